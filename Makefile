@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# Targets: make help. Knobs: CC=clang, SAN=address,undefined or thread, B=build directory, V=1 shows commands.
+
+CC       ?= gcc
+comma    := ,
+B        ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+PREFIX   ?= /usr/local
+Q        := $(if $(V),,@)
+
+WARN     := -Wall -Wextra -Werror -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wpointer-arith \
+            -Wwrite-strings -Wvla
+CFLAGS   ?= -O2 -g
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
+PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
+LIB_LIBS := -lunwind-x86_64 -lunwind
+AN_LIBS  := -ldw -lelf -liberty -lpthread
+TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
+
+objects   = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(patsubst %.S,$(B)/%.o,$(wildcard $(1)/*.S))
+REC_OBJ  := $(call objects,recorder)
+PRE_OBJ  := $(call objects,preload)
+CMD_OBJ  := $(call objects,recorder/cmd)
+AN_OBJ   := $(call objects,analyzer)
+TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/bench/*.c))
+UNIT     := $(patsubst %.c,$(B)/%,$(wildcard tests/recorder/test_*.c tests/analyzer/test_*.c tests/preload/test_*.c))
+
+.PHONY: all demo check tidy format analyze fuzz bench install clean help
+all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(CMD_OBJ),$(B)/wcprof) ## the library and the commands
+
+$(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
+	$(Q)echo "  LD      $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(PRE_OBJ) $(REC_OBJ) -Wl,--version-script=preload/libwcprof.map \
+	  -Wl,-soname,libwcprof.so -Wl,-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete $(LIB_LIBS)
+
+$(B)/wcprof-analyze: $(AN_OBJ)
+	$(Q)echo "  LD      $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(AN_LIBS)
+
+$(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
+	$(Q)echo "  LD      $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIB_LIBS)
+
+$(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC)
+$(B)/preload/%.o $(B)/analyzer/%.o $(B)/tests/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -Irecorder
+$(B)/%.o: %.c
+	$(Q)echo "  CC      $<"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+$(B)/%.o: %.S
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIC) -c -o $@ $<
+
+# A unit test is one program: the test, and the objects of the folder that it mirrors.
+$(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_OBJ))
+	$(Q)echo "  TEST    $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Ianalyzer -Irecorder -o $@ $^ $(AN_LIBS) $(TEST_LIBS)
+$(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
+	$(Q)echo "  TEST    $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $^ $(LIB_LIBS) $(TEST_LIBS)
+$(B)/tests/preload/test_%: tests/preload/test_%.c $(PRE_OBJ) $(REC_OBJ)
+	$(Q)echo "  TEST    $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -Ipreload -o $@ $< $(TEST_LIBS)
+# Targets and benchmarks are plain programs that know nothing of us.
+$(B)/tests/targets/%: tests/targets/%.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $< -lpthread -lm -ldl
+$(B)/tests/bench/%: tests/bench/%.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $< -lpthread -lm -ldl
+
+tests-built: all $(UNIT) $(TARGETS)
+
+clean: ## removes the build directory
+	$(Q)rm -rf $(B)
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
