@@ -97,9 +97,10 @@ struct rec_stack {
 };
 
 struct rec_process {
-	uint32_t pid;
+	uint32_t pid;          /* 0: of the dumps that name no process */
 	uint32_t ppid;
 	uint32_t exe;          /* string id */
+	uint32_t host;         /* string id */
 	uint32_t client;       /* string id "PID:start" */
 	uint32_t op;           /* its op, NO_INDEX = unknown */
 	uint32_t cpus;
@@ -116,6 +117,8 @@ struct rec_counter {
 	uint32_t name;         /* string id */
 	uint64_t value;
 };
+
+struct intern;
 
 struct recording {
 	struct rec_op *ops;
@@ -144,10 +147,18 @@ struct recording {
 	struct rec_words link_kinds;
 	struct rec_counter *counters; /* what recording itself lost or cost, as the dumps say it */
 	size_t counter_count;
-	uint64_t dropped_events;
+	uint64_t dropped_events;     /* that the recorder had no room for */
 	uint64_t epoch_unix_ns;      /* the earliest */
 	uint64_t end_ns;             /* when the last dump was taken, since that epoch */
+	struct intern *intern;       /* finds a text's id: recording_intern() in intern.h */
+
+	/* Odd but harmless: what the figures rest on. */
+	size_t dump_count;
 	size_t truncated_files;      /* that ended in the middle of a line */
+	uint64_t missing_events;     /* that headers announce and their dumps do not have */
+	size_t skipped_events;       /* of unknown type */
+	size_t unknown_parents;      /* ops and waits that name an op which no dump has */
+	size_t unknown_targets;      /* waits and links likewise */
 };
 
 #endif
