@@ -21,10 +21,13 @@ REC_OBJ  := $(call objects,recorder)
 PRE_OBJ  := $(call objects,preload)
 CMD_OBJ  := $(call objects,recorder/cmd)
 AN_OBJ   := $(call objects,analyzer)
-TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/bench/*.c))
+TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c tests/bench/*.c))
+FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
+MANUALS  := $(wildcard analyzer/*.1 recorder/cmd/*.1)
+SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyzer/*.[ch] tests/*/*.[ch])
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard tests/recorder/test_*.c tests/analyzer/test_*.c tests/preload/test_*.c))
 
-.PHONY: all demo check tidy format analyze fuzz bench install clean help
+.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(CMD_OBJ),$(B)/wcprof) ## the library and the commands
 
 $(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
@@ -59,20 +62,50 @@ $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $^ $(LIB_LIBS) $(TEST_LIBS)
-$(B)/tests/preload/test_%: tests/preload/test_%.c $(PRE_OBJ) $(REC_OBJ)
+# The hooks are tested from outside: their tests run target programs with the library preloaded.
+$(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -Ipreload -o $@ $< $(TEST_LIBS)
-# Targets and benchmarks are plain programs that know nothing of us.
-$(B)/tests/targets/%: tests/targets/%.c
+# Targets, truths and benchmarks are plain programs that know nothing of us.
+$(B)/tests/%: tests/%.c
+	$(Q)echo "  TARGET  $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $< -lpthread -lm -ldl
-$(B)/tests/bench/%: tests/bench/%.c
+# A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
+$(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(AN_OBJ)
+	$(Q)echo "  FUZZ    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $< -lpthread -lm -ldl
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ianalyzer -Irecorder -o $@ $< $(if \
+	  $(wildcard analyzer/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
 
-tests-built: all $(UNIT) $(TARGETS)
-
+tests-built: all unit-built $(TARGETS)
+unit-built: $(UNIT)
+fuzzers: $(FUZZERS)
+demo: ## finds a planted bottleneck in a bundled server
+	@scripts/demo
+check: ## every test: under 15 minutes
+	@scripts/check
+tidy: ## style, arrows between folders, tables that must agree
+	@scripts/tidy
+format: ## lays the sources out as .clang-format says
+	clang-format -i $(SOURCES)
+analyze: ## gcc's and clang's static analyzers (some minutes)
+	$(MAKE) CC=gcc B=$(B)/fanalyzer CFLAGS="-O2 -g -fanalyzer" all
+	clang-tidy --quiet $(filter %.c,$(filter-out tests/%,$(SOURCES))) -- -std=c11 -D_GNU_SOURCE -Irecorder
+fuzz: ## every fuzzer for FUZZ_SECONDS (60)
+	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)/fuzz fuzzers
+	$(Q)tests/fuzz/run $(B)/fuzz $(or $(FUZZ_SECONDS),60)
+bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
+	@tests/bench/run $(B)
+truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
+	@tests/truth/truth.py $(TRUTH_ARGS)
+install: all ## into PREFIX (/usr/local), below DESTDIR
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1)
+	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
+	$(if $(wildcard recorder/wcprof.h),install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include)
+	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
 clean: ## removes the build directory
 	$(Q)rm -rf $(B)
 help: ## this list
