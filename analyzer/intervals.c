@@ -12,30 +12,18 @@
 #include "intervals.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "recording.h"
 
-enum { ROWS_FIRST = 64 };
-
-int intervals_add(struct intervals *intervals, uint64_t start, uint64_t end, uint32_t value)
+void intervals_add(struct intervals *intervals, uint64_t start, uint64_t end, uint32_t value)
 {
-	if (start >= end)
-		return 0;
-	if (intervals->count == intervals->room) {
-		size_t room = intervals->room ? 2 * intervals->room : ROWS_FIRST;
-		struct interval *rows = realloc(intervals->rows, room * sizeof(*rows));
+	struct interval row = { .start = start, .end = end, .value = value, .outer = NO_INDEX };
 
-		if (!rows)
-			return -ENOMEM;
-		intervals->rows = rows;
-		intervals->room = room;
-	}
 	assert(intervals->count < NO_INDEX);
-	intervals->rows[intervals->count++] =
-		(struct interval){ .start = start, .end = end, .value = value, .outer = NO_INDEX };
-	return 0;
+	if (start < end)
+		array_push(intervals->rows, intervals->count, intervals->room, row);
 }
 
 /* `outer` holds the order of adding here, so that equal ranges keep it. */

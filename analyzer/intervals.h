@@ -24,8 +24,8 @@ struct intervals {
 	size_t room;
 };
 
-/* 0 or -ENOMEM. Empty ranges are left out. */
-int intervals_add(struct intervals *intervals, uint64_t start, uint64_t end, uint32_t value);
+/* Empty ranges are left out. */
+void intervals_add(struct intervals *intervals, uint64_t start, uint64_t end, uint32_t value);
 
 /* Orders and nests. Call once after the last intervals_add(). */
 void intervals_index(struct intervals *intervals);

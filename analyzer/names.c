@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 enum { ENTRIES_FIRST = 256 };
 
 struct names_entry {
@@ -45,43 +47,36 @@ static struct names_entry *find(struct names_entry *entries, size_t room, const 
 	return &entries[i];
 }
 
-static bool grow(struct names *names)
+static void grow(struct names *names)
 {
 	size_t room = names->room ? 2 * names->room : ENTRIES_FIRST;
-	struct names_entry *entries = calloc(room, sizeof(*entries));
+	struct names_entry *entries = array_new(room, sizeof(*entries));
 
-	if (!entries)
-		return false;
 	for (size_t i = 0; i < names->room; i++)
 		if (names->entries[i].spelling)
 			*find(entries, room, names->entries[i].spelling) = names->entries[i];
 	free(names->entries);
 	names->entries = entries;
 	names->room = room;
-	return true;
 }
 
 static struct names_entry *entry_of(struct names *names, const char *spelling)
 {
 	struct names_entry *entry;
 
-	if (4 * names->count >= 3 * names->room && !grow(names))
-		return NULL;
+	if (4 * names->count >= 3 * names->room)
+		grow(names);
 	entry = find(names->entries, names->room, spelling);
 	if (entry->spelling)
 		return entry;
 	entry->spelling = pool_text(&names->pool, spelling, strlen(spelling));
-	if (!entry->spelling)
-		return NULL;
 	names->count++;
 	return entry;
 }
 
 const char *names_intern(struct names *names, const char *text)
 {
-	struct names_entry *entry = entry_of(names, text);
-
-	return entry ? entry->spelling : NULL;
+	return entry_of(names, text)->spelling;
 }
 
 /* Whether `text`, which begins with a dot, is what a compiler appends to the name of a clone. */
@@ -112,8 +107,6 @@ static const char *readable_new(struct names *names, const char *symbol)
 	const char *result;
 	char *demangled;
 
-	if (!copy)
-		return NULL;
 	if (copy[0] != '_')
 		return names_intern(names, copy);
 	demangled = cplus_demangle(copy, DMGL_ANSI | DMGL_AUTO);
@@ -127,13 +120,11 @@ const char *names_readable(struct names *names, const char *symbol)
 	struct names_entry *entry = entry_of(names, symbol);
 	const char *readable;
 
-	if (!entry || entry->readable)
-		return entry ? entry->readable : NULL;
+	if (entry->readable)
+		return entry->readable;
 	readable = readable_new(names, symbol);
-	if (!readable)
-		return NULL;
 	entry = entry_of(names, symbol); /* the table may have grown meanwhile */
-	assert(entry && entry->spelling);
+	assert(entry->spelling);
 	entry->readable = readable;
 	return readable;
 }

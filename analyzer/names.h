@@ -21,10 +21,10 @@ struct names {
 	size_t room; /* a power of two, or 0 */
 };
 
-/* The readable form of `symbol`, or NULL when there is no memory. */
+/* The readable form of `symbol`. */
 const char *names_readable(struct names *names, const char *symbol);
 
-/* The one copy of `text`, or NULL when there is no memory. */
+/* The one copy of `text`. */
 const char *names_intern(struct names *names, const char *text);
 
 void names_free(struct names *names);

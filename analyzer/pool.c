@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 enum { BLOCK_BYTES = 64 * 1024 - 64 }; /* with malloc's own header within sixteen pages */
 
 struct pool_block {
@@ -23,10 +25,8 @@ struct pool_block {
 static struct pool_block *block_new(struct pool *pool, size_t bytes)
 {
 	size_t room_bytes = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-	struct pool_block *block = calloc(1, sizeof(*block) + room_bytes);
+	struct pool_block *block = array_new(1, sizeof(*block) + room_bytes);
 
-	if (!block)
-		return NULL;
 	block->older = pool->newest;
 	block->room_bytes = room_bytes;
 	pool->newest = block;
@@ -41,8 +41,6 @@ void *pool_alloc(struct pool *pool, size_t bytes)
 	assert(rounded >= bytes);
 	if (!block || block->room_bytes - block->used_bytes < rounded)
 		block = block_new(pool, rounded);
-	if (!block)
-		return NULL;
 	block->used_bytes += rounded;
 	return block->bytes + block->used_bytes - rounded;
 }
@@ -51,8 +49,7 @@ char *pool_text(struct pool *pool, const char *text, size_t bytes)
 {
 	char *copy = pool_alloc(pool, bytes + 1);
 
-	if (copy)
-		memcpy(copy, text, bytes);
+	memcpy(copy, text, bytes);
 	return copy;
 }
 

@@ -15,10 +15,10 @@ struct pool {
 	struct pool_block *newest;
 };
 
-/* Zeroed and aligned for any object, or NULL. */
+/* Zeroed and aligned for any object, never NULL. */
 void *pool_alloc(struct pool *pool, size_t bytes);
 
-/* A NUL-terminated copy of the first `bytes` bytes of `text`, or NULL. */
+/* A NUL-terminated copy of the first `bytes` bytes of `text`, never NULL. */
 char *pool_text(struct pool *pool, const char *text, size_t bytes);
 
 void pool_free(struct pool *pool);
