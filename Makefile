@@ -91,11 +91,11 @@ tidy: ## style, arrows between folders, tables that must agree
 format: ## lays the sources out as .clang-format says
 	clang-format -i $(SOURCES)
 analyze: ## gcc's and clang's static analyzers (some minutes)
-	$(MAKE) CC=gcc B=$(B)/fanalyzer CFLAGS="-O2 -g -fanalyzer" all
+	$(MAKE) CC=gcc B=$(B)-fanalyzer CFLAGS="-O2 -g -fanalyzer" all
 	clang-tidy --quiet $(filter %.c,$(filter-out tests/%,$(SOURCES))) -- -std=c11 -D_GNU_SOURCE -Irecorder
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)
-	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)/fuzz fuzzers
-	$(Q)tests/fuzz/run $(B)/fuzz $(or $(FUZZ_SECONDS),60)
+	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)-fuzz fuzzers
+	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
 bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
 	@tests/bench/run $(B)
 truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
