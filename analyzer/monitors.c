@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the sections of every mutex that goes with a condition, and ties waits to signals.
+ *
+ * Method. A mutex belongs to a condition when a wait on the condition is followed at once by a hold of
+ * the mutex: pthread_cond_wait takes it again before it returns. Each thread's timeline is then cut into
+ * sections: a hold, and for as long as a hold ends in a wait, that wait and the hold after it. A signal
+ * wakes, of the waits that had begun and not ended, the one that ended first; a broadcast all of them.
+ * What tokens a condition carries is tokens.c's question.
+ *
+ * One thread. Waits that timed out were woken by nobody.
+ */
+#include "monitors.h"
+
+#include "addresses.h"
+#include "format.h"
+#include "memory.h"
+#include "releases.h"
+#include "tokens.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECENT_SECTIONS = 16 }; /* mutexes with a condition that one thread has used last */
+
+struct walk {
+	struct monitors *monitors;
+	const struct recording *rec;
+	struct addresses *mutexes;
+	struct addresses *conditions;
+	size_t section_capacity;
+	uint32_t thread;
+	uint32_t closed;    /* section whose hold ended at the last moment, NO_INDEX = none */
+	uint32_t suspended; /* section that waits, or waited until the last moment */
+	uint32_t recent[RECENT_SECTIONS];
+	size_t recent_count;
+};
+
+static bool is_wait_moment(const struct moment *moment)
+{
+	return moment_type(moment) == MOMENT_WAIT_BEGIN || moment_type(moment) == MOMENT_WAIT_POINT ||
+	       moment_type(moment) == MOMENT_WAIT_END;
+}
+
+static bool is_mutex_hold(const struct recording *rec, uint32_t op)
+{
+	return rec->ops[op].kind == KIND_HOLD && rec->extras &&
+	       strncmp(rec->strings[rec->ops[op].name], "rwlock", 6) != 0;
+}
+
+static uint32_t process_of(const struct recording *rec, uint32_t thread)
+{
+	return rec->threads[thread].process;
+}
+
+/* A section's site: a hash of the lock call's innermost frames; 0 without a stack. */
+static uint64_t site_of(const struct recording *rec, uint32_t stack)
+{
+	uint64_t site = 0;
+
+	if (!stack || stack >= rec->stack_count)
+		return 0;
+	const struct rec_stack *frames = &rec->stacks[stack];
+	for (uint32_t i = 0; i < frames->frame_count && i < SITE_FRAMES; i++) {
+		const struct rec_frame *frame = &rec->frames[frames->first_frame + i];
+
+		site = (site ^ frame->offset ^ (uint64_t)frame->module << 40) * 0x9e3779b97f4a7c15u;
+		site ^= site >> 29;
+	}
+	return site;
+}
+
+/* --- which mutex goes with which condition ------------------------------------------------------ */
+
+static void pair_up(struct walk *walk, uint32_t process, uint64_t condition, uint64_t mutex)
+{
+	struct monitors *monitors = walk->monitors;
+	uint32_t c = addresses_add(walk->conditions, process, condition);
+	uint32_t m = addresses_add(walk->mutexes, process, mutex);
+
+	if (c == monitors->condition_count) {
+		size_t capacity = c; /* grown one at a time: there are few */
+
+		monitors->conditions =
+			memory_grow(monitors->conditions, &capacity, c + 1u, sizeof(*monitors->conditions));
+		monitors->conditions[monitors->condition_count++] = (struct condition){
+			.address = condition, .process = process, .mutex = m, .gate_ns = UINT64_MAX};
+	}
+}
+
+static void find_pairs(struct walk *walk, const struct timeline *timeline, uint32_t thread)
+{
+	const struct recording *rec = walk->rec;
+
+	for (size_t i = timeline->first[thread] + 1; i < timeline->first[thread + 1]; i++) {
+		const struct moment *wait = &timeline->moments[i - 1], *hold = &timeline->moments[i];
+
+		if (moment_type(wait) != MOMENT_WAIT_END && moment_type(wait) != MOMENT_WAIT_POINT)
+			continue;
+		if (rec->waits[wait->index].reason != REASON_COND)
+			continue;
+		if (moment_type(hold) != MOMENT_OP_BEGIN && moment_type(hold) != MOMENT_OP_POINT)
+			continue;
+		if (is_mutex_hold(rec, hold->index))
+			pair_up(walk, process_of(rec, thread), rec->waits[wait->index].address,
+				rec->extras[hold->index].address);
+	}
+}
+
+/* --- sections ----------------------------------------------------------------------------------- */
+
+static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns, uint64_t site)
+{
+	struct monitors *monitors = walk->monitors;
+	struct section section = {.start_ns = start_ns, .end_ns = start_ns, .first_signal_ns = UINT64_MAX,
+				  .site = site, .thread = walk->thread, .mutex = mutex,
+				  .first_hold = NO_INDEX, .last_hold = NO_INDEX, .first_wait = NO_INDEX,
+				  .last_wait = NO_INDEX, .take = NO_INDEX, .put = NO_INDEX};
+
+	monitors->sections = memory_grow(monitors->sections, &walk->section_capacity,
+					 monitors->section_count + 1, sizeof(section));
+	monitors->sections[monitors->section_count] = section;
+	return (uint32_t)monitors->section_count++;
+}
+
+static void remember(struct walk *walk, uint32_t section)
+{
+	const struct section *sections = walk->monitors->sections;
+
+	for (size_t i = 0; i < walk->recent_count; i++) {
+		if (sections[walk->recent[i]].mutex == sections[section].mutex) {
+			walk->recent[i] = section;
+			return;
+		}
+	}
+	if (walk->recent_count < RECENT_SECTIONS)
+		walk->recent_count++;
+	walk->recent[walk->recent_count - 1] = section;
+}
+
+static uint32_t last_section(const struct walk *walk, uint32_t mutex)
+{
+	for (size_t i = 0; i < walk->recent_count; i++)
+		if (walk->monitors->sections[walk->recent[i]].mutex == mutex)
+			return walk->recent[i];
+	return NO_INDEX;
+}
+
+static void hold_begins(struct walk *walk, uint32_t op)
+{
+	struct monitors *monitors = walk->monitors;
+	const struct rec_op *hold = &walk->rec->ops[op];
+	uint32_t mutex = addresses_find(walk->mutexes, process_of(walk->rec, walk->thread),
+					walk->rec->extras[op].address);
+
+	if (mutex == NO_INDEX)
+		return;
+	uint32_t section = walk->suspended;
+	if (section == NO_INDEX || monitors->sections[section].mutex != mutex) {
+		section = section_new(walk, mutex, hold->start_ns, site_of(walk->rec, walk->rec->extras[op].stack));
+		monitors->sections[section].first_hold = op;
+	}
+	walk->suspended = NO_INDEX;
+	monitors->sections[section].last_hold = op;
+	monitors->sections[section].end_ns = hold->end_ns;
+	monitors->section_of_hold[op] = section;
+	remember(walk, section);
+}
+
+static void wait_begins(struct walk *walk, uint32_t index)
+{
+	struct monitors *monitors = walk->monitors;
+	const struct rec_wait *wait = &walk->rec->waits[index];
+	uint32_t condition = wait->reason != REASON_COND
+				     ? NO_INDEX
+				     : addresses_find(walk->conditions, process_of(walk->rec, walk->thread), wait->address);
+
+	if (condition == NO_INDEX)
+		return;
+	uint32_t mutex = monitors->conditions[condition].mutex;
+	if (walk->closed == NO_INDEX || monitors->sections[walk->closed].mutex != mutex)
+		walk->closed = section_new(walk, mutex, wait->start_ns, 0);
+	walk->suspended = walk->closed;
+	struct section *section = &monitors->sections[walk->suspended];
+	if (section->first_wait == NO_INDEX)
+		section->first_wait = index;
+	section->last_wait = index;
+	section->end_ns = wait->end_ns;
+	monitors->section_of_wait[index] = walk->suspended;
+}
+
+static void link_happens(struct walk *walk, uint32_t index)
+{
+	struct monitors *monitors = walk->monitors;
+	const struct rec_link *link = &walk->rec->links[index];
+
+	if (link->kind != LINK_WAKE)
+		return;
+	uint32_t condition =
+		addresses_find(walk->conditions, process_of(walk->rec, walk->thread), link->address);
+	if (condition == NO_INDEX)
+		return;
+	monitors->signals[index].condition = condition;
+	uint32_t section = last_section(walk, monitors->conditions[condition].mutex);
+	if (section != NO_INDEX && monitors->sections[section].first_signal_ns > link->at_ns)
+		monitors->sections[section].first_signal_ns = link->at_ns;
+	monitors->signals[index].section = section;
+}
+
+static void cut_thread(struct walk *walk, const struct timeline *timeline, uint32_t thread)
+{
+	walk->thread = thread;
+	walk->closed = walk->suspended = NO_INDEX;
+	walk->recent_count = 0;
+	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++) {
+		const struct moment *moment = &timeline->moments[i];
+		enum moment_type type = moment_type(moment);
+		uint32_t closed = NO_INDEX;
+
+		if (is_wait_moment(moment)) {
+			if (type != MOMENT_WAIT_END)
+				wait_begins(walk, moment->index);
+		} else if (type == MOMENT_LINK) {
+			link_happens(walk, moment->index);
+			closed = walk->closed;
+		} else if (is_mutex_hold(walk->rec, moment->index)) {
+			if (type != MOMENT_OP_END)
+				hold_begins(walk, moment->index);
+			if (type != MOMENT_OP_BEGIN)
+				closed = walk->monitors->section_of_hold[moment->index];
+		} else if (type != MOMENT_OP_END) {
+			walk->suspended = NO_INDEX;
+		}
+		walk->closed = closed;
+	}
+}
+
+/* The first section on a mutex began before its holds were recorded: its site is that of the others that
+ * wait at the same place. */
+static void complete_sites(struct monitors *monitors, const struct recording *rec)
+{
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		struct section *section = &monitors->sections[i];
+
+		if (section->first_hold != NO_INDEX)
+			continue;
+		uint32_t stack = rec->waits[section->first_wait].stack;
+		for (size_t j = 0; j < monitors->section_count; j++) {
+			const struct section *other = &monitors->sections[j];
+
+			if (other->first_hold != NO_INDEX && other->mutex == section->mutex &&
+			    other->first_wait != NO_INDEX && rec->waits[other->first_wait].stack == stack) {
+				section->site = other->site;
+				break;
+			}
+		}
+	}
+}
+
+/* --- signals and the waits that they end ---------------------------------------------------------- */
+
+struct occasion {
+	uint64_t at_ns;
+	uint32_t condition;
+	uint32_t index;   /* of a wait (it begins) or a link */
+	bool is_signal;
+};
+
+static int compare_occasions(const void *left, const void *right)
+{
+	const struct occasion *a = left, *b = right;
+
+	if (a->condition != b->condition)
+		return a->condition < b->condition ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (int)a->is_signal - (int)b->is_signal;
+}
+
+static struct occasion *occasions(const struct monitors *monitors, const struct recording *rec, size_t *count)
+{
+	struct occasion *list = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		uint32_t section = monitors->section_of_wait[i];
+
+		if (section == NO_INDEX || rec->waits[i].timed_out || rec->waits[i].open)
+			continue;
+		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
+		list[(*count)++] = (struct occasion){rec->waits[i].start_ns, monitors->condition_of_wait[i],
+						     (uint32_t)i, false};
+	}
+	for (size_t i = 0; i < rec->link_count; i++) {
+		if (monitors->signals[i].condition == NO_INDEX)
+			continue;
+		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
+		list[(*count)++] = (struct occasion){rec->links[i].at_ns, monitors->signals[i].condition,
+						     (uint32_t)i, true};
+	}
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare_occasions);
+	return list;
+}
+
+/* Waits in progress on one condition, unordered: there are at most as many as threads. */
+struct waiting {
+	uint32_t *waits;
+	size_t count;
+	size_t capacity;
+};
+
+static void drop(struct waiting *waiting, size_t at)
+{
+	waiting->waits[at] = waiting->waits[--waiting->count];
+}
+
+static void signal_happens(struct monitors *monitors, const struct recording *rec, struct waiting *waiting,
+			   uint32_t link)
+{
+	uint64_t at_ns = rec->links[link].at_ns;
+	bool all = rec->links[link].count > 1;
+	size_t first = SIZE_MAX;
+
+	for (size_t i = 0; i < waiting->count;) {
+		uint32_t wait = waiting->waits[i];
+
+		if (rec->waits[wait].end_ns <= at_ns) {
+			drop(waiting, i);
+		} else if (all) {
+			monitors->waking_link[wait] = link;
+			drop(waiting, i);
+		} else {
+			if (first == SIZE_MAX || rec->waits[wait].end_ns < rec->waits[waiting->waits[first]].end_ns)
+				first = i;
+			i++;
+		}
+	}
+	if (first == SIZE_MAX)
+		return;
+	monitors->waking_link[waiting->waits[first]] = link;
+	drop(waiting, first);
+}
+
+static void tie_waits(struct monitors *monitors, const struct recording *rec)
+{
+	struct waiting waiting = {0};
+	size_t count;
+	struct occasion *list = occasions(monitors, rec, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (i && list[i].condition != list[i - 1].condition)
+			waiting.count = 0;
+		if (list[i].is_signal) {
+			signal_happens(monitors, rec, &waiting, list[i].index);
+		} else {
+			waiting.waits = memory_grow(waiting.waits, &waiting.capacity, waiting.count + 1,
+						    sizeof(*waiting.waits));
+			waiting.waits[waiting.count++] = list[i].index;
+		}
+	}
+	free(waiting.waits);
+	free(list);
+}
+
+static void find_conditions_of_waits(struct walk *walk)
+{
+	const struct recording *rec = walk->rec;
+
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+
+		walk->monitors->condition_of_wait[i] =
+			wait->reason != REASON_COND || wait->thread == NO_INDEX
+				? NO_INDEX
+				: addresses_find(walk->conditions, process_of(rec, wait->thread), wait->address);
+	}
+}
+
+static void fill(uint32_t *indexes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		indexes[i] = NO_INDEX;
+}
+
+static void prepare(struct monitors *monitors, const struct recording *rec)
+{
+	memset(monitors, 0, sizeof(*monitors));
+	monitors->section_of_hold = memory_new(rec->op_count, sizeof(uint32_t));
+	monitors->section_of_wait = memory_new(rec->wait_count, sizeof(uint32_t));
+	monitors->condition_of_wait = memory_new(rec->wait_count, sizeof(uint32_t));
+	monitors->waking_link = memory_new(rec->wait_count, sizeof(uint32_t));
+	monitors->signals = memory_new(rec->link_count, sizeof(*monitors->signals));
+	fill(monitors->section_of_hold, rec->op_count);
+	fill(monitors->section_of_wait, rec->wait_count);
+	fill(monitors->waking_link, rec->wait_count);
+	for (size_t i = 0; i < rec->link_count; i++)
+		monitors->signals[i] = (struct signal_role){NO_INDEX, NO_INDEX, false, rec->links[i].count > 1};
+}
+
+void monitors_build(struct monitors *monitors, const struct recording *rec, const struct timeline *timeline,
+		    const struct releases *releases)
+{
+	struct addresses mutexes = {0}, conditions = {0};
+	struct walk walk = {.monitors = monitors, .rec = rec, .mutexes = &mutexes, .conditions = &conditions};
+
+	prepare(monitors, rec);
+	for (uint32_t t = 0; t < timeline->thread_count; t++)
+		find_pairs(&walk, timeline, t);
+	monitors->mutex_count = mutexes.count;
+	find_conditions_of_waits(&walk);
+	for (uint32_t t = 0; monitors->condition_count && t < timeline->thread_count; t++)
+		cut_thread(&walk, timeline, t);
+	complete_sites(monitors, rec);
+	tie_waits(monitors, rec);
+	tokens_find(monitors, rec, releases);
+	addresses_free(&mutexes);
+	addresses_free(&conditions);
+}
+
+void monitors_free(struct monitors *monitors)
+{
+	free(monitors->conditions);
+	free(monitors->sections);
+	free(monitors->section_of_hold);
+	free(monitors->section_of_wait);
+	free(monitors->condition_of_wait);
+	free(monitors->waking_link);
+	free(monitors->signals);
+	memset(monitors, 0, sizeof(*monitors));
+}

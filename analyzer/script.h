@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorded run as a program of actors: what each thread does, step by step, in one flat array.
+ *
+ * Built once from a recording that names threads, read-only afterwards; simulate.c runs it under a
+ * hypothesis. Running and waiting outside carry a scope: the class of the innermost op, and the classes of
+ * the locks held, so that "held half as long" scales all that happens under a lock. Waits for another
+ * actor carry no length of their own, only the latency from what ended them to the return.
+ */
+#ifndef WCPROF_SCRIPT_H
+#define WCPROF_SCRIPT_H
+
+#include "classes.h"
+#include "monitors.h"
+#include "releases.h"
+#include "timeline.h"
+
+enum step_type {
+	STEP_RUN,      /* arg scope, ns: runs so long */
+	STEP_DELAY,    /* arg scope, ns: waits for something outside so long */
+	STEP_FIXED,    /* ns: whatever is changed, this stays */
+	STEP_UNTIL,    /* ns: to this point in time, at the earliest */
+	STEP_ACQUIRE,  /* arg lock, ns latency */
+	STEP_RELEASE,  /* arg lock */
+	STEP_SHARE,    /* arg lock, ns latency: as a reader */
+	STEP_UNSHARE,  /* arg lock */
+	STEP_TAKE,     /* arg condition: a token, letting the lock go meanwhile */
+	STEP_PUT,      /* arg condition */
+	STEP_SIGNAL,   /* arg link */
+	STEP_AFTER,    /* arg link, ns latency: not before that signal */
+	STEP_PERMIT,   /* arg semaphore, ns latency */
+	STEP_POST,     /* arg semaphore */
+	STEP_BARRIER,  /* arg barrier, ns latency */
+	STEP_SPAWN,    /* arg actor, ns latency */
+	STEP_JOIN,     /* arg actor, ns latency */
+	STEP_MARK,     /* what follows is idle: the actor's finish */
+	STEP_END
+};
+
+struct step {
+	uint64_t ns;
+	uint32_t arg;
+	uint32_t type; /* enum step_type */
+};
+
+struct scope {
+	uint32_t leaf;  /* class index, NO_INDEX = none */
+	uint32_t first; /* classes of locks held: scope_classes[first .. first + count) */
+	uint32_t count;
+};
+
+struct actor {
+	uint32_t first_step;
+	uint32_t last_body; /* step after its last take from a pool, NO_INDEX: may take any job */
+	uint64_t start_ns;
+	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
+	bool counts;        /* its finish is the makespan, or part of it */
+};
+
+struct barrier {
+	uint32_t parties;
+};
+
+/* Where a condition's jobs begin: what follows each take, in the order in which they were taken. */
+struct job_list {
+	uint32_t *steps;
+	uint32_t count;
+	uint32_t lock;
+};
+
+struct script {
+	const struct recording *recording;
+	struct monitors monitors;
+	struct step *steps;
+	size_t step_count;
+	struct scope *scopes;
+	size_t scope_count;
+	uint32_t *scope_classes;
+	size_t scope_class_count;
+	struct actor *actors;      /* one a thread */
+	size_t actor_count;
+	size_t lock_count;
+	uint32_t *permits;         /* by semaphore: at the start */
+	size_t semaphore_count;
+	struct barrier *barriers;
+	size_t barrier_count;
+	struct job_list *jobs;     /* by condition */
+	uint64_t lock_latency_ns;  /* median, for waits that the recording does not have */
+	uint64_t start_ns;         /* of the first actor */
+	uint64_t actual_ns;        /* makespan as recorded, of the actors that count */
+	uint64_t unresolved_waits; /* waits whose waker is not known: they stay as long as they were */
+	uint64_t unresolved_ns;
+};
+
+void script_build(struct script *, const struct recording *, const struct class_table *);
+void script_free(struct script *);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds, for each condition, a model of tokens that the recording obeys.
+ *
+ * Method. A section whose site ever waits on the condition takes one token, whether it had to wait or
+ * not. Two ways of putting are tried: each signal puts one; or each section of a site that ever signals
+ * puts one ("signal only when it was empty"). The tokens at the start are the recording's largest
+ * deficit of takes over puts: for a bounded queue this finds its capacity. The model is then held against
+ * the recording: nobody may begin to wait while there are tokens. Where that happens too often no token
+ * is used, and only the edge from the signal that let a section go is kept.
+ *
+ * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the condition
+ * for good ("closed"). A site that signals before it waits (a request, then its answer) takes where it
+ * waits, not where it locks.
+ *
+ * One thread.
+ */
+#include "tokens.h"
+
+#include "format.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct set {
+	uint64_t *values;
+	size_t count;
+	size_t capacity;
+};
+
+static bool set_has(const struct set *set, uint64_t value)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->values[i] == value)
+			return true;
+	return false;
+}
+
+static void set_add(struct set *set, uint64_t value)
+{
+	if (set_has(set, value))
+		return;
+	set->values = memory_grow(set->values, &set->capacity, set->count + 1, sizeof(value));
+	set->values[set->count++] = value;
+}
+
+static bool sets_meet(const struct set *a, const struct set *b)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (set_has(b, a->values[i]))
+			return true;
+	return false;
+}
+
+/* All there is to say about one condition while its model is sought. */
+struct study {
+	struct monitors *monitors;
+	const struct recording *rec;
+	uint32_t condition;
+	uint32_t *links;          /* its signals, in order of time */
+	size_t link_count;
+	uint64_t last_wait_ns;    /* when the last wait began */
+	struct set takers;        /* sites */
+	struct set putters;       /* sites */
+	struct set taking_threads;
+	struct set putting_threads;
+};
+
+struct token_event {
+	uint64_t at_ns;
+	int change;               /* +1 put, -1 take, 0 a wait begins */
+};
+
+static int compare_events(const void *left, const void *right)
+{
+	const struct token_event *a = left, *b = right;
+
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return a->change - b->change;
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static struct section *sections_of(const struct study *study, size_t *count)
+{
+	*count = study->monitors->section_count;
+	return study->monitors->sections;
+}
+
+static bool is_ours(const struct study *study, const struct section *section)
+{
+	return section->mutex == study->monitors->conditions[study->condition].mutex;
+}
+
+/* --- gates -------------------------------------------------------------------------------------- */
+
+static void find_gates(struct study *study)
+{
+	struct condition *condition = &study->monitors->conditions[study->condition];
+	const struct rec_link *links = study->rec->links;
+
+	for (size_t i = 0; i < study->link_count; i++) {
+		uint32_t link = study->links[i];
+		bool is_alone = true;
+
+		for (size_t j = 0; is_alone && j < study->link_count; j++)
+			is_alone = j == i || links[study->links[j]].stack != links[link].stack;
+		if (!is_alone || links[link].at_ns <= study->last_wait_ns)
+			continue;
+		if (!study->monitors->signals[link].wakes_all && i + 1 != study->link_count)
+			continue;
+		study->monitors->signals[link].is_gate = true;
+		if (condition->gate_ns > links[link].at_ns)
+			condition->gate_ns = links[link].at_ns;
+	}
+}
+
+/* Finding a signal that stands alone costs a walk over all: only places with few signals can have one. */
+enum { GATE_SIGNALS_MAX = 1 << 14 };
+
+/* --- the token models ----------------------------------------------------------------------------- */
+
+static void push_event(struct token_event **list, size_t *count, size_t *capacity, uint64_t at_ns, int change)
+{
+	*list = memory_grow(*list, capacity, *count + 1, sizeof(**list));
+	(*list)[(*count)++] = (struct token_event){at_ns, change};
+}
+
+static struct token_event *collect_events(const struct study *study, enum put_model model, size_t *count)
+{
+	const struct monitors *monitors = study->monitors;
+	const struct recording *rec = study->rec;
+	struct token_event *list = NULL;
+	size_t capacity = 0, sections;
+	const struct section *section = sections_of(study, &sections);
+
+	*count = 0;
+	for (size_t i = 0; model == PUT_BY_SIGNAL && i < study->link_count; i++)
+		if (!monitors->signals[study->links[i]].is_gate)
+			push_event(&list, count, &capacity, rec->links[study->links[i]].at_ns, 1);
+	for (size_t i = 0; i < sections; i++) {
+		if (!is_ours(study, &section[i]))
+			continue;
+		if (model == PUT_BY_SECTION && set_has(&study->putters, section[i].site))
+			push_event(&list, count, &capacity, section[i].end_ns + 1, 1);
+		if (set_has(&study->takers, section[i].site))
+			push_event(&list, count, &capacity, section[i].end_ns, -1);
+	}
+	for (size_t i = 0; i < rec->wait_count; i++)
+		if (monitors->condition_of_wait[i] == study->condition && !rec->waits[i].open)
+			push_event(&list, count, &capacity, rec->waits[i].start_ns, 0);
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare_events);
+	return list;
+}
+
+struct fit {
+	double violations;
+	uint32_t initial;
+};
+
+static struct fit try_model(const struct study *study, enum put_model model)
+{
+	size_t count, waits = 0, violations = 0;
+	struct token_event *events = collect_events(study, model, &count);
+	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
+	int64_t tokens = 0, lowest = 0;
+
+	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
+		tokens += events[i].change;
+		lowest = tokens < lowest ? tokens : lowest;
+	}
+	tokens = -lowest;
+	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
+		tokens += events[i].change;
+		if (events[i].change)
+			continue;
+		waits++;
+		violations += tokens > 0;
+	}
+	free(events);
+	return (struct fit){waits ? (double)violations / (double)waits : 0.0, (uint32_t)-lowest};
+}
+
+static bool is_better(const struct fit *a, const struct fit *b)
+{
+	return a->violations != b->violations ? a->violations < b->violations : a->initial < b->initial;
+}
+
+static void choose_model(struct study *study)
+{
+	struct condition *condition = &study->monitors->conditions[study->condition];
+	struct fit by_signal = try_model(study, PUT_BY_SIGNAL);
+
+	condition->model = PUT_BY_SIGNAL;
+	condition->initial = by_signal.initial;
+	condition->violations = by_signal.violations;
+	if (sets_meet(&study->putters, &study->takers))
+		return;
+	struct fit by_section = try_model(study, PUT_BY_SECTION);
+	if (is_better(&by_section, &by_signal)) {
+		condition->model = PUT_BY_SECTION;
+		condition->initial = by_section.initial;
+		condition->violations = by_section.violations;
+	}
+}
+
+/* --- what is known of a condition ------------------------------------------------------------------- */
+
+static const struct rec_link *sort_links;
+
+static int compare_links(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	if (sort_links[*a].at_ns != sort_links[*b].at_ns)
+		return sort_links[*a].at_ns < sort_links[*b].at_ns ? -1 : 1;
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void collect_links(struct study *study)
+{
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < study->rec->link_count; i++) {
+		if (study->monitors->signals[i].condition != study->condition)
+			continue;
+		study->links = memory_grow(study->links, &capacity, study->link_count + 1, sizeof(*study->links));
+		study->links[study->link_count++] = (uint32_t)i;
+	}
+	sort_links = study->rec->links;
+	if (study->link_count)
+		qsort(study->links, study->link_count, sizeof(*study->links), compare_links);
+}
+
+static void collect_takers(struct study *study)
+{
+	const struct monitors *monitors = study->monitors;
+
+	for (size_t i = 0; i < study->rec->wait_count; i++) {
+		if (monitors->condition_of_wait[i] != study->condition || monitors->section_of_wait[i] == NO_INDEX)
+			continue;
+		const struct section *section = &monitors->sections[monitors->section_of_wait[i]];
+
+		set_add(&study->takers, section->site);
+		if (study->rec->waits[i].start_ns > study->last_wait_ns)
+			study->last_wait_ns = study->rec->waits[i].start_ns;
+	}
+	for (size_t i = 0; i < monitors->section_count; i++)
+		if (is_ours(study, &monitors->sections[i]) && set_has(&study->takers, monitors->sections[i].site))
+			set_add(&study->taking_threads, monitors->sections[i].thread);
+}
+
+static void collect_putters(struct study *study)
+{
+	const struct monitors *monitors = study->monitors;
+
+	for (size_t i = 0; i < study->link_count; i++) {
+		const struct signal_role *role = &monitors->signals[study->links[i]];
+
+		if (role->section == NO_INDEX)
+			continue;
+		set_add(&study->putting_threads, monitors->sections[role->section].thread);
+		if (!role->is_gate)
+			set_add(&study->putters, monitors->sections[role->section].site);
+	}
+}
+
+static void find_latency(struct study *study, const struct releases *releases)
+{
+	const struct recording *rec = study->rec;
+	struct condition *condition = &study->monitors->conditions[study->condition];
+	uint64_t *latencies = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		uint32_t link = study->monitors->waking_link[i];
+
+		if (link == NO_INDEX || study->monitors->signals[link].condition != study->condition)
+			continue;
+		uint32_t hold = study->monitors->sections[study->monitors->section_of_wait[i]].last_hold;
+		uint64_t from_ns = rec->links[link].at_ns;
+		const struct release *release =
+			hold == NO_INDEX ? NULL
+					 : releases_last(releases, rec, releases->lock_of[hold], from_ns,
+							 rec->waits[i].end_ns, rec->waits[i].thread);
+
+		latencies = memory_grow(latencies, &capacity, count + 1, sizeof(*latencies));
+		latencies[count++] = rec->waits[i].end_ns - (release ? release->at_ns : from_ns);
+	}
+	if (count) {
+		qsort(latencies, count, sizeof(*latencies), compare_u64);
+		condition->latency_ns = latencies[count / 2];
+	}
+	free(latencies);
+}
+
+static void study_condition(struct study *study, const struct releases *releases)
+{
+	struct condition *condition = &study->monitors->conditions[study->condition];
+
+	collect_links(study);
+	collect_takers(study);
+	if (study->link_count <= GATE_SIGNALS_MAX)
+		find_gates(study);
+	collect_putters(study);
+	choose_model(study);
+	find_latency(study, releases);
+	condition->is_pool = study->taking_threads.count > 1 &&
+			     !sets_meet(&study->taking_threads, &study->putting_threads);
+}
+
+static void study_free(struct study *study)
+{
+	free(study->links);
+	free(study->takers.values);
+	free(study->putters.values);
+	free(study->taking_threads.values);
+	free(study->putting_threads.values);
+}
+
+/* --- what follows for each section -------------------------------------------------------------------- */
+
+static void find_late_sites(const struct monitors *monitors, const struct recording *rec, struct set *late)
+{
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		const struct section *section = &monitors->sections[i];
+
+		if (section->first_wait != NO_INDEX &&
+		    section->first_signal_ns < rec->waits[section->first_wait].start_ns)
+			set_add(late, section->site);
+	}
+}
+
+/* A mutex whose conditions do not all obey tokens has none that is replayed by tokens. */
+static void agree_per_mutex(struct monitors *monitors)
+{
+	for (size_t i = 0; i < monitors->condition_count; i++)
+		for (size_t j = 0; j < monitors->condition_count; j++)
+			if (monitors->conditions[j].mutex == monitors->conditions[i].mutex &&
+			    monitors->conditions[j].violations > TOKEN_VIOLATIONS_MAX)
+				monitors->conditions[i].model = PUT_NONE;
+}
+
+static void mark_sections(struct monitors *monitors, const struct study *studies, const struct set *late)
+{
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		struct section *section = &monitors->sections[i];
+
+		section->takes_late = set_has(late, section->site);
+		for (uint32_t c = 0; c < monitors->condition_count; c++) {
+			if (monitors->conditions[c].mutex != section->mutex)
+				continue;
+			if (section->take == NO_INDEX && set_has(&studies[c].takers, section->site))
+				section->take = c;
+			if (section->put == NO_INDEX && monitors->conditions[c].model == PUT_BY_SECTION &&
+			    set_has(&studies[c].putters, section->site))
+				section->put = c;
+		}
+		if (section->first_wait != NO_INDEX)
+			section->take = monitors->condition_of_wait[section->first_wait];
+	}
+}
+
+void tokens_find(struct monitors *monitors, const struct recording *rec, const struct releases *releases)
+{
+	struct study *studies = memory_new(monitors->condition_count, sizeof(*studies));
+	struct set late = {0};
+
+	for (uint32_t c = 0; c < monitors->condition_count; c++) {
+		studies[c].monitors = monitors;
+		studies[c].rec = rec;
+		studies[c].condition = c;
+		study_condition(&studies[c], releases);
+	}
+	agree_per_mutex(monitors);
+	find_late_sites(monitors, rec, &late);
+	mark_sections(monitors, studies, &late);
+	for (uint32_t c = 0; c < monitors->condition_count; c++)
+		study_free(&studies[c]);
+	free(late.values);
+	free(studies);
+}
