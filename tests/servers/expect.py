@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks a report of wcprof-analyze: expect.py DUMP REPORT EXPRESSION...
+
+Each expression is Python over r (the report), d (the dump's header), classes (set of "kind class"),
+threads (names in the dump) and like(pattern, words). All that are false are printed, with what there
+was instead; the exit status is 1 then. Four checks hold for every recording and are always made.
+"""
+import fnmatch
+import json
+import sys
+
+
+def like(pattern, words):
+    """Whether any of the words matches the shell pattern."""
+    return any(fnmatch.fnmatchcase(word, pattern) for word in words)
+
+
+def main():
+    dump_path, report_path, *expressions = sys.argv[1:]
+    with open(dump_path, encoding="utf-8") as dump:
+        header = json.loads(dump.readline())
+    with open(report_path, encoding="utf-8") as report_file:
+        report = json.load(report_file)
+    names = {
+        "r": report,
+        "d": header,
+        "like": like,
+        "classes": {f'{c["kind"]} {c["class"]}' for c in report["classes"]},
+        "threads": {t.get("name", "") for t in header["threads"]},
+    }
+    always = [
+        'd["dropped_events"] == 0 and r["dropped_events"] == 0',
+        'r["ops"] > 100',
+        'r["actual_makespan_ns"] > 0',
+        'abs(r["baseline_makespan_ns"] - r["actual_makespan_ns"]) < 0.01 * r["actual_makespan_ns"]',
+    ]
+    wrong = [e for e in always + expressions if not eval(e, names)]  # the tests' own text
+    for expression in wrong:
+        print("not true:", expression)
+    if wrong:
+        print("threads:", ", ".join(sorted(names["threads"])))
+        print("classes:", ", ".join(sorted(names["classes"])[:60]))
+        for key in ("ops", "dropped_events", "baseline_makespan_ns", "actual_makespan_ns", "warnings"):
+            print(f"{key}: {report.get(key)}")
+    sys.exit(1 if wrong else 0)
+
+
+main()
