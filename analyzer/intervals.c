@@ -2,10 +2,10 @@
 /*
  * Nested ranges by one sort and one sweep.
  *
- * Rows are ordered by start, longer ones first. The sweep keeps a stack of rows that still reach over
- * the present start; each row's `outer` is the top of that stack. Whoever contains an address therefore
- * lies on the outer chain of the last row that starts at or before it, also where ranges overlap without
- * nesting: a row leaves the stack only when it ends before everything that follows.
+ * Rows are ordered by start, longer ones first. The sweep keeps a stack of rows that still reach
+ * over the present start; each row's `outer` is the top of that stack. Whoever contains an address
+ * therefore lies on the outer chain of the last row that starts at or before it, also where ranges
+ * overlap without nesting: a row leaves the stack only when it ends before everything that follows.
  *
  * One thread. Must never allocate or change anything while searching.
  */
@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "array.h"
+#include "memory.h"
 #include "recording.h"
 
 void intervals_add(struct intervals *intervals, uint64_t start, uint64_t end, uint32_t value)
@@ -22,8 +22,11 @@ void intervals_add(struct intervals *intervals, uint64_t start, uint64_t end, ui
 	struct interval row = { .start = start, .end = end, .value = value, .outer = NO_INDEX };
 
 	assert(intervals->count < NO_INDEX);
-	if (start < end)
-		array_push(intervals->rows, intervals->count, intervals->room, row);
+	if (start >= end)
+		return;
+	intervals->rows = memory_grow(intervals->rows, &intervals->room, intervals->count + 1,
+				      sizeof(*intervals->rows));
+	intervals->rows[intervals->count++] = row;
 }
 
 /* `outer` holds the order of adding here, so that equal ranges keep it. */

@@ -2,8 +2,9 @@
 /*
  * Nested address ranges and what contains an address: functions, inlined copies, data objects.
  *
- * Filled once, then ordered once by intervals_index(), then only searched. A range that starts where
- * another does and is not longer counts as the inner one; of two equal ranges the one added later does.
+ * Filled once, then ordered once by intervals_index(), then only searched. A range that starts
+ * where another does and is not longer counts as the inner one; of two equal ranges the one added
+ * later does.
  */
 #ifndef WCPROF_INTERVALS_H
 #define WCPROF_INTERVALS_H
@@ -13,9 +14,10 @@
 
 struct interval {
 	uint64_t start;
-	uint64_t end;   /* first address behind it */
+	uint64_t end;	/* first address behind it */
 	uint32_t value; /* the caller's */
-	uint32_t outer; /* index of the nearest earlier range that reaches over start, NO_INDEX = none */
+	uint32_t outer; /* index of the nearest earlier range that reaches over start, NO_INDEX =
+			   none */
 };
 
 struct intervals {

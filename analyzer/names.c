@@ -2,10 +2,11 @@
 /*
  * Names: a hash table from a symbol's spelling to its readable form.
  *
- * Parameters are left out, so that a class is "cache::get" and all its overloads are one; so are the
- * suffixes of compilers' clones (".constprop.0"), since a part split off a function is that function to
- * whoever wrote it, and symbol versions ("@@GLIBC_2.2.5"). libiberty's demangler knows C++ and both
- * manglings of Rust. It is code under the LGPL and GPL with exceptions: never link it into the library.
+ * Parameters are left out, so that a class is "cache::get" and all its overloads are one; so are
+ * the suffixes of compilers' clones (".constprop.0"), since a part split off a function is that
+ * function to whoever wrote it, and symbol versions ("@@GLIBC_2.2.5"). libiberty's demangler knows
+ * C++ and both manglings of Rust. It is code under the LGPL and GPL with exceptions: never link it
+ * into the library.
  */
 #include "names.h"
 
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 
 enum { ENTRIES_FIRST = 256 };
 
@@ -26,7 +27,8 @@ struct names_entry {
 };
 
 static const char *const clone_suffixes[] = {
-	"constprop", "isra", "part", "cold", "lto_priv", "llvm", "localalias", "clone", "warm", "hot",
+	"constprop", "isra",	   "part",  "cold", "lto_priv",
+	"llvm",	     "localalias", "clone", "warm", "hot",
 };
 
 static uint64_t hash(const char *text)
@@ -50,7 +52,7 @@ static struct names_entry *find(struct names_entry *entries, size_t room, const 
 static void grow(struct names *names)
 {
 	size_t room = names->room ? 2 * names->room : ENTRIES_FIRST;
-	struct names_entry *entries = array_new(room, sizeof(*entries));
+	struct names_entry *entries = memory_new(room, sizeof(*entries));
 
 	for (size_t i = 0; i < names->room; i++)
 		if (names->entries[i].spelling)

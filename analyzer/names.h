@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbol names as people write them: demangled, without parameters and without what compilers append.
+ * Symbol names as people write them: demangled, without parameters and without what compilers
+ * append.
  *
- * One thread. Each spelling is demangled once; the results live until names_free(). Two equal results
- * are one pointer.
+ * One thread. Each spelling is demangled once; the results live until names_free(). Two equal
+ * results are one pointer.
  */
 #ifndef WCPROF_NAMES_H
 #define WCPROF_NAMES_H

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "memory.h"
 
 enum { BLOCK_BYTES = 64 * 1024 - 64 }; /* with malloc's own header within sixteen pages */
 
@@ -25,7 +25,7 @@ struct pool_block {
 static struct pool_block *block_new(struct pool *pool, size_t bytes)
 {
 	size_t room_bytes = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-	struct pool_block *block = array_new(1, sizeof(*block) + room_bytes);
+	struct pool_block *block = memory_new(1, sizeof(*block) + room_bytes);
 
 	block->older = pool->newest;
 	block->room_bytes = room_bytes;

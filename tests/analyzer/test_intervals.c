@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, an address is given to the wrong function, or to none, where ranges nest or overlap. */
+/* If this fails, an address is given to the wrong function, or to none, where ranges nest or
+ * overlap. */
 #include <check.h>
 #include <stdlib.h>
 
 #include "intervals.h"
 #include "recording.h"
 
-static const struct { uint64_t start, end; } ranges[] = {
+static const struct {
+	uint64_t start, end;
+} ranges[] = {
 	/* 0 */ { 0, 100 },
 	/* 1 */ { 10, 20 },
 	/* 2 */ { 10, 15 },
@@ -18,11 +21,19 @@ static const struct { uint64_t start, end; } ranges[] = {
 	/* 8 */ { 300, 300 }, /* empty: as if not there */
 };
 
-static const struct { uint64_t address; uint32_t value; uint32_t depth; } cases[] = {
-	/*  0 */ { 0, 0, 1 },     /*  1 */ { 9, 0, 1 },    /*  2 */ { 10, 3, 4 },  /*  3 */ { 14, 3, 4 },
-	/*  4 */ { 15, 1, 2 },    /*  5 */ { 20, 0, 1 },   /*  6 */ { 45, 4, 2 },  /*  7 */ { 55, 5, 3 },
-	/*  8 */ { 60, 5, 2 },    /*  9 */ { 63, 6, 3 },   /* 10 */ { 65, 5, 2 },  /* 11 */ { 99, 0, 1 },
-	/* 12 */ { 100, NO_INDEX, 0 }, /* 13 */ { 200, 7, 1 }, /* 14 */ { 201, NO_INDEX, 0 },
+static const struct {
+	uint64_t address;
+	uint32_t value;
+	uint32_t depth;
+} cases[] = {
+	/*  0 */ { 0, 0, 1 },	       /*  1 */ { 9, 0, 1 },
+	/*  2 */ { 10, 3, 4 },	       /*  3 */ { 14, 3, 4 },
+	/*  4 */ { 15, 1, 2 },	       /*  5 */ { 20, 0, 1 },
+	/*  6 */ { 45, 4, 2 },	       /*  7 */ { 55, 5, 3 },
+	/*  8 */ { 60, 5, 2 },	       /*  9 */ { 63, 6, 3 },
+	/* 10 */ { 65, 5, 2 },	       /* 11 */ { 99, 0, 1 },
+	/* 12 */ { 100, NO_INDEX, 0 }, /* 13 */ { 200, 7, 1 },
+	/* 14 */ { 201, NO_INDEX, 0 },
 	/* 15 */ { 300, NO_INDEX, 0 }, /* 16 */ { UINT64_MAX, NO_INDEX, 0 },
 };
 
@@ -63,7 +74,8 @@ START_TEST(agrees_with_a_search_of_all)
 		uint32_t expected = 0, found = 0;
 
 		for (size_t i = 0; i < intervals.count; i++)
-			expected += intervals.rows[i].start <= address && address < intervals.rows[i].end;
+			expected += intervals.rows[i].start <= address &&
+				    address < intervals.rows[i].end;
 		for (uint32_t row = intervals_find(&intervals, address); row != NO_INDEX;
 		     row = intervals_outer(&intervals, row, address))
 			found++;

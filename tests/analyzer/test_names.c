@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, classes carry mangled names, or the clones of one function become several classes. */
+/* If this fails, classes carry mangled names, or clones of one function become several classes. */
 #include <check.h>
 #include <stdio.h>
 
 #include "names.h"
 
-static const struct { const char *symbol, *readable; } cases[] = {
+static const struct {
+	const char *symbol, *readable;
+} cases[] = {
 	/*  0 */ { "main", "main" },
 	/*  1 */ { "", "" },
 	/*  2 */ { "flush.constprop.0", "flush" },
@@ -18,7 +20,8 @@ static const struct { const char *symbol, *readable; } cases[] = {
 	/*  9 */ { "_ZN5cache3getEi", "cache::get" },
 	/* 10 */ { "_ZN5cache3getEi.constprop.0", "cache::get" },
 	/* 11 */ { "_ZN5cache3getIiEET_S1_", "cache::get<int>" },
-	/* 12 */ { "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
+	/* 12 */
+	{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
 	/* 13 */ { "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
 	/* 14 */ { "_start", "_start" },
 	/* 15 */ { "_Zbroken", "_Zbroken" },
