@@ -31,6 +31,7 @@ struct read_error {
 	char text[512];        /* what is wrong; what to do next */
 };
 
+/* Told about each block of the file that is being read. */
 struct read_progress {
 	void (*report)(void *context, uint64_t bytes_done, uint64_t bytes_total); /* total 0 = unknown */
 	void *context;

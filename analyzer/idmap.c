@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open addressing, in which ids that differ only in their low four bits begin in the same run of sixteen
+ * slots, one cache line, each at its own place: ids that count upwards are found at the first look and
+ * without leaving the cache; any other ids are spread by the hash as usual.
+ */
+#include "idmap.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	RUN_SLOTS = 16,
+	SLOTS_FIRST = 64
+};
+
+static size_t first_slot(uint64_t id, size_t mask)
+{
+	uint64_t hash = (id / RUN_SLOTS) * 0x9e3779b97f4a7c15u;
+
+	return ((size_t)(hash >> 32) * RUN_SLOTS + id % RUN_SLOTS) & mask;
+}
+
+static bool space_grow(struct idmap_space *space, const uint64_t *ids)
+{
+	size_t slot_count = space->slot_count ? space->slot_count * 2 : SLOTS_FIRST;
+	size_t mask = slot_count - 1;
+	uint32_t *slots = malloc(slot_count * sizeof(*slots));
+	size_t old, i;
+
+	if (!slots)
+		return false;
+	memset(slots, 0xff, slot_count * sizeof(*slots));
+	for (old = 0; old < space->slot_count; old++) {
+		if (space->slots[old] == NO_INDEX)
+			continue;
+		for (i = first_slot(ids[space->slots[old]], mask); slots[i] != NO_INDEX; i = (i + 1) & mask)
+			continue;
+		slots[i] = space->slots[old];
+	}
+	free(space->slots);
+	space->slots = slots;
+	space->slot_count = slot_count;
+	return true;
+}
+
+static bool spaces_grow(struct idmap *map, uint32_t space)
+{
+	size_t count = (size_t)space + 1;
+	struct idmap_space *spaces = realloc(map->spaces, count * sizeof(*spaces));
+
+	if (!spaces)
+		return false;
+	memset(spaces + map->space_count, 0, (count - map->space_count) * sizeof(*spaces));
+	map->spaces = spaces;
+	map->space_count = count;
+	return true;
+}
+
+static bool ids_grow(struct idmap *map)
+{
+	size_t capacity = map->id_capacity ? map->id_capacity * 2 : SLOTS_FIRST;
+	uint64_t *ids;
+
+	if (capacity >= NO_INDEX)
+		return false;
+	ids = realloc(map->ids, capacity * sizeof(*ids));
+	if (!ids)
+		return false;
+	map->ids = ids;
+	map->id_capacity = capacity;
+	return true;
+}
+
+uint32_t idmap_index(struct idmap *map, uint32_t space, uint64_t id)
+{
+	struct idmap_space *table;
+	size_t mask, i;
+
+	if (space >= map->space_count && !spaces_grow(map, space))
+		return NO_INDEX;
+	table = &map->spaces[space];
+	if (table->id_count * 2 >= table->slot_count && !space_grow(table, map->ids))
+		return NO_INDEX;
+	mask = table->slot_count - 1;
+	for (i = first_slot(id, mask); table->slots[i] != NO_INDEX; i = (i + 1) & mask)
+		if (map->ids[table->slots[i]] == id)
+			return table->slots[i];
+	if (map->id_count == map->id_capacity && !ids_grow(map))
+		return NO_INDEX;
+	assert(map->id_count < NO_INDEX);
+	map->ids[map->id_count] = id;
+	table->slots[i] = (uint32_t)map->id_count++;
+	table->id_count++;
+	return table->slots[i];
+}
+
+void idmap_free(struct idmap *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->space_count; i++)
+		free(map->spaces[i].slots);
+	free(map->spaces);
+	free(map->ids);
+	*map = (struct idmap){ 0 };
+}
