@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call stacks of the program's threads, for the rest of the recorder. The hooks' side, stack_capture(),
+ * is in recorder.h.
+ */
+#ifndef WCPROF_STACK_H
+#define WCPROF_STACK_H
+
+#include <stdint.h>
+
+#include "recorder.h"
+
+/* How many frames a captured stack has at most, innermost first; no more than STACK_FRAMES_MAX.
+ * 0 turns stacks off. Any time. */
+void stack_set_depth(uint32_t frames) HIDDEN;
+
+/* Before recording begins for the first time: what the first capture would otherwise wait for. */
+void stack_warm_up(void) HIDDEN;
+
+/* The ids that stack_intern() gave are void: the arena was emptied, or is another one. */
+void stack_forget_ids(void) HIDDEN;
+
+/* Code was unloaded: what was learnt of addresses may be wrong. Before and after every dlclose(). */
+void stack_forget_all(void) HIDDEN;
+
+/* Around fork(): prepare in the parent before it, then one of the others. */
+void stack_fork_prepare(void) HIDDEN;
+void stack_fork_parent(void) HIDDEN;
+void stack_fork_child(void) HIDDEN; /* also in a child whose fork was not seen */
+
+#endif
