@@ -32,7 +32,7 @@
 enum {
 	PAGES = 64,
 	PAGE_BYTES = 64 * 1024,
-	KEY_BYTES = 56,	  /* with the NUL */
+	KEY_BYTES = 56,   /* with the NUL */
 	VALUE_BYTES = 64, /* at most; a slot is 128 bytes */
 	SLOTS = PAGE_BYTES / 128,
 	CLIENTS_MAX = 64,
@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct slot) == 128, "a page has a whole number of slots")
 struct client {
 	pthread_t thread;
 	int fd;
-	bool in_use;	    /* by main only: the thread is to be joined */
+	bool in_use;        /* by main only: the thread is to be joined */
 	_Atomic bool ended; /* by the thread, as its last act */
 	size_t begin, end;  /* input not yet read: buffer[begin, end) */
 	char buffer[4096];
