@@ -44,7 +44,7 @@ $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIB_LIBS)
 
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC)
-$(B)/preload/%.o $(B)/analyzer/%.o $(B)/tests/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -Irecorder
+$(B)/preload/%.o $(B)/analyzer/%.o $(B)/tests/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
 $(B)/%.o: %.c
 	$(Q)echo "  CC      $<"
 	$(Q)mkdir -p $(@D)
@@ -57,26 +57,26 @@ $(B)/%.o: %.S
 $(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_OBJ))
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Ianalyzer -Irecorder -o $@ $^ $(AN_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote analyzer -iquote recorder -o $@ $^ $(AN_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $^ $(LIB_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $^ $(LIB_LIBS) $(TEST_LIBS)
 # The hooks are tested from outside: their tests run target programs with the library preloaded.
 $(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -Ipreload -o $@ $< $(TEST_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -iquote preload -o $@ $< $(TEST_LIBS)
 # Targets, truths and benchmarks are plain programs that know nothing of us.
 $(B)/tests/%: tests/%.c
 	$(Q)echo "  TARGET  $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Irecorder -o $@ $< -lpthread -lm -ldl
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $< -lpthread -lm -ldl
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(AN_OBJ)
 	$(Q)echo "  FUZZ    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ianalyzer -Irecorder -o $@ $< $(if \
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -iquote analyzer -iquote recorder -o $@ $< $(if \
 	  $(wildcard analyzer/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
 
 tests-built: all unit-built $(TARGETS)
@@ -92,7 +92,7 @@ format: ## lays the sources out as .clang-format says
 	clang-format -i $(SOURCES)
 analyze: ## gcc's and clang's static analyzers (some minutes)
 	$(MAKE) CC=gcc B=$(B)-fanalyzer CFLAGS="-O2 -g -fanalyzer" all
-	clang-tidy --quiet $(filter %.c,$(filter-out tests/%,$(SOURCES))) -- -std=c11 -D_GNU_SOURCE -Irecorder
+	clang-tidy --quiet $(filter %.c,$(filter-out tests/%,$(SOURCES))) -- -std=c11 -D_GNU_SOURCE -iquote recorder
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)-fuzz fuzzers
 	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
