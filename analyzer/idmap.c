@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Open addressing, in which ids that differ only in their low four bits begin in the same run of sixteen
- * slots, one cache line, each at its own place: ids that count upwards are found at the first look and
- * without leaving the cache; any other ids are spread by the hash as usual.
+ * slots, one cache line, each at its own place: ids that count upwards are found without leaving the
+ * cache. Where a run is taken by another sixteen ids, a step of one run and one slot leads all of these
+ * together to the next; being odd, it leads through the whole table. Other ids are spread by the hash as
+ * usual, and the table is at most half full, so looking always ends.
  */
 #include "idmap.h"
 
@@ -12,6 +14,7 @@
 
 enum {
 	RUN_SLOTS = 16,
+	STEP_SLOTS = RUN_SLOTS + 1,
 	SLOTS_FIRST = 64
 };
 
@@ -35,7 +38,7 @@ static bool space_grow(struct idmap_space *space, const uint64_t *ids)
 	for (old = 0; old < space->slot_count; old++) {
 		if (space->slots[old] == NO_INDEX)
 			continue;
-		for (i = first_slot(ids[space->slots[old]], mask); slots[i] != NO_INDEX; i = (i + 1) & mask)
+		for (i = first_slot(ids[space->slots[old]], mask); slots[i] != NO_INDEX; i = (i + STEP_SLOTS) & mask)
 			continue;
 		slots[i] = space->slots[old];
 	}
@@ -84,7 +87,7 @@ uint32_t idmap_index(struct idmap *map, uint32_t space, uint64_t id)
 	if (table->id_count * 2 >= table->slot_count && !space_grow(table, map->ids))
 		return NO_INDEX;
 	mask = table->slot_count - 1;
-	for (i = first_slot(id, mask); table->slots[i] != NO_INDEX; i = (i + 1) & mask)
+	for (i = first_slot(id, mask); table->slots[i] != NO_INDEX; i = (i + STEP_SLOTS) & mask)
 		if (map->ids[table->slots[i]] == id)
 			return table->slots[i];
 	if (map->id_count == map->id_capacity && !ids_grow(map))
