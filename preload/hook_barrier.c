@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Barriers and one-time initialisers.
+ *
+ * Barrier: every arrival is a wait, its target the op that arrived last. Each thread leaves its op in the
+ * watch as it arrives, so what the others find there when they get through is the last one's, unless a
+ * fast thread has come round again already. The thread that libc calls "serial" records the wake, with
+ * the number of parties less itself. Once: whoever finds the initialiser running waits for the op of
+ * the thread that runs it; whoever runs it does not wait.
+ */
+#include "hooks.h"
+
+/* Where libc keeps the number of parties; for a barrier that was made before recording began. */
+struct barrier_inside {
+	unsigned int in;
+	unsigned int current_round;
+	unsigned int count;
+};
+
+_Static_assert(sizeof(struct barrier_inside) <= sizeof(pthread_barrier_t), "libc's is larger");
+
+static uint32_t parties_of(const pthread_barrier_t *barrier)
+{
+	unsigned int count;
+	__builtin_memcpy(&count, (const char *)barrier + offsetof(struct barrier_inside, count),
+			 sizeof(count));
+	return count;
+}
+
+int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	struct caller caller = CALLER;
+	struct self *self = hook_enter();
+	if (!self)
+		return real.pthread_barrier_wait(barrier);
+	struct watch *watch = watch_get(self, barrier, WATCH_BARRIER);
+	if (watch) {
+		watch->initial = parties_of(barrier);
+		watch->last_op = op_current(self);
+		watch->last_ticks = clock_ticks();
+	}
+	uint64_t handle = wait_begin(self, REASON_BARRIER, CALL_pthread_barrier_wait, barrier,
+				     watch ? watch->ident : 0, caller_stack(self, caller),
+				     caller.frame);
+	self_leave(self);
+
+	int result = real.pthread_barrier_wait(barrier);
+
+	self = hook_enter();
+	if (!self)
+		return result;
+	bool is_last = result == PTHREAD_BARRIER_SERIAL_THREAD;
+	wait_end(self, handle, watch && !is_last ? watch->last_op : 0, 0);
+	if (watch && is_last)
+		link_record(self, LINK_WAKE, 0, barrier, watch->ident, watch->initial - 1);
+	self_leave(self);
+	return result;
+}
+
+int hook_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes,
+			      unsigned int parties)
+{
+	watch_forget(barrier);
+	return real.pthread_barrier_init(barrier, attributes, parties);
+}
+
+int hook_pthread_barrier_destroy(pthread_barrier_t *barrier)
+{
+	int result = real.pthread_barrier_destroy(barrier);
+	if (result == 0)
+		watch_forget(barrier);
+	return result;
+}
+
+/* libc's states of a once control. */
+enum { ONCE_IN_PROGRESS = 1, ONCE_DONE = 2 };
+
+struct once_wait {
+	struct watch *watch;
+	uint64_t handle;
+};
+
+static void once_begin(struct once_wait *wait, const int *control, enum call call,
+		       struct caller caller)
+{
+	*wait = (struct once_wait){ .handle = 0 };
+	int state = __atomic_load_n(control, __ATOMIC_ACQUIRE);
+	struct self *self = state & ONCE_DONE ? NULL : hook_enter();
+	if (!self)
+		return;
+	wait->watch = watch_get(self, control, WATCH_ONCE);
+	if (state & ONCE_IN_PROGRESS)
+		wait->handle = wait_begin(self, REASON_ONCE, call, control,
+					  wait->watch ? wait->watch->ident : 0,
+					  caller_stack(self, caller), caller.frame);
+	else if (wait->watch)
+		wait->watch->last_op = op_current(self);
+	self_leave(self);
+}
+
+static void once_end(struct once_wait *wait)
+{
+	struct self *self = wait->handle ? hook_enter() : NULL;
+	if (!self)
+		return;
+	wait_end(self, wait->handle, wait->watch ? wait->watch->last_op : 0, 0);
+	self_leave(self);
+}
+
+/* The initialiser may throw, be cancelled or never return, so a wait also ends by unwinding. */
+#define ONCE_WAIT __attribute__((cleanup(once_end))) struct once_wait
+
+int hook_pthread_once(pthread_once_t *control, void (*routine)(void))
+{
+	ONCE_WAIT wait;
+	once_begin(&wait, control, CALL_pthread_once, CALLER);
+	return real.pthread_once(control, routine);
+}
+
+void hook_call_once(once_flag *control, void (*routine)(void))
+{
+	_Static_assert(sizeof(once_flag) == sizeof(int), "libc's once_flag is its once control");
+	ONCE_WAIT wait;
+	once_begin(&wait, (const int *)control, CALL_call_once, CALLER);
+	real.call_once(control, routine);
+}

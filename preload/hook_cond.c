@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Condition variables: a wait is a release of the mutex, a wait, and an acquisition of the mutex.
+ *
+ * From its first wait or signal a condition variable is watched, and so is the mutex that goes with it:
+ * the replay needs every critical section of a monitor, contended or not. A signal does not name the
+ * mutex; the one that this thread has locked last is taken for it (held still, or just let go), by
+ * address only. A wrong guess costs some holds that nobody needs.
+ *
+ * Each signal and broadcast is recorded before it is given, with how many it found waiting, so that a
+ * woken thread's record cannot come first. What ends a wait also runs when the thread is cancelled in it:
+ * the mutex is held again then, and the program's cleanup handlers will unlock it.
+ * The versions of a function differ in the object only; its address is all that is used here.
+ */
+#include <errno.h>
+
+#include "locks.h"
+
+struct cond_wait {
+	struct watch *cond;
+	struct watch *mutex;
+	const pthread_mutex_t *lock;
+	uint64_t handle;
+	uint64_t began_ticks;
+	const void *frame;
+	uint32_t stack;
+	bool is_signalled;
+	bool is_timed_out;
+};
+
+/* The hold ends here: the sleep that follows costs more than its record. */
+static void release_mutex(struct self *self, struct cond_wait *wait)
+{
+	struct hold_release release;
+	if (!wait->mutex || !mutex_is_outermost(wait->lock))
+		return;
+	hold_release(self, wait->mutex, &release);
+	hold_record(self, wait->mutex, &release);
+}
+
+static void cond_wait_begin(struct cond_wait *wait, const void *cond, const pthread_mutex_t *mutex,
+			    enum call call, struct caller caller)
+{
+	*wait = (struct cond_wait){ .lock = mutex, .frame = caller.frame };
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	wait->stack = caller_stack(self, caller);
+	wait->cond = watch_get(self, cond, WATCH_COND);
+	wait->mutex = watch_get(self, mutex, WATCH_MUTEX);
+	if (wait->cond)
+		watch_wait_begins(wait->cond);
+	release_mutex(self, wait);
+	wait->began_ticks = clock_ticks();
+	wait->handle = wait_begin(self, REASON_COND, call, cond, wait->cond ? wait->cond->ident : 0,
+				  wait->stack, caller.frame);
+	self_leave(self);
+}
+
+/* The op that signalled last, if it did so during the wait. Read racily: with several wakes close
+ * together the later one may be named, and the analyzer orders them by time. */
+static uint64_t signaller(const struct cond_wait *wait)
+{
+	if (!wait->is_signalled || !wait->cond ||
+	    (int64_t)(wait->cond->last_ticks - wait->began_ticks) < 0)
+		return 0;
+	return wait->cond->last_op;
+}
+
+/* At the wait's end, and when a cancellation unwinds through it; the mutex is held in both cases. */
+static void cond_wait_end(struct cond_wait *wait)
+{
+	if (wait->cond)
+		watch_wait_ends(wait->cond);
+	if (!wait->handle && !wait->mutex)
+		return;
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	wait_end(self, wait->handle, signaller(wait), wait->is_timed_out ? RECORD_TIMED_OUT : 0);
+	if (wait->mutex && mutex_is_outermost(wait->lock))
+		hold_begin(self, wait->mutex, wait->stack, wait->frame);
+	self_leave(self);
+}
+
+#define COND_WAIT __attribute__((cleanup(cond_wait_end))) struct cond_wait
+
+static int finished(struct cond_wait *wait, int result)
+{
+	hooks_thread.last_mutex = wait->lock;
+	wait->is_signalled = result == 0 || result == EOWNERDEAD;
+	wait->is_timed_out = result == ETIMEDOUT;
+	return result;
+}
+
+static int finished_c11(struct cond_wait *wait, int result)
+{
+	hooks_thread.last_mutex = wait->lock;
+	wait->is_signalled = result == thrd_success;
+	wait->is_timed_out = result == thrd_timedout;
+	return result;
+}
+
+int hook_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_wait, CALLER);
+	return finished(&wait, real.pthread_cond_wait(cond, mutex));
+}
+
+int hook_pthread_cond_wait_old(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_wait_old, CALLER);
+	return finished(&wait, real.pthread_cond_wait_old(cond, mutex));
+}
+
+int hook_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				const struct timespec *until)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_timedwait, CALLER);
+	return finished(&wait, real.pthread_cond_timedwait(cond, mutex, until));
+}
+
+int hook_pthread_cond_timedwait_old(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				    const struct timespec *until)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_timedwait_old, CALLER);
+	return finished(&wait, real.pthread_cond_timedwait_old(cond, mutex, until));
+}
+
+int hook_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+				const struct timespec *until)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, mutex, CALL_pthread_cond_clockwait, CALLER);
+	return finished(&wait, real.pthread_cond_clockwait(cond, mutex, clock, until));
+}
+
+int hook_cnd_wait(cnd_t *cond, mtx_t *mutex)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, (const pthread_mutex_t *)mutex, CALL_cnd_wait, CALLER);
+	return finished_c11(&wait, real.cnd_wait(cond, mutex));
+}
+
+int hook_cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *until)
+{
+	COND_WAIT wait;
+	cond_wait_begin(&wait, cond, (const pthread_mutex_t *)mutex, CALL_cnd_timedwait, CALLER);
+	return finished_c11(&wait, real.cnd_timedwait(cond, mutex, until));
+}
+
+static struct watch *watch_from_signal(struct self *self, const void *cond)
+{
+	const void *mutex = hooks_thread.last_mutex;
+	if (mutex && !watch_find(mutex))
+		watch_get(self, mutex, WATCH_MUTEX);
+	return watch_get(self, cond, WATCH_COND);
+}
+
+/* Before the real signal (at most one) or broadcast (all that wait). */
+static void wake(const void *cond, uint32_t most)
+{
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	struct watch *watch = watch_find(cond);
+	if (!watch || watch->type != WATCH_COND)
+		watch = watch_from_signal(self, cond);
+	if (watch) {
+		uint32_t waiters = __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED);
+		watch->last_op = op_current(self);
+		watch->last_ticks = clock_ticks();
+		link_record(self, LINK_WAKE, 0, cond, watch->ident,
+			    waiters < most ? waiters : most);
+	}
+	self_leave(self);
+}
+
+int hook_pthread_cond_signal(pthread_cond_t *cond)
+{
+	wake(cond, 1);
+	return real.pthread_cond_signal(cond);
+}
+
+int hook_pthread_cond_signal_old(pthread_cond_t *cond)
+{
+	wake(cond, 1);
+	return real.pthread_cond_signal_old(cond);
+}
+
+int hook_pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	wake(cond, UINT32_MAX);
+	return real.pthread_cond_broadcast(cond);
+}
+
+int hook_pthread_cond_broadcast_old(pthread_cond_t *cond)
+{
+	wake(cond, UINT32_MAX);
+	return real.pthread_cond_broadcast_old(cond);
+}
+
+int hook_cnd_signal(cnd_t *cond)
+{
+	wake(cond, 1);
+	return real.cnd_signal(cond);
+}
+
+int hook_cnd_broadcast(cnd_t *cond)
+{
+	wake(cond, UINT32_MAX);
+	return real.cnd_broadcast(cond);
+}
+
+int hook_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes)
+{
+	watch_forget(cond);
+	return real.pthread_cond_init(cond, attributes);
+}
+
+int hook_pthread_cond_init_old(pthread_cond_t *cond, const pthread_condattr_t *attributes)
+{
+	watch_forget(cond);
+	return real.pthread_cond_init_old(cond, attributes);
+}
+
+int hook_cnd_init(cnd_t *cond)
+{
+	watch_forget(cond);
+	return real.cnd_init(cond);
+}
+
+/* Destroying may have to wait for late waiters to leave, so the watch must outlive it. */
+int hook_pthread_cond_destroy(pthread_cond_t *cond)
+{
+	int result = real.pthread_cond_destroy(cond);
+	if (result == 0)
+		watch_forget(cond);
+	return result;
+}
+
+int hook_pthread_cond_destroy_old(pthread_cond_t *cond)
+{
+	int result = real.pthread_cond_destroy_old(cond);
+	if (result == 0)
+		watch_forget(cond);
+	return result;
+}
+
+void hook_cnd_destroy(cnd_t *cond)
+{
+	real.cnd_destroy(cond);
+	watch_forget(cond);
+}

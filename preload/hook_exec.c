@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ends of this process image: exec in its eight forms, _exit, abort. What was recorded is handed
+ * over first, whether recording is on at the moment or not; exit() and quick_exit() are heard of in
+ * lifecycle.c.
+ *
+ * In a vfork child, which runs in its parent's memory, nothing is done but the real call. The forms with
+ * a list of arguments count it and lay it out on the stack, as libc does: no allocation. A call that
+ * fails returns, and recording goes on.
+ */
+#include <alloca.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "hooks.h"
+
+static void image_ends(enum recorder_end end)
+{
+	if (!recorder_in_vfork_child())
+		recorder_image_ends(end);
+}
+
+int hook_execve(const char *path, char *const argv[], char *const envp[])
+{
+	image_ends(END_EXEC);
+	return real.execve(path, argv, envp);
+}
+
+int hook_execv(const char *path, char *const argv[])
+{
+	image_ends(END_EXEC);
+	return real.execv(path, argv);
+}
+
+int hook_execvp(const char *file, char *const argv[])
+{
+	image_ends(END_EXEC);
+	return real.execvp(file, argv);
+}
+
+int hook_execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	image_ends(END_EXEC);
+	return real.execvpe(file, argv, envp);
+}
+
+int hook_fexecve(int fd, char *const argv[], char *const envp[])
+{
+	image_ends(END_EXEC);
+	return real.fexecve(fd, argv, envp);
+}
+
+int hook_execveat(int at, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	image_ends(END_EXEC);
+	return real.execveat(at, path, argv, envp, flags);
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int wcprof_export_execl(const char *, const char *, ...) __asm__("execl");
+EXPORT int wcprof_export_execlp(const char *, const char *, ...) __asm__("execlp");
+EXPORT int wcprof_export_execle(const char *, const char *, ...) __asm__("execle");
+
+/* Arguments up to and with the NULL that ends them. */
+static size_t list_length(const char *argument, va_list list)
+{
+	size_t length = 1;
+	for (; argument; argument = va_arg(list, const char *))
+		length++;
+	return length;
+}
+
+static void list_lay_out(const char **argv, const char *argument, va_list list)
+{
+	for (; argument; argument = va_arg(list, const char *))
+		*argv++ = argument;
+	*argv = NULL;
+}
+
+static void begin_exec(void)
+{
+	hooks_resolve_once();
+	image_ends(END_EXEC);
+}
+
+int wcprof_export_execl(const char *path, const char *argument, ...)
+{
+	va_list list;
+	va_start(list, argument);
+	const char **argv = alloca(list_length(argument, list) * sizeof(char *));
+	va_end(list);
+	va_start(list, argument);
+	list_lay_out(argv, argument, list);
+	va_end(list);
+	begin_exec();
+	return real.execv(path, (char *const *)argv);
+}
+
+int wcprof_export_execlp(const char *file, const char *argument, ...)
+{
+	va_list list;
+	va_start(list, argument);
+	const char **argv = alloca(list_length(argument, list) * sizeof(char *));
+	va_end(list);
+	va_start(list, argument);
+	list_lay_out(argv, argument, list);
+	va_end(list);
+	begin_exec();
+	return real.execvp(file, (char *const *)argv);
+}
+
+int wcprof_export_execle(const char *path, const char *argument, ...)
+{
+	va_list list;
+	va_start(list, argument);
+	const char **argv = alloca(list_length(argument, list) * sizeof(char *));
+	va_end(list);
+	va_start(list, argument);
+	list_lay_out(argv, argument, list);
+	char *const *envp = va_arg(list, char *const *);
+	va_end(list);
+	begin_exec();
+	return real.execve(path, (char *const *)argv, envp);
+}
+
+void hook__exit(int status)
+{
+	image_ends(END_EXIT);
+	real._exit(status);
+}
+
+void hook__Exit(int status)
+{
+	image_ends(END_EXIT);
+	real._Exit(status);
+}
+
+void hook_abort(void)
+{
+	image_ends(END_EXIT);
+	real.abort();
+}

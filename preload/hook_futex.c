@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Futex calls by syscall(): C++ atomics, Rust, locks that are not libc's own. All others pass by
+ * (syscall.S). Who waits on an address is known, who holds what is not: these are waits and wakes only,
+ * and a wake is worth a record only where somebody waits.
+ * Threads: any; not a cancellation point.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "hooks.h"
+
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+
+static bool futex_waits(int command)
+{
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
+	       command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI;
+}
+
+static bool futex_wakes(int command)
+{
+	return command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET || command == FUTEX_WAKE_OP ||
+	       command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE ||
+	       command == FUTEX_CMP_REQUEUE_PI || command == FUTEX_UNLOCK_PI;
+}
+
+/* Before the real call; only addresses on which somebody waits are worth a record. */
+static void wake(const void *address, int command, uint32_t most)
+{
+	struct watch *watch = watch_find(address);
+	uint32_t waiters = watch ? __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) : 0;
+	struct self *self = waiters > 0 ? hook_enter() : NULL;
+	if (!self)
+		return;
+	if (command == FUTEX_UNLOCK_PI)
+		most = 1;
+	watch->last_op = op_current(self);
+	watch->last_ticks = clock_ticks();
+	link_record(self, LINK_WAKE, 0, address, watch->ident, waiters < most ? waiters : most);
+	self_leave(self);
+}
+
+struct futex_wait {
+	struct watch *watch;
+	uint64_t handle;
+	uint64_t began_ticks;
+};
+
+static void futex_wait_begin(struct futex_wait *wait, const void *address, struct caller caller)
+{
+	*wait = (struct futex_wait){ .handle = 0 };
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	wait->watch = watch_get(self, address, WATCH_FUTEX);
+	if (wait->watch)
+		watch_wait_begins(wait->watch);
+	wait->began_ticks = clock_ticks();
+	wait->handle = wait_begin(self, REASON_FUTEX, CALL_syscall, address,
+				  wait->watch ? wait->watch->ident : 0, caller_stack(self, caller),
+				  caller.frame);
+	self_leave(self);
+}
+
+static void futex_wait_end(struct futex_wait *wait, bool is_woken, bool is_timed_out)
+{
+	if (wait->watch)
+		watch_wait_ends(wait->watch);
+	struct self *self = wait->handle ? hook_enter() : NULL;
+	if (!self)
+		return;
+	bool is_during = wait->watch &&
+			 (int64_t)(wait->watch->last_ticks - wait->began_ticks) >= 0;
+	wait_end(self, wait->handle, is_woken && is_during ? wait->watch->last_op : 0,
+		 is_timed_out ? RECORD_TIMED_OUT : 0);
+	self_leave(self);
+}
+
+long hook_futex(long a, long b, long c, long d, long e, long f)
+{
+	int command = (int)b & FUTEX_CMD_MASK;
+	if (futex_wakes(command))
+		wake((const void *)a, command, (uint32_t)c);
+	if (!futex_waits(command))
+		return real.syscall(SYS_futex, a, b, c, d, e, f);
+	struct futex_wait wait;
+	futex_wait_begin(&wait, (const void *)a, CALLER);
+	long result = real.syscall(SYS_futex, a, b, c, d, e, f);
+	futex_wait_end(&wait, result == 0, result == -1 && errno == ETIMEDOUT);
+	return result;
+}

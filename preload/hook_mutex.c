@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutexes, of pthreads and of C11: try first, and only a try that says "busy" is a wait.
+ *
+ * What a try says means: 0 and EOWNERDEAD, acquired (asking again would deadlock with ourselves); EBUSY,
+ * held, perhaps by the caller, which the real call then judges; anything else, let the real call say it.
+ * A recursive mutex is held from its first acquisition to its last release.
+ *
+ * Threads: any, also unlocking what another thread has locked. Often called by the program's allocator
+ * while it holds its own locks.
+ */
+#include <errno.h>
+
+#include "locks.h"
+
+static inline bool is_gained(int result)
+{
+	return result == 0 || result == EOWNERDEAD;
+}
+
+static inline int gained(const pthread_mutex_t *mutex, struct caller caller, int result)
+{
+	hooks_thread.last_mutex = mutex;
+	struct watch *watch = watch_find(mutex);
+	if (UNLIKELY(watch != NULL) && mutex_is_outermost(mutex))
+		lock_hold_begin(watch, WATCH_MUTEX, caller);
+	return result;
+}
+
+static void wait_begin_for(struct lock_wait *wait, const pthread_mutex_t *mutex, enum call call,
+			   struct caller caller)
+{
+	lock_wait_begin(wait, mutex, WATCH_MUTEX, REASON_MUTEX, call, caller);
+}
+
+static void wait_end_for(struct lock_wait *wait, const pthread_mutex_t *mutex, bool has_gained,
+			 bool is_timed_out)
+{
+	if (has_gained)
+		hooks_thread.last_mutex = mutex;
+	lock_wait_end(wait, has_gained ? LOCK_HELD : LOCK_NOT_GAINED, is_timed_out);
+}
+
+static int lock_contended(pthread_mutex_t *mutex, struct caller caller)
+{
+	struct lock_wait wait;
+	wait_begin_for(&wait, mutex, CALL_pthread_mutex_lock, caller);
+	int result = real.pthread_mutex_lock(mutex);
+	wait_end_for(&wait, mutex, is_gained(result), false);
+	return result;
+}
+
+int hook_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	int result = real.pthread_mutex_trylock(mutex);
+	if (LIKELY(is_gained(result)))
+		return gained(mutex, CALLER, result);
+	if (result == EBUSY)
+		return lock_contended(mutex, CALLER);
+	return real.pthread_mutex_lock(mutex);
+}
+
+int hook_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	int result = real.pthread_mutex_trylock(mutex);
+	return is_gained(result) ? gained(mutex, CALLER, result) : result;
+}
+
+int hook_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	int result = real.pthread_mutex_trylock(mutex);
+	if (is_gained(result))
+		return gained(mutex, CALLER, result);
+	if (result != EBUSY)
+		return real.pthread_mutex_timedlock(mutex, until);
+	struct lock_wait wait;
+	wait_begin_for(&wait, mutex, CALL_pthread_mutex_timedlock, CALLER);
+	result = real.pthread_mutex_timedlock(mutex, until);
+	wait_end_for(&wait, mutex, is_gained(result), result == ETIMEDOUT);
+	return result;
+}
+
+/* The real call refuses an unknown clock before it looks at the mutex, so no try may come first. */
+static bool clock_is_known(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+int hook_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				 const struct timespec *until)
+{
+	int result = clock_is_known(clock) ? real.pthread_mutex_trylock(mutex) : EINVAL;
+	if (is_gained(result))
+		return gained(mutex, CALLER, result);
+	if (result != EBUSY)
+		return real.pthread_mutex_clocklock(mutex, clock, until);
+	struct lock_wait wait;
+	wait_begin_for(&wait, mutex, CALL_pthread_mutex_clocklock, CALLER);
+	result = real.pthread_mutex_clocklock(mutex, clock, until);
+	wait_end_for(&wait, mutex, is_gained(result), result == ETIMEDOUT);
+	return result;
+}
+
+static int unlock_watched(struct watch *watch, pthread_mutex_t *mutex,
+			  int (*unlock)(pthread_mutex_t *))
+{
+	struct hold_release release;
+	bool is_stamped = lock_release(watch, &release, mutex_checks_owner(mutex));
+	int result = unlock(mutex);
+	if (is_stamped && result == 0)
+		lock_release_record(watch, &release);
+	return result;
+}
+
+int hook_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	struct watch *watch = watch_find(mutex);
+	if (LIKELY(!watch) || watch->type != WATCH_MUTEX || !mutex_is_outermost(mutex))
+		return real.pthread_mutex_unlock(mutex);
+	return unlock_watched(watch, mutex, real.pthread_mutex_unlock);
+}
+
+int hook_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+{
+	watch_forget(mutex);
+	return real.pthread_mutex_init(mutex, attributes);
+}
+
+int hook_pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	int result = real.pthread_mutex_destroy(mutex);
+	if (result == 0)
+		watch_forget(mutex);
+	return result;
+}
+
+/* --- C11: the same objects, other result codes --- */
+
+static pthread_mutex_t *inside(mtx_t *mutex)
+{
+	_Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "libc's mtx_t is its mutex");
+	return (pthread_mutex_t *)mutex;
+}
+
+int hook_mtx_lock(mtx_t *mutex)
+{
+	int result = real.mtx_trylock(mutex);
+	if (LIKELY(result == thrd_success))
+		return gained(inside(mutex), CALLER, result);
+	if (result != thrd_busy)
+		return real.mtx_lock(mutex);
+	struct lock_wait wait;
+	wait_begin_for(&wait, inside(mutex), CALL_mtx_lock, CALLER);
+	result = real.mtx_lock(mutex);
+	wait_end_for(&wait, inside(mutex), result == thrd_success, false);
+	return result;
+}
+
+int hook_mtx_trylock(mtx_t *mutex)
+{
+	int result = real.mtx_trylock(mutex);
+	return result == thrd_success ? gained(inside(mutex), CALLER, result) : result;
+}
+
+int hook_mtx_timedlock(mtx_t *mutex, const struct timespec *until)
+{
+	int result = real.mtx_trylock(mutex);
+	if (result == thrd_success)
+		return gained(inside(mutex), CALLER, result);
+	if (result != thrd_busy)
+		return real.mtx_timedlock(mutex, until);
+	struct lock_wait wait;
+	wait_begin_for(&wait, inside(mutex), CALL_mtx_timedlock, CALLER);
+	result = real.mtx_timedlock(mutex, until);
+	wait_end_for(&wait, inside(mutex), result == thrd_success, result == thrd_timedout);
+	return result;
+}
+
+int hook_mtx_unlock(mtx_t *mutex)
+{
+	struct watch *watch = watch_find(mutex);
+	if (LIKELY(!watch) || watch->type != WATCH_MUTEX || !mutex_is_outermost(inside(mutex)))
+		return real.mtx_unlock(mutex);
+	struct hold_release release;
+	bool is_stamped = lock_release(watch, &release, mutex_checks_owner(inside(mutex)));
+	int result = real.mtx_unlock(mutex);
+	if (is_stamped && result == thrd_success)
+		lock_release_record(watch, &release);
+	return result;
+}
+
+int hook_mtx_init(mtx_t *mutex, int type)
+{
+	watch_forget(mutex);
+	return real.mtx_init(mutex, type);
+}
+
+void hook_mtx_destroy(mtx_t *mutex)
+{
+	real.mtx_destroy(mutex);
+	watch_forget(mutex);
+}

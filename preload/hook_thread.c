@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads: creation is announced by the creator and begun by the new thread itself, as its first act;
+ * joins are waits for the thread's op. Ends are heard of in lifecycle.c.
+ *
+ * What the new thread has to know travels in a parcel from a fixed table: the heap is not ours, and may
+ * be locked by whoever creates a thread. When all parcels are under way at once, the thread is created
+ * unannounced and registers at its first event like one that was there before us.
+ * A thread's watch is keyed by its pthread_t, and set by the thread itself before its start routine.
+ */
+#include <errno.h>
+
+#include "hooks.h"
+
+struct parcel {
+	union {
+		void *(*pthread)(void *);
+		thrd_start_t c11;
+	} start;
+	void *argument;
+	uint64_t announced;
+	uint64_t parent_op;
+	uint32_t is_taken; /* 0 -> 1 by the creator, 1 -> 0 by the new thread after copying */
+};
+
+enum { PARCELS_MAX = 512 }; /* threads created and not yet running; 512 parcels of 40 bytes */
+
+static struct parcel parcels[PARCELS_MAX];
+static uint32_t next_parcel;
+
+static struct parcel *parcel_take(void)
+{
+	uint32_t first = __atomic_fetch_add(&next_parcel, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < PARCELS_MAX; i++) {
+		struct parcel *parcel = &parcels[(first + i) % PARCELS_MAX];
+		uint32_t unused = 0;
+		/* Acquire pairs with the release in parcel_give_back(): the last user's copy is done. */
+		if (__atomic_compare_exchange_n(&parcel->is_taken, &unused, 1, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return parcel;
+	}
+	return NULL;
+}
+
+static void parcel_give_back(struct parcel *parcel)
+{
+	__atomic_store_n(&parcel->is_taken, 0, __ATOMIC_RELEASE);
+}
+
+/* Announces a thread; NULL: create it as if recording were off. */
+static struct parcel *announce(const void *start_routine)
+{
+	struct self *self = hook_enter();
+	if (!self)
+		return NULL;
+	struct parcel *parcel = parcel_take();
+	if (parcel) {
+		parcel->announced = thread_announce(self, start_routine);
+		parcel->parent_op = op_current(self);
+	}
+	self_leave(self);
+	return parcel;
+}
+
+/* The new thread's first act. */
+static struct parcel begin(struct parcel *sent, const void *stack_top)
+{
+	struct parcel parcel = *sent;
+	parcel_give_back(sent);
+	thread_begin(parcel.announced, parcel.parent_op, (const void *)parcel.start.pthread,
+		     stack_top);
+	struct self *self = hook_enter();
+	if (self) {
+		struct watch *watch = watch_get(self, (void *)pthread_self(), WATCH_THREAD);
+		if (watch)
+			watch->holder_op = parcel.announced;
+		self_leave(self);
+	}
+	return parcel;
+}
+
+static void *start_pthread(void *sent)
+{
+	struct parcel parcel = begin(sent, __builtin_frame_address(0));
+	return parcel.start.pthread(parcel.argument);
+}
+
+static int start_c11(void *sent)
+{
+	struct parcel parcel = begin(sent, __builtin_frame_address(0));
+	return parcel.start.c11(parcel.argument);
+}
+
+int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			void *(*start)(void *), void *argument)
+{
+	struct parcel *parcel = announce((const void *)start);
+	if (!parcel)
+		return real.pthread_create(thread, attributes, start, argument);
+	parcel->start.pthread = start;
+	parcel->argument = argument;
+	int result = real.pthread_create(thread, attributes, start_pthread, parcel);
+	if (result != 0)
+		parcel_give_back(parcel);
+	return result;
+}
+
+int hook_thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
+{
+	struct parcel *parcel = announce((const void *)start);
+	if (!parcel)
+		return real.thrd_create(thread, start, argument);
+	parcel->start.c11 = start;
+	parcel->argument = argument;
+	int result = real.thrd_create(thread, start_c11, parcel);
+	if (result != thrd_success)
+		parcel_give_back(parcel);
+	return result;
+}
+
+struct join_wait {
+	uint64_t handle;
+	uint64_t target;
+	const void *thread;
+	bool is_joined;
+	bool is_timed_out;
+};
+
+static uint64_t op_of(const void *thread)
+{
+	const struct watch *watch = watch_find(thread);
+	return watch && watch->type == WATCH_THREAD ? watch->holder_op : 0;
+}
+
+static void join_begin(struct join_wait *wait, pthread_t thread, enum call call,
+		       struct caller caller)
+{
+	*wait = (struct join_wait){ .thread = (const void *)thread };
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	wait->target = op_of(wait->thread);
+	wait->handle = wait_begin(self, REASON_JOIN, call, wait->thread, 0,
+				  caller_stack(self, caller), caller.frame);
+	self_leave(self);
+}
+
+/* Also when a cancellation unwinds through the join. A thread that had not begun before we looked has
+ * by now; its address may belong to a new thread already, so what was known before comes first. */
+static void join_end(struct join_wait *wait)
+{
+	struct self *self = wait->handle ? hook_enter() : NULL;
+	if (!self)
+		return;
+	uint64_t target = wait->target ? wait->target : op_of(wait->thread);
+	wait_end(self, wait->handle, wait->is_joined ? target : 0,
+		 wait->is_timed_out ? RECORD_TIMED_OUT : 0);
+	self_leave(self);
+}
+
+#define JOIN_WAIT __attribute__((cleanup(join_end))) struct join_wait
+
+static int finished(struct join_wait *wait, int result)
+{
+	wait->is_joined = result == 0;
+	wait->is_timed_out = result == ETIMEDOUT;
+	return result;
+}
+
+int hook_pthread_join(pthread_t thread, void **result)
+{
+	JOIN_WAIT wait;
+	join_begin(&wait, thread, CALL_pthread_join, CALLER);
+	return finished(&wait, real.pthread_join(thread, result));
+}
+
+int hook_pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
+{
+	JOIN_WAIT wait;
+	join_begin(&wait, thread, CALL_pthread_timedjoin_np, CALLER);
+	return finished(&wait, real.pthread_timedjoin_np(thread, result, until));
+}
+
+int hook_pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+			      const struct timespec *until)
+{
+	JOIN_WAIT wait;
+	join_begin(&wait, thread, CALL_pthread_clockjoin_np, CALLER);
+	return finished(&wait, real.pthread_clockjoin_np(thread, result, clock, until));
+}
+
+int hook_thrd_join(thrd_t thread, int *result)
+{
+	JOIN_WAIT wait;
+	join_begin(&wait, thread, CALL_thrd_join, CALLER);
+	int code = real.thrd_join(thread, result);
+	wait.is_joined = code == thrd_success;
+	return code;
+}
+
+/* A try that succeeds is a join that took no time; one that fails is nothing. */
+int hook_pthread_tryjoin_np(pthread_t thread, void **result)
+{
+	struct caller caller = CALLER;
+	uint64_t target = op_of((const void *)thread);
+	int code = real.pthread_tryjoin_np(thread, result);
+	if (code != 0)
+		return code;
+	struct join_wait wait;
+	join_begin(&wait, thread, CALL_pthread_tryjoin_np, caller);
+	wait.target = target;
+	wait.is_joined = true;
+	join_end(&wait);
+	return code;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every file of this folder shares: libc's own functions, the hooks' prototypes, the names' ids.
+ *
+ * Everything here comes out of hooks.def. A hook_*.c holds bodies only: it calls `real.SYMBOL`, never
+ * the symbol itself (that would be ourselves), and the recorder between hook_enter() and self_leave(),
+ * never across the real call. A body begins with CALLER, in the function that the exported wrapper
+ * jumps to, so that the caller's frame is the program's.
+ *
+ * `real` is written once, by hooks_resolve(), before any hook is called or by the first one.
+ */
+#ifndef WCPROF_HOOKS_H
+#define WCPROF_HOOKS_H
+
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+
+#include "recorder.h"
+
+/* libc's functions: the next definition after ours, in the version that the row asks for. */
+struct real {
+#define HOOK(type, symbol, parameters, arguments) type (*symbol) parameters;
+#define HOOK_OWN(type, symbol, parameters) type (*symbol) parameters;
+#define HOOK_AT(type, id, symbol, version, parameters, arguments) type (*id) parameters;
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) type (*symbol) parameters;
+#include "hooks.def"
+};
+
+extern struct real real HIDDEN;
+
+/* String ids of the calls' names: row + 1. */
+enum call {
+	CALL_NONE,
+#define HOOK(type, symbol, parameters, arguments) CALL_##symbol,
+#define HOOK_OWN(type, symbol, parameters) CALL_##symbol,
+#define HOOK_AT(type, id, symbol, version, parameters, arguments) CALL_##id,
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) CALL_##symbol,
+#include "hooks.def"
+	CALL_END
+};
+
+enum { HOOK_COUNT = CALL_END - 1 };
+
+_Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
+
+/* The same as real.syscall, for syscall.S. */
+extern void *hooks_real_syscall HIDDEN;
+long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
+
+/* The bodies. */
+#define HOOK(type, symbol, parameters, arguments) type hook_##symbol parameters HIDDEN;
+#define HOOK_AT(type, id, symbol, version, parameters, arguments) type hook_##id parameters HIDDEN;
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value)                           \
+	type hook_##symbol parameters HIDDEN;
+#include "hooks.def"
+
+/* Finds all rows in the objects loaded after ours. No lock, no allocation. */
+void hooks_resolve(void) HIDDEN;
+extern const char *const hooks_call_names[HOOK_COUNT] HIDDEN;
+
+/* For calls that must work before the constructor but never set up the recorder. */
+void hooks_resolve_once(void) HIDDEN;
+
+/* The gate is unset: a call before our constructor, or the first one in a forked child. */
+void hooks_set_up(bool may_create_thread) HIDDEN;
+
+/* Where the program called: return address and frame of the hook's body. */
+struct caller {
+	const void *pc;
+	const void *frame;
+};
+
+#define CALLER ((struct caller){ __builtin_return_address(0), __builtin_frame_address(0) })
+
+/* What this folder keeps of a thread. */
+enum { READ_HOLDS_MAX = 8 };
+
+struct hooks_thread {
+	const void *last_mutex; /* locked last by this thread; never dereferenced, it may be gone */
+	struct {
+		const void *lock;
+		uint64_t op;
+	} read_holds[READ_HOLDS_MAX];
+	bool is_armed;          /* its end will be noticed */
+};
+
+extern __thread struct hooks_thread hooks_thread HIDDEN;
+
+/* Makes sure that the recorder hears of this thread's end. */
+void hooks_arm_thread(void) HIDDEN;
+
+static inline struct self *hook_enter(void)
+{
+	struct self *self = self_enter();
+	if (UNLIKELY(self && !hooks_thread.is_armed))
+		hooks_arm_thread();
+	return self;
+}
+
+static inline uint32_t caller_stack(struct self *self, struct caller caller)
+{
+	return stack_capture(self, caller.pc, caller.frame);
+}
+
+/* Bytes of the messages that sendmmsg or recvmmsg moved. */
+static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int count)
+{
+	int64_t bytes = 0;
+	for (int i = 0; i < count; i++)
+		bytes += messages[i].msg_len;
+	return bytes;
+}
+
+/* What must not be called in the program's threads: it allocates, locks or prints. */
+#pragma GCC poison malloc calloc realloc free printf fprintf snprintf puts fopen dlsym dlvsym dlopen
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library's life in a process: start, threads' ends, fork, end.
+ *
+ * Order at start: this is the first constructor of all (-z initfirst), before libc's own. Resolve, then
+ * the key that tells of threads' ends (first, so that its number is low and setting it never
+ * allocates), then the handlers around fork and at quick_exit (registered first they run last before
+ * and first after a fork, and last at an exit), then the recorder, which opens the gate.
+ *
+ * A thread's end is heard of by the key's destructor, after C++ thread_local objects and other keys'
+ * destructors: it re-arms itself until the last round, so that what they do is still recorded.
+ * Threads: the constructor runs alone; hooks_set_up() in any thread; the destructor in the one that ends.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hooks.h"
+
+__thread struct hooks_thread hooks_thread;
+
+static __thread unsigned char rounds_left;
+static pthread_key_t thread_key;
+static bool has_thread_key;
+
+/* Relaxed is enough: written before any thread exists, but for calls from earlier constructors. */
+static bool is_resolved;
+static bool is_started;
+
+void hooks_resolve_once(void)
+{
+	if (__atomic_load_n(&is_resolved, __ATOMIC_ACQUIRE))
+		return;
+	hooks_resolve();
+	__atomic_store_n(&is_resolved, true, __ATOMIC_RELEASE);
+}
+
+void hooks_set_up(bool may_create_thread)
+{
+	hooks_resolve_once();
+	if (__atomic_load_n(&is_started, __ATOMIC_ACQUIRE))
+		recorder_wake_up(may_create_thread);
+}
+
+/* Runs in each round of destructors; the thread ends for us in the last one that libc promises. */
+static void thread_leaves(void *unused)
+{
+	(void)unused;
+	if (rounds_left > 0) {
+		rounds_left--;
+		pthread_setspecific(thread_key, &hooks_thread);
+		return;
+	}
+	thread_end();
+}
+
+void hooks_arm_thread(void)
+{
+	hooks_thread.is_armed = true;
+	if (!has_thread_key)
+		return;
+	rounds_left = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+	pthread_setspecific(thread_key, &hooks_thread);
+}
+
+static void image_ends(void)
+{
+	recorder_image_ends(END_EXIT);
+}
+
+__attribute__((constructor)) static void library_begins(int argc, char **argv, char **envp)
+{
+	static struct recorder_host host = {
+		.call_names = hooks_call_names,
+		.call_count = HOOK_COUNT,
+	};
+
+	(void)argc;
+	(void)argv;
+	hooks_resolve_once();
+	if (!environ)
+		environ = envp; /* libc's constructor, which sets the same, comes after ours */
+	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
+	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, recorder_fork_child);
+	at_quick_exit(image_ends);
+	host.thread_create = real.pthread_create;
+	recorder_start(&host);
+	__atomic_store_n(&is_started, true, __ATOMIC_RELEASE);
+}
+
+__attribute__((destructor)) static void library_ends(void)
+{
+	image_ends();
+}

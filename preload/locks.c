@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits for locks and holds of watched ones, for all lock families.
+ *
+ * Invariants: between a successful acquisition and the return to the program nothing is done for a lock
+ * that is not watched; between hold_release() and the real unlock nothing at all. The call stack is
+ * taken while the thread would wait anyway, and serves the wait and the hold that follows it.
+ * Threads: any. `watch` fields last_* and holder_* are read here by the one who holds the lock, so the
+ * lock itself orders them; a reader of an rwlock reads them racily, and may name the wrong predecessor.
+ */
+#include "locks.h"
+
+void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type type,
+		     enum reason reason, enum call call, struct caller caller)
+{
+	*wait = (struct lock_wait){ .frame = caller.frame };
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	wait->stack = caller_stack(self, caller);
+	wait->watch = watch_get(self, lock, type);
+	if (wait->watch) {
+		wait->holder_op = wait->watch->holder_op;
+		watch_wait_begins(wait->watch);
+	}
+	wait->began_ticks = clock_ticks();
+	wait->handle = wait_begin(self, reason, call, lock, wait->watch ? wait->watch->ident : 0,
+				  wait->stack, caller.frame);
+	self_leave(self);
+}
+
+/* The op whose release let us in: the last one, if it came during the wait. */
+static uint64_t predecessor(const struct lock_wait *wait)
+{
+	const struct watch *watch = wait->watch;
+	if (!watch)
+		return 0;
+	if ((int64_t)(watch->last_ticks - wait->began_ticks) >= 0)
+		return watch->last_op;
+	return wait->holder_op;
+}
+
+void lock_wait_end(struct lock_wait *wait, enum lock_gain gain, bool is_timed_out)
+{
+	if (wait->watch)
+		watch_wait_ends(wait->watch);
+	if (!wait->handle && !wait->watch)
+		return;
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	wait_end(self, wait->handle, gain == LOCK_NOT_GAINED ? 0 : predecessor(wait),
+		 is_timed_out ? RECORD_TIMED_OUT : 0);
+	if (gain == LOCK_HELD && wait->watch)
+		hold_begin(self, wait->watch, wait->stack, wait->frame);
+	self_leave(self);
+}
+
+void lock_hold_begin(struct watch *watch, enum watch_type type, struct caller caller)
+{
+	if (watch->type != type)
+		return;
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	hold_begin(self, watch, caller_stack(self, caller), caller.frame);
+	self_leave(self);
+}
+
+/* An op's id begins with the index of the thread that made it. */
+static uint32_t own_thread_index(const struct self *self)
+{
+	return (uint32_t)(op_current(self) >> 32);
+}
+
+bool lock_release(struct watch *watch, struct hold_release *release, bool is_owner_checked)
+{
+	struct self *self = hook_enter();
+	if (!self)
+		return false;
+	bool is_ours = !is_owner_checked || !watch->holder_op ||
+		       watch->holder_thread == own_thread_index(self);
+	if (is_ours)
+		hold_release(self, watch, release);
+	self_leave(self);
+	return is_ours;
+}
+
+void lock_release_record(struct watch *watch, const struct hold_release *release)
+{
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	hold_record(self, watch, release);
+	self_leave(self);
+}

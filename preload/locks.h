@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the lock families share: a wait for a lock, and the hold of a watched one.
+ *
+ * A lock that nobody ever waited for is not watched, and costs its hooks one look-up. The first wait
+ * makes it watched for good: from then on each of its holds is recorded, from acquisition to release.
+ */
+#ifndef WCPROF_LOCKS_H
+#define WCPROF_LOCKS_H
+
+#include "hooks.h"
+
+/* One wait in progress; lives on the waiting thread's stack. */
+struct lock_wait {
+	struct watch *watch;
+	uint64_t handle;
+	uint64_t holder_op;   /* who held it when the wait began */
+	uint64_t began_ticks;
+	uint32_t stack;
+	const void *frame;
+};
+
+/* After a try has failed and before sleeping. Always pair it with lock_wait_end(). */
+void lock_wait_begin(struct lock_wait *, const void *lock, enum watch_type, enum reason, enum call,
+		     struct caller) HIDDEN;
+
+/* How the wait ended: given up, acquired by one of several holders, acquired alone. */
+enum lock_gain { LOCK_NOT_GAINED, LOCK_SHARED, LOCK_HELD };
+void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN;
+
+/* The lock is held by the caller from now on; for watched locks only. */
+void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
+
+/*
+ * Around the real unlock. `is_owner_checked`: libc refuses an unlock by another thread, so such a call
+ * must not end the owner's hold. Returns whether lock_release_record() is to be called afterwards.
+ */
+bool lock_release(struct watch *, struct hold_release *, bool is_owner_checked) HIDDEN;
+void lock_release_record(struct watch *, const struct hold_release *) HIDDEN;
+
+/* libc's own view of a mutex, read while it is held by the caller or racily, never written. */
+static inline bool mutex_is_recursive(const pthread_mutex_t *mutex)
+{
+	return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
+}
+
+/* Held by the caller exactly once. */
+static inline bool mutex_is_outermost(const pthread_mutex_t *mutex)
+{
+	return !mutex_is_recursive(mutex) || mutex->__data.__count == 1;
+}
+
+/* Recursive, error-checking, robust and priority-inheriting ones know their owner. */
+static inline bool mutex_checks_owner(const pthread_mutex_t *mutex)
+{
+	enum { ROBUST = 0x10, PRIORITY_INHERITING = 0x20 };
+	int type = mutex->__data.__kind & 3;
+	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP ||
+	       (mutex->__data.__kind & (ROBUST | PRIORITY_INHERITING)) != 0;
+}
+
+#endif

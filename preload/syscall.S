@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * syscall(): futex calls go to their hook while recording is on, everything else to libc by a tail jump.
+ *
+ * In assembler because nothing here may touch the caller's stack: libc reads a sixth argument there
+ * whether the caller has passed one or not, so the place may be a variable of the caller's, and a
+ * compiler takes it for its own to write. And because clone, vfork and rt_sigreturn return twice, or
+ * elsewhere: no frame of ours may lie beneath them.
+ */
+#define GATE_ON 2
+#define SYS_futex 202
+
+	.text
+	.globl	syscall
+	.type	syscall, @function
+	.p2align 4
+syscall:
+	.cfi_startproc
+	cmpl	$GATE_ON, recorder_gate(%rip)
+	jne	1f
+	cmpq	$SYS_futex, %rdi
+	jne	1f
+	movq	%rsi, %rdi
+	movq	%rdx, %rsi
+	movq	%rcx, %rdx
+	movq	%r8, %rcx
+	movq	%r9, %r8
+	movq	8(%rsp), %r9
+	jmp	hook_futex
+1:	movq	hooks_real_syscall(%rip), %rax
+	testq	%rax, %rax
+	jz	2f
+	jmp	*%rax
+
+	/* A call from before the constructor. */
+2:	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
+	pushq	%rcx
+	.cfi_adjust_cfa_offset 8
+	pushq	%r8
+	.cfi_adjust_cfa_offset 8
+	pushq	%r9
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	hooks_resolve_once
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%r9
+	.cfi_adjust_cfa_offset -8
+	popq	%r8
+	.cfi_adjust_cfa_offset -8
+	popq	%rcx
+	.cfi_adjust_cfa_offset -8
+	popq	%rdx
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	1b
+	.cfi_endproc
+	.size	syscall, . - syscall
+	.section .note.GNU-stack, "", @progbits
