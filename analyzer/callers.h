@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose call a recorded stack is: the innermost frame that belongs to the program itself.
+ *
+ * One thread. Each stack is looked at once. The recording and the symbols must live longer.
+ */
+#ifndef WCPROF_CALLERS_H
+#define WCPROF_CALLERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recording.h"
+#include "symbols.h"
+
+/* More globs for what is not the program itself, besides those of runtime.def; NULL or
+ * NULL-terminated. */
+struct callers_options {
+	const char *const *modules;
+	const char *const *functions;
+};
+
+/* A frame of a place; place is NULL when the stack has none that will do. */
+struct caller {
+	const struct symbol_place *place;
+	size_t frame;
+};
+
+struct callers;
+
+/* `options` may be NULL. */
+struct callers *callers_new(const struct recording *recording, struct symbols *symbols,
+			    const struct callers_options *options);
+
+void callers_free(struct callers *callers);
+
+/* The innermost frame of `stack` that is the program's own. */
+struct caller callers_innermost(struct callers *callers, uint32_t stack);
+
+/* The outermost one, if the stack reaches down to the start of its thread. */
+struct caller callers_outermost(struct callers *callers, uint32_t stack);
+
+/* The start routine at `address`, unless it belongs to a runtime. */
+struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address);
+
+/* Writes the function's name, or "module+0x1234"; "" for none. Returns text. */
+const char *callers_function_text(struct caller caller, char *text, size_t text_bytes);
+
+/* Writes "function() file.c:12", "function()+0x1f" or "module+0x1234"; "" for none. Returns text.
+ */
+const char *callers_site_text(struct caller caller, char *text, size_t text_bytes);
+
+#endif

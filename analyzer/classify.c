@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classes in three steps: threads, locks, and the calls that come from somewhere.
+ *
+ * A lock is an address in a process. One that lies in a module has a symbol; one on the heap or a
+ * stack is called after the program's frame of its earliest hold or wait, so that all locks of one
+ * kind, which are usually first locked at one place, share a class. While locks are collected the
+ * lock's number takes the place of the name in the answer; a second pass puts the names there.
+ *
+ * One thread. Must leave dumps alone that have neither threads nor stacks: their classes are their
+ * names.
+ */
+#include "classify.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addresses.h"
+#include "format.h"
+#include "intern.h"
+#include "memory.h"
+
+enum { TEXT_BYTES_MAX = 2048 }; /* of a class's name; what is longer is cut off */
+
+struct lock {
+	uint64_t earliest_ns; /* of the hold or wait that `stack` is from */
+	uint32_t stack;	      /* 0 = no hold or wait of it has one */
+	uint32_t name;	      /* string id, NO_INDEX = keep what was recorded */
+};
+
+/* The class of a call from a stack; nearly all stacks lead to one call only. */
+struct stack_class {
+	uint32_t call; /* string id */
+	uint32_t name; /* string id; 0 = none made yet */
+};
+
+struct classifier {
+	struct recording *recording;
+	struct symbols *symbols;
+	struct callers *callers;
+	uint32_t *op_name;
+	uint32_t *wait_name;
+	struct addresses addresses;
+	struct lock *locks; /* by index in addresses */
+	size_t lock_room;
+	uint32_t *op_lock; /* NO_INDEX = none */
+	uint32_t *wait_lock;
+	uint32_t *thread_name; /* string id per thread, 0 = not known */
+	struct stack_class *stack_classes;
+};
+
+static uint32_t intern(struct classifier *classifier, const char *text)
+{
+	return recording_intern(classifier->recording, text);
+}
+
+static bool is_lock_reason(uint16_t reason)
+{
+	switch (reason) {
+	case REASON_MUTEX:
+	case REASON_RWLOCK_READ:
+	case REASON_RWLOCK_WRITE:
+	case REASON_COND:
+	case REASON_SEM:
+	case REASON_BARRIER:
+	case REASON_ONCE:
+	case REASON_FUTEX:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_call_kind(uint16_t kind)
+{
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
+
+static uint32_t process_of(const struct classifier *classifier, uint32_t thread)
+{
+	return thread == NO_INDEX ? NO_INDEX : classifier->recording->threads[thread].process;
+}
+
+/* Notes that the lock at `address` was used with this stack. Its number, or NO_INDEX. */
+static uint32_t note_lock(struct classifier *classifier, uint32_t thread, uint64_t address,
+			  uint64_t start_ns, uint32_t stack)
+{
+	uint32_t process = process_of(classifier, thread);
+	size_t known = classifier->addresses.count;
+	struct lock *lock;
+	uint32_t index;
+
+	if (process == NO_INDEX || !address)
+		return NO_INDEX;
+	index = addresses_add(&classifier->addresses, process, address);
+	classifier->locks = memory_grow(classifier->locks, &classifier->lock_room,
+					(size_t)index + 1, sizeof(*classifier->locks));
+	lock = &classifier->locks[index];
+	if (index == known)
+		*lock = (struct lock){ .name = NO_INDEX };
+	if (stack && (!lock->stack || start_ns < lock->earliest_ns)) {
+		lock->stack = stack;
+		lock->earliest_ns = start_ns;
+	}
+	return index;
+}
+
+static void collect_locks(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+
+		classifier->op_name[i] = op->name;
+		classifier->op_lock[i] = NO_INDEX;
+		if (op->kind == KIND_HOLD && recording->extras)
+			classifier->op_lock[i] =
+				note_lock(classifier, op->thread, recording->extras[i].address,
+					  op->start_ns, recording->extras[i].stack);
+	}
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+
+		classifier->wait_name[i] = wait->ident;
+		classifier->wait_lock[i] = NO_INDEX;
+		if (is_lock_reason(wait->reason))
+			classifier->wait_lock[i] =
+				note_lock(classifier, wait->thread, wait->address, wait->start_ns,
+					  wait->stack);
+	}
+}
+
+static uint32_t lock_name(struct classifier *classifier, const struct address_key *key,
+			  uint32_t stack)
+{
+	char text[TEXT_BYTES_MAX];
+
+	if (!symbols_object_text(classifier->symbols, key->process, key->address, text,
+				 sizeof(text)) &&
+	    stack)
+		callers_site_text(callers_innermost(classifier->callers, stack), text,
+				  sizeof(text));
+	return text[0] ? intern(classifier, text) : NO_INDEX;
+}
+
+static void name_locks(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < classifier->addresses.count; i++)
+		classifier->locks[i].name = lock_name(classifier, &classifier->addresses.keys[i],
+						      classifier->locks[i].stack);
+	for (size_t i = 0; i < recording->op_count; i++) {
+		uint32_t lock = classifier->op_lock[i];
+
+		if (lock != NO_INDEX && classifier->locks[lock].name != NO_INDEX)
+			classifier->op_name[i] = classifier->locks[lock].name;
+	}
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		uint32_t lock = classifier->wait_lock[i];
+
+		if (lock != NO_INDEX && classifier->locks[lock].name != NO_INDEX)
+			classifier->wait_name[i] = classifier->locks[lock].name;
+	}
+}
+
+static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32_t call)
+{
+	struct stack_class *known = &classifier->stack_classes[stack];
+	char text[TEXT_BYTES_MAX];
+	size_t length;
+
+	if (known->name && known->call == call)
+		return known->name;
+	callers_function_text(callers_innermost(classifier->callers, stack), text, sizeof(text));
+	length = strlen(text);
+	if (length)
+		snprintf(text + length, sizeof(text) - length, "/%s",
+			 classifier->recording->strings[call]);
+	known->call = call;
+	known->name = length ? intern(classifier, text) : call;
+	return known->name;
+}
+
+static void name_calls(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	if (!recording->extras)
+		return;
+	for (size_t i = 0; i < recording->op_count; i++) {
+		uint32_t stack = recording->extras[i].stack;
+
+		if (is_call_kind(recording->ops[i].kind) && stack)
+			classifier->op_name[i] =
+				call_class(classifier, stack, recording->ops[i].name);
+	}
+}
+
+/* Whether the thread has a name of its own, not just its program's. */
+static bool has_own_name(const struct recording *recording, const struct rec_thread *thread)
+{
+	enum { COMM_BYTES = 15 }; /* what the kernel keeps of a thread's name */
+	const char *name = recording->strings[thread->name];
+	const char *exe = recording->strings[recording->processes[thread->process].exe];
+	const char *slash = strrchr(exe, '/');
+
+	return name[0] && strncmp(name, slash ? slash + 1 : exe, COMM_BYTES) != 0;
+}
+
+static uint32_t routine_name(struct classifier *classifier, const struct rec_thread *thread)
+{
+	const struct recording *recording = classifier->recording;
+	char text[TEXT_BYTES_MAX];
+	struct caller routine;
+
+	if (recording->processes[thread->process].pid &&
+	    thread->tid == recording->processes[thread->process].pid)
+		return intern(classifier, "main");
+	if (thread->op == NO_INDEX || !recording->extras || !recording->extras[thread->op].address)
+		return 0;
+	routine = callers_routine(classifier->callers, thread->process,
+				  recording->extras[thread->op].address);
+	if (!routine.place ||
+	    (!routine.place->frames[routine.frame].function && has_own_name(recording, thread)))
+		return 0;
+	return intern(classifier, callers_function_text(routine, text, sizeof(text)));
+}
+
+/* Names the thread after the outermost function on this stack of it, if it has no name yet. */
+static void name_by_stack(struct classifier *classifier, uint32_t thread, uint32_t stack)
+{
+	char text[TEXT_BYTES_MAX];
+
+	if (thread == NO_INDEX || !stack || classifier->thread_name[thread])
+		return;
+	callers_function_text(callers_outermost(classifier->callers, stack), text, sizeof(text));
+	if (text[0])
+		classifier->thread_name[thread] = intern(classifier, text);
+}
+
+static void name_threads(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->thread_count; i++)
+		classifier->thread_name[i] = routine_name(classifier, &recording->threads[i]);
+	for (size_t i = 0; i < recording->wait_count; i++)
+		name_by_stack(classifier, recording->waits[i].thread, recording->waits[i].stack);
+	for (size_t i = 0; recording->extras && i < recording->op_count; i++)
+		if (recording->ops[i].kind != KIND_THREAD)
+			name_by_stack(classifier, recording->ops[i].thread,
+				      recording->extras[i].stack);
+	for (size_t i = 0; i < recording->thread_count; i++) {
+		const struct rec_thread *thread = &recording->threads[i];
+
+		if (!classifier->thread_name[i])
+			classifier->thread_name[i] = thread->name;
+		if (thread->op != NO_INDEX && classifier->thread_name[i])
+			classifier->op_name[thread->op] = classifier->thread_name[i];
+	}
+}
+
+/* Waits that are for an op and not for a resource are called after that op. */
+static void name_joins(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+
+		if (wait->reason == REASON_JOIN && wait->target != NO_INDEX)
+			classifier->wait_name[i] = classifier->op_name[wait->target];
+	}
+}
+
+void classify(struct recording *recording, struct symbols *symbols, struct callers *callers,
+	      uint32_t *op_name, uint32_t *wait_name)
+{
+	struct classifier classifier = {
+		.recording = recording,
+		.symbols = symbols,
+		.callers = callers,
+		.op_name = op_name,
+		.wait_name = wait_name,
+		.op_lock = memory_new(recording->op_count, sizeof(uint32_t)),
+		.wait_lock = memory_new(recording->wait_count, sizeof(uint32_t)),
+		.thread_name = memory_new(recording->thread_count, sizeof(uint32_t)),
+		.stack_classes = memory_new(recording->stack_count, sizeof(struct stack_class)),
+	};
+
+	collect_locks(&classifier);
+	if (recording->thread_count) {
+		name_locks(&classifier);
+		name_calls(&classifier);
+		name_threads(&classifier);
+		name_joins(&classifier);
+	}
+	addresses_free(&classifier.addresses);
+	free(classifier.locks);
+	free(classifier.op_lock);
+	free(classifier.wait_lock);
+	free(classifier.thread_name);
+	free(classifier.stack_classes);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each op and each wait is called in the reports, decided from stacks and addresses.
+ *
+ * io, poll, sleep, dns   "caller/call": the innermost function of the program itself, and the call
+ * hold, waits for locks  the lock: its symbol, else the place where it was first used
+ * thread, waits to join  the start routine
+ * all others             as recorded; so is everything in a dump without threads and stacks
+ */
+#ifndef WCPROF_CLASSIFY_H
+#define WCPROF_CLASSIFY_H
+
+#include <stdint.h>
+
+#include "callers.h"
+#include "recording.h"
+
+/*
+ * Fills in a string id per op and per wait, adding strings to the recording. Ids of classes are
+ * comparable: equal names are equal ids. One thread.
+ */
+void classify(struct recording *recording, struct symbols *symbols, struct callers *callers,
+	      uint32_t *op_name, uint32_t *wait_name);
+
+#endif
