@@ -262,7 +262,7 @@ static void complete_sites(struct monitors *monitors, const struct recording *re
 
 struct occasion {
 	uint64_t at_ns;
-	uint32_t condition;
+	uint32_t place;   /* number of the address */
 	uint32_t index;   /* of a wait (it begins) or a link */
 	bool is_signal;
 };
@@ -271,35 +271,56 @@ static int compare_occasions(const void *left, const void *right)
 {
 	const struct occasion *a = left, *b = right;
 
-	if (a->condition != b->condition)
-		return a->condition < b->condition ? -1 : 1;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns ? -1 : 1;
 	return (int)a->is_signal - (int)b->is_signal;
 }
 
-static struct occasion *occasions(const struct monitors *monitors, const struct recording *rec, size_t *count)
+static bool is_woken(const struct rec_wait *wait)
 {
+	if (wait->timed_out || wait->open || wait->thread == NO_INDEX || wait->start_ns == wait->end_ns)
+		return false;
+	return wait->reason == REASON_COND || wait->reason == REASON_SEM || wait->reason == REASON_FUTEX ||
+	       wait->reason == REASON_ONCE;
+}
+
+static bool wakes(const struct rec_link *link)
+{
+	return link->thread != NO_INDEX && (link->kind == LINK_WAKE || link->kind == LINK_POST);
+}
+
+/* All that waits for a signal and all that signals, address by address, in order of time. */
+static struct occasion *occasions(const struct recording *rec, size_t *count)
+{
+	struct addresses places = {0};
 	struct occasion *list = NULL;
 	size_t capacity = 0;
 
 	*count = 0;
 	for (size_t i = 0; i < rec->wait_count; i++) {
-		uint32_t section = monitors->section_of_wait[i];
+		const struct rec_wait *wait = &rec->waits[i];
 
-		if (section == NO_INDEX || rec->waits[i].timed_out || rec->waits[i].open)
+		if (!is_woken(wait))
 			continue;
 		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
-		list[(*count)++] = (struct occasion){rec->waits[i].start_ns, monitors->condition_of_wait[i],
-						     (uint32_t)i, false};
+		list[(*count)++] = (struct occasion){
+			wait->start_ns, addresses_add(&places, process_of(rec, wait->thread), wait->address),
+			(uint32_t)i, false};
 	}
 	for (size_t i = 0; i < rec->link_count; i++) {
-		if (monitors->signals[i].condition == NO_INDEX)
+		const struct rec_link *link = &rec->links[i];
+		uint32_t place = wakes(link)
+					 ? addresses_find(&places, process_of(rec, link->thread), link->address)
+					 : NO_INDEX;
+
+		if (place == NO_INDEX)
 			continue;
 		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
-		list[(*count)++] = (struct occasion){rec->links[i].at_ns, monitors->signals[i].condition,
-						     (uint32_t)i, true};
+		list[(*count)++] = (struct occasion){link->at_ns, place, (uint32_t)i, true};
 	}
+	addresses_free(&places);
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_occasions);
 	return list;
@@ -321,7 +342,7 @@ static void signal_happens(struct monitors *monitors, const struct recording *re
 			   uint32_t link)
 {
 	uint64_t at_ns = rec->links[link].at_ns;
-	bool all = rec->links[link].count > 1;
+	bool all = rec->links[link].kind == LINK_WAKE && rec->links[link].count > 1;
 	size_t first = SIZE_MAX;
 
 	for (size_t i = 0; i < waiting->count;) {
@@ -348,10 +369,10 @@ static void tie_waits(struct monitors *monitors, const struct recording *rec)
 {
 	struct waiting waiting = {0};
 	size_t count;
-	struct occasion *list = occasions(monitors, rec, &count);
+	struct occasion *list = occasions(rec, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (i && list[i].condition != list[i - 1].condition)
+		if (i && list[i].place != list[i - 1].place)
 			waiting.count = 0;
 		if (list[i].is_signal) {
 			signal_happens(monitors, rec, &waiting, list[i].index);

@@ -13,6 +13,7 @@
 #include "classes.h"
 #include "monitors.h"
 #include "releases.h"
+#include "scopes.h"
 #include "timeline.h"
 
 enum step_type {
@@ -43,12 +44,6 @@ struct step {
 	uint32_t type; /* enum step_type */
 };
 
-struct scope {
-	uint32_t leaf;  /* class index, NO_INDEX = none */
-	uint32_t first; /* classes of locks held: scope_classes[first .. first + count) */
-	uint32_t count;
-};
-
 struct actor {
 	uint32_t first_step;
 	uint32_t last_body; /* step after its last take from a pool, NO_INDEX: may take any job */
@@ -57,15 +52,12 @@ struct actor {
 	bool counts;        /* its finish is the makespan, or part of it */
 };
 
-struct barrier {
-	uint32_t parties;
-};
-
 /* Where a condition's jobs begin: what follows each take, in the order in which they were taken. */
 struct job_list {
 	uint32_t *steps;
-	uint32_t count;
-	uint32_t lock;
+	size_t count;
+	size_t capacity;
+	uint32_t lock;  /* index into locks, NO_INDEX = never taken */
 };
 
 struct script {
@@ -73,16 +65,13 @@ struct script {
 	struct monitors monitors;
 	struct step *steps;
 	size_t step_count;
-	struct scope *scopes;
-	size_t scope_count;
-	uint32_t *scope_classes;
-	size_t scope_class_count;
+	struct scopes scopes;
 	struct actor *actors;      /* one a thread */
 	size_t actor_count;
 	size_t lock_count;
 	uint32_t *permits;         /* by semaphore: at the start */
 	size_t semaphore_count;
-	struct barrier *barriers;
+	uint32_t *parties;         /* by barrier */
 	size_t barrier_count;
 	struct job_list *jobs;     /* by condition */
 	uint64_t lock_latency_ns;  /* median, for waits that the recording does not have */

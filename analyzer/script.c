@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiles each thread's timeline to steps.
+ *
+ * Method. One sweep over a thread's moments with a stack of its open ops. The time between two moments
+ * is run by the innermost op's class, or is a delay when that op is a call that waits for something
+ * outside. Time inside a recorded wait is dropped: a step that names what ended the wait takes its place,
+ * with the latency from there to the return, and the replay decides anew how long that takes. A wait
+ * whose waker is not known stays as long as it was, and is counted.
+ *
+ * A section that takes a token becomes: acquire, take, and what it did from its last hold on. What it
+ * did before, in between its waits, is the looking and is not replayed.
+ *
+ * Actors finish where their last piece of work ended: a server's thread that sits in a poll when the
+ * recording ends, or has seen nothing but timeouts for a while, had finished before that.
+ *
+ * One thread.
+ */
+#include "script.h"
+
+#include "addresses.h"
+#include "format.h"
+#include "memory.h"
+#include "script_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void emit(struct compiler *compiler, enum step_type type, uint32_t arg, uint64_t ns)
+{
+	struct script *script = compiler->script;
+
+	script->steps = memory_grow(script->steps, &compiler->step_capacity, script->step_count + 1,
+				    sizeof(*script->steps));
+	script->steps[script->step_count++] = (struct step){ns, arg, type};
+}
+
+/* --- time that passes ----------------------------------------------------------------------------- */
+
+static uint32_t current_scope(struct compiler *compiler)
+{
+	uint32_t held[OPEN_OPS_MAX];
+	size_t held_count = 0;
+	uint32_t leaf = compiler->thread_class;
+
+	if (compiler->scope != NO_INDEX)
+		return compiler->scope;
+	for (size_t i = 0; i < compiler->open_count; i++) {
+		uint32_t op = compiler->open[i];
+
+		leaf = compiler->classes->of_op[op];
+		if (compiler->rec->ops[op].kind == KIND_HOLD)
+			held[held_count++] = leaf;
+	}
+	compiler->scope = scopes_add(&compiler->script->scopes, leaf, held, held_count);
+	return compiler->scope;
+}
+
+static bool waits_outside(const struct compiler *compiler)
+{
+	if (!compiler->open_count)
+		return false;
+	uint16_t kind = compiler->rec->ops[compiler->open[compiler->open_count - 1]].kind;
+
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
+
+/* The time since the last moment, as a step. */
+static void pass(struct compiler *compiler, uint64_t to_ns)
+{
+	uint64_t from_ns = compiler->now_ns;
+
+	if (to_ns <= from_ns)
+		return;
+	compiler->now_ns = to_ns;
+	if (!compiler->is_skipping && !compiler->waiting)
+		emit(compiler, waits_outside(compiler) ? STEP_DELAY : STEP_RUN, current_scope(compiler),
+		     to_ns - from_ns);
+}
+
+/* A sleep scales by what was asked for; what it took beyond that stays, and so do absolute deadlines. */
+static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
+{
+	const struct rec_op_extra *extra = &compiler->rec->extras[op];
+	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->bytes;
+	uint64_t length_ns = to_ns - compiler->now_ns;
+
+	if (compiler->is_skipping || compiler->waiting || to_ns <= compiler->now_ns)
+		return;
+	if (extra->absolute && asked_ns <= to_ns - start_ns) {
+		emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
+		emit(compiler, STEP_FIXED, 0, to_ns - (start_ns + asked_ns));
+	} else if (asked_ns && asked_ns < length_ns) {
+		emit(compiler, STEP_DELAY, current_scope(compiler), asked_ns);
+		emit(compiler, STEP_FIXED, 0, length_ns - asked_ns);
+	} else {
+		emit(compiler, STEP_DELAY, current_scope(compiler), length_ns);
+	}
+	compiler->now_ns = to_ns;
+}
+
+static void open_push(struct compiler *compiler, uint32_t op)
+{
+	if (compiler->open_count < OPEN_OPS_MAX)
+		compiler->open[compiler->open_count++] = op;
+	compiler->scope = NO_INDEX;
+}
+
+static void open_remove(struct compiler *compiler, uint32_t op)
+{
+	for (size_t i = compiler->open_count; i-- > 0;) {
+		if (compiler->open[i] != op)
+			continue;
+		memmove(&compiler->open[i], &compiler->open[i + 1],
+			(compiler->open_count - i - 1) * sizeof(compiler->open[0]));
+		compiler->open_count--;
+		break;
+	}
+	compiler->scope = NO_INDEX;
+}
+
+/* --- locks ------------------------------------------------------------------------------------------ */
+
+static const struct moment *next_moment(const struct compiler *compiler)
+{
+	size_t next = compiler->at + 1;
+
+	return next < compiler->timeline->first[compiler->thread + 1] ? &compiler->timeline->moments[next] : NULL;
+}
+
+static bool is_hold_begin(const struct compiler *compiler, const struct moment *moment)
+{
+	return moment && (moment_type(moment) == MOMENT_OP_BEGIN || moment_type(moment) == MOMENT_OP_POINT) &&
+	       compiler->rec->ops[moment->index].kind == KIND_HOLD;
+}
+
+static void stays(struct compiler *compiler, uint64_t ns)
+{
+	compiler->script->unresolved_waits++;
+	compiler->script->unresolved_ns += ns;
+	emit(compiler, STEP_FIXED, 0, ns);
+}
+
+/* The latency of a lock wait that just ended, from the release that ended it. */
+static uint64_t lock_latency(struct compiler *compiler, uint32_t lock)
+{
+	uint32_t index = compiler->lock_wait;
+
+	compiler->lock_wait = NO_INDEX;
+	if (index == NO_INDEX)
+		return LATENCY_UNKNOWN;
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	const struct release *release = releases_last(compiler->releases, compiler->rec, lock, wait->start_ns,
+						      wait->end_ns, compiler->thread);
+	if (!release) {
+		stays(compiler, wait->end_ns - wait->start_ns);
+		return LATENCY_UNKNOWN;
+	}
+	compiler->latencies_ns = memory_grow(compiler->latencies_ns, &compiler->latency_capacity,
+					     compiler->latency_count + 1, sizeof(uint64_t));
+	compiler->latencies_ns[compiler->latency_count++] = wait->end_ns - release->at_ns;
+	return wait->end_ns - release->at_ns;
+}
+
+static bool by_tokens(const struct compiler *compiler, const struct section *section)
+{
+	return section->take != NO_INDEX &&
+	       compiler->script->monitors.conditions[section->take].model != PUT_NONE;
+}
+
+static const struct section *section_of(const struct compiler *compiler, uint32_t hold)
+{
+	uint32_t section = compiler->script->monitors.section_of_hold[hold];
+
+	return section == NO_INDEX ? NULL : &compiler->script->monitors.sections[section];
+}
+
+static void take(struct compiler *compiler, const struct section *section)
+{
+	struct job_list *jobs = &compiler->script->jobs[section->take];
+
+	jobs->lock = compiler->releases->lock_of[section->last_hold];
+	emit(compiler, STEP_TAKE, section->take, compiler->script->monitors.conditions[section->take].latency_ns);
+	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity, compiler->taken_count + 1,
+				      sizeof(*compiler->taken));
+	compiler->taken[compiler->taken_count++] =
+		(struct taken){section->end_ns, section->take, (uint32_t)compiler->script->step_count,
+			       compiler->thread};
+}
+
+static bool is_reader(const struct compiler *compiler, uint32_t hold)
+{
+	return compiler->rec->extras[hold].shared;
+}
+
+static void hold_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct section *section = section_of(compiler, op);
+	uint32_t lock = compiler->releases->lock_of[op];
+	bool tokens = section && by_tokens(compiler, section);
+
+	if (tokens && section->takes_late && op != section->first_hold)
+		return;
+	if (compiler->is_skipping) {
+		if (section && op == section->last_hold && compiler->skip_section == section)
+			compiler->is_skipping = false;
+		return;
+	}
+	uint64_t latency_ns = lock_latency(compiler, lock);
+	emit(compiler, is_reader(compiler, op) ? STEP_SHARE : STEP_ACQUIRE, lock, latency_ns);
+	if (!tokens || section->takes_late)
+		return;
+	take(compiler, section);
+	if (op != section->last_hold) {
+		compiler->is_skipping = true;
+		compiler->skip_section = section;
+	}
+}
+
+static void hold_ends(struct compiler *compiler, uint32_t op)
+{
+	const struct section *section = section_of(compiler, op);
+	bool tokens = section && by_tokens(compiler, section);
+
+	if (compiler->is_skipping)
+		return;
+	if (section && op == section->last_hold) {
+		if (tokens && section->takes_late && section->first_wait == NO_INDEX)
+			take(compiler, section);
+		if (section->put != NO_INDEX &&
+		    compiler->script->monitors.conditions[section->put].model == PUT_BY_SECTION)
+			emit(compiler, STEP_PUT, section->put, 0);
+	} else if (tokens && section->takes_late) {
+		return;
+	}
+	emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE, compiler->releases->lock_of[op], 0);
+}
+
+/* --- waits ------------------------------------------------------------------------------------------ */
+
+static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
+{
+	uint64_t from_ns = event_ns > wait->start_ns ? event_ns : wait->start_ns;
+
+	return wait->end_ns > from_ns ? wait->end_ns - from_ns : 0;
+}
+
+static void condition_wait_begins(struct compiler *compiler, uint32_t index)
+{
+	const struct monitors *monitors = &compiler->script->monitors;
+	uint32_t s = monitors->section_of_wait[index];
+
+	if (s == NO_INDEX || monitors->sections[s].first_wait != index || compiler->is_skipping)
+		return;
+	const struct section *section = &monitors->sections[s];
+	if (!by_tokens(compiler, section) || section->last_hold == NO_INDEX)
+		return;
+	if (section->takes_late) {
+		take(compiler, section);
+	} else if (section->first_hold == NO_INDEX) {
+		emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold], LATENCY_UNKNOWN);
+		take(compiler, section);
+		compiler->is_skipping = true;
+		compiler->skip_section = section;
+	}
+}
+
+static void condition_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct monitors *monitors = &compiler->script->monitors;
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t s = monitors->section_of_wait[index];
+	uint32_t link = monitors->waking_link[index];
+
+	if (compiler->is_skipping)
+		return;
+	if (s != NO_INDEX && by_tokens(compiler, &monitors->sections[s]) && monitors->sections[s].takes_late)
+		return;
+	if (wait->timed_out) {
+		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		return;
+	}
+	if (s != NO_INDEX && monitors->waking_link[monitors->sections[s].last_wait] != NO_INDEX)
+		link = monitors->waking_link[monitors->sections[s].last_wait];
+	if (link == NO_INDEX)
+		stays(compiler, wait->end_ns - wait->start_ns);
+	else
+		emit(compiler, STEP_AFTER, link, since(wait, compiler->rec->links[link].at_ns));
+}
+
+static void lock_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	const struct moment *next = next_moment(compiler);
+
+	if (is_hold_begin(compiler, next) && compiler->rec->extras[next->index].address == wait->address)
+		compiler->lock_wait = index;
+	else if (!compiler->is_skipping)
+		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+}
+
+static void join_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t actor = script_joined_actor(compiler->rec, wait);
+
+	if (actor == NO_INDEX || actor == compiler->thread)
+		stays(compiler, wait->end_ns - wait->start_ns);
+	else
+		emit(compiler, STEP_JOIN, actor,
+		     since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns));
+}
+
+static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t link = compiler->script->monitors.waking_link[index];
+	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
+	uint64_t latency_ns = LATENCY_UNKNOWN;
+
+	if (wait->timed_out || semaphore == NO_INDEX) {
+		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		return;
+	}
+	if (link != NO_INDEX)
+		latency_ns = since(wait, compiler->rec->links[link].at_ns);
+	emit(compiler, STEP_PERMIT, semaphore, latency_ns);
+}
+
+static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t barrier = addresses_find(compiler->barriers, compiler->process, wait->address);
+
+	emit(compiler, STEP_BARRIER, barrier, compiler->barrier_latency_ns[index]);
+}
+
+static void wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+
+	compiler->waiting = false;
+	compiler->now_ns = wait->end_ns;
+	if (wait->open)
+		return;
+	if (wait->reason == REASON_COND)
+		condition_wait_ends(compiler, index);
+	else if (wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
+		 wait->reason == REASON_RWLOCK_WRITE)
+		lock_wait_ends(compiler, index);
+	else if (compiler->is_skipping)
+		return;
+	else if (wait->reason == REASON_JOIN || wait->reason == REASON_EXEC)
+		join_ends(compiler, index);
+	else if (wait->reason == REASON_SEM)
+		semaphore_wait_ends(compiler, index);
+	else if (wait->reason == REASON_BARRIER)
+		barrier_wait_ends(compiler, index);
+	else if (compiler->script->monitors.waking_link[index] != NO_INDEX && !wait->timed_out)
+		condition_wait_ends(compiler, index);
+	else
+		stays(compiler, wait->end_ns - wait->start_ns);
+}
+
+static void wait_begins(struct compiler *compiler, uint32_t index)
+{
+	pass(compiler, compiler->rec->waits[index].start_ns);
+	if (compiler->rec->waits[index].reason == REASON_COND)
+		condition_wait_begins(compiler, index);
+	compiler->waiting = true;
+}
+
+/* Work was done: the finish comes after it, when the thread goes idle. */
+static void note_work(struct compiler *compiler, bool is_work)
+{
+	if (is_work) {
+		compiler->has_worked = true;
+		compiler->idle_step = NO_INDEX;
+	} else if (compiler->idle_step == NO_INDEX) {
+		compiler->idle_step = (uint32_t)compiler->script->step_count;
+		compiler->idle_ns = compiler->now_ns;
+	}
+}
+
+static void link_happens(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_link *link = &compiler->rec->links[index];
+
+	pass(compiler, link->at_ns);
+	note_work(compiler, true);
+	if (compiler->is_skipping)
+		return;
+	if (link->kind == LINK_WAKE && compiler->is_awaited[index])
+		emit(compiler, STEP_SIGNAL, index, 0);
+	if (link->kind == LINK_POST) {
+		emit(compiler, STEP_SIGNAL, index, 0);
+		emit(compiler, STEP_POST, addresses_find(compiler->semaphores, compiler->process, link->address), 0);
+	}
+	uint32_t actor = script_started_actor(compiler->rec, link);
+	if (actor != NO_INDEX && !compiler->script->actors[actor].is_spawned) {
+		uint64_t start_ns = compiler->script->actors[actor].start_ns;
+
+		compiler->script->actors[actor].is_spawned = true;
+		emit(compiler, STEP_SPAWN, actor, start_ns > link->at_ns ? start_ns - link->at_ns : 0);
+	}
+}
+
+/* --- one thread --------------------------------------------------------------------------------------- */
+
+static bool is_idle(const struct compiler *compiler, uint32_t op)
+{
+	uint16_t kind = compiler->rec->ops[op].kind;
+	bool is_open = compiler->rec->extras && compiler->rec->extras[op].open;
+
+	return kind == KIND_SLEEP || is_open ||
+	       (kind == KIND_POLL && (!compiler->rec->extras || !compiler->rec->extras[op].bytes));
+}
+
+static void op_begins(struct compiler *compiler, uint32_t op)
+{
+	pass(compiler, compiler->rec->ops[op].start_ns);
+	note_work(compiler, !is_idle(compiler, op));
+	if (compiler->rec->ops[op].kind == KIND_HOLD)
+		hold_begins(compiler, op);
+	open_push(compiler, op);
+}
+
+static void op_ends(struct compiler *compiler, uint32_t op)
+{
+	uint64_t end_ns = compiler->rec->ops[op].end_ns;
+
+	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
+		pass_sleep(compiler, op, end_ns);
+	pass(compiler, end_ns);
+	if (compiler->rec->ops[op].kind == KIND_HOLD)
+		hold_ends(compiler, op);
+	open_remove(compiler, op);
+}
+
+static void happen(struct compiler *compiler, const struct moment *moment)
+{
+	switch (moment_type(moment)) {
+	case MOMENT_OP_BEGIN:
+		op_begins(compiler, moment->index);
+		break;
+	case MOMENT_OP_END:
+		op_ends(compiler, moment->index);
+		break;
+	case MOMENT_OP_POINT:
+		op_begins(compiler, moment->index);
+		op_ends(compiler, moment->index);
+		break;
+	case MOMENT_WAIT_BEGIN:
+		note_work(compiler, !compiler->rec->waits[moment->index].open);
+		wait_begins(compiler, moment->index);
+		break;
+	case MOMENT_WAIT_END:
+		wait_ends(compiler, moment->index);
+		break;
+	case MOMENT_WAIT_POINT:
+		wait_begins(compiler, moment->index);
+		wait_ends(compiler, moment->index);
+		break;
+	case MOMENT_LINK:
+		link_happens(compiler, moment->index);
+		break;
+	}
+}
+
+static void thread_prepare(struct compiler *compiler, uint32_t thread)
+{
+	const struct rec_thread *rec_thread = &compiler->rec->threads[thread];
+
+	compiler->thread = thread;
+	compiler->process = rec_thread->process;
+	compiler->thread_class = rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
+	compiler->scope = compiler->lock_wait = compiler->idle_step = NO_INDEX;
+	compiler->open_count = 0;
+	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
+	compiler->now_ns = compiler->script->actors[thread].start_ns;
+	compiler->script->actors[thread].first_step = (uint32_t)compiler->script->step_count;
+}
+
+/*
+ * The finish of a thread that was still there at the end of the recording is where it last went idle:
+ * nothing that comes after that starts or ends anything, and it is left out.
+ */
+static void thread_finish(struct compiler *compiler, uint32_t thread)
+{
+	const struct rec_thread *rec_thread = &compiler->rec->threads[thread];
+	const struct rec_op *op = rec_thread->op == NO_INDEX ? NULL : &compiler->rec->ops[rec_thread->op];
+	bool ended = op && !compiler->rec->extras[rec_thread->op].open;
+
+	if (ended)
+		pass(compiler, op->end_ns);
+	compiler->finish_ns[thread] = compiler->now_ns;
+	compiler->worked[thread] = compiler->has_worked;
+	if (!ended && compiler->has_worked && compiler->idle_step != NO_INDEX) {
+		compiler->script->step_count = compiler->idle_step;
+		compiler->finish_ns[thread] = compiler->idle_ns;
+	}
+	emit(compiler, STEP_MARK, 0, 0);
+	emit(compiler, STEP_END, 0, 0);
+}
+
+void script_compile_thread(struct compiler *compiler, uint32_t thread)
+{
+	thread_prepare(compiler, thread);
+	for (compiler->at = compiler->timeline->first[thread]; compiler->at < compiler->timeline->first[thread + 1];
+	     compiler->at++)
+		happen(compiler, &compiler->timeline->moments[compiler->at]);
+	thread_finish(compiler, thread);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts a script together: what threads share (semaphores, barriers, pools of jobs), who starts whom, and
+ * whose finish is the makespan.
+ *
+ * One thread.
+ */
+#include "script.h"
+
+#include "addresses.h"
+#include "format.h"
+#include "memory.h"
+#include "script_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- who starts and joins whom -------------------------------------------------------------------- */
+
+static uint32_t first_thread(const struct recording *rec, uint32_t process)
+{
+	for (size_t t = 0; t < rec->thread_count; t++)
+		if (rec->threads[t].process == process && rec->threads[t].tid == rec->processes[process].pid)
+			return (uint32_t)t;
+	return NO_INDEX;
+}
+
+static uint32_t thread_of_client(const struct recording *rec, uint32_t client)
+{
+	for (uint32_t p = 0; client && p < rec->process_count; p++)
+		if (rec->processes[p].client == client)
+			return first_thread(rec, p);
+	return NO_INDEX;
+}
+
+uint32_t script_started_actor(const struct recording *rec, const struct rec_link *link)
+{
+	if (link->kind == LINK_NESTED_CLIENT)
+		return thread_of_client(rec, link->ident);
+	if (link->kind != LINK_SPAWN || link->to == NO_INDEX || rec->ops[link->to].kind != KIND_THREAD)
+		return NO_INDEX;
+	return rec->ops[link->to].thread;
+}
+
+uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait *wait)
+{
+	if (wait->target == NO_INDEX || wait->timed_out)
+		return NO_INDEX;
+	const struct rec_op *target = &rec->ops[wait->target];
+	uint32_t actor = NO_INDEX;
+	if (target->kind == KIND_EXEC)
+		actor = thread_of_client(rec, target->ident);
+	else if (target->kind == KIND_THREAD)
+		actor = target->thread;
+	return actor != NO_INDEX && rec->threads[actor].op != NO_INDEX ? actor : NO_INDEX;
+}
+
+/* --- barriers -------------------------------------------------------------------------------------- */
+
+struct arrival {
+	uint64_t at_ns;
+	uint32_t barrier;
+	uint32_t wait;
+};
+
+static int compare_arrivals(const void *left, const void *right)
+{
+	const struct arrival *a = left, *b = right;
+
+	if (a->barrier != b->barrier)
+		return a->barrier < b->barrier ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+/* A barrier opens when as many have come as take part: its arrivals in order, in groups of that many. */
+static uint64_t *barriers_find(struct script *script, const struct recording *rec, struct addresses *barriers)
+{
+	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
+	struct arrival *arrivals = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (uint32_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+
+		if (wait->reason != REASON_BARRIER || wait->thread == NO_INDEX || wait->open)
+			continue;
+		uint32_t barrier = addresses_add(barriers, rec->threads[wait->thread].process, wait->address);
+		arrivals = memory_grow(arrivals, &capacity, count + 1, sizeof(*arrivals));
+		arrivals[count++] = (struct arrival){wait->start_ns, barrier, i};
+	}
+	script->barrier_count = barriers->count;
+	script->parties = memory_new(barriers->count, sizeof(*script->parties));
+	if (count)
+		qsort(arrivals, count, sizeof(*arrivals), compare_arrivals);
+	for (size_t from = 0, to; from < count; from = to) {
+		uint32_t parties = rec->waits[arrivals[from].wait].count;
+
+		script->parties[arrivals[from].barrier] = parties ? parties : 1;
+		for (to = from; to < count && arrivals[to].barrier == arrivals[from].barrier && to - from < (parties ? parties : 1); to++)
+			;
+		uint64_t opened_ns = arrivals[to - 1].at_ns;
+		for (size_t i = from; i < to; i++) {
+			uint64_t end_ns = rec->waits[arrivals[i].wait].end_ns;
+
+			latency_ns[arrivals[i].wait] = end_ns > opened_ns ? end_ns - opened_ns : 0;
+		}
+	}
+	free(arrivals);
+	return latency_ns;
+}
+
+/* --- semaphores ------------------------------------------------------------------------------------- */
+
+struct permit_event {
+	uint64_t at_ns;
+	uint32_t semaphore;
+	int change;
+};
+
+static int compare_permits(const void *left, const void *right)
+{
+	const struct permit_event *a = left, *b = right;
+
+	if (a->semaphore != b->semaphore)
+		return a->semaphore < b->semaphore ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return b->change - a->change;
+}
+
+/* The permits at the start are the recording's largest deficit of permits taken over permits posted. */
+static void semaphores_find(struct script *script, const struct recording *rec, struct addresses *semaphores)
+{
+	struct permit_event *events = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (size_t i = 0; i < rec->wait_count + rec->link_count; i++) {
+		bool is_wait = i < rec->wait_count;
+		const struct rec_wait *wait = is_wait ? &rec->waits[i] : NULL;
+		const struct rec_link *link = is_wait ? NULL : &rec->links[i - rec->wait_count];
+		uint32_t thread = is_wait ? wait->thread : link->thread;
+
+		if (thread == NO_INDEX || (is_wait ? wait->reason != REASON_SEM || wait->timed_out || wait->open
+						   : link->kind != LINK_POST))
+			continue;
+		uint32_t semaphore = addresses_add(semaphores, rec->threads[thread].process,
+						   is_wait ? wait->address : link->address);
+		events = memory_grow(events, &capacity, count + 1, sizeof(*events));
+		events[count++] = (struct permit_event){is_wait ? wait->end_ns : link->at_ns, semaphore,
+							is_wait ? -1 : 1};
+	}
+	script->semaphore_count = semaphores->count;
+	script->permits = memory_new(semaphores->count, sizeof(*script->permits));
+	if (count)
+		qsort(events, count, sizeof(*events), compare_permits);
+	int64_t permits = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!i || events[i].semaphore != events[i - 1].semaphore)
+			permits = 0;
+		permits += events[i].change;
+		if (permits < -(int64_t)script->permits[events[i].semaphore])
+			script->permits[events[i].semaphore] = (uint32_t)-permits;
+	}
+	free(events);
+}
+
+/* --- pools of jobs ------------------------------------------------------------------------------------ */
+
+static int compare_taken(const void *left, const void *right)
+{
+	const struct taken *a = left, *b = right;
+
+	if (a->condition != b->condition)
+		return a->condition < b->condition ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return a->step < b->step ? -1 : a->step > b->step;
+}
+
+/* After the gate opened, a thread's last take is its leaving: it stays its own. */
+static bool is_leaving(const struct compiler *compiler, size_t index)
+{
+	const struct taken *taken = &compiler->taken[index];
+
+	if (taken->end_ns <= compiler->script->monitors.conditions[taken->condition].gate_ns)
+		return false;
+	for (size_t i = index + 1; i < compiler->taken_count; i++)
+		if (compiler->taken[i].condition == taken->condition && compiler->taken[i].thread == taken->thread)
+			return false;
+	return true;
+}
+
+static void pools_find(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	if (compiler->taken_count)
+		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken), compare_taken);
+	for (size_t i = 0; i < compiler->taken_count; i++) {
+		const struct taken *taken = &compiler->taken[i];
+		struct job_list *jobs = &script->jobs[taken->condition];
+
+		if (!script->monitors.conditions[taken->condition].is_pool)
+			continue;
+		if (is_leaving(compiler, i)) {
+			script->actors[taken->thread].last_body = taken->step;
+			continue;
+		}
+		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1, sizeof(*jobs->steps));
+		jobs->steps[jobs->count++] = taken->step;
+	}
+}
+
+/* --- whose finish is the makespan ------------------------------------------------------------------------ */
+
+static bool is_root(const struct recording *rec, uint32_t process, const struct actor *actors)
+{
+	uint32_t thread = first_thread(rec, process);
+
+	return thread == NO_INDEX || !actors[thread].is_spawned;
+}
+
+/* The thread that ended a process that ended itself, NO_INDEX = it was still running. */
+static uint32_t ending_thread(const struct recording *rec, uint32_t process)
+{
+	uint32_t ending = NO_INDEX;
+
+	if (rec->processes[process].op == NO_INDEX || rec->extras[rec->processes[process].op].open)
+		return NO_INDEX;
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		if (rec->threads[t].process != process || rec->threads[t].op == NO_INDEX ||
+		    rec->extras[rec->threads[t].op].open)
+			continue;
+		if (ending == NO_INDEX ||
+		    rec->ops[rec->threads[t].op].end_ns > rec->ops[rec->threads[ending].op].end_ns)
+			ending = t;
+	}
+	return ending;
+}
+
+static void choose_finishers(struct script *script, const struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	bool any = false;
+
+	for (uint32_t p = 0; p < rec->process_count; p++) {
+		uint32_t ending = is_root(rec, p, script->actors) ? ending_thread(rec, p) : NO_INDEX;
+
+		if (ending != NO_INDEX) {
+			script->actors[ending].counts = true;
+			any = true;
+			continue;
+		}
+		for (uint32_t t = 0; t < rec->thread_count; t++) {
+			if (!is_root(rec, p, script->actors) || rec->threads[t].process != p)
+				continue;
+			script->actors[t].counts = compiler->worked[t];
+			any = any || compiler->worked[t];
+		}
+	}
+	for (size_t t = 0; !any && t < script->actor_count; t++)
+		script->actors[t].counts = true;
+	uint64_t finish_ns = script->start_ns;
+	for (size_t t = 0; t < script->actor_count; t++)
+		if (script->actors[t].counts && compiler->finish_ns[t] > finish_ns)
+			finish_ns = compiler->finish_ns[t];
+	script->actual_ns = finish_ns - script->start_ns;
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------- */
+
+static void actors_prepare(struct script *script, const struct recording *rec, const struct timeline *timeline)
+{
+	script->actor_count = rec->thread_count;
+	script->actors = memory_new(rec->thread_count, sizeof(*script->actors));
+	script->start_ns = UINT64_MAX;
+	for (size_t t = 0; t < rec->thread_count; t++) {
+		struct actor *actor = &script->actors[t];
+		uint32_t op = rec->threads[t].op;
+		size_t first = timeline->first[t];
+
+		actor->last_body = NO_INDEX;
+		if (op != NO_INDEX)
+			actor->start_ns = rec->ops[op].start_ns;
+		else if (first < timeline->first[t + 1])
+			actor->start_ns = timeline->moments[first].at_ns;
+		else
+			continue;
+		if (actor->start_ns < script->start_ns)
+			script->start_ns = actor->start_ns;
+	}
+	if (script->start_ns == UINT64_MAX)
+		script->start_ns = 0;
+}
+
+static bool *awaited_links(const struct monitors *monitors, const struct recording *rec)
+{
+	bool *is_awaited = memory_new(rec->link_count, sizeof(*is_awaited));
+
+	for (size_t i = 0; i < rec->link_count; i++)
+		is_awaited[i] = monitors->signals[i].condition != NO_INDEX;
+	for (size_t i = 0; i < rec->wait_count; i++)
+		if (monitors->waking_link[i] != NO_INDEX)
+			is_awaited[monitors->waking_link[i]] = true;
+	return is_awaited;
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void fill_latencies(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	if (compiler->latency_count) {
+		qsort(compiler->latencies_ns, compiler->latency_count, sizeof(uint64_t), compare_u64);
+		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
+	}
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].ns == LATENCY_UNKNOWN)
+			script->steps[i].ns = script->lock_latency_ns;
+}
+
+static void compile(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+	const struct recording *rec = compiler->rec;
+	bool *is_awaited = awaited_links(&script->monitors, rec);
+	uint64_t *barrier_latency_ns = barriers_find(script, rec, compiler->barriers);
+
+	semaphores_find(script, rec, compiler->semaphores);
+	compiler->is_awaited = is_awaited;
+	compiler->barrier_latency_ns = barrier_latency_ns;
+	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
+	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
+	script->jobs = memory_new(script->monitors.condition_count, sizeof(*script->jobs));
+	for (size_t c = 0; c < script->monitors.condition_count; c++)
+		script->jobs[c].lock = NO_INDEX;
+	for (uint32_t t = 0; t < rec->thread_count; t++)
+		script_compile_thread(compiler, t);
+	pools_find(compiler);
+	fill_latencies(compiler);
+	choose_finishers(script, compiler);
+	free(is_awaited);
+	free(barrier_latency_ns);
+	free(compiler->finish_ns);
+	free(compiler->worked);
+	free(compiler->latencies_ns);
+	free(compiler->taken);
+}
+
+void script_build(struct script *script, const struct recording *rec, const struct class_table *classes)
+{
+	struct timeline timeline;
+	struct releases releases;
+	struct addresses semaphores = {0}, barriers = {0};
+
+	assert(rec->thread_count && rec->extras);
+	memset(script, 0, sizeof(*script));
+	script->recording = rec;
+	timeline_build(&timeline, rec);
+	releases_build(&releases, rec);
+	monitors_build(&script->monitors, rec, &timeline, &releases);
+	script->lock_count = releases.locks.count;
+	actors_prepare(script, rec, &timeline);
+	struct compiler compiler = {.script = script, .rec = rec, .classes = classes, .timeline = &timeline,
+				    .releases = &releases, .semaphores = &semaphores, .barriers = &barriers};
+	compile(&compiler);
+	addresses_free(&semaphores);
+	addresses_free(&barriers);
+	releases_free(&releases);
+	timeline_free(&timeline);
+}
+
+void script_free(struct script *script)
+{
+	for (size_t c = 0; c < script->monitors.condition_count; c++)
+		free(script->jobs[c].steps);
+	monitors_free(&script->monitors);
+	scopes_free(&script->scopes);
+	free(script->jobs);
+	free(script->steps);
+	free(script->actors);
+	free(script->permits);
+	free(script->parties);
+	memset(script, 0, sizeof(*script));
+}

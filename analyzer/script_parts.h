@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What script.c (one thread's steps) and script_build.c (what threads share) have in common. Private to them.
+ */
+#ifndef WCPROF_SCRIPT_PARTS_H
+#define WCPROF_SCRIPT_PARTS_H
+
+#include "addresses.h"
+#include "script.h"
+
+#include <stdbool.h>
+
+/* Ops that one thread can have open at a time: beyond, the outermost ones' classes are what counts. */
+enum { OPEN_OPS_MAX = 64 };
+
+#define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
+
+struct taken {
+	uint64_t end_ns;    /* of the section */
+	uint32_t condition;
+	uint32_t step;      /* after the take */
+	uint32_t thread;
+};
+
+struct compiler {
+	struct script *script;
+	const struct recording *rec;
+	const struct class_table *classes;
+	const struct timeline *timeline;
+	const struct releases *releases;
+	struct addresses *semaphores;
+	struct addresses *barriers;
+	const bool *is_awaited;         /* by link: somebody waits for this signal */
+	const uint64_t *barrier_latency_ns; /* by wait */
+	size_t step_capacity;
+	uint64_t *latencies_ns;         /* of lock waits */
+	size_t latency_count;
+	size_t latency_capacity;
+	struct taken *taken;
+	size_t taken_count;
+	size_t taken_capacity;
+	uint64_t *finish_ns;            /* by thread, as recorded */
+	bool *worked;                   /* by thread: did more than sleep and time out */
+	/* of the thread that is being compiled */
+	uint32_t thread;
+	uint32_t process;
+	uint32_t thread_class;
+	size_t at;                      /* moment */
+	uint64_t now_ns;                /* all before this is compiled */
+	uint32_t open[OPEN_OPS_MAX];
+	size_t open_count;
+	uint32_t scope;                 /* of the open ops, NO_INDEX = look it up */
+	uint32_t lock_wait;             /* wait for a lock whose hold comes next */
+	bool waiting;                   /* inside a recorded wait */
+	bool is_skipping;               /* inside a section, before it takes */
+	const struct section *skip_section;
+	uint32_t idle_step;             /* where the thread went idle, NO_INDEX = it is not */
+	uint64_t idle_ns;
+	bool has_worked;
+};
+
+void script_compile_thread(struct compiler *, uint32_t thread);
+
+/* The actor that a link starts (thread or first thread of a process), that a wait joins; or NO_INDEX. */
+uint32_t script_started_actor(const struct recording *, const struct rec_link *);
+uint32_t script_joined_actor(const struct recording *, const struct rec_wait *);
+
+#endif
