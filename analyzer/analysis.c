@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the whole analysis in order; analysis.h has the contract.
+ */
+#include "analysis.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <regex.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "replay.h"
+
+static const double DRIFT_WARNING_PERCENT = 2;
+static const double UNTARGETED_WARNING_PERCENT = 10;
+
+static void __attribute__((format(printf, 3, 4)))
+warn(struct analysis *analysis, size_t *room, const char *format, ...)
+{
+	va_list arguments;
+	analysis->warnings = memory_grow(analysis->warnings, room, analysis->warning_count + 1,
+	                                 sizeof(*analysis->warnings));
+	va_start(arguments, format);
+	vsnprintf(analysis->warnings[analysis->warning_count++], WARNING_BYTES, format, arguments);
+	va_end(arguments);
+}
+
+double analysis_drift_percent(const struct analysis *analysis)
+{
+	double actual_ns = (double)analysis->actual_makespan_ns;
+	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns : 0;
+}
+
+static void analysis_warn(struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	const struct replay_answer *baseline = &analysis->whatif.baseline;
+	size_t room = 0;
+	double drift_percent = analysis_drift_percent(analysis);
+	double untargeted_percent = analysis->waits.total_ns
+		? 100.0 * (double)analysis->waits.untargeted_ns / (double)analysis->waits.total_ns : 0;
+	if (recording->dropped_events)
+		warn(analysis, &room, "%" PRIu64 " events were dropped while recording: all figures are too low by an "
+		     "unknown amount; record for a shorter time, or with a larger WCPROF_MAX_EVENTS",
+		     recording->dropped_events);
+	if (recording->truncated_files)
+		warn(analysis, &room, "%zu file%s in the middle of a line: what followed is missing",
+		     recording->truncated_files, recording->truncated_files == 1 ? " ends" : "s end");
+	if (fabs(drift_percent) > DRIFT_WARNING_PERCENT)
+		warn(analysis, &room, "the replay of the unchanged run is off by %+.1f%%: do not trust savings smaller "
+		     "than that", drift_percent);
+	if (untargeted_percent > UNTARGETED_WARNING_PERCENT)
+		warn(analysis, &room, "%.0f%% of the time waited has no known cause: the replay takes it as fixed",
+		     untargeted_percent);
+	if (analysis->graph.orphan_waits)
+		warn(analysis, &room, "%" PRIu64 " waits belong to no known op and are left out of the replay",
+		     analysis->graph.orphan_waits);
+	if (baseline->broken_cycles)
+		warn(analysis, &room, "%" PRIu64 " waits form circles: the replay breaks each at one wait",
+		     baseline->broken_cycles);
+	if (baseline->fallback_anchors)
+		warn(analysis, &room, "%" PRIu64 " ops are placed by recorded time, as nothing started them in time",
+		     baseline->fallback_anchors);
+	if (baseline->forced_steps)
+		warn(analysis, &room, "%" PRIu64 " waits had to be ended by force: what they wait for never comes in "
+		     "the replay", baseline->forced_steps);
+	if (analysis->graph.cut_parents)
+		warn(analysis, &room, "%" PRIu64 " nested_client links lead in a circle and are ignored",
+		     analysis->graph.cut_parents);
+}
+
+static int analysis_match_classes(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
+{
+	const char *pattern = analysis->options->class_regex;
+	regex_t regex;
+	analysis->is_shown = memory_new(analysis->classes.count, sizeof(*analysis->is_shown));
+	int failed = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+	if (failed) {
+		char reason[100];
+		regerror(failed, &regex, reason, sizeof(reason));
+		snprintf(error, OPTIONS_ERROR_BYTES, "--class: \"%.60s\" is no regular expression (%s); correct it",
+		         pattern, reason);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < analysis->classes.count; i++)
+		analysis->is_shown[i] = !pattern[0] || regexec(&regex, analysis_class_name(analysis, i), 0, NULL, 0) == 0;
+	regfree(&regex);
+	return 0;
+}
+
+static void analysis_measure(struct analysis *analysis)
+{
+	const struct graph *graph = &analysis->graph;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	analysis->span_ns = graph->end_ns - graph->start_ns;
+	for (uint32_t i = 0; i < graph->root_count; i++) {
+		const struct rec_op *root = &graph->recording->ops[graph->roots[i]];
+		first_ns = root->start_ns < first_ns ? root->start_ns : first_ns;
+		last_ns = root->end_ns > last_ns ? root->end_ns : last_ns;
+	}
+	analysis->actual_makespan_ns = graph->root_count ? last_ns - first_ns : 0;
+}
+
+static void analysis_ask(struct analysis *analysis)
+{
+	const struct options *options = analysis->options;
+	const struct whatif_options whatif_options = {
+		.factors = options->factors.factors,
+		.factor_count = options->factors.count,
+		.min_self_ns = options->min_self_ns,
+		.is_wanted = analysis->is_shown,
+	};
+	program_compile(&analysis->program, &analysis->graph, &analysis->classes);
+	struct replayer replayer = replay_of_ops(&analysis->program);
+	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime, &whatif_options);
+}
+
+int analysis_build(struct analysis *analysis, const struct recording *recording, const struct options *options,
+                   const uint32_t *op_name, const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES])
+{
+	*analysis = (struct analysis){ .recording = recording, .options = options };
+	class_table_build(&analysis->classes, recording, op_name);
+	if (analysis_match_classes(analysis, error) != 0) {
+		analysis_free(analysis);
+		return -EINVAL;
+	}
+	graph_build(&analysis->graph, recording);
+	selftime_build(&analysis->selftime, &analysis->graph, &analysis->classes);
+	wait_table_build(&analysis->waits, &analysis->graph, &analysis->classes, wait_name);
+	deadair_build(&analysis->deadair, &analysis->graph, options->dead_air_min_ns);
+	chain_build(&analysis->chain, &analysis->graph, options->chain_depth);
+	analysis_measure(analysis);
+	analysis_ask(analysis);
+	analysis_warn(analysis);
+	return 0;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	whatif_free(&analysis->whatif);
+	program_free(&analysis->program);
+	chain_free(&analysis->chain);
+	deadair_free(&analysis->deadair);
+	wait_table_free(&analysis->waits);
+	selftime_free(&analysis->selftime);
+	graph_free(&analysis->graph);
+	class_table_free(&analysis->classes);
+	free(analysis->is_shown);
+	free(analysis->warnings);
+	*analysis = (struct analysis){ 0 };
+}
+
+const char *analysis_class_name(const struct analysis *analysis, uint32_t class)
+{
+	assert(class < analysis->classes.count);
+	return analysis->recording->strings[analysis->classes.classes[class].name];
+}
+
+const char *analysis_class_kind(const struct analysis *analysis, uint32_t class)
+{
+	assert(class < analysis->classes.count);
+	return analysis->recording->kinds.words[analysis->classes.classes[class].kind];
+}

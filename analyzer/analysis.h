@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that was found out about a recording: the read-only result that every report receives.
+ */
+#ifndef WCPROF_ANALYSIS_H
+#define WCPROF_ANALYSIS_H
+
+#include "chain.h"
+#include "classes.h"
+#include "deadair.h"
+#include "graph.h"
+#include "options.h"
+#include "program.h"
+#include "selftime.h"
+#include "waits.h"
+#include "whatif.h"
+
+enum { WARNING_BYTES = 256 };
+
+struct analysis {
+	const struct recording *recording;
+	const struct options *options;
+	struct graph graph;
+	struct class_table classes;
+	struct selftime selftime;
+	struct wait_table waits;
+	struct deadair deadair;
+	struct chain chain;
+	struct program program;
+	struct whatif whatif;
+	bool *is_shown;               /* per class: it matches --class */
+	uint64_t span_ns;             /* from the first start to the last end of an op */
+	uint64_t actual_makespan_ns;  /* from the first start to the last end of a root */
+	char (*warnings)[WARNING_BYTES];
+	size_t warning_count;
+};
+
+/* 0, or -EINVAL with a line in `error`: a pattern that is none. */
+int analysis_build(struct analysis *analysis, const struct recording *recording, const struct options *options,
+                   const uint32_t *op_name, const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES]);
+void analysis_free(struct analysis *analysis);
+
+/* How far the replay of the unchanged run is off, in percent of what was recorded. */
+double analysis_drift_percent(const struct analysis *analysis);
+
+/* What a class, an op, a kind are called. */
+const char *analysis_class_name(const struct analysis *analysis, uint32_t class);
+const char *analysis_class_kind(const struct analysis *analysis, uint32_t class);
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text and JSON from the same calls; emit.h has the contract.
+ *
+ * JSON is written as it comes. A table in text is kept until its end, when the widths of its columns
+ * are known; flexible columns are then cut to what the line has left.
+ */
+#include "emit.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "utf8.h"
+
+enum { FLEXIBLE_MIN = 12, COLUMN_GAP = 2, LABEL_COLUMNS = 20 };
+
+struct emit_cell {
+	char *text;
+	size_t columns;
+};
+
+void emit_json_string(FILE *file, const char *text)
+{
+	fputc('"', file);
+	for (size_t length; *text; text += length) {
+		uint32_t character = utf8_next(text, &length);
+		if (character == '"' || character == '\\')
+			fprintf(file, "\\%c", (int)character);
+		else if (character < 0x20 || character == 0x7F)
+			fprintf(file, "\\u%04x", (unsigned)character);
+		else if (character == UTF8_INVALID)
+			fputs("\xEF\xBF\xBD", file);
+		else
+			fwrite(text, 1, length, file);
+	}
+	fputc('"', file);
+}
+
+void emit_format_duration(char text[EMIT_DURATION_BYTES], double ns)
+{
+	static const struct {
+		double ns;
+		const char *unit;
+	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+	double size = fabs(ns);
+	size_t at = 0;
+	/* 999.95 us is shown as 1.00 ms, not as 1000.0 us. */
+	while (at < 3 && size < units[at].ns * 0.99995)
+		at++;
+	double value = ns / units[at].ns, shown = fabs(value);
+	int digits = at == 3 || shown >= 999.5 ? 0 : shown >= 99.95 ? 1 : shown >= 9.995 ? 1 : 2;
+	if (ns == 0)
+		snprintf(text, EMIT_DURATION_BYTES, "0");
+	else
+		snprintf(text, EMIT_DURATION_BYTES, "%.*f %s", digits, value, units[at].unit);
+}
+
+void emit_begin(struct emit *emit, FILE *file, enum emit_format format, size_t width_columns, bool has_color)
+{
+	*emit = (struct emit){ .file = file, .format = format, .width_columns = width_columns,
+		               .has_color = has_color };
+	if (format == EMIT_JSON)
+		fputc('{', file);
+}
+
+void emit_end(struct emit *emit)
+{
+	assert(emit->depth == 0 && !emit->columns);
+	if (emit->format == EMIT_JSON)
+		fputs("\n}\n", emit->file);
+	free(emit->cells);
+	free(emit->map_text);
+}
+
+/* JSON: what goes before a value, in an object (key) or an array (NULL). */
+static void json_next(struct emit *emit, const char *key)
+{
+	if (emit->needs_comma)
+		fputc(',', emit->file);
+	if (emit->depth == 0)
+		fputs("\n ", emit->file);
+	if (key) {
+		emit_json_string(emit->file, key);
+		fputs(": ", emit->file);
+	}
+	emit->needs_comma = true;
+}
+
+static void json_open(struct emit *emit, const char *key, char bracket)
+{
+	json_next(emit, key);
+	fputc(bracket, emit->file);
+	emit->needs_comma = false;
+	emit->depth++;
+}
+
+static void json_close(struct emit *emit, char bracket)
+{
+	assert(emit->depth > 0);
+	fputc(bracket, emit->file);
+	emit->needs_comma = true;
+	emit->depth--;
+}
+
+static void text_label(const struct emit *emit, const char *label, const char *value)
+{
+	char *printable = utf8_printable(value);
+	fprintf(emit->file, "%-*s %s\n", LABEL_COLUMNS, label, printable);
+	free(printable);
+}
+
+void emit_count(struct emit *emit, const char *key, const char *label, uint64_t count)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	if (emit->format == EMIT_JSON && key) {
+		json_next(emit, key);
+		fputs(text, emit->file);
+	} else if (emit->format == EMIT_TEXT && label) {
+		text_label(emit, label, text);
+	}
+}
+
+void emit_ns(struct emit *emit, const char *key, const char *label, double ns)
+{
+	if (emit->format == EMIT_JSON && key) {
+		json_next(emit, key);
+		fprintf(emit->file, "%.0f", ns == 0 ? 0.0 : ns);
+	} else if (emit->format == EMIT_TEXT && label) {
+		char text[EMIT_DURATION_BYTES];
+		emit_format_duration(text, ns);
+		text_label(emit, label, text);
+	}
+}
+
+void emit_text(struct emit *emit, const char *key, const char *label, const char *text)
+{
+	if (emit->format == EMIT_JSON && key) {
+		json_next(emit, key);
+		emit_json_string(emit->file, text);
+	} else if (emit->format == EMIT_TEXT && label) {
+		text_label(emit, label, text);
+	}
+}
+
+void emit_heading(struct emit *emit, const char *heading)
+{
+	if (emit->format == EMIT_TEXT)
+		fprintf(emit->file, emit->has_color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", heading);
+}
+
+static void emit_words(const struct emit *emit, const char *format, va_list arguments)
+{
+	char *words = NULL;
+	if (vasprintf(&words, format, arguments) < 0)
+		return;
+	char *printable = utf8_printable(words);
+	fputs(printable, emit->file);
+	free(printable);
+	free(words);
+}
+
+void emit_line(struct emit *emit, const char *format, ...)
+{
+	va_list arguments;
+	if (emit->format != EMIT_TEXT)
+		return;
+	va_start(arguments, format);
+	emit_words(emit, format, arguments);
+	va_end(arguments);
+	fputc('\n', emit->file);
+}
+
+void emit_strong_line(struct emit *emit, const char *format, ...)
+{
+	va_list arguments;
+	if (emit->format != EMIT_TEXT)
+		return;
+	fputs(emit->has_color ? "\033[1;33m" : "", emit->file);
+	va_start(arguments, format);
+	emit_words(emit, format, arguments);
+	va_end(arguments);
+	fputs(emit->has_color ? "\033[0m\n" : "\n", emit->file);
+}
+
+void emit_table_begin(struct emit *emit, const char *key, enum emit_rows rows,
+                      const struct emit_column *columns, size_t column_count)
+{
+	assert(!emit->columns && column_count > 0 && column_count <= EMIT_COLUMNS_MAX);
+	emit->columns = columns;
+	emit->column_count = column_count;
+	emit->rows = rows;
+	emit->cell_count = 0;
+	if (emit->format == EMIT_JSON)
+		json_open(emit, key, '[');
+}
+
+void emit_row_begin(struct emit *emit)
+{
+	assert(emit->columns);
+	emit->column = 0;
+	emit->group = NULL;
+	if (emit->format != EMIT_JSON)
+		return;
+	fputs(emit->needs_comma ? ",\n  " : "\n  ", emit->file);
+	emit->needs_comma = false;
+	if (emit->rows != EMIT_VALUES)
+		json_open(emit, NULL, emit->rows == EMIT_OBJECTS ? '{' : '[');
+}
+
+static void json_set_group(struct emit *emit, const char *group)
+{
+	if (emit->group && (!group || strcmp(group, emit->group) != 0))
+		json_close(emit, '}');
+	if (group && (!emit->group || strcmp(group, emit->group) != 0))
+		json_open(emit, group, '{');
+	emit->group = group;
+}
+
+/* The column of the next cell; in JSON with its key written, NULL when it is not shown there. */
+static const struct emit_column *cell_next(struct emit *emit)
+{
+	assert(emit->column < emit->column_count);
+	const struct emit_column *column = &emit->columns[emit->column++];
+	if (emit->format != EMIT_JSON)
+		return column;
+	if (!column->key)
+		return NULL;
+	json_set_group(emit, column->group);
+	return column;
+}
+
+static void json_cell(struct emit *emit, const struct emit_column *column)
+{
+	json_next(emit, emit->rows == EMIT_OBJECTS ? column->key : NULL);
+}
+
+static void text_cell(struct emit *emit, const char *text)
+{
+	emit->cells = memory_grow(emit->cells, &emit->cell_room, emit->cell_count + 1, sizeof(*emit->cells));
+	char *printable = utf8_printable(text);
+	emit->cells[emit->cell_count++] = (struct emit_cell){ printable, utf8_columns(printable) };
+}
+
+void emit_cell_text(struct emit *emit, const char *text)
+{
+	const struct emit_column *column = cell_next(emit);
+	if (emit->format == EMIT_TEXT) {
+		text_cell(emit, text);
+	} else if (column) {
+		json_cell(emit, column);
+		emit_json_string(emit->file, text);
+	}
+}
+
+void emit_cell_count(struct emit *emit, uint64_t count)
+{
+	const struct emit_column *column = cell_next(emit);
+	if (emit->format == EMIT_TEXT) {
+		char text[32];
+		snprintf(text, sizeof(text), "%" PRIu64, count);
+		text_cell(emit, text);
+	} else if (column) {
+		json_cell(emit, column);
+		fprintf(emit->file, "%" PRIu64, count);
+	}
+}
+
+void emit_cell_ns(struct emit *emit, double ns)
+{
+	const struct emit_column *column = cell_next(emit);
+	if (emit->format == EMIT_TEXT) {
+		char text[EMIT_DURATION_BYTES];
+		emit_format_duration(text, ns);
+		text_cell(emit, text);
+	} else if (column) {
+		json_cell(emit, column);
+		fprintf(emit->file, "%.0f", ns == 0 ? 0.0 : ns);
+	}
+}
+
+void emit_cell_percent(struct emit *emit, double percent)
+{
+	const struct emit_column *column = cell_next(emit);
+	if (!isfinite(percent))
+		percent = 0;
+	if (emit->format == EMIT_TEXT) {
+		char text[32];
+		snprintf(text, sizeof(text), "%.1f%%", fabs(percent) < 0.05 ? 0.0 : percent);
+		text_cell(emit, text);
+	} else if (column) {
+		json_cell(emit, column);
+		fprintf(emit->file, "%.3f", percent);
+	}
+}
+
+void emit_cell_map_begin(struct emit *emit)
+{
+	const struct emit_column *column = cell_next(emit);
+	assert(!column || !column->group);
+	emit->map_length = 0;
+	emit->map_text = memory_grow(emit->map_text, &emit->map_room, 1, 1);
+	emit->map_text[0] = '\0';
+	if (emit->format == EMIT_JSON && column)
+		json_open(emit, emit->rows == EMIT_OBJECTS ? column->key : NULL, '{');
+}
+
+void emit_cell_map_entry(struct emit *emit, const char *key, uint64_t count)
+{
+	if (emit->format == EMIT_JSON) {
+		if (!emit->columns[emit->column - 1].key)
+			return;
+		json_next(emit, key);
+		fprintf(emit->file, "%" PRIu64, count);
+		return;
+	}
+	size_t room = strlen(key) + 32;
+	emit->map_text = memory_grow(emit->map_text, &emit->map_room, emit->map_length + room, 1);
+	emit->map_length += (size_t)sprintf(emit->map_text + emit->map_length, "%s%s %" PRIu64,
+	                                    emit->map_length ? ", " : "", *key ? key : "none", count);
+}
+
+void emit_cell_map_end(struct emit *emit)
+{
+	if (emit->format == EMIT_TEXT)
+		text_cell(emit, emit->map_text);
+	else if (emit->columns[emit->column - 1].key)
+		json_close(emit, '}');
+}
+
+void emit_row_end(struct emit *emit)
+{
+	assert(emit->column == emit->column_count);
+	if (emit->format != EMIT_JSON)
+		return;
+	json_set_group(emit, NULL);
+	if (emit->rows != EMIT_VALUES)
+		json_close(emit, emit->rows == EMIT_OBJECTS ? '}' : ']');
+}
+
+/* Widths of the shown columns, after the flexible ones have given way. */
+static void table_widths(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
+{
+	size_t total = 0, flexible_total = 0;
+	for (size_t c = 0; c < emit->column_count; c++) {
+		widths[c] = emit->columns[c].head ? utf8_columns(emit->columns[c].head) : 0;
+		for (size_t i = c; emit->columns[c].head && i < emit->cell_count; i += emit->column_count)
+			if (emit->cells[i].columns > widths[c])
+				widths[c] = emit->cells[i].columns;
+		total += emit->columns[c].head ? widths[c] + COLUMN_GAP : 0;
+		flexible_total += emit->columns[c].head && emit->columns[c].is_flexible ? widths[c] : 0;
+	}
+	if (emit->width_columns == 0 || total <= emit->width_columns || flexible_total == 0)
+		return;
+	size_t excess = total - emit->width_columns;
+	for (size_t c = 0; c < emit->column_count; c++) {
+		if (!emit->columns[c].head || !emit->columns[c].is_flexible || widths[c] <= FLEXIBLE_MIN)
+			continue;
+		size_t share = (excess * widths[c] + flexible_total - 1) / flexible_total;
+		widths[c] = widths[c] - FLEXIBLE_MIN > share ? widths[c] - share : FLEXIBLE_MIN;
+	}
+}
+
+static void print_cell(const struct emit *emit, const struct emit_column *column, const char *text,
+                       size_t width, bool is_last)
+{
+	char *shown = utf8_shorten(text, width);
+	size_t columns = utf8_columns(shown);
+	int space = (int)(width > columns ? width - columns : 0);
+	if (column->align == EMIT_RIGHT)
+		fprintf(emit->file, "%*s%s", space, "", shown);
+	else
+		fprintf(emit->file, "%s%*s", shown, is_last ? 0 : space, "");
+	if (!is_last)
+		fprintf(emit->file, "%*s", COLUMN_GAP, "");
+	free(shown);
+}
+
+static void print_table(const struct emit *emit)
+{
+	size_t widths[EMIT_COLUMNS_MAX], last = 0;
+	table_widths(emit, widths);
+	for (size_t c = 0; c < emit->column_count; c++)
+		last = emit->columns[c].head ? c : last;
+	fputs(emit->has_color ? "\033[4m" : "", emit->file);
+	for (size_t c = 0; c < emit->column_count; c++)
+		if (emit->columns[c].head)
+			print_cell(emit, &emit->columns[c], emit->columns[c].head, widths[c], c == last);
+	fputs(emit->has_color ? "\033[0m\n" : "\n", emit->file);
+	for (size_t i = 0; i < emit->cell_count; i++) {
+		size_t c = i % emit->column_count;
+		if (emit->columns[c].head)
+			print_cell(emit, &emit->columns[c], emit->cells[i].text, widths[c], c == last);
+		if (c + 1 == emit->column_count)
+			fputc('\n', emit->file);
+	}
+}
+
+void emit_table_end(struct emit *emit)
+{
+	assert(emit->columns);
+	if (emit->format == EMIT_JSON) {
+		json_close(emit, ']');
+	} else if (emit->cell_count > 0) {
+		print_table(emit);
+		for (size_t i = 0; i < emit->cell_count; i++)
+			free(emit->cells[i].text);
+	}
+	emit->columns = NULL;
+	emit->cell_count = 0;
+}

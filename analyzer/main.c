@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wcprof-analyze command: reads dumps, analyzes them, prints the reports.
+ *
+ * The only place that prints errors and decides the exit status: 0 done, 2 wrong usage, a dump that
+ * cannot be read, or output that cannot be written.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis.h"
+#include "emit.h"
+#include "options.h"
+#include "read.h"
+#include "report.h"
+
+enum { EXIT_TROUBLE = 2, PROGRESS_PERIOD_MS = 100, PROGRESS_FIRST_MS = 500 };
+
+static const char version_text[] = "wcprof-analyze 0.1.0\n";
+
+/* The progress line on standard error, if that is a terminal. */
+struct progress {
+	uint64_t begun_ms;
+	uint64_t shown_ms; /* 0 = not yet */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void progress_report(void *context, uint64_t bytes_done, uint64_t bytes_total)
+{
+	struct progress *progress = context;
+	uint64_t now = now_ms(), elapsed_ms = now - progress->begun_ms;
+	if (elapsed_ms < PROGRESS_FIRST_MS || now - progress->shown_ms < PROGRESS_PERIOD_MS)
+		return;
+	progress->shown_ms = now;
+	double megabytes = (double)bytes_done / 1e6;
+	if (bytes_total > 0)
+		fprintf(stderr, "\rreading: %3.0f%% of %.0f MB, %.0f MB/s\033[K",
+		        100.0 * (double)bytes_done / (double)bytes_total, (double)bytes_total / 1e6,
+		        megabytes * 1e3 / (double)elapsed_ms);
+	else
+		fprintf(stderr, "\rreading: %.0f MB, %.0f MB/s\033[K", megabytes, megabytes * 1e3 / (double)elapsed_ms);
+}
+
+static int read_dumps(struct recording *recording, const struct options *options)
+{
+	struct read_error error = { 0 };
+	struct progress state = { .begun_ms = now_ms() };
+	const struct read_progress progress = { progress_report, &state };
+	bool has_progress = !options->quiet && isatty(STDERR_FILENO);
+	int result = recording_read(recording, options->paths, options->path_count, &error,
+	                            has_progress ? &progress : NULL);
+	if (state.shown_ms)
+		fputs("\r\033[K", stderr);
+	if (result == 0)
+		return 0;
+	if (error.line)
+		fprintf(stderr, "wcprof-analyze: %s:%llu: %s\n", error.file, (unsigned long long)error.line, error.text);
+	else
+		fprintf(stderr, "wcprof-analyze: %s: %s\n", error.file ? error.file : "", error.text);
+	return EXIT_TROUBLE;
+}
+
+static bool environment_has(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value;
+}
+
+static bool wants_color(const struct options *options)
+{
+	if (strcmp(options->color, "auto") != 0)
+		return strcmp(options->color, "always") == 0;
+	const char *terminal = getenv("TERM");
+	if (environment_has("NO_COLOR"))
+		return false;
+	if (environment_has("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0)
+		return true;
+	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* Where lines end; files and pipes have no end. */
+static size_t output_columns(void)
+{
+	struct winsize size;
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	const char *columns = getenv("COLUMNS");
+	return columns ? strtoul(columns, NULL, 10) : 0;
+}
+
+static int analyze(const struct recording *recording, const struct options *options)
+{
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	struct emit emit;
+	if (analysis_build(&analysis, recording, options, NULL, NULL, error) != 0) {
+		fprintf(stderr, "wcprof-analyze: %s\n", error);
+		return EXIT_TROUBLE;
+	}
+	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(), wants_color(options));
+	report_all(&analysis, &emit);
+	emit_end(&emit);
+	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
+		fprintf(stderr, "wcprof-analyze: warning: %s\n", analysis.warnings[i]);
+	analysis_free(&analysis);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	char error[OPTIONS_ERROR_BYTES];
+	setlocale(LC_CTYPE, "");
+	if (options_parse(&options, argc, argv, error) != 0) {
+		fprintf(stderr, "wcprof-analyze: %s\n", error);
+		return EXIT_TROUBLE;
+	}
+	struct recording recording = { 0 };
+	int status = 0;
+	if (options.help)
+		options_print_help(stdout);
+	else if (options.version)
+		fputs(version_text, stdout);
+	else if ((status = read_dumps(&recording, &options)) == 0)
+		status = analyze(&recording, &options);
+	recording_free(&recording);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "wcprof-analyze: standard output: %s; is the disk full?\n", strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	return status;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays on the heap for the analyzer; memory.h has the contract.
+ *
+ * Large arrays come from calloc so that pages which are never written are never paid for.
+ */
+#include "memory.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MEMORY_FIRST = 64 }; /* elements in an array's first allocation */
+
+static void memory_exhausted(size_t count, size_t element_bytes)
+{
+	fprintf(stderr, "wcprof-analyze: out of memory: no room for %zu elements of %zu bytes; "
+	                "analyze fewer dumps at once, or a part with --from and --to\n",
+	        count, element_bytes);
+	exit(2);
+}
+
+void *memory_new(size_t count, size_t element_bytes)
+{
+	assert(element_bytes > 0);
+	void *array = calloc(count ? count : 1, element_bytes);
+	if (!array)
+		memory_exhausted(count, element_bytes);
+	return array;
+}
+
+void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
+{
+	assert(element_bytes > 0);
+	if (needed <= *capacity)
+		return array;
+	size_t count = *capacity ? *capacity : MEMORY_FIRST;
+	while (count < needed && count <= SIZE_MAX / 2)
+		count *= 2;
+	if (count < needed || count > SIZE_MAX / element_bytes)
+		memory_exhausted(needed, element_bytes);
+	void *grown = realloc(array, count * element_bytes);
+	if (!grown)
+		memory_exhausted(count, element_bytes);
+	*capacity = count;
+	return grown;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays on the heap for the analyzer: they are there or the command ends.
+ *
+ * Any thread may call. Running out of memory prints one line with the size asked for and exits with
+ * status 2: nothing in an offline analysis can be saved by carrying on without its data.
+ */
+#ifndef WCPROF_MEMORY_H
+#define WCPROF_MEMORY_H
+
+#include <stddef.h>
+
+/* `count` zeroed elements; never NULL, also for none. */
+void *memory_new(size_t count, size_t element_bytes);
+
+/*
+ * Room for `needed` elements in an array of *capacity, doubling it; what is new is not zeroed. The old
+ * pointer is gone.
+ */
+void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+
+#endif

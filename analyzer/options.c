@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parses the command line; options.h has the contract.
+ *
+ * Every row of options.def becomes an entry of getopt_long's table and one of ours, with the same index.
+ */
+#include "options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_type { OPTION_COUNT, OPTION_FACTORS, OPTION_DURATION, OPTION_FLAG, OPTION_TEXT };
+
+struct option_row {
+	enum option_type type;
+	size_t field_offset;
+	const char *name;
+	const char *argument;
+	const char *standard;
+	const char *help;
+};
+
+static const struct option_row option_rows[] = {
+#define OPTION(type, field, name, argument, standard, help) \
+	{ OPTION_##type, offsetof(struct options, field), name, argument, standard, help },
+#include "options.def"
+};
+
+enum { OPTION_ROWS = sizeof(option_rows) / sizeof(option_rows[0]), OPTION_FIRST = 256 };
+
+static const struct {
+	const char *unit;
+	double ns;
+} duration_units[] = {
+	{ "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
+};
+
+int options_parse_duration(const char *text, uint64_t *duration_ns)
+{
+	char *unit;
+	double value = strtod(text, &unit);
+	if (unit == text || !(value >= 0) || !strchr("0123456789.", text[0]))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(duration_units) / sizeof(duration_units[0]); i++) {
+		double ns = value * duration_units[i].ns;
+		if (strcmp(unit, duration_units[i].unit) != 0)
+			continue;
+		if (!(ns < 0x1p63))
+			return -EINVAL;
+		*duration_ns = (uint64_t)(ns + 0.5);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_count(const char *text, size_t *count)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	if (errno || end == text || *end || !strchr("0123456789", text[0]))
+		return -EINVAL;
+	*count = value;
+	return 0;
+}
+
+static int parse_factors(const char *text, struct factor_list *list)
+{
+	*list = (struct factor_list){ 0 };
+	for (;;) {
+		char *end;
+		double factor = strtod(text, &end);
+		if (end == text || !isfinite(factor) || factor < 0 || factor > 1000 || list->count == FACTORS_MAX)
+			return -EINVAL;
+		list->factors[list->count++] = factor;
+		if (*end == '\0')
+			return 0;
+		if (*end != ',')
+			return -EINVAL;
+		text = end + 1;
+	}
+}
+
+static int option_set(struct options *options, const struct option_row *row, const char *text)
+{
+	void *field = (char *)options + row->field_offset;
+	switch (row->type) {
+	case OPTION_COUNT:
+		return parse_count(text, field);
+	case OPTION_FACTORS:
+		return parse_factors(text, field);
+	case OPTION_DURATION:
+		return options_parse_duration(text, field);
+	case OPTION_FLAG:
+		*(bool *)field = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)field = text;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static const char *option_example(const struct option_row *row)
+{
+	switch (row->type) {
+	case OPTION_COUNT:
+		return "a number, e.g. 20";
+	case OPTION_FACTORS:
+		return "factors from 0 to 1000 with commas between, e.g. 0,0.5,0.9";
+	case OPTION_DURATION:
+		return "a duration, e.g. 1ms, 50us or 2s";
+	case OPTION_FLAG:
+	case OPTION_TEXT:
+		break;
+	}
+	return "a value";
+}
+
+static void options_set_defaults(struct options *options)
+{
+	*options = (struct options){ .to_ns = UINT64_MAX };
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (row->type == OPTION_TEXT)
+			*(const char **)((char *)options + row->field_offset) = row->standard;
+		else if (row->standard[0] && option_set(options, row, row->standard) != 0)
+			assert(!"a default in options.def does not parse");
+	}
+}
+
+static int options_check(const struct options *options, char error[OPTIONS_ERROR_BYTES])
+{
+	bool needs_paths = !options->help && !options->version;
+	if (needs_paths && options->path_count == 0)
+		snprintf(error, OPTIONS_ERROR_BYTES, "no dump given; give one or several files, or - for standard "
+		                                     "input (--help lists the options)");
+	else if (strcmp(options->color, "auto") && strcmp(options->color, "always") &&
+	         strcmp(options->color, "never"))
+		snprintf(error, OPTIONS_ERROR_BYTES, "--color: \"%.60s\" is none of auto, always, never; give one of them",
+		         options->color);
+	else if (options->from_ns >= options->to_ns)
+		snprintf(error, OPTIONS_ERROR_BYTES, "--from is not before --to; give a --from that is smaller");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+int options_parse(struct options *options, int argc, char **argv, char error[OPTIONS_ERROR_BYTES])
+{
+	struct option table[OPTION_ROWS + 1];
+	for (int i = 0; i < OPTION_ROWS; i++)
+		table[i] = (struct option){ option_rows[i].name,
+			                    option_rows[i].type == OPTION_FLAG ? no_argument : required_argument,
+			                    NULL, OPTION_FIRST + i };
+	table[OPTION_ROWS] = (struct option){ 0 };
+	options_set_defaults(options);
+	opterr = 0;
+	optind = 0;
+	for (int found; (found = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
+		if (found == 'h') {
+			options->help = true;
+		} else if (found == 'V') {
+			options->version = true;
+		} else if (found == ':') {
+			snprintf(error, OPTIONS_ERROR_BYTES, "%.60s needs a value; give %s", argv[optind - 1],
+			         option_example(&option_rows[optopt - OPTION_FIRST]));
+			return -EINVAL;
+		} else if (found == '?') {
+			snprintf(error, OPTIONS_ERROR_BYTES, "%.60s is not an option; --help lists them",
+			         argv[optind - 1]);
+			return -EINVAL;
+		} else if (option_set(options, &option_rows[found - OPTION_FIRST], optarg) != 0) {
+			const struct option_row *row = &option_rows[found - OPTION_FIRST];
+			snprintf(error, OPTIONS_ERROR_BYTES, "--%s: \"%.60s\" does not do; give %s", row->name, optarg,
+			         option_example(row));
+			return -EINVAL;
+		}
+	}
+	options->paths = argv + optind;
+	options->path_count = (size_t)(argc - optind);
+	return options_check(options, error);
+}
+
+void options_print_help(FILE *file)
+{
+	fputs("Usage: wcprof-analyze [options] DUMP...\n"
+	      "Rebuilds a recorded run, and says how much sooner it would be done if a part were faster.\n"
+	      "Several dumps are merged: drains of one process, or processes that talked to each other.\n\n",
+	      file);
+	for (size_t i = 0; i < OPTION_ROWS; i++) {
+		const struct option_row *row = &option_rows[i];
+		char name[64];
+		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->argument[0] ? " " : "", row->argument);
+		fprintf(file, "  %-20s %s", name, row->help);
+		if (row->standard[0])
+			fprintf(file, " (%s)", row->standard);
+		fputc('\n', file);
+	}
+	fputs("\nExit status: 0 done, 2 wrong usage or a dump that cannot be read.\n", file);
+}

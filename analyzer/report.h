@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every report has in common: one function from the analysis to an emit.
+ */
+#ifndef WCPROF_REPORT_H
+#define WCPROF_REPORT_H
+
+#include "analysis.h"
+#include "emit.h"
+
+#define REPORT(name, question) void report_##name(const struct analysis *analysis, struct emit *emit);
+#include "reports.def"
+
+/* All of them, in order, as one document. */
+void report_all(const struct analysis *analysis, struct emit *emit);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: what was recorded, what the figures rest on, and in one sentence what would help most.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report.h"
+
+static const double HALF = 0.5;
+static const double WORTH_SAYING_PERCENT = 0.1;
+
+/* The factor that the sentence speaks of: a half when that was tried, else the smallest. */
+static size_t sentence_factor(const struct factor_list *list)
+{
+	size_t best = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->factors[i] == HALF)
+			return i;
+		if (list->factors[i] < list->factors[best])
+			best = i;
+	}
+	return best;
+}
+
+static void emit_sentence(const struct analysis *analysis, struct emit *emit)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	size_t at = sentence_factor(&analysis->options->factors);
+	double factor = analysis->options->factors.factors[at];
+	const struct whatif_row *best = NULL;
+	for (size_t i = 0; i < whatif->row_count; i++)
+		if (!best || whatif->rows[i].saved_ns[at] > best->saved_ns[at])
+			best = &whatif->rows[i];
+	double percent = best && whatif->baseline.makespan_ns > 0
+		? 100 * best->saved_ns[at] / whatif->baseline.makespan_ns : 0;
+	if (percent < WORTH_SAYING_PERCENT) {
+		emit_strong_line(emit, "No class alone, made faster, would have the whole done noticeably sooner.");
+		return;
+	}
+	char change[48] = "took half as long";
+	if (factor == 0)
+		snprintf(change, sizeof(change), "took no time");
+	else if (factor != HALF)
+		snprintf(change, sizeof(change), "took %g times as long", factor);
+	emit_strong_line(emit, "If `%s` (%s) %s, the whole would be done %.1f%% sooner.",
+	                 analysis_class_name(analysis, best->class), analysis_class_kind(analysis, best->class),
+	                 change, percent);
+}
+
+static void emit_warnings(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = { { .key = "warning" } };
+	if (emit->format == EMIT_TEXT) {
+		for (size_t i = 0; i < analysis->warning_count; i++)
+			emit_strong_line(emit, "warning: %s", analysis->warnings[i]);
+		return;
+	}
+	emit_table_begin(emit, "warnings", EMIT_VALUES, columns, 1);
+	for (size_t i = 0; i < analysis->warning_count; i++) {
+		emit_row_begin(emit);
+		emit_cell_text(emit, analysis->warnings[i]);
+		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+}
+
+static void emit_processes(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
+		{ .key = "ppid", .head = "parent", .align = EMIT_RIGHT },
+		{ .key = "exe", .head = "program", .is_flexible = true },
+		{ .key = "client", .head = NULL },
+		{ .key = "cpus", .head = "CPUs", .align = EMIT_RIGHT },
+		{ .key = "threads", .head = "threads", .align = EMIT_RIGHT },
+	};
+	const struct recording *recording = analysis->recording;
+	if (emit->format == EMIT_TEXT && recording->process_count > 0)
+		emit_heading(emit, "Processes");
+	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < recording->process_count; i++) {
+		const struct rec_process *process = &recording->processes[i];
+		size_t thread_count = 0;
+		for (size_t t = 0; t < recording->thread_count; t++)
+			thread_count += recording->threads[t].process == i;
+		emit_row_begin(emit);
+		emit_cell_count(emit, process->pid);
+		emit_cell_count(emit, process->ppid);
+		emit_cell_text(emit, recording->strings[process->exe]);
+		emit_cell_text(emit, recording->strings[process->client]);
+		emit_cell_count(emit, process->cpus);
+		emit_cell_count(emit, thread_count);
+		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+}
+
+/* What recording itself lost or cost, as the dumps say it. */
+static void emit_counters(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "process", .head = "pid", .align = EMIT_RIGHT },
+		{ .key = "name", .head = "counter", .is_flexible = true },
+		{ .key = "value", .head = "value", .align = EMIT_RIGHT },
+	};
+	const struct recording *recording = analysis->recording;
+	if (emit->format == EMIT_TEXT && recording->counter_count > 0)
+		emit_heading(emit, "What recording lost or cost");
+	emit_table_begin(emit, "counters", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < recording->counter_count; i++) {
+		const struct rec_counter *counter = &recording->counters[i];
+		emit_row_begin(emit);
+		emit_cell_count(emit, counter->process < recording->process_count
+			? recording->processes[counter->process].pid : 0);
+		emit_cell_text(emit, recording->strings[counter->name]);
+		emit_cell_count(emit, counter->value);
+		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+}
+
+static void emit_baseline(const struct analysis *analysis, struct emit *emit)
+{
+	const struct replay_answer *baseline = &analysis->whatif.baseline;
+	char recorded[EMIT_DURATION_BYTES], replayed[EMIT_DURATION_BYTES];
+	emit_ns(emit, "trace_span_ns", NULL, (double)analysis->span_ns);
+	emit_ns(emit, "actual_makespan_ns", NULL, (double)analysis->actual_makespan_ns);
+	emit_ns(emit, "baseline_makespan_ns", NULL, baseline->makespan_ns);
+	emit_count(emit, "broken_cycles", NULL, baseline->broken_cycles);
+	emit_count(emit, "fallback_anchors", NULL, baseline->fallback_anchors);
+	emit_format_duration(recorded, (double)analysis->actual_makespan_ns);
+	emit_format_duration(replayed, baseline->makespan_ns);
+	emit_line(emit, "%-20s %s recorded, %s replayed unchanged (%+.2f%%)", "Makespan", recorded, replayed,
+	          analysis_drift_percent(analysis));
+}
+
+void report_summary(const struct analysis *analysis, struct emit *emit)
+{
+	const struct recording *recording = analysis->recording;
+	emit_sentence(analysis, emit);
+	emit_warnings(analysis, emit);
+	emit_line(emit, "%s", "");
+	emit_line(emit, "%-20s %zu ops, %zu waits, %zu links, %" PRIu64 " dropped", "Recorded", recording->op_count,
+	          recording->wait_count, recording->link_count, recording->dropped_events);
+	emit_count(emit, "ops", NULL, recording->op_count);
+	emit_count(emit, "roots", "Roots", analysis->graph.root_count);
+	emit_count(emit, "open_ops", "Open at the dump", recording->open_op_count);
+	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
+	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
+	emit_baseline(analysis, emit);
+	emit_processes(analysis, emit);
+	emit_counters(analysis, emit);
+}

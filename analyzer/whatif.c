@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tries every hypothesis; whatif.h has the contract.
+ *
+ * Threads take the next class from a shared counter until none is left: hypotheses differ widely in
+ * cost. A row belongs to the thread that took it until all threads are joined.
+ */
+#include "whatif.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "recording.h"
+
+enum { THREADS_MAX = 64 }; /* more than that share one memory anyway */
+
+struct job {
+	const struct replayer *replayer;
+	const struct whatif_options *options;
+	struct whatif *whatif;
+	atomic_size_t next_row;
+};
+
+static void row_fill(struct job *job, struct whatif_row *row, void *scratch, struct replay_answer *answers)
+{
+	const struct whatif_options *options = job->options;
+	job->replayer->run(job->replayer, row->class, options->factors, options->factor_count, scratch, answers);
+	for (size_t i = 0; i < options->factor_count; i++)
+		row->saved_ns[i] = job->whatif->baseline.makespan_ns - answers[i].makespan_ns;
+}
+
+static void *job_work(void *argument)
+{
+	struct job *job = argument;
+	void *scratch = job->replayer->scratch_new(job->replayer);
+	struct replay_answer *answers = memory_new(job->options->factor_count, sizeof(*answers));
+	for (;;) {
+		/* Relaxed: rows are handed out by number alone, and pthread_join publishes them. */
+		size_t at = atomic_fetch_add_explicit(&job->next_row, 1, memory_order_relaxed);
+		if (at >= job->whatif->row_count)
+			break;
+		row_fill(job, &job->whatif->rows[at], scratch, answers);
+	}
+	free(answers);
+	job->replayer->scratch_free(scratch);
+	return NULL;
+}
+
+static size_t thread_count_for(const struct whatif_options *options, size_t row_count)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t count = options->thread_count ? options->thread_count : cpus > 1 ? (size_t)cpus : 1;
+	count = count < THREADS_MAX ? count : THREADS_MAX;
+	return count < row_count ? count : row_count;
+}
+
+/* The calling thread works too, and does all that threads which could not be started would have done. */
+static void job_run(struct job *job)
+{
+	pthread_t threads[THREADS_MAX];
+	size_t wanted = thread_count_for(job->options, job->whatif->row_count), started = 0;
+	while (started + 1 < wanted && pthread_create(&threads[started], NULL, job_work, job) == 0)
+		started++;
+	job_work(job);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void whatif_list_rows(struct whatif *whatif, const struct class_table *classes,
+                             const struct selftime *selftime, const struct whatif_options *options)
+{
+	whatif->rows = memory_new(classes->count, sizeof(*whatif->rows));
+	for (uint32_t i = 0; i < classes->count; i++) {
+		uint32_t class = selftime->by_total[i];
+		if (selftime->classes[class].self.total_ns < options->min_self_ns)
+			break;
+		if (!options->is_wanted || options->is_wanted[class])
+			whatif->rows[whatif->row_count++].class = class;
+	}
+	whatif->saved_ns = memory_new(whatif->row_count * options->factor_count, sizeof(*whatif->saved_ns));
+	for (size_t i = 0; i < whatif->row_count; i++)
+		whatif->rows[i].saved_ns = whatif->saved_ns + i * options->factor_count;
+}
+
+struct ranking {
+	size_t factor;             /* index of the smallest */
+	const struct selftime *selftime;
+};
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct ranking *ranking = context;
+	const struct whatif_row *left = a, *right = b;
+	double left_ns = left->saved_ns[ranking->factor], right_ns = right->saved_ns[ranking->factor];
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? 1 : -1;
+	uint64_t left_self_ns = ranking->selftime->classes[left->class].self.total_ns;
+	uint64_t right_self_ns = ranking->selftime->classes[right->class].self.total_ns;
+	if (left_self_ns != right_self_ns)
+		return left_self_ns < right_self_ns ? 1 : -1;
+	return (left->class > right->class) - (left->class < right->class);
+}
+
+void whatif_build(struct whatif *whatif, const struct replayer *replayer, const struct class_table *classes,
+                  const struct selftime *selftime, const struct whatif_options *options)
+{
+	assert(options->factor_count > 0);
+	*whatif = (struct whatif){ 0 };
+	void *scratch = replayer->scratch_new(replayer);
+	const double as_recorded = 1;
+	replayer->run(replayer, NO_INDEX, &as_recorded, 1, scratch, &whatif->baseline);
+	replayer->scratch_free(scratch);
+	whatif_list_rows(whatif, classes, selftime, options);
+	struct job job = { .replayer = replayer, .options = options, .whatif = whatif };
+	job_run(&job);
+
+	struct ranking ranking = { .selftime = selftime };
+	for (size_t i = 1; i < options->factor_count; i++)
+		if (options->factors[i] < options->factors[ranking.factor])
+			ranking.factor = i;
+	qsort_r(whatif->rows, whatif->row_count, sizeof(*whatif->rows), compare_rows, &ranking);
+}
+
+void whatif_free(struct whatif *whatif)
+{
+	free(whatif->rows);
+	free(whatif->saved_ns);
+	*whatif = (struct whatif){ 0 };
+}
