@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing, in which ids that differ only in their low four bits begin in the same run of sixteen
- * slots, one cache line, each at its own place: ids that count upwards are found without leaving the
- * cache. Where a run is taken by another sixteen ids, a step of one run and one slot leads all of these
- * together to the next; being odd, it leads through the whole table. Other ids are spread by the hash as
- * usual, and the table is at most half full, so looking always ends.
+ * Open addressing, in which ids that differ only in their low four bits begin in the same run of
+ * sixteen slots, one cache line, each at its own place: ids that count upwards are found without
+ * leaving the cache. Where a run is taken by another sixteen ids, a step of one run and one slot
+ * leads all of these together to the next; being odd, it leads through the whole table. Other ids
+ * are spread by the hash as usual, and the table is at most half full, so looking always ends.
  */
 #include "idmap.h"
 
@@ -12,11 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	RUN_SLOTS = 16,
-	STEP_SLOTS = RUN_SLOTS + 1,
-	SLOTS_FIRST = 64
-};
+enum { RUN_SLOTS = 16, STEP_SLOTS = RUN_SLOTS + 1, SLOTS_FIRST = 64 };
 
 static size_t first_slot(uint64_t id, size_t mask)
 {
@@ -38,7 +34,8 @@ static bool space_grow(struct idmap_space *space, const uint64_t *ids)
 	for (old = 0; old < space->slot_count; old++) {
 		if (space->slots[old] == NO_INDEX)
 			continue;
-		for (i = first_slot(ids[space->slots[old]], mask); slots[i] != NO_INDEX; i = (i + STEP_SLOTS) & mask)
+		for (i = first_slot(ids[space->slots[old]], mask); slots[i] != NO_INDEX;
+		     i = (i + STEP_SLOTS) & mask)
 			continue;
 		slots[i] = space->slots[old];
 	}

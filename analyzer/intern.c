@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An open-addressed table of ids over recording->strings; the hash of each text is kept, so that growing
- * and most mismatches never touch the texts.
+ * An open-addressed table of ids over recording->strings; the hash of each text is kept, so that
+ * growing and most mismatches never touch the texts.
  *
  * The table is at most half full. The number of texts is below NO_INDEX. One thread.
  */
@@ -15,11 +15,11 @@
 #include <string.h>
 
 struct intern {
-	struct pool pool;      /* owns the texts */
-	uint32_t *hashes;      /* one for each string of the recording */
-	size_t capacity;       /* of hashes and of recording->strings */
-	uint32_t *slots;       /* ids, NO_INDEX = free */
-	size_t slot_count;     /* a power of two, >= 2 * string_count */
+	struct pool pool;  /* owns the texts */
+	uint32_t *hashes;  /* one for each string of the recording */
+	size_t capacity;   /* of hashes and of recording->strings */
+	uint32_t *slots;   /* ids, NO_INDEX = free */
+	size_t slot_count; /* a power of two, >= 2 * string_count */
 };
 
 enum { SLOTS_FIRST = 1024 };
@@ -42,7 +42,8 @@ static uint32_t text_hash(const char *bytes, size_t byte_count)
 }
 
 /* The slot where this text is, or the free one where it belongs. */
-static uint32_t *find_slot(const struct recording *recording, uint32_t hash, const char *bytes, size_t byte_count)
+static uint32_t *find_slot(const struct recording *recording, uint32_t hash, const char *bytes,
+			   size_t byte_count)
 {
 	const struct intern *intern = recording->intern;
 	size_t mask = intern->slot_count - 1;
@@ -53,7 +54,8 @@ static uint32_t *find_slot(const struct recording *recording, uint32_t hash, con
 		uint32_t id = intern->slots[i];
 		const char *text = recording->strings[id];
 
-		if (intern->hashes[id] == hash && strncmp(text, bytes, byte_count) == 0 && text[byte_count] == '\0')
+		if (intern->hashes[id] == hash && strncmp(text, bytes, byte_count) == 0 &&
+		    text[byte_count] == '\0')
 			break;
 	}
 	return &intern->slots[i];
@@ -67,7 +69,8 @@ static void fill_slots(const struct recording *recording)
 
 	memset(intern->slots, 0xff, intern->slot_count * sizeof(*intern->slots));
 	for (id = 0; id < recording->string_count; id++) {
-		for (i = intern->hashes[id] & mask; intern->slots[i] != NO_INDEX; i = (i + 1) & mask)
+		for (i = intern->hashes[id] & mask; intern->slots[i] != NO_INDEX;
+		     i = (i + 1) & mask)
 			continue;
 		intern->slots[i] = (uint32_t)id;
 	}
@@ -123,19 +126,21 @@ static bool intern_begin(struct recording *recording)
 		return false;
 	}
 	if (recording->string_count > 0)
-		memcpy(strings, recording->strings, recording->string_count * sizeof(*recording->strings));
+		memcpy(strings, recording->strings,
+		       recording->string_count * sizeof(*recording->strings));
 	recording->strings = strings; /* those of one made by hand are its maker's */
 	recording->intern = intern;
 	intern->capacity = slot_count / 2;
 	intern->slot_count = slot_count;
 	for (id = 0; id < recording->string_count; id++)
-		intern->hashes[id] = text_hash(recording->strings[id], strlen(recording->strings[id]));
+		intern->hashes[id] =
+			text_hash(recording->strings[id], strlen(recording->strings[id]));
 	fill_slots(recording);
 	return true;
 }
 
-static uint32_t add_text(struct recording *recording, uint32_t *slot, uint32_t hash, const char *bytes,
-			 size_t byte_count)
+static uint32_t add_text(struct recording *recording, uint32_t *slot, uint32_t hash,
+			 const char *bytes, size_t byte_count)
 {
 	uint32_t id = (uint32_t)recording->string_count;
 	const char *text = pool_text(&recording->intern->pool, bytes, byte_count);
@@ -157,7 +162,8 @@ uint32_t recording_intern_bytes(struct recording *recording, const char *bytes, 
 	assert(memchr(bytes, '\0', byte_count) == NULL);
 	if (!recording->intern && !intern_begin(recording))
 		return NO_INDEX;
-	if (recording->string_count == 0 && byte_count > 0 && recording_intern_bytes(recording, "", 0) != 0)
+	if (recording->string_count == 0 && byte_count > 0 &&
+	    recording_intern_bytes(recording, "", 0) != 0)
 		return NO_INDEX;
 	if (!make_room(recording))
 		return NO_INDEX;

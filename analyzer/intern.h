@@ -2,8 +2,8 @@
 /*
  * One copy of every string of a recording: equal texts have equal ids.
  *
- * Ids count from 0 = "" and never change; texts stay where they are until the recording is freed, the
- * array of pointers (recording->strings) may move with each new text. One thread.
+ * Ids count from 0 = "" and never change; texts stay where they are until the recording is freed,
+ * the array of pointers (recording->strings) may move with each new text. One thread.
  */
 #ifndef WCPROF_INTERN_H
 #define WCPROF_INTERN_H
@@ -15,8 +15,8 @@ struct recording;
 struct intern;
 
 /*
- * The id of this text in recording->strings, which it is added to when it is not there yet; NO_INDEX
- * without memory. Works on a recording that was put together by hand, too.
+ * The id of this text in recording->strings, which it is added to when it is not there yet;
+ * NO_INDEX without memory. Works on a recording that was put together by hand, too.
  */
 uint32_t recording_intern(struct recording *recording, const char *text);
 

@@ -2,8 +2,8 @@
 /*
  * The rare half of the tokenizer: escapes, odd numbers, literals, values nobody asked for, UTF-8.
  *
- * Text comes from outside: every byte is looked at before it is stepped over, and the byte at `end` never
- * is part of anything. No recursion: json_skip() keeps one bit per level. No allocation.
+ * Text comes from outside: every byte is looked at before it is stepped over, and the byte at `end`
+ * never is part of anything. No recursion: json_skip() keeps one bit per level. No allocation.
  */
 #include "json.h"
 
@@ -30,12 +30,20 @@ static int hex_value(char digit)
 	return -1;
 }
 
-/* The bytes of the escape at this backslash, 0 if it is none; `digits_end` is where it went wrong. */
+/* The bytes of the escape at this backslash, 0 if it is none; `digits_end` is where it went wrong.
+ */
 static size_t escape_bytes(const char *at, const char **wrong)
 {
 	*wrong = at + 1;
 	switch (at[1]) {
-	case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+	case '"':
+	case '\\':
+	case '/':
+	case 'b':
+	case 'f':
+	case 'n':
+	case 'r':
+	case 't':
 		return 2;
 	case 'u':
 		for (*wrong = at + 2; *wrong < at + 6; ++*wrong)
@@ -56,8 +64,9 @@ bool json_string_rest(struct json *json, struct json_text *text, const char *fro
 	while (*from != '"') {
 		if ((unsigned char)*from < ' ') {
 			json->at = from;
-			return json_fail(json, json_is_at_end(json) ? "the line ends inside a string" :
-								       "a control character in a string");
+			return json_fail(json, json_is_at_end(json)
+						       ? "the line ends inside a string"
+						       : "a control character in a string");
 		}
 		bytes = *from == '\\' ? escape_bytes(from, &wrong) : 1;
 		if (bytes == 0) {
@@ -90,14 +99,23 @@ static bool is_digit(char byte)
 static bool is_delimited(const struct json *json)
 {
 	switch (*json->at) {
-	case ',': case ']': case '}': case ':': case ' ': case '\t': case '\r': case '\n': case '\0':
+	case ',':
+	case ']':
+	case '}':
+	case ':':
+	case ' ':
+	case '\t':
+	case '\r':
+	case '\n':
+	case '\0':
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* A number's parts as they stand in the text; exponent saturates far outside of any sensible value. */
+/* A number's parts as they stand in the text; exponent saturates far outside of any sensible value.
+ */
 struct number {
 	const char *digits;
 	const char *whole_end;
@@ -155,10 +173,12 @@ static bool take_number(struct json *json, struct number *number)
 
 static bool append_digit(uint64_t *value, unsigned digit)
 {
-	return !__builtin_mul_overflow(*value, 10u, value) && !__builtin_add_overflow(*value, digit, value);
+	return !__builtin_mul_overflow(*value, 10u, value) &&
+	       !__builtin_add_overflow(*value, digit, value);
 }
 
-/* The magnitude, when it is whole: all digits before the point that the exponent moves, zeros after it. */
+/* The magnitude, when it is whole: all digits before the point that the exponent moves, zeros after
+ * it. */
 static const char *number_magnitude(const struct number *number, uint64_t *value)
 {
 	int point = number->exponent;
@@ -265,7 +285,8 @@ static bool skip_token(struct json *json, struct nesting *nesting)
 	struct number number;
 
 	switch (*json->at) {
-	case '{': case '[':
+	case '{':
+	case '[':
 		return skip_open(json, nesting);
 	case '"':
 		return json_string(json, &text);
@@ -275,7 +296,17 @@ static bool skip_token(struct json *json, struct nesting *nesting)
 		return take_literal(json, "false");
 	case 'n':
 		return take_literal(json, "null");
-	case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+	case '-':
+	case '0':
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+	case '7':
+	case '8':
+	case '9':
 		return take_number(json, &number);
 	default:
 		return json_fail(json, "expected a value");
@@ -323,7 +354,8 @@ bool json_skip(struct json *json)
 		if (nesting.depth > 0 && (nesting.objects & 1) && !skip_name(json))
 			return false;
 		depth = nesting.depth;
-		if (!skip_token(json, &nesting) || !skip_separators(json, &nesting, nesting.depth > depth))
+		if (!skip_token(json, &nesting) ||
+		    !skip_separators(json, &nesting, nesting.depth > depth))
 			return false;
 	} while (nesting.depth > 0);
 	return true;
@@ -340,7 +372,11 @@ bool json_finish(struct json *json)
 /* The length of the valid UTF-8 sequence at `at`, 0 if there is none before `end`. */
 static size_t utf8_bytes(const unsigned char *at, size_t room)
 {
-	size_t length = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+	size_t length = at[0] < 0xc2   ? 0
+			: at[0] < 0xe0 ? 2
+			: at[0] < 0xf0 ? 3
+			: at[0] < 0xf5 ? 4
+				       : 0;
 	size_t i;
 
 	if (at[0] < 0x80)
@@ -350,8 +386,10 @@ static size_t utf8_bytes(const unsigned char *at, size_t room)
 	for (i = 1; i < length; i++)
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || /* too long; surrogates */
-	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) /* too long; too large */
+	if ((at[0] == 0xe0 && at[1] < 0xa0) ||
+	    (at[0] == 0xed && at[1] > 0x9f) || /* too long; surrogates */
+	    (at[0] == 0xf0 && at[1] < 0x90) ||
+	    (at[0] == 0xf4 && at[1] > 0x8f)) /* too long; too large */
 		return 0;
 	return length;
 }
@@ -386,7 +424,8 @@ static uint32_t hex_unit(const char *at)
 	return unit;
 }
 
-/* The code point of the \u escape, or pair of them, at `*at`; a half of a pair alone is replaced. */
+/* The code point of the \u escape, or pair of them, at `*at`; a half of a pair alone is replaced.
+ */
 static uint32_t unicode_escape(const char **at, const char *end)
 {
 	uint32_t unit = hex_unit(*at);
@@ -406,8 +445,8 @@ static uint32_t unicode_escape(const char **at, const char *end)
 
 static char *put_escape(char *to, const char **at, const char *end)
 {
-	static const char values[] = { ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
-				       ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t' };
+	static const char values[] = { ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+				       ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t' };
 	char letter = (*at)[1];
 
 	if (letter == 'u')
@@ -425,7 +464,8 @@ size_t json_decode(const struct json_text *text, char *to)
 	char *begin = to;
 
 	while (at < end) {
-		size_t length = *at == '\\' ? 0 : utf8_bytes((const unsigned char *)at, (size_t)(end - at));
+		size_t length =
+			*at == '\\' ? 0 : utf8_bytes((const unsigned char *)at, (size_t)(end - at));
 
 		if (*at == '\\') {
 			to = put_escape(to, &at, end);

@@ -2,16 +2,17 @@
 /*
  * A pull tokenizer for JSON on one line: the caller asks for what it expects, nothing is built.
  *
- * The text is in memory and is neither copied nor changed. It ends at the first '\n', or at `end`, where a
- * '\n' or a NUL must stand, followed by JSON_PADDING_BYTES readable bytes: so scanning eight bytes at once
- * needs no bounds, and a line that is cut off stops at its end. Neither byte can be part of JSON on one
- * line, and a NUL before the end is an error like any other stray byte.
+ * The text is in memory and is neither copied nor changed. It ends at the first '\n', or at `end`,
+ * where a
+ * '\n' or a NUL must stand, followed by JSON_PADDING_BYTES readable bytes: so scanning eight bytes
+ * at once needs no bounds, and a line that is cut off stops at its end. Neither byte can be part of
+ * JSON on one line, and a NUL before the end is an error like any other stray byte.
  *
- * Every function leaves `at` behind what it took; on an error it returns false, `error` says what is
- * wrong and `at` is where. The frequent part is inline here, the rare part is in json.c.
+ * Every function leaves `at` behind what it took; on an error it returns false, `error` says what
+ * is wrong and `at` is where. The frequent part is inline here, the rare part is in json.c.
  *
- * Strict where a stricter parser would refuse the grammar; bytes that are not UTF-8, lone surrogates and
- * NULs inside strings become U+FFFD instead of an error.
+ * Strict where a stricter parser would refuse the grammar; bytes that are not UTF-8, lone
+ * surrogates and NULs inside strings become U+FFFD instead of an error.
  */
 #ifndef WCPROF_JSON_H
 #define WCPROF_JSON_H
@@ -81,15 +82,16 @@ static inline uint64_t json_load(const char *at)
 }
 
 /*
- * The high bit of the first byte that ends a plain run in a string (quote, backslash, control, not ASCII)
- * is the lowest one set; later ones may be wrong. 0: all eight are plain.
+ * The high bit of the first byte that ends a plain run in a string (quote, backslash, control, not
+ * ASCII) is the lowest one set; later ones may be wrong. 0: all eight are plain.
  */
 static inline uint64_t json_specials(uint64_t bytes)
 {
 	uint64_t quote = bytes ^ JSON_EACH_BYTE('"');
 	uint64_t backslash = bytes ^ JSON_EACH_BYTE('\\');
 
-	return ((quote - JSON_EACH_BYTE(1)) | (backslash - JSON_EACH_BYTE(1)) | (bytes - JSON_EACH_BYTE(' ')) | bytes) &
+	return ((quote - JSON_EACH_BYTE(1)) | (backslash - JSON_EACH_BYTE(1)) |
+		(bytes - JSON_EACH_BYTE(' ')) | bytes) &
 	       JSON_EACH_BYTE(0x80);
 }
 
@@ -155,7 +157,8 @@ bool json_uint_rest(struct json *json, uint64_t *value);
 
 static inline unsigned json_digit_count(uint64_t bytes)
 {
-	uint64_t others = ((bytes + JSON_EACH_BYTE(0x46)) | (bytes - JSON_EACH_BYTE('0'))) & JSON_EACH_BYTE(0x80);
+	uint64_t others = ((bytes + JSON_EACH_BYTE(0x46)) | (bytes - JSON_EACH_BYTE('0'))) &
+			  JSON_EACH_BYTE(0x80);
 
 	return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
 }
@@ -169,10 +172,16 @@ static inline uint64_t json_digits(uint64_t bytes, unsigned count)
 	return (bytes * 10000 + (bytes >> 32)) & 0xffffffffu;
 }
 
-/* A whole number from 0 to UINT64_MAX, however it is written. */
-static inline bool json_uint(struct json *json, uint64_t *value)
+static inline bool json_is_at_digit(const struct json *json)
 {
-	static const uint32_t powers[9] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
+	return (unsigned char)(*json->at - '0') < 10;
+}
+
+/* A whole number from 0 to UINT64_MAX, however it is written. */
+static inline __attribute__((always_inline)) bool json_uint(struct json *json, uint64_t *value)
+{
+	static const uint32_t powers[9] = { 1,      10,      100,      1000,     10000,
+					    100000, 1000000, 10000000, 100000000 };
 	const char *at = json->at;
 	uint64_t bytes = json_load(at);
 	unsigned count = json_digit_count(bytes);
@@ -211,10 +220,10 @@ bool json_skip(struct json *json);
 bool json_finish(struct json *json);
 
 /*
- * The text's value as UTF-8 without NULs, not terminated; returns its length, at most JSON_DECODED_BYTES
- * of the text's.
+ * The text's value as UTF-8 without NULs, not terminated; returns its length, at most
+ * JSON_DECODED_BYTES of the text's.
  */
-#define JSON_DECODED_BYTES(length) ((length) * 3)
+#define JSON_DECODED_BYTES(length) ((length)*3)
 size_t json_decode(const struct json_text *text, char *to);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files to lines: reads in blocks, hands each whole line to read_event() and keeps the place for errors.
+ * Files to lines: reads in blocks, hands each whole line to read_event() and keeps the place for
+ * errors.
  *
- * A block is filled by as many read() calls as it takes to have a newline in it, so pipes and terminals work
- * as well as files. The part of a line at the block's end is moved to its front; a line longer than the
- * block makes the block grow, up to the limits in read.h. Behind what was read there always is a NUL and
- * padding, as json.h demands.
+ * A block is filled by as many read() calls as it takes to have a newline in it, so pipes and
+ * terminals work as well as files. The part of a line at the block's end is moved to its front; a
+ * line longer than the block makes the block grow, up to the limits in read.h. Behind what was read
+ * there always is a NUL and padding, as json.h demands.
  *
  * A last line without a newline is taken if it is whole, else counted: its dump was cut off.
  */
@@ -27,7 +28,8 @@
 enum {
 	BLOCK_BYTES = 1 << 20,
 	ITEMS_FIRST = 64,
-	HEADER_NAME_WITHIN_BYTES = 4096 /* a long line is taken for a header if it names itself one by here */
+	HEADER_NAME_WITHIN_BYTES =
+		4096 /* a long line is taken for a header if it names itself one by here */
 };
 
 /* Where bytes come from: a descriptor, or memory for as long as `fd` is -1. */
@@ -35,15 +37,15 @@ struct source {
 	int fd;
 	const char *memory;
 	size_t memory_bytes;
-	size_t step_bytes;       /* at most so many at a time */
+	size_t step_bytes; /* at most so many at a time */
 	uint64_t bytes_done;
-	uint64_t bytes_total;    /* 0 = unknown */
+	uint64_t bytes_total; /* 0 = unknown */
 };
 
 /* Bytes [begin, end) are read and not yet parsed. */
 struct block {
 	char *bytes;
-	size_t capacity;         /* without the padding */
+	size_t capacity; /* without the padding */
 	size_t begin;
 	size_t end;
 };
@@ -58,7 +60,8 @@ static const char *reading_path(const struct reading *reading)
 	return reading->files[reading->file_count - 1].path;
 }
 
-static bool fail(struct reading *reading, int status, uint64_t line, const char *format, va_list arguments)
+static bool fail(struct reading *reading, int status, uint64_t line, const char *format,
+		 va_list arguments)
 {
 	struct read_error *error = reading->error;
 
@@ -98,22 +101,27 @@ bool reading_fail_here(struct reading *reading, const char *format, ...)
 	length = strlen(error->text);
 	if (line > 1 && strcmp(error->file, "-") != 0)
 		snprintf(error->text + length, sizeof(error->text) - length,
-			 "; to use what comes before: head -n %" PRIu64 " '%s' | wcprof-analyze -", line - 1, error->file);
+			 "; to use what comes before: head -n %" PRIu64 " '%s' | wcprof-analyze -",
+			 line - 1, error->file);
 	else
-		snprintf(error->text + length, sizeof(error->text) - length, "; take the dump again");
+		snprintf(error->text + length, sizeof(error->text) - length,
+			 "; take the dump again");
 	return false;
 }
 
 bool reading_fail_json(struct reading *reading, const struct json *json, const char *line_begin)
 {
 	assert(json->error);
-	reading->is_cut_off = json_is_at_end(json) || *json->at == '\0'; /* a crash may leave zeros behind */
-	return reading_fail_here(reading, "%s (column %zu)", json->error, (size_t)(json->at - line_begin) + 1);
+	reading->is_cut_off =
+		json_is_at_end(json) || *json->at == '\0'; /* a crash may leave zeros behind */
+	return reading_fail_here(reading, "%s (column %zu)", json->error,
+				 (size_t)(json->at - line_begin) + 1);
 }
 
 bool reading_fail_memory(struct reading *reading)
 {
-	return reading_fail(reading, -ENOMEM, reading_line(reading), "no memory left; analyse fewer dumps at a time");
+	return reading_fail(reading, -ENOMEM, reading_line(reading),
+			    "no memory left; analyse fewer dumps at a time");
 }
 
 bool reading_grow(struct reading *reading, void *array, size_t *capacity, size_t item_bytes)
@@ -174,13 +182,15 @@ bool reading_string(struct reading *reading, uint64_t id, uint32_t *string)
 	if (id == 0)
 		return true;
 	if (id >= dump->string_count)
-		return reading_fail_here(reading, "string %" PRIu64 ", but the dump's header has %zu", id,
+		return reading_fail_here(reading,
+					 "string %" PRIu64 ", but the dump's header has %zu", id,
 					 dump->string_count);
 	*string = dump->strings[id];
 	return true;
 }
 
-bool reading_word(struct reading *reading, struct vocabulary *vocabulary, const struct json_text *text, uint32_t *word)
+bool reading_word(struct reading *reading, struct vocabulary *vocabulary,
+		  const struct json_text *text, uint32_t *word)
 {
 	const char *bytes = text->bytes;
 	size_t length = text->length;
@@ -195,7 +205,8 @@ bool reading_word(struct reading *reading, struct vocabulary *vocabulary, const 
 		return true;
 	if (vocabulary->words->count < vocabulary->word_max)
 		return reading_fail_memory(reading);
-	return reading_fail_here(reading, "more than %zu different words of one sort", vocabulary->word_max);
+	return reading_fail_here(reading, "more than %zu different words of one sort",
+				 vocabulary->word_max);
 }
 
 /* What the first bytes say a file is when it is no dump. */
@@ -205,13 +216,22 @@ static const char *other_format(const char *bytes, size_t count)
 		const char *magic;
 		const char *text;
 	} formats[] = {
-		{ "\x1f\x8b", "compressed with gzip; decompress it first: gunzip -c FILE | wcprof-analyze -" },
-		{ "\x28\xb5\x2f\xfd", "compressed with zstd; decompress it first: zstd -dc FILE | wcprof-analyze -" },
-		{ "\xfd" "7zXZ", "compressed with xz; decompress it first: xz -dc FILE | wcprof-analyze -" },
-		{ "BZh", "compressed with bzip2; decompress it first: bunzip2 -c FILE | wcprof-analyze -" },
-		{ "\x7f" "ELF", "a program or library, not a dump; take one with: wcprof dump PID -o FILE" },
-		{ "ERR ", "an error that the recorder answered instead of a dump; read it and take the dump again" },
-		{ "OK ", "an answer of the recorder, not a dump; take one with: wcprof dump PID -o FILE" },
+		{ "\x1f\x8b",
+		  "compressed with gzip; decompress it first: gunzip -c FILE | wcprof-analyze -" },
+		{ "\x28\xb5\x2f\xfd",
+		  "compressed with zstd; decompress it first: zstd -dc FILE | wcprof-analyze -" },
+		{ "\xfd"
+		  "7zXZ",
+		  "compressed with xz; decompress it first: xz -dc FILE | wcprof-analyze -" },
+		{ "BZh",
+		  "compressed with bzip2; decompress it first: bunzip2 -c FILE | wcprof-analyze -" },
+		{ "\x7f"
+		  "ELF",
+		  "a program or library, not a dump; take one with: wcprof dump PID -o FILE" },
+		{ "ERR ",
+		  "an error that the recorder answered instead of a dump; read it and take the dump again" },
+		{ "OK ",
+		  "an answer of the recorder, not a dump; take one with: wcprof dump PID -o FILE" },
 	};
 	size_t i;
 
@@ -240,7 +260,8 @@ static bool read_lines(struct reading *reading, const char *at, const char *end)
 	return true;
 }
 
-/* The last line, which has no newline. Cut off in the middle is no error, unless nothing came before. */
+/* The last line, which has no newline. Cut off in the middle is no error, unless nothing came
+ * before. */
 static bool read_last_line(struct reading *reading, const char *at, const char *end)
 {
 	bool had_header = reading->has_header;
@@ -293,14 +314,15 @@ static bool block_resize(struct reading *reading, struct block *block, size_t ca
 /* A line that fills the whole block: is it one that may? */
 static bool check_line_length(struct reading *reading, const struct block *block)
 {
-	size_t within = block->end < HEADER_NAME_WITHIN_BYTES ? block->end : HEADER_NAME_WITHIN_BYTES;
+	size_t within =
+		block->end < HEADER_NAME_WITHIN_BYTES ? block->end : HEADER_NAME_WITHIN_BYTES;
 	bool is_header = memmem(block->bytes, within, "\"schema_version\"", 16) != NULL;
 	size_t limit_bytes = is_header ? READ_HEADER_BYTES_MAX : READ_EVENT_BYTES_MAX;
 
 	if (block->end < limit_bytes)
 		return true;
-	return reading_fail_here(reading, "a line of over %zu MiB, which no %s has", limit_bytes >> 20,
-				 is_header ? "header" : "event");
+	return reading_fail_here(reading, "a line of over %zu MiB, which no %s has",
+				 limit_bytes >> 20, is_header ? "header" : "event");
 }
 
 /* Makes room behind what is not parsed yet. */
@@ -314,7 +336,8 @@ static bool block_make_room(struct reading *reading, struct block *block)
 			return block_resize(reading, block, BLOCK_BYTES);
 		return true;
 	}
-	return check_line_length(reading, block) && block_resize(reading, block, block->capacity * 2);
+	return check_line_length(reading, block) &&
+	       block_resize(reading, block, block->capacity * 2);
 }
 
 static bool fail_read(struct reading *reading, int status)
@@ -325,7 +348,8 @@ static bool fail_read(struct reading *reading, int status)
 }
 
 /* Fills the block until it has whole lines, and takes them; `*is_done` at the end of the source. */
-static bool read_block(struct reading *reading, struct source *source, struct block *block, bool *is_done)
+static bool read_block(struct reading *reading, struct source *source, struct block *block,
+		       bool *is_done)
 {
 	const char *newline;
 	size_t scanned;
@@ -356,7 +380,8 @@ static bool check_beginning(struct reading *reading, struct source *source, stru
 	const char *text;
 
 	while (block->end < 8) {
-		ssize_t got = source_read(source, block->bytes + block->end, block->capacity - block->end);
+		ssize_t got = source_read(source, block->bytes + block->end,
+					  block->capacity - block->end);
 
 		if (got < 0)
 			return fail_read(reading, (int)got);
@@ -366,31 +391,38 @@ static bool check_beginning(struct reading *reading, struct source *source, stru
 		source->bytes_done += (size_t)got;
 	}
 	if (block->end == 0)
-		return reading_fail(reading, -EBADMSG, 0, "empty; the dump was not written, take it again");
+		return reading_fail(reading, -EBADMSG, 0,
+				    "empty; the dump was not written, take it again");
 	text = other_format(block->bytes, block->end);
 	return text ? reading_fail(reading, -EBADMSG, 0, "%s", text) : true;
 }
 
-static bool read_blocks(struct reading *reading, struct source *source, const struct read_progress *progress)
+static bool read_blocks(struct reading *reading, struct source *source,
+			const struct read_progress *progress)
 {
 	struct block block = { 0 };
 	bool is_done = false;
-	bool is_good = block_resize(reading, &block, BLOCK_BYTES) && check_beginning(reading, source, &block);
+	bool is_good = block_resize(reading, &block, BLOCK_BYTES) &&
+		       check_beginning(reading, source, &block);
 
 	while (is_good && !is_done) {
 		is_good = read_block(reading, source, &block, &is_done);
 		if (progress)
-			progress->report(progress->context, source->bytes_done, source->bytes_total);
+			progress->report(progress->context, source->bytes_done,
+					 source->bytes_total);
 	}
 	free(block.bytes);
 	if (is_good && !reading->has_header)
-		is_good = reading_fail(reading, -EBADMSG, 0, "nothing but space; the dump was not written, take it again");
+		is_good =
+			reading_fail(reading, -EBADMSG, 0,
+				     "nothing but space; the dump was not written, take it again");
 	return is_good;
 }
 
 static bool file_begin(struct reading *reading, const char *path)
 {
-	struct read_file *files = realloc(reading->files, (reading->file_count + 1) * sizeof(*files));
+	struct read_file *files =
+		realloc(reading->files, (reading->file_count + 1) * sizeof(*files));
 
 	if (!files) {
 		reading->status = -ENOMEM;
@@ -403,7 +435,8 @@ static bool file_begin(struct reading *reading, const char *path)
 	return true;
 }
 
-static bool read_file(struct reading *reading, const char *path, const struct read_progress *progress)
+static bool read_file(struct reading *reading, const char *path,
+		      const struct read_progress *progress)
 {
 	struct source source = { .step_bytes = SIZE_MAX };
 	struct stat status;
@@ -428,14 +461,16 @@ static bool add_no_stack(struct reading *reading)
 {
 	struct recording *recording = reading->recording;
 
-	if (!reading_reserve(reading, &recording->stacks, &reading->stack_capacity, 0, sizeof(*recording->stacks)) ||
+	if (!reading_reserve(reading, &recording->stacks, &reading->stack_capacity, 0,
+			     sizeof(*recording->stacks)) ||
 	    idmap_index(&reading->stack_ids, 0, 0) != 0)
 		return reading_fail_memory(reading);
 	recording->stacks[recording->stack_count++] = (struct rec_stack){ 0 };
 	return true;
 }
 
-static bool reading_begin(struct reading *reading, struct recording *recording, struct read_error *error)
+static bool reading_begin(struct reading *reading, struct recording *recording,
+			  struct read_error *error)
 {
 	*reading = (struct reading){ .recording = recording, .error = error };
 	*recording = (struct recording){ 0 };
@@ -466,8 +501,8 @@ static int reading_end(struct reading *reading)
 	return reading->status;
 }
 
-int recording_read(struct recording *recording, char *const *paths, size_t path_count, struct read_error *error,
-		   const struct read_progress *progress)
+int recording_read(struct recording *recording, char *const *paths, size_t path_count,
+		   struct read_error *error, const struct read_progress *progress)
 {
 	struct reading reading;
 	bool is_good;
@@ -482,10 +517,12 @@ int recording_read(struct recording *recording, char *const *paths, size_t path_
 	return reading_end(&reading);
 }
 
-int recording_read_memory(struct recording *recording, const char *name, const void *bytes, size_t byte_count,
-			  size_t step_bytes, struct read_error *error)
+int recording_read_memory(struct recording *recording, const char *name, const void *bytes,
+			  size_t byte_count, size_t step_bytes, struct read_error *error)
 {
-	struct source source = { .fd = -1, .memory = bytes, .memory_bytes = byte_count, .step_bytes = step_bytes };
+	struct source source = {
+		.fd = -1, .memory = bytes, .memory_bytes = byte_count, .step_bytes = step_bytes
+	};
 	struct reading reading;
 
 	assert(step_bytes > 0);

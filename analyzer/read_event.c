@@ -2,9 +2,10 @@
 /*
  * One event line, and what it adds to the recording.
  *
- * Most of a dump passes through read_event(), so it does one pass over the line: a name is looked up by its
- * length and bytes, its value goes into an array by field, and only at the end of the line, when it is known
- * what the event is, is anything checked and added. A line that turns out to be wrong has changed nothing.
+ * Most of a dump passes through read_event(), so it does one pass over the line: a name is looked
+ * up by its length and bytes, its value goes into an array by field, and only at the end of the
+ * line, when it is known what the event is, is anything checked and added. A line that turns out to
+ * be wrong has changed nothing.
  */
 #include "reading.h"
 
@@ -16,8 +17,8 @@
 #include <stdlib.h>
 
 /* A name of up to three letters as one number. */
-#define NAME1(a) ((uint32_t)(a))
-#define NAME2(a, b) (NAME1(a) | (uint32_t)(b) << 8)
+#define NAME1(a)       ((uint32_t)(a))
+#define NAME2(a, b)    (NAME1(a) | (uint32_t)(b) << 8)
 #define NAME3(a, b, c) (NAME2(a, b) | (uint32_t)(c) << 16)
 
 static enum event_field long_field(const struct json_text *name)
@@ -32,33 +33,60 @@ static enum event_field field_of(const struct json_text *name)
 	if (name->length - 1 > 2)
 		return long_field(name);
 	switch ((uint32_t)json_load(name->bytes) & (UINT32_MAX >> (32 - 8 * name->length))) {
-	case NAME1('e'): return FIELD_EVENT;
-	case NAME1('k'): return FIELD_KIND;
-	case NAME1('w'): return FIELD_WORK;
-	case NAME1('o'): return FIELD_OUTCOME;
-	case NAME2('r', 's'): return FIELD_REASON;
-	case NAME2('l', 'k'): return FIELD_LINK;
-	case NAME2('i', 'd'): return FIELD_ID;
-	case NAME1('p'): return FIELD_PARENT;
-	case NAME1('t'): return FIELD_TARGET;
-	case NAME1('r'): return FIELD_RESULT;
-	case NAME1('c'): return FIELD_CLASS;
-	case NAME1('i'): return FIELD_IDENT;
-	case NAME2('c', 'l'): return FIELD_CLIENT;
-	case NAME1('m'): return FIELD_META;
-	case NAME1('s'): return FIELD_START;
-	case NAME1('d'): return FIELD_END;
-	case NAME2('t', 'h'): return FIELD_THREAD;
-	case NAME2('s', 't'): return FIELD_STACK;
-	case NAME1('a'): return FIELD_ADDRESS;
-	case NAME2('f', 'd'): return FIELD_FD;
-	case NAME1('n'): return FIELD_BYTES;
-	case NAME2('r', 'q'): return FIELD_REQUESTED;
-	case NAME3('a', 'b', 's'): return FIELD_ABSOLUTE;
-	case NAME2('s', 'q'): return FIELD_SEQ;
-	case NAME2('t', 'o'): return FIELD_TIMED_OUT;
-	case NAME3('c', 'p', 'u'): return FIELD_CPU;
-	default: return FIELD_UNKNOWN;
+	case NAME1('e'):
+		return FIELD_EVENT;
+	case NAME1('k'):
+		return FIELD_KIND;
+	case NAME1('w'):
+		return FIELD_WORK;
+	case NAME1('o'):
+		return FIELD_OUTCOME;
+	case NAME2('r', 's'):
+		return FIELD_REASON;
+	case NAME2('l', 'k'):
+		return FIELD_LINK;
+	case NAME2('i', 'd'):
+		return FIELD_ID;
+	case NAME1('p'):
+		return FIELD_PARENT;
+	case NAME1('t'):
+		return FIELD_TARGET;
+	case NAME1('r'):
+		return FIELD_RESULT;
+	case NAME1('c'):
+		return FIELD_CLASS;
+	case NAME1('i'):
+		return FIELD_IDENT;
+	case NAME2('c', 'l'):
+		return FIELD_CLIENT;
+	case NAME1('m'):
+		return FIELD_META;
+	case NAME1('s'):
+		return FIELD_START;
+	case NAME1('d'):
+		return FIELD_END;
+	case NAME2('t', 'h'):
+		return FIELD_THREAD;
+	case NAME2('s', 't'):
+		return FIELD_STACK;
+	case NAME1('a'):
+		return FIELD_ADDRESS;
+	case NAME2('f', 'd'):
+		return FIELD_FD;
+	case NAME1('n'):
+		return FIELD_BYTES;
+	case NAME2('r', 'q'):
+		return FIELD_REQUESTED;
+	case NAME3('a', 'b', 's'):
+		return FIELD_ABSOLUTE;
+	case NAME2('s', 'q'):
+		return FIELD_SEQ;
+	case NAME2('t', 'o'):
+		return FIELD_TIMED_OUT;
+	case NAME3('c', 'p', 'u'):
+		return FIELD_CPU;
+	default:
+		return FIELD_UNKNOWN;
 	}
 }
 
@@ -78,7 +106,8 @@ static enum event_type event_type_of(const struct json_text *text)
 	return EVENT_OTHER;
 }
 
-static bool read_word_field(struct reading *reading, struct json *json, enum event_field field, struct event *event)
+static bool read_word_field(struct reading *reading, struct json *json, enum event_field field,
+			    struct event *event)
 {
 	struct json_text text;
 
@@ -104,22 +133,22 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 }
 
 /* Yes and no are written as numbers; true and false are taken as well. */
-static bool read_flag(struct json *json, uint64_t *value)
+static bool read_number(struct json *json, enum event_field field, struct event *event)
 {
-	if (*json->at != 't' && *json->at != 'f')
-		return json_uint(json, value);
-	*value = *json->at == 't';
+	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT) ||
+	    (*json->at != 't' && *json->at != 'f'))
+		return json_uint(json, &event->number[field]);
+	event->number[field] = *json->at == 't';
 	return json_skip(json);
 }
 
-bool event_field_read(struct reading *reading, struct json *json, enum event_field field, struct event *event)
+bool event_field_read(struct reading *reading, struct json *json, enum event_field field,
+		      struct event *event)
 {
-	if (*json->at == 'n')
-		return json_null(json) || json_fail(json, "expected a value"); /* as if it were absent */
-	if (field == FIELD_ABSOLUTE || field == FIELD_TIMED_OUT)
-		return read_flag(json, &event->number[field]);
+	if (*json->at == 'n') /* null: as if it were absent */
+		return json_skip(json);
 	if (field < FIELD_NUMBERS)
-		return json_uint(json, &event->number[field]);
+		return read_number(json, field, event);
 	if (field == FIELD_FD)
 		return json_int(json, &event->fd);
 	if (field >= FIELD_SCHEMA_VERSION)
@@ -135,8 +164,9 @@ bool event_thread(struct reading *reading, uint64_t number, uint32_t *thread)
 	if (number == 0)
 		return true;
 	if (number >= READ_THREADS_MAX)
-		return reading_fail_here(reading, "a thread index of %" PRIu64 ", the largest possible is %d", number,
-					 READ_THREADS_MAX - 1);
+		return reading_fail_here(
+			reading, "a thread index of %" PRIu64 ", the largest possible is %d",
+			number, READ_THREADS_MAX - 1);
 	*thread = idmap_index(&reading->thread_ids, reading->dump.process, number);
 	if (*thread == NO_INDEX)
 		return reading_fail_memory(reading);
@@ -175,14 +205,16 @@ static bool event_stack(struct reading *reading, uint64_t id, uint32_t *stack)
 	if (id == 0)
 		return true;
 	if (id >= reading->dump.stack_count)
-		return reading_fail_here(reading, "stack %" PRIu64 ", but the dump's header has %zu", id,
+		return reading_fail_here(reading,
+					 "stack %" PRIu64 ", but the dump's header has %zu", id,
 					 reading->dump.stack_count);
 	*stack = reading->dump.stacks[id];
 	return true;
 }
 
 /* Start and end on the common axis; an open event ends when the dump was taken. */
-static bool event_times(struct reading *reading, const struct event *event, uint64_t *start_ns, uint64_t *end_ns)
+static bool event_times(struct reading *reading, const struct event *event, uint64_t *start_ns,
+			uint64_t *end_ns)
 {
 	uint64_t start = event->number[FIELD_START];
 	uint64_t end = event->number[FIELD_END];
@@ -190,11 +222,14 @@ static bool event_times(struct reading *reading, const struct event *event, uint
 	if (event->is_open)
 		end = reading->dump.end_ns > start ? reading->dump.end_ns : start;
 	if (start > READ_TIME_NS_MAX || end > READ_TIME_NS_MAX)
-		return reading_fail_here(reading, "a time of %" PRIu64 " ns, over 36 years after the recording began",
+		return reading_fail_here(reading,
+					 "a time of %" PRIu64
+					 " ns, over 36 years after the recording began",
 					 start > READ_TIME_NS_MAX ? start : end);
 	if (end < start)
-		return reading_fail_here(reading, "it ends (at %" PRIu64 " ns) before it starts (at %" PRIu64 " ns)", end,
-					 start);
+		return reading_fail_here(
+			reading, "it ends (at %" PRIu64 " ns) before it starts (at %" PRIu64 " ns)",
+			end, start);
 	*start_ns = start + reading->dump.offset_ns;
 	*end_ns = end + reading->dump.offset_ns;
 	return true;
@@ -204,8 +239,10 @@ static bool has_extra(const struct event *event)
 {
 	const uint64_t *number = event->number;
 
-	return (number[FIELD_ADDRESS] | number[FIELD_BYTES] | number[FIELD_REQUESTED] | number[FIELD_STACK] |
-		number[FIELD_CPU] | number[FIELD_SEQ] | number[FIELD_ABSOLUTE]) != 0 || event->fd != -1;
+	return (number[FIELD_ADDRESS] | number[FIELD_BYTES] | number[FIELD_REQUESTED] |
+		number[FIELD_STACK] | number[FIELD_CPU] | number[FIELD_SEQ] |
+		number[FIELD_ABSOLUTE]) != 0 ||
+	       event->fd != -1;
 }
 
 /* The first op that has any extra: those before it get empty ones. */
@@ -231,13 +268,16 @@ static bool reserve_op(struct reading *reading)
 	if (recording->op_count < reading->op_capacity)
 		return true;
 	if (recording->op_count >= READ_OPEN_OP - 1)
-		return reading_fail(reading, -E2BIG, reading_line(reading), "more than %u ops; analyse fewer dumps at a time",
+		return reading_fail(reading, -E2BIG, reading_line(reading),
+				    "more than %u ops; analyse fewer dumps at a time",
 				    READ_OPEN_OP - 1);
 	if (recording->extras &&
 	    !reading_grow(reading, &recording->extras, &extra_capacity, sizeof(*recording->extras)))
 		return false;
-	return reading_grow(reading, &reading->op_lines, &line_capacity, sizeof(*reading->op_lines)) &&
-	       reading_grow(reading, &recording->ops, &reading->op_capacity, sizeof(*recording->ops));
+	return reading_grow(reading, &reading->op_lines, &line_capacity,
+			    sizeof(*reading->op_lines)) &&
+	       reading_grow(reading, &recording->ops, &reading->op_capacity,
+			    sizeof(*recording->ops));
 }
 
 static const char *line_file(const struct reading *reading, uint64_t line, uint64_t *line_in_file)
@@ -251,10 +291,11 @@ static const char *line_file(const struct reading *reading, uint64_t line, uint6
 }
 
 /*
- * Where the op of this id goes: a place of its own, or that of the same op while it was open; for an op
- * that is open here and known already, none (NO_INDEX) unless it goes on for longer here.
+ * Where the op of this id goes: a place of its own, or that of the same op while it was open; for
+ * an op that is open here and known already, none (NO_INDEX) unless it goes on for longer here.
  */
-static bool op_place(struct reading *reading, const struct event *event, uint32_t id, uint64_t end_ns, uint32_t *place)
+static bool op_place(struct reading *reading, const struct event *event, uint32_t id,
+		     uint64_t end_ns, uint32_t *place)
 {
 	struct recording *recording = reading->recording;
 	uint32_t known = reading->op_of[id];
@@ -273,8 +314,8 @@ static bool op_place(struct reading *reading, const struct event *event, uint32_
 	if (known == *place && !event->is_open) {
 		file = line_file(reading, reading->op_lines[*place], &line);
 		return reading_fail(reading, -EBADMSG, reading_line(reading),
-				    "op %" PRIu64 " is also at %s:%" PRIu64 "; give each dump once", event->number[FIELD_ID],
-				    file, line);
+				    "op %" PRIu64 " is also at %s:%" PRIu64 "; give each dump once",
+				    event->number[FIELD_ID], file, line);
 	}
 	if (event->is_open) {
 		if (known == *place || (int64_t)(end_ns - recording->ops[*place].end_ns) <= 0)
@@ -320,7 +361,8 @@ static void note_owner(struct reading *reading, const struct rec_op *op, uint32_
 
 	if (op->kind == KIND_PROCESS && recording->processes[reading->dump.process].op == NO_INDEX)
 		recording->processes[reading->dump.process].op = id;
-	if (op->kind == KIND_THREAD && op->thread != NO_INDEX && recording->threads[op->thread].op == NO_INDEX)
+	if (op->kind == KIND_THREAD && op->thread != NO_INDEX &&
+	    recording->threads[op->thread].op == NO_INDEX)
 		recording->threads[op->thread].op = id;
 }
 
@@ -338,9 +380,11 @@ bool event_add_op(struct reading *reading, const struct event *event)
 
 	if (op.dump_id == 0)
 		return reading_fail_here(reading, "an op without an id");
-	if (!event_times(reading, event, &op.start_ns, &op.end_ns) || !op_strings(reading, event, &op) ||
-	    !op_extra(reading, event, &extra) || !event_thread(reading, event->number[FIELD_THREAD], &op.thread) ||
-	    !event_id(reading, op.dump_id, &id) || !event_id(reading, event->number[FIELD_PARENT], &op.parent) ||
+	if (!event_times(reading, event, &op.start_ns, &op.end_ns) ||
+	    !op_strings(reading, event, &op) || !op_extra(reading, event, &extra) ||
+	    !event_thread(reading, event->number[FIELD_THREAD], &op.thread) ||
+	    !event_id(reading, op.dump_id, &id) ||
+	    !event_id(reading, event->number[FIELD_PARENT], &op.parent) ||
 	    !op_place(reading, event, id, op.end_ns, &place))
 		return false;
 	if (place == NO_INDEX)
@@ -411,9 +455,10 @@ static bool add_link(struct reading *reading, struct event *event)
 static bool add_event(struct reading *reading, struct event *event)
 {
 	if (!reading->has_header)
-		return reading_fail(reading, -EBADMSG, reading_line(reading),
-				    "no header (a line with \"schema_version\") before the first event; "
-				    "this is no dump, or its beginning is missing");
+		return reading_fail(
+			reading, -EBADMSG, reading_line(reading),
+			"no header (a line with \"schema_version\") before the first event; "
+			"this is no dump, or its beginning is missing");
 	reading->dump.events_seen++;
 	switch (event->type) {
 	case EVENT_OP:
@@ -423,7 +468,8 @@ static bool add_event(struct reading *reading, struct event *event)
 	case EVENT_LINK:
 		return add_link(reading, event);
 	case EVENT_NONE:
-		return reading_fail_here(reading, "an object that says neither \"e\" nor \"schema_version\"");
+		return reading_fail_here(
+			reading, "an object that says neither \"e\" nor \"schema_version\"");
 	case EVENT_OTHER:
 		break;
 	}
@@ -450,7 +496,9 @@ bool read_event(struct reading *reading, struct json *json)
 		}
 		if (event.type == EVENT_OTHER)
 			field = FIELD_UNKNOWN; /* its fields may mean anything */
-		if (!event_field_read(reading, json, field, &event)) {
+		if (field < FIELD_NUMBERS && json_is_at_digit(json)
+			    ? !json_uint(json, &event.number[field])
+			    : !event_field_read(reading, json, field, &event)) {
 			if (!json->error)
 				return false;
 			break;

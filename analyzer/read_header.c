@@ -2,9 +2,10 @@
 /*
  * The header line of a dump: what its events refer to by number.
  *
- * The line is passed over twice: first to find where each section is, then to read the sections in the
- * order in which they need each other, whatever their order in the line. Drains of one process repeat most
- * of what they say, so processes, threads, modules, stacks and counters are found again by their contents.
+ * The line is passed over twice: first to find where each section is, then to read the sections in
+ * the order in which they need each other, whatever their order in the line. Drains of one process
+ * repeat most of what they say, so processes, threads, modules, stacks and counters are found again
+ * by their contents.
  */
 #include "intern.h"
 #include "reading.h"
@@ -38,17 +39,20 @@ static bool walk_member(struct walk *walk)
 
 static bool is_name(const struct walk *walk, const char *name)
 {
-	return strncmp(walk->name.bytes, name, walk->name.length) == 0 && name[walk->name.length] == '\0';
+	return strncmp(walk->name.bytes, name, walk->name.length) == 0 &&
+	       name[walk->name.length] == '\0';
 }
 
-/* A member of an object that is a number or a string; the rest of these functions go through a table. */
+/* A member of an object that is a number or a string; the rest of these functions go through a
+ * table. */
 struct member {
 	const char *name;
 	bool is_text;
-	size_t offset;   /* of a uint64_t, or of a uint32_t string id for text */
+	size_t offset; /* of a uint64_t, or of a uint32_t string id for text */
 };
 
-static bool read_member(struct reading *reading, struct json *json, const struct member *member, void *object)
+static bool read_member(struct reading *reading, struct json *json, const struct member *member,
+			void *object)
 {
 	void *value = (char *)object + member->offset;
 	struct json_text text;
@@ -61,8 +65,8 @@ static bool read_member(struct reading *reading, struct json *json, const struct
 }
 
 /* An object by its table of `count` members; others are passed over. */
-static bool read_members(struct reading *reading, struct json *json, const struct member *members, size_t count,
-			 void *object)
+static bool read_members(struct reading *reading, struct json *json, const struct member *members,
+			 size_t count, void *object)
 {
 	struct walk walk = walk_begin(json);
 	size_t i;
@@ -72,7 +76,8 @@ static bool read_members(struct reading *reading, struct json *json, const struc
 	while (walk_member(&walk)) {
 		for (i = 0; i < count && !is_name(&walk, members[i].name); i++)
 			continue;
-		if (i == count ? !json_skip(json) : !read_member(reading, json, &members[i], object))
+		if (i == count ? !json_skip(json)
+			       : !read_member(reading, json, &members[i], object))
 			return false;
 	}
 	return !json->error;
@@ -89,9 +94,10 @@ static bool read_schema_version(struct reading *reading, struct json *json)
 	json->error = NULL;
 	if (!json_skip(json))
 		return false;
-	return reading_fail(reading, -EPROTONOSUPPORT, reading_line(reading),
-			    "schema_version %.*s is unknown, this program reads version %d; use a newer wcprof-analyze",
-			    (int)(json->at - begin < 40 ? json->at - begin : 40), begin, READ_SCHEMA_VERSION);
+	return reading_fail(
+		reading, -EPROTONOSUPPORT, reading_line(reading),
+		"schema_version %.*s is unknown, this program reads version %d; use a newer wcprof-analyze",
+		(int)(json->at - begin < 40 ? json->at - begin : 40), begin, READ_SCHEMA_VERSION);
 }
 
 static bool read_process(struct reading *reading, struct json *json)
@@ -107,7 +113,8 @@ static bool read_process(struct reading *reading, struct json *json)
 		{ "client", true, offsetof(struct dump, client) },
 	};
 
-	return read_members(reading, json, members, sizeof(members) / sizeof(members[0]), &reading->dump);
+	return read_members(reading, json, members, sizeof(members) / sizeof(members[0]),
+			    &reading->dump);
 }
 
 static bool read_strings(struct reading *reading, struct json *json)
@@ -122,7 +129,8 @@ static bool read_strings(struct reading *reading, struct json *json)
 		if (!reading_reserve(reading, &dump->strings, &dump->string_capacity,
 				     dump->string_count, sizeof(*dump->strings)))
 			return false;
-		if (!json_string(json, &text) || !reading_text(reading, &text, &dump->strings[dump->string_count]))
+		if (!json_string(json, &text) ||
+		    !reading_text(reading, &text, &dump->strings[dump->string_count]))
 			return false;
 		dump->string_count++;
 	}
@@ -137,7 +145,8 @@ struct module_members {
 	uint32_t build_id;
 };
 
-static bool add_module(struct reading *reading, const struct module_members *members, uint32_t *module)
+static bool add_module(struct reading *reading, const struct module_members *members,
+		       uint32_t *module)
 {
 	struct recording *recording = reading->recording;
 	uint64_t hash = reading_hash(reading_hash(members->base, members->start), members->size);
@@ -152,8 +161,12 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 			     recording->module_count, sizeof(*recording->modules)))
 		return false;
 	recording->modules[recording->module_count++] = (struct rec_module){
-		.process = reading->dump.process, .path = members->path, .build_id = members->build_id,
-		.base = members->base, .start = members->start, .size = members->size,
+		.process = reading->dump.process,
+		.path = members->path,
+		.build_id = members->build_id,
+		.base = members->base,
+		.start = members->start,
+		.size = members->size,
 	};
 	return true;
 }
@@ -178,7 +191,8 @@ static bool read_modules(struct reading *reading, struct json *json)
 		if (!reading_reserve(reading, &dump->modules, &dump->module_capacity,
 				     dump->module_count, sizeof(*dump->modules)))
 			return false;
-		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]), &members) ||
+		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]),
+				  &members) ||
 		    !add_module(reading, &members, &dump->modules[dump->module_count]))
 			return false;
 		dump->module_count++;
@@ -193,18 +207,21 @@ static bool add_frame(struct reading *reading, int64_t module, uint64_t offset)
 
 	if (module != -1) {
 		if (module < 0 || (uint64_t)module >= reading->dump.module_count)
-			return reading_fail_here(reading, "a stack with module %" PRId64 ", but the header has %zu", module,
-						 reading->dump.module_count);
+			return reading_fail_here(
+				reading, "a stack with module %" PRId64 ", but the header has %zu",
+				module, reading->dump.module_count);
 		index = reading->dump.modules[module];
 	}
 	if (!reading_reserve(reading, &recording->frames, &reading->frame_capacity,
 			     recording->frame_count, sizeof(*recording->frames)))
 		return false;
-	recording->frames[recording->frame_count++] = (struct rec_frame){ .module = index, .offset = offset };
+	recording->frames[recording->frame_count++] =
+		(struct rec_frame){ .module = index, .offset = offset };
 	return true;
 }
 
-/* Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack already. */
+/* Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack
+ * already. */
 static bool add_stack(struct reading *reading, size_t first_frame, uint32_t *stack)
 {
 	struct recording *recording = reading->recording;
@@ -212,7 +229,8 @@ static bool add_stack(struct reading *reading, size_t first_frame, uint32_t *sta
 	size_t i;
 
 	for (i = first_frame; i < recording->frame_count; i++)
-		hash = reading_hash(reading_hash(hash, recording->frames[i].module), recording->frames[i].offset);
+		hash = reading_hash(reading_hash(hash, recording->frames[i].module),
+				    recording->frames[i].offset);
 	*stack = idmap_index(&reading->stack_ids, 0, hash);
 	if (*stack == NO_INDEX)
 		return reading_fail_memory(reading);
@@ -224,7 +242,8 @@ static bool add_stack(struct reading *reading, size_t first_frame, uint32_t *sta
 			     recording->stack_count, sizeof(*recording->stacks)))
 		return false;
 	recording->stacks[recording->stack_count++] = (struct rec_stack){
-		.first_frame = (uint32_t)first_frame, .frame_count = (uint32_t)(recording->frame_count - first_frame),
+		.first_frame = (uint32_t)first_frame,
+		.frame_count = (uint32_t)(recording->frame_count - first_frame),
 	};
 	return true;
 }
@@ -291,8 +310,10 @@ static bool read_threads(struct reading *reading, struct json *json)
 	while (walk_element(&walk)) {
 		struct thread_members members = { 0 };
 
-		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]), &members) ||
-		    !event_thread(reading, members.thread, &index) || !event_id(reading, members.op, &op))
+		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]),
+				  &members) ||
+		    !event_thread(reading, members.thread, &index) ||
+		    !event_id(reading, members.op, &op))
 			return false;
 		if (index == NO_INDEX)
 			continue;
@@ -311,12 +332,29 @@ static enum event_field open_field(const struct walk *walk)
 		const char *name;
 		enum event_field field;
 	} fields[] = {
-		{ "op_id", FIELD_ID }, { "parent_id", FIELD_PARENT }, { "kind", FIELD_KIND }, { "work_type", FIELD_WORK },
-		{ "class_id", FIELD_CLASS }, { "ident_id", FIELD_IDENT }, { "client_id", FIELD_CLIENT },
-		{ "meta_id", FIELD_META }, { "start_ns", FIELD_START }, { "th", FIELD_THREAD }, { "st", FIELD_STACK },
-		{ "a", FIELD_ADDRESS }, { "fd", FIELD_FD }, { "rs", FIELD_REASON }, { "p", FIELD_PARENT },
-		{ "t", FIELD_TARGET }, { "i", FIELD_IDENT }, { "s", FIELD_START }, { "c", FIELD_CLASS }, { "n", FIELD_BYTES },
-		{ "rq", FIELD_REQUESTED }, { "abs", FIELD_ABSOLUTE }, { "sq", FIELD_SEQ },
+		{ "op_id", FIELD_ID },
+		{ "parent_id", FIELD_PARENT },
+		{ "kind", FIELD_KIND },
+		{ "work_type", FIELD_WORK },
+		{ "class_id", FIELD_CLASS },
+		{ "ident_id", FIELD_IDENT },
+		{ "client_id", FIELD_CLIENT },
+		{ "meta_id", FIELD_META },
+		{ "start_ns", FIELD_START },
+		{ "th", FIELD_THREAD },
+		{ "st", FIELD_STACK },
+		{ "a", FIELD_ADDRESS },
+		{ "fd", FIELD_FD },
+		{ "rs", FIELD_REASON },
+		{ "p", FIELD_PARENT },
+		{ "t", FIELD_TARGET },
+		{ "i", FIELD_IDENT },
+		{ "s", FIELD_START },
+		{ "c", FIELD_CLASS },
+		{ "n", FIELD_BYTES },
+		{ "rq", FIELD_REQUESTED },
+		{ "abs", FIELD_ABSOLUTE },
+		{ "sq", FIELD_SEQ },
 	};
 	size_t i;
 
@@ -398,7 +436,8 @@ static bool read_counters(struct reading *reading, struct json *json)
 
 		if (json_uint(&number, &value)) {
 			*json = number;
-			if (!reading_text(reading, &walk.name, &name) || !set_counter(reading, name, value))
+			if (!reading_text(reading, &walk.name, &name) ||
+			    !set_counter(reading, name, value))
 				return false;
 		} else if (!json_skip(json)) {
 			return false;
@@ -445,7 +484,9 @@ static bool find_sections(struct json *json, const char *places[SECTIONS])
 	while (walk_member(&walk)) {
 		for (i = 0; i < SECTIONS; i++)
 			if (is_name(&walk, sections[i].name))
-				places[i] = i > 0 && *json->at == 'n' ? NULL : json->at; /* null: as if absent */
+				places[i] = i > 0 && *json->at == 'n'
+						    ? NULL
+						    : json->at; /* null: as if absent */
 		if (!json_skip(json))
 			return false;
 	}
@@ -459,8 +500,8 @@ static bool read_section(struct reading *reading, struct json *json, const struc
 	return json_uint(json, (uint64_t *)(void *)((char *)&reading->dump + section->offset));
 }
 
-static bool read_sections(struct reading *reading, struct json *json, const char *const places[SECTIONS], size_t first,
-			  size_t end)
+static bool read_sections(struct reading *reading, struct json *json,
+			  const char *const places[SECTIONS], size_t first, size_t end)
 {
 	size_t i;
 
@@ -479,9 +520,12 @@ static void dump_begin(struct reading *reading)
 	struct dump *dump = &reading->dump;
 
 	*dump = (struct dump){
-		.strings = dump->strings, .string_capacity = dump->string_capacity,
-		.modules = dump->modules, .module_capacity = dump->module_capacity,
-		.stacks = dump->stacks, .stack_capacity = dump->stack_capacity,
+		.strings = dump->strings,
+		.string_capacity = dump->string_capacity,
+		.modules = dump->modules,
+		.module_capacity = dump->module_capacity,
+		.stacks = dump->stacks,
+		.stack_capacity = dump->stack_capacity,
 	};
 }
 
@@ -491,14 +535,16 @@ static bool place_process(struct reading *reading)
 	struct dump *dump = &reading->dump;
 	struct rec_process *process;
 
-	dump->process = idmap_index(&reading->process_ids, 0, reading_hash(dump->pid, dump->start_unix_ns));
+	dump->process =
+		idmap_index(&reading->process_ids, 0, reading_hash(dump->pid, dump->start_unix_ns));
 	if (dump->process == NO_INDEX)
 		return reading_fail_memory(reading);
 	if (dump->process == recording->process_count) {
 		if (!reading_reserve(reading, &recording->processes, &reading->process_capacity,
 				     recording->process_count, sizeof(*recording->processes)))
 			return false;
-		recording->processes[recording->process_count++] = (struct rec_process){ .op = NO_INDEX };
+		recording->processes[recording->process_count++] =
+			(struct rec_process){ .op = NO_INDEX };
 	}
 	process = &recording->processes[dump->process];
 	process->pid = (uint32_t)dump->pid;
@@ -518,8 +564,10 @@ static uint64_t time_offset(const struct reading *reading)
 	size_t i;
 
 	for (i = 0; i < reading->boot_count; i++)
-		if (dump->epoch_mono_ns != 0 && dump->boot != 0 && reading->boots[i].id == dump->boot)
-			return reading->boots[i].offset_ns + dump->epoch_mono_ns - reading->boots[i].mono_ns;
+		if (dump->epoch_mono_ns != 0 && dump->boot != 0 &&
+		    reading->boots[i].id == dump->boot)
+			return reading->boots[i].offset_ns + dump->epoch_mono_ns -
+			       reading->boots[i].mono_ns;
 	return dump->epoch_unix_ns - reading->first_epoch_unix_ns;
 }
 
@@ -536,7 +584,8 @@ static bool note_boot(struct reading *reading)
 	if (!reading_reserve(reading, &reading->boots, &reading->boot_capacity, reading->boot_count,
 			     sizeof(*reading->boots)))
 		return false;
-	reading->boots[reading->boot_count++] = (struct boot){ dump->boot, dump->epoch_mono_ns, dump->offset_ns };
+	reading->boots[reading->boot_count++] =
+		(struct boot){ dump->boot, dump->epoch_mono_ns, dump->offset_ns };
 	return true;
 }
 
@@ -551,15 +600,20 @@ static bool place_in_time(struct reading *reading)
 	dump->offset_ns = time_offset(reading);
 	offset_ns = (int64_t)dump->offset_ns;
 	if (offset_ns > (int64_t)READ_TIME_NS_MAX || offset_ns < -(int64_t)READ_TIME_NS_MAX)
-		return reading_fail(reading, -EBADMSG, reading_line(reading),
-				    "this dump's epoch is over 36 years from that of the first one; analyse them apart");
+		return reading_fail(
+			reading, -EBADMSG, reading_line(reading),
+			"this dump's epoch is over 36 years from that of the first one; analyse them apart");
 	if (offset_ns < reading->offset_min_ns)
 		reading->offset_min_ns = offset_ns;
-	dump->end_ns = dump->dumped_unix_ns > dump->epoch_unix_ns ? dump->dumped_unix_ns - dump->epoch_unix_ns : 0;
+	dump->end_ns = dump->dumped_unix_ns > dump->epoch_unix_ns
+			       ? dump->dumped_unix_ns - dump->epoch_unix_ns
+			       : 0;
 	if (dump->end_ns > READ_TIME_NS_MAX)
-		return reading_fail(reading, -EBADMSG, reading_line(reading),
-				    "dumped_unix_nano is over 36 years after epoch_unix_nano; take the dump again");
-	if (recording->dump_count == 0 || (int64_t)(dump->end_ns + dump->offset_ns - recording->end_ns) > 0)
+		return reading_fail(
+			reading, -EBADMSG, reading_line(reading),
+			"dumped_unix_nano is over 36 years after epoch_unix_nano; take the dump again");
+	if (recording->dump_count == 0 ||
+	    (int64_t)(dump->end_ns + dump->offset_ns - recording->end_ns) > 0)
 		recording->end_ns = dump->end_ns + dump->offset_ns;
 	recording->dropped_events += dump->dropped_events;
 	recording->dump_count++;
@@ -588,7 +642,8 @@ bool read_header(struct reading *reading, struct json *json)
 	read_dump_end(reading);
 	dump_begin(reading);
 	if (!read_sections(reading, json, places, 0, SECTIONS_ABOUT) || !place_in_time(reading) ||
-	    !place_process(reading) || !read_sections(reading, json, places, SECTIONS_ABOUT, SECTIONS))
+	    !place_process(reading) ||
+	    !read_sections(reading, json, places, SECTIONS_ABOUT, SECTIONS))
 		return reading->status != 0 ? false : reading_fail_json(reading, json, begin);
 	reading->has_header = true;
 	json->at = line_end;

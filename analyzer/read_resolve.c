@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After the last line: ids become indexes, times get their common epoch, and what only shows when all
- * is there is checked: open waits that a later dump finished, ops that are their own ancestors.
+ * After the last line: ids become indexes, times get their common epoch, and what only shows when
+ * all is there is checked: open waits that a later dump finished, ops that are their own ancestors.
  */
 #include "reading.h"
 
@@ -87,7 +87,8 @@ static void resolve_owners(struct reading *reading)
 		recording->processes[i].op = op_index(reading, recording->processes[i].op);
 }
 
-/* The same wait: one op (known by its index among the ids) on one thread begins no two at one time. */
+/* The same wait: one op (known by its index among the ids) on one thread begins no two at one time.
+ */
 static int compare_waits(const struct rec_wait *a, const struct rec_wait *b)
 {
 	if (a->start_ns != b->start_ns)
@@ -136,7 +137,8 @@ static struct rec_wait *take_open_waits(struct reading *reading, size_t *count)
 	return open;
 }
 
-static struct rec_wait *find_open_wait(struct rec_wait *open, size_t count, const struct rec_wait *wait)
+static struct rec_wait *find_open_wait(struct rec_wait *open, size_t count,
+				       const struct rec_wait *wait)
 {
 	size_t low = 0, high = count;
 
@@ -193,8 +195,8 @@ static bool fail_cycle(struct reading *reading, uint32_t op)
 }
 
 /*
- * From each op upwards until an op that was visited before: if that was on this same way up, it is a
- * circle. `visits` holds the op at which the way began that came by first.
+ * From each op upwards until an op that was visited before: if that was on this same way up, it is
+ * a circle. `visits` holds the op at which the way began that came by first.
  */
 static bool check_ancestors(struct reading *reading)
 {
@@ -206,7 +208,8 @@ static bool check_ancestors(struct reading *reading)
 		return reading_fail_memory(reading);
 	memset(visits, 0xff, (recording->op_count + 1) * sizeof(*visits));
 	for (start = 0; start < recording->op_count; start++) {
-		for (op = start; op != NO_INDEX && visits[op] == NO_INDEX; op = recording->ops[op].parent)
+		for (op = start; op != NO_INDEX && visits[op] == NO_INDEX;
+		     op = recording->ops[op].parent)
 			visits[op] = start;
 		if (op != NO_INDEX && visits[op] == start)
 			break;

@@ -2,9 +2,10 @@
 /*
  * What the parts of the reader share while they read: only read.c and read_*.c include this.
  *
- * Until read_resolve() has run, an op's parent, a wait's waiter and target, a link's ends and the ops of
- * threads and processes are indexes into `ids` (an id may be mentioned long before its op comes), and times
- * count from the first dump's epoch, modulo 2^64. read_resolve() turns them into what recording.h says.
+ * Until read_resolve() has run, an op's parent, a wait's waiter and target, a link's ends and the
+ * ops of threads and processes are indexes into `ids` (an id may be mentioned long before its op
+ * comes), and times count from the first dump's epoch, modulo 2^64. read_resolve() turns them into
+ * what recording.h says.
  *
  * A function that returns bool returns false after reading_fail(), and only then. One thread.
  */
@@ -23,7 +24,8 @@
 #define READ_TIME_NS_MAX (UINT64_C(1) << 60)
 
 enum {
-	READ_THREADS_MAX = 1 << 21,       /* an op's id, below 2^53, has its thread's index above bit 31 */
+	READ_THREADS_MAX =
+		1 << 21, /* an op's id, below 2^53, has its thread's index above bit 31 */
 	READ_SCHEMA_VERSION = 1
 };
 
@@ -34,21 +36,21 @@ enum {
 struct dump {
 	uint64_t epoch_unix_ns;
 	uint64_t dumped_unix_ns;
-	uint64_t epoch_mono_ns;           /* 0 = not said */
+	uint64_t epoch_mono_ns; /* 0 = not said */
 	uint64_t dropped_events;
 	uint64_t event_count;
 	uint64_t events_seen;
-	uint64_t start_unix_ns;           /* of its process, as pid and so on */
+	uint64_t start_unix_ns; /* of its process, as pid and so on */
 	uint64_t pid;
 	uint64_t ppid;
 	uint64_t cpus;
-	uint32_t exe;                     /* string ids */
+	uint32_t exe; /* string ids */
 	uint32_t host;
 	uint32_t client;
 	uint32_t boot;
-	uint32_t process;                 /* index */
-	uint64_t offset_ns;               /* to be added to its times, modulo 2^64 */
-	uint64_t end_ns;                  /* when it was taken, since its own epoch */
+	uint32_t process;   /* index */
+	uint64_t offset_ns; /* to be added to its times, modulo 2^64 */
+	uint64_t end_ns;    /* when it was taken, since its own epoch */
 	uint32_t *strings;
 	size_t string_count;
 	size_t string_capacity;
@@ -62,26 +64,26 @@ struct dump {
 
 /* A boot that dumps with a monotonic epoch came from. */
 struct boot {
-	uint32_t id;                      /* string id */
+	uint32_t id; /* string id */
 	uint64_t mono_ns;
 	uint64_t offset_ns;
 };
 
 struct read_file {
 	const char *path;
-	uint64_t first_line;              /* of all lines read, from 0 */
+	uint64_t first_line; /* of all lines read, from 0 */
 };
 
 struct reading {
 	struct recording *recording;
 	struct read_error *error;
-	int status;                       /* 0 or -errno */
-	bool is_cut_off;                  /* the error is that a line ended too early */
+	int status;      /* 0 or -errno */
+	bool is_cut_off; /* the error is that a line ended too early */
 
-	struct read_file *files;          /* the last one is being read */
+	struct read_file *files; /* the last one is being read */
 	size_t file_count;
-	uint64_t line;                    /* lines before the one being read, in all files */
-	bool has_header;                  /* in this file */
+	uint64_t line;   /* lines before the one being read, in all files */
+	bool has_header; /* in this file */
 
 	struct dump dump;
 	struct boot *boots;
@@ -95,18 +97,18 @@ struct reading {
 	struct vocabulary reasons;
 	struct vocabulary link_kinds;
 
-	struct idmap ids;                 /* op ids; a space for each process */
-	uint32_t *op_of;                  /* by index of ids: the op, READ_OPEN_OP added; NO_INDEX = none yet */
+	struct idmap ids; /* op ids; a space for each process */
+	uint32_t *op_of;  /* by index of ids: the op, READ_OPEN_OP added; NO_INDEX = none yet */
 	size_t op_of_count;
 	size_t op_of_capacity;
-	uint32_t *op_lines;               /* where each op stands, counted as `line` */
-	size_t op_capacity;               /* also of extras and op_lines */
+	uint32_t *op_lines; /* where each op stands, counted as `line` */
+	size_t op_capacity; /* also of extras and op_lines */
 	size_t wait_capacity;
 	size_t open_wait_count;
 	size_t link_capacity;
 
-	struct idmap thread_ids;          /* thread indexes; a space for each process */
-	struct idmap process_ids;         /* these four: hashes of the thing's contents */
+	struct idmap thread_ids;  /* thread indexes; a space for each process */
+	struct idmap process_ids; /* these four: hashes of the thing's contents */
 	struct idmap module_ids;
 	struct idmap stack_ids;
 	struct idmap counter_ids;
@@ -117,7 +119,7 @@ struct reading {
 	size_t frame_capacity;
 	size_t counter_capacity;
 
-	char *scratch;                    /* for decoded strings */
+	char *scratch; /* for decoded strings */
 	size_t scratch_capacity;
 };
 
@@ -129,15 +131,17 @@ bool reading_fail(struct reading *reading, int status, uint64_t line, const char
 	__attribute__((format(printf, 4, 5)));
 
 /* The same for damage in this line: tells how what precedes it can still be used. */
-bool reading_fail_here(struct reading *reading, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool reading_fail_here(struct reading *reading, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 bool reading_fail_json(struct reading *reading, const struct json *json, const char *line_begin);
 bool reading_fail_memory(struct reading *reading);
 
-/* Room for more than `count` items in the array whose address is at `array`; what is there is kept. */
+/* Room for more than `count` items in the array whose address is at `array`; what is there is kept.
+ */
 bool reading_grow(struct reading *reading, void *array, size_t *capacity, size_t item_bytes);
 
-static inline bool reading_reserve(struct reading *reading, void *array, size_t *capacity, size_t count,
-				   size_t item_bytes)
+static inline bool reading_reserve(struct reading *reading, void *array, size_t *capacity,
+				   size_t count, size_t item_bytes)
 {
 	return count < *capacity || reading_grow(reading, array, capacity, item_bytes);
 }
@@ -147,7 +151,8 @@ bool reading_text(struct reading *reading, const struct json_text *text, uint32_
 bool reading_string(struct reading *reading, uint64_t id, uint32_t *string);
 
 /* The word's number in a vocabulary. */
-bool reading_word(struct reading *reading, struct vocabulary *vocabulary, const struct json_text *text, uint32_t *word);
+bool reading_word(struct reading *reading, struct vocabulary *vocabulary,
+		  const struct json_text *text, uint32_t *word);
 
 static inline uint64_t reading_hash(uint64_t hash, uint64_t value)
 {
@@ -157,12 +162,34 @@ static inline uint64_t reading_hash(uint64_t hash, uint64_t value)
 
 /* The numbers and words that an event line or an open op may have; those absent are 0. */
 enum event_field {
-	FIELD_ID, FIELD_PARENT, FIELD_TARGET, FIELD_RESULT, FIELD_CLASS, FIELD_IDENT, FIELD_CLIENT, FIELD_META,
-	FIELD_START, FIELD_END, FIELD_THREAD, FIELD_STACK, FIELD_ADDRESS, FIELD_BYTES, FIELD_REQUESTED,
-	FIELD_ABSOLUTE, FIELD_SEQ, FIELD_TIMED_OUT, FIELD_CPU,
-	FIELD_NUMBERS,                    /* all above are numbers */
-	FIELD_FD = FIELD_NUMBERS, FIELD_EVENT, FIELD_KIND, FIELD_WORK, FIELD_OUTCOME, FIELD_REASON, FIELD_LINK,
-	FIELD_SCHEMA_VERSION,             /* then it is a header */
+	FIELD_ID,
+	FIELD_PARENT,
+	FIELD_TARGET,
+	FIELD_RESULT,
+	FIELD_CLASS,
+	FIELD_IDENT,
+	FIELD_CLIENT,
+	FIELD_META,
+	FIELD_START,
+	FIELD_END,
+	FIELD_THREAD,
+	FIELD_STACK,
+	FIELD_ADDRESS,
+	FIELD_BYTES,
+	FIELD_REQUESTED,
+	FIELD_ABSOLUTE,
+	FIELD_SEQ,
+	FIELD_TIMED_OUT,
+	FIELD_CPU,
+	FIELD_NUMBERS, /* all above are numbers */
+	FIELD_FD = FIELD_NUMBERS,
+	FIELD_EVENT,
+	FIELD_KIND,
+	FIELD_WORK,
+	FIELD_OUTCOME,
+	FIELD_REASON,
+	FIELD_LINK,
+	FIELD_SCHEMA_VERSION, /* then it is a header */
 	FIELD_UNKNOWN
 };
 
@@ -170,20 +197,21 @@ enum event_type { EVENT_NONE, EVENT_OP, EVENT_WAIT, EVENT_LINK, EVENT_OTHER };
 
 struct event {
 	uint64_t number[FIELD_NUMBERS];
-	int64_t fd;                       /* -1 = none */
+	int64_t fd; /* -1 = none */
 	enum event_type type;
 	uint32_t kind;
-	int work;                         /* -1 = not said */
+	int work; /* -1 = not said */
 	uint32_t outcome;
 	uint32_t reason;
 	uint32_t link;
-	bool is_open;                     /* it has no end yet */
+	bool is_open; /* it has no end yet */
 };
 
 void event_begin(struct event *event);
 
 /* Takes the value of a field; false with json->error or after reading_fail(). */
-bool event_field_read(struct reading *reading, struct json *json, enum event_field field, struct event *event);
+bool event_field_read(struct reading *reading, struct json *json, enum event_field field,
+		      struct event *event);
 
 bool event_add_op(struct reading *reading, const struct event *event);
 bool event_add_wait(struct reading *reading, const struct event *event);
@@ -198,7 +226,8 @@ bool event_id(struct reading *reading, uint64_t id, uint32_t *index);
 bool read_event(struct reading *reading, struct json *json);
 bool read_header(struct reading *reading, struct json *json);
 
-/* At the end of a dump: what it announced and did not have. At the end of all: ids become indexes. */
+/* At the end of a dump: what it announced and did not have. At the end of all: ids become indexes.
+ */
 void read_dump_end(struct reading *reading);
 bool read_resolve(struct reading *reading);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each event has two or three words, so a word must be found in a few nanoseconds: a hint is picked by
- * the word's first bytes and length, and is mostly right. If not, all words are gone through, and the hint
- * becomes this word's: dumps use a dozen words, all of which get hints of their own.
+ * Each event has two or three words, so a word must be found in a few nanoseconds: a hint is picked
+ * by the word's first bytes and length, and is mostly right. If not, all words are gone through,
+ * and the hint becomes this word's: dumps use a dozen words, all of which get hints of their own.
  */
 #include "words.h"
 
@@ -15,8 +15,8 @@
 
 enum {
 	WORDS_FIRST = 32,
-	WORDS_MAX = 1024,    /* who has more kinds than that means something else by a kind */
-	OUTCOMES_MAX = 256   /* rec_op.outcome is one byte */
+	WORDS_MAX = 1024,  /* who has more kinds than that means something else by a kind */
+	OUTCOMES_MAX = 256 /* rec_op.outcome is one byte */
 };
 
 static const char *const kind_words[] = {
@@ -26,11 +26,6 @@ static const char *const kind_words[] = {
 
 static const uint8_t kind_works[] = {
 #define KIND(number, name, word, work, meaning) [number] = WORK_##work,
-#include "events.def"
-};
-
-static const char *const work_words[] = {
-#define WORK(number, name, word, meaning) [number] = (word),
 #include "events.def"
 };
 
@@ -70,7 +65,9 @@ bool words_begin(struct vocabulary *vocabulary, enum vocabulary_kind kind, struc
 {
 	size_t i;
 
-	*vocabulary = (struct vocabulary){ .words = words, .capacity = WORDS_FIRST, .word_max = known[kind].max };
+	*vocabulary = (struct vocabulary){ .words = words,
+					   .capacity = WORDS_FIRST,
+					   .word_max = known[kind].max };
 	words->words = malloc(WORDS_FIRST * sizeof(*words->words));
 	if (!words->words)
 		return false;
@@ -87,7 +84,8 @@ static bool is_word(const char *word, const char *bytes, size_t length)
 	return strncmp(word, bytes, length) == 0 && word[length] == '\0';
 }
 
-static uint32_t add_word(struct vocabulary *vocabulary, struct recording *recording, const char *bytes, size_t length)
+static uint32_t add_word(struct vocabulary *vocabulary, struct recording *recording,
+			 const char *bytes, size_t length)
 {
 	struct rec_words *words = vocabulary->words;
 	uint32_t text;
@@ -95,7 +93,8 @@ static uint32_t add_word(struct vocabulary *vocabulary, struct recording *record
 	if (words->count == vocabulary->word_max)
 		return NO_INDEX;
 	if (words->count == vocabulary->capacity) {
-		void *moved = realloc(words->words, 2 * vocabulary->capacity * sizeof(*words->words));
+		void *moved =
+			realloc(words->words, 2 * vocabulary->capacity * sizeof(*words->words));
 
 		if (!moved)
 			return NO_INDEX;
@@ -109,7 +108,8 @@ static uint32_t add_word(struct vocabulary *vocabulary, struct recording *record
 	return (uint32_t)words->count++;
 }
 
-uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, const char *bytes, size_t length)
+uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, const char *bytes,
+		    size_t length)
 {
 	const struct rec_words *words = vocabulary->words;
 	struct word_hint *hint;
@@ -123,7 +123,8 @@ uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, 
 		head &= (UINT64_C(1) << 8 * length) - 1;
 	hint = &vocabulary->hints[((head ^ length) * 0x9e3779b97f4a7c15u >> 32) % WORD_HINTS];
 	if (hint->head == head && hint->length == length &&
-	    (length <= sizeof(head) || is_word(words->words[hint->word] + 8, bytes + 8, length - 8)))
+	    (length <= sizeof(head) ||
+	     is_word(words->words[hint->word] + 8, bytes + 8, length - 8)))
 		return hint->word;
 	for (word = 0; word < words->count; word++)
 		if (is_word(words->words[word], bytes, length))
@@ -137,11 +138,10 @@ uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, 
 
 int words_work(const char *bytes, size_t length)
 {
-	size_t i;
-
-	for (i = 0; i < COUNT_OF(work_words); i++)
-		if (is_word(work_words[i], bytes, length))
-			return (int)i;
+#define WORK(number, name, word, meaning)                                             \
+	if (length == sizeof(word) - 1 && memcmp(bytes, word, sizeof(word) - 1) == 0) \
+		return (number);
+#include "events.def"
 	return -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of a recording: those of events.def under their own numbers, then whatever else dumps say.
+ * The words of a recording: those of events.def under their own numbers, then whatever else dumps
+ * say.
  *
  * A vocabulary is filled in while reading (words_find) and then only read. One thread.
  */
@@ -14,8 +15,8 @@
 
 /* What is worth remembering of one word, so that it is found without a table walk. */
 struct word_hint {
-	uint64_t head;    /* its first eight bytes */
-	uint32_t length;  /* 0 = no word here yet: the empty word is never looked up */
+	uint64_t head;   /* its first eight bytes */
+	uint32_t length; /* 0 = no word here yet: the empty word is never looked up */
 	uint32_t word;
 };
 
@@ -24,22 +25,30 @@ enum { WORD_HINTS = 64 }; /* a power of two; more words than hints are found, sl
 struct vocabulary {
 	struct rec_words *words;
 	size_t capacity;
-	size_t word_max;  /* how many words fit where their numbers are kept */
+	size_t word_max; /* how many words fit where their numbers are kept */
 	struct word_hint hints[WORD_HINTS];
 };
 
-enum vocabulary_kind { VOCABULARY_KINDS, VOCABULARY_OUTCOMES, VOCABULARY_REASONS, VOCABULARY_LINKS };
+enum vocabulary_kind {
+	VOCABULARY_KINDS,
+	VOCABULARY_OUTCOMES,
+	VOCABULARY_REASONS,
+	VOCABULARY_LINKS
+};
 
 /* Starts `words` with the rows of events.def; false without memory. */
 bool words_begin(struct vocabulary *vocabulary, enum vocabulary_kind kind, struct rec_words *words);
 
 /*
- * The number of this word, which is added when it is new: `recording` gets its text. NO_INDEX when there are
- * too many words or no memory. 8 bytes from `bytes` must be readable whatever `length` says.
+ * The number of this word, which is added when it is new: `recording` gets its text. NO_INDEX when
+ * there are too many words or no memory. 8 bytes from `bytes` must be readable whatever `length`
+ * says.
  */
-uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, const char *bytes, size_t length);
+uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, const char *bytes,
+		    size_t length);
 
-/* The work type of this word, -1 for another; and of a kind that is in events.def, when an op says none. */
+/* The work type of this word, -1 for another; and of a kind that is in events.def, when an op says
+ * none. */
 int words_work(const char *bytes, size_t length);
 uint8_t words_kind_work(uint32_t kind);
 
