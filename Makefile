@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Targets: make help. Knobs: CC=clang, SAN=address,undefined or thread, B=build directory, V=1 shows commands.
 
-CC       ?= gcc
+CC       := $(if $(filter default,$(origin CC)),gcc,$(CC))
 comma    := ,
 B        ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX   ?= /usr/local
@@ -28,7 +28,7 @@ SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyz
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard tests/recorder/test_*.c tests/analyzer/test_*.c tests/preload/test_*.c))
 
 .PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth install clean help
-all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(CMD_OBJ),$(B)/wcprof) ## the library and the commands
+all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
 $(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
 	$(Q)echo "  LD      $@"
@@ -92,14 +92,16 @@ format: ## lays the sources out as .clang-format says
 	clang-format -i $(SOURCES)
 analyze: ## gcc's and clang's static analyzers (some minutes)
 	$(MAKE) CC=gcc B=$(B)-fanalyzer CFLAGS="-O2 -g -fanalyzer" all
-	clang-tidy --quiet $(filter %.c,$(filter-out tests/%,$(SOURCES))) -- -std=c11 -D_GNU_SOURCE -iquote recorder
+	clang-tidy --quiet $(wildcard analyzer/*.c) -- -std=c11 -D_GNU_SOURCE -iquote recorder
+	clang-tidy --quiet --checks=-clang-analyzer-core.* $(wildcard recorder/*.c preload/*.c recorder/cmd/*.c) -- \
+	  -std=c11 -D_GNU_SOURCE -iquote recorder # it takes what raw system calls fill in for uninitialised
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)-fuzz fuzzers
 	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
 bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
 	@tests/bench/run $(B)
 truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
-	@tests/truth/truth.py $(TRUTH_ARGS)
+	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
