@@ -188,7 +188,7 @@ static void forkjoin(void)
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "barrier", barrier }, { "sempool", sempool },	  { "permits", permits },
+		{ "barrier", barrier }, { "sempool", sempool },   { "permits", permits },
 		{ "semring", semring }, { "initonce", initonce }, { "forkjoin", forkjoin },
 		{ NULL, NULL }
 	};

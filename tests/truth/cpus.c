@@ -126,7 +126,7 @@ static void calibrate(void)
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = { { "siblings", siblings },   { "satmix", satmix },
-						   { "spin", spin },	       { "ticker", ticker },
+						   { "spin", spin },           { "ticker", ticker },
 						   { "calibrate", calibrate }, { NULL, NULL } };
 
 	return truth_main(argc, argv, patterns);

@@ -328,8 +328,8 @@ static void lockstep(void)
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "flip", flip },	    { "satlock", satlock },   { "twolock", twolock },
-		{ "convoy", convoy },	    { "rwlock", rwlock },     { "inversion", inversion },
+		{ "flip", flip },           { "satlock", satlock },   { "twolock", twolock },
+		{ "convoy", convoy },       { "rwlock", rwlock },     { "inversion", inversion },
 		{ "recursive", recursive }, { "trylock", trylock },   { "timedlock", timedlock },
 		{ "spinlock", spinlock },   { "lockstep", lockstep }, { NULL, NULL }
 	};

@@ -28,14 +28,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define UNUSED	 __attribute__((unused))
+#define UNUSED   __attribute__((unused))
 #define NOINLINE __attribute__((noinline))
 
 enum { NS_PER_S = 1000000000, NS_PER_US = 1000, THREADS_MAX = 32 };
 
 struct piece {
-	const char *variable;	 /* of the environment */
-	uint64_t steps;		 /* to burn */
+	const char *variable;    /* of the environment */
+	uint64_t steps;          /* to burn */
 	struct timespec request; /* to sleep */
 	enum { PIECE_UNSET, PIECE_NONE, PIECE_SLEEP, PIECE_BURN } what;
 };

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs patterns: as they are, really changed, and under the profiler; notes who disturbed them.
+
+A run during which other processes took too much of its CPUs is made again as long as patience
+lasts, else it is marked. Medians are taken over runs that took turns with all the others.
+"""
+
+import dataclasses
+import json
+import os
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+from table import Pattern, scaled
+
+FOREIGN_SHARE_MAX = 0.05        # of the CPUs that a run may use
+FOREIGN_SHARE_ASLEEP_MAX = 0.4  # the same for patterns that only sleep: they need hardly any CPU
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+RUN_SECONDS_MAX = 30            # patterns take less than one; a profiler's mistake may hang them
+RUNS_AGAIN_MAX = 4
+
+
+def cpus_of(count):
+    """The CPUs to use: the last ones, as the first ones serve most interrupts."""
+    return sorted(os.sched_getaffinity(0))[-count:]
+
+
+def busy_seconds(cpus):
+    """Seconds that the CPUs have been busy with anything, stolen time included."""
+    total = 0
+    with open("/proc/stat", encoding="ascii") as file:
+        for line in file:
+            word, *ticks = line.split()
+            if word.startswith("cpu") and word[3:].isdigit() and int(word[3:]) in cpus:
+                user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, ticks[:8])
+                total += user + nice + system + irq + softirq + steal
+    return total * TICK_S
+
+
+def own_seconds():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+@dataclasses.dataclass
+class Run:
+    figures: dict           # makespan_ns, p50_ns, ...
+    is_noisy: bool
+
+
+class Runner:
+    """Runs patterns; keeps what all runs have in common."""
+
+    def __init__(self, build, steps_per_us, patience_s):
+        self.build = os.path.abspath(build)
+        self.steps_per_us = steps_per_us
+        self.patience_s = patience_s        # left for runs that are made again
+
+    def environment(self, pattern, overrides):
+        constants = {**pattern.constants, **overrides}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("T_", "LD_"))}
+        environment.update({f"T_{name}": value for name, value in constants.items()})
+        environment["T_STEPS_PER_US"] = str(self.steps_per_us)
+        return environment
+
+    def arguments(self, command):
+        program, *rest = command.split()
+        return [os.path.join(self.build, "tests", "truth", program), *rest]
+
+    def run_once(self, pattern, environment, cpus):
+        """One run on so many CPUs; raises RuntimeError when it fails."""
+        command = pattern.command
+        mine = cpus_of(cpus)
+        busy_s, own_s, begin_s = busy_seconds(mine), own_seconds(), time.monotonic()
+        child = subprocess.Popen(self.arguments(command), env=environment, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=True, text=True,
+                                 preexec_fn=lambda: os.sched_setaffinity(0, mine))
+        try:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            output, errors = child.communicate(timeout=RUN_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
+            raise RuntimeError(f"{command}: not over after {RUN_SECONDS_MAX} s") from None
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        elapsed_s = time.monotonic() - begin_s
+        own_s = own_seconds() - own_s
+        own_s += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        foreign_s = busy_seconds(mine) - busy_s - own_s
+        if child.returncode or not output.startswith("makespan_ns "):
+            raise RuntimeError(f"{command}: exit status {child.returncode}: {errors.strip()}")
+        words = output.split()
+        figures = dict(zip(words[::2], map(float, words[1::2])))
+        share = FOREIGN_SHARE_MAX if pattern.burns else FOREIGN_SHARE_ASLEEP_MAX
+        allowed_s = (share * elapsed_s + TICK_S) * cpus
+        return Run(figures, foreign_s > allowed_s)
+
+    def run(self, pattern, environment, cpus):
+        """As run_once, and again while others disturb, as long as patience lasts."""
+        run = self.run_once(pattern, environment, cpus)
+        for again in range(RUNS_AGAIN_MAX):
+            if not run.is_noisy or self.patience_s <= 0:
+                break
+            begin_s = time.monotonic()
+            time.sleep(0.2 * (again + 1))
+            run = self.run_once(pattern, environment, cpus)
+            self.patience_s -= time.monotonic() - begin_s
+        return run
+
+    def calibrate(self):
+        """Sets how many steps are a microsecond: the most that any of several runs reached."""
+        pattern = Pattern("calibrate", "cpus calibrate", "", [1], {"A": "burn:0"})
+        runs = [self.run(pattern, self.environment(pattern, {}), 1) for _ in range(3)]
+        self.steps_per_us = max(run.figures["steps_per_us"] for run in runs)
+
+
+def variants_of(pattern, factors):
+    """{key: overrides} of every run that the pattern's rows need; "base" first."""
+    variants = {"base": {}}
+    for change in pattern.changes:
+        for factor in change.factors:
+            if factors is None or factor in factors:
+                value = scaled(pattern.constants[change.constant], float(factor))
+                variants[f"{change.constant} {factor}"] = {change.constant: value}
+    return variants
+
+
+def measure(runner, pattern, cpus, runs, factors):
+    """{variant: {figure: median, "noisy": runs}}; the variants take turns, in turning order."""
+    variants = list(variants_of(pattern, factors).items())
+    taken = {key: [] for key, _ in variants}
+    for i in range(runs):
+        turned = variants[i % len(variants):] + variants[:i % len(variants)]
+        for key, overrides in turned:
+            environment = runner.environment(pattern, overrides)
+            taken[key].append(runner.run(pattern, environment, cpus))
+    return {key: summary_of(those) for key, those in taken.items()}
+
+
+def summary_of(runs):
+    names = runs[0].figures
+    summary = {name: statistics.median(run.figures[name] for run in runs) for name in names}
+    makespans = sorted(run.figures["makespan_ns"] for run in runs)
+    summary["spread"] = 100 * (makespans[-1] - makespans[0]) / statistics.median(makespans)
+    summary["noisy"] = sum(run.is_noisy for run in runs)
+    summary["runs"] = len(runs)
+    return summary
+
+
+def is_noisy(summary):
+    """More than a third of the runs: the median is no longer one of a quiet machine."""
+    return summary["noisy"] * 3 > summary["runs"]
+
+
+def record(runner, pattern, cpus, directory):
+    """Runs the pattern under the profiler, dumps into the directory; returns the run's figures."""
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    environment = runner.environment(pattern, {})
+    environment.update(LD_PRELOAD=os.path.join(runner.build, "libwcprof.so"), WCPROF_ENABLE="1",
+                       WCPROF_DIR=os.path.join(directory, "live"),
+                       WCPROF_OUTPUT=os.path.join(directory, "%e.%p.jsonl"))
+    figures = runner.run(pattern, environment, cpus).figures
+    if not any(name.endswith(".jsonl") for name in os.listdir(directory)):
+        raise RuntimeError(f"{pattern.name}: the profiler left no dump in {directory}")
+    with open(os.path.join(directory, "figures.json"), "w", encoding="ascii") as file:
+        json.dump(figures, file)
+    return figures

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets what was predicted against what was measured: rows, verdicts, and the sums over them.
+
+Everything is in points: per cent of the base makespan (of the base's same figure for latencies).
+"""
+
+import dataclasses
+import re
+import statistics
+
+from runs import is_noisy
+
+SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign to be wrong about
+GROUP_CROSSING = "crossing"
+
+
+def selected(report, selector):
+    """The what-if entry that the selector means: of several the one with most to save."""
+    pattern = re.compile(selector + r"(/\w+)?")
+    entries = [entry for entry in report["what_if"]
+               if pattern.fullmatch(f"{entry['kind']} {entry['class']}")]
+    return max(entries, key=lambda entry: max(entry["saved_ns"].values()), default=None)
+
+
+def predicted_points(report, figures, selector, factor):
+    """Saving in points of the recorded run's own figure; None when the report has none."""
+    metric, of, plain = selector.rpartition(" of ")
+    entry = selected(report, plain)
+    if entry is None:
+        return None
+    savings = entry.get(f"{metric}_saved_ns", {}) if of else entry["saved_ns"]
+    for key, saved_ns in savings.items():
+        if float(key) == float(factor):
+            return 100 * saved_ns / figures[metric_of(selector)]
+    return None
+
+
+def metric_of(selector):
+    metric, of, _ = selector.rpartition(" of ")
+    return f"{metric}_ns" if of else "makespan_ns"
+
+
+@dataclasses.dataclass
+class Row:
+    pattern: str
+    cpus: int
+    group: str
+    selector: str
+    change: str             # "A 0.5"
+    measured: float         # points saved
+    is_noisy: bool
+    ranks: bool             # stands for the change where changes are ranked
+    predictions: list = dataclasses.field(default_factory=list)
+
+    @property
+    def predicted(self):
+        return statistics.median(self.predictions) if self.predictions else None
+
+    @property
+    def error(self):
+        return self.predicted - self.measured if self.predictions else None
+
+    @property
+    def has_wrong_sign(self):
+        if not self.predictions or abs(self.measured) < SIGN_POINTS_MIN:
+            return False
+        if self.measured < 0:
+            return self.predicted > self.measured / 2 and self.predicted > -SIGN_POINTS_MIN
+        return self.predicted < -SIGN_POINTS_MIN / 2
+
+    def verdict(self, groups):
+        """One word or none; "wrong" and "sign" are failures."""
+        if not self.predictions:
+            return "absent"
+        if self.is_noisy:
+            return "noisy"
+        if self.has_wrong_sign:
+            return "sign"
+        limit = groups.get(self.group, 0)
+        return "wrong" if limit and abs(self.error) > limit else ""
+
+
+def rows_of(pattern, cpus, measured):
+    base = measured["base"]
+    rows = []
+    for change in pattern.changes:
+        for factor in change.factors:
+            changed = measured.get(f"{change.constant} {factor}")
+            if not changed:
+                continue
+            for i, selector in enumerate(change.selectors):
+                metric = metric_of(selector)
+                group = pattern.group if metric == "makespan_ns" else "latency"
+                saved = 100 * (base[metric] - changed[metric]) / base[metric]
+                rows.append(Row(pattern.name, cpus, group, selector,
+                                f"{change.constant} {factor}", saved,
+                                is_noisy(base) or is_noisy(changed), i == 0))
+    return rows
+
+
+def crossing_row(pattern, measured_by_cpus):
+    """What one CPU instead of two costs, in points of the makespan on two."""
+    one, two = measured_by_cpus[1]["base"], measured_by_cpus[2]["base"]
+    saved = 100 * (two["makespan_ns"] - one["makespan_ns"]) / two["makespan_ns"]
+    return Row(pattern.name, 2, GROUP_CROSSING, "1 CPU", "recorded on 2", saved,
+               is_noisy(one) or is_noisy(two), False)
+
+
+def predict_rows(rows, reports, one_cpu_reports):
+    """Fills the rows' predictions from [(report, figures of the recorded run)]."""
+    for row in rows:
+        if row.group == GROUP_CROSSING:
+            for (alone, figures), (report, _) in zip(one_cpu_reports, reports):
+                saved_ns = report["baseline_makespan_ns"] - alone["baseline_makespan_ns"]
+                row.predictions.append(100 * saved_ns / figures["makespan_ns"])
+            continue
+        for report, figures in reports:
+            points = predicted_points(report, figures, row.selector, row.change.split()[1])
+            if points is not None:
+                row.predictions.append(points)
+
+
+def drift_of(report):
+    actual = report["actual_makespan_ns"]
+    return 100 * (report["baseline_makespan_ns"] - actual) / actual if actual else 0.0
+
+
+def rank_agreement(rows):
+    """(agreeing, all) pairs among the three best changes of each pattern at each factor."""
+    agreeing = total = 0
+    by_place = {}
+    for row in rows:
+        if row.ranks and row.predictions and row.group != GROUP_CROSSING:
+            place = (row.pattern, row.cpus, row.change.split()[1])
+            by_place.setdefault(place, []).append(row)
+    for those in by_place.values():
+        best = sorted(those, key=lambda row: -row.measured)[:3]
+        for i, better in enumerate(best):
+            for worse in best[i + 1:]:
+                if better.measured - worse.measured >= SIGN_POINTS_MIN:
+                    total += 1
+                    agreeing += better.predicted > worse.predicted
+    return agreeing, total
+
+
+def summarise(rows, groups):
+    """Figures of all rows that were predicted and quiet; also of each group."""
+    quiet = [row for row in rows if row.predictions and not row.is_noisy]
+    verdicts = [row.verdict(groups) for row in rows]
+    agreeing, pairs = rank_agreement(quiet)
+    summary = {"rows": len(rows), "scored": len(quiet), "rank_pairs": pairs,
+               "rank_pairs_agreeing": agreeing, "groups": {}}
+    for word in ("absent", "noisy", "wrong", "sign"):
+        summary[word] = verdicts.count(word)
+    for group in ["all", *groups]:
+        errors = sorted(abs(row.error) for row in quiet if group in ("all", row.group))
+        if errors:
+            summary["groups"][group] = {"rows": len(errors), "mean": statistics.mean(errors),
+                                        "median": statistics.median(errors), "worst": errors[-1]}
+    return summary

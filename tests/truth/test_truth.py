@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""If these fail, the ground truth's verdicts mean nothing: a wrong prediction could pass as right.
+
+The driver is run against a build directory of fakes: a program whose makespan follows from its
+constants exactly, and an analyzer that answers what the test wants.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import runs  # pylint: disable=wrong-import-position
+import score  # pylint: disable=wrong-import-position
+import table  # pylint: disable=wrong-import-position
+import truth  # pylint: disable=wrong-import-position
+
+FAKE_PROGRAM = """#!/bin/sh
+[ -z "$WCPROF_OUTPUT" ] || : >"$(dirname "$WCPROF_OUTPUT")/fake.1.jsonl"
+unset LD_PRELOAD
+a=${T_A#*:} b=${T_B#*:}
+[ "$1" = calibrate ] || sleep 0.2
+echo "makespan_ns $(((a + b) * 1000)) p99_ns $((a * 1000)) steps_per_us 100"
+"""
+FAKE_ANALYZER = """#!/bin/sh
+case "$*" in
+*--help*) echo "--cpus N" ;;
+*) cat "$(dirname "$0")/report.json" ;;
+esac
+"""
+TABLE = """/* A comment with PATTERN("x") in it. */
+GROUP("waits", 2, "")
+PATTERN("fake", "fake go", "waits", "1",
+        "N=10 A=sleep:600 B=burn:400")
+CHANGE("fake", "A", "0.5 0", "sleep work_a", "p99 of sleep work_a")
+CHANGE("fake", "B", "0.5", "func work_b")
+"""
+
+
+def report(saved_a, saved_b):
+    """A report that promises so many nanoseconds of 1,000,000 for half of each piece."""
+    return {"actual_makespan_ns": 1000000, "baseline_makespan_ns": 1000000, "dropped_events": 0,
+            "what_if": [
+                {"kind": "sleep", "class": "work_a/nanosleep",
+                 "saved_ns": {"0": 2 * saved_a, "0.5": saved_a},
+                 "p99_saved_ns": {"0.5": 300000}},
+                {"kind": "func", "class": "work_b", "saved_ns": {"0.5": saved_b}},
+                {"kind": "func", "class": "work_bb", "saved_ns": {"0.5": 999999}}]}
+
+
+class FakeBuild:
+    """A build directory with fakes, and the table above."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.table = self.write("truth.def", TABLE, 0o600)
+        for program in ("fake", "cpus"):
+            self.write(f"tests/truth/{program}", FAKE_PROGRAM, 0o700)
+        self.write("wcprof-analyze", FAKE_ANALYZER, 0o700)
+
+    def write(self, name, text, mode):
+        path = os.path.join(self.directory, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def sweep(self, answer, *arguments):
+        """Runs the driver; returns exit status and {(class, change): row} of what it wrote."""
+        self.write("report.json", json.dumps(answer), 0o600)
+        results = os.path.join(self.directory, "results.json")
+        sys.argv = ["truth.py", "--build", self.directory, "--runs", "2", "--recordings", "1",
+                    "--patience", "0", "--json", results, *arguments]
+        groups, patterns = table.table_read(self.table)
+        options = truth.options_read()
+        with contextlib.redirect_stdout(io.StringIO()):
+            status = truth.Sweep(options, groups, list(patterns.values())).run()
+        with open(results, encoding="ascii") as file:
+            written = json.load(file)
+        return status, {(row["selector"], row["change"]): row for row in written["rows"]}
+
+
+class WholeRun(unittest.TestCase):
+    """From table to verdict."""
+
+    def setUp(self):
+        self.old = runs.FOREIGN_SHARE_MAX, runs.FOREIGN_SHARE_ASLEEP_MAX, sys.argv
+        # The machine may be busy, the fakes do not care.
+        runs.FOREIGN_SHARE_MAX = runs.FOREIGN_SHARE_ASLEEP_MAX = 10
+        self.directory = tempfile.TemporaryDirectory()
+        self.build = FakeBuild(self.directory.name)
+
+    def tearDown(self):
+        runs.FOREIGN_SHARE_MAX, runs.FOREIGN_SHARE_ASLEEP_MAX, sys.argv = self.old
+        self.directory.cleanup()
+
+    def test_right_predictions_pass(self):
+        status, rows = self.build.sweep(report(300000, 200000))
+        self.assertEqual(status, 0)
+        self.assertEqual(len(rows), 5)
+        self.assertAlmostEqual(rows["sleep work_a", "A 0.5"]["measured"], 30)
+        self.assertAlmostEqual(rows["sleep work_a", "A 0"]["measured"], 60)
+        self.assertAlmostEqual(rows["sleep work_a", "A 0"]["error"], 0)
+        self.assertAlmostEqual(rows["func work_b", "B 0.5"]["predicted"], 20)
+        self.assertAlmostEqual(rows["p99 of sleep work_a", "A 0.5"]["error"], 0)
+        self.assertEqual(rows["p99 of sleep work_a", "A 0"]["verdict"], "absent")
+
+    def test_wrong_prediction_fails(self):
+        status, rows = self.build.sweep(report(300000, 170000))
+        self.assertEqual(status, 1)
+        self.assertAlmostEqual(rows["func work_b", "B 0.5"]["error"], -3)
+        self.assertEqual(rows["func work_b", "B 0.5"]["verdict"], "wrong")
+
+    def test_analyzer_failure_fails(self):
+        self.build.write("wcprof-analyze", "#!/bin/sh\nexit 2\n", 0o700)
+        self.assertEqual(self.build.sweep(report(0, 0))[0], 1)
+
+    def test_missing_dump_fails(self):
+        self.build.write("tests/truth/fake", "#!/bin/sh\necho makespan_ns 1 p99_ns 1\n", 0o700)
+        self.assertEqual(self.build.sweep(report(300000, 200000))[0], 1)
+
+    def test_again_needs_no_program(self):
+        self.build.sweep(report(300000, 170000))
+        os.remove(os.path.join(self.directory.name, "tests/truth/fake"))
+        self.assertEqual(self.build.sweep(report(300000, 200000), "--again")[0], 0)
+
+    def test_measure_only_needs_no_analyzer(self):
+        os.remove(os.path.join(self.directory.name, "wcprof-analyze"))
+        status, rows = self.build.sweep(report(0, 0), "--measure-only", "--quick")
+        self.assertEqual((status, len(rows)), (0, 3))
+
+
+class Verdicts(unittest.TestCase):
+    """One row each: measured, predictions, word expected."""
+
+    def test_table(self):
+        cases = [
+            # number, measured, predictions, noisy, verdict
+            (1, 30.0, [31.0], False, ""),
+            (2, 30.0, [33.0], False, "wrong"),
+            (3, 30.0, [0.0, 30.0, 31.0], False, ""),    # the middle one counts
+            (4, 30.0, [-30.0], False, "sign"),
+            (5, -42.0, [0.0], False, "sign"),           # a loss that is not foretold
+            (6, -42.0, [-43.0], False, ""),
+            (7, -1.0, [0.5], False, ""),                # too small to have a sign
+            (8, -2.5, [0.0], False, "sign"),
+            (9, 0.0, [-1.5], False, ""),
+            (10, 30.0, [], False, "absent"),
+            (11, 30.0, [0.0], True, "noisy"),
+        ]
+        for i, measured, predictions, noisy, verdict in cases:
+            row = score.Row("p", 2, "waits", "c", "A 0.5", measured, noisy, True, predictions)
+            self.assertEqual(row.verdict({"waits": 2}), verdict, f"row {i}")
+        row = score.Row("p", 2, "adaptive", "c", "A 0.5", 30.0, False, True, [0.0])
+        self.assertEqual(row.verdict({"adaptive": 0}), "")
+
+    def test_order_of_the_best(self):
+        rows = [score.Row("p", 2, "waits", name, f"{name} 0.5", measured, False, True, [predicted])
+                for name, measured, predicted in
+                (("A", 30, 10), ("B", 20, 25), ("C", 10, 1), ("D", 9.5, 40))]
+        self.assertEqual(score.rank_agreement(rows), (2, 3))
+
+    def test_crossing(self):
+        row = score.Row("p", 2, score.GROUP_CROSSING, "1 CPU", "recorded on 2", -50.0, False, False)
+        crowded = {"baseline_makespan_ns": 1500}
+        score.predict_rows([row], [({"baseline_makespan_ns": 1000}, {"makespan_ns": 1000})],
+                           [(crowded, {"makespan_ns": 1000})])
+        self.assertAlmostEqual(row.error, 0)
+
+
+class Table(unittest.TestCase):
+    """The real table, and how its values are changed."""
+
+    def test_scaled(self):
+        for value, factor, expected in (("burn:100", 0.5, "burn:50"), ("sleep:2000", 0, "sleep:0"),
+                                        ("64", 0.5, "32")):
+            self.assertEqual(table.scaled(value, factor), expected)
+
+    def test_real_table_is_sound(self):
+        _, patterns = table.table_read(os.path.join(truth.HERE, "truth.def"))
+        self.assertGreater(len(patterns), 50)
+        for pattern in patterns.values():
+            self.assertTrue(pattern.changes, pattern.name)
+            keys = [change.constant for change in pattern.changes]
+            self.assertEqual(len(keys), len(set(keys)), pattern.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
