@@ -34,8 +34,10 @@ static char *golden_path(const char *name, const char *suffix)
 /* The JSON report of a dump, parsed. */
 static json_t *analyze(const char *path)
 {
-	char *arguments[] = { "wcprof-analyze", "--json", "--factors", "0,0.5,0.9", "--min-self", "0", "--top",
-		              "1000", "--dead-air-min", "1ms", (char *)path, NULL };
+	const char *words[] = { "wcprof-analyze", "--json", "--factors", "0,0.5,0.9", "--min-self", "0", "--top",
+		                "1000", "--dead-air-min", "1ms", path };
+	enum { WORD_COUNT = sizeof(words) / sizeof(words[0]) };
+	char *arguments[WORD_COUNT + 1] = { NULL };
 	struct options options;
 	struct recording recording = { 0 };
 	struct read_error read_error = { 0 };
@@ -43,7 +45,9 @@ static json_t *analyze(const char *path)
 	struct emit emit;
 	char error[OPTIONS_ERROR_BYTES], *text = NULL;
 	size_t length = 0;
-	ck_assert_int_eq(options_parse(&options, 11, arguments, error), 0);
+	for (size_t i = 0; i < WORD_COUNT; i++)
+		arguments[i] = strdup(words[i]);
+	ck_assert_int_eq(options_parse(&options, WORD_COUNT, arguments, error), 0);
 	ck_assert_int_eq(recording_read(&recording, options.paths, options.path_count, &read_error, NULL), 0);
 	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
 	ck_assert(graph_is_valid(&analysis.graph));
@@ -54,6 +58,8 @@ static json_t *analyze(const char *path)
 	fclose(file);
 	analysis_free(&analysis);
 	recording_free(&recording);
+	for (size_t i = 0; i < WORD_COUNT; i++)
+		free(arguments[i]);
 	json_t *report = json_loadb(text, length, 0, NULL);
 	ck_assert_msg(report != NULL, "the report is no JSON");
 	free(text);
