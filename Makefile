@@ -57,11 +57,11 @@ $(B)/%.o: %.S
 $(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_OBJ))
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote analyzer -iquote recorder -o $@ $^ $(AN_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote analyzer -iquote recorder -o $@ $(filter %.c %.o,$^) $(AN_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $^ $(LIB_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $(filter %.c %.o,$^) $(LIB_LIBS) $(TEST_LIBS)
 # The hooks are tested from outside: their tests run target programs with the library preloaded.
 $(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
 	$(Q)echo "  TEST    $@"
