@@ -41,7 +41,6 @@ struct rec_op_extra {
 	uint32_t seq;          /* hold: number of this hold of its lock */
 	bool absolute;         /* sleep to an absolute deadline */
 	bool open;             /* had not ended when the dump was taken */
-	bool shared;           /* hold: as a reader */
 };
 
 struct rec_wait {
@@ -53,7 +52,6 @@ struct rec_wait {
 	uint16_t reason;       /* word id */
 	bool open;             /* had not ended when the dump was taken */
 	bool timed_out;
-	uint32_t count;        /* barrier: its parties */
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t name;         /* string id: the call */

@@ -75,7 +75,28 @@ static int compare_arrivals(const void *left, const void *right)
 	return a->wait < b->wait ? -1 : a->wait > b->wait;
 }
 
-/* A barrier opens when as many have come as take part: its arrivals in order, in groups of that many. */
+/* The thread that opens a barrier wakes the others: one less than take part. */
+static void parties_find(struct script *script, const struct recording *rec, const struct addresses *barriers)
+{
+	script->barrier_count = barriers->count;
+	script->parties = memory_new(barriers->count, sizeof(*script->parties));
+	for (size_t i = 0; i < barriers->count; i++)
+		script->parties[i] = 1;
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (link->kind != LINK_WAKE || link->thread == NO_INDEX)
+			continue;
+		uint32_t barrier = addresses_find(barriers, rec->threads[link->thread].process, link->address);
+		if (barrier != NO_INDEX)
+			script->parties[barrier] = link->count + 1;
+	}
+}
+
+/*
+ * A barrier opens when as many have come as take part: its arrivals in order, in groups of that many.
+ * Returns, for each wait, how long after the last arrival it returned.
+ */
 static uint64_t *barriers_find(struct script *script, const struct recording *rec, struct addresses *barriers)
 {
 	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
@@ -91,16 +112,14 @@ static uint64_t *barriers_find(struct script *script, const struct recording *re
 		arrivals = memory_grow(arrivals, &capacity, count + 1, sizeof(*arrivals));
 		arrivals[count++] = (struct arrival){wait->start_ns, barrier, i};
 	}
-	script->barrier_count = barriers->count;
-	script->parties = memory_new(barriers->count, sizeof(*script->parties));
+	parties_find(script, rec, barriers);
 	if (count)
 		qsort(arrivals, count, sizeof(*arrivals), compare_arrivals);
 	for (size_t from = 0, to; from < count; from = to) {
-		uint32_t parties = rec->waits[arrivals[from].wait].count;
+		uint32_t parties = script->parties[arrivals[from].barrier];
 
-		script->parties[arrivals[from].barrier] = parties ? parties : 1;
-		for (to = from; to < count && arrivals[to].barrier == arrivals[from].barrier && to - from < (parties ? parties : 1); to++)
-			;
+		for (to = from + 1; to < count && to - from < parties && arrivals[to].barrier == arrivals[from].barrier;)
+			to++;
 		uint64_t opened_ns = arrivals[to - 1].at_ns;
 		for (size_t i = from; i < to; i++) {
 			uint64_t end_ns = rec->waits[arrivals[i].wait].end_ns;

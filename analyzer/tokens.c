@@ -286,7 +286,8 @@ static void find_latency(struct study *study, const struct releases *releases)
 
 		if (link == NO_INDEX || study->monitors->signals[link].condition != study->condition)
 			continue;
-		uint32_t hold = study->monitors->sections[study->monitors->section_of_wait[i]].last_hold;
+		uint32_t section = study->monitors->section_of_wait[i];
+		uint32_t hold = section == NO_INDEX ? NO_INDEX : study->monitors->sections[section].last_hold;
 		uint64_t from_ns = rec->links[link].at_ns;
 		const struct release *release =
 			hold == NO_INDEX ? NULL

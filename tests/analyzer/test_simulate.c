@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if a saving that the simulation of threads predicts is not what the change would really bring.
+ *
+ * Each recording is one that can be followed with pencil and paper; what the change brings is too.
+ */
+#include "simulate.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+/* The makespan in ms when the class takes `factor` as long. */
+static double makespan_ms(struct sketch *sketch, const char *class, double factor)
+{
+	struct script script;
+	struct replay_answer answer;
+
+	script_build(&script, &sketch->rec, &sketch->classes);
+	struct replayer replayer = simulate_replayer(&script);
+	void *scratch = replayer.scratch_new(&replayer);
+	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch, &answer);
+	replayer.scratch_free(scratch);
+	script_free(&script);
+	ck_assert_uint_eq(answer.forced_steps, 0);
+	return answer.makespan_ns / 1e6;
+}
+
+static void expect(struct sketch *sketch, int row, const char *class, double factor, double expected_ms)
+{
+	double got_ms = makespan_ms(sketch, class, factor);
+
+	ck_assert_msg(got_ms > expected_ms - 0.01 && got_ms < expected_ms + 0.01, "row %d: %s x %g: %g ms, not %g", row,
+		      class ? class : "baseline", factor, got_ms, expected_ms);
+}
+
+/* Main starts threads 1 and 2 at 0 and joins them. */
+static void join_two(struct sketch *sketch, double end_1_ms, double end_2_ms)
+{
+	double end_ms = end_1_ms > end_2_ms ? end_1_ms : end_2_ms;
+
+	sketch_thread(sketch, "main", 0, end_ms);
+	sketch_thread(sketch, "one", 0, end_1_ms);
+	sketch_thread(sketch, "two", 0, end_2_ms);
+	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[1].op);
+	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[2].op);
+	sketch_wait(sketch, 0, REASON_JOIN, "", 0, end_1_ms, sketch->rec.threads[1].op);
+	sketch_wait(sketch, 0, REASON_JOIN, "", end_1_ms, end_ms, sketch->rec.threads[2].op);
+}
+
+START_TEST(order_of_a_lock_is_decided_anew)
+{
+	struct sketch sketch;
+
+	/* one: a 50, lock, b 100, unlock; two: c 40, lock, d 10, unlock, e 150: two is first */
+	sketch_begin(&sketch);
+	join_two(&sketch, 150, 200);
+	sketch_sleep(&sketch, 1, "a", 0, 50);
+	sketch_hold(&sketch, 1, "M", 1, 50, 150);
+	sketch_sleep(&sketch, 1, "b", 50, 150);
+	sketch_sleep(&sketch, 2, "c", 0, 40);
+	sketch_hold(&sketch, 2, "M", 2, 40, 50);
+	sketch_sleep(&sketch, 2, "d", 40, 50);
+	sketch_sleep(&sketch, 2, "e", 50, 200);
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 200);
+	expect(&sketch, 2, "a", 0.5, 285); /* now one is first, and the whole is slower */
+	expect(&sketch, 3, "a", 0, 260);
+	expect(&sketch, 4, "e", 0.5, 150);
+	expect(&sketch, 5, "b", 0, 200);
+	expect(&sketch, 6, "M", 0.5, 195); /* all that is done under the lock, by both */
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_saturated_lock_limits)
+{
+	struct sketch sketch;
+
+	/* two threads, 10 times: lock, 10 ms, unlock, 2 ms; never both inside */
+	sketch_begin(&sketch);
+	join_two(&sketch, 192, 202);
+	for (int i = 0; i < 10; i++) {
+		double one_ms = 20 * i, two_ms = one_ms + 10;
+
+		sketch_wait(&sketch, 1, REASON_MUTEX, "M", i ? one_ms - 8 : 0, one_ms, NO_INDEX);
+		sketch_hold(&sketch, 1, "M", 1, one_ms, one_ms + 10);
+		sketch_sleep(&sketch, 1, "out", one_ms + 10, one_ms + 12);
+		sketch_wait(&sketch, 2, REASON_MUTEX, "M", i ? two_ms - 8 : 0, two_ms, NO_INDEX);
+		sketch_hold(&sketch, 2, "M", 2, two_ms, two_ms + 10);
+		sketch_sleep(&sketch, 2, "out", two_ms + 10, two_ms + 12);
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 202);
+	expect(&sketch, 2, "M", 0.5, 102);
+	expect(&sketch, 3, "out", 0, 200);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(absolute_deadlines_stay)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 50);
+	for (int i = 0; i < 10; i++) {
+		uint32_t op = sketch_op(&sketch, KIND_SLEEP, "tick", 0, 5 * i + 3, 5 * i + 5);
+
+		sketch_op(&sketch, KIND_IO, "work", 0, 5 * i, 5 * i + 3);
+		sketch.rec.extras[op].bytes = 2 * SKETCH_MS;
+		sketch.rec.extras[op].absolute = true;
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 50);
+	expect(&sketch, 2, "work", 0.5, 50);
+	expect(&sketch, 3, "tick", 0, 50);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_barrier_waits_for_the_last)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	join_two(&sketch, 80, 80);
+	for (int i = 0; i < 10; i++) {
+		sketch_sleep(&sketch, 1, "slow", 8 * i, 8 * i + 8);
+		sketch_wait(&sketch, 1, REASON_BARRIER, "B", 8 * i + 8, 8 * i + 8, NO_INDEX);
+		sketch_link(&sketch, 1, LINK_WAKE, "B", 8 * i + 8, 1, NO_INDEX);
+		sketch_sleep(&sketch, 2, "quick", 8 * i, 8 * i + 5);
+		sketch_wait(&sketch, 2, REASON_BARRIER, "B", 8 * i + 5, 8 * i + 8, NO_INDEX);
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 80);
+	expect(&sketch, 2, "slow", 0.5, 50); /* then the other is the slower one */
+	expect(&sketch, 3, "slow", 0, 50);
+	expect(&sketch, 4, "quick", 0, 80);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* A queue of one place: one puts an item every `make` ms, two takes it and works `use` ms on it. */
+static void queue(struct sketch *sketch, int items, double make_ms, double use_ms)
+{
+	double used_ms = 0;
+
+	join_two(sketch, items * make_ms, make_ms + items * use_ms);
+	for (int i = 0; i < items; i++) {
+		double made_ms = (i + 1) * make_ms;
+		double from_ms = used_ms, at_ms = made_ms > used_ms ? made_ms : used_ms;
+
+		sketch_sleep(sketch, 1, "make", made_ms - make_ms, made_ms - 0.001);
+		sketch_hold(sketch, 1, "M", 1, made_ms - 0.001, made_ms);
+		sketch_link(sketch, 1, LINK_WAKE, "C", made_ms - 0.0005, at_ms > from_ms, NO_INDEX);
+		if (at_ms > from_ms) {
+			uint32_t first = sketch_hold(sketch, 2, "M", 2, from_ms, from_ms + 0.0001);
+			uint32_t wait = sketch_wait(sketch, 2, REASON_COND, "C", from_ms + 0.0002, at_ms, NO_INDEX);
+
+			(void)first;
+			(void)wait;
+			sketch_hold(sketch, 2, "M", 3, at_ms, at_ms + 0.0001);
+		} else {
+			sketch_hold(sketch, 2, "M", 2, at_ms, at_ms + 0.0001);
+		}
+		used_ms = at_ms + use_ms;
+		sketch_sleep(sketch, 2, "use", at_ms + 0.0002, used_ms);
+	}
+}
+
+START_TEST(a_queue_hands_over_by_tokens)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	queue(&sketch, 10, 4, 6);
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 64);
+	expect(&sketch, 2, "use", 0.5, 43); /* the maker is the slower one now */
+	expect(&sketch, 3, "make", 0.5, 62);
+	expect(&sketch, 4, "use", 0, 40);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(permits_are_counted)
+{
+	struct sketch sketch;
+
+	/* one posts every 10 ms, two waits for it and works 3 ms */
+	sketch_begin(&sketch);
+	join_two(&sketch, 100, 103);
+	for (int i = 0; i < 10; i++) {
+		sketch_sleep(&sketch, 1, "make", 10 * i, 10 * i + 10);
+		sketch_link(&sketch, 1, LINK_POST, "S", 10 * i + 10, 0, NO_INDEX);
+		sketch_wait(&sketch, 2, REASON_SEM, "S", i ? 10 * i + 3 : 0, 10 * i + 10, NO_INDEX);
+		sketch_sleep(&sketch, 2, "use", 10 * i + 10, 10 * i + 13);
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 103);
+	expect(&sketch, 2, "make", 0.5, 53);
+	expect(&sketch, 3, "make", 0, 30);
+	expect(&sketch, 4, "use", 0, 100);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("simulate");
+	TCase *tcase = tcase_create("predictions");
+
+	tcase_add_test(tcase, order_of_a_lock_is_decided_anew);
+	tcase_add_test(tcase, a_saturated_lock_limits);
+	tcase_add_test(tcase, absolute_deadlines_stay);
+	tcase_add_test(tcase, a_barrier_waits_for_the_last);
+	tcase_add_test(tcase, a_queue_hands_over_by_tokens);
+	tcase_add_test(tcase, permits_are_counted);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
