@@ -56,7 +56,7 @@ static size_t escape_bytes(const char *at, const char **wrong)
 }
 
 /* The rest of a string whose first unusual byte is at `from`. */
-bool json_string_rest(struct json *json, struct json_text *text, const char *from)
+bool json_take_string_rest(struct json *json, struct json_text *text, const char *from)
 {
 	const char *wrong;
 	size_t bytes;
@@ -80,12 +80,12 @@ bool json_string_rest(struct json *json, struct json_text *text, const char *fro
 	return true;
 }
 
-bool json_object(struct json *json)
+bool json_open_object(struct json *json)
 {
 	return json_take(json, '{') || json_fail(json, "expected an object");
 }
 
-bool json_array(struct json *json)
+bool json_open_array(struct json *json)
 {
 	return json_take(json, '[') || json_fail(json, "expected an array");
 }
@@ -204,7 +204,7 @@ static const char *number_magnitude(const struct number *number, uint64_t *value
 	return NULL;
 }
 
-bool json_uint_rest(struct json *json, uint64_t *value)
+bool json_take_uint_rest(struct json *json, uint64_t *value)
 {
 	const char *begin = json->at;
 	struct number number;
@@ -221,7 +221,7 @@ bool json_uint_rest(struct json *json, uint64_t *value)
 	return json_fail(json, error);
 }
 
-bool json_int(struct json *json, int64_t *value)
+bool json_take_int(struct json *json, int64_t *value)
 {
 	const char *begin = json->at;
 	struct number number;
@@ -255,13 +255,6 @@ static bool take_literal(struct json *json, const char *literal)
 	return json_fail(json, "expected a value");
 }
 
-bool json_null(struct json *json)
-{
-	if (strncmp(json->at, "null", 4) != 0)
-		return false;
-	return take_literal(json, "null");
-}
-
 /* The open brackets around the point where json_skip() is; the innermost in the lowest bit. */
 struct nesting {
 	uint64_t objects;
@@ -289,7 +282,7 @@ static bool skip_token(struct json *json, struct nesting *nesting)
 	case '[':
 		return skip_open(json, nesting);
 	case '"':
-		return json_string(json, &text);
+		return json_take_string(json, &text);
 	case 't':
 		return take_literal(json, "true");
 	case 'f':
@@ -340,7 +333,7 @@ static bool skip_name(struct json *json)
 
 	if (*json->at != '"')
 		return json_fail(json, "expected a name in quotes");
-	if (!json_string(json, &name))
+	if (!json_take_string(json, &name))
 		return false;
 	return json_take(json, ':') || json_fail(json, "expected : after a name");
 }

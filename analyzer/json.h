@@ -95,10 +95,10 @@ static inline uint64_t json_specials(uint64_t bytes)
 	       JSON_EACH_BYTE(0x80);
 }
 
-bool json_string_rest(struct json *json, struct json_text *text, const char *from);
+bool json_take_string_rest(struct json *json, struct json_text *text, const char *from);
 
 /* A string; `at` must be at its opening quote or wherever something else than a string begins. */
-static inline bool json_string(struct json *json, struct json_text *text)
+static inline bool json_take_string(struct json *json, struct json_text *text)
 {
 	const char *from = json->at + 1;
 	uint64_t specials;
@@ -109,7 +109,7 @@ static inline bool json_string(struct json *json, struct json_text *text)
 		from += 8;
 	from += __builtin_ctzll(specials) / 8;
 	if (*from != '"')
-		return json_string_rest(json, text, from);
+		return json_take_string_rest(json, text, from);
 	*text = (struct json_text){ json->at + 1, (size_t)(from - json->at - 1), true };
 	json->at = from + 1;
 	return true;
@@ -128,7 +128,7 @@ static inline bool json_member(struct json *json, bool *is_first, struct json_te
 	*is_first = false;
 	if (*json->at != '"')
 		return json_fail(json, "expected a name in quotes");
-	if (!json_string(json, name))
+	if (!json_take_string(json, name))
 		return false;
 	if (!json_take(json, ':'))
 		return json_fail(json, "expected : after a name");
@@ -150,10 +150,10 @@ static inline bool json_element(struct json *json, bool *is_first)
 }
 
 /* Takes an opening bracket; members or elements follow. */
-bool json_object(struct json *json);
-bool json_array(struct json *json);
+bool json_open_object(struct json *json);
+bool json_open_array(struct json *json);
 
-bool json_uint_rest(struct json *json, uint64_t *value);
+bool json_take_uint_rest(struct json *json, uint64_t *value);
 
 static inline unsigned json_digit_count(uint64_t bytes)
 {
@@ -178,7 +178,7 @@ static inline bool json_is_at_digit(const struct json *json)
 }
 
 /* A whole number from 0 to UINT64_MAX, however it is written. */
-static inline __attribute__((always_inline)) bool json_uint(struct json *json, uint64_t *value)
+static inline __attribute__((always_inline)) bool json_take_uint(struct json *json, uint64_t *value)
 {
 	static const uint32_t powers[9] = { 1,      10,      100,      1000,     10000,
 					    100000, 1000000, 10000000, 100000000 };
@@ -188,30 +188,27 @@ static inline __attribute__((always_inline)) bool json_uint(struct json *json, u
 	uint64_t number;
 
 	if (count == 0 || *at == '0')
-		return json_uint_rest(json, value);
+		return json_take_uint_rest(json, value);
 	number = json_digits(bytes, count);
 	at += count;
 	if (count == 8) {
 		bytes = json_load(at);
 		count = json_digit_count(bytes);
 		if (count == 8)
-			return json_uint_rest(json, value);
+			return json_take_uint_rest(json, value);
 		if (count > 0)
 			number = number * powers[count] + json_digits(bytes, count);
 		at += count;
 	}
 	if (*at == '.' || *at == 'e' || *at == 'E')
-		return json_uint_rest(json, value);
+		return json_take_uint_rest(json, value);
 	*value = number;
 	json->at = at;
 	return true;
 }
 
 /* A whole number that may be negative. */
-bool json_int(struct json *json, int64_t *value);
-
-/* Takes `null` if it stands here. */
-bool json_null(struct json *json);
+bool json_take_int(struct json *json, int64_t *value);
 
 /* Passes over one value of any type, checked like everything else. */
 bool json_skip(struct json *json);

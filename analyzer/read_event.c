@@ -111,7 +111,7 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 {
 	struct json_text text;
 
-	if (!json_string(json, &text))
+	if (!json_take_string(json, &text))
 		return false;
 	switch ((int)field) {
 	case FIELD_EVENT:
@@ -137,7 +137,7 @@ static bool read_number(struct json *json, enum event_field field, struct event 
 {
 	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT) ||
 	    (*json->at != 't' && *json->at != 'f'))
-		return json_uint(json, &event->number[field]);
+		return json_take_uint(json, &event->number[field]);
 	event->number[field] = *json->at == 't';
 	return json_skip(json);
 }
@@ -150,7 +150,7 @@ bool event_field_read(struct reading *reading, struct json *json, enum event_fie
 	if (field < FIELD_NUMBERS)
 		return read_number(json, field, event);
 	if (field == FIELD_FD)
-		return json_int(json, &event->fd);
+		return json_take_int(json, &event->fd);
 	if (field >= FIELD_SCHEMA_VERSION)
 		return json_skip(json);
 	return read_word_field(reading, json, field, event);
@@ -485,7 +485,7 @@ bool read_event(struct reading *reading, struct json *json)
 	bool is_first = true;
 
 	event_begin(&event);
-	if (!json_object(json))
+	if (!json_open_object(json))
 		return reading_fail_json(reading, json, begin);
 	while (json_member(json, &is_first, &name)) {
 		enum event_field field = field_of(&name);
@@ -497,7 +497,7 @@ bool read_event(struct reading *reading, struct json *json)
 		if (event.type == EVENT_OTHER)
 			field = FIELD_UNKNOWN; /* its fields may mean anything */
 		if (field < FIELD_NUMBERS && json_is_at_digit(json)
-			    ? !json_uint(json, &event.number[field])
+			    ? !json_take_uint(json, &event.number[field])
 			    : !event_field_read(reading, json, field, &event)) {
 			if (!json->error)
 				return false;

@@ -60,8 +60,8 @@ static bool read_member(struct reading *reading, struct json *json, const struct
 	if (*json->at == 'n')
 		return json_skip(json);
 	if (!member->is_text)
-		return json_uint(json, value);
-	return json_string(json, &text) && reading_text(reading, &text, value);
+		return json_take_uint(json, value);
+	return json_take_string(json, &text) && reading_text(reading, &text, value);
 }
 
 /* An object by its table of `count` members; others are passed over. */
@@ -71,7 +71,7 @@ static bool read_members(struct reading *reading, struct json *json, const struc
 	struct walk walk = walk_begin(json);
 	size_t i;
 
-	if (!json_object(json))
+	if (!json_open_object(json))
 		return false;
 	while (walk_member(&walk)) {
 		for (i = 0; i < count && !is_name(&walk, members[i].name); i++)
@@ -88,7 +88,7 @@ static bool read_schema_version(struct reading *reading, struct json *json)
 	const char *begin = json->at;
 	uint64_t version;
 
-	if (json_uint(json, &version) && version == READ_SCHEMA_VERSION)
+	if (json_take_uint(json, &version) && version == READ_SCHEMA_VERSION)
 		return true;
 	json->at = begin;
 	json->error = NULL;
@@ -123,13 +123,13 @@ static bool read_strings(struct reading *reading, struct json *json)
 	struct walk walk = walk_begin(json);
 	struct json_text text;
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
 		if (!reading_reserve(reading, &dump->strings, &dump->string_capacity,
 				     dump->string_count, sizeof(*dump->strings)))
 			return false;
-		if (!json_string(json, &text) ||
+		if (!json_take_string(json, &text) ||
 		    !reading_text(reading, &text, &dump->strings[dump->string_count]))
 			return false;
 		dump->string_count++;
@@ -183,7 +183,7 @@ static bool read_modules(struct reading *reading, struct json *json)
 	struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
 		struct module_members members = { 0 };
@@ -255,14 +255,15 @@ static bool read_stack(struct reading *reading, struct json *json, uint32_t *sta
 	uint64_t frame_offset;
 	int64_t module;
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
-		if (!json_int(json, &module))
+		if (!json_take_int(json, &module))
 			return false;
 		if (!walk_element(&walk))
 			return json->error ? false : json_fail(json, "a frame without an offset");
-		if (!json_uint(json, &frame_offset) || !add_frame(reading, module, frame_offset))
+		if (!json_take_uint(json, &frame_offset) ||
+		    !add_frame(reading, module, frame_offset))
 			return false;
 	}
 	return !json->error && add_stack(reading, first_frame, stack);
@@ -273,7 +274,7 @@ static bool read_stacks(struct reading *reading, struct json *json)
 	struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
 		if (!reading_reserve(reading, &dump->stacks, &dump->stack_capacity,
@@ -305,7 +306,7 @@ static bool read_threads(struct reading *reading, struct json *json)
 	struct rec_thread *thread;
 	uint32_t index, op;
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
 		struct thread_members members = { 0 };
@@ -371,7 +372,7 @@ static bool read_open_event(struct reading *reading, struct json *json, enum eve
 
 	event_begin(&event);
 	event.is_open = true;
-	if (!json_object(json))
+	if (!json_open_object(json))
 		return false;
 	while (walk_member(&walk))
 		if (!event_field_read(reading, json, open_field(&walk), &event))
@@ -385,7 +386,7 @@ static bool read_open_ops(struct reading *reading, struct json *json)
 {
 	struct walk walk = walk_begin(json);
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk))
 		if (!read_open_event(reading, json, EVENT_OP))
@@ -397,7 +398,7 @@ static bool read_open_waits(struct reading *reading, struct json *json)
 {
 	struct walk walk = walk_begin(json);
 
-	if (!json_array(json))
+	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk))
 		if (!read_open_event(reading, json, EVENT_WAIT))
@@ -429,12 +430,12 @@ static bool read_counters(struct reading *reading, struct json *json)
 	uint32_t name;
 	uint64_t value;
 
-	if (!json_object(json))
+	if (!json_open_object(json))
 		return false;
 	while (walk_member(&walk)) {
 		struct json number = *json;
 
-		if (json_uint(&number, &value)) {
+		if (json_take_uint(&number, &value)) {
 			*json = number;
 			if (!reading_text(reading, &walk.name, &name) ||
 			    !set_counter(reading, name, value))
@@ -479,7 +480,7 @@ static bool find_sections(struct json *json, const char *places[SECTIONS])
 	struct walk walk = walk_begin(json);
 	size_t i;
 
-	if (!json_object(json))
+	if (!json_open_object(json))
 		return false;
 	while (walk_member(&walk)) {
 		for (i = 0; i < SECTIONS; i++)
@@ -497,7 +498,7 @@ static bool read_section(struct reading *reading, struct json *json, const struc
 {
 	if (section->read)
 		return section->read(reading, json);
-	return json_uint(json, (uint64_t *)(void *)((char *)&reading->dump + section->offset));
+	return json_take_uint(json, (uint64_t *)(void *)((char *)&reading->dump + section->offset));
 }
 
 static bool read_sections(struct reading *reading, struct json *json,
