@@ -63,6 +63,14 @@ void hooks_arm_thread(void)
 	pthread_setspecific(thread_key, &hooks_thread);
 }
 
+/* The child has one thread, and no op that it began as its parent. */
+static void child_begins(void)
+{
+	for (int i = 0; i < READ_HOLDS_MAX; i++)
+		hooks_thread.read_holds[i].lock = NULL;
+	recorder_fork_child();
+}
+
 static void image_ends(void)
 {
 	recorder_image_ends(END_EXIT);
@@ -81,7 +89,7 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	if (!environ)
 		environ = envp; /* libc's constructor, which sets the same, comes after ours */
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
-	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, recorder_fork_child);
+	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, child_begins);
 	at_quick_exit(image_ends);
 	host.thread_create = real.pthread_create;
 	recorder_start(&host);
