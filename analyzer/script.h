@@ -68,6 +68,7 @@ struct script {
 	struct scopes scopes;
 	struct actor *actors;      /* one a thread */
 	size_t actor_count;
+	double cpus;               /* that all actors share; infinite: as many as actors */
 	size_t lock_count;
 	uint32_t *permits;         /* by semaphore: at the start */
 	size_t semaphore_count;

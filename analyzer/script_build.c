@@ -13,6 +13,7 @@
 #include "script_parts.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -384,6 +385,7 @@ void script_build(struct script *script, const struct recording *rec, const stru
 	assert(rec->thread_count && rec->extras);
 	memset(script, 0, sizeof(*script));
 	script->recording = rec;
+	script->cpus = INFINITY;
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);

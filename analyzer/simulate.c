@@ -15,6 +15,8 @@
  *   condition   tokens (tokens.c); whoever wakes takes the lock again and looks.
  *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
  *
+ * With fewer CPUs than actors, runs share them (crowd.c); else a run just takes its time.
+ *
  * A take from a pool goes on with the next job in recorded order, whoever did it then. If nobody can go
  * on and somebody who counts has not finished, the one who has waited longest is let go, and counted: one
  * such step is one too many.
@@ -23,6 +25,7 @@
  */
 #include "simulate.h"
 
+#include "crowd.h"
 #include "memory.h"
 
 #include <assert.h>
@@ -94,6 +97,8 @@ struct simulation {
 	uint32_t *next_job;      /* by condition */
 	struct entry *heap;
 	size_t heap_count;
+	struct crowd crowd;      /* who runs, when there are more actors than CPUs */
+	bool is_crowded;
 	uint64_t order;
 	uint64_t forced_steps;
 };
@@ -405,6 +410,13 @@ static void finish(struct simulation *sim, uint32_t actor)
 	wake_all(sim, &player->joiners, player->now_ns, true);
 }
 
+static uint64_t scaled_ns(const struct simulation *sim, const struct step *step)
+{
+	double factor = sim->factor[step->arg];
+
+	return factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
+}
+
 /* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
 static bool interact(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
 {
@@ -454,6 +466,8 @@ static bool interact(struct simulation *sim, const struct step *step, uint32_t a
 		finish(sim, actor);
 		return false;
 	case STEP_RUN:
+		crowd_enter(&sim->crowd, player->now_ns, actor, scaled_ns(sim, step));
+		return false;
 	case STEP_DELAY:
 	case STEP_FIXED:
 	case STEP_UNTIL:
@@ -471,10 +485,8 @@ static const struct step *run_alone(const struct simulation *sim, struct player 
 	uint64_t now_ns = player->now_ns;
 
 	for (;; step++) {
-		if (step->type <= STEP_DELAY) {
-			double factor = sim->factor[step->arg];
-
-			now_ns += factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
+		if (step->type == STEP_DELAY || (step->type == STEP_RUN && !sim->is_crowded)) {
+			now_ns += scaled_ns(sim, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
 		} else if (step->type == STEP_UNTIL) {
@@ -486,6 +498,26 @@ static const struct step *run_alone(const struct simulation *sim, struct player 
 	player->now_ns = now_ns;
 	player->step = (uint32_t)(step - sim->script->steps);
 	return step;
+}
+
+static uint64_t next_turn_ns(const struct simulation *sim)
+{
+	uint64_t run_ns = crowd_next_ns(&sim->crowd);
+
+	return sim->heap_count && sim->heap[0].at_ns < run_ns ? sim->heap[0].at_ns : run_ns;
+}
+
+/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to. */
+static struct entry take_turn(struct simulation *sim)
+{
+	uint64_t run_ns = crowd_next_ns(&sim->crowd);
+
+	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
+		return take_earliest(sim);
+	struct entry turn = {.at_ns = run_ns, .actor = crowd_leave(&sim->crowd)};
+
+	sim->players[turn.actor].is_granted = true; /* it goes on after its run */
+	return turn;
 }
 
 /* An actor's turn: goes on until it sleeps, ends, or is no longer the earliest. */
@@ -503,7 +535,7 @@ static void play(struct simulation *sim, struct entry turn)
 	for (;; is_back = false) {
 		const struct step *step = run_alone(sim, player);
 
-		if (sim->heap_count && player->now_ns > sim->heap[0].at_ns) {
+		if (player->now_ns > next_turn_ns(sim)) {
 			schedule(sim, turn.actor, player->now_ns);
 			return;
 		}
@@ -556,6 +588,7 @@ static void reset(struct simulation *sim)
 
 	reset_resources(sim);
 	sim->heap_count = 0;
+	crowd_reset(&sim->crowd, script->cpus);
 	sim->order = sim->forced_steps = 0;
 	for (uint32_t i = 0; i < script->actor_count; i++) {
 		sim->players[i] = (struct player){.step = script->actors[i].first_step};
@@ -625,8 +658,8 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 
 	reset(sim);
 	do {
-		while (sim->heap_count)
-			play(sim, take_earliest(sim));
+		while (sim->heap_count || sim->crowd.count)
+			play(sim, take_turn(sim));
 	} while (!all_finished(sim) && force(sim));
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns)
@@ -679,6 +712,8 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
+	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
+	sim->is_crowded = script->cpus < (double)script->actor_count;
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)
 			sim->locks[script->steps[i].arg].is_shared = true;
@@ -699,6 +734,7 @@ static void scratch_free(void *scratch)
 	free(sim->listeners);
 	free(sim->was_given);
 	free(sim->heap);
+	free(sim->crowd.heap);
 	free(sim);
 }
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processor sharing with a binary heap of virtual ends; see crowd.h. */
+#include "crowd.h"
+
+#include <assert.h>
+#include <math.h>
+
+static double rate(const struct crowd *crowd)
+{
+	return (double)crowd->count <= crowd->cpus ? 1.0 : crowd->cpus / (double)crowd->count;
+}
+
+static void advance(struct crowd *crowd, uint64_t now_ns)
+{
+	assert(now_ns >= crowd->now_ns);
+	if (crowd->count)
+		crowd->virtual_ns += (double)(now_ns - crowd->now_ns) * rate(crowd);
+	crowd->now_ns = now_ns;
+}
+
+static bool before(const struct crowd_entry *a, const struct crowd_entry *b)
+{
+	return a->end != b->end ? a->end < b->end : a->order < b->order;
+}
+
+void crowd_reset(struct crowd *crowd, double cpus)
+{
+	crowd->count = 0;
+	crowd->cpus = cpus;
+	crowd->virtual_ns = 0;
+	crowd->now_ns = 0;
+	crowd->order = 0;
+}
+
+void crowd_enter(struct crowd *crowd, uint64_t now_ns, uint32_t actor, uint64_t run_ns)
+{
+	advance(crowd, now_ns);
+	struct crowd_entry entry = { crowd->virtual_ns + (double)run_ns, crowd->order++, actor };
+	size_t at = crowd->count++;
+
+	for (; at > 0 && before(&entry, &crowd->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		crowd->heap[at] = crowd->heap[(at - 1) / 2];
+	crowd->heap[at] = entry;
+}
+
+uint64_t crowd_next_ns(const struct crowd *crowd)
+{
+	if (!crowd->count)
+		return UINT64_MAX;
+	double left = (crowd->heap[0].end - crowd->virtual_ns) / rate(crowd);
+
+	return crowd->now_ns + (left > 0 ? (uint64_t)ceil(left) : 0);
+}
+
+uint32_t crowd_leave(struct crowd *crowd)
+{
+	assert(crowd->count > 0);
+	advance(crowd, crowd_next_ns(crowd));
+	uint32_t actor = crowd->heap[0].actor;
+	struct crowd_entry last = crowd->heap[--crowd->count];
+	size_t at = 0, child;
+
+	for (; (child = 2 * at + 1) < crowd->count; at = child) {
+		if (child + 1 < crowd->count && before(&crowd->heap[child + 1], &crowd->heap[child]))
+			child++;
+		if (!before(&crowd->heap[child], &last))
+			break;
+		crowd->heap[at] = crowd->heap[child];
+	}
+	crowd->heap[at] = last;
+	return actor;
+}
