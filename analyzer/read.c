@@ -291,12 +291,16 @@ static ssize_t source_read(struct source *source, char *to, size_t room)
 		memcpy(to, source->memory, bytes);
 		source->memory += bytes;
 		source->memory_bytes -= bytes;
+		source->bytes_done += bytes;
 		return (ssize_t)bytes;
 	}
 	do
 		got = read(source->fd, to, bytes);
 	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
+	if (got < 0)
+		return -errno;
+	source->bytes_done += (uint64_t)got;
+	return got;
 }
 
 static bool block_resize(struct reading *reading, struct block *block, size_t capacity)
@@ -352,22 +356,21 @@ static bool read_block(struct reading *reading, struct source *source, struct bl
 		       bool *is_done)
 {
 	const char *newline;
-	size_t scanned;
+	size_t scanned = 0;
 	ssize_t got;
 
 	do {
 		if (!block_make_room(reading, block))
 			return false;
-		scanned = block->end;
 		got = source_read(source, block->bytes + block->end, block->capacity - block->end);
 		if (got < 0)
 			return fail_read(reading, (int)got);
 		block->end += (size_t)got;
-		source->bytes_done += (size_t)got;
 		memset(block->bytes + block->end, 0, JSON_PADDING_BYTES);
-		newline = memrchr(block->bytes + scanned, '\n', (size_t)got);
+		newline = memrchr(block->bytes + scanned, '\n', block->end - scanned);
+		scanned = block->end;
 	} while (got > 0 && !newline);
-	*is_done = got == 0;
+	*is_done = !newline;
 	if (*is_done)
 		return read_last_line(reading, block->bytes, block->bytes + block->end);
 	block->begin = (size_t)(newline + 1 - block->bytes);
@@ -388,7 +391,6 @@ static bool check_beginning(struct reading *reading, struct source *source, stru
 		if (got == 0)
 			break;
 		block->end += (size_t)got;
-		source->bytes_done += (size_t)got;
 	}
 	if (block->end == 0)
 		return reading_fail(reading, -EBADMSG, 0,
