@@ -6,7 +6,6 @@
  */
 #include "classes.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,20 +60,6 @@ static uint32_t class_of(struct index *index, const struct rec_op *op, uint32_t 
 	return table->count - 1;
 }
 
-static void class_table_list_ops(struct class_table *table, uint32_t op_count)
-{
-	table->first_op = memory_new((size_t)table->count + 1, sizeof(*table->first_op));
-	table->ops = memory_new(op_count, sizeof(*table->ops));
-	for (uint32_t i = 0; i < table->count; i++)
-		table->first_op[i + 1] = table->first_op[i] + table->classes[i].op_count;
-	assert(table->first_op[table->count] == op_count);
-	for (uint32_t i = 0; i < op_count; i++)
-		table->ops[table->first_op[table->of_op[i]]++] = i;
-	for (uint32_t i = table->count; i > 0; i--)
-		table->first_op[i] = table->first_op[i - 1];
-	table->first_op[0] = 0;
-}
-
 void class_table_build(struct class_table *table, const struct recording *recording,
                        const uint32_t *op_name)
 {
@@ -89,14 +74,11 @@ void class_table_build(struct class_table *table, const struct recording *record
 		table->classes[table->of_op[i]].op_count++;
 	}
 	free(index.slots);
-	class_table_list_ops(table, op_count);
 }
 
 void class_table_free(struct class_table *table)
 {
 	free(table->classes);
 	free(table->of_op);
-	free(table->first_op);
-	free(table->ops);
 	*table = (struct class_table){ 0 };
 }

@@ -21,8 +21,6 @@ struct class_table {
 	struct class *classes;
 	uint32_t count;
 	uint32_t *of_op;    /* class index per op */
-	uint32_t *first_op; /* count + 1 offsets into ops */
-	uint32_t *ops;      /* op indexes, class by class */
 };
 
 /* `op_name` has a string id per op; NULL takes each op's own name. */

@@ -37,17 +37,25 @@
 
 enum {
 	JOIN_SLACK_NS = 1000000, /* a wait that ended up to this long before its target still was for it */
+	REGION_INSTRS_MIN = 4,   /* shorter regions are not worth their ENTER */
 	BLOCK_SHIFT = 6,         /* actions of one op to a block, blocks to a larger one, as a power of 2 */
 	BLOCK_LEVELS = 3
 };
 
 enum op_state { OP_UNKNOWN, OP_STARTED, OP_RUNNING, OP_DONE };
 
+/* What else is known of an op. */
+enum op_flag {
+	OP_IS_SHARED = 1, /* an op other than its parent waits for it */
+	OP_IS_JOINED = 2  /* its parent's clock has been raised to its finish already */
+};
+
 enum stage { STAGE_NEEDED, STAGE_PARENT_RAN, STAGE_RUNNING };
 
 /* An op whose finish is needed. */
 struct frame {
 	uint32_t op;
+	uint32_t value;          /* its clock: its own, or its parent's while that has nothing else to do */
 	enum stage stage;
 	uint32_t joining;        /* op to join as soon as it is done, NO_INDEX = none */
 	uint32_t ended;          /* next child in graph->ended to join */
@@ -77,6 +85,7 @@ struct compiler {
 	struct frame *frames;
 	size_t frame_count;
 	uint8_t *state;          /* enum op_state per op */
+	uint8_t *flags;          /* enum op_flag per op */
 	bool has_threads;
 	bool needs_starts;       /* something asked for the start of a running op */
 	bool keeps_starts;
@@ -111,58 +120,57 @@ static void emit_add(struct compiler *compiler, uint32_t value, int64_t add_ns)
 		emit(compiler, INSTR_WIDE, value, emit_constant(compiler, (double)add_ns));
 }
 
-static void emit_run(struct compiler *compiler, uint32_t op, uint64_t length_ns)
+static void emit_run(struct compiler *compiler, const struct frame *frame, uint64_t length_ns)
 {
 	compiler->runs = memory_grow(compiler->runs, &compiler->run_room, (size_t)compiler->run_count + 1,
 	                             sizeof(*compiler->runs));
-	compiler->runs[compiler->run_count++] = (struct run){ compiler->classes->of_op[op],
+	compiler->runs[compiler->run_count++] = (struct run){ compiler->classes->of_op[frame->op],
 	                                                      compiler->program->instr_count };
 	if (length_ns <= UINT32_MAX)
-		emit(compiler, INSTR_RUN, op, (uint32_t)length_ns);
+		emit(compiler, INSTR_RUN, frame->value, (uint32_t)length_ns);
 	else
-		emit(compiler, INSTR_WIDE, op, emit_constant(compiler, (double)length_ns));
+		emit(compiler, INSTR_WIDE, frame->value, emit_constant(compiler, (double)length_ns));
 }
 
-static uint32_t region_open(struct compiler *compiler, uint32_t op)
+static uint32_t region_open(struct compiler *compiler, uint32_t value)
 {
 	struct program *program = compiler->program;
 	program->regions = memory_grow(program->regions, &compiler->region_room,
 	                               (size_t)program->region_count + 1, sizeof(*program->regions));
-	emit(compiler, INSTR_ENTER, op, program->region_count);
-	program->regions[program->region_count] = (struct region){ 0 };
+	emit(compiler, INSTR_ENTER, value, program->region_count);
+	program->regions[program->region_count] = (struct region){ .end = program->instr_count };
 	return program->region_count++;
 }
 
-/* A region of one instruction or none is not worth its own: it is taken out again. */
+/* Takes the ENTER at `at` out again: nothing but plain instructions has come after it. */
+static void region_undo(struct compiler *compiler, uint32_t at)
+{
+	struct program *program = compiler->program;
+	uint32_t left = program->instr_count - at - 1;
+	memmove(&program->code[at], &program->code[at + 1], left * sizeof(*program->code));
+	for (uint32_t i = compiler->run_count; i > 0 && compiler->runs[i - 1].at > at; i--)
+		compiler->runs[i - 1].at--;
+	program->instr_count--;
+	program->region_count--;
+}
+
 static void region_close(struct compiler *compiler, uint32_t region)
 {
 	struct program *program = compiler->program;
-	struct instr *last = &program->code[program->instr_count - 1];
-	bool is_last_region = region + 1 == program->region_count;
-	if (is_last_region && last->what == INSTR_ENTER && last->operand == region) {
-		program->instr_count--;
-		program->region_count--;
-		return;
-	}
-	if (is_last_region && program->instr_count >= 2 && last[-1].what == INSTR_ENTER &&
-	    last[-1].operand == region) {
-		if (compiler->run_count > 0 &&
-		    compiler->runs[compiler->run_count - 1].at == program->instr_count - 1)
-			compiler->runs[compiler->run_count - 1].at--;
-		last[-1] = last[0];
-		program->instr_count--;
-		program->region_count--;
-		return;
-	}
-	program->regions[region].end = program->instr_count;
+	uint32_t begin = program->regions[region].end; /* until now, the first instruction after its ENTER */
+	if (region + 1 == program->region_count && program->instr_count - begin < REGION_INSTRS_MIN)
+		region_undo(compiler, begin - 1);
+	else
+		program->regions[region].end = program->instr_count;
 }
 
-static void frame_push(struct compiler *compiler, uint32_t op)
+static void frame_push(struct compiler *compiler, uint32_t op, uint32_t value)
 {
 	compiler->frames = memory_grow(compiler->frames, &compiler->frame_room, compiler->frame_count + 1,
 	                               sizeof(*compiler->frames));
 	struct frame *frame = &compiler->frames[compiler->frame_count++];
 	frame->op = op;
+	frame->value = value;
 	frame->stage = STAGE_NEEDED;
 	frame->joining = NO_INDEX;
 }
@@ -189,29 +197,54 @@ static void op_anchor(struct compiler *compiler, uint32_t op)
 	emit_add(compiler, op, (int64_t)(ops[op].start_ns - ops[parent].start_ns));
 }
 
-static void op_join_cycle(struct compiler *compiler, uint32_t op, uint32_t target)
+static void frame_join_cycle(struct compiler *compiler, const struct frame *frame, uint32_t target)
 {
 	const struct rec_op *ops = compiler->graph->recording->ops;
 	compiler->program->broken_cycles++;
 	emit(compiler, INSTR_COPY, compiler->scratch_value, start_of_running(compiler, target));
 	emit_add(compiler, compiler->scratch_value, (int64_t)(ops[target].end_ns - ops[target].start_ns));
-	emit(compiler, INSTR_MAX, op, compiler->scratch_value);
+	emit(compiler, INSTR_MAX, frame->value, compiler->scratch_value);
+}
+
+/*
+ * Whether a child that has to run can do so on the clock of the top frame: it was started just now, by
+ * the last instruction, its parent does nothing until it is done, and nobody else asks for its finish.
+ */
+static bool frame_lends_clock(const struct compiler *compiler, const struct frame *frame, uint32_t target)
+{
+	const struct program *program = compiler->program;
+	const struct instr *last = &program->code[program->instr_count - 1];
+	return compiler->state[target] == OP_STARTED && compiler->graph->parent[target] == frame->op &&
+	       !(compiler->flags[target] & OP_IS_SHARED) && last->what == INSTR_COPY && last->slot == target &&
+	       last->operand == frame->value;
 }
 
 /* Raises the top frame's clock to target's finish; false when target has to run first. */
 static bool frame_join(struct compiler *compiler, uint32_t target)
 {
 	struct frame *frame = &compiler->frames[compiler->frame_count - 1];
+	bool is_child = compiler->graph->parent[target] == frame->op;
 	if (compiler->state[target] == OP_RUNNING) {
-		op_join_cycle(compiler, frame->op, target);
-	} else if (compiler->state[target] == OP_DONE) {
-		emit(compiler, INSTR_MAX, frame->op, target);
+		frame_join_cycle(compiler, frame, target);
+		return true;
+	}
+	/* Clocks never go back, so once is enough. */
+	if (is_child && (compiler->flags[target] & OP_IS_JOINED))
+		return true;
+	if (is_child)
+		compiler->flags[target] |= OP_IS_JOINED;
+	if (compiler->state[target] == OP_DONE) {
+		emit(compiler, INSTR_MAX, frame->value, target);
+		return true;
+	}
+	if (frame_lends_clock(compiler, frame, target)) {
+		compiler->program->instr_count--;
+		frame_push(compiler, target, frame->value);
 	} else {
 		frame->joining = target;
-		frame_push(compiler, target);
-		return false;
+		frame_push(compiler, target, target);
 	}
-	return true;
+	return false;
 }
 
 /* A child of the top frame begins at its clock, unless it has begun. */
@@ -219,7 +252,7 @@ static void frame_start_child(struct compiler *compiler, uint32_t child)
 {
 	if (compiler->state[child] != OP_UNKNOWN)
 		return;
-	emit(compiler, INSTR_COPY, child, compiler->frames[compiler->frame_count - 1].op);
+	emit(compiler, INSTR_COPY, child, compiler->frames[compiler->frame_count - 1].value);
 	compiler->state[child] = OP_STARTED;
 }
 
@@ -257,21 +290,28 @@ static bool frame_join_beside(struct compiler *compiler)
 	return true;
 }
 
+/* Whether a wait lasted until its target, another op, ended. */
+static bool wait_is_join(const struct graph *graph, uint32_t wait_index)
+{
+	const struct rec_wait *wait = &graph->recording->waits[wait_index];
+	uint32_t target = graph->wait_target[wait_index];
+	if (target == NO_INDEX || target == wait->waiter)
+		return false;
+	uint64_t target_end_ns = graph->recording->ops[target].end_ns;
+	return wait->end_ns >= target_end_ns || target_end_ns - wait->end_ns <= JOIN_SLACK_NS;
+}
+
 /* Waits of the top frame; false when the target has to run first. */
 static bool frame_wait(struct compiler *compiler, uint32_t wait_index)
 {
 	const struct graph *graph = compiler->graph;
 	const struct rec_wait *wait = &graph->recording->waits[wait_index];
-	uint32_t op = compiler->frames[compiler->frame_count - 1].op;
-	uint32_t target = graph->wait_target[wait_index];
-	if (target == NO_INDEX) {
-		emit_add(compiler, op, (int64_t)(wait->end_ns - wait->start_ns));
+	if (graph->wait_target[wait_index] == NO_INDEX) {
+		emit_add(compiler, compiler->frames[compiler->frame_count - 1].value,
+		         (int64_t)(wait->end_ns - wait->start_ns));
 		return true;
 	}
-	uint64_t target_end_ns = graph->recording->ops[target].end_ns;
-	bool is_join = target != op &&
-	               (wait->end_ns >= target_end_ns || target_end_ns - wait->end_ns <= JOIN_SLACK_NS);
-	return !is_join || frame_join(compiler, target);
+	return !wait_is_join(graph, wait_index) || frame_join(compiler, graph->wait_target[wait_index]);
 }
 
 /* Blocks: every so many steps of a long op its code is cut, so that stretches of it can be skipped. */
@@ -293,7 +333,7 @@ static void frame_cut_blocks(struct compiler *compiler)
 	                    (graph->first_wait[op + 1] - graph->first_wait[op]);
 	for (int level = BLOCK_LEVELS; level-- > 0;)
 		if (frame->blocks[level] == NO_INDEX && step_max >= 2ull << (BLOCK_SHIFT * (level + 1)))
-			frame->blocks[level] = region_open(compiler, op);
+			frame->blocks[level] = region_open(compiler, frame->value);
 }
 
 static void frame_begin(struct compiler *compiler, struct frame *frame)
@@ -307,9 +347,9 @@ static void frame_begin(struct compiler *compiler, struct frame *frame)
 		frame->blocks[level] = NO_INDEX;
 	actions_begin(&frame->actions, compiler->graph, op);
 	compiler->state[op] = OP_RUNNING;
-	frame->region = region_open(compiler, op);
+	frame->region = region_open(compiler, frame->value);
 	if (compiler->keeps_starts)
-		emit(compiler, INSTR_COPY, compiler->first_kept_value + op, op);
+		emit(compiler, INSTR_COPY, compiler->first_kept_value + op, frame->value);
 }
 
 static void frame_end(struct compiler *compiler, struct frame *frame)
@@ -329,7 +369,7 @@ static void frame_run(struct compiler *compiler)
 	struct frame *frame = &compiler->frames[compiler->frame_count - 1];
 	if (frame->joining != NO_INDEX) {
 		assert(compiler->state[frame->joining] == OP_DONE);
-		emit(compiler, INSTR_MAX, frame->op, frame->joining);
+		emit(compiler, INSTR_MAX, frame->value, frame->joining);
 		frame->joining = NO_INDEX;
 	}
 	for (;;) {
@@ -343,7 +383,7 @@ static void frame_run(struct compiler *compiler)
 		frame->has_action = false;
 		switch (frame->action.type) {
 		case ACTION_SELF:
-			emit_run(compiler, frame->op, frame->action.length_ns);
+			emit_run(compiler, frame, frame->action.length_ns);
 			break;
 		case ACTION_CHILD:
 			frame_start_child(compiler, frame->action.index);
@@ -371,7 +411,7 @@ static void frame_resolve(struct compiler *compiler)
 	if (compiler->state[op] == OP_UNKNOWN && frame->stage == STAGE_NEEDED && parent != NO_INDEX &&
 	    compiler->state[parent] != OP_RUNNING) {
 		frame->stage = STAGE_PARENT_RAN;
-		frame_push(compiler, parent);
+		frame_push(compiler, parent, parent);
 		return;
 	}
 	if (compiler->state[op] == OP_UNKNOWN)
@@ -382,7 +422,7 @@ static void frame_resolve(struct compiler *compiler)
 static void op_finish(struct compiler *compiler, uint32_t op)
 {
 	assert(compiler->frame_count == 0);
-	frame_push(compiler, op);
+	frame_push(compiler, op, op);
 	while (compiler->frame_count > 0) {
 		if (compiler->frames[compiler->frame_count - 1].stage == STAGE_RUNNING)
 			frame_run(compiler);
@@ -404,6 +444,16 @@ static void root_start(struct compiler *compiler, uint32_t root, uint64_t chain_
 	} else {
 		emit(compiler, INSTR_SET, compiler->scratch_value, emit_constant(compiler, (double)start_ns));
 		emit(compiler, INSTR_FIRST, compiler->start_value, compiler->scratch_value);
+	}
+}
+
+static void find_shared(struct compiler *compiler)
+{
+	const struct graph *graph = compiler->graph;
+	for (uint32_t i = 0; i < graph->recording->wait_count; i++) {
+		uint32_t target = graph->wait_target[i], waiter = graph->recording->waits[i].waiter;
+		if (waiter != NO_INDEX && target != NO_INDEX && graph->parent[target] != waiter)
+			compiler->flags[target] |= OP_IS_SHARED;
 	}
 }
 
@@ -464,6 +514,7 @@ static bool compile_once(struct program *program, const struct graph *graph, con
 		.classes = classes,
 		.program = program,
 		.state = memory_new(ops, sizeof(*compiler.state)),
+		.flags = memory_new(ops, sizeof(*compiler.flags)),
 		.has_threads = graph->recording->thread_count > 0,
 		.keeps_starts = keeps_starts,
 		.chain_value = ops,
@@ -473,11 +524,13 @@ static bool compile_once(struct program *program, const struct graph *graph, con
 		.first_kept_value = ops + 4,
 	};
 	*program = (struct program){ 0 };
+	find_shared(&compiler);
 	compile_roots(&compiler);
 	compile_runs(&compiler);
 	free(compiler.runs);
 	free(compiler.frames);
 	free(compiler.state);
+	free(compiler.flags);
 	program->start_slot = compiler.start_value;
 	program->end_slot = compiler.end_value;
 	if (compiler.needs_starts && !keeps_starts)

@@ -20,12 +20,17 @@ enum { OUTCOMES_MAX = 256 }; /* rec_op.outcome has 8 bits */
 
 _Static_assert(sizeof(((struct rec_op *)0)->outcome) == 1, "OUTCOMES_MAX covers every outcome");
 
-/* What one pass over the classes needs besides its result. */
+/* What of every op goes into its class's figures, class by class. */
+struct sample_list {
+	uint64_t *self_ns;
+	uint32_t *idents;        /* of executions; 0 = no execution, or of nothing said */
+	uint8_t *outcomes;
+	uint32_t *first;         /* per class, and one more */
+};
+
 struct summary {
-	const struct graph *graph;
-	const struct class_table *classes;
+	struct sample_list samples;
 	struct selftime *selftime;
-	uint64_t *values;        /* room for the largest class */
 	size_t outcome_room;
 	size_t outcome_count;
 };
@@ -35,6 +40,9 @@ static uint64_t op_self_ns(const struct graph *graph, uint32_t op)
 	struct actions actions;
 	struct action action;
 	uint64_t self_ns = 0;
+	if (graph->first_child[op] == graph->first_child[op + 1] &&
+	    graph->first_wait[op] == graph->first_wait[op + 1])
+		return graph->recording->ops[op].end_ns - graph->recording->ops[op].start_ns;
 	actions_begin(&actions, graph, op);
 	while (actions_next(&actions, &action))
 		if (action.type == ACTION_SELF)
@@ -42,42 +50,70 @@ static uint64_t op_self_ns(const struct graph *graph, uint32_t op)
 	return self_ns;
 }
 
-static int compare_values(const void *a, const void *b)
+static int compare_idents(const void *a, const void *b)
 {
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 	return (left > right) - (left < right);
 }
 
 static bool op_is_execution(const struct rec_op *op)
 {
-	return op->ident != 0 && (op->outcome == OUTCOME_EXECUTED || op->kind == KIND_CALL_EXEC);
+	return op->outcome == OUTCOME_EXECUTED || op->kind == KIND_CALL_EXEC;
 }
 
-static uint64_t class_duplicates(const struct summary *summary, uint32_t class)
+/* One pass over the ops in their order: self times, and all samples sorted by class. */
+static void samples_fill(struct summary *summary, const struct graph *graph, const struct class_table *classes)
 {
-	const struct class_table *classes = summary->classes;
-	uint64_t *idents = summary->values;
-	size_t count = 0, distinct = 0;
-	for (uint32_t at = classes->first_op[class]; at < classes->first_op[class + 1]; at++) {
-		const struct rec_op *op = &summary->graph->recording->ops[classes->ops[at]];
-		if (op_is_execution(op))
-			idents[count++] = op->ident;
+	struct sample_list *samples = &summary->samples;
+	struct selftime *selftime = summary->selftime;
+	samples->self_ns = memory_new(graph->op_count, sizeof(*samples->self_ns));
+	samples->idents = memory_new(graph->op_count, sizeof(*samples->idents));
+	samples->outcomes = memory_new(graph->op_count, sizeof(*samples->outcomes));
+	samples->first = memory_new((size_t)classes->count + 1, sizeof(*samples->first));
+	for (uint32_t i = 0; i < classes->count; i++)
+		samples->first[i + 1] = samples->first[i] + classes->classes[i].op_count;
+	assert(samples->first[classes->count] == graph->op_count);
+
+	uint32_t *next = memory_new(classes->count, sizeof(*next));
+	memcpy(next, samples->first, classes->count * sizeof(*next));
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		const struct rec_op *op = &graph->recording->ops[i];
+		uint32_t class = classes->of_op[i], at = next[class]++;
+		selftime->self_ns[i] = samples->self_ns[at] = op_self_ns(graph, i);
+		samples->idents[at] = op_is_execution(op) ? op->ident : 0;
+		samples->outcomes[at] = op->outcome;
+		selftime->classes[class].total_wall_ns += op->end_ns - op->start_ns;
 	}
-	if (count < 2)
-		return 0;
-	qsort(idents, count, sizeof(*idents), compare_values);
+	free(next);
+}
+
+static void samples_free(struct sample_list *samples)
+{
+	free(samples->self_ns);
+	free(samples->idents);
+	free(samples->outcomes);
+	free(samples->first);
+}
+
+/* Reorders the list. */
+static uint64_t count_duplicates(uint32_t *idents, size_t count)
+{
+	size_t said = 0, distinct = 0;
 	for (size_t i = 0; i < count; i++)
+		if (idents[i] != 0)
+			idents[said++] = idents[i];
+	qsort(idents, said, sizeof(*idents), compare_idents);
+	for (size_t i = 0; i < said; i++)
 		distinct += i == 0 || idents[i] != idents[i - 1];
-	return count - distinct;
+	return said - distinct;
 }
 
 static void class_outcomes(struct summary *summary, uint32_t class)
 {
-	const struct class_table *classes = summary->classes;
 	struct selftime *selftime = summary->selftime;
 	uint32_t counts[OUTCOMES_MAX] = { 0 };
-	for (uint32_t at = classes->first_op[class]; at < classes->first_op[class + 1]; at++)
-		counts[summary->graph->recording->ops[classes->ops[at]].outcome]++;
+	for (uint32_t at = summary->samples.first[class]; at < summary->samples.first[class + 1]; at++)
+		counts[summary->samples.outcomes[at]]++;
 	selftime->classes[class].first_outcome = (uint32_t)summary->outcome_count;
 	for (uint32_t outcome = 0; outcome < OUTCOMES_MAX; outcome++) {
 		if (counts[outcome] == 0)
@@ -90,16 +126,10 @@ static void class_outcomes(struct summary *summary, uint32_t class)
 
 static void class_summarize(struct summary *summary, uint32_t class)
 {
-	const struct class_table *classes = summary->classes;
 	struct class_times *times = &summary->selftime->classes[class];
-	size_t count = 0;
-	for (uint32_t at = classes->first_op[class]; at < classes->first_op[class + 1]; at++) {
-		const struct rec_op *op = &summary->graph->recording->ops[classes->ops[at]];
-		summary->values[count++] = summary->selftime->self_ns[classes->ops[at]];
-		times->total_wall_ns += op->end_ns - op->start_ns;
-	}
-	times->self = percentiles_of(summary->values, count);
-	times->duplicate_executions = class_duplicates(summary, class);
+	uint32_t first = summary->samples.first[class], count = summary->samples.first[class + 1] - first;
+	times->self = percentiles_of(summary->samples.self_ns + first, count);
+	times->duplicate_executions = count_duplicates(summary->samples.idents + first, count);
 	class_outcomes(summary, class);
 }
 
@@ -117,30 +147,19 @@ static int compare_totals(const void *a, const void *b, void *context)
 
 void selftime_build(struct selftime *selftime, const struct graph *graph, const struct class_table *classes)
 {
+	struct summary summary = { .selftime = selftime };
 	*selftime = (struct selftime){
 		.self_ns = memory_new(graph->op_count, sizeof(*selftime->self_ns)),
 		.classes = memory_new((size_t)classes->count + 1, sizeof(*selftime->classes)),
 		.by_total = memory_new(classes->count, sizeof(*selftime->by_total)),
 	};
-	for (uint32_t i = 0; i < graph->op_count; i++)
-		selftime->self_ns[i] = op_self_ns(graph, i);
-
-	uint32_t largest = 0;
-	for (uint32_t i = 0; i < classes->count; i++)
-		if (classes->classes[i].op_count > largest)
-			largest = classes->classes[i].op_count;
-	struct summary summary = {
-		.graph = graph,
-		.classes = classes,
-		.selftime = selftime,
-		.values = memory_new(largest, sizeof(*summary.values)),
-	};
+	samples_fill(&summary, graph, classes);
 	for (uint32_t i = 0; i < classes->count; i++) {
 		class_summarize(&summary, i);
 		selftime->by_total[i] = i;
 	}
 	selftime->classes[classes->count].first_outcome = (uint32_t)summary.outcome_count;
-	free(summary.values);
+	samples_free(&summary.samples);
 	qsort_r(selftime->by_total, classes->count, sizeof(*selftime->by_total), compare_totals, selftime);
 }
 
