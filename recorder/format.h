@@ -56,6 +56,7 @@ enum record_type { RECORD_NONE = 0, RECORD_OP = 1, RECORD_WAIT = 2, RECORD_LINK 
  *          sleep: nanoseconds asked for
  * count    hold: sequence number         number of wakes seen      wake, post: see events.def
  *          of this lock's holds
+ *          thread: its kernel thread id
  */
 struct record {
 	uint64_t start;
@@ -80,5 +81,212 @@ enum {
 };
 
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
+
+/* --- The arena: one mapping, everything at fixed offsets from its start -------------------- */
+
+/*
+ * offset            section
+ * 0                 struct arena, the header
+ * ARENA_ROSTER      struct slot [ROSTER_SLOTS]
+ * ARENA_STRINGS     struct string_entry [STRINGS_MAX], by id
+ * ARENA_STRING_IDS  uint32_t [STRING_BUCKETS], hash table of ids, 0 = empty
+ * ARENA_STRING_POOL bytes of the strings, each ended by a NUL
+ * ARENA_STACKS      struct stack_entry [STACKS_MAX], by id
+ * ARENA_STACK_IDS   uint32_t [STACK_BUCKETS]
+ * ARENA_STACK_POOL  uint64_t frames
+ * ARENA_WATCHES     struct watch [WATCHES_MAX] (recorder.h)
+ * ARENA_MODULES     struct module_entry [MODULES_MAX]
+ * ARENA_CHUNKS      struct chunk [chunks.max]
+ *
+ * Space is populated before it is written, by granules that header.ready marks, slots and chunks one by one:
+ * what is not marked (not below pool.made) must not be touched, by a reader neither.
+ */
+enum {
+	ARENA_GRANULE_BYTES = 32768,
+	ROSTER_SLOTS = 4096,
+	SLOT_ENTRIES = 24,
+	SLOT_BYTES = 2112,
+	STRINGS_MAX = 65536,
+	STRING_BUCKETS = 131072,
+	STRING_BYTES_MAX = 1023,
+	STRING_POOL_BYTES = 8 << 20,
+	STACKS_MAX = 131072,
+	STACK_BUCKETS = 262144,
+	STACK_POOL_WORDS = 4 << 20,
+	STACK_FRAMES_MAX = 256,
+	WATCHES_MAX = 32768,
+	WATCH_FILTER_BITS = 65536,
+	MODULES_MAX = 1024,
+	MODULE_BYTES = 512,
+	CHUNK_BYTES = 32768,
+	CHUNK_RECORDS = 511,
+
+	ARENA_HEADER_BYTES = ARENA_GRANULE_BYTES,
+	ARENA_ROSTER = ARENA_HEADER_BYTES,
+	ARENA_STRINGS = ARENA_ROSTER + ROSTER_SLOTS * SLOT_BYTES,
+	ARENA_STRING_IDS = ARENA_STRINGS + STRINGS_MAX * 8,
+	ARENA_STRING_POOL = ARENA_STRING_IDS + STRING_BUCKETS * 4,
+	ARENA_STACKS = ARENA_STRING_POOL + STRING_POOL_BYTES,
+	ARENA_STACK_IDS = ARENA_STACKS + STACKS_MAX * 8,
+	ARENA_STACK_POOL = ARENA_STACK_IDS + STACK_BUCKETS * 4,
+	ARENA_WATCHES = ARENA_STACK_POOL + STACK_POOL_WORDS * 8,
+	ARENA_MODULES = ARENA_WATCHES + WATCHES_MAX * 80,
+	ARENA_CHUNKS = ARENA_MODULES + MODULES_MAX * MODULE_BYTES,
+	ARENA_GRANULES = ARENA_CHUNKS / ARENA_GRANULE_BYTES
+};
+
+_Static_assert(ARENA_CHUNKS % ARENA_GRANULE_BYTES == 0, "chunks begin on a granule");
+_Static_assert(ARENA_STRING_POOL % 4096 == 0 && ARENA_STACK_POOL % 4096 == 0, "pools begin on a page");
+
+enum counter {
+#define COUNTER(name, is_loss, meaning) COUNTER_##name,
+#include "counters.def"
+#undef COUNTER
+	COUNTER_COUNT
+};
+
+enum clock_kind { CLOCK_KIND_TSC = 1, CLOCK_KIND_MONOTONIC = 2 };
+
+/* The same moment on three clocks. */
+struct clock_pair {
+	uint64_t ticks;
+	uint64_t mono_ns; /* CLOCK_MONOTONIC */
+	uint64_t real_ns; /* CLOCK_REALTIME */
+};
+
+/* ns since base = (ticks - base.ticks) * mult / 2^32. */
+struct clock_scale {
+	struct clock_pair base; /* the arena's epoch */
+	uint64_t mult;          /* 0 until the first dump: then constant */
+	uint32_t kind;          /* enum clock_kind */
+	uint32_t unused;
+};
+
+/* A stack of items of which some are not made yet. `head` is tag << 32 | index + 1 (0 = empty); the tag
+ * grows with every change, so that an item that went and came back is noticed. */
+struct pool {
+	_Alignas(64) uint64_t head;
+	uint32_t made; /* items below are populated */
+	uint32_t max;
+};
+
+struct string_entry {
+	uint32_t offset; /* in the pool */
+	uint32_t bytes;  /* without the NUL; written last: 0 = not there yet */
+};
+
+struct stack_entry {
+	uint32_t offset; /* in words, in the pool */
+	uint32_t count;  /* written last: 0 = not there yet */
+};
+
+struct module_entry {
+	uint64_t base;  /* load bias */
+	uint64_t start;
+	uint64_t bytes;
+	uint32_t build_id_bytes;
+	uint8_t build_id[20];
+	char path[MODULE_BYTES - 48];
+};
+_Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixed offsets");
+
+/*
+ * An op or wait that has not ended. Written by its thread only; read by the drainer at any time: `handle`
+ * is cleared before anything else of the entry changes and written last, and is never used twice.
+ */
+struct open_entry {
+	struct record record; /* end is 0; a hold's fd is the index of its watch */
+	uint64_t handle;      /* op: its id; 0 = entry is free */
+	uint64_t frame;       /* address of the frame that opened it */
+};
+
+/* One thread. Owner: its thread, from pool slots until it ends. The drainer reads it, and buries the dead. */
+struct slot {
+	uint32_t next;   /* in its pool */
+	uint32_t thread; /* index, from 1, never used again; 0 = nobody; written last, cleared first */
+	uint32_t tid;
+	uint32_t chunk;  /* index + 1 of the one that it fills, 0 = none */
+	uint64_t op;     /* of the thread */
+	uint64_t stack_top;
+	uint64_t unused;
+	uint64_t counters[COUNTER_COUNT]; /* added to by its thread only */
+	char name[16];                    /* as of its registration */
+	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
+};
+_Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");
+
+/*
+ * A run of records. Owner: one thread at a time, which alone writes records and `published`. When full it
+ * belongs to the drainer; when its thread ends it goes to pool partial, for the next thread.
+ * drained <= snapshot <= published <= CHUNK_RECORDS. Which thread wrote a record is in its ids: (id or, for
+ * waits and links, parent) >> 32.
+ */
+struct chunk {
+	uint32_t next;          /* in its pool */
+	uint32_t state;         /* enum chunk_state */
+	uint32_t published;     /* records below are complete: store-release, pairs with the drainer's load-acquire */
+	uint32_t threads_ended; /* how many of its records are ops `thread` */
+	uint32_t drained;       /* drainer only: handed out */
+	uint32_t snapshot;      /* drainer only: will have been after this dump */
+	uint32_t unused[10];
+	struct record records[CHUNK_RECORDS];
+};
+_Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks lie at fixed offsets");
+
+enum chunk_state { CHUNK_EMPTY = 0, CHUNK_FILLING = 1, CHUNK_FULL = 2 };
+
+#define ARENA_MAGIC UINT64_C(0x31666f7270637700)
+
+/* The header. Constant after creation but for what is said. */
+struct arena {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid;
+	uint64_t bytes; /* of the whole mapping */
+	uint32_t ppid;
+	uint32_t cpus;
+	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
+	uint64_t start_unix_ns;
+	uint32_t generation;
+	uint32_t anonymous; /* 1 = private memory: there is no file */
+	uint32_t call_count; /* strings 1 to call_count are names of calls */
+	uint32_t exe_name;  /* string id: base name of the executable */
+	uint32_t client;    /* string id: "PID:START" */
+	uint32_t thread_class; /* string id: "thread" */
+	struct clock_scale clock; /* mult: written once, by the first drainer */
+	struct record process_op; /* end: when the process image ended, written once */
+	char path[128];           /* of the file */
+	char exe[512];
+	char host[72];
+	char boot_id[40];
+	uint32_t argv_bytes;
+	char argv[4092];          /* each argument ended by a NUL */
+
+	/* Written by any thread. */
+	_Alignas(64) uint32_t thread_count; /* indexes given so far */
+	uint32_t string_count;              /* ids given so far, without id 0 */
+	uint32_t string_bytes;
+	uint32_t stack_count;
+	uint32_t stack_words;
+	uint32_t watch_lock;                /* 0 or thread index + 1 of who changes the table's keys */
+	uint64_t starved_until;             /* ticks: no memory to be had before, do not ask */
+	uint64_t counters[COUNTER_COUNT];   /* of ended threads and of nobody's */
+	_Alignas(64) struct pool slots;
+	struct pool chunks;                 /* empty ones */
+	struct pool partial;                /* chunks of ended threads, with room */
+
+	/* Written by the drainer, or by whoever turns recording on and off. */
+	_Alignas(64) uint32_t drain_owner;  /* tid of the drainer, 0 = none */
+	uint32_t drain_wanted;              /* a program that ends waits for drain_owner */
+	uint32_t module_count;
+	uint32_t dump_count;                /* dumps handed out whole */
+	uint64_t losses_reported;           /* of events, in those */
+	uint64_t losses_forgotten;          /* by RESET */
+	uint64_t off_ticks;                 /* when recording was turned off last */
+
+	uint64_t ready[(ARENA_GRANULES + 63) / 64]; /* bit = granule is populated */
+	uint8_t watch_filter[WATCH_FILTER_BITS / 8]; /* bit = some watch has this hash */
+};
+_Static_assert(sizeof(struct arena) <= ARENA_HEADER_BYTES, "the header has a granule of its own");
 
 #endif

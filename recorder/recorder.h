@@ -30,6 +30,8 @@
 
 #include "format.h"
 
+#define RECORDER_VERSION "0.1.0"
+
 #define HIDDEN __attribute__((visibility("hidden")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -44,7 +46,9 @@ enum gate_mode { GATE_UNSET = 0, GATE_OFF = 1, GATE_ON = 2 };
 
 struct gate {
 	_Alignas(4096) uint32_t mode; /* enum gate_mode; only through __atomic operations */
-	char rest_of_page[4096 - sizeof(uint32_t)];
+	uint32_t settled;             /* 0: recorder_wake_up(true) has something to do */
+	uint32_t present;             /* 1 once started; 0 again only in a child whose memory is its own */
+	char rest_of_page[4096 - 3 * sizeof(uint32_t)];
 };
 
 extern struct gate recorder_gate HIDDEN;
@@ -52,6 +56,13 @@ extern struct gate recorder_gate HIDDEN;
 static inline bool recorder_is_off(void)
 {
 	return LIKELY(__atomic_load_n(&recorder_gate.mode, __ATOMIC_RELAXED) == GATE_OFF);
+}
+
+/* For hooks that may create a thread, when they do not record or before they do: whether to call
+ * recorder_wake_up(true). Never in the way of a process that is off. */
+static inline bool recorder_is_unsettled(void)
+{
+	return UNLIKELY(__atomic_load_n(&recorder_gate.settled, __ATOMIC_RELAXED) == 0);
 }
 
 /* --- Life of the process (preload/lifecycle.c) --------------------------------------------- */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena's memory: a file in shared memory that survives the process, or private memory where no such
+ * file can be had.
+ *
+ * Nothing is written before arena_ready() or arena_populate() has said yes: memory that has run out is a
+ * `false` there and never a SIGBUS later. Once made, an arena stays mapped for the life of the process.
+ * All functions but arena_create(), arena_forget() and arena_unlink() may be called by any thread at any time.
+ */
+#ifndef WCPROF_ARENA_H
+#define WCPROF_ARENA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "atomics.h"
+#include "format.h"
+#include "recorder.h"
+
+/* What the process records into; NULL until recording was first turned on. Written before the gate is. */
+extern struct arena *recorder_arena HIDDEN;
+
+/* Where the files are, and the whole of a file's name: DIRECTORY/wcprof-UID-PID-START-GENERATION. */
+#define ARENA_DIRECTORY "/dev/shm"
+
+/* NULL: no memory at all. Fills in magic, version, sizes, pid, generation, pools; the rest is zero. */
+struct arena *arena_create(uint32_t pid, uint64_t start_ticks, uint32_t generation, uint64_t max_events) HIDDEN;
+/* In a forked child: makes the parent's arena harmless. `interrupted`: somebody may go on writing to it. */
+void arena_forget(struct arena *, bool interrupted) HIDDEN;
+void arena_unlink(struct arena *) HIDDEN;
+
+/* Makes [offset, offset + bytes) safe to write, for ever. False: out of memory. */
+bool arena_populate(struct arena *, uint64_t offset, uint64_t bytes) HIDDEN;
+bool arena_ready_slow(struct arena *, uint64_t offset, uint64_t bytes) HIDDEN;
+
+static inline bool arena_granule_is_ready(const struct arena *arena, uint64_t granule)
+{
+	return load_acquire(&arena->ready[granule / 64]) >> (granule % 64) & 1;
+}
+
+/* The same for the sections before ARENA_CHUNKS, with a memory of what is populated. */
+static inline bool arena_ready(struct arena *arena, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = offset / ARENA_GRANULE_BYTES;
+	uint64_t last = (offset + bytes - 1) / ARENA_GRANULE_BYTES;
+
+	return LIKELY(first == last && arena_granule_is_ready(arena, first)) ||
+	       arena_ready_slow(arena, offset, bytes);
+}
+
+static inline void *arena_at(const struct arena *arena, uint64_t offset)
+{
+	return (char *)(uintptr_t)arena + offset;
+}
+
+/* Counts what has no thread to count it. */
+static inline void arena_count(struct arena *arena, enum counter counter)
+{
+	add_relaxed(&arena->counters[counter], 1);
+}
+
+#endif

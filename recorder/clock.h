@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one clock of the recorder: ticks when recording, nanoseconds when reading a recording.
+ *
+ * A tick is one of the time stamp counter's where the kernel itself trusts that counter, else one
+ * nanosecond of CLOCK_MONOTONIC. Ticks are comparable between threads and processes of one boot.
+ * Any thread may call anything here; clock_start() comes first, once.
+ */
+#ifndef WCPROF_CLOCK_H
+#define WCPROF_CLOCK_H
+
+#include <stdint.h>
+#include <x86intrin.h>
+
+#include "format.h"
+#include "recorder.h"
+
+/* Written by clock_start() and by tests; 0 = clock_test_ticks is read instead. */
+extern uint32_t clock_kind HIDDEN;
+extern uint64_t clock_test_ticks HIDDEN;
+
+void clock_start(void) HIDDEN;
+uint64_t clock_slow_ticks(void) HIDDEN;
+
+static inline uint64_t clock_now_ticks(void)
+{
+	return LIKELY(clock_kind == CLOCK_KIND_TSC) ? __rdtsc() : clock_slow_ticks();
+}
+
+/* Now on all three clocks: the closest of several tries. */
+struct clock_pair clock_take_pair(void) HIDDEN;
+/* The rate between two pairs, for clock_scale.mult; 0 when they are too close. */
+uint64_t clock_rate(const struct clock_pair *from, const struct clock_pair *to, uint32_t kind) HIDDEN;
+/* The rate as measured between `from` and now: waits until the two are far enough apart. */
+uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind) HIDDEN;
+
+/* Nanoseconds since the scale's base; 0 for what came before it. */
+static inline uint64_t clock_to_ns(const struct clock_scale *scale, uint64_t ticks)
+{
+	if (UNLIKELY(ticks < scale->base.ticks))
+		return 0;
+	return (uint64_t)(((unsigned __int128)(ticks - scale->base.ticks) * scale->mult) >> 32);
+}
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control thread. See control.h; verbs.c has what it understands.
+ *
+ * One thread serves all clients with non-blocking sockets and poll(). A client's requests are answered one
+ * after the other; a DUMP is its last one. One dump is written at a time, piece by piece, whenever its
+ * reader takes more: a reader that stalls holds up nobody but other dumps. The dump counts as handed out
+ * when the reader has read it to the end (the kernel says how much is still on its way).
+ *
+ * The thread's first act is to leave the program's descriptor table and working directory, so that nothing
+ * the program closes, duplicates or changes root to can touch it, and no child inherits from it. All signals
+ * are blocked in it but glibc's own two, by which setuid() reaches every thread.
+ * Nothing here may call libc for input or output, and nothing here records.
+ */
+#include "control.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <linux/sockios.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "arena.h"
+#include "dump.h"
+#include "process.h"
+#include "self.h"
+#include "socket.h"
+#include "syscalls.h"
+#include "verbs.h"
+
+#include "in_target.h"
+
+enum {
+	CLIENTS_MAX = 64,
+	LINE_BYTES_MAX = 512,
+	STACK_BYTES = 131072,
+	/* How often a dump looks whether its reader has taken all, or a program that ends wants to write its own. */
+	DUMP_TICK_MS = 5
+};
+
+struct client {
+	int fd;              /* -1 = free */
+	uint32_t line_used;
+	uint32_t answer_sent;
+	bool is_overlong;    /* the rest of the line is to be skipped */
+	bool input_ended;
+	bool is_dumping;
+	char line[LINE_BYTES_MAX];
+	struct text answer;
+	char answer_bytes[VERB_ANSWER_BYTES_MAX];
+};
+
+/* The control thread's own. */
+static struct {
+	struct client clients[CLIENTS_MAX];
+	int listener;
+	struct client *dumper; /* who receives the dump; NULL = none is being written */
+	struct dump dump;
+	char *dump_buffer;
+	size_t dump_sent;      /* of dump.text */
+	bool dump_filled_last; /* nothing more to fill in: waiting for the reader */
+	bool dump_flush;
+} control;
+
+static char socket_name[SOCKET_PATH_BYTES]; /* written before the thread starts */
+static uint32_t socket_is_named;            /* 1 while the name is ours */
+static bool socket_has_own_directory;
+static bool is_child;
+
+/* --- Dumps ------------------------------------------------------------------------------------------------ */
+
+static void client_close(struct client *client)
+{
+	sys_close(client->fd);
+	client->fd = -1;
+}
+
+/* `done`: the reader has all of it. */
+static void dump_finish(bool done)
+{
+	struct client *client = control.dumper;
+
+	assert(client && client->is_dumping);
+	dump_end(&control.dump, done && control.dump_flush);
+	sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
+	control.dumper = NULL;
+	client_close(client);
+}
+
+static void dump_start(struct client *client, bool flush)
+{
+	int result = -EBUSY;
+
+	if (!control.dumper) {
+		control.dump_buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		if (sys_is_error(control.dump_buffer)) {
+			verbs_refuse(&client->answer, "memory", "no memory for a dump");
+			return;
+		}
+		result = dump_begin(&control.dump, recorder_arena, control.dump_buffer, DUMP_BUFFER_BYTES, true);
+		if (result != 0)
+			sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
+	}
+	if (result != 0) {
+		verbs_refuse(&client->answer, result == -EBUSY ? "busy" : "memory", "no dump now: try again");
+		return;
+	}
+	client->is_dumping = true;
+	control.dumper = client;
+	control.dump_sent = 0;
+	control.dump_flush = flush;
+	control.dump_filled_last = false;
+}
+
+/* Whether all that was sent has been read, and nothing went wrong on the way. */
+static bool reader_has_all(int fd)
+{
+	int unread = 0, error = 0;
+	socklen_t bytes = sizeof(error);
+
+	return sys_ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0 &&
+	       sys_getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error == 0;
+}
+
+/* Sends what the reader takes now. */
+static void dump_continue(void)
+{
+	struct text *text = &control.dump.text;
+	int fd = control.dumper->fd;
+	long sent = 0;
+
+	while (!control.dump_filled_last && sent >= 0) {
+		if (control.dump_sent == text->used) {
+			control.dump_sent = 0;
+			control.dump_filled_last = !dump_fill(&control.dump);
+			continue;
+		}
+		sent = sys_send(fd, text->bytes + control.dump_sent, text->used - control.dump_sent,
+				MSG_DONTWAIT | MSG_NOSIGNAL);
+		control.dump_sent += sent > 0 ? (size_t)sent : 0;
+	}
+	if (sent < 0 && sent != -EAGAIN && sent != -EINTR)
+		dump_finish(false);
+	else if (control.dump_filled_last && sys_shutdown(fd, SHUT_WR) != 0)
+		dump_finish(false);
+	else if (control.dump_filled_last && reader_has_all(fd))
+		dump_finish(true);
+}
+
+static void dump_poll(short events)
+{
+	int error = 0;
+	socklen_t bytes = sizeof(error);
+
+	if (load_relaxed(&control.dump.arena->drain_wanted))
+		dump_finish(false);
+	else if (events & (POLLERR | POLLNVAL))
+		dump_finish(false);
+	else if (!control.dump_filled_last)
+		dump_continue();
+	else if (reader_has_all(control.dumper->fd))
+		dump_finish(true);
+	else if (events & POLLHUP ||
+		 sys_getsockopt(control.dumper->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0)
+		dump_finish(false);
+}
+
+/* --- Clients ------------------------------------------------------------------------------------------------- */
+
+static void client_run_line(struct client *client, size_t bytes)
+{
+	struct request request;
+
+	client->answer.used = 0;
+	client->answer_sent = 0;
+	if (bytes > 0 && client->line[bytes - 1] == '\r')
+		bytes--;
+	if (client->is_overlong)
+		verbs_refuse(&client->answer, "overlong", "the line is too long");
+	else
+		verbs_run(client->line, bytes, &request, &client->answer);
+	if (!client->is_overlong && request.wants_dump)
+		dump_start(client, request.flush);
+	client->is_overlong = false;
+}
+
+/* Runs the first whole line that was received; false when there is none. */
+static bool client_take_line(struct client *client)
+{
+	char *end = memchr(client->line, '\n', client->line_used);
+	size_t bytes = end ? (size_t)(end - client->line) : client->line_used;
+
+	if (!end && client->line_used == LINE_BYTES_MAX) {
+		client->is_overlong = true;
+		client->line_used = 0;
+		return false;
+	}
+	/* A last line may lack its newline. */
+	if (!end && (!client->input_ended || (client->line_used == 0 && !client->is_overlong)))
+		return false;
+	client_run_line(client, bytes);
+	client->line_used -= (uint32_t)(bytes + (end != NULL));
+	if (end)
+		memmove(client->line, end + 1, client->line_used);
+	return true;
+}
+
+/* Sends what is left of the answer; false when more cannot be sent now, or never. */
+static bool client_send(struct client *client)
+{
+	while (client->answer_sent < client->answer.used) {
+		long sent = sys_send(client->fd, client->answer_bytes + client->answer_sent,
+				     client->answer.used - client->answer_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (sent == -EINTR)
+			continue;
+		if (sent == -EAGAIN)
+			return false;
+		if (sent <= 0) {
+			client_close(client);
+			return false;
+		}
+		client->answer_sent += (uint32_t)sent;
+	}
+	return true;
+}
+
+static void client_receive(struct client *client)
+{
+	long got = sys_recv(client->fd, client->line + client->line_used, LINE_BYTES_MAX - client->line_used,
+			    MSG_DONTWAIT);
+
+	if (got == 0)
+		client->input_ended = true;
+	else if (got > 0)
+		client->line_used += (uint32_t)got;
+	else if (got != -EAGAIN && got != -EINTR)
+		client_close(client);
+}
+
+/* Whatever can be done for this client now. */
+static void client_poll(struct client *client, short events)
+{
+	if (events & (POLLIN | POLLHUP | POLLERR) && !client->input_ended && client->line_used < LINE_BYTES_MAX)
+		client_receive(client);
+	while (client->fd >= 0 && client_send(client) && !client->is_dumping)
+		if (!client_take_line(client))
+			break;
+	if (client->fd < 0)
+		return;
+	if (client->is_dumping)
+		dump_continue();
+	else if (client->answer_sent == client->answer.used && client->input_ended && client->line_used == 0)
+		client_close(client);
+	else if (events & POLLERR)
+		client_close(client);
+}
+
+static void client_accept(void)
+{
+	static const char busy[] = "ERR busy too many clients\n";
+	static const char denied[] = "ERR denied you are another user\n";
+	int fd = sys_accept(control.listener, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *client = NULL;
+
+	if (fd < 0)
+		return;
+	for (int i = 0; i < CLIENTS_MAX && !client; i++)
+		if (control.clients[i].fd < 0)
+			client = &control.clients[i];
+	if (client && socket_peer_is_allowed(fd)) {
+		client->fd = fd;
+		client->line_used = 0;
+		client->answer_sent = 0;
+		client->is_overlong = false;
+		client->input_ended = false;
+		client->is_dumping = false;
+		client->answer = (struct text){.bytes = client->answer_bytes, .size = VERB_ANSWER_BYTES_MAX};
+		return;
+	}
+	if (client)
+		(void)sys_send(fd, denied, sizeof(denied) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		(void)sys_send(fd, busy, sizeof(busy) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	sys_close(fd);
+}
+
+/* --- The thread -------------------------------------------------------------------------------------------------- */
+
+static short client_events(const struct client *client)
+{
+	if (client->is_dumping)
+		return control.dump_filled_last ? 0 : POLLOUT;
+	if (client->answer_sent < client->answer.used)
+		return POLLOUT;
+	return client->input_ended ? 0 : POLLIN;
+}
+
+static void serve(void)
+{
+	struct pollfd polls[CLIENTS_MAX + 1];
+	int ready;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &control.clients[i];
+
+		polls[i] = (struct pollfd){client->fd, client->fd >= 0 ? client_events(client) : 0, 0};
+	}
+	polls[CLIENTS_MAX] = (struct pollfd){control.listener, POLLIN, 0};
+	ready = sys_poll(polls, CLIENTS_MAX + 1, control.dumper ? DUMP_TICK_MS : -1);
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &control.clients[i];
+
+		if (client->fd < 0)
+			continue;
+		if (client->is_dumping)
+			dump_poll(ready > 0 ? polls[i].revents : 0);
+		else if (ready > 0 && polls[i].revents)
+			client_poll(client, polls[i].revents);
+	}
+	if (ready > 0 && polls[CLIENTS_MAX].revents)
+		client_accept();
+}
+
+static void *control_main(void *unused)
+{
+	(void)unused;
+	self_retire();
+	/* Without a table of its own it would sit in the program's: then rather not at all. */
+	if (SYS3(close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
+		text_complain("no control socket:", "this kernel has no close_range");
+		return NULL;
+	}
+	(void)SYS3(unshare, CLONE_FS, 0, 0);
+	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
+	control.listener = socket_listen(socket_name, socket_has_own_directory);
+	if (control.listener < 0) {
+		text_complain(control.listener == -EPERM ? "directory is not ours alone, no control socket:"
+							 : "no control socket:",
+			      socket_name);
+		return NULL;
+	}
+	store_release(&socket_is_named, 1);
+	for (;;)
+		serve();
+}
+
+static bool create_thread(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int result;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return false;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	result = thread_create(&thread, &attributes, control_main, NULL);
+	/* A program with much thread-local storage needs more. */
+	if (result == EINVAL && pthread_attr_setstacksize(&attributes, 16 * STACK_BYTES) == 0)
+		result = thread_create(&thread, &attributes, control_main, NULL);
+	pthread_attr_destroy(&attributes);
+	return result == 0;
+}
+
+void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+{
+	/* Signals 32 and 33 are glibc's own. */
+	uint64_t all = ~(UINT64_C(3) << 31);
+	uint64_t before = 0;
+
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		control.clients[i].fd = -1;
+	socket_has_own_directory = recorder_options.socket[0] == '\0';
+	if (!socket_path(&recorder_options, process_pid(), is_child, socket_name))
+		return;
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
+	if (!create_thread(thread_create))
+		text_complain("no control socket:", "no thread for it");
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
+}
+
+void control_forget(void)
+{
+	control.dumper = NULL;
+	store_relaxed(&socket_is_named, 0);
+	is_child = true;
+}
+
+void control_unlink(void)
+{
+	if (exchange_acq_rel(&socket_is_named, 0))
+		sys_unlink(socket_name);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which process this is. See identity.h. All by raw system calls: also run in a forked child.
+ */
+#include "identity.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "strings.h"
+#include "syscalls.h"
+#include "text.h"
+
+#include "in_target.h"
+
+enum { START_FIELD = 22, CLOCK_TICK_NS = 10000000 };
+
+/* Up to size - 1 bytes of a file, ended by a NUL; the number of bytes. */
+static size_t read_file(const char *path, char *to, size_t size)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	size_t used = 0;
+	long got = 1;
+
+	while (fd >= 0 && used < size - 1 && got > 0) {
+		got = sys_read(fd, to + used, size - 1 - used);
+		used += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	to[used] = '\0';
+	return used;
+}
+
+uint64_t identity_start_ticks(void)
+{
+	char stat[1024];
+	const char *at;
+	uint64_t ticks = 0;
+
+	read_file("/proc/self/stat", stat, sizeof(stat));
+	/* The second field is a name that may contain anything, also parentheses and spaces. */
+	at = strrchr(stat, ')');
+	for (int field = 2; at && field < START_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		(void)text_parse_u64(at + 1, strspn(at + 1, "0123456789"), &ticks);
+	return ticks;
+}
+
+static uint64_t now_ns(clockid_t id)
+{
+	struct timespec now = {0, 0};
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t count_cpus(void)
+{
+	uint64_t mask[128] = {0};
+	long bytes = SYS3(sched_getaffinity, 0, sizeof(mask), mask);
+	uint32_t count = 0;
+
+	for (long i = 0; i < bytes / 8; i++)
+		count += (uint32_t)__builtin_popcountll(mask[i]);
+	return count;
+}
+
+static void fill_host(struct arena *arena)
+{
+	struct utsname name;
+
+	if (SYS3(uname, &name, 0, 0) == 0)
+		memcpy(arena->host, name.nodename, strnlen(name.nodename, sizeof(arena->host) - 1));
+	read_file("/proc/sys/kernel/random/boot_id", arena->boot_id, 37);
+}
+
+static void fill_process(struct arena *arena)
+{
+	long bytes = sys_readlink("/proc/self/exe", arena->exe, sizeof(arena->exe) - 1);
+
+	arena->exe[bytes > 0 ? bytes : 0] = '\0';
+	arena->argv_bytes = (uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
+	arena->ppid = (uint32_t)sys_getppid();
+	arena->cpus = count_cpus();
+	arena->start_unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + arena->start_ticks * CLOCK_TICK_NS;
+}
+
+static void fill_strings(struct arena *arena, const char *const *call_names, uint32_t call_count)
+{
+	const char *slash = strrchr(arena->exe, '/');
+	const char *exe = slash ? slash + 1 : arena->exe;
+	char client[48];
+	struct text text = {.bytes = client, .size = sizeof(client)};
+
+	/* First of all: their ids are fixed. */
+	for (uint32_t i = 0; i < call_count; i++)
+		(void)strings_append(arena, call_names[i], strlen(call_names[i]));
+	assert(strings_count(arena) == call_count);
+	arena->call_count = call_count;
+	text_put_u64(&text, arena->pid);
+	text_put_literal(&text, ":");
+	text_put_u64(&text, arena->start_ticks);
+	arena->client = strings_intern(arena, client, text.used);
+	arena->exe_name = strings_intern(arena, exe, strlen(exe));
+	arena->thread_class = strings_intern(arena, "thread", 6);
+}
+
+void identity_fill(struct arena *arena, const char *const *call_names, uint32_t call_count)
+{
+	fill_host(arena);
+	fill_process(arena);
+	fill_strings(arena, call_names, call_count);
+}

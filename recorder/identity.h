@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which process this is: what the arena's header says of it.
+ */
+#ifndef WCPROF_IDENTITY_H
+#define WCPROF_IDENTITY_H
+
+#include "arena.h"
+
+/* When this process started, in clock ticks after boot; 0 when /proc does not tell. */
+uint64_t identity_start_ticks(void) HIDDEN;
+/* Fills in the header's identity and the strings that everybody uses; the arena is new. */
+void identity_fill(struct arena *, const char *const *call_names, uint32_t call_count) HIDDEN;
+
+#endif

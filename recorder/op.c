@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ops, waits and links: what is open on a thread, and the records of what has ended.
+ *
+ * Open entries form a stack in the thread's slot, innermost last; entries[0] is the thread's op. An entry
+ * leaves it when the op ends, from the middle too (locks are not always released in reverse order), or
+ * when it turns out that its call never returned (longjmp, cancellation): then a later call comes from a
+ * frame further up the same stack.
+ *
+ * Only the thread itself changes its entries, and each change follows the protocol of struct open_entry:
+ * the fields are stored with release order after `handle` was cleared, so that the drainer, which reads
+ * `handle`, the fields and `handle` again, never takes half an entry for a whole one.
+ */
+#include "op.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "chunk.h"
+#include "clock.h"
+#include "waiters.h"
+
+#include "in_target.h"
+
+/* Frames further than this below the thread's first one lie on another stack (a fiber's, a signal stack). */
+#define STACK_BYTES_MAX ((uintptr_t)8 << 20)
+
+uint64_t op_min_io_ticks;
+
+/* --- Entries ------------------------------------------------------------------------------------ */
+
+/* The words of a record, as they are stored into an entry that others read. */
+union record_words {
+	struct record record;
+	uint64_t words[sizeof(struct record) / sizeof(uint64_t)];
+};
+
+static void entry_write(struct open_entry *entry, const struct record *record, uint64_t handle, uint64_t frame)
+{
+	const union record_words *from = (const union record_words *)record;
+	union record_words *to = (union record_words *)&entry->record;
+
+	store_relaxed(&entry->handle, 0);
+	for (unsigned i = 0; i < sizeof(from->words) / sizeof(from->words[0]); i++)
+		store_release(&to->words[i], from->words[i]);
+	store_release(&entry->frame, frame);
+	/* Pairs with the drainer's load_acquire; earlier, it would read the entry's last tenant. */
+	store_release(&entry->handle, handle);
+}
+
+static struct open_entry *entry_push(struct self *self, const struct record *record, uint64_t handle,
+				     const void *frame)
+{
+	struct open_entry *entry = &self->slot->entries[self->depth];
+
+	if (UNLIKELY(self->depth == SLOT_ENTRIES)) {
+		self_count(self, COUNTER_dropped_depth);
+		return NULL;
+	}
+	entry_write(entry, record, handle, (uint64_t)(uintptr_t)frame);
+	self->depth++;
+	return entry;
+}
+
+static struct open_entry *entry_find(struct self *self, uint64_t handle)
+{
+	for (uint32_t i = self->depth; i-- > 0;)
+		if (self->slot->entries[i].handle == handle)
+			return &self->slot->entries[i];
+	return NULL;
+}
+
+/* Entries above move down: a drainer that reads from the top sees each of them at least once. */
+static void entry_remove(struct self *self, struct open_entry *entry)
+{
+	struct open_entry *last = &self->slot->entries[self->depth - 1];
+
+	assert(self->depth > 0 && entry >= self->slot->entries && entry <= last);
+	for (; entry < last; entry++)
+		entry_write(entry, &entry[1].record, entry[1].handle, entry[1].frame);
+	store_release(&last->handle, 0);
+	self->depth--;
+}
+
+/* Ends an entry by force: its call will not return any more, or not while it is recorded. */
+static void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks, enum outcome outcome)
+{
+	struct record record = entry->record;
+
+	record.end = end_ticks > record.start ? end_ticks : record.start;
+	if (record.type == RECORD_OP)
+		record.outcome = (uint8_t)outcome;
+	if (record.type == RECORD_WAIT)
+		watch_wait_ends(watch_find((const void *)(uintptr_t)record.value));
+	if (record.type == RECORD_OP && record.what == KIND_HOLD) {
+		watch_drop_holder(record.fd, entry->handle);
+		record.fd = -1;
+	}
+	entry_remove(self, entry);
+	(void)chunk_append(self, &record);
+}
+
+static bool is_hold(const struct open_entry *entry)
+{
+	return entry->record.type == RECORD_OP && entry->record.what == KIND_HOLD;
+}
+
+/*
+ * Whether the call that opened `entry` is gone, now that a call of the same thread comes from `frame`: its
+ * frame lies below on the same stack, or is the very same frame with the same kind of entry (a hook opens
+ * at most one op and one wait). A hold outlives the frame of its call.
+ */
+static bool is_abandoned(const struct self *self, const struct open_entry *entry, uintptr_t frame,
+			 enum record_type type)
+{
+	uintptr_t top = (uintptr_t)self->stack_top;
+
+	if (is_hold(entry) || entry->frame == 0 || frame > top || top - entry->frame > STACK_BYTES_MAX)
+		return false;
+	return entry->frame < frame || (entry->frame == frame && entry->record.type == type);
+}
+
+/* Another thread has unlocked what this one held: it has written the record. */
+static bool is_released_hold(const struct open_entry *entry)
+{
+	return is_hold(entry) && entry->record.fd >= 0 && !watch_is_holder(entry->record.fd, entry->handle);
+}
+
+/* Clears away what ended without its thread's doing, before something new is opened. */
+static void tidy(struct self *self, const void *frame, enum record_type type)
+{
+	for (uint32_t i = self->depth; i-- > 1;) {
+		struct open_entry *entry = &self->slot->entries[i];
+
+		if (is_released_hold(entry)) {
+			entry_remove(self, entry);
+		} else if (is_abandoned(self, entry, (uintptr_t)frame, type)) {
+			self_count(self, COUNTER_abandoned);
+			entry_close(self, entry, clock_now_ticks(), OUTCOME_CANCELED);
+		} else if (!is_hold(entry)) {
+			break;
+		}
+	}
+}
+
+/* --- What the rest of the recorder needs ----------------------------------------------------------- */
+
+void op_begin_thread(struct self *self, uint64_t op, uint64_t parent, uint32_t tid, const void *routine)
+{
+	struct record record = {
+		.start = clock_now_ticks(),
+		.id = op,
+		.parent = parent,
+		.value = (uint64_t)(uintptr_t)routine,
+		.name = recorder_arena->thread_class,
+		.count = tid,
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = KIND_THREAD,
+	};
+
+	assert(self->depth == 0);
+	(void)entry_push(self, &record, op, NULL);
+}
+
+uint64_t op_begin_hold(struct self *self, uint32_t watch_index, uint32_t stack, const void *frame,
+		       uint64_t start_ticks, uint64_t address, uint32_t ident)
+{
+	struct record record = {
+		.start = start_ticks,
+		.id = self_next_id(self),
+		.parent = op_current(self),
+		.value = address,
+		.ident = 0,
+		.name = ident,
+		.stack = stack,
+		.fd = (int32_t)watch_index,
+		.type = RECORD_OP,
+		.what = KIND_HOLD,
+	};
+
+	return entry_push(self, &record, record.id, frame) ? record.id : 0;
+}
+
+bool op_drop(struct self *self, uint64_t handle)
+{
+	struct open_entry *entry = handle ? entry_find(self, handle) : NULL;
+
+	if (entry)
+		entry_remove(self, entry);
+	return entry != NULL;
+}
+
+void op_end_nested(struct self *self, uint64_t end_ticks, enum outcome outcome)
+{
+	while (self->depth > 1)
+		entry_close(self, &self->slot->entries[self->depth - 1], end_ticks, outcome);
+}
+
+void op_end_all(struct self *self, uint64_t end_ticks, enum outcome outcome, uint32_t ident)
+{
+	op_end_nested(self, end_ticks, outcome);
+	if (self->depth == 0)
+		return;
+	assert(self->slot->entries[0].record.what == KIND_THREAD);
+	store_release(&self->slot->entries[0].record.ident, ident);
+	entry_close(self, &self->slot->entries[0], end_ticks, OUTCOME_OK);
+}
+
+/* --- What the hooks call ------------------------------------------------------------------------------ */
+
+uint64_t op_current(const struct self *self)
+{
+	const struct slot *slot = self->slot;
+
+	for (uint32_t i = self->depth; i-- > 0;)
+		if (slot->entries[i].record.type == RECORD_OP && !is_released_hold(&slot->entries[i]))
+			return slot->entries[i].record.id;
+	return slot->op;
+}
+
+uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t value, int fd, uint32_t stack,
+		  const void *frame)
+{
+	struct record record = {
+		.value = value,
+		.name = name,
+		.stack = stack,
+		.fd = kind == KIND_HOLD ? -1 : fd,
+		.type = RECORD_OP,
+		.what = (uint8_t)kind,
+	};
+
+	tidy(self, frame, RECORD_OP);
+	record.parent = op_current(self);
+	record.id = self_next_id(self);
+	record.start = clock_now_ticks();
+	return entry_push(self, &record, record.id, frame) ? record.id : 0;
+}
+
+void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
+{
+	uint64_t now = clock_now_ticks();
+	struct open_entry *entry = entry_find(self, op);
+	struct record record;
+
+	if (UNLIKELY(!entry)) {
+		self_count(self, COUNTER_lost_ends);
+		return;
+	}
+	record = entry->record;
+	entry_remove(self, entry);
+	record.end = now;
+	record.value = value;
+	record.outcome = (uint8_t)outcome;
+	if (record.what == KIND_IO && (int64_t)value < 0)
+		record.outcome = OUTCOME_ERROR;
+	if (record.what == KIND_IO && now - record.start < op_min_io_ticks) {
+		self_count(self, COUNTER_skipped_io);
+		return;
+	}
+	(void)chunk_append(self, &record);
+}
+
+void op_set_ident(struct self *self, uint64_t op, uint32_t ident)
+{
+	struct open_entry *entry = entry_find(self, op);
+
+	if (entry)
+		store_release(&entry->record.ident, ident);
+}
+
+void op_set_flags(struct self *self, uint64_t op, uint8_t flags)
+{
+	struct open_entry *entry = entry_find(self, op);
+
+	if (entry)
+		store_release(&entry->record.flags, (uint8_t)(entry->record.flags | flags));
+}
+
+uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address, uint32_t ident,
+		    uint32_t stack, const void *frame)
+{
+	struct record record = {
+		.value = (uint64_t)(uintptr_t)address,
+		.name = name,
+		.ident = ident,
+		.stack = stack,
+		.fd = -1,
+		.type = RECORD_WAIT,
+		.what = (uint8_t)reason,
+	};
+	uint64_t handle;
+
+	tidy(self, frame, RECORD_WAIT);
+	record.parent = op_current(self);
+	handle = self_next_id(self);
+	record.start = clock_now_ticks();
+	return entry_push(self, &record, handle, frame) ? handle : 0;
+}
+
+void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
+{
+	uint64_t now = clock_now_ticks();
+	struct open_entry *entry = entry_find(self, wait);
+	struct record record;
+
+	if (UNLIKELY(!entry)) {
+		self_count(self, COUNTER_lost_ends);
+		return;
+	}
+	record = entry->record;
+	entry_remove(self, entry);
+	record.end = now;
+	record.id = target_op;
+	record.flags |= flags;
+	(void)chunk_append(self, &record);
+}
+
+void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address, uint32_t ident,
+		 uint32_t count)
+{
+	uint64_t now = clock_now_ticks();
+	struct record record = {
+		.start = now,
+		.end = now,
+		.id = to_op,
+		/* A nested client belongs to the op that started it. */
+		.parent = kind == LINK_NESTED_CLIENT ? to_op : op_current(self),
+		.value = (uint64_t)(uintptr_t)address,
+		.ident = ident,
+		.count = count,
+		.fd = -1,
+		.type = RECORD_LINK,
+		.what = (uint8_t)kind,
+	};
+
+	(void)chunk_append(self, &record);
+}
+
+uint64_t op_reserve(struct self *self)
+{
+	return self_next_id(self);
+}
+
+void op_record(struct self *self, uint64_t op, uint64_t parent, enum kind kind, uint32_t name, uint32_t ident,
+	       uint64_t start_ticks, enum outcome outcome, uint64_t value, uint32_t stack)
+{
+	struct record record = {
+		.start = start_ticks,
+		.end = clock_now_ticks(),
+		.id = op,
+		.parent = parent,
+		.value = value,
+		.name = name,
+		.ident = ident,
+		.stack = stack,
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = (uint8_t)kind,
+		.outcome = (uint8_t)outcome,
+	};
+
+	(void)chunk_append(self, &record);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ops and waits that are open on a thread, as the rest of the recorder sees them; recorder.h has the rest.
+ */
+#ifndef WCPROF_OP_H
+#define WCPROF_OP_H
+
+#include "self.h"
+
+/* Input/output shorter than so many ticks is not recorded. Written at load. */
+extern uint64_t op_min_io_ticks HIDDEN;
+
+/* The first entry of a thread that has just registered. */
+void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid, const void *routine) HIDDEN;
+/* A hold of the watch with this index has begun; 0 when it cannot be recorded. */
+uint64_t op_begin_hold(struct self *, uint32_t watch_index, uint32_t stack, const void *frame,
+		       uint64_t start_ticks, uint64_t address, uint32_t ident) HIDDEN;
+/* Takes an open entry away without a record; false when this thread has no such entry. */
+bool op_drop(struct self *, uint64_t handle) HIDDEN;
+/* Writes all that is open but the thread's own op, as ended at that moment. */
+void op_end_nested(struct self *, uint64_t end_ticks, enum outcome) HIDDEN;
+/* The same, and then the thread's op, whose name is `ident`. */
+void op_end_all(struct self *, uint64_t end_ticks, enum outcome, uint32_t ident) HIDDEN;
+
+#endif

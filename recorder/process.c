@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of the recorder in a process: load, on and off, fork, end.
+ *
+ * States of the gate: UNSET (not set up in this process: before the constructor, or a forked child) ->
+ * OFF or ON. A forked child finds its gate wiped by the kernel, forgets its parent's arena at the first
+ * thing that happens in it, and makes an arena of its own when a hook first comes by: most children exec
+ * before that. Its control thread has to wait for a hook in which a thread may be created.
+ *
+ * Everything here is async-signal-safe but recorder_start() and the creation of the control thread.
+ */
+#include "process.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "clock.h"
+#include "control.h"
+#include "dump.h"
+#include "identity.h"
+#include "modules.h"
+#include "op.h"
+#include "options.h"
+#include "self.h"
+#include "stack.h"
+#include "syscalls.h"
+
+#include "in_target.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { EXIT_DUMP_TRIES = 2000, EXIT_DUMP_PAUSE_NS = 1000000, ROUGH_RATE_NS = 1000000 };
+
+struct gate recorder_gate;
+
+/* Written by the constructor and by fork's child; the rest as said. */
+static struct {
+	const struct recorder_host *host;
+	uint32_t pid;
+	uint32_t is_child;
+	struct clock_pair forked;  /* when this child came to be */
+	uint32_t wants_enable;     /* record as soon as a hook comes by */
+	uint32_t is_on;            /* as the gate says; not wiped in a child */
+	uint32_t bringing_up;      /* 1 = somebody is in recorder_wake_up() */
+} process;
+
+uint32_t process_pid(void)
+{
+	return process.pid;
+}
+
+bool recorder_in_vfork_child(void)
+{
+	return load_relaxed(&recorder_gate.present) != 0 && (uint32_t)sys_getpid() != process.pid;
+}
+
+/* --- On and off -------------------------------------------------------------------------------------- */
+
+static bool make_arena(void)
+{
+	struct arena *arena = arena_create(process.pid, identity_start_ticks(), 0, recorder_options.max_events);
+
+	if (!arena)
+		return false;
+	arena->clock.base = process.is_child ? process.forked : clock_take_pair();
+	arena->clock.kind = clock_kind;
+	identity_fill(arena, process.host->call_names, process.host->call_count);
+	arena->process_op = (struct record){
+		.start = arena->clock.base.ticks,
+		.id = 1,
+		.name = arena->exe_name,
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = KIND_PROCESS,
+	};
+	modules_save(arena);
+	/* Pairs with whoever looks at the arena before the gate is on. */
+	store_release(&recorder_arena, arena);
+	return true;
+}
+
+int process_enable(void)
+{
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+		return 0;
+	if (!recorder_arena && !make_arena())
+		return -ENOMEM;
+	stack_warm_up();
+	store_relaxed(&self_period, load_relaxed(&self_period) + 1);
+	store_relaxed(&process.is_on, 1);
+	/* Pairs with self_enter(): who sees the gate on sees the arena and the new period. */
+	store_release(&recorder_gate.mode, GATE_ON);
+	return 0;
+}
+
+void process_disable(void)
+{
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+		store_relaxed(&recorder_arena->off_ticks, clock_now_ticks());
+	store_relaxed(&process.is_on, 0);
+	store_release(&recorder_gate.mode, GATE_OFF);
+}
+
+int process_reset(void)
+{
+	struct arena *arena = load_acquire(&recorder_arena);
+
+	if (!arena)
+		return 0;
+	if (!snapshot_lock(arena))
+		return -EBUSY;
+	snapshot_discard(arena);
+	snapshot_unlock(arena);
+	return 0;
+}
+
+/* --- Load ------------------------------------------------------------------------------------------------ */
+
+static const char *get_environment(const char *name)
+{
+	return secure_getenv(name);
+}
+
+/* Good to a percent: for a threshold, before anybody knows the clock's rate. */
+static uint64_t rough_ticks(uint64_t ns)
+{
+	struct clock_pair from = clock_take_pair();
+	struct clock_pair to;
+
+	if (ns == 0 || clock_kind != CLOCK_KIND_TSC)
+		return ns;
+	sys_pause_ns(ROUGH_RATE_NS);
+	to = clock_take_pair();
+	return (uint64_t)((unsigned __int128)ns * (to.ticks - from.ticks) / (to.mono_ns - from.mono_ns + 1));
+}
+
+static void settle(void)
+{
+	if (recorder_options.control)
+		control_start(process.host->thread_create);
+	store_relaxed(&recorder_gate.settled, 1);
+}
+
+void recorder_start(const struct recorder_host *host)
+{
+	assert(load_relaxed(&recorder_gate.present) == 0);
+	clock_start();
+	options_read(&recorder_options, get_environment);
+	stack_set_depth((uint32_t)recorder_options.stack_depth);
+	process.host = host;
+	process.pid = (uint32_t)sys_getpid();
+	op_min_io_ticks = rough_ticks(recorder_options.min_io_ns);
+	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
+	store_relaxed(&recorder_gate.present, 1);
+	if (recorder_options.enable && process_enable() != 0)
+		text_complain("no memory:", "nothing is recorded");
+	if (load_relaxed(&recorder_gate.mode) != GATE_ON)
+		store_release(&recorder_gate.mode, GATE_OFF);
+	settle();
+}
+
+/* --- Fork --------------------------------------------------------------------------------------------------- */
+
+void recorder_fork_prepare(void)
+{
+	stack_fork_prepare();
+}
+
+void recorder_fork_parent(void)
+{
+	stack_fork_parent();
+}
+
+void recorder_fork_child(void)
+{
+	struct arena *arena = recorder_arena;
+
+	if (!process.host)
+		return;
+	store_release(&recorder_gate.mode, GATE_UNSET);
+	stack_fork_child();
+	control_forget();
+	process.pid = (uint32_t)sys_getpid();
+	process.is_child = 1;
+	process.forked = clock_take_pair();
+	process.wants_enable = process.is_on && recorder_options.follow;
+	process.is_on = 0;
+	process.bringing_up = 0;
+	recorder_arena = NULL;
+	if (arena)
+		arena_forget(arena, self_of_thread.busy);
+	self_forget();
+	store_relaxed(&recorder_gate.settled, 0);
+	store_relaxed(&recorder_gate.present, 1);
+	if (recorder_options.follow)
+		return;
+	store_relaxed(&recorder_gate.settled, 1);
+	store_release(&recorder_gate.mode, GATE_OFF);
+}
+
+static void bring_up(bool may_create_thread)
+{
+	if (process.wants_enable) {
+		process.wants_enable = 0;
+		(void)process_enable();
+	}
+	if (!may_create_thread && recorder_options.control)
+		return;
+	if (load_relaxed(&recorder_gate.settled) == 0)
+		settle();
+	if (load_relaxed(&recorder_gate.mode) == GATE_UNSET)
+		store_release(&recorder_gate.mode, GATE_OFF);
+}
+
+void recorder_wake_up(bool may_create_thread)
+{
+	uint32_t nobody = 0;
+
+	if (!process.host)
+		return;
+	/* A child whose fork went past the hooks. A vfork child shares this memory, and must leave it alone. */
+	if (load_relaxed(&recorder_gate.present) == 0)
+		recorder_fork_child();
+	else if ((uint32_t)sys_getpid() != process.pid)
+		return;
+	if (!cas_acq_rel(&process.bringing_up, &nobody, 1))
+		return;
+	bring_up(may_create_thread);
+	store_release(&process.bringing_up, 0);
+}
+
+/* --- End -------------------------------------------------------------------------------------------------------- */
+
+/* WCPROF_OUTPUT with %e, %p and %% replaced; false when it is too long. */
+static bool expand_output(const struct arena *arena, char *path, size_t size)
+{
+	struct text text = {.bytes = path, .size = size};
+	const char *slash = strrchr(arena->exe, '/');
+
+	for (const char *at = recorder_options.output; *at; at++) {
+		if (*at != '%') {
+			text_put_bytes(&text, at, 1);
+			continue;
+		}
+		at++;
+		if (*at == 'e')
+			text_put(&text, slash ? slash + 1 : arena->exe);
+		else if (*at == 'p')
+			text_put_u64(&text, arena->pid);
+		else
+			text_put_literal(&text, "%");
+		if (*at == '\0')
+			break;
+	}
+	return text_end(&text);
+}
+
+static bool write_all(int fd, const char *from, size_t bytes)
+{
+	while (bytes > 0) {
+		long written = sys_write(fd, from, bytes);
+
+		if (written == -EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		from += written;
+		bytes -= (size_t)written;
+	}
+	return true;
+}
+
+static bool write_dump(struct dump *dump, int fd)
+{
+	bool done = true;
+
+	while (done && dump_fill(dump))
+		done = write_all(fd, dump->text.bytes, dump->text.used);
+	return done;
+}
+
+/* Opened for appending: several images of one process write their dumps one after the other. */
+static bool dump_to_file(struct dump *dump)
+{
+	char path[OPTION_PATH_BYTES];
+	int fd = -ENAMETOOLONG;
+	bool done = false;
+
+	if (expand_output(dump->arena, path, sizeof(path)))
+		fd = sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+	if (fd >= 0) {
+		done = write_dump(dump, fd);
+		sys_close(fd);
+	}
+	if (!done)
+		text_complain("cannot write the dump to", recorder_options.output);
+	return done;
+}
+
+/* Becomes the drainer; asks who is it now to give way, and does not wait for ever. */
+static bool begin_exit_dump(struct dump *dump, struct arena *arena, char *buffer)
+{
+	int result = -EBUSY;
+
+	store_relaxed(&arena->drain_wanted, 1);
+	for (int i = 0; i < EXIT_DUMP_TRIES && result == -EBUSY; i++) {
+		result = dump_begin(dump, arena, buffer, DUMP_BUFFER_BYTES, true);
+		if (result == -EBUSY)
+			sys_pause_ns(EXIT_DUMP_PAUSE_NS);
+	}
+	store_relaxed(&arena->drain_wanted, 0);
+	return result == 0;
+}
+
+/* Whether nothing is left in the arena that anybody could want. */
+static bool dump_at_end(struct arena *arena)
+{
+	struct dump dump;
+	char *buffer;
+	bool done = true;
+
+	if (!recorder_options.output[0])
+		return snapshot_pending(arena) == 0;
+	buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (sys_is_error(buffer))
+		return false;
+	if (!begin_exit_dump(&dump, arena, buffer)) {
+		text_complain("another dump is being written:", "none at exit");
+		done = false;
+	} else if (dump.snapshot.event_count > 0 || arena->dump_count == 0) {
+		done = dump_to_file(&dump);
+		dump_end(&dump, done);
+	} else {
+		dump_end(&dump, false);
+	}
+	sys_munmap(buffer, DUMP_BUFFER_BYTES);
+	return done;
+}
+
+static void end_process_op(struct arena *arena)
+{
+	uint64_t not_yet = 0;
+	uint64_t now = clock_now_ticks();
+
+	arena->process_op.outcome = OUTCOME_OK;
+	(void)cas_acq_rel(&arena->process_op.end, &not_yet, now);
+}
+
+void recorder_image_ends(enum recorder_end end)
+{
+	struct arena *arena;
+
+	if (!process.host || recorder_in_vfork_child())
+		return;
+	if (end == END_EXIT && process.wants_enable)
+		recorder_wake_up(false);
+	arena = load_acquire(&recorder_arena);
+	if (arena && end == END_EXIT) {
+		thread_end();
+		end_process_op(arena);
+	}
+	if (arena && dump_at_end(arena))
+		arena_unlink(arena);
+	if (end == END_EXIT)
+		control_unlink();
+}

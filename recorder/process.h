@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of the recorder in a process, as the control thread sees it; recorder.h has the hooks' view.
+ *
+ * process_enable(), _disable() and _reset(): the control thread, or whoever brings the recorder up while
+ * there is none.
+ */
+#ifndef WCPROF_PROCESS_H
+#define WCPROF_PROCESS_H
+
+#include "recorder.h"
+
+/* Turns recording on. 0 or -ENOMEM. */
+int process_enable(void) HIDDEN;
+void process_disable(void) HIDDEN;
+/* Forgets what is recorded. 0, or -EBUSY while a dump is being written. */
+int process_reset(void) HIDDEN;
+
+/* The process that this is, without asking the kernel. */
+uint32_t process_pid(void) HIDDEN;
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread knows about itself. See self.h; recorder.h has the hooks' view.
+ *
+ * `busy` is set while the thread is inside the recorder, never across a call of the program's. A signal
+ * handler that comes in between finds it set and is turned away (counted). A handler that leaves by
+ * longjmp, or an asynchronous cancellation, would leave it set for ever: so a later call from further up
+ * the same stack takes it as abandoned.
+ */
+#include "self.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "chunk.h"
+#include "clock.h"
+#include "op.h"
+#include "roster.h"
+#include "strings.h"
+#include "syscalls.h"
+
+#include "in_target.h"
+
+enum { REFUSALS = 1000 };
+
+__thread struct self self_of_thread;
+uint32_t self_period = 1;
+
+extern void *__libc_stack_end;
+
+/* --- Registration ---------------------------------------------------------------------------------- */
+
+/*
+ * Where this thread's stack begins: the thread block of glibc's lies there, except for the first thread.
+ * NULL when it cannot be told.
+ */
+static const void *find_stack_top(uint32_t tid)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t block = (uintptr_t)pthread_self();
+
+	if (tid != recorder_arena->pid)
+		return here < block ? (const void *)block : NULL;
+	return here < (uintptr_t)__libc_stack_end ? __libc_stack_end : NULL;
+}
+
+static bool claim_slot(struct self *self)
+{
+	struct arena *arena = recorder_arena;
+	uint32_t tid = (uint32_t)sys_gettid();
+	uint64_t op = self->announced;
+
+	self->thread = op ? (uint32_t)(op >> 32) : add_relaxed(&arena->thread_count, 1) + 1;
+	self->sequence = 0;
+	op = self_next_id(self);
+	self->slot = roster_claim(arena, self->thread, tid, op);
+	if (!self->slot)
+		return false;
+	if (!self->stack_top)
+		self->stack_top = find_stack_top(tid);
+	store_relaxed(&self->slot->stack_top, (uint64_t)(uintptr_t)self->stack_top);
+	(void)SYS3(prctl, PR_GET_NAME, self->slot->name, 0);
+	self->depth = 0;
+	self->chunk = NULL;
+	op_begin_thread(self, op, self->announced_parent ? self->announced_parent : arena->process_op.id, tid,
+			self->routine);
+	self->announced = 0;
+	return true;
+}
+
+/* First call since recording was turned on: registers the thread, or ends what was open meanwhile. */
+static bool settle(struct self *self)
+{
+	uint32_t period = load_relaxed(&self_period);
+
+	if (self->slot) {
+		op_end_nested(self, load_relaxed(&recorder_arena->off_ticks), OUTCOME_NONE);
+		self->period = period;
+		return true;
+	}
+	if (self->refusals > 0 && self->refusals-- > 1) {
+		arena_count(recorder_arena, COUNTER_dropped_unregistered);
+		return false;
+	}
+	if (!claim_slot(self)) {
+		self->thread = 0;
+		self->refusals = REFUSALS;
+		arena_count(recorder_arena, COUNTER_dropped_unregistered);
+		return false;
+	}
+	self->period = period;
+	return true;
+}
+
+/* --- The guard ----------------------------------------------------------------------------------------- */
+
+static bool is_on_signal_stack(void)
+{
+	stack_t stack = {.ss_flags = SS_DISABLE};
+
+	return SYS3(sigaltstack, NULL, &stack, 0) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+/* Busy or retired: whether to go in all the same, because who was busy will never come back. */
+static bool heal_or_refuse(struct self *self, const void *frame)
+{
+	struct arena *arena = load_acquire(&recorder_arena);
+
+	if (load_relaxed(&recorder_gate.mode) != GATE_ON || !arena)
+		return false;
+	if (self->retired) {
+		arena_count(arena, COUNTER_dropped_late);
+		return false;
+	}
+	if (frame > self->busy_frame && frame <= self->stack_top && !is_on_signal_stack())
+		return true;
+	arena_count(arena, COUNTER_dropped_nested);
+	return false;
+}
+
+struct self *self_enter(void)
+{
+	struct self *self = &self_of_thread;
+	const void *frame = __builtin_frame_address(0);
+
+	if (UNLIKELY(self->busy | self->retired) && !heal_or_refuse(self, frame))
+		return NULL;
+	/* Pairs with the store that turns recording on: the arena is there. */
+	if (UNLIKELY(load_acquire(&recorder_gate.mode) != GATE_ON))
+		return NULL;
+	self->busy_frame = frame;
+	self->busy = 1;
+	order_for_handlers();
+	self->saved_errno = errno;
+	if (UNLIKELY(self->period != load_relaxed(&self_period)) && !settle(self)) {
+		self_leave(self);
+		return NULL;
+	}
+	return self;
+}
+
+void self_leave(struct self *self)
+{
+	if (!self)
+		return;
+	errno = self->saved_errno;
+	order_for_handlers();
+	self->busy = 0;
+}
+
+/* --- Life and death ------------------------------------------------------------------------------------- */
+
+void self_forget(void)
+{
+	struct self *self = &self_of_thread;
+	struct self fresh = {.stack_top = self->stack_top, .busy = self->busy, .busy_frame = self->busy_frame,
+			     .saved_errno = self->saved_errno};
+
+	*self = fresh;
+}
+
+void self_retire(void)
+{
+	self_of_thread.retired = 1;
+}
+
+uint64_t thread_announce(struct self *self, const void *start_routine)
+{
+	uint64_t thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;
+	uint64_t op = thread << 32 | 1;
+
+	link_record(self, LINK_SPAWN, op, start_routine, 0, 0);
+	return op;
+}
+
+void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_routine, const void *stack_top)
+{
+	struct self *self = &self_of_thread;
+
+	if (self->slot || self->busy)
+		return;
+	self->stack_top = stack_top;
+	self->routine = start_routine;
+	self->announced = announced;
+	self->announced_parent = parent_op;
+	self_leave(self_enter());
+}
+
+void thread_end(void)
+{
+	struct self *self = &self_of_thread;
+	struct slot *slot = self->slot;
+	char name[sizeof(slot->name)] = "";
+
+	if (slot && !self->busy) {
+		self->busy_frame = __builtin_frame_address(0);
+		self->busy = 1;
+		order_for_handlers();
+		(void)SYS3(prctl, PR_GET_NAME, name, 0);
+		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED, string_intern(name, strnlen(name, sizeof(name))));
+		chunk_hand_over(self);
+		self->slot = NULL;
+		roster_release(recorder_arena, slot);
+		order_for_handlers();
+		self->busy = 0;
+	}
+	self->retired = 1;
+}

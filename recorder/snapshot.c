@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one dump will contain. See snapshot.h.
+ *
+ * Order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at what was open.
+ * Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and its record is not
+ * there: it ended after (2), so for this dump it is open. Strings, stacks and modules are counted last, so
+ * that whatever the rest refers to is below the count.
+ */
+#include "snapshot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "chunk.h"
+#include "clock.h"
+#include "modules.h"
+#include "roster.h"
+#include "stacks.h"
+#include "strings.h"
+#include "syscalls.h"
+#include "text.h"
+#include "waiters.h"
+
+#include "in_target.h"
+
+/* Threads that end, and register, while the memory for their list is being taken. */
+enum { THREADS_SLACK = 256 };
+
+static const bool counter_is_loss[] = {
+#define COUNTER(name, is_loss, meaning) [COUNTER_##name] = (is_loss),
+#include "counters.def"
+#undef COUNTER
+};
+
+uint64_t snapshot_losses(const struct arena *arena)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		sum += counter_is_loss[i] ? roster_counter(arena, (enum counter)i) : 0;
+	return sum;
+}
+
+static uint32_t chunks_made(const struct arena *arena)
+{
+	return load_acquire(&arena->chunks.made);
+}
+
+uint64_t snapshot_pending(const struct arena *arena)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < chunks_made(arena); i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+
+		sum += load_acquire(&chunk->published) - load_relaxed(&chunk->drained);
+	}
+	return sum;
+}
+
+/* --- Who is the drainer ----------------------------------------------------------------------------- */
+
+bool snapshot_lock(struct arena *arena)
+{
+	uint32_t nobody = 0;
+
+	return cas_acq_rel(&arena->drain_owner, &nobody, (uint32_t)sys_gettid());
+}
+
+void snapshot_unlock(struct arena *arena)
+{
+	assert(load_relaxed(&arena->drain_owner) != 0);
+	store_release(&arena->drain_owner, 0);
+}
+
+/* --- What is open --------------------------------------------------------------------------------------- */
+
+union record_words {
+	struct record record;
+	uint64_t words[sizeof(struct record) / sizeof(uint64_t)];
+};
+
+/* Copies an entry that its thread may be changing; false when it is free or was being changed. */
+static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
+{
+	const union record_words *from = (const union record_words *)&entry->record;
+	union record_words copy;
+
+	to->handle = load_acquire(&entry->handle);
+	if (to->handle == 0)
+		return false;
+	for (unsigned i = 0; i < sizeof(copy.words) / sizeof(copy.words[0]); i++)
+		copy.words[i] = load_acquire(&from->words[i]);
+	to->record = copy.record;
+	return load_relaxed(&entry->handle) == to->handle;
+}
+
+static bool is_released_hold(const struct arena *arena, const struct snapshot_open *open)
+{
+	const struct watch *watch;
+
+	if (open->record.type != RECORD_OP || open->record.what != KIND_HOLD || open->record.fd < 0)
+		return false;
+	watch = watch_at(arena, (uint32_t)open->record.fd);
+	return !watch || load_relaxed(&watch->holder_op) != open->handle;
+}
+
+static void add_open(struct snapshot *snapshot, const struct snapshot_open *open)
+{
+	for (uint32_t i = snapshot->open_count; i-- > 0 && i + SLOT_ENTRIES >= snapshot->open_count;)
+		if (snapshot->opens[i].handle == open->handle)
+			return;
+	snapshot->opens[snapshot->open_count++] = *open;
+}
+
+/* From the top: entries move down only, so none is missed; one that moved is seen twice. */
+static void copy_opens(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+
+		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;) {
+			struct snapshot_open open;
+
+			if (read_entry(&slot->entries[k], &open) && !is_released_hold(arena, &open))
+				add_open(snapshot, &open);
+		}
+	}
+}
+
+/* Children that nobody has waited for yet. */
+static void copy_children(struct snapshot *snapshot, const struct arena *arena)
+{
+	for (uint32_t i = 0; i < WATCHES_MAX; i++) {
+		const struct watch *watch = watch_at(arena, i);
+		uint64_t op = watch && watch->type == WATCH_CHILD ? load_acquire(&watch->holder_op) : 0;
+
+		if (op == 0)
+			continue;
+		snapshot->opens[snapshot->open_count++] = (struct snapshot_open){
+			.handle = op,
+			.record = {
+				.start = load_relaxed(&watch->holder_start),
+				.id = op,
+				.parent = load_relaxed(&watch->holder_parent),
+				.name = load_relaxed(&watch->initial),
+				.ident = load_relaxed(&watch->ident),
+				.stack = load_relaxed(&watch->holder_stack),
+				.fd = -1,
+				.type = RECORD_OP,
+				.what = KIND_EXEC,
+			},
+		};
+	}
+}
+
+static bool is_open_now(const struct arena *arena, uint32_t slots, const struct snapshot_open *open)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+
+		if (load_acquire(&slot->thread) != open->handle >> 32)
+			continue;
+		for (int k = SLOT_ENTRIES; k-- > 0;)
+			if (load_acquire(&slot->entries[k].handle) == open->handle)
+				return true;
+		return false;
+	}
+	return false;
+}
+
+/* Whether the record of what was open is in the snapshot. Only chunks that were written to since then can
+ * have it; within a chunk records are in order of their end, but for a few that wait for an unlock. */
+static bool is_recorded(const struct snapshot *snapshot, const struct arena *arena,
+			const struct snapshot_open *open, uint64_t since_ticks)
+{
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+		uint32_t count = chunk->snapshot;
+
+		if (count == chunk->drained || chunk->records[count - 1].end < since_ticks)
+			continue;
+		while (count-- > chunk->drained) {
+			const struct record *record = &chunk->records[count];
+
+			if (record->type == RECORD_OP && record->id == open->record.id &&
+			    open->record.type == RECORD_OP)
+				return true;
+			if (record->type == RECORD_WAIT && open->record.type == RECORD_WAIT &&
+			    record->parent == open->record.parent && record->start == open->record.start)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots, uint64_t since_ticks)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < snapshot->open_count; i++)
+		if (is_open_now(arena, slots, &snapshot->opens[i]) ||
+		    !is_recorded(snapshot, arena, &snapshot->opens[i], since_ticks))
+			snapshot->opens[kept++] = snapshot->opens[i];
+	snapshot->open_count = kept;
+}
+
+/* --- What has ended --------------------------------------------------------------------------------------- */
+
+static void count_events(struct snapshot *snapshot, const struct arena *arena)
+{
+	snapshot->chunk_count = chunks_made(arena);
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
+		struct chunk *chunk = chunk_at(arena, i);
+
+		/* Pairs with the owner's store_release: records below are complete. */
+		chunk->snapshot = load_acquire(&chunk->published);
+		snapshot->event_count += chunk->snapshot - chunk->drained;
+	}
+	snapshot->has_process_end = arena->process_op.end != 0 && arena->process_op.flags == 0;
+	snapshot->event_count += snapshot->has_process_end;
+}
+
+static uint32_t count_ended_threads(const struct arena *arena)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < chunks_made(arena); i++)
+		count += load_relaxed(&chunk_at(arena, i)->threads_ended);
+	return count;
+}
+
+/* --- Threads -------------------------------------------------------------------------------------------------- */
+
+/* The thread's name as it is now, or as it was when the thread was first seen. */
+static uint32_t name_thread(struct arena *arena, const struct slot *slot, bool own)
+{
+	char path[48], name[32];
+	struct text text = {.bytes = path, .size = sizeof(path)};
+	long got = 0;
+	int fd;
+
+	if (own) {
+		text_put_literal(&text, "/proc/self/task/");
+		text_put_u64(&text, slot->tid);
+		text_put_literal(&text, "/comm");
+		(void)text_end(&text);
+		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+		got = fd >= 0 ? sys_read(fd, name, sizeof(name)) : 0;
+		if (fd >= 0)
+			sys_close(fd);
+	}
+	/* The kernel ends it with a newline. */
+	if (got > 1)
+		return strings_intern(arena, name, (size_t)got - 1);
+	return strings_intern(arena, slot->name, strnlen(slot->name, sizeof(slot->name)));
+}
+
+static void name_open_thread(struct snapshot *snapshot, const struct snapshot_thread *thread)
+{
+	for (uint32_t i = 0; i < snapshot->open_count; i++)
+		if (snapshot->opens[i].handle == thread->op)
+			snapshot->opens[i].record.ident = thread->name;
+}
+
+static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t slots, bool own)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+		struct snapshot_thread *to = &snapshot->threads[snapshot->thread_count];
+
+		to->thread = load_acquire(&slot->thread);
+		if (to->thread == 0)
+			continue;
+		to->tid = load_relaxed(&slot->tid);
+		to->op = load_relaxed(&slot->op);
+		to->name = name_thread(arena, slot, own);
+		name_open_thread(snapshot, to);
+		snapshot->thread_count++;
+	}
+}
+
+static void list_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t most)
+{
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+
+		if (load_relaxed(&chunk->threads_ended) == 0)
+			continue;
+		for (uint32_t k = chunk->drained; k < chunk->snapshot && snapshot->thread_count < most; k++) {
+			const struct record *record = &chunk->records[k];
+
+			if (record->type == RECORD_OP && record->what == KIND_THREAD)
+				snapshot->threads[snapshot->thread_count++] = (struct snapshot_thread){
+					.op = record->id,
+					.thread = (uint32_t)(record->id >> 32),
+					.tid = record->count,
+					.name = record->ident,
+				};
+		}
+	}
+}
+
+/* --- The whole ------------------------------------------------------------------------------------------------- */
+
+/* Frozen by the first dump, so that all dumps of an arena agree. */
+static void freeze_clock(struct snapshot *snapshot, struct arena *arena)
+{
+	if (load_relaxed(&arena->clock.mult) == 0)
+		store_relaxed(&arena->clock.mult, clock_measure_rate(&arena->clock.base, arena->clock.kind));
+	snapshot->clock = arena->clock;
+	snapshot->now = clock_take_pair();
+}
+
+static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t threads)
+{
+	uint64_t opens = (uint64_t)slots * SLOT_ENTRIES + WATCHES_MAX;
+	uint64_t open_bytes = opens * sizeof(struct snapshot_open);
+	void *scratch;
+
+	snapshot->scratch_bytes = open_bytes + (uint64_t)threads * sizeof(struct snapshot_thread);
+	scratch = sys_mmap(NULL, snapshot->scratch_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (sys_is_error(scratch))
+		return false;
+	snapshot->opens = scratch;
+	snapshot->threads = (struct snapshot_thread *)((char *)scratch + open_bytes);
+	return true;
+}
+
+int snapshot_take(struct snapshot *snapshot, struct arena *arena, bool own)
+{
+	uint64_t since_ticks = clock_now_ticks();
+	uint32_t slots, threads;
+
+	if (!snapshot_lock(arena))
+		return -EBUSY;
+	*snapshot = (struct snapshot){0};
+	if (own) {
+		roster_bury_dead(arena);
+		modules_save(arena);
+	}
+	slots = roster_made(arena);
+	threads = slots + count_ended_threads(arena) + THREADS_SLACK;
+	if (!take_scratch(snapshot, slots, threads)) {
+		snapshot_unlock(arena);
+		return -ENOMEM;
+	}
+	freeze_clock(snapshot, arena);
+	copy_opens(snapshot, arena, slots);
+	count_events(snapshot, arena);
+	drop_ended(snapshot, arena, slots, since_ticks);
+	copy_children(snapshot, arena);
+	list_living(snapshot, arena, slots, own);
+	list_ended(snapshot, arena, threads);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		snapshot->counters[i] = roster_counter(arena, (enum counter)i);
+	snapshot->losses_total = snapshot_losses(arena);
+	snapshot->losses = snapshot->losses_total - arena->losses_reported;
+	snapshot->module_count = load_acquire(&arena->module_count);
+	snapshot->stack_count = stacks_count(arena);
+	snapshot->string_count = strings_count(arena);
+	return 0;
+}
+
+static void commit(struct snapshot *snapshot, struct arena *arena)
+{
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++)
+		chunk_drained(arena, i, chunk_at(arena, i)->snapshot);
+	arena->losses_reported = snapshot->losses_total;
+	arena->dump_count++;
+	if (snapshot->has_process_end)
+		arena->process_op.flags = 1;
+}
+
+void snapshot_drop(struct snapshot *snapshot, struct arena *arena, bool done)
+{
+	if (done)
+		commit(snapshot, arena);
+	sys_munmap(snapshot->opens, snapshot->scratch_bytes);
+	snapshot_unlock(arena);
+}
+
+void snapshot_discard(struct arena *arena)
+{
+	for (uint32_t i = 0; i < chunks_made(arena); i++)
+		chunk_drained(arena, i, load_acquire(&chunk_at(arena, i)->published));
+	arena->losses_reported = snapshot_losses(arena);
+}

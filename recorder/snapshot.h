@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one dump will contain, decided at one moment: while the dump is being written, which may take long,
+ * the program goes on recording.
+ *
+ * An op that ends while the snapshot is taken is in it once, as open or as ended, never in both or neither.
+ * Belongs to the drainer, which holds arena.drain_owner from snapshot_take() to snapshot_drop().
+ */
+#ifndef WCPROF_SNAPSHOT_H
+#define WCPROF_SNAPSHOT_H
+
+#include "arena.h"
+
+struct snapshot_thread {
+	uint64_t op;
+	uint32_t thread;
+	uint32_t tid;
+	uint32_t name;   /* string id */
+	uint32_t unused;
+};
+
+struct snapshot_open {
+	struct record record; /* end 0 */
+	uint64_t handle;
+};
+
+struct snapshot {
+	struct clock_scale clock;
+	struct clock_pair now;
+	uint64_t event_count;   /* records, and the process's op if it has ended */
+	uint64_t losses;        /* of events, since the last dump that was handed out whole */
+	uint64_t scratch_bytes;
+	struct snapshot_thread *threads;
+	struct snapshot_open *opens;
+	uint32_t thread_count;
+	uint32_t open_count;
+	uint32_t chunk_count;   /* chunks below are in it, each up to its `snapshot` */
+	uint32_t string_count;
+	uint32_t stack_count;
+	uint32_t module_count;
+	uint32_t has_process_end;
+	uint64_t losses_total;
+	uint64_t counters[COUNTER_COUNT];
+};
+
+/* 0; -EBUSY when somebody else is the drainer; -ENOMEM. `own`: the arena is this process's (its threads,
+ * modules and their names are looked up); else it is a dead process's. */
+int snapshot_take(struct snapshot *, struct arena *, bool own) HIDDEN;
+/* Ends it. `done`: everything was handed out, and is not in the next one. */
+void snapshot_drop(struct snapshot *, struct arena *, bool done) HIDDEN;
+
+/* Makes this thread the drainer, and no longer: for RESET. */
+bool snapshot_lock(struct arena *) HIDDEN;
+void snapshot_unlock(struct arena *) HIDDEN;
+/* Forgets all that is recorded; drainer only. */
+void snapshot_discard(struct arena *) HIDDEN;
+
+/* Events that no memory was found for, and the like, ever. */
+uint64_t snapshot_losses(const struct arena *) HIDDEN;
+/* Events in the arena that no dump has handed out. */
+uint64_t snapshot_pending(const struct arena *) HIDDEN;
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control protocol without the socket. See verbs.h and verbs.def.
+ */
+#include "verbs.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "arena.h"
+#include "process.h"
+#include "roster.h"
+#include "snapshot.h"
+#include "stacks.h"
+#include "strings.h"
+
+#include "in_target.h"
+
+/* --- Handlers ------------------------------------------------------------------------------------------ */
+
+#define VERB(name, keys, help) static void verb_##name(struct request *, struct text *);
+#include "verbs.def"
+#undef VERB
+
+struct verb {
+	const char *name;
+	const char *keys;
+	const char *help;
+	void (*run)(struct request *, struct text *);
+};
+
+static const struct verb verbs[] = {
+#define VERB(name, keys, help) {#name, keys, help, verb_##name},
+#include "verbs.def"
+#undef VERB
+};
+
+enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
+
+void verbs_refuse(struct text *answer, const char *code, const char *message)
+{
+	answer->used = 0;
+	text_put_literal(answer, "ERR ");
+	text_put(answer, code);
+	text_put_literal(answer, " ");
+	text_put(answer, message);
+	text_put_literal(answer, "\n");
+}
+
+static void put_number(struct text *text, const char *key, uint64_t value)
+{
+	text_put_literal(text, ",\"");
+	text_put(text, key);
+	text_put_literal(text, "\":");
+	text_put_u64(text, value);
+}
+
+static void put_string(struct text *text, const char *key, const char *value)
+{
+	text_put_literal(text, ",\"");
+	text_put(text, key);
+	text_put_literal(text, "\":");
+	text_put_json(text, value, strlen(value));
+}
+
+static void answer_pid(struct text *answer)
+{
+	text_put_literal(answer, "OK {\"pid\":");
+	text_put_u64(answer, process_pid());
+}
+
+static void verb_PING(struct request *request, struct text *answer)
+{
+	(void)request;
+	answer_pid(answer);
+	put_string(answer, "version", RECORDER_VERSION);
+	text_put_literal(answer, "}\n");
+}
+
+static void put_arena_status(struct text *answer, const struct arena *arena)
+{
+	uint64_t made = load_acquire(&arena->chunks.made);
+
+	put_string(answer, "arena", arena->anonymous ? "private memory: lost if the process is killed" : arena->path);
+	put_number(answer, "events", snapshot_pending(arena));
+	put_number(answer, "events_max", (uint64_t)arena->chunks.max * CHUNK_RECORDS);
+	put_number(answer, "dropped_events", snapshot_losses(arena));
+	put_number(answer, "threads", roster_living(arena));
+	put_number(answer, "threads_seen", load_relaxed(&arena->thread_count));
+	put_number(answer, "strings", strings_count(arena));
+	put_number(answer, "stacks", stacks_count(arena));
+	put_number(answer, "modules", load_relaxed(&arena->module_count));
+	put_number(answer, "dumps", arena->dump_count);
+	put_number(answer, "arena_bytes", ARENA_CHUNKS + made * CHUNK_BYTES);
+#define COUNTER(name, is_loss, meaning) put_number(answer, #name, roster_counter(arena, COUNTER_##name));
+#include "counters.def"
+#undef COUNTER
+}
+
+static void verb_STATUS(struct request *request, struct text *answer)
+{
+	const struct arena *arena = load_acquire(&recorder_arena);
+	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
+
+	(void)request;
+	answer_pid(answer);
+	put_string(answer, "version", RECORDER_VERSION);
+	put_string(answer, "recording", is_on ? "on" : "off");
+	if (arena)
+		put_arena_status(answer, arena);
+	text_put_literal(answer, "}\n");
+}
+
+static void verb_ENABLE(struct request *request, struct text *answer)
+{
+	(void)request;
+	if (process_enable() != 0) {
+		verbs_refuse(answer, "memory", "no memory for a recording");
+		return;
+	}
+	answer_pid(answer);
+	text_put_literal(answer, ",\"recording\":\"on\"}\n");
+}
+
+static void verb_DISABLE(struct request *request, struct text *answer)
+{
+	(void)request;
+	process_disable();
+	answer_pid(answer);
+	text_put_literal(answer, ",\"recording\":\"off\"}\n");
+}
+
+/* Value of a key that is 0 or 1; false when it is anything else. */
+static bool read_flag(const struct request *request, const char *key, bool usual, bool *value)
+{
+	*value = usual;
+	for (uint32_t i = 0; i < request->argument_count; i++) {
+		if (request->arguments[i].key_bytes != strlen(key) ||
+		    memcmp(request->arguments[i].key, key, strlen(key)) != 0)
+			continue;
+		if (request->arguments[i].value_bytes != 1 || (request->arguments[i].value[0] | 1) != '1')
+			return false;
+		*value = request->arguments[i].value[0] == '1';
+	}
+	return true;
+}
+
+static void verb_DUMP(struct request *request, struct text *answer)
+{
+	if (!read_flag(request, "flush", true, &request->flush))
+		verbs_refuse(answer, "argument", "flush is 0 or 1");
+	else if (!load_acquire(&recorder_arena))
+		verbs_refuse(answer, "nothing", "recording was never on");
+	else
+		request->wants_dump = true;
+}
+
+static void verb_RESET(struct request *request, struct text *answer)
+{
+	(void)request;
+	if (process_reset() != 0) {
+		verbs_refuse(answer, "busy", "a dump is being written");
+		return;
+	}
+	answer_pid(answer);
+	text_put_literal(answer, "}\n");
+}
+
+static void verb_HELP(struct request *request, struct text *answer)
+{
+	(void)request;
+	text_put_literal(answer, "OK {");
+	for (int i = 0; i < VERB_COUNT; i++) {
+		text_put(answer, i ? ",\"" : "\"");
+		text_put(answer, verbs[i].name);
+		text_put_literal(answer, "\":");
+		text_put_json(answer, verbs[i].help, strlen(verbs[i].help));
+	}
+	text_put_literal(answer, "}\n");
+}
+
+/* --- Lines --------------------------------------------------------------------------------------------------- */
+
+static const struct verb *find_verb(const char *name, size_t bytes)
+{
+	for (int i = 0; i < VERB_COUNT; i++)
+		if (strlen(verbs[i].name) == bytes && memcmp(verbs[i].name, name, bytes) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+/* Whether `key` is one of the words in `keys`. */
+static bool takes_key(const char *keys, const char *key, size_t bytes)
+{
+	for (const char *word = keys; *word;) {
+		size_t length = strcspn(word, "|");
+
+		if (length == bytes && memcmp(word, key, bytes) == 0)
+			return true;
+		word += length + (word[length] == '|');
+	}
+	return false;
+}
+
+/* Length of the word at `from`. */
+static size_t word_length(const char *from, const char *end)
+{
+	const char *at = from;
+
+	while (at < end && *at != ' ')
+		at++;
+	return (size_t)(at - from);
+}
+
+/* Reads "key=value key=value"; NULL, or what is wrong with it. */
+static const char *read_arguments(const struct verb *verb, const char *at, const char *end, struct request *request)
+{
+	while (at < end) {
+		size_t length = word_length(at, end);
+		const char *equals = memchr(at, '=', length);
+
+		if (length > 0) {
+			uint32_t i = request->argument_count;
+
+			if (!equals || equals == at)
+				return "arguments are key=value";
+			if (!takes_key(verb->keys, at, (size_t)(equals - at)))
+				return "this verb does not take that key";
+			if (i == VERB_ARGUMENTS_MAX)
+				return "too many arguments";
+			request->arguments[i].key = at;
+			request->arguments[i].key_bytes = (size_t)(equals - at);
+			request->arguments[i].value = equals + 1;
+			request->arguments[i].value_bytes = length - (size_t)(equals + 1 - at);
+			request->argument_count++;
+		}
+		at += length + 1;
+	}
+	return NULL;
+}
+
+void verbs_run(const char *line, size_t bytes, struct request *request, struct text *answer)
+{
+	const char *end = line + bytes;
+	size_t length = word_length(line, end);
+	const struct verb *verb = find_verb(line, length);
+	const char *wrong;
+
+	assert(answer->size >= VERB_ANSWER_BYTES_MAX);
+	*request = (struct request){.flush = true};
+	if (!verb) {
+		verbs_refuse(answer, "unknown", "no such verb: HELP lists them");
+		return;
+	}
+	wrong = read_arguments(verb, line + length, end, request);
+	if (wrong)
+		verbs_refuse(answer, "argument", wrong);
+	else
+		verb->run(request, answer);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who waits on which address, and who held it last: a hash table of struct watch in the arena.
+ *
+ * Open addressing, WATCHES_MAX entries, at most PROBES_MAX steps. Reading takes no lock: the key `address`
+ * is stored last, with release order. Before the table a filter of WATCH_FILTER_BITS bits answers for
+ * addresses that were never watched, in one load. Keys are written under `watch_lock`, a lock of a few
+ * hundred nanoseconds for which nobody waits long: whoever does not get it goes without (counted).
+ *
+ * An entry that was forgotten keeps its key, type WATCH_FREE, so that probing goes on beyond it, until
+ * another address takes it over. Whoever still has a pointer to it then uses a destroyed object: the
+ * record that comes of it names the wrong lock, and nothing worse.
+ */
+#include "waiters.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <link.h>
+
+#include "clock.h"
+#include "chunk.h"
+#include "op.h"
+#include "strings.h"
+#include "syscalls.h"
+#include "text.h"
+
+#include "in_target.h"
+
+enum { PROBES_MAX = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
+
+_Static_assert(sizeof(struct watch) == 80, "ARENA_WATCHES counts on it");
+_Static_assert((WATCHES_MAX & (WATCHES_MAX - 1)) == 0, "entries are chosen by mask");
+
+static uint32_t hash_address(uint64_t address)
+{
+	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+}
+
+static struct watch *entry_at(const struct arena *arena, uint32_t index)
+{
+	return (struct watch *)arena_at(arena, ARENA_WATCHES) + index % WATCHES_MAX;
+}
+
+static bool is_readable(const struct arena *arena, const struct watch *watch)
+{
+	uint64_t offset = (uint64_t)((const char *)watch - (const char *)arena);
+
+	return arena_granule_is_ready(arena, offset / ARENA_GRANULE_BYTES) &&
+	       arena_granule_is_ready(arena, (offset + sizeof(*watch) - 1) / ARENA_GRANULE_BYTES);
+}
+
+static bool filter_has(const struct arena *arena, uint32_t hash)
+{
+	return load_relaxed(&arena->watch_filter[hash % WATCH_FILTER_BITS / 8]) >> (hash % 8) & 1;
+}
+
+/* --- Finding -------------------------------------------------------------------------------------------- */
+
+static struct watch *find(const struct arena *arena, uint64_t address, uint32_t hash)
+{
+	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
+		struct watch *watch = entry_at(arena, hash + probe);
+		uint64_t key;
+
+		if (!is_readable(arena, watch))
+			return NULL;
+		key = load_acquire(&watch->address);
+		if (key == address)
+			return watch;
+		if (key == 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+struct watch *watch_find(const void *address)
+{
+	const struct arena *arena = load_relaxed(&recorder_arena);
+	uint32_t hash = hash_address((uint64_t)(uintptr_t)address);
+	struct watch *watch;
+
+	if (LIKELY(!arena || !filter_has(arena, hash)))
+		return NULL;
+	watch = find(arena, (uint64_t)(uintptr_t)address, hash);
+	return watch && load_relaxed(&watch->type) != WATCH_FREE ? watch : NULL;
+}
+
+const struct watch *watch_at(const struct arena *arena, uint32_t index)
+{
+	const struct watch *watch = entry_at(arena, index);
+
+	assert(index < WATCHES_MAX);
+	if (!is_readable(arena, watch) || load_acquire(&watch->address) == 0 ||
+	    load_relaxed(&watch->type) == WATCH_FREE)
+		return NULL;
+	return watch;
+}
+
+/* --- Names ------------------------------------------------------------------------------------------------ */
+
+struct dl_find_object_result;
+extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+
+static const char *const type_names[] = {
+	[WATCH_FREE] = "",	  [WATCH_MUTEX] = "mutex",     [WATCH_RWLOCK] = "rwlock", [WATCH_COND] = "cond",
+	[WATCH_SEM] = "sem",	  [WATCH_BARRIER] = "barrier", [WATCH_ONCE] = "once",     [WATCH_FUTEX] = "futex",
+	[WATCH_THREAD] = "thread", [WATCH_CHILD] = "child",
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "mutex server+0x40c0" where a loaded object has the address (no lock is taken to find out), else
+ * "mutex 0x7f12…". Threads and children have no name. */
+static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type type)
+{
+	char name[256];
+	struct text text = {.bytes = name, .size = sizeof(name)};
+	struct dl_find_object found;
+	void *at = (void *)(uintptr_t)address;
+
+	if (type == WATCH_THREAD || type == WATCH_CHILD)
+		return 0;
+	text_put(&text, type_names[type]);
+	if (_dl_find_object && _dl_find_object(at, &found) == 0) {
+		const char *path = found.dlfo_link_map->l_name;
+
+		text_put_literal(&text, " ");
+		text_put(&text, base_name(path[0] ? path : arena->exe));
+		text_put_literal(&text, "+0x");
+		address -= found.dlfo_link_map->l_addr;
+	} else {
+		text_put_literal(&text, " 0x");
+	}
+	text_put_hex_u64(&text, address);
+	return strings_intern(arena, name, text.used);
+}
+
+/* --- Making and forgetting ----------------------------------------------------------------------------- */
+
+static bool lock_table(struct arena *arena, uint32_t me)
+{
+	for (int try = 0; try < LOCK_SPINS + LOCK_YIELDS; try++) {
+		uint32_t owner = 0;
+
+		if (cas_acq_rel(&arena->watch_lock, &owner, me))
+			return true;
+		/* It was this thread's already: a signal handler left by longjmp in the middle. */
+		if (owner == me)
+			return true;
+		if (try < LOCK_SPINS)
+			__builtin_ia32_pause();
+		else
+			sys_yield();
+	}
+	return false;
+}
+
+static void watch_clear(struct watch *watch)
+{
+	store_relaxed(&watch->holder_op, 0);
+	store_relaxed(&watch->holder_parent, 0);
+	store_relaxed(&watch->holder_start, 0);
+	store_relaxed(&watch->last_op, 0);
+	store_relaxed(&watch->last_ticks, 0);
+	store_relaxed(&watch->holder_stack, 0);
+	store_relaxed(&watch->holder_thread, 0);
+	store_relaxed(&watch->hold_count, 0);
+	store_relaxed(&watch->waiters, 0);
+	store_relaxed(&watch->initial, 0);
+}
+
+/* The address's own entry, else the first that is free on its way; NULL: none. Table locked. */
+static struct watch *find_place(struct arena *arena, uint64_t address, uint32_t hash)
+{
+	struct watch *place = NULL;
+
+	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
+		struct watch *watch = entry_at(arena, hash + probe);
+		uint64_t offset = (uint64_t)((char *)watch - (char *)arena);
+
+		if (!arena_ready(arena, offset, sizeof(*watch)))
+			return place;
+		if (watch->address == address)
+			return watch;
+		if (!place && (watch->address == 0 || load_relaxed(&watch->type) == WATCH_FREE))
+			place = watch;
+		if (watch->address == 0)
+			return place;
+	}
+	return place;
+}
+
+static struct watch *make(struct arena *arena, uint64_t address, enum watch_type type, uint32_t ident)
+{
+	uint32_t hash = hash_address(address);
+	struct watch *watch = find_place(arena, address, hash);
+
+	if (!watch || (watch->address == address && load_relaxed(&watch->type) == type))
+		return watch;
+	store_release(&watch->type, (uint8_t)WATCH_FREE);
+	watch_clear(watch);
+	store_relaxed(&watch->ident, ident);
+	store_release(&watch->address, address);
+	/* Last: pairs with the readers of the filter and of the type, who find the entry complete. */
+	store_release(&watch->type, (uint8_t)type);
+	or_release(&arena->watch_filter[hash % WATCH_FILTER_BITS / 8], (uint8_t)(1u << (hash % 8)));
+	return watch;
+}
+
+struct watch *watch_get(struct self *self, const void *address, enum watch_type type)
+{
+	struct arena *arena = recorder_arena;
+	struct watch *watch = watch_find(address);
+	uint32_t ident;
+
+	assert(type != WATCH_FREE && address != NULL);
+	if (LIKELY(watch && load_relaxed(&watch->type) == type))
+		return watch;
+	ident = make_name(arena, (uint64_t)(uintptr_t)address, type);
+	watch = NULL;
+	if (lock_table(arena, self->thread)) {
+		watch = make(arena, (uint64_t)(uintptr_t)address, type, ident);
+		store_release(&arena->watch_lock, 0);
+	}
+	if (!watch)
+		self_count(self, COUNTER_dropped_watches);
+	return watch;
+}
+
+void watch_forget(const void *address)
+{
+	struct watch *watch = watch_find(address);
+
+	if (!watch)
+		return;
+	store_relaxed(&watch->holder_op, 0);
+	store_release(&watch->type, (uint8_t)WATCH_FREE);
+}
+
+/* --- Waiting ------------------------------------------------------------------------------------------------ */
+
+void watch_wait_begins(struct watch *watch)
+{
+	/* In one order with the holder's unlock: the waiter looks at the lock again after this, and whoever
+	 * unlocked before that look is not waited for. */
+	add_seq_cst(&watch->waiters, 1);
+}
+
+void watch_wait_ends(struct watch *watch)
+{
+	if (watch && load_relaxed(&watch->waiters) > 0)
+		add_relaxed(&watch->waiters, UINT32_MAX);
+}
+
+/* --- Holding ------------------------------------------------------------------------------------------------- */
+
+static uint32_t index_of(const struct watch *watch)
+{
+	return (uint32_t)(watch - (struct watch *)arena_at(recorder_arena, ARENA_WATCHES));
+}
+
+bool watch_is_holder(int32_t index, uint64_t op)
+{
+	assert(index >= 0 && index < WATCHES_MAX);
+	return load_relaxed(&entry_at(recorder_arena, (uint32_t)index)->holder_op) == op;
+}
+
+void watch_drop_holder(int32_t index, uint64_t op)
+{
+	if (index >= 0 && watch_is_holder(index, op))
+		store_relaxed(&entry_at(recorder_arena, (uint32_t)index)->holder_op, 0);
+}
+
+void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const void *frame)
+{
+	uint64_t now = clock_now_ticks();
+	uint64_t parent = op_current(self);
+	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, now, watch->address, watch->ident);
+
+	store_relaxed(&watch->holder_parent, parent);
+	store_relaxed(&watch->holder_start, now);
+	store_relaxed(&watch->holder_stack, stack);
+	store_relaxed(&watch->holder_thread, self->thread);
+	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
+	store_release(&watch->holder_op, op);
+}
+
+void hold_release(struct self *self, struct watch *watch, struct hold_release *release)
+{
+	uint64_t op = load_relaxed(&watch->holder_op);
+	uint64_t now = clock_now_ticks();
+
+	release->waiters = load_seq_cst(&watch->waiters);
+	release->hold.type = RECORD_NONE;
+	store_relaxed(&watch->last_ticks, now);
+	if (op == 0) {
+		store_release(&watch->last_op, op_current(self));
+		return;
+	}
+	release->hold = (struct record){
+		.start = load_relaxed(&watch->holder_start),
+		.end = now,
+		.id = op,
+		.parent = load_relaxed(&watch->holder_parent),
+		.value = watch->address,
+		.name = load_relaxed(&watch->ident),
+		.stack = load_relaxed(&watch->holder_stack),
+		.count = load_relaxed(&watch->hold_count),
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = KIND_HOLD,
+		.outcome = OUTCOME_OK,
+	};
+	store_release(&watch->last_op, op);
+	store_relaxed(&watch->holder_op, 0);
+	(void)op_drop(self, op);
+}
+
+void hold_record(struct self *self, struct watch *watch, const struct hold_release *release)
+{
+	if (release->hold.type != RECORD_NONE)
+		(void)chunk_append(self, &release->hold);
+	if (release->waiters > 0)
+		link_record(self, LINK_WAKE, 0, (const void *)(uintptr_t)watch->address, watch->ident, 1);
+}
