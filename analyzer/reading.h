@@ -215,6 +215,7 @@ bool event_field_read(struct reading *reading, struct json *json, enum event_fie
 
 bool event_add_op(struct reading *reading, const struct event *event);
 bool event_add_wait(struct reading *reading, const struct event *event);
+bool event_add_link(struct reading *reading, const struct event *event);
 
 /* The index of a thread of the dump's process, which is added when it is new; NO_INDEX for 0. */
 bool event_thread(struct reading *reading, uint64_t number, uint32_t *thread);
@@ -225,6 +226,15 @@ bool event_id(struct reading *reading, uint64_t id, uint32_t *index);
 /* One line of either sort, from `json->at` to the newline or end, which is left for the caller. */
 bool read_event(struct reading *reading, struct json *json);
 bool read_header(struct reading *reading, struct json *json);
+
+/* The sections of a header that are tables. */
+bool read_strings(struct reading *reading, struct json *json);
+bool read_modules(struct reading *reading, struct json *json);
+bool read_stacks(struct reading *reading, struct json *json);
+bool read_threads(struct reading *reading, struct json *json);
+bool read_open_ops(struct reading *reading, struct json *json);
+bool read_open_waits(struct reading *reading, struct json *json);
+bool read_counters(struct reading *reading, struct json *json);
 
 /* At the end of a dump: what it announced and did not have. At the end of all: ids become indexes.
  */

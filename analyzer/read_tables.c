@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables in a header: strings, modules, stacks, threads, what was open, counters.
+ *
+ * Drains of one process repeat most of what they say, so threads, modules, stacks and counters are
+ * found again by their contents; the dump's own numbers for them lead to the recording's by tables
+ * in struct dump. One thread.
+ */
+#include "read_members.h"
+#include "reading.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+
+bool read_strings(struct reading *reading, struct json *json)
+{
+	struct dump *dump = &reading->dump;
+	struct walk walk = walk_begin(json);
+	struct json_text text;
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		if (!reading_reserve(reading, &dump->strings, &dump->string_capacity,
+				     dump->string_count, sizeof(*dump->strings)))
+			return false;
+		if (!json_take_string(json, &text) ||
+		    !reading_text(reading, &text, &dump->strings[dump->string_count]))
+			return false;
+		dump->string_count++;
+	}
+	return !json->error;
+}
+
+struct module_members {
+	uint64_t base;
+	uint64_t start;
+	uint64_t size;
+	uint32_t path;
+	uint32_t build_id;
+};
+
+static bool add_module(struct reading *reading, const struct module_members *members,
+		       uint32_t *module)
+{
+	struct recording *recording = reading->recording;
+	uint64_t hash = reading_hash(reading_hash(members->base, members->start), members->size);
+
+	hash = reading_hash(hash, (uint64_t)members->path << 32 | members->build_id);
+	*module = idmap_index(&reading->module_ids, reading->dump.process, hash);
+	if (*module == NO_INDEX)
+		return reading_fail_memory(reading);
+	if (*module < recording->module_count)
+		return true;
+	if (!reading_reserve(reading, &recording->modules, &reading->module_capacity,
+			     recording->module_count, sizeof(*recording->modules)))
+		return false;
+	recording->modules[recording->module_count++] = (struct rec_module){
+		.process = reading->dump.process,
+		.path = members->path,
+		.build_id = members->build_id,
+		.base = members->base,
+		.start = members->start,
+		.size = members->size,
+	};
+	return true;
+}
+
+bool read_modules(struct reading *reading, struct json *json)
+{
+	static const struct member table[] = {
+		{ "path", true, offsetof(struct module_members, path) },
+		{ "build_id", true, offsetof(struct module_members, build_id) },
+		{ "base", false, offsetof(struct module_members, base) },
+		{ "start", false, offsetof(struct module_members, start) },
+		{ "size", false, offsetof(struct module_members, size) },
+	};
+	struct dump *dump = &reading->dump;
+	struct walk walk = walk_begin(json);
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		struct module_members members = { 0 };
+
+		if (!reading_reserve(reading, &dump->modules, &dump->module_capacity,
+				     dump->module_count, sizeof(*dump->modules)))
+			return false;
+		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]),
+				  &members) ||
+		    !add_module(reading, &members, &dump->modules[dump->module_count]))
+			return false;
+		dump->module_count++;
+	}
+	return !json->error;
+}
+
+static bool add_frame(struct reading *reading, int64_t module, uint64_t offset)
+{
+	struct recording *recording = reading->recording;
+	uint32_t index = NO_INDEX;
+
+	if (module != -1) {
+		if (module < 0 || (uint64_t)module >= reading->dump.module_count)
+			return reading_fail_here(
+				reading, "a stack with module %" PRId64 ", but the header has %zu",
+				module, reading->dump.module_count);
+		index = reading->dump.modules[module];
+	}
+	if (!reading_reserve(reading, &recording->frames, &reading->frame_capacity,
+			     recording->frame_count, sizeof(*recording->frames)))
+		return false;
+	recording->frames[recording->frame_count++] =
+		(struct rec_frame){ .module = index, .offset = offset };
+	return true;
+}
+
+/* Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack
+ * already. */
+static bool add_stack(struct reading *reading, size_t first_frame, uint32_t *stack)
+{
+	struct recording *recording = reading->recording;
+	uint64_t hash = recording->frame_count - first_frame;
+	size_t i;
+
+	for (i = first_frame; i < recording->frame_count; i++)
+		hash = reading_hash(reading_hash(hash, recording->frames[i].module),
+				    recording->frames[i].offset);
+	*stack = idmap_index(&reading->stack_ids, 0, hash);
+	if (*stack == NO_INDEX)
+		return reading_fail_memory(reading);
+	if (*stack < recording->stack_count) {
+		recording->frame_count = first_frame;
+		return true;
+	}
+	if (!reading_reserve(reading, &recording->stacks, &reading->stack_capacity,
+			     recording->stack_count, sizeof(*recording->stacks)))
+		return false;
+	recording->stacks[recording->stack_count++] = (struct rec_stack){
+		.first_frame = (uint32_t)first_frame,
+		.frame_count = (uint32_t)(recording->frame_count - first_frame),
+	};
+	return true;
+}
+
+static bool read_stack(struct reading *reading, struct json *json, uint32_t *stack)
+{
+	size_t first_frame = reading->recording->frame_count;
+	struct walk walk = walk_begin(json);
+	uint64_t frame_offset;
+	int64_t module;
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		if (!json_take_int(json, &module))
+			return false;
+		if (!walk_element(&walk))
+			return json->error ? false : json_fail(json, "a frame without an offset");
+		if (!json_take_uint(json, &frame_offset) ||
+		    !add_frame(reading, module, frame_offset))
+			return false;
+	}
+	return !json->error && add_stack(reading, first_frame, stack);
+}
+
+bool read_stacks(struct reading *reading, struct json *json)
+{
+	struct dump *dump = &reading->dump;
+	struct walk walk = walk_begin(json);
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		if (!reading_reserve(reading, &dump->stacks, &dump->stack_capacity,
+				     dump->stack_count, sizeof(*dump->stacks)))
+			return false;
+		if (!read_stack(reading, json, &dump->stacks[dump->stack_count]))
+			return false;
+		dump->stack_count++;
+	}
+	return !json->error;
+}
+
+struct thread_members {
+	uint64_t thread;
+	uint64_t tid;
+	uint64_t op;
+	uint32_t name;
+};
+
+bool read_threads(struct reading *reading, struct json *json)
+{
+	static const struct member table[] = {
+		{ "th", false, offsetof(struct thread_members, thread) },
+		{ "tid", false, offsetof(struct thread_members, tid) },
+		{ "op", false, offsetof(struct thread_members, op) },
+		{ "name", true, offsetof(struct thread_members, name) },
+	};
+	struct walk walk = walk_begin(json);
+	struct rec_thread *thread;
+	uint32_t index, op;
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		struct thread_members members = { 0 };
+
+		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]),
+				  &members) ||
+		    !event_thread(reading, members.thread, &index) ||
+		    !event_id(reading, members.op, &op))
+			return false;
+		if (index == NO_INDEX)
+			continue;
+		thread = &reading->recording->threads[index];
+		thread->tid = (uint32_t)members.tid;
+		thread->name = members.name;
+		if (op != NO_INDEX)
+			thread->op = op;
+	}
+	return !json->error;
+}
+
+static enum event_field open_field(const struct walk *walk)
+{
+	static const struct {
+		const char *name;
+		enum event_field field;
+	} fields[] = {
+		{ "op_id", FIELD_ID },
+		{ "parent_id", FIELD_PARENT },
+		{ "kind", FIELD_KIND },
+		{ "work_type", FIELD_WORK },
+		{ "class_id", FIELD_CLASS },
+		{ "ident_id", FIELD_IDENT },
+		{ "client_id", FIELD_CLIENT },
+		{ "meta_id", FIELD_META },
+		{ "start_ns", FIELD_START },
+		{ "th", FIELD_THREAD },
+		{ "st", FIELD_STACK },
+		{ "a", FIELD_ADDRESS },
+		{ "fd", FIELD_FD },
+		{ "rs", FIELD_REASON },
+		{ "p", FIELD_PARENT },
+		{ "t", FIELD_TARGET },
+		{ "i", FIELD_IDENT },
+		{ "s", FIELD_START },
+		{ "c", FIELD_CLASS },
+		{ "n", FIELD_BYTES },
+		{ "rq", FIELD_REQUESTED },
+		{ "abs", FIELD_ABSOLUTE },
+		{ "sq", FIELD_SEQ },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (walk_is_name(walk, fields[i].name))
+			return fields[i].field;
+	return FIELD_UNKNOWN;
+}
+
+static bool read_open_event(struct reading *reading, struct json *json, enum event_type type)
+{
+	struct walk walk = walk_begin(json);
+	struct event event;
+
+	event_begin(&event);
+	event.is_open = true;
+	if (!json_open_object(json))
+		return false;
+	while (walk_member(&walk))
+		if (!event_field_read(reading, json, open_field(&walk), &event))
+			return false;
+	if (json->error)
+		return false;
+	return type == EVENT_OP ? event_add_op(reading, &event) : event_add_wait(reading, &event);
+}
+
+bool read_open_ops(struct reading *reading, struct json *json)
+{
+	struct walk walk = walk_begin(json);
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk))
+		if (!read_open_event(reading, json, EVENT_OP))
+			return false;
+	return !json->error;
+}
+
+bool read_open_waits(struct reading *reading, struct json *json)
+{
+	struct walk walk = walk_begin(json);
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk))
+		if (!read_open_event(reading, json, EVENT_WAIT))
+			return false;
+	return !json->error;
+}
+
+/* The latest dump's value counts: they only grow. */
+static bool set_counter(struct reading *reading, uint32_t name, uint64_t value)
+{
+	struct recording *recording = reading->recording;
+	uint32_t counter = idmap_index(&reading->counter_ids, reading->dump.process, name);
+
+	if (counter == NO_INDEX)
+		return reading_fail_memory(reading);
+	if (counter == recording->counter_count) {
+		if (!reading_reserve(reading, &recording->counters, &reading->counter_capacity,
+				     recording->counter_count, sizeof(*recording->counters)))
+			return false;
+		recording->counter_count++;
+	}
+	recording->counters[counter] = (struct rec_counter){ reading->dump.process, name, value };
+	return true;
+}
+
+bool read_counters(struct reading *reading, struct json *json)
+{
+	struct walk walk = walk_begin(json);
+	uint32_t name;
+	uint64_t value;
+
+	if (!json_open_object(json))
+		return false;
+	while (walk_member(&walk)) {
+		struct json number = *json;
+
+		if (json_take_uint(&number, &value)) {
+			*json = number;
+			if (!reading_text(reading, &walk.name, &name) ||
+			    !set_counter(reading, name, value))
+				return false;
+		} else if (!json_skip(json)) {
+			return false;
+		}
+	}
+	return !json->error;
+}
