@@ -12,7 +12,8 @@ WARN     := -Wall -Wextra -Werror -Wswitch-enum -Wmissing-prototypes -Wstrict-pr
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
-LIB_LIBS := -lunwind-x86_64 -lunwind
+# libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
+LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
 AN_LIBS  := -ldw -lelf -liberty -lpthread
 TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
 
