@@ -27,7 +27,7 @@ finish() {
 		wait "$server" 2>/dev/null || true
 	fi
 	if ((status)); then
-		tail -n 30 "$here"/*.out 2>/dev/null || true
+		tail -n 30 "$here"/*.out | tr '\r' '\n' | tail -n 60 2>/dev/null || true
 	fi
 	rm -rf "$here"
 }
