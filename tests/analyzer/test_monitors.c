@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a section is cut wrongly, or a wait is tied to a signal that did not end it. */
+#include "monitors.h"
+
+#include "sketch.h"
+#include "timeline.h"
+
+#include <check.h>
+
+struct fixture {
+	struct sketch sketch;
+	struct timeline timeline;
+	struct releases releases;
+	struct monitors monitors;
+};
+
+static void build(struct fixture *fixture)
+{
+	sketch_end(&fixture->sketch);
+	timeline_build(&fixture->timeline, &fixture->sketch.rec);
+	releases_build(&fixture->releases, &fixture->sketch.rec);
+	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline, &fixture->releases);
+}
+
+static void done(struct fixture *fixture)
+{
+	monitors_free(&fixture->monitors);
+	releases_free(&fixture->releases);
+	timeline_free(&fixture->timeline);
+	sketch_free(&fixture->sketch);
+}
+
+START_TEST(a_section_goes_on_through_its_waits)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_thread(sketch, "putter", 0, 100);
+	uint32_t before = sketch_hold(sketch, 0, "M", 1, 10, 11);
+	uint32_t spurious = sketch_wait(sketch, 0, REASON_COND, "C", 11, 20, NO_INDEX);
+	uint32_t between = sketch_hold(sketch, 0, "M", 2, 20, 21);
+	uint32_t real = sketch_wait(sketch, 0, REASON_COND, "C", 21, 30, NO_INDEX);
+	uint32_t after = sketch_hold(sketch, 0, "M", 2, 30, 31);
+	uint32_t other = sketch_hold(sketch, 0, "M", 1, 40, 41);
+	sketch_hold(sketch, 1, "M", 3, 28, 29);
+	uint32_t signal = sketch_link(sketch, 1, LINK_WAKE, "C", 28.5, 1, NO_INDEX);
+	build(&fixture);
+	const struct monitors *monitors = &fixture.monitors;
+	ck_assert_uint_eq(monitors->condition_count, 1);
+	ck_assert_uint_eq(monitors->section_count, 3);
+	uint32_t section = monitors->section_of_hold[before];
+	ck_assert_uint_eq(monitors->section_of_hold[between], section);
+	ck_assert_uint_eq(monitors->section_of_hold[after], section);
+	ck_assert_uint_ne(monitors->section_of_hold[other], section);
+	ck_assert_uint_eq(monitors->sections[section].first_wait, spurious);
+	ck_assert_uint_eq(monitors->sections[section].last_wait, real);
+	ck_assert_uint_eq(monitors->sections[section].site, monitors->sections[monitors->section_of_hold[other]].site);
+	ck_assert_uint_eq(monitors->waking_link[real], signal);
+	ck_assert_uint_eq(monitors->waking_link[spurious], NO_INDEX);
+	done(&fixture);
+}
+END_TEST
+
+START_TEST(one_signal_wakes_one_a_broadcast_all)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+	uint32_t waits[3];
+
+	sketch_begin(sketch);
+	for (int t = 0; t < 3; t++) {
+		sketch_thread(sketch, "taker", 0, 100);
+		waits[t] = sketch_wait(sketch, (uint32_t)t, REASON_COND, "C", 10, t == 0 ? 20 : 40 + t, NO_INDEX);
+		sketch_hold(sketch, (uint32_t)t, "M", 1, t == 0 ? 20 : 40 + t, t == 0 ? 21 : 40.5 + t);
+	}
+	sketch_thread(sketch, "putter", 0, 100);
+	uint32_t one = sketch_link(sketch, 3, LINK_WAKE, "C", 19, 1, NO_INDEX);
+	uint32_t all = sketch_link(sketch, 3, LINK_WAKE, "C", 39, 2, NO_INDEX);
+	build(&fixture);
+	ck_assert_uint_eq(fixture.monitors.waking_link[waits[0]], one);
+	ck_assert_uint_eq(fixture.monitors.waking_link[waits[1]], all);
+	ck_assert_uint_eq(fixture.monitors.waking_link[waits[2]], all);
+	done(&fixture);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("monitors");
+	TCase *tcase = tcase_create("monitors");
+
+	tcase_add_test(tcase, a_section_goes_on_through_its_waits);
+	tcase_add_test(tcase, one_signal_wakes_one_a_broadcast_all);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a condition is replayed by tokens that its recording does not obey. */
+#include "tokens.h"
+
+#include "sketch.h"
+#include "timeline.h"
+
+#include <check.h>
+
+struct fixture {
+	struct sketch sketch;
+	struct timeline timeline;
+	struct releases releases;
+	struct monitors monitors;
+};
+
+static void build(struct fixture *fixture)
+{
+	sketch_end(&fixture->sketch);
+	timeline_build(&fixture->timeline, &fixture->sketch.rec);
+	releases_build(&fixture->releases, &fixture->sketch.rec);
+	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline, &fixture->releases);
+}
+
+static void done(struct fixture *fixture)
+{
+	monitors_free(&fixture->monitors);
+	releases_free(&fixture->releases);
+	timeline_free(&fixture->timeline);
+	sketch_free(&fixture->sketch);
+}
+
+/* Thread 0 puts at `put_ms` (signalling when `signals`), thread 1 takes at once, or waits for it. */
+static void hand_over(struct sketch *sketch, double from_ms, double put_ms, bool signals)
+{
+	sketch_hold(sketch, 0, "M", 1, put_ms, put_ms + 0.1);
+	if (signals)
+		sketch_link(sketch, 0, LINK_WAKE, "C", put_ms + 0.05, from_ms < put_ms, NO_INDEX);
+	if (from_ms < put_ms) {
+		sketch_hold(sketch, 1, "M", 2, from_ms, from_ms + 0.1);
+		sketch_wait(sketch, 1, REASON_COND, "C", from_ms + 0.1, put_ms + 0.2, NO_INDEX);
+		sketch_hold(sketch, 1, "M", 3, put_ms + 0.2, put_ms + 0.3);
+	} else {
+		sketch_hold(sketch, 1, "M", 2, from_ms, from_ms + 0.1);
+	}
+}
+
+START_TEST(a_signal_for_each_item)
+{
+	struct fixture fixture;
+
+	sketch_begin(&fixture.sketch);
+	sketch_thread(&fixture.sketch, "putter", 0, 100);
+	sketch_thread(&fixture.sketch, "taker", 0, 100);
+	for (int i = 0; i < 9; i++)
+		hand_over(&fixture.sketch, i * 10, i * 10 + (i % 2 ? 5 : -2 + 2 * !i), true);
+	build(&fixture);
+	ck_assert_uint_eq(fixture.monitors.condition_count, 1);
+	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert(!fixture.monitors.conditions[0].is_pool);
+	done(&fixture);
+}
+END_TEST
+
+START_TEST(a_signal_only_when_it_was_empty)
+{
+	struct fixture fixture;
+
+	sketch_begin(&fixture.sketch);
+	sketch_thread(&fixture.sketch, "putter", 0, 100);
+	sketch_thread(&fixture.sketch, "taker", 0, 100);
+	/* two items are put while the taker sleeps; only the first is signalled */
+	for (int i = 0; i < 4; i++) {
+		hand_over(&fixture.sketch, i * 20, i * 20 + 5, true);
+		hand_over(&fixture.sketch, i * 20 + 10, i * 20 + 6, false);
+	}
+	build(&fixture);
+	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_BY_SECTION);
+	done(&fixture);
+}
+END_TEST
+
+START_TEST(one_computes_for_all)
+{
+	struct fixture fixture;
+
+	/* a broadcast lets all go on, and those who come later go on by themselves: no tokens */
+	sketch_begin(&fixture.sketch);
+	sketch_thread(&fixture.sketch, "putter", 0, 100);
+	sketch_thread(&fixture.sketch, "taker", 0, 100);
+	sketch_thread(&fixture.sketch, "late", 0, 100);
+	for (int i = 0; i < 9; i++) {
+		hand_over(&fixture.sketch, i * 10, i * 10 + 5, true);
+		sketch_hold(&fixture.sketch, 2, "M", 2, i * 10 + 6, i * 10 + 6.1);
+	}
+	build(&fixture);
+	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_NONE);
+	done(&fixture);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("tokens");
+	TCase *tcase = tcase_create("tokens");
+
+	tcase_add_test(tcase, a_signal_for_each_item);
+	tcase_add_test(tcase, a_signal_only_when_it_was_empty);
+	tcase_add_test(tcase, one_computes_for_all);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
