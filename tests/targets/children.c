@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answer expected: every child is an op of its parent's, from its start until somebody waits for it.
+ */
+#include "scenario.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+extern int old_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		     const posix_spawnattr_t *, char *const[], char *const[]);
+__asm__(".symver old_spawn, posix_spawn@GLIBC_2.2.5");
+
+static pid_t start(int status)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(status);
+	return pid;
+}
+
+static void say_status(const char *what, pid_t wanted, pid_t found, int status)
+{
+	printf("%s: %d %x\n", what, found == wanted, status);
+}
+
+/* Each way to wait, also without a place for the status. */
+static void waits(void)
+{
+	siginfo_t info = { 0 };
+	struct rusage usage;
+	int status = 0;
+	pid_t pid;
+	pid = start(0), say_status("wait", pid, wait(&status), status);
+	pid = start(1), say_status("waitpid", pid, waitpid(pid, &status, 0), status);
+	pid = start(2), say_status("wait3", pid, wait3(&status, 0, &usage), status);
+	pid = start(3), say_status("wait4", pid, wait4(pid, &status, 0, &usage), status);
+	pid = start(4), say_status("waitpid without status", pid, waitpid(pid, NULL, 0), 0);
+	pid = start(5), waitid(P_PID, (id_t)pid, &info, WEXITED);
+	say_status("waitid", pid, info.si_pid, info.si_status);
+	pid = start(6), say_errno("waitid without info", waitid(P_PID, (id_t)pid, NULL, WEXITED));
+	pid = start(7), waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	say_status("looked", pid, info.si_pid, info.si_status);
+	say_status("and waited", pid, waitpid(pid, &status, 0), status);
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	say_errno("not yet", waitpid(pid, &status, WNOHANG));
+	kill(pid, SIGKILL);
+	say_status("killed", pid, waitpid(pid, &status, 0), status);
+	say_errno("no child", wait(&status));
+	say_errno("no child", waitpid(1, NULL, 0));
+}
+
+/* A child that works: its recording is its own. */
+static void works(void)
+{
+	int status;
+	char byte = 'x';
+	int ends[2];
+	(void)!pipe(ends);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 10; i++)
+			(void)!write(ends[1], &byte, 1);
+		exit(0);
+	}
+	waitpid(pid, &status, 0);
+	say_errno("read", read(ends[0], (char[16]){ 0 }, 16));
+}
+
+static volatile int stop;
+
+static void *spin(void *mutex)
+{
+	while (!stop) {
+		pthread_mutex_lock(mutex);
+		pthread_mutex_unlock(mutex);
+	}
+	return NULL;
+}
+
+/* Forks while fifty threads fight for a lock; each child takes a lock of its own and writes. */
+static void among_threads(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t threads[50];
+	int bad = 0;
+	for (int i = 0; i < 50; i++)
+		pthread_create(&threads[i], NULL, spin, &lock);
+	for (int i = 0; i < 30; i++) {
+		int status = -1;
+		pid_t pid = fork();
+		if (pid == 0) {
+			pthread_mutex_lock(&own);
+			pthread_mutex_unlock(&own);
+			close(0);
+			_exit(0);
+		}
+		if (waitpid(pid, &status, 0) != pid || status != 0)
+			bad++;
+	}
+	stop = 1;
+	for (int i = 0; i < 50; i++)
+		pthread_join(threads[i], NULL);
+	printf("bad children: %d\n", bad);
+}
+
+static void spawns(void)
+{
+	char *arguments[] = { (char *)"true", NULL };
+	char *script[] = { (char *)"/nonexistent", NULL };
+	int status;
+	pid_t pid;
+	say("posix_spawn", posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ));
+	say_status("waitpid", pid, waitpid(pid, &status, 0), status);
+	say("posix_spawnp", posix_spawnp(&pid, "false", NULL, NULL, arguments, environ));
+	say_status("waitpid", pid, waitpid(pid, &status, 0), status);
+	say("old posix_spawn", old_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ));
+	say_status("waitpid", pid, waitpid(pid, &status, 0), status);
+	say("nothing there", posix_spawn(&pid, script[0], NULL, NULL, script, environ));
+	say("without a place", posix_spawn(NULL, "/bin/true", NULL, NULL, arguments, environ));
+	printf("wait %d\n", wait(&status) > 0);
+	printf("system %x\n", system("exit 3"));
+}
+
+/* A vfork child runs in our memory; what it does must not end or spoil our recording. */
+static void vforks(void)
+{
+	int status;
+	for (volatile int i = 0; i < 20; i++) {
+		pid_t pid = vfork();
+		if (pid == 0) {
+			close(-1);
+			execl("/nonexistent", "nonexistent", (char *)NULL);
+			_exit(9);
+		}
+		waitpid(pid, &status, 0);
+	}
+	printf("vfork %x\n", status);
+	pid_t pid = vfork();
+	if (pid == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(9);
+	}
+	say_status("vfork and exec", pid, waitpid(pid, &status, 0), status);
+}
+
+static const struct scenario scenarios[] = {
+	{ "waits", waits },   { "works", works },   { "threads", among_threads },
+	{ "spawns", spawns }, { "vforks", vforks },
+};
+
+SCENARIOS_MAIN
