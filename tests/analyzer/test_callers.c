@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, classes are called after the C or C++ library instead of the program. */
+#include "callers.h"
+#include "sample.h"
+
+static const char program_source[] =
+	"namespace std { inline __attribute__((always_inline)) void fast_lock()\n" /* 1 */
+	"{ __asm__ volatile(\".globl in_lock\\nin_lock: nop\"); } }\n"             /* 2 */
+	"namespace shop {\n"                                                       /* 3 */
+	"__attribute__((noinline)) void pay() {\n"                                 /* 4 */
+	"	std::fast_lock(); __asm__ volatile(\".globl after_lock\\nafter_lock: nop\");\n" /* 5
+												 */
+	"}\n"                                                                              /* 6 */
+	"}\n"                                                                              /* 7 */
+	"namespace std { __attribute__((noinline)) void run() {\n"                         /* 8 */
+	"	shop::pay(); __asm__ volatile(\".globl in_run\\nin_run: nop\"); } }\n"     /* 9 */
+	"extern \"C\" __attribute__((noinline)) void uv_run() {\n"                         /* 10 */
+	"	std::run(); __asm__ volatile(\".globl in_uv\\nin_uv: nop\"); }\n"          /* 11 */
+	"int main() { uv_run(); __asm__ volatile(\".globl in_main\\nin_main: nop\"); }\n"; /* 12 */
+
+static const char libc_source[] = "void start_thread(void) { __asm__ volatile(\"nop\"); }\n"
+				  "void qsort(void) { __asm__ volatile(\"nop\"); }\n";
+
+static char program[SAMPLE_PATH_BYTES], libc[SAMPLE_PATH_BYTES];
+static const char *strings[] = { "", program, libc, "/usr/lib/libpthread.so.0" };
+enum { PROGRAM, LIBC, GONE };
+
+static struct rec_module modules[] = {
+	[PROGRAM] = { 0, 1, 0, 0, 0, 0x100000 },
+	[LIBC] = { 0, 2, 0, 0x200000, 0x200000, 0x100000 },
+	[GONE] = { 0, 3, 0, 0x400000, 0x400000, 0x100000 },
+};
+
+enum { FRAMES_MAX = 6 };
+
+/* A frame is a symbol of a module; its return address is one behind it. "?" has no module. */
+struct named_frame {
+	uint32_t module;
+	const char *symbol;
+};
+
+static const struct {
+	struct named_frame frames[FRAMES_MAX]; /* innermost first */
+	const char *innermost;
+	const char *outermost;
+	const char *site;
+} cases[] = {
+	/*  0 */ {
+		{ { LIBC, "qsort" }, { PROGRAM, "in_main" } }, "main", "", "main() program.cc:12" },
+	/*  1 */
+	{ { { LIBC, "qsort" }, { PROGRAM, "in_lock" } },
+	  "shop::pay",
+	  "",
+	  "shop::pay() program.cc:5" },
+	/*  2 */
+	{ { { PROGRAM, "in_run" }, { PROGRAM, "in_main" } }, "main", "", "main() program.cc:12" },
+	/*  3 */ { { { PROGRAM, "in_uv" }, { PROGRAM, "in_run" }, { LIBC, "qsort" } }, "", "", "" },
+	/*  4 */
+	{ { { LIBC, "qsort" },
+	    { PROGRAM, "after_lock" },
+	    { PROGRAM, "in_run" },
+	    { PROGRAM, "in_main" },
+	    { LIBC, "start_thread" } },
+	  "shop::pay",
+	  "main",
+	  "shop::pay() program.cc:5" },
+	/*  5 */
+	{ { { PROGRAM, "after_lock" }, { LIBC, "qsort" } },
+	  "shop::pay",
+	  "",
+	  "shop::pay() program.cc:5" },
+	/*  6 */
+	{ { { PROGRAM, "after_lock" }, { GONE, "17" } },
+	  "shop::pay",
+	  "shop::pay",
+	  "shop::pay() program.cc:5" },
+	/*  7 */
+	{ { { NO_INDEX, "32" }, { PROGRAM, "in_main" }, { LIBC, "start_thread" } },
+	  "main",
+	  "main",
+	  "main() program.cc:12" },
+	/*  8 */
+	{ { { PROGRAM, "7" }, { LIBC, "start_thread" } },
+	  "program+0x8",
+	  "program+0x8",
+	  "program+0x8" },
+	/*  9 */ { { { NO_INDEX, "32" } }, "", "", "" },
+	/* 10 */ { { { 0, NULL } }, "", "", "" },
+};
+
+static void build(void)
+{
+	sample_begin();
+	sample_build("g++", "program", program_source, "-g -O2 -falign-functions=1");
+	sample_build("gcc", "libc.so.6", libc_source, "-g -O2 -shared -fPIC -fno-builtin");
+	strcpy(program, sample_path("program"));
+	strcpy(libc, sample_path("libc.so.6"));
+}
+
+static struct rec_frame frames[FRAMES_MAX];
+static struct rec_stack stacks[2] = { { 0, 0 }, { 0, 0 } };
+
+static const struct recording recording = {
+	.modules = modules,
+	.module_count = 3,
+	.strings = strings,
+	.string_count = 4,
+	.stacks = stacks,
+	.stack_count = 2,
+	.frames = frames,
+	.frame_count = FRAMES_MAX,
+};
+
+static void fill_stack(const struct named_frame *named)
+{
+	uint32_t count = 0;
+
+	for (; count < FRAMES_MAX && named[count].symbol; count++) {
+		const char *symbol = named[count].symbol;
+		uint64_t number = strtoull(symbol, NULL, 10);
+
+		frames[count].module = named[count].module;
+		frames[count].offset =
+			1 + (number ? number
+				    : sample_symbol(named[count].module == LIBC ? "libc.so.6"
+										: "program",
+						    symbol));
+	}
+	stacks[1].frame_count = count;
+}
+
+START_TEST(the_programs_own_frame)
+{
+	struct symbols *symbols = symbols_new(&recording);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	char text[256];
+
+	fill_stack(cases[_i].frames);
+	ck_assert_str_eq(callers_function_text(callers_innermost(callers, 1), text, sizeof(text)),
+			 cases[_i].innermost);
+	ck_assert_str_eq(callers_function_text(callers_outermost(callers, 1), text, sizeof(text)),
+			 cases[_i].outermost);
+	ck_assert_str_eq(callers_site_text(callers_innermost(callers, 1), text, sizeof(text)),
+			 cases[_i].site);
+	ck_assert_ptr_null(callers_innermost(callers, 0).place);
+	ck_assert_ptr_null(callers_outermost(callers, 0).place);
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
+START_TEST(more_may_be_passed_over)
+{
+	static const char *const functions[] = { "shop::*", NULL }, *const files[] = { "prog*",
+										       NULL };
+	struct symbols *symbols = symbols_new(&recording);
+	struct callers_options options = { .functions = functions };
+	struct callers *callers = callers_new(&recording, symbols, &options);
+	char text[256];
+
+	fill_stack(cases[4].frames);
+	ck_assert_str_eq(callers_function_text(callers_innermost(callers, 1), text, sizeof(text)),
+			 "main");
+	callers_free(callers);
+	options = (struct callers_options){ .modules = files };
+	callers = callers_new(&recording, symbols, &options);
+	ck_assert_ptr_null(callers_innermost(callers, 1).place);
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
+START_TEST(start_routines)
+{
+	struct symbols *symbols = symbols_new(&recording);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	uint64_t qsort_address = 0x200000 + sample_symbol("libc.so.6", "qsort");
+	char text[256];
+
+	ck_assert_str_eq(callers_function_text(
+				 callers_routine(callers, 0, sample_symbol("program", "in_run")),
+				 text, sizeof(text)),
+			 "");
+	ck_assert_str_eq(
+		callers_function_text(callers_routine(callers, 0, sample_symbol("program", "main")),
+				      text, sizeof(text)),
+		"main");
+	ck_assert_ptr_null(callers_routine(callers, 0, qsort_address).place);
+	ck_assert_ptr_null(callers_routine(callers, 0, 0x900000).place);
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("callers");
+	TCase *tcase = tcase_create("all");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_unchecked_fixture(tcase, build, sample_end);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, the_programs_own_frame, 0, sizeof(cases) / sizeof(cases[0]));
+	tcase_add_test(tcase, more_may_be_passed_over);
+	tcase_add_test(tcase, start_routines);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
