@@ -4,7 +4,7 @@
  *
  * The kernel trusts the time stamp counter when it is its own clock source: then it runs at one rate on
  * all processors and in all power states (and CPUID must say so as well). The rate is not taken from
- * CPUID but measured against CLOCK_MONOTONIC, between two moments at least CALIBRATION_NS apart.
+ * CPUID but measured against CLOCK_MONOTONIC, between two moments.
  */
 #include "clock.h"
 
@@ -13,14 +13,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "atomics.h"
 #include "syscalls.h"
 
 #include "in_target.h"
 
-enum { CALIBRATION_NS = 20000000, PAIR_TRIES = 9, CALIBRATION_PAUSE_NS = 5000000 };
+enum { PAIR_TRIES = 9 };
 
 uint32_t clock_kind;
 uint64_t clock_test_ticks;
+
+/* Written by clock_start(), and by the first who measures over CLOCK_APART_NS. */
+static struct clock_pair start_pair;
+static uint64_t known_rate;
 
 static uint64_t read_ns(clockid_t id)
 {
@@ -53,6 +58,8 @@ static bool kernel_trusts_counter(void)
 void clock_start(void)
 {
 	clock_kind = counter_is_invariant() && kernel_trusts_counter() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
+	start_pair = clock_take_pair();
+	known_rate = 0;
 }
 
 uint64_t clock_slow_ticks(void)
@@ -85,24 +92,28 @@ struct clock_pair clock_take_pair(void)
 	return best;
 }
 
-uint64_t clock_rate(const struct clock_pair *from, const struct clock_pair *to, uint32_t kind)
-{
-	if (kind != CLOCK_KIND_TSC)
-		return (uint64_t)1 << 32;
-	if (to->mono_ns < from->mono_ns + CALIBRATION_NS || to->ticks <= from->ticks)
-		return 0;
-	return (uint64_t)(((unsigned __int128)(to->mono_ns - from->mono_ns) << 32) / (to->ticks - from->ticks));
-}
-
-uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind)
+uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64_t apart_ns)
 {
 	struct clock_pair now = clock_take_pair();
-	uint64_t rate = clock_rate(from, &now, kind);
 
-	while (rate == 0) {
-		sys_pause_ns(CALIBRATION_PAUSE_NS);
+	if (kind != CLOCK_KIND_TSC)
+		return (uint64_t)1 << 32;
+	while (now.mono_ns < from->mono_ns + apart_ns || now.ticks <= from->ticks) {
+		sys_pause_ns((long)apart_ns / 4);
 		now = clock_take_pair();
-		rate = clock_rate(from, &now, kind);
 	}
+	return (uint64_t)(((unsigned __int128)(now.mono_ns - from->mono_ns) << 32) / (now.ticks - from->ticks));
+}
+
+uint64_t clock_own_rate(uint64_t apart_ns)
+{
+	uint64_t rate = load_relaxed(&known_rate);
+	struct clock_pair now = clock_take_pair();
+
+	if (rate != 0)
+		return rate;
+	rate = clock_measure_rate(&start_pair, clock_kind, apart_ns);
+	if (apart_ns >= CLOCK_APART_NS || now.mono_ns >= start_pair.mono_ns + CLOCK_APART_NS)
+		store_relaxed(&known_rate, rate);
 	return rate;
 }

@@ -28,6 +28,7 @@
 #include <sys/prctl.h>
 
 #include "arena.h"
+#include "clock.h"
 #include "dump.h"
 #include "process.h"
 #include "self.h"
@@ -42,7 +43,9 @@ enum {
 	LINE_BYTES_MAX = 512,
 	STACK_BYTES = 131072,
 	/* How often a dump looks whether its reader has taken all, or a program that ends wants to write its own. */
-	DUMP_TICK_MS = 5
+	DUMP_TICK_MS = 5,
+	/* A reader that takes nothing for so long loses its dump to the next one that asks. */
+	DUMP_STALL_NS = 2000000000
 };
 
 struct client {
@@ -67,6 +70,7 @@ static struct {
 	size_t dump_sent;      /* of dump.text */
 	bool dump_filled_last; /* nothing more to fill in: waiting for the reader */
 	bool dump_flush;
+	uint64_t dump_moved_ns; /* when the reader took something last */
 } control;
 
 static char socket_name[SOCKET_PATH_BYTES]; /* written before the thread starts */
@@ -94,10 +98,17 @@ static void dump_finish(bool done)
 	client_close(client);
 }
 
+static bool dump_is_stalled(void)
+{
+	return clock_take_pair().mono_ns - control.dump_moved_ns > DUMP_STALL_NS;
+}
+
 static void dump_start(struct client *client, bool flush)
 {
 	int result = -EBUSY;
 
+	if (control.dumper && dump_is_stalled())
+		dump_finish(false);
 	if (!control.dumper) {
 		control.dump_buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE,
 					       MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -105,7 +116,8 @@ static void dump_start(struct client *client, bool flush)
 			verbs_refuse(&client->answer, "memory", "no memory for a dump");
 			return;
 		}
-		result = dump_begin(&control.dump, recorder_arena, control.dump_buffer, DUMP_BUFFER_BYTES, true);
+		result = dump_begin(&control.dump, recorder_arena, control.dump_buffer, DUMP_BUFFER_BYTES,
+				    DUMP_RUNNING);
 		if (result != 0)
 			sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
 	}
@@ -118,16 +130,25 @@ static void dump_start(struct client *client, bool flush)
 	control.dump_sent = 0;
 	control.dump_flush = flush;
 	control.dump_filled_last = false;
+	control.dump_moved_ns = clock_take_pair().mono_ns;
 }
 
-/* Whether all that was sent has been read, and nothing went wrong on the way. */
+/* Whether all that was sent has been read, or thrown away: reader_is_gone() tells. */
 static bool reader_has_all(int fd)
 {
-	int unread = 0, error = 0;
+	int unread = 0;
+
+	return sys_ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
+}
+
+/* A reader that went away before it had read everything shows as an error of the socket; a hang-up does
+ * not say that much, for whoever asks may close its own direction first. */
+static bool reader_is_gone(int fd)
+{
+	int error = 0;
 	socklen_t bytes = sizeof(error);
 
-	return sys_ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0 &&
-	       sys_getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error == 0;
+	return sys_getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0;
 }
 
 /* Sends what the reader takes now. */
@@ -147,30 +168,27 @@ static void dump_continue(void)
 				MSG_DONTWAIT | MSG_NOSIGNAL);
 		control.dump_sent += sent > 0 ? (size_t)sent : 0;
 	}
+	control.dump_moved_ns = clock_take_pair().mono_ns;
 	if (sent < 0 && sent != -EAGAIN && sent != -EINTR)
 		dump_finish(false);
 	else if (control.dump_filled_last && sys_shutdown(fd, SHUT_WR) != 0)
 		dump_finish(false);
 	else if (control.dump_filled_last && reader_has_all(fd))
-		dump_finish(true);
+		dump_finish(!reader_is_gone(fd));
 }
 
 static void dump_poll(short events)
 {
-	int error = 0;
-	socklen_t bytes = sizeof(error);
+	int fd = control.dumper->fd;
 
 	if (load_relaxed(&control.dump.arena->drain_wanted))
 		dump_finish(false);
-	else if (events & (POLLERR | POLLNVAL))
+	else if (control.dump_filled_last && reader_has_all(fd))
+		dump_finish(!reader_is_gone(fd));
+	else if (control.dump_filled_last && reader_is_gone(fd))
 		dump_finish(false);
-	else if (!control.dump_filled_last)
+	else if (!control.dump_filled_last && events)
 		dump_continue();
-	else if (reader_has_all(control.dumper->fd))
-		dump_finish(true);
-	else if (events & POLLHUP ||
-		 sys_getsockopt(control.dumper->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0)
-		dump_finish(false);
 }
 
 /* --- Clients ------------------------------------------------------------------------------------------------- */
@@ -298,7 +316,7 @@ static void client_accept(void)
 static short client_events(const struct client *client)
 {
 	if (client->is_dumping)
-		return control.dump_filled_last ? 0 : POLLOUT;
+		return POLLOUT;
 	if (client->answer_sent < client->answer.used)
 		return POLLOUT;
 	return client->input_ended ? 0 : POLLIN;
@@ -313,6 +331,9 @@ static void serve(void)
 		struct client *client = &control.clients[i];
 
 		polls[i] = (struct pollfd){client->fd, client->fd >= 0 ? client_events(client) : 0, 0};
+		/* Nothing more to send: it would be ready all the time. */
+		if (client->is_dumping && control.dump_filled_last)
+			polls[i].fd = -1;
 	}
 	polls[CLIENTS_MAX] = (struct pollfd){control.listener, POLLIN, 0};
 	ready = sys_poll(polls, CLIENTS_MAX + 1, control.dumper ? DUMP_TICK_MS : -1);

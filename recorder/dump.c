@@ -498,11 +498,11 @@ static bool (*const phases[])(struct dump *) = {
 	write_stack,  write_open_op, write_open_wait, write_header_end, write_records,
 };
 
-int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, bool own)
+int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)
 {
 	assert(bytes >= 2 * DUMP_PIECE_BYTES_MAX);
 	*dump = (struct dump){.arena = arena, .text = {.bytes = buffer, .size = bytes}};
-	return snapshot_take(&dump->snapshot, arena, own);
+	return snapshot_take(&dump->snapshot, arena, of);
 }
 
 bool dump_fill(struct dump *dump)

@@ -3,7 +3,7 @@
  * A dump: an arena as JSON lines. The same code serves the socket, the exit of the process and recovery.
  *
  *	struct dump dump;
- *	if (dump_begin(&dump, arena, buffer, sizeof(buffer), true) == 0) {
+ *	if (dump_begin(&dump, arena, buffer, sizeof(buffer), DUMP_RUNNING) == 0) {
  *		while (dump_fill(&dump))
  *			write(dump.text.bytes, dump.text.used);
  *		dump_end(&dump, everything was written);
@@ -35,7 +35,7 @@ struct dump {
 };
 
 /* 0, -EBUSY, -ENOMEM as snapshot_take(). The buffer holds at least two pieces. */
-int dump_begin(struct dump *, struct arena *, char *buffer, size_t bytes, bool own) HIDDEN;
+int dump_begin(struct dump *, struct arena *, char *buffer, size_t bytes, enum dump_of of) HIDDEN;
 /* Fills the buffer anew; false when the dump is complete. */
 bool dump_fill(struct dump *) HIDDEN;
 /* `done`: what was filled in reached its reader, all of it. */

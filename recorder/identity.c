@@ -74,7 +74,7 @@ static void fill_host(struct arena *arena)
 	struct utsname name;
 
 	if (SYS3(uname, &name, 0, 0) == 0)
-		memcpy(arena->host, name.nodename, strnlen(name.nodename, sizeof(arena->host) - 1));
+		memcpy(arena->host, name.nodename, strnlen(name.nodename, sizeof(name.nodename)));
 	read_file("/proc/sys/kernel/random/boot_id", arena->boot_id, 37);
 }
 

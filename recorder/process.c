@@ -34,7 +34,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { EXIT_DUMP_TRIES = 2000, EXIT_DUMP_PAUSE_NS = 1000000, ROUGH_RATE_NS = 1000000 };
+enum { EXIT_DUMP_TRIES = 2000, EXIT_DUMP_PAUSE_NS = 1000000 };
 
 struct gate recorder_gate;
 
@@ -126,17 +126,12 @@ static const char *get_environment(const char *name)
 	return secure_getenv(name);
 }
 
-/* Good to a percent: for a threshold, before anybody knows the clock's rate. */
+/* Good to a thousandth: for a threshold, before anybody knows the clock's rate better. */
 static uint64_t rough_ticks(uint64_t ns)
 {
-	struct clock_pair from = clock_take_pair();
-	struct clock_pair to;
-
-	if (ns == 0 || clock_kind != CLOCK_KIND_TSC)
-		return ns;
-	sys_pause_ns(ROUGH_RATE_NS);
-	to = clock_take_pair();
-	return (uint64_t)((unsigned __int128)ns * (to.ticks - from.ticks) / (to.mono_ns - from.mono_ns + 1));
+	if (ns == 0)
+		return 0;
+	return (uint64_t)(((unsigned __int128)ns << 32) / clock_own_rate(CLOCK_APART_LEAST_NS));
 }
 
 static void settle(void)
@@ -309,7 +304,7 @@ static bool begin_exit_dump(struct dump *dump, struct arena *arena, char *buffer
 
 	store_relaxed(&arena->drain_wanted, 1);
 	for (int i = 0; i < EXIT_DUMP_TRIES && result == -EBUSY; i++) {
-		result = dump_begin(dump, arena, buffer, DUMP_BUFFER_BYTES, true);
+		result = dump_begin(dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_AT_END);
 		if (result == -EBUSY)
 			sys_pause_ns(EXIT_DUMP_PAUSE_NS);
 	}

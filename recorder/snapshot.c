@@ -307,10 +307,15 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 /* --- The whole ------------------------------------------------------------------------------------------------- */
 
 /* Frozen by the first dump, so that all dumps of an arena agree. */
-static void freeze_clock(struct snapshot *snapshot, struct arena *arena)
+static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum dump_of of)
 {
-	if (load_relaxed(&arena->clock.mult) == 0)
-		store_relaxed(&arena->clock.mult, clock_measure_rate(&arena->clock.base, arena->clock.kind));
+	uint64_t rate = load_relaxed(&arena->clock.mult);
+
+	if (rate == 0 && of == DUMP_DEAD)
+		rate = clock_measure_rate(&arena->clock.base, arena->clock.kind, CLOCK_APART_NS);
+	else if (rate == 0)
+		rate = clock_own_rate(of == DUMP_AT_END ? CLOCK_APART_LEAST_NS : CLOCK_APART_NS);
+	store_relaxed(&arena->clock.mult, rate);
 	snapshot->clock = arena->clock;
 	snapshot->now = clock_take_pair();
 }
@@ -331,8 +336,9 @@ static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t thr
 	return true;
 }
 
-int snapshot_take(struct snapshot *snapshot, struct arena *arena, bool own)
+int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of of)
 {
+	bool own = of != DUMP_DEAD;
 	uint64_t since_ticks = clock_now_ticks();
 	uint32_t slots, threads;
 
@@ -349,7 +355,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, bool own)
 		snapshot_unlock(arena);
 		return -ENOMEM;
 	}
-	freeze_clock(snapshot, arena);
+	freeze_clock(snapshot, arena, of);
 	copy_opens(snapshot, arena, slots);
 	count_events(snapshot, arena);
 	drop_ended(snapshot, arena, slots, since_ticks);

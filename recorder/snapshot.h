@@ -11,6 +11,13 @@
 
 #include "arena.h"
 
+/* Whose arena it is. */
+enum dump_of {
+	DUMP_RUNNING, /* this process's: its threads, their names and its modules are looked up */
+	DUMP_AT_END,  /* the same, in a hurry: the process is about to end */
+	DUMP_DEAD     /* a process's that is no more */
+};
+
 struct snapshot_thread {
 	uint64_t op;
 	uint32_t thread;
@@ -43,9 +50,8 @@ struct snapshot {
 	uint64_t counters[COUNTER_COUNT];
 };
 
-/* 0; -EBUSY when somebody else is the drainer; -ENOMEM. `own`: the arena is this process's (its threads,
- * modules and their names are looked up); else it is a dead process's. */
-int snapshot_take(struct snapshot *, struct arena *, bool own) HIDDEN;
+/* 0; -EBUSY when somebody else is the drainer; -ENOMEM. */
+int snapshot_take(struct snapshot *, struct arena *, enum dump_of) HIDDEN;
 /* Ends it. `done`: everything was handed out, and is not in the next one. */
 void snapshot_drop(struct snapshot *, struct arena *, bool done) HIDDEN;
 
