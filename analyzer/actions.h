@@ -5,7 +5,7 @@
  * An iterator over a graph, without memory of its own, so that a list of millions costs nothing. Self
  * segments are the op's interval minus its children's and its waits' intervals. Actions come by recorded
  * time; at the same time self segments first, then children, then waits. A child that runs beside the op
- * (on another thread) is started but covers nothing.
+ * (on another thread) covers nothing, and is started before the self segment that goes on at its start.
  */
 #ifndef WCPROF_ACTIONS_H
 #define WCPROF_ACTIONS_H

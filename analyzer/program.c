@@ -281,10 +281,13 @@ static bool frame_join_beside(struct compiler *compiler)
 {
 	const struct graph *graph = compiler->graph;
 	struct frame *frame = &compiler->frames[compiler->frame_count - 1];
+	const struct rec_op *ops = graph->recording->ops;
 	uint32_t to = compiler->has_threads ? frame->ended : frame->beside;
 	while (frame->beside < to) {
 		uint32_t child = graph->ended[frame->beside++];
-		if (graph_is_beside(graph, child) && !frame_join(compiler, child))
+		/* Actions after the op's end may have gone past children that ended after it, too. */
+		if (graph_is_beside(graph, child) && ops[child].end_ns <= ops[frame->op].end_ns &&
+		    !frame_join(compiler, child))
 			return false;
 	}
 	return true;
