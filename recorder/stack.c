@@ -93,6 +93,12 @@ static uint64_t scatter(uint64_t value)
 
 enum { RULE_WORDS = sizeof(struct unwind_rule) / sizeof(uint64_t) };
 
+/* A rule as it is copied: word by word, and used from there, which the processor forwards from its stores. */
+union rule_copy {
+	uint64_t words[RULE_WORDS];
+	struct unwind_rule rule;
+};
+
 struct rule_entry {
 	_Alignas(64) uint32_t sequence;
 	uint32_t generation;
@@ -109,19 +115,15 @@ static struct rule_entry *rule_set(uint64_t pc)
 }
 
 static bool rule_read(const struct rule_entry *entry, uint64_t pc, uint32_t generation,
-		      struct unwind_rule *rule)
+		      union rule_copy *copy)
 {
 	uint32_t sequence = load_acquire(&entry->sequence);
-	uint64_t words[RULE_WORDS];
 
 	if (load_acquire(&entry->pc) != pc || load_acquire(&entry->generation) != generation)
 		return false;
 	for (unsigned i = 0; i < RULE_WORDS; i++)
-		words[i] = load_acquire(&entry->words[i]);
-	if (!sequence_is(&entry->sequence, sequence))
-		return false;
-	memcpy(rule, words, sizeof(*rule));
-	return true;
+		copy->words[i] = load_acquire(&entry->words[i]);
+	return sequence_is(&entry->sequence, sequence);
 }
 
 /* The entry to write: one of no use if there is any, else one by chance. */
@@ -135,33 +137,31 @@ static struct rule_entry *rule_victim(uint64_t pc, uint32_t generation)
 	return &set[pc % RULE_WAYS];
 }
 
-static void rule_remember(uint64_t pc, uint32_t generation, const struct unwind_rule *rule)
+static void rule_remember(uint64_t pc, uint32_t generation, const union rule_copy *copy)
 {
 	struct rule_entry *entry = rule_victim(pc, generation);
-	uint64_t words[RULE_WORDS];
 
 	if (!sequence_claim(&entry->sequence))
 		return;
-	memcpy(words, rule, sizeof(words));
 	store_release(&entry->pc, pc);
 	store_release(&entry->generation, generation);
 	for (unsigned i = 0; i < RULE_WORDS; i++)
-		store_release(&entry->words[i], words[i]);
+		store_release(&entry->words[i], copy->words[i]);
 	sequence_release(&entry->sequence);
 }
 
 /* False: not known now, and not to be had. */
-static bool rule_find(uint64_t pc, struct unwind_rule *rule)
+static bool rule_find(uint64_t pc, union rule_copy *copy)
 {
 	uint32_t generation = load_relaxed(&rule_generation);
 	const struct rule_entry *set = rule_set(pc);
 
 	for (unsigned i = 0; i < RULE_WAYS; i++)
-		if (rule_read(&set[i], pc, generation, rule))
+		if (rule_read(&set[i], pc, generation, copy))
 			return true;
-	if (!unwind_learn(pc, rule))
+	if (!unwind_learn(pc, &copy->rule))
 		return false;
-	rule_remember(pc, generation, rule);
+	rule_remember(pc, generation, copy);
 	return true;
 }
 
@@ -263,7 +263,7 @@ static bool walk_reach(struct walk *walk, uint64_t address)
 	return true;
 }
 
-READS_STACKS static bool read_word(struct walk *walk, uint64_t address, uint64_t *value)
+READS_STACKS static inline bool read_word(struct walk *walk, uint64_t address, uint64_t *value)
 {
 	uint64_t index = (address - walk->frame) / sizeof(uint64_t);
 
@@ -332,9 +332,8 @@ static bool canonical_address(struct walk *walk, const struct unwind_rule *rule,
 	return true;
 }
 
-/* From a frame to its caller: `pc` becomes the caller's. False: there is none. Stacks grow downwards, so
- * a caller's frame lies higher, unless a signal moved the thread to another stack. */
-static bool walk_step(struct walk *walk, const struct unwind_rule *rule, uint64_t *pc)
+/* Stacks grow downwards, so a caller's frame lies higher, unless a signal moved the thread to another. */
+static bool walk_step_odd(struct walk *walk, const struct unwind_rule *rule, uint64_t *pc)
 {
 	uint64_t saved[UNWIND_PRESERVED_COUNT];
 	uint64_t return_address_at;
@@ -355,6 +354,31 @@ static bool walk_step(struct walk *walk, const struct unwind_rule *rule, uint64_
 	return *pc != 0;
 }
 
+static bool walk_step_plain(struct walk *walk, const struct unwind_rule *rule, uint64_t *pc)
+{
+	uint64_t cfa;
+
+	if (!register_value(walk, rule->cfa_register, &cfa))
+		return false;
+	cfa += (uint64_t)(int64_t)rule->cfa_offset;
+	if (cfa <= walk->sp)
+		return false;
+	for (unsigned left = rule->saved; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
+		walk->saved[i] = cfa + (uint64_t)(int64_t)rule->at[i];
+	}
+	walk->sp = cfa;
+	return read_word(walk, cfa + (uint64_t)(int64_t)rule->at[UNWIND_PC], pc) && *pc != 0;
+}
+
+/* From a frame to its caller: `pc` becomes the caller's. False: there is none. */
+static bool walk_step(struct walk *walk, const struct unwind_rule *rule, uint64_t *pc)
+{
+	return LIKELY(rule->flags & UNWIND_PLAIN) ? walk_step_plain(walk, rule, pc) :
+						    walk_step_odd(walk, rule, pc);
+}
+
 /* The hook has pushed rbp below its return address, so that its caller's rbp is at `frame`. What the
  * caller had in the other registers is not known: the hook may have put them anywhere. */
 static void walk_begin(struct walk *walk, uint64_t frame)
@@ -373,20 +397,20 @@ static void walk_begin(struct walk *walk, uint64_t frame)
 static void walk_all(struct walk *walk, uint64_t pc, uint32_t depth)
 {
 	bool called = true; /* pc is a return address: the frame is in the instruction before */
-	struct unwind_rule rule;
+	union rule_copy found;
 
 	assert(depth <= STACK_FRAMES_MAX);
 	for (;;) {
 		walk->pcs[walk->count++] = pc;
 		if (walk->count == depth)
 			return;
-		if (!rule_find(called ? pc - 1 : pc, &rule)) {
+		if (!rule_find(called ? pc - 1 : pc, &found)) {
 			walk->repeatable = false;
 			return;
 		}
-		if (!walk_step(walk, &rule, &pc))
+		if (!walk_step(walk, &found.rule, &pc))
 			return;
-		called = !(rule.flags & UNWIND_SIGNAL);
+		called = !(found.rule.flags & UNWIND_SIGNAL);
 	}
 }
 

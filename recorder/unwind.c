@@ -301,6 +301,20 @@ static void rule_of_register(const struct probe *probe, unsigned number, uint64_
 	}
 }
 
+/* What nearly all rules are: whoever follows them need not look at `where`. */
+static void rule_simplify(struct unwind_rule *rule)
+{
+	if (rule->flags || rule->where[UNWIND_PC] != UNWIND_NEAR_CFA)
+		return;
+	for (unsigned i = 0; i < UNWIND_PRESERVED_COUNT; i++) {
+		if (rule->where[i] == UNWIND_NEAR_CFA)
+			rule->saved |= (uint8_t)(1U << i);
+		else if (rule->where[i] != UNWIND_SAME)
+			return;
+	}
+	rule->flags = UNWIND_PLAIN;
+}
+
 static const struct unwind_rule rule_end = { .flags = UNWIND_END };
 
 static bool rule_of_cursor(struct probe *probe, unw_cursor_t *cursor, struct unwind_rule *rule)
@@ -317,6 +331,7 @@ static bool rule_of_cursor(struct probe *probe, unw_cursor_t *cursor, struct unw
 	}
 	if (unw_is_signal_frame(cursor) > 0)
 		rule->flags |= UNWIND_SIGNAL;
+	rule_simplify(rule);
 	return rule->where[UNWIND_PC] != UNWIND_LOST;
 }
 
