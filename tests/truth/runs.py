@@ -164,7 +164,8 @@ def record(runner, pattern, cpus, directory):
     environment.update(LD_PRELOAD=os.path.join(runner.build, "libwcprof.so"), WCPROF_ENABLE="1",
                        WCPROF_DIR=os.path.join(directory, "live"),
                        WCPROF_OUTPUT=os.path.join(directory, "%e.%p.jsonl"))
-    figures = runner.run(pattern, environment, cpus).figures
+    run = runner.run(pattern, environment, cpus)
+    figures = {**run.figures, "noisy": int(run.is_noisy)}
     if not any(name.endswith(".jsonl") for name in os.listdir(directory)):
         raise RuntimeError(f"{pattern.name}: the profiler left no dump in {directory}")
     with open(os.path.join(directory, "figures.json"), "w", encoding="ascii") as file:

@@ -25,7 +25,7 @@ FAKE_PROGRAM = """#!/bin/sh
 [ -z "$WCPROF_OUTPUT" ] || : >"$(dirname "$WCPROF_OUTPUT")/fake.1.jsonl"
 unset LD_PRELOAD
 a=${T_A#*:} b=${T_B#*:}
-[ "$1" = calibrate ] || sleep 0.2
+[ "$1" = calibrate ] || sleep 0.05
 echo "makespan_ns $(((a + b) * 1000)) p99_ns $((a * 1000)) steps_per_us 100"
 """
 FAKE_ANALYZER = """#!/bin/sh

@@ -162,6 +162,17 @@ class Sweep:
                 self.fail(error)
         return found
 
+    def predicted(self, pattern, cpus, rows):
+        """Fills the rows' predictions; returns the reports that they come from."""
+        recordings = self.recordings(pattern, cpus)
+        reports = self.reports(recordings)
+        crosses = self.analyzer.has_cpus and any(row.group == GROUP_CROSSING for row in rows)
+        predict_rows(rows, reports, self.reports(recordings, 1) if crosses else [])
+        if sum(figures["noisy"] for _, figures in recordings) * 2 > len(recordings):
+            for row in rows:
+                row.is_noisy = True
+        return reports
+
     def one_pattern(self, pattern):
         measured_by_cpus = {}
         for cpus in self.cpus_of(pattern):
@@ -173,12 +184,7 @@ class Sweep:
             rows = rows_of(pattern, cpus, measured)
             if cpus == 2 and 1 in measured_by_cpus:
                 rows.append(crossing_row(pattern, measured_by_cpus))
-            reports = []
-            if self.analyzer:
-                recordings = self.recordings(pattern, cpus)
-                reports = self.reports(recordings)
-                crosses = self.analyzer.has_cpus and rows[-1].group == GROUP_CROSSING
-                predict_rows(rows, reports, self.reports(recordings, 1) if crosses else [])
+            reports = self.predicted(pattern, cpus, rows) if self.analyzer else []
             print_heading(pattern, cpus, measured, reports)
             for row in rows:
                 print_row(row, self.groups, self.analyzer)
