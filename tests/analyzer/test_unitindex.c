@@ -141,9 +141,15 @@ static void print_answer(FILE *out, struct unitindex *index, uint64_t address)
 /* The next "0x…" record of an answer: its length; records end where the next one begins. */
 static size_t record_length(const char *answer)
 {
-	const char *next = *answer ? strstr(answer + 1, "\n0x") : NULL;
+	size_t length = 0;
 
-	return next ? (size_t)(next + 1 - answer) : strlen(answer);
+	while (answer[length]) {
+		length += (size_t)(strchrnul(answer + length, '\n') - (answer + length));
+		length += answer[length] == '\n';
+		if (answer[length] == '0' && answer[length + 1] == 'x')
+			break;
+	}
+	return length;
 }
 
 /* How many addresses with a known line there are; ends the test at the first that differs. */
