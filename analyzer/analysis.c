@@ -18,6 +18,7 @@
 
 #include "memory.h"
 #include "replay.h"
+#include "simulate.h"
 
 static const double DRIFT_WARNING_PERCENT = 2;
 static const double UNTARGETED_WARNING_PERCENT = 10;
@@ -112,7 +113,11 @@ static void analysis_measure(struct analysis *analysis)
 static void *analysis_compile(void *argument)
 {
 	struct analysis *analysis = argument;
-	program_compile(&analysis->program, &analysis->graph, &analysis->classes);
+	analysis->has_script = analysis->recording->thread_count > 0 && analysis->recording->extras;
+	if (analysis->has_script)
+		script_build(&analysis->script, analysis->recording, &analysis->classes);
+	else
+		program_compile(&analysis->program, &analysis->graph, &analysis->classes);
 	return NULL;
 }
 
@@ -135,7 +140,10 @@ static void analysis_ask(struct analysis *analysis)
 		.min_self_ns = options->min_self_ns,
 		.is_wanted = analysis->is_shown,
 	};
-	struct replayer replayer = replay_of_ops(&analysis->program);
+	struct replayer replayer = analysis->has_script ? simulate_replayer(&analysis->script)
+							: replay_of_ops(&analysis->program);
+	if (analysis->has_script)
+		analysis->actual_makespan_ns = analysis->script.actual_ns;
 	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime, &whatif_options);
 }
 
@@ -164,6 +172,8 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 void analysis_free(struct analysis *analysis)
 {
 	whatif_free(&analysis->whatif);
+	if (analysis->has_script)
+		script_free(&analysis->script);
 	program_free(&analysis->program);
 	chain_free(&analysis->chain);
 	deadair_free(&analysis->deadair);

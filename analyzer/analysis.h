@@ -11,6 +11,7 @@
 #include "graph.h"
 #include "options.h"
 #include "program.h"
+#include "script.h"
 #include "selftime.h"
 #include "waits.h"
 #include "whatif.h"
@@ -26,7 +27,9 @@ struct analysis {
 	struct wait_table waits;
 	struct deadair deadair;
 	struct chain chain;
-	struct program program;
+	struct program program;       /* of a recording without threads, which has no script */
+	struct script script;
+	bool has_script;
 	struct whatif whatif;
 	bool *is_shown;               /* per class: it matches --class */
 	uint64_t span_ns;             /* from the first start to the last end of an op */

@@ -14,10 +14,14 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "callers.h"
+#include "classify.h"
 #include "emit.h"
+#include "memory.h"
 #include "options.h"
 #include "read.h"
 #include "report.h"
+#include "symbols.h"
 
 enum { EXIT_TROUBLE = 2, PROGRESS_PERIOD_MS = 100, PROGRESS_FIRST_MS = 500 };
 
@@ -101,12 +105,37 @@ static size_t output_columns(void)
 	return columns ? strtoul(columns, NULL, 10) : 0;
 }
 
-static int analyze(const struct recording *recording, const struct options *options)
+/* What ops and waits are called, by stacks and addresses; NULL for a recording that has none of those. */
+struct given_names {
+	uint32_t *ops;
+	uint32_t *waits;
+};
+
+static struct given_names names_give(struct recording *recording)
 {
+	struct given_names names = { NULL, NULL };
+	if (!recording->thread_count)
+		return names;
+	struct symbols *symbols = symbols_new(recording);
+	struct callers *callers = callers_new(recording, symbols, NULL);
+	names.ops = memory_new(recording->op_count, sizeof(*names.ops));
+	names.waits = memory_new(recording->wait_count, sizeof(*names.waits));
+	classify(recording, symbols, callers, names.ops, names.waits);
+	callers_free(callers);
+	symbols_free(symbols);
+	return names;
+}
+
+static int analyze(struct recording *recording, const struct options *options)
+{
+	struct given_names names = names_give(recording);
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
 	struct emit emit;
-	if (analysis_build(&analysis, recording, options, NULL, NULL, error) != 0) {
+	int result = analysis_build(&analysis, recording, options, names.ops, names.waits, error);
+	free(names.ops);
+	free(names.waits);
+	if (result != 0) {
 		fprintf(stderr, "wcprof-analyze: %s\n", error);
 		return EXIT_TROUBLE;
 	}

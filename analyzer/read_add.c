@@ -208,6 +208,9 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 
 	if (event->fd < -1 || event->fd > INT32_MAX)
 		return reading_fail_here(reading, "a descriptor of %" PRId64, event->fd);
+	if (number[FIELD_SEQ] > UINT32_MAX)
+		return reading_fail_here(reading, "%" PRIu64 " as the number of a hold of its lock",
+					 number[FIELD_SEQ]);
 	*extra = (struct rec_op_extra){
 		.address = number[FIELD_ADDRESS],
 		.bytes = number[FIELD_REQUESTED] ? number[FIELD_REQUESTED] : number[FIELD_BYTES],
@@ -215,6 +218,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.fd = (int32_t)event->fd,
 		.seq = (uint32_t)number[FIELD_SEQ],
 		.absolute = number[FIELD_ABSOLUTE] != 0,
+		.open = event->is_open,
 	};
 	return event_stack(reading, number[FIELD_STACK], &extra->stack);
 }
