@@ -95,8 +95,8 @@ static NOINLINE uint32_t capture(void)
 	return stack;
 }
 
-/* Captures and compares all but frame 0 and 1, which lie in here. Returns the id. */
-static NOINLINE uint32_t capture_and_compare(void)
+/* Captures and compares all but frame 0, which lies in the caller. Returns the id. */
+static inline __attribute__((always_inline)) uint32_t capture_and_compare_here(void)
 {
 	struct reference reference = { .count = 0 };
 	uint32_t stack = capture();
@@ -111,6 +111,14 @@ static NOINLINE uint32_t capture_and_compare(void)
 	for (uint32_t i = 1; i < count; i++)
 		ck_assert_msg(pcs[i] == reference.pcs[i], "frame %u of %u: %#lx, expected %#lx", i, count, pcs[i],
 			      reference.pcs[i]);
+	return stack;
+}
+
+static NOINLINE uint32_t capture_and_compare(void)
+{
+	uint32_t stack = capture_and_compare_here();
+
+	KEEP_FRAME();
 	return stack;
 }
 
@@ -162,6 +170,18 @@ static NOINLINE uint32_t shape_alloca(int argument)
 
 	room[0] = 1;
 	stack = argument > 2 ? shape_alloca(argument - 2) : capture_and_compare();
+	KEEP_FRAME();
+	return stack + (room[0] != 1);
+}
+
+/* The hook's caller itself is found by rbp, which nobody but the hook has saved. */
+static NOINLINE uint32_t shape_hook_saves_rbp(int argument)
+{
+	volatile char *room = __builtin_alloca((size_t)argument * 48 + 1);
+	uint32_t stack;
+
+	room[0] = 1;
+	stack = capture_and_compare_here();
 	KEEP_FRAME();
 	return stack + (room[0] != 1);
 }
@@ -261,6 +281,31 @@ static NOINLINE uint32_t shape_interrupted(int argument)
 	return handled;
 }
 
+/* Interrupted at the first instruction of a function; the one before it belongs to no function. */
+extern void trap_at_once(void);
+__asm__(".text\n\tnop\n\tnop\n\t.type trap_at_once, @function\n"
+	"trap_at_once:\n\t.cfi_startproc\n\tud2\n\tret\n\t.cfi_endproc\n\t.size trap_at_once, . - trap_at_once\n");
+
+static void trap_handler(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+
+	(void)info;
+	handler(number);
+	interrupted->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+static NOINLINE uint32_t shape_trap(int argument)
+{
+	struct sigaction action = { .sa_sigaction = trap_handler, .sa_flags = SA_SIGINFO };
+
+	(void)argument;
+	sigaction(SIGILL, &action, NULL);
+	trap_at_once();
+	KEEP_FRAME();
+	return handled;
+}
+
 static void *in_thread(void *argument)
 {
 	uint32_t (*shape)(int) = *(uint32_t (**)(int))argument;
@@ -299,6 +344,8 @@ static const struct shape {
 	/*  8 */ { "a signal handler on a stack of its own", shape_alternate_stack, 0, false },
 	/*  9 */ { "a signal handler anywhere", shape_interrupted, 0, true },
 	/* 10 */ { "a thread", shape_thread, 0, false },
+	/* 11 */ { "a frame known by rbp alone", shape_hook_saves_rbp, 9, false },
+	/* 12 */ { "a signal handler at a function's first instruction", shape_trap, 0, false },
 };
 
 START_TEST(test_shapes)
@@ -462,6 +509,25 @@ START_TEST(test_unknown_code)
 }
 END_TEST
 
+/* The frame ends where the readable memory does: its return address cannot be read. */
+START_TEST(test_edge_of_memory)
+{
+	enum { BYTES = 4096 };
+	char *room = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t count;
+
+	mprotect(room + BYTES, BYTES, PROT_NONE);
+	for (size_t words = 2; words < 8; words++) {
+		uint64_t *frame = (uint64_t *)(room + BYTES) - words;
+
+		stack_forget_ids();
+		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), frame), &count);
+		ck_assert_uint_ge(count, 1);
+	}
+	munmap(room, 2 * BYTES);
+}
+END_TEST
+
 START_TEST(test_errno_and_mask)
 {
 	sigset_t before = { 0 }, after = { 0 };
@@ -590,6 +656,7 @@ int main(void)
 	tcase_add_test(stacks, test_depth);
 	tcase_add_test(stacks, test_coroutine);
 	tcase_add_test(stacks, test_unknown_code);
+	tcase_add_test(stacks, test_edge_of_memory);
 	tcase_add_test(stacks, test_errno_and_mask);
 	tcase_add_test(stacks, test_fork);
 	tcase_add_test(stacks, test_threads);
