@@ -15,7 +15,7 @@
 #include "format.h"
 #include "recording.h"
 
-enum { BUILD_OPS_MAX = 4096, BUILD_WAITS_MAX = 4096, BUILD_LINKS_MAX = 256, BUILD_STRINGS = 64 };
+enum { BUILD_OPS_MAX = 512, BUILD_WAITS_MAX = 512, BUILD_LINKS_MAX = 256, BUILD_STRINGS = 64 };
 
 static const char *const build_kinds[] = {
 #define KIND(number, name, word, work, meaning) [number] = word,

@@ -12,7 +12,7 @@
 #include "build.h"
 #include "replay.h"
 
-enum { ACTIONS_MAX = 2000, OPS_MAX = 256 };
+enum { COVERED_MAX = 1000, OPS_MAX = 256 };
 
 enum oracle_type { ORACLE_BESIDE, ORACLE_SELF, ORACLE_SPAWN, ORACLE_WAIT };
 
@@ -54,7 +54,7 @@ static int compare_intervals(const void *a, const void *b)
 static size_t oracle_segments(const struct graph *graph, uint32_t op_index, struct oracle_action *actions)
 {
 	const struct rec_op *ops = graph->recording->ops, *op = &ops[op_index];
-	uint64_t covered[ACTIONS_MAX][2];
+	static uint64_t covered[COVERED_MAX][2];
 	size_t covered_count = 0, count = 0;
 	for (uint32_t i = graph->first_child[op_index]; i < graph->first_child[op_index + 1]; i++) {
 		const struct rec_op *child = &ops[graph->children[i]];
@@ -140,8 +140,11 @@ static int64_t oracle_join(struct oracle *oracle, uint32_t op, uint64_t until_ns
 
 static int64_t oracle_run(struct oracle *oracle, uint32_t op)
 {
-	struct oracle_action *actions = calloc(ACTIONS_MAX, sizeof(*actions));
-	size_t count = oracle_actions(oracle->graph, op, actions);
+	const struct graph *graph = oracle->graph;
+	size_t parts = graph->first_child[op + 1] - graph->first_child[op] + graph->first_wait[op + 1] -
+	               graph->first_wait[op];
+	struct oracle_action *actions = calloc(2 * parts + 1, sizeof(*actions));
+	size_t count = oracle_actions(graph, op, actions);
 	bool is_joined[OPS_MAX] = { false };
 	int64_t clock_ns = oracle->start_ns[op];
 	double factor = oracle->classes->of_op[op] == oracle->scaled_class ? oracle->factor : 1;
