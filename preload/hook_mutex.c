@@ -4,12 +4,14 @@
  *
  * What a try says means: 0 and EOWNERDEAD, acquired (asking again would deadlock with ourselves); EBUSY,
  * held, perhaps by the caller, which the real call then judges; anything else, let the real call say it.
- * A recursive mutex is held from its first acquisition to its last release.
+ * A recursive mutex is held from its first acquisition to its last release. A robust one is not tried but
+ * looked at: a try of one that is not recoverable leaves it locked by the thread that tried (glibc 2.36).
  *
  * Threads: any, also unlocking what another thread has locked. Often called by the program's allocator
  * while it holds its own locks.
  */
 #include <errno.h>
+#include <sys/syscall.h>
 
 #include "locks.h"
 
@@ -41,6 +43,37 @@ static void wait_end_for(struct lock_wait *wait, const pthread_mutex_t *mutex, b
 	lock_wait_end(wait, has_gained ? LOCK_HELD : LOCK_NOT_GAINED, is_timed_out);
 }
 
+enum { ROBUST = 0x10 };
+
+static inline bool is_robust(const pthread_mutex_t *mutex)
+{
+	return mutex->__data.__kind & ROBUST;
+}
+
+/*
+ * For a robust mutex what trylock is for the others, without touching it: EBUSY when another thread
+ * holds it, else something that leads to the real call. Stale at once: then a wait goes unrecorded.
+ */
+static int look_at_robust(const pthread_mutex_t *mutex)
+{
+	enum { OWNER_MASK = 0x3fffffff };
+	unsigned int owner =
+		(unsigned int)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & OWNER_MASK;
+	if (owner == 0 || owner == (unsigned int)real.syscall(SYS_gettid))
+		return ENOTRECOVERABLE;
+	return EBUSY;
+}
+
+static inline int try_mutex(pthread_mutex_t *mutex)
+{
+	return UNLIKELY(is_robust(mutex)) ? look_at_robust(mutex) : real.pthread_mutex_trylock(mutex);
+}
+
+static inline int gained_if(const pthread_mutex_t *mutex, struct caller caller, int result)
+{
+	return is_gained(result) ? gained(mutex, caller, result) : result;
+}
+
 static int lock_contended(pthread_mutex_t *mutex, struct caller caller)
 {
 	struct lock_wait wait;
@@ -52,27 +85,26 @@ static int lock_contended(pthread_mutex_t *mutex, struct caller caller)
 
 int hook_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	int result = real.pthread_mutex_trylock(mutex);
+	int result = try_mutex(mutex);
 	if (LIKELY(is_gained(result)))
 		return gained(mutex, CALLER, result);
 	if (result == EBUSY)
 		return lock_contended(mutex, CALLER);
-	return real.pthread_mutex_lock(mutex);
+	return gained_if(mutex, CALLER, real.pthread_mutex_lock(mutex));
 }
 
 int hook_pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-	int result = real.pthread_mutex_trylock(mutex);
-	return is_gained(result) ? gained(mutex, CALLER, result) : result;
+	return gained_if(mutex, CALLER, real.pthread_mutex_trylock(mutex));
 }
 
 int hook_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	int result = real.pthread_mutex_trylock(mutex);
+	int result = try_mutex(mutex);
 	if (is_gained(result))
 		return gained(mutex, CALLER, result);
 	if (result != EBUSY)
-		return real.pthread_mutex_timedlock(mutex, until);
+		return gained_if(mutex, CALLER, real.pthread_mutex_timedlock(mutex, until));
 	struct lock_wait wait;
 	wait_begin_for(&wait, mutex, CALL_pthread_mutex_timedlock, CALLER);
 	result = real.pthread_mutex_timedlock(mutex, until);
@@ -89,11 +121,12 @@ static bool clock_is_known(clockid_t clock)
 int hook_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				 const struct timespec *until)
 {
-	int result = clock_is_known(clock) ? real.pthread_mutex_trylock(mutex) : EINVAL;
+	int result = clock_is_known(clock) ? try_mutex(mutex) : EINVAL;
 	if (is_gained(result))
 		return gained(mutex, CALLER, result);
 	if (result != EBUSY)
-		return real.pthread_mutex_clocklock(mutex, clock, until);
+		return gained_if(mutex, CALLER,
+				 real.pthread_mutex_clocklock(mutex, clock, until));
 	struct lock_wait wait;
 	wait_begin_for(&wait, mutex, CALL_pthread_mutex_clocklock, CALLER);
 	result = real.pthread_mutex_clocklock(mutex, clock, until);

@@ -59,7 +59,7 @@ enum { HOOK_COUNT = CALL_END - 1 };
 
 _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
 
-/* The same as real.syscall, for syscall.S. */
+/* real.syscall, for syscall.S. */
 extern void *hooks_real_syscall HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
 
