@@ -59,7 +59,7 @@ static int look_at_robust(const pthread_mutex_t *mutex)
 	enum { OWNER_MASK = 0x3fffffff };
 	unsigned int owner =
 		(unsigned int)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & OWNER_MASK;
-	if (owner == 0 || owner == (unsigned int)real.syscall(SYS_gettid))
+	if (owner == 0 || owner == (unsigned int)real.syscall(SYS_gettid, 0, 0, 0, 0, 0, 0))
 		return ENOTRECOVERABLE;
 	return EBUSY;
 }
