@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, an op, wait or link has other values in the recording than in the dump. */
+#include <check.h>
+#include <stdio.h>
+
+#include "dump_text.h"
+#include "format.h"
+
+#define OWN                                                                   \
+	"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':2000," \
+	"'strings':['','one','two','three'],'modules':[{'path':'m'}],'stacks':[[],[0,5],[-1,6,0,7]]}\n"
+
+START_TEST(all_of_an_op)
+{
+	struct recording recording;
+	const struct rec_op_extra *extra;
+	const struct rec_op *op;
+
+	read_good(
+		&recording,
+		OWN
+		"{'e':'op','k':'io','w':'user','o':'error','id':9,'p':7,'r':3,'c':1,'i':2,'cl':3,'m':1,"
+		"'s':10,'d':20,'th':4,'st':2,'a':140000000000000,'fd':5,'n':6,'cpu':8,'sq':11}\n"
+		"{'e':'op','k':'exec','id':7,'s':1,'d':30}\n",
+		0);
+	op = &recording.ops[0];
+	extra = &recording.extras[0];
+	ck_assert_uint_eq(op->dump_id, 9);
+	ck_assert_uint_eq(op->parent, 1);
+	ck_assert_uint_eq(op->kind, KIND_IO);
+	ck_assert_uint_eq(op->work, WORK_USER);
+	ck_assert_uint_eq(op->outcome, OUTCOME_ERROR);
+	ck_assert_str_eq(recording.strings[op->name], "one");
+	ck_assert_str_eq(recording.strings[op->ident], "two");
+	ck_assert_str_eq(recording.strings[op->client], "three");
+	ck_assert_uint_eq(op->thread, 0);
+	ck_assert_uint_eq(extra->address, 140000000000000);
+	ck_assert_uint_eq(extra->bytes, 6);
+	ck_assert_uint_eq(extra->cpu_ns, 8);
+	ck_assert_uint_eq(extra->stack, 2);
+	ck_assert_int_eq(extra->fd, 5);
+	ck_assert_uint_eq(extra->seq, 11);
+	ck_assert_uint_eq(recording.ops[1].work, WORK_USER); /* what its kind says */
+	ck_assert_uint_eq(recording.ops[1].parent, NO_INDEX);
+	ck_assert_uint_eq(recording.ops[1].thread, NO_INDEX);
+	ck_assert_int_eq(recording.extras[1].fd, -1);
+	recording_free(&recording);
+}
+END_TEST
+
+/* Extras begin with the first op that has any; those before it have none. */
+START_TEST(extras_begin_late)
+{
+	struct recording recording;
+	char text[20000] = OWN;
+	size_t i;
+
+	for (i = 1; i <= 200; i++)
+		sprintf(text + strlen(text), "{'e':'op','id':%zu,'s':1,'d':2%s}\n", i,
+			i == 100 ? ",'fd':0" : "");
+	read_good(&recording, text, 0);
+	ck_assert_uint_eq(recording.op_count, 200);
+	for (i = 0; i < 200; i++)
+		ck_assert_int_eq(recording.extras[i].fd, i == 99 ? 0 : -1);
+	recording_free(&recording);
+	read_good(&recording, HEADER "{'e':'op','id':1,'s':1,'d':2}\n", 1);
+	ck_assert_ptr_null(recording.extras);
+	recording_free(&recording);
+}
+END_TEST
+
+START_TEST(all_of_a_sleep)
+{
+	struct recording recording;
+
+	read_good(&recording, OWN "{'e':'op','k':'sleep','id':9,'s':10,'d':20,'rq':7,'abs':1}\n",
+		  0);
+	ck_assert_uint_eq(recording.extras[0].bytes, 7);
+	ck_assert(recording.extras[0].absolute);
+	ck_assert_uint_eq(recording.ops[0].work, WORK_EXTERNAL);
+	recording_free(&recording);
+}
+END_TEST
+
+START_TEST(all_of_a_wait)
+{
+	struct recording recording;
+	const struct rec_wait *wait;
+
+	read_good(
+		&recording,
+		OWN
+		"{'e':'wait','rs':'mutex','p':1,'t':2,'c':1,'i':2,'a':77,'s':10,'d':20,'th':9,'st':1,'to':1}\n"
+		"{'e':'op','id':2,'s':1,'d':30}\n{'e':'op','id':1,'s':1,'d':30}\n"
+		"{'e':'wait','rs':'of my own','p':0,'t':55,'s':1,'d':1}\n",
+		0);
+	wait = &recording.waits[0];
+	ck_assert_uint_eq(wait->reason, REASON_MUTEX);
+	ck_assert_uint_eq(wait->waiter, 1);
+	ck_assert_uint_eq(wait->target, 0);
+	ck_assert_str_eq(recording.strings[wait->name], "one");
+	ck_assert_str_eq(recording.strings[wait->ident], "two");
+	ck_assert_uint_eq(wait->address, 77);
+	ck_assert_uint_eq(wait->stack, 1);
+	ck_assert_uint_eq(wait->thread, 0);
+	ck_assert(wait->timed_out && !wait->open);
+	wait = &recording.waits[1];
+	ck_assert_str_eq(recording.reasons.words[wait->reason], "of my own");
+	ck_assert_uint_eq(wait->waiter, NO_INDEX);
+	ck_assert_uint_eq(wait->target, NO_INDEX);
+	ck_assert_uint_eq(wait->stack, 0);
+	ck_assert_uint_eq(recording.unknown_targets, 1);
+	ck_assert_uint_eq(recording.unknown_parents, 0);
+	recording_free(&recording);
+}
+END_TEST
+
+START_TEST(all_of_a_link)
+{
+	struct recording recording;
+	const struct rec_link *link;
+
+	read_good(
+		&recording,
+		OWN
+		"{'e':'op','id':2,'s':1,'d':30}\n"
+		"{'e':'link','lk':'wake','p':2,'t':3,'r':4,'i':1,'a':77,'n':99999999999,'s':15,'d':3,'th':2,'st':2}\n",
+		0);
+	link = &recording.links[0];
+	ck_assert_uint_eq(link->kind, LINK_WAKE);
+	ck_assert_uint_eq(link->from, 0);
+	ck_assert_uint_eq(link->to, NO_INDEX);
+	ck_assert_uint_eq(link->result, 4);
+	ck_assert_uint_eq(link->at_ns, 15);
+	ck_assert_uint_eq(link->address, 77);
+	ck_assert_uint_eq(link->count, UINT32_MAX);
+	ck_assert_str_eq(recording.strings[link->ident], "one");
+	recording_free(&recording);
+}
+END_TEST
+
+static const struct {
+	const char *line;
+	const char *words;
+} bad[] = {
+	/*  0 */ { "{'e':'op','s':1,'d':2}", "an op without an id" },
+	/*  1 */ { "{'e':'op','id':1,'s':3,'d':2}", "before it starts" },
+	/*  2 */
+	{ "{'e':'op','id':1,'s':1152921504606846977,'d':1152921504606846978}", "36 years" },
+	/*  3 */ { "{'e':'op','id':1,'i':4}", "string 4" },
+	/*  4 */ { "{'e':'op','id':1,'cl':4294967296}", "string 4294967296" },
+	/*  5 */ { "{'e':'op','id':1,'m':4}", "string 4" },
+	/*  6 */ { "{'e':'op','id':1,'st':3}", "stack 3, but the dump's header has 3" },
+	/*  7 */ { "{'e':'op','id':1,'th':2097152}", "thread index of 2097152" },
+	/*  8 */ { "{'e':'op','id':1,'fd':-2}", "descriptor of -2" },
+	/*  9 */ { "{'e':'op','id':1,'fd':3000000000}", "descriptor of 3000000000" },
+	/* 10 */ { "{'e':'wait','i':4}", "string 4" },
+	/* 11 */ { "{'e':'wait','c':4}", "string 4" },
+	/* 12 */ { "{'e':'wait','st':3}", "stack 3" },
+	/* 13 */ { "{'e':'wait','th':99999999}", "thread index" },
+	/* 14 */ { "{'e':'link','i':4}", "string 4" },
+	/* 15 */ { "{'e':'link','st':3}", "stack 3" },
+	/* 16 */ { "{'e':'link','th':99999999}", "thread index" },
+	/* 17 */ { "{'e':'link','s':1152921504606846977}", "36 years" },
+	/* 18 */ { "{'e':'op','id':1,'sq':4294967296}", "number of a hold" },
+};
+
+START_TEST(bad_rows)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), OWN "%s\n", bad[_i].line);
+	read_bad(text, 2, bad[_i].words, (size_t)_i);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("read_add");
+	TCase *tcase = tcase_create("events");
+
+	tcase_add_test(tcase, all_of_an_op);
+	tcase_add_test(tcase, extras_begin_late);
+	tcase_add_test(tcase, all_of_a_sleep);
+	tcase_add_test(tcase, all_of_a_wait);
+	tcase_add_test(tcase, all_of_a_link);
+	tcase_add_loop_test(tcase, bad_rows, 0, sizeof(bad) / sizeof(bad[0]));
+	suite_add_tcase(suite, tcase);
+	return run_suite(suite);
+}
