@@ -2,9 +2,9 @@
 /*
  * Iterates over what one op did; actions.h has the contract.
  *
- * Method: children and waits are merged by start, and the gap before each is a self segment. A segment
- * carries the time at which it begins, so a wait of no length at that very time comes after it: such
- * waits are held back until it is known whether a segment follows.
+ * Method: children and waits are merged by start, and the gap before each is a self segment. A
+ * segment carries the time at which it begins, so a wait of no length at that very time comes after
+ * it: such waits are held back until it is known whether a segment follows.
  */
 #include "actions.h"
 
@@ -48,7 +48,8 @@ static void cover_until(struct actions *actions, uint64_t until_ns)
 static void take_segment(struct actions *actions, struct action *action, uint64_t until_ns)
 {
 	assert(actions->covered_ns < until_ns);
-	*action = (struct action){ ACTION_SELF, NO_INDEX, actions->covered_ns, until_ns - actions->covered_ns };
+	*action = (struct action){ ACTION_SELF, NO_INDEX, actions->covered_ns,
+				   until_ns - actions->covered_ns };
 	actions->covered_ns = until_ns;
 	actions->is_released = true;
 }
@@ -64,7 +65,8 @@ static void take_child(struct actions *actions, struct action *action)
 static void take_held_wait(struct actions *actions, struct action *action)
 {
 	uint32_t wait = actions->graph->waits[actions->held++];
-	*action = (struct action){ ACTION_WAIT, wait, actions->graph->recording->waits[wait].start_ns, 0 };
+	*action = (struct action){ ACTION_WAIT, wait,
+				   actions->graph->recording->waits[wait].start_ns, 0 };
 	if (actions->held == actions->wait)
 		actions->is_released = false;
 }
@@ -72,10 +74,11 @@ static void take_held_wait(struct actions *actions, struct action *action)
 /* Looks at the next wait: one that could come after a segment of the same time stays held back. */
 static void look_at_wait(struct actions *actions)
 {
-	const struct rec_wait *wait = &actions->graph->recording->waits[actions->graph->waits[actions->wait++]];
+	const struct rec_wait *wait =
+		&actions->graph->recording->waits[actions->graph->waits[actions->wait++]];
 	bool may_follow_segment = wait->end_ns <= actions->covered_ns &&
-	                          wait->start_ns == actions->covered_ns &&
-	                          actions->covered_ns < actions->end_ns;
+				  wait->start_ns == actions->covered_ns &&
+				  actions->covered_ns < actions->end_ns;
 	cover_until(actions, wait->end_ns);
 	if (!may_follow_segment)
 		actions->is_released = true;

@@ -28,7 +28,7 @@ warn(struct analysis *analysis, size_t *room, const char *format, ...)
 {
 	va_list arguments;
 	analysis->warnings = memory_grow(analysis->warnings, room, analysis->warning_count + 1,
-	                                 sizeof(*analysis->warnings));
+					 sizeof(*analysis->warnings));
 	va_start(arguments, format);
 	vsnprintf(analysis->warnings[analysis->warning_count++], WARNING_BYTES, format, arguments);
 	va_end(arguments);
@@ -37,7 +37,8 @@ warn(struct analysis *analysis, size_t *room, const char *format, ...)
 double analysis_drift_percent(const struct analysis *analysis)
 {
 	double actual_ns = (double)analysis->actual_makespan_ns;
-	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns : 0;
+	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns
+			     : 0;
 }
 
 static void analysis_warn(struct analysis *analysis)
@@ -47,34 +48,49 @@ static void analysis_warn(struct analysis *analysis)
 	size_t room = 0;
 	double drift_percent = analysis_drift_percent(analysis);
 	double untargeted_percent = analysis->waits.total_ns
-		? 100.0 * (double)analysis->waits.untargeted_ns / (double)analysis->waits.total_ns : 0;
+					    ? 100.0 * (double)analysis->waits.untargeted_ns /
+						      (double)analysis->waits.total_ns
+					    : 0;
 	if (recording->dropped_events)
-		warn(analysis, &room, "%" PRIu64 " events were dropped while recording: all figures are too low by an "
-		     "unknown amount; record for a shorter time, or with a larger WCPROF_MAX_EVENTS",
+		warn(analysis, &room,
+		     "%" PRIu64
+		     " events were dropped while recording: all figures are too low by an "
+		     "unknown amount; record less, or with a larger WCPROF_MAX_EVENTS",
 		     recording->dropped_events);
 	if (recording->truncated_files)
-		warn(analysis, &room, "%zu file%s in the middle of a line: what followed is missing",
-		     recording->truncated_files, recording->truncated_files == 1 ? " ends" : "s end");
+		warn(analysis, &room,
+		     "%zu file%s in the middle of a line: what followed is missing",
+		     recording->truncated_files,
+		     recording->truncated_files == 1 ? " ends" : "s end");
 	if (fabs(drift_percent) > DRIFT_WARNING_PERCENT)
-		warn(analysis, &room, "the replay of the unchanged run is off by %+.1f%%: do not trust savings smaller "
-		     "than that", drift_percent);
+		warn(analysis, &room,
+		     "the replay of the unchanged run is off by %+.1f%%: do not trust smaller savings",
+		     drift_percent);
 	if (untargeted_percent > UNTARGETED_WARNING_PERCENT)
-		warn(analysis, &room, "%.0f%% of the time waited has no known cause: the replay takes it as fixed",
+		warn(analysis, &room,
+		     "%.0f%% of the time waited has no known cause: the replay takes it as fixed",
 		     untargeted_percent);
 	if (analysis->graph.orphan_waits)
-		warn(analysis, &room, "%" PRIu64 " waits belong to no known op and are left out of the replay",
+		warn(analysis, &room,
+		     "%" PRIu64 " waits belong to no known op and are left out of the replay",
 		     analysis->graph.orphan_waits);
 	if (baseline->broken_cycles)
-		warn(analysis, &room, "%" PRIu64 " waits form circles: the replay breaks each at one wait",
+		warn(analysis, &room,
+		     "%" PRIu64 " waits form circles: the replay breaks each at one wait",
 		     baseline->broken_cycles);
 	if (baseline->fallback_anchors)
-		warn(analysis, &room, "%" PRIu64 " ops are placed by recorded time, as nothing started them in time",
+		warn(analysis, &room,
+		     "%" PRIu64 " ops are placed by recorded time, as nothing started them in time",
 		     baseline->fallback_anchors);
 	if (baseline->forced_steps)
-		warn(analysis, &room, "%" PRIu64 " waits had to be ended by force: what they wait for never comes in "
-		     "the replay", baseline->forced_steps);
+		warn(analysis, &room,
+		     "%" PRIu64
+		     " waits had to be ended by force: what they wait for never comes in "
+		     "the replay",
+		     baseline->forced_steps);
 	if (analysis->graph.cut_parents)
-		warn(analysis, &room, "%" PRIu64 " nested_client links lead in a circle and are ignored",
+		warn(analysis, &room,
+		     "%" PRIu64 " nested_client links lead in a circle and are ignored",
 		     analysis->graph.cut_parents);
 }
 
@@ -87,12 +103,15 @@ static int analysis_match_classes(struct analysis *analysis, char error[OPTIONS_
 	if (failed) {
 		char reason[100];
 		regerror(failed, &regex, reason, sizeof(reason));
-		snprintf(error, OPTIONS_ERROR_BYTES, "--class: \"%.60s\" is no regular expression (%s); correct it",
-		         pattern, reason);
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--class: \"%.60s\" is no regular expression (%s); correct it", pattern,
+			 reason);
 		return -EINVAL;
 	}
 	for (uint32_t i = 0; i < analysis->classes.count; i++)
-		analysis->is_shown[i] = !pattern[0] || regexec(&regex, analysis_class_name(analysis, i), 0, NULL, 0) == 0;
+		analysis->is_shown[i] =
+			!pattern[0] ||
+			regexec(&regex, analysis_class_name(analysis, i), 0, NULL, 0) == 0;
 	regfree(&regex);
 	return 0;
 }
@@ -144,11 +163,13 @@ static void analysis_ask(struct analysis *analysis)
 							: replay_of_ops(&analysis->program);
 	if (analysis->has_script)
 		analysis->actual_makespan_ns = analysis->script.actual_ns;
-	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime, &whatif_options);
+	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
+		     &whatif_options);
 }
 
-int analysis_build(struct analysis *analysis, const struct recording *recording, const struct options *options,
-                   const uint32_t *op_name, const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES])
+int analysis_build(struct analysis *analysis, const struct recording *recording,
+		   const struct options *options, const uint32_t *op_name,
+		   const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES])
 {
 	*analysis = (struct analysis){ .recording = recording, .options = options };
 	class_table_build(&analysis->classes, recording, op_name);

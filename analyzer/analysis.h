@@ -27,20 +27,21 @@ struct analysis {
 	struct wait_table waits;
 	struct deadair deadair;
 	struct chain chain;
-	struct program program;       /* of a recording without threads, which has no script */
+	struct program program; /* of a recording without threads, which has no script */
 	struct script script;
 	bool has_script;
 	struct whatif whatif;
-	bool *is_shown;               /* per class: it matches --class */
-	uint64_t span_ns;             /* from the first start to the last end of an op */
-	uint64_t actual_makespan_ns;  /* from the first start to the last end of a root */
+	bool *is_shown;              /* per class: it matches --class */
+	uint64_t span_ns;            /* from the first start to the last end of an op */
+	uint64_t actual_makespan_ns; /* from the first start to the last end of a root */
 	char (*warnings)[WARNING_BYTES];
 	size_t warning_count;
 };
 
 /* 0, or -EINVAL with a line in `error`: a pattern that is none. */
-int analysis_build(struct analysis *analysis, const struct recording *recording, const struct options *options,
-                   const uint32_t *op_name, const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES]);
+int analysis_build(struct analysis *analysis, const struct recording *recording,
+		   const struct options *options, const uint32_t *op_name,
+		   const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES]);
 void analysis_free(struct analysis *analysis);
 
 /* How far the replay of the unchanged run is off, in percent of what was recorded. */

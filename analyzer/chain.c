@@ -20,7 +20,8 @@ static uint32_t last_root(const struct graph *graph)
 }
 
 /* Takes `candidate` instead of `best` when it ends strictly later and is not in the chain yet. */
-static uint32_t later_of(const struct graph *graph, const bool *is_taken, uint32_t best, uint32_t candidate)
+static uint32_t later_of(const struct graph *graph, const bool *is_taken, uint32_t best,
+			 uint32_t candidate)
 {
 	const struct rec_op *ops = graph->recording->ops;
 	if (candidate == NO_INDEX || is_taken[candidate])
@@ -49,7 +50,8 @@ void chain_build(struct chain *chain, const struct graph *graph, size_t depth_ma
 	     op = next_op(graph, is_taken, op)) {
 		assert(!is_taken[op]);
 		is_taken[op] = true;
-		chain->ops = memory_grow(chain->ops, &room, chain->op_count + 1, sizeof(*chain->ops));
+		chain->ops =
+			memory_grow(chain->ops, &room, chain->op_count + 1, sizeof(*chain->ops));
 		chain->ops[chain->op_count++] = op;
 	}
 	free(is_taken);

@@ -2,8 +2,9 @@
 /*
  * The blocking chain: from the root that ends last, each time on to what it waited for longest.
  *
- * From an op the chain goes to the child or wait target that ends latest, children before wait targets,
- * and never to an op twice. Only what has the recording's word for it is followed, no replay.
+ * From an op the chain goes to the child or wait target that ends latest, children before wait
+ * targets, and never to an op twice. Only what has the recording's word for it is followed, no
+ * replay.
  */
 #ifndef WCPROF_CHAIN_H
 #define WCPROF_CHAIN_H
@@ -11,7 +12,7 @@
 #include "graph.h"
 
 struct chain {
-	uint32_t *ops;      /* op indexes, the root first */
+	uint32_t *ops; /* op indexes, the root first */
 	size_t op_count;
 };
 

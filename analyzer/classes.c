@@ -16,8 +16,8 @@ enum { SLOTS_FIRST = 256 }; /* a power of two */
 struct index {
 	struct class_table *table;
 	size_t class_room;
-	uint32_t *slots;       /* class index, NO_INDEX = free */
-	size_t slot_count;     /* a power of two, more than twice table->count */
+	uint32_t *slots;   /* class index, NO_INDEX = free */
+	size_t slot_count; /* a power of two, more than twice table->count */
 };
 
 static size_t class_slot(const struct index *index, uint32_t name, uint16_t kind)
@@ -28,7 +28,8 @@ static size_t class_slot(const struct index *index, uint32_t name, uint16_t kind
 		uint32_t at = index->slots[slot];
 		if (at == NO_INDEX)
 			return slot;
-		if (index->table->classes[at].name == name && index->table->classes[at].kind == kind)
+		if (index->table->classes[at].name == name &&
+		    index->table->classes[at].kind == kind)
 			return slot;
 	}
 }
@@ -52,8 +53,9 @@ static uint32_t class_of(struct index *index, const struct rec_op *op, uint32_t 
 	if (index->slots[slot] != NO_INDEX)
 		return index->slots[slot];
 	table->classes = memory_grow(table->classes, &index->class_room, (size_t)table->count + 1,
-	                             sizeof(*table->classes));
-	table->classes[table->count] = (struct class){ .name = name, .kind = op->kind, .work = op->work };
+				     sizeof(*table->classes));
+	table->classes[table->count] =
+		(struct class){ .name = name, .kind = op->kind, .work = op->work };
 	index->slots[slot] = table->count++;
 	if (2 * (size_t)table->count >= index->slot_count)
 		index_resize(index, 2 * index->slot_count);
@@ -61,7 +63,7 @@ static uint32_t class_of(struct index *index, const struct rec_op *op, uint32_t 
 }
 
 void class_table_build(struct class_table *table, const struct recording *recording,
-                       const uint32_t *op_name)
+		       const uint32_t *op_name)
 {
 	uint32_t op_count = (uint32_t)recording->op_count;
 	*table = (struct class_table){ 0 };

@@ -10,22 +10,23 @@
 
 #include "recording.h"
 
-struct class {
-	uint32_t name;      /* string id */
-	uint16_t kind;      /* word id */
-	uint8_t work;       /* enum work, of the first op */
+struct class
+{
+	uint32_t name; /* string id */
+	uint16_t kind; /* word id */
+	uint8_t work;  /* enum work, of the first op */
 	uint32_t op_count;
 };
 
 struct class_table {
 	struct class *classes;
 	uint32_t count;
-	uint32_t *of_op;    /* class index per op */
+	uint32_t *of_op; /* class index per op */
 };
 
 /* `op_name` has a string id per op; NULL takes each op's own name. */
 void class_table_build(struct class_table *table, const struct recording *recording,
-                       const uint32_t *op_name);
+		       const uint32_t *op_name);
 void class_table_free(struct class_table *table);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Finds dead air; deadair.h has the contract.
  *
- * An op within its parent's interval adds nothing to the union of all intervals, so only roots and the
- * few ops that stick out of their parents are sorted and swept.
+ * An op within its parent's interval adds nothing to the union of all intervals, so only roots and
+ * the few ops that stick out of their parents are sorted and swept.
  */
 #include "deadair.h"
 
@@ -23,7 +23,8 @@ static bool op_sticks_out(const struct graph *graph, uint32_t op)
 static int compare_starts(const void *a, const void *b, void *context)
 {
 	const struct rec_op *ops = context;
-	uint64_t left = ops[*(const uint32_t *)a].start_ns, right = ops[*(const uint32_t *)b].start_ns;
+	uint64_t left = ops[*(const uint32_t *)a].start_ns,
+		 right = ops[*(const uint32_t *)b].start_ns;
 	return (left > right) - (left < right);
 }
 
@@ -53,9 +54,10 @@ void deadair_build(struct deadair *deadair, const struct graph *graph, uint64_t 
 		const struct rec_op *op = &graph->recording->ops[list[i]];
 		if (op->start_ns > busy_until_ns && op->start_ns - busy_until_ns >= min_ns) {
 			deadair->gaps = memory_grow(deadair->gaps, &room, deadair->gap_count + 1,
-			                            sizeof(*deadair->gaps));
-			deadair->gaps[deadair->gap_count++] = (struct gap){
-				busy_until_ns - graph->start_ns, op->start_ns - graph->start_ns };
+						    sizeof(*deadair->gaps));
+			deadair->gaps[deadair->gap_count++] =
+				(struct gap){ busy_until_ns - graph->start_ns,
+					      op->start_ns - graph->start_ns };
 			deadair->total_ns += op->start_ns - busy_until_ns;
 		}
 		if (op->end_ns > busy_until_ns)

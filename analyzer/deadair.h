@@ -15,7 +15,7 @@ struct gap {
 };
 
 struct deadair {
-	struct gap *gaps;   /* by start */
+	struct gap *gaps; /* by start */
 	size_t gap_count;
 	uint64_t total_ns;
 };

@@ -2,8 +2,8 @@
 /*
  * Text and JSON from the same calls; emit.h has the contract.
  *
- * JSON is written as it comes. A table in text is kept until its end, when the widths of its columns
- * are known; flexible columns are then cut to what the line has left.
+ * JSON is written as it comes. A table in text is kept until its end, when the widths of its
+ * columns are known; flexible columns are then cut to what the line has left.
  */
 #include "emit.h"
 
@@ -60,10 +60,13 @@ void emit_format_duration(char text[EMIT_DURATION_BYTES], double ns)
 		snprintf(text, EMIT_DURATION_BYTES, "%.*f %s", digits, value, units[at].unit);
 }
 
-void emit_begin(struct emit *emit, FILE *file, enum emit_format format, size_t width_columns, bool has_color)
+void emit_begin(struct emit *emit, FILE *file, enum emit_format format, size_t width_columns,
+		bool has_color)
 {
-	*emit = (struct emit){ .file = file, .format = format, .width_columns = width_columns,
-		               .has_color = has_color };
+	*emit = (struct emit){ .file = file,
+			       .format = format,
+			       .width_columns = width_columns,
+			       .has_color = has_color };
 	if (format == EMIT_JSON)
 		fputc('{', file);
 }
@@ -189,7 +192,7 @@ void emit_strong_line(struct emit *emit, const char *format, ...)
 }
 
 void emit_table_begin(struct emit *emit, const char *key, enum emit_rows rows,
-                      const struct emit_column *columns, size_t column_count)
+		      const struct emit_column *columns, size_t column_count)
 {
 	assert(!emit->columns && column_count > 0 && column_count <= EMIT_COLUMNS_MAX);
 	emit->columns = columns;
@@ -242,7 +245,8 @@ static void json_cell(struct emit *emit, const struct emit_column *column)
 
 static void text_cell(struct emit *emit, const char *text)
 {
-	emit->cells = memory_grow(emit->cells, &emit->cell_room, emit->cell_count + 1, sizeof(*emit->cells));
+	emit->cells = memory_grow(emit->cells, &emit->cell_room, emit->cell_count + 1,
+				  sizeof(*emit->cells));
 	char *printable = utf8_printable(text);
 	emit->cells[emit->cell_count++] = (struct emit_cell){ printable, utf8_columns(printable) };
 }
@@ -321,8 +325,9 @@ void emit_cell_map_entry(struct emit *emit, const char *key, uint64_t count)
 	}
 	size_t room = strlen(key) + 32;
 	emit->map_text = memory_grow(emit->map_text, &emit->map_room, emit->map_length + room, 1);
-	emit->map_length += (size_t)sprintf(emit->map_text + emit->map_length, "%s%s %" PRIu64,
-	                                    emit->map_length ? ", " : "", *key ? key : "none", count);
+	emit->map_length +=
+		(size_t)sprintf(emit->map_text + emit->map_length, "%s%s %" PRIu64,
+				emit->map_length ? ", " : "", *key ? key : "none", count);
 }
 
 void emit_cell_map_end(struct emit *emit)
@@ -349,17 +354,20 @@ static void table_widths(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX
 	size_t total = 0, flexible_total = 0;
 	for (size_t c = 0; c < emit->column_count; c++) {
 		widths[c] = emit->columns[c].head ? utf8_columns(emit->columns[c].head) : 0;
-		for (size_t i = c; emit->columns[c].head && i < emit->cell_count; i += emit->column_count)
+		for (size_t i = c; emit->columns[c].head && i < emit->cell_count;
+		     i += emit->column_count)
 			if (emit->cells[i].columns > widths[c])
 				widths[c] = emit->cells[i].columns;
 		total += emit->columns[c].head ? widths[c] + COLUMN_GAP : 0;
-		flexible_total += emit->columns[c].head && emit->columns[c].is_flexible ? widths[c] : 0;
+		flexible_total +=
+			emit->columns[c].head && emit->columns[c].is_flexible ? widths[c] : 0;
 	}
 	if (emit->width_columns == 0 || total <= emit->width_columns || flexible_total == 0)
 		return;
 	size_t excess = total - emit->width_columns;
 	for (size_t c = 0; c < emit->column_count; c++) {
-		if (!emit->columns[c].head || !emit->columns[c].is_flexible || widths[c] <= FLEXIBLE_MIN)
+		if (!emit->columns[c].head || !emit->columns[c].is_flexible ||
+		    widths[c] <= FLEXIBLE_MIN)
 			continue;
 		size_t share = (excess * widths[c] + flexible_total - 1) / flexible_total;
 		widths[c] = widths[c] - FLEXIBLE_MIN > share ? widths[c] - share : FLEXIBLE_MIN;
@@ -367,7 +375,7 @@ static void table_widths(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX
 }
 
 static void print_cell(const struct emit *emit, const struct emit_column *column, const char *text,
-                       size_t width, bool is_last)
+		       size_t width, bool is_last)
 {
 	char *shown = utf8_shorten(text, width);
 	size_t columns = utf8_columns(shown);
@@ -390,12 +398,14 @@ static void print_table(const struct emit *emit)
 	fputs(emit->has_color ? "\033[4m" : "", emit->file);
 	for (size_t c = 0; c < emit->column_count; c++)
 		if (emit->columns[c].head)
-			print_cell(emit, &emit->columns[c], emit->columns[c].head, widths[c], c == last);
+			print_cell(emit, &emit->columns[c], emit->columns[c].head, widths[c],
+				   c == last);
 	fputs(emit->has_color ? "\033[0m\n" : "\n", emit->file);
 	for (size_t i = 0; i < emit->cell_count; i++) {
 		size_t c = i % emit->column_count;
 		if (emit->columns[c].head)
-			print_cell(emit, &emit->columns[c], emit->cells[i].text, widths[c], c == last);
+			print_cell(emit, &emit->columns[c], emit->cells[i].text, widths[c],
+				   c == last);
 		if (c + 1 == emit->column_count)
 			fputc('\n', emit->file);
 	}

@@ -2,9 +2,10 @@
 /*
  * Prints a report as text or as one JSON object, from the same calls.
  *
- * A report says each thing once: scalars, and tables of rows of cells. A key names a thing in JSON, a
- * label or a head in text; whichever is NULL is left out there. JSON output is always valid, whatever is
- * in the names; in text, control characters in names are shown escaped. One thread, one file.
+ * A report says each thing once: scalars, and tables of rows of cells. A key names a thing in JSON,
+ * a label or a head in text; whichever is NULL is left out there. JSON output is always valid,
+ * whatever is in the names; in text, control characters in names are shown escaped. One thread, one
+ * file.
  */
 #ifndef WCPROF_EMIT_H
 #define WCPROF_EMIT_H
@@ -20,15 +21,17 @@ enum emit_format { EMIT_TEXT, EMIT_JSON };
 
 enum emit_align { EMIT_LEFT, EMIT_RIGHT };
 
-/* How a table's rows look in JSON: {"key": cell, ...}, [cell, ...], or the one cell that has a key. */
+/* How a table's rows look in JSON: {"key": cell, ...}, [cell, ...], or the one cell that has a key.
+ */
 enum emit_rows { EMIT_OBJECTS, EMIT_ARRAYS, EMIT_VALUES };
 
 struct emit_column {
-	const char *key;        /* JSON; NULL = text only */
-	const char *head;       /* text; NULL = JSON only */
+	const char *key;  /* JSON; NULL = text only */
+	const char *head; /* text; NULL = JSON only */
 	enum emit_align align;
-	bool is_flexible;       /* text: gives way when the line would be too long */
-	const char *group;      /* JSON: columns in a row with the same group become one object of that name */
+	bool is_flexible;  /* text: gives way when the line would be too long */
+	const char *group; /* JSON: columns in a row with the same group become one object of that
+			      name */
 };
 
 struct emit_cell;
@@ -36,23 +39,24 @@ struct emit_cell;
 struct emit {
 	FILE *file;
 	enum emit_format format;
-	size_t width_columns;   /* text: where lines end; 0 = nowhere */
+	size_t width_columns; /* text: where lines end; 0 = nowhere */
 	bool has_color;
 	/* From here on private. */
 	bool needs_comma;
 	size_t depth;
 	const struct emit_column *columns;
 	size_t column_count;
-	size_t column;          /* of the next cell */
+	size_t column; /* of the next cell */
 	enum emit_rows rows;
 	const char *group;
 	struct emit_cell *cells; /* text: the table so far, row by row */
 	size_t cell_count, cell_room;
-	char *map_text;          /* text: the cell of a map in the making */
+	char *map_text; /* text: the cell of a map in the making */
 	size_t map_room, map_length;
 };
 
-void emit_begin(struct emit *emit, FILE *file, enum emit_format format, size_t width_columns, bool has_color);
+void emit_begin(struct emit *emit, FILE *file, enum emit_format format, size_t width_columns,
+		bool has_color);
 void emit_end(struct emit *emit);
 
 void emit_count(struct emit *emit, const char *key, const char *label, uint64_t count);
@@ -62,11 +66,12 @@ void emit_text(struct emit *emit, const char *key, const char *label, const char
 /* Text only: a heading, a line of prose, a line that should not be overlooked. */
 void emit_heading(struct emit *emit, const char *heading);
 void emit_line(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void emit_strong_line(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void emit_strong_line(struct emit *emit, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Columns stay in place until emit_table_end. Every row has one cell per column, in order. */
 void emit_table_begin(struct emit *emit, const char *key, enum emit_rows rows,
-                      const struct emit_column *columns, size_t column_count);
+		      const struct emit_column *columns, size_t column_count);
 void emit_row_begin(struct emit *emit);
 void emit_cell_text(struct emit *emit, const char *text);
 void emit_cell_count(struct emit *emit, uint64_t count);

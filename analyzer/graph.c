@@ -2,9 +2,10 @@
 /*
  * Builds the graph of a recording; graph.h has the contract.
  *
- * Method: counting sort into flat lists, then each list is sorted by itself. Lists come nearly sorted
- * from a recorder, so a list is looked at first and sorted only when it needs it. Parents found through
- * nested_client links could close a circle; a union-find over the trees keeps such a link out.
+ * Method: counting sort into flat lists, then each list is sorted by itself. Lists come nearly
+ * sorted from a recorder, so a list is looked at first and sorted only when it needs it. Parents
+ * found through nested_client links could close a circle; a union-find over the trees keeps such a
+ * link out.
  */
 #include "graph.h"
 
@@ -69,12 +70,13 @@ static void list_insertion_sort(const struct order *order, uint32_t *list, size_
 }
 
 /* Merges the sorted runs [from, middle) and [middle, to) of `source` into `sink`. */
-static void list_merge(const struct order *order, const uint32_t *source, uint32_t *sink, size_t from,
-                       size_t middle, size_t to)
+static void list_merge(const struct order *order, const uint32_t *source, uint32_t *sink,
+		       size_t from, size_t middle, size_t to)
 {
 	size_t a = from, b = middle;
 	for (size_t at = from; at < to; at++) {
-		bool take_b = a == middle || (b < to && order_is_before(order, source[b], source[a]));
+		bool take_b =
+			a == middle || (b < to && order_is_before(order, source[b], source[a]));
 		sink[at] = take_b ? source[b++] : source[a++];
 	}
 }
@@ -84,7 +86,8 @@ static void list_merge_sort(const struct order *order, uint32_t *list, size_t co
 	uint32_t *spare = memory_new(count, sizeof(*spare));
 	for (size_t from = 0; from < count; from += INSERTION_MAX) {
 		size_t left = count - from;
-		list_insertion_sort(order, list + from, left < INSERTION_MAX ? left : INSERTION_MAX);
+		list_insertion_sort(order, list + from,
+				    left < INSERTION_MAX ? left : INSERTION_MAX);
 	}
 	uint32_t *source = list, *sink = spare;
 	for (size_t run = INSERTION_MAX; run < count; run *= 2) {
@@ -112,7 +115,8 @@ static void list_sort(const struct order *order, uint32_t *list, size_t count)
 		list_merge_sort(order, list, count);
 }
 
-static void lists_sort(const struct order *order, const uint32_t *first, uint32_t *lists, uint32_t count)
+static void lists_sort(const struct order *order, const uint32_t *first, uint32_t *lists,
+		       uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		list_sort(order, lists + first[i], first[i + 1] - first[i]);
@@ -128,7 +132,8 @@ static uint32_t tree_of(uint32_t *tree, uint32_t op)
 	return op;
 }
 
-/* By client (a string id): the op that the last nested_client link to it starts from; NULL = no link. */
+/* By client (a string id): the op that the last nested_client link to it starts from; NULL = no
+ * link. */
 static uint32_t *graph_nested_clients(const struct recording *recording)
 {
 	uint32_t *from = NULL;
@@ -179,12 +184,13 @@ static void graph_find_parents(struct graph *graph)
 }
 
 /* Turns counts at first[i + 1] into offsets, and a list of owners into flat lists. */
-static void lists_fill(uint32_t *first, uint32_t *lists, uint32_t owner_count, const uint32_t *owner,
-                       size_t owner_stride, uint32_t count)
+static void lists_fill(uint32_t *first, uint32_t *lists, uint32_t owner_count,
+		       const uint32_t *owner, size_t owner_stride, uint32_t count)
 {
 	for (uint32_t i = 0; i < owner_count; i++)
 		first[i + 1] += first[i];
-	/* Backwards, so that first[i] comes down to its offset and each list keeps the recorded order. */
+	/* Backwards, so that first[i] comes down to its offset and each list keeps the recorded
+	 * order. */
 	for (uint32_t i = 0; i < owner_count; i++)
 		first[i] = first[i + 1];
 	for (uint32_t i = count; i-- > 0;) {
@@ -205,7 +211,8 @@ static void graph_list_children(struct graph *graph)
 		}
 	graph->children = memory_new(child_count, sizeof(*graph->children));
 	graph->ended = memory_new(child_count, sizeof(*graph->ended));
-	lists_fill(graph->first_child, graph->children, count, graph->parent, sizeof(*graph->parent), count);
+	lists_fill(graph->first_child, graph->children, count, graph->parent,
+		   sizeof(*graph->parent), count);
 	memcpy(graph->ended, graph->children, child_count * sizeof(*graph->ended));
 	const struct order by_start = { graph->recording, op_start, true };
 	const struct order by_end = { graph->recording, op_end, true };
@@ -233,8 +240,8 @@ static uint32_t *graph_longest_execs(const struct recording *recording)
 		const struct rec_op *op = &recording->ops[i];
 		if (op->kind != KIND_EXEC || op->ident == 0)
 			continue;
-		const struct rec_op *best = longest[op->ident] == NO_INDEX ? NULL
-		                                                          : &recording->ops[longest[op->ident]];
+		const struct rec_op *best =
+			longest[op->ident] == NO_INDEX ? NULL : &recording->ops[longest[op->ident]];
 		if (!best || op->end_ns - op->start_ns > best->end_ns - best->start_ns)
 			longest[op->ident] = i;
 	}
@@ -273,7 +280,7 @@ static void graph_list_waits(struct graph *graph)
 	}
 	if (recording->wait_count > 0)
 		lists_fill(graph->first_wait, graph->waits, count, &recording->waits[0].waiter,
-		           sizeof(recording->waits[0]), (uint32_t)recording->wait_count);
+			   sizeof(recording->waits[0]), (uint32_t)recording->wait_count);
 	const struct order by_start = { recording, wait_start, false };
 	lists_sort(&by_start, graph->first_wait, graph->waits, count);
 }
@@ -295,7 +302,8 @@ static void graph_find_bounds(struct graph *graph)
 void graph_build(struct graph *graph, const struct recording *recording)
 {
 	assert(recording->op_count < NO_INDEX && recording->wait_count < NO_INDEX);
-	*graph = (struct graph){ .recording = recording, .op_count = (uint32_t)recording->op_count };
+	*graph =
+		(struct graph){ .recording = recording, .op_count = (uint32_t)recording->op_count };
 	graph_find_parents(graph);
 	graph_list_children(graph);
 	graph_find_targets(graph);
@@ -326,7 +334,8 @@ static bool graph_is_forest(const struct graph *graph)
 		queue[tail++] = graph->roots[i];
 	for (uint32_t head = 0; valid && head < tail; head++) {
 		uint32_t op = queue[head];
-		for (uint32_t at = graph->first_child[op]; valid && at < graph->first_child[op + 1]; at++) {
+		for (uint32_t at = graph->first_child[op]; valid && at < graph->first_child[op + 1];
+		     at++) {
 			valid = tail < graph->op_count && graph->parent[graph->children[at]] == op;
 			if (valid)
 				queue[tail++] = graph->children[at];

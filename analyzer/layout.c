@@ -2,13 +2,15 @@
 /*
  * Slots, regions and the baseline of a program; layout.h has the contract.
  *
- * A pass backwards finds where each value is named last. A pass forwards then does the rest at once:
+ * A pass backwards finds where each value is named last. A pass forwards then does the rest at
+ * once:
  * - Slots: a value gets one where it is defined and gives it back where it is named last.
  * - Baseline: the code is run as recorded, so that every region learns its duration and offsets.
- * - Regions, with a stack of those that are open. A region may be skipped when no value is named in it
- *   that was defined before it, but for the one that it advances (its own). `oldest` is the earliest
- *   definition of all values named in a region so far. What is defined in a region and named after it
- *   is an export; more than EXPORTS_MAX of them, and neither the region nor those around it are skipped.
+ * - Regions, with a stack of those that are open. A region may be skipped when no value is named in
+ * it that was defined before it, but for the one that it advances (its own). `oldest` is the
+ * earliest definition of all values named in a region so far. What is defined in a region and named
+ * after it is an export; more than EXPORTS_MAX of them, and neither the region nor those around it
+ * are skipped.
  */
 #include "layout.h"
 
@@ -22,25 +24,26 @@ enum { EXPORTS_MAX = 16 };
 
 struct open_region {
 	uint32_t region;
-	uint32_t begin;       /* its ENTER */
-	uint32_t own;         /* the value that it advances */
-	uint32_t oldest;      /* earliest definition of the other values that it names */
+	uint32_t begin;  /* its ENTER */
+	uint32_t own;    /* the value that it advances */
+	uint32_t oldest; /* earliest definition of the other values that it names */
 	size_t first_candidate;
-	double start_ns;      /* of `own`, at its begin */
+	double start_ns; /* of `own`, at its begin */
 };
 
 struct layout {
 	struct program *program;
-	uint32_t *last_named;   /* per value: instruction */
-	uint32_t *defined;      /* per value: instruction */
-	uint32_t *slot_of;      /* per value */
-	double *clock_ns;       /* per slot: the baseline */
+	uint32_t *last_named; /* per value: instruction */
+	uint32_t *defined;    /* per value: instruction */
+	uint32_t *slot_of;    /* per value */
+	double *clock_ns;     /* per slot: the baseline */
 	size_t slot_room;
 	uint32_t *free_slots;
 	size_t free_count, free_room;
 	struct open_region *open;
 	size_t open_count, open_room;
-	uint32_t *candidates;   /* values defined in open regions: exports, should they be named after them */
+	uint32_t *candidates; /* values defined in open regions: exports, should they be named after
+				 them */
 	size_t candidate_count, candidate_room;
 	size_t export_count, export_room;
 };
@@ -72,15 +75,15 @@ static uint32_t slot_take(struct layout *layout)
 		return layout->free_slots[--layout->free_count];
 	uint32_t slot = layout->program->slot_count++;
 	layout->clock_ns = memory_grow(layout->clock_ns, &layout->slot_room, (size_t)slot + 1,
-	                               sizeof(*layout->clock_ns));
+				       sizeof(*layout->clock_ns));
 	layout->clock_ns[slot] = 0;
 	return slot;
 }
 
 static void slot_give(struct layout *layout, uint32_t slot)
 {
-	layout->free_slots = memory_grow(layout->free_slots, &layout->free_room, layout->free_count + 1,
-	                                 sizeof(*layout->free_slots));
+	layout->free_slots = memory_grow(layout->free_slots, &layout->free_room,
+					 layout->free_count + 1, sizeof(*layout->free_slots));
 	layout->free_slots[layout->free_count++] = slot;
 }
 
@@ -103,14 +106,14 @@ static void value_define(struct layout *layout, uint32_t value, uint32_t at)
 	if (layout->open_count == 0)
 		return;
 	layout->candidates = memory_grow(layout->candidates, &layout->candidate_room,
-	                                 layout->candidate_count + 1, sizeof(*layout->candidates));
+					 layout->candidate_count + 1, sizeof(*layout->candidates));
 	layout->candidates[layout->candidate_count++] = value;
 }
 
 static void region_open(struct layout *layout, uint32_t region, uint32_t value, uint32_t at)
 {
 	layout->open = memory_grow(layout->open, &layout->open_room, layout->open_count + 1,
-	                           sizeof(*layout->open));
+				   sizeof(*layout->open));
 	layout->open[layout->open_count++] = (struct open_region){
 		.region = region,
 		.begin = at,
@@ -122,7 +125,8 @@ static void region_open(struct layout *layout, uint32_t region, uint32_t value, 
 }
 
 /* Keeps, of the candidates of a region that ends at `end`, those named from there on. */
-static size_t region_keep_exports(struct layout *layout, const struct open_region *open, uint32_t end)
+static size_t region_keep_exports(struct layout *layout, const struct open_region *open,
+				  uint32_t end)
 {
 	size_t kept = open->first_candidate;
 	for (size_t i = open->first_candidate; i < layout->candidate_count; i++) {
@@ -137,8 +141,8 @@ static size_t region_keep_exports(struct layout *layout, const struct open_regio
 static void export_add(struct layout *layout, uint32_t slot, double offset_ns)
 {
 	struct program *program = layout->program;
-	program->exports = memory_grow(program->exports, &layout->export_room, layout->export_count + 1,
-	                               sizeof(*program->exports));
+	program->exports = memory_grow(program->exports, &layout->export_room,
+				       layout->export_count + 1, sizeof(*program->exports));
 	program->exports[layout->export_count++] = (struct region_export){ slot, offset_ns };
 }
 
@@ -213,7 +217,8 @@ static void instr_run_baseline(struct layout *layout, const struct instr *instr)
 static void layout_instr(struct layout *layout, uint32_t at)
 {
 	struct instr *instr = &layout->program->code[at];
-	uint32_t value = instr->slot, other = instr_names_operand(instr) ? instr->operand : NO_INDEX;
+	uint32_t value = instr->slot,
+		 other = instr_names_operand(instr) ? instr->operand : NO_INDEX;
 	while (layout->open_count > 0 &&
 	       layout->program->regions[layout->open[layout->open_count - 1].region].end == at)
 		region_end(layout);
@@ -256,7 +261,8 @@ void layout_program(struct program *program, uint32_t value_count)
 	assert(layout.open_count == 0);
 	program->start_slot = layout.slot_of[program->start_slot];
 	program->end_slot = layout.slot_of[program->end_slot];
-	program->baseline_ns = layout.clock_ns[program->end_slot] - layout.clock_ns[program->start_slot];
+	program->baseline_ns =
+		layout.clock_ns[program->end_slot] - layout.clock_ns[program->start_slot];
 	free(layout.last_named);
 	free(layout.defined);
 	free(layout.slot_of);

@@ -50,10 +50,11 @@ static void progress_report(void *context, uint64_t bytes_done, uint64_t bytes_t
 	double megabytes = (double)bytes_done / 1e6;
 	if (bytes_total > 0)
 		fprintf(stderr, "\rreading: %3.0f%% of %.0f MB, %.0f MB/s\033[K",
-		        100.0 * (double)bytes_done / (double)bytes_total, (double)bytes_total / 1e6,
-		        megabytes * 1e3 / (double)elapsed_ms);
+			100.0 * (double)bytes_done / (double)bytes_total, (double)bytes_total / 1e6,
+			megabytes * 1e3 / (double)elapsed_ms);
 	else
-		fprintf(stderr, "\rreading: %.0f MB, %.0f MB/s\033[K", megabytes, megabytes * 1e3 / (double)elapsed_ms);
+		fprintf(stderr, "\rreading: %.0f MB, %.0f MB/s\033[K", megabytes,
+			megabytes * 1e3 / (double)elapsed_ms);
 }
 
 static int read_dumps(struct recording *recording, const struct options *options)
@@ -63,15 +64,17 @@ static int read_dumps(struct recording *recording, const struct options *options
 	const struct read_progress progress = { progress_report, &state };
 	bool has_progress = !options->quiet && isatty(STDERR_FILENO);
 	int result = recording_read(recording, options->paths, options->path_count, &error,
-	                            has_progress ? &progress : NULL);
+				    has_progress ? &progress : NULL);
 	if (state.shown_ms)
 		fputs("\r\033[K", stderr);
 	if (result == 0)
 		return 0;
 	if (error.line)
-		fprintf(stderr, "wcprof-analyze: %s:%llu: %s\n", error.file, (unsigned long long)error.line, error.text);
+		fprintf(stderr, "wcprof-analyze: %s:%llu: %s\n", error.file,
+			(unsigned long long)error.line, error.text);
 	else
-		fprintf(stderr, "wcprof-analyze: %s: %s\n", error.file ? error.file : "", error.text);
+		fprintf(stderr, "wcprof-analyze: %s: %s\n", error.file ? error.file : "",
+			error.text);
 	return EXIT_TROUBLE;
 }
 
@@ -105,7 +108,8 @@ static size_t output_columns(void)
 	return columns ? strtoul(columns, NULL, 10) : 0;
 }
 
-/* What ops and waits are called, by stacks and addresses; NULL for a recording that has none of those. */
+/* What ops and waits are called, by stacks and addresses; NULL for a recording that has none of
+ * those. */
 struct given_names {
 	uint32_t *ops;
 	uint32_t *waits;
@@ -139,7 +143,8 @@ static int analyze(struct recording *recording, const struct options *options)
 		fprintf(stderr, "wcprof-analyze: %s\n", error);
 		return EXIT_TROUBLE;
 	}
-	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(), wants_color(options));
+	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
+		   wants_color(options));
 	report_all(&analysis, &emit);
 	emit_end(&emit);
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
@@ -167,7 +172,8 @@ int main(int argc, char **argv)
 		status = analyze(&recording, &options);
 	recording_free(&recording);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "wcprof-analyze: standard output: %s; is the disk full?\n", strerror(errno));
+		fprintf(stderr, "wcprof-analyze: standard output: %s; is the disk full?\n",
+			strerror(errno));
 		return EXIT_TROUBLE;
 	}
 	return status;

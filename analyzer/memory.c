@@ -15,9 +15,10 @@ enum { MEMORY_FIRST = 64 }; /* elements in an array's first allocation */
 
 static void memory_exhausted(size_t count, size_t element_bytes)
 {
-	fprintf(stderr, "wcprof-analyze: out of memory: no room for %zu elements of %zu bytes; "
-	                "analyze fewer dumps at once, or a part with --from and --to\n",
-	        count, element_bytes);
+	fprintf(stderr,
+		"wcprof-analyze: out of memory: no room for %zu elements of %zu bytes; "
+		"analyze fewer dumps at once, or a part with --from and --to\n",
+		count, element_bytes);
 	exit(2);
 }
 

@@ -14,8 +14,8 @@
 void *memory_new(size_t count, size_t element_bytes);
 
 /*
- * Room for `needed` elements in an array of *capacity, doubling it; what is new is not zeroed. The old
- * pointer is gone.
+ * Room for `needed` elements in an array of *capacity, doubling it; what is new is not zeroed. The
+ * old pointer is gone.
  */
 void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
 

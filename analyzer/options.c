@@ -2,7 +2,8 @@
 /*
  * Parses the command line; options.h has the contract.
  *
- * Every row of options.def becomes an entry of getopt_long's table and one of ours, with the same index.
+ * Every row of options.def becomes an entry of getopt_long's table and one of ours, with the same
+ * index.
  */
 #include "options.h"
 
@@ -36,7 +37,8 @@ static const struct {
 	const char *unit;
 	double ns;
 } duration_units[] = {
-	{ "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
+	{ "", 1 },    { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },
+	{ "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
 };
 
 int options_parse_duration(const char *text, uint64_t *duration_ns)
@@ -74,7 +76,8 @@ static int parse_factors(const char *text, struct factor_list *list)
 	for (;;) {
 		char *end;
 		double factor = strtod(text, &end);
-		if (end == text || !isfinite(factor) || factor < 0 || factor > 1000 || list->count == FACTORS_MAX)
+		if (end == text || !isfinite(factor) || factor < 0 || factor > 1000 ||
+		    list->count == FACTORS_MAX)
 			return -EINVAL;
 		list->factors[list->count++] = factor;
 		if (*end == '\0')
@@ -137,14 +140,17 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 {
 	bool needs_paths = !options->help && !options->version;
 	if (needs_paths && options->path_count == 0)
-		snprintf(error, OPTIONS_ERROR_BYTES, "no dump given; give one or several files, or - for standard "
-		                                     "input (--help lists the options)");
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "no dump given; give one or several files, or - for standard "
+			 "input (--help lists the options)");
 	else if (strcmp(options->color, "auto") && strcmp(options->color, "always") &&
-	         strcmp(options->color, "never"))
-		snprintf(error, OPTIONS_ERROR_BYTES, "--color: \"%.60s\" is none of auto, always, never; give one of them",
-		         options->color);
+		 strcmp(options->color, "never"))
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--color: \"%.60s\" is none of auto, always, never; give one of them",
+			 options->color);
 	else if (options->from_ns >= options->to_ns)
-		snprintf(error, OPTIONS_ERROR_BYTES, "--from is not before --to; give a --from that is smaller");
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--from is not before --to; give a --from that is smaller");
 	else
 		return 0;
 	return -EINVAL;
@@ -155,8 +161,9 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 	struct option table[OPTION_ROWS + 1];
 	for (int i = 0; i < OPTION_ROWS; i++)
 		table[i] = (struct option){ option_rows[i].name,
-			                    option_rows[i].type == OPTION_FLAG ? no_argument : required_argument,
-			                    NULL, OPTION_FIRST + i };
+					    option_rows[i].type == OPTION_FLAG ? no_argument
+									       : required_argument,
+					    NULL, OPTION_FIRST + i };
 	table[OPTION_ROWS] = (struct option){ 0 };
 	options_set_defaults(options);
 	opterr = 0;
@@ -167,17 +174,18 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 		} else if (found == 'V') {
 			options->version = true;
 		} else if (found == ':') {
-			snprintf(error, OPTIONS_ERROR_BYTES, "%.60s needs a value; give %s", argv[optind - 1],
-			         option_example(&option_rows[optopt - OPTION_FIRST]));
+			snprintf(error, OPTIONS_ERROR_BYTES, "%.60s needs a value; give %s",
+				 argv[optind - 1],
+				 option_example(&option_rows[optopt - OPTION_FIRST]));
 			return -EINVAL;
 		} else if (found == '?') {
-			snprintf(error, OPTIONS_ERROR_BYTES, "%.60s is not an option; --help lists them",
-			         argv[optind - 1]);
+			snprintf(error, OPTIONS_ERROR_BYTES,
+				 "%.60s is not an option; --help lists them", argv[optind - 1]);
 			return -EINVAL;
 		} else if (option_set(options, &option_rows[found - OPTION_FIRST], optarg) != 0) {
 			const struct option_row *row = &option_rows[found - OPTION_FIRST];
-			snprintf(error, OPTIONS_ERROR_BYTES, "--%s: \"%.60s\" does not do; give %s", row->name, optarg,
-			         option_example(row));
+			snprintf(error, OPTIONS_ERROR_BYTES, "--%s: \"%.60s\" does not do; give %s",
+				 row->name, optarg, option_example(row));
 			return -EINVAL;
 		}
 	}
@@ -189,13 +197,15 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 void options_print_help(FILE *file)
 {
 	fputs("Usage: wcprof-analyze [options] DUMP...\n"
-	      "Rebuilds a recorded run, and says how much sooner it would be done if a part were faster.\n"
-	      "Several dumps are merged: drains of one process, or processes that talked to each other.\n\n",
+	      "Rebuilds a recorded run, and says how much sooner it would be done if a part were\n"
+	      "faster. Several dumps are merged: drains of one process, or processes that\n"
+	      "talked to each other.\n\n",
 	      file);
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		const struct option_row *row = &option_rows[i];
 		char name[64];
-		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->argument[0] ? " " : "", row->argument);
+		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->argument[0] ? " " : "",
+			 row->argument);
 		fprintf(file, "  %-20s %s", name, row->help);
 		if (row->standard[0])
 			fprintf(file, " (%s)", row->standard);

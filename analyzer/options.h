@@ -18,11 +18,11 @@ struct factor_list {
 };
 
 struct options {
-#define OPTION_FIELD_COUNT(field) size_t field;
-#define OPTION_FIELD_FACTORS(field) struct factor_list field;
-#define OPTION_FIELD_DURATION(field) uint64_t field;
-#define OPTION_FIELD_FLAG(field) bool field;
-#define OPTION_FIELD_TEXT(field) const char *field; /* "" = not given */
+#define OPTION_FIELD_COUNT(field)                           size_t field;
+#define OPTION_FIELD_FACTORS(field)                         struct factor_list field;
+#define OPTION_FIELD_DURATION(field)                        uint64_t field;
+#define OPTION_FIELD_FLAG(field)                            bool field;
+#define OPTION_FIELD_TEXT(field)                            const char *field; /* "" = not given */
 #define OPTION(type, field, name, argument, standard, help) OPTION_FIELD_##type(field)
 #include "options.def"
 	char *const *paths;

@@ -29,13 +29,14 @@ static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /*
- * Cuts [low, high] in two: returns `cut` with [low, cut] <= pivot <= [cut + 1, high] and cut < high. As
- * the pivot is a median, an element that is not smaller lies before `high`, so the second part is never
- * empty.
+ * Cuts [low, high] in two: returns `cut` with [low, cut] <= pivot <= [cut + 1, high] and cut <
+ * high. As the pivot is a median, an element that is not smaller lies before `high`, so the second
+ * part is never empty.
  */
 static size_t partition(uint64_t *values_ns, size_t low, size_t high)
 {
-	uint64_t pivot = median_of_three(values_ns[low], values_ns[low + (high - low) / 2], values_ns[high]);
+	uint64_t pivot =
+		median_of_three(values_ns[low], values_ns[low + (high - low) / 2], values_ns[high]);
 	size_t left = low, right = high;
 	for (;;) {
 		while (values_ns[left] < pivot)

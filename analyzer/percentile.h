@@ -2,8 +2,8 @@
 /*
  * Order statistics of a list of nanoseconds.
  *
- * The p-th percentile of n values is the element at index n * p / 100 (integer division) of the sorted
- * list. Lists are reordered, not sorted; both functions take linear time on average.
+ * The p-th percentile of n values is the element at index n * p / 100 (integer division) of the
+ * sorted list. Lists are reordered, not sorted; both functions take linear time on average.
  */
 #ifndef WCPROF_PERCENTILE_H
 #define WCPROF_PERCENTILE_H

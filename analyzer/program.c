@@ -3,27 +3,27 @@
  * Compiles a graph into a program; program.h says what that is.
  *
  * The rules of the replay, of which this is the symbolic execution:
- * - An op's clock starts at its simulated start and goes through its actions in recorded order. A self
- *   segment advances it. A child is started: its simulated start, if it has none, is the clock. A wait
- *   for another op that lasted until that op's end (give or take JOIN_SLACK_NS) is a join: the clock is
- *   raised to the target's finish. A wait without a target is a delay of its length. Any other wait was
- *   given up early and costs nothing.
- * - Before each action, all children that had ended by its recorded time are joined, in the order in
- *   which they ended; after the last action, those that had ended by the op's recorded end. Children
- *   beside the op (on other threads) are joined only there.
- * - An op runs once, when its finish is first needed. If nothing has started it by then its parent is run
- *   first; if that is running already (or there is none) the op is anchored: as far from its parent's
- *   simulated start as recorded, or at its recorded start. Joining an op that is running is a broken
- *   cycle: it counts as taking as long as recorded.
- * - Roots come in recorded order. Each starts as far after (or before) the end of the chain of roots
- *   before it as recorded; a root that ended no earlier than that chain becomes its new end.
- * - The makespan goes from the earliest start of a root to the latest finish of one. A root may be pulled
- *   to before the epoch by a chain that became shorter; as in the format's ancestor, such a start counts
- *   only until the next root, so that either analyzer gives the same answer.
+ * - An op's clock starts at its simulated start and goes through its actions in recorded order. A
+ * self segment advances it. A child is started: its simulated start, if it has none, is the clock.
+ * A wait for another op that lasted until that op's end (give or take JOIN_SLACK_NS) is a join: the
+ * clock is raised to the target's finish. A wait without a target is a delay of its length. Any
+ * other wait was given up early and costs nothing.
+ * - Before each action, all children that had ended by its recorded time are joined, in the order
+ * in which they ended; after the last action, those that had ended by the op's recorded end.
+ * Children beside the op (on other threads) are joined only there.
+ * - An op runs once, when its finish is first needed. If nothing has started it by then its parent
+ * is run first; if that is running already (or there is none) the op is anchored: as far from its
+ * parent's simulated start as recorded, or at its recorded start. Joining an op that is running is
+ * a broken cycle: it counts as taking as long as recorded.
+ * - Roots come in recorded order. Each starts as far after (or before) the end of the chain of
+ * roots before it as recorded; a root that ended no earlier than that chain becomes its new end.
+ * - The makespan goes from the earliest start of a root to the latest finish of one. A root may be
+ * pulled to before the epoch by a chain that became shorter; as in the format's ancestor, such a
+ * start counts only until the next root, so that either analyzer gives the same answer.
  *
- * The stack of running ops is an array of frames, as ops may nest by the million. The starts of running
- * ops are needed only by anchors and broken cycles: the code is compiled without keeping them first, and
- * once more with them if they turn out to be needed.
+ * The stack of running ops is an array of frames, as ops may nest by the million. The starts of
+ * running ops are needed only by anchors and broken cycles: the code is compiled without keeping
+ * them first, and once more with them if they turn out to be needed.
  */
 #include "program.h"
 
@@ -36,9 +36,10 @@
 #include "memory.h"
 
 enum {
-	JOIN_SLACK_NS = 1000000, /* a wait that ended up to this long before its target still was for it */
-	REGION_INSTRS_MIN = 4,   /* shorter regions are not worth their ENTER */
-	BLOCK_SHIFT = 6,         /* actions of one op to a block, blocks to a larger one, as a power of 2 */
+	JOIN_SLACK_NS =
+		1000000, /* a wait that ended up to this long before its target still was for it */
+	REGION_INSTRS_MIN = 4, /* shorter regions are not worth their ENTER */
+	BLOCK_SHIFT = 6, /* actions of one op to a block, blocks to a larger one, as a power of 2 */
 	BLOCK_LEVELS = 3
 };
 
@@ -55,11 +56,11 @@ enum stage { STAGE_NEEDED, STAGE_PARENT_RAN, STAGE_RUNNING };
 /* An op whose finish is needed. */
 struct frame {
 	uint32_t op;
-	uint32_t value;          /* its clock: its own, or its parent's while that has nothing else to do */
+	uint32_t value; /* its clock: its own, or its parent's while that has nothing else to do */
 	enum stage stage;
-	uint32_t joining;        /* op to join as soon as it is done, NO_INDEX = none */
-	uint32_t ended;          /* next child in graph->ended to join */
-	uint32_t beside;         /* likewise, for the children beside the op, at the end */
+	uint32_t joining; /* op to join as soon as it is done, NO_INDEX = none */
+	uint32_t ended;   /* next child in graph->ended to join */
+	uint32_t beside;  /* likewise, for the children beside the op, at the end */
 	bool has_action;
 	struct action action;
 	struct actions actions;
@@ -84,10 +85,10 @@ struct compiler {
 	uint32_t run_count;
 	struct frame *frames;
 	size_t frame_count;
-	uint8_t *state;          /* enum op_state per op */
-	uint8_t *flags;          /* enum op_flag per op */
+	uint8_t *state; /* enum op_state per op */
+	uint8_t *flags; /* enum op_flag per op */
 	bool has_threads;
-	bool needs_starts;       /* something asked for the start of a running op */
+	bool needs_starts; /* something asked for the start of a running op */
 	bool keeps_starts;
 	/* Values of the compiler's own; ops' kept starts come after them. */
 	uint32_t chain_value, start_value, end_value, scratch_value, first_kept_value;
@@ -97,17 +98,19 @@ static void emit(struct compiler *compiler, enum instr_what what, uint32_t value
 {
 	struct program *program = compiler->program;
 	assert(value < PROGRAM_VALUES_MAX);
-	program->code = memory_grow(program->code, &compiler->instr_room, (size_t)program->instr_count + 1,
-	                            sizeof(*program->code));
-	program->code[program->instr_count++] = (struct instr){ .what = what, .slot = value, .operand = operand };
+	program->code = memory_grow(program->code, &compiler->instr_room,
+				    (size_t)program->instr_count + 1, sizeof(*program->code));
+	program->code[program->instr_count++] =
+		(struct instr){ .what = what, .slot = value, .operand = operand };
 	assert(program->instr_count < RUNS_END);
 }
 
 static uint32_t emit_constant(struct compiler *compiler, double constant)
 {
 	struct program *program = compiler->program;
-	program->constants = memory_grow(program->constants, &compiler->constant_room,
-	                                 (size_t)compiler->constant_count + 1, sizeof(*program->constants));
+	program->constants =
+		memory_grow(program->constants, &compiler->constant_room,
+			    (size_t)compiler->constant_count + 1, sizeof(*program->constants));
 	program->constants[compiler->constant_count] = constant;
 	return compiler->constant_count++;
 }
@@ -122,21 +125,23 @@ static void emit_add(struct compiler *compiler, uint32_t value, int64_t add_ns)
 
 static void emit_run(struct compiler *compiler, const struct frame *frame, uint64_t length_ns)
 {
-	compiler->runs = memory_grow(compiler->runs, &compiler->run_room, (size_t)compiler->run_count + 1,
-	                             sizeof(*compiler->runs));
-	compiler->runs[compiler->run_count++] = (struct run){ compiler->classes->of_op[frame->op],
-	                                                      compiler->program->instr_count };
+	compiler->runs = memory_grow(compiler->runs, &compiler->run_room,
+				     (size_t)compiler->run_count + 1, sizeof(*compiler->runs));
+	compiler->runs[compiler->run_count++] =
+		(struct run){ compiler->classes->of_op[frame->op], compiler->program->instr_count };
 	if (length_ns <= UINT32_MAX)
 		emit(compiler, INSTR_RUN, frame->value, (uint32_t)length_ns);
 	else
-		emit(compiler, INSTR_WIDE, frame->value, emit_constant(compiler, (double)length_ns));
+		emit(compiler, INSTR_WIDE, frame->value,
+		     emit_constant(compiler, (double)length_ns));
 }
 
 static uint32_t region_open(struct compiler *compiler, uint32_t value)
 {
 	struct program *program = compiler->program;
-	program->regions = memory_grow(program->regions, &compiler->region_room,
-	                               (size_t)program->region_count + 1, sizeof(*program->regions));
+	program->regions =
+		memory_grow(program->regions, &compiler->region_room,
+			    (size_t)program->region_count + 1, sizeof(*program->regions));
 	emit(compiler, INSTR_ENTER, value, program->region_count);
 	program->regions[program->region_count] = (struct region){ .end = program->instr_count };
 	return program->region_count++;
@@ -157,7 +162,8 @@ static void region_undo(struct compiler *compiler, uint32_t at)
 static void region_close(struct compiler *compiler, uint32_t region)
 {
 	struct program *program = compiler->program;
-	uint32_t begin = program->regions[region].end; /* until now, the first instruction after its ENTER */
+	uint32_t begin =
+		program->regions[region].end; /* until now, the first instruction after its ENTER */
 	if (region + 1 == program->region_count && program->instr_count - begin < REGION_INSTRS_MIN)
 		region_undo(compiler, begin - 1);
 	else
@@ -166,8 +172,8 @@ static void region_close(struct compiler *compiler, uint32_t region)
 
 static void frame_push(struct compiler *compiler, uint32_t op, uint32_t value)
 {
-	compiler->frames = memory_grow(compiler->frames, &compiler->frame_room, compiler->frame_count + 1,
-	                               sizeof(*compiler->frames));
+	compiler->frames = memory_grow(compiler->frames, &compiler->frame_room,
+				       compiler->frame_count + 1, sizeof(*compiler->frames));
 	struct frame *frame = &compiler->frames[compiler->frame_count++];
 	frame->op = op;
 	frame->value = value;
@@ -202,21 +208,25 @@ static void frame_join_cycle(struct compiler *compiler, const struct frame *fram
 	const struct rec_op *ops = compiler->graph->recording->ops;
 	compiler->program->broken_cycles++;
 	emit(compiler, INSTR_COPY, compiler->scratch_value, start_of_running(compiler, target));
-	emit_add(compiler, compiler->scratch_value, (int64_t)(ops[target].end_ns - ops[target].start_ns));
+	emit_add(compiler, compiler->scratch_value,
+		 (int64_t)(ops[target].end_ns - ops[target].start_ns));
 	emit(compiler, INSTR_MAX, frame->value, compiler->scratch_value);
 }
 
 /*
- * Whether a child that has to run can do so on the clock of the top frame: it was started just now, by
- * the last instruction, its parent does nothing until it is done, and nobody else asks for its finish.
+ * Whether a child that has to run can do so on the clock of the top frame: it was started just now,
+ * by the last instruction, its parent does nothing until it is done, and nobody else asks for its
+ * finish.
  */
-static bool frame_lends_clock(const struct compiler *compiler, const struct frame *frame, uint32_t target)
+static bool frame_lends_clock(const struct compiler *compiler, const struct frame *frame,
+			      uint32_t target)
 {
 	const struct program *program = compiler->program;
 	const struct instr *last = &program->code[program->instr_count - 1];
-	return compiler->state[target] == OP_STARTED && compiler->graph->parent[target] == frame->op &&
-	       !(compiler->flags[target] & OP_IS_SHARED) && last->what == INSTR_COPY && last->slot == target &&
-	       last->operand == frame->value;
+	return compiler->state[target] == OP_STARTED &&
+	       compiler->graph->parent[target] == frame->op &&
+	       !(compiler->flags[target] & OP_IS_SHARED) && last->what == INSTR_COPY &&
+	       last->slot == target && last->operand == frame->value;
 }
 
 /* Raises the top frame's clock to target's finish; false when target has to run first. */
@@ -276,7 +286,8 @@ static bool frame_join_ended(struct compiler *compiler, uint64_t until_ns)
 	return true;
 }
 
-/* Joins the children on other threads that had ended by the op's end; false when one has to run first. */
+/* Joins the children on other threads that had ended by the op's end; false when one has to run
+ * first. */
 static bool frame_join_beside(struct compiler *compiler)
 {
 	const struct graph *graph = compiler->graph;
@@ -285,7 +296,8 @@ static bool frame_join_beside(struct compiler *compiler)
 	uint32_t to = compiler->has_threads ? frame->ended : frame->beside;
 	while (frame->beside < to) {
 		uint32_t child = graph->ended[frame->beside++];
-		/* Actions after the op's end may have gone past children that ended after it, too. */
+		/* Actions after the op's end may have gone past children that ended after it, too.
+		 */
 		if (graph_is_beside(graph, child) && ops[child].end_ns <= ops[frame->op].end_ns &&
 		    !frame_join(compiler, child))
 			return false;
@@ -311,13 +323,15 @@ static bool frame_wait(struct compiler *compiler, uint32_t wait_index)
 	const struct rec_wait *wait = &graph->recording->waits[wait_index];
 	if (graph->wait_target[wait_index] == NO_INDEX) {
 		emit_add(compiler, compiler->frames[compiler->frame_count - 1].value,
-		         (int64_t)(wait->end_ns - wait->start_ns));
+			 (int64_t)(wait->end_ns - wait->start_ns));
 		return true;
 	}
-	return !wait_is_join(graph, wait_index) || frame_join(compiler, graph->wait_target[wait_index]);
+	return !wait_is_join(graph, wait_index) ||
+	       frame_join(compiler, graph->wait_target[wait_index]);
 }
 
-/* Blocks: every so many steps of a long op its code is cut, so that stretches of it can be skipped. */
+/* Blocks: every so many steps of a long op its code is cut, so that stretches of it can be skipped.
+ */
 static void frame_cut_blocks(struct compiler *compiler)
 {
 	struct frame *frame = &compiler->frames[compiler->frame_count - 1];
@@ -325,7 +339,8 @@ static void frame_cut_blocks(struct compiler *compiler)
 	if (step & ((1u << BLOCK_SHIFT) - 1))
 		return;
 	for (int level = 0; level < BLOCK_LEVELS; level++) {
-		if ((step & ((1u << (BLOCK_SHIFT * (level + 1))) - 1)) == 0 && frame->blocks[level] != NO_INDEX) {
+		if ((step & ((1u << (BLOCK_SHIFT * (level + 1))) - 1)) == 0 &&
+		    frame->blocks[level] != NO_INDEX) {
 			region_close(compiler, frame->blocks[level]);
 			frame->blocks[level] = NO_INDEX;
 		}
@@ -333,9 +348,10 @@ static void frame_cut_blocks(struct compiler *compiler)
 	const struct graph *graph = compiler->graph;
 	uint32_t op = frame->op;
 	uint64_t step_max = (uint64_t)(graph->first_child[op + 1] - graph->first_child[op]) +
-	                    (graph->first_wait[op + 1] - graph->first_wait[op]);
+			    (graph->first_wait[op + 1] - graph->first_wait[op]);
 	for (int level = BLOCK_LEVELS; level-- > 0;)
-		if (frame->blocks[level] == NO_INDEX && step_max >= 2ull << (BLOCK_SHIFT * (level + 1)))
+		if (frame->blocks[level] == NO_INDEX &&
+		    step_max >= 2ull << (BLOCK_SHIFT * (level + 1)))
 			frame->blocks[level] = region_open(compiler, frame->value);
 }
 
@@ -378,7 +394,8 @@ static void frame_run(struct compiler *compiler)
 	for (;;) {
 		if (!frame->has_action)
 			frame->has_action = actions_next(&frame->actions, &frame->action);
-		if (!frame_join_ended(compiler, frame->has_action ? frame->action.at_ns : ops[frame->op].end_ns))
+		if (!frame_join_ended(compiler, frame->has_action ? frame->action.at_ns
+								  : ops[frame->op].end_ns))
 			return;
 		if (!frame->has_action)
 			break;
@@ -411,8 +428,8 @@ static void frame_resolve(struct compiler *compiler)
 		return;
 	}
 	assert(compiler->state[op] != OP_RUNNING);
-	if (compiler->state[op] == OP_UNKNOWN && frame->stage == STAGE_NEEDED && parent != NO_INDEX &&
-	    compiler->state[parent] != OP_RUNNING) {
+	if (compiler->state[op] == OP_UNKNOWN && frame->stage == STAGE_NEEDED &&
+	    parent != NO_INDEX && compiler->state[parent] != OP_RUNNING) {
 		frame->stage = STAGE_PARENT_RAN;
 		frame_push(compiler, parent, parent);
 		return;
@@ -435,7 +452,8 @@ static void op_finish(struct compiler *compiler, uint32_t op)
 	assert(compiler->state[op] == OP_DONE);
 }
 
-/* Where a root begins: by the chain of roots, unless it was anchored when another root needed it. */
+/* Where a root begins: by the chain of roots, unless it was anchored when another root needed it.
+ */
 static void root_start(struct compiler *compiler, uint32_t root, uint64_t chain_end_ns)
 {
 	uint64_t start_ns = compiler->graph->recording->ops[root].start_ns;
@@ -445,7 +463,8 @@ static void root_start(struct compiler *compiler, uint32_t root, uint64_t chain_
 		compiler->state[root] = OP_STARTED;
 		emit(compiler, INSTR_FIRST, compiler->start_value, root);
 	} else {
-		emit(compiler, INSTR_SET, compiler->scratch_value, emit_constant(compiler, (double)start_ns));
+		emit(compiler, INSTR_SET, compiler->scratch_value,
+		     emit_constant(compiler, (double)start_ns));
 		emit(compiler, INSTR_FIRST, compiler->start_value, compiler->scratch_value);
 	}
 }
@@ -491,7 +510,8 @@ static void compile_runs(struct compiler *compiler)
 	uint32_t class_count = compiler->classes->count;
 	program->class_count = class_count;
 	program->first_run = memory_new((size_t)class_count + 1, sizeof(*program->first_run));
-	program->runs = memory_new((size_t)compiler->run_count + class_count, sizeof(*program->runs));
+	program->runs =
+		memory_new((size_t)compiler->run_count + class_count, sizeof(*program->runs));
 	for (uint32_t i = 0; i < compiler->run_count; i++)
 		program->first_run[compiler->runs[i].class + 1]++;
 	for (uint32_t i = 0; i < class_count; i++)
@@ -508,8 +528,8 @@ static void compile_runs(struct compiler *compiler)
 }
 
 /* One pass over the graph. Returns whether starts were needed that were not kept. */
-static bool compile_once(struct program *program, const struct graph *graph, const struct class_table *classes,
-                         bool keeps_starts)
+static bool compile_once(struct program *program, const struct graph *graph,
+			 const struct class_table *classes, bool keeps_starts)
 {
 	uint32_t ops = graph->op_count;
 	struct compiler compiler = {
@@ -538,11 +558,13 @@ static bool compile_once(struct program *program, const struct graph *graph, con
 	program->end_slot = compiler.end_value;
 	if (compiler.needs_starts && !keeps_starts)
 		return true;
-	layout_program(program, keeps_starts ? compiler.first_kept_value + ops : compiler.first_kept_value);
+	layout_program(program,
+		       keeps_starts ? compiler.first_kept_value + ops : compiler.first_kept_value);
 	return false;
 }
 
-void program_compile(struct program *program, const struct graph *graph, const struct class_table *classes)
+void program_compile(struct program *program, const struct graph *graph,
+		     const struct class_table *classes)
 {
 	assert(graph->op_count < PROGRAM_VALUES_MAX / 2 - 4);
 	if (!compile_once(program, graph, classes, false))

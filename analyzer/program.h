@@ -2,15 +2,17 @@
 /*
  * The recorded run as straight-line code over clocks, good for every hypothesis.
  *
- * The replay of ops decides nothing by simulated time: which op runs when, which wait joins what, and
- * where a circle is broken follow from the recording alone. So the whole replay is one sequence of
- * instructions over slots, each the clock of an op: its simulated start, then its progress, then its
- * finish. A hypothesis only changes by how much the RUN instructions of one class advance a clock.
+ * The replay of ops decides nothing by simulated time: which op runs when, which wait joins what,
+ * and where a circle is broken follow from the recording alone. So the whole replay is one sequence
+ * of instructions over slots, each the clock of an op: its simulated start, then its progress, then
+ * its finish. A hypothesis only changes by how much the RUN instructions of one class advance a
+ * clock.
  *
- * Regions make it fast. A region is a stretch of code that reads, of all that was computed before it,
- * only the slot that it advances. Where it has no RUN of the class in question it takes exactly as long
- * as recorded, so it is skipped in one step: its slot advances by its duration, and the slots that are
- * read after it (its exports) are put where they belong. Hypotheses about rare classes cost little.
+ * Regions make it fast. A region is a stretch of code that reads, of all that was computed before
+ * it, only the slot that it advances. Where it has no RUN of the class in question it takes exactly
+ * as long as recorded, so it is skipped in one step: its slot advances by its duration, and the
+ * slots that are read after it (its exports) are put where they belong. Hypotheses about rare
+ * classes cost little.
  *
  * Times are simulated nanoseconds in doubles, which are exact up to 2^53 ns (104 days).
  * Compiled once by program_compile, read-only afterwards: any number of threads may run it.
@@ -40,21 +42,22 @@ enum {
 
 struct instr {
 	uint32_t what : 4;
-	uint32_t slot : 28;  /* while compiling: op index, then values of the compiler's own */
+	uint32_t slot : 28; /* while compiling: op index, then values of the compiler's own */
 	uint32_t operand;
 };
 
 _Static_assert(sizeof(struct instr) == 8, "eight instructions to a cache line");
 
 struct region {
-	uint32_t end;           /* first instruction after it, REGION_NEVER = not to be skipped */
-	uint32_t first_export;  /* into exports, up to one with slot NO_INDEX */
+	uint32_t end;          /* first instruction after it, REGION_NEVER = not to be skipped */
+	uint32_t first_export; /* into exports, up to one with slot NO_INDEX */
 	double duration_ns;
 };
 
 struct region_export {
 	uint32_t slot;
-	double offset_ns;       /* from the slot that the region advances, as it was at the region's begin */
+	double offset_ns; /* from the slot that the region advances, as it was at the region's begin
+			   */
 };
 
 struct program {
@@ -62,21 +65,25 @@ struct program {
 	uint32_t instr_count;
 	struct region *regions;
 	uint32_t region_count;
-	struct region_export *exports;  /* the first one ends an empty list */
+	struct region_export *exports; /* the first one ends an empty list */
 	double *constants;
 	uint32_t slot_count;
-	uint32_t start_slot;    /* in the end: simulated start of the root that starts first, see program.c */
-	uint32_t end_slot;      /* in the end: latest finish of a root */
+	uint32_t start_slot; /* in the end: simulated start of the root that starts first, see
+				program.c */
+	uint32_t end_slot;   /* in the end: latest finish of a root */
 	uint32_t class_count;
-	uint32_t *first_run;    /* per class: into runs */
-	uint32_t *runs;         /* class by class: instructions that are its RUNs, each list ends with RUNS_END */
-	double baseline_ns;     /* makespan with nothing scaled */
+	uint32_t *first_run; /* per class: into runs */
+	uint32_t *runs;      /* class by class: instructions that are its RUNs, each list ends with
+				RUNS_END */
+	double baseline_ns;  /* makespan with nothing scaled */
 	uint64_t broken_cycles;    /* joins of an op that was itself waiting for the joining one */
-	uint64_t fallback_anchors; /* ops placed by recorded time because nothing started them in time */
+	uint64_t fallback_anchors; /* ops placed by recorded time because nothing started them in
+				      time */
 };
 
 /* Both inputs may go away afterwards. */
-void program_compile(struct program *program, const struct graph *graph, const struct class_table *classes);
+void program_compile(struct program *program, const struct graph *graph,
+		     const struct class_table *classes);
 void program_free(struct program *program);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * Runs a program under hypotheses; program.h says how a program works.
  *
- * LANES hypotheses about one class go side by side through the code: every slot is a vector of clocks.
- * The class's run instructions are listed in order, so whether an instruction is one of them, or a
- * region has none of them, is a comparison with the next on the list. A scaled run is cut to whole
- * nanoseconds, each by itself.
+ * LANES hypotheses about one class go side by side through the code: every slot is a vector of
+ * clocks. The class's run instructions are listed in order, so whether an instruction is one of
+ * them, or a region has none of them, is a comparison with the next on the list. A scaled run is
+ * cut to whole nanoseconds, each by itself.
  */
 #include "replay.h"
 
@@ -52,17 +52,17 @@ static inline void lanes_add_to(struct lanes *lanes, const struct lanes *from, d
 }
 
 static inline void region_skip(const struct program *program, const struct region *region,
-                               struct lanes *slots, uint32_t slot)
+			       struct lanes *slots, uint32_t slot)
 {
 	const struct region_export *export = &program->exports[region->first_export];
-	for (; export->slot != NO_INDEX; export++)
+	for (; export->slot != NO_INDEX; export ++)
 		lanes_add_to(&slots[export->slot], &slots[slot], export->offset_ns);
 	lanes_add(&slots[slot], region->duration_ns);
 }
 
 /* `next_run` points at the list of the runs to scale. */
 static void replay_lanes(const struct program *program, const uint32_t *next_run,
-                         const struct lanes *factors, struct lanes *slots)
+			 const struct lanes *factors, struct lanes *slots)
 {
 	const struct instr *code = program->code;
 	const uint32_t count = program->instr_count;
@@ -99,11 +99,13 @@ static void replay_lanes(const struct program *program, const uint32_t *next_run
 			}
 			break;
 		case INSTR_SET:
-			lanes_add_to(slot, &(const struct lanes){ { 0 } }, program->constants[instr.operand]);
+			lanes_add_to(slot, &(const struct lanes){ { 0 } },
+				     program->constants[instr.operand]);
 			break;
 		case INSTR_ENTER:
 			if (*next_run >= program->regions[instr.operand].end) {
-				region_skip(program, &program->regions[instr.operand], slots, instr.slot);
+				region_skip(program, &program->regions[instr.operand], slots,
+					    instr.slot);
 				at = program->regions[instr.operand].end - 1;
 			}
 			break;
@@ -118,13 +120,15 @@ static void *replay_scratch_new(const struct replayer *replayer)
 }
 
 static void replay_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
-                       size_t factor_count, void *scratch, struct replay_answer *answers)
+		       size_t factor_count, void *scratch, struct replay_answer *answers)
 {
 	const struct program *program = replayer->state;
 	static const uint32_t no_runs = RUNS_END;
 	struct lanes *slots = scratch;
 	assert(class_index == NO_INDEX || class_index < program->class_count);
-	const uint32_t *runs = class_index == NO_INDEX ? &no_runs : &program->runs[program->first_run[class_index]];
+	const uint32_t *runs = class_index == NO_INDEX
+				       ? &no_runs
+				       : &program->runs[program->first_run[class_index]];
 	for (size_t from = 0; from < factor_count; from += LANES) {
 		struct lanes lane_factors = { { 1, 1, 1, 1 } };
 		size_t count = factor_count - from < LANES ? factor_count - from : LANES;
@@ -133,7 +137,8 @@ static void replay_run(const struct replayer *replayer, uint32_t class_index, co
 		replay_lanes(program, runs, &lane_factors, slots);
 		for (size_t i = 0; i < count; i++)
 			answers[from + i] = (struct replay_answer){
-				.makespan_ns = slots[program->end_slot].at[i] - slots[program->start_slot].at[i],
+				.makespan_ns = slots[program->end_slot].at[i] -
+					       slots[program->start_slot].at[i],
 				.broken_cycles = program->broken_cycles,
 				.fallback_anchors = program->fallback_anchors,
 			};

@@ -2,7 +2,8 @@
 /*
  * What a replay offers to those who ask "what if": the makespan of the run under a hypothesis.
  *
- * A replayer's state is read-only, so any number of threads may run it, each with a scratch of its own.
+ * A replayer's state is read-only, so any number of threads may run it, each with a scratch of its
+ * own.
  */
 #ifndef WCPROF_REPLAYER_H
 #define WCPROF_REPLAYER_H
@@ -13,7 +14,8 @@
 struct replay_answer {
 	double makespan_ns;        /* whole */
 	uint64_t broken_cycles;    /* joins of what was itself waiting for the one that joined */
-	uint64_t fallback_anchors; /* placed by recorded time, because nothing started them in time */
+	uint64_t fallback_anchors; /* placed by recorded time, because nothing started them in time
+				    */
 	uint64_t forced_steps;     /* let go although what they waited for never came */
 };
 
@@ -22,9 +24,10 @@ struct replayer {
 	const void *state;
 	void *(*scratch_new)(const struct replayer *);
 	void (*scratch_free)(void *scratch);
-	/* All self time of one class times each of the factors; NO_INDEX as class scales nothing. */
-	void (*run)(const struct replayer *, uint32_t class_index, const double *factors, size_t factor_count,
-	            void *scratch, struct replay_answer *answers);
+	/* All self time of one class times each of the factors; NO_INDEX as class scales nothing.
+	 */
+	void (*run)(const struct replayer *, uint32_t class_index, const double *factors,
+		    size_t factor_count, void *scratch, struct replay_answer *answers);
 };
 
 #endif

@@ -8,7 +8,8 @@
 #include "analysis.h"
 #include "emit.h"
 
-#define REPORT(name, question) void report_##name(const struct analysis *analysis, struct emit *emit);
+#define REPORT(name, question) \
+	void report_##name(const struct analysis *analysis, struct emit *emit);
 #include "reports.def"
 
 /* All of them, in order, as one document. */

@@ -18,10 +18,13 @@ void report_chain(const struct analysis *analysis, struct emit *emit)
 		{ .head = "self", .align = EMIT_RIGHT },
 	};
 	const struct recording *recording = analysis->recording;
-	emit_heading(emit, "What did the end wait for? (from the op that ended last, on to what it waited for)");
-	emit_table_begin(emit, "blocking_chain", EMIT_VALUES, columns, sizeof(columns) / sizeof(columns[0]));
+	emit_heading(emit,
+		     "What did the end wait for? (from the last op on to what it waited for)");
+	emit_table_begin(emit, "blocking_chain", EMIT_VALUES, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < analysis->chain.op_count; i++) {
-		uint32_t op_index = analysis->chain.ops[i], class = analysis->classes.of_op[op_index];
+		uint32_t op_index = analysis->chain.ops[i],
+			 class = analysis->classes.of_op[op_index];
 		const struct rec_op *op = &recording->ops[op_index];
 		emit_row_begin(emit);
 		emit_cell_count(emit, op->dump_id);

@@ -18,9 +18,11 @@ static void emit_outcomes(const struct analysis *analysis, struct emit *emit, ui
 {
 	const struct selftime *selftime = &analysis->selftime;
 	emit_cell_map_begin(emit);
-	for (uint32_t i = selftime->classes[class].first_outcome; i < selftime->classes[class + 1].first_outcome; i++)
-		emit_cell_map_entry(emit, analysis->recording->outcomes.words[selftime->outcomes[i].outcome],
-		                    selftime->outcomes[i].count);
+	for (uint32_t i = selftime->classes[class].first_outcome;
+	     i < selftime->classes[class + 1].first_outcome; i++)
+		emit_cell_map_entry(
+			emit, analysis->recording->outcomes.words[selftime->outcomes[i].outcome],
+			selftime->outcomes[i].count);
 	emit_cell_map_end(emit);
 }
 
@@ -63,7 +65,8 @@ void report_classes(const struct analysis *analysis, struct emit *emit)
 	};
 	size_t shown = 0, more = 0;
 	emit_heading(emit, "Where was the time spent? (self time: without children and waits)");
-	emit_table_begin(emit, "classes", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	emit_table_begin(emit, "classes", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < analysis->classes.count; i++) {
 		uint32_t class = analysis->selftime.by_total[i];
 		if (!analysis->is_shown[class])

@@ -34,9 +34,11 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		if (!best || whatif->rows[i].saved_ns[at] > best->saved_ns[at])
 			best = &whatif->rows[i];
 	double percent = best && whatif->baseline.makespan_ns > 0
-		? 100 * best->saved_ns[at] / whatif->baseline.makespan_ns : 0;
+				 ? 100 * best->saved_ns[at] / whatif->baseline.makespan_ns
+				 : 0;
 	if (percent < WORTH_SAYING_PERCENT) {
-		emit_strong_line(emit, "No class alone, made faster, would have the whole done noticeably sooner.");
+		emit_strong_line(
+			emit, "Making one class faster would not have the whole done any sooner.");
 		return;
 	}
 	char change[48] = "took half as long";
@@ -45,8 +47,8 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "took %g times as long", factor);
 	emit_strong_line(emit, "If `%s` (%s) %s, the whole would be done %.1f%% sooner.",
-	                 analysis_class_name(analysis, best->class), analysis_class_kind(analysis, best->class),
-	                 change, percent);
+			 analysis_class_name(analysis, best->class),
+			 analysis_class_kind(analysis, best->class), change, percent);
 }
 
 static void emit_warnings(const struct analysis *analysis, struct emit *emit)
@@ -79,7 +81,8 @@ static void emit_processes(const struct analysis *analysis, struct emit *emit)
 	const struct recording *recording = analysis->recording;
 	if (emit->format == EMIT_TEXT && recording->process_count > 0)
 		emit_heading(emit, "Processes");
-	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < recording->process_count; i++) {
 		const struct rec_process *process = &recording->processes[i];
 		size_t thread_count = 0;
@@ -108,12 +111,14 @@ static void emit_counters(const struct analysis *analysis, struct emit *emit)
 	const struct recording *recording = analysis->recording;
 	if (emit->format == EMIT_TEXT && recording->counter_count > 0)
 		emit_heading(emit, "What recording lost or cost");
-	emit_table_begin(emit, "counters", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	emit_table_begin(emit, "counters", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		const struct rec_counter *counter = &recording->counters[i];
 		emit_row_begin(emit);
 		emit_cell_count(emit, counter->process < recording->process_count
-			? recording->processes[counter->process].pid : 0);
+					      ? recording->processes[counter->process].pid
+					      : 0);
 		emit_cell_text(emit, recording->strings[counter->name]);
 		emit_cell_count(emit, counter->value);
 		emit_row_end(emit);
@@ -132,8 +137,8 @@ static void emit_baseline(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "fallback_anchors", NULL, baseline->fallback_anchors);
 	emit_format_duration(recorded, (double)analysis->actual_makespan_ns);
 	emit_format_duration(replayed, baseline->makespan_ns);
-	emit_line(emit, "%-20s %s recorded, %s replayed unchanged (%+.2f%%)", "Makespan", recorded, replayed,
-	          analysis_drift_percent(analysis));
+	emit_line(emit, "%-20s %s recorded, %s replayed unchanged (%+.2f%%)", "Makespan", recorded,
+		  replayed, analysis_drift_percent(analysis));
 }
 
 void report_summary(const struct analysis *analysis, struct emit *emit)
@@ -142,8 +147,9 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_sentence(analysis, emit);
 	emit_warnings(analysis, emit);
 	emit_line(emit, "%s", "");
-	emit_line(emit, "%-20s %zu ops, %zu waits, %zu links, %" PRIu64 " dropped", "Recorded", recording->op_count,
-	          recording->wait_count, recording->link_count, recording->dropped_events);
+	emit_line(emit, "%-20s %zu ops, %zu waits, %zu links, %" PRIu64 " dropped", "Recorded",
+		  recording->op_count, recording->wait_count, recording->link_count,
+		  recording->dropped_events);
 	emit_count(emit, "ops", NULL, recording->op_count);
 	emit_count(emit, "roots", "Roots", analysis->graph.root_count);
 	emit_count(emit, "open_ops", "Open at the dump", recording->open_op_count);

@@ -4,7 +4,8 @@
  */
 #include "report.h"
 
-static void emit_wait_class(const struct analysis *analysis, struct emit *emit, const struct wait_class *row)
+static void emit_wait_class(const struct analysis *analysis, struct emit *emit,
+			    const struct wait_class *row)
 {
 	const struct recording *recording = analysis->recording;
 	bool has_target = row->target_class != NO_INDEX;
@@ -42,10 +43,12 @@ void report_waits(const struct analysis *analysis, struct emit *emit)
 	emit_heading(emit, "What was waited for?");
 	if (waits->count == 0)
 		emit_line(emit, "Nothing.");
-	emit_table_begin(emit, "waits", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	emit_table_begin(emit, "waits", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < waits->count && i < analysis->options->top; i++)
 		emit_wait_class(analysis, emit, &waits->rows[i]);
 	emit_table_end(emit);
 	if (waits->count > analysis->options->top)
-		emit_line(emit, "... and %zu more; --top shows them.", waits->count - analysis->options->top);
+		emit_line(emit, "... and %zu more; --top shows them.",
+			  waits->count - analysis->options->top);
 }

@@ -19,18 +19,23 @@ struct factor_names {
 };
 
 static size_t whatif_columns(const struct factor_list *list, struct factor_names *names,
-                             struct emit_column columns[EMIT_COLUMNS_MAX])
+			     struct emit_column columns[EMIT_COLUMNS_MAX])
 {
 	size_t count = 0;
-	columns[count++] = (struct emit_column){ .key = "class", .head = "class", .is_flexible = true };
+	columns[count++] =
+		(struct emit_column){ .key = "class", .head = "class", .is_flexible = true };
 	columns[count++] = (struct emit_column){ .key = "kind", .head = "kind" };
-	columns[count++] = (struct emit_column){ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT };
-	columns[count++] = (struct emit_column){ .key = "count", .head = "ops", .align = EMIT_RIGHT };
+	columns[count++] =
+		(struct emit_column){ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT };
+	columns[count++] =
+		(struct emit_column){ .key = "count", .head = "ops", .align = EMIT_RIGHT };
 	for (size_t i = 0; i < list->count; i++) {
 		snprintf(names->keys[i], sizeof(names->keys[i]), "%.15g", list->factors[i]);
 		snprintf(names->heads[i], sizeof(names->heads[i]), "saved x%s", names->keys[i]);
-		columns[count++] = (struct emit_column){ .key = names->keys[i], .head = names->heads[i],
-			                                 .align = EMIT_RIGHT, .group = "saved_ns" };
+		columns[count++] = (struct emit_column){ .key = names->keys[i],
+							 .head = names->heads[i],
+							 .align = EMIT_RIGHT,
+							 .group = "saved_ns" };
 	}
 	return count;
 }
@@ -44,7 +49,8 @@ static void emit_saving(const struct analysis *analysis, struct emit *emit, doub
 		return;
 	}
 	emit_format_duration(time, saved_ns);
-	snprintf(text, sizeof(text), "%s %5.1f%%", time, baseline_ns > 0 ? 100 * saved_ns / baseline_ns : 0);
+	snprintf(text, sizeof(text), "%s %5.1f%%", time,
+		 baseline_ns > 0 ? 100 * saved_ns / baseline_ns : 0);
 	emit_cell_text(emit, text);
 }
 
@@ -55,9 +61,11 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	struct factor_names *names = memory_new(1, sizeof(*names));
 	struct emit_column columns[EMIT_COLUMNS_MAX];
 	size_t column_count = whatif_columns(list, names, columns);
-	emit_heading(emit, "What would a fix buy? (time saved in all if a class's self time took so much of itself)");
+	emit_heading(emit,
+		     "What would a fix buy? (time saved if a class's self time is multiplied)");
 	if (whatif->row_count == 0)
-		emit_line(emit, "No class has enough self time to be tried; --min-self sets how much is enough.");
+		emit_line(emit,
+			  "No class has enough self time; --min-self sets how much is enough.");
 	emit_table_begin(emit, "what_if", EMIT_OBJECTS, columns, column_count);
 	for (size_t i = 0; i < whatif->row_count && i < analysis->options->top; i++) {
 		uint32_t class = whatif->rows[i].class;
@@ -72,6 +80,7 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	}
 	emit_table_end(emit);
 	if (whatif->row_count > analysis->options->top)
-		emit_line(emit, "... and %zu more; --top shows them.", whatif->row_count - analysis->options->top);
+		emit_line(emit, "... and %zu more; --top shows them.",
+			  whatif->row_count - analysis->options->top);
 	free(names);
 }

@@ -2,9 +2,9 @@
 /*
  * Self times and their distribution; selftime.h has the contract.
  *
- * One walk over each op's actions, then one over each class's ops. An execution counts as a duplicate
- * when an op of the same class and ident was executed already: with outcome `executed`, or of kind
- * `call_exec`, which is an execution by its nature.
+ * One walk over each op's actions, then one over each class's ops. An execution counts as a
+ * duplicate when an op of the same class and ident was executed already: with outcome `executed`,
+ * or of kind `call_exec`, which is an execution by its nature.
  */
 #include "selftime.h"
 
@@ -23,9 +23,9 @@ _Static_assert(sizeof(((struct rec_op *)0)->outcome) == 1, "OUTCOMES_MAX covers 
 /* What of every op goes into its class's figures, class by class. */
 struct sample_list {
 	uint64_t *self_ns;
-	uint32_t *idents;        /* of executions; 0 = no execution, or of nothing said */
+	uint32_t *idents; /* of executions; 0 = no execution, or of nothing said */
 	uint8_t *outcomes;
-	uint32_t *first;         /* per class, and one more */
+	uint32_t *first; /* per class, and one more */
 };
 
 struct summary {
@@ -62,7 +62,8 @@ static bool op_is_execution(const struct rec_op *op)
 }
 
 /* One pass over the ops in their order: self times, and all samples sorted by class. */
-static void samples_fill(struct summary *summary, const struct graph *graph, const struct class_table *classes)
+static void samples_fill(struct summary *summary, const struct graph *graph,
+			 const struct class_table *classes)
 {
 	struct sample_list *samples = &summary->samples;
 	struct selftime *selftime = summary->selftime;
@@ -112,22 +113,26 @@ static void class_outcomes(struct summary *summary, uint32_t class)
 {
 	struct selftime *selftime = summary->selftime;
 	uint32_t counts[OUTCOMES_MAX] = { 0 };
-	for (uint32_t at = summary->samples.first[class]; at < summary->samples.first[class + 1]; at++)
+	for (uint32_t at = summary->samples.first[class]; at < summary->samples.first[class + 1];
+	     at++)
 		counts[summary->samples.outcomes[at]]++;
 	selftime->classes[class].first_outcome = (uint32_t)summary->outcome_count;
 	for (uint32_t outcome = 0; outcome < OUTCOMES_MAX; outcome++) {
 		if (counts[outcome] == 0)
 			continue;
-		selftime->outcomes = memory_grow(selftime->outcomes, &summary->outcome_room,
-		                                 summary->outcome_count + 1, sizeof(*selftime->outcomes));
-		selftime->outcomes[summary->outcome_count++] = (struct outcome_count){ outcome, counts[outcome] };
+		selftime->outcomes =
+			memory_grow(selftime->outcomes, &summary->outcome_room,
+				    summary->outcome_count + 1, sizeof(*selftime->outcomes));
+		selftime->outcomes[summary->outcome_count++] =
+			(struct outcome_count){ outcome, counts[outcome] };
 	}
 }
 
 static void class_summarize(struct summary *summary, uint32_t class)
 {
 	struct class_times *times = &summary->selftime->classes[class];
-	uint32_t first = summary->samples.first[class], count = summary->samples.first[class + 1] - first;
+	uint32_t first = summary->samples.first[class],
+		 count = summary->samples.first[class + 1] - first;
 	times->self = percentiles_of(summary->samples.self_ns + first, count);
 	times->duplicate_executions = count_duplicates(summary->samples.idents + first, count);
 	class_outcomes(summary, class);
@@ -145,7 +150,8 @@ static int compare_totals(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
-void selftime_build(struct selftime *selftime, const struct graph *graph, const struct class_table *classes)
+void selftime_build(struct selftime *selftime, const struct graph *graph,
+		    const struct class_table *classes)
 {
 	struct summary summary = { .selftime = selftime };
 	*selftime = (struct selftime){
@@ -160,7 +166,8 @@ void selftime_build(struct selftime *selftime, const struct graph *graph, const 
 	}
 	selftime->classes[classes->count].first_outcome = (uint32_t)summary.outcome_count;
 	samples_free(&summary.samples);
-	qsort_r(selftime->by_total, classes->count, sizeof(*selftime->by_total), compare_totals, selftime);
+	qsort_r(selftime->by_total, classes->count, sizeof(*selftime->by_total), compare_totals,
+		selftime);
 }
 
 void selftime_free(struct selftime *selftime)

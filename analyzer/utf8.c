@@ -2,8 +2,8 @@
 /*
  * Characters and their widths; utf8.h has the contract.
  *
- * Widths come from wcwidth, so they follow the locale that main() has set; what it does not know counts
- * as one column.
+ * Widths come from wcwidth, so they follow the locale that main() has set; what it does not know
+ * counts as one column.
  */
 #include "utf8.h"
 
@@ -32,7 +32,8 @@ uint32_t utf8_next(const char *text, size_t *length)
 		character = (character << 6) | (bytes[i] & 0x3F);
 	}
 	static const uint32_t smallest[] = { 0, 0x80, 0x800, 0x10000 };
-	if (character < smallest[more] || character > 0x10FFFF || (character >= 0xD800 && character <= 0xDFFF))
+	if (character < smallest[more] || character > 0x10FFFF ||
+	    (character >= 0xD800 && character <= 0xDFFF))
 		return UTF8_INVALID;
 	*length = more + 1;
 	return character;

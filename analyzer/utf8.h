@@ -10,7 +10,8 @@
 
 enum { UTF8_INVALID = 0xFFFD };
 
-/* The character at `text`, which is not at its end; *length says how many bytes it takes, at least 1. */
+/* The character at `text`, which is not at its end; *length says how many bytes it takes, at
+ * least 1. */
 uint32_t utf8_next(const char *text, size_t *length);
 
 /* Columns on a terminal. */

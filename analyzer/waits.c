@@ -12,7 +12,7 @@
 #include "memory.h"
 
 struct keyed_wait {
-	uint64_t group;        /* reason and target class */
+	uint64_t group; /* reason and target class */
 	uint32_t name;
 	uint32_t wait;
 };
@@ -34,11 +34,13 @@ static int compare_totals(const void *a, const void *b)
 		return left->reason < right->reason ? -1 : 1;
 	if (left->name != right->name)
 		return left->name < right->name ? -1 : 1;
-	return (left->target_class > right->target_class) - (left->target_class < right->target_class);
+	return (left->target_class > right->target_class) -
+	       (left->target_class < right->target_class);
 }
 
-static struct keyed_wait *waits_by_group(const struct graph *graph, const struct class_table *classes,
-                                         const uint32_t *wait_name)
+static struct keyed_wait *waits_by_group(const struct graph *graph,
+					 const struct class_table *classes,
+					 const uint32_t *wait_name)
 {
 	const struct recording *recording = graph->recording;
 	struct keyed_wait *keyed = memory_new(recording->wait_count, sizeof(*keyed));
@@ -54,8 +56,8 @@ static struct keyed_wait *waits_by_group(const struct graph *graph, const struct
 	return keyed;
 }
 
-static struct wait_class row_of(const struct recording *recording, const struct keyed_wait *keyed, size_t count,
-                                uint64_t *values_ns)
+static struct wait_class row_of(const struct recording *recording, const struct keyed_wait *keyed,
+				size_t count, uint64_t *values_ns)
 {
 	struct wait_class row = {
 		.reason = (uint16_t)(keyed->group >> 32),
@@ -74,8 +76,8 @@ static struct wait_class row_of(const struct recording *recording, const struct 
 	return row;
 }
 
-void wait_table_build(struct wait_table *table, const struct graph *graph, const struct class_table *classes,
-                      const uint32_t *wait_name)
+void wait_table_build(struct wait_table *table, const struct graph *graph,
+		      const struct class_table *classes, const uint32_t *wait_name)
 {
 	const struct recording *recording = graph->recording;
 	size_t room = 0, wait_count = recording->wait_count;
@@ -83,10 +85,12 @@ void wait_table_build(struct wait_table *table, const struct graph *graph, const
 	uint64_t *values_ns = memory_new(wait_count, sizeof(*values_ns));
 	*table = (struct wait_table){ 0 };
 	for (size_t from = 0, to; from < wait_count; from = to) {
-		for (to = from + 1; to < wait_count && compare_groups(&keyed[from], &keyed[to]) == 0; to++)
+		for (to = from + 1;
+		     to < wait_count && compare_groups(&keyed[from], &keyed[to]) == 0; to++)
 			;
 		struct wait_class row = row_of(recording, keyed + from, to - from, values_ns);
-		table->rows = memory_grow(table->rows, &room, (size_t)table->count + 1, sizeof(*table->rows));
+		table->rows = memory_grow(table->rows, &room, (size_t)table->count + 1,
+					  sizeof(*table->rows));
 		table->rows[table->count++] = row;
 		table->total_ns += row.times.total_ns;
 		table->untargeted_ns += row.target_class == NO_INDEX ? row.times.total_ns : 0;

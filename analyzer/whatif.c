@@ -25,10 +25,12 @@ struct job {
 	atomic_size_t next_row;
 };
 
-static void row_fill(struct job *job, struct whatif_row *row, void *scratch, struct replay_answer *answers)
+static void row_fill(struct job *job, struct whatif_row *row, void *scratch,
+		     struct replay_answer *answers)
 {
 	const struct whatif_options *options = job->options;
-	job->replayer->run(job->replayer, row->class, options->factors, options->factor_count, scratch, answers);
+	job->replayer->run(job->replayer, row->class, options->factors, options->factor_count,
+			   scratch, answers);
 	for (size_t i = 0; i < options->factor_count; i++)
 		row->saved_ns[i] = job->whatif->baseline.makespan_ns - answers[i].makespan_ns;
 }
@@ -58,7 +60,8 @@ static size_t thread_count_for(const struct whatif_options *options, size_t row_
 	return count < row_count ? count : row_count;
 }
 
-/* The calling thread works too, and does all that threads which could not be started would have done. */
+/* The calling thread works too, and does all that threads which could not be started would have
+ * done. */
 static void job_run(struct job *job)
 {
 	pthread_t threads[THREADS_MAX];
@@ -71,7 +74,7 @@ static void job_run(struct job *job)
 }
 
 static void whatif_list_rows(struct whatif *whatif, const struct class_table *classes,
-                             const struct selftime *selftime, const struct whatif_options *options)
+			     const struct selftime *selftime, const struct whatif_options *options)
 {
 	whatif->rows = memory_new(classes->count, sizeof(*whatif->rows));
 	for (uint32_t i = 0; i < classes->count; i++) {
@@ -81,13 +84,14 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 		if (!options->is_wanted || options->is_wanted[class])
 			whatif->rows[whatif->row_count++].class = class;
 	}
-	whatif->saved_ns = memory_new(whatif->row_count * options->factor_count, sizeof(*whatif->saved_ns));
+	whatif->saved_ns =
+		memory_new(whatif->row_count * options->factor_count, sizeof(*whatif->saved_ns));
 	for (size_t i = 0; i < whatif->row_count; i++)
 		whatif->rows[i].saved_ns = whatif->saved_ns + i * options->factor_count;
 }
 
 struct ranking {
-	size_t factor;             /* index of the smallest */
+	size_t factor; /* index of the smallest */
 	const struct selftime *selftime;
 };
 
@@ -95,7 +99,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct ranking *ranking = context;
 	const struct whatif_row *left = a, *right = b;
-	double left_ns = left->saved_ns[ranking->factor], right_ns = right->saved_ns[ranking->factor];
+	double left_ns = left->saved_ns[ranking->factor],
+	       right_ns = right->saved_ns[ranking->factor];
 	if (left_ns != right_ns)
 		return left_ns < right_ns ? 1 : -1;
 	uint64_t left_self_ns = ranking->selftime->classes[left->class].self.total_ns;
@@ -105,8 +110,9 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return (left->class > right->class) - (left->class < right->class);
 }
 
-void whatif_build(struct whatif *whatif, const struct replayer *replayer, const struct class_table *classes,
-                  const struct selftime *selftime, const struct whatif_options *options)
+void whatif_build(struct whatif *whatif, const struct replayer *replayer,
+		  const struct class_table *classes, const struct selftime *selftime,
+		  const struct whatif_options *options)
 {
 	assert(options->factor_count > 0);
 	*whatif = (struct whatif){ 0 };

@@ -13,25 +13,26 @@
 struct whatif_options {
 	const double *factors;
 	size_t factor_count;
-	uint64_t min_self_ns;      /* classes with less self time in total are left out */
-	const bool *is_wanted;     /* per class; NULL = all */
-	size_t thread_count;       /* 0 = one per CPU */
+	uint64_t min_self_ns;  /* classes with less self time in total are left out */
+	const bool *is_wanted; /* per class; NULL = all */
+	size_t thread_count;   /* 0 = one per CPU */
 };
 
 struct whatif_row {
 	uint32_t class;
-	double *saved_ns;          /* per factor: baseline - makespan; whole, negative = slower */
+	double *saved_ns; /* per factor: baseline - makespan; whole, negative = slower */
 };
 
 struct whatif {
-	struct whatif_row *rows;   /* the largest saving at the smallest factor first */
+	struct whatif_row *rows; /* the largest saving at the smallest factor first */
 	size_t row_count;
-	double *saved_ns;          /* what the rows point into */
+	double *saved_ns; /* what the rows point into */
 	struct replay_answer baseline;
 };
 
-void whatif_build(struct whatif *whatif, const struct replayer *replayer, const struct class_table *classes,
-                  const struct selftime *selftime, const struct whatif_options *options);
+void whatif_build(struct whatif *whatif, const struct replayer *replayer,
+		  const struct class_table *classes, const struct selftime *selftime,
+		  const struct whatif_options *options);
 void whatif_free(struct whatif *whatif);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this failed, the whole analysis would give other answers than it should on dumps whose exact answers are
- * known: tests/golden/NAME.jsonl is analyzed and NAME.expected.json has the figures, to the nanosecond.
+ * If this failed, the whole analysis would give other answers than it should on dumps whose exact
+ * answers are known: tests/golden/NAME.jsonl is analyzed and NAME.expected.json has the figures, to
+ * the nanosecond.
  *
  * Run from the top of the tree, or with WCPROF_GOLDEN naming the folder.
  */
@@ -34,8 +35,9 @@ static char *golden_path(const char *name, const char *suffix)
 /* The JSON report of a dump, parsed. */
 static json_t *analyze(const char *path)
 {
-	const char *words[] = { "wcprof-analyze", "--json", "--factors", "0,0.5,0.9", "--min-self", "0", "--top",
-		                "1000", "--dead-air-min", "1ms", path };
+	const char *words[] = { "wcprof-analyze", "--json", "--factors", "0,0.5,0.9",
+				"--min-self",     "0",      "--top",     "1000",
+				"--dead-air-min", "1ms",    path };
 	enum { WORD_COUNT = sizeof(words) / sizeof(words[0]) };
 	char *arguments[WORD_COUNT + 1] = { NULL };
 	struct options options;
@@ -48,7 +50,9 @@ static json_t *analyze(const char *path)
 	for (size_t i = 0; i < WORD_COUNT; i++)
 		arguments[i] = strdup(words[i]);
 	ck_assert_int_eq(options_parse(&options, WORD_COUNT, arguments, error), 0);
-	ck_assert_int_eq(recording_read(&recording, options.paths, options.path_count, &read_error, NULL), 0);
+	ck_assert_int_eq(
+		recording_read(&recording, options.paths, options.path_count, &read_error, NULL),
+		0);
 	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
 	ck_assert(graph_is_valid(&analysis.graph));
 	FILE *file = open_memstream(&text, &length);
@@ -73,21 +77,22 @@ static bool same_class(const json_t *a, const json_t *b)
 }
 
 /* Every expected row is there, with every expected field. */
-static void compare_rows(const char *name, const char *key, const json_t *expected, const json_t *actual)
+static void compare_rows(const char *name, const char *key, const json_t *expected,
+			 const json_t *actual)
 {
 	size_t at, other;
 	json_t *row, *candidate, *value;
 	const char *field;
 	ck_assert_uint_eq(json_array_size(actual), json_array_size(expected));
-	json_array_foreach(expected, at, row) {
+	json_array_foreach(expected, at, row)
+	{
 		const json_t *match = NULL;
-		json_array_foreach(actual, other, candidate)
-			if (same_class(row, candidate))
-				match = candidate;
+		json_array_foreach(actual, other, candidate) if (same_class(row, candidate)) match =
+			candidate;
 		ck_assert_msg(match != NULL, "%s: %s[%zu] is missing", name, key, at);
 		json_object_foreach(row, field, value)
-			ck_assert_msg(json_equal(value, json_object_get(match, field)), "%s: %s[%zu].%s differs", name,
-			              key, at, field);
+			ck_assert_msg(json_equal(value, json_object_get(match, field)),
+				      "%s: %s[%zu].%s differs", name, key, at, field);
 	}
 }
 
@@ -97,7 +102,8 @@ START_TEST(golden_dump_has_its_known_answers)
 	char *dump = golden_path(name, ".jsonl"), *answers = golden_path(name, ".expected.json");
 	json_t *expected = json_load_file(answers, 0, NULL), *actual = analyze(dump), *value;
 	ck_assert_msg(expected != NULL, "no %s; run from the top of the tree", answers);
-	json_object_foreach(expected, key, value) {
+	json_object_foreach(expected, key, value)
+	{
 		const char *ours = strcmp(key, "dead_air_min_1ms") == 0 ? "dead_air" : key;
 		const json_t *other = json_object_get(actual, ours);
 		if (strcmp(key, "classes") == 0 || strcmp(key, "what_if") == 0)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this failed, predictions would not follow the rules of the replay: a compiled program would answer
- * differently than the rules carried out one by one.
+ * If this failed, predictions would not follow the rules of the replay: a compiled program would
+ * answer differently than the rules carried out one by one.
  *
- * The oracle is the rules as they are written, recursive and slow, on small recordings of everything odd:
- * circles of waits, children outside their parents, empty intervals, nested clients.
+ * The oracle is the rules as they are written, recursive and slow, on small recordings of
+ * everything odd: circles of waits, children outside their parents, empty intervals, nested
+ * clients.
  */
 #include <check.h>
 #include <math.h>
@@ -51,7 +52,8 @@ static int compare_intervals(const void *a, const void *b)
 }
 
 /* Self segments: the op's interval without its children's and its waits'. */
-static size_t oracle_segments(const struct graph *graph, uint32_t op_index, struct oracle_action *actions)
+static size_t oracle_segments(const struct graph *graph, uint32_t op_index,
+			      struct oracle_action *actions)
 {
 	const struct rec_op *ops = graph->recording->ops, *op = &ops[op_index];
 	static uint64_t covered[COVERED_MAX][2];
@@ -59,7 +61,9 @@ static size_t oracle_segments(const struct graph *graph, uint32_t op_index, stru
 	for (uint32_t i = graph->first_child[op_index]; i < graph->first_child[op_index + 1]; i++) {
 		const struct rec_op *child = &ops[graph->children[i]];
 		covered[covered_count][0] = child->start_ns;
-		covered[covered_count++][1] = graph_is_beside(graph, graph->children[i]) ? child->start_ns : child->end_ns;
+		covered[covered_count++][1] = graph_is_beside(graph, graph->children[i])
+						      ? child->start_ns
+						      : child->end_ns;
 	}
 	for (uint32_t i = graph->first_wait[op_index]; i < graph->first_wait[op_index + 1]; i++) {
 		covered[covered_count][0] = graph->recording->waits[graph->waits[i]].start_ns;
@@ -71,7 +75,8 @@ static size_t oracle_segments(const struct graph *graph, uint32_t op_index, stru
 		uint64_t until_ns = i < covered_count ? covered[i][0] : op->end_ns;
 		until_ns = until_ns < op->end_ns ? until_ns : op->end_ns;
 		if (until_ns > at_ns)
-			actions[count++] = (struct oracle_action){ at_ns, ORACLE_SELF, 0, 0, until_ns - at_ns };
+			actions[count++] = (struct oracle_action){ at_ns, ORACLE_SELF, 0, 0,
+								   until_ns - at_ns };
 		if (i < covered_count && covered[i][1] > at_ns)
 			at_ns = covered[i][1];
 		if (until_ns > at_ns)
@@ -84,13 +89,15 @@ static size_t oracle_actions(const struct graph *graph, uint32_t op, struct orac
 {
 	size_t count = oracle_segments(graph, op, actions);
 	for (uint32_t i = graph->first_child[op]; i < graph->first_child[op + 1]; i++)
-		actions[count++] = (struct oracle_action){ graph->recording->ops[graph->children[i]].start_ns,
-			                                   graph_is_beside(graph, graph->children[i])
-			                                           ? ORACLE_BESIDE : ORACLE_SPAWN,
-			                                   i, graph->children[i], 0 };
+		actions[count++] = (struct oracle_action){
+			graph->recording->ops[graph->children[i]].start_ns,
+			graph_is_beside(graph, graph->children[i]) ? ORACLE_BESIDE : ORACLE_SPAWN,
+			i, graph->children[i], 0
+		};
 	for (uint32_t i = graph->first_wait[op]; i < graph->first_wait[op + 1]; i++)
-		actions[count++] = (struct oracle_action){ graph->recording->waits[graph->waits[i]].start_ns,
-			                                   ORACLE_WAIT, i, graph->waits[i], 0 };
+		actions[count++] =
+			(struct oracle_action){ graph->recording->waits[graph->waits[i]].start_ns,
+						ORACLE_WAIT, i, graph->waits[i], 0 };
 	qsort(actions, count, sizeof(*actions), compare_actions);
 	return count;
 }
@@ -109,7 +116,8 @@ static void oracle_start(struct oracle *oracle, uint32_t op, int64_t start_ns)
 	oracle->has_start[op] = true;
 }
 
-static int64_t oracle_wait(struct oracle *oracle, uint32_t op, uint32_t wait_index, int64_t clock_ns)
+static int64_t oracle_wait(struct oracle *oracle, uint32_t op, uint32_t wait_index,
+			   int64_t clock_ns)
 {
 	const struct rec_wait *wait = &oracle->graph->recording->waits[wait_index];
 	uint32_t target = oracle->graph->wait_target[wait_index];
@@ -121,8 +129,8 @@ static int64_t oracle_wait(struct oracle *oracle, uint32_t op, uint32_t wait_ind
 }
 
 /* Joins the children that had ended by until_ns; those beside the op only at its end. */
-static int64_t oracle_join(struct oracle *oracle, uint32_t op, uint64_t until_ns, bool is_end, bool *is_joined,
-                           int64_t clock_ns)
+static int64_t oracle_join(struct oracle *oracle, uint32_t op, uint64_t until_ns, bool is_end,
+			   bool *is_joined, int64_t clock_ns)
 {
 	const struct graph *graph = oracle->graph;
 	for (int beside = 0; beside <= is_end; beside++)
@@ -141,8 +149,8 @@ static int64_t oracle_join(struct oracle *oracle, uint32_t op, uint64_t until_ns
 static int64_t oracle_run(struct oracle *oracle, uint32_t op)
 {
 	const struct graph *graph = oracle->graph;
-	size_t parts = graph->first_child[op + 1] - graph->first_child[op] + graph->first_wait[op + 1] -
-	               graph->first_wait[op];
+	size_t parts = graph->first_child[op + 1] - graph->first_child[op] +
+		       graph->first_wait[op + 1] - graph->first_wait[op];
 	struct oracle_action *actions = calloc(2 * parts + 1, sizeof(*actions));
 	size_t count = oracle_actions(graph, op, actions);
 	bool is_joined[OPS_MAX] = { false };
@@ -164,7 +172,8 @@ static int64_t oracle_run(struct oracle *oracle, uint32_t op)
 		}
 	}
 	free(actions);
-	return oracle_join(oracle, op, oracle->graph->recording->ops[op].end_ns, true, is_joined, clock_ns);
+	return oracle_join(oracle, op, oracle->graph->recording->ops[op].end_ns, true, is_joined,
+			   clock_ns);
 }
 
 static int64_t oracle_finish(struct oracle *oracle, uint32_t op)
@@ -184,9 +193,10 @@ static int64_t oracle_finish(struct oracle *oracle, uint32_t op)
 	if (!oracle->has_start[op]) {
 		oracle->fallback_anchors++;
 		bool has_base = parent != NO_INDEX && oracle->has_start[parent];
-		oracle_start(oracle, op, has_base ? oracle->start_ns[parent] + (int64_t)(ops[op].start_ns -
-		                                                                       ops[parent].start_ns)
-		                                  : (int64_t)ops[op].start_ns);
+		oracle_start(oracle, op,
+			     has_base ? oracle->start_ns[parent] +
+						(int64_t)(ops[op].start_ns - ops[parent].start_ns)
+				      : (int64_t)ops[op].start_ns);
 	}
 	oracle->is_running[op] = true;
 	oracle->finish_ns[op] = oracle_run(oracle, op);
@@ -204,8 +214,9 @@ static int64_t oracle_makespan(struct oracle *oracle)
 	for (uint32_t i = 0; i < graph->root_count; i++) {
 		uint32_t root = graph->roots[i];
 		int64_t start_ns = (int64_t)ops[root].start_ns, end_ns = (int64_t)ops[root].end_ns;
-		oracle_start(oracle, root, start_ns >= chain_ns ? simulated_ns + (start_ns - chain_ns)
-		                                                : start_ns + (simulated_ns - chain_ns));
+		oracle_start(oracle, root,
+			     start_ns >= chain_ns ? simulated_ns + (start_ns - chain_ns)
+						  : start_ns + (simulated_ns - chain_ns));
 		if (first_ns < 0 || oracle->start_ns[root] < first_ns)
 			first_ns = oracle->start_ns[root];
 		int64_t finish_ns = oracle_finish(oracle, root);
@@ -219,7 +230,7 @@ static int64_t oracle_makespan(struct oracle *oracle)
 }
 
 static struct oracle *oracle_new(const struct graph *graph, const struct class_table *classes,
-                                 uint32_t scaled_class, double factor)
+				 uint32_t scaled_class, double factor)
 {
 	struct oracle *oracle = calloc(1, sizeof(*oracle));
 	oracle->graph = graph;
@@ -250,17 +261,20 @@ static void compare_with_oracle(const struct recording *recording, uint64_t seed
 		for (size_t f = 0; f < FACTORS; f++) {
 			struct oracle *oracle = oracle_new(&graph, &classes, class, factors[f]);
 			int64_t makespan_ns = oracle_makespan(oracle);
-			/* Not ck_assert: there are a million of these, and each would be reported. */
+			/* Not ck_assert: there are a million of these, and each would be reported.
+			 */
 			if ((int64_t)answers[f].makespan_ns != makespan_ns ||
 			    answers[f].broken_cycles != oracle->broken_cycles ||
 			    answers[f].fallback_anchors != oracle->fallback_anchors)
-				ck_abort_msg("seed %lu, class %u, factor %g: %.0f instead of %ld", (unsigned long)seed,
-				             class, factors[f], answers[f].makespan_ns, (long)makespan_ns);
+				ck_abort_msg("seed %lu, class %u, factor %g: %.0f instead of %ld",
+					     (unsigned long)seed, class, factors[f],
+					     answers[f].makespan_ns, (long)makespan_ns);
 			free(oracle);
 		}
 	}
 	if (program.baseline_ns != answers[2].makespan_ns)
-		ck_abort_msg("seed %lu: the layout and the replay disagree on the baseline", (unsigned long)seed);
+		ck_abort_msg("seed %lu: the layout and the replay disagree on the baseline",
+			     (unsigned long)seed);
 	replayer.scratch_free(scratch);
 	program_free(&program);
 	class_table_free(&classes);
@@ -293,7 +307,8 @@ START_TEST(blocks_of_a_long_op_are_skipped_rightly)
 	struct recording recording = build_recording();
 	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 100, 100 + 200 * 10);
 	for (uint32_t i = 0; i < 200; i++) {
-		uint64_t start_ns = 100 + 10 * i + i % 3, end_ns = start_ns + (i % 40 == 20 ? 25 : 4);
+		uint64_t start_ns = 100 + 10 * i + i % 3,
+			 end_ns = start_ns + (i % 40 == 20 ? 25 : 4);
 		build_op(&recording, root, KIND_CALL, i == 7 || i == 131 ? 3 : 2, start_ns, end_ns);
 	}
 	compare_with_oracle(&recording, 0);
@@ -310,9 +325,12 @@ START_TEST(deep_nesting_needs_no_stack)
 	recording.ops = calloc(DEPTH, sizeof(*recording.ops));
 	recording.op_count = DEPTH;
 	for (uint32_t i = 0; i < DEPTH; i++)
-		recording.ops[i] = (struct rec_op){ .dump_id = i + 1, .start_ns = i, .end_ns = 2 * DEPTH - i + 0ull,
-			                            .parent = i ? i - 1 : NO_INDEX, .name = 1 + i % 2,
-			                            .thread = NO_INDEX };
+		recording.ops[i] = (struct rec_op){ .dump_id = i + 1,
+						    .start_ns = i,
+						    .end_ns = 2 * DEPTH - i + 0ull,
+						    .parent = i ? i - 1 : NO_INDEX,
+						    .name = 1 + i % 2,
+						    .thread = NO_INDEX };
 	struct graph graph;
 	struct class_table classes;
 	struct program program;
