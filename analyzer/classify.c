@@ -26,8 +26,8 @@ enum { TEXT_BYTES_MAX = 2048 }; /* of a class's name; what is longer is cut off 
 
 struct lock {
 	uint64_t earliest_ns; /* of the hold or wait that `stack` is from */
-	uint32_t stack;	      /* 0 = no hold or wait of it has one */
-	uint32_t name;	      /* string id, NO_INDEX = keep what was recorded */
+	uint32_t stack;       /* 0 = no hold or wait of it has one */
+	uint32_t name;        /* string id, NO_INDEX = keep what was recorded */
 };
 
 /* The class of a call from a stack; nearly all stacks lead to one call only. */
@@ -305,4 +305,29 @@ void classify(struct recording *recording, struct symbols *symbols, struct calle
 	free(classifier.wait_lock);
 	free(classifier.thread_name);
 	free(classifier.stack_classes);
+}
+
+static void name_site(struct recording *recording, struct callers *callers, uint32_t stack,
+		      uint32_t *stack_site)
+{
+	char text[TEXT_BYTES_MAX];
+	struct caller caller;
+
+	if (!stack || stack_site[stack])
+		return;
+	caller = callers_innermost(callers, stack);
+	if (caller.place)
+		stack_site[stack] =
+			recording_intern(recording, symbols_frame_text(caller.place, caller.frame,
+								       text, sizeof(text)));
+}
+
+void classify_sites(struct recording *recording, struct callers *callers, uint32_t *stack_site)
+{
+	memset(stack_site, 0, recording->stack_count * sizeof(*stack_site));
+	for (size_t i = 0; recording->extras && i < recording->op_count; i++)
+		if (recording->ops[i].kind == KIND_HOLD)
+			name_site(recording, callers, recording->extras[i].stack, stack_site);
+	for (size_t i = 0; i < recording->wait_count; i++)
+		name_site(recording, callers, recording->waits[i].stack, stack_site);
 }

@@ -22,4 +22,10 @@
 void classify(struct recording *recording, struct symbols *symbols, struct callers *callers,
 	      uint32_t *op_name, uint32_t *wait_name);
 
+/*
+ * Fills in a string id per stack, "function file.c:12" of its caller, for the stacks of holds and
+ * waits; 0 for all others.
+ */
+void classify_sites(struct recording *recording, struct callers *callers, uint32_t *stack_site);
+
 #endif

@@ -279,6 +279,23 @@ START_TEST(without_extras_only_waits_are_renamed)
 }
 END_TEST
 
+START_TEST(sites_of_holds_and_waits)
+{
+	struct symbols *symbols = symbols_new(&recording);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	uint32_t sites[COUNT(stack_frames)];
+
+	classify_sites(&recording, callers, sites);
+	ck_assert_str_eq(recording.strings[sites[IN_HELPER]], "helper server.c:28");
+	ck_assert_str_eq(recording.strings[sites[IN_WORKER]], "worker server.c:27");
+	ck_assert_uint_eq(sites[IN_LIBC], 0);
+	ck_assert_uint_eq(sites[NO_STACK], 0);
+	ck_assert_uint_eq(sites[START_WORKER], 0); /* only of a read */
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("classify");
@@ -293,6 +310,7 @@ int main(void)
 	tcase_add_loop_test(tcase, names_of_waits, 0, WAITS);
 	tcase_add_test(tcase, without_threads_nothing_is_renamed);
 	tcase_add_test(tcase, without_extras_only_waits_are_renamed);
+	tcase_add_test(tcase, sites_of_holds_and_waits);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
