@@ -63,6 +63,10 @@ $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(Q)echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $(filter %.c %.o,$^) $(LIB_LIBS) $(TEST_LIBS)
+# The one benchmark that looks inside.
+$(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $(filter %.c %.o,$^) $(LIB_LIBS) -lpthread
 # The hooks are tested from outside: their tests run target programs with the library preloaded.
 $(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
 	$(Q)echo "  TEST    $@"

@@ -87,3 +87,15 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 	store_release(&chunk->published, 0);
 	pool_give(arena, &arena->chunks, chunk_items, index);
 }
+
+void chunk_prepare(struct arena *arena, uint32_t ready)
+{
+	/* The count is off by as many threads as are between two steps now; below 0 it looks enormous. */
+	while (load_relaxed(&arena->chunks.given) < ready) {
+		uint32_t index = pool_make(arena, &arena->chunks, chunk_items);
+
+		if (index == POOL_NONE)
+			break;
+		pool_give(arena, &arena->chunks, chunk_items, index);
+	}
+}

@@ -16,6 +16,10 @@ bool chunk_append(struct self *, const struct record *) HIDDEN;
 /* The thread ends: what is left of its chunk is for the next thread. */
 void chunk_hand_over(struct self *) HIDDEN;
 
+/* Makes empty chunks ahead, until so many are ready: what the control thread has made, the program's threads
+ * need not wait for. */
+void chunk_prepare(struct arena *, uint32_t ready) HIDDEN;
+
 static inline struct chunk *chunk_at(const struct arena *arena, uint32_t index)
 {
 	return arena_at(arena, ARENA_CHUNKS + (uint64_t)index * CHUNK_BYTES);

@@ -28,6 +28,7 @@
 #include <sys/prctl.h>
 
 #include "arena.h"
+#include "chunk.h"
 #include "clock.h"
 #include "dump.h"
 #include "process.h"
@@ -45,7 +46,14 @@ enum {
 	/* How often a dump looks whether its reader has taken all, or a program that ends wants to write its own. */
 	DUMP_TICK_MS = 5,
 	/* A reader that takes nothing for so long loses its dump to the next one that asks. */
-	DUMP_STALL_NS = 2000000000
+	DUMP_STALL_NS = 2000000000,
+	/* While recording is on, so many chunks are ready, or what was used in two ticks. */
+	READY_CHUNKS_LEAST = 8,
+	READY_CHUNKS_MOST = 256,
+	READY_TICK_MS = 10,
+	READY_TICK_MS_MOST = 320,
+	UNLINK_TRIES = 100,
+	UNLINK_PAUSE_NS = 100000
 };
 
 struct client {
@@ -71,10 +79,15 @@ static struct {
 	bool dump_filled_last; /* nothing more to fill in: waiting for the reader */
 	bool dump_flush;
 	uint64_t dump_moved_ns; /* when the reader took something last */
+	uint32_t chunks_ready;  /* as of the last tick */
+	int ready_tick_ms;
 } control;
 
+/* Of the socket's name in the file system: who ends the process removes it, and nobody makes it after that. */
+enum socket_state { SOCKET_NONE, SOCKET_STARTING, SOCKET_NAMED, SOCKET_ENDED };
+
 static char socket_name[SOCKET_PATH_BYTES]; /* written before the thread starts */
-static uint32_t socket_is_named;            /* 1 while the name is ours */
+static uint32_t socket_state;               /* enum socket_state */
 static bool socket_has_own_directory;
 static bool is_child;
 
@@ -322,6 +335,30 @@ static short client_events(const struct client *client)
 	return client->input_ended ? 0 : POLLIN;
 }
 
+/* Memory is made ready here, so that the program's threads need not wait for it; seldom, when they
+ * record little. */
+static void prepare_memory(void)
+{
+	struct arena *arena = recorder_arena;
+	uint32_t ready = load_relaxed(&arena->chunks.given);
+	uint32_t used = ready < control.chunks_ready ? control.chunks_ready - ready : 0;
+	uint32_t wanted = 2 * used < READY_CHUNKS_LEAST ? READY_CHUNKS_LEAST : 2 * used;
+
+	chunk_prepare(arena, wanted < READY_CHUNKS_MOST ? wanted : READY_CHUNKS_MOST);
+	control.chunks_ready = load_relaxed(&arena->chunks.given);
+	if (used > 0)
+		control.ready_tick_ms = READY_TICK_MS;
+	else if (control.ready_tick_ms < READY_TICK_MS_MOST)
+		control.ready_tick_ms *= 2;
+}
+
+static int next_tick_ms(void)
+{
+	if (control.dumper)
+		return DUMP_TICK_MS;
+	return load_relaxed(&recorder_gate.mode) == GATE_ON ? control.ready_tick_ms : -1;
+}
+
 static void serve(void)
 {
 	struct pollfd polls[CLIENTS_MAX + 1];
@@ -336,7 +373,9 @@ static void serve(void)
 			polls[i].fd = -1;
 	}
 	polls[CLIENTS_MAX] = (struct pollfd){control.listener, POLLIN, 0};
-	ready = sys_poll(polls, CLIENTS_MAX + 1, control.dumper ? DUMP_TICK_MS : -1);
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+		prepare_memory();
+	ready = sys_poll(polls, CLIENTS_MAX + 1, next_tick_ms());
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control.clients[i];
 
@@ -353,6 +392,8 @@ static void serve(void)
 
 static void *control_main(void *unused)
 {
+	uint32_t none = SOCKET_NONE;
+
 	(void)unused;
 	self_retire();
 	/* Without a table of its own it would sit in the program's: then rather not at all. */
@@ -362,14 +403,16 @@ static void *control_main(void *unused)
 	}
 	(void)SYS3(unshare, CLONE_FS, 0, 0);
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
+	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
+		return NULL;
 	control.listener = socket_listen(socket_name, socket_has_own_directory);
+	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
 	if (control.listener < 0) {
 		text_complain(control.listener == -EPERM ? "directory is not ours alone, no control socket:"
 							 : "no control socket:",
 			      socket_name);
 		return NULL;
 	}
-	store_release(&socket_is_named, 1);
 	for (;;)
 		serve();
 }
@@ -400,6 +443,7 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		control.clients[i].fd = -1;
+	control.ready_tick_ms = READY_TICK_MS;
 	socket_has_own_directory = recorder_options.socket[0] == '\0';
 	if (!socket_path(&recorder_options, process_pid(), is_child, socket_name))
 		return;
@@ -412,12 +456,21 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 void control_forget(void)
 {
 	control.dumper = NULL;
-	store_relaxed(&socket_is_named, 0);
+	store_relaxed(&socket_state, SOCKET_NONE);
 	is_child = true;
 }
 
 void control_unlink(void)
 {
-	if (exchange_acq_rel(&socket_is_named, 0))
+	uint32_t state = SOCKET_NONE;
+
+	/* The thread is between making the name and saying so for some microseconds at most. */
+	for (int i = 0; i < UNLINK_TRIES; i++) {
+		state = load_acquire(&socket_state);
+		if (state != SOCKET_STARTING && cas_acq_rel(&socket_state, &state, SOCKET_ENDED))
+			break;
+		sys_pause_ns(UNLINK_PAUSE_NS);
+	}
+	if (state == SOCKET_NAMED)
 		sys_unlink(socket_name);
 }

@@ -166,8 +166,9 @@ struct clock_scale {
  * grows with every change, so that an item that went and came back is noticed. */
 struct pool {
 	_Alignas(64) uint64_t head;
-	uint32_t made; /* items below are populated */
+	uint32_t made;  /* items below are populated */
 	uint32_t max;
+	uint32_t given; /* how many are in it now, about */
 };
 
 struct string_entry {

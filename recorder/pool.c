@@ -26,13 +26,15 @@ uint32_t pool_take_given(struct arena *arena, struct pool *pool, struct pool_ite
 		uint32_t next = load_relaxed(next_of(arena, items, index));
 
 		/* Acquire: what the giver wrote into the item is seen by the taker. */
-		if (cas_acq_rel(&pool->head, &head, head_make(head, next)))
+		if (cas_acq_rel(&pool->head, &head, head_make(head, next))) {
+			add_relaxed(&pool->given, UINT32_MAX);
 			return index;
+		}
 	}
 	return POOL_NONE;
 }
 
-static uint32_t make(struct arena *arena, struct pool *pool, struct pool_items items)
+uint32_t pool_make(struct arena *arena, struct pool *pool, struct pool_items items)
 {
 	uint32_t made = load_acquire(&pool->made);
 
@@ -50,7 +52,7 @@ uint32_t pool_take(struct arena *arena, struct pool *pool, struct pool_items ite
 {
 	uint32_t index = pool_take_given(arena, pool, items);
 
-	return index != POOL_NONE ? index : make(arena, pool, items);
+	return index != POOL_NONE ? index : pool_make(arena, pool, items);
 }
 
 void pool_give(struct arena *arena, struct pool *pool, struct pool_items items, uint32_t index)
@@ -60,4 +62,5 @@ void pool_give(struct arena *arena, struct pool *pool, struct pool_items items, 
 	do
 		store_relaxed(next_of(arena, items, index), (uint32_t)head);
 	while (!cas_acq_rel(&pool->head, &head, head_make(head, index + 1)));
+	add_relaxed(&pool->given, 1);
 }

@@ -23,6 +23,8 @@ struct pool_items {
 uint32_t pool_take_given(struct arena *, struct pool *, struct pool_items) HIDDEN;
 /* The same, else makes one: populated and zero. POOL_NONE: all are in use, or memory has run out. */
 uint32_t pool_take(struct arena *, struct pool *, struct pool_items) HIDDEN;
+/* Makes one even if others were given back; POOL_NONE: none is left to make, or memory has run out. */
+uint32_t pool_make(struct arena *, struct pool *, struct pool_items) HIDDEN;
 void pool_give(struct arena *, struct pool *, struct pool_items, uint32_t index) HIDDEN;
 
 #endif

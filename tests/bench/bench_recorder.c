@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What recording costs: nanoseconds per event and dump events per second.
+ *
+ * usage: bench_recorder [EVENTS]. Links the recorder, without hooks. Prints medians of several rounds.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "dump.h"
+#include "recorder.h"
+
+enum { ROUNDS = 9, EVENTS_USUAL = 400000 };
+
+static const char *const names[] = {"read", "pthread_mutex_lock"};
+static const struct recorder_host host = {names, 2, pthread_create};
+static char buffer[DUMP_BUFFER_BYTES];
+static pthread_mutex_t lock;
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void bench_op(void)
+{
+	struct self *self = self_enter();
+	uint64_t op = op_begin(self, KIND_IO, 1, 0, 3, 0, __builtin_frame_address(0));
+
+	self_leave(self);
+	self = self_enter();
+	op_end(self, op, OUTCOME_OK, 100);
+	self_leave(self);
+}
+
+static void bench_wait(void)
+{
+	struct self *self = self_enter();
+	uint64_t wait = wait_begin(self, REASON_MUTEX, 2, &lock, 0, 0, __builtin_frame_address(0));
+
+	self_leave(self);
+	self = self_enter();
+	wait_end(self, wait, 0, 0);
+	self_leave(self);
+}
+
+static void bench_hold(void)
+{
+	struct self *self = self_enter();
+	struct watch *watch = watch_get(self, &lock, WATCH_MUTEX);
+	struct hold_release release;
+
+	hold_begin(self, watch, 0, __builtin_frame_address(0));
+	self_leave(self);
+	self = self_enter();
+	hold_release(self, watch, &release);
+	hold_record(self, watch, &release);
+	self_leave(self);
+}
+
+static void bench_link(void)
+{
+	struct self *self = self_enter();
+
+	link_record(self, LINK_POST, 0, &lock, 0, 1);
+	self_leave(self);
+}
+
+static void bench_unwatched(void)
+{
+	static char elsewhere[64];
+
+	if (watch_find(elsewhere))
+		abort();
+}
+
+static void bench_clocks(void)
+{
+	if (clock_ticks() > clock_ticks())
+		abort();
+}
+
+static int compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void dump_all(void)
+{
+	struct dump dump;
+	int null = open("/dev/null", O_WRONLY);
+	double from, bytes = 0;
+
+	if (dump_begin(&dump, recorder_arena, buffer, sizeof(buffer), DUMP_RUNNING) != 0)
+		abort();
+	from = now_ns();
+	while (dump_fill(&dump)) {
+		bytes += (double)dump.text.used;
+		if (write(null, dump.text.bytes, dump.text.used) < 0)
+			abort();
+	}
+	from = now_ns() - from;
+	printf("dump            %6.2f million events/s, %.0f MB/s, %.0f bytes/event\n",
+	       (double)dump.snapshot.event_count / from * 1e3, bytes / from * 1e3,
+	       bytes / (double)dump.snapshot.event_count);
+	dump_end(&dump, true);
+	close(null);
+}
+
+static void measure(const char *what, void (*one)(void), long events)
+{
+	double rounds[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double from = now_ns();
+
+		for (long k = 0; k < events; k++)
+			one();
+		rounds[i] = (now_ns() - from) / (double)events;
+	}
+	qsort(rounds, ROUNDS, sizeof(rounds[0]), compare);
+	printf("%-15s %6.1f ns (%.1f to %.1f)\n", what, rounds[ROUNDS / 2], rounds[0], rounds[ROUNDS - 1]);
+}
+
+int main(int argc, char **argv)
+{
+	long events = argc > 1 ? atol(argv[1]) : EVENTS_USUAL;
+
+	setenv("WCPROF_ENABLE", "1", 1);
+	setenv("WCPROF_CONTROL", "off", 0);
+	recorder_start(&host);
+	measure("two clock reads", bench_clocks, events);
+	measure("unwatched lock", bench_unwatched, events);
+	measure("op", bench_op, events);
+	dump_all();
+	measure("wait", bench_wait, events);
+	dump_all();
+	measure("hold", bench_hold, events);
+	dump_all();
+	measure("link", bench_link, events);
+	dump_all();
+	recorder_image_ends(END_EXIT);
+	return 0;
+}
