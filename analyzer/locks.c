@@ -97,10 +97,8 @@ static void count_all(struct lock_builder *builder)
 			continue;
 		row = row_of(builder, name_of_op(builder, i));
 		row->acquisitions++;
-		if (recording->extras) {
-			row->shared_count += recording->extras[i].shared;
+		if (recording->extras)
 			count_address(builder, row, op->thread, recording->extras[i].address);
-		}
 	}
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];

@@ -22,9 +22,8 @@ struct lock_class {
 	uint32_t name;          /* string id */
 	uint32_t address_count; /* distinct locks */
 	uint32_t acquisitions;
-	uint32_t shared_count; /* of those, as a reader */
-	uint32_t contended;    /* waits */
-	uint32_t timed_out;    /* of those, in vain */
+	uint32_t contended; /* waits */
+	uint32_t timed_out; /* of those, in vain */
 	struct percentiles wait;
 	struct percentiles hold;
 	const struct lock_site

@@ -32,7 +32,7 @@ static struct rec_op_extra extras[OPS] = {
 	/* 1 */ { .address = 0x10, .stack = STACK_A },
 	/* 2 */ { .address = 0x10, .stack = STACK_B },
 	/* 3 */ { .address = 0x10, .stack = STACK_B }, /* same address, another process */
-	/* 4 */ { .address = 0x20, .stack = STACK_NONE, .shared = true },
+	/* 4 */ { .address = 0x20, .stack = STACK_NONE },
 	/* 5 */ { .address = 0x30 },
 	/* 6 */ { .address = 0x20 },
 	/* 7 */ { .address = 0x28, .stack = STACK_B },
@@ -124,7 +124,6 @@ START_TEST(figures_per_class)
 	row = &table.rows[2];
 	ck_assert_uint_eq(row->name, CACHE);
 	ck_assert_uint_eq(row->acquisitions, 3);
-	ck_assert_uint_eq(row->shared_count, 1);
 	ck_assert_uint_eq(row->address_count, 2);
 	expect_times(&row->hold, 7, 5000, 5007);
 	lock_table_free(&table);
