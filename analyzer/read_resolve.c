@@ -76,6 +76,19 @@ static void resolve_links(struct reading *reading, uint64_t shift_ns)
 	}
 }
 
+/* Which ops are open is known only when all dumps are read. */
+static void mark_open_ops(struct reading *reading)
+{
+	struct recording *recording = reading->recording;
+	size_t id;
+
+	if (!recording->extras || recording->open_op_count == 0)
+		return;
+	for (id = 0; id < reading->op_of_count; id++)
+		if (reading->op_of[id] != NO_INDEX && reading->op_of[id] & READ_OPEN_OP)
+			recording->extras[reading->op_of[id] & ~READ_OPEN_OP].open = true;
+}
+
 static void resolve_owners(struct reading *reading)
 {
 	struct recording *recording = reading->recording;
@@ -229,6 +242,7 @@ bool read_resolve(struct reading *reading)
 	resolve_waits(reading, shift_ns);
 	resolve_links(reading, shift_ns);
 	resolve_owners(reading);
+	mark_open_ops(reading);
 	recording->end_ns += shift_ns;
 	recording->epoch_unix_ns = reading->first_epoch_unix_ns - shift_ns;
 	return check_ancestors(reading);

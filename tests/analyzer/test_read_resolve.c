@@ -65,6 +65,22 @@ START_TEST(open_ops_are_finished)
 }
 END_TEST
 
+START_TEST(open_ops_are_marked)
+{
+	struct recording recording;
+
+	read_good(&recording,
+		  DRAIN("1100", OPEN_OP) "{'e':'op','k':'io','id':2,'s':1,'d':2,'fd':3}\n", 0);
+	ck_assert(recording.extras[0].open);
+	ck_assert(!recording.extras[1].open);
+	recording_free(&recording);
+	read_good(&recording,
+		  DRAIN("1100", OPEN_OP) "{'e':'op','k':'io','id':1,'s':1,'d':2,'fd':3}\n", 1);
+	ck_assert(!recording.extras[0].open);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(another_process_finishes_nothing)
 {
 	struct recording recording;
@@ -120,11 +136,11 @@ START_TEST(owners_are_found)
 {
 	struct recording recording;
 
-	read_good(
-		&recording,
-		"{'schema_version':1,'process':{'pid':9}}\n{'e':'op','k':'thread','id':3,'p':2,'th':1,'s':1,'d':2}\n"
-		"{'e':'op','k':'process','id':2,'s':1,'d':2}\n",
-		0);
+	read_good(&recording,
+		  "{'schema_version':1,'process':{'pid':9}}\n{'e':'op','k':'thread','id':3,'p':2,'"
+		  "th':1,'s':1,'d':2}\n"
+		  "{'e':'op','k':'process','id':2,'s':1,'d':2}\n",
+		  0);
 	ck_assert_uint_eq(recording.processes[0].op, 1);
 	ck_assert_uint_eq(recording.threads[0].op, 0);
 	recording_free(&recording);
@@ -140,11 +156,12 @@ START_TEST(long_ways_up)
 	size_t used, i;
 
 	used = (size_t)sprintf(text, "%s", HEADER);
-	for (i = 1; i <= OPS; i++)
+	for (i = 1; i <= OPS; i++) {
+		size_t parent = i % 3 ? i + 1 : OPS; /* the last one's parent is in no dump */
+
 		used += (size_t)sprintf(text + used, "{'e':'op','id':%zu,'p':%zu,'s':1,'d':2}\n", i,
-					i == OPS ? 0
-					: i % 3  ? i + 1
-						 : OPS);
+					parent);
+	}
 	read_good(&recording, text, 0);
 	ck_assert_uint_eq(recording.op_count, OPS);
 	recording_free(&recording);
@@ -167,6 +184,7 @@ int main(void)
 
 	tcase_add_test(tcase, parents_may_come_later);
 	tcase_add_loop_test(tcase, open_ops_are_finished, 0, sizeof(drains) / sizeof(drains[0]));
+	tcase_add_test(tcase, open_ops_are_marked);
 	tcase_add_test(tcase, another_process_finishes_nothing);
 	tcase_add_loop_test(tcase, open_waits_are_finished, 0, sizeof(waits) / sizeof(waits[0]));
 	tcase_add_test(tcase, owners_are_found);
