@@ -60,13 +60,13 @@ static const char *other_format(const char *bytes, size_t count)
 		{ "\xfd"
 		  "7zXZ",
 		  "compressed with xz; decompress it first: xz -dc FILE | wcprof-analyze -" },
-		{ "BZh",
-		  "compressed with bzip2; decompress it first: bunzip2 -c FILE | wcprof-analyze -" },
+		{ "BZh", "compressed with bzip2; decompress it first: bunzip2 -c FILE | "
+			 "wcprof-analyze -" },
 		{ "\x7f"
 		  "ELF",
 		  "a program or library, not a dump; take one with: wcprof dump PID -o FILE" },
-		{ "ERR ",
-		  "an error that the recorder answered instead of a dump; read it and take the dump again" },
+		{ "ERR ", "an error that the recorder answered instead of a dump; read it and take "
+			  "the dump again" },
 		{ "OK ",
 		  "an answer of the recorder, not a dump; take one with: wcprof dump PID -o FILE" },
 	};

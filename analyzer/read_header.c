@@ -26,10 +26,11 @@ static bool read_schema_version(struct reading *reading, struct json *json)
 	json->error = NULL;
 	if (!json_skip(json))
 		return false;
-	return reading_fail(
-		reading, -EPROTONOSUPPORT, reading_line(reading),
-		"schema_version %.*s is unknown, this program reads version %d; use a newer wcprof-analyze",
-		(int)(json->at - begin < 40 ? json->at - begin : 40), begin, READ_SCHEMA_VERSION);
+	return reading_fail(reading, -EPROTONOSUPPORT, reading_line(reading),
+			    "schema_version %.*s is unknown, this program reads version %d; use a "
+			    "newer wcprof-analyze",
+			    (int)(json->at - begin < 40 ? json->at - begin : 40), begin,
+			    READ_SCHEMA_VERSION);
 }
 
 static bool read_process(struct reading *reading, struct json *json)
@@ -203,18 +204,18 @@ static bool place_in_time(struct reading *reading)
 	dump->offset_ns = time_offset(reading);
 	offset_ns = (int64_t)dump->offset_ns;
 	if (offset_ns > (int64_t)READ_TIME_NS_MAX || offset_ns < -(int64_t)READ_TIME_NS_MAX)
-		return reading_fail(
-			reading, -EBADMSG, reading_line(reading),
-			"this dump's epoch is over 36 years from that of the first one; analyse them apart");
+		return reading_fail(reading, -EBADMSG, reading_line(reading),
+				    "this dump's epoch is over 36 years from that of the first "
+				    "one; analyse them apart");
 	if (offset_ns < reading->offset_min_ns)
 		reading->offset_min_ns = offset_ns;
 	dump->end_ns = dump->dumped_unix_ns > dump->epoch_unix_ns
 			       ? dump->dumped_unix_ns - dump->epoch_unix_ns
 			       : 0;
 	if (dump->end_ns > READ_TIME_NS_MAX)
-		return reading_fail(
-			reading, -EBADMSG, reading_line(reading),
-			"dumped_unix_nano is over 36 years after epoch_unix_nano; take the dump again");
+		return reading_fail(reading, -EBADMSG, reading_line(reading),
+				    "dumped_unix_nano is over 36 years after epoch_unix_nano; take "
+				    "the dump again");
 	if (recording->dump_count == 0 ||
 	    (int64_t)(dump->end_ns + dump->offset_ns - recording->end_ns) > 0)
 		recording->end_ns = dump->end_ns + dump->offset_ns;

@@ -156,7 +156,8 @@ bool reading_word(struct reading *reading, struct vocabulary *vocabulary,
 
 static inline uint64_t reading_hash(uint64_t hash, uint64_t value)
 {
-	/* The value is spread first: a pid and a start time that differ in few bits would cancel out. */
+	/* The value is spread first: a pid and a start time that differ in few bits would cancel
+	 * out. */
 	hash = (hash ^ value * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
 	return hash ^ hash >> 32;
 }

@@ -6,9 +6,10 @@
 #include "dump_text.h"
 #include "format.h"
 
-#define OWN                                                                   \
-	"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':2000," \
-	"'strings':['','one','two','three'],'modules':[{'path':'m'}],'stacks':[[],[0,5],[-1,6,0,7]]}\n"
+#define OWN                                                                                       \
+	"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':2000,"                     \
+	"'strings':['','one','two','three'],'modules':[{'path':'m'}],'stacks':[[],[0,5],[-1,6,0," \
+	"7]]}\n"
 
 START_TEST(all_of_an_op)
 {
@@ -16,13 +17,13 @@ START_TEST(all_of_an_op)
 	const struct rec_op_extra *extra;
 	const struct rec_op *op;
 
-	read_good(
-		&recording,
-		OWN
-		"{'e':'op','k':'io','w':'user','o':'error','id':9,'p':7,'r':3,'c':1,'i':2,'cl':3,'m':1,"
-		"'s':10,'d':20,'th':4,'st':2,'a':140000000000000,'fd':5,'n':6,'cpu':8,'sq':11}\n"
-		"{'e':'op','k':'exec','id':7,'s':1,'d':30}\n",
-		0);
+	read_good(&recording,
+		  OWN
+		  "{'e':'op','k':'io','w':'user','o':'error','id':9,'p':7,'r':3,'c':1,'i':2,'cl':3,"
+		  "'m':1,"
+		  "'s':10,'d':20,'th':4,'st':2,'a':140000000000000,'fd':5,'n':6,'cpu':8,'sq':11}\n"
+		  "{'e':'op','k':'exec','id':7,'s':1,'d':30}\n",
+		  0);
 	op = &recording.ops[0];
 	extra = &recording.extras[0];
 	ck_assert_uint_eq(op->dump_id, 9);
@@ -87,13 +88,12 @@ START_TEST(all_of_a_wait)
 	struct recording recording;
 	const struct rec_wait *wait;
 
-	read_good(
-		&recording,
-		OWN
-		"{'e':'wait','rs':'mutex','p':1,'t':2,'c':1,'i':2,'a':77,'s':10,'d':20,'th':9,'st':1,'to':1}\n"
-		"{'e':'op','id':2,'s':1,'d':30}\n{'e':'op','id':1,'s':1,'d':30}\n"
-		"{'e':'wait','rs':'of my own','p':0,'t':55,'s':1,'d':1}\n",
-		0);
+	read_good(&recording,
+		  OWN "{'e':'wait','rs':'mutex','p':1,'t':2,'c':1,'i':2,'a':77,'s':10,'d':20,'th':"
+		      "9,'st':1,'to':1}\n"
+		      "{'e':'op','id':2,'s':1,'d':30}\n{'e':'op','id':1,'s':1,'d':30}\n"
+		      "{'e':'wait','rs':'of my own','p':0,'t':55,'s':1,'d':1}\n",
+		  0);
 	wait = &recording.waits[0];
 	ck_assert_uint_eq(wait->reason, REASON_MUTEX);
 	ck_assert_uint_eq(wait->waiter, 1);
@@ -120,12 +120,11 @@ START_TEST(all_of_a_link)
 	struct recording recording;
 	const struct rec_link *link;
 
-	read_good(
-		&recording,
-		OWN
-		"{'e':'op','id':2,'s':1,'d':30}\n"
-		"{'e':'link','lk':'wake','p':2,'t':3,'r':4,'i':1,'a':77,'n':99999999999,'s':15,'d':3,'th':2,'st':2}\n",
-		0);
+	read_good(&recording,
+		  OWN "{'e':'op','id':2,'s':1,'d':30}\n"
+		      "{'e':'link','lk':'wake','p':2,'t':3,'r':4,'i':1,'a':77,'n':99999999999,'s':"
+		      "15,'d':3,'th':2,'st':2}\n",
+		  0);
 	link = &recording.links[0];
 	ck_assert_uint_eq(link->kind, LINK_WAKE);
 	ck_assert_uint_eq(link->from, 0);

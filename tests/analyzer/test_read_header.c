@@ -12,13 +12,15 @@ START_TEST(parts_in_any_order)
 {
 	struct recording recording;
 
-	read_good(
-		&recording,
-		"{'open_ops':[{'op_id':1,'class_id':1,'th':1,'st':1,'start_ns':5}],'stacks':[[],[0,9]],'modules':[{}],"
-		"'threads':null,'what':{'ever':[1]},'strings':['','name'],'process':{'pid':3,'ppid':2,'exe':'/x','argv':['x'],"
-		"'host':'h','cpus':2,'start_unix_nano':77,'client':'3:77'},'dropped_events':4,'event_count':3,"
-		"'dumped_unix_nano':1100,'epoch_unix_nano':1000,'schema_version':1}\n" OP("2"),
-		0);
+	read_good(&recording,
+		  "{'open_ops':[{'op_id':1,'class_id':1,'th':1,'st':1,'start_ns':5}],'stacks':[[],["
+		  "0,9]],'modules':[{}],"
+		  "'threads':null,'what':{'ever':[1]},'strings':['','name'],'process':{'pid':3,'"
+		  "ppid':2,'exe':'/x','argv':['x'],"
+		  "'host':'h','cpus':2,'start_unix_nano':77,'client':'3:77'},'dropped_events':4,'"
+		  "event_count':3,"
+		  "'dumped_unix_nano':1100,'epoch_unix_nano':1000,'schema_version':1}\n" OP("2"),
+		  0);
 	ck_assert_str_eq(recording.strings[recording.ops[0].name], "name");
 	ck_assert_uint_eq(recording.ops[0].end_ns, 100);
 	ck_assert_uint_eq(recording.dropped_events, 4);
@@ -107,9 +109,9 @@ START_TEST(impossible_times)
 	read_bad(
 		"{'schema_version':1,'epoch_unix_nano':1,'dumped_unix_nano':1700000000000000000}\n",
 		1, "36 years after epoch_unix_nano;", 0);
-	read_bad(
-		"{'schema_version':1,'epoch_unix_nano':1}\n{'schema_version':1,'epoch_unix_nano':1700000000000000000}\n",
-		2, "36 years from that of the first one;", 1);
+	read_bad("{'schema_version':1,'epoch_unix_nano':1}\n{'schema_version':1,'epoch_unix_nano':"
+		 "1700000000000000000}\n",
+		 2, "36 years from that of the first one;", 1);
 	read_bad("{'schema_version':1,'epoch_unix_nano':-1}\n", 1, "negative", 2);
 	read_bad("{'schema_version':1,'process':7}\n", 1, "expected an object (column 31);", 3);
 }

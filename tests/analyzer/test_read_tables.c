@@ -6,10 +6,11 @@
 #include "dump_text.h"
 #include "format.h"
 
-#define TABLES                                                                                                       \
-	"'strings':['','x','na\\u00efve'],'modules':[{'path':'/bin/a','build_id':'ab','base':1,'start':2,'size':3}," \
-	"{'path':'/lib/b'}],'stacks':[[],[1,100,0,200,-1,300],[],[0,200]],"                                          \
-	"'threads':[{'th':7,'tid':42,'name':'main','op':9},{'th':8,'name':'other'}],"                                \
+#define TABLES                                                                        \
+	"'strings':['','x','na\\u00efve'],'modules':[{'path':'/bin/"                  \
+	"a','build_id':'ab','base':1,'start':2,'size':3},"                            \
+	"{'path':'/lib/b'}],'stacks':[[],[1,100,0,200,-1,300],[],[0,200]],"           \
+	"'threads':[{'th':7,'tid':42,'name':'main','op':9},{'th':8,'name':'other'}]," \
 	"'counters':{'lost':3,'half':0.5,'list':[1],'no':null}"
 #define OF_PROCESS(pid) \
 	"{'schema_version':1,'process':{'pid':" pid ",'start_unix_nano':5}," TABLES "}\n"
@@ -60,13 +61,14 @@ START_TEST(drains_repeat_themselves)
 {
 	struct recording recording;
 
-	read_good(
-		&recording,
-		OF_PROCESS("4") EVENT(
-			"9") "{'schema_version':1,'process':{'pid':4,'start_unix_nano':5},'counters':{'new':1,'lost':4},"
-			     "'strings':['','y','x'],'modules':[{'path':'/lib/b'},{'path':'/lib/c'}],'stacks':[[],[1,100],[0,100]]}\n"
-			     "{'e':'op','id':10,'c':2,'st':1,'th':7,'s':1,'d':2}\n",
-		0);
+	read_good(&recording,
+		  OF_PROCESS("4")
+			  EVENT("9") "{'schema_version':1,'process':{'pid':4,'start_unix_nano':5},'"
+				     "counters':{'new':1,'lost':4},"
+				     "'strings':['','y','x'],'modules':[{'path':'/lib/"
+				     "b'},{'path':'/lib/c'}],'stacks':[[],[1,100],[0,100]]}\n"
+				     "{'e':'op','id':10,'c':2,'st':1,'th':7,'s':1,'d':2}\n",
+		  0);
 	check_tables(&recording, 0);
 	ck_assert_uint_eq(recording.process_count, 1);
 	ck_assert_uint_eq(recording.module_count, 3);
@@ -101,13 +103,15 @@ START_TEST(what_was_open)
 {
 	struct recording recording;
 
-	read_good(
-		&recording,
-		"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1500,'strings':['','a','b','c'],"
-		"'open_ops':[{'op_id':5,'kind':'exec','class_id':1,'ident_id':2,'client_id':3,'meta_id':1,'start_ns':100,"
-		"'th':2,'st':0,'a':9,'fd':4},{'op_id':6,'parent_id':5,'kind':'io','work_type':'user','start_ns':700}],"
-		"'open_waits':[{'rs':'sem','p':5,'t':6,'i':1,'a':8,'s':120,'th':2,'c':2}]}\n",
-		0);
+	read_good(&recording,
+		  "{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1500,'strings':[''"
+		  ",'a','b','c'],"
+		  "'open_ops':[{'op_id':5,'kind':'exec','class_id':1,'ident_id':2,'client_id':3,'"
+		  "meta_id':1,'start_ns':100,"
+		  "'th':2,'st':0,'a':9,'fd':4},{'op_id':6,'parent_id':5,'kind':'io','work_type':'"
+		  "user','start_ns':700}],"
+		  "'open_waits':[{'rs':'sem','p':5,'t':6,'i':1,'a':8,'s':120,'th':2,'c':2}]}\n",
+		  0);
 	ck_assert_uint_eq(recording.op_count, 2);
 	ck_assert_uint_eq(recording.open_op_count, 2);
 	ck_assert_uint_eq(recording.ops[0].end_ns, 500);

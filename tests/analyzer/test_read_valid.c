@@ -4,10 +4,12 @@
 
 #include "dump_text.h"
 
-#define WHOLE                                                                                                    \
-	"{'schema_version':1,'strings':['','a'],'modules':[{}],'stacks':[[],[0,1]],'threads':[{'th':1,'op':1}]," \
-	"'counters':{'lost':1},'process':{'pid':1}}\n"                                                           \
-	"{'e':'op','k':'io','id':1,'c':1,'th':1,'st':1,'s':1,'d':2}\n{'e':'wait','p':1,'s':1,'d':2}\n{'e':'link','p':1,'s':1}\n"
+#define WHOLE                                                                                      \
+	"{'schema_version':1,'strings':['','a'],'modules':[{}],'stacks':[[],[0,1]],'threads':[{'"  \
+	"th':1,'op':1}],"                                                                          \
+	"'counters':{'lost':1},'process':{'pid':1}}\n"                                             \
+	"{'e':'op','k':'io','id':1,'c':1,'th':1,'st':1,'s':1,'d':2}\n{'e':'wait','p':1,'s':1,'d':" \
+	"2}\n{'e':'link','p':1,'s':1}\n"
 
 /* Each field that is an index, broken alone. */
 START_TEST(broken_fields)
