@@ -47,7 +47,7 @@ struct callers {
 	struct symbols *symbols;
 	struct callers_options options;
 	bool *is_runtime_module; /* per module */
-	struct found *found;	 /* per stack */
+	struct found *found;     /* per stack */
 };
 
 static bool fits(const char *const *globs, const char *text)

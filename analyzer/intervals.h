@@ -14,7 +14,7 @@
 
 struct interval {
 	uint64_t start;
-	uint64_t end;	/* first address behind it */
+	uint64_t end;   /* first address behind it */
 	uint32_t value; /* the caller's */
 	uint32_t outer; /* index of the nearest earlier range that reaches over start, NO_INDEX =
 			   none */

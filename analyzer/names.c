@@ -27,8 +27,8 @@ struct names_entry {
 };
 
 static const char *const clone_suffixes[] = {
-	"constprop", "isra",	   "part",  "cold", "lto_priv",
-	"llvm",	     "localalias", "clone", "warm", "hot",
+	"constprop", "isra",       "part",  "cold", "lto_priv",
+	"llvm",      "localalias", "clone", "warm", "hot",
 };
 
 static uint64_t hash(const char *text)

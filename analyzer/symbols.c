@@ -42,7 +42,7 @@ struct symbols {
 	struct symbol_file *files;
 	size_t file_count;
 	size_t file_room;
-	uint32_t *module_files;	  /* of each module of the recording */
+	uint32_t *module_files;   /* of each module of the recording */
 	uint32_t *sorted_modules; /* by process, then start */
 	struct place_entry *places;
 	size_t place_count;

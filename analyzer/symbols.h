@@ -30,8 +30,8 @@ struct symbol_frame {
 struct symbol_place {
 	const struct symbol_frame *frames; /* innermost first, at least one */
 	size_t frame_count;
-	const char *module;	  /* the file's name without its directory, "" outside all */
-	uint64_t offset;	  /* as recorded: virtual address in the module, or the address */
+	const char *module;       /* the file's name without its directory, "" outside all */
+	uint64_t offset;          /* as recorded: virtual address in the module, or the address */
 	uint64_t function_offset; /* from the function's start, 0 when that is not known */
 };
 

@@ -35,7 +35,7 @@ struct node {
 
 struct unit {
 	Dwarf_Die lines; /* whose line table holds for the unit */
-	Dwarf_Die tree;	 /* whose children are the functions; another file's for split debug
+	Dwarf_Die tree;  /* whose children are the functions; another file's for split debug
 			    information */
 	bool is_walked;
 	struct node *nodes;

@@ -21,39 +21,39 @@ enum { SAMPLE_PATH_BYTES = 256, SAMPLE_COMMAND_BYTES = 4096 };
 static char sample_directory[64];
 
 static const char sample_c[] =
-	"static inline __attribute__((always_inline)) int inner(int x)\n"  /* 1 */
-	"{\n"                                                              /* 2 */
-	"	__asm__ volatile(\".globl in_inner\\nin_inner: nop\");\n"  /* 3 */
-	"	return x * 3;\n"                                           /* 4 */
-	"}\n"                                                              /* 5 */
-	"static inline __attribute__((always_inline)) int middle(int x)\n" /* 6 */
-	"{\n"                                                              /* 7 */
-	"	return inner(x + 1);\n"                                    /* 8 */
-	"}\n"                                                              /* 9 */
-	"__attribute__((noinline)) int outer(int x)\n"                     /* 10 */
-	"{\n"                                                              /* 11 */
-	"	return middle(x) + 1;\n"                                   /* 12 */
-	"}\n"                                                              /* 13 */
-	"__attribute__((noinline, noreturn)) void stop(int x)\n"           /* 14 */
-	"{\n"                                                              /* 15 */
-	"	for (;;)\n"                                                /* 16 */
-	"		__asm__ volatile(\"\" : : \"r\"(x));\n"            /* 17 */
-	"}\n"                                                              /* 18 */
-	"__attribute__((noinline)) void last_call(int x)\n"                /* 19 */
-	"{\n"                                                              /* 20 */
-	"	__asm__ volatile(\"call stop\\n.globl after_stop\\nafter_stop:\" : : \"D\"(x));\n" /* 21 */
-	"	__builtin_unreachable();\n"                                      /* 22 */
-	"}\n"                                                                    /* 23 */
-	"int table_lock[10] = { 1 };\n"                                          /* 24 */
-	"static char cache[64] = { 1 };\n"                                       /* 25 */
-	"char *cache_pointer = cache;\n"                                         /* 26 */
-	"__attribute__((noinline)) void *worker(void *x) { return x; }\n"        /* 27 */
-	"__attribute__((noinline)) int helper(int x) { return outer(x) + 2; }\n" /* 28 */
-	"int main(int argc, char **argv)\n"                                      /* 29 */
-	"{\n"                                                                    /* 30 */
-	"	if (argc > 9)\n"                                                 /* 31 */
-	"		last_call(argc);\n"                                      /* 32 */
-	"	return helper(argc) + (worker(argv) == 0);\n"                    /* 33 */
+	"static inline __attribute__((always_inline)) int inner(int x)\n"               /* 1 */
+	"{\n"                                                                           /* 2 */
+	"	__asm__ volatile(\".globl in_inner\\nin_inner: nop\");\n"               /* 3 */
+	"	return x * 3;\n"                                                        /* 4 */
+	"}\n"                                                                           /* 5 */
+	"static inline __attribute__((always_inline)) int middle(int x)\n"              /* 6 */
+	"{\n"                                                                           /* 7 */
+	"	return inner(x + 1);\n"                                                 /* 8 */
+	"}\n"                                                                           /* 9 */
+	"__attribute__((noinline)) int outer(int x)\n"                                  /* 10 */
+	"{\n"                                                                           /* 11 */
+	"	return middle(x) + 1;\n"                                                /* 12 */
+	"}\n"                                                                           /* 13 */
+	"__attribute__((noinline, noreturn)) void stop(int x)\n"                        /* 14 */
+	"{\n"                                                                           /* 15 */
+	"	for (;;)\n"                                                             /* 16 */
+	"		__asm__ volatile(\"\" : : \"r\"(x));\n"                         /* 17 */
+	"}\n"                                                                           /* 18 */
+	"__attribute__((noinline)) void last_call(int x)\n"                             /* 19 */
+	"{\n"                                                                           /* 20 */
+	"	__asm__ (\"call stop; .globl after_stop; after_stop:\" :: \"D\"(x));\n" /* 21 */
+	"	__builtin_unreachable();\n"                                             /* 22 */
+	"}\n"                                                                           /* 23 */
+	"int table_lock[10] = { 1 };\n"                                                 /* 24 */
+	"static char cache[64] = { 1 };\n"                                              /* 25 */
+	"char *cache_pointer = cache;\n"                                                /* 26 */
+	"__attribute__((noinline)) void *worker(void *x) { return x; }\n"               /* 27 */
+	"__attribute__((noinline)) int helper(int x) { return outer(x) + 2; }\n"        /* 28 */
+	"int main(int argc, char **argv)\n"                                             /* 29 */
+	"{\n"                                                                           /* 30 */
+	"	if (argc > 9)\n"                                                        /* 31 */
+	"		last_call(argc);\n"                                             /* 32 */
+	"	return helper(argc) + (worker(argv) == 0);\n"                           /* 33 */
 	"}\n";
 
 static void sample_begin(void)

@@ -109,10 +109,10 @@ START_TEST(what_is_no_file_is_missing)
 	struct objectfile file;
 	uint64_t offset;
 
-	sample_run(
-		"cd %s && mkdir directory && mkfifo pipe && touch empty && echo text >text && "
-		"head -c 64 /bin/true >header && ar rc archive text && head -c 5000 /dev/zero >zeros",
-		sample_directory);
+	sample_run("cd %s && mkdir directory && mkfifo pipe && touch empty && echo text >text && "
+		   "head -c 64 /bin/true >header && ar rc archive text && "
+		   "head -c 5000 /dev/zero >zeros",
+		   sample_directory);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		objectfile_open(&file, sample_path(paths[i]), i % 2 ? "" : "00112233");
 		ck_assert_msg(!objectfile_function(&file, 0x1000, &offset), "row %zu", i);

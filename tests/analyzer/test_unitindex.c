@@ -22,14 +22,18 @@ static const char sample_cc[] =
 	"static std::mutex lock;\n"
 	"struct Cart {\n"
 	"	std::vector<std::string> items;\n"
-	"	void add(const std::string &item) { std::lock_guard<std::mutex> guard(lock); items.push_back(item); }\n"
-	"	int price() { struct Local { int operator()(int a, const std::string &b) { return a + b.size(); } };\n"
-	"		int sum = 0; for (auto &item : items) sum = Local()(sum, item); return sum; }\n"
+	"	void add(const std::string &item) {\n"
+	"		std::lock_guard<std::mutex> guard(lock); items.push_back(item); }\n"
+	"	int price() { struct Local { int operator()(int a, const std::string &b) {\n"
+	"			return a + b.size(); } };\n"
+	"		int sum = 0; for (auto &i : items) sum = Local()(sum, i); return sum; }\n"
 	"};\n"
 	"template <int N> int sorted(Cart &cart) {\n"
 	"	std::sort(cart.items.begin(), cart.items.end(),\n"
-	"		  [](const std::string &a, const std::string &b) { return a.size() + N < b.size() * N; });\n"
-	"	try { return std::stoi(cart.items.at(0)); } catch (std::exception &) { return -1; }\n"
+	"		  [](const std::string &a, const std::string &b) {\n"
+	"			return a.size() + N < b.size() * N; });\n"
+	"	try { return std::stoi(cart.items.at(0)); }\n"
+	"	catch (std::exception &) { return -1; }\n"
 	"}\n"
 	"}\n"
 	"int main(int argc, char **argv) {\n"
@@ -115,9 +119,9 @@ static char *normalized_text(const char *name, const char *ending)
 /* What the command says about every second byte of the code: "FUNCTION\nFILE:LINE\n" a frame. */
 static char *oracle(const char *command, const char *name, uint64_t start, uint64_t end)
 {
-	sample_run(
-		"cd %s && seq %llu 2 %llu | while read n; do printf '0x%%x\\n' $n; done >%s.addresses",
-		sample_directory, (unsigned long long)start, (unsigned long long)end, name);
+	sample_run("cd %s && seq %llu 2 %llu | while read n; do printf '0x%%x\\n' $n; done "
+		   ">%s.addresses",
+		   sample_directory, (unsigned long long)start, (unsigned long long)end, name);
 	sample_run("cd %s && %s %s <%s.addresses >%s.theirs", sample_directory, command, name, name,
 		   name);
 	return normalized_text(name, ".theirs");
