@@ -14,6 +14,7 @@ analyzer=$PWD/${B:-build}/wcprof-analyze
 targets=$PWD/${B:-build}/tests/targets
 here=$(mktemp -d "${TMPDIR:-/tmp}/wcprof-test.XXXXXX")
 server=
+drift=0.01 # a test may allow more where it says why
 
 fail() {
 	echo "failed: $*"
@@ -100,7 +101,7 @@ dump_and_check() { # PID CHECK...: each a Python expression over r, the report, 
 	control "$pid" DUMP >"$dump"
 	[[ $(head -c 1 "$dump") == '{' ]] || fail "DUMP: $(head -c 300 "$dump")"
 	"$analyzer" --json --min-self 0 --top 1000 "$dump" >"$report" || fail "wcprof-analyze: exit status $?"
-	python3 tests/servers/expect.py "$dump" "$report" "$@"
+	python3 tests/servers/expect.py "$dump" "$report" "$drift" "$@"
 }
 
 stop_server() { # [SIGNAL]: its exit status must be 0

@@ -3,17 +3,18 @@
  * Answer expected: exit status 0 and one line of figures; 1 when any answer was wrong or missing.
  *
  * A closed-loop load for servers that speak memcached's text protocol (kvserver, memcached): each
- * connection sends its next request when the last one is answered. One set, three gets of it that
- *must bring back its value, and now and then a delete, on keys of its own; the number of requests
- *is fixed.
+ * connection sends its next request when the last one is answered, or THINK_US microseconds later. One
+ * set, three gets of it that must bring back its value, and now and then a delete, on keys of its own;
+ * the number of requests is fixed.
  *
- *	kvload PORT CONNECTIONS REQUESTS       on 127.0.0.1; REQUESTS in all
+ *	kvload PORT CONNECTIONS REQUESTS [THINK_US]      on 127.0.0.1; REQUESTS in all
  *
  * Threads: one per connection, each writing only its own `struct connection`; main reads them after
- *join.
+ * they are joined.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct connection {
 	unsigned number;
 	uint16_t port;
 	size_t requests, wrong;
+	struct timespec think;
 	uint64_t *latency_ns; /* one per request */
 };
 
@@ -111,6 +113,8 @@ static void *connection_main(void *argument)
 		uint64_t begin_ns = now_ns();
 		connection->wrong = request(connection, fd, i);
 		connection->latency_ns[i] = now_ns() - begin_ns;
+		if (connection->think.tv_nsec)
+			nanosleep(&connection->think, NULL);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -131,14 +135,24 @@ static void print_figures(uint64_t *latency_ns, size_t count, uint64_t took_ns)
 	       (double)latency_ns[count / 2] / 1e6, (double)latency_ns[count * 99 / 100] / 1e6);
 }
 
+/* An argument as a number in [least, most]; -1 when it is not one. */
+static long number(const char *text, long least, long most)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+	return *text && !*end && value >= least && value <= most ? value : -1;
+}
+
 int main(int argc, char **argv)
 {
 	static struct connection connections[CONNECTIONS_MAX];
-	long port = argc == 4 ? atol(argv[1]) : 0, count = argc == 4 ? atol(argv[2]) : 0;
-	long requests = argc == 4 ? atol(argv[3]) : 0;
-	if (port < 1 || port > 65535 || count < 1 || count > CONNECTIONS_MAX || requests < count ||
-	    requests > REQUESTS_MAX) {
-		fprintf(stderr, "usage: kvload PORT CONNECTIONS REQUESTS\n");
+	bool is_complete = argc == 4 || argc == 5;
+	long port = is_complete ? number(argv[1], 1, 65535) : -1;
+	long count = is_complete ? number(argv[2], 1, CONNECTIONS_MAX) : -1;
+	long requests = is_complete ? number(argv[3], 1, REQUESTS_MAX) : -1;
+	long think_us = argc == 5 ? number(argv[4], 0, 999999) : 0;
+	if (port < 0 || count < 0 || requests < count || think_us < 0) {
+		fprintf(stderr, "usage: kvload PORT CONNECTIONS REQUESTS [THINK_US]\n");
 		return 2;
 	}
 	size_t each = (size_t)(requests / count), wrong = 0;
@@ -148,10 +162,13 @@ int main(int argc, char **argv)
 	uint64_t begin_ns = now_ns();
 	for (long i = 0; i < count; i++) {
 		struct connection *c = &connections[i];
-		*c = (struct connection){ .number = (unsigned)i,
-					  .port = (uint16_t)port,
-					  .requests = each,
-					  .latency_ns = latency_ns + (size_t)i * each };
+		*c = (struct connection){
+			.number = (unsigned)i,
+			.port = (uint16_t)port,
+			.requests = each,
+			.think = { .tv_nsec = think_us * 1000 },
+			.latency_ns = latency_ns + (size_t)i * each,
+		};
 		if (pthread_create(&c->thread, NULL, connection_main, c) != 0)
 			abort();
 	}
