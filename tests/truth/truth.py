@@ -27,7 +27,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
-from runs import Runner, is_noisy, measure, record
+from runs import Runner, is_noisy, measure, record, variants_of
 from score import GROUP_CROSSING, crossing_row, drift_of, predict_rows, rows_of, summarise
 from table import table_read
 
@@ -108,7 +108,7 @@ class Sweep:
         self.patterns = patterns
         self.kept_path = os.path.join(options.dir, "measured.json")
         self.kept = {}
-        if options.again or options.measured:
+        if (options.again or options.measured) and os.path.exists(self.kept_path):
             with open(self.kept_path, encoding="ascii") as file:
                 self.kept = json.load(file)
         self.runner = Runner(options.build, self.kept.get("steps_per_us", 0), options.patience)
@@ -121,12 +121,20 @@ class Sweep:
         possible = [cpus for cpus in pattern.cpus if cpus <= available]
         return possible[-1:] if self.options.quick else possible
 
+    def kept_measurement(self, key, pattern, factors):
+        """An earlier sweep's, if it was of the same constants and has all variants."""
+        kept = self.kept.get("patterns", {}).get(key)
+        is_wanted = self.options.again or self.options.measured
+        is_same = self.kept.get("constants", {}).get(key) == pattern.constants
+        has_all = kept and all(name in kept for name in variants_of(pattern, factors))
+        return kept if is_wanted and is_same and has_all else None
+
     def measured(self, pattern, cpus):
         key = f"{pattern.name} {cpus}"
-        constants = self.kept.get("constants", {}).get(key)
-        if (self.options.again or self.options.measured) and constants == pattern.constants:
-            return self.kept["patterns"][key]
         factors = ("0.5",) if self.options.quick else None
+        kept = self.kept_measurement(key, pattern, factors)
+        if kept:
+            return kept
         result = measure(self.runner, pattern, cpus, self.options.runs, factors)
         self.kept.setdefault("patterns", {})[key] = result
         self.kept.setdefault("constants", {})[key] = pattern.constants
