@@ -153,6 +153,10 @@ uint32_t string_intern(const char *, size_t length) HIDDEN;
  * in the exported function. 0 when stacks are off. Interned: equal stacks have equal ids. */
 uint32_t stack_capture(struct self *, const void *pc, const void *frame) HIDDEN;
 
+/* Code was unloaded: what was learnt of addresses may be wrong. Before and after every dlclose(), whether
+ * recording is on or off. */
+void stack_forget_all(void) HIDDEN;
+
 /* --- Watched addresses: locks, condition variables, semaphores, threads, children ------------- */
 
 /*

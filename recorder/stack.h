@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call stacks of the program's threads, for the rest of the recorder. The hooks' side, stack_capture(),
- * is in recorder.h.
+ * Call stacks of the program's threads, for the rest of the recorder. The hooks' side,
+ * stack_capture(), is in recorder.h.
  */
 #ifndef WCPROF_STACK_H
 #define WCPROF_STACK_H
@@ -19,9 +19,6 @@ void stack_warm_up(void) HIDDEN;
 
 /* The ids that stack_intern() gave are void: the arena was emptied, or is another one. */
 void stack_forget_ids(void) HIDDEN;
-
-/* Code was unloaded: what was learnt of addresses may be wrong. Before and after every dlclose(). */
-void stack_forget_all(void) HIDDEN;
 
 /* Around fork(): prepare in the parent before it, then one of the others. */
 void stack_fork_prepare(void) HIDDEN;

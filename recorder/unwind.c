@@ -3,18 +3,18 @@
  * Learns unwind rules from libunwind, by experiment.
  *
  * libunwind steps through an address space that does not exist: registers hold tokens (a number per
- * register in the top byte, see token()), and reading memory at a token yields another token that stands
- * for that place. After one step, the tokens in the registers tell how each was computed, and that is the
- * rule. So no stack is read here, whatever the tables say; the only real memory read is the module's own,
- * inside its readable segments. A second experiment with other low bits proves that the rule is a sum:
- * where it is not (alignment, say), the stack ends.
+ * register in the top byte, see token()), and reading memory at a token yields another token that
+ * stands for that place. After one step, the tokens in the registers tell how each was computed,
+ * and that is the rule. So no stack is read here, whatever the tables say; the only real memory
+ * read is the module's own, inside its readable segments. A second experiment with other low bits
+ * proves that the rule is a sum: where it is not (alignment, say), the stack ends.
  *
- * Only libunwind's flavour for foreign address spaces is used, uncached, with accessors of our own. So the
- * loader's lock (dl_iterate_phdr), the pipe that probes memory, the program's heap and libunwind's
- * per-thread caches stay out of it; modules come from _dl_find_object, which takes no lock.
- * What remains is libunwind's lock around its pool of parsed entries, held for moments with all signals
- * blocked. It must not be held across a fork: unwind_fork_prepare() waits for learners to finish, and a
- * child of a fork that was not prepared never learns again if there were any.
+ * Only libunwind's flavour for foreign address spaces is used, uncached, with accessors of our own.
+ * So the loader's lock (dl_iterate_phdr), the pipe that probes memory, the program's heap and
+ * libunwind's per-thread caches stay out of it; modules come from _dl_find_object, which takes no
+ * lock. What remains is libunwind's lock around its pool of parsed entries, held for moments with
+ * all signals blocked. It must not be held across a fork: unwind_fork_prepare() waits for learners
+ * to finish, and a child of a fork that was not prepared never learns again if there were any.
  *
  * Threads: any, at the same time. Never here: reads through a pointer that the tables gave and that
  * readable() has not seen; calls of libunwind outside learners_enter() and learners_leave().
@@ -38,9 +38,10 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	SEGMENTS_MAX = 12,      /* of one module; the usual number is 4 or 5 */
-	READS_MAX = 24,         /* places of one experiment; a signal frame has 18 */
-	SPACE_BYTES = 1 << 20,  /* more than any libunwind's address space; what is unused costs nothing */
+	SEGMENTS_MAX = 12, /* of one module; the usual number is 4 or 5 */
+	READS_MAX = 24,    /* places of one experiment; a signal frame has 18 */
+	SPACE_BYTES =
+		1 << 20, /* more than any libunwind's address space; what is unused costs nothing */
 	FORK_SPINS_MAX = 1 << 22
 };
 
@@ -58,15 +59,16 @@ struct segment {
 /* One experiment. On the learner's stack. */
 struct probe {
 	uint64_t pc;
-	uint64_t middle;            /* offset in a token's span that stands for the register's value */
+	uint64_t middle; /* offset in a token's span that stands for the register's value */
 	struct segment segments[SEGMENTS_MAX];
 	uint64_t read_at[READS_MAX]; /* tokens: what was read, in order of first reading */
 	uint32_t segment_count;
 	uint32_t read_count;
-	bool found;                 /* the tables cover pc */
+	bool found; /* the tables cover pc */
 };
 
-/* --- Tokens ------------------------------------------------------------------------------------ */
+/* --- Tokens ------------------------------------------------------------------------------------
+ * */
 
 /* Top bytes. Real addresses have 0 there. Others than these: registers of no interest. */
 enum { TOKEN_REGISTER = 0x10, TOKEN_OTHER = 0x20, TOKEN_READ = 0x40, TOKEN_SHIFT = 56 };
@@ -108,10 +110,12 @@ static uint64_t token_address(const struct probe *probe, uint64_t value)
 {
 	unsigned i = token_family(value) - TOKEN_READ;
 
-	return i < probe->read_count && value == token(probe, TOKEN_READ + i) ? probe->read_at[i] : 0;
+	return i < probe->read_count && value == token(probe, TOKEN_READ + i) ? probe->read_at[i]
+									      : 0;
 }
 
-/* --- What libunwind asks ----------------------------------------------------------------------- */
+/* --- What libunwind asks -----------------------------------------------------------------------
+ * */
 
 static bool readable(const struct probe *probe, uint64_t address, uint64_t bytes)
 {
@@ -126,7 +130,7 @@ static void find_segments(struct probe *probe, const struct dl_find_object *modu
 {
 	uint64_t start = (uint64_t)(uintptr_t)module->dlfo_map_start;
 	const ElfW(Ehdr) *elf = module->dlfo_map_start;
-	const ElfW(Phdr) *header;
+	const ElfW(Phdr) * header;
 	bool first = true;
 	uint64_t bias = 0;
 
@@ -146,19 +150,23 @@ static void find_segments(struct probe *probe, const struct dl_find_object *modu
 		probe->segments[probe->segment_count++] = (struct segment){
 			.start = bias + (header[i].p_vaddr & -(uint64_t)PAGE_BYTES),
 			.end = bias + ((header[i].p_vaddr + header[i].p_memsz + PAGE_BYTES - 1) &
-				       -(uint64_t)PAGE_BYTES) };
+				       -(uint64_t)PAGE_BYTES)
+		};
 	}
 }
 
-/* The module's sorted table of functions, in the only form that linkers write; false without one. */
-static bool find_table(const struct probe *probe, const unsigned char *frame_header, unw_dyn_info_t *info)
+/* The module's sorted table of functions, in the only form that linkers write; false without one.
+ * */
+static bool find_table(const struct probe *probe, const unsigned char *frame_header,
+		       unw_dyn_info_t *info)
 {
 	enum { VERSION = 1, UDATA4 = 0x03, SDATA4_PC = 0x1b, SDATA4_TABLE = 0x3b, TABLE_AT = 12 };
 	uint64_t address = (uint64_t)(uintptr_t)frame_header;
 	uint32_t count;
 
 	if (!frame_header || !readable(probe, address, TABLE_AT) || frame_header[0] != VERSION ||
-	    frame_header[1] != SDATA4_PC || frame_header[2] != UDATA4 || frame_header[3] != SDATA4_TABLE)
+	    frame_header[1] != SDATA4_PC || frame_header[2] != UDATA4 ||
+	    frame_header[3] != SDATA4_TABLE)
 		return false;
 	memcpy(&count, frame_header + 8, sizeof(count));
 	info->format = UNW_INFO_FORMAT_REMOTE_TABLE;
@@ -168,8 +176,8 @@ static bool find_table(const struct probe *probe, const unsigned char *frame_hea
 	return true;
 }
 
-static int find_proc_info(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t *result, int need_unwind_info,
-			  void *argument)
+static int find_proc_info(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t *result,
+			  int need_unwind_info, void *argument)
 {
 	struct probe *probe = argument;
 	struct dl_find_object module;
@@ -182,9 +190,11 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t
 	memset(&info, 0, sizeof(info));
 	info.start_ip = (uint64_t)(uintptr_t)module.dlfo_map_start;
 	info.end_ip = (uint64_t)(uintptr_t)module.dlfo_map_end;
-	if (pc < info.start_ip || pc >= info.end_ip || !find_table(probe, module.dlfo_eh_frame, &info))
+	if (pc < info.start_ip || pc >= info.end_ip ||
+	    !find_table(probe, module.dlfo_eh_frame, &info))
 		return -UNW_ENOINFO;
-	error = _Ux86_64_dwarf_search_unwind_table(space, pc, &info, result, need_unwind_info, argument);
+	error = _Ux86_64_dwarf_search_unwind_table(space, pc, &info, result, need_unwind_info,
+						   argument);
 	probe->found = error >= 0;
 	return error;
 }
@@ -226,11 +236,11 @@ static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t 
 static const uint8_t unw_numbers[UNWIND_REGISTER_COUNT] = {
 	[UNWIND_RBP] = UNW_X86_64_RBP, [UNWIND_RBX] = UNW_X86_64_RBX, [UNWIND_R12] = UNW_X86_64_R12,
 	[UNWIND_R13] = UNW_X86_64_R13, [UNWIND_R14] = UNW_X86_64_R14, [UNWIND_R15] = UNW_X86_64_R15,
-	[UNWIND_PC] = UNW_X86_64_RIP, [UNWIND_SP] = UNW_X86_64_RSP
+	[UNWIND_PC] = UNW_X86_64_RIP,  [UNWIND_SP] = UNW_X86_64_RSP
 };
 
-static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
-			   void *argument)
+static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value,
+			   int write, void *argument)
 {
 	const struct probe *probe = argument;
 	unsigned family = TOKEN_OTHER + (unsigned)number;
@@ -256,7 +266,8 @@ static int access_float(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t
 	return -UNW_EBADREG;
 }
 
-/* --- From tokens to a rule --------------------------------------------------------------------- */
+/* --- From tokens to a rule ---------------------------------------------------------------------
+ * */
 
 static bool rule_of_cfa(struct probe *probe, uint64_t cfa, struct unwind_rule *rule)
 {
@@ -280,8 +291,8 @@ static bool is_near(const struct probe *probe, unsigned number, uint64_t address
 	return token_family(address) == TOKEN_REGISTER + number && token_offset(probe, address, at);
 }
 
-static void rule_of_register(const struct probe *probe, unsigned number, uint64_t value, uint64_t cfa,
-			     struct unwind_rule *rule)
+static void rule_of_register(const struct probe *probe, unsigned number, uint64_t value,
+			     uint64_t cfa, struct unwind_rule *rule)
 {
 	uint64_t address = token_address(probe, value);
 	int32_t *at = &rule->at[number];
@@ -290,7 +301,8 @@ static void rule_of_register(const struct probe *probe, unsigned number, uint64_
 		rule->where[number] = UNWIND_SAME;
 	} else if (address && token_family(address) == token_family(cfa)) {
 		*at = (int32_t)(address - cfa);
-		rule->where[number] = *at == (int64_t)(address - cfa) ? UNWIND_NEAR_CFA : UNWIND_LOST;
+		rule->where[number] =
+			*at == (int64_t)(address - cfa) ? UNWIND_NEAR_CFA : UNWIND_LOST;
 	} else if (is_near(probe, UNWIND_SP, address, at)) {
 		rule->where[number] = UNWIND_NEAR_SP;
 	} else if (is_near(probe, UNWIND_RBP, address, at)) {
@@ -335,8 +347,9 @@ static bool rule_of_cursor(struct probe *probe, unw_cursor_t *cursor, struct unw
 	return rule->where[UNWIND_PC] != UNWIND_LOST;
 }
 
-/* libunwind's address space. Not from unw_create_addr_space(), which would ask the program's heap for it:
- * an address space is zero but for its accessors, and unw_get_accessors() says where they are. */
+/* libunwind's address space. Not from unw_create_addr_space(), which would ask the program's heap
+ * for it: an address space is zero but for its accessors, and unw_get_accessors() says where they
+ * are. */
 static _Alignas(64) unsigned char space_bytes[SPACE_BYTES];
 
 static unw_addr_space_t space(void)
@@ -356,17 +369,18 @@ static struct unwind_rule experiment(uint64_t pc, uint64_t middle)
 	probe.segment_count = 0;
 	probe.read_count = 0;
 	probe.found = false;
-	if (unw_init_remote(&cursor, space(), &probe) < 0 || unw_step(&cursor) <= 0 || !probe.found ||
-	    !rule_of_cursor(&probe, &cursor, &rule))
+	if (unw_init_remote(&cursor, space(), &probe) < 0 || unw_step(&cursor) <= 0 ||
+	    !probe.found || !rule_of_cursor(&probe, &cursor, &rule))
 		return rule_end;
 	return rule;
 }
 
-/* --- Who may learn when ------------------------------------------------------------------------ */
+/* --- Who may learn when ------------------------------------------------------------------------
+ * */
 
 static struct {
 	uint32_t ready;    /* set once, by unwind_warm_up() */
-	uint32_t closed;   /* forks under way, or for ever in a child that may have inherited a held lock */
+	uint32_t closed;   /* forks under way; for ever where a held lock may have been inherited */
 	uint32_t learners; /* threads inside libunwind */
 } gate;
 
@@ -382,8 +396,8 @@ static void signals_restore(const uint64_t *saved)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, sizeof(*saved), 0, 0);
 }
 
-/* Sequentially consistent, as is unwind_fork_prepare(): either the learner sees `closed`, or the fork
- * sees the learner. Weaker, a fork could copy a held lock. */
+/* Sequentially consistent, as is unwind_fork_prepare(): either the learner sees `closed`, or the
+ * fork sees the learner. Weaker, a fork could copy a held lock. */
 static bool learners_enter(void)
 {
 	add_seq_cst(&gate.learners, 1);
@@ -445,7 +459,8 @@ bool unwind_learn(uint64_t pc, struct unwind_rule *rule)
 	return true;
 }
 
-/* --- Set-up ------------------------------------------------------------------------------------ */
+/* --- Set-up ------------------------------------------------------------------------------------
+ * */
 
 /* The two lowest free descriptors, by making a pipe. */
 static bool lowest_free(int pair[2])
@@ -472,7 +487,8 @@ static void close_pipe(const int pair[2])
 {
 	ino_t inodes[2];
 
-	if (is_pipe(pair[0], &inodes[0]) && is_pipe(pair[1], &inodes[1]) && inodes[0] == inodes[1]) {
+	if (is_pipe(pair[0], &inodes[0]) && is_pipe(pair[1], &inodes[1]) &&
+	    inodes[0] == inodes[1]) {
 		sys_close(pair[0]);
 		sys_close(pair[1]);
 	}
@@ -488,14 +504,17 @@ void unwind_warm_up(void)
 	if (load_acquire(&gate.ready))
 		return;
 	has_pair = lowest_free(pair);
-	*unw_get_accessors(space()) = (unw_accessors_t){
-		.find_proc_info = find_proc_info, .put_unwind_info = put_unwind_info,
-		.get_dyn_info_list_addr = get_dynamic_list, .access_mem = access_memory,
-		.access_reg = access_register, .access_fpreg = access_float };
+	*unw_get_accessors(space()) = (unw_accessors_t){ .find_proc_info = find_proc_info,
+							 .put_unwind_info = put_unwind_info,
+							 .get_dyn_info_list_addr = get_dynamic_list,
+							 .access_mem = access_memory,
+							 .access_reg = access_register,
+							 .access_fpreg = access_float };
 	assert((unsigned char *)unw_get_accessors(space()) < space_bytes + SPACE_BYTES);
 	if (has_pair)
 		close_pipe(pair);
 	store_release(&gate.ready, 1);
-	unwind_learn((uint64_t)(uintptr_t)__builtin_return_address(0) - 1, &rule); /* binds all symbols */
+	unwind_learn((uint64_t)(uintptr_t)__builtin_return_address(0) - 1,
+		     &rule); /* binds all symbols */
 	errno = saved_errno;
 }

