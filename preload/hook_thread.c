@@ -62,6 +62,19 @@ static struct parcel *announce(const void *start_routine)
 	return parcel;
 }
 
+enum { WATCH_TRIES = 8 };
+
+/* Where joins find this thread's op. The table may be locked by a thread that does not run: many threads
+ * that begin at once meet there. */
+static void publish(struct self *self, uint64_t op)
+{
+	struct watch *watch = NULL;
+	for (int i = 0; i < WATCH_TRIES && !watch; i++)
+		watch = watch_get(self, (void *)pthread_self(), WATCH_THREAD);
+	if (watch)
+		watch->holder_op = op;
+}
+
 /* The new thread's first act. */
 static struct parcel begin(struct parcel *sent, const void *stack_top)
 {
@@ -71,9 +84,7 @@ static struct parcel begin(struct parcel *sent, const void *stack_top)
 		     stack_top);
 	struct self *self = hook_enter();
 	if (self) {
-		struct watch *watch = watch_get(self, (void *)pthread_self(), WATCH_THREAD);
-		if (watch)
-			watch->holder_op = parcel.announced;
+		publish(self, parcel.announced);
 		self_leave(self);
 	}
 	return parcel;

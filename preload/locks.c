@@ -29,13 +29,16 @@ void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type t
 	self_leave(self);
 }
 
-/* The op whose release let us in: the last one, if it came during the wait. */
+/*
+ * The op whose release let us in: the last one, if it came during the wait; else the one that held the
+ * lock when the wait began; else it was about to be released, and its release is the last one, too.
+ */
 static uint64_t predecessor(const struct lock_wait *wait)
 {
 	const struct watch *watch = wait->watch;
 	if (!watch)
 		return 0;
-	if ((int64_t)(watch->last_ticks - wait->began_ticks) >= 0)
+	if ((int64_t)(watch->last_ticks - wait->began_ticks) >= 0 || wait->holder_op == 0)
 		return watch->last_op;
 	return wait->holder_op;
 }

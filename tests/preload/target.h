@@ -15,6 +15,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ struct target_case {
 
 struct outcome {
 	int status;
-	char output[OUTPUT_MAX];
+	char output[OUTPUT_MAX + 1];
 };
 
 /* All dumps of one run, each an array of its lines; [0] is the header. */
@@ -80,7 +81,27 @@ static void set_environment(enum mode mode, const char *directory)
 		setenv("WCPROF_ENABLE", "1", 1);
 }
 
-/* Everything is set up before the fork, in this process: the child of a test that runs threads only execs. */
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Threads print in any order. */
+static void sort_lines(char *text)
+{
+	static char sorted[OUTPUT_MAX + 1];
+	static char *lines[OUTPUT_MAX / 2];
+	size_t count = 0;
+	size_t size = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		lines[count++] = line;
+	qsort(lines, count, sizeof(lines[0]), compare_lines);
+	for (size_t i = 0; i < count; i++)
+		size += (size_t)sprintf(sorted + size, "%s\n", lines[i]);
+	memcpy(text, sorted, size + 1);
+}
+
 static void run_target(const char *target, const char *scenario, enum mode mode,
 		       const char *directory, struct outcome *outcome)
 {
@@ -113,6 +134,7 @@ static void run_target(const char *target, const char *scenario, enum mode mode,
 		size += (size_t)more;
 	outcome->output[size] = 0;
 	close(ends[0]);
+	sort_lines(outcome->output);
 	ck_assert_int_eq(waitpid(pid, &outcome->status, 0), pid);
 }
 

@@ -82,6 +82,8 @@ static void *spin(void *mutex)
 {
 	while (!stop) {
 		pthread_mutex_lock(mutex);
+		for (volatile int work = 0; work < 20000; work++)
+			;
 		pthread_mutex_unlock(mutex);
 	}
 	return NULL;
