@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <stdlib.h>
 
 bool event_thread(struct reading *reading, uint64_t number, uint32_t *thread)
@@ -260,6 +261,7 @@ bool event_add_op(struct reading *reading, const struct event *event)
 		return true;
 	if (!recording->extras && has_extra(event) && !extras_begin(reading))
 		return false;
+	extra.shared = op.kind == KIND_HOLD && strcmp(recording->strings[op.ident], "read") == 0;
 	recording->ops[place] = op;
 	reading->op_lines[place] = (uint32_t)reading->line;
 	if (recording->extras)

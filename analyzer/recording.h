@@ -41,6 +41,7 @@ struct rec_op_extra {
 	uint32_t seq;          /* hold: number of this hold of its lock */
 	bool absolute;         /* sleep to an absolute deadline */
 	bool open;             /* had not ended when the dump was taken */
+	bool shared;           /* hold of an rwlock: as a reader, which its ident says */
 };
 
 struct rec_wait {

@@ -191,7 +191,7 @@ static void take(struct compiler *compiler, const struct section *section)
 
 static bool is_reader(const struct compiler *compiler, uint32_t hold)
 {
-	return !strcmp(compiler->rec->strings[compiler->rec->ops[hold].ident], "read");
+	return compiler->rec->extras[hold].shared;
 }
 
 static void hold_begins(struct compiler *compiler, uint32_t op)
