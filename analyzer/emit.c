@@ -49,11 +49,11 @@ void emit_format_duration(char text[EMIT_DURATION_BYTES], double ns)
 	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
 	double size = fabs(ns);
 	size_t at = 0;
-	/* 999.95 us is shown as 1.00 ms, not as 1000.0 us. */
-	while (at < 3 && size < units[at].ns * 0.99995)
+	/* 999.6 us is shown as 1.00 ms, not as 1000 us. */
+	while (at < 3 && size < units[at].ns * 0.9995)
 		at++;
 	double value = ns / units[at].ns, shown = fabs(value);
-	int digits = at == 3 || shown >= 999.5 ? 0 : shown >= 99.95 ? 1 : shown >= 9.995 ? 1 : 2;
+	int digits = at == 3 || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
 	if (ns == 0)
 		snprintf(text, EMIT_DURATION_BYTES, "0");
 	else

@@ -324,25 +324,42 @@ void graph_free(struct graph *graph)
 	*graph = (struct graph){ 0 };
 }
 
+struct walk {
+	const struct graph *graph;
+	uint32_t *queue;
+	uint32_t count;
+	bool *is_queued;
+};
+
+static bool walk_add(struct walk *walk, uint32_t op)
+{
+	if (op >= walk->graph->op_count || walk->is_queued[op])
+		return false;
+	walk->is_queued[op] = true;
+	walk->queue[walk->count++] = op;
+	return true;
+}
+
 /* Every op is reached once from the roots: no op is lost, shared, or its own ancestor. */
 static bool graph_is_forest(const struct graph *graph)
 {
-	uint32_t *queue = memory_new(graph->op_count, sizeof(*queue));
-	uint32_t tail = 0;
-	bool valid = graph->root_count <= graph->op_count;
+	struct walk walk = {
+		.graph = graph,
+		.queue = memory_new(graph->op_count, sizeof(*walk.queue)),
+		.is_queued = memory_new(graph->op_count, sizeof(*walk.is_queued)),
+	};
+	bool valid = true;
 	for (uint32_t i = 0; valid && i < graph->root_count; i++)
-		queue[tail++] = graph->roots[i];
-	for (uint32_t head = 0; valid && head < tail; head++) {
-		uint32_t op = queue[head];
-		for (uint32_t at = graph->first_child[op]; valid && at < graph->first_child[op + 1];
-		     at++) {
-			valid = tail < graph->op_count && graph->parent[graph->children[at]] == op;
-			if (valid)
-				queue[tail++] = graph->children[at];
-		}
+		valid = walk_add(&walk, graph->roots[i]);
+	for (uint32_t head = 0; valid && head < walk.count; head++) {
+		uint32_t op = walk.queue[head], to = graph->first_child[op + 1];
+		for (uint32_t at = graph->first_child[op]; valid && at < to; at++)
+			valid = walk_add(&walk, graph->children[at]) &&
+				graph->parent[graph->children[at]] == op;
 	}
-	free(queue);
-	return valid && tail == graph->op_count;
+	free(walk.queue);
+	free(walk.is_queued);
+	return valid && walk.count == graph->op_count;
 }
 
 static bool graph_waits_are_valid(const struct graph *graph)

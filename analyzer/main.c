@@ -21,6 +21,7 @@
 #include "options.h"
 #include "read.h"
 #include "report.h"
+#include "select.h"
 #include "symbols.h"
 
 enum { EXIT_TROUBLE = 2, PROGRESS_PERIOD_MS = 100, PROGRESS_FIRST_MS = 500 };
@@ -130,6 +131,21 @@ static struct given_names names_give(struct recording *recording)
 	return names;
 }
 
+static int select_part(struct recording *recording, const struct options *options)
+{
+	const struct selection selection = {
+		.client = options->client,
+		.thread_glob = options->thread_glob,
+		.from_ns = options->from_ns,
+		.to_ns = options->to_ns,
+	};
+	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0)
+		return 0;
+	fprintf(stderr, "wcprof-analyze: no op is left by --client, --thread, --from and --to; "
+			"ask for more\n");
+	return EXIT_TROUBLE;
+}
+
 static int analyze(struct recording *recording, const struct options *options)
 {
 	struct given_names names = names_give(recording);
@@ -168,7 +184,8 @@ int main(int argc, char **argv)
 		options_print_help(stdout);
 	else if (options.version)
 		fputs(version_text, stdout);
-	else if ((status = read_dumps(&recording, &options)) == 0)
+	else if ((status = read_dumps(&recording, &options)) == 0 &&
+		 (status = select_part(&recording, &options)) == 0)
 		status = analyze(&recording, &options);
 	recording_free(&recording);
 	if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, hypotheses would be lost, ranked wrongly, or given the answer of another.
+ */
+#include "build.h"
+#include <check.h>
+
+#include "whatif.h"
+
+enum { CLASSES = 40 };
+
+/* A replay that saves, of class c, c * (1 - factor): who asks must not know how it does that. */
+static void *no_scratch(const struct replayer *replayer)
+{
+	(void)replayer;
+	return calloc(1, 1);
+}
+
+static void easy_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
+		     size_t factor_count, void *scratch, struct replay_answer *answers)
+{
+	(void)replayer;
+	ck_assert_ptr_nonnull(scratch);
+	for (size_t i = 0; i < factor_count; i++) {
+		double saved_ns =
+			class_index == NO_INDEX ? 0 : 100.0 * class_index * (1 - factors[i]);
+		answers[i] =
+			(struct replay_answer){ .makespan_ns = 1e6 - saved_ns, .broken_cycles = 3 };
+	}
+}
+
+static const struct replayer easy = {
+	.name = "easy", .scratch_new = no_scratch, .scratch_free = free, .run = easy_run
+};
+
+/* Class i has i + 1 ns of self time. */
+static void ask(struct whatif *whatif, const struct whatif_options *options)
+{
+	struct recording recording = build_recording();
+	struct graph graph;
+	struct class_table classes;
+	struct selftime selftime;
+	for (uint32_t i = 0; i < CLASSES; i++)
+		build_op(&recording, NO_INDEX, KIND_CALL, 1 + i, 0, i + 1);
+	graph_build(&graph, &recording);
+	class_table_build(&classes, &recording, NULL);
+	selftime_build(&selftime, &graph, &classes);
+	whatif_build(whatif, &easy, &classes, &selftime, options);
+	selftime_free(&selftime);
+	class_table_free(&classes);
+	graph_free(&graph);
+	build_free(&recording);
+}
+
+START_TEST(rows_are_ranked_by_the_smallest_factor)
+{
+	static const double factors[] = { 0.9, 0.25, 0.5 };
+	struct whatif whatif;
+	ask(&whatif, &(const struct whatif_options){
+			     .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
+	ck_assert_uint_eq(whatif.row_count, CLASSES);
+	ck_assert_double_eq(whatif.baseline.makespan_ns, 1e6);
+	ck_assert_uint_eq(whatif.baseline.broken_cycles, 3);
+	for (uint32_t i = 0; i < CLASSES; i++) {
+		ck_assert_uint_eq(whatif.rows[i].class, CLASSES - 1 - i);
+		for (size_t f = 0; f < 3; f++)
+			ck_assert_double_eq_tol(whatif.rows[i].saved_ns[f],
+						100.0 * whatif.rows[i].class * (1 - factors[f]),
+						1e-6);
+	}
+	whatif_free(&whatif);
+}
+END_TEST
+
+START_TEST(classes_with_little_self_time_or_not_wanted_are_left_out)
+{
+	static const double factors[] = { 0 };
+	bool is_wanted[CLASSES] = { false };
+	struct whatif whatif;
+	ask(&whatif, &(const struct whatif_options){
+			     .factors = factors, .factor_count = 1, .min_self_ns = CLASSES - 4 });
+	ck_assert_uint_eq(whatif.row_count, 5);
+	whatif_free(&whatif);
+	is_wanted[7] = is_wanted[9] = true;
+	ask(&whatif, &(const struct whatif_options){ .factors = factors,
+						     .factor_count = 1,
+						     .min_self_ns = 9,
+						     .is_wanted = is_wanted });
+	ck_assert_uint_eq(whatif.row_count, 1);
+	ck_assert_uint_eq(whatif.rows[0].class, 9);
+	whatif_free(&whatif);
+	ask(&whatif, &(const struct whatif_options){
+			     .factors = factors, .factor_count = 1, .min_self_ns = 1000 });
+	ck_assert_uint_eq(whatif.row_count, 0);
+	whatif_free(&whatif);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("whatif");
+	TCase *tests = tcase_create("whatif");
+	tcase_add_loop_test(tests, rows_are_ranked_by_the_smallest_factor, 0, 5);
+	tcase_add_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
