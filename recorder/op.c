@@ -107,8 +107,8 @@ static bool is_hold(const struct open_entry *entry)
 
 /*
  * Whether the call that opened `entry` is gone, now that a call of the same thread comes from `frame`: its
- * frame lies below on the same stack, or is the very same frame with the same kind of entry (a hook opens
- * at most one op and one wait). A hold outlives the frame of its call.
+ * frame lies below on the same stack, or is the very same frame (a hook opens at most one op and then one
+ * wait). A hold outlives the frame of its call.
  */
 static bool is_abandoned(const struct self *self, const struct open_entry *entry, uintptr_t frame,
 			 enum record_type type)
@@ -117,7 +117,8 @@ static bool is_abandoned(const struct self *self, const struct open_entry *entry
 
 	if (is_hold(entry) || entry->frame == 0 || frame > top || top - entry->frame > STACK_BYTES_MAX)
 		return false;
-	return entry->frame < frame || (entry->frame == frame && entry->record.type == type);
+	return entry->frame < frame ||
+	       (entry->frame == frame && (entry->record.type == type || type == RECORD_OP));
 }
 
 /* Another thread has unlocked what this one held: it has written the record. */

@@ -71,14 +71,39 @@ static bool claim_slot(struct self *self)
 	return true;
 }
 
+/* The thread goes on as another one, under a new index. */
+static void renumber(struct self *self)
+{
+	struct slot *slot = self->slot;
+	uint64_t now = clock_now_ticks();
+
+	op_end_all(self, now, OUTCOME_NONE, string_intern(slot->name, strnlen(slot->name, sizeof(slot->name))));
+	self->thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;
+	self->sequence = 0;
+	store_release(&slot->thread, self->thread);
+	store_relaxed(&slot->op, self_next_id(self));
+	op_begin_thread(self, slot->op, recorder_arena->process_op.id, load_relaxed(&slot->tid), self->routine);
+}
+
+/* A registered thread that was not inside since recording was turned on, or whose ids are used up. */
+static void resettle(struct self *self, uint32_t period)
+{
+	if (self->sequence < SELF_SEQUENCE_LAST)
+		op_end_nested(self, load_relaxed(&recorder_arena->off_ticks), OUTCOME_NONE);
+	else if (self->depth == 1)
+		renumber(self);
+	else
+		return;
+	self->period = period;
+}
+
 /* First call since recording was turned on: registers the thread, or ends what was open meanwhile. */
 static bool settle(struct self *self)
 {
 	uint32_t period = load_relaxed(&self_period);
 
 	if (self->slot) {
-		op_end_nested(self, load_relaxed(&recorder_arena->off_ticks), OUTCOME_NONE);
-		self->period = period;
+		resettle(self, period);
 		return true;
 	}
 	if (self->refusals > 0 && self->refusals-- > 1) {

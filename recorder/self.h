@@ -23,7 +23,6 @@ struct self {
 	uint32_t depth;          /* open entries in use */
 	uint32_t position;       /* in chunk: next record to write */
 	int saved_errno;
-	uint32_t arena_generation;
 	struct slot *slot;
 	struct chunk *chunk;
 	const void *busy_frame;  /* where it entered */
@@ -44,9 +43,14 @@ static inline void self_count(struct self *self, enum counter counter)
 	add_relaxed(&self->slot->counters[counter], 1);
 }
 
+/* From here on a thread gets another index as soon as nothing is open on it: its ids are used up. */
+#define SELF_SEQUENCE_LAST UINT32_C(0xffff0000)
+
 static inline uint64_t self_next_id(struct self *self)
 {
-	return (uint64_t)self->thread << 32 | ++self->sequence;
+	if (UNLIKELY(++self->sequence >= SELF_SEQUENCE_LAST))
+		self->period = 0;
+	return (uint64_t)self->thread << 32 | self->sequence;
 }
 
 /* In a forked child: the thread that lives on begins anew. */

@@ -224,6 +224,24 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 	snapshot->event_count += snapshot->has_process_end;
 }
 
+/* When a dead process did something last, as far as its arena tells. */
+static uint64_t last_sign_of_life(const struct snapshot *snapshot, const struct arena *arena)
+{
+	uint64_t last = arena->process_op.start;
+
+	for (uint32_t i = 0; i < snapshot->open_count; i++)
+		if (snapshot->opens[i].record.start > last)
+			last = snapshot->opens[i].record.start;
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+
+		for (uint32_t k = 0; k < chunk->snapshot; k++)
+			if (chunk->records[k].end > last)
+				last = chunk->records[k].end;
+	}
+	return last;
+}
+
 static uint32_t count_ended_threads(const struct arena *arena)
 {
 	uint32_t count = 0;
@@ -360,6 +378,8 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	count_events(snapshot, arena);
 	drop_ended(snapshot, arena, slots, since_ticks);
 	copy_children(snapshot, arena);
+	if (!own)
+		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	list_living(snapshot, arena, slots, own);
 	list_ended(snapshot, arena, threads);
 	for (int i = 0; i < COUNTER_COUNT; i++)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, every time in a dump is wrong, or ticks cannot be compared. */
+#include "clock.h"
+
+#include <time.h>
+
+#include "recording.h"
+
+START_TEST(ticks_become_nanoseconds)
+{
+	struct clock_scale scale = {.base = {.ticks = 1000}, .mult = (uint64_t)1 << 31};
+
+	ck_assert_uint_eq(clock_to_ns(&scale, 1000), 0);
+	ck_assert_uint_eq(clock_to_ns(&scale, 3000), 1000);
+	/* Before the base there is nothing. */
+	ck_assert_uint_eq(clock_to_ns(&scale, 999), 0);
+	/* A month of ticks does not overflow. */
+	ck_assert_uint_eq(clock_to_ns(&scale, 1000 + ((uint64_t)1 << 53)), (uint64_t)1 << 52);
+}
+END_TEST
+
+START_TEST(a_test_may_set_the_clock)
+{
+	clock_kind = 0;
+	clock_test_ticks = 77;
+	ck_assert_uint_eq(clock_ticks(), 77);
+}
+END_TEST
+
+/* The measured rate agrees with CLOCK_MONOTONIC over another stretch of time, to a hundredth. */
+START_TEST(the_rate_is_the_kernels)
+{
+	struct timespec pause = {0, 50000000};
+	struct clock_scale scale;
+	struct clock_pair then;
+	uint64_t ns, expected_ns;
+
+	clock_start();
+	scale.base = clock_take_pair();
+	scale.kind = clock_kind;
+	scale.mult = clock_own_rate(CLOCK_APART_NS);
+	nanosleep(&pause, NULL);
+	then = clock_take_pair();
+	ns = clock_to_ns(&scale, then.ticks);
+	expected_ns = then.mono_ns - scale.base.mono_ns;
+	ck_assert_uint_gt(ns, expected_ns - expected_ns / 100);
+	ck_assert_uint_lt(ns, expected_ns + expected_ns / 100);
+	ck_assert_uint_eq(clock_own_rate(CLOCK_APART_NS), scale.mult);
+}
+END_TEST
+
+START_TEST(without_the_counter_a_tick_is_a_nanosecond)
+{
+	struct clock_pair from;
+
+	clock_start();
+	clock_kind = CLOCK_KIND_MONOTONIC;
+	from = clock_take_pair();
+	ck_assert_uint_eq(clock_measure_rate(&from, clock_kind, CLOCK_APART_NS), (uint64_t)1 << 32);
+	ck_assert_uint_ge(clock_ticks(), from.mono_ns);
+}
+END_TEST
+
+START_TEST(the_three_clocks_are_read_at_one_moment)
+{
+	struct clock_pair first, second;
+	int64_t drift_ns;
+
+	clock_start();
+	first = clock_take_pair();
+	second = clock_take_pair();
+	drift_ns = (int64_t)(second.real_ns - first.real_ns) - (int64_t)(second.mono_ns - first.mono_ns);
+	ck_assert_int_lt(drift_ns < 0 ? -drift_ns : drift_ns, 1000000);
+	ck_assert_uint_gt(second.ticks, first.ticks);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("clock");
+	TCase *tests = tcase_create("clock");
+
+	tcase_add_test(tests, ticks_become_nanoseconds);
+	tcase_add_test(tests, a_test_may_set_the_clock);
+	tcase_add_test(tests, the_rate_is_the_kernels);
+	tcase_add_test(tests, without_the_counter_a_tick_is_a_nanosecond);
+	tcase_add_test(tests, the_three_clocks_are_read_at_one_moment);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, a dump does not say whose it is, and cannot be joined with its parent's. */
+#include "identity.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "recording.h"
+
+START_TEST(the_header_says_who_it_is)
+{
+	const json_t *process;
+	char exe[512] = "", host[65] = "", client[64];
+	ssize_t got = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	cpu_set_t cpus;
+
+	ck_assert_int_gt(got, 0);
+	gethostname(host, sizeof(host) - 1);
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	recording_begin();
+	process = json_object_get(json_array_get(recording_dump(true), 0), "process");
+	ck_assert_int_eq(number_of(process, "pid"), getpid());
+	ck_assert_int_eq(number_of(process, "ppid"), getppid());
+	ck_assert_int_eq(number_of(process, "cpus"), CPU_COUNT(&cpus));
+	ck_assert_str_eq(word_of(process, "exe"), exe);
+	ck_assert_str_eq(word_of(process, "host"), host);
+	ck_assert_uint_eq(strlen(word_of(process, "boot_id")), 36);
+	ck_assert_uint_ge(json_array_size(json_object_get(process, "argv")), 1);
+	snprintf(client, sizeof(client), "%d:%lu", getpid(), (unsigned long)identity_start_ticks());
+	ck_assert_str_eq(word_of(process, "client"), client);
+	recorder_image_ends(END_EXIT);
+}
+END_TEST
+
+START_TEST(the_start_is_field_22_whatever_the_name)
+{
+	uint64_t before = identity_start_ticks();
+	struct timespec now;
+
+	ck_assert_uint_gt(before, 0);
+	prctl(PR_SET_NAME, "a) 1 2 (b) 3");
+	ck_assert_uint_eq(identity_start_ticks(), before);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	ck_assert_uint_le(before, (uint64_t)now.tv_sec * 100 + (uint64_t)now.tv_nsec / 10000000);
+}
+END_TEST
+
+START_TEST(names_of_calls_come_first)
+{
+	uint32_t bytes;
+
+	recording_begin();
+	ck_assert_str_eq(strings_get(recorder_arena, CALL_READ, &bytes), "read");
+	ck_assert_str_eq(strings_get(recorder_arena, CALL_LOCK, &bytes), "pthread_mutex_lock");
+	ck_assert_str_eq(strings_get(recorder_arena, recorder_arena->thread_class, &bytes), "thread");
+	recorder_image_ends(END_EXIT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("identity");
+	TCase *tests = tcase_create("identity");
+
+	tcase_add_test(tests, the_header_says_who_it_is);
+	tcase_add_test(tests, the_start_is_field_22_whatever_the_name);
+	tcase_add_test(tests, names_of_calls_come_first);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, a bad value in the environment changes more than its own option, or stops the program. */
+#include "options.h"
+
+#include "recording.h"
+
+static const char *set_name, *set_value;
+
+static const char *get(const char *name)
+{
+	return set_name && strcmp(name, set_name) == 0 ? set_value : NULL;
+}
+
+/* What goes to standard error while the options are read. */
+static void read_with(const char *name, const char *value, struct options *options, char *said, size_t size)
+{
+	int fds[2], kept = dup(2);
+	ssize_t got;
+
+	set_name = name;
+	set_value = value;
+	ck_assert_int_eq(pipe(fds), 0);
+	dup2(fds[1], 2);
+	close(fds[1]);
+	options_read(options, get);
+	dup2(kept, 2);
+	got = read(fds[0], said, size - 1);
+	said[got > 0 ? got : 0] = '\0';
+	close(fds[0]);
+	close(kept);
+}
+
+START_TEST(nothing_set_means_the_defaults)
+{
+	struct options options;
+	char said[512];
+
+	read_with(NULL, NULL, &options, said, sizeof(said));
+	ck_assert_str_eq(said, "");
+	ck_assert_uint_eq(options.enable, 0);
+	ck_assert_uint_eq(options.max_events, 4194304);
+	ck_assert_uint_eq(options.stack_depth, 32);
+	ck_assert_uint_eq(options.follow, 1);
+	ck_assert_uint_eq(options.control, 1);
+	ck_assert_str_eq(options.output, "");
+}
+END_TEST
+
+static const struct {
+	const char *name, *value;
+	size_t offset;
+	uint64_t expected;
+	bool complains;
+} rows[] = {
+	/*  0 */ {"WCPROF_ENABLE", "1", offsetof(struct options, enable), 1, false},
+	/*  1 */ {"WCPROF_ENABLE", "yes", offsetof(struct options, enable), 0, true},
+	/*  2 */ {"WCPROF_ENABLE", "", offsetof(struct options, enable), 0, false},
+	/*  3 */ {"WCPROF_MAX_EVENTS", "1000", offsetof(struct options, max_events), 1000, false},
+	/*  4 */ {"WCPROF_MAX_EVENTS", "0", offsetof(struct options, max_events), 4194304, true},
+	/*  5 */ {"WCPROF_MAX_EVENTS", "99999999999999999999", offsetof(struct options, max_events), 4194304, true},
+	/*  6 */ {"WCPROF_STACK_DEPTH", "0", offsetof(struct options, stack_depth), 0, false},
+	/*  7 */ {"WCPROF_STACK_DEPTH", "257", offsetof(struct options, stack_depth), 32, true},
+	/*  8 */ {"WCPROF_MIN_IO_NS", "1000", offsetof(struct options, min_io_ns), 1000, false},
+	/*  9 */ {"WCPROF_MIN_IO_NS", "-5", offsetof(struct options, min_io_ns), 0, true},
+	/* 10 */ {"WCPROF_CONTROL", "off", offsetof(struct options, control), 0, false},
+	/* 11 */ {"WCPROF_CONTROL", "on", offsetof(struct options, control), 1, false},
+	/* 12 */ {"WCPROF_CONTROL", "of", offsetof(struct options, control), 1, true},
+	/* 13 */ {"WCPROF_FULL", "drop", offsetof(struct options, full), 0, false},
+	/* 14 */ {"WCPROF_FULL", "\x1b[31mring", offsetof(struct options, full), 0, true},
+	/* 15 */ {"WCPROF_FOLLOW", "0", offsetof(struct options, follow), 0, false},
+};
+
+START_TEST(a_bad_value_is_one_line_and_the_default)
+{
+	struct options options;
+	char said[512];
+
+	read_with(rows[_i].name, rows[_i].value, &options, said, sizeof(said));
+	ck_assert_uint_eq(*(uint64_t *)((char *)&options + rows[_i].offset), rows[_i].expected);
+	if (!rows[_i].complains) {
+		ck_assert_str_eq(said, "");
+		return;
+	}
+	ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
+	ck_assert_ptr_nonnull(strstr(said, rows[_i].name));
+	ck_assert_ptr_null(strchr(said, '\x1b'));
+}
+END_TEST
+
+START_TEST(paths_are_copied_or_refused_whole)
+{
+	struct options options;
+	char said[512], path[2000];
+
+	read_with("WCPROF_OUTPUT", "/tmp/%e.%p.jsonl", &options, said, sizeof(said));
+	ck_assert_str_eq(options.output, "/tmp/%e.%p.jsonl");
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	read_with("WCPROF_OUTPUT", path, &options, said, sizeof(said));
+	ck_assert_str_eq(options.output, "");
+	ck_assert_str_ne(said, "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("options");
+	TCase *tests = tcase_create("options");
+
+	tcase_add_test(tests, nothing_set_means_the_defaults);
+	tcase_add_loop_test(tests, a_bad_value_is_one_line_and_the_default, 0, 16);
+	tcase_add_test(tests, paths_are_copied_or_refused_whole);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
