@@ -42,7 +42,7 @@ enum {
 	READS_MAX = 24,    /* places of one experiment; a signal frame has 18 */
 	SPACE_BYTES =
 		1 << 20, /* more than any libunwind's address space; what is unused costs nothing */
-	FORK_SPINS_MAX = 1 << 22
+	FORK_SPINS_MAX = 1 << 18 /* with a yield every 64: some milliseconds at most */
 };
 
 /* Exported for users of foreign address spaces, but declared in no installed header. */
