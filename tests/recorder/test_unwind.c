@@ -37,19 +37,17 @@ __asm__(".text\n" FUNCTION(0, "") FUNCTION(
 	/* nonsense: an operation that is none */
 	FUNCTION(14, ".cfi_escape 0x0f, 1, 0x01"));
 
-#define DECLARE(number) extern void case_##number(void) __attribute__((visibility("hidden")));
-DECLARE(0)
-DECLARE(1)
-DECLARE(2)
-DECLARE(3) DECLARE(4) DECLARE(5) DECLARE(6) DECLARE(7) DECLARE(8) DECLARE(9) DECLARE(10) DECLARE(11)
-	DECLARE(12) DECLARE(13) DECLARE(14)
+#define CODE extern __attribute__((visibility("hidden"))) const char
+CODE case_0[], case_1[], case_2[], case_3[], case_4[], case_5[], case_6[], case_7[];
+CODE case_8[], case_9[], case_10[], case_11[], case_12[], case_13[], case_14[];
+
 #define FLAGS(wanted)    .rule.flags = (wanted)
 #define CFA(reg, offset) .rule.cfa_register = UNWIND_##reg, .rule.cfa_offset = (offset)
 #define SAVED(reg, near, offset) \
 	.rule.where[UNWIND_##reg] = UNWIND_##near, .rule.at[UNWIND_##reg] = (offset)
 
-		static const struct row {
-	void (*code)(void);
+static const struct row {
+	const char *code;
 	struct unwind_rule rule;
 } rows[] = {
 	/*  0 */ { case_0, FLAGS(UNWIND_PLAIN), CFA(SP, 8), SAVED(PC, NEAR_CFA, -8) },
