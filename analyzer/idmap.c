@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing, in which ids that differ only in their low four bits begin in the same run of
- * sixteen slots, one cache line, each at its own place: ids that count upwards are found without
- * leaving the cache. Where a run is taken by another sixteen ids, a step of one run and one slot
- * leads all of these together to the next; being odd, it leads through the whole table. Other ids
- * are spread by the hash as usual, and the table is at most half full, so looking always ends.
+ * Open addressing, in which ids that differ only in their low ten bits begin in the same run of 1024
+ * slots, each at its own place: ids that count upwards are found close together. Where in its
+ * run an id begins is turned by the run's hash, so that few ids in each of many runs are spread as well.
+ * Where a place is taken, a step of one run and one slot leads all neighbours together to the next run;
+ * being odd, it leads through the whole table, which is at most half full, so looking always ends.
  */
 #include "idmap.h"
 
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN_SLOTS = 16, STEP_SLOTS = RUN_SLOTS + 1, SLOTS_FIRST = 64 };
+enum { RUN_SLOTS = 1024, STEP_SLOTS = RUN_SLOTS + 1, SLOTS_FIRST = 64 };
 
 static size_t first_slot(uint64_t id, size_t mask)
 {
 	uint64_t hash = (id / RUN_SLOTS) * 0x9e3779b97f4a7c15u;
 
-	return ((size_t)(hash >> 32) * RUN_SLOTS + id % RUN_SLOTS) & mask;
+	return ((size_t)(hash >> 32) * RUN_SLOTS + (id + (hash >> 24)) % RUN_SLOTS) & mask;
 }
 
 static bool space_grow(struct idmap_space *space, const uint64_t *ids)
