@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -262,6 +262,7 @@ struct arena {
 	char boot_id[40];
 	uint32_t argv_bytes;
 	char argv[4092];          /* each argument ended by a NUL */
+	char socket[108];         /* where this process listens, or would */
 
 	/* Written by any thread. */
 	_Alignas(64) uint32_t thread_count; /* indexes given so far */

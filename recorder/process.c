@@ -25,6 +25,7 @@
 #include "op.h"
 #include "options.h"
 #include "self.h"
+#include "socket.h"
 #include "stack.h"
 #include "syscalls.h"
 
@@ -70,6 +71,9 @@ static bool make_arena(void)
 	arena->clock.base = process.is_child ? process.forked : clock_take_pair();
 	arena->clock.kind = clock_kind;
 	identity_fill(arena, process.host->call_names, process.host->call_count);
+	if (recorder_options.control &&
+	    !socket_path(&recorder_options, process.pid, process.is_child, arena->socket))
+		arena->socket[0] = '\0';
 	arena->process_op = (struct record){
 		.start = arena->clock.base.ticks,
 		.id = 1,

@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "arena.h"
 #include "syscalls.h"
 #include "text.h"
 
 #include "in_target.h"
 
 _Static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == SOCKET_PATH_BYTES, "the kernel's limit");
+_Static_assert(sizeof(((struct arena *)0)->socket) == SOCKET_PATH_BYTES, "an arena has room for it");
 
 enum { BACKLOG = 64 };
 
