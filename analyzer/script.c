@@ -176,17 +176,21 @@ static const struct section *section_of(const struct compiler *compiler, uint32_
 	return section == NO_INDEX ? NULL : &compiler->script->monitors.sections[section];
 }
 
+static void taken_add(struct compiler *compiler, uint64_t end_ns, uint32_t source, bool is_flow)
+{
+	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity, compiler->taken_count + 1,
+				      sizeof(*compiler->taken));
+	compiler->taken[compiler->taken_count++] = (struct taken){
+		end_ns, source, (uint32_t)compiler->script->step_count, compiler->thread, is_flow};
+}
+
 static void take(struct compiler *compiler, const struct section *section)
 {
 	struct job_list *jobs = &compiler->script->jobs[section->take];
 
 	jobs->lock = compiler->releases->lock_of[section->last_hold];
 	emit(compiler, STEP_TAKE, section->take, compiler->script->monitors.conditions[section->take].latency_ns);
-	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity, compiler->taken_count + 1,
-				      sizeof(*compiler->taken));
-	compiler->taken[compiler->taken_count++] =
-		(struct taken){section->end_ns, section->take, (uint32_t)compiler->script->step_count,
-			       compiler->thread};
+	taken_add(compiler, section->end_ns, section->take, false);
 }
 
 static bool is_reader(const struct compiler *compiler, uint32_t hold)
@@ -417,12 +421,74 @@ static bool is_idle(const struct compiler *compiler, uint32_t op)
 	       (kind == KIND_POLL && (!compiler->rec->extras || !compiler->rec->extras[op].bytes));
 }
 
+static const struct transfer *transfer_of(const struct compiler *compiler, uint32_t op)
+{
+	uint32_t transfer = compiler->script->flows.transfer_of[op];
+
+	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
+}
+
+/* The read that a poll was for: the next call of the thread, if it reads what another actor wrote. */
+static uint32_t read_after(const struct compiler *compiler, uint32_t poll)
+{
+	const struct timeline *timeline = compiler->timeline;
+
+	for (size_t i = compiler->at + 1; i < timeline->first[compiler->thread + 1]; i++) {
+		const struct moment *moment = &timeline->moments[i];
+		enum moment_type type = moment_type(moment);
+
+		if (moment->index == poll && type == MOMENT_OP_END)
+			continue;
+		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
+			break;
+		const struct transfer *transfer = transfer_of(compiler, moment->index);
+
+		return transfer && !transfer->is_write ? moment->index : NO_INDEX;
+	}
+	return NO_INDEX;
+}
+
+static void poll_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *poll = &compiler->rec->ops[op];
+	uint32_t read = compiler->rec->extras[op].bytes ? read_after(compiler, op) : NO_INDEX;
+
+	if (read == NO_INDEX || transfer_of(compiler, read)->first_ns <= poll->start_ns)
+		return;
+	uint64_t first_ns = transfer_of(compiler, read)->first_ns;
+
+	emit(compiler, STEP_AWAIT, compiler->script->flows.transfer_of[read],
+	     poll->end_ns > first_ns ? poll->end_ns - first_ns : 0);
+	compiler->awaited_op = op;
+	compiler->waiting = true;
+}
+
+static void transfer_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct transfer *transfer = transfer_of(compiler, op);
+
+	if (!transfer)
+		return;
+	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, compiler->script->flows.transfer_of[op],
+	     transfer->latency_ns);
+	if (!transfer->is_write && compiler->script->flows.flows[transfer->flow].is_shared)
+		taken_add(compiler, compiler->rec->ops[op].end_ns, transfer->flow, true);
+	if (transfer->has_waited) {
+		compiler->awaited_op = op;
+		compiler->waiting = true;
+	}
+}
+
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
 	pass(compiler, compiler->rec->ops[op].start_ns);
 	note_work(compiler, !is_idle(compiler, op));
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		hold_begins(compiler, op);
+	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->is_skipping)
+		poll_begins(compiler, op);
+	else if (compiler->rec->ops[op].kind == KIND_IO && !compiler->is_skipping)
+		transfer_begins(compiler, op);
 	open_push(compiler, op);
 }
 
@@ -430,6 +496,11 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 {
 	uint64_t end_ns = compiler->rec->ops[op].end_ns;
 
+	if (compiler->awaited_op == op) {
+		compiler->awaited_op = NO_INDEX;
+		compiler->waiting = false;
+		compiler->now_ns = end_ns;
+	}
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
 	pass(compiler, end_ns);
@@ -475,7 +546,7 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->thread = thread;
 	compiler->process = rec_thread->process;
 	compiler->thread_class = rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
-	compiler->scope = compiler->lock_wait = compiler->idle_step = NO_INDEX;
+	compiler->scope = compiler->lock_wait = compiler->idle_step = compiler->awaited_op = NO_INDEX;
 	compiler->open_count = 0;
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
 	compiler->now_ns = compiler->script->actors[thread].start_ns;

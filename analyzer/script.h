@@ -11,6 +11,7 @@
 #define WCPROF_SCRIPT_H
 
 #include "classes.h"
+#include "flows.h"
 #include "monitors.h"
 #include "releases.h"
 #include "scopes.h"
@@ -32,6 +33,9 @@ enum step_type {
 	STEP_PERMIT,   /* arg semaphore, ns latency */
 	STEP_POST,     /* arg semaphore */
 	STEP_BARRIER,  /* arg barrier, ns latency */
+	STEP_SEND,     /* arg transfer: when there is room */
+	STEP_RECEIVE,  /* arg transfer, ns latency: when the bytes are there */
+	STEP_AWAIT,    /* arg transfer, ns latency: until there is something to read */
 	STEP_SPAWN,    /* arg actor, ns latency */
 	STEP_JOIN,     /* arg actor, ns latency */
 	STEP_MARK,     /* what follows is idle: the actor's finish */
@@ -52,7 +56,7 @@ struct actor {
 	bool counts;        /* its finish is the makespan, or part of it */
 };
 
-/* Where a condition's jobs begin: what follows each take, in the order in which they were taken. */
+/* Where jobs begin: what follows each take from a condition, or each read from a shared pipe, in recorded order. */
 struct job_list {
 	uint32_t *steps;
 	size_t count;
@@ -75,6 +79,8 @@ struct script {
 	uint32_t *parties;         /* by barrier */
 	size_t barrier_count;
 	struct job_list *jobs;     /* by condition */
+	struct flows flows;
+	struct job_list *flow_jobs; /* by flow */
 	uint64_t lock_latency_ns;  /* median, for waits that the recording does not have */
 	uint64_t start_ns;         /* of the first actor */
 	uint64_t actual_ns;        /* makespan as recorded, of the actors that count */

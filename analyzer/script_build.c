@@ -193,24 +193,49 @@ static int compare_taken(const void *left, const void *right)
 {
 	const struct taken *a = left, *b = right;
 
-	if (a->condition != b->condition)
-		return a->condition < b->condition ? -1 : 1;
+	if (a->is_flow != b->is_flow)
+		return a->is_flow ? 1 : -1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
 	if (a->end_ns != b->end_ns)
 		return a->end_ns < b->end_ns ? -1 : 1;
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* After the gate opened, a thread's last take is its leaving: it stays its own. */
+static bool is_last_of_thread(const struct compiler *compiler, size_t index)
+{
+	const struct taken *taken = &compiler->taken[index];
+
+	for (size_t i = index + 1; i < compiler->taken_count; i++)
+		if (compiler->taken[i].source == taken->source && compiler->taken[i].is_flow == taken->is_flow &&
+		    compiler->taken[i].thread == taken->thread)
+			return false;
+	return true;
+}
+
+/* Nothing but running comes after it: the thread was told to end. */
+static bool leads_to_end(const struct script *script, uint32_t step)
+{
+	for (;; step++) {
+		uint32_t type = script->steps[step].type;
+
+		if (type == STEP_END)
+			return true;
+		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE || type == STEP_SEND)
+			return false;
+	}
+}
+
+/* A thread's last take may be its leaving, and then stays its own: after the gate opened, or to end. */
 static bool is_leaving(const struct compiler *compiler, size_t index)
 {
 	const struct taken *taken = &compiler->taken[index];
 
-	if (taken->end_ns <= compiler->script->monitors.conditions[taken->condition].gate_ns)
+	if (!taken->is_flow && taken->end_ns <= compiler->script->monitors.conditions[taken->source].gate_ns)
 		return false;
-	for (size_t i = index + 1; i < compiler->taken_count; i++)
-		if (compiler->taken[i].condition == taken->condition && compiler->taken[i].thread == taken->thread)
-			return false;
-	return true;
+	if (taken->is_flow && !leads_to_end(compiler->script, taken->step))
+		return false;
+	return is_last_of_thread(compiler, index);
 }
 
 static void pools_find(struct compiler *compiler)
@@ -221,9 +246,9 @@ static void pools_find(struct compiler *compiler)
 		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken), compare_taken);
 	for (size_t i = 0; i < compiler->taken_count; i++) {
 		const struct taken *taken = &compiler->taken[i];
-		struct job_list *jobs = &script->jobs[taken->condition];
+		struct job_list *jobs = taken->is_flow ? &script->flow_jobs[taken->source] : &script->jobs[taken->source];
 
-		if (!script->monitors.conditions[taken->condition].is_pool)
+		if (!taken->is_flow && !script->monitors.conditions[taken->source].is_pool)
 			continue;
 		if (is_leaving(compiler, i)) {
 			script->actors[taken->thread].last_body = taken->step;
@@ -363,6 +388,7 @@ static void compile(struct compiler *compiler)
 	script->jobs = memory_new(script->monitors.condition_count, sizeof(*script->jobs));
 	for (size_t c = 0; c < script->monitors.condition_count; c++)
 		script->jobs[c].lock = NO_INDEX;
+	script->flow_jobs = memory_new(script->flows.flow_count, sizeof(*script->flow_jobs));
 	for (uint32_t t = 0; t < rec->thread_count; t++)
 		script_compile_thread(compiler, t);
 	pools_find(compiler);
@@ -389,6 +415,7 @@ void script_build(struct script *script, const struct recording *rec, const stru
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
+	flows_build(&script->flows, rec);
 	script->lock_count = releases.locks.count;
 	actors_prepare(script, rec, &timeline);
 	struct compiler compiler = {.script = script, .rec = rec, .classes = classes, .timeline = &timeline,
@@ -404,6 +431,10 @@ void script_free(struct script *script)
 {
 	for (size_t c = 0; c < script->monitors.condition_count; c++)
 		free(script->jobs[c].steps);
+	for (size_t f = 0; f < script->flows.flow_count; f++)
+		free(script->flow_jobs[f].steps);
+	free(script->flow_jobs);
+	flows_free(&script->flows);
 	monitors_free(&script->monitors);
 	scopes_free(&script->scopes);
 	free(script->jobs);

@@ -16,10 +16,11 @@ enum { OPEN_OPS_MAX = 64 };
 #define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
 
 struct taken {
-	uint64_t end_ns;    /* of the section */
-	uint32_t condition;
+	uint64_t end_ns;    /* of the section, or of the read */
+	uint32_t source;    /* condition, or flow */
 	uint32_t step;      /* after the take */
 	uint32_t thread;
+	bool is_flow;
 };
 
 struct compiler {
@@ -50,6 +51,7 @@ struct compiler {
 	uint32_t open[OPEN_OPS_MAX];
 	size_t open_count;
 	uint32_t scope;                 /* of the open ops, NO_INDEX = look it up */
+	uint32_t awaited_op;            /* its time passes by waiting for another actor, NO_INDEX = none */
 	uint32_t lock_wait;             /* wait for a lock whose hold comes next */
 	bool waiting;                   /* inside a recorded wait */
 	bool is_skipping;               /* inside a section, before it takes */

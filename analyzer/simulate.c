@@ -14,6 +14,8 @@
  *               all readers that wait, else to the next writer.
  *   condition   tokens (tokens.c); whoever wakes takes the lock again and looks.
  *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
+ *   stream      bytes: a read goes on when as many were written as have been read with it, a write to a
+ *               pipe when there is room.
  *
  * With fewer CPUs than actors, runs share them (crowd.c); else a run just takes its time.
  *
@@ -64,7 +66,17 @@ struct meeting {
 	uint32_t count;
 };
 
+/* A flow: bytes on their way. */
+struct channel {
+	struct queue readers;
+	struct queue writers;
+	uint64_t written;
+	uint64_t claimed;      /* bytes that reads have come for, in order */
+	uint64_t received;
+};
+
 struct player {
+	uint64_t needed;       /* in a read: bytes to have been written */
 	uint64_t now_ns;
 	uint64_t finish_ns;
 	uint32_t step;
@@ -92,6 +104,8 @@ struct simulation {
 	struct tokens *tokens;
 	struct permits *semaphores;
 	struct meeting *barriers;
+	struct channel *channels;
+	uint32_t *next_flow_job; /* by flow */
 	struct queue *listeners; /* by link: who waits for this signal */
 	bool *was_given;         /* by link */
 	uint32_t *next_job;      /* by condition */
@@ -291,13 +305,11 @@ static void lock_release(struct simulation *sim, const struct step *step, uint64
 
 /* --- tokens ------------------------------------------------------------------------------------------------- */
 
-/* The job that a take goes on with. */
-static uint32_t next_job(struct simulation *sim, uint32_t condition, uint32_t actor)
+/* The job that a take goes on with; `next` counts those that are gone. */
+static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, uint32_t *next, uint32_t actor)
 {
-	const struct job_list *jobs = &sim->script->jobs[condition];
-
-	if (sim->next_job[condition] < jobs->count)
-		return jobs->steps[sim->next_job[condition]++];
+	if (*next < jobs->count)
+		return jobs->steps[(*next)++];
 	if (jobs->count && sim->script->actors[actor].last_body != NO_INDEX)
 		return sim->script->actors[actor].last_body;
 	return sim->players[actor].step + 1;
@@ -319,7 +331,7 @@ static bool take(struct simulation *sim, const struct step *step, uint32_t actor
 		return false;
 	}
 	tokens->count -= tokens->count > 0;
-	player->step = next_job(sim, step->arg, actor);
+	player->step = next_job(sim, &sim->script->jobs[step->arg], &sim->next_job[step->arg], actor);
 	return true;
 }
 
@@ -375,6 +387,61 @@ static bool meet(struct simulation *sim, const struct step *step, uint32_t actor
 	wake_all(sim, &meeting->sleepers, sim->players[actor].now_ns, true);
 	return true;
 }
+
+/* --- bytes ----------------------------------------------------------------------------------------------------- */
+
+static bool send(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	const struct transfer *transfer = &sim->script->flows.transfers[step->arg];
+	struct channel *channel = &sim->channels[transfer->flow];
+	uint64_t capacity = sim->script->flows.flows[transfer->flow].capacity;
+	uint64_t in_flight = channel->written - channel->received;
+
+	if (capacity && in_flight && in_flight + transfer->bytes > capacity && !sim->players[actor].is_forced) {
+		queue_add(sim, &channel->writers, actor);
+		return false;
+	}
+	channel->written += transfer->bytes;
+	wake_all(sim, &channel->readers, sim->players[actor].now_ns, false);
+	return true;
+}
+
+/* Says itself where to go on: a read from a shared pipe goes on with the next job. */
+static bool receive(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
+{
+	const struct transfer *transfer = &sim->script->flows.transfers[step->arg];
+	struct channel *channel = &sim->channels[transfer->flow];
+	struct player *player = &sim->players[actor];
+
+	if (!is_back) {
+		channel->claimed += transfer->bytes;
+		player->needed = channel->claimed;
+	}
+	if (channel->written < player->needed && !player->is_forced) {
+		queue_add(sim, &channel->readers, actor);
+		return false;
+	}
+	channel->received += transfer->bytes;
+	wake_all(sim, &channel->writers, player->now_ns, false);
+	if (sim->script->flows.flows[transfer->flow].is_shared)
+		player->step = next_job(sim, &sim->script->flow_jobs[transfer->flow],
+					&sim->next_flow_job[transfer->flow], actor);
+	else
+		player->step++;
+	return true;
+}
+
+static bool await(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct channel *channel = &sim->channels[sim->script->flows.transfers[step->arg].flow];
+
+	if (channel->written > channel->claimed || sim->players[actor].is_forced)
+		return true;
+	queue_add(sim, &channel->readers, actor);
+	return false;
+}
+
+/* --- threads --------------------------------------------------------------------------------------------------- */
 
 static void start(struct simulation *sim, uint32_t actor, uint64_t at_ns)
 {
@@ -452,6 +519,14 @@ static bool interact(struct simulation *sim, const struct step *step, uint32_t a
 		break;
 	case STEP_BARRIER:
 		goes_on = meet(sim, step, actor);
+		break;
+	case STEP_SEND:
+		goes_on = send(sim, step, actor);
+		break;
+	case STEP_RECEIVE:
+		return receive(sim, step, actor, is_back); /* likewise */
+	case STEP_AWAIT:
+		goes_on = await(sim, step, actor);
 		break;
 	case STEP_SPAWN:
 		start(sim, step->arg, player->now_ns + step->ns);
@@ -577,6 +652,12 @@ static void reset_resources(struct simulation *sim)
 		sim->barriers[i].count = 0;
 		reset_queue(&sim->barriers[i].sleepers);
 	}
+	for (size_t i = 0; i < script->flows.flow_count; i++) {
+		sim->channels[i] = (struct channel){.written = 0};
+		reset_queue(&sim->channels[i].readers);
+		reset_queue(&sim->channels[i].writers);
+		sim->next_flow_job[i] = 0;
+	}
 	for (size_t i = 0; i < script->recording->link_count; i++)
 		reset_queue(&sim->listeners[i]);
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
@@ -607,6 +688,11 @@ static bool all_finished(const struct simulation *sim)
 	return true;
 }
 
+static void leave_channel(struct simulation *sim, struct channel *channel, uint32_t actor)
+{
+	(void)(queue_remove(sim, &channel->readers, actor) || queue_remove(sim, &channel->writers, actor));
+}
+
 static void leave_queues(struct simulation *sim, uint32_t actor)
 {
 	const struct step *step = step_of(sim, actor);
@@ -624,6 +710,8 @@ static void leave_queues(struct simulation *sim, uint32_t actor)
 		queue_remove(sim, &sim->semaphores[step->arg].sleepers, actor);
 	else if (type == STEP_BARRIER)
 		queue_remove(sim, &sim->barriers[step->arg].sleepers, actor);
+	else if (type == STEP_SEND || type == STEP_RECEIVE || type == STEP_AWAIT)
+		leave_channel(sim, &sim->channels[sim->script->flows.transfers[step->arg].flow], actor);
 	else if (type == STEP_JOIN)
 		queue_remove(sim, &sim->players[step->arg].joiners, actor);
 }
@@ -709,6 +797,8 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->next_job = memory_new(script->monitors.condition_count, sizeof(*sim->next_job));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
+	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
+	sim->next_flow_job = memory_new(script->flows.flow_count, sizeof(*sim->next_flow_job));
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
@@ -731,6 +821,8 @@ static void scratch_free(void *scratch)
 	free(sim->next_job);
 	free(sim->semaphores);
 	free(sim->barriers);
+	free(sim->channels);
+	free(sim->next_flow_job);
 	free(sim->listeners);
 	free(sim->was_given);
 	free(sim->heap);

@@ -107,6 +107,16 @@ static inline void sketch_sleep(struct sketch *sketch, uint32_t thread, const ch
 	sketch->rec.extras[op].bytes = (uint64_t)((to_ms - from_ms) * 1e6);
 }
 
+static inline uint32_t sketch_io(struct sketch *sketch, uint32_t thread, const char *call, const char *descriptor,
+				 uint64_t bytes, double from_ms, double to_ms)
+{
+	uint32_t op = sketch_op(sketch, KIND_IO, call, thread, from_ms, to_ms);
+
+	sketch->rec.ops[op].ident = sketch_string(sketch, descriptor);
+	sketch->rec.extras[op].bytes = bytes;
+	return op;
+}
+
 static inline uint32_t sketch_wait(struct sketch *sketch, uint32_t thread, uint16_t reason, const char *resource,
 				   double from_ms, double to_ms, uint32_t target)
 {

@@ -206,6 +206,79 @@ START_TEST(permits_are_counted)
 }
 END_TEST
 
+START_TEST(a_reader_waits_for_its_bytes)
+{
+	struct sketch sketch;
+
+	/* one asks, two answers after 6 ms, one thinks for 4 ms: a closed loop over a connection */
+	sketch_begin(&sketch);
+	join_two(&sketch, 100, 96);
+	for (int i = 0; i < 10; i++) {
+		double ask_ms = 10 * i;
+
+		sketch_io(&sketch, 1, "write", "tcp a>b", 10, ask_ms, ask_ms);
+		sketch_io(&sketch, 2, "read", "tcp b>a", 10, i ? ask_ms - 4 : 0, ask_ms + (i ? 0 : 0.001));
+		sketch_sleep(&sketch, 2, "serve", ask_ms + (i ? 0 : 0.001), ask_ms + 6);
+		sketch_io(&sketch, 2, "write", "tcp b>a", 20, ask_ms + 6, ask_ms + 6);
+		sketch_io(&sketch, 1, "recv", "tcp a>b", 20, ask_ms, ask_ms + 6);
+		sketch_sleep(&sketch, 1, "think", ask_ms + 6, ask_ms + 10);
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 100);
+	expect(&sketch, 2, "serve", 0.5, 70);
+	expect(&sketch, 3, "think", 0, 60);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_full_pipe_stops_its_writer)
+{
+	struct sketch sketch;
+
+	/* one writes 40000 bytes every 2 ms, two reads them every 10 ms: two fit, the third has to wait */
+	sketch_begin(&sketch);
+	join_two(&sketch, 24, 42);
+	for (int i = 0; i < 4; i++) {
+		double write_ms = i < 2 ? 2 * (i + 1) : 2 + 10 * (i - 1);
+
+		sketch_sleep(&sketch, 1, "make", i < 2 ? 2 * i : write_ms - 10 + (i == 2 ? 2 : 0),
+			     i < 2 ? 2 * i + 2 : write_ms - 10 + (i == 2 ? 4 : 2));
+		sketch_io(&sketch, 1, "write", "pipe:[1]", 40000, i < 1 ? 2 : i == 1 ? 4 : write_ms - 8 + (i == 2 ? 2 : 0),
+			  i < 1 ? 2 : i == 1 ? 4 : write_ms);
+		sketch_io(&sketch, 2, "read", "pipe:[1]", 40000, i ? 2 + 10 * i : 0, 2 + 10 * i);
+		sketch_sleep(&sketch, 2, "use", 2 + 10 * i, 12 + 10 * i);
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 42);
+	expect(&sketch, 2, "use", 0.1, 10); /* the writer makes four and runs on for 2 ms */
+	expect(&sketch, 3, "make", 0, 40);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(cpus_are_shared)
+{
+	struct sketch sketch;
+	struct script script;
+	struct replay_answer answer;
+	double factor = 1;
+
+	/* two threads that only run, 10 and 20 ms, on one CPU */
+	sketch_begin(&sketch);
+	join_two(&sketch, 10, 20);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes);
+	script.cpus = 1;
+	struct replayer replayer = simulate_replayer(&script);
+	void *scratch = replayer.scratch_new(&replayer);
+	replayer.run(&replayer, NO_INDEX, &factor, 1, scratch, &answer);
+	ck_assert_double_eq_tol(answer.makespan_ns, 30e6, 10);
+	replayer.scratch_free(scratch);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("simulate");
@@ -217,6 +290,9 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_barrier_waits_for_the_last);
 	tcase_add_test(tcase, a_queue_hands_over_by_tokens);
 	tcase_add_test(tcase, permits_are_counted);
+	tcase_add_test(tcase, a_reader_waits_for_its_bytes);
+	tcase_add_test(tcase, a_full_pipe_stops_its_writer);
+	tcase_add_test(tcase, cpus_are_shared);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
