@@ -21,24 +21,34 @@ static size_t first_slot(uint64_t id, size_t mask)
 	return ((size_t)(hash >> 32) * RUN_SLOTS + (id + (hash >> 24)) % RUN_SLOTS) & mask;
 }
 
-static bool space_grow(struct idmap_space *space, const uint64_t *ids)
+/* The table's indexes in twice as many slots, or NULL. */
+static uint32_t *spread(const struct idmap_space *space, const uint64_t *ids, size_t slot_count)
 {
-	size_t slot_count = space->slot_count ? space->slot_count * 2 : SLOTS_FIRST;
-	size_t mask = slot_count - 1;
 	uint32_t *slots = malloc(slot_count * sizeof(*slots));
+	size_t mask = slot_count - 1;
 	size_t old, i;
 
 	if (!slots)
-		return false;
+		return NULL;
 	memset(slots, 0xff, slot_count * sizeof(*slots));
 	for (old = 0; old < space->slot_count; old++) {
 		if (space->slots[old] == NO_INDEX)
 			continue;
-		for (i = first_slot(ids[space->slots[old]], mask); slots[i] != NO_INDEX;
-		     i = (i + STEP_SLOTS) & mask)
-			continue;
+		i = first_slot(ids[space->slots[old]], mask);
+		while (slots[i] != NO_INDEX)
+			i = (i + STEP_SLOTS) & mask;
 		slots[i] = space->slots[old];
 	}
+	return slots;
+}
+
+static bool space_grow(struct idmap_space *space, const uint64_t *ids)
+{
+	size_t slot_count = space->slot_count ? space->slot_count * 2 : SLOTS_FIRST;
+	uint32_t *slots = spread(space, ids, slot_count);
+
+	if (!slots)
+		return false;
 	free(space->slots);
 	space->slots = slots;
 	space->slot_count = slot_count;

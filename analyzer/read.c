@@ -123,6 +123,7 @@ static ssize_t source_read(struct source *source, char *to, size_t room)
 	size_t bytes = room < source->step_bytes ? room : source->step_bytes;
 	ssize_t got;
 
+	assert(to && room > 0);
 	if (source->fd < 0) {
 		bytes = bytes < source->memory_bytes ? bytes : source->memory_bytes;
 		memcpy(to, source->memory, bytes);
