@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: make help. Knobs: CC=clang, SAN=address,undefined or thread, B=build directory, V=1 shows commands.
+# Targets: make help. Knobs: CC=clang, SAN=address,undefined or thread (gcc's
+# warnings are guesses then: no -Werror), B=build directory, V=1 shows commands.
 
 CC       := $(if $(filter default,$(origin CC)),gcc,$(CC))
 comma    := ,
@@ -7,7 +8,7 @@ B        ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX   ?= /usr/local
 Q        := $(if $(V),,@)
 
-WARN     := -Wall -Wextra -Werror -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wpointer-arith \
+WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wpointer-arith \
             -Wwrite-strings -Wvla
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
