@@ -72,7 +72,8 @@ uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t 
 		table->scopes = memory_grow(table->scopes, &table->capacity, table->count + 1, sizeof(*table->scopes));
 		table->classes = memory_grow(table->classes, &table->class_capacity, table->class_count + held_count,
 					     sizeof(*table->classes));
-		memcpy(table->classes + table->class_count, held, held_count * sizeof(*held));
+		if (held_count)
+			memcpy(table->classes + table->class_count, held, held_count * sizeof(*held));
 		table->scopes[table->count++] =
 			(struct scope){leaf, (uint32_t)table->class_count, (uint32_t)held_count};
 		table->class_count += held_count;
