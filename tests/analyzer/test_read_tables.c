@@ -9,7 +9,7 @@
 #define TABLES                                                                        \
 	"'strings':['','x','na\\u00efve'],'modules':[{'path':'/bin/"                  \
 	"a','build_id':'ab','base':1,'start':2,'size':3},"                            \
-	"{'path':'/lib/b'}],'stacks':[[],[1,100,0,200,-1,300],[],[0,200],[0,200]],"           \
+	"{'path':'/lib/b'}],'stacks':[[],[1,100,0,200,-1,300],[],[0,200],[0,200]],"   \
 	"'threads':[{'th':7,'tid':42,'name':'main','op':9},{'th':8,'name':'other'}]," \
 	"'counters':{'lost':3,'half':0.5,'list':[1],'no':null}"
 #define OF_PROCESS(pid) \
