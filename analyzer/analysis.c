@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "format.h"
 #include "memory.h"
 #include "replay.h"
 #include "simulate.h"
@@ -41,16 +42,28 @@ double analysis_drift_percent(const struct analysis *analysis)
 			     : 0;
 }
 
+/* The share of time waited for which the replay knows no cause. Waits that had not ended do not count. */
+static double analysis_unexplained_percent(const struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	uint64_t total_ns = 0, unexplained_ns = analysis->waits.untargeted_ns;
+	if (!analysis->has_script)
+		total_ns = analysis->waits.total_ns;
+	for (size_t i = 0; analysis->has_script && i < recording->wait_count; i++)
+		if (!recording->waits[i].open)
+			total_ns += recording->waits[i].end_ns - recording->waits[i].start_ns;
+	if (analysis->has_script)
+		unexplained_ns = analysis->script.unresolved_ns;
+	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
+}
+
 static void analysis_warn(struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
 	const struct replay_answer *baseline = &analysis->whatif.baseline;
 	size_t room = 0;
 	double drift_percent = analysis_drift_percent(analysis);
-	double untargeted_percent = analysis->waits.total_ns
-					    ? 100.0 * (double)analysis->waits.untargeted_ns /
-						      (double)analysis->waits.total_ns
-					    : 0;
+	double untargeted_percent = analysis_unexplained_percent(analysis);
 	if (recording->dropped_events)
 		warn(analysis, &room,
 		     "%" PRIu64
@@ -150,21 +163,56 @@ static void analysis_describe(struct analysis *analysis, const uint32_t *wait_na
 	analysis_measure(analysis);
 }
 
+/* A call that waits until there is something to do: shortening it would mean that work comes sooner. */
+static bool is_idle(const struct analysis *analysis, uint32_t op)
+{
+	return analysis->recording->ops[op].kind == KIND_POLL && analysis->recording->extras[op].fd < 0;
+}
+
+/*
+ * What the replay of threads is asked: not of containers, whose time is their threads', nor of idling.
+ * A lock's weight is all the time that it was held, as a shorter hold shortens what is done under it.
+ */
+static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
+{
+	const struct class_table *classes = &analysis->classes;
+	for (uint32_t i = 0; i < classes->count; i++) {
+		uint16_t kind = classes->classes[i].kind;
+		const struct class_times *times = &analysis->selftime.classes[i];
+		weight_ns[i] = kind == KIND_HOLD ? times->total_wall_ns : times->self.total_ns;
+		is_wanted[i] = analysis->is_shown[i] && kind != KIND_PROCESS && kind != KIND_EXEC;
+	}
+	for (uint32_t i = 0; i < analysis->recording->op_count; i++)
+		if (is_idle(analysis, i))
+			is_wanted[classes->of_op[i]] = false;
+}
+
 static void analysis_ask(struct analysis *analysis)
 {
 	const struct options *options = analysis->options;
-	const struct whatif_options whatif_options = {
+	struct whatif_options whatif_options = {
 		.factors = options->factors.factors,
 		.factor_count = options->factors.count,
 		.min_self_ns = options->min_self_ns,
 		.is_wanted = analysis->is_shown,
 	};
-	struct replayer replayer = analysis->has_script ? simulate_replayer(&analysis->script)
-							: replay_of_ops(&analysis->program);
-	if (analysis->has_script)
-		analysis->actual_makespan_ns = analysis->script.actual_ns;
+	if (!analysis->has_script) {
+		struct replayer replayer = replay_of_ops(&analysis->program);
+		whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
+			     &whatif_options);
+		return;
+	}
+	uint64_t *weight_ns = memory_new(analysis->classes.count, sizeof(*weight_ns));
+	bool *is_wanted = memory_new(analysis->classes.count, sizeof(*is_wanted));
+	ask_of_threads(analysis, weight_ns, is_wanted);
+	whatif_options.weight_ns = weight_ns;
+	whatif_options.is_wanted = is_wanted;
+	struct replayer replayer = simulate_replayer(&analysis->script);
+	analysis->actual_makespan_ns = analysis->script.actual_ns;
 	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
+	free(weight_ns);
+	free(is_wanted);
 }
 
 int analysis_build(struct analysis *analysis, const struct recording *recording,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "format.h"
 #include "report.h"
 
 static const double HALF = 0.5;
@@ -41,14 +42,16 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 			emit, "Making one class faster would not have the whole done any sooner.");
 		return;
 	}
-	char change[48] = "took half as long";
+	char change[48] = "half as long";
 	if (factor == 0)
-		snprintf(change, sizeof(change), "took no time");
+		snprintf(change, sizeof(change), "no time at all");
 	else if (factor != HALF)
-		snprintf(change, sizeof(change), "took %g times as long", factor);
-	emit_strong_line(emit, "If `%s` (%s) %s, the whole would be done %.1f%% sooner.",
+		snprintf(change, sizeof(change), "%g times as long", factor);
+	bool is_lock = analysis->classes.classes[best->class].kind == KIND_HOLD;
+	emit_strong_line(emit, "If `%s` (%s) %s %s, the whole would be done %.1f%% sooner.",
 			 analysis_class_name(analysis, best->class),
-			 analysis_class_kind(analysis, best->class), change, percent);
+			 is_lock ? "lock" : analysis_class_kind(analysis, best->class),
+			 is_lock ? "were held" : "took", change, percent);
 }
 
 static void emit_warnings(const struct analysis *analysis, struct emit *emit)

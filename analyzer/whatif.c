@@ -79,8 +79,10 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 	whatif->rows = memory_new(classes->count, sizeof(*whatif->rows));
 	for (uint32_t i = 0; i < classes->count; i++) {
 		uint32_t class = selftime->by_total[i];
-		if (selftime->classes[class].self.total_ns < options->min_self_ns)
-			break;
+		uint64_t weight_ns = options->weight_ns ? options->weight_ns[class]
+							: selftime->classes[class].self.total_ns;
+		if (weight_ns < options->min_self_ns)
+			continue;
 		if (!options->is_wanted || options->is_wanted[class])
 			whatif->rows[whatif->row_count++].class = class;
 	}
