@@ -15,6 +15,7 @@
 #include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "format.h"
 #include "memory.h"
@@ -163,10 +164,17 @@ static void analysis_describe(struct analysis *analysis, const uint32_t *wait_na
 	analysis_measure(analysis);
 }
 
-/* A call that waits until there is something to do: shortening it would mean that work comes sooner. */
+/*
+ * A call that waits until there is something to do: shortening it would mean that work comes sooner. A
+ * poll of one descriptor is not: it may wait for an answer.
+ */
 static bool is_idle(const struct analysis *analysis, uint32_t op)
 {
-	return analysis->recording->ops[op].kind == KIND_POLL && analysis->recording->extras[op].fd < 0;
+	const struct recording *recording = analysis->recording;
+	const struct rec_op *poll = &recording->ops[op];
+	if (poll->kind != KIND_POLL)
+		return false;
+	return recording->extras[op].fd < 0 || strncmp(recording->strings[poll->name], "epoll", 5) == 0;
 }
 
 /*
