@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: make help. Knobs: CC=clang, SAN=address,undefined or thread (gcc's
-# warnings are guesses then: no -Werror), B=build directory, V=1 shows commands.
+# Targets: make help. Knobs: CC=clang, SAN=address,undefined or thread (gcc's warnings are guesses then: no
+# -Werror), B=build directory, V=1 shows commands.
 
 CC       := $(if $(filter default,$(origin CC)),gcc,$(CC))
 comma    := ,
@@ -8,8 +8,8 @@ B        ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX   ?= /usr/local
 Q        := $(if $(V),,@)
 
-WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wpointer-arith \
-            -Wwrite-strings -Wvla
+WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow \
+            -Wpointer-arith -Wwrite-strings -Wvla
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
@@ -32,58 +32,42 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard tests/recorder/test_*.c tests/analy
 .PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
+# $(call build,WORD) arguments: says what it makes, and makes it from the .c and .o that it depends on.
+build     = $(Q)echo "  $(1)	$@"; mkdir -p $(@D); $(CC) $(ALL_CFLAGS) -o $@ $(if $(2),$(2),$(filter %.c %.o,$^))
+
 $(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
-	$(Q)echo "  LD      $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(PRE_OBJ) $(REC_OBJ) -Wl,--version-script=preload/libwcprof.map \
-	  -Wl,-soname,libwcprof.so -Wl,-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete $(LIB_LIBS)
-
+	$(call build,LD) -shared -Wl,--version-script=preload/libwcprof.map -Wl,-soname,libwcprof.so \
+	  -Wl,-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete $(LIB_LIBS)
 $(B)/wcprof-analyze: $(AN_OBJ)
-	$(Q)echo "  LD      $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(AN_LIBS)
-
+	$(call build,LD) $(AN_LIBS)
 $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
-	$(Q)echo "  LD      $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(call build,LD) $(LIB_LIBS)
 
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC)
-$(B)/preload/%.o $(B)/analyzer/%.o $(B)/tests/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
+$(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
 $(B)/%.o: %.c
-	$(Q)echo "  CC      $<"
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call build,CC,$<) -c
 $(B)/%.o: %.S
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(PIC) -c -o $@ $<
+	$(call build,AS,$<) $(PIC) -c
 
 # A unit test is one program: the test, and the objects of the folder that it mirrors.
 $(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_OBJ))
-	$(Q)echo "  TEST    $@"
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote analyzer -iquote recorder -o $@ $(filter %.c %.o,$^) $(AN_LIBS) $(TEST_LIBS)
+	$(call build,TEST) -iquote analyzer -iquote recorder $(AN_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
-	$(Q)echo "  TEST    $@"
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $(filter %.c %.o,$^) $(LIB_LIBS) $(TEST_LIBS)
+	$(call build,TEST) -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
 # The one benchmark that looks inside.
 $(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $(filter %.c %.o,$^) $(LIB_LIBS) -lpthread
+	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
 # The hooks are tested from outside: their tests run target programs with the library preloaded.
 $(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
-	$(Q)echo "  TEST    $@"
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -iquote preload -o $@ $< $(TEST_LIBS)
+	$(call build,TEST) -iquote recorder -iquote preload $(TEST_LIBS)
 # Targets, truths and benchmarks are plain programs that know nothing of us.
 $(B)/tests/%: tests/%.c
-	$(Q)echo "  TARGET  $@"
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -iquote recorder -o $@ $< -lpthread -lm -ldl
+	$(call build,TARGET) -iquote recorder -lpthread -lm -ldl
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(AN_OBJ)
-	$(Q)echo "  FUZZ    $@"
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -iquote analyzer -iquote recorder -o $@ $< $(if \
-	  $(wildcard analyzer/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
+	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
+	  analyzer/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
 
 tests-built: all unit-built $(TARGETS)
 unit-built: $(UNIT)
