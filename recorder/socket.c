@@ -77,12 +77,17 @@ static int prepare_directory(const char *path)
 	return 0;
 }
 
-/* Takes the name of a socket that nobody listens to any more; false: somebody does. */
+/* Takes the name of a socket that nobody listens to any more; false: somebody does, or it is something else
+ * (to which connecting is refused as well). */
 static bool remove_stale(const struct sockaddr_un *address)
 {
-	int fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int result = fd >= 0 ? sys_connect(fd, address, sizeof(*address)) : fd;
+	struct stat stat;
+	int fd, result;
 
+	if (sys_lstat(address->sun_path, &stat) != 0 || !S_ISSOCK(stat.st_mode))
+		return false;
+	fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK);
+	result = fd >= 0 ? sys_connect(fd, address, sizeof(*address)) : fd;
 	if (fd >= 0)
 		sys_close(fd);
 	return result == -ECONNREFUSED && sys_unlink(address->sun_path) == 0;

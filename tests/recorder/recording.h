@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "dump.h"
 #include "op.h"
+#include "options.h"
 #include "process.h"
 #include "recorder.h"
 #include "self.h"
@@ -38,6 +39,14 @@ static inline void recording_begin(void)
 	recorder_start(&recording_host);
 }
 
+/* As at the end of a process, and leaves nothing behind, even if nobody took a dump. */
+static inline void recording_end(void)
+{
+	recorder_image_ends(END_EXIT);
+	if (recorder_arena)
+		arena_unlink(recorder_arena);
+}
+
 /* Lines of a dump as one JSON array; every line must be JSON. */
 static inline json_t *recording_parse(const char *text, size_t bytes)
 {
@@ -50,8 +59,8 @@ static inline json_t *recording_parse(const char *text, size_t bytes)
 		json_t *line;
 
 		ck_assert_msg(newline != NULL, "the last line is not ended");
-		line = json_loadb(text, (size_t)(newline - text), 0, &error);
-		ck_assert_msg(line != NULL, "%s: %.*s", error.text, (int)(newline - text), text);
+		line = json_loadb(text, (size_t)(newline - text), JSON_ALLOW_NUL, &error);
+		ck_assert_msg(line != NULL, "%s: %.*s", error.text, newline - text < 500 ? (int)(newline - text) : 500, text);
 		json_array_append_new(lines, line);
 		text = newline + 1;
 	}

@@ -13,7 +13,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 
 START_TEST(a_record_is_published_when_it_is_whole)

@@ -29,7 +29,7 @@ START_TEST(the_header_says_who_it_is)
 	ck_assert_uint_ge(json_array_size(json_object_get(process, "argv")), 1);
 	snprintf(client, sizeof(client), "%d:%lu", getpid(), (unsigned long)identity_start_ticks());
 	ck_assert_str_eq(word_of(process, "client"), client);
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 END_TEST
 
@@ -54,7 +54,7 @@ START_TEST(names_of_calls_come_first)
 	ck_assert_str_eq(strings_get(recorder_arena, CALL_READ, &bytes), "read");
 	ck_assert_str_eq(strings_get(recorder_arena, CALL_LOCK, &bytes), "pthread_mutex_lock");
 	ck_assert_str_eq(strings_get(recorder_arena, recorder_arena->thread_class, &bytes), "thread");
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 END_TEST
 

@@ -14,7 +14,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 
 static const struct module_entry *module_of(const void *address)

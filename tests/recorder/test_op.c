@@ -21,7 +21,7 @@ static void setup(void)
 static void teardown(void)
 {
 	self_leave(self);
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 
 static uint64_t begin(enum kind kind, int frame)

@@ -13,7 +13,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 
 START_TEST(a_slot_is_used_again_after_its_thread)

@@ -16,7 +16,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 
 START_TEST(inside_is_inside_once)

@@ -20,7 +20,7 @@ static void setup(void)
 static void teardown(void)
 {
 	self_leave(self);
-	recorder_image_ends(END_EXIT);
+	recording_end();
 }
 
 static const char *string_of(uint32_t id)

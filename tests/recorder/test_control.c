@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, the profiled program can be stalled or hurt through its control socket, or loses events. */
+#include "control.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "recording.h"
+
+static char directory[64], path[108];
+
+static void pause_ms(long ms)
+{
+	struct timespec time = {0, ms * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+static int connect_once(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void setup(void)
+{
+	snprintf(directory, sizeof(directory), "/tmp/wcprof-test-%d", getpid());
+	snprintf(path, sizeof(path), "%s/%d.sock", directory, getpid());
+	setenv("WCPROF_DIR", directory, 1);
+	setenv("WCPROF_CONTROL", "on", 1);
+	signal(SIGPIPE, SIG_IGN);
+	recording_begin();
+}
+
+static void teardown(void)
+{
+	recording_end();
+	ck_assert_int_ne(access(path, F_OK), 0);
+	ck_assert_int_eq(rmdir(directory), 0);
+}
+
+/* The thread may still be on its way to the socket. */
+static int connect_to_recorder(void)
+{
+	int fd = connect_once();
+
+	while (fd < 0) {
+		pause_ms(1);
+		fd = connect_once();
+	}
+	return fd;
+}
+
+static void send_text(int fd, const char *text, size_t bytes)
+{
+	ck_assert_int_eq(send(fd, text, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
+}
+
+/* Up to the end of a line, or of the file. */
+static char *read_line(int fd)
+{
+	static char line[8192];
+	size_t used = 0;
+
+	while (used < sizeof(line) - 1 && read(fd, line + used, 1) == 1)
+		if (line[used++] == '\n')
+			break;
+	line[used] = '\0';
+	return line;
+}
+
+static json_t *read_dump(int fd)
+{
+	char *all = NULL;
+	size_t bytes = 0;
+	ssize_t got;
+	json_t *lines;
+
+	do {
+		all = realloc(all, bytes + 65536);
+		got = read(fd, all + bytes, 65536);
+		bytes += got > 0 ? (size_t)got : 0;
+	} while (got > 0);
+	lines = recording_parse(all, bytes);
+	free(all);
+	close(fd);
+	return lines;
+}
+
+static json_t *ask_dump(const char *line)
+{
+	int fd = connect_to_recorder();
+
+	send_text(fd, line, strlen(line));
+	return read_dump(fd);
+}
+
+START_TEST(one_line_one_answer)
+{
+	int fd = connect_to_recorder();
+
+	send_text(fd, "PING\nSTATUS\r\nNONSENSE\n", 22);
+	ck_assert(strncmp(read_line(fd), "OK {\"pid\":", 10) == 0);
+	ck_assert_ptr_nonnull(strstr(read_line(fd), "\"recording\":\"on\""));
+	ck_assert(strncmp(read_line(fd), "ERR unknown ", 12) == 0);
+	send_text(fd, "PI", 2);
+	send_text(fd, "NG\n", 3);
+	ck_assert(strncmp(read_line(fd), "OK {\"pid\":", 10) == 0);
+	/* The last line may lack its newline. */
+	send_text(fd, "PING", 4);
+	shutdown(fd, SHUT_WR);
+	ck_assert(strncmp(read_line(fd), "OK {\"pid\":", 10) == 0);
+	ck_assert_str_eq(read_line(fd), "");
+	close(fd);
+}
+END_TEST
+
+START_TEST(garbage_is_refused_and_nothing_else)
+{
+	int fd = connect_to_recorder();
+	char line[2000];
+
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = '\n';
+	send_text(fd, line, sizeof(line));
+	ck_assert(strncmp(read_line(fd), "ERR overlong ", 13) == 0);
+	send_text(fd, "\0\xff\n", 3);
+	ck_assert(strncmp(read_line(fd), "ERR unknown ", 12) == 0);
+	send_text(fd, "PING\n", 5);
+	ck_assert(strncmp(read_line(fd), "OK ", 3) == 0);
+	close(fd);
+}
+END_TEST
+
+START_TEST(a_dump_hands_out_once)
+{
+	for (int i = 0; i < 5000; i++)
+		record_io(1);
+	ck_assert_uint_eq(count_events(ask_dump("DUMP flush=0\n"), "k", "io"), 5000);
+	ck_assert_uint_eq(count_events(ask_dump("DUMP\n"), "k", "io"), 5000);
+	record_io(1);
+	ck_assert_uint_eq(count_events(ask_dump("DUMP\n"), "k", "io"), 1);
+}
+END_TEST
+
+/* Whoever asks may close its own direction at once, as `echo DUMP | socat` does. */
+START_TEST(a_half_closed_reader_gets_its_dump)
+{
+	int fd;
+
+	for (int i = 0; i < 5000; i++)
+		record_io(1);
+	fd = connect_to_recorder();
+	send_text(fd, "DUMP", 4);
+	shutdown(fd, SHUT_WR);
+	ck_assert_uint_eq(count_events(read_dump(fd), "k", "io"), 5000);
+	ck_assert_uint_eq(count_events(ask_dump("DUMP\n"), "k", "io"), 0);
+}
+END_TEST
+
+/* Large enough to stall in the socket. */
+START_TEST(a_reader_that_stalls_holds_up_nobody)
+{
+	int stalled, other;
+
+	for (int i = 0; i < 50000; i++)
+		record_io(1);
+	stalled = connect_to_recorder();
+	send_text(stalled, "DUMP\n", 5);
+	ck_assert(read_line(stalled)[0] == '{');
+	other = connect_to_recorder();
+	send_text(other, "PING\n", 5);
+	ck_assert(strncmp(read_line(other), "OK ", 3) == 0);
+	send_text(other, "DUMP\n", 5);
+	ck_assert(strncmp(read_line(other), "ERR busy ", 9) == 0);
+	send_text(other, "RESET\n", 6);
+	ck_assert(strncmp(read_line(other), "ERR busy ", 9) == 0);
+	ck_assert_uint_ne(record_io(1), 0);
+	/* It goes away: all of it is in the next dump. */
+	close(stalled);
+	do {
+		send_text(other, "RESETX\nSTATUS\n", 14);
+		read_line(other);
+	} while (strstr(read_line(other), "\"events\":50001,") == NULL);
+	ck_assert_uint_eq(count_events(ask_dump("DUMP\n"), "k", "io"), 50001);
+	close(other);
+}
+END_TEST
+
+START_TEST(what_was_sent_but_not_read_is_not_handed_out)
+{
+	int fd;
+
+	record_io(1);
+	fd = connect_to_recorder();
+	send_text(fd, "DUMP\n", 5);
+	/* All of it is in the socket; nobody has read it. */
+	while (poll(&(struct pollfd){fd, POLLIN, 0}, 1, 1000) != 1)
+		continue;
+	close(fd);
+	ck_assert_uint_eq(count_events(ask_dump("DUMP\n"), "k", "io"), 1);
+}
+END_TEST
+
+START_TEST(a_hundred_clients_at_once)
+{
+	int fds[100], answered = 0, refused = 0;
+
+	for (int i = 0; i < 100; i++) {
+		fds[i] = connect_to_recorder();
+		(void)!send(fds[i], "PING\n", 5, MSG_NOSIGNAL);
+	}
+	for (int i = 0; i < 100; i++) {
+		const char *line = read_line(fds[i]);
+
+		answered += strncmp(line, "OK ", 3) == 0;
+		refused += strncmp(line, "ERR busy ", 9) == 0;
+	}
+	for (int i = 0; i < 100; i++)
+		close(fds[i]);
+	ck_assert_int_eq(answered, 64);
+	ck_assert_int_eq(answered + refused, 100);
+}
+END_TEST
+
+START_TEST(the_programs_descriptors_are_its_own)
+{
+	struct dirent *entry;
+	int fd = connect_to_recorder(), count = 0;
+	DIR *dir = opendir("/proc/self/fd");
+
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	ck_assert_int_eq(dup(0), fd + 1);
+	/* Closing everything does not reach the recorder. */
+	close(fd + 1);
+	for (int i = 3; i < 200; i++)
+		close(i);
+	fd = connect_to_recorder();
+	send_text(fd, "PING\n", 5);
+	ck_assert(strncmp(read_line(fd), "OK ", 3) == 0);
+	close(fd);
+}
+END_TEST
+
+/* A signal to the process is the program's: its own thread waits for it. */
+START_TEST(signals_go_to_the_program)
+{
+	sigset_t set;
+	struct timespec limit = {5, 0};
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	close(connect_to_recorder());
+	for (int i = 0; i < 50; i++) {
+		kill(getpid(), SIGUSR1);
+		ck_assert_int_eq(sigtimedwait(&set, NULL, &limit), SIGUSR1);
+	}
+}
+END_TEST
+
+START_TEST(an_end_of_the_process_does_not_wait_for_a_stalled_reader)
+{
+	char output[64], command[256];
+	int stalled;
+
+	snprintf(output, sizeof(output), "/tmp/wcprof-test-%d.jsonl", getpid());
+	strcpy(recorder_options.output, output);
+	for (int i = 0; i < 50000; i++)
+		record_io(1);
+	stalled = connect_to_recorder();
+	send_text(stalled, "DUMP\n", 5);
+	ck_assert(read_line(stalled)[0] == '{');
+	recorder_image_ends(END_EXIT);
+	snprintf(command, sizeof(command), "test $(grep -c '\"k\":\"io\"' %s) = 50000 && rm %s", output, output);
+	ck_assert_int_eq(system(command), 0);
+	close(stalled);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("control");
+	TCase *tests = tcase_create("control");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, one_line_one_answer);
+	tcase_add_test(tests, garbage_is_refused_and_nothing_else);
+	tcase_add_test(tests, a_dump_hands_out_once);
+	tcase_add_test(tests, a_half_closed_reader_gets_its_dump);
+	tcase_add_test(tests, a_reader_that_stalls_holds_up_nobody);
+	tcase_add_test(tests, what_was_sent_but_not_read_is_not_handed_out);
+	tcase_add_test(tests, a_hundred_clients_at_once);
+	tcase_add_test(tests, the_programs_descriptors_are_its_own);
+	tcase_add_test(tests, signals_go_to_the_program);
+	tcase_add_test(tests, an_end_of_the_process_does_not_wait_for_a_stalled_reader);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, a child writes into its parent's recording, or what was recorded is lost at the end. */
+#include "process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "options.h"
+#include "recording.h"
+
+static char directory[64];
+
+static void setup(void)
+{
+	char output[96];
+
+	snprintf(directory, sizeof(directory), "/tmp/wcprof-test-%d", getpid());
+	ck_assert_int_eq(mkdir(directory, 0700), 0);
+	snprintf(output, sizeof(output), "%s/%%e.%%p%%%%.jsonl", directory);
+	setenv("WCPROF_OUTPUT", output, 1);
+}
+
+static void teardown(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* The lines that process `pid` wrote at its end; NULL: it wrote none. */
+static json_t *output_of(int pid)
+{
+	static char text[1 << 20];
+	char path[160];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/test_process.%d%%.jsonl", directory, pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return NULL;
+	got = read(fd, text, sizeof(text));
+	close(fd);
+	return recording_parse(text, (size_t)got);
+}
+
+START_TEST(the_end_writes_everything_once)
+{
+	json_t *lines;
+	char path[128];
+
+	recording_begin();
+	strcpy(path, recorder_arena->path);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	record_io(1);
+	recorder_image_ends(END_EXIT);
+	recorder_image_ends(END_EXIT);
+	lines = output_of(getpid());
+	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
+	ck_assert_uint_eq(count_events(lines, "k", "thread"), 1);
+	ck_assert_uint_eq(count_events(lines, "k", "process"), 1);
+	ck_assert_uint_eq(json_array_size(lines), 4);
+	ck_assert_int_eq(number_of(event_of(lines, "k", "process"), "id"), 1);
+	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")), 0);
+	/* Nothing is left to recover. */
+	ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+START_TEST(an_exec_keeps_what_was_recorded)
+{
+	json_t *lines;
+
+	recording_begin();
+	record_io(1);
+	recorder_image_ends(END_EXEC);
+	lines = output_of(getpid());
+	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
+	/* The process goes on; and so does this image, if there is no such program. */
+	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")), 2);
+	ck_assert_uint_ne(record_io(2), 0);
+	recorder_image_ends(END_EXIT);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
+}
+END_TEST
+
+START_TEST(without_an_output_the_recording_stays)
+{
+	setenv("WCPROF_OUTPUT", "", 1);
+	recording_begin();
+	record_io(1);
+	recorder_image_ends(END_EXIT);
+	ck_assert_int_eq(access(recorder_arena->path, F_OK), 0);
+	unlink(recorder_arena->path);
+}
+END_TEST
+
+START_TEST(an_output_that_cannot_be_written_is_no_reason_to_lose_it)
+{
+	setenv("WCPROF_OUTPUT", "/nonexistent/%p", 1);
+	recording_begin();
+	record_io(1);
+	recorder_image_ends(END_EXIT);
+	ck_assert_int_eq(access(recorder_arena->path, F_OK), 0);
+	unlink(recorder_arena->path);
+}
+END_TEST
+
+START_TEST(never_on_means_no_trace)
+{
+	setenv("WCPROF_ENABLE", "0", 1);
+	recording_begin();
+	ck_assert(recorder_is_off());
+	ck_assert_uint_eq(record_io(1), 0);
+	recorder_image_ends(END_EXIT);
+	ck_assert_ptr_null(output_of(getpid()));
+	ck_assert_ptr_null(recorder_arena);
+}
+END_TEST
+
+/* How a child comes to be, and whether the hooks are told. */
+static pid_t fork_hooked(void)
+{
+	pid_t pid;
+
+	recorder_fork_prepare();
+	pid = fork();
+	if (pid == 0)
+		recorder_fork_child();
+	else
+		recorder_fork_parent();
+	return pid;
+}
+
+static pid_t fork_raw(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static pid_t (*const forks[])(void) = {fork_hooked, fork_raw};
+
+START_TEST(a_child_has_a_recording_of_its_own)
+{
+	json_t *lines;
+	pid_t child;
+	int status;
+
+	recording_begin();
+	record_io(1);
+	child = forks[_i]();
+	if (child == 0) {
+		/* The kernel has wiped the gate: nothing is recorded before the recorder is woken. */
+		if (recorder_gate.mode != GATE_UNSET || record_io(2) != 0)
+			_exit(1);
+		recorder_wake_up(false);
+		if (recorder_gate.mode != GATE_ON || record_io(3) == 0)
+			_exit(2);
+		recorder_image_ends(END_EXIT);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	record_io(4);
+	recorder_image_ends(END_EXIT);
+	lines = output_of(child);
+	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
+	ck_assert_int_eq(number_of(event_of(lines, "k", "io"), "n"), 3);
+	ck_assert_int_eq(number_of(json_object_get(json_array_get(lines, 0), "process"), "ppid"), getpid());
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
+}
+END_TEST
+
+START_TEST(a_child_that_execs_at_once_costs_nothing)
+{
+	pid_t child;
+	int status;
+
+	recording_begin();
+	child = fork_hooked();
+	if (child == 0) {
+		recorder_image_ends(END_EXEC);
+		_exit(recorder_arena != NULL);
+	}
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_ptr_null(output_of(child));
+	recorder_image_ends(END_EXIT);
+}
+END_TEST
+
+START_TEST(children_are_left_alone_when_told_so)
+{
+	pid_t child;
+	int status;
+
+	setenv("WCPROF_FOLLOW", "0", 1);
+	recording_begin();
+	child = fork_hooked();
+	if (child == 0) {
+		recorder_wake_up(true);
+		if (!recorder_is_off() || record_io(1) != 0)
+			_exit(1);
+		recorder_image_ends(END_EXIT);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_ptr_null(output_of(child));
+	recorder_image_ends(END_EXIT);
+}
+END_TEST
+
+static int in_vfork_child(void *unused)
+{
+	(void)unused;
+	/* Shares the parent's memory: everything must stay as it is. */
+	if (!recorder_in_vfork_child())
+		return 1;
+	recorder_wake_up(true);
+	recorder_image_ends(END_EXIT);
+	return recorder_gate.mode != GATE_ON;
+}
+
+START_TEST(a_vfork_child_touches_nothing)
+{
+	static char stack[65536];
+	pid_t child;
+	int status;
+
+	recording_begin();
+	record_io(1);
+	ck_assert(!recorder_in_vfork_child());
+	child = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_ne(record_io(2), 0);
+	recorder_image_ends(END_EXIT);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
+}
+END_TEST
+
+/* The child's control thread comes with the first call in which a thread may be made. */
+START_TEST(a_child_gets_a_control_thread_late)
+{
+	pid_t child;
+	int status;
+
+	setenv("WCPROF_CONTROL", "on", 1);
+	setenv("WCPROF_DIR", directory, 1);
+	recording_begin();
+	child = fork_hooked();
+	if (child == 0) {
+		char path[128];
+
+		recorder_wake_up(false);
+		if (!recorder_is_unsettled())
+			_exit(1);
+		recorder_wake_up(true);
+		if (recorder_is_unsettled())
+			_exit(2);
+		snprintf(path, sizeof(path), "%s/%d.sock", directory, getpid());
+		while (access(path, F_OK) != 0)
+			sched_yield();
+		recorder_image_ends(END_EXIT);
+		_exit(access(path, F_OK) == 0 ? 3 : 0);
+	}
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	recorder_image_ends(END_EXIT);
+}
+END_TEST
+
+START_TEST(before_the_start_everything_is_harmless)
+{
+	ck_assert_ptr_null(self_enter());
+	ck_assert_ptr_null(watch_find(directory));
+	recorder_wake_up(true);
+	recorder_image_ends(END_EXIT);
+	recorder_fork_child();
+	ck_assert(!recorder_in_vfork_child());
+	ck_assert_uint_eq(string_intern("x", 1), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("process");
+	TCase *tests = tcase_create("process");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, the_end_writes_everything_once);
+	tcase_add_test(tests, an_exec_keeps_what_was_recorded);
+	tcase_add_test(tests, without_an_output_the_recording_stays);
+	tcase_add_test(tests, an_output_that_cannot_be_written_is_no_reason_to_lose_it);
+	tcase_add_test(tests, never_on_means_no_trace);
+	tcase_add_loop_test(tests, a_child_has_a_recording_of_its_own, 0, 2);
+	tcase_add_test(tests, a_child_that_execs_at_once_costs_nothing);
+	tcase_add_test(tests, children_are_left_alone_when_told_so);
+	tcase_add_test(tests, a_vfork_child_touches_nothing);
+	tcase_add_test(tests, a_child_gets_a_control_thread_late);
+	tcase_add_test(tests, before_the_start_everything_is_harmless);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, the control protocol does not do what it says, or garbage is taken for an order. */
+#include "verbs.h"
+
+#include "recording.h"
+
+static char answer_bytes[VERB_ANSWER_BYTES_MAX];
+static struct request request;
+
+static const char *run(const char *line, size_t bytes)
+{
+	struct text answer = {.bytes = answer_bytes, .size = sizeof(answer_bytes)};
+
+	verbs_run(line, bytes, &request, &answer);
+	ck_assert(!answer.overflowed);
+	answer_bytes[answer.used] = '\0';
+	return answer_bytes;
+}
+
+static void setup(void)
+{
+	setenv("WCPROF_ENABLE", "0", 1);
+	recording_begin();
+}
+
+static void teardown(void)
+{
+	recording_end();
+}
+
+static const struct {
+	const char *line, *answer;
+} rows[] = {
+	/*  0 */ {"PING", "OK {\"pid\":"},
+	/*  1 */ {"STATUS", "OK {\"pid\":"},
+	/*  2 */ {"ENABLE", "OK {\"pid\":"},
+	/*  3 */ {"DISABLE", "OK {\"pid\":"},
+	/*  4 */ {"RESET", "OK {\"pid\":"},
+	/*  5 */ {"HELP", "OK {\"PING\":"},
+	/*  6 */ {"", "ERR unknown "},
+	/*  7 */ {"ping", "ERR unknown "},
+	/*  8 */ {"PINGS", "ERR unknown "},
+	/*  9 */ {" PING", "ERR unknown "},
+	/* 10 */ {"PIN", "ERR unknown "},
+	/* 11 */ {"PING  ", "OK {\"pid\":"},
+	/* 12 */ {"PING x", "ERR argument "},
+	/* 13 */ {"PING flush=0", "ERR argument "},
+	/* 14 */ {"DUMP flush=2", "ERR argument "},
+	/* 15 */ {"DUMP flush=", "ERR argument "},
+	/* 16 */ {"DUMP =0", "ERR argument "},
+	/* 17 */ {"DUMP flus=0", "ERR argument "},
+	/* 18 */ {"DUMP flush=0x", "ERR argument "},
+	/* 19 */ {"DUMP flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0", "ERR argument "},
+	/* 20 */ {"DUMP", "ERR nothing "},
+	/* 21 */ {"GET / HTTP/1.1", "ERR unknown "},
+	/* 22 */ {"\x01\x02\xff", "ERR unknown "},
+};
+
+START_TEST(a_line_has_one_answer)
+{
+	const char *answer = run(rows[_i].line, strlen(rows[_i].line));
+
+	ck_assert_msg(strncmp(answer, rows[_i].answer, strlen(rows[_i].answer)) == 0, "%s", answer);
+	ck_assert_ptr_eq(strchr(answer, '\n'), answer + strlen(answer) - 1);
+	ck_assert(!request.wants_dump);
+	if (strncmp(answer, "OK ", 3) == 0)
+		ck_assert_ptr_nonnull(json_loads(answer + 3, 0, NULL));
+}
+END_TEST
+
+START_TEST(on_and_off)
+{
+	ck_assert(recorder_is_off());
+	ck_assert_ptr_nonnull(strstr(run("STATUS", 6), "\"recording\":\"off\""));
+	run("ENABLE", 6);
+	ck_assert_uint_ne(record_io(1), 0);
+	ck_assert_ptr_nonnull(strstr(run("STATUS", 6), "\"recording\":\"on\""));
+	ck_assert_ptr_nonnull(strstr(run("STATUS", 6), "\"events\":1,"));
+	run("DISABLE", 7);
+	ck_assert_uint_eq(record_io(1), 0);
+	run("RESET", 5);
+	ck_assert_ptr_nonnull(strstr(run("STATUS", 6), "\"events\":0,"));
+}
+END_TEST
+
+START_TEST(a_dump_flushes_unless_told_not_to)
+{
+	run("ENABLE", 6);
+	ck_assert_str_eq(run("DUMP", 4), "");
+	ck_assert(request.wants_dump && request.flush);
+	ck_assert_str_eq(run("DUMP flush=0", 12), "");
+	ck_assert(request.wants_dump && !request.flush);
+	run("DUMP flush=1", 12);
+	ck_assert(request.wants_dump && request.flush);
+}
+END_TEST
+
+/* While threads record: nothing crashes, nothing deadlocks, and it ends up as it was told last. */
+static uint32_t stop;
+
+static void *work(void *unused)
+{
+	while (!load_relaxed(&stop))
+		record_io(1);
+	thread_end();
+	return unused;
+}
+
+START_TEST(switching_a_thousand_times_is_harmless)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
+	for (int i = 0; i < 1000; i++) {
+		run("ENABLE", 6);
+		if (i % 16 == 0)
+			run("RESET", 5);
+		run("DISABLE", 7);
+	}
+	store_relaxed(&stop, 1);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert(recorder_is_off());
+	run("ENABLE", 6);
+	ck_assert_uint_ne(record_io(1), 0);
+	recording_dump(true);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("verbs");
+	TCase *tests = tcase_create("verbs");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_loop_test(tests, a_line_has_one_answer, 0, 23);
+	tcase_add_test(tests, on_and_off);
+	tcase_add_test(tests, a_dump_flushes_unless_told_not_to);
+	tcase_add_test(tests, switching_a_thousand_times_is_harmless);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
