@@ -2,10 +2,10 @@
 /*
  * The symbols that the program finds instead of libc's: hooks.def expanded to exported wrappers.
  *
- * A wrapper is one relaxed load, one branch and a tail jump to libc's function while recording is off;
- * else a tail jump to the hook's body, so that no frame of ours lies between the body and the program.
- * Wrappers have C names of their own and get the program's names by assembler labels, so that libc's
- * prototypes (variable arguments, FORTIFY, nonnull) do not meet them.
+ * A wrapper is one relaxed load, one branch and a tail jump to libc's function while recording is
+ * off; else a tail jump to the hook's body, so that no frame of ours lies between the body and the
+ * program. Wrappers have C names of their own and get the program's names by assembler labels, so
+ * that libc's prototypes (variable arguments, FORTIFY, nonnull) do not meet them.
  *
  * Threads: any, at any time, also before the constructor, in signal handlers and in vfork children,
  * where it is the tail jump that keeps the parent's stack intact.
@@ -18,53 +18,59 @@
 struct real real;
 
 const char *const hooks_call_names[HOOK_COUNT] = {
-#define HOOK(type, symbol, parameters, arguments) #symbol,
-#define HOOK_OWN(type, symbol, parameters) #symbol,
-#define HOOK_AT(type, id, symbol, version, parameters, arguments) #symbol,
+#define HOOK(type, symbol, parameters, arguments)                         #symbol,
+#define HOOK_OWN(type, symbol, parameters)                                #symbol,
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)         #symbol,
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) #call,
 #include "hooks.def"
 };
 
-static inline uint32_t gate_mode(void)
+/*
+ * The recorder is not set up in this process: a call from before the constructor, or in a forked
+ * child, whose control thread is waited for by the first hook that may start it.
+ */
+static inline bool needs_set_up(bool may_create_thread)
 {
-	return __atomic_load_n(&recorder_gate.mode, __ATOMIC_RELAXED);
+	return UNLIKELY(__atomic_load_n(&recorder_gate.mode, __ATOMIC_RELAXED) == GATE_UNSET) ||
+	       (may_create_thread && UNLIKELY(recorder_is_unsettled()));
 }
 
 /*
- * What is rare lies in a function of its own: a call that returns into the wrapper would make it save
- * registers on the way to libc.
+ * What is rare lies in a function of its own: a call that returns into the wrapper would make it
+ * save registers on the way to libc.
  */
-#define WRAPPER(type, id, label, may_create, parameters, arguments)                                 \
-	static __attribute__((noinline, cold)) type set_up_and_##id parameters                      \
-	{                                                                                           \
-		hooks_set_up(may_create);                                                           \
-		return hook_##id arguments;                                                         \
-	}                                                                                           \
-	EXPORT type wcprof_export_##id parameters __asm__(label);                                   \
-	type wcprof_export_##id parameters                                                          \
-	{                                                                                           \
-		if (recorder_is_off())                                                              \
-			return real.id arguments;                                                   \
-		if (UNLIKELY(gate_mode() == GATE_UNSET))                                            \
-			return set_up_and_##id arguments;                                           \
-		return hook_##id arguments;                                                         \
+#define WRAPPER(type, id, label, may_create, parameters, arguments)            \
+	static __attribute__((noinline, cold)) type set_up_and_##id parameters \
+	{                                                                      \
+		hooks_set_up(may_create);                                      \
+		return hook_##id arguments;                                    \
+	}                                                                      \
+	EXPORT type wcprof_export_##id parameters __asm__(label);              \
+	type wcprof_export_##id parameters                                     \
+	{                                                                      \
+		if (recorder_is_off())                                         \
+			return real.id arguments;                              \
+		if (needs_set_up(may_create))                                  \
+			return set_up_and_##id arguments;                      \
+		return hook_##id arguments;                                    \
 	}
 
-#define HOOK(type, symbol, parameters, arguments)                                                   \
+#define HOOK(type, symbol, parameters, arguments) \
 	WRAPPER(type, symbol, #symbol, true, parameters, arguments)
-#define HOOK_LOCK(type, symbol, parameters, arguments)                                              \
+#define HOOK_LOCK(type, symbol, parameters, arguments) \
 	WRAPPER(type, symbol, #symbol, false, parameters, arguments)
-#define HOOK_ALWAYS(type, symbol, parameters, arguments)                                            \
-	EXPORT type wcprof_export_##symbol parameters __asm__(#symbol);                             \
-	type wcprof_export_##symbol parameters                                                      \
-	{                                                                                           \
-		hooks_resolve_once();                                                               \
-		return hook_##symbol arguments;                                                     \
+#define HOOK_ALWAYS(type, symbol, parameters, arguments)                \
+	EXPORT type wcprof_export_##symbol parameters __asm__(#symbol); \
+	type wcprof_export_##symbol parameters                          \
+	{                                                               \
+		hooks_resolve_once();                                   \
+		return hook_##symbol arguments;                         \
 	}
-/* The assembler makes the versioned name; the label is kept out of the table by the version script. */
-#define HOOK_AT(type, id, symbol, version, parameters, arguments)                                   \
-	WRAPPER(type, id, "wcprof_export_" #id, false, parameters, arguments)                       \
+/* The assembler makes the versioned name; the label is kept out of the table by the version
+ * script. */
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)             \
+	WRAPPER(type, id, "wcprof_export_" #id, false, parameters, arguments) \
 	__asm__(".symver wcprof_export_" #id ", " #symbol version);
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value)                           \
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
 	WRAPPER(type, symbol, #symbol, true, parameters, arguments)
 #include "hooks.def"

@@ -2,11 +2,11 @@
 /*
  * Barriers and one-time initialisers.
  *
- * Barrier: every arrival is a wait, its target the op that arrived last. Each thread leaves its op in the
- * watch as it arrives, so what the others find there when they get through is the last one's, unless a
- * fast thread has come round again already. The thread that libc calls "serial" records the wake, with
- * the number of parties less itself. Once: whoever finds the initialiser running waits for the op of
- * the thread that runs it; whoever runs it does not wait.
+ * Barrier: every arrival is a wait, its target the op that arrived last. Each thread leaves its op
+ * in the watch as it arrives, so what the others find there when they get through is the last
+ * one's, unless a fast thread has come round again already. The thread that libc calls "serial"
+ * records the wake, with the number of parties less itself. Once: whoever finds the initialiser
+ * running waits for the op of the thread that runs it; whoever runs it does not wait.
  */
 #include "hooks.h"
 
@@ -39,9 +39,9 @@ int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
 		watch->last_op = op_current(self);
 		watch->last_ticks = clock_ticks();
 	}
-	uint64_t handle = wait_begin(self, REASON_BARRIER, CALL_pthread_barrier_wait, barrier,
-				     watch ? watch->ident : 0, caller_stack(self, caller),
-				     caller.frame);
+	uint64_t handle =
+		wait_begin(self, REASON_BARRIER, CALL_pthread_barrier_wait, barrier,
+			   watch ? watch->ident : 0, caller_stack(self, caller), caller.frame);
 	self_leave(self);
 
 	int result = real.pthread_barrier_wait(barrier);

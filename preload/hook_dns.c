@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name look-ups: one op each. What libc does inside them is not seen, but for look-up modules that it
- * loads, whose own calls appear as ops within.
+ * Name look-ups: one op each. What libc does inside them is not seen, but for look-up modules that
+ * it loads, whose own calls appear as ops within.
  */
 #include "hooks.h"
 
@@ -10,8 +10,8 @@ static uint64_t dns_begin(enum call call, struct caller caller)
 	struct self *self = hook_enter();
 	if (!self)
 		return 0;
-	uint64_t op = op_begin(self, KIND_DNS, call, 0, -1, caller_stack(self, caller),
-			       caller.frame);
+	uint64_t op =
+		op_begin(self, KIND_DNS, call, 0, -1, caller_stack(self, caller), caller.frame);
 	self_leave(self);
 	return op;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ends of this process image: exec in its eight forms, _exit, abort. What was recorded is handed
- * over first, whether recording is on at the moment or not; exit() and quick_exit() are heard of in
- * lifecycle.c.
+ * The ends of this process image: exec in its eight forms, _exit, abort. What was recorded is
+ * handed over first, whether recording is on at the moment or not; exit() and quick_exit() are
+ * heard of in lifecycle.c.
  *
- * In a vfork child, which runs in its parent's memory, nothing is done but the real call. The forms with
- * a list of arguments count it and lay it out on the stack, as libc does: no allocation. A call that
- * fails returns, and recording goes on.
+ * In a vfork child, which runs in its parent's memory, nothing is done but the real call. The forms
+ * with a list of arguments count it and lay it out on the stack, as libc does: no allocation. A
+ * call that fails returns, and recording goes on.
  */
 #include <alloca.h>
 #include <stdarg.h>

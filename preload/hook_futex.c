@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Futex calls by syscall(): C++ atomics, Rust, locks that are not libc's own. All others pass by
- * (syscall.S). Who waits on an address is known, who holds what is not: these are waits and wakes only,
- * and a wake is worth a record only where somebody waits.
- * Threads: any; not a cancellation point.
+ * (syscall.S). Who waits on an address is known, who holds what is not: these are waits and wakes
+ * only, and a wake is worth a record only where somebody waits. Threads: any; not a cancellation
+ * point.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -73,8 +73,7 @@ static void futex_wait_end(struct futex_wait *wait, bool is_woken, bool is_timed
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	bool is_during = wait->watch &&
-			 (int64_t)(wait->watch->last_ticks - wait->began_ticks) >= 0;
+	bool is_during = wait->watch && (int64_t)(wait->watch->last_ticks - wait->began_ticks) >= 0;
 	wait_end(self, wait->handle, is_woken && is_during ? wait->watch->last_op : 0,
 		 is_timed_out ? RECORD_TIMED_OUT : 0);
 	self_leave(self);

@@ -2,13 +2,14 @@
 /*
  * Mutexes, of pthreads and of C11: try first, and only a try that says "busy" is a wait.
  *
- * What a try says means: 0 and EOWNERDEAD, acquired (asking again would deadlock with ourselves); EBUSY,
- * held, perhaps by the caller, which the real call then judges; anything else, let the real call say it.
- * A recursive mutex is held from its first acquisition to its last release. A robust one is not tried but
- * looked at: a try of one that is not recoverable leaves it locked by the thread that tried (glibc 2.36).
+ * What a try says means: 0 and EOWNERDEAD, acquired (asking again would deadlock with ourselves);
+ * EBUSY, held, perhaps by the caller, which the real call then judges; anything else, let the real
+ * call say it. A recursive mutex is held from its first acquisition to its last release. A robust
+ * one is not tried but looked at: a try of one that is not recoverable leaves it locked by the
+ * thread that tried (glibc 2.36).
  *
- * Threads: any, also unlocking what another thread has locked. Often called by the program's allocator
- * while it holds its own locks.
+ * Threads: any, also unlocking what another thread has locked. Often called by the program's
+ * allocator while it holds its own locks.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -66,7 +67,8 @@ static int look_at_robust(const pthread_mutex_t *mutex)
 
 static inline int try_mutex(pthread_mutex_t *mutex)
 {
-	return UNLIKELY(is_robust(mutex)) ? look_at_robust(mutex) : real.pthread_mutex_trylock(mutex);
+	return UNLIKELY(is_robust(mutex)) ? look_at_robust(mutex)
+					  : real.pthread_mutex_trylock(mutex);
 }
 
 static inline int gained_if(const pthread_mutex_t *mutex, struct caller caller, int result)
@@ -125,8 +127,7 @@ int hook_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 	if (is_gained(result))
 		return gained(mutex, CALLER, result);
 	if (result != EBUSY)
-		return gained_if(mutex, CALLER,
-				 real.pthread_mutex_clocklock(mutex, clock, until));
+		return gained_if(mutex, CALLER, real.pthread_mutex_clocklock(mutex, clock, until));
 	struct lock_wait wait;
 	wait_begin_for(&wait, mutex, CALL_pthread_mutex_clocklock, CALLER);
 	result = real.pthread_mutex_clocklock(mutex, clock, until);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read-write locks. A writer's hold is the watch's, like a mutex's; readers are several at a time, so
- * each keeps its hold itself, in a few places per thread, and its op's ident says "read".
+ * Read-write locks. A writer's hold is the watch's, like a mutex's; readers are several at a time,
+ * so each keeps its hold itself, in a few places per thread, and its op's ident says "read".
  *
- * Try first: EBUSY and EAGAIN (too many readers) lead to the real call, inside a wait. Timed forms with a
- * deadline or clock that libc refuses are not tried at all: it refuses them even when the lock is free.
- * A read lock given back by another thread than took it is allowed by libc, not by POSIX: that hold is
- * closed when its thread ends. A thread with more than READ_HOLDS_MAX watched read locks at once
- * records the first of them.
+ * Try first: EBUSY and EAGAIN (too many readers) lead to the real call, inside a wait. Timed forms
+ * with a deadline or clock that libc refuses are not tried at all: it refuses them even when the
+ * lock is free. A read lock given back by another thread than took it is allowed by libc, not by
+ * POSIX: that hold is closed when its thread ends. A thread with more than READ_HOLDS_MAX watched
+ * read locks at once records the first of them.
  */
 #include <errno.h>
 
@@ -116,8 +116,8 @@ int hook_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 
 int hook_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
-	int result = deadline_is_valid(CLOCK_REALTIME, until) ? real.pthread_rwlock_tryrdlock(lock) :
-								EINVAL;
+	int result = deadline_is_valid(CLOCK_REALTIME, until) ? real.pthread_rwlock_tryrdlock(lock)
+							      : EINVAL;
 	if (result == 0)
 		return read_gained(lock, CALLER);
 	if (!is_busy(result))
@@ -161,8 +161,8 @@ int hook_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 
 int hook_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
-	int result = deadline_is_valid(CLOCK_REALTIME, until) ? real.pthread_rwlock_trywrlock(lock) :
-								EINVAL;
+	int result = deadline_is_valid(CLOCK_REALTIME, until) ? real.pthread_rwlock_trywrlock(lock)
+							      : EINVAL;
 	if (result == 0)
 		return write_gained(lock, CALLER);
 	if (!is_busy(result))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Semaphores: every post and every wait is recorded, also where nobody had to wait, because the replay
- * counts permits. A wait that found one is a wait of next to no time.
+ * Semaphores: every post and every wait is recorded, also where nobody had to wait, because the
+ * replay counts permits. A wait that found one is a wait of next to no time.
  *
- * No try comes first: the real call acts on a pending cancellation and judges its deadline before it
- * looks at the permits. A semaphore is watched from its first call; what it held then is its initial
- * value (as far as that can be known of one that others are using already).
- * Threads: any; sem_post() also from signal handlers.
+ * No try comes first: the real call acts on a pending cancellation and judges its deadline before
+ * it looks at the permits. A semaphore is watched from its first call; what it held then is its
+ * initial value (as far as that can be known of one that others are using already). Threads: any;
+ * sem_post() also from signal handlers.
  */
 #include <errno.h>
 
@@ -41,9 +41,8 @@ static void sem_wait_begin(struct sem_wait_state *wait, sem_t *sem, enum call ca
 	wait->watch = watch_of(self, sem);
 	if (wait->watch)
 		watch_wait_begins(wait->watch);
-	wait->handle = wait_begin(self, REASON_SEM, call, sem,
-				  wait->watch ? wait->watch->ident : 0, caller_stack(self, caller),
-				  caller.frame);
+	wait->handle = wait_begin(self, REASON_SEM, call, sem, wait->watch ? wait->watch->ident : 0,
+				  caller_stack(self, caller), caller.frame);
 	self_leave(self);
 }
 
@@ -103,7 +102,8 @@ int hook_sem_trywait(sem_t *sem)
 	return result;
 }
 
-/* Recorded before it is given: whoever takes the permit may be faster than we are, and may free it. */
+/* Recorded before it is given: whoever takes the permit may be faster than we are, and may free
+ * it. */
 int hook_sem_post(sem_t *sem)
 {
 	struct self *self = hook_enter();

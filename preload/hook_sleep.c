@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeps: an op whose value is what was asked for, in nanoseconds; of a sleep until a point in time, what
- * was left until then at the call. What it took beyond that is the kernel's, and the replay's to keep.
+ * Sleeps: an op whose value is what was asked for, in nanoseconds; of a sleep until a point in
+ * time, what was left until then at the call. What it took beyond that is the kernel's, and the
+ * replay's to keep.
  */
 #include <errno.h>
 
@@ -59,8 +60,8 @@ int hook_usleep(useconds_t sleep_us)
 }
 
 /*
- * What was asked for, after the call: a bad pointer is the kernel's to refuse, and it has not. Not known
- * when an interrupted sleep has put the rest into the place of the request.
+ * What was asked for, after the call: a bad pointer is the kernel's to refuse, and it has not. Not
+ * known when an interrupted sleep has put the rest into the place of the request.
  */
 static void nanosleep_end(struct sleeping sleeping, const struct timespec *request,
 			  const struct timespec *rest, int error)
@@ -108,8 +109,8 @@ int hook_clock_nanosleep(clockid_t clock, int flags, const struct timespec *requ
 			 struct timespec *rest)
 {
 	bool is_absolute = flags & TIMER_ABSTIME;
-	struct sleeping sleeping = sleep_begin(CALL_clock_nanosleep, 0,
-					       is_absolute ? RECORD_ABSOLUTE : 0, CALLER);
+	struct sleeping sleeping =
+		sleep_begin(CALL_clock_nanosleep, 0, is_absolute ? RECORD_ABSOLUTE : 0, CALLER);
 	uint64_t now = is_absolute && sleeping.op ? now_on(clock) : 0;
 	int error = real.clock_nanosleep(clock, flags, request, rest);
 	if (!is_absolute) {

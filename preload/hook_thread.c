@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads: creation is announced by the creator and begun by the new thread itself, as its first act;
- * joins are waits for the thread's op. Ends are heard of in lifecycle.c.
+ * Threads: creation is announced by the creator and begun by the new thread itself, as its first
+ * act; joins are waits for the thread's op. Ends are heard of in lifecycle.c.
  *
- * What the new thread has to know travels in a parcel from a fixed table: the heap is not ours, and may
- * be locked by whoever creates a thread. When all parcels are under way at once, the thread is created
- * unannounced and registers at its first event like one that was there before us.
- * A thread's watch is keyed by its pthread_t, and set by the thread itself before its start routine.
+ * What the new thread has to know travels in a parcel from a fixed table: the heap is not ours, and
+ * may be locked by whoever creates a thread. When all parcels are under way at once, the thread is
+ * created unannounced and registers at its first event like one that was there before us. A
+ * thread's watch is keyed by its pthread_t, and set by the thread itself before its start routine.
  */
 #include <errno.h>
 
@@ -34,7 +34,8 @@ static struct parcel *parcel_take(void)
 	for (uint32_t i = 0; i < PARCELS_MAX; i++) {
 		struct parcel *parcel = &parcels[(first + i) % PARCELS_MAX];
 		uint32_t unused = 0;
-		/* Acquire pairs with the release in parcel_give_back(): the last user's copy is done. */
+		/* Acquire pairs with the release in parcel_give_back(): the last user's copy is
+		 * done. */
 		if (__atomic_compare_exchange_n(&parcel->is_taken, &unused, 1, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return parcel;
@@ -64,8 +65,8 @@ static struct parcel *announce(const void *start_routine)
 
 enum { WATCH_TRIES = 8 };
 
-/* Where joins find this thread's op. The table may be locked by a thread that does not run: many threads
- * that begin at once meet there. */
+/* Where joins find this thread's op. The table may be locked by a thread that does not run: many
+ * threads that begin at once meet there. */
 static void publish(struct self *self, uint64_t op)
 {
 	struct watch *watch = NULL;
@@ -102,8 +103,8 @@ static int start_c11(void *sent)
 	return parcel.start.c11(parcel.argument);
 }
 
-int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-			void *(*start)(void *), void *argument)
+int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+			void *argument)
 {
 	struct parcel *parcel = announce((const void *)start);
 	if (!parcel)
@@ -156,8 +157,9 @@ static void join_begin(struct join_wait *wait, pthread_t thread, enum call call,
 	self_leave(self);
 }
 
-/* Also when a cancellation unwinds through the join. A thread that had not begun before we looked has
- * by now; its address may belong to a new thread already, so what was known before comes first. */
+/* Also when a cancellation unwinds through the join. A thread that had not begun before we
+ * looked has by now; its address may belong to a new thread already, so what was known before
+ * comes first. */
 static void join_end(struct join_wait *wait)
 {
 	struct self *self = wait->handle ? hook_enter() : NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that are an op and nothing more: input, output, readiness, signals. All bodies come from the TIMED
- * rows of hooks.def.
+ * Calls that are an op and nothing more: input, output, readiness, signals. All bodies come from
+ * the TIMED rows of hooks.def.
  *
- * Nothing is held across the real call: a thread that is cancelled in it, or leaves it by longjmp, has an
- * op open, which the recorder closes as canceled when it sees that its frame is gone or the thread ends.
- * Invariant: the result and errno are the real call's.
+ * Nothing is held across the real call: a thread that is cancelled in it, or leaves it by longjmp,
+ * has an op open, which the recorder closes as canceled when it sees that its frame is gone or the
+ * thread ends. Invariant: the result and errno are the real call's.
  */
 #include <errno.h>
 
@@ -33,12 +33,12 @@ static void timed_end(uint64_t op, bool has_failed, int64_t value)
 	self_leave(self);
 }
 
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value)                           \
-	type hook_##symbol parameters                                                               \
-	{                                                                                           \
-		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER);                  \
-		type result = real.symbol arguments;                                                \
-		timed_end(op, result < 0, value);                                                   \
-		return result;                                                                      \
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value)          \
+	type hook_##symbol parameters                                              \
+	{                                                                          \
+		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER); \
+		type result = real.symbol arguments;                               \
+		timed_end(op, result < 0, value);                                  \
+		return result;                                                     \
 	}
 #include "hooks.def"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every file of this folder shares: libc's own functions, the hooks' prototypes, the names' ids.
+ * What every file of this folder shares: libc's own functions, the hooks' prototypes, the names'
+ * ids.
  *
- * Everything here comes out of hooks.def. A hook_*.c holds bodies only: it calls `real.SYMBOL`, never
- * the symbol itself (that would be ourselves), and the recorder between hook_enter() and self_leave(),
- * never across the real call. A body begins with CALLER, in the function that the exported wrapper
- * jumps to, so that the caller's frame is the program's.
+ * Everything here comes out of hooks.def. A hook_*.c holds bodies only: it calls `real.SYMBOL`,
+ * never the symbol itself (that would be ourselves), and the recorder between hook_enter() and
+ * self_leave(), never across the real call. A body begins with CALLER, in the function that the
+ * exported wrapper jumps to, so that the caller's frame is the program's.
  *
  * `real` is written once, by hooks_resolve(), before any hook is called or by the first one.
  */
@@ -35,10 +36,10 @@
 
 /* libc's functions: the next definition after ours, in the version that the row asks for. */
 struct real {
-#define HOOK(type, symbol, parameters, arguments) type (*symbol) parameters;
-#define HOOK_OWN(type, symbol, parameters) type (*symbol) parameters;
-#define HOOK_AT(type, id, symbol, version, parameters, arguments) type (*id) parameters;
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) type (*symbol) parameters;
+#define HOOK(type, symbol, parameters, arguments)                         type(*symbol) parameters;
+#define HOOK_OWN(type, symbol, parameters)                                type(*symbol) parameters;
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)         type(*id) parameters;
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) type(*symbol) parameters;
 #include "hooks.def"
 };
 
@@ -47,9 +48,9 @@ extern struct real real HIDDEN;
 /* String ids of the calls' names: row + 1. */
 enum call {
 	CALL_NONE,
-#define HOOK(type, symbol, parameters, arguments) CALL_##symbol,
-#define HOOK_OWN(type, symbol, parameters) CALL_##symbol,
-#define HOOK_AT(type, id, symbol, version, parameters, arguments) CALL_##id,
+#define HOOK(type, symbol, parameters, arguments)                         CALL_##symbol,
+#define HOOK_OWN(type, symbol, parameters)                                CALL_##symbol,
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)         CALL_##id,
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) CALL_##symbol,
 #include "hooks.def"
 	CALL_END
@@ -59,14 +60,23 @@ enum { HOOK_COUNT = CALL_END - 1 };
 
 _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
 
-/* real.syscall, for syscall.S. */
+/* What syscall.S and vfork.S know of us: two members of `real`, and the bodies that they call. */
 extern void *hooks_real_syscall HIDDEN;
+extern void *hooks_real_vfork HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
 
+struct vfork_return {
+	int64_t pid;
+	const void *pc; /* where the program goes on */
+};
+
+bool hook_vfork_begin(const void *pc, const void *frame) HIDDEN;
+struct vfork_return hook_vfork_end(int pid) HIDDEN;
+
 /* The bodies. */
-#define HOOK(type, symbol, parameters, arguments) type hook_##symbol parameters HIDDEN;
-#define HOOK_AT(type, id, symbol, version, parameters, arguments) type hook_##id parameters HIDDEN;
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value)                           \
+#define HOOK(type, symbol, parameters, arguments)              type hook_##symbol parameters HIDDEN;
+#define HOOK_AT(type, id, symbol, node, parameters, arguments) type hook_##id parameters HIDDEN;
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
 	type hook_##symbol parameters HIDDEN;
 #include "hooks.def"
 
@@ -97,7 +107,7 @@ struct hooks_thread {
 		const void *lock;
 		uint64_t op;
 	} read_holds[READ_HOLDS_MAX];
-	bool is_armed;          /* its end will be noticed */
+	bool is_armed; /* its end will be noticed */
 };
 
 extern __thread struct hooks_thread hooks_thread HIDDEN;

@@ -2,14 +2,15 @@
 /*
  * The library's life in a process: start, threads' ends, fork, end.
  *
- * Order at start: this is the first constructor of all (-z initfirst), before libc's own. Resolve, then
- * the key that tells of threads' ends (first, so that its number is low and setting it never
- * allocates), then the handlers around fork and at quick_exit (registered first they run last before
- * and first after a fork, and last at an exit), then the recorder, which opens the gate.
+ * Order at start: this is the first constructor of all (-z initfirst), before libc's own. Resolve,
+ * then the key that tells of threads' ends (first, so that its number is low and setting it never
+ * allocates), then the handlers around fork and at quick_exit (registered first they run last
+ * before and first after a fork, and last at an exit), then the recorder, which opens the gate.
  *
- * A thread's end is heard of by the key's destructor, after C++ thread_local objects and other keys'
- * destructors: it re-arms itself until the last round, so that what they do is still recorded.
- * Threads: the constructor runs alone; hooks_set_up() in any thread; the destructor in the one that ends.
+ * A thread's end is heard of by the key's destructor, after C++ thread_local objects and other
+ * keys' destructors: it re-arms itself until the last round, so that what they do is still
+ * recorded. Threads: the constructor runs alone; hooks_set_up() in any thread; the destructor in
+ * the one that ends.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
 /*
  * What the lock families share: a wait for a lock, and the hold of a watched one.
  *
- * A lock that nobody ever waited for is not watched, and costs its hooks one look-up. The first wait
- * makes it watched for good: from then on each of its holds is recorded, from acquisition to release.
+ * A lock that nobody ever waited for is not watched, and costs its hooks one look-up. The first
+ * wait makes it watched for good: from then on each of its holds is recorded, from acquisition to
+ * release.
  */
 #ifndef WCPROF_LOCKS_H
 #define WCPROF_LOCKS_H
@@ -14,7 +15,7 @@
 struct lock_wait {
 	struct watch *watch;
 	uint64_t handle;
-	uint64_t holder_op;   /* who held it when the wait began */
+	uint64_t holder_op; /* who held it when the wait began */
 	uint64_t began_ticks;
 	uint32_t stack;
 	const void *frame;
@@ -32,8 +33,9 @@ void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN
 void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
 
 /*
- * Around the real unlock. `is_owner_checked`: libc refuses an unlock by another thread, so such a call
- * must not end the owner's hold. Returns whether lock_release_record() is to be called afterwards.
+ * Around the real unlock. `is_owner_checked`: libc refuses an unlock by another thread, so such a
+ * call must not end the owner's hold. Returns whether lock_release_record() is to be called
+ * afterwards.
  */
 bool lock_release(struct watch *, struct hold_release *, bool is_owner_checked) HIDDEN;
 void lock_release_record(struct watch *, const struct hold_release *) HIDDEN;

@@ -2,15 +2,16 @@
 /*
  * Finds libc's own functions: the next definition of each row's symbol behind this library.
  *
- * Reads the loaded objects' hash tables itself, along the loader's list, which at start-up is the order
- * of the global scope. dlsym() would take the loader's lock (held by a dlopen() whose constructor waits
- * for a thread that waits here), allocate when a look-up fails (through an allocator that locks a mutex
- * of ours) and, before glibc 2.36, give the oldest version instead of the default one.
+ * Reads the loaded objects' hash tables itself, along the loader's list, which at start-up is the
+ * order of the global scope. dlsym() would take the loader's lock (held by a dlopen() whose
+ * constructor waits for a thread that waits here), allocate when a look-up fails (through an
+ * allocator that locks a mutex of ours) and, before glibc 2.36, give the oldest version instead of
+ * the default one.
  *
- * Invariants: after the first hooks_resolve() every member of `real` can be called. A row with a version
- * gets that version or, from an object without versions (another preload, a sanitizer), the plain symbol.
- * Threads: the constructor, or whoever calls before it; two at once write the same values.
- * Never here: a call of any function outside this file, but for what is found.
+ * Invariants: after the first hooks_resolve() every member of `real` can be called. A row with a
+ * version gets that version or, from an object without versions (another preload, a sanitizer), the
+ * plain symbol. Threads: the constructor, or whoever calls before it; two at once write the same
+ * values. Never here: a call of any function outside this file, but for what is found.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,6 +25,7 @@ extern struct r_debug _r_debug;
 extern ElfW(Dyn) _DYNAMIC[] HIDDEN;
 
 void *hooks_real_syscall;
+void *hooks_real_vfork;
 
 struct row {
 	const char *symbol;
@@ -31,9 +33,9 @@ struct row {
 };
 
 static const struct row rows[HOOK_COUNT] = {
-#define HOOK(type, symbol, parameters, arguments) { #symbol, NULL },
-#define HOOK_OWN(type, symbol, parameters) { #symbol, NULL },
-#define HOOK_AT(type, id, symbol, version, parameters, arguments) { #symbol, version },
+#define HOOK(type, symbol, parameters, arguments)                         { #symbol, NULL },
+#define HOOK_OWN(type, symbol, parameters)                                { #symbol, NULL },
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)         { #symbol, version },
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) { #symbol, NULL },
 #include "hooks.def"
 };
@@ -41,12 +43,12 @@ static const struct row rows[HOOK_COUNT] = {
 /* The tables of one loaded object. */
 struct object {
 	uintptr_t base;
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
-	const ElfW(Half) *versions;
-	const ElfW(Verdef) *definitions;
+	const ElfW(Half) * versions;
+	const ElfW(Verdef) * definitions;
 };
 
 static bool is_equal(const char *a, const char *b)
@@ -70,13 +72,26 @@ static void object_read(struct object *object, const struct link_map *map)
 	for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
 		const void *pointer = object_pointer(map, entry->d_un.d_ptr);
 		switch (entry->d_tag) {
-		case DT_SYMTAB: object->symbols = pointer; break;
-		case DT_STRTAB: object->strings = pointer; break;
-		case DT_GNU_HASH: object->gnu_hash = pointer; break;
-		case DT_HASH: object->sysv_hash = pointer; break;
-		case DT_VERSYM: object->versions = pointer; break;
-		case DT_VERDEF: object->definitions = pointer; break;
-		default: break;
+		case DT_SYMTAB:
+			object->symbols = pointer;
+			break;
+		case DT_STRTAB:
+			object->strings = pointer;
+			break;
+		case DT_GNU_HASH:
+			object->gnu_hash = pointer;
+			break;
+		case DT_HASH:
+			object->sysv_hash = pointer;
+			break;
+		case DT_VERSYM:
+			object->versions = pointer;
+			break;
+		case DT_VERDEF:
+			object->definitions = pointer;
+			break;
+		default:
+			break;
 		}
 	}
 }
@@ -215,4 +230,5 @@ void hooks_resolve(void)
 			found[i] = (void *)missing;
 	memcpy(&real, found, sizeof(real));
 	hooks_real_syscall = (void *)real.syscall;
+	hooks_real_vfork = (void *)real.vfork;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(): futex calls go to their hook while recording is on, everything else to libc by a tail jump.
+ * syscall(): futex calls go to their hook while recording is on, everything else to libc by a tail
+ * jump.
  *
  * In assembler because nothing here may touch the caller's stack: libc reads a sixth argument there
  * whether the caller has passed one or not, so the place may be a variable of the caller's, and a
- * compiler takes it for its own to write. And because clone, vfork and rt_sigreturn return twice, or
- * elsewhere: no frame of ours may lie beneath them.
+ * compiler takes it for its own to write. And because clone, vfork and rt_sigreturn return twice,
+ * or elsewhere: no frame of ours may lie beneath them.
  */
 #define GATE_ON 2
 #define SYS_futex 202

@@ -2,9 +2,10 @@
 /*
  * Runs target programs with and without the library, and reads what they left.
  *
- * A case runs one scenario of one target three times: alone, with the library preloaded and off, and with
- * it recording. All three must end in the same way and print the same; the recording must contain what
- * the case expects. The library is the one of this build; where it is missing, every case fails.
+ * A case runs one scenario of one target three times: alone, with the library preloaded and off,
+ * and with it recording. All three must end in the same way and print the same; the recording must
+ * contain what the case expects. The library is the one of this build; where it is missing, every
+ * case fails.
  */
 #ifndef TEST_TARGET_H
 #define TEST_TARGET_H
@@ -54,9 +55,9 @@ struct dumps {
 
 enum mode { ALONE, OFF, ON };
 
-static const char *build_path(const char *name)
+static inline const char *build_path(const char *name)
 {
-	static char path[PATH_MAX];
+	static char path[2 * PATH_MAX];
 	char self[PATH_MAX];
 	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	ck_assert_int_gt(size, 0);
@@ -66,7 +67,7 @@ static const char *build_path(const char *name)
 	return path;
 }
 
-static void set_environment(enum mode mode, const char *directory)
+static inline void set_environment(enum mode mode, const char *directory)
 {
 	char output[PATH_MAX + 16];
 	snprintf(output, sizeof(output), "%s/%%p.jsonl", directory);
@@ -81,13 +82,13 @@ static void set_environment(enum mode mode, const char *directory)
 		setenv("WCPROF_ENABLE", "1", 1);
 }
 
-static int compare_lines(const void *a, const void *b)
+static inline int compare_lines(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Threads print in any order. */
-static void sort_lines(char *text)
+static inline void sort_lines(char *text)
 {
 	static char sorted[OUTPUT_MAX + 1];
 	static char *lines[OUTPUT_MAX / 2];
@@ -102,10 +103,10 @@ static void sort_lines(char *text)
 	memcpy(text, sorted, size + 1);
 }
 
-static void run_target(const char *target, const char *scenario, enum mode mode,
-		       const char *directory, struct outcome *outcome)
+static inline void run_target(const char *target, const char *scenario, enum mode mode,
+			      const char *directory, struct outcome *outcome)
 {
-	char program[PATH_MAX];
+	char program[2 * PATH_MAX];
 	char name[PATH_MAX];
 	int ends[2];
 	size_t size = 0;
@@ -138,7 +139,7 @@ static void run_target(const char *target, const char *scenario, enum mode mode,
 	ck_assert_int_eq(waitpid(pid, &outcome->status, 0), pid);
 }
 
-static void load_lines(struct dumps *dumps, const char *path)
+static inline void load_lines(struct dumps *dumps, const char *path)
 {
 	FILE *file = fopen(path, "r");
 	char *line = NULL;
@@ -162,7 +163,7 @@ static void load_lines(struct dumps *dumps, const char *path)
 }
 
 /* Reads and removes all dumps of a directory. */
-static void load_dumps(struct dumps *dumps, const char *directory)
+static inline void load_dumps(struct dumps *dumps, const char *directory)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -179,13 +180,13 @@ static void load_dumps(struct dumps *dumps, const char *directory)
 	closedir(handle);
 }
 
-static void free_dumps(struct dumps *dumps)
+static inline void free_dumps(struct dumps *dumps)
 {
 	for (int i = 0; i < dumps->count; i++)
 		json_decref(dumps->lines[i]);
 }
 
-static const char *text_of(json_t *header, json_t *event, const char *key)
+static inline const char *text_of(json_t *header, json_t *event, const char *key)
 {
 	json_int_t id = json_integer_value(json_object_get(event, key));
 	const char *text =
@@ -193,13 +194,13 @@ static const char *text_of(json_t *header, json_t *event, const char *key)
 	return text ? text : "";
 }
 
-static const char *word_of(json_t *event, const char *key)
+static inline const char *word_of(json_t *event, const char *key)
 {
 	const char *word = json_string_value(json_object_get(event, key));
 	return word ? word : "";
 }
 
-static bool is_expected(json_t *header, json_t *event, const struct expect *expect)
+static inline bool is_expected(json_t *header, json_t *event, const struct expect *expect)
 {
 	static const char *const keys[] = { "k", "rs", "lk" };
 	bool fits = false;
@@ -212,7 +213,7 @@ static bool is_expected(json_t *header, json_t *event, const struct expect *expe
 	return fits && strncmp(name, expect->name, strlen(expect->name)) == 0;
 }
 
-static int count_events(const struct dumps *dumps, const struct expect *expect)
+static inline int count_events(const struct dumps *dumps, const struct expect *expect)
 {
 	int count = 0;
 	for (int i = 0; i < dumps->count; i++) {
@@ -223,14 +224,14 @@ static int count_events(const struct dumps *dumps, const struct expect *expect)
 	return count;
 }
 
-static void make_directory(char *directory)
+static inline void make_directory(char *directory)
 {
 	strcpy(directory, "/tmp/wcprof-test-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 }
 
 /* One case, three runs. Leaves the recording in `dumps` for further questions. */
-static void run_case(const struct target_case *row, struct dumps *dumps)
+static inline void run_case(const struct target_case *row, struct dumps *dumps)
 {
 	static struct outcome alone, off, on;
 	char directory[64];
@@ -263,28 +264,27 @@ static void run_case(const struct target_case *row, struct dumps *dumps)
 }
 
 /* main() of a test program whose cases are a table called `cases`. */
-#define TARGET_CASES_MAIN(suite_name)                                                               \
-	START_TEST(test_case)                                                                       \
-	{                                                                                           \
-		struct dumps dumps;                                                                 \
-		run_case(&cases[_i], &dumps);                                                       \
-		free_dumps(&dumps);                                                                 \
-	}                                                                                           \
-	END_TEST                                                                                    \
-                                                                                                    \
-	int main(void)                                                                              \
-	{                                                                                           \
-		Suite *suite = suite_create(suite_name);                                            \
-		TCase *group = tcase_create(suite_name);                                            \
-		tcase_set_timeout(group, 240);                                                      \
-		tcase_add_loop_test(group, test_case, 0,                                            \
-				    (int)(sizeof(cases) / sizeof(cases[0])));                       \
-		suite_add_tcase(suite, group);                                                      \
-		SRunner *runner = srunner_create(suite);                                            \
-		srunner_run_all(runner, CK_ENV);                                                    \
-		int failed = srunner_ntests_failed(runner);                                         \
-		srunner_free(runner);                                                               \
-		return failed ? 1 : 0;                                                              \
+#define TARGET_CASES_MAIN(suite_name)                                                              \
+	START_TEST(test_case)                                                                      \
+	{                                                                                          \
+		struct dumps dumps;                                                                \
+		run_case(&cases[_i], &dumps);                                                      \
+		free_dumps(&dumps);                                                                \
+	}                                                                                          \
+	END_TEST                                                                                   \
+                                                                                                   \
+	int main(void)                                                                             \
+	{                                                                                          \
+		Suite *suite = suite_create(suite_name);                                           \
+		TCase *group = tcase_create(suite_name);                                           \
+		tcase_set_timeout(group, 240);                                                     \
+		tcase_add_loop_test(group, test_case, 0, (int)(sizeof(cases) / sizeof(cases[0]))); \
+		suite_add_tcase(suite, group);                                                     \
+		SRunner *runner = srunner_create(suite);                                           \
+		srunner_run_all(runner, CK_ENV);                                                   \
+		int failed = srunner_ntests_failed(runner);                                        \
+		srunner_free(runner);                                                              \
+		return failed ? 1 : 0;                                                             \
 	}
 
 #endif

@@ -5,7 +5,8 @@
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "lookups", "forms",
+	/* 0 */ { "lookups",
+		  "forms",
 		  { { "op", "dns", "getaddrinfo", 2, 2 },
 		    { "op", "dns", "getnameinfo", 1, 1 },
 		    { "op", "dns", "gethostbyname", 1, 1 } } },

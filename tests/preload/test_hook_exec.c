@@ -6,7 +6,10 @@
 
 static const struct target_case cases[] = {
 	/* 0 */ { "images", "execl", { { "op", "io", "close", 2, 2 } } },
-	/* 1 */ { "images", "execlp", { { "op", "io", "close", 1, 1 }, { "op", "process", "dash", 1, 1 } } },
+	/* 1 */
+	{ "images",
+	  "execlp",
+	  { { "op", "io", "close", 1, 1 }, { "op", "process", "dash", 1, 1 } } },
 	/* 2 */ { "images", "execle", { { "op", "io", "close", 1, 1 } } },
 	/* 3 */ { "images", "execv", { { "op", "io", "close", 2, 2 } } },
 	/* 4 */ { "images", "execve", { { "op", "io", "close", 2, 2 } } },
@@ -15,7 +18,10 @@ static const struct target_case cases[] = {
 	/* 7 */ { "images", "fexecve", { { "op", "io", "close", 2, 2 } } },
 	/* 8 */ { "images", "execveat", { { "op", "io", "close", 2, 2 } } },
 	/* 9 */ { "images", "failing", { { "op", "io", "close", 2, 2 } } },
-	/* 10 */ { "images", "exit", { { "op", "io", "close", 1, 1 }, { "op", "process", "images", 1, 1 } } },
+	/* 10 */
+	{ "images",
+	  "exit",
+	  { { "op", "io", "close", 1, 1 }, { "op", "process", "images", 1, 1 } } },
 	/* 11 */ { "images", "_exit", { { "op", "io", "close", 1, 1 } } },
 	/* 12 */ { "images", "_Exit", { { "op", "io", "close", 1, 1 } } },
 	/* 13 */ { "images", "quick_exit", { { "op", "io", "close", 2, 2 } } },

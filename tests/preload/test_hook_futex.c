@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: waits by raw futex calls are missed, or another system call loses an argument.
+ * Wrong if this fails: waits by raw futex calls are missed, or another system call loses an
+ * argument.
  */
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "futexes", "woken",
+	/* 0 */ { "futexes",
+		  "woken",
 		  { { "wait", "futex", "syscall", 3, MANY },
 		    { "link", "wake", "futex futexes+0x", 1, 1 } } },
-	/* 1 */ { "futexes", "others", { { "wait", "futex", "", 0, 0 }, { "op", "io", "", 0, 0 } } },
+	/* 1 */
+	{ "futexes", "others", { { "wait", "futex", "", 0, 0 }, { "op", "io", "", 0, 0 } } },
 };
 
 TARGET_CASES_MAIN("hook_futex")

@@ -5,27 +5,36 @@
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "mutexes", "contended",
+	/* 0 */ { "mutexes",
+		  "contended",
 		  { { "wait", "mutex", "pthread_mutex_lock", 1, 1 },
 		    { "op", "hold", "mutex mutexes+0x", 11, 11 },
 		    { "link", "wake", "mutex mutexes+0x", 1, 1 } } },
-	/* 1 */ { "mutexes", "uncontended",
-		  { { "wait", "mutex", "", 0, 0 }, { "op", "hold", "", 0, 0 } } },
-	/* 2 */ { "mutexes", "kinds",
-		  { { "wait", "mutex", "pthread_mutex_clocklock", 16, 16 },
-		    { "wait", "mutex", "pthread_mutex_timedlock", 32, 32 } } },
+	/* 1 */
+	{ "mutexes", "uncontended", { { "wait", "mutex", "", 0, 0 }, { "op", "hold", "", 0, 0 } } },
+	/* 2 */
+	{ "mutexes",
+	  "kinds",
+	  { { "wait", "mutex", "pthread_mutex_clocklock", 16, 16 },
+	    { "wait", "mutex", "pthread_mutex_timedlock", 32, 32 } } },
 	/* 3 */ { "mutexes", "robust", { { "wait", "mutex", "", 0, 0 } } },
-	/* 4 */ { "mutexes", "recursive",
-		  { { "wait", "mutex", "pthread_mutex_lock", 1, 1 },
-		    { "op", "hold", "mutex mutexes+0x", 11, 11 } } },
-	/* 5 */ { "mutexes", "timed",
-		  { { "wait", "mutex", "pthread_mutex_timedlock", 1, 1 },
-		    { "wait", "mutex", "pthread_mutex_clocklock", 1, 1 } } },
+	/* 4 */
+	{ "mutexes",
+	  "recursive",
+	  { { "wait", "mutex", "pthread_mutex_lock", 1, 1 },
+	    { "op", "hold", "mutex mutexes+0x", 11, 11 } } },
+	/* 5 */
+	{ "mutexes",
+	  "timed",
+	  { { "wait", "mutex", "pthread_mutex_timedlock", 1, 1 },
+	    { "wait", "mutex", "pthread_mutex_clocklock", 1, 1 } } },
 	/* 6 */ { "mutexes", "handed", { { "op", "hold", "mutex mutexes+0x", 17, 17 } } },
-	/* 7 */ { "mutexes", "c11",
-		  { { "wait", "mutex", "mtx_lock", 1, 1 },
-		    { "wait", "mutex", "mtx_timedlock", 1, 1 },
-		    { "link", "wake", "mutex mutexes+0x", 1, 1 } } },
+	/* 7 */
+	{ "mutexes",
+	  "c11",
+	  { { "wait", "mutex", "mtx_lock", 1, 1 },
+	    { "wait", "mutex", "mtx_timedlock", 1, 1 },
+	    { "link", "wake", "mutex mutexes+0x", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_mutex")

@@ -5,24 +5,29 @@
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "children", "waits",
+	/* 0 */ { "children",
+		  "waits",
 		  { { "op", "exec", "fork", 9, 9 },
 		    { "link", "nested_client", "", 9, 9 },
 		    { "wait", "exec", "", 12, 12 } } },
-	/* 1 */ { "children", "works",
-		  { { "op", "exec", "fork", 1, 1 },
-		    { "op", "io", "write", 10, 10 },
-		    { "op", "process", "children", 2, 2 } } },
-	/* 2 */ { "children", "threads",
-		  { { "op", "exec", "fork", 30, 30 }, { "op", "io", "close", 30, 30 } } },
-	/* 3 */ { "children", "spawns",
-		  { { "op", "exec", "true", 3, 3 },
-		    { "op", "exec", "false", 1, 1 },
-		    { "op", "exec", "system", 1, 1 },
-		    { "op", "process", "true", 3, 3 },
-		    { "link", "nested_client", "", 4, 4 } } },
-	/* 4 */ { "children", "vforks",
-		  { { "op", "process", "children", 1, 1 }, { "op", "process", "true", 1, 1 } } },
+	/* 1 */
+	{ "children",
+	  "works",
+	  { { "op", "exec", "fork", 1, 1 },
+	    { "op", "io", "write", 10, 10 },
+	    { "op", "process", "children", 2, 2 } } },
+	/* 2 */
+	{ "children",
+	  "threads",
+	  { { "op", "exec", "fork", 30, 30 }, { "op", "io", "close", 30, 30 } } },
+	/* 3 */
+	{ "children",
+	  "spawns",
+	  { { "op", "exec", "true", 3, 3 },
+	    { "op", "exec", "false", 1, 1 },
+	    { "op", "exec", "system", 1, 1 },
+	    { "op", "process", "true", 3, 3 },
+	    { "link", "nested_client", "", 4, 4 } } },
 };
 
 TARGET_CASES_MAIN("hook_process")

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: a wait or hold of a read-write lock is missed, or a form of locking answers otherwise.
+ * Wrong if this fails: a wait or hold of a read-write lock is missed, or a form of locking answers
+ * otherwise.
  */
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "rwlocks", "readers",
+	/* 0 */ { "rwlocks",
+		  "readers",
 		  { { "wait", "rwlock_read", "pthread_rwlock_rdlock", 1, 1 },
 		    { "op", "hold", "rwlock rwlocks+0x", 11, 11 },
 		    { "link", "wake", "rwlock rwlocks+0x", 1, 1 } } },
-	/* 1 */ { "rwlocks", "writers",
-		  { { "wait", "rwlock_write", "pthread_rwlock_wrlock", 1, 1 },
-		    { "link", "wake", "rwlock rwlocks+0x", 1, 1 } } },
+	/* 1 */
+	{ "rwlocks",
+	  "writers",
+	  { { "wait", "rwlock_write", "pthread_rwlock_wrlock", 1, 1 },
+	    { "link", "wake", "rwlock rwlocks+0x", 1, 1 } } },
 	/* 2 */ { "rwlocks", "many", { { "op", "hold", "rwlock rwlocks+0x", 20, 20 } } },
-	/* 3 */ { "rwlocks", "forms",
-		  { { "wait", "rwlock_read", "", 3, 3 }, { "wait", "rwlock_write", "", 3, 3 } } },
+	/* 3 */
+	{ "rwlocks",
+	  "forms",
+	  { { "wait", "rwlock_read", "", 3, 3 }, { "wait", "rwlock_write", "", 3, 3 } } },
 };
 
 TARGET_CASES_MAIN("hook_rwlock")

@@ -5,7 +5,8 @@
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "sleeps", "forms",
+	/* 0 */ { "sleeps",
+		  "forms",
 		  { { "op", "sleep", "sleep", 1, 1 },
 		    { "op", "sleep", "usleep", 1, 1 },
 		    { "op", "sleep", "nanosleep", 3, 3 },

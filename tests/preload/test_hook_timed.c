@@ -1,36 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: a call that reads, writes or polls is missed, or its result or errno changes.
+ * Wrong if this fails: a call that reads, writes or polls is missed, or its result or errno
+ * changes.
  */
 #include "target.h"
 
 static const struct target_case cases[] = {
-	/* 0 */ { "calls", "files",
+	/* 0 */ { "calls",
+		  "files",
 		  { { "op", "io", "read", 5, 5 },
 		    { "op", "io", "pread", 4, 4 },
 		    { "op", "io", "pwrite", 4, 4 },
 		    { "op", "io", "open", 5, 5 },
 		    { "op", "io", "close", 5, 5 },
 		    { "op", "io", "fsync", 1, 1 } } },
-	/* 1 */ { "calls", "aliases",
-		  { { "op", "io", "__", 0, 0 },
-		    { "op", "poll", "poll", 2, 2 },
-		    { "op", "io", "pread", 2, 2 },
-		    { "op", "io", "recv", 2, 2 } } },
-	/* 2 */ { "calls", "sockets",
-		  { { "op", "io", "connect", 2, 2 },
-		    { "op", "io", "accept", 2, 2 },
-		    { "op", "io", "send", 5, 5 },
-		    { "op", "io", "recv", 5, 5 } } },
-	/* 3 */ { "calls", "readiness",
-		  { { "op", "poll", "poll", 3, 3 },
-		    { "op", "poll", "ppoll", 1, 1 },
-		    { "op", "poll", "select", 2, 2 },
-		    { "op", "poll", "pselect", 1, 1 },
-		    { "op", "poll", "epoll_", 3, 3 } } },
+	/* 1 */
+	{ "calls",
+	  "aliases",
+	  { { "op", "io", "__", 0, 0 },
+	    { "op", "poll", "poll", 2, 2 },
+	    { "op", "io", "pread", 2, 2 },
+	    { "op", "io", "recv", 2, 2 } } },
+	/* 2 */
+	{ "calls",
+	  "sockets",
+	  { { "op", "io", "connect", 2, 2 },
+	    { "op", "io", "accept", 2, 2 },
+	    { "op", "io", "send", 5, 5 },
+	    { "op", "io", "recv", 5, 5 } } },
+	/* 3 */
+	{ "calls",
+	  "readiness",
+	  { { "op", "poll", "poll", 3, 3 },
+	    { "op", "poll", "ppoll", 1, 1 },
+	    { "op", "poll", "select", 2, 2 },
+	    { "op", "poll", "pselect", 1, 1 },
+	    { "op", "poll", "epoll_", 3, 3 } } },
 	/* 4 */ { "calls", "cancelled", { { "op", "io", "read", 1, 1 } } },
-	/* 5 */ { "calls", "jumped",
-		  { { "op", "io", "read", 1, 1 }, { "op", "io", "write", 3, 3 } } },
+	/* 5 */
+	{ "calls", "jumped", { { "op", "io", "read", 1, 1 }, { "op", "io", "write", 3, 3 } } },
 	/* 6 */ { "calls", "interrupted", { { "op", "io", "read", 1, 1 } } },
 };
 

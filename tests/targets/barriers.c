@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: three threads meet at `meeting` five times; `initialise` is waited for by one thread.
+ * Answer expected: three threads meet at `meeting` five times; `initialise` is waited for by one
+ * thread.
  */
 #include "scenario.h"
 
@@ -101,7 +102,10 @@ static void cancelled(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "barrier", barrier }, { "once", pthread_form }, { "c11", c11_form }, { "cancelled", cancelled },
+	{ "barrier", barrier },
+	{ "once", pthread_form },
+	{ "c11", c11_form },
+	{ "cancelled", cancelled },
 };
 
 SCENARIOS_MAIN

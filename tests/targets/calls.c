@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: every call that reads, writes, connects, opens, syncs or polls is there, by its plain name.
+ * Answer expected: every call that reads, writes, connects, opens, syncs or polls is there, by its
+ * plain name.
  */
 #include "scenario.h"
 
@@ -206,7 +207,8 @@ static void jump_out(void)
 		say_errno("write", write(pipe_ends[1], data, 1));
 }
 
-/* A signal handler leaves a blocked read by a jump: the op is over, and later ones are not inside it. */
+/* A signal handler leaves a blocked read by a jump: the op is over, and later ones are not
+ * inside it. */
 static void jumped(void)
 {
 	struct helper helper;
@@ -232,8 +234,12 @@ static void interrupted(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "files", files },	    { "aliases", aliases },	{ "sockets", sockets },
-	{ "readiness", readiness }, { "cancelled", cancelled }, { "jumped", jumped },
+	{ "files", files },
+	{ "aliases", aliases },
+	{ "sockets", sockets },
+	{ "readiness", readiness },
+	{ "cancelled", cancelled },
+	{ "jumped", jumped },
 	{ "interrupted", interrupted },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: every child is an op of its parent's, from its start until somebody waits for it.
+ * Answer expected: every child is an op of its parent's, from its start until somebody waits for
+ * it.
  */
 #include "scenario.h"
 
@@ -156,9 +157,26 @@ static void vforks(void)
 	say_status("vfork and exec", pid, waitpid(pid, &status, 0), status);
 }
 
+/* The child forks in the same way. */
+static void nested_vforks(void)
+{
+	int status = 0;
+	for (volatile int i = 0; i < 6; i++) {
+		pid_t pid = vfork();
+		if (pid == 0) {
+			pid = vfork();
+			if (pid == 0)
+				_exit(5);
+			_exit(6);
+		}
+		waitpid(pid, &status, 0);
+		printf("round %d: %x\n", i, status);
+	}
+}
+
 static const struct scenario scenarios[] = {
 	{ "waits", waits },   { "works", works },   { "threads", among_threads },
-	{ "spawns", spawns }, { "vforks", vforks },
+	{ "spawns", spawns }, { "vforks", vforks }, { "nested_vforks", nested_vforks },
 };
 
 SCENARIOS_MAIN

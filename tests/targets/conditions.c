@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: `ready` is waited for, once or twice in each scenario; all holds of `lock` from the first
- * wait or signal on are recorded.
+ * Answer expected: `ready` is waited for, once or twice in each scenario; all holds of `lock` from
+ * the first wait or signal on are recorded.
  */
 #include "scenario.h"
 
@@ -137,7 +137,8 @@ static void wait_for_old(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* A caller of the old version must reach the old version: the words after the first stay as they were. */
+/* A caller of the old version must reach the old version: the words after the first stay as they
+ * were. */
 static void versions(void)
 {
 	struct helper helper;
@@ -200,8 +201,12 @@ static void c11(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "signalled", signalled }, { "broadcast", broadcast }, { "unheard", unheard },
-	{ "timed", timed },	    { "cancelled", cancelled }, { "versions", both_versions },
+	{ "signalled", signalled },
+	{ "broadcast", broadcast },
+	{ "unheard", unheard },
+	{ "timed", timed },
+	{ "cancelled", cancelled },
+	{ "versions", both_versions },
 	{ "c11", c11 },
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: two waits on `word`, one woken and one timed out; nothing else goes through syscall() with
- * a trace.
+ * Answer expected: two waits on `word`, one woken and one timed out; nothing else goes through
+ * syscall() with a trace.
  */
 #include "scenario.h"
 

@@ -132,12 +132,14 @@ static void by_abort(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "execl", form_execl },     { "execlp", form_execlp },	    { "execle", form_execle },
-	{ "execv", form_execv },     { "execve", form_execve },	    { "execvp", form_execvp },
-	{ "execvpe", form_execvpe }, { "fexecve", form_fexecve },   { "execveat", form_execveat },
-	{ "failing", failing },	     { "last", last_image },	    { "exit", by_exit },
-	{ "_exit", by_underscore_exit }, { "_Exit", by_c99_exit }, { "quick_exit", by_quick_exit },
-	{ "abort", by_abort },
+	{ "execl", form_execl },         { "execlp", form_execlp },
+	{ "execle", form_execle },       { "execv", form_execv },
+	{ "execve", form_execve },       { "execvp", form_execvp },
+	{ "execvpe", form_execvpe },     { "fexecve", form_fexecve },
+	{ "execveat", form_execveat },   { "failing", failing },
+	{ "last", last_image },          { "exit", by_exit },
+	{ "_exit", by_underscore_exit }, { "_Exit", by_c99_exit },
+	{ "quick_exit", by_quick_exit }, { "abort", by_abort },
 };
 
 SCENARIOS_MAIN

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: contention only where a scenario is called "contended", "timed" or "handed"; `hot` is
- * its lock.
+ * Answer expected: contention only where a scenario is called "contended", "timed" or "handed";
+ * `hot` is its lock.
  */
 #include "scenario.h"
 
@@ -29,6 +29,13 @@ static void contended(void)
 		pthread_mutex_lock(&hot);
 		pthread_mutex_unlock(&hot);
 	}
+}
+
+/* The second wait is for a hold that is recorded. */
+static void twice(void)
+{
+	contended();
+	contended();
 }
 
 static void uncontended(void)
@@ -104,7 +111,8 @@ static void kinds(void)
 	for (int i = 0; i < 4; i++)
 		for (int robust = 0; robust < 2; robust++)
 			for (int protocol = 0; protocol < 2; protocol++) {
-				printf("type %d robust %d protocol %d\n", types[i], robust, protocol);
+				printf("type %d robust %d protocol %d\n", types[i], robust,
+				       protocol);
 				exercise(types[i], robust, protocol);
 			}
 }
@@ -225,9 +233,9 @@ static void c11(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "contended", contended }, { "uncontended", uncontended }, { "kinds", kinds },
-	{ "robust", robust },	    { "recursive", recursive },	    { "timed", timed },
-	{ "handed", handed },	    { "c11", c11 },
+	{ "contended", contended }, { "twice", twice },   { "uncontended", uncontended },
+	{ "kinds", kinds },         { "robust", robust }, { "recursive", recursive },
+	{ "timed", timed },         { "handed", handed }, { "c11", c11 },
 };
 
 SCENARIOS_MAIN

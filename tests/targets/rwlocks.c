@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: `lock` is waited for by readers while it is written, by a writer while it is read.
+ * Answer expected: `lock` is waited for by readers while it is written, by a writer while it is
+ * read.
  */
 #include "scenario.h"
 
@@ -105,7 +106,10 @@ static void forms(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "readers", readers }, { "writers", writers }, { "many", many }, { "forms", forms },
+	{ "readers", readers },
+	{ "writers", writers },
+	{ "many", many },
+	{ "forms", forms },
 };
 
 SCENARIOS_MAIN

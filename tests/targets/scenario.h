@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the targets of the hooks' tests share: scenarios by name, results as lines, and a way to know that
- * a thread is blocked without sleeping. A target prints only what must not change with the library.
+ * What the targets of the hooks' tests share: scenarios by name, results as lines, and a way to
+ * know that a thread is blocked without sleeping. A target prints only what must not change with
+ * the library.
  */
 #ifndef SCENARIO_H
 #define SCENARIO_H
@@ -23,16 +24,16 @@ struct scenario {
 	void (*run)(void);
 };
 
-#define SCENARIOS_MAIN                                                                              \
-	int main(int count, char **arguments)                                                       \
-	{                                                                                           \
-		for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)               \
-			if (count > 1 && strcmp(arguments[1], scenarios[i].name) == 0) {            \
-				scenarios[i].run();                                                 \
-				return fflush(stdout) ? 1 : 0;                                      \
-			}                                                                           \
-		fprintf(stderr, "usage: %s SCENARIO\n", arguments[0]);                              \
-		return 2;                                                                           \
+#define SCENARIOS_MAIN                                                                   \
+	int main(int count, char **arguments)                                            \
+	{                                                                                \
+		for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)    \
+			if (count > 1 && strcmp(arguments[1], scenarios[i].name) == 0) { \
+				scenarios[i].run();                                      \
+				return fflush(stdout) ? 1 : 0;                           \
+			}                                                                \
+		fprintf(stderr, "usage: %s SCENARIO\n", arguments[0]);                   \
+		return 2;                                                                \
 	}
 
 /* A result that is an error number, by name. */

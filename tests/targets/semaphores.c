@@ -40,8 +40,7 @@ static void forms(void)
 	say_errno("timedwait, past", sem_timedwait(&permits, &past));
 	say_errno("timedwait, invalid", sem_timedwait(&permits, &invalid));
 	say_errno("clockwait", sem_clockwait(&permits, CLOCK_MONOTONIC, &past));
-	say_errno("clockwait, bad clock",
-		  sem_clockwait(&permits, CLOCK_PROCESS_CPUTIME_ID, &past));
+	say_errno("clockwait, bad clock", sem_clockwait(&permits, CLOCK_PROCESS_CPUTIME_ID, &past));
 	sem_post(&permits);
 	sem_post(&permits);
 	say_errno("invalid when free", sem_timedwait(&permits, &invalid));
@@ -82,7 +81,9 @@ static void cancelled(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "counted", counted }, { "forms", forms }, { "cancelled", cancelled },
+	{ "counted", counted },
+	{ "forms", forms },
+	{ "cancelled", cancelled },
 };
 
 SCENARIOS_MAIN

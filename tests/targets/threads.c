@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: every thread is there with its start routine, its creator and its end, however it ends.
+ * Answer expected: every thread is there with its start routine, its creator and its end, however
+ * it ends.
  */
 #include "scenario.h"
 
@@ -153,7 +154,7 @@ static void failing(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "joins", joins },   { "many", many },		  { "keys", keys },
+	{ "joins", joins },   { "many", many },           { "keys", keys },
 	{ "detach", detach }, { "cancelled", cancelled }, { "failing", failing },
 };
 

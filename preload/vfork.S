@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vfork(): libc's, called with our caller's stack pointer, so that the child finds nothing of ours
+ * on the stack that it may not overwrite. See hook_vfork.c for where the return address goes
+ * meanwhile.
+ */
+#define GATE_ON 2
+
+	.text
+	.globl	vfork, __vfork
+	.type	vfork, @function
+	.type	__vfork, @function
+	.p2align 4
+vfork:
+__vfork:
+	.cfi_startproc
+	cmpl	$GATE_ON, recorder_gate(%rip)
+	jne	1f
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbp, 0
+	movq	%rsp, %rbp
+	movq	8(%rbp), %rdi
+	movq	%rbp, %rsi
+	call	hook_vfork_begin
+	popq	%rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %rbp
+	testb	%al, %al
+	jz	1f
+
+	/* From here to the push there is no return address on the stack. */
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	.cfi_undefined %rip
+	call	*hooks_real_vfork(%rip)
+	movl	%eax, %edi
+	call	hook_vfork_end
+	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
+	ret
+
+1:	.cfi_endproc
+	.cfi_startproc
+	movq	hooks_real_vfork(%rip), %rax
+	testq	%rax, %rax
+	jz	2f
+	jmp	*%rax
+
+	/* A call from before the constructor. */
+2:	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	hooks_resolve_once
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp	1b
+	.cfi_endproc
+	.size	vfork, . - vfork
+	.size	__vfork, . - __vfork
+	.section .note.GNU-stack, "", @progbits

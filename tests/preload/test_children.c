@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if this fails: a child's recording cannot be found from its parent's.
+ */
+#include "target.h"
+
+static bool has_client(const struct dumps *dumps, const char *client)
+{
+	for (int i = 0; i < dumps->count; i++) {
+		json_t *process = json_object_get(json_array_get(dumps->lines[i], 0), "process");
+		if (strcmp(word_of(process, "client"), client) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const struct target_case cases[] = {
+	/* 0 */ { "children", "works", { { "link", "nested_client", "", 1, 1 } } },
+	/* 1 */ { "children", "threads", { { "link", "nested_client", "", 30, 30 } } },
+};
+
+/* Every link to a child names the client that the child calls itself, and comes from an exec op. */
+START_TEST(test_links_lead_to_the_child)
+{
+	struct dumps dumps;
+	run_case(&cases[_i], &dumps);
+	for (int i = 0; i < dumps.count; i++) {
+		json_t *header = json_array_get(dumps.lines[i], 0);
+		for (size_t j = 1; j < json_array_size(dumps.lines[i]); j++) {
+			json_t *event = json_array_get(dumps.lines[i], j);
+			if (strcmp(word_of(event, "lk"), "nested_client") != 0)
+				continue;
+			const char *client = text_of(header, event, "i");
+			ck_assert_msg(has_client(&dumps, client), "nobody is %s", client);
+			ck_assert(json_object_get(event, "p"));
+		}
+	}
+	free_dumps(&dumps);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("children");
+	TCase *group = tcase_create("children");
+	tcase_set_timeout(group, 120);
+	tcase_add_loop_test(group, test_links_lead_to_the_child, 0,
+			    (int)(sizeof(cases) / sizeof(cases[0])));
+	suite_add_tcase(suite, group);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

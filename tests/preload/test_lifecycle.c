@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if this fails: calls before main, in fork handlers or at the end are missed, or crash.
+ */
+#include "target.h"
+
+static const struct target_case cases[] = {
+	/* 0 */ { "lives",
+		  "early",
+		  { { "op", "io", "close", 4, 4 },
+		    { "op", "thread", "thread", 2, 2 },
+		    { "wait", "join", "pthread_join", 1, 1 } } },
+	/* 1 */
+	{ "lives", "forks", { { "op", "exec", "fork", 4, 4 }, { "op", "io", "close", 24, 26 } } },
+	/* 2 */ { "lives", "generations", { { "op", "process", "lives", 4, 4 } } },
+	/* 3 */ { "lives", "busy_end", { { "op", "process", "lives", 1, 1 } } },
+};
+
+TARGET_CASES_MAIN("lifecycle")

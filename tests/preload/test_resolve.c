@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if this fails: another preload behind ours is passed over, or a versioned function gets
+ * lost.
+ */
+#include "target.h"
+
+static char interposer[PATH_MAX];
+
+static void build_interposer(const char *directory)
+{
+	char command[5 * PATH_MAX];
+	const char *compiler = getenv("CC");
+
+	snprintf(interposer, sizeof(interposer), "%s/interposer.so", directory);
+	snprintf(command, sizeof(command),
+		 "%s -D_GNU_SOURCE -shared -fPIC -o %s tests/preload/interposer.c",
+		 compiler ? compiler : "gcc", interposer);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void run_with(const char *preload, const char *scenario, char *output, size_t room)
+{
+	char command[5 * PATH_MAX];
+	char program[2 * PATH_MAX];
+	snprintf(program, sizeof(program), "%s", build_path("tests/targets/conditions"));
+	snprintf(command, sizeof(command),
+		 "WCPROF_DIR=/tmp WCPROF_CONTROL=off %s LD_PRELOAD=%s %s %s", scenario, preload,
+		 program, "unheard");
+	FILE *pipe = popen(command, "r");
+	size_t size = fread(output, 1, room - 1, pipe);
+	output[size] = 0;
+	ck_assert_int_eq(pclose(pipe), 0);
+}
+
+/* The interposer counts the same whether we stand before it or not, and all while we record. */
+START_TEST(test_next_preload_is_called)
+{
+	static char alone[OUTPUT_MAX], behind[OUTPUT_MAX], behind_on[OUTPUT_MAX];
+	char directory[64], both[4 * PATH_MAX];
+
+	make_directory(directory);
+	build_interposer(directory);
+	snprintf(both, sizeof(both), "%s:%s", build_path("libwcprof.so"), interposer);
+	run_with(interposer, "", alone, sizeof(alone));
+	run_with(both, "", behind, sizeof(behind));
+	run_with(both, "WCPROF_ENABLE=1", behind_on, sizeof(behind_on));
+	ck_assert_ptr_nonnull(strstr(alone, "interposer: 10 unlocks, 10 signals"));
+	ck_assert_str_eq(alone, behind);
+	/* What our unwinder locks comes by there, too. */
+	ck_assert_ptr_nonnull(strstr(behind_on, ", 10 signals"));
+	unlink(interposer);
+	rmdir(directory);
+}
+END_TEST
+
+static const struct target_case cases[] = {
+	/* 0 */ { "conditions",
+		  "versions",
+		  { { "wait", "cond", "pthread_cond_wait", 2, 2 },
+		    { "wait", "cond", "pthread_cond_timedwait", 1, 1 } } },
+};
+
+START_TEST(test_versions_reach_their_own)
+{
+	struct dumps dumps;
+	run_case(&cases[_i], &dumps);
+	free_dumps(&dumps);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("resolve");
+	TCase *group = tcase_create("resolve");
+	tcase_set_timeout(group, 120);
+	tcase_add_test(group, test_next_preload_is_called);
+	tcase_add_loop_test(group, test_versions_reach_their_own, 0, 1);
+	suite_add_tcase(suite, group);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
