@@ -34,14 +34,11 @@
 #include "actions.h"
 #include "layout.h"
 #include "memory.h"
+#include "program_code.h"
 
 enum {
-	JOIN_SLACK_NS =
-		1000000, /* a wait that ended up to this long before its target still was for it */
-	REGION_INSTRS_MIN = 4, /* shorter regions are not worth their ENTER */
-	BLOCK_SHIFT = 6, /* actions of one op to a block, blocks to a larger one, as a power of 2 */
-	BLOCK_LEVELS = 3
-};
+	JOIN_SLACK_NS = 1000000
+}; /* a wait that ended up to this long before its target still was for it */
 
 enum op_state { OP_UNKNOWN, OP_STARTED, OP_RUNNING, OP_DONE };
 
@@ -64,27 +61,15 @@ struct frame {
 	bool has_action;
 	struct action action;
 	struct actions actions;
-	uint32_t region;
-	uint32_t step_count;
-	uint32_t blocks[BLOCK_LEVELS]; /* open regions of stretches of the op, NO_INDEX = none */
-};
-
-/* A run instruction as it is emitted. */
-struct run {
-	uint32_t class;
-	uint32_t at;
 };
 
 struct compiler {
 	const struct graph *graph;
 	const struct class_table *classes;
 	struct program *program;
-	size_t instr_room, region_room, constant_room, run_room, frame_room;
-	uint32_t constant_count;
-	struct run *runs;
-	uint32_t run_count;
+	struct code code;
 	struct frame *frames;
-	size_t frame_count;
+	size_t frame_count, frame_room;
 	uint8_t *state; /* enum op_state per op */
 	uint8_t *flags; /* enum op_flag per op */
 	bool has_threads;
@@ -93,82 +78,6 @@ struct compiler {
 	/* Values of the compiler's own; ops' kept starts come after them. */
 	uint32_t chain_value, start_value, end_value, scratch_value, first_kept_value;
 };
-
-static void emit(struct compiler *compiler, enum instr_what what, uint32_t value, uint32_t operand)
-{
-	struct program *program = compiler->program;
-	assert(value < PROGRAM_VALUES_MAX);
-	program->code = memory_grow(program->code, &compiler->instr_room,
-				    (size_t)program->instr_count + 1, sizeof(*program->code));
-	program->code[program->instr_count++] =
-		(struct instr){ .what = what, .slot = value, .operand = operand };
-	assert(program->instr_count < RUNS_END);
-}
-
-static uint32_t emit_constant(struct compiler *compiler, double constant)
-{
-	struct program *program = compiler->program;
-	program->constants =
-		memory_grow(program->constants, &compiler->constant_room,
-			    (size_t)compiler->constant_count + 1, sizeof(*program->constants));
-	program->constants[compiler->constant_count] = constant;
-	return compiler->constant_count++;
-}
-
-static void emit_add(struct compiler *compiler, uint32_t value, int64_t add_ns)
-{
-	if (add_ns >= 0 && add_ns <= UINT32_MAX)
-		emit(compiler, INSTR_ADD, value, (uint32_t)add_ns);
-	else
-		emit(compiler, INSTR_WIDE, value, emit_constant(compiler, (double)add_ns));
-}
-
-static void emit_run(struct compiler *compiler, const struct frame *frame, uint64_t length_ns)
-{
-	compiler->runs = memory_grow(compiler->runs, &compiler->run_room,
-				     (size_t)compiler->run_count + 1, sizeof(*compiler->runs));
-	compiler->runs[compiler->run_count++] =
-		(struct run){ compiler->classes->of_op[frame->op], compiler->program->instr_count };
-	if (length_ns <= UINT32_MAX)
-		emit(compiler, INSTR_RUN, frame->value, (uint32_t)length_ns);
-	else
-		emit(compiler, INSTR_WIDE, frame->value,
-		     emit_constant(compiler, (double)length_ns));
-}
-
-static uint32_t region_open(struct compiler *compiler, uint32_t value)
-{
-	struct program *program = compiler->program;
-	program->regions =
-		memory_grow(program->regions, &compiler->region_room,
-			    (size_t)program->region_count + 1, sizeof(*program->regions));
-	emit(compiler, INSTR_ENTER, value, program->region_count);
-	program->regions[program->region_count] = (struct region){ .end = program->instr_count };
-	return program->region_count++;
-}
-
-/* Takes the ENTER at `at` out again: nothing but plain instructions has come after it. */
-static void region_undo(struct compiler *compiler, uint32_t at)
-{
-	struct program *program = compiler->program;
-	uint32_t left = program->instr_count - at - 1;
-	memmove(&program->code[at], &program->code[at + 1], left * sizeof(*program->code));
-	for (uint32_t i = compiler->run_count; i > 0 && compiler->runs[i - 1].at > at; i--)
-		compiler->runs[i - 1].at--;
-	program->instr_count--;
-	program->region_count--;
-}
-
-static void region_close(struct compiler *compiler, uint32_t region)
-{
-	struct program *program = compiler->program;
-	uint32_t begin =
-		program->regions[region].end; /* until now, the first instruction after its ENTER */
-	if (region + 1 == program->region_count && program->instr_count - begin < REGION_INSTRS_MIN)
-		region_undo(compiler, begin - 1);
-	else
-		program->regions[region].end = program->instr_count;
-}
 
 static void frame_push(struct compiler *compiler, uint32_t op, uint32_t value)
 {
@@ -196,21 +105,22 @@ static void op_anchor(struct compiler *compiler, uint32_t op)
 	compiler->program->fallback_anchors++;
 	compiler->state[op] = OP_STARTED;
 	if (parent == NO_INDEX) {
-		emit(compiler, INSTR_SET, op, emit_constant(compiler, (double)ops[op].start_ns));
+		code_set(&compiler->code, op, ops[op].start_ns);
 		return;
 	}
-	emit(compiler, INSTR_COPY, op, start_of_running(compiler, parent));
-	emit_add(compiler, op, (int64_t)(ops[op].start_ns - ops[parent].start_ns));
+	code_emit(&compiler->code, INSTR_COPY, op, start_of_running(compiler, parent));
+	code_add(&compiler->code, op, (int64_t)(ops[op].start_ns - ops[parent].start_ns));
 }
 
 static void frame_join_cycle(struct compiler *compiler, const struct frame *frame, uint32_t target)
 {
 	const struct rec_op *ops = compiler->graph->recording->ops;
 	compiler->program->broken_cycles++;
-	emit(compiler, INSTR_COPY, compiler->scratch_value, start_of_running(compiler, target));
-	emit_add(compiler, compiler->scratch_value,
+	code_emit(&compiler->code, INSTR_COPY, compiler->scratch_value,
+		  start_of_running(compiler, target));
+	code_add(&compiler->code, compiler->scratch_value,
 		 (int64_t)(ops[target].end_ns - ops[target].start_ns));
-	emit(compiler, INSTR_MAX, frame->value, compiler->scratch_value);
+	code_emit(&compiler->code, INSTR_MAX, frame->value, compiler->scratch_value);
 }
 
 /*
@@ -221,12 +131,10 @@ static void frame_join_cycle(struct compiler *compiler, const struct frame *fram
 static bool frame_lends_clock(const struct compiler *compiler, const struct frame *frame,
 			      uint32_t target)
 {
-	const struct program *program = compiler->program;
-	const struct instr *last = &program->code[program->instr_count - 1];
 	return compiler->state[target] == OP_STARTED &&
 	       compiler->graph->parent[target] == frame->op &&
-	       !(compiler->flags[target] & OP_IS_SHARED) && last->what == INSTR_COPY &&
-	       last->slot == target && last->operand == frame->value;
+	       !(compiler->flags[target] & OP_IS_SHARED) &&
+	       code_just_started(&compiler->code, target, frame->value);
 }
 
 /* Raises the top frame's clock to target's finish; false when target has to run first. */
@@ -244,11 +152,11 @@ static bool frame_join(struct compiler *compiler, uint32_t target)
 	if (is_child)
 		compiler->flags[target] |= OP_IS_JOINED;
 	if (compiler->state[target] == OP_DONE) {
-		emit(compiler, INSTR_MAX, frame->value, target);
+		code_emit(&compiler->code, INSTR_MAX, frame->value, target);
 		return true;
 	}
 	if (frame_lends_clock(compiler, frame, target)) {
-		compiler->program->instr_count--;
+		code_take_back(&compiler->code);
 		frame_push(compiler, target, frame->value);
 	} else {
 		frame->joining = target;
@@ -262,7 +170,8 @@ static void frame_start_child(struct compiler *compiler, uint32_t child)
 {
 	if (compiler->state[child] != OP_UNKNOWN)
 		return;
-	emit(compiler, INSTR_COPY, child, compiler->frames[compiler->frame_count - 1].value);
+	code_emit(&compiler->code, INSTR_COPY, child,
+		  compiler->frames[compiler->frame_count - 1].value);
 	compiler->state[child] = OP_STARTED;
 }
 
@@ -322,37 +231,12 @@ static bool frame_wait(struct compiler *compiler, uint32_t wait_index)
 	const struct graph *graph = compiler->graph;
 	const struct rec_wait *wait = &graph->recording->waits[wait_index];
 	if (graph->wait_target[wait_index] == NO_INDEX) {
-		emit_add(compiler, compiler->frames[compiler->frame_count - 1].value,
+		code_add(&compiler->code, compiler->frames[compiler->frame_count - 1].value,
 			 (int64_t)(wait->end_ns - wait->start_ns));
 		return true;
 	}
 	return !wait_is_join(graph, wait_index) ||
 	       frame_join(compiler, graph->wait_target[wait_index]);
-}
-
-/* Blocks: every so many steps of a long op its code is cut, so that stretches of it can be skipped.
- */
-static void frame_cut_blocks(struct compiler *compiler)
-{
-	struct frame *frame = &compiler->frames[compiler->frame_count - 1];
-	uint32_t step = frame->step_count++;
-	if (step & ((1u << BLOCK_SHIFT) - 1))
-		return;
-	for (int level = 0; level < BLOCK_LEVELS; level++) {
-		if ((step & ((1u << (BLOCK_SHIFT * (level + 1))) - 1)) == 0 &&
-		    frame->blocks[level] != NO_INDEX) {
-			region_close(compiler, frame->blocks[level]);
-			frame->blocks[level] = NO_INDEX;
-		}
-	}
-	const struct graph *graph = compiler->graph;
-	uint32_t op = frame->op;
-	uint64_t step_max = (uint64_t)(graph->first_child[op + 1] - graph->first_child[op]) +
-			    (graph->first_wait[op + 1] - graph->first_wait[op]);
-	for (int level = BLOCK_LEVELS; level-- > 0;)
-		if (frame->blocks[level] == NO_INDEX &&
-		    step_max >= 2ull << (BLOCK_SHIFT * (level + 1)))
-			frame->blocks[level] = region_open(compiler, frame->value);
 }
 
 static void frame_begin(struct compiler *compiler, struct frame *frame)
@@ -361,22 +245,19 @@ static void frame_begin(struct compiler *compiler, struct frame *frame)
 	frame->stage = STAGE_RUNNING;
 	frame->ended = frame->beside = compiler->graph->first_child[op];
 	frame->has_action = false;
-	frame->step_count = 0;
-	for (int level = 0; level < BLOCK_LEVELS; level++)
-		frame->blocks[level] = NO_INDEX;
 	actions_begin(&frame->actions, compiler->graph, op);
 	compiler->state[op] = OP_RUNNING;
-	frame->region = region_open(compiler, frame->value);
+	if (frame->value == op)
+		code_stream_begin(&compiler->code, op, true);
 	if (compiler->keeps_starts)
-		emit(compiler, INSTR_COPY, compiler->first_kept_value + op, frame->value);
+		code_emit(&compiler->code, INSTR_COPY, compiler->first_kept_value + op,
+			  frame->value);
 }
 
 static void frame_end(struct compiler *compiler, struct frame *frame)
 {
-	for (int level = 0; level < BLOCK_LEVELS; level++)
-		if (frame->blocks[level] != NO_INDEX)
-			region_close(compiler, frame->blocks[level]);
-	region_close(compiler, frame->region);
+	if (frame->value == frame->op)
+		code_stream_end(&compiler->code);
 	compiler->state[frame->op] = OP_DONE;
 	compiler->frame_count--;
 }
@@ -388,7 +269,7 @@ static void frame_run(struct compiler *compiler)
 	struct frame *frame = &compiler->frames[compiler->frame_count - 1];
 	if (frame->joining != NO_INDEX) {
 		assert(compiler->state[frame->joining] == OP_DONE);
-		emit(compiler, INSTR_MAX, frame->value, frame->joining);
+		code_emit(&compiler->code, INSTR_MAX, frame->value, frame->joining);
 		frame->joining = NO_INDEX;
 	}
 	for (;;) {
@@ -399,11 +280,12 @@ static void frame_run(struct compiler *compiler)
 			return;
 		if (!frame->has_action)
 			break;
-		frame_cut_blocks(compiler);
+		code_stream_cut(&compiler->code);
 		frame->has_action = false;
 		switch (frame->action.type) {
 		case ACTION_SELF:
-			emit_run(compiler, frame, frame->action.length_ns);
+			code_run(&compiler->code, compiler->classes->of_op[frame->op], frame->value,
+				 frame->action.length_ns);
 			break;
 		case ACTION_CHILD:
 			frame_start_child(compiler, frame->action.index);
@@ -458,17 +340,18 @@ static void root_start(struct compiler *compiler, uint32_t root, uint64_t chain_
 {
 	uint64_t start_ns = compiler->graph->recording->ops[root].start_ns;
 	if (compiler->state[root] == OP_UNKNOWN) {
-		emit(compiler, INSTR_COPY, root, compiler->chain_value);
-		emit_add(compiler, root, (int64_t)(start_ns - chain_end_ns));
+		code_emit(&compiler->code, INSTR_COPY, root, compiler->chain_value);
+		code_add(&compiler->code, root, (int64_t)(start_ns - chain_end_ns));
 		compiler->state[root] = OP_STARTED;
-		emit(compiler, INSTR_FIRST, compiler->start_value, root);
+		code_emit(&compiler->code, INSTR_FIRST, compiler->start_value, root);
 	} else {
-		emit(compiler, INSTR_SET, compiler->scratch_value,
-		     emit_constant(compiler, (double)start_ns));
-		emit(compiler, INSTR_FIRST, compiler->start_value, compiler->scratch_value);
+		code_set(&compiler->code, compiler->scratch_value, start_ns);
+		code_emit(&compiler->code, INSTR_FIRST, compiler->start_value,
+			  compiler->scratch_value);
 	}
 }
 
+/* Ops that somebody else waits for need a clock of their own. */
 static void find_shared(struct compiler *compiler)
 {
 	const struct graph *graph = compiler->graph;
@@ -484,47 +367,25 @@ static void compile_roots(struct compiler *compiler)
 	const struct graph *graph = compiler->graph;
 	const struct rec_op *ops = graph->recording->ops;
 	uint64_t chain_end_ns = graph->root_count ? ops[graph->roots[0]].start_ns : 0;
-	uint32_t first = emit_constant(compiler, (double)chain_end_ns);
-	emit(compiler, INSTR_SET, compiler->chain_value, first);
-	emit(compiler, INSTR_SET, compiler->start_value, first);
-	emit(compiler, INSTR_SET, compiler->end_value, first);
+	code_set(&compiler->code, compiler->chain_value, chain_end_ns);
+	code_set(&compiler->code, compiler->start_value, chain_end_ns);
+	code_set(&compiler->code, compiler->end_value, chain_end_ns);
+	code_stream_begin(&compiler->code, compiler->chain_value, false);
 	for (uint32_t i = 0; i < graph->root_count; i++) {
 		uint32_t root = graph->roots[i];
+		code_stream_cut(&compiler->code);
 		root_start(compiler, root, chain_end_ns);
 		op_finish(compiler, root);
 		if (ops[root].end_ns >= chain_end_ns) {
 			chain_end_ns = ops[root].end_ns;
-			emit(compiler, INSTR_COPY, compiler->chain_value, root);
+			code_emit(&compiler->code, INSTR_COPY, compiler->chain_value, root);
 		}
-		emit(compiler, INSTR_MAX, compiler->end_value, root);
+		code_emit(&compiler->code, INSTR_MAX, compiler->end_value, root);
 	}
+	code_stream_end(&compiler->code);
 	/* Named last, so that their slots are not given away. */
-	emit(compiler, INSTR_FIRST, compiler->start_value, compiler->start_value);
-	emit(compiler, INSTR_MAX, compiler->end_value, compiler->end_value);
-}
-
-/* Lists the run instructions class by class. */
-static void compile_runs(struct compiler *compiler)
-{
-	struct program *program = compiler->program;
-	uint32_t class_count = compiler->classes->count;
-	program->class_count = class_count;
-	program->first_run = memory_new((size_t)class_count + 1, sizeof(*program->first_run));
-	program->runs =
-		memory_new((size_t)compiler->run_count + class_count, sizeof(*program->runs));
-	for (uint32_t i = 0; i < compiler->run_count; i++)
-		program->first_run[compiler->runs[i].class + 1]++;
-	for (uint32_t i = 0; i < class_count; i++)
-		program->first_run[i + 1] += program->first_run[i] + 1;
-	uint32_t *next = memory_new(class_count, sizeof(*next));
-	memcpy(next, program->first_run, class_count * sizeof(*next));
-	for (uint32_t i = 0; i < compiler->run_count; i++)
-		program->runs[next[compiler->runs[i].class]++] = compiler->runs[i].at;
-	for (uint32_t i = 0; i < class_count; i++) {
-		assert(next[i] + 1 == program->first_run[i + 1]);
-		program->runs[next[i]] = RUNS_END;
-	}
-	free(next);
+	code_emit(&compiler->code, INSTR_FIRST, compiler->start_value, compiler->start_value);
+	code_emit(&compiler->code, INSTR_MAX, compiler->end_value, compiler->end_value);
 }
 
 /* One pass over the graph. Returns whether starts were needed that were not kept. */
@@ -536,6 +397,7 @@ static bool compile_once(struct program *program, const struct graph *graph,
 		.graph = graph,
 		.classes = classes,
 		.program = program,
+		.code = { .program = program },
 		.state = memory_new(ops, sizeof(*compiler.state)),
 		.flags = memory_new(ops, sizeof(*compiler.flags)),
 		.has_threads = graph->recording->thread_count > 0,
@@ -549,8 +411,7 @@ static bool compile_once(struct program *program, const struct graph *graph,
 	*program = (struct program){ 0 };
 	find_shared(&compiler);
 	compile_roots(&compiler);
-	compile_runs(&compiler);
-	free(compiler.runs);
+	code_finish(&compiler.code, classes->count);
 	free(compiler.frames);
 	free(compiler.state);
 	free(compiler.flags);
@@ -577,7 +438,7 @@ void program_free(struct program *program)
 {
 	free(program->code);
 	free(program->regions);
-	free(program->exports);
+	free(program->edges);
 	free(program->constants);
 	free(program->first_run);
 	free(program->runs);

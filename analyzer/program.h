@@ -8,11 +8,11 @@
  * its finish. A hypothesis only changes by how much the RUN instructions of one class advance a
  * clock.
  *
- * Regions make it fast. A region is a stretch of code that reads, of all that was computed before
- * it, only the slot that it advances. Where it has no RUN of the class in question it takes exactly
- * as long as recorded, so it is skipped in one step: its slot advances by its duration, and the
- * slots that are read after it (its exports) are put where they belong. Hypotheses about rare
- * classes cost little.
+ * Regions make it fast. A region is a stretch of code that advances one slot, its own. Where it has no RUN
+ * of the class in question, and all that it reads from before (its imports) is as far from its own slot as
+ * in the recording, everything in it is shifted in time and nothing else: it is skipped in one step. Its
+ * own slot advances by its duration, and the slots that are read after it (its exports) are put where
+ * they belong. A plain region only adds, so that there only the RUNs of the class need a look. So a hypothesis costs about as much as what it changes.
  *
  * Times are simulated nanoseconds in doubles, which are exact up to 2^53 ns (104 days).
  * Compiled once by program_compile, read-only afterwards: any number of threads may run it.
@@ -50,14 +50,18 @@ _Static_assert(sizeof(struct instr) == 8, "eight instructions to a cache line");
 
 struct region {
 	uint32_t end;          /* first instruction after it, REGION_NEVER = not to be skipped */
-	uint32_t first_export; /* into exports, up to one with slot NO_INDEX */
+	uint32_t first_import; /* into edges: imports up to first_export */
+	uint32_t first_export; /* exports up to end_export */
+	uint32_t end_export;
+	bool is_plain; /* it adds to its own slot, and that is all */
 	double duration_ns;
+	double first_ns; /* of what its FIRST instructions read, the earliest; infinite = none */
 };
 
-struct region_export {
+/* A slot at a region's edge. Times are from the region's own slot as it was at its begin. */
+struct region_edge {
 	uint32_t slot;
-	double offset_ns; /* from the slot that the region advances, as it was at the region's begin
-			   */
+	double offset_ns;
 };
 
 struct program {
@@ -65,7 +69,7 @@ struct program {
 	uint32_t instr_count;
 	struct region *regions;
 	uint32_t region_count;
-	struct region_export *exports; /* the first one ends an empty list */
+	struct region_edge *edges;
 	double *constants;
 	uint32_t slot_count;
 	uint32_t start_slot; /* in the end: simulated start of the root that starts first, see

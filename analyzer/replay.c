@@ -10,6 +10,7 @@
 #include "replay.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "memory.h"
@@ -51,13 +52,62 @@ static inline void lanes_add_to(struct lanes *lanes, const struct lanes *from, d
 		lanes->at[i] = from->at[i] + offset_ns;
 }
 
-static inline void region_skip(const struct program *program, const struct region *region,
-			       struct lanes *slots, uint32_t slot)
+/* Whether a slot is, in all lanes, as far from the region's own as it was recorded. */
+static inline bool edge_is_as_recorded(const struct lanes *slots, const struct lanes *own,
+				       const struct region_edge *edge)
 {
-	const struct region_export *export = &program->exports[region->first_export];
-	for (; export->slot != NO_INDEX; export ++)
-		lanes_add_to(&slots[export->slot], &slots[slot], export->offset_ns);
-	lanes_add(&slots[slot], region->duration_ns);
+	bool is_same = true;
+	for (int i = 0; i < LANES; i++)
+		is_same &= slots[edge->slot].at[i] - own->at[i] == edge->offset_ns;
+	return is_same;
+}
+
+/* Whether the region's FIRST instructions would all leave the start as it is. */
+static inline bool first_is_settled(const struct program *program, const struct region *region,
+				    const struct lanes *slots, const struct lanes *own)
+{
+	const struct lanes *start = &slots[program->start_slot];
+	bool is_settled = true;
+	for (int i = 0; i < LANES; i++)
+		is_settled &= start->at[i] >= 0 && own->at[i] + region->first_ns >= start->at[i];
+	return is_settled;
+}
+
+static inline bool region_may_be_skipped(const struct program *program, const struct region *region,
+					 const struct lanes *slots, const struct lanes *own)
+{
+	for (uint32_t i = region->first_import; i < region->first_export; i++)
+		if (!edge_is_as_recorded(slots, own, &program->edges[i]))
+			return false;
+	return region->first_ns == INFINITY || first_is_settled(program, region, slots, own);
+}
+
+static inline void region_skip(const struct program *program, const struct region *region,
+			       struct lanes *slots, struct lanes *own)
+{
+	for (uint32_t i = region->first_export; i < region->end_export; i++)
+		lanes_add_to(&slots[program->edges[i].slot], own, program->edges[i].offset_ns);
+	lanes_add(own, region->duration_ns);
+}
+
+static inline double run_length_ns(const struct program *program, uint32_t at)
+{
+	const struct instr *instr = &program->code[at];
+	return instr->what == INSTR_WIDE ? program->constants[instr->operand] : instr->operand;
+}
+
+/* A plain region: as recorded, but for the runs of the class. Returns the first run after it. */
+static inline const uint32_t *plain_run(const struct program *program, const struct region *region,
+					const uint32_t *next_run, const struct lanes *factors,
+					struct lanes *own)
+{
+	lanes_add(own, region->duration_ns);
+	for (; *next_run < region->end; next_run++) {
+		double length_ns = run_length_ns(program, *next_run);
+		lanes_add(own, -length_ns);
+		lanes_add_scaled(own, length_ns, factors);
+	}
+	return next_run;
 }
 
 /* `next_run` points at the list of the runs to scale. */
@@ -102,13 +152,18 @@ static void replay_lanes(const struct program *program, const uint32_t *next_run
 			lanes_add_to(slot, &(const struct lanes){ { 0 } },
 				     program->constants[instr.operand]);
 			break;
-		case INSTR_ENTER:
-			if (*next_run >= program->regions[instr.operand].end) {
-				region_skip(program, &program->regions[instr.operand], slots,
-					    instr.slot);
-				at = program->regions[instr.operand].end - 1;
+		case INSTR_ENTER: {
+			const struct region *region = &program->regions[instr.operand];
+			if (region->is_plain && region->end != REGION_NEVER) {
+				next_run = plain_run(program, region, next_run, factors, slot);
+				at = region->end - 1;
+			} else if (*next_run >= region->end &&
+				   region_may_be_skipped(program, region, slots, slot)) {
+				region_skip(program, region, slots, slot);
+				at = region->end - 1;
 			}
 			break;
+		}
 		}
 	}
 }
