@@ -41,7 +41,7 @@ $(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
 $(B)/wcprof-analyze: $(AN_OBJ)
 	$(call build,LD) $(AN_LIBS)
 $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
-	$(call build,LD) $(LIB_LIBS)
+	$(call build,LD) $(LIB_LIBS) -lzstd
 
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC)
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the sub-commands share. See cmd.h.
+ */
+#include "cmd.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	const char *letters;
+	const char *arguments;
+	const char *help;
+	int (*run)(struct cmd_options *options);
+};
+
+static const struct command commands[] = {
+#define COMMAND(name, letters, arguments, help) { #name, letters, arguments, help, cmd_##name },
+#include "commands.def"
+#undef COMMAND
+};
+
+static const struct option_row {
+	char letter;
+	const char *name;
+	const char *argument;
+	const char *help;
+} option_rows[] = {
+#define OPTION(letter, name, argument, help) { letter, #name, argument, help },
+#include "cmd_options.def"
+#undef OPTION
+};
+
+enum {
+	COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]),
+	OPTION_COUNT = sizeof(option_rows) / sizeof(option_rows[0])
+};
+
+int cmd_fail(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("wcprof: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return CMD_FAILED;
+}
+
+void cmd_say(const struct cmd_options *options, const char *format, ...)
+{
+	va_list arguments;
+
+	if (options->quiet)
+		return;
+	fputs("wcprof: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+}
+
+/* --- The command line ---------------------------------------------------------------------------------- */
+
+static const struct command *find_command(const char *name)
+{
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static void print_command_help(const struct command *command)
+{
+	printf("usage: wcprof %s%s%s%s\n\n%c%s.\n\n", command->name,
+	       command->letters[0] ? " [options]" : "", command->arguments[0] ? " " : "",
+	       command->arguments, command->help[0] - 'a' + 'A', command->help + 1);
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		char name[40];
+
+		if (!strchr(command->letters, option_rows[i].letter))
+			continue;
+		snprintf(name, sizeof(name), "-%c, --%s %s", option_rows[i].letter,
+			 option_rows[i].name, option_rows[i].argument);
+		printf("  %-20s %s\n", name, option_rows[i].help);
+	}
+	if (strstr(command->arguments, "PROCESS"))
+		puts("\nPROCESS is a pid, or the name of a program if only one process has it.");
+	if (strstr(command->arguments, "ARENA"))
+		puts("\nARENA is a file in shared memory, as wcprof list shows it.");
+}
+
+void cmd_print_help(void)
+{
+	puts("usage: wcprof COMMAND [ARGUMENTS]\n\n"
+	     "Records where a program's threads wait, and for whom; wcprof-analyze reads what was\n"
+	     "recorded.\n");
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-9s %s\n", commands[i].name, commands[i].help);
+	puts("\nwcprof help COMMAND says more, man wcprof-COMMAND says all.");
+}
+
+const char *cmd_usage(const char *name)
+{
+	const struct command *command = find_command(name);
+
+	if (command)
+		print_command_help(command);
+	return command ? command->help : NULL;
+}
+
+static void set_option(struct cmd_options *options, char letter, const char *argument)
+{
+	switch (letter) {
+	case 'o':
+		options->output = argument;
+		break;
+	case 'k':
+		options->keep = true;
+		break;
+	case 't':
+		options->tree = true;
+		break;
+	case 'j':
+		options->json = true;
+		break;
+	case 'q':
+		options->quiet = true;
+		break;
+	default:
+		options->help = true;
+	}
+}
+
+/* False: wrong usage, complained of. Options of a program to be run are left to it. */
+static bool parse(const struct command *command, int argc, char **argv, struct cmd_options *options)
+{
+	struct option table[OPTION_COUNT + 1] = { 0 };
+	char letters[2 * OPTION_COUNT + 2] = "+";
+	size_t used = 1;
+	int count = 0, found;
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (!strchr(command->letters, row->letter))
+			continue;
+		table[count++] =
+			(struct option){ row->name, row->argument[0] != '\0', NULL, row->letter };
+		letters[used++] = row->letter;
+		if (row->argument[0])
+			letters[used++] = ':';
+	}
+	*options = (struct cmd_options){ 0 };
+	opterr = 0;
+	/* Only what comes before a program belongs to us; elsewhere options may come last, too. */
+	while ((found = getopt_long(argc, argv,
+				    strstr(command->arguments, "PROG") ? letters : letters + 1,
+				    table, NULL)) != -1) {
+		if (found == '?') {
+			cmd_fail("%s does not take %s, or not like that (wcprof help %s)",
+				 command->name, argv[optind - 1], command->name);
+			return false;
+		}
+		set_option(options, (char)found, optarg);
+	}
+	options->arguments = argv + optind;
+	options->argument_count = argc - optind;
+	return true;
+}
+
+/* Whether there are as many arguments as the usage says. */
+static bool count_fits(const struct command *command, int count)
+{
+	if (!command->arguments[0])
+		return count == 0;
+	return count == 1 || (count > 1 && strstr(command->arguments, "..."));
+}
+
+int cmd_run(int argc, char **argv)
+{
+	const struct command *command = find_command(argv[0]);
+	struct cmd_options options;
+
+	if (!command) {
+		cmd_fail("there is no command %.40s (wcprof help lists them)", argv[0]);
+		return CMD_USAGE;
+	}
+	if (!parse(command, argc, argv, &options))
+		return CMD_USAGE;
+	if (options.help) {
+		print_command_help(command);
+		return CMD_DONE;
+	}
+	if (!count_fits(command, options.argument_count)) {
+		cmd_fail("usage: wcprof %s [options] %s (wcprof help %s)", command->name,
+			 command->arguments, command->name);
+		return CMD_USAGE;
+	}
+	return command->run(&options);
+}
+
+/* --- Talking to processes ------------------------------------------------------------------------------- */
+
+int cmd_find(const struct cmd_options *options, struct target_list *found)
+{
+	char error[512];
+
+	if (target_find(found, options->arguments[0], options->tree, error, sizeof(error)) != 0)
+		return cmd_fail("%s", error);
+	return CMD_DONE;
+}
+
+int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print)
+{
+	struct target_list found;
+	struct client_answer answer;
+	int status = cmd_find(options, &found);
+
+	if (status != CMD_DONE)
+		return status;
+	for (size_t i = 0; i < found.count; i++) {
+		const struct target *target = &found.targets[i];
+
+		if (!target->socket[0])
+			status = cmd_fail("%d %s does not listen (WCPROF_CONTROL=off?)",
+					  (int)target->pid, target->name);
+		else if (!client_ask(target->socket, line, &answer))
+			status = cmd_fail("%d %s: %s", (int)target->pid, target->name, answer.text);
+		else if (options->json)
+			puts(answer.text);
+		else
+			print(target, answer.text);
+	}
+	target_list_free(&found);
+	return status;
+}
+
+void cmd_format_bytes(double bytes, char *to, size_t size)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	size_t unit = 0;
+
+	while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		bytes /= 1000;
+		unit++;
+	}
+	snprintf(to, size, unit > 0 && bytes < 10 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}

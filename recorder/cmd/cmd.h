@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the sub-commands share: their table, their options, how they speak.
+ *
+ * Each sub-command is a function that returns the exit status of the whole: 0; 1 when it could not do what
+ * it was asked for (and has said why, in one line on standard error); 2 for wrong usage.
+ */
+#ifndef WCPROF_CMD_H
+#define WCPROF_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "target.h"
+
+enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
+/* Of record, which passes on its program's own: as env and timeout have them. */
+enum { CMD_RECORD_FAILED = 125, CMD_CANNOT_RUN = 126, CMD_NOT_FOUND = 127 };
+
+struct cmd_options {
+	const char *output; /* NULL = not given */
+	bool keep;
+	bool tree;
+	bool json;
+	bool quiet;
+	bool help;
+	char **arguments; /* what is left: ended by NULL */
+	int argument_count;
+};
+
+#define COMMAND(name, letters, arguments, help) int cmd_##name(struct cmd_options *options);
+#include "commands.def"
+#undef COMMAND
+
+/* One line "wcprof: ..." on standard error; CMD_FAILED. */
+int cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line of news on standard error, unless --quiet. */
+void cmd_say(const struct cmd_options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Runs what the command line says: argv[0] is a sub-command. */
+int cmd_run(int argc, char **argv);
+void cmd_print_help(void);
+/* NULL: there is no such command. */
+const char *cmd_usage(const char *name);
+
+/* Sends a line to each process that the command's one argument names, and has each answer printed: `print`
+ * writes a sentence on an answer's object, --json the object itself. */
+typedef void cmd_print(const struct target *target, const char *object);
+int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print);
+/* Finds the processes that the command's one argument names. */
+int cmd_find(const struct cmd_options *options, struct target_list *found);
+
+/* "12.3 MB" */
+void cmd_format_bytes(double bytes, char *to, size_t size);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wcprof disable: turns recording off.
+ */
+#include "cmd.h"
+
+#include <stdio.h>
+
+static void print(const struct target *target, const char *object)
+{
+	(void)object;
+	printf("%d %s: recording is off, what is recorded stays\n", (int)target->pid, target->name);
+}
+
+int cmd_disable(struct cmd_options *options)
+{
+	return cmd_ask(options, "DISABLE", print);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wcprof dump: what processes have recorded, into a file.
+ *
+ * Several processes' dumps follow each other in the file, which the analyzer reads as it is.
+ */
+#include "cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "output.h"
+
+/* While somebody else's dump is being written: so often, and so far apart. */
+enum { BUSY_TRIES = 400, BUSY_PAUSE_NS = 25000000 };
+
+static int dump_when_free(const struct target *target, struct output *output, bool keep)
+{
+	const struct timespec pause = { 0, BUSY_PAUSE_NS };
+	int result = -EAGAIN;
+
+	for (int i = 0; i < BUSY_TRIES && result == -EAGAIN; i++) {
+		output_begin(output);
+		result = client_dump(target->socket, !keep, output_write, output);
+		if (result == 0)
+			return 0;
+		output_abandon(output);
+		if (result == -EAGAIN)
+			nanosleep(&pause, NULL);
+	}
+	return result;
+}
+
+static const char *explain(int result)
+{
+	switch (result) {
+	case -EAGAIN:
+		return "another dump of it is being written";
+	case -ENODATA:
+		return "it has recorded nothing: recording was never on (wcprof enable)";
+	case -EPIPE:
+		return "it ended, or stopped answering, in the middle (wcprof recover gets what it left)";
+	case -EPROTO:
+		return "what it answers is no dump";
+	default:
+		return strerror(-result);
+	}
+}
+
+static int dump_all(const struct cmd_options *options, const struct target_list *found,
+		    struct output *output)
+{
+	int status = CMD_DONE;
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct target *target = &found->targets[i];
+		int result = target->socket[0] ? dump_when_free(target, output, options->keep)
+					       : -ENOTCONN;
+
+		/* Of a tree, some may have been quiet. */
+		if (result == -ENODATA && found->count > 1)
+			continue;
+		if (result != 0)
+			status = cmd_fail("%d %s: %s", (int)target->pid, target->name,
+					  result == -ENOTCONN
+						  ? "it does not listen (WCPROF_CONTROL=off?)"
+						  : explain(result));
+		if (result == -ENOSPC || result == -EIO || result == -EDQUOT || result == -EFBIG)
+			break;
+	}
+	return status;
+}
+
+static void name_file(const struct target *target, char *path, size_t size)
+{
+	if (!isatty(STDOUT_FILENO))
+		snprintf(path, size, "-");
+	else
+		snprintf(path, size, "wcprof.%s.%d.jsonl", target->name, (int)target->pid);
+}
+
+int cmd_dump(struct cmd_options *options)
+{
+	struct target_list found;
+	struct output *output;
+	char path[128];
+	int error, status = cmd_find(options, &found);
+
+	if (status != CMD_DONE)
+		return status;
+	name_file(&found.targets[0], path, sizeof(path));
+	if (!options->output)
+		options->output = path;
+	output = output_open(options->output, &error);
+	if (output) {
+		status = dump_all(options, &found, output);
+		if (status == CMD_DONE && strcmp(options->output, "-") != 0)
+			cmd_say(options, "%" PRIu64 " events in %s", output_events(output),
+				options->output);
+		error = output_close(output);
+	}
+	if (error != 0)
+		status = cmd_fail("%s: %s", options->output, strerror(-error));
+	target_list_free(&found);
+	return status;
+}

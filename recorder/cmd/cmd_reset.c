@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wcprof reset: forgets what is recorded.
+ */
+#include "cmd.h"
+
+#include <stdio.h>
+
+static void print(const struct target *target, const char *object)
+{
+	(void)object;
+	printf("%d %s: what was recorded is forgotten\n", (int)target->pid, target->name);
+}
+
+int cmd_reset(struct cmd_options *options)
+{
+	return cmd_ask(options, "RESET", print);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file that dumps are written to. See output.h.
+ *
+ * bytes: what is in the file and committed. position: where the next write goes; the two are the same
+ * between dumps.
+ */
+#include "output.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "client.h"
+
+enum { COMPRESSED_BYTES = 262144, COMPRESSION_LEVEL = 3, HEADER_START_BYTES = 512 };
+
+struct output {
+	int fd;
+	bool is_regular;
+	bool in_dump;
+	bool in_header; /* of the dump that is being written */
+	uint64_t bytes;
+	uint64_t position;
+	uint64_t events;
+	uint64_t lost_events;
+	uint64_t header_bytes;
+	size_t header_start_used;
+	char header_start[HEADER_START_BYTES]; /* where the numbers of events are */
+	ZSTD_CCtx *zstd;                       /* NULL = not compressed */
+	char *compressed;
+};
+
+static bool is_compressed_name(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 4 && strcmp(path + length - 4, ".zst") == 0;
+}
+
+static int prepare_zstd(struct output *output)
+{
+	output->zstd = ZSTD_createCCtx();
+	output->compressed = malloc(COMPRESSED_BYTES);
+	if (!output->zstd || !output->compressed)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_compressionLevel, COMPRESSION_LEVEL);
+	ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_checksumFlag, 1);
+	return 0;
+}
+
+static int open_file(struct output *output, const char *path)
+{
+	struct stat stat;
+
+	if (strcmp(path, "-") == 0)
+		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	if (output->fd < 0 || fstat(output->fd, &stat) != 0)
+		return -errno;
+	/* Standard output may be a file to which others append: what is there stays. */
+	output->is_regular = S_ISREG(stat.st_mode) && strcmp(path, "-") != 0;
+	return is_compressed_name(path) ? prepare_zstd(output) : 0;
+}
+
+struct output *output_open(const char *path, int *error)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	*error = output ? open_file(output, path) : -ENOMEM;
+	if (*error == 0)
+		return output;
+	if (output && output->fd > 0)
+		close(output->fd);
+	if (output) {
+		ZSTD_freeCCtx(output->zstd);
+		free(output->compressed);
+	}
+	free(output);
+	return NULL;
+}
+
+int output_close(struct output *output)
+{
+	int result = close(output->fd) == 0 ? 0 : -errno;
+
+	ZSTD_freeCCtx(output->zstd);
+	free(output->compressed);
+	free(output);
+	return result;
+}
+
+static int write_all(struct output *output, const char *from, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t written = write(output->fd, from, bytes);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -ENOSPC;
+		from += written;
+		bytes -= (size_t)written;
+		output->position += (uint64_t)written;
+	}
+	return 0;
+}
+
+/* Compresses, and writes what comes out; `end`: the frame ends here. */
+static int write_compressed(struct output *output, const char *from, size_t bytes,
+			    ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = { from, bytes, 0 };
+	size_t left = 1;
+	int result = 0;
+
+	while (result == 0 && (in.pos < in.size || (end == ZSTD_e_end && left > 0))) {
+		ZSTD_outBuffer out = { output->compressed, COMPRESSED_BYTES, 0 };
+
+		left = ZSTD_compressStream2(output->zstd, &out, &in, end);
+		if (ZSTD_isError(left))
+			return -EIO;
+		result = write_all(output, output->compressed, out.pos);
+	}
+	return result;
+}
+
+/* The header is one line, and begins with the numbers that are wanted here. */
+static void look_at_header(struct output *output, const char *bytes, size_t count)
+{
+	const char *newline = memchr(bytes, '\n', count);
+	size_t room = sizeof(output->header_start) - 1 - output->header_start_used;
+	size_t taken = count < room ? count : room;
+
+	memcpy(output->header_start + output->header_start_used, bytes, taken);
+	output->header_start_used += taken;
+	output->header_bytes += newline ? (size_t)(newline - bytes) : count;
+	output->in_header = newline == NULL;
+}
+
+void output_begin(struct output *output)
+{
+	assert(!output->in_dump);
+	output->in_dump = true;
+	output->in_header = true;
+	output->header_bytes = 0;
+	output->header_start_used = 0;
+}
+
+static int commit(struct output *output)
+{
+	uint64_t events = 0, lost = 0;
+	int result = output->zstd ? write_compressed(output, NULL, 0, ZSTD_e_end) : 0;
+
+	if (result != 0)
+		return result;
+	output->header_start[output->header_start_used] = '\0';
+	(void)client_number(output->header_start, "event_count", &events);
+	(void)client_number(output->header_start, "dropped_events", &lost);
+	output->events += events;
+	output->lost_events += lost;
+	output->bytes = output->position;
+	output->in_dump = false;
+	return 0;
+}
+
+int output_write(void *context, const char *bytes, size_t count)
+{
+	struct output *output = context;
+
+	assert(output->in_dump);
+	if (count == 0)
+		return commit(output);
+	if (output->in_header)
+		look_at_header(output, bytes, count);
+	return output->zstd ? write_compressed(output, bytes, count, ZSTD_e_continue)
+			    : write_all(output, bytes, count);
+}
+
+void output_abandon(struct output *output)
+{
+	if (!output->in_dump)
+		return;
+	output->in_dump = false;
+	if (output->zstd)
+		ZSTD_CCtx_reset(output->zstd, ZSTD_reset_session_only);
+	/* Shortening a file cannot fail for lack of room. */
+	if (output->is_regular && ftruncate(output->fd, (off_t)output->bytes) == 0 &&
+	    lseek(output->fd, (off_t)output->bytes, SEEK_SET) >= 0)
+		output->position = output->bytes;
+}
+
+uint64_t output_bytes(const struct output *output)
+{
+	return output->bytes;
+}
+
+uint64_t output_events(const struct output *output)
+{
+	return output->events;
+}
+
+uint64_t output_lost_events(const struct output *output)
+{
+	return output->lost_events;
+}
+
+uint64_t output_header_bytes(const struct output *output)
+{
+	return output->header_bytes;
+}
+
+bool output_can_take_back(const struct output *output)
+{
+	return output->is_regular;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file that dumps are written to, one after the other; compressed with zstd when its name ends in .zst.
+ *
+ * A dump is in the file whole or not at all: what output_begin() began is taken back by output_abandon(),
+ * and by an error. (Not from a pipe or terminal, where what was written is gone.) Each dump is a zstd frame
+ * of its own, so that this holds for compressed files too. Not shared between threads.
+ */
+#ifndef WCPROF_OUTPUT_H
+#define WCPROF_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct output;
+
+/* Opens the file, which is emptied; "-" is standard output. NULL: *error is -errno. */
+struct output *output_open(const char *path, int *error);
+/* 0, or -errno if what was committed may not have arrived. */
+int output_close(struct output *output);
+
+void output_begin(struct output *output);
+/* A client_sink: 0, or -errno. Count 0 ends the dump, which is in the file then. */
+int output_write(void *output, const char *bytes, size_t count);
+void output_abandon(struct output *output);
+
+/* Bytes in the file, and how many events the dumps in it said they have. */
+uint64_t output_bytes(const struct output *output);
+uint64_t output_events(const struct output *output);
+uint64_t output_lost_events(const struct output *output);
+/* Of the last dump: how long its first line was. */
+uint64_t output_header_bytes(const struct output *output);
+bool output_can_take_back(const struct output *output);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What /proc says of a process. See procfs.h.
+ */
+#include "procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_THREADS = 20, FIELD_START = 22 };
+/* Deeper trees than this are circles that changed under us. */
+enum { ANCESTORS_MAX = 4096 };
+
+ssize_t procfs_read_file(const char *path, char *to, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return -1;
+	while (used < size - 1 && got > 0) {
+		got = read(fd, to + used, size - 1 - used);
+		used += got > 0 ? (size_t)got : 0;
+	}
+	close(fd);
+	to[used] = '\0';
+	return got < 0 ? -1 : (ssize_t)used;
+}
+
+/* Start of a field of stat, counted from 1, from the third on; NULL: there are not so many. */
+static const char *find_field(const char *after_name, int field)
+{
+	const char *at = after_name + 1;
+
+	for (int i = FIELD_STATE; at && i < field; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
+bool procfs_read(pid_t pid, struct procfs_status *status)
+{
+	char path[64], stat[1024];
+	const char *open_name, *start;
+	char *close_name;
+
+	*status = (struct procfs_status){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (pid <= 0 || procfs_read_file(path, stat, sizeof(stat)) <= 0)
+		return false;
+	/* The name may contain anything, also parentheses and spaces. */
+	open_name = strchr(stat, '(');
+	close_name = strrchr(stat, ')');
+	start = close_name && close_name[1] ? find_field(close_name + 1, FIELD_START) : NULL;
+	if (!open_name || !start)
+		return false;
+	status->start_ticks = strtoull(start, NULL, 10);
+	status->parent = (pid_t)strtol(find_field(close_name + 1, FIELD_PARENT), NULL, 10);
+	/* A first thread that ended before the others looks like a zombie, and is none. */
+	status->is_zombie = strchr("ZX", *find_field(close_name + 1, FIELD_STATE)) &&
+			    strtol(find_field(close_name + 1, FIELD_THREADS), NULL, 10) <= 1;
+	*close_name = '\0';
+	snprintf(status->name, sizeof(status->name), "%s", open_name + 1);
+	return true;
+}
+
+bool procfs_lives(pid_t pid, uint64_t start_ticks)
+{
+	struct procfs_status status;
+
+	return procfs_read(pid, &status) && !status.is_zombie &&
+	       (start_ticks == 0 || status.start_ticks == start_ticks);
+}
+
+bool procfs_is_below(pid_t pid, pid_t ancestor)
+{
+	struct procfs_status status;
+
+	for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++) {
+		if (pid == ancestor)
+			return true;
+		if (!procfs_read(pid, &status))
+			return false;
+		pid = status.parent;
+	}
+	return false;
+}
+
+void procfs_command(pid_t pid, char *to, size_t size)
+{
+	char path[64];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	bytes = procfs_read_file(path, to, size);
+	if (bytes <= 0) {
+		to[0] = '\0';
+		return;
+	}
+	while (bytes > 0 && to[bytes - 1] == '\0')
+		bytes--;
+	for (ssize_t i = 0; i < bytes; i++)
+		if ((unsigned char)to[i] < ' ' || to[i] == 127)
+			to[i] = ' ';
+}
+
+int procfs_maps_file(pid_t pid, const char *path)
+{
+	size_t path_bytes = strlen(path);
+	char name[64], *line = NULL;
+	size_t size = 0;
+	ssize_t bytes;
+	int found = -1;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	file = fopen(name, "re");
+	if (!file)
+		return -1;
+	while (found != 1 && (bytes = getline(&line, &size, file)) > 0) {
+		const char *at = strchr(line, '/');
+
+		/* Not empty: it may be known. A zombie's is empty. */
+		found = 0;
+		if (at && strncmp(at, path, path_bytes) == 0 &&
+		    (at[path_bytes] == '\n' || at[path_bytes] == ' '))
+			found = 1;
+	}
+	free(line);
+	fclose(file);
+	return found;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What /proc says of a process: of any process, also one that ends while it is being asked about.
+ */
+#ifndef WCPROF_PROCFS_H
+#define WCPROF_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct procfs_status {
+	uint64_t start_ticks; /* field 22 of stat: with the pid, which process this is */
+	pid_t parent;
+	bool is_zombie; /* ended, and not waited for yet */
+	char name[32];  /* of its first thread, at most 15 bytes */
+};
+
+/* False: there is no such process. */
+bool procfs_read(pid_t pid, struct procfs_status *status);
+/* Whether exactly this process lives. start_ticks 0 = any process with that pid. */
+bool procfs_lives(pid_t pid, uint64_t start_ticks);
+/* Whether `pid` is `ancestor` or descends from it. */
+bool procfs_is_below(pid_t pid, pid_t ancestor);
+/* Arguments with spaces between; empty when there is nothing to be had. */
+void procfs_command(pid_t pid, char *to, size_t size);
+/* 1 = the process has that file mapped, 0 = it has not, -1 = nobody may know. */
+int procfs_maps_file(pid_t pid, const char *path);
+/* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be read. */
+ssize_t procfs_read_file(const char *path, char *to, size_t size);
+
+#endif

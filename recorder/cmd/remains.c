@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arenas in shared memory. See remains.h.
+ *
+ * What a dead process left is checked before it is read: every number by which the dump's code follows the
+ * arena (counts, offsets, lengths) must stay inside the file, for a process that overwrites its own memory
+ * may have overwritten the arena too. A record may hold any bytes: the dump writes them as numbers.
+ */
+#include "remains.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "chunk.h"
+#include "dump.h"
+#include "modules.h"
+#include "procfs.h"
+#include "roster.h"
+#include "stacks.h"
+#include "strings.h"
+
+/* --- One file --------------------------------------------------------------------------------------- */
+
+static bool is_ended(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+/* What is written once, before the arena is used. */
+static int check_header(const struct arena *arena, uint64_t bytes)
+{
+	if (load_acquire(&arena->magic) == 0)
+		return -EAGAIN;
+	if (arena->magic != ARENA_MAGIC)
+		return -EINVAL;
+	if (arena->version != FORMAT_VERSION)
+		return -EPROTO;
+	if (arena->bytes != bytes || arena->slots.max != ROSTER_SLOTS || arena->chunks.max == 0 ||
+	    bytes != ARENA_CHUNKS + (uint64_t)arena->chunks.max * CHUNK_BYTES)
+		return -EINVAL;
+	if (!is_ended(arena->path, sizeof(arena->path)) ||
+	    !is_ended(arena->socket, sizeof(arena->socket)) ||
+	    !is_ended(arena->exe, sizeof(arena->exe)))
+		return -EINVAL;
+	return 0;
+}
+
+static int map(struct remains *remains)
+{
+	struct stat stat;
+	void *mapping;
+
+	if (fstat(remains->fd, &stat) != 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode) || stat.st_size < 0)
+		return -EINVAL;
+	if (geteuid() != 0 && stat.st_uid != geteuid())
+		return -EPERM;
+	remains->uid = stat.st_uid;
+	remains->bytes = (uint64_t)stat.st_size;
+	if (remains->bytes == 0 || stat.st_blocks == 0)
+		return -EAGAIN;
+	if (remains->bytes <= ARENA_CHUNKS)
+		return -EINVAL;
+	mapping = mmap(NULL, remains->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		       remains->fd, 0);
+	if (mapping == MAP_FAILED)
+		return -errno;
+	remains->arena = mapping;
+	return check_header(mapping, remains->bytes);
+}
+
+int remains_open(struct remains *remains, const char *path)
+{
+	int result;
+
+	*remains = (struct remains){ .fd = -1 };
+	if (strlen(path) >= sizeof(remains->path))
+		return -ENAMETOOLONG;
+	memcpy(remains->path, path, strlen(path) + 1);
+	remains->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (remains->fd < 0)
+		return errno == EACCES ? -EPERM : -errno;
+	result = map(remains);
+	if (result != 0)
+		remains_close(remains);
+	return result;
+}
+
+void remains_close(struct remains *remains)
+{
+	if (remains->arena)
+		munmap(remains->arena, remains->bytes);
+	if (remains->fd >= 0)
+		close(remains->fd);
+	remains->arena = NULL;
+	remains->fd = -1;
+}
+
+enum remains_state remains_state(const struct remains *remains)
+{
+	const struct arena *arena = remains->arena;
+
+	if (!procfs_lives((pid_t)arena->pid, arena->start_ticks))
+		return REMAINS_DEAD;
+	switch (procfs_maps_file((pid_t)arena->pid, arena->path)) {
+	case 0:
+		return REMAINS_DEAD;
+	case 1:
+		return REMAINS_LIVE;
+	default:
+		return REMAINS_UNCLEAR;
+	}
+}
+
+static uint32_t chunks_made(const struct arena *arena)
+{
+	uint32_t made = load_acquire(&arena->chunks.made);
+
+	return made < arena->chunks.max ? made : arena->chunks.max;
+}
+
+uint64_t remains_pending(const struct remains *remains)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < chunks_made(remains->arena); i++) {
+		const struct chunk *chunk = chunk_at(remains->arena, i);
+		uint32_t published = load_acquire(&chunk->published);
+		uint32_t drained = load_relaxed(&chunk->drained);
+
+		sum += published > drained ? published - drained : 0;
+	}
+	return sum;
+}
+
+uint64_t remains_memory(const struct remains *remains)
+{
+	struct stat stat;
+
+	return fstat(remains->fd, &stat) == 0 ? (uint64_t)stat.st_blocks * 512 : 0;
+}
+
+int remains_remove(const struct remains *remains)
+{
+	return unlink(remains->path) == 0 ? 0 : -errno;
+}
+
+/* --- What a dead process left ------------------------------------------------------------------------ */
+
+static bool are_strings_sound(const struct arena *arena)
+{
+	uint32_t count = strings_count(arena);
+
+	if (count >= STRINGS_MAX)
+		return false;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct string_entry *entry =
+			arena_at(arena, ARENA_STRINGS + (uint64_t)id * sizeof(*entry));
+
+		if (entry->bytes > STRING_BYTES_MAX || entry->offset > STRING_POOL_BYTES ||
+		    entry->offset + entry->bytes > STRING_POOL_BYTES)
+			return false;
+	}
+	return true;
+}
+
+static bool are_stacks_sound(const struct arena *arena)
+{
+	uint32_t count = stacks_count(arena);
+
+	if (count >= STACKS_MAX)
+		return false;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct stack_entry *entry =
+			arena_at(arena, ARENA_STACKS + (uint64_t)id * sizeof(*entry));
+
+		if (entry->count > STACK_FRAMES_MAX || entry->offset > STACK_POOL_WORDS ||
+		    entry->offset + entry->count > STACK_POOL_WORDS)
+			return false;
+	}
+	return true;
+}
+
+static bool are_modules_sound(const struct arena *arena)
+{
+	if (arena->module_count > MODULES_MAX)
+		return false;
+	for (uint32_t i = 0; i < arena->module_count; i++) {
+		const struct module_entry *module = modules_at(arena, i);
+
+		if (module->build_id_bytes > sizeof(module->build_id) ||
+		    !is_ended(module->path, sizeof(module->path)))
+			return false;
+	}
+	return true;
+}
+
+static bool are_chunks_sound(const struct arena *arena)
+{
+	if (arena->chunks.made > arena->chunks.max || arena->slots.made > arena->slots.max)
+		return false;
+	for (uint32_t i = 0; i < arena->chunks.made; i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+
+		if (chunk->published > CHUNK_RECORDS || chunk->drained > chunk->published ||
+		    chunk->threads_ended > CHUNK_RECORDS)
+			return false;
+	}
+	return true;
+}
+
+static bool is_sound(const struct arena *arena)
+{
+	return arena->argv_bytes <= sizeof(arena->argv) &&
+	       is_ended(arena->host, sizeof(arena->host)) &&
+	       is_ended(arena->boot_id, sizeof(arena->boot_id)) && are_chunks_sound(arena) &&
+	       are_strings_sound(arena) && are_stacks_sound(arena) && are_modules_sound(arena);
+}
+
+static int write_dump(struct dump *dump, client_sink *sink, void *context)
+{
+	int result = 0;
+
+	while (result == 0 && dump_fill(dump))
+		result = sink(context, dump->text.bytes, dump->text.used);
+	return result == 0 ? sink(context, NULL, 0) : result;
+}
+
+int remains_recover(struct remains *remains, client_sink *sink, void *context)
+{
+	struct arena *arena = remains->arena;
+	struct dump dump;
+	char *buffer;
+	int result;
+
+	assert(remains_state(remains) != REMAINS_LIVE);
+	/* One at a time: who holds the file may take the dead drainer's place. */
+	if (flock(remains->fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	buffer = malloc(DUMP_BUFFER_BYTES);
+	result = !buffer ? -ENOMEM : is_sound(arena) ? 0 : -EINVAL;
+	if (result == 0) {
+		store_release(&arena->drain_owner, 0);
+		result = dump_begin(&dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_DEAD);
+	}
+	if (result == 0) {
+		result = write_dump(&dump, sink, context);
+		dump_end(&dump, result == 0);
+	}
+	free(buffer);
+	flock(remains->fd, LOCK_UN);
+	return result;
+}
+
+/* --- All of them -------------------------------------------------------------------------------------- */
+
+/* "wcprof-UID-PID-START-GENERATION" */
+static bool read_name(const char *name, struct remains_name *to)
+{
+	unsigned uid, pid, generation;
+	unsigned long long start;
+	int end = 0;
+
+	if (sscanf(name, "wcprof-%u-%u-%llu-%u%n", &uid, &pid, &start, &generation, &end) != 4 ||
+	    name[end] != '\0' || (geteuid() != 0 && uid != geteuid()))
+		return false;
+	snprintf(to->path, sizeof(to->path), "%s/%.100s", ARENA_DIRECTORY, name);
+	to->pid = (pid_t)pid;
+	to->start_ticks = start;
+	to->generation = generation;
+	return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct remains_name *left = a;
+	const struct remains_name *right = b;
+
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (left->start_ticks != right->start_ticks)
+		return left->start_ticks < right->start_ticks ? -1 : 1;
+	return left->generation < right->generation ? -1 : left->generation > right->generation;
+}
+
+struct remains_name *remains_list(size_t *count)
+{
+	DIR *directory = opendir(ARENA_DIRECTORY);
+	struct remains_name *names = NULL, *grown, name;
+	size_t room = 0;
+	const struct dirent *entry;
+
+	*count = 0;
+	while (directory && (entry = readdir(directory))) {
+		if (!read_name(entry->d_name, &name))
+			continue;
+		if (*count == room) {
+			room = room ? 2 * room : 64;
+			grown = realloc(names, room * sizeof(*names));
+			if (!grown)
+				break;
+			names = grown;
+		}
+		names[(*count)++] = name;
+	}
+	if (directory)
+		closedir(directory);
+	if (*count > 0)
+		qsort(names, *count, sizeof(*names), compare_names);
+	return names;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arenas in shared memory: those that processes record into, and those that dead ones left.
+ *
+ * An arena belongs to an image of a process: pid, start time and generation. It is alive while exactly that
+ * process lives and has the file mapped; an image that exec replaced is as dead as a process that was killed.
+ * Nothing but remains_recover() writes to an arena, and that only when it is dead.
+ */
+#ifndef WCPROF_REMAINS_H
+#define WCPROF_REMAINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "client.h"
+#include "format.h"
+
+enum { REMAINS_PATH_BYTES = 128 };
+
+enum remains_state {
+	REMAINS_LIVE,
+	REMAINS_DEAD,
+	REMAINS_UNCLEAR /* its process lives, but nobody may know whether it still uses the arena */
+};
+
+struct remains {
+	char path[REMAINS_PATH_BYTES];
+	int fd;
+	uid_t uid;           /* whose file it is */
+	struct arena *arena; /* all of it; checked when it was opened */
+	uint64_t bytes;
+};
+
+/*
+ * Opens an arena's file. -EPERM: another user's; -EINVAL: no arena; -EPROTO: of another version of the
+ * recorder; -EAGAIN: its process is just making it; else -errno.
+ */
+int remains_open(struct remains *remains, const char *path);
+void remains_close(struct remains *remains);
+
+enum remains_state remains_state(const struct remains *remains);
+/* Events that no dump has handed out yet. */
+uint64_t remains_pending(const struct remains *remains);
+/* Bytes of memory that it takes. */
+uint64_t remains_memory(const struct remains *remains);
+
+/*
+ * Writes a dead arena's dump to the sink, and counts it as handed out when the sink took all of it. -EBUSY:
+ * somebody else is at it; -EINVAL: the arena is damaged; what the sink says.
+ */
+int remains_recover(struct remains *remains, client_sink *sink, void *context);
+/* Removes the file. */
+int remains_remove(const struct remains *remains);
+
+/* All files that have an arena's name and belong to this user (to anybody, for root), in order of pid and
+ * generation. The caller frees the list; NULL with *count 0: none. */
+struct remains_name {
+	char path[REMAINS_PATH_BYTES];
+	pid_t pid;
+	uint64_t start_ticks;
+	uint32_t generation;
+};
+struct remains_name *remains_list(size_t *count);
+
+#endif

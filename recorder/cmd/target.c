@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that have the recorder loaded. See target.h.
+ */
+#include "target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "options.h"
+#include "procfs.h"
+#include "socket.h"
+
+_Static_assert(sizeof(((struct target *)0)->socket) == SOCKET_PATH_BYTES, "any socket's path");
+
+/* --- Lists -------------------------------------------------------------------------------------------- */
+
+static struct target *list_add(struct target_list *list, const struct target *target)
+{
+	struct target *grown = realloc(list->targets, (list->count + 1) * sizeof(*grown));
+
+	if (!grown) {
+		fputs("wcprof: out of memory\n", stderr);
+		exit(1);
+	}
+	list->targets = grown;
+	grown[list->count] = *target;
+	return &grown[list->count++];
+}
+
+void target_list_free(struct target_list *list)
+{
+	free(list->targets);
+	*list = (struct target_list){ 0 };
+}
+
+static struct target *list_find_living(const struct target_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->targets[i].pid == pid && !list->targets[i].is_dead)
+			return &list->targets[i];
+	return NULL;
+}
+
+/* --- Sockets ------------------------------------------------------------------------------------------ */
+
+/* The path of the socket that a process would have, as the library makes it. */
+static bool socket_path_of(unsigned pid, char path[SOCKET_PATH_BYTES])
+{
+	static struct options options;
+
+	options_read(&options, (const char *(*)(const char *))getenv);
+	options.socket[0] = '\0';
+	return socket_path(&options, pid, false, path);
+}
+
+bool target_directory(char *path, size_t size)
+{
+	char socket[SOCKET_PATH_BYTES];
+
+	if (!socket_path_of(0, socket))
+		return false;
+	*strrchr(socket, '/') = '\0';
+	snprintf(path, size, "%s", socket);
+	return true;
+}
+
+static void name_by_process(struct target *target)
+{
+	char path[64], exe[4096];
+	struct procfs_status status;
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)target->pid);
+	bytes = readlink(path, exe, sizeof(exe) - 1);
+	exe[bytes > 0 ? bytes : 0] = '\0';
+	if (bytes > 0)
+		snprintf(target->name, sizeof(target->name), "%.63s", strrchr(exe, '/') + 1);
+	else if (procfs_read(target->pid, &status))
+		snprintf(target->name, sizeof(target->name), "%s", status.name);
+}
+
+/* Somebody must listen there; what an ended process left is no target. */
+static void add_socket(struct target_list *list, const char *path, pid_t pid_by_name)
+{
+	struct target target = { 0 };
+	struct target *known;
+	pid_t pid = 0;
+	int fd = client_connect(path, &pid);
+
+	if (fd < 0)
+		return;
+	close(fd);
+	target.pid = pid > 0 ? pid : pid_by_name;
+	snprintf(target.socket, sizeof(target.socket), "%.107s", path);
+	known = list_find_living(list, target.pid);
+	if (known) {
+		memcpy(known->socket, target.socket, sizeof(known->socket));
+		return;
+	}
+	name_by_process(&target);
+	list_add(list, &target);
+}
+
+/* Only a directory that nobody else can write to: else anybody could answer for a process. */
+static bool directory_is_safe(const char *path)
+{
+	struct stat stat;
+
+	return lstat(path, &stat) == 0 && S_ISDIR(stat.st_mode) && (stat.st_mode & 022) == 0 &&
+	       (geteuid() == 0 || stat.st_uid == geteuid());
+}
+
+static void add_sockets(struct target_list *list)
+{
+	char directory[SOCKET_PATH_BYTES], path[2 * SOCKET_PATH_BYTES + 256];
+	const char *own = getenv("WCPROF_SOCKET");
+	const struct dirent *entry;
+	DIR *stream = NULL;
+
+	if (own && *own)
+		add_socket(list, own, 0);
+	if (target_directory(directory, sizeof(directory)) && directory_is_safe(directory))
+		stream = opendir(directory);
+	while (stream && (entry = readdir(stream))) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (!dot || strcmp(dot, ".sock") != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		add_socket(list, path, (pid_t)atoi(entry->d_name));
+	}
+	if (stream)
+		closedir(stream);
+}
+
+/* --- Arenas ------------------------------------------------------------------------------------------- */
+
+static void describe_arena(struct target *target, const struct remains *remains)
+{
+	const char *slash = strrchr(remains->arena->exe, '/');
+
+	snprintf(target->name, sizeof(target->name), "%.63s",
+		 slash ? slash + 1 : remains->arena->exe);
+	target->is_dead = remains_state(remains) == REMAINS_DEAD;
+}
+
+static void add_arena(struct target_list *list, const struct remains_name *name)
+{
+	struct target target = { .pid = name->pid };
+	char socket[SOCKET_PATH_BYTES] = "";
+	struct target *added;
+	struct remains remains;
+	int result = remains_open(&remains, name->path);
+
+	snprintf(target.arena, sizeof(target.arena), "%s", name->path);
+	if (result == 0) {
+		describe_arena(&target, &remains);
+		memcpy(socket, remains.arena->socket, sizeof(socket));
+		remains_close(&remains);
+	} else if (result == -EPROTO || result == -EAGAIN) {
+		target.is_other_version = result == -EPROTO;
+		target.is_dead = !procfs_lives(name->pid, name->start_ticks) ||
+				 procfs_maps_file(name->pid, name->path) == 0;
+		/* Made, and never used: it will not be any more. */
+	} else {
+		return;
+	}
+	added = list_find_living(list, name->pid);
+	if (added && !target.is_dead)
+		memcpy(added->arena, target.arena, sizeof(added->arena));
+	else
+		added = list_add(list, &target);
+	if (!target.is_dead && socket[0] && !added->socket[0])
+		add_socket(list, socket, name->pid);
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+	const struct target *left = a;
+	const struct target *right = b;
+
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (left->is_dead != right->is_dead)
+		return left->is_dead ? -1 : 1;
+	return strcmp(left->arena, right->arena);
+}
+
+void target_list_all(struct target_list *list)
+{
+	size_t count;
+	struct remains_name *names = remains_list(&count);
+
+	*list = (struct target_list){ 0 };
+	add_sockets(list);
+	for (size_t i = 0; i < count; i++)
+		add_arena(list, &names[i]);
+	free(names);
+	if (list->count > 0)
+		qsort(list->targets, list->count, sizeof(*list->targets), compare_targets);
+}
+
+/* --- Which one is meant -------------------------------------------------------------------------------- */
+
+static bool is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0' && strlen(word) < 10;
+}
+
+static bool is_called(const struct target *target, const char *word)
+{
+	struct procfs_status status;
+
+	if (is_number(word))
+		return target->pid == (pid_t)atoi(word);
+	return strcmp(target->name, word) == 0 ||
+	       (!target->is_dead && procfs_read(target->pid, &status) &&
+		strcmp(status.name, word) == 0);
+}
+
+static int refuse(char *error, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int refuse(char *error, size_t size, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error, size, format, arguments);
+	va_end(arguments);
+	return -ESRCH;
+}
+
+static int refuse_ambiguous(const struct target_list *found, const char *word, char *error,
+			    size_t size)
+{
+	size_t used = (size_t)snprintf(
+		error, size, "%zu processes are called %.40s; give the pid of one:", found->count,
+		word);
+
+	for (size_t i = 0; i < found->count && used < size - 16; i++)
+		used += (size_t)snprintf(error + used, size - used, " %d",
+					 (int)found->targets[i].pid);
+	return -ESRCH;
+}
+
+static int refuse_none(const char *word, char *error, size_t size)
+{
+	if (is_number(word) && !procfs_lives((pid_t)atoi(word), 0))
+		return refuse(error, size,
+			      "there is no process %s (wcprof list shows which there are)", word);
+	if (is_number(word))
+		return refuse(error, size,
+			      "process %s does not have wcprof loaded, or listens in another "
+			      "WCPROF_DIR; start it with LD_PRELOAD=libwcprof.so or wcprof record",
+			      word);
+	return refuse(
+		error, size,
+		"no process with wcprof loaded is called %.40s; start it with "
+		"LD_PRELOAD=libwcprof.so or wcprof record (wcprof list shows which there are)",
+		word);
+}
+
+/* Those of `found` that have no ancestor in it: one tree has one. */
+static size_t count_roots(const struct target_list *found)
+{
+	size_t roots = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		bool is_root = true;
+
+		for (size_t k = 0; k < found->count && is_root; k++)
+			is_root = k == i ||
+				  !procfs_is_below(found->targets[i].pid, found->targets[k].pid);
+		roots += is_root;
+	}
+	return roots;
+}
+
+static bool is_below_any(const struct target *target, const struct target_list *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		if (procfs_is_below(target->pid, found->targets[i].pid))
+			return true;
+	return false;
+}
+
+/* Adds to the ones that were named whatever descends from them. */
+static void add_descendants(struct target_list *found, const struct target_list *all,
+			    const char *word)
+{
+	struct target_list tree = { 0 };
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct target *target = &all->targets[i];
+
+		if (target->is_dead)
+			continue;
+		if (is_below_any(target, found) ||
+		    (is_number(word) && procfs_is_below(target->pid, (pid_t)atoi(word))))
+			list_add(&tree, target);
+	}
+	target_list_free(found);
+	*found = tree;
+}
+
+int target_find(struct target_list *found, const char *word, bool tree, char *error,
+		size_t error_size)
+{
+	struct target_list all;
+	int result = 0;
+
+	*found = (struct target_list){ 0 };
+	target_list_all(&all);
+	for (size_t i = 0; i < all.count; i++)
+		if (!all.targets[i].is_dead && is_called(&all.targets[i], word))
+			list_add(found, &all.targets[i]);
+	if (found->count > 1 && !(tree && count_roots(found) == 1))
+		result = refuse_ambiguous(found, word, error, error_size);
+	else if (tree)
+		add_descendants(found, &all, word);
+	if (result == 0 && found->count == 0)
+		result = refuse_none(word, error, error_size);
+	target_list_free(&all);
+	if (result != 0)
+		target_list_free(found);
+	return result;
+}
+
+int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size)
+{
+	struct target_list all;
+	bool lives = false;
+
+	*found = (struct target_list){ 0 };
+	target_list_all(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct target *target = &all.targets[i];
+		const char *slash = strrchr(target->arena, '/');
+
+		if (strcmp(word, target->arena) != 0 && !(slash && strcmp(word, slash + 1) == 0) &&
+		    !(is_number(word) && is_called(target, word)))
+			continue;
+		if (target->is_dead)
+			list_add(found, target);
+		else
+			lives = true;
+	}
+	target_list_free(&all);
+	if (found->count > 0)
+		return 0;
+	if (lives)
+		return refuse(error, error_size, "%s is alive: wcprof dump gets what it recorded",
+			      word);
+	return refuse(error, error_size,
+		      "no dead process left anything that is called %.100s (wcprof list "
+		      "shows what there is)",
+		      word);
+}

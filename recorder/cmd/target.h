@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that have the recorder loaded, found by their control sockets and their arenas.
+ *
+ * Sockets are looked for in WCPROF_DIR (or its default), at WCPROF_SOCKET, and where arenas say that their
+ * processes listen, so that a process which `wcprof record` runs in a directory of its own is found too.
+ */
+#ifndef WCPROF_TARGET_H
+#define WCPROF_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "remains.h"
+
+struct target {
+	pid_t pid;
+	char name[64];                  /* of the executable, as far as is known */
+	char socket[108];               /* empty: it does not listen */
+	char arena[REMAINS_PATH_BYTES]; /* empty: it never recorded */
+	bool is_dead;                   /* only its arena is left */
+	bool is_other_version;          /* of the recorder: its arena cannot be read */
+};
+
+struct target_list {
+	struct target *targets; /* in order of pid */
+	size_t count;
+};
+
+/* All of them, living and dead. */
+void target_list_all(struct target_list *list);
+void target_list_free(struct target_list *list);
+
+/*
+ * Living ones that `word` names: a pid, or the name of a program. With `tree`: also all that descend from
+ * it, whether it has the recorder loaded itself or not. 0; else *error says what is wrong, as a sentence.
+ */
+int target_find(struct target_list *found, const char *word, bool tree, char *error,
+		size_t error_size);
+/* Arenas that `word` names: a path, or the pid of a dead process, which may have left several. */
+int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size);
+
+/* The directory of control sockets, by the environment. */
+bool target_directory(char *path, size_t size);
+
+#endif
