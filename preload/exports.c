@@ -15,6 +15,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* Where a compiler can be told so; gcc makes tail jumps of them all by itself, clang not of
+ * those with arguments on the stack. */
+#if defined(__has_attribute) && __has_attribute(musttail)
+#define TAIL_CALL __attribute__((musttail)) return
+#else
+#define TAIL_CALL return
+#endif
+
 struct real real;
 
 const char *const hooks_call_names[HOOK_COUNT] = {
@@ -49,10 +57,10 @@ static inline bool needs_set_up(bool may_create_thread)
 	type wcprof_export_##id parameters                                     \
 	{                                                                      \
 		if (recorder_is_off())                                         \
-			return real.id arguments;                              \
+			TAIL_CALL real.id arguments;                           \
 		if (needs_set_up(may_create))                                  \
-			return set_up_and_##id arguments;                      \
-		return hook_##id arguments;                                    \
+			TAIL_CALL set_up_and_##id arguments;                   \
+		TAIL_CALL hook_##id arguments;                                 \
 	}
 
 #define HOOK(type, symbol, parameters, arguments) \
