@@ -69,40 +69,53 @@ static void list_insertion_sort(const struct order *order, uint32_t *list, size_
 	}
 }
 
+/* An element of a long list, with what it is ordered by at hand. */
+struct keyed {
+	uint64_t key;
+	uint32_t index;
+};
+
+static bool keyed_is_before(const struct order *order, const struct keyed *a, const struct keyed *b)
+{
+	return a->key != b->key ? a->key < b->key : order_is_before(order, a->index, b->index);
+}
+
 /* Merges the sorted runs [from, middle) and [middle, to) of `source` into `sink`. */
-static void list_merge(const struct order *order, const uint32_t *source, uint32_t *sink,
-		       size_t from, size_t middle, size_t to)
+static void keyed_merge(const struct order *order, const struct keyed *source, struct keyed *sink,
+			size_t from, size_t middle, size_t to)
 {
 	size_t a = from, b = middle;
 	for (size_t at = from; at < to; at++) {
-		bool take_b =
-			a == middle || (b < to && order_is_before(order, source[b], source[a]));
-		sink[at] = take_b ? source[b++] : source[a++];
+		bool takes_b =
+			a == middle || (b < to && keyed_is_before(order, &source[b], &source[a]));
+		sink[at] = takes_b ? source[b++] : source[a++];
 	}
 }
 
 static void list_merge_sort(const struct order *order, uint32_t *list, size_t count)
 {
-	uint32_t *spare = memory_new(count, sizeof(*spare));
+	struct keyed *keyed = memory_new(2 * count, sizeof(*keyed));
+	struct keyed *source = keyed, *sink = keyed + count;
 	for (size_t from = 0; from < count; from += INSERTION_MAX) {
 		size_t left = count - from;
 		list_insertion_sort(order, list + from,
 				    left < INSERTION_MAX ? left : INSERTION_MAX);
 	}
-	uint32_t *source = list, *sink = spare;
+	for (size_t i = 0; i < count; i++)
+		keyed[i] = (struct keyed){ order->key(order->recording, list[i]), list[i] };
 	for (size_t run = INSERTION_MAX; run < count; run *= 2) {
 		for (size_t from = 0; from < count; from += 2 * run) {
 			size_t middle = from + run < count ? from + run : count;
 			size_t to = from + 2 * run < count ? from + 2 * run : count;
-			list_merge(order, source, sink, from, middle, to);
+			keyed_merge(order, source, sink, from, middle, to);
 		}
-		uint32_t *swap = source;
+		struct keyed *swap = source;
 		source = sink;
 		sink = swap;
 	}
-	if (source != list)
-		memcpy(list, source, count * sizeof(*list));
-	free(spare);
+	for (size_t i = 0; i < count; i++)
+		list[i] = source[i].index;
+	free(keyed);
 }
 
 static void list_sort(const struct order *order, uint32_t *list, size_t count)
