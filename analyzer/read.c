@@ -381,6 +381,7 @@ void recording_free(struct recording *recording)
 	free(recording->extras);
 	free(recording->waits);
 	free(recording->links);
+	free(recording->samples);
 	free(recording->threads);
 	free(recording->processes);
 	free(recording->modules);

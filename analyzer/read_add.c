@@ -321,3 +321,28 @@ bool event_add_link(struct reading *reading, const struct event *event)
 	recording->links[recording->link_count++] = link;
 	return true;
 }
+
+bool event_add_sample(struct reading *reading, const struct event *event)
+{
+	struct recording *recording = reading->recording;
+	uint64_t cpu_number = event->number[FIELD_BYTES];
+	struct rec_sample sample = {
+		.at_ns = event->number[FIELD_START] + reading->dump.offset_ns,
+		.cpu_ns = event->number[FIELD_CPU],
+		.cpu_number = cpu_number < UINT32_MAX ? (uint32_t)cpu_number : UINT32_MAX,
+	};
+
+	if (event->number[FIELD_THREAD] == 0)
+		return reading_fail_here(reading, "a sample that names no thread");
+	if (!check_time(reading, event->number[FIELD_START]) ||
+	    !check_time(reading, sample.cpu_ns) ||
+	    !event_stack(reading, event->number[FIELD_STACK], &sample.stack) ||
+	    !event_thread(reading, event->number[FIELD_THREAD], &sample.thread) ||
+	    !event_id(reading, event->number[FIELD_PARENT], &sample.op))
+		return false;
+	if (!reading_reserve(reading, &recording->samples, &reading->sample_capacity,
+			     recording->sample_count, sizeof(*recording->samples)))
+		return false;
+	recording->samples[recording->sample_count++] = sample;
+	return true;
+}

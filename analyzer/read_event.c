@@ -99,6 +99,8 @@ static enum event_type event_type_of(const struct json_text *text)
 		return EVENT_WAIT;
 	if (text->length == 4 && memcmp(text->bytes, "link", 4) == 0)
 		return EVENT_LINK;
+	if (text->length == 6 && memcmp(text->bytes, "sample", 6) == 0)
+		return EVENT_SAMPLE;
 	return EVENT_OTHER;
 }
 
@@ -167,6 +169,8 @@ static bool add_event(struct reading *reading, struct event *event)
 		return event_add_wait(reading, event);
 	case EVENT_LINK:
 		return event_add_link(reading, event);
+	case EVENT_SAMPLE:
+		return event_add_sample(reading, event);
 	case EVENT_NONE:
 		return reading_fail_here(
 			reading, "an object that says neither \"e\" nor \"schema_version\"");

@@ -5,6 +5,8 @@
  */
 #include "reading.h"
 
+#include "samples.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -73,6 +75,17 @@ static void resolve_links(struct reading *reading, uint64_t shift_ns)
 		link->from = op_index(reading, link->from);
 		link->to = to;
 		link->at_ns += shift_ns;
+	}
+}
+
+static void resolve_samples(struct reading *reading, uint64_t shift_ns)
+{
+	struct recording *recording = reading->recording;
+	size_t i;
+
+	for (i = 0; i < recording->sample_count; i++) {
+		recording->samples[i].op = op_index(reading, recording->samples[i].op);
+		recording->samples[i].at_ns += shift_ns;
 	}
 }
 
@@ -241,9 +254,12 @@ bool read_resolve(struct reading *reading)
 	resolve_ops(reading, shift_ns);
 	resolve_waits(reading, shift_ns);
 	resolve_links(reading, shift_ns);
+	resolve_samples(reading, shift_ns);
 	resolve_owners(reading);
 	mark_open_ops(reading);
 	recording->end_ns += shift_ns;
 	recording->epoch_unix_ns = reading->first_epoch_unix_ns - shift_ns;
+	if (!samples_sort(recording))
+		return reading_fail_memory(reading);
 	return check_ancestors(reading);
 }

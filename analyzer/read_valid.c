@@ -6,6 +6,8 @@
  */
 #include "read.h"
 
+#include "samples.h"
+
 #include <string.h>
 
 static bool is_index(uint32_t index, size_t count)
@@ -70,6 +72,23 @@ static bool links_are_valid(const struct recording *recording)
 	return true;
 }
 
+static bool samples_are_valid(const struct recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->sample_count; i++) {
+		const struct rec_sample *sample = &recording->samples[i];
+
+		if (sample->thread >= recording->thread_count ||
+		    !is_index(sample->op, recording->op_count) ||
+		    sample->stack >= recording->stack_count)
+			return false;
+		if (i > 0 && sample_compare(sample - 1, sample) > 0)
+			return false;
+	}
+	return true;
+}
+
 static bool owners_are_valid(const struct recording *recording)
 {
 	size_t i;
@@ -116,6 +135,6 @@ bool recording_is_valid(const struct recording *recording)
 {
 	return recording->string_count > 0 && recording->strings[0][0] == '\0' &&
 	       ops_are_valid(recording) && waits_are_valid(recording) &&
-	       links_are_valid(recording) && owners_are_valid(recording) &&
+	       links_are_valid(recording) && samples_are_valid(recording) && owners_are_valid(recording) &&
 	       stacks_are_valid(recording);
 }

@@ -106,6 +106,7 @@ struct reading {
 	size_t wait_capacity;
 	size_t open_wait_count;
 	size_t link_capacity;
+	size_t sample_capacity;
 
 	struct idmap thread_ids;  /* thread indexes; a space for each process */
 	struct idmap process_ids; /* these four: hashes of the thing's contents */
@@ -195,7 +196,7 @@ enum event_field {
 	FIELD_UNKNOWN
 };
 
-enum event_type { EVENT_NONE, EVENT_OP, EVENT_WAIT, EVENT_LINK, EVENT_OTHER };
+enum event_type { EVENT_NONE, EVENT_OP, EVENT_WAIT, EVENT_LINK, EVENT_SAMPLE, EVENT_OTHER };
 
 struct event {
 	uint64_t number[FIELD_NUMBERS];
@@ -218,6 +219,7 @@ bool event_field_read(struct reading *reading, struct json *json, enum event_fie
 bool event_add_op(struct reading *reading, const struct event *event);
 bool event_add_wait(struct reading *reading, const struct event *event);
 bool event_add_link(struct reading *reading, const struct event *event);
+bool event_add_sample(struct reading *reading, const struct event *event);
 
 /* The index of a thread of the dump's process, which is added when it is new; NO_INDEX for 0. */
 bool event_thread(struct reading *reading, uint64_t number, uint32_t *thread);

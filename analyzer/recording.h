@@ -72,6 +72,21 @@ struct rec_link {
 	uint32_t stack;
 };
 
+/*
+ * How much CPU time a thread had used by a point in time: at its begin and end, at the end of a call
+ * in which it may have been blocked, at a dump; with a stack also now and then while it ran. Exact:
+ * between two of a thread's samples it was on a CPU for the difference of their cpu_ns.
+ * In order of thread and time; samples.h finds those of one thread.
+ */
+struct rec_sample {
+	uint64_t at_ns;
+	uint64_t cpu_ns;       /* used since the thread began, which may be before the recording */
+	uint32_t thread;       /* index into threads */
+	uint32_t op;           /* op index: where the thread was then, NO_INDEX = unknown */
+	uint32_t stack;        /* 0 = taken at a call, not while the program's code ran */
+	uint32_t cpu_number;   /* of the processor that it ran on */
+};
+
 struct rec_thread {
 	uint32_t process;      /* index into processes */
 	uint32_t tid;
@@ -131,6 +146,8 @@ struct recording {
 	size_t wait_count;
 	struct rec_link *links;
 	size_t link_count;
+	struct rec_sample *samples;
+	size_t sample_count;
 	struct rec_thread *threads;  /* none: the replay has the ancestor's semantics */
 	size_t thread_count;
 	struct rec_process *processes;

@@ -192,6 +192,23 @@ static void close_up_links(struct selecting *selecting)
 	recording->link_count = kept;
 }
 
+static void close_up_samples(struct selecting *selecting)
+{
+	struct recording *recording = selecting->recording;
+	size_t kept = 0;
+	for (size_t i = 0; i < recording->sample_count; i++) {
+		struct rec_sample sample = recording->samples[i];
+		if (sample.at_ns < selecting->from_ns || sample.at_ns > selecting->to_ns ||
+		    (selecting->thread_stays && !selecting->thread_stays[sample.thread]))
+			continue;
+		sample.op = index_after(selecting, sample.op);
+		if (selecting->selection->client[0] && sample.op == NO_INDEX)
+			continue;
+		recording->samples[kept++] = sample;
+	}
+	recording->sample_count = kept;
+}
+
 static void put_owners_right(struct selecting *selecting)
 {
 	struct recording *recording = selecting->recording;
@@ -216,6 +233,7 @@ int selection_apply(const struct selection *selection, struct recording *recordi
 		close_up_ops(&selecting);
 		close_up_waits(&selecting);
 		close_up_links(&selecting);
+		close_up_samples(&selecting);
 		put_owners_right(&selecting);
 	}
 	free(selecting.verdicts);

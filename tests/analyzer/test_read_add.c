@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, an op, wait or link has other values in the recording than in the dump. */
+/* If this fails, an op, wait, link or sample has other values in the recording than in the dump. */
 #include <check.h>
 #include <stdio.h>
 
@@ -138,6 +138,32 @@ START_TEST(all_of_a_link)
 }
 END_TEST
 
+START_TEST(all_of_a_sample)
+{
+	struct recording recording;
+	const struct rec_sample *sample;
+
+	read_good(&recording,
+		  OWN "{'e':'op','id':2,'s':1,'d':30}\n"
+		      "{'e':'sample','th':2,'p':2,'s':15,'cpu':99,'n':3,'st':2}\n"
+		      "{'e':'sample','th':2,'s':5,'cpu':90}\n",
+		  0);
+	ck_assert_uint_eq(recording.sample_count, 2);
+	sample = &recording.samples[1]; /* in order of time */
+	ck_assert_uint_eq(sample->at_ns, 15);
+	ck_assert_uint_eq(sample->cpu_ns, 99);
+	ck_assert_uint_eq(sample->thread, 0);
+	ck_assert_uint_eq(sample->op, 0);
+	ck_assert_uint_eq(sample->stack, 2);
+	ck_assert_uint_eq(sample->cpu_number, 3);
+	ck_assert_uint_eq(recording.samples[0].at_ns, 5);
+	ck_assert_uint_eq(recording.samples[0].op, NO_INDEX);
+	ck_assert_uint_eq(recording.samples[0].stack, 0);
+	ck_assert(recording_is_valid(&recording));
+	recording_free(&recording);
+}
+END_TEST
+
 static const struct {
 	const char *line;
 	const char *words;
@@ -162,6 +188,11 @@ static const struct {
 	/* 16 */ { "{'e':'link','th':99999999}", "thread index" },
 	/* 17 */ { "{'e':'link','s':1152921504606846977}", "36 years" },
 	/* 18 */ { "{'e':'op','id':1,'sq':4294967296}", "number of a hold" },
+	/* 19 */ { "{'e':'sample','s':1,'cpu':1}", "names no thread" },
+	/* 20 */ { "{'e':'sample','th':99999999}", "thread index" },
+	/* 21 */ { "{'e':'sample','th':1,'st':3}", "stack 3" },
+	/* 22 */ { "{'e':'sample','th':1,'s':1152921504606846977}", "36 years" },
+	/* 23 */ { "{'e':'sample','th':1,'cpu':1152921504606846977}", "36 years" },
 };
 
 START_TEST(bad_rows)
@@ -183,6 +214,7 @@ int main(void)
 	tcase_add_test(tcase, all_of_a_sleep);
 	tcase_add_test(tcase, all_of_a_wait);
 	tcase_add_test(tcase, all_of_a_link);
+	tcase_add_test(tcase, all_of_a_sample);
 	tcase_add_loop_test(tcase, bad_rows, 0, sizeof(bad) / sizeof(bad[0]));
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);

@@ -94,6 +94,36 @@ START_TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays)
 }
 END_TEST
 
+/* Samples of op 1, 3 and 4, at 115, 125 and 350. */
+static const struct {
+	struct selection selection;
+	const char *kept;
+} sample_rows[] = {
+	/* 0 */ { { "", "", 0, UINT64_MAX }, " 115 125 350" },
+	/* 1 */ { { "", "n5", 0, UINT64_MAX }, " 115 125" },
+	/* 2 */ { { "", "", 20, 100 }, " 125" },
+	/* 3 */ { { "n1", "", 0, UINT64_MAX }, " 115 125" },
+};
+
+START_TEST(samples_stay_with_their_thread_and_time)
+{
+	struct recording recording = build_sample();
+	char text[64] = "";
+	struct rec_sample samples[] = {
+		{ .at_ns = 115, .op = 1, .thread = 0 },
+		{ .at_ns = 125, .op = 3, .thread = 0 },
+		{ .at_ns = 350, .op = 4, .thread = 1 },
+	};
+	recording.samples = samples;
+	recording.sample_count = 3;
+	ck_assert_int_eq(selection_apply(&sample_rows[_i].selection, &recording), 0);
+	for (size_t i = 0; i < recording.sample_count; i++)
+		sprintf(text + strlen(text), " %lu", (unsigned long)samples[i].at_ns);
+	ck_assert_str_eq(text, sample_rows[_i].kept);
+	build_free(&recording);
+}
+END_TEST
+
 START_TEST(nothing_left_is_an_error_and_changes_nothing)
 {
 	struct recording recording = build_sample();
@@ -121,6 +151,7 @@ int main(void)
 	TCase *tests = tcase_create("select");
 	tcase_add_loop_test(tests, the_right_part_is_left, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tests, an_op_left_out_hands_its_children_to_the_nearest_that_stays);
+	tcase_add_loop_test(tests, samples_stay_with_their_thread_and_time, 0, 4);
 	tcase_add_test(tests, nothing_left_is_an_error_and_changes_nothing);
 	tcase_add_test(tests, selecting_all_is_known_as_such);
 	suite_add_tcase(suite, tests);
