@@ -19,8 +19,8 @@ void report_deadair(const struct analysis *analysis, struct emit *emit)
 	if (deadair->gap_count == 0)
 		emit_line(emit, "Never for %s or longer.", least);
 	else
-		emit_line(emit, "%zu gaps of %s or longer, %s in all.", deadair->gap_count, least,
-			  total);
+		emit_line(emit, "%zu gap%s of %s or longer, %s in all.", deadair->gap_count,
+			  deadair->gap_count == 1 ? "" : "s", least, total);
 	emit_table_begin(emit, "dead_air", EMIT_ARRAYS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < deadair->gap_count && i < analysis->options->top; i++) {

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, text and JSON would tell different stories, or a table lack a column.
+ */
+#include "build.h"
+#include <check.h>
+#include <jansson.h>
+
+#include "report.h"
+
+static char *report_text(enum emit_format format, struct options *options, bool has_ops)
+{
+	struct recording recording = build_recording();
+	struct analysis analysis;
+	struct emit emit;
+	char error[OPTIONS_ERROR_BYTES], *text = NULL;
+	size_t length;
+	if (has_ops) {
+		uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 1000000);
+		uint32_t hold = build_op(&recording, root, KIND_HOLD, 2, 100000, 900000);
+		build_op(&recording, NO_INDEX, KIND_CALL, 3, 1500000, 1600000);
+		build_wait(&recording, 2, hold, REASON_MUTEX, 1500000, 1550000);
+		recording.ops[hold].outcome = OUTCOME_OK;
+	}
+	ck_assert_int_eq(analysis_build(&analysis, &recording, options, NULL, NULL, error), 0);
+	FILE *file = open_memstream(&text, &length);
+	emit_begin(&emit, file, format, 0, false);
+	report_all(&analysis, &emit);
+	emit_end(&emit);
+	fclose(file);
+	analysis_free(&analysis);
+	build_free(&recording);
+	return text;
+}
+
+static struct options sample_options(void)
+{
+	return (struct options){ .top = 2,
+				 .factors = { { 0, 0.5 }, 2 },
+				 .dead_air_min_ns = 1000,
+				 .chain_depth = 25,
+				 .class_regex = "",
+				 .client = "",
+				 .thread_glob = "",
+				 .color = "never" };
+}
+
+START_TEST(text_begins_with_the_best_fix)
+{
+	struct options options = sample_options();
+	char *text = report_text(EMIT_TEXT, &options, true);
+	ck_assert_msg(strncmp(text, "If `n2` (", 9) == 0, "%s", text);
+	static const char *const parts[] = { "What would a fix buy?",
+					     "Where was the time spent?",
+					     "What was waited for?",
+					     "What did the end wait for?",
+					     "When did nothing run?",
+					     "1 gap",
+					     "and 1 more; --top",
+					     "Makespan",
+					     "mutex",
+					     "25.8% sooner" };
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		ck_assert_msg(strstr(text, parts[i]) != NULL, "no \"%s\" in:\n%s", parts[i], text);
+	free(text);
+	options.factors.count = 1;
+	text = report_text(EMIT_TEXT, &options, true);
+	ck_assert_ptr_nonnull(strstr(text, "sooner."));
+	free(text);
+}
+END_TEST
+
+START_TEST(json_has_every_field)
+{
+	static const char *const fields[] = { "ops",
+					      "roots",
+					      "open_ops",
+					      "dropped_events",
+					      "orphan_waits",
+					      "trace_span_ns",
+					      "actual_makespan_ns",
+					      "baseline_makespan_ns",
+					      "broken_cycles",
+					      "fallback_anchors",
+					      "what_if",
+					      "classes",
+					      "blocking_chain",
+					      "dead_air",
+					      "waits",
+					      "processes",
+					      "warnings" };
+	static const char *const class_fields[] = {
+		"kind",          "class",         "work_type",           "count",
+		"total_self_ns", "total_wall_ns", "p50_self_ns",         "p95_self_ns",
+		"max_self_ns",   "outcomes",      "duplicate_executions"
+	};
+	struct options options = sample_options();
+	char *text = report_text(EMIT_JSON, &options, true);
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	ck_assert_msg(root != NULL, "%s", text);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		ck_assert_msg(json_object_get(root, fields[i]) != NULL, "no %s", fields[i]);
+	json_t *class = json_array_get(json_object_get(root, "classes"), 0);
+	for (size_t i = 0; i < sizeof(class_fields) / sizeof(class_fields[0]); i++)
+		ck_assert_msg(json_object_get(class, class_fields[i]) != NULL, "no %s",
+			      class_fields[i]);
+	ck_assert_str_eq(json_string_value(json_object_get(class, "class")), "n2");
+	ck_assert_uint_eq(json_array_size(json_object_get(root, "classes")), 2);
+	json_t *saved =
+		json_object_get(json_array_get(json_object_get(root, "what_if"), 0), "saved_ns");
+	ck_assert_int_eq(json_integer_value(json_object_get(saved, "0.5")), 400000);
+	ck_assert_int_eq(json_integer_value(json_array_get(
+				 json_array_get(json_object_get(root, "dead_air"), 0), 0)),
+			 1000000);
+	json_decref(root);
+	free(text);
+}
+END_TEST
+
+START_TEST(an_empty_recording_is_reported)
+{
+	struct options options = sample_options();
+	char *text = report_text(EMIT_JSON, &options, false);
+	json_t *root = json_loads(text, 0, NULL);
+	ck_assert_ptr_nonnull(root);
+	json_decref(root);
+	free(text);
+	text = report_text(EMIT_TEXT, &options, false);
+	ck_assert_ptr_nonnull(strstr(text, "What would a fix buy?"));
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report");
+	TCase *tests = tcase_create("report");
+	tcase_add_test(tests, text_begins_with_the_best_fix);
+	tcase_add_test(tests, json_has_every_field);
+	tcase_add_test(tests, an_empty_recording_is_reported);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
