@@ -26,7 +26,7 @@ static size_t bucket_of(const struct scopes *table, uint32_t leaf, const uint32_
 		const struct scope *scope = &table->scopes[table->buckets[at] - 1];
 
 		if (scope->leaf == leaf && scope->count == count &&
-		    !memcmp(table->classes + scope->first, held, count * sizeof(*held)))
+		    (!count || !memcmp(table->classes + scope->first, held, count * sizeof(*held))))
 			break;
 	}
 	return at;
