@@ -5,10 +5,10 @@
  * A pass forwards finds where each value is named last. A second one does the rest at once:
  * - Slots: a value gets one where it is defined and gives it back where it is named last.
  * - Baseline: the code is run as recorded, so that every region learns its duration and offsets.
- * - Edges of regions, with a stack of those that are open. What a region names that was defined before it is
- *   an import. What was defined in it, or imported and changed, and is named after it is an export. Its
- *   own value is neither. When a region ends, what it has at its edges becomes its parent's if it lies at
- *   the parent's edges, too.
+ * - Edges of regions, with a stack of those that are open. What a region names that was defined
+ *   before it is an import. What was defined in it, or imported and changed, and is named after it
+ *   is an export. Its own value is neither. When a region ends, what it has at its edges becomes
+ *   its parent's if it lies at the parent's edges, too.
  *
  * Of one value, the imports of all open regions are chained, the innermost first: that is how an
  * import is found again without a search.
@@ -33,7 +33,7 @@ struct open_region {
 	uint32_t begin; /* its ENTER */
 	uint32_t own;   /* the value that it advances */
 	bool is_mixed;  /* it does more than add to its own value */
-	bool is_fixed; /* it takes a point in time from the recording: it does not move as a whole */
+	bool is_fixed;  /* takes a point in time from the recording: it does not move */
 	size_t first_import;
 	size_t first_candidate;
 	double start_ns; /* of `own`, at its begin */
@@ -59,8 +59,7 @@ struct layout {
 	uint32_t *free_slots;
 	struct open_region *open;
 	struct import *imports; /* of all open regions, the outermost's first */
-	uint32_t *
-		candidates; /* values defined in open regions: exports, if they are named after them */
+	uint32_t *candidates;   /* defined in open regions: exports, if named after them */
 	size_t free_count, open_count, import_count, candidate_count, edge_count;
 	size_t slot_room, free_room, open_room, import_room, candidate_room, edge_room;
 };

@@ -2,8 +2,9 @@
 /*
  * Writes instructions and regions; program_code.h has the contract.
  *
- * While a region is open, its `end` holds the first instruction after its ENTER. A region that turns out
- * too short for an ENTER to pay is taken out again, which moves the few instructions in it.
+ * While a region is open, its `end` holds the first instruction after its ENTER. A region that
+ * turns out too short for an ENTER to pay is taken out again, which moves the few instructions in
+ * it.
  */
 #include "program_code.h"
 

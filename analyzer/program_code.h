@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first half of compiling a program: instructions and regions as they are written, one after the other.
+ * The first half of compiling a program: instructions and regions as they are written, one after
+ * the other.
  *
- * Used by program.c alone. A stream is all that is done on one value from its start on. Its code is a region,
- * cut into blocks, and those into larger ones, each a region of its own. Streams nest like the ops that they
- * are of; cutting and ending are for the innermost.
+ * Used by program.c alone. A stream is all that is done on one value from its start on. Its code is
+ * a region, cut into blocks, and those into larger ones, each a region of its own. Streams nest
+ * like the ops that they are of; cutting and ending are for the innermost.
  */
 #ifndef WCPROF_PROGRAM_CODE_H
 #define WCPROF_PROGRAM_CODE_H

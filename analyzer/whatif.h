@@ -13,8 +13,9 @@
 struct whatif_options {
 	const double *factors;
 	size_t factor_count;
-	uint64_t min_self_ns;      /* classes that weigh less are left out */
-	const uint64_t *weight_ns; /* per class: what there is to be saved at most; NULL = its self time */
+	uint64_t min_self_ns; /* classes that weigh less are left out */
+	const uint64_t
+		*weight_ns; /* per class: what there is to be saved at most; NULL = its self time */
 	const bool *is_wanted; /* per class; NULL = all */
 	size_t thread_count;   /* 0 = one per CPU */
 };

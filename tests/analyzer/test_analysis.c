@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this failed, the parts of the analysis would not fit together, or warnings that matter stay away.
+ * If this failed, the parts of the analysis would not fit together, or warnings that matter stay
+ * away.
  */
 #include "build.h"
 #include <check.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this failed, --client, --thread, --from or --to would keep the wrong part, or leave wrong indexes.
+ * If this failed, --client, --thread, --from or --to would keep the wrong part, or leave wrong
+ * indexes.
  */
 #include "build.h"
 #include <check.h>
@@ -10,8 +11,8 @@
 #include "select.h"
 
 /*
- * 0 is the root, 1 and 2 its children; 3 is below 1, 4 a root of its own. Client 1 is op 1's, thread 0 is
- * called "n5" and runs ops 0, 1 and 3, thread 1 "n6" runs the others.
+ * 0 is the root, 1 and 2 its children; 3 is below 1, 4 a root of its own. Client 1 is op 1's,
+ * thread 0 is called "n5" and runs ops 0, 1 and 3, thread 1 "n6" runs the others.
  */
 static struct recording build_sample(void)
 {

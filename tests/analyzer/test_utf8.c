@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this failed, names in reports would be cut in the middle of a character, or could steer a terminal.
+ * If this failed, names in reports would be cut in the middle of a character, or could steer a
+ * terminal.
  */
 #include <check.h>
 #include <locale.h>
