@@ -67,6 +67,21 @@ static inline bool needs_set_up(bool may_create_thread)
 	WRAPPER(type, symbol, #symbol, true, parameters, arguments)
 #define HOOK_LOCK(type, symbol, parameters, arguments) \
 	WRAPPER(type, symbol, #symbol, false, parameters, arguments)
+#define HOOK_PASSIVE(type, symbol, parameters, arguments)                           \
+	static __attribute__((noinline, cold)) type resolve_and_##symbol parameters \
+	{                                                                           \
+		hooks_resolve_once();                                               \
+		return real.symbol arguments;                                       \
+	}                                                                           \
+	EXPORT type wcprof_export_##symbol parameters __asm__(#symbol);             \
+	type wcprof_export_##symbol parameters                                      \
+	{                                                                           \
+		if (recorder_is_off())                                              \
+			TAIL_CALL real.symbol arguments;                            \
+		if (needs_set_up(false))                                            \
+			TAIL_CALL resolve_and_##symbol arguments;                   \
+		TAIL_CALL hook_##symbol arguments;                                  \
+	}
 #define HOOK_ALWAYS(type, symbol, parameters, arguments)                \
 	EXPORT type wcprof_export_##symbol parameters __asm__(#symbol); \
 	type wcprof_export_##symbol parameters                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that are an op and nothing more: input, output, readiness, signals. All bodies come from
- * the TIMED rows of hooks.def.
+ * the TIMED rows of hooks.def; what some of them mean for a descriptor stands before them.
  *
  * Nothing is held across the real call: a thread that is cancelled in it, or leaves it by longjmp,
  * has an op open, which the recorder closes as canceled when it sees that its frame is gone or the
@@ -33,12 +33,68 @@ static void timed_end(uint64_t op, bool has_failed, int64_t value)
 	self_leave(self);
 }
 
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value)          \
-	type hook_##symbol parameters                                              \
-	{                                                                          \
-		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER); \
-		type result = real.symbol arguments;                               \
-		timed_end(op, result < 0, value);                                  \
-		return result;                                                     \
+/* What the op's descriptor is was known only after the call. */
+static void timed_describe(uint64_t op, int fd)
+{
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_descriptor(self, op, fd);
+	self_leave(self);
+}
+
+static void timed_opened(uint64_t op, int fd)
+{
+	if (fd < 0)
+		return;
+	descriptor_forget(fd);
+	timed_describe(op, fd);
+}
+
+static void timed_accepted(int fd)
+{
+	if (fd < 0)
+		return;
+	descriptor_forget(fd);
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	descriptor_accepted(self, fd);
+	self_leave(self);
+}
+
+/* Also when it has only begun to connect. */
+static void timed_connected(uint64_t op, int fd, int result, const struct sockaddr *to,
+			    socklen_t size)
+{
+	if (result != 0 && errno != EINPROGRESS && errno != EINTR)
+		return;
+	descriptor_forget(fd);
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	descriptor_connected(self, fd, to, size);
+	op_set_descriptor(self, op, fd);
+	self_leave(self);
+}
+
+/* The kernel has read the set by now: it is there. */
+static void timed_polled(uint64_t op, int result, const struct pollfd *set, nfds_t count)
+{
+	if (result >= 0 && count == 1)
+		timed_describe(op, set->fd);
+}
+
+#define TIMED_AROUND(kind, type, symbol, call, parameters, arguments, fd, value, before, after) \
+	type hook_##symbol parameters                                                           \
+	{                                                                                       \
+		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER);              \
+		before;                                                                         \
+		type result = real.symbol arguments;                                            \
+		after;                                                                          \
+		timed_end(op, result < 0, value);                                               \
+		return result;                                                                  \
 	}
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
+	TIMED_AROUND(kind, type, symbol, call, parameters, arguments, fd, value, , )
 #include "hooks.def"

@@ -13,6 +13,7 @@
 #ifndef WCPROF_HOOKS_H
 #define WCPROF_HOOKS_H
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -64,6 +66,7 @@ _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer 
 extern void *hooks_real_syscall HIDDEN;
 extern void *hooks_real_vfork HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
+long hook_raw_close(long number, long a, long b, long c) HIDDEN;
 
 struct vfork_return {
 	int64_t pid;

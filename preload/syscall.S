@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(): futex calls go to their hook while recording is on, everything else to libc by a tail
- * jump.
+ * syscall(): futex calls, and those that close a descriptor, go to their hooks while recording is
+ * on, everything else to libc by a tail jump.
  *
  * In assembler because nothing here may touch the caller's stack: libc reads a sixth argument there
  * whether the caller has passed one or not, so the place may be a variable of the caller's, and a
@@ -9,7 +9,11 @@
  * or elsewhere: no frame of ours may lie beneath them.
  */
 #define GATE_ON 2
+#define SYS_close 3
+#define SYS_dup2 33
 #define SYS_futex 202
+#define SYS_dup3 292
+#define SYS_close_range 436
 
 	.text
 	.globl	syscall
@@ -19,6 +23,14 @@ syscall:
 	.cfi_startproc
 	cmpl	$GATE_ON, recorder_gate(%rip)
 	jne	1f
+	cmpq	$SYS_close, %rdi
+	je	hook_raw_close
+	cmpq	$SYS_dup2, %rdi
+	je	hook_raw_close
+	cmpq	$SYS_dup3, %rdi
+	je	hook_raw_close
+	cmpq	$SYS_close_range, %rdi
+	je	hook_raw_close
 	cmpq	$SYS_futex, %rdi
 	jne	1f
 	movq	%rsi, %rdi

@@ -106,6 +106,8 @@ static void put_value(struct text *text, const struct record *record)
 		PUT_NONZERO(text, "sq", record->count);
 	if (record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE)
 		text_put_literal(text, ",\"abs\":1");
+	if (record->flags & RECORD_ACCEPTED)
+		text_put_literal(text, ",\"ac\":1");
 	if (record->fd >= 0 && record->what != KIND_HOLD) {
 		text_put_literal(text, ",\"fd\":");
 		text_put_u64(text, (uint64_t)record->fd);

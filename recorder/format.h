@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 2 };
+enum { FORMAT_VERSION = 3 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -77,7 +77,8 @@ struct record {
 
 enum {
 	RECORD_ABSOLUTE = 1, /* sleep until a point in time, value = nanoseconds from call to deadline */
-	RECORD_TIMED_OUT = 2 /* a wait that ended by its timeout */
+	RECORD_TIMED_OUT = 2, /* a wait that ended by its timeout */
+	RECORD_ACCEPTED = 4 /* io, poll: the descriptor is a connection whose peer is a client */
 };
 
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");

@@ -18,6 +18,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "descriptors.h"
 #include "waiters.h"
 
 #include "in_target.h"
@@ -233,6 +234,8 @@ uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t val
 	};
 
 	tidy(self, frame, RECORD_OP);
+	if (record.fd >= 0)
+		descriptors_describe(self, &record);
 	record.parent = op_current(self);
 	record.id = self_next_id(self);
 	record.start = clock_now_ticks();
@@ -277,6 +280,19 @@ void op_set_flags(struct self *self, uint64_t op, uint8_t flags)
 
 	if (entry)
 		store_release(&entry->record.flags, (uint8_t)(entry->record.flags | flags));
+}
+
+void op_set_descriptor(struct self *self, uint64_t op, int fd)
+{
+	struct open_entry *entry = fd >= 0 ? entry_find(self, op) : NULL;
+	struct record record = { .fd = fd };
+
+	if (!entry)
+		return;
+	descriptors_describe(self, &record);
+	store_release(&entry->record.fd, fd);
+	store_release(&entry->record.ident, record.ident);
+	store_release(&entry->record.flags, (uint8_t)(entry->record.flags | record.flags));
 }
 
 uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address, uint32_t ident,

@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "control.h"
+#include "descriptors.h"
 #include "dump.h"
 #include "identity.h"
 #include "modules.h"
@@ -95,6 +96,7 @@ int process_enable(void)
 	if (!recorder_arena && !make_arena())
 		return -ENOMEM;
 	stack_warm_up();
+	descriptors_forget_all();
 	store_relaxed(&self_period, load_relaxed(&self_period) + 1);
 	store_relaxed(&process.is_on, 1);
 	/* Pairs with self_enter(): who sees the gate on sees the arena and the new period. */

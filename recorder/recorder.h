@@ -128,6 +128,7 @@ void op_end(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
 /* The same with what became known during the call. */
 void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
+void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
 
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
@@ -143,6 +144,22 @@ void op_record(struct self *, uint64_t op, uint64_t parent, enum kind, uint32_t 
 	       uint64_t start_ticks, enum outcome, uint64_t value, uint32_t stack) HIDDEN;
 
 uint64_t clock_ticks(void) HIDDEN;
+
+/* --- Descriptors ------------------------------------------------------------------------------ */
+
+/*
+ * Ops with a descriptor say what it is: it is described when it is first used, and no more until it may
+ * have become another one. That must be said here: before a call that closes it, after one that made it
+ * or put it in another's place. None needs a `self`; they do nothing to what is not in use.
+ */
+void descriptor_forget(int fd) HIDDEN;
+void descriptor_forget_range(uint32_t first, uint32_t last) HIDDEN;
+
+/* Forgets, and describes at once with what only now is known: it came from accept(); it was connected
+ * to that address, if only as a beginning; it is one end of a socketpair(). */
+void descriptor_accepted(struct self *, int fd) HIDDEN;
+void descriptor_connected(struct self *, int fd, const void *peer, size_t bytes) HIDDEN;
+void descriptor_paired(struct self *, int fd, int other) HIDDEN;
 
 /* --- Strings and stacks ----------------------------------------------------------------------- */
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that make, close or change descriptors, for what the recorder knows of them. No op, but for
+ * fcntl() where it waits for a lock.
+ *
+ * What closes a descriptor is said before the real call: after it, the number may be another
+ * thread's already. What puts a descriptor in another's place is said after it. A child of vfork()
+ * may say that descriptors are gone which its parent still has: they are looked up once more.
+ * Threads: any; nothing is held across the real call.
+ */
+#include <sys/syscall.h>
+
+#include "hooks.h"
+
+static void made(int fd)
+{
+	if (fd >= 0)
+		descriptor_forget(fd);
+}
+
+#define MAKES(type, symbol, parameters, arguments)   \
+	type hook_##symbol parameters                \
+	{                                            \
+		type result = real.symbol arguments; \
+		made(result);                        \
+		return result;                       \
+	}
+#define CLOSES(type, symbol, parameters, arguments, fd) \
+	type hook_##symbol parameters                   \
+	{                                               \
+		descriptor_forget(fd);                  \
+		return real.symbol arguments;           \
+	}
+#include "hooks.def"
+
+FILE *hook_freopen(const char *path, const char *mode, FILE *file)
+{
+	descriptor_forget(file->_fileno);
+	FILE *result = real.freopen(path, mode, file);
+	if (result)
+		made(result->_fileno);
+	return result;
+}
+
+FILE *hook_freopen64(const char *path, const char *mode, FILE *file)
+{
+	descriptor_forget(file->_fileno);
+	FILE *result = real.freopen64(path, mode, file);
+	if (result)
+		made(result->_fileno);
+	return result;
+}
+
+/* --- Pairs --- */
+
+static int made_pipe(int result, const int ends[2])
+{
+	if (result == 0) {
+		made(ends[0]);
+		made(ends[1]);
+	}
+	return result;
+}
+
+int hook_pipe(int ends[2])
+{
+	return made_pipe(real.pipe(ends), ends);
+}
+
+int hook_pipe2(int ends[2], int flags)
+{
+	return made_pipe(real.pipe2(ends, flags), ends);
+}
+
+int hook___pipe(int ends[2])
+{
+	return made_pipe(real.__pipe(ends), ends);
+}
+
+/* Which other socket an end of a pair is connected to can be told only now. */
+int hook_socketpair(int domain, int type, int protocol, int ends[2])
+{
+	int result = real.socketpair(domain, type, protocol, ends);
+	if (result != 0)
+		return result;
+	made_pipe(result, ends);
+	struct self *self = domain == AF_UNIX ? hook_enter() : NULL;
+	if (!self)
+		return result;
+	descriptor_paired(self, ends[0], ends[1]);
+	descriptor_paired(self, ends[1], ends[0]);
+	self_leave(self);
+	return result;
+}
+
+/* --- Many at once, and the raw way --- */
+
+int hook_close_range(unsigned int first, unsigned int last, int flags)
+{
+	descriptor_forget_range(first, last);
+	return real.close_range(first, last, flags);
+}
+
+void hook_closefrom(int first)
+{
+	descriptor_forget_range(first > 0 ? (unsigned int)first : 0, UINT32_MAX);
+	real.closefrom(first);
+}
+
+/* From syscall.S; `number` is one of those below. */
+long hook_raw_close(long number, long a, long b, long c)
+{
+	if (number == SYS_close)
+		descriptor_forget((int)a);
+	else if (number == SYS_close_range)
+		descriptor_forget_range((uint32_t)a, (uint32_t)b);
+	long result = real.syscall(number, a, b, c, 0, 0, 0);
+	if (number == SYS_dup2 || number == SYS_dup3)
+		made((int)result);
+	return result;
+}
+
+/* --- fcntl() --- */
+
+typedef int fcntl_call(int, int, long);
+
+static int wait_for_lock(fcntl_call *call, int fd, int command, long argument, struct caller caller)
+{
+	struct self *self = hook_enter();
+	uint64_t op = 0;
+	if (self)
+		op = op_begin(self, KIND_IO, CALL_fcntl, 0, fd, caller_stack(self, caller),
+			      caller.frame);
+	self_leave(self);
+	int result = call(fd, command, argument);
+	self = op ? hook_enter() : NULL;
+	if (self)
+		op_end(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK, 0);
+	self_leave(self);
+	return result;
+}
+
+static int control(fcntl_call *call, int fd, int command, long argument, struct caller caller)
+{
+	if (command == F_SETLKW || command == F_OFD_SETLKW)
+		return wait_for_lock(call, fd, command, argument, caller);
+	int result = call(fd, command, argument);
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		made(result);
+	return result;
+}
+
+int hook_fcntl(int fd, int command, long argument)
+{
+	return control(real.fcntl, fd, command, argument, CALLER);
+}
+
+int hook_fcntl64(int fd, int command, long argument)
+{
+	return control(real.fcntl64, fd, command, argument, CALLER);
+}
+
+int hook___fcntl(int fd, int command, long argument)
+{
+	return control(real.__fcntl, fd, command, argument, CALLER);
+}

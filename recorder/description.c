@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one descriptor is. See description.h.
+ *
+ * getsockname() comes first: what is no socket answers ENOTSOCK at once, and is told by its link in
+ * /proc. Whether a connection was accepted is known from the accept() that made it or, when it is
+ * older than the recording, from its local end: that is a port where this process listens, or the
+ * end that has the path. For the former the lowest descriptors are searched once for sockets that
+ * listen.
+ */
+#include "description.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include "atomics.h"
+#include "syscalls.h"
+
+#include "in_target.h"
+
+enum {
+	LINK_BYTES = 512, /* what is longer is cut */
+	PORTS = 65536,
+	LISTENERS_SCANNED = 256 /* sockets that listen are made early and have low numbers */
+};
+
+_Static_assert(DESCRIPTION_BYTES > LINK_BYTES + 64, "a path fits, with what stands around it");
+
+/* All relaxed: each word says something for itself. Written by any thread. */
+static uint32_t eventfd_count;
+static uint32_t has_scanned;
+static uint64_t listening[PORTS / 64]; /* bit = this process listens at that port */
+
+void description_forget(void)
+{
+	store_relaxed(&eventfd_count, 0);
+	store_relaxed(&has_scanned, 0);
+	for (uint32_t i = 0; i < PORTS / 64; i++)
+		store_relaxed(&listening[i], 0);
+}
+
+/* --- Addresses ---------------------------------------------------------------------------------- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	struct sockaddr_un path;
+};
+
+/* One end of a socket; AF_UNSPEC and no bytes: it has none. */
+struct end {
+	union address address;
+	size_t bytes;
+};
+
+/* 0 or -errno. */
+static long end_get(struct end *end, long number, int fd)
+{
+	socklen_t bytes = sizeof(end->address);
+	long result;
+
+	*end = (struct end){ .address.any.sa_family = AF_UNSPEC };
+	result = sys_call(number, fd, (long)&end->address, (long)&bytes, 0, 0, 0);
+	if (result == 0)
+		end->bytes = bytes < sizeof(end->address) ? bytes : sizeof(end->address);
+	return result;
+}
+
+static void end_set(struct end *end, const void *address, size_t bytes)
+{
+	*end = (struct end){ .address.any.sa_family = AF_UNSPEC };
+	if (!address || bytes < sizeof(sa_family_t))
+		return;
+	end->bytes = bytes < sizeof(end->address) ? bytes : sizeof(end->address);
+	memcpy(&end->address, address, end->bytes);
+}
+
+static uint32_t end_port(const struct end *end)
+{
+	bool is_v6 = end->address.any.sa_family == AF_INET6;
+
+	return ntohs(is_v6 ? end->address.v6.sin6_port : end->address.v4.sin_port);
+}
+
+static void put_v4(struct text *text, const uint8_t *bytes)
+{
+	for (int i = 0; i < 4; i++) {
+		if (i > 0)
+			text_put_literal(text, ".");
+		text_put_u64(text, bytes[i]);
+	}
+}
+
+/* The longest run of at least two zero groups, which is written as "::"; 8: there is none. */
+static int zeros_begin(const uint8_t *bytes, int *count)
+{
+	int begin = 8;
+
+	*count = 1;
+	for (int i = 0; i < 8; i++) {
+		int k = i;
+
+		while (k < 8 && bytes[2 * k] == 0 && bytes[2 * k + 1] == 0)
+			k++;
+		if (k - i > *count) {
+			begin = i;
+			*count = k - i;
+		}
+	}
+	return begin;
+}
+
+static void put_group(struct text *text, uint32_t group)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int shift = 12; shift >= 0; shift -= 4)
+		if (shift == 0 || group >> shift)
+			text_put_bytes(text, &digits[group >> shift & 15], 1);
+}
+
+static void put_v6(struct text *text, const uint8_t *bytes)
+{
+	int zeros, begin = zeros_begin(bytes, &zeros);
+
+	text_put_literal(text, "[");
+	for (int i = 0; i < 8; i++) {
+		if (i == begin) {
+			text_put_literal(text, "::");
+			i += zeros - 1;
+			continue;
+		}
+		put_group(text, (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1]);
+		if (i < 7 && i + 1 != begin)
+			text_put_literal(text, ":");
+	}
+	text_put_literal(text, "]");
+}
+
+/* A v4 address in a v6 socket is written as what the other end calls it. */
+static void put_inet(struct text *text, const struct end *end)
+{
+	const struct in6_addr *v6 = &end->address.v6.sin6_addr;
+	sa_family_t family = end->address.any.sa_family;
+
+	if (family == AF_INET)
+		put_v4(text, (const uint8_t *)&end->address.v4.sin_addr);
+	else if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6))
+		put_v4(text, v6->s6_addr + 12);
+	else if (family == AF_INET6)
+		put_v6(text, v6->s6_addr);
+	else
+		text_put_literal(text, "*");
+	if (family == AF_UNSPEC)
+		return;
+	text_put_literal(text, ":");
+	text_put_u64(text, end_port(end));
+}
+
+static void put_inode(struct text *text, uint64_t inode)
+{
+	text_put_literal(text, "[");
+	text_put_u64(text, inode);
+	text_put_literal(text, "]");
+}
+
+/* --- Sockets ------------------------------------------------------------------------------------ */
+
+static int32_t socket_option(int fd, int option)
+{
+	int32_t value = 0;
+	socklen_t bytes = sizeof(value);
+
+	return sys_getsockopt(fd, SOL_SOCKET, option, &value, &bytes) == 0 ? value : -1;
+}
+
+static void note_listener(const struct end *end)
+{
+	uint32_t port = end_port(end);
+
+	or_release(&listening[port / 64], UINT64_C(1) << (port % 64));
+}
+
+static bool is_inet(const struct end *end)
+{
+	return end->address.any.sa_family == AF_INET || end->address.any.sa_family == AF_INET6;
+}
+
+static void scan_for_listeners(void)
+{
+	struct end end;
+
+	if (exchange_acq_rel(&has_scanned, 1))
+		return;
+	for (int fd = 0; fd < LISTENERS_SCANNED; fd++)
+		if (socket_option(fd, SO_ACCEPTCONN) > 0 &&
+		    end_get(&end, SYS_getsockname, fd) == 0 && is_inet(&end))
+			note_listener(&end);
+}
+
+static bool is_listened_at(const struct end *end)
+{
+	uint32_t port = end_port(end);
+
+	scan_for_listeners();
+	return load_relaxed(&listening[port / 64]) >> (port % 64) & 1;
+}
+
+static void put_connection(struct description *description, const struct end *local,
+			   const struct end *peer)
+{
+	struct text *text = &description->text;
+	static const struct end anybody;
+
+	put_inet(text, description->is_crowded && !description->is_accepted ? &anybody : local);
+	text_put_literal(text, ">");
+	put_inet(text, description->is_crowded && description->is_accepted ? &anybody : peer);
+}
+
+static void describe_inet(struct description *description, int fd, const struct end *local)
+{
+	struct text *text = &description->text;
+	int32_t type = socket_option(fd, SO_TYPE);
+	struct end peer;
+
+	text_put(text, type == SOCK_STREAM ? "tcp " : type == SOCK_DGRAM ? "udp " : "ip ");
+	if (end_get(&peer, SYS_getpeername, fd) != 0)
+		end_set(&peer, description->peer, description->peer_bytes);
+	if (type == SOCK_STREAM && !is_inet(&peer) && socket_option(fd, SO_ACCEPTCONN) > 0) {
+		note_listener(local);
+		text_put_literal(text, "listen ");
+		put_inet(text, local);
+		return;
+	}
+	description->is_passing = type == SOCK_STREAM && !is_inet(&peer);
+	if (type == SOCK_STREAM && !description->is_accepted && is_inet(&peer))
+		description->is_accepted = is_listened_at(local);
+	put_connection(description, local, &peer);
+}
+
+/* Bytes of the name; a name of the abstract kind begins with a NUL. */
+static size_t path_bytes(const struct end *end)
+{
+	size_t bytes = end->bytes - offsetof(struct sockaddr_un, sun_path);
+
+	if (end->address.any.sa_family != AF_UNIX ||
+	    end->bytes <= offsetof(struct sockaddr_un, sun_path))
+		return 0;
+	return end->address.path.sun_path[0] ? strnlen(end->address.path.sun_path, bytes) : bytes;
+}
+
+static void put_path(struct text *text, const struct end *end)
+{
+	const char *path = end->address.path.sun_path;
+	size_t bytes = path_bytes(end);
+
+	assert(bytes > 0);
+	if (path[0] == '\0')
+		text_put_literal(text, "@");
+	text_put_bytes(text, path + (path[0] == '\0'), bytes - (path[0] == '\0'));
+}
+
+static void put_unix(struct text *text, int fd)
+{
+	int32_t type = socket_option(fd, SO_TYPE);
+
+	text_put_literal(text, "unix");
+	text_put(text, type == SOCK_DGRAM ? " dgram" : type == SOCK_SEQPACKET ? " seqpacket" : "");
+}
+
+/* The end that has the path that the two met at; the other one when none has. */
+static const struct end *meeting_end(struct description *description, const struct end *local,
+				     const struct end *peer)
+{
+	if (path_bytes(peer) > 0 && !description->is_accepted)
+		return peer;
+	if (path_bytes(local) > 0 && peer->bytes > 0)
+		description->is_accepted = true;
+	return local;
+}
+
+static void describe_unix(struct description *description, int fd, const struct end *local,
+			  uint64_t inode)
+{
+	struct text *text = &description->text;
+	bool is_listening = socket_option(fd, SO_ACCEPTCONN) > 0;
+	const struct end *named;
+	struct end peer;
+
+	put_unix(text, fd);
+	if (end_get(&peer, SYS_getpeername, fd) != 0)
+		end_set(&peer, description->peer, description->peer_bytes);
+	description->is_passing =
+		peer.bytes == 0 && !is_listening && socket_option(fd, SO_TYPE) != SOCK_DGRAM;
+	named = meeting_end(description, local, &peer);
+	if (path_bytes(named) > 0) {
+		text_put(text, is_listening ? " listen " : " ");
+		put_path(text, named);
+	}
+	if (description->is_crowded || is_listening)
+		return;
+	text_put(text, path_bytes(named) > 0 ? "#" : ":[");
+	text_put_u64(text, inode);
+	text_put(text, path_bytes(named) > 0 ? "" : "]");
+}
+
+static void describe_socket(struct description *description, int fd, const struct end *local)
+{
+	struct text *text = &description->text;
+	struct stat status = { 0 };
+
+	if (is_inet(local)) {
+		describe_inet(description, fd, local);
+		return;
+	}
+	(void)sys_fstat(fd, &status);
+	if (local->address.any.sa_family == AF_UNIX) {
+		describe_unix(description, fd, local, status.st_ino);
+	} else if (local->address.any.sa_family == AF_NETLINK) {
+		text_put_literal(text, "netlink");
+	} else {
+		text_put_literal(text, "socket");
+		if (!description->is_crowded) {
+			text_put_literal(text, ":");
+			put_inode(text, status.st_ino);
+		}
+	}
+}
+
+/* --- Everything else ---------------------------------------------------------------------------- */
+
+static bool begins_with(const char *string, const char *start)
+{
+	return strncmp(string, start, strlen(start)) == 0;
+}
+
+static void put_folded(struct text *text, const char *path, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		bool is_digit = path[i] >= '0' && path[i] <= '9';
+
+		if (!is_digit)
+			text_put_bytes(text, path + i, 1);
+		else if (i == 0 || path[i - 1] < '0' || path[i - 1] > '9')
+			text_put_literal(text, "N");
+	}
+}
+
+static void describe_path(struct description *description, const char *path, uint32_t mode)
+{
+	static const char gone[] = " (deleted)";
+	struct text *text = &description->text;
+	size_t bytes = strlen(path);
+
+	if (S_ISCHR(mode) && (begins_with(path, "/dev/pts/") || begins_with(path, "/dev/tty") ||
+			      begins_with(path, "/dev/console"))) {
+		text_put_literal(text, "tty");
+		return;
+	}
+	if (bytes > sizeof(gone) && strcmp(path + bytes - (sizeof(gone) - 1), gone) == 0)
+		bytes -= sizeof(gone) - 1;
+	while (description->is_crowded && bytes > 1 && path[bytes - 1] != '/')
+		bytes--;
+	if (S_ISFIFO(mode)) {
+		text_put_literal(text, "fifo ");
+		text_put_bytes(text, path, bytes);
+	} else {
+		text_put_literal(text, "file ");
+		put_folded(text, path, bytes);
+	}
+}
+
+/* "anon_inode:[eventpoll]", "anon_inode:inotify" */
+static void describe_anonymous(struct description *description, const char *name)
+{
+	struct text *text = &description->text;
+
+	name += *name == '[';
+	if (begins_with(name, "eventpoll"))
+		text_put_literal(text, "epoll");
+	else
+		text_put_bytes(text, name, strcspn(name, "]"));
+	if (!begins_with(name, "eventfd") || description->is_crowded)
+		return;
+	text_put_literal(text, ":");
+	put_inode(text, add_relaxed(&eventfd_count, 1) + 1);
+}
+
+/* No /proc, or a program that may not look into it. */
+static void describe_mode(struct description *description, const struct stat *status)
+{
+	struct text *text = &description->text;
+
+	if (!S_ISFIFO(status->st_mode)) {
+		text_put(text, S_ISCHR(status->st_mode) ? "device" : "file");
+		return;
+	}
+	text_put_literal(text, "pipe");
+	if (description->is_crowded)
+		return;
+	text_put_literal(text, ":");
+	put_inode(text, status->st_ino);
+}
+
+static void describe_file(struct description *description, int fd)
+{
+	static const char anonymous[] = "anon_inode:";
+	char link[LINK_BYTES], name[40];
+	struct text of_link = { .bytes = name, .size = sizeof(name) };
+	struct stat status;
+	long bytes;
+
+	if (sys_fstat(fd, &status) != 0)
+		return;
+	text_put_literal(&of_link, "/proc/thread-self/fd/");
+	text_put_u64(&of_link, (uint64_t)fd);
+	(void)text_end(&of_link);
+	bytes = sys_readlink(name, link, sizeof(link) - 1);
+	link[bytes > 0 ? bytes : 0] = '\0';
+	if (link[0] == '/')
+		describe_path(description, link, status.st_mode);
+	else if (begins_with(link, anonymous))
+		describe_anonymous(description, link + sizeof(anonymous) - 1);
+	else
+		describe_mode(description, &status);
+}
+
+/* --- The whole ---------------------------------------------------------------------------------- */
+
+void description_begin(struct description *description, bool is_crowded)
+{
+	description->text =
+		(struct text){ .bytes = description->bytes, .size = sizeof(description->bytes) };
+	description->is_crowded = is_crowded;
+	description->is_accepted = false;
+	description->is_passing = false;
+	description->peer = NULL;
+	description->peer_bytes = 0;
+}
+
+void description_make(struct description *description, int fd)
+{
+	struct end local;
+	long result = end_get(&local, SYS_getsockname, fd);
+
+	assert(fd >= 0);
+	if (result == 0)
+		describe_socket(description, fd, &local);
+	else
+		describe_file(description, fd);
+}
+
+void description_make_pair(struct description *description, const int ends[2])
+{
+	struct text *text = &description->text;
+	struct stat status[2];
+
+	if (sys_fstat(ends[0], &status[0]) != 0 || sys_fstat(ends[1], &status[1]) != 0)
+		return;
+	put_unix(text, ends[0]);
+	if (description->is_crowded)
+		return;
+	text_put_literal(text, ":");
+	put_inode(text, status[0].st_ino);
+	text_put_literal(text, ">");
+	put_inode(text, status[1].st_ino);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one descriptor is, in words that are equal for equal things, or exchanged at the other end:
+ *
+ *	tcp LOCAL>PEER          connected; at the other end PEER>LOCAL (udp likewise)
+ *	tcp listen LOCAL
+ *	unix:[INODE]>[PEER]     of a socketpair() that was seen; unix:[INODE] of one that was not
+ *	unix PATH#INODE         connected through PATH (@NAME: an abstract one); unix listen PATH
+ *	pipe:[INODE]            both ends of it
+ *	eventfd:[N]             N counts the process's eventfds as they are first seen
+ *	file PATH               digits are folded: /proc/17/stat is /proc/N/stat
+ *	tty, epoll, timerfd, …  one of many
+ *
+ * Datagram and sequenced sockets of the unix kind begin with "unix dgram", "unix seqpacket". When
+ * the arena has no room for many more names, what only one descriptor has is left out: tcp LOCAL>*,
+ * tcp *>PEER, unix PATH, unix, pipe, file DIRECTORY/.
+ *
+ * Any thread; makes no descriptor, not even for a moment.
+ */
+#ifndef WCPROF_DESCRIPTION_H
+#define WCPROF_DESCRIPTION_H
+
+#include "text.h"
+
+enum { DESCRIPTION_BYTES = 640 };
+
+struct description {
+	struct text text; /* empty: there is no such descriptor */
+	bool is_crowded;  /* no more names that only one descriptor has */
+	bool is_accepted; /* its peer is a client; may be set before it is made */
+	bool is_passing; /* will be another thing soon: a stream socket that is not connected yet */
+	const void *peer; /* set before: the address that it is being connected to, or NULL */
+	size_t peer_bytes;
+	char bytes[DESCRIPTION_BYTES];
+};
+
+void description_begin(struct description *, bool is_crowded) HIDDEN;
+void description_make(struct description *, int fd) HIDDEN;
+/* That of the first of the two ends of a socketpair(). */
+void description_make_pair(struct description *, const int ends[2]) HIDDEN;
+/* Another recording begins. */
+void description_forget(void) HIDDEN;
+
+#endif

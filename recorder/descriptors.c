@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program's descriptors are. See descriptors.h; recorder.h has the hooks' view.
+ *
+ * Known race: a descriptor that one thread uses while another one closes it may keep its old
+ * description until the number is given out again by a call that is hooked, which makes it unknown.
+ */
+#include "descriptors.h"
+
+#include <assert.h>
+
+#include "description.h"
+
+#include "in_target.h"
+
+_Alignas(4096) uint64_t descriptors_table[DESCRIPTORS_MAX];
+
+/* One more than the largest that was ever described. Relaxed: a range that is closed now and does not
+ * have a descriptor which is being described in another thread is the race said above. */
+static uint32_t used_end;
+
+_Static_assert(STRINGS_MAX <= UINT32_MAX, "a string id is the lower half of a word");
+_Static_assert(RECORD_ACCEPTED < 256, "flags are the next eight bits");
+
+/* --- Forgetting --------------------------------------------------------------------------------- */
+
+void descriptor_forget(int fd)
+{
+	uint64_t word, next;
+
+	if ((uint32_t)fd >= DESCRIPTORS_MAX)
+		return;
+	word = load_relaxed(&descriptors_table[fd]);
+	do
+		next = (word & -DESCRIPTOR_GENERATION) + DESCRIPTOR_GENERATION;
+	while (!cas_acq_rel(&descriptors_table[fd], &word, next));
+}
+
+void descriptor_forget_range(uint32_t first, uint32_t last)
+{
+	uint32_t end = load_relaxed(&used_end);
+
+	for (uint32_t fd = first; fd <= last && fd < end; fd++)
+		descriptor_forget((int)fd);
+}
+
+void descriptors_forget_all(void)
+{
+	descriptor_forget_range(0, UINT32_MAX);
+	description_forget();
+}
+
+/* --- Learning ----------------------------------------------------------------------------------- */
+
+/* Whether new names had better be those of many descriptors: locks and threads need room too. */
+static bool is_crowded(const struct arena *arena)
+{
+	return load_relaxed(&arena->string_count) > STRINGS_MAX / 2 ||
+	       load_relaxed(&arena->string_bytes) > STRING_POOL_BYTES / 2;
+}
+
+static bool is_in_table(struct self *self, int fd)
+{
+	if ((uint32_t)fd < DESCRIPTORS_MAX)
+		return true;
+	if (fd >= 0)
+		self_count(self, COUNTER_undescribed);
+	return false;
+}
+
+/* Notes that the descriptor is used; its word. */
+static uint64_t learn_begin(int fd, struct description *description)
+{
+	uint32_t end = load_relaxed(&used_end);
+
+	assert((uint32_t)fd < DESCRIPTORS_MAX);
+	description_begin(description, is_crowded(recorder_arena));
+	while (end <= (uint32_t)fd && !cas_acq_rel(&used_end, &end, (uint32_t)fd + 1))
+		;
+	return load_acquire(&descriptors_table[fd]);
+}
+
+/* With what was found out since learn_begin() gave `word`. */
+static uint64_t learn_end(struct self *self, int fd, uint64_t word, const struct description *found)
+{
+	uint64_t next = word & -DESCRIPTOR_GENERATION;
+
+	if (found->text.used == 0)
+		return 0;
+	if (found->is_crowded)
+		self_count(self, COUNTER_crowded_descriptors);
+	if (found->is_accepted)
+		next |= (uint64_t)RECORD_ACCEPTED << DESCRIPTOR_FLAGS_SHIFT;
+	next |= DESCRIPTOR_KNOWN | string_intern(found->text.bytes, found->text.used);
+	/* Pairs with descriptor_forget(): fails when it was closed or made meanwhile. */
+	if (!found->is_passing)
+		(void)cas_acq_rel(&descriptors_table[fd], &word, next);
+	return next;
+}
+
+/* A child of vfork() has this table but descriptors of its own: it learns nothing. */
+static bool may_learn(struct self *self, int fd)
+{
+	return is_in_table(self, fd) && !recorder_in_vfork_child();
+}
+
+uint64_t descriptors_learn(struct self *self, int fd)
+{
+	struct description found;
+	uint64_t word;
+
+	if (!may_learn(self, fd))
+		return 0;
+	word = learn_begin(fd, &found);
+	description_make(&found, fd);
+	return learn_end(self, fd, word, &found);
+}
+
+void descriptor_accepted(struct self *self, int fd)
+{
+	struct description found;
+	uint64_t word;
+
+	descriptor_forget(fd);
+	if (!may_learn(self, fd))
+		return;
+	word = learn_begin(fd, &found);
+	found.is_accepted = true;
+	description_make(&found, fd);
+	(void)learn_end(self, fd, word, &found);
+}
+
+void descriptor_connected(struct self *self, int fd, const void *peer, size_t bytes)
+{
+	struct description found;
+	uint64_t word;
+
+	descriptor_forget(fd);
+	if (!may_learn(self, fd))
+		return;
+	word = learn_begin(fd, &found);
+	found.peer = peer;
+	found.peer_bytes = bytes;
+	description_make(&found, fd);
+	(void)learn_end(self, fd, word, &found);
+}
+
+void descriptor_paired(struct self *self, int fd, int other)
+{
+	int ends[2] = { fd, other };
+	struct description found;
+	uint64_t word;
+
+	descriptor_forget(fd);
+	if (!may_learn(self, fd))
+		return;
+	word = learn_begin(fd, &found);
+	description_make_pair(&found, ends);
+	(void)learn_end(self, fd, word, &found);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program's descriptors are: a table of descriptions, by descriptor.
+ *
+ * One word a descriptor: the string that describes it, RECORD_* flags of it, and a generation that
+ * grows whenever it may have become another one (closed, made, put in another's place; the hooks
+ * say so). It is described when it is first used, and that is stored only if the generation is
+ * still the same: a close in between is noticed. String ids belong to an arena, so all is forgotten
+ * when recording is turned on.
+ *
+ * Any thread, at any time, no lock. The hot path is one load and one branch.
+ */
+#ifndef WCPROF_DESCRIPTORS_H
+#define WCPROF_DESCRIPTORS_H
+
+#include "self.h"
+
+/* Half a megabyte, of which a page is taken when a descriptor in it is used. Others are not described. */
+enum { DESCRIPTORS_MAX = 65536 };
+
+/* A word is: string id | flags << 32 | DESCRIPTOR_KNOWN | generation * DESCRIPTOR_GENERATION. */
+#define DESCRIPTOR_FLAGS_SHIFT 32
+#define DESCRIPTOR_KNOWN       (UINT64_C(1) << 40)
+#define DESCRIPTOR_GENERATION  (UINT64_C(1) << 41)
+
+/* Written by any thread, by compare and swap. A word is whole: relaxed loads will do. */
+extern uint64_t descriptors_table[DESCRIPTORS_MAX] HIDDEN;
+
+/* The word of a descriptor that is not known, or beyond the table, or none; describes it. */
+uint64_t descriptors_learn(struct self *, int fd) HIDDEN;
+/* While nothing is recorded. */
+void descriptors_forget_all(void) HIDDEN;
+
+static inline uint64_t descriptors_get(struct self *self, int fd)
+{
+	uint64_t word = 0;
+
+	if (LIKELY((uint32_t)fd < DESCRIPTORS_MAX))
+		word = load_relaxed(&descriptors_table[fd]);
+	return LIKELY(word & DESCRIPTOR_KNOWN) ? word : descriptors_learn(self, fd);
+}
+
+/* Says in a record what its descriptor is. */
+static inline void descriptors_describe(struct self *self, struct record *record)
+{
+	uint64_t word = descriptors_get(self, record->fd);
+
+	record->ident = (uint32_t)word;
+	record->flags |= (uint8_t)(word >> DESCRIPTOR_FLAGS_SHIFT);
+}
+
+#endif
