@@ -134,9 +134,8 @@ void arena_forget(struct arena *arena, bool interrupted)
 
 void arena_unlink(struct arena *arena)
 {
-	if (!arena->anonymous && arena->path[0])
+	if (!arena->anonymous && exchange_acq_rel(&arena->unlinked, 1) == 0)
 		sys_unlink(arena->path);
-	arena->path[0] = '\0';
 }
 
 bool arena_populate(struct arena *arena, uint64_t offset, uint64_t bytes)

@@ -76,11 +76,11 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 	struct chunk *chunk = chunk_at(arena, index);
 
 	assert(chunk->drained <= count && count <= CHUNK_RECORDS);
-	chunk->drained = count;
+	store_relaxed(&chunk->drained, count);
 	chunk->snapshot = count;
 	if (count < CHUNK_RECORDS || load_acquire(&chunk->state) != CHUNK_FULL)
 		return;
-	chunk->drained = 0;
+	store_relaxed(&chunk->drained, 0);
 	chunk->snapshot = 0;
 	store_relaxed(&chunk->threads_ended, 0);
 	store_relaxed(&chunk->state, CHUNK_EMPTY);

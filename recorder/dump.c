@@ -420,8 +420,8 @@ static bool write_open_op(struct dump *dump)
 
 	if (dump->index == 0) {
 		text_put_literal(&dump->text, ",\"open_ops\":[");
-		if (dump->arena->process_op.end == 0)
-			put_open_op(dump, &dump->arena->process_op);
+		if (dump->snapshot.process_op.end == 0)
+			put_open_op(dump, &dump->snapshot.process_op);
 	}
 	if (dump->index == dump->snapshot.open_count) {
 		text_put_literal(&dump->text, "]");
@@ -470,7 +470,7 @@ static bool write_header_end(struct dump *dump)
 {
 	text_put_literal(&dump->text, "}\n");
 	if (dump->snapshot.has_process_end)
-		put_event(dump, &dump->text, &dump->arena->process_op);
+		put_event(dump, &dump->text, &dump->snapshot.process_op);
 	return true;
 }
 

@@ -256,7 +256,7 @@ struct arena {
 	uint32_t client;    /* string id: "PID:START" */
 	uint32_t thread_class; /* string id: "thread" */
 	struct clock_scale clock; /* mult: written once, by the first drainer */
-	struct record process_op; /* end: when the process image ended, written once */
+	struct record process_op; /* as it began */
 	char path[128];           /* of the file */
 	char exe[512];
 	char host[72];
@@ -286,6 +286,9 @@ struct arena {
 	uint64_t losses_reported;           /* of events, in those */
 	uint64_t losses_forgotten;          /* by RESET */
 	uint64_t off_ticks;                 /* when recording was turned off last */
+	uint64_t process_ended;             /* ticks; written once, by the first thread that ends the process */
+	uint32_t process_end_reported;      /* in a dump that was handed out whole */
+	uint32_t unlinked;                  /* the file has no name any more */
 
 	uint64_t ready[(ARENA_GRANULES + 63) / 64]; /* bit = granule is populated */
 	uint8_t watch_filter[WATCH_FILTER_BITS / 8]; /* bit = some watch has this hash */

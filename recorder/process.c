@@ -346,10 +346,8 @@ static bool dump_at_end(struct arena *arena)
 static void end_process_op(struct arena *arena)
 {
 	uint64_t not_yet = 0;
-	uint64_t now = clock_now_ticks();
 
-	arena->process_op.outcome = OUTCOME_OK;
-	(void)cas_acq_rel(&arena->process_op.end, &not_yet, now);
+	(void)cas_acq_rel(&arena->process_ended, &not_yet, clock_now_ticks());
 }
 
 void recorder_image_ends(enum recorder_end end)

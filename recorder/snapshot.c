@@ -220,7 +220,11 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 		chunk->snapshot = load_acquire(&chunk->published);
 		snapshot->event_count += chunk->snapshot - chunk->drained;
 	}
-	snapshot->has_process_end = arena->process_op.end != 0 && arena->process_op.flags == 0;
+	snapshot->process_op = arena->process_op;
+	snapshot->process_op.end = load_acquire(&arena->process_ended);
+	if (snapshot->process_op.end != 0)
+		snapshot->process_op.outcome = OUTCOME_OK;
+	snapshot->has_process_end = snapshot->process_op.end != 0 && !arena->process_end_reported;
 	snapshot->event_count += snapshot->has_process_end;
 }
 
@@ -254,7 +258,7 @@ static uint32_t count_ended_threads(const struct arena *arena)
 /* --- Threads -------------------------------------------------------------------------------------------------- */
 
 /* The thread's name as it is now, or as it was when the thread was first seen. */
-static uint32_t name_thread(struct arena *arena, const struct slot *slot, bool own)
+static uint32_t name_thread(struct arena *arena, const struct slot *slot, uint32_t tid, bool own)
 {
 	char path[48], name[32];
 	struct text text = {.bytes = path, .size = sizeof(path)};
@@ -263,7 +267,7 @@ static uint32_t name_thread(struct arena *arena, const struct slot *slot, bool o
 
 	if (own) {
 		text_put_literal(&text, "/proc/self/task/");
-		text_put_u64(&text, slot->tid);
+		text_put_u64(&text, tid);
 		text_put_literal(&text, "/comm");
 		(void)text_end(&text);
 		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -295,7 +299,10 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 			continue;
 		to->tid = load_relaxed(&slot->tid);
 		to->op = load_relaxed(&slot->op);
-		to->name = name_thread(arena, slot, own);
+		to->name = name_thread(arena, slot, to->tid, own);
+		/* It may have ended meanwhile, and another have come into its slot. */
+		if (load_acquire(&slot->thread) != to->thread)
+			continue;
 		name_open_thread(snapshot, to);
 		snapshot->thread_count++;
 	}
@@ -397,9 +404,9 @@ static void commit(struct snapshot *snapshot, struct arena *arena)
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++)
 		chunk_drained(arena, i, chunk_at(arena, i)->snapshot);
 	arena->losses_reported = snapshot->losses_total;
-	arena->dump_count++;
+	store_relaxed(&arena->dump_count, arena->dump_count + 1);
 	if (snapshot->has_process_end)
-		arena->process_op.flags = 1;
+		arena->process_end_reported = 1;
 }
 
 void snapshot_drop(struct snapshot *snapshot, struct arena *arena, bool done)

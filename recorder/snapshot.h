@@ -32,6 +32,7 @@ struct snapshot_open {
 };
 
 struct snapshot {
+	struct record process_op;
 	struct clock_scale clock;
 	struct clock_pair now;
 	uint64_t event_count;   /* records, and the process's op if it has ended */
@@ -45,7 +46,7 @@ struct snapshot {
 	uint32_t string_count;
 	uint32_t stack_count;
 	uint32_t module_count;
-	uint32_t has_process_end;
+	bool has_process_end;     /* an event of its own: the process has ended since the last dump */
 	uint64_t losses_total;
 	uint64_t counters[COUNTER_COUNT];
 };

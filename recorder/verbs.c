@@ -90,7 +90,7 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 	put_number(answer, "strings", strings_count(arena));
 	put_number(answer, "stacks", stacks_count(arena));
 	put_number(answer, "modules", load_relaxed(&arena->module_count));
-	put_number(answer, "dumps", arena->dump_count);
+	put_number(answer, "dumps", load_relaxed(&arena->dump_count));
 	put_number(answer, "arena_bytes", ARENA_CHUNKS + made * CHUNK_BYTES);
 #define COUNTER(name, is_loss, meaning) put_number(answer, #name, roster_counter(arena, COUNTER_##name));
 #include "counters.def"

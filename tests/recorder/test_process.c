@@ -11,6 +11,13 @@
 #include "options.h"
 #include "recording.h"
 
+/* Read by the thread sanitizer: children may have threads. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
 static char directory[64];
 
 static void setup(void)

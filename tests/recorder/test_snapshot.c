@@ -179,6 +179,8 @@ START_TEST(each_op_is_there_once_while_threads_go_on)
 	store_relaxed(&stop, 1);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
+	free(ids[0].ended);
+	free(ids[1].ended);
 }
 END_TEST
 
