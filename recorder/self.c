@@ -140,7 +140,7 @@ static bool heal_or_refuse(struct self *self, const void *frame)
 		arena_count(arena, COUNTER_dropped_late);
 		return false;
 	}
-	if (frame > self->busy_frame && frame <= self->stack_top && !is_on_signal_stack())
+	if (frame >= self->busy_frame && frame <= self->stack_top && !is_on_signal_stack())
 		return true;
 	arena_count(arena, COUNTER_dropped_nested);
 	return false;

@@ -14,6 +14,15 @@ static const struct target_case cases[] = {
 	{ "lives", "forks", { { "op", "exec", "fork", 4, 4 }, { "op", "io", "close", 24, 26 } } },
 	/* 2 */ { "lives", "generations", { { "op", "process", "lives", 4, 4 } } },
 	/* 3 */ { "lives", "busy_end", { { "op", "process", "lives", 1, 1 } } },
+	/* 4 */
+	{ "signals",
+	  "storm",
+	  { { "op", "io", "write", 40000, MANY },
+	    { "link", "wake", "cond signals+0x", 2000, MANY } } },
+	/* 5 */
+	{ "signals",
+	  "jumps",
+	  { { "op", "io", "write", 1, 1 }, { "wait", "mutex", "pthread_mutex_lock", 200, 301 } } },
 };
 
 TARGET_CASES_MAIN("lifecycle")

@@ -126,9 +126,20 @@ static void unload(void)
 	printf("dlclose %d\n", dlclose(dlopen(NULL, RTLD_NOW)));
 }
 
+/* Opens what PLUGIN names, late, and runs it. */
+static void plugin(void)
+{
+	void *handle = dlopen(getenv("PLUGIN"), RTLD_NOW);
+	void (*run)(void);
+	*(void **)&run = handle ? dlsym(handle, "run_plugin") : NULL;
+	if (run)
+		run();
+	printf("dlclose %d\n", handle ? dlclose(handle) : -1);
+}
+
 static const struct scenario scenarios[] = {
 	{ "early", early },       { "forks", forks },   { "generations", generations },
-	{ "busy_end", busy_end }, { "unload", unload },
+	{ "busy_end", busy_end }, { "unload", unload }, { "plugin", plugin },
 };
 
 SCENARIOS_MAIN
