@@ -107,7 +107,7 @@ static bool has_extra(const struct event *event)
 
 	return (number[FIELD_ADDRESS] | number[FIELD_BYTES] | number[FIELD_REQUESTED] |
 		number[FIELD_STACK] | number[FIELD_CPU] | number[FIELD_SEQ] |
-		number[FIELD_ABSOLUTE]) != 0 ||
+		number[FIELD_ABSOLUTE] | number[FIELD_ACCEPTED]) != 0 ||
 	       event->fd != -1;
 }
 
@@ -219,6 +219,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.fd = (int32_t)event->fd,
 		.seq = (uint32_t)number[FIELD_SEQ],
 		.absolute = number[FIELD_ABSOLUTE] != 0,
+		.accepted = number[FIELD_ACCEPTED] != 0,
 		.open = event->is_open,
 	};
 	return event_stack(reading, number[FIELD_STACK], &extra->stack);

@@ -79,6 +79,8 @@ static enum event_field field_of(const struct json_text *name)
 		return FIELD_SEQ;
 	case NAME2('t', 'o'):
 		return FIELD_TIMED_OUT;
+	case NAME2('a', 'c'):
+		return FIELD_ACCEPTED;
 	case NAME3('c', 'p', 'u'):
 		return FIELD_CPU;
 	default:
@@ -133,7 +135,7 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 /* Yes and no are written as numbers; true and false are taken as well. */
 static bool read_number(struct json *json, enum event_field field, struct event *event)
 {
-	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT) ||
+	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT && field != FIELD_ACCEPTED) ||
 	    (*json->at != 't' && *json->at != 'f'))
 		return json_take_uint(json, &event->number[field]);
 	event->number[field] = *json->at == 't';

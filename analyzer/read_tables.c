@@ -252,6 +252,7 @@ static enum event_field open_field(const struct walk *walk)
 		{ "rq", FIELD_REQUESTED },
 		{ "abs", FIELD_ABSOLUTE },
 		{ "sq", FIELD_SEQ },
+		{ "ac", FIELD_ACCEPTED },
 	};
 	size_t i;
 

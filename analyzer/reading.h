@@ -183,6 +183,7 @@ enum event_field {
 	FIELD_ABSOLUTE,
 	FIELD_SEQ,
 	FIELD_TIMED_OUT,
+	FIELD_ACCEPTED,
 	FIELD_CPU,
 	FIELD_NUMBERS, /* all above are numbers */
 	FIELD_FD = FIELD_NUMBERS,

@@ -40,6 +40,7 @@ struct rec_op_extra {
 	int32_t fd;
 	uint32_t seq;          /* hold: number of this hold of its lock */
 	bool absolute;         /* sleep to an absolute deadline */
+	bool accepted;         /* io, poll: of a connection whose peer is a client */
 	bool open;             /* had not ended when the dump was taken */
 	bool shared;           /* hold of an rwlock: as a reader, which its ident says */
 };

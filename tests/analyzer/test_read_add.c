@@ -83,6 +83,22 @@ START_TEST(all_of_a_sleep)
 }
 END_TEST
 
+START_TEST(all_of_a_read)
+{
+	struct recording recording;
+
+	read_good(&recording,
+		  OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'fd':3,'n':5,'ac':1}\n"
+		      "{'e':'op','k':'io','id':10,'s':10,'d':20,'fd':3,'n':5,'ac':false}\n",
+		  0);
+	ck_assert_int_eq(recording.extras[0].fd, 3);
+	ck_assert_uint_eq(recording.extras[0].bytes, 5);
+	ck_assert(recording.extras[0].accepted);
+	ck_assert(!recording.extras[1].accepted);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(all_of_a_wait)
 {
 	struct recording recording;
@@ -212,6 +228,7 @@ int main(void)
 	tcase_add_test(tcase, all_of_an_op);
 	tcase_add_test(tcase, extras_begin_late);
 	tcase_add_test(tcase, all_of_a_sleep);
+	tcase_add_test(tcase, all_of_a_read);
 	tcase_add_test(tcase, all_of_a_wait);
 	tcase_add_test(tcase, all_of_a_link);
 	tcase_add_test(tcase, all_of_a_sample);

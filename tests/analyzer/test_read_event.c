@@ -12,13 +12,13 @@ static const struct {
 	const char *name;
 	enum event_field field;
 } names[] = {
-	{ "id", FIELD_ID },        { "p", FIELD_PARENT },  { "t", FIELD_TARGET },
-	{ "r", FIELD_RESULT },     { "c", FIELD_CLASS },   { "i", FIELD_IDENT },
-	{ "cl", FIELD_CLIENT },    { "m", FIELD_META },    { "s", FIELD_START },
-	{ "d", FIELD_END },        { "th", FIELD_THREAD }, { "st", FIELD_STACK },
-	{ "a", FIELD_ADDRESS },    { "n", FIELD_BYTES },   { "rq", FIELD_REQUESTED },
-	{ "abs", FIELD_ABSOLUTE }, { "sq", FIELD_SEQ },    { "to", FIELD_TIMED_OUT },
-	{ "cpu", FIELD_CPU },
+	{ "id", FIELD_ID },        { "p", FIELD_PARENT },    { "t", FIELD_TARGET },
+	{ "r", FIELD_RESULT },     { "c", FIELD_CLASS },     { "i", FIELD_IDENT },
+	{ "cl", FIELD_CLIENT },    { "m", FIELD_META },      { "s", FIELD_START },
+	{ "d", FIELD_END },        { "th", FIELD_THREAD },   { "st", FIELD_STACK },
+	{ "a", FIELD_ADDRESS },    { "n", FIELD_BYTES },     { "rq", FIELD_REQUESTED },
+	{ "abs", FIELD_ABSOLUTE }, { "sq", FIELD_SEQ },      { "to", FIELD_TIMED_OUT },
+	{ "cpu", FIELD_CPU },      { "ac", FIELD_ACCEPTED },
 };
 
 START_TEST(values_are_taken)
