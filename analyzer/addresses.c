@@ -36,7 +36,8 @@ static void widen(struct addresses *table)
 	table->bucket_count = table->bucket_count ? table->bucket_count * 2 : 64;
 	table->buckets = memory_new(table->bucket_count, sizeof(*table->buckets));
 	for (size_t i = 0; i < table->count; i++)
-		table->buckets[bucket_of(table, table->keys[i].process, table->keys[i].address)] = (uint32_t)i + 1;
+		table->buckets[bucket_of(table, table->keys[i].process, table->keys[i].address)] =
+			(uint32_t)i + 1;
 }
 
 uint32_t addresses_add(struct addresses *table, uint32_t process, uint64_t address)
@@ -45,8 +46,9 @@ uint32_t addresses_add(struct addresses *table, uint32_t process, uint64_t addre
 		widen(table);
 	size_t bucket = bucket_of(table, process, address);
 	if (!table->buckets[bucket]) {
-		table->keys = memory_grow(table->keys, &table->capacity, table->count + 1, sizeof(*table->keys));
-		table->keys[table->count++] = (struct address_key){address, process};
+		table->keys = memory_grow(table->keys, &table->capacity, table->count + 1,
+					  sizeof(*table->keys));
+		table->keys[table->count++] = (struct address_key){ address, process };
 		table->buckets[bucket] = (uint32_t)table->count;
 	}
 	assert(table->buckets[bucket] <= table->count);

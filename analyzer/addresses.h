@@ -19,12 +19,13 @@ struct addresses {
 	struct address_key *keys; /* by index */
 	size_t count;
 	size_t capacity;
-	uint32_t *buckets;        /* open addressing; index + 1, 0 = free */
-	size_t bucket_count;      /* a power of two, at least twice `count` */
+	uint32_t *buckets;   /* open addressing; index + 1, 0 = free */
+	size_t bucket_count; /* a power of two, at least twice `count` */
 };
 
 uint32_t addresses_add(struct addresses *, uint32_t process, uint64_t address);
-uint32_t addresses_find(const struct addresses *, uint32_t process, uint64_t address); /* or NO_INDEX */
+uint32_t addresses_find(const struct addresses *, uint32_t process,
+			uint64_t address); /* or NO_INDEX */
 void addresses_free(struct addresses *);
 
 #endif

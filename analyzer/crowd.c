@@ -61,7 +61,8 @@ uint32_t crowd_leave(struct crowd *crowd)
 	size_t at = 0, child;
 
 	for (; (child = 2 * at + 1) < crowd->count; at = child) {
-		if (child + 1 < crowd->count && before(&crowd->heap[child + 1], &crowd->heap[child]))
+		if (child + 1 < crowd->count &&
+		    before(&crowd->heap[child + 1], &crowd->heap[child]))
 			child++;
 		if (!before(&crowd->heap[child], &last))
 			break;

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 struct crowd_entry {
-	double end;      /* in virtual nanoseconds */
-	uint64_t order;  /* of equal ends, first come first served */
+	double end;     /* in virtual nanoseconds */
+	uint64_t order; /* of equal ends, first come first served */
 	uint32_t actor;
 };
 

@@ -59,7 +59,7 @@ static enum direction direction_of(const char *call)
 }
 
 struct side {
-	uint64_t at_ns;       /* write: its beginning; read: its end */
+	uint64_t at_ns; /* write: its beginning; read: its end */
 	uint32_t op;
 	uint32_t flow;
 	bool is_write;
@@ -76,7 +76,8 @@ static int compare_sides(const void *left, const void *right)
 	return (int)b->is_write - (int)a->is_write;
 }
 
-static struct side *sides_collect(struct addresses *names, const struct recording *rec, size_t *count)
+static struct side *sides_collect(struct addresses *names, const struct recording *rec,
+				  size_t *count)
 {
 	struct side *sides = NULL;
 	size_t capacity = 0;
@@ -85,8 +86,8 @@ static struct side *sides_collect(struct addresses *names, const struct recordin
 	for (uint32_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
-		if (op->kind != KIND_IO || !op->ident || op->outcome == OUTCOME_ERROR || !rec->extras[i].bytes ||
-		    op->thread == NO_INDEX || rec->extras[i].open)
+		if (op->kind != KIND_IO || !op->ident || op->outcome == OUTCOME_ERROR ||
+		    !rec->extras[i].bytes || op->thread == NO_INDEX || rec->extras[i].open)
 			continue;
 		enum direction direction = direction_of(rec->strings[op->name]);
 		bool is_write = direction == DIRECTION_WRITE;
@@ -95,8 +96,8 @@ static struct side *sides_collect(struct addresses *names, const struct recordin
 		if (!name)
 			continue;
 		sides = memory_grow(sides, &capacity, *count + 1, sizeof(*sides));
-		sides[(*count)++] = (struct side){is_write ? op->start_ns : op->end_ns, i,
-						  addresses_add(names, 0, name), is_write};
+		sides[(*count)++] = (struct side){ is_write ? op->start_ns : op->end_ns, i,
+						   addresses_add(names, 0, name), is_write };
 	}
 	if (*count)
 		qsort(sides, *count, sizeof(*sides), compare_sides);
@@ -138,8 +139,8 @@ static bool has_several_readers(const struct recording *rec, const struct side *
 }
 
 /* The write that carries the byte before `offset`, going on from *at. */
-static const struct rec_op *write_of(const struct recording *rec, const struct side *sides, size_t count, uint64_t offset,
-				     size_t *at, uint64_t *written)
+static const struct rec_op *write_of(const struct recording *rec, const struct side *sides,
+				     size_t count, uint64_t offset, size_t *at, uint64_t *written)
 {
 	const struct rec_op *op = NULL;
 
@@ -154,7 +155,8 @@ static const struct rec_op *write_of(const struct recording *rec, const struct s
 	return op;
 }
 
-static void transfers_add(struct flows *flows, const struct recording *rec, const struct side *sides, size_t count)
+static void transfers_add(struct flows *flows, const struct recording *rec,
+			  const struct side *sides, size_t count)
 {
 	uint64_t received = 0, written_before = 0, in_flight = 0;
 	uint64_t capacity = flows->flows[sides[0].flow].capacity;
@@ -162,8 +164,9 @@ static void transfers_add(struct flows *flows, const struct recording *rec, cons
 
 	for (size_t i = 0; i < count; i++) {
 		const struct rec_op *op = &rec->ops[sides[i].op];
-		struct transfer transfer = {.bytes = rec->extras[sides[i].op].bytes, .flow = sides[i].flow,
-					    .is_write = sides[i].is_write};
+		struct transfer transfer = { .bytes = rec->extras[sides[i].op].bytes,
+					     .flow = sides[i].flow,
+					     .is_write = sides[i].is_write };
 
 		if (transfer.is_write) {
 			in_flight += transfer.bytes;
@@ -175,7 +178,8 @@ static void transfers_add(struct flows *flows, const struct recording *rec, cons
 			transfer.first_ns = first ? first->start_ns : 0;
 			received += transfer.bytes;
 			in_flight -= transfer.bytes;
-			const struct rec_op *from = write_of(rec, sides, count, received, &write, &written_before);
+			const struct rec_op *from =
+				write_of(rec, sides, count, received, &write, &written_before);
 
 			transfer.has_waited = from && from->start_ns > op->start_ns;
 			if (transfer.has_waited && op->end_ns > from->start_ns)
@@ -188,7 +192,7 @@ static void transfers_add(struct flows *flows, const struct recording *rec, cons
 
 void flows_build(struct flows *flows, const struct recording *rec)
 {
-	struct addresses names = {0};
+	struct addresses names = { 0 };
 	size_t count;
 
 	assert(rec->extras);
@@ -202,7 +206,8 @@ void flows_build(struct flows *flows, const struct recording *rec)
 		flows->transfer_of[i] = NO_INDEX;
 	for (size_t from = 0, to; from < count; from = to) {
 		struct flow *flow = &flows->flows[sides[from].flow];
-		bool is_pipe = strncmp(rec->strings[rec->ops[sides[from].op].ident], "pipe:", 5) == 0;
+		bool is_pipe =
+			strncmp(rec->strings[rec->ops[sides[from].op].ident], "pipe:", 5) == 0;
 
 		for (to = from; to < count && sides[to].flow == sides[from].flow;)
 			to++;

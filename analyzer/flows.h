@@ -15,17 +15,18 @@ enum { PIPE_BYTES = 65536 };
 
 struct transfer {
 	uint64_t bytes;
-	uint64_t latency_ns;  /* a read that waited: from the write that it waited for to its return */
-	uint64_t first_ns;    /* a read: when the write of its first byte began */
+	uint64_t
+		latency_ns; /* a read that waited: from the write that it waited for to its return */
+	uint64_t first_ns;  /* a read: when the write of its first byte began */
 	uint32_t flow;
 	bool is_write;
-	bool has_waited;      /* for bytes (read) or for room (write) */
+	bool has_waited; /* for bytes (read) or for room (write) */
 };
 
 struct flow {
-	uint64_t capacity;    /* bytes, 0 = no limit known */
-	bool is_shared;       /* several threads read: what follows a read is a job */
-	bool is_whole;        /* every byte that was read was written in the recording */
+	uint64_t capacity; /* bytes, 0 = no limit known */
+	bool is_shared;    /* several threads read: what follows a read is a job */
+	bool is_whole;     /* every byte that was read was written in the recording */
 };
 
 struct flows {

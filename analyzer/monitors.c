@@ -39,8 +39,8 @@ struct walk {
 
 static bool is_wait_moment(const struct moment *moment)
 {
-	return moment_type(moment) == MOMENT_WAIT_BEGIN || moment_type(moment) == MOMENT_WAIT_POINT ||
-	       moment_type(moment) == MOMENT_WAIT_END;
+	return moment_type(moment) == MOMENT_WAIT_BEGIN ||
+	       moment_type(moment) == MOMENT_WAIT_POINT || moment_type(moment) == MOMENT_WAIT_END;
 }
 
 static bool is_mutex_hold(const struct recording *rec, uint32_t op)
@@ -82,10 +82,11 @@ static void pair_up(struct walk *walk, uint32_t process, uint64_t condition, uin
 	if (c == monitors->condition_count) {
 		size_t capacity = c; /* grown one at a time: there are few */
 
-		monitors->conditions =
-			memory_grow(monitors->conditions, &capacity, c + 1u, sizeof(*monitors->conditions));
+		monitors->conditions = memory_grow(monitors->conditions, &capacity, c + 1u,
+						   sizeof(*monitors->conditions));
 		monitors->conditions[monitors->condition_count++] = (struct condition){
-			.address = condition, .process = process, .mutex = m, .gate_ns = UINT64_MAX};
+			.address = condition, .process = process, .mutex = m, .gate_ns = UINT64_MAX
+		};
 	}
 }
 
@@ -94,7 +95,8 @@ static void find_pairs(struct walk *walk, const struct timeline *timeline, uint3
 	const struct recording *rec = walk->rec;
 
 	for (size_t i = timeline->first[thread] + 1; i < timeline->first[thread + 1]; i++) {
-		const struct moment *wait = &timeline->moments[i - 1], *hold = &timeline->moments[i];
+		const struct moment *wait = &timeline->moments[i - 1],
+				    *hold = &timeline->moments[i];
 
 		if (moment_type(wait) != MOMENT_WAIT_END && moment_type(wait) != MOMENT_WAIT_POINT)
 			continue;
@@ -113,10 +115,18 @@ static void find_pairs(struct walk *walk, const struct timeline *timeline, uint3
 static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns, uint64_t site)
 {
 	struct monitors *monitors = walk->monitors;
-	struct section section = {.start_ns = start_ns, .end_ns = start_ns, .first_signal_ns = UINT64_MAX,
-				  .site = site, .thread = walk->thread, .mutex = mutex,
-				  .first_hold = NO_INDEX, .last_hold = NO_INDEX, .first_wait = NO_INDEX,
-				  .last_wait = NO_INDEX, .take = NO_INDEX, .put = NO_INDEX};
+	struct section section = { .start_ns = start_ns,
+				   .end_ns = start_ns,
+				   .first_signal_ns = UINT64_MAX,
+				   .site = site,
+				   .thread = walk->thread,
+				   .mutex = mutex,
+				   .first_hold = NO_INDEX,
+				   .last_hold = NO_INDEX,
+				   .first_wait = NO_INDEX,
+				   .last_wait = NO_INDEX,
+				   .take = NO_INDEX,
+				   .put = NO_INDEX };
 
 	monitors->sections = memory_grow(monitors->sections, &walk->section_capacity,
 					 monitors->section_count + 1, sizeof(section));
@@ -158,7 +168,8 @@ static void hold_begins(struct walk *walk, uint32_t op)
 		return;
 	uint32_t section = walk->suspended;
 	if (section == NO_INDEX || monitors->sections[section].mutex != mutex) {
-		section = section_new(walk, mutex, hold->start_ns, site_of(walk->rec, walk->rec->extras[op].stack));
+		section = section_new(walk, mutex, hold->start_ns,
+				      site_of(walk->rec, walk->rec->extras[op].stack));
 		monitors->sections[section].first_hold = op;
 	}
 	walk->suspended = NO_INDEX;
@@ -172,9 +183,11 @@ static void wait_begins(struct walk *walk, uint32_t index)
 {
 	struct monitors *monitors = walk->monitors;
 	const struct rec_wait *wait = &walk->rec->waits[index];
-	uint32_t condition = wait->reason != REASON_COND
-				     ? NO_INDEX
-				     : addresses_find(walk->conditions, process_of(walk->rec, walk->thread), wait->address);
+	uint32_t condition =
+		wait->reason != REASON_COND
+			? NO_INDEX
+			: addresses_find(walk->conditions, process_of(walk->rec, walk->thread),
+					 wait->address);
 
 	if (condition == NO_INDEX)
 		return;
@@ -197,8 +210,8 @@ static void link_happens(struct walk *walk, uint32_t index)
 
 	if (link->kind != LINK_WAKE)
 		return;
-	uint32_t condition =
-		addresses_find(walk->conditions, process_of(walk->rec, walk->thread), link->address);
+	uint32_t condition = addresses_find(walk->conditions, process_of(walk->rec, walk->thread),
+					    link->address);
 	if (condition == NO_INDEX)
 		return;
 	monitors->signals[index].condition = condition;
@@ -250,7 +263,8 @@ static void complete_sites(struct monitors *monitors, const struct recording *re
 			const struct section *other = &monitors->sections[j];
 
 			if (other->first_hold != NO_INDEX && other->mutex == section->mutex &&
-			    other->first_wait != NO_INDEX && rec->waits[other->first_wait].stack == stack) {
+			    other->first_wait != NO_INDEX &&
+			    rec->waits[other->first_wait].stack == stack) {
 				section->site = other->site;
 				break;
 			}
@@ -262,8 +276,8 @@ static void complete_sites(struct monitors *monitors, const struct recording *re
 
 struct occasion {
 	uint64_t at_ns;
-	uint32_t place;   /* number of the address */
-	uint32_t index;   /* of a wait (it begins) or a link */
+	uint32_t place; /* number of the address */
+	uint32_t index; /* of a wait (it begins) or a link */
 	bool is_signal;
 };
 
@@ -280,21 +294,22 @@ static int compare_occasions(const void *left, const void *right)
 
 static bool is_woken(const struct rec_wait *wait)
 {
-	if (wait->timed_out || wait->open || wait->thread == NO_INDEX || wait->start_ns == wait->end_ns)
+	if (wait->timed_out || wait->open || wait->thread == NO_INDEX ||
+	    wait->start_ns == wait->end_ns)
 		return false;
-	return wait->reason == REASON_COND || wait->reason == REASON_SEM || wait->reason == REASON_FUTEX ||
+	return wait->reason == REASON_COND || wait->reason == REASON_FUTEX ||
 	       wait->reason == REASON_ONCE;
 }
 
 static bool wakes(const struct rec_link *link)
 {
-	return link->thread != NO_INDEX && (link->kind == LINK_WAKE || link->kind == LINK_POST);
+	return link->thread != NO_INDEX && link->kind == LINK_WAKE;
 }
 
 /* All that waits for a signal and all that signals, address by address, in order of time. */
 static struct occasion *occasions(const struct recording *rec, size_t *count)
 {
-	struct addresses places = {0};
+	struct addresses places = { 0 };
 	struct occasion *list = NULL;
 	size_t capacity = 0;
 
@@ -305,20 +320,23 @@ static struct occasion *occasions(const struct recording *rec, size_t *count)
 		if (!is_woken(wait))
 			continue;
 		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
-		list[(*count)++] = (struct occasion){
-			wait->start_ns, addresses_add(&places, process_of(rec, wait->thread), wait->address),
-			(uint32_t)i, false};
+		list[(*count)++] =
+			(struct occasion){ wait->start_ns,
+					   addresses_add(&places, process_of(rec, wait->thread),
+							 wait->address),
+					   (uint32_t)i, false };
 	}
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
 		uint32_t place = wakes(link)
-					 ? addresses_find(&places, process_of(rec, link->thread), link->address)
+					 ? addresses_find(&places, process_of(rec, link->thread),
+							  link->address)
 					 : NO_INDEX;
 
 		if (place == NO_INDEX)
 			continue;
 		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
-		list[(*count)++] = (struct occasion){link->at_ns, place, (uint32_t)i, true};
+		list[(*count)++] = (struct occasion){ link->at_ns, place, (uint32_t)i, true };
 	}
 	addresses_free(&places);
 	if (*count)
@@ -338,11 +356,11 @@ static void drop(struct waiting *waiting, size_t at)
 	waiting->waits[at] = waiting->waits[--waiting->count];
 }
 
-static void signal_happens(struct monitors *monitors, const struct recording *rec, struct waiting *waiting,
-			   uint32_t link)
+static void signal_happens(struct monitors *monitors, const struct recording *rec,
+			   struct waiting *waiting, uint32_t link)
 {
 	uint64_t at_ns = rec->links[link].at_ns;
-	bool all = rec->links[link].kind == LINK_WAKE && rec->links[link].count > 1;
+	bool all = rec->links[link].count > 1;
 	size_t first = SIZE_MAX;
 
 	for (size_t i = 0; i < waiting->count;) {
@@ -354,7 +372,8 @@ static void signal_happens(struct monitors *monitors, const struct recording *re
 			monitors->waking_link[wait] = link;
 			drop(waiting, i);
 		} else {
-			if (first == SIZE_MAX || rec->waits[wait].end_ns < rec->waits[waiting->waits[first]].end_ns)
+			if (first == SIZE_MAX ||
+			    rec->waits[wait].end_ns < rec->waits[waiting->waits[first]].end_ns)
 				first = i;
 			i++;
 		}
@@ -367,7 +386,7 @@ static void signal_happens(struct monitors *monitors, const struct recording *re
 
 static void tie_waits(struct monitors *monitors, const struct recording *rec)
 {
-	struct waiting waiting = {0};
+	struct waiting waiting = { 0 };
 	size_t count;
 	struct occasion *list = occasions(rec, &count);
 
@@ -377,8 +396,8 @@ static void tie_waits(struct monitors *monitors, const struct recording *rec)
 		if (list[i].is_signal) {
 			signal_happens(monitors, rec, &waiting, list[i].index);
 		} else {
-			waiting.waits = memory_grow(waiting.waits, &waiting.capacity, waiting.count + 1,
-						    sizeof(*waiting.waits));
+			waiting.waits = memory_grow(waiting.waits, &waiting.capacity,
+						    waiting.count + 1, sizeof(*waiting.waits));
 			waiting.waits[waiting.count++] = list[i].index;
 		}
 	}
@@ -396,7 +415,8 @@ static void find_conditions_of_waits(struct walk *walk)
 		walk->monitors->condition_of_wait[i] =
 			wait->reason != REASON_COND || wait->thread == NO_INDEX
 				? NO_INDEX
-				: addresses_find(walk->conditions, process_of(rec, wait->thread), wait->address);
+				: addresses_find(walk->conditions, process_of(rec, wait->thread),
+						 wait->address);
 	}
 }
 
@@ -418,14 +438,17 @@ static void prepare(struct monitors *monitors, const struct recording *rec)
 	fill(monitors->section_of_wait, rec->wait_count);
 	fill(monitors->waking_link, rec->wait_count);
 	for (size_t i = 0; i < rec->link_count; i++)
-		monitors->signals[i] = (struct signal_role){NO_INDEX, NO_INDEX, false, rec->links[i].count > 1};
+		monitors->signals[i] =
+			(struct signal_role){ NO_INDEX, NO_INDEX, false, rec->links[i].count > 1 };
 }
 
-void monitors_build(struct monitors *monitors, const struct recording *rec, const struct timeline *timeline,
-		    const struct releases *releases)
+void monitors_build(struct monitors *monitors, const struct recording *rec,
+		    const struct timeline *timeline, const struct releases *releases)
 {
-	struct addresses mutexes = {0}, conditions = {0};
-	struct walk walk = {.monitors = monitors, .rec = rec, .mutexes = &mutexes, .conditions = &conditions};
+	struct addresses mutexes = { 0 }, conditions = { 0 };
+	struct walk walk = {
+		.monitors = monitors, .rec = rec, .mutexes = &mutexes, .conditions = &conditions
+	};
 
 	prepare(monitors, rec);
 	for (uint32_t t = 0; t < timeline->thread_count; t++)

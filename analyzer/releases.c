@@ -30,8 +30,9 @@ static void number_locks(struct releases *releases, const struct recording *rec)
 
 		releases->lock_of[i] = NO_INDEX;
 		if (op->kind == KIND_HOLD && rec->extras)
-			releases->lock_of[i] = addresses_add(&releases->locks, process_of(rec, op->thread),
-							     rec->extras[i].address);
+			releases->lock_of[i] =
+				addresses_add(&releases->locks, process_of(rec, op->thread),
+					      rec->extras[i].address);
 	}
 }
 
@@ -52,10 +53,11 @@ void releases_build(struct releases *releases, const struct recording *rec)
 	for (size_t i = 0; i < rec->op_count; i++)
 		if (releases->lock_of[i] != NO_INDEX)
 			releases->ends[releases->first[releases->lock_of[i] + 1]++] =
-				(struct release){rec->ops[i].end_ns, (uint32_t)i};
+				(struct release){ rec->ops[i].end_ns, (uint32_t)i };
 	for (size_t l = 0; l < locks; l++)
-		qsort(releases->ends + releases->first[l], releases->first[l + 1] - releases->first[l],
-		      sizeof(*releases->ends), compare_releases);
+		qsort(releases->ends + releases->first[l],
+		      releases->first[l + 1] - releases->first[l], sizeof(*releases->ends),
+		      compare_releases);
 }
 
 void releases_free(struct releases *releases)
@@ -67,8 +69,9 @@ void releases_free(struct releases *releases)
 	memset(releases, 0, sizeof(*releases));
 }
 
-const struct release *releases_last(const struct releases *releases, const struct recording *rec, uint32_t lock,
-				    uint64_t after_ns, uint64_t before_ns, uint32_t thread)
+const struct release *releases_last(const struct releases *releases, const struct recording *rec,
+				    uint32_t lock, uint64_t after_ns, uint64_t before_ns,
+				    uint32_t thread)
 {
 	if (lock == NO_INDEX)
 		return NULL;

@@ -18,7 +18,8 @@ static uint64_t hash_of(uint32_t leaf, const uint32_t *held, size_t count)
 	return hash ^ hash >> 32;
 }
 
-static size_t bucket_of(const struct scopes *table, uint32_t leaf, const uint32_t *held, size_t count)
+static size_t bucket_of(const struct scopes *table, uint32_t leaf, const uint32_t *held,
+			size_t count)
 {
 	size_t at = hash_of(leaf, held, count) & (table->bucket_count - 1);
 
@@ -40,8 +41,8 @@ static void widen(struct scopes *table)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct scope *scope = &table->scopes[i];
 
-		table->buckets[bucket_of(table, scope->leaf, table->classes + scope->first, scope->count)] =
-			(uint32_t)i + 1;
+		table->buckets[bucket_of(table, scope->leaf, table->classes + scope->first,
+					 scope->count)] = (uint32_t)i + 1;
 	}
 }
 
@@ -69,13 +70,16 @@ uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t 
 		widen(table);
 	size_t bucket = bucket_of(table, leaf, held, held_count);
 	if (!table->buckets[bucket]) {
-		table->scopes = memory_grow(table->scopes, &table->capacity, table->count + 1, sizeof(*table->scopes));
-		table->classes = memory_grow(table->classes, &table->class_capacity, table->class_count + held_count,
-					     sizeof(*table->classes));
+		table->scopes = memory_grow(table->scopes, &table->capacity, table->count + 1,
+					    sizeof(*table->scopes));
+		table->classes =
+			memory_grow(table->classes, &table->class_capacity,
+				    table->class_count + held_count, sizeof(*table->classes));
 		if (held_count)
-			memcpy(table->classes + table->class_count, held, held_count * sizeof(*held));
+			memcpy(table->classes + table->class_count, held,
+			       held_count * sizeof(*held));
 		table->scopes[table->count++] =
-			(struct scope){leaf, (uint32_t)table->class_count, (uint32_t)held_count};
+			(struct scope){ leaf, (uint32_t)table->class_count, (uint32_t)held_count };
 		table->class_count += held_count;
 		table->buckets[bucket] = (uint32_t)table->count;
 	}

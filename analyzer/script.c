@@ -33,7 +33,7 @@ static void emit(struct compiler *compiler, enum step_type type, uint32_t arg, u
 
 	script->steps = memory_grow(script->steps, &compiler->step_capacity, script->step_count + 1,
 				    sizeof(*script->steps));
-	script->steps[script->step_count++] = (struct step){ns, arg, type};
+	script->steps[script->step_count++] = (struct step){ ns, arg, type };
 }
 
 /* --- time that passes ----------------------------------------------------------------------------- */
@@ -75,8 +75,8 @@ static void pass(struct compiler *compiler, uint64_t to_ns)
 		return;
 	compiler->now_ns = to_ns;
 	if (!compiler->is_skipping && !compiler->waiting)
-		emit(compiler, waits_outside(compiler) ? STEP_DELAY : STEP_RUN, current_scope(compiler),
-		     to_ns - from_ns);
+		emit(compiler, waits_outside(compiler) ? STEP_DELAY : STEP_RUN,
+		     current_scope(compiler), to_ns - from_ns);
 }
 
 /* A sleep scales by what was asked for; what it took beyond that stays, and so do absolute deadlines. */
@@ -126,12 +126,15 @@ static const struct moment *next_moment(const struct compiler *compiler)
 {
 	size_t next = compiler->at + 1;
 
-	return next < compiler->timeline->first[compiler->thread + 1] ? &compiler->timeline->moments[next] : NULL;
+	return next < compiler->timeline->first[compiler->thread + 1]
+		       ? &compiler->timeline->moments[next]
+		       : NULL;
 }
 
 static bool is_hold_begin(const struct compiler *compiler, const struct moment *moment)
 {
-	return moment && (moment_type(moment) == MOMENT_OP_BEGIN || moment_type(moment) == MOMENT_OP_POINT) &&
+	return moment &&
+	       (moment_type(moment) == MOMENT_OP_BEGIN || moment_type(moment) == MOMENT_OP_POINT) &&
 	       compiler->rec->ops[moment->index].kind == KIND_HOLD;
 }
 
@@ -151,8 +154,9 @@ static uint64_t lock_latency(struct compiler *compiler, uint32_t lock)
 	if (index == NO_INDEX)
 		return LATENCY_UNKNOWN;
 	const struct rec_wait *wait = &compiler->rec->waits[index];
-	const struct release *release = releases_last(compiler->releases, compiler->rec, lock, wait->start_ns,
-						      wait->end_ns, compiler->thread);
+	const struct release *release =
+		releases_last(compiler->releases, compiler->rec, lock, wait->start_ns, wait->end_ns,
+			      compiler->thread);
 	if (!release) {
 		stays(compiler, wait->end_ns - wait->start_ns);
 		return LATENCY_UNKNOWN;
@@ -178,10 +182,11 @@ static const struct section *section_of(const struct compiler *compiler, uint32_
 
 static void taken_add(struct compiler *compiler, uint64_t end_ns, uint32_t source, bool is_flow)
 {
-	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity, compiler->taken_count + 1,
-				      sizeof(*compiler->taken));
-	compiler->taken[compiler->taken_count++] = (struct taken){
-		end_ns, source, (uint32_t)compiler->script->step_count, compiler->thread, is_flow};
+	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity,
+				      compiler->taken_count + 1, sizeof(*compiler->taken));
+	compiler->taken[compiler->taken_count++] =
+		(struct taken){ end_ns, source, (uint32_t)compiler->script->step_count,
+				compiler->thread, is_flow };
 }
 
 static void take(struct compiler *compiler, const struct section *section)
@@ -189,7 +194,8 @@ static void take(struct compiler *compiler, const struct section *section)
 	struct job_list *jobs = &compiler->script->jobs[section->take];
 
 	jobs->lock = compiler->releases->lock_of[section->last_hold];
-	emit(compiler, STEP_TAKE, section->take, compiler->script->monitors.conditions[section->take].latency_ns);
+	emit(compiler, STEP_TAKE, section->take,
+	     compiler->script->monitors.conditions[section->take].latency_ns);
 	taken_add(compiler, section->end_ns, section->take, false);
 }
 
@@ -238,7 +244,8 @@ static void hold_ends(struct compiler *compiler, uint32_t op)
 	} else if (tokens && section->takes_late) {
 		return;
 	}
-	emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE, compiler->releases->lock_of[op], 0);
+	emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE,
+	     compiler->releases->lock_of[op], 0);
 }
 
 /* --- waits ------------------------------------------------------------------------------------------ */
@@ -263,7 +270,8 @@ static void condition_wait_begins(struct compiler *compiler, uint32_t index)
 	if (section->takes_late) {
 		take(compiler, section);
 	} else if (section->first_hold == NO_INDEX) {
-		emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold], LATENCY_UNKNOWN);
+		emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold],
+		     LATENCY_UNKNOWN);
 		take(compiler, section);
 		compiler->is_skipping = true;
 		compiler->skip_section = section;
@@ -279,7 +287,8 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 
 	if (compiler->is_skipping)
 		return;
-	if (s != NO_INDEX && by_tokens(compiler, &monitors->sections[s]) && monitors->sections[s].takes_late)
+	if (s != NO_INDEX && by_tokens(compiler, &monitors->sections[s]) &&
+	    monitors->sections[s].takes_late)
 		return;
 	if (wait->timed_out) {
 		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
@@ -298,7 +307,8 @@ static void lock_wait_ends(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	const struct moment *next = next_moment(compiler);
 
-	if (is_hold_begin(compiler, next) && compiler->rec->extras[next->index].address == wait->address)
+	if (is_hold_begin(compiler, next) &&
+	    compiler->rec->extras[next->index].address == wait->address)
 		compiler->lock_wait = index;
 	else if (!compiler->is_skipping)
 		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
@@ -319,17 +329,12 @@ static void join_ends(struct compiler *compiler, uint32_t index)
 static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
-	uint32_t link = compiler->script->monitors.waking_link[index];
 	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
-	uint64_t latency_ns = LATENCY_UNKNOWN;
 
-	if (wait->timed_out || semaphore == NO_INDEX) {
+	if (wait->timed_out || semaphore == NO_INDEX)
 		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
-		return;
-	}
-	if (link != NO_INDEX)
-		latency_ns = since(wait, compiler->rec->links[link].at_ns);
-	emit(compiler, STEP_PERMIT, semaphore, latency_ns);
+	else
+		emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
 }
 
 static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
@@ -397,16 +402,16 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 		return;
 	if (link->kind == LINK_WAKE && compiler->is_awaited[index])
 		emit(compiler, STEP_SIGNAL, index, 0);
-	if (link->kind == LINK_POST) {
-		emit(compiler, STEP_SIGNAL, index, 0);
-		emit(compiler, STEP_POST, addresses_find(compiler->semaphores, compiler->process, link->address), 0);
-	}
+	if (link->kind == LINK_POST)
+		emit(compiler, STEP_POST,
+		     addresses_find(compiler->semaphores, compiler->process, link->address), 0);
 	uint32_t actor = script_started_actor(compiler->rec, link);
 	if (actor != NO_INDEX && !compiler->script->actors[actor].is_spawned) {
 		uint64_t start_ns = compiler->script->actors[actor].start_ns;
 
 		compiler->script->actors[actor].is_spawned = true;
-		emit(compiler, STEP_SPAWN, actor, start_ns > link->at_ns ? start_ns - link->at_ns : 0);
+		emit(compiler, STEP_SPAWN, actor,
+		     start_ns > link->at_ns ? start_ns - link->at_ns : 0);
 	}
 }
 
@@ -469,8 +474,8 @@ static void transfer_begins(struct compiler *compiler, uint32_t op)
 
 	if (!transfer)
 		return;
-	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, compiler->script->flows.transfer_of[op],
-	     transfer->latency_ns);
+	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE,
+	     compiler->script->flows.transfer_of[op], transfer->latency_ns);
 	if (!transfer->is_write && compiler->script->flows.flows[transfer->flow].is_shared)
 		taken_add(compiler, compiler->rec->ops[op].end_ns, transfer->flow, true);
 	if (transfer->has_waited) {
@@ -545,8 +550,10 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 
 	compiler->thread = thread;
 	compiler->process = rec_thread->process;
-	compiler->thread_class = rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
-	compiler->scope = compiler->lock_wait = compiler->idle_step = compiler->awaited_op = NO_INDEX;
+	compiler->thread_class =
+		rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
+	compiler->scope = compiler->lock_wait = compiler->idle_step = compiler->awaited_op =
+		NO_INDEX;
 	compiler->open_count = 0;
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
 	compiler->now_ns = compiler->script->actors[thread].start_ns;
@@ -560,7 +567,8 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 static void thread_finish(struct compiler *compiler, uint32_t thread)
 {
 	const struct rec_thread *rec_thread = &compiler->rec->threads[thread];
-	const struct rec_op *op = rec_thread->op == NO_INDEX ? NULL : &compiler->rec->ops[rec_thread->op];
+	const struct rec_op *op =
+		rec_thread->op == NO_INDEX ? NULL : &compiler->rec->ops[rec_thread->op];
 	bool ended = op && !compiler->rec->extras[rec_thread->op].open;
 
 	if (ended)
@@ -578,8 +586,8 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 void script_compile_thread(struct compiler *compiler, uint32_t thread)
 {
 	thread_prepare(compiler, thread);
-	for (compiler->at = compiler->timeline->first[thread]; compiler->at < compiler->timeline->first[thread + 1];
-	     compiler->at++)
+	for (compiler->at = compiler->timeline->first[thread];
+	     compiler->at < compiler->timeline->first[thread + 1]; compiler->at++)
 		happen(compiler, &compiler->timeline->moments[compiler->at]);
 	thread_finish(compiler, thread);
 }

@@ -18,27 +18,27 @@
 #include "timeline.h"
 
 enum step_type {
-	STEP_RUN,      /* arg scope, ns: runs so long */
-	STEP_DELAY,    /* arg scope, ns: waits for something outside so long */
-	STEP_FIXED,    /* ns: whatever is changed, this stays */
-	STEP_UNTIL,    /* ns: to this point in time, at the earliest */
-	STEP_ACQUIRE,  /* arg lock, ns latency */
-	STEP_RELEASE,  /* arg lock */
-	STEP_SHARE,    /* arg lock, ns latency: as a reader */
-	STEP_UNSHARE,  /* arg lock */
-	STEP_TAKE,     /* arg condition: a token, letting the lock go meanwhile */
-	STEP_PUT,      /* arg condition */
-	STEP_SIGNAL,   /* arg link */
-	STEP_AFTER,    /* arg link, ns latency: not before that signal */
-	STEP_PERMIT,   /* arg semaphore, ns latency */
-	STEP_POST,     /* arg semaphore */
-	STEP_BARRIER,  /* arg barrier, ns latency */
-	STEP_SEND,     /* arg transfer: when there is room */
-	STEP_RECEIVE,  /* arg transfer, ns latency: when the bytes are there */
-	STEP_AWAIT,    /* arg transfer, ns latency: until there is something to read */
-	STEP_SPAWN,    /* arg actor, ns latency */
-	STEP_JOIN,     /* arg actor, ns latency */
-	STEP_MARK,     /* what follows is idle: the actor's finish */
+	STEP_RUN,     /* arg scope, ns: runs so long */
+	STEP_DELAY,   /* arg scope, ns: waits for something outside so long */
+	STEP_FIXED,   /* ns: whatever is changed, this stays */
+	STEP_UNTIL,   /* ns: to this point in time, at the earliest */
+	STEP_ACQUIRE, /* arg lock, ns latency */
+	STEP_RELEASE, /* arg lock */
+	STEP_SHARE,   /* arg lock, ns latency: as a reader */
+	STEP_UNSHARE, /* arg lock */
+	STEP_TAKE,    /* arg condition: a token, letting the lock go meanwhile */
+	STEP_PUT,     /* arg condition */
+	STEP_SIGNAL,  /* arg link */
+	STEP_AFTER,   /* arg link, ns latency: not before that signal */
+	STEP_PERMIT,  /* arg semaphore, ns latency */
+	STEP_POST,    /* arg semaphore */
+	STEP_BARRIER, /* arg barrier, ns latency */
+	STEP_SEND,    /* arg transfer: when there is room */
+	STEP_RECEIVE, /* arg transfer, ns latency: when the bytes are there */
+	STEP_AWAIT,   /* arg transfer, ns latency: until there is something to read */
+	STEP_SPAWN,   /* arg actor, ns latency */
+	STEP_JOIN,    /* arg actor, ns latency */
+	STEP_MARK,    /* what follows is idle: the actor's finish */
 	STEP_END
 };
 
@@ -52,8 +52,8 @@ struct actor {
 	uint32_t first_step;
 	uint32_t last_body; /* step after its last take from a pool, NO_INDEX: may take any job */
 	uint64_t start_ns;
-	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
-	bool counts;        /* its finish is the makespan, or part of it */
+	bool is_spawned; /* by a STEP_SPAWN; else it starts at start_ns */
+	bool counts;     /* its finish is the makespan, or part of it */
 };
 
 /* Where jobs begin: what follows each take from a condition, or each read from a shared pipe, in recorded order. */
@@ -61,7 +61,7 @@ struct job_list {
 	uint32_t *steps;
 	size_t count;
 	size_t capacity;
-	uint32_t lock;  /* index into locks, NO_INDEX = never taken */
+	uint32_t lock; /* index into locks, NO_INDEX = never taken */
 };
 
 struct script {
@@ -70,21 +70,22 @@ struct script {
 	struct step *steps;
 	size_t step_count;
 	struct scopes scopes;
-	struct actor *actors;      /* one a thread */
+	struct actor *actors; /* one a thread */
 	size_t actor_count;
-	double cpus;               /* that all actors share; infinite: as many as actors */
+	double cpus; /* that all actors share; infinite: as many as actors */
 	size_t lock_count;
-	uint32_t *permits;         /* by semaphore: at the start */
+	uint32_t *permits; /* by semaphore: at the start */
 	size_t semaphore_count;
-	uint32_t *parties;         /* by barrier */
+	uint32_t *parties; /* by barrier */
 	size_t barrier_count;
-	struct job_list *jobs;     /* by condition */
+	struct job_list *jobs; /* by condition */
 	struct flows flows;
 	struct job_list *flow_jobs; /* by flow */
-	uint64_t lock_latency_ns;  /* median, for waits that the recording does not have */
-	uint64_t start_ns;         /* of the first actor */
-	uint64_t actual_ns;        /* makespan as recorded, of the actors that count */
-	uint64_t unresolved_waits; /* waits whose waker is not known: they stay as long as they were */
+	uint64_t lock_latency_ns;   /* median, for waits that the recording does not have */
+	uint64_t start_ns;          /* of the first actor */
+	uint64_t actual_ns;         /* makespan as recorded, of the actors that count */
+	uint64_t
+		unresolved_waits; /* waits whose waker is not known: they stay as long as they were */
 	uint64_t unresolved_ns;
 };
 

@@ -22,7 +22,8 @@
 static uint32_t first_thread(const struct recording *rec, uint32_t process)
 {
 	for (size_t t = 0; t < rec->thread_count; t++)
-		if (rec->threads[t].process == process && rec->threads[t].tid == rec->processes[process].pid)
+		if (rec->threads[t].process == process &&
+		    rec->threads[t].tid == rec->processes[process].pid)
 			return (uint32_t)t;
 	return NO_INDEX;
 }
@@ -39,7 +40,8 @@ uint32_t script_started_actor(const struct recording *rec, const struct rec_link
 {
 	if (link->kind == LINK_NESTED_CLIENT)
 		return thread_of_client(rec, link->ident);
-	if (link->kind != LINK_SPAWN || link->to == NO_INDEX || rec->ops[link->to].kind != KIND_THREAD)
+	if (link->kind != LINK_SPAWN || link->to == NO_INDEX ||
+	    rec->ops[link->to].kind != KIND_THREAD)
 		return NO_INDEX;
 	return rec->ops[link->to].thread;
 }
@@ -77,7 +79,8 @@ static int compare_arrivals(const void *left, const void *right)
 }
 
 /* The thread that opens a barrier wakes the others: one less than take part. */
-static void parties_find(struct script *script, const struct recording *rec, const struct addresses *barriers)
+static void parties_find(struct script *script, const struct recording *rec,
+			 const struct addresses *barriers)
 {
 	script->barrier_count = barriers->count;
 	script->parties = memory_new(barriers->count, sizeof(*script->parties));
@@ -88,7 +91,8 @@ static void parties_find(struct script *script, const struct recording *rec, con
 
 		if (link->kind != LINK_WAKE || link->thread == NO_INDEX)
 			continue;
-		uint32_t barrier = addresses_find(barriers, rec->threads[link->thread].process, link->address);
+		uint32_t barrier =
+			addresses_find(barriers, rec->threads[link->thread].process, link->address);
 		if (barrier != NO_INDEX)
 			script->parties[barrier] = link->count + 1;
 	}
@@ -98,7 +102,8 @@ static void parties_find(struct script *script, const struct recording *rec, con
  * A barrier opens when as many have come as take part: its arrivals in order, in groups of that many.
  * Returns, for each wait, how long after the last arrival it returned.
  */
-static uint64_t *barriers_find(struct script *script, const struct recording *rec, struct addresses *barriers)
+static uint64_t *barriers_find(struct script *script, const struct recording *rec,
+			       struct addresses *barriers)
 {
 	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
 	struct arrival *arrivals = NULL;
@@ -109,9 +114,10 @@ static uint64_t *barriers_find(struct script *script, const struct recording *re
 
 		if (wait->reason != REASON_BARRIER || wait->thread == NO_INDEX || wait->open)
 			continue;
-		uint32_t barrier = addresses_add(barriers, rec->threads[wait->thread].process, wait->address);
+		uint32_t barrier =
+			addresses_add(barriers, rec->threads[wait->thread].process, wait->address);
 		arrivals = memory_grow(arrivals, &capacity, count + 1, sizeof(*arrivals));
-		arrivals[count++] = (struct arrival){wait->start_ns, barrier, i};
+		arrivals[count++] = (struct arrival){ wait->start_ns, barrier, i };
 	}
 	parties_find(script, rec, barriers);
 	if (count)
@@ -119,7 +125,8 @@ static uint64_t *barriers_find(struct script *script, const struct recording *re
 	for (size_t from = 0, to; from < count; from = to) {
 		uint32_t parties = script->parties[arrivals[from].barrier];
 
-		for (to = from + 1; to < count && to - from < parties && arrivals[to].barrier == arrivals[from].barrier;)
+		for (to = from + 1; to < count && to - from < parties &&
+				    arrivals[to].barrier == arrivals[from].barrier;)
 			to++;
 		uint64_t opened_ns = arrivals[to - 1].at_ns;
 		for (size_t i = from; i < to; i++) {
@@ -137,6 +144,7 @@ static uint64_t *barriers_find(struct script *script, const struct recording *re
 struct permit_event {
 	uint64_t at_ns;
 	uint32_t semaphore;
+	uint32_t wait; /* NO_INDEX: a post */
 	int change;
 };
 
@@ -151,40 +159,67 @@ static int compare_permits(const void *left, const void *right)
 	return b->change - a->change;
 }
 
-/* The permits at the start are the recording's largest deficit of permits taken over permits posted. */
-static void semaphores_find(struct script *script, const struct recording *rec, struct addresses *semaphores)
+static struct permit_event *permit_events(struct addresses *semaphores, const struct recording *rec,
+					  size_t *count)
 {
 	struct permit_event *events = NULL;
-	size_t count = 0, capacity = 0;
+	size_t capacity = 0;
 
+	*count = 0;
 	for (size_t i = 0; i < rec->wait_count + rec->link_count; i++) {
 		bool is_wait = i < rec->wait_count;
 		const struct rec_wait *wait = is_wait ? &rec->waits[i] : NULL;
 		const struct rec_link *link = is_wait ? NULL : &rec->links[i - rec->wait_count];
 		uint32_t thread = is_wait ? wait->thread : link->thread;
 
-		if (thread == NO_INDEX || (is_wait ? wait->reason != REASON_SEM || wait->timed_out || wait->open
-						   : link->kind != LINK_POST))
+		if (thread == NO_INDEX ||
+		    (is_wait ? wait->reason != REASON_SEM || wait->timed_out || wait->open
+			     : link->kind != LINK_POST))
 			continue;
 		uint32_t semaphore = addresses_add(semaphores, rec->threads[thread].process,
 						   is_wait ? wait->address : link->address);
-		events = memory_grow(events, &capacity, count + 1, sizeof(*events));
-		events[count++] = (struct permit_event){is_wait ? wait->end_ns : link->at_ns, semaphore,
-							is_wait ? -1 : 1};
+		events = memory_grow(events, &capacity, *count + 1, sizeof(*events));
+		events[(*count)++] =
+			(struct permit_event){ is_wait ? wait->end_ns : link->at_ns, semaphore,
+					       is_wait ? (uint32_t)i : NO_INDEX, is_wait ? -1 : 1 };
 	}
+	if (*count)
+		qsort(events, *count, sizeof(*events), compare_permits);
+	return events;
+}
+
+/*
+ * The permits at the start are the recording's largest deficit of permits taken over permits posted. Returns,
+ * for each wait, how long after the last post it returned: which of several posts woke it is not known.
+ */
+static uint64_t *semaphores_find(struct script *script, const struct recording *rec,
+				 struct addresses *semaphores)
+{
+	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
+	uint64_t posted_ns = 0;
+	int64_t permits = 0;
+	size_t count;
+	struct permit_event *events = permit_events(semaphores, rec, &count);
+
 	script->semaphore_count = semaphores->count;
 	script->permits = memory_new(semaphores->count, sizeof(*script->permits));
-	if (count)
-		qsort(events, count, sizeof(*events), compare_permits);
-	int64_t permits = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!i || events[i].semaphore != events[i - 1].semaphore)
-			permits = 0;
-		permits += events[i].change;
-		if (permits < -(int64_t)script->permits[events[i].semaphore])
-			script->permits[events[i].semaphore] = (uint32_t)-permits;
+		const struct permit_event *event = &events[i];
+
+		if (!i || event->semaphore != events[i - 1].semaphore)
+			permits = 0, posted_ns = 0;
+		permits += event->change;
+		if (permits < -(int64_t)script->permits[event->semaphore])
+			script->permits[event->semaphore] = (uint32_t)-permits;
+		if (event->wait == NO_INDEX)
+			posted_ns = event->at_ns;
+		else
+			latency_ns[event->wait] = posted_ns > rec->waits[event->wait].start_ns
+							  ? event->at_ns - posted_ns
+							  : LATENCY_UNKNOWN;
 	}
 	free(events);
+	return latency_ns;
 }
 
 /* --- pools of jobs ------------------------------------------------------------------------------------ */
@@ -207,7 +242,8 @@ static bool is_last_of_thread(const struct compiler *compiler, size_t index)
 	const struct taken *taken = &compiler->taken[index];
 
 	for (size_t i = index + 1; i < compiler->taken_count; i++)
-		if (compiler->taken[i].source == taken->source && compiler->taken[i].is_flow == taken->is_flow &&
+		if (compiler->taken[i].source == taken->source &&
+		    compiler->taken[i].is_flow == taken->is_flow &&
 		    compiler->taken[i].thread == taken->thread)
 			return false;
 	return true;
@@ -221,7 +257,8 @@ static bool leads_to_end(const struct script *script, uint32_t step)
 
 		if (type == STEP_END)
 			return true;
-		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE || type == STEP_SEND)
+		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE ||
+		    type == STEP_SEND)
 			return false;
 	}
 }
@@ -231,7 +268,8 @@ static bool is_leaving(const struct compiler *compiler, size_t index)
 {
 	const struct taken *taken = &compiler->taken[index];
 
-	if (!taken->is_flow && taken->end_ns <= compiler->script->monitors.conditions[taken->source].gate_ns)
+	if (!taken->is_flow &&
+	    taken->end_ns <= compiler->script->monitors.conditions[taken->source].gate_ns)
 		return false;
 	if (taken->is_flow && !leads_to_end(compiler->script, taken->step))
 		return false;
@@ -243,10 +281,12 @@ static void pools_find(struct compiler *compiler)
 	struct script *script = compiler->script;
 
 	if (compiler->taken_count)
-		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken), compare_taken);
+		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken),
+		      compare_taken);
 	for (size_t i = 0; i < compiler->taken_count; i++) {
 		const struct taken *taken = &compiler->taken[i];
-		struct job_list *jobs = taken->is_flow ? &script->flow_jobs[taken->source] : &script->jobs[taken->source];
+		struct job_list *jobs = taken->is_flow ? &script->flow_jobs[taken->source]
+						       : &script->jobs[taken->source];
 
 		if (!taken->is_flow && !script->monitors.conditions[taken->source].is_pool)
 			continue;
@@ -254,7 +294,8 @@ static void pools_find(struct compiler *compiler)
 			script->actors[taken->thread].last_body = taken->step;
 			continue;
 		}
-		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1, sizeof(*jobs->steps));
+		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1,
+					  sizeof(*jobs->steps));
 		jobs->steps[jobs->count++] = taken->step;
 	}
 }
@@ -292,7 +333,8 @@ static void choose_finishers(struct script *script, const struct compiler *compi
 	bool any = false;
 
 	for (uint32_t p = 0; p < rec->process_count; p++) {
-		uint32_t ending = is_root(rec, p, script->actors) ? ending_thread(rec, p) : NO_INDEX;
+		uint32_t ending =
+			is_root(rec, p, script->actors) ? ending_thread(rec, p) : NO_INDEX;
 
 		if (ending != NO_INDEX) {
 			script->actors[ending].counts = true;
@@ -317,7 +359,8 @@ static void choose_finishers(struct script *script, const struct compiler *compi
 
 /* --- all of it --------------------------------------------------------------------------------------------- */
 
-static void actors_prepare(struct script *script, const struct recording *rec, const struct timeline *timeline)
+static void actors_prepare(struct script *script, const struct recording *rec,
+			   const struct timeline *timeline)
 {
 	script->actor_count = rec->thread_count;
 	script->actors = memory_new(rec->thread_count, sizeof(*script->actors));
@@ -365,7 +408,8 @@ static void fill_latencies(struct compiler *compiler)
 	struct script *script = compiler->script;
 
 	if (compiler->latency_count) {
-		qsort(compiler->latencies_ns, compiler->latency_count, sizeof(uint64_t), compare_u64);
+		qsort(compiler->latencies_ns, compiler->latency_count, sizeof(uint64_t),
+		      compare_u64);
 		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
 	}
 	for (size_t i = 0; i < script->step_count; i++)
@@ -380,7 +424,9 @@ static void compile(struct compiler *compiler)
 	bool *is_awaited = awaited_links(&script->monitors, rec);
 	uint64_t *barrier_latency_ns = barriers_find(script, rec, compiler->barriers);
 
-	semaphores_find(script, rec, compiler->semaphores);
+	uint64_t *permit_latency_ns = semaphores_find(script, rec, compiler->semaphores);
+
+	compiler->permit_latency_ns = permit_latency_ns;
 	compiler->is_awaited = is_awaited;
 	compiler->barrier_latency_ns = barrier_latency_ns;
 	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
@@ -396,17 +442,19 @@ static void compile(struct compiler *compiler)
 	choose_finishers(script, compiler);
 	free(is_awaited);
 	free(barrier_latency_ns);
+	free(permit_latency_ns);
 	free(compiler->finish_ns);
 	free(compiler->worked);
 	free(compiler->latencies_ns);
 	free(compiler->taken);
 }
 
-void script_build(struct script *script, const struct recording *rec, const struct class_table *classes)
+void script_build(struct script *script, const struct recording *rec,
+		  const struct class_table *classes)
 {
 	struct timeline timeline;
 	struct releases releases;
-	struct addresses semaphores = {0}, barriers = {0};
+	struct addresses semaphores = { 0 }, barriers = { 0 };
 
 	assert(rec->thread_count && rec->extras);
 	memset(script, 0, sizeof(*script));
@@ -418,8 +466,13 @@ void script_build(struct script *script, const struct recording *rec, const stru
 	flows_build(&script->flows, rec);
 	script->lock_count = releases.locks.count;
 	actors_prepare(script, rec, &timeline);
-	struct compiler compiler = {.script = script, .rec = rec, .classes = classes, .timeline = &timeline,
-				    .releases = &releases, .semaphores = &semaphores, .barriers = &barriers};
+	struct compiler compiler = { .script = script,
+				     .rec = rec,
+				     .classes = classes,
+				     .timeline = &timeline,
+				     .releases = &releases,
+				     .semaphores = &semaphores,
+				     .barriers = &barriers };
 	compile(&compiler);
 	addresses_free(&semaphores);
 	addresses_free(&barriers);

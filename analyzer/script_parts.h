@@ -16,9 +16,9 @@ enum { OPEN_OPS_MAX = 64 };
 #define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
 
 struct taken {
-	uint64_t end_ns;    /* of the section, or of the read */
-	uint32_t source;    /* condition, or flow */
-	uint32_t step;      /* after the take */
+	uint64_t end_ns; /* of the section, or of the read */
+	uint32_t source; /* condition, or flow */
+	uint32_t step;   /* after the take */
 	uint32_t thread;
 	bool is_flow;
 };
@@ -31,32 +31,33 @@ struct compiler {
 	const struct releases *releases;
 	struct addresses *semaphores;
 	struct addresses *barriers;
-	const bool *is_awaited;         /* by link: somebody waits for this signal */
+	const bool *is_awaited;             /* by link: somebody waits for this signal */
 	const uint64_t *barrier_latency_ns; /* by wait */
+	const uint64_t *permit_latency_ns;  /* by wait */
 	size_t step_capacity;
-	uint64_t *latencies_ns;         /* of lock waits */
+	uint64_t *latencies_ns; /* of lock waits */
 	size_t latency_count;
 	size_t latency_capacity;
 	struct taken *taken;
 	size_t taken_count;
 	size_t taken_capacity;
-	uint64_t *finish_ns;            /* by thread, as recorded */
-	bool *worked;                   /* by thread: did more than sleep and time out */
+	uint64_t *finish_ns; /* by thread, as recorded */
+	bool *worked;        /* by thread: did more than sleep and time out */
 	/* of the thread that is being compiled */
 	uint32_t thread;
 	uint32_t process;
 	uint32_t thread_class;
-	size_t at;                      /* moment */
-	uint64_t now_ns;                /* all before this is compiled */
+	size_t at;       /* moment */
+	uint64_t now_ns; /* all before this is compiled */
 	uint32_t open[OPEN_OPS_MAX];
 	size_t open_count;
-	uint32_t scope;                 /* of the open ops, NO_INDEX = look it up */
-	uint32_t awaited_op;            /* its time passes by waiting for another actor, NO_INDEX = none */
-	uint32_t lock_wait;             /* wait for a lock whose hold comes next */
-	bool waiting;                   /* inside a recorded wait */
-	bool is_skipping;               /* inside a section, before it takes */
+	uint32_t scope;      /* of the open ops, NO_INDEX = look it up */
+	uint32_t awaited_op; /* its time passes by waiting for another actor, NO_INDEX = none */
+	uint32_t lock_wait;  /* wait for a lock whose hold comes next */
+	bool waiting;        /* inside a recorded wait */
+	bool is_skipping;    /* inside a section, before it takes */
 	const struct section *skip_section;
-	uint32_t idle_step;             /* where the thread went idle, NO_INDEX = it is not */
+	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
 	uint64_t idle_ns;
 	bool has_worked;
 };

@@ -44,16 +44,16 @@ struct queue {
 struct lock {
 	struct queue sleepers; /* mutex; rwlock: writers */
 	struct queue readers;
-	uint32_t owner;        /* actor, NO_INDEX = free */
+	uint32_t owner; /* actor, NO_INDEX = free */
 	uint32_t reader_count;
 	bool was_slept_on;
-	bool is_shared;        /* an rwlock */
+	bool is_shared; /* an rwlock */
 };
 
 struct tokens {
 	struct queue sleepers;
 	uint32_t count;
-	bool is_open;          /* its gate was opened */
+	bool is_open; /* its gate was opened */
 };
 
 struct permits {
@@ -71,34 +71,34 @@ struct channel {
 	struct queue readers;
 	struct queue writers;
 	uint64_t written;
-	uint64_t claimed;      /* bytes that reads have come for, in order */
+	uint64_t claimed; /* bytes that reads have come for, in order */
 	uint64_t received;
 };
 
 struct player {
-	uint64_t needed;       /* in a read: bytes to have been written */
+	uint64_t needed; /* in a read: bytes to have been written */
 	uint64_t now_ns;
 	uint64_t finish_ns;
 	uint32_t step;
-	uint32_t next;         /* in the queue that it sleeps in */
+	uint32_t next; /* in the queue that it sleeps in */
 	struct queue joiners;
 	bool is_started;
 	bool is_done;
-	bool is_granted;       /* what it slept for is its own: go on with the next step */
+	bool is_granted; /* what it slept for is its own: go on with the next step */
 	bool is_forced;
-	bool slept;            /* in the step where it is */
-	bool needs_lock;       /* in a take: the lock is to be had again first */
+	bool slept;      /* in the step where it is */
+	bool needs_lock; /* in a take: the lock is to be had again first */
 };
 
 struct entry {
 	uint64_t at_ns;
-	uint64_t order;        /* of equal times, first come first served */
+	uint64_t order; /* of equal times, first come first served */
 	uint32_t actor;
 };
 
 struct simulation {
 	const struct script *script;
-	double *factor;        /* by scope */
+	double *factor; /* by scope */
 	struct player *players;
 	struct lock *locks;
 	struct tokens *tokens;
@@ -111,7 +111,7 @@ struct simulation {
 	uint32_t *next_job;      /* by condition */
 	struct entry *heap;
 	size_t heap_count;
-	struct crowd crowd;      /* who runs, when there are more actors than CPUs */
+	struct crowd crowd; /* who runs, when there are more actors than CPUs */
 	bool is_crowded;
 	uint64_t order;
 	uint64_t forced_steps;
@@ -127,7 +127,7 @@ static bool entry_before(const struct entry *a, const struct entry *b)
 /* An actor is in the heap at most once, so it never outgrows the number of actors. */
 static void schedule(struct simulation *sim, uint32_t actor, uint64_t at_ns)
 {
-	struct entry entry = {at_ns, sim->order++, actor};
+	struct entry entry = { at_ns, sim->order++, actor };
 	size_t at = sim->heap_count++;
 
 	assert(sim->heap_count <= sim->script->actor_count);
@@ -143,7 +143,8 @@ static struct entry take_earliest(struct simulation *sim)
 	size_t at = 0, child;
 
 	for (; (child = 2 * at + 1) < sim->heap_count; at = child) {
-		if (child + 1 < sim->heap_count && entry_before(&sim->heap[child + 1], &sim->heap[child]))
+		if (child + 1 < sim->heap_count &&
+		    entry_before(&sim->heap[child + 1], &sim->heap[child]))
 			child++;
 		if (!entry_before(&sim->heap[child], &last))
 			break;
@@ -179,7 +180,8 @@ static bool queue_remove(struct simulation *sim, struct queue *queue, uint32_t a
 {
 	uint32_t previous = NO_INDEX;
 
-	for (uint32_t at = queue->first; at != NO_INDEX; previous = at, at = sim->players[at].next) {
+	for (uint32_t at = queue->first; at != NO_INDEX;
+	     previous = at, at = sim->players[at].next) {
 		if (at != actor)
 			continue;
 		if (previous == NO_INDEX)
@@ -199,7 +201,8 @@ static const struct step *step_of(const struct simulation *sim, uint32_t actor)
 }
 
 /* Wakes whoever is first; it comes back after the latency of the step that it sleeps in. */
-static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns, bool is_granted)
+static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+		       bool is_granted)
 {
 	uint32_t actor = queue_take(sim, queue);
 
@@ -284,7 +287,8 @@ static void rwlock_release(struct simulation *sim, struct lock *lock, uint64_t n
 		lock->reader_count++;
 }
 
-static bool lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
+static bool lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
+			 bool is_back)
 {
 	struct lock *lock = &sim->locks[step->arg];
 
@@ -306,7 +310,8 @@ static void lock_release(struct simulation *sim, const struct step *step, uint64
 /* --- tokens ------------------------------------------------------------------------------------------------- */
 
 /* The job that a take goes on with; `next` counts those that are gone. */
-static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, uint32_t *next, uint32_t actor)
+static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, uint32_t *next,
+			 uint32_t actor)
 {
 	if (*next < jobs->count)
 		return jobs->steps[(*next)++];
@@ -331,7 +336,8 @@ static bool take(struct simulation *sim, const struct step *step, uint32_t actor
 		return false;
 	}
 	tokens->count -= tokens->count > 0;
-	player->step = next_job(sim, &sim->script->jobs[step->arg], &sim->next_job[step->arg], actor);
+	player->step =
+		next_job(sim, &sim->script->jobs[step->arg], &sim->next_job[step->arg], actor);
 	return true;
 }
 
@@ -397,7 +403,8 @@ static bool send(struct simulation *sim, const struct step *step, uint32_t actor
 	uint64_t capacity = sim->script->flows.flows[transfer->flow].capacity;
 	uint64_t in_flight = channel->written - channel->received;
 
-	if (capacity && in_flight && in_flight + transfer->bytes > capacity && !sim->players[actor].is_forced) {
+	if (capacity && in_flight && in_flight + transfer->bytes > capacity &&
+	    !sim->players[actor].is_forced) {
 		queue_add(sim, &channel->writers, actor);
 		return false;
 	}
@@ -589,7 +596,7 @@ static struct entry take_turn(struct simulation *sim)
 
 	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
 		return take_earliest(sim);
-	struct entry turn = {.at_ns = run_ns, .actor = crowd_leave(&sim->crowd)};
+	struct entry turn = { .at_ns = run_ns, .actor = crowd_leave(&sim->crowd) };
 
 	sim->players[turn.actor].is_granted = true; /* it goes on after its run */
 	return turn;
@@ -635,12 +642,12 @@ static void reset_resources(struct simulation *sim)
 	for (size_t i = 0; i < script->lock_count; i++) {
 		bool is_shared = sim->locks[i].is_shared;
 
-		sim->locks[i] = (struct lock){.owner = NO_INDEX, .is_shared = is_shared};
+		sim->locks[i] = (struct lock){ .owner = NO_INDEX, .is_shared = is_shared };
 		reset_queue(&sim->locks[i].sleepers);
 		reset_queue(&sim->locks[i].readers);
 	}
 	for (size_t i = 0; i < script->monitors.condition_count; i++) {
-		sim->tokens[i] = (struct tokens){.count = script->monitors.conditions[i].initial};
+		sim->tokens[i] = (struct tokens){ .count = script->monitors.conditions[i].initial };
 		reset_queue(&sim->tokens[i].sleepers);
 		sim->next_job[i] = 0;
 	}
@@ -653,7 +660,7 @@ static void reset_resources(struct simulation *sim)
 		reset_queue(&sim->barriers[i].sleepers);
 	}
 	for (size_t i = 0; i < script->flows.flow_count; i++) {
-		sim->channels[i] = (struct channel){.written = 0};
+		sim->channels[i] = (struct channel){ .written = 0 };
 		reset_queue(&sim->channels[i].readers);
 		reset_queue(&sim->channels[i].writers);
 		sim->next_flow_job[i] = 0;
@@ -672,7 +679,7 @@ static void reset(struct simulation *sim)
 	crowd_reset(&sim->crowd, script->cpus);
 	sim->order = sim->forced_steps = 0;
 	for (uint32_t i = 0; i < script->actor_count; i++) {
-		sim->players[i] = (struct player){.step = script->actors[i].first_step};
+		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
 		reset_queue(&sim->players[i].joiners);
 	}
 	for (uint32_t i = 0; i < script->actor_count; i++)
@@ -690,7 +697,8 @@ static bool all_finished(const struct simulation *sim)
 
 static void leave_channel(struct simulation *sim, struct channel *channel, uint32_t actor)
 {
-	(void)(queue_remove(sim, &channel->readers, actor) || queue_remove(sim, &channel->writers, actor));
+	(void)(queue_remove(sim, &channel->readers, actor) ||
+	       queue_remove(sim, &channel->writers, actor));
 }
 
 static void leave_queues(struct simulation *sim, uint32_t actor)
@@ -703,7 +711,8 @@ static void leave_queues(struct simulation *sim, uint32_t actor)
 		       queue_remove(sim, &sim->locks[step->arg].readers, actor));
 	else if (type == STEP_TAKE)
 		(void)(queue_remove(sim, &sim->tokens[step->arg].sleepers, actor) ||
-		       queue_remove(sim, &sim->locks[sim->script->jobs[step->arg].lock].sleepers, actor));
+		       queue_remove(sim, &sim->locks[sim->script->jobs[step->arg].lock].sleepers,
+				    actor));
 	else if (type == STEP_AFTER)
 		queue_remove(sim, &sim->listeners[step->arg], actor);
 	else if (type == STEP_PERMIT)
@@ -711,7 +720,8 @@ static void leave_queues(struct simulation *sim, uint32_t actor)
 	else if (type == STEP_BARRIER)
 		queue_remove(sim, &sim->barriers[step->arg].sleepers, actor);
 	else if (type == STEP_SEND || type == STEP_RECEIVE || type == STEP_AWAIT)
-		leave_channel(sim, &sim->channels[sim->script->flows.transfers[step->arg].flow], actor);
+		leave_channel(sim, &sim->channels[sim->script->flows.transfers[step->arg].flow],
+			      actor);
 	else if (type == STEP_JOIN)
 		queue_remove(sim, &sim->players[step->arg].joiners, actor);
 }
@@ -726,7 +736,8 @@ static bool force(struct simulation *sim)
 		const struct player *player = &sim->players[i];
 
 		now_ns = player->now_ns > now_ns ? player->now_ns : now_ns;
-		if (!player->is_done && (chosen == NO_INDEX || player->now_ns < sim->players[chosen].now_ns))
+		if (!player->is_done &&
+		    (chosen == NO_INDEX || player->now_ns < sim->players[chosen].now_ns))
 			chosen = i;
 	}
 	if (chosen == NO_INDEX || ++sim->forced_steps > FORCED_STEPS_MAX)
@@ -752,8 +763,8 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns)
 			finish_ns = sim->players[i].finish_ns;
-	*answer = (struct replay_answer){.makespan_ns = (double)(finish_ns - script->start_ns),
-					 .forced_steps = sim->forced_steps};
+	*answer = (struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
+					  .forced_steps = sim->forced_steps };
 }
 
 /* --- the replayer ------------------------------------------------------------------------------------------------------ */
@@ -772,8 +783,8 @@ static void set_factors(struct simulation *sim, uint32_t class_index, double fac
 	}
 }
 
-static void run(const struct replayer *replayer, uint32_t class_index, const double *factors, size_t factor_count,
-		void *scratch, struct replay_answer *answers)
+static void run(const struct replayer *replayer, uint32_t class_index, const double *factors,
+		size_t factor_count, void *scratch, struct replay_answer *answers)
 {
 	struct simulation *sim = scratch;
 
@@ -832,6 +843,9 @@ static void scratch_free(void *scratch)
 
 struct replayer simulate_replayer(const struct script *script)
 {
-	return (struct replayer){.name = "threads", .state = script, .scratch_new = scratch_new,
-				 .scratch_free = scratch_free, .run = run};
+	return (struct replayer){ .name = "threads",
+				  .state = script,
+				  .scratch_new = scratch_new,
+				  .scratch_free = scratch_free,
+				  .run = run };
 }

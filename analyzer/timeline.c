@@ -39,7 +39,8 @@ static struct moment moment_of(uint64_t at_ns, size_t index, enum moment_type ty
 	uint32_t mask = (1u << MOMENT_TYPE_SHIFT) - 1;
 	uint32_t nesting = type == MOMENT_OP_END ? ~(uint32_t)id & mask : (uint32_t)id & mask;
 
-	return (struct moment){at_ns, (uint32_t)index, (uint32_t)type << MOMENT_TYPE_SHIFT | nesting};
+	return (struct moment){ at_ns, (uint32_t)index,
+				(uint32_t)type << MOMENT_TYPE_SHIFT | nesting };
 }
 
 static size_t run_end(const struct moment *moments, size_t from, size_t end)
@@ -51,7 +52,8 @@ static size_t run_end(const struct moment *moments, size_t from, size_t end)
 	return at;
 }
 
-static void merge(struct moment *to, const struct moment *a, size_t a_count, const struct moment *b, size_t b_count)
+static void merge(struct moment *to, const struct moment *a, size_t a_count, const struct moment *b,
+		  size_t b_count)
 {
 	while (a_count && b_count) {
 		if (comes_before(b, a)) {
@@ -117,7 +119,8 @@ static void deal_out(const struct recording *rec, struct moment *moments, size_t
 		next[op->thread] += point ? 1 : 2;
 		if (!moments)
 			continue;
-		moments[at] = moment_of(op->start_ns, i, point ? MOMENT_OP_POINT : MOMENT_OP_BEGIN, op->dump_id);
+		moments[at] = moment_of(op->start_ns, i, point ? MOMENT_OP_POINT : MOMENT_OP_BEGIN,
+					op->dump_id);
 		if (!point)
 			moments[at + 1] = moment_of(op->end_ns, i, MOMENT_OP_END, op->dump_id);
 	}
@@ -131,7 +134,8 @@ static void deal_out(const struct recording *rec, struct moment *moments, size_t
 		next[wait->thread] += point ? 1 : 2;
 		if (!moments)
 			continue;
-		moments[at] = moment_of(wait->start_ns, i, point ? MOMENT_WAIT_POINT : MOMENT_WAIT_BEGIN, i);
+		moments[at] = moment_of(wait->start_ns, i,
+					point ? MOMENT_WAIT_POINT : MOMENT_WAIT_BEGIN, i);
 		if (!point)
 			moments[at + 1] = moment_of(wait->end_ns, i, MOMENT_WAIT_END, i);
 	}
@@ -189,7 +193,8 @@ bool timeline_is_valid(const struct timeline *timeline, const struct recording *
 
 			if (moment_type(moment) == MOMENT_LINK)
 				limit = rec->link_count;
-			else if (moment_type(moment) == MOMENT_WAIT_POINT || moment_type(moment) == MOMENT_WAIT_BEGIN ||
+			else if (moment_type(moment) == MOMENT_WAIT_POINT ||
+				 moment_type(moment) == MOMENT_WAIT_BEGIN ||
 				 moment_type(moment) == MOMENT_WAIT_END)
 				limit = rec->wait_count;
 			if (moment->index >= limit)

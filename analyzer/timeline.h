@@ -11,12 +11,12 @@
 
 /* In the order in which moments of one nanosecond happen. An interval of no length is one moment. */
 enum moment_type {
-	MOMENT_OP_END,     /* the inner op's before the outer op's */
+	MOMENT_OP_END, /* the inner op's before the outer op's */
 	MOMENT_WAIT_END,
 	MOMENT_LINK,
 	MOMENT_WAIT_POINT, /* a wait that took no time: a permit that was there */
 	MOMENT_OP_POINT,
-	MOMENT_OP_BEGIN,   /* the outer op's before the inner op's */
+	MOMENT_OP_BEGIN, /* the outer op's before the inner op's */
 	MOMENT_WAIT_BEGIN
 };
 
@@ -25,7 +25,8 @@ enum { MOMENT_TYPE_SHIFT = 28 };
 struct moment {
 	uint64_t at_ns;
 	uint32_t index; /* of the op, wait or link */
-	uint32_t order; /* among moments of one time: enum moment_type << MOMENT_TYPE_SHIFT, then nesting */
+	uint32_t
+		order; /* among moments of one time: enum moment_type << MOMENT_TYPE_SHIFT, then nesting */
 };
 
 static inline enum moment_type moment_type(const struct moment *moment)

@@ -59,18 +59,18 @@ struct study {
 	struct monitors *monitors;
 	const struct recording *rec;
 	uint32_t condition;
-	uint32_t *links;          /* its signals, in order of time */
+	uint32_t *links; /* its signals, in order of time */
 	size_t link_count;
-	uint64_t last_wait_ns;    /* when the last wait began */
-	struct set takers;        /* sites */
-	struct set putters;       /* sites */
+	uint64_t last_wait_ns; /* when the last wait began */
+	struct set takers;     /* sites */
+	struct set putters;    /* sites */
 	struct set taking_threads;
 	struct set putting_threads;
 };
 
 struct token_event {
 	uint64_t at_ns;
-	int change;               /* +1 put, -1 take, 0 a wait begins */
+	int change; /* +1 put, -1 take, 0 a wait begins */
 };
 
 static int compare_events(const void *left, const void *right)
@@ -128,13 +128,15 @@ enum { GATE_SIGNALS_MAX = 1 << 14 };
 
 /* --- the token models ----------------------------------------------------------------------------- */
 
-static void push_event(struct token_event **list, size_t *count, size_t *capacity, uint64_t at_ns, int change)
+static void push_event(struct token_event **list, size_t *count, size_t *capacity, uint64_t at_ns,
+		       int change)
 {
 	*list = memory_grow(*list, capacity, *count + 1, sizeof(**list));
-	(*list)[(*count)++] = (struct token_event){at_ns, change};
+	(*list)[(*count)++] = (struct token_event){ at_ns, change };
 }
 
-static struct token_event *collect_events(const struct study *study, enum put_model model, size_t *count)
+static struct token_event *collect_events(const struct study *study, enum put_model model,
+					  size_t *count)
 {
 	const struct monitors *monitors = study->monitors;
 	const struct recording *rec = study->rec;
@@ -187,12 +189,13 @@ static struct fit try_model(const struct study *study, enum put_model model)
 		violations += tokens > 0;
 	}
 	free(events);
-	return (struct fit){waits ? (double)violations / (double)waits : 0.0, (uint32_t)-lowest};
+	return (struct fit){ waits ? (double)violations / (double)waits : 0.0, (uint32_t)-lowest };
 }
 
 static bool is_better(const struct fit *a, const struct fit *b)
 {
-	return a->violations != b->violations ? a->violations < b->violations : a->initial < b->initial;
+	return a->violations != b->violations ? a->violations < b->violations
+					      : a->initial < b->initial;
 }
 
 static void choose_model(struct study *study)
@@ -233,7 +236,8 @@ static void collect_links(struct study *study)
 	for (size_t i = 0; i < study->rec->link_count; i++) {
 		if (study->monitors->signals[i].condition != study->condition)
 			continue;
-		study->links = memory_grow(study->links, &capacity, study->link_count + 1, sizeof(*study->links));
+		study->links = memory_grow(study->links, &capacity, study->link_count + 1,
+					   sizeof(*study->links));
 		study->links[study->link_count++] = (uint32_t)i;
 	}
 	sort_links = study->rec->links;
@@ -246,7 +250,8 @@ static void collect_takers(struct study *study)
 	const struct monitors *monitors = study->monitors;
 
 	for (size_t i = 0; i < study->rec->wait_count; i++) {
-		if (monitors->condition_of_wait[i] != study->condition || monitors->section_of_wait[i] == NO_INDEX)
+		if (monitors->condition_of_wait[i] != study->condition ||
+		    monitors->section_of_wait[i] == NO_INDEX)
 			continue;
 		const struct section *section = &monitors->sections[monitors->section_of_wait[i]];
 
@@ -255,7 +260,8 @@ static void collect_takers(struct study *study)
 			study->last_wait_ns = study->rec->waits[i].start_ns;
 	}
 	for (size_t i = 0; i < monitors->section_count; i++)
-		if (is_ours(study, &monitors->sections[i]) && set_has(&study->takers, monitors->sections[i].site))
+		if (is_ours(study, &monitors->sections[i]) &&
+		    set_has(&study->takers, monitors->sections[i].site))
 			set_add(&study->taking_threads, monitors->sections[i].thread);
 }
 
@@ -284,15 +290,18 @@ static void find_latency(struct study *study, const struct releases *releases)
 	for (size_t i = 0; i < rec->wait_count; i++) {
 		uint32_t link = study->monitors->waking_link[i];
 
-		if (link == NO_INDEX || study->monitors->signals[link].condition != study->condition)
+		if (link == NO_INDEX ||
+		    study->monitors->signals[link].condition != study->condition)
 			continue;
 		uint32_t section = study->monitors->section_of_wait[i];
-		uint32_t hold = section == NO_INDEX ? NO_INDEX : study->monitors->sections[section].last_hold;
+		uint32_t hold = section == NO_INDEX ? NO_INDEX
+						    : study->monitors->sections[section].last_hold;
 		uint64_t from_ns = rec->links[link].at_ns;
 		const struct release *release =
-			hold == NO_INDEX ? NULL
-					 : releases_last(releases, rec, releases->lock_of[hold], from_ns,
-							 rec->waits[i].end_ns, rec->waits[i].thread);
+			hold == NO_INDEX
+				? NULL
+				: releases_last(releases, rec, releases->lock_of[hold], from_ns,
+						rec->waits[i].end_ns, rec->waits[i].thread);
 
 		latencies = memory_grow(latencies, &capacity, count + 1, sizeof(*latencies));
 		latencies[count++] = rec->waits[i].end_ns - (release ? release->at_ns : from_ns);
@@ -330,7 +339,8 @@ static void study_free(struct study *study)
 
 /* --- what follows for each section -------------------------------------------------------------------- */
 
-static void find_late_sites(const struct monitors *monitors, const struct recording *rec, struct set *late)
+static void find_late_sites(const struct monitors *monitors, const struct recording *rec,
+			    struct set *late)
 {
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		const struct section *section = &monitors->sections[i];
@@ -351,7 +361,8 @@ static void agree_per_mutex(struct monitors *monitors)
 				monitors->conditions[i].model = PUT_NONE;
 }
 
-static void mark_sections(struct monitors *monitors, const struct study *studies, const struct set *late)
+static void mark_sections(struct monitors *monitors, const struct study *studies,
+			  const struct set *late)
 {
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		struct section *section = &monitors->sections[i];
@@ -362,7 +373,8 @@ static void mark_sections(struct monitors *monitors, const struct study *studies
 				continue;
 			if (section->take == NO_INDEX && set_has(&studies[c].takers, section->site))
 				section->take = c;
-			if (section->put == NO_INDEX && monitors->conditions[c].model == PUT_BY_SECTION &&
+			if (section->put == NO_INDEX &&
+			    monitors->conditions[c].model == PUT_BY_SECTION &&
 			    set_has(&studies[c].putters, section->site))
 				section->put = c;
 		}
@@ -371,10 +383,11 @@ static void mark_sections(struct monitors *monitors, const struct study *studies
 	}
 }
 
-void tokens_find(struct monitors *monitors, const struct recording *rec, const struct releases *releases)
+void tokens_find(struct monitors *monitors, const struct recording *rec,
+		 const struct releases *releases)
 {
 	struct study *studies = memory_new(monitors->condition_count, sizeof(*studies));
-	struct set late = {0};
+	struct set late = { 0 };
 
 	for (uint32_t c = 0; c < monitors->condition_count; c++) {
 		studies[c].monitors = monitors;

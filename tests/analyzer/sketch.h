@@ -35,19 +35,19 @@ static inline uint32_t sketch_string(struct sketch *sketch, const char *text)
 	return (uint32_t)sketch->rec.string_count++;
 }
 
-static inline uint32_t sketch_op(struct sketch *sketch, uint16_t kind, const char *name, uint32_t thread, double from_ms,
-				 double to_ms)
+static inline uint32_t sketch_op(struct sketch *sketch, uint16_t kind, const char *name,
+				 uint32_t thread, double from_ms, double to_ms)
 {
 	uint32_t op = (uint32_t)sketch->rec.op_count++;
 	struct rec_op *rec_op = &sketch->rec.ops[op];
 
-	*rec_op = (struct rec_op){.dump_id = op + 1,
-				  .start_ns = (uint64_t)(from_ms * 1e6),
-				  .end_ns = (uint64_t)(to_ms * 1e6),
-				  .parent = NO_INDEX,
-				  .name = sketch_string(sketch, name),
-				  .kind = kind,
-				  .thread = thread};
+	*rec_op = (struct rec_op){ .dump_id = op + 1,
+				   .start_ns = (uint64_t)(from_ms * 1e6),
+				   .end_ns = (uint64_t)(to_ms * 1e6),
+				   .parent = NO_INDEX,
+				   .name = sketch_string(sketch, name),
+				   .kind = kind,
+				   .thread = thread };
 	if (rec_op->end_ns > sketch->rec.end_ns)
 		sketch->rec.end_ns = rec_op->end_ns;
 	return op;
@@ -69,29 +69,33 @@ static inline void sketch_begin(struct sketch *sketch)
 	rec->stack_count = 64; /* stack n is one frame, n: sites are told apart by it */
 	rec->frame_count = 64;
 	for (uint32_t i = 1; i < 64; i++) {
-		rec->stacks[i] = (struct rec_stack){i, 1};
-		rec->frames[i] = (struct rec_frame){NO_INDEX, i};
+		rec->stacks[i] = (struct rec_stack){ i, 1 };
+		rec->frames[i] = (struct rec_frame){ NO_INDEX, i };
 	}
 	rec->strings = sketch->strings;
 	sketch_string(sketch, "");
 	rec->process_count = 1;
-	rec->processes[0] = (struct rec_process){.pid = 1, .op = NO_INDEX};
+	rec->processes[0] = (struct rec_process){ .pid = 1, .op = NO_INDEX };
 }
 
 /* The first thread is the one whose end is the makespan: its process has ended. */
-static inline uint32_t sketch_thread(struct sketch *sketch, const char *name, double from_ms, double to_ms)
+static inline uint32_t sketch_thread(struct sketch *sketch, const char *name, double from_ms,
+				     double to_ms)
 {
 	uint32_t thread = (uint32_t)sketch->rec.thread_count++;
 
 	if (!thread)
-		sketch->rec.processes[0].op = sketch_op(sketch, KIND_PROCESS, "program", NO_INDEX, from_ms, to_ms);
+		sketch->rec.processes[0].op =
+			sketch_op(sketch, KIND_PROCESS, "program", NO_INDEX, from_ms, to_ms);
 	sketch->rec.threads[thread] =
-		(struct rec_thread){.tid = thread + 1, .op = sketch_op(sketch, KIND_THREAD, name, thread, from_ms, to_ms)};
+		(struct rec_thread){ .tid = thread + 1,
+				     .op = sketch_op(sketch, KIND_THREAD, name, thread, from_ms,
+						     to_ms) };
 	return thread;
 }
 
-static inline uint32_t sketch_hold(struct sketch *sketch, uint32_t thread, const char *lock, uint32_t site, double from_ms,
-				   double to_ms)
+static inline uint32_t sketch_hold(struct sketch *sketch, uint32_t thread, const char *lock,
+				   uint32_t site, double from_ms, double to_ms)
 {
 	uint32_t op = sketch_op(sketch, KIND_HOLD, lock, thread, from_ms, to_ms);
 
@@ -100,15 +104,17 @@ static inline uint32_t sketch_hold(struct sketch *sketch, uint32_t thread, const
 	return op;
 }
 
-static inline void sketch_sleep(struct sketch *sketch, uint32_t thread, const char *name, double from_ms, double to_ms)
+static inline void sketch_sleep(struct sketch *sketch, uint32_t thread, const char *name,
+				double from_ms, double to_ms)
 {
 	uint32_t op = sketch_op(sketch, KIND_SLEEP, name, thread, from_ms, to_ms);
 
 	sketch->rec.extras[op].bytes = (uint64_t)((to_ms - from_ms) * 1e6);
 }
 
-static inline uint32_t sketch_io(struct sketch *sketch, uint32_t thread, const char *call, const char *descriptor,
-				 uint64_t bytes, double from_ms, double to_ms)
+static inline uint32_t sketch_io(struct sketch *sketch, uint32_t thread, const char *call,
+				 const char *descriptor, uint64_t bytes, double from_ms,
+				 double to_ms)
 {
 	uint32_t op = sketch_op(sketch, KIND_IO, call, thread, from_ms, to_ms);
 
@@ -117,33 +123,36 @@ static inline uint32_t sketch_io(struct sketch *sketch, uint32_t thread, const c
 	return op;
 }
 
-static inline uint32_t sketch_wait(struct sketch *sketch, uint32_t thread, uint16_t reason, const char *resource,
-				   double from_ms, double to_ms, uint32_t target)
+static inline uint32_t sketch_wait(struct sketch *sketch, uint32_t thread, uint16_t reason,
+				   const char *resource, double from_ms, double to_ms,
+				   uint32_t target)
 {
 	uint32_t wait = (uint32_t)sketch->rec.wait_count++;
 
-	sketch->rec.waits[wait] = (struct rec_wait){.start_ns = (uint64_t)(from_ms * 1e6),
-						    .end_ns = (uint64_t)(to_ms * 1e6),
-						    .waiter = sketch->rec.threads[thread].op,
-						    .target = target,
-						    .reason = reason,
-						    .thread = thread,
-						    .address = 0x1000 + sketch_string(sketch, resource)};
+	sketch->rec.waits[wait] =
+		(struct rec_wait){ .start_ns = (uint64_t)(from_ms * 1e6),
+				   .end_ns = (uint64_t)(to_ms * 1e6),
+				   .waiter = sketch->rec.threads[thread].op,
+				   .target = target,
+				   .reason = reason,
+				   .thread = thread,
+				   .address = 0x1000 + sketch_string(sketch, resource) };
 	return wait;
 }
 
-static inline uint32_t sketch_link(struct sketch *sketch, uint32_t thread, uint16_t kind, const char *resource,
-				   double at_ms, uint32_t count, uint32_t to)
+static inline uint32_t sketch_link(struct sketch *sketch, uint32_t thread, uint16_t kind,
+				   const char *resource, double at_ms, uint32_t count, uint32_t to)
 {
 	uint32_t link = (uint32_t)sketch->rec.link_count++;
 
-	sketch->rec.links[link] = (struct rec_link){.at_ns = (uint64_t)(at_ms * 1e6),
-						    .address = 0x1000 + sketch_string(sketch, resource),
-						    .from = sketch->rec.threads[thread].op,
-						    .to = to,
-						    .kind = kind,
-						    .count = count,
-						    .thread = thread};
+	sketch->rec.links[link] =
+		(struct rec_link){ .at_ns = (uint64_t)(at_ms * 1e6),
+				   .address = 0x1000 + sketch_string(sketch, resource),
+				   .from = sketch->rec.threads[thread].op,
+				   .to = to,
+				   .kind = kind,
+				   .count = count,
+				   .thread = thread };
 	return link;
 }
 

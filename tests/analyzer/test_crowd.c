@@ -7,7 +7,7 @@
 START_TEST(shares_are_equal)
 {
 	struct crowd_entry heap[4];
-	struct crowd crowd = {.heap = heap};
+	struct crowd crowd = { .heap = heap };
 
 	/* 2 CPUs; three actors of 20, 20 and 40 ns from time 100: 2/3 each until 130, then one each */
 	crowd_reset(&crowd, 2);
@@ -27,7 +27,7 @@ END_TEST
 START_TEST(a_newcomer_slows_the_others)
 {
 	struct crowd_entry heap[4];
-	struct crowd crowd = {.heap = heap};
+	struct crowd crowd = { .heap = heap };
 
 	/* 1 CPU; 100 ns alone for 50, then shared with 10 ns: the newcomer is done at 70, the first at 110 */
 	crowd_reset(&crowd, 1);

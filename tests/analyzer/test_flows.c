@@ -23,7 +23,8 @@ START_TEST(ends_are_matched_and_offsets_count)
 	sketch_end(&sketch);
 	flows_build(&flows, &sketch.rec);
 	const struct transfer *transfers = flows.transfers;
-	ck_assert_uint_eq(transfers[flows.transfer_of[first]].flow, transfers[flows.transfer_of[late]].flow);
+	ck_assert_uint_eq(transfers[flows.transfer_of[first]].flow,
+			  transfers[flows.transfer_of[late]].flow);
 	ck_assert(transfers[flows.transfer_of[second]].is_write);
 	ck_assert(!transfers[flows.transfer_of[early]].has_waited);
 	ck_assert(transfers[flows.transfer_of[late]].has_waited);

@@ -19,7 +19,8 @@ static void build(struct fixture *fixture)
 	sketch_end(&fixture->sketch);
 	timeline_build(&fixture->timeline, &fixture->sketch.rec);
 	releases_build(&fixture->releases, &fixture->sketch.rec);
-	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline, &fixture->releases);
+	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline,
+		       &fixture->releases);
 }
 
 static void done(struct fixture *fixture)
@@ -56,7 +57,8 @@ START_TEST(a_section_goes_on_through_its_waits)
 	ck_assert_uint_ne(monitors->section_of_hold[other], section);
 	ck_assert_uint_eq(monitors->sections[section].first_wait, spurious);
 	ck_assert_uint_eq(monitors->sections[section].last_wait, real);
-	ck_assert_uint_eq(monitors->sections[section].site, monitors->sections[monitors->section_of_hold[other]].site);
+	ck_assert_uint_eq(monitors->sections[section].site,
+			  monitors->sections[monitors->section_of_hold[other]].site);
 	ck_assert_uint_eq(monitors->waking_link[real], signal);
 	ck_assert_uint_eq(monitors->waking_link[spurious], NO_INDEX);
 	done(&fixture);
@@ -72,8 +74,10 @@ START_TEST(one_signal_wakes_one_a_broadcast_all)
 	sketch_begin(sketch);
 	for (int t = 0; t < 3; t++) {
 		sketch_thread(sketch, "taker", 0, 100);
-		waits[t] = sketch_wait(sketch, (uint32_t)t, REASON_COND, "C", 10, t == 0 ? 20 : 40 + t, NO_INDEX);
-		sketch_hold(sketch, (uint32_t)t, "M", 1, t == 0 ? 20 : 40 + t, t == 0 ? 21 : 40.5 + t);
+		waits[t] = sketch_wait(sketch, (uint32_t)t, REASON_COND, "C", 10,
+				       t == 0 ? 20 : 40 + t, NO_INDEX);
+		sketch_hold(sketch, (uint32_t)t, "M", 1, t == 0 ? 20 : 40 + t,
+			    t == 0 ? 21 : 40.5 + t);
 	}
 	sketch_thread(sketch, "putter", 0, 100);
 	uint32_t one = sketch_link(sketch, 3, LINK_WAKE, "C", 19, 1, NO_INDEX);

@@ -22,12 +22,15 @@ START_TEST(the_last_release_by_another_thread)
 	releases_build(&releases, &sketch.rec);
 	uint32_t lock = releases.lock_of[first];
 	ck_assert_uint_eq(releases.locks.count, 2);
-	const struct release *release = releases_last(&releases, &sketch.rec, lock, 15 * SKETCH_MS, 31 * SKETCH_MS, 1);
+	const struct release *release =
+		releases_last(&releases, &sketch.rec, lock, 15 * SKETCH_MS, 31 * SKETCH_MS, 1);
 	ck_assert_ptr_nonnull(release);
 	ck_assert_uint_eq(release->hold, second);
 	/* before the wait began, by oneself, after it ended: none of these */
-	ck_assert_ptr_null(releases_last(&releases, &sketch.rec, lock, 30 * SKETCH_MS, 39 * SKETCH_MS, 1));
-	ck_assert_ptr_null(releases_last(&releases, &sketch.rec, lock, 15 * SKETCH_MS, 31 * SKETCH_MS, 0));
+	ck_assert_ptr_null(
+		releases_last(&releases, &sketch.rec, lock, 30 * SKETCH_MS, 39 * SKETCH_MS, 1));
+	ck_assert_ptr_null(
+		releases_last(&releases, &sketch.rec, lock, 15 * SKETCH_MS, 31 * SKETCH_MS, 0));
 	ck_assert_ptr_null(releases_last(&releases, &sketch.rec, NO_INDEX, 0, 31 * SKETCH_MS, 0));
 	releases_free(&releases);
 	sketch_free(&sketch);

@@ -8,8 +8,8 @@
 
 START_TEST(equal_sets_are_one)
 {
-	struct scopes scopes = {0};
-	uint32_t ab[] = {7, 3}, ba[] = {3, 7}, aab[] = {3, 7, 3}, a[] = {3};
+	struct scopes scopes = { 0 };
+	uint32_t ab[] = { 7, 3 }, ba[] = { 3, 7 }, aab[] = { 3, 7, 3 }, a[] = { 3 };
 	uint32_t scope = scopes_add(&scopes, 1, ab, 2);
 
 	ck_assert_uint_eq(scopes_add(&scopes, 1, ba, 2), scope);
@@ -24,16 +24,16 @@ END_TEST
 
 START_TEST(many_scopes_are_found_again)
 {
-	struct scopes scopes = {0};
+	struct scopes scopes = { 0 };
 	uint32_t numbers[1000];
 
 	for (uint32_t i = 0; i < 1000; i++) {
-		uint32_t held[] = {i, i / 2};
+		uint32_t held[] = { i, i / 2 };
 
 		numbers[i] = scopes_add(&scopes, i % 10, held, 2);
 	}
 	for (uint32_t i = 0; i < 1000; i++) {
-		uint32_t held[] = {i / 2, i};
+		uint32_t held[] = { i / 2, i };
 
 		ck_assert_uint_eq(scopes_add(&scopes, i % 10, held, 2), numbers[i]);
 	}

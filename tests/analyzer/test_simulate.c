@@ -19,19 +19,22 @@ static double makespan_ms(struct sketch *sketch, const char *class, double facto
 	script_build(&script, &sketch->rec, &sketch->classes);
 	struct replayer replayer = simulate_replayer(&script);
 	void *scratch = replayer.scratch_new(&replayer);
-	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch, &answer);
+	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch,
+		     &answer);
 	replayer.scratch_free(scratch);
 	script_free(&script);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return answer.makespan_ns / 1e6;
 }
 
-static void expect(struct sketch *sketch, int row, const char *class, double factor, double expected_ms)
+static void expect(struct sketch *sketch, int row, const char *class, double factor,
+		   double expected_ms)
 {
 	double got_ms = makespan_ms(sketch, class, factor);
 
-	ck_assert_msg(got_ms > expected_ms - 0.01 && got_ms < expected_ms + 0.01, "row %d: %s x %g: %g ms, not %g", row,
-		      class ? class : "baseline", factor, got_ms, expected_ms);
+	ck_assert_msg(got_ms > expected_ms - 0.01 && got_ms < expected_ms + 0.01,
+		      "row %d: %s x %g: %g ms, not %g", row, class ? class : "baseline", factor,
+		      got_ms, expected_ms);
 }
 
 /* Main starts threads 1 and 2 at 0 and joins them. */
@@ -156,7 +159,8 @@ static void queue(struct sketch *sketch, int items, double make_ms, double use_m
 		sketch_link(sketch, 1, LINK_WAKE, "C", made_ms - 0.0005, at_ms > from_ms, NO_INDEX);
 		if (at_ms > from_ms) {
 			uint32_t first = sketch_hold(sketch, 2, "M", 2, from_ms, from_ms + 0.0001);
-			uint32_t wait = sketch_wait(sketch, 2, REASON_COND, "C", from_ms + 0.0002, at_ms, NO_INDEX);
+			uint32_t wait = sketch_wait(sketch, 2, REASON_COND, "C", from_ms + 0.0002,
+						    at_ms, NO_INDEX);
 
 			(void)first;
 			(void)wait;
@@ -217,7 +221,8 @@ START_TEST(a_reader_waits_for_its_bytes)
 		double ask_ms = 10 * i;
 
 		sketch_io(&sketch, 1, "write", "tcp a>b", 10, ask_ms, ask_ms);
-		sketch_io(&sketch, 2, "read", "tcp b>a", 10, i ? ask_ms - 4 : 0, ask_ms + (i ? 0 : 0.001));
+		sketch_io(&sketch, 2, "read", "tcp b>a", 10, i ? ask_ms - 4 : 0,
+			  ask_ms + (i ? 0 : 0.001));
 		sketch_sleep(&sketch, 2, "serve", ask_ms + (i ? 0 : 0.001), ask_ms + 6);
 		sketch_io(&sketch, 2, "write", "tcp b>a", 20, ask_ms + 6, ask_ms + 6);
 		sketch_io(&sketch, 1, "recv", "tcp a>b", 20, ask_ms, ask_ms + 6);
@@ -243,8 +248,13 @@ START_TEST(a_full_pipe_stops_its_writer)
 
 		sketch_sleep(&sketch, 1, "make", i < 2 ? 2 * i : write_ms - 10 + (i == 2 ? 2 : 0),
 			     i < 2 ? 2 * i + 2 : write_ms - 10 + (i == 2 ? 4 : 2));
-		sketch_io(&sketch, 1, "write", "pipe:[1]", 40000, i < 1 ? 2 : i == 1 ? 4 : write_ms - 8 + (i == 2 ? 2 : 0),
-			  i < 1 ? 2 : i == 1 ? 4 : write_ms);
+		sketch_io(&sketch, 1, "write", "pipe:[1]", 40000,
+			  i < 1    ? 2
+			  : i == 1 ? 4
+				   : write_ms - 8 + (i == 2 ? 2 : 0),
+			  i < 1    ? 2
+			  : i == 1 ? 4
+				   : write_ms);
 		sketch_io(&sketch, 2, "read", "pipe:[1]", 40000, i ? 2 + 10 * i : 0, 2 + 10 * i);
 		sketch_sleep(&sketch, 2, "use", 2 + 10 * i, 12 + 10 * i);
 	}

@@ -6,11 +6,14 @@
 
 #include <check.h>
 
-static void expect(const struct timeline *timeline, size_t at, enum moment_type type, uint32_t index)
+static void expect(const struct timeline *timeline, size_t at, enum moment_type type,
+		   uint32_t index)
 {
-	ck_assert_msg(moment_type(&timeline->moments[at]) == type && timeline->moments[at].index == index,
-		      "moment %zu: type %d of %u, not %d of %u", at, (int)moment_type(&timeline->moments[at]),
-		      timeline->moments[at].index, (int)type, index);
+	ck_assert_msg(moment_type(&timeline->moments[at]) == type &&
+			      timeline->moments[at].index == index,
+		      "moment %zu: type %d of %u, not %d of %u", at,
+		      (int)moment_type(&timeline->moments[at]), timeline->moments[at].index,
+		      (int)type, index);
 }
 
 START_TEST(nested_ops_begin_outside_and_end_inside)
@@ -50,7 +53,8 @@ START_TEST(any_order_is_sorted)
 	sketch_thread(&sketch, "main", 0, 5000);
 	sketch_thread(&sketch, "other", 0, 5000);
 	for (int i = 0; i < 1000; i++)
-		sketch_op(&sketch, KIND_IO, "read", (uint32_t)i % 2, (i * 617) % 1000, (i * 617) % 1000 + 0.5);
+		sketch_op(&sketch, KIND_IO, "read", (uint32_t)i % 2, (i * 617) % 1000,
+			  (i * 617) % 1000 + 0.5);
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
 	ck_assert(timeline_is_valid(&timeline, &sketch.rec));

@@ -19,7 +19,8 @@ static void build(struct fixture *fixture)
 	sketch_end(&fixture->sketch);
 	timeline_build(&fixture->timeline, &fixture->sketch.rec);
 	releases_build(&fixture->releases, &fixture->sketch.rec);
-	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline, &fixture->releases);
+	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline,
+		       &fixture->releases);
 }
 
 static void done(struct fixture *fixture)

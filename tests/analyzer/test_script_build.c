@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if permits, parties or the threads whose finish is the makespan are not those of the recording. */
+#include "script.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+START_TEST(permits_are_the_largest_deficit)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (uint32_t t = 0; t < 3; t++) {
+		sketch_thread(&sketch, "worker", 0, 30);
+		sketch_wait(&sketch, t, REASON_SEM, "S", 1, t < 2 ? 1 : 11, NO_INDEX);
+		sketch_link(&sketch, t, LINK_POST, "S", t < 2 ? 10 + t : 20, 2, NO_INDEX);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes);
+	ck_assert_uint_eq(script.semaphore_count, 1);
+	ck_assert_uint_eq(script.permits[0], 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_finished_program_ends_with_the_thread_that_ended_it)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	sketch_thread(&sketch, "detached", 0, 29);
+	sketch.rec.extras[sketch.rec.threads[1].op].open = true;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes);
+	ck_assert(script.actors[0].counts && !script.actors[1].counts);
+	ck_assert_uint_eq(script.actual_ns, 30 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_living_server_ends_with_its_last_piece_of_work)
+{
+	struct sketch sketch;
+	struct script script;
+
+	/* a worker that serves until 20 and then only times out, and a ticker that does nothing else */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "worker", 0, 100);
+	sketch_thread(&sketch, "ticker", 0, 100);
+	sketch.rec.extras[sketch.rec.processes[0].op].open = true;
+	for (uint32_t t = 0; t < 2; t++)
+		sketch.rec.extras[sketch.rec.threads[t].op].open = true;
+	sketch_io(&sketch, 0, "read", "", 10, 5, 20);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 21, 60);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 61, 100);
+	for (int i = 0; i < 10; i++)
+		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes);
+	ck_assert(script.actors[0].counts && !script.actors[1].counts);
+	ck_assert_uint_eq(script.actual_ns, 21 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_build");
+	TCase *tcase = tcase_create("script_build");
+
+	tcase_add_test(tcase, permits_are_the_largest_deficit);
+	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
+	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
