@@ -9,6 +9,7 @@
 #ifndef WCPROF_CLOCK_H
 #define WCPROF_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <x86intrin.h>
 
@@ -26,6 +27,11 @@ static inline uint64_t clock_now_ticks(void)
 {
 	return LIKELY(clock_kind == CLOCK_KIND_TSC) ? __rdtsc() : clock_slow_ticks();
 }
+
+/* CPU time that the calling thread has used. */
+uint64_t clock_thread_cpu_ns(void) HIDDEN;
+/* The same of a thread of this process; false when there is none with that id. */
+bool clock_cpu_ns_of(uint32_t tid, uint64_t *cpu_ns) HIDDEN;
 
 /* Now on all three clocks: the closest of several tries. */
 struct clock_pair clock_take_pair(void) HIDDEN;

@@ -180,12 +180,28 @@ static void put_link(const struct dump *dump, struct text *text, const struct re
 	text_put_literal(text, "}\n");
 }
 
+static void put_sample(const struct dump *dump, struct text *text, const struct record *record)
+{
+	text_put_literal(text, "{\"e\":\"sample\",\"th\":");
+	text_put_u64(text, record->parent >> 32);
+	text_put_literal(text, ",\"p\":");
+	text_put_u64(text, record->parent);
+	text_put_literal(text, ",\"s\":");
+	text_put_u64(text, to_ns(dump, record->start));
+	PUT_NONZERO(text, "cpu", record->value);
+	PUT_NONZERO(text, "n", record->count);
+	PUT_NONZERO(text, "st", record->stack);
+	text_put_literal(text, "}\n");
+}
+
 static void put_event(const struct dump *dump, struct text *text, const struct record *record)
 {
 	if (record->type == RECORD_OP)
 		put_op(dump, text, record);
 	else if (record->type == RECORD_WAIT)
 		put_wait(dump, text, record);
+	else if (record->type == RECORD_SAMPLE)
+		put_sample(dump, text, record);
 	else
 		put_link(dump, text, record);
 }
@@ -474,6 +490,24 @@ static bool write_header_end(struct dump *dump)
 	return true;
 }
 
+/* The CPU time that the living threads have used by now: what they did since their last mark shows. */
+static bool write_mark(struct dump *dump)
+{
+	const struct snapshot_thread *thread = &dump->snapshot.threads[dump->index];
+	const struct record record = {
+		.start = thread->marked_ticks,
+		.parent = thread->op,
+		.value = thread->cpu_ns,
+		.type = RECORD_SAMPLE,
+	};
+
+	if (dump->index == dump->snapshot.thread_count)
+		return true;
+	if (thread->is_marked)
+		put_event(dump, &dump->text, &record);
+	return false;
+}
+
 /* --- The events' part ----------------------------------------------------------------------------------------- */
 
 /* Records of one chunk, as many as fit. */
@@ -497,7 +531,7 @@ static bool write_records(struct dump *dump)
 /* Each writes its element dump->index; true: that was the last one. */
 static bool (*const phases[])(struct dump *) = {
 	write_start,  write_process, write_counters, write_thread,    write_module,	write_string,
-	write_stack,  write_open_op, write_open_wait, write_header_end, write_records,
+	write_stack,  write_open_op, write_open_wait, write_header_end, write_records, write_mark,
 };
 
 int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)

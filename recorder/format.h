@@ -42,7 +42,7 @@ enum link_kind {
 #include "events.def"
 };
 
-enum record_type { RECORD_NONE = 0, RECORD_OP = 1, RECORD_WAIT = 2, RECORD_LINK = 3 };
+enum record_type { RECORD_NONE = 0, RECORD_OP = 1, RECORD_WAIT = 2, RECORD_LINK = 3, RECORD_SAMPLE = 4 };
 
 /*
  * One event. Also one open op or open wait, in its thread's slot, while `end` is 0.
@@ -57,6 +57,9 @@ enum record_type { RECORD_NONE = 0, RECORD_OP = 1, RECORD_WAIT = 2, RECORD_LINK 
  * count    hold: sequence number         number of wakes seen      wake, post: see events.def
  *          of this lock's holds
  *          thread: its kernel thread id
+ *
+ * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread was
+ * as `parent`, the number of the processor it was on as `count`; start and end are the same.
  */
 struct record {
 	uint64_t start;

@@ -18,7 +18,11 @@
 
 #include "chunk.h"
 #include "clock.h"
+<<<<<<< HEAD
 #include "descriptors.h"
+=======
+#include "mark.h"
+>>>>>>> ee9204c (recorder: threads' CPU time is recorded, at the ends of calls that block)
 #include "waiters.h"
 
 #include "in_target.h"
@@ -242,6 +246,11 @@ uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t val
 	return entry_push(self, &record, record.id, frame) ? record.id : 0;
 }
 
+static bool may_block(enum kind kind)
+{
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
+
 void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
 {
 	uint64_t now = clock_now_ticks();
@@ -261,9 +270,11 @@ void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value
 		record.outcome = OUTCOME_ERROR;
 	if (record.what == KIND_IO && now - record.start < op_min_io_ticks) {
 		self_count(self, COUNTER_skipped_io);
-		return;
+	} else {
+		(void)chunk_append(self, &record);
 	}
-	(void)chunk_append(self, &record);
+	if (may_block((enum kind)record.what))
+		mark_if_due(self, now);
 }
 
 void op_set_ident(struct self *self, uint64_t op, uint32_t ident)
@@ -332,6 +343,7 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	record.id = target_op;
 	record.flags |= flags;
 	(void)chunk_append(self, &record);
+	mark_if_due(self, now);
 }
 
 void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address, uint32_t ident,

@@ -22,6 +22,7 @@
 #include "descriptors.h"
 #include "dump.h"
 #include "identity.h"
+#include "mark.h"
 #include "modules.h"
 #include "op.h"
 #include "options.h"
@@ -155,6 +156,7 @@ void recorder_start(const struct recorder_host *host)
 	stack_set_depth((uint32_t)recorder_options.stack_depth);
 	process.host = host;
 	process.pid = (uint32_t)sys_getpid();
+	mark_gap_ticks = recorder_options.cpu_time ? MARK_GAP_TICKS : MARK_NEVER;
 	op_min_io_ticks = rough_ticks(recorder_options.min_io_ns);
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
 	store_relaxed(&recorder_gate.present, 1);

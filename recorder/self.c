@@ -17,6 +17,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "mark.h"
 #include "op.h"
 #include "roster.h"
 #include "strings.h"
@@ -68,6 +69,7 @@ static bool claim_slot(struct self *self)
 	op_begin_thread(self, op, self->announced_parent ? self->announced_parent : arena->process_op.id, tid,
 			self->routine);
 	self->announced = 0;
+	mark_write(self, clock_now_ticks());
 	return true;
 }
 
@@ -77,23 +79,27 @@ static void renumber(struct self *self)
 	struct slot *slot = self->slot;
 	uint64_t now = clock_now_ticks();
 
+	mark_write(self, now);
 	op_end_all(self, now, OUTCOME_NONE, string_intern(slot->name, strnlen(slot->name, sizeof(slot->name))));
 	self->thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;
 	self->sequence = 0;
 	store_release(&slot->thread, self->thread);
 	store_relaxed(&slot->op, self_next_id(self));
 	op_begin_thread(self, slot->op, recorder_arena->process_op.id, load_relaxed(&slot->tid), self->routine);
+	mark_write(self, now);
 }
 
 /* A registered thread that was not inside since recording was turned on, or whose ids are used up. */
 static void resettle(struct self *self, uint32_t period)
 {
-	if (self->sequence < SELF_SEQUENCE_LAST)
+	if (self->sequence < SELF_SEQUENCE_LAST) {
 		op_end_nested(self, load_relaxed(&recorder_arena->off_ticks), OUTCOME_NONE);
-	else if (self->depth == 1)
+		mark_write(self, clock_now_ticks());
+	} else if (self->depth == 1) {
 		renumber(self);
-	else
+	} else {
 		return;
+	}
 	self->period = period;
 }
 
@@ -225,6 +231,7 @@ void thread_end(void)
 		self->busy = 1;
 		order_for_handlers();
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
+		mark_write(self, clock_now_ticks());
 		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED, string_intern(name, strnlen(name, sizeof(name))));
 		chunk_hand_over(self);
 		self->slot = NULL;

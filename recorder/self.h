@@ -28,6 +28,7 @@ struct self {
 	const void *busy_frame;  /* where it entered */
 	const void *stack_top;
 	const void *routine;     /* start routine */
+	uint64_t marked_ticks;   /* when its CPU time was recorded last */
 	uint64_t announced;      /* op id that its creator gave it */
 	uint64_t announced_parent;
 };

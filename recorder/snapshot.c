@@ -16,6 +16,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "mark.h"
 #include "modules.h"
 #include "roster.h"
 #include "stacks.h"
@@ -304,6 +305,10 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 		if (load_acquire(&slot->thread) != to->thread)
 			continue;
 		name_open_thread(snapshot, to);
+		to->marked_ticks = clock_now_ticks();
+		to->is_marked = own && mark_gap_ticks != MARK_NEVER &&
+				clock_cpu_ns_of(to->tid, &to->cpu_ns);
+		snapshot->event_count += to->is_marked;
 		snapshot->thread_count++;
 	}
 }

@@ -23,7 +23,9 @@ struct snapshot_thread {
 	uint32_t thread;
 	uint32_t tid;
 	uint32_t name;   /* string id */
-	uint32_t unused;
+	bool is_marked;  /* what follows is known */
+	uint64_t marked_ticks;
+	uint64_t cpu_ns; /* used by then */
 };
 
 struct snapshot_open {

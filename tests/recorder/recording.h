@@ -35,6 +35,8 @@ static inline void recording_begin(void)
 {
 	setenv("WCPROF_ENABLE", "1", 0);
 	setenv("WCPROF_CONTROL", "off", 0);
+	/* Else every thread has events of its own accord. */
+	setenv("WCPROF_CPU_TIME", "0", 0);
 	setenv("WCPROF_STACK_DEPTH", "0", 0);
 	recorder_start(&recording_host);
 }

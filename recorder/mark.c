@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Marks of CPU time. See mark.h.
+ *
+ * The thread's CPU clock is read by a system call. The user page of a task-clock perf event needs
+ * none, but costs more than it saves: with such an event each switch to and from a thread takes
+ * 1.1 us longer (7.1 us for a round trip through two pipes on one processor instead of 4.8), four
+ * times what the clock costs, and for all switches, not only for those after which a mark is due.
+ */
+#include "mark.h"
+
+#include <sched.h>
+
+#include "chunk.h"
+
+#include "in_target.h"
+
+uint64_t mark_gap_ticks = MARK_GAP_TICKS;
+
+void mark_write(struct self *self, uint64_t now_ticks)
+{
+	int cpu = sched_getcpu();
+	struct record record = {
+		.start = now_ticks,
+		.end = now_ticks,
+		.parent = op_current(self),
+		.count = cpu > 0 ? (uint32_t)cpu : 0,
+		.fd = -1,
+		.type = RECORD_SAMPLE,
+	};
+
+	if (mark_gap_ticks == MARK_NEVER)
+		return;
+	record.value = clock_thread_cpu_ns();
+	self->marked_ticks = now_ticks;
+	(void)chunk_append(self, &record);
+}
