@@ -18,11 +18,8 @@
 
 #include "chunk.h"
 #include "clock.h"
-<<<<<<< HEAD
 #include "descriptors.h"
-=======
 #include "mark.h"
->>>>>>> ee9204c (recorder: threads' CPU time is recorded, at the ends of calls that block)
 #include "waiters.h"
 
 #include "in_target.h"
