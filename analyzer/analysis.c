@@ -76,7 +76,7 @@ static void analysis_warn(struct analysis *analysis)
 		     "%zu file%s in the middle of a line: what followed is missing",
 		     recording->truncated_files,
 		     recording->truncated_files == 1 ? " ends" : "s end");
-	if (fabs(drift_percent) > DRIFT_WARNING_PERCENT)
+	if (analysis->options->cpus == 0 && fabs(drift_percent) > DRIFT_WARNING_PERCENT)
 		warn(analysis, &room,
 		     "the replay of the unchanged run is off by %+.1f%%: do not trust smaller savings",
 		     drift_percent);
@@ -146,9 +146,13 @@ static void analysis_measure(struct analysis *analysis)
 static void *analysis_compile(void *argument)
 {
 	struct analysis *analysis = argument;
-	analysis->has_script = analysis->recording->thread_count > 0 && analysis->recording->extras;
+	const struct script_options script_options = { .cpus = analysis->options->cpus };
+	analysis->has_script = analysis->recording->thread_count > 0 &&
+			       analysis->recording->extras &&
+			       strcmp(analysis->options->model, "threads") == 0;
 	if (analysis->has_script)
-		script_build(&analysis->script, analysis->recording, &analysis->classes);
+		script_build(&analysis->script, analysis->recording, &analysis->classes,
+			     &script_options);
 	else
 		program_compile(&analysis->program, &analysis->graph, &analysis->classes);
 	return NULL;
@@ -174,7 +178,8 @@ static bool is_idle(const struct analysis *analysis, uint32_t op)
 	const struct rec_op *poll = &recording->ops[op];
 	if (poll->kind != KIND_POLL)
 		return false;
-	return recording->extras[op].fd < 0 || strncmp(recording->strings[poll->name], "epoll", 5) == 0;
+	return recording->extras[op].fd < 0 ||
+	       strncmp(recording->strings[poll->name], "epoll", 5) == 0;
 }
 
 /*

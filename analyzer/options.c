@@ -14,7 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { OPTION_COUNT, OPTION_FACTORS, OPTION_DURATION, OPTION_FLAG, OPTION_TEXT };
+enum option_type {
+	OPTION_COUNT,
+	OPTION_FACTORS,
+	OPTION_DURATION,
+	OPTION_CPUS,
+	OPTION_FLAG,
+	OPTION_TEXT
+};
 
 struct option_row {
 	enum option_type type;
@@ -88,6 +95,18 @@ static int parse_factors(const char *text, struct factor_list *list)
 	}
 }
 
+static int parse_cpus(const char *text, double *cpus)
+{
+	size_t count = 0;
+	*cpus = strcmp(text, "unlimited") == 0 ? INFINITY : 0;
+	if (*cpus > 0 || strcmp(text, "recorded") == 0)
+		return 0;
+	if (parse_count(text, &count) != 0 || count == 0)
+		return -EINVAL;
+	*cpus = (double)count;
+	return 0;
+}
+
 static int option_set(struct options *options, const struct option_row *row, const char *text)
 {
 	void *field = (char *)options + row->field_offset;
@@ -98,6 +117,8 @@ static int option_set(struct options *options, const struct option_row *row, con
 		return parse_factors(text, field);
 	case OPTION_DURATION:
 		return options_parse_duration(text, field);
+	case OPTION_CPUS:
+		return parse_cpus(text, field);
 	case OPTION_FLAG:
 		*(bool *)field = true;
 		return 0;
@@ -117,6 +138,8 @@ static const char *option_example(const struct option_row *row)
 		return "factors from 0 to 1000 with commas between, e.g. 0,0.5,0.9";
 	case OPTION_DURATION:
 		return "a duration, e.g. 1ms, 50us or 2s";
+	case OPTION_CPUS:
+		return "a number above 0, recorded or unlimited";
 	case OPTION_FLAG:
 	case OPTION_TEXT:
 		break;
@@ -148,6 +171,10 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--color: \"%.60s\" is none of auto, always, never; give one of them",
 			 options->color);
+	else if (strcmp(options->model, "threads") && strcmp(options->model, "recorded"))
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--model: \"%.60s\" is neither threads nor recorded; give one of them",
+			 options->model);
 	else if (options->from_ns >= options->to_ns)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--from is not before --to; give a --from that is smaller");

@@ -21,6 +21,7 @@ struct options {
 #define OPTION_FIELD_COUNT(field)                           size_t field;
 #define OPTION_FIELD_FACTORS(field)                         struct factor_list field;
 #define OPTION_FIELD_DURATION(field)                        uint64_t field;
+#define OPTION_FIELD_CPUS(field)                            double field; /* 0 = as recorded */
 #define OPTION_FIELD_FLAG(field)                            bool field;
 #define OPTION_FIELD_TEXT(field)                            const char *field; /* "" = not given */
 #define OPTION(type, field, name, argument, standard, help) OPTION_FIELD_##type(field)

@@ -74,9 +74,34 @@ static void pass(struct compiler *compiler, uint64_t to_ns)
 	if (to_ns <= from_ns)
 		return;
 	compiler->now_ns = to_ns;
-	if (!compiler->is_skipping && !compiler->waiting)
-		emit(compiler, waits_outside(compiler) ? STEP_DELAY : STEP_RUN,
-		     current_scope(compiler), to_ns - from_ns);
+	if (compiler->is_skipping || compiler->waiting)
+		return;
+	bool is_outside = waits_outside(compiler);
+	emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, current_scope(compiler),
+	     to_ns - from_ns);
+	if (!is_outside)
+		compiler->stretch_run_ns += to_ns - from_ns;
+}
+
+/*
+ * A sample ends a stretch. On crowded CPUs what its runs took beyond the thread's CPU time was waiting
+ * for a CPU, which the replay decides anew: they are shortened in proportion.
+ */
+static void stretch_ends(struct compiler *compiler, const struct rec_sample *sample)
+{
+	struct script *script = compiler->script;
+
+	pass(compiler, sample->at_ns);
+	uint64_t run_ns = compiler->stretch_run_ns, cpu_ns = sample->cpu_ns - compiler->cpu_ns;
+	bool is_first = sample == compiler->samples;
+	for (size_t i = compiler->stretch_step;
+	     !is_first && cpu_ns < run_ns && i < script->step_count; i++)
+		if (script->steps[i].type == STEP_RUN)
+			script->steps[i].ns = (uint64_t)((double)script->steps[i].ns *
+							 ((double)cpu_ns / (double)run_ns));
+	compiler->cpu_ns = sample->cpu_ns;
+	compiler->stretch_run_ns = 0;
+	compiler->stretch_step = script->step_count;
 }
 
 /* A sleep scales by what was asked for; what it took beyond that stays, and so do absolute deadlines. */
@@ -85,18 +110,18 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
 	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->bytes;
 	uint64_t length_ns = to_ns - compiler->now_ns;
+	uint64_t overrun_max_ns = compiler->script->was_crowded ? WAKE_UP_NS_MAX : UINT64_MAX;
 
 	if (compiler->is_skipping || compiler->waiting || to_ns <= compiler->now_ns)
 		return;
+	uint64_t overrun_ns = asked_ns && length_ns > asked_ns ? length_ns - asked_ns : 0;
 	if (extra->absolute && asked_ns <= to_ns - start_ns) {
 		emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
-		emit(compiler, STEP_FIXED, 0, to_ns - (start_ns + asked_ns));
-	} else if (asked_ns && asked_ns < length_ns) {
-		emit(compiler, STEP_DELAY, current_scope(compiler), asked_ns);
-		emit(compiler, STEP_FIXED, 0, length_ns - asked_ns);
+		overrun_ns = to_ns - (start_ns + asked_ns);
 	} else {
-		emit(compiler, STEP_DELAY, current_scope(compiler), length_ns);
+		emit(compiler, STEP_DELAY, current_scope(compiler), length_ns - overrun_ns);
 	}
+	emit(compiler, STEP_FIXED, 0, overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
 	compiler->now_ns = to_ns;
 }
 
@@ -516,6 +541,9 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 
 static void happen(struct compiler *compiler, const struct moment *moment)
 {
+	while (compiler->next_sample < compiler->sample_count &&
+	       compiler->samples[compiler->next_sample].at_ns <= moment->at_ns)
+		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
 		op_begins(compiler, moment->index);
@@ -557,6 +585,12 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->open_count = 0;
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
 	compiler->now_ns = compiler->script->actors[thread].start_ns;
+	compiler->sample_count = compiler->next_sample = 0;
+	if (compiler->script->was_crowded)
+		compiler->samples =
+			samples_of_thread(compiler->rec, thread, &compiler->sample_count);
+	compiler->cpu_ns = compiler->stretch_run_ns = 0;
+	compiler->stretch_step = compiler->script->step_count;
 	compiler->script->actors[thread].first_step = (uint32_t)compiler->script->step_count;
 }
 

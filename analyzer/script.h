@@ -72,7 +72,9 @@ struct script {
 	struct scopes scopes;
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
-	double cpus; /* that all actors share; infinite: as many as actors */
+	double recorded_cpus; /* that the processes could use; infinite: not known */
+	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
+	double cpus;          /* that all actors share; infinite: as many as actors */
 	size_t lock_count;
 	uint32_t *permits; /* by semaphore: at the start */
 	size_t semaphore_count;
@@ -89,7 +91,13 @@ struct script {
 	uint64_t unresolved_ns;
 };
 
-void script_build(struct script *, const struct recording *, const struct class_table *);
+/* What the replay is to assume that the recording does not say. */
+struct script_options {
+	double cpus; /* 0 = as recorded, INFINITY = as many as there are threads */
+};
+
+void script_build(struct script *, const struct recording *, const struct class_table *,
+		  const struct script_options *);
 void script_free(struct script *);
 
 #endif

@@ -403,6 +403,15 @@ static int compare_u64(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
+/* Its time is how long a wake-up took. */
+static bool is_woken_in(const struct step *step)
+{
+	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
+	       step->type == STEP_AFTER || step->type == STEP_PERMIT ||
+	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
+	       step->type == STEP_AWAIT || step->type == STEP_JOIN;
+}
+
 static void fill_latencies(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
@@ -412,9 +421,14 @@ static void fill_latencies(struct compiler *compiler)
 		      compare_u64);
 		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
 	}
-	for (size_t i = 0; i < script->step_count; i++)
-		if (script->steps[i].ns == LATENCY_UNKNOWN)
-			script->steps[i].ns = script->lock_latency_ns;
+	for (size_t i = 0; i < script->step_count; i++) {
+		struct step *step = &script->steps[i];
+
+		if (step->ns == LATENCY_UNKNOWN)
+			step->ns = script->lock_latency_ns;
+		if (script->was_crowded && is_woken_in(step) && step->ns > WAKE_UP_NS_MAX)
+			step->ns = WAKE_UP_NS_MAX;
+	}
 }
 
 static void compile(struct compiler *compiler)
@@ -449,8 +463,24 @@ static void compile(struct compiler *compiler)
 	free(compiler->taken);
 }
 
+/* How many CPUs there were, are to be, and whether the recording shows what each thread had of them. */
+static void cpus_find(struct script *script, const struct recording *rec,
+		      const struct script_options *options)
+{
+	uint32_t cpus = 0;
+
+	for (size_t p = 0; p < rec->process_count; p++)
+		cpus = rec->processes[p].cpus > cpus ? rec->processes[p].cpus : cpus;
+	script->recorded_cpus = cpus ? cpus : INFINITY;
+	script->was_crowded =
+		rec->sample_count && (double)rec->thread_count > script->recorded_cpus;
+	script->cpus = options->cpus > 0 ? options->cpus : script->recorded_cpus;
+	if (!rec->sample_count && !(options->cpus > 0))
+		script->cpus = INFINITY;
+}
+
 void script_build(struct script *script, const struct recording *rec,
-		  const struct class_table *classes)
+		  const struct class_table *classes, const struct script_options *options)
 {
 	struct timeline timeline;
 	struct releases releases;
@@ -459,7 +489,7 @@ void script_build(struct script *script, const struct recording *rec,
 	assert(rec->thread_count && rec->extras);
 	memset(script, 0, sizeof(*script));
 	script->recording = rec;
-	script->cpus = INFINITY;
+	cpus_find(script, rec, options);
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);

@@ -6,12 +6,19 @@
 #define WCPROF_SCRIPT_PARTS_H
 
 #include "addresses.h"
+#include "samples.h"
 #include "script.h"
 
 #include <stdbool.h>
 
 /* Ops that one thread can have open at a time: beyond, the outermost ones' classes are what counts. */
 enum { OPEN_OPS_MAX = 64 };
+
+/*
+ * Longer wake-ups on crowded CPUs are for the most part a queue, which the replay makes anew. Twice what
+ * a sleep overruns, or a wake-up across CPUs takes, when nobody is in the way.
+ */
+enum { WAKE_UP_NS_MAX = 100000 };
 
 #define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
 
@@ -44,6 +51,12 @@ struct compiler {
 	uint64_t *finish_ns; /* by thread, as recorded */
 	bool *worked;        /* by thread: did more than sleep and time out */
 	/* of the thread that is being compiled */
+	const struct rec_sample *samples;
+	size_t sample_count;
+	size_t next_sample;
+	uint64_t cpu_ns;         /* at the last sample */
+	uint64_t stretch_run_ns; /* since the last sample */
+	size_t stretch_step;     /* first one since the last sample */
 	uint32_t thread;
 	uint32_t process;
 	uint32_t thread_class;

@@ -38,6 +38,8 @@ START_TEST(defaults_are_those_of_the_table)
 	ck_assert_uint_eq(options.chain_depth, 25);
 	ck_assert(!options.json && !options.quiet && !options.help);
 	ck_assert_str_eq(options.color, "auto");
+	ck_assert_double_eq(options.cpus, 0);
+	ck_assert_str_eq(options.model, "threads");
 	ck_assert_str_eq(options.class_regex, "");
 	ck_assert_uint_eq(options.from_ns, 0);
 	ck_assert_uint_eq(options.to_ns, UINT64_MAX);
@@ -86,6 +88,9 @@ static const struct {
 	/* 14 */ { "a --from 2s --to 1s", "--from" },
 	/* 15 */ { "a -x", "is not an option" },
 	/* 16 */ { "a --dead-air-min inf", "--dead-air-min" },
+	/* 17 */ { "a --cpus 0", "--cpus" },
+	/* 18 */ { "a --cpus two", "--cpus" },
+	/* 19 */ { "a --model guess", "--model" },
 };
 
 START_TEST(wrong_options_are_refused_with_a_hint)

@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+static const struct script_options as_recorded = { 0 };
+
 /* The steps of a thread, checked one by one; type and milliseconds. */
 struct expected {
 	enum step_type type;
@@ -37,7 +39,7 @@ START_TEST(a_lock_wait_becomes_an_acquisition)
 	sketch_hold(&sketch, 0, "M", 2, 4.5, 6);
 	sketch_io(&sketch, 0, "write", "", 1, 5, 5.5);
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	static const struct expected main_steps[] = {
 		{ STEP_RUN, 2 },     { STEP_ACQUIRE, 0.5 }, { STEP_RUN, 0.5 },
 		{ STEP_DELAY, 0.5 }, { STEP_RUN, 0.5 },     { STEP_RELEASE, 0 },
@@ -62,7 +64,7 @@ START_TEST(a_wait_without_a_waker_stays)
 	sketch_hold(&sketch, 0, "M", 2, 4.5, 6);
 	sketch_wait(&sketch, 0, REASON_FUTEX, "F", 7, 8, NO_INDEX);
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	static const struct expected steps[] = {
 		{ STEP_RUN, 2 },     { STEP_FIXED, 2.5 }, { STEP_ACQUIRE, 0 }, { STEP_RUN, 1.5 },
 		{ STEP_RELEASE, 0 }, { STEP_RUN, 1 },     { STEP_FIXED, 1 },   { STEP_RUN, 2 },
@@ -85,7 +87,7 @@ START_TEST(a_sleep_is_what_was_asked_for_and_an_overrun)
 	sketch_sleep(&sketch, 0, "nap", 1, 3);
 	sketch.rec.extras[sketch.rec.op_count - 1].bytes = SKETCH_MS;
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	static const struct expected steps[] = {
 		{ STEP_RUN, 1 },
 		{ STEP_DELAY, 1 },

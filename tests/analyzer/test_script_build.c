@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+static const struct script_options as_recorded = { 0 };
+
 START_TEST(permits_are_the_largest_deficit)
 {
 	struct sketch sketch;
@@ -18,7 +20,7 @@ START_TEST(permits_are_the_largest_deficit)
 		sketch_link(&sketch, t, LINK_POST, "S", t < 2 ? 10 + t : 20, 2, NO_INDEX);
 	}
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert_uint_eq(script.semaphore_count, 1);
 	ck_assert_uint_eq(script.permits[0], 2);
 	script_free(&script);
@@ -36,7 +38,7 @@ START_TEST(a_finished_program_ends_with_the_thread_that_ended_it)
 	sketch_thread(&sketch, "detached", 0, 29);
 	sketch.rec.extras[sketch.rec.threads[1].op].open = true;
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert(script.actors[0].counts && !script.actors[1].counts);
 	ck_assert_uint_eq(script.actual_ns, 30 * SKETCH_MS);
 	script_free(&script);
@@ -62,7 +64,7 @@ START_TEST(a_living_server_ends_with_its_last_piece_of_work)
 	for (int i = 0; i < 10; i++)
 		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert(script.actors[0].counts && !script.actors[1].counts);
 	ck_assert_uint_eq(script.actual_ns, 21 * SKETCH_MS);
 	script_free(&script);

@@ -10,13 +10,15 @@
 
 #include <check.h>
 
+static const struct script_options as_recorded = { 0 };
+
 /* The makespan in ms when the class takes `factor` as long. */
 static double makespan_ms(struct sketch *sketch, const char *class, double factor)
 {
 	struct script script;
 	struct replay_answer answer;
 
-	script_build(&script, &sketch->rec, &sketch->classes);
+	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
 	struct replayer replayer = simulate_replayer(&script);
 	void *scratch = replayer.scratch_new(&replayer);
 	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch,
@@ -277,7 +279,7 @@ START_TEST(cpus_are_shared)
 	sketch_begin(&sketch);
 	join_two(&sketch, 10, 20);
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	script.cpus = 1;
 	struct replayer replayer = simulate_replayer(&script);
 	void *scratch = replayer.scratch_new(&replayer);
