@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if this fails: an op says that its descriptor is what it is not, or was before; or a call
+ * that makes or closes descriptors does something else than without the library.
+ */
+#include "target.h"
+
+enum { PROCESSES_MAX = 4 };
+
+static const char *const scenarios[] = {
+	/* 0 */ "pipes",
+	/* 1 */ "pairs",
+	/* 2 */ "tcp",
+	/* 3 */ "paths",
+	/* 4 */ "replaced",
+	/* 5 */ "reused",
+	/* 6 */ "remade",
+	/* 7 */ "files",
+	/* 8 */ "others",
+	/* 9 */ "child",
+};
+
+/* What the target's processes say of their ops, a line each. */
+struct statement {
+	int pid;
+	char text[OUTPUT_MAX + 1];
+};
+
+static struct statement statements[PROCESSES_MAX];
+
+static int read_statements(const char *directory)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int count = 0;
+	DIR *handle = opendir(directory);
+
+	while ((entry = readdir(handle))) {
+		if (!strstr(entry->d_name, ".expected"))
+			continue;
+		ck_assert_int_lt(count, PROCESSES_MAX);
+		struct statement *statement = &statements[count++];
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		FILE *file = fopen(path, "r");
+		size_t size = fread(statement->text, 1, OUTPUT_MAX, file);
+		statement->text[size] = 0;
+		statement->pid = atoi(entry->d_name);
+		fclose(file);
+	}
+	closedir(handle);
+	return count;
+}
+
+/* The same in a recording's words. */
+static void describe_ops(json_t *lines, char *text)
+{
+	json_t *header = json_array_get(lines, 0);
+	size_t size = 0;
+
+	text[0] = 0;
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		const char *kind = word_of(event, "k");
+		if (strcmp(kind, "io") != 0 && strcmp(kind, "poll") != 0)
+			continue;
+		size += (size_t)snprintf(text + size, OUTPUT_MAX - size, "%s %s%s\n",
+					 text_of(header, event, "c"),
+					 json_object_get(event, "ac") ? "accepted " : "",
+					 text_of(header, event, "i"));
+		ck_assert_uint_lt(size, OUTPUT_MAX);
+	}
+}
+
+static void check_dump(const char *scenario, json_t *lines, int count)
+{
+	static char found[OUTPUT_MAX + 1];
+	json_t *process = json_object_get(json_array_get(lines, 0), "process");
+	json_int_t pid = json_integer_value(json_object_get(process, "pid"));
+
+	describe_ops(lines, found);
+	for (int i = 0; i < count; i++)
+		if (statements[i].pid == pid) {
+			ck_assert_msg(strcmp(found, statements[i].text) == 0,
+				      "%s: recorded\n%s\ninstead of\n%s", scenario, found,
+				      statements[i].text);
+			return;
+		}
+	ck_abort_msg("%s: process %d says nothing", scenario, (int)pid);
+}
+
+START_TEST(test_scenario)
+{
+	static struct outcome alone, on;
+	const char *scenario = scenarios[_i];
+	char directory[64];
+	struct dumps dumps;
+
+	make_directory(directory);
+	run_target("descriptors", scenario, ALONE, directory, &alone);
+	load_dumps(&dumps, directory);
+	run_target("descriptors", scenario, ON, directory, &on);
+	int count = read_statements(directory);
+	load_dumps(&dumps, directory);
+	rmdir(directory);
+
+	ck_assert_msg(alone.status == 0 && on.status == 0 && strcmp(alone.output, on.output) == 0,
+		      "%s: status %x, printed\n%s\nand alone %x\n%s", scenario, on.status,
+		      on.output, alone.status, alone.output);
+	ck_assert_msg(!strstr(on.output, "nothing is proved"), "%s: %s", scenario, on.output);
+	ck_assert_int_gt(count, 0);
+	ck_assert_int_eq(dumps.count, count);
+	for (int i = 0; i < count; i++)
+		check_dump(scenario, dumps.lines[i], count);
+	free_dumps(&dumps);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hook_descriptors");
+	TCase *group = tcase_create("hook_descriptors");
+	tcase_set_timeout(group, 240);
+	tcase_add_loop_test(group, test_scenario, 0, sizeof(scenarios) / sizeof(scenarios[0]));
+	suite_add_tcase(suite, group);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
