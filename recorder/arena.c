@@ -2,9 +2,9 @@
 /*
  * The arena's memory. See arena.h.
  *
- * The file is sparse, as large as it may ever become, and mapped whole; its descriptor is closed at once, so
- * that the program never sees it. MADV_POPULATE_WRITE allocates pages of it without the descriptor and
- * reports a full file system as an error. A kernel without it gets private memory.
+ * The file is sparse, as large as it may ever become, and mapped whole; its descriptor is closed at
+ * once, so that the program never sees it. MADV_POPULATE_WRITE allocates pages of it without the
+ * descriptor and reports a full file system as an error. A kernel without it gets private memory.
  */
 #include "arena.h"
 
@@ -28,16 +28,17 @@ struct arena *recorder_arena;
 
 static bool file_size_is_allowed(uint64_t bytes)
 {
-	struct rlimit limit = {0, 0};
+	struct rlimit limit = { 0, 0 };
 
 	/* A file beyond the limit would be a SIGXFSZ for the program. */
 	return sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 &&
 	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-static void name_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks, uint32_t generation)
+static void name_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks,
+		      uint32_t generation)
 {
-	struct text text = {.bytes = path, .size = size};
+	struct text text = { .bytes = path, .size = size };
 
 	text_put_literal(&text, ARENA_DIRECTORY "/wcprof-");
 	text_put_u64(&text, (uint64_t)sys_geteuid());
@@ -50,8 +51,10 @@ static void name_file(char *path, size_t size, uint32_t pid, uint64_t start_tick
 	(void)text_end(&text);
 }
 
-/* Opens the first free name from *generation on; several images of a process have the same pid and start. */
-static int open_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks, uint32_t *generation)
+/* Opens the first free name from *generation on; several images of a process have the same pid
+ * and start. */
+static int open_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks,
+		     uint32_t *generation)
 {
 	int fd = -EEXIST;
 
@@ -63,8 +66,8 @@ static int open_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks
 	return fd;
 }
 
-static struct arena *map_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks, uint32_t *generation,
-			      uint64_t bytes)
+static struct arena *map_file(char *path, size_t size, uint32_t pid, uint64_t start_ticks,
+			      uint32_t *generation, uint64_t bytes)
 {
 	void *mapping = (void *)-1L;
 	int fd;
@@ -75,9 +78,11 @@ static struct arena *map_file(char *path, size_t size, uint32_t pid, uint64_t st
 	if (fd < 0)
 		return NULL;
 	if (sys_ftruncate(fd, bytes) == 0)
-		mapping = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+		mapping = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+				   fd);
 	sys_close(fd);
-	if (!sys_is_error(mapping) && sys_madvise(mapping, ARENA_HEADER_BYTES, MADV_POPULATE_WRITE) == 0)
+	if (!sys_is_error(mapping) &&
+	    sys_madvise(mapping, ARENA_HEADER_BYTES, MADV_POPULATE_WRITE) == 0)
 		return mapping;
 	if (!sys_is_error(mapping))
 		sys_munmap(mapping, bytes);
@@ -93,7 +98,8 @@ static struct arena *map_private(uint64_t bytes)
 	return sys_is_error(mapping) ? NULL : mapping;
 }
 
-struct arena *arena_create(uint32_t pid, uint64_t start_ticks, uint32_t generation, uint64_t max_events)
+struct arena *arena_create(uint32_t pid, uint64_t start_ticks, uint32_t generation,
+			   uint64_t max_events)
 {
 	uint64_t chunk_count = (max_events + CHUNK_RECORDS - 1) / CHUNK_RECORDS;
 	uint64_t chunks = chunk_count < CHUNKS_MIN ? CHUNKS_MIN : chunk_count;
@@ -163,7 +169,8 @@ bool arena_ready_slow(struct arena *arena, uint64_t offset, uint64_t bytes)
 			continue;
 		if (!arena_populate(arena, granule * ARENA_GRANULE_BYTES, ARENA_GRANULE_BYTES))
 			return false;
-		/* Release: pairs with arena_granule_is_ready() in whoever reads there without asking. */
+		/* Release: pairs with arena_granule_is_ready() in whoever reads there without
+		 * asking. */
 		or_release(&arena->ready[granule / 64], UINT64_C(1) << (granule % 64));
 	}
 	return true;

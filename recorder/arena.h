@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena's memory: a file in shared memory that survives the process, or private memory where no such
- * file can be had.
+ * The arena's memory: a file in shared memory that survives the process, or private memory where no
+ * such file can be had.
  *
- * Nothing is written before arena_ready() or arena_populate() has said yes: memory that has run out is a
- * `false` there and never a SIGBUS later. Once made, an arena stays mapped for the life of the process.
- * All functions but arena_create(), arena_forget() and arena_unlink() may be called by any thread at any time.
+ * Nothing is written before arena_ready() or arena_populate() has said yes: memory that has run out
+ * is a `false` there and never a SIGBUS later. Once made, an arena stays mapped for the life of the
+ * process. All functions but arena_create(), arena_forget() and arena_unlink() may be called by any
+ * thread at any time.
  */
 #ifndef WCPROF_ARENA_H
 #define WCPROF_ARENA_H
@@ -17,15 +18,20 @@
 #include "format.h"
 #include "recorder.h"
 
-/* What the process records into; NULL until recording was first turned on. Written before the gate is. */
+/* What the process records into; NULL until recording was first turned on. Written before the
+ * gate is. */
 extern struct arena *recorder_arena HIDDEN;
 
-/* Where the files are, and the whole of a file's name: DIRECTORY/wcprof-UID-PID-START-GENERATION. */
+/* Where the files are, and the whole of a file's name:
+ * DIRECTORY/wcprof-UID-PID-START-GENERATION. */
 #define ARENA_DIRECTORY "/dev/shm"
 
-/* NULL: no memory at all. Fills in magic, version, sizes, pid, generation, pools; the rest is zero. */
-struct arena *arena_create(uint32_t pid, uint64_t start_ticks, uint32_t generation, uint64_t max_events) HIDDEN;
-/* In a forked child: makes the parent's arena harmless. `interrupted`: somebody may go on writing to it. */
+/* NULL: no memory at all. Fills in magic, version, sizes, pid, generation, pools; the rest is
+ * zero. */
+struct arena *arena_create(uint32_t pid, uint64_t start_ticks, uint32_t generation,
+			   uint64_t max_events) HIDDEN;
+/* In a forked child: makes the parent's arena harmless. `interrupted`: somebody may go on
+ * writing to it. */
 void arena_forget(struct arena *, bool interrupted) HIDDEN;
 void arena_unlink(struct arena *) HIDDEN;
 

@@ -10,7 +10,7 @@
 
 #include "in_target.h"
 
-static const struct pool_items chunk_items = {ARENA_CHUNKS, CHUNK_BYTES};
+static const struct pool_items chunk_items = { ARENA_CHUNKS, CHUNK_BYTES };
 
 /* A chunk with room: what an ended thread left, an empty one, a new one. */
 static bool take_chunk(struct self *self)
@@ -52,7 +52,8 @@ bool chunk_append(struct self *self, const struct record *record)
 	chunk->records[self->position] = *record;
 	if (UNLIKELY(record->type == RECORD_OP && record->what == KIND_THREAD))
 		store_relaxed(&chunk->threads_ended, load_relaxed(&chunk->threads_ended) + 1);
-	/* Pairs with load_acquire in the drainer; earlier, it would hand out a half-written record. */
+	/* Pairs with load_acquire in the drainer; earlier, it would hand out a half-written
+	 * record. */
 	store_release(&chunk->published, ++self->position);
 	if (UNLIKELY(self->position == CHUNK_RECORDS))
 		finish_chunk(self);
@@ -90,7 +91,8 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 
 void chunk_prepare(struct arena *arena, uint32_t ready)
 {
-	/* The count is off by as many threads as are between two steps now; below 0 it looks enormous. */
+	/* The count is off by as many threads as are between two steps now; below 0 it looks
+	 * enormous. */
 	while (load_relaxed(&arena->chunks.given) < ready) {
 		uint32_t index = pool_make(arena, &arena->chunks, chunk_items);
 

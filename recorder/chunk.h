@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of finished records: one thread fills a chunk, the drainer hands out what is published in it.
+ * Runs of finished records: one thread fills a chunk, the drainer hands out what is published in
+ * it.
  *
- * Functions with a `struct self` are for its thread alone; chunk_drained() is for the drainer alone, which
- * holds arena.drain_owner.
+ * Functions with a `struct self` are for its thread alone; chunk_drained() is for the drainer
+ * alone, which holds arena.drain_owner.
  */
 #ifndef WCPROF_CHUNK_H
 #define WCPROF_CHUNK_H
@@ -16,8 +17,8 @@ bool chunk_append(struct self *, const struct record *) HIDDEN;
 /* The thread ends: what is left of its chunk is for the next thread. */
 void chunk_hand_over(struct self *) HIDDEN;
 
-/* Makes empty chunks ahead, until so many are ready: what the control thread has made, the program's threads
- * need not wait for. */
+/* Makes empty chunks ahead, until so many are ready: what the control thread has made, the
+ * program's threads need not wait for. */
 void chunk_prepare(struct arena *, uint32_t ready) HIDDEN;
 
 static inline struct chunk *chunk_at(const struct arena *arena, uint32_t index)

@@ -2,9 +2,9 @@
 /*
  * The recorder's clock. See clock.h.
  *
- * The kernel trusts the time stamp counter when it is its own clock source: then it runs at one rate on
- * all processors and in all power states (and CPUID must say so as well). The rate is not taken from
- * CPUID but measured against CLOCK_MONOTONIC, between two moments.
+ * The kernel trusts the time stamp counter when it is its own clock source: then it runs at one
+ * rate on all processors and in all power states (and CPUID must say so as well). The rate is not
+ * taken from CPUID but measured against CLOCK_MONOTONIC, between two moments.
  */
 #include "clock.h"
 
@@ -28,7 +28,7 @@ static uint64_t known_rate;
 
 static uint64_t read_ns(clockid_t id)
 {
-	struct timespec now = {0, 0};
+	struct timespec now = { 0, 0 };
 
 	clock_gettime(id, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -56,7 +56,8 @@ static bool kernel_trusts_counter(void)
 
 void clock_start(void)
 {
-	clock_kind = counter_is_invariant() && kernel_trusts_counter() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
+	clock_kind = counter_is_invariant() && kernel_trusts_counter() ? CLOCK_KIND_TSC
+								       : CLOCK_KIND_MONOTONIC;
 	start_pair = clock_take_pair();
 	known_rate = 0;
 }
@@ -80,7 +81,7 @@ bool clock_cpu_ns_of(uint32_t tid, uint64_t *cpu_ns)
 {
 	/* As in the kernel's posix-timers: the clock that the scheduler keeps, of one thread. */
 	enum { CLOCK_OF_SCHEDULER = 2, CLOCK_OF_THREAD = 4 };
-	struct timespec used = {0, 0};
+	struct timespec used = { 0, 0 };
 	long id = (long)(~(uint64_t)tid << 3 | CLOCK_OF_SCHEDULER | CLOCK_OF_THREAD);
 
 	if (SYS3(clock_gettime, (int)id, &used, 0) != 0)
@@ -91,7 +92,7 @@ bool clock_cpu_ns_of(uint32_t tid, uint64_t *cpu_ns)
 
 struct clock_pair clock_take_pair(void)
 {
-	struct clock_pair best = {0, 0, 0};
+	struct clock_pair best = { 0, 0, 0 };
 	uint64_t best_gap = UINT64_MAX;
 
 	for (int i = 0; i < PAIR_TRIES; i++) {
@@ -119,7 +120,8 @@ uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64
 		sys_pause_ns((long)apart_ns / 4);
 		now = clock_take_pair();
 	}
-	return (uint64_t)(((unsigned __int128)(now.mono_ns - from->mono_ns) << 32) / (now.ticks - from->ticks));
+	return (uint64_t)(((unsigned __int128)(now.mono_ns - from->mono_ns) << 32) /
+			  (now.ticks - from->ticks));
 }
 
 uint64_t clock_own_rate(uint64_t apart_ns)

@@ -2,15 +2,16 @@
 /*
  * The control thread. See control.h; verbs.c has what it understands.
  *
- * One thread serves all clients with non-blocking sockets and poll(). A client's requests are answered one
- * after the other; a DUMP is its last one. One dump is written at a time, piece by piece, whenever its
- * reader takes more: a reader that stalls holds up nobody but other dumps. The dump counts as handed out
- * when the reader has read it to the end (the kernel says how much is still on its way).
+ * One thread serves all clients with non-blocking sockets and poll(). A client's requests are
+ * answered one after the other; a DUMP is its last one. One dump is written at a time, piece by
+ * piece, whenever its reader takes more: a reader that stalls holds up nobody but other dumps. The
+ * dump counts as handed out when the reader has read it to the end (the kernel says how much is
+ * still on its way).
  *
- * The thread's first act is to leave the program's descriptor table and working directory, so that nothing
- * the program closes, duplicates or changes root to can touch it, and no child inherits from it. All signals
- * are blocked in it but glibc's own two, by which setuid() reaches every thread.
- * Nothing here may call libc for input or output, and nothing here records.
+ * The thread's first act is to leave the program's descriptor table and working directory, so that
+ * nothing the program closes, duplicates or changes root to can touch it, and no child inherits
+ * from it. All signals are blocked in it but glibc's own two, by which setuid() reaches every
+ * thread. Nothing here may call libc for input or output, and nothing here records.
  */
 #include "control.h"
 
@@ -43,7 +44,8 @@ enum {
 	CLIENTS_MAX = 64,
 	LINE_BYTES_MAX = 512,
 	STACK_BYTES = 131072,
-	/* How often a dump looks whether its reader has taken all, or a program that ends wants to write its own. */
+	/* How often a dump looks whether its reader has taken all, or a program that ends wants
+	 * to write its own. */
 	DUMP_TICK_MS = 5,
 	/* A reader that takes nothing for so long loses its dump to the next one that asks. */
 	DUMP_STALL_NS = 2000000000,
@@ -57,10 +59,10 @@ enum {
 };
 
 struct client {
-	int fd;              /* -1 = free */
+	int fd; /* -1 = free */
 	uint32_t line_used;
 	uint32_t answer_sent;
-	bool is_overlong;    /* the rest of the line is to be skipped */
+	bool is_overlong; /* the rest of the line is to be skipped */
 	bool input_ended;
 	bool is_dumping;
 	char line[LINE_BYTES_MAX];
@@ -83,7 +85,8 @@ static struct {
 	int ready_tick_ms;
 } control;
 
-/* Of the socket's name in the file system: who ends the process removes it, and nobody makes it after that. */
+/* Of the socket's name in the file system: who ends the process removes it, and nobody makes it
+ * after that. */
 enum socket_state { SOCKET_NONE, SOCKET_STARTING, SOCKET_NAMED, SOCKET_ENDED };
 
 static char socket_name[SOCKET_PATH_BYTES]; /* written before the thread starts */
@@ -91,7 +94,7 @@ static uint32_t socket_state;               /* enum socket_state */
 static bool socket_has_own_directory;
 static bool is_child;
 
-/* --- Dumps ------------------------------------------------------------------------------------------------ */
+/* --- Dumps ----------------------------------------------------------------------------------- */
 
 static void client_close(struct client *client)
 {
@@ -129,13 +132,14 @@ static void dump_start(struct client *client, bool flush)
 			verbs_refuse(&client->answer, "memory", "no memory for a dump");
 			return;
 		}
-		result = dump_begin(&control.dump, recorder_arena, control.dump_buffer, DUMP_BUFFER_BYTES,
-				    DUMP_RUNNING);
+		result = dump_begin(&control.dump, recorder_arena, control.dump_buffer,
+				    DUMP_BUFFER_BYTES, DUMP_RUNNING);
 		if (result != 0)
 			sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
 	}
 	if (result != 0) {
-		verbs_refuse(&client->answer, result == -EBUSY ? "busy" : "memory", "no dump now: try again");
+		verbs_refuse(&client->answer, result == -EBUSY ? "busy" : "memory",
+			     "no dump now: try again");
 		return;
 	}
 	client->is_dumping = true;
@@ -154,8 +158,8 @@ static bool reader_has_all(int fd)
 	return sys_ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
-/* A reader that went away before it had read everything shows as an error of the socket; a hang-up does
- * not say that much, for whoever asks may close its own direction first. */
+/* A reader that went away before it had read everything shows as an error of the socket; a
+ * hang-up does not say that much, for whoever asks may close its own direction first. */
 static bool reader_is_gone(int fd)
 {
 	int error = 0;
@@ -204,7 +208,7 @@ static void dump_poll(short events)
 		dump_continue();
 }
 
-/* --- Clients ------------------------------------------------------------------------------------------------- */
+/* --- Clients --------------------------------------------------------------------------------- */
 
 static void client_run_line(struct client *client, size_t bytes)
 {
@@ -249,7 +253,8 @@ static bool client_send(struct client *client)
 {
 	while (client->answer_sent < client->answer.used) {
 		long sent = sys_send(client->fd, client->answer_bytes + client->answer_sent,
-				     client->answer.used - client->answer_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+				     client->answer.used - client->answer_sent,
+				     MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (sent == -EINTR)
 			continue;
@@ -266,8 +271,8 @@ static bool client_send(struct client *client)
 
 static void client_receive(struct client *client)
 {
-	long got = sys_recv(client->fd, client->line + client->line_used, LINE_BYTES_MAX - client->line_used,
-			    MSG_DONTWAIT);
+	long got = sys_recv(client->fd, client->line + client->line_used,
+			    LINE_BYTES_MAX - client->line_used, MSG_DONTWAIT);
 
 	if (got == 0)
 		client->input_ended = true;
@@ -280,7 +285,8 @@ static void client_receive(struct client *client)
 /* Whatever can be done for this client now. */
 static void client_poll(struct client *client, short events)
 {
-	if (events & (POLLIN | POLLHUP | POLLERR) && !client->input_ended && client->line_used < LINE_BYTES_MAX)
+	if (events & (POLLIN | POLLHUP | POLLERR) && !client->input_ended &&
+	    client->line_used < LINE_BYTES_MAX)
 		client_receive(client);
 	while (client->fd >= 0 && client_send(client) && !client->is_dumping)
 		if (!client_take_line(client))
@@ -289,7 +295,8 @@ static void client_poll(struct client *client, short events)
 		return;
 	if (client->is_dumping)
 		dump_continue();
-	else if (client->answer_sent == client->answer.used && client->input_ended && client->line_used == 0)
+	else if (client->answer_sent == client->answer.used && client->input_ended &&
+		 client->line_used == 0)
 		client_close(client);
 	else if (events & POLLERR)
 		client_close(client);
@@ -314,7 +321,8 @@ static void client_accept(void)
 		client->is_overlong = false;
 		client->input_ended = false;
 		client->is_dumping = false;
-		client->answer = (struct text){.bytes = client->answer_bytes, .size = VERB_ANSWER_BYTES_MAX};
+		client->answer = (struct text){ .bytes = client->answer_bytes,
+						.size = VERB_ANSWER_BYTES_MAX };
 		return;
 	}
 	if (client)
@@ -324,7 +332,7 @@ static void client_accept(void)
 	sys_close(fd);
 }
 
-/* --- The thread -------------------------------------------------------------------------------------------------- */
+/* --- The thread ------------------------------------------------------------------------------ */
 
 static short client_events(const struct client *client)
 {
@@ -367,12 +375,13 @@ static void serve(void)
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control.clients[i];
 
-		polls[i] = (struct pollfd){client->fd, client->fd >= 0 ? client_events(client) : 0, 0};
+		polls[i] = (struct pollfd){ client->fd, client->fd >= 0 ? client_events(client) : 0,
+					    0 };
 		/* Nothing more to send: it would be ready all the time. */
 		if (client->is_dumping && control.dump_filled_last)
 			polls[i].fd = -1;
 	}
-	polls[CLIENTS_MAX] = (struct pollfd){control.listener, POLLIN, 0};
+	polls[CLIENTS_MAX] = (struct pollfd){ control.listener, POLLIN, 0 };
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
 		prepare_memory();
 	ready = sys_poll(polls, CLIENTS_MAX + 1, next_tick_ms());
@@ -408,8 +417,9 @@ static void *control_main(void *unused)
 	control.listener = socket_listen(socket_name, socket_has_own_directory);
 	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
 	if (control.listener < 0) {
-		text_complain(control.listener == -EPERM ? "directory is not ours alone, no control socket:"
-							 : "no control socket:",
+		text_complain(control.listener == -EPERM
+				      ? "directory is not ours alone, no control socket:"
+				      : "no control socket:",
 			      socket_name);
 		return NULL;
 	}
@@ -417,7 +427,8 @@ static void *control_main(void *unused)
 		serve();
 }
 
-static bool create_thread(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+static bool create_thread(int (*thread_create)(pthread_t *, const pthread_attr_t *,
+					       void *(*)(void *), void *))
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -435,7 +446,8 @@ static bool create_thread(int (*thread_create)(pthread_t *, const pthread_attr_t
 	return result == 0;
 }
 
-void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+					void *))
 {
 	/* Signals 32 and 33 are glibc's own. */
 	uint64_t all = ~(UINT64_C(3) << 31);

@@ -2,10 +2,10 @@
 /*
  * A dump: an arena as JSON lines. See dump.h.
  *
- * The dump is a sequence of parts, each a function that writes one element and says whether there is
- * another one; dump_fill() calls them while a whole element still fits into the buffer. So a dump can stop
- * anywhere and go on later, and needs no more memory than the buffer. First line: the header; then one
- * event a line. Keys whose value is zero or empty are left out.
+ * The dump is a sequence of parts, each a function that writes one element and says whether there
+ * is another one; dump_fill() calls them while a whole element still fits into the buffer. So a
+ * dump can stop anywhere and go on later, and needs no more memory than the buffer. First line: the
+ * header; then one event a line. Keys whose value is zero or empty are left out.
  */
 #include "dump.h"
 
@@ -24,15 +24,16 @@ enum { EVENT_BYTES_MAX = 640 };
 
 _Static_assert(DUMP_PIECE_BYTES_MAX > 6 * STRING_BYTES_MAX + 64, "a string is one piece");
 _Static_assert(DUMP_PIECE_BYTES_MAX > STACK_FRAMES_MAX * 32, "a stack is one piece");
-_Static_assert(DUMP_PIECE_BYTES_MAX > 6 * sizeof(((struct arena *)0)->argv) + 4096, "the process is one piece");
+_Static_assert(DUMP_PIECE_BYTES_MAX > 6 * sizeof(((struct arena *)0)->argv) + 4096,
+	       "the process is one piece");
 
-/* --- Words ------------------------------------------------------------------------------------------ */
+/* --- Words ----------------------------------------------------------------------------------- */
 
 struct word {
 	const char *bytes;
 	uint32_t length;
 };
-#define WORD_ROW(number, word_of_row) [number] = {"" word_of_row, sizeof(word_of_row) - 1},
+#define WORD_ROW(number, word_of_row) [number] = { "" word_of_row, sizeof(word_of_row) - 1 },
 
 static const struct word kind_words[] = {
 #define KIND(number, name, word, work, meaning) WORD_ROW(number, word)
@@ -68,13 +69,13 @@ static void put_word(struct text *text, const struct word *words, size_t count, 
 }
 
 /* ,"KEY":NUMBER unless it is zero. */
-#define PUT_NONZERO(text, key, value)                             \
-	do {                                                      \
-		uint64_t value_once = (value);                    \
-		if (value_once) {                                 \
+#define PUT_NONZERO(text, key, value)                              \
+	do {                                                       \
+		uint64_t value_once = (value);                     \
+		if (value_once) {                                  \
 			text_put_literal((text), ",\"" key "\":"); \
-			text_put_u64((text), value_once);         \
-		}                                                 \
+			text_put_u64((text), value_once);          \
+		}                                                  \
 	} while (0)
 
 static void put_work(struct text *text, const struct record *record)
@@ -84,7 +85,7 @@ static void put_work(struct text *text, const struct record *record)
 	put_word(text, work_words, COUNT_OF(work_words), work);
 }
 
-/* --- Events -------------------------------------------------------------------------------------------- */
+/* --- Events ---------------------------------------------------------------------------------- */
 
 static uint64_t to_ns(const struct dump *dump, uint64_t ticks)
 {
@@ -206,7 +207,7 @@ static void put_event(const struct dump *dump, struct text *text, const struct r
 		put_link(dump, text, record);
 }
 
-/* --- The header ------------------------------------------------------------------------------------------- */
+/* --- The header ------------------------------------------------------------------------------ */
 
 static void put_comma(struct dump *dump)
 {
@@ -250,7 +251,8 @@ static bool write_start(struct dump *dump)
 		    snapshot->clock.base.real_ns + to_ns(dump, snapshot->now.ticks));
 	put_key_u64(text, "dropped_events", snapshot->losses);
 	put_key_u64(text, "event_count", snapshot->event_count);
-	text_put_literal(text, ",\"recorder\":{\"name\":\"wcprof\",\"version\":\"" RECORDER_VERSION "\"}");
+	text_put_literal(text, ",\"recorder\":{\"name\":\"wcprof\",\"version\":\"" RECORDER_VERSION
+			       "\"}");
 	return true;
 }
 
@@ -359,7 +361,8 @@ static bool write_module(struct dump *dump)
 static void put_frame(struct dump *dump, struct text *text, uint64_t address)
 {
 	/* A return address may be the first byte after its function: what called lies before it. */
-	uint32_t module = modules_find(dump->arena, dump->snapshot.module_count, address - 1, dump->module_hint);
+	uint32_t module = modules_find(dump->arena, dump->snapshot.module_count, address - 1,
+				       dump->module_hint);
 
 	if (module == UINT32_MAX) {
 		text_put_literal(text, "-1,");
@@ -490,7 +493,8 @@ static bool write_header_end(struct dump *dump)
 	return true;
 }
 
-/* The CPU time that the living threads have used by now: what they did since their last mark shows. */
+/* The CPU time that the living threads have used by now: what they did since their last mark
+ * shows. */
 static bool write_mark(struct dump *dump)
 {
 	const struct snapshot_thread *thread = &dump->snapshot.threads[dump->index];
@@ -508,7 +512,7 @@ static bool write_mark(struct dump *dump)
 	return false;
 }
 
-/* --- The events' part ----------------------------------------------------------------------------------------- */
+/* --- The events' part ------------------------------------------------------------------------ */
 
 /* Records of one chunk, as many as fit. */
 static bool write_records(struct dump *dump)
@@ -530,14 +534,14 @@ static bool write_records(struct dump *dump)
 
 /* Each writes its element dump->index; true: that was the last one. */
 static bool (*const phases[])(struct dump *) = {
-	write_start,  write_process, write_counters, write_thread,    write_module,	write_string,
-	write_stack,  write_open_op, write_open_wait, write_header_end, write_records, write_mark,
+	write_start, write_process, write_counters,  write_thread,     write_module,  write_string,
+	write_stack, write_open_op, write_open_wait, write_header_end, write_records, write_mark,
 };
 
 int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)
 {
 	assert(bytes >= 2 * DUMP_PIECE_BYTES_MAX);
-	*dump = (struct dump){.arena = arena, .text = {.bytes = buffer, .size = bytes}};
+	*dump = (struct dump){ .arena = arena, .text = { .bytes = buffer, .size = bytes } };
 	return snapshot_take(&dump->snapshot, arena, of);
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dump: an arena as JSON lines. The same code serves the socket, the exit of the process and recovery.
+ * A dump: an arena as JSON lines. The same code serves the socket, the exit of the process and
+ * recovery.
  *
- *	struct dump dump;
- *	if (dump_begin(&dump, arena, buffer, sizeof(buffer), DUMP_RUNNING) == 0) {
- *		while (dump_fill(&dump))
- *			write(dump.text.bytes, dump.text.used);
- *		dump_end(&dump, everything was written);
- *	}
+ * 	struct dump dump;
+ * 	if (dump_begin(&dump, arena, buffer, sizeof(buffer), DUMP_RUNNING) == 0) {
+ * 		while (dump_fill(&dump))
+ * 			write(dump.text.bytes, dump.text.used);
+ * 		dump_end(&dump, everything was written);
+ * 	}
  *
- * From begin to end the caller is the arena's drainer. Nothing here waits for the program, or allocates.
+ * From begin to end the caller is the arena's drainer. Nothing here waits for the program, or
+ * allocates.
  */
 #ifndef WCPROF_DUMP_H
 #define WCPROF_DUMP_H
@@ -27,10 +29,10 @@ struct dump {
 	struct arena *arena;
 	struct snapshot snapshot;
 	struct text text;
-	uint32_t phase;        /* which part of the dump comes next */
-	uint32_t index;        /* which element of that part */
-	uint32_t record;       /* events: which record of chunk `index` */
-	uint32_t written;      /* elements of the list so far: whether a comma is due */
+	uint32_t phase;   /* which part of the dump comes next */
+	uint32_t index;   /* which element of that part */
+	uint32_t record;  /* events: which record of chunk `index` */
+	uint32_t written; /* elements of the list so far: whether a comma is due */
 	uint32_t module_hint;
 };
 

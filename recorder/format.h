@@ -2,10 +2,10 @@
 /*
  * The arena's bytes: what a recording looks like in shared memory.
  *
- * Data only. Shared by the recorder inside the target, which writes it, and by whoever reads an arena
- * from outside (recovery after the target died, the drainer of `wcprof record`). Offsets instead of
- * pointers, so that it can be mapped anywhere. All times are ticks of the arena's clock (clock.h turns
- * them into nanoseconds); all ids are the recorder's own.
+ * Data only. Shared by the recorder inside the target, which writes it, and by whoever reads an
+ * arena from outside (recovery after the target died, the drainer of `wcprof record`). Offsets
+ * instead of pointers, so that it can be mapped anywhere. All times are ticks of the arena's clock
+ * (clock.h turns them into nanoseconds); all ids are the recorder's own.
  *
  * FORMAT_VERSION goes up with any change of size, offset or meaning in this file or of a number in
  * events.def; a reader refuses a version that it does not know.
@@ -42,7 +42,13 @@ enum link_kind {
 #include "events.def"
 };
 
-enum record_type { RECORD_NONE = 0, RECORD_OP = 1, RECORD_WAIT = 2, RECORD_LINK = 3, RECORD_SAMPLE = 4 };
+enum record_type {
+	RECORD_NONE = 0,
+	RECORD_OP = 1,
+	RECORD_WAIT = 2,
+	RECORD_LINK = 3,
+	RECORD_SAMPLE = 4
+};
 
 /*
  * One event. Also one open op or open wait, in its thread's slot, while `end` is 0.
@@ -58,8 +64,8 @@ enum record_type { RECORD_NONE = 0, RECORD_OP = 1, RECORD_WAIT = 2, RECORD_LINK 
  *          of this lock's holds
  *          thread: its kernel thread id
  *
- * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread was
- * as `parent`, the number of the processor it was on as `count`; start and end are the same.
+ * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread
+ * was as `parent`, the number of the processor it was on as `count`; start and end are the same.
  */
 struct record {
 	uint64_t start;
@@ -67,9 +73,9 @@ struct record {
 	uint64_t id;
 	uint64_t parent;
 	uint64_t value;
-	uint32_t name;   /* string id: the class of an op, the call of a wait */
-	uint32_t ident;  /* string id: which resource, thread, file */
-	uint32_t stack;  /* stack id, 0 = none */
+	uint32_t name;  /* string id: the class of an op, the call of a wait */
+	uint32_t ident; /* string id: which resource, thread, file */
+	uint32_t stack; /* stack id, 0 = none */
 	uint32_t count;
 	int32_t fd;      /* io, poll on one descriptor: the descriptor, else -1 */
 	uint8_t type;    /* enum record_type; written last in an open entry, cleared first */
@@ -79,14 +85,14 @@ struct record {
 };
 
 enum {
-	RECORD_ABSOLUTE = 1, /* sleep until a point in time, value = nanoseconds from call to deadline */
+	RECORD_ABSOLUTE = 1,  /* sleep until a point in time; value counts from the call */
 	RECORD_TIMED_OUT = 2, /* a wait that ended by its timeout */
-	RECORD_ACCEPTED = 4 /* io, poll: the descriptor is a connection whose peer is a client */
+	RECORD_ACCEPTED = 4   /* io, poll: the descriptor is a connection whose peer is a client */
 };
 
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
 
-/* --- The arena: one mapping, everything at fixed offsets from its start -------------------- */
+/* --- The arena: one mapping, everything at fixed offsets from its start ---------------------- */
 
 /*
  * offset            section
@@ -102,8 +108,8 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * ARENA_MODULES     struct module_entry [MODULES_MAX]
  * ARENA_CHUNKS      struct chunk [chunks.max]
  *
- * Space is populated before it is written, by granules that header.ready marks, slots and chunks one by one:
- * what is not marked (not below pool.made) must not be touched, by a reader neither.
+ * Space is populated before it is written, by granules that header.ready marks, slots and chunks
+ * one by one: what is not marked (not below pool.made) must not be touched, by a reader neither.
  */
 enum {
 	ARENA_GRANULE_BYTES = 32768,
@@ -140,7 +146,8 @@ enum {
 };
 
 _Static_assert(ARENA_CHUNKS % ARENA_GRANULE_BYTES == 0, "chunks begin on a granule");
-_Static_assert(ARENA_STRING_POOL % 4096 == 0 && ARENA_STACK_POOL % 4096 == 0, "pools begin on a page");
+_Static_assert(ARENA_STRING_POOL % 4096 == 0 && ARENA_STACK_POOL % 4096 == 0,
+	       "pools begin on a page");
 
 enum counter {
 #define COUNTER(name, is_loss, meaning) COUNTER_##name,
@@ -166,11 +173,11 @@ struct clock_scale {
 	uint32_t unused;
 };
 
-/* A stack of items of which some are not made yet. `head` is tag << 32 | index + 1 (0 = empty); the tag
- * grows with every change, so that an item that went and came back is noticed. */
+/* A stack of items of which some are not made yet. `head` is tag << 32 | index + 1 (0 = empty);
+ * the tag grows with every change, so that an item that went and came back is noticed. */
 struct pool {
 	_Alignas(64) uint64_t head;
-	uint32_t made;  /* items below are populated */
+	uint32_t made; /* items below are populated */
 	uint32_t max;
 	uint32_t given; /* how many are in it now, about */
 };
@@ -186,7 +193,7 @@ struct stack_entry {
 };
 
 struct module_entry {
-	uint64_t base;  /* load bias */
+	uint64_t base; /* load bias */
 	uint64_t start;
 	uint64_t bytes;
 	uint32_t build_id_bytes;
@@ -196,8 +203,9 @@ struct module_entry {
 _Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixed offsets");
 
 /*
- * An op or wait that has not ended. Written by its thread only; read by the drainer at any time: `handle`
- * is cleared before anything else of the entry changes and written last, and is never used twice.
+ * An op or wait that has not ended. Written by its thread only; read by the drainer at any time:
+ * `handle` is cleared before anything else of the entry changes and written last, and is never used
+ * twice.
  */
 struct open_entry {
 	struct record record; /* end is 0; a hold's fd is the index of its watch */
@@ -205,31 +213,32 @@ struct open_entry {
 	uint64_t frame;       /* address of the frame that opened it */
 };
 
-/* One thread. Owner: its thread, from pool slots until it ends. The drainer reads it, and buries the dead. */
+/* One thread. Owner: its thread, from pool slots until it ends. The drainer reads it, and buries
+ * the dead. */
 struct slot {
 	uint32_t next;   /* in its pool */
-	uint32_t thread; /* index, from 1, never used again; 0 = nobody; written last, cleared first */
+	uint32_t thread; /* index, from 1; 0 = nobody; written last, cleared first */
 	uint32_t tid;
-	uint32_t chunk;  /* index + 1 of the one that it fills, 0 = none */
-	uint64_t op;     /* of the thread */
+	uint32_t chunk; /* index + 1 of the one that it fills, 0 = none */
+	uint64_t op;    /* of the thread */
 	uint64_t stack_top;
 	uint64_t unused;
-	uint64_t counters[COUNTER_COUNT]; /* added to by its thread only */
-	char name[16];                    /* as of its registration */
+	uint64_t counters[COUNTER_COUNT];                     /* added to by its thread only */
+	char name[16];                                        /* as of its registration */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
 };
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");
 
 /*
- * A run of records. Owner: one thread at a time, which alone writes records and `published`. When full it
- * belongs to the drainer; when its thread ends it goes to pool partial, for the next thread.
- * drained <= snapshot <= published <= CHUNK_RECORDS. Which thread wrote a record is in its ids: (id or, for
- * waits and links, parent) >> 32.
+ * A run of records. Owner: one thread at a time, which alone writes records and `published`. When
+ * full it belongs to the drainer; when its thread ends it goes to pool partial, for the next
+ * thread. drained <= snapshot <= published <= CHUNK_RECORDS. Which thread wrote a record is in its
+ * ids: (id or, for waits and links, parent) >> 32.
  */
 struct chunk {
 	uint32_t next;          /* in its pool */
 	uint32_t state;         /* enum chunk_state */
-	uint32_t published;     /* records below are complete: store-release, pairs with the drainer's load-acquire */
+	uint32_t published;     /* records below are complete; store-release */
 	uint32_t threads_ended; /* how many of its records are ops `thread` */
 	uint32_t drained;       /* drainer only: handed out */
 	uint32_t snapshot;      /* drainer only: will have been after this dump */
@@ -253,11 +262,11 @@ struct arena {
 	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
 	uint64_t start_unix_ns;
 	uint32_t generation;
-	uint32_t anonymous; /* 1 = private memory: there is no file */
-	uint32_t call_count; /* strings 1 to call_count are names of calls */
-	uint32_t exe_name;  /* string id: base name of the executable */
-	uint32_t client;    /* string id: "PID:START" */
-	uint32_t thread_class; /* string id: "thread" */
+	uint32_t anonymous;       /* 1 = private memory: there is no file */
+	uint32_t call_count;      /* strings 1 to call_count are names of calls */
+	uint32_t exe_name;        /* string id: base name of the executable */
+	uint32_t client;          /* string id: "PID:START" */
+	uint32_t thread_class;    /* string id: "thread" */
 	struct clock_scale clock; /* mult: written once, by the first drainer */
 	struct record process_op; /* as it began */
 	char path[128];           /* of the file */
@@ -265,8 +274,8 @@ struct arena {
 	char host[72];
 	char boot_id[40];
 	uint32_t argv_bytes;
-	char argv[4092];          /* each argument ended by a NUL */
-	char socket[108];         /* where this process listens, or would */
+	char argv[4092];  /* each argument ended by a NUL */
+	char socket[108]; /* where this process listens, or would */
 
 	/* Written by any thread. */
 	_Alignas(64) uint32_t thread_count; /* indexes given so far */
@@ -274,26 +283,26 @@ struct arena {
 	uint32_t string_bytes;
 	uint32_t stack_count;
 	uint32_t stack_words;
-	uint32_t watch_lock;                /* 0 or thread index + 1 of who changes the table's keys */
-	uint64_t starved_until;             /* ticks: no memory to be had before, do not ask */
-	uint64_t counters[COUNTER_COUNT];   /* of ended threads and of nobody's */
+	uint32_t watch_lock;    /* 0 or thread index + 1 of who changes the table's keys */
+	uint64_t starved_until; /* ticks: no memory to be had before, do not ask */
+	uint64_t counters[COUNTER_COUNT]; /* of ended threads and of nobody's */
 	_Alignas(64) struct pool slots;
-	struct pool chunks;                 /* empty ones */
-	struct pool partial;                /* chunks of ended threads, with room */
+	struct pool chunks;  /* empty ones */
+	struct pool partial; /* chunks of ended threads, with room */
 
 	/* Written by the drainer, or by whoever turns recording on and off. */
-	_Alignas(64) uint32_t drain_owner;  /* tid of the drainer, 0 = none */
-	uint32_t drain_wanted;              /* a program that ends waits for drain_owner */
+	_Alignas(64) uint32_t drain_owner; /* tid of the drainer, 0 = none */
+	uint32_t drain_wanted;             /* a program that ends waits for drain_owner */
 	uint32_t module_count;
-	uint32_t dump_count;                /* dumps handed out whole */
-	uint64_t losses_reported;           /* of events, in those */
-	uint64_t losses_forgotten;          /* by RESET */
-	uint64_t off_ticks;                 /* when recording was turned off last */
-	uint64_t process_ended;             /* ticks; written once, by the first thread that ends the process */
-	uint32_t process_end_reported;      /* in a dump that was handed out whole */
-	uint32_t unlinked;                  /* the file has no name any more */
+	uint32_t dump_count;       /* dumps handed out whole */
+	uint64_t losses_reported;  /* of events, in those */
+	uint64_t losses_forgotten; /* by RESET */
+	uint64_t off_ticks;        /* when recording was turned off last */
+	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
+	uint32_t process_end_reported; /* in a dump that was handed out whole */
+	uint32_t unlinked;             /* the file has no name any more */
 
-	uint64_t ready[(ARENA_GRANULES + 63) / 64]; /* bit = granule is populated */
+	uint64_t ready[(ARENA_GRANULES + 63) / 64];  /* bit = granule is populated */
 	uint8_t watch_filter[WATCH_FILTER_BITS / 8]; /* bit = some watch has this hash */
 };
 _Static_assert(sizeof(struct arena) <= ARENA_HEADER_BYTES, "the header has a granule of its own");

@@ -52,7 +52,7 @@ uint64_t identity_start_ticks(void)
 
 static uint64_t now_ns(clockid_t id)
 {
-	struct timespec now = {0, 0};
+	struct timespec now = { 0, 0 };
 
 	clock_gettime(id, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -60,7 +60,7 @@ static uint64_t now_ns(clockid_t id)
 
 static uint32_t count_cpus(void)
 {
-	uint64_t mask[128] = {0};
+	uint64_t mask[128] = { 0 };
 	long bytes = SYS3(sched_getaffinity, 0, sizeof(mask), mask);
 	uint32_t count = 0;
 
@@ -83,10 +83,12 @@ static void fill_process(struct arena *arena)
 	long bytes = sys_readlink("/proc/self/exe", arena->exe, sizeof(arena->exe) - 1);
 
 	arena->exe[bytes > 0 ? bytes : 0] = '\0';
-	arena->argv_bytes = (uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
+	arena->argv_bytes =
+		(uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
 	arena->ppid = (uint32_t)sys_getppid();
 	arena->cpus = count_cpus();
-	arena->start_unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + arena->start_ticks * CLOCK_TICK_NS;
+	arena->start_unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) +
+			       arena->start_ticks * CLOCK_TICK_NS;
 }
 
 static void fill_strings(struct arena *arena, const char *const *call_names, uint32_t call_count)
@@ -94,7 +96,7 @@ static void fill_strings(struct arena *arena, const char *const *call_names, uin
 	const char *slash = strrchr(arena->exe, '/');
 	const char *exe = slash ? slash + 1 : arena->exe;
 	char client[48];
-	struct text text = {.bytes = client, .size = sizeof(client)};
+	struct text text = { .bytes = client, .size = sizeof(client) };
 
 	/* First of all: their ids are fixed. */
 	for (uint32_t i = 0; i < call_count; i++)

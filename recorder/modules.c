@@ -2,8 +2,8 @@
 /*
  * Which files are mapped where. See modules.h.
  *
- * Read from /proc/self/maps and, with process_vm_readv, from the ELF headers in memory: neither can hang
- * on the loader's lock or fault when a library is unloaded meanwhile.
+ * Read from /proc/self/maps and, with process_vm_readv, from the ELF headers in memory: neither can
+ * hang on the loader's lock or fault when a library is unloaded meanwhile.
  */
 #include "modules.h"
 
@@ -48,7 +48,8 @@ static char *read_line(struct line_reader *reader)
 		reader->next = 0;
 		if (reader->used >= LINE_BYTES - 1)
 			reader->used = 0;
-		got = sys_read(reader->fd, reader->bytes + reader->used, LINE_BYTES - 1 - reader->used);
+		got = sys_read(reader->fd, reader->bytes + reader->used,
+			       LINE_BYTES - 1 - reader->used);
 		reader->ended = got <= 0;
 		reader->used += got > 0 ? (size_t)got : 0;
 	}
@@ -72,13 +73,15 @@ static uint64_t parse_hex(const char **at)
 
 static bool read_memory(const struct arena *arena, uint64_t address, void *to, size_t bytes)
 {
-	struct iovec local = {to, bytes};
-	struct iovec remote = {(void *)(uintptr_t)address, bytes};
+	struct iovec local = { to, bytes };
+	struct iovec remote = { (void *)(uintptr_t)address, bytes };
 
-	return sys_call(SYS_process_vm_readv, arena->pid, (long)&local, 1, (long)&remote, 1, 0) == (long)bytes;
+	return sys_call(SYS_process_vm_readv, arena->pid, (long)&local, 1, (long)&remote, 1, 0) ==
+	       (long)bytes;
 }
 
-static void find_build_id(const struct arena *arena, struct module_entry *module, uint64_t address, uint64_t bytes)
+static void find_build_id(const struct arena *arena, struct module_entry *module, uint64_t address,
+			  uint64_t bytes)
 {
 	_Alignas(8) char notes[NOTE_BYTES_MAX];
 	uint64_t size = bytes < sizeof(notes) ? bytes : sizeof(notes);
@@ -94,7 +97,8 @@ static void find_build_id(const struct arena *arena, struct module_entry *module
 
 		if (content + length > size)
 			return;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+		    memcmp(notes + name, "GNU", 4) == 0) {
 			module->build_id_bytes = (uint32_t)(length < 20 ? length : 20);
 			memcpy(module->build_id, notes + content, module->build_id_bytes);
 			return;
@@ -112,9 +116,11 @@ static bool read_elf(const struct arena *arena, struct module_entry *module)
 	bool has_load = false;
 
 	if (!read_memory(arena, module->start, &header, sizeof(header)) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > PHDRS_MAX ||
-	    !read_memory(arena, module->start + header.e_phoff, phdrs, header.e_phnum * sizeof(phdrs[0])))
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+	    header.e_phnum > PHDRS_MAX ||
+	    !read_memory(arena, module->start + header.e_phoff, phdrs,
+			 header.e_phnum * sizeof(phdrs[0])))
 		return false;
 	for (int i = 0; i < header.e_phnum; i++) {
 		if (phdrs[i].p_type != PT_LOAD)
@@ -128,7 +134,8 @@ static bool read_elf(const struct arena *arena, struct module_entry *module)
 	module->bytes = module->base + end - module->start;
 	for (int i = 0; i < header.e_phnum && has_load && module->build_id_bytes == 0; i++)
 		if (phdrs[i].p_type == PT_NOTE)
-			find_build_id(arena, module, module->base + phdrs[i].p_vaddr, phdrs[i].p_memsz);
+			find_build_id(arena, module, module->base + phdrs[i].p_vaddr,
+				      phdrs[i].p_memsz);
 	return has_load;
 }
 
@@ -138,8 +145,10 @@ static bool is_known(const struct arena *arena, const struct module_entry *modul
 		const struct module_entry *other = modules_at(arena, i);
 
 		if (other->start == module->start)
-			return other->bytes == module->bytes && strcmp(other->path, module->path) == 0 &&
-			       memcmp(other->build_id, module->build_id, sizeof(other->build_id)) == 0;
+			return other->bytes == module->bytes &&
+			       strcmp(other->path, module->path) == 0 &&
+			       memcmp(other->build_id, module->build_id, sizeof(other->build_id)) ==
+				       0;
 	}
 	return false;
 }
@@ -148,7 +157,8 @@ static void add(struct arena *arena, const struct module_entry *module)
 {
 	uint64_t offset = ARENA_MODULES + (uint64_t)arena->module_count * MODULE_BYTES;
 
-	if (arena->module_count >= MODULES_MAX || is_known(arena, module) || !arena_ready(arena, offset, MODULE_BYTES))
+	if (arena->module_count >= MODULES_MAX || is_known(arena, module) ||
+	    !arena_ready(arena, offset, MODULE_BYTES))
 		return;
 	memcpy(arena_at(arena, offset), module, MODULE_BYTES);
 	/* Pairs with the drainer's load: an entry below the count is complete. */
@@ -158,7 +168,7 @@ static void add(struct arena *arena, const struct module_entry *module)
 /* A line such as "7f12a000-7f12b000 r--p 00000000 08:01 1234    /usr/lib/libc.so.6". */
 static void read_mapping(struct arena *arena, const char *line)
 {
-	struct module_entry module = {0};
+	struct module_entry module = { 0 };
 	const char *path = strchr(line, '/');
 	const char *at = line;
 	uint64_t offset;
@@ -184,7 +194,7 @@ static void read_mapping(struct arena *arena, const char *line)
 
 void modules_save(struct arena *arena)
 {
-	struct line_reader reader = {.fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
+	struct line_reader reader = { .fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0) };
 	const char *line;
 
 	if (reader.fd < 0)

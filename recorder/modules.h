@@ -2,8 +2,9 @@
 /*
  * Which files are mapped where, so that addresses can be given names later.
  *
- * Only who turns recording on, and the drainer, call modules_save(), one at a time; entries are added and
- * never changed, so that stacks from a library that is gone still resolve. No lock of the loader's is taken.
+ * Only who turns recording on, and the drainer, call modules_save(), one at a time; entries are
+ * added and never changed, so that stacks from a library that is gone still resolve. No lock of the
+ * loader's is taken.
  */
 #ifndef WCPROF_MODULES_H
 #define WCPROF_MODULES_H

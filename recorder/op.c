@@ -2,14 +2,15 @@
 /*
  * Ops, waits and links: what is open on a thread, and the records of what has ended.
  *
- * Open entries form a stack in the thread's slot, innermost last; entries[0] is the thread's op. An entry
- * leaves it when the op ends, from the middle too (locks are not always released in reverse order), or
- * when it turns out that its call never returned (longjmp, cancellation): then a later call comes from a
- * frame further up the same stack.
+ * Open entries form a stack in the thread's slot, innermost last; entries[0] is the thread's op. An
+ * entry leaves it when the op ends, from the middle too (locks are not always released in reverse
+ * order), or when it turns out that its call never returned (longjmp, cancellation): then a later
+ * call comes from a frame further up the same stack.
  *
- * Only the thread itself changes its entries, and each change follows the protocol of struct open_entry:
- * the fields are stored with release order after `handle` was cleared, so that the drainer, which reads
- * `handle`, the fields and `handle` again, never takes half an entry for a whole one.
+ * Only the thread itself changes its entries, and each change follows the protocol of struct
+ * open_entry: the fields are stored with release order after `handle` was cleared, so that the
+ * drainer, which reads `handle`, the fields and `handle` again, never takes half an entry for a
+ * whole one.
  */
 #include "op.h"
 
@@ -24,12 +25,13 @@
 
 #include "in_target.h"
 
-/* Frames further than this below the thread's first one lie on another stack (a fiber's, a signal stack). */
+/* Frames further than this below the thread's first one lie on another stack (a fiber's, a
+ * signal stack). */
 #define STACK_BYTES_MAX ((uintptr_t)8 << 20)
 
 uint64_t op_min_io_ticks;
 
-/* --- Entries ------------------------------------------------------------------------------------ */
+/* --- Entries --------------------------------------------------------------------------------- */
 
 /* The words of a record, as they are stored into an entry that others read. */
 union record_words {
@@ -37,7 +39,8 @@ union record_words {
 	uint64_t words[sizeof(struct record) / sizeof(uint64_t)];
 };
 
-static void entry_write(struct open_entry *entry, const struct record *record, uint64_t handle, uint64_t frame)
+static void entry_write(struct open_entry *entry, const struct record *record, uint64_t handle,
+			uint64_t frame)
 {
 	const union record_words *from = (const union record_words *)record;
 	union record_words *to = (union record_words *)&entry->record;
@@ -50,8 +53,8 @@ static void entry_write(struct open_entry *entry, const struct record *record, u
 	store_release(&entry->handle, handle);
 }
 
-static struct open_entry *entry_push(struct self *self, const struct record *record, uint64_t handle,
-				     const void *frame)
+static struct open_entry *entry_push(struct self *self, const struct record *record,
+				     uint64_t handle, const void *frame)
 {
 	struct open_entry *entry = &self->slot->entries[self->depth];
 
@@ -85,7 +88,8 @@ static void entry_remove(struct self *self, struct open_entry *entry)
 }
 
 /* Ends an entry by force: its call will not return any more, or not while it is recorded. */
-static void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks, enum outcome outcome)
+static void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,
+			enum outcome outcome)
 {
 	struct record record = entry->record;
 
@@ -108,16 +112,17 @@ static bool is_hold(const struct open_entry *entry)
 }
 
 /*
- * Whether the call that opened `entry` is gone, now that a call of the same thread comes from `frame`: its
- * frame lies below on the same stack, or is the very same frame (a hook opens at most one op and then one
- * wait). A hold outlives the frame of its call.
+ * Whether the call that opened `entry` is gone, now that a call of the same thread comes from
+ * `frame`: its frame lies below on the same stack, or is the very same frame (a hook opens at most
+ * one op and then one wait). A hold outlives the frame of its call.
  */
 static bool is_abandoned(const struct self *self, const struct open_entry *entry, uintptr_t frame,
 			 enum record_type type)
 {
 	uintptr_t top = (uintptr_t)self->stack_top;
 
-	if (is_hold(entry) || entry->frame == 0 || frame > top || top - entry->frame > STACK_BYTES_MAX)
+	if (is_hold(entry) || entry->frame == 0 || frame > top ||
+	    top - entry->frame > STACK_BYTES_MAX)
 		return false;
 	return entry->frame < frame ||
 	       (entry->frame == frame && (entry->record.type == type || type == RECORD_OP));
@@ -126,7 +131,8 @@ static bool is_abandoned(const struct self *self, const struct open_entry *entry
 /* Another thread has unlocked what this one held: it has written the record. */
 static bool is_released_hold(const struct open_entry *entry)
 {
-	return is_hold(entry) && entry->record.fd >= 0 && !watch_is_holder(entry->record.fd, entry->handle);
+	return is_hold(entry) && entry->record.fd >= 0 &&
+	       !watch_is_holder(entry->record.fd, entry->handle);
 }
 
 /* Clears away what ended without its thread's doing, before something new is opened. */
@@ -146,9 +152,10 @@ static void tidy(struct self *self, const void *frame, enum record_type type)
 	}
 }
 
-/* --- What the rest of the recorder needs ----------------------------------------------------------- */
+/* --- What the rest of the recorder needs ----------------------------------------------------- */
 
-void op_begin_thread(struct self *self, uint64_t op, uint64_t parent, uint32_t tid, const void *routine)
+void op_begin_thread(struct self *self, uint64_t op, uint64_t parent, uint32_t tid,
+		     const void *routine)
 {
 	struct record record = {
 		.start = clock_now_ticks(),
@@ -210,20 +217,21 @@ void op_end_all(struct self *self, uint64_t end_ticks, enum outcome outcome, uin
 	entry_close(self, &self->slot->entries[0], end_ticks, OUTCOME_OK);
 }
 
-/* --- What the hooks call ------------------------------------------------------------------------------ */
+/* --- What the hooks call --------------------------------------------------------------------- */
 
 uint64_t op_current(const struct self *self)
 {
 	const struct slot *slot = self->slot;
 
 	for (uint32_t i = self->depth; i-- > 0;)
-		if (slot->entries[i].record.type == RECORD_OP && !is_released_hold(&slot->entries[i]))
+		if (slot->entries[i].record.type == RECORD_OP &&
+		    !is_released_hold(&slot->entries[i]))
 			return slot->entries[i].record.id;
 	return slot->op;
 }
 
-uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t value, int fd, uint32_t stack,
-		  const void *frame)
+uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t value, int fd,
+		  uint32_t stack, const void *frame)
 {
 	struct record record = {
 		.value = value,
@@ -303,8 +311,8 @@ void op_set_descriptor(struct self *self, uint64_t op, int fd)
 	store_release(&entry->record.flags, (uint8_t)(entry->record.flags | record.flags));
 }
 
-uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address, uint32_t ident,
-		    uint32_t stack, const void *frame)
+uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address,
+		    uint32_t ident, uint32_t stack, const void *frame)
 {
 	struct record record = {
 		.value = (uint64_t)(uintptr_t)address,
@@ -343,8 +351,8 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	mark_if_due(self, now);
 }
 
-void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address, uint32_t ident,
-		 uint32_t count)
+void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address,
+		 uint32_t ident, uint32_t count)
 {
 	uint64_t now = clock_now_ticks();
 	struct record record = {
@@ -369,8 +377,9 @@ uint64_t op_reserve(struct self *self)
 	return self_next_id(self);
 }
 
-void op_record(struct self *self, uint64_t op, uint64_t parent, enum kind kind, uint32_t name, uint32_t ident,
-	       uint64_t start_ticks, enum outcome outcome, uint64_t value, uint32_t stack)
+void op_record(struct self *self, uint64_t op, uint64_t parent, enum kind kind, uint32_t name,
+	       uint32_t ident, uint64_t start_ticks, enum outcome outcome, uint64_t value,
+	       uint32_t stack)
 {
 	struct record record = {
 		.start = start_ticks,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops and waits that are open on a thread, as the rest of the recorder sees them; recorder.h has the rest.
+ * Ops and waits that are open on a thread, as the rest of the recorder sees them; recorder.h has
+ * the rest.
  */
 #ifndef WCPROF_OP_H
 #define WCPROF_OP_H
@@ -11,7 +12,8 @@
 extern uint64_t op_min_io_ticks HIDDEN;
 
 /* The first entry of a thread that has just registered. */
-void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid, const void *routine) HIDDEN;
+void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,
+		     const void *routine) HIDDEN;
 /* A hold of the watch with this index has begun; 0 when it cannot be recorded. */
 uint64_t op_begin_hold(struct self *, uint32_t watch_index, uint32_t stack, const void *frame,
 		       uint64_t start_ticks, uint64_t address, uint32_t ident) HIDDEN;

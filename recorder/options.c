@@ -15,7 +15,7 @@ struct options recorder_options;
 static void complain(const char *name, const char *value, const char *expected)
 {
 	char line[400];
-	struct text text = {.bytes = line, .size = sizeof(line)};
+	struct text text = { .bytes = line, .size = sizeof(line) };
 
 	text_put_json(&text, value, strnlen(value, 40));
 	text_put_literal(&text, " is not ");
@@ -25,10 +25,11 @@ static void complain(const char *name, const char *value, const char *expected)
 	text_complain(name, line);
 }
 
-static uint64_t read_number(const char *name, const char *value, uint64_t usual, uint64_t least, uint64_t most)
+static uint64_t read_number(const char *name, const char *value, uint64_t usual, uint64_t least,
+			    uint64_t most)
 {
 	char expected[96];
-	struct text text = {.bytes = expected, .size = sizeof(expected)};
+	struct text text = { .bytes = expected, .size = sizeof(expected) };
 	uint64_t number = 0;
 
 	if (!value || !*value)
@@ -78,7 +79,8 @@ void options_read(struct options *options, const char *(*get)(const char *name))
 {
 #define OPTION_NUMBER(field, name, value, least, most, unit, help) \
 	options->field = read_number(name, get(name), value, least, most);
-#define OPTION_CHOICE(field, name, value, words, help) options->field = read_choice(name, get(name), value, words);
+#define OPTION_CHOICE(field, name, value, words, help) \
+	options->field = read_choice(name, get(name), value, words);
 #define OPTION_PATH(field, name, shown, help) read_path(name, get(name), options->field);
 #include "options.def"
 	read_path("XDG_RUNTIME_DIR", get("XDG_RUNTIME_DIR"), options->runtime_dir);

@@ -14,8 +14,8 @@ enum { OPTION_PATH_BYTES = 1024 };
 
 struct options {
 #define OPTION_NUMBER(field, name, value, least, most, unit, help) uint64_t field;
-#define OPTION_CHOICE(field, name, value, words, help) uint64_t field;
-#define OPTION_PATH(field, name, shown, help) char field[OPTION_PATH_BYTES];
+#define OPTION_CHOICE(field, name, value, words, help)             uint64_t field;
+#define OPTION_PATH(field, name, shown, help)                      char field[OPTION_PATH_BYTES];
 #include "options.def"
 	char runtime_dir[OPTION_PATH_BYTES]; /* $XDG_RUNTIME_DIR */
 };

@@ -38,9 +38,11 @@ uint32_t pool_make(struct arena *arena, struct pool *pool, struct pool_items ite
 {
 	uint32_t made = load_acquire(&pool->made);
 
-	/* Populated first, claimed after: of two threads that make the same item one tries the next. */
+	/* Populated first, claimed after: of two threads that make the same item one tries the
+	 * next. */
 	while (made < pool->max) {
-		if (!arena_populate(arena, items.offset + made * items.item_bytes, items.item_bytes))
+		if (!arena_populate(arena, items.offset + made * items.item_bytes,
+				    items.item_bytes))
 			return POOL_NONE;
 		if (cas_acq_rel(&pool->made, &made, made + 1))
 			return made;

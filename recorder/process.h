@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of the recorder in a process, as the control thread sees it; recorder.h has the hooks' view.
+ * The life of the recorder in a process, as the control thread sees it; recorder.h has the hooks'
+ * view.
  *
- * process_enable(), _disable() and _reset(): the control thread, or whoever brings the recorder up while
- * there is none.
+ * process_enable(), _disable() and _reset(): the control thread, or whoever brings the recorder up
+ * while there is none.
  */
 #ifndef WCPROF_PROCESS_H
 #define WCPROF_PROCESS_H

@@ -10,8 +10,8 @@
  * Shape of a hook:
  *
  *	if (recorder_is_off())
- *		return real.read(fd, buf, count);       -- one relaxed load, one branch, one tail call
- *	struct self *self = self_enter();               -- NULL: inside the recorder already, retired, ...
+ *		return real.read(fd, buf, count);       -- a load, a branch, a tail call
+ *	struct self *self = self_enter();               -- NULL: inside already, retired, ...
  *	uint64_t op = self ? op_begin(self, ...) : 0;
  *	self_leave(self);                               -- never held across the real call
  *	result = real.read(fd, buf, count);
@@ -32,22 +32,22 @@
 
 #define RECORDER_VERSION "0.1.0"
 
-#define HIDDEN __attribute__((visibility("hidden")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define HIDDEN      __attribute__((visibility("hidden")))
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /*
- * Whether hooks record. Alone on a page that the kernel wipes in a forked child, so that any kind of
- * fork leaves GATE_UNSET there and a child can never write into its parent's arena.
- * Written by the control thread, the constructor and recorder_wake_up(); read by every hook, relaxed:
- * a hook that misses a change for a moment records one event more or fewer.
+ * Whether hooks record. Alone on a page that the kernel wipes in a forked child, so that any kind
+ * of fork leaves GATE_UNSET there and a child can never write into its parent's arena. Written by
+ * the control thread, the constructor and recorder_wake_up(); read by every hook, relaxed: a hook
+ * that misses a change for a moment records one event more or fewer.
  */
 enum gate_mode { GATE_UNSET = 0, GATE_OFF = 1, GATE_ON = 2 };
 
 struct gate {
 	_Alignas(4096) uint32_t mode; /* enum gate_mode; only through __atomic operations */
 	uint32_t settled;             /* 0: recorder_wake_up(true) has something to do */
-	uint32_t present;             /* 1 once started; 0 again only in a child whose memory is its own */
+	uint32_t present; /* 1 once started; 0 again only in a child whose memory is its own */
 	char rest_of_page[4096 - 3 * sizeof(uint32_t)];
 };
 
@@ -65,22 +65,25 @@ static inline bool recorder_is_unsettled(void)
 	return UNLIKELY(__atomic_load_n(&recorder_gate.settled, __ATOMIC_RELAXED) == 0);
 }
 
-/* --- Life of the process (preload/lifecycle.c) --------------------------------------------- */
+/* --- Life of the process (preload/lifecycle.c) ----------------------------------------------- */
 
 /* What the recorder needs of the process it lives in; all function pointers are libc's own. */
 struct recorder_host {
-	const char *const *call_names; /* names[i] is the string id i + 1 in every arena, for ever */
+	const char *const
+		*call_names; /* names[i] is the string id i + 1 in every arena, for ever */
 	uint32_t call_count;
 	int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 };
 
-/* From the constructor, once, single-threaded: options, clock, gate; enables if WCPROF_ENABLE says so. */
+/* From the constructor, once, single-threaded: options, clock, gate; enables if WCPROF_ENABLE
+ * says so. */
 void recorder_start(const struct recorder_host *) HIDDEN;
 
 /*
  * Brings up what is missing in this process (after a fork, or the control thread of a process that
- * has none yet). `may_create_thread` only from hooks in which the program's allocator cannot be locked
- * (blocking input/output, readiness, sleeps), never from lock hooks. Cheap when there is nothing to do.
+ * has none yet). `may_create_thread` only from hooks in which the program's allocator cannot be
+ * locked (blocking input/output, readiness, sleeps), never from lock hooks. Cheap when there is
+ * nothing to do.
  */
 void recorder_wake_up(bool may_create_thread) HIDDEN;
 
@@ -89,20 +92,23 @@ void recorder_fork_prepare(void) HIDDEN;
 void recorder_fork_parent(void) HIDDEN;
 void recorder_fork_child(void) HIDDEN;
 
-/* The process image is about to end (exit, _exit, quick_exit, abort, exec): dumps if WCPROF_OUTPUT is
- * set. Returns also if nothing could be written. Safe to call twice and from several threads. */
+/* The process image is about to end (exit, _exit, quick_exit, abort, exec): dumps if
+ * WCPROF_OUTPUT is set. Returns also if nothing could be written. Safe to call twice and from
+ * several threads. */
 enum recorder_end { END_EXIT, END_EXEC };
 void recorder_image_ends(enum recorder_end) HIDDEN;
 
-/* True in a vfork child (memory shared with its parent): such a child must not record. One getpid(). */
+/* True in a vfork child (memory shared with its parent): such a child must not record. One
+ * getpid(). */
 bool recorder_in_vfork_child(void) HIDDEN;
 
-/* --- This thread ---------------------------------------------------------------------------- */
+/* --- This thread ----------------------------------------------------------------------------- */
 
 struct self;
 
 /* Registers the thread at its first call. NULL: already inside the recorder on this thread, the
- * thread is retired, recording is off, or no slot is free (counted). Errno is saved until self_leave(). */
+ * thread is retired, recording is off, or no slot is free (counted). Errno is saved until
+ * self_leave(). */
 struct self *self_enter(void) HIDDEN;
 void self_leave(struct self *) HIDDEN; /* NULL is fine */
 
@@ -113,17 +119,19 @@ void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_rout
 		  const void *stack_top) HIDDEN;
 void thread_end(void) HIDDEN;
 
-/* --- Ops, waits, links ------------------------------------------------------------------------ */
+/* --- Ops, waits, links ----------------------------------------------------------------------- */
 
 /* The op in which this thread is at the moment (innermost open op). */
 uint64_t op_current(const struct self *) HIDDEN;
 
-/* Opens an op as child of the current one. Returns its id, 0 if it cannot be recorded.
- * name: call name id (hook row + 1) or an interned string; fd -1 = none. `frame` is
- * __builtin_frame_address(0) of the hook: open entries below it were abandoned and are closed as canceled. */
+/* Opens an op as child of the current one. Returns its id, 0 if it cannot be recorded. name:
+ * call name id (hook row + 1) or an interned string; fd -1 = none. `frame` is
+ * __builtin_frame_address(0) of the hook: open entries below it were abandoned and are closed as
+ * canceled. */
 uint64_t op_begin(struct self *, enum kind, uint32_t name, uint64_t value, int fd, uint32_t stack,
 		  const void *frame) HIDDEN;
-/* Ends it now: writes the record. value replaces the op's value (bytes of io: negative = -errno -> outcome error). */
+/* Ends it now: writes the record. value replaces the op's value (bytes of io: negative = -errno
+ * -> outcome error). */
 void op_end(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
 /* The same with what became known during the call. */
 void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
@@ -140,51 +148,61 @@ void link_record(struct self *, enum link_kind, uint64_t to_op, const void *addr
 
 /* A finished op that was begun elsewhere (child processes): id from op_reserve(). */
 uint64_t op_reserve(struct self *) HIDDEN;
-void op_record(struct self *, uint64_t op, uint64_t parent, enum kind, uint32_t name, uint32_t ident,
-	       uint64_t start_ticks, enum outcome, uint64_t value, uint32_t stack) HIDDEN;
+void op_record(struct self *, uint64_t op, uint64_t parent, enum kind, uint32_t name,
+	       uint32_t ident, uint64_t start_ticks, enum outcome, uint64_t value,
+	       uint32_t stack) HIDDEN;
 
 uint64_t clock_ticks(void) HIDDEN;
 
-/* --- Descriptors ------------------------------------------------------------------------------ */
+/* --- Descriptors ----------------------------------------------------------------------------- */
 
 /*
- * Ops with a descriptor say what it is: it is described when it is first used, and no more until it may
- * have become another one. That must be said here: before a call that closes it, after one that made it
- * or put it in another's place. None needs a `self`; they do nothing to what is not in use.
+ * Ops with a descriptor say what it is: it is described when it is first used, and no more until it
+ * may have become another one. That must be said here: before a call that closes it, after one that
+ * made it or put it in another's place. None needs a `self`; they do nothing to what is not in use.
  */
 void descriptor_forget(int fd) HIDDEN;
 void descriptor_forget_range(uint32_t first, uint32_t last) HIDDEN;
 
-/* Forgets, and describes at once with what only now is known: it came from accept(); it was connected
- * to that address, if only as a beginning; it is one end of a socketpair(). */
+/* Forgets, and describes at once with what only now is known: it came from accept(); it was
+ * connected to that address, if only as a beginning; it is one end of a socketpair(). */
 void descriptor_accepted(struct self *, int fd) HIDDEN;
 void descriptor_connected(struct self *, int fd, const void *peer, size_t bytes) HIDDEN;
 void descriptor_paired(struct self *, int fd, int other) HIDDEN;
 
-/* --- Strings and stacks ----------------------------------------------------------------------- */
+/* --- Strings and stacks ---------------------------------------------------------------------- */
 
 /* Id of a string in the arena; 0 when it is empty or the arena's strings are full (counted). */
 uint32_t string_intern(const char *, size_t length) HIDDEN;
 
-/* The call stack of a hook's caller: pc = __builtin_return_address(0), frame = __builtin_frame_address(0)
- * in the exported function. 0 when stacks are off. Interned: equal stacks have equal ids. */
+/* The call stack of a hook's caller: pc = __builtin_return_address(0), frame =
+ * __builtin_frame_address(0) in the exported function. 0 when stacks are off. Interned: equal
+ * stacks have equal ids. */
 uint32_t stack_capture(struct self *, const void *pc, const void *frame) HIDDEN;
 
-/* Code was unloaded: what was learnt of addresses may be wrong. Before and after every dlclose(), whether
- * recording is on or off. */
+/* Code was unloaded: what was learnt of addresses may be wrong. Before and after every
+ * dlclose(), whether recording is on or off. */
 void stack_forget_all(void) HIDDEN;
 
-/* --- Watched addresses: locks, condition variables, semaphores, threads, children ------------- */
+/* --- Watched addresses: locks, condition variables, semaphores, threads, children ------------ */
 
 /*
  * What is known of an address on which somebody waited or whose holds are recorded. A fixed hashed
  * table in the arena; entries are never removed while recording, only taken over (watch_forget).
- * `holder_*` and `hold_count` are written by the lock's holder only; `waiters` by anybody, atomically;
- * `last_*` by whoever releases, signals or posts, just before doing so.
+ * `holder_*` and `hold_count` are written by the lock's holder only; `waiters` by anybody,
+ * atomically; `last_*` by whoever releases, signals or posts, just before doing so.
  */
 enum watch_type {
-	WATCH_FREE = 0, WATCH_MUTEX, WATCH_RWLOCK, WATCH_COND, WATCH_SEM, WATCH_BARRIER, WATCH_ONCE,
-	WATCH_FUTEX, WATCH_THREAD, WATCH_CHILD
+	WATCH_FREE = 0,
+	WATCH_MUTEX,
+	WATCH_RWLOCK,
+	WATCH_COND,
+	WATCH_SEM,
+	WATCH_BARRIER,
+	WATCH_ONCE,
+	WATCH_FUTEX,
+	WATCH_THREAD,
+	WATCH_CHILD
 };
 
 struct watch {
@@ -206,18 +224,21 @@ struct watch {
 
 /* The hot path: an address that nobody ever waited on gives NULL after one or two loads. */
 struct watch *watch_find(const void *address) HIDDEN;
-/* Makes the entry if needed (and its name, "TYPE module+offset" or "TYPE 0xADDRESS"); NULL = table full (counted). */
+/* Makes the entry if needed (and its name, "TYPE module+offset" or "TYPE 0xADDRESS"); NULL =
+ * table full (counted). */
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
 /* The object was destroyed or initialised anew: what comes is another object. */
 void watch_forget(const void *address) HIDDEN;
-void watch_wait_begins(struct watch *) HIDDEN; /* before looking at the lock once more and sleeping */
+void watch_wait_begins(
+	struct watch *) HIDDEN; /* before looking at the lock once more and sleeping */
 void watch_wait_ends(struct watch *) HIDDEN;
 
 /* The new holder, while it holds the lock: opens an op `hold`. */
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;
 
-/* Just before the real unlock, by whoever unlocks: stamps the end and says in the watch who let go.
- * After the real unlock, hold_record() writes the hold and, when there were waiters, the link `wake`. */
+/* Just before the real unlock, by whoever unlocks: stamps the end and says in the watch who let
+ * go. After the real unlock, hold_record() writes the hold and, when there were waiters, the
+ * link `wake`. */
 struct hold_release {
 	struct record hold; /* type RECORD_NONE: nothing was held that we know of */
 	uint32_t waiters;

@@ -17,7 +17,7 @@
 
 #include "in_target.h"
 
-static const struct pool_items slot_items = {ARENA_ROSTER, SLOT_BYTES};
+static const struct pool_items slot_items = { ARENA_ROSTER, SLOT_BYTES };
 
 struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, uint64_t op)
 {
@@ -70,7 +70,7 @@ uint32_t roster_living(const struct arena *arena)
 /* The dead thread's own state, as far as its slot tells it: the drainer writes in its name. */
 static void bury(struct arena *arena, struct slot *slot)
 {
-	struct self dead = {.slot = slot, .thread = slot->thread};
+	struct self dead = { .slot = slot, .thread = slot->thread };
 	uint32_t chunk = load_acquire(&slot->chunk);
 
 	if (chunk > 0) {

@@ -2,8 +2,8 @@
 /*
  * All threads' slots, living and free.
  *
- * A slot belongs to its thread from roster_claim() to roster_release(); then another thread may have it.
- * A thread that died without a word is buried by the drainer.
+ * A slot belongs to its thread from roster_claim() to roster_release(); then another thread may
+ * have it. A thread that died without a word is buried by the drainer.
  */
 #ifndef WCPROF_ROSTER_H
 #define WCPROF_ROSTER_H
@@ -29,8 +29,8 @@ static inline uint32_t roster_made(const struct arena *arena)
 uint64_t roster_counter(const struct arena *, enum counter) HIDDEN;
 uint32_t roster_living(const struct arena *) HIDDEN;
 
-/* Drainer, in the arena's own process: frees the slots of threads that are no more; what they had open is
- * written as records that end now, outcome canceled. */
+/* Drainer, in the arena's own process: frees the slots of threads that are no more; what they
+ * had open is written as records that end now, outcome canceled. */
 void roster_bury_dead(struct arena *) HIDDEN;
 
 #endif

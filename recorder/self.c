@@ -2,10 +2,10 @@
 /*
  * What a thread knows about itself. See self.h; recorder.h has the hooks' view.
  *
- * `busy` is set while the thread is inside the recorder, never across a call of the program's. A signal
- * handler that comes in between finds it set and is turned away (counted). A handler that leaves by
- * longjmp, or an asynchronous cancellation, would leave it set for ever: so a later call from further up
- * the same stack takes it as abandoned.
+ * `busy` is set while the thread is inside the recorder, never across a call of the program's. A
+ * signal handler that comes in between finds it set and is turned away (counted). A handler that
+ * leaves by longjmp, or an asynchronous cancellation, would leave it set for ever: so a later call
+ * from further up the same stack takes it as abandoned.
  */
 #include "self.h"
 
@@ -32,11 +32,11 @@ uint32_t self_period = 1;
 
 extern void *__libc_stack_end;
 
-/* --- Registration ---------------------------------------------------------------------------------- */
+/* --- Registration ---------------------------------------------------------------------------- */
 
 /*
- * Where this thread's stack begins: the thread block of glibc's lies there, except for the first thread.
- * NULL when it cannot be told.
+ * Where this thread's stack begins: the thread block of glibc's lies there, except for the first
+ * thread. NULL when it cannot be told.
  */
 static const void *find_stack_top(uint32_t tid)
 {
@@ -66,7 +66,8 @@ static bool claim_slot(struct self *self)
 	(void)SYS3(prctl, PR_GET_NAME, self->slot->name, 0);
 	self->depth = 0;
 	self->chunk = NULL;
-	op_begin_thread(self, op, self->announced_parent ? self->announced_parent : arena->process_op.id, tid,
+	op_begin_thread(self, op,
+			self->announced_parent ? self->announced_parent : arena->process_op.id, tid,
 			self->routine);
 	self->announced = 0;
 	mark_write(self, clock_now_ticks());
@@ -80,16 +81,19 @@ static void renumber(struct self *self)
 	uint64_t now = clock_now_ticks();
 
 	mark_write(self, now);
-	op_end_all(self, now, OUTCOME_NONE, string_intern(slot->name, strnlen(slot->name, sizeof(slot->name))));
+	op_end_all(self, now, OUTCOME_NONE,
+		   string_intern(slot->name, strnlen(slot->name, sizeof(slot->name))));
 	self->thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;
 	self->sequence = 0;
 	store_release(&slot->thread, self->thread);
 	store_relaxed(&slot->op, self_next_id(self));
-	op_begin_thread(self, slot->op, recorder_arena->process_op.id, load_relaxed(&slot->tid), self->routine);
+	op_begin_thread(self, slot->op, recorder_arena->process_op.id, load_relaxed(&slot->tid),
+			self->routine);
 	mark_write(self, now);
 }
 
-/* A registered thread that was not inside since recording was turned on, or whose ids are used up. */
+/* A registered thread that was not inside since recording was turned on, or whose ids are used
+ * up. */
 static void resettle(struct self *self, uint32_t period)
 {
 	if (self->sequence < SELF_SEQUENCE_LAST) {
@@ -103,7 +107,8 @@ static void resettle(struct self *self, uint32_t period)
 	self->period = period;
 }
 
-/* First call since recording was turned on: registers the thread, or ends what was open meanwhile. */
+/* First call since recording was turned on: registers the thread, or ends what was open
+ * meanwhile. */
 static bool settle(struct self *self)
 {
 	uint32_t period = load_relaxed(&self_period);
@@ -126,11 +131,11 @@ static bool settle(struct self *self)
 	return true;
 }
 
-/* --- The guard ----------------------------------------------------------------------------------------- */
+/* --- The guard ------------------------------------------------------------------------------- */
 
 static bool is_on_signal_stack(void)
 {
-	stack_t stack = {.ss_flags = SS_DISABLE};
+	stack_t stack = { .ss_flags = SS_DISABLE };
 
 	return SYS3(sigaltstack, NULL, &stack, 0) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
 }
@@ -182,13 +187,15 @@ void self_leave(struct self *self)
 	self->busy = 0;
 }
 
-/* --- Life and death ------------------------------------------------------------------------------------- */
+/* --- Life and death -------------------------------------------------------------------------- */
 
 void self_forget(void)
 {
 	struct self *self = &self_of_thread;
-	struct self fresh = {.stack_top = self->stack_top, .busy = self->busy, .busy_frame = self->busy_frame,
-			     .saved_errno = self->saved_errno};
+	struct self fresh = { .stack_top = self->stack_top,
+			      .busy = self->busy,
+			      .busy_frame = self->busy_frame,
+			      .saved_errno = self->saved_errno };
 
 	*self = fresh;
 }
@@ -207,7 +214,8 @@ uint64_t thread_announce(struct self *self, const void *start_routine)
 	return op;
 }
 
-void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_routine, const void *stack_top)
+void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_routine,
+		  const void *stack_top)
 {
 	struct self *self = &self_of_thread;
 
@@ -232,7 +240,8 @@ void thread_end(void)
 		order_for_handlers();
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());
-		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED, string_intern(name, strnlen(name, sizeof(name))));
+		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
+			   string_intern(name, strnlen(name, sizeof(name))));
 		chunk_hand_over(self);
 		self->slot = NULL;
 		roster_release(recorder_arena, slot);

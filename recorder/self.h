@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread knows about itself: the guard against entering the recorder twice, its place in the arena,
- * the clock hand of its ids.
+ * What a thread knows about itself: the guard against entering the recorder twice, its place in the
+ * arena, the clock hand of its ids.
  *
- * Lives in thread-local storage (initial-exec: no allocation, no call to find it) and is touched by its
- * thread only, also in signal handlers, which find `busy` set when they interrupted the recorder.
+ * Lives in thread-local storage (initial-exec: no allocation, no call to find it) and is touched by
+ * its thread only, also in signal handlers, which find `busy` set when they interrupted the
+ * recorder.
  */
 #ifndef WCPROF_SELF_H
 #define WCPROF_SELF_H
@@ -14,28 +15,29 @@
 #include "arena.h"
 
 struct self {
-	uint8_t busy;            /* inside the recorder now */
-	uint8_t retired;         /* has ended, or is the recorder's own thread: never records */
-	uint16_t refusals;       /* calls to go before it asks for a slot again */
-	uint32_t period;         /* of self_period when it was last inside; else registers or tidies up first */
-	uint32_t thread;         /* index; 0 = not registered */
-	uint32_t sequence;       /* of its ids */
-	uint32_t depth;          /* open entries in use */
-	uint32_t position;       /* in chunk: next record to write */
+	uint8_t busy;      /* inside the recorder now */
+	uint8_t retired;   /* has ended, or is the recorder's own thread: never records */
+	uint16_t refusals; /* calls to go before it asks for a slot again */
+	uint32_t period;   /* of self_period, when it was last inside */
+	uint32_t thread;   /* index; 0 = not registered */
+	uint32_t sequence; /* of its ids */
+	uint32_t depth;    /* open entries in use */
+	uint32_t position; /* in chunk: next record to write */
 	int saved_errno;
 	struct slot *slot;
 	struct chunk *chunk;
-	const void *busy_frame;  /* where it entered */
+	const void *busy_frame; /* where it entered */
 	const void *stack_top;
-	const void *routine;     /* start routine */
-	uint64_t marked_ticks;   /* when its CPU time was recorded last */
-	uint64_t announced;      /* op id that its creator gave it */
+	const void *routine;   /* start routine */
+	uint64_t marked_ticks; /* when its CPU time was recorded last */
+	uint64_t announced;    /* op id that its creator gave it */
 	uint64_t announced_parent;
 };
 
 extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("initial-exec")));
 
-/* Grows whenever recording is turned on, and in a forked child. Written while the gate is not on. */
+/* Grows whenever recording is turned on, and in a forked child. Written while the gate is not
+ * on. */
 extern uint32_t self_period HIDDEN;
 
 /* Adds to a counter of this thread's. */
@@ -44,7 +46,8 @@ static inline void self_count(struct self *self, enum counter counter)
 	add_relaxed(&self->slot->counters[counter], 1);
 }
 
-/* From here on a thread gets another index as soon as nothing is open on it: its ids are used up. */
+/* From here on a thread gets another index as soon as nothing is open on it: its ids are used
+ * up. */
 #define SELF_SEQUENCE_LAST UINT32_C(0xffff0000)
 
 static inline uint64_t self_next_id(struct self *self)

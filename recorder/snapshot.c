@@ -2,10 +2,10 @@
 /*
  * What one dump will contain. See snapshot.h.
  *
- * Order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at what was open.
- * Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and its record is not
- * there: it ended after (2), so for this dump it is open. Strings, stacks and modules are counted last, so
- * that whatever the rest refers to is below the count.
+ * Order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at what
+ * was open. Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and its
+ * record is not there: it ended after (2), so for this dump it is open. Strings, stacks and modules
+ * are counted last, so that whatever the rest refers to is below the count.
  */
 #include "snapshot.h"
 
@@ -62,7 +62,7 @@ uint64_t snapshot_pending(const struct arena *arena)
 	return sum;
 }
 
-/* --- Who is the drainer ----------------------------------------------------------------------------- */
+/* --- Who is the drainer ---------------------------------------------------------------------- */
 
 bool snapshot_lock(struct arena *arena)
 {
@@ -77,7 +77,7 @@ void snapshot_unlock(struct arena *arena)
 	store_release(&arena->drain_owner, 0);
 }
 
-/* --- What is open --------------------------------------------------------------------------------------- */
+/* --- What is open ---------------------------------------------------------------------------- */
 
 union record_words {
 	struct record record;
@@ -111,7 +111,8 @@ static bool is_released_hold(const struct arena *arena, const struct snapshot_op
 
 static void add_open(struct snapshot *snapshot, const struct snapshot_open *open)
 {
-	for (uint32_t i = snapshot->open_count; i-- > 0 && i + SLOT_ENTRIES >= snapshot->open_count;)
+	for (uint32_t i = snapshot->open_count;
+	     i-- > 0 && i + SLOT_ENTRIES >= snapshot->open_count;)
 		if (snapshot->opens[i].handle == open->handle)
 			return;
 	snapshot->opens[snapshot->open_count++] = *open;
@@ -137,7 +138,8 @@ static void copy_children(struct snapshot *snapshot, const struct arena *arena)
 {
 	for (uint32_t i = 0; i < WATCHES_MAX; i++) {
 		const struct watch *watch = watch_at(arena, i);
-		uint64_t op = watch && watch->type == WATCH_CHILD ? load_acquire(&watch->holder_op) : 0;
+		uint64_t op =
+			watch && watch->type == WATCH_CHILD ? load_acquire(&watch->holder_op) : 0;
 
 		if (op == 0)
 			continue;
@@ -173,8 +175,9 @@ static bool is_open_now(const struct arena *arena, uint32_t slots, const struct 
 	return false;
 }
 
-/* Whether the record of what was open is in the snapshot. Only chunks that were written to since then can
- * have it; within a chunk records are in order of their end, but for a few that wait for an unlock. */
+/* Whether the record of what was open is in the snapshot. Only chunks that were written to since
+ * then can have it; within a chunk records are in order of their end, but for a few that wait
+ * for an unlock. */
 static bool is_recorded(const struct snapshot *snapshot, const struct arena *arena,
 			const struct snapshot_open *open, uint64_t since_ticks)
 {
@@ -191,14 +194,16 @@ static bool is_recorded(const struct snapshot *snapshot, const struct arena *are
 			    open->record.type == RECORD_OP)
 				return true;
 			if (record->type == RECORD_WAIT && open->record.type == RECORD_WAIT &&
-			    record->parent == open->record.parent && record->start == open->record.start)
+			    record->parent == open->record.parent &&
+			    record->start == open->record.start)
 				return true;
 		}
 	}
 	return false;
 }
 
-static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots, uint64_t since_ticks)
+static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
+		       uint64_t since_ticks)
 {
 	uint32_t kept = 0;
 
@@ -209,7 +214,7 @@ static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uin
 	snapshot->open_count = kept;
 }
 
-/* --- What has ended --------------------------------------------------------------------------------------- */
+/* --- What has ended -------------------------------------------------------------------------- */
 
 static void count_events(struct snapshot *snapshot, const struct arena *arena)
 {
@@ -256,13 +261,13 @@ static uint32_t count_ended_threads(const struct arena *arena)
 	return count;
 }
 
-/* --- Threads -------------------------------------------------------------------------------------------------- */
+/* --- Threads --------------------------------------------------------------------------------- */
 
 /* The thread's name as it is now, or as it was when the thread was first seen. */
 static uint32_t name_thread(struct arena *arena, const struct slot *slot, uint32_t tid, bool own)
 {
 	char path[48], name[32];
-	struct text text = {.bytes = path, .size = sizeof(path)};
+	struct text text = { .bytes = path, .size = sizeof(path) };
 	long got = 0;
 	int fd;
 
@@ -320,21 +325,23 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 
 		if (load_relaxed(&chunk->threads_ended) == 0)
 			continue;
-		for (uint32_t k = chunk->drained; k < chunk->snapshot && snapshot->thread_count < most; k++) {
+		for (uint32_t k = chunk->drained;
+		     k < chunk->snapshot && snapshot->thread_count < most; k++) {
 			const struct record *record = &chunk->records[k];
 
 			if (record->type == RECORD_OP && record->what == KIND_THREAD)
-				snapshot->threads[snapshot->thread_count++] = (struct snapshot_thread){
-					.op = record->id,
-					.thread = (uint32_t)(record->id >> 32),
-					.tid = record->count,
-					.name = record->ident,
-				};
+				snapshot->threads[snapshot->thread_count++] =
+					(struct snapshot_thread){
+						.op = record->id,
+						.thread = (uint32_t)(record->id >> 32),
+						.tid = record->count,
+						.name = record->ident,
+					};
 		}
 	}
 }
 
-/* --- The whole ------------------------------------------------------------------------------------------------- */
+/* --- The whole ------------------------------------------------------------------------------- */
 
 /* Frozen by the first dump, so that all dumps of an arena agree. */
 static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum dump_of of)
@@ -374,7 +381,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 
 	if (!snapshot_lock(arena))
 		return -EBUSY;
-	*snapshot = (struct snapshot){0};
+	*snapshot = (struct snapshot){ 0 };
 	if (own) {
 		roster_bury_dead(arena);
 		modules_save(arena);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one dump will contain, decided at one moment: while the dump is being written, which may take long,
- * the program goes on recording.
+ * What one dump will contain, decided at one moment: while the dump is being written, which may
+ * take long, the program goes on recording.
  *
- * An op that ends while the snapshot is taken is in it once, as open or as ended, never in both or neither.
- * Belongs to the drainer, which holds arena.drain_owner from snapshot_take() to snapshot_drop().
+ * An op that ends while the snapshot is taken is in it once, as open or as ended, never in both or
+ * neither. Belongs to the drainer, which holds arena.drain_owner from snapshot_take() to
+ * snapshot_drop().
  */
 #ifndef WCPROF_SNAPSHOT_H
 #define WCPROF_SNAPSHOT_H
@@ -22,8 +23,8 @@ struct snapshot_thread {
 	uint64_t op;
 	uint32_t thread;
 	uint32_t tid;
-	uint32_t name;   /* string id */
-	bool is_marked;  /* what follows is known */
+	uint32_t name;  /* string id */
+	bool is_marked; /* what follows is known */
 	uint64_t marked_ticks;
 	uint64_t cpu_ns; /* used by then */
 };
@@ -37,18 +38,18 @@ struct snapshot {
 	struct record process_op;
 	struct clock_scale clock;
 	struct clock_pair now;
-	uint64_t event_count;   /* records, and the process's op if it has ended */
-	uint64_t losses;        /* of events, since the last dump that was handed out whole */
+	uint64_t event_count; /* records, and the process's op if it has ended */
+	uint64_t losses;      /* of events, since the last dump that was handed out whole */
 	uint64_t scratch_bytes;
 	struct snapshot_thread *threads;
 	struct snapshot_open *opens;
 	uint32_t thread_count;
 	uint32_t open_count;
-	uint32_t chunk_count;   /* chunks below are in it, each up to its `snapshot` */
+	uint32_t chunk_count; /* chunks below are in it, each up to its `snapshot` */
 	uint32_t string_count;
 	uint32_t stack_count;
 	uint32_t module_count;
-	bool has_process_end;     /* an event of its own: the process has ended since the last dump */
+	bool has_process_end; /* an event of its own: the process has ended since the last dump */
 	uint64_t losses_total;
 	uint64_t counters[COUNTER_COUNT];
 };

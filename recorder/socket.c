@@ -15,8 +15,10 @@
 
 #include "in_target.h"
 
-_Static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == SOCKET_PATH_BYTES, "the kernel's limit");
-_Static_assert(sizeof(((struct arena *)0)->socket) == SOCKET_PATH_BYTES, "an arena has room for it");
+_Static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == SOCKET_PATH_BYTES,
+	       "the kernel's limit");
+_Static_assert(sizeof(((struct arena *)0)->socket) == SOCKET_PATH_BYTES,
+	       "an arena has room for it");
 
 enum { BACKLOG = 64 };
 
@@ -33,9 +35,10 @@ static void put_directory(struct text *text, const struct options *options)
 	}
 }
 
-bool socket_path(const struct options *options, unsigned pid, bool is_child, char path[SOCKET_PATH_BYTES])
+bool socket_path(const struct options *options, unsigned pid, bool is_child,
+		 char path[SOCKET_PATH_BYTES])
 {
-	struct text text = {.bytes = path, .size = SOCKET_PATH_BYTES};
+	struct text text = { .bytes = path, .size = SOCKET_PATH_BYTES };
 
 	if (options->socket[0]) {
 		text_put(&text, options->socket);
@@ -54,7 +57,8 @@ bool socket_path(const struct options *options, unsigned pid, bool is_child, cha
 	return !text.overflowed;
 }
 
-/* Makes the directory of `path` if need be; it must be a real directory, ours, and closed to others. */
+/* Makes the directory of `path` if need be; it must be a real directory, ours, and closed to
+ * others. */
 static int prepare_directory(const char *path)
 {
 	char directory[SOCKET_PATH_BYTES];
@@ -72,13 +76,14 @@ static int prepare_directory(const char *path)
 	result = sys_lstat(directory, &stat);
 	if (result != 0)
 		return result;
-	if (!S_ISDIR(stat.st_mode) || stat.st_uid != (uid_t)sys_geteuid() || (stat.st_mode & 077) != 0)
+	if (!S_ISDIR(stat.st_mode) || stat.st_uid != (uid_t)sys_geteuid() ||
+	    (stat.st_mode & 077) != 0)
 		return -EPERM;
 	return 0;
 }
 
-/* Takes the name of a socket that nobody listens to any more; false: somebody does, or it is something else
- * (to which connecting is refused as well). */
+/* Takes the name of a socket that nobody listens to any more; false: somebody does, or it is
+ * something else (to which connecting is refused as well). */
 static bool remove_stale(const struct sockaddr_un *address)
 {
 	struct stat stat;
@@ -95,7 +100,7 @@ static bool remove_stale(const struct sockaddr_un *address)
 
 static int bind_path(int fd, const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int result;
 
 	assert(strlen(path) < sizeof(address.sun_path));
@@ -129,7 +134,7 @@ int socket_listen(const char *path, bool own_directory)
 
 bool socket_peer_is_allowed(int fd)
 {
-	struct ucred peer = {0, (uid_t)-1, (gid_t)-1};
+	struct ucred peer = { 0, (uid_t)-1, (gid_t)-1 };
 	socklen_t bytes = sizeof(peer);
 
 	return sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&

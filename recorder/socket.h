@@ -13,10 +13,12 @@
 /* The longest path of a socket, with its NUL: what fits into a sockaddr_un. */
 enum { SOCKET_PATH_BYTES = 108 };
 
-/* Writes the path for this process; `is_child`: a forked child shares WCPROF_SOCKET with its parent, and adds
- * its pid. False: too long, complained of. */
-bool socket_path(const struct options *, unsigned pid, bool is_child, char path[SOCKET_PATH_BYTES]) HIDDEN;
-/* Listens there: the descriptor, or -errno. Makes the directory; refuses one that is not ours (-EPERM). */
+/* Writes the path for this process; `is_child`: a forked child shares WCPROF_SOCKET with its
+ * parent, and adds its pid. False: too long, complained of. */
+bool socket_path(const struct options *, unsigned pid, bool is_child,
+		 char path[SOCKET_PATH_BYTES]) HIDDEN;
+/* Listens there: the descriptor, or -errno. Makes the directory; refuses one that is not ours
+ * (-EPERM). */
 int socket_listen(const char *path, bool own_directory) HIDDEN;
 /* Whether whoever is at the other end may give orders: the same user, or root. */
 bool socket_peer_is_allowed(int fd) HIDDEN;

@@ -70,7 +70,8 @@ const uint64_t *stacks_get(const struct arena *arena, uint32_t id, uint32_t *cou
 	uint64_t offset = ARENA_STACKS + id * sizeof(struct stack_entry);
 
 	*count = 0;
-	if (id == 0 || id > stacks_count(arena) || !arena_granule_is_ready(arena, offset / ARENA_GRANULE_BYTES))
+	if (id == 0 || id > stacks_count(arena) ||
+	    !arena_granule_is_ready(arena, offset / ARENA_GRANULE_BYTES))
 		return NULL;
 	*count = load_acquire(&entry_at(arena, id)->count);
 	return arena_at(arena, ARENA_STACK_POOL + entry_at(arena, id)->offset * sizeof(uint64_t));
@@ -93,7 +94,8 @@ uint32_t stacks_intern(struct arena *arena, const uint64_t *pcs, uint32_t count)
 	if (count == 0)
 		return 0;
 	for (uint64_t probe = 0; probe < PROBES_MAX; probe++) {
-		uint64_t offset = ARENA_STACK_IDS + (hash + probe) % STACK_BUCKETS * sizeof(uint32_t);
+		uint64_t offset =
+			ARENA_STACK_IDS + (hash + probe) % STACK_BUCKETS * sizeof(uint32_t);
 		uint32_t *bucket = arena_at(arena, offset);
 		uint32_t found = 0;
 

@@ -2,8 +2,9 @@
 /*
  * The table of strings in an arena. See strings.h.
  *
- * Open addressing over ids: a bucket goes from 0 to an id once. The string and its entry are complete
- * before the id is put into a bucket, by compare and swap; who loses compares with the winner's string.
+ * Open addressing over ids: a bucket goes from 0 to an id once. The string and its entry are
+ * complete before the id is put into a bucket, by compare and swap; who loses compares with the
+ * winner's string.
  */
 #include "strings.h"
 
@@ -68,10 +69,12 @@ const char *strings_get(const struct arena *arena, uint32_t id, uint32_t *bytes)
 	uint64_t offset = ARENA_STRINGS + (uint64_t)id * sizeof(struct string_entry);
 
 	*bytes = 0;
-	if (id == 0 || id > strings_count(arena) || !arena_granule_is_ready(arena, offset / ARENA_GRANULE_BYTES))
+	if (id == 0 || id > strings_count(arena) ||
+	    !arena_granule_is_ready(arena, offset / ARENA_GRANULE_BYTES))
 		return "";
 	*bytes = load_acquire(&entry_at(arena, id)->bytes);
-	return *bytes ? arena_at(arena, ARENA_STRING_POOL + (uint64_t)entry_at(arena, id)->offset) : "";
+	return *bytes ? arena_at(arena, ARENA_STRING_POOL + (uint64_t)entry_at(arena, id)->offset)
+		      : "";
 }
 
 static bool is_equal(const struct arena *arena, uint32_t id, const char *from, size_t bytes)
@@ -91,7 +94,8 @@ uint32_t strings_intern(struct arena *arena, const char *from, size_t bytes)
 	if (length == 0)
 		return 0;
 	for (uint64_t probe = 0; probe < PROBES_MAX; probe++) {
-		uint64_t offset = ARENA_STRING_IDS + (hash + probe) % STRING_BUCKETS * sizeof(uint32_t);
+		uint64_t offset =
+			ARENA_STRING_IDS + (hash + probe) % STRING_BUCKETS * sizeof(uint32_t);
 		uint32_t *bucket = arena_at(arena, offset);
 		uint32_t found = 0;
 

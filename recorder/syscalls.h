@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls without libc: no errno, no cancellation point, no hook, nothing that a program can replace.
+ * System calls without libc: no errno, no cancellation point, no hook, nothing that a program can
+ * replace.
  *
  * All return what the kernel returns: -errno on failure.
  */
@@ -36,34 +37,85 @@ static inline long sys_call(long number, long a, long b, long c, long d, long e,
 
 #define SYS3(name, a, b, c) sys_call(SYS_##name, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 
-static inline int sys_open(const char *path, int flags, int mode) { return (int)SYS3(open, path, flags, mode); }
-static inline int sys_close(int fd) { return (int)SYS3(close, fd, 0, 0); }
-static inline long sys_read(int fd, void *to, size_t bytes) { return SYS3(read, fd, to, bytes); }
-static inline long sys_write(int fd, const void *from, size_t bytes) { return SYS3(write, fd, from, bytes); }
-static inline int sys_ftruncate(int fd, uint64_t bytes) { return (int)SYS3(ftruncate, fd, bytes, 0); }
-static inline int sys_unlink(const char *path) { return (int)SYS3(unlink, path, 0, 0); }
-static inline int sys_mkdir(const char *path, int mode) { return (int)SYS3(mkdir, path, mode, 0); }
-static inline int sys_lstat(const char *path, struct stat *out) { return (int)SYS3(lstat, path, out, 0); }
-static inline int sys_fstat(int fd, struct stat *out) { return (int)SYS3(fstat, fd, out, 0); }
+static inline int sys_open(const char *path, int flags, int mode)
+{
+	return (int)SYS3(open, path, flags, mode);
+}
+static inline int sys_close(int fd)
+{
+	return (int)SYS3(close, fd, 0, 0);
+}
+static inline long sys_read(int fd, void *to, size_t bytes)
+{
+	return SYS3(read, fd, to, bytes);
+}
+static inline long sys_write(int fd, const void *from, size_t bytes)
+{
+	return SYS3(write, fd, from, bytes);
+}
+static inline int sys_ftruncate(int fd, uint64_t bytes)
+{
+	return (int)SYS3(ftruncate, fd, bytes, 0);
+}
+static inline int sys_unlink(const char *path)
+{
+	return (int)SYS3(unlink, path, 0, 0);
+}
+static inline int sys_mkdir(const char *path, int mode)
+{
+	return (int)SYS3(mkdir, path, mode, 0);
+}
+static inline int sys_lstat(const char *path, struct stat *out)
+{
+	return (int)SYS3(lstat, path, out, 0);
+}
+static inline int sys_fstat(int fd, struct stat *out)
+{
+	return (int)SYS3(fstat, fd, out, 0);
+}
 static inline long sys_readlink(const char *path, char *to, size_t bytes)
 {
 	return SYS3(readlink, path, to, bytes);
 }
 
-static inline int sys_getpid(void) { return (int)SYS3(getpid, 0, 0, 0); }
-static inline int sys_getppid(void) { return (int)SYS3(getppid, 0, 0, 0); }
-static inline int sys_gettid(void) { return (int)SYS3(gettid, 0, 0, 0); }
-static inline int sys_geteuid(void) { return (int)SYS3(geteuid, 0, 0, 0); }
-static inline int sys_tgkill(int pid, int tid, int sig) { return (int)SYS3(tgkill, pid, tid, sig); }
+static inline int sys_getpid(void)
+{
+	return (int)SYS3(getpid, 0, 0, 0);
+}
+static inline int sys_getppid(void)
+{
+	return (int)SYS3(getppid, 0, 0, 0);
+}
+static inline int sys_gettid(void)
+{
+	return (int)SYS3(gettid, 0, 0, 0);
+}
+static inline int sys_geteuid(void)
+{
+	return (int)SYS3(geteuid, 0, 0, 0);
+}
+static inline int sys_tgkill(int pid, int tid, int sig)
+{
+	return (int)SYS3(tgkill, pid, tid, sig);
+}
 
 static inline void *sys_mmap(void *at, size_t bytes, int protection, int flags, int fd)
 {
 	return (void *)sys_call(SYS_mmap, (long)at, (long)bytes, protection, flags, fd, 0);
 }
-static inline int sys_munmap(void *at, size_t bytes) { return (int)SYS3(munmap, at, bytes, 0); }
-static inline int sys_madvise(void *at, size_t bytes, int advice) { return (int)SYS3(madvise, at, bytes, advice); }
+static inline int sys_munmap(void *at, size_t bytes)
+{
+	return (int)SYS3(munmap, at, bytes, 0);
+}
+static inline int sys_madvise(void *at, size_t bytes, int advice)
+{
+	return (int)SYS3(madvise, at, bytes, advice);
+}
 /* mmap's error values are the last page of addresses. */
-static inline int sys_is_error(const void *result) { return (unsigned long)result > -4096UL; }
+static inline int sys_is_error(const void *result)
+{
+	return (unsigned long)result > -4096UL;
+}
 
 static inline int sys_poll(struct pollfd *fds, unsigned int count, int timeout_ms)
 {
@@ -71,20 +123,38 @@ static inline int sys_poll(struct pollfd *fds, unsigned int count, int timeout_m
 }
 static inline void sys_pause_ns(long wait_ns)
 {
-	struct timespec wait = {0, wait_ns};
+	struct timespec wait = { 0, wait_ns };
 	sys_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
 }
-static inline void sys_yield(void) { SYS3(sched_yield, 0, 0, 0); }
+static inline void sys_yield(void)
+{
+	SYS3(sched_yield, 0, 0, 0);
+}
 
-static inline int sys_socket(int domain, int type) { return (int)SYS3(socket, domain, type, 0); }
-static inline int sys_bind(int fd, const void *address, size_t bytes) { return (int)SYS3(bind, fd, address, bytes); }
+static inline int sys_socket(int domain, int type)
+{
+	return (int)SYS3(socket, domain, type, 0);
+}
+static inline int sys_bind(int fd, const void *address, size_t bytes)
+{
+	return (int)SYS3(bind, fd, address, bytes);
+}
 static inline int sys_connect(int fd, const void *address, size_t bytes)
 {
 	return (int)SYS3(connect, fd, address, bytes);
 }
-static inline int sys_listen(int fd, int backlog) { return (int)SYS3(listen, fd, backlog, 0); }
-static inline int sys_accept(int fd, int flags) { return (int)sys_call(SYS_accept4, fd, 0, 0, flags, 0, 0); }
-static inline int sys_shutdown(int fd, int how) { return (int)SYS3(shutdown, fd, how, 0); }
+static inline int sys_listen(int fd, int backlog)
+{
+	return (int)SYS3(listen, fd, backlog, 0);
+}
+static inline int sys_accept(int fd, int flags)
+{
+	return (int)sys_call(SYS_accept4, fd, 0, 0, flags, 0, 0);
+}
+static inline int sys_shutdown(int fd, int how)
+{
+	return (int)SYS3(shutdown, fd, how, 0);
+}
 static inline long sys_send(int fd, const void *from, size_t bytes, int flags)
 {
 	return sys_call(SYS_sendto, fd, (long)from, (long)bytes, flags, 0, 0);

@@ -50,7 +50,7 @@ void text_put_i64(struct text *text, int64_t value)
 void text_put_hex(struct text *text, const uint8_t *from, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
-		char pair[2] = {hex_digits[from[i] >> 4], hex_digits[from[i] & 15]};
+		char pair[2] = { hex_digits[from[i] >> 4], hex_digits[from[i] & 15] };
 
 		text_put_bytes(text, pair, 2);
 	}
@@ -66,16 +66,18 @@ void text_put_hex_u64(struct text *text, uint64_t value)
 		text_put_bytes(text, &hex_digits[value >> shift & 15], 1);
 }
 
-/* Length of the UTF-8 sequence at `from`, 0 when it is not one (also: surrogates, overlong forms). */
+/* Length of the UTF-8 sequence at `from`, 0 when it is not one (also: surrogates, overlong
+ * forms). */
 static size_t utf8_length(const unsigned char *from, size_t bytes)
 {
 	static const struct {
 		unsigned char first_least, first_most, second_least, second_most;
 		unsigned char length;
 	} forms[] = {
-		{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-		{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+		{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
+		{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+		{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -94,7 +96,7 @@ static size_t utf8_length(const unsigned char *from, size_t bytes)
 
 static void put_json_special(struct text *text, unsigned char c)
 {
-	char escape[7] = {'\\', 'u', '0', '0', hex_digits[c >> 4], hex_digits[c & 15]};
+	char escape[7] = { '\\', 'u', '0', '0', hex_digits[c >> 4], hex_digits[c & 15] };
 
 	if (c >= 0x80)
 		text_put_literal(text, "\\ufffd");
@@ -143,7 +145,7 @@ bool text_end(struct text *text)
 void text_complain(const char *what, const char *detail)
 {
 	char line[512];
-	struct text text = {.bytes = line, .size = sizeof(line) - 1};
+	struct text text = { .bytes = line, .size = sizeof(line) - 1 };
 
 	text_put_literal(&text, "wcprof: ");
 	text_put(&text, what);

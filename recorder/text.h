@@ -2,8 +2,8 @@
 /*
  * Text into a buffer of the caller's: numbers, strings, JSON.
  *
- * A text never overflows: what does not fit is left out and `overflowed` says so. Nothing here allocates,
- * knows a locale or touches errno. Not shared between threads.
+ * A text never overflows: what does not fit is left out and `overflowed` says so. Nothing here
+ * allocates, knows a locale or touches errno. Not shared between threads.
  */
 #ifndef WCPROF_TEXT_H
 #define WCPROF_TEXT_H
@@ -49,7 +49,8 @@ void text_put_u64(struct text *, uint64_t) HIDDEN;
 void text_put_i64(struct text *, int64_t) HIDDEN;
 void text_put_hex(struct text *, const uint8_t *, size_t bytes) HIDDEN;
 void text_put_hex_u64(struct text *, uint64_t) HIDDEN;
-/* In quotes, escaped; what is not UTF-8 becomes \ufffd. At most 6 bytes for each of `from`, and 2. */
+/* In quotes, escaped; what is not UTF-8 becomes \ufffd. At most 6 bytes for each of `from`, and
+ * 2. */
 void text_put_json(struct text *, const char *from, size_t bytes) HIDDEN;
 /* Ends the text with a NUL (which is not counted); false when anything was left out. */
 bool text_end(struct text *) HIDDEN;

@@ -16,7 +16,7 @@
 
 #include "in_target.h"
 
-/* --- Handlers ------------------------------------------------------------------------------------------ */
+/* --- Handlers -------------------------------------------------------------------------------- */
 
 #define VERB(name, keys, help) static void verb_##name(struct request *, struct text *);
 #include "verbs.def"
@@ -30,7 +30,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-#define VERB(name, keys, help) {#name, keys, help, verb_##name},
+#define VERB(name, keys, help) { #name, keys, help, verb_##name },
 #include "verbs.def"
 #undef VERB
 };
@@ -81,7 +81,9 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 {
 	uint64_t made = load_acquire(&arena->chunks.made);
 
-	put_string(answer, "arena", arena->anonymous ? "private memory: lost if the process is killed" : arena->path);
+	put_string(answer, "arena",
+		   arena->anonymous ? "private memory: lost if the process is killed"
+				    : arena->path);
 	put_number(answer, "events", snapshot_pending(arena));
 	put_number(answer, "events_max", (uint64_t)arena->chunks.max * CHUNK_RECORDS);
 	put_number(answer, "dropped_events", snapshot_losses(arena));
@@ -92,7 +94,8 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 	put_number(answer, "modules", load_relaxed(&arena->module_count));
 	put_number(answer, "dumps", load_relaxed(&arena->dump_count));
 	put_number(answer, "arena_bytes", ARENA_CHUNKS + made * CHUNK_BYTES);
-#define COUNTER(name, is_loss, meaning) put_number(answer, #name, roster_counter(arena, COUNTER_##name));
+#define COUNTER(name, is_loss, meaning) \
+	put_number(answer, #name, roster_counter(arena, COUNTER_##name));
 #include "counters.def"
 #undef COUNTER
 }
@@ -138,7 +141,8 @@ static bool read_flag(const struct request *request, const char *key, bool usual
 		if (request->arguments[i].key_bytes != strlen(key) ||
 		    memcmp(request->arguments[i].key, key, strlen(key)) != 0)
 			continue;
-		if (request->arguments[i].value_bytes != 1 || (request->arguments[i].value[0] | 1) != '1')
+		if (request->arguments[i].value_bytes != 1 ||
+		    (request->arguments[i].value[0] | 1) != '1')
 			return false;
 		*value = request->arguments[i].value[0] == '1';
 	}
@@ -179,7 +183,7 @@ static void verb_HELP(struct request *request, struct text *answer)
 	text_put_literal(answer, "}\n");
 }
 
-/* --- Lines --------------------------------------------------------------------------------------------------- */
+/* --- Lines ----------------------------------------------------------------------------------- */
 
 static const struct verb *find_verb(const char *name, size_t bytes)
 {
@@ -213,7 +217,8 @@ static size_t word_length(const char *from, const char *end)
 }
 
 /* Reads "key=value key=value"; NULL, or what is wrong with it. */
-static const char *read_arguments(const struct verb *verb, const char *at, const char *end, struct request *request)
+static const char *read_arguments(const struct verb *verb, const char *at, const char *end,
+				  struct request *request)
 {
 	while (at < end) {
 		size_t length = word_length(at, end);
@@ -247,7 +252,7 @@ void verbs_run(const char *line, size_t bytes, struct request *request, struct t
 	const char *wrong;
 
 	assert(answer->size >= VERB_ANSWER_BYTES_MAX);
-	*request = (struct request){.flush = true};
+	*request = (struct request){ .flush = true };
 	if (!verb) {
 		verbs_refuse(answer, "unknown", "no such verb: HELP lists them");
 		return;

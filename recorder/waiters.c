@@ -2,14 +2,15 @@
 /*
  * Who waits on which address, and who held it last: a hash table of struct watch in the arena.
  *
- * Open addressing, WATCHES_MAX entries, at most PROBES_MAX steps. Reading takes no lock: the key `address`
- * is stored last, with release order. Before the table a filter of WATCH_FILTER_BITS bits answers for
- * addresses that were never watched, in one load. Keys are written under `watch_lock`, a lock of a few
- * hundred nanoseconds for which nobody waits long: whoever does not get it goes without (counted).
+ * Open addressing, WATCHES_MAX entries, at most PROBES_MAX steps. Reading takes no lock: the key
+ * `address` is stored last, with release order. Before the table a filter of WATCH_FILTER_BITS bits
+ * answers for addresses that were never watched, in one load. Keys are written under `watch_lock`,
+ * a lock of a few hundred nanoseconds for which nobody waits long: whoever does not get it goes
+ * without (counted).
  *
- * An entry that was forgotten keeps its key, type WATCH_FREE, so that probing goes on beyond it, until
- * another address takes it over. Whoever still has a pointer to it then uses a destroyed object: the
- * record that comes of it names the wrong lock, and nothing worse.
+ * An entry that was forgotten keeps its key, type WATCH_FREE, so that probing goes on beyond it,
+ * until another address takes it over. Whoever still has a pointer to it then uses a destroyed
+ * object: the record that comes of it names the wrong lock, and nothing worse.
  */
 #include "waiters.h"
 
@@ -54,7 +55,7 @@ static bool filter_has(const struct arena *arena, uint32_t hash)
 	return load_relaxed(&arena->watch_filter[hash % WATCH_FILTER_BITS / 8]) >> (hash % 8) & 1;
 }
 
-/* --- Finding -------------------------------------------------------------------------------------------- */
+/* --- Finding --------------------------------------------------------------------------------- */
 
 static struct watch *find(const struct arena *arena, uint64_t address, uint32_t hash)
 {
@@ -96,15 +97,16 @@ const struct watch *watch_at(const struct arena *arena, uint32_t index)
 	return watch;
 }
 
-/* --- Names ------------------------------------------------------------------------------------------------ */
+/* --- Names ----------------------------------------------------------------------------------- */
 
 struct dl_find_object_result;
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 static const char *const type_names[] = {
-	[WATCH_FREE] = "",	  [WATCH_MUTEX] = "mutex",     [WATCH_RWLOCK] = "rwlock", [WATCH_COND] = "cond",
-	[WATCH_SEM] = "sem",	  [WATCH_BARRIER] = "barrier", [WATCH_ONCE] = "once",     [WATCH_FUTEX] = "futex",
-	[WATCH_THREAD] = "thread", [WATCH_CHILD] = "child",
+	[WATCH_FREE] = "",       [WATCH_MUTEX] = "mutex", [WATCH_RWLOCK] = "rwlock",
+	[WATCH_COND] = "cond",   [WATCH_SEM] = "sem",     [WATCH_BARRIER] = "barrier",
+	[WATCH_ONCE] = "once",   [WATCH_FUTEX] = "futex", [WATCH_THREAD] = "thread",
+	[WATCH_CHILD] = "child",
 };
 
 static const char *base_name(const char *path)
@@ -119,7 +121,7 @@ static const char *base_name(const char *path)
 static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type type)
 {
 	char name[256];
-	struct text text = {.bytes = name, .size = sizeof(name)};
+	struct text text = { .bytes = name, .size = sizeof(name) };
 	struct dl_find_object found;
 	void *at = (void *)(uintptr_t)address;
 
@@ -140,7 +142,7 @@ static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type
 	return strings_intern(arena, name, text.used);
 }
 
-/* --- Making and forgetting ----------------------------------------------------------------------------- */
+/* --- Making and forgetting ------------------------------------------------------------------- */
 
 static bool lock_table(struct arena *arena, uint32_t me)
 {
@@ -195,7 +197,8 @@ static struct watch *find_place(struct arena *arena, uint64_t address, uint32_t 
 	return place;
 }
 
-static struct watch *make(struct arena *arena, uint64_t address, enum watch_type type, uint32_t ident)
+static struct watch *make(struct arena *arena, uint64_t address, enum watch_type type,
+			  uint32_t ident)
 {
 	uint32_t hash = hash_address(address);
 	struct watch *watch = find_place(arena, address, hash);
@@ -206,7 +209,8 @@ static struct watch *make(struct arena *arena, uint64_t address, enum watch_type
 	watch_clear(watch);
 	store_relaxed(&watch->ident, ident);
 	store_release(&watch->address, address);
-	/* Last: pairs with the readers of the filter and of the type, who find the entry complete. */
+	/* Last: pairs with the readers of the filter and of the type, who find the entry
+	 * complete. */
 	store_release(&watch->type, (uint8_t)type);
 	or_release(&arena->watch_filter[hash % WATCH_FILTER_BITS / 8], (uint8_t)(1u << (hash % 8)));
 	return watch;
@@ -242,12 +246,12 @@ void watch_forget(const void *address)
 	store_release(&watch->type, (uint8_t)WATCH_FREE);
 }
 
-/* --- Waiting ------------------------------------------------------------------------------------------------ */
+/* --- Waiting --------------------------------------------------------------------------------- */
 
 void watch_wait_begins(struct watch *watch)
 {
-	/* In one order with the holder's unlock: the waiter looks at the lock again after this, and whoever
-	 * unlocked before that look is not waited for. */
+	/* In one order with the holder's unlock: the waiter looks at the lock again after this,
+	 * and whoever unlocked before that look is not waited for. */
 	add_seq_cst(&watch->waiters, 1);
 }
 
@@ -257,7 +261,7 @@ void watch_wait_ends(struct watch *watch)
 		add_relaxed(&watch->waiters, UINT32_MAX);
 }
 
-/* --- Holding ------------------------------------------------------------------------------------------------- */
+/* --- Holding --------------------------------------------------------------------------------- */
 
 static uint32_t index_of(const struct watch *watch)
 {
@@ -280,7 +284,8 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 {
 	uint64_t now = clock_now_ticks();
 	uint64_t parent = op_current(self);
-	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, now, watch->address, watch->ident);
+	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, now, watch->address,
+				    watch->ident);
 
 	store_relaxed(&watch->holder_parent, parent);
 	store_relaxed(&watch->holder_start, now);
@@ -326,5 +331,6 @@ void hold_record(struct self *self, struct watch *watch, const struct hold_relea
 	if (release->hold.type != RECORD_NONE)
 		(void)chunk_append(self, &release->hold);
 	if (release->waiters > 0)
-		link_record(self, LINK_WAKE, 0, (const void *)(uintptr_t)watch->address, watch->ident, 1);
+		link_record(self, LINK_WAKE, 0, (const void *)(uintptr_t)watch->address,
+			    watch->ident, 1);
 }

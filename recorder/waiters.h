@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of watched addresses, as the rest of the recorder sees it; recorder.h has the hooks' view.
+ * The table of watched addresses, as the rest of the recorder sees it; recorder.h has the hooks'
+ * view.
  */
 #ifndef WCPROF_WAITERS_H
 #define WCPROF_WAITERS_H

@@ -2,7 +2,8 @@
 /*
  * What recording costs: nanoseconds per event and dump events per second.
  *
- * usage: bench_recorder [EVENTS]. Links the recorder, without hooks. Prints medians of several rounds.
+ * usage: bench_recorder [EVENTS]. Links the recorder, without hooks. Prints medians of several
+ * rounds.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@
 
 enum { ROUNDS = 9, EVENTS_USUAL = 400000 };
 
-static const char *const names[] = {"read", "pthread_mutex_lock"};
-static const struct recorder_host host = {names, 2, pthread_create};
+static const char *const names[] = { "read", "pthread_mutex_lock" };
+static const struct recorder_host host = { names, 2, pthread_create };
 static char buffer[DUMP_BUFFER_BYTES];
 static pthread_mutex_t lock;
 
@@ -129,7 +130,8 @@ static void measure(const char *what, void (*one)(void), long events)
 		rounds[i] = (now_ns() - from) / (double)events;
 	}
 	qsort(rounds, ROUNDS, sizeof(rounds[0]), compare);
-	printf("%-15s %6.1f ns (%.1f to %.1f)\n", what, rounds[ROUNDS / 2], rounds[0], rounds[ROUNDS - 1]);
+	printf("%-15s %6.1f ns (%.1f to %.1f)\n", what, rounds[ROUNDS / 2], rounds[0],
+	       rounds[ROUNDS - 1]);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes, as lines on the control socket: each gets one answer, an answer is one line that begins with
- * OK or ERR, and what follows OK is closed JSON as far as brackets and quotes tell. Orders are carried out.
+ * Any bytes, as lines on the control socket: each gets one answer, an answer is one line that
+ * begins with OK or ERR, and what follows OK is closed JSON as far as brackets and quotes tell.
+ * Orders are carried out.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +16,8 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const calls[] = {"read"};
-static const struct recorder_host host = {calls, 1, pthread_create};
+static const char *const calls[] = { "read" };
+static const struct recorder_host host = { calls, 1, pthread_create };
 
 static void remove_arena(void)
 {
@@ -86,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memcpy(lines, data, size);
 	while (line < end) {
-		struct text answer = {.bytes = bytes, .size = sizeof(bytes)};
+		struct text answer = { .bytes = bytes, .size = sizeof(bytes) };
 		char *newline = memchr(line, '\n', (size_t)(end - line));
 		size_t length = (size_t)((newline ? newline : end) - line);
 		struct request request;

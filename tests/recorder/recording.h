@@ -27,8 +27,8 @@
 
 enum { CALL_READ = 1, CALL_LOCK = 2 };
 
-static const char *const recording_calls[] = {"read", "pthread_mutex_lock"};
-static const struct recorder_host recording_host = {recording_calls, 2, pthread_create};
+static const char *const recording_calls[] = { "read", "pthread_mutex_lock" };
+static const struct recorder_host recording_host = { recording_calls, 2, pthread_create };
 
 /* Starts the recorder: on, without control thread; options are set in the environment before. */
 static inline void recording_begin(void)
@@ -74,7 +74,8 @@ static inline json_t *recording_parse(const char *text, size_t bytes)
 
 		ck_assert_msg(newline != NULL, "the last line is not ended");
 		line = json_loadb(text, (size_t)(newline - text), JSON_ALLOW_NUL, &error);
-		ck_assert_msg(line != NULL, "%s: %.*s", error.text, newline - text < 500 ? (int)(newline - text) : 500, text);
+		ck_assert_msg(line != NULL, "%s: %.*s", error.text,
+			      newline - text < 500 ? (int)(newline - text) : 500, text);
 		json_array_append_new(lines, line);
 		text = newline + 1;
 	}
@@ -149,7 +150,8 @@ static inline size_t count_events(const json_t *lines, const char *key, const ch
 static inline uint64_t record_io(uint64_t bytes)
 {
 	struct self *self = self_enter();
-	uint64_t op = self ? op_begin(self, KIND_IO, CALL_READ, 0, 3, 0, __builtin_frame_address(0)) : 0;
+	uint64_t op =
+		self ? op_begin(self, KIND_IO, CALL_READ, 0, 3, 0, __builtin_frame_address(0)) : 0;
 
 	self_leave(self);
 	self = op ? self_enter() : NULL;

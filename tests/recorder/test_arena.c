@@ -26,7 +26,8 @@ START_TEST(the_file_is_the_users_alone)
 
 	ck_assert_ptr_nonnull(arena);
 	ck_assert_uint_eq(arena->anonymous, 0);
-	snprintf(expected, sizeof(expected), "/dev/shm/wcprof-%d-%d-%d-0", (int)geteuid(), (int)getpid(), START);
+	snprintf(expected, sizeof(expected), "/dev/shm/wcprof-%d-%d-%d-0", (int)geteuid(),
+		 (int)getpid(), START);
 	ck_assert_str_eq(arena->path, expected);
 	ck_assert_int_eq(lstat(arena->path, &stat), 0);
 	ck_assert_int_eq(stat.st_mode & 07777, 0600);
@@ -62,7 +63,7 @@ END_TEST
 
 START_TEST(a_limit_on_file_sizes_is_no_signal_but_private_memory)
 {
-	struct rlimit limit = {1 << 20, 1 << 20};
+	struct rlimit limit = { 1 << 20, 1 << 20 };
 	struct arena *arena;
 
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -91,7 +92,8 @@ START_TEST(sections_are_populated_once_and_remembered)
 }
 END_TEST
 
-/* Memory that is gone is an answer, never a SIGBUS; and the next event does not pay for asking again. */
+/* Memory that is gone is an answer, never a SIGBUS; and the next event does not pay for asking
+ * again. */
 START_TEST(memory_that_has_run_out_is_an_answer)
 {
 	struct arena *arena = create();
@@ -151,7 +153,8 @@ START_TEST(a_child_forgets_without_touching_the_parents)
 		child = fork();
 		if (child == 0) {
 			arena_forget(arena, interrupted);
-			/* Whoever was interrupted in the middle of a record may go on: it writes to nobody's memory. */
+			/* Whoever was interrupted in the middle of a record may go on: it writes
+			 * to nobody's memory. */
 			if (interrupted)
 				arena->version = 99;
 			_exit(0);

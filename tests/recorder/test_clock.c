@@ -8,7 +8,7 @@
 
 START_TEST(ticks_become_nanoseconds)
 {
-	struct clock_scale scale = {.base = {.ticks = 1000}, .mult = (uint64_t)1 << 31};
+	struct clock_scale scale = { .base = { .ticks = 1000 }, .mult = (uint64_t)1 << 31 };
 
 	ck_assert_uint_eq(clock_to_ns(&scale, 1000), 0);
 	ck_assert_uint_eq(clock_to_ns(&scale, 3000), 1000);
@@ -30,7 +30,7 @@ END_TEST
 /* The measured rate agrees with CLOCK_MONOTONIC over another stretch of time, to a hundredth. */
 START_TEST(the_rate_is_the_kernels)
 {
-	struct timespec pause = {0, 50000000};
+	struct timespec pause = { 0, 50000000 };
 	struct clock_scale scale;
 	struct clock_pair then;
 	uint64_t ns, expected_ns;
@@ -69,7 +69,8 @@ START_TEST(the_three_clocks_are_read_at_one_moment)
 	clock_start();
 	first = clock_take_pair();
 	second = clock_take_pair();
-	drift_ns = (int64_t)(second.real_ns - first.real_ns) - (int64_t)(second.mono_ns - first.mono_ns);
+	drift_ns = (int64_t)(second.real_ns - first.real_ns) -
+		   (int64_t)(second.mono_ns - first.mono_ns);
 	ck_assert_int_lt(drift_ns < 0 ? -drift_ns : drift_ns, 1000000);
 	ck_assert_uint_gt(second.ticks, first.ticks);
 }

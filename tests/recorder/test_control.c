@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, the profiled program can be stalled or hurt through its control socket, or loses events. */
+/* If this fails, the profiled program can be stalled or hurt through its control socket, or
+ * loses events. */
 #include "control.h"
 
 #include <dirent.h>
@@ -16,14 +17,14 @@ static char directory[64], path[108];
 
 static void pause_ms(long ms)
 {
-	struct timespec time = {0, ms * 1000000};
+	struct timespec time = { 0, ms * 1000000 };
 
 	nanosleep(&time, NULL);
 }
 
 static int connect_once(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	strcpy(address.sun_path, path);
@@ -206,7 +207,7 @@ START_TEST(what_was_sent_but_not_read_is_not_handed_out)
 	fd = connect_to_recorder();
 	send_text(fd, "DUMP\n", 5);
 	/* All of it is in the socket; nobody has read it. */
-	while (poll(&(struct pollfd){fd, POLLIN, 0}, 1, 1000) != 1)
+	while (poll(&(struct pollfd){ fd, POLLIN, 0 }, 1, 1000) != 1)
 		continue;
 	close(fd);
 	ck_assert_uint_eq(count_events(ask_dump("DUMP\n"), "k", "io"), 1);
@@ -259,7 +260,7 @@ END_TEST
 START_TEST(signals_go_to_the_program)
 {
 	sigset_t set;
-	struct timespec limit = {5, 0};
+	struct timespec limit = { 5, 0 };
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
@@ -285,7 +286,8 @@ START_TEST(an_end_of_the_process_does_not_wait_for_a_stalled_reader)
 	send_text(stalled, "DUMP\n", 5);
 	ck_assert(read_line(stalled)[0] == '{');
 	recorder_image_ends(END_EXIT);
-	snprintf(command, sizeof(command), "test $(grep -c '\"k\":\"io\"' %s) = 50000 && rm %s", output, output);
+	snprintf(command, sizeof(command), "test $(grep -c '\"k\":\"io\"' %s) = 50000 && rm %s",
+		 output, output);
 	ck_assert_int_eq(system(command), 0);
 	close(stalled);
 }

@@ -34,9 +34,11 @@ START_TEST(the_header_counts_its_events)
 	ck_assert_int_eq(number_of(header, "event_count"), 1000);
 	ck_assert_uint_eq(json_array_size(lines), 1001);
 	ck_assert_int_eq(number_of(header, "dropped_events"), 0);
-	ck_assert_int_gt(number_of(header, "dumped_unix_nano"), number_of(header, "epoch_unix_nano"));
+	ck_assert_int_gt(number_of(header, "dumped_unix_nano"),
+			 number_of(header, "epoch_unix_nano"));
 	ck_assert_str_eq(word_of(json_object_get(header, "recorder"), "name"), "wcprof");
-	ck_assert_str_eq(json_string_value(json_array_get(json_object_get(header, "strings"), 0)), "");
+	ck_assert_str_eq(json_string_value(json_array_get(json_object_get(header, "strings"), 0)),
+			 "");
 	ck_assert_uint_eq(json_array_size(json_array_get(json_object_get(header, "stacks"), 0)), 0);
 }
 END_TEST
@@ -75,7 +77,7 @@ END_TEST
 
 START_TEST(stacks_are_places_in_modules)
 {
-	uint64_t pcs[] = {(uint64_t)(uintptr_t)recorder_start + 5, 16};
+	uint64_t pcs[] = { (uint64_t)(uintptr_t)recorder_start + 5, 16 };
 	json_t *header, *stack, *module;
 
 	ck_assert_uint_eq(stack_intern(pcs, 2), 1);
@@ -201,7 +203,8 @@ START_TEST(a_dead_processs_arena_can_be_dumped)
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 2);
 	ck_assert_uint_eq(json_array_size(json_object_get(header, "open_ops")), 2);
 	/* It ends with the last thing that is known of it. */
-	ck_assert_int_eq(number_of(header, "dumped_unix_nano") - number_of(header, "epoch_unix_nano"),
+	ck_assert_int_eq(number_of(header, "dumped_unix_nano") -
+				 number_of(header, "epoch_unix_nano"),
 			 number_of(json_array_get(lines, 2), "d"));
 	unlink(path);
 }

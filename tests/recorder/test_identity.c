@@ -53,7 +53,8 @@ START_TEST(names_of_calls_come_first)
 	recording_begin();
 	ck_assert_str_eq(strings_get(recorder_arena, CALL_READ, &bytes), "read");
 	ck_assert_str_eq(strings_get(recorder_arena, CALL_LOCK, &bytes), "pthread_mutex_lock");
-	ck_assert_str_eq(strings_get(recorder_arena, recorder_arena->thread_class, &bytes), "thread");
+	ck_assert_str_eq(strings_get(recorder_arena, recorder_arena->thread_class, &bytes),
+			 "thread");
 	recording_end();
 }
 END_TEST

@@ -19,8 +19,8 @@ static void teardown(void)
 
 static const struct module_entry *module_of(const void *address)
 {
-	uint32_t index = modules_find(recorder_arena, recorder_arena->module_count, (uint64_t)(uintptr_t)address,
-				      UINT32_MAX);
+	uint32_t index = modules_find(recorder_arena, recorder_arena->module_count,
+				      (uint64_t)(uintptr_t)address, UINT32_MAX);
 
 	return index == UINT32_MAX ? NULL : modules_at(recorder_arena, index);
 }

@@ -102,14 +102,14 @@ END_TEST
 
 static const struct {
 	const char *what;
-	int first, second;     /* frames of two calls, the first of which did not return yet */
+	int first, second; /* frames of two calls, the first of which did not return yet */
 	enum kind second_kind;
 	bool is_abandoned;
 } frames[] = {
-	/* 0 */ {"the second is called from the first", 500, 400, KIND_IO, false},
-	/* 1 */ {"the second is called further out", 400, 500, KIND_IO, true},
-	/* 2 */ {"the same place again", 400, 400, KIND_IO, true},
-	/* 3 */ {"on another stack", 400, 2000, KIND_IO, false},
+	/* 0 */ { "the second is called from the first", 500, 400, KIND_IO, false },
+	/* 1 */ { "the second is called further out", 400, 500, KIND_IO, true },
+	/* 2 */ { "the same place again", 400, 400, KIND_IO, true },
+	/* 3 */ { "on another stack", 400, 2000, KIND_IO, false },
 };
 
 START_TEST(a_call_that_never_returned_is_canceled)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, a bad value in the environment changes more than its own option, or stops the program. */
+/* If this fails, a bad value in the environment changes more than its own option, or stops the
+ * program. */
 #include "options.h"
 
 #include "recording.h"
@@ -12,7 +13,8 @@ static const char *get(const char *name)
 }
 
 /* What goes to standard error while the options are read. */
-static void read_with(const char *name, const char *value, struct options *options, char *said, size_t size)
+static void read_with(const char *name, const char *value, struct options *options, char *said,
+		      size_t size)
 {
 	int fds[2], kept = dup(2);
 	ssize_t got;
@@ -52,22 +54,24 @@ static const struct {
 	uint64_t expected;
 	bool complains;
 } rows[] = {
-	/*  0 */ {"WCPROF_ENABLE", "1", offsetof(struct options, enable), 1, false},
-	/*  1 */ {"WCPROF_ENABLE", "yes", offsetof(struct options, enable), 0, true},
-	/*  2 */ {"WCPROF_ENABLE", "", offsetof(struct options, enable), 0, false},
-	/*  3 */ {"WCPROF_MAX_EVENTS", "1000", offsetof(struct options, max_events), 1000, false},
-	/*  4 */ {"WCPROF_MAX_EVENTS", "0", offsetof(struct options, max_events), 4194304, true},
-	/*  5 */ {"WCPROF_MAX_EVENTS", "99999999999999999999", offsetof(struct options, max_events), 4194304, true},
-	/*  6 */ {"WCPROF_STACK_DEPTH", "0", offsetof(struct options, stack_depth), 0, false},
-	/*  7 */ {"WCPROF_STACK_DEPTH", "257", offsetof(struct options, stack_depth), 32, true},
-	/*  8 */ {"WCPROF_MIN_IO_NS", "1000", offsetof(struct options, min_io_ns), 1000, false},
-	/*  9 */ {"WCPROF_MIN_IO_NS", "-5", offsetof(struct options, min_io_ns), 0, true},
-	/* 10 */ {"WCPROF_CONTROL", "off", offsetof(struct options, control), 0, false},
-	/* 11 */ {"WCPROF_CONTROL", "on", offsetof(struct options, control), 1, false},
-	/* 12 */ {"WCPROF_CONTROL", "of", offsetof(struct options, control), 1, true},
-	/* 13 */ {"WCPROF_FULL", "drop", offsetof(struct options, full), 0, false},
-	/* 14 */ {"WCPROF_FULL", "\x1b[31mring", offsetof(struct options, full), 0, true},
-	/* 15 */ {"WCPROF_FOLLOW", "0", offsetof(struct options, follow), 0, false},
+	/*  0 */ { "WCPROF_ENABLE", "1", offsetof(struct options, enable), 1, false },
+	/*  1 */ { "WCPROF_ENABLE", "yes", offsetof(struct options, enable), 0, true },
+	/*  2 */ { "WCPROF_ENABLE", "", offsetof(struct options, enable), 0, false },
+	/*  3 */ { "WCPROF_MAX_EVENTS", "1000", offsetof(struct options, max_events), 1000, false },
+	/*  4 */ { "WCPROF_MAX_EVENTS", "0", offsetof(struct options, max_events), 4194304, true },
+	/*  5 */
+	{ "WCPROF_MAX_EVENTS", "99999999999999999999", offsetof(struct options, max_events),
+	  4194304, true },
+	/*  6 */ { "WCPROF_STACK_DEPTH", "0", offsetof(struct options, stack_depth), 0, false },
+	/*  7 */ { "WCPROF_STACK_DEPTH", "257", offsetof(struct options, stack_depth), 32, true },
+	/*  8 */ { "WCPROF_MIN_IO_NS", "1000", offsetof(struct options, min_io_ns), 1000, false },
+	/*  9 */ { "WCPROF_MIN_IO_NS", "-5", offsetof(struct options, min_io_ns), 0, true },
+	/* 10 */ { "WCPROF_CONTROL", "off", offsetof(struct options, control), 0, false },
+	/* 11 */ { "WCPROF_CONTROL", "on", offsetof(struct options, control), 1, false },
+	/* 12 */ { "WCPROF_CONTROL", "of", offsetof(struct options, control), 1, true },
+	/* 13 */ { "WCPROF_FULL", "drop", offsetof(struct options, full), 0, false },
+	/* 14 */ { "WCPROF_FULL", "\x1b[31mring", offsetof(struct options, full), 0, true },
+	/* 15 */ { "WCPROF_FOLLOW", "0", offsetof(struct options, follow), 0, false },
 };
 
 START_TEST(a_bad_value_is_one_line_and_the_default)

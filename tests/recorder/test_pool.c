@@ -7,7 +7,7 @@
 enum { THREADS = 4, ROUNDS = 20000, HELD = 3 };
 
 static struct arena *arena;
-static struct pool_items items = {ARENA_CHUNKS, CHUNK_BYTES};
+static struct pool_items items = { ARENA_CHUNKS, CHUNK_BYTES };
 
 static void setup(void)
 {
@@ -56,12 +56,16 @@ static void *hammer(void *unused)
 			held[i] = pool_take(arena, &arena->chunks, items);
 			if (held[i] == POOL_NONE)
 				abort();
-			mark = (uint32_t *)arena_at(arena, items.offset + held[i] * items.item_bytes) + 1;
+			mark = (uint32_t *)arena_at(arena,
+						    items.offset + held[i] * items.item_bytes) +
+			       1;
 			if ((*mark)++ != 0)
 				abort();
 		}
 		for (int i = 0; i < HELD; i++) {
-			uint32_t *mark = (uint32_t *)arena_at(arena, items.offset + held[i] * items.item_bytes) + 1;
+			uint32_t *mark = (uint32_t *)arena_at(
+						 arena, items.offset + held[i] * items.item_bytes) +
+					 1;
 
 			(*mark)--;
 			pool_give(arena, &arena->chunks, items, held[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, a child writes into its parent's recording, or what was recorded is lost at the end. */
+/* If this fails, a child writes into its parent's recording, or what was recorded is lost at the
+ * end. */
 #include "process.h"
 
 #include <fcntl.h>
@@ -72,7 +73,8 @@ START_TEST(the_end_writes_everything_once)
 	ck_assert_uint_eq(count_events(lines, "k", "process"), 1);
 	ck_assert_uint_eq(json_array_size(lines), 4);
 	ck_assert_int_eq(number_of(event_of(lines, "k", "process"), "id"), 1);
-	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")), 0);
+	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")),
+			  0);
 	/* Nothing is left to recover. */
 	ck_assert_int_ne(access(path, F_OK), 0);
 }
@@ -88,7 +90,8 @@ START_TEST(an_exec_keeps_what_was_recorded)
 	lines = output_of(getpid());
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
 	/* The process goes on; and so does this image, if there is no such program. */
-	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")), 2);
+	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")),
+			  2);
 	ck_assert_uint_ne(record_io(2), 0);
 	recorder_image_ends(END_EXIT);
 	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
@@ -148,7 +151,7 @@ static pid_t fork_raw(void)
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-static pid_t (*const forks[])(void) = {fork_hooked, fork_raw};
+static pid_t (*const forks[])(void) = { fork_hooked, fork_raw };
 
 START_TEST(a_child_has_a_recording_of_its_own)
 {
@@ -160,7 +163,8 @@ START_TEST(a_child_has_a_recording_of_its_own)
 	record_io(1);
 	child = forks[_i]();
 	if (child == 0) {
-		/* The kernel has wiped the gate: nothing is recorded before the recorder is woken. */
+		/* The kernel has wiped the gate: nothing is recorded before the recorder is
+		 * woken. */
 		if (recorder_gate.mode != GATE_UNSET || record_io(2) != 0)
 			_exit(1);
 		recorder_wake_up(false);
@@ -176,7 +180,8 @@ START_TEST(a_child_has_a_recording_of_its_own)
 	lines = output_of(child);
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
 	ck_assert_int_eq(number_of(event_of(lines, "k", "io"), "n"), 3);
-	ck_assert_int_eq(number_of(json_object_get(json_array_get(lines, 0), "process"), "ppid"), getpid());
+	ck_assert_int_eq(number_of(json_object_get(json_array_get(lines, 0), "process"), "ppid"),
+			 getpid());
 	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
 }
 END_TEST
@@ -241,7 +246,8 @@ START_TEST(a_vfork_child_touches_nothing)
 	recording_begin();
 	record_io(1);
 	ck_assert(!recorder_in_vfork_child());
-	child = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	child = clone(in_vfork_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+		      NULL);
 	waitpid(child, &status, 0);
 	ck_assert_int_eq(status, 0);
 	ck_assert_uint_ne(record_io(2), 0);

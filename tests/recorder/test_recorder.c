@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this fails, events get lost or doubled when threads record, end, run out of memory and are drained at
- * the same time: recorded + dropped must be what was produced, exactly. Made for the thread sanitizer too.
+ * If this fails, events get lost or doubled when threads record, end, run out of memory and are
+ * drained at the same time: recorded + dropped must be what was produced, exactly. Made for the
+ * thread sanitizer too.
  */
 #include "recorder.h"
 
@@ -144,7 +145,8 @@ START_TEST(holds_of_a_lock_do_not_overlap)
 			for (uint32_t n = 0; n < chunk->published; n++) {
 				const struct record *record = &chunk->records[n];
 
-				if (record->what != KIND_HOLD || record->value != (uint64_t)(uintptr_t)&locks[k])
+				if (record->what != KIND_HOLD ||
+				    record->value != (uint64_t)(uintptr_t)&locks[k])
 					continue;
 				ck_assert_uint_eq(starts[record->count], 0);
 				starts[record->count] = record->start;
@@ -182,7 +184,9 @@ START_TEST(threads_come_and_go)
 	ck_assert_uint_le(recorder_arena->slots.made, 2);
 	ck_assert_uint_le(recorder_arena->chunks.made, 20000 / CHUNK_RECORDS + 2);
 	ck_assert_uint_eq(snapshot_pending(recorder_arena), 20000);
-	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(recording_dump(true), 0), "threads")), 20000);
+	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(recording_dump(true), 0),
+							  "threads")),
+			  20000);
 	recording_end();
 }
 END_TEST

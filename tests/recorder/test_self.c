@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, a signal handler can break a record, a thread stops recording for ever, or errno changes. */
+/* If this fails, a signal handler can break a record, a thread stops recording for ever, or
+ * errno changes. */
 #include "self.h"
 
 #include <errno.h>
@@ -19,12 +20,22 @@ static void teardown(void)
 	recording_end();
 }
 
+/* As a signal handler does: further down the stack. */
+__attribute__((noinline)) static struct self *enter_deeper(void)
+{
+	volatile char deeper[64];
+	struct self *self = self_enter();
+
+	deeper[0] = 0; /* after the call: not a tail call, which would come from the same frame */
+	return deeper[0] ? NULL : self;
+}
+
 START_TEST(inside_is_inside_once)
 {
 	struct self *self = self_enter();
 
 	ck_assert_ptr_nonnull(self);
-	ck_assert_ptr_null(self_enter());
+	ck_assert_ptr_null(enter_deeper());
 	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_dropped_nested), 1);
 	self_leave(NULL);
 	self_leave(self);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, an op is in a dump twice, or in none, or a dump that nobody got has eaten events. */
+/* If this fails, an op is in a dump twice, or in none, or a dump that nobody got has eaten
+ * events. */
 #include "snapshot.h"
 
 #include <errno.h>
@@ -148,13 +149,16 @@ static bool has(const uint64_t *ids, size_t count, uint64_t id)
 	return false;
 }
 
-/* Open: not ended in this dump nor in the one before. Was open: is open still, or has ended in this one. */
+/* Open: not ended in this dump nor in the one before. Was open: is open still, or has ended in
+ * this one. */
 static void compare_ids(const struct ids *before, const struct ids *now)
 {
 	for (size_t i = 0; i < now->open_count; i++) {
 		ck_assert_msg(!has(now->ended, now->ended_count, now->open[i]), "open and ended");
-		ck_assert_msg(!has(before->ended, before->ended_count, now->open[i]), "open after its end");
-		ck_assert_msg(!has(now->open + i + 1, now->open_count - i - 1, now->open[i]), "open twice");
+		ck_assert_msg(!has(before->ended, before->ended_count, now->open[i]),
+			      "open after its end");
+		ck_assert_msg(!has(now->open + i + 1, now->open_count - i - 1, now->open[i]),
+			      "open twice");
 	}
 	for (size_t i = 0; i < before->open_count; i++)
 		ck_assert_msg(has(now->open, now->open_count, before->open[i]) ||
@@ -164,7 +168,7 @@ static void compare_ids(const struct ids *before, const struct ids *now)
 
 START_TEST(each_op_is_there_once_while_threads_go_on)
 {
-	struct ids ids[2] = {{.open_count = 0}, {.open_count = 0}};
+	struct ids ids[2] = { { .open_count = 0 }, { .open_count = 0 } };
 	pthread_t threads[THREADS];
 	struct snapshot snapshot;
 

@@ -48,9 +48,10 @@ START_TEST(where_it_is)
 	/* A forked child cannot have its parent's. */
 	ck_assert_str_eq(path_of("/d", "/s/x", "", true), "/s/x.42");
 	ck_assert_str_eq(path_of("/d", "", "", true), "/d/42.sock");
-	ck_assert_ptr_null(path_of("/a/path/that/is/longer/than/what/fits/into/the/address/of/a/unix/socket/which/is/"
-				   "one/hundred/and/eight/bytes",
-				   "", "", false));
+	ck_assert_ptr_null(path_of(
+		"/a/path/that/is/longer/than/what/fits/into/the/address/of/a/unix/socket/which/is/"
+		"one/hundred/and/eight/bytes",
+		"", "", false));
 }
 END_TEST
 

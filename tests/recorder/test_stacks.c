@@ -21,7 +21,7 @@ static void teardown(void)
 
 START_TEST(equal_stacks_have_equal_ids)
 {
-	const uint64_t frames[] = {1, 2, 3};
+	const uint64_t frames[] = { 1, 2, 3 };
 	const uint64_t *found;
 	uint32_t count;
 
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(a_full_table_counts_and_goes_on)
 {
 	for (uint64_t i = 0; i < STACKS_MAX + 100; i++) {
-		uint64_t frames[2] = {i, 1};
+		uint64_t frames[2] = { i, 1 };
 
 		stacks_intern(arena, frames, 2);
 	}
@@ -62,7 +62,7 @@ END_TEST
 static void *intern_all(void *ids)
 {
 	for (uint64_t i = 0; i < STACKS; i++) {
-		uint64_t frames[3] = {i, i + 1, 7};
+		uint64_t frames[3] = { i, i + 1, 7 };
 
 		((uint32_t *)ids)[i] = stacks_intern(arena, frames, 3);
 	}

@@ -62,7 +62,8 @@ START_TEST(a_full_table_counts_and_goes_on)
 	uint32_t last = 1;
 
 	for (int i = 0; i < STRINGS_MAX + 100; i++) {
-		uint32_t id = strings_intern(arena, name, (size_t)snprintf(name, sizeof(name), "name %d", i));
+		uint32_t id = strings_intern(arena, name,
+					     (size_t)snprintf(name, sizeof(name), "name %d", i));
 
 		ck_assert(id == last || id == 0);
 		last = id ? id + 1 : last;
@@ -78,7 +79,8 @@ static void *intern_all(void *ids)
 	char name[32];
 
 	for (int i = 0; i < NAMES; i++)
-		((uint32_t *)ids)[i] = strings_intern(arena, name, (size_t)snprintf(name, sizeof(name), "n%d", i));
+		((uint32_t *)ids)[i] =
+			strings_intern(arena, name, (size_t)snprintf(name, sizeof(name), "n%d", i));
 	return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, dumps and answers are not the JSON that they should be: digits, escapes, lengths. */
+/* If this fails, dumps and answers are not the JSON that they should be: digits, escapes,
+ * lengths. */
 #include "text.h"
 
 #include "recording.h"
@@ -8,16 +9,20 @@ static const struct {
 	uint64_t value;
 	const char *text;
 } numbers[] = {
-	/* 0 */ {0, "0"},	    /* 1 */ {9, "9"},
-	/* 2 */ {10, "10"},	    /* 3 */ {99, "99"},
-	/* 4 */ {100, "100"},	    /* 5 */ {12345, "12345"},
-	/* 6 */ {1000000, "1000000"}, /* 7 */ {UINT64_MAX, "18446744073709551615"},
+	/* 0 */ { 0, "0" },
+	/* 1 */ { 9, "9" },
+	/* 2 */ { 10, "10" },
+	/* 3 */ { 99, "99" },
+	/* 4 */ { 100, "100" },
+	/* 5 */ { 12345, "12345" },
+	/* 6 */ { 1000000, "1000000" },
+	/* 7 */ { UINT64_MAX, "18446744073709551615" },
 };
 
 START_TEST(numbers_are_written_in_decimal)
 {
 	char bytes[32];
-	struct text text = {.bytes = bytes, .size = sizeof(bytes)};
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
 
 	text_put_u64(&text, numbers[_i].value);
 	ck_assert(text_end(&text));
@@ -30,26 +35,26 @@ static const struct {
 	size_t bytes;
 	const char *json;
 } strings[] = {
-	/*  0 */ {"", 0, "\"\""},
-	/*  1 */ {"plain", 5, "\"plain\""},
-	/*  2 */ {"a\"b\\c", 5, "\"a\\\"b\\\\c\""},
-	/*  3 */ {"\n\t\0", 3, "\"\\u000a\\u0009\\u0000\""},
-	/*  4 */ {"\x7f", 1, "\"\\u007f\""},
-	/*  5 */ {"\xc3\xa4", 2, "\"\xc3\xa4\""},
-	/*  6 */ {"\xe2\x82\xac", 3, "\"\xe2\x82\xac\""},
-	/*  7 */ {"\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\""},
-	/*  8 */ {"\xff", 1, "\"\\ufffd\""},
-	/*  9: cut off */ {"\xe2\x82", 2, "\"\\ufffd\\ufffd\""},
-	/* 10: overlong */ {"\xc0\xaf", 2, "\"\\ufffd\\ufffd\""},
-	/* 11: surrogate */ {"\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""},
-	/* 12: beyond Unicode */ {"\xf4\x90\x80\x80", 4, "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
-	/* 13 */ {"a\x80z", 3, "\"a\\ufffdz\""},
+	/*  0 */ { "", 0, "\"\"" },
+	/*  1 */ { "plain", 5, "\"plain\"" },
+	/*  2 */ { "a\"b\\c", 5, "\"a\\\"b\\\\c\"" },
+	/*  3 */ { "\n\t\0", 3, "\"\\u000a\\u0009\\u0000\"" },
+	/*  4 */ { "\x7f", 1, "\"\\u007f\"" },
+	/*  5 */ { "\xc3\xa4", 2, "\"\xc3\xa4\"" },
+	/*  6 */ { "\xe2\x82\xac", 3, "\"\xe2\x82\xac\"" },
+	/*  7 */ { "\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\"" },
+	/*  8 */ { "\xff", 1, "\"\\ufffd\"" },
+	/*  9: cut off */ { "\xe2\x82", 2, "\"\\ufffd\\ufffd\"" },
+	/* 10: overlong */ { "\xc0\xaf", 2, "\"\\ufffd\\ufffd\"" },
+	/* 11: surrogate */ { "\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\"" },
+	/* 12: beyond Unicode */ { "\xf4\x90\x80\x80", 4, "\"\\ufffd\\ufffd\\ufffd\\ufffd\"" },
+	/* 13 */ { "a\x80z", 3, "\"a\\ufffdz\"" },
 };
 
 START_TEST(strings_are_escaped)
 {
 	char bytes[64];
-	struct text text = {.bytes = bytes, .size = sizeof(bytes)};
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
 	json_t *parsed;
 
 	text_put_json(&text, strings[_i].from, strings[_i].bytes);
@@ -64,7 +69,7 @@ END_TEST
 START_TEST(what_does_not_fit_is_left_out_and_said)
 {
 	char bytes[8];
-	struct text text = {.bytes = bytes, .size = sizeof(bytes)};
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
 
 	text_put(&text, "12345");
 	text_put_u64(&text, 678);
@@ -79,8 +84,8 @@ END_TEST
 START_TEST(hex_and_signs)
 {
 	char bytes[64];
-	struct text text = {.bytes = bytes, .size = sizeof(bytes)};
-	const uint8_t id[3] = {0x00, 0xab, 0x5f};
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
+	const uint8_t id[3] = { 0x00, 0xab, 0x5f };
 
 	text_put_hex(&text, id, 3);
 	text_put_literal(&text, " ");
@@ -101,22 +106,23 @@ static const struct {
 	bool is_number;
 	uint64_t value;
 } parses[] = {
-	/* 0 */ {"0", true, 0},
-	/* 1 */ {"42", true, 42},
-	/* 2 */ {"18446744073709551615", true, UINT64_MAX},
-	/* 3 */ {"18446744073709551616", false, 0},
-	/* 4 */ {"", false, 0},
-	/* 5 */ {"-1", false, 0},
-	/* 6 */ {"1 ", false, 0},
-	/* 7 */ {"0x10", false, 0},
-	/* 8 */ {"99999999999999999999999", false, 0},
+	/* 0 */ { "0", true, 0 },
+	/* 1 */ { "42", true, 42 },
+	/* 2 */ { "18446744073709551615", true, UINT64_MAX },
+	/* 3 */ { "18446744073709551616", false, 0 },
+	/* 4 */ { "", false, 0 },
+	/* 5 */ { "-1", false, 0 },
+	/* 6 */ { "1 ", false, 0 },
+	/* 7 */ { "0x10", false, 0 },
+	/* 8 */ { "99999999999999999999999", false, 0 },
 };
 
 START_TEST(only_numbers_are_numbers)
 {
 	uint64_t value = 0;
 
-	ck_assert(text_parse_u64(parses[_i].from, strlen(parses[_i].from), &value) == parses[_i].is_number);
+	ck_assert(text_parse_u64(parses[_i].from, strlen(parses[_i].from), &value) ==
+		  parses[_i].is_number);
 	ck_assert_uint_eq(value, parses[_i].value);
 }
 END_TEST

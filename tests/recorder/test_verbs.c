@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, the control protocol does not do what it says, or garbage is taken for an order. */
+/* If this fails, the control protocol does not do what it says, or garbage is taken for an
+ * order. */
 #include "verbs.h"
 
 #include "recording.h"
@@ -9,7 +10,7 @@ static struct request request;
 
 static const char *run(const char *line, size_t bytes)
 {
-	struct text answer = {.bytes = answer_bytes, .size = sizeof(answer_bytes)};
+	struct text answer = { .bytes = answer_bytes, .size = sizeof(answer_bytes) };
 
 	verbs_run(line, bytes, &request, &answer);
 	ck_assert(!answer.overflowed);
@@ -31,29 +32,31 @@ static void teardown(void)
 static const struct {
 	const char *line, *answer;
 } rows[] = {
-	/*  0 */ {"PING", "OK {\"pid\":"},
-	/*  1 */ {"STATUS", "OK {\"pid\":"},
-	/*  2 */ {"ENABLE", "OK {\"pid\":"},
-	/*  3 */ {"DISABLE", "OK {\"pid\":"},
-	/*  4 */ {"RESET", "OK {\"pid\":"},
-	/*  5 */ {"HELP", "OK {\"PING\":"},
-	/*  6 */ {"", "ERR unknown "},
-	/*  7 */ {"ping", "ERR unknown "},
-	/*  8 */ {"PINGS", "ERR unknown "},
-	/*  9 */ {" PING", "ERR unknown "},
-	/* 10 */ {"PIN", "ERR unknown "},
-	/* 11 */ {"PING  ", "OK {\"pid\":"},
-	/* 12 */ {"PING x", "ERR argument "},
-	/* 13 */ {"PING flush=0", "ERR argument "},
-	/* 14 */ {"DUMP flush=2", "ERR argument "},
-	/* 15 */ {"DUMP flush=", "ERR argument "},
-	/* 16 */ {"DUMP =0", "ERR argument "},
-	/* 17 */ {"DUMP flus=0", "ERR argument "},
-	/* 18 */ {"DUMP flush=0x", "ERR argument "},
-	/* 19 */ {"DUMP flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0", "ERR argument "},
-	/* 20 */ {"DUMP", "ERR nothing "},
-	/* 21 */ {"GET / HTTP/1.1", "ERR unknown "},
-	/* 22 */ {"\x01\x02\xff", "ERR unknown "},
+	/*  0 */ { "PING", "OK {\"pid\":" },
+	/*  1 */ { "STATUS", "OK {\"pid\":" },
+	/*  2 */ { "ENABLE", "OK {\"pid\":" },
+	/*  3 */ { "DISABLE", "OK {\"pid\":" },
+	/*  4 */ { "RESET", "OK {\"pid\":" },
+	/*  5 */ { "HELP", "OK {\"PING\":" },
+	/*  6 */ { "", "ERR unknown " },
+	/*  7 */ { "ping", "ERR unknown " },
+	/*  8 */ { "PINGS", "ERR unknown " },
+	/*  9 */ { " PING", "ERR unknown " },
+	/* 10 */ { "PIN", "ERR unknown " },
+	/* 11 */ { "PING  ", "OK {\"pid\":" },
+	/* 12 */ { "PING x", "ERR argument " },
+	/* 13 */ { "PING flush=0", "ERR argument " },
+	/* 14 */ { "DUMP flush=2", "ERR argument " },
+	/* 15 */ { "DUMP flush=", "ERR argument " },
+	/* 16 */ { "DUMP =0", "ERR argument " },
+	/* 17 */ { "DUMP flus=0", "ERR argument " },
+	/* 18 */ { "DUMP flush=0x", "ERR argument " },
+	/* 19 */
+	{ "DUMP flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0 flush=0",
+	  "ERR argument " },
+	/* 20 */ { "DUMP", "ERR nothing " },
+	/* 21 */ { "GET / HTTP/1.1", "ERR unknown " },
+	/* 22 */ { "\x01\x02\xff", "ERR unknown " },
 };
 
 START_TEST(a_line_has_one_answer)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, waits name the wrong holder, holds are lost, or a lock that is not watched costs time. */
+/* If this fails, waits name the wrong holder, holds are lost, or a lock that is not watched
+ * costs time. */
 #include "waiters.h"
 
 #include "recording.h"
@@ -76,7 +77,8 @@ START_TEST(a_hold_is_an_op)
 	hold_begin(self, watch, 0, __builtin_frame_address(0));
 	hold = watch->holder_op;
 	ck_assert_uint_eq(op_current(self), hold);
-	op_end(self, op_begin(self, KIND_IO, 1, 0, 3, 0, __builtin_frame_address(0)), OUTCOME_OK, 0);
+	op_end(self, op_begin(self, KIND_IO, 1, 0, 3, 0, __builtin_frame_address(0)), OUTCOME_OK,
+	       0);
 	watch_wait_begins(watch);
 	hold_release(self, watch, &release);
 	ck_assert_uint_eq(watch->last_op, hold);
@@ -107,7 +109,8 @@ START_TEST(nobody_waited_means_no_wake)
 }
 END_TEST
 
-/* Locked before recording was on, or before it was watched: nothing to record, but somebody let go. */
+/* Locked before recording was on, or before it was watched: nothing to record, but somebody let
+ * go. */
 START_TEST(a_release_without_a_hold_says_who_let_go)
 {
 	struct watch *watch = watch_get(self, &global_lock, WATCH_MUTEX);
@@ -205,7 +208,8 @@ START_TEST(threads_agree_on_entries)
 		pthread_join(threads[i], NULL);
 	for (int k = 0; k < ADDRESSES; k++)
 		for (int i = 0; i < THREADS; i++)
-			ck_assert(watches[i][k] == watch_find(many + 16 * k) || watches[i][k] == NULL);
+			ck_assert(watches[i][k] == watch_find(many + 16 * k) ||
+				  watches[i][k] == NULL);
 }
 END_TEST
 
