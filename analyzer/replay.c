@@ -15,7 +15,12 @@
 
 #include "memory.h"
 
-enum { LANES = 4 };
+enum {
+	LANES = 4,
+	BATCH_MAX = 64,         /* classes that go through the code together */
+	CHUNK_INSTRS = 1 << 14, /* with their regions about as much as a core's own cache holds */
+	SCRATCH_BYTES_MAX = 64 << 20 /* for the slots of all classes of a batch */
+};
 
 struct lanes {
 	double at[LANES];
@@ -110,13 +115,23 @@ static inline const uint32_t *plain_run(const struct program *program, const str
 	return next_run;
 }
 
-/* `next_run` points at the list of the runs to scale. */
-static void replay_lanes(const struct program *program, const uint32_t *next_run,
-			 const struct lanes *factors, struct lanes *slots)
+/* One class on its way through the code. */
+struct lane_run {
+	uint32_t at;              /* next instruction */
+	const uint32_t *next_run; /* in the list of the runs to scale */
+	struct lanes factors;
+	struct lanes *slots;
+};
+
+/* Goes on until `until`, or past it where a region that reaches beyond is skipped. */
+static void replay_lanes(const struct program *program, struct lane_run *run, uint32_t until)
 {
 	const struct instr *code = program->code;
-	const uint32_t count = program->instr_count;
-	for (uint32_t at = 0; at < count; at++) {
+	const struct lanes *factors = &run->factors;
+	const uint32_t *next_run = run->next_run;
+	struct lanes *slots = run->slots;
+	uint32_t at = run->at;
+	for (; at < until; at++) {
 		const struct instr instr = code[at];
 		struct lanes *slot = &slots[instr.slot];
 		switch ((enum instr_what)instr.what) {
@@ -166,38 +181,92 @@ static void replay_lanes(const struct program *program, const uint32_t *next_run
 		}
 		}
 	}
+	run->at = at;
+	run->next_run = next_run;
+}
+
+static struct replay_answer lane_answer(const struct program *program, const struct lane_run *run,
+					size_t lane)
+{
+	return (struct replay_answer){
+		.makespan_ns = run->slots[program->end_slot].at[lane] -
+			       run->slots[program->start_slot].at[lane],
+		.broken_cycles = program->broken_cycles,
+		.fallback_anchors = program->fallback_anchors,
+	};
+}
+
+struct batch {
+	struct lane_run runs[BATCH_MAX];
+	size_t count;
+};
+
+static void batch_begin(struct batch *batch, const struct program *program, const uint32_t *classes,
+			size_t class_count, struct lanes *slots, const struct lanes *factors)
+{
+	static const uint32_t no_runs = RUNS_END;
+	batch->count = class_count;
+	for (size_t i = 0; i < class_count; i++) {
+		assert(classes[i] == NO_INDEX || classes[i] < program->class_count);
+		batch->runs[i] = (struct lane_run){
+			.next_run = classes[i] == NO_INDEX
+					    ? &no_runs
+					    : &program->runs[program->first_run[classes[i]]],
+			.factors = *factors,
+			.slots = slots + i * program->slot_count,
+		};
+	}
+}
+
+/* Chunk by chunk, so that the code is in the cache for all classes but the first. */
+static void batch_run(struct batch *batch, const struct program *program)
+{
+	for (uint32_t from = 0; from < program->instr_count; from += CHUNK_INSTRS) {
+		uint32_t left = program->instr_count - from;
+		uint32_t until = from + (left < CHUNK_INSTRS ? left : CHUNK_INSTRS);
+		for (size_t i = 0; i < batch->count; i++)
+			replay_lanes(program, &batch->runs[i], until);
+	}
+}
+
+static size_t batch_max(const struct program *program)
+{
+	size_t class_bytes = ((size_t)program->slot_count + 1) * sizeof(struct lanes);
+	size_t fitting = SCRATCH_BYTES_MAX / class_bytes;
+	return fitting > BATCH_MAX ? BATCH_MAX : fitting > 1 ? fitting : 1;
 }
 
 static void *replay_scratch_new(const struct replayer *replayer)
 {
 	const struct program *program = replayer->state;
-	return memory_new(program->slot_count, sizeof(struct lanes));
+	return memory_new(batch_max(program) * program->slot_count, sizeof(struct lanes));
 }
 
-static void replay_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
-		       size_t factor_count, void *scratch, struct replay_answer *answers)
+static void replay_run_batch(const struct replayer *replayer, const uint32_t *classes,
+			     size_t class_count, const double *factors, size_t factor_count,
+			     void *scratch, struct replay_answer *answers)
 {
 	const struct program *program = replayer->state;
-	static const uint32_t no_runs = RUNS_END;
-	struct lanes *slots = scratch;
-	assert(class_index == NO_INDEX || class_index < program->class_count);
-	const uint32_t *runs = class_index == NO_INDEX
-				       ? &no_runs
-				       : &program->runs[program->first_run[class_index]];
+	struct batch batch;
+	assert(class_count <= replayer->batch_max);
 	for (size_t from = 0; from < factor_count; from += LANES) {
 		struct lanes lane_factors = { { 1, 1, 1, 1 } };
 		size_t count = factor_count - from < LANES ? factor_count - from : LANES;
 		for (size_t i = 0; i < count; i++)
 			lane_factors.at[i] = factors[from + i];
-		replay_lanes(program, runs, &lane_factors, slots);
-		for (size_t i = 0; i < count; i++)
-			answers[from + i] = (struct replay_answer){
-				.makespan_ns = slots[program->end_slot].at[i] -
-					       slots[program->start_slot].at[i],
-				.broken_cycles = program->broken_cycles,
-				.fallback_anchors = program->fallback_anchors,
-			};
+		batch_begin(&batch, program, classes, class_count, scratch, &lane_factors);
+		batch_run(&batch, program);
+		for (size_t i = 0; i < class_count; i++)
+			for (size_t lane = 0; lane < count; lane++)
+				answers[i * factor_count + from + lane] =
+					lane_answer(program, &batch.runs[i], lane);
 	}
+}
+
+static void replay_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
+		       size_t factor_count, void *scratch, struct replay_answer *answers)
+{
+	replay_run_batch(replayer, &class_index, 1, factors, factor_count, scratch, answers);
 }
 
 struct replayer replay_of_ops(const struct program *program)
@@ -208,5 +277,7 @@ struct replayer replay_of_ops(const struct program *program)
 		.scratch_new = replay_scratch_new,
 		.scratch_free = free,
 		.run = replay_run,
+		.batch_max = batch_max(program),
+		.run_batch = replay_run_batch,
 	};
 }

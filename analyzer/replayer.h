@@ -28,6 +28,11 @@ struct replayer {
 	 */
 	void (*run)(const struct replayer *, uint32_t class_index, const double *factors,
 		    size_t factor_count, void *scratch, struct replay_answer *answers);
+	/* The same for up to batch_max classes, whose answers follow each other; 0 = cannot. */
+	size_t batch_max;
+	void (*run_batch)(const struct replayer *, const uint32_t *classes, size_t class_count,
+			  const double *factors, size_t factor_count, void *scratch,
+			  struct replay_answer *answers);
 };
 
 #endif

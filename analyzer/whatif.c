@@ -16,40 +16,70 @@
 #include "memory.h"
 #include "recording.h"
 
-enum { THREADS_MAX = 64 }; /* more than that share one memory anyway */
+enum {
+	THREADS_MAX = 64,    /* more than that share one memory anyway */
+	BATCH_ROWS_MAX = 256 /* whatever a replayer says */
+};
 
 struct job {
 	const struct replayer *replayer;
 	const struct whatif_options *options;
 	struct whatif *whatif;
+	size_t batch_rows; /* taken at a time */
 	atomic_size_t next_row;
 };
 
-static void row_fill(struct job *job, struct whatif_row *row, void *scratch,
-		     struct replay_answer *answers)
+/* Rows [from, from + count): together where the replayer can do that. */
+static void rows_fill(struct job *job, size_t from, size_t count, void *scratch,
+		      struct replay_answer *answers)
 {
 	const struct whatif_options *options = job->options;
-	job->replayer->run(job->replayer, row->class, options->factors, options->factor_count,
-			   scratch, answers);
-	for (size_t i = 0; i < options->factor_count; i++)
-		row->saved_ns[i] = job->whatif->baseline.makespan_ns - answers[i].makespan_ns;
+	const struct replayer *replayer = job->replayer;
+	struct whatif_row *rows = job->whatif->rows + from;
+	uint32_t classes[BATCH_ROWS_MAX];
+	for (size_t i = 0; i < count; i++)
+		classes[i] = rows[i].class;
+	if (replayer->run_batch)
+		replayer->run_batch(replayer, classes, count, options->factors,
+				    options->factor_count, scratch, answers);
+	else
+		replayer->run(replayer, classes[0], options->factors, options->factor_count,
+			      scratch, answers);
+	for (size_t i = 0; i < count; i++)
+		for (size_t f = 0; f < options->factor_count; f++)
+			rows[i].saved_ns[f] = job->whatif->baseline.makespan_ns -
+					      answers[i * options->factor_count + f].makespan_ns;
 }
 
 static void *job_work(void *argument)
 {
 	struct job *job = argument;
+	size_t row_count = job->whatif->row_count;
 	void *scratch = job->replayer->scratch_new(job->replayer);
-	struct replay_answer *answers = memory_new(job->options->factor_count, sizeof(*answers));
+	struct replay_answer *answers =
+		memory_new(job->batch_rows * job->options->factor_count, sizeof(*answers));
 	for (;;) {
 		/* Relaxed: rows are handed out by number alone, and pthread_join publishes them. */
-		size_t at = atomic_fetch_add_explicit(&job->next_row, 1, memory_order_relaxed);
-		if (at >= job->whatif->row_count)
+		size_t from = atomic_fetch_add_explicit(&job->next_row, job->batch_rows,
+							memory_order_relaxed);
+		if (from >= row_count)
 			break;
-		row_fill(job, &job->whatif->rows[at], scratch, answers);
+		size_t left = row_count - from;
+		rows_fill(job, from, left < job->batch_rows ? left : job->batch_rows, scratch,
+			  answers);
 	}
 	free(answers);
 	job->replayer->scratch_free(scratch);
 	return NULL;
+}
+
+/* Large enough to share what the replay has in the cache, small enough to leave no thread idle. */
+static size_t batch_rows_for(const struct replayer *replayer, size_t row_count, size_t thread_count)
+{
+	size_t rows = row_count / (2 * thread_count + 1) + 1;
+	size_t most = replayer->run_batch ? replayer->batch_max : 1;
+	most = most < BATCH_ROWS_MAX ? most : BATCH_ROWS_MAX;
+	return rows < most ? rows : most;
 }
 
 static size_t thread_count_for(const struct whatif_options *options, size_t row_count)
@@ -66,6 +96,7 @@ static void job_run(struct job *job)
 {
 	pthread_t threads[THREADS_MAX];
 	size_t wanted = thread_count_for(job->options, job->whatif->row_count), started = 0;
+	job->batch_rows = batch_rows_for(job->replayer, job->whatif->row_count, wanted);
 	while (started + 1 < wanted && pthread_create(&threads[started], NULL, job_work, job) == 0)
 		started++;
 	job_work(job);

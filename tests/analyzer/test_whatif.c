@@ -29,12 +29,42 @@ static void easy_run(const struct replayer *replayer, uint32_t class_index, cons
 	}
 }
 
-static const struct replayer easy = {
-	.name = "easy", .scratch_new = no_scratch, .scratch_free = free, .run = easy_run
+/* The same, several at a time. */
+static void easy_run_batch(const struct replayer *replayer, const uint32_t *classes,
+			   size_t class_count, const double *factors, size_t factor_count,
+			   void *scratch, struct replay_answer *answers)
+{
+	ck_assert_uint_ge(class_count, 1);
+	ck_assert_uint_le(class_count, replayer->batch_max);
+	for (size_t i = 0; i < class_count; i++)
+		easy_run(replayer, classes[i], factors, factor_count, scratch,
+			 answers + i * factor_count);
+}
+
+static const struct replayer easy_replayers[] = {
+	/* 0 */ {
+		.name = "easy", .scratch_new = no_scratch, .scratch_free = free, .run = easy_run },
+	/* 1 */
+	{ .name = "batches",
+	  .scratch_new = no_scratch,
+	  .scratch_free = free,
+	  .run = easy_run,
+	  .batch_max = 7,
+	  .run_batch = easy_run_batch },
+	/* 2 */
+	{ .name = "all",
+	  .scratch_new = no_scratch,
+	  .scratch_free = free,
+	  .run = easy_run,
+	  .batch_max = 100000,
+	  .run_batch = easy_run_batch },
 };
 
+enum { REPLAYERS = sizeof(easy_replayers) / sizeof(easy_replayers[0]) };
+
 /* Class i has i + 1 ns of self time. */
-static void ask(struct whatif *whatif, const struct whatif_options *options)
+static void ask(struct whatif *whatif, const struct replayer *replayer,
+		const struct whatif_options *options)
 {
 	struct recording recording = build_recording();
 	struct graph graph;
@@ -45,7 +75,7 @@ static void ask(struct whatif *whatif, const struct whatif_options *options)
 	graph_build(&graph, &recording);
 	class_table_build(&classes, &recording, NULL);
 	selftime_build(&selftime, &graph, &classes);
-	whatif_build(whatif, &easy, &classes, &selftime, options);
+	whatif_build(whatif, replayer, &classes, &selftime, options);
 	selftime_free(&selftime);
 	class_table_free(&classes);
 	graph_free(&graph);
@@ -56,8 +86,10 @@ START_TEST(rows_are_ranked_by_the_smallest_factor)
 {
 	static const double factors[] = { 0.9, 0.25, 0.5 };
 	struct whatif whatif;
-	ask(&whatif, &(const struct whatif_options){
-			     .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 3,
+					    .thread_count = (size_t)_i / REPLAYERS });
 	ck_assert_uint_eq(whatif.row_count, CLASSES);
 	ck_assert_double_eq(whatif.baseline.makespan_ns, 1e6);
 	ck_assert_uint_eq(whatif.baseline.broken_cycles, 3);
@@ -77,20 +109,23 @@ START_TEST(classes_with_little_self_time_or_not_wanted_are_left_out)
 	static const double factors[] = { 0 };
 	bool is_wanted[CLASSES] = { false };
 	struct whatif whatif;
-	ask(&whatif, &(const struct whatif_options){
-			     .factors = factors, .factor_count = 1, .min_self_ns = CLASSES - 4 });
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .min_self_ns = CLASSES - 4 });
 	ck_assert_uint_eq(whatif.row_count, 5);
 	whatif_free(&whatif);
 	is_wanted[7] = is_wanted[9] = true;
-	ask(&whatif, &(const struct whatif_options){ .factors = factors,
-						     .factor_count = 1,
-						     .min_self_ns = 9,
-						     .is_wanted = is_wanted });
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 1,
+					    .min_self_ns = 9,
+					    .is_wanted = is_wanted });
 	ck_assert_uint_eq(whatif.row_count, 1);
 	ck_assert_uint_eq(whatif.rows[0].class, 9);
 	whatif_free(&whatif);
-	ask(&whatif, &(const struct whatif_options){
-			     .factors = factors, .factor_count = 1, .min_self_ns = 1000 });
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .min_self_ns = 1000 });
 	ck_assert_uint_eq(whatif.row_count, 0);
 	whatif_free(&whatif);
 }
@@ -100,8 +135,9 @@ int main(void)
 {
 	Suite *suite = suite_create("whatif");
 	TCase *tests = tcase_create("whatif");
-	tcase_add_loop_test(tests, rows_are_ranked_by_the_smallest_factor, 0, 5);
-	tcase_add_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out);
+	tcase_add_loop_test(tests, rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
+	tcase_add_loop_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out, 0,
+			    REPLAYERS);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
