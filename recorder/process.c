@@ -328,7 +328,7 @@ static bool dump_at_end(struct arena *arena)
 	bool done = true;
 
 	if (!recorder_options.output[0])
-		return snapshot_pending(arena) == 0;
+		return snapshot_pending(arena) == 0 && !recorder_options.keep;
 	buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (sys_is_error(buffer))
 		return false;

@@ -237,30 +237,43 @@ static int write_dump(struct dump *dump, client_sink *sink, void *context)
 	return result == 0 ? sink(context, NULL, 0) : result;
 }
 
-int remains_recover(struct remains *remains, client_sink *sink, void *context)
+static int drain(struct arena *arena, client_sink *sink, void *context)
 {
-	struct arena *arena = remains->arena;
 	struct dump dump;
-	char *buffer;
-	int result;
+	char *buffer = malloc(DUMP_BUFFER_BYTES);
+	int result = buffer ? 0 : -ENOMEM;
 
-	assert(remains_state(remains) != REMAINS_LIVE);
-	/* One at a time: who holds the file may take the dead drainer's place. */
-	if (flock(remains->fd, LOCK_EX | LOCK_NB) != 0)
-		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	buffer = malloc(DUMP_BUFFER_BYTES);
-	result = !buffer ? -ENOMEM : is_sound(arena) ? 0 : -EINVAL;
-	if (result == 0) {
-		store_release(&arena->drain_owner, 0);
+	if (result == 0)
 		result = dump_begin(&dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_DEAD);
-	}
 	if (result == 0) {
 		result = write_dump(&dump, sink, context);
 		dump_end(&dump, result == 0);
 	}
 	free(buffer);
+	return result;
+}
+
+int remains_recover(struct remains *remains, client_sink *sink, void *context)
+{
+	int result = 0;
+
+	assert(remains_state(remains) != REMAINS_LIVE);
+	/* One at a time: who holds the file may take the dead drainer's place. */
+	if (flock(remains->fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (!is_sound(remains->arena))
+		result = -EINVAL;
+	if (result == 0) {
+		store_release(&remains->arena->drain_owner, 0);
+		result = drain(remains->arena, sink, context);
+	}
 	flock(remains->fd, LOCK_UN);
 	return result;
+}
+
+int remains_drain_living(struct remains *remains, client_sink *sink, void *context)
+{
+	return drain(remains->arena, sink, context);
 }
 
 /* --- All of them -------------------------------------------------------------------------------------- */

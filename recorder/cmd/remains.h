@@ -4,7 +4,7 @@
  *
  * An arena belongs to an image of a process: pid, start time and generation. It is alive while exactly that
  * process lives and has the file mapped; an image that exec replaced is as dead as a process that was killed.
- * Nothing but remains_recover() writes to an arena, and that only when it is dead.
+ * Nothing but handing out a dump writes to an arena.
  */
 #ifndef WCPROF_REMAINS_H
 #define WCPROF_REMAINS_H
@@ -46,10 +46,13 @@ uint64_t remains_pending(const struct remains *remains);
 uint64_t remains_memory(const struct remains *remains);
 
 /*
- * Writes a dead arena's dump to the sink, and counts it as handed out when the sink took all of it. -EBUSY:
- * somebody else is at it; -EINVAL: the arena is damaged; what the sink says.
+ * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it. Of a living
+ * process only where its control socket cannot be had: what it has loaded since it began to record, and
+ * what its threads are called by now, is not known from here. -EBUSY: somebody else is at it; -EINVAL: the
+ * arena is damaged; what the sink says.
  */
 int remains_recover(struct remains *remains, client_sink *sink, void *context);
+int remains_drain_living(struct remains *remains, client_sink *sink, void *context);
 /* Removes the file. */
 int remains_remove(const struct remains *remains);
 
