@@ -283,12 +283,15 @@ void watch_drop_holder(int32_t index, uint64_t op)
 void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const void *frame)
 {
 	uint64_t now = clock_now_ticks();
+	uint64_t last = load_relaxed(&watch->last_ticks);
+	/* The counter is read out of order by some nanoseconds: holds of a lock must not overlap. */
+	uint64_t start = now > last ? now : last;
 	uint64_t parent = op_current(self);
-	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, now, watch->address,
+	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, start, watch->address,
 				    watch->ident);
 
 	store_relaxed(&watch->holder_parent, parent);
-	store_relaxed(&watch->holder_start, now);
+	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, stack);
 	store_relaxed(&watch->holder_thread, self->thread);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
@@ -298,8 +301,12 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 void hold_release(struct self *self, struct watch *watch, struct hold_release *release)
 {
 	uint64_t op = load_relaxed(&watch->holder_op);
+	uint64_t start = load_relaxed(&watch->holder_start);
 	uint64_t now = clock_now_ticks();
 
+	/* It may have been raised to the end of the hold before. */
+	if (now < start)
+		now = start;
 	release->waiters = load_seq_cst(&watch->waiters);
 	release->hold.type = RECORD_NONE;
 	store_relaxed(&watch->last_ticks, now);
@@ -308,7 +315,7 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 		return;
 	}
 	release->hold = (struct record){
-		.start = load_relaxed(&watch->holder_start),
+		.start = start,
 		.end = now,
 		.id = op,
 		.parent = load_relaxed(&watch->holder_parent),
