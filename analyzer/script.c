@@ -539,11 +539,16 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	open_remove(compiler, op);
 }
 
-static void happen(struct compiler *compiler, const struct moment *moment)
+static void stretches_end(struct compiler *compiler, uint64_t until_ns)
 {
 	while (compiler->next_sample < compiler->sample_count &&
-	       compiler->samples[compiler->next_sample].at_ns <= moment->at_ns)
+	       compiler->samples[compiler->next_sample].at_ns <= until_ns)
 		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
+}
+
+static void happen(struct compiler *compiler, const struct moment *moment)
+{
+	stretches_end(compiler, moment->at_ns);
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
 		op_begins(compiler, moment->index);
@@ -605,8 +610,11 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		rec_thread->op == NO_INDEX ? NULL : &compiler->rec->ops[rec_thread->op];
 	bool ended = op && !compiler->rec->extras[rec_thread->op].open;
 
-	if (ended)
+	if (ended) {
+		stretches_end(compiler, op->end_ns);
 		pass(compiler, op->end_ns);
+		stretches_end(compiler, UINT64_MAX);
+	}
 	compiler->finish_ns[thread] = compiler->now_ns;
 	compiler->worked[thread] = compiler->has_worked;
 	if (!ended && compiler->has_worked && compiler->idle_step != NO_INDEX) {

@@ -100,6 +100,32 @@ START_TEST(a_sleep_is_what_was_asked_for_and_an_overrun)
 }
 END_TEST
 
+START_TEST(a_crowded_run_is_its_cpu_time)
+{
+	struct sketch sketch;
+	struct script script;
+	static struct rec_sample samples[] = {
+		{ .at_ns = 0, .cpu_ns = 500, .thread = 0 },
+		{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500 + 4 * SKETCH_MS, .thread = 0 },
+	};
+
+	/* two threads, one CPU; the first had it for 4 of its 10 ms */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected steps[] = { { STEP_RUN, 4 }, { STEP_MARK, 0 } };
+	ck_assert(script.was_crowded);
+	expect(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script");
@@ -108,6 +134,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_lock_wait_becomes_an_acquisition);
 	tcase_add_test(tcase, a_wait_without_a_waker_stays);
 	tcase_add_test(tcase, a_sleep_is_what_was_asked_for_and_an_overrun);
+	tcase_add_test(tcase, a_crowded_run_is_its_cpu_time);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
