@@ -354,8 +354,9 @@ static void describe_path(struct description *description, const char *path, uin
 	struct text *text = &description->text;
 	size_t bytes = strlen(path);
 
-	if (S_ISCHR(mode) && (begins_with(path, "/dev/pts/") || begins_with(path, "/dev/tty") ||
-			      begins_with(path, "/dev/console"))) {
+	if (S_ISCHR(mode) &&
+	    (begins_with(path, "/dev/pts/") || begins_with(path, "/dev/tty") ||
+	     begins_with(path, "/dev/ptmx") || begins_with(path, "/dev/console"))) {
 		text_put_literal(text, "tty");
 		return;
 	}

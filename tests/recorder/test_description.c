@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, descriptors are described wrongly, or not in the words of their other end. */
+#include "description.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "recording.h"
+
+static struct description description;
+
+static const char *describe_as(int fd, bool is_crowded, bool is_accepted)
+{
+	description_begin(&description, is_crowded);
+	description.is_accepted = is_accepted;
+	description_make(&description, fd);
+	ck_assert(text_end(&description.text));
+	return description.bytes;
+}
+
+static const char *describe(int fd)
+{
+	return describe_as(fd, false, false);
+}
+
+static const char *crowded(int fd)
+{
+	return describe_as(fd, true, false);
+}
+
+static unsigned long inode(int fd)
+{
+	struct stat status;
+
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	return status.st_ino;
+}
+
+/* What was described is this, with numbers in place of the letters. */
+#define ck_described(fd, ...)                                            \
+	do {                                                             \
+		char wanted_text[300];                                   \
+		snprintf(wanted_text, sizeof(wanted_text), __VA_ARGS__); \
+		ck_assert_str_eq(describe(fd), wanted_text);             \
+	} while (0)
+
+/* --- Addresses ---------------------------------------------------------------------------- */
+
+static const struct {
+	const char *address;
+	const char *text;
+} addresses[] = {
+	/* 0 */ { "::1", "[::1]" },
+	/* 1 */ { "::", "[::]" },
+	/* 2 */ { "::ffff:10.0.0.1", "10.0.0.1" },
+	/* 3 */ { "fe80::1:0:0:2", "[fe80::1:0:0:2]" },
+	/* 4 */ { "2001:db8:0:1:2:3:4:5", "[2001:db8:0:1:2:3:4:5]" },
+	/* 5 */ { "2001:0:0:1:0:0:0:5", "[2001:0:0:1::5]" },
+	/* 6 */ { "1:2:3:4:5:6:7:8", "[1:2:3:4:5:6:7:8]" },
+	/* 7 */ { "1:2:3:4:5:6::", "[1:2:3:4:5:6::]" },
+	/* 8 */ { "abcd:ef01::", "[abcd:ef01::]" },
+	/* 9 */ { "127.0.0.1", "127.0.0.1" },
+	/* 10 */ { "255.255.255.255", "255.255.255.255" },
+};
+
+/* As the peer of a socket that is only beginning to connect. */
+START_TEST(an_address_is_written_as_usual)
+{
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(65535) };
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(65535) };
+	bool is_v6 = strchr(addresses[_i].address, ':') != NULL;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	char wanted[200];
+
+	ck_assert_int_eq(inet_pton(is_v6 ? AF_INET6 : AF_INET, addresses[_i].address,
+				   is_v6 ? (void *)&v6.sin6_addr : (void *)&v4.sin_addr),
+			 1);
+	description_begin(&description, false);
+	description.peer = is_v6 ? (void *)&v6 : (void *)&v4;
+	description.peer_bytes = is_v6 ? sizeof(v6) : sizeof(v4);
+	description_make(&description, fd);
+	ck_assert(text_end(&description.text));
+	ck_assert(!description.is_passing);
+	snprintf(wanted, sizeof(wanted), "tcp 0.0.0.0:0>%s:65535", addresses[_i].text);
+	ck_assert_str_eq(description.bytes, wanted);
+	close(fd);
+}
+END_TEST
+
+static int listener_at_loopback(uint16_t *port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, size), 0);
+	ck_assert_int_eq(listen(fd, 4), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	*port = ntohs(address.sin_port);
+	return fd;
+}
+
+/* Two ends: [0] has connected, [1] was accepted. */
+static void connect_loopback(int ends[2], int listener, uint16_t ports[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_port = htons(ports[1]);
+	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(ends[0], (struct sockaddr *)&address, size), 0);
+	ends[1] = accept(listener, NULL, NULL);
+	ck_assert_int_ge(ends[1], 0);
+	getsockname(ends[0], (struct sockaddr *)&address, &size);
+	ports[0] = ntohs(address.sin_port);
+}
+
+START_TEST(both_ends_of_a_connection_agree)
+{
+	uint16_t ports[2];
+	int ends[2];
+	int listener = listener_at_loopback(&ports[1]);
+
+	connect_loopback(ends, listener, ports);
+	ck_described(ends[0], "tcp 127.0.0.1:%d>127.0.0.1:%d", ports[0], ports[1]);
+	ck_assert(!description.is_accepted);
+	ck_described(ends[1], "tcp 127.0.0.1:%d>127.0.0.1:%d", ports[1], ports[0]);
+	ck_assert(description.is_accepted); /* as somebody listens at its port */
+	ck_described(listener, "tcp listen 127.0.0.1:%d", ports[1]);
+	ck_assert(!description.is_passing);
+}
+END_TEST
+
+START_TEST(a_listener_beyond_the_scan_is_noted_when_it_is_met)
+{
+	uint16_t ports[2];
+	int ends[2];
+	int low = listener_at_loopback(&ports[1]);
+	int listener = fcntl(low, F_DUPFD, 400);
+
+	ck_assert_int_ge(listener, 400);
+	close(low);
+	connect_loopback(ends, listener, ports);
+	(void)describe(ends[1]);
+	ck_assert(!description.is_accepted);
+	(void)describe(listener);
+	(void)describe(ends[1]);
+	ck_assert(description.is_accepted);
+	description_forget();
+	(void)describe(ends[1]);
+	ck_assert(!description.is_accepted);
+}
+END_TEST
+
+START_TEST(a_socket_that_is_not_connected_is_passing)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	int tcp = socket(AF_INET, SOCK_STREAM, 0);
+	int udp = socket(AF_INET, SOCK_DGRAM, 0);
+	int local = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	ck_described(tcp, "tcp 0.0.0.0:0>*");
+	ck_assert(description.is_passing);
+	ck_described(local, "unix:[%lu]", inode(local));
+	ck_assert(description.is_passing);
+	ck_assert_int_eq(bind(udp, (struct sockaddr *)&any, sizeof(any)), 0);
+	(void)describe(udp);
+	ck_assert_int_eq(strncmp(description.bytes, "udp 0.0.0.0:", 12), 0);
+	ck_assert(!description.is_passing);
+}
+END_TEST
+
+START_TEST(names_of_unix_sockets)
+{
+	struct sockaddr_un path = { .sun_family = AF_UNIX, .sun_path = "\0wcprof-test-" };
+	socklen_t size;
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	int client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	int server;
+
+	size = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 13 +
+	       (socklen_t)sprintf(path.sun_path + 13, "%d", getpid());
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&path, size), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&path, size), 0);
+	server = accept(listener, NULL, NULL);
+	ck_described(listener, "unix seqpacket listen @wcprof-test-%d", getpid());
+	ck_described(client, "unix seqpacket @wcprof-test-%d#%lu", getpid(), inode(client));
+	ck_assert(!description.is_accepted);
+	ck_described(server, "unix seqpacket @wcprof-test-%d#%lu", getpid(), inode(server));
+	ck_assert(description.is_accepted);
+}
+END_TEST
+
+START_TEST(a_pair_knows_both_ends)
+{
+	char wanted[100];
+	int ends[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+	description_begin(&description, false);
+	description_make_pair(&description, ends);
+	ck_assert(text_end(&description.text));
+	snprintf(wanted, sizeof(wanted), "unix dgram:[%lu]>[%lu]", inode(ends[0]), inode(ends[1]));
+	ck_assert_str_eq(description.bytes, wanted);
+	ck_described(ends[0], "unix dgram:[%lu]", inode(ends[0]));
+	ck_assert(!description.is_passing && !description.is_accepted);
+}
+END_TEST
+
+/* --- Files -------------------------------------------------------------------------------- */
+
+START_TEST(digits_of_a_path_are_folded)
+{
+	char path[] = "/tmp/wcprof-12-a34-XXXXXX";
+	int fd = mkstemp(path);
+
+	ck_assert_int_eq(strncmp(describe(fd), "file /tmp/wcprof-N-aN-", 22), 0);
+	unlink(path);
+	ck_assert_int_eq(strncmp(describe(fd), "file /tmp/wcprof-N-aN-", 22), 0);
+	ck_assert_ptr_null(strstr(description.bytes, "deleted"));
+	ck_assert_str_eq(crowded(fd), "file /tmp/");
+	close(fd);
+}
+END_TEST
+
+START_TEST(a_long_path_is_cut)
+{
+	char name[200];
+	int fd, depth;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ck_assert_int_eq(chdir("/tmp"), 0);
+	for (depth = 0; depth < 5; depth++) {
+		mkdir(name, 0700);
+		ck_assert_int_eq(chdir(name), 0);
+	}
+	fd = open(".", O_RDONLY);
+	ck_assert_uint_eq(strlen(describe(fd)), 5 + 511);
+	while (depth-- > 0) {
+		ck_assert_int_eq(chdir(".."), 0);
+		rmdir(name);
+	}
+}
+END_TEST
+
+START_TEST(what_else_there_is)
+{
+	char path[] = "/tmp/wcprof-fifo-7-XXXXXX";
+	int ends[2], fd;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_described(ends[0], "pipe:[%lu]", inode(ends[0]));
+	ck_described(ends[1], "pipe:[%lu]", inode(ends[0]));
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	rmdir(path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDWR);
+	unlink(path);
+	ck_assert_int_eq(strncmp(describe(fd), "fifo /tmp/wcprof-fifo-7-", 24), 0);
+	ck_described(epoll_create1(0), "epoll");
+	ck_described(inotify_init(), "inotify");
+	ck_described(open("/dev/null", O_RDWR), "file /dev/null");
+	ck_described(open("/proc/self/status", O_RDONLY), "file /proc/N/status");
+	ck_described(memfd_create("a7", 0), "file /memfd:aN");
+	ck_described(socket(AF_NETLINK, SOCK_RAW, 0), "netlink");
+	fd = posix_openpt(O_RDWR | O_NOCTTY);
+	if (fd >= 0)
+		ck_described(fd, "tty");
+	ck_described(99999, "%s", "");
+	ck_assert_uint_eq(description.text.used, 0);
+}
+END_TEST
+
+START_TEST(eventfds_are_counted)
+{
+	ck_described(eventfd(0, 0), "eventfd:[1]");
+	ck_described(eventfd(0, 0), "eventfd:[2]");
+	description_forget();
+	ck_described(eventfd(0, 0), "eventfd:[1]");
+}
+END_TEST
+
+START_TEST(in_a_crowd_names_are_shared)
+{
+	uint16_t ports[2];
+	char wanted[100];
+	int ends[2];
+	int listener = listener_at_loopback(&ports[1]);
+
+	connect_loopback(ends, listener, ports);
+	snprintf(wanted, sizeof(wanted), "tcp *>127.0.0.1:%d", ports[1]);
+	ck_assert_str_eq(crowded(ends[0]), wanted);
+	snprintf(wanted, sizeof(wanted), "tcp 127.0.0.1:%d>*", ports[1]);
+	ck_assert_str_eq(crowded(ends[1]), wanted);
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_str_eq(crowded(ends[0]), "pipe");
+	ck_assert_str_eq(crowded(eventfd(0, 0)), "eventfd");
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	ck_assert_str_eq(crowded(ends[0]), "unix");
+	description_begin(&description, true);
+	description_make_pair(&description, ends);
+	ck_assert(text_end(&description.text));
+	ck_assert_str_eq(description.bytes, "unix");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("description");
+	TCase *tests = tcase_create("description");
+
+	tcase_add_loop_test(tests, an_address_is_written_as_usual, 0,
+			    sizeof(addresses) / sizeof(addresses[0]));
+	tcase_add_test(tests, both_ends_of_a_connection_agree);
+	tcase_add_test(tests, a_listener_beyond_the_scan_is_noted_when_it_is_met);
+	tcase_add_test(tests, a_socket_that_is_not_connected_is_passing);
+	tcase_add_test(tests, names_of_unix_sockets);
+	tcase_add_test(tests, a_pair_knows_both_ends);
+	tcase_add_test(tests, digits_of_a_path_are_folded);
+	tcase_add_test(tests, a_long_path_is_cut);
+	tcase_add_test(tests, what_else_there_is);
+	tcase_add_test(tests, eventfds_are_counted);
+	tcase_add_test(tests, in_a_crowd_names_are_shared);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
