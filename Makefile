@@ -27,7 +27,7 @@ TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c t
 FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MANUALS  := $(wildcard analyzer/*.1 recorder/cmd/*.1)
 SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyzer/*.[ch] tests/*/*.[ch])
-UNIT     := $(patsubst %.c,$(B)/%,$(wildcard tests/recorder/test_*.c tests/analyzer/test_*.c tests/preload/test_*.c))
+UNIT     := $(patsubst %.c,$(B)/%,$(wildcard $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
 .PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
@@ -55,6 +55,8 @@ $(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_O
 	$(call build,TEST) -iquote analyzer -iquote recorder $(AN_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(call build,TEST) -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
+$(B)/tests/recorder/cmd/test_%: tests/recorder/cmd/test_%.c $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
+	$(call build,TEST) -iquote recorder/cmd -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
 # The one benchmark that looks inside.
 $(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
 	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
