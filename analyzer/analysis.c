@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit.h"
 #include "format.h"
 #include "memory.h"
 #include "replay.h"
@@ -71,6 +72,13 @@ static void analysis_warn(struct analysis *analysis)
 		     " events were dropped while recording: all figures are too low by an "
 		     "unknown amount; record less, or with a larger WCPROF_MAX_EVENTS",
 		     recording->dropped_events);
+	if (analysis->has_script && analysis->script.cpus < analysis->script.recorded_cpus &&
+	    analysis->options->cpus == 0)
+		warn(analysis, &room,
+		     "other programs used %.1f of the %.0f CPUs meanwhile, as it seems: savings are for a "
+		     "machine that stays as busy",
+		     analysis->script.recorded_cpus - analysis->script.cpus,
+		     analysis->script.recorded_cpus);
 	if (recording->truncated_files)
 		warn(analysis, &room,
 		     "%zu file%s in the middle of a line: what followed is missing",
@@ -220,6 +228,7 @@ static void analysis_ask(struct analysis *analysis)
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;
 	whatif_options.is_wanted = is_wanted;
+	fit_cpus(&analysis->script);
 	struct replayer replayer = simulate_replayer(&analysis->script);
 	analysis->actual_makespan_ns = analysis->script.actual_ns;
 	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,

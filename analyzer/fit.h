@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much of the CPUs a recorded run really had: what others used meanwhile is not in the recording.
+ */
+#ifndef WCPROF_FIT_H
+#define WCPROF_FIT_H
+
+#include "script.h"
+
+/*
+ * Lowers script->cpus, if the recording was crowded and the replay of the unchanged run is too short, to
+ * what makes it as long as it was. Nothing to do with a number of CPUs that was asked for.
+ */
+void fit_cpus(struct script *script);
+
+#endif
