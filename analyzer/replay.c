@@ -17,8 +17,8 @@
 
 enum {
 	LANES = 4,
-	BATCH_MAX = 64,         /* classes that go through the code together */
-	CHUNK_INSTRS = 1 << 14, /* with their regions about as much as a core's own cache holds */
+	BATCH_MAX = 64,              /* classes that go through the code together */
+	CHUNK_INSTRS = 1 << 12,      /* as much as stays in a core's first cache */
 	SCRATCH_BYTES_MAX = 64 << 20 /* for the slots of all classes of a batch */
 };
 
