@@ -26,10 +26,11 @@ AN_OBJ   := $(call objects,analyzer)
 TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c tests/bench/*.c))
 FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MANUALS  := $(wildcard analyzer/*.1 recorder/cmd/*.1)
-SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyzer/*.[ch] tests/*/*.[ch])
+SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyzer/*.[ch] tests/*/*.[ch] \
+              tests/recorder/cmd/*.[ch])
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
-.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth install clean help
+.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
 # $(call build,WORD) arguments: says what it makes, and makes it from the .c and .o that it depends on.
@@ -56,7 +57,7 @@ $(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_O
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(call build,TEST) -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/cmd/test_%: tests/recorder/cmd/test_%.c $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
-	$(call build,TEST) -iquote recorder/cmd -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
+	$(call build,TEST) -iquote recorder/cmd -iquote recorder $(LIB_LIBS) -lzstd $(TEST_LIBS)
 # The one benchmark that looks inside.
 $(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
 	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
@@ -94,6 +95,8 @@ bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints
 	@tests/bench/run $(B)
 truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
 	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
+kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
+	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
