@@ -2,10 +2,11 @@
 /*
  * The life of the recorder in a process: load, on and off, fork, end.
  *
- * States of the gate: UNSET (not set up in this process: before the constructor, or a forked child) ->
- * OFF or ON. A forked child finds its gate wiped by the kernel, forgets its parent's arena at the first
- * thing that happens in it, and makes an arena of its own when a hook first comes by: most children exec
- * before that. Its control thread has to wait for a hook in which a thread may be created.
+ * States of the gate: UNSET (not set up in this process: before the constructor, or a forked child)
+ * -> OFF or ON. A forked child finds its gate wiped by the kernel, forgets its parent's arena at
+ * the first thing that happens in it, and makes an arena of its own when a hook first comes by:
+ * most children exec before that. Its control thread has to wait for a hook in which a thread may
+ * be created.
  *
  * Everything here is async-signal-safe but recorder_start() and the creation of the control thread.
  */
@@ -37,7 +38,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { EXIT_DUMP_TRIES = 2000, EXIT_DUMP_PAUSE_NS = 1000000 };
+enum { EXIT_DUMP_TRIES = 10000, EXIT_DUMP_PAUSE_NS = 1000000 };
 
 struct gate recorder_gate;
 
@@ -46,10 +47,10 @@ static struct {
 	const struct recorder_host *host;
 	uint32_t pid;
 	uint32_t is_child;
-	struct clock_pair forked;  /* when this child came to be */
-	uint32_t wants_enable;     /* record as soon as a hook comes by */
-	uint32_t is_on;            /* as the gate says; not wiped in a child */
-	uint32_t bringing_up;      /* 1 = somebody is in recorder_wake_up() */
+	struct clock_pair forked; /* when this child came to be */
+	uint32_t wants_enable;    /* record as soon as a hook comes by */
+	uint32_t is_on;           /* as the gate says; not wiped in a child */
+	uint32_t bringing_up;     /* 1 = somebody is in recorder_wake_up() */
 } process;
 
 uint32_t process_pid(void)
@@ -62,11 +63,12 @@ bool recorder_in_vfork_child(void)
 	return load_relaxed(&recorder_gate.present) != 0 && (uint32_t)sys_getpid() != process.pid;
 }
 
-/* --- On and off -------------------------------------------------------------------------------------- */
+/* --- On and off ------------------------------------------------------------------------------ */
 
 static bool make_arena(void)
 {
-	struct arena *arena = arena_create(process.pid, identity_start_ticks(), 0, recorder_options.max_events);
+	struct arena *arena =
+		arena_create(process.pid, identity_start_ticks(), 0, recorder_options.max_events);
 
 	if (!arena)
 		return false;
@@ -126,7 +128,7 @@ int process_reset(void)
 	return 0;
 }
 
-/* --- Load ------------------------------------------------------------------------------------------------ */
+/* --- Load ------------------------------------------------------------------------------------ */
 
 static const char *get_environment(const char *name)
 {
@@ -167,7 +169,7 @@ void recorder_start(const struct recorder_host *host)
 	settle();
 }
 
-/* --- Fork --------------------------------------------------------------------------------------------------- */
+/* --- Fork ------------------------------------------------------------------------------------ */
 
 void recorder_fork_prepare(void)
 {
@@ -226,10 +228,14 @@ void recorder_wake_up(bool may_create_thread)
 
 	if (!process.host)
 		return;
-	/* A child whose fork went past the hooks. A vfork child shares this memory, and must leave it alone. */
+	/* A child whose fork went past the hooks. A vfork child shares this memory, and must
+	 * leave it alone. */
 	if (load_relaxed(&recorder_gate.present) == 0)
 		recorder_fork_child();
-	else if ((uint32_t)sys_getpid() != process.pid)
+	/* Nothing to do but what needs a thread: lock hooks of such a child come by often. */
+	if (!process.wants_enable && !may_create_thread && recorder_options.control)
+		return;
+	if ((uint32_t)sys_getpid() != process.pid)
 		return;
 	if (!cas_acq_rel(&process.bringing_up, &nobody, 1))
 		return;
@@ -237,12 +243,12 @@ void recorder_wake_up(bool may_create_thread)
 	store_release(&process.bringing_up, 0);
 }
 
-/* --- End -------------------------------------------------------------------------------------------------------- */
+/* --- End ------------------------------------------------------------------------------------- */
 
 /* WCPROF_OUTPUT with %e, %p and %% replaced; false when it is too long. */
 static bool expand_output(const struct arena *arena, char *path, size_t size)
 {
-	struct text text = {.bytes = path, .size = size};
+	struct text text = { .bytes = path, .size = size };
 	const char *slash = strrchr(arena->exe, '/');
 
 	for (const char *at = recorder_options.output; *at; at++) {
@@ -305,13 +311,19 @@ static bool dump_to_file(struct dump *dump)
 	return done;
 }
 
+/* A signal handler may end the process in the middle of this thread's own dump. */
+static bool is_drainer(const struct arena *arena)
+{
+	return load_relaxed(&arena->drain_owner) == (uint32_t)sys_gettid();
+}
+
 /* Becomes the drainer; asks who is it now to give way, and does not wait for ever. */
 static bool begin_exit_dump(struct dump *dump, struct arena *arena, char *buffer)
 {
 	int result = -EBUSY;
 
 	store_relaxed(&arena->drain_wanted, 1);
-	for (int i = 0; i < EXIT_DUMP_TRIES && result == -EBUSY; i++) {
+	for (int i = 0; i < EXIT_DUMP_TRIES && result == -EBUSY && !is_drainer(arena); i++) {
 		result = dump_begin(dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_AT_END);
 		if (result == -EBUSY)
 			sys_pause_ns(EXIT_DUMP_PAUSE_NS);
@@ -329,7 +341,8 @@ static bool dump_at_end(struct arena *arena)
 
 	if (!recorder_options.output[0])
 		return snapshot_pending(arena) == 0 && !recorder_options.keep;
-	buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (sys_is_error(buffer))
 		return false;
 	if (!begin_exit_dump(&dump, arena, buffer)) {
