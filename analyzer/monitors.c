@@ -356,6 +356,17 @@ static void drop(struct waiting *waiting, size_t at)
 	waiting->waits[at] = waiting->waits[--waiting->count];
 }
 
+/*
+ * When a wait was over, for whoever looks for its signal: that an initialiser has run is recorded after
+ * the others were let go.
+ */
+enum { ONCE_LATE_NS = 1000000 };
+
+static uint64_t over_ns(const struct rec_wait *wait)
+{
+	return wait->end_ns + (wait->reason == REASON_ONCE ? ONCE_LATE_NS : 0);
+}
+
 static void signal_happens(struct monitors *monitors, const struct recording *rec,
 			   struct waiting *waiting, uint32_t link)
 {
@@ -366,7 +377,7 @@ static void signal_happens(struct monitors *monitors, const struct recording *re
 	for (size_t i = 0; i < waiting->count;) {
 		uint32_t wait = waiting->waits[i];
 
-		if (rec->waits[wait].end_ns <= at_ns) {
+		if (over_ns(&rec->waits[wait]) <= at_ns) {
 			drop(waiting, i);
 		} else if (all) {
 			monitors->waking_link[wait] = link;

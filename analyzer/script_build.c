@@ -17,6 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * From this share of the CPUs on, threads are taken to have queued for them: below, what a run took beyond
+ * its CPU time was something else. A third, as others may have used as much again.
+ */
+static const double CROWDED_SHARE = 0.33;
+
 /* --- who starts and joins whom -------------------------------------------------------------------- */
 
 static uint32_t first_thread(const struct recording *rec, uint32_t process)
@@ -463,6 +469,17 @@ static void compile(struct compiler *compiler)
 	free(compiler->taken);
 }
 
+/* CPU time that all recorded threads used. */
+static uint64_t cpu_used_ns(const struct recording *rec)
+{
+	uint64_t used_ns = 0;
+
+	for (size_t i = 1; i < rec->sample_count; i++)
+		if (rec->samples[i].thread == rec->samples[i - 1].thread)
+			used_ns += rec->samples[i].cpu_ns - rec->samples[i - 1].cpu_ns;
+	return used_ns;
+}
+
 /* How many CPUs there were, are to be, and whether the recording shows what each thread had of them. */
 static void cpus_find(struct script *script, const struct recording *rec,
 		      const struct script_options *options)
@@ -472,8 +489,9 @@ static void cpus_find(struct script *script, const struct recording *rec,
 	for (size_t p = 0; p < rec->process_count; p++)
 		cpus = rec->processes[p].cpus > cpus ? rec->processes[p].cpus : cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
-	script->was_crowded =
-		rec->sample_count && (double)rec->thread_count > script->recorded_cpus;
+	script->was_crowded = (double)rec->thread_count > script->recorded_cpus &&
+			      (double)cpu_used_ns(rec) >
+				      CROWDED_SHARE * script->recorded_cpus * (double)rec->end_ns;
 	script->cpus = options->cpus > 0 ? options->cpus : script->recorded_cpus;
 	if (!rec->sample_count && !(options->cpus > 0))
 		script->cpus = INFINITY;

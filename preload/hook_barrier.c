@@ -6,7 +6,8 @@
  * in the watch as it arrives, so what the others find there when they get through is the last
  * one's, unless a fast thread has come round again already. The thread that libc calls "serial"
  * records the wake, with the number of parties less itself. Once: whoever finds the initialiser
- * running waits for the op of the thread that runs it; whoever runs it does not wait.
+ * running waits for the op of the thread that runs it; whoever runs it does not wait, and records
+ * the wake when it is done, which may be a moment after the others went on.
  */
 #include "hooks.h"
 
@@ -77,7 +78,8 @@ enum { ONCE_IN_PROGRESS = 1, ONCE_DONE = 2 };
 
 struct once_wait {
 	struct watch *watch;
-	uint64_t handle;
+	const int *control;
+	uint64_t handle; /* 0: runs the initialiser itself, or found it done */
 };
 
 static void once_begin(struct once_wait *wait, const int *control, enum call call,
@@ -88,6 +90,7 @@ static void once_begin(struct once_wait *wait, const int *control, enum call cal
 	struct self *self = state & ONCE_DONE ? NULL : hook_enter();
 	if (!self)
 		return;
+	wait->control = control;
 	wait->watch = watch_get(self, control, WATCH_ONCE);
 	if (state & ONCE_IN_PROGRESS)
 		wait->handle = wait_begin(self, REASON_ONCE, call, control,
@@ -100,10 +103,13 @@ static void once_begin(struct once_wait *wait, const int *control, enum call cal
 
 static void once_end(struct once_wait *wait)
 {
-	struct self *self = wait->handle ? hook_enter() : NULL;
+	struct self *self = wait->watch || wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	wait_end(self, wait->handle, wait->watch ? wait->watch->last_op : 0, 0);
+	if (wait->handle)
+		wait_end(self, wait->handle, wait->watch ? wait->watch->last_op : 0, 0);
+	else
+		link_record(self, LINK_WAKE, 0, wait->control, wait->watch->ident, UINT32_MAX);
 	self_leave(self);
 }
 
