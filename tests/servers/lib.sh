@@ -14,6 +14,7 @@ analyzer=$PWD/${B:-build}/wcprof-analyze
 targets=$PWD/${B:-build}/tests/targets
 here=$(mktemp -d "${TMPDIR:-/tmp}/wcprof-test.XXXXXX")
 server=
+recorded=() # pids
 drift=0.01 # a test may allow more where it says why
 
 fail() {
@@ -21,12 +22,21 @@ fail() {
 	exit 1
 }
 
+# What a process leaves behind, so that a recording can be recovered.
+remove_arenas() {
+	local pid
+	for pid in "${recorded[@]}"; do
+		rm -f "/dev/shm/wcprof-$(id -u)-$pid-"*
+	done
+}
+
 finish() {
 	local status=$?
 	if [[ $server ]]; then
-		kill -KILL "$server" 2>/dev/null || true
+		kill -KILL -- "-$server" 2>/dev/null || true # its children too: it leads a process group
 		wait "$server" 2>/dev/null || true
 	fi
+	remove_arenas
 	if ((status)); then
 		tail -n 30 "$here"/*.out | tr '\r' '\n' | tail -n 60 2>/dev/null || true
 	fi
@@ -69,7 +79,7 @@ free_port() {
 }
 
 start_server() { # COMMAND...
-	WCPROF_DIR=$here/run LD_PRELOAD=$library "$@" >"$here/server.out" 2>&1 </dev/null &
+	setsid env WCPROF_DIR="$here/run" LD_PRELOAD="$library" "$@" >"$here/server.out" 2>&1 </dev/null &
 	server=$!
 }
 
@@ -90,6 +100,7 @@ control() { # PID LINE
 
 enable() { # PID
 	local answer
+	recorded+=("$1")
 	answer=$(control "$1" ENABLE)
 	[[ $answer == OK* ]] || fail "ENABLE: $answer"
 }
