@@ -15,7 +15,8 @@
 
 enum {
 	ANSWER_TIMEOUT_MS = 5000,
-	/* A process that is stopped, or has nothing but stopped CPUs, keeps a dump waiting for so long at most. */
+	/* A process that is stopped, or has nothing but stopped CPUs, keeps a dump waiting for
+	 * so long at most. */
 	DUMP_TIMEOUT_MS = 30000,
 	DUMP_READ_BYTES = 262144
 };
@@ -178,7 +179,8 @@ int client_dump(const char *path, bool flush, client_sink *sink, void *context)
 		result = buffer ? send_line(fd, flush ? "DUMP" : "DUMP flush=0") : -ENOMEM;
 	if (result == 0)
 		result = receive_dump(fd, buffer, sink, context, &last);
-	/* The process ends its direction first, and closes when it has seen that all has arrived: a hang-up. */
+	/* The process ends its direction first, and closes when it has seen that all has
+	 * arrived: a hang-up. */
 	if (result == 0 && (last != '\n' || !wait_for(fd, 0, DUMP_TIMEOUT_MS)))
 		result = -EPIPE;
 	if (result == 0)
@@ -189,7 +191,8 @@ int client_dump(const char *path, bool flush, client_sink *sink, void *context)
 	return result;
 }
 
-/* Where the value of a key begins. Quotes inside strings are escaped, so that this is no part of one. */
+/* Where the value of a key begins. Quotes inside strings are escaped, so that this is no part
+ * of one. */
 static const char *find_value(const char *object, const char *key)
 {
 	char pattern[80];

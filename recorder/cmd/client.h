@@ -19,19 +19,21 @@ struct client_answer {
 };
 
 /*
- * A connection to the socket, or -errno. Only a process of this user's, or anybody's for root, is spoken
- * to: -EPERM for another. *pid: who listens, 0 when it is in a world of its own.
+ * A connection to the socket, or -errno. Only a process of this user's, or anybody's for root, is
+ * spoken to: -EPERM for another. *pid: who listens, 0 when it is in a world of its own.
  */
 int client_connect(const char *path, pid_t *pid);
-/* Sends a line and waits for the answer, for some seconds. False: there is none, as answer->text says. */
+/* Sends a line and waits for the answer, for some seconds. False: there is none, as
+ * answer->text says. */
 bool client_ask(const char *path, const char *line, struct client_answer *answer);
 
 /* Takes bytes of a dump: 0, or -errno, which ends it. Count 0: that was all, now it is kept. */
 typedef int client_sink(void *context, const char *bytes, size_t count);
 /*
- * Hands a dump to the sink. 0: the process has written all of it and knows that it arrived. -EAGAIN: another
- * dump is being written just now; -ENODATA: there never was a recording; -EPIPE: it was cut off: the process
- * has ended, or does not answer any more; what the sink says; else it could not be asked.
+ * Hands a dump to the sink. 0: the process has written all of it and knows that it arrived.
+ * -EAGAIN: another dump is being written just now; -ENODATA: there never was a recording; -EPIPE:
+ * it was cut off: the process has ended, or does not answer any more; what the sink says; else it
+ * could not be asked.
  */
 int client_dump(const char *path, bool flush, client_sink *sink, void *context);
 

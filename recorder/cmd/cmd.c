@@ -65,7 +65,7 @@ void cmd_say(const struct cmd_options *options, const char *format, ...)
 	fputc('\n', stderr);
 }
 
-/* --- The command line ---------------------------------------------------------------------------------- */
+/* --- The command line ------------------------------------------------------------------------- */
 
 static const struct command *find_command(const char *name)
 {
@@ -205,7 +205,7 @@ int cmd_run(int argc, char **argv)
 	return command->run(&options);
 }
 
-/* --- Talking to processes ------------------------------------------------------------------------------- */
+/* --- Talking to processes --------------------------------------------------------------------- */
 
 int cmd_find(const struct cmd_options *options, struct target_list *found)
 {

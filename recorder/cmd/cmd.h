@@ -2,8 +2,9 @@
 /*
  * What the sub-commands share: their table, their options, how they speak.
  *
- * Each sub-command is a function that returns the exit status of the whole: 0; 1 when it could not do what
- * it was asked for (and has said why, in one line on standard error); 2 for wrong usage.
+ * Each sub-command is a function that returns the exit status of the whole: 0; 1 when it could
+ * not do what it was asked for (and has said why, in one line on standard error); 2 for wrong
+ * usage.
  */
 #ifndef WCPROF_CMD_H
 #define WCPROF_CMD_H
@@ -44,8 +45,8 @@ void cmd_print_help(void);
 /* NULL: there is no such command. */
 const char *cmd_usage(const char *name);
 
-/* Sends a line to each process that the command's one argument names, and has each answer printed: `print`
- * writes a sentence on an answer's object, --json the object itself. */
+/* Sends a line to each process that the command's one argument names, and has each answer
+ * printed: `print` writes a sentence on an answer's object, --json the object itself. */
 typedef void cmd_print(const struct target *target, const char *object);
 int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print);
 /* Finds the processes that the command's one argument names. */

@@ -43,7 +43,8 @@ static const char *explain(int result)
 	case -ENODATA:
 		return "it has recorded nothing: recording was never on (wcprof enable)";
 	case -EPIPE:
-		return "it ended, or stopped answering, in the middle (wcprof recover gets what it left)";
+		return "it ended in the middle, or answers no more (wcprof recover gets what it "
+		       "left)";
 	case -EPROTO:
 		return "what it answers is no dump";
 	default:

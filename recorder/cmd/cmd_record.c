@@ -2,10 +2,10 @@
 /*
  * wcprof record: runs a program, and collects what it and all its children record into one file.
  *
- * The program runs as it would without us: same terminal, same process group, its own signal mask; its exit
- * status is passed on. Our signals are blocked and taken one by one between other work: those that the
- * terminal sends go to the program anyway, others are passed on. If we die the program goes on, and what it
- * recorded stays in its arenas.
+ * The program runs as it would without us: same terminal, same process group, its own signal
+ * mask; its exit status is passed on. Our signals are blocked and taken one by one between other
+ * work: those that the terminal sends go to the program anyway, others are passed on. If we die
+ * the program goes on, and what it recorded stays in its arenas.
  */
 #include "cmd.h"
 
@@ -48,7 +48,7 @@ struct session {
 	bool shows_progress;
 };
 
-/* --- Signals ------------------------------------------------------------------------------------------- */
+/* --- Signals ---------------------------------------------------------------------------------- */
 
 static void block_signals(struct session *session)
 {
@@ -99,7 +99,7 @@ static void between(void *session)
 	take_signals(session, 0);
 }
 
-/* --- The program ---------------------------------------------------------------------------------------- */
+/* --- The program ------------------------------------------------------------------------------ */
 
 /* The library beside this program, in a build directory, or where `make install` puts it. */
 static bool find_library(char *path, size_t size)
@@ -120,7 +120,8 @@ static bool find_library(char *path, size_t size)
 	return false;
 }
 
-/* In front of what is preloaded anyway. Spaces and colons would divide the list: then by another name. */
+/* In front of what is preloaded anyway. Spaces and colons would divide the list: then by
+ * another name. */
 static void set_preload(const struct session *session, const char *library)
 {
 	char link[128];
@@ -136,7 +137,8 @@ static void set_preload(const struct session *session, const char *library)
 	free(list);
 }
 
-/* As many events as a quarter of the memory that is free can hold: who drains may fall behind for a while. */
+/* As many events as a quarter of the memory that is free can hold: who drains may fall behind
+ * for a while. */
 static void set_room(void)
 {
 	char number[32];
@@ -212,7 +214,7 @@ static int start_program(const struct session *session)
 	return error;
 }
 
-/* --- Progress ------------------------------------------------------------------------------------------- */
+/* --- Progress --------------------------------------------------------------------------------- */
 
 static void show_progress(const struct session *session)
 {
@@ -234,15 +236,15 @@ static void clear_progress(const struct session *session)
 		fputs("\r\033[K", stderr);
 }
 
-/* --- The whole ------------------------------------------------------------------------------------------ */
+/* --- The whole -------------------------------------------------------------------------------- */
 
 static void report_output_error(const struct session *session, const char *path, int error)
 {
 	clear_progress(session);
-	cmd_fail(
-		"%s: %s; nothing more is recorded. What is in the file is whole, the rest is in memory: "
-		"wcprof list, wcprof recover",
-		path, strerror(-error));
+	cmd_fail("%s: %s; nothing more is recorded. What is in the file is whole, the rest is in "
+		 "memory: "
+		 "wcprof list, wcprof recover",
+		 path, strerror(-error));
 }
 
 /* Until the program and all that it started have ended; 0, or -errno of the file. */
@@ -259,7 +261,8 @@ static int follow_program(struct session *session, const char *path)
 			report_output_error(session, path, result);
 			error = result;
 		}
-		/* Who started just before the program ended has been seen by the tick after that. */
+		/* Who started just before the program ended has been seen by the tick after
+		 * that. */
 		if (was_over && follow_living(session->follow) == 0)
 			break;
 		if (session->is_interrupted || (error != 0 && session->has_ended))
@@ -392,7 +395,8 @@ int cmd_record(struct cmd_options *options)
 	}
 	block_signals(&session);
 	if (fork_program(&session, library)) {
-		/* A file that may grow no more, and a reader of our messages who went away, are errors only. */
+		/* A file that may grow no more, and a reader of our messages who went away,
+		 * are errors only. */
 		signal(SIGXFSZ, SIG_IGN);
 		signal(SIGPIPE, SIG_IGN);
 		status = open_and_run(&session);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wcprof recover: a dump of what dead processes left. The arena is removed when all of it is in the file.
+ * wcprof recover: a dump of what dead processes left. The arena is removed when all of it is in
+ * the file.
  */
 #include "cmd.h"
 

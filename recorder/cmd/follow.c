@@ -16,12 +16,13 @@
 #include "remains.h"
 
 enum {
-	/* Drained when an image has filled this part of its room, or of the memory that is left, or when so
-	 * much would be lost to the file if it could not be written whole. */
+	/* Drained when an image has filled this part of its room, or of the memory that is
+	 * left, or when so much would be lost to the file if it could not be written whole. */
 	FULL_PART = 8,
 	MEMORY_PART = 4,
 	EVENTS_MOST = 524288,
-	/* Else so often; less often while it records little, for each dump repeats its names and stacks. */
+	/* Else so often; less often while it records little, for each dump repeats its names
+	 * and stacks. */
 	DRAIN_PERIOD_MS = 1000,
 	DRAIN_PERIOD_MS_MOST = 10000,
 	EVENT_BYTES = 100,
@@ -108,7 +109,7 @@ uint64_t follow_pending(const struct follow *follow)
 	return sum;
 }
 
-/* --- Who is new --------------------------------------------------------------------------------------- */
+/* --- Who is new ------------------------------------------------------------------------------- */
 
 static bool is_same(const struct remains_name *a, const struct remains_name *b)
 {
@@ -197,7 +198,7 @@ static void find_new(struct follow *follow)
 	follow->seen_count = seen ? count : 0;
 }
 
-/* --- Dumps -------------------------------------------------------------------------------------------- */
+/* --- Dumps ------------------------------------------------------------------------------------ */
 
 /* A client_sink. At the end of a living process's dump, its own count says whether it knows. */
 static int take_bytes(void *context, const char *bytes, size_t count)
@@ -288,7 +289,7 @@ static int collect(struct follow *follow, struct image *image)
 	return 0;
 }
 
-/* --- The tick ----------------------------------------------------------------------------------------- */
+/* --- The tick --------------------------------------------------------------------------------- */
 
 /* Whether there is a later image of the same process: then exec has ended this one. */
 static bool is_replaced(const struct follow *follow, const struct image *image)

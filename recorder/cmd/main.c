@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wcprof command: one program, a sub-command for each thing that can be done. commands.def lists them.
+ * The wcprof command: one program, a sub-command for each thing that can be done. commands.def
+ * lists them.
  */
 #include <stdio.h>
 #include <string.h>

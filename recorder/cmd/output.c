@@ -2,8 +2,8 @@
 /*
  * The file that dumps are written to. See output.h.
  *
- * bytes: what is in the file and committed. position: where the next write goes; the two are the same
- * between dumps.
+ * bytes: what is in the file and committed. position: where the next write goes; the two are the
+ * same between dumps.
  */
 #include "output.h"
 

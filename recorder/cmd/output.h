@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file that dumps are written to, one after the other; compressed with zstd when its name ends in .zst.
+ * The file that dumps are written to, one after the other; compressed with zstd when its name
+ * ends in .zst.
  *
- * A dump is in the file whole or not at all: what output_begin() began is taken back by output_abandon(),
- * and by an error. (Not from a pipe or terminal, where what was written is gone.) Each dump is a zstd frame
- * of its own, so that this holds for compressed files too. Not shared between threads.
+ * A dump is in the file whole or not at all: what output_begin() began is taken back by
+ * output_abandon(), and by an error. (Not from a pipe or terminal, where what was written is
+ * gone.) Each dump is a zstd frame of its own, so that this holds for compressed files too. Not
+ * shared between threads.
  */
 #ifndef WCPROF_OUTPUT_H
 #define WCPROF_OUTPUT_H

@@ -27,7 +27,8 @@ bool procfs_is_below(pid_t pid, pid_t ancestor);
 void procfs_command(pid_t pid, char *to, size_t size);
 /* 1 = the process has that file mapped, 0 = it has not, -1 = nobody may know. */
 int procfs_maps_file(pid_t pid, const char *path);
-/* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be read. */
+/* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be
+ * read. */
 ssize_t procfs_read_file(const char *path, char *to, size_t size);
 
 #endif

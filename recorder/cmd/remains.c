@@ -2,9 +2,10 @@
 /*
  * Arenas in shared memory. See remains.h.
  *
- * What a dead process left is checked before it is read: every number by which the dump's code follows the
- * arena (counts, offsets, lengths) must stay inside the file, for a process that overwrites its own memory
- * may have overwritten the arena too. A record may hold any bytes: the dump writes them as numbers.
+ * What a dead process left is checked before it is read: every number by which the dump's code
+ * follows the arena (counts, offsets, lengths) must stay inside the file, for a process that
+ * overwrites its own memory may have overwritten the arena too. A record may hold any bytes: the
+ * dump writes them as numbers.
  */
 #include "remains.h"
 
@@ -29,7 +30,7 @@
 #include "stacks.h"
 #include "strings.h"
 
-/* --- One file --------------------------------------------------------------------------------------- */
+/* --- One file --------------------------------------------------------------------------------- */
 
 static bool is_ended(const char *text, size_t size)
 {
@@ -156,7 +157,7 @@ int remains_remove(const struct remains *remains)
 	return unlink(remains->path) == 0 ? 0 : -errno;
 }
 
-/* --- What a dead process left ------------------------------------------------------------------------ */
+/* --- What a dead process left ----------------------------------------------------------------- */
 
 static bool are_strings_sound(const struct arena *arena)
 {
@@ -276,7 +277,7 @@ int remains_drain_living(struct remains *remains, client_sink *sink, void *conte
 	return drain(remains->arena, sink, context);
 }
 
-/* --- All of them -------------------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------ */
 
 /* "wcprof-UID-PID-START-GENERATION" */
 static bool read_name(const char *name, struct remains_name *to)

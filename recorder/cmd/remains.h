@@ -2,9 +2,9 @@
 /*
  * Arenas in shared memory: those that processes record into, and those that dead ones left.
  *
- * An arena belongs to an image of a process: pid, start time and generation. It is alive while exactly that
- * process lives and has the file mapped; an image that exec replaced is as dead as a process that was killed.
- * Nothing but handing out a dump writes to an arena.
+ * An arena belongs to an image of a process: pid, start time and generation. It is alive while
+ * exactly that process lives and has the file mapped; an image that exec replaced is as dead as a
+ * process that was killed. Nothing but handing out a dump writes to an arena.
  */
 #ifndef WCPROF_REMAINS_H
 #define WCPROF_REMAINS_H
@@ -33,8 +33,8 @@ struct remains {
 };
 
 /*
- * Opens an arena's file. -EPERM: another user's; -EINVAL: no arena; -EPROTO: of another version of the
- * recorder; -EAGAIN: its process is just making it; else -errno.
+ * Opens an arena's file. -EPERM: another user's; -EINVAL: no arena; -EPROTO: of another version
+ * of the recorder; -EAGAIN: its process is just making it; else -errno.
  */
 int remains_open(struct remains *remains, const char *path);
 void remains_close(struct remains *remains);
@@ -46,18 +46,18 @@ uint64_t remains_pending(const struct remains *remains);
 uint64_t remains_memory(const struct remains *remains);
 
 /*
- * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it. Of a living
- * process only where its control socket cannot be had: what it has loaded since it began to record, and
- * what its threads are called by now, is not known from here. -EBUSY: somebody else is at it; -EINVAL: the
- * arena is damaged; what the sink says.
+ * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it.
+ * Of a living process only where its control socket cannot be had: what it has loaded since it
+ * began to record, and what its threads are called by now, is not known from here. -EBUSY:
+ * somebody else is at it; -EINVAL: the arena is damaged; what the sink says.
  */
 int remains_recover(struct remains *remains, client_sink *sink, void *context);
 int remains_drain_living(struct remains *remains, client_sink *sink, void *context);
 /* Removes the file. */
 int remains_remove(const struct remains *remains);
 
-/* All files that have an arena's name and belong to this user (to anybody, for root), in order of pid and
- * generation. The caller frees the list; NULL with *count 0: none. */
+/* All files that have an arena's name and belong to this user (to anybody, for root), in order
+ * of pid and generation. The caller frees the list; NULL with *count 0: none. */
 struct remains_name {
 	char path[REMAINS_PATH_BYTES];
 	pid_t pid;

@@ -20,7 +20,7 @@
 
 _Static_assert(sizeof(((struct target *)0)->socket) == SOCKET_PATH_BYTES, "any socket's path");
 
-/* --- Lists -------------------------------------------------------------------------------------------- */
+/* --- Lists ------------------------------------------------------------------------------------ */
 
 static struct target *list_add(struct target_list *list, const struct target *target)
 {
@@ -49,7 +49,7 @@ static struct target *list_find_living(const struct target_list *list, pid_t pid
 	return NULL;
 }
 
-/* --- Sockets ------------------------------------------------------------------------------------------ */
+/* --- Sockets ---------------------------------------------------------------------------------- */
 
 /* The path of the socket that a process would have, as the library makes it. */
 static bool socket_path_of(unsigned pid, char path[SOCKET_PATH_BYTES])
@@ -141,7 +141,7 @@ static void add_sockets(struct target_list *list)
 		closedir(stream);
 }
 
-/* --- Arenas ------------------------------------------------------------------------------------------- */
+/* --- Arenas ----------------------------------------------------------------------------------- */
 
 static void describe_arena(struct target *target, const struct remains *remains)
 {
@@ -208,7 +208,7 @@ void target_list_all(struct target_list *list)
 		qsort(list->targets, list->count, sizeof(*list->targets), compare_targets);
 }
 
-/* --- Which one is meant -------------------------------------------------------------------------------- */
+/* --- Which one is meant ----------------------------------------------------------------------- */
 
 static bool is_number(const char *word)
 {

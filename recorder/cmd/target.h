@@ -2,8 +2,9 @@
 /*
  * Processes that have the recorder loaded, found by their control sockets and their arenas.
  *
- * Sockets are looked for in WCPROF_DIR (or its default), at WCPROF_SOCKET, and where arenas say that their
- * processes listen, so that a process which `wcprof record` runs in a directory of its own is found too.
+ * Sockets are looked for in WCPROF_DIR (or its default), at WCPROF_SOCKET, and where arenas say
+ * that their processes listen, so that a process which `wcprof record` runs in a directory of its
+ * own is found too.
  */
 #ifndef WCPROF_TARGET_H
 #define WCPROF_TARGET_H
@@ -34,8 +35,9 @@ void target_list_all(struct target_list *list);
 void target_list_free(struct target_list *list);
 
 /*
- * Living ones that `word` names: a pid, or the name of a program. With `tree`: also all that descend from
- * it, whether it has the recorder loaded itself or not. 0; else *error says what is wrong, as a sentence.
+ * Living ones that `word` names: a pid, or the name of a program. With `tree`: also all that
+ * descend from it, whether it has the recorder loaded itself or not. 0; else *error says what is
+ * wrong, as a sentence.
  */
 int target_find(struct target_list *found, const char *word, bool tree, char *error,
 		size_t error_size);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes of threads that read /dev/zero and count, in a file that they share, the reads that have returned. */
+/* Processes of threads that read /dev/zero and count, in a file, the reads that have returned. */
 /*
  * counted FILE PROCESSES THREADS ENDING MICROSECONDS
  *
- * Each thread reads by a descriptor of its own and adds one to its count after each read; so whoever ends it
- * at any moment knows a lower bound of what it has done. The parent is one of the processes. After so long
- * each process ends itself: kill, segv, abort, _exit, exec (of true); never waits to be killed from outside.
+ * Each thread reads by a descriptor of its own and adds one to its count after each read; so
+ * whoever ends it at any moment knows a lower bound of what it has done. The parent is one of the
+ * processes. After so long each process ends itself: kill, segv, abort, _exit, exec (of true);
+ * never waits to be killed from outside.
  */
 #include <fcntl.h>
 #include <pthread.h>
