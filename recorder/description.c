@@ -40,7 +40,7 @@ void description_forget(void)
 		store_relaxed(&listening[i], 0);
 }
 
-/* --- Addresses ---------------------------------------------------------------------------------- */
+/* --- Addresses ------------------------------------------------------------------------------ */
 
 union address {
 	struct sockaddr any;
@@ -166,7 +166,7 @@ static void put_inode(struct text *text, uint64_t inode)
 	text_put_literal(text, "]");
 }
 
-/* --- Sockets ------------------------------------------------------------------------------------ */
+/* --- Sockets -------------------------------------------------------------------------------- */
 
 static int32_t socket_option(int fd, int option)
 {
@@ -329,7 +329,7 @@ static void describe_socket(struct description *description, int fd, const struc
 	}
 }
 
-/* --- Everything else ---------------------------------------------------------------------------- */
+/* --- Everything else ------------------------------------------------------------------------ */
 
 static bool begins_with(const char *string, const char *start)
 {
@@ -428,7 +428,7 @@ static void describe_file(struct description *description, int fd)
 		describe_mode(description, &status);
 }
 
-/* --- The whole ---------------------------------------------------------------------------------- */
+/* --- The whole ------------------------------------------------------------------------------ */
 
 void description_begin(struct description *description, bool is_crowded)
 {

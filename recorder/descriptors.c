@@ -15,14 +15,14 @@
 
 _Alignas(4096) uint64_t descriptors_table[DESCRIPTORS_MAX];
 
-/* One more than the largest that was ever described. Relaxed: a range that is closed now and does not
- * have a descriptor which is being described in another thread is the race said above. */
+/* One more than the largest that was ever described. Relaxed: a range that is closed now, without
+ * what another thread is just describing, is the race said above. */
 static uint32_t used_end;
 
 _Static_assert(STRINGS_MAX <= UINT32_MAX, "a string id is the lower half of a word");
 _Static_assert(RECORD_ACCEPTED < 256, "flags are the next eight bits");
 
-/* --- Forgetting --------------------------------------------------------------------------------- */
+/* --- Forgetting ----------------------------------------------------------------------------- */
 
 void descriptor_forget(int fd)
 {
@@ -50,7 +50,7 @@ void descriptors_forget_all(void)
 	description_forget();
 }
 
-/* --- Learning ----------------------------------------------------------------------------------- */
+/* --- Learning ------------------------------------------------------------------------------- */
 
 /* Whether new names had better be those of many descriptors: locks and threads need room too. */
 static bool is_crowded(const struct arena *arena)

@@ -15,7 +15,7 @@
 
 #include "self.h"
 
-/* Half a megabyte, of which a page is taken when a descriptor in it is used. Others are not described. */
+/* Half a megabyte, of which a page is taken when a descriptor in it is used. */
 enum { DESCRIPTORS_MAX = 65536 };
 
 /* A word is: string id | flags << 32 | DESCRIPTOR_KNOWN | generation * DESCRIPTOR_GENERATION. */

@@ -40,6 +40,18 @@ static const struct target_case cases[] = {
 	/* 5 */
 	{ "calls", "jumped", { { "op", "io", "read", 1, 1 }, { "op", "io", "write", 3, 3 } } },
 	/* 6 */ { "calls", "interrupted", { { "op", "io", "read", 1, 1 } } },
+	/* 7 */
+	{ "calls",
+	  "moves",
+	  { { "op", "io", "tee", 2, 2 },
+	    { "op", "io", "splice", 1, 1 },
+	    { "op", "io", "ftruncate", 1, 1 },
+	    { "op", "io", "truncate", 2, 2 },
+	    { "op", "io", "posix_fallocate", 2, 2 },
+	    { "op", "io", "lockf", 2, 2 },
+	    { "op", "io", "fcntl", 2, 2 },
+	    { "op", "io", "creat", 1, 1 },
+	    { "op", "io", "", 17, 17 } } },
 };
 
 TARGET_CASES_MAIN("hook_timed")

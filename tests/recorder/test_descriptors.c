@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, an op is said to be on what its descriptor was before, or is described each time. */
+/*
+ * If this fails, an op is said to be on what its descriptor was before, or is described each time.
+ */
 #include "descriptors.h"
 
 #include <fcntl.h>

@@ -98,6 +98,39 @@ static void aliases(void)
 	say_errno("__close", __close(fd));
 }
 
+static void moves(void)
+{
+	char path[] = "/tmp/wcprof-target-XXXXXX";
+	struct flock lock = { .l_type = F_WRLCK };
+	struct iovec part = { data, 8 };
+	int first[2], second[2];
+	int fd = mkstemp(path);
+
+	(void)!pipe(first);
+	(void)!pipe(second);
+	say_errno("vmsplice", vmsplice(first[1], &part, 1, 0));
+	say_errno("tee", tee(first[0], second[1], 8, 0));
+	say_errno("splice", splice(first[0], NULL, fd, NULL, 8, 0));
+	say_errno("tee, no pipe", tee(fd, second[1], 8, 0));
+	say_errno("ftruncate", ftruncate(fd, 4096));
+	say_errno("truncate", truncate(path, 8192));
+	say_errno("truncate, nothing there", truncate("/nonexistent/file", 1));
+	say_errno("fallocate", fallocate(fd, 0, 0, 4096));
+	say("posix_fallocate", posix_fallocate(fd, 0, 4096));
+	say("posix_fallocate, bad descriptor", posix_fallocate(-1, 0, 4096));
+	say_errno("sync_file_range", sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE));
+	say_errno("readahead", readahead(fd, 0, 4096));
+	say_errno("lockf", lockf(fd, F_LOCK, 0));
+	say_errno("lockf", lockf(fd, F_ULOCK, 0));
+	say_errno("fcntl, lock", fcntl(fd, F_SETLKW, &lock));
+	say_errno("fcntl, bad lock", fcntl(fd, F_SETLKW, bad_address()));
+	say_errno("fcntl, flags", fcntl(fd, F_GETFD));
+	say_errno("fcntl, bad descriptor", fcntl(-1, F_GETFL));
+	unlink(path);
+	printf("creat %d\n", creat(path, 0600) >= 0);
+	unlink(path);
+}
+
 static void sockets(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -234,13 +267,9 @@ static void interrupted(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "files", files },
-	{ "aliases", aliases },
-	{ "sockets", sockets },
-	{ "readiness", readiness },
-	{ "cancelled", cancelled },
-	{ "jumped", jumped },
-	{ "interrupted", interrupted },
+	{ "files", files },   { "aliases", aliases },         { "sockets", sockets },
+	{ "moves", moves },   { "readiness", readiness },     { "cancelled", cancelled },
+	{ "jumped", jumped }, { "interrupted", interrupted },
 };
 
 SCENARIOS_MAIN

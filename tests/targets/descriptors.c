@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: each op says what its descriptor is, as the lines of $WCPROF_DIR/PID.expected say,
- * also when the number was another thing's before. The lines come from /proc, fstat and getsockname.
+ * Answer expected: each op says what its descriptor is, as the lines of $WCPROF_DIR/PID.expected
+ * say, also when the number was another thing's before. The lines come from /proc, fstat and
+ * getsockname.
  */
 #include "scenario.h"
 
