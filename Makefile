@@ -101,7 +101,7 @@ install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 share/bash-completion/completions)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
-	$(if $(wildcard recorder/wcprof.h),install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include)
+	install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
 clean: ## removes the build directory

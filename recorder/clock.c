@@ -136,3 +136,23 @@ uint64_t clock_own_rate(uint64_t apart_ns)
 		store_relaxed(&known_rate, rate);
 	return rate;
 }
+
+uint64_t clock_mono_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_ticks_at(uint64_t mono_ns)
+{
+	uint64_t rate = load_relaxed(&known_rate);
+	uint64_t now_ns = read_ns(CLOCK_MONOTONIC);
+	uint64_t now_ticks = clock_now_ticks();
+	uint64_t ago;
+
+	if (mono_ns >= now_ns)
+		return now_ticks;
+	if (rate == 0)
+		rate = clock_own_rate(CLOCK_APART_LEAST_NS);
+	ago = (uint64_t)(((unsigned __int128)(now_ns - mono_ns) << 32) / rate);
+	return ago < now_ticks ? now_ticks - ago : 0;
+}

@@ -47,6 +47,10 @@ uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64
  * known. */
 uint64_t clock_own_rate(uint64_t apart_ns) HIDDEN;
 
+uint64_t clock_mono_ns(void) HIDDEN;
+/* The ticks of a moment of CLOCK_MONOTONIC; those of now for one that is to come. */
+uint64_t clock_ticks_at(uint64_t mono_ns) HIDDEN;
+
 /* Nanoseconds since the scale's base; 0 for what came before it. */
 static inline uint64_t clock_to_ns(const struct clock_scale *scale, uint64_t ticks)
 {

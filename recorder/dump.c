@@ -95,7 +95,9 @@ static uint64_t to_ns(const struct dump *dump, uint64_t ticks)
 /* An io's result, a lock's hold, what a sleep asked for: the keys that depend on the kind. */
 static void put_value(struct text *text, const struct record *record)
 {
-	if (record->what == KIND_IO && (int64_t)record->value < 0)
+	if (record->flags & RECORD_ANNOTATED)
+		PUT_NONZERO(text, "r", record->value);
+	else if (record->what == KIND_IO && (int64_t)record->value < 0)
 		PUT_NONZERO(text, "err", -record->value);
 	else if (record->what == KIND_IO)
 		PUT_NONZERO(text, "n", record->value);
@@ -158,7 +160,7 @@ static void put_wait(const struct dump *dump, struct text *text, const struct re
 	PUT_NONZERO(text, "i", record->ident);
 	PUT_NONZERO(text, "a", record->value);
 	put_times(dump, text, record);
-	PUT_NONZERO(text, "th", record->parent >> 32);
+	PUT_NONZERO(text, "th", record->count);
 	PUT_NONZERO(text, "st", record->stack);
 	if (record->flags & RECORD_TIMED_OUT)
 		text_put_literal(text, ",\"to\":1");
@@ -176,7 +178,7 @@ static void put_link(const struct dump *dump, struct text *text, const struct re
 	PUT_NONZERO(text, "a", record->value);
 	PUT_NONZERO(text, "n", record->count);
 	put_times(dump, text, record);
-	PUT_NONZERO(text, "th", record->parent >> 32);
+	PUT_NONZERO(text, "th", record->name);
 	PUT_NONZERO(text, "st", record->stack);
 	text_put_literal(text, "}\n");
 }
@@ -184,7 +186,7 @@ static void put_link(const struct dump *dump, struct text *text, const struct re
 static void put_sample(const struct dump *dump, struct text *text, const struct record *record)
 {
 	text_put_literal(text, "{\"e\":\"sample\",\"th\":");
-	text_put_u64(text, record->parent >> 32);
+	text_put_u64(text, record->name);
 	text_put_literal(text, ",\"p\":");
 	text_put_u64(text, record->parent);
 	text_put_literal(text, ",\"s\":");
@@ -464,7 +466,7 @@ static void put_open_wait(struct dump *dump, const struct record *record)
 	PUT_NONZERO(text, "i", record->ident);
 	PUT_NONZERO(text, "a", record->value);
 	put_key_u64(text, "s", to_ns(dump, record->start));
-	PUT_NONZERO(text, "th", record->parent >> 32);
+	PUT_NONZERO(text, "th", record->count);
 	PUT_NONZERO(text, "st", record->stack);
 	PUT_NONZERO(text, "c", record->name);
 	text_put_literal(text, "}");
@@ -502,6 +504,7 @@ static bool write_mark(struct dump *dump)
 		.start = thread->marked_ticks,
 		.parent = thread->op,
 		.value = thread->cpu_ns,
+		.name = thread->thread,
 		.type = RECORD_SAMPLE,
 	};
 

@@ -47,11 +47,14 @@ enum record_type {
 	RECORD_OP = 1,
 	RECORD_WAIT = 2,
 	RECORD_LINK = 3,
-	RECORD_SAMPLE = 4
+	RECORD_SAMPLE = 4,
+	RECORD_ATTACHED = 5
 };
 
 /*
- * One event. Also one open op or open wait, in its thread's slot, while `end` is 0.
+ * One event. Also one open op or open wait, in its thread's slot or among the handles, while `end`
+ * is 0. RECORD_ATTACHED is in slots only: the thread is in the op `id`, which is among the handles,
+ * at `fd`.
  *
  * field    op                            wait                      link
  * id       its id                        target op, 0 = unknown    op tied to, 0 = none
@@ -60,12 +63,14 @@ enum record_type {
  *          hold: address of the lock
  *          thread: start routine
  *          sleep: nanoseconds asked for
- * count    hold: sequence number         number of wakes seen      wake, post: see events.def
+ * name     its class                     the call                  (a number) index of the thread
+ * count    hold: sequence number         index of the thread       wake, post: see events.def
  *          of this lock's holds
  *          thread: its kernel thread id
  *
  * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread
- * was as `parent`, the number of the processor it was on as `count`; start and end are the same.
+ * was as `parent`, the index of the thread as `name`, the number of the processor it was on as
+ * `count`; start and end are the same.
  */
 struct record {
 	uint64_t start;
@@ -73,7 +78,7 @@ struct record {
 	uint64_t id;
 	uint64_t parent;
 	uint64_t value;
-	uint32_t name;  /* string id: the class of an op, the call of a wait */
+	uint32_t name;  /* string id but for links */
 	uint32_t ident; /* string id: which resource, thread, file */
 	uint32_t stack; /* stack id, 0 = none */
 	uint32_t count;
@@ -87,7 +92,9 @@ struct record {
 enum {
 	RECORD_ABSOLUTE = 1,  /* sleep until a point in time; value counts from the call */
 	RECORD_TIMED_OUT = 2, /* a wait that ended by its timeout */
-	RECORD_ACCEPTED = 4   /* io, poll: the descriptor is a connection whose peer is a client */
+	RECORD_ACCEPTED = 4,  /* io, poll: the descriptor is a connection whose peer is a client */
+	RECORD_ANNOTATED = 8, /* the program declared it; an op's value is the result it named */
+	RECORD_FLOW = 16      /* recorded even while recording is off */
 };
 
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
@@ -105,6 +112,7 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * ARENA_STACK_IDS   uint32_t [STACK_BUCKETS]
  * ARENA_STACK_POOL  uint64_t frames
  * ARENA_WATCHES     struct watch [WATCHES_MAX] (recorder.h)
+ * ARENA_HANDLES     struct open_entry [HANDLES_MAX]
  * ARENA_MODULES     struct module_entry [MODULES_MAX]
  * ARENA_CHUNKS      struct chunk [chunks.max]
  *
@@ -126,6 +134,7 @@ enum {
 	STACK_FRAMES_MAX = 256,
 	WATCHES_MAX = 32768,
 	WATCH_FILTER_BITS = 65536,
+	HANDLES_MAX = 32768,
 	MODULES_MAX = 1024,
 	MODULE_BYTES = 512,
 	CHUNK_BYTES = 32768,
@@ -140,7 +149,8 @@ enum {
 	ARENA_STACK_IDS = ARENA_STACKS + STACKS_MAX * 8,
 	ARENA_STACK_POOL = ARENA_STACK_IDS + STACK_BUCKETS * 4,
 	ARENA_WATCHES = ARENA_STACK_POOL + STACK_POOL_WORDS * 8,
-	ARENA_MODULES = ARENA_WATCHES + WATCHES_MAX * 80,
+	ARENA_HANDLES = ARENA_WATCHES + WATCHES_MAX * 80,
+	ARENA_MODULES = ARENA_HANDLES + HANDLES_MAX * 80,
 	ARENA_CHUNKS = ARENA_MODULES + MODULES_MAX * MODULE_BYTES,
 	ARENA_GRANULES = ARENA_CHUNKS / ARENA_GRANULE_BYTES
 };
@@ -205,13 +215,15 @@ _Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixe
 /*
  * An op or wait that has not ended. Written by its thread only; read by the drainer at any time:
  * `handle` is cleared before anything else of the entry changes and written last, and is never used
- * twice.
+ * twice. The same among the handles, where it belongs to whoever made it, and then to whoever ends
+ * it (handles.h).
  */
 struct open_entry {
 	struct record record; /* end is 0; a hold's fd is the index of its watch */
 	uint64_t handle;      /* op: its id; 0 = entry is free */
 	uint64_t frame;       /* address of the frame that opened it */
 };
+_Static_assert(sizeof(struct open_entry) == 80, "ARENA_HANDLES counts on it");
 
 /* One thread. Owner: its thread, from pool slots until it ends. The drainer reads it, and buries
  * the dead. */

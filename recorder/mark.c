@@ -24,6 +24,7 @@ void mark_write(struct self *self, uint64_t now_ticks)
 		.start = now_ticks,
 		.end = now_ticks,
 		.parent = op_current(self),
+		.name = self->thread,
 		.count = cpu > 0 ? (uint32_t)cpu : 0,
 		.fd = -1,
 		.type = RECORD_SAMPLE,

@@ -20,6 +20,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "descriptors.h"
+#include "handles.h"
 #include "mark.h"
 #include "waiters.h"
 
@@ -93,6 +94,10 @@ static void entry_close(struct self *self, struct open_entry *entry, uint64_t en
 {
 	struct record record = entry->record;
 
+	if (record.type == RECORD_ATTACHED) {
+		entry_remove(self, entry);
+		return;
+	}
 	record.end = end_ticks > record.start ? end_ticks : record.start;
 	if (record.type == RECORD_OP)
 		record.outcome = (uint8_t)outcome;
@@ -135,13 +140,20 @@ static bool is_released_hold(const struct open_entry *entry)
 	       !watch_is_holder(entry->record.fd, entry->handle);
 }
 
+/* The program ended this op on another thread. */
+static bool is_detached(const struct open_entry *entry)
+{
+	return entry->record.type == RECORD_ATTACHED &&
+	       !handles_has(recorder_arena, (uint32_t)entry->record.fd, entry->record.id);
+}
+
 /* Clears away what ended without its thread's doing, before something new is opened. */
 static void tidy(struct self *self, const void *frame, enum record_type type)
 {
 	for (uint32_t i = self->depth; i-- > 1;) {
 		struct open_entry *entry = &self->slot->entries[i];
 
-		if (is_released_hold(entry)) {
+		if (is_released_hold(entry) || is_detached(entry)) {
 			entry_remove(self, entry);
 		} else if (is_abandoned(self, entry, (uintptr_t)frame, type)) {
 			self_count(self, COUNTER_abandoned);
@@ -207,6 +219,17 @@ void op_end_nested(struct self *self, uint64_t end_ticks, enum outcome outcome)
 		entry_close(self, &self->slot->entries[self->depth - 1], end_ticks, outcome);
 }
 
+void op_end_forgotten(struct self *self, uint64_t end_ticks)
+{
+	for (uint32_t i = self->depth; i-- > 1;) {
+		struct open_entry *entry = &self->slot->entries[i];
+
+		if (entry->record.start <= end_ticks &&
+		    (entry->record.type != RECORD_ATTACHED || is_detached(entry)))
+			entry_close(self, entry, end_ticks, OUTCOME_NONE);
+	}
+}
+
 void op_end_all(struct self *self, uint64_t end_ticks, enum outcome outcome, uint32_t ident)
 {
 	op_end_nested(self, end_ticks, outcome);
@@ -217,16 +240,54 @@ void op_end_all(struct self *self, uint64_t end_ticks, enum outcome outcome, uin
 	entry_close(self, &self->slot->entries[0], end_ticks, OUTCOME_OK);
 }
 
+/* Set in an attachment's handle, so that it is not taken for the op's own. */
+#define ATTACHED_HANDLE (UINT64_C(1) << 63)
+
+void op_attach(struct self *self, uint64_t op, uint32_t index, uint8_t flags)
+{
+	struct record record = {
+		.start = clock_now_ticks(),
+		.id = op,
+		.fd = (int32_t)index,
+		.type = RECORD_ATTACHED,
+		.flags = flags,
+	};
+
+	tidy(self, NULL, RECORD_ATTACHED);
+	(void)entry_push(self, &record, op | ATTACHED_HANDLE, NULL);
+}
+
+bool op_detach(struct self *self, uint64_t op)
+{
+	return op_drop(self, op | ATTACHED_HANDLE);
+}
+
+bool op_is_in_flow(const struct self *self)
+{
+	for (uint32_t i = self->slot ? self->depth : 0; i-- > 0;) {
+		const struct open_entry *entry = &self->slot->entries[i];
+
+		if (entry->record.type == RECORD_ATTACHED && entry->record.flags & RECORD_FLOW &&
+		    !is_detached(entry))
+			return true;
+	}
+	return false;
+}
+
 /* --- What the hooks call --------------------------------------------------------------------- */
 
 uint64_t op_current(const struct self *self)
 {
 	const struct slot *slot = self->slot;
 
-	for (uint32_t i = self->depth; i-- > 0;)
-		if (slot->entries[i].record.type == RECORD_OP &&
-		    !is_released_hold(&slot->entries[i]))
-			return slot->entries[i].record.id;
+	for (uint32_t i = self->depth; i-- > 0;) {
+		const struct open_entry *entry = &slot->entries[i];
+
+		if (entry->record.type == RECORD_OP
+			    ? !is_released_hold(entry)
+			    : entry->record.type == RECORD_ATTACHED && !is_detached(entry))
+			return entry->record.id;
+	}
 	return slot->op;
 }
 
@@ -319,6 +380,7 @@ uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const 
 		.name = name,
 		.ident = ident,
 		.stack = stack,
+		.count = self->thread,
 		.fd = -1,
 		.type = RECORD_WAIT,
 		.what = (uint8_t)reason,
@@ -362,6 +424,7 @@ void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const v
 		/* A nested client belongs to the op that started it. */
 		.parent = kind == LINK_NESTED_CLIENT ? to_op : op_current(self),
 		.value = (uint64_t)(uintptr_t)address,
+		.name = self->thread,
 		.ident = ident,
 		.count = count,
 		.fd = -1,

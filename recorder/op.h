@@ -19,9 +19,16 @@ uint64_t op_begin_hold(struct self *, uint32_t watch_index, uint32_t stack, cons
 		       uint64_t start_ticks, uint64_t address, uint32_t ident) HIDDEN;
 /* Takes an open entry away without a record; false when this thread has no such entry. */
 bool op_drop(struct self *, uint64_t handle) HIDDEN;
+/* This thread is in the op, which is among the handles with this index, until it ends or is detached. */
+void op_attach(struct self *, uint64_t op, uint32_t index, uint8_t flags) HIDDEN;
+bool op_detach(struct self *, uint64_t op) HIDDEN;
 /* Writes all that is open but the thread's own op, as ended at that moment. */
 void op_end_nested(struct self *, uint64_t end_ticks, enum outcome) HIDDEN;
 /* The same, and then the thread's op, whose name is `ident`. */
 void op_end_all(struct self *, uint64_t end_ticks, enum outcome, uint32_t ident) HIDDEN;
+/* Ends what began before that moment, but for ops that the program itself may still end. */
+void op_end_forgotten(struct self *, uint64_t end_ticks) HIDDEN;
+/* Whether the thread works for an op that is recorded even while recording is off. */
+bool op_is_in_flow(const struct self *) HIDDEN;
 
 #endif

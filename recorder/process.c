@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "annotations.h"
 #include "clock.h"
 #include "control.h"
 #include "descriptors.h"
@@ -27,6 +28,7 @@
 #include "modules.h"
 #include "op.h"
 #include "options.h"
+#include "scope.h"
 #include "self.h"
 #include "socket.h"
 #include "stack.h"
@@ -51,6 +53,8 @@ static struct {
 	uint32_t wants_enable;    /* record as soon as a hook comes by */
 	uint32_t is_on;           /* as the gate says; not wiped in a child */
 	uint32_t bringing_up;     /* 1 = somebody is in recorder_wake_up() */
+	uint32_t switch_owner;    /* 1 = somebody changes is_on, flows or the gate */
+	uint32_t flows;           /* threads and ops that are recorded even while is_on is 0 */
 } process;
 
 uint32_t process_pid(void)
@@ -92,27 +96,97 @@ static bool make_arena(void)
 	return true;
 }
 
-int process_enable(void)
+/* The switch and the flows belong to one thread at a time: the control thread, or one of the program's
+ * that marks a flow. Held for microseconds, but for the first time that the gate is opened. */
+static void switch_lock(void)
+{
+	uint32_t nobody = 0;
+
+	while (!cas_acq_rel(&process.switch_owner, &nobody, 1)) {
+		nobody = 0;
+		sys_yield();
+	}
+}
+
+static void switch_unlock(void)
+{
+	assert(load_relaxed(&process.switch_owner) == 1);
+	store_release(&process.switch_owner, 0);
+}
+
+static bool open_gate(void)
 {
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
-		return 0;
+		return true;
 	if (!recorder_arena && !make_arena())
-		return -ENOMEM;
+		return false;
 	stack_warm_up();
 	descriptors_forget_all();
-	store_relaxed(&self_period, load_relaxed(&self_period) + 1);
-	store_relaxed(&process.is_on, 1);
+	self_begin_period();
 	/* Pairs with self_enter(): who sees the gate on sees the arena and the new period. */
 	store_release(&recorder_gate.mode, GATE_ON);
-	return 0;
+	return true;
+}
+
+static void close_gate(void)
+{
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+		store_relaxed(&recorder_arena->off_ticks, clock_now_ticks());
+	store_release(&recorder_gate.mode, GATE_OFF);
+}
+
+int process_enable(void)
+{
+	bool is_open;
+
+	switch_lock();
+	is_open = open_gate();
+	if (is_open && !process.is_on) {
+		store_relaxed(&process.is_on, 1);
+		scope_set_switch(true);
+		self_begin_period();
+	}
+	switch_unlock();
+	return is_open ? 0 : -ENOMEM;
 }
 
 void process_disable(void)
 {
-	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
-		store_relaxed(&recorder_arena->off_ticks, clock_now_ticks());
+	switch_lock();
 	store_relaxed(&process.is_on, 0);
-	store_release(&recorder_gate.mode, GATE_OFF);
+	scope_set_switch(false);
+	if (process.flows == 0)
+		close_gate();
+	else
+		self_begin_period();
+	switch_unlock();
+}
+
+bool process_is_on(void)
+{
+	return load_relaxed(&process.is_on) != 0;
+}
+
+bool process_flow_begins(void)
+{
+	bool is_open;
+
+	if (!process.host)
+		return false;
+	switch_lock();
+	is_open = open_gate();
+	process.flows += is_open;
+	switch_unlock();
+	return is_open;
+}
+
+void process_flow_ends(void)
+{
+	switch_lock();
+	/* 0 in a child that was forked in a flow. */
+	if (process.flows > 0 && --process.flows == 0 && !process.is_on)
+		close_gate();
+	switch_unlock();
 }
 
 int process_reset(void)
@@ -196,6 +270,10 @@ void recorder_fork_child(void)
 	process.wants_enable = process.is_on && recorder_options.follow;
 	process.is_on = 0;
 	process.bringing_up = 0;
+	process.switch_owner = 0;
+	process.flows = 0;
+	scope_set_switch(false);
+	annotations_forget();
 	recorder_arena = NULL;
 	if (arena)
 		arena_forget(arena, self_of_thread.busy);

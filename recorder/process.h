@@ -14,6 +14,15 @@
 /* Turns recording on. 0 or -ENOMEM. */
 int process_enable(void) HIDDEN;
 void process_disable(void) HIDDEN;
+/* Whether it is on for more than marked flows. */
+bool process_is_on(void) HIDDEN;
+/*
+ * A thread, or an op, is to be recorded even while recording is off, and is so no more: the gate is on as
+ * long as one is. False: no memory. Any thread; not in a signal handler that interrupted one of these.
+ */
+bool process_flow_begins(void) HIDDEN;
+void process_flow_ends(void) HIDDEN;
+
 /* Forgets what is recorded. 0, or -EBUSY while a dump is being written. */
 int process_reset(void) HIDDEN;
 

@@ -19,7 +19,9 @@
 #include "clock.h"
 #include "mark.h"
 #include "op.h"
+#include "process.h"
 #include "roster.h"
+#include "scope.h"
 #include "strings.h"
 #include "syscalls.h"
 
@@ -97,7 +99,7 @@ static void renumber(struct self *self)
 static void resettle(struct self *self, uint32_t period)
 {
 	if (self->sequence < SELF_SEQUENCE_LAST) {
-		op_end_nested(self, load_relaxed(&recorder_arena->off_ticks), OUTCOME_NONE);
+		op_end_forgotten(self, load_relaxed(&recorder_arena->off_ticks));
 		mark_write(self, clock_now_ticks());
 	} else if (self->depth == 1) {
 		renumber(self);
@@ -107,12 +109,27 @@ static void resettle(struct self *self, uint32_t period)
 	self->period = period;
 }
 
+/* Goes out of scope: what is open will not be seen to end. */
+static void mute(struct self *self, uint32_t period)
+{
+	self->muted = 1;
+	self->period = period;
+	if (self->slot)
+		op_end_forgotten(self, clock_now_ticks());
+}
+
 /* First call since recording was turned on: registers the thread, or ends what was open
  * meanwhile. */
 static bool settle(struct self *self)
 {
-	uint32_t period = load_relaxed(&self_period);
+	/* Pairs with who changed the scope, and then this. */
+	uint32_t period = load_acquire(&self_period);
 
+	if (!scope_has(self)) {
+		mute(self, period);
+		return false;
+	}
+	self->muted = 0;
 	if (self->slot) {
 		resettle(self, period);
 		return true;
@@ -140,7 +157,7 @@ static bool is_on_signal_stack(void)
 	return SYS3(sigaltstack, NULL, &stack, 0) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* Busy or retired: whether to go in all the same, because who was busy will never come back. */
+/* Busy, retired or out of scope: whether to go in all the same, because who was busy will never come back. */
 static bool heal_or_refuse(struct self *self, const void *frame)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
@@ -151,6 +168,9 @@ static bool heal_or_refuse(struct self *self, const void *frame)
 		arena_count(arena, COUNTER_dropped_late);
 		return false;
 	}
+	/* Out of scope: unless the scope has changed. */
+	if (!self->busy)
+		return self->period != load_relaxed(&self_period);
 	if (frame >= self->busy_frame && frame <= self->stack_top && !is_on_signal_stack())
 		return true;
 	arena_count(arena, COUNTER_dropped_nested);
@@ -162,7 +182,7 @@ struct self *self_enter(void)
 	struct self *self = &self_of_thread;
 	const void *frame = __builtin_frame_address(0);
 
-	if (UNLIKELY(self->busy | self->retired) && !heal_or_refuse(self, frame))
+	if (UNLIKELY(self->busy | self->retired | self->muted) && !heal_or_refuse(self, frame))
 		return NULL;
 	/* Pairs with the store that turns recording on: the arena is there. */
 	if (UNLIKELY(load_acquire(&recorder_gate.mode) != GATE_ON))
@@ -175,6 +195,19 @@ struct self *self_enter(void)
 		self_leave(self);
 		return NULL;
 	}
+	return self;
+}
+
+struct self *self_enter_late(void)
+{
+	struct self *self = &self_of_thread;
+
+	if (self->busy)
+		return NULL;
+	self->busy_frame = __builtin_frame_address(0);
+	self->busy = 1;
+	order_for_handlers();
+	self->saved_errno = errno;
 	return self;
 }
 
@@ -234,6 +267,8 @@ void thread_end(void)
 	struct slot *slot = self->slot;
 	char name[sizeof(slot->name)] = "";
 
+	for (; self->flows > 0; self->flows--)
+		process_flow_ends();
 	if (slot && !self->busy) {
 		self->busy_frame = __builtin_frame_address(0);
 		self->busy = 1;

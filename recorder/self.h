@@ -17,6 +17,8 @@
 struct self {
 	uint8_t busy;      /* inside the recorder now */
 	uint8_t retired;   /* has ended, or is the recorder's own thread: never records */
+	uint8_t muted;     /* out of scope, as of `period` */
+	uint16_t flows;    /* marked by the program, nested */
 	uint16_t refusals; /* calls to go before it asks for a slot again */
 	uint32_t period;   /* of self_period, when it was last inside */
 	uint32_t thread;   /* index; 0 = not registered */
@@ -36,9 +38,13 @@ struct self {
 
 extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("initial-exec")));
 
-/* Grows whenever recording is turned on, and in a forked child. Written while the gate is not
- * on. */
+/* Grows whenever recording is turned on, in a forked child, and when the scope changes. */
 extern uint32_t self_period HIDDEN;
+
+static inline void self_begin_period(void)
+{
+	add_relaxed(&self_period, 1);
+}
 
 /* Adds to a counter of this thread's. */
 static inline void self_count(struct self *self, enum counter counter)
@@ -56,6 +62,12 @@ static inline uint64_t self_next_id(struct self *self)
 		self->period = 0;
 	return (uint64_t)self->thread << 32 | self->sequence;
 }
+
+/*
+ * For ends of what began while recording was on: also when it is off, and for threads that are out of
+ * scope or retired. The slot may be missing. NULL only inside the recorder.
+ */
+struct self *self_enter_late(void) HIDDEN;
 
 /* In a forked child: the thread that lives on begins anew. */
 void self_forget(void) HIDDEN;

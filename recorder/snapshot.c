@@ -16,6 +16,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "handles.h"
 #include "mark.h"
 #include "modules.h"
 #include "roster.h"
@@ -91,7 +92,7 @@ static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
 	union record_words copy;
 
 	to->handle = load_acquire(&entry->handle);
-	if (to->handle == 0)
+	if (to->handle <= HANDLE_CLAIMED)
 		return false;
 	for (unsigned i = 0; i < sizeof(copy.words) / sizeof(copy.words[0]); i++)
 		copy.words[i] = load_acquire(&from->words[i]);
@@ -127,9 +128,20 @@ static void copy_opens(struct snapshot *snapshot, const struct arena *arena, uin
 		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;) {
 			struct snapshot_open open;
 
-			if (read_entry(&slot->entries[k], &open) && !is_released_hold(arena, &open))
+			if (read_entry(&slot->entries[k], &open) &&
+			    open.record.type != RECORD_ATTACHED && !is_released_hold(arena, &open))
 				add_open(snapshot, &open);
 		}
+	}
+}
+
+static void copy_handles(struct snapshot *snapshot, const struct arena *arena)
+{
+	for (uint32_t i = 0; i < HANDLES_MAX; i++) {
+		const struct open_entry *entry = handles_at(arena, i);
+
+		if (entry && read_entry(entry, &snapshot->opens[snapshot->open_count]))
+			snapshot->open_count++;
 	}
 }
 
@@ -162,6 +174,8 @@ static void copy_children(struct snapshot *snapshot, const struct arena *arena)
 
 static bool is_open_now(const struct arena *arena, uint32_t slots, const struct snapshot_open *open)
 {
+	if (handles_find(arena, open->handle) != HANDLE_NONE)
+		return true;
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);
 
@@ -359,7 +373,7 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 
 static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t threads)
 {
-	uint64_t opens = (uint64_t)slots * SLOT_ENTRIES + WATCHES_MAX;
+	uint64_t opens = (uint64_t)slots * SLOT_ENTRIES + HANDLES_MAX + WATCHES_MAX;
 	uint64_t open_bytes = opens * sizeof(struct snapshot_open);
 	void *scratch;
 
@@ -394,6 +408,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	}
 	freeze_clock(snapshot, arena, of);
 	copy_opens(snapshot, arena, slots);
+	copy_handles(snapshot, arena);
 	count_events(snapshot, arena);
 	drop_ended(snapshot, arena, slots, since_ticks);
 	copy_children(snapshot, arena);

@@ -103,7 +103,7 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 static void verb_STATUS(struct request *request, struct text *answer)
 {
 	const struct arena *arena = load_acquire(&recorder_arena);
-	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
+	bool is_on = process_is_on();
 
 	(void)request;
 	answer_pid(answer);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose calls are recorded. See scope.h.
+ *
+ * The pattern is kept in words that are written and read one by one: a thread that reads while it
+ * is written may decide wrongly, and decides again because self_period grows after the writing.
+ */
+#include "scope.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "op.h"
+#include "syscalls.h"
+
+#include "in_target.h"
+
+union glob {
+	char text[SCOPE_GLOB_BYTES];
+	uint64_t words[SCOPE_GLOB_BYTES / sizeof(uint64_t)];
+};
+
+static union glob threads;
+static uint32_t is_on;
+
+enum { GLOB_WORDS = sizeof(threads.words) / sizeof(threads.words[0]) };
+
+/* --- Patterns --- */
+
+/* Whether `c` is in the set that begins after its [; *end is behind its ]. False with *end NULL:
+ * there is no ], so it is no set. */
+static bool set_has(const char *set, char c, const char **end)
+{
+	bool is_negated = *set == '!';
+	bool has = false;
+	const char *at = set + is_negated;
+
+	for (bool is_first = true; *at && (*at != ']' || is_first); is_first = false) {
+		if (at[1] == '-' && at[2] && at[2] != ']') {
+			has |= at[0] <= c && c <= at[2];
+			at += 3;
+		} else {
+			has |= *at++ == c;
+		}
+	}
+	*end = *at ? at + 1 : NULL;
+	return *end && has != is_negated;
+}
+
+/* Whether the first item of the pattern takes `c`; *next is what comes after the item. */
+static bool item_takes(const char *glob, char c, const char **next)
+{
+	*next = glob + 1;
+	if (*glob == '?')
+		return true;
+	if (*glob == '[') {
+		const char *end;
+		bool has = set_has(glob + 1, c, &end);
+
+		if (end) {
+			*next = end;
+			return has;
+		}
+	}
+	if (*glob == '\\' && glob[1]) {
+		*next = glob + 2;
+		return glob[1] == c;
+	}
+	return *glob == c;
+}
+
+bool scope_matches(const char *glob, const char *name)
+{
+	const char *star = NULL, *tried = NULL;
+
+	while (*name) {
+		const char *next;
+
+		if (*glob == '*') {
+			star = glob++;
+			tried = name;
+		} else if (*glob && item_takes(glob, *name, &next)) {
+			glob = next;
+			name++;
+		} else if (star) {
+			/* The last star takes one more. */
+			glob = star + 1;
+			name = ++tried;
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return *glob == '\0';
+}
+
+/* --- The scope --- */
+
+void scope_set_switch(bool on)
+{
+	store_relaxed(&is_on, on);
+}
+
+bool scope_set_threads(const char *glob, size_t bytes)
+{
+	union glob to = { .words = { 0 } };
+
+	if (bytes >= SCOPE_GLOB_BYTES)
+		return false;
+	memcpy(to.text, glob, bytes);
+	for (int i = 0; i < GLOB_WORDS; i++)
+		store_relaxed(&threads.words[i], to.words[i]);
+	return true;
+}
+
+void scope_get_threads(char glob[SCOPE_GLOB_BYTES])
+{
+	union glob copy;
+
+	for (int i = 0; i < GLOB_WORDS; i++)
+		copy.words[i] = load_relaxed(&threads.words[i]);
+	copy.text[SCOPE_GLOB_BYTES - 1] = '\0';
+	memcpy(glob, copy.text, SCOPE_GLOB_BYTES);
+}
+
+bool scope_goes_by_name(void)
+{
+	return load_relaxed(&threads.words[0]) != 0;
+}
+
+bool scope_has(const struct self *self)
+{
+	char glob[SCOPE_GLOB_BYTES], name[16] = "";
+
+	if (self->flows > 0 || op_is_in_flow(self))
+		return true;
+	if (!load_relaxed(&is_on))
+		return false;
+	if (!scope_goes_by_name())
+		return true;
+	scope_get_threads(glob);
+	(void)SYS3(prctl, PR_GET_NAME, name, 0);
+	return scope_matches(glob, name);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose calls are recorded while the gate is on: every thread's, those of threads with a name like
+ * this, or nobody's but in flows that the program marked (wcprof.h).
+ *
+ * Written under the lock of process.c; read by threads when they next enter after self_period has
+ * grown, so whoever changes something here makes it grow afterwards.
+ */
+#ifndef WCPROF_SCOPE_H
+#define WCPROF_SCOPE_H
+
+#include "self.h"
+
+/* A pattern that no thread's name is too long for (15 bytes), with sets like [a-z]. */
+enum { SCOPE_GLOB_BYTES = 64 };
+
+/* Whether recording is on for more than marked flows. */
+void scope_set_switch(bool on) HIDDEN;
+/* Threads whose names match; "" = all. False: it is too long. */
+bool scope_set_threads(const char *glob, size_t bytes) HIDDEN;
+void scope_get_threads(char glob[SCOPE_GLOB_BYTES]) HIDDEN;
+/* Threads come by their names late: whether they are to be asked for them again and again. */
+bool scope_goes_by_name(void) HIDDEN;
+
+/* Whether this thread is recorded. One system call if that goes by name. */
+bool scope_has(const struct self *) HIDDEN;
+
+/* Shell pattern: * ? [set] [!set], \ before what is meant as it is. */
+bool scope_matches(const char *glob, const char *name) HIDDEN;
+
+#endif

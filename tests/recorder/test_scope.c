@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, threads are recorded that nobody asked for, or those asked for are not. */
+#include "scope.h"
+
+#include <sys/prctl.h>
+
+#include "recording.h"
+
+static const struct {
+	const char *glob, *name;
+	bool matches;
+} rows[] = {
+	/*  0 */ { "", "", true },
+	/*  1 */ { "a", "a", true },
+	/*  2 */ { "a", "ab", false },
+	/*  3 */ { "ab", "a", false },
+	/*  4 */ { "*", "", true },
+	/*  5 */ { "io-*", "io-7", true },
+	/*  6 */ { "io-*", "bio-7", false },
+	/*  7 */ { "*-7", "io-7-7", true },
+	/*  8 */ { "*a*b*", "xxaxxbxx", true },
+	/*  9 */ { "*a*b*", "xxbxxaxx", false },
+	/* 10 */ { "w?rk", "work", true },
+	/* 11 */ { "w?rk", "wrk", false },
+	/* 12 */ { "io[0-3]", "io2", true },
+	/* 13 */ { "io[0-3]", "io4", false },
+	/* 14 */ { "io[!0-3]", "io4", true },
+	/* 15 */ { "io[!0-3]", "io", false },
+	/* 16 */ { "[]a]", "]", true },
+	/* 17 */ { "[a-]", "-", true },
+	/* 18 */ { "[a", "[a", true },
+	/* 19 */ { "\\*", "*", true },
+	/* 20 */ { "\\*", "x", false },
+	/* 21 */ { "a\\", "a\\", true },
+	/* 22 */ { "****b", "aaaaaaaaaaaaaab", true },
+	/* 23 */ { "*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaa", false },
+};
+
+START_TEST(patterns)
+{
+	ck_assert_int_eq(scope_matches(rows[_i].glob, rows[_i].name), rows[_i].matches);
+}
+END_TEST
+
+static void set_threads(const char *glob)
+{
+	ck_assert(scope_set_threads(glob, strlen(glob)));
+	self_begin_period();
+}
+
+START_TEST(threads_by_name)
+{
+	char glob[SCOPE_GLOB_BYTES];
+
+	recording_begin();
+	prctl(PR_SET_NAME, "worker-1");
+	ck_assert(!scope_goes_by_name());
+	ck_assert_uint_ne(record_io(1), 0);
+	set_threads("io-*");
+	ck_assert(scope_goes_by_name());
+	scope_get_threads(glob);
+	ck_assert_str_eq(glob, "io-*");
+	ck_assert_uint_eq(record_io(1), 0);
+	ck_assert_uint_eq(record_io(1), 0);
+	/* A name is asked for again when a period begins. */
+	prctl(PR_SET_NAME, "io-1");
+	ck_assert_uint_eq(record_io(1), 0);
+	self_begin_period();
+	ck_assert_uint_ne(record_io(1), 0);
+	set_threads("worker-*");
+	ck_assert_uint_eq(record_io(1), 0);
+	set_threads("");
+	ck_assert_uint_ne(record_io(1), 0);
+	recording_end();
+}
+END_TEST
+
+START_TEST(too_long_a_pattern_changes_nothing)
+{
+	char glob[SCOPE_GLOB_BYTES + 1];
+
+	memset(glob, 'x', sizeof(glob));
+	ck_assert(!scope_set_threads(glob, SCOPE_GLOB_BYTES));
+	ck_assert(!scope_goes_by_name());
+	ck_assert(scope_set_threads(glob, SCOPE_GLOB_BYTES - 1));
+}
+END_TEST
+
+/* What a thread has open when it goes out of scope ends then: nobody would see its end. */
+START_TEST(what_is_open_ends_with_the_scope)
+{
+	struct self *self;
+	json_t *lines;
+
+	recording_begin();
+	self = self_enter();
+	ck_assert_uint_ne(op_begin(self, KIND_IO, CALL_READ, 0, -1, 0, __builtin_frame_address(0)),
+			  0);
+	self_leave(self);
+	set_threads("nobody");
+	ck_assert_ptr_null(self_enter());
+	set_threads("");
+	lines = recording_dump(true);
+	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
+	json_decref(lines);
+	recording_end();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("scope");
+	TCase *tests = tcase_create("scope");
+
+	tcase_add_loop_test(tests, patterns, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(tests, threads_by_name);
+	tcase_add_test(tests, too_long_a_pattern_changes_nothing);
+	tcase_add_test(tests, what_is_open_ends_with_the_scope);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
