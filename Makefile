@@ -28,7 +28,8 @@ FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MANUALS  := $(wildcard analyzer/*.1 recorder/cmd/*.1)
 SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyzer/*.[ch] tests/*/*.[ch] \
               tests/recorder/cmd/*.[ch])
-UNIT     := $(patsubst %.c,$(B)/%,$(wildcard $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
+UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
+              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
 .PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
@@ -98,7 +99,8 @@ truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
 kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 share/bash-completion/completions)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 \
+	  share/bash-completion/completions)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
 	install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include
