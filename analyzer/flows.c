@@ -49,6 +49,9 @@ static uint64_t flow_name(const char *ident, bool is_write)
 	return is_write ? hash_part(hash, right, right_bytes) : hash_part(hash, left, left_bytes);
 }
 
+/* A write that fits into the buffer takes less, but for one in a crowd of runnable threads. */
+enum { WRITE_WAITED_NS = 100000 };
+
 enum direction { DIRECTION_NONE, DIRECTION_READ, DIRECTION_WRITE };
 
 static enum direction direction_of(const char *call)
@@ -138,6 +141,13 @@ static bool has_several_readers(const struct recording *rec, const struct side *
 	return false;
 }
 
+/* How far the reads of a flow have got. */
+struct reading_place {
+	uint64_t received; /* bytes */
+	uint64_t written;  /* bytes, by the writes before `write` */
+	size_t write;      /* side */
+};
+
 /* The write that carries the byte before `offset`, going on from *at. */
 static const struct rec_op *write_of(const struct recording *rec, const struct side *sides,
 				     size_t count, uint64_t offset, size_t *at, uint64_t *written)
@@ -155,36 +165,75 @@ static const struct rec_op *write_of(const struct recording *rec, const struct s
 	return op;
 }
 
-static void transfers_add(struct flows *flows, const struct recording *rec,
-			  const struct side *sides, size_t count)
+/* Whether a write took so long because the reader had to make room first. */
+static bool write_waited(const struct recording *rec, const struct side *sides, size_t count,
+			 size_t write)
 {
-	uint64_t received = 0, written_before = 0, in_flight = 0;
-	uint64_t capacity = flows->flows[sides[0].flow].capacity;
-	size_t write = 0;
+	const struct rec_op *op = &rec->ops[sides[write].op];
+
+	if (op->end_ns - op->start_ns < WRITE_WAITED_NS)
+		return false;
+	for (size_t i = write + 1; i < count && sides[i].at_ns <= op->end_ns; i++)
+		if (!sides[i].is_write)
+			return true;
+	return false;
+}
+
+/*
+ * What a flow holds shows when a write had to wait: as much as was on its way when that write ended.
+ * Where none waited, 0.
+ */
+static uint64_t capacity_find(const struct recording *rec, const struct side *sides, size_t count)
+{
+	uint64_t written = 0, received = 0, capacity = 0;
+	size_t next = 0; /* read that has not ended yet */
 
 	for (size_t i = 0; i < count; i++) {
 		const struct rec_op *op = &rec->ops[sides[i].op];
+
+		if (!sides[i].is_write)
+			continue;
+		written += rec->extras[sides[i].op].bytes;
+		if (!write_waited(rec, sides, count, i))
+			continue;
+		for (; next < count && sides[next].at_ns <= op->end_ns; next++)
+			received += sides[next].is_write ? 0 : rec->extras[sides[next].op].bytes;
+		if (written > received && written - received > capacity)
+			capacity = written - received;
+	}
+	return capacity;
+}
+
+static void read_add(const struct recording *rec, const struct side *sides, size_t count,
+		     size_t read, struct reading_place *place, struct transfer *transfer)
+{
+	const struct rec_op *op = &rec->ops[sides[read].op];
+	const struct rec_op *first =
+		write_of(rec, sides, count, place->received + 1, &place->write, &place->written);
+
+	transfer->first_ns = first ? first->start_ns : 0;
+	place->received += transfer->bytes;
+	const struct rec_op *from =
+		write_of(rec, sides, count, place->received, &place->write, &place->written);
+	transfer->has_waited = from && from->start_ns > op->start_ns;
+	if (transfer->has_waited && op->end_ns > from->start_ns)
+		transfer->latency_ns = op->end_ns - from->start_ns;
+}
+
+static void transfers_add(struct flows *flows, const struct recording *rec,
+			  const struct side *sides, size_t count)
+{
+	struct reading_place place = { 0, 0, 0 };
+
+	for (size_t i = 0; i < count; i++) {
 		struct transfer transfer = { .bytes = rec->extras[sides[i].op].bytes,
 					     .flow = sides[i].flow,
 					     .is_write = sides[i].is_write };
 
-		if (transfer.is_write) {
-			in_flight += transfer.bytes;
-			transfer.has_waited = capacity && in_flight > capacity;
-		} else {
-			const struct rec_op *first =
-				write_of(rec, sides, count, received + 1, &write, &written_before);
-
-			transfer.first_ns = first ? first->start_ns : 0;
-			received += transfer.bytes;
-			in_flight -= transfer.bytes;
-			const struct rec_op *from =
-				write_of(rec, sides, count, received, &write, &written_before);
-
-			transfer.has_waited = from && from->start_ns > op->start_ns;
-			if (transfer.has_waited && op->end_ns > from->start_ns)
-				transfer.latency_ns = op->end_ns - from->start_ns;
-		}
+		if (transfer.is_write)
+			transfer.has_waited = write_waited(rec, sides, count, i);
+		else
+			read_add(rec, sides, count, i, &place, &transfer);
 		flows->transfer_of[sides[i].op] = (uint32_t)flows->transfer_count;
 		flows->transfers[flows->transfer_count++] = transfer;
 	}
@@ -212,7 +261,9 @@ void flows_build(struct flows *flows, const struct recording *rec)
 		for (to = from; to < count && sides[to].flow == sides[from].flow;)
 			to++;
 		flow->is_whole = is_whole(rec, sides + from, to - from);
-		flow->capacity = is_pipe ? PIPE_BYTES : 0;
+		flow->capacity = capacity_find(rec, sides + from, to - from);
+		if (!flow->capacity && is_pipe)
+			flow->capacity = PIPE_BYTES;
 		flow->is_shared = is_pipe && has_several_readers(rec, sides + from, to - from);
 		if (flow->is_whole)
 			transfers_add(flows, rec, sides + from, to - from);
