@@ -56,6 +56,30 @@ START_TEST(bytes_from_nowhere_make_a_flow_unusable)
 }
 END_TEST
 
+START_TEST(a_waiting_write_shows_the_capacity)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	/* 100 bytes each; the third is let in when the first has been read */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 1, 1.01);
+	sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 2, 2.01);
+	uint32_t third = sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 3, 10.01);
+	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 9.9, 10);
+	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 19.9, 20);
+	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 29.9, 30);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert(flows.transfers[flows.transfer_of[third]].has_waited);
+	ck_assert_uint_eq(flows.flows[0].capacity, 200);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("flows");
@@ -63,6 +87,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, ends_are_matched_and_offsets_count);
 	tcase_add_test(tcase, bytes_from_nowhere_make_a_flow_unusable);
+	tcase_add_test(tcase, a_waiting_write_shows_the_capacity);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
