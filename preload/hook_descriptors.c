@@ -81,15 +81,8 @@ int hook___pipe(int ends[2])
 int hook_socketpair(int domain, int type, int protocol, int ends[2])
 {
 	int result = real.socketpair(domain, type, protocol, ends);
-	if (result != 0)
-		return result;
-	made_pipe(result, ends);
-	struct self *self = domain == AF_UNIX ? hook_enter() : NULL;
-	if (!self)
-		return result;
-	descriptor_paired(self, ends[0], ends[1]);
-	descriptor_paired(self, ends[1], ends[0]);
-	self_leave(self);
+	if (result == 0)
+		descriptor_paired(ends[0], ends[1]);
 	return result;
 }
 

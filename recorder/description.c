@@ -3,7 +3,7 @@
  * What one descriptor is. See description.h.
  *
  * getsockname() comes first: what is no socket answers ENOTSOCK at once, and is told by its link in
- * /proc. Whether a connection was accepted is known from the accept() that made it or, when it is
+ * /proc. Which sockets are a pair is noted when they are made: nobody can tell later. Whether a connection was accepted is known from the accept() that made it or, when it is
  * older than the recording, from its local end: that is a port where this process listens, or the
  * end that has the path. For the former the lowest descriptors are searched once for sockets that
  * listen.
@@ -22,6 +22,7 @@
 enum {
 	LINK_BYTES = 512, /* what is longer is cut */
 	PORTS = 65536,
+	PAIRS_MAX = 4096,       /* newer pairs take the places of older ones */
 	LISTENERS_SCANNED = 256 /* sockets that listen are made early and have low numbers */
 };
 
@@ -30,14 +31,14 @@ _Static_assert(DESCRIPTION_BYTES > LINK_BYTES + 64, "a path fits, with what stan
 /* All relaxed: each word says something for itself. Written by any thread. */
 static uint32_t eventfd_count;
 static uint32_t has_scanned;
-static uint64_t listening[PORTS / 64]; /* bit = this process listens at that port */
+static uint64_t listening[PORTS / 64]; /* bit = this process listens, or did, at that port */
+static uint64_t pairs[PAIRS_MAX];      /* inode | inode of its peer << 32, by inode */
 
+/* What is known of ports and pairs stays: a forked child serves what its parent accepted. */
 void description_forget(void)
 {
 	store_relaxed(&eventfd_count, 0);
 	store_relaxed(&has_scanned, 0);
-	for (uint32_t i = 0; i < PORTS / 64; i++)
-		store_relaxed(&listening[i], 0);
 }
 
 /* --- Addresses ------------------------------------------------------------------------------ */
@@ -270,6 +271,34 @@ static void put_unix(struct text *text, int fd)
 	text_put(text, type == SOCK_DGRAM ? " dgram" : type == SOCK_SEQPACKET ? " seqpacket" : "");
 }
 
+static uint64_t *pair_at(uint64_t inode)
+{
+	return &pairs[inode % PAIRS_MAX];
+}
+
+void description_pair(int fd, int other)
+{
+	struct stat status, other_status;
+
+	if (sys_fstat(fd, &status) != 0 || sys_fstat(other, &other_status) != 0 ||
+	    (status.st_ino | other_status.st_ino) > UINT32_MAX)
+		return;
+	store_relaxed(pair_at(status.st_ino), status.st_ino | other_status.st_ino << 32);
+	store_relaxed(pair_at(other_status.st_ino), other_status.st_ino | status.st_ino << 32);
+}
+
+static void put_pair(struct text *text, uint64_t inode)
+{
+	uint64_t pair = load_relaxed(pair_at(inode));
+
+	text_put_literal(text, ":");
+	put_inode(text, inode);
+	if ((uint32_t)pair != inode)
+		return;
+	text_put_literal(text, ">");
+	put_inode(text, pair >> 32);
+}
+
 /* The end that has the path that the two met at; the other one when none has. */
 static const struct end *meeting_end(struct description *description, const struct end *local,
 				     const struct end *peer)
@@ -301,9 +330,12 @@ static void describe_unix(struct description *description, int fd, const struct 
 	}
 	if (description->is_crowded || is_listening)
 		return;
-	text_put(text, path_bytes(named) > 0 ? "#" : ":[");
-	text_put_u64(text, inode);
-	text_put(text, path_bytes(named) > 0 ? "" : "]");
+	if (path_bytes(named) == 0) {
+		put_pair(text, inode);
+	} else {
+		text_put_literal(text, "#");
+		text_put_u64(text, inode);
+	}
 }
 
 static void describe_socket(struct description *description, int fd, const struct end *local)
@@ -451,20 +483,4 @@ void description_make(struct description *description, int fd)
 		describe_socket(description, fd, &local);
 	else
 		describe_file(description, fd);
-}
-
-void description_make_pair(struct description *description, const int ends[2])
-{
-	struct text *text = &description->text;
-	struct stat status[2];
-
-	if (sys_fstat(ends[0], &status[0]) != 0 || sys_fstat(ends[1], &status[1]) != 0)
-		return;
-	put_unix(text, ends[0]);
-	if (description->is_crowded)
-		return;
-	text_put_literal(text, ":");
-	put_inode(text, status[0].st_ino);
-	text_put_literal(text, ">");
-	put_inode(text, status[1].st_ino);
 }

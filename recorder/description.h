@@ -36,8 +36,8 @@ struct description {
 
 void description_begin(struct description *, bool is_crowded) HIDDEN;
 void description_make(struct description *, int fd) HIDDEN;
-/* That of the first of the two ends of a socketpair(). */
-void description_make_pair(struct description *, const int ends[2]) HIDDEN;
+/* Notes that these are the two ends of one socketpair(), also for processes forked later. */
+void description_pair(int fd, int other) HIDDEN;
 /* Another recording begins. */
 void description_forget(void) HIDDEN;
 

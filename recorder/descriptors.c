@@ -145,16 +145,9 @@ void descriptor_connected(struct self *self, int fd, const void *peer, size_t by
 	(void)learn_end(self, fd, word, &found);
 }
 
-void descriptor_paired(struct self *self, int fd, int other)
+void descriptor_paired(int fd, int other)
 {
-	int ends[2] = { fd, other };
-	struct description found;
-	uint64_t word;
-
 	descriptor_forget(fd);
-	if (!may_learn(self, fd))
-		return;
-	word = learn_begin(fd, &found);
-	description_make_pair(&found, ends);
-	(void)learn_end(self, fd, word, &found);
+	descriptor_forget(other);
+	description_pair(fd, other);
 }

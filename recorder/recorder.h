@@ -164,11 +164,11 @@ uint64_t clock_ticks(void) HIDDEN;
 void descriptor_forget(int fd) HIDDEN;
 void descriptor_forget_range(uint32_t first, uint32_t last) HIDDEN;
 
-/* Forgets, and describes at once with what only now is known: it came from accept(); it was
- * connected to that address, if only as a beginning; it is one end of a socketpair(). */
+/* Forgets, and notes what only now is known: it came from accept(); it was connected to that
+ * address, if only as a beginning; the two are a socketpair(). */
 void descriptor_accepted(struct self *, int fd) HIDDEN;
 void descriptor_connected(struct self *, int fd, const void *peer, size_t bytes) HIDDEN;
-void descriptor_paired(struct self *, int fd, int other) HIDDEN;
+void descriptor_paired(int fd, int other) HIDDEN;
 
 /* --- Strings and stacks ---------------------------------------------------------------------- */
 

@@ -18,6 +18,7 @@ static const char *const scenarios[] = {
 	/* 7 */ "files",
 	/* 8 */ "others",
 	/* 9 */ "child",
+	/* 10 */ "server",
 };
 
 /* What the target's processes say of their ops, a line each. */

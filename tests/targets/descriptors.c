@@ -79,13 +79,6 @@ static struct ident paired(const char *type, int fd, int other)
 	return ident;
 }
 
-static struct ident alone(int fd)
-{
-	struct ident ident;
-	snprintf(ident.text, sizeof(ident.text), "unix:[%lu]", inode(fd));
-	return ident;
-}
-
 typedef int name_call(int, struct sockaddr *restrict, socklen_t *restrict);
 
 static void put_end(char *text, size_t size, int fd, name_call *name)
@@ -404,26 +397,62 @@ static void others(void)
 	expect("poll", named(""), false);
 }
 
-/* The child has descriptions of its own, and does not know how the pair was made. */
-static void child(void)
+/* A child that says what it expects itself. */
+static void in_child(void (*work)(int, int), int fd, int other)
 {
-	int ends[2], unused[2];
-	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
-	do_write(ends[0], paired("unix", ends[0], ends[1]));
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
 		begin_to_expect();
-		do_read(ends[1], alone(ends[1]));
-		do_write(ends[1], alone(ends[1]));
-		say_errno("pipe", pipe(unused));
-		do_write(unused[1], linked(unused[1]));
+		work(fd, other);
 		fclose(expected);
 		fflush(NULL);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
+}
+
+static void answer(int fd, int other)
+{
+	int unused[2];
+	do_read(fd, paired("unix", fd, other));
+	do_write(fd, paired("unix", fd, other));
+	say_errno("pipe", pipe(unused));
+	do_write(unused[1], linked(unused[1]));
+}
+
+/* Descriptions are the child's own, what is known of a pair stays. */
+static void child(void)
+{
+	int ends[2];
+	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	do_write(ends[0], paired("unix", ends[0], ends[1]));
+	in_child(answer, ends[1], ends[0]);
 	do_read(ends[0], paired("unix", ends[0], ends[1]));
+}
+
+static void serve(int server, int listener)
+{
+	unseen_close(listener);
+	printf("read %zd\n", read(server, &byte, 1));
+	expect("read", connected(server), true);
+}
+
+/* A process for each connection, which does not listen itself. */
+static void server(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int listener = listener_of(AF_INET, (struct sockaddr *)&address, &size);
+	int client = socket(AF_INET, SOCK_STREAM, 0);
+
+	say_errno("connect", connect(client, (struct sockaddr *)&address, size));
+	expect("connect", connected(client), false);
+	int fd = accept(listener, NULL, NULL);
+	expect("accept", listening(listener), false);
+	do_write(client, connected(client));
+	in_child(serve, fd, listener);
 }
 
 static void run(void (*scenario)(void))
@@ -448,12 +477,13 @@ SCENARIO(remade)
 SCENARIO(files)
 SCENARIO(others)
 SCENARIO(child)
+SCENARIO(server)
 
 static const struct scenario scenarios[] = {
 	{ "pipes", run_pipes },   { "pairs", run_pairs },       { "tcp", run_tcp },
 	{ "paths", run_paths },   { "replaced", run_replaced }, { "reused", run_reused },
 	{ "remade", run_remade }, { "files", run_files },       { "others", run_others },
-	{ "child", run_child },
+	{ "child", run_child },   { "server", run_server },
 };
 
 SCENARIOS_MAIN
