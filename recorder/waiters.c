@@ -284,7 +284,7 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 {
 	uint64_t now = clock_now_ticks();
 	uint64_t last = load_relaxed(&watch->last_ticks);
-	/* The counter is read out of order by some nanoseconds: holds of a lock must not overlap. */
+	/* The counter is read out of order by nanoseconds: holds of a lock must not overlap. */
 	uint64_t start = now > last ? now : last;
 	uint64_t parent = op_current(self);
 	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, start, watch->address,

@@ -35,7 +35,7 @@ static double now_ns(clockid_t clock)
 static void bench_op(void)
 {
 	struct self *self = self_enter();
-	uint64_t op = op_begin(self, KIND_IO, 1, 0, 3, 0, __builtin_frame_address(0));
+	uint64_t op = op_begin(self, KIND_IO, 1, 0, 0, 0, __builtin_frame_address(0));
 
 	self_leave(self);
 	self = self_enter();
@@ -154,6 +154,9 @@ int main(int argc, char **argv)
 	recorder_start(&host);
 	measure("two clock reads", bench_clocks, events);
 	measure("unwatched lock", bench_unwatched, events);
+	/* Page faults of memory that nobody has used yet, then the record alone. */
+	measure("op, new memory", bench_op, events);
+	dump_all();
 	measure("op", bench_op, events);
 	dump_all();
 	measure("wait", bench_wait, events);

@@ -3,7 +3,6 @@
  * loses events. */
 #include "control.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -237,13 +236,9 @@ END_TEST
 
 START_TEST(the_programs_descriptors_are_its_own)
 {
-	struct dirent *entry;
-	int fd = connect_to_recorder(), count = 0;
-	DIR *dir = opendir("/proc/self/fd");
+	int fd = connect_to_recorder();
 
-	while ((entry = readdir(dir)))
-		count += entry->d_name[0] != '.';
-	closedir(dir);
+	/* The numbers go on as without the recorder. */
 	ck_assert_int_eq(dup(0), fd + 1);
 	/* Closing everything does not reach the recorder. */
 	close(fd + 1);
