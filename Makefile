@@ -99,11 +99,12 @@ truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
 kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 \
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 share/man/man3 \
 	  share/bash-completion/completions)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
 	install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 recorder/wcprof.h.3 $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
 clean: ## removes the build directory
