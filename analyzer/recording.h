@@ -110,7 +110,7 @@ struct rec_frame {
 };
 
 struct rec_stack {
-	uint32_t first_frame;  /* index into frames, innermost first; return addresses but for frame 0 of samples */
+	uint32_t first_frame;  /* index into frames, innermost first; return addresses, those of samples too */
 	uint32_t frame_count;
 };
 

@@ -19,7 +19,7 @@ const struct rec_sample *samples_of_thread(const struct recording *recording, ui
 					   size_t *count);
 
 /*
- * CPU time that a thread had used by `at_ns`; `samples` are all of its samples, in order. In between
+ * CPU time that a thread had used by `at_ns`; `samples` are all of its samples, in order. Between
  * two samples it is taken to have run evenly, before and after all of them not at all.
  */
 uint64_t samples_cpu_at(const struct rec_sample *samples, size_t count, uint64_t at_ns);

@@ -33,6 +33,7 @@
 #include "clock.h"
 #include "dump.h"
 #include "process.h"
+#include "sampler.h"
 #include "self.h"
 #include "socket.h"
 #include "syscalls.h"
@@ -360,11 +361,19 @@ static void prepare_memory(void)
 		control.ready_tick_ms *= 2;
 }
 
-static int next_tick_ms(void)
+/* What is due while recording is on; how long until it is due again, -1 = not by itself. */
+static int tick(void)
 {
+	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
+	bool is_sampling = sampler_tick(is_on, clock_take_pair().mono_ns);
+
+	if (is_on)
+		prepare_memory();
 	if (control.dumper)
 		return DUMP_TICK_MS;
-	return load_relaxed(&recorder_gate.mode) == GATE_ON ? control.ready_tick_ms : -1;
+	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)
+		return SAMPLER_TICK_MS;
+	return is_on ? control.ready_tick_ms : -1;
 }
 
 static void serve(void)
@@ -382,9 +391,7 @@ static void serve(void)
 			polls[i].fd = -1;
 	}
 	polls[CLIENTS_MAX] = (struct pollfd){ control.listener, POLLIN, 0 };
-	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
-		prepare_memory();
-	ready = sys_poll(polls, CLIENTS_MAX + 1, next_tick_ms());
+	ready = sys_poll(polls, CLIENTS_MAX + 1, tick());
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control.clients[i];
 
@@ -468,6 +475,7 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 void control_forget(void)
 {
 	control.dumper = NULL;
+	sampler_forget();
 	store_relaxed(&socket_state, SOCKET_NONE);
 	is_child = true;
 }

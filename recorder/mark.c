@@ -17,7 +17,7 @@
 
 uint64_t mark_gap_ticks = MARK_GAP_TICKS;
 
-void mark_write(struct self *self, uint64_t now_ticks)
+void mark_sample(struct self *self, uint64_t now_ticks, uint32_t stack)
 {
 	int cpu = sched_getcpu();
 	struct record record = {
@@ -25,14 +25,19 @@ void mark_write(struct self *self, uint64_t now_ticks)
 		.end = now_ticks,
 		.parent = op_current(self),
 		.name = self->thread,
+		.value = clock_thread_cpu_ns(),
+		.stack = stack,
 		.count = cpu > 0 ? (uint32_t)cpu : 0,
 		.fd = -1,
 		.type = RECORD_SAMPLE,
 	};
 
-	if (mark_gap_ticks == MARK_NEVER)
-		return;
-	record.value = clock_thread_cpu_ns();
 	self->marked_ticks = now_ticks;
 	(void)chunk_append(self, &record);
+}
+
+void mark_write(struct self *self, uint64_t now_ticks)
+{
+	if (mark_gap_ticks != MARK_NEVER)
+		mark_sample(self, now_ticks, 0);
 }

@@ -12,7 +12,7 @@
 #include "self.h"
 
 /*
- * Marks of one thread lie at least so far apart: 30 to 65 us at 2 to 4 GHz. Reading the CPU clock is
+ * Marks of one thread lie at least so far apart: 30 to 65 us at 2 to 4 GHz. Reading the clock is
  * a system call of some 300 ns, which at this distance costs a thread less than one per cent.
  */
 enum { MARK_GAP_TICKS = 1 << 17 };
@@ -23,6 +23,9 @@ extern uint64_t mark_gap_ticks HIDDEN;
 
 /* Does nothing when marks are not wanted. */
 void mark_write(struct self *, uint64_t now_ticks) HIDDEN;
+
+/* The same whether marks are wanted or not, with a stack. */
+void mark_sample(struct self *, uint64_t now_ticks, uint32_t stack) HIDDEN;
 
 /* At the end of a call that may have blocked. */
 static inline void mark_if_due(struct self *self, uint64_t now_ticks)

@@ -29,6 +29,7 @@
 #include "op.h"
 #include "options.h"
 #include "scope.h"
+#include "sampler.h"
 #include "self.h"
 #include "socket.h"
 #include "stack.h"
@@ -233,6 +234,7 @@ void recorder_start(const struct recorder_host *host)
 	process.host = host;
 	process.pid = (uint32_t)sys_getpid();
 	mark_gap_ticks = recorder_options.cpu_time ? MARK_GAP_TICKS : MARK_NEVER;
+	sampler_set_rate((uint32_t)recorder_options.sample_hz);
 	op_min_io_ticks = rough_ticks(recorder_options.min_io_ns);
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
 	store_relaxed(&recorder_gate.present, 1);

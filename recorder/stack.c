@@ -171,6 +171,19 @@ uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
 	return LIKELY(stack) ? stack : capture_anew(pc_word, frame_word, depth, generation);
 }
 
+uint32_t stack_capture_interrupted(struct self *self, const ucontext_t *context)
+{
+	uint32_t depth = load_relaxed(&stack_depth);
+	struct stack_walk walk;
+
+	(void)self;
+	if (!depth)
+		return 0;
+	stack_walk_interrupted(&walk, context->uc_mcontext.gregs, depth);
+	walk.pcs[0]++;
+	return stack_intern(walk.pcs, walk.count);
+}
+
 void stack_set_depth(uint32_t frames)
 {
 	uint32_t depth = frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX;

@@ -7,12 +7,17 @@
 #define WCPROF_STACK_H
 
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "recorder.h"
 
 /* How many frames a captured stack has at most, innermost first; no more than STACK_FRAMES_MAX.
  * 0 turns stacks off. Any time. */
 void stack_set_depth(uint32_t frames) HIDDEN;
+
+/* The call stack of the code that a signal interrupted; the first frame's address is 1 too large, as
+ * return addresses are. */
+uint32_t stack_capture_interrupted(struct self *, const ucontext_t *) HIDDEN;
 
 /* Before recording begins for the first time: what the first capture would otherwise wait for. */
 void stack_warm_up(void) HIDDEN;

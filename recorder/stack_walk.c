@@ -246,13 +246,12 @@ static void walk_begin(struct stack_walk *walk, uint64_t frame)
 	walk->repeatable = own_has(frame);
 }
 
-void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth)
+/* `called`: pc is a return address, so the frame is in the instruction before. */
+static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t depth)
 {
-	bool called = true; /* pc is a return address: the frame is in the instruction before */
 	union rule_copy found;
 
 	assert(depth > 0 && depth <= STACK_FRAMES_MAX);
-	walk_begin(walk, frame);
 	for (;;) {
 		walk->pcs[walk->count++] = pc;
 		if (walk->count == depth)
@@ -265,4 +264,26 @@ void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t d
 			return;
 		called = !(found.rule.flags & UNWIND_SIGNAL);
 	}
+}
+
+void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth)
+{
+	walk_begin(walk, frame);
+	walk_up(walk, pc, true, depth);
+}
+
+void stack_walk_interrupted(struct stack_walk *walk, const gregset_t registers, uint32_t depth)
+{
+	static const int numbers[UNWIND_PRESERVED_COUNT] = {
+		[UNWIND_RBP] = REG_RBP, [UNWIND_RBX] = REG_RBX, [UNWIND_R12] = REG_R12,
+		[UNWIND_R13] = REG_R13, [UNWIND_R14] = REG_R14, [UNWIND_R15] = REG_R15,
+	};
+	uint64_t sp = (uint64_t)registers[REG_RSP];
+
+	walk_begin(walk, sp & -(uint64_t)sizeof(uint64_t));
+	walk->sp = sp;
+	for (int i = 0; i < UNWIND_PRESERVED_COUNT; i++)
+		walk->saved[i] = (uint64_t)(uintptr_t)&registers[numbers[i]];
+	walk->repeatable = false;
+	walk_up(walk, (uint64_t)registers[REG_RIP], false, depth);
 }

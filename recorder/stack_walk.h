@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "unwind.h"
 
@@ -33,6 +34,10 @@ struct stack_walk {
 
 /* Walks from a hook's frame; `pc` is the hook's return address. At least that is in pcs[] then. */
 void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth) HIDDEN;
+
+/* The same from where a signal interrupted the thread; the registers stay where they are until it
+ * returns. pcs[0] is the interrupted address itself. */
+void stack_walk_interrupted(struct stack_walk *, const gregset_t registers, uint32_t depth) HIDDEN;
 
 /* How many words from `frame` upwards are this thread's own stack, and can be read as long as it
  * lives. 0: the frame is elsewhere, or not aligned. */

@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "process.h"
 #include "roster.h"
+#include "sampler.h"
 #include "snapshot.h"
 #include "stacks.h"
 #include "strings.h"
@@ -109,14 +110,36 @@ static void verb_STATUS(struct request *request, struct text *answer)
 	answer_pid(answer);
 	put_string(answer, "version", RECORDER_VERSION);
 	put_string(answer, "recording", is_on ? "on" : "off");
+	sampler_put_status(answer);
 	if (arena)
 		put_arena_status(answer, arena);
 	text_put_literal(answer, "}\n");
 }
 
+/* Value of a key that is a number; false when it is anything else, or too large. */
+static bool read_number(const struct request *request, const char *key, uint64_t most, uint64_t *value)
+{
+	for (uint32_t i = 0; i < request->argument_count; i++) {
+		if (request->arguments[i].key_bytes != strlen(key) ||
+		    memcmp(request->arguments[i].key, key, strlen(key)) != 0)
+			continue;
+		if (!text_parse_u64(request->arguments[i].value, request->arguments[i].value_bytes, value) ||
+		    *value > most)
+			return false;
+	}
+	return true;
+}
+
 static void verb_ENABLE(struct request *request, struct text *answer)
 {
-	(void)request;
+	uint64_t sample_hz = UINT64_MAX;
+
+	if (!read_number(request, "sample_hz", SAMPLER_HZ_MAX, &sample_hz)) {
+		verbs_refuse(answer, "argument", "sample_hz is a number from 0 to 1000");
+		return;
+	}
+	if (sample_hz <= SAMPLER_HZ_MAX)
+		sampler_set_rate((uint32_t)sample_hz);
 	if (process_enable() != 0) {
 		verbs_refuse(answer, "memory", "no memory for a recording");
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, a thread's CPU time is read off another thread's samples, or in the wrong order. */
+/* If this fails, a thread's CPU time is read off another thread's samples, or out of order. */
 #include "samples.h"
 
 #include <check.h>

@@ -57,6 +57,9 @@ static const struct {
 	/* 20 */ { "DUMP", "ERR nothing " },
 	/* 21 */ { "GET / HTTP/1.1", "ERR unknown " },
 	/* 22 */ { "\x01\x02\xff", "ERR unknown " },
+	/* 23 */ { "ENABLE sample_hz=0", "OK {\"pid\":" },
+	/* 24 */ { "ENABLE sample_hz=1001", "ERR argument " },
+	/* 25 */ { "ENABLE sample_hz=x", "ERR argument " },
 };
 
 START_TEST(a_line_has_one_answer)
@@ -137,7 +140,7 @@ int main(void)
 	TCase *tests = tcase_create("verbs");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, a_line_has_one_answer, 0, 23);
+	tcase_add_loop_test(tests, a_line_has_one_answer, 0, 26);
 	tcase_add_test(tests, on_and_off);
 	tcase_add_test(tests, a_dump_flushes_unless_told_not_to);
 	tcase_add_test(tests, switching_a_thousand_times_is_harmless);

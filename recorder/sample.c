@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of what runs on the CPU. See sample.h.
+ *
+ * The handler runs on the interrupted thread, with all signals blocked, on its alternate stack if
+ * it has one. It registers a thread that has not come by before. What it finds inside the recorder
+ * itself is counted and left alone. It changes nothing that the program can see.
+ *
+ * The kernel sends the signal of a thread's CPU timer when that thread is on its way back from the
+ * kernel to its own code, so no call of the program's is ever interrupted by it.
+ */
+#include "sample.h"
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+#include "clock.h"
+#include "mark.h"
+#include "self.h"
+#include "stack.h"
+#include "stacks.h"
+#include "syscalls.h"
+
+#include "in_target.h"
+
+/* More stacks than that in the arena: the rest is for waits. */
+enum { SAMPLE_STACKS_MAX = STACKS_MAX / 2 };
+
+/* The kernel's struct, which libc's does not resemble. */
+struct kernel_action {
+	void (*handler)(int, siginfo_t *, void *);
+	uint64_t flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+enum { ACTION_RESTORER = 0x04000000, MASK_BYTES = sizeof(uint64_t) };
+
+void sample_return(void) HIDDEN;
+__asm__(".pushsection .text\n"
+	".type sample_return, @function\n"
+	"sample_return:\n"
+	"	mov $15, %eax\n" /* rt_sigreturn */
+	"	syscall\n"
+	".size sample_return, . - sample_return\n"
+	".popsection\n");
+
+static int action(const struct kernel_action *to, struct kernel_action *from)
+{
+	return (int)sys_call(SYS_rt_sigaction, SAMPLE_SIGNAL, (long)to, (long)from, MASK_BYTES, 0,
+			     0);
+}
+
+/* Somebody sent it by kill() and means it: the handler's presence must make no difference. */
+static void die_of_it(void)
+{
+	struct kernel_action usual = { 0 };
+
+	(void)action(&usual, NULL);
+	(void)sys_tgkill(sys_getpid(), sys_gettid(), SAMPLE_SIGNAL);
+}
+
+static void take_sample(const ucontext_t *context)
+{
+	struct self *self = self_enter();
+	uint64_t now = clock_now_ticks();
+
+	if (!self)
+		return;
+	if (stacks_count(recorder_arena) < SAMPLE_STACKS_MAX)
+		mark_sample(self, now, stack_capture_interrupted(self, context));
+	else
+		self_count(self, COUNTER_skipped_samples);
+	self_leave(self);
+}
+
+static void handler(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	if (info->si_code != SI_TIMER)
+		die_of_it();
+	else if (self_of_thread.busy && self_of_thread.slot)
+		self_count(&self_of_thread, COUNTER_skipped_samples);
+	else if (!self_of_thread.busy && !self_of_thread.retired)
+		take_sample(context);
+}
+
+bool sample_is_installed(void)
+{
+	struct kernel_action now = { 0 };
+
+	return action(NULL, &now) == 0 && now.handler == handler;
+}
+
+bool sample_install(void)
+{
+	struct kernel_action mine = {
+		.handler = handler,
+		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | ACTION_RESTORER,
+		.restorer = sample_return,
+		.mask = UINT64_MAX,
+	};
+	struct kernel_action now = { 0 };
+
+	if (action(NULL, &now) != 0 || (now.handler && now.handler != handler))
+		return false;
+	return now.handler == handler || action(&mine, NULL) == 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples: a signal's handler records where its thread is, while the thread runs on a CPU.
+ *
+ * The signal is SIGSTKFLT, which Linux never sends and programs do not use, rather than SIGPROF: so
+ * a program's own profiler or interval timer works as without us. The control thread installs the
+ * handler; sampler.c sends the signals.
+ */
+#ifndef WCPROF_SAMPLE_H
+#define WCPROF_SAMPLE_H
+
+#include <signal.h>
+
+#include "recorder.h"
+
+enum { SAMPLE_SIGNAL = SIGSTKFLT };
+
+/*
+ * Installs the handler if the signal's disposition is the default; false when it is the program's.
+ * It stays for the life of the process: a signal may be pending on a thread that blocks it, and
+ * what is pending when the disposition becomes the default again would end the program.
+ */
+bool sample_install(void) HIDDEN;
+/* Whether the handler is there, and has not been replaced by the program. */
+bool sample_is_installed(void) HIDDEN;
+
+#endif
