@@ -43,12 +43,18 @@ static void timed_describe(uint64_t op, int fd)
 	self_leave(self);
 }
 
-static void timed_opened(uint64_t op, int fd)
+/* The kernel has read the path by now: it is there. */
+static void timed_opened(uint64_t op, int fd, const char *path)
 {
 	if (fd < 0)
 		return;
 	descriptor_forget(fd);
-	timed_describe(op, fd);
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	descriptor_opened(self, fd, path);
+	op_set_descriptor(self, op, fd);
+	self_leave(self);
 }
 
 static void timed_accepted(int fd)

@@ -31,6 +31,7 @@ _Static_assert(DESCRIPTION_BYTES > LINK_BYTES + 64, "a path fits, with what stan
 /* All relaxed: each word says something for itself. Written by any thread. */
 static uint32_t eventfd_count;
 static uint32_t has_scanned;
+static uint64_t pipe_device;           /* of all pipes without a name; 0 = none was seen yet */
 static uint64_t listening[PORTS / 64]; /* bit = this process listens, or did, at that port */
 static uint64_t pairs[PAIRS_MAX];      /* inode | inode of its peer << 32, by inode */
 
@@ -437,27 +438,48 @@ static void describe_mode(struct description *description, const struct stat *st
 	put_inode(text, status->st_ino);
 }
 
-static void describe_file(struct description *description, int fd)
+/* A path that says by itself what the link in /proc would, at a tenth of the cost. */
+static bool is_plain(const char *path)
+{
+	return path && path[0] == '/' && !begins_with(path, "/proc/") &&
+	       !begins_with(path, "/dev/") && !strstr(path, "//") && !strstr(path, "/./") &&
+	       !strstr(path, "/../") && strlen(path) < LINK_BYTES;
+}
+
+static void describe_link(struct description *description, int fd, const struct stat *status)
 {
 	static const char anonymous[] = "anon_inode:";
 	char link[LINK_BYTES], name[40];
 	struct text of_link = { .bytes = name, .size = sizeof(name) };
-	struct stat status;
 	long bytes;
 
-	if (sys_fstat(fd, &status) != 0)
-		return;
 	text_put_literal(&of_link, "/proc/thread-self/fd/");
 	text_put_u64(&of_link, (uint64_t)fd);
 	(void)text_end(&of_link);
 	bytes = sys_readlink(name, link, sizeof(link) - 1);
 	link[bytes > 0 ? bytes : 0] = '\0';
 	if (link[0] == '/')
-		describe_path(description, link, status.st_mode);
+		describe_path(description, link, status->st_mode);
 	else if (begins_with(link, anonymous))
 		describe_anonymous(description, link + sizeof(anonymous) - 1);
 	else
+		describe_mode(description, status);
+	if (begins_with(link, "pipe:"))
+		store_relaxed(&pipe_device, status->st_dev);
+}
+
+static void describe_file(struct description *description, int fd)
+{
+	struct stat status;
+
+	if (sys_fstat(fd, &status) != 0)
+		return;
+	if (S_ISFIFO(status.st_mode) && status.st_dev == load_relaxed(&pipe_device))
 		describe_mode(description, &status);
+	else if (is_plain(description->path))
+		describe_path(description, description->path, status.st_mode);
+	else
+		describe_link(description, fd, &status);
 }
 
 /* --- The whole ------------------------------------------------------------------------------ */
@@ -469,6 +491,7 @@ void description_begin(struct description *description, bool is_crowded)
 	description->is_crowded = is_crowded;
 	description->is_accepted = false;
 	description->is_passing = false;
+	description->path = NULL;
 	description->peer = NULL;
 	description->peer_bytes = 0;
 }
@@ -476,10 +499,9 @@ void description_begin(struct description *description, bool is_crowded)
 void description_make(struct description *description, int fd)
 {
 	struct end local;
-	long result = end_get(&local, SYS_getsockname, fd);
 
 	assert(fd >= 0);
-	if (result == 0)
+	if (!description->path && end_get(&local, SYS_getsockname, fd) == 0)
 		describe_socket(description, fd, &local);
 	else
 		describe_file(description, fd);

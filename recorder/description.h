@@ -8,7 +8,8 @@
  *	unix PATH#INODE         connected through PATH (@NAME: an abstract one); unix listen PATH
  *	pipe:[INODE]            both ends of it
  *	eventfd:[N]             N counts the process's eventfds as they are first seen
- *	file PATH               digits are folded: /proc/17/stat is /proc/N/stat
+ *	file PATH               as it was opened, if that was seen and is absolute, else without
+ *	                        links; digits are folded: /proc/17/stat is /proc/N/stat
  *	tty, epoll, timerfd, …  one of many
  *
  * Datagram and sequenced sockets of the unix kind begin with "unix dgram", "unix seqpacket". When
@@ -29,6 +30,7 @@ struct description {
 	bool is_crowded;  /* no more names that only one descriptor has */
 	bool is_accepted; /* its peer is a client; may be set before it is made */
 	bool is_passing; /* will be another thing soon: a stream socket that is not connected yet */
+	const char *path; /* set before: what it was opened by, or NULL */
 	const void *peer; /* set before: the address that it is being connected to, or NULL */
 	size_t peer_bytes;
 	char bytes[DESCRIPTION_BYTES];

@@ -116,6 +116,20 @@ uint64_t descriptors_learn(struct self *self, int fd)
 	return learn_end(self, fd, word, &found);
 }
 
+void descriptor_opened(struct self *self, int fd, const char *path)
+{
+	struct description found;
+	uint64_t word;
+
+	descriptor_forget(fd);
+	if (!may_learn(self, fd))
+		return;
+	word = learn_begin(fd, &found);
+	found.path = path;
+	description_make(&found, fd);
+	(void)learn_end(self, fd, word, &found);
+}
+
 void descriptor_accepted(struct self *self, int fd)
 {
 	struct description found;

@@ -164,8 +164,9 @@ uint64_t clock_ticks(void) HIDDEN;
 void descriptor_forget(int fd) HIDDEN;
 void descriptor_forget_range(uint32_t first, uint32_t last) HIDDEN;
 
-/* Forgets, and notes what only now is known: it came from accept(); it was connected to that
- * address, if only as a beginning; the two are a socketpair(). */
+/* Forgets, and notes what only now is known: it was opened by that path; it came from accept(); it
+ * was connected to that address, if only as a beginning; the two are a socketpair(). */
+void descriptor_opened(struct self *, int fd, const char *path) HIDDEN;
 void descriptor_accepted(struct self *, int fd) HIDDEN;
 void descriptor_connected(struct self *, int fd, const void *peer, size_t bytes) HIDDEN;
 void descriptor_paired(int fd, int other) HIDDEN;

@@ -233,6 +233,36 @@ START_TEST(digits_of_a_path_are_folded)
 }
 END_TEST
 
+static const struct {
+	const char *opened;
+	const char *text;
+} opened[] = {
+	/* 0 */ { "/etc/passwd", "file /etc/passwd" },
+	/* 1 */ { "/etc/../etc/passwd", "file /etc/passwd" },
+	/* 2 */ { "/etc//passwd", "file /etc/passwd" },
+	/* 3 */ { "/etc/./passwd", "file /etc/passwd" },
+	/* 4 */ { "/dev/fd/0", "file /dev/null" },
+	/* 5 */ { "/proc/self/fd/0", "file /dev/null" },
+	/* 6 */ { "/proc/self/stat", "file /proc/N/stat" },
+	/* 7 */ { "etc/passwd", "file /etc/passwd" },
+};
+
+START_TEST(a_path_that_it_was_opened_by_is_taken_if_it_is_plain)
+{
+	int fd;
+
+	ck_assert_int_eq(dup2(open("/dev/null", O_RDWR), 0), 0);
+	ck_assert_int_eq(chdir("/"), 0);
+	fd = open(opened[_i].opened, O_RDONLY);
+	ck_assert_int_ge(fd, 0);
+	description_begin(&description, false);
+	description.path = opened[_i].opened;
+	description_make(&description, fd);
+	ck_assert(text_end(&description.text));
+	ck_assert_str_eq(description.bytes, opened[_i].text);
+}
+END_TEST
+
 START_TEST(a_long_path_is_cut)
 {
 	char name[200];
@@ -325,6 +355,8 @@ int main(void)
 	tcase_add_test(tests, names_of_unix_sockets);
 	tcase_add_test(tests, a_pair_knows_both_ends);
 	tcase_add_test(tests, digits_of_a_path_are_folded);
+	tcase_add_loop_test(tests, a_path_that_it_was_opened_by_is_taken_if_it_is_plain, 0,
+			    sizeof(opened) / sizeof(opened[0]));
 	tcase_add_test(tests, a_long_path_is_cut);
 	tcase_add_test(tests, what_else_there_is);
 	tcase_add_test(tests, eventfds_are_counted);
