@@ -3,10 +3,10 @@
  * What one descriptor is. See description.h.
  *
  * getsockname() comes first: what is no socket answers ENOTSOCK at once, and is told by its link in
- * /proc. Which sockets are a pair is noted when they are made: nobody can tell later. Whether a connection was accepted is known from the accept() that made it or, when it is
- * older than the recording, from its local end: that is a port where this process listens, or the
- * end that has the path. For the former the lowest descriptors are searched once for sockets that
- * listen.
+ * /proc. Which sockets are a pair is noted when they are made: nobody can tell later. Whether a
+ * connection was accepted is known from the accept() that made it or, when it is older than the
+ * recording, from its local end: that is a port where this process listens, or the end that has the
+ * path. For the former the lowest descriptors are searched once for sockets that listen.
  */
 #include "description.h"
 
