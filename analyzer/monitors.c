@@ -54,21 +54,24 @@ static uint32_t process_of(const struct recording *rec, uint32_t thread)
 	return rec->threads[thread].process;
 }
 
-/* A section's site: a hash of the lock call's innermost frames; 0 without a stack. */
-static uint64_t site_of(const struct recording *rec, uint32_t stack)
+/* A section's site, by one frame of the lock call and by more: hashes. */
+static void site_set(const struct recording *rec, uint32_t stack, uint64_t site[SITE_FRAMES])
 {
-	uint64_t site = 0;
+	uint64_t hash = 0;
 
 	if (!stack || stack >= rec->stack_count)
-		return 0;
+		return;
 	const struct rec_stack *frames = &rec->stacks[stack];
-	for (uint32_t i = 0; i < frames->frame_count && i < SITE_FRAMES; i++) {
-		const struct rec_frame *frame = &rec->frames[frames->first_frame + i];
+	for (uint32_t i = 0; i < SITE_FRAMES; i++) {
+		if (i < frames->frame_count) {
+			const struct rec_frame *frame = &rec->frames[frames->first_frame + i];
 
-		site = (site ^ frame->offset ^ (uint64_t)frame->module << 40) * 0x9e3779b97f4a7c15u;
-		site ^= site >> 29;
+			hash ^= frame->offset ^ (uint64_t)frame->module << 40;
+			hash *= 0x9e3779b97f4a7c15u;
+			hash ^= hash >> 29;
+		}
+		site[i] = hash;
 	}
-	return site;
 }
 
 /* --- which mutex goes with which condition ------------------------------------------------------ */
@@ -112,13 +115,12 @@ static void find_pairs(struct walk *walk, const struct timeline *timeline, uint3
 
 /* --- sections ----------------------------------------------------------------------------------- */
 
-static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns, uint64_t site)
+static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns)
 {
 	struct monitors *monitors = walk->monitors;
 	struct section section = { .start_ns = start_ns,
 				   .end_ns = start_ns,
 				   .first_signal_ns = UINT64_MAX,
-				   .site = site,
 				   .thread = walk->thread,
 				   .mutex = mutex,
 				   .first_hold = NO_INDEX,
@@ -168,8 +170,8 @@ static void hold_begins(struct walk *walk, uint32_t op)
 		return;
 	uint32_t section = walk->suspended;
 	if (section == NO_INDEX || monitors->sections[section].mutex != mutex) {
-		section = section_new(walk, mutex, hold->start_ns,
-				      site_of(walk->rec, walk->rec->extras[op].stack));
+		section = section_new(walk, mutex, hold->start_ns);
+		site_set(walk->rec, walk->rec->extras[op].stack, monitors->sections[section].site);
 		monitors->sections[section].first_hold = op;
 	}
 	walk->suspended = NO_INDEX;
@@ -193,7 +195,7 @@ static void wait_begins(struct walk *walk, uint32_t index)
 		return;
 	uint32_t mutex = monitors->conditions[condition].mutex;
 	if (walk->closed == NO_INDEX || monitors->sections[walk->closed].mutex != mutex)
-		walk->closed = section_new(walk, mutex, wait->start_ns, 0);
+		walk->closed = section_new(walk, mutex, wait->start_ns);
 	walk->suspended = walk->closed;
 	struct section *section = &monitors->sections[walk->suspended];
 	if (section->first_wait == NO_INDEX)
@@ -249,26 +251,61 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 	}
 }
 
-/* The first section on a mutex began before its holds were recorded: its site is that of the others that
- * wait at the same place. */
+/* Whether two stacks are calls of one function, as far as that shows: all but the innermost frames agree. */
+static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
+{
+	const struct rec_stack *left = &rec->stacks[a], *right = &rec->stacks[b];
+	uint32_t count =
+		left->frame_count < right->frame_count ? left->frame_count : right->frame_count;
+	const struct rec_frame *l = &rec->frames[left->first_frame],
+			       *r = &rec->frames[right->first_frame];
+
+	if (!count || l[0].module != r[0].module)
+		return false;
+	for (uint32_t i = 1; i < count && i < SITE_FRAMES; i++)
+		if (l[i].module != r[i].module || l[i].offset != r[i].offset)
+			return false;
+	return true;
+}
+
+/*
+ * The site of a section of which only a wait was recorded: that of the nearest lock call before the wait in
+ * the code of the same function. NO_INDEX: there is none.
+ */
+static uint32_t site_before_wait(const struct monitors *monitors, const struct recording *rec,
+				 const struct section *section)
+{
+	uint32_t stack = rec->waits[section->first_wait].stack, nearest = NO_INDEX;
+	uint64_t wait_at = rec->frames[rec->stacks[stack].first_frame].offset, nearest_at = 0;
+
+	for (size_t j = 0; stack && j < monitors->section_count; j++) {
+		const struct section *other = &monitors->sections[j];
+
+		if (other->first_hold == NO_INDEX || other->mutex != section->mutex)
+			continue;
+		uint32_t lock = rec->extras[other->first_hold].stack;
+		uint64_t lock_at = rec->frames[rec->stacks[lock].first_frame].offset;
+		if (!lock || lock_at >= wait_at || lock_at < nearest_at ||
+		    !is_same_function(rec, lock, stack))
+			continue;
+		nearest = (uint32_t)j;
+		nearest_at = lock_at;
+	}
+	return nearest;
+}
+
+/* The first sections on a mutex began before its holds were recorded: where, is found from the others. */
 static void complete_sites(struct monitors *monitors, const struct recording *rec)
 {
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		struct section *section = &monitors->sections[i];
+		uint32_t other = section->first_hold == NO_INDEX
+					 ? site_before_wait(monitors, rec, section)
+					 : NO_INDEX;
 
-		if (section->first_hold != NO_INDEX)
-			continue;
-		uint32_t stack = rec->waits[section->first_wait].stack;
-		for (size_t j = 0; j < monitors->section_count; j++) {
-			const struct section *other = &monitors->sections[j];
-
-			if (other->first_hold != NO_INDEX && other->mutex == section->mutex &&
-			    other->first_wait != NO_INDEX &&
-			    rec->waits[other->first_wait].stack == stack) {
-				section->site = other->site;
-				break;
-			}
-		}
+		if (other != NO_INDEX)
+			memcpy(section->site, monitors->sections[other].site,
+			       sizeof(section->site));
 	}
 }
 

@@ -13,14 +13,17 @@
 #include "releases.h"
 #include "timeline.h"
 
-/* Frames of the lock call that tell one site from another: one helper may lock for several callers. */
+/*
+ * Frames of the lock call that tell one site from another, at most: one helper may lock for several
+ * callers, and one call may stand in several places of an unrolled loop.
+ */
 enum { SITE_FRAMES = 3 };
 
 struct section {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t first_signal_ns; /* UINT64_MAX = it never signals */
-	uint64_t site;
+	uint64_t first_signal_ns;   /* UINT64_MAX = it never signals */
+	uint64_t site[SITE_FRAMES]; /* by how many frames count, less one; 0 = no stack */
 	uint32_t thread;
 	uint32_t mutex; /* index into monitors->mutexes */
 	uint32_t

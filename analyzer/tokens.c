@@ -9,6 +9,8 @@
  * the recording: nobody may begin to wait while there are tokens. Where that happens too often no token
  * is used, and only the edge from the signal that let a section go is kept.
  *
+ * How many frames make a site is tried as well: see is_better().
+ *
  * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the condition
  * for good ("closed"). A site that signals before it waits (a request, then its answer) takes where it
  * waits, not where it locks.
@@ -62,6 +64,7 @@ struct study {
 	uint32_t *links; /* its signals, in order of time */
 	size_t link_count;
 	uint64_t last_wait_ns; /* when the last wait began */
+	uint32_t depth;        /* of sites: frames that count, less one */
 	struct set takers;     /* sites */
 	struct set putters;    /* sites */
 	struct set taking_threads;
@@ -102,6 +105,24 @@ static bool is_ours(const struct study *study, const struct section *section)
 
 /* --- gates -------------------------------------------------------------------------------------- */
 
+/* Where a signal was given: the site of its section; 0 = not known. */
+static uint64_t signal_site(const struct study *study, uint32_t link)
+{
+	uint32_t section = study->monitors->signals[link].section;
+
+	return section == NO_INDEX ? 0 : study->monitors->sections[section].site[SITE_FRAMES - 1];
+}
+
+static bool is_alone(const struct study *study, size_t at)
+{
+	uint64_t site = signal_site(study, study->links[at]);
+
+	for (size_t i = 0; i < study->link_count; i++)
+		if (i != at && signal_site(study, study->links[i]) == site)
+			return false;
+	return site != 0;
+}
+
 static void find_gates(struct study *study)
 {
 	struct condition *condition = &study->monitors->conditions[study->condition];
@@ -109,11 +130,8 @@ static void find_gates(struct study *study)
 
 	for (size_t i = 0; i < study->link_count; i++) {
 		uint32_t link = study->links[i];
-		bool is_alone = true;
 
-		for (size_t j = 0; is_alone && j < study->link_count; j++)
-			is_alone = j == i || links[study->links[j]].stack != links[link].stack;
-		if (!is_alone || links[link].at_ns <= study->last_wait_ns)
+		if (links[link].at_ns <= study->last_wait_ns || !is_alone(study, i))
 			continue;
 		if (!study->monitors->signals[link].wakes_all && i + 1 != study->link_count)
 			continue;
@@ -151,9 +169,10 @@ static struct token_event *collect_events(const struct study *study, enum put_mo
 	for (size_t i = 0; i < sections; i++) {
 		if (!is_ours(study, &section[i]))
 			continue;
-		if (model == PUT_BY_SECTION && set_has(&study->putters, section[i].site))
+		if (model == PUT_BY_SECTION &&
+		    set_has(&study->putters, section[i].site[study->depth]))
 			push_event(&list, count, &capacity, section[i].end_ns + 1, 1);
-		if (set_has(&study->takers, section[i].site))
+		if (set_has(&study->takers, section[i].site[study->depth]))
 			push_event(&list, count, &capacity, section[i].end_ns, -1);
 	}
 	for (size_t i = 0; i < rec->wait_count; i++)
@@ -165,8 +184,10 @@ static struct token_event *collect_events(const struct study *study, enum put_mo
 }
 
 struct fit {
+	enum put_model model;
 	double violations;
 	uint32_t initial;
+	uint64_t left_over; /* tokens at the end, or that nobody had put */
 };
 
 static struct fit try_model(const struct study *study, enum put_model model)
@@ -180,6 +201,9 @@ static struct fit try_model(const struct study *study, enum put_model model)
 		tokens += events[i].change;
 		lowest = tokens < lowest ? tokens : lowest;
 	}
+	struct fit fit = { .model = model,
+			   .initial = (uint32_t)-lowest,
+			   .left_over = (uint64_t)(tokens < 0 ? -tokens : tokens) };
 	tokens = -lowest;
 	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
 		tokens += events[i].change;
@@ -189,31 +213,33 @@ static struct fit try_model(const struct study *study, enum put_model model)
 		violations += tokens > 0;
 	}
 	free(events);
-	return (struct fit){ waits ? (double)violations / (double)waits : 0.0, (uint32_t)-lowest };
+	fit.violations = waits ? (double)violations / (double)waits : 0.0;
+	return fit;
 }
 
+/*
+ * What obeys the recording comes first; of several that do, the one that accounts for most of what was put
+ * and taken, then the one that needs fewer tokens at the start.
+ */
 static bool is_better(const struct fit *a, const struct fit *b)
 {
-	return a->violations != b->violations ? a->violations < b->violations
-					      : a->initial < b->initial;
+	double a_violations = a->violations > TOKEN_VIOLATIONS_MAX ? a->violations : 0;
+	double b_violations = b->violations > TOKEN_VIOLATIONS_MAX ? b->violations : 0;
+
+	if (a_violations != b_violations)
+		return a_violations < b_violations;
+	return a->left_over != b->left_over ? a->left_over < b->left_over : a->initial < b->initial;
 }
 
-static void choose_model(struct study *study)
+/* The better one of the two ways of putting, with sites of the study's depth. */
+static struct fit choose_model(const struct study *study)
 {
-	struct condition *condition = &study->monitors->conditions[study->condition];
 	struct fit by_signal = try_model(study, PUT_BY_SIGNAL);
 
-	condition->model = PUT_BY_SIGNAL;
-	condition->initial = by_signal.initial;
-	condition->violations = by_signal.violations;
 	if (sets_meet(&study->putters, &study->takers))
-		return;
+		return by_signal;
 	struct fit by_section = try_model(study, PUT_BY_SECTION);
-	if (is_better(&by_section, &by_signal)) {
-		condition->model = PUT_BY_SECTION;
-		condition->initial = by_section.initial;
-		condition->violations = by_section.violations;
-	}
+	return is_better(&by_section, &by_signal) ? by_section : by_signal;
 }
 
 /* --- what is known of a condition ------------------------------------------------------------------- */
@@ -255,13 +281,13 @@ static void collect_takers(struct study *study)
 			continue;
 		const struct section *section = &monitors->sections[monitors->section_of_wait[i]];
 
-		set_add(&study->takers, section->site);
+		set_add(&study->takers, section->site[study->depth]);
 		if (study->rec->waits[i].start_ns > study->last_wait_ns)
 			study->last_wait_ns = study->rec->waits[i].start_ns;
 	}
 	for (size_t i = 0; i < monitors->section_count; i++)
 		if (is_ours(study, &monitors->sections[i]) &&
-		    set_has(&study->takers, monitors->sections[i].site))
+		    set_has(&study->takers, monitors->sections[i].site[study->depth]))
 			set_add(&study->taking_threads, monitors->sections[i].thread);
 }
 
@@ -276,7 +302,8 @@ static void collect_putters(struct study *study)
 			continue;
 		set_add(&study->putting_threads, monitors->sections[role->section].thread);
 		if (!role->is_gate)
-			set_add(&study->putters, monitors->sections[role->section].site);
+			set_add(&study->putters,
+				monitors->sections[role->section].site[study->depth]);
 	}
 }
 
@@ -313,16 +340,38 @@ static void find_latency(struct study *study, const struct releases *releases)
 	free(latencies);
 }
 
+static void study_sites(struct study *study, uint32_t depth)
+{
+	study->depth = depth;
+	study->takers.count = study->putters.count = 0;
+	study->taking_threads.count = study->putting_threads.count = 0;
+	collect_takers(study);
+	collect_putters(study);
+}
+
 static void study_condition(struct study *study, const struct releases *releases)
 {
 	struct condition *condition = &study->monitors->conditions[study->condition];
+	struct fit best = { .violations = 2 };
+	uint32_t best_depth = 0;
 
 	collect_links(study);
 	collect_takers(study);
 	if (study->link_count <= GATE_SIGNALS_MAX)
 		find_gates(study);
-	collect_putters(study);
-	choose_model(study);
+	for (uint32_t depth = 0; depth < SITE_FRAMES; depth++) {
+		study_sites(study, depth);
+		struct fit fit = choose_model(study);
+
+		if (!is_better(&fit, &best))
+			continue;
+		best = fit;
+		best_depth = depth;
+	}
+	study_sites(study, best_depth);
+	condition->model = best.model;
+	condition->initial = best.initial;
+	condition->violations = best.violations;
 	find_latency(study, releases);
 	condition->is_pool = study->taking_threads.count > 1 &&
 			     !sets_meet(&study->taking_threads, &study->putting_threads);
@@ -340,14 +389,16 @@ static void study_free(struct study *study)
 /* --- what follows for each section -------------------------------------------------------------------- */
 
 static void find_late_sites(const struct monitors *monitors, const struct recording *rec,
-			    struct set *late)
+			    struct set late[SITE_FRAMES])
 {
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		const struct section *section = &monitors->sections[i];
 
-		if (section->first_wait != NO_INDEX &&
-		    section->first_signal_ns < rec->waits[section->first_wait].start_ns)
-			set_add(late, section->site);
+		if (section->first_wait == NO_INDEX ||
+		    section->first_signal_ns >= rec->waits[section->first_wait].start_ns)
+			continue;
+		for (uint32_t depth = 0; depth < SITE_FRAMES; depth++)
+			set_add(&late[depth], section->site[depth]);
 	}
 }
 
@@ -361,25 +412,26 @@ static void agree_per_mutex(struct monitors *monitors)
 				monitors->conditions[i].model = PUT_NONE;
 }
 
-static void mark_sections(struct monitors *monitors, const struct study *studies,
-			  const struct set *late)
+static void mark_section(struct section *section, const struct monitors *monitors,
+			 const struct study *studies, const struct set late[SITE_FRAMES])
 {
-	for (size_t i = 0; i < monitors->section_count; i++) {
-		struct section *section = &monitors->sections[i];
+	for (uint32_t c = 0; c < monitors->condition_count; c++) {
+		uint64_t site = section->site[studies[c].depth];
 
-		section->takes_late = set_has(late, section->site);
-		for (uint32_t c = 0; c < monitors->condition_count; c++) {
-			if (monitors->conditions[c].mutex != section->mutex)
-				continue;
-			if (section->take == NO_INDEX && set_has(&studies[c].takers, section->site))
-				section->take = c;
-			if (section->put == NO_INDEX &&
-			    monitors->conditions[c].model == PUT_BY_SECTION &&
-			    set_has(&studies[c].putters, section->site))
-				section->put = c;
-		}
-		if (section->first_wait != NO_INDEX)
-			section->take = monitors->condition_of_wait[section->first_wait];
+		if (monitors->conditions[c].mutex != section->mutex)
+			continue;
+		if (section->take == NO_INDEX && set_has(&studies[c].takers, site))
+			section->take = c;
+		if (section->put == NO_INDEX && monitors->conditions[c].model == PUT_BY_SECTION &&
+		    set_has(&studies[c].putters, site))
+			section->put = c;
+	}
+	if (section->first_wait != NO_INDEX)
+		section->take = monitors->condition_of_wait[section->first_wait];
+	if (section->take != NO_INDEX) {
+		uint32_t depth = studies[section->take].depth;
+
+		section->takes_late = set_has(&late[depth], section->site[depth]);
 	}
 }
 
@@ -387,7 +439,7 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 		 const struct releases *releases)
 {
 	struct study *studies = memory_new(monitors->condition_count, sizeof(*studies));
-	struct set late = { 0 };
+	struct set late[SITE_FRAMES] = { { 0 } };
 
 	for (uint32_t c = 0; c < monitors->condition_count; c++) {
 		studies[c].monitors = monitors;
@@ -396,10 +448,12 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 		study_condition(&studies[c], releases);
 	}
 	agree_per_mutex(monitors);
-	find_late_sites(monitors, rec, &late);
-	mark_sections(monitors, studies, &late);
+	find_late_sites(monitors, rec, late);
+	for (size_t i = 0; i < monitors->section_count; i++)
+		mark_section(&monitors->sections[i], monitors, studies, late);
 	for (uint32_t c = 0; c < monitors->condition_count; c++)
 		study_free(&studies[c]);
-	free(late.values);
+	for (uint32_t depth = 0; depth < SITE_FRAMES; depth++)
+		free(late[depth].values);
 	free(studies);
 }

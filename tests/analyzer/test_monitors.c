@@ -57,8 +57,8 @@ START_TEST(a_section_goes_on_through_its_waits)
 	ck_assert_uint_ne(monitors->section_of_hold[other], section);
 	ck_assert_uint_eq(monitors->sections[section].first_wait, spurious);
 	ck_assert_uint_eq(monitors->sections[section].last_wait, real);
-	ck_assert_uint_eq(monitors->sections[section].site,
-			  monitors->sections[monitors->section_of_hold[other]].site);
+	ck_assert_uint_eq(monitors->sections[section].site[0],
+			  monitors->sections[monitors->section_of_hold[other]].site[0]);
 	ck_assert_uint_eq(monitors->waking_link[real], signal);
 	ck_assert_uint_eq(monitors->waking_link[spurious], NO_INDEX);
 	done(&fixture);
@@ -90,6 +90,32 @@ START_TEST(one_signal_wakes_one_a_broadcast_all)
 }
 END_TEST
 
+START_TEST(a_section_that_began_unseen_has_its_neighbours_site)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+
+	/* lock calls at 1 and 5, the wait's call at 9 of the code; the lock before it is at 5 */
+	sketch_begin(sketch);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_thread(sketch, "putter", 0, 100);
+	uint32_t wait = sketch_wait(sketch, 0, REASON_COND, "C", 1, 10, NO_INDEX);
+	sketch->rec.waits[wait].stack = 9;
+	sketch_hold(sketch, 0, "M", 9, 10, 11);
+	uint32_t far = sketch_hold(sketch, 1, "M", 1, 20, 21);
+	uint32_t near = sketch_hold(sketch, 0, "M", 5, 30, 31);
+	build(&fixture);
+	const struct monitors *monitors = &fixture.monitors;
+	const struct section *unseen = &monitors->sections[monitors->section_of_wait[wait]];
+	ck_assert_uint_eq(unseen->first_hold, NO_INDEX);
+	ck_assert_uint_eq(unseen->site[0],
+			  monitors->sections[monitors->section_of_hold[near]].site[0]);
+	ck_assert_uint_ne(unseen->site[0],
+			  monitors->sections[monitors->section_of_hold[far]].site[0]);
+	done(&fixture);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("monitors");
@@ -97,6 +123,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, a_section_goes_on_through_its_waits);
 	tcase_add_test(tcase, one_signal_wakes_one_a_broadcast_all);
+	tcase_add_test(tcase, a_section_that_began_unseen_has_its_neighbours_site);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
