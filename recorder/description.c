@@ -11,10 +11,9 @@
 #include "description.h"
 
 #include <assert.h>
-#include <netinet/in.h>
-#include <sys/un.h>
 
 #include "atomics.h"
+#include "endpoint.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -42,124 +41,7 @@ void description_forget(void)
 	store_relaxed(&has_scanned, 0);
 }
 
-/* --- Addresses ------------------------------------------------------------------------------ */
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-	struct sockaddr_un path;
-};
-
-/* One end of a socket; AF_UNSPEC and no bytes: it has none. */
-struct end {
-	union address address;
-	size_t bytes;
-};
-
-/* 0 or -errno. */
-static long end_get(struct end *end, long number, int fd)
-{
-	socklen_t bytes = sizeof(end->address);
-	long result;
-
-	*end = (struct end){ .address.any.sa_family = AF_UNSPEC };
-	result = sys_call(number, fd, (long)&end->address, (long)&bytes, 0, 0, 0);
-	if (result == 0)
-		end->bytes = bytes < sizeof(end->address) ? bytes : sizeof(end->address);
-	return result;
-}
-
-static void end_set(struct end *end, const void *address, size_t bytes)
-{
-	*end = (struct end){ .address.any.sa_family = AF_UNSPEC };
-	if (!address || bytes < sizeof(sa_family_t))
-		return;
-	end->bytes = bytes < sizeof(end->address) ? bytes : sizeof(end->address);
-	memcpy(&end->address, address, end->bytes);
-}
-
-static uint32_t end_port(const struct end *end)
-{
-	bool is_v6 = end->address.any.sa_family == AF_INET6;
-
-	return ntohs(is_v6 ? end->address.v6.sin6_port : end->address.v4.sin_port);
-}
-
-static void put_v4(struct text *text, const uint8_t *bytes)
-{
-	for (int i = 0; i < 4; i++) {
-		if (i > 0)
-			text_put_literal(text, ".");
-		text_put_u64(text, bytes[i]);
-	}
-}
-
-/* The longest run of at least two zero groups, which is written as "::"; 8: there is none. */
-static int zeros_begin(const uint8_t *bytes, int *count)
-{
-	int begin = 8;
-
-	*count = 1;
-	for (int i = 0; i < 8; i++) {
-		int k = i;
-
-		while (k < 8 && bytes[2 * k] == 0 && bytes[2 * k + 1] == 0)
-			k++;
-		if (k - i > *count) {
-			begin = i;
-			*count = k - i;
-		}
-	}
-	return begin;
-}
-
-static void put_group(struct text *text, uint32_t group)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (int shift = 12; shift >= 0; shift -= 4)
-		if (shift == 0 || group >> shift)
-			text_put_bytes(text, &digits[group >> shift & 15], 1);
-}
-
-static void put_v6(struct text *text, const uint8_t *bytes)
-{
-	int zeros, begin = zeros_begin(bytes, &zeros);
-
-	text_put_literal(text, "[");
-	for (int i = 0; i < 8; i++) {
-		if (i == begin) {
-			text_put_literal(text, "::");
-			i += zeros - 1;
-			continue;
-		}
-		put_group(text, (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1]);
-		if (i < 7 && i + 1 != begin)
-			text_put_literal(text, ":");
-	}
-	text_put_literal(text, "]");
-}
-
-/* A v4 address in a v6 socket is written as what the other end calls it. */
-static void put_inet(struct text *text, const struct end *end)
-{
-	const struct in6_addr *v6 = &end->address.v6.sin6_addr;
-	sa_family_t family = end->address.any.sa_family;
-
-	if (family == AF_INET)
-		put_v4(text, (const uint8_t *)&end->address.v4.sin_addr);
-	else if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6))
-		put_v4(text, v6->s6_addr + 12);
-	else if (family == AF_INET6)
-		put_v6(text, v6->s6_addr);
-	else
-		text_put_literal(text, "*");
-	if (family == AF_UNSPEC)
-		return;
-	text_put_literal(text, ":");
-	text_put_u64(text, end_port(end));
-}
+/* --- Sockets -------------------------------------------------------------------------------- */
 
 static void put_inode(struct text *text, uint64_t inode)
 {
@@ -167,8 +49,6 @@ static void put_inode(struct text *text, uint64_t inode)
 	text_put_u64(text, inode);
 	text_put_literal(text, "]");
 }
-
-/* --- Sockets -------------------------------------------------------------------------------- */
 
 static int32_t socket_option(int fd, int option)
 {
@@ -178,90 +58,66 @@ static int32_t socket_option(int fd, int option)
 	return sys_getsockopt(fd, SOL_SOCKET, option, &value, &bytes) == 0 ? value : -1;
 }
 
-static void note_listener(const struct end *end)
+static void note_listener(const struct endpoint *end)
 {
-	uint32_t port = end_port(end);
+	uint32_t port = endpoint_port(end);
 
 	or_release(&listening[port / 64], UINT64_C(1) << (port % 64));
 }
 
-static bool is_inet(const struct end *end)
-{
-	return end->address.any.sa_family == AF_INET || end->address.any.sa_family == AF_INET6;
-}
-
 static void scan_for_listeners(void)
 {
-	struct end end;
+	struct endpoint end;
 
 	if (exchange_acq_rel(&has_scanned, 1))
 		return;
 	for (int fd = 0; fd < LISTENERS_SCANNED; fd++)
-		if (socket_option(fd, SO_ACCEPTCONN) > 0 &&
-		    end_get(&end, SYS_getsockname, fd) == 0 && is_inet(&end))
+		if (socket_option(fd, SO_ACCEPTCONN) > 0 && endpoint_get_local(&end, fd) == 0 &&
+		    endpoint_is_inet(&end))
 			note_listener(&end);
 }
 
-static bool is_listened_at(const struct end *end)
+static bool is_listened_at(const struct endpoint *end)
 {
-	uint32_t port = end_port(end);
+	uint32_t port = endpoint_port(end);
 
 	scan_for_listeners();
 	return load_relaxed(&listening[port / 64]) >> (port % 64) & 1;
 }
 
-static void put_connection(struct description *description, const struct end *local,
-			   const struct end *peer)
+static void put_connection(struct description *description, const struct endpoint *local,
+			   const struct endpoint *peer)
 {
 	struct text *text = &description->text;
-	static const struct end anybody;
+	static const struct endpoint anybody;
 
-	put_inet(text, description->is_crowded && !description->is_accepted ? &anybody : local);
+	endpoint_put_inet(text,
+			  description->is_crowded && !description->is_accepted ? &anybody : local);
 	text_put_literal(text, ">");
-	put_inet(text, description->is_crowded && description->is_accepted ? &anybody : peer);
+	endpoint_put_inet(text,
+			  description->is_crowded && description->is_accepted ? &anybody : peer);
 }
 
-static void describe_inet(struct description *description, int fd, const struct end *local)
+static void describe_inet(struct description *description, int fd, const struct endpoint *local)
 {
 	struct text *text = &description->text;
 	int32_t type = socket_option(fd, SO_TYPE);
-	struct end peer;
+	struct endpoint peer;
 
 	text_put(text, type == SOCK_STREAM ? "tcp " : type == SOCK_DGRAM ? "udp " : "ip ");
-	if (end_get(&peer, SYS_getpeername, fd) != 0)
-		end_set(&peer, description->peer, description->peer_bytes);
-	if (type == SOCK_STREAM && !is_inet(&peer) && socket_option(fd, SO_ACCEPTCONN) > 0) {
+	if (endpoint_get_peer(&peer, fd) != 0)
+		endpoint_set(&peer, description->peer, description->peer_bytes);
+	if (type == SOCK_STREAM && !endpoint_is_inet(&peer) &&
+	    socket_option(fd, SO_ACCEPTCONN) > 0) {
 		note_listener(local);
 		text_put_literal(text, "listen ");
-		put_inet(text, local);
+		endpoint_put_inet(text, local);
 		return;
 	}
-	description->is_passing = type == SOCK_STREAM && !is_inet(&peer);
-	if (type == SOCK_STREAM && !description->is_accepted && is_inet(&peer))
+	description->is_passing = type == SOCK_STREAM && !endpoint_is_inet(&peer);
+	if (type == SOCK_STREAM && !description->is_accepted && endpoint_is_inet(&peer))
 		description->is_accepted = is_listened_at(local);
 	put_connection(description, local, &peer);
-}
-
-/* Bytes of the name; a name of the abstract kind begins with a NUL. */
-static size_t path_bytes(const struct end *end)
-{
-	size_t bytes = end->bytes - offsetof(struct sockaddr_un, sun_path);
-
-	if (end->address.any.sa_family != AF_UNIX ||
-	    end->bytes <= offsetof(struct sockaddr_un, sun_path))
-		return 0;
-	return end->address.path.sun_path[0] ? strnlen(end->address.path.sun_path, bytes) : bytes;
-}
-
-static void put_path(struct text *text, const struct end *end)
-{
-	const char *path = end->address.path.sun_path;
-	size_t bytes = path_bytes(end);
-
-	assert(bytes > 0);
-	if (path[0] == '\0')
-		text_put_literal(text, "@");
-	text_put_bytes(text, path + (path[0] == '\0'), bytes - (path[0] == '\0'));
 }
 
 static void put_unix(struct text *text, int fd)
@@ -301,37 +157,37 @@ static void put_pair(struct text *text, uint64_t inode)
 }
 
 /* The end that has the path that the two met at; the other one when none has. */
-static const struct end *meeting_end(struct description *description, const struct end *local,
-				     const struct end *peer)
+static const struct endpoint *meeting_end(struct description *description,
+					  const struct endpoint *local, const struct endpoint *peer)
 {
-	if (path_bytes(peer) > 0 && !description->is_accepted)
+	if (endpoint_path_bytes(peer) > 0 && !description->is_accepted)
 		return peer;
-	if (path_bytes(local) > 0 && peer->bytes > 0)
+	if (endpoint_path_bytes(local) > 0 && peer->bytes > 0)
 		description->is_accepted = true;
 	return local;
 }
 
-static void describe_unix(struct description *description, int fd, const struct end *local,
+static void describe_unix(struct description *description, int fd, const struct endpoint *local,
 			  uint64_t inode)
 {
 	struct text *text = &description->text;
 	bool is_listening = socket_option(fd, SO_ACCEPTCONN) > 0;
-	const struct end *named;
-	struct end peer;
+	const struct endpoint *named;
+	struct endpoint peer;
 
 	put_unix(text, fd);
-	if (end_get(&peer, SYS_getpeername, fd) != 0)
-		end_set(&peer, description->peer, description->peer_bytes);
+	if (endpoint_get_peer(&peer, fd) != 0)
+		endpoint_set(&peer, description->peer, description->peer_bytes);
 	description->is_passing =
 		peer.bytes == 0 && !is_listening && socket_option(fd, SO_TYPE) != SOCK_DGRAM;
 	named = meeting_end(description, local, &peer);
-	if (path_bytes(named) > 0) {
+	if (endpoint_path_bytes(named) > 0) {
 		text_put(text, is_listening ? " listen " : " ");
-		put_path(text, named);
+		endpoint_put_path(text, named);
 	}
 	if (description->is_crowded || is_listening)
 		return;
-	if (path_bytes(named) == 0) {
+	if (endpoint_path_bytes(named) == 0) {
 		put_pair(text, inode);
 	} else {
 		text_put_literal(text, "#");
@@ -339,12 +195,12 @@ static void describe_unix(struct description *description, int fd, const struct 
 	}
 }
 
-static void describe_socket(struct description *description, int fd, const struct end *local)
+static void describe_socket(struct description *description, int fd, const struct endpoint *local)
 {
 	struct text *text = &description->text;
 	struct stat status = { 0 };
 
-	if (is_inet(local)) {
+	if (endpoint_is_inet(local)) {
 		describe_inet(description, fd, local);
 		return;
 	}
@@ -498,10 +354,10 @@ void description_begin(struct description *description, bool is_crowded)
 
 void description_make(struct description *description, int fd)
 {
-	struct end local;
+	struct endpoint local;
 
 	assert(fd >= 0);
-	if (!description->path && end_get(&local, SYS_getsockname, fd) == 0)
+	if (!description->path && endpoint_get_local(&local, fd) == 0)
 		describe_socket(description, fd, &local);
 	else
 		describe_file(description, fd);
