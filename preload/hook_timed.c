@@ -13,6 +13,8 @@
 
 static uint64_t timed_begin(enum kind kind, enum call call, int fd, struct caller caller)
 {
+	if (UNLIKELY(__atomic_load_n(&recorder_port, __ATOMIC_RELAXED) != 0))
+		recorder_sees_descriptor(fd);
 	struct self *self = hook_enter();
 	if (!self)
 		return 0;

@@ -34,6 +34,7 @@
 #include "dump.h"
 #include "process.h"
 #include "sampler.h"
+#include "scope.h"
 #include "self.h"
 #include "socket.h"
 #include "syscalls.h"
@@ -391,6 +392,9 @@ static void serve(void)
 			polls[i].fd = -1;
 	}
 	polls[CLIENTS_MAX] = (struct pollfd){ control.listener, POLLIN, 0 };
+	/* Threads get their names after their beginning, and others later. */
+	if (scope_goes_by_name())
+		self_begin_period();
 	ready = sys_poll(polls, CLIENTS_MAX + 1, tick());
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control.clients[i];

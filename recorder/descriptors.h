@@ -40,6 +40,16 @@ static inline uint64_t descriptors_get(struct self *self, int fd)
 	return LIKELY(word & DESCRIPTOR_KNOWN) ? word : descriptors_learn(self, fd);
 }
 
+/* Whether it is known to be a connection whose peer is a client. */
+static inline bool descriptors_is_accepted(int fd)
+{
+	uint64_t word = 0;
+
+	if ((uint32_t)fd < DESCRIPTORS_MAX)
+		word = load_relaxed(&descriptors_table[fd]);
+	return word >> DESCRIPTOR_FLAGS_SHIFT & RECORD_ACCEPTED;
+}
+
 /* Says in a record what its descriptor is. */
 static inline void descriptors_describe(struct self *self, struct record *record)
 {

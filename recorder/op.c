@@ -334,7 +334,7 @@ void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value
 	record.outcome = (uint8_t)outcome;
 	if (record.what == KIND_IO && (int64_t)value < 0)
 		record.outcome = OUTCOME_ERROR;
-	if (record.what == KIND_IO && now - record.start < op_min_io_ticks) {
+	if (record.what == KIND_IO && now - record.start < load_relaxed(&op_min_io_ticks)) {
 		self_count(self, COUNTER_skipped_io);
 	} else {
 		(void)chunk_append(self, &record);

@@ -8,7 +8,7 @@
 
 #include "self.h"
 
-/* Input/output shorter than so many ticks is not recorded. Written at load. */
+/* Input/output shorter than so many ticks is not recorded. Written by settings.c. */
 extern uint64_t op_min_io_ticks HIDDEN;
 
 /* The first entry of a thread that has just registered. */

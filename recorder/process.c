@@ -31,6 +31,7 @@
 #include "scope.h"
 #include "sampler.h"
 #include "self.h"
+#include "settings.h"
 #include "socket.h"
 #include "stack.h"
 #include "syscalls.h"
@@ -55,6 +56,7 @@ static struct {
 	uint32_t is_on;           /* as the gate says; not wiped in a child */
 	uint32_t bringing_up;     /* 1 = somebody is in recorder_wake_up() */
 	uint32_t switch_owner;    /* 1 = somebody changes is_on, flows or the gate */
+	uint32_t no_flows;        /* 1 = flows are not recorded while is_on is 0 */
 	uint32_t flows;           /* threads and ops that are recorded even while is_on is 0 */
 } process;
 
@@ -175,10 +177,20 @@ bool process_flow_begins(void)
 	if (!process.host)
 		return false;
 	switch_lock();
-	is_open = open_gate();
+	is_open = !load_relaxed(&process.no_flows) && open_gate();
 	process.flows += is_open;
 	switch_unlock();
 	return is_open;
+}
+
+void process_allow_flows(bool allow)
+{
+	store_relaxed(&process.no_flows, !allow);
+}
+
+bool process_allows_flows(void)
+{
+	return !load_relaxed(&process.no_flows);
 }
 
 void process_flow_ends(void)
@@ -210,14 +222,6 @@ static const char *get_environment(const char *name)
 	return secure_getenv(name);
 }
 
-/* Good to a thousandth: for a threshold, before anybody knows the clock's rate better. */
-static uint64_t rough_ticks(uint64_t ns)
-{
-	if (ns == 0)
-		return 0;
-	return (uint64_t)(((unsigned __int128)ns << 32) / clock_own_rate(CLOCK_APART_LEAST_NS));
-}
-
 static void settle(void)
 {
 	if (recorder_options.control)
@@ -230,12 +234,10 @@ void recorder_start(const struct recorder_host *host)
 	assert(load_relaxed(&recorder_gate.present) == 0);
 	clock_start();
 	options_read(&recorder_options, get_environment);
-	stack_set_depth((uint32_t)recorder_options.stack_depth);
+	settings_start();
 	process.host = host;
 	process.pid = (uint32_t)sys_getpid();
 	mark_gap_ticks = recorder_options.cpu_time ? MARK_GAP_TICKS : MARK_NEVER;
-	sampler_set_rate((uint32_t)recorder_options.sample_hz);
-	op_min_io_ticks = rough_ticks(recorder_options.min_io_ns);
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
 	store_relaxed(&recorder_gate.present, 1);
 	if (recorder_options.enable && process_enable() != 0)

@@ -18,10 +18,13 @@ void process_disable(void) HIDDEN;
 bool process_is_on(void) HIDDEN;
 /*
  * A thread, or an op, is to be recorded even while recording is off, and is so no more: the gate is on as
- * long as one is. False: no memory. Any thread; not in a signal handler that interrupted one of these.
+ * long as one is. False: no memory, or not allowed. Any thread; not in a signal handler that interrupted one of these.
  */
 bool process_flow_begins(void) HIDDEN;
 void process_flow_ends(void) HIDDEN;
+/* Whether new ones are recorded while recording is off. */
+void process_allow_flows(bool allow) HIDDEN;
+bool process_allows_flows(void) HIDDEN;
 
 /* Forgets what is recorded. 0, or -EBUSY while a dump is being written. */
 int process_reset(void) HIDDEN;

@@ -65,6 +65,20 @@ static inline bool recorder_is_unsettled(void)
 	return UNLIKELY(__atomic_load_n(&recorder_gate.settled, __ATOMIC_RELAXED) == 0);
 }
 
+/* Locks whose holds are recorded. Read by lock hooks, relaxed; written by settings.c. */
+enum holds_mode {
+	HOLDS_CONTENDED, /* from when somebody waited for the lock, and the hold that was waited for */
+	HOLDS_ALL,       /* from when it was locked first */
+	HOLDS_NONE
+};
+
+extern uint32_t recorder_holds HIDDEN;
+
+/* The listening port that a thread must serve to be recorded; 0 = it need not. Then blocking calls
+ * say what they are about to use, before self_enter(). */
+extern uint32_t recorder_port HIDDEN;
+void recorder_sees_descriptor(int fd) HIDDEN;
+
 /* --- Life of the process (preload/lifecycle.c) ----------------------------------------------- */
 
 /* What the recorder needs of the process it lives in; all function pointers are libc's own. */

@@ -8,9 +8,12 @@
 #include "scope.h"
 
 #include <assert.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
+#include "descriptors.h"
 #include "op.h"
 #include "syscalls.h"
 
@@ -23,6 +26,7 @@ union glob {
 
 static union glob threads;
 static uint32_t is_on;
+uint32_t recorder_port;
 
 enum { GLOB_WORDS = sizeof(threads.words) / sizeof(threads.words[0]) };
 
@@ -130,6 +134,52 @@ bool scope_goes_by_name(void)
 	return load_relaxed(&threads.words[0]) != 0;
 }
 
+void scope_set_port(uint32_t port)
+{
+	store_relaxed(&recorder_port, port);
+}
+
+uint32_t scope_port(void)
+{
+	return load_relaxed(&recorder_port);
+}
+
+/* The port at this end of an internet socket; 0 for anything else. */
+static uint32_t local_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { .any = { .sa_family = AF_UNSPEC } };
+	socklen_t bytes = sizeof(address);
+
+	if (SYS3(getsockname, fd, &address, &bytes) != 0)
+		return 0;
+	if (address.any.sa_family == AF_INET)
+		return __builtin_bswap16(address.v4.sin_port);
+	return address.any.sa_family == AF_INET6 ? __builtin_bswap16(address.v6.sin6_port) : 0;
+}
+
+/* A thread serves the port from its first use of a connection that came in there, until it uses one
+ * that came in elsewhere. What it connected to itself, files and pipes change nothing. */
+void recorder_sees_descriptor(int fd)
+{
+	struct self *self = &self_of_thread;
+	uint32_t port = scope_port();
+	bool serves = self->serves_port == port, is_port;
+
+	if (fd < 0 || port == 0 || self->busy | self->retired)
+		return;
+	if (serves && !descriptors_is_accepted(fd))
+		return;
+	is_port = local_port(fd) == port;
+	if (is_port == serves)
+		return;
+	self->serves_port = is_port ? port : 0;
+	self->period = 0;
+}
+
 bool scope_has(const struct self *self)
 {
 	char glob[SCOPE_GLOB_BYTES], name[16] = "";
@@ -137,6 +187,8 @@ bool scope_has(const struct self *self)
 	if (self->flows > 0 || op_is_in_flow(self))
 		return true;
 	if (!load_relaxed(&is_on))
+		return false;
+	if (scope_port() != 0 && self->serves_port != scope_port())
 		return false;
 	if (!scope_goes_by_name())
 		return true;

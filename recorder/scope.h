@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose calls are recorded while the gate is on: every thread's, those of threads with a name like
- * this, or nobody's but in flows that the program marked (wcprof.h).
+ * this, of those that serve this port, or nobody's but in flows that the program marked (wcprof.h).
  *
  * Written under the lock of process.c; read by threads when they next enter after self_period has
  * grown, so whoever changes something here makes it grow afterwards.
@@ -21,6 +21,10 @@ bool scope_set_threads(const char *glob, size_t bytes) HIDDEN;
 void scope_get_threads(char glob[SCOPE_GLOB_BYTES]) HIDDEN;
 /* Threads come by their names late: whether they are to be asked for them again and again. */
 bool scope_goes_by_name(void) HIDDEN;
+
+/* Threads while they serve a connection that came in through this port; 0 = all. */
+void scope_set_port(uint32_t port) HIDDEN;
+uint32_t scope_port(void) HIDDEN;
 
 /* Whether this thread is recorded. One system call if that goes by name. */
 bool scope_has(const struct self *) HIDDEN;

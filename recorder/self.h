@@ -15,16 +15,17 @@
 #include "arena.h"
 
 struct self {
-	uint8_t busy;      /* inside the recorder now */
-	uint8_t retired;   /* has ended, or is the recorder's own thread: never records */
-	uint8_t muted;     /* out of scope, as of `period` */
-	uint16_t flows;    /* marked by the program, nested */
-	uint16_t refusals; /* calls to go before it asks for a slot again */
-	uint32_t period;   /* of self_period, when it was last inside */
-	uint32_t thread;   /* index; 0 = not registered */
-	uint32_t sequence; /* of its ids */
-	uint32_t depth;    /* open entries in use */
-	uint32_t position; /* in chunk: next record to write */
+	uint8_t busy;         /* inside the recorder now */
+	uint8_t retired;      /* has ended, or is the recorder's own thread: never records */
+	uint8_t muted;        /* out of scope, as of `period` */
+	uint16_t flows;       /* marked by the program, nested */
+	uint16_t refusals;    /* calls to go before it asks for a slot again */
+	uint32_t serves_port; /* see scope.c */
+	uint32_t period;      /* of self_period, when it was last inside */
+	uint32_t thread;      /* index; 0 = not registered */
+	uint32_t sequence;    /* of its ids */
+	uint32_t depth;       /* open entries in use */
+	uint32_t position;    /* in chunk: next record to write */
 	int saved_errno;
 	struct slot *slot;
 	struct chunk *chunk;

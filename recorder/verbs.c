@@ -11,6 +11,7 @@
 #include "process.h"
 #include "roster.h"
 #include "sampler.h"
+#include "settings.h"
 #include "snapshot.h"
 #include "stacks.h"
 #include "strings.h"
@@ -36,7 +37,7 @@ static const struct verb verbs[] = {
 #undef VERB
 };
 
-enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
+enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]), KEY_BYTES_SHOWN = 32 };
 
 void verbs_refuse(struct text *answer, const char *code, const char *message)
 {
@@ -111,35 +112,41 @@ static void verb_STATUS(struct request *request, struct text *answer)
 	put_string(answer, "version", RECORDER_VERSION);
 	put_string(answer, "recording", is_on ? "on" : "off");
 	sampler_put_status(answer);
+	text_put_literal(answer, ",\"settings\":{");
+	settings_put(answer);
+	text_put_literal(answer, "}");
 	if (arena)
 		put_arena_status(answer, arena);
 	text_put_literal(answer, "}\n");
 }
 
-/* Value of a key that is a number; false when it is anything else, or too large. */
-static bool read_number(const struct request *request, const char *key, uint64_t most, uint64_t *value)
+/* False: one of them is wrong, and the answer says so. */
+static bool change_settings(const struct request *request, struct text *answer)
 {
-	for (uint32_t i = 0; i < request->argument_count; i++) {
-		if (request->arguments[i].key_bytes != strlen(key) ||
-		    memcmp(request->arguments[i].key, key, strlen(key)) != 0)
-			continue;
-		if (!text_parse_u64(request->arguments[i].value, request->arguments[i].value_bytes, value) ||
-		    *value > most)
-			return false;
-	}
-	return true;
+	char message[160];
+	struct text wrong = { .bytes = message, .size = sizeof(message) };
+
+	if (settings_change(request->arguments, request->argument_count, &wrong))
+		return true;
+	(void)text_end(&wrong);
+	verbs_refuse(answer, "argument", message);
+	return false;
+}
+
+static void verb_SET(struct request *request, struct text *answer)
+{
+	if (!change_settings(request, answer))
+		return;
+	answer_pid(answer);
+	text_put_literal(answer, ",\"settings\":{");
+	settings_put(answer);
+	text_put_literal(answer, "}}\n");
 }
 
 static void verb_ENABLE(struct request *request, struct text *answer)
 {
-	uint64_t sample_hz = UINT64_MAX;
-
-	if (!read_number(request, "sample_hz", SAMPLER_HZ_MAX, &sample_hz)) {
-		verbs_refuse(answer, "argument", "sample_hz is a number from 0 to 1000");
+	if (!change_settings(request, answer))
 		return;
-	}
-	if (sample_hz <= SAMPLER_HZ_MAX)
-		sampler_set_rate((uint32_t)sample_hz);
 	if (process_enable() != 0) {
 		verbs_refuse(answer, "memory", "no memory for a recording");
 		return;
@@ -203,6 +210,7 @@ static void verb_HELP(struct request *request, struct text *answer)
 		text_put_literal(answer, "\":");
 		text_put_json(answer, verbs[i].help, strlen(verbs[i].help));
 	}
+	settings_put_help(answer);
 	text_put_literal(answer, "}\n");
 }
 
@@ -239,32 +247,50 @@ static size_t word_length(const char *from, const char *end)
 	return (size_t)(at - from);
 }
 
-/* Reads "key=value key=value"; NULL, or what is wrong with it. */
-static const char *read_arguments(const struct verb *verb, const char *at, const char *end,
-				  struct request *request)
+static void refuse_key(const struct verb *verb, const char *key, size_t bytes, struct text *answer)
+{
+	char message[256];
+	struct text text = { .bytes = message, .size = sizeof(message) };
+
+	text_put_json(&text, key, bytes < KEY_BYTES_SHOWN ? bytes : KEY_BYTES_SHOWN);
+	text_put_literal(&text, " is no key of ");
+	text_put(&text, verb->name);
+	text_put_literal(&text, ", which takes ");
+	text_put(&text, verb->keys[0] ? verb->keys : "none");
+	(void)text_end(&text);
+	verbs_refuse(answer, "argument", message);
+}
+
+/* Takes one "key=value"; false when something is wrong with it, and the answer says what. */
+static bool read_argument(const struct verb *verb, const char *at, size_t bytes,
+			  struct request *request, struct text *answer)
+{
+	const char *equals = memchr(at, '=', bytes);
+	size_t key_bytes = equals ? (size_t)(equals - at) : 0;
+
+	if (key_bytes == 0)
+		verbs_refuse(answer, "argument", "arguments are key=value");
+	else if (!takes_key(verb->keys, at, key_bytes))
+		refuse_key(verb, at, key_bytes, answer);
+	else if (request->argument_count == VERB_ARGUMENTS_MAX)
+		verbs_refuse(answer, "argument", "too many arguments");
+	else
+		request->arguments[request->argument_count++] =
+			(struct setting_value){ at, key_bytes, equals + 1, bytes - key_bytes - 1 };
+	return answer->used == 0;
+}
+
+static bool read_arguments(const struct verb *verb, const char *at, const char *end,
+			   struct request *request, struct text *answer)
 {
 	while (at < end) {
 		size_t length = word_length(at, end);
-		const char *equals = memchr(at, '=', length);
 
-		if (length > 0) {
-			uint32_t i = request->argument_count;
-
-			if (!equals || equals == at)
-				return "arguments are key=value";
-			if (!takes_key(verb->keys, at, (size_t)(equals - at)))
-				return "this verb does not take that key";
-			if (i == VERB_ARGUMENTS_MAX)
-				return "too many arguments";
-			request->arguments[i].key = at;
-			request->arguments[i].key_bytes = (size_t)(equals - at);
-			request->arguments[i].value = equals + 1;
-			request->arguments[i].value_bytes = length - (size_t)(equals + 1 - at);
-			request->argument_count++;
-		}
+		if (length > 0 && !read_argument(verb, at, length, request, answer))
+			return false;
 		at += length + 1;
 	}
-	return NULL;
+	return true;
 }
 
 void verbs_run(const char *line, size_t bytes, struct request *request, struct text *answer)
@@ -272,7 +298,6 @@ void verbs_run(const char *line, size_t bytes, struct request *request, struct t
 	const char *end = line + bytes;
 	size_t length = word_length(line, end);
 	const struct verb *verb = find_verb(line, length);
-	const char *wrong;
 
 	assert(answer->size >= VERB_ANSWER_BYTES_MAX);
 	*request = (struct request){ .flush = true };
@@ -280,9 +305,6 @@ void verbs_run(const char *line, size_t bytes, struct request *request, struct t
 		verbs_refuse(answer, "unknown", "no such verb: HELP lists them");
 		return;
 	}
-	wrong = read_arguments(verb, line + length, end, request);
-	if (wrong)
-		verbs_refuse(answer, "argument", wrong);
-	else
+	if (read_arguments(verb, line + length, end, request, answer))
 		verb->run(request, answer);
 }

@@ -7,17 +7,12 @@
 #ifndef WCPROF_VERBS_H
 #define WCPROF_VERBS_H
 
-#include "text.h"
+#include "settings.h"
 
-enum { VERB_ARGUMENTS_MAX = 8, VERB_ANSWER_BYTES_MAX = 4096 };
+enum { VERB_ARGUMENTS_MAX = 8, VERB_ANSWER_BYTES_MAX = 8192 };
 
 struct request {
-	struct {
-		const char *key;
-		size_t key_bytes;
-		const char *value;
-		size_t value_bytes;
-	} arguments[VERB_ARGUMENTS_MAX];
+	struct setting_value arguments[VERB_ARGUMENTS_MAX];
 	uint32_t argument_count;
 	bool wants_dump; /* set by the handler of DUMP, which answers nothing */
 	bool flush;

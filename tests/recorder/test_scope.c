@@ -2,7 +2,9 @@
 /* If this fails, threads are recorded that nobody asked for, or those asked for are not. */
 #include "scope.h"
 
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "recording.h"
 
@@ -107,6 +109,89 @@ START_TEST(what_is_open_ends_with_the_scope)
 }
 END_TEST
 
+/* Sockets that listen at a port each, and a connection that came in there. */
+static int listen_at(struct sockaddr_in *address)
+{
+	socklen_t bytes = sizeof(*address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*address = (struct sockaddr_in){ .sin_family = AF_INET,
+					 .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)address, bytes), 0);
+	ck_assert_int_eq(listen(fd, 4), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)address, &bytes), 0);
+	return fd;
+}
+
+static int connect_through(int listener, const struct sockaddr_in *address, int *client)
+{
+	int fd;
+
+	*client = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(*client, (const struct sockaddr *)address, sizeof(*address)), 0);
+	fd = accept(listener, NULL, NULL);
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+/* What a hook does with a descriptor that it is about to use: whether that is recorded. */
+static bool use(int fd)
+{
+	struct self *self;
+
+	recorder_sees_descriptor(fd);
+	self = self_enter();
+	if (self)
+		op_end(self,
+		       op_begin(self, KIND_IO, CALL_READ, 0, fd, 0, __builtin_frame_address(0)),
+		       OUTCOME_OK, 1);
+	self_leave(self);
+	return self != NULL;
+}
+
+static void learn_accepted(int fd)
+{
+	struct self *self = self_enter();
+
+	descriptor_accepted(self, fd);
+	self_leave(self);
+}
+
+START_TEST(threads_by_the_port_they_serve)
+{
+	struct sockaddr_in one, other;
+	int listeners[2], inside, outside, clients[2], ends[2];
+
+	recording_begin();
+	listeners[0] = listen_at(&one);
+	listeners[1] = listen_at(&other);
+	inside = connect_through(listeners[0], &one, &clients[0]);
+	outside = connect_through(listeners[1], &other, &clients[1]);
+	ck_assert_int_eq(pipe(ends), 0);
+	learn_accepted(inside);
+	learn_accepted(outside);
+	ck_assert(use(outside));
+	scope_set_port(ntohs(one.sin_port));
+	self_begin_period();
+	ck_assert(!use(outside));
+	ck_assert(!use(ends[0]));
+	ck_assert(!use(-1));
+	ck_assert(!use(clients[0]));
+	ck_assert(use(inside));
+	/* What it needs to serve that connection belongs to it. */
+	ck_assert(use(ends[0]));
+	ck_assert(use(clients[1]));
+	ck_assert(use(-1));
+	ck_assert(!use(outside));
+	ck_assert(!use(ends[0]));
+	ck_assert(use(inside));
+	scope_set_port(0);
+	self_begin_period();
+	ck_assert(use(outside));
+	recording_end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("scope");
@@ -114,6 +199,7 @@ int main(void)
 
 	tcase_add_loop_test(tests, patterns, 0, sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tests, threads_by_name);
+	tcase_add_test(tests, threads_by_the_port_they_serve);
 	tcase_add_test(tests, too_long_a_pattern_changes_nothing);
 	tcase_add_test(tests, what_is_open_ends_with_the_scope);
 	suite_add_tcase(suite, tests);

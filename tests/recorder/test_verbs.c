@@ -57,9 +57,18 @@ static const struct {
 	/* 20 */ { "DUMP", "ERR nothing " },
 	/* 21 */ { "GET / HTTP/1.1", "ERR unknown " },
 	/* 22 */ { "\x01\x02\xff", "ERR unknown " },
-	/* 23 */ { "ENABLE sample_hz=0", "OK {\"pid\":" },
-	/* 24 */ { "ENABLE sample_hz=1001", "ERR argument " },
-	/* 25 */ { "ENABLE sample_hz=x", "ERR argument " },
+	/* 23 */ { "SET", "OK {\"pid\":" },
+	/* 24 */ { "SET holds=all stacks=0 thread=io-* port=80 flows=0", "OK {\"pid\":" },
+	/* 25 */ { "ENABLE min_io_ns=100 holds=none", "OK {\"pid\":" },
+	/* 26 */ { "SET holds=some", "ERR argument holds is contended, all or none\n" },
+	/* 27 */ { "ENABLE port=65536", "ERR argument port is a number from 0 to 65535\n" },
+	/* 28 */
+	{ "SET color=red", "ERR argument \"color\" is no key of SET, which takes thread|port|" },
+	/* 29 */ { "PING x=1", "ERR argument \"x\" is no key of PING, which takes none\n" },
+	/* 30 */ { "SET \x01\x1b=1", "ERR argument \"\\u0001\\u001b\" is no key of SET" },
+	/* 31 */ { "ENABLE sample_hz=0", "OK {\"pid\":" },
+	/* 32 */ { "ENABLE sample_hz=1001", "ERR argument " },
+	/* 33 */ { "ENABLE sample_hz=x", "ERR argument " },
 };
 
 START_TEST(a_line_has_one_answer)
@@ -86,6 +95,40 @@ START_TEST(on_and_off)
 	ck_assert_uint_eq(record_io(1), 0);
 	run("RESET", 5);
 	ck_assert_ptr_nonnull(strstr(run("STATUS", 6), "\"events\":0,"));
+}
+END_TEST
+
+/* All the keys of settings.def are keys of both verbs, and HELP and STATUS show them. */
+static const char *const keys[] = {
+#define SETTING(name, allowed, help) #name,
+#include "settings.def"
+#undef SETTING
+};
+
+START_TEST(a_setting_can_be_set_and_seen)
+{
+	char line[64], shown[32];
+
+	snprintf(line, sizeof(line), "SET %s=?", keys[_i]);
+	ck_assert_ptr_null(strstr(run(line, strlen(line)), "no key"));
+	snprintf(line, sizeof(line), "ENABLE %s=?", keys[_i]);
+	ck_assert_ptr_null(strstr(run(line, strlen(line)), "no key"));
+	snprintf(shown, sizeof(shown), "\"%s\":", keys[_i]);
+	ck_assert_ptr_nonnull(strstr(run("STATUS", 6), shown));
+	snprintf(shown, sizeof(shown), "\"SET %s=\":", keys[_i]);
+	ck_assert_ptr_nonnull(strstr(run("HELP", 4), shown));
+}
+END_TEST
+
+/* One wrong value, and nothing is changed, nor turned on. */
+START_TEST(a_wrong_value_changes_nothing)
+{
+	ck_assert(strncmp(run("ENABLE holds=all port=x", 23), "ERR argument port ", 18) == 0);
+	ck_assert(recorder_is_off());
+	ck_assert_uint_eq(recorder_holds, HOLDS_CONTENDED);
+	run("ENABLE holds=all", 16);
+	ck_assert(!recorder_is_off());
+	ck_assert_uint_eq(recorder_holds, HOLDS_ALL);
 }
 END_TEST
 
@@ -122,13 +165,14 @@ START_TEST(switching_a_thousand_times_is_harmless)
 		run("ENABLE", 6);
 		if (i % 16 == 0)
 			run("RESET", 5);
+		run(i % 2 ? "SET thread=x* holds=all" : "SET thread= holds=none", i % 2 ? 23 : 22);
 		run("DISABLE", 7);
 	}
 	store_relaxed(&stop, 1);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert(recorder_is_off());
-	run("ENABLE", 6);
+	run("ENABLE thread=", 14);
 	ck_assert_uint_ne(record_io(1), 0);
 	recording_dump(true);
 }
@@ -140,7 +184,10 @@ int main(void)
 	TCase *tests = tcase_create("verbs");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, a_line_has_one_answer, 0, 26);
+	tcase_add_loop_test(tests, a_line_has_one_answer, 0, 34);
+	tcase_add_loop_test(tests, a_setting_can_be_set_and_seen, 0,
+			    sizeof(keys) / sizeof(keys[0]));
+	tcase_add_test(tests, a_wrong_value_changes_nothing);
 	tcase_add_test(tests, on_and_off);
 	tcase_add_test(tests, a_dump_flushes_unless_told_not_to);
 	tcase_add_test(tests, switching_a_thousand_times_is_harmless);
