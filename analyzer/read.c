@@ -13,6 +13,7 @@
 #include "read.h"
 
 #include "intern.h"
+#include "read_zstd.h"
 #include "reading.h"
 
 #include <assert.h>
@@ -35,7 +36,9 @@ struct source {
 	size_t memory_bytes;
 	size_t step_bytes; /* at most so many at a time */
 	uint64_t bytes_done;
-	uint64_t bytes_total; /* 0 = unknown */
+	uint64_t bytes_total;   /* 0 = unknown */
+	bool is_begun;          /* its first bytes have been looked at */
+	struct read_zstd *zstd; /* decompresses what the file has; NULL = the file is as it is */
 };
 
 /* Bytes [begin, end) are read and not yet parsed. */
@@ -55,8 +58,6 @@ static const char *other_format(const char *bytes, size_t count)
 	} formats[] = {
 		{ "\x1f\x8b",
 		  "compressed with gzip; decompress it first: gunzip -c FILE | wcprof-analyze -" },
-		{ "\x28\xb5\x2f\xfd",
-		  "compressed with zstd; decompress it first: zstd -dc FILE | wcprof-analyze -" },
 		{ "\xfd"
 		  "7zXZ",
 		  "compressed with xz; decompress it first: xz -dc FILE | wcprof-analyze -" },
@@ -117,9 +118,10 @@ static bool read_last_line(struct reading *reading, const char *at, const char *
 	return true;
 }
 
-/* Up to `room` bytes; 0 at the end, -errno. */
-static ssize_t source_read(struct source *source, char *to, size_t room)
+/* Up to `room` bytes of the file; 0 at the end, -errno. */
+static ssize_t source_read_file(void *context, char *to, size_t room)
 {
+	struct source *source = context;
 	size_t bytes = room < source->step_bytes ? room : source->step_bytes;
 	ssize_t got;
 
@@ -139,6 +141,35 @@ static ssize_t source_read(struct source *source, char *to, size_t room)
 		return -errno;
 	source->bytes_done += (uint64_t)got;
 	return got;
+}
+
+/* The file's first bytes, which tell whether it is compressed; as source_read(). */
+static ssize_t source_begin(struct source *source, char *to, size_t room)
+{
+	size_t used = 0;
+	ssize_t got = 1;
+
+	assert(room >= READ_ZSTD_MAGIC_BYTES);
+	source->is_begun = true;
+	while (used < READ_ZSTD_MAGIC_BYTES && got > 0) {
+		got = source_read_file(source, to + used, READ_ZSTD_MAGIC_BYTES - used);
+		used += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		return got;
+	if (!read_zstd_is_magic(to, used))
+		return (ssize_t)used;
+	source->zstd = read_zstd_start(source_read_file, source, to, used);
+	return source->zstd ? read_zstd_next(source->zstd, to, room) : -ENOMEM;
+}
+
+/* Up to `room` bytes of the dump; 0 at the end, -errno. */
+static ssize_t source_read(struct source *source, char *to, size_t room)
+{
+	if (!source->is_begun)
+		return source_begin(source, to, room);
+	return source->zstd ? read_zstd_next(source->zstd, to, room)
+			    : source_read_file(source, to, room);
 }
 
 static bool block_resize(struct reading *reading, struct block *block, size_t capacity)
@@ -186,6 +217,9 @@ static bool fail_read(struct reading *reading, int status)
 {
 	if (status == -EISDIR)
 		return reading_fail(reading, status, 0, "a directory; name the dump files in it");
+	if (status == -EBADMSG)
+		return reading_fail(reading, status, 0,
+				    "its compressed data is damaged; take the dump again");
 	return reading_fail(reading, status, 0, "cannot be read: %s", strerror(-status));
 }
 
@@ -252,6 +286,8 @@ static bool read_blocks(struct reading *reading, struct source *source,
 					 source->bytes_total);
 	}
 	free(block.bytes);
+	read_zstd_free(source->zstd);
+	source->zstd = NULL;
 	if (is_good && !reading->has_header)
 		is_good =
 			reading_fail(reading, -EBADMSG, 0,

@@ -86,7 +86,9 @@ static const struct {
 	  0, "a program or library" },
 	/* 23 */
 	{ HEADER OP1 OP2 "{'e':'op','id':3,'s':10,'d':20} x\n", 4, "something after the end" },
-	/* 24 */ { "\x28\xb5\x2f\xfd....", 0, "zstd -dc" },
+	/* 24 */
+	{ "\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 0,
+	  "damaged" },
 	/* 25 */ { HEADER OP1 "xyz", 3, "expected an object" },
 };
 
