@@ -154,7 +154,10 @@ static void analysis_measure(struct analysis *analysis)
 static void *analysis_compile(void *argument)
 {
 	struct analysis *analysis = argument;
-	const struct script_options script_options = { .cpus = analysis->options->cpus };
+	const struct script_options script_options = {
+		.cpus = analysis->options->cpus,
+		.functions = analysis->names ? &analysis->names->functions : NULL,
+	};
 	analysis->has_script = analysis->recording->thread_count > 0 &&
 			       analysis->recording->extras &&
 			       strcmp(analysis->options->model, "threads") == 0;
@@ -190,6 +193,16 @@ static bool is_idle(const struct analysis *analysis, uint32_t op)
 	       strncmp(recording->strings[poll->name], "epoll", 5) == 0;
 }
 
+/* All that a thread does is done in its start routine: as a function it says no more than the thread. */
+static bool is_start_routine(const struct analysis *analysis, uint32_t name)
+{
+	for (uint32_t i = 0; i < analysis->classes.count; i++)
+		if (analysis->classes.classes[i].kind == KIND_THREAD &&
+		    analysis->classes.classes[i].name == name)
+			return true;
+	return false;
+}
+
 /*
  * What the replay of threads is asked: not of containers, whose time is their threads', nor of idling.
  * A lock's weight is all the time that it was held, as a shorter hold shortens what is done under it.
@@ -206,6 +219,12 @@ static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool 
 	for (uint32_t i = 0; i < analysis->recording->op_count; i++)
 		if (is_idle(analysis, i))
 			is_wanted[classes->of_op[i]] = false;
+	for (size_t f = 0; f < analysis->script.shares.function_count; f++) {
+		const struct function *function = &analysis->script.shares.functions[f];
+		weight_ns[classes->count + f] = function->cpu_ns;
+		is_wanted[classes->count + f] = !analysis->options->class_regex[0] &&
+						!is_start_routine(analysis, function->name);
+	}
 }
 
 static void analysis_ask(struct analysis *analysis)
@@ -223,8 +242,10 @@ static void analysis_ask(struct analysis *analysis)
 			     &whatif_options);
 		return;
 	}
-	uint64_t *weight_ns = memory_new(analysis->classes.count, sizeof(*weight_ns));
-	bool *is_wanted = memory_new(analysis->classes.count, sizeof(*is_wanted));
+	size_t count = analysis->classes.count + analysis->script.shares.function_count;
+	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
+	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
+	whatif_options.hypothesis_count = count;
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;
 	whatif_options.is_wanted = is_wanted;
@@ -238,11 +259,11 @@ static void analysis_ask(struct analysis *analysis)
 }
 
 int analysis_build(struct analysis *analysis, const struct recording *recording,
-		   const struct options *options, const uint32_t *op_name,
-		   const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES])
+		   const struct options *options, const struct given_names *names,
+		   char error[OPTIONS_ERROR_BYTES])
 {
-	*analysis = (struct analysis){ .recording = recording, .options = options };
-	class_table_build(&analysis->classes, recording, op_name);
+	*analysis = (struct analysis){ .recording = recording, .options = options, .names = names };
+	class_table_build(&analysis->classes, recording, names ? names->ops : NULL);
 	if (analysis_match_classes(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;
@@ -250,7 +271,7 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 	graph_build(&analysis->graph, recording);
 	pthread_t compiling;
 	bool is_threaded = pthread_create(&compiling, NULL, analysis_compile, analysis) == 0;
-	analysis_describe(analysis, wait_name);
+	analysis_describe(analysis, names ? names->waits : NULL);
 	if (is_threaded)
 		pthread_join(compiling, NULL);
 	else
@@ -277,14 +298,36 @@ void analysis_free(struct analysis *analysis)
 	*analysis = (struct analysis){ 0 };
 }
 
+/* A hypothesis beyond the classes: a function; NULL for a class. */
+static const struct function *function_of(const struct analysis *analysis, uint32_t class)
+{
+	if (class < analysis->classes.count)
+		return NULL;
+	assert(class - analysis->classes.count < analysis->script.shares.function_count);
+	return &analysis->script.shares.functions[class - analysis->classes.count];
+}
+
 const char *analysis_class_name(const struct analysis *analysis, uint32_t class)
 {
-	assert(class < analysis->classes.count);
-	return analysis->recording->strings[analysis->classes.classes[class].name];
+	const struct function *function = function_of(analysis, class);
+	uint32_t name = function ? function->name : analysis->classes.classes[class].name;
+	return analysis->recording->strings[name];
 }
 
 const char *analysis_class_kind(const struct analysis *analysis, uint32_t class)
 {
-	assert(class < analysis->classes.count);
+	if (function_of(analysis, class))
+		return "func";
 	return analysis->recording->kinds.words[analysis->classes.classes[class].kind];
+}
+
+uint64_t analysis_class_self_ns(const struct analysis *analysis, uint32_t class)
+{
+	const struct function *function = function_of(analysis, class);
+	return function ? function->cpu_ns : analysis->selftime.classes[class].self.total_ns;
+}
+
+uint32_t analysis_class_op_count(const struct analysis *analysis, uint32_t class)
+{
+	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
 }

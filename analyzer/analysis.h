@@ -16,6 +16,13 @@
 #include "waits.h"
 #include "whatif.h"
 
+/* What classify() and the symbols say of a recording that has stacks. Any may be NULL: as recorded. */
+struct given_names {
+	uint32_t *ops;   /* string id per op */
+	uint32_t *waits; /* string id per wait */
+	struct stack_functions functions;
+};
+
 enum { WARNING_BYTES = 256 };
 
 struct analysis {
@@ -31,24 +38,28 @@ struct analysis {
 	struct script script;
 	bool has_script;
 	struct whatif whatif;
-	bool *is_shown;              /* per class: it matches --class */
-	uint64_t span_ns;            /* from the first start to the last end of an op */
-	uint64_t actual_makespan_ns; /* from the first start to the last end of a root */
+	const struct given_names *names; /* NULL = none */
+	bool *is_shown;                  /* per class: it matches --class */
+	uint64_t span_ns;                /* from the first start to the last end of an op */
+	uint64_t actual_makespan_ns;     /* from the first start to the last end of a root */
 	char (*warnings)[WARNING_BYTES];
 	size_t warning_count;
 };
 
 /* 0, or -EINVAL with a line in `error`: a pattern that is none. */
 int analysis_build(struct analysis *analysis, const struct recording *recording,
-		   const struct options *options, const uint32_t *op_name,
-		   const uint32_t *wait_name, char error[OPTIONS_ERROR_BYTES]);
+		   const struct options *options, const struct given_names *names,
+		   char error[OPTIONS_ERROR_BYTES]);
 void analysis_free(struct analysis *analysis);
 
 /* How far the replay of the unchanged run is off, in percent of what was recorded. */
 double analysis_drift_percent(const struct analysis *analysis);
 
-/* What a class, an op, a kind are called. */
+/* Classes, and from their count on the functions that samples show: what they are called, the time that
+ * is theirs (of functions: about, by samples, with what they call). */
 const char *analysis_class_name(const struct analysis *analysis, uint32_t class);
 const char *analysis_class_kind(const struct analysis *analysis, uint32_t class);
+uint64_t analysis_class_self_ns(const struct analysis *analysis, uint32_t class);
+uint32_t analysis_class_op_count(const struct analysis *analysis, uint32_t class);
 
 #endif

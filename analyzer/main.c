@@ -109,16 +109,10 @@ static size_t output_columns(void)
 	return columns ? strtoul(columns, NULL, 10) : 0;
 }
 
-/* What ops and waits are called, by stacks and addresses; NULL for a recording that has none of
- * those. */
-struct given_names {
-	uint32_t *ops;
-	uint32_t *waits;
-};
-
+/* What ops, waits and samples are called, by stacks and addresses. */
 static struct given_names names_give(struct recording *recording)
 {
-	struct given_names names = { NULL, NULL };
+	struct given_names names = { 0 };
 	if (!recording->thread_count)
 		return names;
 	struct symbols *symbols = symbols_new(recording);
@@ -126,6 +120,7 @@ static struct given_names names_give(struct recording *recording)
 	names.ops = memory_new(recording->op_count, sizeof(*names.ops));
 	names.waits = memory_new(recording->wait_count, sizeof(*names.waits));
 	classify(recording, symbols, callers, names.ops, names.waits);
+	stack_functions_build(&names.functions, recording, symbols);
 	callers_free(callers);
 	symbols_free(symbols);
 	return names;
@@ -152,9 +147,10 @@ static int analyze(struct recording *recording, const struct options *options)
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
 	struct emit emit;
-	int result = analysis_build(&analysis, recording, options, names.ops, names.waits, error);
+	int result = analysis_build(&analysis, recording, options, &names, error);
 	free(names.ops);
 	free(names.waits);
+	stack_functions_free(&names.functions);
 	if (result != 0) {
 		fprintf(stderr, "wcprof-analyze: %s\n", error);
 		return EXIT_TROUBLE;

@@ -47,7 +47,8 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		snprintf(change, sizeof(change), "no time at all");
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "%g times as long", factor);
-	bool is_lock = analysis->classes.classes[best->class].kind == KIND_HOLD;
+	bool is_lock = best->class < analysis->classes.count &&
+		       analysis->classes.classes[best->class].kind == KIND_HOLD;
 	emit_strong_line(emit, "If `%s` (%s) %s %s, the whole would be done %.1f%% sooner.",
 			 analysis_class_name(analysis, best->class),
 			 is_lock ? "lock" : analysis_class_kind(analysis, best->class),

@@ -72,8 +72,8 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		emit_row_begin(emit);
 		emit_cell_text(emit, analysis_class_name(analysis, class));
 		emit_cell_text(emit, analysis_class_kind(analysis, class));
-		emit_cell_ns(emit, (double)analysis->selftime.classes[class].self.total_ns);
-		emit_cell_count(emit, analysis->classes.classes[class].op_count);
+		emit_cell_ns(emit, (double)analysis_class_self_ns(analysis, class));
+		emit_cell_count(emit, analysis_class_op_count(analysis, class));
 		for (size_t f = 0; f < list->count; f++)
 			emit_saving(analysis, emit, whatif->rows[i].saved_ns[f]);
 		emit_row_end(emit);

@@ -9,24 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of(uint32_t leaf, const uint32_t *held, size_t count)
+/* As many locks as a thread's open ops can be: the rest cannot matter. */
+enum { SCOPE_LOCKS_MAX = 64 };
+
+static uint64_t hash_of(uint32_t leaf, uint32_t place, const uint32_t *held, size_t count)
 {
-	uint64_t hash = leaf * 0x9e3779b97f4a7c15u;
+	uint64_t hash = (leaf ^ (uint64_t)place << 32) * 0x9e3779b97f4a7c15u;
 
 	for (size_t i = 0; i < count; i++)
 		hash = (hash ^ held[i]) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 32;
 }
 
-static size_t bucket_of(const struct scopes *table, uint32_t leaf, const uint32_t *held,
-			size_t count)
+static size_t bucket_of(const struct scopes *table, uint32_t leaf, uint32_t place,
+			const uint32_t *held, size_t count)
 {
-	size_t at = hash_of(leaf, held, count) & (table->bucket_count - 1);
+	size_t at = hash_of(leaf, place, held, count) & (table->bucket_count - 1);
 
 	for (; table->buckets[at]; at = (at + 1) & (table->bucket_count - 1)) {
 		const struct scope *scope = &table->scopes[table->buckets[at] - 1];
 
-		if (scope->leaf == leaf && scope->count == count &&
+		if (scope->leaf == leaf && scope->place == place && scope->count == count &&
 		    (!count || !memcmp(table->classes + scope->first, held, count * sizeof(*held))))
 			break;
 	}
@@ -41,8 +44,9 @@ static void widen(struct scopes *table)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct scope *scope = &table->scopes[i];
 
-		table->buckets[bucket_of(table, scope->leaf, table->classes + scope->first,
-					 scope->count)] = (uint32_t)i + 1;
+		table->buckets[bucket_of(table, scope->leaf, scope->place,
+					 table->classes + scope->first, scope->count)] =
+			(uint32_t)i + 1;
 	}
 }
 
@@ -63,12 +67,12 @@ static size_t sort_unique(uint32_t *values, size_t count)
 	return kept;
 }
 
-uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t held_count)
+static uint32_t find_or_add(struct scopes *table, uint32_t leaf, uint32_t place,
+			    const uint32_t *held, size_t held_count)
 {
-	held_count = sort_unique(held, held_count);
 	if (2 * (table->count + 1) > table->bucket_count)
 		widen(table);
-	size_t bucket = bucket_of(table, leaf, held, held_count);
+	size_t bucket = bucket_of(table, leaf, place, held, held_count);
 	if (!table->buckets[bucket]) {
 		table->scopes = memory_grow(table->scopes, &table->capacity, table->count + 1,
 					    sizeof(*table->scopes));
@@ -78,13 +82,30 @@ uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t 
 		if (held_count)
 			memcpy(table->classes + table->class_count, held,
 			       held_count * sizeof(*held));
-		table->scopes[table->count++] =
-			(struct scope){ leaf, (uint32_t)table->class_count, (uint32_t)held_count };
+		table->scopes[table->count++] = (struct scope){ leaf, (uint32_t)table->class_count,
+								(uint32_t)held_count, place };
 		table->class_count += held_count;
 		table->buckets[bucket] = (uint32_t)table->count;
 	}
 	assert(table->buckets[bucket] <= table->count);
 	return table->buckets[bucket] - 1;
+}
+
+uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t held_count)
+{
+	return find_or_add(table, leaf, 0, held, sort_unique(held, held_count));
+}
+
+uint32_t scopes_add_place(struct scopes *table, uint32_t scope, uint32_t place)
+{
+	struct scope like = table->scopes[scope];
+	uint32_t held[SCOPE_LOCKS_MAX];
+
+	/* copied: the array may move */
+	like.count = like.count < SCOPE_LOCKS_MAX ? like.count : SCOPE_LOCKS_MAX;
+	for (uint32_t i = 0; i < like.count; i++)
+		held[i] = table->classes[like.first + i];
+	return find_or_add(table, like.leaf, place, held, like.count);
 }
 
 void scopes_free(struct scopes *table)

@@ -14,6 +14,8 @@ struct scope {
 	uint32_t leaf;  /* class index, NO_INDEX = none */
 	uint32_t first; /* classes of the locks held, ascending: classes[first .. first + count) */
 	uint32_t count;
+	uint32_t
+		place; /* which stretch of code: what came before and after it; 0 = not told apart */
 };
 
 struct scopes {
@@ -29,6 +31,8 @@ struct scopes {
 
 /* `held` is sorted here and freed of doubles. */
 uint32_t scopes_add(struct scopes *, uint32_t leaf, uint32_t *held, size_t held_count);
+/* A scope like that one, but of that place. */
+uint32_t scopes_add_place(struct scopes *, uint32_t scope, uint32_t place);
 void scopes_free(struct scopes *);
 
 #endif

@@ -93,7 +93,7 @@ static void stretch_ends(struct compiler *compiler, const struct rec_sample *sam
 
 	pass(compiler, sample->at_ns);
 	uint64_t run_ns = compiler->stretch_run_ns, cpu_ns = sample->cpu_ns - compiler->cpu_ns;
-	bool is_first = sample == compiler->samples;
+	bool is_first = sample == compiler->samples || !script->was_crowded;
 	for (size_t i = compiler->stretch_step;
 	     !is_first && cpu_ns < run_ns && i < script->step_count; i++)
 		if (script->steps[i].type == STEP_RUN)
@@ -546,6 +546,48 @@ static void stretches_end(struct compiler *compiler, uint64_t until_ns)
 		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
 }
 
+/* What a moment is, for telling one stretch of code from another: the call, and where it was made. */
+static uint32_t moment_key(const struct compiler *compiler, const struct moment *moment)
+{
+	const struct recording *rec = compiler->rec;
+	enum moment_type type = moment_type(moment);
+	uint32_t stack = 0, name = 0;
+
+	if (type == MOMENT_LINK) {
+		name = rec->links[moment->index].kind;
+	} else if (type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_END ||
+		   type == MOMENT_WAIT_POINT) {
+		stack = rec->waits[moment->index].stack;
+		name = rec->waits[moment->index].reason;
+	} else {
+		stack = rec->extras[moment->index].stack;
+		name = rec->ops[moment->index].kind;
+	}
+	return (stack * 64 + name) * 8 + (uint32_t)type;
+}
+
+/* What ran since the last moment was the code between that and this one; 0 = the thread's end. */
+static void gap_ends(struct compiler *compiler, uint32_t key)
+{
+	struct script *script = compiler->script;
+	uint32_t place = (compiler->last_key * 0x9e3779b1u ^ key) | 1;
+
+	if (!compiler->scope_of_sample)
+		return;
+	for (size_t i = compiler->gap_step; i < script->step_count; i++) {
+		if (script->steps[i].type != STEP_RUN)
+			continue;
+		script->steps[i].arg =
+			scopes_add_place(&script->scopes, script->steps[i].arg, place);
+		for (size_t s = compiler->gap_sample; s < compiler->next_sample; s++)
+			compiler->scope_of_sample[compiler->samples + s - compiler->rec->samples] =
+				script->steps[i].arg;
+	}
+	compiler->gap_step = script->step_count;
+	compiler->gap_sample = compiler->next_sample;
+	compiler->last_key = key;
+}
+
 static void happen(struct compiler *compiler, const struct moment *moment)
 {
 	stretches_end(compiler, moment->at_ns);
@@ -575,6 +617,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 		link_happens(compiler, moment->index);
 		break;
 	}
+	gap_ends(compiler, moment_key(compiler, moment));
 }
 
 static void thread_prepare(struct compiler *compiler, uint32_t thread)
@@ -591,7 +634,10 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
 	compiler->now_ns = compiler->script->actors[thread].start_ns;
 	compiler->sample_count = compiler->next_sample = 0;
-	if (compiler->script->was_crowded)
+	compiler->last_key = 0;
+	compiler->gap_step = compiler->script->step_count;
+	compiler->gap_sample = 0;
+	if (compiler->script->was_crowded || compiler->scope_of_sample)
 		compiler->samples =
 			samples_of_thread(compiler->rec, thread, &compiler->sample_count);
 	compiler->cpu_ns = compiler->stretch_run_ns = 0;
@@ -614,6 +660,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		stretches_end(compiler, op->end_ns);
 		pass(compiler, op->end_ns);
 		stretches_end(compiler, UINT64_MAX);
+		gap_ends(compiler, 0);
 	}
 	compiler->finish_ns[thread] = compiler->now_ns;
 	compiler->worked[thread] = compiler->has_worked;

@@ -15,6 +15,7 @@
 #include "monitors.h"
 #include "releases.h"
 #include "scopes.h"
+#include "shares.h"
 #include "timeline.h"
 
 enum step_type {
@@ -70,6 +71,8 @@ struct script {
 	struct step *steps;
 	size_t step_count;
 	struct scopes scopes;
+	uint32_t class_count; /* hypotheses from here on are functions, in the order of `shares` */
+	struct shares shares;
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
 	double recorded_cpus; /* that the processes could use; infinite: not known */
@@ -94,6 +97,7 @@ struct script {
 /* What the replay is to assume that the recording does not say. */
 struct script_options {
 	double cpus; /* 0 = as recorded, INFINITY = as many as there are threads */
+	const struct stack_functions *functions; /* of the samples; NULL = not known */
 };
 
 void script_build(struct script *, const struct recording *, const struct class_table *,

@@ -437,7 +437,23 @@ static void fill_latencies(struct compiler *compiler)
 	}
 }
 
-static void compile(struct compiler *compiler)
+/* NO_INDEX for each sample; NULL when none has a stack, or its functions are not known. */
+static uint32_t *scopes_of_samples(const struct recording *rec,
+				   const struct stack_functions *functions)
+{
+	size_t stacks = 0;
+
+	for (size_t i = 0; functions && functions->first && i < rec->sample_count; i++)
+		stacks += rec->samples[i].stack != 0;
+	if (!stacks)
+		return NULL;
+	uint32_t *scope_of = memory_new(rec->sample_count, sizeof(*scope_of));
+	for (size_t i = 0; i < rec->sample_count; i++)
+		scope_of[i] = NO_INDEX;
+	return scope_of;
+}
+
+static void compile(struct compiler *compiler, const struct stack_functions *functions)
 {
 	struct script *script = compiler->script;
 	const struct recording *rec = compiler->rec;
@@ -451,6 +467,7 @@ static void compile(struct compiler *compiler)
 	compiler->barrier_latency_ns = barrier_latency_ns;
 	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
 	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
+	compiler->scope_of_sample = scopes_of_samples(rec, functions);
 	script->jobs = memory_new(script->monitors.condition_count, sizeof(*script->jobs));
 	for (size_t c = 0; c < script->monitors.condition_count; c++)
 		script->jobs[c].lock = NO_INDEX;
@@ -460,6 +477,9 @@ static void compile(struct compiler *compiler)
 	pools_find(compiler);
 	fill_latencies(compiler);
 	choose_finishers(script, compiler);
+	if (compiler->scope_of_sample)
+		shares_build(&script->shares, rec, functions, compiler->scope_of_sample);
+	free(compiler->scope_of_sample);
 	free(is_awaited);
 	free(barrier_latency_ns);
 	free(permit_latency_ns);
@@ -507,6 +527,7 @@ void script_build(struct script *script, const struct recording *rec,
 	assert(rec->thread_count && rec->extras);
 	memset(script, 0, sizeof(*script));
 	script->recording = rec;
+	script->class_count = classes->count;
 	cpus_find(script, rec, options);
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
@@ -521,7 +542,7 @@ void script_build(struct script *script, const struct recording *rec,
 				     .releases = &releases,
 				     .semaphores = &semaphores,
 				     .barriers = &barriers };
-	compile(&compiler);
+	compile(&compiler, options->functions);
 	addresses_free(&semaphores);
 	addresses_free(&barriers);
 	releases_free(&releases);
@@ -538,6 +559,7 @@ void script_free(struct script *script)
 	flows_free(&script->flows);
 	monitors_free(&script->monitors);
 	scopes_free(&script->scopes);
+	shares_free(&script->shares);
 	free(script->jobs);
 	free(script->steps);
 	free(script->actors);

@@ -48,9 +48,13 @@ struct compiler {
 	struct taken *taken;
 	size_t taken_count;
 	size_t taken_capacity;
-	uint64_t *finish_ns; /* by thread, as recorded */
-	bool *worked;        /* by thread: did more than sleep and time out */
+	uint64_t *finish_ns;       /* by thread, as recorded */
+	bool *worked;              /* by thread: did more than sleep and time out */
+	uint32_t *scope_of_sample; /* NULL: no sample has a stack */
 	/* of the thread that is being compiled */
+	uint32_t last_key; /* what the last moment was */
+	size_t gap_step;   /* first one since the last moment */
+	size_t gap_sample; /* likewise */
 	const struct rec_sample *samples;
 	size_t sample_count;
 	size_t next_sample;

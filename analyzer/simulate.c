@@ -769,9 +769,28 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 
 /* --- the replayer ------------------------------------------------------------------------------------------------------ */
 
+/* A function's part of each scope scales, the rest stays. */
+static void set_function_factors(struct simulation *sim, const struct function *function,
+				 double factor)
+{
+	const struct share *shares = sim->script->shares.shares + function->first;
+
+	for (size_t i = 0; i < sim->script->scopes.count; i++)
+		sim->factor[i] = 1.0;
+	for (uint32_t i = 0; i < function->count; i++)
+		sim->factor[shares[i].scope] = 1.0 - (double)shares[i].share * (1.0 - factor);
+}
+
 static void set_factors(struct simulation *sim, uint32_t class_index, double factor)
 {
 	const struct scopes *scopes = &sim->script->scopes;
+	uint32_t class_count = sim->script->class_count;
+
+	if (class_index != NO_INDEX && class_index >= class_count) {
+		set_function_factors(sim, &sim->script->shares.functions[class_index - class_count],
+				     factor);
+		return;
+	}
 
 	for (size_t i = 0; i < scopes->count; i++) {
 		const struct scope *scope = &scopes->scopes[i];

@@ -104,15 +104,23 @@ static void job_run(struct job *job)
 		pthread_join(threads[i], NULL);
 }
 
+static uint64_t weight_of(const struct whatif_options *options, const struct selftime *selftime,
+			  uint32_t hypothesis)
+{
+	return options->weight_ns ? options->weight_ns[hypothesis]
+				  : selftime->classes[hypothesis].self.total_ns;
+}
+
 static void whatif_list_rows(struct whatif *whatif, const struct class_table *classes,
 			     const struct selftime *selftime, const struct whatif_options *options)
 {
-	whatif->rows = memory_new(classes->count, sizeof(*whatif->rows));
-	for (uint32_t i = 0; i < classes->count; i++) {
-		uint32_t class = selftime->by_total[i];
-		uint64_t weight_ns = options->weight_ns ? options->weight_ns[class]
-							: selftime->classes[class].self.total_ns;
-		if (weight_ns < options->min_self_ns)
+	uint32_t count =
+		options->hypothesis_count ? (uint32_t)options->hypothesis_count : classes->count;
+	assert(count >= classes->count && (count == classes->count || options->weight_ns));
+	whatif->rows = memory_new(count, sizeof(*whatif->rows));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t class = i < classes->count ? selftime->by_total[i] : i;
+		if (weight_of(options, selftime, class) < options->min_self_ns)
 			continue;
 		if (!options->is_wanted || options->is_wanted[class])
 			whatif->rows[whatif->row_count++].class = class;
@@ -126,6 +134,7 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 struct ranking {
 	size_t factor; /* index of the smallest */
 	const struct selftime *selftime;
+	const struct whatif_options *options;
 };
 
 static int compare_rows(const void *a, const void *b, void *context)
@@ -136,10 +145,10 @@ static int compare_rows(const void *a, const void *b, void *context)
 	       right_ns = right->saved_ns[ranking->factor];
 	if (left_ns != right_ns)
 		return left_ns < right_ns ? 1 : -1;
-	uint64_t left_self_ns = ranking->selftime->classes[left->class].self.total_ns;
-	uint64_t right_self_ns = ranking->selftime->classes[right->class].self.total_ns;
-	if (left_self_ns != right_self_ns)
-		return left_self_ns < right_self_ns ? 1 : -1;
+	uint64_t left_weight_ns = weight_of(ranking->options, ranking->selftime, left->class);
+	uint64_t right_weight_ns = weight_of(ranking->options, ranking->selftime, right->class);
+	if (left_weight_ns != right_weight_ns)
+		return left_weight_ns < right_weight_ns ? 1 : -1;
 	return (left->class > right->class) - (left->class < right->class);
 }
 
@@ -157,7 +166,7 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 	struct job job = { .replayer = replayer, .options = options, .whatif = whatif };
 	job_run(&job);
 
-	struct ranking ranking = { .selftime = selftime };
+	struct ranking ranking = { .selftime = selftime, .options = options };
 	for (size_t i = 1; i < options->factor_count; i++)
 		if (options->factors[i] < options->factors[ranking.factor])
 			ranking.factor = i;

@@ -13,11 +13,11 @@
 struct whatif_options {
 	const double *factors;
 	size_t factor_count;
-	uint64_t min_self_ns; /* classes that weigh less are left out */
-	const uint64_t
-		*weight_ns; /* per class: what there is to be saved at most; NULL = its self time */
-	const bool *is_wanted; /* per class; NULL = all */
-	size_t thread_count;   /* 0 = one per CPU */
+	uint64_t min_self_ns;      /* hypotheses that weigh less are left out */
+	size_t hypothesis_count;   /* classes, and what the replayer knows beyond; 0 = classes */
+	const uint64_t *weight_ns; /* of each, at most to be saved; NULL = a class's self time */
+	const bool *is_wanted;     /* of each; NULL = all */
+	size_t thread_count;       /* 0 = one per CPU */
 };
 
 struct whatif_row {

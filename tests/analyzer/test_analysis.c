@@ -45,7 +45,7 @@ START_TEST(everything_is_found_out)
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
 	ck_assert_uint_eq(analysis.span_ns, 200);
 	ck_assert_uint_eq(analysis.actual_makespan_ns, 200);
 	ck_assert_uint_eq(analysis.classes.count, 3);
@@ -67,12 +67,12 @@ START_TEST(only_classes_that_match_are_shown_and_tried)
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
 	options.class_regex = "^n[13]$";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
 	ck_assert_uint_eq(analysis.whatif.row_count, 2);
 	ck_assert(analysis.is_shown[0] && !analysis.is_shown[1] && analysis.is_shown[2]);
 	analysis_free(&analysis);
 	options.class_regex = "n[";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error),
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error),
 			 -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "--class"));
 	build_free(&recording);
@@ -110,7 +110,7 @@ START_TEST(what_is_doubtful_is_said)
 		build_wait(&recording, NO_INDEX, 0, REASON_LOCK, 100, 110);
 	if (rows[_i].trouble == CIRCLE)
 		build_wait(&recording, 1, 0, REASON_LOCK, 130, 140);
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
 	ck_assert_msg(has_warning(&analysis, rows[_i].said), "no \"%s\"", rows[_i].said);
 	analysis_free(&analysis);
 	build_free(&recording);
@@ -123,7 +123,7 @@ START_TEST(an_empty_recording_is_analyzed)
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
 	ck_assert_double_eq(analysis.whatif.baseline.makespan_ns, 0);
 	ck_assert_uint_eq(analysis.warning_count, 0);
 	analysis_free(&analysis);

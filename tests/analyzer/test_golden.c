@@ -53,7 +53,7 @@ static json_t *analyze(const char *path)
 	ck_assert_int_eq(
 		recording_read(&recording, options.paths, options.path_count, &read_error, NULL),
 		0);
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
 	ck_assert(graph_is_valid(&analysis.graph));
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, EMIT_JSON, 0, false);

@@ -22,7 +22,7 @@ static char *report_text(enum emit_format format, struct options *options, bool 
 		build_wait(&recording, 2, hold, REASON_MUTEX, 1500000, 1550000);
 		recording.ops[hold].outcome = OUTCOME_OK;
 	}
-	ck_assert_int_eq(analysis_build(&analysis, &recording, options, NULL, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, options, NULL, error), 0);
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, format, 0, false);
 	report_all(&analysis, &emit);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which functions ran how much of which stretches of time: samples of what ran on the CPU, spread over
+ * all stretches of their kind.
+ *
+ * A function's share is inclusive: of the samples in a scope, those whose stack has the function.
+ */
+#ifndef WCPROF_SHARES_H
+#define WCPROF_SHARES_H
+
+#include "recording.h"
+#include "symbols.h"
+
+/* The program's own functions of each stack that a sample has, each once. */
+struct stack_functions {
+	uint32_t *first; /* stack s has functions[first[s] .. first[s + 1]); NULL = no samples */
+	uint32_t *functions; /* string ids */
+};
+
+void stack_functions_build(struct stack_functions *, struct recording *, struct symbols *);
+void stack_functions_free(struct stack_functions *);
+
+struct share {
+	uint32_t scope;
+	float share; /* of the scope's samples, above 0 to 1 */
+};
+
+struct function {
+	uint32_t name;   /* string id */
+	uint64_t cpu_ns; /* about: its samples' part of all CPU time that was sampled */
+	uint32_t first;  /* into shares->shares */
+	uint32_t count;
+};
+
+struct shares {
+	struct function *functions; /* most CPU time first */
+	size_t function_count;
+	struct share *shares;
+	size_t share_count;
+};
+
+/* Functions beyond these run too little for a hypothesis. */
+enum { SHARES_FUNCTIONS_MAX = 64 };
+
+/* `scope_of` has the scope of each of the recording's samples, NO_INDEX = in none. */
+void shares_build(struct shares *, const struct recording *, const struct stack_functions *,
+		  const uint32_t *scope_of);
+void shares_free(struct shares *);
+
+#endif
