@@ -15,6 +15,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SA
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
 # libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
 LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
+CMD_LIBS := -lzstd -ldw -lelf
 AN_LIBS  := -ldw -lelf -liberty -lzstd -lm -lpthread
 TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
 
@@ -43,7 +44,7 @@ $(B)/libwcprof.so: $(PRE_OBJ) $(REC_OBJ) preload/libwcprof.map
 $(B)/wcprof-analyze: $(AN_OBJ)
 	$(call build,LD) $(AN_LIBS)
 $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
-	$(call build,LD) $(LIB_LIBS) -lzstd
+	$(call build,LD) $(LIB_LIBS) $(CMD_LIBS)
 
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC)
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
@@ -58,7 +59,7 @@ $(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_O
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(call build,TEST) -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/cmd/test_%: tests/recorder/cmd/test_%.c $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
-	$(call build,TEST) -iquote recorder/cmd -iquote recorder $(LIB_LIBS) -lzstd $(TEST_LIBS)
+	$(call build,TEST) -iquote recorder/cmd -iquote recorder $(LIB_LIBS) $(CMD_LIBS) $(TEST_LIBS)
 # The one benchmark that looks inside.
 $(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
 	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
