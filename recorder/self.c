@@ -168,6 +168,8 @@ static bool heal_or_refuse(struct self *self, const void *frame)
 		arena_count(arena, COUNTER_dropped_late);
 		return false;
 	}
+	if (self->busy == SELF_LEARNING)
+		return false;
 	/* Out of scope: unless the scope has changed. */
 	if (!self->busy)
 		return self->period != load_relaxed(&self_period);
@@ -188,7 +190,7 @@ struct self *self_enter(void)
 	if (UNLIKELY(load_acquire(&recorder_gate.mode) != GATE_ON))
 		return NULL;
 	self->busy_frame = frame;
-	self->busy = 1;
+	self->busy = SELF_INSIDE;
 	order_for_handlers();
 	self->saved_errno = errno;
 	if (UNLIKELY(self->period != load_relaxed(&self_period)) && !settle(self)) {
@@ -205,7 +207,7 @@ struct self *self_enter_late(void)
 	if (self->busy)
 		return NULL;
 	self->busy_frame = __builtin_frame_address(0);
-	self->busy = 1;
+	self->busy = SELF_INSIDE;
 	order_for_handlers();
 	self->saved_errno = errno;
 	return self;
@@ -271,7 +273,7 @@ void thread_end(void)
 		process_flow_ends();
 	if (slot && !self->busy) {
 		self->busy_frame = __builtin_frame_address(0);
-		self->busy = 1;
+		self->busy = SELF_INSIDE;
 		order_for_handlers();
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());

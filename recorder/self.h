@@ -14,8 +14,14 @@
 
 #include "arena.h"
 
+/*
+ * `busy`: inside the recorder; or libunwind is at work there, with all signals blocked, and what it calls is
+ * no event of the program's, nor a loss.
+ */
+enum { SELF_INSIDE = 1, SELF_LEARNING = 2 };
+
 struct self {
-	uint8_t busy;         /* inside the recorder now */
+	uint8_t busy;         /* 0, SELF_INSIDE or SELF_LEARNING */
 	uint8_t retired;      /* has ended, or is the recorder's own thread: never records */
 	uint8_t muted;        /* out of scope, as of `period` */
 	uint16_t flows;       /* marked by the program, nested */

@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "atomics.h"
+#include "self.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -440,6 +441,7 @@ bool unwind_learn(uint64_t pc, struct unwind_rule *rule)
 	static const uint64_t middles[2] = { UINT64_C(1) << 47, (UINT64_C(1) << 47) + 0x2b7ac8 };
 	int saved_errno = errno;
 	struct unwind_rule again;
+	uint8_t busy;
 	uint64_t mask;
 
 	if (!load_acquire(&gate.ready))
@@ -449,10 +451,13 @@ bool unwind_learn(uint64_t pc, struct unwind_rule *rule)
 		signals_restore(&mask);
 		return false;
 	}
+	busy = self_of_thread.busy;
+	self_of_thread.busy = SELF_LEARNING;
 	*rule = experiment(pc, middles[0]);
 	again = experiment(pc, middles[1]);
 	if (memcmp(rule, &again, sizeof(again)) != 0)
 		*rule = rule_end;
+	self_of_thread.busy = busy;
 	learners_leave();
 	signals_restore(&mask);
 	errno = saved_errno;
