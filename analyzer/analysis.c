@@ -169,11 +169,16 @@ static void *analysis_compile(void *argument)
 	return NULL;
 }
 
-static void analysis_describe(struct analysis *analysis, const uint32_t *wait_name)
+static void analysis_describe(struct analysis *analysis, const struct given_names *names)
 {
 	const struct options *options = analysis->options;
 	selftime_build(&analysis->selftime, &analysis->graph, &analysis->classes);
-	wait_table_build(&analysis->waits, &analysis->graph, &analysis->classes, wait_name);
+	wait_table_build(&analysis->waits, &analysis->graph, &analysis->classes, names->waits);
+	lock_table_build(&analysis->locks, analysis->recording, names->ops, names->waits,
+			 names->sites);
+	thread_table_build(&analysis->threads, analysis->recording);
+	function_table_build(&analysis->functions, analysis->recording, &analysis->classes,
+			     &names->frames);
 	deadair_build(&analysis->deadair, &analysis->graph, options->dead_air_min_ns);
 	chain_build(&analysis->chain, &analysis->graph, options->chain_depth);
 	analysis_measure(analysis);
@@ -269,9 +274,10 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 		return -EINVAL;
 	}
 	graph_build(&analysis->graph, recording);
+	const struct given_names nothing = { 0 };
 	pthread_t compiling;
 	bool is_threaded = pthread_create(&compiling, NULL, analysis_compile, analysis) == 0;
-	analysis_describe(analysis, names ? names->waits : NULL);
+	analysis_describe(analysis, names ? names : &nothing);
 	if (is_threaded)
 		pthread_join(compiling, NULL);
 	else
@@ -289,6 +295,9 @@ void analysis_free(struct analysis *analysis)
 	program_free(&analysis->program);
 	chain_free(&analysis->chain);
 	deadair_free(&analysis->deadair);
+	function_table_free(&analysis->functions);
+	thread_table_free(&analysis->threads);
+	lock_table_free(&analysis->locks);
 	wait_table_free(&analysis->waits);
 	selftime_free(&analysis->selftime);
 	graph_free(&analysis->graph);

@@ -8,11 +8,15 @@
 #include "chain.h"
 #include "classes.h"
 #include "deadair.h"
+#include "framenames.h"
+#include "functions.h"
 #include "graph.h"
+#include "locks.h"
 #include "options.h"
 #include "program.h"
 #include "script.h"
 #include "selftime.h"
+#include "threadtime.h"
 #include "waits.h"
 #include "whatif.h"
 
@@ -20,7 +24,9 @@
 struct given_names {
 	uint32_t *ops;   /* string id per op */
 	uint32_t *waits; /* string id per wait */
+	uint32_t *sites; /* string id per stack of a hold or wait */
 	struct stack_functions functions;
+	struct frame_names frames; /* of the stacks of samples */
 };
 
 enum { WARNING_BYTES = 256 };
@@ -32,6 +38,9 @@ struct analysis {
 	struct class_table classes;
 	struct selftime selftime;
 	struct wait_table waits;
+	struct lock_table locks;
+	struct thread_table threads;
+	struct function_table functions;
 	struct deadair deadair;
 	struct chain chain;
 	struct program program; /* of a recording without threads, which has no script */

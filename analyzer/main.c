@@ -17,6 +17,7 @@
 #include "callers.h"
 #include "classify.h"
 #include "emit.h"
+#include "folded.h"
 #include "memory.h"
 #include "options.h"
 #include "read.h"
@@ -109,8 +110,20 @@ static size_t output_columns(void)
 	return columns ? strtoul(columns, NULL, 10) : 0;
 }
 
-/* What ops, waits and samples are called, by stacks and addresses. */
-static struct given_names names_give(struct recording *recording)
+/* Of all stacks for folded stacks, else of those of samples. */
+static void name_frames(struct given_names *names, struct recording *recording,
+			struct symbols *symbols, bool all)
+{
+	bool *is_wanted = memory_new(recording->stack_count, sizeof(*is_wanted));
+	memset(is_wanted, all, recording->stack_count);
+	for (size_t i = 0; i < recording->sample_count; i++)
+		is_wanted[recording->samples[i].stack] = true;
+	frame_names_build(&names->frames, recording, symbols, is_wanted);
+	free(is_wanted);
+}
+
+/* What ops, waits and frames are called, by stacks and addresses. */
+static struct given_names names_give(struct recording *recording, const struct options *options)
 {
 	struct given_names names = { 0 };
 	if (!recording->thread_count)
@@ -119,11 +132,23 @@ static struct given_names names_give(struct recording *recording)
 	struct callers *callers = callers_new(recording, symbols, NULL);
 	names.ops = memory_new(recording->op_count, sizeof(*names.ops));
 	names.waits = memory_new(recording->wait_count, sizeof(*names.waits));
+	names.sites = memory_new(recording->stack_count, sizeof(*names.sites));
 	classify(recording, symbols, callers, names.ops, names.waits);
+	classify_sites(recording, callers, names.sites);
 	stack_functions_build(&names.functions, recording, symbols);
+	name_frames(&names, recording, symbols, options->folded[0] != '\0');
 	callers_free(callers);
 	symbols_free(symbols);
 	return names;
+}
+
+static void names_free(struct given_names *names)
+{
+	free(names->ops);
+	free(names->waits);
+	free(names->sites);
+	stack_functions_free(&names->functions);
+	frame_names_free(&names->frames);
 }
 
 static int select_part(struct recording *recording, const struct options *options)
@@ -141,17 +166,31 @@ static int select_part(struct recording *recording, const struct options *option
 	return EXIT_TROUBLE;
 }
 
-static int analyze(struct recording *recording, const struct options *options)
+static int print_folded(const struct recording *recording, const struct options *options,
+			const struct given_names *names)
 {
-	struct given_names names = names_give(recording);
+	struct thread_table threads;
+	enum folded_of of;
+	if (!folded_parse(options->folded, &of)) {
+		fprintf(stderr,
+			"wcprof-analyze: --folded: \"%.60s\" is none of wait, cpu, wall, lock; give "
+			"one of them\n",
+			options->folded);
+		return EXIT_TROUBLE;
+	}
+	thread_table_build(&threads, recording);
+	folded_write(stdout, of, recording, &threads, &names->frames, names->waits);
+	thread_table_free(&threads);
+	return 0;
+}
+
+static int print_reports(const struct recording *recording, const struct options *options,
+			 const struct given_names *names)
+{
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
 	struct emit emit;
-	int result = analysis_build(&analysis, recording, options, &names, error);
-	free(names.ops);
-	free(names.waits);
-	stack_functions_free(&names.functions);
-	if (result != 0) {
+	if (analysis_build(&analysis, recording, options, names, error) != 0) {
 		fprintf(stderr, "wcprof-analyze: %s\n", error);
 		return EXIT_TROUBLE;
 	}
@@ -163,6 +202,15 @@ static int analyze(struct recording *recording, const struct options *options)
 		fprintf(stderr, "wcprof-analyze: warning: %s\n", analysis.warnings[i]);
 	analysis_free(&analysis);
 	return 0;
+}
+
+static int analyze(struct recording *recording, const struct options *options)
+{
+	struct given_names names = names_give(recording, options);
+	int status = options->folded[0] ? print_folded(recording, options, &names)
+					: print_reports(recording, options, &names);
+	names_free(&names);
+	return status;
 }
 
 int main(int argc, char **argv)

@@ -72,38 +72,6 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 	emit_table_end(emit);
 }
 
-static void emit_processes(const struct analysis *analysis, struct emit *emit)
-{
-	static const struct emit_column columns[] = {
-		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
-		{ .key = "ppid", .head = "parent", .align = EMIT_RIGHT },
-		{ .key = "exe", .head = "program", .is_flexible = true },
-		{ .key = "client", .head = NULL },
-		{ .key = "cpus", .head = "CPUs", .align = EMIT_RIGHT },
-		{ .key = "threads", .head = "threads", .align = EMIT_RIGHT },
-	};
-	const struct recording *recording = analysis->recording;
-	if (emit->format == EMIT_TEXT && recording->process_count > 0)
-		emit_heading(emit, "Processes");
-	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns,
-			 sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < recording->process_count; i++) {
-		const struct rec_process *process = &recording->processes[i];
-		size_t thread_count = 0;
-		for (size_t t = 0; t < recording->thread_count; t++)
-			thread_count += recording->threads[t].process == i;
-		emit_row_begin(emit);
-		emit_cell_count(emit, process->pid);
-		emit_cell_count(emit, process->ppid);
-		emit_cell_text(emit, recording->strings[process->exe]);
-		emit_cell_text(emit, recording->strings[process->client]);
-		emit_cell_count(emit, process->cpus);
-		emit_cell_count(emit, thread_count);
-		emit_row_end(emit);
-	}
-	emit_table_end(emit);
-}
-
 /* What recording itself lost or cost, as the dumps say it. */
 static void emit_counters(const struct analysis *analysis, struct emit *emit)
 {
@@ -160,6 +128,5 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
 	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
 	emit_baseline(analysis, emit);
-	emit_processes(analysis, emit);
 	emit_counters(analysis, emit);
 }

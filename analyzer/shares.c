@@ -63,7 +63,7 @@ void stack_functions_build(struct stack_functions *of, struct recording *rec,
 		for (uint32_t f = 0; is_sampled[s] && f < stack->frame_count; f++)
 			add_place(
 				&list, rec,
-				symbols_place(symbols, rec->frames[stack->first_frame + f], f > 0),
+				symbols_place(symbols, rec->frames[stack->first_frame + f], true),
 				of->first[s]);
 	}
 	of->first[rec->stack_count] = (uint32_t)list.count;

@@ -2,10 +2,10 @@
 /*
  * If this failed, text and JSON would tell different stories, or a table lack a column.
  */
-#include "build.h"
 #include <check.h>
 #include <jansson.h>
 
+#include "cpu_sample.h"
 #include "report.h"
 
 static char *report_text(enum emit_format format, struct options *options, bool has_ops)
@@ -52,7 +52,11 @@ START_TEST(text_begins_with_the_best_fix)
 	ck_assert_msg(strncmp(text, "If `n2` (", 9) == 0, "%s", text);
 	static const char *const parts[] = { "What would a fix buy?",
 					     "Where was the time spent?",
+					     "What ran on the CPU?",
 					     "What was waited for?",
+					     "Which locks were waited for?",
+					     "Where did each thread's time go?",
+					     "Which processes were there?",
 					     "What did the end wait for?",
 					     "When did nothing run?",
 					     "1 gap",
@@ -86,7 +90,11 @@ START_TEST(json_has_every_field)
 					      "classes",
 					      "blocking_chain",
 					      "dead_air",
+					      "functions",
 					      "waits",
+					      "locks",
+					      "lock_sites",
+					      "threads",
 					      "processes",
 					      "warnings" };
 	static const char *const class_fields[] = {
@@ -117,6 +125,50 @@ START_TEST(json_has_every_field)
 }
 END_TEST
 
+/* What threads, locks and functions are said to have done. */
+START_TEST(what_ran_and_what_waited_is_in_the_tables)
+{
+	struct recording recording = cpu_recording();
+	struct options options = sample_options();
+	struct analysis analysis;
+	struct emit emit;
+	char error[OPTIONS_ERROR_BYTES], *text = NULL;
+	size_t length;
+	const struct given_names names = { .frames = cpu_names };
+	options.model = "recorded";
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &names, error), 0);
+	FILE *file = open_memstream(&text, &length);
+	emit_begin(&emit, file, EMIT_JSON, 0, false);
+	report_all(&analysis, &emit);
+	emit_end(&emit);
+	fclose(file);
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *row;
+	ck_assert_msg(root != NULL, "%s", text);
+	row = json_array_get(json_object_get(root, "functions"), 0);
+	ck_assert_str_eq(json_string_value(json_object_get(row, "function")), "n11");
+	ck_assert_str_eq(json_string_value(json_object_get(row, "class")), "n3");
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "self_ns")), 2000000);
+	row = json_array_get(json_object_get(root, "threads"), 1);
+	ck_assert_str_eq(json_string_value(json_object_get(row, "name")), "n2");
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "wall_ns")), 5000000);
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "unexplained_ns")), 1000000);
+	row = json_object_get(row, "blocked");
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "mutex")), 2000000);
+	row = json_array_get(json_object_get(root, "processes"), 0);
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "pid")), 7);
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "cpu_ns")), 4400000);
+	row = json_array_get(json_object_get(root, "locks"), 0);
+	ck_assert_str_eq(json_string_value(json_object_get(row, "lock")), "n12");
+	ck_assert_int_eq(json_integer_value(json_object_get(row, "wait_total_ns")), 2000000);
+	row = json_array_get(json_object_get(root, "lock_sites"), 0);
+	ck_assert_str_eq(json_string_value(json_object_get(row, "role")), "holds");
+	json_decref(root);
+	free(text);
+	analysis_free(&analysis);
+	build_free(&recording);
+}
+END_TEST
+
 START_TEST(an_empty_recording_is_reported)
 {
 	struct options options = sample_options();
@@ -137,6 +189,7 @@ int main(void)
 	TCase *tests = tcase_create("report");
 	tcase_add_test(tests, text_begins_with_the_best_fix);
 	tcase_add_test(tests, json_has_every_field);
+	tcase_add_test(tests, what_ran_and_what_waited_is_in_the_tables);
 	tcase_add_test(tests, an_empty_recording_is_reported);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

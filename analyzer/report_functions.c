@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: what ran on the CPU? Functions by the class of op in which they ran, from samples.
+ */
+#include "report.h"
+
+static void emit_function(const struct analysis *analysis, struct emit *emit,
+			  const struct function_time *row)
+{
+	bool has_class = row->class != NO_INDEX;
+	double total_ns = (double)analysis->functions.total_ns;
+	emit_row_begin(emit);
+	emit_cell_text(emit, row->function ? analysis->recording->strings[row->function] : "?");
+	emit_cell_text(emit, has_class ? analysis_class_name(analysis, row->class) : "");
+	emit_cell_text(emit, has_class ? analysis_class_kind(analysis, row->class) : "");
+	emit_cell_count(emit, row->samples);
+	emit_cell_ns(emit, (double)row->self_ns);
+	emit_cell_percent(emit, total_ns > 0 ? 100 * (double)row->self_ns / total_ns : 0);
+	emit_cell_ns(emit, (double)row->total_ns);
+	emit_row_end(emit);
+}
+
+void report_functions(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "function", .head = "function", .is_flexible = true },
+		{ .key = "class", .head = "in", .is_flexible = true },
+		{ .key = "kind", .head = "kind" },
+		{ .key = "samples", .head = "samples", .align = EMIT_RIGHT },
+		{ .key = "self_ns", .head = "self", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "of all", .align = EMIT_RIGHT },
+		{ .key = "total_ns", .head = "with callees", .align = EMIT_RIGHT },
+	};
+	const struct function_table *functions = &analysis->functions;
+	size_t shown = 0, more = 0;
+	emit_heading(emit, "What ran on the CPU?");
+	if (functions->count == 0)
+		emit_line(emit, "No samples: record with WCPROF_SAMPLE_HZ=99, say.");
+	emit_table_begin(emit, "functions", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < functions->count; i++) {
+		const struct function_time *row = &functions->rows[i];
+		if (row->class != NO_INDEX && !analysis->is_shown[row->class])
+			continue;
+		if (shown++ < analysis->options->top)
+			emit_function(analysis, emit, row);
+		else
+			more++;
+	}
+	emit_table_end(emit);
+	if (more > 0)
+		emit_line(emit, "... and %zu more; --top shows them.", more);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: which locks were waited for, who held them, and who waited?
+ */
+#include "report.h"
+
+enum { SITES_SHOWN = 3 };
+
+static const char *site_text(const struct analysis *analysis, const struct lock_site *sites,
+			     uint32_t count)
+{
+	return count > 0 && sites->site ? analysis->recording->strings[sites->site] : "";
+}
+
+static void emit_lock(const struct analysis *analysis, struct emit *emit,
+		      const struct lock_class *row)
+{
+	emit_row_begin(emit);
+	emit_cell_text(emit, analysis->recording->strings[row->name]);
+	emit_cell_count(emit, row->address_count);
+	emit_cell_count(emit, row->acquisitions);
+	emit_cell_count(emit, row->contended);
+	emit_cell_count(emit, row->timed_out);
+	emit_cell_ns(emit, (double)row->wait.total_ns);
+	emit_cell_ns(emit, (double)row->wait.p50_ns);
+	emit_cell_ns(emit, (double)row->wait.p95_ns);
+	emit_cell_ns(emit, (double)row->wait.max_ns);
+	emit_cell_ns(emit, (double)row->hold.total_ns);
+	emit_cell_ns(emit, (double)row->hold.p50_ns);
+	emit_cell_ns(emit, (double)row->hold.p95_ns);
+	emit_cell_ns(emit, (double)row->hold.max_ns);
+	emit_cell_text(emit, site_text(analysis, row->holders, row->holder_count));
+	emit_cell_text(emit, site_text(analysis, row->waiters, row->waiter_count));
+	emit_row_end(emit);
+}
+
+static void emit_locks(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "lock", .head = "lock", .is_flexible = true },
+		{ .key = "locks", .head = "locks", .align = EMIT_RIGHT },
+		{ .key = "acquisitions", .head = "taken", .align = EMIT_RIGHT },
+		{ .key = "contended", .head = "waits", .align = EMIT_RIGHT },
+		{ .key = "timed_out", .head = NULL },
+		{ .key = "wait_total_ns", .head = "waited", .align = EMIT_RIGHT },
+		{ .key = "wait_p50_ns", .head = "p50", .align = EMIT_RIGHT },
+		{ .key = "wait_p95_ns", .head = "p95", .align = EMIT_RIGHT },
+		{ .key = "wait_max_ns", .head = NULL },
+		{ .key = "hold_total_ns", .head = "held", .align = EMIT_RIGHT },
+		{ .key = "hold_p50_ns", .head = "p50", .align = EMIT_RIGHT },
+		{ .key = "hold_p95_ns", .head = "p95", .align = EMIT_RIGHT },
+		{ .key = "hold_max_ns", .head = NULL },
+		{ .key = "top_holder", .head = "held up by", .is_flexible = true },
+		{ .key = "top_waiter", .head = NULL },
+	};
+	const struct lock_table *locks = &analysis->locks;
+	emit_table_begin(emit, "locks", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < locks->count && i < analysis->options->top; i++)
+		emit_lock(analysis, emit, &locks->rows[i]);
+	emit_table_end(emit);
+	if (locks->count > analysis->options->top)
+		emit_line(emit, "... and %zu more; --top shows them.",
+			  locks->count - analysis->options->top);
+}
+
+static void emit_sites(const struct analysis *analysis, struct emit *emit,
+		       const struct lock_class *row, const struct lock_site *sites, uint32_t count,
+		       const char *role)
+{
+	const struct recording *recording = analysis->recording;
+	for (uint32_t i = 0; i < count && i < SITES_SHOWN; i++) {
+		emit_row_begin(emit);
+		emit_cell_text(emit, recording->strings[row->name]);
+		emit_cell_text(emit, role);
+		emit_cell_text(emit, site_text(analysis, &sites[i], 1));
+		emit_cell_count(emit, sites[i].count);
+		emit_cell_ns(emit, (double)sites[i].total_ns);
+		emit_cell_ns(emit, (double)sites[i].caused_ns);
+		emit_row_end(emit);
+	}
+}
+
+static void emit_all_sites(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "lock", .head = "lock", .is_flexible = true },
+		{ .key = "role", .head = "who" },
+		{ .key = "site", .head = "where", .is_flexible = true },
+		{ .key = "count", .head = "times", .align = EMIT_RIGHT },
+		{ .key = "total_ns", .head = "total", .align = EMIT_RIGHT },
+		{ .key = "caused_ns", .head = "others waited", .align = EMIT_RIGHT },
+	};
+	const struct lock_table *locks = &analysis->locks;
+	emit_table_begin(emit, "lock_sites", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < locks->count && i < analysis->options->top; i++) {
+		const struct lock_class *row = &locks->rows[i];
+		if (row->contended == 0)
+			continue;
+		emit_sites(analysis, emit, row, row->holders, row->holder_count, "holds");
+		emit_sites(analysis, emit, row, row->waiters, row->waiter_count, "waits");
+	}
+	emit_table_end(emit);
+}
+
+void report_locks(const struct analysis *analysis, struct emit *emit)
+{
+	emit_heading(emit, "Which locks were waited for?");
+	if (analysis->locks.count == 0)
+		emit_line(emit, "None, and no holds are recorded.");
+	emit_locks(analysis, emit);
+	emit_all_sites(analysis, emit);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: which processes were there, and what did their threads do?
+ */
+#include "report.h"
+
+static void emit_process(const struct analysis *analysis, struct emit *emit,
+			 const struct process_time *row)
+{
+	const struct recording *recording = analysis->recording;
+	const struct rec_process *process = &recording->processes[row->process];
+	emit_row_begin(emit);
+	emit_cell_text(emit, recording->strings[process->exe]);
+	emit_cell_count(emit, process->pid);
+	emit_cell_count(emit, process->ppid);
+	emit_cell_text(emit, recording->strings[process->client]);
+	emit_cell_count(emit, process->cpus);
+	emit_cell_count(emit, row->thread_count);
+	emit_cell_ns(emit, (double)row->wall_ns);
+	emit_cell_ns(emit, (double)row->thread_ns);
+	emit_cell_ns(emit, (double)row->cpu_ns);
+	emit_cell_ns(emit, (double)row->blocked_ns);
+	emit_cell_ns(emit, (double)row->unexplained_ns);
+	emit_row_end(emit);
+}
+
+void report_processes(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "exe", .head = "program", .is_flexible = true },
+		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
+		{ .key = "ppid", .head = "parent", .align = EMIT_RIGHT },
+		{ .key = "client", .head = NULL },
+		{ .key = "cpus", .head = "CPUs", .align = EMIT_RIGHT },
+		{ .key = "threads", .head = "threads", .align = EMIT_RIGHT },
+		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },
+		{ .key = "thread_wall_ns", .head = "of threads", .align = EMIT_RIGHT },
+		{ .key = "cpu_ns", .head = "on CPU", .align = EMIT_RIGHT },
+		{ .key = "blocked_ns", .head = "blocked", .align = EMIT_RIGHT },
+		{ .key = "unexplained_ns", .head = "unexplained", .align = EMIT_RIGHT },
+	};
+	const struct thread_table *threads = &analysis->threads;
+	emit_heading(emit, "Which processes were there?");
+	if (threads->process_count == 0)
+		emit_line(emit, "The dump names none.");
+	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < threads->process_count && i < analysis->options->top; i++)
+		emit_process(analysis, emit, &threads->processes[i]);
+	emit_table_end(emit);
+	if (threads->process_count > analysis->options->top)
+		emit_line(emit, "... and %zu more; --top shows them.",
+			  threads->process_count - analysis->options->top);
+}
