@@ -43,7 +43,7 @@ static void copy_string(const struct arena *arena, uint32_t id, char *to, size_t
 	to[length] = '\0';
 }
 
-/* --- Who has it ---------------------------------------------------------------------------------------- */
+/* --- Who has it ------------------------------------------------------------------------------- */
 
 static pid_t read_owner(const struct arena *arena, uint64_t address)
 {
@@ -95,7 +95,7 @@ static void find_holder(const struct arena *arena, struct blocked_thread *thread
 		thread->held_ns = ns_between(arena, load_relaxed(&watch->holder_start), now);
 }
 
-/* --- What is open --------------------------------------------------------------------------------------- */
+/* --- What is open ----------------------------------------------------------------------------- */
 
 static bool is_blocking(const struct record *record)
 {
@@ -140,7 +140,7 @@ static void describe(const struct arena *arena, const struct slot *slot,
 		find_holder(arena, thread, now);
 }
 
-/* --- All threads ---------------------------------------------------------------------------------------- */
+/* --- All threads ------------------------------------------------------------------------------ */
 
 static void read_task(pid_t pid, struct blocked_thread *thread)
 {

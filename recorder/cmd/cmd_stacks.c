@@ -114,7 +114,8 @@ static void print_circles(const struct blocked_thread *threads, size_t count)
 		for (size_t k = 0; k < found; k++) {
 			const struct blocked_thread *thread = &threads[members[k]];
 
-			printf("    \"%s\" (thread %d) waits for %s, which \"%s\" (thread %d) has\n",
+			printf("    \"%s\" (thread %d) waits for %s, which "
+			       "\"%s\" (thread %d) has\n",
 			       thread->name, (int)thread->tid, what_of(thread),
 			       name_of(threads, count, thread->holder), (int)thread->holder);
 		}

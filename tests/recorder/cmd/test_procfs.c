@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If these fail, a process is taken for another one, a dead one for a living one, or the reverse. */
+/* If these fail, a process is taken for another one, a dead one for a living one, or the
+ * reverse. */
 #include <check.h>
 #include <fcntl.h>
 #include <pthread.h>
