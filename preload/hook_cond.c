@@ -34,7 +34,7 @@ static void release_mutex(struct self *self, struct cond_wait *wait)
 	struct hold_release release;
 	if (!wait->mutex || !mutex_is_outermost(wait->lock))
 		return;
-	hold_release(self, wait->mutex, &release);
+	lock_stamp(self, wait->mutex, &release);
 	hold_record(self, wait->mutex, &release);
 }
 

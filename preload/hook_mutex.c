@@ -25,7 +25,11 @@ static inline int gained(const pthread_mutex_t *mutex, struct caller caller, int
 {
 	hooks_thread.last_mutex = mutex;
 	struct watch *watch = watch_find(mutex);
-	if (UNLIKELY(watch != NULL) && mutex_is_outermost(mutex))
+	if (LIKELY(!watch) && locks_are_all_watched())
+		watch = lock_watch_all(mutex, WATCH_MUTEX);
+	if (LIKELY(!watch))
+		lock_remember(mutex, caller.pc);
+	else if (mutex_is_outermost(mutex))
 		lock_hold_begin(watch, WATCH_MUTEX, caller);
 	return result;
 }
@@ -135,12 +139,11 @@ int hook_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 	return result;
 }
 
-static int unlock_watched(struct watch *watch, pthread_mutex_t *mutex,
-			  int (*unlock)(pthread_mutex_t *))
+static int unlock_watched(struct watch *watch, pthread_mutex_t *mutex)
 {
 	struct hold_release release;
 	bool is_stamped = lock_release(watch, &release, mutex_checks_owner(mutex));
-	int result = unlock(mutex);
+	int result = real.pthread_mutex_unlock(mutex);
 	if (is_stamped && result == 0)
 		lock_release_record(watch, &release);
 	return result;
@@ -149,9 +152,10 @@ static int unlock_watched(struct watch *watch, pthread_mutex_t *mutex,
 int hook_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct watch *watch = watch_find(mutex);
-	if (LIKELY(!watch) || watch->type != WATCH_MUTEX || !mutex_is_outermost(mutex))
-		return real.pthread_mutex_unlock(mutex);
-	return unlock_watched(watch, mutex, real.pthread_mutex_unlock);
+	if (UNLIKELY(watch && watch->type == WATCH_MUTEX && mutex_is_outermost(mutex)))
+		return unlock_watched(watch, mutex);
+	lock_recall(mutex);
+	return real.pthread_mutex_unlock(mutex);
 }
 
 int hook_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
@@ -213,8 +217,10 @@ int hook_mtx_timedlock(mtx_t *mutex, const struct timespec *until)
 int hook_mtx_unlock(mtx_t *mutex)
 {
 	struct watch *watch = watch_find(mutex);
-	if (LIKELY(!watch) || watch->type != WATCH_MUTEX || !mutex_is_outermost(inside(mutex)))
+	if (LIKELY(!watch) || watch->type != WATCH_MUTEX || !mutex_is_outermost(inside(mutex))) {
+		lock_recall(mutex);
 		return real.mtx_unlock(mutex);
+	}
 	struct hold_release release;
 	bool is_stamped = lock_release(watch, &release, mutex_checks_owner(inside(mutex)));
 	int result = real.mtx_unlock(mutex);

@@ -40,7 +40,8 @@ static void read_hold_begin(struct watch *watch, const void *lock, struct caller
 	int place = 0;
 	while (place < READ_HOLDS_MAX && hooks_thread.read_holds[place].lock)
 		place++;
-	struct self *self = place < READ_HOLDS_MAX ? hook_enter() : NULL;
+	bool is_recorded = place < READ_HOLDS_MAX && recorder_holds != HOLDS_NONE;
+	struct self *self = is_recorded ? hook_enter() : NULL;
 	if (!self)
 		return;
 	uint64_t op = op_begin(self, KIND_HOLD, watch->ident, (uint64_t)lock, -1,
@@ -53,9 +54,17 @@ static void read_hold_begin(struct watch *watch, const void *lock, struct caller
 	self_leave(self);
 }
 
-static int read_gained(pthread_rwlock_t *lock, struct caller caller)
+static inline struct watch *find_watch(const void *lock)
 {
 	struct watch *watch = watch_find(lock);
+	if (LIKELY(!watch) && locks_are_all_watched())
+		return lock_watch_all(lock, WATCH_RWLOCK);
+	return watch;
+}
+
+static int read_gained(pthread_rwlock_t *lock, struct caller caller)
+{
+	struct watch *watch = find_watch(lock);
 	if (UNLIKELY(watch && watch->type == WATCH_RWLOCK))
 		read_hold_begin(watch, lock, caller);
 	return 0;
@@ -63,7 +72,7 @@ static int read_gained(pthread_rwlock_t *lock, struct caller caller)
 
 static int write_gained(pthread_rwlock_t *lock, struct caller caller)
 {
-	struct watch *watch = watch_find(lock);
+	struct watch *watch = find_watch(lock);
 	if (UNLIKELY(watch != NULL))
 		lock_hold_begin(watch, WATCH_RWLOCK, caller);
 	return 0;

@@ -102,7 +102,15 @@ struct caller {
 #define CALLER ((struct caller){ __builtin_return_address(0), __builtin_frame_address(0) })
 
 /* What this folder keeps of a thread. */
-enum { READ_HOLDS_MAX = 8 };
+enum { READ_HOLDS_MAX = 8, LOCKS_HELD_MAX = 8 };
+
+/* A lock that this thread took without a record; see locks.h. */
+struct lock_held {
+	const void *lock; /* NULL = none */
+	const void *pc;
+	uint64_t last_ticks; /* when the thread had recorded something last */
+	uint32_t nth;        /* of the locks taken since then */
+};
 
 struct hooks_thread {
 	const void *last_mutex; /* locked last by this thread; never dereferenced, it may be gone */
@@ -110,6 +118,10 @@ struct hooks_thread {
 		const void *lock;
 		uint64_t op;
 	} read_holds[READ_HOLDS_MAX];
+	struct lock_held held[LOCKS_HELD_MAX]; /* in turn: the oldest gives way */
+	uint32_t held_count;                   /* of all, but for what was taken off the end */
+	uint32_t held_nth;
+	uint64_t held_ticks;
 	bool is_armed; /* its end will be noticed */
 };
 

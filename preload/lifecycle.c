@@ -69,6 +69,8 @@ static void child_begins(void)
 {
 	for (int i = 0; i < READ_HOLDS_MAX; i++)
 		hooks_thread.read_holds[i].lock = NULL;
+	for (int i = 0; i < LOCKS_HELD_MAX; i++)
+		hooks_thread.held[i].lock = NULL;
 	recorder_fork_child();
 }
 

@@ -72,10 +72,36 @@ void lock_hold_begin(struct watch *watch, enum watch_type type, struct caller ca
 	self_leave(self);
 }
 
-/* An op's id begins with the index of the thread that made it. */
-static uint32_t own_thread_index(const struct self *self)
+struct watch *lock_watch_all(const void *lock, enum watch_type type)
 {
-	return (uint32_t)(op_current(self) >> 32);
+	struct self *self = hook_enter();
+	struct watch *watch = self ? watch_get(self, lock, type) : NULL;
+	self_leave(self);
+	return watch;
+}
+
+const struct lock_held *lock_recall_slow(const void *lock)
+{
+	for (uint32_t i = 0; i < LOCKS_HELD_MAX; i++) {
+		struct lock_held *held =
+			&hooks_thread.held[(hooks_thread.held_count - 1 - i) % LOCKS_HELD_MAX];
+		if (held->lock != lock)
+			continue;
+		held->lock = NULL;
+		return held;
+	}
+	return NULL;
+}
+
+void lock_stamp(struct self *self, struct watch *watch, struct hold_release *release)
+{
+	const struct lock_held *held =
+		watch->holder_op ? NULL : lock_recall((const void *)watch->address);
+	if (held)
+		hold_begin_late(self, watch, held->last_ticks, held->nth);
+	hold_release(self, watch, release);
+	if (held)
+		release->pc = held->pc;
 }
 
 bool lock_release(struct watch *watch, struct hold_release *release, bool is_owner_checked)
@@ -84,9 +110,9 @@ bool lock_release(struct watch *watch, struct hold_release *release, bool is_own
 	if (!self)
 		return false;
 	bool is_ours = !is_owner_checked || !watch->holder_op ||
-		       watch->holder_thread == own_thread_index(self);
+		       watch->holder_thread == thread_index(self);
 	if (is_ours)
-		hold_release(self, watch, release);
+		lock_stamp(self, watch, release);
 	self_leave(self);
 	return is_ours;
 }

@@ -32,12 +32,58 @@ void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN
 /* The lock is held by the caller from now on; for watched locks only. */
 void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
 
+/* Whether this lock is to be watched from now on, though nobody waited for it. */
+struct watch *lock_watch_all(const void *lock, enum watch_type) HIDDEN;
+
+static inline bool locks_are_all_watched(void)
+{
+	return UNLIKELY(__atomic_load_n(&recorder_holds, __ATOMIC_RELAXED) == HOLDS_ALL);
+}
+
+/*
+ * A lock that is not watched was taken: noted in a few stores, with no look at the clock, because
+ * it may become watched while it is held. Then the hold that somebody waited for first would be
+ * lost, and nobody could say what a shorter one would have changed.
+ */
+static inline void lock_remember(const void *lock, const void *pc)
+{
+	struct hooks_thread *thread = &hooks_thread;
+	struct lock_held *held = &thread->held[thread->held_count++ % LOCKS_HELD_MAX];
+
+	if (thread->held_ticks != recorder_last_ticks) {
+		thread->held_ticks = recorder_last_ticks;
+		thread->held_nth = 0;
+	}
+	held->lock = lock;
+	held->pc = pc;
+	held->last_ticks = thread->held_ticks;
+	held->nth = ++thread->held_nth;
+}
+
+/* It is about to be released: what was noted, NULL if nothing; good until the next lock. */
+const struct lock_held *lock_recall_slow(const void *lock) HIDDEN;
+
+static inline const struct lock_held *lock_recall(const void *lock)
+{
+	struct hooks_thread *thread = &hooks_thread;
+	struct lock_held *held = &thread->held[(thread->held_count - 1) % LOCKS_HELD_MAX];
+
+	if (UNLIKELY(held->lock != lock))
+		return lock_recall_slow(lock);
+	held->lock = NULL;
+	thread->held_count--;
+	return held;
+}
+
 /*
  * Around the real unlock. `is_owner_checked`: libc refuses an unlock by another thread, so such a
  * call must not end the owner's hold. Returns whether lock_release_record() is to be called
  * afterwards.
  */
 bool lock_release(struct watch *, struct hold_release *, bool is_owner_checked) HIDDEN;
+/* The first half of it, for a thread that is inside: with what was noted of a hold that has no
+ * record. */
+void lock_stamp(struct self *, struct watch *, struct hold_release *) HIDDEN;
 void lock_release_record(struct watch *, const struct hold_release *) HIDDEN;
 
 /* libc's own view of a mutex, read while it is held by the caller or racily, never written. */

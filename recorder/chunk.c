@@ -10,6 +10,8 @@
 
 #include "in_target.h"
 
+__thread uint64_t recorder_last_ticks;
+
 static const struct pool_items chunk_items = { ARENA_CHUNKS, CHUNK_BYTES };
 
 /* A chunk with room: what an ended thread left, an empty one, a new one. */
@@ -50,6 +52,7 @@ bool chunk_append(struct self *self, const struct record *record)
 		chunk = self->chunk;
 	}
 	chunk->records[self->position] = *record;
+	recorder_last_ticks = record->end;
 	if (UNLIKELY(record->type == RECORD_OP && record->what == KIND_THREAD))
 		store_relaxed(&chunk->threads_ended, load_relaxed(&chunk->threads_ended) + 1);
 	/* Pairs with load_acquire in the drainer; earlier, it would hand out a half-written

@@ -135,6 +135,9 @@ void thread_end(void) HIDDEN;
 
 /* --- Ops, waits, links ----------------------------------------------------------------------- */
 
+/* The number by which the recording knows this thread. */
+uint32_t thread_index(const struct self *) HIDDEN;
+
 /* The op in which this thread is at the moment (innermost open op). */
 uint64_t op_current(const struct self *) HIDDEN;
 
@@ -167,6 +170,9 @@ void op_record(struct self *, uint64_t op, uint64_t parent, enum kind, uint32_t 
 	       uint32_t stack) HIDDEN;
 
 uint64_t clock_ticks(void) HIDDEN;
+
+/* When this thread recorded something last; for guesses that must not cost a look at the clock. */
+extern __thread uint64_t recorder_last_ticks HIDDEN __attribute__((tls_model("initial-exec")));
 
 /* --- Descriptors ----------------------------------------------------------------------------- */
 
@@ -227,6 +233,7 @@ struct watch {
 	uint64_t holder_start;  /* ticks */
 	uint64_t last_op;       /* op that released, signalled or posted last */
 	uint64_t last_ticks;    /* when */
+	uint64_t hot_ticks;     /* since when it is watched; written by who made the entry */
 	uint32_t holder_stack;
 	uint32_t holder_thread; /* thread index */
 	uint32_t hold_count;    /* number of holds so far */
@@ -251,11 +258,19 @@ void watch_wait_ends(struct watch *) HIDDEN;
 /* The new holder, while it holds the lock: opens an op `hold`. */
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;
 
+/*
+ * The holder's first release of a lock that became hot while it was held, just before hold_release():
+ * its hold began without a record. It was the nth lock that the thread took after its last record,
+ * which was written at `last_ticks`; where between then and the first wait it began is estimated.
+ */
+void hold_begin_late(struct self *, struct watch *, uint64_t last_ticks, uint32_t nth) HIDDEN;
+
 /* Just before the real unlock, by whoever unlocks: stamps the end and says in the watch who let
  * go. After the real unlock, hold_record() writes the hold and, when there were waiters, the
  * link `wake`. */
 struct hold_release {
 	struct record hold; /* type RECORD_NONE: nothing was held that we know of */
+	const void *pc;     /* where it was locked, if that has to make do for a stack; else NULL */
 	uint32_t waiters;
 };
 void hold_release(struct self *, struct watch *, struct hold_release *) HIDDEN;

@@ -240,6 +240,11 @@ void self_retire(void)
 	self_of_thread.retired = 1;
 }
 
+uint32_t thread_index(const struct self *self)
+{
+	return self->thread;
+}
+
 uint64_t thread_announce(struct self *self, const void *start_routine)
 {
 	uint64_t thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;

@@ -184,6 +184,13 @@ uint32_t stack_capture_interrupted(struct self *self, const ucontext_t *context)
 	return stack_intern(walk.pcs, walk.count);
 }
 
+uint32_t stack_of(const void *pc)
+{
+	uint64_t word = (uint64_t)(uintptr_t)pc;
+
+	return load_relaxed(&stack_depth) ? stack_intern(&word, 1) : 0;
+}
+
 void stack_set_depth(uint32_t frames)
 {
 	uint32_t depth = frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX;

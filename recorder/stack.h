@@ -19,6 +19,9 @@ void stack_set_depth(uint32_t frames) HIDDEN;
  * return addresses are. */
 uint32_t stack_capture_interrupted(struct self *, const ucontext_t *) HIDDEN;
 
+/* The id of the stack of nothing but this return address; 0 when stacks are off. */
+uint32_t stack_of(const void *pc) HIDDEN;
+
 /* Before recording begins for the first time: what the first capture would otherwise wait for. */
 void stack_warm_up(void) HIDDEN;
 

@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "chunk.h"
 #include "op.h"
+#include "stack.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "text.h"
@@ -29,7 +30,7 @@
 
 enum { PROBES_MAX = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
 
-_Static_assert(sizeof(struct watch) == 80, "ARENA_WATCHES counts on it");
+_Static_assert(sizeof(struct watch) == 88, "ARENA_WATCHES counts on it");
 _Static_assert((WATCHES_MAX & (WATCHES_MAX - 1)) == 0, "entries are chosen by mask");
 
 static uint32_t hash_address(uint64_t address)
@@ -208,6 +209,7 @@ static struct watch *make(struct arena *arena, uint64_t address, enum watch_type
 	store_release(&watch->type, (uint8_t)WATCH_FREE);
 	watch_clear(watch);
 	store_relaxed(&watch->ident, ident);
+	store_relaxed(&watch->hot_ticks, clock_now_ticks());
 	store_release(&watch->address, address);
 	/* Last: pairs with the readers of the filter and of the type, who find the entry
 	 * complete. */
@@ -287,8 +289,12 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	/* The counter is read out of order by nanoseconds: holds of a lock must not overlap. */
 	uint64_t start = now > last ? now : last;
 	uint64_t parent = op_current(self);
-	uint64_t op = op_begin_hold(self, index_of(watch), stack, frame, start, watch->address,
-				    watch->ident);
+	uint64_t op;
+
+	if (load_relaxed(&recorder_holds) == HOLDS_NONE)
+		return;
+	op = op_begin_hold(self, index_of(watch), stack, frame, start, watch->address,
+			   watch->ident);
 
 	store_relaxed(&watch->holder_parent, parent);
 	store_relaxed(&watch->holder_start, start);
@@ -296,6 +302,28 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	store_relaxed(&watch->holder_thread, self->thread);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
 	store_release(&watch->holder_op, op);
+}
+
+void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks, uint32_t nth)
+{
+	uint64_t hot = load_relaxed(&watch->hot_ticks);
+	uint64_t before = load_relaxed(&watch->last_ticks);
+	uint64_t start = last_ticks;
+
+	assert(nth > 0);
+	if (load_relaxed(&recorder_holds) == HOLDS_NONE || load_relaxed(&watch->holder_op) != 0)
+		return;
+	/* Locks that it took one after the other without a record took equally long. */
+	if (hot > start)
+		start = hot - (hot - start) / nth;
+	if (start < before)
+		start = before;
+	store_relaxed(&watch->holder_parent, op_current(self));
+	store_relaxed(&watch->holder_start, start);
+	store_relaxed(&watch->holder_stack, 0);
+	store_relaxed(&watch->holder_thread, self->thread);
+	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
+	store_release(&watch->holder_op, self_next_id(self));
 }
 
 void hold_release(struct self *self, struct watch *watch, struct hold_release *release)
@@ -309,6 +337,7 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 		now = start;
 	release->waiters = load_seq_cst(&watch->waiters);
 	release->hold.type = RECORD_NONE;
+	release->pc = NULL;
 	store_relaxed(&watch->last_ticks, now);
 	if (op == 0) {
 		store_release(&watch->last_op, op_current(self));
@@ -335,8 +364,12 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 
 void hold_record(struct self *self, struct watch *watch, const struct hold_release *release)
 {
-	if (release->hold.type != RECORD_NONE)
-		(void)chunk_append(self, &release->hold);
+	struct record hold = release->hold;
+
+	if (release->pc)
+		hold.stack = stack_of(release->pc);
+	if (hold.type != RECORD_NONE)
+		(void)chunk_append(self, &hold);
 	if (release->waiters > 0)
 		link_record(self, LINK_WAKE, 0, (const void *)(uintptr_t)watch->address,
 			    watch->ident, 1);

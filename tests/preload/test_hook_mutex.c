@@ -8,7 +8,7 @@ static const struct target_case cases[] = {
 	/* 0 */ { "mutexes",
 		  "contended",
 		  { { "wait", "mutex", "pthread_mutex_lock", 1, 1 },
-		    { "op", "hold", "mutex mutexes+0x", 11, 11 },
+		    { "op", "hold", "mutex mutexes+0x", 12, 12 },
 		    { "link", "wake", "mutex mutexes+0x", 1, 1 } } },
 	/* 1 */
 	{ "mutexes", "uncontended", { { "wait", "mutex", "", 0, 0 }, { "op", "hold", "", 0, 0 } } },
@@ -22,13 +22,13 @@ static const struct target_case cases[] = {
 	{ "mutexes",
 	  "recursive",
 	  { { "wait", "mutex", "pthread_mutex_lock", 1, 1 },
-	    { "op", "hold", "mutex mutexes+0x", 11, 11 } } },
+	    { "op", "hold", "mutex mutexes+0x", 12, 12 } } },
 	/* 5 */
 	{ "mutexes",
 	  "timed",
 	  { { "wait", "mutex", "pthread_mutex_timedlock", 1, 1 },
 	    { "wait", "mutex", "pthread_mutex_clocklock", 1, 1 } } },
-	/* 6 */ { "mutexes", "handed", { { "op", "hold", "mutex mutexes+0x", 17, 17 } } },
+	/* 6 */ { "mutexes", "handed", { { "op", "hold", "mutex mutexes+0x", 18, 18 } } },
 	/* 7 */
 	{ "mutexes",
 	  "c11",

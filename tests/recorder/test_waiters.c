@@ -124,6 +124,58 @@ START_TEST(a_release_without_a_hold_says_who_let_go)
 }
 END_TEST
 
+/* When a hold began that was not recorded then: from its thread's last record to the first wait. */
+static const struct {
+	uint64_t last, hot, before;
+	uint32_t nth;
+	uint64_t start;
+} late_rows[] = {
+	/* 0 */ { 1000, 2000, 0, 1, 1000 }, /* the first lock since then */
+	/* 1 */ { 1000, 2000, 0, 4, 1750 }, /* the fourth: each took a quarter */
+	/* 2 */ { 1000, 2000, 0, UINT32_MAX, 2000 },
+	/* 3 */ { 2000, 1000, 0, 3, 2000 },    /* hot before: it began after its last record */
+	/* 4 */ { 1000, 2000, 1500, 1, 1500 }, /* not before the end of another's hold */
+};
+
+START_TEST(a_hold_may_become_known_late)
+{
+	struct watch *watch = watch_get(self, &global_lock, WATCH_MUTEX);
+	struct hold_release release;
+	json_t *lines, *event;
+
+	clock_kind = 0;
+	clock_test_ticks = 5000;
+	watch->hot_ticks = late_rows[_i].hot;
+	watch->last_ticks = late_rows[_i].before;
+	hold_begin_late(self, watch, late_rows[_i].last, late_rows[_i].nth);
+	hold_release(self, watch, &release);
+	ck_assert_uint_eq(release.hold.start, late_rows[_i].start);
+	ck_assert_uint_eq(release.hold.end, 5000);
+	ck_assert_uint_eq(watch->last_op, release.hold.id);
+	hold_record(self, watch, &release);
+	clock_kind = CLOCK_KIND_TSC;
+	lines = recording_dump(true);
+	event = event_of(lines, "k", "hold");
+	ck_assert_int_eq(number_of(event, "sq"), 1);
+	ck_assert_uint_eq((uint64_t)number_of(event, "p"), op_current(self));
+}
+END_TEST
+
+START_TEST(no_holds_when_none_are_wanted)
+{
+	struct watch *watch = watch_get(self, &global_lock, WATCH_MUTEX);
+	struct hold_release release;
+
+	recorder_holds = HOLDS_NONE;
+	hold_begin(self, watch, 0, __builtin_frame_address(0));
+	hold_begin_late(self, watch, 1000, 1);
+	ck_assert_uint_eq(watch->holder_op, 0);
+	hold_release(self, watch, &release);
+	ck_assert_uint_eq(release.hold.type, RECORD_NONE);
+	recorder_holds = HOLDS_CONTENDED;
+}
+END_TEST
+
 static void *unlock_for_another(void *watch)
 {
 	struct self *other = self_enter();
@@ -225,6 +277,9 @@ int main(void)
 	tcase_add_test(tests, a_hold_is_an_op);
 	tcase_add_test(tests, nobody_waited_means_no_wake);
 	tcase_add_test(tests, a_release_without_a_hold_says_who_let_go);
+	tcase_add_loop_test(tests, a_hold_may_become_known_late, 0,
+			    sizeof(late_rows) / sizeof(late_rows[0]));
+	tcase_add_test(tests, no_holds_when_none_are_wanted);
 	tcase_add_test(tests, another_thread_may_release);
 	tcase_add_test(tests, forgotten_entries_are_taken_over);
 	tcase_add_test(tests, a_full_table_is_counted);

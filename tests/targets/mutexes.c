@@ -31,6 +31,20 @@ static void contended(void)
 	}
 }
 
+/* One wait only, for a hold between two sleeps of this thread's. */
+static void once(void)
+{
+	struct timespec while_held = { 0, 2000000 };
+	struct helper helper;
+	nanosleep(&while_held, NULL);
+	pthread_mutex_lock(&hot);
+	nanosleep(&while_held, NULL);
+	helper_start(&helper, lock_and_unlock);
+	until_in_call(helper.tid, SYS_futex);
+	pthread_mutex_unlock(&hot);
+	helper_join(&helper);
+}
+
 /* The second wait is for a hold that is recorded. */
 static void twice(void)
 {
@@ -233,9 +247,11 @@ static void c11(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "contended", contended }, { "twice", twice },   { "uncontended", uncontended },
-	{ "kinds", kinds },         { "robust", robust }, { "recursive", recursive },
-	{ "timed", timed },         { "handed", handed }, { "c11", c11 },
+	{ "contended", contended }, { "once", once },
+	{ "twice", twice },         { "uncontended", uncontended },
+	{ "kinds", kinds },         { "robust", robust },
+	{ "recursive", recursive }, { "timed", timed },
+	{ "handed", handed },       { "c11", c11 },
 };
 
 SCENARIOS_MAIN
