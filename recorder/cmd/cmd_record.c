@@ -304,8 +304,8 @@ static void say_result(const struct session *session, const char *path)
 	clear_progress(session);
 	if (follow_count(session->follow) == 0) {
 		cmd_fail("nothing was recorded: %s did not load the library (statically linked, "
-			 "set-user-id, or it clears LD_PRELOAD)",
-			 session->options->arguments[0]);
+			 "set-user-id, or it clears LD_PRELOAD): wcprof check %s",
+			 session->options->arguments[0], session->options->arguments[0]);
 		return;
 	}
 	cmd_format_bytes((double)output_bytes(session->output), size, sizeof(size));

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wcprof check: what would keep a program from being recorded here, and what would make a
+ * recording poorer.
+ *
+ * One function per question; each says what it found, as a problem (nothing is recorded), as a
+ * warning (less is recorded), or as fine.
+ */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "executable.h"
+#include "procfs.h"
+
+enum { MEMORY_LEAST_BYTES = 256 << 20, DESCRIPTORS_LEAST = 16 };
+
+enum finding { FINDING_FINE, FINDING_WARNING, FINDING_PROBLEM };
+
+static enum finding find(enum finding finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static enum finding find(enum finding finding, const char *format, ...)
+{
+	static const char *const words[] = { "fine   ", "warning", "problem" };
+	va_list arguments;
+
+	printf("%s  ", words[finding]);
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	putchar('\n');
+	return finding;
+}
+
+static enum finding check_program(const struct executable *executable)
+{
+	const char *path = executable->path;
+
+	if (!executable->is_elf)
+		return find(FINDING_PROBLEM, "%s is no program of a kind that is known", path);
+	if (!executable->is_x86_64)
+		return find(FINDING_PROBLEM, "%s is not for x86-64, but libwcprof.so is", path);
+	if (!executable->interpreter[0])
+		return find(FINDING_PROBLEM, "%s is linked statically: no library can be preloaded",
+			    path);
+	if (strstr(executable->interpreter, "musl"))
+		return find(FINDING_PROBLEM, "%s uses musl, but libwcprof.so needs glibc", path);
+	if (executable->gains_rights && geteuid() != 0)
+		return find(
+			FINDING_PROBLEM,
+			"%s is set-user-id, set-group-id or has capabilities: the loader ignores "
+			"LD_PRELOAD; run it as the user that it becomes",
+			path);
+	if (executable->is_go)
+		return find(
+			FINDING_WARNING,
+			"%s is written in Go, whose locks and input/output do not go through libc: "
+			"little of it is seen",
+			path);
+	return find(FINDING_FINE, "%s%s%s loads libraries by %s", path,
+		    executable->script[0] ? ", which runs " : "", executable->script,
+		    executable->interpreter);
+}
+
+static enum finding check_preloads(void)
+{
+	char others[256] = "";
+	const char *list = getenv("LD_PRELOAD");
+
+	(void)procfs_read_file("/etc/ld.so.preload", others, sizeof(others));
+	if (others[strspn(others, " \n")])
+		return find(FINDING_WARNING, "/etc/ld.so.preload loads another library first: %.*s",
+			    (int)strcspn(others, "\n"), others);
+	if (list && *list && !strstr(list, "libwcprof"))
+		return find(FINDING_WARNING,
+			    "LD_PRELOAD has another library, whose hooks come after ours: %s",
+			    list);
+	return find(FINDING_FINE, "no other library is preloaded");
+}
+
+static enum finding check_memory(void)
+{
+	struct statvfs info;
+	char size[32];
+	uint64_t bytes;
+
+	if (statvfs(ARENA_DIRECTORY, &info) != 0)
+		return find(FINDING_WARNING, "there is no " ARENA_DIRECTORY
+					     ": recordings are in private memory, and "
+					     "lost when a process is killed");
+	bytes = (uint64_t)info.f_bavail * info.f_frsize;
+	cmd_format_bytes((double)bytes, size, sizeof(size));
+	if (bytes < MEMORY_LEAST_BYTES)
+		return find(FINDING_WARNING,
+			    ARENA_DIRECTORY " has only %s left: events may be dropped (docker run "
+					    "--shm-size)",
+			    size);
+	if (access(ARENA_DIRECTORY, W_OK) != 0)
+		return find(FINDING_WARNING, ARENA_DIRECTORY
+			    " may not be written to: recordings are in private memory");
+	return find(FINDING_FINE, ARENA_DIRECTORY " has %s left", size);
+}
+
+static enum finding check_limits(void)
+{
+	uint64_t bytes = ARENA_CHUNKS + (uint64_t)4194304 / CHUNK_RECORDS * CHUNK_BYTES;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+		return find(
+			FINDING_WARNING,
+			"the size of files is limited (ulimit -f): recordings are in private memory");
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < 4 * bytes)
+		return find(FINDING_WARNING,
+			    "memory is limited (ulimit -v): there may be no room for a recording");
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_LEAST)
+		return find(
+			FINDING_WARNING,
+			"few descriptors are allowed (ulimit -n): there may be no control socket");
+	return find(FINDING_FINE, "limits leave enough room");
+}
+
+static enum finding check_directory(void)
+{
+	char path[256];
+	struct stat stat;
+
+	if (!target_directory(path, sizeof(path)))
+		return find(FINDING_PROBLEM,
+			    "the name of the directory of control sockets is too long");
+	if (lstat(path, &stat) != 0 && errno == ENOENT)
+		return find(FINDING_FINE, "control sockets will be in %s", path);
+	if (!S_ISDIR(stat.st_mode) || stat.st_uid != geteuid() || (stat.st_mode & 077) != 0)
+		return find(
+			FINDING_WARNING,
+			"%s is not a directory that is ours alone: only wcprof record works, which "
+			"has one of its own (set WCPROF_DIR)",
+			path);
+	return find(FINDING_FINE, "control sockets are in %s", path);
+}
+
+static enum finding check_kernel(void)
+{
+	unsigned major = 0, minor = 0;
+	char text[4096] = "";
+	struct utsname name;
+
+	if (uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	    (major < 5 || (major == 5 && minor < 14)))
+		return find(
+			FINDING_WARNING,
+			"Linux %s is older than 5.14: recordings are in private memory, and lost "
+			"when a process is killed",
+			name.release);
+	(void)procfs_read_file("/proc/self/status", text, sizeof(text));
+	if (strstr(text, "\nSeccomp:\t2"))
+		return find(FINDING_WARNING,
+			    "a seccomp filter is in force, which may forbid what the "
+			    "recorder needs");
+	return find(FINDING_FINE, "Linux %s has what is needed", name.release);
+}
+
+static enum finding check_clock(void)
+{
+	if (clock_kind != CLOCK_KIND_TSC)
+		return find(FINDING_WARNING,
+			    "the processor's counter is not the kernel's clock: each "
+			    "event costs more");
+	return find(FINDING_FINE, "the processor's counter is the clock");
+}
+
+int cmd_check(struct cmd_options *options)
+{
+	static enum finding (*const checks[])(
+		void) = { check_preloads,  check_memory, check_limits,
+			  check_directory, check_kernel, check_clock };
+	struct executable executable;
+	int result = executable_read(&executable, options->arguments[0]);
+	enum finding worst;
+
+	if (result != 0)
+		return cmd_fail("%s: %s", options->arguments[0], strerror(-result));
+	worst = check_program(&executable);
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		enum finding finding = checks[i]();
+
+		worst = finding > worst ? finding : worst;
+	}
+	return worst == FINDING_PROBLEM ? CMD_FAILED : CMD_DONE;
+}
