@@ -6,9 +6,11 @@
  * rounds.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,8 +18,9 @@
 #include "dump.h"
 #include "mark.h"
 #include "recorder.h"
+#include "sample.h"
 
-enum { ROUNDS = 9, EVENTS_USUAL = 400000 };
+enum { ROUNDS = 9, SAMPLES_LESS = 10, EVENTS_USUAL = 400000 };
 
 static const char *const names[] = { "read", "pthread_mutex_lock" };
 static const struct recorder_host host = { names, 2, pthread_create };
@@ -83,6 +86,15 @@ static void bench_mark(void)
 
 	mark_write(self, clock_ticks());
 	self_leave(self);
+}
+
+/* A sample, with the signal that takes it. */
+static void bench_sample(void)
+{
+	siginfo_t info = { .si_signo = SAMPLE_SIGNAL, .si_code = SI_TIMER };
+
+	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), SAMPLE_SIGNAL, &info) != 0)
+		abort();
 }
 
 static void bench_unwatched(void)
@@ -167,6 +179,8 @@ int main(int argc, char **argv)
 	dump_all();
 	measure("mark", bench_mark, events);
 	dump_all();
+	if (sample_install())
+		measure("sample", bench_sample, events / SAMPLES_LESS);
 	recorder_image_ends(END_EXIT);
 	return 0;
 }
