@@ -123,8 +123,17 @@ const char *symbols_module_name(const struct symbols *symbols, uint32_t module)
 {
 	if (module == NO_INDEX)
 		return "";
-	assert(module < symbols->recording->module_count);
-	return base_name(symbols->recording->strings[symbols->recording->modules[module].path]);
+	const struct recording *recording = symbols->recording;
+	assert(module < recording->module_count);
+	const struct rec_module *mapped = &recording->modules[module];
+	const struct rec_process *process = mapped->process < recording->process_count
+						    ? &recording->processes[mapped->process]
+						    : NULL;
+
+	/* The program may be known by another name than its file's. */
+	if (process && process->op != NO_INDEX && mapped->path && process->exe == mapped->path)
+		return recording->strings[recording->ops[process->op].name];
+	return base_name(recording->strings[mapped->path]);
 }
 
 uint32_t symbols_module(const struct symbols *symbols, uint32_t process, uint64_t address)

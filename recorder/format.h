@@ -276,7 +276,7 @@ struct arena {
 	uint32_t generation;
 	uint32_t anonymous;       /* 1 = private memory: there is no file */
 	uint32_t call_count;      /* strings 1 to call_count are names of calls */
-	uint32_t exe_name;        /* string id: base name of the executable */
+	uint32_t exe_name;        /* string id: base name of what was started as the program */
 	uint32_t client;          /* string id: "PID:START" */
 	uint32_t thread_class;    /* string id: "thread" */
 	struct clock_scale clock; /* mult: written once, by the first drainer */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/utsname.h>
 
 #include "strings.h"
@@ -91,10 +92,19 @@ static void fill_process(struct arena *arena)
 			       arena->start_ticks * CLOCK_TICK_NS;
 }
 
+/* What the program was started as, which a link to it may say better than the file's own name. */
+static const char *program_name(const struct arena *arena)
+{
+	const char *started_as = (const char *)getauxval(AT_EXECFN);
+	const char *path = started_as && *started_as ? started_as : arena->exe;
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 static void fill_strings(struct arena *arena, const char *const *call_names, uint32_t call_count)
 {
-	const char *slash = strrchr(arena->exe, '/');
-	const char *exe = slash ? slash + 1 : arena->exe;
+	const char *program = program_name(arena);
 	char client[48];
 	struct text text = { .bytes = client, .size = sizeof(client) };
 
@@ -107,7 +117,7 @@ static void fill_strings(struct arena *arena, const char *const *call_names, uin
 	text_put_literal(&text, ":");
 	text_put_u64(&text, arena->start_ticks);
 	arena->client = strings_intern(arena, client, text.used);
-	arena->exe_name = strings_intern(arena, exe, strlen(exe));
+	arena->exe_name = strings_intern(arena, program, strlen(program));
 	arena->thread_class = strings_intern(arena, "thread", 6);
 }
 

@@ -34,6 +34,7 @@
 #include "settings.h"
 #include "socket.h"
 #include "stack.h"
+#include "strings.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -331,7 +332,8 @@ void recorder_wake_up(bool may_create_thread)
 static bool expand_output(const struct arena *arena, char *path, size_t size)
 {
 	struct text text = { .bytes = path, .size = size };
-	const char *slash = strrchr(arena->exe, '/');
+	uint32_t program_bytes = 0;
+	const char *program = strings_get(arena, arena->exe_name, &program_bytes);
 
 	for (const char *at = recorder_options.output; *at; at++) {
 		if (*at != '%') {
@@ -340,7 +342,7 @@ static bool expand_output(const struct arena *arena, char *path, size_t size)
 		}
 		at++;
 		if (*at == 'e')
-			text_put(&text, slash ? slash + 1 : arena->exe);
+			text_put_bytes(&text, program, program_bytes);
 		else if (*at == 'p')
 			text_put_u64(&text, arena->pid);
 		else
