@@ -119,9 +119,9 @@ static enum finding check_limits(void)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
-		return find(
-			FINDING_WARNING,
-			"the size of files is limited (ulimit -f): recordings are in private memory");
+		return find(FINDING_WARNING,
+			    "the size of files is limited (ulimit -f): recordings are in private "
+			    "memory");
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < 4 * bytes)
 		return find(FINDING_WARNING,
 			    "memory is limited (ulimit -v): there may be no room for a recording");

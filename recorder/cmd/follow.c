@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "arena.h"
+#include "private.h"
 #include "procfs.h"
 #include "remains.h"
 
@@ -27,7 +29,10 @@ enum {
 	DRAIN_PERIOD_MS_MOST = 10000,
 	EVENT_BYTES = 100,
 	/* Looking through a process's memory map is not free. */
-	MAPS_PERIOD_MS = 1000
+	MAPS_PERIOD_MS = 1000,
+	/* Who records into private memory is asked for it often: what it has when it ends is
+	 * lost. */
+	PRIVATES_PERIOD_MS = 200
 };
 
 struct image {
@@ -55,6 +60,8 @@ struct follow {
 	size_t total; /* images ever */
 	struct seen *seen;
 	size_t seen_count;
+	struct private_list privates;
+	uint64_t privates_ms; /* when they were looked for last */
 	int error;
 	struct image *dumping;
 };
@@ -87,17 +94,18 @@ void follow_free(struct follow *follow)
 		remains_close(&follow->images[i].remains);
 	free(follow->images);
 	free(follow->seen);
+	private_free(&follow->privates);
 	free(follow);
 }
 
 size_t follow_living(const struct follow *follow)
 {
-	return follow->image_count;
+	return follow->image_count + follow->privates.count;
 }
 
 size_t follow_count(const struct follow *follow)
 {
-	return follow->total;
+	return follow->total + follow->privates.total;
 }
 
 uint64_t follow_pending(const struct follow *follow)
@@ -240,12 +248,13 @@ static uint64_t events_most(const struct image *image)
 static int drain(struct follow *follow, struct image *image)
 {
 	const char *socket = image->remains.arena->socket;
-	struct client_answer answer;
+	struct procfs_status status;
 	int result = -ENOTCONN;
 
 	/* One that is stopped would keep us waiting. */
 	output_begin(follow->output);
-	if (client_ask(socket, "PING", &answer)) {
+	if (procfs_read((pid_t)image->remains.arena->pid, &status) && !status.is_stopped &&
+	    access(socket, F_OK) == 0) {
 		follow->dumping = image;
 		image->dumps_before = load_acquire(&image->remains.arena->dump_count);
 		result = client_dump(socket, true, take_bytes, follow);
@@ -374,6 +383,47 @@ static int serve(struct follow *follow, struct image *image, uint64_t memory, bo
 	return result;
 }
 
+static bool has_image(const void *context, pid_t pid)
+{
+	const struct follow *follow = context;
+
+	for (size_t i = 0; i < follow->image_count; i++)
+		if ((pid_t)follow->images[i].remains.arena->pid == pid)
+			return true;
+	return false;
+}
+
+/* All that record into private memory; 0, or an error of the file. */
+static int drain_privates(struct follow *follow)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < follow->privates.count && result == 0; i++) {
+		output_begin(follow->output);
+		result =
+			client_dump(follow->privates.processes[i].socket, true, take_bytes, follow);
+		if (result != 0)
+			output_abandon(follow->output);
+		if (!is_output_error(result))
+			result = 0;
+	}
+	return result;
+}
+
+static int serve_privates(struct follow *follow)
+{
+	uint64_t now = now_ms();
+
+	if (follow->error || now < follow->privates_ms + PRIVATES_PERIOD_MS)
+		return 0;
+	follow->privates_ms = now;
+	if (private_find(&follow->privates, follow->directory, has_image, follow))
+		fputs("wcprof: a process has no shared memory to record into: what it records just "
+		      "before its end is lost (wcprof check)\n",
+		      stderr);
+	return drain_privates(follow);
+}
+
 int follow_tick(struct follow *follow)
 {
 	uint64_t memory = free_memory_bytes();
@@ -390,6 +440,8 @@ int follow_tick(struct follow *follow)
 			follow->images[kept++] = follow->images[i];
 	}
 	follow->image_count = kept;
+	if (result == 0)
+		result = serve_privates(follow);
 	if (result != 0)
 		give_up(follow, result);
 	return result;
@@ -404,6 +456,8 @@ int follow_leave(struct follow *follow)
 		(void)client_ask(follow->images[i].remains.arena->socket, "DISABLE", &answer);
 		result = drain(follow, &follow->images[i]);
 	}
+	if (result == 0 && !follow->error)
+		result = drain_privates(follow);
 	if (result != 0)
 		give_up(follow, result);
 	return result;

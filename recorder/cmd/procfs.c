@@ -65,6 +65,7 @@ bool procfs_read(pid_t pid, struct procfs_status *status)
 	/* A first thread that ended before the others looks like a zombie, and is none. */
 	status->is_zombie = strchr("ZX", *find_field(close_name + 1, FIELD_STATE)) &&
 			    strtol(find_field(close_name + 1, FIELD_THREADS), NULL, 10) <= 1;
+	status->is_stopped = strchr("Tt", *find_field(close_name + 1, FIELD_STATE)) != NULL;
 	*close_name = '\0';
 	snprintf(status->name, sizeof(status->name), "%s", open_name + 1);
 	return true;

@@ -13,8 +13,9 @@
 struct procfs_status {
 	uint64_t start_ticks; /* field 22 of stat: with the pid, which process this is */
 	pid_t parent;
-	bool is_zombie; /* ended, and not waited for yet */
-	char name[32];  /* of its first thread, at most 15 bytes */
+	bool is_zombie;  /* ended, and not waited for yet */
+	bool is_stopped; /* by a signal or a debugger: answers nobody */
+	char name[32];   /* of its first thread, at most 15 bytes */
 };
 
 /* False: there is no such process. */
