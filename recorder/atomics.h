@@ -19,6 +19,9 @@
 #define add_seq_cst(p, v)      __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #define load_seq_cst(p)        __atomic_load_n((p), __ATOMIC_SEQ_CST)
 #define or_release(p, v)       __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
+#define or_acq_rel(p, v)       __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
+#define xor_acq_rel(p, v)      __atomic_fetch_xor((p), (v), __ATOMIC_ACQ_REL)
+#define and_release(p, v)      __atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
 #define exchange_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 /* True when *p was *expected and is now `desired`; else *expected is what was found. */
 #define cas_acq_rel(p, expected, desired)                                                \

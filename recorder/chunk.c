@@ -1,33 +1,228 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs of finished records. See chunk.h and struct chunk in format.h.
+ *
+ * A chunk's life: EMPTY -> FILLING (its owner's) -> FULL -> EMPTY (by the drainer), or in a ring
+ * FULL -> CLAIMED -> FILLING (by who overwrites it). CLAIMED keeps everybody else away while what
+ * describes the contents changes; a drainer leaves it out. Whoever may change the state
+ * flips its bits and leaves the pin, which is the drainer's, as it is.
  */
 #include "chunk.h"
 
 #include <assert.h>
+#include <sys/mman.h>
 
 #include "pool.h"
+#include "syscalls.h"
 
 #include "in_target.h"
 
 __thread uint64_t recorder_last_ticks;
 
+enum {
+	/* What a chunk keeps when it gives its memory back: its first page. */
+	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES,
+	/* More chunks than that are not looked at for one record, when other threads fill them. */
+	TURNS_TRIED = 64
+};
+
 static const struct pool_items chunk_items = { ARENA_CHUNKS, CHUNK_BYTES };
 
-/* A chunk with room: what an ended thread left, an empty one, a new one. */
+/* --- States ---------------------------------------------------------------------------------- */
+
+static enum chunk_state state_of(const struct chunk *chunk)
+{
+	return (enum chunk_state)(load_acquire(&chunk->state) & CHUNK_STATES);
+}
+
+/* From a state that only the caller may change. Release: whoever sees the new state sees what was
+ * done before; acquire: what follows is not done before. */
+static void change_state(struct chunk *chunk, enum chunk_state from, enum chunk_state to)
+{
+	uint32_t before = xor_acq_rel(&chunk->state, (uint32_t)from ^ (uint32_t)to);
+
+	assert((before & CHUNK_STATES) == from);
+	(void)before;
+}
+
+/* Claims an empty chunk; false when it is not empty any more. */
+static bool claim_empty(struct chunk *chunk)
+{
+	uint32_t state = load_acquire(&chunk->state);
+
+	while ((state & CHUNK_STATES) == CHUNK_EMPTY)
+		if (cas_acq_rel(&chunk->state, &state, state | CHUNK_CLAIMED))
+			return true;
+	return false;
+}
+
+bool chunk_pin(struct chunk *chunk)
+{
+	/* Acquire: pairs with change_state(): a chunk that is not claimed is as it was left. */
+	uint32_t before = or_acq_rel(&chunk->state, CHUNK_PINNED);
+
+	return (before & CHUNK_STATES) != CHUNK_CLAIMED;
+}
+
+void chunk_unpin(struct chunk *chunk)
+{
+	/* Release: pairs with claim(); without it, the next owner would write to what is being read. */
+	(void)and_release(&chunk->state, ~(uint32_t)CHUNK_PINNED);
+}
+
+/* --- Memory ---------------------------------------------------------------------------------- */
+
+static bool cover(struct arena *arena, struct chunk *chunk, uint32_t index)
+{
+	uint64_t offset = ARENA_CHUNKS + (uint64_t)index * CHUNK_BYTES;
+
+	if (!chunk->is_bare)
+		return true;
+	if (!arena_populate(arena, offset + BARE_BYTES, CHUNK_BARED_BYTES))
+		return false;
+	store_relaxed(&chunk->is_bare, 0);
+	add_relaxed(&arena->bare_chunks, UINT32_MAX);
+	return true;
+}
+
+static void bare(struct arena *arena, struct chunk *chunk)
+{
+	int advice = arena->anonymous ? MADV_DONTNEED : MADV_REMOVE;
+
+	if (chunk->is_bare ||
+	    sys_madvise((char *)chunk + BARE_BYTES, CHUNK_BARED_BYTES, advice) != 0)
+		return;
+	store_relaxed(&chunk->is_bare, 1);
+	add_relaxed(&arena->bare_chunks, 1);
+}
+
+/* --- Rings ----------------------------------------------------------------------------------- */
+
+/* Whose turn it is; makes it if it is a new one's. */
+static uint32_t turn_index(struct arena *arena, uint64_t turn)
+{
+	uint32_t made;
+
+	if (turn % arena->chunks.max >= load_acquire(&arena->chunks.made))
+		(void)pool_make(arena, &arena->chunks, chunk_items);
+	made = load_acquire(&arena->chunks.made);
+	return made > 0 ? chunk_next(arena, turn, made) : POOL_NONE;
+}
+
+/*
+ * Claims the chunk whose turn it is. POOL_NONE: it waits for a dump, or all are being filled.
+ *
+ * The state is read while the turn is the chunk's, and claimed only if it is that very state still,
+ * laps and all: a thread that slept for a whole lap would take one of the newest.
+ */
+static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
+{
+	uint64_t turn = load_acquire(&arena->turn);
+
+	for (int i = 0; i < TURNS_TRIED; i++) {
+		uint32_t index = turn_index(arena, turn);
+		struct chunk *chunk = index == POOL_NONE ? NULL : chunk_at(arena, index);
+		uint32_t state = chunk ? load_acquire(&chunk->state) : CHUNK_FULL | CHUNK_PINNED;
+		uint32_t what = state & (CHUNK_STATES | CHUNK_PINNED);
+		uint64_t turn_now = load_acquire(&arena->turn);
+		bool claimed = false;
+
+		if (turn_now != turn) {
+			turn = turn_now;
+			continue;
+		}
+		if (what == (CHUNK_FULL | CHUNK_PINNED))
+			return POOL_NONE;
+		*was_full = what == CHUNK_FULL;
+		/* Acquire: pairs with chunk_unpin(): the drainer has read all that it wanted. */
+		if (*was_full || (what & CHUNK_STATES) == CHUNK_EMPTY) {
+			claimed = cas_acq_rel(&chunk->state, &state, state | CHUNK_CLAIMED);
+			/* Somebody was faster, or it is pinned now: then the turn stays. */
+			if (!claimed)
+				continue;
+		}
+		/* Whoever finds it claimed, or being filled, does the same. */
+		if (cas_acq_rel(&arena->turn, &turn, turn + 1))
+			turn++;
+		if (claimed)
+			return index;
+	}
+	return POOL_NONE;
+}
+
+static uint32_t take_in_turn(struct self *self)
+{
+	struct arena *arena = recorder_arena;
+	bool was_full = false;
+	uint32_t index = claim_in_turn(arena, &was_full);
+	struct chunk *chunk = index == POOL_NONE ? NULL : chunk_at(arena, index);
+
+	if (!chunk)
+		return POOL_NONE;
+	if (was_full)
+		add_relaxed(&self->slot->counters[COUNTER_overwritten],
+			    CHUNK_RECORDS - load_relaxed(&chunk->drained));
+	add_relaxed(&chunk->state, CHUNK_LAP);
+	store_relaxed(&chunk->threads_ended, 0);
+	store_relaxed(&chunk->drained, 0);
+	store_release(&chunk->published, 0);
+	if (!cover(arena, chunk, index)) {
+		change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
+		return POOL_NONE;
+	}
+	change_state(chunk, CHUNK_CLAIMED, CHUNK_FILLING);
+	return index;
+}
+
+/* --- Pools ----------------------------------------------------------------------------------- */
+
+/* One that has memory: given back, then one whose memory comes back, then a new one. */
+static uint32_t take_empty(struct arena *arena)
+{
+	uint32_t index = pool_take_given(arena, &arena->chunks, chunk_items);
+
+	if (index == POOL_NONE) {
+		index = pool_take_given(arena, &arena->bare, chunk_items);
+		if (index != POOL_NONE && !cover(arena, chunk_at(arena, index), index)) {
+			pool_give(arena, &arena->bare, chunk_items, index);
+			return POOL_NONE;
+		}
+	}
+	return index != POOL_NONE ? index : pool_make(arena, &arena->chunks, chunk_items);
+}
+
+static uint32_t take_from_pool(void)
+{
+	struct arena *arena = recorder_arena;
+	uint32_t index = take_empty(arena);
+
+	if (index == POOL_NONE)
+		return POOL_NONE;
+	add_relaxed(&arena->turn, 1);
+	change_state(chunk_at(arena, index), CHUNK_EMPTY, CHUNK_FILLING);
+	return index;
+}
+
+/* --- The owner ------------------------------------------------------------------------------- */
+
+/*
+ * What an ended thread left, else an empty one, else an old one. In a ring a thread that has filled
+ * a chunk takes none that was left: its next one must not be overwritten before that.
+ */
 static bool take_chunk(struct self *self)
 {
 	struct arena *arena = recorder_arena;
-	uint32_t index = pool_take_given(arena, &arena->partial, chunk_items);
+	uint32_t index = POOL_NONE;
 
+	if (!arena->is_ring || self->position != CHUNK_RECORDS)
+		index = pool_take_given(arena, &arena->partial, chunk_items);
 	if (index == POOL_NONE)
-		index = pool_take(arena, &arena->chunks, chunk_items);
+		index = arena->is_ring ? take_in_turn(self) : take_from_pool();
 	if (index == POOL_NONE)
 		return false;
 	self->chunk = chunk_at(arena, index);
 	self->position = load_relaxed(&self->chunk->published);
 	assert(self->position < CHUNK_RECORDS);
-	store_relaxed(&self->chunk->state, CHUNK_FILLING);
 	store_release(&self->slot->chunk, index + 1);
 	return true;
 }
@@ -35,8 +230,8 @@ static bool take_chunk(struct self *self)
 static void finish_chunk(struct self *self)
 {
 	store_release(&self->slot->chunk, 0);
-	/* Release: the drainer that sees it full sees all of it published, and may use it again. */
-	store_release(&self->chunk->state, CHUNK_FULL);
+	/* The drainer that sees it full sees all of it published, and may use it again. */
+	change_state(self->chunk, CHUNK_FILLING, CHUNK_FULL);
 	self->chunk = NULL;
 }
 
@@ -75,32 +270,96 @@ void chunk_hand_over(struct self *self)
 	pool_give(recorder_arena, &recorder_arena->partial, chunk_items, index - 1);
 }
 
+/* --- The drainer ----------------------------------------------------------------------------- */
+
 void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 {
 	struct chunk *chunk = chunk_at(arena, index);
 
-	assert(chunk->drained <= count && count <= CHUNK_RECORDS);
+	assert(load_relaxed(&chunk->drained) <= count && count <= CHUNK_RECORDS);
 	store_relaxed(&chunk->drained, count);
-	chunk->snapshot = count;
-	if (count < CHUNK_RECORDS || load_acquire(&chunk->state) != CHUNK_FULL)
+	if (count < CHUNK_RECORDS || state_of(chunk) != CHUNK_FULL)
 		return;
+	change_state(chunk, CHUNK_FULL, CHUNK_CLAIMED);
 	store_relaxed(&chunk->drained, 0);
-	chunk->snapshot = 0;
 	store_relaxed(&chunk->threads_ended, 0);
-	store_relaxed(&chunk->state, CHUNK_EMPTY);
 	store_release(&chunk->published, 0);
-	pool_give(arena, &arena->chunks, chunk_items, index);
+	change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
+	if (!arena->is_ring)
+		pool_give(arena, &arena->chunks, chunk_items, index);
+}
+
+/* --- Ahead of time, and afterwards ----------------------------------------------------------- */
+
+static bool prepare_in_turn(struct arena *arena, uint32_t index)
+{
+	bool covered;
+
+	while (index >= load_acquire(&arena->chunks.made))
+		if (pool_make(arena, &arena->chunks, chunk_items) == POOL_NONE)
+			return false;
+	if (state_of(chunk_at(arena, index)) != CHUNK_EMPTY)
+		return false;
+	if (!load_relaxed(&chunk_at(arena, index)->is_bare) || !claim_empty(chunk_at(arena, index)))
+		return true;
+	covered = cover(arena, chunk_at(arena, index), index);
+	change_state(chunk_at(arena, index), CHUNK_CLAIMED, CHUNK_EMPTY);
+	return covered;
 }
 
 void chunk_prepare(struct arena *arena, uint32_t ready)
 {
+	uint64_t turn = load_relaxed(&arena->turn);
+
+	for (uint32_t i = 0; arena->is_ring && i < ready && i < arena->chunks.max; i++)
+		if (!prepare_in_turn(arena, (uint32_t)((turn + i) % arena->chunks.max)))
+			return;
 	/* The count is off by as many threads as are between two steps now; below 0 it looks
 	 * enormous. */
-	while (load_relaxed(&arena->chunks.given) < ready) {
-		uint32_t index = pool_make(arena, &arena->chunks, chunk_items);
+	while (!arena->is_ring && load_relaxed(&arena->chunks.given) < ready) {
+		uint32_t index = pool_take_given(arena, &arena->bare, chunk_items);
 
+		if (index != POOL_NONE && !cover(arena, chunk_at(arena, index), index)) {
+			pool_give(arena, &arena->bare, chunk_items, index);
+			break;
+		}
+		if (index == POOL_NONE)
+			index = pool_make(arena, &arena->chunks, chunk_items);
 		if (index == POOL_NONE)
 			break;
 		pool_give(arena, &arena->chunks, chunk_items, index);
+	}
+}
+
+static void trim_ring(struct arena *arena, uint32_t kept)
+{
+	uint64_t turn = load_relaxed(&arena->turn);
+
+	for (uint32_t i = kept; i < arena->chunks.max; i++) {
+		uint32_t index = (uint32_t)((turn + i) % arena->chunks.max);
+		struct chunk *chunk = chunk_at(arena, index);
+
+		if (index >= load_acquire(&arena->chunks.made) || !claim_empty(chunk))
+			continue;
+		bare(arena, chunk);
+		change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
+	}
+}
+
+void chunk_trim(struct arena *arena, uint32_t kept)
+{
+	uint32_t given = load_relaxed(&arena->chunks.given);
+
+	if (arena->is_ring)
+		trim_ring(arena, kept);
+	/* Not until there are no more: others take and give meanwhile. */
+	for (; !arena->is_ring && given > kept && given <= arena->chunks.max; given--) {
+		uint32_t index = pool_take_given(arena, &arena->chunks, chunk_items);
+
+		if (index == POOL_NONE)
+			return;
+		bare(arena, chunk_at(arena, index));
+		pool_give(arena, chunk_at(arena, index)->is_bare ? &arena->bare : &arena->chunks,
+			  chunk_items, index);
 	}
 }

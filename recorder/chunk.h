@@ -3,8 +3,13 @@
  * Runs of finished records: one thread fills a chunk, the drainer hands out what is published in
  * it.
  *
- * Functions with a `struct self` are for its thread alone; chunk_drained() is for the drainer
- * alone, which holds arena.drain_owner.
+ * When all chunks are full, events are dropped and counted; in a ring (arena.is_ring) the oldest
+ * chunk is overwritten instead. A ring has no pool of empty chunks: they are taken in turn, by
+ * index, so that the one whose turn it is has always been the oldest, and no thread's chunk is
+ * overwritten before an older one of the same thread.
+ *
+ * Functions with a `struct self` are for its thread alone; those for the drainer are for whoever
+ * holds arena.drain_owner; the rest is for any thread of the arena's own process.
  */
 #ifndef WCPROF_CHUNK_H
 #define WCPROF_CHUNK_H
@@ -20,13 +25,56 @@ void chunk_hand_over(struct self *) HIDDEN;
 /* Makes empty chunks ahead, until so many are ready: what the control thread has made, the
  * program's threads need not wait for. */
 void chunk_prepare(struct arena *, uint32_t ready) HIDDEN;
+/* Gives the memory of empty chunks back to the system, all but that of so many. */
+enum { CHUNKS_KEPT = 64, CHUNK_BARED_BYTES = CHUNK_BYTES - 4096 };
+void chunk_trim(struct arena *, uint32_t kept) HIDDEN;
 
 static inline struct chunk *chunk_at(const struct arena *arena, uint32_t index)
 {
 	return arena_at(arena, ARENA_CHUNKS + (uint64_t)index * CHUNK_BYTES);
 }
 
-/* Everything up to `count` has been handed out: a full chunk that is empty now is used again. */
+/* Drainer. Keeps a chunk from being overwritten until it is unpinned; false: it is just being
+ * overwritten, or empty. */
+bool chunk_pin(struct chunk *) HIDDEN;
+void chunk_unpin(struct chunk *) HIDDEN;
+
+static inline uint32_t chunk_lap(const struct chunk *chunk)
+{
+	return load_acquire(&chunk->state) / CHUNK_LAP;
+}
+
+static inline bool chunk_is_full(const struct chunk *chunk)
+{
+	return (load_acquire(&chunk->state) & CHUNK_STATES) == CHUNK_FULL;
+}
+
+/*
+ * While a ring is dumped its threads need room: the oldest eighth of a ring that is full is not in
+ * the dump, and is overwritten meanwhile; so it has a seventh more than the events asked for.
+ */
+static inline uint64_t chunk_ring_events(uint64_t events)
+{
+	uint64_t chunks = (events + CHUNK_RECORDS - 1) / CHUNK_RECORDS;
+
+	return (chunks + (chunks + 6) / 7) * CHUNK_RECORDS;
+}
+
+/* Of `made` chunks the one whose turn it is: when memory has run out, of fewer than there may be. */
+static inline uint32_t chunk_next(const struct arena *arena, uint64_t turn, uint32_t made)
+{
+	uint32_t index = arena->is_ring ? (uint32_t)(turn % arena->chunks.max) : 0;
+
+	return index < made ? index : made > 0 ? index % made : 0;
+}
+
+static inline uint32_t chunk_ring_room(const struct arena *arena)
+{
+	return arena->is_ring ? (arena->chunks.max + 7) / 8 : 0;
+}
+
+/* Drainer. Everything up to `count` has been handed out: a full chunk that is empty now is used
+ * again. In a ring it must be pinned. */
 void chunk_drained(struct arena *, uint32_t index, uint32_t count) HIDDEN;
 
 #endif

@@ -83,7 +83,9 @@ static struct {
 	bool dump_filled_last; /* nothing more to fill in: waiting for the reader */
 	bool dump_flush;
 	uint64_t dump_moved_ns; /* when the reader took something last */
-	uint32_t chunks_ready;  /* as of the last tick */
+	uint64_t chunks_taken;  /* as of the last tick */
+	uint64_t dumped_taken;  /* as of the last dump that was handed out */
+	uint32_t dumped_chunks; /* taken between that and the one before */
 	int ready_tick_ms;
 } control;
 
@@ -104,6 +106,17 @@ static void client_close(struct client *client)
 	client->fd = -1;
 }
 
+/* What a dump has emptied: as much is kept as was used between the two before. */
+static void give_memory_back(struct arena *arena)
+{
+	uint64_t taken = load_relaxed(&arena->turn);
+	uint32_t kept = control.dumped_chunks > CHUNKS_KEPT ? control.dumped_chunks : CHUNKS_KEPT;
+
+	control.dumped_chunks = (uint32_t)(taken - control.dumped_taken);
+	control.dumped_taken = taken;
+	chunk_trim(arena, kept);
+}
+
 /* `done`: the reader has all of it. */
 static void dump_finish(bool done)
 {
@@ -111,6 +124,8 @@ static void dump_finish(bool done)
 
 	assert(client && client->is_dumping);
 	dump_end(&control.dump, done && control.dump_flush);
+	if (done && control.dump_flush)
+		give_memory_back(control.dump.arena);
 	sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
 	control.dumper = NULL;
 	client_close(client);
@@ -350,12 +365,12 @@ static short client_events(const struct client *client)
 static void prepare_memory(void)
 {
 	struct arena *arena = recorder_arena;
-	uint32_t ready = load_relaxed(&arena->chunks.given);
-	uint32_t used = ready < control.chunks_ready ? control.chunks_ready - ready : 0;
+	uint64_t taken = load_relaxed(&arena->turn);
+	uint32_t used = (uint32_t)(taken - control.chunks_taken);
 	uint32_t wanted = 2 * used < READY_CHUNKS_LEAST ? READY_CHUNKS_LEAST : 2 * used;
 
 	chunk_prepare(arena, wanted < READY_CHUNKS_MOST ? wanted : READY_CHUNKS_MOST);
-	control.chunks_ready = load_relaxed(&arena->chunks.given);
+	control.chunks_taken = taken;
 	if (used > 0)
 		control.ready_tick_ms = READY_TICK_MS;
 	else if (control.ready_tick_ms < READY_TICK_MS_MOST)
@@ -480,6 +495,8 @@ void control_forget(void)
 {
 	control.dumper = NULL;
 	sampler_forget();
+	control.chunks_taken = control.dumped_taken = 0;
+	control.dumped_chunks = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);
 	is_child = true;
 }

@@ -520,18 +520,23 @@ static bool write_mark(struct dump *dump)
 /* Records of one chunk, as many as fit. */
 static bool write_records(struct dump *dump)
 {
-	const struct chunk *chunk = chunk_at(dump->arena, dump->index);
+	uint32_t count = dump->snapshot.chunk_count, index;
+	const struct chunk *chunk;
 
-	if (dump->index == dump->snapshot.chunk_count)
+	if (dump->index == count)
 		return true;
+	index = (dump->snapshot.chunk_first + dump->index) % count;
+	chunk = chunk_at(dump->arena, index);
 	if (dump->record == 0)
-		dump->record = chunk->drained;
+		dump->record = chunk->snapshot_from;
 	while (dump->record < chunk->snapshot && text_room(&dump->text) > EVENT_BYTES_MAX)
 		put_event(dump, &dump->text, &chunk->records[dump->record++]);
-	if (dump->record < chunk->snapshot)
+	if (dump->record < chunk->snapshot) {
 		dump->index--; /* the same chunk again, when there is room */
-	else
+	} else {
 		dump->record = 0;
+		snapshot_passed(dump->arena, index);
+	}
 	return false;
 }
 

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 3 };
+enum { FORMAT_VERSION = 4 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -117,7 +117,8 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * ARENA_CHUNKS      struct chunk [chunks.max]
  *
  * Space is populated before it is written, by granules that header.ready marks, slots and chunks
- * one by one: what is not marked (not below pool.made) must not be touched, by a reader neither.
+ * one by one: what is not marked (not below pool.made) must not be touched, by a reader neither;
+ * nor are the records of an empty chunk, which may have given its memory back.
  */
 enum {
 	ARENA_GRANULE_BYTES = 32768,
@@ -243,23 +244,38 @@ _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");
 
 /*
  * A run of records. Owner: one thread at a time, which alone writes records and `published`. When
- * full it belongs to the drainer; when its thread ends it goes to pool partial, for the next
- * thread. drained <= snapshot <= published <= CHUNK_RECORDS. Which thread wrote a record is in its
- * ids: (id or, for waits and links, parent) >> 32.
+ * full it belongs to the drainer, or in a ring to whoever claims it and it is not pinned; when its
+ * thread ends it goes to pool partial, for the next thread. drained <= published <= CHUNK_RECORDS.
+ * Which thread wrote a record is in its ids: (id or, for waits and links, parent) >> 32.
+ *
+ * What one dump has of it are the records from `snapshot_from` up to `snapshot`; the drainer alone
+ * writes and reads what is called so. Those records stay what they are while the chunk is pinned.
  */
 struct chunk {
 	uint32_t next;          /* in its pool */
-	uint32_t state;         /* enum chunk_state */
+	uint32_t state;         /* enum chunk_state, CHUNK_PINNED, and laps times CHUNK_LAP */
 	uint32_t published;     /* records below are complete; store-release */
 	uint32_t threads_ended; /* how many of its records are ops `thread` */
-	uint32_t drained;       /* drainer only: handed out */
-	uint32_t snapshot;      /* drainer only: will have been after this dump */
-	uint32_t unused[10];
+	uint32_t drained;       /* handed out; written by the drainer, and by who has claimed it */
+	uint32_t is_bare;       /* all but its first page was given back; likewise */
+	uint32_t snapshot;
+	uint32_t snapshot_from;
+	uint32_t snapshot_lap;
+	uint32_t snapshot_left; /* to the program's threads: 1 = not in the dump if still the same */
+	uint32_t unused[6];
 	struct record records[CHUNK_RECORDS];
 };
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks lie at fixed offsets");
 
-enum chunk_state { CHUNK_EMPTY = 0, CHUNK_FILLING = 1, CHUNK_FULL = 2 };
+enum chunk_state {
+	CHUNK_EMPTY = 0,
+	CHUNK_FILLING = 1,
+	CHUNK_FULL = 2,
+	CHUNK_CLAIMED = 3, /* between two states: what is in it does not count */
+	CHUNK_STATES = 3,
+	CHUNK_PINNED = 4, /* a drainer reads it: full, it is not to be claimed */
+	CHUNK_LAP = 8     /* added each time that a ring comes round to it */
+};
 
 #define ARENA_MAGIC UINT64_C(0x31666f7270637700)
 
@@ -297,9 +313,13 @@ struct arena {
 	uint32_t stack_words;
 	uint32_t watch_lock;    /* 0 or thread index + 1 of who changes the table's keys */
 	uint64_t starved_until; /* ticks: no memory to be had before, do not ask */
+	uint64_t turn;          /* chunks taken so far; a ring's next is turn % chunks.max */
+	uint32_t bare_chunks;   /* how many have given their memory back, about */
+	uint32_t is_ring;       /* constant: full chunks are overwritten, the oldest first */
 	uint64_t counters[COUNTER_COUNT]; /* of ended threads and of nobody's */
 	_Alignas(64) struct pool slots;
 	struct pool chunks;  /* empty ones */
+	struct pool bare;    /* empty ones that have given their memory back */
 	struct pool partial; /* chunks of ended threads, with room */
 
 	/* Written by the drainer, or by whoever turns recording on and off. */

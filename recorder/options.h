@@ -12,6 +12,9 @@
 
 enum { OPTION_PATH_BYTES = 1024 };
 
+/* Of `full`: its words, in their order. */
+enum { FULL_DROP, FULL_RING };
+
 struct options {
 #define OPTION_NUMBER(field, name, value, least, most, unit, help) uint64_t field;
 #define OPTION_CHOICE(field, name, value, words, help)             uint64_t field;

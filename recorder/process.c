@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "annotations.h"
+#include "chunk.h"
 #include "clock.h"
 #include "control.h"
 #include "descriptors.h"
@@ -75,13 +76,16 @@ bool recorder_in_vfork_child(void)
 
 static bool make_arena(void)
 {
-	struct arena *arena =
-		arena_create(process.pid, identity_start_ticks(), 0, recorder_options.max_events);
+	bool is_ring = recorder_options.full == FULL_RING;
+	uint64_t events = recorder_options.max_events;
+	struct arena *arena = arena_create(process.pid, identity_start_ticks(), 0,
+					   is_ring ? chunk_ring_events(events) : events);
 
 	if (!arena)
 		return false;
 	arena->clock.base = process.is_child ? process.forked : clock_take_pair();
 	arena->clock.kind = clock_kind;
+	arena->is_ring = is_ring;
 	identity_fill(arena, process.host->call_names, process.host->call_count);
 	if (recorder_options.control &&
 	    !socket_path(&recorder_options, process.pid, process.is_child, arena->socket))
@@ -213,6 +217,7 @@ int process_reset(void)
 		return -EBUSY;
 	snapshot_discard(arena);
 	snapshot_unlock(arena);
+	chunk_trim(arena, CHUNKS_KEPT);
 	return 0;
 }
 

@@ -2,7 +2,8 @@
 /*
  * What one dump will contain. See snapshot.h.
  *
- * Order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at what
+ * Chunks are pinned first, so that a ring overwrites none of them before it is written out. Then, in
+ * this order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at what
  * was open. Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and its
  * record is not there: it ended after (2), so for this dump it is open. Strings, stacks and modules
  * are counted last, so that whatever the rest refers to is below the count.
@@ -58,7 +59,11 @@ uint64_t snapshot_pending(const struct arena *arena)
 	for (uint32_t i = 0; i < chunks_made(arena); i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
 
-		sum += load_acquire(&chunk->published) - load_relaxed(&chunk->drained);
+		uint32_t published = load_acquire(&chunk->published);
+		uint32_t drained = load_relaxed(&chunk->drained);
+
+		/* They are not read in one moment. */
+		sum += published > drained ? published - drained : 0;
 	}
 	return sum;
 }
@@ -199,9 +204,9 @@ static bool is_recorded(const struct snapshot *snapshot, const struct arena *are
 		const struct chunk *chunk = chunk_at(arena, i);
 		uint32_t count = chunk->snapshot;
 
-		if (count == chunk->drained || chunk->records[count - 1].end < since_ticks)
+		if (count == chunk->snapshot_from || chunk->records[count - 1].end < since_ticks)
 			continue;
-		while (count-- > chunk->drained) {
+		while (count-- > chunk->snapshot_from) {
 			const struct record *record = &chunk->records[count];
 
 			if (record->type == RECORD_OP && record->id == open->record.id &&
@@ -230,15 +235,64 @@ static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uin
 
 /* --- What has ended -------------------------------------------------------------------------- */
 
+/*
+ * From here on nothing is overwritten that is in the dump, or that an op of copy_opens() may end
+ * in. The newest first: meanwhile the turn comes from the other end, and stops at what is pinned.
+ * What it has not reached of the oldest, `room` chunks at most, is left to the program's threads.
+ */
+static void pin_chunks(struct snapshot *snapshot, const struct arena *arena, uint32_t room)
+{
+	uint32_t count = chunks_made(arena);
+	uint64_t turn = load_acquire(&arena->turn);
+	uint32_t first = chunk_next(arena, turn, count);
+
+	for (uint32_t i = count; i-- > 0;) {
+		struct chunk *chunk = chunk_at(arena, (first + i) % count);
+
+		chunk->snapshot_left = 0;
+		if (chunk_pin(chunk) && i < room && count == arena->chunks.max &&
+		    chunk_is_full(chunk) && load_acquire(&arena->turn) <= turn + i) {
+			chunk->snapshot_left = 1;
+			chunk->snapshot_lap = chunk_lap(chunk);
+			chunk_unpin(chunk);
+		}
+	}
+	snapshot->chunk_first = chunk_next(arena, load_acquire(&arena->turn), count);
+	snapshot->chunk_count = count;
+}
+
+/* Whether it has anything that belongs into the dump; it is pinned then. One that was left to the
+ * threads may have what ended since then. */
+static bool pin_again(struct chunk *chunk)
+{
+	if (!chunk_pin(chunk))
+		return false;
+	if (chunk->snapshot_left && chunk_is_full(chunk) &&
+	    chunk->snapshot_lap == chunk_lap(chunk)) {
+		chunk_unpin(chunk);
+		return false;
+	}
+	return true;
+}
+
 static void count_events(struct snapshot *snapshot, const struct arena *arena)
 {
+	uint32_t pinned = snapshot->chunk_count;
+
 	snapshot->chunk_count = chunks_made(arena);
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		struct chunk *chunk = chunk_at(arena, i);
 
+		chunk->snapshot = chunk->snapshot_from = 0;
+		if (i >= pinned)
+			chunk->snapshot_left = 0;
+		if (!pin_again(chunk))
+			continue;
+		chunk->snapshot_lap = chunk_lap(chunk);
+		chunk->snapshot_from = load_relaxed(&chunk->drained);
 		/* Pairs with the owner's store_release: records below are complete. */
 		chunk->snapshot = load_acquire(&chunk->published);
-		snapshot->event_count += chunk->snapshot - chunk->drained;
+		snapshot->event_count += chunk->snapshot - chunk->snapshot_from;
 	}
 	snapshot->process_op = arena->process_op;
 	snapshot->process_op.end = load_acquire(&arena->process_ended);
@@ -339,7 +393,7 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 
 		if (load_relaxed(&chunk->threads_ended) == 0)
 			continue;
-		for (uint32_t k = chunk->drained;
+		for (uint32_t k = chunk->snapshot_from;
 		     k < chunk->snapshot && snapshot->thread_count < most; k++) {
 			const struct record *record = &chunk->records[k];
 
@@ -407,6 +461,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		return -ENOMEM;
 	}
 	freeze_clock(snapshot, arena, of);
+	pin_chunks(snapshot, arena, of == DUMP_RUNNING ? chunk_ring_room(arena) : 0);
 	copy_opens(snapshot, arena, slots);
 	copy_handles(snapshot, arena);
 	count_events(snapshot, arena);
@@ -426,10 +481,29 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	return 0;
 }
 
+void snapshot_passed(struct arena *arena, uint32_t index)
+{
+	if (arena->is_ring)
+		chunk_unpin(chunk_at(arena, index));
+}
+
+/* A chunk that was overwritten since it was written out: what it had was not lost. */
+static void commit_chunk(struct arena *arena, uint32_t index)
+{
+	struct chunk *chunk = chunk_at(arena, index);
+
+	if (chunk_pin(chunk) && chunk_lap(chunk) == chunk->snapshot_lap)
+		chunk_drained(arena, index, chunk->snapshot);
+	else
+		add_relaxed(&arena->counters[COUNTER_overwritten],
+			    (uint64_t)chunk->snapshot_from - chunk->snapshot);
+}
+
 static void commit(struct snapshot *snapshot, struct arena *arena)
 {
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++)
-		chunk_drained(arena, i, chunk_at(arena, i)->snapshot);
+		if (chunk_at(arena, i)->snapshot > 0)
+			commit_chunk(arena, i);
 	arena->losses_reported = snapshot->losses_total;
 	store_relaxed(&arena->dump_count, arena->dump_count + 1);
 	if (snapshot->has_process_end)
@@ -440,13 +514,20 @@ void snapshot_drop(struct snapshot *snapshot, struct arena *arena, bool done)
 {
 	if (done)
 		commit(snapshot, arena);
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++)
+		chunk_unpin(chunk_at(arena, i));
 	sys_munmap(snapshot->opens, snapshot->scratch_bytes);
 	snapshot_unlock(arena);
 }
 
 void snapshot_discard(struct arena *arena)
 {
-	for (uint32_t i = 0; i < chunks_made(arena); i++)
-		chunk_drained(arena, i, load_acquire(&chunk_at(arena, i)->published));
+	for (uint32_t i = 0; i < chunks_made(arena); i++) {
+		struct chunk *chunk = chunk_at(arena, i);
+
+		if (chunk_pin(chunk))
+			chunk_drained(arena, i, load_acquire(&chunk->published));
+		chunk_unpin(chunk);
+	}
 	arena->losses_reported = snapshot_losses(arena);
 }

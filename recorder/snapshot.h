@@ -45,7 +45,8 @@ struct snapshot {
 	struct snapshot_open *opens;
 	uint32_t thread_count;
 	uint32_t open_count;
-	uint32_t chunk_count; /* chunks below are in it, each up to its `snapshot` */
+	uint32_t chunk_count; /* chunks below are in it, each as far as it says itself */
+	uint32_t chunk_first; /* the oldest: a ring overwrites it first, so it is written first */
 	uint32_t string_count;
 	uint32_t stack_count;
 	uint32_t module_count;
@@ -56,6 +57,8 @@ struct snapshot {
 
 /* 0; -EBUSY when somebody else is the drainer; -ENOMEM. */
 int snapshot_take(struct snapshot *, struct arena *, enum dump_of) HIDDEN;
+/* All records of a chunk were written out: a ring need not keep it any longer. */
+void snapshot_passed(struct arena *, uint32_t index) HIDDEN;
 /* Ends it. `done`: everything was handed out, and is not in the next one. */
 void snapshot_drop(struct snapshot *, struct arena *, bool done) HIDDEN;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "chunk.h"
 #include "process.h"
 #include "roster.h"
 #include "sampler.h"
@@ -95,7 +96,10 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 	put_number(answer, "stacks", stacks_count(arena));
 	put_number(answer, "modules", load_relaxed(&arena->module_count));
 	put_number(answer, "dumps", load_relaxed(&arena->dump_count));
-	put_number(answer, "arena_bytes", ARENA_CHUNKS + made * CHUNK_BYTES);
+	put_string(answer, "full", arena->is_ring ? "ring" : "drop");
+	put_number(answer, "arena_bytes",
+		   ARENA_CHUNKS + made * CHUNK_BYTES -
+			   (uint64_t)load_relaxed(&arena->bare_chunks) * CHUNK_BARED_BYTES);
 #define COUNTER(name, is_loss, meaning) \
 	put_number(answer, #name, roster_counter(arena, COUNTER_##name));
 #include "counters.def"

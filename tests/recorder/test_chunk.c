@@ -2,6 +2,8 @@
 /* If this fails, records are lost, doubled or torn between a thread and the drainer. */
 #include "chunk.h"
 
+#include <sys/mman.h>
+
 #include "recording.h"
 #include "roster.h"
 
@@ -110,6 +112,173 @@ START_TEST(chunks_are_made_ahead)
 }
 END_TEST
 
+/* --- Rings ------------------------------------------------------------------------------------ */
+
+static void setup_ring(void)
+{
+	setenv("WCPROF_FULL", "ring", 1);
+	setup();
+}
+
+static uint64_t overwritten(void)
+{
+	return roster_counter(recorder_arena, COUNTER_overwritten);
+}
+
+/* Records from...: their values count up. */
+static void record_many(uint64_t from, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		ck_assert_uint_ne(record_io(from + i), 0);
+}
+
+START_TEST(a_ring_has_the_last_events)
+{
+	/* Five chunks: of the six that were filled four are left, and seven records of the next.
+	 * The oldest is not in the dump: it is left to the threads. */
+	uint64_t produced = 6 * CHUNK_RECORDS + 7;
+	uint64_t first = 3 * CHUNK_RECORDS;
+	json_t *lines;
+
+	record_many(1, produced);
+	ck_assert_uint_eq(overwritten(), first - CHUNK_RECORDS);
+	ck_assert_uint_eq(snapshot_losses(recorder_arena), 0);
+	lines = recording_dump_of(recorder_arena, DUMP_RUNNING, true);
+	ck_assert_int_eq(number_of(json_array_get(lines, 0), "event_count"),
+			 (json_int_t)(produced - first));
+	ck_assert_uint_eq(json_array_size(lines) - 1, produced - first);
+	/* The oldest first. */
+	for (uint64_t i = 0; i < produced - first; i++)
+		ck_assert_int_eq(number_of(json_array_get(lines, i + 1), "n"),
+				 (json_int_t)(first + i + 1));
+	ck_assert_int_eq(
+		number_of(json_object_get(json_array_get(lines, 0), "counters"), "overwritten"),
+		(json_int_t)(first - CHUNK_RECORDS));
+	/* What is still there is in the next one. */
+	ck_assert_uint_eq(json_array_size(recording_dump(true)) - 1, CHUNK_RECORDS);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
+}
+END_TEST
+
+START_TEST(what_a_dump_reads_is_not_overwritten)
+{
+	struct snapshot snapshot;
+
+	record_many(1, 5 * CHUNK_RECORDS);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_RUNNING), 0);
+	ck_assert_uint_eq(snapshot.event_count, 4 * CHUNK_RECORDS);
+	/* The room that it leaves. */
+	record_many(1, CHUNK_RECORDS);
+	ck_assert_uint_eq(overwritten(), CHUNK_RECORDS);
+	ck_assert_uint_eq(record_io(1) != 0, 1);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_dropped_full), 1);
+	/* Written out: no longer in the way. */
+	snapshot_passed(recorder_arena, 1);
+	record_many(1, CHUNK_RECORDS);
+	record_io(1);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_dropped_full), 2);
+	ck_assert_uint_eq(overwritten(), 2 * CHUNK_RECORDS);
+	snapshot_drop(&snapshot, recorder_arena, true);
+	/* It was handed out after all; and what is in its place is there for the next dump. */
+	ck_assert_uint_eq(overwritten(), CHUNK_RECORDS);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 2 * CHUNK_RECORDS);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
+	ck_assert_uint_eq(snapshot.event_count, 2 * CHUNK_RECORDS);
+	snapshot_drop(&snapshot, recorder_arena, true);
+}
+END_TEST
+
+START_TEST(a_dump_that_failed_leaves_the_ring_as_it_was)
+{
+	struct snapshot snapshot;
+
+	record_many(1, 5 * CHUNK_RECORDS);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_RUNNING), 0);
+	snapshot_passed(recorder_arena, 1);
+	record_many(1, 2 * CHUNK_RECORDS);
+	snapshot_drop(&snapshot, recorder_arena, false);
+	ck_assert_uint_eq(overwritten(), 2 * CHUNK_RECORDS);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 5 * CHUNK_RECORDS);
+	record_many(1, 5 * CHUNK_RECORDS);
+	ck_assert_uint_eq(overwritten(), 7 * CHUNK_RECORDS);
+}
+END_TEST
+
+static void *fill_and_end(void *unused)
+{
+	thread_begin(0, 0, NULL, __builtin_frame_address(0));
+	record_many(1000, CHUNK_RECORDS + 10);
+	thread_end();
+	return unused;
+}
+
+/* A thread's second chunk is not one that an ended thread left: that is older than its first, and
+ * would be overwritten before. */
+START_TEST(chunks_of_a_thread_are_overwritten_in_order)
+{
+	pthread_t thread;
+
+	record_many(1, 2);
+	pthread_create(&thread, NULL, fill_and_end, NULL); /* chunk 1, and a part of chunk 2 */
+	pthread_join(thread, NULL);
+	record_many(3, CHUNK_RECORDS);
+	ck_assert_uint_eq(chunk_at(recorder_arena, 3)->published, 2);
+	ck_assert_uint_eq(chunk_at(recorder_arena, 2)->published, 11);
+}
+END_TEST
+
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+static uint32_t resident_pages(uint32_t index)
+{
+	unsigned char pages[CHUNK_BYTES / 4096];
+	uint32_t count = 0;
+
+	ck_assert_int_eq(mincore(chunk_at(recorder_arena, index), CHUNK_BYTES, pages), 0);
+	for (size_t i = 0; i < sizeof(pages); i++)
+		count += pages[i] & 1;
+	return count;
+}
+
+/* Both ways to be full. */
+START_TEST(memory_of_empty_chunks_is_given_back_and_comes_again)
+{
+	uint32_t resident = 0;
+
+	record_many(1, 3 * CHUNK_RECORDS + 5);
+	recording_dump(true);
+	/* A ring has one chunk more than the four. */
+	chunk_trim(recorder_arena, recorder_arena->chunks.max - 3);
+	ck_assert_uint_eq(recorder_arena->bare_chunks, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		resident += resident_pages(i);
+	ck_assert_uint_eq(resident, 8 + 8 + 1 + 1);
+	ck_assert_uint_eq(resident_pages(3), 8); /* it is not full */
+	record_many(1, 3 * CHUNK_RECORDS + 5);
+	ck_assert_uint_eq(recorder_arena->bare_chunks, recorder_arena->is_ring);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_dropped_full), 0);
+	ck_assert_uint_eq(json_array_size(recording_dump(true)), 3 * CHUNK_RECORDS + 6);
+	chunk_trim(recorder_arena, 0);
+	chunk_prepare(recorder_arena, 4);
+	ck_assert_uint_eq(recorder_arena->bare_chunks, 0);
+}
+END_TEST
+
+static Suite *ring_suite(void)
+{
+	Suite *suite = suite_create("ring");
+	TCase *tests = tcase_create("ring");
+
+	tcase_add_checked_fixture(tests, setup_ring, teardown);
+	tcase_add_test(tests, a_ring_has_the_last_events);
+	tcase_add_test(tests, what_a_dump_reads_is_not_overwritten);
+	tcase_add_test(tests, a_dump_that_failed_leaves_the_ring_as_it_was);
+	tcase_add_test(tests, chunks_of_a_thread_are_overwritten_in_order);
+	tcase_add_test(tests, memory_of_empty_chunks_is_given_back_and_comes_again);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
+
 int main(void)
 {
 	Suite *suite = suite_create("chunk");
@@ -123,6 +292,7 @@ int main(void)
 	tcase_add_test(tests, a_half_full_chunk_stays_with_its_thread);
 	tcase_add_test(tests, an_ended_threads_chunk_is_filled_by_the_next);
 	tcase_add_test(tests, chunks_are_made_ahead);
+	tcase_add_test(tests, memory_of_empty_chunks_is_given_back_and_comes_again);
 	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_suite(suite) | run_suite(ring_suite());
 }

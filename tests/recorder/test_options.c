@@ -71,6 +71,7 @@ static const struct {
 	/* 12 */ { "WCPROF_CONTROL", "of", offsetof(struct options, control), 1, true },
 	/* 13 */ { "WCPROF_FULL", "drop", offsetof(struct options, full), 0, false },
 	/* 14 */ { "WCPROF_FULL", "\x1b[31mring", offsetof(struct options, full), 0, true },
+	/* 15 */ { "WCPROF_FULL", "ring", offsetof(struct options, full), FULL_RING, false },
 	/* 15 */ { "WCPROF_FOLLOW", "0", offsetof(struct options, follow), 0, false },
 };
 

@@ -95,6 +95,150 @@ START_TEST(recorded_and_dropped_make_produced)
 }
 END_TEST
 
+/*
+ * The same in a ring, of six and of twenty chunks: what a dump had that was not handed out may have
+ * been overwritten while it was written.
+ */
+START_TEST(recorded_and_overwritten_make_produced)
+{
+	uint64_t drained;
+
+	setenv("WCPROF_FULL", "ring", 1);
+	setenv("WCPROF_MAX_EVENTS", _i ? "10220" : "3066", 1);
+	recording_begin();
+	drained = produce_and_drain();
+	ck_assert_uint_eq(drained + snapshot_losses(recorder_arena) +
+				  roster_counter(recorder_arena, COUNTER_overwritten),
+			  produced);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
+	recording_end();
+}
+END_TEST
+
+enum { NESTED = 4, ROUNDS = 50000, NESTERS = 3 };
+
+/* Ids of ops whose end, or what was in them, found no room; by thread. */
+static uint64_t dropped_ids[NESTERS][NESTED * ROUNDS];
+static size_t dropped_count[NESTERS];
+
+static uint64_t *orphans; /* parents that were missing in a dump */
+static size_t orphan_count;
+
+/* Nested ops, and a wait of the innermost; the wait's op ends after it. */
+static void *nest_and_wait(void *argument)
+{
+	size_t me = (size_t)argument;
+
+	thread_begin(0, 0, NULL, __builtin_frame_address(0));
+	for (int i = 0; i < ROUNDS; i++) {
+		struct self *self = self_enter();
+		uint64_t ops[NESTED], wait, dropped;
+
+		dropped = load_relaxed(&self->slot->counters[COUNTER_dropped_full]);
+
+		for (int k = 0; k < NESTED; k++)
+			ops[k] = op_begin(self, KIND_OP_USER, CALL_READ, 0, -1, 0, NULL);
+		wait = wait_begin(self, REASON_MUTEX, CALL_LOCK, NULL, 0, 0, NULL);
+		wait_end(self, wait, 0, 0);
+		for (int k = NESTED; k-- > 0;)
+			op_end(self, ops[k], OUTCOME_OK, 0);
+		dropped -= load_relaxed(&self->slot->counters[COUNTER_dropped_full]);
+		for (int k = 0; k < NESTED && dropped != 0; k++)
+			dropped_ids[me][dropped_count[me]++] = ops[k];
+		self_leave(self);
+	}
+	thread_end();
+	__atomic_fetch_sub(&running, 1, __ATOMIC_ACQ_REL);
+	return NULL;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void note_orphan(uint64_t parent)
+{
+	orphans = realloc(orphans, (orphan_count + 1) * sizeof(*orphans));
+	orphans[orphan_count++] = parent;
+}
+
+/* Notes what a dump's waits and ops belong to and is not in it; how many records it has. */
+static uint64_t check_parents(void)
+{
+	struct snapshot snapshot;
+	uint64_t count = 0, *ids;
+	uint64_t begun = clock_ticks();
+
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_RUNNING), 0);
+	ids = malloc((snapshot.event_count + snapshot.open_count + 1) * sizeof(*ids));
+	ids[count++] = recorder_arena->process_op.id;
+	for (uint32_t i = 0; i < snapshot.open_count; i++)
+		ids[count++] = snapshot.opens[i].record.id;
+	for (uint32_t i = 0; i < snapshot.chunk_count; i++)
+		for (uint32_t k = chunk_at(recorder_arena, i)->snapshot_from;
+		     k < chunk_at(recorder_arena, i)->snapshot; k++)
+			ids[count++] = chunk_at(recorder_arena, i)->records[k].id;
+	qsort(ids, count, sizeof(*ids), compare_ids);
+	for (uint32_t i = 0; i < snapshot.chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(recorder_arena, i);
+
+		for (uint32_t k = chunk->snapshot_from; k < chunk->snapshot; k++) {
+			const struct record *record = &chunk->records[k];
+
+			/* Not torn. */
+			ck_assert(record->type == RECORD_OP || record->type == RECORD_WAIT);
+			ck_assert_uint_ge(record->end, record->start);
+			/* What begins while the snapshot is taken may have its op in the next. */
+			if (record->start < begun &&
+			    !bsearch(&record->parent, ids, count, sizeof(*ids), compare_ids))
+				note_orphan(record->parent);
+		}
+	}
+	free(ids);
+	count = snapshot.event_count;
+	/* As a flight recorder is asked: what is in it stays. */
+	snapshot_drop(&snapshot, recorder_arena, false);
+	return count;
+}
+
+START_TEST(a_ring_has_no_wait_without_its_op)
+{
+	pthread_t threads[NESTERS];
+	uint64_t count = 0;
+
+	setenv("WCPROF_FULL", "ring", 1);
+	setenv("WCPROF_MAX_EVENTS", "20440", 1);
+	recording_begin();
+	running = NESTERS;
+	for (size_t i = 0; i < NESTERS; i++)
+		pthread_create(&threads[i], NULL, nest_and_wait, (void *)i);
+	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0)
+		count += check_parents();
+	for (int i = 0; i < NESTERS; i++)
+		pthread_join(threads[i], NULL);
+	count += check_parents();
+	/* While a dump is taken threads may run out of room; nothing else may be missing. */
+	for (size_t i = 0; i < orphan_count; i++) {
+		size_t thread = (size_t)(orphans[i] >> 32) - 1;
+
+		ck_assert_uint_lt(thread, NESTERS);
+		/* The end of the thread itself. */
+		if ((uint32_t)orphans[i] == 1)
+			continue;
+		ck_assert_msg(bsearch(&orphans[i], dropped_ids[thread], dropped_count[thread],
+				      sizeof(uint64_t), compare_ids) != NULL,
+			      "op %u of thread %zu is missing", (uint32_t)orphans[i], thread + 1);
+	}
+	free(orphans);
+	ck_assert_uint_ge(count, 20440);
+	ck_assert_uint_gt(roster_counter(recorder_arena, COUNTER_overwritten), 0);
+	recording_end();
+}
+END_TEST
+
 static void *lock_and_unlock(void *unused)
 {
 	thread_begin(0, 0, NULL, __builtin_frame_address(0));
@@ -199,6 +343,8 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, nothing_is_lost_or_doubled);
 	tcase_add_test(tests, recorded_and_dropped_make_produced);
+	tcase_add_loop_test(tests, recorded_and_overwritten_make_produced, 0, 2);
+	tcase_add_test(tests, a_ring_has_no_wait_without_its_op);
 	tcase_add_test(tests, holds_of_a_lock_do_not_overlap);
 	tcase_add_test(tests, threads_come_and_go);
 	suite_add_tcase(suite, tests);

@@ -136,7 +136,7 @@ static void collect(struct ids *ids, const struct snapshot *snapshot)
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(recorder_arena, i);
 
-		for (uint32_t k = chunk->drained; k < chunk->snapshot; k++)
+		for (uint32_t k = chunk->snapshot_from; k < chunk->snapshot; k++)
 			ids->ended[ids->ended_count++] = chunk->records[k].id;
 	}
 }
