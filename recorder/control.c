@@ -27,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "chunk.h"
@@ -425,6 +426,13 @@ static void serve(void)
 		client_accept();
 }
 
+/* In a child, standard error may be anything by now. */
+static void complain(const char *what, const char *detail)
+{
+	if (!is_child)
+		text_complain(what, detail);
+}
+
 static void *control_main(void *unused)
 {
 	uint32_t none = SOCKET_NONE;
@@ -432,10 +440,12 @@ static void *control_main(void *unused)
 	(void)unused;
 	self_retire();
 	/* Without a table of its own it would sit in the program's: then rather not at all. */
-	if (SYS3(close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
-		text_complain("no control socket:", "this kernel has no close_range");
+	if (SYS3(close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
+		complain("no control socket:", "this kernel has no close_range");
 		return NULL;
 	}
+	sys_close(STDIN_FILENO);
+	sys_close(STDOUT_FILENO);
 	(void)SYS3(unshare, CLONE_FS, 0, 0);
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
 	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
@@ -443,12 +453,14 @@ static void *control_main(void *unused)
 	control.listener = socket_listen(socket_name, socket_has_own_directory);
 	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
 	if (control.listener < 0) {
-		text_complain(control.listener == -EPERM
-				      ? "directory is not ours alone, no control socket:"
-				      : "no control socket:",
-			      socket_name);
+		complain(control.listener == -EPERM
+				 ? "directory is not ours alone, no control socket:"
+				 : "no control socket:",
+			 socket_name);
 		return NULL;
 	}
+	/* Kept so far for what may have to be said; the listener has a lower number. */
+	sys_close(STDERR_FILENO);
 	for (;;)
 		serve();
 }
