@@ -4,7 +4,7 @@
  */
 #include "procfs.h"
 
-#include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,29 +111,67 @@ void procfs_command(pid_t pid, char *to, size_t size)
 			to[i] = ' ';
 }
 
-int procfs_maps_file(pid_t pid, const char *path)
-{
-	size_t path_bytes = strlen(path);
-	char name[64], *line = NULL;
-	size_t size = 0;
-	ssize_t bytes;
-	int found = -1;
-	FILE *file;
+/* What one memory map says. EMPTY: the thread whose it is has ended. */
+enum map_answer { MAP_UNKNOWN, MAP_EMPTY, MAP_WITHOUT, MAP_WITH };
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	file = fopen(name, "re");
+static enum map_answer look_at_map(const char *map, const char *path)
+{
+	size_t path_bytes = strlen(path), size = 0;
+	enum map_answer answer = MAP_EMPTY;
+	char *line = NULL;
+	FILE *file = fopen(map, "re");
+
 	if (!file)
-		return -1;
-	while (found != 1 && (bytes = getline(&line, &size, file)) > 0) {
+		return MAP_UNKNOWN;
+	while (answer != MAP_WITH && getline(&line, &size, file) > 0) {
 		const char *at = strchr(line, '/');
 
-		/* Not empty: it may be known. A zombie's is empty. */
-		found = 0;
+		answer = MAP_WITHOUT;
 		if (at && strncmp(at, path, path_bytes) == 0 &&
 		    (at[path_bytes] == '\n' || at[path_bytes] == ' '))
-			found = 1;
+			answer = MAP_WITH;
 	}
 	free(line);
 	fclose(file);
-	return found;
+	return answer;
+}
+
+/* All threads have one map, but the first thread's is empty when that one has ended before the
+ * others. */
+static enum map_answer look_at_threads(pid_t pid, const char *path)
+{
+	char name[320];
+	enum map_answer answer = MAP_EMPTY;
+	const struct dirent *entry;
+	DIR *stream;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	stream = opendir(name);
+	while (answer == MAP_EMPTY && stream && (entry = readdir(stream))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/task/%.20s/maps", (int)pid, entry->d_name);
+		answer = look_at_map(name, path);
+		/* It ended just now. */
+		if (answer == MAP_UNKNOWN)
+			answer = MAP_EMPTY;
+	}
+	if (stream)
+		closedir(stream);
+	return answer;
+}
+
+int procfs_maps_file(pid_t pid, const char *path)
+{
+	char name[64];
+	enum map_answer answer;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	answer = look_at_map(name, path);
+	if (answer == MAP_EMPTY)
+		answer = look_at_threads(pid, path);
+	if (answer == MAP_UNKNOWN)
+		return -1;
+	/* A process that is just ending has no memory any more. */
+	return answer == MAP_WITH;
 }

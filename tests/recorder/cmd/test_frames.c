@@ -11,7 +11,7 @@
 
 int a_variable_of_the_test[4] = { 1, 2, 3, 4 };
 
-__attribute__((noinline, noclone)) static uint64_t where_am_i(void)
+__attribute__((noinline)) static uint64_t where_am_i(void)
 {
 	__asm__ volatile("");
 	return (uint64_t)(uintptr_t)__builtin_return_address(0);

@@ -61,6 +61,7 @@ START_TEST(the_living_and_the_dead)
 	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	ck_assert(procfs_read(pid, &status));
 	ck_assert(status.is_zombie);
+	ck_assert_int_eq(procfs_maps_file(pid, "/dev/none"), 0);
 	ck_assert(!procfs_lives(pid, status.start_ticks));
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!procfs_read(pid, &status));
@@ -104,7 +105,7 @@ START_TEST(a_process_outlives_its_first_thread)
 {
 	int ends[2], status = 1;
 	char state[512] = "";
-	char stat_path[64];
+	char stat_path[64], exe[4096] = "";
 	pid_t pid;
 
 	ck_assert_int_eq(pipe(ends), 0);
@@ -123,6 +124,10 @@ START_TEST(a_process_outlives_its_first_thread)
 	while (!strstr(state, ") Z "))
 		ck_assert_int_gt((int)procfs_read_file(stat_path, state, sizeof(state)), 0);
 	ck_assert(procfs_lives(pid, 0));
+	/* Its memory is still there, and can be looked at by another thread. */
+	ck_assert_int_eq(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0, 1);
+	ck_assert_int_eq(procfs_maps_file(pid, exe), 1);
+	ck_assert_int_eq(procfs_maps_file(pid, "/dev/none"), 0);
 	close(ends[1]);
 	waitpid(pid, &status, 0);
 	ck_assert_int_eq(status, 0);
