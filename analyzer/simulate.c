@@ -86,6 +86,7 @@ struct player {
 	bool is_done;
 	bool is_granted; /* what it slept for is its own: go on with the next step */
 	bool is_forced;
+	bool has_left;   /* went on to its last body: only once, or it might go round for ever */
 	bool slept;      /* in the step where it is */
 	bool needs_lock; /* in a take: the lock is to be had again first */
 };
@@ -315,8 +316,11 @@ static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, ui
 {
 	if (*next < jobs->count)
 		return jobs->steps[(*next)++];
-	if (jobs->count && sim->script->actors[actor].last_body != NO_INDEX)
+	if (jobs->count && sim->script->actors[actor].last_body != NO_INDEX &&
+	    !sim->players[actor].has_left) {
+		sim->players[actor].has_left = true;
 		return sim->script->actors[actor].last_body;
+	}
 	return sim->players[actor].step + 1;
 }
 

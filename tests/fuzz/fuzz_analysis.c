@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whatever dump the reader accepts: the analysis and its replay end, and crash at nothing.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "analysis.h"
+#include "read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
+
+/* Larger inputs are about the reader's speed, not about what is in them. */
+enum { INPUT_BYTES_MAX = 20000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
+{
+	static char program[] = "wcprof-analyze", least[] = "--min-self=0", dump[] = "dump";
+	char *argv[] = { program, least, dump, NULL };
+	char error_text[OPTIONS_ERROR_BYTES];
+	struct recording recording;
+	struct read_error error;
+	struct options options;
+	struct analysis analysis;
+
+	if (byte_count > INPUT_BYTES_MAX || options_parse(&options, 3, argv, error_text) != 0)
+		return 0;
+	if (recording_read_memory(&recording, "input", bytes, byte_count, SIZE_MAX, &error) == 0 &&
+	    analysis_build(&analysis, &recording, &options, NULL, error_text) == 0)
+		analysis_free(&analysis);
+	recording_free(&recording);
+	return 0;
+}
