@@ -17,11 +17,11 @@ enum { COMPUTE_ROUNDS = 3000, COMPUTE_STEPS = 2000000, CALLS = 2000000 };
 
 static void compute(void)
 {
-	static volatile uint64_t sum;
+	volatile uint64_t sum = 0;
 
 	for (int round = 0; round < COMPUTE_ROUNDS; round++)
 		for (int i = 0; i < COMPUTE_STEPS; i++)
-			sum += (uint64_t)i;
+			sum = sum + (uint64_t)i;
 }
 
 static void call(void)
