@@ -364,6 +364,8 @@ static int open_and_run(struct session *session)
 		cmd_fail("%s: %s", file, strerror(-error));
 	}
 	if (session->follow) {
+		/* Once more: who has ended meanwhile is no reason to keep the directory. */
+		(void)follow_tick(session->follow);
 		session->leaves_some = follow_living(session->follow) > 0;
 		follow_free(session->follow);
 	}
