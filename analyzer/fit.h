@@ -8,8 +8,8 @@
 #include "script.h"
 
 /*
- * Lowers script->cpus, if the recording was crowded and the replay of the unchanged run is too short, to
- * what makes it as long as it was. Nothing to do with a number of CPUs that was asked for.
+ * Sets script->cpus, if the recording was crowded, to what makes the replay of the unchanged run as long as
+ * it was, if any number does. Nothing to do with a number of CPUs that was asked for.
  */
 void fit_cpus(struct script *script);
 

@@ -427,6 +427,9 @@ static void fill_latencies(struct compiler *compiler)
 		      compare_u64);
 		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
 	}
+	/* For waits that the recording does not have: no reason to take a busy moment's for them. */
+	if (script->lock_latency_ns > WAKE_UP_NS_MAX)
+		script->lock_latency_ns = WAKE_UP_NS_MAX;
 	for (size_t i = 0; i < script->step_count; i++) {
 		struct step *step = &script->steps[i];
 
