@@ -288,10 +288,11 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 			chunk->snapshot_left = 0;
 		if (!pin_again(chunk))
 			continue;
+		/* Pairs with the owner's store_release: records below are complete. Before the lap:
+		 * an empty chunk may be taken just now, and begin another one. */
+		chunk->snapshot = load_acquire(&chunk->published);
 		chunk->snapshot_lap = chunk_lap(chunk);
 		chunk->snapshot_from = load_relaxed(&chunk->drained);
-		/* Pairs with the owner's store_release: records below are complete. */
-		chunk->snapshot = load_acquire(&chunk->published);
 		snapshot->event_count += chunk->snapshot - chunk->snapshot_from;
 	}
 	snapshot->process_op = arena->process_op;
