@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers the addresses of a recording: (process, address) to a dense index, in order of first sight.
+ * Numbers the addresses of a recording: (process, address) to a dense index, in order of first
+ * sight.
  *
  * One thread. A zeroed struct is an empty table.
  */

@@ -44,7 +44,8 @@ double analysis_drift_percent(const struct analysis *analysis)
 			     : 0;
 }
 
-/* The share of time waited for which the replay knows no cause. Waits that had not ended do not count. */
+/* The share of time waited for which the replay knows no cause. Waits that had not ended do not
+ * count. */
 static double analysis_unexplained_percent(const struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
@@ -75,8 +76,8 @@ static void analysis_warn(struct analysis *analysis)
 	if (analysis->has_script && analysis->script.cpus < analysis->script.recorded_cpus &&
 	    analysis->options->cpus == 0)
 		warn(analysis, &room,
-		     "other programs used %.1f of the %.0f CPUs meanwhile, as it seems: savings are for a "
-		     "machine that stays as busy",
+		     "other programs used %.1f of the %.0f CPUs meanwhile, as it seems: savings "
+		     "are for a machine that stays as busy",
 		     analysis->script.recorded_cpus - analysis->script.cpus,
 		     analysis->script.recorded_cpus);
 	if (recording->truncated_files)
@@ -86,7 +87,8 @@ static void analysis_warn(struct analysis *analysis)
 		     recording->truncated_files == 1 ? " ends" : "s end");
 	if (analysis->options->cpus == 0 && fabs(drift_percent) > DRIFT_WARNING_PERCENT)
 		warn(analysis, &room,
-		     "the replay of the unchanged run is off by %+.1f%%: do not trust smaller savings",
+		     "the replay of the unchanged run is off by %+.1f%%: do not trust smaller "
+		     "savings",
 		     drift_percent);
 	if (untargeted_percent > UNTARGETED_WARNING_PERCENT)
 		warn(analysis, &room,
@@ -185,8 +187,8 @@ static void analysis_describe(struct analysis *analysis, const struct given_name
 }
 
 /*
- * A call that waits until there is something to do: shortening it would mean that work comes sooner. A
- * poll of one descriptor is not: it may wait for an answer.
+ * A call that waits until there is something to do: shortening it would mean that work comes
+ * sooner. A poll of one descriptor is not: it may wait for an answer.
  */
 static bool is_idle(const struct analysis *analysis, uint32_t op)
 {
@@ -198,7 +200,8 @@ static bool is_idle(const struct analysis *analysis, uint32_t op)
 	       strncmp(recording->strings[poll->name], "epoll", 5) == 0;
 }
 
-/* All that a thread does is done in its start routine: as a function it says no more than the thread. */
+/* All that a thread does is done in its start routine: as a function it says no more than the
+ * thread. */
 static bool is_start_routine(const struct analysis *analysis, uint32_t name)
 {
 	for (uint32_t i = 0; i < analysis->classes.count; i++)
@@ -209,8 +212,9 @@ static bool is_start_routine(const struct analysis *analysis, uint32_t name)
 }
 
 /*
- * What the replay of threads is asked: not of containers, whose time is their threads', nor of idling.
- * A lock's weight is all the time that it was held, as a shorter hold shortens what is done under it.
+ * What the replay of threads is asked: not of containers, whose time is their threads', nor of
+ * idling. A lock's weight is all the time that it was held, as a shorter hold shortens what is done
+ * under it.
  */
 static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
 {

@@ -20,7 +20,8 @@
 #include "waits.h"
 #include "whatif.h"
 
-/* What classify() and the symbols say of a recording that has stacks. Any may be NULL: as recorded. */
+/* What classify() and the symbols say of a recording that has stacks. Any may be NULL: as
+ * recorded. */
 struct given_names {
 	uint32_t *ops;   /* string id per op */
 	uint32_t *waits; /* string id per wait */
@@ -64,8 +65,8 @@ void analysis_free(struct analysis *analysis);
 /* How far the replay of the unchanged run is off, in percent of what was recorded. */
 double analysis_drift_percent(const struct analysis *analysis);
 
-/* Classes, and from their count on the functions that samples show: what they are called, the time that
- * is theirs (of functions: about, by samples, with what they call). */
+/* Classes, and from their count on the functions that samples show: what they are called, the
+ * time that is theirs (of functions: about, by samples, with what they call). */
 const char *analysis_class_name(const struct analysis *analysis, uint32_t class);
 const char *analysis_class_kind(const struct analysis *analysis, uint32_t class);
 uint64_t analysis_class_self_ns(const struct analysis *analysis, uint32_t class);

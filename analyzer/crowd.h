@@ -2,9 +2,9 @@
 /*
  * Finite CPUs, shared equally: each of n runnable actors gets min(1, CPUs / n) of one.
  *
- * Processor sharing by virtual time (Kleinrock, Queueing Systems 2, 4.4): virtual time advances at the
- * rate at which each actor is served, so that an actor's end in virtual time never changes once it is in.
- * One thread; each simulation has its own.
+ * Processor sharing by virtual time (Kleinrock, Queueing Systems 2, 4.4): virtual time advances at
+ * the rate at which each actor is served, so that an actor's end in virtual time never changes once
+ * it is in. One thread; each simulation has its own.
  */
 #ifndef WCPROF_CROWD_H
 #define WCPROF_CROWD_H

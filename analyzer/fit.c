@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the CPUs that were left for the recorded processes, by halving an interval: with fewer CPUs a run
- * never gets shorter by more than a lock's luck, so that some value between gives the recorded makespan.
+ * Finds the CPUs that were left for the recorded processes, by halving an interval: with fewer CPUs
+ * a run never gets shorter by more than a lock's luck, so that some value between gives the
+ * recorded makespan.
  *
- * Equal shares make threads that run through the same lock hinder each other more than time slices do, as
- * each stays in it for longer; a replay that is too long for that reason gets more CPUs than there were.
+ * Equal shares make threads that run through the same lock hinder each other more than time slices
+ * do, as each stays in it for longer; a replay that is too long for that reason gets more CPUs than
+ * there were.
  *
  * One thread.
  */

@@ -2,11 +2,11 @@
 /*
  * Matches reads to writes by running byte offset.
  *
- * Method. A descriptor's description names both ends ("tcp 127.0.0.1:80>127.0.0.1:4711"), so a write on
- * one end and a read on the other are the same flow when the read's ends are exchanged. A flow's writes
- * in order of their beginnings and its reads in order of their ends give each byte an offset. A read
- * waited if the write of its last byte began after it did. A flow of which bytes were read that nobody was
- * seen to write is left alone: its reads stay as long as they were.
+ * Method. A descriptor's description names both ends ("tcp 127.0.0.1:80>127.0.0.1:4711"), so a
+ * write on one end and a read on the other are the same flow when the read's ends are exchanged. A
+ * flow's writes in order of their beginnings and its reads in order of their ends give each byte an
+ * offset. A read waited if the write of its last byte began after it did. A flow of which bytes
+ * were read that nobody was seen to write is left alone: its reads stay as long as they were.
  *
  * One thread.
  */
@@ -180,8 +180,8 @@ static bool write_waited(const struct recording *rec, const struct side *sides, 
 }
 
 /*
- * What a flow holds shows when a write had to wait: as much as was on its way when that write ended.
- * Where none waited, 0.
+ * What a flow holds shows when a write had to wait: as much as was on its way when that write
+ * ended. Where none waited, 0.
  */
 static uint64_t capacity_find(const struct recording *rec, const struct side *sides, size_t count)
 {

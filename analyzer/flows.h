@@ -2,8 +2,8 @@
 /*
  * Bytes that went from one recorded thread to another: through pipes and stream sockets.
  *
- * A flow is one direction of one pipe or connection, known by what the recorder says of the descriptors at
- * both ends. Built once, read-only afterwards.
+ * A flow is one direction of one pipe or connection, known by what the recorder says of the
+ * descriptors at both ends. Built once, read-only afterwards.
  */
 #ifndef WCPROF_FLOWS_H
 #define WCPROF_FLOWS_H
@@ -15,9 +15,9 @@ enum { PIPE_BYTES = 65536 };
 
 struct transfer {
 	uint64_t bytes;
-	uint64_t
-		latency_ns; /* a read that waited: from the write that it waited for to its return */
-	uint64_t first_ns;  /* a read: when the write of its first byte began */
+	/* a read that waited: from the write that it waited for to its return */
+	uint64_t latency_ns;
+	uint64_t first_ns; /* a read: when the write of its first byte began */
 	uint32_t flow;
 	bool is_write;
 	bool has_waited; /* for bytes (read) or for room (write) */

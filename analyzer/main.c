@@ -173,8 +173,8 @@ static int print_folded(const struct recording *recording, const struct options 
 	enum folded_of of;
 	if (!folded_parse(options->folded, &of)) {
 		fprintf(stderr,
-			"wcprof-analyze: --folded: \"%.60s\" is none of wait, cpu, wall, lock; give "
-			"one of them\n",
+			"wcprof-analyze: --folded: \"%.60s\" is none of wait, cpu, wall, lock; "
+			"give one of them\n",
 			options->folded);
 		return EXIT_TROUBLE;
 	}

@@ -2,11 +2,11 @@
 /*
  * Finds the sections of every mutex that goes with a condition, and ties waits to signals.
  *
- * Method. A mutex belongs to a condition when a wait on the condition is followed at once by a hold of
- * the mutex: pthread_cond_wait takes it again before it returns. Each thread's timeline is then cut into
- * sections: a hold, and for as long as a hold ends in a wait, that wait and the hold after it. A signal
- * wakes, of the waits that had begun and not ended, the one that ended first; a broadcast all of them.
- * What tokens a condition carries is tokens.c's question.
+ * Method. A mutex belongs to a condition when a wait on the condition is followed at once by a hold
+ * of the mutex: pthread_cond_wait takes it again before it returns. Each thread's timeline is then
+ * cut into sections: a hold, and for as long as a hold ends in a wait, that wait and the hold after
+ * it. A signal wakes, of the waits that had begun and not ended, the one that ended first; a
+ * broadcast all of them. What tokens a condition carries is tokens.c's question.
  *
  * One thread. Waits that timed out were woken by nobody.
  */
@@ -74,7 +74,7 @@ static void site_set(const struct recording *rec, uint32_t stack, uint64_t site[
 	}
 }
 
-/* --- which mutex goes with which condition ------------------------------------------------------ */
+/* --- which mutex goes with which condition --- */
 
 static void pair_up(struct walk *walk, uint32_t process, uint64_t condition, uint64_t mutex)
 {
@@ -113,7 +113,7 @@ static void find_pairs(struct walk *walk, const struct timeline *timeline, uint3
 	}
 }
 
-/* --- sections ----------------------------------------------------------------------------------- */
+/* --- sections --- */
 
 static uint32_t section_new(struct walk *walk, uint32_t mutex, uint64_t start_ns)
 {
@@ -251,7 +251,8 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 	}
 }
 
-/* Whether two stacks are calls of one function, as far as that shows: all but the innermost frames agree. */
+/* Whether two stacks are calls of one function, as far as that shows: all but the innermost
+ * frames agree. */
 static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
 {
 	const struct rec_stack *left = &rec->stacks[a], *right = &rec->stacks[b];
@@ -269,8 +270,8 @@ static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b
 }
 
 /*
- * The site of a section of which only a wait was recorded: that of the nearest lock call before the wait in
- * the code of the same function. NO_INDEX: there is none.
+ * The site of a section of which only a wait was recorded: that of the nearest lock call before the
+ * wait in the code of the same function. NO_INDEX: there is none.
  */
 static uint32_t site_before_wait(const struct monitors *monitors, const struct recording *rec,
 				 const struct section *section)
@@ -294,7 +295,8 @@ static uint32_t site_before_wait(const struct monitors *monitors, const struct r
 	return nearest;
 }
 
-/* The first sections on a mutex began before its holds were recorded: where, is found from the others. */
+/* The first sections on a mutex began before its holds were recorded: where, is found from the
+ * others. */
 static void complete_sites(struct monitors *monitors, const struct recording *rec)
 {
 	for (size_t i = 0; i < monitors->section_count; i++) {
@@ -309,7 +311,7 @@ static void complete_sites(struct monitors *monitors, const struct recording *re
 	}
 }
 
-/* --- signals and the waits that they end ---------------------------------------------------------- */
+/* --- signals and the waits that they end --- */
 
 struct occasion {
 	uint64_t at_ns;
@@ -394,8 +396,8 @@ static void drop(struct waiting *waiting, size_t at)
 }
 
 /*
- * When a wait was over, for whoever looks for its signal: that an initialiser has run is recorded after
- * the others were let go.
+ * When a wait was over, for whoever looks for its signal: that an initialiser has run is recorded
+ * after the others were let go.
  */
 enum { ONCE_LATE_NS = 1000000 };
 

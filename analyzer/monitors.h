@@ -39,7 +39,8 @@ struct section {
 enum put_model {
 	PUT_BY_SIGNAL,  /* a signal puts one */
 	PUT_BY_SECTION, /* each section of a site that ever signals puts one */
-	PUT_NONE /* tokens do not explain the recording: only the edge from the waking signal is kept */
+	/* tokens do not explain the recording: only the edge from the waking signal is kept */
+	PUT_NONE
 };
 
 struct condition {

@@ -135,6 +135,6 @@ bool recording_is_valid(const struct recording *recording)
 {
 	return recording->string_count > 0 && recording->strings[0][0] == '\0' &&
 	       ops_are_valid(recording) && waits_are_valid(recording) &&
-	       links_are_valid(recording) && samples_are_valid(recording) && owners_are_valid(recording) &&
-	       stacks_are_valid(recording);
+	       links_are_valid(recording) && samples_are_valid(recording) &&
+	       owners_are_valid(recording) && stacks_are_valid(recording);
 }

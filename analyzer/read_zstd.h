@@ -21,8 +21,8 @@ bool read_zstd_is_magic(const char *bytes, size_t count);
 /* `begin`: what has been read of the file already. NULL: no memory. */
 struct read_zstd *read_zstd_start(read_zstd_input *input, void *context, const char *begin,
 				  size_t count);
-/* Up to `room` bytes of what was compressed: 0 at the end, also of a file that was cut off; -EBADMSG
- * when it is damaged; -errno. */
+/* Up to `room` bytes of what was compressed: 0 at the end, also of a file that was cut off;
+ * -EBADMSG when it is damaged; -errno. */
 ssize_t read_zstd_next(struct read_zstd *zstd, char *to, size_t room);
 void read_zstd_free(struct read_zstd *zstd);
 

@@ -2,11 +2,12 @@
 /*
  * One or several dumps in memory: what the reader hands to everything after it.
  *
- * Data only, written by read.c alone and read-only afterwards. All strings are ids into one pool for
- * all dumps; the words of events.def have fixed ids (the enums of format.h), other words of kind,
- * reason and so on get ids after those. Times are nanoseconds since the earliest epoch of all dumps.
- * Op ids are dense indexes: the reader has already replaced the dump's ids (which are unique only
- * within one process) and dropped the open ops that a later dump of the same process has finished.
+ * Data only, written by read.c alone and read-only afterwards. All strings are ids into one pool
+ * for all dumps; the words of events.def have fixed ids (the enums of format.h), other words of
+ * kind, reason and so on get ids after those. Times are nanoseconds since the earliest epoch of all
+ * dumps. Op ids are dense indexes: the reader has already replaced the dump's ids (which are unique
+ * only within one process) and dropped the open ops that a later dump of the same process has
+ * finished.
  */
 #ifndef WCPROF_RECORDING_H
 #define WCPROF_RECORDING_H
@@ -18,109 +19,110 @@
 #define NO_INDEX UINT32_MAX
 
 struct rec_op {
-	uint64_t dump_id;      /* as in the dump, for reports */
+	uint64_t dump_id; /* as in the dump, for reports */
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t parent;       /* op index, NO_INDEX = none in this recording */
-	uint32_t name;         /* string id: class */
-	uint32_t ident;        /* string id */
-	uint32_t client;       /* string id */
-	uint16_t kind;         /* word id */
-	uint8_t work;          /* enum work */
-	uint8_t outcome;       /* word id */
-	uint32_t thread;       /* index into threads, NO_INDEX = the dump names no threads */
+	uint32_t parent; /* op index, NO_INDEX = none in this recording */
+	uint32_t name;   /* string id: class */
+	uint32_t ident;  /* string id */
+	uint32_t client; /* string id */
+	uint16_t kind;   /* word id */
+	uint8_t work;    /* enum work */
+	uint8_t outcome; /* word id */
+	uint32_t thread; /* index into threads, NO_INDEX = the dump names no threads */
 };
 
 /* What only our own recorder writes; parallel to ops, NULL when no dump has any of it. */
 struct rec_op_extra {
-	uint64_t address;      /* of the lock, of a thread's start routine */
-	uint64_t bytes;        /* moved (io), or nanoseconds asked for (sleep) */
+	uint64_t address; /* of the lock, of a thread's start routine */
+	uint64_t bytes;   /* moved (io), or nanoseconds asked for (sleep) */
 	uint64_t cpu_ns;
-	uint32_t stack;        /* index into stacks */
+	uint32_t stack; /* index into stacks */
 	int32_t fd;
-	uint32_t seq;          /* hold: number of this hold of its lock */
-	bool absolute;         /* sleep to an absolute deadline */
-	bool accepted;         /* io, poll: of a connection whose peer is a client */
-	bool open;             /* had not ended when the dump was taken */
-	bool shared;           /* hold of an rwlock: as a reader, which its ident says */
+	uint32_t seq;  /* hold: number of this hold of its lock */
+	bool absolute; /* sleep to an absolute deadline */
+	bool accepted; /* io, poll: of a connection whose peer is a client */
+	bool open;     /* had not ended when the dump was taken */
+	bool shared;   /* hold of an rwlock: as a reader, which its ident says */
 };
 
 struct rec_wait {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t waiter;       /* op index, NO_INDEX = orphan */
-	uint32_t target;       /* op index, NO_INDEX = unknown */
-	uint32_t ident;        /* string id */
-	uint16_t reason;       /* word id */
-	bool open;             /* had not ended when the dump was taken */
+	uint32_t waiter; /* op index, NO_INDEX = orphan */
+	uint32_t target; /* op index, NO_INDEX = unknown */
+	uint32_t ident;  /* string id */
+	uint16_t reason; /* word id */
+	bool open;       /* had not ended when the dump was taken */
 	bool timed_out;
 	uint32_t thread;
 	uint32_t stack;
-	uint32_t name;         /* string id: the call */
+	uint32_t name; /* string id: the call */
 	uint64_t address;
 };
 
 struct rec_link {
 	uint64_t at_ns;
-	uint64_t result;       /* as in the dump */
+	uint64_t result; /* as in the dump */
 	uint64_t address;
-	uint32_t from;         /* op index */
-	uint32_t to;           /* op index */
-	uint32_t ident;        /* string id */
-	uint16_t kind;         /* word id */
-	uint32_t count;        /* wakes: 0 nobody waited, 1 one, else all */
+	uint32_t from;  /* op index */
+	uint32_t to;    /* op index */
+	uint32_t ident; /* string id */
+	uint16_t kind;  /* word id */
+	uint32_t count; /* wakes: 0 nobody waited, 1 one, else all */
 	uint32_t thread;
 	uint32_t stack;
 };
 
 /*
- * How much CPU time a thread had used by a point in time: at its begin and end, at the end of a call
- * in which it may have been blocked, at a dump; with a stack also now and then while it ran. Exact:
- * between two of a thread's samples it was on a CPU for the difference of their cpu_ns.
- * In order of thread and time; samples.h finds those of one thread.
+ * How much CPU time a thread had used by a point in time: at its begin and end, at the end of a
+ * call in which it may have been blocked, at a dump; with a stack also now and then while it ran.
+ * Exact: between two of a thread's samples it was on a CPU for the difference of their cpu_ns. In
+ * order of thread and time; samples.h finds those of one thread.
  */
 struct rec_sample {
 	uint64_t at_ns;
-	uint64_t cpu_ns;       /* used since the thread began, which may be before the recording */
-	uint32_t thread;       /* index into threads */
-	uint32_t op;           /* op index: where the thread was then, NO_INDEX = unknown */
-	uint32_t stack;        /* 0 = taken at a call, not while the program's code ran */
-	uint32_t cpu_number;   /* of the processor that it ran on */
+	uint64_t cpu_ns;     /* used since the thread began, which may be before the recording */
+	uint32_t thread;     /* index into threads */
+	uint32_t op;         /* op index: where the thread was then, NO_INDEX = unknown */
+	uint32_t stack;      /* 0 = taken at a call, not while the program's code ran */
+	uint32_t cpu_number; /* of the processor that it ran on */
 };
 
 struct rec_thread {
-	uint32_t process;      /* index into processes */
+	uint32_t process; /* index into processes */
 	uint32_t tid;
-	uint32_t name;         /* string id */
-	uint32_t op;           /* its op, NO_INDEX = unknown */
+	uint32_t name; /* string id */
+	uint32_t op;   /* its op, NO_INDEX = unknown */
 };
 
 struct rec_module {
 	uint32_t process;
-	uint32_t path;         /* string id */
-	uint32_t build_id;     /* string id, hex */
-	uint64_t base;         /* load bias: address - base = the ELF file's virtual address */
-	uint64_t start;        /* mapped addresses [start, start + size) */
+	uint32_t path;     /* string id */
+	uint32_t build_id; /* string id, hex */
+	uint64_t base;     /* load bias: address - base = the ELF file's virtual address */
+	uint64_t start;    /* mapped addresses [start, start + size) */
 	uint64_t size;
 };
 
 struct rec_frame {
-	uint32_t module;       /* index into modules, NO_INDEX = outside all: offset is the address */
-	uint64_t offset;       /* ELF virtual address in the module */
+	uint32_t module; /* index into modules, NO_INDEX = outside all: offset is the address */
+	uint64_t offset; /* ELF virtual address in the module */
 };
 
 struct rec_stack {
-	uint32_t first_frame;  /* index into frames, innermost first; return addresses, those of samples too */
+	/* index into frames, innermost first; return addresses, those of samples too */
+	uint32_t first_frame;
 	uint32_t frame_count;
 };
 
 struct rec_process {
-	uint32_t pid;          /* 0: of the dumps that name no process */
+	uint32_t pid; /* 0: of the dumps that name no process */
 	uint32_t ppid;
-	uint32_t exe;          /* string id */
-	uint32_t host;         /* string id */
-	uint32_t client;       /* string id "PID:start" */
-	uint32_t op;           /* its op, NO_INDEX = unknown */
+	uint32_t exe;    /* string id */
+	uint32_t host;   /* string id */
+	uint32_t client; /* string id "PID:start" */
+	uint32_t op;     /* its op, NO_INDEX = unknown */
 	uint32_t cpus;
 	uint64_t start_unix_ns;
 };
@@ -132,7 +134,7 @@ struct rec_words {
 
 struct rec_counter {
 	uint32_t process;
-	uint32_t name;         /* string id */
+	uint32_t name; /* string id */
 	uint64_t value;
 };
 
@@ -142,43 +144,43 @@ struct recording {
 	struct rec_op *ops;
 	struct rec_op_extra *extras; /* parallel to ops, or NULL */
 	size_t op_count;
-	size_t open_op_count;        /* of those, open at the dump; they end there */
+	size_t open_op_count; /* of those, open at the dump; they end there */
 	struct rec_wait *waits;
 	size_t wait_count;
 	struct rec_link *links;
 	size_t link_count;
 	struct rec_sample *samples;
 	size_t sample_count;
-	struct rec_thread *threads;  /* none: the replay has the ancestor's semantics */
+	struct rec_thread *threads; /* none: the replay has the ancestor's semantics */
 	size_t thread_count;
 	struct rec_process *processes;
 	size_t process_count;
 	struct rec_module *modules;
 	size_t module_count;
-	struct rec_stack *stacks;    /* 0 = no stack */
+	struct rec_stack *stacks; /* 0 = no stack */
 	size_t stack_count;
 	struct rec_frame *frames;
 	size_t frame_count;
-	const char **strings;        /* NUL-terminated, 0 = "" */
+	const char **strings; /* NUL-terminated, 0 = "" */
 	size_t string_count;
-	struct rec_words kinds;      /* begin with the rows of events.def, in their order */
+	struct rec_words kinds; /* begin with the rows of events.def, in their order */
 	struct rec_words outcomes;
 	struct rec_words reasons;
 	struct rec_words link_kinds;
 	struct rec_counter *counters; /* what recording itself lost or cost, as the dumps say it */
 	size_t counter_count;
-	uint64_t dropped_events;     /* that the recorder had no room for */
-	uint64_t epoch_unix_ns;      /* the earliest */
-	uint64_t end_ns;             /* when the last dump was taken, since that epoch */
-	struct intern *intern;       /* finds a text's id: recording_intern() in intern.h */
+	uint64_t dropped_events; /* that the recorder had no room for */
+	uint64_t epoch_unix_ns;  /* the earliest */
+	uint64_t end_ns;         /* when the last dump was taken, since that epoch */
+	struct intern *intern;   /* finds a text's id: recording_intern() in intern.h */
 
 	/* Odd but harmless: what the figures rest on. */
 	size_t dump_count;
-	size_t truncated_files;      /* that ended in the middle of a line */
-	uint64_t missing_events;     /* that headers announce and their dumps do not have */
-	size_t skipped_events;       /* of unknown type */
-	size_t unknown_parents;      /* ops and waits that name an op which no dump has */
-	size_t unknown_targets;      /* waits and links likewise */
+	size_t truncated_files;  /* that ended in the middle of a line */
+	uint64_t missing_events; /* that headers announce and their dumps do not have */
+	size_t skipped_events;   /* of unknown type */
+	size_t unknown_parents;  /* ops and waits that name an op which no dump has */
+	size_t unknown_targets;  /* waits and links likewise */
 };
 
 #endif

@@ -25,7 +25,8 @@ struct releases {
 void releases_build(struct releases *, const struct recording *);
 void releases_free(struct releases *);
 
-/* The last release of a lock in (after_ns, before_ns] by another thread than `thread`; NULL = none. */
+/* The last release of a lock in (after_ns, before_ns] by another thread than `thread`; NULL =
+ * none. */
 const struct release *releases_last(const struct releases *, const struct recording *,
 				    uint32_t lock, uint64_t after_ns, uint64_t before_ns,
 				    uint32_t thread);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scopes: which class a stretch of time belongs to, and which locks were held meanwhile. Equal ones are one.
+ * Scopes: which class a stretch of time belongs to, and which locks were held meanwhile. Equal ones
+ * are one.
  *
  * One thread. A zeroed struct is an empty table.
  */
@@ -14,8 +15,8 @@ struct scope {
 	uint32_t leaf;  /* class index, NO_INDEX = none */
 	uint32_t first; /* classes of the locks held, ascending: classes[first .. first + count) */
 	uint32_t count;
-	uint32_t
-		place; /* which stretch of code: what came before and after it; 0 = not told apart */
+	/* which stretch of code: what came before and after it; 0 = not told apart */
+	uint32_t place;
 };
 
 struct scopes {

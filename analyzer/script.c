@@ -2,17 +2,17 @@
 /*
  * Compiles each thread's timeline to steps.
  *
- * Method. One sweep over a thread's moments with a stack of its open ops. The time between two moments
- * is run by the innermost op's class, or is a delay when that op is a call that waits for something
- * outside. Time inside a recorded wait is dropped: a step that names what ended the wait takes its place,
- * with the latency from there to the return, and the replay decides anew how long that takes. A wait
- * whose waker is not known stays as long as it was, and is counted.
+ * Method. One sweep over a thread's moments with a stack of its open ops. The time between two
+ * moments is run by the innermost op's class, or is a delay when that op is a call that waits for
+ * something outside. Time inside a recorded wait is dropped: a step that names what ended the wait
+ * takes its place, with the latency from there to the return, and the replay decides anew how long
+ * that takes. A wait whose waker is not known stays as long as it was, and is counted.
  *
- * A section that takes a token becomes: acquire, take, and what it did from its last hold on. What it
- * did before, in between its waits, is the looking and is not replayed.
+ * A section that takes a token becomes: acquire, take, and what it did from its last hold on. What
+ * it did before, in between its waits, is the looking and is not replayed.
  *
- * Actors finish where their last piece of work ended: a server's thread that sits in a poll when the
- * recording ends, or has seen nothing but timeouts for a while, had finished before that.
+ * Actors finish where their last piece of work ended: a server's thread that sits in a poll when
+ * the recording ends, or has seen nothing but timeouts for a while, had finished before that.
  *
  * One thread.
  */
@@ -36,7 +36,7 @@ static void emit(struct compiler *compiler, enum step_type type, uint32_t arg, u
 	script->steps[script->step_count++] = (struct step){ ns, arg, type };
 }
 
-/* --- time that passes ----------------------------------------------------------------------------- */
+/* --- time that passes --- */
 
 static uint32_t current_scope(struct compiler *compiler)
 {
@@ -84,8 +84,8 @@ static void pass(struct compiler *compiler, uint64_t to_ns)
 }
 
 /*
- * A sample ends a stretch. On crowded CPUs what its runs took beyond the thread's CPU time was waiting
- * for a CPU, which the replay decides anew: they are shortened in proportion.
+ * A sample ends a stretch. On crowded CPUs what its runs took beyond the thread's CPU time was
+ * waiting for a CPU, which the replay decides anew: they are shortened in proportion.
  */
 static void stretch_ends(struct compiler *compiler, const struct rec_sample *sample)
 {
@@ -104,7 +104,8 @@ static void stretch_ends(struct compiler *compiler, const struct rec_sample *sam
 	compiler->stretch_step = script->step_count;
 }
 
-/* A sleep scales by what was asked for; what it took beyond that stays, and so do absolute deadlines. */
+/* A sleep scales by what was asked for; what it took beyond that stays, and so do absolute
+ * deadlines. */
 static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
@@ -145,7 +146,7 @@ static void open_remove(struct compiler *compiler, uint32_t op)
 	compiler->scope = NO_INDEX;
 }
 
-/* --- locks ------------------------------------------------------------------------------------------ */
+/* --- locks --- */
 
 static const struct moment *next_moment(const struct compiler *compiler)
 {
@@ -273,7 +274,7 @@ static void hold_ends(struct compiler *compiler, uint32_t op)
 	     compiler->releases->lock_of[op], 0);
 }
 
-/* --- waits ------------------------------------------------------------------------------------------ */
+/* --- waits --- */
 
 static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
 {
@@ -440,7 +441,7 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	}
 }
 
-/* --- one thread --------------------------------------------------------------------------------------- */
+/* --- one thread --- */
 
 static bool is_idle(const struct compiler *compiler, uint32_t op)
 {
@@ -458,7 +459,8 @@ static const struct transfer *transfer_of(const struct compiler *compiler, uint3
 	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
 }
 
-/* The read that a poll was for: the next call of the thread, if it reads what another actor wrote. */
+/* The read that a poll was for: the next call of the thread, if it reads what another actor
+ * wrote. */
 static uint32_t read_after(const struct compiler *compiler, uint32_t poll)
 {
 	const struct timeline *timeline = compiler->timeline;
@@ -546,7 +548,8 @@ static void stretches_end(struct compiler *compiler, uint64_t until_ns)
 		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
 }
 
-/* What a moment is, for telling one stretch of code from another: the call, and where it was made. */
+/* What a moment is, for telling one stretch of code from another: the call, and where it was
+ * made. */
 static uint32_t moment_key(const struct compiler *compiler, const struct moment *moment)
 {
 	const struct recording *rec = compiler->rec;
@@ -646,8 +649,8 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 }
 
 /*
- * The finish of a thread that was still there at the end of the recording is where it last went idle:
- * nothing that comes after that starts or ends anything, and it is left out.
+ * The finish of a thread that was still there at the end of the recording is where it last went
+ * idle: nothing that comes after that starts or ends anything, and it is left out.
  */
 static void thread_finish(struct compiler *compiler, uint32_t thread)
 {

@@ -3,9 +3,10 @@
  * The recorded run as a program of actors: what each thread does, step by step, in one flat array.
  *
  * Built once from a recording that names threads, read-only afterwards; simulate.c runs it under a
- * hypothesis. Running and waiting outside carry a scope: the class of the innermost op, and the classes of
- * the locks held, so that "held half as long" scales all that happens under a lock. Waits for another
- * actor carry no length of their own, only the latency from what ended them to the return.
+ * hypothesis. Running and waiting outside carry a scope: the class of the innermost op, and the
+ * classes of the locks held, so that "held half as long" scales all that happens under a lock.
+ * Waits for another actor carry no length of their own, only the latency from what ended them to
+ * the return.
  */
 #ifndef WCPROF_SCRIPT_H
 #define WCPROF_SCRIPT_H
@@ -57,7 +58,8 @@ struct actor {
 	bool counts;     /* its finish is the makespan, or part of it */
 };
 
-/* Where jobs begin: what follows each take from a condition, or each read from a shared pipe, in recorded order. */
+/* Where jobs begin: what follows each take from a condition, or each read from a shared pipe, in
+ * recorded order. */
 struct job_list {
 	uint32_t *steps;
 	size_t count;
@@ -89,8 +91,8 @@ struct script {
 	uint64_t lock_latency_ns;   /* median, for waits that the recording does not have */
 	uint64_t start_ns;          /* of the first actor */
 	uint64_t actual_ns;         /* makespan as recorded, of the actors that count */
-	uint64_t
-		unresolved_waits; /* waits whose waker is not known: they stay as long as they were */
+	/* waits whose waker is not known: they stay as long as they were */
+	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts a script together: what threads share (semaphores, barriers, pools of jobs), who starts whom, and
- * whose finish is the makespan.
+ * Puts a script together: what threads share (semaphores, barriers, pools of jobs), who starts
+ * whom, and whose finish is the makespan.
  *
  * One thread.
  */
@@ -18,12 +18,12 @@
 #include <string.h>
 
 /*
- * From this share of the CPUs on, threads are taken to have queued for them: below, what a run took beyond
- * its CPU time was something else. A third, as others may have used as much again.
+ * From this share of the CPUs on, threads are taken to have queued for them: below, what a run took
+ * beyond its CPU time was something else. A third, as others may have used as much again.
  */
 static const double CROWDED_SHARE = 0.33;
 
-/* --- who starts and joins whom -------------------------------------------------------------------- */
+/* --- who starts and joins whom --- */
 
 static uint32_t first_thread(const struct recording *rec, uint32_t process)
 {
@@ -65,7 +65,7 @@ uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait 
 	return actor != NO_INDEX && rec->threads[actor].op != NO_INDEX ? actor : NO_INDEX;
 }
 
-/* --- barriers -------------------------------------------------------------------------------------- */
+/* --- barriers --- */
 
 struct arrival {
 	uint64_t at_ns;
@@ -105,8 +105,8 @@ static void parties_find(struct script *script, const struct recording *rec,
 }
 
 /*
- * A barrier opens when as many have come as take part: its arrivals in order, in groups of that many.
- * Returns, for each wait, how long after the last arrival it returned.
+ * A barrier opens when as many have come as take part: its arrivals in order, in groups of that
+ * many. Returns, for each wait, how long after the last arrival it returned.
  */
 static uint64_t *barriers_find(struct script *script, const struct recording *rec,
 			       struct addresses *barriers)
@@ -145,7 +145,7 @@ static uint64_t *barriers_find(struct script *script, const struct recording *re
 	return latency_ns;
 }
 
-/* --- semaphores ------------------------------------------------------------------------------------- */
+/* --- semaphores --- */
 
 struct permit_event {
 	uint64_t at_ns;
@@ -195,8 +195,9 @@ static struct permit_event *permit_events(struct addresses *semaphores, const st
 }
 
 /*
- * The permits at the start are the recording's largest deficit of permits taken over permits posted. Returns,
- * for each wait, how long after the last post it returned: which of several posts woke it is not known.
+ * The permits at the start are the recording's largest deficit of permits taken over permits
+ * posted. Returns, for each wait, how long after the last post it returned: which of several posts
+ * woke it is not known.
  */
 static uint64_t *semaphores_find(struct script *script, const struct recording *rec,
 				 struct addresses *semaphores)
@@ -228,7 +229,7 @@ static uint64_t *semaphores_find(struct script *script, const struct recording *
 	return latency_ns;
 }
 
-/* --- pools of jobs ------------------------------------------------------------------------------------ */
+/* --- pools of jobs --- */
 
 static int compare_taken(const void *left, const void *right)
 {
@@ -269,7 +270,8 @@ static bool leads_to_end(const struct script *script, uint32_t step)
 	}
 }
 
-/* A thread's last take may be its leaving, and then stays its own: after the gate opened, or to end. */
+/* A thread's last take may be its leaving, and then stays its own: after the gate opened, or to
+ * end. */
 static bool is_leaving(const struct compiler *compiler, size_t index)
 {
 	const struct taken *taken = &compiler->taken[index];
@@ -306,7 +308,7 @@ static void pools_find(struct compiler *compiler)
 	}
 }
 
-/* --- whose finish is the makespan ------------------------------------------------------------------------ */
+/* --- whose finish is the makespan --- */
 
 static bool is_root(const struct recording *rec, uint32_t process, const struct actor *actors)
 {
@@ -363,7 +365,7 @@ static void choose_finishers(struct script *script, const struct compiler *compi
 	script->actual_ns = finish_ns - script->start_ns;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static void actors_prepare(struct script *script, const struct recording *rec,
 			   const struct timeline *timeline)
@@ -427,7 +429,8 @@ static void fill_latencies(struct compiler *compiler)
 		      compare_u64);
 		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
 	}
-	/* For waits that the recording does not have: no reason to take a busy moment's for them. */
+	/* For waits that the recording does not have: no reason to take a busy moment's for
+	 * them. */
 	if (script->lock_latency_ns > WAKE_UP_NS_MAX)
 		script->lock_latency_ns = WAKE_UP_NS_MAX;
 	for (size_t i = 0; i < script->step_count; i++) {
@@ -503,7 +506,8 @@ static uint64_t cpu_used_ns(const struct recording *rec)
 	return used_ns;
 }
 
-/* How many CPUs there were, are to be, and whether the recording shows what each thread had of them. */
+/* How many CPUs there were, are to be, and whether the recording shows what each thread had of
+ * them. */
 static void cpus_find(struct script *script, const struct recording *rec,
 		      const struct script_options *options)
 {

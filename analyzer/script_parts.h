@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What script.c (one thread's steps) and script_build.c (what threads share) have in common. Private to them.
+ * What script.c (one thread's steps) and script_build.c (what threads share) have in common.
+ * Private to them.
  */
 #ifndef WCPROF_SCRIPT_PARTS_H
 #define WCPROF_SCRIPT_PARTS_H
@@ -11,12 +12,13 @@
 
 #include <stdbool.h>
 
-/* Ops that one thread can have open at a time: beyond, the outermost ones' classes are what counts. */
+/* Ops that one thread can have open at a time: beyond, the outermost ones' classes are what
+ * counts. */
 enum { OPEN_OPS_MAX = 64 };
 
 /*
- * Longer wake-ups on crowded CPUs are for the most part a queue, which the replay makes anew. Twice what
- * a sleep overruns, or a wake-up across CPUs takes, when nobody is in the way.
+ * Longer wake-ups on crowded CPUs are for the most part a queue, which the replay makes anew. Twice
+ * what a sleep overruns, or a wake-up across CPUs takes, when nobody is in the way.
  */
 enum { WAKE_UP_NS_MAX = 100000 };
 
@@ -81,7 +83,8 @@ struct compiler {
 
 void script_compile_thread(struct compiler *, uint32_t thread);
 
-/* The actor that a link starts (thread or first thread of a process), that a wait joins; or NO_INDEX. */
+/* The actor that a link starts (thread or first thread of a process), that a wait joins; or
+ * NO_INDEX. */
 uint32_t script_started_actor(const struct recording *, const struct rec_link *);
 uint32_t script_joined_actor(const struct recording *, const struct rec_wait *);
 

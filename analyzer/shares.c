@@ -2,8 +2,8 @@
 /*
  * Counts, for each pair of scope and function, the samples that have both.
  *
- * Pairs are sorted and counted in place of a table of all of them. What CPU time a sample stands for is
- * taken to be the same for all: the kernel's clock ticks evenly.
+ * Pairs are sorted and counted in place of a table of all of them. What CPU time a sample stands
+ * for is taken to be the same for all: the kernel's clock ticks evenly.
  *
  * One thread.
  */
@@ -16,7 +16,7 @@
 #include "intern.h"
 #include "memory.h"
 
-/* --- the functions of a stack ---------------------------------------------------------------------- */
+/* --- the functions of a stack --- */
 
 static bool is_runtime(const char *module)
 {
@@ -61,10 +61,9 @@ void stack_functions_build(struct stack_functions *of, struct recording *rec,
 
 		of->first[s] = (uint32_t)list.count;
 		for (uint32_t f = 0; is_sampled[s] && f < stack->frame_count; f++)
-			add_place(
-				&list, rec,
-				symbols_place(symbols, rec->frames[stack->first_frame + f], true),
-				of->first[s]);
+			add_place(&list, rec,
+				  symbols_place(symbols, rec->frames[stack->first_frame + f], true),
+				  of->first[s]);
 	}
 	of->first[rec->stack_count] = (uint32_t)list.count;
 	of->functions = list.ids;
@@ -78,7 +77,7 @@ void stack_functions_free(struct stack_functions *of)
 	*of = (struct stack_functions){ 0 };
 }
 
-/* --- shares -------------------------------------------------------------------------------------------- */
+/* --- shares --- */
 
 struct pair {
 	uint32_t function;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions ran how much of which stretches of time: samples of what ran on the CPU, spread over
- * all stretches of their kind.
+ * Which functions ran how much of which stretches of time: samples of what ran on the CPU, spread
+ * over all stretches of their kind.
  *
  * A function's share is inclusive: of the samples in a scope, those whose stack has the function.
  */

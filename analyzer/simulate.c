@@ -2,26 +2,26 @@
 /*
  * A discrete-event simulation of a script's actors.
  *
- * Method. Actors wait in a binary heap by their next point in time. The earliest one runs its steps for as
- * long as they concern nobody else; before a step that does (a lock, a token, a signal) it goes back into
- * the heap unless it is still the earliest, so that such steps happen in order of simulated time. What an
- * actor waits for is decided anew in each run:
+ * Method. Actors wait in a binary heap by their next point in time. The earliest one runs its steps
+ * for as long as they concern nobody else; before a step that does (a lock, a token, a signal) it
+ * goes back into the heap unless it is still the earliest, so that such steps happen in order of
+ * simulated time. What an actor waits for is decided anew in each run:
  *
- *   mutex       as glibc's, over futexes: a release frees it and wakes the first sleeper, who comes back
- *               after its wake-up latency, tries again and may lose to a newcomer. A lock that nobody slept
- *               on is released without a wake.
- *   rwlock      readers enter while readers are in; the last one out hands over to a writer, a writer to
- *               all readers that wait, else to the next writer.
+ *   mutex       as glibc's, over futexes: a release frees it and wakes the first sleeper, who
+ *               comes back after its wake-up latency, tries again and may lose to a newcomer. A
+ *               lock that nobody slept on is released without a wake.
+ *   rwlock      readers enter while readers are in; the last one out hands over to a writer, a
+ *               writer to all readers that wait, else to the next writer.
  *   condition   tokens (tokens.c); whoever wakes takes the lock again and looks.
  *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
- *   stream      bytes: a read goes on when as many were written as have been read with it, a write to a
- *               pipe when there is room.
+ *   stream      bytes: a read goes on when as many were written as have been read with it, a
+ *               write to a pipe when there is room.
  *
  * With fewer CPUs than actors, runs share them (crowd.c); else a run just takes its time.
  *
- * A take from a pool goes on with the next job in recorded order, whoever did it then. If nobody can go
- * on and somebody who counts has not finished, the one who has waited longest is let go, and counted: one
- * such step is one too many.
+ * A take from a pool goes on with the next job in recorded order, whoever did it then. If nobody
+ * can go on and somebody who counts has not finished, the one who has waited longest is let go, and
+ * counted: one such step is one too many.
  *
  * Thread-safe: nothing is shared but the script, which is only read.
  */
@@ -118,7 +118,7 @@ struct simulation {
 	uint64_t forced_steps;
 };
 
-/* --- the heap ---------------------------------------------------------------------------------------- */
+/* --- the heap --- */
 
 static bool entry_before(const struct entry *a, const struct entry *b)
 {
@@ -155,7 +155,7 @@ static struct entry take_earliest(struct simulation *sim)
 	return earliest;
 }
 
-/* --- sleeping and waking -------------------------------------------------------------------------------- */
+/* --- sleeping and waking --- */
 
 static void queue_add(struct simulation *sim, struct queue *queue, uint32_t actor)
 {
@@ -224,7 +224,7 @@ static void wake_all(struct simulation *sim, struct queue *queue, uint64_t now_n
 		;
 }
 
-/* --- mutexes and rwlocks ---------------------------------------------------------------------------------- */
+/* --- mutexes and rwlocks --- */
 
 /* True: it has the lock. False: it sleeps. `is_back`: it was woken from this lock's queue. */
 static bool mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t actor, bool is_back)
@@ -308,7 +308,7 @@ static void lock_release(struct simulation *sim, const struct step *step, uint64
 		mutex_release(sim, lock, now_ns);
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------- */
+/* --- tokens --- */
 
 /* The job that a take goes on with; `next` counts those that are gone. */
 static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, uint32_t *next,
@@ -371,7 +371,7 @@ static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
 		wake_first(sim, &tokens->sleepers, now_ns, false);
 }
 
-/* --- the other steps that concern others ----------------------------------------------------------------------- */
+/* --- the other steps that concern others --- */
 
 static bool permit(struct simulation *sim, const struct step *step, uint32_t actor)
 {
@@ -398,7 +398,7 @@ static bool meet(struct simulation *sim, const struct step *step, uint32_t actor
 	return true;
 }
 
-/* --- bytes ----------------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static bool send(struct simulation *sim, const struct step *step, uint32_t actor)
 {
@@ -452,7 +452,7 @@ static bool await(struct simulation *sim, const struct step *step, uint32_t acto
 	return false;
 }
 
-/* --- threads --------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 static void start(struct simulation *sim, uint32_t actor, uint64_t at_ns)
 {
@@ -632,7 +632,7 @@ static void play(struct simulation *sim, struct entry turn)
 	}
 }
 
-/* --- a run ---------------------------------------------------------------------------------------------------------- */
+/* --- a run --- */
 
 static void reset_queue(struct queue *queue)
 {
@@ -771,7 +771,7 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 					  .forced_steps = sim->forced_steps };
 }
 
-/* --- the replayer ------------------------------------------------------------------------------------------------------ */
+/* --- the replayer --- */
 
 /* A function's part of each scope scales, the rest stays. */
 static void set_function_factors(struct simulation *sim, const struct function *function,

@@ -2,8 +2,8 @@
 /*
  * Runs a script under a hypothesis: a discrete-event simulation of its actors.
  *
- * A replayer (replayer.h) for recordings that name threads. The script is read-only; each thread that runs
- * it has a scratch of its own.
+ * A replayer (replayer.h) for recordings that name threads. The script is read-only; each thread
+ * that runs it has a scratch of its own.
  */
 #ifndef WCPROF_SIMULATE_H
 #define WCPROF_SIMULATE_H

@@ -2,10 +2,11 @@
 /*
  * Sorts a recording's events into one timeline a thread.
  *
- * Method: count each thread's moments, deal them out, sort each thread's share. Events arrive in the
- * order in which they ended, so that long ascending runs are common: a natural merge sort (Knuth,
- * The Art of Computer Programming 3, 5.2.4 N) needs few passes. Among equal times ends come before
- * links before beginnings, of two ends the inner op's first, of two beginnings the outer op's.
+ * Method: count each thread's moments, deal them out, sort each thread's share. Events arrive in
+ * the order in which they ended, so that long ascending runs are common: a natural merge sort
+ * (Knuth, The Art of Computer Programming 3, 5.2.4 N) needs few passes. Among equal times ends come
+ * before links before beginnings, of two ends the inner op's first, of two beginnings the outer
+ * op's.
  *
  * One thread. Never touches what it was given.
  */
@@ -33,7 +34,8 @@ static bool comes_before(const struct moment *a, const struct moment *b)
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
-/* Ops get their ids as they begin: of one thread's ops that begin together, the outer has the smaller id. */
+/* Ops get their ids as they begin: of one thread's ops that begin together, the outer has the
+ * smaller id. */
 static struct moment moment_of(uint64_t at_ns, size_t index, enum moment_type type, uint64_t id)
 {
 	uint32_t mask = (1u << MOMENT_TYPE_SHIFT) - 1;
@@ -106,7 +108,8 @@ static bool wait_counts(const struct rec_wait *wait)
 	return wait->thread != NO_INDEX;
 }
 
-/* One pass over all events; with `moments` NULL it only counts. next[t] moves on by what thread t got. */
+/* One pass over all events; with `moments` NULL it only counts. next[t] moves on by what thread
+ * t got. */
 static void deal_out(const struct recording *rec, struct moment *moments, size_t *next)
 {
 	for (size_t i = 0; i < rec->op_count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each thread did, in order: the moments at which its ops and waits begin and end and its links happen.
+ * What each thread did, in order: the moments at which its ops and waits begin and end and its
+ * links happen.
  *
  * Built once from a recording that names threads, read-only afterwards.
  */
@@ -9,7 +10,8 @@
 
 #include "recording.h"
 
-/* In the order in which moments of one nanosecond happen. An interval of no length is one moment. */
+/* In the order in which moments of one nanosecond happen. An interval of no length is one
+ * moment. */
 enum moment_type {
 	MOMENT_OP_END, /* the inner op's before the outer op's */
 	MOMENT_WAIT_END,
@@ -25,8 +27,8 @@ enum { MOMENT_TYPE_SHIFT = 28 };
 struct moment {
 	uint64_t at_ns;
 	uint32_t index; /* of the op, wait or link */
-	uint32_t
-		order; /* among moments of one time: enum moment_type << MOMENT_TYPE_SHIFT, then nesting */
+	/* among moments of one time: enum moment_type << MOMENT_TYPE_SHIFT, then nesting */
+	uint32_t order;
 };
 
 static inline enum moment_type moment_type(const struct moment *moment)

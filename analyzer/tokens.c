@@ -2,18 +2,19 @@
 /*
  * Finds, for each condition, a model of tokens that the recording obeys.
  *
- * Method. A section whose site ever waits on the condition takes one token, whether it had to wait or
- * not. Two ways of putting are tried: each signal puts one; or each section of a site that ever signals
- * puts one ("signal only when it was empty"). The tokens at the start are the recording's largest
- * deficit of takes over puts: for a bounded queue this finds its capacity. The model is then held against
- * the recording: nobody may begin to wait while there are tokens. Where that happens too often no token
- * is used, and only the edge from the signal that let a section go is kept.
+ * Method. A section whose site ever waits on the condition takes one token, whether it had to wait
+ * or not. Two ways of putting are tried: each signal puts one; or each section of a site that ever
+ * signals puts one ("signal only when it was empty"). The tokens at the start are the recording's
+ * largest deficit of takes over puts: for a bounded queue this finds its capacity. The model is
+ * then held against the recording: nobody may begin to wait while there are tokens. Where that
+ * happens too often no token is used, and only the edge from the signal that let a section go is
+ * kept.
  *
  * How many frames make a site is tried as well: see is_better().
  *
- * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the condition
- * for good ("closed"). A site that signals before it waits (a request, then its answer) takes where it
- * waits, not where it locks.
+ * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the
+ * condition for good ("closed"). A site that signals before it waits (a request, then its answer)
+ * takes where it waits, not where it locks.
  *
  * One thread.
  */
@@ -103,7 +104,7 @@ static bool is_ours(const struct study *study, const struct section *section)
 	return section->mutex == study->monitors->conditions[study->condition].mutex;
 }
 
-/* --- gates -------------------------------------------------------------------------------------- */
+/* --- gates --- */
 
 /* Where a signal was given: the site of its section; 0 = not known. */
 static uint64_t signal_site(const struct study *study, uint32_t link)
@@ -141,10 +142,11 @@ static void find_gates(struct study *study)
 	}
 }
 
-/* Finding a signal that stands alone costs a walk over all: only places with few signals can have one. */
+/* Finding a signal that stands alone costs a walk over all: only places with few signals can
+ * have one. */
 enum { GATE_SIGNALS_MAX = 1 << 14 };
 
-/* --- the token models ----------------------------------------------------------------------------- */
+/* --- the token models --- */
 
 static void push_event(struct token_event **list, size_t *count, size_t *capacity, uint64_t at_ns,
 		       int change)
@@ -218,8 +220,8 @@ static struct fit try_model(const struct study *study, enum put_model model)
 }
 
 /*
- * What obeys the recording comes first; of several that do, the one that accounts for most of what was put
- * and taken, then the one that needs fewer tokens at the start.
+ * What obeys the recording comes first; of several that do, the one that accounts for most of what
+ * was put and taken, then the one that needs fewer tokens at the start.
  */
 static bool is_better(const struct fit *a, const struct fit *b)
 {
@@ -242,7 +244,7 @@ static struct fit choose_model(const struct study *study)
 	return is_better(&by_section, &by_signal) ? by_section : by_signal;
 }
 
-/* --- what is known of a condition ------------------------------------------------------------------- */
+/* --- what is known of a condition --- */
 
 static const struct rec_link *sort_links;
 
@@ -386,7 +388,7 @@ static void study_free(struct study *study)
 	free(study->putting_threads.values);
 }
 
-/* --- what follows for each section -------------------------------------------------------------------- */
+/* --- what follows for each section --- */
 
 static void find_late_sites(const struct monitors *monitors, const struct recording *rec,
 			    struct set late[SITE_FRAMES])

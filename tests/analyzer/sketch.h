@@ -2,7 +2,8 @@
 /*
  * Recordings of threads put together by hand, in milliseconds, for tests of what is built on them.
  *
- * sketch_begin() ... sketch_end(); everything is freed by sketch_free(). One process, threads from 0.
+ * sketch_begin() ... sketch_end(); everything is freed by sketch_free(). One process, threads from
+ * 0.
  */
 #ifndef WCPROF_TESTS_SKETCH_H
 #define WCPROF_TESTS_SKETCH_H

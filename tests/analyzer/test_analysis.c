@@ -72,8 +72,7 @@ START_TEST(only_classes_that_match_are_shown_and_tried)
 	ck_assert(analysis.is_shown[0] && !analysis.is_shown[1] && analysis.is_shown[2]);
 	analysis_free(&analysis);
 	options.class_regex = "n[";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error),
-			 -EINVAL);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "--class"));
 	build_free(&recording);
 }

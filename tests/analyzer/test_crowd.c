@@ -9,7 +9,8 @@ START_TEST(shares_are_equal)
 	struct crowd_entry heap[4];
 	struct crowd crowd = { .heap = heap };
 
-	/* 2 CPUs; three actors of 20, 20 and 40 ns from time 100: 2/3 each until 130, then one each */
+	/* 2 CPUs; three actors of 20, 20 and 40 ns from time 100: 2/3 each until 130, then one
+	 * each */
 	crowd_reset(&crowd, 2);
 	ck_assert_uint_eq(crowd_next_ns(&crowd), UINT64_MAX);
 	crowd_enter(&crowd, 100, 0, 20);
@@ -29,7 +30,8 @@ START_TEST(a_newcomer_slows_the_others)
 	struct crowd_entry heap[4];
 	struct crowd crowd = { .heap = heap };
 
-	/* 1 CPU; 100 ns alone for 50, then shared with 10 ns: the newcomer is done at 70, the first at 110 */
+	/* 1 CPU; 100 ns alone for 50, then shared with 10 ns: the newcomer is done at 70, the
+	 * first at 110 */
 	crowd_reset(&crowd, 1);
 	crowd_enter(&crowd, 0, 0, 100);
 	crowd_enter(&crowd, 50, 1, 10);

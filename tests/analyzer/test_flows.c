@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong if a read is tied to bytes that were not written to it, or a torn flow is taken for a whole one. */
+/* Wrong if a read is tied to bytes that were not written to it, or a torn flow is taken for a
+ * whole one. */
 #include "flows.h"
 
 #include "sketch.h"

@@ -103,8 +103,7 @@ START_TEST(unknown_types_are_skipped)
 	struct recording recording;
 
 	read_good(&recording,
-		  HEADER
-		  "{'e':'gauge','th':1,'st':99999,'s':5}\n{'e':'new','id':'text','k':[1]}\n",
+		  HEADER "{'e':'gauge','th':1,'st':99999,'s':5}\n{'e':'new','id':'text','k':[1]}\n",
 		  0);
 	ck_assert_uint_eq(recording.skipped_events, 2);
 	ck_assert_uint_eq(recording.op_count, 0);

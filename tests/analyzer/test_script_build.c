@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong if permits, parties or the threads whose finish is the makespan are not those of the recording. */
+/* Wrong if permits, parties or the threads whose finish is the makespan are not those of the
+ * recording. */
 #include "script.h"
 
 #include "sketch.h"
@@ -51,7 +52,8 @@ START_TEST(a_living_server_ends_with_its_last_piece_of_work)
 	struct sketch sketch;
 	struct script script;
 
-	/* a worker that serves until 20 and then only times out, and a ticker that does nothing else */
+	/* a worker that serves until 20 and then only times out, and a ticker that does nothing
+	 * else */
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "worker", 0, 100);
 	sketch_thread(&sketch, "ticker", 0, 100);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if a saving that the simulation of threads predicts is not what the change would really bring.
+ * Wrong if a saving that the simulation of threads predicts is not what the change would really
+ * bring.
  *
  * Each recording is one that can be followed with pencil and paper; what the change brings is too.
  */
@@ -242,7 +243,8 @@ START_TEST(a_full_pipe_stops_its_writer)
 {
 	struct sketch sketch;
 
-	/* one writes 40000 bytes every 2 ms, two reads them every 10 ms: two fit, the third has to wait */
+	/* one writes 40000 bytes every 2 ms, two reads them every 10 ms: two fit, the third has
+	 * to wait */
 	sketch_begin(&sketch);
 	join_two(&sketch, 24, 42);
 	for (int i = 0; i < 4; i++) {

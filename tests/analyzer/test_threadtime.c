@@ -56,7 +56,9 @@ static const struct {
 	  .unexplained_ns = 700000,
 	  .causes = " poll:300000" },
 	/* 7: what happens in holds is no call */
-	{ .calls = { { KIND_HOLD, 0, 1000, 301000 } }, .unexplained_ns = THREAD_OP_NS, .causes = "" },
+	{ .calls = { { KIND_HOLD, 0, 1000, 301000 } },
+	  .unexplained_ns = THREAD_OP_NS,
+	  .causes = "" },
 	/* 8: more CPU time than time: a clock that ticks unevenly */
 	{ .samples = { { 1000, 0 }, { 1001000, 1002000 } }, .cpu_ns = THREAD_OP_NS, .causes = "" },
 	/* 9: before the first sample it was not on the CPU, as far as is known */

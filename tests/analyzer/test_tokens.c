@@ -31,7 +31,8 @@ static void done(struct fixture *fixture)
 	sketch_free(&fixture->sketch);
 }
 
-/* Thread 0 puts at `put_ms` (signalling when `signals`), thread 1 takes at once, or waits for it. */
+/* Thread 0 puts at `put_ms` (signalling when `signals`), thread 1 takes at once, or waits for
+ * it. */
 static void hand_over(struct sketch *sketch, double from_ms, double put_ms, bool signals)
 {
 	sketch_hold(sketch, 0, "M", 1, put_ms, put_ms + 0.1);
