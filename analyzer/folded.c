@@ -18,7 +18,7 @@
 #include "memory.h"
 
 /* Last frames that are no calls; beyond all causes of threadtime.h. */
-enum { LEAF_NONE = -1, LEAF_CPU = -2, LEAF_UNEXPLAINED = -3 };
+enum { LEAF_NONE = -1, LEAF_CPU = -2, LEAF_QUEUED = -3, LEAF_UNEXPLAINED = -4 };
 
 struct item {
 	uint32_t thread_name;
@@ -141,6 +141,7 @@ static void add_unexplained(struct folding *folding)
 {
 	for (uint32_t i = 0; i < folding->threads->count; i++) {
 		const struct thread_time *row = &folding->threads->rows[i];
+		add(folding, row->thread, 0, LEAF_QUEUED, 0, (double)row->queued_ns);
 		add(folding, row->thread, 0, LEAF_UNEXPLAINED, 0, (double)row->unexplained_ns);
 	}
 }
@@ -243,6 +244,8 @@ static void put_leaf(FILE *file, const struct folding *folding, const struct ite
 	fputc(';', file);
 	if (item->leaf == LEAF_CPU)
 		fputs("[on CPU]", file);
+	else if (item->leaf == LEAF_QUEUED)
+		fputs("[waiting for a CPU]", file);
 	else if (item->leaf == LEAF_UNEXPLAINED)
 		fputs("[unexplained]", file);
 	else

@@ -330,6 +330,7 @@ bool event_add_sample(struct reading *reading, const struct event *event)
 	struct rec_sample sample = {
 		.at_ns = event->number[FIELD_START] + reading->dump.offset_ns,
 		.cpu_ns = event->number[FIELD_CPU],
+		.queued_ns = event->number[FIELD_QUEUED],
 		.cpu_number = cpu_number < UINT32_MAX ? (uint32_t)cpu_number : UINT32_MAX,
 	};
 

@@ -81,6 +81,8 @@ static enum event_field field_of(const struct json_text *name)
 		return FIELD_TIMED_OUT;
 	case NAME2('a', 'c'):
 		return FIELD_ACCEPTED;
+	case NAME1('q'):
+		return FIELD_QUEUED;
 	case NAME3('c', 'p', 'u'):
 		return FIELD_CPU;
 	default:

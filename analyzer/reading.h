@@ -185,6 +185,7 @@ enum event_field {
 	FIELD_TIMED_OUT,
 	FIELD_ACCEPTED,
 	FIELD_CPU,
+	FIELD_QUEUED,
 	FIELD_NUMBERS, /* all above are numbers */
 	FIELD_FD = FIELD_NUMBERS,
 	FIELD_EVENT,

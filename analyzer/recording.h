@@ -83,6 +83,7 @@ struct rec_link {
 struct rec_sample {
 	uint64_t at_ns;
 	uint64_t cpu_ns;     /* used since the thread began, which may be before the recording */
+	uint64_t queued_ns;  /* waited for a CPU since then, as of late; 0 = not known */
 	uint32_t thread;     /* index into threads */
 	uint32_t op;         /* op index: where the thread was then, NO_INDEX = unknown */
 	uint32_t stack;      /* 0 = taken at a call, not while the program's code ran */

@@ -19,6 +19,7 @@ static void emit_process(const struct analysis *analysis, struct emit *emit,
 	emit_cell_ns(emit, (double)row->wall_ns);
 	emit_cell_ns(emit, (double)row->thread_ns);
 	emit_cell_ns(emit, (double)row->cpu_ns);
+	emit_cell_ns(emit, (double)row->queued_ns);
 	emit_cell_ns(emit, (double)row->blocked_ns);
 	emit_cell_ns(emit, (double)row->unexplained_ns);
 	emit_row_end(emit);
@@ -36,6 +37,7 @@ void report_processes(const struct analysis *analysis, struct emit *emit)
 		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },
 		{ .key = "thread_wall_ns", .head = "of threads", .align = EMIT_RIGHT },
 		{ .key = "cpu_ns", .head = "on CPU", .align = EMIT_RIGHT },
+		{ .key = "queued_ns", .head = "wants CPU", .align = EMIT_RIGHT },
 		{ .key = "blocked_ns", .head = "blocked", .align = EMIT_RIGHT },
 		{ .key = "unexplained_ns", .head = "unexplained", .align = EMIT_RIGHT },
 	};

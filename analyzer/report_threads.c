@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Report: where did each thread's time go? On a CPU, blocked in which calls, unexplained: the sum
- * is the time for which it lived.
+ * Report: where did each thread's time go? On a CPU, waiting for one, blocked in which calls,
+ * unexplained: the sum is the time for which it lived.
  */
 #include "report.h"
 
@@ -39,6 +39,7 @@ static void emit_thread(const struct analysis *analysis, struct emit *emit,
 	emit_cell_count(emit, recording->processes[thread->process].pid);
 	emit_cell_ns(emit, (double)row->wall_ns);
 	emit_cell_ns(emit, (double)row->cpu_ns);
+	emit_cell_ns(emit, (double)row->queued_ns);
 	emit_cell_ns(emit, (double)row->blocked_ns);
 	emit_first_block(analysis, emit, row);
 	emit_blocks(analysis, emit, row);
@@ -52,17 +53,21 @@ static void emit_thread(const struct analysis *analysis, struct emit *emit,
 static void emit_sum(const struct analysis *analysis, struct emit *emit)
 {
 	const struct thread_table *threads = &analysis->threads;
-	uint64_t cpu_ns = 0, blocked_ns = 0, unexplained_ns = 0, without_cpu = 0;
+	uint64_t cpu_ns = 0, queued_ns = 0, blocked_ns = 0, unexplained_ns = 0, without_cpu = 0;
 	for (uint32_t i = 0; i < threads->count; i++) {
 		cpu_ns += threads->rows[i].cpu_ns;
+		queued_ns += threads->rows[i].queued_ns;
 		blocked_ns += threads->rows[i].blocked_ns;
 		unexplained_ns += threads->rows[i].unexplained_ns;
 		without_cpu += !threads->rows[i].has_cpu;
 	}
-	double wall_ns = (double)(cpu_ns + blocked_ns + unexplained_ns);
+	double wall_ns = (double)(cpu_ns + queued_ns + blocked_ns + unexplained_ns);
 	if (wall_ns > 0)
-		emit_line(emit, "All threads: %.1f%% on CPU + %.1f%% blocked + %.1f%% unexplained.",
-			  100 * (double)cpu_ns / wall_ns, 100 * (double)blocked_ns / wall_ns,
+		emit_line(emit,
+			  "All threads: %.1f%% on CPU + %.1f%% waiting for a CPU + %.1f%% blocked "
+			  "+ %.1f%% unexplained.",
+			  100 * (double)cpu_ns / wall_ns, 100 * (double)queued_ns / wall_ns,
+			  100 * (double)blocked_ns / wall_ns,
 			  100 * (double)unexplained_ns / wall_ns);
 	if (without_cpu > 0)
 		emit_line(emit,
@@ -78,6 +83,7 @@ void report_threads(const struct analysis *analysis, struct emit *emit)
 		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
 		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },
 		{ .key = "cpu_ns", .head = "on CPU", .align = EMIT_RIGHT },
+		{ .key = "queued_ns", .head = "wants CPU", .align = EMIT_RIGHT },
 		{ .key = "blocked_ns", .head = "blocked", .align = EMIT_RIGHT },
 		{ .key = NULL, .head = "mostly in" },
 		{ .key = "blocked", .head = NULL },
@@ -85,8 +91,7 @@ void report_threads(const struct analysis *analysis, struct emit *emit)
 		{ .key = NULL, .head = "of wall", .align = EMIT_RIGHT },
 	};
 	const struct thread_table *threads = &analysis->threads;
-	emit_heading(emit,
-		     "Where did each thread's time go? (unexplained: mostly waiting for a CPU)");
+	emit_heading(emit, "Where did each thread's time go?");
 	if (threads->count == 0)
 		emit_line(emit, "The dump names no threads.");
 	emit_sum(analysis, emit);

@@ -6,7 +6,8 @@
  * counts. Its samples cut the time into pieces of which each has so much CPU time. In a piece, the
  * thread is taken to have been on the CPU outside calls first: what is left of the CPU time was
  * used in the calls, by each in proportion to its length, and the rest of the calls is blocked
- * time. If the CPU time does not even cover what is outside calls, the difference is unexplained.
+ * time. If the CPU time does not even cover what is outside calls, the thread waited for a CPU
+ * as long as the kernel says, and the rest is unexplained.
  *
  * Without samples nothing is known of CPU time: calls count as blocked, the rest as unexplained.
  */
@@ -196,6 +197,19 @@ static void find_span(const struct thread_work *work, const struct rec_sample *s
 		*start_ns = *end_ns;
 }
 
+/* What the kernel counted between the first and the last sample that know of it. */
+static uint64_t queued_between(const struct rec_sample *samples, size_t count)
+{
+	size_t first = 0, last = count;
+	while (first < count && samples[first].queued_ns == 0)
+		first++;
+	while (last > first && samples[last - 1].queued_ns == 0)
+		last--;
+	if (first == last || samples[last - 1].queued_ns < samples[first].queued_ns)
+		return 0;
+	return samples[last - 1].queued_ns - samples[first].queued_ns;
+}
+
 static void add_pieces(struct thread_work *work, struct thread_time *row)
 {
 	size_t count, next = 0;
@@ -204,6 +218,7 @@ static void add_pieces(struct thread_work *work, struct thread_time *row)
 	find_span(work, samples, count, work->recording->threads[row->thread].op, &at_ns, &end_ns);
 	row->wall_ns = end_ns - at_ns;
 	row->has_cpu = count > 1;
+	row->queued_ns = queued_between(samples, count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t cpu_ns = i > 0 && samples[i].cpu_ns > samples[i - 1].cpu_ns
 					  ? samples[i].cpu_ns - samples[i - 1].cpu_ns
@@ -241,6 +256,9 @@ static void collect_blocks(struct thread_work *work, struct thread_time *row,
 	if (row->cpu_ns + row->blocked_ns > row->wall_ns)
 		row->cpu_ns = row->wall_ns - row->blocked_ns;
 	row->unexplained_ns = row->wall_ns - row->cpu_ns - row->blocked_ns;
+	if (row->queued_ns > row->unexplained_ns)
+		row->queued_ns = row->unexplained_ns;
+	row->unexplained_ns -= row->queued_ns;
 }
 
 /* --- The tables --- */
@@ -282,6 +300,7 @@ static void add_processes(struct thread_table *table, const struct recording *re
 		table->processes[of].thread_ns += row->wall_ns;
 		table->processes[of].cpu_ns += row->cpu_ns;
 		table->processes[of].blocked_ns += row->blocked_ns;
+		table->processes[of].queued_ns += row->queued_ns;
 		table->processes[of].unexplained_ns += row->unexplained_ns;
 	}
 	qsort(table->processes, table->process_count, sizeof(*table->processes), compare_processes);

@@ -2,9 +2,11 @@
 /*
  * Where the time of each thread went: on a CPU, blocked in which sort of call, or unexplained.
  *
- * For each thread, on CPU + blocked + unexplained = wall, exactly. Unexplained is what is neither:
- * the thread waited for a CPU, or was blocked by something that is no recorded call, such as a page
- * fault. Built once, read-only afterwards.
+ * For each thread, on CPU + waiting for a CPU + blocked + unexplained = wall, exactly. Waiting is
+ * as the kernel counts it, outside recorded calls: what it takes to wake up from a call is the
+ * call's. Unexplained is the rest: the thread was blocked by something that is no recorded call,
+ * such as a page fault, or lived too shortly for its waits to be known. Built once, read-only
+ * afterwards.
  */
 #ifndef WCPROF_THREADTIME_H
 #define WCPROF_THREADTIME_H
@@ -23,6 +25,7 @@ struct thread_time {
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
 	uint64_t blocked_ns;
+	uint64_t queued_ns; /* waiting for a CPU */
 	uint64_t unexplained_ns;
 	const struct thread_block *blocks; /* longest first, sum is blocked_ns */
 	uint32_t block_count;
@@ -34,6 +37,7 @@ struct process_time {
 	uint64_t wall_ns; /* from its first start to its last end */
 	uint64_t cpu_ns;  /* these four: of all its threads */
 	uint64_t blocked_ns;
+	uint64_t queued_ns;
 	uint64_t unexplained_ns;
 	uint64_t thread_ns;
 };

@@ -32,7 +32,9 @@
 #include "arena.h"
 #include "chunk.h"
 #include "clock.h"
+#include "delays.h"
 #include "dump.h"
+#include "mark.h"
 #include "process.h"
 #include "sampler.h"
 #include "scope.h"
@@ -382,10 +384,13 @@ static void prepare_memory(void)
 static int tick(void)
 {
 	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
-	bool is_sampling = sampler_tick(is_on, clock_take_pair().mono_ns);
+	uint64_t now_ns = clock_take_pair().mono_ns;
+	bool is_sampling = sampler_tick(is_on, now_ns);
 
 	if (is_on)
 		prepare_memory();
+	if (is_on && mark_gap_ticks != MARK_NEVER)
+		delays_tick(recorder_arena, now_ns);
 	if (control.dumper)
 		return DUMP_TICK_MS;
 	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)

@@ -192,6 +192,7 @@ static void put_sample(const struct dump *dump, struct text *text, const struct 
 	text_put_literal(text, ",\"s\":");
 	text_put_u64(text, to_ns(dump, record->start));
 	PUT_NONZERO(text, "cpu", record->value);
+	PUT_NONZERO(text, "q", record->id);
 	PUT_NONZERO(text, "n", record->count);
 	PUT_NONZERO(text, "st", record->stack);
 	text_put_literal(text, "}\n");
@@ -502,6 +503,7 @@ static bool write_mark(struct dump *dump)
 	const struct snapshot_thread *thread = &dump->snapshot.threads[dump->index];
 	const struct record record = {
 		.start = thread->marked_ticks,
+		.id = thread->delay_ns,
 		.parent = thread->op,
 		.value = thread->cpu_ns,
 		.name = thread->thread,

@@ -70,7 +70,8 @@ enum record_type {
  *
  * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread
  * was as `parent`, the index of the thread as `name`, the number of the processor it was on as
- * `count`; start and end are the same.
+ * `count`, how long it has waited for a CPU in its life as `id` (nanoseconds, as of the last 50 ms
+ * or so; 0 = not known); start and end are the same.
  */
 struct record {
 	uint64_t start;
@@ -235,7 +236,7 @@ struct slot {
 	uint32_t chunk; /* index + 1 of the one that it fills, 0 = none */
 	uint64_t op;    /* of the thread */
 	uint64_t stack_top;
-	uint64_t unused;
+	uint64_t delay_ns; /* waited for a CPU, as of late, 0 = not known; drainer writes */
 	uint64_t counters[COUNTER_COUNT];                     /* added to by its thread only */
 	char name[16];                                        /* as of its registration */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */

@@ -23,6 +23,7 @@ void mark_sample(struct self *self, uint64_t now_ticks, uint32_t stack)
 	struct record record = {
 		.start = now_ticks,
 		.end = now_ticks,
+		.id = load_relaxed(&self->slot->delay_ns),
 		.parent = op_current(self),
 		.name = self->thread,
 		.value = clock_thread_cpu_ns(),

@@ -30,6 +30,7 @@ struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, ui
 	slot = roster_slot(arena, index);
 	store_relaxed(&slot->tid, tid);
 	store_relaxed(&slot->chunk, 0);
+	store_relaxed(&slot->delay_ns, 0);
 	store_relaxed(&slot->op, op);
 	store_release(&slot->thread, thread);
 	return slot;

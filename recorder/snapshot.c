@@ -17,6 +17,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "delays.h"
 #include "handles.h"
 #include "mark.h"
 #include "modules.h"
@@ -379,6 +380,9 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 		if (load_acquire(&slot->thread) != to->thread)
 			continue;
 		name_open_thread(snapshot, to);
+		if (own && mark_gap_ticks != MARK_NEVER)
+			delays_update(roster_slot(arena, i));
+		to->delay_ns = load_relaxed(&slot->delay_ns);
 		to->marked_ticks = clock_now_ticks();
 		to->is_marked = own && mark_gap_ticks != MARK_NEVER &&
 				clock_cpu_ns_of(to->tid, &to->cpu_ns);

@@ -26,7 +26,8 @@ struct snapshot_thread {
 	uint32_t name;  /* string id */
 	bool is_marked; /* what follows is known */
 	uint64_t marked_ticks;
-	uint64_t cpu_ns; /* used by then */
+	uint64_t cpu_ns;   /* used by then */
+	uint64_t delay_ns; /* waited for a CPU by then */
 };
 
 struct snapshot_open {

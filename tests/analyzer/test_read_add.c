@@ -161,13 +161,14 @@ START_TEST(all_of_a_sample)
 
 	read_good(&recording,
 		  OWN "{'e':'op','id':2,'s':1,'d':30}\n"
-		      "{'e':'sample','th':2,'p':2,'s':15,'cpu':99,'n':3,'st':2}\n"
+		      "{'e':'sample','th':2,'p':2,'s':15,'cpu':99,'q':88,'n':3,'st':2}\n"
 		      "{'e':'sample','th':2,'s':5,'cpu':90}\n",
 		  0);
 	ck_assert_uint_eq(recording.sample_count, 2);
 	sample = &recording.samples[1]; /* in order of time */
 	ck_assert_uint_eq(sample->at_ns, 15);
 	ck_assert_uint_eq(sample->cpu_ns, 99);
+	ck_assert_uint_eq(sample->queued_ns, 88);
 	ck_assert_uint_eq(sample->thread, 0);
 	ck_assert_uint_eq(sample->op, 0);
 	ck_assert_uint_eq(sample->stack, 2);

@@ -152,13 +152,53 @@ START_TEST(random_calls_add_up)
 		samples[i] =
 			(struct rec_sample){ .thread = i / 10,
 					     .at_ns = i % 10 * 1000 + build_random(&state, 999),
+					     .queued_ns = build_random(&state, 300),
 					     .cpu_ns = i % 10 * build_random(&state, 1500) };
 	recording.sample_count = 30;
 	thread_table_build(&table, &recording);
 	for (uint32_t i = 0; i < 3; i++)
-		ck_assert_uint_eq(table.rows[i].cpu_ns + table.rows[i].blocked_ns +
-					  table.rows[i].unexplained_ns,
+		ck_assert_uint_eq(table.rows[i].cpu_ns + table.rows[i].queued_ns +
+					  table.rows[i].blocked_ns + table.rows[i].unexplained_ns,
 				  table.rows[i].wall_ns);
+	thread_table_free(&table);
+	build_free(&recording);
+}
+END_TEST
+
+/* Of 500000 in which the thread was neither on a CPU nor in a call. */
+static const struct {
+	uint64_t queued_ns[3];
+	uint64_t expected_ns;
+} queue_rows[] = {
+	/* 0: not known */ { { 0, 0, 0 }, 0 },
+	/* 1 */ { { 1000, 2000, 201000 }, 200000 },
+	/* 2: not known at first */ { { 0, 1000, 201000 }, 200000 },
+	/* 3: known once only */ { { 0, 1000, 0 }, 0 },
+	/* 4: after waits in calls, too */ { { 1, 1000, 900001 }, 500000 },
+	/* 5: a slot's last tenant's */ { { 5000, 1000, 2000 }, 0 },
+};
+
+START_TEST(waits_for_a_cpu_are_as_the_kernel_says)
+{
+	struct rec_thread thread = { .op = NO_INDEX };
+	struct rec_process process = { .op = NO_INDEX };
+	struct rec_sample samples[3] = { { .at_ns = 1, .cpu_ns = 0 },
+					 { .at_ns = 500001, .cpu_ns = 250000 },
+					 { .at_ns = 1000001, .cpu_ns = 500000 } };
+	struct recording recording = build_recording();
+	struct thread_table table;
+	for (int i = 0; i < 3; i++)
+		samples[i].queued_ns = queue_rows[_i].queued_ns[i];
+	recording.threads = &thread;
+	recording.thread_count = 1;
+	recording.processes = &process;
+	recording.process_count = 1;
+	recording.samples = samples;
+	recording.sample_count = 3;
+	thread_table_build(&table, &recording);
+	ck_assert_uint_eq(table.rows[0].queued_ns, queue_rows[_i].expected_ns);
+	ck_assert_uint_eq(table.rows[0].unexplained_ns, 500000 - queue_rows[_i].expected_ns);
+	ck_assert_uint_eq(table.processes[0].queued_ns, queue_rows[_i].expected_ns);
 	thread_table_free(&table);
 	build_free(&recording);
 }
@@ -182,6 +222,8 @@ int main(void)
 	tcase_add_loop_test(tests, a_threads_time_is_the_sum_of_its_parts, 0,
 			    sizeof(rows) / sizeof(rows[0]));
 	tcase_add_loop_test(tests, random_calls_add_up, 0, 200);
+	tcase_add_loop_test(tests, waits_for_a_cpu_are_as_the_kernel_says, 0,
+			    sizeof(queue_rows) / sizeof(queue_rows[0]));
 	tcase_add_test(tests, without_threads_there_is_nothing);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
