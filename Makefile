@@ -32,7 +32,7 @@ SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyz
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
-.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill install clean help
+.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill soak model install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
 # $(call build,WORD) arguments: says what it makes, and makes it from the .c and .o that it depends on.
@@ -98,6 +98,11 @@ bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints
 	@tests/bench/run $(B)
 truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
 	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
+soak: tests-built ## 200,000 threads, and 500 flat out for a minute (some minutes, 10 GB in TMPDIR)
+	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
+	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
+model: ## every interleaving of filling, draining and overwriting a chunk (spin)
+	@B=$(B) tests/model/test_model
 kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
