@@ -289,9 +289,9 @@ START_TEST(an_end_of_the_process_does_not_wait_for_a_stalled_reader)
 END_TEST
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { VERY_MANY = 200000 };
+enum { VERY_MANY = 200000, SWITCHES = 100, DUMPS = 5, PAUSE_US = 20000 };
 #else
-enum { VERY_MANY = 4000000 };
+enum { VERY_MANY = 4000000, SWITCHES = 1000, DUMPS = 50, PAUSE_US = 100 };
 #endif
 
 /* Counts ops `io` in what comes, up to so many bytes or the end of file; remembers half a line. */
@@ -397,8 +397,8 @@ static void *record_on_and_on(void *unused)
 	while (!load_relaxed(&stop)) {
 		for (int i = 0; i < 100; i++)
 			add_relaxed(&recorded, record_io(1) != 0);
-		/* Or the dumps would be of millions. */
-		usleep(100);
+		/* Or events would come faster than dumps can be written. */
+		usleep(PAUSE_US);
 	}
 	thread_end();
 	return unused;
@@ -410,7 +410,7 @@ static void *dump_on_and_on(void *seed)
 	unsigned int state = (unsigned int)(uintptr_t)seed;
 	struct counting *counting = malloc(sizeof(*counting));
 
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < DUMPS; i++) {
 		int fd = ask("DUMP\n");
 
 		*counting = (struct counting){ .kept = 0 };
@@ -436,7 +436,7 @@ START_TEST(many_dumps_at_once)
 		pthread_create(&threads[i], NULL, record_on_and_on, NULL);
 	for (uintptr_t i = 3; i < 5; i++)
 		pthread_create(&threads[i], NULL, dump_on_and_on, (void *)i);
-	for (; switches < 1000; switches++) {
+	for (; switches < SWITCHES; switches++) {
 		int fd =
 			ask(switches % 2 ? "ENABLE\nSET holds=all\n" : "DISABLE\nSET holds=none\n");
 
