@@ -66,7 +66,8 @@ bool chunk_pin(struct chunk *chunk)
 
 void chunk_unpin(struct chunk *chunk)
 {
-	/* Release: pairs with claim(); without it, the next owner would write to what is being read. */
+	/* Release: pairs with claim(); without it, the next owner would write to what is being
+	 * read. */
 	(void)and_release(&chunk->state, ~(uint32_t)CHUNK_PINNED);
 }
 

@@ -60,7 +60,8 @@ static inline uint64_t chunk_ring_events(uint64_t events)
 	return (chunks + (chunks + 6) / 7) * CHUNK_RECORDS;
 }
 
-/* Of `made` chunks the one whose turn it is: when memory has run out, of fewer than there may be. */
+/* Of `made` chunks the one whose turn it is: when memory has run out, of fewer than there may
+ * be. */
 static inline uint32_t chunk_next(const struct arena *arena, uint64_t turn, uint32_t made)
 {
 	uint32_t index = arena->is_ring ? (uint32_t)(turn % arena->chunks.max) : 0;

@@ -262,7 +262,8 @@ struct chunk {
 	uint32_t snapshot;
 	uint32_t snapshot_from;
 	uint32_t snapshot_lap;
-	uint32_t snapshot_left; /* to the program's threads: 1 = not in the dump if still the same */
+	uint32_t
+		snapshot_left; /* to the program's threads: 1 = not in the dump if still the same */
 	uint32_t unused[6];
 	struct record records[CHUNK_RECORDS];
 };

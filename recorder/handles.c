@@ -3,9 +3,9 @@
  * Ops and waits by handle. See handles.h.
  *
  * An entry's `handle` is 0 while it is free, HANDLE_CLAIMED while somebody fills it in or takes it
- * out, else the handle that it belongs to. A handle's place is the first free one of PROBES_MAX, from
- * where the handle says; so it may be behind free ones, and whoever looks for it looks at all. The
- * drainer reads `handle`, the fields, and `handle` again, as in the slots of threads.
+ * out, else the handle that it belongs to. A handle's place is the first free one of PROBES_MAX,
+ * from where the handle says; so it may be behind free ones, and whoever looks for it looks at all.
+ * The drainer reads `handle`, the fields, and `handle` again, as in the slots of threads.
  */
 #include "handles.h"
 
@@ -50,7 +50,8 @@ static struct open_entry *entry_at(const struct arena *arena, uint32_t index)
 	return arena_at(arena, offset_of(index));
 }
 
-/* Release, each of them: a drainer that sees any of it sees that the last tenant's handle is gone. */
+/* Release, each of them: a drainer that sees any of it sees that the last tenant's handle is
+ * gone. */
 static void fill_in(struct open_entry *entry, const struct record *record)
 {
 	const union record_words *from = (const union record_words *)record;

@@ -19,7 +19,8 @@ uint64_t op_begin_hold(struct self *, uint32_t watch_index, uint32_t stack, cons
 		       uint64_t start_ticks, uint64_t address, uint32_t ident) HIDDEN;
 /* Takes an open entry away without a record; false when this thread has no such entry. */
 bool op_drop(struct self *, uint64_t handle) HIDDEN;
-/* This thread is in the op, which is among the handles with this index, until it ends or is detached. */
+/* This thread is in the op, which is among the handles with this index, until it ends or is
+ * detached. */
 void op_attach(struct self *, uint64_t op, uint32_t index, uint8_t flags) HIDDEN;
 bool op_detach(struct self *, uint64_t op) HIDDEN;
 /* Writes all that is open but the thread's own op, as ended at that moment. */

@@ -104,8 +104,9 @@ static bool make_arena(void)
 	return true;
 }
 
-/* The switch and the flows belong to one thread at a time: the control thread, or one of the program's
- * that marks a flow. Held for microseconds, but for the first time that the gate is opened. */
+/* The switch and the flows belong to one thread at a time: the control thread, or one of the
+ * program's that marks a flow. Held for microseconds, but for the first time that the gate is
+ * opened. */
 static void switch_lock(void)
 {
 	uint32_t nobody = 0;

@@ -17,8 +17,9 @@ void process_disable(void) HIDDEN;
 /* Whether it is on for more than marked flows. */
 bool process_is_on(void) HIDDEN;
 /*
- * A thread, or an op, is to be recorded even while recording is off, and is so no more: the gate is on as
- * long as one is. False: no memory, or not allowed. Any thread; not in a signal handler that interrupted one of these.
+ * A thread, or an op, is to be recorded even while recording is off, and is so no more: the gate is
+ * on as long as one is. False: no memory, or not allowed. Any thread; not in a signal handler that
+ * interrupted one of these.
  */
 bool process_flow_begins(void) HIDDEN;
 void process_flow_ends(void) HIDDEN;

@@ -67,7 +67,7 @@ static inline bool recorder_is_unsettled(void)
 
 /* Locks whose holds are recorded. Read by lock hooks, relaxed; written by settings.c. */
 enum holds_mode {
-	HOLDS_CONTENDED, /* from when somebody waited for the lock, and the hold that was waited for */
+	HOLDS_CONTENDED, /* from the first wait for the lock on, and the hold waited for */
 	HOLDS_ALL,       /* from when it was locked first */
 	HOLDS_NONE
 };
@@ -259,9 +259,10 @@ void watch_wait_ends(struct watch *) HIDDEN;
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;
 
 /*
- * The holder's first release of a lock that became hot while it was held, just before hold_release():
- * its hold began without a record. It was the nth lock that the thread took after its last record,
- * which was written at `last_ticks`; where between then and the first wait it began is estimated.
+ * The holder's first release of a lock that became hot while it was held, just before
+ * hold_release(): its hold began without a record. It was the nth lock that the thread took after
+ * its last record, which was written at `last_ticks`; where between then and the first wait it
+ * began is estimated.
  */
 void hold_begin_late(struct self *, struct watch *, uint64_t last_ticks, uint32_t nth) HIDDEN;
 

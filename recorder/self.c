@@ -157,7 +157,8 @@ static bool is_on_signal_stack(void)
 	return SYS3(sigaltstack, NULL, &stack, 0) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* Busy, retired or out of scope: whether to go in all the same, because who was busy will never come back. */
+/* Busy, retired or out of scope: whether to go in all the same, because who was busy will never
+ * come back. */
 static bool heal_or_refuse(struct self *self, const void *frame)
 {
 	struct arena *arena = load_acquire(&recorder_arena);

@@ -15,8 +15,8 @@
 #include "arena.h"
 
 /*
- * `busy`: inside the recorder; or libunwind is at work there, with all signals blocked, and what it calls is
- * no event of the program's, nor a loss.
+ * `busy`: inside the recorder; or libunwind is at work there, with all signals blocked, and what it
+ * calls is no event of the program's, nor a loss.
  */
 enum { SELF_INSIDE = 1, SELF_LEARNING = 2 };
 
@@ -71,8 +71,8 @@ static inline uint64_t self_next_id(struct self *self)
 }
 
 /*
- * For ends of what began while recording was on: also when it is off, and for threads that are out of
- * scope or retired. The slot may be missing. NULL only inside the recorder.
+ * For ends of what began while recording was on: also when it is off, and for threads that are out
+ * of scope or retired. The slot may be missing. NULL only inside the recorder.
  */
 struct self *self_enter_late(void) HIDDEN;
 

@@ -2,11 +2,11 @@
 /*
  * What one dump will contain. See snapshot.h.
  *
- * Chunks are pinned first, so that a ring overwrites none of them before it is written out. Then, in
- * this order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at what
- * was open. Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and its
- * record is not there: it ended after (2), so for this dump it is open. Strings, stacks and modules
- * are counted last, so that whatever the rest refers to is below the count.
+ * Chunks are pinned first, so that a ring overwrites none of them before it is written out. Then,
+ * in this order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at
+ * what was open. Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and
+ * its record is not there: it ended after (2), so for this dump it is open. Strings, stacks and
+ * modules are counted last, so that whatever the rest refers to is below the count.
  */
 #include "snapshot.h"
 

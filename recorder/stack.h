@@ -15,8 +15,8 @@
  * 0 turns stacks off. Any time. */
 void stack_set_depth(uint32_t frames) HIDDEN;
 
-/* The call stack of the code that a signal interrupted; the first frame's address is 1 too large, as
- * return addresses are. */
+/* The call stack of the code that a signal interrupted; the first frame's address is 1 too
+ * large, as return addresses are. */
 uint32_t stack_capture_interrupted(struct self *, const ucontext_t *) HIDDEN;
 
 /* The id of the stack of nothing but this return address; 0 when stacks are off. */

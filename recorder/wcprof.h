@@ -88,7 +88,8 @@ enum wcprof_link_kind {
 extern "C" {
 #endif
 
-/* The library's side; programs call the functions below. A change of meaning is a change of name. */
+/* The library's side; programs call the functions below. A change of meaning is a change of
+ * name. */
 #ifdef WCPROF_IS_LIBRARY
 #define WCPROF_SIDE __attribute__((visibility("default")))
 #else

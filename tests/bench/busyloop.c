@@ -3,8 +3,8 @@
  * A fixed amount of work by one thread: prints the CPU nanoseconds that its process used. For
  * sampling.sh.
  *
- * usage: busyloop compute|call. compute never makes a call; call reads a byte from /dev/zero all the
- * time, so that marks fall due as often as they can.
+ * usage: busyloop compute|call. compute never makes a call; call reads a byte from /dev/zero all
+ * the time, so that marks fall due as often as they can.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -31,7 +31,8 @@ awk '
 	!($3 in seen) { seen[$3] = 1; order[++count] = $3 }
 	{ value[$1, $2, $3] = $4; all[$2, $3] = all[$2, $3] " " $4; if ($1 > last) last = $1 }
 	END {
-		printf "%-26s %8s %8s %8s %8s   %8s %8s %8s\n", "ns per call", "alone", "bare", "off", "on", "+bare", "+off", "+on"
+		printf "%-26s %8s %8s %8s %8s   %8s %8s %8s\n", "ns per call",
+			"alone", "bare", "off", "on", "+bare", "+off", "+on"
 		for (i = 1; i <= count; i++) {
 			name = order[i]
 			delete more
@@ -41,8 +42,8 @@ awk '
 				more["off"] = more["off"] " " (value[round, "off", name] - alone)
 				more["on"] = more["on"] " " (value[round, "on", name] - alone)
 			}
-			printf "%-26s %8.1f %8.1f %8.1f %8.1f   %+8.1f %+8.1f %+8.1f\n", name, median(all["alone", name]),
-				median(all["bare", name]), median(all["off", name]), median(all["on", name]),
+			printf "%-26s %8.1f %8.1f %8.1f %8.1f   %+8.1f %+8.1f %+8.1f\n",
+				name, median(all["alone", name]), median(all["bare", name]), median(all["off", name]), median(all["on", name]),
 				median(more["bare"]), median(more["off"]), median(more["on"])
 		}
 	}' "$work/figures"

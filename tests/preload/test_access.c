@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: another user can give a profiled program orders, read what it recorded, or
- * make it write where it should not; or the program is not what it is alone, because somebody tried.
+ * make it write where it should not; or the program is not what it is alone, because somebody
+ * tried.
  *
  * What needs two users or a mount of its own is tried as root, as CI is, and skipped elsewhere.
  */

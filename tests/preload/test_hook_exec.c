@@ -7,9 +7,7 @@
 static const struct target_case cases[] = {
 	/* 0 */ { "images", "execl", { { "op", "io", "close", 2, 2 } } },
 	/* 1 */
-	{ "images",
-	  "execlp",
-	  { { "op", "io", "close", 1, 1 }, { "op", "process", "sh", 1, 1 } } },
+	{ "images", "execlp", { { "op", "io", "close", 1, 1 }, { "op", "process", "sh", 1, 1 } } },
 	/* 2 */ { "images", "execle", { { "op", "io", "close", 1, 1 } } },
 	/* 3 */ { "images", "execv", { { "op", "io", "close", 2, 2 } } },
 	/* 4 */ { "images", "execve", { { "op", "io", "close", 2, 2 } } },

@@ -424,8 +424,8 @@ static void *dump_on_and_on(void *seed)
 	return NULL;
 }
 
-/* While threads record, two ask for dumps, and a third turns recording on and off as fast as it can:
- * each event is handed out once. */
+/* While threads record, two ask for dumps, and a third turns recording on and off as fast as it
+ * can: each event is handed out once. */
 START_TEST(many_dumps_at_once)
 {
 	pthread_t threads[5];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, an op that ends on another thread is lost, ended twice, or taken for another one. */
+/* If this fails, an op that ends on another thread is lost, ended twice, or taken for another
+ * one. */
 #include "handles.h"
 
 #include "recording.h"
@@ -56,7 +57,8 @@ START_TEST(nobodys_handles_are_not_found)
 }
 END_TEST
 
-/* Places that are taken are gone round; one that gets free in front of others does not hide them. */
+/* Places that are taken are gone round; one that gets free in front of others does not hide
+ * them. */
 START_TEST(neighbours_do_not_hide_each_other)
 {
 	struct record record = op_named(1), out;

@@ -234,7 +234,8 @@ START_TEST(a_ring_has_no_wait_without_its_op)
 	for (int i = 0; i < NESTERS; i++)
 		pthread_join(threads[i], NULL);
 	count += check_parents();
-	/* While a dump is taken threads may run out of room. Hardly anything else may be missing. */
+	/* While a dump is taken threads may run out of room. Hardly anything else may be
+	 * missing. */
 	for (size_t i = 0; i < orphan_count; i++) {
 		size_t thread = (size_t)(orphans[i] >> 32) - 1;
 
@@ -329,7 +330,8 @@ static void *end_at_once(void *unused)
 	return unused;
 }
 
-/* Twenty thousand threads, or SOAK_THREADS: the arena grows by their events, not by their number. */
+/* Twenty thousand threads, or SOAK_THREADS: the arena grows by their events, not by their
+ * number. */
 START_TEST(threads_come_and_go)
 {
 	const char *soak = getenv("SOAK_THREADS");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, what is recorded is not what was asked for, or a wrong value is taken for a right one. */
+/* If this fails, what is recorded is not what was asked for, or a wrong value is taken for a
+ * right one. */
 #include "settings.h"
 
 #include "recording.h"

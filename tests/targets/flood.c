@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that read /dev/zero flat out; what they and the main thread called is counted, to the call. */
+/* Threads that read /dev/zero flat out; what they and the main thread called is counted, to the
+ * call. */
 /*
  * flood THREADS SECONDS FILE
  *
- * FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned, from when all threads
- * were there until none of them calls anything any more. What the program does besides goes past libc.
+ * FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned, from when all
+ * threads were there until none of them calls anything any more. What the program does besides goes
+ * past libc.
  */
 #include <fcntl.h>
 #include <pthread.h>

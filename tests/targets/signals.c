@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: handlers that interrupt hooks, post, write, and jump out of waits change nothing.
+ * Answer expected: handlers that interrupt hooks, post, write, and jump out of waits change
+ * nothing.
  */
 #include "scenario.h"
 
