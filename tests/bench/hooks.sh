@@ -43,7 +43,8 @@ awk '
 				more["on"] = more["on"] " " (value[round, "on", name] - alone)
 			}
 			printf "%-26s %8.1f %8.1f %8.1f %8.1f   %+8.1f %+8.1f %+8.1f\n",
-				name, median(all["alone", name]), median(all["bare", name]), median(all["off", name]), median(all["on", name]),
+				name, median(all["alone", name]),
+				median(all["bare", name]), median(all["off", name]), median(all["on", name]),
 				median(more["bare"]), median(more["off"]), median(more["on"])
 		}
 	}' "$work/figures"
