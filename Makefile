@@ -32,7 +32,8 @@ SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyz
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
-.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill soak model install clean help
+.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill soak model \
+        install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
 # $(call build,WORD) arguments: says what it makes, and makes it from the .c and .o that it depends on.
