@@ -240,6 +240,7 @@ int main(void)
 	TCase *tests = tcase_create("descriptors");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, a_description_stays_until_it_is_forgotten);
 	tcase_add_test(tests, a_range_is_forgotten);
 	tcase_add_test(tests, what_was_forgotten_meanwhile_is_not_stored);
