@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What simulate.c (whose turn it is, and runs from start to end) and simulate_steps.c (what steps
+ * do that concern others) have in common. Private to them.
+ */
+#ifndef WCPROF_SIMULATE_PARTS_H
+#define WCPROF_SIMULATE_PARTS_H
+
+#include "crowd.h"
+#include "script.h"
+
+struct queue {
+	uint32_t first; /* actor, NO_INDEX = empty */
+	uint32_t last;
+};
+
+struct lock {
+	struct queue sleepers; /* mutex; rwlock: writers */
+	struct queue readers;
+	uint32_t owner; /* actor, NO_INDEX = free */
+	uint32_t reader_count;
+	bool was_slept_on;
+	bool is_shared; /* an rwlock */
+};
+
+struct tokens {
+	struct queue sleepers;
+	uint32_t count;
+	bool is_open; /* its gate was opened */
+};
+
+struct permits {
+	struct queue sleepers;
+	uint32_t count;
+};
+
+struct meeting {
+	struct queue sleepers;
+	uint32_t count;
+};
+
+/* A flow: bytes on their way. */
+struct channel {
+	struct queue readers;
+	struct queue writers;
+	uint64_t written;
+	uint64_t claimed; /* bytes that reads have come for, in order */
+	uint64_t received;
+};
+
+struct player {
+	uint64_t needed; /* in a read: bytes to have been written */
+	uint64_t now_ns;
+	uint64_t finish_ns;
+	uint32_t step;
+	uint32_t next; /* in the queue that it sleeps in */
+	struct queue joiners;
+	bool is_started;
+	bool is_done;
+	bool is_granted; /* what it slept for is its own: go on with the next step */
+	bool is_forced;
+	bool has_left;   /* went on to its last body: only once, or it might go round for ever */
+	bool slept;      /* in the step where it is */
+	bool needs_lock; /* in a take: the lock is to be had again first */
+};
+
+struct entry {
+	uint64_t at_ns;
+	uint64_t order; /* of equal times, first come first served */
+	uint32_t actor;
+};
+
+struct simulation {
+	const struct script *script;
+	double *factor; /* by scope */
+	struct player *players;
+	struct lock *locks;
+	struct tokens *tokens;
+	struct permits *semaphores;
+	struct meeting *barriers;
+	struct channel *channels;
+	uint32_t *next_flow_job; /* by flow */
+	struct queue *listeners; /* by link: who waits for this signal */
+	bool *was_given;         /* by link */
+	uint32_t *next_job;      /* by condition */
+	struct entry *heap;
+	size_t heap_count;
+	struct crowd crowd; /* who runs, when there are more actors than CPUs */
+	bool is_crowded;
+	uint64_t order;
+	uint64_t forced_steps;
+};
+
+/* simulate.c: this actor's next turn is then. It has none yet. */
+void simulate_schedule(struct simulation *sim, uint32_t actor, uint64_t at_ns);
+
+/* How long a step takes under the hypothesis. */
+static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const struct step *step)
+{
+	double factor = sim->factor[step->arg];
+
+	return factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
+}
+
+/* simulate_steps.c */
+void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns);
+/* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
+bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor,
+		       bool is_back);
+/* Out of whatever queue the actor sleeps in. */
+void simulate_leave_queues(struct simulation *sim, uint32_t actor);
+
+#endif

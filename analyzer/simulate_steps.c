@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of a script that concern others: locks, tokens, signals, permits, bytes, threads.
+ *
+ * How each is arbitrated is said in simulate.c. Whoever cannot go on sleeps in a queue of what it
+ * waits for, and is scheduled again when it is woken: to try once more, or, where what it waited
+ * for was handed to it (`is_granted`), to go on. One thread a simulation.
+ */
+#include "simulate_parts.h"
+
+#include <assert.h>
+
+/* --- sleeping and waking --- */
+
+static void queue_add(struct simulation *sim, struct queue *queue, uint32_t actor)
+{
+	sim->players[actor].next = NO_INDEX;
+	if (queue->first == NO_INDEX)
+		queue->first = actor;
+	else
+		sim->players[queue->last].next = actor;
+	queue->last = actor;
+}
+
+static uint32_t queue_take(struct simulation *sim, struct queue *queue)
+{
+	uint32_t actor = queue->first;
+
+	if (actor != NO_INDEX)
+		queue->first = sim->players[actor].next;
+	return actor;
+}
+
+/* Out of the middle: only when somebody is forced to go on. */
+static bool queue_remove(struct simulation *sim, struct queue *queue, uint32_t actor)
+{
+	uint32_t previous = NO_INDEX;
+
+	for (uint32_t at = queue->first; at != NO_INDEX;
+	     previous = at, at = sim->players[at].next) {
+		if (at != actor)
+			continue;
+		if (previous == NO_INDEX)
+			queue->first = sim->players[at].next;
+		else
+			sim->players[previous].next = sim->players[at].next;
+		if (queue->last == actor)
+			queue->last = previous;
+		return true;
+	}
+	return false;
+}
+
+static const struct step *step_of(const struct simulation *sim, uint32_t actor)
+{
+	return &sim->script->steps[sim->players[actor].step];
+}
+
+/* Wakes whoever is first; it comes back after the latency of the step that it sleeps in. */
+static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+		       bool is_granted)
+{
+	uint32_t actor = queue_take(sim, queue);
+
+	if (actor == NO_INDEX)
+		return false;
+	const struct step *step = step_of(sim, actor);
+	uint64_t latency_ns = step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers
+				      ? sim->script->lock_latency_ns
+				      : step->ns;
+	sim->players[actor].is_granted = is_granted;
+	simulate_schedule(sim, actor, now_ns + latency_ns);
+	return true;
+}
+
+static void wake_all(struct simulation *sim, struct queue *queue, uint64_t now_ns, bool is_granted)
+{
+	while (wake_first(sim, queue, now_ns, is_granted))
+		;
+}
+
+/* --- mutexes and rwlocks --- */
+
+/* True: it has the lock. False: it sleeps. `is_back`: it was woken from this lock's queue. */
+static bool mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t actor, bool is_back)
+{
+	struct player *player = &sim->players[actor];
+
+	if (lock->owner != NO_INDEX && !player->is_forced) {
+		lock->was_slept_on = true;
+		queue_add(sim, &lock->sleepers, actor);
+		return false;
+	}
+	lock->owner = actor;
+	lock->was_slept_on = is_back;
+	return true;
+}
+
+static void mutex_release(struct simulation *sim, struct lock *lock, uint64_t now_ns)
+{
+	lock->owner = NO_INDEX;
+	if (lock->was_slept_on)
+		wake_first(sim, &lock->sleepers, now_ns, false);
+}
+
+static void hand_to_writer(struct simulation *sim, struct lock *lock, uint64_t now_ns)
+{
+	uint32_t writer = lock->sleepers.first;
+
+	if (wake_first(sim, &lock->sleepers, now_ns, true))
+		lock->owner = writer;
+}
+
+static bool rwlock_acquire(struct simulation *sim, struct lock *lock, uint32_t actor, bool shared)
+{
+	bool is_free = lock->owner == NO_INDEX && (shared || !lock->reader_count);
+
+	if (!is_free && !sim->players[actor].is_forced) {
+		queue_add(sim, shared ? &lock->readers : &lock->sleepers, actor);
+		return false;
+	}
+	if (shared)
+		lock->reader_count++;
+	else
+		lock->owner = actor;
+	return true;
+}
+
+static void rwlock_release(struct simulation *sim, struct lock *lock, uint64_t now_ns, bool shared)
+{
+	if (shared) {
+		lock->reader_count -= lock->reader_count > 0;
+		if (!lock->reader_count && lock->owner == NO_INDEX)
+			hand_to_writer(sim, lock, now_ns);
+		return;
+	}
+	lock->owner = NO_INDEX;
+	if (lock->readers.first == NO_INDEX) {
+		hand_to_writer(sim, lock, now_ns);
+		return;
+	}
+	while (wake_first(sim, &lock->readers, now_ns, true))
+		lock->reader_count++;
+}
+
+static bool lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
+			 bool is_back)
+{
+	struct lock *lock = &sim->locks[step->arg];
+
+	if (lock->is_shared)
+		return rwlock_acquire(sim, lock, actor, step->type == STEP_SHARE);
+	return mutex_acquire(sim, lock, actor, is_back);
+}
+
+static void lock_release(struct simulation *sim, const struct step *step, uint64_t now_ns)
+{
+	struct lock *lock = &sim->locks[step->arg];
+
+	if (lock->is_shared)
+		rwlock_release(sim, lock, now_ns, step->type == STEP_UNSHARE);
+	else
+		mutex_release(sim, lock, now_ns);
+}
+
+/* --- tokens --- */
+
+/* The job that a take goes on with; `next` counts those that are gone. */
+static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, uint32_t *next,
+			 uint32_t actor)
+{
+	if (*next < jobs->count)
+		return jobs->steps[(*next)++];
+	if (jobs->count && sim->script->actors[actor].last_body != NO_INDEX &&
+	    !sim->players[actor].has_left) {
+		sim->players[actor].has_left = true;
+		return sim->script->actors[actor].last_body;
+	}
+	return sim->players[actor].step + 1;
+}
+
+static bool take(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	struct tokens *tokens = &sim->tokens[step->arg];
+	struct lock *lock = &sim->locks[sim->script->jobs[step->arg].lock];
+
+	if (player->needs_lock && !mutex_acquire(sim, lock, actor, true))
+		return false;
+	player->needs_lock = false;
+	if (!tokens->count && !tokens->is_open && !player->is_forced) {
+		queue_add(sim, &tokens->sleepers, actor);
+		player->needs_lock = true;
+		mutex_release(sim, lock, player->now_ns);
+		return false;
+	}
+	tokens->count -= tokens->count > 0;
+	player->step =
+		next_job(sim, &sim->script->jobs[step->arg], &sim->next_job[step->arg], actor);
+	return true;
+}
+
+static void put(struct simulation *sim, uint32_t condition, uint64_t now_ns)
+{
+	sim->tokens[condition].count++;
+	wake_first(sim, &sim->tokens[condition].sleepers, now_ns, false);
+}
+
+static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
+{
+	const struct signal_role *role = &sim->script->monitors.signals[link];
+
+	sim->was_given[link] = true;
+	wake_all(sim, &sim->listeners[link], now_ns, true);
+	if (role->condition == NO_INDEX)
+		return;
+	struct tokens *tokens = &sim->tokens[role->condition];
+	enum put_model model = sim->script->monitors.conditions[role->condition].model;
+	if (model == PUT_NONE || (model == PUT_BY_SECTION && !role->is_gate))
+		return;
+	tokens->is_open = tokens->is_open || role->is_gate;
+	tokens->count += !role->is_gate;
+	if (role->wakes_all)
+		wake_all(sim, &tokens->sleepers, now_ns, false);
+	else
+		wake_first(sim, &tokens->sleepers, now_ns, false);
+}
+
+/* --- the other steps that concern others --- */
+
+static bool permit(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct permits *permits = &sim->semaphores[step->arg];
+
+	if (!permits->count && !sim->players[actor].is_forced) {
+		queue_add(sim, &permits->sleepers, actor);
+		return false;
+	}
+	permits->count -= permits->count > 0;
+	return true;
+}
+
+static bool meet(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct meeting *meeting = &sim->barriers[step->arg];
+
+	if (++meeting->count < sim->script->parties[step->arg] && !sim->players[actor].is_forced) {
+		queue_add(sim, &meeting->sleepers, actor);
+		return false;
+	}
+	meeting->count = 0;
+	wake_all(sim, &meeting->sleepers, sim->players[actor].now_ns, true);
+	return true;
+}
+
+/* --- bytes --- */
+
+static bool send(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	const struct transfer *transfer = &sim->script->flows.transfers[step->arg];
+	struct channel *channel = &sim->channels[transfer->flow];
+	uint64_t capacity = sim->script->flows.flows[transfer->flow].capacity;
+	uint64_t in_flight = channel->written - channel->received;
+
+	if (capacity && in_flight && in_flight + transfer->bytes > capacity &&
+	    !sim->players[actor].is_forced) {
+		queue_add(sim, &channel->writers, actor);
+		return false;
+	}
+	channel->written += transfer->bytes;
+	wake_all(sim, &channel->readers, sim->players[actor].now_ns, false);
+	return true;
+}
+
+/* Says itself where to go on: a read from a shared pipe goes on with the next job. */
+static bool receive(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
+{
+	const struct transfer *transfer = &sim->script->flows.transfers[step->arg];
+	struct channel *channel = &sim->channels[transfer->flow];
+	struct player *player = &sim->players[actor];
+
+	if (!is_back) {
+		channel->claimed += transfer->bytes;
+		player->needed = channel->claimed;
+	}
+	if (channel->written < player->needed && !player->is_forced) {
+		queue_add(sim, &channel->readers, actor);
+		return false;
+	}
+	channel->received += transfer->bytes;
+	wake_all(sim, &channel->writers, player->now_ns, false);
+	if (sim->script->flows.flows[transfer->flow].is_shared)
+		player->step = next_job(sim, &sim->script->flow_jobs[transfer->flow],
+					&sim->next_flow_job[transfer->flow], actor);
+	else
+		player->step++;
+	return true;
+}
+
+static bool await(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct channel *channel = &sim->channels[sim->script->flows.transfers[step->arg].flow];
+
+	if (channel->written > channel->claimed || sim->players[actor].is_forced)
+		return true;
+	queue_add(sim, &channel->readers, actor);
+	return false;
+}
+
+/* --- threads --- */
+
+void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns)
+{
+	struct player *player = &sim->players[actor];
+
+	if (player->is_started)
+		return;
+	player->is_started = true;
+	simulate_schedule(sim, actor, at_ns);
+}
+
+static bool join(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	if (sim->players[step->arg].is_done || sim->players[actor].is_forced)
+		return true;
+	queue_add(sim, &sim->players[step->arg].joiners, actor);
+	return false;
+}
+
+static bool listen(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	if (sim->was_given[step->arg] || sim->players[actor].is_forced)
+		return true;
+	queue_add(sim, &sim->listeners[step->arg], actor);
+	return false;
+}
+
+static void finish(struct simulation *sim, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+
+	player->is_done = true;
+	wake_all(sim, &player->joiners, player->now_ns, true);
+}
+
+/* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
+bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor,
+		       bool is_back)
+{
+	struct player *player = &sim->players[actor];
+	bool goes_on = true;
+
+	switch ((enum step_type)step->type) {
+	case STEP_ACQUIRE:
+	case STEP_SHARE:
+		goes_on = lock_acquire(sim, step, actor, is_back);
+		break;
+	case STEP_RELEASE:
+	case STEP_UNSHARE:
+		lock_release(sim, step, player->now_ns);
+		break;
+	case STEP_TAKE:
+		return take(sim, step, actor); /* says itself where to go on */
+	case STEP_PUT:
+		put(sim, step->arg, player->now_ns);
+		break;
+	case STEP_SIGNAL:
+		signal(sim, step->arg, player->now_ns);
+		break;
+	case STEP_AFTER:
+		goes_on = listen(sim, step, actor);
+		break;
+	case STEP_PERMIT:
+		goes_on = permit(sim, step, actor);
+		break;
+	case STEP_POST:
+		sim->semaphores[step->arg].count++;
+		wake_first(sim, &sim->semaphores[step->arg].sleepers, player->now_ns, false);
+		break;
+	case STEP_BARRIER:
+		goes_on = meet(sim, step, actor);
+		break;
+	case STEP_SEND:
+		goes_on = send(sim, step, actor);
+		break;
+	case STEP_RECEIVE:
+		return receive(sim, step, actor, is_back); /* likewise */
+	case STEP_AWAIT:
+		goes_on = await(sim, step, actor);
+		break;
+	case STEP_SPAWN:
+		simulate_start(sim, step->arg, player->now_ns + step->ns);
+		break;
+	case STEP_JOIN:
+		goes_on = join(sim, step, actor);
+		break;
+	case STEP_MARK:
+		player->finish_ns = player->now_ns;
+		break;
+	case STEP_END:
+		finish(sim, actor);
+		return false;
+	case STEP_RUN:
+		crowd_enter(&sim->crowd, player->now_ns, actor, simulate_scaled_ns(sim, step));
+		return false;
+	case STEP_DELAY:
+	case STEP_FIXED:
+	case STEP_UNTIL:
+		assert(!"steps of one's own are not for interact()");
+		break;
+	}
+	player->step += goes_on;
+	return goes_on;
+}
+
+static void leave_channel(struct simulation *sim, struct channel *channel, uint32_t actor)
+{
+	(void)(queue_remove(sim, &channel->readers, actor) ||
+	       queue_remove(sim, &channel->writers, actor));
+}
+
+void simulate_leave_queues(struct simulation *sim, uint32_t actor)
+{
+	const struct step *step = step_of(sim, actor);
+	enum step_type type = (enum step_type)step->type;
+
+	if (type == STEP_ACQUIRE || type == STEP_SHARE)
+		(void)(queue_remove(sim, &sim->locks[step->arg].sleepers, actor) ||
+		       queue_remove(sim, &sim->locks[step->arg].readers, actor));
+	else if (type == STEP_TAKE)
+		(void)(queue_remove(sim, &sim->tokens[step->arg].sleepers, actor) ||
+		       queue_remove(sim, &sim->locks[sim->script->jobs[step->arg].lock].sleepers,
+				    actor));
+	else if (type == STEP_AFTER)
+		queue_remove(sim, &sim->listeners[step->arg], actor);
+	else if (type == STEP_PERMIT)
+		queue_remove(sim, &sim->semaphores[step->arg].sleepers, actor);
+	else if (type == STEP_BARRIER)
+		queue_remove(sim, &sim->barriers[step->arg].sleepers, actor);
+	else if (type == STEP_SEND || type == STEP_RECEIVE || type == STEP_AWAIT)
+		leave_channel(sim, &sim->channels[sim->script->flows.transfers[step->arg].flow],
+			      actor);
+	else if (type == STEP_JOIN)
+		queue_remove(sim, &sim->players[step->arg].joiners, actor);
+}
