@@ -54,13 +54,25 @@ static void name_file(const struct target *target, char *path, size_t size)
 		snprintf(path, size, "wcprof.%s.%d.jsonl", target->name, (int)target->pid);
 }
 
+/* Pids are used again: what another build left of a process of this pid is said, and left. */
+static bool is_passed_over(const struct target_list *found, size_t i)
+{
+	bool passed = found->count > 1 && found->targets[i].is_other_version;
+
+	if (passed)
+		cmd_fail("%s: another version of wcprof made it; left where it is",
+			 found->targets[i].arena);
+	return passed;
+}
+
 static int recover_all(const struct cmd_options *options, const struct target_list *found,
 		       struct output *output)
 {
 	int status = CMD_DONE;
 
 	for (size_t i = 0; i < found->count && status == CMD_DONE; i++)
-		status = recover_one(options, found->targets[i].arena, output);
+		if (!is_passed_over(found, i))
+			status = recover_one(options, found->targets[i].arena, output);
 	if (status == CMD_DONE && strcmp(options->output, "-") != 0)
 		cmd_say(options, "%" PRIu64 " events in %s", output_events(output),
 			options->output);
