@@ -139,8 +139,11 @@ static bool place_process(struct reading *reading)
 	struct dump *dump = &reading->dump;
 	struct rec_process *process;
 
+	/* A program that a process goes on with by exec counts its ops anew: its epoch is another. */
+	uint64_t image = dump->pid || dump->start_unix_ns ? dump->epoch_unix_ns : 0;
 	dump->process =
-		idmap_index(&reading->process_ids, 0, reading_hash(dump->pid, dump->start_unix_ns));
+		idmap_index(&reading->process_ids, 0,
+			    reading_hash(reading_hash(dump->pid, dump->start_unix_ns), image));
 	if (dump->process == NO_INDEX)
 		return reading_fail_memory(reading);
 	if (dump->process == recording->process_count) {

@@ -648,6 +648,25 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->script->actors[thread].first_step = (uint32_t)compiler->script->step_count;
 }
 
+/* The first thread of an image that ended by exec starts that of the next. */
+static void goes_on_by_exec(struct compiler *compiler, uint32_t thread)
+{
+	const struct recording *rec = compiler->rec;
+	uint32_t process = compiler->process;
+	uint32_t next = script_first_thread(rec, process) == thread
+				? script_next_image(rec, process)
+				: NO_INDEX;
+	uint32_t actor = next == NO_INDEX ? NO_INDEX : script_first_thread(rec, next);
+
+	if (actor == NO_INDEX)
+		return;
+	uint64_t start_ns = compiler->script->actors[actor].start_ns;
+
+	compiler->script->actors[actor].is_spawned = true;
+	emit(compiler, STEP_SPAWN, actor,
+	     start_ns > compiler->now_ns ? start_ns - compiler->now_ns : 0);
+}
+
 /*
  * The finish of a thread that was still there at the end of the recording is where it last went
  * idle: nothing that comes after that starts or ends anything, and it is left out.
@@ -671,6 +690,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		compiler->script->step_count = compiler->idle_step;
 		compiler->finish_ns[thread] = compiler->idle_ns;
 	}
+	goes_on_by_exec(compiler, thread);
 	emit(compiler, STEP_MARK, 0, 0);
 	emit(compiler, STEP_END, 0, 0);
 }

@@ -25,7 +25,7 @@ static const double CROWDED_SHARE = 0.33;
 
 /* --- who starts and joins whom --- */
 
-static uint32_t first_thread(const struct recording *rec, uint32_t process)
+uint32_t script_first_thread(const struct recording *rec, uint32_t process)
 {
 	for (size_t t = 0; t < rec->thread_count; t++)
 		if (rec->threads[t].process == process &&
@@ -34,18 +34,43 @@ static uint32_t first_thread(const struct recording *rec, uint32_t process)
 	return NO_INDEX;
 }
 
-static uint32_t thread_of_client(const struct recording *rec, uint32_t client)
+static uint64_t image_start_ns(const struct recording *rec, uint32_t process)
 {
+	uint32_t op = rec->processes[process].op;
+
+	return op == NO_INDEX ? 0 : rec->ops[op].start_ns;
+}
+
+uint32_t script_next_image(const struct recording *rec, uint32_t process)
+{
+	uint32_t next = NO_INDEX;
+
+	for (uint32_t p = 0; p < rec->process_count; p++)
+		if (p != process && rec->processes[p].client &&
+		    rec->processes[p].client == rec->processes[process].client &&
+		    image_start_ns(rec, p) > image_start_ns(rec, process) &&
+		    (next == NO_INDEX || image_start_ns(rec, p) < image_start_ns(rec, next)))
+			next = p;
+	return next;
+}
+
+/* The first thread of a client's first image, or of its last one. */
+static uint32_t thread_of_client(const struct recording *rec, uint32_t client, bool last)
+{
+	uint32_t image = NO_INDEX;
+
 	for (uint32_t p = 0; client && p < rec->process_count; p++)
-		if (rec->processes[p].client == client)
-			return first_thread(rec, p);
-	return NO_INDEX;
+		if (rec->processes[p].client == client &&
+		    (image == NO_INDEX ||
+		     (image_start_ns(rec, p) > image_start_ns(rec, image)) == last))
+			image = p;
+	return image == NO_INDEX ? NO_INDEX : script_first_thread(rec, image);
 }
 
 uint32_t script_started_actor(const struct recording *rec, const struct rec_link *link)
 {
 	if (link->kind == LINK_NESTED_CLIENT)
-		return thread_of_client(rec, link->ident);
+		return thread_of_client(rec, link->ident, false);
 	if (link->kind != LINK_SPAWN || link->to == NO_INDEX ||
 	    rec->ops[link->to].kind != KIND_THREAD)
 		return NO_INDEX;
@@ -59,7 +84,7 @@ uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait 
 	const struct rec_op *target = &rec->ops[wait->target];
 	uint32_t actor = NO_INDEX;
 	if (target->kind == KIND_EXEC)
-		actor = thread_of_client(rec, target->ident);
+		actor = thread_of_client(rec, target->ident, true);
 	else if (target->kind == KIND_THREAD)
 		actor = target->thread;
 	return actor != NO_INDEX && rec->threads[actor].op != NO_INDEX ? actor : NO_INDEX;
@@ -310,9 +335,17 @@ static void pools_find(struct compiler *compiler)
 
 /* --- whose finish is the makespan --- */
 
+/* Nobody in the recording started it. What it went on with by exec was started by itself. */
 static bool is_root(const struct recording *rec, uint32_t process, const struct actor *actors)
 {
-	uint32_t thread = first_thread(rec, process);
+	uint32_t first = process;
+
+	for (uint32_t p = 0; p < rec->process_count; p++)
+		if (rec->processes[p].client &&
+		    rec->processes[p].client == rec->processes[process].client &&
+		    image_start_ns(rec, p) < image_start_ns(rec, first))
+			first = p;
+	uint32_t thread = script_first_thread(rec, first);
 
 	return thread == NO_INDEX || !actors[thread].is_spawned;
 }
@@ -341,8 +374,9 @@ static void choose_finishers(struct script *script, const struct compiler *compi
 	bool any = false;
 
 	for (uint32_t p = 0; p < rec->process_count; p++) {
-		uint32_t ending =
-			is_root(rec, p, script->actors) ? ending_thread(rec, p) : NO_INDEX;
+		if (script_next_image(rec, p) != NO_INDEX || !is_root(rec, p, script->actors))
+			continue;
+		uint32_t ending = ending_thread(rec, p);
 
 		if (ending != NO_INDEX) {
 			script->actors[ending].counts = true;
@@ -350,7 +384,7 @@ static void choose_finishers(struct script *script, const struct compiler *compi
 			continue;
 		}
 		for (uint32_t t = 0; t < rec->thread_count; t++) {
-			if (!is_root(rec, p, script->actors) || rec->threads[t].process != p)
+			if (rec->threads[t].process != p)
 				continue;
 			script->actors[t].counts = compiler->worked[t];
 			any = any || compiler->worked[t];

@@ -83,6 +83,12 @@ struct compiler {
 
 void script_compile_thread(struct compiler *, uint32_t thread);
 
+/* The image that a process went on with by exec after this one, NO_INDEX = none. */
+uint32_t script_next_image(const struct recording *, uint32_t process);
+
+/* The first thread of a process; NO_INDEX = not recorded. */
+uint32_t script_first_thread(const struct recording *, uint32_t process);
+
 /* The actor that a link starts (thread or first thread of a process), that a wait joins; or
  * NO_INDEX. */
 uint32_t script_started_actor(const struct recording *, const struct rec_link *);

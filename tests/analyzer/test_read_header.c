@@ -38,6 +38,27 @@ START_TEST(parts_in_any_order)
 }
 END_TEST
 
+/* By exec a process goes on as another program, which counts its ops from 1 again. */
+START_TEST(images_of_one_process_are_told_apart)
+{
+	struct recording recording;
+
+	read_good(
+		&recording,
+		"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1100,'strings':[''],"
+		"'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n" OP(
+			"2") "{'schema_version':1,'epoch_unix_nano':1200,'dumped_unix_nano':1300,'strings':[''],"
+			     "'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n" OP(
+				     "2") "{'schema_version':1,'epoch_unix_nano':1200,'dumped_unix_nano':1400,'strings':[''],"
+					  "'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n" OP(
+						  "3"),
+		0);
+	ck_assert_uint_eq(recording.op_count, 3);
+	ck_assert_uint_eq(recording.process_count, 2);
+	recording_free(&recording);
+}
+END_TEST
+
 /* Two dumps, the second one's epoch by either clock; expected: the starts of the ops at 10. */
 static const struct {
 	const char *first;
@@ -123,6 +144,7 @@ int main(void)
 	TCase *tcase = tcase_create("headers");
 
 	tcase_add_test(tcase, parts_in_any_order);
+	tcase_add_test(tcase, images_of_one_process_are_told_apart);
 	tcase_add_loop_test(tcase, dumps_in_time, 0, sizeof(clocks) / sizeof(clocks[0]));
 	tcase_add_test(tcase, missing_events_of_each_dump);
 	tcase_add_test(tcase, impossible_times);

@@ -74,6 +74,35 @@ START_TEST(a_living_server_ends_with_its_last_piece_of_work)
 }
 END_TEST
 
+START_TEST(a_program_goes_on_by_exec)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_process processes[2] = { { .pid = 1, .client = 1 }, { .pid = 1, .client = 1 } };
+
+	/* one process of two images: the second begins where the first ends, and ends the whole */
+	sketch_begin(&sketch);
+	sketch_string(&sketch, "1:1");
+	sketch_thread(&sketch, "main", 0, 10);
+	processes[0].op = sketch.rec.processes[0].op;
+	sketch_thread(&sketch, "main", 12, 40);
+	processes[1].op = sketch_op(&sketch, KIND_PROCESS, "next", NO_INDEX, 12, 40);
+	sketch.rec.threads[1].tid = 1;
+	sketch.rec.threads[1].process = 1;
+	free(sketch.rec.processes);
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[1].is_spawned && !script.actors[0].is_spawned);
+	ck_assert(script.actors[1].counts && !script.actors[0].counts);
+	ck_assert_uint_eq(script.actual_ns, 40 * SKETCH_MS);
+	script_free(&script);
+	sketch.rec.processes = NULL;
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_build");
@@ -82,6 +111,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, permits_are_the_largest_deficit);
 	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
 	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
+	tcase_add_test(tcase, a_program_goes_on_by_exec);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
