@@ -139,7 +139,7 @@ static bool place_process(struct reading *reading)
 	struct dump *dump = &reading->dump;
 	struct rec_process *process;
 
-	/* A program that a process goes on with by exec counts its ops anew: its epoch is another. */
+	/* A program that a process goes on with by exec counts its ops anew; its epoch is new. */
 	uint64_t image = dump->pid || dump->start_unix_ns ? dump->epoch_unix_ns : 0;
 	dump->process =
 		idmap_index(&reading->process_ids, 0,

@@ -38,21 +38,19 @@ START_TEST(parts_in_any_order)
 }
 END_TEST
 
+#define IMAGE(epoch, dumped)                                                             \
+	"{'schema_version':1,'epoch_unix_nano':" epoch ",'dumped_unix_nano':" dumped "," \
+	"'strings':[''],'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n"
+
 /* By exec a process goes on as another program, which counts its ops from 1 again. */
 START_TEST(images_of_one_process_are_told_apart)
 {
 	struct recording recording;
 
-	read_good(
-		&recording,
-		"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':1100,'strings':[''],"
-		"'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n" OP(
-			"2") "{'schema_version':1,'epoch_unix_nano':1200,'dumped_unix_nano':1300,'strings':[''],"
-			     "'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n" OP(
-				     "2") "{'schema_version':1,'epoch_unix_nano':1200,'dumped_unix_nano':1400,'strings':[''],"
-					  "'process':{'pid':3,'start_unix_nano':77,'client':'3:77'}}\n" OP(
-						  "3"),
-		0);
+	read_good(&recording,
+		  IMAGE("1000", "1100") OP("2") IMAGE("1200", "1300") OP("2") IMAGE("1200", "1400")
+			  OP("3"),
+		  0);
 	ck_assert_uint_eq(recording.op_count, 3);
 	ck_assert_uint_eq(recording.process_count, 2);
 	recording_free(&recording);
