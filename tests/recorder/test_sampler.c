@@ -86,8 +86,9 @@ START_TEST(a_thread_that_computes_is_sampled)
 END_TEST
 
 /*
- * Uses CPU time inside calls that end early when a signal comes. Not libc's: ThreadSanitizer sees no
- * atomics inside those of its own, which is where our handler, of which it does not know, comes in.
+ * Uses CPU time inside calls that end early when a signal comes. Not libc's: ThreadSanitizer sees
+ * no atomics inside those of its own, which is where our handler, of which it does not know, comes
+ * in.
  */
 static void *call(void *unused)
 {
