@@ -228,15 +228,17 @@ static bool take_chunk(struct self *self)
 	return true;
 }
 
-static void finish_chunk(struct self *self)
+void chunk_settle(struct self *self)
 {
+	if (LIKELY(self->position < CHUNK_RECORDS) || !self->chunk)
+		return;
 	store_release(&self->slot->chunk, 0);
 	/* The drainer that sees it full sees all of it published, and may use it again. */
 	change_state(self->chunk, CHUNK_FILLING, CHUNK_FULL);
 	self->chunk = NULL;
 }
 
-bool chunk_append(struct self *self, const struct record *record)
+bool chunk_publish(struct self *self, const struct record *record)
 {
 	struct chunk *chunk = self->chunk;
 
@@ -247,6 +249,7 @@ bool chunk_append(struct self *self, const struct record *record)
 		}
 		chunk = self->chunk;
 	}
+	assert(self->position < CHUNK_RECORDS);
 	chunk->records[self->position] = *record;
 	recorder_last_ticks = record->end;
 	if (UNLIKELY(record->type == RECORD_OP && record->what == KIND_THREAD))
@@ -254,9 +257,15 @@ bool chunk_append(struct self *self, const struct record *record)
 	/* Pairs with load_acquire in the drainer; earlier, it would hand out a half-written
 	 * record. */
 	store_release(&chunk->published, ++self->position);
-	if (UNLIKELY(self->position == CHUNK_RECORDS))
-		finish_chunk(self);
 	return true;
+}
+
+bool chunk_append(struct self *self, const struct record *record)
+{
+	bool is_written = chunk_publish(self, record);
+
+	chunk_settle(self);
+	return is_written;
 }
 
 void chunk_hand_over(struct self *self)

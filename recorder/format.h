@@ -264,7 +264,8 @@ struct chunk {
 	uint32_t snapshot_lap;
 	uint32_t
 		snapshot_left; /* to the program's threads: 1 = not in the dump if still the same */
-	uint32_t unused[6];
+	uint32_t snapshot_since; /* records below ended before it, and were open to nobody */
+	uint32_t unused[5];
 	struct record records[CHUNK_RECORDS];
 };
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks lie at fixed offsets");

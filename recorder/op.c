@@ -10,7 +10,8 @@
  * Only the thread itself changes its entries, and each change follows the protocol of struct
  * open_entry: the fields are stored with release order after `handle` was cleared, so that the
  * drainer, which reads `handle`, the fields and `handle` again, never takes half an entry for a
- * whole one.
+ * whole one. The record of what ends is published before its entry is cleared: a drainer that finds
+ * no entry finds the record.
  */
 #include "op.h"
 
@@ -46,7 +47,8 @@ static void entry_write(struct open_entry *entry, const struct record *record, u
 	const union record_words *from = (const union record_words *)record;
 	union record_words *to = (union record_words *)&entry->record;
 
-	store_relaxed(&entry->handle, 0);
+	/* Release: who sees that the last tenant is gone sees its record, or where it moved. */
+	store_release(&entry->handle, 0);
 	for (unsigned i = 0; i < sizeof(from->words) / sizeof(from->words[0]); i++)
 		store_release(&to->words[i], from->words[i]);
 	store_release(&entry->frame, frame);
@@ -88,6 +90,15 @@ static void entry_remove(struct self *self, struct open_entry *entry)
 	self->depth--;
 }
 
+static void entry_end(struct self *self, struct open_entry *entry, const struct record *record)
+{
+	(void)chunk_publish(self, record);
+	if (record->type == RECORD_OP && record->what == KIND_HOLD)
+		watch_drop_holder(entry->record.fd, entry->handle);
+	entry_remove(self, entry);
+	chunk_settle(self);
+}
+
 /* Ends an entry by force: its call will not return any more, or not while it is recorded. */
 static void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,
 			enum outcome outcome)
@@ -103,12 +114,9 @@ static void entry_close(struct self *self, struct open_entry *entry, uint64_t en
 		record.outcome = (uint8_t)outcome;
 	if (record.type == RECORD_WAIT)
 		watch_wait_ends(watch_find((const void *)(uintptr_t)record.value));
-	if (record.type == RECORD_OP && record.what == KIND_HOLD) {
-		watch_drop_holder(record.fd, entry->handle);
+	if (record.type == RECORD_OP && record.what == KIND_HOLD)
 		record.fd = -1;
-	}
-	entry_remove(self, entry);
-	(void)chunk_append(self, &record);
+	entry_end(self, entry, &record);
 }
 
 static bool is_hold(const struct open_entry *entry)
@@ -328,7 +336,6 @@ void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value
 		return;
 	}
 	record = entry->record;
-	entry_remove(self, entry);
 	record.end = now;
 	record.value = value;
 	record.outcome = (uint8_t)outcome;
@@ -336,8 +343,9 @@ void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value
 		record.outcome = OUTCOME_ERROR;
 	if (record.what == KIND_IO && now - record.start < load_relaxed(&op_min_io_ticks)) {
 		self_count(self, COUNTER_skipped_io);
+		entry_remove(self, entry);
 	} else {
-		(void)chunk_append(self, &record);
+		entry_end(self, entry, &record);
 	}
 	if (may_block((enum kind)record.what))
 		mark_if_due(self, now);
@@ -405,11 +413,10 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 		return;
 	}
 	record = entry->record;
-	entry_remove(self, entry);
 	record.end = now;
 	record.id = target_op;
 	record.flags |= flags;
-	(void)chunk_append(self, &record);
+	entry_end(self, entry, &record);
 	mark_if_due(self, now);
 }
 

@@ -4,9 +4,10 @@
  *
  * Chunks are pinned first, so that a ring overwrites none of them before it is written out. Then,
  * in this order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at
- * what was open. Still open: it is open. Gone, but its record is below (2): it has ended. Gone, and
- * its record is not there: it ended after (2), so for this dump it is open. Strings, stacks and
- * modules are counted last, so that whatever the rest refers to is below the count.
+ * what was open. Its record is below (2): it has ended. Else it is open, or ended after (2), so for
+ * this dump it is open. Records are published before their entries are cleared, so what ended before
+ * (1) is below (2). Strings, stacks and modules are counted last, so that whatever the rest refers
+ * to is below the count.
  */
 #include "snapshot.h"
 
@@ -103,7 +104,8 @@ static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
 	for (unsigned i = 0; i < sizeof(copy.words) / sizeof(copy.words[0]); i++)
 		copy.words[i] = load_acquire(&from->words[i]);
 	to->record = copy.record;
-	return load_relaxed(&entry->handle) == to->handle;
+	/* Acquire: if it is gone, (2) sees its record. */
+	return load_acquire(&entry->handle) == to->handle;
 }
 
 static bool is_released_hold(const struct arena *arena, const struct snapshot_open *open)
@@ -178,63 +180,86 @@ static void copy_children(struct snapshot *snapshot, const struct arena *arena)
 	}
 }
 
-static bool is_open_now(const struct arena *arena, uint32_t slots, const struct snapshot_open *open)
+static bool is_record_of(const struct record *record, const struct record *open)
+{
+	if (record->type != open->type)
+		return false;
+	return record->type == RECORD_OP ? record->id == open->id
+					 : record->type == RECORD_WAIT &&
+						   record->parent == open->parent &&
+						   record->start == open->start;
+}
+
+/* Whether it is the last record of its thread's chunk: then its entry is just about to be cleared,
+ * or its thread has been waiting for a CPU there since before the dump. */
+static bool is_ending(const struct snapshot *snapshot, const struct arena *arena,
+		      uint32_t index_plus_one, const struct snapshot_open *open)
+{
+	const struct chunk *chunk;
+
+	if (index_plus_one == 0 || index_plus_one > snapshot->chunk_count)
+		return false;
+	chunk = chunk_at(arena, index_plus_one - 1);
+	return chunk->snapshot > 0 &&
+	       is_record_of(&chunk->records[chunk->snapshot - 1], &open->record);
+}
+
+static bool is_open_now(const struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
+			const struct snapshot_open *open)
 {
 	if (handles_find(arena, open->handle) != HANDLE_NONE)
 		return true;
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);
+		/* Before the entries: the thread goes on to another chunk after clearing one. */
+		uint32_t chunk = load_acquire(&slot->chunk);
 
 		if (load_acquire(&slot->thread) != open->handle >> 32)
 			continue;
 		for (int k = SLOT_ENTRIES; k-- > 0;)
 			if (load_acquire(&slot->entries[k].handle) == open->handle)
-				return true;
+				return !is_ending(snapshot, arena, chunk, open);
 		return false;
 	}
 	return false;
 }
 
-/* Whether the record of what was open is in the snapshot. Only chunks that were written to since
- * then can have it; within a chunk records are in order of their end, but for a few that wait
- * for an unlock. */
+/* Whether the record of what was open is in the snapshot, or was in the last one already. */
 static bool is_recorded(const struct snapshot *snapshot, const struct arena *arena,
-			const struct snapshot_open *open, uint64_t since_ticks)
+			const struct snapshot_open *open)
 {
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
-		uint32_t count = chunk->snapshot;
 
-		if (count == chunk->snapshot_from || chunk->records[count - 1].end < since_ticks)
-			continue;
-		while (count-- > chunk->snapshot_from) {
-			const struct record *record = &chunk->records[count];
-
-			if (record->type == RECORD_OP && record->id == open->record.id &&
-			    open->record.type == RECORD_OP)
+		for (uint32_t k = chunk->snapshot_since; k < chunk->snapshot; k++)
+			if (is_record_of(&chunk->records[k], &open->record))
 				return true;
-			if (record->type == RECORD_WAIT && open->record.type == RECORD_WAIT &&
-			    record->parent == open->record.parent &&
-			    record->start == open->record.start)
-				return true;
-		}
 	}
 	return false;
 }
 
-static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
-		       uint64_t since_ticks)
+static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < snapshot->open_count; i++)
-		if (is_open_now(arena, slots, &snapshot->opens[i]) ||
-		    !is_recorded(snapshot, arena, &snapshot->opens[i], since_ticks))
+		if (is_open_now(snapshot, arena, slots, &snapshot->opens[i]) ||
+		    !is_recorded(snapshot, arena, &snapshot->opens[i]))
 			snapshot->opens[kept++] = snapshot->opens[i];
 	snapshot->open_count = kept;
 }
 
 /* --- What has ended -------------------------------------------------------------------------- */
+
+/* How many records it has whose entries are gone: the last one's may be there still, until the chunk
+ * is full. */
+static uint32_t count_settled(const struct chunk *chunk)
+{
+	bool is_full = chunk_is_full(chunk);
+	uint32_t published = load_acquire(&chunk->published);
+
+	return is_full || published == 0 ? published : published - 1;
+}
 
 /*
  * From here on nothing is overwritten that is in the dump, or that an op of copy_opens() may end
@@ -251,11 +276,16 @@ static void pin_chunks(struct snapshot *snapshot, const struct arena *arena, uin
 		struct chunk *chunk = chunk_at(arena, (first + i) % count);
 
 		chunk->snapshot_left = 0;
-		if (chunk_pin(chunk) && i < room && count == arena->chunks.max &&
-		    chunk_is_full(chunk) && load_acquire(&arena->turn) <= turn + i) {
+		chunk->snapshot_since = 0;
+		if (!chunk_pin(chunk))
+			continue;
+		if (i < room && count == arena->chunks.max && chunk_is_full(chunk) &&
+		    load_acquire(&arena->turn) <= turn + i) {
 			chunk->snapshot_left = 1;
 			chunk->snapshot_lap = chunk_lap(chunk);
 			chunk_unpin(chunk);
+		} else {
+			chunk->snapshot_since = count_settled(chunk);
 		}
 	}
 	snapshot->chunk_first = chunk_next(arena, load_acquire(&arena->turn), count);
@@ -286,7 +316,7 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 
 		chunk->snapshot = chunk->snapshot_from = 0;
 		if (i >= pinned)
-			chunk->snapshot_left = 0;
+			chunk->snapshot_left = chunk->snapshot_since = 0;
 		if (!pin_again(chunk))
 			continue;
 		/* Pairs with the owner's store_release: records below are complete. Before the lap:
@@ -449,7 +479,6 @@ static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t thr
 int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of of)
 {
 	bool own = of != DUMP_DEAD;
-	uint64_t since_ticks = clock_now_ticks();
 	uint32_t slots, threads;
 
 	if (!snapshot_lock(arena))
@@ -470,7 +499,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	copy_opens(snapshot, arena, slots);
 	copy_handles(snapshot, arena);
 	count_events(snapshot, arena);
-	drop_ended(snapshot, arena, slots, since_ticks);
+	drop_ended(snapshot, arena, slots);
 	copy_children(snapshot, arena);
 	if (!own)
 		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
