@@ -19,8 +19,8 @@
 
 /* Writes a record; false when there is no room (counted). */
 bool chunk_append(struct self *, const struct record *) HIDDEN;
-/* The same in two steps, for what is open: its entry is cleared in between. So at every moment it is
- * open or has ended, and while it is both, its record is the last in its thread's chunk. */
+/* The same in two steps, for what is open: its entry is cleared in between. So at every moment it
+ * is open or has ended, and while it is both, its record is the last in its thread's chunk. */
 bool chunk_publish(struct self *, const struct record *) HIDDEN;
 void chunk_settle(struct self *) HIDDEN;
 /* The thread ends: what is left of its chunk is for the next thread. */

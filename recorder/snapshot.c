@@ -5,9 +5,9 @@
  * Chunks are pinned first, so that a ring overwrites none of them before it is written out. Then,
  * in this order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at
  * what was open. Its record is below (2): it has ended. Else it is open, or ended after (2), so for
- * this dump it is open. Records are published before their entries are cleared, so what ended before
- * (1) is below (2). Strings, stacks and modules are counted last, so that whatever the rest refers
- * to is below the count.
+ * this dump it is open. Records are published before their entries are cleared, so what ended
+ * before (1) is below (2). Strings, stacks and modules are counted last, so that whatever the rest
+ * refers to is below the count.
  */
 #include "snapshot.h"
 
@@ -251,8 +251,8 @@ static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uin
 
 /* --- What has ended -------------------------------------------------------------------------- */
 
-/* How many records it has whose entries are gone: the last one's may be there still, until the chunk
- * is full. */
+/* How many records it has whose entries are gone: the last one's may be there still, until the
+ * chunk is full. */
 static uint32_t count_settled(const struct chunk *chunk)
 {
 	bool is_full = chunk_is_full(chunk);
