@@ -184,10 +184,10 @@ static bool is_record_of(const struct record *record, const struct record *open)
 {
 	if (record->type != open->type)
 		return false;
-	return record->type == RECORD_OP ? record->id == open->id
-					 : record->type == RECORD_WAIT &&
-						   record->parent == open->parent &&
-						   record->start == open->start;
+	return record->type == RECORD_OP
+		       ? record->id == open->id
+		       : record->type == RECORD_WAIT && record->parent == open->parent &&
+				 record->start == open->start;
 }
 
 /* Whether it is the last record of its thread's chunk: then its entry is just about to be cleared,
