@@ -236,7 +236,30 @@ static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool 
 	}
 }
 
-static void analysis_ask(struct analysis *analysis)
+/* Everything that a hypothesis can be about, by name. */
+static int ask_what_the_user_asks(struct analysis *analysis, const struct replayer *replayer,
+				  char error[OPTIONS_ERROR_BYTES])
+{
+	struct hypothesis_names names = { .count = analysis->classes.count };
+	if (analysis->has_script)
+		names.count += analysis->script.shares.function_count;
+	names.names = memory_new(names.count, sizeof(*names.names));
+	names.kinds = memory_new(names.count, sizeof(*names.kinds));
+	for (uint32_t i = 0; i < names.count; i++) {
+		names.names[i] = analysis_class_name(analysis, i);
+		names.kinds[i] = analysis_class_kind(analysis, i);
+	}
+	const struct asked_of of = { .replayer = replayer,
+				     .script = analysis->has_script ? &analysis->script : NULL,
+				     .classes = &analysis->classes,
+				     .names = &names };
+	int failed = asked_build(&analysis->asked, &of, &analysis->options->what_ifs, error);
+	free(names.names);
+	free(names.kinds);
+	return failed;
+}
+
+static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
 {
 	const struct options *options = analysis->options;
 	struct whatif_options whatif_options = {
@@ -247,10 +270,16 @@ static void analysis_ask(struct analysis *analysis)
 	};
 	if (!analysis->has_script) {
 		struct replayer replayer = replay_of_ops(&analysis->program);
+		if (ask_what_the_user_asks(analysis, &replayer, error) != 0)
+			return -EINVAL;
 		whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
 			     &whatif_options);
-		return;
+		return 0;
 	}
+	fit_cpus(&analysis->script);
+	struct replayer replayer = simulate_replayer(&analysis->script);
+	if (ask_what_the_user_asks(analysis, &replayer, error) != 0)
+		return -EINVAL;
 	size_t count = analysis->classes.count + analysis->script.shares.function_count;
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
@@ -258,13 +287,12 @@ static void analysis_ask(struct analysis *analysis)
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;
 	whatif_options.is_wanted = is_wanted;
-	fit_cpus(&analysis->script);
-	struct replayer replayer = simulate_replayer(&analysis->script);
 	analysis->actual_makespan_ns = analysis->script.actual_ns;
 	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
 	free(weight_ns);
 	free(is_wanted);
+	return 0;
 }
 
 int analysis_build(struct analysis *analysis, const struct recording *recording,
@@ -286,13 +314,17 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 		pthread_join(compiling, NULL);
 	else
 		analysis_compile(analysis);
-	analysis_ask(analysis);
+	if (analysis_ask(analysis, error) != 0) {
+		analysis_free(analysis);
+		return -EINVAL;
+	}
 	analysis_warn(analysis);
 	return 0;
 }
 
 void analysis_free(struct analysis *analysis)
 {
+	asked_free(&analysis->asked);
 	whatif_free(&analysis->whatif);
 	if (analysis->has_script)
 		script_free(&analysis->script);

@@ -5,6 +5,7 @@
 #ifndef WCPROF_ANALYSIS_H
 #define WCPROF_ANALYSIS_H
 
+#include "asked.h"
 #include "chain.h"
 #include "classes.h"
 #include "deadair.h"
@@ -48,6 +49,7 @@ struct analysis {
 	struct script script;
 	bool has_script;
 	struct whatif whatif;
+	struct asked asked;
 	const struct given_names *names; /* NULL = none */
 	bool *is_shown;                  /* per class: it matches --class */
 	uint64_t span_ns;                /* from the first start to the last end of an op */
@@ -56,7 +58,7 @@ struct analysis {
 	size_t warning_count;
 };
 
-/* 0, or -EINVAL with a line in `error`: a pattern that is none. */
+/* 0, or -EINVAL with a line in `error`: a pattern or a question that is none. */
 int analysis_build(struct analysis *analysis, const struct recording *recording,
 		   const struct options *options, const struct given_names *names,
 		   char error[OPTIONS_ERROR_BYTES]);

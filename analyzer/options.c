@@ -20,7 +20,8 @@ enum option_type {
 	OPTION_DURATION,
 	OPTION_CPUS,
 	OPTION_FLAG,
-	OPTION_TEXT
+	OPTION_TEXT,
+	OPTION_TEXTS
 };
 
 struct option_row {
@@ -107,6 +108,14 @@ static int parse_cpus(const char *text, double *cpus)
 	return 0;
 }
 
+static int add_text(const char *text, struct text_list *list)
+{
+	if (list->count == TEXTS_MAX || !text[0])
+		return -EINVAL;
+	list->texts[list->count++] = text;
+	return 0;
+}
+
 static int option_set(struct options *options, const struct option_row *row, const char *text)
 {
 	void *field = (char *)options + row->field_offset;
@@ -125,6 +134,8 @@ static int option_set(struct options *options, const struct option_row *row, con
 	case OPTION_TEXT:
 		*(const char **)field = text;
 		return 0;
+	case OPTION_TEXTS:
+		return add_text(text, field);
 	}
 	return -EINVAL;
 }
@@ -140,6 +151,8 @@ static const char *option_example(const struct option_row *row)
 		return "a duration, e.g. 1ms, 50us or 2s";
 	case OPTION_CPUS:
 		return "a number above 0, recorded or unlimited";
+	case OPTION_TEXTS:
+		return "up to 64 of them, each with some text";
 	case OPTION_FLAG:
 	case OPTION_TEXT:
 		break;

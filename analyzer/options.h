@@ -10,10 +10,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { FACTORS_MAX = 64, OPTIONS_ERROR_BYTES = 256 };
+enum { FACTORS_MAX = 64, TEXTS_MAX = 64, OPTIONS_ERROR_BYTES = 256 };
 
 struct factor_list {
 	double factors[FACTORS_MAX];
+	size_t count;
+};
+
+/* What a repeatable option was given. */
+struct text_list {
+	const char *texts[TEXTS_MAX];
 	size_t count;
 };
 
@@ -24,6 +30,7 @@ struct options {
 #define OPTION_FIELD_CPUS(field)                            double field; /* 0 = as recorded */
 #define OPTION_FIELD_FLAG(field)                            bool field;
 #define OPTION_FIELD_TEXT(field)                            const char *field; /* "" = not given */
+#define OPTION_FIELD_TEXTS(field)                           struct text_list field;
 #define OPTION(type, field, name, argument, standard, help) OPTION_FIELD_##type(field)
 #include "options.def"
 	char *const *paths;

@@ -269,6 +269,77 @@ static void replay_run(const struct replayer *replayer, uint32_t class_index, co
 	replay_run_batch(replayer, &class_index, 1, factors, factor_count, scratch, answers);
 }
 
+/* --- several classes at once: instruction by instruction, as such questions are few --- */
+
+/* The factor of a run, as all lists are in order of the instructions. */
+static double trial_factor(const struct trial *trial, const uint32_t **next_run, uint32_t at)
+{
+	double factor = 1;
+	for (size_t i = 0; i < trial->count; i++) {
+		if (*next_run[i] != at)
+			continue;
+		next_run[i]++;
+		factor *= trial->scalings[i].factor;
+	}
+	return factor;
+}
+
+static double trial_run_ns(double run_ns, double factor)
+{
+	return factor == 1 ? run_ns : (double)(int64_t)(run_ns * factor);
+}
+
+static void trial_replay(const struct program *program, const struct trial *trial,
+			 const uint32_t **next_run, double *slots)
+{
+	for (uint32_t at = 0; at < program->instr_count; at++) {
+		const struct instr instr = program->code[at];
+		double *slot = &slots[instr.slot];
+		switch ((enum instr_what)instr.what) {
+		case INSTR_COPY:
+			*slot = slots[instr.operand];
+			break;
+		case INSTR_ADD:
+			*slot += instr.operand;
+			break;
+		case INSTR_RUN:
+		case INSTR_WIDE:
+			*slot += trial_run_ns(run_length_ns(program, at),
+					      trial_factor(trial, next_run, at));
+			break;
+		case INSTR_MAX:
+			*slot = fmax(*slot, slots[instr.operand]);
+			break;
+		case INSTR_FIRST:
+			if (*slot < 0 || slots[instr.operand] < *slot)
+				*slot = slots[instr.operand];
+			break;
+		case INSTR_SET:
+			*slot = program->constants[instr.operand];
+			break;
+		case INSTR_ENTER:
+			break;
+		}
+	}
+}
+
+static void replay_run_trial(const struct replayer *replayer, const struct trial *trial,
+			     void *scratch, struct replay_answer *answer)
+{
+	const struct program *program = replayer->state;
+	const uint32_t **next_run = memory_new(trial->count, sizeof(*next_run));
+	double *slots = scratch;
+	for (size_t i = 0; i < trial->count; i++)
+		next_run[i] = &program->runs[program->first_run[trial->scalings[i].class]];
+	trial_replay(program, trial, next_run, slots);
+	free(next_run);
+	*answer = (struct replay_answer){
+		.makespan_ns = slots[program->end_slot] - slots[program->start_slot],
+		.broken_cycles = program->broken_cycles,
+		.fallback_anchors = program->fallback_anchors,
+	};
+}
+
 struct replayer replay_of_ops(const struct program *program)
 {
 	return (struct replayer){
@@ -279,5 +350,6 @@ struct replayer replay_of_ops(const struct program *program)
 		.run = replay_run,
 		.batch_max = batch_max(program),
 		.run_batch = replay_run_batch,
+		.run_trial = replay_run_trial,
 	};
 }

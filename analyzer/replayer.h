@@ -8,6 +8,7 @@
 #ifndef WCPROF_REPLAYER_H
 #define WCPROF_REPLAYER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,21 @@ struct replay_answer {
 	uint64_t fallback_anchors; /* placed by recorded time, because nothing started them in time
 				    */
 	uint64_t forced_steps;     /* let go although what they waited for never came */
+};
+
+/* All self time of a class times a factor. */
+struct scaling {
+	uint32_t class;
+	double factor;
+};
+
+/* One run: several scalings at once, each applied to what the others left. */
+struct trial {
+	const struct scaling *scalings;
+	size_t count;
+	/* Locks go to whoever has waited longest; else to whoever comes first once they are free,
+	 * as glibc's do. */
+	bool is_fair;
 };
 
 struct replayer {
@@ -33,6 +49,8 @@ struct replayer {
 	void (*run_batch)(const struct replayer *, const uint32_t *classes, size_t class_count,
 			  const double *factors, size_t factor_count, void *scratch,
 			  struct replay_answer *answers);
+	void (*run_trial)(const struct replayer *, const struct trial *, void *scratch,
+			  struct replay_answer *answer);
 };
 
 #endif

@@ -53,6 +53,7 @@ struct step {
 struct actor {
 	uint32_t first_step;
 	uint32_t last_body; /* step after its last take from a pool, NO_INDEX: may take any job */
+	uint32_t take_step; /* at its end it goes on there if jobs are left, NO_INDEX = it ends */
 	uint64_t start_ns;
 	bool is_spawned; /* by a STEP_SPAWN; else it starts at start_ns */
 	bool counts;     /* its finish is the makespan, or part of it */
@@ -81,7 +82,8 @@ struct script {
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
 	double cpus;          /* that all actors share; infinite: as many as actors */
 	size_t lock_count;
-	uint32_t *permits; /* by semaphore: at the start */
+	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
+	uint32_t *permits;    /* by semaphore: at the start */
 	size_t semaphore_count;
 	uint32_t *parties; /* by barrier */
 	size_t barrier_count;
@@ -94,6 +96,7 @@ struct script {
 	/* waits whose waker is not known: they stay as long as they were */
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
+	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 
 /* What the replay is to assume that the recording does not say. */

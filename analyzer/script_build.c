@@ -412,7 +412,7 @@ static void actors_prepare(struct script *script, const struct recording *rec,
 		uint32_t op = rec->threads[t].op;
 		size_t first = timeline->first[t];
 
-		actor->last_body = NO_INDEX;
+		actor->last_body = actor->take_step = NO_INDEX;
 		if (op != NO_INDEX)
 			actor->start_ns = rec->ops[op].start_ns;
 		else if (first < timeline->first[t + 1])
@@ -558,6 +558,19 @@ static void cpus_find(struct script *script, const struct recording *rec,
 		script->cpus = INFINITY;
 }
 
+static uint32_t *lock_classes(const struct releases *releases, const struct recording *rec,
+			      const struct class_table *classes)
+{
+	uint32_t *class_of = memory_new(releases->locks.count, sizeof(*class_of));
+
+	for (size_t i = 0; i < releases->locks.count; i++)
+		class_of[i] = NO_INDEX;
+	for (size_t op = 0; op < rec->op_count; op++)
+		if (releases->lock_of[op] != NO_INDEX)
+			class_of[releases->lock_of[op]] = classes->of_op[op];
+	return class_of;
+}
+
 void script_build(struct script *script, const struct recording *rec,
 		  const struct class_table *classes, const struct script_options *options)
 {
@@ -575,6 +588,7 @@ void script_build(struct script *script, const struct recording *rec,
 	monitors_build(&script->monitors, rec, &timeline, &releases);
 	flows_build(&script->flows, rec);
 	script->lock_count = releases.locks.count;
+	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
 	struct compiler compiler = { .script = script,
 				     .rec = rec,
@@ -604,6 +618,7 @@ void script_free(struct script *script)
 	free(script->jobs);
 	free(script->steps);
 	free(script->actors);
+	free(script->lock_class);
 	free(script->permits);
 	free(script->parties);
 	memset(script, 0, sizeof(*script));

@@ -232,6 +232,21 @@ static bool force(struct simulation *sim)
 	return true;
 }
 
+/* Added actors that nobody needs any more end; so do those whose jobs they have done. */
+static bool retire(struct simulation *sim)
+{
+	uint64_t now_ns = 0;
+	bool any = false;
+
+	if (!sim->script->has_spare_actors)
+		return false;
+	for (uint32_t i = 0; i < sim->script->actor_count; i++)
+		now_ns = sim->players[i].now_ns > now_ns ? sim->players[i].now_ns : now_ns;
+	for (uint32_t i = 0; i < sim->script->actor_count; i++)
+		any = simulate_retire(sim, i, now_ns) || any;
+	return any;
+}
+
 static void run_once(struct simulation *sim, struct replay_answer *answer)
 {
 	const struct script *script = sim->script;
@@ -241,7 +256,7 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 	do {
 		while (sim->heap_count || sim->crowd.count)
 			play(sim, take_turn(sim));
-	} while (!all_finished(sim) && force(sim));
+	} while (!all_finished(sim) && (retire(sim) || force(sim)));
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns)
 			finish_ns = sim->players[i].finish_ns;
@@ -252,27 +267,17 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 /* --- the replayer --- */
 
 /* A function's part of each scope scales, the rest stays. */
-static void set_function_factors(struct simulation *sim, const struct function *function,
-				 double factor)
+static void scale_function(struct simulation *sim, const struct function *function, double factor)
 {
 	const struct share *shares = sim->script->shares.shares + function->first;
 
-	for (size_t i = 0; i < sim->script->scopes.count; i++)
-		sim->factor[i] = 1.0;
 	for (uint32_t i = 0; i < function->count; i++)
-		sim->factor[shares[i].scope] = 1.0 - (double)shares[i].share * (1.0 - factor);
+		sim->factor[shares[i].scope] *= 1.0 - (double)shares[i].share * (1.0 - factor);
 }
 
-static void set_factors(struct simulation *sim, uint32_t class_index, double factor)
+static void scale_class(struct simulation *sim, uint32_t class_index, double factor)
 {
 	const struct scopes *scopes = &sim->script->scopes;
-	uint32_t class_count = sim->script->class_count;
-
-	if (class_index != NO_INDEX && class_index >= class_count) {
-		set_function_factors(sim, &sim->script->shares.functions[class_index - class_count],
-				     factor);
-		return;
-	}
 
 	for (size_t i = 0; i < scopes->count; i++) {
 		const struct scope *scope = &scopes->scopes[i];
@@ -280,19 +285,43 @@ static void set_factors(struct simulation *sim, uint32_t class_index, double fac
 
 		for (uint32_t k = 0; k < scope->count; k++)
 			is_hit = is_hit || scopes->classes[scope->first + k] == class_index;
-		sim->factor[i] = is_hit && class_index != NO_INDEX ? factor : 1.0;
+		if (is_hit)
+			sim->factor[i] *= factor;
 	}
+}
+
+static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
+		      struct replay_answer *answer)
+{
+	struct simulation *sim = scratch;
+	const struct script *script = sim->script;
+
+	assert(script == replayer->state);
+	for (size_t i = 0; i < script->scopes.count; i++)
+		sim->factor[i] = 1.0;
+	for (size_t i = 0; i < trial->count; i++) {
+		const struct scaling *scaling = &trial->scalings[i];
+
+		if (scaling->class >= script->class_count)
+			scale_function(
+				sim,
+				&script->shares.functions[scaling->class - script->class_count],
+				scaling->factor);
+		else
+			scale_class(sim, scaling->class, scaling->factor);
+	}
+	sim->is_fair = trial->is_fair;
+	run_once(sim, answer);
 }
 
 static void run(const struct replayer *replayer, uint32_t class_index, const double *factors,
 		size_t factor_count, void *scratch, struct replay_answer *answers)
 {
-	struct simulation *sim = scratch;
-
-	assert(sim->script == replayer->state);
 	for (size_t i = 0; i < factor_count; i++) {
-		set_factors(sim, class_index, factors[i]);
-		run_once(sim, &answers[i]);
+		const struct scaling scaling = { class_index, factors[i] };
+		const struct trial trial = { &scaling, class_index != NO_INDEX, false };
+
+		run_trial(replayer, &trial, scratch, &answers[i]);
 	}
 }
 
@@ -348,5 +377,6 @@ struct replayer simulate_replayer(const struct script *script)
 				  .state = script,
 				  .scratch_new = scratch_new,
 				  .scratch_free = scratch_free,
-				  .run = run };
+				  .run = run,
+				  .run_trial = run_trial };
 }

@@ -87,6 +87,7 @@ struct simulation {
 	size_t heap_count;
 	struct crowd crowd; /* who runs, when there are more actors than CPUs */
 	bool is_crowded;
+	bool is_fair; /* a lock goes to whoever has waited longest */
 	uint64_t order;
 	uint64_t forced_steps;
 };
@@ -107,6 +108,8 @@ void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns);
 /* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor,
 		       bool is_back);
+/* An added actor that sleeps where jobs are taken, of which there are no more: it ends. */
+bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns);
 /* Out of whatever queue the actor sleeps in. */
 void simulate_leave_queues(struct simulation *sim, uint32_t actor);
 

@@ -98,6 +98,13 @@ static bool mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t ac
 
 static void mutex_release(struct simulation *sim, struct lock *lock, uint64_t now_ns)
 {
+	uint32_t first = lock->sleepers.first;
+
+	if (sim->is_fair && first != NO_INDEX && step_of(sim, first)->type == STEP_ACQUIRE) {
+		wake_first(sim, &lock->sleepers, now_ns, true);
+		lock->owner = first;
+		return;
+	}
 	lock->owner = NO_INDEX;
 	if (lock->was_slept_on)
 		wake_first(sim, &lock->sleepers, now_ns, false);
@@ -335,12 +342,55 @@ static bool listen(struct simulation *sim, const struct step *step, uint32_t act
 	return false;
 }
 
-static void finish(struct simulation *sim, uint32_t actor)
+/* The step that takes: a take comes after the lock that it needs. */
+static const struct step *take_from(const struct simulation *sim, uint32_t index)
+{
+	const struct step *step = &sim->script->steps[index];
+
+	return step->type == STEP_ACQUIRE ? step + 1 : step;
+}
+
+/* The jobs that a step takes from are all taken; false also for a step that takes none. */
+static bool has_no_more_jobs(const struct simulation *sim, const struct step *step)
+{
+	const struct script *script = sim->script;
+
+	if (step->type == STEP_TAKE)
+		return script->jobs[step->arg].count &&
+		       sim->next_job[step->arg] >= script->jobs[step->arg].count;
+	if (step->type != STEP_RECEIVE)
+		return false;
+	uint32_t flow = script->flows.transfers[step->arg].flow;
+	return script->flow_jobs[flow].count &&
+	       sim->next_flow_job[flow] >= script->flow_jobs[flow].count;
+}
+
+/* False: it goes on, with jobs that somebody has to do who was not there. */
+static bool finish(struct simulation *sim, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	uint32_t take_step = sim->script->actors[actor].take_step;
+
+	if (take_step != NO_INDEX && !has_no_more_jobs(sim, take_from(sim, take_step))) {
+		player->step = take_step;
+		return false;
+	}
+	player->is_done = true;
+	wake_all(sim, &player->joiners, player->now_ns, true);
+	return true;
+}
+
+bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
 {
 	struct player *player = &sim->players[actor];
 
+	if (!player->is_started || player->is_done || !has_no_more_jobs(sim, step_of(sim, actor)))
+		return false;
+	simulate_leave_queues(sim, actor);
+	player->finish_ns = player->now_ns;
 	player->is_done = true;
-	wake_all(sim, &player->joiners, player->now_ns, true);
+	wake_all(sim, &player->joiners, now_ns, true);
+	return true;
 }
 
 /* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
@@ -398,8 +448,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		player->finish_ns = player->now_ns;
 		break;
 	case STEP_END:
-		finish(sim, actor);
-		return false;
+		return !finish(sim, actor);
 	case STEP_RUN:
 		crowd_enter(&sim->crowd, player->now_ns, actor, simulate_scaled_ns(sim, step));
 		return false;

@@ -67,6 +67,20 @@ START_TEST(options_may_stand_anywhere)
 }
 END_TEST
 
+START_TEST(questions_add_up)
+{
+	struct options options;
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(parse(&options, "--what-if a*0 b --what-if=c*0.5,d*2", error), 0);
+	ck_assert_uint_eq(options.what_ifs.count, 2);
+	ck_assert_str_eq(options.what_ifs.texts[0], "a*0");
+	ck_assert_str_eq(options.what_ifs.texts[1], "c*0.5,d*2");
+	ck_assert_int_eq(parse(&options, "a", error), 0);
+	ck_assert_uint_eq(options.what_ifs.count, 0);
+	ck_assert_int_eq(parse(&options, "--what-if= a", error), -EINVAL);
+}
+END_TEST
+
 static const struct {
 	const char *line;
 	const char *said; /* part of the error */
@@ -148,6 +162,7 @@ int main(void)
 	TCase *tests = tcase_create("options");
 	tcase_add_test(tests, defaults_are_those_of_the_table);
 	tcase_add_test(tests, options_may_stand_anywhere);
+	tcase_add_test(tests, questions_add_up);
 	tcase_add_loop_test(tests, wrong_options_are_refused_with_a_hint, 0,
 			    sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_loop_test(tests, durations_have_units, 0,

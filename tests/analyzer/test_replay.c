@@ -27,7 +27,7 @@ struct oracle_action {
 
 struct oracle {
 	const struct graph *graph;
-	uint32_t scaled_class;
+	uint32_t scaled_class, halved_class; /* NO_INDEX = none */
 	double factor;
 	const struct class_table *classes;
 	bool has_start[OPS_MAX], is_running[OPS_MAX], is_done[OPS_MAX];
@@ -155,7 +155,9 @@ static int64_t oracle_run(struct oracle *oracle, uint32_t op)
 	size_t count = oracle_actions(graph, op, actions);
 	bool is_joined[OPS_MAX] = { false };
 	int64_t clock_ns = oracle->start_ns[op];
-	double factor = oracle->classes->of_op[op] == oracle->scaled_class ? oracle->factor : 1;
+	double factor = oracle->classes->of_op[op] == oracle->scaled_class   ? oracle->factor
+			: oracle->classes->of_op[op] == oracle->halved_class ? 0.5
+									     : 1;
 	for (size_t i = 0; i < count; i++) {
 		clock_ns = oracle_join(oracle, op, actions[i].at_ns, false, is_joined, clock_ns);
 		switch (actions[i].type) {
@@ -236,6 +238,7 @@ static struct oracle *oracle_new(const struct graph *graph, const struct class_t
 	oracle->graph = graph;
 	oracle->classes = classes;
 	oracle->scaled_class = scaled_class;
+	oracle->halved_class = NO_INDEX;
 	oracle->factor = factor;
 	return oracle;
 }
@@ -271,6 +274,18 @@ static void compare_with_oracle(const struct recording *recording, uint64_t seed
 					     answers[f].makespan_ns, (long)makespan_ns);
 			free(oracle);
 		}
+	}
+	for (uint32_t i = 0; i + 1 < classes.count; i++) {
+		const struct scaling scalings[] = { { i, 0.1 }, { i + 1, 0.5 } };
+		const struct trial trial = { .scalings = scalings, .count = 2 };
+		struct replay_answer answer;
+		struct oracle *oracle = oracle_new(&graph, &classes, i, 0.1);
+		oracle->halved_class = i + 1;
+		replayer.run_trial(&replayer, &trial, scratch, &answer);
+		if ((int64_t)answer.makespan_ns != oracle_makespan(oracle))
+			ck_abort_msg("seed %lu: classes %u and %u at once", (unsigned long)seed, i,
+				     i + 1);
+		free(oracle);
 	}
 	if (program.baseline_ns != answers[2].makespan_ns)
 		ck_abort_msg("seed %lu: the layout and the replay disagree on the baseline",

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers questions one after the other, each by a few replays; asked.h has the contract.
+ *
+ * A saving is what a replay saves against the unchanged one under the same assumptions. The answer
+ * is that of locks as glibc has them, the middle one of those that differ by chance. One thread.
+ */
+#include "asked.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "simulate.h"
+#include "variant.h"
+
+enum { ORDERS = 2 }; /* locks to whoever comes first; locks to whoever has waited longest */
+
+struct asking {
+	const struct asked_of *of;
+	double baseline_ns[ORDERS];
+	size_t order_count; /* 1: there are no locks to hand over */
+};
+
+static struct replay_answer try(const struct replayer *replayer,
+				const struct hypothesis *hypothesis, bool is_fair)
+{
+	const struct trial trial = { .scalings = hypothesis ? hypothesis->scalings : NULL,
+				     .count = hypothesis ? hypothesis->scaling_count : 0,
+				     .is_fair = is_fair };
+	struct replay_answer answer;
+	void *scratch = replayer->scratch_new(replayer);
+	replayer->run_trial(replayer, &trial, scratch, &answer);
+	replayer->scratch_free(scratch);
+	return answer;
+}
+
+static void answer_widen(struct asked_answer *answer, double saved_ns)
+{
+	if (saved_ns < answer->saved_least_ns)
+		answer->saved_least_ns = saved_ns;
+	if (saved_ns > answer->saved_most_ns)
+		answer->saved_most_ns = saved_ns;
+}
+
+/* Under each order of locks; returns the first one's saving. */
+static double try_orders(const struct asking *asking, const struct replayer *replayer,
+			 const struct hypothesis *hypothesis, struct asked_answer *answer)
+{
+	double first_ns = 0;
+	for (size_t order = 0; order < asking->order_count; order++) {
+		const struct replay_answer replayed = try(replayer, hypothesis, order > 0);
+		double saved_ns = asking->baseline_ns[order] - replayed.makespan_ns;
+		if (order == 0)
+			first_ns = saved_ns;
+		if (replayed.forced_steps > answer->forced_steps)
+			answer->forced_steps = replayed.forced_steps;
+		answer_widen(answer, saved_ns);
+	}
+	return first_ns;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+static int answer_rebuilt(const struct asking *asking, const struct hypothesis *hypothesis,
+			  struct asked_answer *answer, char error[OPTIONS_ERROR_BYTES])
+{
+	double saved_ns[VARIANT_DEALS];
+	unsigned deals = hypothesis->split_count ? VARIANT_DEALS : 1;
+	for (unsigned deal = 0; deal < deals; deal++) {
+		struct variant variant;
+		if (variant_build(&variant, asking->of->script, asking->of->classes, hypothesis,
+				  deal, error) != 0)
+			return -EINVAL;
+		const struct replayer replayer = simulate_replayer(&variant.script);
+		saved_ns[deal] = try_orders(asking, &replayer, hypothesis, answer);
+		variant_free(&variant);
+	}
+	/* The last deal is no chance. */
+	if (deals > 1)
+		qsort(saved_ns, deals - 1, sizeof(saved_ns[0]), compare_doubles);
+	answer->saved_ns = saved_ns[(deals - 1) / 2];
+	return 0;
+}
+
+static int answer(const struct asking *asking, const char *question, struct asked_answer *answer,
+		  char error[OPTIONS_ERROR_BYTES])
+{
+	struct hypothesis hypothesis;
+	if (hypothesis_parse(&hypothesis, question, asking->of->names, error) != 0)
+		return -EINVAL;
+	*answer = (struct asked_answer){ .text = question,
+					 .saved_least_ns = asking->baseline_ns[0],
+					 .saved_most_ns = -asking->baseline_ns[0] };
+	if (!hypothesis_rebuilds(&hypothesis)) {
+		answer->saved_ns = try_orders(asking, asking->of->replayer, &hypothesis, answer);
+	} else if (!asking->of->script) {
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--what-if: \"%.60s\" needs a recording that names threads, and --model "
+			 "threads; ask for CLASS*0.5",
+			 question);
+		return -EINVAL;
+	} else if (answer_rebuilt(asking, &hypothesis, answer, error) != 0) {
+		return -EINVAL;
+	}
+	answer->makespan_ns = asking->baseline_ns[0] - answer->saved_ns;
+	return 0;
+}
+
+int asked_build(struct asked *asked, const struct asked_of *of, const struct text_list *questions,
+		char error[OPTIONS_ERROR_BYTES])
+{
+	struct asking asking = { .of = of, .order_count = of->script ? ORDERS : 1 };
+	*asked = (struct asked){ .answers = memory_new(questions->count, sizeof(*asked->answers)) };
+	if (!questions->count)
+		return 0;
+	for (size_t order = 0; order < asking.order_count; order++)
+		asking.baseline_ns[order] = try(of->replayer, NULL, order > 0).makespan_ns;
+	for (; asked->count < questions->count; asked->count++)
+		if (answer(&asking, questions->texts[asked->count], &asked->answers[asked->count],
+			   error) != 0)
+			return -EINVAL;
+	return 0;
+}
+
+void asked_free(struct asked *asked)
+{
+	free(asked->answers);
+	*asked = (struct asked){ 0 };
+}
