@@ -109,16 +109,10 @@ static uint64_t child_end(struct self *self, const struct child_wait *wait)
 	struct watch *watch = watch_find(child_key(wait->pid));
 	if (!watch || watch->type != WATCH_CHILD)
 		return 0;
-	/* Taken by exchange: of two threads that wait, one writes the op. */
-	uint64_t op = wait->has_ended ? __atomic_exchange_n(&watch->holder_op, 0, __ATOMIC_ACQ_REL)
-				      : watch->holder_op;
-	if (op && wait->has_ended) {
-		op_record(self, op, watch->holder_parent, KIND_EXEC, watch->initial, watch->ident,
-			  watch->holder_start, wait->exit_status ? OUTCOME_ERROR : OUTCOME_OK,
-			  (uint64_t)wait->exit_status, watch->holder_stack);
-		watch_forget(child_key(wait->pid));
-	}
-	return op;
+	if (!wait->has_ended)
+		return watch_child_op(watch);
+	return watch_end_child(self, watch, wait->exit_status ? OUTCOME_ERROR : OUTCOME_OK,
+			       (uint64_t)wait->exit_status);
 }
 
 /* Also when a cancellation unwinds through the wait. */

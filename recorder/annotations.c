@@ -191,13 +191,17 @@ static uint64_t end_ticks(const struct arena *arena, uint64_t start_ticks)
 }
 
 /* Writes what was taken from the handles. A thread that never recorded has nowhere to write. */
-static void close_record(struct self *self, struct arena *arena, struct record *record)
+static void close_record(struct self *self, struct arena *arena, uint32_t index,
+			 struct record *record)
 {
 	record->end = end_ticks(arena, record->start);
 	if (self->slot)
-		(void)chunk_append(self, record);
+		(void)chunk_publish(self, record);
 	else
 		arena_count(arena, COUNTER_lost_ends);
+	handles_drop(arena, index);
+	if (self->slot)
+		chunk_settle(self);
 	if (record->type == RECORD_OP && record->flags & RECORD_FLOW) {
 		process_flow_ends();
 		/* Threads that worked for it are to see that they do not any more. */
@@ -211,15 +215,16 @@ void wcprof_v1_end(wcprof_op op, enum wcprof_outcome outcome, uint64_t result)
 	struct arena *arena;
 	struct self *self = enter_late(&arena, id);
 	struct record record;
+	uint32_t index = self ? handles_take(arena, id, &record) : HANDLE_NONE;
 
-	if (self && handles_take(arena, id, &record)) {
+	if (index != HANDLE_NONE) {
 		if (outcome != WCPROF_UNSAID)
 			record.outcome = to_outcome(outcome);
 		if (record.type == RECORD_OP)
 			record.value = result;
 		if (self->slot)
 			(void)op_detach(self, id);
-		close_record(self, arena, &record);
+		close_record(self, arena, index, &record);
 	}
 	self_leave(self);
 }

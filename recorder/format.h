@@ -221,11 +221,17 @@ _Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixe
  * it (handles.h).
  */
 struct open_entry {
-	struct record record; /* end is 0; a hold's fd is the index of its watch */
+	struct record record; /* end is 0; a hold's fd is the index of its watch, or below */
 	uint64_t handle;      /* op: its id; 0 = entry is free */
 	uint64_t frame;       /* address of the frame that opened it */
 };
 _Static_assert(sizeof(struct open_entry) == 80, "ARENA_HANDLES counts on it");
+
+/* `fd` of a hold that was released, and whose record comes next. */
+enum { HOLD_RELEASED = -2 };
+
+/* Set in a handle, and in the op of a child's watch: somebody is just writing its record. */
+#define HANDLE_ENDING (UINT64_C(1) << 63)
 
 /* One thread. Owner: its thread, from pool slots until it ends. The drainer reads it, and buries
  * the dead. */

@@ -2,10 +2,11 @@
 /*
  * Ops and waits by handle. See handles.h.
  *
- * An entry's `handle` is 0 while it is free, HANDLE_CLAIMED while somebody fills it in or takes it
- * out, else the handle that it belongs to. A handle's place is the first free one of PROBES_MAX,
- * from where the handle says; so it may be behind free ones, and whoever looks for it looks at all.
- * The drainer reads `handle`, the fields, and `handle` again, as in the slots of threads.
+ * An entry's `handle` is 0 while it is free, HANDLE_CLAIMED while somebody fills it in, else the
+ * handle that it belongs to, with HANDLE_ENDING while who has taken it writes its record. The place
+ * of a handle is the first free one of PROBES_MAX, from where the handle says; so it may be behind
+ * free ones, and whoever looks for it looks at all. The drainer reads `handle`, the fields, and
+ * `handle` again, as in the slots of threads.
  */
 #include "handles.h"
 
@@ -100,21 +101,29 @@ bool handles_has(const struct arena *arena, uint32_t index, uint64_t handle)
 	return is_readable(arena, index) && load_acquire(&entry_at(arena, index)->handle) == handle;
 }
 
-bool handles_take(struct arena *arena, uint64_t handle, struct record *record)
+uint32_t handles_take(struct arena *arena, uint64_t handle, struct record *record)
 {
 	uint32_t index = handles_find(arena, handle);
 	struct open_entry *entry;
 
 	if (index == HANDLE_NONE)
-		return false;
+		return HANDLE_NONE;
 	entry = entry_at(arena, index);
 	/* One of several that end it at once goes on. */
-	if (!cas_acq_rel(&entry->handle, &handle, HANDLE_CLAIMED))
-		return false;
+	if (!cas_acq_rel(&entry->handle, &handle, handle | HANDLE_ENDING))
+		return HANDLE_NONE;
 	*record = entry->record;
-	/* Pairs with handles_add(): the next tenant writes after this one has read. */
+	return index;
+}
+
+void handles_drop(struct arena *arena, uint32_t index)
+{
+	struct open_entry *entry = entry_at(arena, index);
+
+	assert(load_relaxed(&entry->handle) & HANDLE_ENDING);
+	/* Pairs with handles_add(): the next tenant writes after this one has read; and with the
+	 * drainer: who finds no entry finds the record. */
 	store_release(&entry->handle, 0);
-	return true;
 }
 
 struct open_entry *handles_at(const struct arena *arena, uint32_t index)

@@ -142,10 +142,15 @@ static bool is_abandoned(const struct self *self, const struct open_entry *entry
 }
 
 /* Another thread has unlocked what this one held: it has written the record. */
-static bool is_released_hold(const struct open_entry *entry)
+static bool is_taken_hold(const struct open_entry *entry)
 {
 	return is_hold(entry) && entry->record.fd >= 0 &&
 	       !watch_is_holder(entry->record.fd, entry->handle);
+}
+
+static bool is_released_hold(const struct open_entry *entry)
+{
+	return is_taken_hold(entry) || (is_hold(entry) && entry->record.fd == HOLD_RELEASED);
 }
 
 /* The program ended this op on another thread. */
@@ -155,13 +160,21 @@ static bool is_detached(const struct open_entry *entry)
 	       !handles_has(recorder_arena, (uint32_t)entry->record.fd, entry->record.id);
 }
 
+/* Other threads release what this one goes on taking: their entries are not in the way. */
+static void drop_taken(struct self *self)
+{
+	for (uint32_t i = self->depth; i-- > 1;)
+		if (is_taken_hold(&self->slot->entries[i]))
+			entry_remove(self, &self->slot->entries[i]);
+}
+
 /* Clears away what ended without its thread's doing, before something new is opened. */
 static void tidy(struct self *self, const void *frame, enum record_type type)
 {
 	for (uint32_t i = self->depth; i-- > 1;) {
 		struct open_entry *entry = &self->slot->entries[i];
 
-		if (is_released_hold(entry) || is_detached(entry)) {
+		if (is_taken_hold(entry) || is_detached(entry)) {
 			entry_remove(self, entry);
 		} else if (is_abandoned(self, entry, (uintptr_t)frame, type)) {
 			self_count(self, COUNTER_abandoned);
@@ -209,7 +222,34 @@ uint64_t op_begin_hold(struct self *self, uint32_t watch_index, uint32_t stack, 
 		.what = KIND_HOLD,
 	};
 
+	if (UNLIKELY(self->depth == SLOT_ENTRIES))
+		drop_taken(self);
 	return entry_push(self, &record, record.id, frame) ? record.id : 0;
+}
+
+/* Before the watch's holder changes: whoever sees that sees this. */
+void op_release_hold(struct self *self, const struct record *hold)
+{
+	struct open_entry *entry = entry_find(self, hold->id);
+	struct record open = *hold;
+
+	open.end = 0;
+	open.fd = HOLD_RELEASED;
+	if (entry)
+		store_release(&entry->record.fd, HOLD_RELEASED);
+	else if (self->depth < SLOT_ENTRIES)
+		(void)entry_push(self, &open, hold->id, NULL);
+	/* Else a dump that is taken just now does not have it; the next one has. */
+}
+
+void op_end_hold(struct self *self, const struct record *hold)
+{
+	struct open_entry *entry = entry_find(self, hold->id);
+
+	if (entry)
+		entry_end(self, entry, hold);
+	else
+		(void)chunk_append(self, hold);
 }
 
 bool op_drop(struct self *self, uint64_t handle)
@@ -249,7 +289,7 @@ void op_end_all(struct self *self, uint64_t end_ticks, enum outcome outcome, uin
 }
 
 /* Set in an attachment's handle, so that it is not taken for the op's own. */
-#define ATTACHED_HANDLE (UINT64_C(1) << 63)
+#define ATTACHED_HANDLE (UINT64_C(1) << 62)
 
 void op_attach(struct self *self, uint64_t op, uint32_t index, uint8_t flags)
 {
@@ -445,26 +485,4 @@ void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const v
 uint64_t op_reserve(struct self *self)
 {
 	return self_next_id(self);
-}
-
-void op_record(struct self *self, uint64_t op, uint64_t parent, enum kind kind, uint32_t name,
-	       uint32_t ident, uint64_t start_ticks, enum outcome outcome, uint64_t value,
-	       uint32_t stack)
-{
-	struct record record = {
-		.start = start_ticks,
-		.end = clock_now_ticks(),
-		.id = op,
-		.parent = parent,
-		.value = value,
-		.name = name,
-		.ident = ident,
-		.stack = stack,
-		.fd = -1,
-		.type = RECORD_OP,
-		.what = (uint8_t)kind,
-		.outcome = (uint8_t)outcome,
-	};
-
-	(void)chunk_append(self, &record);
 }

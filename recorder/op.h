@@ -17,6 +17,9 @@ void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,
 /* A hold of the watch with this index has begun; 0 when it cannot be recorded. */
 uint64_t op_begin_hold(struct self *, uint32_t watch_index, uint32_t stack, const void *frame,
 		       uint64_t start_ticks, uint64_t address, uint32_t ident) HIDDEN;
+/* It is its watch's no more: until its record is written it is open here. */
+void op_release_hold(struct self *, const struct record *hold) HIDDEN;
+void op_end_hold(struct self *, const struct record *hold) HIDDEN;
 /* Takes an open entry away without a record; false when this thread has no such entry. */
 bool op_drop(struct self *, uint64_t handle) HIDDEN;
 /* This thread is in the op, which is among the handles with this index, until it ends or is

@@ -163,11 +163,8 @@ void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) H
 void link_record(struct self *, enum link_kind, uint64_t to_op, const void *address, uint32_t ident,
 		 uint32_t count) HIDDEN;
 
-/* A finished op that was begun elsewhere (child processes): id from op_reserve(). */
+/* The id of an op that is not in a thread's hands: a child's, whose watch has it. */
 uint64_t op_reserve(struct self *) HIDDEN;
-void op_record(struct self *, uint64_t op, uint64_t parent, enum kind, uint32_t name,
-	       uint32_t ident, uint64_t start_ticks, enum outcome, uint64_t value,
-	       uint32_t stack) HIDDEN;
 
 uint64_t clock_ticks(void) HIDDEN;
 
@@ -254,6 +251,12 @@ void watch_forget(const void *address) HIDDEN;
 void watch_wait_begins(
 	struct watch *) HIDDEN; /* before looking at the lock once more and sleeping */
 void watch_wait_ends(struct watch *) HIDDEN;
+
+/* The child of this watch has ended: writes its op and forgets the watch. The op; 0 if another
+ * thread does that, or there is none. */
+uint64_t watch_end_child(struct self *, struct watch *, enum outcome, uint64_t value) HIDDEN;
+/* The op of a child that goes on. */
+uint64_t watch_child_op(const struct watch *) HIDDEN;
 
 /* The new holder, while it holds the lock: opens an op `hold`. */
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;

@@ -19,15 +19,14 @@
 #include "chunk.h"
 #include "clock.h"
 #include "delays.h"
-#include "handles.h"
 #include "mark.h"
 #include "modules.h"
+#include "opens.h"
 #include "roster.h"
 #include "stacks.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "text.h"
-#include "waiters.h"
 
 #include "in_target.h"
 
@@ -85,170 +84,6 @@ void snapshot_unlock(struct arena *arena)
 	store_release(&arena->drain_owner, 0);
 }
 
-/* --- What is open ---------------------------------------------------------------------------- */
-
-union record_words {
-	struct record record;
-	uint64_t words[sizeof(struct record) / sizeof(uint64_t)];
-};
-
-/* Copies an entry that its thread may be changing; false when it is free or was being changed. */
-static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
-{
-	const union record_words *from = (const union record_words *)&entry->record;
-	union record_words copy;
-
-	to->handle = load_acquire(&entry->handle);
-	if (to->handle <= HANDLE_CLAIMED)
-		return false;
-	for (unsigned i = 0; i < sizeof(copy.words) / sizeof(copy.words[0]); i++)
-		copy.words[i] = load_acquire(&from->words[i]);
-	to->record = copy.record;
-	/* Acquire: if it is gone, (2) sees its record. */
-	return load_acquire(&entry->handle) == to->handle;
-}
-
-static bool is_released_hold(const struct arena *arena, const struct snapshot_open *open)
-{
-	const struct watch *watch;
-
-	if (open->record.type != RECORD_OP || open->record.what != KIND_HOLD || open->record.fd < 0)
-		return false;
-	watch = watch_at(arena, (uint32_t)open->record.fd);
-	return !watch || load_relaxed(&watch->holder_op) != open->handle;
-}
-
-static void add_open(struct snapshot *snapshot, const struct snapshot_open *open)
-{
-	for (uint32_t i = snapshot->open_count;
-	     i-- > 0 && i + SLOT_ENTRIES >= snapshot->open_count;)
-		if (snapshot->opens[i].handle == open->handle)
-			return;
-	snapshot->opens[snapshot->open_count++] = *open;
-}
-
-/* From the top: entries move down only, so none is missed; one that moved is seen twice. */
-static void copy_opens(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
-{
-	for (uint32_t i = 0; i < slots; i++) {
-		const struct slot *slot = roster_slot(arena, i);
-
-		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;) {
-			struct snapshot_open open;
-
-			if (read_entry(&slot->entries[k], &open) &&
-			    open.record.type != RECORD_ATTACHED && !is_released_hold(arena, &open))
-				add_open(snapshot, &open);
-		}
-	}
-}
-
-static void copy_handles(struct snapshot *snapshot, const struct arena *arena)
-{
-	for (uint32_t i = 0; i < HANDLES_MAX; i++) {
-		const struct open_entry *entry = handles_at(arena, i);
-
-		if (entry && read_entry(entry, &snapshot->opens[snapshot->open_count]))
-			snapshot->open_count++;
-	}
-}
-
-/* Children that nobody has waited for yet. */
-static void copy_children(struct snapshot *snapshot, const struct arena *arena)
-{
-	for (uint32_t i = 0; i < WATCHES_MAX; i++) {
-		const struct watch *watch = watch_at(arena, i);
-		uint64_t op =
-			watch && watch->type == WATCH_CHILD ? load_acquire(&watch->holder_op) : 0;
-
-		if (op == 0)
-			continue;
-		snapshot->opens[snapshot->open_count++] = (struct snapshot_open){
-			.handle = op,
-			.record = {
-				.start = load_relaxed(&watch->holder_start),
-				.id = op,
-				.parent = load_relaxed(&watch->holder_parent),
-				.name = load_relaxed(&watch->initial),
-				.ident = load_relaxed(&watch->ident),
-				.stack = load_relaxed(&watch->holder_stack),
-				.fd = -1,
-				.type = RECORD_OP,
-				.what = KIND_EXEC,
-			},
-		};
-	}
-}
-
-static bool is_record_of(const struct record *record, const struct record *open)
-{
-	if (record->type != open->type)
-		return false;
-	return record->type == RECORD_OP
-		       ? record->id == open->id
-		       : record->type == RECORD_WAIT && record->parent == open->parent &&
-				 record->start == open->start;
-}
-
-/* Whether it is the last record of its thread's chunk: then its entry is just about to be cleared,
- * or its thread has been waiting for a CPU there since before the dump. */
-static bool is_ending(const struct snapshot *snapshot, const struct arena *arena,
-		      uint32_t index_plus_one, const struct snapshot_open *open)
-{
-	const struct chunk *chunk;
-
-	if (index_plus_one == 0 || index_plus_one > snapshot->chunk_count)
-		return false;
-	chunk = chunk_at(arena, index_plus_one - 1);
-	return chunk->snapshot > 0 &&
-	       is_record_of(&chunk->records[chunk->snapshot - 1], &open->record);
-}
-
-static bool is_open_now(const struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
-			const struct snapshot_open *open)
-{
-	if (handles_find(arena, open->handle) != HANDLE_NONE)
-		return true;
-	for (uint32_t i = 0; i < slots; i++) {
-		const struct slot *slot = roster_slot(arena, i);
-		/* Before the entries: the thread goes on to another chunk after clearing one. */
-		uint32_t chunk = load_acquire(&slot->chunk);
-
-		if (load_acquire(&slot->thread) != open->handle >> 32)
-			continue;
-		for (int k = SLOT_ENTRIES; k-- > 0;)
-			if (load_acquire(&slot->entries[k].handle) == open->handle)
-				return !is_ending(snapshot, arena, chunk, open);
-		return false;
-	}
-	return false;
-}
-
-/* Whether the record of what was open is in the snapshot, or was in the last one already. */
-static bool is_recorded(const struct snapshot *snapshot, const struct arena *arena,
-			const struct snapshot_open *open)
-{
-	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
-		const struct chunk *chunk = chunk_at(arena, i);
-
-		for (uint32_t k = chunk->snapshot_since; k < chunk->snapshot; k++)
-			if (is_record_of(&chunk->records[k], &open->record))
-				return true;
-	}
-	return false;
-}
-
-static void drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < snapshot->open_count; i++)
-		if (is_open_now(snapshot, arena, slots, &snapshot->opens[i]) ||
-		    !is_recorded(snapshot, arena, &snapshot->opens[i]))
-			snapshot->opens[kept++] = snapshot->opens[i];
-	snapshot->open_count = kept;
-}
-
 /* --- What has ended -------------------------------------------------------------------------- */
 
 /* How many records it has whose entries are gone: the last one's may be there still, until the
@@ -262,7 +97,7 @@ static uint32_t count_settled(const struct chunk *chunk)
 }
 
 /*
- * From here on nothing is overwritten that is in the dump, or that an op of copy_opens() may end
+ * From here on nothing is overwritten that is in the dump, or that an op of opens_copy() may end
  * in. The newest first: meanwhile the turn comes from the other end, and stops at what is pinned.
  * What it has not reached of the oldest, `room` chunks at most, is left to the program's threads.
  */
@@ -462,8 +297,7 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 
 static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t threads)
 {
-	uint64_t opens = (uint64_t)slots * SLOT_ENTRIES + HANDLES_MAX + WATCHES_MAX;
-	uint64_t open_bytes = opens * sizeof(struct snapshot_open);
+	uint64_t open_bytes = opens_most(slots) * sizeof(struct snapshot_open);
 	void *scratch;
 
 	snapshot->scratch_bytes = open_bytes + (uint64_t)threads * sizeof(struct snapshot_thread);
@@ -496,11 +330,9 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	}
 	freeze_clock(snapshot, arena, of);
 	pin_chunks(snapshot, arena, of == DUMP_RUNNING ? chunk_ring_room(arena) : 0);
-	copy_opens(snapshot, arena, slots);
-	copy_handles(snapshot, arena);
+	opens_copy(snapshot, arena, slots);
 	count_events(snapshot, arena);
-	drop_ended(snapshot, arena, slots);
-	copy_children(snapshot, arena);
+	opens_drop_ended(snapshot, arena, slots);
 	if (!own)
 		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	list_living(snapshot, arena, slots, own);

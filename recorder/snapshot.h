@@ -33,6 +33,7 @@ struct snapshot_thread {
 struct snapshot_open {
 	struct record record; /* end 0 */
 	uint64_t handle;
+	const uint64_t *place; /* has the handle while it is open; NULL: it is in a thread's slot */
 };
 
 struct snapshot {
@@ -51,6 +52,7 @@ struct snapshot {
 	uint32_t string_count;
 	uint32_t stack_count;
 	uint32_t module_count;
+	bool holds_move;      /* some are just being released */
 	bool has_process_end; /* an event of its own: the process has ended since the last dump */
 	uint64_t losses_total;
 	uint64_t counters[COUNTER_COUNT];

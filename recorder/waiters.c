@@ -92,8 +92,9 @@ const struct watch *watch_at(const struct arena *arena, uint32_t index)
 	const struct watch *watch = entry_at(arena, index);
 
 	assert(index < WATCHES_MAX);
+	/* Acquire: who does not find a child any more sees its record. */
 	if (!is_readable(arena, watch) || load_acquire(&watch->address) == 0 ||
-	    load_relaxed(&watch->type) == WATCH_FREE)
+	    load_acquire(&watch->type) == WATCH_FREE)
 		return NULL;
 	return watch;
 }
@@ -244,8 +245,41 @@ void watch_forget(const void *address)
 
 	if (!watch)
 		return;
-	store_relaxed(&watch->holder_op, 0);
+	store_release(&watch->holder_op, 0);
 	store_release(&watch->type, (uint8_t)WATCH_FREE);
+}
+
+uint64_t watch_child_op(const struct watch *watch)
+{
+	return load_acquire(&watch->holder_op) & ~HANDLE_ENDING;
+}
+
+uint64_t watch_end_child(struct self *self, struct watch *watch, enum outcome outcome,
+			 uint64_t value)
+{
+	/* Of two threads that wait for it, one writes the op. */
+	uint64_t op = or_acq_rel(&watch->holder_op, HANDLE_ENDING);
+	struct record record = {
+		.start = load_relaxed(&watch->holder_start),
+		.end = clock_now_ticks(),
+		.id = op,
+		.parent = load_relaxed(&watch->holder_parent),
+		.value = value,
+		.name = load_relaxed(&watch->initial),
+		.ident = load_relaxed(&watch->ident),
+		.stack = load_relaxed(&watch->holder_stack),
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = KIND_EXEC,
+		.outcome = (uint8_t)outcome,
+	};
+
+	if (op == 0 || op & HANDLE_ENDING)
+		return 0;
+	(void)chunk_publish(self, &record);
+	watch_forget((const void *)(uintptr_t)watch->address);
+	chunk_settle(self);
+	return op;
 }
 
 /* --- Waiting --------------------------------------------------------------------------------- */
@@ -358,8 +392,9 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 		.outcome = OUTCOME_OK,
 	};
 	store_release(&watch->last_op, op);
-	store_relaxed(&watch->holder_op, 0);
-	(void)op_drop(self, op);
+	op_release_hold(self, &release->hold);
+	/* Release: pairs with the drainer, which looks for the hold in our slot then. */
+	store_release(&watch->holder_op, 0);
 }
 
 void hold_record(struct self *self, struct watch *watch, const struct hold_release *release)
@@ -369,7 +404,7 @@ void hold_record(struct self *self, struct watch *watch, const struct hold_relea
 	if (release->pc)
 		hold.stack = stack_of(release->pc);
 	if (hold.type != RECORD_NONE)
-		(void)chunk_append(self, &hold);
+		op_end_hold(self, &hold);
 	if (release->waiters > 0)
 		link_record(self, LINK_WAKE, 0, (const void *)(uintptr_t)watch->address,
 			    watch->ident, 1);

@@ -178,23 +178,19 @@ START_TEST(short_io_may_be_left_out)
 }
 END_TEST
 
-START_TEST(links_and_finished_ops)
+START_TEST(links)
 {
 	uint64_t op = op_reserve(self);
 	json_t *lines, *event;
 
 	link_record(self, LINK_NESTED_CLIENT, op, NULL, 1, 0);
 	link_record(self, LINK_WAKE, 0, &stack, 2, UINT32_MAX);
-	op_record(self, op, 1, KIND_EXEC, CALL_READ, 1, clock_ticks(), OUTCOME_OK, 0, 0);
 	lines = recording_dump(true);
 	event = event_of(lines, "lk", "nested_client");
 	ck_assert_uint_eq((uint64_t)number_of(event, "p"), op);
 	event = event_of(lines, "lk", "wake");
 	ck_assert_uint_eq((uint64_t)number_of(event, "p"), (1ULL << 32) + 1);
 	ck_assert_int_eq(number_of(event, "n"), UINT32_MAX);
-	event = event_of(lines, "k", "exec");
-	ck_assert_uint_eq((uint64_t)number_of(event, "id"), op);
-	ck_assert_str_eq(word_of(event, "w"), "user");
 }
 END_TEST
 
@@ -222,7 +218,7 @@ int main(void)
 	tcase_add_test(tests, a_hold_outlives_the_frame_of_its_call);
 	tcase_add_test(tests, too_many_open_ones_are_counted);
 	tcase_add_test(tests, short_io_may_be_left_out);
-	tcase_add_test(tests, links_and_finished_ops);
+	tcase_add_test(tests, links);
 	tcase_add_test(tests, an_end_without_a_beginning_is_counted);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

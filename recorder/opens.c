@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is open at one moment. See opens.h.
+ *
+ * A hold belongs to its watch until it is released, which is before the lock is; its record is
+ * written after that. Meanwhile it is open in the slot of the thread that released it, marked
+ * HOLD_RELEASED: the very entry, or one of its own where another thread had taken the lock. That
+ * mark, or entry, is there before the watch's holder changes.
+ */
+#include "opens.h"
+
+#include "chunk.h"
+#include "handles.h"
+#include "roster.h"
+#include "waiters.h"
+
+#include "in_target.h"
+
+/* --- Copies ---------------------------------------------------------------------------------- */
+
+union record_words {
+	struct record record;
+	uint64_t words[sizeof(struct record) / sizeof(uint64_t)];
+};
+
+static uint64_t read_handle(const struct open_entry *entry)
+{
+	return load_acquire(&entry->handle) & ~HANDLE_ENDING;
+}
+
+/* Copies an entry that others may be changing; false when it is free or was being changed. */
+static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
+{
+	const union record_words *from = (const union record_words *)&entry->record;
+	union record_words copy;
+
+	*to = (struct snapshot_open){ .handle = read_handle(entry) };
+	if (to->handle <= HANDLE_CLAIMED)
+		return false;
+	for (unsigned i = 0; i < sizeof(copy.words) / sizeof(copy.words[0]); i++)
+		copy.words[i] = load_acquire(&from->words[i]);
+	to->record = copy.record;
+	/* Acquire: if it is gone, its record is seen to be published. */
+	return read_handle(entry) == to->handle;
+}
+
+static bool is_hold(const struct record *record)
+{
+	return record->type == RECORD_OP && record->what == KIND_HOLD;
+}
+
+static bool is_held(const struct arena *arena, const struct snapshot_open *open)
+{
+	const struct watch *watch = watch_at(arena, (uint32_t)open->record.fd);
+
+	/* Acquire: pairs with hold_release(): who sees that it is released sees where it is now. */
+	return watch && load_acquire(&watch->holder_op) == open->handle;
+}
+
+/* A thread's entry that is open. False for a hold that another thread has released, too: it may be
+ * among those of that thread (*is_elsewhere). */
+static bool read_open(const struct arena *arena, const struct open_entry *entry,
+		      struct snapshot_open *open, bool *is_elsewhere)
+{
+	if (!read_entry(entry, open) || open->record.type == RECORD_ATTACHED)
+		return false;
+	if (!is_hold(&open->record) || open->record.fd < 0 || is_held(arena, open))
+		return true;
+	open->record.fd = load_acquire(&entry->record.fd);
+	if (read_handle(entry) != open->handle)
+		return false;
+	*is_elsewhere |= open->record.fd != HOLD_RELEASED;
+	return open->record.fd == HOLD_RELEASED;
+}
+
+static bool is_released(const struct snapshot_open *open)
+{
+	return is_hold(&open->record) && open->record.fd == HOLD_RELEASED;
+}
+
+/* Not twice what is among those from `since` on. A hold that moves may be seen in two slots. */
+static void add(struct snapshot *snapshot, const struct snapshot_open *open, uint32_t since)
+{
+	snapshot->holds_move |= is_released(open);
+	if (snapshot->holds_move && is_hold(&open->record))
+		since = 0;
+	for (uint32_t i = snapshot->open_count; i-- > since;)
+		if (snapshot->opens[i].handle == open->handle)
+			return;
+	snapshot->opens[snapshot->open_count++] = *open;
+}
+
+/* From the top: entries move down only, so none is missed; one that moved is seen twice. */
+static bool copy_slots(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
+{
+	bool is_elsewhere = false;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+		uint32_t since = snapshot->open_count;
+		struct snapshot_open open;
+
+		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;)
+			if (read_open(arena, &slot->entries[k], &open, &is_elsewhere))
+				add(snapshot, &open, since);
+	}
+	return is_elsewhere;
+}
+
+/* Once more, for holds that moved from a slot that had not been looked at to one that had. */
+static void copy_released(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+		struct snapshot_open open;
+
+		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;)
+			if (read_entry(&slot->entries[k], &open) && is_released(&open))
+				add(snapshot, &open, 0);
+	}
+}
+
+static void copy_handles(struct snapshot *snapshot, const struct arena *arena)
+{
+	for (uint32_t i = 0; i < HANDLES_MAX; i++) {
+		const struct open_entry *entry = handles_at(arena, i);
+		struct snapshot_open *to = &snapshot->opens[snapshot->open_count];
+
+		if (!entry || !read_entry(entry, to))
+			continue;
+		to->place = &entry->handle;
+		snapshot->open_count++;
+	}
+}
+
+/* Children that nobody has waited for yet. */
+static void copy_children(struct snapshot *snapshot, const struct arena *arena)
+{
+	for (uint32_t i = 0; i < WATCHES_MAX; i++) {
+		const struct watch *watch = watch_at(arena, i);
+		bool is_child = watch && load_acquire(&watch->type) == WATCH_CHILD;
+		uint64_t op = is_child ? watch_child_op(watch) : 0;
+
+		if (op == 0)
+			continue;
+		snapshot->opens[snapshot->open_count++] = (struct snapshot_open){
+			.handle = op,
+			.place = &watch->holder_op,
+			.record = {
+				.start = load_relaxed(&watch->holder_start),
+				.id = op,
+				.parent = load_relaxed(&watch->holder_parent),
+				.name = load_relaxed(&watch->initial),
+				.ident = load_relaxed(&watch->ident),
+				.stack = load_relaxed(&watch->holder_stack),
+				.fd = -1,
+				.type = RECORD_OP,
+				.what = KIND_EXEC,
+			},
+		};
+	}
+}
+
+void opens_copy(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
+{
+	if (copy_slots(snapshot, arena, slots))
+		copy_released(snapshot, arena, slots);
+	copy_handles(snapshot, arena);
+	copy_children(snapshot, arena);
+}
+
+/* --- What has ended meanwhile ---------------------------------------------------------------- */
+
+static bool is_record_of(const struct record *record, const struct record *open)
+{
+	if (record->type != open->type)
+		return false;
+	return record->type == RECORD_OP
+		       ? record->id == open->id
+		       : record->type == RECORD_WAIT && record->parent == open->parent &&
+				 record->start == open->start;
+}
+
+/* Whether it is the last record of its thread's chunk: then its entry is just about to be cleared,
+ * or its thread has been waiting for a CPU there since before the dump. */
+static bool is_ending(const struct snapshot *snapshot, const struct arena *arena,
+		      uint32_t index_plus_one, const struct snapshot_open *open)
+{
+	const struct chunk *chunk;
+
+	if (index_plus_one == 0 || index_plus_one > snapshot->chunk_count)
+		return false;
+	chunk = chunk_at(arena, index_plus_one - 1);
+	return chunk->snapshot > 0 &&
+	       is_record_of(&chunk->records[chunk->snapshot - 1], &open->record);
+}
+
+/* Whether it is open beyond doubt: then nobody needs to look for its record. */
+static bool is_open_now(const struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
+			const struct snapshot_open *open)
+{
+	if (open->place)
+		return load_acquire(open->place) == open->handle;
+	if (is_released(open) ||
+	    (is_hold(&open->record) && open->record.fd >= 0 && !is_held(arena, open)))
+		return false;
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+		/* Before the entries: the thread goes on to another chunk after clearing one. */
+		uint32_t chunk = load_acquire(&slot->chunk);
+
+		if (load_acquire(&slot->thread) != open->handle >> 32)
+			continue;
+		for (int k = SLOT_ENTRIES; k-- > 0;)
+			if (load_acquire(&slot->entries[k].handle) == open->handle)
+				return !is_ending(snapshot, arena, chunk, open);
+		return false;
+	}
+	return false;
+}
+
+/* Whether the record of what was open is in the snapshot, or was in the last one already. */
+static bool is_recorded(const struct snapshot *snapshot, const struct arena *arena,
+			const struct snapshot_open *open)
+{
+	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+
+		for (uint32_t k = chunk->snapshot_since; k < chunk->snapshot; k++)
+			if (is_record_of(&chunk->records[k], &open->record))
+				return true;
+	}
+	return false;
+}
+
+void opens_drop_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < snapshot->open_count; i++)
+		if (is_open_now(snapshot, arena, slots, &snapshot->opens[i]) ||
+		    !is_recorded(snapshot, arena, &snapshot->opens[i]))
+			snapshot->opens[kept++] = snapshot->opens[i];
+	snapshot->open_count = kept;
+}
