@@ -96,4 +96,8 @@ static inline bool needs_set_up(bool may_create_thread)
 	__asm__(".symver wcprof_export_" #id ", " #symbol version);
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
 	WRAPPER(type, symbol, #symbol, true, parameters, arguments)
+#define TIMED_BRIEF(kind, type, symbol, call, parameters, arguments, fd, value) \
+	WRAPPER(type, symbol, #symbol, false, parameters, arguments)
+#define HOOK_ALIAS(symbol, other) \
+	__asm__(".globl " #symbol "; .type " #symbol ", @function; .set " #symbol ", " #other);
 #include "hooks.def"

@@ -226,3 +226,18 @@ int hook_pthread_tryjoin_np(pthread_t thread, void **result)
 	join_end(&wait);
 	return code;
 }
+
+/* --- Detaching: nobody will wait for its end --- */
+
+/* Before the call, after which its number may be a new thread's already. */
+int hook_pthread_detach(pthread_t thread)
+{
+	watch_forget((const void *)thread);
+	return real.pthread_detach(thread);
+}
+
+int hook_thrd_detach(thrd_t thread)
+{
+	watch_forget((const void *)thread);
+	return real.thrd_detach(thread);
+}

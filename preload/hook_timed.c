@@ -93,16 +93,45 @@ static void timed_polled(uint64_t op, int result, const struct pollfd *set, nfds
 		timed_describe(op, set->fd);
 }
 
-#define TIMED_AROUND(kind, type, symbol, call, parameters, arguments, fd, value, before, after) \
-	type hook_##symbol parameters                                                           \
-	{                                                                                       \
-		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER);              \
-		before;                                                                         \
-		type result = real.symbol arguments;                                            \
-		after;                                                                          \
-		timed_end(op, result < 0, value);                                               \
-		return result;                                                                  \
+/* Not when it was too short to have blocked. */
+static void timed_end_brief(uint64_t op, bool has_failed, int64_t value)
+{
+	int64_t error = -(int64_t)errno;
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_end_brief(self, op, has_failed ? OUTCOME_ERROR : OUTCOME_OK,
+		     (uint64_t)(has_failed ? error : value));
+	self_leave(self);
+}
+
+/* In terms of `result`, which is a number or an address. */
+#define IS_NEGATIVE ((intptr_t)result < 0)
+
+#define BODY(kind, type, symbol, parameters, arguments, fd, failed, value, before, after, end) \
+	type hook_##symbol parameters                                                          \
+	{                                                                                      \
+		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER);             \
+		before;                                                                        \
+		type result = real.symbol arguments;                                           \
+		after;                                                                         \
+		end(op, failed, value);                                                        \
+		return result;                                                                 \
 	}
+#define TIMED_AROUND(kind, type, symbol, call, parameters, arguments, fd, value, before, after) \
+	BODY(kind, type, symbol, parameters, arguments, fd, IS_NEGATIVE, value, before, after,  \
+	     timed_end)
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
-	TIMED_AROUND(kind, type, symbol, call, parameters, arguments, fd, value, , )
+	BODY(kind, type, symbol, parameters, arguments, fd, IS_NEGATIVE, value, , , timed_end)
+#define TIMED_BRIEF(kind, type, symbol, call, parameters, arguments, fd, value) \
+	BODY(kind, type, symbol, parameters, arguments, fd, IS_NEGATIVE, value, , , timed_end_brief)
+#define TIMED_FAILS(kind, type, symbol, call, parameters, arguments, fd, failed) \
+	BODY(kind, type, symbol, parameters, arguments, fd, failed, 0, , , timed_end)
+#define TIMED_VOID(kind, symbol, call, parameters, arguments, fd)                  \
+	void hook_##symbol parameters                                              \
+	{                                                                          \
+		uint64_t op = timed_begin(KIND_##kind, CALL_##symbol, fd, CALLER); \
+		real.symbol arguments;                                             \
+		timed_end(op, false, 0);                                           \
+	}
 #include "hooks.def"

@@ -13,7 +13,10 @@
 #ifndef WCPROF_HOOKS_H
 #define WCPROF_HOOKS_H
 
+#include <aio.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -27,14 +30,19 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <threads.h>
 #include <time.h>
 
 #include "recorder.h"
+
+/* A macro of libc's, in the way of the name. */
+#undef sigpause
 
 /* libc's functions: the next definition after ours, in the version that the row asks for. */
 struct real {

@@ -32,6 +32,7 @@
 #define STACK_BYTES_MAX ((uintptr_t)8 << 20)
 
 uint64_t op_min_io_ticks;
+uint64_t op_brief_ticks;
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
@@ -365,7 +366,21 @@ static bool may_block(enum kind kind)
 	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
 }
 
-void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
+static bool is_skipped(struct self *self, const struct record *record, bool is_brief)
+{
+	uint64_t ticks = record->end - record->start;
+
+	if (record->what == KIND_IO && ticks < load_relaxed(&op_min_io_ticks))
+		self_count(self, COUNTER_skipped_io);
+	else if (is_brief && ticks < op_brief_ticks)
+		self_count(self, COUNTER_skipped_brief);
+	else
+		return false;
+	return true;
+}
+
+static void end_op(struct self *self, uint64_t op, enum outcome outcome, uint64_t value,
+		   bool is_brief)
 {
 	uint64_t now = clock_now_ticks();
 	struct open_entry *entry = entry_find(self, op);
@@ -381,14 +396,22 @@ void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value
 	record.outcome = (uint8_t)outcome;
 	if (record.what == KIND_IO && (int64_t)value < 0)
 		record.outcome = OUTCOME_ERROR;
-	if (record.what == KIND_IO && now - record.start < load_relaxed(&op_min_io_ticks)) {
-		self_count(self, COUNTER_skipped_io);
+	if (is_skipped(self, &record, is_brief))
 		entry_remove(self, entry);
-	} else {
+	else
 		entry_end(self, entry, &record);
-	}
 	if (may_block((enum kind)record.what))
 		mark_if_due(self, now);
+}
+
+void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
+{
+	end_op(self, op, outcome, value, false);
+}
+
+void op_end_brief(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
+{
+	end_op(self, op, outcome, value, true);
 }
 
 void op_set_ident(struct self *self, uint64_t op, uint32_t ident)
@@ -458,6 +481,11 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	record.flags |= flags;
 	entry_end(self, entry, &record);
 	mark_if_due(self, now);
+}
+
+void wait_drop(struct self *self, uint64_t wait)
+{
+	(void)op_drop(self, wait);
 }
 
 void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address,

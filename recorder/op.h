@@ -10,6 +10,8 @@
 
 /* Input/output shorter than so many ticks is not recorded. Written by settings.c. */
 extern uint64_t op_min_io_ticks HIDDEN;
+/* OP_BRIEF_NS. Written once, by settings.c. */
+extern uint64_t op_brief_ticks HIDDEN;
 
 /* The first entry of a thread that has just registered. */
 void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,

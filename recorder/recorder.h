@@ -150,6 +150,10 @@ uint64_t op_begin(struct self *, enum kind, uint32_t name, uint64_t value, int f
 /* Ends it now: writes the record. value replaces the op's value (bytes of io: negative = -errno
  * -> outcome error). */
 void op_end(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
+/* The same, but without a record when it lasted less than OP_BRIEF_NS: of calls that do so most of
+ * the time, and have not blocked then (counted). */
+enum { OP_BRIEF_NS = 2000 };
+void op_end_brief(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
 /* The same with what became known during the call. */
 void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
@@ -159,6 +163,8 @@ void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
 		    uint32_t stack, const void *frame) HIDDEN;
 void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
+/* It turned out that there was nothing to wait for: no record. */
+void wait_drop(struct self *, uint64_t wait) HIDDEN;
 
 void link_record(struct self *, enum link_kind, uint64_t to_op, const void *address, uint32_t ident,
 		 uint32_t count) HIDDEN;

@@ -209,6 +209,7 @@ void settings_start(void)
 	sampler_set_rate((uint32_t)sample_hz);
 	stack_set_depth((uint32_t)recorder_options.stack_depth);
 	op_min_io_ticks = to_ticks(min_io_ns);
+	op_brief_ticks = to_ticks(OP_BRIEF_NS);
 	store_relaxed(&recorder_holds, (uint32_t)recorder_options.holds);
 }
 

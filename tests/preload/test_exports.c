@@ -47,6 +47,12 @@ static const struct {
 	/* 10 */ { "calls", "epoll_pwait2", "GLIBC_2.35" },
 	/* 11 */ { "futexes", "syscall", "GLIBC_2.2.5" },
 	/* 12 */ { "images", "execl", "GLIBC_2.2.5" },
+	/* 13 */ { "queues", "lio_listio", "GLIBC_2.4" },
+	/* 14 */ { "queues", "lio_listio", "GLIBC_2.2.5" },
+	/* 15 */ { "queues", "lio_listio", "GLIBC_2.34" },
+	/* 16 */ { "queues", "__pthread_mutex_lock", "GLIBC_2.2.5" },
+	/* 17 */ { "queues", "mq_timedsend", "GLIBC_2.34" },
+	/* 18 */ { "queues", "thrd_yield", "GLIBC_2.28" },
 };
 
 START_TEST(test_binding)

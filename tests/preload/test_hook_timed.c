@@ -52,6 +52,28 @@ static const struct target_case cases[] = {
 	    { "op", "io", "fcntl", 2, 2 },
 	    { "op", "io", "creat", 1, 1 },
 	    { "op", "io", "", 17, 17 } } },
+	/* 8 */
+	{ "queues",
+	  "posix",
+	  { { "op", "io", "mq_send", 1, 1 },
+	    { "op", "io", "mq_timedsend", 2, 2 },
+	    { "op", "io", "mq_receive", 2, 2 },
+	    { "op", "io", "mq_timedreceive", 2, 2 } } },
+	/* 9 */
+	{ "queues",
+	  "signals",
+	  { { "op", "poll", "sigwait", 3, 3 },
+	    { "op", "poll", "sigtimedwait", 1, 1 },
+	    { "op", "poll", "sigsuspend", 1, 1 },
+	    { "op", "poll", "sigpause", 1, 1 } } },
+	/* 10 */
+	{ "queues",
+	  "places",
+	  { { "op", "io", "opendir", 2, 2 },
+	    { "op", "io", "closedir", 1, 1 },
+	    { "op", "io", "shutdown", 2, 2 },
+	    { "op", "io", "tcdrain", 1, 1 },
+	    { "op", "io", "sync", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_timed")
