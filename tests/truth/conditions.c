@@ -110,6 +110,14 @@ static void jobpool(void)
 	join_all();
 }
 
+/* widepool: the same with T_W workers, to see what others would bring. */
+static void widepool(void)
+{
+	start_many(count_of("T_W"), worker);
+	give_jobs(pthread_cond_signal);
+	join_all();
+}
+
 /*
  * herd: every job wakes all workers, one gets it; the false wake-ups are no hand-overs but cost
  * CPU.
@@ -431,6 +439,7 @@ int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = { { "sflight", sflight },
 						   { "jobpool", jobpool },
+						   { "widepool", widepool },
 						   { "herd", herd },
 						   { "bq", bq },
 						   { "pipeline", pipeline },

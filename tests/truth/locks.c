@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+enum { SHARDS_MAX = 16 };
+
 static pthread_mutex_t lock_m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock_n = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -325,14 +327,54 @@ static void lockstep(void)
 	join_all();
 }
 
+/* sharded: T_M locks for one table, by key; with one of them it is satlock. */
+static pthread_mutex_t shard_locks[SHARDS_MAX];
+
+/* Keys come as they come: xorshift64 from another start in each thread. */
+static void *scatter(void *rank)
+{
+	uint64_t shards = (uint64_t)count_of("T_M");
+	uint64_t key = 0x9e3779b97f4a7c15 * ((uint64_t)(long)rank + 1);
+
+	for (long i = count_of("T_N"); i > 0; i--) {
+		key ^= key << 13;
+		key ^= key >> 7;
+		key ^= key << 17;
+		pthread_mutex_t *lock = &shard_locks[(key >> 32) % shards];
+
+		pthread_mutex_lock(lock);
+		work_a();
+		pthread_mutex_unlock(lock);
+		work_b();
+	}
+	return NULL;
+}
+
+static void sharded(void)
+{
+	if (count_of("T_M") > SHARDS_MAX)
+		die("is above 16", "T_M");
+	for (int i = 0; i < SHARDS_MAX; i++)
+		pthread_mutex_init(&shard_locks[i], NULL);
+	start_many(4, scatter);
+	join_all();
+}
+
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = {
-		{ "flip", flip },           { "satlock", satlock },   { "twolock", twolock },
-		{ "convoy", convoy },       { "rwlock", rwlock },     { "inversion", inversion },
-		{ "recursive", recursive }, { "trylock", trylock },   { "timedlock", timedlock },
-		{ "spinlock", spinlock },   { "lockstep", lockstep }, { NULL, NULL }
-	};
+	static const struct pattern patterns[] = { { "sharded", sharded },
+						   { "flip", flip },
+						   { "satlock", satlock },
+						   { "twolock", twolock },
+						   { "convoy", convoy },
+						   { "rwlock", rwlock },
+						   { "inversion", inversion },
+						   { "recursive", recursive },
+						   { "trylock", trylock },
+						   { "timedlock", timedlock },
+						   { "spinlock", spinlock },
+						   { "lockstep", lockstep },
+						   { NULL, NULL } };
 
 	return truth_main(argc, argv, patterns);
 }

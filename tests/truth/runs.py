@@ -124,8 +124,9 @@ def variants_of(pattern, factors):
     for change in pattern.changes:
         for factor in change.factors:
             if factors is None or factor in factors:
-                value = scaled(pattern.constants[change.constant], float(factor))
-                variants[f"{change.constant} {factor}"] = {change.constant: value}
+                variants[f"{change.constant} {factor}"] = {
+                    constant: scaled(pattern.constants[constant], float(factor))
+                    for constant in change.constant.split()}
     return variants
 
 

@@ -12,6 +12,7 @@ from runs import is_noisy
 
 SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign to be wrong about
 GROUP_CROSSING = "crossing"
+QUESTION = "what-if "            # begins a selector that is asked, not picked from a table
 
 
 def selected(report, selector):
@@ -24,6 +25,8 @@ def selected(report, selector):
 
 def predicted_points(report, figures, selector, factor):
     """Saving in points of the recorded run's own figure; None when the report has none."""
+    if selector.startswith(QUESTION):
+        return asked_points(report, figures, question_of(selector, factor))
     metric, of, plain = selector.rpartition(" of ")
     entry = selected(report, plain)
     if entry is None:
@@ -35,8 +38,21 @@ def predicted_points(report, figures, selector, factor):
     return None
 
 
+def question_of(selector, factor):
+    return selector[len(QUESTION):].replace("{}", factor)
+
+
+def asked_points(report, figures, question):
+    for answer in report.get("asked", []):
+        if answer["what_if"] == question:
+            return 100 * answer["saved_ns"] / figures["makespan_ns"]
+    return None
+
+
 def metric_of(selector):
     metric, of, _ = selector.rpartition(" of ")
+    if selector.startswith(QUESTION):
+        return "makespan_ns"
     return f"{metric}_ns" if of else "makespan_ns"
 
 
@@ -46,7 +62,7 @@ class Row:
     cpus: int
     group: str
     selector: str
-    change: str             # "A 0.5"
+    change: str             # "A 0.5", "A B 0.5"
     measured: float         # points saved
     is_noisy: bool
     ranks: bool             # stands for the change where changes are ranked
@@ -94,7 +110,8 @@ def rows_of(pattern, cpus, measured):
                 saved = 100 * (base[metric] - changed[metric]) / base[metric]
                 rows.append(Row(pattern.name, cpus, group, selector,
                                 f"{change.constant} {factor}", saved,
-                                is_noisy(base) or is_noisy(changed), i == 0))
+                                is_noisy(base) or is_noisy(changed),
+                                i == 0 and not selector.startswith(QUESTION)))
     return rows
 
 
@@ -115,7 +132,7 @@ def predict_rows(rows, reports, one_cpu_reports):
                 row.predictions.append(100 * saved_ns / figures["makespan_ns"])
             continue
         for report, figures in reports:
-            points = predicted_points(report, figures, row.selector, row.change.split()[1])
+            points = predicted_points(report, figures, row.selector, row.change.split()[-1])
             if points is not None:
                 row.predictions.append(points)
 
@@ -131,7 +148,7 @@ def rank_agreement(rows):
     by_place = {}
     for row in rows:
         if row.ranks and row.predictions and row.group != GROUP_CROSSING:
-            place = (row.pattern, row.cpus, row.change.split()[1])
+            place = (row.pattern, row.cpus, row.change.split()[-1])
             by_place.setdefault(place, []).append(row)
     for those in by_place.values():
         best = sorted(those, key=lambda row: -row.measured)[:3]

@@ -52,7 +52,8 @@ def table_read(path):
         if pattern.group not in groups:
             raise ValueError(f"{path}: {pattern.name}: no such group: {pattern.group}")
         for change in pattern.changes:
-            scaled(pattern.constants[change.constant], 1.0)
+            for constant in change.constant.split():
+                scaled(pattern.constants[constant], 1.0)
     return groups, patterns
 
 

@@ -40,6 +40,7 @@ PATTERN("fake", "fake go", "waits", "1",
         "N=10 A=sleep:600 B=burn:400")
 CHANGE("fake", "A", "0.5 0", "sleep work_a", "p99 of sleep work_a")
 CHANGE("fake", "B", "0.5", "func work_b")
+CHANGE("fake", "A B", "0.5", "what-if sleep work_a*{},func work_b*{}")
 """
 
 
@@ -51,7 +52,9 @@ def report(saved_a, saved_b):
                  "saved_ns": {"0": 2 * saved_a, "0.5": saved_a},
                  "p99_saved_ns": {"0.5": 300000}},
                 {"kind": "func", "class": "work_b", "saved_ns": {"0.5": saved_b}},
-                {"kind": "func", "class": "work_bb", "saved_ns": {"0.5": 999999}}]}
+                {"kind": "func", "class": "work_bb", "saved_ns": {"0.5": 999999}}],
+            "asked": [{"what_if": "sleep work_a*0.5,func work_b*0.5",
+                       "saved_ns": saved_a + saved_b}]}
 
 
 class FakeBuild:
@@ -104,12 +107,15 @@ class WholeRun(unittest.TestCase):
     def test_right_predictions_pass(self):
         status, rows = self.build.sweep(report(300000, 200000))
         self.assertEqual(status, 0)
-        self.assertEqual(len(rows), 5)
+        self.assertEqual(len(rows), 6)
         self.assertAlmostEqual(rows["sleep work_a", "A 0.5"]["measured"], 30)
         self.assertAlmostEqual(rows["sleep work_a", "A 0"]["measured"], 60)
         self.assertAlmostEqual(rows["sleep work_a", "A 0"]["error"], 0)
         self.assertAlmostEqual(rows["func work_b", "B 0.5"]["predicted"], 20)
         self.assertAlmostEqual(rows["p99 of sleep work_a", "A 0.5"]["error"], 0)
+        question = "what-if sleep work_a*{},func work_b*{}"
+        self.assertAlmostEqual(rows[question, "A B 0.5"]["measured"], 50)
+        self.assertAlmostEqual(rows[question, "A B 0.5"]["predicted"], 50)
         self.assertEqual(rows["p99 of sleep work_a", "A 0"]["verdict"], "absent")
 
     def test_wrong_prediction_fails(self):
@@ -121,6 +127,13 @@ class WholeRun(unittest.TestCase):
     def test_analyzer_failure_fails(self):
         self.build.write("wcprof-analyze", "#!/bin/sh\nexit 2\n", 0o700)
         self.assertEqual(self.build.sweep(report(0, 0))[0], 1)
+
+    def test_what_cannot_be_asked_is_absent(self):
+        self.build.write("wcprof-analyze", FAKE_ANALYZER.replace("*) cat", '*what-if*) echo '
+                         '"--what-if: no class" >&2; exit 2 ;;\n*) cat'), 0o700)
+        status, rows = self.build.sweep({**report(300000, 200000), "asked": []})
+        question = "what-if sleep work_a*{},func work_b*{}"
+        self.assertEqual((status, rows[question, "A B 0.5"]["verdict"]), (0, "absent"))
 
     def test_missing_dump_fails(self):
         self.build.write("tests/truth/fake", "#!/bin/sh\necho makespan_ns 1 p99_ns 1\n", 0o700)
@@ -134,7 +147,7 @@ class WholeRun(unittest.TestCase):
     def test_measure_only_needs_no_analyzer(self):
         os.remove(os.path.join(self.directory.name, "wcprof-analyze"))
         status, rows = self.build.sweep(report(0, 0), "--measure-only", "--quick")
-        self.assertEqual((status, len(rows)), (0, 3))
+        self.assertEqual((status, len(rows)), (0, 4))
 
 
 class Verdicts(unittest.TestCase):

@@ -28,7 +28,8 @@ import sys
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
 from runs import Runner, is_noisy, measure, record, variants_of
-from score import GROUP_CROSSING, crossing_row, drift_of, predict_rows, rows_of, summarise
+from score import (GROUP_CROSSING, QUESTION, crossing_row, drift_of, predict_rows, question_of,
+                   rows_of, summarise)
 from table import table_read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,11 +44,13 @@ class Analyzer:
                                check=False)
         self.has_cpus = "--cpus" in usage.stdout + usage.stderr
 
-    def report(self, directory, cpus=None):
+    def report(self, directory, cpus=None, questions=()):
         """The whole report; raises RuntimeError when there is none."""
         dumps = sorted(os.path.join(directory, name) for name in os.listdir(directory)
                        if name.endswith(".jsonl"))
         arguments = ["--json", "--factors", "0,0.5", "--min-self", "0", "--top", "100000"]
+        for question in questions:
+            arguments += ["--what-if", question]
         if cpus:
             arguments += ["--cpus", str(cpus)]
         try:
@@ -161,11 +164,21 @@ class Sweep:
         self.failures.append(str(error))
         print(f"  FAILED: {error}", flush=True)
 
-    def reports(self, recordings, cpus=None):
+    def answered(self, directory, cpus, questions):
+        """The report with the answers; without them if there is no such thing to ask about."""
+        try:
+            return self.analyzer.report(directory, cpus, questions)
+        except RuntimeError as error:
+            if "--what-if" not in str(error):
+                raise
+            print(f"  not answered: {error}", flush=True)
+            return self.analyzer.report(directory, cpus)
+
+    def reports(self, recordings, cpus=None, questions=()):
         found = []
         for directory, figures in recordings:
             try:
-                found.append((self.analyzer.report(directory, cpus), figures))
+                found.append((self.answered(directory, cpus, questions), figures))
             except (OSError, RuntimeError, json.JSONDecodeError) as error:
                 self.fail(error)
         return found
@@ -173,7 +186,9 @@ class Sweep:
     def predicted(self, pattern, cpus, rows):
         """Fills the rows' predictions; returns the reports that they come from."""
         recordings = self.recordings(pattern, cpus)
-        reports = self.reports(recordings)
+        questions = {question_of(row.selector, row.change.split()[-1])
+                     for row in rows if row.selector.startswith(QUESTION)}
+        reports = self.reports(recordings, questions=sorted(questions))
         crosses = self.analyzer.has_cpus and any(row.group == GROUP_CROSSING for row in rows)
         predict_rows(rows, reports, self.reports(recordings, 1) if crosses else [])
         if sum(figures["noisy"] for _, figures in recordings) * 2 > len(recordings):
