@@ -79,12 +79,9 @@ uint64_t clock_thread_cpu_ns(void)
 
 bool clock_cpu_ns_of(uint32_t tid, uint64_t *cpu_ns)
 {
-	/* As in the kernel's posix-timers: the clock that the scheduler keeps, of one thread. */
-	enum { CLOCK_OF_SCHEDULER = 2, CLOCK_OF_THREAD = 4 };
 	struct timespec used = { 0, 0 };
-	long id = (long)(~(uint64_t)tid << 3 | CLOCK_OF_SCHEDULER | CLOCK_OF_THREAD);
 
-	if (SYS3(clock_gettime, (int)id, &used, 0) != 0)
+	if (SYS3(clock_gettime, clock_id_of(tid), &used, 0) != 0)
 		return false;
 	*cpu_ns = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 	return true;

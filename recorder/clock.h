@@ -28,6 +28,14 @@ static inline uint64_t clock_now_ticks(void)
 	return LIKELY(clock_kind == CLOCK_KIND_TSC) ? __rdtsc() : clock_slow_ticks();
 }
 
+/* As in the kernel's posix-timers: the clock that the scheduler keeps, of one thread. */
+static inline int clock_id_of(uint32_t tid)
+{
+	enum { CLOCK_OF_SCHEDULER = 2, CLOCK_OF_THREAD = 4 };
+
+	return (int)(~tid << 3 | CLOCK_OF_SCHEDULER | CLOCK_OF_THREAD);
+}
+
 /* CPU time that the calling thread has used. */
 uint64_t clock_thread_cpu_ns(void) HIDDEN;
 /* The same of a thread of this process; false when there is none with that id. */

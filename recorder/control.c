@@ -40,6 +40,7 @@
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
+#include "survey.h"
 #include "syscalls.h"
 #include "verbs.h"
 
@@ -70,6 +71,7 @@ struct client {
 	bool is_overlong; /* the rest of the line is to be skipped */
 	bool input_ended;
 	bool is_dumping;
+	bool has_survey; /* its answer is survey.c's */
 	char line[LINE_BYTES_MAX];
 	struct text answer;
 	char answer_bytes[VERB_ANSWER_BYTES_MAX];
@@ -90,6 +92,7 @@ static struct {
 	uint64_t dumped_taken;  /* as of the last dump that was handed out */
 	uint32_t dumped_chunks; /* taken between that and the one before */
 	int ready_tick_ms;
+	struct client *surveyor; /* who asked for the survey under way; NULL = has gone away */
 } control;
 
 /* Of the socket's name in the file system: who ends the process removes it, and nobody makes it
@@ -101,13 +104,29 @@ static uint32_t socket_state;               /* enum socket_state */
 static bool socket_has_own_directory;
 static bool is_child;
 
-/* --- Dumps ----------------------------------------------------------------------------------- */
+/* --- Clients' ends ---------------------------------------------------------------------------- */
+
+/* From now on it has a short answer, of its own memory. */
+static void client_reset_answer(struct client *client)
+{
+	if (client->has_survey)
+		survey_release(&client->answer);
+	client->has_survey = false;
+	client->answer_sent = 0;
+	client->answer =
+		(struct text){ .bytes = client->answer_bytes, .size = VERB_ANSWER_BYTES_MAX };
+}
 
 static void client_close(struct client *client)
 {
 	sys_close(client->fd);
 	client->fd = -1;
+	client_reset_answer(client);
+	if (control.surveyor == client)
+		control.surveyor = NULL;
 }
+
+/* --- Dumps ----------------------------------------------------------------------------------- */
 
 /* What a dump has emptied: as much is kept as was used between the two before. */
 static void give_memory_back(struct arena *arena)
@@ -228,14 +247,45 @@ static void dump_poll(short events)
 		dump_continue();
 }
 
+/* --- Surveys --------------------------------------------------------------------------------- */
+
+static void survey_start(struct client *client)
+{
+	int result = survey_begin(clock_take_pair().mono_ns);
+
+	if (result == -EBUSY)
+		verbs_refuse(&client->answer, "busy", "another client asks just now: try again");
+	else if (result == -ESRCH)
+		verbs_refuse(&client->answer, "proc", "/proc cannot be read");
+	else if (result != 0)
+		verbs_refuse(&client->answer, "memory", "no memory for the threads");
+	else
+		control.surveyor = client;
+}
+
+/* When all threads have answered that will. */
+static void survey_poll(uint64_t now_ns)
+{
+	struct client *client = control.surveyor;
+
+	if (!survey_is_under_way() || !survey_is_due(now_ns))
+		return;
+	control.surveyor = NULL;
+	if (!client)
+		(void)survey_end(NULL);
+	else if (survey_end(&client->answer))
+		client->has_survey = true;
+	else
+		verbs_refuse(&client->answer, "memory", "no memory for the answer");
+}
+
 /* --- Clients --------------------------------------------------------------------------------- */
 
 static void client_run_line(struct client *client, size_t bytes)
 {
 	struct request request;
 
-	client->answer.used = 0;
-	client->answer_sent = 0;
+	client_reset_answer(client);
 	if (bytes > 0 && client->line[bytes - 1] == '\r')
 		bytes--;
 	if (client->is_overlong)
@@ -244,6 +294,8 @@ static void client_run_line(struct client *client, size_t bytes)
 		verbs_run(client->line, bytes, &request, &client->answer);
 	if (!client->is_overlong && request.wants_dump)
 		dump_start(client, request.flush);
+	else if (!client->is_overlong && request.wants_stacks)
+		survey_start(client);
 	client->is_overlong = false;
 }
 
@@ -272,7 +324,7 @@ static bool client_take_line(struct client *client)
 static bool client_send(struct client *client)
 {
 	while (client->answer_sent < client->answer.used) {
-		long sent = sys_send(client->fd, client->answer_bytes + client->answer_sent,
+		long sent = sys_send(client->fd, client->answer.bytes + client->answer_sent,
 				     client->answer.used - client->answer_sent,
 				     MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -286,6 +338,8 @@ static bool client_send(struct client *client)
 		}
 		client->answer_sent += (uint32_t)sent;
 	}
+	if (client->has_survey)
+		client_reset_answer(client);
 	return true;
 }
 
@@ -308,15 +362,16 @@ static void client_poll(struct client *client, short events)
 	if (events & (POLLIN | POLLHUP | POLLERR) && !client->input_ended &&
 	    client->line_used < LINE_BYTES_MAX)
 		client_receive(client);
-	while (client->fd >= 0 && client_send(client) && !client->is_dumping)
+	while (client->fd >= 0 && client_send(client) && !client->is_dumping &&
+	       control.surveyor != client)
 		if (!client_take_line(client))
 			break;
 	if (client->fd < 0)
 		return;
 	if (client->is_dumping)
 		dump_continue();
-	else if (client->answer_sent == client->answer.used && client->input_ended &&
-		 client->line_used == 0)
+	else if (control.surveyor != client && client->answer_sent == client->answer.used &&
+		 client->input_ended && client->line_used == 0)
 		client_close(client);
 	else if (events & POLLERR)
 		client_close(client);
@@ -337,12 +392,10 @@ static void client_accept(void)
 	if (client && socket_peer_is_allowed(fd)) {
 		client->fd = fd;
 		client->line_used = 0;
-		client->answer_sent = 0;
 		client->is_overlong = false;
 		client->input_ended = false;
 		client->is_dumping = false;
-		client->answer = (struct text){ .bytes = client->answer_bytes,
-						.size = VERB_ANSWER_BYTES_MAX };
+		client_reset_answer(client);
 		return;
 	}
 	if (client)
@@ -391,7 +444,8 @@ static int tick(void)
 		prepare_memory();
 	if (is_on && mark_gap_ticks != MARK_NEVER)
 		delays_tick(recorder_arena, now_ns);
-	if (control.dumper)
+	survey_poll(now_ns);
+	if (control.dumper || survey_is_under_way())
 		return DUMP_TICK_MS;
 	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)
 		return SAMPLER_TICK_MS;
@@ -401,6 +455,7 @@ static int tick(void)
 static void serve(void)
 {
 	struct pollfd polls[CLIENTS_MAX + 1];
+	int timeout_ms = tick();
 	int ready;
 
 	for (int i = 0; i < CLIENTS_MAX; i++) {
@@ -408,15 +463,15 @@ static void serve(void)
 
 		polls[i] = (struct pollfd){ client->fd, client->fd >= 0 ? client_events(client) : 0,
 					    0 };
-		/* Nothing more to send: it would be ready all the time. */
-		if (client->is_dumping && control.dump_filled_last)
+		/* Nothing to send, or not yet: it would be ready all the time. */
+		if ((client->is_dumping && control.dump_filled_last) || control.surveyor == client)
 			polls[i].fd = -1;
 	}
 	polls[CLIENTS_MAX] = (struct pollfd){ control.listener, POLLIN, 0 };
 	/* Threads get their names after their beginning, and others later. */
 	if (scope_goes_by_name())
 		self_begin_period();
-	ready = sys_poll(polls, CLIENTS_MAX + 1, tick());
+	ready = sys_poll(polls, CLIENTS_MAX + 1, timeout_ms);
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control.clients[i];
 
@@ -512,6 +567,8 @@ void control_forget(void)
 {
 	control.dumper = NULL;
 	sampler_forget();
+	survey_forget();
+	control.surveyor = NULL;
 	control.chunks_taken = control.dumped_taken = 0;
 	control.dumped_chunks = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);

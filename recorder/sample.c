@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "clock.h"
+#include "glimpse.h"
 #include "mark.h"
 #include "self.h"
 #include "stack.h"
@@ -79,6 +80,8 @@ static void handler(int number, siginfo_t *info, void *context)
 	(void)number;
 	if (info->si_code != SI_TIMER)
 		die_of_it();
+	else if (info->si_int != 0)
+		glimpse_answer(info->si_int, context);
 	else if (self_of_thread.busy && self_of_thread.slot)
 		self_count(&self_of_thread, COUNTER_skipped_samples);
 	else if (!self_of_thread.busy && !self_of_thread.retired)

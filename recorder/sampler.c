@@ -15,19 +15,19 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #include "atomics.h"
+#include "clock.h"
 #include "sample.h"
 #include "syscalls.h"
+#include "tasks.h"
 
 #include "in_target.h"
 
 enum {
 	TIMERS_MAX = 4096,
-	LOOKED_AT = 16, /* of the known threads at a tick, whether they block the signal */
-	PATH_BYTES = 48
+	LOOKED_AT = 16 /* of the known threads at a tick, whether they block the signal */
 };
 
 struct timer {
@@ -53,11 +53,6 @@ static struct {
 
 /* --- Timers --- */
 
-static clockid_t clock_of(uint32_t tid)
-{
-	return (clockid_t)(~tid << 3 | 6); /* the scheduler's clock of one thread */
-}
-
 static void timer_arm(const struct timer *timer)
 {
 	long period_ns = 1000000000L / (long)sampler.hz;
@@ -73,7 +68,7 @@ static void timer_make(struct timer *timer)
 	struct sigevent event = { .sigev_signo = SAMPLE_SIGNAL, .sigev_notify = SIGEV_THREAD_ID };
 
 	event._sigev_un._tid = (int)timer->tid;
-	if (SYS3(timer_create, clock_of(timer->tid), &event, &timer->id) == 0)
+	if (SYS3(timer_create, clock_id_of(timer->tid), &event, &timer->id) == 0)
 		timer_arm(timer);
 	else
 		timer->id = -1;
@@ -88,37 +83,9 @@ static void timer_drop(struct timer *timer)
 
 /* --- Threads --- */
 
-/* Field 32 of a thread's stat file: signals blocked, those below 32. */
-static bool blocks_signal(uint32_t tid)
-{
-	enum { FIELD_AFTER_NAME = 3, FIELD_BLOCKED = 32 };
-	char path[PATH_BYTES], stat[1024];
-	struct text text = { .bytes = path, .size = sizeof(path) };
-	uint64_t blocked = 0;
-	const char *at;
-	long got;
-	int fd;
-
-	text_put_literal(&text, "/proc/self/task/");
-	text_put_u64(&text, tid);
-	text_put_literal(&text, "/stat");
-	(void)text_end(&text);
-	fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-	got = fd >= 0 ? sys_read(fd, stat, sizeof(stat) - 1) : 0;
-	if (fd >= 0)
-		sys_close(fd);
-	stat[got > 0 ? got : 0] = '\0';
-	at = strrchr(stat, ')');
-	for (int field = FIELD_AFTER_NAME; at && field <= FIELD_BLOCKED; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		(void)text_parse_u64(at + 1, strcspn(at + 1, " "), &blocked);
-	return blocked >> (SAMPLE_SIGNAL - 1) & 1;
-}
-
 static void look_at(struct timer *timer)
 {
-	bool blocks = blocks_signal(timer->tid);
+	bool blocks = task_blocks_signal((uint32_t)sys_getpid(), timer->tid, SAMPLE_SIGNAL);
 
 	if (blocks)
 		timer_drop(timer);
@@ -127,8 +94,12 @@ static void look_at(struct timer *timer)
 }
 
 /* The thread is there; it is mostly the one at `*expected`. */
-static void thread_seen(uint32_t tid, uint32_t *expected)
+static void thread_seen(uint32_t tid, void *context)
 {
+	uint32_t *expected = context;
+
+	if (tid == (uint32_t)sys_gettid())
+		return;
 	for (uint32_t i = 0; i < sampler.count; i++) {
 		struct timer *timer = &sampler.timers[(*expected + i) % sampler.count];
 
@@ -142,33 +113,6 @@ static void thread_seen(uint32_t tid, uint32_t *expected)
 		return;
 	sampler.timers[sampler.count] = (struct timer){ tid, -1, sampler.round };
 	look_at(&sampler.timers[sampler.count++]);
-}
-
-struct directory_entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
-static void see_threads(int directory)
-{
-	_Alignas(struct directory_entry) char names[4096];
-	uint32_t own = (uint32_t)sys_gettid();
-	uint32_t expected = 0;
-	uint64_t tid;
-	long got;
-
-	while ((got = SYS3(getdents64, directory, names, sizeof(names))) > 0) {
-		const struct directory_entry *entry;
-
-		for (long at = 0; at < got; at += entry->bytes) {
-			entry = (const struct directory_entry *)(names + at);
-			if (text_parse_u64(entry->name, strlen(entry->name), &tid) && tid != own)
-				thread_seen((uint32_t)tid, &expected);
-		}
-	}
 }
 
 /* Forgets the threads that are gone. */
@@ -187,13 +131,11 @@ static void sweep(void)
 
 static void scan(void)
 {
-	int directory = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	uint32_t expected = 0;
 
-	if (directory < 0)
-		return;
 	sampler.round++;
-	see_threads(directory);
-	sys_close(directory);
+	if (!tasks_see((uint32_t)sys_getpid(), thread_seen, &expected))
+		return;
 	sweep();
 	for (uint32_t i = 0; i < LOOKED_AT && i < sampler.count; i++)
 		look_at(&sampler.timers[sampler.next++ % sampler.count]);

@@ -193,6 +193,12 @@ static void verb_DUMP(struct request *request, struct text *answer)
 		request->wants_dump = true;
 }
 
+static void verb_STACKS(struct request *request, struct text *answer)
+{
+	(void)answer;
+	request->wants_stacks = true;
+}
+
 static void verb_RESET(struct request *request, struct text *answer)
 {
 	(void)request;

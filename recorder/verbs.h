@@ -16,6 +16,7 @@ struct request {
 	uint32_t argument_count;
 	bool wants_dump; /* set by the handler of DUMP, which answers nothing */
 	bool flush;
+	bool wants_stacks; /* set by the handler of STACKS, which answers nothing */
 };
 
 /* Runs one line (without its newline) and writes the answer, with a newline. */

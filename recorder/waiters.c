@@ -75,16 +75,25 @@ static struct watch *find(const struct arena *arena, uint64_t address, uint32_t 
 	return NULL;
 }
 
-struct watch *watch_find(const void *address)
+static inline struct watch *find_used(const struct arena *arena, uint64_t address)
 {
-	const struct arena *arena = load_relaxed(&recorder_arena);
-	uint32_t hash = hash_address((uint64_t)(uintptr_t)address);
+	uint32_t hash = hash_address(address);
 	struct watch *watch;
 
 	if (LIKELY(!arena || !filter_has(arena, hash)))
 		return NULL;
-	watch = find(arena, (uint64_t)(uintptr_t)address, hash);
+	watch = find(arena, address, hash);
 	return watch && load_relaxed(&watch->type) != WATCH_FREE ? watch : NULL;
+}
+
+struct watch *watch_find(const void *address)
+{
+	return find_used(load_relaxed(&recorder_arena), (uint64_t)(uintptr_t)address);
+}
+
+const struct watch *watch_find_in(const struct arena *arena, uint64_t address)
+{
+	return find_used(arena, address);
 }
 
 const struct watch *watch_at(const struct arena *arena, uint32_t index)

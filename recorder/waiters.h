@@ -13,6 +13,9 @@ bool watch_is_holder(int32_t index, uint64_t op) HIDDEN;
 /* Nobody will say when that hold ends. Index -1 = none. */
 void watch_drop_holder(int32_t index, uint64_t op) HIDDEN;
 
+/* The same as watch_find() in any arena, also another process's. */
+const struct watch *watch_find_in(const struct arena *, uint64_t address) HIDDEN;
+
 /* For the drainer: each watch in use, by index; NULL for one that is not. */
 const struct watch *watch_at(const struct arena *, uint32_t index) HIDDEN;
 

@@ -81,45 +81,92 @@ static short wait_for(int fd, short events, int timeout_ms)
 	return result > 0 ? poll_fd.revents : 0;
 }
 
-/* Splits "OK {...}" or "ERR code message". */
-static void read_answer(char *line, struct client_answer *answer)
+/* Leaves the object of "OK {...}", or the message of "ERR code message". Whether it is OK. */
+static bool read_answer(char *line)
 {
+	bool is_ok = strncmp(line, "OK ", 3) == 0;
+	const char *rest = line;
+
 	line[strcspn(line, "\n")] = '\0';
-	answer->is_ok = strncmp(line, "OK ", 3) == 0;
-	if (answer->is_ok)
-		memmove(line, line + 3, strlen(line + 3) + 1);
+	if (is_ok)
+		rest = line + 3;
 	else if (strncmp(line, "ERR ", 4) == 0 && strchr(line + 4, ' '))
-		memmove(line, strchr(line + 4, ' ') + 1, strlen(strchr(line + 4, ' ') + 1) + 1);
+		rest = strchr(line + 4, ' ') + 1;
+	memmove(line, rest, strlen(rest) + 1);
+	return is_ok;
+}
+
+/* Receives up to the end of a line, which *text has room for: at least one byte more. The number
+ * of bytes, 0 = it hung up, or -errno. */
+static ssize_t receive_line(int fd, char **text, size_t room, bool may_grow)
+{
+	size_t used = 0;
+
+	while (used == 0 || (*text)[used - 1] != '\n') {
+		ssize_t got;
+
+		if (used + 1 == room && may_grow) {
+			char *grown = realloc(*text, 2 * room);
+
+			if (!grown)
+				return -ENOMEM;
+			*text = grown;
+			room *= 2;
+		}
+		if (used + 1 == room)
+			break;
+		if (!wait_for(fd, POLLIN, ANSWER_TIMEOUT_MS))
+			return -ETIMEDOUT;
+		got = recv(fd, *text + used, room - used - 1, 0);
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
+	(*text)[used] = '\0';
+	return (ssize_t)used;
+}
+
+/* As receive_line(). */
+static ssize_t ask(const char *path, const char *line, char **text, size_t room, bool may_grow)
+{
+	int fd = client_connect(path, NULL);
+	ssize_t result = fd < 0 ? fd : send_line(fd, line);
+
+	if (result == 0)
+		result = receive_line(fd, text, room, may_grow);
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static const char *why_not(ssize_t result)
+{
+	if (result == -ETIMEDOUT)
+		return "it does not answer (is it stopped?)";
+	return result == 0 ? "it hung up" : strerror((int)-result);
 }
 
 bool client_ask(const char *path, const char *line, struct client_answer *answer)
 {
-	int fd = client_connect(path, NULL);
-	size_t used = 0;
-	ssize_t got = 1;
-	int result = fd < 0 ? fd : send_line(fd, line);
+	char *text = answer->text;
+	ssize_t result = ask(path, line, &text, sizeof(answer->text), false);
 
-	answer->is_ok = false;
-	while (result == 0 && got > 0 && used < sizeof(answer->text) - 1 &&
-	       !memchr(answer->text, '\n', used)) {
-		if (!wait_for(fd, POLLIN, ANSWER_TIMEOUT_MS))
-			result = -ETIMEDOUT;
-		else if ((got = recv(fd, answer->text + used, sizeof(answer->text) - 1 - used, 0)) >
-			 0)
-			used += (size_t)got;
-	}
-	if (fd >= 0)
-		close(fd);
-	answer->text[used] = '\0';
-	if (result == 0 && used > 0) {
-		read_answer(answer->text, answer);
-		return answer->is_ok;
-	}
-	snprintf(answer->text, sizeof(answer->text), "%s",
-		 result == -ETIMEDOUT ? "it does not answer (is it stopped?)"
-		 : result == 0        ? "it hung up"
-				      : strerror(-result));
-	return false;
+	answer->is_ok = result > 0 && read_answer(text);
+	if (result <= 0)
+		snprintf(answer->text, sizeof(answer->text), "%s", why_not(result));
+	return answer->is_ok;
+}
+
+char *client_ask_long(const char *path, const char *line, char *error, size_t size)
+{
+	char *text = malloc(CLIENT_ANSWER_BYTES);
+	ssize_t result = text ? ask(path, line, &text, CLIENT_ANSWER_BYTES, true) : -ENOMEM;
+
+	if (result > 0 && read_answer(text))
+		return text;
+	snprintf(error, size, "%s", result > 0 ? text : why_not(result));
+	free(text);
+	return NULL;
 }
 
 /* "ERR code message" where a dump should begin. */

@@ -27,6 +27,9 @@ int client_connect(const char *path, pid_t *pid);
  * answer->text says. */
 bool client_ask(const char *path, const char *line, struct client_answer *answer);
 
+/* The same for an answer of any length, which the caller frees. NULL: `error` says why. */
+char *client_ask_long(const char *path, const char *line, char *error, size_t size);
+
 /* Takes bytes of a dump: 0, or -errno, which ends it. Count 0: that was all, now it is kept. */
 typedef int client_sink(void *context, const char *bytes, size_t count);
 /*

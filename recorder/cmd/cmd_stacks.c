@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wcprof stacks: every thread of a process, what it is blocked on, who has that, and the call
- * stack that led there; circles of threads that wait for each other are called by name.
+ * wcprof stacks: every thread of a process with its call stack, what it is blocked on and who has
+ * that; circles of threads that wait for each other are called by name.
  */
 #include "cmd.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "blocked.h"
 #include "frames.h"
-
-static const char *const reason_words[] = {
-#define REASON(number, name, word, meaning) [number] = word,
-#include "events.def"
-};
+#include "stacklist.h"
 
 static void format_ns(uint64_t ns, char *to, size_t size)
 {
@@ -43,124 +37,124 @@ static const char *state_word(char state)
 	}
 }
 
-static const char *reason_word(const struct record *record)
+static const char *name_of(const struct stacklist *list, pid_t tid)
 {
-	if (record->what >= sizeof(reason_words) / sizeof(reason_words[0]) ||
-	    !reason_words[record->what])
-		return "";
-	return reason_words[record->what];
+	const struct stacklist_thread *thread = stacklist_find(list, tid);
+
+	return thread ? thread->name : "?";
 }
 
-static const char *name_of(const struct blocked_thread *threads, size_t count, pid_t tid)
+static const char *what_of(const struct stacklist_thread *thread)
 {
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].tid == tid)
-			return threads[i].name;
-	return "?";
+	return thread->what[0] ? thread->what : thread->reason;
 }
 
-static const char *what_of(const struct blocked_thread *thread)
+/* "has waited in pthread_mutex_lock for mutex first for 1.20 s" */
+static void print_doing(const struct stacklist_thread *thread)
 {
-	return thread->what[0] ? thread->what : reason_word(&thread->on);
+	const char *call = thread->call[0] ? thread->call : thread->system_call;
+	char time[32];
+
+	if (!call[0] || (thread->state == 'R' && !thread->call[0])) {
+		printf("%s", state_word(thread->state));
+		return;
+	}
+	printf(thread->reason[0] ? "has waited in %s for %s"
+	       : thread->wait_ns ? "has been in %s"
+				 : "is in %s",
+	       call, what_of(thread));
+	if (!thread->reason[0] && thread->fd >= 0)
+		printf(" on descriptor %d", thread->fd);
+	if (thread->wait_ns == 0)
+		return;
+	format_ns(thread->wait_ns, time, sizeof(time));
+	printf(" for %s", time);
 }
 
-static void print_thread(const struct blocked_thread *threads, size_t count,
-			 const struct blocked_thread *thread)
+static void print_holder(const struct stacklist *list, const struct stacklist_thread *thread)
 {
 	char time[32];
 
-	printf("\n\"%s\" (thread %d) ", thread->name, (int)thread->tid);
-	if (thread->on.type == RECORD_NONE) {
-		printf("%s\n", state_word(thread->state));
-		return;
-	}
-	format_ns(thread->wait_ns, time, sizeof(time));
-	if (thread->on.type == RECORD_OP && thread->on.fd >= 0)
-		printf("has been in %s on descriptor %d for %s\n", thread->call, thread->on.fd,
-		       time);
-	else if (thread->on.type == RECORD_OP)
-		printf("has been in %s for %s\n", thread->call, time);
-	else
-		printf("has waited in %s for %s for %s\n", thread->call, what_of(thread), time);
 	if (thread->holder == 0)
 		return;
 	printf("    %s \"%s\" (thread %d)",
-	       thread->on.what == REASON_JOIN ? "the end of" : "held by",
-	       name_of(threads, count, thread->holder), (int)thread->holder);
+	       strcmp(thread->reason, "join") == 0 ? "the end of" : "held by",
+	       name_of(list, thread->holder), (int)thread->holder);
 	format_ns(thread->held_ns, time, sizeof(time));
 	printf(thread->held_ns ? " for %s\n" : "\n", time);
 }
 
-static void print_frames(struct frames *frames, const struct blocked_thread *thread)
+static void print_thread(const struct stacklist *list, const struct stacklist_thread *thread,
+			 struct frames *frames)
 {
 	char text[512];
 
-	for (uint32_t i = 0; i < thread->frame_count; i++) {
+	printf("\n\"%s\" (thread %d) ", thread->name, (int)thread->tid);
+	print_doing(thread);
+	putchar('\n');
+	print_holder(list, thread);
+	for (size_t i = 0; i < thread->frame_count; i++) {
 		frames_describe(frames, thread->frames[i], text, sizeof(text));
 		printf("    %s\n", text);
 	}
 }
 
-static void print_circles(const struct blocked_thread *threads, size_t count)
+static void print_circle(const struct stacklist *list, const struct stacklist_circle *circle)
 {
-	size_t *members = calloc(count, sizeof(*members));
+	printf("\ndeadlock of %zu thread%s:\n", circle->count, circle->count == 1 ? "" : "s");
+	for (size_t i = 0; i < circle->count; i++) {
+		const struct stacklist_thread *thread = stacklist_find(list, circle->tids[i]);
 
-	for (size_t i = 0; members && i < count; i++) {
-		size_t found = blocked_circle(threads, count, i, members);
-
-		if (found == 0)
-			continue;
-		printf("\ndeadlock of %zu thread%s:\n", found, found == 1 ? "" : "s");
-		for (size_t k = 0; k < found; k++) {
-			const struct blocked_thread *thread = &threads[members[k]];
-
+		if (thread)
 			printf("    \"%s\" (thread %d) waits for %s, which "
 			       "\"%s\" (thread %d) has\n",
 			       thread->name, (int)thread->tid, what_of(thread),
-			       name_of(threads, count, thread->holder), (int)thread->holder);
-		}
+			       name_of(list, thread->holder), (int)thread->holder);
 	}
-	free(members);
 }
 
 /* By the variable's name, where it has one. */
-static void name_what(struct frames *frames, struct blocked_thread *thread)
+static void name_what(struct frames *frames, struct stacklist_thread *thread)
 {
 	char name[220];
 
-	if (thread->on.type == RECORD_WAIT && thread->on.value != 0 &&
-	    thread->on.what != REASON_JOIN &&
-	    frames_name_variable(frames, thread->on.value, name, sizeof(name)))
-		snprintf(thread->what, sizeof(thread->what), "%s %s", reason_word(&thread->on),
-			 name);
+	if (thread->address == 0)
+		return;
+	if (frames_name_variable(frames, thread->address, name, sizeof(name)))
+		snprintf(thread->what, sizeof(thread->what), "%s %s", thread->reason, name);
+	else if (!thread->what[0])
+		snprintf(thread->what, sizeof(thread->what), "%s at 0x%" PRIx64, thread->reason,
+			 thread->address);
 }
 
-static int print_process(const struct target *target)
+static void print_process(const struct target *target, struct stacklist *list)
 {
-	struct blocked_thread *threads;
-	struct remains remains;
-	struct frames *frames;
-	size_t count;
+	struct frames *frames = frames_open(target->pid);
 
-	if (!target->arena[0])
-		return cmd_fail("%d %s has never recorded: wcprof enable it, then ask again",
-				(int)target->pid, target->name);
-	if (remains_open(&remains, target->arena) != 0)
-		return cmd_fail("%s cannot be read", target->arena);
-	frames = frames_open(target->pid);
-	threads = blocked_read(&remains, &count);
-	printf("%d %s: %zu thread%s\n", (int)target->pid, target->name, count,
-	       count == 1 ? "" : "s");
-	for (size_t i = 0; i < count; i++)
-		name_what(frames, &threads[i]);
-	for (size_t i = 0; i < count; i++) {
-		print_thread(threads, count, &threads[i]);
-		print_frames(frames, &threads[i]);
-	}
-	print_circles(threads, count);
-	free(threads);
+	printf("%d %s: %zu thread%s%s\n", (int)target->pid, target->name, list->count,
+	       list->count == 1 ? "" : "s",
+	       list->is_from_outside ? " (it does not answer: as seen from outside)" : "");
+	for (size_t i = 0; i < list->count; i++)
+		name_what(frames, &list->threads[i]);
+	for (size_t i = 0; i < list->count; i++)
+		print_thread(list, &list->threads[i], frames);
+	for (size_t i = 0; i < list->circle_count; i++)
+		print_circle(list, &list->circles[i]);
 	frames_close(frames);
-	remains_close(&remains);
+}
+
+static int show_process(const struct cmd_options *options, const struct target *target)
+{
+	struct stacklist list;
+	char error[512];
+
+	if (!stacklist_read(&list, target, error, sizeof(error)))
+		return cmd_fail("%d %s: %s", (int)target->pid, target->name, error);
+	if (options->json)
+		puts(list.answer);
+	else
+		print_process(target, &list);
+	stacklist_free(&list);
 	return CMD_DONE;
 }
 
@@ -170,7 +164,7 @@ int cmd_stacks(struct cmd_options *options)
 	int status = cmd_find(options, &found);
 
 	for (size_t i = 0; status == CMD_DONE && i < found.count; i++)
-		status = print_process(&found.targets[i]);
+		status = show_process(options, &found.targets[i]);
 	target_list_free(&found);
 	return status;
 }

@@ -288,6 +288,74 @@ START_TEST(an_end_of_the_process_does_not_wait_for_a_stalled_reader)
 }
 END_TEST
 
+/* Also to one who has closed his own direction, and several requests in a row. */
+START_TEST(stacks_are_told)
+{
+	int fd = connect_to_recorder();
+	const char *line;
+
+	send_text(fd, "STACKS\nPING\nSTACKS\n", 19);
+	shutdown(fd, SHUT_WR);
+	line = read_line(fd);
+	ck_assert(strncmp(line, "OK {\"pid\":", 10) == 0);
+	ck_assert_ptr_nonnull(strstr(line, "\"threads\":[{\"tid\":"));
+	ck_assert_ptr_nonnull(strstr(line, "\"deadlocks\":[]}"));
+	ck_assert_ptr_null(strstr(read_line(fd), "threads"));
+	ck_assert_ptr_nonnull(strstr(read_line(fd), "\"threads\":[{\"tid\":"));
+	ck_assert_str_eq(read_line(fd), "");
+	close(fd);
+}
+END_TEST
+
+static uint32_t begun, ended;
+
+static void *live_shortly(void *unused)
+{
+	record_io(1);
+	thread_end();
+	return unused;
+}
+
+static void *make_threads(void *unused)
+{
+	while (!load_relaxed(&ended)) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, live_shortly, NULL) == 0)
+			pthread_join(thread, NULL);
+		store_relaxed(&begun, 1);
+	}
+	return unused;
+}
+
+/* While threads come and go: half of those who ask do not stay for the answer, and those who stay
+ * have one, be it that another is asking. */
+START_TEST(stacks_of_threads_that_come_and_go)
+{
+	pthread_t maker;
+
+	pthread_create(&maker, NULL, make_threads, NULL);
+	while (!load_relaxed(&begun))
+		continue;
+	for (int i = 0; i < 200; i++) {
+		int gone = connect_to_recorder(), fd = connect_to_recorder();
+		const char *line;
+
+		send_text(gone, "STACKS\n", 7);
+		send_text(fd, "STACKS\n", 7);
+		if (i % 2)
+			(void)read_line(gone);
+		close(gone);
+		line = read_line(fd);
+		ck_assert(strncmp(line, "OK ", 3) == 0 || strncmp(line, "ERR busy ", 9) == 0);
+		close(fd);
+	}
+	store_relaxed(&ended, 1);
+	pthread_join(maker, NULL);
+	ck_assert_uint_eq(snapshot_losses(recorder_arena), 0);
+}
+END_TEST
+
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { VERY_MANY = 200000, SWITCHES = 100, DUMPS = 5, PAUSE_US = 20000 };
 #else
@@ -473,6 +541,8 @@ int main(void)
 	tcase_add_test(tests, the_programs_descriptors_are_its_own);
 	tcase_add_test(tests, signals_go_to_the_program);
 	tcase_add_test(tests, an_end_of_the_process_does_not_wait_for_a_stalled_reader);
+	tcase_add_test(tests, stacks_are_told);
+	tcase_add_test(tests, stacks_of_threads_that_come_and_go);
 	tcase_add_test(tests, a_large_dump_to_bad_readers);
 	tcase_add_test(tests, many_dumps_at_once);
 	suite_add_tcase(suite, tests);

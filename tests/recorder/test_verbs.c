@@ -144,6 +144,17 @@ START_TEST(a_dump_flushes_unless_told_not_to)
 }
 END_TEST
 
+START_TEST(stacks_are_for_the_control_thread_to_answer)
+{
+	ck_assert_str_eq(run("STACKS", 6), "");
+	ck_assert(request.wants_stacks && !request.wants_dump);
+	run("PING", 4);
+	ck_assert(!request.wants_stacks);
+	ck_assert(strncmp(run("STACKS all=1", 12), "ERR argument ", 13) == 0);
+	ck_assert(!request.wants_stacks);
+}
+END_TEST
+
 /* While threads record: nothing crashes, nothing deadlocks, and it ends up as it was told last. */
 static uint32_t stop;
 
@@ -190,6 +201,7 @@ int main(void)
 	tcase_add_test(tests, a_wrong_value_changes_nothing);
 	tcase_add_test(tests, on_and_off);
 	tcase_add_test(tests, a_dump_flushes_unless_told_not_to);
+	tcase_add_test(tests, stacks_are_for_the_control_thread_to_answer);
 	tcase_add_test(tests, switching_a_thousand_times_is_harmless);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

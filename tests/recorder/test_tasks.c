@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, threads are taken for others, or for what they are not doing. */
+#include "tasks.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "atomics.h"
+#include "recording.h"
+
+static int ends[2];
+static uint32_t reader_tid;
+
+static uint32_t own_pid(void)
+{
+	return (uint32_t)getpid();
+}
+
+static void *read_a_byte(void *unused)
+{
+	char byte;
+
+	prctl(PR_SET_NAME, "a reader)", 0, 0, 0);
+	store_release(&reader_tid, (uint32_t)syscall(SYS_gettid));
+	(void)!read(ends[0], &byte, 1);
+	return unused;
+}
+
+/* A thread that is blocked in read(). */
+static pthread_t start_reader(struct task_call *call)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	pthread_create(&thread, NULL, read_a_byte, NULL);
+	while (load_acquire(&reader_tid) == 0)
+		continue;
+	while (!task_read_call(own_pid(), reader_tid, call) || call->number != SYS_read)
+		continue;
+	return thread;
+}
+
+static void end_reader(pthread_t thread)
+{
+	ck_assert_int_eq(write(ends[1], "", 1), 1);
+	pthread_join(thread, NULL);
+}
+
+START_TEST(a_blocked_thread_is_described)
+{
+	char name[TASK_NAME_BYTES];
+	struct task_call call;
+	pthread_t thread = start_reader(&call);
+
+	ck_assert(task_name(own_pid(), reader_tid, name));
+	ck_assert_str_eq(name, "a reader)");
+	ck_assert_int_eq(task_state(own_pid(), reader_tid), 'S');
+	ck_assert_uint_eq(call.arguments[0], (uint64_t)ends[0]);
+	ck_assert_uint_eq(call.arguments[2], 1);
+	ck_assert_uint_ne(call.sp, 0);
+	ck_assert_uint_ne(call.pc, 0);
+	end_reader(thread);
+}
+END_TEST
+
+START_TEST(a_thread_that_has_ended_is_nothing)
+{
+	char name[TASK_NAME_BYTES];
+	struct task_call call;
+	pthread_t thread = start_reader(&call);
+
+	end_reader(thread);
+	/* The kernel takes a moment after the join. */
+	while (task_state(own_pid(), reader_tid) != '?')
+		continue;
+	ck_assert(!task_name(own_pid(), reader_tid, name));
+	ck_assert_str_eq(name, "");
+	ck_assert(!task_read_call(own_pid(), reader_tid, &call));
+	ck_assert(!task_blocks_signal(own_pid(), reader_tid, SIGUSR1));
+}
+END_TEST
+
+static uint32_t stop;
+
+static void *compute(void *unused)
+{
+	store_release(&reader_tid, (uint32_t)syscall(SYS_gettid));
+	while (!load_relaxed(&stop))
+		continue;
+	return unused;
+}
+
+START_TEST(a_thread_that_runs_is_in_no_call)
+{
+	struct task_call call;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, compute, NULL);
+	while (load_acquire(&reader_tid) == 0)
+		continue;
+	ck_assert_int_eq(task_state(own_pid(), reader_tid), 'R');
+	ck_assert(!task_read_call(own_pid(), reader_tid, &call));
+	store_relaxed(&stop, 1);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+static void see(uint32_t tid, void *context)
+{
+	uint32_t *seen = context;
+
+	seen[0]++;
+	seen[1] += tid == reader_tid;
+	seen[2] += tid == own_pid();
+}
+
+START_TEST(every_thread_is_seen_once)
+{
+	uint32_t seen[3] = { 0 };
+	struct task_call call;
+	pthread_t thread = start_reader(&call);
+
+	ck_assert(tasks_see(own_pid(), see, seen));
+	ck_assert_uint_ge(seen[0], 2);
+	ck_assert_uint_eq(seen[1], 1);
+	ck_assert_uint_eq(seen[2], 1);
+	end_reader(thread);
+}
+END_TEST
+
+START_TEST(another_process_is_seen_as_well)
+{
+	uint32_t seen[3] = { 0 };
+	pid_t child = fork();
+	struct task_call call;
+
+	if (child == 0)
+		for (;;)
+			pause();
+	while (!task_read_call((uint32_t)child, (uint32_t)child, &call) || call.number != SYS_pause)
+		continue;
+	ck_assert(tasks_see((uint32_t)child, see, seen));
+	/* ThreadSanitizer has a thread of its own. */
+	ck_assert_uint_ge(seen[0], 1);
+	ck_assert_uint_le(seen[0], 2);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	ck_assert(!tasks_see((uint32_t)child, see, seen));
+}
+END_TEST
+
+START_TEST(which_signals_are_blocked)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	sigset_t set;
+
+	ck_assert(!task_blocks_signal(own_pid(), tid, SIGUSR2));
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	ck_assert(task_blocks_signal(own_pid(), tid, SIGUSR2));
+	ck_assert(!task_blocks_signal(own_pid(), tid, SIGUSR1));
+}
+END_TEST
+
+/* As far as it goes, and no fault where there is nothing. */
+START_TEST(memory_is_read_up_to_its_end)
+{
+	enum { PAGE = 4096 };
+	char to[2 * PAGE];
+	char *memory =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	memset(memory, 'x', 2 * PAGE);
+	ck_assert_uint_eq(task_read_memory(own_pid(), (uintptr_t)memory, to, sizeof(to)), 2 * PAGE);
+	munmap(memory + PAGE, PAGE);
+	ck_assert_uint_eq(task_read_memory(own_pid(), (uintptr_t)memory, to, sizeof(to)), PAGE);
+	ck_assert_int_eq(to[PAGE - 1], 'x');
+	ck_assert_uint_eq(task_read_memory(own_pid(), (uintptr_t)memory + PAGE, to, 8), 0);
+	munmap(memory, PAGE);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("tasks");
+	TCase *tests = tcase_create("tasks");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, a_blocked_thread_is_described);
+	tcase_add_test(tests, a_thread_that_has_ended_is_nothing);
+	tcase_add_test(tests, a_thread_that_runs_is_in_no_call);
+	tcase_add_test(tests, every_thread_is_seen_once);
+	tcase_add_test(tests, another_process_is_seen_as_well);
+	tcase_add_test(tests, which_signals_are_blocked);
+	tcase_add_test(tests, memory_is_read_up_to_its_end);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
