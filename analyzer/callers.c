@@ -108,6 +108,8 @@ static struct caller own_frame(const struct callers *callers, const struct symbo
 	for (size_t i = 0; i < place->frame_count; i++) {
 		size_t frame = is_outermost ? place->frame_count - 1 - i : i;
 
+		if (place->is_jit && !place->frames[frame].function)
+			continue;
 		if (is_own_function(callers, place->frames[frame].function))
 			return (struct caller){ .place = place, .frame = frame };
 	}
@@ -171,14 +173,15 @@ struct caller callers_outermost(struct callers *callers, uint32_t stack)
 	return found->outermost;
 }
 
-struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address)
+struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address,
+			      uint64_t at_ns)
 {
-	uint32_t module = symbols_module(callers->symbols, process, address);
+	uint32_t module = symbols_module(callers->symbols, process, address, at_ns);
 
 	if (module == NO_INDEX || callers->is_runtime_module[module])
 		return (struct caller){ .place = NULL };
-	return own_frame(callers, symbols_place_of_address(callers->symbols, process, address),
-			 true);
+	return own_frame(callers,
+			 symbols_place_of_address(callers->symbols, process, address, at_ns), true);
 }
 
 const char *callers_function_text(struct caller caller, char *text, size_t text_bytes)

@@ -40,8 +40,9 @@ struct caller callers_innermost(struct callers *callers, uint32_t stack);
 /* The outermost one, if the stack reaches down to the start of its thread. */
 struct caller callers_outermost(struct callers *callers, uint32_t stack);
 
-/* The start routine at `address`, unless it belongs to a runtime. */
-struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address);
+/* The start routine at `address` at that time, unless it belongs to a runtime. */
+struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address,
+			      uint64_t at_ns);
 
 /* Writes the function's name, or "module+0x1234"; "" for none. Returns text. */
 const char *callers_function_text(struct caller caller, char *text, size_t text_bytes);

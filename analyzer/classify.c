@@ -99,7 +99,7 @@ static uint32_t note_lock(struct classifier *classifier, uint32_t thread, uint64
 					(size_t)index + 1, sizeof(*classifier->locks));
 	lock = &classifier->locks[index];
 	if (index == known)
-		*lock = (struct lock){ .name = NO_INDEX };
+		*lock = (struct lock){ .name = NO_INDEX, .earliest_ns = start_ns };
 	if (stack && (!lock->stack || start_ns < lock->earliest_ns)) {
 		lock->stack = stack;
 		lock->earliest_ns = start_ns;
@@ -134,14 +134,14 @@ static void collect_locks(struct classifier *classifier)
 }
 
 static uint32_t lock_name(struct classifier *classifier, const struct address_key *key,
-			  uint32_t stack)
+			  const struct lock *lock)
 {
 	char text[TEXT_BYTES_MAX];
 
-	if (!symbols_object_text(classifier->symbols, key->process, key->address, text,
-				 sizeof(text)) &&
-	    stack)
-		callers_site_text(callers_innermost(classifier->callers, stack), text,
+	if (!symbols_object_text(classifier->symbols, key->process, key->address, lock->earliest_ns,
+				 text, sizeof(text)) &&
+	    lock->stack)
+		callers_site_text(callers_innermost(classifier->callers, lock->stack), text,
 				  sizeof(text));
 	return text[0] ? intern(classifier, text) : NO_INDEX;
 }
@@ -152,7 +152,7 @@ static void name_locks(struct classifier *classifier)
 
 	for (size_t i = 0; i < classifier->addresses.count; i++)
 		classifier->locks[i].name = lock_name(classifier, &classifier->addresses.keys[i],
-						      classifier->locks[i].stack);
+						      &classifier->locks[i]);
 	for (size_t i = 0; i < recording->op_count; i++) {
 		uint32_t lock = classifier->op_lock[i];
 
@@ -223,7 +223,8 @@ static uint32_t routine_name(struct classifier *classifier, const struct rec_thr
 	if (thread->op == NO_INDEX || !recording->extras || !recording->extras[thread->op].address)
 		return 0;
 	routine = callers_routine(classifier->callers, thread->process,
-				  recording->extras[thread->op].address);
+				  recording->extras[thread->op].address,
+				  recording->ops[thread->op].start_ns);
 	if (!routine.place ||
 	    (!routine.place->frames[routine.frame].function && has_own_name(recording, thread)))
 		return 0;

@@ -2,14 +2,15 @@
 /*
  * The wcprof-analyze command: reads dumps, analyzes them, prints the reports.
  *
- * The only place that prints errors and decides the exit status: 0 done, 2 wrong usage, a dump that
- * cannot be read, or output that cannot be written.
+ * The only place that prints errors and decides the exit status: 0 done, 1 --symbolize refused
+ * files, 2 wrong usage, a dump that cannot be read, or output that cannot be written.
  */
 #include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,9 +24,10 @@
 #include "read.h"
 #include "report.h"
 #include "select.h"
+#include "symbolize.h"
 #include "symbols.h"
 
-enum { EXIT_TROUBLE = 2, PROGRESS_PERIOD_MS = 100, PROGRESS_FIRST_MS = 500 };
+enum { EXIT_REFUSED = 1, EXIT_TROUBLE = 2, PROGRESS_PERIOD_MS = 100, PROGRESS_FIRST_MS = 500 };
 
 static const char version_text[] = "wcprof-analyze 0.1.0\n";
 
@@ -128,7 +130,7 @@ static struct given_names names_give(struct recording *recording, const struct o
 	struct given_names names = { 0 };
 	if (!recording->thread_count)
 		return names;
-	struct symbols *symbols = symbols_new(recording);
+	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
 	struct callers *callers = callers_new(recording, symbols, NULL);
 	names.ops = memory_new(recording->op_count, sizeof(*names.ops));
 	names.waits = memory_new(recording->wait_count, sizeof(*names.waits));
@@ -204,6 +206,81 @@ static int print_reports(const struct recording *recording, const struct options
 	return 0;
 }
 
+/* Names the files whose build is another. */
+static void print_refused(const struct symbols *symbols)
+{
+	for (uint32_t i = 0; i < symbols_file_count(symbols); i++) {
+		const struct symbol_file_info file = symbols_file(symbols, i);
+		if (file.state == SYMBOL_FILE_OTHER_BUILD)
+			fprintf(stderr,
+				"wcprof-analyze: %s: refused: its build id is %s, what was "
+				"recorded has %s; no name of it is written, put the recorded file "
+				"or its debug file in place\n",
+				file.path, file.found_build_id[0] ? file.found_build_id : "none",
+				file.build_id);
+	}
+}
+
+static FILE *open_symbolized(const struct options *options)
+{
+	struct stat input, output;
+	if (strcmp(options->symbolize, "-") == 0)
+		return stdout;
+	for (size_t i = 0; i < options->path_count; i++) {
+		if (strcmp(options->paths[i], "-") == 0) {
+			fprintf(stderr, "wcprof-analyze: --symbolize reads dumps twice, and "
+					"standard input comes once; give a file\n");
+			return NULL;
+		}
+		if (stat(options->paths[i], &input) == 0 &&
+		    stat(options->symbolize, &output) == 0 && input.st_dev == output.st_dev &&
+		    input.st_ino == output.st_ino) {
+			fprintf(stderr,
+				"wcprof-analyze: --symbolize: %s is one of the dumps; give "
+				"another name\n",
+				options->symbolize);
+			return NULL;
+		}
+	}
+	FILE *file = fopen(options->symbolize, "we");
+	if (!file)
+		fprintf(stderr, "wcprof-analyze: --symbolize: %s: %s; give another name\n",
+			options->symbolize, strerror(errno));
+	return file;
+}
+
+static int write_symbolized(struct recording *recording, const struct options *options)
+{
+	struct symbolize_counts counts = { 0 };
+	struct read_error error = { 0 };
+	FILE *file = open_symbolized(options);
+	if (!file)
+		return EXIT_TROUBLE;
+	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
+	symbolize_look_up(recording, symbols);
+	int status = symbolize_write(file, recording, symbols, options->paths, options->path_count,
+				     &error, &counts);
+	bool is_written = !ferror(file);
+	is_written = (file == stdout || fclose(file) == 0) && is_written;
+	if (status != 0)
+		fprintf(stderr, "wcprof-analyze: %s: %s\n", error.file, error.text);
+	else if (!is_written)
+		fprintf(stderr,
+			"wcprof-analyze: --symbolize: %s: cannot be written: is the disk "
+			"full?\n",
+			options->symbolize);
+	print_refused(symbols);
+	if (status == 0 && is_written && !options->quiet)
+		fprintf(stderr,
+			"wcprof-analyze: names of %zu addresses in %zu files written; %zu files "
+			"are not here\n",
+			counts.addresses, counts.files, counts.missing_files);
+	symbols_free(symbols);
+	if (status != 0 || !is_written)
+		return EXIT_TROUBLE;
+	return counts.other_builds ? EXIT_REFUSED : 0;
+}
+
 static int analyze(struct recording *recording, const struct options *options)
 {
 	struct given_names names = names_give(recording, options);
@@ -228,8 +305,9 @@ int main(int argc, char **argv)
 		options_print_help(stdout);
 	else if (options.version)
 		fputs(version_text, stdout);
-	else if ((status = read_dumps(&recording, &options)) == 0 &&
-		 (status = select_part(&recording, &options)) == 0)
+	else if ((status = read_dumps(&recording, &options)) == 0 && options.symbolize[0])
+		status = write_symbolized(&recording, &options);
+	else if (status == 0 && (status = select_part(&recording, &options)) == 0)
 		status = analyze(&recording, &options);
 	recording_free(&recording);
 	if (fflush(stdout) != 0 || ferror(stdout)) {

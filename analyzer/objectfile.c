@@ -18,14 +18,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "memory.h"
 #include "recording.h"
 
-enum { PATH_BYTES_MAX = 4096, HEX_BYTES_MAX = 128 };
+enum { PATH_BYTES_MAX = 4096 };
 
 static const char debug_directory[] = "/usr/lib/debug/.build-id";
+static const char vdso_path[] = "[vdso]";
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
@@ -33,28 +37,16 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-static void to_hex(const unsigned char *bytes, size_t count, char text[HEX_BYTES_MAX])
+static void to_hex(const unsigned char *bytes, size_t count, char text[BUILD_ID_TEXT_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";
 	size_t length = 0;
 
-	for (size_t i = 0; i < count && length + 2 < HEX_BYTES_MAX; i++) {
+	for (size_t i = 0; i < count && length + 2 < BUILD_ID_TEXT_BYTES; i++) {
 		text[length++] = digits[bytes[i] >> 4];
 		text[length++] = digits[bytes[i] & 15];
 	}
 	text[length] = '\0';
-}
-
-static bool is_same_build(Elf *elf, const char *build_id)
-{
-	char found[HEX_BYTES_MAX];
-	const void *bytes;
-	ssize_t count = dwelf_elf_gnu_build_id(elf, &bytes);
-
-	if (!build_id[0])
-		return true;
-	to_hex(bytes, count > 0 ? (size_t)count : 0, found);
-	return strcmp(found, build_id) == 0;
 }
 
 static bool is_regular(const char *path)
@@ -64,27 +56,60 @@ static bool is_regular(const char *path)
 	return path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static enum objectfile_state try_path(struct objectfile *file, const char *path,
+/* Takes the file at `path`, or what `fd` has if that is not -1, which then is the module's. */
+static enum objectfile_state try_file(struct objectfile *file, const char *path, int fd,
 				      const char *build_id)
 {
+	char found[BUILD_ID_TEXT_BYTES];
+	const void *bytes;
 	GElf_Addr bias;
+	ssize_t count;
 	Elf *elf;
 
-	if (!is_regular(path))
-		return OBJECTFILE_MISSING;
 	file->dwfl = dwfl_begin(&callbacks);
-	if (!file->dwfl)
+	if (!file->dwfl) {
+		if (fd >= 0)
+			close(fd);
 		return OBJECTFILE_MISSING;
+	}
 	dwfl_report_begin(file->dwfl);
-	file->module = dwfl_report_elf(file->dwfl, path, path, -1, 0, true);
+	file->module = dwfl_report_elf(file->dwfl, path, path, fd, 0, true);
 	dwfl_report_end(file->dwfl, NULL, NULL);
+	if (!file->module && fd >= 0)
+		close(fd);
 	elf = file->module ? dwfl_module_getelf(file->module, &bias) : NULL;
-	if (elf && is_same_build(elf, build_id))
-		return OBJECTFILE_OPEN;
+	if (elf) {
+		count = dwelf_elf_gnu_build_id(elf, &bytes);
+		to_hex(bytes, count > 0 ? (size_t)count : 0, found);
+		if (!build_id[0] || strcmp(found, build_id) == 0)
+			return OBJECTFILE_OPEN;
+		memcpy(file->found_build_id, found, sizeof(found));
+	}
 	dwfl_end(file->dwfl);
 	file->dwfl = NULL;
 	file->module = NULL;
 	return elf ? OBJECTFILE_OTHER_BUILD : OBJECTFILE_MISSING;
+}
+
+static enum objectfile_state try_path(struct objectfile *file, const char *path,
+				      const char *build_id)
+{
+	return is_regular(path) ? try_file(file, path, -1, build_id) : OBJECTFILE_MISSING;
+}
+
+/* The kernel's page is no file: it is copied to one. */
+static enum objectfile_state try_vdso(struct objectfile *file, const char *build_id)
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	size_t bytes = elf ? elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize : 0;
+	int fd = elf ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	enum objectfile_state state = OBJECTFILE_MISSING;
+
+	if (fd >= 0 && write(fd, elf, bytes) == (ssize_t)bytes)
+		state = try_file(file, vdso_path, fd, build_id);
+	else if (fd >= 0)
+		close(fd);
+	return state;
 }
 
 void objectfile_open(struct objectfile *file, const char *path, const char *build_id)
@@ -92,7 +117,8 @@ void objectfile_open(struct objectfile *file, const char *path, const char *buil
 	char debug_path[PATH_BYTES_MAX];
 
 	*file = (struct objectfile){ 0 };
-	file->state = try_path(file, path, build_id);
+	file->state = strcmp(path, vdso_path) == 0 ? try_vdso(file, build_id)
+						   : try_path(file, path, build_id);
 	if (file->state == OBJECTFILE_OPEN || strlen(build_id) < 3 || strchr(build_id, '/'))
 		return;
 	snprintf(debug_path, sizeof(debug_path), "%s/%.2s/%s.debug", debug_directory, build_id,

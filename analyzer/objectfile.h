@@ -23,8 +23,11 @@ enum objectfile_state {
 				  name anything */
 };
 
+enum { BUILD_ID_TEXT_BYTES = 128 };
+
 struct objectfile {
 	enum objectfile_state state;
+	char found_build_id[BUILD_ID_TEXT_BYTES]; /* OTHER_BUILD: in hexadecimal, "" = none */
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	bool has_symbols; /* the tables below have been read */
@@ -38,7 +41,8 @@ struct objectfile {
 
 /*
  * Opens the file at `path`, or the debug file that is installed for `build_id` (hexadecimal, may be
- * empty: then any file at the path will do). What became of it is in `state`.
+ * empty: then any file at the path will do). "[vdso]" is the kernel's page, as it is in this
+ * process. What became of it is in `state`.
  */
 void objectfile_open(struct objectfile *file, const char *path, const char *build_id);
 

@@ -423,6 +423,10 @@ void recording_free(struct recording *recording)
 	free(recording->modules);
 	free(recording->stacks);
 	free(recording->frames);
+	free(recording->namings);
+	free(recording->named_frames);
+	free(recording->named_codes);
+	free(recording->named_data);
 	free(recording->counters);
 	words_free(&recording->kinds);
 	words_free(&recording->outcomes);

@@ -105,6 +105,8 @@ static enum event_type event_type_of(const struct json_text *text)
 		return EVENT_LINK;
 	if (text->length == 6 && memcmp(text->bytes, "sample", 6) == 0)
 		return EVENT_SAMPLE;
+	if (text->length == 5 && memcmp(text->bytes, "names", 5) == 0)
+		return EVENT_NAMES;
 	return EVENT_OTHER;
 }
 
@@ -158,13 +160,19 @@ bool event_field_read(struct reading *reading, struct json *json, enum event_fie
 	return read_word_field(reading, json, field, event);
 }
 
+static bool check_header(struct reading *reading)
+{
+	if (reading->has_header)
+		return true;
+	return reading_fail(reading, -EBADMSG, reading_line(reading),
+			    "no header (a line with \"schema_version\") before the first event; "
+			    "this is no dump, or its beginning is missing");
+}
+
 static bool add_event(struct reading *reading, struct event *event)
 {
-	if (!reading->has_header)
-		return reading_fail(
-			reading, -EBADMSG, reading_line(reading),
-			"no header (a line with \"schema_version\") before the first event; "
-			"this is no dump, or its beginning is missing");
+	if (!check_header(reading))
+		return false;
 	reading->dump.events_seen++;
 	switch (event->type) {
 	case EVENT_OP:
@@ -179,6 +187,7 @@ static bool add_event(struct reading *reading, struct event *event)
 		return reading_fail_here(
 			reading, "an object that says neither \"e\" nor \"schema_version\"");
 	case EVENT_OTHER:
+	case EVENT_NAMES:
 		break;
 	}
 	reading->recording->skipped_events++;
@@ -202,7 +211,7 @@ bool read_event(struct reading *reading, struct json *json)
 			json->at = begin;
 			return read_header(reading, json);
 		}
-		if (event.type == EVENT_OTHER)
+		if (event.type >= EVENT_OTHER)
 			field = FIELD_UNKNOWN; /* its fields may mean anything */
 		if (field < FIELD_NUMBERS && json_is_at_digit(json)
 			    ? !json_take_uint(json, &event.number[field])
@@ -214,5 +223,9 @@ bool read_event(struct reading *reading, struct json *json)
 	}
 	if (json->error || !json_finish(json))
 		return reading_fail_json(reading, json, begin);
+	if (event.type == EVENT_NAMES) {
+		json->at = begin;
+		return check_header(reading) && read_names(reading, json);
+	}
 	return add_event(reading, &event);
 }

@@ -261,5 +261,7 @@ bool read_resolve(struct reading *reading)
 	recording->epoch_unix_ns = reading->first_epoch_unix_ns - shift_ns;
 	if (!samples_sort(recording))
 		return reading_fail_memory(reading);
+	if (!read_place_modules(reading, shift_ns))
+		return false;
 	return check_ancestors(reading);
 }

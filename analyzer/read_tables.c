@@ -37,9 +37,21 @@ struct module_members {
 	uint64_t base;
 	uint64_t start;
 	uint64_t size;
+	uint64_t loaded_ns;
+	uint64_t unloaded_ns;
 	uint32_t path;
 	uint32_t build_id;
 };
+
+/* A later dump may know that it is gone, or that it is there again. */
+static void set_module_times(struct reading *reading, const struct module_members *members,
+			     struct rec_module *module)
+{
+	uint64_t offset_ns = reading->dump.offset_ns;
+
+	module->loaded_ns = members->loaded_ns ? members->loaded_ns + offset_ns : 0;
+	module->unloaded_ns = members->unloaded_ns ? members->unloaded_ns + offset_ns : 0;
+}
 
 static bool add_module(struct reading *reading, const struct module_members *members,
 		       uint32_t *module)
@@ -47,12 +59,18 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 	struct recording *recording = reading->recording;
 	uint64_t hash = reading_hash(reading_hash(members->base, members->start), members->size);
 
+	if (members->loaded_ns > READ_TIME_NS_MAX || members->unloaded_ns > READ_TIME_NS_MAX)
+		return reading_fail_here(reading, "a module was loaded over 36 years after the "
+						  "recording began; take the dump again");
+
 	hash = reading_hash(hash, (uint64_t)members->path << 32 | members->build_id);
 	*module = idmap_index(&reading->module_ids, reading->dump.process, hash);
 	if (*module == NO_INDEX)
 		return reading_fail_memory(reading);
-	if (*module < recording->module_count)
+	if (*module < recording->module_count) {
+		set_module_times(reading, members, &recording->modules[*module]);
 		return true;
+	}
 	if (!reading_reserve(reading, &recording->modules, &reading->module_capacity,
 			     recording->module_count, sizeof(*recording->modules)))
 		return false;
@@ -64,6 +82,7 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 		.start = members->start,
 		.size = members->size,
 	};
+	set_module_times(reading, members, &recording->modules[*module]);
 	return true;
 }
 
@@ -75,6 +94,8 @@ bool read_modules(struct reading *reading, struct json *json)
 		{ "base", false, offsetof(struct module_members, base) },
 		{ "start", false, offsetof(struct module_members, start) },
 		{ "size", false, offsetof(struct module_members, size) },
+		{ "loaded_ns", false, offsetof(struct module_members, loaded_ns) },
+		{ "unloaded_ns", false, offsetof(struct module_members, unloaded_ns) },
 	};
 	struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
@@ -96,12 +117,24 @@ bool read_modules(struct reading *reading, struct json *json)
 	return !json->error;
 }
 
+/* What stands for the code outside all files of this dump's process. */
+static bool jit_module(struct reading *reading, uint32_t *module)
+{
+	const struct json_text path = { REC_JIT_PATH, sizeof(REC_JIT_PATH) - 1, true };
+	struct module_members members = { 0 };
+
+	return reading_text(reading, &path, &members.path) && add_module(reading, &members, module);
+}
+
 static bool add_frame(struct reading *reading, int64_t module, uint64_t offset)
 {
 	struct recording *recording = reading->recording;
-	uint32_t index = NO_INDEX;
+	uint32_t index;
 
-	if (module != -1) {
+	if (module == -1) {
+		if (!jit_module(reading, &index))
+			return false;
+	} else {
 		if (module < 0 || (uint64_t)module >= reading->dump.module_count)
 			return reading_fail_here(
 				reading, "a stack with module %" PRId64 ", but the header has %zu",
@@ -116,9 +149,7 @@ static bool add_frame(struct reading *reading, int64_t module, uint64_t offset)
 	return true;
 }
 
-/* Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack
- * already. */
-static bool add_stack(struct reading *reading, size_t first_frame, uint32_t *stack)
+bool reading_add_stack(struct reading *reading, size_t first_frame, uint32_t *stack)
 {
 	struct recording *recording = reading->recording;
 	uint64_t hash = recording->frame_count - first_frame;
@@ -162,7 +193,7 @@ static bool read_stack(struct reading *reading, struct json *json, uint32_t *sta
 		    !add_frame(reading, module, frame_offset))
 			return false;
 	}
-	return !json->error && add_stack(reading, first_frame, stack);
+	return !json->error && reading_add_stack(reading, first_frame, stack);
 }
 
 bool read_stacks(struct reading *reading, struct json *json)

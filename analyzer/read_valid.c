@@ -131,10 +131,37 @@ static bool stacks_are_valid(const struct recording *recording)
 	return recording->stack_count > 0 && recording->stacks[0].frame_count == 0;
 }
 
+static bool names_are_valid(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->naming_count; i++)
+		if (recording->namings[i].path >= recording->string_count ||
+		    recording->namings[i].build_id >= recording->string_count ||
+		    recording->namings[i].client >= recording->string_count)
+			return false;
+	for (size_t i = 0; i < recording->named_frame_count; i++)
+		if (recording->named_frames[i].function >= recording->string_count ||
+		    recording->named_frames[i].file >= recording->string_count)
+			return false;
+	for (size_t i = 0; i < recording->named_code_count; i++) {
+		const struct rec_named_code *code = &recording->named_codes[i];
+
+		if (code->naming >= recording->naming_count || code->frame_count == 0 ||
+		    code->first_frame > recording->named_frame_count ||
+		    recording->named_frame_count - code->first_frame < code->frame_count)
+			return false;
+	}
+	for (size_t i = 0; i < recording->named_data_count; i++)
+		if (recording->named_data[i].naming >= recording->naming_count ||
+		    recording->named_data[i].object >= recording->string_count)
+			return false;
+	return true;
+}
+
 bool recording_is_valid(const struct recording *recording)
 {
 	return recording->string_count > 0 && recording->strings[0][0] == '\0' &&
 	       ops_are_valid(recording) && waits_are_valid(recording) &&
 	       links_are_valid(recording) && samples_are_valid(recording) &&
-	       owners_are_valid(recording) && stacks_are_valid(recording);
+	       owners_are_valid(recording) && stacks_are_valid(recording) &&
+	       names_are_valid(recording);
 }

@@ -118,6 +118,10 @@ struct reading {
 	size_t module_capacity;
 	size_t stack_capacity;
 	size_t frame_capacity;
+	size_t naming_capacity;
+	size_t named_frame_capacity;
+	size_t named_code_capacity;
+	size_t named_data_capacity;
 	size_t counter_capacity;
 
 	char *scratch; /* for decoded strings */
@@ -198,7 +202,15 @@ enum event_field {
 	FIELD_UNKNOWN
 };
 
-enum event_type { EVENT_NONE, EVENT_OP, EVENT_WAIT, EVENT_LINK, EVENT_SAMPLE, EVENT_OTHER };
+enum event_type {
+	EVENT_NONE,
+	EVENT_OP,
+	EVENT_WAIT,
+	EVENT_LINK,
+	EVENT_SAMPLE,
+	EVENT_OTHER, /* from here on, fields are none of those above */
+	EVENT_NAMES
+};
 
 struct event {
 	uint64_t number[FIELD_NUMBERS];
@@ -232,6 +244,7 @@ bool event_id(struct reading *reading, uint64_t id, uint32_t *index);
 /* One line of either sort, from `json->at` to the newline or end, which is left for the caller. */
 bool read_event(struct reading *reading, struct json *json);
 bool read_header(struct reading *reading, struct json *json);
+bool read_names(struct reading *reading, struct json *json);
 
 /* The sections of a header that are tables. */
 bool read_strings(struct reading *reading, struct json *json);
@@ -241,6 +254,15 @@ bool read_threads(struct reading *reading, struct json *json);
 bool read_open_ops(struct reading *reading, struct json *json);
 bool read_open_waits(struct reading *reading, struct json *json);
 bool read_counters(struct reading *reading, struct json *json);
+
+/*
+ * Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack
+ * already.
+ */
+bool reading_add_stack(struct reading *reading, size_t first_frame, uint32_t *stack);
+
+/* At the end of all: stacks of which the time decides what they mean. */
+bool read_place_modules(struct reading *reading, uint64_t shift_ns);
 
 /* At the end of a dump: what it announced and did not have. At the end of all: ids become indexes.
  */

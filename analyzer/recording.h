@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define NO_INDEX UINT32_MAX
 
@@ -104,11 +105,49 @@ struct rec_module {
 	uint64_t base;     /* load bias: address - base = the ELF file's virtual address */
 	uint64_t start;    /* mapped addresses [start, start + size) */
 	uint64_t size;
+	uint64_t loaded_ns;   /* 0 = before the recording began */
+	uint64_t unloaded_ns; /* 0 = not as far as the recording goes */
 };
 
+/* The path of a process's module for code outside all files: made at run time, as it seems. Its
+ * base and size are 0, so its frames' offsets are addresses. */
+#define REC_JIT_PATH "[jit]"
+
 struct rec_frame {
-	uint32_t module; /* index into modules, NO_INDEX = outside all: offset is the address */
+	uint32_t module; /* index into modules, NO_INDEX = of no process */
 	uint64_t offset; /* ELF virtual address in the module */
+};
+
+/*
+ * Names that an earlier analysis has put into a dump: of one file's addresses or, with a client, of
+ * those of that process outside all files. They count in place of what the file would say.
+ */
+struct rec_naming {
+	uint32_t path; /* string ids */
+	uint32_t build_id;
+	uint32_t client;
+};
+
+struct rec_named_frame {
+	uint32_t function; /* string ids, 0 = not known */
+	uint32_t file;
+	uint32_t line;
+};
+
+struct rec_named_code {
+	uint64_t offset;
+	uint64_t function_offset;
+	uint32_t naming;      /* index into namings */
+	uint32_t first_frame; /* index into named_frames, innermost first */
+	uint32_t frame_count; /* at least one */
+	bool is_return_address;
+};
+
+struct rec_named_data {
+	uint64_t offset;        /* ELF virtual address */
+	uint64_t object_offset; /* of this from the object's start */
+	uint32_t naming;
+	uint32_t object; /* string id */
 };
 
 struct rec_stack {
@@ -162,6 +201,14 @@ struct recording {
 	size_t stack_count;
 	struct rec_frame *frames;
 	size_t frame_count;
+	struct rec_naming *namings;
+	size_t naming_count;
+	struct rec_named_frame *named_frames;
+	size_t named_frame_count;
+	struct rec_named_code *named_codes;
+	size_t named_code_count;
+	struct rec_named_data *named_data;
+	size_t named_data_count;
 	const char **strings; /* NUL-terminated, 0 = "" */
 	size_t string_count;
 	struct rec_words kinds; /* begin with the rows of events.def, in their order */
@@ -183,5 +230,11 @@ struct recording {
 	size_t unknown_parents;  /* ops and waits that name an op which no dump has */
 	size_t unknown_targets;  /* waits and links likewise */
 };
+
+static inline bool rec_module_is_jit(const struct recording *recording,
+				     const struct rec_module *module)
+{
+	return module->size == 0 && strcmp(recording->strings[module->path], REC_JIT_PATH) == 0;
+}
 
 #endif

@@ -131,7 +131,7 @@ static void fill_stack(const struct named_frame *named)
 
 START_TEST(the_programs_own_frame)
 {
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers *callers = callers_new(&recording, symbols, NULL);
 	char text[256];
 
@@ -153,7 +153,7 @@ START_TEST(more_may_be_passed_over)
 {
 	static const char *const functions[] = { "shop::*", NULL }, *const files[] = { "prog*",
 										       NULL };
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers_options options = { .functions = functions };
 	struct callers *callers = callers_new(&recording, symbols, &options);
 	char text[256];
@@ -172,21 +172,21 @@ END_TEST
 
 START_TEST(start_routines)
 {
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers *callers = callers_new(&recording, symbols, NULL);
 	uint64_t qsort_address = 0x200000 + sample_symbol("libc.so.6", "qsort");
 	char text[256];
 
 	ck_assert_str_eq(callers_function_text(
-				 callers_routine(callers, 0, sample_symbol("program", "in_run")),
+				 callers_routine(callers, 0, sample_symbol("program", "in_run"), 0),
 				 text, sizeof(text)),
 			 "");
-	ck_assert_str_eq(
-		callers_function_text(callers_routine(callers, 0, sample_symbol("program", "main")),
-				      text, sizeof(text)),
-		"main");
-	ck_assert_ptr_null(callers_routine(callers, 0, qsort_address).place);
-	ck_assert_ptr_null(callers_routine(callers, 0, 0x900000).place);
+	ck_assert_str_eq(callers_function_text(
+				 callers_routine(callers, 0, sample_symbol("program", "main"), 0),
+				 text, sizeof(text)),
+			 "main");
+	ck_assert_ptr_null(callers_routine(callers, 0, qsort_address, 0).place);
+	ck_assert_ptr_null(callers_routine(callers, 0, 0x900000, 0).place);
 	callers_free(callers);
 	symbols_free(symbols);
 }

@@ -224,7 +224,7 @@ static void build(void)
 
 static void run(void)
 {
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers *callers = callers_new(&recording, symbols, NULL);
 
 	classify(&recording, symbols, callers, op_name, wait_name);
@@ -281,7 +281,7 @@ END_TEST
 
 START_TEST(sites_of_holds_and_waits)
 {
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	struct callers *callers = callers_new(&recording, symbols, NULL);
 	uint32_t sites[COUNT(stack_frames)];
 

@@ -25,7 +25,7 @@ static const struct {
 	/* 0 */ { { 0 }, { "", "", "", "" } },
 	/* 1 */ { { 0, 1, 0, 0 }, { "", " app+0x1388", "", "" } },
 	/* 2: the recorder is left out */
-	{ { 1, 1, 1, 1 }, { "", " app+0x1388", " app+0x1388 0x4d", " app+0x1770 app+0x1771" } },
+	{ { 1, 1, 1, 1 }, { "", " app+0x1388", " app+0x1388 [jit]", " app+0x1770 app+0x1771" } },
 	/* 3 */ { { 0, 0, 0, 1 }, { "", "", "", " app+0x1770 app+0x1771" } },
 };
 
@@ -36,7 +36,7 @@ START_TEST(each_stack_has_its_own)
 	uint32_t functions[8];
 	read_good(&recording, DUMP, (size_t)_i);
 	ck_assert_uint_eq(recording.stack_count, STACKS);
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	frame_names_build(&names, &recording, symbols, rows[_i].is_wanted);
 	symbols_free(symbols);
 	for (uint32_t i = 0; i < STACKS; i++) {
@@ -58,7 +58,7 @@ START_TEST(no_more_than_there_is_room_for)
 	struct frame_names names;
 	uint32_t functions[1];
 	read_good(&recording, DUMP, 0);
-	struct symbols *symbols = symbols_new(&recording);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
 	frame_names_build(&names, &recording, symbols, all);
 	symbols_free(symbols);
 	ck_assert_uint_eq(frame_names_of_stack(&names, &recording, 3, functions, 1), 1);
