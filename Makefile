@@ -6,6 +6,7 @@ CC       := $(if $(filter default,$(origin CC)),gcc,$(CC))
 comma    := ,
 B        ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX   ?= /usr/local
+VERSION   = $(shell sed -nE 's/^.define RECORDER_VERSION "(.*)"/\1/p' recorder/recorder.h)
 Q        := $(if $(V),,@)
 
 WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow \
@@ -108,11 +109,13 @@ kill: tests-built ## programs killed at 2000 random moments lose nothing (about 
 	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 share/man/man3 \
-	  share/bash-completion/completions)
+	  share/bash-completion/completions share/pkgconfig)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
 	install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 recorder/wcprof.h.3 $(DESTDIR)$(PREFIX)/share/man/man3
+	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' recorder/wcprof.pc.in \
+	  >$(DESTDIR)$(PREFIX)/share/pkgconfig/wcprof.pc
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
 clean: ## removes the build directory

@@ -158,7 +158,8 @@ static void read_slot(const struct blocked_list *list, const struct slot *slot,
 	thread->wait_ns = ns_between(list->arena, thread->on.start, now);
 	frames = stacks_get(list->arena, thread->on.stack, &count);
 	thread->frame_count = count < BLOCKED_FRAMES_MAX ? count : BLOCKED_FRAMES_MAX;
-	memcpy(thread->frames, frames, thread->frame_count * sizeof(*frames));
+	if (thread->frame_count > 0)
+		memcpy(thread->frames, frames, thread->frame_count * sizeof(*frames));
 	if (thread->on.type == RECORD_WAIT)
 		find_holder(list, thread, now);
 }

@@ -89,6 +89,13 @@ static void print_command_help(const struct command *command)
 			 option_rows[i].name, option_rows[i].argument);
 		printf("  %-20s %s\n", name, option_rows[i].help);
 	}
+	if (strstr(command->arguments, "KEY=VALUE"))
+		puts("\nKEY=VALUE is one of");
+#define SETTING(name, allowed, help)                 \
+	if (strstr(command->arguments, "KEY=VALUE")) \
+		printf("  %-20s %s: %s\n", #name "=", help, allowed);
+#include "settings.def"
+#undef SETTING
 	if (strstr(command->arguments, "PROCESS"))
 		puts("\nPROCESS is a pid, or the name of a program if only one process has it.");
 	if (strstr(command->arguments, "ARENA"))

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wcprof enable: turns recording on.
+ * wcprof enable: turns recording on, and says what is to be recorded.
  */
 #include "cmd.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* As many bytes as a line may have. */
+enum { LINE_BYTES = 512 };
 
 static void print(const struct target *target, const char *object)
 {
@@ -14,5 +18,17 @@ static void print(const struct target *target, const char *object)
 
 int cmd_enable(struct cmd_options *options)
 {
-	return cmd_ask(options, "ENABLE", print);
+	char line[LINE_BYTES] = "ENABLE";
+	size_t used = strlen(line);
+
+	for (int i = 1; i < options->argument_count; i++) {
+		const char *argument = options->arguments[i];
+
+		if (strpbrk(argument, " \t\n"))
+			return cmd_fail("%s: no spaces; in a pattern, ? stands for one", argument);
+		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s", argument);
+		if (used >= sizeof(line) - 1)
+			return cmd_fail("%s is too long", argument);
+	}
+	return cmd_ask(options, line, print);
 }

@@ -17,6 +17,7 @@
 #include "options.h"
 #include "procfs.h"
 #include "socket.h"
+#include "strings.h"
 
 _Static_assert(sizeof(((struct target *)0)->socket) == SOCKET_PATH_BYTES, "any socket's path");
 
@@ -72,19 +73,31 @@ bool target_directory(char *path, size_t size)
 	return true;
 }
 
-static void name_by_process(struct target *target)
+/* The file that a living process runs; empty when nobody may know. */
+static void executable_name(pid_t pid, char *to, size_t size)
 {
 	char path[64], exe[4096];
-	struct procfs_status status;
 	ssize_t bytes;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)target->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	bytes = readlink(path, exe, sizeof(exe) - 1);
 	exe[bytes > 0 ? bytes : 0] = '\0';
-	if (bytes > 0)
-		snprintf(target->name, sizeof(target->name), "%.63s", strrchr(exe, '/') + 1);
-	else if (procfs_read(target->pid, &status))
+	snprintf(to, size, "%s", bytes > 0 ? strrchr(exe, '/') + 1 : "");
+}
+
+/* What it was started as, which a link or a script says better than the file that runs; the file's
+ * name where the other is but its beginning. */
+static void name_by_process(struct target *target)
+{
+	char exe[sizeof(target->name)];
+	struct procfs_status status;
+	bool is_known = procfs_read(target->pid, &status);
+
+	executable_name(target->pid, exe, sizeof(exe));
+	if (is_known && strncmp(exe, status.name, strlen(status.name)) != 0)
 		snprintf(target->name, sizeof(target->name), "%s", status.name);
+	else
+		snprintf(target->name, sizeof(target->name), "%s", exe);
 }
 
 /* Somebody must listen there; what an ended process left is no target. */
@@ -145,10 +158,10 @@ static void add_sockets(struct target_list *list)
 
 static void describe_arena(struct target *target, const struct remains *remains)
 {
-	const char *slash = strrchr(remains->arena->exe, '/');
+	uint32_t bytes;
 
 	snprintf(target->name, sizeof(target->name), "%.63s",
-		 slash ? slash + 1 : remains->arena->exe);
+		 strings_get(remains->arena, remains->arena->exe_name, &bytes));
 	target->is_dead = remains_state(remains) == REMAINS_DEAD;
 }
 
@@ -218,12 +231,15 @@ static bool is_number(const char *word)
 static bool is_called(const struct target *target, const char *word)
 {
 	struct procfs_status status;
+	char exe[sizeof(target->name)];
 
 	if (is_number(word))
 		return target->pid == (pid_t)atoi(word);
-	return strcmp(target->name, word) == 0 ||
-	       (!target->is_dead && procfs_read(target->pid, &status) &&
-		strcmp(status.name, word) == 0);
+	if (strcmp(target->name, word) == 0 || target->is_dead)
+		return strcmp(target->name, word) == 0;
+	executable_name(target->pid, exe, sizeof(exe));
+	return strcmp(exe, word) == 0 ||
+	       (procfs_read(target->pid, &status) && strcmp(status.name, word) == 0);
 }
 
 static int refuse(char *error, size_t size, const char *format, ...)

@@ -18,7 +18,7 @@
 
 struct target {
 	pid_t pid;
-	char name[64];                  /* of the executable, as far as is known */
+	char name[64];                  /* as it was started, as far as is known */
 	char socket[108];               /* empty: it does not listen */
 	char arena[REMAINS_PATH_BYTES]; /* empty: it never recorded */
 	bool is_dead;                   /* only its arena is left */

@@ -43,6 +43,7 @@ PLAIN static void *be_parked(void *unused)
 
 	store_release(&parked_tid, (uint32_t)syscall(SYS_gettid));
 	do {
+		sum = 0;
 		sum += park_deeper(&sum);
 		add_relaxed(&calls, 1);
 	} while (!load_relaxed(&stop));
