@@ -6,7 +6,7 @@
  * answered one after the other; a DUMP is its last one. One dump is written at a time, piece by
  * piece, whenever its reader takes more: a reader that stalls holds up nobody but other dumps. The
  * dump counts as handed out when the reader has read it to the end (the kernel says how much is
- * still on its way).
+ * still on its way); or, with ack=1, when it says after the end that it has kept all of it.
  *
  * The thread's first act is to leave the program's descriptor table and working directory, so that
  * nothing the program closes, duplicates or changes root to can touch it, and no child inherits
@@ -87,6 +87,7 @@ static struct {
 	size_t dump_sent;      /* of dump.text */
 	bool dump_filled_last; /* nothing more to fill in: waiting for the reader */
 	bool dump_flush;
+	bool dump_wants_ack;
 	uint64_t dump_moved_ns; /* when the reader took something last */
 	uint64_t chunks_taken;  /* as of the last tick */
 	uint64_t dumped_taken;  /* as of the last dump that was handed out */
@@ -158,7 +159,7 @@ static bool dump_is_stalled(void)
 	return clock_take_pair().mono_ns - control.dump_moved_ns > DUMP_STALL_NS;
 }
 
-static void dump_start(struct client *client, bool flush)
+static void dump_start(struct client *client, const struct request *request)
 {
 	int result = -EBUSY;
 
@@ -184,7 +185,8 @@ static void dump_start(struct client *client, bool flush)
 	client->is_dumping = true;
 	control.dumper = client;
 	control.dump_sent = 0;
-	control.dump_flush = flush;
+	control.dump_flush = request->flush;
+	control.dump_wants_ack = request->wants_ack;
 	control.dump_filled_last = false;
 	control.dump_moved_ns = clock_take_pair().mono_ns;
 }
@@ -205,6 +207,23 @@ static bool reader_is_gone(int fd)
 	socklen_t bytes = sizeof(error);
 
 	return sys_getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0;
+}
+
+/* All was sent: whether the reader has it. */
+static void dump_settle(void)
+{
+	int fd = control.dumper->fd;
+	char word[sizeof(VERB_ACK) - 1] = "";
+	long got = -EAGAIN;
+
+	if (!control.dump_wants_ack && reader_has_all(fd))
+		dump_finish(!reader_is_gone(fd));
+	else if (!control.dump_wants_ack && reader_is_gone(fd))
+		dump_finish(false);
+	else if (control.dump_wants_ack)
+		got = sys_recv(fd, word, sizeof(word), MSG_DONTWAIT);
+	if (got != -EAGAIN && got != -EINTR)
+		dump_finish(got == sizeof(word) && memcmp(word, VERB_ACK, sizeof(word)) == 0);
 }
 
 /* Sends what the reader takes now. */
@@ -229,21 +248,17 @@ static void dump_continue(void)
 		dump_finish(false);
 	else if (control.dump_filled_last && sys_shutdown(fd, SHUT_WR) != 0)
 		dump_finish(false);
-	else if (control.dump_filled_last && reader_has_all(fd))
-		dump_finish(!reader_is_gone(fd));
+	else if (control.dump_filled_last)
+		dump_settle();
 }
 
 static void dump_poll(short events)
 {
-	int fd = control.dumper->fd;
-
 	if (load_relaxed(&control.dump.arena->drain_wanted))
 		dump_finish(false);
-	else if (control.dump_filled_last && reader_has_all(fd))
-		dump_finish(!reader_is_gone(fd));
-	else if (control.dump_filled_last && reader_is_gone(fd))
-		dump_finish(false);
-	else if (!control.dump_filled_last && events)
+	else if (control.dump_filled_last)
+		dump_settle();
+	else if (events)
 		dump_continue();
 }
 
@@ -293,7 +308,7 @@ static void client_run_line(struct client *client, size_t bytes)
 	else
 		verbs_run(client->line, bytes, &request, &client->answer);
 	if (!client->is_overlong && request.wants_dump)
-		dump_start(client, request.flush);
+		dump_start(client, &request);
 	else if (!client->is_overlong && request.wants_stacks)
 		survey_start(client);
 	client->is_overlong = false;

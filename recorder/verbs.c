@@ -187,6 +187,8 @@ static void verb_DUMP(struct request *request, struct text *answer)
 {
 	if (!read_flag(request, "flush", true, &request->flush))
 		verbs_refuse(answer, "argument", "flush is 0 or 1");
+	else if (!read_flag(request, "ack", false, &request->wants_ack))
+		verbs_refuse(answer, "argument", "ack is 0 or 1");
 	else if (!load_acquire(&recorder_arena))
 		verbs_refuse(answer, "nothing", "recording was never on");
 	else

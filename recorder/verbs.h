@@ -16,8 +16,12 @@ struct request {
 	uint32_t argument_count;
 	bool wants_dump; /* set by the handler of DUMP, which answers nothing */
 	bool flush;
+	bool wants_ack;    /* of the dump: VERB_ACK */
 	bool wants_stacks; /* set by the handler of STACKS, which answers nothing */
 };
+
+/* What a reader says when it has kept a dump that it asked for with ack=1. */
+#define VERB_ACK "KEPT\n"
 
 /* Runs one line (without its newline) and writes the answer, with a newline. */
 void verbs_run(const char *line, size_t bytes, struct request *, struct text *answer) HIDDEN;

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "verbs.h"
+
 enum {
 	ANSWER_TIMEOUT_MS = 5000,
 	/* A process that is stopped, or has nothing but stopped CPUs, keeps a dump waiting for
@@ -215,6 +217,21 @@ static int receive_dump(int fd, char *buffer, client_sink *sink, void *context, 
 	}
 }
 
+/* The process closes when it has read our word. If it had to close before, because it ends or
+ * another one asked for a dump, it hangs up with an error. */
+static int acknowledge(int fd)
+{
+	static const char word[] = VERB_ACK;
+	int error = 0;
+	socklen_t bytes = sizeof(error);
+
+	if (send(fd, word, sizeof(word) - 1, MSG_NOSIGNAL) != sizeof(word) - 1 ||
+	    !(wait_for(fd, 0, DUMP_TIMEOUT_MS) & POLLHUP) ||
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0)
+		return -EPIPE;
+	return 0;
+}
+
 int client_dump(const char *path, bool flush, client_sink *sink, void *context)
 {
 	int fd = client_connect(path, NULL);
@@ -223,15 +240,16 @@ int client_dump(const char *path, bool flush, client_sink *sink, void *context)
 	int result = fd;
 
 	if (fd >= 0)
-		result = buffer ? send_line(fd, flush ? "DUMP" : "DUMP flush=0") : -ENOMEM;
+		result = buffer ? send_line(fd, flush ? "DUMP ack=1" : "DUMP flush=0") : -ENOMEM;
 	if (result == 0)
 		result = receive_dump(fd, buffer, sink, context, &last);
-	/* The process ends its direction first, and closes when it has seen that all has
-	 * arrived: a hang-up. */
-	if (result == 0 && (last != '\n' || !wait_for(fd, 0, DUMP_TIMEOUT_MS)))
+	if (result == 0 && last != '\n')
 		result = -EPIPE;
 	if (result == 0)
 		result = sink(context, NULL, 0);
+	/* Until it is told, the process keeps what it has handed out: we may die any moment. */
+	if (result == 0 && flush)
+		result = acknowledge(fd);
 	free(buffer);
 	if (fd >= 0)
 		close(fd);

@@ -30,10 +30,12 @@ bool client_ask(const char *path, const char *line, struct client_answer *answer
 /* The same for an answer of any length, which the caller frees. NULL: `error` says why. */
 char *client_ask_long(const char *path, const char *line, char *error, size_t size);
 
-/* Takes bytes of a dump: 0, or -errno, which ends it. Count 0: that was all, now it is kept. */
+/* Takes bytes of a dump: 0, or -errno, which ends it. Count 0: that was all, and nothing of it may
+ * be lost any more. */
 typedef int client_sink(void *context, const char *bytes, size_t count);
 /*
- * Hands a dump to the sink. 0: the process has written all of it and knows that it arrived.
+ * Hands a dump to the sink. 0: the process has written all of it, and knows that the sink has
+ * it.
  * -EAGAIN: another dump is being written just now; -ENODATA: there never was a recording; -EPIPE:
  * it was cut off: the process has ended, or does not answer any more; what the sink says; else it
  * could not be asked.

@@ -27,8 +27,9 @@ static int dump_when_free(const struct target *target, struct output *output, bo
 		output_begin(output);
 		result = client_dump(target->socket, !keep, output_write, output);
 		if (result == 0)
-			return 0;
-		output_abandon(output);
+			output_keep(output);
+		else
+			output_abandon(output);
 		if (result == -EAGAIN)
 			nanosleep(&pause, NULL);
 	}

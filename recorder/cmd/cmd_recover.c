@@ -38,7 +38,9 @@ static int recover_one(const struct cmd_options *options, const char *path, stru
 		return cmd_fail("%s: %s", path, explain(result));
 	output_begin(output);
 	result = remains_recover(&remains, output_write, output);
-	if (result != 0)
+	if (result == 0)
+		output_keep(output);
+	else
 		output_abandon(output);
 	if (result == 0 && !options->keep)
 		result = remains_remove(&remains);

@@ -41,7 +41,6 @@ struct image {
 	uint64_t looked_ms;    /* at its memory map */
 	uint64_t header_bytes; /* of its last dump */
 	uint64_t pending;      /* as of the last tick */
-	uint32_t dumps_before; /* its count when a dump of it began */
 };
 
 /* What the last look at the shared memory directory found. */
@@ -63,7 +62,6 @@ struct follow {
 	struct private_list privates;
 	uint64_t privates_ms; /* when they were looked for last */
 	int error;
-	struct image *dumping;
 };
 
 static uint64_t now_ms(void)
@@ -208,16 +206,12 @@ static void find_new(struct follow *follow)
 
 /* --- Dumps ------------------------------------------------------------------------------------ */
 
-/* A client_sink. At the end of a living process's dump, its own count says whether it knows. */
+/* A client_sink. */
 static int take_bytes(void *context, const char *bytes, size_t count)
 {
 	struct follow *follow = context;
-	const struct image *image = follow->dumping;
 
 	follow->between(follow->context);
-	if (count == 0 && image &&
-	    load_acquire(&image->remains.arena->dump_count) == image->dumps_before)
-		return -EPIPE;
 	return output_write(follow->output, bytes, count);
 }
 
@@ -232,6 +226,7 @@ static int end_dump(struct follow *follow, struct image *image, int result)
 {
 	image->drained_ms = now_ms();
 	if (result == 0) {
+		output_keep(follow->output);
 		image->header_bytes = output_header_bytes(follow->output);
 		image->pending = 0;
 		return 0;
@@ -248,6 +243,7 @@ static uint64_t events_most(const struct image *image)
 static int drain(struct follow *follow, struct image *image)
 {
 	const char *socket = image->remains.arena->socket;
+	uint32_t dumps_before = load_acquire(&image->remains.arena->dump_count);
 	struct procfs_status status;
 	int result = -ENOTCONN;
 
@@ -255,10 +251,10 @@ static int drain(struct follow *follow, struct image *image)
 	output_begin(follow->output);
 	if (procfs_read((pid_t)image->remains.arena->pid, &status) && !status.is_stopped &&
 	    access(socket, F_OK) == 0) {
-		follow->dumping = image;
-		image->dumps_before = load_acquire(&image->remains.arena->dump_count);
 		result = client_dump(socket, true, take_bytes, follow);
-		follow->dumping = NULL;
+		/* Its own count says whether it knows. */
+		if (result == 0 && load_acquire(&image->remains.arena->dump_count) == dumps_before)
+			result = -EPIPE;
 	} else if (image->pending >= events_most(image) / 2) {
 		result = remains_drain_living(&image->remains, take_bytes, follow);
 	}
@@ -402,7 +398,9 @@ static int drain_privates(struct follow *follow)
 		output_begin(follow->output);
 		result =
 			client_dump(follow->privates.processes[i].socket, true, take_bytes, follow);
-		if (result != 0)
+		if (result == 0)
+			output_keep(follow->output);
+		else
 			output_abandon(follow->output);
 		if (!is_output_error(result))
 			result = 0;

@@ -153,13 +153,16 @@ void output_begin(struct output *output)
 	output->header_start_used = 0;
 }
 
-static int commit(struct output *output)
+static int end_frame(struct output *output)
+{
+	return output->zstd ? write_compressed(output, NULL, 0, ZSTD_e_end) : 0;
+}
+
+void output_keep(struct output *output)
 {
 	uint64_t events = 0, lost = 0;
-	int result = output->zstd ? write_compressed(output, NULL, 0, ZSTD_e_end) : 0;
 
-	if (result != 0)
-		return result;
+	assert(output->in_dump);
 	output->header_start[output->header_start_used] = '\0';
 	(void)client_number(output->header_start, "event_count", &events);
 	(void)client_number(output->header_start, "dropped_events", &lost);
@@ -167,7 +170,6 @@ static int commit(struct output *output)
 	output->lost_events += lost;
 	output->bytes = output->position;
 	output->in_dump = false;
-	return 0;
 }
 
 int output_write(void *context, const char *bytes, size_t count)
@@ -176,7 +178,7 @@ int output_write(void *context, const char *bytes, size_t count)
 
 	assert(output->in_dump);
 	if (count == 0)
-		return commit(output);
+		return end_frame(output);
 	if (output->in_header)
 		look_at_header(output, bytes, count);
 	return output->zstd ? write_compressed(output, bytes, count, ZSTD_e_continue)

@@ -23,8 +23,10 @@ struct output *output_open(const char *path, int *error);
 int output_close(struct output *output);
 
 void output_begin(struct output *output);
-/* A client_sink: 0, or -errno. Count 0 ends the dump, which is in the file then. */
+/* A client_sink: 0, or -errno. Count 0 ends the dump, which is in the file then, to be kept or
+ * abandoned. */
 int output_write(void *output, const char *bytes, size_t count);
+void output_keep(struct output *output);
 void output_abandon(struct output *output);
 
 /* Bytes in the file, and how many events the dumps in it said they have. */

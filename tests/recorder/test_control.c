@@ -155,6 +155,44 @@ START_TEST(a_dump_hands_out_once)
 END_TEST
 
 /* Whoever asks may close its own direction at once, as `echo DUMP | socat` does. */
+/* Reads a dump to its end, says so, and waits until the recorder has closed. */
+static size_t ask_and_say(const char *word)
+{
+	int fd = connect_to_recorder();
+	size_t bytes = 0;
+	char block[4096];
+	ssize_t got;
+
+	send_text(fd, "DUMP ack=1\n", 11);
+	while ((got = read(fd, block, sizeof(block))) > 0)
+		bytes += (size_t)got;
+	ck_assert_uint_gt(bytes, 0);
+	if (*word)
+		send_text(fd, word, strlen(word));
+	else
+		shutdown(fd, SHUT_WR);
+	ck_assert_int_eq(poll(&(struct pollfd){ .fd = fd }, 1, 20000), 1);
+	close(fd);
+	return bytes;
+}
+
+START_TEST(a_reader_may_say_when_it_has_kept_it)
+{
+	/* All of it was read each time; only the last one says that it is kept. */
+	static const char *const words[] = { "", "KEP\n?", "DUMP\n", "KEPT\n" };
+
+	record_io(1);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		ck_assert_uint_eq(snapshot_pending(recorder_arena), 1);
+		ask_and_say(words[i]);
+	}
+	while (load_acquire(&recorder_arena->drain_owner) != 0)
+		pause_ms(1);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
+	ck_assert_uint_eq(json_array_size(ask_dump("DUMP\n")), 1);
+}
+END_TEST
+
 START_TEST(a_half_closed_reader_gets_its_dump)
 {
 	int fd;
@@ -534,6 +572,7 @@ int main(void)
 	tcase_add_test(tests, one_line_one_answer);
 	tcase_add_test(tests, garbage_is_refused_and_nothing_else);
 	tcase_add_test(tests, a_dump_hands_out_once);
+	tcase_add_test(tests, a_reader_may_say_when_it_has_kept_it);
 	tcase_add_test(tests, a_half_closed_reader_gets_its_dump);
 	tcase_add_test(tests, a_reader_that_stalls_holds_up_nobody);
 	tcase_add_test(tests, what_was_sent_but_not_read_is_not_handed_out);

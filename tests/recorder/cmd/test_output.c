@@ -47,6 +47,12 @@ static void put(struct output *output, const char *text)
 	ck_assert_int_eq(output_write(output, text, strlen(text)), 0);
 }
 
+static void keep(struct output *output)
+{
+	ck_assert_int_eq(output_write(output, NULL, 0), 0);
+	output_keep(output);
+}
+
 START_TEST(what_was_committed_is_there_and_what_was_abandoned_is_not)
 {
 	struct output *output = open_new(".jsonl");
@@ -55,14 +61,19 @@ START_TEST(what_was_committed_is_there_and_what_was_abandoned_is_not)
 	output_begin(output);
 	put(output, header);
 	put(output, "one\n");
-	ck_assert_int_eq(output_write(output, NULL, 0), 0);
+	keep(output);
 	output_begin(output);
 	put(output, header);
 	put(output, "half");
 	output_abandon(output);
+	/* Ended, and not kept all the same. */
+	output_begin(output);
+	put(output, header);
+	ck_assert_int_eq(output_write(output, NULL, 0), 0);
+	output_abandon(output);
 	output_begin(output);
 	put(output, "{\"event_count\":4}\n");
-	ck_assert_int_eq(output_write(output, NULL, 0), 0);
+	keep(output);
 	ck_assert_uint_eq(output_events(output), 7);
 	ck_assert_uint_eq(output_lost_events(output), 2);
 	ck_assert_uint_eq(output_header_bytes(output), 17);
@@ -82,7 +93,7 @@ START_TEST(a_header_may_come_in_pieces)
 	for (size_t i = 0; i < sizeof(header) - 1; i++)
 		ck_assert_int_eq(output_write(output, &header[i], 1), 0);
 	put(output, "{\"event_count\":1000}\n");
-	ck_assert_int_eq(output_write(output, NULL, 0), 0);
+	keep(output);
 	ck_assert_uint_eq(output_events(output), 3);
 	ck_assert_uint_eq(output_header_bytes(output), sizeof(header) - 2);
 	output_close(output);
@@ -103,7 +114,7 @@ START_TEST(each_dump_is_a_frame_of_its_own)
 		if (i == 1)
 			output_abandon(output);
 		else
-			ck_assert_int_eq(output_write(output, NULL, 0), 0);
+			keep(output);
 	}
 	ck_assert_int_eq(output_close(output), 0);
 	bytes = take_file(compressed, sizeof(compressed));
@@ -133,7 +144,7 @@ START_TEST(a_file_that_may_not_grow_keeps_whole_dumps)
 		noise[i] = (char)random();
 	output_begin(output);
 	put(output, header);
-	ck_assert_int_eq(output_write(output, NULL, 0), 0);
+	keep(output);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	output_begin(output);
 	result = output_write(output, noise, sizeof(noise));
