@@ -104,8 +104,8 @@ static void stretch_ends(struct compiler *compiler, const struct rec_sample *sam
 	compiler->stretch_step = script->step_count;
 }
 
-/* A sleep scales by what was asked for; what it took beyond that stays, and so do absolute
- * deadlines. */
+/* A sleep scales by what was asked for; what it took beyond that stays as long as it sleeps at all.
+ * Absolute deadlines stay. */
 static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
@@ -122,7 +122,8 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 	} else {
 		emit(compiler, STEP_DELAY, current_scope(compiler), length_ns - overrun_ns);
 	}
-	emit(compiler, STEP_FIXED, 0, overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
+	emit(compiler, STEP_OVERRUN, current_scope(compiler),
+	     overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
 	compiler->now_ns = to_ns;
 }
 

@@ -23,6 +23,7 @@ enum step_type {
 	STEP_RUN,     /* arg scope, ns: runs so long */
 	STEP_DELAY,   /* arg scope, ns: waits for something outside so long */
 	STEP_FIXED,   /* ns: whatever is changed, this stays */
+	STEP_OVERRUN, /* arg scope, ns: likewise, unless the scope is gone altogether */
 	STEP_UNTIL,   /* ns: to this point in time, at the earliest */
 	STEP_ACQUIRE, /* arg lock, ns latency */
 	STEP_RELEASE, /* arg lock */

@@ -84,6 +84,8 @@ static const struct step *run_alone(const struct simulation *sim, struct player 
 			now_ns += simulate_scaled_ns(sim, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
+		} else if (step->type == STEP_OVERRUN) {
+			now_ns += sim->factor[step->arg] > 0 ? step->ns : 0;
 		} else if (step->type == STEP_UNTIL) {
 			now_ns = step->ns > now_ns ? step->ns : now_ns;
 		} else {

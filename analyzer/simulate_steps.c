@@ -454,6 +454,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		return false;
 	case STEP_DELAY:
 	case STEP_FIXED:
+	case STEP_OVERRUN:
 	case STEP_UNTIL:
 		assert(!"steps of one's own are not for interact()");
 		break;
