@@ -39,7 +39,7 @@ void fit_cpus(struct script *script)
 	if (!script->was_crowded || all != script->recorded_cpus || isinf(all))
 		return;
 	double with_all_ns = baseline_ns(script, all);
-	if (fabs(with_all_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
+	if (with_all_ns > actual_ns || fabs(with_all_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
 		return;
 	bool is_short = with_all_ns < actual_ns;
 	double low = is_short ? CPUS_LEAST : all;

@@ -77,31 +77,22 @@ static void pass(struct compiler *compiler, uint64_t to_ns)
 	if (compiler->is_skipping || compiler->waiting)
 		return;
 	bool is_outside = waits_outside(compiler);
+	if (!is_outside && compiler->script->was_crowded)
+		script_runs_add(&compiler->runs, (uint32_t)compiler->script->step_count,
+				to_ns - from_ns);
 	emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, current_scope(compiler),
 	     to_ns - from_ns);
-	if (!is_outside)
-		compiler->stretch_run_ns += to_ns - from_ns;
 }
 
-/*
- * A sample ends a stretch. On crowded CPUs what its runs took beyond the thread's CPU time was
- * waiting for a CPU, which the replay decides anew: they are shortened in proportion.
- */
+/* A sample ends a stretch: it says how much CPU time was used since the last one. */
 static void stretch_ends(struct compiler *compiler, const struct rec_sample *sample)
 {
-	struct script *script = compiler->script;
+	bool is_first = sample == compiler->samples;
 
 	pass(compiler, sample->at_ns);
-	uint64_t run_ns = compiler->stretch_run_ns, cpu_ns = sample->cpu_ns - compiler->cpu_ns;
-	bool is_first = sample == compiler->samples || !script->was_crowded;
-	for (size_t i = compiler->stretch_step;
-	     !is_first && cpu_ns < run_ns && i < script->step_count; i++)
-		if (script->steps[i].type == STEP_RUN)
-			script->steps[i].ns = (uint64_t)((double)script->steps[i].ns *
-							 ((double)cpu_ns / (double)run_ns));
+	script_runs_end_stretch(&compiler->runs,
+				is_first ? UINT64_MAX : sample->cpu_ns - compiler->cpu_ns);
 	compiler->cpu_ns = sample->cpu_ns;
-	compiler->stretch_run_ns = 0;
-	compiler->stretch_step = script->step_count;
 }
 
 /* A sleep scales by what was asked for; what it took beyond that stays as long as it sleeps at all.
@@ -576,6 +567,10 @@ static void gap_ends(struct compiler *compiler, uint32_t key)
 	struct script *script = compiler->script;
 	uint32_t place = (compiler->last_key * 0x9e3779b1u ^ key) | 1;
 
+	compiler->last_key = key;
+	for (size_t i = compiler->gap_run; i < compiler->runs.run_count; i++)
+		compiler->runs.runs[i].key = place;
+	compiler->gap_run = compiler->runs.run_count;
 	if (!compiler->scope_of_sample)
 		return;
 	for (size_t i = compiler->gap_step; i < script->step_count; i++) {
@@ -589,7 +584,6 @@ static void gap_ends(struct compiler *compiler, uint32_t key)
 	}
 	compiler->gap_step = script->step_count;
 	compiler->gap_sample = compiler->next_sample;
-	compiler->last_key = key;
 }
 
 static void happen(struct compiler *compiler, const struct moment *moment)
@@ -641,11 +635,11 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->last_key = 0;
 	compiler->gap_step = compiler->script->step_count;
 	compiler->gap_sample = 0;
+	compiler->gap_run = compiler->runs.run_count;
 	if (compiler->script->was_crowded || compiler->scope_of_sample)
 		compiler->samples =
 			samples_of_thread(compiler->rec, thread, &compiler->sample_count);
-	compiler->cpu_ns = compiler->stretch_run_ns = 0;
-	compiler->stretch_step = compiler->script->step_count;
+	compiler->cpu_ns = 0;
 	compiler->script->actors[thread].first_step = (uint32_t)compiler->script->step_count;
 }
 
@@ -685,10 +679,14 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		stretches_end(compiler, UINT64_MAX);
 		gap_ends(compiler, 0);
 	}
+	/* the last sample was taken on the way out */
+	script_runs_end_stretch(&compiler->runs,
+				ended && compiler->sample_count ? ENDING_NS_MAX : UINT64_MAX);
 	compiler->finish_ns[thread] = compiler->now_ns;
 	compiler->worked[thread] = compiler->has_worked;
 	if (!ended && compiler->has_worked && compiler->idle_step != NO_INDEX) {
 		compiler->script->step_count = compiler->idle_step;
+		script_runs_drop(&compiler->runs, compiler->idle_step);
 		compiler->finish_ns[thread] = compiler->idle_ns;
 	}
 	goes_on_by_exec(compiler, thread);

@@ -451,7 +451,7 @@ static bool is_woken_in(const struct step *step)
 	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
 	       step->type == STEP_AFTER || step->type == STEP_PERMIT ||
 	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
-	       step->type == STEP_AWAIT || step->type == STEP_JOIN;
+	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
 }
 
 static void fill_latencies(struct compiler *compiler)
@@ -514,6 +514,8 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	script->flow_jobs = memory_new(script->flows.flow_count, sizeof(*script->flow_jobs));
 	for (uint32_t t = 0; t < rec->thread_count; t++)
 		script_compile_thread(compiler, t);
+	script_runs_cut(&compiler->runs, script->steps);
+	script_runs_free(&compiler->runs);
 	pools_find(compiler);
 	fill_latencies(compiler);
 	choose_finishers(script, compiler);

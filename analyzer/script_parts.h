@@ -9,6 +9,7 @@
 #include "addresses.h"
 #include "samples.h"
 #include "script.h"
+#include "script_runs.h"
 
 #include <stdbool.h>
 
@@ -21,6 +22,9 @@ enum { OPEN_OPS_MAX = 64 };
  * what a sleep overruns, or a wake-up across CPUs takes, when nobody is in the way.
  */
 enum { WAKE_UP_NS_MAX = 100000 };
+
+/* What a thread runs after its last sample, on its way out. */
+enum { ENDING_NS_MAX = 20000 };
 
 #define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
 
@@ -52,17 +56,17 @@ struct compiler {
 	size_t taken_capacity;
 	uint64_t *finish_ns;       /* by thread, as recorded */
 	bool *worked;              /* by thread: did more than sleep and time out */
+	struct script_runs runs;   /* of all threads, if they were crowded */
 	uint32_t *scope_of_sample; /* NULL: no sample has a stack */
 	/* of the thread that is being compiled */
 	uint32_t last_key; /* what the last moment was */
 	size_t gap_step;   /* first one since the last moment */
 	size_t gap_sample; /* likewise */
+	size_t gap_run;    /* likewise */
 	const struct rec_sample *samples;
 	size_t sample_count;
 	size_t next_sample;
-	uint64_t cpu_ns;         /* at the last sample */
-	uint64_t stretch_run_ns; /* since the last sample */
-	size_t stretch_step;     /* first one since the last sample */
+	uint64_t cpu_ns; /* at the last sample */
 	uint32_t thread;
 	uint32_t process;
 	uint32_t thread_class;

@@ -17,7 +17,8 @@
  *   stream      bytes: a read goes on when as many were written as have been read with it, a
  *               write to a pipe when there is room.
  *
- * With fewer CPUs than actors, runs share them (crowd.c); else a run just takes its time.
+ * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c), and so does
+ * whoever is woken; else a run just takes its time.
  *
  * A take from a pool goes on with the next job in recorded order, whoever did it then. If nobody
  * can go on and somebody who counts has not finished, the one who has waited longest is let go, and
@@ -97,28 +98,48 @@ static const struct step *run_alone(const struct simulation *sim, struct player 
 	return step;
 }
 
-static uint64_t next_turn_ns(const struct simulation *sim)
+static uint64_t next_run_end_ns(struct simulation *sim)
 {
-	uint64_t run_ns = crowd_next_ns(&sim->crowd);
+	return sim->has_queues ? runqueues_next_ns(&sim->queues) : crowd_next_ns(&sim->crowd);
+}
+
+static uint64_t next_turn_ns(struct simulation *sim)
+{
+	uint64_t run_ns = next_run_end_ns(sim);
 
 	return sim->heap_count && sim->heap[0].at_ns < run_ns ? sim->heap[0].at_ns : run_ns;
 }
 
-/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to. */
+/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to, or
+ * has come to a CPU. NO_INDEX: it was nobody's turn, only the scheduler's. */
 static struct entry take_turn(struct simulation *sim)
 {
-	uint64_t run_ns = crowd_next_ns(&sim->crowd);
+	uint64_t run_ns = next_run_end_ns(sim);
 
 	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
 		return take_earliest(sim);
-	struct entry turn = { .at_ns = run_ns, .actor = crowd_leave(&sim->crowd) };
+	uint32_t actor = sim->has_queues ? runqueues_happen(&sim->queues)
+					 : crowd_leave(&sim->crowd);
+	struct entry turn = { .at_ns = run_ns, .actor = actor };
 
-	sim->players[turn.actor].is_granted = true; /* it goes on after its run */
+	if (actor == NO_INDEX)
+		return turn;
+	struct player *player = &sim->players[actor];
+	if (!player->is_arriving)
+		player->is_granted = true; /* it goes on after its run */
+	player->is_running = player->is_arriving = false;
 	return turn;
 }
 
-/* An actor's turn: goes on until it sleeps, ends, or is no longer the earliest. */
-static void play(struct simulation *sim, struct entry turn)
+/* Steps that take time but no CPU: on a queue's CPU it must be given away before them. */
+static bool has_left_cpu(const struct simulation *sim, const struct player *player,
+			 uint64_t turn_ns)
+{
+	return sim->has_queues && player->now_ns > turn_ns;
+}
+
+/* Goes on until the actor sleeps, ends, runs, or is no longer the earliest. */
+static void go_on(struct simulation *sim, struct entry turn)
 {
 	struct player *player = &sim->players[turn.actor];
 	bool is_back = player->slept; /* woken to try again */
@@ -132,7 +153,7 @@ static void play(struct simulation *sim, struct entry turn)
 	for (;; is_back = false) {
 		const struct step *step = run_alone(sim, player);
 
-		if (player->now_ns > next_turn_ns(sim)) {
+		if (has_left_cpu(sim, player, turn.at_ns) || player->now_ns > next_turn_ns(sim)) {
 			simulate_schedule(sim, turn.actor, player->now_ns);
 			return;
 		}
@@ -141,6 +162,26 @@ static void play(struct simulation *sim, struct entry turn)
 		if (player->slept)
 			return;
 	}
+}
+
+/* An actor's turn. Where CPUs have queues it needs one first, and gives it away afterwards. */
+static void play(struct simulation *sim, struct entry turn)
+{
+	struct player *player = &sim->players[turn.actor];
+
+	if (sim->has_queues && !runqueues_is_on(&sim->queues, turn.actor)) {
+		player->is_arriving = player->is_running = true;
+		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, 0);
+		return;
+	}
+	go_on(sim, turn);
+	if (sim->has_queues && !player->is_running)
+		runqueues_off(&sim->queues, turn.at_ns, turn.actor);
+}
+
+static bool is_anybody_left(const struct simulation *sim)
+{
+	return sim->heap_count || (sim->has_queues ? sim->queues.running : sim->crowd.count);
 }
 
 /* --- a run --- */
@@ -191,7 +232,10 @@ static void reset(struct simulation *sim)
 
 	reset_resources(sim);
 	sim->heap_count = 0;
-	crowd_reset(&sim->crowd, script->cpus);
+	if (sim->has_queues)
+		runqueues_reset(&sim->queues, script->cpus);
+	else
+		crowd_reset(&sim->crowd, script->cpus);
 	sim->order = sim->forced_steps = 0;
 	for (uint32_t i = 0; i < script->actor_count; i++) {
 		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
@@ -256,8 +300,12 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 
 	reset(sim);
 	do {
-		while (sim->heap_count || sim->crowd.count)
-			play(sim, take_turn(sim));
+		while (is_anybody_left(sim)) {
+			struct entry turn = take_turn(sim);
+
+			if (turn.actor != NO_INDEX)
+				play(sim, turn);
+		}
 	} while (!all_finished(sim) && (retire(sim) || force(sim)));
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns)
@@ -345,8 +393,12 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
-	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
 	sim->is_crowded = script->cpus < (double)script->actor_count;
+	sim->has_queues = sim->is_crowded && script->cpu_model == CPUS_QUEUED;
+	if (sim->has_queues)
+		runqueues_make(&sim->queues, script->actor_count, script->cpus);
+	else
+		sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)
 			sim->locks[script->steps[i].arg].is_shared = true;
@@ -370,6 +422,7 @@ static void scratch_free(void *scratch)
 	free(sim->was_given);
 	free(sim->heap);
 	free(sim->crowd.heap);
+	runqueues_free(&sim->queues);
 	free(sim);
 }
 

@@ -7,6 +7,7 @@
 #define WCPROF_SIMULATE_PARTS_H
 
 #include "crowd.h"
+#include "runqueues.h"
 #include "script.h"
 
 struct queue {
@@ -62,6 +63,8 @@ struct player {
 	bool has_left;   /* went on to its last body: only once, or it might go round for ever */
 	bool slept;      /* in the step where it is */
 	bool needs_lock; /* in a take: the lock is to be had again first */
+	bool is_running; /* on a CPU, or in line for one, with something to run */
+	bool is_arriving; /* in line for a CPU before it can go on */
 };
 
 struct entry {
@@ -85,9 +88,12 @@ struct simulation {
 	uint32_t *next_job;      /* by condition */
 	struct entry *heap;
 	size_t heap_count;
-	struct crowd crowd; /* who runs, when there are more actors than CPUs */
+	/* who runs, when there are more actors than CPUs: one of the two */
+	struct crowd crowd;
+	struct runqueues queues;
 	bool is_crowded;
 	bool is_fair; /* a lock goes to whoever has waited longest */
+	bool has_queues;
 	uint64_t order;
 	uint64_t forced_steps;
 };

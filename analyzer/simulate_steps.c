@@ -450,7 +450,13 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_END:
 		return !finish(sim, actor);
 	case STEP_RUN:
-		crowd_enter(&sim->crowd, player->now_ns, actor, simulate_scaled_ns(sim, step));
+		player->is_running = true;
+		if (sim->has_queues)
+			runqueues_enter(&sim->queues, player->now_ns, actor,
+					(double)simulate_scaled_ns(sim, step));
+		else
+			crowd_enter(&sim->crowd, player->now_ns, actor,
+				    simulate_scaled_ns(sim, step));
 		return false;
 	case STEP_DELAY:
 	case STEP_FIXED:

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Run queues by earliest eligible virtual deadline first (Stoica and Abdel-Wahab, 1995), which is
+ * what Linux does since 6.6.
+ *
+ * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the average
+ * of its queue is eligible; of those, the one whose slice ends first in virtual time gets the CPU.
+ * It keeps it until its slice is over; that is noticed when the timer ticks, or when somebody wakes.
+ * An actor that sleeps keeps what it is owed; what it owes is forgotten as the others move on.
+ *
+ * Whoever wakes goes to the CPU where it was, if that is idle, else to any idle one, else it queues
+ * where it was. A CPU that has run out fetches from the longest queue somebody who has not just
+ * been running there; it tries again at each tick.
+ */
+#include "runqueues.h"
+
+#include "memory.h"
+#include "recording.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* As Linux' defaults are: what most distributions are built with, and a base slice that grows with
+ * the number of CPUs. */
+enum { TICK_NS = 4000000, SLICE_NS = 700000, STAY_NS = 500000 };
+static const double SLICE_DOUBLINGS_MAX = 3;
+
+/* What an actor is owed, or owes, at most when it goes to sleep, in slices. */
+static const double LAG_SLICES_MAX = 2;
+
+void runqueues_make(struct runqueues *queues, size_t actors, double cpus)
+{
+	*queues = (struct runqueues){ .actor_count = actors };
+	size_t cpu_count = cpus < (double)actors ? (size_t)ceil(cpus) : actors;
+
+	queues->cpu_count = (uint32_t)cpu_count;
+	queues->runners = memory_new(actors, sizeof(*queues->runners));
+	queues->cpus = memory_new(cpu_count, sizeof(*queues->cpus));
+	for (size_t i = 0; i < cpu_count; i++)
+		queues->cpus[i].waiting = memory_new(actors, sizeof(uint32_t));
+}
+
+void runqueues_free(struct runqueues *queues)
+{
+	for (size_t i = 0; i < queues->cpu_count; i++)
+		free(queues->cpus[i].waiting);
+	free(queues->cpus);
+	free(queues->runners);
+	*queues = (struct runqueues){ 0 };
+}
+
+void runqueues_reset(struct runqueues *queues, double cpus)
+{
+	double doublings = log2(cpus > 1 ? cpus : 1);
+
+	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
+	queues->slice_ns = SLICE_NS * (1 + (doublings < SLICE_DOUBLINGS_MAX ? floor(doublings)
+									   : SLICE_DOUBLINGS_MAX));
+	queues->now_ns = queues->next_ns = 0;
+	queues->running = 0;
+	for (size_t i = 0; i < queues->cpu_count; i++) {
+		queues->cpus[i].count = 0;
+		queues->cpus[i].current = NO_INDEX;
+		queues->cpus[i].average_ns = 0;
+		queues->cpus[i].is_slice_over = false;
+	}
+	for (size_t i = 0; i < queues->actor_count; i++)
+		queues->runners[i] = (struct runner){ .cpu = NO_INDEX, .weight = 1.0 };
+}
+
+void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
+{
+	queues->runners[actor].weight = weight;
+}
+
+bool runqueues_is_on(const struct runqueues *queues, uint32_t actor)
+{
+	return queues->runners[actor].is_on;
+}
+
+/* --- one queue --- */
+
+static double slice_of(const struct runqueues *queues, const struct runner *runner)
+{
+	return queues->slice_ns / runner->weight;
+}
+
+/* Moves the average on to what it is now; stays when nobody is here. */
+static void find_average(struct runqueues *queues, struct runqueue *queue)
+{
+	double sum_ns = 0, weight = 0;
+
+	for (uint32_t i = 0; i <= queue->count; i++) {
+		uint32_t actor = i < queue->count ? queue->waiting[i] : queue->current;
+		if (actor == NO_INDEX)
+			continue;
+		const struct runner *runner = &queues->runners[actor];
+		sum_ns += runner->weight * runner->virtual_ns;
+		weight += runner->weight;
+	}
+	if (weight > 0)
+		queue->average_ns = sum_ns / weight;
+}
+
+/* Accounts for what the current one has run. */
+static void settle(struct runqueues *queues, struct runqueue *queue)
+{
+	if (queue->current != NO_INDEX) {
+		struct runner *runner = &queues->runners[queue->current];
+		double ran_ns = (double)(queues->now_ns - runner->since_ns) * queues->speed;
+
+		runner->since_ns = queues->now_ns;
+		runner->left_ns -= ran_ns;
+		runner->virtual_ns += ran_ns / runner->weight;
+		if (runner->virtual_ns >= runner->deadline_ns) {
+			runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+			queue->is_slice_over = true;
+		}
+	}
+	find_average(queues, queue);
+}
+
+/* Who is to run: the place in `waiting`, or `count` for the current one. */
+static uint32_t pick(const struct runqueues *queues, const struct runqueue *queue)
+{
+	uint32_t best = queue->count;
+	const struct runner *runner =
+		queue->current == NO_INDEX ? NULL : &queues->runners[queue->current];
+	bool is_current_fit = runner && runner->virtual_ns <= queue->average_ns;
+	double deadline_ns = is_current_fit ? runner->deadline_ns : INFINITY;
+	double earliest_ns = INFINITY;
+	uint32_t earliest = queue->count;
+
+	for (uint32_t i = 0; i < queue->count; i++) {
+		runner = &queues->runners[queue->waiting[i]];
+		if (runner->virtual_ns < earliest_ns) {
+			earliest_ns = runner->virtual_ns;
+			earliest = i;
+		}
+		if (runner->virtual_ns <= queue->average_ns && runner->deadline_ns < deadline_ns) {
+			deadline_ns = runner->deadline_ns;
+			best = i;
+		}
+	}
+	/* rounding may leave nobody at or before the average */
+	return isinf(deadline_ns) && queue->current == NO_INDEX ? earliest : best;
+}
+
+static void put_on(struct runqueues *queues, struct runqueue *queue, uint32_t place)
+{
+	uint32_t actor = queue->waiting[place];
+	struct runner *runner = &queues->runners[actor];
+
+	queue->waiting[place] = queue->waiting[--queue->count];
+	queue->current = actor;
+	queue->is_slice_over = false;
+	runner->is_queued = false;
+	runner->is_on = true;
+	runner->since_ns = queues->now_ns;
+	runner->protected_ns = runner->deadline_ns;
+}
+
+static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+
+	runner->is_queued = true;
+	runner->is_on = false;
+	runner->cpu = (uint32_t)(queue - queues->cpus);
+	queue->waiting[queue->count++] = actor;
+}
+
+/* The current one gives way if it is somebody else's turn. */
+static void give_way(struct runqueues *queues, struct runqueue *queue)
+{
+	uint32_t place = pick(queues, queue);
+
+	if (place == queue->count) {
+		if (queue->current != NO_INDEX)
+			queues->runners[queue->current].protected_ns =
+				queues->runners[queue->current].deadline_ns;
+		queue->is_slice_over = false;
+		return;
+	}
+	if (queue->current != NO_INDEX) {
+		uint32_t previous = queue->current, next = queue->waiting[place];
+
+		queues->runners[previous].last_ran_ns = queues->now_ns;
+		queue_up(queues, queue, previous);
+		for (place = 0; queue->waiting[place] != next;)
+			place++;
+	}
+	put_on(queues, queue, place);
+}
+
+/* --- from one CPU to another --- */
+
+/* Into the queue with as much lag as it had. */
+static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+	double weight = 0;
+
+	settle(queues, queue);
+	for (uint32_t i = 0; i < queue->count; i++)
+		weight += queues->runners[queue->waiting[i]].weight;
+	if (queue->current != NO_INDEX)
+		weight += queues->runners[queue->current].weight;
+	double lag_ns = weight > 0 ? runner->lag_ns * (weight + runner->weight) / weight : 0;
+	runner->virtual_ns = queue->average_ns - lag_ns;
+	runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+	queue_up(queues, queue, actor);
+	find_average(queues, queue);
+}
+
+static double lag_of(const struct runqueues *queues, const struct runqueue *queue,
+		     const struct runner *runner)
+{
+	double most_ns = LAG_SLICES_MAX * slice_of(queues, runner);
+	double lag_ns = queue->average_ns - runner->virtual_ns;
+
+	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
+	return fmax(-most_ns, fmin(most_ns, lag_ns));
+}
+
+/* An idle CPU takes somebody from the longest queue. */
+static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
+{
+	struct runqueue *from = NULL;
+
+	for (uint32_t i = 0; i < queues->cpu_count; i++)
+		if (queues->cpus[i].count && (!from || queues->cpus[i].count > from->count))
+			from = &queues->cpus[i];
+	if (!from)
+		return false;
+	for (uint32_t i = 0; i < from->count; i++) {
+		uint32_t actor = from->waiting[i];
+		struct runner *runner = &queues->runners[actor];
+
+		if (!also_hot && runner->last_ran_ns + STAY_NS > queues->now_ns)
+			continue;
+		settle(queues, from);
+		runner->lag_ns = lag_of(queues, from, runner);
+		from->waiting[i] = from->waiting[--from->count];
+		place_in(queues, to, actor);
+		put_on(queues, to, to->count - 1);
+		return true;
+	}
+	return false;
+}
+
+static struct runqueue *queue_for(struct runqueues *queues, const struct runner *runner)
+{
+	struct runqueue *shortest = &queues->cpus[0];
+
+	if (runner->cpu != NO_INDEX && queues->cpus[runner->cpu].current == NO_INDEX)
+		return &queues->cpus[runner->cpu];
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->current == NO_INDEX)
+			return queue;
+		if (queue->count < shortest->count)
+			shortest = queue;
+	}
+	return runner->cpu == NO_INDEX ? shortest : &queues->cpus[runner->cpu];
+}
+
+/* --- what simulate.c asks --- */
+
+void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, double run_ns)
+{
+	struct runner *runner = &queues->runners[actor];
+
+	assert(now_ns >= queues->now_ns && !runner->is_queued);
+	queues->now_ns = now_ns;
+	queues->next_ns = 0;
+	if (runner->is_on) {
+		settle(queues, &queues->cpus[runner->cpu]);
+		runner->left_ns = run_ns;
+		queues->running++;
+		return;
+	}
+	runner->left_ns = run_ns;
+	queues->running++;
+	struct runqueue *queue = queue_for(queues, runner);
+	place_in(queues, queue, actor);
+	if (queue->current == NO_INDEX)
+		put_on(queues, queue, queue->count - 1);
+	else if (queues->runners[queue->current].virtual_ns >=
+		 queues->runners[queue->current].protected_ns)
+		give_way(queues, queue);
+}
+
+void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+	struct runqueue *queue = &queues->cpus[runner->cpu];
+
+	assert(runner->is_on && queue->current == actor);
+	queues->now_ns = now_ns > queues->now_ns ? now_ns : queues->now_ns;
+	queues->next_ns = 0;
+	settle(queues, queue);
+	runner->lag_ns = fmax(0, lag_of(queues, queue, runner));
+	runner->is_on = false;
+	runner->last_ran_ns = queues->now_ns;
+	queue->current = NO_INDEX;
+	find_average(queues, queue);
+	if (queue->count)
+		give_way(queues, queue);
+	else
+		fetch(queues, queue, false);
+}
+
+static uint64_t tick_after(uint64_t now_ns)
+{
+	return (now_ns / TICK_NS + 1) * TICK_NS;
+}
+
+uint64_t runqueues_next_ns(struct runqueues *queues)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	if (queues->next_ns || !queues->running)
+		return queues->running ? queues->next_ns : UINT64_MAX;
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		const struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->count && tick_after(queues->now_ns) < next_ns)
+			next_ns = tick_after(queues->now_ns);
+		if (queue->current == NO_INDEX)
+			continue;
+		const struct runner *runner = &queues->runners[queue->current];
+		double left_ns = runner->left_ns / queues->speed;
+		uint64_t end_ns = runner->since_ns + (left_ns > 0 ? (uint64_t)ceil(left_ns) : 0);
+
+		if (end_ns < next_ns)
+			next_ns = end_ns;
+	}
+	queues->next_ns = next_ns > queues->now_ns ? next_ns : queues->now_ns;
+	return queues->next_ns;
+}
+
+static void tick(struct runqueues *queues)
+{
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->current == NO_INDEX) {
+			fetch(queues, queue, true);
+			continue;
+		}
+		settle(queues, queue);
+		if (queue->count && queue->is_slice_over)
+			give_way(queues, queue);
+	}
+}
+
+uint32_t runqueues_happen(struct runqueues *queues)
+{
+	queues->now_ns = runqueues_next_ns(queues);
+	queues->next_ns = 0;
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->current == NO_INDEX)
+			continue;
+		struct runner *runner = &queues->runners[queue->current];
+		double ran_ns = (double)(queues->now_ns - runner->since_ns) * queues->speed;
+		if (runner->left_ns > ran_ns)
+			continue;
+		settle(queues, queue);
+		runner->left_ns = 0;
+		queues->running--;
+		return queue->current;
+	}
+	tick(queues);
+	return NO_INDEX;
+}

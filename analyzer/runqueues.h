@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finite CPUs, each with a queue of its own, as Linux has them: whoever runs keeps its CPU for a
+ * slice, a thread that wakes waits until it is its turn there, and a CPU with nothing to do fetches
+ * from the others now and then.
+ *
+ * The other model of CPUs beside crowd.h, with the same questions and one more: an actor that has
+ * run what it had to stays on its CPU until it says that it goes to sleep. One thread; each
+ * simulation has its own.
+ */
+#ifndef WCPROF_RUNQUEUES_H
+#define WCPROF_RUNQUEUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the scheduler knows of an actor; times are of the actor's own clock, which runs while it
+ * runs, the slower the more weight it has. */
+struct runner {
+	double virtual_ns;
+	double deadline_ns;   /* its slice ends there */
+	double protected_ns;  /* nobody takes its CPU away before */
+	double lag_ns;        /* asleep: how far it was behind the average (> 0: it is owed) */
+	double left_ns;       /* to run */
+	uint64_t since_ns;    /* on a CPU: accounted for until then */
+	uint64_t last_ran_ns; /* waiting: left the CPU then */
+	double weight;
+	uint32_t cpu; /* NO_INDEX = was on none yet */
+	bool is_queued;
+	bool is_on;
+};
+
+struct runqueue {
+	uint32_t *waiting; /* actors, in no order */
+	uint32_t count;
+	uint32_t current;  /* actor, NO_INDEX = idle */
+	double average_ns; /* of the virtual times of all that are here, as of late */
+	bool is_slice_over;
+};
+
+struct runqueues {
+	struct runqueue *cpus;
+	uint32_t cpu_count;
+	struct runner *runners; /* by actor */
+	size_t actor_count;
+	double speed;    /* of each CPU: below 1 when others use them too */
+	double slice_ns; /* what an actor may run at a time while others wait */
+	uint64_t now_ns;
+	uint64_t next_ns; /* cached answer, 0 = look it up */
+	uint32_t running; /* actors that are queued or on a CPU with something to run */
+};
+
+/* Room for so many actors on so many CPUs, at most. */
+void runqueues_make(struct runqueues *, size_t actors, double cpus);
+void runqueues_free(struct runqueues *);
+void runqueues_reset(struct runqueues *, double cpus);
+
+/* Nice threads weigh less: 1.0 for nice 0. Before the actor runs first. */
+void runqueues_weigh(struct runqueues *, uint32_t actor, double weight);
+
+bool runqueues_is_on(const struct runqueues *, uint32_t actor);
+
+/* At now_ns, not before any earlier call's: this actor has so much to run. */
+void runqueues_enter(struct runqueues *, uint64_t now_ns, uint32_t actor, double run_ns);
+
+/* It goes to sleep: it gives its CPU away. */
+void runqueues_off(struct runqueues *, uint64_t now_ns, uint32_t actor);
+
+/* When something happens next; UINT64_MAX = nothing. */
+uint64_t runqueues_next_ns(struct runqueues *);
+
+/* Lets it happen. Returns who has run what it had to, and stays on its CPU; NO_INDEX: nobody. */
+uint32_t runqueues_happen(struct runqueues *);
+
+#endif
