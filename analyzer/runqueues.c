@@ -6,7 +6,8 @@
  * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the average
  * of its queue is eligible; of those, the one whose slice ends first in virtual time gets the CPU.
  * It keeps it until its slice is over; that is noticed when the timer ticks, or when somebody wakes.
- * An actor that sleeps keeps what it is owed; what it owes is forgotten as the others move on.
+ * An actor that goes to sleep keeps what it is owed. If it owes, it stays in the queue, asleep,
+ * until it would be its turn, or it wakes.
  *
  * Whoever wakes goes to the CPU where it was, if that is idle, else to any idle one, else it queues
  * where it was. A CPU that has run out fetches from the longest queue somebody who has not just
@@ -138,7 +139,10 @@ static uint32_t pick(const struct runqueues *queues, const struct runqueue *queu
 			earliest_ns = runner->virtual_ns;
 			earliest = i;
 		}
-		if (runner->virtual_ns <= queue->average_ns && runner->deadline_ns < deadline_ns) {
+		/* of equal deadlines the newcomer's is first */
+		if (runner->virtual_ns <= queue->average_ns &&
+		    (runner->deadline_ns < deadline_ns ||
+		     (best == queue->count && runner->deadline_ns == deadline_ns))) {
 			deadline_ns = runner->deadline_ns;
 			best = i;
 		}
@@ -171,10 +175,45 @@ static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	queue->waiting[queue->count++] = actor;
 }
 
+static double lag_of(const struct runqueues *queues, const struct runqueue *queue,
+		     const struct runner *runner)
+{
+	double most_ns = LAG_SLICES_MAX * slice_of(queues, runner);
+	double lag_ns = queue->average_ns - runner->virtual_ns;
+
+	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
+	return fmax(-most_ns, fmin(most_ns, lag_ns));
+}
+
+/* Out of the queue, with what it is owed or owes. */
+static void leave_queue(struct runqueues *queues, struct runqueue *queue, uint32_t place)
+{
+	struct runner *runner = &queues->runners[queue->waiting[place]];
+
+	runner->lag_ns = lag_of(queues, queue, runner);
+	runner->is_queued = runner->is_asleep = false;
+	queue->waiting[place] = queue->waiting[--queue->count];
+	find_average(queues, queue);
+}
+
+/* As pick(); sleepers whose turn it would be have paid what they owed. */
+static uint32_t pick_awake(struct runqueues *queues, struct runqueue *queue)
+{
+	for (;;) {
+		uint32_t place = pick(queues, queue);
+
+		if (place == queue->count || !queues->runners[queue->waiting[place]].is_asleep)
+			return place;
+		uint32_t actor = queue->waiting[place];
+		leave_queue(queues, queue, place);
+		queues->runners[actor].lag_ns = 0;
+	}
+}
+
 /* The current one gives way if it is somebody else's turn. */
 static void give_way(struct runqueues *queues, struct runqueue *queue)
 {
-	uint32_t place = pick(queues, queue);
+	uint32_t place = pick_awake(queues, queue);
 
 	if (place == queue->count) {
 		if (queue->current != NO_INDEX)
@@ -214,16 +253,6 @@ static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	find_average(queues, queue);
 }
 
-static double lag_of(const struct runqueues *queues, const struct runqueue *queue,
-		     const struct runner *runner)
-{
-	double most_ns = LAG_SLICES_MAX * slice_of(queues, runner);
-	double lag_ns = queue->average_ns - runner->virtual_ns;
-
-	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
-	return fmax(-most_ns, fmin(most_ns, lag_ns));
-}
-
 /* An idle CPU takes somebody from the longest queue. */
 static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 {
@@ -238,11 +267,11 @@ static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 		uint32_t actor = from->waiting[i];
 		struct runner *runner = &queues->runners[actor];
 
-		if (!also_hot && runner->last_ran_ns + STAY_NS > queues->now_ns)
+		if (runner->is_asleep ||
+		    (!also_hot && runner->last_ran_ns + STAY_NS > queues->now_ns))
 			continue;
 		settle(queues, from);
-		runner->lag_ns = lag_of(queues, from, runner);
-		from->waiting[i] = from->waiting[--from->count];
+		leave_queue(queues, from, i);
 		place_in(queues, to, actor);
 		put_on(queues, to, to->count - 1);
 		return true;
@@ -273,7 +302,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 {
 	struct runner *runner = &queues->runners[actor];
 
-	assert(now_ns >= queues->now_ns && !runner->is_queued);
+	assert(now_ns >= queues->now_ns && (!runner->is_queued || runner->is_asleep));
 	queues->now_ns = now_ns;
 	queues->next_ns = 0;
 	if (runner->is_on) {
@@ -284,10 +313,16 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	}
 	runner->left_ns = run_ns;
 	queues->running++;
-	struct runqueue *queue = queue_for(queues, runner);
-	place_in(queues, queue, actor);
+	struct runqueue *queue = runner->is_asleep ? &queues->cpus[runner->cpu]
+						   : queue_for(queues, runner);
+	if (runner->is_asleep) {
+		settle(queues, queue);
+		runner->is_asleep = false;
+	} else {
+		place_in(queues, queue, actor);
+	}
 	if (queue->current == NO_INDEX)
-		put_on(queues, queue, queue->count - 1);
+		give_way(queues, queue);
 	else if (queues->runners[queue->current].virtual_ns >=
 		 queues->runners[queue->current].protected_ns)
 		give_way(queues, queue);
@@ -302,14 +337,18 @@ void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
 	queues->now_ns = now_ns > queues->now_ns ? now_ns : queues->now_ns;
 	queues->next_ns = 0;
 	settle(queues, queue);
-	runner->lag_ns = fmax(0, lag_of(queues, queue, runner));
+	runner->lag_ns = lag_of(queues, queue, runner);
 	runner->is_on = false;
 	runner->last_ran_ns = queues->now_ns;
 	queue->current = NO_INDEX;
+	if (runner->lag_ns < 0 && queue->count) {
+		queue_up(queues, queue, actor);
+		runner->is_asleep = true;
+	}
 	find_average(queues, queue);
 	if (queue->count)
 		give_way(queues, queue);
-	else
+	if (queue->current == NO_INDEX)
 		fetch(queues, queue, false);
 }
 

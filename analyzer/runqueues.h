@@ -28,6 +28,7 @@ struct runner {
 	double weight;
 	uint32_t cpu; /* NO_INDEX = was on none yet */
 	bool is_queued;
+	bool is_asleep; /* in the queue all the same: it ran more than its share */
 	bool is_on;
 };
 

@@ -533,10 +533,11 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	open_remove(compiler, op);
 }
 
-static void stretches_end(struct compiler *compiler, uint64_t until_ns)
+/* A sample at the end of a call comes after it. */
+static void stretches_end(struct compiler *compiler, uint64_t before_ns)
 {
 	while (compiler->next_sample < compiler->sample_count &&
-	       compiler->samples[compiler->next_sample].at_ns <= until_ns)
+	       compiler->samples[compiler->next_sample].at_ns < before_ns)
 		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
 }
 
