@@ -5,7 +5,8 @@
  *
  * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the average
  * of its queue is eligible; of those, the one whose slice ends first in virtual time gets the CPU.
- * It keeps it until its slice is over; that is noticed when the timer ticks, or when somebody wakes.
+ * It keeps it until its slice is over, which is noticed when the timer ticks, or until somebody wakes
+ * whose turn it is.
  * An actor that goes to sleep keeps what it is owed. If it owes, it stays in the queue, asleep,
  * until it would be its turn, or it wakes.
  *
@@ -162,7 +163,6 @@ static void put_on(struct runqueues *queues, struct runqueue *queue, uint32_t pl
 	runner->is_queued = false;
 	runner->is_on = true;
 	runner->since_ns = queues->now_ns;
-	runner->protected_ns = runner->deadline_ns;
 }
 
 static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
@@ -216,9 +216,6 @@ static void give_way(struct runqueues *queues, struct runqueue *queue)
 	uint32_t place = pick_awake(queues, queue);
 
 	if (place == queue->count) {
-		if (queue->current != NO_INDEX)
-			queues->runners[queue->current].protected_ns =
-				queues->runners[queue->current].deadline_ns;
 		queue->is_slice_over = false;
 		return;
 	}
@@ -321,11 +318,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	} else {
 		place_in(queues, queue, actor);
 	}
-	if (queue->current == NO_INDEX)
-		give_way(queues, queue);
-	else if (queues->runners[queue->current].virtual_ns >=
-		 queues->runners[queue->current].protected_ns)
-		give_way(queues, queue);
+	give_way(queues, queue);
 }
 
 void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)

@@ -20,7 +20,6 @@
 struct runner {
 	double virtual_ns;
 	double deadline_ns;   /* its slice ends there */
-	double protected_ns;  /* nobody takes its CPU away before */
 	double lag_ns;        /* asleep: how far it was behind the average (> 0: it is owed) */
 	double left_ns;       /* to run */
 	uint64_t since_ns;    /* on a CPU: accounted for until then */

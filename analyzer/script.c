@@ -61,8 +61,12 @@ static bool waits_outside(const struct compiler *compiler)
 {
 	if (!compiler->open_count)
 		return false;
-	uint16_t kind = compiler->rec->ops[compiler->open[compiler->open_count - 1]].kind;
+	uint32_t op = compiler->open[compiler->open_count - 1];
+	uint16_t kind = compiler->rec->ops[op].kind;
 
+	/* what does not wait for the other end of a pipe or socket copies */
+	if (compiler->script->was_crowded && compiler->script->flows.transfer_of[op] != NO_INDEX)
+		return false;
 	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
 }
 
