@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if actors do not get CPUs in turn, or wait for one although another is idle. */
+#include "runqueues.h"
+
+#include "recording.h"
+
+#include <check.h>
+
+enum { MS = 1000000 };
+
+/* The next actor that has run what it had to; it goes to sleep. Ticks go by unseen. */
+static uint32_t next_done(struct runqueues *queues, uint64_t *at_ns)
+{
+	for (;;) {
+		*at_ns = runqueues_next_ns(queues);
+		if (*at_ns == UINT64_MAX)
+			return NO_INDEX;
+		uint32_t actor = runqueues_happen(queues);
+		if (actor == NO_INDEX)
+			continue;
+		ck_assert(runqueues_is_on(queues, actor));
+		runqueues_off(queues, *at_ns, actor);
+		ck_assert(!runqueues_is_on(queues, actor));
+		return actor;
+	}
+}
+
+static void expect_done(struct runqueues *queues, int row, uint32_t actor, double at_ms)
+{
+	uint64_t at_ns;
+	uint32_t got = next_done(queues, &at_ns);
+
+	ck_assert_msg(got == actor && (double)at_ns > at_ms * MS - 10 &&
+			      (double)at_ns < at_ms * MS + 10,
+		      "row %d: actor %u at %.3f ms, not %u at %.3f", row, got, (double)at_ns / MS,
+		      actor, at_ms);
+}
+
+START_TEST(two_on_one_cpu_take_turns)
+{
+	struct runqueues queues;
+
+	/* ticks every 4 ms, a slice of 0.7: they change places at each tick */
+	runqueues_make(&queues, 2, 1);
+	runqueues_reset(&queues, 1);
+	ck_assert_uint_eq(runqueues_next_ns(&queues), UINT64_MAX);
+	runqueues_enter(&queues, 0, 0, 10 * MS);
+	runqueues_enter(&queues, 0, 1, 10 * MS);
+	expect_done(&queues, 1, 0, 18);
+	expect_done(&queues, 2, 1, 20);
+	runqueues_free(&queues);
+}
+END_TEST
+
+START_TEST(a_short_one_does_not_wait_for_a_long_one)
+{
+	struct runqueues queues;
+
+	/* it slept while the other ran, and is owed nothing: until the next tick at the latest */
+	runqueues_make(&queues, 2, 1);
+	runqueues_reset(&queues, 1);
+	runqueues_enter(&queues, 0, 0, 100 * MS);
+	runqueues_enter(&queues, 2 * MS, 1, 1 * MS);
+	expect_done(&queues, 1, 1, 3);
+	runqueues_enter(&queues, 9 * MS / 2, 1, 1 * MS);
+	expect_done(&queues, 2, 1, 9);
+	expect_done(&queues, 3, 0, 102);
+	runqueues_free(&queues);
+}
+END_TEST
+
+START_TEST(the_niced_one_gets_less)
+{
+	struct runqueues queues;
+
+	runqueues_make(&queues, 2, 1);
+	runqueues_reset(&queues, 1);
+	runqueues_weigh(&queues, 0, 1.0 / 68);
+	runqueues_enter(&queues, 0, 0, 10 * MS);
+	runqueues_enter(&queues, 0, 1, 100 * MS);
+	expect_done(&queues, 1, 1, 104);
+	expect_done(&queues, 2, 0, 110);
+	runqueues_free(&queues);
+}
+END_TEST
+
+START_TEST(an_idle_cpu_is_used)
+{
+	struct runqueues queues;
+
+	runqueues_make(&queues, 3, 2);
+	runqueues_reset(&queues, 2);
+	runqueues_enter(&queues, 0, 0, 10 * MS);
+	runqueues_enter(&queues, 0, 1, 2 * MS);
+	expect_done(&queues, 1, 1, 2);
+	runqueues_enter(&queues, 3 * MS, 2, 1 * MS); /* new: where nobody is */
+	runqueues_enter(&queues, 3 * MS, 1, 3 * MS); /* behind it, and is fetched by nobody */
+	expect_done(&queues, 2, 2, 4);
+	expect_done(&queues, 3, 1, 7);
+	expect_done(&queues, 4, 0, 10);
+	runqueues_free(&queues);
+}
+END_TEST
+
+START_TEST(who_goes_on_keeps_its_cpu)
+{
+	struct runqueues queues;
+
+	runqueues_make(&queues, 2, 1);
+	runqueues_reset(&queues, 1);
+	runqueues_enter(&queues, 0, 0, 1 * MS);
+	runqueues_enter(&queues, 0, 1, 1 * MS);
+	ck_assert_uint_eq(runqueues_next_ns(&queues), 1 * MS);
+	ck_assert_uint_eq(runqueues_happen(&queues), 0);
+	runqueues_enter(&queues, 1 * MS, 0, 1 * MS); /* another run, with no sleep between */
+	expect_done(&queues, 1, 0, 2);
+	expect_done(&queues, 2, 1, 3);
+	runqueues_free(&queues);
+}
+END_TEST
+
+START_TEST(cpus_that_others_use_are_slower)
+{
+	struct runqueues queues;
+
+	runqueues_make(&queues, 2, 1.5);
+	runqueues_reset(&queues, 1.5);
+	runqueues_enter(&queues, 0, 0, 3 * MS);
+	runqueues_enter(&queues, 0, 1, 6 * MS);
+	expect_done(&queues, 1, 0, 4);
+	expect_done(&queues, 2, 1, 8);
+	runqueues_free(&queues);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("runqueues");
+	TCase *tcase = tcase_create("runqueues");
+
+	tcase_add_test(tcase, two_on_one_cpu_take_turns);
+	tcase_add_test(tcase, a_short_one_does_not_wait_for_a_long_one);
+	tcase_add_test(tcase, the_niced_one_gets_less);
+	tcase_add_test(tcase, an_idle_cpu_is_used);
+	tcase_add_test(tcase, who_goes_on_keeps_its_cpu);
+	tcase_add_test(tcase, cpus_that_others_use_are_slower);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

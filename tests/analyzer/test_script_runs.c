@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a run that waited for a CPU keeps that wait, or one that did not is cut. */
+#include "script_runs.h"
+
+#include <check.h>
+
+/* Runs in microseconds, each of its kind, in one stretch that used so much CPU time. */
+static void add(struct script_runs *runs, struct step *steps, uint32_t first, const uint64_t *us,
+		uint32_t count, uint64_t cpu_us)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		steps[first + i] = (struct step){ .ns = us[i] * 1000, .type = STEP_RUN };
+		script_runs_add(runs, first + i, us[i] * 1000);
+		runs->runs[runs->run_count - 1].key = 7 + i % 2;
+	}
+	script_runs_end_stretch(runs, cpu_us == UINT64_MAX ? cpu_us : cpu_us * 1000);
+}
+
+static void expect(const struct step *steps, uint32_t first, const uint64_t *us, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		ck_assert_msg(steps[first + i].ns + 2000 > us[i] * 1000 &&
+				      steps[first + i].ns < us[i] * 1000 + 2000,
+			      "run %u: %llu ns, not %llu us", i,
+			      (unsigned long long)steps[first + i].ns, (unsigned long long)us[i]);
+}
+
+START_TEST(the_one_that_waited_is_cut)
+{
+	struct script_runs runs = { 0 };
+	struct step steps[12];
+
+	/* 100 and 50 in turn; one of 50 had to wait for 4000 in each of two stretches */
+	static const uint64_t walls[] = { 100, 50, 100, 4050, 100, 50 };
+	static const uint64_t true_us[] = { 100, 50, 100, 50, 100, 50 };
+	add(&runs, steps, 0, walls, 6, 450);
+	add(&runs, steps, 6, walls, 6, 450);
+	script_runs_cut(&runs, steps);
+	expect(steps, 0, true_us, 6);
+	expect(steps, 6, true_us, 6);
+	script_runs_free(&runs);
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_left_alone)
+{
+	struct script_runs runs = { 0 };
+	struct step steps[4];
+	static const uint64_t walls[] = { 100, 4050 };
+
+	add(&runs, steps, 0, walls, 2, UINT64_MAX);
+	add(&runs, steps, 2, walls, 2, 9000); /* more than the clock: rounding of either */
+	script_runs_cut(&runs, steps);
+	expect(steps, 0, walls, 2);
+	expect(steps, 2, walls, 2);
+	script_runs_free(&runs);
+}
+END_TEST
+
+START_TEST(what_was_dropped_is_not_touched)
+{
+	struct script_runs runs = { 0 };
+	struct step steps[4];
+	static const uint64_t walls[] = { 1000, 1000 };
+	static const uint64_t halves[] = { 500, 500 };
+	static const uint64_t cut[] = { 1000 };
+
+	add(&runs, steps, 0, walls, 2, 1000);
+	add(&runs, steps, 2, walls, 2, 1000);
+	script_runs_drop(&runs, 3);
+	script_runs_cut(&runs, steps);
+	expect(steps, 0, halves, 2);
+	expect(steps, 2, cut, 1);
+	expect(steps, 3, walls, 1);
+	script_runs_free(&runs);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_runs");
+	TCase *tcase = tcase_create("script_runs");
+
+	tcase_add_test(tcase, the_one_that_waited_is_cut);
+	tcase_add_test(tcase, what_is_not_known_is_left_alone);
+	tcase_add_test(tcase, what_was_dropped_is_not_touched);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
