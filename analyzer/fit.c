@@ -2,10 +2,7 @@
 /*
  * Finds the CPUs that were left for the recorded processes, by halving an interval: with fewer CPUs
  * a run never gets shorter by more than a lock's luck, so that some value between gives the
- * recorded makespan.
- *
- * Equal shares make threads that run through the same lock hinder each other more than time slices
- * do, as each stays in it for longer; a replay that is too long for that reason gets more CPUs than
+ * recorded makespan. A replay that is too long has other reasons: there were never more CPUs than
  * there were.
  *
  * One thread.
@@ -39,11 +36,9 @@ void fit_cpus(struct script *script)
 	if (!script->was_crowded || all != script->recorded_cpus || isinf(all))
 		return;
 	double with_all_ns = baseline_ns(script, all);
-	if (with_all_ns > actual_ns || fabs(with_all_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
+	if (with_all_ns >= actual_ns * (1 - CLOSE_ENOUGH))
 		return;
-	bool is_short = with_all_ns < actual_ns;
-	double low = is_short ? CPUS_LEAST : all;
-	double high = is_short ? all : (double)script->actor_count;
+	double low = CPUS_LEAST, high = all;
 	for (int i = 0; i < HALVINGS_MAX; i++) {
 		double middle = (low + high) / 2, replayed_ns = baseline_ns(script, middle);
 		if (fabs(replayed_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
@@ -53,5 +48,5 @@ void fit_cpus(struct script *script)
 		else
 			low = middle;
 	}
-	baseline_ns(script, is_short ? high : all);
+	baseline_ns(script, high);
 }

@@ -58,7 +58,7 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 
 	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
 	queues->slice_ns = SLICE_NS * (1 + (doublings < SLICE_DOUBLINGS_MAX ? floor(doublings)
-									   : SLICE_DOUBLINGS_MAX));
+									    : SLICE_DOUBLINGS_MAX));
 	queues->now_ns = queues->next_ns = 0;
 	queues->running = 0;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
@@ -140,10 +140,11 @@ static uint32_t pick(const struct runqueues *queues, const struct runqueue *queu
 			earliest_ns = runner->virtual_ns;
 			earliest = i;
 		}
-		/* of equal deadlines the newcomer's is first */
+		/* of equal deadlines the newcomer's is first, if the other has had its slice */
 		if (runner->virtual_ns <= queue->average_ns &&
 		    (runner->deadline_ns < deadline_ns ||
-		     (best == queue->count && runner->deadline_ns == deadline_ns))) {
+		     (best == queue->count && queue->is_slice_over &&
+		      runner->deadline_ns == deadline_ns))) {
 			deadline_ns = runner->deadline_ns;
 			best = i;
 		}
@@ -310,8 +311,8 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	}
 	runner->left_ns = run_ns;
 	queues->running++;
-	struct runqueue *queue = runner->is_asleep ? &queues->cpus[runner->cpu]
-						   : queue_for(queues, runner);
+	struct runqueue *queue =
+		runner->is_asleep ? &queues->cpus[runner->cpu] : queue_for(queues, runner);
 	if (runner->is_asleep) {
 		settle(queues, queue);
 		runner->is_asleep = false;

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS = 3, HALVINGS = 40 };
+enum { ROUNDS = 2, HALVINGS = 40 };
 
 /* How much longer than usual a run may be without being cut at all. */
 static const double FACTOR_MAX = 1e6;

@@ -118,8 +118,8 @@ static struct entry take_turn(struct simulation *sim)
 
 	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
 		return take_earliest(sim);
-	uint32_t actor = sim->has_queues ? runqueues_happen(&sim->queues)
-					 : crowd_leave(&sim->crowd);
+	uint32_t actor =
+		sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
 	struct entry turn = { .at_ns = run_ns, .actor = actor };
 
 	if (actor == NO_INDEX)

@@ -91,7 +91,7 @@ START_TEST(a_sleep_is_what_was_asked_for_and_an_overrun)
 	static const struct expected steps[] = {
 		{ STEP_RUN, 1 },
 		{ STEP_DELAY, 1 },
-		{ STEP_FIXED, 1 },
+		{ STEP_OVERRUN, 1 },
 		{ STEP_RUN, 7 },
 	};
 	expect(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));

@@ -99,7 +99,8 @@ START_TEST(cpus_are_what_was_asked_for)
 	sketch_thread(&sketch, "main", 0, 50);
 	sketch_thread(&sketch, "worker", 0, 50);
 	sketch_end(&sketch);
-	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, 0), 100, 0.01);
+	/* they take turns of a few ms, and either may have the last one */
+	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, 0), 100, 4);
 	sketch_free(&sketch);
 }
 END_TEST
