@@ -3,10 +3,10 @@
  * Run queues by earliest eligible virtual deadline first (Stoica and Abdel-Wahab, 1995), which is
  * what Linux does since 6.6.
  *
- * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the average
- * of its queue is eligible; of those, the one whose slice ends first in virtual time gets the CPU.
- * It keeps it until its slice is over, which is noticed when the timer ticks, or until somebody wakes
- * whose turn it is.
+ * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the
+ * average of its queue is eligible; of those, the one whose slice ends first in virtual time gets
+ * the CPU. It keeps it until its slice is over, which is noticed when the timer ticks, or until
+ * somebody wakes whose turn it is.
  * An actor that goes to sleep keeps what it is owed. If it owes, it stays in the queue, asleep,
  * until it would be its turn, or it wakes.
  *

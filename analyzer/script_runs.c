@@ -2,11 +2,11 @@
 /*
  * How much of each run on crowded CPUs was running, and how much a wait for a CPU.
  *
- * Method. The recording says how much CPU time a thread used between two of its samples (a stretch),
- * not which of the runs in between had to wait. A thread waits for a CPU seldom and long, so it is
- * the runs that took longer than runs between the same two calls usually do: each is cut to at most
- * so many times its usual length, the same factor for all of a stretch, until what is left is the
- * CPU time. What is usual is found from the cut runs in turn.
+ * Method. The recording says how much CPU time a thread used between two of its samples (a
+ * stretch), not which of the runs in between had to wait. A thread waits for a CPU seldom and long,
+ * so it is the runs that took longer than runs between the same two calls usually do: each is cut
+ * to at most so many times its usual length, the same factor for all of a stretch, until what is
+ * left is the CPU time. What is usual is found from the cut runs in turn.
  *
  * One thread.
  */

@@ -17,8 +17,8 @@
  *   stream      bytes: a read goes on when as many were written as have been read with it, a
  *               write to a pipe when there is room.
  *
- * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c), and so does
- * whoever is woken; else a run just takes its time.
+ * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c), and so
+ * does whoever is woken; else a run just takes its time.
  *
  * A take from a pool goes on with the next job in recorded order, whoever did it then. If nobody
  * can go on and somebody who counts has not finished, the one who has waited longest is let go, and
