@@ -60,6 +60,24 @@ static double analysis_unexplained_percent(const struct analysis *analysis)
 	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
 }
 
+/* What it means for who reads the names. */
+static void warn_of_files(struct analysis *analysis, size_t *room)
+{
+	const struct unnamed_files *unnamed = &analysis->names->unnamed;
+	if (unnamed->other_count)
+		warn(analysis, room,
+		     "%.100s%s another build than the recorded one: what is in it has no names; "
+		     "put the recorded file or its debug file in place",
+		     unnamed->other_path,
+		     unnamed->other_count > 1 ? " and other files are" : " is");
+	if (unnamed->missing_count)
+		warn(analysis, room,
+		     "%.100s%s not here: what is in it has no names; --symbolize where the "
+		     "program ran puts them into the dump",
+		     unnamed->missing_path,
+		     unnamed->missing_count > 1 ? " and other files are" : " is");
+}
+
 static void analysis_warn(struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
@@ -80,6 +98,8 @@ static void analysis_warn(struct analysis *analysis)
 		     "are for a machine that stays as busy",
 		     analysis->script.recorded_cpus - analysis->script.cpus,
 		     analysis->script.recorded_cpus);
+	if (analysis->names)
+		warn_of_files(analysis, &room);
 	if (recording->truncated_files)
 		warn(analysis, &room,
 		     "%zu file%s in the middle of a line: what followed is missing",
@@ -300,7 +320,7 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 		   char error[OPTIONS_ERROR_BYTES])
 {
 	*analysis = (struct analysis){ .recording = recording, .options = options, .names = names };
-	class_table_build(&analysis->classes, recording, names ? names->ops : NULL);
+	class_table_build(&analysis->classes, recording, names ? names->classes : NULL);
 	if (analysis_match_classes(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;

@@ -21,14 +21,24 @@
 #include "waits.h"
 #include "whatif.h"
 
+/* Files whose addresses have no names, and why; a path is the first one of its sort. */
+struct unnamed_files {
+	const char *missing_path; /* string of the recording, NULL = none */
+	const char *other_path;
+	size_t missing_count;
+	size_t other_count;
+};
+
 /* What classify() and the symbols say of a recording that has stacks. Any may be NULL: as
  * recorded. */
 struct given_names {
-	uint32_t *ops;   /* string id per op */
-	uint32_t *waits; /* string id per wait */
-	uint32_t *sites; /* string id per stack of a hold or wait */
+	uint32_t *ops;     /* string id per op: what it is */
+	uint32_t *classes; /* string id per op: the class that it counts to */
+	uint32_t *waits;   /* string id per wait */
+	uint32_t *sites;   /* string id per stack of a hold or wait */
 	struct stack_functions functions;
 	struct frame_names frames; /* of the stacks of samples */
+	struct unnamed_files unnamed;
 };
 
 enum { WARNING_BYTES = 256 };

@@ -3,8 +3,8 @@
  * The program's own frames, by the globs of runtime.def.
  *
  * Frames of runtime modules are passed over without looking up their names, so their debug
- * information is not even opened. Frames outside all modules (code made at run time) have names
- * that no two runs share and are passed over too. One thread.
+ * information is not even opened. Code made at run time that no map names is passed over too.
+ * One thread.
  */
 #include "callers.h"
 
@@ -12,6 +12,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,12 @@
 
 static const char *const runtime_modules[] = {
 #define RUNTIME_MODULE(glob, meaning) glob,
+#include "runtime.def"
+	NULL,
+};
+
+static const char *const interpreter_modules[] = {
+#define INTERPRETER_MODULE(glob, meaning) glob,
 #include "runtime.def"
 	NULL,
 };
@@ -42,20 +49,54 @@ struct found {
 	bool has_outermost;
 };
 
+enum module_sort { MODULE_OWN, MODULE_RUNTIME, MODULE_INTERPRETER };
+
 struct callers {
 	const struct recording *recording;
 	struct symbols *symbols;
 	struct callers_options options;
-	bool *is_runtime_module; /* per module */
-	struct found *found;     /* per stack */
+	enum module_sort *module_sorts; /* per module */
+	struct found *found;            /* per stack */
 };
 
 static bool fits(const char *const *globs, const char *text)
 {
-	for (; globs && *globs; globs++)
+	for (; *globs; globs++)
 		if (fnmatch(*globs, text, 0) == 0)
 			return true;
 	return false;
+}
+
+static bool is_skipped(const struct callers *callers, const char *text)
+{
+	for (size_t i = 0; i < callers->options.skip_count; i++)
+		if (regexec(&callers->options.skips[i], text, 0, NULL, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool is_executable(const struct recording *recording, const struct rec_module *module)
+{
+	return module->process < recording->process_count &&
+	       recording->processes[module->process].exe == module->path;
+}
+
+static enum module_sort sort_of_module(const struct callers *callers, uint32_t index)
+{
+	const struct recording *recording = callers->recording;
+	const struct rec_module *module = &recording->modules[index];
+	const char *name = symbols_module_name(callers->symbols, index);
+	const char *slash = strrchr(recording->strings[module->path], '/');
+
+	/* A program may call itself what it likes: its file says what it is. */
+	if (rec_module_is_jit(recording, module))
+		return MODULE_OWN;
+	if (fits(interpreter_modules, slash ? slash + 1 : name))
+		return MODULE_INTERPRETER;
+	if (fits(runtime_modules, name) ||
+	    (!is_executable(recording, module) && is_skipped(callers, name)))
+		return MODULE_RUNTIME;
+	return MODULE_OWN;
 }
 
 static bool is_thread_start(const char *function)
@@ -75,14 +116,10 @@ struct callers *callers_new(const struct recording *recording, struct symbols *s
 	callers->symbols = symbols;
 	if (options)
 		callers->options = *options;
-	callers->is_runtime_module = memory_new(recording->module_count, sizeof(bool));
+	callers->module_sorts = memory_new(recording->module_count, sizeof(*callers->module_sorts));
 	callers->found = memory_new(recording->stack_count, sizeof(*callers->found));
-	for (size_t i = 0; i < recording->module_count; i++) {
-		const char *name = symbols_module_name(symbols, (uint32_t)i);
-
-		callers->is_runtime_module[i] =
-			fits(runtime_modules, name) || fits(callers->options.modules, name);
-	}
+	for (uint32_t i = 0; i < recording->module_count; i++)
+		callers->module_sorts[i] = sort_of_module(callers, i);
 	return callers;
 }
 
@@ -90,15 +127,14 @@ void callers_free(struct callers *callers)
 {
 	if (!callers)
 		return;
-	free(callers->is_runtime_module);
+	free(callers->module_sorts);
 	free(callers->found);
 	free(callers);
 }
 
 static bool is_own_function(const struct callers *callers, const char *function)
 {
-	return !function ||
-	       !(fits(runtime_functions, function) || fits(callers->options.functions, function));
+	return !function || !(fits(runtime_functions, function) || is_skipped(callers, function));
 }
 
 /* The innermost frame of a place that is the program's own, or the outermost. */
@@ -125,12 +161,61 @@ static struct caller find_caller(struct callers *callers, uint32_t stack, bool i
 		uint32_t at = is_outermost ? frames->frame_count - 1 - i : i;
 		struct rec_frame frame = callers->recording->frames[frames->first_frame + at];
 
-		if (frame.module == NO_INDEX || callers->is_runtime_module[frame.module])
+		if (frame.module == NO_INDEX || callers->module_sorts[frame.module] != MODULE_OWN)
 			continue;
 		caller = own_frame(callers, symbols_place(callers->symbols, frame, true),
 				   is_outermost);
 	}
 	return caller;
+}
+
+/* The next own frame of a place outwards from `from`. */
+static struct caller next_own_frame(const struct callers *callers, const struct symbol_place *place,
+				    size_t from)
+{
+	for (size_t i = from; i < place->frame_count; i++) {
+		if (place->is_jit && !place->frames[i].function)
+			continue;
+		if (is_own_function(callers, place->frames[i].function))
+			return (struct caller){ .place = place, .frame = i };
+	}
+	return (struct caller){ .place = NULL };
+}
+
+struct caller callers_second(struct callers *callers, uint32_t stack)
+{
+	const struct rec_stack *frames = &callers->recording->stacks[stack];
+	struct caller first = { .place = NULL }, next;
+
+	for (uint32_t i = 0; i < frames->frame_count; i++) {
+		struct rec_frame frame = callers->recording->frames[frames->first_frame + i];
+		const struct symbol_place *place;
+
+		if (frame.module == NO_INDEX || callers->module_sorts[frame.module] != MODULE_OWN)
+			continue;
+		place = symbols_place(callers->symbols, frame, true);
+		next = next_own_frame(callers, place, 0);
+		if (!first.place && next.place) {
+			first = next;
+			next = next_own_frame(callers, place, first.frame + 1);
+		}
+		if (next.place)
+			return next;
+	}
+	return (struct caller){ .place = NULL };
+}
+
+bool callers_is_interpreted(const struct callers *callers, uint32_t stack)
+{
+	const struct rec_stack *frames = &callers->recording->stacks[stack];
+
+	for (uint32_t i = 0; i < frames->frame_count; i++) {
+		uint32_t module = callers->recording->frames[frames->first_frame + i].module;
+
+		if (module != NO_INDEX && callers->module_sorts[module] == MODULE_INTERPRETER)
+			return true;
+	}
+	return false;
 }
 
 /* Whether the last frame is where threads start: stacks are cut off at some depth. */
@@ -148,7 +233,8 @@ static bool reaches_start(struct callers *callers, uint32_t stack)
 		return false;
 	place = symbols_place(callers->symbols, last, true);
 	function = place->frames[place->frame_count - 1].function;
-	return function ? is_thread_start(function) : callers->is_runtime_module[last.module];
+	return function ? is_thread_start(function)
+			: callers->module_sorts[last.module] != MODULE_OWN;
 }
 
 struct caller callers_innermost(struct callers *callers, uint32_t stack)
@@ -178,7 +264,7 @@ struct caller callers_routine(struct callers *callers, uint32_t process, uint64_
 {
 	uint32_t module = symbols_module(callers->symbols, process, address, at_ns);
 
-	if (module == NO_INDEX || callers->is_runtime_module[module])
+	if (module == NO_INDEX || callers->module_sorts[module] != MODULE_OWN)
 		return (struct caller){ .place = NULL };
 	return own_frame(callers,
 			 symbols_place_of_address(callers->symbols, process, address, at_ns), true);

@@ -7,17 +7,21 @@
 #ifndef WCPROF_CALLERS_H
 #define WCPROF_CALLERS_H
 
+#include <regex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "recording.h"
 #include "symbols.h"
 
-/* More globs for what is not the program itself, besides those of runtime.def; NULL or
- * NULL-terminated. */
+/*
+ * More of what is not the program itself, besides the rows of runtime.def: functions by their
+ * readable name, and libraries, but not the executable, by their file's name without the directory.
+ */
 struct callers_options {
-	const char *const *modules;
-	const char *const *functions;
+	const regex_t *skips; /* compiled, at least one */
+	size_t skip_count;
 };
 
 /* A frame of a place; place is NULL when the stack has none that will do. */
@@ -36,6 +40,13 @@ void callers_free(struct callers *callers);
 
 /* The innermost frame of `stack` that is the program's own. */
 struct caller callers_innermost(struct callers *callers, uint32_t stack);
+
+/* The one that called it: the next frame outwards that is the program's own. */
+struct caller callers_second(struct callers *callers, uint32_t stack);
+
+/* Whether the stack passes through a language's interpreter, whose frames say nothing about the
+ * program. */
+bool callers_is_interpreted(const struct callers *callers, uint32_t stack);
 
 /* The outermost one, if the stack reaches down to the start of its thread. */
 struct caller callers_outermost(struct callers *callers, uint32_t stack);

@@ -167,21 +167,35 @@ static void name_locks(struct classifier *classifier)
 	}
 }
 
-static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32_t call)
+/* "WHO/CALL"; just the call when nobody is known. */
+static uint32_t call_name(struct classifier *classifier, const char *who, uint32_t call)
+{
+	char text[TEXT_BYTES_MAX];
+
+	if (!who[0])
+		return call;
+	snprintf(text, sizeof(text), "%.1900s/%.100s", who, classifier->recording->strings[call]);
+	return intern(classifier, text);
+}
+
+static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32_t call,
+			   uint32_t thread)
 {
 	struct stack_class *known = &classifier->stack_classes[stack];
+	struct caller caller;
 	char text[TEXT_BYTES_MAX];
-	size_t length;
 
 	if (known->name && known->call == call)
 		return known->name;
-	callers_function_text(callers_innermost(classifier->callers, stack), text, sizeof(text));
-	length = strlen(text);
-	if (length)
-		snprintf(text + length, sizeof(text) - length, "/%s",
-			 classifier->recording->strings[call]);
+	caller = callers_innermost(classifier->callers, stack);
+	if (!caller.place && thread != NO_INDEX && classifier->thread_name[thread] &&
+	    callers_is_interpreted(classifier->callers, stack))
+		return call_name(classifier,
+				 classifier->recording->strings[classifier->thread_name[thread]],
+				 call);
 	known->call = call;
-	known->name = length ? intern(classifier, text) : call;
+	known->name =
+		call_name(classifier, callers_function_text(caller, text, sizeof(text)), call);
 	return known->name;
 }
 
@@ -196,7 +210,8 @@ static void name_calls(struct classifier *classifier)
 
 		if (is_call_kind(recording->ops[i].kind) && stack)
 			classifier->op_name[i] =
-				call_class(classifier, stack, recording->ops[i].name);
+				call_class(classifier, stack, recording->ops[i].name,
+					   recording->ops[i].thread);
 	}
 }
 
@@ -296,8 +311,8 @@ void classify(struct recording *recording, struct symbols *symbols, struct calle
 	collect_locks(&classifier);
 	if (recording->thread_count) {
 		name_locks(&classifier);
-		name_calls(&classifier);
 		name_threads(&classifier);
+		name_calls(&classifier);
 		name_joins(&classifier);
 	}
 	addresses_free(&classifier.addresses);

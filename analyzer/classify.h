@@ -2,7 +2,8 @@
 /*
  * What each op and each wait is called in the reports, decided from stacks and addresses.
  *
- * io, poll, sleep, dns   "caller/call": the innermost function of the program itself, and the call
+ * io, poll, sleep, dns   "caller/call": the innermost function of the program itself, and the call;
+ *                        in an interpreter, where no frame is the program's, the thread's name
  * hold, waits for locks  the lock: its symbol, else the place where it was first used
  * thread, waits to join  the start routine
  * all others             as recorded; so is everything in a dump without threads and stacks

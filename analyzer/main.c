@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,6 +17,7 @@
 
 #include "analysis.h"
 #include "callers.h"
+#include "classby.h"
 #include "classify.h"
 #include "emit.h"
 #include "folded.h"
@@ -124,21 +126,81 @@ static void name_frames(struct given_names *names, struct recording *recording,
 	free(is_wanted);
 }
 
+static struct unnamed_files find_unnamed(const struct symbols *symbols)
+{
+	struct unnamed_files unnamed = { 0 };
+	for (uint32_t i = 0; i < symbols_file_count(symbols); i++) {
+		const struct symbol_file_info file = symbols_file(symbols, i);
+		if (file.state == SYMBOL_FILE_OTHER_BUILD && unnamed.other_count++ == 0)
+			unnamed.other_path = file.path;
+		if (file.state == SYMBOL_FILE_MISSING && file.path[0] == '/' &&
+		    unnamed.missing_count++ == 0)
+			unnamed.missing_path = file.path;
+	}
+	return unnamed;
+}
+
+/* The patterns of --skip, and how classes are made. */
+struct naming {
+	regex_t skips[TEXTS_MAX];
+	size_t skip_count;
+	enum class_by by;
+};
+
+static void naming_free(struct naming *naming)
+{
+	while (naming->skip_count > 0)
+		regfree(&naming->skips[--naming->skip_count]);
+}
+
+static int naming_parse(struct naming *naming, const struct options *options)
+{
+	*naming = (struct naming){ 0 };
+	if (!class_by_parse(options->class_by, &naming->by)) {
+		fprintf(stderr,
+			"wcprof-analyze: --class-by: \"%.60s\" is none of function, caller, line, "
+			"lock, thread; give one of them\n",
+			options->class_by);
+		return EXIT_TROUBLE;
+	}
+	for (size_t i = 0; i < options->skips.count; i++) {
+		char reason[100];
+		int failed = regcomp(&naming->skips[i], options->skips.texts[i],
+				     REG_EXTENDED | REG_NOSUB);
+		if (failed) {
+			regerror(failed, &naming->skips[i], reason, sizeof(reason));
+			fprintf(stderr,
+				"wcprof-analyze: --skip: \"%.60s\" is no regular expression (%s); "
+				"correct it\n",
+				options->skips.texts[i], reason);
+			naming_free(naming);
+			return EXIT_TROUBLE;
+		}
+		naming->skip_count++;
+	}
+	return 0;
+}
+
 /* What ops, waits and frames are called, by stacks and addresses. */
-static struct given_names names_give(struct recording *recording, const struct options *options)
+static struct given_names names_give(struct recording *recording, const struct options *options,
+				     const struct naming *naming)
 {
 	struct given_names names = { 0 };
 	if (!recording->thread_count)
 		return names;
+	const struct callers_options skips = { naming->skips, naming->skip_count };
 	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
-	struct callers *callers = callers_new(recording, symbols, NULL);
+	struct callers *callers = callers_new(recording, symbols, &skips);
+	names.classes = memory_new(recording->op_count, sizeof(*names.classes));
 	names.ops = memory_new(recording->op_count, sizeof(*names.ops));
 	names.waits = memory_new(recording->wait_count, sizeof(*names.waits));
 	names.sites = memory_new(recording->stack_count, sizeof(*names.sites));
 	classify(recording, symbols, callers, names.ops, names.waits);
+	class_by_name(naming->by, recording, callers, names.ops, names.classes);
 	classify_sites(recording, callers, names.sites);
 	stack_functions_build(&names.functions, recording, symbols);
 	name_frames(&names, recording, symbols, options->folded[0] != '\0');
+	names.unnamed = find_unnamed(symbols);
 	callers_free(callers);
 	symbols_free(symbols);
 	return names;
@@ -147,6 +209,7 @@ static struct given_names names_give(struct recording *recording, const struct o
 static void names_free(struct given_names *names)
 {
 	free(names->ops);
+	free(names->classes);
 	free(names->waits);
 	free(names->sites);
 	stack_functions_free(&names->functions);
@@ -283,7 +346,11 @@ static int write_symbolized(struct recording *recording, const struct options *o
 
 static int analyze(struct recording *recording, const struct options *options)
 {
-	struct given_names names = names_give(recording, options);
+	struct naming naming;
+	if (naming_parse(&naming, options) != 0)
+		return EXIT_TROUBLE;
+	struct given_names names = names_give(recording, options, &naming);
+	naming_free(&naming);
 	int status = options->folded[0] ? print_folded(recording, options, &names)
 					: print_reports(recording, options, &names);
 	names_free(&names);

@@ -234,6 +234,31 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 	return options_check(options, error);
 }
 
+static const char *const skipped_files[] = {
+#define RUNTIME_MODULE(glob, meaning)     glob,
+#define INTERPRETER_MODULE(glob, meaning) glob,
+#include "runtime.def"
+	NULL,
+};
+
+static const char *const skipped_functions[] = {
+#define RUNTIME_FUNCTION(glob, meaning) glob,
+#include "runtime.def"
+	NULL,
+};
+
+static void print_list(FILE *file, const char *title, const char *const *words)
+{
+	enum { COLUMNS = 96 };
+	int column = fprintf(file, "  %s:", title);
+	for (; *words; words++) {
+		if (column + 1 + (int)strlen(*words) > COLUMNS)
+			column = fprintf(file, "\n   ") - 1;
+		column += fprintf(file, " %s", *words);
+	}
+	fputc('\n', file);
+}
+
 void options_print_help(FILE *file)
 {
 	fputs("Usage: wcprof-analyze [options] DUMP...\n"
@@ -251,5 +276,12 @@ void options_print_help(FILE *file)
 			fprintf(file, " (%s)", row->standard);
 		fputc('\n', file);
 	}
-	fputs("\nExit status: 0 done, 2 wrong usage or a dump that cannot be read.\n", file);
+	fputs("\nNever taken for the program's own code, as if given with --skip (shell "
+	      "patterns):\n",
+	      file);
+	print_list(file, "files", skipped_files);
+	print_list(file, "functions", skipped_functions);
+	fputs("\nExit status: 0 done, 1 --symbolize refused a file, 2 wrong usage or a dump that "
+	      "cannot\nbe read.\n",
+	      file);
 }

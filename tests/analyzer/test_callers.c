@@ -22,13 +22,17 @@ static const char libc_source[] = "void start_thread(void) { __asm__ volatile(\"
 				  "void qsort(void) { __asm__ volatile(\"nop\"); }\n";
 
 static char program[SAMPLE_PATH_BYTES], libc[SAMPLE_PATH_BYTES];
-static const char *strings[] = { "", program, libc, "/usr/lib/libpthread.so.0" };
-enum { PROGRAM, LIBC, GONE };
+static const char *strings[] = {
+	"", program, libc, "/usr/lib/libpthread.so.0", "/usr/bin/python3.12", "[jit]"
+};
+enum { PROGRAM, LIBC, GONE, PYTHON, JIT };
 
 static struct rec_module modules[] = {
-	[PROGRAM] = { 0, 1, 0, 0, 0, 0x100000 },
-	[LIBC] = { 0, 2, 0, 0x200000, 0x200000, 0x100000 },
-	[GONE] = { 0, 3, 0, 0x400000, 0x400000, 0x100000 },
+	[PROGRAM] = { 0, 1, 0, 0, 0, 0x100000, 0, 0 },
+	[LIBC] = { 0, 2, 0, 0x200000, 0x200000, 0x100000, 0, 0 },
+	[GONE] = { 0, 3, 0, 0x400000, 0x400000, 0x100000, 0, 0 },
+	[PYTHON] = { 0, 4, 0, 0x600000, 0x600000, 0x100000, 0, 0 },
+	[JIT] = { 0, 5, 0, 0, 0, 0, 0, 0 },
 };
 
 enum { FRAMES_MAX = 6 };
@@ -100,11 +104,15 @@ static void build(void)
 static struct rec_frame frames[FRAMES_MAX];
 static struct rec_stack stacks[2] = { { 0, 0 }, { 0, 0 } };
 
+static struct rec_process processes[] = { { .pid = 4000031, .exe = 1, .op = NO_INDEX } };
+
 static const struct recording recording = {
 	.modules = modules,
-	.module_count = 3,
+	.module_count = sizeof(modules) / sizeof(modules[0]),
+	.processes = processes,
+	.process_count = 1,
 	.strings = strings,
-	.string_count = 4,
+	.string_count = sizeof(strings) / sizeof(strings[0]),
 	.stacks = stacks,
 	.stack_count = 2,
 	.frames = frames,
@@ -149,24 +157,89 @@ START_TEST(the_programs_own_frame)
 }
 END_TEST
 
+/* A pattern may be of functions or of libraries, but takes nobody's whole program away. */
 START_TEST(more_may_be_passed_over)
 {
-	static const char *const functions[] = { "shop::*", NULL }, *const files[] = { "prog*",
-										       NULL };
+	static const struct {
+		const char *pattern;
+		uint32_t exe; /* string id */
+		const char *innermost;
+	} rows[] = {
+		/* 0 */ { "^shop::", 1, "main" },
+		/* 1 */ { "prog", 0, "" }, /* a library of that name */
+		/* 2 */ { "prog", 1, "shop::pay" },
+		/* 3 */ { "nothing", 1, "shop::pay" },
+	};
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
-	struct callers_options options = { .functions = functions };
-	struct callers *callers = callers_new(&recording, symbols, &options);
+	regex_t skips[2];
 	char text[256];
 
 	fill_stack(cases[4].frames);
-	ck_assert_str_eq(callers_function_text(callers_innermost(callers, 1), text, sizeof(text)),
+	regcomp(&skips[0], "^unheard of$", REG_EXTENDED | REG_NOSUB);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct callers_options options = { skips, 2 };
+		struct callers *callers;
+
+		regcomp(&skips[1], rows[i].pattern, REG_EXTENDED | REG_NOSUB);
+		processes[0].exe = rows[i].exe;
+		callers = callers_new(&recording, symbols, &options);
+		callers_function_text(callers_innermost(callers, 1), text, sizeof(text));
+		ck_assert_msg(!strcmp(text, rows[i].innermost), "row %zu: %s", i, text);
+		callers_free(callers);
+		regfree(&skips[1]);
+	}
+	processes[0].exe = 1;
+	regfree(&skips[0]);
+	symbols_free(symbols);
+}
+END_TEST
+
+START_TEST(who_called_the_caller)
+{
+	static const struct named_frame none[] = { { PROGRAM, "in_main" },
+						   { LIBC, "qsort" },
+						   { 0, NULL } };
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	char text[256];
+
+	fill_stack(cases[4].frames);
+	ck_assert_str_eq(callers_function_text(callers_second(callers, 1), text, sizeof(text)),
 			 "main");
-	callers_free(callers);
-	options = (struct callers_options){ .modules = files };
-	callers = callers_new(&recording, symbols, &options);
-	ck_assert_ptr_null(callers_innermost(callers, 1).place);
+	fill_stack(none);
+	ck_assert_ptr_null(callers_second(callers, 1).place);
 	callers_free(callers);
 	symbols_free(symbols);
+}
+END_TEST
+
+/* An interpreter's frames are nobody's; what its map calls functions are the program's. */
+START_TEST(interpreters)
+{
+	static const struct named_frame python[] = {
+		{ LIBC, "1" }, { PYTHON, "5" }, { JIT, "20480" }, { PYTHON, "9" }, { 0, NULL }
+	};
+	static char *dumps[1];
+	char text[256];
+
+	dumps[0] = strdup(sample_path("dump"));
+	fill_stack(python);
+	for (int i = 0; i < 2; i++) {
+		struct symbols *symbols;
+		struct callers *callers;
+
+		if (i)
+			sample_write("perf-4000031.map", "5000 10 py::serve:/srv/app.py\n", 30);
+		symbols = symbols_new(&recording, dumps, 1);
+		callers = callers_new(&recording, symbols, NULL);
+		ck_assert(callers_is_interpreted(callers, 1));
+		ck_assert_str_eq(
+			callers_function_text(callers_innermost(callers, 1), text, sizeof(text)),
+			i ? "serve" : "");
+		callers_free(callers);
+		symbols_free(symbols);
+	}
+	free(dumps[0]);
 }
 END_TEST
 
@@ -203,6 +276,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, the_programs_own_frame, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, more_may_be_passed_over);
+	tcase_add_test(tcase, who_called_the_caller);
+	tcase_add_test(tcase, interpreters);
 	tcase_add_test(tcase, start_routines);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -6,9 +6,9 @@
 #include "sample.h"
 
 enum { BASE = 0x550000000000, HEAP = 0x7f0000001000, STACK_TOP = 0x7ffe00000000 };
-enum { SERVER, LIBC, GONE };                                                /* modules */
-enum { NO_STACK, IN_HELPER, IN_WORKER, IN_LIBC, START_WORKER, START_GONE }; /* stacks */
-enum { MAIN_THREAD, WORKER, NAMED, BY_STACK, NAMELESS };                    /* threads */
+enum { SERVER, LIBC, GONE, PYTHON }; /* modules */
+enum { NO_STACK, IN_HELPER, IN_WORKER, IN_LIBC, START_WORKER, START_GONE, IN_PYTHON };
+enum { MAIN_THREAD, WORKER, NAMED, BY_STACK, NAMELESS }; /* threads */
 
 static const struct {
 	uint32_t module;
@@ -23,6 +23,7 @@ static const struct {
 			   { SERVER, "worker" },
 			   { LIBC, "3" } },
 	[START_GONE] = { { GONE, "64" }, { LIBC, "3" } },
+	[IN_PYTHON] = { { LIBC, "1" }, { PYTHON, "7" } },
 };
 
 static const struct {
@@ -70,6 +71,8 @@ static const struct {
 	/* 15 */
 	{ KIND_HOLD, WORKER, "mutex 0x7f00000010c0", HEAP + 192, IN_LIBC, 160,
 	  "mutex 0x7f00000010c0" },
+	/* 16 */ { KIND_IO, NAMED, "read", 0, IN_PYTHON, 170, "flusher/read" },
+	/* 17 */ { KIND_IO, BY_STACK, "read", 0, IN_PYTHON, 180, "worker/read" },
 };
 
 static const struct {
@@ -101,7 +104,7 @@ static uint32_t op_name[OPS + THREADS], wait_name[WAITS];
 
 static uint32_t add_module(uint32_t index, const char *path, uint64_t start)
 {
-	static struct rec_module modules[3];
+	static struct rec_module modules[4];
 
 	modules[index] = (struct rec_module){
 		.path = recording_intern(&recording, path),
@@ -213,6 +216,7 @@ static void build(void)
 	add_module(SERVER, sample_path("server"), BASE);
 	add_module(LIBC, "/lib/none/libc.so.6", BASE + 0x200000);
 	add_module(GONE, "/nowhere/libgone.so", BASE + 0x400000);
+	add_module(PYTHON, "/nowhere/libpython3.11.so.1.0", BASE + 0x600000);
 	process = (struct rec_process){ .pid = 100,
 					.exe = recording_intern(&recording, "/usr/bin/server") };
 	recording.processes = &process;
