@@ -30,18 +30,9 @@ const char *const hooks_call_names[HOOK_COUNT] = {
 #define HOOK_OWN(type, symbol, parameters)                                #symbol,
 #define HOOK_AT(type, id, symbol, version, parameters, arguments)         #symbol,
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) #call,
+#define VARIADIC_OWN(type, symbol, call, parameters)                      #call,
 #include "hooks.def"
 };
-
-/*
- * The recorder is not set up in this process: a call from before the constructor, or in a forked
- * child, whose control thread is waited for by the first hook that may start it.
- */
-static inline bool needs_set_up(bool may_create_thread)
-{
-	return UNLIKELY(__atomic_load_n(&recorder_gate.mode, __ATOMIC_RELAXED) == GATE_UNSET) ||
-	       (may_create_thread && UNLIKELY(recorder_is_unsettled()));
-}
 
 /*
  * What is rare lies in a function of its own: a call that returns into the wrapper would make it
@@ -58,7 +49,7 @@ static inline bool needs_set_up(bool may_create_thread)
 	{                                                                      \
 		if (recorder_is_off())                                         \
 			TAIL_CALL real.id arguments;                           \
-		if (needs_set_up(may_create))                                  \
+		if (hooks_need_set_up(may_create))                             \
 			TAIL_CALL set_up_and_##id arguments;                   \
 		TAIL_CALL hook_##id arguments;                                 \
 	}
@@ -78,7 +69,7 @@ static inline bool needs_set_up(bool may_create_thread)
 	{                                                                           \
 		if (recorder_is_off())                                              \
 			TAIL_CALL real.symbol arguments;                            \
-		if (needs_set_up(false))                                            \
+		if (hooks_need_set_up(false))                                       \
 			TAIL_CALL resolve_and_##symbol arguments;                   \
 		TAIL_CALL hook_##symbol arguments;                                  \
 	}
@@ -100,4 +91,5 @@ static inline bool needs_set_up(bool may_create_thread)
 	WRAPPER(type, symbol, #symbol, false, parameters, arguments)
 #define HOOK_ALIAS(symbol, other) \
 	__asm__(".globl " #symbol "; .type " #symbol ", @function; .set " #symbol ", " #other);
+#define VARIADIC_ALIAS(symbol, other)
 #include "hooks.def"

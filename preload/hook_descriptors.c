@@ -33,24 +33,6 @@ static void made(int fd)
 	}
 #include "hooks.def"
 
-FILE *hook_freopen(const char *path, const char *mode, FILE *file)
-{
-	descriptor_forget(file->_fileno);
-	FILE *result = real.freopen(path, mode, file);
-	if (result)
-		made(result->_fileno);
-	return result;
-}
-
-FILE *hook_freopen64(const char *path, const char *mode, FILE *file)
-{
-	descriptor_forget(file->_fileno);
-	FILE *result = real.freopen64(path, mode, file);
-	if (result)
-		made(result->_fileno);
-	return result;
-}
-
 /* --- Pairs --- */
 
 static int made_pipe(int result, const int ends[2])
@@ -58,6 +40,17 @@ static int made_pipe(int result, const int ends[2])
 	if (result == 0) {
 		made(ends[0]);
 		made(ends[1]);
+	}
+	return result;
+}
+
+int hook_openpty(int *first, int *second, char *name, const struct termios *modes,
+		 const struct winsize *size)
+{
+	int result = real.openpty(first, second, name, modes, size);
+	if (result == 0) {
+		made(*first);
+		made(*second);
 	}
 	return result;
 }

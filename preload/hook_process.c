@@ -4,8 +4,11 @@
  *
  * A wait that finds an ended child writes the child's op, whoever started it, and has it as target.
  * A status is always asked for, in a place of ours if the program gives none. The child of fork()
- * does nothing here: the recorder's own handler has run in it already.
+ * does nothing here: the recorder's own handler has run in it already, or the wiped gate tells it.
  */
+#include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "children.h"
@@ -26,6 +29,56 @@ pid_t hook___fork(void)
 	child_announce(&child, CALL_fork, CALLER);
 	pid_t pid = real.__fork();
 	if (pid > 0)
+		child_begin(&child, pid);
+	return pid;
+}
+
+/* No handlers run around it. */
+pid_t hook__Fork(void)
+{
+	struct child_start child;
+	child_announce(&child, CALL__Fork, CALLER);
+	pid_t pid = real._Fork();
+	if (pid > 0)
+		child_begin(&child, pid);
+	return pid;
+}
+
+pid_t hook_forkpty(int *terminal, char *name, const struct termios *modes,
+		   const struct winsize *size)
+{
+	struct child_start child;
+	child_announce(&child, CALL_forkpty, CALLER);
+	pid_t pid = real.forkpty(terminal, name, modes, size);
+	if (pid > 0) {
+		descriptor_forget(*terminal);
+		child_begin(&child, pid);
+	}
+	return pid;
+}
+
+/* This process ends inside libc, and its child goes on. */
+int hook_daemon(int keeps_directory, int keeps_output)
+{
+	recorder_image_ends(END_EXEC);
+	return real.daemon(keeps_directory, keeps_output);
+}
+
+/*
+ * A child with memory of its own is one like fork()'s. One that shares its parent's memory, and
+ * runs beside it with the same thread-local storage, would write into the same record: the parent's
+ * thread is not recorded from here on, and what it calls is counted.
+ */
+int hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, pid_t *parent_tid,
+	       void *tls, pid_t *child_tid)
+{
+	struct child_start child = { .op = 0 };
+	if (!(flags & CLONE_VM) && !recorder_is_off())
+		child_announce(&child, CALL_clone, CALLER);
+	if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)))
+		thread_end();
+	int pid = real.clone(routine, stack, flags, argument, parent_tid, tls, child_tid);
+	if (pid > 0 && child.op)
 		child_begin(&child, pid);
 	return pid;
 }
@@ -236,5 +289,50 @@ int hook_system(const char *command)
 		op_end(self, op, status == 0 ? OUTCOME_OK : OUTCOME_ERROR, 0);
 		self_leave(self);
 	}
+	return status;
+}
+
+/* --- Streams to a shell --- */
+
+/*
+ * libc keeps the shell's pid behind the stream and the pointer to its functions; whether what is
+ * there is a child, the kernel says. 0: it is not.
+ */
+static pid_t shell_of(const FILE *stream)
+{
+	pid_t pid = *(const pid_t *)((const char *)stream + sizeof(FILE) + sizeof(void *));
+	long result =
+		pid > 0 ? real.syscall(SYS_waitid, P_PID, pid, 0, WEXITED | WNOHANG | WNOWAIT, 0, 0)
+			: -1;
+	return result == 0 ? pid : 0;
+}
+
+FILE *hook_popen(const char *command, const char *mode)
+{
+	struct child_start child;
+	child_announce(&child, CALL_popen, CALLER);
+	FILE *stream = real.popen(command, mode);
+	if (!stream)
+		return NULL;
+	descriptor_forget(stream->_fileno);
+	int error = errno;
+	pid_t pid = shell_of(stream);
+	errno = error;
+	if (pid > 0)
+		child_begin(&child, pid);
+	return stream;
+}
+
+int hook_pclose(FILE *stream)
+{
+	CHILD_WAIT wait;
+	int error = errno;
+	pid_t pid = shell_of(stream);
+	errno = error;
+	descriptor_forget(stream->_fileno);
+	child_wait_begin(&wait, CALL_pclose, pid, true, CALLER);
+	int status = real.pclose(stream);
+	if (status != -1)
+		finished(&wait, pid, status);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that are an op and nothing more: input, output, readiness, signals. All bodies come from
- * the TIMED rows of hooks.def; what some of them mean for a descriptor stands before them.
+ * Calls that are an op and nothing more: input, output, readiness, signals, names. All bodies come
+ * from the TIMED rows of hooks.def; what some of them mean for a descriptor stands before them.
  *
  * Nothing is held across the real call: a thread that is cancelled in it, or leaves it by longjmp,
  * has an op open, which the recorder closes as canceled when it sees that its frame is gone or the
@@ -105,8 +105,19 @@ static void timed_end_brief(uint64_t op, bool has_failed, int64_t value)
 	self_leave(self);
 }
 
-/* In terms of `result`, which is a number or an address. */
-#define IS_NEGATIVE ((intptr_t)result < 0)
+/* The call has its own way to say what went wrong: errno says nothing. */
+static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
+{
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_end(self, op, has_failed ? OUTCOME_ERROR : OUTCOME_OK, (uint64_t)value);
+	self_leave(self);
+}
+
+/* By `result`, which is a number or an address; readdir() has none at the end. */
+#define HAS_FAILED \
+	_Generic(result, FILE * : !result, DIR * : !result, default : (intptr_t)result < 0)
 
 #define BODY(kind, type, symbol, parameters, arguments, fd, failed, value, before, after, end) \
 	type hook_##symbol parameters                                                          \
@@ -119,14 +130,14 @@ static void timed_end_brief(uint64_t op, bool has_failed, int64_t value)
 		return result;                                                                 \
 	}
 #define TIMED_AROUND(kind, type, symbol, call, parameters, arguments, fd, value, before, after) \
-	BODY(kind, type, symbol, parameters, arguments, fd, IS_NEGATIVE, value, before, after,  \
+	BODY(kind, type, symbol, parameters, arguments, fd, HAS_FAILED, value, before, after,   \
 	     timed_end)
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
-	BODY(kind, type, symbol, parameters, arguments, fd, IS_NEGATIVE, value, , , timed_end)
+	BODY(kind, type, symbol, parameters, arguments, fd, HAS_FAILED, value, , , timed_end)
 #define TIMED_BRIEF(kind, type, symbol, call, parameters, arguments, fd, value) \
-	BODY(kind, type, symbol, parameters, arguments, fd, IS_NEGATIVE, value, , , timed_end_brief)
+	BODY(kind, type, symbol, parameters, arguments, fd, HAS_FAILED, value, , , timed_end_brief)
 #define TIMED_FAILS(kind, type, symbol, call, parameters, arguments, fd, failed) \
-	BODY(kind, type, symbol, parameters, arguments, fd, failed, 0, , , timed_end)
+	BODY(kind, type, symbol, parameters, arguments, fd, failed, 0, , , timed_end_said)
 #define TIMED_VOID(kind, symbol, call, parameters, arguments, fd)                  \
 	void hook_##symbol parameters                                              \
 	{                                                                          \
@@ -134,4 +145,5 @@ static void timed_end_brief(uint64_t op, bool has_failed, int64_t value)
 		real.symbol arguments;                                             \
 		timed_end(op, false, 0);                                           \
 	}
+#define STREAM(when, type, symbol, call, parameters, arguments, stream, quick, failed, value)
 #include "hooks.def"

@@ -14,20 +14,29 @@
 #define WCPROF_HOOKS_H
 
 #include <aio.h>
+#include <aliases.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <gshadow.h>
 #include <mqueue.h>
 #include <netdb.h>
+#include <netinet/ether.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
+#include <resolv.h>
 #include <semaphore.h>
+#include <shadow.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -38,11 +47,22 @@
 #include <termios.h>
 #include <threads.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "recorder.h"
 
-/* A macro of libc's, in the way of the name. */
+/* Macros of libc's, in the way of the names. */
 #undef sigpause
+#undef fread_unlocked
+#undef fwrite_unlocked
+#undef res_query
+#undef res_search
+#undef res_querydomain
+#undef res_send
+#undef res_nquery
+#undef res_nsearch
+#undef res_nquerydomain
+#undef res_nsend
 
 /* libc's functions: the next definition after ours, in the version that the row asks for. */
 struct real {
@@ -85,6 +105,7 @@ bool hook_vfork_begin(const void *pc, const void *frame) HIDDEN;
 struct vfork_return hook_vfork_end(int pid) HIDDEN;
 
 /* The bodies. */
+#define VARIADIC_OWN(type, symbol, call, parameters)           type hook_##symbol parameters HIDDEN;
 #define HOOK(type, symbol, parameters, arguments)              type hook_##symbol parameters HIDDEN;
 #define HOOK_AT(type, id, symbol, node, parameters, arguments) type hook_##id parameters HIDDEN;
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
@@ -100,6 +121,16 @@ void hooks_resolve_once(void) HIDDEN;
 
 /* The gate is unset: a call before our constructor, or the first one in a forked child. */
 void hooks_set_up(bool may_create_thread) HIDDEN;
+
+/*
+ * The recorder is not set up in this process: a call from before the constructor, or in a forked
+ * child, whose control thread is waited for by the first hook that may start it.
+ */
+static inline __attribute__((always_inline)) bool hooks_need_set_up(bool may_create_thread)
+{
+	return UNLIKELY(__atomic_load_n(&recorder_gate.mode, __ATOMIC_RELAXED) == GATE_UNSET) ||
+	       (may_create_thread && UNLIKELY(recorder_is_unsettled()));
+}
 
 /* Where the program called: return address and frame of the hook's body. */
 struct caller {
@@ -161,6 +192,6 @@ static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int co
 }
 
 /* What must not be called in the program's threads: it allocates, locks or prints. */
-#pragma GCC poison malloc calloc realloc free printf fprintf snprintf puts fopen dlsym dlvsym dlopen
+#pragma GCC poison malloc calloc realloc free snprintf vsnprintf asprintf dlsym dlvsym
 
 #endif

@@ -11,7 +11,7 @@ static const struct target_case cases[] = {
 		  { { "wait", "futex", "syscall", 3, MANY },
 		    { "link", "wake", "futex futexes+0x", 1, 1 } } },
 	/* 1 */
-	{ "futexes", "others", { { "wait", "futex", "", 0, 0 }, { "op", "io", "", 0, 0 } } },
+	{ "futexes", "others", { { "wait", "futex", "", 0, 0 }, { "op", "io", "write", 0, 0 } } },
 };
 
 TARGET_CASES_MAIN("hook_futex")

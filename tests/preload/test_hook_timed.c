@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: a call that reads, writes or polls is missed, or its result or errno
- * changes.
+ * Wrong if this fails: a call that reads, writes, polls or looks a name up is missed, or its result
+ * or errno changes.
  */
 #include "target.h"
 
@@ -51,7 +51,7 @@ static const struct target_case cases[] = {
 	    { "op", "io", "lockf", 2, 2 },
 	    { "op", "io", "fcntl", 2, 2 },
 	    { "op", "io", "creat", 1, 1 },
-	    { "op", "io", "", 17, 17 } } },
+	    { "op", "io", "vmsplice", 1, 1 } } },
 	/* 8 */
 	{ "queues",
 	  "posix",
@@ -74,6 +74,24 @@ static const struct target_case cases[] = {
 	    { "op", "io", "shutdown", 2, 2 },
 	    { "op", "io", "tcdrain", 1, 1 },
 	    { "op", "io", "sync", 1, 1 } } },
+	/* 11 */
+	{ "lookups",
+	  "forms",
+	  { { "op", "dns", "getaddrinfo", 2, 2 },
+	    { "op", "dns", "getnameinfo", 1, 1 },
+	    { "op", "dns", "gethostbyname", 1, 1 } } },
+	/* 12 */
+	{ "lookups",
+	  "files",
+	  { { "op", "dns", "getpwnam", 2, 2 },
+	    { "op", "dns", "getpwuid", 1, 1 },
+	    { "op", "dns", "getgrgid", 1, 1 },
+	    { "op", "dns", "getservbyname", 1, 1 },
+	    { "op", "dns", "getprotobynumber", 1, 1 } } },
+	/* 13 */
+	{ "lookups",
+	  "queued",
+	  { { "op", "dns", "getaddrinfo_a", 1, 1 }, { "op", "dns", "gai_suspend", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_timed")

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: four look-ups, two of which fail.
+ * Answer expected: four look-ups of hosts, two of which fail; users, groups and services, which
+ * come from files; and one that another thread of libc's does, which is waited for.
  */
 #include "scenario.h"
 
 #include <arpa/inet.h>
+#include <grp.h>
 #include <netdb.h>
+#include <pwd.h>
 
 static void forms(void)
 {
@@ -23,6 +26,35 @@ static void forms(void)
 	printf("gethostbyname %d\n", gethostbyname("127.0.0.1") != NULL);
 }
 
-static const struct scenario scenarios[] = { { "forms", forms } };
+static void files(void)
+{
+	struct passwd user;
+	struct passwd *found = NULL;
+	struct group *group = getgrgid(0);
+	char room[1024];
+	printf("getpwnam %d\n", getpwnam("root") != NULL);
+	printf("getpwnam, nobody %d\n", getpwnam("no such user") != NULL);
+	printf("getpwuid_r %d\n", getpwuid_r(0, &user, room, sizeof(room), &found));
+	printf("getpwuid_r %s\n", found ? found->pw_name : "");
+	printf("getgrgid %s\n", group ? group->gr_name : "");
+	printf("getservbyname %d\n", getservbyname("no such service", "tcp") != NULL);
+	printf("getprotobynumber %d\n", getprotobynumber(6) != NULL);
+}
+
+static void queued(void)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
+	struct gaicb request = { .ar_name = "127.0.0.1", .ar_request = &hints };
+	struct gaicb *list[1] = { &request };
+	const struct gaicb *waited[1] = { &request };
+	printf("getaddrinfo_a %d\n", getaddrinfo_a(GAI_WAIT, list, 1, NULL));
+	printf("gai_suspend %d\n", gai_suspend(waited, 1, NULL) == EAI_ALLDONE);
+}
+
+static const struct scenario scenarios[] = {
+	{ "forms", forms },
+	{ "files", files },
+	{ "queued", queued },
+};
 
 SCENARIOS_MAIN
