@@ -151,15 +151,32 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 	return POOL_NONE;
 }
 
+/* Another process's drainer has died: nobody reads what it has pinned. */
+static bool unpin_for_dead(struct arena *arena)
+{
+	uint32_t owner = load_acquire(&arena->drain_owner);
+
+	if (!(owner & DRAIN_DIED) ||
+	    !cas_acq_rel(&arena->drain_owner, &owner, (uint32_t)sys_gettid()))
+		return false;
+	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
+		chunk_unpin(chunk_at(arena, i));
+	store_release(&arena->drain_owner, 0);
+	return true;
+}
+
 static uint32_t take_in_turn(struct self *self)
 {
 	struct arena *arena = recorder_arena;
 	bool was_full = false;
 	uint32_t index = claim_in_turn(arena, &was_full);
-	struct chunk *chunk = index == POOL_NONE ? NULL : chunk_at(arena, index);
+	struct chunk *chunk;
 
-	if (!chunk)
+	if (index == POOL_NONE && unpin_for_dead(arena))
+		index = claim_in_turn(arena, &was_full);
+	if (index == POOL_NONE)
 		return POOL_NONE;
+	chunk = chunk_at(arena, index);
 	if (was_full)
 		add_relaxed(&self->slot->counters[COUNTER_overwritten],
 			    CHUNK_RECORDS - load_relaxed(&chunk->drained));

@@ -286,6 +286,13 @@ enum chunk_state {
 	CHUNK_LAP = 8     /* added each time that a ring comes round to it */
 };
 
+/*
+ * Bits of drain_owner, as the kernel has them in a robust futex: the drainer is a thread of another
+ * process; and the kernel has seen it die. Then its place is free, and what it pinned, too.
+ */
+#define DRAIN_OUTSIDE UINT32_C(0x80000000)
+#define DRAIN_DIED    UINT32_C(0x40000000)
+
 #define ARENA_MAGIC UINT64_C(0x31666f7270637700)
 
 /* The header. Constant after creation but for what is said. */
@@ -332,7 +339,7 @@ struct arena {
 	struct pool partial; /* chunks of ended threads, with room */
 
 	/* Written by the drainer, or by whoever turns recording on and off. */
-	_Alignas(64) uint32_t drain_owner; /* tid of the drainer, 0 = none */
+	_Alignas(64) uint32_t drain_owner; /* tid of the drainer, 0 = none; DRAIN_* */
 	uint32_t drain_wanted;             /* a program that ends waits for drain_owner */
 	uint32_t module_count;
 	uint32_t dump_count;       /* dumps handed out whole */

@@ -73,9 +73,14 @@ uint64_t snapshot_pending(const struct arena *arena)
 
 bool snapshot_lock(struct arena *arena)
 {
-	uint32_t nobody = 0;
+	uint32_t me = (uint32_t)sys_gettid() | (arena == recorder_arena ? 0 : DRAIN_OUTSIDE);
+	uint32_t owner = load_acquire(&arena->drain_owner);
 
-	return cas_acq_rel(&arena->drain_owner, &nobody, (uint32_t)sys_gettid());
+	/* What a dead one has pinned is pinned anew, and let go in the end. */
+	while (owner == 0 || owner & DRAIN_DIED)
+		if (cas_acq_rel(&arena->drain_owner, &owner, me))
+			return true;
+	return false;
 }
 
 void snapshot_unlock(struct arena *arena)

@@ -13,12 +13,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arena.h"
@@ -278,9 +280,29 @@ int remains_recover(struct remains *remains, client_sink *sink, void *context)
 	return result;
 }
 
+/*
+ * While this thread drains a living process's arena it may be killed at any moment; the kernel says
+ * so in drain_owner then, and the process goes on. This thread has no other robust futex of the
+ * kind that list_op_pending is for: one that is being locked.
+ */
+static void set_deathbed(struct robust_list_head *list, uint32_t *owner)
+{
+	*list = (struct robust_list_head){ .list.next = &list->list };
+	list->list_op_pending = (struct robust_list *)owner;
+	syscall(SYS_set_robust_list, list, sizeof(*list));
+}
+
 int remains_drain_living(struct remains *remains, client_sink *sink, void *context)
 {
-	return drain(remains->arena, sink, context);
+	struct robust_list_head *before = NULL, list;
+	size_t bytes = 0;
+	int result;
+
+	syscall(SYS_get_robust_list, 0, &before, &bytes);
+	set_deathbed(&list, &remains->arena->drain_owner);
+	result = drain(remains->arena, sink, context);
+	syscall(SYS_set_robust_list, before, sizeof(*before));
+	return result;
 }
 
 /* --- All of them ------------------------------------------------------------------------------ */

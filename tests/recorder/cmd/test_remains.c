@@ -115,6 +115,70 @@ START_TEST(who_died_as_drainer_holds_nothing_up)
 }
 END_TEST
 
+static int die(void *unused, const char *bytes, size_t count)
+{
+	(void)unused;
+	(void)bytes;
+	(void)count;
+	return raise(SIGKILL);
+}
+
+/* Another process drains this one, and is killed in the middle. */
+static void die_as_drainer(void)
+{
+	pid_t pid = fork();
+	struct remains remains;
+	int status;
+
+	if (pid == 0) {
+		if (remains_open(&remains, arena_path) == 0)
+			(void)remains_drain_living(&remains, die, NULL);
+		_exit(1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status));
+}
+
+static uint64_t drain_living(void)
+{
+	struct sink sink = { 0 };
+	struct remains remains;
+	json_t *lines;
+
+	ck_assert_int_eq(remains_open(&remains, arena_path), 0);
+	ck_assert_int_eq(remains_drain_living(&remains, take, &sink), 0);
+	remains_close(&remains);
+	lines = recording_parse(sink.bytes, sink.used);
+	free(sink.bytes);
+	return count_events(lines, "k", "io");
+}
+
+/* Row 0: drops what finds no room; row 1: a ring, which does not wait for the dead either. */
+START_TEST(a_living_process_survives_its_drainers)
+{
+	setenv("WCPROF_FULL", _i ? "ring" : "drop", 1);
+	setenv("WCPROF_MAX_EVENTS", "10220", 1);
+	recording_begin();
+	strcpy(arena_path, recorder_arena->path);
+	for (int i = 0; i < 100; i++)
+		record_io(1);
+	die_as_drainer();
+	ck_assert_uint_eq(drain_living(), 100);
+	ck_assert_uint_eq(recorder_arena->drain_owner, 0);
+	for (int i = 0; i < 10000; i++)
+		record_io(1);
+	die_as_drainer();
+	ck_assert_uint_ne(recorder_arena->drain_owner, 0);
+	for (int i = 0; i < 50000 * _i; i++)
+		record_io(1);
+	ck_assert_uint_eq(snapshot_losses(recorder_arena), 0);
+	/* Its own dump, too, takes the place of the dead. */
+	die_as_drainer();
+	ck_assert_uint_ge(count_events(recording_dump(true), "k", "io"), _i ? 10220 : 10000);
+	recording_end();
+}
+END_TEST
+
 START_TEST(the_living_are_alive)
 {
 	struct remains remains;
@@ -317,6 +381,7 @@ int main(void)
 	tcase_add_test(tests, everything_is_recovered_once);
 	tcase_add_test(tests, what_the_sink_refuses_is_still_there);
 	tcase_add_test(tests, who_died_as_drainer_holds_nothing_up);
+	tcase_add_loop_test(tests, a_living_process_survives_its_drainers, 0, 2);
 	tcase_add_test(tests, the_living_are_alive);
 	tcase_add_loop_test(tests, damage_is_noticed, 0, DAMAGE_ROWS);
 	tcase_add_loop_test(tests, random_damage_crashes_nothing, 0, 100);
