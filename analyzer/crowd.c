@@ -23,6 +23,16 @@ static bool before(const struct crowd_entry *a, const struct crowd_entry *b)
 	return a->end != b->end ? a->end < b->end : a->order < b->order;
 }
 
+static void look_ahead(struct crowd *crowd)
+{
+	crowd->next_ns = UINT64_MAX;
+	if (!crowd->count)
+		return;
+	double left = (crowd->heap[0].end - crowd->virtual_ns) / rate(crowd);
+
+	crowd->next_ns = crowd->now_ns + (left > 0 ? (uint64_t)ceil(left) : 0);
+}
+
 void crowd_reset(struct crowd *crowd, double cpus)
 {
 	crowd->count = 0;
@@ -30,6 +40,7 @@ void crowd_reset(struct crowd *crowd, double cpus)
 	crowd->virtual_ns = 0;
 	crowd->now_ns = 0;
 	crowd->order = 0;
+	look_ahead(crowd);
 }
 
 void crowd_enter(struct crowd *crowd, uint64_t now_ns, uint32_t actor, uint64_t run_ns)
@@ -41,15 +52,7 @@ void crowd_enter(struct crowd *crowd, uint64_t now_ns, uint32_t actor, uint64_t 
 	for (; at > 0 && before(&entry, &crowd->heap[(at - 1) / 2]); at = (at - 1) / 2)
 		crowd->heap[at] = crowd->heap[(at - 1) / 2];
 	crowd->heap[at] = entry;
-}
-
-uint64_t crowd_next_ns(const struct crowd *crowd)
-{
-	if (!crowd->count)
-		return UINT64_MAX;
-	double left = (crowd->heap[0].end - crowd->virtual_ns) / rate(crowd);
-
-	return crowd->now_ns + (left > 0 ? (uint64_t)ceil(left) : 0);
+	look_ahead(crowd);
 }
 
 uint32_t crowd_leave(struct crowd *crowd)
@@ -69,5 +72,6 @@ uint32_t crowd_leave(struct crowd *crowd)
 		crowd->heap[at] = crowd->heap[child];
 	}
 	crowd->heap[at] = last;
+	look_ahead(crowd);
 	return actor;
 }

@@ -25,6 +25,7 @@ struct crowd {
 	double cpus;
 	double virtual_ns;
 	uint64_t now_ns;
+	uint64_t next_ns; /* when the first one has run what it had to; UINT64_MAX = nobody is in */
 	uint64_t order;
 };
 
@@ -34,7 +35,10 @@ void crowd_reset(struct crowd *, double cpus);
 void crowd_enter(struct crowd *, uint64_t now_ns, uint32_t actor, uint64_t run_ns);
 
 /* When the next one has run what it had to; UINT64_MAX when nobody is in. */
-uint64_t crowd_next_ns(const struct crowd *);
+static inline uint64_t crowd_next_ns(const struct crowd *crowd)
+{
+	return crowd->next_ns;
+}
 
 /* Takes it out, at crowd_next_ns(). */
 uint32_t crowd_leave(struct crowd *);
