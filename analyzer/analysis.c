@@ -279,6 +279,12 @@ static int ask_what_the_user_asks(struct analysis *analysis, const struct replay
 	return failed;
 }
 
+/* The standard deviation of how many samples fell into a function, as a part of them. */
+static double share_noise(const struct function *function)
+{
+	return function->samples ? 1 / sqrt(function->samples) : 0;
+}
+
 static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
 {
 	const struct options *options = analysis->options;
@@ -292,8 +298,13 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 		struct replayer replayer = replay_of_ops(&analysis->program);
 		if (ask_what_the_user_asks(analysis, &replayer, error) != 0)
 			return -EINVAL;
+		uint64_t *self_ns = memory_new(analysis->classes.count, sizeof(*self_ns));
+		for (uint32_t i = 0; i < analysis->classes.count; i++)
+			self_ns[i] = analysis->selftime.classes[i].self.total_ns;
+		whatif_options.weight_ns = self_ns;
 		whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
 			     &whatif_options);
+		free(self_ns);
 		return 0;
 	}
 	fit_cpus(&analysis->script);
@@ -303,6 +314,12 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	size_t count = analysis->classes.count + analysis->script.shares.function_count;
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
+	double *noise = memory_new(count, sizeof(*noise));
+	for (size_t f = 0; f < analysis->script.shares.function_count; f++)
+		noise[analysis->classes.count + f] =
+			share_noise(&analysis->script.shares.functions[f]);
+	whatif_options.noise = noise;
+	whatif_options.has_orders = analysis->script.lock_count > 0;
 	whatif_options.hypothesis_count = count;
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;
@@ -312,6 +329,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 		     &whatif_options);
 	free(weight_ns);
 	free(is_wanted);
+	free(noise);
 	return 0;
 }
 

@@ -303,10 +303,20 @@ void emit_cell_percent(struct emit *emit, double percent)
 	}
 }
 
+void emit_cell_flag(struct emit *emit, bool is_set)
+{
+	const struct emit_column *column = cell_next(emit);
+	if (emit->format == EMIT_TEXT) {
+		text_cell(emit, is_set ? "yes" : "");
+	} else if (column) {
+		json_cell(emit, column);
+		fputs(is_set ? "true" : "false", emit->file);
+	}
+}
+
 void emit_cell_map_begin(struct emit *emit)
 {
 	const struct emit_column *column = cell_next(emit);
-	assert(!column || !column->group);
 	emit->map_length = 0;
 	emit->map_text = memory_grow(emit->map_text, &emit->map_room, 1, 1);
 	emit->map_text[0] = '\0';

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { EMIT_COLUMNS_MAX = 96, EMIT_DURATION_BYTES = 32 };
+enum { EMIT_COLUMNS_MAX = 512, EMIT_DURATION_BYTES = 32 };
 
 enum emit_format { EMIT_TEXT, EMIT_JSON };
 
@@ -77,6 +77,7 @@ void emit_cell_text(struct emit *emit, const char *text);
 void emit_cell_count(struct emit *emit, uint64_t count);
 void emit_cell_ns(struct emit *emit, double ns);
 void emit_cell_percent(struct emit *emit, double percent);
+void emit_cell_flag(struct emit *emit, bool is_set);
 void emit_cell_map_begin(struct emit *emit);
 void emit_cell_map_entry(struct emit *emit, const char *key, uint64_t count);
 void emit_cell_map_end(struct emit *emit);

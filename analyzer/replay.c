@@ -345,6 +345,7 @@ struct replayer replay_of_ops(const struct program *program)
 	return (struct replayer){
 		.name = "ops",
 		.state = program,
+		.cost = program->instr_count,
 		.scratch_new = replay_scratch_new,
 		.scratch_free = free,
 		.run = replay_run,

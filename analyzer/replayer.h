@@ -18,6 +18,10 @@ struct replay_answer {
 	uint64_t fallback_anchors; /* placed by recorded time, because nothing started them in time
 				    */
 	uint64_t forced_steps;     /* let go although what they waited for never came */
+	/* Of the requests that the recording shows: what the middle one took, and one of a hundred
+	 * took longer; 0 = there are none. */
+	double p50_ns;
+	double p99_ns;
 };
 
 /* All self time of a class times a factor. */
@@ -33,11 +37,14 @@ struct trial {
 	/* Locks go to whoever has waited longest; else to whoever comes first once they are free,
 	 * as glibc's do. */
 	bool is_fair;
+	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
 };
 
 struct replayer {
 	const char *name;
 	const void *state;
+	size_t cost;         /* of one run, in steps of some sort */
+	size_t finish_count; /* of the threads whose finishes a trial tells */
 	void *(*scratch_new)(const struct replayer *);
 	void (*scratch_free)(void *scratch);
 	/* All self time of one class times each of the factors; NO_INDEX as class scales nothing.

@@ -2,15 +2,25 @@
 /*
  * Report: what would a fix buy? Every class that was tried, with what it would save at each factor.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
 #include "report.h"
 
-enum { FACTOR_BYTES = 32, FIXED_COLUMNS = 4 };
+enum {
+	FACTOR_BYTES = 32,
+	FIRST_COLUMNS = 4,
+	PROSPECT_COLUMNS = 3,
+	OTHER_COLUMNS = 16,
+	FIGURES = 7
+};
 
-_Static_assert(FIXED_COLUMNS + FACTORS_MAX <= EMIT_COLUMNS_MAX, "every factor has its column");
+_Static_assert(OTHER_COLUMNS + FIGURES * FACTORS_MAX <= EMIT_COLUMNS_MAX,
+	       "every factor has its columns");
+
+static const double RANGE_SHOWN_PERCENT = 0.5;
 
 /* Heads and keys of the columns of the factors. */
 struct factor_names {
@@ -18,17 +28,32 @@ struct factor_names {
 	char heads[FACTORS_MAX][FACTOR_BYTES + 8];
 };
 
+/* What is told of each factor in JSON alone. */
+static const char *const json_figures[FIGURES - 1] = { "saved_least_ns",   "saved_most_ns",
+						       "p50_saved_ns",     "p99_saved_ns",
+						       "thread_finish_ns", "process_finish_ns" };
+
 static size_t whatif_columns(const struct factor_list *list, struct factor_names *names,
 			     struct emit_column columns[EMIT_COLUMNS_MAX])
 {
+	static const struct emit_column first[FIRST_COLUMNS] = {
+		{ .key = "class", .head = "class", .is_flexible = true },
+		{ .key = "kind", .head = "kind" },
+		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT },
+		{ .key = "count", .head = "ops", .align = EMIT_RIGHT },
+	};
+	static const struct emit_column last[] = {
+		{ .key = NULL, .head = "at best" },
+		{ .key = NULL, .head = "stops", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "then the limit is", .is_flexible = true },
+		{ .key = "depends_on_lock_order" },
+		{ .key = "stops_at" },
+		{ .key = "class", .group = "then" },
+		{ .key = "kind", .group = "then" },
+	};
 	size_t count = 0;
-	columns[count++] =
-		(struct emit_column){ .key = "class", .head = "class", .is_flexible = true };
-	columns[count++] = (struct emit_column){ .key = "kind", .head = "kind" };
-	columns[count++] =
-		(struct emit_column){ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT };
-	columns[count++] =
-		(struct emit_column){ .key = "count", .head = "ops", .align = EMIT_RIGHT };
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		columns[count++] = first[i];
 	for (size_t i = 0; i < list->count; i++) {
 		snprintf(names->keys[i], sizeof(names->keys[i]), "%.15g", list->factors[i]);
 		snprintf(names->heads[i], sizeof(names->heads[i]), "saved x%s", names->keys[i]);
@@ -37,21 +62,145 @@ static size_t whatif_columns(const struct factor_list *list, struct factor_names
 							 .align = EMIT_RIGHT,
 							 .group = "saved_ns" };
 	}
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+		columns[count++] = last[i];
+	for (size_t figure = 0; figure < FIGURES - 1; figure++)
+		for (size_t i = 0; i < list->count; i++)
+			columns[count++] = (struct emit_column){ .key = names->keys[i],
+								 .group = json_figures[figure] };
 	return count;
+}
+
+static double baseline_percent(const struct analysis *analysis, double ns)
+{
+	double baseline_ns = analysis->whatif.baseline.makespan_ns;
+	return baseline_ns > 0 ? 100 * ns / baseline_ns : 0;
 }
 
 static void emit_saving(const struct analysis *analysis, struct emit *emit, double saved_ns)
 {
 	char time[EMIT_DURATION_BYTES], text[2 * EMIT_DURATION_BYTES];
-	double baseline_ns = analysis->whatif.baseline.makespan_ns;
 	if (emit->format == EMIT_JSON) {
 		emit_cell_ns(emit, saved_ns);
 		return;
 	}
 	emit_format_duration(time, saved_ns);
-	snprintf(text, sizeof(text), "%s %5.1f%%", time,
-		 baseline_ns > 0 ? 100 * saved_ns / baseline_ns : 0);
+	snprintf(text, sizeof(text), "%s %5.1f%%", time, baseline_percent(analysis, saved_ns));
 	emit_cell_text(emit, text);
+}
+
+static bool has_range(const struct analysis *analysis, const struct whatif_row *row, size_t f)
+{
+	return baseline_percent(analysis, row->most_ns[f] - row->least_ns[f]) >=
+	       RANGE_SHOWN_PERCENT;
+}
+
+/* The range at the smallest factor, where it is one. */
+static void emit_range(const struct analysis *analysis, struct emit *emit,
+		       const struct whatif_row *row, size_t smallest)
+{
+	double least = baseline_percent(analysis, row->least_ns[smallest]);
+	double most = baseline_percent(analysis, row->most_ns[smallest]);
+	char text[64] = "";
+	if (has_range(analysis, row, smallest))
+		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
+			 row->depends_on_order ? " by lock order" : "");
+	emit_cell_text(emit, text);
+}
+
+static void emit_prospects(const struct analysis *analysis, struct emit *emit,
+			   const struct whatif_row *row, size_t smallest)
+{
+	bool has_next = row->next_class != NO_INDEX;
+	const char *class = has_next ? analysis_class_name(analysis, row->next_class) : "";
+	const char *kind = has_next ? analysis_class_kind(analysis, row->next_class) : "";
+	char stop[FACTOR_BYTES] = "", *next = memory_new(strlen(class) + strlen(kind) + 2, 1);
+	if (row->stops_at > 0)
+		snprintf(stop, sizeof(stop), "below x%.2g", row->stops_at);
+	sprintf(next, "%s%s%s", kind, has_next ? " " : "", class);
+	emit_range(analysis, emit, row, smallest);
+	emit_cell_text(emit, stop);
+	emit_cell_text(emit, next);
+	emit_cell_flag(emit, row->depends_on_order);
+	emit_cell_percent(emit, row->stops_at);
+	emit_cell_text(emit, class);
+	emit_cell_text(emit, kind);
+	free(next);
+}
+
+/* When each thread, or process, would have finished, since the first one began: JSON. */
+static void emit_finishes(const struct analysis *analysis, struct emit *emit,
+			  const uint64_t *finish_ns)
+{
+	const struct recording *recording = analysis->recording;
+	char key[24];
+	emit_cell_map_begin(emit);
+	for (size_t t = 0; t < analysis->whatif.finish_count; t++) {
+		snprintf(key, sizeof(key), "%" PRIu32, recording->threads[t].tid);
+		emit_cell_map_entry(emit, key, finish_ns[t]);
+	}
+	emit_cell_map_end(emit);
+}
+
+static void emit_process_finishes(const struct analysis *analysis, struct emit *emit,
+				  const uint64_t *finish_ns)
+{
+	const struct recording *recording = analysis->recording;
+	uint64_t *last_ns = memory_new(recording->process_count, sizeof(*last_ns));
+	char key[24];
+	for (size_t t = 0; t < analysis->whatif.finish_count; t++) {
+		uint64_t *last = &last_ns[recording->threads[t].process];
+		*last = finish_ns[t] > *last ? finish_ns[t] : *last;
+	}
+	emit_cell_map_begin(emit);
+	for (size_t p = 0; analysis->whatif.finish_count && p < recording->process_count; p++) {
+		snprintf(key, sizeof(key), "%" PRIu32, recording->processes[p].pid);
+		emit_cell_map_entry(emit, key, last_ns[p]);
+	}
+	emit_cell_map_end(emit);
+	free(last_ns);
+}
+
+static void emit_json_figures(const struct analysis *analysis, struct emit *emit,
+			      const struct whatif_row *row)
+{
+	const double *const figures[] = { row->least_ns, row->most_ns, row->p50_saved_ns,
+					  row->p99_saved_ns };
+	size_t factors = analysis->options->factors.count;
+	size_t threads = analysis->whatif.finish_count;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		for (size_t f = 0; f < factors; f++)
+			emit_cell_ns(emit, figures[i][f]);
+	for (size_t f = 0; f < factors; f++)
+		emit_finishes(analysis, emit, row->finish_ns + f * threads);
+	for (size_t f = 0; f < factors; f++)
+		emit_process_finishes(analysis, emit, row->finish_ns + f * threads);
+}
+
+static size_t smallest_factor(const struct factor_list *list)
+{
+	size_t smallest = 0;
+	for (size_t i = 1; i < list->count; i++)
+		if (list->factors[i] < list->factors[smallest])
+			smallest = i;
+	return smallest;
+}
+
+/* Text: columns in which there is nothing to tell. */
+static void columns_hide(const struct analysis *analysis,
+			 struct emit_column columns[EMIT_COLUMNS_MAX], size_t smallest)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	bool is_told[PROSPECT_COLUMNS] = { false };
+	for (size_t i = 0; i < whatif->row_count && i < analysis->options->top; i++) {
+		const struct whatif_row *row = &whatif->rows[i];
+		is_told[0] = is_told[0] || has_range(analysis, row, smallest);
+		is_told[1] = is_told[1] || row->stops_at > 0;
+		is_told[2] = is_told[2] || row->next_class != NO_INDEX;
+	}
+	for (size_t i = 0; i < PROSPECT_COLUMNS; i++)
+		if (!is_told[i])
+			columns[FIRST_COLUMNS + analysis->options->factors.count + i].head = NULL;
 }
 
 void report_whatif(const struct analysis *analysis, struct emit *emit)
@@ -61,6 +210,9 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	struct factor_names *names = memory_new(1, sizeof(*names));
 	struct emit_column columns[EMIT_COLUMNS_MAX];
 	size_t column_count = whatif_columns(list, names, columns);
+	if (emit->format == EMIT_TEXT)
+		column_count -= (FIGURES - 1) * list->count;
+	columns_hide(analysis, columns, smallest_factor(list));
 	emit_heading(emit,
 		     "What would a fix buy? (time saved if a class's self time is multiplied)");
 	if (whatif->row_count == 0)
@@ -76,6 +228,9 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		emit_cell_count(emit, analysis_class_op_count(analysis, class));
 		for (size_t f = 0; f < list->count; f++)
 			emit_saving(analysis, emit, whatif->rows[i].saved_ns[f]);
+		emit_prospects(analysis, emit, &whatif->rows[i], smallest_factor(list));
+		if (emit->format == EMIT_JSON)
+			emit_json_figures(analysis, emit, &whatif->rows[i]);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

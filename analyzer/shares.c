@@ -151,6 +151,7 @@ static void add_share(struct shares *shares, const struct pair *pair, size_t hit
 	}
 	functions[at - 1].count++;
 	functions[at - 1].cpu_ns += hits;
+	functions[at - 1].samples += (uint32_t)hits;
 	shares->shares[shares->share_count++] =
 		(struct share){ pair->scope, (float)hits / (float)in_scope };
 }

@@ -28,7 +28,8 @@ struct share {
 struct function {
 	uint32_t name;   /* string id */
 	uint64_t cpu_ns; /* about: its samples' part of all CPU time that was sampled */
-	uint32_t first;  /* into shares->shares */
+	uint32_t samples;
+	uint32_t first; /* into shares->shares */
 	uint32_t count;
 };
 

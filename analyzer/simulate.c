@@ -362,6 +362,10 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	}
 	sim->is_fair = trial->is_fair;
 	run_once(sim, answer);
+	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
+		trial->finish_ns[i] = sim->players[i].finish_ns > script->start_ns
+					      ? sim->players[i].finish_ns - script->start_ns
+					      : 0;
 }
 
 static void run(const struct replayer *replayer, uint32_t class_index, const double *factors,
@@ -369,7 +373,8 @@ static void run(const struct replayer *replayer, uint32_t class_index, const dou
 {
 	for (size_t i = 0; i < factor_count; i++) {
 		const struct scaling scaling = { class_index, factors[i] };
-		const struct trial trial = { &scaling, class_index != NO_INDEX, false };
+		const struct trial trial = { .scalings = &scaling,
+					     .count = class_index != NO_INDEX };
 
 		run_trial(replayer, &trial, scratch, &answers[i]);
 	}
@@ -432,6 +437,8 @@ struct replayer simulate_replayer(const struct script *script)
 				  .state = script,
 				  .scratch_new = scratch_new,
 				  .scratch_free = scratch_free,
+				  .cost = script->step_count,
+				  .finish_count = script->recording->thread_count,
 				  .run = run,
 				  .run_trial = run_trial };
 }

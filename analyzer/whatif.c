@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "prospects.h"
 #include "recording.h"
 
 enum {
-	THREADS_MAX = 64,    /* more than that share one memory anyway */
-	BATCH_ROWS_MAX = 256 /* whatever a replayer says */
+	THREADS_MAX = 64,     /* more than that share one memory anyway */
+	BATCH_ROWS_MAX = 256, /* whatever a replayer says */
+	FIGURES = 5           /* arrays of a row, an element per factor */
 };
 
 struct job {
@@ -28,6 +30,29 @@ struct job {
 	size_t batch_rows; /* taken at a time */
 	atomic_size_t next_row;
 };
+
+static void row_try(const struct job *job, const struct whatif_row *row, void *scratch,
+		    struct replay_answer *answers)
+{
+	const struct whatif_options *options = job->options;
+	for (size_t f = 0; f < options->factor_count; f++) {
+		const struct scaling scaling = { row->class, options->factors[f] };
+		const struct trial trial = { .scalings = &scaling,
+					     .count = 1,
+					     .finish_ns = row->finish_ns +
+							  f * job->whatif->finish_count };
+		job->replayer->run_trial(job->replayer, &trial, scratch, &answers[f]);
+	}
+}
+
+static void row_answer(const struct whatif *whatif, struct whatif_row *row, size_t f,
+		       const struct replay_answer *answer)
+{
+	row->saved_ns[f] = whatif->baseline.makespan_ns - answer->makespan_ns;
+	row->least_ns[f] = row->most_ns[f] = row->saved_ns[f];
+	row->p50_saved_ns[f] = whatif->baseline.p50_ns - answer->p50_ns;
+	row->p99_saved_ns[f] = whatif->baseline.p99_ns - answer->p99_ns;
+}
 
 /* Rows [from, from + count): together where the replayer can do that. */
 static void rows_fill(struct job *job, size_t from, size_t count, void *scratch,
@@ -43,12 +68,11 @@ static void rows_fill(struct job *job, size_t from, size_t count, void *scratch,
 		replayer->run_batch(replayer, classes, count, options->factors,
 				    options->factor_count, scratch, answers);
 	else
-		replayer->run(replayer, classes[0], options->factors, options->factor_count,
-			      scratch, answers);
+		row_try(job, rows, scratch, answers);
 	for (size_t i = 0; i < count; i++)
 		for (size_t f = 0; f < options->factor_count; f++)
-			rows[i].saved_ns[f] = job->whatif->baseline.makespan_ns -
-					      answers[i * options->factor_count + f].makespan_ns;
+			row_answer(job->whatif, &rows[i], f,
+				   &answers[i * options->factor_count + f]);
 }
 
 static void *job_work(void *argument)
@@ -111,6 +135,24 @@ static uint64_t weight_of(const struct whatif_options *options, const struct sel
 				  : selftime->classes[hypothesis].self.total_ns;
 }
 
+static void rows_give_room(struct whatif *whatif, size_t factor_count)
+{
+	size_t figures = whatif->row_count * factor_count;
+	whatif->figures_ns = memory_new(figures * FIGURES, sizeof(*whatif->figures_ns));
+	whatif->finishes_ns =
+		memory_new(figures * whatif->finish_count, sizeof(*whatif->finishes_ns));
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		struct whatif_row *row = &whatif->rows[i];
+		row->saved_ns = whatif->figures_ns + i * FIGURES * factor_count;
+		row->least_ns = row->saved_ns + factor_count;
+		row->most_ns = row->least_ns + factor_count;
+		row->p50_saved_ns = row->most_ns + factor_count;
+		row->p99_saved_ns = row->p50_saved_ns + factor_count;
+		row->finish_ns = whatif->finishes_ns + i * factor_count * whatif->finish_count;
+		row->next_class = NO_INDEX;
+	}
+}
+
 static void whatif_list_rows(struct whatif *whatif, const struct class_table *classes,
 			     const struct selftime *selftime, const struct whatif_options *options)
 {
@@ -125,10 +167,7 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 		if (!options->is_wanted || options->is_wanted[class])
 			whatif->rows[whatif->row_count++].class = class;
 	}
-	whatif->saved_ns =
-		memory_new(whatif->row_count * options->factor_count, sizeof(*whatif->saved_ns));
-	for (size_t i = 0; i < whatif->row_count; i++)
-		whatif->rows[i].saved_ns = whatif->saved_ns + i * options->factor_count;
+	rows_give_room(whatif, options->factor_count);
 }
 
 struct ranking {
@@ -158,9 +197,16 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 {
 	assert(options->factor_count > 0);
 	*whatif = (struct whatif){ 0 };
+	whatif->finish_count = replayer->finish_count;
+	whatif->baseline_finish_ns =
+		memory_new(whatif->finish_count, sizeof(*whatif->baseline_finish_ns));
 	void *scratch = replayer->scratch_new(replayer);
-	const double as_recorded = 1;
-	replayer->run(replayer, NO_INDEX, &as_recorded, 1, scratch, &whatif->baseline);
+	const struct trial as_recorded = { .finish_ns = whatif->baseline_finish_ns };
+	const double whole = 1;
+	if (replayer->run_batch)
+		replayer->run(replayer, NO_INDEX, &whole, 1, scratch, &whatif->baseline);
+	else
+		replayer->run_trial(replayer, &as_recorded, scratch, &whatif->baseline);
 	replayer->scratch_free(scratch);
 	whatif_list_rows(whatif, classes, selftime, options);
 	struct job job = { .replayer = replayer, .options = options, .whatif = whatif };
@@ -171,11 +217,14 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 		if (options->factors[i] < options->factors[ranking.factor])
 			ranking.factor = i;
 	qsort_r(whatif->rows, whatif->row_count, sizeof(*whatif->rows), compare_rows, &ranking);
+	prospects_build(whatif, replayer, options, ranking.factor);
 }
 
 void whatif_free(struct whatif *whatif)
 {
 	free(whatif->rows);
-	free(whatif->saved_ns);
+	free(whatif->figures_ns);
+	free(whatif->finishes_ns);
+	free(whatif->baseline_finish_ns);
 	*whatif = (struct whatif){ 0 };
 }

@@ -17,18 +17,32 @@ struct whatif_options {
 	size_t hypothesis_count;   /* classes, and what the replayer knows beyond; 0 = classes */
 	const uint64_t *weight_ns; /* of each, at most to be saved; NULL = a class's self time */
 	const bool *is_wanted;     /* of each; NULL = all */
+	const double *noise;       /* of each: part of the answer that is chance; NULL = none is */
 	size_t thread_count;       /* 0 = one per CPU */
+	bool has_orders;           /* there are locks, which could be handed over otherwise */
 };
 
 struct whatif_row {
 	uint32_t class;
-	double *saved_ns; /* per factor: baseline - makespan; whole, negative = slower */
+	/* Per factor. What is saved is baseline - makespan; whole, negative = slower. */
+	double *saved_ns;
+	double *least_ns; /* what could be saved if locks were handed over otherwise, and samples */
+	double *most_ns;  /* are chance; the same as saved_ns where neither matters */
+	double *p50_saved_ns;
+	double *p99_saved_ns;
+	uint64_t *finish_ns;   /* of each thread, factor by factor */
+	bool depends_on_order; /* of threads at locks: another one would change the answer much */
+	double stops_at;       /* factor below which nothing more is saved, 0 = it goes on */
+	uint32_t next_class;   /* the limit then, NO_INDEX = not known */
 };
 
 struct whatif {
 	struct whatif_row *rows; /* the largest saving at the smallest factor first */
 	size_t row_count;
-	double *saved_ns; /* what the rows point into */
+	double *figures_ns; /* what the rows point into */
+	uint64_t *finishes_ns;
+	uint64_t *baseline_finish_ns; /* of each thread */
+	size_t finish_count;          /* threads; 0 = not known */
 	struct replay_answer baseline;
 };
 

@@ -29,6 +29,21 @@ static void easy_run(const struct replayer *replayer, uint32_t class_index, cons
 	}
 }
 
+/* The same, of one run. */
+static void easy_run_trial(const struct replayer *replayer, const struct trial *trial,
+			   void *scratch, struct replay_answer *answer)
+{
+	double makespan_ns = 1e6;
+	for (size_t i = 0; i < trial->count; i++) {
+		easy_run(replayer, trial->scalings[i].class, &trial->scalings[i].factor, 1, scratch,
+			 answer);
+		makespan_ns -= 1e6 - answer->makespan_ns;
+	}
+	*answer = (struct replay_answer){ .makespan_ns = makespan_ns, .broken_cycles = 3 };
+	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
+		trial->finish_ns[i] = (uint64_t)makespan_ns + i;
+}
+
 /* The same, several at a time. */
 static void easy_run_batch(const struct replayer *replayer, const uint32_t *classes,
 			   size_t class_count, const double *factors, size_t factor_count,
@@ -42,13 +57,18 @@ static void easy_run_batch(const struct replayer *replayer, const uint32_t *clas
 }
 
 static const struct replayer easy_replayers[] = {
-	/* 0 */ {
-		.name = "easy", .scratch_new = no_scratch, .scratch_free = free, .run = easy_run },
+	/* 0 */ { .name = "easy",
+		  .scratch_new = no_scratch,
+		  .scratch_free = free,
+		  .run = easy_run,
+		  .run_trial = easy_run_trial,
+		  .finish_count = 2 },
 	/* 1 */
 	{ .name = "batches",
 	  .scratch_new = no_scratch,
 	  .scratch_free = free,
 	  .run = easy_run,
+	  .run_trial = easy_run_trial,
 	  .batch_max = 7,
 	  .run_batch = easy_run_batch },
 	/* 2 */
@@ -56,6 +76,7 @@ static const struct replayer easy_replayers[] = {
 	  .scratch_new = no_scratch,
 	  .scratch_free = free,
 	  .run = easy_run,
+	  .run_trial = easy_run_trial,
 	  .batch_max = 100000,
 	  .run_batch = easy_run_batch },
 };
@@ -99,6 +120,9 @@ START_TEST(rows_are_ranked_by_the_smallest_factor)
 			ck_assert_double_eq_tol(whatif.rows[i].saved_ns[f],
 						100.0 * whatif.rows[i].class * (1 - factors[f]),
 						1e-6);
+		for (size_t t = 0; t < 2 * whatif.finish_count; t++)
+			ck_assert_uint_eq(whatif.rows[i].finish_ns[t],
+					  (uint64_t)(1e6 - whatif.rows[i].saved_ns[t / 2]) + t % 2);
 	}
 	whatif_free(&whatif);
 }
