@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unloading: what has been learnt of code that goes away is forgotten, before it is gone and after,
- * as other threads may learn meanwhile. On or off. dlopen is left alone: a call of ours between it
- * and its caller would change where it searches.
+ * Loading and unloading. What has been learnt of code that goes away is forgotten, before it is
+ * gone and after, as other threads may learn meanwhile. On or off.
+ *
+ * dlopen() and dlmopen() search by who calls them: loader.S goes on to them with the program's own
+ * return address, so that all that can be noted is that one begins.
  */
+#include <dlfcn.h>
+
 #include "hooks.h"
+
+void hook_loading(const char *file, int flags)
+{
+	if (file && !(flags & RTLD_NOLOAD))
+		modules_loading();
+}
 
 int hook_dlclose(void *handle)
 {
+	modules_unloading();
 	stack_forget_all();
 	int result = real.dlclose(handle);
+	modules_unloaded();
 	stack_forget_all();
 	return result;
 }

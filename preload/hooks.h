@@ -90,9 +90,12 @@ enum { HOOK_COUNT = CALL_END - 1 };
 
 _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
 
-/* What syscall.S and vfork.S know of us: two members of `real`, and the bodies that they call. */
+/* What the assembler files know of us: members of `real`, and the bodies that they call. */
 extern void *hooks_real_syscall HIDDEN;
 extern void *hooks_real_vfork HIDDEN;
+extern void *hooks_real_dlopen HIDDEN;
+extern void *hooks_real_dlmopen HIDDEN;
+void hook_loading(const char *file, int flags) HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
 long hook_raw_close(long number, long a, long b, long c) HIDDEN;
 

@@ -26,6 +26,8 @@ extern ElfW(Dyn) _DYNAMIC[] HIDDEN;
 
 void *hooks_real_syscall;
 void *hooks_real_vfork;
+void *hooks_real_dlopen;
+void *hooks_real_dlmopen;
 
 struct row {
 	const char *symbol;
@@ -231,4 +233,6 @@ void hooks_resolve(void)
 	memcpy(&real, found, sizeof(real));
 	hooks_real_syscall = (void *)real.syscall;
 	hooks_real_vfork = (void *)real.vfork;
+	hooks_real_dlopen = (void *)real.dlopen;
+	hooks_real_dlmopen = (void *)real.dlmopen;
 }

@@ -357,6 +357,10 @@ static bool write_module(struct dump *dump)
 	put_key_u64(text, "base", module->base);
 	put_key_u64(text, "start", module->start);
 	put_key_u64(text, "size", module->bytes);
+	if (module->loaded)
+		put_key_u64(text, "loaded_ns", to_ns(dump, module->loaded));
+	if (load_relaxed(&module->unloaded))
+		put_key_u64(text, "unloaded_ns", to_ns(dump, load_relaxed(&module->unloaded)));
 	text_put_literal(text, "}");
 	return false;
 }

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 4 };
+enum { FORMAT_VERSION = 5 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -204,13 +204,18 @@ struct stack_entry {
 	uint32_t count;  /* written last: 0 = not there yet */
 };
 
+/* Of what is said, times change after an entry was counted, and whether its addresses were another
+ * one's as well. */
 struct module_entry {
 	uint64_t base; /* load bias */
 	uint64_t start;
 	uint64_t bytes;
+	uint64_t loaded;    /* ticks; 0 = before the recording began */
+	uint64_t unloaded;  /* ticks; 0 = it is there */
+	uint32_t is_shared; /* 1 = another entry has had some of its addresses */
 	uint32_t build_id_bytes;
 	uint8_t build_id[20];
-	char path[MODULE_BYTES - 48];
+	char path[MODULE_BYTES - 68];
 };
 _Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixed offsets");
 
@@ -342,6 +347,7 @@ struct arena {
 	_Alignas(64) uint32_t drain_owner; /* tid of the drainer, 0 = none; DRAIN_* */
 	uint32_t drain_wanted;             /* a program that ends waits for drain_owner */
 	uint32_t module_count;
+	uint32_t module_lock;      /* 1 = somebody adds modules; any thread */
 	uint32_t dump_count;       /* dumps handed out whole */
 	uint64_t losses_reported;  /* of events, in those */
 	uint64_t losses_forgotten; /* by RESET */

@@ -1,23 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files are mapped where. See modules.h.
+ * Which files are mapped where and when. See modules.h.
  *
  * Read from /proc/self/maps and, with process_vm_readv, from the ELF headers in memory: neither can
  * hang on the loader's lock or fault when a library is unloaded meanwhile.
+ *
+ * Loading has no end that a hook could see, as dlopen() must be called by its caller alone: so the
+ * time at which it begins is kept, and what it loaded is looked for when the next one begins,
+ * before anything is unloaded, and in a dump. What an unloading took away is known at once, from
+ * _dl_find_object(), which takes no lock.
+ *
+ * Never here: the path or the build id of an entry below the count changes.
  */
 #include "modules.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "clock.h"
 #include "syscalls.h"
 #include "text.h"
 
 #include "in_target.h"
 
-enum { LINE_BYTES = 4600, PHDRS_MAX = 24, NOTE_BYTES_MAX = 1024 };
+enum {
+	LINE_BYTES = 4600,
+	PHDRS_MAX = 24,
+	NOTE_BYTES_MAX = 1024,
+	LOCK_TRIES_MAX = 1000 /* a pass through the maps takes some 100 us */
+};
+
+/* Missing before glibc 2.35: there, unloading is noticed at the next dump. */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+/* When the first loading began of which nobody has looked for the modules yet; 0 = none. */
+static uint64_t loading_since;
+
+/* One pass through the maps. */
+struct saving {
+	struct arena *arena;
+	uint64_t since;                      /* what is new was not there before; 0 = not known */
+	bool is_quick;                       /* what is known by its place and path is the same */
+	uint64_t is_there[MODULES_MAX / 64]; /* bit = the entry is mapped */
+};
 
 /* Lines of a file, by raw reads. */
 struct line_reader {
@@ -139,34 +167,87 @@ static bool read_elf(const struct arena *arena, struct module_entry *module)
 	return has_load;
 }
 
-static bool is_known(const struct arena *arena, const struct module_entry *module)
+static bool is_same_file(const struct module_entry *a, const struct module_entry *b)
+{
+	return a->start == b->start && a->bytes == b->bytes && strcmp(a->path, b->path) == 0 &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
+}
+
+/* The entry that is this module, or MODULES_MAX. */
+static uint32_t find_same(const struct arena *arena, const struct module_entry *module)
+{
+	for (uint32_t i = arena->module_count; i-- > 0;)
+		if (is_same_file(modules_at(arena, i), module))
+			return i;
+	return MODULES_MAX;
+}
+
+/* The same by what a line of the maps says, if it was not gone since. */
+static uint32_t find_there(const struct arena *arena, uint64_t start, const char *path)
 {
 	for (uint32_t i = arena->module_count; i-- > 0;) {
 		const struct module_entry *other = modules_at(arena, i);
 
-		if (other->start == module->start)
-			return other->bytes == module->bytes &&
-			       strcmp(other->path, module->path) == 0 &&
-			       memcmp(other->build_id, module->build_id, sizeof(other->build_id)) ==
-				       0;
+		if (other->start == start && !load_relaxed(&other->unloaded) &&
+		    strcmp(other->path, path) == 0)
+			return i;
 	}
-	return false;
+	return MODULES_MAX;
 }
 
-static void add(struct arena *arena, const struct module_entry *module)
+static struct module_entry *entry_at(const struct arena *arena, uint32_t index)
+{
+	return (struct module_entry *)(uintptr_t)modules_at(arena, index);
+}
+
+/* Addresses that two have had in turn: of these, only the time says whose they were. */
+static void mark_shared(const struct arena *arena, struct module_entry *module)
+{
+	for (uint32_t i = 0; i < arena->module_count; i++) {
+		struct module_entry *other = entry_at(arena, i);
+
+		if (module->start >= other->start + other->bytes ||
+		    other->start >= module->start + module->bytes)
+			continue;
+		module->is_shared = 1;
+		store_relaxed(&other->is_shared, 1);
+	}
+}
+
+/* Returns the module's place; MODULES_MAX when there is no room. */
+static uint32_t add(struct arena *arena, struct module_entry *module)
 {
 	uint64_t offset = ARENA_MODULES + (uint64_t)arena->module_count * MODULE_BYTES;
 
-	if (arena->module_count >= MODULES_MAX || is_known(arena, module) ||
-	    !arena_ready(arena, offset, MODULE_BYTES))
-		return;
+	if (arena->module_count >= MODULES_MAX || !arena_ready(arena, offset, MODULE_BYTES))
+		return MODULES_MAX;
+	mark_shared(arena, module);
 	memcpy(arena_at(arena, offset), module, MODULE_BYTES);
 	/* Pairs with the drainer's load: an entry below the count is complete. */
 	store_release(&arena->module_count, arena->module_count + 1);
+	return arena->module_count - 1;
+}
+
+static void note(struct saving *saving, struct module_entry *module)
+{
+	uint32_t index = MODULES_MAX;
+
+	if (saving->is_quick)
+		index = find_there(saving->arena, module->start, module->path);
+	if (index == MODULES_MAX && read_elf(saving->arena, module)) {
+		index = find_same(saving->arena, module);
+		module->loaded = saving->since;
+		if (index == MODULES_MAX)
+			index = add(saving->arena, module);
+		else /* it may have been gone in between */
+			store_relaxed(&entry_at(saving->arena, index)->unloaded, 0);
+	}
+	if (index < MODULES_MAX)
+		saving->is_there[index / 64] |= UINT64_C(1) << index % 64;
 }
 
 /* A line such as "7f12a000-7f12b000 r--p 00000000 08:01 1234    /usr/lib/libc.so.6". */
-static void read_mapping(struct arena *arena, const char *line)
+static void read_mapping(struct saving *saving, const char *line)
 {
 	struct module_entry module = { 0 };
 	const char *path = strchr(line, '/');
@@ -188,11 +269,35 @@ static void read_mapping(struct arena *arena, const char *line)
 	if (offset != 0 || length >= sizeof(module.path))
 		return;
 	memcpy(module.path, path, length);
-	if (read_elf(arena, &module))
-		add(arena, &module);
+	note(saving, &module);
 }
 
-void modules_save(struct arena *arena)
+static bool lock(struct arena *arena)
+{
+	for (int i = 0; i < LOCK_TRIES_MAX; i++) {
+		uint32_t expected = 0;
+
+		/* Pairs with unlock(): what others have added is seen. */
+		if (cas_acq_rel(&arena->module_lock, &expected, 1))
+			return true;
+		sys_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	return false;
+}
+
+static void unlock(struct arena *arena)
+{
+	store_release(&arena->module_lock, 0);
+}
+
+static void mark_gone(struct arena *arena, uint32_t index)
+{
+	uint64_t none = 0;
+
+	cas_acq_rel(&entry_at(arena, index)->unloaded, &none, clock_now_ticks());
+}
+
+static void pass(struct saving *saving)
 {
 	struct line_reader reader = { .fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0) };
 	const char *line;
@@ -200,8 +305,70 @@ void modules_save(struct arena *arena)
 	if (reader.fd < 0)
 		return;
 	while ((line = read_line(&reader)) != NULL)
-		read_mapping(arena, line);
+		read_mapping(saving, line);
 	sys_close(reader.fd);
+	for (uint32_t i = 0; i < saving->arena->module_count; i++)
+		if (!(saving->is_there[i / 64] >> i % 64 & 1))
+			mark_gone(saving->arena, i);
+}
+
+static void save(struct arena *arena, uint64_t since, bool is_quick)
+{
+	struct saving saving = { .arena = arena, .since = since, .is_quick = is_quick };
+
+	if (!lock(arena))
+		return;
+	pass(&saving);
+	unlock(arena);
+}
+
+void modules_save(struct arena *arena)
+{
+	save(arena, exchange_acq_rel(&loading_since, 0), false);
+}
+
+/* A child of fork() may come here before it has an arena of its own. */
+static struct arena *own_arena(void)
+{
+	struct arena *arena = load_acquire(&recorder_arena);
+
+	return arena && arena->pid == (uint32_t)sys_getpid() ? arena : NULL;
+}
+
+void modules_loading(void)
+{
+	struct arena *arena = own_arena();
+	uint64_t since = arena ? exchange_acq_rel(&loading_since, clock_now_ticks()) : 0;
+
+	if (since)
+		save(arena, since, true);
+}
+
+void modules_unloading(void)
+{
+	struct arena *arena = own_arena();
+	uint64_t since = arena ? exchange_acq_rel(&loading_since, 0) : 0;
+
+	if (since)
+		save(arena, since, true);
+}
+
+/* What the loader does not know, such as the kernel's page, nobody unloads by dlclose(). */
+void modules_unloaded(void)
+{
+	struct arena *arena = own_arena();
+	struct dl_find_object found;
+
+	if (!arena || !_dl_find_object || !lock(arena))
+		return;
+	for (uint32_t i = 0; i < arena->module_count; i++) {
+		const struct module_entry *module = modules_at(arena, i);
+
+		if (module->path[0] == '/' && !load_relaxed(&module->unloaded) &&
+		    _dl_find_object((void *)(uintptr_t)module->start, &found) != 0)
+			mark_gone(arena, i);
+	}
+	unlock(arena);
 }
 
 static bool has_address(const struct arena *arena, uint32_t index, uint64_t address)
@@ -211,13 +378,22 @@ static bool has_address(const struct arena *arena, uint32_t index, uint64_t addr
 	return address - module->start < module->bytes;
 }
 
-uint32_t modules_find(const struct arena *arena, uint32_t count, uint64_t address, uint32_t hint)
+static uint32_t latest_with(const struct arena *arena, uint32_t count, uint64_t address,
+			    uint32_t hint)
 {
-	assert(count <= MODULES_MAX);
 	if (hint < count && has_address(arena, hint, address))
 		return hint;
 	for (uint32_t i = count; i-- > 0;)
 		if (has_address(arena, i, address))
 			return i;
 	return UINT32_MAX;
+}
+
+uint32_t modules_find(const struct arena *arena, uint32_t count, uint64_t address, uint32_t hint)
+{
+	uint32_t found = latest_with(arena, count, address, hint);
+
+	assert(count <= MODULES_MAX);
+	return found < count && load_relaxed(&modules_at(arena, found)->is_shared) ? UINT32_MAX
+										   : found;
 }

@@ -204,6 +204,12 @@ uint32_t string_intern(const char *, size_t length) HIDDEN;
  * stacks have equal ids. */
 uint32_t stack_capture(struct self *, const void *pc, const void *frame) HIDDEN;
 
+/* Around what loads and unloads code, so that it is known which module had an address when: a
+ * dlopen() begins; a dlclose() begins, and is done. Whether recording is on or off. */
+void modules_loading(void) HIDDEN;
+void modules_unloading(void) HIDDEN;
+void modules_unloaded(void) HIDDEN;
+
 /* Code was unloaded: what was learnt of addresses may be wrong. Before and after every
  * dlclose(), whether recording is on or off. */
 void stack_forget_all(void) HIDDEN;

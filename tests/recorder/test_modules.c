@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "clock.h"
 #include "recording.h"
 
 static void setup(void)
@@ -73,20 +74,130 @@ START_TEST(what_is_known_is_not_added_again)
 }
 END_TEST
 
-START_TEST(a_library_that_came_later_is_added)
+static void *load_another(void)
 {
-	uint32_t count = recorder_arena->module_count;
 	void *handle = dlopen("libanl.so.1", RTLD_NOW);
 
 	if (!handle)
 		handle = dlopen("libutil.so.1", RTLD_NOW);
 	ck_assert_ptr_nonnull(handle);
+	return handle;
+}
+
+static const struct module_entry *last_module(void)
+{
+	return modules_at(recorder_arena, recorder_arena->module_count - 1);
+}
+
+START_TEST(a_library_that_came_later_is_added)
+{
+	uint32_t count = recorder_arena->module_count;
+	void *handle = load_another();
+
 	modules_save(recorder_arena);
 	ck_assert_uint_eq(recorder_arena->module_count, count + 1);
+	ck_assert_uint_eq(last_module()->loaded, 0); /* nobody said when */
+	ck_assert_uint_eq(last_module()->unloaded, 0);
 	dlclose(handle);
 	/* And stays, for the stacks that have it. */
 	modules_save(recorder_arena);
 	ck_assert_uint_eq(recorder_arena->module_count, count + 1);
+	ck_assert_uint_ne(last_module()->unloaded, 0);
+}
+END_TEST
+
+/* As the hooks call it. */
+START_TEST(when_it_came_and_went)
+{
+	uint32_t count = recorder_arena->module_count;
+	uint64_t before = clock_now_ticks(), loaded, unloaded;
+	void *handle;
+
+	modules_loading();
+	loaded = clock_now_ticks();
+	handle = load_another();
+	modules_unloading();
+	ck_assert_uint_eq(recorder_arena->module_count, count + 1);
+	ck_assert_uint_ge(last_module()->loaded, before);
+	ck_assert_uint_le(last_module()->loaded, loaded);
+	modules_unloaded();
+	ck_assert_uint_eq(last_module()->unloaded, 0);
+	before = clock_now_ticks();
+	dlclose(handle);
+	modules_unloaded();
+	unloaded = last_module()->unloaded;
+	ck_assert_uint_ge(unloaded, before);
+	ck_assert_uint_le(unloaded, clock_now_ticks());
+	for (uint32_t i = 0; i < count; i++)
+		ck_assert_uint_eq(modules_at(recorder_arena, i)->unloaded, 0);
+	modules_save(recorder_arena);
+	ck_assert_uint_eq(last_module()->unloaded, unloaded);
+	/* The same at the same place is the same, there since it first came. */
+	loaded = last_module()->loaded;
+	modules_loading();
+	handle = load_another();
+	modules_save(recorder_arena);
+	if (recorder_arena->module_count == count + 1) {
+		ck_assert_uint_eq(last_module()->unloaded, 0);
+		ck_assert_uint_eq(last_module()->loaded, loaded);
+	}
+	dlclose(handle);
+}
+END_TEST
+
+/* What the next loading finds is what the one before it brought. */
+START_TEST(each_loading_has_its_time)
+{
+	uint32_t count = recorder_arena->module_count;
+	uint64_t between;
+	void *handle;
+
+	modules_loading();
+	handle = load_another();
+	between = clock_now_ticks();
+	modules_loading();
+	ck_assert_uint_eq(recorder_arena->module_count, count + 1);
+	ck_assert_uint_le(last_module()->loaded, between);
+	dlclose(handle);
+	modules_save(recorder_arena);
+}
+END_TEST
+
+/* A stack in such addresses is left to whoever knows the time. */
+START_TEST(shared_addresses_belong_to_neither)
+{
+	uint32_t count = recorder_arena->module_count;
+	uint64_t address = (uint64_t)(uintptr_t)dlopen;
+	uint32_t index = modules_find(recorder_arena, count, address, UINT32_MAX);
+	struct module_entry *other =
+		arena_at(recorder_arena, ARENA_MODULES + (uint64_t)index * MODULE_BYTES);
+
+	ck_assert_uint_lt(index, count);
+	/* As if another file had been there before. */
+	other->build_id[0] ^= 1;
+	modules_save(recorder_arena);
+	ck_assert_uint_eq(recorder_arena->module_count, count + 1);
+	ck_assert_uint_ne(other->unloaded, 0);
+	ck_assert_uint_eq(modules_find(recorder_arena, count + 1, address, UINT32_MAX), UINT32_MAX);
+	ck_assert_uint_eq(modules_find(recorder_arena, count + 1, address, count), UINT32_MAX);
+	ck_assert_uint_eq(modules_find(recorder_arena, count + 1, address, index), UINT32_MAX);
+}
+END_TEST
+
+/* A thread that died, or was stopped, in the middle of it keeps nobody. */
+START_TEST(a_lock_that_is_never_released)
+{
+	uint32_t count = recorder_arena->module_count;
+	void *handle = load_another();
+
+	recorder_arena->module_lock = 1;
+	modules_save(recorder_arena);
+	modules_unloaded();
+	ck_assert_uint_eq(recorder_arena->module_count, count);
+	recorder_arena->module_lock = 0;
+	modules_save(recorder_arena);
+	ck_assert_uint_eq(recorder_arena->module_count, count + 1);
+	dlclose(handle);
 }
 END_TEST
 
@@ -100,6 +211,10 @@ int main(void)
 	tcase_add_test(tests, data_belongs_to_its_module_too);
 	tcase_add_test(tests, what_is_known_is_not_added_again);
 	tcase_add_test(tests, a_library_that_came_later_is_added);
+	tcase_add_test(tests, when_it_came_and_went);
+	tcase_add_test(tests, each_loading_has_its_time);
+	tcase_add_test(tests, shared_addresses_belong_to_neither);
+	tcase_add_test(tests, a_lock_that_is_never_released);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
