@@ -25,12 +25,14 @@
 
 struct real real;
 
-const char *const hooks_call_names[HOOK_COUNT] = {
+const char *const hooks_call_names[CALL_COUNT] = {
 #define HOOK(type, symbol, parameters, arguments)                         #symbol,
 #define HOOK_OWN(type, symbol, parameters)                                #symbol,
 #define HOOK_AT(type, id, symbol, version, parameters, arguments)         #symbol,
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) #call,
 #define VARIADIC_OWN(type, symbol, call, parameters)                      #call,
+#include "hooks.def"
+#define RAW(kind, number, call, fd) #call,
 #include "hooks.def"
 };
 

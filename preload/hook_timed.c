@@ -8,6 +8,7 @@
  * thread ends. Invariant: the result and errno are the real call's.
  */
 #include <errno.h>
+#include <sys/syscall.h>
 
 #include "hooks.h"
 
@@ -147,3 +148,21 @@ static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
 	}
 #define STREAM(when, type, symbol, call, parameters, arguments, stream, quick, failed, value)
 #include "hooks.def"
+
+/* --- By syscall(): six arguments are passed on whatever the call takes --- */
+
+#define RAW(kind, number, call, fd)                                                    \
+	static long raw_##number(long a, long b, long c, long d, long e, long f)       \
+	{                                                                              \
+		uint64_t op = timed_begin(KIND_##kind, CALL_raw_##number, fd, CALLER); \
+		long result = real.syscall(SYS_##number, a, b, c, d, e, f);            \
+		timed_end(op, result < 0, result);                                     \
+		return result;                                                         \
+	}
+#include "hooks.def"
+
+raw_call *const hooks_raw[RAW_NUMBERS] = {
+	[SYS_futex] = hook_futex,
+#define RAW(kind, number, call, fd) [SYS_##number] = raw_##number,
+#include "hooks.def"
+};

@@ -83,10 +83,14 @@ enum call {
 #define HOOK_AT(type, id, symbol, version, parameters, arguments)         CALL_##id,
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) CALL_##symbol,
 #include "hooks.def"
+	CALL_HOOKS_END,
+	CALL_HOOKS_LAST = CALL_HOOKS_END - 1,
+#define RAW(kind, number, call, fd) CALL_raw_##number,
+#include "hooks.def"
 	CALL_END
 };
 
-enum { HOOK_COUNT = CALL_END - 1 };
+enum { HOOK_COUNT = CALL_HOOKS_END - 1, CALL_COUNT = CALL_END - 1 };
 
 _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
 
@@ -97,6 +101,9 @@ extern void *hooks_real_dlopen HIDDEN;
 extern void *hooks_real_dlmopen HIDDEN;
 void hook_loading(const char *file, int flags) HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
+typedef long raw_call(long a, long b, long c, long d, long e, long f);
+enum { RAW_NUMBERS = 512 };
+extern raw_call *const hooks_raw[RAW_NUMBERS] HIDDEN; /* by number; NULL: not of interest */
 long hook_raw_close(long number, long a, long b, long c) HIDDEN;
 
 struct vfork_return {
@@ -117,7 +124,7 @@ struct vfork_return hook_vfork_end(int pid) HIDDEN;
 
 /* Finds all rows in the objects loaded after ours. No lock, no allocation. */
 void hooks_resolve(void) HIDDEN;
-extern const char *const hooks_call_names[HOOK_COUNT] HIDDEN;
+extern const char *const hooks_call_names[CALL_COUNT] HIDDEN;
 
 /* For calls that must work before the constructor but never set up the recorder. */
 void hooks_resolve_once(void) HIDDEN;

@@ -83,7 +83,7 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 {
 	static struct recorder_host host = {
 		.call_names = hooks_call_names,
-		.call_count = HOOK_COUNT,
+		.call_count = CALL_COUNT,
 	};
 
 	(void)argc;

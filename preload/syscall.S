@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(): futex calls, and those that close a descriptor, go to their hooks while recording is
- * on, everything else to libc by a tail jump.
+ * syscall(): futex calls, those that close a descriptor and the RAW rows of hooks.def go to their
+ * hooks while recording is on, everything else to libc by a tail jump.
  *
  * In assembler because nothing here may touch the caller's stack: libc reads a sixth argument there
  * whether the caller has passed one or not, so the place may be a variable of the caller's, and a
@@ -11,9 +11,9 @@
 #define GATE_ON 2
 #define SYS_close 3
 #define SYS_dup2 33
-#define SYS_futex 202
 #define SYS_dup3 292
 #define SYS_close_range 436
+#define RAW_NUMBERS 512
 
 	.text
 	.globl	syscall
@@ -31,15 +31,19 @@ syscall:
 	je	hook_raw_close
 	cmpq	$SYS_close_range, %rdi
 	je	hook_raw_close
-	cmpq	$SYS_futex, %rdi
-	jne	1f
+	cmpq	$RAW_NUMBERS, %rdi
+	jae	1f
+	leaq	hooks_raw(%rip), %rax
+	movq	(%rax, %rdi, 8), %rax
+	testq	%rax, %rax
+	jz	1f
 	movq	%rsi, %rdi
 	movq	%rdx, %rsi
 	movq	%rcx, %rdx
 	movq	%r8, %rcx
 	movq	%r9, %r8
 	movq	8(%rsp), %r9
-	jmp	hook_futex
+	jmp	*%rax
 1:	movq	hooks_real_syscall(%rip), %rax
 	testq	%rax, %rax
 	jz	2f

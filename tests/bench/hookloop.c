@@ -85,6 +85,23 @@ static void epoll_nothing(void)
 	epoll_wait(epoll_fd, &event, 1, 0);
 }
 
+static FILE *zeros, *nowhere;
+
+static void getc_zero(void)
+{
+	getc(zeros);
+}
+
+static void fwrite_small(void)
+{
+	fwrite("12345678", 1, 8, nowhere);
+}
+
+static void fprintf_small(void)
+{
+	fprintf(nowhere, "%d\n", 12345);
+}
+
 static void *lock_hot(void *unused)
 {
 	(void)unused;
@@ -144,5 +161,10 @@ int main(void)
 	measure("write,/dev/null", write_null);
 	measure("write+read,pipe", pipe_pair);
 	measure("epoll_wait,nothing", epoll_nothing);
+	zeros = fopen("/dev/zero", "r");
+	nowhere = fopen("/dev/null", "w");
+	measure("getc,buffered", getc_zero);
+	measure("fwrite,buffered", fwrite_small);
+	measure("fprintf,buffered", fprintf_small);
 	return 0;
 }

@@ -11,7 +11,11 @@ static const struct target_case cases[] = {
 		  { { "wait", "futex", "syscall", 3, MANY },
 		    { "link", "wake", "futex futexes+0x", 1, 1 } } },
 	/* 1 */
-	{ "futexes", "others", { { "wait", "futex", "", 0, 0 }, { "op", "io", "write", 0, 0 } } },
+	{ "futexes",
+	  "others",
+	  { { "wait", "futex", "", 0, 0 },
+	    { "op", "io", "write", 1, 1 },
+	    { "op", "io", "splice", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_futex")

@@ -92,6 +92,17 @@ static const struct target_case cases[] = {
 	{ "lookups",
 	  "queued",
 	  { { "op", "dns", "getaddrinfo_a", 1, 1 }, { "op", "dns", "gai_suspend", 1, 1 } } },
+	/* 14 */
+	{ "futexes",
+	  "raw",
+	  { { "op", "io", "write", 2, 2 },
+	    { "op", "io", "read", 1, 1 },
+	    { "op", "io", "writev", 1, 1 },
+	    { "op", "io", "preadv2", 1, 1 },
+	    { "op", "io", "sendto", 1, 1 },
+	    { "op", "poll", "ppoll", 1, 1 },
+	    { "op", "poll", "io_uring_enter", 1, 1 },
+	    { "op", "poll", "futex_waitv", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_timed")

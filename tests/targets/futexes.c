@@ -5,6 +5,9 @@
  */
 #include "scenario.h"
 
+#include <poll.h>
+#include <sys/uio.h>
+
 #include <linux/futex.h>
 #include <sys/wait.h>
 
@@ -58,6 +61,27 @@ static void others(void)
 	printf("vfork: %d\n", WEXITSTATUS(status));
 }
 
-static const struct scenario scenarios[] = { { "woken", woken }, { "others", others } };
+/* The same calls as libc makes, without libc's functions. */
+static void raw(void)
+{
+	char bytes[4] = "four";
+	struct timespec none = { 0 };
+	int ends[2];
+	(void)!pipe(ends);
+	struct pollfd set = { .fd = ends[0], .events = POLLIN };
+	struct iovec part = { bytes, 4 };
+	say_errno("write", syscall(SYS_write, ends[1], bytes, (size_t)4));
+	say_errno("ppoll", syscall(SYS_ppoll, &set, 1L, &none, NULL, 8L));
+	say_errno("read", syscall(SYS_read, ends[0], bytes, (size_t)4));
+	say_errno("writev", syscall(SYS_writev, ends[1], &part, 1L));
+	say_errno("preadv2, pipe", syscall(SYS_preadv2, ends[0], &part, 1L, -1L, 0L, 0L));
+	say_errno("io_uring_enter", syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, (size_t)0));
+	say_errno("futex_waitv", syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0));
+	say_errno("sendto", syscall(SYS_sendto, ends[1], bytes, (size_t)4, 0, NULL, 0));
+}
+
+static const struct scenario scenarios[] = { { "woken", woken },
+					     { "others", others },
+					     { "raw", raw } };
 
 SCENARIOS_MAIN
