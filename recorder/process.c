@@ -23,8 +23,8 @@
 #include "clock.h"
 #include "control.h"
 #include "descriptors.h"
-#include "dump.h"
 #include "identity.h"
+#include "lastdump.h"
 #include "mark.h"
 #include "modules.h"
 #include "op.h"
@@ -33,6 +33,7 @@
 #include "sampler.h"
 #include "self.h"
 #include "settings.h"
+#include "snapshot.h"
 #include "socket.h"
 #include "stack.h"
 #include "strings.h"
@@ -43,8 +44,6 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-
-enum { EXIT_DUMP_TRIES = 10000, EXIT_DUMP_PAUSE_NS = 1000000 };
 
 struct gate recorder_gate;
 
@@ -249,6 +248,9 @@ void recorder_start(const struct recorder_host *host)
 	store_relaxed(&recorder_gate.present, 1);
 	if (recorder_options.enable && process_enable() != 0)
 		text_complain("no memory:", "nothing is recorded");
+	else if (recorder_arena && recorder_arena->anonymous)
+		text_complain("no shared memory:",
+			      "what is recorded is lost if the process is killed (wcprof check)");
 	if (load_relaxed(&recorder_gate.mode) != GATE_ON)
 		store_release(&recorder_gate.mode, GATE_OFF);
 	settle();
@@ -334,120 +336,6 @@ void recorder_wake_up(bool may_create_thread)
 
 /* --- End ------------------------------------------------------------------------------------- */
 
-/* WCPROF_OUTPUT with %e, %p and %% replaced; false when it is too long. */
-static bool expand_output(const struct arena *arena, char *path, size_t size)
-{
-	struct text text = { .bytes = path, .size = size };
-	uint32_t program_bytes = 0;
-	const char *program = strings_get(arena, arena->exe_name, &program_bytes);
-
-	for (const char *at = recorder_options.output; *at; at++) {
-		if (*at != '%') {
-			text_put_bytes(&text, at, 1);
-			continue;
-		}
-		at++;
-		if (*at == 'e')
-			text_put_bytes(&text, program, program_bytes);
-		else if (*at == 'p')
-			text_put_u64(&text, arena->pid);
-		else
-			text_put_literal(&text, "%");
-		if (*at == '\0')
-			break;
-	}
-	return text_end(&text);
-}
-
-static bool write_all(int fd, const char *from, size_t bytes)
-{
-	while (bytes > 0) {
-		long written = sys_write(fd, from, bytes);
-
-		if (written == -EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		from += written;
-		bytes -= (size_t)written;
-	}
-	return true;
-}
-
-static bool write_dump(struct dump *dump, int fd)
-{
-	bool done = true;
-
-	while (done && dump_fill(dump))
-		done = write_all(fd, dump->text.bytes, dump->text.used);
-	return done;
-}
-
-/* Opened for appending: several images of one process write their dumps one after the other. */
-static bool dump_to_file(struct dump *dump)
-{
-	char path[OPTION_PATH_BYTES];
-	int fd = -ENAMETOOLONG;
-	bool done = false;
-
-	if (expand_output(dump->arena, path, sizeof(path)))
-		fd = sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-	if (fd >= 0) {
-		done = write_dump(dump, fd);
-		sys_close(fd);
-	}
-	if (!done)
-		text_complain("cannot write the dump to", recorder_options.output);
-	return done;
-}
-
-/* A signal handler may end the process in the middle of this thread's own dump. */
-static bool is_drainer(const struct arena *arena)
-{
-	return load_relaxed(&arena->drain_owner) == (uint32_t)sys_gettid();
-}
-
-/* Becomes the drainer; asks who is it now to give way, and does not wait for ever. */
-static bool begin_exit_dump(struct dump *dump, struct arena *arena, char *buffer)
-{
-	int result = -EBUSY;
-
-	store_relaxed(&arena->drain_wanted, 1);
-	for (int i = 0; i < EXIT_DUMP_TRIES && result == -EBUSY && !is_drainer(arena); i++) {
-		result = dump_begin(dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_AT_END);
-		if (result == -EBUSY)
-			sys_pause_ns(EXIT_DUMP_PAUSE_NS);
-	}
-	store_relaxed(&arena->drain_wanted, 0);
-	return result == 0;
-}
-
-/* Whether nothing is left in the arena that anybody could want. */
-static bool dump_at_end(struct arena *arena)
-{
-	struct dump dump;
-	char *buffer;
-	bool done = true;
-
-	if (!recorder_options.output[0])
-		return snapshot_pending(arena) == 0 && !recorder_options.keep;
-	buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (sys_is_error(buffer))
-		return false;
-	if (!begin_exit_dump(&dump, arena, buffer)) {
-		text_complain("another dump is being written:", "none at exit");
-		done = false;
-	} else if (dump.snapshot.event_count > 0 || arena->dump_count == 0) {
-		done = dump_to_file(&dump);
-		dump_end(&dump, done);
-	} else {
-		dump_end(&dump, false);
-	}
-	sys_munmap(buffer, DUMP_BUFFER_BYTES);
-	return done;
-}
-
 static void end_process_op(struct arena *arena)
 {
 	uint64_t not_yet = 0;
@@ -468,7 +356,7 @@ void recorder_image_ends(enum recorder_end end)
 		thread_end();
 		end_process_op(arena);
 	}
-	if (arena && dump_at_end(arena))
+	if (arena && lastdump_write(arena))
 		arena_unlink(arena);
 	if (end == END_EXIT)
 		control_unlink();
