@@ -52,13 +52,11 @@ static uint64_t flow_name(const char *ident, bool is_write)
 /* A write that fits into the buffer takes less, but for one in a crowd of runnable threads. */
 enum { WRITE_WAITED_NS = 100000 };
 
-enum direction { DIRECTION_NONE, DIRECTION_READ, DIRECTION_WRITE };
-
-static enum direction direction_of(const char *call)
+enum flow_direction flow_direction_of(const char *call)
 {
 	if (strstr(call, "read") || strstr(call, "recv"))
-		return DIRECTION_READ;
-	return strstr(call, "write") || strstr(call, "send") ? DIRECTION_WRITE : DIRECTION_NONE;
+		return FLOW_READ;
+	return strstr(call, "write") || strstr(call, "send") ? FLOW_WRITE : FLOW_NONE;
 }
 
 struct side {
@@ -92,8 +90,8 @@ static struct side *sides_collect(struct addresses *names, const struct recordin
 		if (op->kind != KIND_IO || !op->ident || op->outcome == OUTCOME_ERROR ||
 		    !rec->extras[i].bytes || op->thread == NO_INDEX || rec->extras[i].open)
 			continue;
-		enum direction direction = direction_of(rec->strings[op->name]);
-		bool is_write = direction == DIRECTION_WRITE;
+		enum flow_direction direction = flow_direction_of(rec->strings[op->name]);
+		bool is_write = direction == FLOW_WRITE;
 		uint64_t name = direction ? flow_name(rec->strings[op->ident], is_write) : 0;
 
 		if (!name)

@@ -37,6 +37,11 @@ struct flows {
 	uint32_t *transfer_of; /* by op index, NO_INDEX = not of a flow that is whole */
 };
 
+enum flow_direction { FLOW_NONE, FLOW_READ, FLOW_WRITE };
+
+/* Which way a call moves bytes, by its name. */
+enum flow_direction flow_direction_of(const char *call);
+
 void flows_build(struct flows *, const struct recording *);
 void flows_free(struct flows *);
 

@@ -15,4 +15,7 @@
 /* All of them, in order, as one document. */
 void report_all(const struct analysis *analysis, struct emit *emit);
 
+/* The factor that sentences speak of: a half when that was tried, else the smallest. */
+size_t report_sentence_factor(const struct factor_list *list);
+
 #endif

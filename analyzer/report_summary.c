@@ -13,7 +13,7 @@ static const double HALF = 0.5;
 static const double WORTH_SAYING_PERCENT = 0.1;
 
 /* The factor that the sentence speaks of: a half when that was tried, else the smallest. */
-static size_t sentence_factor(const struct factor_list *list)
+size_t report_sentence_factor(const struct factor_list *list)
 {
 	size_t best = 0;
 	for (size_t i = 0; i < list->count; i++) {
@@ -28,7 +28,7 @@ static size_t sentence_factor(const struct factor_list *list)
 static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 {
 	const struct whatif *whatif = &analysis->whatif;
-	size_t at = sentence_factor(&analysis->options->factors);
+	size_t at = report_sentence_factor(&analysis->options->factors);
 	double factor = analysis->options->factors.factors[at];
 	const struct whatif_row *best = NULL;
 	for (size_t i = 0; i < whatif->row_count; i++)

@@ -507,9 +507,20 @@ static void transfer_begins(struct compiler *compiler, uint32_t op)
 	}
 }
 
+static void stamps(struct compiler *compiler, uint32_t op, bool is_at_end)
+{
+	size_t count;
+	const struct stamp_place *places =
+		requests_places(&compiler->script->requests, op, is_at_end, &count);
+
+	for (size_t i = 0; i < count && !compiler->is_skipping; i++)
+		emit(compiler, STEP_STAMP, places[i].stamp, 0);
+}
+
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
 	pass(compiler, compiler->rec->ops[op].start_ns);
+	stamps(compiler, op, false);
 	note_work(compiler, !is_idle(compiler, op));
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		hold_begins(compiler, op);
@@ -532,6 +543,7 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
 	pass(compiler, end_ns);
+	stamps(compiler, op, true);
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		hold_ends(compiler, op);
 	open_remove(compiler, op);

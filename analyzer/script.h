@@ -15,6 +15,7 @@
 #include "flows.h"
 #include "monitors.h"
 #include "releases.h"
+#include "requests.h"
 #include "scopes.h"
 #include "shares.h"
 #include "timeline.h"
@@ -41,6 +42,7 @@ enum step_type {
 	STEP_AWAIT,   /* arg transfer, ns latency: until there is something to read */
 	STEP_SPAWN,   /* arg actor, ns latency */
 	STEP_JOIN,    /* arg actor, ns latency */
+	STEP_STAMP,   /* arg stamp: a request begins or ends */
 	STEP_MARK,    /* what follows is idle: the actor's finish */
 	STEP_END
 };
@@ -98,9 +100,10 @@ struct script {
 	struct job_list *jobs; /* by condition */
 	struct flows flows;
 	struct job_list *flow_jobs; /* by flow */
-	uint64_t lock_latency_ns;   /* median, for waits that the recording does not have */
-	uint64_t start_ns;          /* of the first actor */
-	uint64_t actual_ns;         /* makespan as recorded, of the actors that count */
+	struct requests requests;
+	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
+	uint64_t start_ns;        /* of the first actor */
+	uint64_t actual_ns;       /* makespan as recorded, of the actors that count */
 	/* waits whose waker is not known: they stay as long as they were */
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;

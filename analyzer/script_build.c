@@ -589,6 +589,7 @@ void script_build(struct script *script, const struct recording *rec,
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
 	flows_build(&script->flows, rec);
+	requests_build(&script->requests, rec, classes, &script->flows, &timeline);
 	script->lock_count = releases.locks.count;
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
@@ -613,6 +614,7 @@ void script_free(struct script *script)
 	for (size_t f = 0; f < script->flows.flow_count; f++)
 		free(script->flow_jobs[f].steps);
 	free(script->flow_jobs);
+	requests_free(&script->requests);
 	flows_free(&script->flows);
 	monitors_free(&script->monitors);
 	scopes_free(&script->scopes);

@@ -29,6 +29,7 @@
 #include "simulate.h"
 
 #include "memory.h"
+#include "percentile.h"
 #include "simulate_parts.h"
 
 #include <assert.h>
@@ -89,6 +90,8 @@ static const struct step *run_alone(const struct simulation *sim, struct player 
 			now_ns += sim->factor[step->arg] > 0 ? step->ns : 0;
 		} else if (step->type == STEP_UNTIL) {
 			now_ns = step->ns > now_ns ? step->ns : now_ns;
+		} else if (step->type == STEP_STAMP) {
+			sim->stamp_ns[step->arg] = now_ns;
 		} else {
 			break;
 		}
@@ -231,6 +234,7 @@ static void reset(struct simulation *sim)
 	const struct script *script = sim->script;
 
 	reset_resources(sim);
+	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
 	sim->heap_count = 0;
 	if (sim->has_queues)
 		runqueues_reset(&sim->queues, script->cpus);
@@ -293,6 +297,25 @@ static bool retire(struct simulation *sim)
 	return any;
 }
 
+/* What requests took, of those that came to their end. */
+static void answer_requests(struct simulation *sim, struct replay_answer *answer)
+{
+	const struct requests *requests = &sim->script->requests;
+	size_t count = 0;
+
+	for (size_t i = 0; i < requests->count; i++) {
+		uint64_t begin_ns = sim->stamp_ns[2 * i], end_ns = sim->stamp_ns[2 * i + 1];
+
+		if (request_is_judged(requests, &requests->requests[i]) && end_ns != UINT64_MAX &&
+		    begin_ns <= end_ns)
+			sim->taken_ns[count++] = end_ns - begin_ns;
+	}
+	if (!count)
+		return;
+	answer->p50_ns = (double)percentile_select(sim->taken_ns, count, count / 2);
+	answer->p99_ns = (double)percentile_select(sim->taken_ns, count, count * 99 / 100);
+}
+
 static void run_once(struct simulation *sim, struct replay_answer *answer)
 {
 	const struct script *script = sim->script;
@@ -312,6 +335,7 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 			finish_ns = sim->players[i].finish_ns;
 	*answer = (struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
 					  .forced_steps = sim->forced_steps };
+	answer_requests(sim, answer);
 }
 
 /* --- the replayer --- */
@@ -397,6 +421,8 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->next_flow_job = memory_new(script->flows.flow_count, sizeof(*sim->next_flow_job));
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
+	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
+	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
 	sim->is_crowded = script->cpus < (double)script->actor_count;
 	sim->has_queues = sim->is_crowded && script->cpu_model == CPUS_QUEUED;
@@ -425,6 +451,8 @@ static void scratch_free(void *scratch)
 	free(sim->next_flow_job);
 	free(sim->listeners);
 	free(sim->was_given);
+	free(sim->stamp_ns);
+	free(sim->taken_ns);
 	free(sim->heap);
 	free(sim->crowd.heap);
 	runqueues_free(&sim->queues);

@@ -91,6 +91,8 @@ struct simulation {
 	/* who runs, when there are more actors than CPUs: one of the two */
 	struct crowd crowd;
 	struct runqueues queues;
+	uint64_t *stamp_ns; /* by stamp: when it came by, UINT64_MAX = it did not */
+	uint64_t *taken_ns; /* room for what each request took */
 	bool is_crowded;
 	bool is_fair; /* a lock goes to whoever has waited longest */
 	bool has_queues;

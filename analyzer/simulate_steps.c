@@ -393,6 +393,18 @@ bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
 	return true;
 }
 
+static void run_on_cpu(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	uint64_t run_ns = simulate_scaled_ns(sim, step);
+
+	player->is_running = true;
+	if (sim->has_queues)
+		runqueues_enter(&sim->queues, player->now_ns, actor, (double)run_ns);
+	else
+		crowd_enter(&sim->crowd, player->now_ns, actor, run_ns);
+}
+
 /* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor,
 		       bool is_back)
@@ -450,18 +462,13 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_END:
 		return !finish(sim, actor);
 	case STEP_RUN:
-		player->is_running = true;
-		if (sim->has_queues)
-			runqueues_enter(&sim->queues, player->now_ns, actor,
-					(double)simulate_scaled_ns(sim, step));
-		else
-			crowd_enter(&sim->crowd, player->now_ns, actor,
-				    simulate_scaled_ns(sim, step));
+		run_on_cpu(sim, step, actor);
 		return false;
 	case STEP_DELAY:
 	case STEP_FIXED:
 	case STEP_OVERRUN:
 	case STEP_UNTIL:
+	case STEP_STAMP:
 		assert(!"steps of one's own are not for interact()");
 		break;
 	}

@@ -88,6 +88,8 @@ START_TEST(json_has_every_field)
 					      "fallback_anchors",
 					      "what_if",
 					      "asked",
+					      "requests",
+					      "baseline_p99_ns",
 					      "classes",
 					      "blocking_chain",
 					      "dead_air",

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds requests in what threads read and write; requests.h says which.
+ *
+ * A thread whose first transfer to or from another recorded thread is a write asks: its next read
+ * is the answer. One whose first transfer is a read serves. What comes from outside the recording
+ * is known by its descriptor. Of all classes of requests, the surest with the most time is what
+ * hypotheses are judged by.
+ *
+ * One thread.
+ */
+#include "requests.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "memory.h"
+
+enum {
+	DESCRIPTORS_MAX = 65536, /* beyond, requests are not seen */
+	REQUESTS_LEAST = 2       /* one alone has no percentiles */
+};
+
+struct seeking {
+	struct requests *requests;
+	const struct recording *rec;
+	const struct class_table *classes;
+	const struct flows *flows;
+	size_t request_room, place_room;
+	uint32_t *write_of; /* by transfer: of a read, the op that wrote its first byte */
+	/* of the thread that is looked at */
+	uint32_t asked;      /* write that waits for its answer, NO_INDEX = none */
+	uint32_t job;        /* read that brought what is being done, NO_INDEX = none */
+	uint32_t *served_by; /* by descriptor: read that was not answered yet, NO_INDEX = none */
+	bool has_transfers;
+	bool asks;
+};
+
+/* --- what is found --- */
+
+static uint64_t time_of(const struct recording *rec, uint32_t op, bool is_at_end)
+{
+	return is_at_end ? rec->ops[op].end_ns : rec->ops[op].start_ns;
+}
+
+static void place_add(struct seeking *seeking, uint32_t op, bool is_at_end, uint32_t stamp)
+{
+	struct requests *requests = seeking->requests;
+
+	requests->places = memory_grow(requests->places, &seeking->place_room,
+				       requests->place_count + 1, sizeof(*requests->places));
+	requests->places[requests->place_count++] = (struct stamp_place){ op, stamp, is_at_end };
+	requests->has_places[op / 8] |= (uint8_t)(1 << op % 8);
+}
+
+static void request_add(struct seeking *seeking, enum request_source source, uint32_t from,
+			bool from_end, uint32_t to, bool to_end)
+{
+	struct requests *requests = seeking->requests;
+	uint32_t number = (uint32_t)requests->count;
+	uint64_t from_ns = time_of(seeking->rec, from, from_end);
+	uint64_t to_ns = time_of(seeking->rec, to, to_end);
+
+	if (to_ns < from_ns)
+		return;
+	requests->requests = memory_grow(requests->requests, &seeking->request_room,
+					 requests->count + 1, sizeof(*requests->requests));
+	requests->requests[requests->count++] =
+		(struct request){ seeking->classes->of_op[from], source, to_ns - from_ns };
+	place_add(seeking, from, from_end, 2 * number);
+	place_add(seeking, to, to_end, 2 * number + 1);
+}
+
+/* --- jobs in a pipe --- */
+
+/* Which write each read's first byte came with. Transfers are flow by flow, in order of time. */
+static void writes_find(struct seeking *seeking)
+{
+	const struct flows *flows = seeking->flows;
+	uint32_t *op_of = memory_new(flows->transfer_count, sizeof(*op_of));
+	uint64_t written = 0, received = 0;
+	size_t write = 0;
+
+	for (uint32_t op = 0; op < seeking->rec->op_count; op++)
+		if (flows->transfer_of[op] != NO_INDEX)
+			op_of[flows->transfer_of[op]] = op;
+	seeking->write_of = memory_new(flows->transfer_count, sizeof(*seeking->write_of));
+	for (size_t i = 0; i < flows->transfer_count; i++) {
+		const struct transfer *transfer = &flows->transfers[i];
+
+		seeking->write_of[i] = NO_INDEX;
+		if (!i || flows->transfers[i - 1].flow != transfer->flow)
+			written = received = 0, write = i;
+		if (transfer->is_write)
+			continue;
+		/* `written`: bytes of the writes before `write`. */
+		for (; write < i; write++) {
+			const struct transfer *from = &flows->transfers[write];
+
+			if (!from->is_write)
+				continue;
+			if (written + from->bytes > received)
+				break;
+			written += from->bytes;
+		}
+		if (write < i)
+			seeking->write_of[i] = op_of[write];
+		received += transfer->bytes;
+	}
+	free(op_of);
+}
+
+static void job_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
+{
+	const struct transfer *read = &seeking->flows->transfers[transfer];
+
+	if (read->is_write || !seeking->flows->flows[read->flow].is_shared)
+		return;
+	if (seeking->job != NO_INDEX) {
+		uint32_t write = seeking->write_of[seeking->flows->transfer_of[seeking->job]];
+
+		if (write != NO_INDEX)
+			request_add(seeking, REQUEST_JOB, write, false, op, false);
+	}
+	seeking->job = op;
+}
+
+/* --- questions and answers --- */
+
+static void answer_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
+{
+	bool is_write = seeking->flows->transfers[transfer].is_write;
+
+	if (!seeking->has_transfers)
+		seeking->asks = is_write;
+	seeking->has_transfers = true;
+	if (!seeking->asks)
+		return;
+	if (is_write) {
+		if (seeking->asked == NO_INDEX)
+			seeking->asked = op;
+	} else if (seeking->asked != NO_INDEX) {
+		request_add(seeking, REQUEST_ASKED, seeking->asked, false, op, true);
+		seeking->asked = NO_INDEX;
+	}
+}
+
+static void served_seek(struct seeking *seeking, uint32_t op)
+{
+	const struct rec_op_extra *extra = &seeking->rec->extras[op];
+	enum flow_direction direction =
+		flow_direction_of(seeking->rec->strings[seeking->rec->ops[op].name]);
+
+	if (!extra->accepted || extra->open || extra->fd < 0 || extra->fd >= DESCRIPTORS_MAX ||
+	    !extra->bytes)
+		return;
+	uint32_t *pending = &seeking->served_by[extra->fd];
+	if (direction == FLOW_READ && *pending == NO_INDEX) {
+		*pending = op;
+	} else if (direction == FLOW_WRITE && *pending != NO_INDEX) {
+		request_add(seeking, REQUEST_SERVED, *pending, true, op, true);
+		*pending = NO_INDEX;
+	}
+}
+
+/* --- all of it --- */
+
+static void op_look_at(struct seeking *seeking, uint32_t op)
+{
+	const struct recording *rec = seeking->rec;
+	const struct rec_op *rec_op = &rec->ops[op];
+	bool is_inside =
+		rec_op->parent != NO_INDEX && rec->ops[rec_op->parent].kind == KIND_OP_USER;
+
+	if (rec_op->kind == KIND_OP_USER && !is_inside && !rec->extras[op].open)
+		request_add(seeking, REQUEST_MARKED, op, false, op, true);
+	if (rec_op->kind != KIND_IO)
+		return;
+	uint32_t transfer = seeking->flows->transfer_of[op];
+	if (transfer == NO_INDEX) {
+		served_seek(seeking, op);
+		return;
+	}
+	answer_seek(seeking, op, transfer);
+	job_seek(seeking, op, transfer);
+}
+
+static void thread_look_at(struct seeking *seeking, const struct timeline *timeline, size_t thread)
+{
+	seeking->asked = seeking->job = NO_INDEX;
+	seeking->has_transfers = seeking->asks = false;
+	memset(seeking->served_by, 0xff, DESCRIPTORS_MAX * sizeof(*seeking->served_by));
+	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++) {
+		enum moment_type type = moment_type(&timeline->moments[i]);
+
+		if (type == MOMENT_OP_BEGIN || type == MOMENT_OP_POINT)
+			op_look_at(seeking, timeline->moments[i].index);
+	}
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct stamp_place *a = left, *b = right;
+
+	if (a->op != b->op)
+		return a->op < b->op ? -1 : 1;
+	if (a->is_at_end != b->is_at_end)
+		return a->is_at_end ? 1 : -1;
+	return a->stamp < b->stamp ? -1 : a->stamp > b->stamp;
+}
+
+/* What is judged by: of the surest source, the class in which most time was spent. */
+static void judged_find(struct requests *requests, uint32_t class_count)
+{
+	uint64_t *taken_ns = memory_new(class_count, sizeof(*taken_ns));
+	uint32_t *counts = memory_new(class_count, sizeof(*counts));
+
+	requests->judged_class = NO_INDEX;
+	for (int source = REQUEST_MARKED;
+	     source <= REQUEST_JOB && requests->judged_class == NO_INDEX; source++) {
+		memset(taken_ns, 0, class_count * sizeof(*taken_ns));
+		memset(counts, 0, class_count * sizeof(*counts));
+		for (size_t i = 0; i < requests->count; i++) {
+			const struct request *request = &requests->requests[i];
+
+			if ((int)request->source != source)
+				continue;
+			taken_ns[request->class] += request->taken_ns;
+			counts[request->class]++;
+		}
+		for (uint32_t i = 0; i < class_count; i++) {
+			if (counts[i] < REQUESTS_LEAST ||
+			    (requests->judged_class != NO_INDEX &&
+			     taken_ns[i] <= taken_ns[requests->judged_class]))
+				continue;
+			requests->judged_class = i;
+			requests->judged_source = (enum request_source)source;
+			requests->judged_count = counts[i];
+		}
+	}
+	free(taken_ns);
+	free(counts);
+}
+
+void requests_build(struct requests *requests, const struct recording *recording,
+		    const struct class_table *classes, const struct flows *flows,
+		    const struct timeline *timeline)
+{
+	struct seeking seeking = {
+		.requests = requests, .rec = recording, .classes = classes, .flows = flows
+	};
+
+	*requests = (struct requests){ .has_places = memory_new(recording->op_count / 8 + 1, 1) };
+	seeking.served_by = memory_new(DESCRIPTORS_MAX, sizeof(*seeking.served_by));
+	writes_find(&seeking);
+	for (size_t t = 0; t < timeline->thread_count; t++)
+		thread_look_at(&seeking, timeline, t);
+	if (requests->place_count)
+		qsort(requests->places, requests->place_count, sizeof(*requests->places),
+		      compare_places);
+	judged_find(requests, classes->count);
+	free(seeking.served_by);
+	free(seeking.write_of);
+}
+
+void requests_free(struct requests *requests)
+{
+	free(requests->requests);
+	free(requests->places);
+	free(requests->has_places);
+	*requests = (struct requests){ 0 };
+}
+
+const struct stamp_place *requests_places(const struct requests *requests, uint32_t op,
+					  bool is_at_end, size_t *count)
+{
+	const struct stamp_place *places = requests->places;
+	size_t low = 0, high = requests->place_count;
+
+	*count = 0;
+	if (!(requests->has_places[op / 8] & 1 << op % 8))
+		return NULL;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		bool is_before = places[middle].op != op ? places[middle].op < op
+							 : places[middle].is_at_end < is_at_end;
+
+		if (is_before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low;
+	     i < requests->place_count && places[i].op == op && places[i].is_at_end == is_at_end;
+	     i++)
+		(*count)++;
+	return places + low;
+}
+
+bool request_is_judged(const struct requests *requests, const struct request *request)
+{
+	return requests->judged_class == request->class &&
+	       requests->judged_source == request->source;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The requests of a recording: what somebody asked for and waited for until it was answered.
+ *
+ * A request begins and ends where an op begins or ends, perhaps of another thread; the replay notes
+ * when it comes by. Built once, read-only afterwards.
+ */
+#ifndef WCPROF_REQUESTS_H
+#define WCPROF_REQUESTS_H
+
+#include "classes.h"
+#include "flows.h"
+#include "timeline.h"
+
+/* How a request is known, the surest first. */
+enum request_source {
+	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
+	REQUEST_ASKED,  /* a thread that writes, then reads the answer */
+	REQUEST_SERVED, /* on a connection that was accepted: from what was read to the answer */
+	REQUEST_JOB     /* through a pipe to whoever reads first, until that one reads again */
+};
+
+struct request {
+	uint32_t class; /* of the op that it begins with */
+	enum request_source source;
+	uint64_t taken_ns; /* as recorded */
+};
+
+/* Where a stamp is taken: stamp 2r at the begin of request r, 2r + 1 at its end. */
+struct stamp_place {
+	uint32_t op;
+	uint32_t stamp;
+	bool is_at_end; /* of the op */
+};
+
+struct requests {
+	struct request *requests;
+	size_t count;
+	struct stamp_place *places; /* by op, begins first */
+	size_t place_count;
+	uint8_t *has_places;   /* a bit an op */
+	uint32_t judged_class; /* what hypotheses are judged by; NO_INDEX = there are no requests */
+	enum request_source judged_source;
+	size_t judged_count;
+};
+
+void requests_build(struct requests *requests, const struct recording *recording,
+		    const struct class_table *classes, const struct flows *flows,
+		    const struct timeline *timeline);
+void requests_free(struct requests *requests);
+
+/* The stamps to be taken at an op's begin or end. */
+const struct stamp_place *requests_places(const struct requests *requests, uint32_t op,
+					  bool is_at_end, size_t *count);
+
+bool request_is_judged(const struct requests *requests, const struct request *request);
+
+#endif
