@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One number for all processes. */
+static uint32_t process_of(uint32_t process, uint64_t address)
+{
+	return address & SHARED_ADDRESS ? NO_INDEX : process;
+}
+
 static size_t home(const struct addresses *table, uint32_t process, uint64_t address)
 {
 	uint64_t hash = (address ^ (uint64_t)process << 48) * 0x9e3779b97f4a7c15u;
@@ -42,6 +48,7 @@ static void widen(struct addresses *table)
 
 uint32_t addresses_add(struct addresses *table, uint32_t process, uint64_t address)
 {
+	process = process_of(process, address);
 	if (2 * (table->count + 1) > table->bucket_count)
 		widen(table);
 	size_t bucket = bucket_of(table, process, address);
@@ -59,7 +66,7 @@ uint32_t addresses_find(const struct addresses *table, uint32_t process, uint64_
 {
 	if (!table->count)
 		return NO_INDEX;
-	size_t bucket = bucket_of(table, process, address);
+	size_t bucket = bucket_of(table, process_of(process, address), address);
 
 	return table->buckets[bucket] ? table->buckets[bucket] - 1 : NO_INDEX;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers the addresses of a recording: (process, address) to a dense index, in order of first
- * sight.
+ * sight. An object that processes share is one, whichever process uses it.
  *
  * One thread. A zeroed struct is an empty table.
  */
@@ -13,7 +13,7 @@
 
 struct address_key {
 	uint64_t address;
-	uint32_t process;
+	uint32_t process; /* NO_INDEX: a shared object's */
 };
 
 struct addresses {

@@ -138,8 +138,10 @@ static uint32_t lock_name(struct classifier *classifier, const struct address_ke
 {
 	char text[TEXT_BYTES_MAX];
 
-	if (!symbols_object_text(classifier->symbols, key->process, key->address, lock->earliest_ns,
-				 text, sizeof(text)) &&
+	text[0] = '\0';
+	if ((key->process == NO_INDEX ||
+	     !symbols_object_text(classifier->symbols, key->process, key->address,
+				  lock->earliest_ns, text, sizeof(text))) &&
 	    lock->stack)
 		callers_site_text(callers_innermost(classifier->callers, lock->stack), text,
 				  sizeof(text));

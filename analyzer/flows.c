@@ -3,10 +3,12 @@
  * Matches reads to writes by running byte offset.
  *
  * Method. A descriptor's description names both ends ("tcp 127.0.0.1:80>127.0.0.1:4711"), so a
- * write on one end and a read on the other are the same flow when the read's ends are exchanged. A
- * flow's writes in order of their beginnings and its reads in order of their ends give each byte an
- * offset. A read waited if the write of its last byte began after it did. A flow of which bytes
- * were read that nobody was seen to write is left alone: its reads stay as long as they were.
+ * write on one end and a read on the other are the same flow when the read's ends are exchanged.
+ * Of a socket of the unix kind it names one end, and the recording says elsewhere which is the
+ * other. A flow's writes in order of their beginnings and its reads in order of their ends give
+ * each byte an offset. A read waited if the write of its last byte began after it did. A flow of
+ * which bytes were read that nobody was seen to write is left alone: its reads stay as long as they
+ * were.
  *
  * One thread.
  */
@@ -27,24 +29,112 @@ static uint64_t hash_part(uint64_t hash, const char *text, size_t bytes)
 	return (hash ^ '|') * 0x100000001b3u;
 }
 
-/* A name for the direction: from the writer's end to the reader's. 0 = no stream. */
-static uint64_t flow_name(const char *ident, bool is_write)
-{
-	bool is_pipe = strncmp(ident, "pipe:", 5) == 0;
-	const char *middle = strchr(ident, '>');
-	uint64_t hash = 0xcbf29ce484222325u;
+static const uint64_t hash_start = 0xcbf29ce484222325u;
 
-	if (is_pipe)
-		return hash_part(hash, ident, strlen(ident));
-	if (!middle || (strncmp(ident, "tcp ", 4) != 0 && strncmp(ident, "unix:", 5) != 0))
+/* --- sockets of the unix kind: their ends are known by inode --- */
+
+static int compare_peers(const void *left, const void *right)
+{
+	const struct rec_peer *a = left, *b = right;
+
+	return (a->inode > b->inode) - (a->inode < b->inode);
+}
+
+/* The number after `mark`; 0 = there is none. */
+static uint64_t number_after(const char *text, const char *mark)
+{
+	const char *at = text ? strstr(text, mark) : NULL;
+
+	return at ? strtoull(at + strlen(mark), NULL, 10) : 0;
+}
+
+/* Of a description "unix:[INODE]", "unix:[INODE]>[PEER]", "unix PATH#INODE". */
+static uint64_t inode_of(const char *ident)
+{
+	return ident[4] == ':' ? number_after(ident, ":[") : number_after(strrchr(ident, '#'), "#");
+}
+
+static bool is_unix_stream(const char *ident)
+{
+	return strncmp(ident, "unix:", 5) == 0 ||
+	       (strncmp(ident, "unix ", 5) == 0 && strncmp(ident, "unix dgram", 10) != 0 &&
+		strncmp(ident, "unix seqpacket", 14) != 0);
+}
+
+struct peers {
+	struct rec_peer *list; /* in order of inode, each pair both ways */
+	size_t count;
+	size_t capacity;
+};
+
+static void peers_add(struct peers *peers, uint64_t inode, uint64_t peer)
+{
+	if (!inode || !peer)
+		return;
+	peers->list =
+		memory_grow(peers->list, &peers->capacity, peers->count + 2, sizeof(*peers->list));
+	peers->list[peers->count++] = (struct rec_peer){ inode, peer };
+	peers->list[peers->count++] = (struct rec_peer){ peer, inode };
+}
+
+/* What the recorders asked the kernel, and what they saw being made; the other end of a pair may
+ * have gone to another process that saw nothing. */
+static struct peers peers_collect(const struct recording *rec)
+{
+	struct peers peers = { 0 };
+
+	for (size_t i = 0; i < rec->peer_count; i++)
+		peers_add(&peers, rec->peers[i].inode, rec->peers[i].peer);
+	for (size_t i = 0; i < rec->string_count; i++)
+		if (is_unix_stream(rec->strings[i]))
+			peers_add(&peers, inode_of(rec->strings[i]),
+				  number_after(rec->strings[i], ">["));
+	if (peers.count)
+		qsort(peers.list, peers.count, sizeof(*peers.list), compare_peers);
+	return peers;
+}
+
+static uint64_t peer_of(const struct peers *peers, uint64_t inode)
+{
+	struct rec_peer key = { inode, 0 };
+	const struct rec_peer *found =
+		peers->count ? bsearch(&key, peers->list, peers->count, sizeof(key), compare_peers)
+			     : NULL;
+
+	return found ? found->peer : 0;
+}
+
+static uint64_t unix_name(const char *ident, bool is_write, const struct peers *peers)
+{
+	uint64_t own = inode_of(ident), peer = peer_of(peers, own);
+	uint64_t from = is_write ? own : peer, to = is_write ? peer : own;
+
+	if (!own || !peer)
 		return 0;
-	size_t prefix_bytes = ident[0] == 't' ? 4 : 5;
-	const char *left = ident + prefix_bytes, *right = middle + 1;
+	uint64_t hash = hash_part(hash_start, "unix", 4);
+	hash = hash_part(hash, (const char *)&from, sizeof(from));
+	return hash_part(hash, (const char *)&to, sizeof(to));
+}
+
+/* --- all --- */
+
+/* A name for the direction: from the writer's end to the reader's. 0 = no stream. */
+static uint64_t flow_name(const char *ident, bool is_write, const struct peers *peers)
+{
+	const char *middle = strchr(ident, '>');
+
+	if (strncmp(ident, "pipe:", 5) == 0)
+		return hash_part(hash_start, ident, strlen(ident));
+	if (is_unix_stream(ident))
+		return unix_name(ident, is_write, peers);
+	if (!middle || strncmp(ident, "tcp ", 4) != 0)
+		return 0;
+	const char *left = ident + 4, *right = middle + 1;
 	size_t left_bytes = (size_t)(middle - left), right_bytes = strlen(right);
 
 	if (right_bytes == 1 && *right == '*')
 		return 0;
-	hash = hash_part(hash, ident, prefix_bytes);
+	uint64_t hash = hash_part(hash_start, ident, 4);
 	hash = is_write ? hash_part(hash, left, left_bytes) : hash_part(hash, right, right_bytes);
 	return is_write ? hash_part(hash, right, right_bytes) : hash_part(hash, left, left_bytes);
 }
@@ -52,11 +142,32 @@ static uint64_t flow_name(const char *ident, bool is_write)
 /* A write that fits into the buffer takes less, but for one in a crowd of runnable threads. */
 enum { WRITE_WAITED_NS = 100000 };
 
+/* What a call does to its descriptor, and to the other one where it has two. */
+struct call_directions {
+	enum flow_direction own;
+	enum flow_direction other;
+};
+
+static struct call_directions directions_of(const char *call)
+{
+	if (strcmp(call, "splice") == 0)
+		return (struct call_directions){ FLOW_READ, FLOW_WRITE };
+	if (strcmp(call, "tee") == 0) /* what it reads is there still */
+		return (struct call_directions){ FLOW_NONE, FLOW_WRITE };
+	if (strncmp(call, "sendfile", 8) == 0)
+		return (struct call_directions){ FLOW_WRITE, FLOW_READ };
+	if (strcmp(call, "vmsplice") == 0)
+		return (struct call_directions){ FLOW_WRITE, FLOW_NONE };
+	if (strstr(call, "read") || strstr(call, "recv"))
+		return (struct call_directions){ FLOW_READ, FLOW_NONE };
+	if (strstr(call, "write") || strstr(call, "send"))
+		return (struct call_directions){ FLOW_WRITE, FLOW_NONE };
+	return (struct call_directions){ FLOW_NONE, FLOW_NONE };
+}
+
 enum flow_direction flow_direction_of(const char *call)
 {
-	if (strstr(call, "read") || strstr(call, "recv"))
-		return FLOW_READ;
-	return strstr(call, "write") || strstr(call, "send") ? FLOW_WRITE : FLOW_NONE;
+	return directions_of(call).own;
 }
 
 struct side {
@@ -64,6 +175,7 @@ struct side {
 	uint32_t op;
 	uint32_t flow;
 	bool is_write;
+	bool is_other; /* the second descriptor of the op's */
 };
 
 static int compare_sides(const void *left, const void *right)
@@ -77,32 +189,51 @@ static int compare_sides(const void *left, const void *right)
 	return (int)b->is_write - (int)a->is_write;
 }
 
-static struct side *sides_collect(struct addresses *names, const struct recording *rec,
-				  size_t *count)
-{
-	struct side *sides = NULL;
-	size_t capacity = 0;
+/* All sides of all flows, in order. */
+struct sides {
+	const struct recording *rec;
+	struct peers peers;
+	struct addresses names; /* of flows */
+	struct side *list;
+	size_t count;
+	size_t capacity;
+};
 
-	*count = 0;
+static void side_add(struct sides *sides, uint32_t op, uint32_t ident,
+		     enum flow_direction direction, bool is_other)
+{
+	const struct rec_op *io = &sides->rec->ops[op];
+	bool is_write = direction == FLOW_WRITE;
+	uint64_t name = direction != FLOW_NONE && ident
+				? flow_name(sides->rec->strings[ident], is_write, &sides->peers)
+				: 0;
+
+	if (!name)
+		return;
+	sides->list =
+		memory_grow(sides->list, &sides->capacity, sides->count + 1, sizeof(*sides->list));
+	sides->list[sides->count++] =
+		(struct side){ is_write ? io->start_ns : io->end_ns, op,
+			       addresses_add(&sides->names, 0, name), is_write, is_other };
+}
+
+static void sides_collect(struct sides *sides)
+{
+	const struct recording *rec = sides->rec;
+
 	for (uint32_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
 		if (op->kind != KIND_IO || !op->ident || op->outcome == OUTCOME_ERROR ||
 		    !rec->extras[i].bytes || op->thread == NO_INDEX || rec->extras[i].open)
 			continue;
-		enum flow_direction direction = flow_direction_of(rec->strings[op->name]);
-		bool is_write = direction == FLOW_WRITE;
-		uint64_t name = direction ? flow_name(rec->strings[op->ident], is_write) : 0;
+		struct call_directions directions = directions_of(rec->strings[op->name]);
 
-		if (!name)
-			continue;
-		sides = memory_grow(sides, &capacity, *count + 1, sizeof(*sides));
-		sides[(*count)++] = (struct side){ is_write ? op->start_ns : op->end_ns, i,
-						   addresses_add(names, 0, name), is_write };
+		side_add(sides, i, op->ident, directions.own, false);
+		side_add(sides, i, rec->extras[i].other_ident, directions.other, true);
 	}
-	if (*count)
-		qsort(sides, *count, sizeof(*sides), compare_sides);
-	return sides;
+	if (sides->count)
+		qsort(sides->list, sides->count, sizeof(*sides->list), compare_sides);
 }
 
 /* One flow's sides: its reads never run ahead of its writes, and both exist. */
@@ -232,42 +363,57 @@ static void transfers_add(struct flows *flows, const struct recording *rec,
 			transfer.has_waited = write_waited(rec, sides, count, i);
 		else
 			read_add(rec, sides, count, i, &place, &transfer);
-		flows->transfer_of[sides[i].op] = (uint32_t)flows->transfer_count;
+		uint32_t *table = sides[i].is_other ? flows->other_of : flows->transfer_of;
+
+		table[sides[i].op] = (uint32_t)flows->transfer_count;
 		flows->transfers[flows->transfer_count++] = transfer;
 	}
 }
 
+static bool is_pipe(const struct recording *rec, const struct side *side)
+{
+	uint32_t ident =
+		side->is_other ? rec->extras[side->op].other_ident : rec->ops[side->op].ident;
+
+	return strncmp(rec->strings[ident], "pipe:", 5) == 0;
+}
+
+static void flow_add(struct flows *flows, const struct recording *rec, const struct side *sides,
+		     size_t count)
+{
+	struct flow *flow = &flows->flows[sides->flow];
+
+	flow->is_whole = is_whole(rec, sides, count);
+	flow->capacity = capacity_find(rec, sides, count);
+	if (!flow->capacity && is_pipe(rec, sides))
+		flow->capacity = PIPE_BYTES;
+	flow->is_shared = is_pipe(rec, sides) && has_several_readers(rec, sides, count);
+	if (flow->is_whole)
+		transfers_add(flows, rec, sides, count);
+}
+
 void flows_build(struct flows *flows, const struct recording *rec)
 {
-	struct addresses names = { 0 };
-	size_t count;
+	struct sides sides = { .rec = rec, .peers = peers_collect(rec) };
 
 	assert(rec->extras);
 	memset(flows, 0, sizeof(*flows));
-	struct side *sides = sides_collect(&names, rec, &count);
-	flows->flow_count = names.count;
-	flows->flows = memory_new(names.count, sizeof(*flows->flows));
-	flows->transfers = memory_new(count, sizeof(*flows->transfers));
+	sides_collect(&sides);
+	flows->flow_count = sides.names.count;
+	flows->flows = memory_new(sides.names.count, sizeof(*flows->flows));
+	flows->transfers = memory_new(sides.count, sizeof(*flows->transfers));
 	flows->transfer_of = memory_new(rec->op_count, sizeof(*flows->transfer_of));
+	flows->other_of = memory_new(rec->op_count, sizeof(*flows->other_of));
 	for (size_t i = 0; i < rec->op_count; i++)
-		flows->transfer_of[i] = NO_INDEX;
-	for (size_t from = 0, to; from < count; from = to) {
-		struct flow *flow = &flows->flows[sides[from].flow];
-		bool is_pipe =
-			strncmp(rec->strings[rec->ops[sides[from].op].ident], "pipe:", 5) == 0;
-
-		for (to = from; to < count && sides[to].flow == sides[from].flow;)
+		flows->transfer_of[i] = flows->other_of[i] = NO_INDEX;
+	for (size_t from = 0, to; from < sides.count; from = to) {
+		for (to = from; to < sides.count && sides.list[to].flow == sides.list[from].flow;)
 			to++;
-		flow->is_whole = is_whole(rec, sides + from, to - from);
-		flow->capacity = capacity_find(rec, sides + from, to - from);
-		if (!flow->capacity && is_pipe)
-			flow->capacity = PIPE_BYTES;
-		flow->is_shared = is_pipe && has_several_readers(rec, sides + from, to - from);
-		if (flow->is_whole)
-			transfers_add(flows, rec, sides + from, to - from);
+		flow_add(flows, rec, sides.list + from, to - from);
 	}
-	free(sides);
-	addresses_free(&names);
+	free(sides.list);
+	free(sides.peers.list);
+	addresses_free(&sides.names);
 }
 
 void flows_free(struct flows *flows)
@@ -275,5 +421,6 @@ void flows_free(struct flows *flows)
 	free(flows->transfers);
 	free(flows->flows);
 	free(flows->transfer_of);
+	free(flows->other_of);
 	memset(flows, 0, sizeof(*flows));
 }

@@ -97,6 +97,10 @@ static void count_all(struct lock_builder *builder)
 			continue;
 		row = row_of(builder, name_of_op(builder, i));
 		row->acquisitions++;
+		if (recording->extras && recording->extras[i].relock_ns) {
+			row->relocks++;
+			row->relock_ns += recording->extras[i].relock_ns;
+		}
 		if (recording->extras)
 			count_address(builder, row, op->thread, recording->extras[i].address);
 	}
@@ -109,6 +113,8 @@ static void count_all(struct lock_builder *builder)
 		row = row_of(builder, name_of_wait(builder, i));
 		row->contended++;
 		row->timed_out += wait->timed_out;
+		row->owner_died += wait->owner_died;
+		row->holder_known += wait->holder != NO_INDEX || wait->target != NO_INDEX;
 		count_address(builder, row, wait->thread, wait->address);
 	}
 }

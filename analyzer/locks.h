@@ -22,8 +22,12 @@ struct lock_class {
 	uint32_t name;          /* string id */
 	uint32_t address_count; /* distinct locks */
 	uint32_t acquisitions;
-	uint32_t contended; /* waits */
-	uint32_t timed_out; /* of those, in vain */
+	uint32_t contended;    /* waits */
+	uint32_t timed_out;    /* of those, in vain */
+	uint32_t owner_died;   /* of those, ended by the death of the holder */
+	uint32_t holder_known; /* of those, with a holder or who let it go */
+	uint32_t relocks;      /* at ends of waits on conditions, while others had it */
+	uint64_t relock_ns;    /* how long, in all; no part of `wait` */
 	struct percentiles wait;
 	struct percentiles hold;
 	const struct lock_site

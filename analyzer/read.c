@@ -366,6 +366,8 @@ static int reading_end(struct reading *reading)
 	idmap_free(&reading->module_ids);
 	idmap_free(&reading->stack_ids);
 	idmap_free(&reading->counter_ids);
+	idmap_free(&reading->object_ids);
+	free(reading->objects);
 	free(reading->files);
 	free(reading->boots);
 	free(reading->op_of);
@@ -428,6 +430,7 @@ void recording_free(struct recording *recording)
 	free(recording->named_codes);
 	free(recording->named_data);
 	free(recording->counters);
+	free(recording->peers);
 	words_free(&recording->kinds);
 	words_free(&recording->outcomes);
 	words_free(&recording->reasons);

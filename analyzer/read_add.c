@@ -107,7 +107,8 @@ static bool has_extra(const struct event *event)
 
 	return (number[FIELD_ADDRESS] | number[FIELD_BYTES] | number[FIELD_REQUESTED] |
 		number[FIELD_STACK] | number[FIELD_CPU] | number[FIELD_SEQ] |
-		number[FIELD_ABSOLUTE] | number[FIELD_ACCEPTED]) != 0 ||
+		number[FIELD_ABSOLUTE] | number[FIELD_ACCEPTED] | number[FIELD_RELOCK] |
+		number[FIELD_OTHER_IDENT]) != 0 ||
 	       event->fd != -1;
 }
 
@@ -220,9 +221,11 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.seq = (uint32_t)number[FIELD_SEQ],
 		.absolute = number[FIELD_ABSOLUTE] != 0,
 		.accepted = number[FIELD_ACCEPTED] != 0,
+		.relock_ns = number[FIELD_RELOCK],
 		.open = event->is_open,
 	};
-	return event_stack(reading, number[FIELD_STACK], &extra->stack);
+	return reading_string(reading, number[FIELD_OTHER_IDENT], &extra->other_ident) &&
+	       event_stack(reading, number[FIELD_STACK], &extra->stack);
 }
 
 /* The ops that stand for a whole thread or process. */
@@ -279,6 +282,11 @@ bool event_add_wait(struct reading *reading, const struct event *event)
 		.reason = (uint16_t)event->reason,
 		.open = event->is_open,
 		.timed_out = event->number[FIELD_TIMED_OUT] != 0,
+		.owner_died = event->number[FIELD_OWNER_DIED] != 0,
+		.holder = NO_INDEX,
+		.holder_tid = event->number[FIELD_HOLDER] <= INT32_MAX
+				      ? (uint32_t)event->number[FIELD_HOLDER]
+				      : 0,
 	};
 
 	if (!event_times(reading, event, &wait.start_ns, &wait.end_ns) ||
@@ -306,6 +314,7 @@ bool event_add_link(struct reading *reading, const struct event *event)
 		.address = event->number[FIELD_ADDRESS],
 		.kind = (uint16_t)event->link,
 		.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+		.all = event->number[FIELD_ALL] != 0,
 	};
 
 	link.at_ns = event->number[FIELD_START] + reading->dump.offset_ns;

@@ -24,11 +24,56 @@ static enum event_field long_field(const struct json_text *name)
 	return FIELD_UNKNOWN;
 }
 
-static enum event_field field_of(const struct json_text *name)
+/* Names that the format's ancestor does not have. */
+static enum event_field own_field(uint32_t name)
 {
-	if (name->length - 1 > 2)
-		return long_field(name);
-	switch ((uint32_t)json_load(name->bytes) & (UINT32_MAX >> (32 - 8 * name->length))) {
+	switch (name) {
+	case NAME2('t', 'h'):
+		return FIELD_THREAD;
+	case NAME2('s', 't'):
+		return FIELD_STACK;
+	case NAME1('a'):
+		return FIELD_ADDRESS;
+	case NAME2('f', 'd'):
+		return FIELD_FD;
+	case NAME1('n'):
+		return FIELD_BYTES;
+	case NAME2('r', 'q'):
+		return FIELD_REQUESTED;
+	case NAME3('a', 'b', 's'):
+		return FIELD_ABSOLUTE;
+	case NAME2('s', 'q'):
+		return FIELD_SEQ;
+	case NAME2('t', 'o'):
+		return FIELD_TIMED_OUT;
+	case NAME2('a', 'c'):
+		return FIELD_ACCEPTED;
+	case NAME1('h'):
+		return FIELD_HOLDER;
+	case NAME2('o', 'd'):
+		return FIELD_OWNER_DIED;
+	case NAME2('r', 'l'):
+		return FIELD_RELOCK;
+	case NAME3('a', 'l', 'l'):
+		return FIELD_ALL;
+	case NAME2('i', '2'):
+		return FIELD_OTHER_IDENT;
+	case NAME1('q'):
+		return FIELD_QUEUED;
+	case NAME3('c', 'p', 'u'):
+		return FIELD_CPU;
+	default:
+		return FIELD_UNKNOWN;
+	}
+}
+
+static enum event_field field_of(const struct json_text *text)
+{
+	if (text->length - 1 > 2)
+		return long_field(text);
+	uint32_t name = (uint32_t)json_load(text->bytes) & (UINT32_MAX >> (32 - 8 * text->length));
+
+	switch (name) {
 	case NAME1('e'):
 		return FIELD_EVENT;
 	case NAME1('k'):
@@ -61,32 +106,8 @@ static enum event_field field_of(const struct json_text *name)
 		return FIELD_START;
 	case NAME1('d'):
 		return FIELD_END;
-	case NAME2('t', 'h'):
-		return FIELD_THREAD;
-	case NAME2('s', 't'):
-		return FIELD_STACK;
-	case NAME1('a'):
-		return FIELD_ADDRESS;
-	case NAME2('f', 'd'):
-		return FIELD_FD;
-	case NAME1('n'):
-		return FIELD_BYTES;
-	case NAME2('r', 'q'):
-		return FIELD_REQUESTED;
-	case NAME3('a', 'b', 's'):
-		return FIELD_ABSOLUTE;
-	case NAME2('s', 'q'):
-		return FIELD_SEQ;
-	case NAME2('t', 'o'):
-		return FIELD_TIMED_OUT;
-	case NAME2('a', 'c'):
-		return FIELD_ACCEPTED;
-	case NAME1('q'):
-		return FIELD_QUEUED;
-	case NAME3('c', 'p', 'u'):
-		return FIELD_CPU;
 	default:
-		return FIELD_UNKNOWN;
+		return own_field(name);
 	}
 }
 
@@ -139,7 +160,8 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 /* Yes and no are written as numbers; true and false are taken as well. */
 static bool read_number(struct json *json, enum event_field field, struct event *event)
 {
-	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT && field != FIELD_ACCEPTED) ||
+	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT && field != FIELD_ACCEPTED &&
+	     field != FIELD_OWNER_DIED && field != FIELD_ALL) ||
 	    (*json->at != 't' && *json->at != 'f'))
 		return json_take_uint(json, &event->number[field]);
 	event->number[field] = *json->at == 't';

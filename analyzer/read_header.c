@@ -70,6 +70,8 @@ static const struct section {
 	{ "open_ops", read_open_ops, 0 },
 	{ "open_waits", read_open_waits, 0 },
 	{ "counters", read_counters, 0 },
+	{ "objects", read_objects, 0 },
+	{ "peers", read_peers, 0 },
 };
 
 enum {

@@ -5,6 +5,7 @@
  */
 #include "reading.h"
 
+#include "holders.h"
 #include "samples.h"
 
 #include <assert.h>
@@ -256,6 +257,7 @@ bool read_resolve(struct reading *reading)
 	resolve_links(reading, shift_ns);
 	resolve_samples(reading, shift_ns);
 	resolve_owners(reading);
+	read_share(reading, shift_ns);
 	mark_open_ops(reading);
 	recording->end_ns += shift_ns;
 	recording->epoch_unix_ns = reading->first_epoch_unix_ns - shift_ns;
@@ -263,5 +265,8 @@ bool read_resolve(struct reading *reading)
 		return reading_fail_memory(reading);
 	if (!read_place_modules(reading, shift_ns))
 		return false;
-	return check_ancestors(reading);
+	if (!check_ancestors(reading))
+		return false;
+	holders_find(recording);
+	return true;
 }

@@ -284,6 +284,8 @@ static enum event_field open_field(const struct walk *walk)
 		{ "abs", FIELD_ABSOLUTE },
 		{ "sq", FIELD_SEQ },
 		{ "ac", FIELD_ACCEPTED },
+		{ "h", FIELD_HOLDER },
+		{ "i2", FIELD_OTHER_IDENT },
 	};
 	size_t i;
 
@@ -371,6 +373,83 @@ bool read_counters(struct reading *reading, struct json *json)
 		} else if (!json_skip(json)) {
 			return false;
 		}
+	}
+	return !json->error;
+}
+
+struct object_members {
+	uint64_t address;
+	uint64_t since_ns;
+	uint64_t device;
+	uint64_t inode;
+	uint64_t offset;
+};
+
+static bool add_object(struct reading *reading, const struct object_members *members)
+{
+	const struct dump *dump = &reading->dump;
+	uint64_t hash = reading_hash(reading_hash(dump->boot, members->device), members->inode);
+	uint32_t object = idmap_index(&reading->object_ids, 0, reading_hash(hash, members->offset));
+
+	if (object == NO_INDEX)
+		return reading_fail_memory(reading);
+	if (!reading_reserve(reading, &reading->objects, &reading->object_capacity,
+			     reading->object_count, sizeof(*reading->objects)))
+		return false;
+	reading->objects[reading->object_count++] =
+		(struct shared_object){ members->address, members->since_ns + dump->offset_ns,
+					dump->process, object };
+	return true;
+}
+
+bool read_objects(struct reading *reading, struct json *json)
+{
+	static const struct member table[] = {
+		{ "a", false, offsetof(struct object_members, address) },
+		{ "s", false, offsetof(struct object_members, since_ns) },
+		{ "dev", false, offsetof(struct object_members, device) },
+		{ "ino", false, offsetof(struct object_members, inode) },
+		{ "off", false, offsetof(struct object_members, offset) },
+	};
+	struct walk walk = walk_begin(json);
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		struct object_members members = { 0 };
+
+		if (!read_members(reading, json, table, sizeof(table) / sizeof(table[0]), &members))
+			return false;
+		if (members.since_ns > READ_TIME_NS_MAX)
+			return reading_fail_here(reading,
+						 "a shared object from %" PRIu64 " ns on, over 36 "
+						 "years after the recording began",
+						 members.since_ns);
+		if (!add_object(reading, &members))
+			return false;
+	}
+	return !json->error;
+}
+
+/* Inodes by twos. */
+bool read_peers(struct reading *reading, struct json *json)
+{
+	struct recording *recording = reading->recording;
+	struct walk walk = walk_begin(json);
+	struct rec_peer peer;
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		if (!json_take_uint(json, &peer.inode))
+			return false;
+		if (!walk_element(&walk))
+			return json->error ? false : json_fail(json, "a socket without a peer");
+		if (!json_take_uint(json, &peer.peer) ||
+		    !reading_reserve(reading, &recording->peers, &reading->peer_capacity,
+				     recording->peer_count, sizeof(*recording->peers)))
+			return false;
+		recording->peers[recording->peer_count++] = peer;
 	}
 	return !json->error;
 }

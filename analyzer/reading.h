@@ -69,6 +69,14 @@ struct boot {
 	uint64_t offset_ns;
 };
 
+/* An address that stands for an object which other processes know by others. */
+struct shared_object {
+	uint64_t address;
+	uint64_t since_ns;
+	uint32_t process;
+	uint32_t object; /* its number */
+};
+
 struct read_file {
 	const char *path;
 	uint64_t first_line; /* of all lines read, from 0 */
@@ -123,6 +131,12 @@ struct reading {
 	size_t named_code_capacity;
 	size_t named_data_capacity;
 	size_t counter_capacity;
+
+	struct idmap object_ids;
+	struct shared_object *objects;
+	size_t object_count;
+	size_t object_capacity;
+	size_t peer_capacity;
 
 	char *scratch; /* for decoded strings */
 	size_t scratch_capacity;
@@ -188,6 +202,11 @@ enum event_field {
 	FIELD_SEQ,
 	FIELD_TIMED_OUT,
 	FIELD_ACCEPTED,
+	FIELD_HOLDER,
+	FIELD_OWNER_DIED,
+	FIELD_RELOCK,
+	FIELD_ALL,
+	FIELD_OTHER_IDENT,
 	FIELD_CPU,
 	FIELD_QUEUED,
 	FIELD_NUMBERS, /* all above are numbers */
@@ -254,6 +273,8 @@ bool read_threads(struct reading *reading, struct json *json);
 bool read_open_ops(struct reading *reading, struct json *json);
 bool read_open_waits(struct reading *reading, struct json *json);
 bool read_counters(struct reading *reading, struct json *json);
+bool read_objects(struct reading *reading, struct json *json);
+bool read_peers(struct reading *reading, struct json *json);
 
 /*
  * Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack
@@ -268,5 +289,8 @@ bool read_place_modules(struct reading *reading, uint64_t shift_ns);
  */
 void read_dump_end(struct reading *reading);
 bool read_resolve(struct reading *reading);
+
+/* Once events' times are on the common axis: shared objects get one address for all processes. */
+void read_share(struct reading *reading, uint64_t shift_ns);
 
 #endif

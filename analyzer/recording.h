@@ -19,6 +19,10 @@
 
 #define NO_INDEX UINT32_MAX
 
+/* In an address: what follows is the number of an object that processes share, which is the same in
+ * all of them. No program has such addresses. */
+#define SHARED_ADDRESS (UINT64_C(1) << 63)
+
 struct rec_op {
 	uint64_t dump_id; /* as in the dump, for reports */
 	uint64_t start_ns;
@@ -40,11 +44,14 @@ struct rec_op_extra {
 	uint64_t cpu_ns;
 	uint32_t stack; /* index into stacks */
 	int32_t fd;
-	uint32_t seq;  /* hold: number of this hold of its lock */
-	bool absolute; /* sleep to an absolute deadline */
-	bool accepted; /* io, poll: of a connection whose peer is a client */
-	bool open;     /* had not ended when the dump was taken */
-	bool shared;   /* hold of an rwlock: as a reader, which its ident says */
+	uint32_t
+		seq; /* hold: number of this hold of its lock; a reader's: of the writer's before */
+	uint32_t other_ident; /* io between two descriptors: the other one's; string id, 0 = none */
+	uint64_t relock_ns; /* hold: so long others had it after the signal that woke its thread */
+	bool absolute;      /* sleep to an absolute deadline */
+	bool accepted;      /* io, poll: of a connection whose peer is a client */
+	bool open;          /* had not ended when the dump was taken */
+	bool shared;        /* hold of an rwlock: as a reader, which its ident says */
 };
 
 struct rec_wait {
@@ -56,9 +63,12 @@ struct rec_wait {
 	uint16_t reason; /* word id */
 	bool open;       /* had not ended when the dump was taken */
 	bool timed_out;
+	bool owner_died; /* it ended because the thread that held the lock did */
 	uint32_t thread;
 	uint32_t stack;
-	uint32_t name; /* string id: the call */
+	uint32_t name;       /* string id: the call */
+	uint32_t holder;     /* thread that had the lock when it began, NO_INDEX = unknown */
+	uint32_t holder_tid; /* the same, as the kernel calls it; 0 = unknown */
 	uint64_t address;
 };
 
@@ -70,7 +80,8 @@ struct rec_link {
 	uint32_t to;    /* op index */
 	uint32_t ident; /* string id */
 	uint16_t kind;  /* word id */
-	uint32_t count; /* wakes: 0 nobody waited, 1 one, else all */
+	uint32_t count; /* wakes: how many waited, at most one but for a wake of all */
+	bool all;       /* a wake of all that wait: a broadcast */
 	uint32_t thread;
 	uint32_t stack;
 };
@@ -156,6 +167,12 @@ struct rec_stack {
 	uint32_t frame_count;
 };
 
+/* The two ends of a connection of the unix kind, by inode. */
+struct rec_peer {
+	uint64_t inode;
+	uint64_t peer;
+};
+
 struct rec_process {
 	uint32_t pid; /* 0: of the dumps that name no process */
 	uint32_t ppid;
@@ -215,6 +232,8 @@ struct recording {
 	struct rec_words outcomes;
 	struct rec_words reasons;
 	struct rec_words link_kinds;
+	struct rec_peer *peers;
+	size_t peer_count;
 	struct rec_counter *counters; /* what recording itself lost or cost, as the dumps say it */
 	size_t counter_count;
 	uint64_t dropped_events; /* that the recorder had no room for */

@@ -69,6 +69,22 @@ void releases_free(struct releases *releases)
 	memset(releases, 0, sizeof(*releases));
 }
 
+/* The first release of the lock after this time, as an index; the end of the lock's if none. */
+static size_t first_after(const struct releases *releases, uint32_t lock, uint64_t at_ns)
+{
+	size_t low = releases->first[lock], high = releases->first[lock + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (releases->ends[middle].at_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct release *releases_last(const struct releases *releases, const struct recording *rec,
 				    uint32_t lock, uint64_t after_ns, uint64_t before_ns,
 				    uint32_t thread)
@@ -76,19 +92,36 @@ const struct release *releases_last(const struct releases *releases, const struc
 	if (lock == NO_INDEX)
 		return NULL;
 	assert(lock < releases->locks.count);
-	size_t low = releases->first[lock], high = releases->first[lock + 1];
-	size_t begin = low;
+	size_t begin = releases->first[lock], at = first_after(releases, lock, before_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (releases->ends[middle].at_ns <= before_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low-- > begin && releases->ends[low].at_ns > after_ns)
-		if (rec->ops[releases->ends[low].hold].thread != thread)
-			return &releases->ends[low];
+	while (at-- > begin && releases->ends[at].at_ns > after_ns)
+		if (rec->ops[releases->ends[at].hold].thread != thread)
+			return &releases->ends[at];
 	return NULL;
+}
+
+/* A hold that is one process's own, and no reader's: those are numbered one by one. */
+static bool is_numbered(const struct recording *rec, uint32_t hold)
+{
+	return hold != NO_INDEX && rec->extras[hold].seq > 0 && !rec->extras[hold].shared &&
+	       !(rec->extras[hold].address & SHARED_ADDRESS);
+}
+
+const struct release *releases_granting(const struct releases *releases,
+					const struct recording *rec, uint32_t lock, uint32_t hold,
+					uint64_t after_ns, uint64_t before_ns, uint32_t thread)
+{
+	if (lock == NO_INDEX)
+		return NULL;
+	if (!is_numbered(rec, hold))
+		return releases_last(releases, rec, lock, after_ns, before_ns, thread);
+	size_t begin = releases->first[lock], at = first_after(releases, lock, before_ns);
+
+	while (at-- > begin && releases->ends[at].at_ns > after_ns) {
+		uint32_t other = releases->ends[at].hold;
+
+		if (is_numbered(rec, other) && rec->extras[other].seq + 1 == rec->extras[hold].seq)
+			return &releases->ends[at];
+	}
+	return releases_last(releases, rec, lock, after_ns, before_ns, thread);
 }

@@ -25,6 +25,15 @@ struct releases {
 void releases_build(struct releases *, const struct recording *);
 void releases_free(struct releases *);
 
+/*
+ * The release that let `hold` begin, after a wait from after_ns to before_ns: by the numbers that a
+ * lock's holds have, which were counted while it was held; where they do not tell (readers, several
+ * processes, holds that were lost), the last one by time. NULL = none. `hold` NO_INDEX: not known.
+ */
+const struct release *releases_granting(const struct releases *, const struct recording *,
+					uint32_t lock, uint32_t hold, uint64_t after_ns,
+					uint64_t before_ns, uint32_t thread);
+
 /* The last release of a lock in (after_ns, before_ns] by another thread than `thread`; NULL =
  * none. */
 const struct release *releases_last(const struct releases *, const struct recording *,

@@ -21,6 +21,10 @@ static void emit_lock(const struct analysis *analysis, struct emit *emit,
 	emit_cell_count(emit, row->acquisitions);
 	emit_cell_count(emit, row->contended);
 	emit_cell_count(emit, row->timed_out);
+	emit_cell_count(emit, row->holder_known);
+	emit_cell_count(emit, row->owner_died);
+	emit_cell_count(emit, row->relocks);
+	emit_cell_ns(emit, (double)row->relock_ns);
 	emit_cell_ns(emit, (double)row->wait.total_ns);
 	emit_cell_ns(emit, (double)row->wait.p50_ns);
 	emit_cell_ns(emit, (double)row->wait.p95_ns);
@@ -42,6 +46,10 @@ static void emit_locks(const struct analysis *analysis, struct emit *emit)
 		{ .key = "acquisitions", .head = "taken", .align = EMIT_RIGHT },
 		{ .key = "contended", .head = "waits", .align = EMIT_RIGHT },
 		{ .key = "timed_out", .head = NULL },
+		{ .key = "holder_known", .head = NULL },
+		{ .key = "owner_died", .head = NULL },
+		{ .key = "relocks", .head = NULL },
+		{ .key = "relock_total_ns", .head = NULL },
 		{ .key = "wait_total_ns", .head = "waited", .align = EMIT_RIGHT },
 		{ .key = "wait_p50_ns", .head = "p50", .align = EMIT_RIGHT },
 		{ .key = "wait_p95_ns", .head = "p95", .align = EMIT_RIGHT },

@@ -168,7 +168,7 @@ static void stays(struct compiler *compiler, uint64_t ns)
 }
 
 /* The latency of a lock wait that just ended, from the release that ended it. */
-static uint64_t lock_latency(struct compiler *compiler, uint32_t lock)
+static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t hold)
 {
 	uint32_t index = compiler->lock_wait;
 
@@ -177,8 +177,8 @@ static uint64_t lock_latency(struct compiler *compiler, uint32_t lock)
 		return LATENCY_UNKNOWN;
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	const struct release *release =
-		releases_last(compiler->releases, compiler->rec, lock, wait->start_ns, wait->end_ns,
-			      compiler->thread);
+		releases_granting(compiler->releases, compiler->rec, lock, hold, wait->start_ns,
+				  wait->end_ns, compiler->thread);
 	if (!release) {
 		stays(compiler, wait->end_ns - wait->start_ns);
 		return LATENCY_UNKNOWN;
@@ -239,7 +239,7 @@ static void hold_begins(struct compiler *compiler, uint32_t op)
 			compiler->is_skipping = false;
 		return;
 	}
-	uint64_t latency_ns = lock_latency(compiler, lock);
+	uint64_t latency_ns = lock_latency(compiler, lock, op);
 	emit(compiler, is_reader(compiler, op) ? STEP_SHARE : STEP_ACQUIRE, lock, latency_ns);
 	if (!tokens || section->takes_late)
 		return;
@@ -491,17 +491,29 @@ static void poll_begins(struct compiler *compiler, uint32_t op)
 	compiler->waiting = true;
 }
 
+static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index)
+{
+	const struct flows *flows = &compiler->script->flows;
+
+	if (index == NO_INDEX)
+		return false;
+	const struct transfer *transfer = &flows->transfers[index];
+
+	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index, transfer->latency_ns);
+	if (!transfer->is_write && flows->flows[transfer->flow].is_shared)
+		taken_add(compiler, compiler->rec->ops[op].end_ns, transfer->flow, true);
+	return transfer->has_waited;
+}
+
+/* A call between two descriptors takes first, and then gives. */
 static void transfer_begins(struct compiler *compiler, uint32_t op)
 {
-	const struct transfer *transfer = transfer_of(compiler, op);
+	const struct flows *flows = &compiler->script->flows;
+	uint32_t own = flows->transfer_of[op], other = flows->other_of[op];
+	bool is_own_first = own == NO_INDEX || !flows->transfers[own].is_write;
+	bool has_waited = transfer_step(compiler, op, is_own_first ? own : other);
 
-	if (!transfer)
-		return;
-	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE,
-	     compiler->script->flows.transfer_of[op], transfer->latency_ns);
-	if (!transfer->is_write && compiler->script->flows.flows[transfer->flow].is_shared)
-		taken_add(compiler, compiler->rec->ops[op].end_ns, transfer->flow, true);
-	if (transfer->has_waited) {
+	if (transfer_step(compiler, op, is_own_first ? other : own) || has_waited) {
 		compiler->awaited_op = op;
 		compiler->waiting = true;
 	}

@@ -16,6 +16,7 @@ struct barrier_inside {
 	unsigned int in;
 	unsigned int current_round;
 	unsigned int count;
+	int shared;
 };
 
 _Static_assert(sizeof(struct barrier_inside) <= sizeof(pthread_barrier_t), "libc's is larger");
@@ -28,6 +29,14 @@ static uint32_t parties_of(const pthread_barrier_t *barrier)
 	return count;
 }
 
+static bool is_shared(const pthread_barrier_t *barrier)
+{
+	int shared;
+	__builtin_memcpy(&shared, (const char *)barrier + offsetof(struct barrier_inside, shared),
+			 sizeof(shared));
+	return shared != 0;
+}
+
 int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	struct caller caller = CALLER;
@@ -37,6 +46,8 @@ int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
 	struct watch *watch = watch_get(self, barrier, WATCH_BARRIER);
 	if (watch) {
 		watch->initial = parties_of(barrier);
+		if (is_shared(barrier))
+			watch_share(watch);
 		watch->last_op = op_current(self);
 		watch->last_ticks = clock_ticks();
 	}
@@ -51,9 +62,10 @@ int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
 	if (!self)
 		return result;
 	bool is_last = result == PTHREAD_BARRIER_SERIAL_THREAD;
-	wait_end(self, handle, watch && !is_last ? watch->last_op : 0, 0);
+	/* Of a shared one, the last to arrive may be another process's. */
+	wait_end(self, handle, watch && !is_last && !watch->sharing ? watch->last_op : 0, 0);
 	if (watch && is_last)
-		link_record(self, LINK_WAKE, 0, barrier, watch->ident, watch->initial - 1);
+		wake_record(self, LINK_WAKE, watch, watch->initial - 1, RECORD_ALL, 0);
 	self_leave(self);
 	return result;
 }
@@ -108,8 +120,8 @@ static void once_end(struct once_wait *wait)
 		return;
 	if (wait->handle)
 		wait_end(self, wait->handle, wait->watch ? wait->watch->last_op : 0, 0);
-	else
-		link_record(self, LINK_WAKE, 0, wait->control, wait->watch->ident, UINT32_MAX);
+	else if (wait->watch)
+		wake_record(self, LINK_WAKE, wait->watch, UINT32_MAX, RECORD_ALL, 0);
 	self_leave(self);
 }
 

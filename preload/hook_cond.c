@@ -38,6 +38,11 @@ static void release_mutex(struct self *self, struct cond_wait *wait)
 	hold_record(self, wait->mutex, &release);
 }
 
+static bool is_shared(const pthread_cond_t *cond)
+{
+	return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 1;
+}
+
 static void cond_wait_begin(struct cond_wait *wait, const void *cond, const pthread_mutex_t *mutex,
 			    enum call call, struct caller caller)
 {
@@ -50,6 +55,10 @@ static void cond_wait_begin(struct cond_wait *wait, const void *cond, const pthr
 	wait->mutex = watch_get(self, mutex, WATCH_MUTEX);
 	if (wait->cond)
 		watch_wait_begins(wait->cond);
+	if (wait->cond && wait->mutex && mutex->__data.__kind & MUTEX_SHARED) {
+		watch_share(wait->cond);
+		watch_share(wait->mutex);
+	}
 	release_mutex(self, wait);
 	wait->began_ticks = clock_ticks();
 	wait->handle = wait_begin(self, REASON_COND, call, cond, wait->cond ? wait->cond->ident : 0,
@@ -61,10 +70,19 @@ static void cond_wait_begin(struct cond_wait *wait, const void *cond, const pthr
  * together the later one may be named, and the analyzer orders them by time. */
 static uint64_t signaller(const struct cond_wait *wait)
 {
-	if (!wait->is_signalled || !wait->cond ||
+	if (!wait->is_signalled || !wait->cond || wait->cond->sharing ||
 	    (int64_t)(wait->cond->last_ticks - wait->began_ticks) < 0)
 		return 0;
 	return wait->cond->last_op;
+}
+
+/* For how long others had the mutex after the signal, as far as it shows: the mutex is held now. */
+static uint64_t relock_ticks(const struct cond_wait *wait)
+{
+	if (!wait->cond || signaller(wait) == 0 ||
+	    (int64_t)(wait->mutex->last_ticks - wait->cond->last_ticks) <= 0)
+		return 0;
+	return wait->mutex->last_ticks - wait->cond->last_ticks;
 }
 
 /* At the wait's end, and when a cancellation unwinds through it; the mutex is held in both
@@ -79,8 +97,10 @@ static void cond_wait_end(struct cond_wait *wait)
 	if (!self)
 		return;
 	wait_end(self, wait->handle, signaller(wait), wait->is_timed_out ? RECORD_TIMED_OUT : 0);
-	if (wait->mutex && mutex_is_outermost(wait->lock))
+	if (wait->mutex && mutex_is_outermost(wait->lock)) {
 		hold_begin(self, wait->mutex, wait->stack, wait->frame);
+		hold_relocked(wait->mutex, relock_ticks(wait));
+	}
 	self_leave(self);
 }
 
@@ -163,7 +183,7 @@ static struct watch *watch_from_signal(struct self *self, const void *cond)
 }
 
 /* Before the real signal (at most one) or broadcast (all that wait). */
-static void wake(const void *cond, uint32_t most)
+static void wake(const void *cond, bool is_for_all, bool is_for_others, struct caller caller)
 {
 	struct self *self = hook_enter();
 	if (!self)
@@ -172,48 +192,50 @@ static void wake(const void *cond, uint32_t most)
 	if (!watch || watch->type != WATCH_COND)
 		watch = watch_from_signal(self, cond);
 	if (watch) {
+		if (is_for_others)
+			watch_share(watch);
 		uint32_t waiters = __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED);
 		watch->last_op = op_current(self);
 		watch->last_ticks = clock_ticks();
-		link_record(self, LINK_WAKE, 0, cond, watch->ident,
-			    waiters < most ? waiters : most);
+		wake_record(self, LINK_WAKE, watch, is_for_all || waiters == 0 ? waiters : 1,
+			    is_for_all ? RECORD_ALL : 0, caller_stack(self, caller));
 	}
 	self_leave(self);
 }
 
 int hook_pthread_cond_signal(pthread_cond_t *cond)
 {
-	wake(cond, 1);
+	wake(cond, false, is_shared(cond), CALLER);
 	return real.pthread_cond_signal(cond);
 }
 
 int hook_pthread_cond_signal_old(pthread_cond_t *cond)
 {
-	wake(cond, 1);
+	wake(cond, false, false, CALLER);
 	return real.pthread_cond_signal_old(cond);
 }
 
 int hook_pthread_cond_broadcast(pthread_cond_t *cond)
 {
-	wake(cond, UINT32_MAX);
+	wake(cond, true, is_shared(cond), CALLER);
 	return real.pthread_cond_broadcast(cond);
 }
 
 int hook_pthread_cond_broadcast_old(pthread_cond_t *cond)
 {
-	wake(cond, UINT32_MAX);
+	wake(cond, true, false, CALLER);
 	return real.pthread_cond_broadcast_old(cond);
 }
 
 int hook_cnd_signal(cnd_t *cond)
 {
-	wake(cond, 1);
+	wake(cond, false, false, CALLER);
 	return real.cnd_signal(cond);
 }
 
 int hook_cnd_broadcast(cnd_t *cond)
 {
-	wake(cond, UINT32_MAX);
+	wake(cond, true, false, CALLER);
 	return real.cnd_broadcast(cond);
 }
 

@@ -12,6 +12,7 @@
  * allocator while it holds its own locks.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 
 #include "locks.h"
@@ -34,25 +35,42 @@ static inline int gained(const pthread_mutex_t *mutex, struct caller caller, int
 	return result;
 }
 
+static inline bool is_robust(const pthread_mutex_t *mutex)
+{
+	return mutex->__data.__kind & MUTEX_ROBUST;
+}
+
+enum { OWNER_MASK = 0x3fffffff };
+
+/* In those that the kernel must find the owner of, the lock word is the owner. */
+static struct lock_look look_at(const pthread_mutex_t *mutex)
+{
+	int kind = mutex->__data.__kind;
+	uint32_t owner =
+		kind & (MUTEX_ROBUST | MUTEX_PRIORITY_INHERITING)
+			? (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) &
+				  OWNER_MASK
+			: (uint32_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+	return (struct lock_look){ owner, kind & MUTEX_SHARED };
+}
+
 static void wait_begin_for(struct lock_wait *wait, const pthread_mutex_t *mutex, enum call call,
 			   struct caller caller)
 {
-	lock_wait_begin(wait, mutex, WATCH_MUTEX, REASON_MUTEX, call, caller);
+	lock_wait_begin(wait, mutex, WATCH_MUTEX, look_at(mutex), REASON_MUTEX, call, caller);
 }
 
-static void wait_end_for(struct lock_wait *wait, const pthread_mutex_t *mutex, bool has_gained,
+static void wait_end_for(struct lock_wait *wait, const pthread_mutex_t *mutex, enum lock_gain gain,
 			 bool is_timed_out)
 {
-	if (has_gained)
+	if (gain != LOCK_NOT_GAINED)
 		hooks_thread.last_mutex = mutex;
-	lock_wait_end(wait, has_gained ? LOCK_HELD : LOCK_NOT_GAINED, is_timed_out);
+	lock_wait_end(wait, gain, is_timed_out);
 }
 
-enum { ROBUST = 0x10 };
-
-static inline bool is_robust(const pthread_mutex_t *mutex)
+static enum lock_gain gain_of(int result)
 {
-	return mutex->__data.__kind & ROBUST;
+	return result == EOWNERDEAD ? LOCK_INHERITED : result == 0 ? LOCK_HELD : LOCK_NOT_GAINED;
 }
 
 /*
@@ -61,7 +79,6 @@ static inline bool is_robust(const pthread_mutex_t *mutex)
  */
 static int look_at_robust(const pthread_mutex_t *mutex)
 {
-	enum { OWNER_MASK = 0x3fffffff };
 	unsigned int owner =
 		(unsigned int)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & OWNER_MASK;
 	if (owner == 0 || owner == (unsigned int)real.syscall(SYS_gettid, 0, 0, 0, 0, 0, 0))
@@ -85,7 +102,7 @@ static int lock_contended(pthread_mutex_t *mutex, struct caller caller)
 	struct lock_wait wait;
 	wait_begin_for(&wait, mutex, CALL_pthread_mutex_lock, caller);
 	int result = real.pthread_mutex_lock(mutex);
-	wait_end_for(&wait, mutex, is_gained(result), false);
+	wait_end_for(&wait, mutex, gain_of(result), false);
 	return result;
 }
 
@@ -114,7 +131,7 @@ int hook_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *
 	struct lock_wait wait;
 	wait_begin_for(&wait, mutex, CALL_pthread_mutex_timedlock, CALLER);
 	result = real.pthread_mutex_timedlock(mutex, until);
-	wait_end_for(&wait, mutex, is_gained(result), result == ETIMEDOUT);
+	wait_end_for(&wait, mutex, gain_of(result), result == ETIMEDOUT);
 	return result;
 }
 
@@ -135,7 +152,7 @@ int hook_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 	struct lock_wait wait;
 	wait_begin_for(&wait, mutex, CALL_pthread_mutex_clocklock, CALLER);
 	result = real.pthread_mutex_clocklock(mutex, clock, until);
-	wait_end_for(&wait, mutex, is_gained(result), result == ETIMEDOUT);
+	wait_end_for(&wait, mutex, gain_of(result), result == ETIMEDOUT);
 	return result;
 }
 
@@ -149,9 +166,29 @@ static int unlock_watched(struct watch *watch, pthread_mutex_t *mutex)
 	return result;
 }
 
+/*
+ * Those who wait in other processes made no watch here. That there are some shows in the lock word;
+ * what was noted of the hold when it began still makes its record.
+ */
+static struct watch *watch_for_others(pthread_mutex_t *mutex)
+{
+	enum { LOCKED_AND_WAITED_FOR = 2 };
+	int kind = mutex->__data.__kind;
+	int word = __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
+	bool is_waited_for = kind & (MUTEX_ROBUST | MUTEX_PRIORITY_INHERITING)
+				     ? (uint32_t)word & FUTEX_WAITERS
+				     : word == LOCKED_AND_WAITED_FOR;
+	struct watch *watch = is_waited_for ? lock_watch_all(mutex, WATCH_MUTEX) : NULL;
+	if (watch)
+		watch_share(watch);
+	return watch;
+}
+
 int hook_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct watch *watch = watch_find(mutex);
+	if (LIKELY(!watch) && UNLIKELY(mutex->__data.__kind & MUTEX_SHARED))
+		watch = watch_for_others(mutex);
 	if (UNLIKELY(watch && watch->type == WATCH_MUTEX && mutex_is_outermost(mutex)))
 		return unlock_watched(watch, mutex);
 	lock_recall(mutex);
@@ -190,7 +227,8 @@ int hook_mtx_lock(mtx_t *mutex)
 	struct lock_wait wait;
 	wait_begin_for(&wait, inside(mutex), CALL_mtx_lock, CALLER);
 	result = real.mtx_lock(mutex);
-	wait_end_for(&wait, inside(mutex), result == thrd_success, false);
+	wait_end_for(&wait, inside(mutex), result == thrd_success ? LOCK_HELD : LOCK_NOT_GAINED,
+		     false);
 	return result;
 }
 
@@ -210,7 +248,8 @@ int hook_mtx_timedlock(mtx_t *mutex, const struct timespec *until)
 	struct lock_wait wait;
 	wait_begin_for(&wait, inside(mutex), CALL_mtx_timedlock, CALLER);
 	result = real.mtx_timedlock(mutex, until);
-	wait_end_for(&wait, inside(mutex), result == thrd_success, result == thrd_timedout);
+	wait_end_for(&wait, inside(mutex), result == thrd_success ? LOCK_HELD : LOCK_NOT_GAINED,
+		     result == thrd_timedout);
 	return result;
 }
 

@@ -48,6 +48,8 @@ static void read_hold_begin(struct watch *watch, const void *lock, struct caller
 			       caller_stack(self, caller), caller.frame);
 	if (op) {
 		op_set_ident(self, op, string_intern("read", 4));
+		/* That of the last writer's hold, which no writer can follow meanwhile. */
+		op_set_count(self, op, watch->hold_count);
 		hooks_thread.read_holds[place].lock = lock;
 		hooks_thread.read_holds[place].op = op;
 	}
@@ -57,8 +59,13 @@ static void read_hold_begin(struct watch *watch, const void *lock, struct caller
 static inline struct watch *find_watch(const void *lock)
 {
 	struct watch *watch = watch_find(lock);
-	if (LIKELY(!watch) && locks_are_all_watched())
-		return lock_watch_all(lock, WATCH_RWLOCK);
+	bool is_shared = ((const pthread_rwlock_t *)lock)->__data.__shared;
+	if (LIKELY(watch) || (LIKELY(!is_shared) && !locks_are_all_watched()))
+		return watch;
+	/* Those who wait in other processes cannot make it watched here. */
+	watch = lock_watch_all(lock, WATCH_RWLOCK);
+	if (watch && is_shared)
+		watch_share(watch);
 	return watch;
 }
 
@@ -78,10 +85,17 @@ static int write_gained(pthread_rwlock_t *lock, struct caller caller)
 	return 0;
 }
 
+/* Readers are not named anywhere. */
+static struct lock_look look_at(const pthread_rwlock_t *lock)
+{
+	int writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED);
+	return (struct lock_look){ (uint32_t)writer, lock->__data.__shared };
+}
+
 static void read_wait_begin(struct lock_wait *wait, const pthread_rwlock_t *lock, enum call call,
 			    struct caller caller)
 {
-	lock_wait_begin(wait, lock, WATCH_RWLOCK, REASON_RWLOCK_READ, call, caller);
+	lock_wait_begin(wait, lock, WATCH_RWLOCK, look_at(lock), REASON_RWLOCK_READ, call, caller);
 }
 
 static int read_wait_end(struct lock_wait *wait, const pthread_rwlock_t *lock, int result,
@@ -96,7 +110,7 @@ static int read_wait_end(struct lock_wait *wait, const pthread_rwlock_t *lock, i
 static void write_wait_begin(struct lock_wait *wait, const pthread_rwlock_t *lock, enum call call,
 			     struct caller caller)
 {
-	lock_wait_begin(wait, lock, WATCH_RWLOCK, REASON_RWLOCK_WRITE, call, caller);
+	lock_wait_begin(wait, lock, WATCH_RWLOCK, look_at(lock), REASON_RWLOCK_WRITE, call, caller);
 }
 
 static int write_wait_end(struct lock_wait *wait, int result)
@@ -205,7 +219,7 @@ static void read_release(struct watch *watch, pthread_rwlock_t *lock)
 	if (waiters > 0) {
 		watch->last_op = hold ? hold : op_current(self);
 		watch->last_ticks = clock_ticks();
-		link_record(self, LINK_WAKE, 0, lock, watch->ident, 1);
+		wake_record(self, LINK_WAKE, watch, 1, 0, 0);
 	}
 	if (hold)
 		op_end(self, hold, OUTCOME_OK, (uint64_t)lock);

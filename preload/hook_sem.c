@@ -19,12 +19,30 @@ struct sem_wait_state {
 	bool is_timed_out;
 };
 
+/* Where libc notes it; named ones are shared too. */
+struct sem_inside {
+	uint64_t value_and_waiters;
+	int private;
+};
+
+_Static_assert(sizeof(struct sem_inside) <= sizeof(sem_t), "libc's is larger");
+
+static bool is_shared(const sem_t *sem)
+{
+	int private;
+	__builtin_memcpy(&private, (const char *)sem + offsetof(struct sem_inside, private),
+			 sizeof(private));
+	return private != 0;
+}
+
 static struct watch *watch_of(struct self *self, sem_t *sem)
 {
 	struct watch *watch = watch_find(sem);
 	if (watch && watch->type == WATCH_SEM)
 		return watch;
 	watch = watch_get(self, sem, WATCH_SEM);
+	if (watch && is_shared(sem))
+		watch_share(watch);
 	int value = 0;
 	if (watch && sem_getvalue(sem, &value) == 0)
 		watch->initial = (uint32_t)value;
@@ -54,7 +72,9 @@ static void sem_wait_end(struct sem_wait_state *wait)
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	uint64_t poster = wait->watch && wait->result == 0 ? wait->watch->last_op : 0;
+	/* Of a shared one, the post may have been another process's. */
+	bool is_known = wait->watch && wait->result == 0 && !wait->watch->sharing;
+	uint64_t poster = is_known ? wait->watch->last_op : 0;
 	wait_end(self, wait->handle, poster, wait->is_timed_out ? RECORD_TIMED_OUT : 0);
 	self_leave(self);
 }
@@ -106,13 +126,15 @@ int hook_sem_trywait(sem_t *sem)
  * it. */
 int hook_sem_post(sem_t *sem)
 {
+	struct caller caller = CALLER;
 	struct self *self = hook_enter();
 	if (self) {
 		struct watch *watch = watch_of(self, sem);
 		if (watch) {
 			watch->last_op = op_current(self);
 			watch->last_ticks = clock_ticks();
-			link_record(self, LINK_POST, 0, sem, watch->ident, watch->initial);
+			wake_record(self, LINK_POST, watch, watch->initial, 0,
+				    caller_stack(self, caller));
 		}
 		self_leave(self);
 	}
@@ -127,8 +149,11 @@ int hook_sem_init(sem_t *sem, int shared, unsigned int value)
 		return result;
 	watch_forget(sem);
 	struct watch *watch = watch_get(self, sem, WATCH_SEM);
-	if (watch)
+	if (watch) {
 		watch->initial = value;
+		if (shared)
+			watch_share(watch);
+	}
 	self_leave(self);
 	return result;
 }

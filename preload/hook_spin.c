@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Spin locks: try first, and only a try that fails is a wait, which burns a CPU. They are recorded
- * as mutexes are, because that is what they are to who waits for them.
+ * as mutexes are, because that is what they are to who waits for them. libc notes neither who has
+ * one nor whether processes share it.
  *
  * Threads: any. Nothing is done between the acquisition of a lock that is not watched and the
  * return to the program, but for the note in lock_remember().
@@ -25,8 +26,8 @@ int hook_pthread_spin_lock(pthread_spinlock_t *lock)
 	if (LIKELY(real.pthread_spin_trylock(lock) == 0))
 		return gained(lock, CALLER);
 	struct lock_wait wait;
-	lock_wait_begin(&wait, (const void *)lock, WATCH_MUTEX, REASON_MUTEX,
-			CALL_pthread_spin_lock, CALLER);
+	lock_wait_begin(&wait, (const void *)lock, WATCH_MUTEX, (struct lock_look){ 0, false },
+			REASON_MUTEX, CALL_pthread_spin_lock, CALLER);
 	int result = real.pthread_spin_lock(lock);
 	lock_wait_end(&wait, result == 0 ? LOCK_HELD : LOCK_NOT_GAINED, false);
 	return result;

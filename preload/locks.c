@@ -12,9 +12,10 @@
 #include "locks.h"
 
 void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type type,
-		     enum reason reason, enum call call, struct caller caller)
+		     struct lock_look look, enum reason reason, enum call call,
+		     struct caller caller)
 {
-	*wait = (struct lock_wait){ .frame = caller.frame };
+	*wait = (struct lock_wait){ .is_shared = look.is_shared, .frame = caller.frame };
 	struct self *self = hook_enter();
 	if (!self)
 		return;
@@ -23,10 +24,13 @@ void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type t
 	if (wait->watch) {
 		wait->holder_op = wait->watch->holder_op;
 		watch_wait_begins(wait->watch);
+		if (look.is_shared)
+			watch_share(wait->watch);
 	}
 	wait->began_ticks = clock_ticks();
 	wait->handle = wait_begin(self, reason, call, lock, wait->watch ? wait->watch->ident : 0,
 				  wait->stack, caller.frame);
+	wait_held_by(self, wait->handle, look.holder_tid);
 	self_leave(self);
 }
 
@@ -45,6 +49,23 @@ static uint64_t predecessor(const struct lock_wait *wait)
 	return wait->holder_op;
 }
 
+/* One who died holding it released nothing: it is the one who held it then, if nobody came
+ * between. */
+static uint64_t deceased(const struct lock_wait *wait)
+{
+	if (!wait->watch || (int64_t)(wait->watch->last_ticks - wait->began_ticks) >= 0)
+		return 0;
+	return wait->holder_op;
+}
+
+/* What other processes do with a lock is not known here: the analyzer has the holds of all. */
+static uint64_t target_of(const struct lock_wait *wait, enum lock_gain gain)
+{
+	if (gain == LOCK_NOT_GAINED || wait->is_shared)
+		return 0;
+	return gain == LOCK_INHERITED ? deceased(wait) : predecessor(wait);
+}
+
 void lock_wait_end(struct lock_wait *wait, enum lock_gain gain, bool is_timed_out)
 {
 	if (wait->watch)
@@ -54,9 +75,11 @@ void lock_wait_end(struct lock_wait *wait, enum lock_gain gain, bool is_timed_ou
 	struct self *self = hook_enter();
 	if (!self)
 		return;
-	wait_end(self, wait->handle, gain == LOCK_NOT_GAINED ? 0 : predecessor(wait),
-		 is_timed_out ? RECORD_TIMED_OUT : 0);
-	if (gain == LOCK_HELD && wait->watch)
+	wait_end(self, wait->handle, target_of(wait, gain),
+		 gain == LOCK_INHERITED ? RECORD_OWNER_DIED
+		 : is_timed_out         ? RECORD_TIMED_OUT
+					: 0);
+	if ((gain == LOCK_HELD || gain == LOCK_INHERITED) && wait->watch)
 		hold_begin(self, wait->watch, wait->stack, wait->frame);
 	self_leave(self);
 }

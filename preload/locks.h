@@ -11,6 +11,12 @@
 
 #include "hooks.h"
 
+/* What a hook knows of the lock it is about to wait for: libc's own view, read racily. */
+struct lock_look {
+	uint32_t holder_tid; /* who has it to himself, as libc notes it; 0 = not known */
+	bool is_shared;      /* between processes */
+};
+
 /* One wait in progress; lives on the waiting thread's stack. */
 struct lock_wait {
 	struct watch *watch;
@@ -18,15 +24,17 @@ struct lock_wait {
 	uint64_t holder_op; /* who held it when the wait began */
 	uint64_t began_ticks;
 	uint32_t stack;
+	bool is_shared; /* between processes */
 	const void *frame;
 };
 
 /* After a try has failed and before sleeping. Always pair it with lock_wait_end(). */
-void lock_wait_begin(struct lock_wait *, const void *lock, enum watch_type, enum reason, enum call,
-		     struct caller) HIDDEN;
+void lock_wait_begin(struct lock_wait *, const void *lock, enum watch_type, struct lock_look,
+		     enum reason, enum call, struct caller) HIDDEN;
 
-/* How the wait ended: given up, acquired by one of several holders, acquired alone. */
-enum lock_gain { LOCK_NOT_GAINED, LOCK_SHARED, LOCK_HELD };
+/* How the wait ended: given up, acquired by one of several holders, acquired alone, or alone from
+ * an owner that died. */
+enum lock_gain { LOCK_NOT_GAINED, LOCK_SHARED, LOCK_HELD, LOCK_INHERITED };
 void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN;
 
 /* The lock is held by the caller from now on; for watched locks only. */
@@ -86,6 +94,9 @@ bool lock_release(struct watch *, struct hold_release *, bool is_owner_checked) 
 void lock_stamp(struct self *, struct watch *, struct hold_release *) HIDDEN;
 void lock_release_record(struct watch *, const struct hold_release *) HIDDEN;
 
+/* The kind bits of a mutex. */
+enum { MUTEX_ROBUST = 0x10, MUTEX_PRIORITY_INHERITING = 0x20, MUTEX_SHARED = 0x80 };
+
 /* libc's own view of a mutex, read while it is held by the caller or racily, never written. */
 static inline bool mutex_is_recursive(const pthread_mutex_t *mutex)
 {
@@ -101,10 +112,9 @@ static inline bool mutex_is_outermost(const pthread_mutex_t *mutex)
 /* Recursive, error-checking, robust and priority-inheriting ones know their owner. */
 static inline bool mutex_checks_owner(const pthread_mutex_t *mutex)
 {
-	enum { ROBUST = 0x10, PRIORITY_INHERITING = 0x20 };
 	int type = mutex->__data.__kind & 3;
 	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP ||
-	       (mutex->__data.__kind & (ROBUST | PRIORITY_INHERITING)) != 0;
+	       (mutex->__data.__kind & (MUTEX_ROBUST | MUTEX_PRIORITY_INHERITING)) != 0;
 }
 
 #endif

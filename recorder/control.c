@@ -35,6 +35,8 @@
 #include "delays.h"
 #include "dump.h"
 #include "mark.h"
+#include "objects.h"
+#include "peers.h"
 #include "process.h"
 #include "sampler.h"
 #include "scope.h"
@@ -448,6 +450,16 @@ static void prepare_memory(void)
 		control.ready_tick_ms *= 2;
 }
 
+/* What the program's threads could not find out themselves. */
+static void look_up(struct arena *arena)
+{
+	if ((!objects_are_wanted(arena) && !peers_are_wanted(arena)) || !snapshot_lock(arena))
+		return;
+	objects_place(arena);
+	peers_find(arena);
+	snapshot_unlock(arena);
+}
+
 /* What is due while recording is on; how long until it is due again, -1 = not by itself. */
 static int tick(void)
 {
@@ -455,8 +467,10 @@ static int tick(void)
 	uint64_t now_ns = clock_take_pair().mono_ns;
 	bool is_sampling = sampler_tick(is_on, now_ns);
 
-	if (is_on)
+	if (is_on) {
 		prepare_memory();
+		look_up(recorder_arena);
+	}
 	if (is_on && mark_gap_ticks != MARK_NEVER)
 		delays_tick(recorder_arena, now_ns);
 	survey_poll(now_ns);

@@ -22,6 +22,7 @@ enum {
 	LINK_BYTES = 512, /* what is longer is cut */
 	PORTS = 65536,
 	PAIRS_MAX = 4096,       /* newer pairs take the places of older ones */
+	PEER_ASKED = 1,         /* no socket's inode: somebody is looking for it */
 	LISTENERS_SCANNED = 256 /* sockets that listen are made early and have low numbers */
 };
 
@@ -144,16 +145,35 @@ void description_pair(int fd, int other)
 	store_relaxed(pair_at(other_status.st_ino), other_status.st_ino | status.st_ino << 32);
 }
 
-static void put_pair(struct text *text, uint64_t inode)
+/* Its peer's inode; 0: not known. */
+static uint32_t peer_of(uint64_t inode)
 {
 	uint64_t pair = load_relaxed(pair_at(inode));
 
+	return (uint32_t)pair == inode && pair >> 32 != PEER_ASKED ? (uint32_t)(pair >> 32) : 0;
+}
+
+/* Nobody saw the two meet: whoever may make a descriptor asks the kernel, once. */
+static void want_peer(struct description *description, uint64_t inode)
+{
+	uint64_t asked = inode | (uint64_t)PEER_ASKED << 32;
+
+	if (inode > UINT32_MAX || peer_of(inode) != 0 || load_relaxed(pair_at(inode)) == asked)
+		return;
+	store_relaxed(pair_at(inode), asked);
+	description->lonely = (uint32_t)inode;
+}
+
+static void put_pair(struct text *text, uint64_t inode)
+{
+	uint32_t peer = peer_of(inode);
+
 	text_put_literal(text, ":");
 	put_inode(text, inode);
-	if ((uint32_t)pair != inode)
+	if (peer == 0)
 		return;
 	text_put_literal(text, ">");
-	put_inode(text, pair >> 32);
+	put_inode(text, peer);
 }
 
 /* The end that has the path that the two met at; the other one when none has. */
@@ -187,6 +207,8 @@ static void describe_unix(struct description *description, int fd, const struct 
 	}
 	if (description->is_crowded || is_listening)
 		return;
+	if (!description->is_passing && socket_option(fd, SO_TYPE) != SOCK_DGRAM)
+		want_peer(description, inode);
 	if (endpoint_path_bytes(named) == 0) {
 		put_pair(text, inode);
 	} else {
@@ -347,6 +369,7 @@ void description_begin(struct description *description, bool is_crowded)
 	description->is_crowded = is_crowded;
 	description->is_accepted = false;
 	description->is_passing = false;
+	description->lonely = 0;
 	description->path = NULL;
 	description->peer = NULL;
 	description->peer_bytes = 0;

@@ -30,6 +30,7 @@ struct description {
 	bool is_crowded;  /* no more names that only one descriptor has */
 	bool is_accepted; /* its peer is a client; may be set before it is made */
 	bool is_passing; /* will be another thing soon: a stream socket that is not connected yet */
+	uint32_t lonely; /* inode of a unix socket whose peer is not known, the first time; or 0 */
 	const char *path; /* set before: what it was opened by, or NULL */
 	const void *peer; /* set before: the address that it is being connected to, or NULL */
 	size_t peer_bytes;

@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "description.h"
+#include "peers.h"
 
 #include "in_target.h"
 
@@ -92,6 +93,8 @@ static uint64_t learn_end(struct self *self, int fd, uint64_t word, const struct
 	if (found->is_accepted)
 		next |= (uint64_t)RECORD_ACCEPTED << DESCRIPTOR_FLAGS_SHIFT;
 	next |= DESCRIPTOR_KNOWN | string_intern(found->text.bytes, found->text.used);
+	if (found->lonely)
+		peers_want(recorder_arena, found->lonely);
 	/* Pairs with descriptor_forget(): fails when it was closed or made meanwhile. */
 	if (!found->is_passing)
 		(void)cas_acq_rel(&descriptors_table[fd], &word, next);

@@ -15,6 +15,8 @@
 #include "chunk.h"
 #include "clock.h"
 #include "modules.h"
+#include "objects.h"
+#include "peers.h"
 #include "stacks.h"
 #include "strings.h"
 
@@ -93,7 +95,7 @@ static uint64_t to_ns(const struct dump *dump, uint64_t ticks)
 }
 
 /* An io's result, a lock's hold, what a sleep asked for: the keys that depend on the kind. */
-static void put_value(struct text *text, const struct record *record)
+static void put_value(const struct dump *dump, struct text *text, const struct record *record)
 {
 	if (record->flags & RECORD_ANNOTATED)
 		PUT_NONZERO(text, "r", record->value);
@@ -107,6 +109,10 @@ static void put_value(struct text *text, const struct record *record)
 		PUT_NONZERO(text, "a", record->value);
 	if (record->what == KIND_HOLD)
 		PUT_NONZERO(text, "sq", record->count);
+	if (record->what == KIND_HOLD && record->end && record->fd > 0)
+		PUT_NONZERO(text, "rl",
+			    to_ns(dump, record->start + (uint64_t)record->fd * RELOCK_TICKS) -
+				    to_ns(dump, record->start));
 	if (record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE)
 		text_put_literal(text, ",\"abs\":1");
 	if (record->flags & RECORD_ACCEPTED)
@@ -145,7 +151,7 @@ static void put_op(const struct dump *dump, struct text *text, const struct reco
 	put_times(dump, text, record);
 	PUT_NONZERO(text, "th", record->id >> 32);
 	PUT_NONZERO(text, "st", record->stack);
-	put_value(text, record);
+	put_value(dump, text, record);
 	text_put_literal(text, "}\n");
 }
 
@@ -162,6 +168,10 @@ static void put_wait(const struct dump *dump, struct text *text, const struct re
 	put_times(dump, text, record);
 	PUT_NONZERO(text, "th", record->count);
 	PUT_NONZERO(text, "st", record->stack);
+	if (record->fd > 0)
+		PUT_NONZERO(text, "h", (uint32_t)record->fd);
+	if (record->flags & RECORD_OWNER_DIED)
+		text_put_literal(text, ",\"od\":1");
 	if (record->flags & RECORD_TIMED_OUT)
 		text_put_literal(text, ",\"to\":1");
 	text_put_literal(text, "}\n");
@@ -180,6 +190,8 @@ static void put_link(const struct dump *dump, struct text *text, const struct re
 	put_times(dump, text, record);
 	PUT_NONZERO(text, "th", record->name);
 	PUT_NONZERO(text, "st", record->stack);
+	if (record->flags & RECORD_ALL)
+		text_put_literal(text, ",\"all\":1");
 	text_put_literal(text, "}\n");
 }
 
@@ -365,6 +377,50 @@ static bool write_module(struct dump *dump)
 	return false;
 }
 
+/* What the addresses of locks that processes share are to all of them. */
+static bool write_object(struct dump *dump)
+{
+	const struct object_entry *object = objects_at(dump->arena, dump->index);
+	struct text *text = &dump->text;
+
+	if (dump->index == 0)
+		text_put_literal(text, ",\"objects\":[");
+	if (dump->index == dump->snapshot.object_count) {
+		text_put_literal(text, "]");
+		return true;
+	}
+	put_comma(dump);
+	text_put_literal(text, "{\"a\":");
+	text_put_u64(text, object->address);
+	put_key_u64(text, "s", to_ns(dump, object->since));
+	put_key_u64(text, "dev", object->device);
+	put_key_u64(text, "ino", object->inode);
+	put_key_u64(text, "off", object->offset);
+	text_put_literal(text, "}");
+	return false;
+}
+
+/* Inodes by twos. */
+static bool write_peer(struct dump *dump)
+{
+	const struct peer_entry *entry = peers_at(dump->arena, dump->index);
+	struct text *text = &dump->text;
+
+	if (dump->index == 0)
+		text_put_literal(text, ",\"peers\":[");
+	if (dump->index == dump->snapshot.peer_count) {
+		text_put_literal(text, "]");
+		return true;
+	}
+	if (entry->peer == 0)
+		return false;
+	put_comma(dump);
+	text_put_u64(text, entry->inode);
+	text_put_literal(text, ",");
+	text_put_u64(text, entry->peer);
+	return false;
+}
+
 static void put_frame(struct dump *dump, struct text *text, uint64_t address)
 {
 	/* A return address may be the first byte after its function: what called lies before it. */
@@ -436,7 +492,7 @@ static void put_open_op(struct dump *dump, const struct record *record)
 	put_key_u64(text, "start_ns", to_ns(dump, record->start));
 	PUT_NONZERO(text, "th", record->id >> 32);
 	PUT_NONZERO(text, "st", record->stack);
-	put_value(text, record);
+	put_value(dump, text, record);
 	text_put_literal(text, "}");
 }
 
@@ -474,6 +530,8 @@ static void put_open_wait(struct dump *dump, const struct record *record)
 	PUT_NONZERO(text, "th", record->count);
 	PUT_NONZERO(text, "st", record->stack);
 	PUT_NONZERO(text, "c", record->name);
+	if (record->fd > 0)
+		PUT_NONZERO(text, "h", (uint32_t)record->fd);
 	text_put_literal(text, "}");
 }
 
@@ -548,8 +606,9 @@ static bool write_records(struct dump *dump)
 
 /* Each writes its element dump->index; true: that was the last one. */
 static bool (*const phases[])(struct dump *) = {
-	write_start, write_process, write_counters,  write_thread,     write_module,  write_string,
-	write_stack, write_open_op, write_open_wait, write_header_end, write_records, write_mark,
+	write_start,     write_process,    write_counters, write_thread, write_module,
+	write_object,    write_peer,       write_string,   write_stack,  write_open_op,
+	write_open_wait, write_header_end, write_records,  write_mark,
 };
 
 int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)

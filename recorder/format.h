@@ -67,6 +67,9 @@ enum record_type {
  * count    hold: sequence number         index of the thread       wake, post: see events.def
  *          of this lock's holds
  *          thread: its kernel thread id
+ * fd       io, poll: the descriptor      kernel's number of the
+ *          hold: RELOCK_TICKS            thread that held it when
+ *                                        it began
  *
  * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread
  * was as `parent`, the index of the thread as `name`, the number of the processor it was on as
@@ -83,19 +86,28 @@ struct record {
 	uint32_t ident; /* string id: which resource, thread, file */
 	uint32_t stack; /* stack id, 0 = none */
 	uint32_t count;
-	int32_t fd;      /* io, poll on one descriptor: the descriptor, else -1 */
+	int32_t fd;      /* see above; -1 = none */
 	uint8_t type;    /* enum record_type; written last in an open entry, cleared first */
 	uint8_t what;    /* enum kind, reason or link_kind */
 	uint8_t outcome; /* enum outcome */
 	uint8_t flags;   /* RECORD_* below */
 };
 
+/*
+ * A mutex is taken again inside pthread_cond_wait(), unseen. For how long it had to be waited for
+ * shows when it is there: from the last signal to the last release by another thread, if that came
+ * after it. So much is in `fd` of the hold that begins there.
+ */
+enum { RELOCK_TICKS = 256 };
+
 enum {
 	RECORD_ABSOLUTE = 1,  /* sleep until a point in time; value counts from the call */
 	RECORD_TIMED_OUT = 2, /* a wait that ended by its timeout */
 	RECORD_ACCEPTED = 4,  /* io, poll: the descriptor is a connection whose peer is a client */
 	RECORD_ANNOTATED = 8, /* the program declared it; an op's value is the result it named */
-	RECORD_FLOW = 16      /* recorded even while recording is off */
+	RECORD_FLOW = 16,     /* recorded even while recording is off */
+	RECORD_OWNER_DIED = 32, /* a wait that ended because the holder did */
+	RECORD_ALL = 64         /* a wake of all that wait, however many those were */
 };
 
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
@@ -115,6 +127,8 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * ARENA_WATCHES     struct watch [WATCHES_MAX] (recorder.h)
  * ARENA_HANDLES     struct open_entry [HANDLES_MAX]
  * ARENA_MODULES     struct module_entry [MODULES_MAX]
+ * ARENA_OBJECTS     struct object_entry [OBJECTS_MAX]
+ * ARENA_PEERS       struct peer_entry [PEERS_MAX]
  * ARENA_CHUNKS      struct chunk [chunks.max]
  *
  * Space is populated before it is written, by granules that header.ready marks, slots and chunks
@@ -125,7 +139,7 @@ enum {
 	ARENA_GRANULE_BYTES = 32768,
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
-	SLOT_BYTES = 2112,
+	SLOT_BYTES = 2176,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -139,6 +153,8 @@ enum {
 	HANDLES_MAX = 32768,
 	MODULES_MAX = 1024,
 	MODULE_BYTES = 512,
+	OBJECTS_MAX = 4096,
+	PEERS_MAX = 8192,
 	CHUNK_BYTES = 32768,
 	CHUNK_RECORDS = 511,
 
@@ -153,7 +169,9 @@ enum {
 	ARENA_WATCHES = ARENA_STACK_POOL + STACK_POOL_WORDS * 8,
 	ARENA_HANDLES = ARENA_WATCHES + WATCHES_MAX * 88,
 	ARENA_MODULES = ARENA_HANDLES + HANDLES_MAX * 80,
-	ARENA_CHUNKS = ARENA_MODULES + MODULES_MAX * MODULE_BYTES,
+	ARENA_OBJECTS = ARENA_MODULES + MODULES_MAX * MODULE_BYTES,
+	ARENA_PEERS = ARENA_OBJECTS + OBJECTS_MAX * 48,
+	ARENA_CHUNKS = ARENA_PEERS + PEERS_MAX * 8,
 	ARENA_GRANULES = ARENA_CHUNKS / ARENA_GRANULE_BYTES
 };
 
@@ -218,6 +236,25 @@ struct module_entry {
 	char path[MODULE_BYTES - 68];
 };
 _Static_assert(sizeof(struct module_entry) == MODULE_BYTES, "modules lie at fixed offsets");
+
+/* A lock or the like in memory that other processes map too, perhaps elsewhere: what it is to all
+ * of them. */
+struct object_entry {
+	uint64_t address; /* in this process */
+	uint64_t since;   /* ticks: before, the address may have been another one's */
+	uint64_t device;
+	uint64_t inode;
+	uint64_t offset; /* of the object in the file */
+	uint64_t unused;
+};
+_Static_assert(sizeof(struct object_entry) == 48, "ARENA_PEERS counts on it");
+
+/* The two ends of a connection of the unix kind, by inode. */
+struct peer_entry {
+	uint32_t inode;
+	uint32_t peer; /* 0 = not known */
+};
+_Static_assert(sizeof(struct peer_entry) == 8, "ARENA_CHUNKS counts on it");
 
 /*
  * An op or wait that has not ended. Written by its thread only; read by the drainer at any time:
@@ -332,11 +369,13 @@ struct arena {
 	uint32_t string_bytes;
 	uint32_t stack_count;
 	uint32_t stack_words;
-	uint32_t watch_lock;    /* 0 or thread index + 1 of who changes the table's keys */
-	uint64_t starved_until; /* ticks: no memory to be had before, do not ask */
-	uint64_t turn;          /* chunks taken so far; a ring's next is turn % chunks.max */
-	uint32_t bare_chunks;   /* how many have given their memory back, about */
-	uint32_t is_ring;       /* constant: full chunks are overwritten, the oldest first */
+	uint32_t watch_lock;     /* 0 or thread index + 1 of who changes the table's keys */
+	uint64_t starved_until;  /* ticks: no memory to be had before, do not ask */
+	uint64_t turn;           /* chunks taken so far; a ring's next is turn % chunks.max */
+	uint32_t bare_chunks;    /* how many have given their memory back, about */
+	uint32_t is_ring;        /* constant: full chunks are overwritten, the oldest first */
+	uint32_t objects_wanted; /* watches that are to be placed, so far */
+	uint32_t peers_wanted;   /* sockets whose peers are to be found, so far */
 	uint64_t counters[COUNTER_COUNT]; /* of ended threads and of nobody's */
 	_Alignas(64) struct pool slots;
 	struct pool chunks;  /* empty ones */
@@ -347,7 +386,10 @@ struct arena {
 	_Alignas(64) uint32_t drain_owner; /* tid of the drainer, 0 = none; DRAIN_* */
 	uint32_t drain_wanted;             /* a program that ends waits for drain_owner */
 	uint32_t module_count;
-	uint32_t module_lock;      /* 1 = somebody adds modules; any thread */
+	uint32_t module_lock; /* 1 = somebody adds modules; any thread */
+	uint32_t object_count;
+	uint32_t objects_sought;   /* of objects_wanted, for how many it was tried */
+	uint32_t peers_sought;     /* likewise */
 	uint32_t dump_count;       /* dumps handed out whole */
 	uint64_t losses_reported;  /* of events, in those */
 	uint64_t losses_forgotten; /* by RESET */

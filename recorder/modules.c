@@ -2,8 +2,8 @@
 /*
  * Which files are mapped where and when. See modules.h.
  *
- * Read from /proc/self/maps and, with process_vm_readv, from the ELF headers in memory: neither can
- * hang on the loader's lock or fault when a library is unloaded meanwhile.
+ * Read from the list of mappings and, with process_vm_readv, from the ELF headers in memory:
+ * neither can hang on the loader's lock or fault when a library is unloaded meanwhile.
  *
  * Loading has no end that a hook could see, as dlopen() must be called by its caller alone: so the
  * time at which it begins is kept, and what it loaded is looked for when the next one begins,
@@ -21,13 +21,12 @@
 #include <sys/uio.h>
 
 #include "clock.h"
+#include "maps.h"
 #include "syscalls.h"
-#include "text.h"
 
 #include "in_target.h"
 
 enum {
-	LINE_BYTES = 4600,
 	PHDRS_MAX = 24,
 	NOTE_BYTES_MAX = 1024,
 	LOCK_TRIES_MAX = 1000 /* a pass through the maps takes some 100 us */
@@ -46,58 +45,6 @@ struct saving {
 	bool is_quick;                       /* what is known by its place and path is the same */
 	uint64_t is_there[MODULES_MAX / 64]; /* bit = the entry is mapped */
 };
-
-/* Lines of a file, by raw reads. */
-struct line_reader {
-	int fd;
-	size_t used;
-	size_t next;
-	bool ended;
-	char bytes[LINE_BYTES];
-};
-
-/* The next line without its newline, ended by a NUL; NULL at the end. Overlong lines are cut. */
-static char *read_line(struct line_reader *reader)
-{
-	for (;;) {
-		char *line = reader->bytes + reader->next;
-		char *end = memchr(line, '\n', reader->used - reader->next);
-		long got;
-
-		if (end) {
-			*end = '\0';
-			reader->next = (size_t)(end + 1 - reader->bytes);
-			return line;
-		}
-		if (reader->ended)
-			return NULL;
-		reader->used -= reader->next;
-		memmove(reader->bytes, line, reader->used);
-		reader->next = 0;
-		if (reader->used >= LINE_BYTES - 1)
-			reader->used = 0;
-		got = sys_read(reader->fd, reader->bytes + reader->used,
-			       LINE_BYTES - 1 - reader->used);
-		reader->ended = got <= 0;
-		reader->used += got > 0 ? (size_t)got : 0;
-	}
-}
-
-static uint64_t parse_hex(const char **at)
-{
-	uint64_t value = 0;
-
-	for (;; ++*at) {
-		char c = **at;
-
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return value;
-	}
-}
 
 static bool read_memory(const struct arena *arena, uint64_t address, void *to, size_t bytes)
 {
@@ -246,29 +193,19 @@ static void note(struct saving *saving, struct module_entry *module)
 		saving->is_there[index / 64] |= UINT64_C(1) << index % 64;
 }
 
-/* A line such as "7f12a000-7f12b000 r--p 00000000 08:01 1234    /usr/lib/libc.so.6". */
-static void read_mapping(struct saving *saving, const char *line)
+/* A file, or the kernel's own library. */
+static bool may_be_module(const struct mapping *mapping)
 {
-	struct module_entry module = { 0 };
-	const char *path = strchr(line, '/');
-	const char *at = line;
-	uint64_t offset;
-	size_t length;
+	return mapping->is_readable && mapping->offset == 0 &&
+	       (mapping->path[0] == '/' || strcmp(mapping->path, "[vdso]") == 0) &&
+	       strlen(mapping->path) < sizeof(((struct module_entry *)0)->path);
+}
 
-	if (!path)
-		path = strstr(line, "[vdso]");
-	module.start = parse_hex(&at);
-	if (!path || *at++ != '-')
-		return;
-	(void)parse_hex(&at);
-	if (at[0] != ' ' || at[1] != 'r' || strlen(at) < 6)
-		return;
-	at += 6;
-	offset = parse_hex(&at);
-	length = strlen(path);
-	if (offset != 0 || length >= sizeof(module.path))
-		return;
-	memcpy(module.path, path, length);
+static void note_mapping(struct saving *saving, const struct mapping *mapping)
+{
+	struct module_entry module = { .start = mapping->start };
+
+	memcpy(module.path, mapping->path, strlen(mapping->path));
 	note(saving, &module);
 }
 
@@ -299,14 +236,15 @@ static void mark_gone(struct arena *arena, uint32_t index)
 
 static void pass(struct saving *saving)
 {
-	struct line_reader reader = { .fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0) };
-	const char *line;
+	struct mapping mapping;
+	struct maps maps;
 
-	if (reader.fd < 0)
+	if (!maps_open(&maps))
 		return;
-	while ((line = read_line(&reader)) != NULL)
-		read_mapping(saving, line);
-	sys_close(reader.fd);
+	while (maps_next(&maps, &mapping))
+		if (may_be_module(&mapping))
+			note_mapping(saving, &mapping);
+	maps_close(&maps);
 	for (uint32_t i = 0; i < saving->arena->module_count; i++)
 		if (!(saving->is_there[i / 64] >> i % 64 & 1))
 			mark_gone(saving->arena, i);

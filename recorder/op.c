@@ -207,17 +207,17 @@ void op_begin_thread(struct self *self, uint64_t op, uint64_t parent, uint32_t t
 	(void)entry_push(self, &record, op, NULL);
 }
 
-uint64_t op_begin_hold(struct self *self, uint32_t watch_index, uint32_t stack, const void *frame,
-		       uint64_t start_ticks, uint64_t address, uint32_t ident)
+uint64_t op_begin_hold(struct self *self, const struct watch *watch, uint32_t watch_index,
+		       uint32_t stack, const void *frame, uint64_t start_ticks)
 {
 	struct record record = {
 		.start = start_ticks,
 		.id = self_next_id(self),
 		.parent = op_current(self),
-		.value = address,
-		.ident = 0,
-		.name = ident,
+		.value = watch->address,
+		.name = watch->ident,
 		.stack = stack,
+		.count = load_relaxed(&watch->hold_count),
 		.fd = (int32_t)watch_index,
 		.type = RECORD_OP,
 		.what = KIND_HOLD,
@@ -422,6 +422,14 @@ void op_set_ident(struct self *self, uint64_t op, uint32_t ident)
 		store_release(&entry->record.ident, ident);
 }
 
+void op_set_count(struct self *self, uint64_t op, uint32_t count)
+{
+	struct open_entry *entry = entry_find(self, op);
+
+	if (entry)
+		store_release(&entry->record.count, count);
+}
+
 void op_set_flags(struct self *self, uint64_t op, uint8_t flags)
 {
 	struct open_entry *entry = entry_find(self, op);
@@ -465,6 +473,14 @@ uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const 
 	return entry_push(self, &record, handle, frame) ? handle : 0;
 }
 
+void wait_held_by(struct self *self, uint64_t wait, uint32_t tid)
+{
+	struct open_entry *entry = tid > 0 && wait ? entry_find(self, wait) : NULL;
+
+	if (entry)
+		store_release(&entry->record.fd, (int32_t)tid);
+}
+
 void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
 {
 	uint64_t now = clock_now_ticks();
@@ -505,6 +521,28 @@ void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const v
 		.fd = -1,
 		.type = RECORD_LINK,
 		.what = (uint8_t)kind,
+	};
+
+	(void)chunk_append(self, &record);
+}
+
+void wake_record(struct self *self, enum link_kind kind, const struct watch *watch, uint32_t count,
+		 uint8_t flags, uint32_t stack)
+{
+	uint64_t now = clock_now_ticks();
+	struct record record = {
+		.start = now,
+		.end = now,
+		.parent = op_current(self),
+		.value = watch->address,
+		.name = self->thread,
+		.ident = watch->ident,
+		.stack = stack,
+		.count = count,
+		.fd = -1,
+		.type = RECORD_LINK,
+		.what = (uint8_t)kind,
+		.flags = flags,
 	};
 
 	(void)chunk_append(self, &record);

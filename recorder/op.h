@@ -17,8 +17,8 @@ extern uint64_t op_brief_ticks HIDDEN;
 void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,
 		     const void *routine) HIDDEN;
 /* A hold of the watch with this index has begun; 0 when it cannot be recorded. */
-uint64_t op_begin_hold(struct self *, uint32_t watch_index, uint32_t stack, const void *frame,
-		       uint64_t start_ticks, uint64_t address, uint32_t ident) HIDDEN;
+uint64_t op_begin_hold(struct self *, const struct watch *, uint32_t watch_index, uint32_t stack,
+		       const void *frame, uint64_t start_ticks) HIDDEN;
 /* It is its watch's no more: until its record is written it is open here. */
 void op_release_hold(struct self *, const struct record *hold) HIDDEN;
 void op_end_hold(struct self *, const struct record *hold) HIDDEN;

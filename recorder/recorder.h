@@ -119,6 +119,7 @@ bool recorder_in_vfork_child(void) HIDDEN;
 /* --- This thread ----------------------------------------------------------------------------- */
 
 struct self;
+struct watch;
 
 /* Registers the thread at its first call. NULL: already inside the recorder on this thread, the
  * thread is retired, recording is off, or no slot is free (counted). Errno is saved until
@@ -156,16 +157,23 @@ enum { OP_BRIEF_NS = 2000 };
 void op_end_brief(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
 /* The same with what became known during the call. */
 void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
+void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;
 void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
 void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
 
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
 		    uint32_t stack, const void *frame) HIDDEN;
+/* Who had what it waits for to himself when it began: the kernel's number of a thread, perhaps of
+ * another process; 0 = not known. */
+void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;
 void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
 /* It turned out that there was nothing to wait for: no record. */
 void wait_drop(struct self *, uint64_t wait) HIDDEN;
 
+/* A wake or post: by whom is the current op, from where the stack; `flags`: RECORD_ALL. */
+void wake_record(struct self *, enum link_kind, const struct watch *, uint32_t count, uint8_t flags,
+		 uint32_t stack) HIDDEN;
 void link_record(struct self *, enum link_kind, uint64_t to_op, const void *address, uint32_t ident,
 		 uint32_t count) HIDDEN;
 
@@ -235,6 +243,12 @@ enum watch_type {
 	WATCH_CHILD
 };
 
+enum watch_sharing {
+	SHARING_NONE = 0, /* as far as anybody said */
+	SHARING_WANTED,   /* other processes may use it: to be looked up where it lies */
+	SHARING_KNOWN     /* that was done */
+};
+
 struct watch {
 	uint64_t address;       /* key */
 	uint64_t holder_op;     /* op `hold` of the present holder; thread, child: its op */
@@ -250,7 +264,10 @@ struct watch {
 	uint32_t waiters;       /* threads inside a wait on it now */
 	uint32_t initial;       /* semaphore: value when first seen; barrier: parties */
 	uint8_t type;           /* enum watch_type */
-	uint8_t unused[7];
+	uint8_t sharing;        /* enum watch_sharing */
+	uint8_t unused[2];
+	uint32_t holder_relock; /* how long it was waited for at the end of a condition's wait, in
+				 * RELOCK_TICKS */
 };
 
 /* The hot path: an address that nobody ever waited on gives NULL after one or two loads. */
@@ -260,6 +277,9 @@ struct watch *watch_find(const void *address) HIDDEN;
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
 /* The object was destroyed or initialised anew: what comes is another object. */
 void watch_forget(const void *address) HIDDEN;
+/* Other processes may use it: where it lies is looked up soon, on a thread that is not the
+ * program's. */
+void watch_share(struct watch *) HIDDEN;
 void watch_wait_begins(
 	struct watch *) HIDDEN; /* before looking at the lock once more and sleeping */
 void watch_wait_ends(struct watch *) HIDDEN;
@@ -272,6 +292,10 @@ uint64_t watch_child_op(const struct watch *) HIDDEN;
 
 /* The new holder, while it holds the lock: opens an op `hold`. */
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;
+
+/* The new holder came back from a condition's wait, and for so long others had the mutex after the
+ * signal: see format.h. */
+void hold_relocked(struct watch *, uint64_t relock_ticks) HIDDEN;
 
 /*
  * The holder's first release of a lock that became hot while it was held, just before

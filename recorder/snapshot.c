@@ -21,7 +21,9 @@
 #include "delays.h"
 #include "mark.h"
 #include "modules.h"
+#include "objects.h"
 #include "opens.h"
+#include "peers.h"
 #include "roster.h"
 #include "stacks.h"
 #include "strings.h"
@@ -326,6 +328,8 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	if (own) {
 		roster_bury_dead(arena);
 		modules_save(arena);
+		objects_place(arena);
+		peers_find(arena);
 	}
 	slots = roster_made(arena);
 	threads = slots + count_ended_threads(arena) + THREADS_SLACK;
@@ -347,6 +351,8 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	snapshot->losses_total = snapshot_losses(arena);
 	snapshot->losses = snapshot->losses_total - arena->losses_reported;
 	snapshot->module_count = load_acquire(&arena->module_count);
+	snapshot->object_count = load_acquire(&arena->object_count);
+	snapshot->peer_count = load_acquire(&arena->peers_sought);
 	snapshot->stack_count = stacks_count(arena);
 	snapshot->string_count = strings_count(arena);
 	return 0;

@@ -52,6 +52,8 @@ struct snapshot {
 	uint32_t string_count;
 	uint32_t stack_count;
 	uint32_t module_count;
+	uint32_t object_count;
+	uint32_t peer_count;
 	bool holds_move;      /* some are just being released */
 	bool has_process_end; /* an event of its own: the process has ended since the last dump */
 	uint64_t losses_total;

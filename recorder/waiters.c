@@ -96,9 +96,9 @@ const struct watch *watch_find_in(const struct arena *arena, uint64_t address)
 	return find_used(arena, address);
 }
 
-const struct watch *watch_at(const struct arena *arena, uint32_t index)
+struct watch *watch_at(const struct arena *arena, uint32_t index)
 {
-	const struct watch *watch = entry_at(arena, index);
+	struct watch *watch = entry_at(arena, index);
 
 	assert(index < WATCHES_MAX);
 	/* Acquire: who does not find a child any more sees its record. */
@@ -184,7 +184,9 @@ static void watch_clear(struct watch *watch)
 	store_relaxed(&watch->holder_thread, 0);
 	store_relaxed(&watch->hold_count, 0);
 	store_relaxed(&watch->waiters, 0);
+	store_relaxed(&watch->holder_relock, 0);
 	store_relaxed(&watch->initial, 0);
+	store_relaxed(&watch->sharing, (uint8_t)SHARING_NONE);
 }
 
 /* The address's own entry, else the first that is free on its way; NULL: none. Table locked. */
@@ -291,6 +293,15 @@ uint64_t watch_end_child(struct self *self, struct watch *watch, enum outcome ou
 	return op;
 }
 
+void watch_share(struct watch *watch)
+{
+	if (LIKELY(load_relaxed(&watch->sharing) != SHARING_NONE))
+		return;
+	store_relaxed(&watch->sharing, (uint8_t)SHARING_WANTED);
+	/* Pairs with objects_place(): who sees the count sees the wish. */
+	add_seq_cst(&recorder_arena->objects_wanted, 1);
+}
+
 /* --- Waiting --------------------------------------------------------------------------------- */
 
 void watch_wait_begins(struct watch *watch)
@@ -336,15 +347,21 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 
 	if (load_relaxed(&recorder_holds) == HOLDS_NONE)
 		return;
-	op = op_begin_hold(self, index_of(watch), stack, frame, start, watch->address,
-			   watch->ident);
-
+	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
+	op = op_begin_hold(self, watch, index_of(watch), stack, frame, start);
+	store_relaxed(&watch->holder_relock, 0);
 	store_relaxed(&watch->holder_parent, parent);
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, stack);
 	store_relaxed(&watch->holder_thread, self->thread);
-	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
 	store_release(&watch->holder_op, op);
+}
+
+void hold_relocked(struct watch *watch, uint64_t relock_ticks)
+{
+	uint64_t units = relock_ticks / RELOCK_TICKS;
+
+	store_relaxed(&watch->holder_relock, units < INT32_MAX ? (uint32_t)units : INT32_MAX);
 }
 
 void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks, uint32_t nth)
@@ -361,6 +378,7 @@ void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks
 		start = hot - (hot - start) / nth;
 	if (start < before)
 		start = before;
+	store_relaxed(&watch->holder_relock, 0);
 	store_relaxed(&watch->holder_parent, op_current(self));
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, 0);
@@ -395,7 +413,7 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 		.name = load_relaxed(&watch->ident),
 		.stack = load_relaxed(&watch->holder_stack),
 		.count = load_relaxed(&watch->hold_count),
-		.fd = -1,
+		.fd = (int32_t)load_relaxed(&watch->holder_relock),
 		.type = RECORD_OP,
 		.what = KIND_HOLD,
 		.outcome = OUTCOME_OK,
@@ -415,6 +433,5 @@ void hold_record(struct self *self, struct watch *watch, const struct hold_relea
 	if (hold.type != RECORD_NONE)
 		op_end_hold(self, &hold);
 	if (release->waiters > 0)
-		link_record(self, LINK_WAKE, 0, (const void *)(uintptr_t)watch->address,
-			    watch->ident, 1);
+		wake_record(self, LINK_WAKE, watch, 1, 0, 0);
 }

@@ -17,6 +17,6 @@ void watch_drop_holder(int32_t index, uint64_t op) HIDDEN;
 const struct watch *watch_find_in(const struct arena *, uint64_t address) HIDDEN;
 
 /* For the drainer: each watch in use, by index; NULL for one that is not. */
-const struct watch *watch_at(const struct arena *, uint32_t index) HIDDEN;
+struct watch *watch_at(const struct arena *, uint32_t index) HIDDEN;
 
 #endif

@@ -135,6 +135,7 @@ static inline uint32_t sketch_wait(struct sketch *sketch, uint32_t thread, uint1
 				   .end_ns = (uint64_t)(to_ms * 1e6),
 				   .waiter = sketch->rec.threads[thread].op,
 				   .target = target,
+				   .holder = NO_INDEX,
 				   .reason = reason,
 				   .thread = thread,
 				   .address = 0x1000 + sketch_string(sketch, resource) };

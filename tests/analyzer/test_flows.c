@@ -81,6 +81,94 @@ START_TEST(a_waiting_write_shows_the_capacity)
 }
 END_TEST
 
+/* Descriptions of one connection's two ends, and whether their bytes are known to be the same. */
+static const struct {
+	const char *writer;
+	const char *reader;
+	bool is_one;
+} unix_ends[] = {
+	/* 0 */ { "unix:[7]>[8]", "unix:[8]>[7]", true },
+	/* 1 */ { "unix:[7]>[8]", "unix:[8]", true }, /* passed to who did not see it made */
+	/* 2 */ { "unix:[7]", "unix:[8]", false },
+	/* 3 */ { "unix /run/s#21", "unix /run/s#22", true }, /* the kernel said so */
+	/* 4 */ { "unix:[22]", "unix /run/s#21", true },
+	/* 5 */ { "unix /run/s#21", "unix /run/s#23", false },
+	/* 6 */ { "unix /run/#s#21", "unix @a b#22", true },
+	/* 7 */ { "unix dgram /run/s#21", "unix dgram /run/s#22", false },
+	/* 8 */ { "unix seqpacket /run/s#21", "unix seqpacket /run/s#22", false },
+	/* 9 */ { "unix listen /run/s", "unix /run/s", false },
+	/* 10 */ { "unix:[7]>[8]", "unix:[7]>[8]", false },
+};
+
+START_TEST(unix_sockets_meet_by_inode)
+{
+	struct rec_peer peer = { 22, 21 };
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch.rec.peers = &peer;
+	sketch.rec.peer_count = 1;
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	uint32_t write = sketch_io(&sketch, 0, "write", unix_ends[_i].writer, 10, 1, 2);
+	uint32_t read = sketch_io(&sketch, 1, "read", unix_ends[_i].reader, 10, 3, 4);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_int_eq(flows.transfer_of[write] != NO_INDEX, unix_ends[_i].is_one);
+	ck_assert_int_eq(flows.transfer_of[read] != NO_INDEX, unix_ends[_i].is_one);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* A call between two descriptors: how it is called, what it takes from and gives to. */
+static const struct {
+	const char *call;
+	const char *own;
+	const char *other;
+	bool takes;
+	bool gives;
+} between[] = {
+	/* 0 */ { "splice", "pipe:[1]", "pipe:[2]", true, true },
+	/* 1 */ { "tee", "pipe:[1]", "pipe:[2]", false, true },
+	/* 2 */ { "sendfile", "pipe:[2]", "pipe:[1]", true, true },
+	/* 3 */ { "splice", "pipe:[1]", "file /x", true, false },
+	/* 4 */ { "splice", "file /x", "pipe:[2]", false, true },
+	/* 5 */ { "copy_file_range", "file /x", "file /y", false, false },
+	/* 6 */ { "vmsplice", "pipe:[2]", "", false, true },
+};
+
+START_TEST(what_has_two_ends_is_in_two_flows)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_thread(&sketch, "c", 0, 100);
+	uint32_t write = sketch_io(&sketch, 0, "write", "pipe:[1]", 10, 1, 2);
+	uint32_t op = sketch_io(&sketch, 1, between[_i].call, between[_i].own, 10, 0, 3);
+	sketch.rec.extras[op].other_ident = sketch_string(&sketch, between[_i].other);
+	uint32_t read = sketch_io(&sketch, 2, "read", "pipe:[2]", 10, 0, 4);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_int_eq(flows.transfer_of[write] != NO_INDEX, between[_i].takes);
+	ck_assert_int_eq(flows.transfer_of[read] != NO_INDEX, between[_i].gives);
+	bool is_send = strcmp(between[_i].call, "sendfile") == 0 ||
+		       strcmp(between[_i].call, "vmsplice") == 0;
+	uint32_t taken = is_send ? flows.other_of[op] : flows.transfer_of[op];
+	uint32_t given = is_send ? flows.transfer_of[op] : flows.other_of[op];
+	ck_assert_int_eq(taken != NO_INDEX && !flows.transfers[taken].is_write, between[_i].takes);
+	ck_assert_int_eq(given != NO_INDEX && flows.transfers[given].is_write, between[_i].gives);
+	if (between[_i].takes)
+		ck_assert(flows.transfers[taken].has_waited);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("flows");
@@ -89,6 +177,10 @@ static Suite *suite(void)
 	tcase_add_test(tcase, ends_are_matched_and_offsets_count);
 	tcase_add_test(tcase, bytes_from_nowhere_make_a_flow_unusable);
 	tcase_add_test(tcase, a_waiting_write_shows_the_capacity);
+	tcase_add_loop_test(tcase, unix_sockets_meet_by_inode, 0,
+			    sizeof(unix_ends) / sizeof(unix_ends[0]));
+	tcase_add_loop_test(tcase, what_has_two_ends_is_in_two_flows, 0,
+			    sizeof(between) / sizeof(between[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

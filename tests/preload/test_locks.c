@@ -139,6 +139,134 @@ START_TEST(test_holds_as_asked_for)
 }
 END_TEST
 
+static json_t *find_event(struct dumps *dumps, const char *key, const char *word, int *dump)
+{
+	for (*dump = 0; *dump < dumps->count; ++*dump)
+		for (size_t i = 1; i < json_array_size(dumps->lines[*dump]); i++) {
+			json_t *event = json_array_get(dumps->lines[*dump], i);
+			if (strcmp(word_of(event, key), word) == 0)
+				return event;
+		}
+	return NULL;
+}
+
+static json_t *header_of(struct dumps *dumps, int dump)
+{
+	return json_array_get(dumps->lines[dump], 0);
+}
+
+/* What the address is to all processes. */
+static json_t *object_at(struct dumps *dumps, int dump, json_int_t address)
+{
+	json_t *objects = json_object_get(header_of(dumps, dump), "objects");
+	for (size_t i = 0; i < json_array_size(objects); i++)
+		if (number_of(json_array_get(objects, i), "a") == address)
+			return json_array_get(objects, i);
+	return NULL;
+}
+
+/* How the one who waits and the other one show: word of the wait, key and word of the other's. */
+static const struct shared_case {
+	const char *scenario;
+	const char *reason;
+	const char *key;
+	const char *word;
+	bool is_held; /* by somebody whom libc notes */
+} shared_cases[] = {
+	/* 0 */ { "mutex", "mutex", "k", "hold", true },
+	/* 1 */ { "rwlock", "rwlock_read", "k", "hold", true },
+	/* 2 */ { "cond", "cond", "lk", "wake", false },
+	/* 3 */ { "sem", "sem", "lk", "post", false },
+	/* 4 */ { "barrier", "barrier", "lk", "wake", false },
+	/* 5 */ { "futex", "futex", "lk", "wake", false },
+};
+
+/* The two processes call the lock by different addresses, and both say that it is one object. */
+START_TEST(test_a_lock_of_two_processes_is_one)
+{
+	const struct shared_case *shared = &shared_cases[_i];
+	const struct target_case row = { "shared",
+					 shared->scenario,
+					 { { "wait", shared->reason, "", 1, 2 } } };
+	struct dumps dumps;
+	int waiting, other = 0;
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(dumps.count, 2);
+	json_t *wait = find_event(&dumps, "rs", shared->reason, &waiting);
+	json_t *mate = NULL;
+	for (size_t i = 1; i < json_array_size(dumps.lines[!waiting]) && !mate; i++) {
+		json_t *event = json_array_get(dumps.lines[!waiting], i);
+		if (strcmp(word_of(event, shared->key), shared->word) == 0 ||
+		    (shared->word[0] == 'w' && strcmp(word_of(event, "rs"), shared->reason) == 0))
+			mate = event;
+	}
+	other = !waiting;
+	ck_assert_msg(mate, "%s: the other process has no %s", shared->scenario, shared->word);
+	ck_assert_int_ne(number_of(wait, "a"), number_of(mate, "a"));
+	json_t *here = object_at(&dumps, waiting, number_of(wait, "a"));
+	json_t *there = object_at(&dumps, other, number_of(mate, "a"));
+	ck_assert_msg(here && there, "%s: objects are not placed", shared->scenario);
+	ck_assert_int_gt(number_of(here, "ino"), 0);
+	ck_assert_int_eq(number_of(here, "ino"), number_of(there, "ino"));
+	ck_assert_int_eq(number_of(here, "dev"), number_of(there, "dev"));
+	ck_assert_int_eq(number_of(here, "off"), number_of(there, "off"));
+	json_t *process = json_object_get(header_of(&dumps, other), "process");
+	if (shared->is_held)
+		ck_assert_int_eq(number_of(wait, "h"), number_of(process, "pid"));
+	/* Who in another process let it go is not for this process to say. */
+	ck_assert_int_eq(number_of(wait, "t"), 0);
+	free_dumps(&dumps);
+}
+END_TEST
+
+START_TEST(test_a_holder_that_died_is_named)
+{
+	static const struct target_case row = { "shared",
+						"died",
+						{ { "wait", "mutex", "", 1, 1 } } };
+	struct dumps dumps;
+	int dump;
+
+	run_case(&row, &dumps);
+	json_t *wait = find_event(&dumps, "rs", "mutex", &dump);
+	json_t *threads = json_object_get(header_of(&dumps, 0), "threads");
+	ck_assert_int_eq(number_of(wait, "od"), 1);
+	/* The thread that was made first, after the main one. */
+	for (size_t i = 0; i < json_array_size(threads); i++)
+		if (number_of(json_array_get(threads, i), "th") == 2)
+			ck_assert_int_eq(number_of(json_array_get(threads, i), "tid"),
+					 number_of(wait, "h"));
+	ck_assert_int_gt(number_of(wait, "h"), 0);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* A broadcast says so, however many waited; a signal does not; both say from where. */
+START_TEST(test_wakes_of_all_say_so)
+{
+	static const struct target_case row = { "conditions",
+						"broadcast",
+						{ { "link", "wake", "cond", 1, MANY } } };
+	struct dumps dumps;
+	int all = 0, dump;
+
+	run_case(&row, &dumps);
+	json_t *lines = dumps.lines[0];
+	ck_assert_ptr_nonnull(find_event(&dumps, "lk", "wake", &dump));
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		if (strcmp(word_of(event, "lk"), "wake") != 0 ||
+		    strncmp(text_of(header_of(&dumps, 0), event, "i"), "cond", 4) != 0)
+			continue;
+		all += number_of(event, "all") == 1;
+		ck_assert_int_gt(number_of(event, "st"), 0);
+	}
+	ck_assert_int_gt(all, 0);
+	free_dumps(&dumps);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("locks");
@@ -148,6 +276,10 @@ int main(void)
 	tcase_add_test(group, test_holds_exclude_each_other);
 	tcase_add_test(group, test_the_first_hold_is_dated_back);
 	tcase_add_loop_test(group, test_holds_as_asked_for, 0, sizeof(modes) / sizeof(modes[0]));
+	tcase_add_loop_test(group, test_a_lock_of_two_processes_is_one, 0,
+			    sizeof(shared_cases) / sizeof(shared_cases[0]));
+	tcase_add_test(group, test_a_holder_that_died_is_named);
+	tcase_add_test(group, test_wakes_of_all_say_so);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is mapped in this process, line by line, as the kernel tells it.
+ *
+ * By raw reads of /proc/self/maps into the caller's memory: neither can hang on the loader's lock,
+ * or allocate. Makes a descriptor while it lasts: not for the program's threads, but where their
+ * image begins or ends.
+ */
+#ifndef WCPROF_MAPS_H
+#define WCPROF_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recorder.h"
+
+enum { MAPS_LINE_BYTES = 4600 };
+
+struct mapping {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset; /* of its start in the file */
+	uint64_t device; /* as major << 32 | minor */
+	uint64_t inode;  /* 0 = of no file */
+	bool is_readable;
+	bool is_shared;
+	const char *path; /* "" = none; good until the next one is read */
+};
+
+struct maps {
+	int fd;
+	size_t used;
+	size_t next;
+	bool ended;
+	char bytes[MAPS_LINE_BYTES];
+};
+
+/* False: there is no /proc. Else maps_close() is due. */
+bool maps_open(struct maps *) HIDDEN;
+/* The next one in order of addresses; false at the end. */
+bool maps_next(struct maps *, struct mapping *) HIDDEN;
+void maps_close(struct maps *) HIDDEN;
+
+#endif

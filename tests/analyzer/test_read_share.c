@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, a lock that processes share is several, or locks of several are taken for one. */
+#include <check.h>
+#include <stdio.h>
+
+#include "dump_text.h"
+#include "format.h"
+
+#define HEADER_BEGIN "{'schema_version':1,'epoch_unix_nano':1000000,'dumped_unix_nano':1009000,"
+#define HEADER_OF(pid)                                                          \
+	HEADER_BEGIN "'process':{'pid':" pid ",'start_unix_nano':5},'threads':" \
+		     "[{'th':1,'tid':" pid ",'op':1}],"                         \
+		     "'strings':['','mutex a'],'objects':"
+#define THREAD "{'e':'op','k':'thread','id':1,'s':0,'d':9000,'th':1}"
+#define HOLD   "{'e':'op','k':'hold','p':1,'c':1,'sq':1,'th':1,"
+#define WAIT   "{'e':'wait','rs':'mutex','p':1,'th':1,"
+
+/* clang-format off */
+static const char *const two_processes[] = {
+	HEADER_OF("10") "[{'a':64,'s':100,'dev':1,'ino':7,'off':8}]}",
+	THREAD,
+	HOLD "'id':2,'s':100,'d':300,'a':64}",
+	HOLD "'id':3,'s':310,'d':320,'a':128}",
+	HEADER_OF("20") "[{'a':4096,'s':150,'dev':1,'ino':7,'off':8},"
+			"{'a':64,'s':500,'dev':1,'ino':7,'off':9},"
+			"{'a':64,'s':700,'dev':1,'ino':8,'off':8}]}",
+	THREAD,
+	WAIT "'s':200,'d':350,'a':4096,'h':10}",
+	WAIT "'s':600,'d':650,'a':64}",
+	WAIT "'s':750,'d':800,'a':64}",
+	"{'e':'link','lk':'wake','p':1,'s':900,'th':1,'a':64}",
+	WAIT "'s':751,'d':800,'a':128}",
+};
+/* clang-format on */
+
+static void read_lines(struct recording *rec, const char *const *lines, size_t count)
+{
+	char text[8192] = "";
+
+	for (size_t i = 0; i < count; i++) {
+		strcat(text, lines[i]);
+		strcat(text, "\n");
+	}
+	read_good(rec, text, 0);
+}
+
+START_TEST(one_object_has_one_address)
+{
+	struct recording rec;
+
+	read_lines(&rec, two_processes, sizeof(two_processes) / sizeof(two_processes[0]));
+	uint64_t hold = rec.extras[1].address;
+	ck_assert(hold & SHARED_ADDRESS);
+	ck_assert_uint_eq(rec.waits[0].address, hold);
+	/* another object of the same file, and later one of another file at that address */
+	ck_assert(rec.waits[1].address & SHARED_ADDRESS);
+	ck_assert_uint_ne(rec.waits[1].address, hold);
+	ck_assert(rec.waits[2].address & SHARED_ADDRESS);
+	ck_assert_uint_ne(rec.waits[2].address, rec.waits[1].address);
+	ck_assert_uint_eq(rec.links[0].address, rec.waits[2].address);
+	/* nobody said that these are shared */
+	ck_assert_uint_eq(rec.extras[2].address, 128);
+	ck_assert_uint_eq(rec.waits[3].address, 128);
+	recording_free(&rec);
+}
+END_TEST
+
+/* Wrong objects in a header, and what is said of them. */
+static const struct {
+	const char *objects;
+	const char *words;
+} wrong[] = {
+	/* 0 */ { "'objects':[7]", "" },
+	/* 1 */ { "'objects':[{'a':-1}]", "" },
+	/* 2 */ { "'objects':[{'a':1,'s':2000000000000000000}]", "36 years" },
+	/* 3 */ { "'peers':[1]", "without a peer" },
+	/* 4 */ { "'peers':[1,'x']", "" },
+};
+
+START_TEST(nonsense_is_refused)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), HEADER_BEGIN "%s}\n", wrong[_i].objects);
+	read_bad(text, 1, wrong[_i].words, (size_t)_i);
+}
+END_TEST
+
+START_TEST(peers_are_pairs)
+{
+	struct recording rec;
+
+	read_good(&rec, HEADER_BEGIN "'peers':[1,2,30,40]}\n", 0);
+	ck_assert_uint_eq(rec.peer_count, 2);
+	ck_assert_uint_eq(rec.peers[1].inode, 30);
+	ck_assert_uint_eq(rec.peers[1].peer, 40);
+	recording_free(&rec);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("read_share");
+	TCase *tcase = tcase_create("read_share");
+
+	tcase_add_test(tcase, one_object_has_one_address);
+	tcase_add_loop_test(tcase, nonsense_is_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
+	tcase_add_test(tcase, peers_are_pairs);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
