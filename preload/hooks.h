@@ -126,6 +126,10 @@ struct vfork_return hook_vfork_end(int pid) HIDDEN;
 void hooks_resolve(void) HIDDEN;
 extern const char *const hooks_call_names[CALL_COUNT] HIDDEN;
 
+/* Libraries beside libc whose functions block; once, from the constructor, after
+ * hooks_resolve(). */
+void guests_find(void) HIDDEN;
+
 /* For calls that must work before the constructor but never set up the recorder. */
 void hooks_resolve_once(void) HIDDEN;
 

@@ -89,6 +89,7 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	(void)argc;
 	(void)argv;
 	hooks_resolve_once();
+	guests_find();
 	if (!environ)
 		environ = envp; /* libc's constructor, which sets the same, comes after ours */
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;

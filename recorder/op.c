@@ -499,6 +499,18 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	mark_if_due(self, now);
 }
 
+void wait_end_brief(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
+{
+	const struct open_entry *entry = entry_find(self, wait);
+
+	if (entry && clock_now_ticks() - entry->record.start < op_brief_ticks) {
+		self_count(self, COUNTER_skipped_brief);
+		(void)op_drop(self, wait);
+		return;
+	}
+	wait_end(self, wait, target_op, flags);
+}
+
 void wait_drop(struct self *self, uint64_t wait)
 {
 	(void)op_drop(self, wait);

@@ -168,6 +168,8 @@ uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *addre
  * another process; 0 = not known. */
 void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;
 void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
+/* The same, but without a record when it lasted less than OP_BRIEF_NS: nobody was waited for. */
+void wait_end_brief(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
 /* It turned out that there was nothing to wait for: no record. */
 void wait_drop(struct self *, uint64_t wait) HIDDEN;
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if this fails: a wait inside libgomp is missed, or a program is told that a library is
+ * there which is not.
+ */
+#include "target.h"
+
+static const struct target_case cases[] = {
+	/* 0 */ { "teams",
+		  "waits",
+		  { { "wait", "mutex", "GOMP_critical_name_start", 2, 2 },
+		    { "wait", "mutex", "omp_set_lock", 2, 2 },
+		    { "wait", "barrier", "GOMP_barrier", 2, MANY } } },
+	/* 1 */ { "teams", "asks", { { "wait", "", "", 0, 0 } } },
+};
+
+/* Bound at start-up and read-only by then, or not bound yet. */
+START_TEST(test_case)
+{
+	struct dumps dumps;
+	setenv("LD_BIND_NOW", "1", 1);
+	run_case(&cases[_i], &dumps);
+	free_dumps(&dumps);
+	unsetenv("LD_BIND_NOW");
+	run_case(&cases[_i], &dumps);
+	free_dumps(&dumps);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("guests");
+	TCase *group = tcase_create("guests");
+	tcase_set_timeout(group, 240);
+	tcase_add_loop_test(group, test_case, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+	suite_add_tcase(suite, group);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

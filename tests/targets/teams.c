@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answer expected: a team of three waits at a barrier, one at a time in a critical section and for
+ * a lock, by calls of libgomp; what a program asks about its functions is answered as alone.
+ */
+#include "scenario.h"
+
+#include <dlfcn.h>
+
+void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
+void GOMP_barrier(void);
+void GOMP_critical_name_start(void **);
+void GOMP_critical_name_end(void **);
+void omp_init_lock(void *);
+void omp_set_lock(void *);
+void omp_unset_lock(void *);
+int omp_get_thread_num(void);
+
+/* Not in this process. */
+int io_uring_submit(void *) __attribute__((weak));
+
+enum { TEAM = 3 };
+
+static void *section;
+static int lock[4];
+static volatile int inside, together;
+static volatile pid_t tids[TEAM];
+
+/* The first one inside waits until the others are asleep. */
+static void hold_on(void)
+{
+	if (inside++ == 0)
+		for (int i = 0; i < TEAM; i++)
+			if (tids[i] != gettid())
+				until_in_call(tids[i], SYS_futex);
+}
+
+static void work(void *unused)
+{
+	(void)unused;
+	tids[omp_get_thread_num()] = gettid();
+	GOMP_barrier();
+	GOMP_critical_name_start(&section);
+	hold_on();
+	GOMP_critical_name_end(&section);
+	GOMP_barrier();
+	inside = 0;
+	GOMP_barrier();
+	omp_set_lock(lock);
+	hold_on();
+	together++;
+	omp_unset_lock(lock);
+}
+
+static void waits(void)
+{
+	omp_init_lock(lock);
+	GOMP_parallel(work, NULL, TEAM, 0);
+	printf("together %d\n", together);
+}
+
+static void asks(void)
+{
+	Dl_info info = { 0 };
+	void *found = dlsym(RTLD_DEFAULT, "GOMP_barrier");
+	dladdr(found, &info);
+	printf("GOMP_barrier is in libgomp: %d\n", strstr(info.dli_fname, "libgomp") != NULL);
+	printf("io_uring_submit: %d, %d\n", io_uring_submit != NULL,
+	       dlsym(RTLD_DEFAULT, "io_uring_submit") != NULL);
+}
+
+static const struct scenario scenarios[] = { { "waits", waits }, { "asks", asks } };
+
+SCENARIOS_MAIN
