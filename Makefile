@@ -34,7 +34,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
 .PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth kill soak model \
-        install clean help
+        conformance install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
 # $(call build,WORD) arguments: says what it makes, and makes it from the .c and .o that it depends on.
@@ -106,6 +106,9 @@ soak: tests-built ## 200,000 threads, and 500 flat out for a minute (some minute
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
 model: ## every interleaving of filling, draining and overwriting a chunk (spin)
 	@B=$(B) tests/model/test_model
+conformance: tests-built ## programs of others behave the same, off and recording (CONFORMANCE_ARGS=-h)
+	@scripts/setup conformance
+	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR

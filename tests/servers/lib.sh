@@ -6,6 +6,7 @@
 # shellcheck shell=bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/servers/ports.sh
 
 # Exported for nobody: programs are preloaded one by one, never this shell.
 library=$PWD/${B:-build}/libwcprof.so
@@ -16,11 +17,6 @@ here=$(mktemp -d "${TMPDIR:-/tmp}/wcprof-test.XXXXXX")
 server=
 recorded=() # pids
 drift=0.01 # a test may allow more where it says why
-
-fail() {
-	echo "failed: $*"
-	exit 1
-}
 
 # What a process leaves behind, so that a recording can be recovered.
 remove_arenas() {
@@ -51,31 +47,6 @@ need() { # COMMAND...
 	for command in "$@"; do
 		PATH=$PATH:/usr/sbin command -v "$command" >/dev/null || fail "no $command here (scripts/setup)"
 	done
-}
-
-# True when something listens on a loopback port.
-listens() { # PORT
-	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
-}
-
-# Asks again every 20 ms until the command succeeds; gives up after SECONDS.
-until_true() { # SECONDS COMMAND...
-	local deadline=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		((SECONDS < deadline)) || return 1
-		sleep 0.02
-	done
-}
-
-# A port on which nothing listens at the moment.
-free_port() {
-	local port
-	for _ in {1..50}; do
-		port=$((20000 + RANDOM % 12000))
-		listens "$port" || { echo "$port"; return; }
-	done
-	fail "no free port"
 }
 
 start_server() { # COMMAND...

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails if a program that nobody here wrote behaves otherwise with the library than without.
+
+Each row of table.py is a command that is run three times in the same directory, emptied before: native, with the
+library preloaded but off, and recording from its start to a dump at each exit. Exit status, standard output and
+standard error must be the same, after the row's own replacements; every dump must be read by wcprof-analyze.
+
+Where a row says `tries`, a run that differs is repeated so often, because the program differs from itself now and
+then; the row says why, and --twice shows it: each row natively, two times. A command that ends with status 77 says
+that this machine cannot do it: a skip, never a pass.
+"""
+import argparse
+import concurrent.futures
+import difflib
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from table import ROWS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
+LIBRARY = os.path.join(BUILD, "libwcprof.so")
+ANALYZER = os.path.join(BUILD, "wcprof-analyze")
+SKIPPED = 77
+DIFFERENCE_LINES = 60
+# An event cap that keeps a row's dumps readable in seconds; what is dropped is counted in them.
+EVENTS_MOST = "20000"
+DUMPS_AT_A_TIME = 50
+say_lock = threading.Lock()
+
+
+class Difference(Exception):
+    """What a row shows that it should not."""
+
+
+class Place:
+    """One row's directory: emptied before each run, gone with all that the row left at the end."""
+
+    existing = set()
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="wcprof-conformance.", dir=os.environ.get("TMPDIR", "/tmp"))
+        self.dumps = os.path.join(self.path, "dumps")
+        os.chmod(self.path, 0o755)
+        # Where every user can read it.
+        self.library = shutil.copy(LIBRARY, self.path)
+        Place.existing.add(self)
+
+    def prepare(self):
+        for name, mode in (("work", 0o1777), ("dumps", 0o1777), ("run", 0o700), ("run-nobody", 0o700)):
+            path = os.path.join(self.path, name)
+            shutil.rmtree(path, ignore_errors=True)
+            os.mkdir(path)
+            os.chmod(path, mode)
+        if os.geteuid() == 0:
+            shutil.chown(os.path.join(self.path, "run-nobody"), "nobody", "nogroup")
+
+    def environment(self, mode):
+        work = os.path.join(self.path, "work")
+        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": work,
+                       "TMPDIR": work, "LANG": "C.UTF-8", "TZ": "UTC", "PROGRAMS": os.path.join(HERE, "programs"),
+                       "PLACE": self.path, "BUILD": BUILD}
+        if mode != "native":
+            environment.update(LD_PRELOAD=self.library, WCPROF_DIR=os.path.join(self.path, "run"))
+        if mode == "on":
+            environment.update(WCPROF_ENABLE="1", WCPROF_OUTPUT=os.path.join(self.dumps, "%e.%p.jsonl"),
+                               WCPROF_MAX_EVENTS=EVENTS_MOST)
+        return environment
+
+    def is_home_of(self, process):
+        """By its environment, which a program may have written over, or by its working directory."""
+        with open(f"{process}/environ", "rb") as file:
+            return f"PLACE={self.path}\0".encode() in file.read() or \
+                os.readlink(f"{process}/cwd").startswith(self.path + "/")
+
+    def end_leftovers(self):
+        """Ends every process that belongs here, and says how many there were."""
+        found = 0
+        for process in glob.glob("/proc/[0-9]*"):
+            try:
+                if self.is_home_of(process):
+                    os.kill(int(process.split("/")[2]), signal.SIGKILL)
+                    found += 1
+            except OSError:
+                pass
+        return found
+
+    def remove_arenas(self):
+        """An arena holds the path of its control socket, which is below this directory."""
+        for path in glob.glob("/dev/shm/wcprof-*"):
+            try:
+                with open(path, "rb") as file:
+                    is_ours = f"{self.path}/run".encode() in file.read(65536)
+                if is_ours:
+                    os.unlink(path)
+            except OSError:
+                pass
+
+    def remove(self):
+        while self.end_leftovers():
+            time.sleep(0.05)
+        self.remove_arenas()
+        shutil.rmtree(self.path, ignore_errors=True)
+        Place.existing.discard(self)
+
+
+def give_up(number, _):
+    for place in list(Place.existing):
+        place.remove()
+    os._exit(128 + number)
+
+
+def normal(row, place, text):
+    text = text.replace(place.path, "PLACE")
+    for pattern, replacement in row.same:
+        text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+    return "".join(sorted(text.splitlines(keepends=True))) if row.unordered else text
+
+
+def run(row, place, mode):
+    """The row's command in one mode: what must not change, as text."""
+    place.prepare()
+    output = [os.path.join(place.path, name) for name in ("stdout", "stderr")]
+    with open(output[0], "wb") as out, open(output[1], "wb") as err:
+        process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", row.command], stdin=subprocess.DEVNULL,
+                                   stdout=out, stderr=err, cwd=os.path.join(place.path, "work"),
+                                   env=place.environment(mode), start_new_session=True)
+        try:
+            status = process.wait(row.seconds)
+        except subprocess.TimeoutExpired:
+            status = f"none after {row.seconds} seconds"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    place.end_leftovers()
+    text = f"exit status {status}\n"
+    for name, path in zip(("output", "error"), output):
+        with open(path, encoding="utf-8", errors="backslashreplace") as file:
+            text += f"--- standard {name}\n{normal(row, place, file.read())}"
+    return status, text
+
+
+def difference(mode, native, other):
+    lines = list(difflib.unified_diff(native.splitlines(), other.splitlines(), "native", mode, lineterm="", n=1))
+    more = [f"... {len(lines) - DIFFERENCE_LINES} more lines"] if len(lines) > DIFFERENCE_LINES else []
+    return "\n".join(lines[:DIFFERENCE_LINES] + more)
+
+
+def check_dumps(place):
+    """Every dump must be read; returns how many there are. Who was killed at its first byte left an empty one."""
+    dumps = sorted(path for path in glob.glob(os.path.join(place.dumps, "*")) if os.path.getsize(path) > 0)
+    for i in range(0, len(dumps), DUMPS_AT_A_TIME):
+        done = subprocess.run([ANALYZER, "--quiet", "--json", "--min-self", "1000000s", *dumps[i:i + DUMPS_AT_A_TIME]],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                              errors="backslashreplace", check=False)
+        if done.returncode != 0:
+            raise Difference(f"wcprof-analyze ends with {done.returncode} for a dump:\n{done.stderr}")
+    if not dumps:
+        raise Difference("recorded, but there is no dump")
+    return len(dumps)
+
+
+def compare(row, place):
+    """Runs the row in its three modes; returns what to say of it."""
+    status, native = run(row, place, "native")
+    if status == SKIPPED:
+        return "skip", native.splitlines()[-1]
+    if status != 0:
+        raise Difference(f"fails without us\n{native}")
+    notes = []
+    for mode in ("off", "on"):
+        for attempt in range(row.tries):
+            _, other = run(row, place, mode)
+            if mode == "on":
+                count = check_dumps(place)
+            elif os.listdir(place.dumps):
+                raise Difference("off, and yet there is a dump")
+            if other == native:
+                break
+            notes.append(f"{mode} differed, tried again")
+            status, native = run(row, place, "native") if attempt + 1 < row.tries else (status, native)
+        else:
+            raise Difference(difference(mode, native, other))
+    return "ok", ", ".join([f"{count} dumps"] + notes)
+
+
+def compare_native(row, place):
+    _, first = run(row, place, "native")
+    _, second = run(row, place, "native")
+    if first != second:
+        raise Difference(difference("native again", first, second))
+    return "ok", "twice the same"
+
+
+def try_row(row, function):
+    place = Place()
+    begin = time.monotonic()
+    try:
+        word, note = function(row, place)
+    except Difference as found:
+        word, note = "FAIL", row.about + "\n" + str(found)
+    finally:
+        place.remove()
+    lines = note.splitlines()
+    with say_lock:
+        print(f"{word:4} {row.name:24} {time.monotonic() - begin:7.1f} s  {lines[0]}", flush=True)
+        for line in lines[1:]:
+            print(f"     | {line}", flush=True)
+    return word
+
+
+def options():
+    parser = argparse.ArgumentParser(
+        description="Runs programs without the library, with it off, and with it recording, and compares.",
+        epilog="The last line is `N passed, N failed`; the exit status is 1 if any failed.")
+    parser.add_argument("rows", nargs="*", metavar="REGEX", help="only rows whose whole name matches (default: all)")
+    parser.add_argument("--short", action="store_true", help="only rows of the short form")
+    parser.add_argument("--list", action="store_true", help="print the rows' names and end")
+    parser.add_argument("--twice", action="store_true", help="run natively twice, and compare that")
+    parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="so many rows at a time (1)")
+    return parser.parse_args()
+
+
+def main():
+    chosen = options()
+    rows = [row for row in ROWS if (row.short or not chosen.short) and
+            (not chosen.rows or any(re.fullmatch(pattern, row.name) for pattern in chosen.rows))]
+    if chosen.list:
+        for row in rows:
+            print(row.name if chosen.short else f"{row.name:24} {row.about}")
+        return 0
+    if not rows:
+        sys.exit("conformance.py: no such row (--list shows them)")
+    for path in (LIBRARY, ANALYZER):
+        if not os.path.exists(path):
+            sys.exit(f"conformance.py: not built: {path} (make)")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, give_up)
+    function = compare_native if chosen.twice else compare
+    with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
+        words = list(pool.map(lambda row: try_row(row, function), rows))
+    skipped = f", {words.count('skip')} skipped" if "skip" in words else ""
+    print(f"{words.count('ok')} passed, {words.count('FAIL')} failed{skipped}")
+    return 1 if "FAIL" in words else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
