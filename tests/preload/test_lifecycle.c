@@ -23,6 +23,9 @@ static const struct target_case cases[] = {
 	{ "signals",
 	  "jumps",
 	  { { "op", "io", "write", 1, 1 }, { "wait", "mutex", "pthread_mutex_lock", 200, 301 } } },
+	/* 6 */ { "abandoned", "fibers", { { "op", "io", "write", 40, 40 } } },
+	/* 7 */ { "abandoned", "jumps", { { "op", "io", "write", 20, 20 } } },
+	/* 8 */ { "abandoned", "execs", { { "op", "process", "true", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("lifecycle")
