@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 5 };
+enum { FORMAT_VERSION = 6 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -348,11 +348,12 @@ struct arena {
 	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
 	uint64_t start_unix_ns;
 	uint32_t generation;
-	uint32_t anonymous;       /* 1 = private memory: there is no file */
-	uint32_t call_count;      /* strings 1 to call_count are names of calls */
-	uint32_t exe_name;        /* string id: base name of what was started as the program */
-	uint32_t client;          /* string id: "PID:START" */
-	uint32_t thread_class;    /* string id: "thread" */
+	uint32_t anonymous;     /* 1 = private memory: there is no file */
+	uint32_t call_count;    /* strings 1 to call_count are names of calls */
+	uint32_t exe_name;      /* string id: base name of what was started as the program */
+	uint32_t client;        /* string id: "PID:START" */
+	uint32_t thread_class;  /* string id: "thread" */
+	uint64_t pid_namespace; /* in which `pid` counts: inode of /proc/self/ns/pid, 0 = unknown */
 	struct clock_scale clock; /* mult: written once, by the first drainer */
 	struct record process_op; /* as it began */
 	char path[128];           /* of the file */

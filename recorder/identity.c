@@ -81,12 +81,15 @@ static void fill_host(struct arena *arena)
 
 static void fill_process(struct arena *arena)
 {
+	struct stat namespace;
 	long bytes = sys_readlink("/proc/self/exe", arena->exe, sizeof(arena->exe) - 1);
 
 	arena->exe[bytes > 0 ? bytes : 0] = '\0';
 	arena->argv_bytes =
 		(uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
 	arena->ppid = (uint32_t)sys_getppid();
+	if (SYS3(stat, "/proc/self/ns/pid", &namespace, 0) == 0)
+		arena->pid_namespace = namespace.st_ino;
 	arena->cpus = count_cpus();
 	arena->start_unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) +
 			       arena->start_ticks * CLOCK_TICK_NS;

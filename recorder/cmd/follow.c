@@ -240,6 +240,18 @@ static uint64_t events_most(const struct image *image)
 	return (uint64_t)image->remains.arena->chunks.max * CHUNK_RECORDS;
 }
 
+/* In pid name spaces of their own several processes may have the same pid, and the same socket. */
+static bool listens_at(struct image *image, const char *socket)
+{
+	pid_t pid = 0;
+	int fd = access(socket, F_OK) == 0 ? client_connect(socket, &pid) : -1;
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return pid == 0 || pid == remains_pid(&image->remains);
+}
+
 static int drain(struct follow *follow, struct image *image)
 {
 	const char *socket = image->remains.arena->socket;
@@ -249,8 +261,8 @@ static int drain(struct follow *follow, struct image *image)
 
 	/* One that is stopped would keep us waiting. */
 	output_begin(follow->output);
-	if (procfs_read((pid_t)image->remains.arena->pid, &status) && !status.is_stopped &&
-	    access(socket, F_OK) == 0) {
+	if (procfs_read(remains_pid(&image->remains), &status) && !status.is_stopped &&
+	    listens_at(image, socket)) {
 		result = client_dump(socket, true, take_bytes, follow);
 		/* Its own count says whether it knows. */
 		if (result == 0 && load_acquire(&image->remains.arena->dump_count) == dumps_before)
@@ -306,6 +318,7 @@ static bool is_replaced(const struct follow *follow, const struct image *image)
 
 		/* Those that were collected in this tick have none any more. */
 		if (other && other != arena && other->pid == arena->pid &&
+		    other->pid_namespace == arena->pid_namespace &&
 		    other->start_ticks == arena->start_ticks &&
 		    other->clock.base.ticks > arena->clock.base.ticks)
 			return true;
@@ -315,9 +328,7 @@ static bool is_replaced(const struct follow *follow, const struct image *image)
 
 static bool is_dead(const struct follow *follow, struct image *image, uint64_t now)
 {
-	const struct arena *arena = image->remains.arena;
-
-	if (!procfs_lives((pid_t)arena->pid, arena->start_ticks))
+	if (remains_pid(&image->remains) == 0)
 		return true;
 	if (!is_replaced(follow, image) && now < image->looked_ms + MAPS_PERIOD_MS)
 		return false;
@@ -384,7 +395,8 @@ static bool has_image(const void *context, pid_t pid)
 	const struct follow *follow = context;
 
 	for (size_t i = 0; i < follow->image_count; i++)
-		if ((pid_t)follow->images[i].remains.arena->pid == pid)
+		if ((pid_t)follow->images[i].remains.arena->pid == pid ||
+		    follow->images[i].remains.pid == pid)
 			return true;
 	return false;
 }

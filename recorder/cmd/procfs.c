@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_THREADS = 20, FIELD_START = 22 };
+/* The inode of the name space that the system began with, in which every process has a pid. */
+enum { INITIAL_NAMESPACE = 0xeffffffc };
 /* Deeper trees than this are circles that changed under us. */
 enum { ANCESTORS_MAX = 4096 };
 
@@ -77,6 +80,63 @@ bool procfs_lives(pid_t pid, uint64_t start_ticks)
 
 	return procfs_read(pid, &status) && !status.is_zombie &&
 	       (start_ticks == 0 || status.start_ticks == start_ticks);
+}
+
+/* --- Other name spaces ------------------------------------------------------------------------ */
+
+static uint64_t namespace_of(const char *process)
+{
+	char path[64];
+	struct stat namespace;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/ns/pid", process);
+	return stat(path, &namespace) == 0 ? namespace.st_ino : 0;
+}
+
+/* The innermost of the pids that a process has: the last one of that line. */
+static pid_t innermost_pid(const char *process)
+{
+	char path[64], text[4096];
+	const char *line;
+	size_t length;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/status", process);
+	if (procfs_read_file(path, text, sizeof(text)) <= 0)
+		return 0;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return 0;
+	length = strcspn(++line, "\n");
+	while (length > 0 && line[length - 1] != '\t')
+		length--;
+	return (pid_t)strtol(line + length, NULL, 10);
+}
+
+pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks)
+{
+	uint64_t own = namespace_of("self");
+	const struct dirent *entry;
+	pid_t found = own == INITIAL_NAMESPACE ? 0 : -1;
+	DIR *stream;
+
+	if (pid_namespace == 0 || pid_namespace == own)
+		return procfs_lives(pid, start_ticks) ? pid : 0;
+	stream = opendir("/proc");
+	while (stream && found <= 0 && (entry = readdir(stream))) {
+		pid_t here = (pid_t)atoi(entry->d_name);
+		uint64_t namespace;
+
+		if (here <= 0 || innermost_pid(entry->d_name) != pid)
+			continue;
+		namespace = namespace_of(entry->d_name);
+		if (namespace == pid_namespace && procfs_lives(here, start_ticks))
+			found = here;
+		else if (namespace == 0 && procfs_lives(here, start_ticks))
+			found = -1; /* it may be this one, but nobody may know */
+	}
+	if (stream)
+		closedir(stream);
+	return found;
 }
 
 bool procfs_is_below(pid_t pid, pid_t ancestor)

@@ -22,6 +22,11 @@ struct procfs_status {
 bool procfs_read(pid_t pid, struct procfs_status *status);
 /* Whether exactly this process lives. start_ticks 0 = any process with that pid. */
 bool procfs_lives(pid_t pid, uint64_t start_ticks);
+/*
+ * What a process is called here that is `pid` in its own pid name space; 0: there is none any more;
+ * -1: it may live where nobody can see it from here.
+ */
+pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks);
 /* Whether `pid` is `ancestor` or descends from it. */
 bool procfs_is_below(pid_t pid, pid_t ancestor);
 /* Arguments with spaces between; empty when there is nothing to be had. */

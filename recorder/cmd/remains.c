@@ -111,13 +111,23 @@ void remains_close(struct remains *remains)
 	remains->fd = -1;
 }
 
-enum remains_state remains_state(const struct remains *remains)
+pid_t remains_pid(struct remains *remains)
 {
 	const struct arena *arena = remains->arena;
 
-	if (!procfs_lives((pid_t)arena->pid, arena->start_ticks))
-		return REMAINS_DEAD;
-	switch (procfs_maps_file((pid_t)arena->pid, arena->path)) {
+	if (remains->pid <= 0 || !procfs_lives(remains->pid, arena->start_ticks))
+		remains->pid =
+			procfs_find(arena->pid_namespace, (pid_t)arena->pid, arena->start_ticks);
+	return remains->pid;
+}
+
+enum remains_state remains_state(struct remains *remains)
+{
+	pid_t pid = remains_pid(remains);
+
+	if (pid <= 0)
+		return pid == 0 ? REMAINS_DEAD : REMAINS_UNCLEAR;
+	switch (procfs_maps_file(pid, remains->arena->path)) {
 	case 0:
 		return REMAINS_DEAD;
 	case 1:

@@ -2,9 +2,9 @@
 /*
  * Arenas in shared memory: those that processes record into, and those that dead ones left.
  *
- * An arena belongs to an image of a process: pid, start time and generation. It is alive while
- * exactly that process lives and has the file mapped; an image that exec replaced is as dead as a
- * process that was killed. Nothing but handing out a dump writes to an arena.
+ * An arena belongs to an image of a process: pid, start time, pid name space and generation. It is
+ * alive while exactly that process lives and has the file mapped; an image that exec replaced is as
+ * dead as a process that was killed. Nothing but handing out a dump writes to an arena.
  */
 #ifndef WCPROF_REMAINS_H
 #define WCPROF_REMAINS_H
@@ -27,7 +27,8 @@ enum remains_state {
 struct remains {
 	char path[REMAINS_PATH_BYTES];
 	int fd;
-	uid_t uid;           /* whose file it is */
+	uid_t uid; /* whose file it is */
+	pid_t pid; /* what its process is called here, when last found; see remains_pid() */
 	struct arena *arena; /* all of it; checked when it was opened */
 	uint64_t bytes;
 };
@@ -39,7 +40,10 @@ struct remains {
 int remains_open(struct remains *remains, const char *path);
 void remains_close(struct remains *remains);
 
-enum remains_state remains_state(const struct remains *remains);
+enum remains_state remains_state(struct remains *remains);
+/* What its process is called here, which is not what itself says if it has a pid name space of its
+ * own. 0: it is dead; -1: nobody may know. */
+pid_t remains_pid(struct remains *remains);
 /* Events that no dump has handed out yet. */
 uint64_t remains_pending(const struct remains *remains);
 /* Bytes of memory that it takes. */

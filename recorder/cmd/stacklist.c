@@ -184,12 +184,12 @@ const struct stacklist_thread *stacklist_find(const struct stacklist *list, pid_
 /* --- Where it comes from ---------------------------------------------------------------------- */
 
 /* The same object, made here; NULL: there is no memory, or no such process any more. */
-static char *make_answer(const struct remains *remains)
+static char *make_answer(struct remains *remains)
 {
 	struct blocked_list list;
 	struct text text = { 0 };
 
-	if (blocked_read(&list, remains->arena->pid, remains->arena) != 0)
+	if (blocked_read(&list, (uint32_t)remains_pid(remains), remains->arena) != 0)
 		return NULL;
 	text.size = ((size_t)list.count + 1) * BLOCKED_TEXT_BYTES;
 	text.bytes = malloc(text.size);

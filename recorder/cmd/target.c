@@ -156,13 +156,15 @@ static void add_sockets(struct target_list *list)
 
 /* --- Arenas ----------------------------------------------------------------------------------- */
 
-static void describe_arena(struct target *target, const struct remains *remains)
+static void describe_arena(struct target *target, struct remains *remains)
 {
 	uint32_t bytes;
 
 	snprintf(target->name, sizeof(target->name), "%.63s",
 		 strings_get(remains->arena, remains->arena->exe_name, &bytes));
 	target->is_dead = remains_state(remains) == REMAINS_DEAD;
+	if (remains->pid > 0)
+		target->pid = remains->pid;
 }
 
 static void add_arena(struct target_list *list, const struct remains_name *name)
@@ -186,13 +188,13 @@ static void add_arena(struct target_list *list, const struct remains_name *name)
 	} else {
 		return;
 	}
-	added = list_find_living(list, name->pid);
+	added = list_find_living(list, target.pid);
 	if (added && !target.is_dead)
 		memcpy(added->arena, target.arena, sizeof(added->arena));
 	else
 		added = list_add(list, &target);
 	if (!target.is_dead && socket[0] && !added->socket[0])
-		add_socket(list, socket, name->pid);
+		add_socket(list, socket, target.pid);
 }
 
 static int compare_targets(const void *a, const void *b)
