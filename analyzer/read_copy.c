@@ -43,6 +43,13 @@ static void keep_rest(struct copy *copy, const char *bytes, size_t count)
 	copy->rest_bytes += count;
 }
 
+static void put_rest(struct copy *copy)
+{
+	if (copy->rest_bytes > 0)
+		fwrite(copy->rest, 1, copy->rest_bytes, copy->to);
+	copy->rest_bytes = 0;
+}
+
 static void take_bytes(struct copy *copy, const char *bytes, size_t count)
 {
 	const char *end;
@@ -58,9 +65,8 @@ static void take_bytes(struct copy *copy, const char *bytes, size_t count)
 	}
 	end = memrchr(bytes, '\n', count);
 	if (end) {
-		fwrite(copy->rest, 1, copy->rest_bytes, copy->to);
+		put_rest(copy);
 		fwrite(bytes, 1, (size_t)(end + 1 - bytes), copy->to);
-		copy->rest_bytes = 0;
 		count -= (size_t)(end + 1 - bytes);
 		bytes = end + 1;
 	}
@@ -73,7 +79,7 @@ static void end_copy(struct copy *copy, bool is_last)
 	bool is_whole = copy->rest_bytes > 0 && copy->rest[copy->rest_bytes - 1] == '}';
 
 	if (is_last || is_whole)
-		fwrite(copy->rest, 1, copy->rest_bytes, copy->to);
+		put_rest(copy);
 	if (is_whole)
 		fputc('\n', copy->to);
 	if (copy->insert)
