@@ -59,12 +59,13 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
 	queues->slice_ns = SLICE_NS * (1 + (doublings < SLICE_DOUBLINGS_MAX ? floor(doublings)
 									    : SLICE_DOUBLINGS_MAX));
-	queues->now_ns = queues->next_ns = 0;
+	queues->now_ns = queues->next_ns = queues->tick_ns = 0;
 	queues->running = 0;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
 		queues->cpus[i].count = 0;
 		queues->cpus[i].current = NO_INDEX;
 		queues->cpus[i].average_ns = 0;
+		queues->cpus[i].is_stale = false;
 		queues->cpus[i].is_slice_over = false;
 	}
 	for (size_t i = 0; i < queues->actor_count; i++)
@@ -88,11 +89,17 @@ static double slice_of(const struct runqueues *queues, const struct runner *runn
 	return queues->slice_ns / runner->weight;
 }
 
-/* Moves the average on to what it is now; stays when nobody is here. */
-static void find_average(struct runqueues *queues, struct runqueue *queue)
+/*
+ * The average as it is now; the last one when nobody is here. Most changes are of somebody who is
+ * alone on a CPU, which nobody asks about: whoever adds or removes somebody has asked before.
+ */
+static double average_of(const struct runqueues *queues, struct runqueue *queue)
 {
 	double sum_ns = 0, weight = 0;
 
+	if (!queue->is_stale)
+		return queue->average_ns;
+	queue->is_stale = false;
 	for (uint32_t i = 0; i <= queue->count; i++) {
 		uint32_t actor = i < queue->count ? queue->waiting[i] : queue->current;
 		if (actor == NO_INDEX)
@@ -103,33 +110,38 @@ static void find_average(struct runqueues *queues, struct runqueue *queue)
 	}
 	if (weight > 0)
 		queue->average_ns = sum_ns / weight;
+	return queue->average_ns;
 }
 
 /* Accounts for what the current one has run. */
 static void settle(struct runqueues *queues, struct runqueue *queue)
 {
-	if (queue->current != NO_INDEX) {
-		struct runner *runner = &queues->runners[queue->current];
-		double ran_ns = (double)(queues->now_ns - runner->since_ns) * queues->speed;
+	struct runner *runner =
+		queue->current == NO_INDEX ? NULL : &queues->runners[queue->current];
 
-		runner->since_ns = queues->now_ns;
-		runner->left_ns -= ran_ns;
-		runner->virtual_ns += ran_ns / runner->weight;
-		if (runner->virtual_ns >= runner->deadline_ns) {
-			runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
-			queue->is_slice_over = true;
-		}
+	queue->is_stale = true;
+	if (!runner ||
+	    (runner->since_ns == queues->now_ns && runner->virtual_ns < runner->deadline_ns))
+		return;
+	double ran_ns = (double)(queues->now_ns - runner->since_ns) * queues->speed;
+
+	runner->since_ns = queues->now_ns;
+	runner->left_ns -= ran_ns;
+	runner->virtual_ns += ran_ns / runner->weight;
+	if (runner->virtual_ns >= runner->deadline_ns) {
+		runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+		queue->is_slice_over = true;
 	}
-	find_average(queues, queue);
 }
 
 /* Who is to run: the place in `waiting`, or `count` for the current one. */
-static uint32_t pick(const struct runqueues *queues, const struct runqueue *queue)
+static uint32_t pick(const struct runqueues *queues, struct runqueue *queue)
 {
 	uint32_t best = queue->count;
 	const struct runner *runner =
 		queue->current == NO_INDEX ? NULL : &queues->runners[queue->current];
-	bool is_current_fit = runner && runner->virtual_ns <= queue->average_ns;
+	double average_ns = average_of(queues, queue);
+	bool is_current_fit = runner && runner->virtual_ns <= average_ns;
 	double deadline_ns = is_current_fit ? runner->deadline_ns : INFINITY;
 	double earliest_ns = INFINITY;
 	uint32_t earliest = queue->count;
@@ -141,7 +153,7 @@ static uint32_t pick(const struct runqueues *queues, const struct runqueue *queu
 			earliest = i;
 		}
 		/* of equal deadlines the newcomer's is first, if the other has had its slice */
-		if (runner->virtual_ns <= queue->average_ns &&
+		if (runner->virtual_ns <= average_ns &&
 		    (runner->deadline_ns < deadline_ns ||
 		     (best == queue->count && queue->is_slice_over &&
 		      runner->deadline_ns == deadline_ns))) {
@@ -176,11 +188,11 @@ static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	queue->waiting[queue->count++] = actor;
 }
 
-static double lag_of(const struct runqueues *queues, const struct runqueue *queue,
+static double lag_of(const struct runqueues *queues, struct runqueue *queue,
 		     const struct runner *runner)
 {
 	double most_ns = LAG_SLICES_MAX * slice_of(queues, runner);
-	double lag_ns = queue->average_ns - runner->virtual_ns;
+	double lag_ns = average_of(queues, queue) - runner->virtual_ns;
 
 	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
 	return fmax(-most_ns, fmin(most_ns, lag_ns));
@@ -194,7 +206,7 @@ static void leave_queue(struct runqueues *queues, struct runqueue *queue, uint32
 	runner->lag_ns = lag_of(queues, queue, runner);
 	runner->is_queued = runner->is_asleep = false;
 	queue->waiting[place] = queue->waiting[--queue->count];
-	find_average(queues, queue);
+	queue->is_stale = true;
 }
 
 /* As pick(); sleepers whose turn it would be have paid what they owed. */
@@ -245,10 +257,10 @@ static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	if (queue->current != NO_INDEX)
 		weight += queues->runners[queue->current].weight;
 	double lag_ns = weight > 0 ? runner->lag_ns * (weight + runner->weight) / weight : 0;
-	runner->virtual_ns = queue->average_ns - lag_ns;
+	runner->virtual_ns = average_of(queues, queue) - lag_ns;
 	runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
 	queue_up(queues, queue, actor);
-	find_average(queues, queue);
+	queue->is_stale = true;
 }
 
 /* An idle CPU takes somebody from the longest queue. */
@@ -339,16 +351,26 @@ void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
 		queue_up(queues, queue, actor);
 		runner->is_asleep = true;
 	}
-	find_average(queues, queue);
+	queue->is_stale = true;
 	if (queue->count)
 		give_way(queues, queue);
 	if (queue->current == NO_INDEX)
 		fetch(queues, queue, false);
 }
 
-static uint64_t tick_after(uint64_t now_ns)
+static uint64_t next_tick_ns(struct runqueues *queues)
 {
-	return (now_ns / TICK_NS + 1) * TICK_NS;
+	if (queues->now_ns >= queues->tick_ns)
+		queues->tick_ns = (queues->now_ns / TICK_NS + 1) * TICK_NS;
+	return queues->tick_ns;
+}
+
+/* Up to the whole nanosecond; none for what is over. */
+static uint64_t whole_ns(double ns)
+{
+	uint64_t cut_ns = ns > 0 ? (uint64_t)ns : 0;
+
+	return cut_ns + ((double)cut_ns < ns);
 }
 
 uint64_t runqueues_next_ns(struct runqueues *queues)
@@ -360,13 +382,14 @@ uint64_t runqueues_next_ns(struct runqueues *queues)
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		const struct runqueue *queue = &queues->cpus[i];
 
-		if (queue->count && tick_after(queues->now_ns) < next_ns)
-			next_ns = tick_after(queues->now_ns);
+		if (queue->count && next_tick_ns(queues) < next_ns)
+			next_ns = next_tick_ns(queues);
 		if (queue->current == NO_INDEX)
 			continue;
 		const struct runner *runner = &queues->runners[queue->current];
-		double left_ns = runner->left_ns / queues->speed;
-		uint64_t end_ns = runner->since_ns + (left_ns > 0 ? (uint64_t)ceil(left_ns) : 0);
+		double left_ns =
+			queues->speed < 1 ? runner->left_ns / queues->speed : runner->left_ns;
+		uint64_t end_ns = runner->since_ns + whole_ns(left_ns);
 
 		if (end_ns < next_ns)
 			next_ns = end_ns;

@@ -35,7 +35,8 @@ struct runqueue {
 	uint32_t *waiting; /* actors, in no order */
 	uint32_t count;
 	uint32_t current;  /* actor, NO_INDEX = idle */
-	double average_ns; /* of the virtual times of all that are here, as of late */
+	double average_ns; /* of the virtual times of all that are here, if it is not stale */
+	bool is_stale;     /* work it out when somebody asks */
 	bool is_slice_over;
 };
 
@@ -48,6 +49,7 @@ struct runqueues {
 	double slice_ns; /* what an actor may run at a time while others wait */
 	uint64_t now_ns;
 	uint64_t next_ns; /* cached answer, 0 = look it up */
+	uint64_t tick_ns; /* cached: the timer's next tick, if that is after now_ns */
 	uint32_t running; /* actors that are queued or on a CPU with something to run */
 };
 
