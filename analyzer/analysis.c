@@ -292,6 +292,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 		.factors = options->factors.factors,
 		.factor_count = options->factors.count,
 		.min_self_ns = options->min_self_ns,
+		.progress = options->progress,
 		.is_wanted = analysis->is_shown,
 	};
 	if (!analysis->has_script) {

@@ -63,14 +63,32 @@ static void progress_report(void *context, uint64_t bytes_done, uint64_t bytes_t
 			megabytes * 1e3 / (double)elapsed_ms);
 }
 
+/* How far an analysis has got: one line, once it has taken a while. */
+static void analysis_progress(const char *what, size_t done, size_t total)
+{
+	static struct progress progress;
+	uint64_t now = now_ms();
+	if (!progress.begun_ms)
+		progress.begun_ms = now;
+	if (now - progress.begun_ms < PROGRESS_FIRST_MS ||
+	    now - progress.shown_ms < PROGRESS_PERIOD_MS)
+		return;
+	progress.shown_ms = now;
+	fprintf(stderr, "\r%s: %zu of %zu\033[K", what, done, total);
+}
+
+static bool has_progress(const struct options *options)
+{
+	return !options->quiet && isatty(STDERR_FILENO);
+}
+
 static int read_dumps(struct recording *recording, const struct options *options)
 {
 	struct read_error error = { 0 };
 	struct progress state = { .begun_ms = now_ms() };
 	const struct read_progress progress = { progress_report, &state };
-	bool has_progress = !options->quiet && isatty(STDERR_FILENO);
 	int result = recording_read(recording, options->paths, options->path_count, &error,
-				    has_progress ? &progress : NULL);
+				    has_progress(options) ? &progress : NULL);
 	if (state.shown_ms)
 		fputs("\r\033[K", stderr);
 	if (result == 0)
@@ -259,6 +277,8 @@ static int print_reports(const struct recording *recording, const struct options
 		fprintf(stderr, "wcprof-analyze: %s\n", error);
 		return EXIT_TROUBLE;
 	}
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
 	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
 		   wants_color(options));
 	report_all(&analysis, &emit);
@@ -368,6 +388,8 @@ int main(int argc, char **argv)
 	}
 	struct recording recording = { 0 };
 	int status = 0;
+	if (has_progress(&options))
+		options.progress = analysis_progress;
 	if (options.help)
 		options_print_help(stdout);
 	else if (options.version)

@@ -33,6 +33,8 @@ struct options {
 #define OPTION_FIELD_TEXTS(field)                           struct text_list field;
 #define OPTION(type, field, name, argument, standard, help) OPTION_FIELD_##type(field)
 #include "options.def"
+	/* Told how far a long step has got, by one thread; NULL = nobody wants to know. */
+	void (*progress)(const char *what, size_t done, size_t total);
 	char *const *paths;
 	size_t path_count;
 };

@@ -50,6 +50,7 @@ struct looking {
 	double fair_baseline_ns;
 	size_t runs_left; /* of each row */
 	atomic_size_t next_row;
+	pthread_t reporter; /* who tells how far it is */
 };
 
 static double smallest_factor(const struct looking *looking)
@@ -172,6 +173,8 @@ static void *look(void *argument)
 		size_t row = atomic_fetch_add_explicit(&looking->next_row, 1, memory_order_relaxed);
 		if (row >= looking->row_count)
 			break;
+		if (looking->options->progress && pthread_equal(pthread_self(), looking->reporter))
+			looking->options->progress("looking into answers", row, looking->row_count);
 		look_into(looking, &looking->whatif->rows[row], scratch);
 	}
 	looking->replayer->scratch_free(scratch);
@@ -232,6 +235,7 @@ void prospects_build(struct whatif *whatif, const struct replayer *replayer,
 				   .replayer = replayer,
 				   .options = options,
 				   .smallest = smallest,
+				   .reporter = pthread_self(),
 				   .row_count = whatif->row_count < PROSPECT_ROWS
 							? whatif->row_count
 							: PROSPECT_ROWS };

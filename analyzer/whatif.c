@@ -29,6 +29,7 @@ struct job {
 	struct whatif *whatif;
 	size_t batch_rows; /* taken at a time */
 	atomic_size_t next_row;
+	pthread_t reporter; /* who tells how far it is */
 };
 
 static void row_try(const struct job *job, const struct whatif_row *row, void *scratch,
@@ -89,6 +90,8 @@ static void *job_work(void *argument)
 		if (from >= row_count)
 			break;
 		size_t left = row_count - from;
+		if (job->options->progress && pthread_equal(pthread_self(), job->reporter))
+			job->options->progress("replaying", from, row_count);
 		rows_fill(job, from, left < job->batch_rows ? left : job->batch_rows, scratch,
 			  answers);
 	}
@@ -209,7 +212,10 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 		replayer->run_trial(replayer, &as_recorded, scratch, &whatif->baseline);
 	replayer->scratch_free(scratch);
 	whatif_list_rows(whatif, classes, selftime, options);
-	struct job job = { .replayer = replayer, .options = options, .whatif = whatif };
+	struct job job = { .replayer = replayer,
+			   .options = options,
+			   .whatif = whatif,
+			   .reporter = pthread_self() };
 	job_run(&job);
 
 	struct ranking ranking = { .selftime = selftime, .options = options };

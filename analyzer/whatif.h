@@ -18,8 +18,9 @@ struct whatif_options {
 	const uint64_t *weight_ns; /* of each, at most to be saved; NULL = a class's self time */
 	const bool *is_wanted;     /* of each; NULL = all */
 	const double *noise;       /* of each: part of the answer that is chance; NULL = none is */
-	size_t thread_count;       /* 0 = one per CPU */
-	bool has_orders;           /* there are locks, which could be handed over otherwise */
+	void (*progress)(const char *what, size_t done, size_t total); /* NULL = none */
+	size_t thread_count;                                           /* 0 = one per CPU */
+	bool has_orders; /* there are locks, which could be handed over otherwise */
 };
 
 struct whatif_row {

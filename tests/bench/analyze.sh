@@ -8,20 +8,23 @@ cd "$(dirname "$0")/../.."
 
 usage() {
 	cat <<-'USAGE'
-	usage: tests/bench/analyze.sh [-h] [-b BUILD] [-c CLASSES] [EVENTS...]
+	usage: tests/bench/analyze.sh [-h] [-b BUILD] [-c CLASSES] [-d DUMP] [EVENTS...]
 
-	Generates dumps and analyzes each, every class at three factors, best of three runs.
+	Generates dumps and analyzes each, every class at three factors, best of three runs. The last
+	column is what one event costs in one hypothesis (a class at a factor), beyond reading.
 	  -b   build directory ($B, else build)
 	  -c   classes in each dump (200)
+	  -d   a recorded dump to analyze as well
 	EVENTS are 100000 1000000 10000000 unless given.
 	USAGE
 }
 
-build=${B:-build} classes=200
-while getopts hb:c: option; do
+build=${B:-build} classes=200 recorded=
+while getopts hb:c:d: option; do
 	case $option in
 	b) build=$OPTARG ;;
 	c) classes=$OPTARG ;;
+	d) recorded=$OPTARG ;;
 	h) usage; exit ;;
 	*) usage >&2; exit 2 ;;
 	esac
@@ -33,23 +36,35 @@ make --no-print-directory B="$build" "$build/wcprof-analyze" "$build/tests/bench
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-best_of_three() { # DUMP: prints seconds and kilobytes of the fastest run
+best_of_three() { # DUMP OPTION...: prints seconds and kilobytes of the fastest run
 	for _ in 1 2 3; do
 		/usr/bin/time -f '%e %M' -o "$dir/time" \
-			"$build/wcprof-analyze" --json --quiet --min-self 0 "$1" > "$dir/report"
+			"$build/wcprof-analyze" --json --quiet --top 1000 "$@" > "$dir/report"
 		cat "$dir/time"
 	done | sort -n | head -n 1
 }
 
-printf '%-6s %9s %8s %8s %9s %10s %8s\n' shape events MB seconds events/s MB/s 'RSS MB'
+row() { # NAME EVENTS DUMP: one line of figures
+	bytes=$(stat -c %s "$3")
+	reading=$(best_of_three "$3" --min-self 1000000s)
+	all=$(best_of_three "$3" --min-self 0)
+	hypotheses=$(($(grep -o '"saved_ns"' "$dir/report" | wc -l) * 3))
+	echo "$all" | awk -v name="$1" -v events="$2" -v hypotheses="$hypotheses" -v bytes="$bytes" \
+		-v reading="${reading%% *}" '{
+		seconds = $1 > 0 ? $1 : 0.005
+		printf "%-8s %9d %8.0f %8.2f %9.0f %8.0f %8.0f %11.3f\n", name, events, bytes / 1e6, $1,
+			events / seconds, bytes / 1e6 / seconds, $2 / 1e3,
+			1e9 * (seconds - reading) / events / hypotheses
+	}'
+}
+
+printf '%-8s %9s %8s %8s %9s %8s %8s %11s\n' shape events MB seconds events/s MB/s 'RSS MB' 'ns/ev./hyp.'
 for shape in tree flat deep; do
 	for events; do
 		"$build/tests/bench/gen_dump" "$events" "$classes" "$shape" > "$dir/dump.jsonl"
-		bytes=$(stat -c %s "$dir/dump.jsonl")
-		best_of_three "$dir/dump.jsonl" | awk -v shape="$shape" -v events="$events" -v bytes="$bytes" '{
-			seconds = $1 > 0 ? $1 : 0.005
-			printf "%-6s %9d %8.0f %8.2f %9.0f %10.0f %8.0f\n", shape, events, bytes / 1e6, $1,
-				events / seconds, bytes / 1e6 / seconds, $2 / 1e3
-		}'
+		row "$shape" "$events" "$dir/dump.jsonl"
 	done
 done
+if [ "$recorded" ]; then
+	row recorded "$(wc -l < "$recorded")" "$recorded"
+fi
