@@ -202,13 +202,16 @@ static const struct section *section_of(const struct compiler *compiler, uint32_
 	return section == NO_INDEX ? NULL : &compiler->script->monitors.sections[section];
 }
 
-static void taken_add(struct compiler *compiler, uint64_t end_ns, uint32_t source, bool is_flow)
+/* The step that was emitted last takes a job, if there is a pool. */
+static void taken_add(struct compiler *compiler, uint64_t end_ns)
 {
+	const struct script *script = compiler->script;
+
 	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity,
 				      compiler->taken_count + 1, sizeof(*compiler->taken));
 	compiler->taken[compiler->taken_count++] =
-		(struct taken){ end_ns, source, (uint32_t)compiler->script->step_count,
-				compiler->thread, is_flow };
+		(struct taken){ end_ns, script_source(script, &script->steps[script->step_count - 1]),
+				(uint32_t)script->step_count, compiler->thread };
 }
 
 static void take(struct compiler *compiler, const struct section *section)
@@ -218,7 +221,7 @@ static void take(struct compiler *compiler, const struct section *section)
 	jobs->lock = compiler->releases->lock_of[section->last_hold];
 	emit(compiler, STEP_TAKE, section->take,
 	     compiler->script->monitors.conditions[section->take].latency_ns);
-	taken_add(compiler, section->end_ns, section->take, false);
+	taken_add(compiler, section->end_ns);
 }
 
 static bool is_reader(const struct compiler *compiler, uint32_t hold)
@@ -353,10 +356,12 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
 
-	if (wait->timed_out || semaphore == NO_INDEX)
+	if (wait->timed_out || semaphore == NO_INDEX) {
 		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
-	else
-		emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
+		return;
+	}
+	emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
+	taken_add(compiler, wait->end_ns);
 }
 
 static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
@@ -501,7 +506,7 @@ static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index
 
 	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index, transfer->latency_ns);
 	if (!transfer->is_write && flows->flows[transfer->flow].is_shared)
-		taken_add(compiler, compiler->rec->ops[op].end_ns, transfer->flow, true);
+		taken_add(compiler, compiler->rec->ops[op].end_ns);
 	return transfer->has_waited;
 }
 

@@ -68,8 +68,8 @@ enum cpu_model {
 	CPUS_SHARED  /* equally at any time: crowd.h */
 };
 
-/* Where jobs begin: what follows each take from a condition, or each read from a shared pipe, in
- * recorded order. */
+/* Where jobs begin: what follows each take from a condition, each read from a shared pipe, each
+ * permit of a semaphore that others post, in recorded order. */
 struct job_list {
 	uint32_t *steps;
 	size_t count;
@@ -97,9 +97,9 @@ struct script {
 	size_t semaphore_count;
 	uint32_t *parties; /* by barrier */
 	size_t barrier_count;
-	struct job_list *jobs; /* by condition */
+	struct job_list *jobs; /* by source: conditions, then flows, then semaphores */
+	size_t source_count;
 	struct flows flows;
-	struct job_list *flow_jobs; /* by flow */
 	struct requests requests;
 	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
 	uint64_t start_ns;        /* of the first actor */
@@ -115,6 +115,20 @@ struct script_options {
 	double cpus; /* 0 = as recorded, INFINITY = as many as there are threads */
 	const struct stack_functions *functions; /* of the samples; NULL = not known */
 };
+
+/* Of the jobs that a step takes from; NO_INDEX = it takes none. */
+static inline uint32_t script_source(const struct script *script, const struct step *step)
+{
+	size_t conditions = script->monitors.condition_count;
+
+	if (step->type == STEP_TAKE)
+		return step->arg;
+	if (step->type == STEP_RECEIVE)
+		return (uint32_t)conditions + script->flows.transfers[step->arg].flow;
+	if (step->type == STEP_PERMIT)
+		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
+	return NO_INDEX;
+}
 
 void script_build(struct script *, const struct recording *, const struct class_table *,
 		  const struct script_options *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts a script together: what threads share (semaphores, barriers, pools of jobs), who starts
+ * Puts a script together: what threads share (semaphores, barriers), who starts
  * whom, and whose finish is the makespan.
  *
  * One thread.
@@ -254,85 +254,6 @@ static uint64_t *semaphores_find(struct script *script, const struct recording *
 	return latency_ns;
 }
 
-/* --- pools of jobs --- */
-
-static int compare_taken(const void *left, const void *right)
-{
-	const struct taken *a = left, *b = right;
-
-	if (a->is_flow != b->is_flow)
-		return a->is_flow ? 1 : -1;
-	if (a->source != b->source)
-		return a->source < b->source ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns ? -1 : 1;
-	return a->step < b->step ? -1 : a->step > b->step;
-}
-
-static bool is_last_of_thread(const struct compiler *compiler, size_t index)
-{
-	const struct taken *taken = &compiler->taken[index];
-
-	for (size_t i = index + 1; i < compiler->taken_count; i++)
-		if (compiler->taken[i].source == taken->source &&
-		    compiler->taken[i].is_flow == taken->is_flow &&
-		    compiler->taken[i].thread == taken->thread)
-			return false;
-	return true;
-}
-
-/* Nothing but running comes after it: the thread was told to end. */
-static bool leads_to_end(const struct script *script, uint32_t step)
-{
-	for (;; step++) {
-		uint32_t type = script->steps[step].type;
-
-		if (type == STEP_END)
-			return true;
-		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE ||
-		    type == STEP_SEND)
-			return false;
-	}
-}
-
-/* A thread's last take may be its leaving, and then stays its own: after the gate opened, or to
- * end. */
-static bool is_leaving(const struct compiler *compiler, size_t index)
-{
-	const struct taken *taken = &compiler->taken[index];
-
-	if (!taken->is_flow &&
-	    taken->end_ns <= compiler->script->monitors.conditions[taken->source].gate_ns)
-		return false;
-	if (taken->is_flow && !leads_to_end(compiler->script, taken->step))
-		return false;
-	return is_last_of_thread(compiler, index);
-}
-
-static void pools_find(struct compiler *compiler)
-{
-	struct script *script = compiler->script;
-
-	if (compiler->taken_count)
-		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken),
-		      compare_taken);
-	for (size_t i = 0; i < compiler->taken_count; i++) {
-		const struct taken *taken = &compiler->taken[i];
-		struct job_list *jobs = taken->is_flow ? &script->flow_jobs[taken->source]
-						       : &script->jobs[taken->source];
-
-		if (!taken->is_flow && !script->monitors.conditions[taken->source].is_pool)
-			continue;
-		if (is_leaving(compiler, i)) {
-			script->actors[taken->thread].last_body = taken->step;
-			continue;
-		}
-		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1,
-					  sizeof(*jobs->steps));
-		jobs->steps[jobs->count++] = taken->step;
-	}
-}
-
 /* --- whose finish is the makespan --- */
 
 /* Nobody in the recording started it. What it went on with by exec was started by itself. */
@@ -508,15 +429,16 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
 	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
 	compiler->scope_of_sample = scopes_of_samples(rec, functions);
-	script->jobs = memory_new(script->monitors.condition_count, sizeof(*script->jobs));
-	for (size_t c = 0; c < script->monitors.condition_count; c++)
-		script->jobs[c].lock = NO_INDEX;
-	script->flow_jobs = memory_new(script->flows.flow_count, sizeof(*script->flow_jobs));
+	script->source_count = script->monitors.condition_count + script->flows.flow_count +
+			       script->semaphore_count;
+	script->jobs = memory_new(script->source_count, sizeof(*script->jobs));
+	for (size_t i = 0; i < script->source_count; i++)
+		script->jobs[i].lock = NO_INDEX;
 	for (uint32_t t = 0; t < rec->thread_count; t++)
 		script_compile_thread(compiler, t);
 	script_runs_cut(&compiler->runs, script->steps);
 	script_runs_free(&compiler->runs);
-	pools_find(compiler);
+	script_pools_find(compiler);
 	fill_latencies(compiler);
 	choose_finishers(script, compiler);
 	if (compiler->scope_of_sample)
@@ -609,11 +531,8 @@ void script_build(struct script *script, const struct recording *rec,
 
 void script_free(struct script *script)
 {
-	for (size_t c = 0; c < script->monitors.condition_count; c++)
-		free(script->jobs[c].steps);
-	for (size_t f = 0; f < script->flows.flow_count; f++)
-		free(script->flow_jobs[f].steps);
-	free(script->flow_jobs);
+	for (size_t i = 0; i < script->source_count; i++)
+		free(script->jobs[i].steps);
 	requests_free(&script->requests);
 	flows_free(&script->flows);
 	monitors_free(&script->monitors);

@@ -29,11 +29,10 @@ enum { ENDING_NS_MAX = 20000 };
 #define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
 
 struct taken {
-	uint64_t end_ns; /* of the section, or of the read */
-	uint32_t source; /* condition, or flow */
-	uint32_t step;   /* after the take */
+	uint64_t end_ns; /* of the section, the read, the wait */
+	uint32_t source;
+	uint32_t step; /* after the take */
 	uint32_t thread;
-	bool is_flow;
 };
 
 struct compiler {
@@ -84,6 +83,9 @@ struct compiler {
 	uint64_t idle_ns;
 	bool has_worked;
 };
+
+/* Takes the jobs out of what the threads took. */
+void script_pools_find(struct compiler *);
 
 void script_compile_thread(struct compiler *, uint32_t thread);
 

@@ -208,7 +208,6 @@ static void reset_resources(struct simulation *sim)
 	for (size_t i = 0; i < script->monitors.condition_count; i++) {
 		sim->tokens[i] = (struct tokens){ .count = script->monitors.conditions[i].initial };
 		reset_queue(&sim->tokens[i].sleepers);
-		sim->next_job[i] = 0;
 	}
 	for (size_t i = 0; i < script->semaphore_count; i++) {
 		sim->semaphores[i].count = script->permits[i];
@@ -222,10 +221,10 @@ static void reset_resources(struct simulation *sim)
 		sim->channels[i] = (struct channel){ .written = 0 };
 		reset_queue(&sim->channels[i].readers);
 		reset_queue(&sim->channels[i].writers);
-		sim->next_flow_job[i] = 0;
 	}
 	for (size_t i = 0; i < script->recording->link_count; i++)
 		reset_queue(&sim->listeners[i]);
+	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
 
@@ -414,11 +413,10 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->players = memory_new(script->actor_count, sizeof(*sim->players));
 	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
 	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
-	sim->next_job = memory_new(script->monitors.condition_count, sizeof(*sim->next_job));
+	sim->next_job = memory_new(script->source_count, sizeof(*sim->next_job));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
 	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
-	sim->next_flow_job = memory_new(script->flows.flow_count, sizeof(*sim->next_flow_job));
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
@@ -448,7 +446,6 @@ static void scratch_free(void *scratch)
 	free(sim->semaphores);
 	free(sim->barriers);
 	free(sim->channels);
-	free(sim->next_flow_job);
 	free(sim->listeners);
 	free(sim->was_given);
 	free(sim->stamp_ns);

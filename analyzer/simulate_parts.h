@@ -82,10 +82,9 @@ struct simulation {
 	struct permits *semaphores;
 	struct meeting *barriers;
 	struct channel *channels;
-	uint32_t *next_flow_job; /* by flow */
 	struct queue *listeners; /* by link: who waits for this signal */
 	bool *was_given;         /* by link */
-	uint32_t *next_job;      /* by condition */
+	uint32_t *next_job;      /* by source of jobs */
 	struct entry *heap;
 	size_t heap_count;
 	/* who runs, when there are more actors than CPUs: one of the two */

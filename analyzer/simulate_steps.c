@@ -172,12 +172,14 @@ static void lock_release(struct simulation *sim, const struct step *step, uint64
 
 /* --- tokens --- */
 
-/* The job that a take goes on with; `next` counts those that are gone. */
-static uint32_t next_job(struct simulation *sim, const struct job_list *jobs, uint32_t *next,
-			 uint32_t actor)
+/* Where a take goes on: with the next job of the source, if there is a pool. */
+static uint32_t next_job(struct simulation *sim, const struct step *step, uint32_t actor)
 {
-	if (*next < jobs->count)
-		return jobs->steps[(*next)++];
+	uint32_t source = script_source(sim->script, step);
+	const struct job_list *jobs = &sim->script->jobs[source];
+
+	if (sim->next_job[source] < jobs->count)
+		return jobs->steps[sim->next_job[source]++];
 	if (jobs->count && sim->script->actors[actor].last_body != NO_INDEX &&
 	    !sim->players[actor].has_left) {
 		sim->players[actor].has_left = true;
@@ -202,8 +204,7 @@ static bool take(struct simulation *sim, const struct step *step, uint32_t actor
 		return false;
 	}
 	tokens->count -= tokens->count > 0;
-	player->step =
-		next_job(sim, &sim->script->jobs[step->arg], &sim->next_job[step->arg], actor);
+	player->step = next_job(sim, step, actor);
 	return true;
 }
 
@@ -244,6 +245,7 @@ static bool permit(struct simulation *sim, const struct step *step, uint32_t act
 		return false;
 	}
 	permits->count -= permits->count > 0;
+	sim->players[actor].step = next_job(sim, step, actor);
 	return true;
 }
 
@@ -296,11 +298,7 @@ static bool receive(struct simulation *sim, const struct step *step, uint32_t ac
 	}
 	channel->received += transfer->bytes;
 	wake_all(sim, &channel->writers, player->now_ns, false);
-	if (sim->script->flows.flows[transfer->flow].is_shared)
-		player->step = next_job(sim, &sim->script->flow_jobs[transfer->flow],
-					&sim->next_flow_job[transfer->flow], actor);
-	else
-		player->step++;
+	player->step = next_job(sim, step, actor);
 	return true;
 }
 
@@ -353,16 +351,10 @@ static const struct step *take_from(const struct simulation *sim, uint32_t index
 /* The jobs that a step takes from are all taken; false also for a step that takes none. */
 static bool has_no_more_jobs(const struct simulation *sim, const struct step *step)
 {
-	const struct script *script = sim->script;
+	uint32_t source = script_source(sim->script, step);
 
-	if (step->type == STEP_TAKE)
-		return script->jobs[step->arg].count &&
-		       sim->next_job[step->arg] >= script->jobs[step->arg].count;
-	if (step->type != STEP_RECEIVE)
-		return false;
-	uint32_t flow = script->flows.transfers[step->arg].flow;
-	return script->flow_jobs[flow].count &&
-	       sim->next_flow_job[flow] >= script->flow_jobs[flow].count;
+	return source != NO_INDEX && sim->script->jobs[source].count &&
+	       sim->next_job[source] >= sim->script->jobs[source].count;
 }
 
 /* False: it goes on, with jobs that somebody has to do who was not there. */
@@ -433,8 +425,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		goes_on = listen(sim, step, actor);
 		break;
 	case STEP_PERMIT:
-		goes_on = permit(sim, step, actor);
-		break;
+		return permit(sim, step, actor); /* likewise */
 	case STEP_POST:
 		sim->semaphores[step->arg].count++;
 		wake_first(sim, &sim->semaphores[step->arg].sleepers, player->now_ns, false);

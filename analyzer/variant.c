@@ -120,11 +120,9 @@ static uint32_t class_of_actor(const struct script *script, const struct class_t
 /* The jobs that a step takes from, NULL = it takes none. */
 static struct job_list *jobs_of(const struct script *script, const struct step *step)
 {
-	if (step->type == STEP_TAKE)
-		return &script->jobs[step->arg];
-	if (step->type == STEP_RECEIVE)
-		return &script->flow_jobs[script->flows.transfers[step->arg].flow];
-	return NULL;
+	uint32_t source = script_source(script, step);
+
+	return source == NO_INDEX ? NULL : &script->jobs[source];
 }
 
 static bool takes_jobs(const struct script *script, uint32_t actor)
@@ -265,7 +263,7 @@ static uint32_t take_step_of(const struct script *script, uint32_t actor)
 
 		if (!jobs || !jobs->count)
 			continue;
-		if (step->type == STEP_RECEIVE)
+		if (step->type == STEP_RECEIVE || step->type == STEP_PERMIT)
 			found = (uint32_t)(step - script->steps);
 		else if (step > first && step[-1].type == STEP_ACQUIRE &&
 			 step[-1].arg == jobs->lock)
@@ -297,10 +295,7 @@ static int widen(struct script *script, const struct script *old, const struct c
 			if (actor->last_body != NO_INDEX)
 				actor->last_body = widening.new_step[actor->last_body];
 		}
-		script->jobs =
-			jobs_moved(old->jobs, old->monitors.condition_count, widening.new_step);
-		script->flow_jobs =
-			jobs_moved(old->flow_jobs, old->flows.flow_count, widening.new_step);
+		script->jobs = jobs_moved(old->jobs, old->source_count, widening.new_step);
 		script->has_spare_actors = true;
 		for (uint32_t i = 0; i < script->actor_count; i++)
 			script->actors[i].take_step = take_step_of(script, i);
@@ -353,8 +348,7 @@ void variant_free(struct variant *variant)
 	struct script *script = &variant->script;
 
 	if (script->jobs != variant->old->jobs) {
-		jobs_free(script->jobs, script->monitors.condition_count);
-		jobs_free(script->flow_jobs, script->flows.flow_count);
+		jobs_free(script->jobs, script->source_count);
 		free(script->actors);
 	}
 	if (script->steps != variant->old->steps)
