@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void emit(struct compiler *compiler, enum step_type type, uint32_t arg, uint64_t ns)
+void script_emit(struct compiler *compiler, enum step_type type, uint32_t arg, uint64_t ns)
 {
 	struct script *script = compiler->script;
 
@@ -84,8 +84,8 @@ static void pass(struct compiler *compiler, uint64_t to_ns)
 	if (!is_outside && compiler->script->was_crowded)
 		script_runs_add(&compiler->runs, (uint32_t)compiler->script->step_count,
 				to_ns - from_ns);
-	emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, current_scope(compiler),
-	     to_ns - from_ns);
+	script_emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, current_scope(compiler),
+		    to_ns - from_ns);
 }
 
 /* A sample ends a stretch: it says how much CPU time was used since the last one. */
@@ -112,13 +112,13 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 		return;
 	uint64_t overrun_ns = asked_ns && length_ns > asked_ns ? length_ns - asked_ns : 0;
 	if (extra->absolute && asked_ns <= to_ns - start_ns) {
-		emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
+		script_emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
 		overrun_ns = to_ns - (start_ns + asked_ns);
 	} else {
-		emit(compiler, STEP_DELAY, current_scope(compiler), length_ns - overrun_ns);
+		script_emit(compiler, STEP_DELAY, current_scope(compiler), length_ns - overrun_ns);
 	}
-	emit(compiler, STEP_OVERRUN, current_scope(compiler),
-	     overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
+	script_emit(compiler, STEP_OVERRUN, current_scope(compiler),
+		    overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
 	compiler->now_ns = to_ns;
 }
 
@@ -164,7 +164,7 @@ static void stays(struct compiler *compiler, uint64_t ns)
 {
 	compiler->script->unresolved_waits++;
 	compiler->script->unresolved_ns += ns;
-	emit(compiler, STEP_FIXED, 0, ns);
+	script_emit(compiler, STEP_FIXED, 0, ns);
 }
 
 /* The latency of a lock wait that just ended, from the release that ended it. */
@@ -210,7 +210,8 @@ static void taken_add(struct compiler *compiler, uint64_t end_ns)
 	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity,
 				      compiler->taken_count + 1, sizeof(*compiler->taken));
 	compiler->taken[compiler->taken_count++] =
-		(struct taken){ end_ns, script_source(script, &script->steps[script->step_count - 1]),
+		(struct taken){ end_ns,
+				script_source(script, &script->steps[script->step_count - 1]),
 				(uint32_t)script->step_count, compiler->thread };
 }
 
@@ -219,8 +220,8 @@ static void take(struct compiler *compiler, const struct section *section)
 	struct job_list *jobs = &compiler->script->jobs[section->take];
 
 	jobs->lock = compiler->releases->lock_of[section->last_hold];
-	emit(compiler, STEP_TAKE, section->take,
-	     compiler->script->monitors.conditions[section->take].latency_ns);
+	script_emit(compiler, STEP_TAKE, section->take,
+		    compiler->script->monitors.conditions[section->take].latency_ns);
 	taken_add(compiler, section->end_ns);
 }
 
@@ -237,13 +238,16 @@ static void hold_begins(struct compiler *compiler, uint32_t op)
 
 	if (tokens && section->takes_late && op != section->first_hold)
 		return;
+	if (!tokens && script_try_gained(compiler, op))
+		return;
 	if (compiler->is_skipping) {
 		if (section && op == section->last_hold && compiler->skip_section == section)
 			compiler->is_skipping = false;
 		return;
 	}
 	uint64_t latency_ns = lock_latency(compiler, lock, op);
-	emit(compiler, is_reader(compiler, op) ? STEP_SHARE : STEP_ACQUIRE, lock, latency_ns);
+	script_emit(compiler, is_reader(compiler, op) ? STEP_SHARE : STEP_ACQUIRE, lock,
+		    latency_ns);
 	if (!tokens || section->takes_late)
 		return;
 	take(compiler, section);
@@ -265,12 +269,12 @@ static void hold_ends(struct compiler *compiler, uint32_t op)
 			take(compiler, section);
 		if (section->put != NO_INDEX &&
 		    compiler->script->monitors.conditions[section->put].model == PUT_BY_SECTION)
-			emit(compiler, STEP_PUT, section->put, 0);
+			script_emit(compiler, STEP_PUT, section->put, 0);
 	} else if (tokens && section->takes_late) {
 		return;
 	}
-	emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE,
-	     compiler->releases->lock_of[op], 0);
+	script_emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE,
+		    compiler->releases->lock_of[op], 0);
 }
 
 /* --- waits --- */
@@ -295,8 +299,8 @@ static void condition_wait_begins(struct compiler *compiler, uint32_t index)
 	if (section->takes_late) {
 		take(compiler, section);
 	} else if (section->first_hold == NO_INDEX) {
-		emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold],
-		     LATENCY_UNKNOWN);
+		script_emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold],
+			    LATENCY_UNKNOWN);
 		take(compiler, section);
 		compiler->is_skipping = true;
 		compiler->skip_section = section;
@@ -316,7 +320,7 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 	    monitors->sections[s].takes_late)
 		return;
 	if (wait->timed_out) {
-		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
 		return;
 	}
 	if (s != NO_INDEX && monitors->waking_link[monitors->sections[s].last_wait] != NO_INDEX)
@@ -324,7 +328,8 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 	if (link == NO_INDEX)
 		stays(compiler, wait->end_ns - wait->start_ns);
 	else
-		emit(compiler, STEP_AFTER, link, since(wait, compiler->rec->links[link].at_ns));
+		script_emit(compiler, STEP_AFTER, link,
+			    since(wait, compiler->rec->links[link].at_ns));
 }
 
 static void lock_wait_ends(struct compiler *compiler, uint32_t index)
@@ -332,11 +337,13 @@ static void lock_wait_ends(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	const struct moment *next = next_moment(compiler);
 
+	if (script_try_failed(compiler, index))
+		return;
 	if (is_hold_begin(compiler, next) &&
 	    compiler->rec->extras[next->index].address == wait->address)
 		compiler->lock_wait = index;
 	else if (!compiler->is_skipping)
-		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
 }
 
 static void join_ends(struct compiler *compiler, uint32_t index)
@@ -347,8 +354,9 @@ static void join_ends(struct compiler *compiler, uint32_t index)
 	if (actor == NO_INDEX || actor == compiler->thread)
 		stays(compiler, wait->end_ns - wait->start_ns);
 	else
-		emit(compiler, STEP_JOIN, actor,
-		     since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns));
+		script_emit(
+			compiler, STEP_JOIN, actor,
+			since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns));
 }
 
 static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
@@ -357,10 +365,10 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
 
 	if (wait->timed_out || semaphore == NO_INDEX) {
-		emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
 		return;
 	}
-	emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
+	script_emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
 	taken_add(compiler, wait->end_ns);
 }
 
@@ -369,7 +377,7 @@ static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	uint32_t barrier = addresses_find(compiler->barriers, compiler->process, wait->address);
 
-	emit(compiler, STEP_BARRIER, barrier, compiler->barrier_latency_ns[index]);
+	script_emit(compiler, STEP_BARRIER, barrier, compiler->barrier_latency_ns[index]);
 }
 
 static void wait_ends(struct compiler *compiler, uint32_t index)
@@ -428,17 +436,18 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	if (compiler->is_skipping)
 		return;
 	if (link->kind == LINK_WAKE && compiler->is_awaited[index])
-		emit(compiler, STEP_SIGNAL, index, 0);
+		script_emit(compiler, STEP_SIGNAL, index, 0);
 	if (link->kind == LINK_POST)
-		emit(compiler, STEP_POST,
-		     addresses_find(compiler->semaphores, compiler->process, link->address), 0);
+		script_emit(compiler, STEP_POST,
+			    addresses_find(compiler->semaphores, compiler->process, link->address),
+			    0);
 	uint32_t actor = script_started_actor(compiler->rec, link);
 	if (actor != NO_INDEX && !compiler->script->actors[actor].is_spawned) {
 		uint64_t start_ns = compiler->script->actors[actor].start_ns;
 
 		compiler->script->actors[actor].is_spawned = true;
-		emit(compiler, STEP_SPAWN, actor,
-		     start_ns > link->at_ns ? start_ns - link->at_ns : 0);
+		script_emit(compiler, STEP_SPAWN, actor,
+			    start_ns > link->at_ns ? start_ns - link->at_ns : 0);
 	}
 }
 
@@ -490,8 +499,8 @@ static void poll_begins(struct compiler *compiler, uint32_t op)
 		return;
 	uint64_t first_ns = transfer_of(compiler, read)->first_ns;
 
-	emit(compiler, STEP_AWAIT, compiler->script->flows.transfer_of[read],
-	     poll->end_ns > first_ns ? poll->end_ns - first_ns : 0);
+	script_emit(compiler, STEP_AWAIT, compiler->script->flows.transfer_of[read],
+		    poll->end_ns > first_ns ? poll->end_ns - first_ns : 0);
 	compiler->awaited_op = op;
 	compiler->waiting = true;
 }
@@ -504,7 +513,8 @@ static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index
 		return false;
 	const struct transfer *transfer = &flows->transfers[index];
 
-	emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index, transfer->latency_ns);
+	script_emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index,
+		    transfer->latency_ns);
 	if (!transfer->is_write && flows->flows[transfer->flow].is_shared)
 		taken_add(compiler, compiler->rec->ops[op].end_ns);
 	return transfer->has_waited;
@@ -531,7 +541,7 @@ static void stamps(struct compiler *compiler, uint32_t op, bool is_at_end)
 		requests_places(&compiler->script->requests, op, is_at_end, &count);
 
 	for (size_t i = 0; i < count && !compiler->is_skipping; i++)
-		emit(compiler, STEP_STAMP, places[i].stamp, 0);
+		script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
 }
 
 static void op_begins(struct compiler *compiler, uint32_t op)
@@ -664,6 +674,7 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 		NO_INDEX;
 	compiler->open_count = 0;
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
+	compiler->tries = (struct tries){ .lock = NO_INDEX };
 	compiler->now_ns = compiler->script->actors[thread].start_ns;
 	compiler->sample_count = compiler->next_sample = 0;
 	compiler->last_key = 0;
@@ -692,8 +703,8 @@ static void goes_on_by_exec(struct compiler *compiler, uint32_t thread)
 	uint64_t start_ns = compiler->script->actors[actor].start_ns;
 
 	compiler->script->actors[actor].is_spawned = true;
-	emit(compiler, STEP_SPAWN, actor,
-	     start_ns > compiler->now_ns ? start_ns - compiler->now_ns : 0);
+	script_emit(compiler, STEP_SPAWN, actor,
+		    start_ns > compiler->now_ns ? start_ns - compiler->now_ns : 0);
 }
 
 /*
@@ -724,8 +735,8 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		compiler->finish_ns[thread] = compiler->idle_ns;
 	}
 	goes_on_by_exec(compiler, thread);
-	emit(compiler, STEP_MARK, 0, 0);
-	emit(compiler, STEP_END, 0, 0);
+	script_emit(compiler, STEP_MARK, 0, 0);
+	script_emit(compiler, STEP_END, 0, 0);
 }
 
 void script_compile_thread(struct compiler *compiler, uint32_t thread)

@@ -35,6 +35,15 @@ struct taken {
 	uint32_t thread;
 };
 
+/* A thread that tries a lock again and again: the loop that it is in, or was in last. */
+struct tries {
+	uint32_t lock;      /* NO_INDEX = none */
+	uint32_t stack;     /* of the try */
+	uint32_t try_step;  /* STEP_TRY of the loop; what it does meanwhile comes after it */
+	uint32_t last_step; /* STEP_AGAIN that ends the loop, NO_INDEX = it has not ended */
+	bool is_open;       /* the lock was tried and has not been had yet */
+};
+
 struct compiler {
 	struct script *script;
 	const struct recording *rec;
@@ -76,13 +85,21 @@ struct compiler {
 	uint32_t scope;      /* of the open ops, NO_INDEX = look it up */
 	uint32_t awaited_op; /* its time passes by waiting for another actor, NO_INDEX = none */
 	uint32_t lock_wait;  /* wait for a lock whose hold comes next */
-	bool waiting;        /* inside a recorded wait */
-	bool is_skipping;    /* inside a section, before it takes */
+	struct tries tries;
+	bool waiting;     /* inside a recorded wait */
+	bool is_skipping; /* inside a section, before it takes */
 	const struct section *skip_section;
 	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
 	uint64_t idle_ns;
 	bool has_worked;
 };
+
+void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
+
+/* script_tries.c: a wait for a lock that may have been a try in vain, a hold that may have come of
+ * tries. True: it was, and there is nothing more to do about it. */
+bool script_try_failed(struct compiler *, uint32_t wait);
+bool script_try_gained(struct compiler *, uint32_t hold);
 
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);

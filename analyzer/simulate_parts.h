@@ -52,6 +52,7 @@ struct channel {
 struct player {
 	uint64_t needed; /* in a read: bytes to have been written */
 	uint64_t now_ns;
+	uint64_t tried_ns; /* when it tried a lock in vain last */
 	uint64_t finish_ns;
 	uint32_t step;
 	uint32_t next; /* in the queue that it sleeps in */

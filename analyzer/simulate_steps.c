@@ -170,6 +170,22 @@ static void lock_release(struct simulation *sim, const struct step *step, uint64
 		mutex_release(sim, lock, now_ns);
 }
 
+/* Has it if it is free, and goes on after the loop; else another round. A round in which no time
+ * passes would never end: then it sleeps like the others. */
+static bool try_lock(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
+{
+	struct player *player = &sim->players[actor];
+	struct lock *lock = &sim->locks[step->arg];
+
+	if (lock->owner == NO_INDEX || is_back || player->tried_ns == player->now_ns) {
+		if (!mutex_acquire(sim, lock, actor, is_back))
+			return false;
+		player->step += (uint32_t)step->ns;
+	}
+	player->tried_ns = player->now_ns;
+	return true;
+}
+
 /* --- tokens --- */
 
 /* Where a take goes on: with the next job of the source, if there is a pool. */
@@ -413,6 +429,12 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_UNSHARE:
 		lock_release(sim, step, player->now_ns);
 		break;
+	case STEP_TRY:
+		goes_on = try_lock(sim, step, actor, is_back);
+		break;
+	case STEP_AGAIN:
+		player->step -= (uint32_t)step->ns;
+		return true;
 	case STEP_TAKE:
 		return take(sim, step, actor); /* says itself where to go on */
 	case STEP_PUT:
@@ -478,7 +500,7 @@ void simulate_leave_queues(struct simulation *sim, uint32_t actor)
 	const struct step *step = step_of(sim, actor);
 	enum step_type type = (enum step_type)step->type;
 
-	if (type == STEP_ACQUIRE || type == STEP_SHARE)
+	if (type == STEP_ACQUIRE || type == STEP_SHARE || type == STEP_TRY)
 		(void)(queue_remove(sim, &sim->locks[step->arg].sleepers, actor) ||
 		       queue_remove(sim, &sim->locks[step->arg].readers, actor));
 	else if (type == STEP_TAKE)

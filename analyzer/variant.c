@@ -59,7 +59,7 @@ static uint32_t part_by_chance(uint32_t number, uint32_t deal, uint32_t parts)
 static bool is_of_lock(const struct step *step)
 {
 	return step->type == STEP_ACQUIRE || step->type == STEP_RELEASE ||
-	       step->type == STEP_SHARE || step->type == STEP_UNSHARE;
+	       step->type == STEP_SHARE || step->type == STEP_UNSHARE || step->type == STEP_TRY;
 }
 
 /* Sends an actor's sections of a lock to its parts: the lock itself, and those from `first` on. */
@@ -72,7 +72,7 @@ static void split_of_actor(struct script *script, uint32_t actor, uint32_t lock,
 	for (; step->type != STEP_END; step++) {
 		if (!is_of_lock(step) || step->arg != lock)
 			continue;
-		if (step->type == STEP_ACQUIRE || step->type == STEP_SHARE)
+		if (step->type != STEP_RELEASE && step->type != STEP_UNSHARE)
 			part = deal + 1 == VARIANT_DEALS
 				       ? (actor + number++) % parts
 				       : part_by_chance((uint32_t)(step - script->steps), deal,

@@ -97,6 +97,15 @@ static inline int gained_if(const pthread_mutex_t *mutex, struct caller caller, 
 	return is_gained(result) ? gained(mutex, caller, result) : result;
 }
 
+static void try_failed(const pthread_mutex_t *mutex, enum call call, struct caller caller)
+{
+	struct lock_wait wait;
+	if (!lock_try_counts(mutex))
+		return;
+	wait_begin_for(&wait, mutex, call, caller);
+	wait_end_for(&wait, mutex, LOCK_NOT_GAINED, true);
+}
+
 static int lock_contended(pthread_mutex_t *mutex, struct caller caller)
 {
 	struct lock_wait wait;
@@ -118,7 +127,12 @@ int hook_pthread_mutex_lock(pthread_mutex_t *mutex)
 
 int hook_pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-	return gained_if(mutex, CALLER, real.pthread_mutex_trylock(mutex));
+	int result = real.pthread_mutex_trylock(mutex);
+	if (result == EBUSY)
+		try_failed(mutex, CALL_pthread_mutex_trylock, CALLER);
+	else
+		hooks_thread.tried = NULL;
+	return gained_if(mutex, CALLER, result);
 }
 
 int hook_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
@@ -184,9 +198,21 @@ static struct watch *watch_for_others(pthread_mutex_t *mutex)
 	return watch;
 }
 
-int hook_pthread_mutex_unlock(pthread_mutex_t *mutex)
+/* About to be unlocked. */
+static inline struct watch *watch_of_held(const pthread_mutex_t *mutex)
 {
 	struct watch *watch = watch_find(mutex);
+	if (LIKELY(watch || !lock_was_held_long(mutex)))
+		return watch;
+	watch = lock_watch_all(mutex, WATCH_MUTEX);
+	if (watch && mutex->__data.__kind & MUTEX_SHARED)
+		watch_share(watch);
+	return watch;
+}
+
+int hook_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	struct watch *watch = watch_of_held(mutex);
 	if (LIKELY(!watch) && UNLIKELY(mutex->__data.__kind & MUTEX_SHARED))
 		watch = watch_for_others(mutex);
 	if (UNLIKELY(watch && watch->type == WATCH_MUTEX && mutex_is_outermost(mutex)))
@@ -235,6 +261,10 @@ int hook_mtx_lock(mtx_t *mutex)
 int hook_mtx_trylock(mtx_t *mutex)
 {
 	int result = real.mtx_trylock(mutex);
+	if (result == thrd_busy)
+		try_failed(inside(mutex), CALL_mtx_trylock, CALLER);
+	else
+		hooks_thread.tried = NULL;
 	return result == thrd_success ? gained(inside(mutex), CALLER, result) : result;
 }
 
@@ -255,7 +285,7 @@ int hook_mtx_timedlock(mtx_t *mutex, const struct timespec *until)
 
 int hook_mtx_unlock(mtx_t *mutex)
 {
-	struct watch *watch = watch_find(mutex);
+	struct watch *watch = watch_of_held(inside(mutex));
 	if (LIKELY(!watch) || watch->type != WATCH_MUTEX || !mutex_is_outermost(inside(mutex))) {
 		lock_recall(mutex);
 		return real.mtx_unlock(mutex);

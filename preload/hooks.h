@@ -175,6 +175,8 @@ struct hooks_thread {
 	uint32_t held_count;                   /* of all, but for what was taken off the end */
 	uint32_t held_nth;
 	uint64_t held_ticks;
+	const void *tried; /* lock that it tried in vain last, NULL = none; likewise */
+	uint32_t tries;    /* of it, one after the other */
 	bool is_armed; /* its end will be noticed */
 };
 

@@ -84,6 +84,18 @@ void lock_wait_end(struct lock_wait *wait, enum lock_gain gain, bool is_timed_ou
 	self_leave(self);
 }
 
+enum { TRIES_OF_SPELL = 8 };
+
+bool lock_try_counts(const void *lock)
+{
+	struct hooks_thread *thread = &hooks_thread;
+	if (thread->tried != lock)
+		thread->tries = 0;
+	thread->tried = lock;
+	uint32_t tries = ++thread->tries;
+	return tries <= TRIES_OF_SPELL || (tries & (tries - 1)) == 0;
+}
+
 void lock_hold_begin(struct watch *watch, enum watch_type type, struct caller caller)
 {
 	if (watch->type != type)

@@ -3,8 +3,8 @@
  * What the lock families share: a wait for a lock, and the hold of a watched one.
  *
  * A lock that nobody ever waited for is not watched, and costs its hooks one look-up. The first
- * wait makes it watched for good: from then on each of its holds is recorded, from acquisition to
- * release.
+ * wait for it, or in it, makes it watched for good: from then on each of its holds is recorded,
+ * from acquisition to release.
  */
 #ifndef WCPROF_LOCKS_H
 #define WCPROF_LOCKS_H
@@ -37,10 +37,17 @@ void lock_wait_begin(struct lock_wait *, const void *lock, enum watch_type, stru
 enum lock_gain { LOCK_NOT_GAINED, LOCK_SHARED, LOCK_HELD, LOCK_INHERITED };
 void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN;
 
+/*
+ * The caller tried to lock, and somebody else has it: a wait of no length that ended in vain. Who
+ * tries again and again is waiting all the same; only the first tries of such a spell are recorded,
+ * and then every second, fourth and so on. Returns whether this one is.
+ */
+bool lock_try_counts(const void *lock) HIDDEN;
+
 /* The lock is held by the caller from now on; for watched locks only. */
 void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
 
-/* Whether this lock is to be watched from now on, though nobody waited for it. */
+/* This lock is to be watched from now on, though nobody waited for it. */
 struct watch *lock_watch_all(const void *lock, enum watch_type) HIDDEN;
 
 static inline bool locks_are_all_watched(void)
@@ -66,6 +73,20 @@ static inline void lock_remember(const void *lock, const void *pc)
 	held->pc = pc;
 	held->last_ticks = thread->held_ticks;
 	held->nth = ++thread->held_nth;
+}
+
+/*
+ * Whether something of this thread was recorded since it took the lock: a sleep, input or output,
+ * another wait. Such a lock is watched from then on though nobody waited for it: others may do so
+ * as soon as they come sooner.
+ */
+static inline bool lock_was_held_long(const void *lock)
+{
+	const struct hooks_thread *thread = &hooks_thread;
+	const struct lock_held *held = &thread->held[(thread->held_count - 1) % LOCKS_HELD_MAX];
+
+	return UNLIKELY(held->lock == lock && held->last_ticks != recorder_last_ticks) &&
+	       __atomic_load_n(&recorder_holds, __ATOMIC_RELAXED) != HOLDS_NONE;
 }
 
 /* It is about to be released: what was noted, NULL if nothing; good until the next lock. */

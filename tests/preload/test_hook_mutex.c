@@ -35,6 +35,11 @@ static const struct target_case cases[] = {
 	  { { "wait", "mutex", "mtx_lock", 1, 1 },
 	    { "wait", "mutex", "mtx_timedlock", 1, 1 },
 	    { "link", "wake", "mutex mutexes+0x", 1, 1 } } },
+	/* 8 */
+	{ "mutexes",
+	  "slept_in",
+	  { { "wait", "mutex", "", 0, 0 }, { "op", "hold", "mutex mutexes+0x", 5, 5 } } },
+	/* 9 */ { "mutexes", "tried", { { "wait", "mutex", "pthread_mutex_trylock", 11, 11 } } },
 };
 
 TARGET_CASES_MAIN("hook_mutex")

@@ -246,12 +246,41 @@ static void c11(void)
 	mtx_destroy(&hot_c11);
 }
 
+/* Nobody waits for the lock, but its holder does: its holds count. */
+static void slept_in(void)
+{
+	struct timespec moment = { 0, 1000 };
+	for (int i = 0; i < 5; i++) {
+		pthread_mutex_lock(&hot);
+		nanosleep(&moment, NULL);
+		pthread_mutex_unlock(&hot);
+	}
+}
+
+static void try_in_vain(void)
+{
+	for (int i = 0; i < 100; i++)
+		if (pthread_mutex_trylock(&hot) != EBUSY)
+			puts("failed");
+}
+
+/* A hundred tries in vain: eight are told, then the 16th, 32nd and 64th. */
+static void tried(void)
+{
+	struct helper helper;
+	pthread_mutex_lock(&hot);
+	helper_start(&helper, try_in_vain);
+	helper_join(&helper);
+	pthread_mutex_unlock(&hot);
+}
+
 static const struct scenario scenarios[] = {
 	{ "contended", contended }, { "once", once },
 	{ "twice", twice },         { "uncontended", uncontended },
 	{ "kinds", kinds },         { "robust", robust },
 	{ "recursive", recursive }, { "timed", timed },
 	{ "handed", handed },       { "c11", c11 },
+	{ "slept_in", slept_in },   { "tried", tried },
 };
 
 SCENARIOS_MAIN

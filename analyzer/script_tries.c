@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting by trying: a thread that tries a lock, does something else for a while, tries again.
+ *
+ * Method. What a thread does between the first try in vain and the next try is the body of a loop,
+ * which goes on in the replay until the lock is free. Later rounds are left out, as how many there
+ * are is the replay's to find out. Where the first try succeeded, but tries in vain were seen at
+ * the same place, the last loop's body stands in.
+ *
+ * A body in which the thread does more than let time pass is no waiting: the try is left out, and
+ * so is one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait.
+ *
+ * One thread.
+ */
+#include "format.h"
+#include "script_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ROUND_NS_MIN = 20000 };
+
+static bool is_try(const struct recording *rec, const struct rec_wait *wait)
+{
+	return wait->timed_out && strstr(rec->strings[wait->name], "trylock");
+}
+
+static bool only_passes_time(const struct script *script, size_t from, size_t to, uint64_t *ns)
+{
+	*ns = 0;
+	for (size_t i = from; i < to; i++) {
+		uint32_t type = script->steps[i].type;
+
+		if (type != STEP_RUN && type != STEP_DELAY && type != STEP_FIXED &&
+		    type != STEP_OVERRUN)
+			return false;
+		*ns += script->steps[i].ns;
+	}
+	return true;
+}
+
+/* The body is complete. False: it is no loop, and the try is gone. */
+static bool loop_ends(struct compiler *compiler)
+{
+	struct tries *tries = &compiler->tries;
+	struct script *script = compiler->script;
+	struct step *try = &script->steps[tries->try_step];
+	size_t first = tries->try_step + 1u, end = script->step_count;
+	uint64_t round_ns;
+
+	if (only_passes_time(script, first, end, &round_ns) && round_ns >= ROUND_NS_MIN) {
+		tries->last_step = (uint32_t)end;
+		try->ns = end - first + 1;
+		script_emit(compiler, STEP_AGAIN, 0, end - tries->try_step);
+		return true;
+	}
+	*try = (struct step){ .type = STEP_FIXED };
+	*tries = (struct tries){ .lock = NO_INDEX };
+	return false;
+}
+
+bool script_try_failed(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	struct tries *tries = &compiler->tries;
+
+	if (!is_try(compiler->rec, wait))
+		return false;
+	uint32_t lock =
+		addresses_find(&compiler->releases->locks, compiler->process, wait->address);
+	if (lock == NO_INDEX)
+		return true;
+	if (tries->is_open && tries->lock == lock) {
+		if (tries->last_step == NO_INDEX && loop_ends(compiler))
+			compiler->is_skipping = true;
+		return true;
+	}
+	if (compiler->is_skipping)
+		return true;
+	*tries = (struct tries){ lock, wait->stack, (uint32_t)compiler->script->step_count,
+				 NO_INDEX, true };
+	script_emit(compiler, STEP_TRY, lock, 0);
+	return true;
+}
+
+/* The loop once more, for a lock that was had at the first try. */
+static void loop_again(struct compiler *compiler)
+{
+	const struct tries *tries = &compiler->tries;
+
+	for (uint32_t i = tries->try_step; i <= tries->last_step; i++) {
+		struct step step = compiler->script->steps[i];
+
+		script_emit(compiler, (enum step_type)step.type, step.arg, step.ns);
+	}
+}
+
+bool script_try_gained(struct compiler *compiler, uint32_t hold)
+{
+	struct tries *tries = &compiler->tries;
+	uint32_t lock = compiler->releases->lock_of[hold];
+
+	if (tries->lock != lock || lock == NO_INDEX)
+		return false;
+	if (tries->is_open) {
+		bool was_skipping = tries->last_step != NO_INDEX;
+
+		if (!was_skipping && !loop_ends(compiler))
+			return false;
+		tries->is_open = false;
+		compiler->is_skipping = was_skipping ? false : compiler->is_skipping;
+		return true;
+	}
+	if (compiler->is_skipping || compiler->rec->extras[hold].stack != tries->stack)
+		return false;
+	loop_again(compiler);
+	return true;
+}

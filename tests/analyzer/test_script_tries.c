@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a thread that tries a lock again and again is not replayed as waiting for it. */
+#include "script_parts.h"
+
+#include "simulate.h"
+#include "sketch.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+static double makespan_ms(struct sketch *sketch, const char *class, double factor)
+{
+	struct script script;
+	struct replay_answer answer;
+
+	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	struct replayer replayer = simulate_replayer(&script);
+	void *scratch = replayer.scratch_new(&replayer);
+	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch,
+		     &answer);
+	replayer.scratch_free(scratch);
+	script_free(&script);
+	ck_assert_uint_eq(answer.forced_steps, 0);
+	return answer.makespan_ns / 1e6;
+}
+
+static void try_in_vain(struct sketch *sketch, double at_ms)
+{
+	uint32_t wait = (uint32_t)sketch->rec.wait_count;
+
+	sketch_wait(sketch, 1, REASON_MUTEX, "M", at_ms, at_ms, NO_INDEX);
+	sketch->rec.waits[wait].timed_out = true;
+	sketch->rec.waits[wait].name = sketch_string(sketch, "pthread_mutex_trylock");
+}
+
+/* One holds M for 20 ms of each 21; the other tries every 2 ms and has it for some of the 1. */
+static void sketch_tries(struct sketch *sketch)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "holder", 0, 63);
+	sketch_thread(sketch, "trier", 0, 63.1);
+	for (int i = 0; i < 3; i++) {
+		double at_ms = 21 * i;
+
+		sketch_hold(sketch, 0, "M", 1, at_ms, at_ms + 20);
+		sketch_sleep(sketch, 0, "work", at_ms, at_ms + 20);
+		sketch_sleep(sketch, 0, "rest", at_ms + 20, at_ms + 21);
+		for (int k = 0; k < 10; k++) {
+			try_in_vain(sketch, at_ms + 0.2 + 2 * k);
+			sketch_sleep(sketch, 1, "nap", at_ms + 0.2 + 2 * k, at_ms + 2.2 + 2 * k);
+		}
+		sketch_hold(sketch, 1, "M", 0, at_ms + 20.2, at_ms + 20.8);
+		sketch_sleep(sketch, 1, "use", at_ms + 20.2, at_ms + 20.8);
+	}
+	sketch_end(sketch);
+}
+
+START_TEST(who_tries_waits)
+{
+	struct sketch sketch;
+
+	sketch_tries(&sketch);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, NULL, 1), 63.1, 0.01);
+	ck_assert_double_lt(makespan_ms(&sketch, "work", 0.5), 38);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, "nap", 0.5), 63, 1);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_loop_that_takes_no_time_ends)
+{
+	struct sketch sketch;
+
+	sketch_tries(&sketch);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, "nap", 0), 63, 1);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(who_does_something_else_does_not_wait)
+{
+	struct sketch sketch;
+
+	/* tries once, then takes another lock instead: the same whatever the holder does */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "holder", 0, 20);
+	sketch_thread(&sketch, "trier", 0, 21);
+	sketch_hold(&sketch, 0, "M", 1, 0, 20);
+	sketch_sleep(&sketch, 0, "work", 0, 20);
+	try_in_vain(&sketch, 1);
+	sketch_hold(&sketch, 1, "N", 1, 1, 6);
+	sketch_sleep(&sketch, 1, "other", 1, 6);
+	sketch_sleep(&sketch, 1, "long", 6, 20.5);
+	sketch_hold(&sketch, 1, "M", 0, 20.5, 21);
+	sketch_end(&sketch);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, NULL, 1), 21, 0.01);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, "work", 0.5), 21, 0.01);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, "long", 0), 20.5, 0.2);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_tries");
+	TCase *tcase = tcase_create("script_tries");
+
+	tcase_add_test(tcase, who_tries_waits);
+	tcase_add_test(tcase, a_loop_that_takes_no_time_ends);
+	tcase_add_test(tcase, who_does_something_else_does_not_wait);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
