@@ -177,7 +177,7 @@ struct hooks_thread {
 	uint64_t held_ticks;
 	const void *tried; /* lock that it tried in vain last, NULL = none; likewise */
 	uint32_t tries;    /* of it, one after the other */
-	bool is_armed; /* its end will be noticed */
+	bool is_armed;     /* its end will be noticed */
 };
 
 extern __thread struct hooks_thread hooks_thread HIDDEN;
