@@ -30,8 +30,9 @@ enum guest {
 };
 
 static const struct symbol_row rows[GUESTS] = {
-#define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) { #symbol, NULL },
-#define GUEST_POLL(symbol, parameters, arguments)                              { #symbol, NULL },
+#define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) \
+	{ #symbol, NULL, false },
+#define GUEST_POLL(symbol, parameters, arguments) { #symbol, NULL, false },
 #include "guests.def"
 };
 

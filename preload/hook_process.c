@@ -75,9 +75,13 @@ int hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, p
 	struct child_start child = { .op = 0 };
 	if (!(flags & CLONE_VM) && !recorder_is_off())
 		child_announce(&child, CALL_clone, CALLER);
+	if (!(flags & CLONE_VM))
+		recorder_clone_begins();
 	if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)))
 		thread_end();
 	int pid = real.clone(routine, stack, flags, argument, parent_tid, tls, child_tid);
+	if (!(flags & CLONE_VM))
+		recorder_clone_ends();
 	if (pid > 0 && child.op)
 		child_begin(&child, pid);
 	return pid;

@@ -99,6 +99,8 @@ extern void *hooks_real_syscall HIDDEN;
 extern void *hooks_real_vfork HIDDEN;
 extern void *hooks_real_dlopen HIDDEN;
 extern void *hooks_real_dlmopen HIDDEN;
+/* How many threads libc counts; NULL: it does not say. */
+extern unsigned int *hooks_libc_threads HIDDEN;
 void hook_loading(const char *file, int flags) HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
 typedef long raw_call(long a, long b, long c, long d, long e, long f);

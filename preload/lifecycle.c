@@ -74,6 +74,33 @@ static void child_begins(void)
 	recorder_fork_child();
 }
 
+/* --- A thread that libc does not count ---
+ *
+ * The last of a program's threads to end by pthread_exit() or from its start routine ends the
+ * process, by a count of libc's that has the control thread in it. It is taken out, so that such a
+ * program still ends; were it ever to end itself, libc would take it out again. */
+
+static void *(*uncounted_start)(void *);
+
+static void *uncounted_main(void *argument)
+{
+	void *result = uncounted_start(argument);
+	__atomic_add_fetch(hooks_libc_threads, 1, __ATOMIC_RELAXED);
+	return result;
+}
+
+static int create_uncounted(pthread_t *thread, const pthread_attr_t *attributes,
+			    void *(*start)(void *), void *argument)
+{
+	if (!hooks_libc_threads)
+		return real.pthread_create(thread, attributes, start, argument);
+	uncounted_start = start;
+	int result = real.pthread_create(thread, attributes, uncounted_main, argument);
+	if (result == 0)
+		__atomic_sub_fetch(hooks_libc_threads, 1, __ATOMIC_RELAXED);
+	return result;
+}
+
 static void image_ends(void)
 {
 	recorder_image_ends(END_EXIT);
@@ -95,7 +122,7 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
 	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, child_begins);
 	at_quick_exit(image_ends);
-	host.thread_create = real.pthread_create;
+	host.thread_create = create_uncounted;
 	recorder_start(&host);
 	__atomic_store_n(&is_started, true, __ATOMIC_RELEASE);
 }

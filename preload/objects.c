@@ -106,7 +106,8 @@ static void *symbol_address(const struct object *object, uint32_t index,
 {
 	const ElfW(Sym) *symbol = &object->symbols[index];
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
-	if (symbol->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
+	if (symbol->st_shndx == SHN_UNDEF ||
+	    (row->is_data ? type != STT_OBJECT : type != STT_FUNC && type != STT_GNU_IFUNC) ||
 	    !object_is_equal(object->strings + symbol->st_name, row->symbol) ||
 	    !version_fits(object, index, row))
 		return NULL;

@@ -10,6 +10,7 @@
 struct symbol_row {
 	const char *symbol;
 	const char *version; /* NULL: the default one */
+	bool is_data;        /* no function */
 };
 
 /* The tables of one loaded object. */

@@ -28,12 +28,18 @@ void *hooks_real_syscall;
 void *hooks_real_vfork;
 void *hooks_real_dlopen;
 void *hooks_real_dlmopen;
+unsigned int *hooks_libc_threads;
+
+#define ROW(symbol, version)            \
+	{                               \
+#symbol, version, false \
+	}
 
 static const struct symbol_row rows[HOOK_COUNT] = {
-#define HOOK(type, symbol, parameters, arguments)                         { #symbol, NULL },
-#define HOOK_OWN(type, symbol, parameters)                                { #symbol, NULL },
-#define HOOK_AT(type, id, symbol, version, parameters, arguments)         { #symbol, version },
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) { #symbol, NULL },
+#define HOOK(type, symbol, parameters, arguments)                         ROW(symbol, NULL),
+#define HOOK_OWN(type, symbol, parameters)                                ROW(symbol, NULL),
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)         ROW(symbol, version),
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) ROW(symbol, NULL),
 #include "hooks.def"
 };
 
@@ -52,6 +58,20 @@ static void resolve_in(const struct link_map *map, void *found[HOOK_COUNT])
 	for (size_t i = 0; i < HOOK_COUNT; i++)
 		if (!found[i])
 			found[i] = object_look_up(&object, &rows[i]);
+}
+
+/* How many threads libc knows of; NULL: this libc keeps that to itself. */
+static unsigned int *find_thread_count(void)
+{
+	static const struct symbol_row row = { "__nptl_nthreads", "GLIBC_PRIVATE", true };
+	void *found = NULL;
+
+	for (const struct link_map *map = _r_debug.r_map; map && !found; map = map->l_next) {
+		struct object object;
+		object_read(&object, map);
+		found = object_look_up(&object, &row);
+	}
+	return found;
 }
 
 void hooks_resolve(void)
@@ -74,4 +94,5 @@ void hooks_resolve(void)
 	hooks_real_vfork = (void *)real.vfork;
 	hooks_real_dlopen = (void *)real.dlopen;
 	hooks_real_dlmopen = (void *)real.dlmopen;
+	hooks_libc_threads = find_thread_count();
 }

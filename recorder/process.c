@@ -57,8 +57,10 @@ static struct {
 	uint32_t is_on;           /* as the gate says; not wiped in a child */
 	uint32_t bringing_up;     /* 1 = somebody is in recorder_wake_up() */
 	uint32_t switch_owner;    /* 1 = somebody changes is_on, flows or the gate */
-	uint32_t no_flows;        /* 1 = flows are not recorded while is_on is 0 */
-	uint32_t flows;           /* threads and ops that are recorded even while is_on is 0 */
+	uint32_t clones;   /* calls of clone() that have not returned; not wiped in a child */
+	uint32_t is_clone; /* made by clone(): without a control thread */
+	uint32_t no_flows; /* 1 = flows are not recorded while is_on is 0 */
+	uint32_t flows;    /* threads and ops that are recorded even while is_on is 0 */
 } process;
 
 uint32_t process_pid(void)
@@ -230,7 +232,7 @@ static const char *get_environment(const char *name)
 
 static void settle(void)
 {
-	if (recorder_options.control)
+	if (recorder_options.control && !process.is_clone)
 		control_start(process.host->thread_create);
 	store_relaxed(&recorder_gate.settled, 1);
 }
@@ -268,6 +270,16 @@ void recorder_fork_parent(void)
 	stack_fork_parent();
 }
 
+void recorder_clone_begins(void)
+{
+	add_relaxed(&process.clones, 1);
+}
+
+void recorder_clone_ends(void)
+{
+	add_relaxed(&process.clones, -1);
+}
+
 void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
@@ -279,6 +291,8 @@ void recorder_fork_child(void)
 	control_forget();
 	process.pid = (uint32_t)sys_getpid();
 	process.is_child = 1;
+	process.is_clone = process.clones > 0;
+	process.clones = 0;
 	process.forked = clock_take_pair();
 	process.wants_enable = process.is_on && recorder_options.follow;
 	process.is_on = 0;

@@ -106,6 +106,11 @@ void recorder_fork_prepare(void) HIDDEN;
 void recorder_fork_parent(void) HIDDEN;
 void recorder_fork_child(void) HIDDEN;
 
+/* Around clone(), in the parent: the child ends when its one thread does, so it is given no control
+ * thread. */
+void recorder_clone_begins(void) HIDDEN;
+void recorder_clone_ends(void) HIDDEN;
+
 /* The process image is about to end (exit, _exit, quick_exit, abort, exec): dumps if
  * WCPROF_OUTPUT is set. Returns also if nothing could be written. Safe to call twice and from
  * several threads. */
