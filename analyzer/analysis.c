@@ -199,6 +199,8 @@ static void analysis_describe(struct analysis *analysis, const struct given_name
 	lock_table_build(&analysis->locks, analysis->recording, names->ops, names->waits,
 			 names->sites);
 	thread_table_build(&analysis->threads, analysis->recording);
+	coverage_build(&analysis->coverage, analysis->recording, &analysis->classes,
+		       &analysis->threads);
 	function_table_build(&analysis->functions, analysis->recording, &analysis->classes,
 			     &names->frames);
 	deadair_build(&analysis->deadair, &analysis->graph, options->dead_air_min_ns);
@@ -371,6 +373,7 @@ void analysis_free(struct analysis *analysis)
 	chain_free(&analysis->chain);
 	deadair_free(&analysis->deadair);
 	function_table_free(&analysis->functions);
+	coverage_free(&analysis->coverage);
 	thread_table_free(&analysis->threads);
 	lock_table_free(&analysis->locks);
 	wait_table_free(&analysis->waits);

@@ -8,6 +8,7 @@
 #include "asked.h"
 #include "chain.h"
 #include "classes.h"
+#include "coverage.h"
 #include "deadair.h"
 #include "framenames.h"
 #include "functions.h"
@@ -52,6 +53,7 @@ struct analysis {
 	struct wait_table waits;
 	struct lock_table locks;
 	struct thread_table threads;
+	struct coverage coverage;
 	struct function_table functions;
 	struct deadair deadair;
 	struct chain chain;

@@ -44,6 +44,9 @@ static bool read_process(struct reading *reading, struct json *json)
 		{ "cpus", false, offsetof(struct dump, cpus) },
 		{ "start_unix_nano", false, offsetof(struct dump, start_unix_ns) },
 		{ "client", true, offsetof(struct dump, client) },
+		{ "cpu_ns", false, offsetof(struct dump, cpu_ns) },
+		{ "voluntary_switches", false, offsetof(struct dump, voluntary_switches) },
+		{ "involuntary_switches", false, offsetof(struct dump, involuntary_switches) },
 	};
 
 	return read_members(reading, json, members, sizeof(members) / sizeof(members[0]),
@@ -163,6 +166,9 @@ static bool place_process(struct reading *reading)
 	process->client = dump->client;
 	process->cpus = dump->cpus < UINT32_MAX ? (uint32_t)dump->cpus : UINT32_MAX;
 	process->start_unix_ns = dump->start_unix_ns;
+	process->cpu_ns = dump->cpu_ns;
+	process->voluntary_switches = dump->voluntary_switches;
+	process->involuntary_switches = dump->involuntary_switches;
 	return true;
 }
 

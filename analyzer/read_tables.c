@@ -41,16 +41,21 @@ struct module_members {
 	uint64_t unloaded_ns;
 	uint32_t path;
 	uint32_t build_id;
+	uint64_t inline_syscalls; /* UINT64_MAX: the dump does not say */
 };
 
-/* A later dump may know that it is gone, or that it is there again. */
-static void set_module_times(struct reading *reading, const struct module_members *members,
-			     struct rec_module *module)
+/* A later dump may know that it is gone, or that it is there again, or what its code does. */
+static void update_module(struct reading *reading, const struct module_members *members,
+			  struct rec_module *module)
 {
 	uint64_t offset_ns = reading->dump.offset_ns;
 
 	module->loaded_ns = members->loaded_ns ? members->loaded_ns + offset_ns : 0;
 	module->unloaded_ns = members->unloaded_ns ? members->unloaded_ns + offset_ns : 0;
+	if (members->inline_syscalls == UINT64_MAX)
+		return;
+	module->has_syscalls = true;
+	module->syscalls = members->inline_syscalls;
 }
 
 static bool add_module(struct reading *reading, const struct module_members *members,
@@ -68,7 +73,7 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 	if (*module == NO_INDEX)
 		return reading_fail_memory(reading);
 	if (*module < recording->module_count) {
-		set_module_times(reading, members, &recording->modules[*module]);
+		update_module(reading, members, &recording->modules[*module]);
 		return true;
 	}
 	if (!reading_reserve(reading, &recording->modules, &reading->module_capacity,
@@ -82,7 +87,7 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 		.start = members->start,
 		.size = members->size,
 	};
-	set_module_times(reading, members, &recording->modules[*module]);
+	update_module(reading, members, &recording->modules[*module]);
 	return true;
 }
 
@@ -96,6 +101,7 @@ bool read_modules(struct reading *reading, struct json *json)
 		{ "size", false, offsetof(struct module_members, size) },
 		{ "loaded_ns", false, offsetof(struct module_members, loaded_ns) },
 		{ "unloaded_ns", false, offsetof(struct module_members, unloaded_ns) },
+		{ "inline_syscalls", false, offsetof(struct module_members, inline_syscalls) },
 	};
 	struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
@@ -103,7 +109,7 @@ bool read_modules(struct reading *reading, struct json *json)
 	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
-		struct module_members members = { 0 };
+		struct module_members members = { .inline_syscalls = UINT64_MAX };
 
 		if (!reading_reserve(reading, &dump->modules, &dump->module_capacity,
 				     dump->module_count, sizeof(*dump->modules)))

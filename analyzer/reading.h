@@ -41,6 +41,9 @@ struct dump {
 	uint64_t event_count;
 	uint64_t events_seen;
 	uint64_t start_unix_ns; /* of its process, as pid and so on */
+	uint64_t cpu_ns;
+	uint64_t voluntary_switches;
+	uint64_t involuntary_switches;
 	uint64_t pid;
 	uint64_t ppid;
 	uint64_t cpus;

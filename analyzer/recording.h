@@ -118,6 +118,8 @@ struct rec_module {
 	uint64_t size;
 	uint64_t loaded_ns;   /* 0 = before the recording began */
 	uint64_t unloaded_ns; /* 0 = not as far as the recording goes */
+	bool has_syscalls;    /* its own code was looked at for system calls; how many, at least */
+	uint64_t syscalls;
 };
 
 /* The path of a process's module for code outside all files: made at run time, as it seems. Its
@@ -182,6 +184,9 @@ struct rec_process {
 	uint32_t op;     /* its op, NO_INDEX = unknown */
 	uint32_t cpus;
 	uint64_t start_unix_ns;
+	uint64_t cpu_ns; /* these three: as the kernel counted, since the recording began */
+	uint64_t voluntary_switches;
+	uint64_t involuntary_switches;
 };
 
 struct rec_words {

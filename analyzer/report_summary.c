@@ -87,6 +87,8 @@ static void emit_counters(const struct analysis *analysis, struct emit *emit)
 			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		const struct rec_counter *counter = &recording->counters[i];
+		if (emit->format == EMIT_TEXT && counter->value == 0)
+			continue;
 		emit_row_begin(emit);
 		emit_cell_count(emit, counter->process < recording->process_count
 					      ? recording->processes[counter->process].pid

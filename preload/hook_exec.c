@@ -9,6 +9,7 @@
  * call that fails returns, and recording goes on.
  */
 #include <alloca.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -20,39 +21,47 @@ static void image_ends(enum recorder_end end)
 		recorder_image_ends(end);
 }
 
+/* As libc does: the execs that take no environment pass on the process's own. */
+static void image_is_replaced(const struct program_start *by)
+{
+	recorder_program_starts(by);
+	image_ends(END_EXEC);
+}
+
 int hook_execve(const char *path, char *const argv[], char *const envp[])
 {
-	image_ends(END_EXEC);
+	image_is_replaced(&(struct program_start){ path, AT_FDCWD, false, envp });
 	return real.execve(path, argv, envp);
 }
 
 int hook_execv(const char *path, char *const argv[])
 {
-	image_ends(END_EXEC);
+	image_is_replaced(&(struct program_start){ path, AT_FDCWD, false, environ });
 	return real.execv(path, argv);
 }
 
 int hook_execvp(const char *file, char *const argv[])
 {
-	image_ends(END_EXEC);
+	image_is_replaced(&(struct program_start){ file, AT_FDCWD, true, environ });
 	return real.execvp(file, argv);
 }
 
 int hook_execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	image_ends(END_EXEC);
+	image_is_replaced(&(struct program_start){ file, AT_FDCWD, true, envp });
 	return real.execvpe(file, argv, envp);
 }
 
 int hook_fexecve(int fd, char *const argv[], char *const envp[])
 {
-	image_ends(END_EXEC);
+	image_is_replaced(&(struct program_start){ NULL, fd, false, envp });
 	return real.fexecve(fd, argv, envp);
 }
 
 int hook_execveat(int at, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	image_ends(END_EXEC);
+	bool is_descriptor = (flags & AT_EMPTY_PATH) != 0;
+	image_is_replaced(&(struct program_start){ is_descriptor ? NULL : path, at, false, envp });
 	return real.execveat(at, path, argv, envp, flags);
 }
 
@@ -78,10 +87,10 @@ static void list_lay_out(const char **argv, const char *argument, va_list list)
 	*argv = NULL;
 }
 
-static void begin_exec(void)
+static void begin_exec(const char *path, bool is_searched, char *const envp[])
 {
 	hooks_resolve_once();
-	image_ends(END_EXEC);
+	image_is_replaced(&(struct program_start){ path, AT_FDCWD, is_searched, envp });
 }
 
 int wcprof_export_execl(const char *path, const char *argument, ...)
@@ -93,7 +102,7 @@ int wcprof_export_execl(const char *path, const char *argument, ...)
 	va_start(list, argument);
 	list_lay_out(argv, argument, list);
 	va_end(list);
-	begin_exec();
+	begin_exec(path, false, environ);
 	return real.execv(path, (char *const *)argv);
 }
 
@@ -106,7 +115,7 @@ int wcprof_export_execlp(const char *file, const char *argument, ...)
 	va_start(list, argument);
 	list_lay_out(argv, argument, list);
 	va_end(list);
-	begin_exec();
+	begin_exec(file, true, environ);
 	return real.execvp(file, (char *const *)argv);
 }
 
@@ -120,7 +129,7 @@ int wcprof_export_execle(const char *path, const char *argument, ...)
 	list_lay_out(argv, argument, list);
 	char *const *envp = va_arg(list, char *const *);
 	va_end(list);
-	begin_exec();
+	begin_exec(path, false, envp);
 	return real.execve(path, (char *const *)argv, envp);
 }
 

@@ -12,13 +12,16 @@
 
 void hook_loading(const char *file, int flags)
 {
-	if (file && !(flags & RTLD_NOLOAD))
-		modules_loading();
+	if (!file || flags & RTLD_NOLOAD)
+		return;
+	if (flags & RTLD_DEEPBIND)
+		recorder_binds_deep();
+	modules_loading();
 }
 
 int hook_dlclose(void *handle)
 {
-	modules_unloading();
+	modules_note();
 	stack_forget_all();
 	int result = real.dlclose(handle);
 	modules_unloaded();

@@ -7,6 +7,7 @@
  * does nothing here: the recorder's own handler has run in it already, or the wiped gate tells it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -95,6 +96,7 @@ typedef int spawn_call(pid_t *, const char *, const posix_spawn_file_actions_t *
 struct spawn {
 	pid_t *pid;
 	const char *path;
+	bool is_searched;
 	const posix_spawn_file_actions_t *actions;
 	const posix_spawnattr_t *attributes;
 	char *const *argv;
@@ -116,6 +118,8 @@ static int spawn(spawn_call *call, const struct spawn *what, struct caller calle
 {
 	struct child_start child;
 	pid_t pid = 0;
+	recorder_program_starts(
+		&(struct program_start){ what->path, AT_FDCWD, what->is_searched, what->envp });
 	child_announce(&child, 0, caller);
 	int error = call(&pid, what->path, what->actions, what->attributes, what->argv, what->envp);
 	if (error != 0)
@@ -127,18 +131,18 @@ static int spawn(spawn_call *call, const struct spawn *what, struct caller calle
 	return 0;
 }
 
-#define SPAWN_HOOK(id)                                                                             \
+#define SPAWN_HOOK(id, is_searched)                                                                \
 	int hook_##id(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,     \
 		      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) \
 	{                                                                                          \
-		struct spawn what = { pid, path, actions, attributes, argv, envp };                \
+		struct spawn what = { pid, path, is_searched, actions, attributes, argv, envp };   \
 		return spawn(real.id, &what, CALLER);                                              \
 	}
 
-SPAWN_HOOK(posix_spawn)
-SPAWN_HOOK(posix_spawn_old)
-SPAWN_HOOK(posix_spawnp)
-SPAWN_HOOK(posix_spawnp_old)
+SPAWN_HOOK(posix_spawn, false)
+SPAWN_HOOK(posix_spawn_old, false)
+SPAWN_HOOK(posix_spawnp, true)
+SPAWN_HOOK(posix_spawnp_old, true)
 
 /* --- Waiting for children --- */
 
@@ -287,6 +291,7 @@ int hook_system(const char *command)
 			      caller.frame);
 		self_leave(self);
 	}
+	recorder_program_starts(&(struct program_start){ "/bin/sh", AT_FDCWD, false, environ });
 	int status = real.system(command);
 	self = op ? hook_enter() : NULL;
 	if (self) {
@@ -314,6 +319,7 @@ static pid_t shell_of(const FILE *stream)
 FILE *hook_popen(const char *command, const char *mode)
 {
 	struct child_start child;
+	recorder_program_starts(&(struct program_start){ "/bin/sh", AT_FDCWD, false, environ });
 	child_announce(&child, CALL_popen, CALLER);
 	FILE *stream = real.popen(command, mode);
 	if (!stream)

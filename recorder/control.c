@@ -34,6 +34,7 @@
 #include "clock.h"
 #include "delays.h"
 #include "dump.h"
+#include "inlined.h"
 #include "mark.h"
 #include "objects.h"
 #include "peers.h"
@@ -476,6 +477,8 @@ static int tick(void)
 	survey_poll(now_ns);
 	if (control.dumper || survey_is_under_way())
 		return DUMP_TICK_MS;
+	if (is_on && inlined_tick(recorder_arena, now_ns))
+		return INLINED_TICK_MS;
 	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)
 		return SAMPLER_TICK_MS;
 	return is_on ? control.ready_tick_ms : -1;
@@ -598,6 +601,7 @@ void control_forget(void)
 	sampler_forget();
 	survey_forget();
 	control.surveyor = NULL;
+	inlined_forget();
 	control.chunks_taken = control.dumped_taken = 0;
 	control.dumped_chunks = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);

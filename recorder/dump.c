@@ -14,6 +14,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "inlined.h"
 #include "modules.h"
 #include "objects.h"
 #include "peers.h"
@@ -109,8 +110,6 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 		PUT_NONZERO(text, "a", record->value);
 	if (record->what == KIND_HOLD)
 		PUT_NONZERO(text, "sq", record->count);
-	if (record->what == KIND_IO)
-		PUT_NONZERO(text, "i2", record->count);
 	if (record->what == KIND_HOLD && record->end && record->fd > 0)
 		PUT_NONZERO(text, "rl",
 			    to_ns(dump, record->start + (uint64_t)record->fd * RELOCK_TICKS) -
@@ -304,6 +303,9 @@ static bool write_process(struct dump *dump)
 	put_key_string(text, "boot_id", arena->boot_id);
 	put_key_u64(text, "cpus", arena->cpus);
 	put_key_u64(text, "start_unix_nano", arena->start_unix_ns);
+	put_key_u64(text, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
+	put_key_u64(text, "voluntary_switches", load_relaxed(&arena->usage.voluntary_switches));
+	put_key_u64(text, "involuntary_switches", load_relaxed(&arena->usage.involuntary_switches));
 	text_put_literal(text, ",\"client\":");
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");
@@ -355,6 +357,7 @@ static bool write_module(struct dump *dump)
 {
 	struct text *text = &dump->text;
 	const struct module_entry *module = modules_at(dump->arena, dump->index);
+	uint32_t calls;
 
 	if (dump->index == 0)
 		text_put_literal(text, ",\"modules\":[");
@@ -362,6 +365,7 @@ static bool write_module(struct dump *dump)
 		text_put_literal(text, "]");
 		return true;
 	}
+	calls = load_acquire(&dump->arena->module_calls[dump->index]);
 	put_comma(dump);
 	text_put_literal(text, "{\"path\":");
 	text_put_json(text, module->path, strlen(module->path));
@@ -375,6 +379,8 @@ static bool write_module(struct dump *dump)
 		put_key_u64(text, "loaded_ns", to_ns(dump, module->loaded));
 	if (load_relaxed(&module->unloaded))
 		put_key_u64(text, "unloaded_ns", to_ns(dump, load_relaxed(&module->unloaded)));
+	if (calls >= INLINED_NONE)
+		put_key_u64(text, "inline_syscalls", calls - INLINED_NONE);
 	text_put_literal(text, "}");
 	return false;
 }

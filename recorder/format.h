@@ -66,8 +66,6 @@ enum record_type {
  * name     its class                     the call                  (a number) index of the thread
  * count    hold: sequence number         index of the thread       wake, post: see events.def
  *          of this lock's holds
- *          io: ident of the descriptor
- *          at its other end
  *          thread: its kernel thread id
  * fd       io, poll: the descriptor      kernel's number of the
  *          hold: RELOCK_TICKS            thread that held it when
@@ -141,7 +139,7 @@ enum {
 	ARENA_GRANULE_BYTES = 32768,
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
-	SLOT_BYTES = 2176,
+	SLOT_BYTES = 2240,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -337,6 +335,13 @@ enum chunk_state {
 #define DRAIN_OUTSIDE UINT32_C(0x80000000)
 #define DRAIN_DIED    UINT32_C(0x40000000)
 
+/* What the kernel counts of a process (usage.h). */
+struct usage {
+	uint64_t cpu_ns;
+	uint64_t voluntary_switches;
+	uint64_t involuntary_switches;
+};
+
 #define ARENA_MAGIC UINT64_C(0x31666f7270637700)
 
 /* The header. Constant after creation but for what is said. */
@@ -398,9 +403,12 @@ struct arena {
 	uint64_t losses_forgotten; /* by RESET */
 	uint64_t off_ticks;        /* when recording was turned off last */
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
+	struct usage usage_before;     /* when the arena was made */
+	struct usage usage;            /* since then, as of late */
 	uint32_t process_end_reported; /* in a dump that was handed out whole */
 	uint32_t unlinked;             /* the file has no name any more */
 
+	uint32_t module_calls[MODULES_MAX];          /* inlined.h; the control thread writes */
 	uint64_t ready[(ARENA_GRANULES + 63) / 64];  /* bit = granule is populated */
 	uint8_t watch_filter[WATCH_FILTER_BITS / 8]; /* bit = some watch has this hash */
 };

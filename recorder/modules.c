@@ -209,6 +209,24 @@ static void note_mapping(struct saving *saving, const struct mapping *mapping)
 	note(saving, &module);
 }
 
+/* Every namespace has a libc of its own: the copies at other places than the first. */
+static void count_namespaces(struct arena *arena)
+{
+	const struct module_entry *first = NULL;
+	uint64_t others = 0;
+
+	for (uint32_t i = 0; i < arena->module_count; i++) {
+		const struct module_entry *module = modules_at(arena, i);
+		const char *slash = strrchr(module->path, '/');
+
+		if (!slash || strcmp(slash, "/libc.so.6") != 0)
+			continue;
+		others += first && module->start != first->start;
+		first = first ? first : module;
+	}
+	store_relaxed(&arena->counters[COUNTER_unseen_namespaces], others);
+}
+
 static bool lock(struct arena *arena)
 {
 	for (int i = 0; i < LOCK_TRIES_MAX; i++) {
@@ -257,6 +275,7 @@ static void save(struct arena *arena, uint64_t since, bool is_quick)
 	if (!lock(arena))
 		return;
 	pass(&saving);
+	count_namespaces(arena);
 	unlock(arena);
 }
 
@@ -282,7 +301,7 @@ void modules_loading(void)
 		save(arena, since, true);
 }
 
-void modules_unloading(void)
+void modules_note(void)
 {
 	struct arena *arena = own_arena();
 	uint64_t since = arena ? exchange_acq_rel(&loading_since, 0) : 0;

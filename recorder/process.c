@@ -29,6 +29,7 @@
 #include "modules.h"
 #include "op.h"
 #include "options.h"
+#include "programs.h"
 #include "scope.h"
 #include "sampler.h"
 #include "self.h"
@@ -38,6 +39,7 @@
 #include "stack.h"
 #include "strings.h"
 #include "syscalls.h"
+#include "usage.h"
 
 #include "in_target.h"
 
@@ -100,6 +102,7 @@ static bool make_arena(void)
 		.what = KIND_PROCESS,
 	};
 	modules_save(arena);
+	usage_begin(arena);
 	/* Pairs with whoever looks at the arena before the gate is on. */
 	store_release(&recorder_arena, arena);
 	return true;
@@ -177,6 +180,11 @@ bool process_is_on(void)
 	return load_relaxed(&process.is_on) != 0;
 }
 
+bool process_records(void)
+{
+	return load_relaxed(&recorder_gate.mode) == GATE_ON || process.wants_enable;
+}
+
 bool process_flow_begins(void)
 {
 	bool is_open;
@@ -245,6 +253,7 @@ void recorder_start(const struct recorder_host *host)
 	settings_start();
 	process.host = host;
 	process.pid = (uint32_t)sys_getpid();
+	programs_start(get_environment("LD_PRELOAD"));
 	mark_gap_ticks = recorder_options.cpu_time ? MARK_GAP_TICKS : MARK_NEVER;
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
 	store_relaxed(&recorder_gate.present, 1);
@@ -369,6 +378,11 @@ void recorder_image_ends(enum recorder_end end)
 	if (arena && end == END_EXIT) {
 		thread_end();
 		end_process_op(arena);
+	}
+	if (arena) {
+		/* Whoever reads the arena later cannot ask the kernel any more. */
+		modules_note();
+		usage_save(arena);
 	}
 	if (arena && lastdump_write(arena))
 		arena_unlink(arena);

@@ -16,6 +16,8 @@ int process_enable(void) HIDDEN;
 void process_disable(void) HIDDEN;
 /* Whether it is on for more than marked flows. */
 bool process_is_on(void) HIDDEN;
+/* Whether anything is recorded, or will be when a hook comes by. */
+bool process_records(void) HIDDEN;
 /*
  * A thread, or an op, is to be recorded even while recording is off, and is so no more: the gate is
  * on as long as one is. False: no memory, or not allowed. Any thread; not in a signal handler that

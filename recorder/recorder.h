@@ -117,6 +117,21 @@ void recorder_clone_ends(void) HIDDEN;
 enum recorder_end { END_EXIT, END_EXEC };
 void recorder_image_ends(enum recorder_end) HIDDEN;
 
+/* A program that is about to be started, by this process or in its place. */
+struct program_start {
+	const char *path; /* NULL: the open file fd */
+	int fd;           /* of the directory from which path goes, or AT_FDCWD */
+	bool is_searched; /* in PATH, when it has no slash */
+	char *const *envp;
+};
+
+/* While recording: counts why it will not be recorded, if so. Any hook; does nothing in a vfork
+ * child. */
+void recorder_program_starts(const struct program_start *) HIDDEN;
+
+/* A library is about to be loaded whose calls go past the hooks (RTLD_DEEPBIND): counted. */
+void recorder_binds_deep(void) HIDDEN;
+
 /* True in a vfork child (memory shared with its parent): such a child must not record. One
  * getpid(). */
 bool recorder_in_vfork_child(void) HIDDEN;
@@ -165,8 +180,6 @@ void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;
 void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
 void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
-/* The descriptor at the other end of an io op that has two. */
-void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
 
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
@@ -222,9 +235,10 @@ uint32_t string_intern(const char *, size_t length) HIDDEN;
 uint32_t stack_capture(struct self *, const void *pc, const void *frame) HIDDEN;
 
 /* Around what loads and unloads code, so that it is known which module had an address when: a
- * dlopen() begins; a dlclose() begins, and is done. Whether recording is on or off. */
+ * dlopen() begins; a dlclose() begins (and the process ends: what was loaded is noted); it is done.
+ * Whether recording is on or off. */
 void modules_loading(void) HIDDEN;
-void modules_unloading(void) HIDDEN;
+void modules_note(void) HIDDEN;
 void modules_unloaded(void) HIDDEN;
 
 /* Code was unloaded: what was learnt of addresses may be wrong. Before and after every

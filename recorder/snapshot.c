@@ -27,6 +27,7 @@
 #include "roster.h"
 #include "stacks.h"
 #include "strings.h"
+#include "usage.h"
 #include "syscalls.h"
 #include "text.h"
 
@@ -330,6 +331,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		modules_save(arena);
 		objects_place(arena);
 		peers_find(arena);
+		usage_save(arena);
 	}
 	slots = roster_made(arena);
 	threads = slots + count_ended_threads(arena) + THREADS_SLACK;

@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "chunk.h"
+#include "inlined.h"
 #include "process.h"
 #include "roster.h"
 #include "sampler.h"
@@ -16,6 +17,7 @@
 #include "snapshot.h"
 #include "stacks.h"
 #include "strings.h"
+#include "usage.h"
 
 #include "in_target.h"
 
@@ -80,7 +82,31 @@ static void verb_PING(struct request *request, struct text *answer)
 	text_put_literal(answer, "}\n");
 }
 
-static void put_arena_status(struct text *answer, const struct arena *arena)
+static void put_usage(struct text *answer, struct arena *arena)
+{
+	usage_save(arena);
+	put_number(answer, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
+	put_number(answer, "voluntary_switches", load_relaxed(&arena->usage.voluntary_switches));
+	put_number(answer, "involuntary_switches",
+		   load_relaxed(&arena->usage.involuntary_switches));
+}
+
+/* Modules that make system calls of their own, and how many. */
+static void put_inlined(struct text *answer, const struct arena *arena)
+{
+	uint64_t modules = 0, calls = 0;
+
+	for (uint32_t i = 0; i < load_acquire(&arena->module_count); i++) {
+		uint32_t seen = load_acquire(&arena->module_calls[i]);
+
+		modules += seen > INLINED_NONE;
+		calls += seen > INLINED_NONE ? seen - INLINED_NONE : 0;
+	}
+	put_number(answer, "inline_syscalls", calls);
+	put_number(answer, "inline_syscall_modules", modules);
+}
+
+static void put_arena_status(struct text *answer, struct arena *arena)
 {
 	uint64_t made = load_acquire(&arena->chunks.made);
 
@@ -100,6 +126,8 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 	put_number(answer, "arena_bytes",
 		   ARENA_CHUNKS + made * CHUNK_BYTES -
 			   (uint64_t)load_relaxed(&arena->bare_chunks) * CHUNK_BARED_BYTES);
+	put_usage(answer, arena);
+	put_inlined(answer, arena);
 #define COUNTER(name, is_loss, meaning) \
 	put_number(answer, #name, roster_counter(arena, COUNTER_##name));
 #include "counters.def"
@@ -108,7 +136,7 @@ static void put_arena_status(struct text *answer, const struct arena *arena)
 
 static void verb_STATUS(struct request *request, struct text *answer)
 {
-	const struct arena *arena = load_acquire(&recorder_arena);
+	struct arena *arena = load_acquire(&recorder_arena);
 	bool is_on = process_is_on();
 
 	(void)request;

@@ -9,6 +9,7 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "executable.h"
+#include "libraries.h"
 #include "procfs.h"
 
 enum { MEMORY_LEAST_BYTES = 256 << 20, DESCRIPTORS_LEAST = 16 };
@@ -72,6 +74,35 @@ static enum finding check_program(const struct executable *executable)
 	return find(FINDING_FINE, "%s%s%s loads libraries by %s", path,
 		    executable->script[0] ? ", which runs " : "", executable->script,
 		    executable->interpreter);
+}
+
+static void check_library(void *context, const char *path)
+{
+	uint32_t calls = libraries_syscalls(path);
+	enum finding *worst = context;
+
+	if (calls > 0)
+		*worst = find(FINDING_WARNING,
+			      "%s makes system calls past libc, at least %" PRIu32
+			      ": time blocked in them will be unexplained",
+			      path, calls);
+}
+
+/* Of the program and of what it is linked to; what it loads later shows in a recording. */
+static enum finding check_code(const struct executable *executable)
+{
+	enum finding worst = FINDING_FINE;
+	int result;
+
+	if (!executable->is_elf || !executable->interpreter[0])
+		return FINDING_FINE;
+	check_library(&worst, executable->path);
+	result = libraries_list(executable, check_library, &worst);
+	if (result != 0)
+		return find(FINDING_WARNING, "%s does not say which libraries %s needs: %s",
+			    executable->interpreter, executable->path, strerror(-result));
+	return worst == FINDING_FINE ? find(FINDING_FINE, "all its system calls go through libc")
+				     : worst;
 }
 
 static enum finding check_preloads(void)
@@ -193,6 +224,11 @@ int cmd_check(struct cmd_options *options)
 	if (result != 0)
 		return cmd_fail("%s: %s", options->arguments[0], strerror(-result));
 	worst = check_program(&executable);
+	if (worst != FINDING_PROBLEM) {
+		enum finding finding = check_code(&executable);
+
+		worst = finding > worst ? finding : worst;
+	}
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		enum finding finding = checks[i]();
 

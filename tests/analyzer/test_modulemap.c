@@ -4,17 +4,22 @@
 
 #include "dump_text.h"
 
+#define MODULE(process_of, start_of, size_of, loaded, unloaded)                  \
+	{                                                                        \
+		.process = (process_of), .start = (start_of), .size = (size_of), \
+		.loaded_ns = (loaded), .unloaded_ns = (unloaded)                 \
+	}
+
 static struct rec_module modules[] = {
-	/* process, path, build id, base, start, size, loaded, unloaded */
-	/* 0 */ { 0, 0, 0, 0, 0x1000, 0x1000, 0, 0 },
-	/* 1 */ { 0, 0, 0, 0, 0x3000, 0x2000, 10, 20 }, /* one plug-in after the other */
-	/* 2 */ { 0, 0, 0, 0, 0x3800, 0x1000, 30, 40 },
-	/* 3 */ { 0, 0, 0, 0, 0x3000, 0x1000, 50, 0 },
-	/* 4 */ { 1, 0, 0, 0, 0x1000, 0x8000, 0, 0 },
-	/* 5 */ { 0, 0, 0, 0, 0, 0, 0, 0 },    /* no range at all */
-					       /* 6 */
-	{ 2, 0, 0, 0, 0x1000, 0x1000, 5, 90 }, /* came back: its time has the other's in it */
-	/* 7 */ { 2, 0, 0, 0, 0x1000, 0x1000, 30, 60 },
+	/* 0 */ MODULE(0, 0x1000, 0x1000, 0, 0),
+	/* 1 */ MODULE(0, 0x3000, 0x2000, 10, 20), /* one plug-in after the other */
+	/* 2 */ MODULE(0, 0x3800, 0x1000, 30, 40),
+	/* 3 */ MODULE(0, 0x3000, 0x1000, 50, 0),
+	/* 4 */ MODULE(1, 0x1000, 0x8000, 0, 0),
+	/* 5 */ MODULE(0, 0, 0, 0, 0),    /* no range at all */
+					  /* 6 */
+	MODULE(2, 0x1000, 0x1000, 5, 90), /* came back: its time has the other's in it */
+	/* 7 */ MODULE(2, 0x1000, 0x1000, 30, 60),
 };
 
 static const struct recording recording = {
