@@ -323,6 +323,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 			share_noise(&analysis->script.shares.functions[f]);
 	whatif_options.noise = noise;
 	whatif_options.has_orders = analysis->script.lock_count > 0;
+	whatif_options.is_crowded = analysis->script.cpus < (double)analysis->script.actor_count;
 	whatif_options.hypothesis_count = count;
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;

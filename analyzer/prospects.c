@@ -7,9 +7,9 @@
  * the limit is then: with the class gone, each of the heaviest others is made to take half as long,
  * and the one that saves most is it.
  *
- * How sure an answer is: locks are handed over in another order in one more replay a factor; of
- * functions, samples that fell elsewhere by chance are allowed for. An interval covers 95% of what
- * chance does.
+ * How sure an answer is: locks are handed over in another order in one more replay a factor, and
+ * CPUs are shared equally in another; of functions, samples that fell elsewhere by chance are
+ * allowed for. An interval covers 95% of what chance does.
  *
  * Replays that go beyond a budget are not made, so that large recordings do not take twice as long.
  * One thread takes row after row, several work side by side.
@@ -48,6 +48,7 @@ struct looking {
 	size_t limit_count; /* heaviest classes */
 	uint32_t limits[LIMITS_MAX];
 	double fair_baseline_ns;
+	double sharing_baseline_ns;
 	size_t runs_left; /* of each row */
 	atomic_size_t next_row;
 	pthread_t reporter; /* who tells how far it is */
@@ -123,19 +124,23 @@ static void range_widen(struct whatif_row *row, size_t f, double saved_ns)
 	row->most_ns[f] = fmax(row->most_ns[f], saved_ns);
 }
 
-static void try_other_order(const struct looking *looking, struct whatif_row *row, void *scratch)
+/* Replays with each factor; returns whether the savings differ much from the row's. */
+static bool try_otherwise(const struct looking *looking, struct whatif_row *row, void *scratch,
+			  struct trial trial, double baseline_ns)
 {
+	bool differs = false;
 	for (size_t f = 0; f < looking->options->factor_count; f++) {
 		const struct scaling scaling = { row->class, looking->options->factors[f] };
-		const struct trial trial = { .scalings = &scaling, .count = 1, .is_fair = true };
 		struct replay_answer answer;
+		trial.scalings = &scaling;
+		trial.count = 1;
 		looking->replayer->run_trial(looking->replayer, &trial, scratch, &answer);
-		double saved_ns = looking->fair_baseline_ns - answer.makespan_ns;
+		double saved_ns = baseline_ns - answer.makespan_ns;
 		range_widen(row, f, saved_ns);
-		if (fabs(saved_ns - row->saved_ns[f]) >
-		    ORDER_MATTERS * looking->whatif->baseline.makespan_ns)
-			row->depends_on_order = true;
+		differs = differs || fabs(saved_ns - row->saved_ns[f]) >
+					     ORDER_MATTERS * looking->whatif->baseline.makespan_ns;
 	}
+	return differs;
 }
 
 static void allow_for_chance(const struct whatif_options *options, struct whatif_row *row)
@@ -152,15 +157,23 @@ static void allow_for_chance(const struct whatif_options *options, struct whatif
 
 static void look_into(const struct looking *looking, struct whatif_row *row, void *scratch)
 {
-	size_t order_runs = looking->options->has_orders ? looking->options->factor_count : 0;
+	const struct whatif_options *options = looking->options;
+	size_t order_runs = options->has_orders ? options->factor_count : 0;
+	size_t other_runs = order_runs + (options->is_crowded ? options->factor_count : 0);
 	size_t stop_runs = 1 + HALVINGS;
 	if (order_runs && order_runs <= looking->runs_left)
-		try_other_order(looking, row, scratch);
+		row->depends_on_order =
+			try_otherwise(looking, row, scratch, (struct trial){ .is_fair = true },
+				      looking->fair_baseline_ns);
+	if (options->is_crowded && other_runs <= looking->runs_left)
+		row->depends_on_cpus =
+			try_otherwise(looking, row, scratch, (struct trial){ .shares_cpus = true },
+				      looking->sharing_baseline_ns);
 	if (!is_worth_a_look(looking, row->saved_ns[looking->smallest]) ||
-	    order_runs + stop_runs > looking->runs_left)
+	    other_runs + stop_runs > looking->runs_left)
 		return;
 	find_stop(looking, row, scratch);
-	if (row->stops_at > 0 && order_runs + stop_runs + LIMITS_MAX <= looking->runs_left)
+	if (row->stops_at > 0 && other_runs + stop_runs + LIMITS_MAX <= looking->runs_left)
 		find_limit(looking, row, scratch);
 }
 
@@ -218,14 +231,13 @@ static void limits_find(struct looking *looking)
 	}
 }
 
-static void fair_baseline(struct looking *looking)
+static double baseline_ns(const struct looking *looking, struct trial trial)
 {
-	const struct trial trial = { .is_fair = true };
 	struct replay_answer answer;
 	void *scratch = looking->replayer->scratch_new(looking->replayer);
 	looking->replayer->run_trial(looking->replayer, &trial, scratch, &answer);
 	looking->replayer->scratch_free(scratch);
-	looking->fair_baseline_ns = answer.makespan_ns;
+	return answer.makespan_ns;
 }
 
 void prospects_build(struct whatif *whatif, const struct replayer *replayer,
@@ -244,7 +256,10 @@ void prospects_build(struct whatif *whatif, const struct replayer *replayer,
 	looking.runs_left = STEPS_MAX / (replayer->cost + 1) / looking.row_count;
 	limits_find(&looking);
 	if (options->has_orders && options->factor_count <= looking.runs_left)
-		fair_baseline(&looking);
+		looking.fair_baseline_ns = baseline_ns(&looking, (struct trial){ .is_fair = true });
+	if (options->is_crowded && options->factor_count <= looking.runs_left)
+		looking.sharing_baseline_ns =
+			baseline_ns(&looking, (struct trial){ .shares_cpus = true });
 	if (looking.runs_left)
 		look_side_by_side(&looking);
 	for (size_t i = 0; i < whatif->row_count; i++)

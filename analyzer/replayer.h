@@ -37,6 +37,8 @@ struct trial {
 	/* Locks go to whoever has waited longest; else to whoever comes first once they are free,
 	 * as glibc's do. */
 	bool is_fair;
+	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
+	bool shares_cpus;
 	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
 };
 

@@ -47,6 +47,7 @@ static size_t whatif_columns(const struct factor_list *list, struct factor_names
 		{ .key = NULL, .head = "stops", .align = EMIT_RIGHT },
 		{ .key = NULL, .head = "then the limit is", .is_flexible = true },
 		{ .key = "depends_on_lock_order" },
+		{ .key = "depends_on_cpus" },
 		{ .key = "stops_at" },
 		{ .key = "class", .group = "then" },
 		{ .key = "kind", .group = "then" },
@@ -104,7 +105,9 @@ static void emit_range(const struct analysis *analysis, struct emit *emit,
 	char text[64] = "";
 	if (has_range(analysis, row, smallest))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
-			 row->depends_on_order ? " by lock order" : "");
+			 row->depends_on_order  ? " by lock order"
+			 : row->depends_on_cpus ? " by CPUs"
+						: "");
 	emit_cell_text(emit, text);
 }
 
@@ -122,6 +125,7 @@ static void emit_prospects(const struct analysis *analysis, struct emit *emit,
 	emit_cell_text(emit, stop);
 	emit_cell_text(emit, next);
 	emit_cell_flag(emit, row->depends_on_order);
+	emit_cell_flag(emit, row->depends_on_cpus);
 	emit_cell_percent(emit, row->stops_at);
 	emit_cell_text(emit, class);
 	emit_cell_text(emit, kind);

@@ -64,12 +64,6 @@ struct actor {
 	bool counts;     /* its finish is the makespan, or part of it */
 };
 
-/* How actors share CPUs when there are fewer. */
-enum cpu_model {
-	CPUS_QUEUED, /* a queue for each: runqueues.h */
-	CPUS_SHARED  /* equally at any time: crowd.h */
-};
-
 /* Where jobs begin: what follows each take from a condition, each read from a shared pipe, each
  * permit of a semaphore that others post, in recorded order. */
 struct job_list {
@@ -92,7 +86,6 @@ struct script {
 	double recorded_cpus; /* that the processes could use; infinite: not known */
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
 	double cpus;          /* that all actors share; infinite: as many as actors */
-	enum cpu_model cpu_model;
 	size_t lock_count;
 	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
 	uint32_t *permits;    /* by semaphore: at the start */

@@ -384,6 +384,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 			scale_class(sim, scaling->class, scaling->factor);
 	}
 	sim->is_fair = trial->is_fair;
+	sim->has_queues = sim->is_crowded && !trial->shares_cpus;
 	run_once(sim, answer);
 	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
 		trial->finish_ns[i] = sim->players[i].finish_ns > script->start_ns
@@ -423,11 +424,9 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
 	sim->is_crowded = script->cpus < (double)script->actor_count;
-	sim->has_queues = sim->is_crowded && script->cpu_model == CPUS_QUEUED;
-	if (sim->has_queues)
+	if (sim->is_crowded)
 		runqueues_make(&sim->queues, script->actor_count, script->cpus);
-	else
-		sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
+	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)
 			sim->locks[script->steps[i].arg].is_shared = true;

@@ -21,6 +21,7 @@ struct whatif_options {
 	void (*progress)(const char *what, size_t done, size_t total); /* NULL = none */
 	size_t thread_count;                                           /* 0 = one per CPU */
 	bool has_orders; /* there are locks, which could be handed over otherwise */
+	bool is_crowded; /* there are fewer CPUs than threads, which could get them otherwise */
 };
 
 struct whatif_row {
@@ -32,6 +33,7 @@ struct whatif_row {
 	double *p50_saved_ns;
 	double *p99_saved_ns;
 	uint64_t *finish_ns;   /* of each thread, factor by factor */
+	bool depends_on_cpus;  /* on how threads get CPUs: likewise */
 	bool depends_on_order; /* of threads at locks: another one would change the answer much */
 	double stops_at;       /* factor below which nothing more is saved, 0 = it goes on */
 	uint32_t next_class;   /* the limit then, NO_INDEX = not known */
