@@ -22,6 +22,7 @@ FOREIGN_SHARE_ASLEEP_MAX = 0.4  # the same for patterns that only sleep: they ne
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 RUN_SECONDS_MAX = 30            # patterns take less than one; a profiler's mistake may hang them
 RUNS_AGAIN_MAX = 4
+SAMPLE_HZ = "250"               # of recorded runs that burn: their functions are asked about
 
 
 def cpus_of(count):
@@ -165,6 +166,8 @@ def record(runner, pattern, cpus, directory):
     environment.update(LD_PRELOAD=os.path.join(runner.build, "libwcprof.so"), WCPROF_ENABLE="1",
                        WCPROF_DIR=os.path.join(directory, "live"),
                        WCPROF_OUTPUT=os.path.join(directory, "%e.%p.jsonl"))
+    if pattern.burns:
+        environment["WCPROF_SAMPLE_HZ"] = SAMPLE_HZ
     run = runner.run(pattern, environment, cpus)
     figures = {**run.figures, "noisy": int(run.is_noisy)}
     if not any(name.endswith(".jsonl") for name in os.listdir(directory)):

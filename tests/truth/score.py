@@ -11,6 +11,8 @@ import statistics
 from runs import is_noisy
 
 SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign to be wrong about
+FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not sure
+FLAG_ERROR_POINTS = 4.0         # where CPUs are crowded, a larger error must have been flagged
 GROUP_CROSSING = "crossing"
 QUESTION = "what-if "            # begins a selector that is asked, not picked from a table
 
@@ -36,6 +38,20 @@ def predicted_points(report, figures, selector, factor):
         if float(key) == float(factor):
             return 100 * saved_ns / figures[metric_of(selector)]
     return None
+
+
+def is_flagged(report, selector, factor):
+    """Whether the report itself says that this saving is not sure."""
+    if selector.startswith(QUESTION):
+        return False
+    entry = selected(report, selector.rpartition(" of ")[2])
+    if entry is None:
+        return False
+    if entry.get("depends_on_cpus") or entry.get("depends_on_lock_order"):
+        return True
+    least, most = entry.get("saved_least_ns", {}), entry.get("saved_most_ns", {})
+    widths = [most[key] - least[key] for key in least if float(key) == float(factor)]
+    return any(100 * width >= FLAG_POINTS_MIN * report["actual_makespan_ns"] for width in widths)
 
 
 def question_of(selector, factor):
@@ -67,6 +83,8 @@ class Row:
     is_noisy: bool
     ranks: bool             # stands for the change where changes are ranked
     predictions: list = dataclasses.field(default_factory=list)
+    flags: list = dataclasses.field(default_factory=list)  # of each prediction
+    spread: float = 0       # points by which runs of the base differ
 
     @property
     def predicted(self):
@@ -77,8 +95,12 @@ class Row:
         return self.predicted - self.measured if self.predictions else None
 
     @property
+    def was_flagged(self):
+        return sum(self.flags) * 2 >= len(self.predictions) > 0
+
+    @property
     def has_wrong_sign(self):
-        if not self.predictions or abs(self.measured) < SIGN_POINTS_MIN:
+        if not self.predictions or abs(self.measured) < max(SIGN_POINTS_MIN, self.spread / 2):
             return False
         if self.measured < 0:
             return self.predicted > self.measured / 2 and self.predicted > -SIGN_POINTS_MIN
@@ -111,7 +133,8 @@ def rows_of(pattern, cpus, measured):
                 rows.append(Row(pattern.name, cpus, group, selector,
                                 f"{change.constant} {factor}", saved,
                                 is_noisy(base) or is_noisy(changed),
-                                i == 0 and not selector.startswith(QUESTION)))
+                                i == 0 and not selector.startswith(QUESTION),
+                                spread=base["spread"]))
     return rows
 
 
@@ -132,9 +155,11 @@ def predict_rows(rows, reports, one_cpu_reports):
                 row.predictions.append(100 * saved_ns / figures["makespan_ns"])
             continue
         for report, figures in reports:
-            points = predicted_points(report, figures, row.selector, row.change.split()[-1])
+            factor = row.change.split()[-1]
+            points = predicted_points(report, figures, row.selector, factor)
             if points is not None:
                 row.predictions.append(points)
+                row.flags.append(is_flagged(report, row.selector, factor))
 
 
 def drift_of(report):
@@ -175,3 +200,28 @@ def summarise(rows, groups):
             summary["groups"][group] = {"rows": len(errors), "mean": statistics.mean(errors),
                                         "median": statistics.median(errors), "worst": errors[-1]}
     return summary
+
+
+def goals(rows, groups):
+    """[(what is asked of all rows, what came out, whether that is enough)]."""
+    summary = summarise(rows, groups)
+    quiet = [row for row in rows if row.predictions and not row.is_noisy]
+    found = [("at least 80 rows", summary["scored"], summary["scored"] >= 80)]
+    for group, mean, worst in (("all", 0.8, None), ("waits", 0.4, 2.5), ("crowded", 2.5, 8.0)):
+        figures = summary["groups"].get(group)
+        if not figures:
+            continue
+        found.append((f"{group}: mean at most {mean}", round(figures["mean"], 2),
+                      figures["mean"] <= mean))
+        if worst:
+            found.append((f"{group}: none above {worst}", round(figures["worst"], 1),
+                          figures["worst"] <= worst))
+    unflagged = [row for row in quiet if row.group == "crowded" and not row.was_flagged and
+                 abs(row.error) > FLAG_ERROR_POINTS]
+    found.append((f"crowded: above {FLAG_ERROR_POINTS:g} flagged by the report",
+                  f"{len(unflagged)} are not", not unflagged))
+    found.append(("no wrong sign", summary["sign"], not summary["sign"]))
+    agreeing, pairs = summary["rank_pairs_agreeing"], summary["rank_pairs"]
+    share = 100 * agreeing / pairs if pairs else 100
+    found.append(("order of the best three: 95%", f"{share:.0f}%", share >= 95))
+    return found

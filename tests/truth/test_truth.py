@@ -180,6 +180,33 @@ class Verdicts(unittest.TestCase):
                 (("A", 30, 10), ("B", 20, 25), ("C", 10, 1), ("D", 9.5, 40))]
         self.assertEqual(score.rank_agreement(rows), (2, 3))
 
+    def test_goals(self):
+        def row(group, error, flag=False):
+            return score.Row("p", 2, group, "s", "A 0.5", 10.0, False, False,
+                             predictions=[10.0 + error], flags=[flag])
+
+        def missed(rows):
+            return [text for text, _, is_met in score.goals(rows, {"waits": 2, "crowded": 5})
+                    if not is_met]
+        good = [row("waits", 0.1) for _ in range(80)]
+        self.assertEqual(missed(good), [])
+        self.assertEqual(missed(good[1:]), ["at least 80 rows"])
+        self.assertEqual(missed(good + [row("waits", 3)]), ["waits: none above 2.5"])
+        self.assertEqual(missed(good + [row("crowded", 5, True)] + [row("crowded", 0)] * 2), [])
+        self.assertEqual(missed(good + [row("crowded", 5)] + [row("crowded", 0)] * 2),
+                         ["crowded: above 4 flagged by the report"])
+        self.assertIn("no wrong sign", missed(good + [row("crowded", -20)]))
+
+    def test_flags(self):
+        entry = {"kind": "sleep", "class": "a", "saved_ns": {"0.5": 5},
+                 "saved_least_ns": {"0.5": 4}, "saved_most_ns": {"0.5": 7}}
+        text = {"what_if": [entry], "actual_makespan_ns": 100}
+        self.assertTrue(score.is_flagged(text, "sleep a", "0.5"))
+        entry["saved_most_ns"] = {"0.5": 5}
+        self.assertFalse(score.is_flagged(text, "sleep a", "0.5"))
+        entry["depends_on_cpus"] = True
+        self.assertTrue(score.is_flagged(text, "p99 of sleep a", "0.5"))
+
     def test_crossing(self):
         row = score.Row("p", 2, score.GROUP_CROSSING, "1 CPU", "recorded on 2", -50.0, False, False)
         crowded = {"baseline_makespan_ns": 1500}

@@ -28,7 +28,7 @@ import sys
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
 from runs import Runner, is_noisy, measure, record, variants_of
-from score import (GROUP_CROSSING, QUESTION, crossing_row, drift_of, predict_rows, question_of,
+from score import (GROUP_CROSSING, QUESTION, crossing_row, drift_of, goals, predict_rows, question_of,
                    rows_of, summarise)
 from table import table_read
 
@@ -72,7 +72,8 @@ def print_row(row, groups, is_scored):
     several = len(row.predictions) > 1
     extent = f"  {min(row.predictions):+.1f}..{max(row.predictions):+.1f}" if several else ""
     print(f"  {row.change:14}{row.selector:28}{number(row.measured, 9)}{number(row.predicted, 11)}"
-          f"{number(row.error, 8)}  {verdict:7}{extent}".rstrip(), flush=True)
+          f"{number(row.error, 8)}  {verdict:7}{'flagged' if row.was_flagged else '':8}"
+          f"{extent}".rstrip(), flush=True)
 
 
 def print_heading(pattern, cpus, measured, reports):
@@ -100,6 +101,11 @@ def print_summary(summary):
     print(f"{summary['scored']} of {summary['rows']} rows scored, {summary['absent']} absent, "
           f"{summary['noisy']} noisy, {summary['wrong']} beyond their limit, "
           f"{summary['sign']} of the wrong sign")
+
+
+def print_goals(found):
+    for text, figure, is_met in found:
+        print(f"{'met' if is_met else 'MISSED':8}{text}: {figure}")
 
 
 class Sweep:
@@ -232,6 +238,7 @@ class Sweep:
         summary["failed"] = len(self.failures)
         if self.analyzer:
             print_summary(summary)
+            print_goals(goals(self.rows, self.groups))
         if self.failures:
             print(f"{len(self.failures)} runs or analyses FAILED")
         if self.options.json:
