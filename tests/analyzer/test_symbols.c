@@ -11,11 +11,11 @@ static const char *strings[] = { "", program, build_id, "/nowhere/libgone.so.1",
 
 /* The last but one is of another build. */
 static struct rec_module modules[] = {
-	/* 0 */ { 1, 1, 2, BASE_1, BASE_1, MODULE_BYTES, 0, 0 },
-	/* 1 */ { 0, 3, 4, BASE_0 + 0x200000, BASE_0 + 0x200000, 0x1000, 0, 0 },
-	/* 2 */ { 0, 1, 2, BASE_0, BASE_0, MODULE_BYTES, 0, 0 },
-	/* 3 */ { 0, 1, 4, BASE_0 + 0x300000, BASE_0 + 0x300000, 0x1000, 0, 0 },
-	/* 4 */ { 0, 5, 0, BASE_0 + 0x400000, BASE_0 + 0x400000, 0x1000, 0, 0 },
+	/* 0 */ { 1, 1, 2, BASE_1, BASE_1, MODULE_BYTES, 0, 0, false, 0 },
+	/* 1 */ { 0, 3, 4, BASE_0 + 0x200000, BASE_0 + 0x200000, 0x1000, 0, 0, false, 0 },
+	/* 2 */ { 0, 1, 2, BASE_0, BASE_0, MODULE_BYTES, 0, 0, false, 0 },
+	/* 3 */ { 0, 1, 4, BASE_0 + 0x300000, BASE_0 + 0x300000, 0x1000, 0, 0, false, 0 },
+	/* 4 */ { 0, 5, 0, BASE_0 + 0x400000, BASE_0 + 0x400000, 0x1000, 0, 0, false, 0 },
 };
 
 static const struct recording recording = {
