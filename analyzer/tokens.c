@@ -20,6 +20,7 @@
  */
 #include "tokens.h"
 
+#include "buckets.h"
 #include "format.h"
 #include "memory.h"
 
@@ -62,6 +63,10 @@ struct study {
 	struct monitors *monitors;
 	const struct recording *rec;
 	uint32_t condition;
+	const uint32_t *waits; /* on it */
+	size_t wait_count;
+	const uint32_t *sections; /* of its mutex */
+	size_t section_count;
 	uint32_t *links; /* its signals, in order of time */
 	size_t link_count;
 	uint64_t last_wait_ns; /* when the last wait began */
@@ -91,17 +96,6 @@ static int compare_u64(const void *left, const void *right)
 	const uint64_t *a = left, *b = right;
 
 	return *a < *b ? -1 : *a > *b;
-}
-
-static struct section *sections_of(const struct study *study, size_t *count)
-{
-	*count = study->monitors->section_count;
-	return study->monitors->sections;
-}
-
-static bool is_ours(const struct study *study, const struct section *section)
-{
-	return section->mutex == study->monitors->conditions[study->condition].mutex;
 }
 
 /* --- gates --- */
@@ -161,25 +155,25 @@ static struct token_event *collect_events(const struct study *study, enum put_mo
 	const struct monitors *monitors = study->monitors;
 	const struct recording *rec = study->rec;
 	struct token_event *list = NULL;
-	size_t capacity = 0, sections;
-	const struct section *section = sections_of(study, &sections);
+	size_t capacity = 0;
 
 	*count = 0;
 	for (size_t i = 0; model == PUT_BY_SIGNAL && i < study->link_count; i++)
 		if (!monitors->signals[study->links[i]].is_gate)
 			push_event(&list, count, &capacity, rec->links[study->links[i]].at_ns, 1);
-	for (size_t i = 0; i < sections; i++) {
-		if (!is_ours(study, &section[i]))
-			continue;
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+
 		if (model == PUT_BY_SECTION &&
-		    set_has(&study->putters, section[i].site[study->depth]))
-			push_event(&list, count, &capacity, section[i].end_ns + 1, 1);
-		if (set_has(&study->takers, section[i].site[study->depth]))
-			push_event(&list, count, &capacity, section[i].end_ns, -1);
+		    set_has(&study->putters, section->site[study->depth]))
+			push_event(&list, count, &capacity, section->end_ns + 1, 1);
+		if (set_has(&study->takers, section->site[study->depth]))
+			push_event(&list, count, &capacity, section->end_ns, -1);
 	}
-	for (size_t i = 0; i < rec->wait_count; i++)
-		if (monitors->condition_of_wait[i] == study->condition && !rec->waits[i].open)
-			push_event(&list, count, &capacity, rec->waits[i].start_ns, 0);
+	for (size_t i = 0; i < study->wait_count; i++)
+		if (!rec->waits[study->waits[i]].open)
+			push_event(&list, count, &capacity, rec->waits[study->waits[i]].start_ns,
+				   0);
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_events);
 	return list;
@@ -257,17 +251,12 @@ static int compare_links(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void collect_links(struct study *study)
+static void collect_links(struct study *study, const struct buckets *signals)
 {
-	size_t capacity = 0;
+	const uint32_t *links = buckets_of(signals, study->condition, &study->link_count);
 
-	for (size_t i = 0; i < study->rec->link_count; i++) {
-		if (study->monitors->signals[i].condition != study->condition)
-			continue;
-		study->links = memory_grow(study->links, &capacity, study->link_count + 1,
-					   sizeof(*study->links));
-		study->links[study->link_count++] = (uint32_t)i;
-	}
+	study->links = memory_new(study->link_count, sizeof(*study->links));
+	memcpy(study->links, links, study->link_count * sizeof(*study->links));
 	sort_links = study->rec->links;
 	if (study->link_count)
 		qsort(study->links, study->link_count, sizeof(*study->links), compare_links);
@@ -277,9 +266,10 @@ static void collect_takers(struct study *study)
 {
 	const struct monitors *monitors = study->monitors;
 
-	for (size_t i = 0; i < study->rec->wait_count; i++) {
-		if (monitors->condition_of_wait[i] != study->condition ||
-		    monitors->section_of_wait[i] == NO_INDEX)
+	for (size_t k = 0; k < study->wait_count; k++) {
+		uint32_t i = study->waits[k];
+
+		if (monitors->section_of_wait[i] == NO_INDEX)
 			continue;
 		const struct section *section = &monitors->sections[monitors->section_of_wait[i]];
 
@@ -287,10 +277,12 @@ static void collect_takers(struct study *study)
 		if (study->rec->waits[i].start_ns > study->last_wait_ns)
 			study->last_wait_ns = study->rec->waits[i].start_ns;
 	}
-	for (size_t i = 0; i < monitors->section_count; i++)
-		if (is_ours(study, &monitors->sections[i]) &&
-		    set_has(&study->takers, monitors->sections[i].site[study->depth]))
-			set_add(&study->taking_threads, monitors->sections[i].thread);
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+
+		if (set_has(&study->takers, section->site[study->depth]))
+			set_add(&study->taking_threads, section->thread);
+	}
 }
 
 static void collect_putters(struct study *study)
@@ -316,8 +308,8 @@ static void find_latency(struct study *study, const struct releases *releases)
 	uint64_t *latencies = NULL;
 	size_t count = 0, capacity = 0;
 
-	for (size_t i = 0; i < rec->wait_count; i++) {
-		uint32_t link = study->monitors->waking_link[i];
+	for (size_t k = 0; k < study->wait_count; k++) {
+		uint32_t i = study->waits[k], link = study->monitors->waking_link[i];
 
 		if (link == NO_INDEX ||
 		    study->monitors->signals[link].condition != study->condition)
@@ -357,7 +349,6 @@ static void study_condition(struct study *study, const struct releases *releases
 	struct fit best = { .violations = 2 };
 	uint32_t best_depth = 0;
 
-	collect_links(study);
 	collect_takers(study);
 	if (study->link_count <= GATE_SIGNALS_MAX)
 		find_gates(study);
@@ -407,21 +398,28 @@ static void find_late_sites(const struct monitors *monitors, const struct record
 /* A mutex whose conditions do not all obey tokens has none that is replayed by tokens. */
 static void agree_per_mutex(struct monitors *monitors)
 {
+	bool *is_unruly = memory_new(monitors->mutex_count, sizeof(*is_unruly));
+
 	for (size_t i = 0; i < monitors->condition_count; i++)
-		for (size_t j = 0; j < monitors->condition_count; j++)
-			if (monitors->conditions[j].mutex == monitors->conditions[i].mutex &&
-			    monitors->conditions[j].violations > TOKEN_VIOLATIONS_MAX)
-				monitors->conditions[i].model = PUT_NONE;
+		if (monitors->conditions[i].violations > TOKEN_VIOLATIONS_MAX)
+			is_unruly[monitors->conditions[i].mutex] = true;
+	for (size_t i = 0; i < monitors->condition_count; i++)
+		if (is_unruly[monitors->conditions[i].mutex])
+			monitors->conditions[i].model = PUT_NONE;
+	free(is_unruly);
 }
 
 static void mark_section(struct section *section, const struct monitors *monitors,
-			 const struct study *studies, const struct set late[SITE_FRAMES])
+			 const struct study *studies, const struct buckets *conditions,
+			 const struct set late[SITE_FRAMES])
 {
-	for (uint32_t c = 0; c < monitors->condition_count; c++) {
+	size_t count;
+	const uint32_t *of_mutex = buckets_of(conditions, section->mutex, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t c = of_mutex[i];
 		uint64_t site = section->site[studies[c].depth];
 
-		if (monitors->conditions[c].mutex != section->mutex)
-			continue;
 		if (section->take == NO_INDEX && set_has(&studies[c].takers, site))
 			section->take = c;
 		if (section->put == NO_INDEX && monitors->conditions[c].model == PUT_BY_SECTION &&
@@ -437,22 +435,69 @@ static void mark_section(struct section *section, const struct monitors *monitor
 	}
 }
 
+static uint32_t condition_of_wait(const void *context, size_t wait)
+{
+	return ((const struct monitors *)context)->condition_of_wait[wait];
+}
+
+static uint32_t condition_of_link(const void *context, size_t link)
+{
+	return ((const struct monitors *)context)->signals[link].condition;
+}
+
+static uint32_t mutex_of_section(const void *context, size_t section)
+{
+	return ((const struct monitors *)context)->sections[section].mutex;
+}
+
+static uint32_t mutex_of_condition(const void *context, size_t condition)
+{
+	return ((const struct monitors *)context)->conditions[condition].mutex;
+}
+
+/* Each condition by itself. */
+static void study_all(struct study *studies, struct monitors *monitors, const struct recording *rec,
+		      const struct releases *releases)
+{
+	struct buckets waits, signals, sections;
+	size_t conditions = monitors->condition_count;
+
+	buckets_build(&waits, conditions, rec->wait_count, condition_of_wait, monitors);
+	buckets_build(&signals, conditions, rec->link_count, condition_of_link, monitors);
+	buckets_build(&sections, monitors->mutex_count, monitors->section_count, mutex_of_section,
+		      monitors);
+	for (uint32_t c = 0; c < conditions; c++) {
+		struct study *study = &studies[c];
+
+		study->monitors = monitors;
+		study->rec = rec;
+		study->condition = c;
+		study->waits = buckets_of(&waits, c, &study->wait_count);
+		study->sections =
+			buckets_of(&sections, monitors->conditions[c].mutex, &study->section_count);
+		collect_links(study, &signals);
+		study_condition(study, releases);
+	}
+	buckets_free(&waits);
+	buckets_free(&signals);
+	buckets_free(&sections);
+}
+
 void tokens_find(struct monitors *monitors, const struct recording *rec,
 		 const struct releases *releases)
 {
 	struct study *studies = memory_new(monitors->condition_count, sizeof(*studies));
 	struct set late[SITE_FRAMES] = { { 0 } };
+	struct buckets conditions;
 
-	for (uint32_t c = 0; c < monitors->condition_count; c++) {
-		studies[c].monitors = monitors;
-		studies[c].rec = rec;
-		studies[c].condition = c;
-		study_condition(&studies[c], releases);
-	}
+	study_all(studies, monitors, rec, releases);
 	agree_per_mutex(monitors);
 	find_late_sites(monitors, rec, late);
+	buckets_build(&conditions, monitors->mutex_count, monitors->condition_count,
+		      mutex_of_condition, monitors);
 	for (size_t i = 0; i < monitors->section_count; i++)
-		mark_section(&monitors->sections[i], monitors, studies, late);
+		mark_section(&monitors->sections[i], monitors, studies, &conditions, late);
+	buckets_free(&conditions);
 	for (uint32_t c = 0; c < monitors->condition_count; c++)
 		study_free(&studies[c]);
 	for (uint32_t depth = 0; depth < SITE_FRAMES; depth++)
