@@ -25,6 +25,7 @@ struct cond_wait {
 	const void *frame;
 	uint32_t stack;
 	bool is_signalled;
+	bool is_inherited; /* the mutex, from one that died */
 	bool is_timed_out;
 };
 
@@ -100,6 +101,8 @@ static void cond_wait_end(struct cond_wait *wait)
 	if (wait->mutex && mutex_is_outermost(wait->lock)) {
 		hold_begin(self, wait->mutex, wait->stack, wait->frame);
 		hold_relocked(wait->mutex, relock_ticks(wait));
+		if (wait->is_inherited)
+			hold_inherited(self, wait->mutex);
 	}
 	self_leave(self);
 }
@@ -110,6 +113,7 @@ static int finished(struct cond_wait *wait, int result)
 {
 	hooks_thread.last_mutex = wait->lock;
 	wait->is_signalled = result == 0 || result == EOWNERDEAD;
+	wait->is_inherited = result == EOWNERDEAD;
 	wait->is_timed_out = result == ETIMEDOUT;
 	return result;
 }
@@ -195,10 +199,11 @@ static void wake(const void *cond, bool is_for_all, bool is_for_others, struct c
 		if (is_for_others)
 			watch_share(watch);
 		uint32_t waiters = __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED);
+		uint32_t stack = watch_is_waited_on(watch) ? caller_stack(self, caller) : 0;
 		watch->last_op = op_current(self);
 		watch->last_ticks = clock_ticks();
 		wake_record(self, LINK_WAKE, watch, is_for_all || waiters == 0 ? waiters : 1,
-			    is_for_all ? RECORD_ALL : 0, caller_stack(self, caller));
+			    is_for_all ? RECORD_ALL : 0, stack);
 	}
 	self_leave(self);
 }

@@ -25,6 +25,10 @@ static inline bool is_gained(int result)
 static inline int gained(const pthread_mutex_t *mutex, struct caller caller, int result)
 {
 	hooks_thread.last_mutex = mutex;
+	if (UNLIKELY(result == EOWNERDEAD)) {
+		lock_hold_inherited(mutex, WATCH_MUTEX, caller);
+		return result;
+	}
 	struct watch *watch = watch_find(mutex);
 	if (LIKELY(!watch) && locks_are_all_watched())
 		watch = lock_watch_all(mutex, WATCH_MUTEX);

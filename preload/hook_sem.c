@@ -134,7 +134,7 @@ int hook_sem_post(sem_t *sem)
 			watch->last_op = op_current(self);
 			watch->last_ticks = clock_ticks();
 			wake_record(self, LINK_POST, watch, watch->initial, 0,
-				    caller_stack(self, caller));
+				    watch_is_waited_on(watch) ? caller_stack(self, caller) : 0);
 		}
 		self_leave(self);
 	}

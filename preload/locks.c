@@ -81,6 +81,8 @@ void lock_wait_end(struct lock_wait *wait, enum lock_gain gain, bool is_timed_ou
 					: 0);
 	if ((gain == LOCK_HELD || gain == LOCK_INHERITED) && wait->watch)
 		hold_begin(self, wait->watch, wait->stack, wait->frame);
+	if (gain == LOCK_INHERITED && wait->watch)
+		hold_inherited(self, wait->watch);
 	self_leave(self);
 }
 
@@ -104,6 +106,19 @@ void lock_hold_begin(struct watch *watch, enum watch_type type, struct caller ca
 	if (!self)
 		return;
 	hold_begin(self, watch, caller_stack(self, caller), caller.frame);
+	self_leave(self);
+}
+
+void lock_hold_inherited(const void *lock, enum watch_type type, struct caller caller)
+{
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	struct watch *watch = watch_get(self, lock, type);
+	if (watch && watch->type == type) {
+		hold_begin(self, watch, caller_stack(self, caller), caller.frame);
+		hold_inherited(self, watch);
+	}
 	self_leave(self);
 }
 

@@ -47,6 +47,9 @@ bool lock_try_counts(const void *lock) HIDDEN;
 /* The lock is held by the caller from now on; for watched locks only. */
 void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
 
+/* The same, at once, from one who died holding it: that is worth a watch. */
+void lock_hold_inherited(const void *lock, enum watch_type, struct caller) HIDDEN;
+
 /* This lock is to be watched from now on, though nobody waited for it. */
 struct watch *lock_watch_all(const void *lock, enum watch_type) HIDDEN;
 

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 6 };
+enum { FORMAT_VERSION = 7 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -106,7 +106,7 @@ enum {
 	RECORD_ACCEPTED = 4,  /* io, poll: the descriptor is a connection whose peer is a client */
 	RECORD_ANNOTATED = 8, /* the program declared it; an op's value is the result it named */
 	RECORD_FLOW = 16,     /* recorded even while recording is off */
-	RECORD_OWNER_DIED = 32, /* a wait that ended because the holder did */
+	RECORD_OWNER_DIED = 32, /* a wait that ended because the holder did; the hold after it */
 	RECORD_ALL = 64         /* a wake of all that wait, however many those were */
 };
 

@@ -2,12 +2,14 @@
 /*
  * Asks the kernel's socket diagnostics for the peers of sockets. See peers.h.
  *
- * Wishes are entries without a peer, in a table that only grows: the threads take places by an
- * atomic count, and the drainer goes on where it stopped. A socket that was closed before it was
- * asked for, and one whose program may not ask (no such kernel module, seccomp), is counted.
+ * Wishes are entries without a peer, in a table that only grows: a thread takes the next place by
+ * writing its inode there, so that no place is taken and empty, and counts it; the drainer goes on
+ * where it stopped. A socket that was closed before it was asked for, one for which there is no
+ * memory, and one whose program may not ask (no such kernel module, seccomp), is counted.
  */
 #include "peers.h"
 
+#include <assert.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -26,17 +28,30 @@ struct question {
 	struct unix_diag_req request;
 };
 
+/* Pairs with peers_find(): the places below are taken. */
+static void count_up_to(struct arena *arena, uint32_t taken)
+{
+	uint32_t wanted = load_relaxed(&arena->peers_wanted);
+
+	while (wanted < taken && !cas_acq_rel(&arena->peers_wanted, &wanted, taken))
+		;
+}
+
 void peers_want(struct arena *arena, uint32_t inode)
 {
-	uint32_t index = add_relaxed(&arena->peers_wanted, 1);
-	uint64_t at = ARENA_PEERS + (uint64_t)index * sizeof(struct peer_entry);
+	for (uint32_t index = load_relaxed(&arena->peers_wanted); index < PEERS_MAX; index++) {
+		uint64_t at = ARENA_PEERS + (uint64_t)index * sizeof(struct peer_entry);
+		uint32_t nobody = 0;
 
-	if (index >= PEERS_MAX || !arena_ready(arena, at, sizeof(struct peer_entry))) {
-		arena_count(arena, COUNTER_unknown_peers);
+		if (!arena_ready(arena, at, sizeof(struct peer_entry)))
+			break;
+		if (!cas_acq_rel(&((struct peer_entry *)arena_at(arena, at))->inode, &nobody,
+				 inode))
+			continue;
+		count_up_to(arena, index + 1);
 		return;
 	}
-	/* Pairs with peers_find(), which stops at a place that is taken and not filled yet. */
-	store_release(&((struct peer_entry *)arena_at(arena, at))->inode, inode);
+	arena_count(arena, COUNTER_unknown_peers);
 }
 
 static bool ask(int fd, uint32_t inode)
@@ -90,25 +105,19 @@ static uint32_t find(int fd, uint32_t inode)
 
 void peers_find(struct arena *arena)
 {
-	uint32_t wanted = load_relaxed(&arena->peers_wanted);
+	/* Pairs with count_up_to(). */
+	uint32_t wanted = load_acquire(&arena->peers_wanted);
 	struct peer_entry *entries = (struct peer_entry *)arena_at(arena, ARENA_PEERS);
 	int fd;
 
-	if (wanted > PEERS_MAX)
-		wanted = PEERS_MAX;
+	assert(wanted <= PEERS_MAX);
 	if (arena->peers_sought == wanted)
 		return;
 	fd = (int)SYS3(socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	while (arena->peers_sought < wanted) {
 		struct peer_entry *entry = entries + arena->peers_sought;
-		uint64_t offset = ARENA_PEERS + (uint64_t)((char *)entry - (char *)entries);
-		uint32_t inode = 0;
 
-		if (arena_granule_is_ready(arena, offset / ARENA_GRANULE_BYTES))
-			inode = load_acquire(&entry->inode);
-		if (inode == 0)
-			break;
-		store_relaxed(&entry->peer, find(fd, inode));
+		store_relaxed(&entry->peer, find(fd, entry->inode));
 		if (entry->peer == 0)
 			arena_count(arena, COUNTER_unknown_peers);
 		store_release(&arena->peers_sought, arena->peers_sought + 1);

@@ -11,7 +11,8 @@
 
 #include "arena.h"
 
-/* Any thread. Beyond PEERS_MAX sockets the wish is dropped, and counted. */
+/* Any thread. Beyond PEERS_MAX sockets, and while there is no memory, the wish is dropped,
+ * and counted. */
 void peers_want(struct arena *, uint32_t inode) HIDDEN;
 
 /* Asks for what is wanted; costs one load where nothing is. Drainer only; in the process whose
@@ -20,9 +21,7 @@ void peers_find(struct arena *) HIDDEN;
 
 static inline bool peers_are_wanted(const struct arena *arena)
 {
-	uint32_t wanted = load_relaxed(&arena->peers_wanted);
-
-	return (wanted < PEERS_MAX ? wanted : PEERS_MAX) != load_relaxed(&arena->peers_sought);
+	return load_relaxed(&arena->peers_wanted) != load_relaxed(&arena->peers_sought);
 }
 
 static inline const struct peer_entry *peers_at(const struct arena *arena, uint32_t index)

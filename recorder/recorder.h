@@ -288,7 +288,8 @@ struct watch {
 	uint32_t initial;       /* semaphore: value when first seen; barrier: parties */
 	uint8_t type;           /* enum watch_type */
 	uint8_t sharing;        /* enum watch_sharing */
-	uint8_t unused[2];
+	uint8_t holder_flags;   /* RECORD_* of the present hold */
+	uint8_t unused;
 	uint32_t holder_relock; /* how long it was waited for at the end of a condition's wait, in
 				 * RELOCK_TICKS */
 };
@@ -306,6 +307,12 @@ void watch_share(struct watch *) HIDDEN;
 void watch_wait_begins(
 	struct watch *) HIDDEN; /* before looking at the lock once more and sleeping */
 void watch_wait_ends(struct watch *) HIDDEN;
+/* Whether a wake may find somebody: here, or unseen in another process. */
+static inline bool watch_is_waited_on(const struct watch *watch)
+{
+	return __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) > 0 ||
+	       __atomic_load_n(&watch->sharing, __ATOMIC_RELAXED) != SHARING_NONE;
+}
 
 /* The child of this watch has ended: writes its op and forgets the watch. The op; 0 if another
  * thread does that, or there is none. */
@@ -319,6 +326,9 @@ void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame
 /* The new holder came back from a condition's wait, and for so long others had the mutex after the
  * signal: see format.h. */
 void hold_relocked(struct watch *, uint64_t relock_ticks) HIDDEN;
+
+/* The new holder has it from one who died. */
+void hold_inherited(struct self *, struct watch *) HIDDEN;
 
 /*
  * The holder's first release of a lock that became hot while it was held, just before

@@ -185,6 +185,7 @@ static void watch_clear(struct watch *watch)
 	store_relaxed(&watch->hold_count, 0);
 	store_relaxed(&watch->waiters, 0);
 	store_relaxed(&watch->holder_relock, 0);
+	store_relaxed(&watch->holder_flags, 0);
 	store_relaxed(&watch->initial, 0);
 	store_relaxed(&watch->sharing, (uint8_t)SHARING_NONE);
 }
@@ -350,6 +351,7 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
 	op = op_begin_hold(self, watch, index_of(watch), stack, frame, start);
 	store_relaxed(&watch->holder_relock, 0);
+	store_relaxed(&watch->holder_flags, 0);
 	store_relaxed(&watch->holder_parent, parent);
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, stack);
@@ -362,6 +364,12 @@ void hold_relocked(struct watch *watch, uint64_t relock_ticks)
 	uint64_t units = relock_ticks / RELOCK_TICKS;
 
 	store_relaxed(&watch->holder_relock, units < INT32_MAX ? (uint32_t)units : INT32_MAX);
+}
+
+void hold_inherited(struct self *self, struct watch *watch)
+{
+	store_relaxed(&watch->holder_flags, (uint8_t)RECORD_OWNER_DIED);
+	op_set_flags(self, load_relaxed(&watch->holder_op), RECORD_OWNER_DIED);
 }
 
 void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks, uint32_t nth)
@@ -379,6 +387,7 @@ void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks
 	if (start < before)
 		start = before;
 	store_relaxed(&watch->holder_relock, 0);
+	store_relaxed(&watch->holder_flags, 0);
 	store_relaxed(&watch->holder_parent, op_current(self));
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, 0);
@@ -417,6 +426,7 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 		.type = RECORD_OP,
 		.what = KIND_HOLD,
 		.outcome = OUTCOME_OK,
+		.flags = load_relaxed(&watch->holder_flags),
 	};
 	store_release(&watch->last_op, op);
 	op_release_hold(self, &release->hold);

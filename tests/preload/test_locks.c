@@ -238,6 +238,35 @@ START_TEST(test_a_holder_that_died_is_named)
 			ck_assert_int_eq(number_of(json_array_get(threads, i), "tid"),
 					 number_of(wait, "h"));
 	ck_assert_int_gt(number_of(wait, "h"), 0);
+	json_t *lines = dumps.lines[0];
+	int inherited = 0;
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		if (strcmp(word_of(event, "k"), "hold") == 0 && number_of(event, "od") == 1)
+			inherited += number_of(event, "th") == number_of(wait, "th");
+	}
+	ck_assert_int_eq(inherited, 1);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* Nobody waited: the one who finds it ownerless has it at once, and says so. */
+START_TEST(test_an_inheritance_needs_no_wait)
+{
+	static const struct target_case row = { "mutexes",
+						"robust",
+						{ { "wait", "mutex", "", 0, 0 } } };
+	struct dumps dumps;
+	int inherited = 0;
+
+	run_case(&row, &dumps);
+	json_t *lines = dumps.lines[0];
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		if (strcmp(word_of(event, "k"), "hold") == 0 && number_of(event, "od") == 1)
+			inherited++;
+	}
+	ck_assert_int_eq(inherited, 6); /* by a lock and by a try, three kinds */
 	free_dumps(&dumps);
 }
 END_TEST
@@ -267,6 +296,28 @@ START_TEST(test_wakes_of_all_say_so)
 }
 END_TEST
 
+/* Where from is worth a stack only if somebody hears it. */
+START_TEST(test_only_heard_wakes_say_where_from)
+{
+	static const struct target_case row = { "semaphores",
+						"counted",
+						{ { "link", "post", "sem", 2, 2 } } };
+	struct dumps dumps;
+	int posts = 0;
+
+	run_case(&row, &dumps);
+	json_t *lines = dumps.lines[0];
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		if (strcmp(word_of(event, "lk"), "post") != 0)
+			continue;
+		ck_assert_int_eq(number_of(event, "st") > 0, posts++ == 0);
+	}
+	ck_assert_int_eq(posts, 2);
+	free_dumps(&dumps);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("locks");
@@ -279,7 +330,9 @@ int main(void)
 	tcase_add_loop_test(group, test_a_lock_of_two_processes_is_one, 0,
 			    sizeof(shared_cases) / sizeof(shared_cases[0]));
 	tcase_add_test(group, test_a_holder_that_died_is_named);
+	tcase_add_test(group, test_an_inheritance_needs_no_wait);
 	tcase_add_test(group, test_wakes_of_all_say_so);
+	tcase_add_test(group, test_only_heard_wakes_say_where_from);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

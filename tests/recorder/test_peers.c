@@ -59,6 +59,40 @@ START_TEST(what_is_closed_is_not_known)
 }
 END_TEST
 
+/* No memory now is no memory now: what is wanted later is looked up. */
+START_TEST(want_of_memory_ends)
+{
+	int ends[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	recorder_arena->starved_until = UINT64_MAX;
+	peers_want(recorder_arena, inode_of(ends[0]));
+	ck_assert_uint_eq(recorder_arena->counters[COUNTER_unknown_peers], 1);
+	peers_find(recorder_arena);
+	recorder_arena->starved_until = 0;
+	peers_want(recorder_arena, inode_of(ends[1]));
+	ck_assert(peers_are_wanted(recorder_arena));
+	peers_find(recorder_arena);
+	ck_assert(!peers_are_wanted(recorder_arena));
+	ck_assert_uint_eq(peers_at(recorder_arena, 0)->peer, inode_of(ends[0]));
+}
+END_TEST
+
+/* Whoever took a place and never came to count it is counted by the next one. */
+START_TEST(an_interrupted_wish_is_found)
+{
+	int ends[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	peers_want(recorder_arena, inode_of(ends[0]));
+	recorder_arena->peers_wanted = 0;
+	peers_want(recorder_arena, inode_of(ends[1]));
+	peers_find(recorder_arena);
+	ck_assert_uint_eq(peers_at(recorder_arena, 0)->peer, inode_of(ends[1]));
+	ck_assert_uint_eq(peers_at(recorder_arena, 1)->peer, inode_of(ends[0]));
+}
+END_TEST
+
 START_TEST(the_table_has_an_end)
 {
 	for (uint32_t i = 0; i < PEERS_MAX + 3; i++)
@@ -80,6 +114,8 @@ int main(void)
 	tcase_add_checked_fixture(group, setup, teardown);
 	tcase_add_test(group, the_kernel_knows_the_other_end);
 	tcase_add_test(group, what_is_closed_is_not_known);
+	tcase_add_test(group, want_of_memory_ends);
+	tcase_add_test(group, an_interrupted_wish_is_found);
 	tcase_add_test(group, the_table_has_an_end);
 	suite_add_tcase(suite, group);
 	runner = srunner_create(suite);
