@@ -63,6 +63,7 @@ struct player {
 	bool is_forced;
 	bool has_left;    /* went on to its last body: only once, or it might go round for ever */
 	bool slept;       /* in the step where it is */
+	bool has_lost;    /* came back for a lock that somebody else had taken meanwhile */
 	bool needs_lock;  /* in a take: the lock is to be had again first */
 	bool is_running;  /* on a CPU, or in line for one, with something to run */
 	bool is_arriving; /* in line for a CPU before it can go on */

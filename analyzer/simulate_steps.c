@@ -56,7 +56,18 @@ static const struct step *step_of(const struct simulation *sim, uint32_t actor)
 	return &sim->script->steps[sim->players[actor].step];
 }
 
-/* Wakes whoever is first; it comes back after the latency of the step that it sleeps in. */
+/* How long a wake-up takes. What the recording says of a step was once: whoever sleeps there again,
+ * as another was quicker, comes back as fast as is usual, or one slow wake-up would never end. */
+static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *queue, uint32_t actor)
+{
+	const struct step *step = step_of(sim, actor);
+	bool is_for_lock = step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers;
+
+	return is_for_lock || sim->players[actor].has_lost ? sim->script->lock_latency_ns
+							   : step->ns;
+}
+
+/* Wakes whoever is first. */
 static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
 		       bool is_granted)
 {
@@ -64,12 +75,8 @@ static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now
 
 	if (actor == NO_INDEX)
 		return false;
-	const struct step *step = step_of(sim, actor);
-	uint64_t latency_ns = step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers
-				      ? sim->script->lock_latency_ns
-				      : step->ns;
 	sim->players[actor].is_granted = is_granted;
-	simulate_schedule(sim, actor, now_ns + latency_ns);
+	simulate_schedule(sim, actor, now_ns + wake_up_ns(sim, queue, actor));
 	return true;
 }
 
@@ -88,9 +95,11 @@ static bool mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t ac
 
 	if (lock->owner != NO_INDEX && !player->is_forced) {
 		lock->was_slept_on = true;
+		player->has_lost = is_back;
 		queue_add(sim, &lock->sleepers, actor);
 		return false;
 	}
+	player->has_lost = false;
 	lock->owner = actor;
 	lock->was_slept_on = is_back;
 	return true;

@@ -293,11 +293,41 @@ START_TEST(cpus_are_shared)
 }
 END_TEST
 
+START_TEST(one_slow_wake_up_does_not_starve)
+{
+	struct sketch sketch;
+	double free_ms[3] = { 0 }, at_ms = 0;
+
+	/* three in turn: lock, 16 ms, unlock, 8.5 ms; once a wake-up takes 8 ms. With a little less
+	 * outside, somebody else is back sooner than that, and takes the lock. */
+	sketch_begin(&sketch);
+	for (int t = 0; t < 3; t++)
+		sketch_thread(&sketch, "thread", 0, t == 1 ? 978 : 977); /* its end counts */
+	for (uint32_t k = 0; k < 60; k++, at_ms += 16) {
+		uint32_t thread = k % 3;
+
+		at_ms += k == 10 ? 8 : 0;
+		if (k)
+			sketch_wait(&sketch, thread, REASON_MUTEX, "M", free_ms[thread], at_ms,
+				    NO_INDEX);
+		sketch_hold(&sketch, thread, "M", 1, at_ms, at_ms + 16);
+		sketch_sleep(&sketch, thread, "in", at_ms, at_ms + 16);
+		sketch_sleep(&sketch, thread, "out", at_ms + 16, at_ms + 24.5);
+		free_ms[thread] = at_ms + 24.5;
+	}
+	sketch_end(&sketch);
+	double all_ms = makespan_ms(&sketch, NULL, 1);
+	ck_assert_double_le(makespan_ms(&sketch, "out", 0.9), all_ms + 25);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("simulate");
 	TCase *tcase = tcase_create("predictions");
 
+	tcase_add_test(tcase, one_slow_wake_up_does_not_starve);
 	tcase_add_test(tcase, order_of_a_lock_is_decided_anew);
 	tcase_add_test(tcase, a_saturated_lock_limits);
 	tcase_add_test(tcase, absolute_deadlines_stay);
