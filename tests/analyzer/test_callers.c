@@ -28,11 +28,11 @@ static const char *strings[] = {
 enum { PROGRAM, LIBC, GONE, PYTHON, JIT };
 
 static struct rec_module modules[] = {
-	[PROGRAM] = { 0, 1, 0, 0, 0, 0x100000, 0, 0 },
-	[LIBC] = { 0, 2, 0, 0x200000, 0x200000, 0x100000, 0, 0 },
-	[GONE] = { 0, 3, 0, 0x400000, 0x400000, 0x100000, 0, 0 },
-	[PYTHON] = { 0, 4, 0, 0x600000, 0x600000, 0x100000, 0, 0 },
-	[JIT] = { 0, 5, 0, 0, 0, 0, 0, 0 },
+	[PROGRAM] = { 0, 1, 0, 0, 0, 0x100000, 0, 0, false, 0 },
+	[LIBC] = { 0, 2, 0, 0x200000, 0x200000, 0x100000, 0, 0, false, 0 },
+	[GONE] = { 0, 3, 0, 0x400000, 0x400000, 0x100000, 0, 0, false, 0 },
+	[PYTHON] = { 0, 4, 0, 0x600000, 0x600000, 0x100000, 0, 0, false, 0 },
+	[JIT] = { 0, 5, 0, 0, 0, 0, 0, 0, false, 0 },
 };
 
 enum { FRAMES_MAX = 6 };
