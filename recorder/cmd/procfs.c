@@ -5,6 +5,7 @@
 #include "procfs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,8 +182,9 @@ static enum map_answer look_at_map(const char *map, const char *path)
 	char *line = NULL;
 	FILE *file = fopen(map, "re");
 
+	/* One that is just ending has no map any more, and says so in either way. */
 	if (!file)
-		return MAP_UNKNOWN;
+		return errno == ESRCH ? MAP_EMPTY : MAP_UNKNOWN;
 	while (answer != MAP_WITH && getline(&line, &size, file) > 0) {
 		const char *at = strchr(line, '/');
 

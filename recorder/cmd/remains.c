@@ -133,7 +133,8 @@ enum remains_state remains_state(struct remains *remains)
 	case 1:
 		return REMAINS_LIVE;
 	default:
-		return REMAINS_UNCLEAR;
+		/* It may have gone since we looked. */
+		return remains_pid(remains) == 0 ? REMAINS_DEAD : REMAINS_UNCLEAR;
 	}
 }
 
