@@ -23,9 +23,6 @@
 #include "replay.h"
 #include "simulate.h"
 
-static const double DRIFT_WARNING_PERCENT = 2;
-static const double UNTARGETED_WARNING_PERCENT = 10;
-
 static void __attribute__((format(printf, 3, 4)))
 warn(struct analysis *analysis, size_t *room, const char *format, ...)
 {
@@ -44,9 +41,7 @@ double analysis_drift_percent(const struct analysis *analysis)
 			     : 0;
 }
 
-/* The share of time waited for which the replay knows no cause. Waits that had not ended do not
- * count. */
-static double analysis_unexplained_percent(const struct analysis *analysis)
+double analysis_unexplained_percent(const struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
 	uint64_t total_ns = 0, unexplained_ns = analysis->waits.untargeted_ns;
@@ -83,14 +78,9 @@ static void analysis_warn(struct analysis *analysis)
 	const struct recording *recording = analysis->recording;
 	const struct replay_answer *baseline = &analysis->whatif.baseline;
 	size_t room = 0;
-	double drift_percent = analysis_drift_percent(analysis);
-	double untargeted_percent = analysis_unexplained_percent(analysis);
-	if (recording->dropped_events)
-		warn(analysis, &room,
-		     "%" PRIu64
-		     " events were dropped while recording: all figures are too low by an "
-		     "unknown amount; record less, or with a larger WCPROF_MAX_EVENTS",
-		     recording->dropped_events);
+	for (size_t i = 0; i < CHECK_COUNT; i++)
+		if (analysis->checks.rows[i].line[0])
+			warn(analysis, &room, "%s", analysis->checks.rows[i].line);
 	if (analysis->has_script && analysis->script.cpus < analysis->script.recorded_cpus &&
 	    analysis->options->cpus == 0)
 		warn(analysis, &room,
@@ -105,15 +95,6 @@ static void analysis_warn(struct analysis *analysis)
 		     "%zu file%s in the middle of a line: what followed is missing",
 		     recording->truncated_files,
 		     recording->truncated_files == 1 ? " ends" : "s end");
-	if (analysis->options->cpus == 0 && fabs(drift_percent) > DRIFT_WARNING_PERCENT)
-		warn(analysis, &room,
-		     "the replay of the unchanged run is off by %+.1f%%: do not trust smaller "
-		     "savings",
-		     drift_percent);
-	if (untargeted_percent > UNTARGETED_WARNING_PERCENT)
-		warn(analysis, &room,
-		     "%.0f%% of the time waited has no known cause: the replay takes it as fixed",
-		     untargeted_percent);
 	if (analysis->graph.orphan_waits)
 		warn(analysis, &room,
 		     "%" PRIu64 " waits belong to no known op and are left out of the replay",
@@ -126,12 +107,6 @@ static void analysis_warn(struct analysis *analysis)
 		warn(analysis, &room,
 		     "%" PRIu64 " ops are placed by recorded time, as nothing started them in time",
 		     baseline->fallback_anchors);
-	if (baseline->forced_steps)
-		warn(analysis, &room,
-		     "%" PRIu64
-		     " waits had to be ended by force: what they wait for never comes in "
-		     "the replay",
-		     baseline->forced_steps);
 	if (analysis->graph.cut_parents)
 		warn(analysis, &room,
 		     "%" PRIu64 " nested_client links lead in a circle and are ignored",
@@ -307,6 +282,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 		whatif_options.weight_ns = self_ns;
 		whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
 			     &whatif_options);
+		checks_build(&analysis->checks, analysis, &replayer);
 		free(self_ns);
 		return 0;
 	}
@@ -331,6 +307,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	analysis->actual_makespan_ns = analysis->script.actual_ns;
 	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
+	checks_build(&analysis->checks, analysis, &replayer);
 	free(weight_ns);
 	free(is_wanted);
 	free(noise);

@@ -7,6 +7,7 @@
 
 #include "asked.h"
 #include "chain.h"
+#include "checks.h"
 #include "classes.h"
 #include "coverage.h"
 #include "deadair.h"
@@ -42,7 +43,7 @@ struct given_names {
 	struct unnamed_files unnamed;
 };
 
-enum { WARNING_BYTES = 256 };
+enum { WARNING_BYTES = CHECK_LINE_BYTES };
 
 struct analysis {
 	const struct recording *recording;
@@ -62,6 +63,7 @@ struct analysis {
 	bool has_script;
 	struct whatif whatif;
 	struct asked asked;
+	struct checks checks;
 	const struct given_names *names; /* NULL = none */
 	bool *is_shown;                  /* per class: it matches --class */
 	uint64_t span_ns;                /* from the first start to the last end of an op */
@@ -78,6 +80,10 @@ void analysis_free(struct analysis *analysis);
 
 /* How far the replay of the unchanged run is off, in percent of what was recorded. */
 double analysis_drift_percent(const struct analysis *analysis);
+
+/* The share of time waited for which the replay knows no cause, in percent. Waits that had not
+ * ended do not count. */
+double analysis_unexplained_percent(const struct analysis *analysis);
 
 /* Classes, and from their count on the functions that samples show: what they are called, the
  * time that is theirs (of functions: about, by samples, with what they call). */

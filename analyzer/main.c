@@ -3,7 +3,8 @@
  * The wcprof-analyze command: reads dumps, analyzes them, prints the reports.
  *
  * The only place that prints errors and decides the exit status: 0 done, 1 --symbolize refused
- * files, 2 wrong usage, a dump that cannot be read, or output that cannot be written.
+ * files, 2 wrong usage, a dump that cannot be read, or output that cannot be written, 3 answers
+ * withheld.
  */
 #include <errno.h>
 #include <locale.h>
@@ -29,7 +30,13 @@
 #include "symbolize.h"
 #include "symbols.h"
 
-enum { EXIT_REFUSED = 1, EXIT_TROUBLE = 2, PROGRESS_PERIOD_MS = 100, PROGRESS_FIRST_MS = 500 };
+enum {
+	EXIT_REFUSED = 1,
+	EXIT_TROUBLE = 2,
+	EXIT_WITHHELD = 3,
+	PROGRESS_PERIOD_MS = 100,
+	PROGRESS_FIRST_MS = 500
+};
 
 static const char version_text[] = "wcprof-analyze 0.1.0\n";
 
@@ -285,8 +292,9 @@ static int print_reports(const struct recording *recording, const struct options
 	emit_end(&emit);
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
 		fprintf(stderr, "wcprof-analyze: warning: %s\n", analysis.warnings[i]);
+	int status = analysis.checks.is_withheld ? EXIT_WITHHELD : 0;
 	analysis_free(&analysis);
-	return 0;
+	return status;
 }
 
 /* Names the files whose build is another. */

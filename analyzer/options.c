@@ -282,6 +282,6 @@ void options_print_help(FILE *file)
 	print_list(file, "files", skipped_files);
 	print_list(file, "functions", skipped_functions);
 	fputs("\nExit status: 0 done, 1 --symbolize refused a file, 2 wrong usage or a dump that "
-	      "cannot\nbe read.\n",
+	      "cannot\nbe read, 3 the replay is too far off and what would help is withheld.\n",
 	      file);
 }

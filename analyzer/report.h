@@ -18,4 +18,7 @@ void report_all(const struct analysis *analysis, struct emit *emit);
 /* The factor that sentences speak of: a half when that was tried, else the smallest. */
 size_t report_sentence_factor(const struct factor_list *list);
 
+/* In place of a table of answers that would mislead: why, and what to do. */
+void report_withheld(const struct analysis *analysis, struct emit *emit);
+
 #endif

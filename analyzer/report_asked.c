@@ -27,9 +27,11 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 	if (asked->count == 0 && emit->format == EMIT_TEXT)
 		return;
 	emit_heading(emit, "What would these changes bring?");
+	if (analysis->checks.is_withheld && asked->count)
+		report_withheld(analysis, emit);
 	emit_table_begin(emit, "asked", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < asked->count; i++) {
+	for (size_t i = 0; !analysis->checks.is_withheld && i < asked->count; i++) {
 		const struct asked_answer *answer = &asked->answers[i];
 		emit_row_begin(emit);
 		emit_cell_text(emit, answer->text);

@@ -134,6 +134,6 @@ void report_requests(const struct analysis *analysis, struct emit *emit)
 		return;
 	emit_heading(emit, "How long did requests take?");
 	emit_groups(analysis, emit);
-	if (emit->format == EMIT_TEXT && baseline->p99_ns > 0)
+	if (emit->format == EMIT_TEXT && baseline->p99_ns > 0 && !analysis->checks.is_withheld)
 		emit_fixes(analysis, emit, report_sentence_factor(&analysis->options->factors));
 }

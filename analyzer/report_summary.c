@@ -34,6 +34,11 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 	for (size_t i = 0; i < whatif->row_count; i++)
 		if (!best || whatif->rows[i].saved_ns[at] > best->saved_ns[at])
 			best = &whatif->rows[i];
+	if (analysis->checks.is_withheld) {
+		emit_strong_line(
+			emit, "What would help is withheld: the replay is not the recorded run.");
+		return;
+	}
 	double percent = best && whatif->baseline.makespan_ns > 0
 				 ? 100 * best->saved_ns[at] / whatif->baseline.makespan_ns
 				 : 0;
@@ -70,6 +75,45 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);
+}
+
+/* What was checked before anything was ranked: one line, or rows of JSON. */
+static void emit_checks(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "check" },          { .key = "percent" }, { .key = "failed_above" },
+		{ .key = "withheld_above" }, { .key = "state" },   { .key = "cause" },
+	};
+	char line[CHECK_COUNT * 40] = "";
+	size_t length = 0;
+	if (emit->format == EMIT_JSON)
+		emit_table_begin(emit, "checks", EMIT_OBJECTS, columns,
+				 sizeof(columns) / sizeof(columns[0]));
+	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
+		const struct check *check = &analysis->checks.rows[id];
+		if (emit->format == EMIT_TEXT) {
+			if (check->state != CHECK_UNKNOWN)
+				length += (size_t)snprintf(
+					line + length, sizeof(line) - length, "%s%s %.1f%%%s",
+					length ? ", " : "", check_name(id), check->value,
+					check->state == CHECK_PASSED ? "" : " (!)");
+			continue;
+		}
+		emit_row_begin(emit);
+		emit_cell_text(emit, check_name(id));
+		emit_cell_percent(emit, check->value);
+		emit_cell_percent(emit, check_failed_above(id));
+		emit_cell_percent(emit, check_withheld_above(id));
+		emit_cell_text(emit, check_state_word(check->state));
+		emit_cell_text(emit, check->line);
+		emit_row_end(emit);
+	}
+	if (emit->format == EMIT_JSON)
+		emit_table_end(emit);
+	else
+		emit_line(emit, "%-20s %s", "Checks", line);
+	emit_text(emit, "answers", NULL, analysis->checks.is_withheld ? "withheld" : "given");
+	emit_count(emit, "forced_steps", NULL, analysis->whatif.baseline.forced_steps);
 }
 
 /* What recording itself lost or cost, as the dumps say it. */
@@ -130,5 +174,6 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
 	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
 	emit_baseline(analysis, emit);
+	emit_checks(analysis, emit);
 	emit_counters(analysis, emit);
 }

@@ -214,16 +214,19 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	struct factor_names *names = memory_new(1, sizeof(*names));
 	struct emit_column columns[EMIT_COLUMNS_MAX];
 	size_t column_count = whatif_columns(list, names, columns);
+	size_t row_count = analysis->checks.is_withheld ? 0 : whatif->row_count;
 	if (emit->format == EMIT_TEXT)
 		column_count -= (FIGURES - 1) * list->count;
 	columns_hide(analysis, columns, smallest_factor(list));
 	emit_heading(emit,
 		     "What would a fix buy? (time saved if a class's self time is multiplied)");
-	if (whatif->row_count == 0)
+	if (analysis->checks.is_withheld)
+		report_withheld(analysis, emit);
+	else if (whatif->row_count == 0)
 		emit_line(emit,
 			  "No class has enough self time; --min-self sets how much is enough.");
 	emit_table_begin(emit, "what_if", EMIT_OBJECTS, columns, column_count);
-	for (size_t i = 0; i < whatif->row_count && i < analysis->options->top; i++) {
+	for (size_t i = 0; i < row_count && i < analysis->options->top; i++) {
 		uint32_t class = whatif->rows[i].class;
 		emit_row_begin(emit);
 		emit_cell_text(emit, analysis_class_name(analysis, class));
@@ -238,8 +241,8 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);
-	if (whatif->row_count > analysis->options->top)
+	if (row_count > analysis->options->top)
 		emit_line(emit, "... and %zu more; --top shows them.",
-			  whatif->row_count - analysis->options->top);
+			  row_count - analysis->options->top);
 	free(names);
 }

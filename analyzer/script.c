@@ -164,6 +164,10 @@ static void stays(struct compiler *compiler, uint64_t ns)
 {
 	compiler->script->unresolved_waits++;
 	compiler->script->unresolved_ns += ns;
+	uint32_t scope = current_scope(compiler);
+	uint32_t leaf = compiler->script->scopes.scopes[scope].leaf;
+	if (leaf != NO_INDEX)
+		compiler->script->unresolved_of_class_ns[leaf] += ns;
 	script_emit(compiler, STEP_FIXED, 0, ns);
 }
 

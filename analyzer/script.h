@@ -60,8 +60,9 @@ struct actor {
 	uint32_t last_body; /* step after its last take from a pool, NO_INDEX: may take any job */
 	uint32_t take_step; /* at its end it goes on there if jobs are left, NO_INDEX = it ends */
 	uint64_t start_ns;
-	bool is_spawned; /* by a STEP_SPAWN; else it starts at start_ns */
-	bool counts;     /* its finish is the makespan, or part of it */
+	uint64_t finish_ns; /* as recorded */
+	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
+	bool counts;        /* its finish is the makespan, or part of it */
 };
 
 /* Where jobs begin: what follows each take from a condition, each read from a shared pipe, each
@@ -102,6 +103,7 @@ struct script {
 	/* waits whose waker is not known: they stay as long as they were */
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
+	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 

@@ -447,6 +447,8 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	free(is_awaited);
 	free(barrier_latency_ns);
 	free(permit_latency_ns);
+	for (size_t t = 0; t < script->actor_count; t++)
+		script->actors[t].finish_ns = compiler->finish_ns[t];
 	free(compiler->finish_ns);
 	free(compiler->worked);
 	free(compiler->latencies_ns);
@@ -506,6 +508,8 @@ void script_build(struct script *script, const struct recording *rec,
 	memset(script, 0, sizeof(*script));
 	script->recording = rec;
 	script->class_count = classes->count;
+	script->unresolved_of_class_ns =
+		memory_new(classes->count, sizeof(*script->unresolved_of_class_ns));
 	cpus_find(script, rec, options);
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
@@ -542,6 +546,7 @@ void script_free(struct script *script)
 	free(script->steps);
 	free(script->actors);
 	free(script->lock_class);
+	free(script->unresolved_of_class_ns);
 	free(script->permits);
 	free(script->parties);
 	memset(script, 0, sizeof(*script));

@@ -74,6 +74,57 @@ START_TEST(text_begins_with_the_best_fix)
 }
 END_TEST
 
+/* Answers from a replay that is another run; a reason stands in their place. */
+START_TEST(answers_are_withheld)
+{
+	static const char reason[] = "Withheld (drift 12.5%, at most 10% will do): it is another "
+				     "run; --force shows it\n";
+	struct recording recording = build_recording();
+	struct options options = sample_options();
+	struct analysis analysis;
+	struct emit emit;
+	char error[OPTIONS_ERROR_BYTES], *text = NULL;
+	size_t length;
+	build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 1000000);
+	options.what_ifs = (struct text_list){ { "n1*0.5" }, 1 };
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	analysis.checks.is_withheld = true;
+	analysis.checks.gravest = CHECK_DRIFT;
+	analysis.checks.rows[CHECK_DRIFT] =
+		(struct check){ 12.5, CHECK_WITHHOLDS, "it is another run" };
+	for (int format = EMIT_TEXT; format <= EMIT_JSON; format++) {
+		FILE *file = open_memstream(&text, &length);
+		emit_begin(&emit, file, (enum emit_format)format, 0, false);
+		report_all(&analysis, &emit);
+		emit_end(&emit);
+		fclose(file);
+		const char *at = strstr(text, "What would a fix buy?");
+		if (format == EMIT_TEXT) {
+			at = strchr(at, '\n') + 1;
+			ck_assert_msg(strncmp(at, reason, sizeof(reason) - 1) == 0, "%s", at);
+			ck_assert_ptr_null(strstr(text, "sooner"));
+			ck_assert_ptr_nonnull(strstr(text, "drift 12.5% (!)"));
+			at = strstr(text, "What would these changes bring?");
+			ck_assert_ptr_null(strstr(at, "n1*0.5"));
+		} else {
+			json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+			ck_assert_uint_eq(json_array_size(json_object_get(root, "what_if")), 0);
+			ck_assert_uint_eq(json_array_size(json_object_get(root, "asked")), 0);
+			ck_assert_str_eq(json_string_value(json_object_get(root, "answers")),
+					 "withheld");
+			json_t *drift =
+				json_array_get(json_object_get(root, "checks"), CHECK_DRIFT);
+			ck_assert_str_eq(json_string_value(json_object_get(drift, "state")),
+					 "withholds");
+			json_decref(root);
+		}
+		free(text);
+	}
+	analysis_free(&analysis);
+	build_free(&recording);
+}
+END_TEST
+
 START_TEST(json_has_every_field)
 {
 	static const char *const fields[] = { "ops",
@@ -99,6 +150,9 @@ START_TEST(json_has_every_field)
 					      "lock_sites",
 					      "threads",
 					      "processes",
+					      "checks",
+					      "answers",
+					      "forced_steps",
 					      "warnings" };
 	static const char *const class_fields[] = {
 		"kind",          "class",         "work_type",           "count",
@@ -200,6 +254,7 @@ int main(void)
 	Suite *suite = suite_create("report");
 	TCase *tests = tcase_create("report");
 	tcase_add_test(tests, text_begins_with_the_best_fix);
+	tcase_add_test(tests, answers_are_withheld);
 	tcase_add_test(tests, json_has_every_field);
 	tcase_add_test(tests, what_ran_and_what_waited_is_in_the_tables);
 	tcase_add_test(tests, an_empty_recording_is_reported);

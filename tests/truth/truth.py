@@ -48,7 +48,8 @@ class Analyzer:
         """The whole report; raises RuntimeError when there is none."""
         dumps = sorted(os.path.join(directory, name) for name in os.listdir(directory)
                        if name.endswith(".jsonl"))
-        arguments = ["--json", "--factors", "0,0.5", "--min-self", "0", "--top", "100000"]
+        arguments = ["--json", "--factors", "0,0.5", "--min-self", "0", "--top", "100000",
+                     "--force"]
         for question in questions:
             arguments += ["--what-if", question]
         if cpus:
