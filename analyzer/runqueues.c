@@ -64,6 +64,7 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 	for (size_t i = 0; i < queues->cpu_count; i++) {
 		queues->cpus[i].count = 0;
 		queues->cpus[i].current = NO_INDEX;
+		queues->cpus[i].end_ns = UINT64_MAX;
 		queues->cpus[i].average_ns = 0;
 		queues->cpus[i].is_stale = false;
 		queues->cpus[i].is_slice_over = false;
@@ -75,11 +76,6 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
 {
 	queues->runners[actor].weight = weight;
-}
-
-bool runqueues_is_on(const struct runqueues *queues, uint32_t actor)
-{
-	return queues->runners[actor].is_on;
 }
 
 /* --- one queue --- */
@@ -113,6 +109,29 @@ static double average_of(const struct runqueues *queues, struct runqueue *queue)
 	return queue->average_ns;
 }
 
+/* Up to the whole nanosecond; none for what is over. Times are far below 2^63, and signed ones are
+ * converted in one instruction. */
+static uint64_t whole_ns(double ns)
+{
+	int64_t cut_ns = ns > 0 ? (int64_t)ns : 0;
+
+	return (uint64_t)(cut_ns + ((double)cut_ns < ns));
+}
+
+static double ran_ns_of(const struct runqueues *queues, const struct runner *runner)
+{
+	return (double)(int64_t)(queues->now_ns - runner->since_ns) * queues->speed;
+}
+
+/* To be called whenever the current one, or what it has left to run, is another. */
+static void look_ahead(const struct runqueues *queues, struct runqueue *queue)
+{
+	const struct runner *runner = &queues->runners[queue->current];
+	double left_ns = queues->speed < 1 ? runner->left_ns / queues->speed : runner->left_ns;
+
+	queue->end_ns = runner->since_ns + whole_ns(left_ns);
+}
+
 /* Accounts for what the current one has run. */
 static void settle(struct runqueues *queues, struct runqueue *queue)
 {
@@ -123,11 +142,12 @@ static void settle(struct runqueues *queues, struct runqueue *queue)
 	if (!runner ||
 	    (runner->since_ns == queues->now_ns && runner->virtual_ns < runner->deadline_ns))
 		return;
-	double ran_ns = (double)(queues->now_ns - runner->since_ns) * queues->speed;
+	double ran_ns = ran_ns_of(queues, runner);
 
 	runner->since_ns = queues->now_ns;
 	runner->left_ns -= ran_ns;
-	runner->virtual_ns += ran_ns / runner->weight;
+	runner->virtual_ns += runner->weight == 1.0 ? ran_ns : ran_ns / runner->weight;
+	look_ahead(queues, queue);
 	if (runner->virtual_ns >= runner->deadline_ns) {
 		runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
 		queue->is_slice_over = true;
@@ -176,6 +196,7 @@ static void put_on(struct runqueues *queues, struct runqueue *queue, uint32_t pl
 	runner->is_queued = false;
 	runner->is_on = true;
 	runner->since_ns = queues->now_ns;
+	look_ahead(queues, queue);
 }
 
 static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
@@ -318,6 +339,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	if (runner->is_on) {
 		settle(queues, &queues->cpus[runner->cpu]);
 		runner->left_ns = run_ns;
+		look_ahead(queues, &queues->cpus[runner->cpu]);
 		queues->running++;
 		return;
 	}
@@ -347,6 +369,7 @@ void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
 	runner->is_on = false;
 	runner->last_ran_ns = queues->now_ns;
 	queue->current = NO_INDEX;
+	queue->end_ns = UINT64_MAX;
 	if (runner->lag_ns < 0 && queue->count) {
 		queue_up(queues, queue, actor);
 		runner->is_asleep = true;
@@ -365,37 +388,45 @@ static uint64_t next_tick_ns(struct runqueues *queues)
 	return queues->tick_ns;
 }
 
-/* Up to the whole nanosecond; none for what is over. */
-static uint64_t whole_ns(double ns)
-{
-	uint64_t cut_ns = ns > 0 ? (uint64_t)ns : 0;
-
-	return cut_ns + ((double)cut_ns < ns);
-}
-
-uint64_t runqueues_next_ns(struct runqueues *queues)
+uint64_t runqueues_look(struct runqueues *queues)
 {
 	uint64_t next_ns = UINT64_MAX;
 
-	if (queues->next_ns || !queues->running)
-		return queues->running ? queues->next_ns : UINT64_MAX;
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		const struct runqueue *queue = &queues->cpus[i];
 
 		if (queue->count && next_tick_ns(queues) < next_ns)
 			next_ns = next_tick_ns(queues);
-		if (queue->current == NO_INDEX)
-			continue;
-		const struct runner *runner = &queues->runners[queue->current];
-		double left_ns =
-			queues->speed < 1 ? runner->left_ns / queues->speed : runner->left_ns;
-		uint64_t end_ns = runner->since_ns + whole_ns(left_ns);
-
-		if (end_ns < next_ns)
-			next_ns = end_ns;
+		if (queue->end_ns < next_ns)
+			next_ns = queue->end_ns;
 	}
 	queues->next_ns = next_ns > queues->now_ns ? next_ns : queues->now_ns;
 	return queues->next_ns;
+}
+
+bool runqueues_run_through(struct runqueues *queues, uint64_t now_ns, uint32_t actor,
+			   uint64_t run_ns, uint64_t until_ns)
+{
+	struct runner *runner = &queues->runners[actor];
+	uint64_t end_ns = now_ns + run_ns;
+
+	assert(runner->is_on && now_ns >= queues->now_ns);
+	if (end_ns > until_ns || queues->speed < 1)
+		return false;
+	queues->now_ns = now_ns;
+	for (uint32_t i = 0; i < queues->cpu_count; i++)
+		if ((i != runner->cpu && queues->cpus[i].end_ns <= end_ns) ||
+		    (queues->cpus[i].count && next_tick_ns(queues) <= end_ns))
+			return false;
+	struct runqueue *queue = &queues->cpus[runner->cpu];
+
+	settle(queues, queue);
+	queues->now_ns = end_ns;
+	runner->left_ns = (double)(int64_t)run_ns;
+	settle(queues, queue);
+	runner->left_ns = 0;
+	queue->end_ns = queues->next_ns = end_ns;
+	return true;
 }
 
 static void tick(struct runqueues *queues)
@@ -420,14 +451,11 @@ uint32_t runqueues_happen(struct runqueues *queues)
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		struct runqueue *queue = &queues->cpus[i];
 
-		if (queue->current == NO_INDEX)
-			continue;
-		struct runner *runner = &queues->runners[queue->current];
-		double ran_ns = (double)(queues->now_ns - runner->since_ns) * queues->speed;
-		if (runner->left_ns > ran_ns)
+		if (queue->end_ns > queues->now_ns)
 			continue;
 		settle(queues, queue);
-		runner->left_ns = 0;
+		queues->runners[queue->current].left_ns = 0;
+		queue->end_ns = queues->next_ns = queues->now_ns;
 		queues->running--;
 		return queue->current;
 	}

@@ -35,6 +35,7 @@ struct runqueue {
 	uint32_t *waiting; /* actors, in no order */
 	uint32_t count;
 	uint32_t current;  /* actor, NO_INDEX = idle */
+	uint64_t end_ns;   /* when that has run what it had to; UINT64_MAX = idle */
 	double average_ns; /* of the virtual times of all that are here, if it is not stale */
 	bool is_stale;     /* work it out when somebody asks */
 	bool is_slice_over;
@@ -61,16 +62,32 @@ void runqueues_reset(struct runqueues *, double cpus);
 /* Nice threads weigh less: 1.0 for nice 0. Before the actor runs first. */
 void runqueues_weigh(struct runqueues *, uint32_t actor, double weight);
 
-bool runqueues_is_on(const struct runqueues *, uint32_t actor);
+static inline bool runqueues_is_on(const struct runqueues *queues, uint32_t actor)
+{
+	return queues->runners[actor].is_on;
+}
 
 /* At now_ns, not before any earlier call's: this actor has so much to run. */
 void runqueues_enter(struct runqueues *, uint64_t now_ns, uint32_t actor, double run_ns);
 
+/* As runqueues_enter() and runqueues_happen() for an actor on a CPU, if nothing else happens there
+ * before that, and its end is no later than until_ns. False: nothing has been done. */
+bool runqueues_run_through(struct runqueues *, uint64_t now_ns, uint32_t actor, uint64_t run_ns,
+			   uint64_t until_ns);
+
 /* It goes to sleep: it gives its CPU away. */
 void runqueues_off(struct runqueues *, uint64_t now_ns, uint32_t actor);
 
+/* For runqueues_next_ns(): looks it up anew. */
+uint64_t runqueues_look(struct runqueues *);
+
 /* When something happens next; UINT64_MAX = nothing. */
-uint64_t runqueues_next_ns(struct runqueues *);
+static inline uint64_t runqueues_next_ns(struct runqueues *queues)
+{
+	if (!queues->running)
+		return UINT64_MAX;
+	return queues->next_ns ? queues->next_ns : runqueues_look(queues);
+}
 
 /* Lets it happen. Returns who has run what it had to, and stays on its CPU; NO_INDEX: nobody. */
 uint32_t runqueues_happen(struct runqueues *);

@@ -141,6 +141,21 @@ static bool has_left_cpu(const struct simulation *sim, const struct player *play
 	return sim->has_queues && player->now_ns > turn_ns;
 }
 
+/* The actor has its CPU, and nobody has a turn until it has run: the turn is its own again. */
+static bool runs_through(struct simulation *sim, const struct step *step, struct entry *turn)
+{
+	struct player *player = &sim->players[turn->actor];
+	uint64_t until_ns = sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX;
+	uint64_t run_ns = simulate_scaled_ns(sim, step);
+
+	if (!sim->has_queues ||
+	    !runqueues_run_through(&sim->queues, player->now_ns, turn->actor, run_ns, until_ns))
+		return false;
+	turn->at_ns = player->now_ns += run_ns;
+	player->step++;
+	return true;
+}
+
 /* Goes on until the actor sleeps, ends, runs, or is no longer the earliest. */
 static void go_on(struct simulation *sim, struct entry turn)
 {
@@ -160,6 +175,8 @@ static void go_on(struct simulation *sim, struct entry turn)
 			simulate_schedule(sim, turn.actor, player->now_ns);
 			return;
 		}
+		if (step->type == STEP_RUN && runs_through(sim, step, &turn))
+			continue;
 		player->slept = !simulate_interact(sim, step, turn.actor, is_back);
 		player->is_forced = false;
 		if (player->slept)
