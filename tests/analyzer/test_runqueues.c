@@ -133,6 +133,65 @@ START_TEST(cpus_that_others_use_are_slower)
 }
 END_TEST
 
+/* Three on two CPUs: 0 runs, 1 keeps the other CPU busy until 10 ms, 2 waits if it is there. */
+static void three_on_two(struct runqueues *queues, bool somebody_waits)
+{
+	runqueues_make(queues, 3, 2);
+	runqueues_reset(queues, 2);
+	runqueues_enter(queues, 0, 0, 1 * MS);
+	runqueues_enter(queues, 0, 1, 10 * MS);
+	if (somebody_waits)
+		runqueues_enter(queues, 0, 2, 10 * MS);
+	ck_assert_uint_eq(runqueues_next_ns(queues), 1 * MS);
+	ck_assert_uint_eq(runqueues_happen(queues), 0);
+}
+
+START_TEST(a_run_that_nobody_interrupts_ends_at_once)
+{
+	static const struct {
+		uint64_t run_ns, until_ns;
+		bool somebody_waits, is_through;
+	} rows[] = {
+		/* 0 */ { 2 * MS, UINT64_MAX, false, true },
+		/* 1 */ { 2 * MS, 3 * MS, false, true },
+		/* 2 */ { 2 * MS, 3 * MS - 1, false, false }, /* somebody's turn is earlier */
+		/* 3 */ { 9 * MS - 1, UINT64_MAX, false, true },
+		/* 4 */ { 9 * MS, UINT64_MAX, false, false }, /* the other CPU's run ends */
+		/* 5 */ { 3 * MS - 1, UINT64_MAX, true, true },
+		/* 6 */ { 3 * MS, UINT64_MAX, true, false }, /* the timer ticks */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct runqueues queues, turns;
+		uint64_t end_ns = 1 * MS + rows[i].run_ns;
+
+		three_on_two(&queues, rows[i].somebody_waits);
+		three_on_two(&turns, rows[i].somebody_waits);
+		bool is_through =
+			runqueues_run_through(&queues, 1 * MS, 0, rows[i].run_ns, rows[i].until_ns);
+		ck_assert_msg(is_through == rows[i].is_through, "row %zu", i);
+		if (is_through) {
+			runqueues_enter(&turns, 1 * MS, 0, (double)rows[i].run_ns);
+			ck_assert_uint_eq(runqueues_next_ns(&turns), end_ns);
+			ck_assert_uint_eq(runqueues_happen(&turns), 0);
+			ck_assert_msg(
+				queues.running == turns.running && queues.now_ns == turns.now_ns &&
+					runqueues_next_ns(&queues) == runqueues_next_ns(&turns),
+				"row %zu", i);
+			ck_assert_msg(
+				queues.runners[0].virtual_ns == turns.runners[0].virtual_ns &&
+					queues.runners[0].deadline_ns ==
+						turns.runners[0].deadline_ns &&
+					queues.runners[0].left_ns == turns.runners[0].left_ns &&
+					queues.runners[0].since_ns == turns.runners[0].since_ns,
+				"row %zu", i);
+		}
+		runqueues_free(&queues);
+		runqueues_free(&turns);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("runqueues");
@@ -143,6 +202,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, the_niced_one_gets_less);
 	tcase_add_test(tcase, an_idle_cpu_is_used);
 	tcase_add_test(tcase, who_goes_on_keeps_its_cpu);
+	tcase_add_test(tcase, a_run_that_nobody_interrupts_ends_at_once);
 	tcase_add_test(tcase, cpus_that_others_use_are_slower);
 	suite_add_tcase(suite, tcase);
 	return suite;
