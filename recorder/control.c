@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "aside.h"
 #include "chunk.h"
 #include "clock.h"
 #include "delays.h"
@@ -106,6 +107,8 @@ enum socket_state { SOCKET_NONE, SOCKET_STARTING, SOCKET_NAMED, SOCKET_ENDED };
 static char socket_name[SOCKET_PATH_BYTES]; /* written before the thread starts */
 static uint32_t socket_state;               /* enum socket_state */
 static bool socket_has_own_directory;
+static bool has_started; /* a thread, in this process or its parent */
+static bool is_first;    /* the thread is the first one of a process that was started, not forked */
 static bool is_child;
 
 /* --- Clients' ends ---------------------------------------------------------------------------- */
@@ -518,30 +521,47 @@ static void serve(void)
 		client_accept();
 }
 
-/* In a child, standard error may be anything by now. */
+/* In a child, or once the program goes on with other rights, standard error may be anything. */
 static void complain(const char *what, const char *detail)
 {
-	if (!is_child)
+	if (is_first && process_is_the_users())
 		text_complain(what, detail);
 }
 
-static void *control_main(void *unused)
+/* What a later thread would trip over. The descriptors go with the table. */
+static void stop_serving(void)
+{
+	uint32_t named = SOCKET_NAMED;
+
+	if (control.dumper)
+		dump_finish(false);
+	if (survey_is_under_way())
+		(void)survey_end(NULL);
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (control.clients[i].fd >= 0)
+			client_close(&control.clients[i]);
+	sys_close(control.listener);
+	inlined_forget();
+	/* Else the process ends meanwhile, and removes it. */
+	if (cas_acq_rel(&socket_state, &named, SOCKET_NONE))
+		sys_unlink(socket_name);
+}
+
+static void serve_until_wanted(void)
 {
 	uint32_t none = SOCKET_NONE;
 
-	(void)unused;
-	self_retire();
 	/* Without a table of its own it would sit in the program's: then rather not at all. */
 	if (SYS3(close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
 		complain("no control socket:", "this kernel has no close_range");
-		return NULL;
+		return;
 	}
 	sys_close(STDIN_FILENO);
 	sys_close(STDOUT_FILENO);
 	(void)SYS3(unshare, CLONE_FS, 0, 0);
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
 	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
-		return NULL;
+		return;
 	control.listener = socket_listen(socket_name, socket_has_own_directory);
 	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
 	if (control.listener < 0) {
@@ -549,12 +569,23 @@ static void *control_main(void *unused)
 				 ? "directory is not ours alone, no control socket:"
 				 : "no control socket:",
 			 socket_name);
-		return NULL;
+		return;
 	}
 	/* Kept so far for what may have to be said; the listener has a lower number. */
 	sys_close(STDERR_FILENO);
-	for (;;)
+	while (!aside_is_wanted())
 		serve();
+	stop_serving();
+}
+
+static void *control_main(void *unused)
+{
+	(void)unused;
+	self_retire();
+	aside_begin();
+	serve_until_wanted();
+	aside_end();
+	return NULL;
 }
 
 static bool create_thread(int (*thread_create)(pthread_t *, const pthread_attr_t *,
@@ -586,18 +617,24 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		control.clients[i].fd = -1;
 	control.ready_tick_ms = READY_TICK_MS;
+	is_first = !has_started;
+	has_started = true;
 	socket_has_own_directory = recorder_options.socket[0] == '\0';
 	if (!socket_path(&recorder_options, process_pid(), is_child, socket_name))
 		return;
+	aside_announce();
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
-	if (!create_thread(thread_create))
-		text_complain("no control socket:", "no thread for it");
+	if (!create_thread(thread_create)) {
+		aside_forget();
+		complain("no control socket:", "no thread for it");
+	}
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
 void control_forget(void)
 {
 	control.dumper = NULL;
+	aside_forget();
 	sampler_forget();
 	survey_forget();
 	control.surveyor = NULL;

@@ -14,6 +14,7 @@
 
 #include "dump.h"
 #include "options.h"
+#include "process.h"
 #include "strings.h"
 #include "syscalls.h"
 
@@ -118,7 +119,7 @@ static bool dump_to_file(struct dump *dump)
 	struct held_signals held;
 	char path[OPTION_PATH_BYTES];
 	int fd = -ENAMETOOLONG;
-	bool done = false;
+	bool done = false, is_quiet;
 
 	if (expand_output(dump->arena, path, sizeof(path)))
 		fd = sys_open(path, flags, 0600);
@@ -128,9 +129,10 @@ static bool dump_to_file(struct dump *dump)
 		drop_signals(&held);
 		sys_close(fd);
 	}
-	if (!done)
+	is_quiet = done || !process_is_the_users();
+	if (!is_quiet)
 		text_complain("cannot write the dump to", recorder_options.output);
-	if (!done && !dump->arena->anonymous)
+	if (!is_quiet && !dump->arena->anonymous)
 		text_complain("it stays in shared memory, wcprof recover writes it:",
 			      dump->arena->path);
 	return done;

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "annotations.h"
+#include "aside.h"
 #include "chunk.h"
 #include "clock.h"
 #include "control.h"
@@ -53,6 +54,7 @@ struct gate recorder_gate;
 static struct {
 	const struct recorder_host *host;
 	uint32_t pid;
+	uint32_t user; /* effective, as it was loaded */
 	uint32_t is_child;
 	struct clock_pair forked; /* when this child came to be */
 	uint32_t wants_enable;    /* record as soon as a hook comes by */
@@ -68,6 +70,11 @@ static struct {
 uint32_t process_pid(void)
 {
 	return process.pid;
+}
+
+bool process_is_the_users(void)
+{
+	return (uint32_t)sys_geteuid() == process.user;
 }
 
 bool recorder_in_vfork_child(void)
@@ -253,6 +260,7 @@ void recorder_start(const struct recorder_host *host)
 	settings_start();
 	process.host = host;
 	process.pid = (uint32_t)sys_getpid();
+	process.user = (uint32_t)sys_geteuid();
 	programs_start(get_environment("LD_PRELOAD"));
 	mark_gap_ticks = recorder_options.cpu_time ? MARK_GAP_TICKS : MARK_NEVER;
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
@@ -265,6 +273,21 @@ void recorder_start(const struct recorder_host *host)
 	if (load_relaxed(&recorder_gate.mode) != GATE_ON)
 		store_release(&recorder_gate.mode, GATE_OFF);
 	settle();
+}
+
+/* --- Other rights ---------------------------------------------------------------------------- */
+
+bool recorder_steps_aside(enum recorder_aside reason)
+{
+	if (!process.host || recorder_in_vfork_child())
+		return false;
+	return (reason == ASIDE_ALWAYS || !aside_has_same_rights()) && aside_send();
+}
+
+void recorder_steps_back(bool was_there)
+{
+	if (was_there)
+		control_start(process.host->thread_create);
 }
 
 /* --- Fork ------------------------------------------------------------------------------------ */

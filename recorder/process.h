@@ -34,5 +34,8 @@ int process_reset(void) HIDDEN;
 
 /* The process that this is, without asking the kernel. */
 uint32_t process_pid(void) HIDDEN;
+/* Whether it still is the process of who started it. A program that has given up its rights since
+ * then is not told that ours ended with them. */
+bool process_is_the_users(void) HIDDEN;
 
 #endif

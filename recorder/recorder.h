@@ -106,6 +106,15 @@ void recorder_fork_prepare(void) HIDDEN;
 void recorder_fork_parent(void) HIDDEN;
 void recorder_fork_child(void) HIDDEN;
 
+/*
+ * Around a call whose result depends on the control thread: one that libc makes in every thread,
+ * or that the kernel refuses a process of two. The thread ends before it, where it would be in the
+ * way; a new one, with the rights that the caller has by then, starts after it. May change errno.
+ */
+enum recorder_aside { ASIDE_IF_RIGHTS_DIFFER, ASIDE_ALWAYS };
+bool recorder_steps_aside(enum recorder_aside) HIDDEN;
+void recorder_steps_back(bool was_there) HIDDEN;
+
 /* Around clone(), in the parent: the child ends when its one thread does, so it is given no control
  * thread. */
 void recorder_clone_begins(void) HIDDEN;

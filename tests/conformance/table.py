@@ -37,7 +37,7 @@ STRESSORS = {
 }
 # Bash says so of a child that a signal ended.
 ENDED = ((r": line (\d+): +\d+ ", r": line \1: PID "),)
-STRESS_SAME = ((r"\[\d+\]", "[PID]"), (r"in \d+\.\d+s", "in TIMEs"), (r"in \d+ mins?, \d+\.\d+ secs", "in TIMEs"))
+STRESS_SAME = ((r"\[\d+\]", "[PID]"), (r"in \d+\.\d+s( \(\d+ mins?, \d+\.\d+ secs\))?$", "in TIMEs"))
 
 
 def stressor(name, count):

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,10 +68,22 @@ static inline const char *build_path(const char *name)
 	return path;
 }
 
+/* Dumps go beside the directory, which is its user's alone: whoever a target becomes can write
+ * one. */
+static inline const char *dumps_directory(const char *directory)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s.dumps", directory);
+	return path;
+}
+
 static inline void set_environment(enum mode mode, const char *directory)
 {
 	char output[PATH_MAX + 16];
-	snprintf(output, sizeof(output), "%s/%%p.jsonl", directory);
+	snprintf(output, sizeof(output), "%s/%%p.jsonl", dumps_directory(directory));
+	mkdir(dumps_directory(directory), 0700);
+	chmod(dumps_directory(directory), 01777);
 	unsetenv("LD_PRELOAD");
 	unsetenv("WCPROF_ENABLE");
 	setenv("WCPROF_DIR", directory, 1);
@@ -162,15 +175,14 @@ static inline void load_lines(struct dumps *dumps, const char *path)
 	fclose(file);
 }
 
-/* Reads and removes all dumps of a directory. */
-static inline void load_dumps(struct dumps *dumps, const char *directory)
+/* Loads each file that is a dump, and removes them all. */
+static inline void empty_directory(struct dumps *dumps, const char *directory)
 {
-	char path[PATH_MAX];
+	char path[2 * PATH_MAX];
 	struct dirent *entry;
 	DIR *handle = opendir(directory);
 
 	ck_assert_ptr_nonnull(handle);
-	dumps->count = 0;
 	while ((entry = readdir(handle))) {
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		if (strstr(entry->d_name, ".jsonl"))
@@ -178,6 +190,15 @@ static inline void load_dumps(struct dumps *dumps, const char *directory)
 		unlink(path);
 	}
 	closedir(handle);
+}
+
+/* Reads and removes all dumps of a directory. */
+static inline void load_dumps(struct dumps *dumps, const char *directory)
+{
+	dumps->count = 0;
+	empty_directory(dumps, directory);
+	empty_directory(dumps, dumps_directory(directory));
+	rmdir(dumps_directory(directory));
 }
 
 static inline void free_dumps(struct dumps *dumps)

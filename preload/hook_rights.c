@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that change users, groups, capabilities and name spaces. Only initgroups() is
+ * recorded: it asks the name service.
+ *
+ * libc makes those of users and groups in every thread, and aborts when one gets another result;
+ * the kernel moves a process to a user name space only while it has one thread. So the control
+ * thread ends before such a call when it would be in the way. It is not when it has the rights of
+ * the calling thread: then it goes with it, and keeps its socket.
+ *
+ * Capabilities that a program gives up are not to stay with a thread of ours.
+ */
+#include <errno.h>
+#include <sched.h>
+
+#include "hooks.h"
+
+static int step_back(bool was_there, int result)
+{
+	int error = errno;
+	recorder_steps_back(was_there);
+	errno = error;
+	return result;
+}
+
+int hook_setuid(uid_t user)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setuid(user));
+}
+
+int hook_seteuid(uid_t effective)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.seteuid(effective));
+}
+
+int hook_setreuid(uid_t user, uid_t effective)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setreuid(user, effective));
+}
+
+int hook_setresuid(uid_t user, uid_t effective, uid_t saved)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setresuid(user, effective, saved));
+}
+
+int hook_setgid(gid_t group)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setgid(group));
+}
+
+int hook_setegid(gid_t effective)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setegid(effective));
+}
+
+int hook_setregid(gid_t group, gid_t effective)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setregid(group, effective));
+}
+
+int hook_setresgid(gid_t group, gid_t effective, gid_t saved)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setresgid(group, effective, saved));
+}
+
+int hook_setgroups(size_t count, const gid_t *groups)
+{
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	return step_back(was_there, real.setgroups(count, groups));
+}
+
+/* Asks the name service first. */
+int hook_initgroups(const char *user, gid_t group)
+{
+	struct caller caller = CALLER;
+	struct self *self = hook_enter();
+	uint64_t op = 0;
+	if (self) {
+		op = op_begin(self, KIND_DNS, CALL_initgroups, 0, -1, caller_stack(self, caller),
+			      caller.frame);
+		self_leave(self);
+	}
+	bool was_there = recorder_steps_aside(ASIDE_IF_RIGHTS_DIFFER);
+	int result = step_back(was_there, real.initgroups(user, group));
+	self = op ? hook_enter() : NULL;
+	if (self) {
+		op_end(self, op, result == 0 ? OUTCOME_OK : OUTCOME_ERROR, 0);
+		self_leave(self);
+	}
+	return result;
+}
+
+int hook_capset(void *header, void *capabilities)
+{
+	bool was_there = recorder_steps_aside(ASIDE_ALWAYS);
+	return step_back(was_there, real.capset(header, capabilities));
+}
+
+int hook_unshare(int flags)
+{
+	bool wants_one_thread = flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM);
+	bool was_there = wants_one_thread && recorder_steps_aside(ASIDE_ALWAYS);
+	return step_back(was_there, real.unshare(flags));
+}
+
+/* 0 = whatever the descriptor is of. */
+int hook_setns(int fd, int type)
+{
+	bool wants_one_thread = type == 0 || type & CLONE_NEWUSER;
+	bool was_there = wants_one_thread && recorder_steps_aside(ASIDE_ALWAYS);
+	return step_back(was_there, real.setns(fd, type));
+}

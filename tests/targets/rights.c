@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answer expected: results and rights are those of a run without the library, and no thread has
+ * others than the program's own.
+ */
+#include "scenario.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534, TOGGLES = 300, THREADS = 3 };
+
+int capset(void *header, const void *capabilities);
+
+struct rights {
+	struct __user_cap_data_struct words[2];
+};
+
+static struct rights rights_of(int tid)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, tid };
+	struct rights rights;
+
+	memset(&rights, 0, sizeof(rights));
+	syscall(SYS_capget, &header, &rights);
+	return rights;
+}
+
+static void tell(const char *what, int result)
+{
+	printf("%s: %s\n", what, result == 0 ? "done" : strerror(errno));
+}
+
+/* Of the own threads that have other rights than the first one, how many; as it ends one may not be
+ * there any more, and has none. */
+static int count_others(void)
+{
+	struct rights own = rights_of(getpid()), gone;
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	int others = 0;
+
+	memset(&gone, 0, sizeof(gone));
+	while (tasks && (entry = readdir(tasks)) != NULL) {
+		struct rights other;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		other = rights_of(atoi(entry->d_name));
+		others += memcmp(&other, &own, sizeof(own)) != 0 &&
+			  memcmp(&other, &gone, sizeof(gone)) != 0;
+	}
+	if (tasks)
+		closedir(tasks);
+	return others;
+}
+
+static void say_all(void)
+{
+	uid_t users[3];
+	gid_t groups[3];
+
+	getresuid(&users[0], &users[1], &users[2]);
+	getresgid(&groups[0], &groups[1], &groups[2]);
+	printf("users %u %u %u, groups %u %u %u and %d more, effective capabilities %x\n", users[0],
+	       users[1], users[2], groups[0], groups[1], groups[2], getgroups(0, NULL),
+	       rights_of(0).words[0].effective);
+	printf("threads with other rights: %d\n", count_others());
+}
+
+static int set_effective(uint32_t effective, bool by_libc)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct rights rights = rights_of(0);
+
+	rights.words[0].effective = effective;
+	rights.words[1].effective = 0;
+	rights.words[0].inheritable = rights.words[1].inheritable = 0;
+	return by_libc ? capset(&header, &rights) : (int)syscall(SYS_capset, &header, &rights);
+}
+
+static void run_plain(void)
+{
+	tell("setgroups", setgroups(0, NULL));
+	tell("setgid", setgid(NOBODY));
+	tell("setuid", setuid(NOBODY));
+	tell("setuid back", setuid(0));
+}
+
+/* As setpriv does. */
+static void keep(bool by_libc)
+{
+	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	tell("setresuid", setresuid(NOBODY, NOBODY, NOBODY));
+	tell("capset", set_effective(1U << CAP_SETGID | 1U << CAP_SETUID, by_libc));
+	tell("setresgid", setresgid(NOBODY, NOBODY, NOBODY));
+	tell("setgroups", setgroups(0, NULL));
+	tell("setreuid", setreuid(1, 1));
+	tell("setregid", setregid(1, 1));
+}
+
+static void give_up(bool by_libc)
+{
+	tell("capset", set_effective(1U << CAP_SETUID, by_libc));
+	tell("setgid", setgid(NOBODY));
+	tell("setegid", setegid(NOBODY));
+	tell("setgroups", setgroups(0, NULL));
+	tell("initgroups", initgroups("nobody", NOBODY));
+	tell("setuid", setuid(NOBODY));
+}
+
+static void *toggle(void *unused)
+{
+	for (int i = 0; i < TOGGLES; i++)
+		(void)!syscall(SYS_getppid);
+	return unused;
+}
+
+static void run_threads(void)
+{
+	pthread_t threads[THREADS];
+	int failures = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, toggle, NULL);
+	for (int i = 0; i < TOGGLES; i++)
+		failures += seteuid(NOBODY) != 0 || setegid(NOBODY) == 0 || seteuid(0) != 0;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("failures: %d\n", failures);
+}
+
+static void run_alone(void)
+{
+	tell("unshare", unshare(CLONE_NEWUSER));
+	printf("user %u\n", geteuid());
+}
+
+/* Into a name space of a child's. */
+static void run_entering(void)
+{
+	char name[64], byte;
+	int ready[2], done[2];
+	pid_t pid;
+
+	if (pipe(ready) != 0 || pipe(done) != 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		close(done[1]);
+		tell("unshare", unshare(CLONE_NEWUSER));
+		fflush(stdout);
+		(void)!write(ready[1], "", 1);
+		(void)!read(done[0], &byte, 1);
+		_exit(0);
+	}
+	(void)!read(ready[0], &byte, 1);
+	snprintf(name, sizeof(name), "/proc/%d/ns/user", pid);
+	tell("setns", setns(open(name, O_RDONLY), 0));
+	close(done[1]);
+	waitpid(pid, NULL, 0);
+}
+
+/* Only root has rights to give up: nobody else runs anything. */
+#define SCENARIO(name, action)       \
+	static void name(void)       \
+	{                            \
+		if (getuid() == 0) { \
+			action;      \
+			say_all();   \
+		}                    \
+	}
+
+SCENARIO(plain, run_plain())
+SCENARIO(kept, keep(true))
+SCENARIO(kept_raw, keep(false))
+SCENARIO(given_up, give_up(true))
+SCENARIO(given_up_raw, give_up(false))
+SCENARIO(threads, run_threads())
+SCENARIO(alone, run_alone())
+SCENARIO(entering, run_entering())
+
+static const struct scenario scenarios[] = {
+	{ "plain", plain },
+	{ "kept", kept },
+	{ "kept-raw", kept_raw },
+	{ "given-up", given_up },
+	{ "given-up-raw", given_up_raw },
+	{ "threads", threads },
+	{ "alone", alone },
+	{ "entering", entering },
+};
+
+SCENARIOS_MAIN
