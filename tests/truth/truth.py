@@ -44,12 +44,12 @@ class Analyzer:
                                check=False)
         self.has_cpus = "--cpus" in usage.stdout + usage.stderr
 
-    def report(self, directory, cpus=None, questions=()):
+    def report(self, directory, cpus=None, questions=(), model="threads"):
         """The whole report; raises RuntimeError when there is none."""
         dumps = sorted(os.path.join(directory, name) for name in os.listdir(directory)
                        if name.endswith(".jsonl"))
         arguments = ["--json", "--factors", "0,0.5", "--min-self", "0", "--top", "100000",
-                     "--force"]
+                     "--force", "--model", model]
         for question in questions:
             arguments += ["--what-if", question]
         if cpus:

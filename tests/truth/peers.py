@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sets what others would have predicted beside what was predicted here, on the rows of a sweep.
+
+usage: peers.py --build BUILD --dir DIR [--rows REGEX] [--coz] [--coz-runs N] [--json FILE]
+
+Works on the directory that truth.py left: its measurements and its recordings. The peers:
+
+  recorded  the order of ops as it was recorded, each wait joined to what ended it: --model recorded
+            on the same recordings, as analyzers do that look at dependencies alone.
+  coz       coz-profiler, which slows all else down instead of replaying. It cannot take programs as
+            they are: the truth programs are built again with debug information and each burn in one
+            source line, that line is what coz is asked about, and the run's end is its progress
+            point. It samples what is on a CPU, so rows of pieces that sleep it has no answer to.
+
+Only the first selector of each change is asked about; what a tool does not offer is a dash and counts
+in no sum. Prints a table for the documentation and sums over the rows that tools have in common.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from runs import Runner
+from score import QUESTION, predict_rows, rows_of
+from table import table_read
+from truth import Analyzer
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = ("wcprof", "recorded", "coz")
+COZ_BURN = ("#define burn_steps(count) do { uint64_t x = 0x9e3779b97f4a7c15; "
+            "for (uint64_t i = 0; i < (count); i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; } "
+            "burn_sink = x; } while (0)")
+
+
+def one_line_burns(header):
+    """truth.h with the burn as a macro, so that each piece is one line; no line moves."""
+    function = re.search(r"static UNUSED NOINLINE void burn_steps.*?\n}\n", header, re.DOTALL)
+    if not function:
+        raise ValueError("truth.h: burn_steps is not where it was")
+    newlines = "\n" * function[0].count("\n")
+    return header[:function.start()] + COZ_BURN + newlines + header[function.end():]
+
+
+def piece_lines(header):
+    """{constant: line} of the pieces."""
+    return {match[1]: header.count("\n", 0, match.start()) + 1
+            for match in re.finditer(r'^PIECE\(\w+, "(\w)"\)', header, re.MULTILINE)}
+
+
+def coz_duration(text):
+    """What a run took, less the delays that coz put in, in ns; None: it saw nothing of the line."""
+    found = re.search(r"^experiment\t.*\tduration=(\d+)\tselected-samples=(\d+)", text, re.MULTILINE)
+    return int(found[1]) if found and int(found[2]) else None
+
+
+class Coz(Runner):
+    """Runs patterns of its own build under coz."""
+
+    def __init__(self, directory, steps_per_us):
+        super().__init__(directory, steps_per_us, 0)
+        self.profile = os.path.join(directory, "profile.coz")
+        self.words = []
+        if not shutil.which("coz"):
+            sys.exit("peers.py: coz is not here; scripts/setup dev installs it")
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(HERE, "truth.h"), encoding="ascii") as file:
+            header = file.read()
+        self.lines = piece_lines(header)
+        self.header = os.path.join(directory, "truth.h")
+        with open(self.header, "w", encoding="ascii") as file:
+            file.write(one_line_burns(header))
+        for name in os.listdir(HERE):
+            if name.endswith(".c"):
+                source = shutil.copy(os.path.join(HERE, name), directory)
+                subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-gdwarf-3",
+                                "-gstrict-dwarf", "-o", source[:-2], source, "-lpthread", "-lm", "-ldl"],
+                               check=True)
+
+    def arguments(self, command):
+        program, *rest = command.split()
+        return ["coz", "run", "--end-to-end", *self.words, "-o", self.profile, "---",
+                os.path.join(self.build, program), *rest]
+
+    def duration(self, pattern, cpus, constant, speedup, runs):
+        """Median of some runs; None: no answer."""
+        self.words = ["-s", os.path.join(self.build, "%"), "--fixed-line",
+                      f"{self.header}:{self.lines[constant]}", "--fixed-speedup", str(speedup)]
+        taken = []
+        for _ in range(runs):
+            if os.path.exists(self.profile):
+                os.remove(self.profile)
+            try:
+                self.run_once(pattern, self.environment(pattern, {}), cpus)
+                with open(self.profile, encoding="utf-8") as file:
+                    taken.append(coz_duration(file.read()))
+            except (OSError, RuntimeError):
+                taken.append(None)
+        known = [duration for duration in taken if duration]
+        return statistics.median(known) if len(known) * 2 > runs else None
+
+    def predict(self, rows, pattern, cpus, runs):
+        """{change: points saved}, of pieces that burn."""
+        found, bases = {}, {}
+        for row in rows:
+            constant, _, factor = row.change.rpartition(" ")
+            if not pattern.constants.get(constant, "").startswith("burn:"):
+                continue
+            if constant not in bases:
+                bases[constant] = self.duration(pattern, cpus, constant, 0, runs)
+            speedup = round(100 * (1 - float(factor)))
+            changed = self.duration(pattern, cpus, constant, speedup, runs)
+            if bases[constant] and changed:
+                found[row.change] = 100 * (1 - changed / bases[constant])
+        return found
+
+
+def first_rows(pattern, cpus, measured):
+    """One row for each change and factor."""
+    rows = [row for row in rows_of(pattern, cpus, measured) if not row.selector.startswith(QUESTION)]
+    return [row for i, row in enumerate(rows)
+            if row.group != "latency" and row.change not in [r.change for r in rows[:i]]]
+
+
+def recordings_of(directory, pattern, cpus):
+    found = []
+    for name in sorted(os.listdir(directory)):
+        if re.fullmatch(rf"{re.escape(pattern.name)}-{cpus}-\d+", name):
+            place = os.path.join(directory, name)
+            with open(os.path.join(place, "figures.json"), encoding="ascii") as file:
+                found.append((place, json.load(file)))
+    return found
+
+
+def replayed(analyzer, recordings, rows, model):
+    """{change: points saved} by a model."""
+    reports = [(analyzer.report(place, model=model), figures) for place, figures in recordings]
+    for row in rows:
+        row.predictions.clear()
+    predict_rows(rows, reports, [])
+    return {row.change: row.predicted for row in rows if row.predictions}
+
+
+def compare(pattern, cpus, measured, options, tools):
+    """The lines of one pattern: [pattern, cpus, group, change, measured, {tool: points}]."""
+    analyzer, coz = tools
+    rows = first_rows(pattern, cpus, measured)
+    recordings = recordings_of(options.dir, pattern, cpus)
+    if not rows or not recordings:
+        return []
+    answers = {"wcprof": replayed(analyzer, recordings, rows, "threads"),
+               "recorded": replayed(analyzer, recordings, rows, "recorded"),
+               "coz": coz.predict(rows, pattern, cpus, options.coz_runs) if coz else {}}
+    return [{"pattern": pattern.name, "cpus": cpus, "group": row.group, "change": row.change,
+             "selector": row.selector, "measured": row.measured, "is_noisy": row.is_noisy,
+             "predicted": {tool: answers[tool].get(row.change) for tool in TOOLS}} for row in rows]
+
+
+def points(value):
+    return "-" if value is None else f"{value:+.1f}"
+
+
+def print_lines(lines):
+    print("| program | CPUs | change | measured | " +
+          " | ".join(f"{tool} | error" for tool in TOOLS) + " |")
+    print("| --- | --: | --- | --: |" + " --: | --: |" * len(TOOLS))
+    for line in lines:
+        cells = []
+        for tool in TOOLS:
+            value = line["predicted"][tool]
+            error = None if value is None else value - line["measured"]
+            cells += [points(value), points(error)]
+        print(f"| {line['pattern']} | {line['cpus']} | {line['change']} ({line['selector']}) | "
+              f"{points(line['measured'])} | {' | '.join(cells)} |")
+
+
+def sums(lines, tools):
+    """[(group, rows, {tool: (mean error, worst)})] over quiet rows that all the tools answer."""
+    common = [line for line in lines if not line["is_noisy"] and
+              all(line["predicted"][tool] is not None for tool in tools)]
+    found = []
+    for group in ["all"] + sorted({line["group"] for line in common}):
+        those = [line for line in common if group in ("all", line["group"])]
+        errors = {tool: [abs(line["predicted"][tool] - line["measured"]) for line in those]
+                  for tool in tools}
+        if those:
+            found.append((group, len(those), {tool: (statistics.mean(errors[tool]),
+                                                     max(errors[tool])) for tool in tools}))
+    return found
+
+
+def print_sums(lines, tools):
+    print(f"\nRows that {', '.join(tools)} answer: mean error in points (worst)\n")
+    print("| rows | of them | " + " | ".join(tools) + " |")
+    print("| --- | --: |" + " --: |" * len(tools))
+    for group, count, errors in sums(lines, tools):
+        cells = [f"{errors[tool][0]:.2f} ({errors[tool][1]:.1f})" for tool in tools]
+        print(f"| {group} | {count} | {' | '.join(cells)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What others predict on the rows of a sweep.")
+    parser.add_argument("--build", default="build", help="build directory (build)")
+    parser.add_argument("--dir", help="where truth.py measured and recorded (BUILD/truth)")
+    parser.add_argument("--rows", default="", metavar="REGEX", help="only patterns that match")
+    parser.add_argument("--coz", action="store_true", help="run coz as well (needs a quiet machine)")
+    parser.add_argument("--coz-runs", type=int, default=3, help="runs for each figure (3)")
+    parser.add_argument("--json", metavar="FILE", help="write all lines there")
+    options = parser.parse_args()
+    options.dir = os.path.abspath(options.dir or os.path.join(options.build, "truth"))
+    with open(os.path.join(options.dir, "measured.json"), encoding="ascii") as file:
+        kept = json.load(file)
+    _, patterns = table_read(os.path.join(HERE, "truth.def"))
+    coz = Coz(os.path.join(options.dir, "coz"), kept["steps_per_us"]) if options.coz else None
+    lines = []
+    for key, measured in kept["patterns"].items():
+        name, cpus = key.rsplit(" ", 1)
+        is_same = name in patterns and kept["constants"].get(key) == patterns[name].constants
+        if is_same and re.search(options.rows, name) and int(cpus) <= len(os.sched_getaffinity(0)):
+            print(f"{key} ...", file=sys.stderr, flush=True)
+            lines += compare(patterns[name], int(cpus), measured, options,
+                             (Analyzer(options.build), coz))
+    print_lines(lines)
+    print_sums(lines, TOOLS[:2])
+    if coz:
+        print_sums(lines, TOOLS)
+    if options.json:
+        with open(options.json, "w", encoding="ascii") as file:
+            json.dump(lines, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
