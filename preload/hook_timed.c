@@ -46,6 +46,16 @@ static void timed_describe(uint64_t op, int fd)
 	self_leave(self);
 }
 
+/* The call moves bytes between its descriptor and this one. */
+static void timed_other(uint64_t op, int fd)
+{
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_other(self, op, fd);
+	self_leave(self);
+}
+
 /* The kernel has read the path by now: it is there. */
 static void timed_opened(uint64_t op, int fd, const char *path)
 {

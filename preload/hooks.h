@@ -209,6 +209,12 @@ static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int co
 	return bytes;
 }
 
+/* What was only looked at is still to be read. */
+static inline int64_t hooks_taken(int64_t bytes, int flags)
+{
+	return flags & MSG_PEEK ? 0 : bytes;
+}
+
 /* What must not be called in the program's threads: it allocates, locks or prints. */
 #pragma GCC poison malloc calloc realloc free snprintf vsnprintf asprintf dlsym dlvsym
 

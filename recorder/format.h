@@ -66,6 +66,8 @@ enum record_type {
  * name     its class                     the call                  (a number) index of the thread
  * count    hold: sequence number         index of the thread       wake, post: see events.def
  *          of this lock's holds
+ *          io: ident of the descriptor
+ *          at its other end
  *          thread: its kernel thread id
  * fd       io, poll: the descriptor      kernel's number of the
  *          hold: RELOCK_TICKS            thread that held it when

@@ -189,6 +189,8 @@ void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;
 void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
 void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
+/* The descriptor at the other end of an io op that has two. */
+void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
 
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,

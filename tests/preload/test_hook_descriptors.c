@@ -129,12 +129,52 @@ START_TEST(test_scenario)
 }
 END_TEST
 
+static json_int_t number_of(json_t *event, const char *key)
+{
+	return json_integer_value(json_object_get(event, key));
+}
+
+/* A call between two descriptors names both; what is only looked at is not moved. */
+START_TEST(test_both_ends_and_bytes)
+{
+	static const struct target_case row = { "between",
+						"moved",
+						{ { "op", "io", "recv", 2, 2 } } };
+	struct dumps dumps;
+	json_t *splice = NULL, *tee = NULL;
+	json_int_t received = 0;
+
+	run_case(&row, &dumps);
+	json_t *header = json_array_get(dumps.lines[0], 0);
+	for (size_t i = 1; i < json_array_size(dumps.lines[0]); i++) {
+		json_t *event = json_array_get(dumps.lines[0], i);
+		const char *name = text_of(header, event, "c");
+		if (strcmp(name, "splice") == 0)
+			splice = event;
+		if (strcmp(name, "tee") == 0)
+			tee = event;
+		if (strcmp(name, "recv") == 0)
+			received += number_of(event, "n");
+	}
+	ck_assert_msg(splice && tee, "not recorded");
+	ck_assert_int_eq(number_of(splice, "n"), 3);
+	ck_assert_int_eq(number_of(tee, "n"), 2);
+	ck_assert_int_eq(strncmp(text_of(header, splice, "i"), "pipe:[", 6), 0);
+	ck_assert_int_ne(number_of(splice, "i"), number_of(splice, "i2"));
+	ck_assert_int_eq(number_of(splice, "i"), number_of(tee, "i2"));
+	ck_assert_int_eq(number_of(splice, "i2"), number_of(tee, "i"));
+	ck_assert_int_eq(received, 4);
+	free_dumps(&dumps);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hook_descriptors");
 	TCase *group = tcase_create("hook_descriptors");
 	tcase_set_timeout(group, 240);
 	tcase_add_loop_test(group, test_scenario, 0, sizeof(scenarios) / sizeof(scenarios[0]));
+	tcase_add_test(group, test_both_ends_and_bytes);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
