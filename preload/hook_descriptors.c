@@ -79,6 +79,43 @@ int hook_socketpair(int domain, int type, int protocol, int ends[2])
 	return result;
 }
 
+/* --- Eventfds, which nothing but their making tells apart, and copies --- */
+
+int hook_eventfd(unsigned int value, int flags)
+{
+	int result = real.eventfd(value, flags);
+	if (result >= 0)
+		descriptor_counted(result);
+	return result;
+}
+
+static int copied(int result, int fd)
+{
+	if (result >= 0)
+		descriptor_copied(result, fd);
+	return result;
+}
+
+int hook_dup(int fd)
+{
+	return copied(real.dup(fd), fd);
+}
+
+int hook_dup2(int fd, int to)
+{
+	return copied(real.dup2(fd, to), fd);
+}
+
+int hook___dup2(int fd, int to)
+{
+	return copied(real.__dup2(fd, to), fd);
+}
+
+int hook_dup3(int fd, int to, int flags)
+{
+	return copied(real.dup3(fd, to, flags), fd);
+}
+
 /* --- Many at once, and the raw way --- */
 
 int hook_close_range(unsigned int first, unsigned int last, int flags)
@@ -102,7 +139,7 @@ long hook_raw_close(long number, long a, long b, long c)
 		descriptor_forget_range((uint32_t)a, (uint32_t)b);
 	long result = real.syscall(number, a, b, c, 0, 0, 0);
 	if (number == SYS_dup2 || number == SYS_dup3)
-		made((int)result);
+		(void)copied((int)result, (int)a);
 	return result;
 }
 
@@ -132,7 +169,7 @@ static int control(fcntl_call *call, int fd, int command, long argument, struct 
 		return wait_for_lock(call, fd, command, argument, caller);
 	int result = call(fd, command, argument);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-		made(result);
+		(void)copied(result, fd);
 	return result;
 }
 

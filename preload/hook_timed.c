@@ -97,11 +97,49 @@ static void timed_connected(uint64_t op, int fd, int result, const struct sockad
 	self_leave(self);
 }
 
-/* The kernel has read the set by now: it is there. */
-static void timed_polled(uint64_t op, int result, const struct pollfd *set, nfds_t count)
+/* Of several descriptors, this is the first that was ready. */
+static void timed_ready(uint64_t op, int fd)
 {
-	if (result >= 0 && count == 1)
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_ready(self, op, fd);
+	self_leave(self);
+}
+
+/* The kernel has read and written the set by now: it is there. */
+static void timed_polled(uint64_t op, long result, const struct pollfd *set, nfds_t count)
+{
+	if (result >= 0 && count == 1) {
 		timed_describe(op, set->fd);
+		return;
+	}
+	nfds_t first = 0;
+	while (result > 0 && first < count && set[first].revents == 0)
+		first++;
+	if (result > 0 && first < count)
+		timed_ready(op, set[first].fd);
+}
+
+static unsigned long bits_at(const fd_set *set, int word)
+{
+	return set ? (unsigned long)set->fds_bits[word] : 0;
+}
+
+/* What the kernel left in the sets is ready, and there is something: so nothing is read that it did
+ * not write, however large `count` is. */
+static void timed_selected(uint64_t op, long result, int count, const fd_set *readable,
+			   const fd_set *writable, const fd_set *urgent)
+{
+	for (int fd = 0; result > 0 && fd < count; fd += NFDBITS) {
+		int word = fd / NFDBITS;
+		unsigned long ready =
+			bits_at(readable, word) | bits_at(writable, word) | bits_at(urgent, word);
+		if (ready == 0)
+			continue;
+		timed_ready(op, fd + __builtin_ctzl(ready));
+		return;
+	}
 }
 
 /* Not when it was too short to have blocked. */
@@ -161,14 +199,16 @@ static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
 
 /* --- By syscall(): six arguments are passed on whatever the call takes --- */
 
-#define RAW(kind, number, call, fd)                                                    \
+#define RAW_AROUND(kind, number, call, fd, value, after)                               \
 	static long raw_##number(long a, long b, long c, long d, long e, long f)       \
 	{                                                                              \
 		uint64_t op = timed_begin(KIND_##kind, CALL_raw_##number, fd, CALLER); \
 		long result = real.syscall(SYS_##number, a, b, c, d, e, f);            \
-		timed_end(op, result < 0, result);                                     \
+		after;                                                                 \
+		timed_end(op, result < 0, value);                                      \
 		return result;                                                         \
 	}
+#define RAW(kind, number, call, fd) RAW_AROUND(kind, number, call, fd, result, )
 #include "hooks.def"
 
 raw_call *const hooks_raw[RAW_NUMBERS] = {

@@ -29,7 +29,7 @@ enum {
 _Static_assert(DESCRIPTION_BYTES > LINK_BYTES + 64, "a path fits, with what stands around it");
 
 /* All relaxed: each word says something for itself. Written by any thread. */
-static uint32_t eventfd_count;
+static uint32_t eventfd_count; /* goes on in a forked child, whose process is another */
 static uint32_t has_scanned;
 static uint64_t pipe_device;           /* of all pipes without a name; 0 = none was seen yet */
 static uint64_t listening[PORTS / 64]; /* bit = this process listens, or did, at that port */
@@ -38,7 +38,6 @@ static uint64_t pairs[PAIRS_MAX];      /* inode | inode of its peer << 32, by in
 /* What is known of ports and pairs stays: a forked child serves what its parent accepted. */
 void description_forget(void)
 {
-	store_relaxed(&eventfd_count, 0);
 	store_relaxed(&has_scanned, 0);
 }
 
@@ -284,6 +283,34 @@ static void describe_path(struct description *description, const char *path, uin
 	}
 }
 
+uint64_t description_next_origin(void)
+{
+	return (uint64_t)sys_getpid() << 32 | (add_relaxed(&eventfd_count, 1) + 1);
+}
+
+/* The kernel gives all eventfds one inode: one that nobody saw being made is the first's who uses
+ * it. */
+static uint64_t origin_of(struct description *description)
+{
+	uint64_t none = 0, next;
+
+	if (!description->origin)
+		return description_next_origin();
+	if (load_relaxed(description->origin) != 0)
+		return load_relaxed(description->origin);
+	next = description_next_origin();
+	return cas_acq_rel(description->origin, &none, next) ? next : none;
+}
+
+static void put_origin(struct text *text, uint64_t origin)
+{
+	text_put_literal(text, ":[");
+	text_put_u64(text, origin >> 32);
+	text_put_literal(text, ":");
+	text_put_u64(text, (uint32_t)origin);
+	text_put_literal(text, "]");
+}
+
 /* "anon_inode:[eventpoll]", "anon_inode:inotify" */
 static void describe_anonymous(struct description *description, const char *name)
 {
@@ -296,8 +323,7 @@ static void describe_anonymous(struct description *description, const char *name
 		text_put_bytes(text, name, strcspn(name, "]"));
 	if (!begins_with(name, "eventfd") || description->is_crowded)
 		return;
-	text_put_literal(text, ":");
-	put_inode(text, add_relaxed(&eventfd_count, 1) + 1);
+	put_origin(text, origin_of(description));
 }
 
 /* No /proc, or a program that may not look into it. */
@@ -371,6 +397,7 @@ void description_begin(struct description *description, bool is_crowded)
 	description->is_passing = false;
 	description->lonely = 0;
 	description->path = NULL;
+	description->origin = NULL;
 	description->peer = NULL;
 	description->peer_bytes = 0;
 }

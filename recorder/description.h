@@ -7,7 +7,7 @@
  *	unix:[INODE]>[PEER]     of a socketpair() that was seen; unix:[INODE] of one that was not
  *	unix PATH#INODE         connected through PATH (@NAME: an abstract one); unix listen PATH
  *	pipe:[INODE]            both ends of it
- *	eventfd:[N]             N counts the process's eventfds as they are first seen
+ *	eventfd:[PID:N]         by the process that made it, or was the first to be seen with it
  *	file PATH               as it was opened, if that was seen and is absolute, else without
  *	                        links; digits are folded: /proc/17/stat is /proc/N/stat
  *	tty, epoll, timerfd, …  one of many
@@ -32,6 +32,7 @@ struct description {
 	bool is_passing; /* will be another thing soon: a stream socket that is not connected yet */
 	uint32_t lonely; /* inode of a unix socket whose peer is not known, the first time; or 0 */
 	const char *path; /* set before: what it was opened by, or NULL */
+	uint64_t *origin; /* set before: where is kept which eventfd it is, or NULL */
 	const void *peer; /* set before: the address that it is being connected to, or NULL */
 	size_t peer_bytes;
 	char bytes[DESCRIPTION_BYTES];
@@ -41,6 +42,8 @@ void description_begin(struct description *, bool is_crowded) HIDDEN;
 void description_make(struct description *, int fd) HIDDEN;
 /* Notes that these are the two ends of one socketpair(), also for processes forked later. */
 void description_pair(int fd, int other) HIDDEN;
+/* Which eventfd comes next: the process's number << 32, and a count. */
+uint64_t description_next_origin(void) HIDDEN;
 /* Another recording begins. */
 void description_forget(void) HIDDEN;
 

@@ -16,7 +16,14 @@
 
 _Alignas(4096) uint64_t descriptors_table[DESCRIPTORS_MAX];
 
-/* One more than the largest that was ever described. Relaxed: a range that is closed now, without
+/*
+ * Which eventfd a descriptor is, 0 = not known or none: description_next_origin(). A forked child
+ * has a copy of it, and so calls them what its parent does. Relaxed, as the range is. Known race:
+ * what a forked child copies over another eventfd before its first call that is recorded.
+ */
+static uint64_t origins[DESCRIPTORS_MAX];
+
+/* One more than the largest that was ever noted. Relaxed: a range that is closed now, without
  * what another thread is just describing, is the race said above. */
 static uint32_t used_end;
 
@@ -25,16 +32,22 @@ _Static_assert(RECORD_ACCEPTED < 256, "flags are the next eight bits");
 
 /* --- Forgetting ----------------------------------------------------------------------------- */
 
-void descriptor_forget(int fd)
+static void forget_word(int fd)
 {
-	uint64_t word, next;
+	uint64_t word = load_relaxed(&descriptors_table[fd]), next;
 
-	if ((uint32_t)fd >= DESCRIPTORS_MAX)
-		return;
-	word = load_relaxed(&descriptors_table[fd]);
 	do
 		next = (word & -DESCRIPTOR_GENERATION) + DESCRIPTOR_GENERATION;
 	while (!cas_acq_rel(&descriptors_table[fd], &word, next));
+}
+
+void descriptor_forget(int fd)
+{
+	if ((uint32_t)fd >= DESCRIPTORS_MAX)
+		return;
+	if (UNLIKELY(load_relaxed(&origins[fd]) != 0) && !recorder_in_vfork_child())
+		store_relaxed(&origins[fd], 0);
+	forget_word(fd);
 }
 
 void descriptor_forget_range(uint32_t first, uint32_t last)
@@ -47,8 +60,20 @@ void descriptor_forget_range(uint32_t first, uint32_t last)
 
 void descriptors_forget_all(void)
 {
-	descriptor_forget_range(0, UINT32_MAX);
+	uint32_t end = load_relaxed(&used_end);
+
+	for (uint32_t fd = 0; fd < end; fd++)
+		forget_word((int)fd);
 	description_forget();
+}
+
+void descriptors_lose_sight(void)
+{
+	uint32_t end = load_relaxed(&used_end);
+
+	for (uint32_t fd = 0; fd < end; fd++)
+		if (load_relaxed(&origins[fd]) != 0)
+			store_relaxed(&origins[fd], 0);
 }
 
 /* --- Learning ------------------------------------------------------------------------------- */
@@ -69,15 +94,21 @@ static bool is_in_table(struct self *self, int fd)
 	return false;
 }
 
-/* Notes that the descriptor is used; its word. */
-static uint64_t learn_begin(int fd, struct description *description)
+static void use(int fd)
 {
 	uint32_t end = load_relaxed(&used_end);
 
-	assert((uint32_t)fd < DESCRIPTORS_MAX);
-	description_begin(description, is_crowded(recorder_arena));
 	while (end <= (uint32_t)fd && !cas_acq_rel(&used_end, &end, (uint32_t)fd + 1))
 		;
+}
+
+/* Notes that the descriptor is used; its word. */
+static uint64_t learn_begin(int fd, struct description *description)
+{
+	assert((uint32_t)fd < DESCRIPTORS_MAX);
+	description_begin(description, is_crowded(recorder_arena));
+	description->origin = &origins[fd];
+	use(fd);
 	return load_acquire(&descriptors_table[fd]);
 }
 
@@ -160,6 +191,26 @@ void descriptor_connected(struct self *self, int fd, const void *peer, size_t by
 	found.peer_bytes = bytes;
 	description_make(&found, fd);
 	(void)learn_end(self, fd, word, &found);
+}
+
+static void set_origin(int fd, uint64_t origin)
+{
+	descriptor_forget(fd);
+	if ((uint32_t)fd >= DESCRIPTORS_MAX || origin == 0 || recorder_in_vfork_child())
+		return;
+	use(fd);
+	store_relaxed(&origins[fd], origin);
+}
+
+void descriptor_counted(int fd)
+{
+	set_origin(fd, description_next_origin());
+}
+
+void descriptor_copied(int fd, int from)
+{
+	if (fd != from)
+		set_origin(fd, (uint32_t)from < DESCRIPTORS_MAX ? load_relaxed(&origins[from]) : 0);
 }
 
 void descriptor_paired(int fd, int other)

@@ -30,6 +30,8 @@ extern uint64_t descriptors_table[DESCRIPTORS_MAX] HIDDEN;
 uint64_t descriptors_learn(struct self *, int fd) HIDDEN;
 /* While nothing is recorded. */
 void descriptors_forget_all(void) HIDDEN;
+/* Nothing is recorded any more: what becomes of eventfds is not seen. */
+void descriptors_lose_sight(void) HIDDEN;
 
 static inline uint64_t descriptors_get(struct self *self, int fd)
 {

@@ -112,6 +112,8 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 		PUT_NONZERO(text, "sq", record->count);
 	if (record->what == KIND_HOLD && record->flags & RECORD_OWNER_DIED)
 		text_put_literal(text, ",\"od\":1");
+	if (record->what == KIND_POLL && (int64_t)record->value > 0)
+		PUT_NONZERO(text, "n", record->value);
 	if (record->what == KIND_IO)
 		PUT_NONZERO(text, "i2", record->count);
 	if (record->what == KIND_HOLD && record->end && record->fd > 0)

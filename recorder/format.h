@@ -63,6 +63,7 @@ enum record_type {
  *          hold: address of the lock
  *          thread: start routine
  *          sleep: nanoseconds asked for
+ *          poll: how many were ready
  * name     its class                     the call                  (a number) index of the thread
  * count    hold: sequence number         index of the thread       wake, post: see events.def
  *          of this lock's holds

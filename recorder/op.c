@@ -451,6 +451,17 @@ void op_set_descriptor(struct self *self, uint64_t op, int fd)
 	store_release(&entry->record.flags, (uint8_t)(entry->record.flags | record.flags));
 }
 
+void op_set_ready(struct self *self, uint64_t op, int fd)
+{
+	struct open_entry *entry = fd >= 0 ? entry_find(self, op) : NULL;
+	struct record record = { .fd = fd };
+
+	if (!entry)
+		return;
+	descriptors_describe(self, &record);
+	store_release(&entry->record.ident, record.ident);
+}
+
 void op_set_other(struct self *self, uint64_t op, int fd)
 {
 	struct open_entry *entry = fd >= 0 ? entry_find(self, op) : NULL;

@@ -153,6 +153,7 @@ static void close_gate(void)
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
 		store_relaxed(&recorder_arena->off_ticks, clock_now_ticks());
 	store_release(&recorder_gate.mode, GATE_OFF);
+	descriptors_lose_sight();
 }
 
 int process_enable(void)

@@ -189,6 +189,8 @@ void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;
 void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
 void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
+/* It has several descriptors, and this is the first that was ready. */
+void op_set_ready(struct self *, uint64_t op, int fd) HIDDEN;
 /* The descriptor at the other end of an io op that has two. */
 void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
 
@@ -234,6 +236,9 @@ void descriptor_opened(struct self *, int fd, const char *path) HIDDEN;
 void descriptor_accepted(struct self *, int fd) HIDDEN;
 void descriptor_connected(struct self *, int fd, const void *peer, size_t bytes) HIDDEN;
 void descriptor_paired(int fd, int other) HIDDEN;
+/* It is a new eventfd; it is the same thing as that one. */
+void descriptor_counted(int fd) HIDDEN;
+void descriptor_copied(int fd, int from) HIDDEN;
 
 /* --- Strings and stacks ---------------------------------------------------------------------- */
 

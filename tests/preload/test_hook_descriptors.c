@@ -19,6 +19,8 @@ static const char *const scenarios[] = {
 	/* 8 */ "others",
 	/* 9 */ "child",
 	/* 10 */ "server",
+	/* 11 */ "several",
+	/* 12 */ "counters",
 };
 
 /* What the target's processes say of their ops, a line each. */

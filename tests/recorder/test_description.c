@@ -288,10 +288,20 @@ END_TEST
 
 START_TEST(eventfds_are_counted)
 {
-	ck_described(eventfd(0, 0), "eventfd:[1]");
-	ck_described(eventfd(0, 0), "eventfd:[2]");
-	description_forget();
-	ck_described(eventfd(0, 0), "eventfd:[1]");
+	int fd = eventfd(0, 0);
+	uint64_t origin = 0;
+
+	ck_described(eventfd(0, 0), "eventfd:[%d:1]", getpid());
+	description_begin(&description, false);
+	description.origin = &origin;
+	description_make(&description, fd);
+	ck_assert_uint_eq(origin, (uint64_t)getpid() << 32 | 2);
+	origin = UINT64_C(47) << 32 | 11;
+	description_begin(&description, false);
+	description.origin = &origin;
+	description_make(&description, fd);
+	ck_assert(text_end(&description.text));
+	ck_assert_str_eq(description.bytes, "eventfd:[47:11]");
 }
 END_TEST
 

@@ -367,6 +367,14 @@ static void files(void)
 	expect("write", named(""), false);
 }
 
+/* The process's nth eventfd. */
+static struct ident counted(pid_t pid, int nth)
+{
+	struct ident ident;
+	snprintf(ident.text, sizeof(ident.text), "eventfd:[%d:%d]", (int)pid, nth);
+	return ident;
+}
+
 static void others(void)
 {
 	uint64_t one = 1;
@@ -377,9 +385,9 @@ static void others(void)
 	int second = eventfd(0, 0);
 
 	say_errno("write", write(second, &one, sizeof(one)));
-	expect("write", named("eventfd:[1]"), false);
+	expect("write", counted(getpid(), 2), false);
 	say_errno("write", write(first, &one, sizeof(one)));
-	expect("write", named("eventfd:[2]"), false);
+	expect("write", counted(getpid(), 1), false);
 	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	timerfd_settime(timer, 0, &soon, NULL);
 	do_read(timer, named("timerfd"));
@@ -392,9 +400,54 @@ static void others(void)
 	expect("epoll_wait", named("epoll"), false);
 	struct pollfd set[2] = { { .fd = first, .events = POLLIN }, { .fd = -1 } };
 	say_errno("poll", poll(set, 1, -1));
-	expect("poll", named("eventfd:[2]"), false);
-	say_errno("poll", poll(set, 2, -1));
+	expect("poll", counted(getpid(), 1), false);
+	say_errno("poll", poll(set, 2, 0));
+	expect("poll", counted(getpid(), 1), false);
+	set[0].fd = -1;
+	say_errno("poll", poll(set, 2, 0));
 	expect("poll", named(""), false);
+}
+
+/* Of several, the first that is ready; of none, nothing is said. */
+static void several(void)
+{
+	int quiet[2], loud[2], louder[2];
+	struct timeval no_time = { 0 };
+	struct timespec no_time_either = { 0 };
+	fd_set readable, writable;
+
+	say_errno("pipe", pipe(quiet));
+	say_errno("pipe", pipe(loud));
+	say_errno("pipe", pipe(louder));
+	do_write(loud[1], linked(loud[1]));
+	do_write(louder[1], linked(louder[1]));
+	struct pollfd set[3] = { { quiet[0], POLLIN, 0 },
+				 { loud[0], POLLIN, 0 },
+				 { louder[0], POLLIN, 0 } };
+	say_errno("poll", poll(set, 3, 0));
+	expect("poll", linked(loud[0]), false);
+	say_errno("syscall", (int)syscall(SYS_poll, set, 3, 0));
+	expect("poll", linked(loud[0]), false);
+	FD_ZERO(&readable);
+	FD_SET(quiet[0], &readable);
+	FD_SET(louder[0], &readable);
+	say_errno("select", select(louder[0] + 1, &readable, NULL, NULL, &no_time));
+	expect("select", linked(louder[0]), false);
+	FD_ZERO(&writable);
+	FD_SET(loud[1], &writable);
+	FD_SET(louder[0], &readable);
+	int result = pselect(FD_SETSIZE, &readable, &writable, NULL, &no_time_either, NULL);
+	say_errno("pselect", result);
+	expect("pselect", linked(loud[1]), false);
+	FD_ZERO(&readable);
+	FD_SET(louder[0], &readable);
+	result = (int)syscall(SYS_select, louder[0] + 1, &readable, NULL, NULL, &no_time);
+	say_errno("syscall", result);
+	expect("select", linked(louder[0]), false);
+	FD_ZERO(&readable);
+	FD_SET(quiet[0], &readable);
+	say_errno("select", select(quiet[0] + 1, &readable, NULL, NULL, &no_time));
+	expect("select", named(""), false);
 }
 
 /* A child that says what it expects itself. */
@@ -429,6 +482,35 @@ static void child(void)
 	do_write(ends[0], paired("unix", ends[0], ends[1]));
 	in_child(answer, ends[1], ends[0]);
 	do_read(ends[0], paired("unix", ends[0], ends[1]));
+}
+
+static void count(int fd, int copy)
+{
+	uint64_t one = 1;
+	int own = eventfd(0, 0);
+
+	say_errno("write", write(copy, &one, sizeof(one)));
+	expect("write", counted(getppid(), 1), false);
+	say_errno("write", write(own, &one, sizeof(one)));
+	expect("write", counted(getpid(), 3), false);
+	say_errno("dup2", dup2(own, fd));
+	say_errno("write", write(fd, &one, sizeof(one)));
+	expect("write", counted(getpid(), 3), false);
+}
+
+/* What a child has from its parent is what the parent has; what it makes is its own. */
+static void counters(void)
+{
+	uint64_t one = 1;
+	int first = eventfd(0, 0);
+	int second = eventfd(0, 0);
+	int copy = fcntl(dup(first), F_DUPFD_CLOEXEC, 100);
+
+	say_errno("write", write(second, &one, sizeof(one)));
+	expect("write", counted(getpid(), 2), false);
+	in_child(count, first, copy);
+	say_errno("write", write(first, &one, sizeof(one)));
+	expect("write", counted(getpid(), 1), false);
 }
 
 static void serve(int server, int listener)
@@ -476,14 +558,17 @@ SCENARIO(reused)
 SCENARIO(remade)
 SCENARIO(files)
 SCENARIO(others)
+SCENARIO(several)
+SCENARIO(counters)
 SCENARIO(child)
 SCENARIO(server)
 
 static const struct scenario scenarios[] = {
-	{ "pipes", run_pipes },   { "pairs", run_pairs },       { "tcp", run_tcp },
-	{ "paths", run_paths },   { "replaced", run_replaced }, { "reused", run_reused },
-	{ "remade", run_remade }, { "files", run_files },       { "others", run_others },
-	{ "child", run_child },   { "server", run_server },
+	{ "pipes", run_pipes },     { "pairs", run_pairs },       { "tcp", run_tcp },
+	{ "paths", run_paths },     { "replaced", run_replaced }, { "reused", run_reused },
+	{ "remade", run_remade },   { "files", run_files },       { "others", run_others },
+	{ "several", run_several }, { "counters", run_counters }, { "child", run_child },
+	{ "server", run_server },
 };
 
 SCENARIOS_MAIN
