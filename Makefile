@@ -115,11 +115,12 @@ kill: tests-built ## programs killed at 2000 random moments lose nothing (about 
 	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 share/man/man3 \
-	  share/bash-completion/completions share/pkgconfig)
+	  share/man/man5 share/bash-completion/completions share/pkgconfig)
 	install -m 755 $(wildcard $(B)/wcprof-analyze $(B)/wcprof) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
 	install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 recorder/wcprof.h.3 $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 recorder/wcprof-format.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' recorder/wcprof.pc.in \
 	  >$(DESTDIR)$(PREFIX)/share/pkgconfig/wcprof.pc
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof
