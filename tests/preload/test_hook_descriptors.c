@@ -170,6 +170,132 @@ START_TEST(test_both_ends_and_bytes)
 }
 END_TEST
 
+/* The bytes that calls of all processes moved in what is called so, in one direction. */
+static json_int_t moved(struct dumps *dumps, const char *ident, bool is_read)
+{
+	json_int_t sum = 0;
+	for (int dump = 0; dump < dumps->count; dump++)
+		for (size_t i = 1; i < json_array_size(dumps->lines[dump]); i++) {
+			json_t *header = json_array_get(dumps->lines[dump], 0);
+			json_t *event = json_array_get(dumps->lines[dump], i);
+			const char *call = text_of(header, event, "c");
+			bool reads = strstr(call, "read") || strstr(call, "recv");
+			bool writes = strstr(call, "write") || strstr(call, "send");
+			if (strcmp(word_of(event, "k"), "io") == 0 &&
+			    strcmp(text_of(header, event, "i"), ident) == 0 &&
+			    (is_read ? reads : writes))
+				sum += number_of(event, "n");
+		}
+	return sum;
+}
+
+/* What the calls by that name in a process are on; "" = there is none. */
+static const char *ident_of(struct dumps *dumps, int dump, const char *call)
+{
+	json_t *header = json_array_get(dumps->lines[dump], 0);
+	for (size_t i = 1; i < json_array_size(dumps->lines[dump]); i++) {
+		json_t *event = json_array_get(dumps->lines[dump], i);
+		if (strcmp(text_of(header, event, "c"), call) == 0 && number_of(event, "n") > 0 &&
+		    strncmp(text_of(header, event, "i"), "file ", 5) != 0)
+			return text_of(header, event, "i");
+	}
+	return "";
+}
+
+static bool are_peers(struct dumps *dumps, json_int_t one, json_int_t other)
+{
+	for (int dump = 0; dump < dumps->count; dump++) {
+		json_t *peers = json_object_get(json_array_get(dumps->lines[dump], 0), "peers");
+		for (size_t i = 0; i + 1 < json_array_size(peers); i += 2) {
+			json_int_t left = json_integer_value(json_array_get(peers, i));
+			json_int_t right = json_integer_value(json_array_get(peers, i + 1));
+			if ((left == one && right == other) || (left == other && right == one))
+				return true;
+		}
+	}
+	return false;
+}
+
+static const char *const meetings[] = { "path", "pair" };
+
+/* Each of two processes has one end: that they belong together shows, and the bytes add up. */
+START_TEST(test_two_processes_meet)
+{
+	const struct target_case row = { "meetings",
+					 meetings[_i],
+					 { { "op", "io", "recv", 2, 2 } } };
+	struct dumps dumps;
+	char one[OUTPUT_MAX], other[OUTPUT_MAX];
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(dumps.count, 2);
+	snprintf(one, sizeof(one), "%s", ident_of(&dumps, 0, "recv"));
+	snprintf(other, sizeof(other), "%s", ident_of(&dumps, 1, "recv"));
+	ck_assert_int_eq(strncmp(one, "unix", 4), 0);
+	if (_i == 0) {
+		ck_assert(strchr(one, '#') && strchr(other, '#'));
+		ck_assert_msg(are_peers(&dumps, atoll(strchr(one, '#') + 1),
+					atoll(strchr(other, '#') + 1)),
+			      "%s and %s are not peers", one, other);
+	} else {
+		long long left[2], right[2];
+		ck_assert_int_eq(sscanf(one, "unix:[%lld]>[%lld]", &left[0], &left[1]), 2);
+		ck_assert_int_eq(sscanf(other, "unix:[%lld]>[%lld]", &right[0], &right[1]), 2);
+		ck_assert(left[0] == right[1] && left[1] == right[0]);
+	}
+	ck_assert_int_eq(moved(&dumps, one, true), moved(&dumps, other, false));
+	ck_assert_int_eq(moved(&dumps, other, true), moved(&dumps, one, false));
+	ck_assert_int_eq(moved(&dumps, one, true) + moved(&dumps, other, true), 5);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* Both processes write to the one pipe, and all that is read from it was written. */
+START_TEST(test_a_shared_end_adds_up)
+{
+	static const struct target_case row = { "meetings",
+						"shared",
+						{ { "op", "io", "readv", 1, 1 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(dumps.count, 2);
+	const char *ident = ident_of(&dumps, 0, "readv");
+	if (!ident[0])
+		ident = ident_of(&dumps, 1, "readv");
+	ck_assert_int_eq(strncmp(ident, "pipe:[", 6), 0);
+	ck_assert_int_eq(moved(&dumps, ident, false), 7);
+	ck_assert_int_eq(moved(&dumps, ident, true), 7);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* Parts are added up, what moved nothing counts nothing. */
+START_TEST(test_parts_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"parts",
+						{ { "op", "io", "recvmmsg", 1, 1 },
+						  { "op", "io", "sendmmsg", 1, 1 } } };
+	struct dumps dumps;
+	char one[OUTPUT_MAX], other[OUTPUT_MAX];
+
+	run_case(&row, &dumps);
+	snprintf(one, sizeof(one), "%s", ident_of(&dumps, 0, "sendmmsg"));
+	snprintf(other, sizeof(other), "%s", ident_of(&dumps, 0, "recvmmsg"));
+	ck_assert_int_eq(moved(&dumps, one, false), 10);
+	ck_assert_int_eq(moved(&dumps, other, true), 10);
+	ck_assert_int_eq(moved(&dumps, one, true) + moved(&dumps, other, false), 0);
+	json_t *header = json_array_get(dumps.lines[0], 0);
+	for (size_t i = 1; i < json_array_size(dumps.lines[0]); i++) {
+		const char *ident = text_of(header, json_array_get(dumps.lines[0], i), "i");
+		if (strncmp(ident, "pipe:[", 6) == 0)
+			ck_assert_int_eq(moved(&dumps, ident, true), moved(&dumps, ident, false));
+	}
+	free_dumps(&dumps);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hook_descriptors");
@@ -177,6 +303,9 @@ int main(void)
 	tcase_set_timeout(group, 240);
 	tcase_add_loop_test(group, test_scenario, 0, sizeof(scenarios) / sizeof(scenarios[0]));
 	tcase_add_test(group, test_both_ends_and_bytes);
+	tcase_add_loop_test(group, test_two_processes_meet, 0, 2);
+	tcase_add_test(group, test_a_shared_end_adds_up);
+	tcase_add_test(group, test_parts_add_up);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
