@@ -74,6 +74,18 @@ struct job_list {
 	uint32_t lock; /* index into locks, NO_INDEX = never taken */
 };
 
+/* Where the messages of a flow are lined up, by the number of its first transfer; none: 0 of them,
+ * it has no messages of one size that several read. */
+struct message_room {
+	uint32_t first;
+	uint32_t count;
+};
+
+struct messages {
+	uint32_t *job_of; /* by transfer: of a write, the number of its job; NO_INDEX = none */
+	struct message_room *rooms; /* by flow */
+};
+
 struct script {
 	const struct recording *recording;
 	struct monitors monitors;
@@ -96,6 +108,7 @@ struct script {
 	struct job_list *jobs; /* by source: conditions, then flows, then semaphores */
 	size_t source_count;
 	struct flows flows;
+	struct messages messages;
 	struct requests requests;
 	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
 	uint64_t start_ns;        /* of the first actor */

@@ -542,6 +542,7 @@ void script_free(struct script *script)
 	monitors_free(&script->monitors);
 	scopes_free(&script->scopes);
 	shares_free(&script->shares);
+	script_messages_free(script);
 	free(script->jobs);
 	free(script->steps);
 	free(script->actors);

@@ -104,6 +104,10 @@ bool script_try_gained(struct compiler *, uint32_t hold);
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
 
+/* script_messages.c: by transfer, which job of its source's list a read took. */
+void script_messages_find(struct script *, const uint32_t *job_of_read);
+void script_messages_free(struct script *);
+
 void script_compile_thread(struct compiler *, uint32_t thread);
 
 /* The image that a process went on with by exec after this one, NO_INDEX = none. */

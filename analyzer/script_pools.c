@@ -13,6 +13,7 @@
 #include "script_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_taken(const void *left, const void *right)
 {
@@ -117,12 +118,15 @@ void script_pools_find(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
 	struct semaphore_study *studies = semaphores_study(script);
+	uint32_t *job_of_read = memory_new(script->flows.transfer_count, sizeof(*job_of_read));
 
+	memset(job_of_read, 0xff, script->flows.transfer_count * sizeof(*job_of_read));
 	if (compiler->taken_count)
 		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken),
 		      compare_taken);
 	for (size_t i = 0; i < compiler->taken_count; i++) {
 		const struct taken *taken = &compiler->taken[i];
+		const struct step *take = &script->steps[taken->step - 1];
 		struct job_list *jobs = &script->jobs[taken->source];
 
 		if (!is_pool(script, taken->source, studies))
@@ -131,9 +135,13 @@ void script_pools_find(struct compiler *compiler)
 			script->actors[taken->thread].last_body = taken->step;
 			continue;
 		}
+		if (take->type == STEP_RECEIVE)
+			job_of_read[take->arg] = (uint32_t)jobs->count;
 		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1,
 					  sizeof(*jobs->steps));
 		jobs->steps[jobs->count++] = taken->step;
 	}
+	script_messages_find(script, job_of_read);
+	free(job_of_read);
 	free(studies);
 }

@@ -20,9 +20,9 @@
  * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c), and so
  * does whoever is woken; else a run just takes its time.
  *
- * A take from a pool goes on with the next job in recorded order, whoever did it then. If nobody
- * can go on and somebody who counts has not finished, the one who has waited longest is let go, and
- * counted: one such step is one too many.
+ * A take from a pool goes on with the next job in recorded order, whoever did it then; a read of a
+ * message goes on with the job that was in it. If nobody can go on and somebody who counts has not
+ * finished, the one who has waited longest is let go, and counted: one such step is one too many.
  *
  * Thread-safe: nothing is shared but the script, which is only read.
  */
@@ -242,6 +242,7 @@ static void reset_resources(struct simulation *sim)
 	for (size_t i = 0; i < script->recording->link_count; i++)
 		reset_queue(&sim->listeners[i]);
 	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));
+	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
 
@@ -432,6 +433,7 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
 	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
 	sim->next_job = memory_new(script->source_count, sizeof(*sim->next_job));
+	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
 	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
@@ -459,6 +461,7 @@ static void scratch_free(void *scratch)
 	free(sim->locks);
 	free(sim->tokens);
 	free(sim->next_job);
+	free(sim->sent);
 	free(sim->semaphores);
 	free(sim->barriers);
 	free(sim->channels);

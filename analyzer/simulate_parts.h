@@ -86,7 +86,8 @@ struct simulation {
 	struct channel *channels;
 	struct queue *listeners; /* by link: who waits for this signal */
 	bool *was_given;         /* by link */
-	uint32_t *next_job;      /* by source of jobs */
+	uint32_t *next_job;      /* by source of jobs: how many were taken */
+	uint32_t *sent;          /* by room of messages: the job in each, in the order of writes */
 	struct entry *heap;
 	size_t heap_count;
 	/* who runs, when there are more actors than CPUs: one of the two */

@@ -197,14 +197,36 @@ static bool try_lock(struct simulation *sim, const struct step *step, uint32_t a
 
 /* --- tokens --- */
 
-/* Where a take goes on: with the next job of the source, if there is a pool. */
+/* Which job of its source a take gets: the next one, or the one in the message; NO_INDEX = none. */
+static uint32_t job_number(const struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	const struct script *script = sim->script;
+
+	if (step->type == STEP_RECEIVE) {
+		const struct transfer *transfer = &script->flows.transfers[step->arg];
+		const struct message_room *room = &script->messages.rooms[transfer->flow];
+
+		if (room->count) {
+			uint64_t number = sim->players[actor].needed / transfer->bytes - 1;
+
+			return number < room->count ? sim->sent[room->first + number] : NO_INDEX;
+		}
+	}
+	return sim->next_job[script_source(script, step)];
+}
+
+/* Where a take goes on: with a job of the source, if there is a pool. */
 static uint32_t next_job(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	uint32_t source = script_source(sim->script, step);
 	const struct job_list *jobs = &sim->script->jobs[source];
 
-	if (sim->next_job[source] < jobs->count)
-		return jobs->steps[sim->next_job[source]++];
+	uint32_t number = jobs->count ? job_number(sim, step, actor) : NO_INDEX;
+
+	if (number < jobs->count) {
+		sim->next_job[source]++;
+		return jobs->steps[number];
+	}
 	if (jobs->count && sim->script->actors[actor].last_body != NO_INDEX &&
 	    !sim->players[actor].has_left) {
 		sim->players[actor].has_left = true;
@@ -301,6 +323,11 @@ static bool send(struct simulation *sim, const struct step *step, uint32_t actor
 		queue_add(sim, &channel->writers, actor);
 		return false;
 	}
+	const struct message_room *room = &sim->script->messages.rooms[transfer->flow];
+	uint64_t number = room->count ? channel->written / transfer->bytes : 0;
+
+	if (number < room->count)
+		sim->sent[room->first + number] = sim->script->messages.job_of[step->arg];
 	channel->written += transfer->bytes;
 	wake_all(sim, &channel->readers, sim->players[actor].now_ns, false);
 	return true;
