@@ -222,6 +222,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.absolute = number[FIELD_ABSOLUTE] != 0,
 		.accepted = number[FIELD_ACCEPTED] != 0,
 		.relock_ns = number[FIELD_RELOCK],
+		.tried = number[FIELD_TRIED] != 0,
 		.open = event->is_open,
 	};
 	return reading_string(reading, number[FIELD_OTHER_IDENT], &extra->other_ident) &&

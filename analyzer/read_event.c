@@ -52,6 +52,8 @@ static enum event_field own_field(uint32_t name)
 		return FIELD_HOLDER;
 	case NAME2('o', 'd'):
 		return FIELD_OWNER_DIED;
+	case NAME2('t', 'r'):
+		return FIELD_TRIED;
 	case NAME2('r', 'l'):
 		return FIELD_RELOCK;
 	case NAME3('a', 'l', 'l'):
@@ -161,7 +163,7 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 static bool read_number(struct json *json, enum event_field field, struct event *event)
 {
 	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT && field != FIELD_ACCEPTED &&
-	     field != FIELD_OWNER_DIED && field != FIELD_ALL) ||
+	     field != FIELD_OWNER_DIED && field != FIELD_TRIED && field != FIELD_ALL) ||
 	    (*json->at != 't' && *json->at != 'f'))
 		return json_take_uint(json, &event->number[field]);
 	event->number[field] = *json->at == 't';

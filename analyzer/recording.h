@@ -48,6 +48,7 @@ struct rec_op_extra {
 		seq; /* hold: number of this hold of its lock; a reader's: of the writer's before */
 	uint32_t other_ident; /* io between two descriptors: the other one's; string id, 0 = none */
 	uint64_t relock_ns; /* hold: so long others had it after the signal that woke its thread */
+	bool tried;         /* hold: by a try, which would have gone on without the lock */
 	bool absolute;      /* sleep to an absolute deadline */
 	bool accepted;      /* io, poll: of a connection whose peer is a client */
 	bool open;          /* had not ended when the dump was taken */

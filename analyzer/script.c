@@ -250,8 +250,11 @@ static void hold_begins(struct compiler *compiler, uint32_t op)
 		return;
 	}
 	uint64_t latency_ns = lock_latency(compiler, lock, op);
-	script_emit(compiler, is_reader(compiler, op) ? STEP_SHARE : STEP_ACQUIRE, lock,
-		    latency_ns);
+	script_emit(compiler,
+		    is_reader(compiler, op)           ? STEP_SHARE
+		    : compiler->rec->extras[op].tried ? STEP_GRAB
+						      : STEP_ACQUIRE,
+		    lock, latency_ns);
 	if (!tokens || section->takes_late)
 		return;
 	take(compiler, section);

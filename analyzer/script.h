@@ -30,6 +30,7 @@ enum step_type {
 	STEP_RELEASE, /* arg lock */
 	STEP_SHARE,   /* arg lock, ns latency: as a reader */
 	STEP_UNSHARE, /* arg lock */
+	STEP_GRAB,    /* arg lock: has it if it is free, and goes on anyhow */
 	STEP_TRY,     /* arg lock, ns steps to pass over if it is free: those until STEP_AGAIN */
 	STEP_AGAIN,   /* ns steps to go back, to the try */
 	STEP_TAKE,    /* arg condition: a token, letting the lock go meanwhile */

@@ -159,24 +159,31 @@ static void rwlock_release(struct simulation *sim, struct lock *lock, uint64_t n
 		lock->reader_count++;
 }
 
-static bool lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
-			 bool is_back)
+/* Who went on without the lock has nothing to give back. */
+static void lock_release(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct lock *lock = &sim->locks[step->arg];
+	uint64_t now_ns = sim->players[actor].now_ns;
 
-	if (lock->is_shared)
-		return rwlock_acquire(sim, lock, actor, step->type == STEP_SHARE);
-	return mutex_acquire(sim, lock, actor, is_back);
-}
-
-static void lock_release(struct simulation *sim, const struct step *step, uint64_t now_ns)
-{
-	struct lock *lock = &sim->locks[step->arg];
-
+	if (step->type == STEP_RELEASE && lock->owner != actor)
+		return;
 	if (lock->is_shared)
 		rwlock_release(sim, lock, now_ns, step->type == STEP_UNSHARE);
 	else
 		mutex_release(sim, lock, now_ns);
+}
+
+/* A single try: who does not get the lock goes on without it. What the program would do then is
+ * not known; it is taken to do the same a little later. */
+static bool grab(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct lock *lock = &sim->locks[step->arg];
+
+	if (lock->owner == NO_INDEX && !lock->reader_count) {
+		lock->owner = actor;
+		lock->was_slept_on = false;
+	}
+	return true;
 }
 
 /* Has it if it is free, and goes on after the loop; else another round. A round in which no time
@@ -193,6 +200,20 @@ static bool try_lock(struct simulation *sim, const struct step *step, uint32_t a
 	}
 	player->tried_ns = player->now_ns;
 	return true;
+}
+
+static bool lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
+			 bool is_back)
+{
+	struct lock *lock = &sim->locks[step->arg];
+
+	if (step->type == STEP_GRAB)
+		return grab(sim, step, actor);
+	if (step->type == STEP_TRY)
+		return try_lock(sim, step, actor, is_back);
+	if (lock->is_shared)
+		return rwlock_acquire(sim, lock, actor, step->type == STEP_SHARE);
+	return mutex_acquire(sim, lock, actor, is_back);
 }
 
 /* --- tokens --- */
@@ -459,14 +480,13 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	switch ((enum step_type)step->type) {
 	case STEP_ACQUIRE:
 	case STEP_SHARE:
+	case STEP_GRAB:
+	case STEP_TRY:
 		goes_on = lock_acquire(sim, step, actor, is_back);
 		break;
 	case STEP_RELEASE:
 	case STEP_UNSHARE:
-		lock_release(sim, step, player->now_ns);
-		break;
-	case STEP_TRY:
-		goes_on = try_lock(sim, step, actor, is_back);
+		lock_release(sim, step, actor);
 		break;
 	case STEP_AGAIN:
 		player->step -= (uint32_t)step->ns;

@@ -59,7 +59,8 @@ static uint32_t part_by_chance(uint32_t number, uint32_t deal, uint32_t parts)
 static bool is_of_lock(const struct step *step)
 {
 	return step->type == STEP_ACQUIRE || step->type == STEP_RELEASE ||
-	       step->type == STEP_SHARE || step->type == STEP_UNSHARE || step->type == STEP_TRY;
+	       step->type == STEP_SHARE || step->type == STEP_UNSHARE || step->type == STEP_GRAB ||
+	       step->type == STEP_TRY;
 }
 
 /* Sends an actor's sections of a lock to its parts: the lock itself, and those from `first` on. */

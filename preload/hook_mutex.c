@@ -39,6 +39,14 @@ static inline int gained(const pthread_mutex_t *mutex, struct caller caller, int
 	return result;
 }
 
+static inline int gained_by_try(const pthread_mutex_t *mutex, struct caller caller, int result)
+{
+	gained(mutex, caller, result);
+	if (mutex_is_outermost(mutex))
+		lock_hold_tried(mutex, WATCH_MUTEX);
+	return result;
+}
+
 static inline bool is_robust(const pthread_mutex_t *mutex)
 {
 	return mutex->__data.__kind & MUTEX_ROBUST;
@@ -136,7 +144,7 @@ int hook_pthread_mutex_trylock(pthread_mutex_t *mutex)
 		try_failed(mutex, CALL_pthread_mutex_trylock, CALLER);
 	else
 		hooks_thread.tried = NULL;
-	return gained_if(mutex, CALLER, result);
+	return is_gained(result) ? gained_by_try(mutex, CALLER, result) : result;
 }
 
 int hook_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
@@ -269,7 +277,7 @@ int hook_mtx_trylock(mtx_t *mutex)
 		try_failed(inside(mutex), CALL_mtx_trylock, CALLER);
 	else
 		hooks_thread.tried = NULL;
-	return result == thrd_success ? gained(inside(mutex), CALLER, result) : result;
+	return result == thrd_success ? gained_by_try(inside(mutex), CALLER, result) : result;
 }
 
 int hook_mtx_timedlock(mtx_t *mutex, const struct timespec *until)

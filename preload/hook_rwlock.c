@@ -179,7 +179,11 @@ int hook_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 int hook_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
 	int result = real.pthread_rwlock_trywrlock(lock);
-	return result == 0 ? write_gained(lock, CALLER) : result;
+	if (result != 0)
+		return result;
+	write_gained(lock, CALLER);
+	lock_hold_tried(lock, WATCH_RWLOCK);
+	return result;
 }
 
 int hook_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)

@@ -36,7 +36,11 @@ int hook_pthread_spin_lock(pthread_spinlock_t *lock)
 int hook_pthread_spin_trylock(pthread_spinlock_t *lock)
 {
 	int result = real.pthread_spin_trylock(lock);
-	return result == 0 ? gained(lock, CALLER) : result;
+	if (result != 0)
+		return result;
+	gained(lock, CALLER);
+	lock_hold_tried((const void *)lock, WATCH_MUTEX);
+	return result;
 }
 
 int hook_pthread_spin_unlock(pthread_spinlock_t *lock)

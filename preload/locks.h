@@ -50,6 +50,14 @@ void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
 /* The same, at once, from one who died holding it: that is worth a watch. */
 void lock_hold_inherited(const void *lock, enum watch_type, struct caller) HIDDEN;
 
+/* The hold that has just begun is that of a try. */
+static inline void lock_hold_tried(const void *lock, enum watch_type type)
+{
+	struct watch *watch = watch_find(lock);
+	if (watch && watch->type == type)
+		hold_tried(watch);
+}
+
 /* This lock is to be watched from now on, though nobody waited for it. */
 struct watch *lock_watch_all(const void *lock, enum watch_type) HIDDEN;
 

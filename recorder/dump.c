@@ -116,6 +116,8 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 		PUT_NONZERO(text, "n", record->value);
 	if (record->what == KIND_IO)
 		PUT_NONZERO(text, "i2", record->count);
+	if (record->what == KIND_HOLD && record->flags & RECORD_TRIED)
+		text_put_literal(text, ",\"tr\":1");
 	if (record->what == KIND_HOLD && record->end && record->fd > 0)
 		PUT_NONZERO(text, "rl",
 			    to_ns(dump, record->start + (uint64_t)record->fd * RELOCK_TICKS) -

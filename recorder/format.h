@@ -110,7 +110,9 @@ enum {
 	RECORD_ANNOTATED = 8, /* the program declared it; an op's value is the result it named */
 	RECORD_FLOW = 16,     /* recorded even while recording is off */
 	RECORD_OWNER_DIED = 32, /* a wait that ended because the holder did; the hold after it */
-	RECORD_ALL = 64         /* a wake of all that wait, however many those were */
+	RECORD_ALL = 64,        /* a wake of all that wait, however many those were */
+	RECORD_TRIED =
+		128 /* a hold that began with a try: without the lock it would have gone on */
 };
 
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");

@@ -346,6 +346,9 @@ void hold_relocked(struct watch *, uint64_t relock_ticks) HIDDEN;
 /* The new holder has it from one who died. */
 void hold_inherited(struct self *, struct watch *) HIDDEN;
 
+/* The new holder would have gone on without the lock, had somebody else had it. */
+void hold_tried(struct watch *) HIDDEN;
+
 /*
  * The holder's first release of a lock that became hot while it was held, just before
  * hold_release(): its hold began without a record. It was the nth lock that the thread took after

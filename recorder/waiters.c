@@ -372,6 +372,12 @@ void hold_inherited(struct self *self, struct watch *watch)
 	op_set_flags(self, load_relaxed(&watch->holder_op), RECORD_OWNER_DIED);
 }
 
+void hold_tried(struct watch *watch)
+{
+	store_relaxed(&watch->holder_flags,
+		      (uint8_t)(load_relaxed(&watch->holder_flags) | RECORD_TRIED));
+}
+
 void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks, uint32_t nth)
 {
 	uint64_t hot = load_relaxed(&watch->hot_ticks);

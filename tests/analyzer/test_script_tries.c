@@ -101,6 +101,30 @@ START_TEST(who_does_something_else_does_not_wait)
 }
 END_TEST
 
+/* Thread 1 tries M while it has N, the other takes them the other way round: if neither gave way,
+ * neither would go on. */
+START_TEST(who_has_tried_once_goes_on_without)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "taker", 0, 20);
+	sketch_thread(&sketch, "trier", 0, 12);
+	sketch_sleep(&sketch, 0, "before", 0, 10);
+	sketch_hold(&sketch, 0, "M", 1, 10, 20);
+	sketch_sleep(&sketch, 0, "inside", 10, 14);
+	sketch_hold(&sketch, 0, "N", 1, 14, 18);
+	sketch_hold(&sketch, 1, "N", 0, 2, 12);
+	sketch_sleep(&sketch, 1, "look", 2, 8);
+	uint32_t hold = sketch_hold(&sketch, 1, "M", 0, 8, 9);
+	sketch_end(&sketch);
+	sketch.rec.extras[hold].tried = true;
+	ck_assert_double_eq_tol(makespan_ms(&sketch, NULL, 1), 20, 0.01);
+	ck_assert_double_lt(makespan_ms(&sketch, "before", 0.5), 19);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_tries");
@@ -109,6 +133,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, who_tries_waits);
 	tcase_add_test(tcase, a_loop_that_takes_no_time_ends);
 	tcase_add_test(tcase, who_does_something_else_does_not_wait);
+	tcase_add_test(tcase, who_has_tried_once_goes_on_without);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -318,6 +318,32 @@ START_TEST(test_only_heard_wakes_say_where_from)
 }
 END_TEST
 
+/* Who only tried would have gone on without: the replay must not make it wait. */
+static const struct target_case tries[] = {
+	{ "mutexes", "tried", { { "wait", "mutex", "", 11, 11 } } },
+	{ "rwlocks", "forms", { { "wait", "rwlock_write", "", 1, MANY } } },
+};
+
+START_TEST(test_a_try_that_succeeds_says_so)
+{
+	struct dumps dumps;
+	int tried = 0, holds = 0;
+
+	run_case(&tries[_i], &dumps);
+	json_t *lines = dumps.lines[0];
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		if (strcmp(word_of(event, "k"), "hold") != 0)
+			continue;
+		holds++;
+		tried += number_of(event, "tr") == 1;
+	}
+	ck_assert_int_eq(tried, 1);
+	ck_assert_int_gt(holds, 1);
+	free_dumps(&dumps);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("locks");
@@ -331,6 +357,8 @@ int main(void)
 			    sizeof(shared_cases) / sizeof(shared_cases[0]));
 	tcase_add_test(group, test_a_holder_that_died_is_named);
 	tcase_add_test(group, test_an_inheritance_needs_no_wait);
+	tcase_add_loop_test(group, test_a_try_that_succeeds_says_so, 0,
+			    sizeof(tries) / sizeof(tries[0]));
 	tcase_add_test(group, test_wakes_of_all_say_so);
 	tcase_add_test(group, test_only_heard_wakes_say_where_from);
 	suite_add_tcase(suite, group);

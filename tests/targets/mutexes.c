@@ -264,7 +264,7 @@ static void try_in_vain(void)
 			puts("failed");
 }
 
-/* A hundred tries in vain: eight are told, then the 16th, 32nd and 64th. */
+/* A hundred tries in vain: eight are told, then the 16th, 32nd and 64th. One that succeeds. */
 static void tried(void)
 {
 	struct helper helper;
@@ -272,6 +272,9 @@ static void tried(void)
 	helper_start(&helper, try_in_vain);
 	helper_join(&helper);
 	pthread_mutex_unlock(&hot);
+	say("trylock", pthread_mutex_trylock(&hot));
+	pthread_mutex_unlock(&hot);
+	lock_and_unlock();
 }
 
 static const struct scenario scenarios[] = {

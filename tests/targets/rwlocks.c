@@ -100,6 +100,8 @@ static void forms(void)
 	say("read twice", pthread_rwlock_tryrdlock(&lock));
 	say("unlock", pthread_rwlock_unlock(&lock));
 	say("unlock", pthread_rwlock_unlock(&lock));
+	say("trywrlock", pthread_rwlock_trywrlock(&lock));
+	say("unlock", pthread_rwlock_unlock(&lock));
 	say("timedwrlock", pthread_rwlock_timedwrlock(&lock, &later));
 	say("unlock", pthread_rwlock_unlock(&lock));
 	say("destroy", pthread_rwlock_destroy(&lock));
