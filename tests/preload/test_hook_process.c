@@ -28,6 +28,19 @@ static const struct target_case cases[] = {
 	    { "op", "exec", "system", 1, 1 },
 	    { "op", "process", "true", 3, 3 },
 	    { "link", "nested_client", "", 4, 4 } } },
+	/* 4 */ { "hazards", "daemons", { { "op", "io", "write", 10, 10 } } },
+	/* 5 */
+	{ "hazards",
+	  "terminals",
+	  { { "op", "exec", "forkpty", 1, 1 }, { "op", "process", "hazards", 2, 2 } } },
+	/* 6 */
+	{ "hazards",
+	  "clones",
+	  { { "op", "exec", "clone", 1, 1 }, { "op", "io", "write", 10, 12 } } },
+	/* 7 */
+	{ "hazards",
+	  "bare forks",
+	  { { "op", "exec", "_Fork", 20, 20 }, { "op", "io", "write", 20, 20 } } },
 };
 
 TARGET_CASES_MAIN("hook_process")

@@ -26,6 +26,16 @@ static const struct target_case cases[] = {
 	/* 6 */ { "abandoned", "fibers", { { "op", "io", "write", 40, 40 } } },
 	/* 7 */ { "abandoned", "jumps", { { "op", "io", "write", 20, 20 } } },
 	/* 8 */ { "abandoned", "execs", { { "op", "process", "true", 1, 1 } } },
+	/* 9 */ { "hazards", "closes", { { "op", "io", "write", 20, 20 } } },
+	/* 10 */ { "hazards", "few descriptors", { { "op", "io", "write", 10, 10 } } },
+	/* 11 */ { "hazards", "small files", { { "op", "io", "write", 50001, 50001 } } },
+	/* 12 */ { "hazards", "other root", { { "op", "io", "write", 10, 11 } } },
+	/* 13 */ { "hazards", "other user", { { "op", "io", "write", 10, 10 } } },
+	/* 14 */ { "hazards", "confined", { { "op", "io", "write", 11, 11 } } },
+	/* 15 */ { "hazards", "last thread", { { "op", "io", "write", 10, 10 } } },
+	/* 16 */ { "hazards", "name spaces", { { "op", "io", "write", 10, 11 } } },
+	/* 17 */ { "hazards", "users", { { "op", "io", "write", 11, 11 } } },
+	/* 18 */ { "hazards", "users of two", { { "op", "io", "write", 10, 10 } } },
 };
 
 TARGET_CASES_MAIN("lifecycle")
