@@ -8,6 +8,7 @@
 #include "whatif.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -179,12 +180,22 @@ struct ranking {
 	const struct whatif_options *options;
 };
 
+/*
+ * What a row is ranked by: what it saves, less what of it may be chance. A function that is known
+ * from samples then comes after the lock or call that it fills and that was recorded exactly.
+ */
+static double sure_ns(const struct ranking *ranking, const struct whatif_row *row)
+{
+	double saved_ns = row->saved_ns[ranking->factor];
+	double noise = ranking->options->noise ? ranking->options->noise[row->class] : 0;
+	return saved_ns - fabs(saved_ns) * noise;
+}
+
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct ranking *ranking = context;
 	const struct whatif_row *left = a, *right = b;
-	double left_ns = left->saved_ns[ranking->factor],
-	       right_ns = right->saved_ns[ranking->factor];
+	double left_ns = sure_ns(ranking, left), right_ns = sure_ns(ranking, right);
 	if (left_ns != right_ns)
 		return left_ns < right_ns ? 1 : -1;
 	uint64_t left_weight_ns = weight_of(ranking->options, ranking->selftime, left->class);

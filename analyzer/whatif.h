@@ -40,7 +40,7 @@ struct whatif_row {
 };
 
 struct whatif {
-	struct whatif_row *rows; /* the largest saving at the smallest factor first */
+	struct whatif_row *rows; /* the largest sure saving at the smallest factor first */
 	size_t row_count;
 	double *figures_ns; /* what the rows point into */
 	uint64_t *finishes_ns;

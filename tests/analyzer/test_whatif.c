@@ -128,6 +128,22 @@ START_TEST(rows_are_ranked_by_the_smallest_factor)
 }
 END_TEST
 
+START_TEST(what_may_be_chance_does_not_rank)
+{
+	static const double factors[] = { 0 };
+	double noise[CLASSES] = { 0 };
+	struct whatif whatif;
+	noise[CLASSES - 1] = 1.5 / CLASSES;
+	ask(&whatif, &easy_replayers[_i],
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .noise = noise });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 2);
+	ck_assert_uint_eq(whatif.rows[1].class, CLASSES - 1);
+	ck_assert_double_eq(whatif.rows[1].saved_ns[0], 100.0 * (CLASSES - 1));
+	whatif_free(&whatif);
+}
+END_TEST
+
 START_TEST(classes_with_little_self_time_or_not_wanted_are_left_out)
 {
 	static const double factors[] = { 0 };
@@ -162,6 +178,7 @@ int main(void)
 	tcase_add_loop_test(tests, rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
 	tcase_add_loop_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out, 0,
 			    REPLAYERS);
+	tcase_add_loop_test(tests, what_may_be_chance_does_not_rank, 0, REPLAYERS);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
