@@ -3,8 +3,8 @@
  * Classes in three steps: threads, locks, and the calls that come from somewhere.
  *
  * A lock is an address in a process. One that lies in a module has a symbol; one on the heap or a
- * stack is called after the program's frame of its earliest hold or wait, so that all locks of one
- * kind, which are usually first locked at one place, share a class. While locks are collected the
+ * stack is called after the program's frame that initialised it last before it was first used, or
+ * else that of its earliest hold or wait, so that all locks of one kind share a class. While locks are collected the
  * lock's number takes the place of the name in the answer; a second pass puts the names there.
  *
  * One thread. Must leave dumps alone that have neither threads nor stacks: their classes are their
@@ -27,6 +27,8 @@ enum { TEXT_BYTES_MAX = 2048 }; /* of a class's name; what is longer is cut off 
 struct lock {
 	uint64_t earliest_ns; /* of the hold or wait that `stack` is from */
 	uint32_t stack;       /* 0 = no hold or wait of it has one */
+	uint64_t made_ns;     /* when `made_stack` initialised it */
+	uint32_t made_stack;  /* 0 = not known */
 	uint32_t name;        /* string id, NO_INDEX = keep what was recorded */
 };
 
@@ -133,17 +135,42 @@ static void collect_locks(struct classifier *classifier)
 	}
 }
 
+/* Memory is used again: what counts is who initialised the lock that was then waited for. */
+static void collect_makers(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->link_count; i++) {
+		const struct rec_link *link = &recording->links[i];
+		uint32_t index = NO_INDEX;
+		struct lock *lock;
+
+		if (link->kind == LINK_INIT && link->stack && link->thread != NO_INDEX)
+			index = addresses_find(&classifier->addresses,
+					       process_of(classifier, link->thread), link->address);
+		if (index == NO_INDEX)
+			continue;
+		lock = &classifier->locks[index];
+		if (link->at_ns > lock->earliest_ns ||
+		    (lock->made_stack && link->at_ns < lock->made_ns))
+			continue;
+		lock->made_stack = link->stack;
+		lock->made_ns = link->at_ns;
+	}
+}
+
 static uint32_t lock_name(struct classifier *classifier, const struct address_key *key,
 			  const struct lock *lock)
 {
+	uint32_t stack = lock->made_stack ? lock->made_stack : lock->stack;
 	char text[TEXT_BYTES_MAX];
 
 	text[0] = '\0';
 	if ((key->process == NO_INDEX ||
 	     !symbols_object_text(classifier->symbols, key->process, key->address,
 				  lock->earliest_ns, text, sizeof(text))) &&
-	    lock->stack)
-		callers_site_text(callers_innermost(classifier->callers, lock->stack), text,
+	    stack)
+		callers_site_text(callers_innermost(classifier->callers, stack), text,
 				  sizeof(text));
 	return text[0] ? intern(classifier, text) : NO_INDEX;
 }
@@ -312,6 +339,7 @@ void classify(struct recording *recording, struct symbols *symbols, struct calle
 
 	collect_locks(&classifier);
 	if (recording->thread_count) {
+		collect_makers(&classifier);
 		name_locks(&classifier);
 		name_threads(&classifier);
 		name_calls(&classifier);

@@ -26,6 +26,12 @@ struct tally {
 	struct lock_site site;
 };
 
+/* One lock and its class. */
+struct member {
+	uint32_t row;
+	struct lock_instance instance;
+};
+
 struct lock_builder {
 	struct lock_table *table;
 	const struct recording *recording;
@@ -34,7 +40,10 @@ struct lock_builder {
 	const uint32_t *stack_site;
 	uint32_t *row_of_name; /* per string id; NO_INDEX = none */
 	size_t row_room;
-	struct addresses locks;   /* (process, address) */
+	struct addresses addresses; /* (process, address) */
+	struct addresses locks;     /* (class, which address), by index in `members` */
+	struct member *members;
+	size_t member_room;
 	struct addresses tallied; /* (row * 2 + is_wait, site) to the index of its tally */
 	struct tally *tallies;
 	size_t tally_room;
@@ -74,15 +83,54 @@ static struct lock_class *row_of(struct lock_builder *builder, uint32_t name)
 	return &table->rows[*row];
 }
 
-static void count_address(struct lock_builder *builder, struct lock_class *row, uint32_t thread,
-			  uint64_t address)
+/* The lock at this address, if it is of this class; NULL = not known. Good until the next call. */
+static struct lock_instance *instance_of(struct lock_builder *builder, uint32_t name,
+					 uint32_t thread, uint64_t address)
 {
+	uint32_t row = builder->row_of_name[name], process, lock, index;
 	size_t known = builder->locks.count;
 
 	if (thread == NO_INDEX || !address)
+		return NULL;
+	process = builder->recording->threads[thread].process;
+	lock = addresses_add(&builder->addresses, process, address);
+	index = addresses_add(&builder->locks, row, lock);
+	builder->members = memory_grow(builder->members, &builder->member_room, (size_t)index + 1,
+				       sizeof(*builder->members));
+	if (index == known) {
+		builder->members[index] =
+			(struct member){ .row = row, .instance = { .address = address } };
+		builder->table->rows[row].address_count++;
+	}
+	return &builder->members[index].instance;
+}
+
+static void count_hold(struct lock_builder *builder, size_t index)
+{
+	const struct rec_op *op = &builder->recording->ops[index];
+	const struct rec_op_extra *extras = builder->recording->extras;
+	struct lock_instance *instance;
+
+	if (!extras)
 		return;
-	addresses_add(&builder->locks, builder->recording->threads[thread].process, address);
-	row->address_count += builder->locks.count > known;
+	instance =
+		instance_of(builder, name_of_op(builder, index), op->thread, extras[index].address);
+	if (!instance)
+		return;
+	instance->acquisitions++;
+	instance->hold_ns += op->end_ns - op->start_ns;
+}
+
+static void count_wait(struct lock_builder *builder, size_t index)
+{
+	const struct rec_wait *wait = &builder->recording->waits[index];
+	struct lock_instance *instance =
+		instance_of(builder, name_of_wait(builder, index), wait->thread, wait->address);
+
+	if (!instance)
+		return;
+	instance->contended++;
+	instance->wait_ns += wait->end_ns - wait->start_ns;
 }
 
 static void count_all(struct lock_builder *builder)
@@ -101,8 +149,7 @@ static void count_all(struct lock_builder *builder)
 			row->relocks++;
 			row->relock_ns += recording->extras[i].relock_ns;
 		}
-		if (recording->extras)
-			count_address(builder, row, op->thread, recording->extras[i].address);
+		count_hold(builder, i);
 	}
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];
@@ -115,7 +162,7 @@ static void count_all(struct lock_builder *builder)
 		row->timed_out += wait->timed_out;
 		row->owner_died += wait->owner_died;
 		row->holder_known += wait->holder != NO_INDEX || wait->target != NO_INDEX;
-		count_address(builder, row, wait->thread, wait->address);
+		count_wait(builder, i);
 	}
 }
 
@@ -242,6 +289,38 @@ static void give_sites(struct lock_builder *builder)
 	}
 }
 
+static int compare_members(const void *left, const void *right)
+{
+	const struct member *a = left, *b = right;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->instance.wait_ns != b->instance.wait_ns)
+		return a->instance.wait_ns > b->instance.wait_ns ? -1 : 1;
+	if (a->instance.hold_ns != b->instance.hold_ns)
+		return a->instance.hold_ns > b->instance.hold_ns ? -1 : 1;
+	return (a->instance.address > b->instance.address) -
+	       (a->instance.address < b->instance.address);
+}
+
+/* Hands the locks, in order, to their rows. */
+static void give_instances(struct lock_builder *builder)
+{
+	struct lock_table *table = builder->table;
+	size_t count = builder->locks.count;
+
+	table->instances = memory_new(count, sizeof(*table->instances));
+	if (count > 1)
+		qsort(builder->members, count, sizeof(*builder->members), compare_members);
+	for (size_t i = 0; i < count; i++) {
+		struct lock_class *row = &table->rows[builder->members[i].row];
+
+		table->instances[i] = builder->members[i].instance;
+		if (!row->instances)
+			row->instances = &table->instances[i];
+	}
+}
+
 static int compare_rows(const void *left, const void *right)
 {
 	const struct lock_class *a = left, *b = right;
@@ -278,12 +357,15 @@ void lock_table_build(struct lock_table *table, const struct recording *recordin
 	builder.wait_ns = memory_new(wait_count, sizeof(uint64_t));
 	fill_all(&builder);
 	give_sites(&builder);
+	give_instances(&builder);
 	if (table->count > 1)
 		qsort(table->rows, table->count, sizeof(*table->rows), compare_rows);
 	free(builder.hold_ns);
 	free(builder.wait_ns);
 	free(builder.tallies);
+	free(builder.members);
 	free(builder.row_of_name);
+	addresses_free(&builder.addresses);
 	addresses_free(&builder.locks);
 	addresses_free(&builder.tallied);
 }
@@ -292,5 +374,6 @@ void lock_table_free(struct lock_table *table)
 {
 	free(table->rows);
 	free(table->sites);
+	free(table->instances);
 	*table = (struct lock_table){ 0 };
 }

@@ -18,9 +18,18 @@ struct lock_site {
 	uint64_t caused_ns; /* holders: how long others waited for these holds */
 };
 
+/* One lock of a class. */
+struct lock_instance {
+	uint64_t address;
+	uint32_t acquisitions;
+	uint32_t contended;
+	uint64_t wait_ns;
+	uint64_t hold_ns;
+};
+
 struct lock_class {
 	uint32_t name;          /* string id */
-	uint32_t address_count; /* distinct locks */
+	uint32_t address_count; /* distinct locks: so many instances */
 	uint32_t acquisitions;
 	uint32_t contended;    /* waits */
 	uint32_t timed_out;    /* of those, in vain */
@@ -33,6 +42,8 @@ struct lock_class {
 	const struct lock_site
 		*holders; /* who made others wait longest first, then who held longest */
 	const struct lock_site *waiters; /* who waited longest first */
+	const struct lock_instance
+		*instances; /* the one most waited for first, then longest held */
 	uint32_t holder_count;
 	uint32_t waiter_count;
 };
@@ -41,6 +52,7 @@ struct lock_table {
 	struct lock_class *rows; /* longest waits first, then longest holds */
 	uint32_t count;
 	struct lock_site *sites;
+	struct lock_instance *instances;
 };
 
 /*

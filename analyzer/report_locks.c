@@ -4,7 +4,10 @@
  */
 #include "report.h"
 
-enum { SITES_SHOWN = 3 };
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { SITES_SHOWN = 3, INSTANCES_SHOWN = 3 };
 
 static const char *site_text(const struct analysis *analysis, const struct lock_site *sites,
 			     uint32_t count)
@@ -112,6 +115,49 @@ static void emit_all_sites(const struct analysis *analysis, struct emit *emit)
 	emit_table_end(emit);
 }
 
+static void emit_instance(const struct analysis *analysis, struct emit *emit,
+			  const struct lock_class *row, const struct lock_instance *instance)
+{
+	char address[48];
+	if (instance->address & SHARED_ADDRESS)
+		snprintf(address, sizeof(address), "shared object %" PRIu64,
+			 instance->address & ~SHARED_ADDRESS);
+	else
+		snprintf(address, sizeof(address), "0x%" PRIx64, instance->address);
+	emit_row_begin(emit);
+	emit_cell_text(emit, analysis->recording->strings[row->name]);
+	emit_cell_text(emit, address);
+	emit_cell_count(emit, instance->acquisitions);
+	emit_cell_count(emit, instance->contended);
+	emit_cell_ns(emit, (double)instance->wait_ns);
+	emit_cell_ns(emit, (double)instance->hold_ns);
+	emit_row_end(emit);
+}
+
+/* Of classes with several locks, those that were waited for most. */
+static void emit_instances(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "lock", .head = "lock", .is_flexible = true },
+		{ .key = "address", .head = "worst at" },
+		{ .key = "acquisitions", .head = "taken", .align = EMIT_RIGHT },
+		{ .key = "contended", .head = "waits", .align = EMIT_RIGHT },
+		{ .key = "wait_total_ns", .head = "waited", .align = EMIT_RIGHT },
+		{ .key = "hold_total_ns", .head = "held", .align = EMIT_RIGHT },
+	};
+	const struct lock_table *locks = &analysis->locks;
+	emit_table_begin(emit, "lock_instances", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < locks->count && i < analysis->options->top; i++) {
+		const struct lock_class *row = &locks->rows[i];
+		for (uint32_t k = 0; row->address_count > 1 && row->contended > 0 &&
+				     k < row->address_count && k < INSTANCES_SHOWN;
+		     k++)
+			emit_instance(analysis, emit, row, &row->instances[k]);
+	}
+	emit_table_end(emit);
+}
+
 void report_locks(const struct analysis *analysis, struct emit *emit)
 {
 	emit_heading(emit, "Which locks were waited for?");
@@ -119,4 +165,5 @@ void report_locks(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit, "None, and no holds are recorded.");
 	emit_locks(analysis, emit);
 	emit_all_sites(analysis, emit);
+	emit_instances(analysis, emit);
 }

@@ -9,7 +9,7 @@
  * running waits for the op of the thread that runs it; whoever runs it does not wait, and records
  * the wake when it is done, which may be a moment after the others went on.
  */
-#include "hooks.h"
+#include "locks.h"
 
 /* Where libc keeps the number of parties; for a barrier that was made before recording began. */
 struct barrier_inside {
@@ -73,7 +73,7 @@ int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
 int hook_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes,
 			      unsigned int parties)
 {
-	watch_forget(barrier);
+	lock_made(barrier, CALLER);
 	return real.pthread_barrier_init(barrier, attributes, parties);
 }
 

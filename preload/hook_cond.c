@@ -246,19 +246,19 @@ int hook_cnd_broadcast(cnd_t *cond)
 
 int hook_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attributes)
 {
-	watch_forget(cond);
+	lock_made(cond, CALLER);
 	return real.pthread_cond_init(cond, attributes);
 }
 
 int hook_pthread_cond_init_old(pthread_cond_t *cond, const pthread_condattr_t *attributes)
 {
-	watch_forget(cond);
+	lock_made(cond, CALLER);
 	return real.pthread_cond_init_old(cond, attributes);
 }
 
 int hook_cnd_init(cnd_t *cond)
 {
-	watch_forget(cond);
+	lock_made(cond, CALLER);
 	return real.cnd_init(cond);
 }
 

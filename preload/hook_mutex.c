@@ -235,7 +235,7 @@ int hook_pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 int hook_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
 {
-	watch_forget(mutex);
+	lock_made(mutex, CALLER);
 	return real.pthread_mutex_init(mutex, attributes);
 }
 
@@ -312,7 +312,7 @@ int hook_mtx_unlock(mtx_t *mutex)
 
 int hook_mtx_init(mtx_t *mutex, int type)
 {
-	watch_forget(mutex);
+	lock_made(mutex, CALLER);
 	return real.mtx_init(mutex, type);
 }
 

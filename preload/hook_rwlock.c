@@ -253,7 +253,7 @@ int hook_pthread_rwlock_unlock(pthread_rwlock_t *lock)
 
 int hook_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes)
 {
-	watch_forget(lock);
+	lock_made(lock, CALLER);
 	return real.pthread_rwlock_init(lock, attributes);
 }
 

@@ -148,6 +148,7 @@ int hook_sem_init(sem_t *sem, int shared, unsigned int value)
 	if (!self)
 		return result;
 	watch_forget(sem);
+	init_record(self, sem, caller_stack(self, CALLER));
 	struct watch *watch = watch_get(self, sem, WATCH_SEM);
 	if (watch) {
 		watch->initial = value;

@@ -60,7 +60,7 @@ int hook_pthread_spin_unlock(pthread_spinlock_t *lock)
 
 int hook_pthread_spin_init(pthread_spinlock_t *lock, int shared)
 {
-	watch_forget((const void *)lock);
+	lock_made((const void *)lock, CALLER);
 	return real.pthread_spin_init(lock, shared);
 }
 

@@ -98,6 +98,16 @@ bool lock_try_counts(const void *lock)
 	return tries <= TRIES_OF_SPELL || (tries & (tries - 1)) == 0;
 }
 
+void lock_made(const void *lock, struct caller caller)
+{
+	watch_forget(lock);
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	init_record(self, lock, caller_stack(self, caller));
+	self_leave(self);
+}
+
 void lock_hold_begin(struct watch *watch, enum watch_type type, struct caller caller)
 {
 	if (watch->type != type)

@@ -44,6 +44,9 @@ void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN
  */
 bool lock_try_counts(const void *lock) HIDDEN;
 
+/* There is a new lock or the like at this address: what was known of the one before is gone. */
+void lock_made(const void *lock, struct caller) HIDDEN;
+
 /* The lock is held by the caller from now on; for watched locks only. */
 void lock_hold_begin(struct watch *, enum watch_type, struct caller) HIDDEN;
 

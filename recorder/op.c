@@ -582,6 +582,24 @@ void wake_record(struct self *self, enum link_kind kind, const struct watch *wat
 	(void)chunk_append(self, &record);
 }
 
+void init_record(struct self *self, const void *address, uint32_t stack)
+{
+	uint64_t now = clock_now_ticks();
+	struct record record = {
+		.start = now,
+		.end = now,
+		.parent = op_current(self),
+		.value = (uint64_t)(uintptr_t)address,
+		.name = self->thread,
+		.stack = stack,
+		.fd = -1,
+		.type = RECORD_LINK,
+		.what = LINK_INIT,
+	};
+
+	(void)chunk_append(self, &record);
+}
+
 uint64_t op_reserve(struct self *self)
 {
 	return self_next_id(self);

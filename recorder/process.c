@@ -32,6 +32,7 @@
 #include "options.h"
 #include "programs.h"
 #include "scope.h"
+#include "sample.h"
 #include "sampler.h"
 #include "self.h"
 #include "settings.h"
@@ -321,6 +322,7 @@ void recorder_fork_child(void)
 		return;
 	store_release(&recorder_gate.mode, GATE_UNSET);
 	stack_fork_child();
+	sample_fork_child();
 	control_forget();
 	process.pid = (uint32_t)sys_getpid();
 	process.is_child = 1;

@@ -212,6 +212,9 @@ void wake_record(struct self *, enum link_kind, const struct watch *, uint32_t c
 void link_record(struct self *, enum link_kind, uint64_t to_op, const void *address, uint32_t ident,
 		 uint32_t count) HIDDEN;
 
+/* A lock or the like was initialised here. */
+void init_record(struct self *, const void *address, uint32_t stack) HIDDEN;
+
 /* The id of an op that is not in a thread's hands: a child's, whose watch has it. */
 uint64_t op_reserve(struct self *) HIDDEN;
 

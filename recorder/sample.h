@@ -21,6 +21,8 @@ enum { SAMPLE_SIGNAL = SIGSTKFLT };
  * what is pending when the disposition becomes the default again would end the program.
  */
 bool sample_install(void) HIDDEN;
+/* In the child of a fork, before anything else is sampled there. */
+void sample_fork_child(void) HIDDEN;
 /* Whether the handler is there, and has not been replaced by the program. */
 bool sample_is_installed(void) HIDDEN;
 

@@ -73,6 +73,12 @@ static const struct {
 	  "mutex 0x7f00000010c0" },
 	/* 16 */ { KIND_IO, NAMED, "read", 0, IN_PYTHON, 170, "flusher/read" },
 	/* 17 */ { KIND_IO, BY_STACK, "read", 0, IN_PYTHON, 180, "worker/read" },
+	/* 18 */
+	{ KIND_HOLD, WORKER, "mutex 0x7f0000001100", HEAP + 256, IN_HELPER, 190,
+	  "worker() server.c:27" },
+	/* 19 */
+	{ KIND_HOLD, WORKER, "mutex 0x7f0000001140", HEAP + 320, IN_HELPER, 200,
+	  "helper() server.c:28" },
 };
 
 static const struct {
@@ -94,6 +100,15 @@ static const struct {
 	/* 6 */ { REASON_LOCK, "kept", HEAP, IN_HELPER, 6, NO_INDEX, "kept" },
 	/* 7 */
 	{ REASON_FUTEX, "futex 0x1", STACK_TOP, IN_WORKER, 7, NO_INDEX, "worker() server.c:27" },
+};
+
+/* Who initialised what; nobody uses the last one. */
+static const struct rec_link link_rows[] = {
+	{ .kind = LINK_INIT, .at_ns = 100, .address = HEAP + 256, .stack = IN_WORKER },
+	{ .kind = LINK_INIT, .at_ns = 50, .address = HEAP + 256, .stack = IN_HELPER },
+	{ .kind = LINK_INIT, .at_ns = 195, .address = HEAP + 256, .stack = IN_HELPER },
+	{ .kind = LINK_WAKE, .at_ns = 100, .address = HEAP + 320, .stack = IN_WORKER },
+	{ .kind = LINK_INIT, .at_ns = 100, .address = HEAP + 384, .stack = IN_WORKER },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -200,6 +215,13 @@ static void add_ops_and_waits(void)
 					  ? NO_INDEX
 					  : OPS + wait_rows[i].target_thread,
 		};
+	static struct rec_link links[COUNT(link_rows)];
+	for (size_t i = 0; i < COUNT(link_rows); i++) {
+		links[i] = link_rows[i];
+		links[i].thread = WORKER;
+	}
+	recording.links = links;
+	recording.link_count = COUNT(link_rows);
 	recording.ops = ops;
 	recording.extras = extras;
 	recording.op_count = OPS + THREADS;

@@ -114,6 +114,11 @@ START_TEST(figures_per_class)
 	ck_assert_uint_eq(row->address_count, 3);
 	expect_times(&row->wait, 90, 95, 195);
 	expect_times(&row->hold, 100, 1000, 1115);
+	ck_assert_uint_ge(row->instances[0].wait_ns, row->instances[1].wait_ns);
+	ck_assert_uint_ge(row->instances[1].wait_ns, row->instances[2].wait_ns);
+	ck_assert_uint_eq(row->instances[0].wait_ns + row->instances[1].wait_ns +
+				  row->instances[2].wait_ns,
+			  195);
 	row = &table.rows[1];
 	ck_assert_uint_eq(row->name, OTHER);
 	ck_assert_uint_eq(row->acquisitions, 0);
@@ -125,6 +130,9 @@ START_TEST(figures_per_class)
 	ck_assert_uint_eq(row->name, CACHE);
 	ck_assert_uint_eq(row->acquisitions, 3);
 	ck_assert_uint_eq(row->address_count, 2);
+	ck_assert_uint_eq(row->instances[0].acquisitions + row->instances[1].acquisitions, 2);
+	ck_assert_uint_eq(row->instances[0].hold_ns + row->instances[1].hold_ns, 5007);
+	ck_assert_uint_gt(row->instances[0].hold_ns, row->instances[1].hold_ns);
 	expect_times(&row->hold, 7, 5000, 5007);
 	lock_table_free(&table);
 }

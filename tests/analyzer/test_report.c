@@ -148,6 +148,7 @@ START_TEST(json_has_every_field)
 					      "waits",
 					      "locks",
 					      "lock_sites",
+					      "lock_instances",
 					      "threads",
 					      "processes",
 					      "checks",

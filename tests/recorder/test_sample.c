@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -100,6 +101,29 @@ START_TEST(an_alternate_stack_is_used_and_walked_from)
 }
 END_TEST
 
+/* As Rust gives its threads: with a page behind it that nobody may touch. */
+START_TEST(an_alternate_stack_with_room_for_nothing_but_the_frame_will_do)
+{
+	enum { BYTES = 8192 };
+	char *space = mmap(NULL, 2 * BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stack = { .ss_sp = space + BYTES, .ss_size = BYTES };
+	uint32_t count, left = 0;
+
+	ck_assert_ptr_ne(space, MAP_FAILED);
+	ck_assert_int_eq(mprotect(space + BYTES, BYTES, PROT_READ | PROT_WRITE), 0);
+	ck_assert_int_eq(sigaltstack(&stack, NULL), 0);
+	ck_assert(sample_install());
+	outer();
+	ck_assert_ptr_nonnull(find_sample(0));
+	(void)stacks_get(recorder_arena, find_sample(0)->stack, &count);
+	ck_assert_uint_gt(count, 4);
+	/* Of what the kernel's frame leaves, hardly anything was used. */
+	while (left < BYTES && space[BYTES + left] == 0)
+		left++;
+	ck_assert_uint_gt(left, BYTES / 4);
+}
+END_TEST
+
 START_TEST(inside_the_recorder_it_is_counted_only)
 {
 	struct self *self = self_enter();
@@ -181,6 +205,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, a_sample_has_the_stack_of_what_ran);
 	tcase_add_test(tests, an_alternate_stack_is_used_and_walked_from);
+	tcase_add_test(tests, an_alternate_stack_with_room_for_nothing_but_the_frame_will_do);
 	tcase_add_test(tests, inside_the_recorder_it_is_counted_only);
 	tcase_add_test(tests, while_off_or_after_the_end_nothing_happens);
 	tcase_add_test(tests, errno_is_the_programs);
