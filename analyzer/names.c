@@ -4,7 +4,7 @@
  *
  * Parameters are left out, so that a class is "cache::get" and all its overloads are one; so are
  * the suffixes of compilers' clones (".constprop.0"), since a part split off a function is that
- * function to whoever wrote it, and symbol versions ("@@GLIBC_2.2.5"). libiberty's demangler knows
+ * function to whoever wrote it, symbol versions ("@@GLIBC_2.2.5") and tags of the C++ library's ("[abi:cxx11]"). libiberty's demangler knows
  * C++ and both manglings of Rust. It is code under the LGPL and GPL with exceptions: never link it
  * into the library.
  */
@@ -102,6 +102,16 @@ static size_t trimmed_length(const char *symbol)
 	return strlen(symbol);
 }
 
+/* Takes out the tags of versions of the C++ library, as in "name[abi:cxx11]": nobody writes them. */
+static void strip_tags(char *name)
+{
+	static const char opening[] = "[abi:";
+	char *tag, *end;
+
+	while ((tag = strstr(name, opening)) && (end = strchr(tag, ']')))
+		memmove(tag, end + 1, strlen(end + 1) + 1);
+}
+
 static const char *readable_new(struct names *names, const char *symbol)
 {
 	size_t length = trimmed_length(symbol);
@@ -112,6 +122,8 @@ static const char *readable_new(struct names *names, const char *symbol)
 	if (copy[0] != '_')
 		return names_intern(names, copy);
 	demangled = cplus_demangle(copy, DMGL_ANSI | DMGL_AUTO);
+	if (demangled)
+		strip_tags(demangled);
 	result = names_intern(names, demangled && demangled[0] ? demangled : copy);
 	free(demangled);
 	return result;

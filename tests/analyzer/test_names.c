@@ -19,6 +19,7 @@ static const struct {
 	/*  8 */ { "read@@GLIBC_2.2.5", "read" },
 	/*  9 */ { "_ZN5cache3getEi", "cache::get" },
 	/* 10 */ { "_ZN5cache3getEi.constprop.0", "cache::get" },
+	{ "_ZN5store5Cache3getB5cxx11Ei", "store::Cache::get" },
 	/* 11 */ { "_ZN5cache3getIiEET_S1_", "cache::get<int>" },
 	/* 12 */
 	{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },

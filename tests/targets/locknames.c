@@ -4,7 +4,7 @@
  * symbol, its member by the offset in it; connections, of which there are ten thousand, by where
  * connection_new() initialises them; sessions, initialised by an assignment, by where
  * session_begin() locks them; the one that processes could share by where shared_new() made it.
- * Connection 77 is waited for three times, all others that are waited for once.
+ * Connection 77 is waited for three times, 100 and 200 once.
  */
 #include "scenario.h"
 
@@ -110,7 +110,8 @@ static void run_all(void)
 	}
 	for (int i = 0; i < TIMES; i++) {
 		make_wait(&connections[BUSY]->lock, NULL);
-		make_wait(&connections[100 * i]->lock, NULL);
+		if (i > 0)
+			make_wait(&connections[100 * i]->lock, NULL);
 	}
 	for (int i = 0; i < SESSIONS; i++) {
 		struct session *session = malloc(sizeof(*session));
