@@ -4,7 +4,8 @@
  *
  * A lock is an address in a process. One that lies in a module has a symbol; one on the heap or a
  * stack is called after the program's frame that initialised it last before it was first used, or
- * else that of its earliest hold or wait, so that all locks of one kind share a class. While locks are collected the
+ * else that of its earliest hold or wait, so that all locks of one kind share a class.
+ * While locks are collected the
  * lock's number takes the place of the name in the answer; a second pass puts the names there.
  *
  * One thread. Must leave dumps alone that have neither threads nor stacks: their classes are their

@@ -4,7 +4,7 @@
  *
  * io, poll, sleep, dns   "caller/call": the innermost function of the program itself, and the call;
  *                        in an interpreter, where no frame is the program's, the thread's name
- * hold, waits for locks  the lock: its symbol, else the place where it was initialised or first used
+ * hold, waits for locks  the lock: its symbol, else where it was initialised or first used
  * thread, waits to join  the start routine
  * all others             as recorded; so is everything in a dump without threads and stacks
  */

@@ -4,9 +4,9 @@
  *
  * Parameters are left out, so that a class is "cache::get" and all its overloads are one; so are
  * the suffixes of compilers' clones (".constprop.0"), since a part split off a function is that
- * function to whoever wrote it, symbol versions ("@@GLIBC_2.2.5") and tags of the C++ library's ("[abi:cxx11]"). libiberty's demangler knows
- * C++ and both manglings of Rust. It is code under the LGPL and GPL with exceptions: never link it
- * into the library.
+ * function to whoever wrote it, symbol versions ("@@GLIBC_2.2.5") and tags of the C++ library's
+ * ("[abi:cxx11]"). libiberty's demangler knows C++ and both manglings of Rust. It is code under the
+ * LGPL and GPL with exceptions: never link it into the library.
  */
 #include "names.h"
 
@@ -102,7 +102,7 @@ static size_t trimmed_length(const char *symbol)
 	return strlen(symbol);
 }
 
-/* Takes out the tags of versions of the C++ library, as in "name[abi:cxx11]": nobody writes them. */
+/* Takes out the tags of the C++ library's versions, which nobody writes. */
 static void strip_tags(char *name)
 {
 	static const char opening[] = "[abi:";
