@@ -6,6 +6,7 @@
 #include "reading.h"
 
 #include "holders.h"
+#include "posters.h"
 #include "samples.h"
 
 #include <assert.h>
@@ -268,5 +269,6 @@ bool read_resolve(struct reading *reading)
 	if (!check_ancestors(reading))
 		return false;
 	holders_find(recording);
+	posters_find(recording);
 	return true;
 }

@@ -8,15 +8,12 @@
  * initial value (as far as that can be known of one that others are using already). Threads: any;
  * sem_post() also from signal handlers.
  */
-#include <errno.h>
-
 #include "hooks.h"
 
 struct sem_wait_state {
 	struct watch *watch;
 	uint64_t handle;
 	int result;
-	bool is_timed_out;
 };
 
 /* Where libc notes it; named ones are shared too. */
@@ -75,7 +72,8 @@ static void sem_wait_end(struct sem_wait_state *wait)
 	/* Of a shared one, the post may have been another process's. */
 	bool is_known = wait->watch && wait->result == 0 && !wait->watch->sharing;
 	uint64_t poster = is_known ? wait->watch->last_op : 0;
-	wait_end(self, wait->handle, poster, wait->is_timed_out ? RECORD_TIMED_OUT : 0);
+	/* Interrupted or cancelled, it took no permit either. */
+	wait_end(self, wait->handle, poster, wait->result != 0 ? RECORD_TIMED_OUT : 0);
 	self_leave(self);
 }
 
@@ -84,7 +82,6 @@ static void sem_wait_end(struct sem_wait_state *wait)
 static int finished(struct sem_wait_state *wait, int result)
 {
 	wait->result = result;
-	wait->is_timed_out = result != 0 && errno == ETIMEDOUT;
 	return result;
 }
 

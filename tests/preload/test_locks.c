@@ -296,6 +296,27 @@ START_TEST(test_wakes_of_all_say_so)
 }
 END_TEST
 
+static const char *const vain_waits[] = { "interrupted", "cancelled" };
+
+/* A wait that took no permit says so, whatever ended it. */
+START_TEST(test_a_wait_in_vain_says_so)
+{
+	const struct target_case row = { "semaphores",
+					 vain_waits[_i],
+					 { { "wait", "sem", "sem_wait", 1, 2 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	json_t *lines = dumps.lines[0];
+	for (size_t i = 1; i < json_array_size(lines); i++) {
+		json_t *event = json_array_get(lines, i);
+		if (strcmp(word_of(event, "rs"), "sem") == 0)
+			ck_assert_int_eq(number_of(event, "to"), 1);
+	}
+	free_dumps(&dumps);
+}
+END_TEST
+
 /* Where from is worth a stack only if somebody hears it. */
 START_TEST(test_only_heard_wakes_say_where_from)
 {
@@ -360,6 +381,7 @@ int main(void)
 	tcase_add_loop_test(group, test_a_try_that_succeeds_says_so, 0,
 			    sizeof(tries) / sizeof(tries[0]));
 	tcase_add_test(group, test_wakes_of_all_say_so);
+	tcase_add_loop_test(group, test_a_wait_in_vain_says_so, 0, 2);
 	tcase_add_test(group, test_only_heard_wakes_say_where_from);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);

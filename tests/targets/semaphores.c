@@ -5,6 +5,7 @@
 #include "scenario.h"
 
 #include <semaphore.h>
+#include <signal.h>
 
 static sem_t permits;
 
@@ -50,6 +51,24 @@ static void forms(void)
 	printf("errno is left alone: %d\n", errno == 4711);
 }
 
+static void handle(int signal)
+{
+	(void)signal;
+}
+
+/* A signal handler ends the wait: no permit was taken. */
+static void interrupted(void)
+{
+	struct sigaction action = { .sa_handler = handle };
+	struct helper helper;
+	sigaction(SIGUSR1, &action, NULL);
+	sem_init(&permits, 0, 0);
+	helper_start(&helper, take);
+	until_in_call(helper.tid, SYS_futex);
+	pthread_kill(helper.thread, SIGUSR1);
+	helper_join(&helper);
+}
+
 static void wait_for_cancel(void)
 {
 	for (;;)
@@ -83,6 +102,7 @@ static void cancelled(void)
 static const struct scenario scenarios[] = {
 	{ "counted", counted },
 	{ "forms", forms },
+	{ "interrupted", interrupted },
 	{ "cancelled", cancelled },
 };
 
