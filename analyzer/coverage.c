@@ -32,6 +32,8 @@ static int compare_counts(const void *a, const void *b)
 static size_t add_up(struct coverage_count *counts, size_t count)
 {
 	size_t kept = 0;
+	if (count == 0)
+		return 0;
 	qsort(counts, count, sizeof(*counts), compare_names);
 	for (size_t i = 0; i < count; i++) {
 		if (kept > 0 && counts[kept - 1].name == counts[i].name)

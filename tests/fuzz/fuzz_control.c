@@ -55,7 +55,7 @@ static void check_json(const char *at)
 
 static void check_answer(const struct text *answer, const struct request *request)
 {
-	if (request->wants_dump) {
+	if (request->wants_dump || request->wants_stacks) {
 		if (answer->used != 0)
 			abort();
 		return;
