@@ -15,7 +15,7 @@
 #include "stack_walk.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 
 #include "stack_rules.h"
@@ -38,14 +38,15 @@ static __thread struct {
 	uint64_t refused; /* block of memory in which a frame was found to be on another stack */
 } own;
 
-/* Whether a word can be read: the kernel is asked to, for a call that then fails for another
- * reason. */
-static bool page_is_readable(uint64_t page)
+/*
+ * Whether the memory there can be read. The kernel says so when it is to wake whoever waits on that
+ * word for another process's sake: on a stack, nobody. A call that reads the word would have
+ * valgrind ask whether it was ever written, and one that it does not know makes it complain.
+ */
+static bool is_readable(uint64_t address)
 {
-	enum { NO_SUCH_ACTION = 99 };
-
-	return sys_call(SYS_rt_sigprocmask, NO_SUCH_ACTION, (long)page, 0, sizeof(uint64_t), 0,
-			0) == -EINVAL;
+	return sys_call(SYS_futex, (long)(address & -sizeof(uint32_t)), FUTEX_WAKE, 1, 0, 0, 0) >=
+	       0;
 }
 
 /* The C library keeps a thread's descriptor at the top of its stack, also when the program gave the
@@ -70,8 +71,9 @@ static bool own_extend(uint64_t frame)
 		return frame < own.top;
 	if (own.low - frame > STACK_REACH_BYTES || own.refused == frame / REFUSED_BYTES)
 		return false;
+	/* What lies below the frame is nobody's, even in its page. */
 	for (uint64_t page = lowest; page < own.low; page += PAGE_BYTES) {
-		if (page_is_readable(page))
+		if (is_readable(page < frame ? frame : page))
 			continue;
 		own.refused = frame / REFUSED_BYTES;
 		return false;
@@ -104,7 +106,7 @@ static bool walk_reach(struct stack_walk *walk, uint64_t address)
 		walk->high = own.top;
 		return own.top - address >= sizeof(uint64_t);
 	}
-	if (!page_is_readable(page))
+	if (!is_readable(address))
 		return false;
 	if (page != walk->high)
 		walk->low = page;
