@@ -8,10 +8,14 @@
  * thread ends before such a call when it would be in the way. It is not when it has the rights of
  * the calling thread: then it goes with it, and keeps its socket.
  *
+ * After a filter of system calls, nothing of ours is done any more.
+ *
  * Capabilities that a program gives up are not to stay with a thread of ours.
  */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "hooks.h"
 
@@ -117,4 +121,30 @@ int hook_setns(int fd, int type)
 	bool wants_one_thread = type == 0 || type & CLONE_NEWUSER;
 	bool was_there = wants_one_thread && recorder_steps_aside(ASIDE_ALWAYS);
 	return step_back(was_there, real.setns(fd, type));
+}
+
+static long confined(const struct recorder_confinement *before, long result)
+{
+	int error = errno;
+	if (result < 0)
+		recorder_is_free(before);
+	errno = error;
+	return result;
+}
+
+int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	if (option != PR_SET_SECCOMP)
+		return real.prctl(option, a, b, c, d);
+	struct recorder_confinement before = recorder_is_confined();
+	return (int)confined(&before, real.prctl(option, a, b, c, d));
+}
+
+/* By syscall(), which is its only name. */
+long hook_raw_seccomp(long number, long operation, long flags, long filter)
+{
+	if (operation != SECCOMP_SET_MODE_STRICT && operation != SECCOMP_SET_MODE_FILTER)
+		return real.syscall(number, operation, flags, filter, 0, 0, 0);
+	struct recorder_confinement before = recorder_is_confined();
+	return confined(&before, real.syscall(number, operation, flags, filter, 0, 0, 0));
 }

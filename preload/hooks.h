@@ -107,6 +107,7 @@ typedef long raw_call(long a, long b, long c, long d, long e, long f);
 enum { RAW_NUMBERS = 512 };
 extern raw_call *const hooks_raw[RAW_NUMBERS] HIDDEN; /* by number; NULL: not of interest */
 long hook_raw_close(long number, long a, long b, long c) HIDDEN;
+long hook_raw_seccomp(long number, long operation, long flags, long filter) HIDDEN;
 
 struct vfork_return {
 	int64_t pid;

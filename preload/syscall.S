@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * syscall(): futex calls, those that close a descriptor and the RAW rows of hooks.def go to their
- * hooks while recording is on, everything else to libc by a tail jump.
+ * hooks while recording is on, seccomp always, everything else to libc by a tail jump.
  *
  * In assembler because nothing here may touch the caller's stack: libc reads a sixth argument there
  * whether the caller has passed one or not, so the place may be a variable of the caller's, and a
@@ -13,6 +13,7 @@
 #define SYS_dup2 33
 #define SYS_dup3 292
 #define SYS_close_range 436
+#define SYS_seccomp 317
 #define RAW_NUMBERS 512
 
 	.text
@@ -21,6 +22,8 @@
 	.p2align 4
 syscall:
 	.cfi_startproc
+	cmpq	$SYS_seccomp, %rdi
+	je	3f
 	cmpl	$GATE_ON, recorder_gate(%rip)
 	jne	1f
 	cmpq	$SYS_close, %rdi
@@ -48,6 +51,10 @@ syscall:
 	testq	%rax, %rax
 	jz	2f
 	jmp	*%rax
+
+	/* Whether recording is on or off; not before the constructor. */
+3:	cmpq	$0, hooks_real_syscall(%rip)
+	jne	hook_raw_seccomp
 
 	/* A call from before the constructor. */
 2:	pushq	%rdi

@@ -62,10 +62,11 @@ static struct {
 	uint32_t is_on;           /* as the gate says; not wiped in a child */
 	uint32_t bringing_up;     /* 1 = somebody is in recorder_wake_up() */
 	uint32_t switch_owner;    /* 1 = somebody changes is_on, flows or the gate */
-	uint32_t clones;   /* calls of clone() that have not returned; not wiped in a child */
-	uint32_t is_clone; /* made by clone(): without a control thread */
-	uint32_t no_flows; /* 1 = flows are not recorded while is_on is 0 */
-	uint32_t flows;    /* threads and ops that are recorded even while is_on is 0 */
+	uint32_t clones;      /* calls of clone() that have not returned; not wiped in a child */
+	uint32_t is_clone;    /* made by clone(): without a control thread */
+	uint32_t is_confined; /* a filter may kill whoever makes a system call of ours */
+	uint32_t no_flows;    /* 1 = flows are not recorded while is_on is 0 */
+	uint32_t flows;       /* threads and ops that are recorded even while is_on is 0 */
 } process;
 
 uint32_t process_pid(void)
@@ -249,7 +250,7 @@ static const char *get_environment(const char *name)
 
 static void settle(void)
 {
-	if (recorder_options.control && !process.is_clone)
+	if (recorder_options.control && !process.is_clone && !process.is_confined)
 		control_start(process.host->thread_create);
 	store_relaxed(&recorder_gate.settled, 1);
 }
@@ -290,6 +291,33 @@ void recorder_steps_back(bool was_there)
 {
 	if (was_there)
 		control_start(process.host->thread_create);
+}
+
+struct recorder_confinement recorder_is_confined(void)
+{
+	struct recorder_confinement before = { 0 };
+
+	if (!process.host || process.is_confined || recorder_in_vfork_child())
+		return before;
+	recorder_image_ends(END_EXEC);
+	before.was_free = true;
+	before.was_on = process_is_on();
+	before.was_there = aside_send();
+	process_allow_flows(false);
+	process_disable();
+	process.is_confined = 1;
+	return before;
+}
+
+void recorder_is_free(const struct recorder_confinement *before)
+{
+	if (!before->was_free)
+		return;
+	process.is_confined = 0;
+	process_allow_flows(true);
+	if (before->was_on)
+		(void)process_enable();
+	recorder_steps_back(before->was_there);
 }
 
 /* --- Fork ------------------------------------------------------------------------------------ */
@@ -396,7 +424,7 @@ void recorder_image_ends(enum recorder_end end)
 {
 	struct arena *arena;
 
-	if (!process.host || recorder_in_vfork_child())
+	if (!process.host || process.is_confined || recorder_in_vfork_child())
 		return;
 	if (end == END_EXIT && process.wants_enable)
 		recorder_wake_up(false);

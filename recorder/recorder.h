@@ -115,6 +115,19 @@ enum recorder_aside { ASIDE_IF_RIGHTS_DIFFER, ASIDE_ALWAYS };
 bool recorder_steps_aside(enum recorder_aside) HIDDEN;
 void recorder_steps_back(bool was_there) HIDDEN;
 
+/*
+ * Around a call that filters this thread's system calls: from then on, one of ours may be its last.
+ * What is recorded is handed over, recording ends, and so does the control thread, which would keep
+ * a process alive whose own thread a filter kills. recorder_is_free(): the call has failed.
+ */
+struct recorder_confinement {
+	bool was_free; /* false: nothing was done */
+	bool was_on;
+	bool was_there;
+};
+struct recorder_confinement recorder_is_confined(void) HIDDEN;
+void recorder_is_free(const struct recorder_confinement *before) HIDDEN;
+
 /* Around clone(), in the parent: the child ends when its one thread does, so it is given no control
  * thread. */
 void recorder_clone_begins(void) HIDDEN;

@@ -6,8 +6,9 @@ Each row of table.py is a command that is run three times in the same directory,
 library preloaded but off, and recording from its start to a dump at each exit. Exit status, standard output and
 standard error must be the same, after the row's own replacements; every dump must be read by wcprof-analyze.
 
-Where a row says `tries`, a run that differs is repeated so often, because the program differs from itself now and
-then; the row says why, and --twice shows it: each row natively, two times. A command that ends with status 77 says
+Where a row says `tries`, a run that differs is repeated, so many in all, because the program differs from itself now
+and then; the row says why, and --twice shows it: each row natively, two times. The row's line then says how often
+each mode was retried; a row that says nothing of it was the same at once. A command that ends with status 77 says
 that this machine cannot do it: a skip, never a pass.
 """
 import argparse
@@ -176,7 +177,7 @@ def compare(row, place):
         return "skip", native.splitlines()[-1]
     if status != 0:
         raise Difference(f"fails without us\n{native}")
-    notes = []
+    retried = {"off": 0, "on": 0}
     for mode in ("off", "on"):
         for attempt in range(row.tries):
             _, other = run(row, place, mode)
@@ -186,10 +187,11 @@ def compare(row, place):
                 raise Difference("off, and yet there is a dump")
             if other == native:
                 break
-            notes.append(f"{mode} differed, tried again")
+            retried[mode] += 1
             status, native = run(row, place, "native") if attempt + 1 < row.tries else (status, native)
         else:
             raise Difference(difference(mode, native, other))
+    notes = [f"retried {times} times {mode}" for mode, times in retried.items() if times]
     return "ok", ", ".join([f"{count} dumps"] + notes)
 
 

@@ -14,6 +14,9 @@ static const struct target_case cases[] = {
 	/* 5 */ { "rights", "threads", { { "op", "process", "rights", 1, 1 } } },
 	/* 6 */ { "rights", "alone", { { "op", "process", "rights", 1, 1 } } },
 	/* 7 */ { "rights", "entering", { { "op", "process", "", 2, 2 } } },
+	/* 8 */ { "rights", "filtered", { { "op", "io", "close", 1, 1 } } },
+	/* 9 */ { "rights", "filtered-raw", { { "op", "io", "close", 1, 1 } } },
+	/* 10 */ { "rights", "killed", { { "op", "process", "rights", 1, 3 } } },
 };
 
 TARGET_CASES_MAIN("hook_rights")

@@ -10,6 +10,10 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -194,6 +198,58 @@ SCENARIO(threads, run_threads())
 SCENARIO(alone, run_alone())
 SCENARIO(entering, run_entering())
 
+/* Allows what is needed to say so and to end, and kills the thread for anything else. */
+static void filter(bool by_prctl)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	close(-1);
+	fflush(stdout);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	tell("no such filter",
+	     by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0)
+		      : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL));
+	if (by_prctl)
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	else
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	tell("filter", 0);
+	fflush(stdout);
+}
+
+static void filtered(void)
+{
+	filter(true);
+}
+
+static void filtered_raw(void)
+{
+	filter(false);
+}
+
+/* And one who then does what he must not. */
+static void killed(void)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		usleep(1);
+		filter(true);
+		getppid();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	tell("killed", WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? 0 : -1);
+}
+
 static const struct scenario scenarios[] = {
 	{ "plain", plain },
 	{ "kept", kept },
@@ -203,6 +259,9 @@ static const struct scenario scenarios[] = {
 	{ "threads", threads },
 	{ "alone", alone },
 	{ "entering", entering },
+	{ "filtered", filtered },
+	{ "filtered-raw", filtered_raw },
+	{ "killed", killed },
 };
 
 SCENARIOS_MAIN
