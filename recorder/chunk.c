@@ -305,6 +305,9 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 
 	assert(load_relaxed(&chunk->drained) <= count && count <= CHUNK_RECORDS);
 	store_relaxed(&chunk->drained, count);
+	/* Release: it is drained before that is said. Before the chunk is used again: whoever goes
+	 * on for a dead drainer would take what was written since for what was handed out. */
+	store_release(&chunk->snapshot, 0);
 	if (count < CHUNK_RECORDS || state_of(chunk) != CHUNK_FULL)
 		return;
 	change_state(chunk, CHUNK_FULL, CHUNK_CLAIMED);

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 7 };
+enum { FORMAT_VERSION = 8 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -304,6 +304,8 @@ _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");
  *
  * What one dump has of it are the records from `snapshot_from` up to `snapshot`; the drainer alone
  * writes and reads what is called so. Those records stay what they are while the chunk is pinned.
+ * Should it die when the dump is out, arena.commit_begun says that the next drainer is to go on:
+ * chunks whose `snapshot` is not 0 do not say yet that they were handed out.
  */
 struct chunk {
 	uint32_t next;          /* in its pool */
@@ -412,6 +414,7 @@ struct arena {
 	struct usage usage;            /* since then, as of late */
 	uint32_t process_end_reported; /* in a dump that was handed out whole */
 	uint32_t unlinked;             /* the file has no name any more */
+	uint32_t commit_begun; /* 1 = a dump was handed out whole, and not all chunks say so yet */
 
 	uint32_t module_calls[MODULES_MAX];          /* inlined.h; the control thread writes */
 	uint64_t ready[(ARENA_GRANULES + 63) / 64];  /* bit = granule is populated */

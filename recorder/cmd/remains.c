@@ -225,7 +225,8 @@ static bool are_chunks_sound(const struct arena *arena)
 		const struct chunk *chunk = chunk_at(arena, i);
 
 		if (chunk->published > CHUNK_RECORDS || chunk->drained > chunk->published ||
-		    chunk->threads_ended > CHUNK_RECORDS)
+		    chunk->threads_ended > CHUNK_RECORDS || chunk->snapshot > CHUNK_RECORDS ||
+		    chunk->snapshot_from > chunk->snapshot)
 			return false;
 	}
 	return true;

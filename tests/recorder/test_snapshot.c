@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, two write dumps at once, or a dump that nobody got has eaten events. */
+/* If this fails, two write dumps at once, a dump that nobody got has eaten events, or one whose
+ * drainer died has handed them out twice. */
 #include "snapshot.h"
 
 #include <errno.h>
@@ -79,16 +80,72 @@ START_TEST(reset_forgets)
 }
 END_TEST
 
+/*
+ * A drainer hands out three chunks, says so of `rows[_i].said`, and dies; before the next one
+ * comes, the program writes as many events, into chunks that are used again too.
+ */
+START_TEST(the_next_drainer_commits_for_a_dead_one)
+{
+	static const struct {
+		const char *full;
+		uint32_t said; /* of three chunks: two full, one not */
+		uint64_t more;
+		bool is_overwritten;
+	} rows[] = {
+		/* 0 */ { "drop", 0, 0, false },
+		/* 1 */ { "drop", 1, 100, false },
+		/* 2 */ { "drop", 2, 2 * CHUNK_RECORDS, false },
+		/* 3 */ { "drop", 3, 100, false },
+		/* 4 */ { "ring", 0, 100, false },
+		/* 5 */ { "ring", 2, 100, false },
+		/* 6: all that was handed out is overwritten meanwhile, and some of the new */
+		{ "ring", 0, 8 * CHUNK_RECORDS, true },
+	};
+	uint64_t recorded = 2 * CHUNK_RECORDS + 10, overwritten;
+	struct snapshot snapshot;
+
+	setenv("WCPROF_FULL", rows[_i].full, 1);
+	setenv("WCPROF_MAX_EVENTS", "2000", 1);
+	recording_begin();
+	for (uint64_t i = 0; i < recorded; i++)
+		record_io(1);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
+	ck_assert_uint_eq(snapshot.event_count, recorded);
+	recorder_arena->commit_begun = 1;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct chunk *chunk = chunk_at(recorder_arena, i);
+
+		if (i < rows[_i].said)
+			chunk_drained(recorder_arena, i, chunk->snapshot);
+		chunk_unpin(chunk);
+	}
+	snapshot_unlock(recorder_arena);
+	for (uint64_t i = 0; i < rows[_i].more; i++)
+		record_io(1);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
+	ck_assert_uint_eq(recorder_arena->commit_begun, 0);
+	overwritten = snapshot.counters[COUNTER_overwritten];
+	ck_assert_uint_eq(snapshot.event_count + overwritten, rows[_i].more);
+	ck_assert_uint_eq(overwritten > 0, rows[_i].is_overwritten);
+	snapshot_drop(&snapshot, recorder_arena, true);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
+	recording_end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snapshot");
 	TCase *tests = tcase_create("snapshot");
+	TCase *others = tcase_create("own settings");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, one_drainer_at_a_time);
 	tcase_add_test(tests, what_was_not_handed_out_is_in_the_next);
 	tcase_add_test(tests, losses_are_reported_once);
 	tcase_add_test(tests, reset_forgets);
+	tcase_add_loop_test(others, the_next_drainer_commits_for_a_dead_one, 0, 7);
 	suite_add_tcase(suite, tests);
+	suite_add_tcase(suite, others);
 	return run_suite(suite);
 }
