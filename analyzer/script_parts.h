@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What script.c (one thread's steps) and script_build.c (what threads share) have in common.
- * Private to them.
+ * What the files have in common that build a script: script.c (one thread's steps), with a file
+ * for each sort of them, and script_build.c (what threads share). Private to them.
  */
 #ifndef WCPROF_SCRIPT_PARTS_H
 #define WCPROF_SCRIPT_PARTS_H
@@ -94,7 +94,32 @@ struct compiler {
 	bool has_worked;
 };
 
+/* script.c */
+void script_compile_thread(struct compiler *, uint32_t thread);
 void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
+/* The time since the last moment, as a step. */
+void script_pass(struct compiler *, uint64_t to_ns);
+/* Of the open ops. */
+uint32_t script_scope(struct compiler *);
+/* A wait whose waker is not known. */
+void script_stays(struct compiler *, uint64_t ns);
+/* The step that was emitted last takes a job, if there is a pool. */
+void script_taken_add(struct compiler *, uint64_t end_ns);
+
+/* script_locks.c */
+void script_hold_begins(struct compiler *, uint32_t op);
+void script_hold_ends(struct compiler *, uint32_t op);
+/* The section's waits for a condition are takes of tokens. */
+bool script_by_tokens(const struct compiler *, const struct section *);
+void script_take(struct compiler *, const struct section *);
+
+/* script_waits.c */
+void script_wait_begins(struct compiler *, uint32_t wait);
+void script_wait_ends(struct compiler *, uint32_t wait);
+
+/* script_transfers.c */
+void script_poll_begins(struct compiler *, uint32_t op);
+void script_transfer_begins(struct compiler *, uint32_t op);
 
 /* script_tries.c: a wait for a lock that may have been a try in vain, a hold that may have come of
  * tries. True: it was, and there is nothing more to do about it. */
@@ -108,8 +133,13 @@ void script_pools_find(struct compiler *);
 void script_messages_find(struct script *, const uint32_t *job_of_read);
 void script_messages_free(struct script *);
 
-void script_compile_thread(struct compiler *, uint32_t thread);
+/* script_shared.c: by wait, how long after what opened the barrier, or posted the permit, it
+ * returned. */
+uint64_t *script_barriers_find(struct script *, const struct recording *, struct addresses *);
+uint64_t *script_semaphores_find(struct script *, const struct recording *, struct addresses *);
 
+/* script_threads.c */
+void script_choose_finishers(struct script *, const struct compiler *);
 /* The image that a process went on with by exec after this one, NO_INDEX = none. */
 uint32_t script_next_image(const struct recording *, uint32_t process);
 

@@ -1,105 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong if permits, parties or the threads whose finish is the makespan are not those of the
- * recording. */
+/* Wrong if CPUs or usual latencies are not those of the recording. */
 #include "script.h"
 
 #include "sketch.h"
 
 #include <check.h>
+#include <math.h>
 
-static const struct script_options as_recorded = { 0 };
-
-START_TEST(permits_are_the_largest_deficit)
+START_TEST(cpus_are_as_recorded_unless_asked)
 {
-	struct sketch sketch;
-	struct script script;
+	static struct rec_sample sample = { .at_ns = 0, .cpu_ns = 500, .thread = 0 };
+	static const struct {
+		bool has_samples;
+		double asked, cpus;
+	} rows[] = {
+		/* 0 */ { true, 0, 2 },
+		/* 1 */ { true, 4, 4 },
+		/* 2 */ { true, INFINITY, INFINITY },
+		/* 3 */ { false, 0, INFINITY }, /* what ran is not known */
+		/* 4 */ { false, 1, 1 },
+	};
 
-	sketch_begin(&sketch);
-	for (uint32_t t = 0; t < 3; t++) {
-		sketch_thread(&sketch, "worker", 0, 30);
-		sketch_wait(&sketch, t, REASON_SEM, "S", 1, t < 2 ? 1 : 11, NO_INDEX);
-		sketch_link(&sketch, t, LINK_POST, "S", t < 2 ? 10 + t : 20, 2, NO_INDEX);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct script_options options = { .cpus = rows[i].asked };
+		struct sketch sketch;
+		struct script script;
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "main", 0, 10);
+		sketch.rec.processes[0].cpus = 2;
+		sketch.rec.samples = &sample;
+		sketch.rec.sample_count = rows[i].has_samples;
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &options);
+		ck_assert_msg(script.cpus == rows[i].cpus && script.recorded_cpus == 2, "row %zu",
+			      i);
+		script_free(&script);
+		sketch_free(&sketch);
 	}
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	ck_assert_uint_eq(script.semaphore_count, 1);
-	ck_assert_uint_eq(script.permits[0], 2);
-	script_free(&script);
-	sketch_free(&sketch);
-}
-END_TEST
-
-START_TEST(a_finished_program_ends_with_the_thread_that_ended_it)
-{
-	struct sketch sketch;
-	struct script script;
-
-	sketch_begin(&sketch);
-	sketch_thread(&sketch, "main", 0, 30);
-	sketch_thread(&sketch, "detached", 0, 29);
-	sketch.rec.extras[sketch.rec.threads[1].op].open = true;
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	ck_assert(script.actors[0].counts && !script.actors[1].counts);
-	ck_assert_uint_eq(script.actual_ns, 30 * SKETCH_MS);
-	script_free(&script);
-	sketch_free(&sketch);
-}
-END_TEST
-
-START_TEST(a_living_server_ends_with_its_last_piece_of_work)
-{
-	struct sketch sketch;
-	struct script script;
-
-	/* a worker that serves until 20 and then only times out, and a ticker that does nothing
-	 * else */
-	sketch_begin(&sketch);
-	sketch_thread(&sketch, "worker", 0, 100);
-	sketch_thread(&sketch, "ticker", 0, 100);
-	sketch.rec.extras[sketch.rec.processes[0].op].open = true;
-	for (uint32_t t = 0; t < 2; t++)
-		sketch.rec.extras[sketch.rec.threads[t].op].open = true;
-	sketch_io(&sketch, 0, "read", "", 10, 5, 20);
-	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 21, 60);
-	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 61, 100);
-	for (int i = 0; i < 10; i++)
-		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	ck_assert(script.actors[0].counts && !script.actors[1].counts);
-	ck_assert_uint_eq(script.actual_ns, 21 * SKETCH_MS);
-	script_free(&script);
-	sketch_free(&sketch);
-}
-END_TEST
-
-START_TEST(a_program_goes_on_by_exec)
-{
-	struct sketch sketch;
-	struct script script;
-	struct rec_process processes[2] = { { .pid = 1, .client = 1 }, { .pid = 1, .client = 1 } };
-
-	/* one process of two images: the second begins where the first ends, and ends the whole */
-	sketch_begin(&sketch);
-	sketch_string(&sketch, "1:1");
-	sketch_thread(&sketch, "main", 0, 10);
-	processes[0].op = sketch.rec.processes[0].op;
-	sketch_thread(&sketch, "main", 12, 40);
-	processes[1].op = sketch_op(&sketch, KIND_PROCESS, "next", NO_INDEX, 12, 40);
-	sketch.rec.threads[1].tid = 1;
-	sketch.rec.threads[1].process = 1;
-	free(sketch.rec.processes);
-	sketch.rec.processes = processes;
-	sketch.rec.process_count = 2;
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	ck_assert(script.actors[1].is_spawned && !script.actors[0].is_spawned);
-	ck_assert(script.actors[1].counts && !script.actors[0].counts);
-	ck_assert_uint_eq(script.actual_ns, 40 * SKETCH_MS);
-	script_free(&script);
-	sketch.rec.processes = NULL;
-	sketch_free(&sketch);
 }
 END_TEST
 
@@ -108,10 +46,7 @@ static Suite *suite(void)
 	Suite *suite = suite_create("script_build");
 	TCase *tcase = tcase_create("script_build");
 
-	tcase_add_test(tcase, permits_are_the_largest_deficit);
-	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
-	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
-	tcase_add_test(tcase, a_program_goes_on_by_exec);
+	tcase_add_test(tcase, cpus_are_as_recorded_unless_asked);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who starts and joins whom, which images a process went through, and whose finish is the makespan.
+ *
+ * A process that was recorded over several images (by exec) is as many processes of one client. One
+ * thread.
+ */
+#include "format.h"
+#include "script_parts.h"
+
+uint32_t script_first_thread(const struct recording *rec, uint32_t process)
+{
+	for (size_t t = 0; t < rec->thread_count; t++)
+		if (rec->threads[t].process == process &&
+		    rec->threads[t].tid == rec->processes[process].pid)
+			return (uint32_t)t;
+	return NO_INDEX;
+}
+
+static uint64_t image_start_ns(const struct recording *rec, uint32_t process)
+{
+	uint32_t op = rec->processes[process].op;
+
+	return op == NO_INDEX ? 0 : rec->ops[op].start_ns;
+}
+
+uint32_t script_next_image(const struct recording *rec, uint32_t process)
+{
+	uint32_t next = NO_INDEX;
+
+	for (uint32_t p = 0; p < rec->process_count; p++)
+		if (p != process && rec->processes[p].client &&
+		    rec->processes[p].client == rec->processes[process].client &&
+		    image_start_ns(rec, p) > image_start_ns(rec, process) &&
+		    (next == NO_INDEX || image_start_ns(rec, p) < image_start_ns(rec, next)))
+			next = p;
+	return next;
+}
+
+/* The first thread of a client's first image, or of its last one. */
+static uint32_t thread_of_client(const struct recording *rec, uint32_t client, bool last)
+{
+	uint32_t image = NO_INDEX;
+
+	for (uint32_t p = 0; client && p < rec->process_count; p++)
+		if (rec->processes[p].client == client &&
+		    (image == NO_INDEX ||
+		     (image_start_ns(rec, p) > image_start_ns(rec, image)) == last))
+			image = p;
+	return image == NO_INDEX ? NO_INDEX : script_first_thread(rec, image);
+}
+
+uint32_t script_started_actor(const struct recording *rec, const struct rec_link *link)
+{
+	if (link->kind == LINK_NESTED_CLIENT)
+		return thread_of_client(rec, link->ident, false);
+	if (link->kind != LINK_SPAWN || link->to == NO_INDEX ||
+	    rec->ops[link->to].kind != KIND_THREAD)
+		return NO_INDEX;
+	return rec->ops[link->to].thread;
+}
+
+uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait *wait)
+{
+	if (wait->target == NO_INDEX || wait->timed_out)
+		return NO_INDEX;
+	const struct rec_op *target = &rec->ops[wait->target];
+	uint32_t actor = NO_INDEX;
+	if (target->kind == KIND_EXEC)
+		actor = thread_of_client(rec, target->ident, true);
+	else if (target->kind == KIND_THREAD)
+		actor = target->thread;
+	return actor != NO_INDEX && rec->threads[actor].op != NO_INDEX ? actor : NO_INDEX;
+}
+
+/* --- whose finish is the makespan --- */
+
+/* Nobody in the recording started it. What it went on with by exec was started by itself. */
+static bool is_root(const struct recording *rec, uint32_t process, const struct actor *actors)
+{
+	uint32_t first = process;
+
+	for (uint32_t p = 0; p < rec->process_count; p++)
+		if (rec->processes[p].client &&
+		    rec->processes[p].client == rec->processes[process].client &&
+		    image_start_ns(rec, p) < image_start_ns(rec, first))
+			first = p;
+	uint32_t thread = script_first_thread(rec, first);
+
+	return thread == NO_INDEX || !actors[thread].is_spawned;
+}
+
+/* The thread that ended a process that ended itself, NO_INDEX = it was still running. */
+static uint32_t ending_thread(const struct recording *rec, uint32_t process)
+{
+	uint32_t ending = NO_INDEX;
+
+	if (rec->processes[process].op == NO_INDEX || rec->extras[rec->processes[process].op].open)
+		return NO_INDEX;
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		if (rec->threads[t].process != process || rec->threads[t].op == NO_INDEX ||
+		    rec->extras[rec->threads[t].op].open)
+			continue;
+		if (ending == NO_INDEX ||
+		    rec->ops[rec->threads[t].op].end_ns > rec->ops[rec->threads[ending].op].end_ns)
+			ending = t;
+	}
+	return ending;
+}
+
+void script_choose_finishers(struct script *script, const struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	bool any = false;
+
+	for (uint32_t p = 0; p < rec->process_count; p++) {
+		if (script_next_image(rec, p) != NO_INDEX || !is_root(rec, p, script->actors))
+			continue;
+		uint32_t ending = ending_thread(rec, p);
+
+		if (ending != NO_INDEX) {
+			script->actors[ending].counts = true;
+			any = true;
+			continue;
+		}
+		for (uint32_t t = 0; t < rec->thread_count; t++) {
+			if (rec->threads[t].process != p)
+				continue;
+			script->actors[t].counts = compiler->worked[t];
+			any = any || compiler->worked[t];
+		}
+	}
+	for (size_t t = 0; !any && t < script->actor_count; t++)
+		script->actors[t].counts = true;
+	uint64_t finish_ns = script->start_ns;
+	for (size_t t = 0; t < script->actor_count; t++)
+		if (script->actors[t].counts && compiler->finish_ns[t] > finish_ns)
+			finish_ns = compiler->finish_ns[t];
+	script->actual_ns = finish_ns - script->start_ns;
+}

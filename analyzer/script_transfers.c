@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that wait for the other end of a pipe or socket, as steps: what they write and read, and
+ * polls that were for such a read. One thread.
+ */
+#include "format.h"
+#include "script_parts.h"
+
+static const struct transfer *transfer_of(const struct compiler *compiler, uint32_t op)
+{
+	uint32_t transfer = compiler->script->flows.transfer_of[op];
+
+	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
+}
+
+/* The read that a poll was for: the next call of the thread, if it reads what another actor
+ * wrote. */
+static uint32_t read_after(const struct compiler *compiler, uint32_t poll)
+{
+	const struct timeline *timeline = compiler->timeline;
+
+	for (size_t i = compiler->at + 1; i < timeline->first[compiler->thread + 1]; i++) {
+		const struct moment *moment = &timeline->moments[i];
+		enum moment_type type = moment_type(moment);
+
+		if (moment->index == poll && type == MOMENT_OP_END)
+			continue;
+		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
+			break;
+		const struct transfer *transfer = transfer_of(compiler, moment->index);
+
+		return transfer && !transfer->is_write ? moment->index : NO_INDEX;
+	}
+	return NO_INDEX;
+}
+
+void script_poll_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *poll = &compiler->rec->ops[op];
+	uint32_t read = compiler->rec->extras[op].bytes ? read_after(compiler, op) : NO_INDEX;
+
+	if (read == NO_INDEX || transfer_of(compiler, read)->first_ns <= poll->start_ns)
+		return;
+	uint64_t first_ns = transfer_of(compiler, read)->first_ns;
+
+	script_emit(compiler, STEP_AWAIT, compiler->script->flows.transfer_of[read],
+		    poll->end_ns > first_ns ? poll->end_ns - first_ns : 0);
+	compiler->awaited_op = op;
+	compiler->waiting = true;
+}
+
+static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index)
+{
+	const struct flows *flows = &compiler->script->flows;
+
+	if (index == NO_INDEX)
+		return false;
+	const struct transfer *transfer = &flows->transfers[index];
+
+	script_emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index,
+		    transfer->latency_ns);
+	if (!transfer->is_write && flows->flows[transfer->flow].is_shared)
+		script_taken_add(compiler, compiler->rec->ops[op].end_ns);
+	return transfer->has_waited;
+}
+
+/* A call between two descriptors takes first, and then gives. */
+void script_transfer_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct flows *flows = &compiler->script->flows;
+	uint32_t own = flows->transfer_of[op], other = flows->other_of[op];
+	bool is_own_first = own == NO_INDEX || !flows->transfers[own].is_write;
+	bool has_waited = transfer_step(compiler, op, is_own_first ? own : other);
+
+	if (transfer_step(compiler, op, is_own_first ? other : own) || has_waited) {
+		compiler->awaited_op = op;
+		compiler->waiting = true;
+	}
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recorded waits, as steps: each names what ended the wait, with the latency from there to the
+ * return, and the replay decides anew how long it takes.
+ *
+ * A wait whose waker is not known stays as long as it was, and is counted. A wait for a lock is
+ * left to the hold that comes next, if that is of the same lock. One thread.
+ */
+#include "format.h"
+#include "script_parts.h"
+
+static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
+{
+	uint64_t from_ns = event_ns > wait->start_ns ? event_ns : wait->start_ns;
+
+	return wait->end_ns > from_ns ? wait->end_ns - from_ns : 0;
+}
+
+static void condition_wait_begins(struct compiler *compiler, uint32_t index)
+{
+	const struct monitors *monitors = &compiler->script->monitors;
+	uint32_t s = monitors->section_of_wait[index];
+
+	if (s == NO_INDEX || monitors->sections[s].first_wait != index || compiler->is_skipping)
+		return;
+	const struct section *section = &monitors->sections[s];
+	if (!script_by_tokens(compiler, section) || section->last_hold == NO_INDEX)
+		return;
+	if (section->takes_late) {
+		script_take(compiler, section);
+	} else if (section->first_hold == NO_INDEX) {
+		script_emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold],
+			    LATENCY_UNKNOWN);
+		script_take(compiler, section);
+		compiler->is_skipping = true;
+		compiler->skip_section = section;
+	}
+}
+
+static void condition_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct monitors *monitors = &compiler->script->monitors;
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t s = monitors->section_of_wait[index];
+	uint32_t link = monitors->waking_link[index];
+
+	if (compiler->is_skipping)
+		return;
+	if (s != NO_INDEX && script_by_tokens(compiler, &monitors->sections[s]) &&
+	    monitors->sections[s].takes_late)
+		return;
+	if (wait->timed_out) {
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		return;
+	}
+	if (s != NO_INDEX && monitors->waking_link[monitors->sections[s].last_wait] != NO_INDEX)
+		link = monitors->waking_link[monitors->sections[s].last_wait];
+	if (link == NO_INDEX)
+		script_stays(compiler, wait->end_ns - wait->start_ns);
+	else
+		script_emit(compiler, STEP_AFTER, link,
+			    since(wait, compiler->rec->links[link].at_ns));
+}
+
+static const struct moment *next_moment(const struct compiler *compiler)
+{
+	size_t next = compiler->at + 1;
+
+	return next < compiler->timeline->first[compiler->thread + 1]
+		       ? &compiler->timeline->moments[next]
+		       : NULL;
+}
+
+static bool is_hold_begin(const struct compiler *compiler, const struct moment *moment)
+{
+	return moment &&
+	       (moment_type(moment) == MOMENT_OP_BEGIN || moment_type(moment) == MOMENT_OP_POINT) &&
+	       compiler->rec->ops[moment->index].kind == KIND_HOLD;
+}
+
+static void lock_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	const struct moment *next = next_moment(compiler);
+
+	if (script_try_failed(compiler, index))
+		return;
+	if (is_hold_begin(compiler, next) &&
+	    compiler->rec->extras[next->index].address == wait->address)
+		compiler->lock_wait = index;
+	else if (!compiler->is_skipping)
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+}
+
+static void join_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t actor = script_joined_actor(compiler->rec, wait);
+
+	if (actor == NO_INDEX || actor == compiler->thread)
+		script_stays(compiler, wait->end_ns - wait->start_ns);
+	else
+		script_emit(
+			compiler, STEP_JOIN, actor,
+			since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns));
+}
+
+static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
+
+	if (wait->timed_out || semaphore == NO_INDEX) {
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		return;
+	}
+	script_emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
+	script_taken_add(compiler, wait->end_ns);
+}
+
+static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint32_t barrier = addresses_find(compiler->barriers, compiler->process, wait->address);
+
+	script_emit(compiler, STEP_BARRIER, barrier, compiler->barrier_latency_ns[index]);
+}
+
+void script_wait_ends(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+
+	compiler->waiting = false;
+	compiler->now_ns = wait->end_ns;
+	if (wait->open)
+		return;
+	if (wait->reason == REASON_COND)
+		condition_wait_ends(compiler, index);
+	else if (wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
+		 wait->reason == REASON_RWLOCK_WRITE)
+		lock_wait_ends(compiler, index);
+	else if (compiler->is_skipping)
+		return;
+	else if (wait->reason == REASON_JOIN || wait->reason == REASON_EXEC)
+		join_ends(compiler, index);
+	else if (wait->reason == REASON_SEM)
+		semaphore_wait_ends(compiler, index);
+	else if (wait->reason == REASON_BARRIER)
+		barrier_wait_ends(compiler, index);
+	else if (compiler->script->monitors.waking_link[index] != NO_INDEX && !wait->timed_out)
+		condition_wait_ends(compiler, index);
+	else
+		script_stays(compiler, wait->end_ns - wait->start_ns);
+}
+
+void script_wait_begins(struct compiler *compiler, uint32_t index)
+{
+	script_pass(compiler, compiler->rec->waits[index].start_ns);
+	if (compiler->rec->waits[index].reason == REASON_COND)
+		condition_wait_begins(compiler, index);
+	compiler->waiting = true;
+}

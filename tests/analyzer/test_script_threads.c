@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if the makespan is not that of the threads that a program ends with. */
+#include "script.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(a_finished_program_ends_with_the_thread_that_ended_it)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	sketch_thread(&sketch, "detached", 0, 29);
+	sketch.rec.extras[sketch.rec.threads[1].op].open = true;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[0].counts && !script.actors[1].counts);
+	ck_assert_uint_eq(script.actual_ns, 30 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_living_server_ends_with_its_last_piece_of_work)
+{
+	struct sketch sketch;
+	struct script script;
+
+	/* a worker that serves until 20 and then only times out, and a ticker that does nothing
+	 * else */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "worker", 0, 100);
+	sketch_thread(&sketch, "ticker", 0, 100);
+	sketch.rec.extras[sketch.rec.processes[0].op].open = true;
+	for (uint32_t t = 0; t < 2; t++)
+		sketch.rec.extras[sketch.rec.threads[t].op].open = true;
+	sketch_io(&sketch, 0, "read", "", 10, 5, 20);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 21, 60);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 61, 100);
+	for (int i = 0; i < 10; i++)
+		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[0].counts && !script.actors[1].counts);
+	ck_assert_uint_eq(script.actual_ns, 21 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_program_goes_on_by_exec)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_process processes[2] = { { .pid = 1, .client = 1 }, { .pid = 1, .client = 1 } };
+
+	/* one process of two images: the second begins where the first ends, and ends the whole */
+	sketch_begin(&sketch);
+	sketch_string(&sketch, "1:1");
+	sketch_thread(&sketch, "main", 0, 10);
+	processes[0].op = sketch.rec.processes[0].op;
+	sketch_thread(&sketch, "main", 12, 40);
+	processes[1].op = sketch_op(&sketch, KIND_PROCESS, "next", NO_INDEX, 12, 40);
+	sketch.rec.threads[1].tid = 1;
+	sketch.rec.threads[1].process = 1;
+	free(sketch.rec.processes);
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[1].is_spawned && !script.actors[0].is_spawned);
+	ck_assert(script.actors[1].counts && !script.actors[0].counts);
+	ck_assert_uint_eq(script.actual_ns, 40 * SKETCH_MS);
+	script_free(&script);
+	sketch.rec.processes = NULL;
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_threads");
+	TCase *tcase = tcase_create("script_threads");
+
+	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
+	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
+	tcase_add_test(tcase, a_program_goes_on_by_exec);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

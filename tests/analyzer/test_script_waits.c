@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if the time that waits took stays, or goes although nobody knows why they waited. */
+#include "script.h"
+
+#include "sketch.h"
+#include "steps.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(a_wait_without_a_waker_stays)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_wait(&sketch, 0, REASON_MUTEX, "M", 2, 4.5, NO_INDEX);
+	sketch_hold(&sketch, 0, "M", 2, 4.5, 6);
+	sketch_wait(&sketch, 0, REASON_FUTEX, "F", 7, 8, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 2 },     { STEP_FIXED, 2.5 }, { STEP_ACQUIRE, 0 }, { STEP_RUN, 1.5 },
+		{ STEP_RELEASE, 0 }, { STEP_RUN, 1 },     { STEP_FIXED, 1 },   { STEP_RUN, 2 },
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	ck_assert_uint_eq(script.unresolved_waits, 2);
+	ck_assert_uint_eq(script.unresolved_ns, 3500000);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	uint32_t other = sketch_thread(&sketch, "other", 0, 4);
+	uint32_t late = sketch_wait(&sketch, 0, REASON_COND, "C", 1, 3, NO_INDEX);
+	sketch.rec.waits[late].timed_out = true;
+	sketch_wait(&sketch, 0, REASON_JOIN, "other", 3, 4.5, sketch.rec.threads[other].op);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 1 },
+		{ STEP_FIXED, 2 },
+		{ STEP_JOIN, 0.5 },
+		{ STEP_RUN, 5.5 },
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	ck_assert_uint_eq(script.unresolved_waits, 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_waits");
+	TCase *tcase = tcase_create("script_waits");
+
+	tcase_add_test(tcase, a_wait_without_a_waker_stays);
+	tcase_add_test(tcase, a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
