@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What simulate.c (whose turn it is, and runs from start to end) and simulate_steps.c (what steps
- * do that concern others) have in common. Private to them.
+ * What simulate.c (whose turn it is, and runs from start to end), simulate_steps.c (what steps do
+ * that concern others) and simulate_locks.c have in common. Private to them.
  */
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
@@ -113,7 +113,28 @@ static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const st
 	return factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
 }
 
+static inline const struct step *simulate_step_of(const struct simulation *sim, uint32_t actor)
+{
+	return &sim->script->steps[sim->players[actor].step];
+}
+
+/* simulate_locks.c. True: it has the lock. False: it sleeps. `is_back`: it was woken from this
+ * lock's queue. */
+bool simulate_lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
+			   bool is_back);
+bool simulate_mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t actor,
+			    bool is_back);
+/* Who went on without the lock has nothing to give back. */
+void simulate_lock_release(struct simulation *sim, const struct step *step, uint32_t actor);
+void simulate_mutex_release(struct simulation *sim, struct lock *lock, uint64_t now_ns);
+
 /* simulate_steps.c */
+void simulate_sleep(struct simulation *sim, struct queue *queue, uint32_t actor);
+/* Wakes whoever is first; false: there is nobody. `is_granted`: it has what it slept for. */
+bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+			 bool is_granted);
+void simulate_wake_all(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+		       bool is_granted);
 void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns);
 /* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of a script that concern others: locks, tokens, signals, permits, bytes, threads.
+ * The steps of a script that concern others: tokens, signals, permits, bytes, threads; locks are in
+ * simulate_locks.c.
  *
  * How each is arbitrated is said in simulate.c. Whoever cannot go on sleeps in a queue of what it
  * waits for, and is scheduled again when it is woken: to try once more, or, where what it waited
@@ -12,7 +13,7 @@
 
 /* --- sleeping and waking --- */
 
-static void queue_add(struct simulation *sim, struct queue *queue, uint32_t actor)
+void simulate_sleep(struct simulation *sim, struct queue *queue, uint32_t actor)
 {
 	sim->players[actor].next = NO_INDEX;
 	if (queue->first == NO_INDEX)
@@ -51,25 +52,19 @@ static bool queue_remove(struct simulation *sim, struct queue *queue, uint32_t a
 	return false;
 }
 
-static const struct step *step_of(const struct simulation *sim, uint32_t actor)
-{
-	return &sim->script->steps[sim->players[actor].step];
-}
-
 /* How long a wake-up takes. What the recording says of a step was once: whoever sleeps there again,
  * as another was quicker, comes back as fast as is usual, or one slow wake-up would never end. */
 static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *queue, uint32_t actor)
 {
-	const struct step *step = step_of(sim, actor);
+	const struct step *step = simulate_step_of(sim, actor);
 	bool is_for_lock = step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers;
 
 	return is_for_lock || sim->players[actor].has_lost ? sim->script->lock_latency_ns
 							   : step->ns;
 }
 
-/* Wakes whoever is first. */
-static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
-		       bool is_granted)
+bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+			 bool is_granted)
 {
 	uint32_t actor = queue_take(sim, queue);
 
@@ -80,140 +75,11 @@ static bool wake_first(struct simulation *sim, struct queue *queue, uint64_t now
 	return true;
 }
 
-static void wake_all(struct simulation *sim, struct queue *queue, uint64_t now_ns, bool is_granted)
+void simulate_wake_all(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+		       bool is_granted)
 {
-	while (wake_first(sim, queue, now_ns, is_granted))
+	while (simulate_wake_first(sim, queue, now_ns, is_granted))
 		;
-}
-
-/* --- mutexes and rwlocks --- */
-
-/* True: it has the lock. False: it sleeps. `is_back`: it was woken from this lock's queue. */
-static bool mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t actor, bool is_back)
-{
-	struct player *player = &sim->players[actor];
-
-	if (lock->owner != NO_INDEX && !player->is_forced) {
-		lock->was_slept_on = true;
-		player->has_lost = is_back;
-		queue_add(sim, &lock->sleepers, actor);
-		return false;
-	}
-	player->has_lost = false;
-	lock->owner = actor;
-	lock->was_slept_on = is_back;
-	return true;
-}
-
-static void mutex_release(struct simulation *sim, struct lock *lock, uint64_t now_ns)
-{
-	uint32_t first = lock->sleepers.first;
-
-	if (sim->is_fair && first != NO_INDEX && step_of(sim, first)->type == STEP_ACQUIRE) {
-		wake_first(sim, &lock->sleepers, now_ns, true);
-		lock->owner = first;
-		return;
-	}
-	lock->owner = NO_INDEX;
-	if (lock->was_slept_on)
-		wake_first(sim, &lock->sleepers, now_ns, false);
-}
-
-static void hand_to_writer(struct simulation *sim, struct lock *lock, uint64_t now_ns)
-{
-	uint32_t writer = lock->sleepers.first;
-
-	if (wake_first(sim, &lock->sleepers, now_ns, true))
-		lock->owner = writer;
-}
-
-static bool rwlock_acquire(struct simulation *sim, struct lock *lock, uint32_t actor, bool shared)
-{
-	bool is_free = lock->owner == NO_INDEX && (shared || !lock->reader_count);
-
-	if (!is_free && !sim->players[actor].is_forced) {
-		queue_add(sim, shared ? &lock->readers : &lock->sleepers, actor);
-		return false;
-	}
-	if (shared)
-		lock->reader_count++;
-	else
-		lock->owner = actor;
-	return true;
-}
-
-static void rwlock_release(struct simulation *sim, struct lock *lock, uint64_t now_ns, bool shared)
-{
-	if (shared) {
-		lock->reader_count -= lock->reader_count > 0;
-		if (!lock->reader_count && lock->owner == NO_INDEX)
-			hand_to_writer(sim, lock, now_ns);
-		return;
-	}
-	lock->owner = NO_INDEX;
-	if (lock->readers.first == NO_INDEX) {
-		hand_to_writer(sim, lock, now_ns);
-		return;
-	}
-	while (wake_first(sim, &lock->readers, now_ns, true))
-		lock->reader_count++;
-}
-
-/* Who went on without the lock has nothing to give back. */
-static void lock_release(struct simulation *sim, const struct step *step, uint32_t actor)
-{
-	struct lock *lock = &sim->locks[step->arg];
-	uint64_t now_ns = sim->players[actor].now_ns;
-
-	if (step->type == STEP_RELEASE && lock->owner != actor)
-		return;
-	if (lock->is_shared)
-		rwlock_release(sim, lock, now_ns, step->type == STEP_UNSHARE);
-	else
-		mutex_release(sim, lock, now_ns);
-}
-
-/* A single try: who does not get the lock goes on without it. What the program would do then is
- * not known; it is taken to do the same a little later. */
-static bool grab(struct simulation *sim, const struct step *step, uint32_t actor)
-{
-	struct lock *lock = &sim->locks[step->arg];
-
-	if (lock->owner == NO_INDEX && !lock->reader_count) {
-		lock->owner = actor;
-		lock->was_slept_on = false;
-	}
-	return true;
-}
-
-/* Has it if it is free, and goes on after the loop; else another round. A round in which no time
- * passes would never end: then it sleeps like the others. */
-static bool try_lock(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
-{
-	struct player *player = &sim->players[actor];
-	struct lock *lock = &sim->locks[step->arg];
-
-	if (lock->owner == NO_INDEX || is_back || player->tried_ns == player->now_ns) {
-		if (!mutex_acquire(sim, lock, actor, is_back))
-			return false;
-		player->step += (uint32_t)step->ns;
-	}
-	player->tried_ns = player->now_ns;
-	return true;
-}
-
-static bool lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
-			 bool is_back)
-{
-	struct lock *lock = &sim->locks[step->arg];
-
-	if (step->type == STEP_GRAB)
-		return grab(sim, step, actor);
-	if (step->type == STEP_TRY)
-		return try_lock(sim, step, actor, is_back);
-	if (lock->is_shared)
-		return rwlock_acquire(sim, lock, actor, step->type == STEP_SHARE);
-	return mutex_acquire(sim, lock, actor, is_back);
 }
 
 /* --- tokens --- */
@@ -262,13 +128,13 @@ static bool take(struct simulation *sim, const struct step *step, uint32_t actor
 	struct tokens *tokens = &sim->tokens[step->arg];
 	struct lock *lock = &sim->locks[sim->script->jobs[step->arg].lock];
 
-	if (player->needs_lock && !mutex_acquire(sim, lock, actor, true))
+	if (player->needs_lock && !simulate_mutex_acquire(sim, lock, actor, true))
 		return false;
 	player->needs_lock = false;
 	if (!tokens->count && !tokens->is_open && !player->is_forced) {
-		queue_add(sim, &tokens->sleepers, actor);
+		simulate_sleep(sim, &tokens->sleepers, actor);
 		player->needs_lock = true;
-		mutex_release(sim, lock, player->now_ns);
+		simulate_mutex_release(sim, lock, player->now_ns);
 		return false;
 	}
 	tokens->count -= tokens->count > 0;
@@ -279,7 +145,7 @@ static bool take(struct simulation *sim, const struct step *step, uint32_t actor
 static void put(struct simulation *sim, uint32_t condition, uint64_t now_ns)
 {
 	sim->tokens[condition].count++;
-	wake_first(sim, &sim->tokens[condition].sleepers, now_ns, false);
+	simulate_wake_first(sim, &sim->tokens[condition].sleepers, now_ns, false);
 }
 
 static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
@@ -287,7 +153,7 @@ static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
 	const struct signal_role *role = &sim->script->monitors.signals[link];
 
 	sim->was_given[link] = true;
-	wake_all(sim, &sim->listeners[link], now_ns, true);
+	simulate_wake_all(sim, &sim->listeners[link], now_ns, true);
 	if (role->condition == NO_INDEX)
 		return;
 	struct tokens *tokens = &sim->tokens[role->condition];
@@ -297,9 +163,9 @@ static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
 	tokens->is_open = tokens->is_open || role->is_gate;
 	tokens->count += !role->is_gate;
 	if (role->wakes_all)
-		wake_all(sim, &tokens->sleepers, now_ns, false);
+		simulate_wake_all(sim, &tokens->sleepers, now_ns, false);
 	else
-		wake_first(sim, &tokens->sleepers, now_ns, false);
+		simulate_wake_first(sim, &tokens->sleepers, now_ns, false);
 }
 
 /* --- the other steps that concern others --- */
@@ -309,7 +175,7 @@ static bool permit(struct simulation *sim, const struct step *step, uint32_t act
 	struct permits *permits = &sim->semaphores[step->arg];
 
 	if (!permits->count && !sim->players[actor].is_forced) {
-		queue_add(sim, &permits->sleepers, actor);
+		simulate_sleep(sim, &permits->sleepers, actor);
 		return false;
 	}
 	permits->count -= permits->count > 0;
@@ -322,11 +188,11 @@ static bool meet(struct simulation *sim, const struct step *step, uint32_t actor
 	struct meeting *meeting = &sim->barriers[step->arg];
 
 	if (++meeting->count < sim->script->parties[step->arg] && !sim->players[actor].is_forced) {
-		queue_add(sim, &meeting->sleepers, actor);
+		simulate_sleep(sim, &meeting->sleepers, actor);
 		return false;
 	}
 	meeting->count = 0;
-	wake_all(sim, &meeting->sleepers, sim->players[actor].now_ns, true);
+	simulate_wake_all(sim, &meeting->sleepers, sim->players[actor].now_ns, true);
 	return true;
 }
 
@@ -341,7 +207,7 @@ static bool send(struct simulation *sim, const struct step *step, uint32_t actor
 
 	if (capacity && in_flight && in_flight + transfer->bytes > capacity &&
 	    !sim->players[actor].is_forced) {
-		queue_add(sim, &channel->writers, actor);
+		simulate_sleep(sim, &channel->writers, actor);
 		return false;
 	}
 	const struct message_room *room = &sim->script->messages.rooms[transfer->flow];
@@ -350,7 +216,7 @@ static bool send(struct simulation *sim, const struct step *step, uint32_t actor
 	if (number < room->count)
 		sim->sent[room->first + number] = sim->script->messages.job_of[step->arg];
 	channel->written += transfer->bytes;
-	wake_all(sim, &channel->readers, sim->players[actor].now_ns, false);
+	simulate_wake_all(sim, &channel->readers, sim->players[actor].now_ns, false);
 	return true;
 }
 
@@ -366,11 +232,11 @@ static bool receive(struct simulation *sim, const struct step *step, uint32_t ac
 		player->needed = channel->claimed;
 	}
 	if (channel->written < player->needed && !player->is_forced) {
-		queue_add(sim, &channel->readers, actor);
+		simulate_sleep(sim, &channel->readers, actor);
 		return false;
 	}
 	channel->received += transfer->bytes;
-	wake_all(sim, &channel->writers, player->now_ns, false);
+	simulate_wake_all(sim, &channel->writers, player->now_ns, false);
 	player->step = next_job(sim, step, actor);
 	return true;
 }
@@ -381,7 +247,7 @@ static bool await(struct simulation *sim, const struct step *step, uint32_t acto
 
 	if (channel->written > channel->claimed || sim->players[actor].is_forced)
 		return true;
-	queue_add(sim, &channel->readers, actor);
+	simulate_sleep(sim, &channel->readers, actor);
 	return false;
 }
 
@@ -401,7 +267,7 @@ static bool join(struct simulation *sim, const struct step *step, uint32_t actor
 {
 	if (sim->players[step->arg].is_done || sim->players[actor].is_forced)
 		return true;
-	queue_add(sim, &sim->players[step->arg].joiners, actor);
+	simulate_sleep(sim, &sim->players[step->arg].joiners, actor);
 	return false;
 }
 
@@ -409,7 +275,7 @@ static bool listen(struct simulation *sim, const struct step *step, uint32_t act
 {
 	if (sim->was_given[step->arg] || sim->players[actor].is_forced)
 		return true;
-	queue_add(sim, &sim->listeners[step->arg], actor);
+	simulate_sleep(sim, &sim->listeners[step->arg], actor);
 	return false;
 }
 
@@ -441,7 +307,7 @@ static bool finish(struct simulation *sim, uint32_t actor)
 		return false;
 	}
 	player->is_done = true;
-	wake_all(sim, &player->joiners, player->now_ns, true);
+	simulate_wake_all(sim, &player->joiners, player->now_ns, true);
 	return true;
 }
 
@@ -449,12 +315,13 @@ bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
 {
 	struct player *player = &sim->players[actor];
 
-	if (!player->is_started || player->is_done || !has_no_more_jobs(sim, step_of(sim, actor)))
+	if (!player->is_started || player->is_done ||
+	    !has_no_more_jobs(sim, simulate_step_of(sim, actor)))
 		return false;
 	simulate_leave_queues(sim, actor);
 	player->finish_ns = player->now_ns;
 	player->is_done = true;
-	wake_all(sim, &player->joiners, now_ns, true);
+	simulate_wake_all(sim, &player->joiners, now_ns, true);
 	return true;
 }
 
@@ -482,11 +349,11 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_SHARE:
 	case STEP_GRAB:
 	case STEP_TRY:
-		goes_on = lock_acquire(sim, step, actor, is_back);
+		goes_on = simulate_lock_acquire(sim, step, actor, is_back);
 		break;
 	case STEP_RELEASE:
 	case STEP_UNSHARE:
-		lock_release(sim, step, actor);
+		simulate_lock_release(sim, step, actor);
 		break;
 	case STEP_AGAIN:
 		player->step -= (uint32_t)step->ns;
@@ -506,7 +373,8 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		return permit(sim, step, actor); /* likewise */
 	case STEP_POST:
 		sim->semaphores[step->arg].count++;
-		wake_first(sim, &sim->semaphores[step->arg].sleepers, player->now_ns, false);
+		simulate_wake_first(sim, &sim->semaphores[step->arg].sleepers, player->now_ns,
+				    false);
 		break;
 	case STEP_BARRIER:
 		goes_on = meet(sim, step, actor);
@@ -553,7 +421,7 @@ static void leave_channel(struct simulation *sim, struct channel *channel, uint3
 
 void simulate_leave_queues(struct simulation *sim, uint32_t actor)
 {
-	const struct step *step = step_of(sim, actor);
+	const struct step *step = simulate_step_of(sim, actor);
 	enum step_type type = (enum step_type)step->type;
 
 	if (type == STEP_ACQUIRE || type == STEP_SHARE || type == STEP_TRY)
