@@ -109,15 +109,6 @@ static double average_of(const struct runqueues *queues, struct runqueue *queue)
 	return queue->average_ns;
 }
 
-/* Up to the whole nanosecond; none for what is over. Times are far below 2^63, and signed ones are
- * converted in one instruction. */
-static uint64_t whole_ns(double ns)
-{
-	int64_t cut_ns = ns > 0 ? (int64_t)ns : 0;
-
-	return (uint64_t)(cut_ns + ((double)cut_ns < ns));
-}
-
 static double ran_ns_of(const struct runqueues *queues, const struct runner *runner)
 {
 	return (double)(int64_t)(queues->now_ns - runner->since_ns) * queues->speed;
@@ -129,7 +120,7 @@ static void look_ahead(const struct runqueues *queues, struct runqueue *queue)
 	const struct runner *runner = &queues->runners[queue->current];
 	double left_ns = queues->speed < 1 ? runner->left_ns / queues->speed : runner->left_ns;
 
-	queue->end_ns = runner->since_ns + whole_ns(left_ns);
+	queue->end_ns = runner->since_ns + runqueues_whole_ns(left_ns);
 }
 
 /* Accounts for what the current one has run. */
@@ -353,7 +344,10 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	} else {
 		place_in(queues, queue, actor);
 	}
-	give_way(queues, queue);
+	if (queue->current == NO_INDEX && queue->count == 1)
+		put_on(queues, queue, 0);
+	else
+		give_way(queues, queue);
 }
 
 void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
@@ -404,29 +398,50 @@ uint64_t runqueues_look(struct runqueues *queues)
 	return queues->next_ns;
 }
 
-bool runqueues_run_through(struct runqueues *queues, uint64_t now_ns, uint32_t actor,
-			   uint64_t run_ns, uint64_t until_ns)
+bool runqueues_is_first(const struct runqueues *queues, uint32_t actor)
+{
+	const struct runner *runner = &queues->runners[actor];
+
+	if (!runner->is_on || queues->cpus[runner->cpu].end_ns > queues->now_ns)
+		return false;
+	for (uint32_t i = 0; i < runner->cpu; i++)
+		if (queues->cpus[i].end_ns <= queues->now_ns)
+			return false;
+	return true;
+}
+
+void runqueues_ahead_begin(struct runqueues *queues, struct run_ahead *ahead, uint32_t actor)
 {
 	struct runner *runner = &queues->runners[actor];
-	uint64_t end_ns = now_ns + run_ns;
 
-	assert(runner->is_on && now_ns >= queues->now_ns);
-	if (end_ns > until_ns || queues->speed < 1)
-		return false;
-	queues->now_ns = now_ns;
-	for (uint32_t i = 0; i < queues->cpu_count; i++)
-		if ((i != runner->cpu && queues->cpus[i].end_ns <= end_ns) ||
-		    (queues->cpus[i].count && next_tick_ns(queues) <= end_ns))
-			return false;
-	struct runqueue *queue = &queues->cpus[runner->cpu];
+	assert(runner->is_on && runner->since_ns == queues->now_ns);
+	*ahead = (struct run_ahead){ .runner = runner,
+				     .speed = queues->speed,
+				     .slice_ns = slice_of(queues, runner),
+				     .now_ns = queues->now_ns,
+				     .before_ns = UINT64_MAX };
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		const struct runqueue *queue = &queues->cpus[i];
 
-	settle(queues, queue);
-	queues->now_ns = end_ns;
-	runner->left_ns = (double)(int64_t)run_ns;
-	settle(queues, queue);
-	runner->left_ns = 0;
-	queue->end_ns = queues->next_ns = end_ns;
-	return true;
+		if (i != runner->cpu && queue->end_ns < ahead->before_ns)
+			ahead->before_ns = queue->end_ns;
+		if (queue->count && next_tick_ns(queues) < ahead->before_ns)
+			ahead->before_ns = next_tick_ns(queues);
+	}
+}
+
+void runqueues_ahead_end(struct runqueues *queues, struct run_ahead *ahead)
+{
+	struct runqueue *queue = &queues->cpus[ahead->runner->cpu];
+
+	if (!ahead->has_run)
+		return;
+	queues->now_ns = queues->next_ns = ahead->now_ns;
+	queue->end_ns = ahead->runner->since_ns = ahead->now_ns;
+	queue->is_stale = true;
+	queue->is_slice_over = queue->is_slice_over || ahead->is_slice_over;
+	ahead->runner->left_ns = 0;
+	ahead->has_run = false;
 }
 
 static void tick(struct runqueues *queues)

@@ -70,10 +70,56 @@ static inline bool runqueues_is_on(const struct runqueues *queues, uint32_t acto
 /* At now_ns, not before any earlier call's: this actor has so much to run. */
 void runqueues_enter(struct runqueues *, uint64_t now_ns, uint32_t actor, double run_ns);
 
-/* As runqueues_enter() and runqueues_happen() for an actor on a CPU, if nothing else happens there
- * before that, and its end is no later than until_ns. False: nothing has been done. */
-bool runqueues_run_through(struct runqueues *, uint64_t now_ns, uint32_t actor, uint64_t run_ns,
-			   uint64_t until_ns);
+/* What runqueues_happen() does is next to let this one on, which has come to a CPU just now. */
+bool runqueues_is_first(const struct runqueues *, uint32_t actor);
+
+/*
+ * An actor that is on a CPU, has run what it had to, and goes on at once, run after run, while
+ * nothing else happens on any CPU. The same as runqueues_enter() and runqueues_happen() for each
+ * run, but the queues are not told until runqueues_ahead_end(): they must not be asked until then.
+ */
+struct run_ahead {
+	struct runner *runner;
+	double speed;
+	double slice_ns;
+	uint64_t now_ns;
+	uint64_t before_ns; /* then something else happens */
+	bool has_run;       /* and the queues do not know it yet */
+	bool is_slice_over;
+};
+
+void runqueues_ahead_begin(struct runqueues *, struct run_ahead *, uint32_t actor);
+void runqueues_ahead_end(struct runqueues *, struct run_ahead *);
+
+/* Up to the whole nanosecond; none for what is over. Times are far below 2^63, and signed ones are
+ * converted in one instruction. */
+static inline uint64_t runqueues_whole_ns(double ns)
+{
+	int64_t cut_ns = ns > 0 ? (int64_t)ns : 0;
+
+	return (uint64_t)(cut_ns + ((double)cut_ns < ns));
+}
+
+/* False: something else happens before its end, or it is after until_ns; nothing has been done. */
+static inline bool runqueues_ahead_run(struct run_ahead *ahead, uint64_t run_ns, uint64_t until_ns)
+{
+	struct runner *runner = ahead->runner;
+	uint64_t length_ns =
+		ahead->speed < 1 ? runqueues_whole_ns((double)run_ns / ahead->speed) : run_ns;
+	uint64_t end_ns = ahead->now_ns + length_ns;
+	double ran_ns = (double)(int64_t)length_ns * ahead->speed;
+
+	if (end_ns >= ahead->before_ns || end_ns > until_ns)
+		return false;
+	ahead->now_ns = end_ns;
+	ahead->has_run = true;
+	runner->virtual_ns += runner->weight == 1.0 ? ran_ns : ran_ns / runner->weight;
+	if (runner->virtual_ns >= runner->deadline_ns) {
+		runner->deadline_ns = runner->virtual_ns + ahead->slice_ns;
+		ahead->is_slice_over = true;
+	}
+	return true;
+}
 
 /* It goes to sleep: it gives its CPU away. */
 void runqueues_off(struct runqueues *, uint64_t now_ns, uint32_t actor);

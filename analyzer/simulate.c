@@ -75,14 +75,58 @@ static struct entry take_earliest(struct simulation *sim)
 	return earliest;
 }
 
-/* Runs the steps that concern nobody else. Returns the first one that does. */
-static const struct step *run_alone(const struct simulation *sim, struct player *player)
+static uint64_t next_run_end_ns(struct simulation *sim)
+{
+	return sim->has_queues ? runqueues_next_ns(&sim->queues) : crowd_next_ns(&sim->crowd);
+}
+
+static uint64_t next_turn_ns(struct simulation *sim)
+{
+	uint64_t run_ns = next_run_end_ns(sim);
+
+	return sim->heap_count && sim->heap[0].at_ns < run_ns ? sim->heap[0].at_ns : run_ns;
+}
+
+/* It has come to a CPU, or has run what it had to: then it goes on after its run. */
+static void player_is_on(struct player *player)
+{
+	if (!player->is_arriving)
+		player->is_granted = true;
+	player->is_running = player->is_arriving = false;
+}
+
+/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to, or
+ * has come to a CPU. NO_INDEX: it was nobody's turn, only the scheduler's. */
+static struct entry take_turn(struct simulation *sim)
+{
+	uint64_t run_ns = next_run_end_ns(sim);
+
+	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
+		return take_earliest(sim);
+	uint32_t actor =
+		sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
+
+	if (actor != NO_INDEX)
+		player_is_on(&sim->players[actor]);
+	return (struct entry){ .at_ns = run_ns, .actor = actor };
+}
+
+/* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
+ * Returns the first other one. */
+static const struct step *run_alone(struct simulation *sim, struct player *player,
+				    struct run_ahead *ahead)
 {
 	const struct step *step = &sim->script->steps[player->step];
 	uint64_t now_ns = player->now_ns;
+	uint64_t until_ns = sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX;
 
 	for (;; step++) {
-		if (step->type == STEP_DELAY || (step->type == STEP_RUN && !sim->is_crowded)) {
+		if (step->type == STEP_RUN && sim->is_crowded) {
+			if (!sim->has_queues || now_ns != ahead->now_ns ||
+			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, step), until_ns))
+				break;
+			now_ns = ahead->now_ns;
+		} else if (step->type == STEP_DELAY || step->type == STEP_RUN) {
 			now_ns += simulate_scaled_ns(sim, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
@@ -101,63 +145,24 @@ static const struct step *run_alone(const struct simulation *sim, struct player 
 	return step;
 }
 
-static uint64_t next_run_end_ns(struct simulation *sim)
+/* Somebody else is earlier. Whoever has a queue's CPU must also give that away before a step that
+ * takes time elsewhere. */
+static bool is_ahead_of_others(struct simulation *sim, const struct player *player,
+			       struct run_ahead *ahead)
 {
-	return sim->has_queues ? runqueues_next_ns(&sim->queues) : crowd_next_ns(&sim->crowd);
-}
-
-static uint64_t next_turn_ns(struct simulation *sim)
-{
-	uint64_t run_ns = next_run_end_ns(sim);
-
-	return sim->heap_count && sim->heap[0].at_ns < run_ns ? sim->heap[0].at_ns : run_ns;
-}
-
-/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to, or
- * has come to a CPU. NO_INDEX: it was nobody's turn, only the scheduler's. */
-static struct entry take_turn(struct simulation *sim)
-{
-	uint64_t run_ns = next_run_end_ns(sim);
-
-	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
-		return take_earliest(sim);
-	uint32_t actor =
-		sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
-	struct entry turn = { .at_ns = run_ns, .actor = actor };
-
-	if (actor == NO_INDEX)
-		return turn;
-	struct player *player = &sim->players[actor];
-	if (!player->is_arriving)
-		player->is_granted = true; /* it goes on after its run */
-	player->is_running = player->is_arriving = false;
-	return turn;
-}
-
-/* Steps that take time but no CPU: on a queue's CPU it must be given away before them. */
-static bool has_left_cpu(const struct simulation *sim, const struct player *player,
-			 uint64_t turn_ns)
-{
-	return sim->has_queues && player->now_ns > turn_ns;
-}
-
-/* The actor has its CPU, and nobody has a turn until it has run: the turn is its own again. */
-static bool runs_through(struct simulation *sim, const struct step *step, struct entry *turn)
-{
-	struct player *player = &sim->players[turn->actor];
-	uint64_t until_ns = sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX;
-	uint64_t run_ns = simulate_scaled_ns(sim, step);
-
-	if (!sim->has_queues ||
-	    !runqueues_run_through(&sim->queues, player->now_ns, turn->actor, run_ns, until_ns))
+	if (!sim->has_queues)
+		return player->now_ns > next_turn_ns(sim);
+	if (player->now_ns > ahead->now_ns)
+		return true;
+	if (player->now_ns < ahead->before_ns &&
+	    (!sim->heap_count || player->now_ns <= sim->heap[0].at_ns))
 		return false;
-	turn->at_ns = player->now_ns += run_ns;
-	player->step++;
-	return true;
+	runqueues_ahead_end(&sim->queues, ahead);
+	return player->now_ns > next_turn_ns(sim);
 }
 
 /* Goes on until the actor sleeps, ends, runs, or is no longer the earliest. */
-static void go_on(struct simulation *sim, struct entry turn)
+static void go_on(struct simulation *sim, struct entry turn, struct run_ahead *ahead)
 {
 	struct player *player = &sim->players[turn.actor];
 	bool is_back = player->slept; /* woken to try again */
@@ -169,14 +174,14 @@ static void go_on(struct simulation *sim, struct entry turn)
 		player->step++;
 	}
 	for (;; is_back = false) {
-		const struct step *step = run_alone(sim, player);
+		const struct step *step = run_alone(sim, player, ahead);
 
-		if (has_left_cpu(sim, player, turn.at_ns) || player->now_ns > next_turn_ns(sim)) {
+		if (is_ahead_of_others(sim, player, ahead)) {
 			simulate_schedule(sim, turn.actor, player->now_ns);
 			return;
 		}
-		if (step->type == STEP_RUN && runs_through(sim, step, &turn))
-			continue;
+		if (step->type == STEP_RUN && sim->has_queues)
+			runqueues_ahead_end(&sim->queues, ahead);
 		player->slept = !simulate_interact(sim, step, turn.actor, is_back);
 		player->is_forced = false;
 		if (player->slept)
@@ -188,14 +193,24 @@ static void go_on(struct simulation *sim, struct entry turn)
 static void play(struct simulation *sim, struct entry turn)
 {
 	struct player *player = &sim->players[turn.actor];
+	struct run_ahead ahead;
 
-	if (sim->has_queues && !runqueues_is_on(&sim->queues, turn.actor)) {
-		player->is_arriving = player->is_running = true;
-		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, 0);
+	if (!sim->has_queues) {
+		go_on(sim, turn, NULL);
 		return;
 	}
-	go_on(sim, turn);
-	if (sim->has_queues && !player->is_running)
+	if (!runqueues_is_on(&sim->queues, turn.actor)) {
+		player->is_arriving = player->is_running = true;
+		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, 0);
+		if (!runqueues_is_first(&sim->queues, turn.actor))
+			return;
+		runqueues_happen(&sim->queues);
+		player_is_on(player);
+	}
+	runqueues_ahead_begin(&sim->queues, &ahead, turn.actor);
+	go_on(sim, turn, &ahead);
+	runqueues_ahead_end(&sim->queues, &ahead);
+	if (!player->is_running)
 		runqueues_off(&sim->queues, turn.at_ns, turn.actor);
 }
 

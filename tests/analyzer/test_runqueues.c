@@ -133,62 +133,96 @@ START_TEST(cpus_that_others_use_are_slower)
 }
 END_TEST
 
-/* Three on two CPUs: 0 runs, 1 keeps the other CPU busy until 10 ms, 2 waits if it is there. */
-static void three_on_two(struct runqueues *queues, bool somebody_waits)
+/* Three on two CPUs: 0 runs, 1 keeps the other CPU busy, 2 waits if it is there. */
+static void three_on_two(struct runqueues *queues, double cpus, bool somebody_waits)
 {
 	runqueues_make(queues, 3, 2);
-	runqueues_reset(queues, 2);
+	runqueues_reset(queues, cpus);
 	runqueues_enter(queues, 0, 0, 1 * MS);
 	runqueues_enter(queues, 0, 1, 10 * MS);
 	if (somebody_waits)
 		runqueues_enter(queues, 0, 2, 10 * MS);
-	ck_assert_uint_eq(runqueues_next_ns(queues), 1 * MS);
 	ck_assert_uint_eq(runqueues_happen(queues), 0);
 }
 
-START_TEST(a_run_that_nobody_interrupts_ends_at_once)
+static void expect_same(const struct runqueues *queues, const struct runqueues *turns, size_t row)
+{
+	const struct runner *runner = &queues->runners[0], *other = &turns->runners[0];
+
+	ck_assert_msg(queues->running == turns->running && queues->now_ns == turns->now_ns &&
+			      queues->next_ns == turns->next_ns &&
+			      queues->cpus[0].end_ns == turns->cpus[0].end_ns &&
+			      queues->cpus[0].is_slice_over == turns->cpus[0].is_slice_over,
+		      "row %zu", row);
+	ck_assert_msg(runner->virtual_ns == other->virtual_ns &&
+			      runner->deadline_ns == other->deadline_ns &&
+			      runner->left_ns == other->left_ns &&
+			      runner->since_ns == other->since_ns,
+		      "row %zu", row);
+}
+
+START_TEST(runs_that_nobody_interrupts_end_as_if_by_turns)
 {
 	static const struct {
-		uint64_t run_ns, until_ns;
+		double cpus;
+		uint64_t first_ns, second_ns, until_ns;
 		bool somebody_waits, is_through;
 	} rows[] = {
-		/* 0 */ { 2 * MS, UINT64_MAX, false, true },
-		/* 1 */ { 2 * MS, 3 * MS, false, true },
-		/* 2 */ { 2 * MS, 3 * MS - 1, false, false }, /* somebody's turn is earlier */
-		/* 3 */ { 9 * MS - 1, UINT64_MAX, false, true },
-		/* 4 */ { 9 * MS, UINT64_MAX, false, false }, /* the other CPU's run ends */
-		/* 5 */ { 3 * MS - 1, UINT64_MAX, true, true },
-		/* 6 */ { 3 * MS, UINT64_MAX, true, false }, /* the timer ticks */
+		/* 0 */ { 2, 0, 2 * MS, UINT64_MAX, false, true },
+		/* 1 */ { 2, 1 * MS, 1 * MS, 3 * MS, false, true },
+		/* 2 */ { 2, 1 * MS, 1 * MS, 3 * MS - 1, false, false }, /* somebody is earlier */
+		/* 3 */ { 2, 100000, 9 * MS - 100001, UINT64_MAX, false, true },
+		/* 4 */
+		{ 2, 100000, 9 * MS - 100000, UINT64_MAX, false, false }, /* the other ends */
+		/* 5 */ { 2, 1, 3 * MS - 2, UINT64_MAX, true, true },
+		/* 6 */ { 2, 1, 3 * MS - 1, UINT64_MAX, true, false }, /* the timer ticks */
+		/* 7 */ { 1.5, 333333, 777777, UINT64_MAX, false, true },
+		/* 8 */ { 1.5, 0, 9 * MS, UINT64_MAX, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct runqueues queues, turns;
-		uint64_t end_ns = 1 * MS + rows[i].run_ns;
+		struct run_ahead ahead;
 
-		three_on_two(&queues, rows[i].somebody_waits);
-		three_on_two(&turns, rows[i].somebody_waits);
-		bool is_through =
-			runqueues_run_through(&queues, 1 * MS, 0, rows[i].run_ns, rows[i].until_ns);
+		three_on_two(&queues, rows[i].cpus, rows[i].somebody_waits);
+		three_on_two(&turns, rows[i].cpus, rows[i].somebody_waits);
+		runqueues_ahead_begin(&queues, &ahead, 0);
+		ck_assert(runqueues_ahead_run(&ahead, rows[i].first_ns, rows[i].until_ns));
+		bool is_through = runqueues_ahead_run(&ahead, rows[i].second_ns, rows[i].until_ns);
 		ck_assert_msg(is_through == rows[i].is_through, "row %zu", i);
-		if (is_through) {
-			runqueues_enter(&turns, 1 * MS, 0, (double)rows[i].run_ns);
-			ck_assert_uint_eq(runqueues_next_ns(&turns), end_ns);
+		runqueues_ahead_end(&queues, &ahead);
+		for (int run = 0; run <= is_through; run++) {
+			uint64_t run_ns = run ? rows[i].second_ns : rows[i].first_ns;
+
+			runqueues_enter(&turns, turns.now_ns, 0, (double)run_ns);
 			ck_assert_uint_eq(runqueues_happen(&turns), 0);
-			ck_assert_msg(
-				queues.running == turns.running && queues.now_ns == turns.now_ns &&
-					runqueues_next_ns(&queues) == runqueues_next_ns(&turns),
-				"row %zu", i);
-			ck_assert_msg(
-				queues.runners[0].virtual_ns == turns.runners[0].virtual_ns &&
-					queues.runners[0].deadline_ns ==
-						turns.runners[0].deadline_ns &&
-					queues.runners[0].left_ns == turns.runners[0].left_ns &&
-					queues.runners[0].since_ns == turns.runners[0].since_ns,
-				"row %zu", i);
 		}
+		expect_same(&queues, &turns, i);
 		runqueues_free(&queues);
 		runqueues_free(&turns);
 	}
+}
+END_TEST
+
+START_TEST(who_comes_to_an_idle_cpu_is_first)
+{
+	struct runqueues queues;
+
+	runqueues_make(&queues, 3, 2);
+	runqueues_reset(&queues, 2);
+	runqueues_enter(&queues, 0, 0, 1 * MS);
+	runqueues_enter(&queues, 0, 1, 0);
+	ck_assert(!runqueues_is_first(&queues, 0));
+	ck_assert(runqueues_is_first(&queues, 1));
+	ck_assert_uint_eq(runqueues_happen(&queues), 1);
+	runqueues_off(&queues, 0, 1);
+	runqueues_enter(&queues, 1 * MS, 1,
+			0); /* the other's run ends now, and it was there before */
+	ck_assert(runqueues_is_first(&queues, 0));
+	ck_assert(!runqueues_is_first(&queues, 1));
+	runqueues_enter(&queues, 1 * MS, 2, 0); /* there is no CPU for this one */
+	ck_assert(!runqueues_is_first(&queues, 2));
+	runqueues_free(&queues);
 }
 END_TEST
 
@@ -202,7 +236,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, the_niced_one_gets_less);
 	tcase_add_test(tcase, an_idle_cpu_is_used);
 	tcase_add_test(tcase, who_goes_on_keeps_its_cpu);
-	tcase_add_test(tcase, a_run_that_nobody_interrupts_ends_at_once);
+	tcase_add_test(tcase, runs_that_nobody_interrupts_end_as_if_by_turns);
+	tcase_add_test(tcase, who_comes_to_an_idle_cpu_is_first);
 	tcase_add_test(tcase, cpus_that_others_use_are_slower);
 	suite_add_tcase(suite, tcase);
 	return suite;
