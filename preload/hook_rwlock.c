@@ -8,6 +8,10 @@
  * lock is free. A read lock given back by another thread than took it is allowed by libc, not by
  * POSIX: that hold is closed when its thread ends. A thread with more than READ_HOLDS_MAX watched
  * read locks at once records the first of them.
+ *
+ * A writer's hold that somebody waits for before the lock is watched is made up for, and one in
+ * which something else was recorded makes the lock watched, as with mutexes. A reader's is not:
+ * readers do not wait for each other, and most locks that are read for long are never written.
  */
 #include <errno.h>
 
@@ -80,7 +84,9 @@ static int read_gained(pthread_rwlock_t *lock, struct caller caller)
 static int write_gained(pthread_rwlock_t *lock, struct caller caller)
 {
 	struct watch *watch = find_watch(lock);
-	if (UNLIKELY(watch != NULL))
+	if (LIKELY(!watch))
+		lock_remember(lock, caller.pc);
+	else
 		lock_hold_begin(watch, WATCH_RWLOCK, caller);
 	return 0;
 }
@@ -240,12 +246,26 @@ static int write_release(struct watch *watch, pthread_rwlock_t *lock)
 	return result;
 }
 
-int hook_pthread_rwlock_unlock(pthread_rwlock_t *lock)
+/* About to be unlocked. */
+static inline struct watch *watch_of_held(const pthread_rwlock_t *lock, bool is_written)
 {
 	struct watch *watch = watch_find(lock);
-	if (LIKELY(!watch) || watch->type != WATCH_RWLOCK)
+	if (LIKELY(watch || !is_written || !lock_was_held_long(lock)))
+		return watch;
+	return lock_watch_all(lock, WATCH_RWLOCK);
+}
+
+int hook_pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+	/* Readers and a writer exclude each other. */
+	bool is_written = lock->__data.__cur_writer != 0;
+	struct watch *watch = watch_of_held(lock, is_written);
+	if (LIKELY(!watch) || watch->type != WATCH_RWLOCK) {
+		if (is_written)
+			lock_recall(lock);
 		return real.pthread_rwlock_unlock(lock);
-	if (lock->__data.__cur_writer != 0) /* readers and a writer exclude each other */
+	}
+	if (is_written)
 		return write_release(watch, lock);
 	read_release(watch, lock);
 	return real.pthread_rwlock_unlock(lock);

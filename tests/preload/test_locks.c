@@ -84,22 +84,28 @@ END_TEST
  */
 START_TEST(test_the_first_hold_is_dated_back)
 {
-	static const struct target_case row = { "mutexes",
-						"once",
-						{ { "wait", "mutex", "", 1, 1 },
-						  { "op", "hold", "mutex mutexes+0x", 2, 2 } } };
+	static const struct target_case rows[] = {
+		{ "mutexes",
+		  "once",
+		  { { "wait", "mutex", "", 1, 1 }, { "op", "hold", "mutex mutexes+0x", 2, 2 } } },
+		{ "rwlocks",
+		  "once",
+		  { { "wait", "rwlock_read", "", 1, 1 },
+		    { "op", "hold", "rwlock rwlocks+0x", 2, 2 } } },
+	};
 	struct dumps dumps;
 	json_t *sleeps[2] = { NULL }, *first = NULL;
 	int sleep_count = 0;
 
-	run_case(&row, &dumps);
+	run_case(&rows[_i], &dumps);
 	json_t *lines = dumps.lines[0];
 	for (size_t i = 1; i < json_array_size(lines); i++) {
 		json_t *event = json_array_get(lines, i);
 		if (strcmp(word_of(event, "k"), "sleep") == 0 && number_of(event, "th") == 1 &&
 		    sleep_count < 2)
 			sleeps[sleep_count++] = event;
-		if (strcmp(word_of(event, "k"), "hold") == 0 && number_of(event, "sq") == 1)
+		if (strcmp(word_of(event, "k"), "hold") == 0 && number_of(event, "sq") == 1 &&
+		    number_of(event, "th") == 1)
 			first = event;
 	}
 	ck_assert(sleeps[0] && sleeps[1] && first);
@@ -372,7 +378,7 @@ int main(void)
 	tcase_set_timeout(group, 60);
 	tcase_add_test(group, test_wait_names_the_hold);
 	tcase_add_test(group, test_holds_exclude_each_other);
-	tcase_add_test(group, test_the_first_hold_is_dated_back);
+	tcase_add_loop_test(group, test_the_first_hold_is_dated_back, 0, 2);
 	tcase_add_loop_test(group, test_holds_as_asked_for, 0, sizeof(modes) / sizeof(modes[0]));
 	tcase_add_loop_test(group, test_a_lock_of_two_processes_is_one, 0,
 			    sizeof(shared_cases) / sizeof(shared_cases[0]));

@@ -34,6 +34,38 @@ static void readers(void)
 	}
 }
 
+/* The same, but the writer slept while it had the lock, and before. */
+static void once(void)
+{
+	struct timespec while_held = { 0, 2000000 };
+	struct helper helper;
+	nanosleep(&while_held, NULL);
+	pthread_rwlock_wrlock(&lock);
+	nanosleep(&while_held, NULL);
+	helper_start(&helper, read_it);
+	until_in_call(helper.tid, SYS_futex);
+	pthread_rwlock_unlock(&lock);
+	helper_join(&helper);
+}
+
+/* Nobody waits: what is written in a sleep is worth a record, from the first time on; reads and
+ * short writes are not. */
+static void slept_in(void)
+{
+	static pthread_rwlock_t brief = PTHREAD_RWLOCK_INITIALIZER;
+	struct timespec while_held = { 0, 1000000 };
+	pthread_rwlock_rdlock(&brief);
+	nanosleep(&while_held, NULL);
+	pthread_rwlock_unlock(&brief);
+	for (int i = 0; i < 3; i++) {
+		pthread_rwlock_wrlock(&lock);
+		pthread_rwlock_wrlock(&brief);
+		pthread_rwlock_unlock(&brief);
+		nanosleep(&while_held, NULL);
+		pthread_rwlock_unlock(&lock);
+	}
+}
+
 static void writers(void)
 {
 	struct helper helper;
@@ -108,10 +140,8 @@ static void forms(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "readers", readers },
-	{ "writers", writers },
-	{ "many", many },
-	{ "forms", forms },
+	{ "readers", readers },   { "writers", writers }, { "once", once },
+	{ "slept_in", slept_in }, { "many", many },       { "forms", forms },
 };
 
 SCENARIOS_MAIN
