@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@
 #include "sample.h"
 
 enum { ROUNDS = 9, SAMPLES_LESS = 10, EVENTS_USUAL = 400000 };
+/* A million events a second, as a busy server has. */
+enum { BURST_EVENTS = 10000, BURST_NS = 10000000 };
 
 static const char *const names[] = { "read", "pthread_mutex_lock" };
 static const struct recorder_host host = { names, 2, pthread_create };
@@ -141,20 +144,73 @@ static void dump_all(void)
 }
 
 /* CPU time, so that other processes on the machine do not count. */
+static double cost_of(void (*one)(void), long events)
+{
+	double from = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	for (long k = 0; k < events; k++)
+		one();
+	return now_ns(CLOCK_THREAD_CPUTIME_ID) - from;
+}
+
+static void print_rounds(const char *what, double rounds[ROUNDS])
+{
+	qsort(rounds, ROUNDS, sizeof(rounds[0]), compare);
+	printf("%-15s %6.1f ns (%.1f to %.1f)\n", what, rounds[ROUNDS / 2], rounds[0],
+	       rounds[ROUNDS - 1]);
+}
+
 static void measure(const char *what, void (*one)(void), long events)
 {
 	double rounds[ROUNDS];
 
-	for (int i = 0; i < ROUNDS; i++) {
-		double from = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	for (int i = 0; i < ROUNDS; i++)
+		rounds[i] = cost_of(one, events) / (double)events;
+	print_rounds(what, rounds);
+}
 
-		for (long k = 0; k < events; k++)
-			one();
-		rounds[i] = (now_ns(CLOCK_THREAD_CPUTIME_ID) - from) / (double)events;
+static void pause_ns(double ns)
+{
+	struct timespec pause = { 0, (long)ns };
+
+	if (ns > 0)
+		nanosleep(&pause, NULL);
+}
+
+/* The same with pauses, in which the control thread may get ahead. */
+static void measure_bursts(const char *what, void (*one)(void), long events)
+{
+	double rounds[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double next = now_ns(CLOCK_MONOTONIC), cost = 0;
+		long bursts = events / BURST_EVENTS;
+
+		for (long k = 0; k < bursts; k++) {
+			cost += cost_of(one, BURST_EVENTS);
+			next += BURST_NS;
+			pause_ns(next - now_ns(CLOCK_MONOTONIC));
+		}
+		rounds[i] = cost / (double)(bursts * BURST_EVENTS);
 	}
-	qsort(rounds, ROUNDS, sizeof(rounds[0]), compare);
-	printf("%-15s %6.1f ns (%.1f to %.1f)\n", what, rounds[ROUNDS / 2], rounds[0],
-	       rounds[ROUNDS - 1]);
+	print_rounds(what, rounds);
+}
+
+/* In a process of its own: memory that nobody has used yet, with or without a control thread that
+ * makes some of it ready. */
+static void measure_new(const char *what, bool has_control, long events,
+			void (*how)(const char *, void (*)(void), long))
+{
+	fflush(stdout);
+	if (fork() == 0) {
+		setenv("WCPROF_CONTROL", has_control ? "on" : "off", 1);
+		recorder_start(&host);
+		how(what, bench_op, events);
+		fflush(stdout);
+		recorder_image_ends(END_EXIT);
+		_exit(0);
+	}
+	wait(NULL);
 }
 
 int main(int argc, char **argv)
@@ -162,12 +218,15 @@ int main(int argc, char **argv)
 	long events = argc > 1 ? atol(argv[1]) : EVENTS_USUAL;
 
 	setenv("WCPROF_ENABLE", "1", 1);
+	measure_new("op, new memory", false, events, measure);
+	measure_new("  made ready", true, events, measure_bursts);
+	measure_new("  flat out", true, events, measure);
 	setenv("WCPROF_CONTROL", "off", 0);
 	recorder_start(&host);
 	measure("two clock reads", bench_clocks, events);
 	measure("unwatched lock", bench_unwatched, events);
-	/* Page faults of memory that nobody has used yet, then the record alone. */
-	measure("op, new memory", bench_op, events);
+	/* Memory that was used before. */
+	(void)cost_of(bench_op, ROUNDS * events);
 	dump_all();
 	measure("op", bench_op, events);
 	dump_all();
