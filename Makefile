@@ -106,7 +106,7 @@ peers: tests-built ## what others predict on the rows that make truth measured (
 soak: tests-built ## 200,000 threads, and 500 flat out for a minute (some minutes, 10 GB in TMPDIR)
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
-model: ## every interleaving of filling, draining and overwriting a chunk (spin)
+model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
 	@B=$(B) tests/model/test_model
 conformance: tests-built ## programs of others behave the same, off and recording (CONFORMANCE_ARGS=-h)
 	@scripts/setup conformance

@@ -151,7 +151,11 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 	return POOL_NONE;
 }
 
-/* Another process's drainer has died: nobody reads what it has pinned. */
+/*
+ * Another process's drainer has died: nobody reads what it has pinned. What it had begun to say of
+ * a pinned chunk is said to the end before that chunk may be overwritten, else some of its events
+ * would be taken off those that were overwritten twice.
+ */
 static bool unpin_for_dead(struct arena *arena)
 {
 	uint32_t owner = load_acquire(&arena->drain_owner);
@@ -159,6 +163,7 @@ static bool unpin_for_dead(struct arena *arena)
 	if (!(owner & DRAIN_DIED) ||
 	    !cas_acq_rel(&arena->drain_owner, &owner, (uint32_t)sys_gettid()))
 		return false;
+	chunk_commit_for_dead(arena);
 	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
 		chunk_unpin(chunk_at(arena, i));
 	store_release(&arena->drain_owner, 0);
@@ -317,6 +322,41 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 	change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
 	if (!arena->is_ring)
 		pool_give(arena, &arena->chunks, chunk_items, index);
+}
+
+/* One that was overwritten since it was written out: what it had was not lost. */
+static void commit_chunk(struct arena *arena, uint32_t index)
+{
+	struct chunk *chunk = chunk_at(arena, index);
+	uint64_t handed_out = (uint64_t)chunk->snapshot - chunk->snapshot_from;
+
+	if (chunk_pin(chunk) && chunk_lap(chunk) == chunk->snapshot_lap) {
+		chunk_drained(arena, index, chunk->snapshot);
+	} else {
+		/* Release: who dies in between counts them as lost, rather than twice as not. */
+		store_release(&chunk->snapshot, 0);
+		add_relaxed(&arena->counters[COUNTER_overwritten], -handed_out);
+	}
+	chunk_unpin(chunk);
+}
+
+/*
+ * A drainer may be killed at any moment of this; whoever comes next goes on. So no event is handed
+ * out twice, unless it is killed between the last write to its reader and the first line here.
+ */
+void chunk_commit(struct arena *arena)
+{
+	store_release(&arena->commit_begun, 1);
+	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
+		if (chunk_at(arena, i)->snapshot > 0)
+			commit_chunk(arena, i);
+	store_release(&arena->commit_begun, 0);
+}
+
+void chunk_commit_for_dead(struct arena *arena)
+{
+	if (UNLIKELY(load_acquire(&arena->commit_begun)))
+		chunk_commit(arena);
 }
 
 /* --- Ahead of time, and afterwards ----------------------------------------------------------- */

@@ -81,5 +81,9 @@ static inline uint32_t chunk_ring_room(const struct arena *arena)
 /* Drainer. Everything up to `count` has been handed out: a full chunk that is empty now is used
  * again. In a ring it must be pinned. */
 void chunk_drained(struct arena *, uint32_t index, uint32_t count) HIDDEN;
+/* Everything in the snapshot has been handed out. */
+void chunk_commit(struct arena *) HIDDEN;
+/* The drainer before died in the middle of that: goes on for it. */
+void chunk_commit_for_dead(struct arena *) HIDDEN;
 
 #endif

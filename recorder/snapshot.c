@@ -204,43 +204,6 @@ static uint32_t count_ended_threads(const struct arena *arena)
 	return count;
 }
 
-/* --- What was handed out --------------------------------------------------------------------- */
-
-/* A chunk that was overwritten since it was written out: what it had was not lost. */
-static void commit_chunk(struct arena *arena, uint32_t index)
-{
-	struct chunk *chunk = chunk_at(arena, index);
-	uint64_t handed_out = (uint64_t)chunk->snapshot - chunk->snapshot_from;
-
-	if (chunk_pin(chunk) && chunk_lap(chunk) == chunk->snapshot_lap) {
-		chunk_drained(arena, index, chunk->snapshot);
-	} else {
-		/* Release: who dies in between counts them as lost, rather than twice as not. */
-		store_release(&chunk->snapshot, 0);
-		add_relaxed(&arena->counters[COUNTER_overwritten], -handed_out);
-	}
-	chunk_unpin(chunk);
-}
-
-/*
- * A drainer may be killed at any moment of this; whoever comes next goes on. So no event is handed
- * out twice, unless it is killed between the last write to its reader and the first line here.
- */
-static void commit_chunks(struct arena *arena)
-{
-	store_release(&arena->commit_begun, 1);
-	for (uint32_t i = 0; i < chunks_made(arena); i++)
-		if (chunk_at(arena, i)->snapshot > 0)
-			commit_chunk(arena, i);
-	store_release(&arena->commit_begun, 0);
-}
-
-static void commit_for_dead(struct arena *arena)
-{
-	if (UNLIKELY(load_acquire(&arena->commit_begun)))
-		commit_chunks(arena);
-}
-
 /* --- Threads --------------------------------------------------------------------------------- */
 
 /* The thread's name as it is now, or as it was when the thread was first seen. */
@@ -363,7 +326,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	if (!snapshot_lock(arena))
 		return -EBUSY;
 	*snapshot = (struct snapshot){ 0 };
-	commit_for_dead(arena);
+	chunk_commit_for_dead(arena);
 	if (own) {
 		roster_bury_dead(arena);
 		modules_save(arena);
@@ -409,7 +372,7 @@ static void commit(struct snapshot *snapshot, struct arena *arena)
 	arena->losses_reported = snapshot->losses_total;
 	if (snapshot->has_process_end)
 		arena->process_end_reported = 1;
-	commit_chunks(arena);
+	chunk_commit(arena);
 	store_relaxed(&arena->dump_count, arena->dump_count + 1);
 }
 
@@ -425,7 +388,7 @@ void snapshot_drop(struct snapshot *snapshot, struct arena *arena, bool done)
 
 void snapshot_discard(struct arena *arena)
 {
-	commit_for_dead(arena);
+	chunk_commit_for_dead(arena);
 	for (uint32_t i = 0; i < chunks_made(arena); i++) {
 		struct chunk *chunk = chunk_at(arena, i);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small model of recorder/chunk.c and recorder/snapshot.c in a ring: two threads that fill chunks of one
- * record and take the oldest one when there is none left, and a drainer that pins, writes out, lets go and
- * commits, or gives up half-way. Memory is taken to be sequentially consistent: what the orders of the
- * atomic operations do is for the thread sanitizer.
+ * record and take the oldest one when there is none left, and drainers that pin, write out, let go and
+ * commit, give up half-way, or die while they commit. Memory is taken to be sequentially consistent: what the
+ * orders of the atomic operations do is for the thread sanitizer.
  *
  * Checked in every interleaving: no record changes while it is read; none is handed out twice; recorded +
  * dropped + overwritten = produced in the end. -DBROKEN_PIN leaves the pin out, -DBROKEN_ORDER notes a
- * chunk's lap before how far it is published.
+ * chunk's lap before how far it is published; with -DBROKEN_COMMIT the next drainer does not go on for a
+ * dead one, with -DBROKEN_UNPIN nor does a thread that lets go of what that had pinned, and with -DBROKEN_DEAD
+ * it does so while the drainer is alive.
  */
 #define CHUNKS  2
 #define RECORDS 1
@@ -40,6 +42,14 @@ bool pinned[CHUNKS];
 byte record[CHUNKS * RECORDS]; /* 0 = none, else who wrote it: what a reader sees must not change */
 byte from[CHUNKS], upto[CHUNKS], snapshot_lap[CHUNKS];
 byte turn, overwritten, dropped, handed_out, produced, ended;
+byte owner; /* of the right to drain */
+bool commit_begun;
+short twice; /* counted as lost, for its drainer died before it said that it was not */
+
+#define NOBODY  0
+#define DRAINER 1
+#define WRITER  2
+#define DEAD    3
 
 inline claim(i, t, was, seen, claimed)
 {
@@ -63,10 +73,84 @@ inline claim(i, t, was, seen, claimed)
 	fi
 }
 
+#define MAY_DIE if :: may_die -> owner = DEAD; goto died :: true fi
+
+inline commit_chunk(may_die)
+{
+	pinned[i] = PIN;
+	if
+	:: state[i] != CLAIMED && NOT_OVERWRITTEN ->
+		drained[i] = upto[i];
+		MAY_DIE;
+		atomic { k = upto[i]; upto[i] = 0 };
+		MAY_DIE;
+		if
+		:: k == RECORDS && state[i] == FULL ->
+			state[i] = CLAIMED; drained[i] = 0; published[i] = 0; state[i] = EMPTY
+		:: else
+		fi
+	:: else ->
+		atomic { k = upto[i] - from[i]; upto[i] = 0 };
+		if
+		:: may_die -> twice = twice + k; owner = DEAD; goto died
+		:: overwritten = overwritten - k
+		fi
+	fi;
+	k = 0;
+	MAY_DIE;
+	pinned[i] = false
+}
+
+inline commit_chunks(may_die)
+{
+	i = 0;
+	do
+	:: i == CHUNKS -> break
+	:: else ->
+		if
+		:: upto[i] > 0 -> commit_chunk(may_die)
+		:: else
+		fi;
+		i++
+	od;
+	commit_begun = false
+}
+
+inline commit_for_dead()
+{
+	if
+	:: commit_begun -> commit_chunks(false)
+	:: else
+	fi
+}
+
+/* Once; then it is tried again. */
+inline unpin_for_dead()
+{
+	if
+#ifdef BROKEN_DEAD
+	:: !has_unpinned -> has_unpinned = true;
+#else
+	:: atomic { owner == DEAD && !has_unpinned -> owner = WRITER; has_unpinned = true };
+#endif
+#if !defined(BROKEN_UNPIN) && !defined(BROKEN_DEAD)
+		commit_for_dead();
+#endif
+		atomic {
+			for (i : 0 .. CHUNKS - 1) {
+				pinned[i] = false
+			}
+			i = 0; owner = NOBODY
+		}
+	:: else -> tries = CHUNKS
+	fi
+}
+
 proctype Writer(byte me)
 {
 	byte n = 0, chunk = CHUNKS, position = 0, t, i, was, seen, tries;
-	bool claimed;
+	byte k;
+	bool claimed, has_unpinned;
 
 	do
 	:: n == EVENTS -> break
@@ -80,13 +164,13 @@ proctype Writer(byte me)
 			fi
 		}
 	:: n < EVENTS && chunk == CHUNKS ->
-		tries = 0; claimed = false;
+		tries = 0; claimed = false; has_unpinned = false;
 		do
 		:: claimed || tries == CHUNKS -> break
 		:: else ->
 			atomic { t = turn; i = t % CHUNKS };
 			if
-			:: state[i] == FULL && pinned[i] -> tries = CHUNKS
+			:: state[i] == FULL && pinned[i] -> unpin_for_dead()
 			:: else ->
 				claim(i, t, was, seen, claimed);
 				if
@@ -108,12 +192,17 @@ proctype Writer(byte me)
 		:: else -> atomic { dropped++; produced++; n++; i = 0; t = 0; was = 0; seen = 0; tries = 0 }
 		fi
 	od;
+died:
 	ended++
 }
 
 /* One dump; `whole`: its reader takes all of it. */
-inline dump(whole)
+inline dump(whole, may_die)
 {
+	atomic { (owner == NOBODY || owner == DEAD) -> owner = DRAINER };
+#ifndef BROKEN_COMMIT
+	commit_for_dead();
+#endif
 	i = 0;
 	do
 	:: i == CHUNKS -> break
@@ -144,32 +233,28 @@ inline dump(whole)
 			assert(record[i * RECORDS + k] == value && value != 0);
 			atomic { k++; value = 0 }
 		od;
-		pinned[i] = false;
+		atomic { k = 0; pinned[i] = false };
 		i++
 	od;
-	i = 0;
-	do
-	:: i == CHUNKS || !whole -> break
-	:: else ->
-		if
-		:: upto[i] > 0 ->
-			pinned[i] = true;
-			handed_out = handed_out + upto[i] - from[i];
-			if
-			:: state[i] != CLAIMED && NOT_OVERWRITTEN ->
-				drained[i] = upto[i];
-				if
-				:: upto[i] == RECORDS && state[i] == FULL ->
-					state[i] = CLAIMED; drained[i] = 0; published[i] = 0; state[i] = EMPTY
-				:: else
-				fi
-			:: else -> overwritten = overwritten - (upto[i] - from[i])
-			fi
-		:: else
-		fi;
-		pinned[i] = false;
-		i++
-	od
+	if
+	:: whole ->
+		atomic {
+			commit_begun = true;
+			for (k : 0 .. CHUNKS - 1) {
+				handed_out = handed_out + upto[k] - from[k]
+			}
+			k = 0; i = 0
+		};
+		commit_chunks(may_die)
+	:: else
+	fi;
+	atomic {
+		for (i : 0 .. CHUNKS - 1) {
+			pinned[i] = false
+		}
+		i = 0;
+		owner = NOBODY
+	}
 }
 
 active proctype Drainer()
@@ -179,11 +264,13 @@ active proctype Drainer()
 	run Writer(1);
 	run Writer(2);
 	if
-	:: dump(true)
-	:: dump(false)
-	:: skip
+	:: dump(true, true)
+	:: dump(false, false)
+	:: true
 	fi;
+died:
+	i = 0; k = 0;
 	ended == WRITERS;
-	dump(true);
-	assert(handed_out + dropped + overwritten == produced)
+	dump(true, false);
+	assert(handed_out + dropped + overwritten == produced + twice)
 }

@@ -133,6 +133,35 @@ START_TEST(the_next_drainer_commits_for_a_dead_one)
 }
 END_TEST
 
+/* It died between two words about one chunk; then a thread lets go of what it had pinned, and
+ * overwrites it all. */
+START_TEST(a_dead_drainers_chunks_are_overwritten)
+{
+	enum { MORE = 8 * CHUNK_RECORDS };
+	struct snapshot snapshot;
+	struct chunk *chunk;
+
+	setenv("WCPROF_FULL", "ring", 1);
+	setenv("WCPROF_MAX_EVENTS", "2000", 1);
+	recording_begin();
+	for (int i = 0; i < 5 * CHUNK_RECORDS; i++)
+		record_io(1);
+	chunk = chunk_at(recorder_arena, 0);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
+	ck_assert_uint_eq(snapshot.event_count, 5 * CHUNK_RECORDS);
+	recorder_arena->commit_begun = 1;
+	chunk->drained = chunk->snapshot;
+	recorder_arena->drain_owner |= DRAIN_OUTSIDE | DRAIN_DIED;
+	for (int i = 0; i < MORE; i++)
+		ck_assert_uint_ne(record_io(1), 0);
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
+	ck_assert_uint_eq(snapshot.event_count + snapshot.counters[COUNTER_overwritten], MORE);
+	snapshot_drop(&snapshot, recorder_arena, true);
+	ck_assert_uint_eq(snapshot_losses(recorder_arena), 0);
+	recording_end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snapshot");
@@ -145,6 +174,7 @@ int main(void)
 	tcase_add_test(tests, losses_are_reported_once);
 	tcase_add_test(tests, reset_forgets);
 	tcase_add_loop_test(others, the_next_drainer_commits_for_a_dead_one, 0, 7);
+	tcase_add_test(others, a_dead_drainers_chunks_are_overwritten);
 	suite_add_tcase(suite, tests);
 	suite_add_tcase(suite, others);
 	return run_suite(suite);
