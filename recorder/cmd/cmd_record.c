@@ -27,7 +27,7 @@
 #include "follow.h"
 #include "output.h"
 
-enum { TICK_NS = 20000000, PROGRESS_TICKS = 10, PATH_BYTES = 4096 };
+enum { TICK_NS = 20000000, PROGRESS_TICKS = 10, IDLE_TICKS = 50, PATH_BYTES = 4096 };
 
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM };
 
@@ -251,6 +251,7 @@ static void report_output_error(const struct session *session, const char *path,
 static int follow_program(struct session *session, const char *path)
 {
 	int error = 0;
+	int idle_ticks = 0;
 	bool told = false;
 
 	for (uint64_t tick = 0;; tick++) {
@@ -261,13 +262,14 @@ static int follow_program(struct session *session, const char *path)
 			report_output_error(session, path, result);
 			error = result;
 		}
-		/* Who started just before the program ended has been seen by the tick after
-		 * that. */
-		if (was_over && follow_living(session->follow) == 0)
+		/* Who started just before the program ended has been seen by the tick after that,
+		 * or is given time to come up. */
+		if (was_over && follow_living(session->follow) == 0 &&
+		    (++idle_ticks > IDLE_TICKS || follow_unknown(session->follow) == 0))
 			break;
 		if (session->is_interrupted || (error != 0 && session->has_ended))
 			break;
-		if (was_over && !told) {
+		if (was_over && !told && follow_living(session->follow) > 0) {
 			clear_progress(session);
 			cmd_say(session->options,
 				"the program has ended, %zu of its children go on "

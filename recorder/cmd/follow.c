@@ -457,6 +457,19 @@ int follow_tick(struct follow *follow)
 	return result;
 }
 
+static bool is_unknown(const void *context, pid_t pid)
+{
+	return pid != getpid() && !has_image(context, pid);
+}
+
+size_t follow_unknown(const struct follow *follow)
+{
+	char variable[sizeof("WCPROF_DIR=") + sizeof(follow->directory)];
+
+	snprintf(variable, sizeof(variable), "WCPROF_DIR=%s", follow->directory);
+	return procfs_count_having(variable, is_unknown, follow);
+}
+
 int follow_leave(struct follow *follow)
 {
 	struct client_answer answer;

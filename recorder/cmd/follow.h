@@ -36,6 +36,9 @@ void follow_free(struct follow *follow);
 /* How many images (a process, or what exec made of it) live, and how many there ever were. */
 size_t follow_living(const struct follow *follow);
 size_t follow_count(const struct follow *follow);
+/* Processes that live and were started to be followed, and that nothing is known of yet: they are
+ * about to come up, or are of a kind that cannot be recorded. Looks at all processes there are. */
+size_t follow_unknown(const struct follow *follow);
 /* Events that wait to be collected. */
 uint64_t follow_pending(const struct follow *follow);
 

@@ -140,6 +140,40 @@ pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks)
 	return found;
 }
 
+static bool has_variable(pid_t pid, const char *variable)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	bool is_found = false;
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	stream = fopen(path, "re");
+	while (stream && !is_found && getdelim(&line, &size, '\0', stream) > 0)
+		is_found = strcmp(line, variable) == 0;
+	free(line);
+	if (stream)
+		fclose(stream);
+	return is_found;
+}
+
+size_t procfs_count_having(const char *variable, bool (*is_counted)(const void *, pid_t),
+			   const void *context)
+{
+	DIR *stream = opendir("/proc");
+	const struct dirent *entry;
+	size_t count = 0;
+
+	while (stream && (entry = readdir(stream))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		count += pid > 0 && is_counted(context, pid) && has_variable(pid, variable);
+	}
+	if (stream)
+		closedir(stream);
+	return count;
+}
+
 bool procfs_is_below(pid_t pid, pid_t ancestor)
 {
 	struct procfs_status status;

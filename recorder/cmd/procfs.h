@@ -31,6 +31,12 @@ pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks);
 bool procfs_is_below(pid_t pid, pid_t ancestor);
 /* Arguments with spaces between; empty when there is nothing to be had. */
 void procfs_command(pid_t pid, char *to, size_t size);
+/*
+ * Counts living processes in whose environment the variable is, as `NAME=VALUE`: as it was when
+ * they were started, or their parent was. Nobody may look into other users' processes.
+ */
+size_t procfs_count_having(const char *variable, bool (*is_counted)(const void *, pid_t),
+			   const void *context);
 /* 1 = the process has that file mapped, 0 = it has not, -1 = nobody may know. */
 int procfs_maps_file(pid_t pid, const char *path);
 /* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be

@@ -31,7 +31,7 @@ static const struct target_case cases[] = {
 	/* 11 */ { "hazards", "small files", { { "op", "io", "write", 50001, 50001 } } },
 	/* 12 */ { "hazards", "other root", { { "op", "io", "write", 10, 11 } } },
 	/* 13 */ { "hazards", "other user", { { "op", "io", "write", 10, 10 } } },
-	/* 14 */ { "hazards", "confined", { { "op", "io", "write", 11, 11 } } },
+	/* 14 */ { "hazards", "confined", { { "op", "io", "write", 0, 0 } } },
 	/* 15 */ { "hazards", "last thread", { { "op", "io", "write", 10, 10 } } },
 	/* 16 */ { "hazards", "name spaces", { { "op", "io", "write", 10, 11 } } },
 	/* 17 */ { "hazards", "users", { { "op", "io", "write", 11, 11 } } },

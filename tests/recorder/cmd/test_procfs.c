@@ -155,6 +155,44 @@ START_TEST(a_mapped_file_is_seen)
 }
 END_TEST
 
+static bool is_same_pid(const void *context, pid_t pid)
+{
+	return pid == *(const pid_t *)context;
+}
+
+START_TEST(a_variable_is_seen_whole)
+{
+	static char cat[] = "cat", one[] = "OF_TEST=value", other[] = "OTHER_OF_TEST=word";
+	char *const arguments[] = { cat, NULL };
+	char *const environment[] = { one, other, NULL };
+	int hold[2], from[2];
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(hold), 0);
+	ck_assert_int_eq(pipe(from), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(hold[0], STDIN_FILENO);
+		dup2(from[1], STDOUT_FILENO);
+		close(hold[1]);
+		execvpe("cat", arguments, environment);
+		_exit(1);
+	}
+	/* It has its environment when it answers. */
+	ck_assert_int_eq((int)write(hold[1], "x", 1), 1);
+	ck_assert_int_eq((int)read(from[0], &byte, 1), 1);
+	ck_assert_uint_eq(procfs_count_having("OF_TEST=value", is_same_pid, &pid), 1);
+	ck_assert_uint_eq(procfs_count_having("OTHER_OF_TEST=word", is_same_pid, &pid), 1);
+	ck_assert_uint_eq(procfs_count_having("OF_TEST=val", is_same_pid, &pid), 0);
+	ck_assert_uint_eq(procfs_count_having("OF_TEST=word", is_same_pid, &pid), 0);
+	close(hold[0]);
+	close(hold[1]);
+	waitpid(pid, NULL, 0);
+	ck_assert_uint_eq(procfs_count_having("OF_TEST=value", is_same_pid, &pid), 0);
+}
+END_TEST
+
 START_TEST(a_command_is_one_line)
 {
 	char command[4096];
@@ -178,6 +216,7 @@ int main(void)
 	tcase_add_test(tests, a_name_may_be_anything);
 	tcase_add_test(tests, a_process_outlives_its_first_thread);
 	tcase_add_test(tests, a_mapped_file_is_seen);
+	tcase_add_test(tests, a_variable_is_seen_whole);
 	tcase_add_test(tests, a_command_is_one_line);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_ENV);
