@@ -176,6 +176,17 @@ static void note_work(struct compiler *compiler, bool is_work)
 	}
 }
 
+static void spawn(struct compiler *compiler, uint32_t actor)
+{
+	if (actor == NO_INDEX || compiler->script->actors[actor].is_spawned)
+		return;
+	uint64_t start_ns = compiler->script->actors[actor].start_ns;
+
+	compiler->script->actors[actor].is_spawned = true;
+	script_emit(compiler, STEP_SPAWN, actor,
+		    start_ns > compiler->now_ns ? start_ns - compiler->now_ns : 0);
+}
+
 static void link_happens(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_link *link = &compiler->rec->links[index];
@@ -190,13 +201,17 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 		script_emit(compiler, STEP_POST,
 			    addresses_find(compiler->semaphores, compiler->process, link->address),
 			    0);
-	uint32_t actor = script_started_actor(compiler->rec, link);
-	if (actor != NO_INDEX && !compiler->script->actors[actor].is_spawned) {
-		uint64_t start_ns = compiler->script->actors[actor].start_ns;
+	spawn(compiler, script_started_actor(compiler->rec, link));
+}
 
-		compiler->script->actors[actor].is_spawned = true;
-		script_emit(compiler, STEP_SPAWN, actor,
-			    start_ns > link->at_ns ? start_ns - link->at_ns : 0);
+/* Threads that were started past every hook, by their likely creator. */
+static void adopt(struct compiler *compiler)
+{
+	while (compiler->next_adoption < compiler->adoption_count &&
+	       compiler->adoptions[compiler->next_adoption].moment <= compiler->at &&
+	       !compiler->is_skipping && !compiler->waiting) {
+		note_work(compiler, true);
+		spawn(compiler, compiler->adoptions[compiler->next_adoption++].actor);
 	}
 }
 
@@ -375,13 +390,7 @@ static void goes_on_by_exec(struct compiler *compiler, uint32_t thread)
 				: NO_INDEX;
 	uint32_t actor = next == NO_INDEX ? NO_INDEX : script_first_thread(rec, next);
 
-	if (actor == NO_INDEX)
-		return;
-	uint64_t start_ns = compiler->script->actors[actor].start_ns;
-
-	compiler->script->actors[actor].is_spawned = true;
-	script_emit(compiler, STEP_SPAWN, actor,
-		    start_ns > compiler->now_ns ? start_ns - compiler->now_ns : 0);
+	spawn(compiler, actor);
 }
 
 /*
@@ -418,9 +427,15 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 
 void script_compile_thread(struct compiler *compiler, uint32_t thread)
 {
+	size_t end = compiler->timeline->first[thread + 1];
+
 	thread_prepare(compiler, thread);
-	for (compiler->at = compiler->timeline->first[thread];
-	     compiler->at < compiler->timeline->first[thread + 1]; compiler->at++)
+	for (compiler->at = compiler->timeline->first[thread]; compiler->at < end; compiler->at++) {
 		happen(compiler, &compiler->timeline->moments[compiler->at]);
+		adopt(compiler);
+	}
+	while (compiler->next_adoption < compiler->adoption_count &&
+	       compiler->adoptions[compiler->next_adoption].moment < end)
+		compiler->next_adoption++;
 	thread_finish(compiler, thread);
 }

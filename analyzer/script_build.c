@@ -124,6 +124,10 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 
 	uint64_t *permit_latency_ns = script_semaphores_find(script, rec, compiler->semaphores);
 
+	struct adoption *adoptions = script_adoptions_find(rec, compiler->timeline, script->actors,
+							   &compiler->adoption_count);
+
+	compiler->adoptions = adoptions;
 	compiler->permit_latency_ns = permit_latency_ns;
 	compiler->is_awaited = is_awaited;
 	compiler->barrier_latency_ns = barrier_latency_ns;
@@ -148,6 +152,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	free(is_awaited);
 	free(barrier_latency_ns);
 	free(permit_latency_ns);
+	free(adoptions);
 	for (size_t t = 0; t < script->actor_count; t++)
 		script->actors[t].finish_ns = compiler->finish_ns[t];
 	free(compiler->finish_ns);

@@ -35,6 +35,12 @@ struct taken {
 	uint32_t thread;
 };
 
+/* A thread of which the recording does not say who started it, and after which moment it was. */
+struct adoption {
+	size_t moment;
+	uint32_t actor;
+};
+
 /* A thread that tries a lock again and again: the loop that it is in, or was in last. */
 struct tries {
 	uint32_t lock;      /* NO_INDEX = none */
@@ -55,6 +61,8 @@ struct compiler {
 	const bool *is_awaited;             /* by link: somebody waits for this signal */
 	const uint64_t *barrier_latency_ns; /* by wait */
 	const uint64_t *permit_latency_ns;  /* by wait */
+	const struct adoption *adoptions;   /* in order of moments */
+	size_t adoption_count;
 	size_t step_capacity;
 	uint64_t *latencies_ns; /* of lock waits */
 	size_t latency_count;
@@ -86,6 +94,7 @@ struct compiler {
 	uint32_t awaited_op; /* its time passes by waiting for another actor, NO_INDEX = none */
 	uint32_t lock_wait;  /* wait for a lock whose hold comes next */
 	struct tries tries;
+	size_t next_adoption;
 	bool waiting;     /* inside a recorded wait */
 	bool is_skipping; /* inside a section, before it takes */
 	const struct section *skip_section;
@@ -142,6 +151,10 @@ uint64_t *script_semaphores_find(struct script *, const struct recording *, stru
 void script_choose_finishers(struct script *, const struct compiler *);
 /* The image that a process went on with by exec after this one, NO_INDEX = none. */
 uint32_t script_next_image(const struct recording *, uint32_t process);
+
+/* Who most likely started the threads that no link starts, to free. */
+struct adoption *script_adoptions_find(const struct recording *, const struct timeline *,
+				       const struct actor *, size_t *count);
 
 /* The first thread of a process; NO_INDEX = not recorded. */
 uint32_t script_first_thread(const struct recording *, uint32_t process);

@@ -2,11 +2,22 @@
 /*
  * Who starts and joins whom, which images a process went through, and whose finish is the makespan.
  *
+ * A thread that was started past every hook (by an allocator that looks for pthread_create itself,
+ * or by clone) has no link from its creator. It is taken to be started by the thread of its process
+ * that ran last before: with a start at a fixed time it would hold up whoever meets it, however
+ * fast that one gets.
+ *
  * A process that was recorded over several images (by exec) is as many processes of one client. One
  * thread.
  */
 #include "format.h"
+#include "memory.h"
 #include "script_parts.h"
+
+#include <stdlib.h>
+
+/* Each looks through all threads; a program with more has links, or no order to be found. */
+enum { ADOPTIONS_MAX = 1000 };
 
 uint32_t script_first_thread(const struct recording *rec, uint32_t process)
 {
@@ -71,6 +82,93 @@ uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait 
 	else if (target->kind == KIND_THREAD)
 		actor = target->thread;
 	return actor != NO_INDEX && rec->threads[actor].op != NO_INDEX ? actor : NO_INDEX;
+}
+
+/* --- who starts whom, where no link says it --- */
+
+/* A thread in such a call starts nobody until it returns. */
+static bool is_call(const struct recording *rec, const struct moment *moment)
+{
+	if (moment_type(moment) != MOMENT_OP_BEGIN)
+		return moment_type(moment) == MOMENT_WAIT_BEGIN;
+	uint16_t kind = rec->ops[moment->index].kind;
+
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
+
+/* The last moment of a thread before a time that it may have started another one after; SIZE_MAX =
+ * there is none. */
+static size_t moment_before(const struct recording *rec, const struct timeline *timeline,
+			    uint32_t thread, uint64_t before_ns)
+{
+	size_t low = timeline->first[thread], high = timeline->first[thread + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->moments[middle].at_ns < before_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low > timeline->first[thread] && is_call(rec, &timeline->moments[low - 1]))
+		low--;
+	return low > timeline->first[thread] ? low - 1 : SIZE_MAX;
+}
+
+/* Of all threads of the process the one that was seen last, not being in a call. */
+static size_t creation_moment(const struct recording *rec, const struct timeline *timeline,
+			      uint32_t thread, uint64_t start_ns)
+{
+	size_t best = SIZE_MAX;
+
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		if (t == thread || rec->threads[t].process != rec->threads[thread].process)
+			continue;
+		size_t moment = moment_before(rec, timeline, t, start_ns);
+
+		if (moment != SIZE_MAX &&
+		    (best == SIZE_MAX ||
+		     timeline->moments[moment].at_ns > timeline->moments[best].at_ns))
+			best = moment;
+	}
+	return best;
+}
+
+static int compare_adoptions(const void *left, const void *right)
+{
+	const struct adoption *a = left, *b = right;
+
+	if (a->moment != b->moment)
+		return a->moment < b->moment ? -1 : 1;
+	return (a->actor > b->actor) - (a->actor < b->actor);
+}
+
+struct adoption *script_adoptions_find(const struct recording *rec, const struct timeline *timeline,
+				       const struct actor *actors, size_t *count)
+{
+	struct adoption *adoptions = memory_new(ADOPTIONS_MAX, sizeof(*adoptions));
+	bool *is_started = memory_new(rec->thread_count, sizeof(*is_started));
+
+	*count = 0;
+	for (size_t i = 0; i < rec->link_count; i++) {
+		uint32_t actor = script_started_actor(rec, &rec->links[i]);
+
+		if (actor != NO_INDEX)
+			is_started[actor] = true;
+	}
+	for (uint32_t t = 0; t < rec->thread_count && *count < ADOPTIONS_MAX; t++) {
+		if (is_started[t] || rec->threads[t].op == NO_INDEX ||
+		    rec->threads[t].tid == rec->processes[rec->threads[t].process].pid)
+			continue;
+		size_t moment = creation_moment(rec, timeline, t, actors[t].start_ns);
+
+		if (moment != SIZE_MAX)
+			adoptions[(*count)++] = (struct adoption){ moment, t };
+	}
+	qsort(adoptions, *count, sizeof(*adoptions), compare_adoptions);
+	free(is_started);
+	return adoptions;
 }
 
 /* --- whose finish is the makespan --- */

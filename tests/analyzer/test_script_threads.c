@@ -82,6 +82,34 @@ START_TEST(a_program_goes_on_by_exec)
 }
 END_TEST
 
+START_TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last)
+{
+	struct sketch sketch;
+	struct script script;
+
+	/* main runs from 10 on, is in a call when the helper starts at 25; another one sleeps */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 50);
+	sketch_thread(&sketch, "asleep", 0, 50);
+	sketch_thread(&sketch, "helper", 25, 40);
+	sketch_sleep(&sketch, 0, "first", 0, 10);
+	sketch_sleep(&sketch, 0, "second", 20, 50);
+	sketch_sleep(&sketch, 1, "long", 1, 50);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[2].is_spawned);
+	const struct step *step = &script.steps[script.actors[0].first_step];
+	for (; step->type != STEP_END && step->type != STEP_SPAWN; step++)
+		;
+	ck_assert_int_eq(step->type, STEP_SPAWN);
+	ck_assert(!script.actors[1].is_spawned);
+	ck_assert_uint_eq(step->arg, 2);
+	ck_assert_uint_eq(step->ns, 15 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_threads");
@@ -90,6 +118,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
 	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
 	tcase_add_test(tcase, a_program_goes_on_by_exec);
+	tcase_add_test(tcase, a_thread_that_no_link_starts_was_started_by_who_ran_last);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
