@@ -3,7 +3,8 @@
  * Text and JSON from the same calls; emit.h has the contract.
  *
  * JSON is written as it comes. A table in text is kept until its end, when the widths of its
- * columns are known; flexible columns are then cut to what the line has left.
+ * columns are known; columns that yield are then left out, and flexible ones cut, to what the line
+ * has left.
  */
 #include "emit.h"
 
@@ -17,7 +18,12 @@
 #include "memory.h"
 #include "utf8.h"
 
-enum { FLEXIBLE_MIN = 12, COLUMN_GAP = 2, LABEL_COLUMNS = 20 };
+enum {
+	FLEXIBLE_MIN = 12,
+	FLEXIBLE_WISH = 24, /* columns yield before a name gets shorter */
+	COLUMN_GAP = 2,
+	LABEL_COLUMNS = 20
+};
 
 struct emit_cell {
 	char *text;
@@ -358,26 +364,61 @@ void emit_row_end(struct emit *emit)
 		json_close(emit, emit->rows == EMIT_OBJECTS ? '}' : ']');
 }
 
-/* Widths of the shown columns, after the flexible ones have given way. */
+/* What the columns would like to have; 0 = not shown. */
 static void table_widths(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
 {
-	size_t total = 0, flexible_total = 0;
 	for (size_t c = 0; c < emit->column_count; c++) {
 		widths[c] = emit->columns[c].head ? utf8_columns(emit->columns[c].head) : 0;
 		for (size_t i = c; emit->columns[c].head && i < emit->cell_count;
 		     i += emit->column_count)
 			if (emit->cells[i].columns > widths[c])
 				widths[c] = emit->cells[i].columns;
-		total += emit->columns[c].head ? widths[c] + COLUMN_GAP : 0;
-		flexible_total +=
-			emit->columns[c].head && emit->columns[c].is_flexible ? widths[c] : 0;
 	}
+}
+
+/* Columns of a line whose names are cut to so much. */
+static size_t line_columns(const struct emit *emit, const size_t widths[EMIT_COLUMNS_MAX],
+			   size_t flexible_most)
+{
+	size_t total = 0;
+	for (size_t c = 0; c < emit->column_count; c++) {
+		bool is_cut = emit->columns[c].is_flexible && widths[c] > flexible_most;
+		if (widths[c] > 0)
+			total += (is_cut ? flexible_most : widths[c]) + (total ? COLUMN_GAP : 0);
+	}
+	return total;
+}
+
+/* Leaves out what has to yield for the line to fit; returns how many. */
+static size_t columns_yield(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
+{
+	size_t left_out = 0;
+	while (emit->width_columns > 0 &&
+	       line_columns(emit, widths, FLEXIBLE_WISH) > emit->width_columns) {
+		size_t first = emit->column_count;
+		for (size_t c = 0; c < emit->column_count; c++)
+			if (widths[c] > 0 && emit->columns[c].yields > 0 &&
+			    (first == emit->column_count ||
+			     emit->columns[c].yields > emit->columns[first].yields))
+				first = c;
+		if (first == emit->column_count)
+			break;
+		widths[first] = 0;
+		left_out++;
+	}
+	return left_out;
+}
+
+static void columns_cut(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
+{
+	size_t total = line_columns(emit, widths, SIZE_MAX), flexible_total = 0;
+	for (size_t c = 0; c < emit->column_count; c++)
+		flexible_total += emit->columns[c].is_flexible ? widths[c] : 0;
 	if (emit->width_columns == 0 || total <= emit->width_columns || flexible_total == 0)
 		return;
 	size_t excess = total - emit->width_columns;
 	for (size_t c = 0; c < emit->column_count; c++) {
-		if (!emit->columns[c].head || !emit->columns[c].is_flexible ||
-		    widths[c] <= FLEXIBLE_MIN)
+		if (!emit->columns[c].is_flexible || widths[c] <= FLEXIBLE_MIN)
 			continue;
 		size_t share = (excess * widths[c] + flexible_total - 1) / flexible_total;
 		widths[c] = widths[c] - FLEXIBLE_MIN > share ? widths[c] - share : FLEXIBLE_MIN;
@@ -399,26 +440,36 @@ static void print_cell(const struct emit *emit, const struct emit_column *column
 	free(shown);
 }
 
-static void print_table(const struct emit *emit)
+/* One row, without the spaces that would end it. */
+static void print_row(const struct emit *emit, const size_t widths[EMIT_COLUMNS_MAX],
+		      const struct emit_cell *cells)
 {
-	size_t widths[EMIT_COLUMNS_MAX], last = 0;
+	size_t last = 0;
+	for (size_t c = 0; c < emit->column_count; c++)
+		if (widths[c] > 0 && (!cells || cells[c].columns > 0))
+			last = c;
+	for (size_t c = 0; c <= last; c++)
+		if (widths[c] > 0)
+			print_cell(emit, &emit->columns[c],
+				   cells ? cells[c].text : emit->columns[c].head, widths[c],
+				   c == last);
+}
+
+static void print_table(struct emit *emit)
+{
+	size_t widths[EMIT_COLUMNS_MAX];
 	table_widths(emit, widths);
-	for (size_t c = 0; c < emit->column_count; c++)
-		last = emit->columns[c].head ? c : last;
+	size_t left_out = columns_yield(emit, widths);
+	columns_cut(emit, widths);
 	fputs(emit->has_color ? "\033[4m" : "", emit->file);
-	for (size_t c = 0; c < emit->column_count; c++)
-		if (emit->columns[c].head)
-			print_cell(emit, &emit->columns[c], emit->columns[c].head, widths[c],
-				   c == last);
+	print_row(emit, widths, NULL);
 	fputs(emit->has_color ? "\033[0m\n" : "\n", emit->file);
-	for (size_t i = 0; i < emit->cell_count; i++) {
-		size_t c = i % emit->column_count;
-		if (emit->columns[c].head)
-			print_cell(emit, &emit->columns[c], emit->cells[i].text, widths[c],
-				   c == last);
-		if (c + 1 == emit->column_count)
-			fputc('\n', emit->file);
+	for (size_t i = 0; i < emit->cell_count; i += emit->column_count) {
+		print_row(emit, widths, &emit->cells[i]);
+		fputc('\n', emit->file);
 	}
+	if (left_out > 0)
+		emit_line(emit, "(%zu more columns in a wider window or a file)", left_out);
 }
 
 void emit_table_end(struct emit *emit)

@@ -32,6 +32,8 @@ struct emit_column {
 	bool is_flexible;  /* text: gives way when the line would be too long */
 	const char *group; /* JSON: columns in a row with the same group become one object of that
 			      name */
+	unsigned yields;   /* text: left out when that is not enough, the highest number first; 0 =
+			      never */
 };
 
 struct emit_cell;

@@ -85,13 +85,14 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 		{ .key = "withheld_above" }, { .key = "state" },   { .key = "cause" },
 	};
 	char line[CHECK_COUNT * 40] = "";
-	size_t length = 0;
+	size_t length = 0, failed = 0;
 	if (emit->format == EMIT_JSON)
 		emit_table_begin(emit, "checks", EMIT_OBJECTS, columns,
 				 sizeof(columns) / sizeof(columns[0]));
 	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
 		const struct check *check = &analysis->checks.rows[id];
 		if (emit->format == EMIT_TEXT) {
+			failed += check->state > CHECK_PASSED;
 			if (check->state != CHECK_UNKNOWN)
 				length += (size_t)snprintf(
 					line + length, sizeof(line) - length, "%s%s %.1f%%%s",
@@ -111,7 +112,8 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 	if (emit->format == EMIT_JSON)
 		emit_table_end(emit);
 	else
-		emit_line(emit, "%-20s %s", "Checks", line);
+		emit_line(emit, "%-20s %s: %s", "Checks", failed ? "not all passed" : "all passed",
+			  line);
 	emit_text(emit, "answers", NULL, analysis->checks.is_withheld ? "withheld" : "given");
 	emit_count(emit, "forced_steps", NULL, analysis->whatif.baseline.forced_steps);
 }
@@ -125,7 +127,10 @@ static void emit_counters(const struct analysis *analysis, struct emit *emit)
 		{ .key = "value", .head = "value", .align = EMIT_RIGHT },
 	};
 	const struct recording *recording = analysis->recording;
-	if (emit->format == EMIT_TEXT && recording->counter_count > 0)
+	bool has_any = false;
+	for (size_t i = 0; i < recording->counter_count; i++)
+		has_any = has_any || recording->counters[i].value > 0;
+	if (has_any)
 		emit_heading(emit, "What recording lost or cost");
 	emit_table_begin(emit, "counters", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));

@@ -26,12 +26,22 @@ static const double RANGE_SHOWN_PERCENT = 0.5;
 struct factor_names {
 	char keys[FACTORS_MAX][FACTOR_BYTES];
 	char heads[FACTORS_MAX][FACTOR_BYTES + 8];
+	char range[FACTOR_BYTES + 8];
 };
 
 /* What is told of each factor in JSON alone. */
 static const char *const json_figures[FIGURES - 1] = { "saved_least_ns",   "saved_most_ns",
 						       "p50_saved_ns",     "p99_saved_ns",
 						       "thread_finish_ns", "process_finish_ns" };
+
+static size_t smallest_factor(const struct factor_list *list)
+{
+	size_t smallest = 0;
+	for (size_t i = 1; i < list->count; i++)
+		if (list->factors[i] < list->factors[smallest])
+			smallest = i;
+	return smallest;
+}
 
 static size_t whatif_columns(const struct factor_list *list, struct factor_names *names,
 			     struct emit_column columns[EMIT_COLUMNS_MAX])
@@ -40,28 +50,31 @@ static size_t whatif_columns(const struct factor_list *list, struct factor_names
 		{ .key = "class", .head = "class", .is_flexible = true },
 		{ .key = "kind", .head = "kind" },
 		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT },
-		{ .key = "count", .head = "ops", .align = EMIT_RIGHT },
+		{ .key = "count", .head = "ops", .align = EMIT_RIGHT, .yields = 1 },
 	};
-	static const struct emit_column last[] = {
-		{ .key = NULL, .head = "at best" },
-		{ .key = NULL, .head = "stops", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "then the limit is", .is_flexible = true },
+	const struct emit_column last[] = {
+		{ .key = NULL, .head = names->range, .yields = 2 },
+		{ .key = NULL, .head = "stops", .align = EMIT_RIGHT, .yields = 3 },
+		{ .key = NULL, .head = "then the limit is", .is_flexible = true, .yields = 4 },
 		{ .key = "depends_on_lock_order" },
 		{ .key = "depends_on_cpus" },
 		{ .key = "stops_at" },
 		{ .key = "class", .group = "then" },
 		{ .key = "kind", .group = "then" },
 	};
-	size_t count = 0;
+	size_t count = 0, smallest = smallest_factor(list);
+	snprintf(names->range, sizeof(names->range), "range x%.15g", list->factors[smallest]);
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		columns[count++] = first[i];
 	for (size_t i = 0; i < list->count; i++) {
+		bool is_main = i == smallest || i == report_sentence_factor(list);
 		snprintf(names->keys[i], sizeof(names->keys[i]), "%.15g", list->factors[i]);
 		snprintf(names->heads[i], sizeof(names->heads[i]), "saved x%s", names->keys[i]);
 		columns[count++] = (struct emit_column){ .key = names->keys[i],
 							 .head = names->heads[i],
 							 .align = EMIT_RIGHT,
-							 .group = "saved_ns" };
+							 .group = "saved_ns",
+							 .yields = is_main ? 0 : 5 };
 	}
 	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
 		columns[count++] = last[i];
@@ -179,15 +192,6 @@ static void emit_json_figures(const struct analysis *analysis, struct emit *emit
 		emit_finishes(analysis, emit, row->finish_ns + f * threads);
 	for (size_t f = 0; f < factors; f++)
 		emit_process_finishes(analysis, emit, row->finish_ns + f * threads);
-}
-
-static size_t smallest_factor(const struct factor_list *list)
-{
-	size_t smallest = 0;
-	for (size_t i = 1; i < list->count; i++)
-		if (list->factors[i] < list->factors[smallest])
-			smallest = i;
-	return smallest;
 }
 
 /* Text: columns in which there is nothing to tell. */
