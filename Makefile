@@ -33,7 +33,7 @@ SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyz
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
 
-.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth peers kill soak model \
+.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth peers real kill soak model \
         conformance install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
@@ -103,6 +103,8 @@ truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
 	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
 peers: tests-built ## what others predict on the rows that make truth measured (PEERS_ARGS=--coz: 10 minutes more)
 	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
+real: tests-built ## settings of real servers, predicted and made (quiet machine, some minutes)
+	@tests/real/real.py --build $(B) $(REAL_ARGS)
 soak: tests-built ## 200,000 threads, and 500 flat out for a minute (some minutes, 10 GB in TMPDIR)
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure

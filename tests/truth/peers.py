@@ -14,7 +14,8 @@ Works on the directory that truth.py left: its measurements and its recordings. 
             point. It samples what is on a CPU, so rows of pieces that sleep it has no answer to.
 
 Only the first selector of each change is asked about; what a tool does not offer is a dash and counts
-in no sum. Prints a table for the documentation and sums over the rows that tools have in common.
+in no sum. Prints a table, and sums over the rows that tools have in common; accuracy.py makes the
+documentation's of what --json wrote.
 """
 
 import argparse
@@ -164,7 +165,7 @@ def compare(pattern, cpus, measured, options, tools):
 
 
 def points(value):
-    return "-" if value is None else f"{value:+.1f}"
+    return "-" if value is None else f"{round(value, 1) + 0:+.1f}"  # no -0.0
 
 
 def print_lines(lines):
@@ -196,13 +197,14 @@ def sums(lines, tools):
     return found
 
 
-def print_sums(lines, tools):
-    print(f"\nRows that {', '.join(tools)} answer: mean error in points (worst)\n")
-    print("| rows | of them | " + " | ".join(tools) + " |")
-    print("| --- | --: |" + " --: |" * len(tools))
+def sum_lines(lines, tools):
+    """Those sums as a table."""
+    table = [f"Rows that {', '.join(tools)} all answer: mean error in points (worst)", "",
+             "| rows | of them | " + " | ".join(tools) + " |", "| --- | --: |" + " --: |" * len(tools)]
     for group, count, errors in sums(lines, tools):
         cells = [f"{errors[tool][0]:.2f} ({errors[tool][1]:.1f})" for tool in tools]
-        print(f"| {group} | {count} | {' | '.join(cells)} |")
+        table.append(f"| {group} | {count} | {' | '.join(cells)} |")
+    return table
 
 
 def main():
@@ -228,9 +230,9 @@ def main():
             lines += compare(patterns[name], int(cpus), measured, options,
                              (Analyzer(options.build), coz))
     print_lines(lines)
-    print_sums(lines, TOOLS[:2])
+    print("", *sum_lines(lines, TOOLS[:2]), sep="\n")
     if coz:
-        print_sums(lines, TOOLS)
+        print("", *sum_lines(lines, TOOLS), sep="\n")
     if options.json:
         with open(options.json, "w", encoding="ascii") as file:
             json.dump(lines, file, indent=1)

@@ -8,6 +8,8 @@ lasts, else it is marked. Medians are taken over runs that took turns with all t
 import dataclasses
 import json
 import os
+import platform
+import re
 import resource
 import shutil
 import signal
@@ -40,6 +42,20 @@ def busy_seconds(cpus):
                 user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, ticks[:8])
                 total += user + nice + system + irq + softirq + steal
     return total * TICK_S
+
+
+def machine():
+    """The conditions of a sweep, in words."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        models = {line.split(": ")[1].strip() for line in file if line.startswith("model name")}
+    kind = "a virtual machine" if is_virtual() else "a machine"
+    return (f"Measured on {kind} with {os.cpu_count()} CPUs ({', '.join(sorted(models)) or 'unknown'}), "
+            f"Linux {platform.release()}, {' '.join(platform.libc_ver())}.")
+
+
+def is_virtual():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return re.search(r"^flags\b.*\bhypervisor\b", file.read(), re.MULTILINE) is not None
 
 
 def own_seconds():

@@ -27,7 +27,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
-from runs import Runner, is_noisy, measure, record, variants_of
+from runs import Runner, is_noisy, machine, measure, record, variants_of
 from score import (GROUP_CROSSING, QUESTION, crossing_row, drift_of, goals, predict_rows, question_of,
                    rows_of, summarise)
 from table import table_read
@@ -250,7 +250,8 @@ class Sweep:
         rows = [{**dataclasses.asdict(row), "predicted": row.predicted, "error": row.error,
                  "verdict": row.verdict(self.groups)} for row in self.rows]
         with open(self.options.json, "w", encoding="ascii") as file:
-            json.dump({"summary": summary, "failures": self.failures, "rows": rows}, file, indent=1)
+            json.dump({"machine": machine(), "summary": summary, "failures": self.failures,
+                       "rows": rows}, file, indent=1)
 
 
 def print_command(runner, pattern):
