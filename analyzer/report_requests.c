@@ -12,10 +12,8 @@
 enum { FIXES_SHOWN = 5 };
 
 static const char *const sources[] = {
-	[REQUEST_MARKED] = "marked",
-	[REQUEST_ASKED] = "asked",
-	[REQUEST_SERVED] = "served",
-	[REQUEST_JOB] = "job",
+	[REQUEST_MARKED] = "marked", [REQUEST_ASKED] = "asked", [REQUEST_SERVED] = "served",
+	[REQUEST_JOB] = "job",       [REQUEST_LOCK] = "lock",
 };
 
 static int compare_requests(const void *left, const void *right)

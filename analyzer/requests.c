@@ -7,6 +7,9 @@
  * is known by its descriptor. Of all classes of requests, the surest with the most time is what
  * hypotheses are judged by.
  *
+ * Threads that share nothing but locks ask for those: where nothing else is a request, coming for
+ * the class of locks that was waited for most is one, whether it was free or not.
+ *
  * One thread.
  */
 #include "requests.h"
@@ -36,41 +39,52 @@ struct seeking {
 	uint32_t *served_by; /* by descriptor: read that was not answered yet, NO_INDEX = none */
 	bool has_transfers;
 	bool asks;
+	/* of locks */
+	uint64_t *waited_ns; /* by class of holds */
+	uint32_t *wait_counts;
+	uint32_t lock_class; /* most waited for, NO_INDEX = none */
 };
 
 /* --- what is found --- */
 
-static uint64_t time_of(const struct recording *rec, uint32_t op, bool is_at_end)
+static uint64_t time_of(const struct recording *rec, uint32_t op, enum stamp_point point)
 {
-	return is_at_end ? rec->ops[op].end_ns : rec->ops[op].start_ns;
+	return point == STAMP_END ? rec->ops[op].end_ns : rec->ops[op].start_ns;
 }
 
-static void place_add(struct seeking *seeking, uint32_t op, bool is_at_end, uint32_t stamp)
+static void place_add(struct seeking *seeking, uint32_t op, enum stamp_point point, uint32_t stamp)
 {
 	struct requests *requests = seeking->requests;
 
 	requests->places = memory_grow(requests->places, &seeking->place_room,
 				       requests->place_count + 1, sizeof(*requests->places));
-	requests->places[requests->place_count++] = (struct stamp_place){ op, stamp, is_at_end };
+	requests->places[requests->place_count++] = (struct stamp_place){ op, stamp, point };
 	requests->has_places[op / 8] |= (uint8_t)(1 << op % 8);
 }
 
-static void request_add(struct seeking *seeking, enum request_source source, uint32_t from,
-			bool from_end, uint32_t to, bool to_end)
+static void request_add_taken(struct seeking *seeking, enum request_source source, uint32_t from,
+			      enum stamp_point from_point, uint32_t to, enum stamp_point to_point,
+			      uint64_t taken_ns)
 {
 	struct requests *requests = seeking->requests;
 	uint32_t number = (uint32_t)requests->count;
-	uint64_t from_ns = time_of(seeking->rec, from, from_end);
-	uint64_t to_ns = time_of(seeking->rec, to, to_end);
 
-	if (to_ns < from_ns)
-		return;
 	requests->requests = memory_grow(requests->requests, &seeking->request_room,
 					 requests->count + 1, sizeof(*requests->requests));
 	requests->requests[requests->count++] =
-		(struct request){ seeking->classes->of_op[from], source, to_ns - from_ns };
-	place_add(seeking, from, from_end, 2 * number);
-	place_add(seeking, to, to_end, 2 * number + 1);
+		(struct request){ seeking->classes->of_op[from], source, taken_ns };
+	place_add(seeking, from, from_point, 2 * number);
+	place_add(seeking, to, to_point, 2 * number + 1);
+}
+
+static void request_add(struct seeking *seeking, enum request_source source, uint32_t from,
+			enum stamp_point from_point, uint32_t to, enum stamp_point to_point)
+{
+	uint64_t from_ns = time_of(seeking->rec, from, from_point);
+	uint64_t to_ns = time_of(seeking->rec, to, to_point);
+
+	if (to_ns >= from_ns)
+		request_add_taken(seeking, source, from, from_point, to, to_point, to_ns - from_ns);
 }
 
 /* --- jobs in a pipe --- */
@@ -122,7 +136,7 @@ static void job_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 		uint32_t write = seeking->write_of[seeking->flows->transfer_of[seeking->job]];
 
 		if (write != NO_INDEX)
-			request_add(seeking, REQUEST_JOB, write, false, op, false);
+			request_add(seeking, REQUEST_JOB, write, STAMP_BEGIN, op, STAMP_BEGIN);
 	}
 	seeking->job = op;
 }
@@ -142,7 +156,7 @@ static void answer_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 		if (seeking->asked == NO_INDEX)
 			seeking->asked = op;
 	} else if (seeking->asked != NO_INDEX) {
-		request_add(seeking, REQUEST_ASKED, seeking->asked, false, op, true);
+		request_add(seeking, REQUEST_ASKED, seeking->asked, STAMP_BEGIN, op, STAMP_END);
 		seeking->asked = NO_INDEX;
 	}
 }
@@ -160,9 +174,71 @@ static void served_seek(struct seeking *seeking, uint32_t op)
 	if (direction == FLOW_READ && *pending == NO_INDEX) {
 		*pending = op;
 	} else if (direction == FLOW_WRITE && *pending != NO_INDEX) {
-		request_add(seeking, REQUEST_SERVED, *pending, true, op, true);
+		request_add(seeking, REQUEST_SERVED, *pending, STAMP_END, op, STAMP_END);
 		*pending = NO_INDEX;
 	}
+}
+
+/* --- coming for a lock --- */
+
+/* What each hold took to get, thread by thread. */
+static void gains_look_at(struct seeking *seeking, const struct timeline *timeline,
+			  void (*look)(struct seeking *, uint32_t hold, uint64_t waited_ns))
+{
+	const struct recording *rec = seeking->rec;
+	const struct rec_wait *wait = NULL;
+
+	for (size_t i = 0; i < timeline->first[timeline->thread_count]; i++) {
+		const struct moment *moment = &timeline->moments[i];
+		enum moment_type type = moment_type(moment);
+
+		if (type == MOMENT_WAIT_END || type == MOMENT_WAIT_POINT)
+			wait = &rec->waits[moment->index];
+		if ((type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT) ||
+		    rec->ops[moment->index].kind != KIND_HOLD)
+			continue;
+		bool has_waited = wait && wait->thread == rec->ops[moment->index].thread &&
+				  wait->address == rec->extras[moment->index].address &&
+				  wait->reason != REASON_COND;
+		look(seeking, moment->index, has_waited ? wait->end_ns - wait->start_ns : 0);
+		wait = NULL;
+	}
+}
+
+static void gain_count(struct seeking *seeking, uint32_t hold, uint64_t waited_ns)
+{
+	uint32_t class = seeking->classes->of_op[hold];
+
+	seeking->waited_ns[class] += waited_ns;
+	seeking->wait_counts[class] += waited_ns > 0;
+}
+
+static void gain_add(struct seeking *seeking, uint32_t hold, uint64_t waited_ns)
+{
+	/* who tries does not ask, and comes again and again */
+	if (seeking->classes->of_op[hold] == seeking->lock_class &&
+	    !seeking->rec->extras[hold].tried)
+		request_add_taken(seeking, REQUEST_LOCK, hold, STAMP_BEGIN, hold, STAMP_GAINED,
+				  waited_ns);
+}
+
+static void locks_seek(struct seeking *seeking, const struct timeline *timeline)
+{
+	uint32_t class_count = seeking->classes->count;
+
+	seeking->waited_ns = memory_new(class_count, sizeof(*seeking->waited_ns));
+	seeking->wait_counts = memory_new(class_count, sizeof(*seeking->wait_counts));
+	seeking->lock_class = NO_INDEX;
+	gains_look_at(seeking, timeline, gain_count);
+	for (uint32_t i = 0; i < class_count; i++)
+		if (seeking->wait_counts[i] >= REQUESTS_LEAST &&
+		    (seeking->lock_class == NO_INDEX ||
+		     seeking->waited_ns[i] > seeking->waited_ns[seeking->lock_class]))
+			seeking->lock_class = i;
+	if (seeking->lock_class != NO_INDEX)
+		gains_look_at(seeking, timeline, gain_add);
+	free(seeking->waited_ns);
+	free(seeking->wait_counts);
 }
 
 /* --- all of it --- */
@@ -175,7 +251,7 @@ static void op_look_at(struct seeking *seeking, uint32_t op)
 		rec_op->parent != NO_INDEX && rec->ops[rec_op->parent].kind == KIND_OP_USER;
 
 	if (rec_op->kind == KIND_OP_USER && !is_inside && !rec->extras[op].open)
-		request_add(seeking, REQUEST_MARKED, op, false, op, true);
+		request_add(seeking, REQUEST_MARKED, op, STAMP_BEGIN, op, STAMP_END);
 	if (rec_op->kind != KIND_IO)
 		return;
 	uint32_t transfer = seeking->flows->transfer_of[op];
@@ -206,8 +282,8 @@ static int compare_places(const void *left, const void *right)
 
 	if (a->op != b->op)
 		return a->op < b->op ? -1 : 1;
-	if (a->is_at_end != b->is_at_end)
-		return a->is_at_end ? 1 : -1;
+	if (a->point != b->point)
+		return a->point < b->point ? -1 : 1;
 	return a->stamp < b->stamp ? -1 : a->stamp > b->stamp;
 }
 
@@ -219,7 +295,7 @@ static void judged_find(struct requests *requests, uint32_t class_count)
 
 	requests->judged_class = NO_INDEX;
 	for (int source = REQUEST_MARKED;
-	     source <= REQUEST_JOB && requests->judged_class == NO_INDEX; source++) {
+	     source <= REQUEST_LOCK && requests->judged_class == NO_INDEX; source++) {
 		memset(taken_ns, 0, class_count * sizeof(*taken_ns));
 		memset(counts, 0, class_count * sizeof(*counts));
 		for (size_t i = 0; i < requests->count; i++) {
@@ -257,10 +333,14 @@ void requests_build(struct requests *requests, const struct recording *recording
 	writes_find(&seeking);
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
+	judged_find(requests, classes->count);
+	if (requests->judged_class == NO_INDEX) {
+		locks_seek(&seeking, timeline);
+		judged_find(requests, classes->count);
+	}
 	if (requests->place_count)
 		qsort(requests->places, requests->place_count, sizeof(*requests->places),
 		      compare_places);
-	judged_find(requests, classes->count);
 	free(seeking.served_by);
 	free(seeking.write_of);
 }
@@ -274,7 +354,7 @@ void requests_free(struct requests *requests)
 }
 
 const struct stamp_place *requests_places(const struct requests *requests, uint32_t op,
-					  bool is_at_end, size_t *count)
+					  enum stamp_point point, size_t *count)
 {
 	const struct stamp_place *places = requests->places;
 	size_t low = 0, high = requests->place_count;
@@ -285,7 +365,7 @@ const struct stamp_place *requests_places(const struct requests *requests, uint3
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		bool is_before = places[middle].op != op ? places[middle].op < op
-							 : places[middle].is_at_end < is_at_end;
+							 : places[middle].point < point;
 
 		if (is_before)
 			low = middle + 1;
@@ -293,8 +373,7 @@ const struct stamp_place *requests_places(const struct requests *requests, uint3
 			high = middle;
 	}
 	for (size_t i = low;
-	     i < requests->place_count && places[i].op == op && places[i].is_at_end == is_at_end;
-	     i++)
+	     i < requests->place_count && places[i].op == op && places[i].point == point; i++)
 		(*count)++;
 	return places + low;
 }

@@ -17,7 +17,8 @@ enum request_source {
 	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
 	REQUEST_ASKED,  /* a thread that writes, then reads the answer */
 	REQUEST_SERVED, /* on a connection that was accepted: from what was read to the answer */
-	REQUEST_JOB     /* through a pipe to whoever reads first, until that one reads again */
+	REQUEST_JOB,    /* through a pipe to whoever reads first, until that one reads again */
+	REQUEST_LOCK    /* where there is nothing else: the lock most waited for, until it is had */
 };
 
 struct request {
@@ -26,17 +27,24 @@ struct request {
 	uint64_t taken_ns; /* as recorded */
 };
 
+/* When in an op. */
+enum stamp_point {
+	STAMP_BEGIN,  /* of a hold: its thread comes for the lock */
+	STAMP_GAINED, /* of a hold: its thread has the lock */
+	STAMP_END
+};
+
 /* Where a stamp is taken: stamp 2r at the begin of request r, 2r + 1 at its end. */
 struct stamp_place {
 	uint32_t op;
 	uint32_t stamp;
-	bool is_at_end; /* of the op */
+	enum stamp_point point;
 };
 
 struct requests {
 	struct request *requests;
 	size_t count;
-	struct stamp_place *places; /* by op, begins first */
+	struct stamp_place *places; /* by op, each in order of points */
 	size_t place_count;
 	uint8_t *has_places;   /* a bit an op */
 	uint32_t judged_class; /* what hypotheses are judged by; NO_INDEX = there are no requests */
@@ -49,9 +57,9 @@ void requests_build(struct requests *requests, const struct recording *recording
 		    const struct timeline *timeline);
 void requests_free(struct requests *requests);
 
-/* The stamps to be taken at an op's begin or end. */
+/* The stamps to be taken at a point of an op. */
 const struct stamp_place *requests_places(const struct requests *requests, uint32_t op,
-					  bool is_at_end, size_t *count);
+					  enum stamp_point point, size_t *count);
 
 bool request_is_judged(const struct requests *requests, const struct request *request);
 

@@ -226,11 +226,11 @@ static bool is_idle(const struct compiler *compiler, uint32_t op)
 	       (kind == KIND_POLL && (!compiler->rec->extras || !compiler->rec->extras[op].bytes));
 }
 
-static void stamps(struct compiler *compiler, uint32_t op, bool is_at_end)
+void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point point)
 {
 	size_t count;
 	const struct stamp_place *places =
-		requests_places(&compiler->script->requests, op, is_at_end, &count);
+		requests_places(&compiler->script->requests, op, point, &count);
 
 	for (size_t i = 0; i < count && !compiler->is_skipping; i++)
 		script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
@@ -239,7 +239,7 @@ static void stamps(struct compiler *compiler, uint32_t op, bool is_at_end)
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
-	stamps(compiler, op, false);
+	script_stamps(compiler, op, STAMP_BEGIN);
 	note_work(compiler, !is_idle(compiler, op));
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_begins(compiler, op);
@@ -262,7 +262,7 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
 	script_pass(compiler, end_ns);
-	stamps(compiler, op, true);
+	script_stamps(compiler, op, STAMP_END);
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_ends(compiler, op);
 	open_remove(compiler, op);

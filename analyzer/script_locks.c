@@ -82,6 +82,7 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 		    : compiler->rec->extras[op].tried ? STEP_GRAB
 						      : STEP_ACQUIRE,
 		    lock, latency_ns);
+	script_stamps(compiler, op, STAMP_GAINED);
 	if (!tokens || section->takes_late)
 		return;
 	script_take(compiler, section);

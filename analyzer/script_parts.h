@@ -115,6 +115,9 @@ void script_stays(struct compiler *, uint64_t ns);
 /* The step that was emitted last takes a job, if there is a pool. */
 void script_taken_add(struct compiler *, uint64_t end_ns);
 
+/* The stamps of requests that begin or end there. */
+void script_stamps(struct compiler *, uint32_t op, enum stamp_point);
+
 /* script_locks.c */
 void script_hold_begins(struct compiler *, uint32_t op);
 void script_hold_ends(struct compiler *, uint32_t op);

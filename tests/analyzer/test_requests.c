@@ -88,6 +88,22 @@ static void marked(struct sketch *sketch)
 	sketch_end(sketch);
 }
 
+/* One holds a lock for 6 ms of 10, in which two comes for it, and has to wait till the end. */
+static void locked(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		uint32_t hold = sketch_hold(sketch, 1, "lock", 1, 10 * i, 10 * i + 6);
+
+		sketch_sleep(sketch, 1, "serve", 10 * i, 10 * i + 6);
+		sketch_sleep(sketch, 1, "think", 10 * i + 6, 10 * i + 10);
+		sketch_sleep(sketch, 2, "pause", i ? 10 * i - 4 : 0, 10 * i + 0.001);
+		sketch_wait(sketch, 2, REASON_MUTEX, "lock", 10 * i + 0.001, 10 * i + 6, hold);
+		sketch_hold(sketch, 2, "lock", 2, 10 * i + 6, 10 * i + 6);
+	}
+	sketch_end(sketch);
+}
+
 static const struct {
 	void (*build)(struct sketch *);
 	enum request_source source;
@@ -98,6 +114,7 @@ static const struct {
 	/* 1 */ { jobs, REQUEST_JOB, "write", 8 }, /* the last ones had no end yet */
 	/* 2 */ { served, REQUEST_SERVED, "read", 10 },
 	/* 3 */ { marked, REQUEST_MARKED, "request", 10 },
+	/* 4 */ { locked, REQUEST_LOCK, "lock", 20 }, /* half of them found it free */
 };
 
 static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
