@@ -47,6 +47,7 @@ static bool read_process(struct reading *reading, struct json *json)
 		{ "cpu_ns", false, offsetof(struct dump, cpu_ns) },
 		{ "voluntary_switches", false, offsetof(struct dump, voluntary_switches) },
 		{ "involuntary_switches", false, offsetof(struct dump, involuntary_switches) },
+		{ "filtered_ns", false, offsetof(struct dump, filtered_ns) },
 	};
 
 	return read_members(reading, json, members, sizeof(members) / sizeof(members[0]),
@@ -169,6 +170,7 @@ static bool place_process(struct reading *reading)
 	process->cpu_ns = dump->cpu_ns;
 	process->voluntary_switches = dump->voluntary_switches;
 	process->involuntary_switches = dump->involuntary_switches;
+	process->filtered_ns = dump->filtered_ns;
 	return true;
 }
 

@@ -44,6 +44,7 @@ struct dump {
 	uint64_t cpu_ns;
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
+	uint64_t filtered_ns; /* since its epoch */
 	uint64_t pid;
 	uint64_t ppid;
 	uint64_t cpus;

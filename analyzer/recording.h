@@ -188,6 +188,7 @@ struct rec_process {
 	uint64_t cpu_ns; /* these three: as the kernel counted, since the recording began */
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
+	uint64_t filtered_ns; /* since its recording began: nothing after it; 0 = never */
 };
 
 struct rec_words {

@@ -28,6 +28,12 @@ static const char *meaning_of(const char *counter)
 	return NULL;
 }
 
+/* By what the process itself says: since when. */
+static bool is_said_otherwise(const char *counter)
+{
+	return strcmp(counter, "unseen_filtered") == 0;
+}
+
 static void emit_row(struct emit *emit, const char *what, const char *name, uint64_t count)
 {
 	emit_row_begin(emit);
@@ -56,6 +62,11 @@ static void emit_rows(const struct analysis *analysis, struct emit *emit)
 		if (meaning_of(recording->strings[recording->counters[i].name]))
 			emit_row(emit, recording->strings[recording->counters[i].name], "",
 				 recording->counters[i].value);
+	for (size_t i = 0; i < recording->process_count; i++)
+		if (recording->processes[i].filtered_ns > 0)
+			emit_row(emit, "filtered_ns",
+				 recording->strings[recording->processes[i].exe],
+				 recording->processes[i].filtered_ns);
 	for (size_t i = 0; i < coverage->inlined_count; i++)
 		emit_row(emit, "inline_syscalls", recording->strings[coverage->inlined[i].name],
 			 coverage->inlined[i].count);
@@ -100,6 +111,21 @@ static void say_time(const struct coverage *coverage, struct emit *emit)
 			  coverage->voluntary_switches, coverage->blocking_events);
 }
 
+static void say_filters(const struct recording *recording, struct emit *emit)
+{
+	for (size_t i = 0; i < recording->process_count; i++) {
+		const struct rec_process *process = &recording->processes[i];
+		char since[EMIT_DURATION_BYTES];
+		emit_format_duration(since, (double)process->filtered_ns);
+		if (process->filtered_ns > 0)
+			emit_line(emit,
+				  "Process %" PRIu32
+				  " filters its own system calls from %s after the recording "
+				  "of it began: nothing is recorded after that.",
+				  process->pid, since);
+	}
+}
+
 static void say(const struct analysis *analysis, struct emit *emit)
 {
 	const struct recording *recording = analysis->recording;
@@ -118,11 +144,12 @@ static void say(const struct analysis *analysis, struct emit *emit)
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		const struct rec_counter *counter = &recording->counters[i];
 		const char *meaning = meaning_of(recording->strings[counter->name]);
-		if (meaning)
+		if (meaning && !is_said_otherwise(recording->strings[counter->name]))
 			emit_line(emit, "Process %" PRIu32 ": %" PRIu64 " %s.",
 				  recording->processes[counter->process].pid, counter->value,
 				  meaning);
 	}
+	say_filters(recording, emit);
 	list(line, recording, coverage->inlined, coverage->inlined_count);
 	if (coverage->inlined_count > 0)
 		emit_line(emit,

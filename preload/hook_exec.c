@@ -15,17 +15,11 @@
 
 #include "hooks.h"
 
-static void image_ends(enum recorder_end end)
-{
-	if (!recorder_in_vfork_child())
-		recorder_image_ends(end);
-}
-
 /* As libc does: the execs that take no environment pass on the process's own. */
 static void image_is_replaced(const struct program_start *by)
 {
 	recorder_program_starts(by);
-	image_ends(END_EXEC);
+	recorder_image_ends(END_EXEC);
 }
 
 int hook_execve(const char *path, char *const argv[], char *const envp[])
@@ -135,18 +129,18 @@ int wcprof_export_execle(const char *path, const char *argument, ...)
 
 void hook__exit(int status)
 {
-	image_ends(END_EXIT);
+	recorder_image_ends(END_EXIT);
 	real._exit(status);
 }
 
 void hook__Exit(int status)
 {
-	image_ends(END_EXIT);
+	recorder_image_ends(END_EXIT);
 	real._Exit(status);
 }
 
 void hook_abort(void)
 {
-	image_ends(END_EXIT);
+	recorder_image_ends(END_EXIT);
 	real.abort();
 }

@@ -8,7 +8,8 @@
  * thread ends before such a call when it would be in the way. It is not when it has the rights of
  * the calling thread: then it goes with it, and keeps its socket.
  *
- * After a filter of system calls, nothing of ours is done any more.
+ * After a filter of system calls nothing of ours is done any more, in this process and those that
+ * it forks: any call may be its last one.
  *
  * Capabilities that a program gives up are not to stay with a thread of ours.
  */
@@ -132,18 +133,24 @@ static long confined(const struct recorder_confinement *before, long result)
 	return result;
 }
 
+/* Without a filter it is a question, whether such calls are known here. */
+static bool confines(long mode, unsigned long filter)
+{
+	return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter);
+}
+
 int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	if (option != PR_SET_SECCOMP)
+	if (option != PR_SET_SECCOMP || !confines((long)a, b))
 		return real.prctl(option, a, b, c, d);
 	struct recorder_confinement before = recorder_is_confined();
 	return (int)confined(&before, real.prctl(option, a, b, c, d));
 }
 
-/* By syscall(), which is its only name. */
+/* By syscall(), which is its only name. Its operations are one less than those modes. */
 long hook_raw_seccomp(long number, long operation, long flags, long filter)
 {
-	if (operation != SECCOMP_SET_MODE_STRICT && operation != SECCOMP_SET_MODE_FILTER)
+	if (!confines(operation + 1, (unsigned long)filter))
 		return real.syscall(number, operation, flags, filter, 0, 0, 0);
 	struct recorder_confinement before = recorder_is_confined();
 	return confined(&before, real.syscall(number, operation, flags, filter, 0, 0, 0));

@@ -314,6 +314,8 @@ static bool write_process(struct dump *dump)
 	put_key_u64(text, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
 	put_key_u64(text, "voluntary_switches", load_relaxed(&arena->usage.voluntary_switches));
 	put_key_u64(text, "involuntary_switches", load_relaxed(&arena->usage.involuntary_switches));
+	if (load_relaxed(&arena->filtered_ticks))
+		put_key_u64(text, "filtered_ns", to_ns(dump, load_relaxed(&arena->filtered_ticks)));
 	text_put_literal(text, ",\"client\":");
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");

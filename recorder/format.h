@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 8 };
+enum { FORMAT_VERSION = 9 };
 
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
@@ -409,6 +409,7 @@ struct arena {
 	uint64_t losses_reported;  /* of events, in those */
 	uint64_t losses_forgotten; /* by RESET */
 	uint64_t off_ticks;        /* when recording was turned off last */
+	uint64_t filtered_ticks;   /* when a filter of system calls was put up; 0 = never */
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
 	struct usage usage_before;     /* when the arena was made */
 	struct usage usage;            /* since then, as of late */

@@ -22,6 +22,7 @@
 
 #include "clock.h"
 #include "maps.h"
+#include "process.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -287,7 +288,7 @@ void modules_save(struct arena *arena)
 /* A child of fork() may come here before it has an arena of its own. */
 static struct arena *own_arena(void)
 {
-	struct arena *arena = load_acquire(&recorder_arena);
+	struct arena *arena = process_is_confined() ? NULL : load_acquire(&recorder_arena);
 
 	return arena && arena->pid == (uint32_t)sys_getpid() ? arena : NULL;
 }

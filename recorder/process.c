@@ -84,6 +84,11 @@ bool recorder_in_vfork_child(void)
 	return load_relaxed(&recorder_gate.present) != 0 && (uint32_t)sys_getpid() != process.pid;
 }
 
+bool process_is_confined(void)
+{
+	return load_relaxed(&process.is_confined) != 0;
+}
+
 /* --- On and off ------------------------------------------------------------------------------ */
 
 static bool make_arena(void)
@@ -140,7 +145,7 @@ static bool open_gate(void)
 {
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
 		return true;
-	if (!recorder_arena && !make_arena())
+	if (process_is_confined() || (!recorder_arena && !make_arena()))
 		return false;
 	stack_warm_up();
 	descriptors_forget_all();
@@ -250,7 +255,7 @@ static const char *get_environment(const char *name)
 
 static void settle(void)
 {
-	if (recorder_options.control && !process.is_clone && !process.is_confined)
+	if (recorder_options.control && !process.is_clone)
 		control_start(process.host->thread_create);
 	store_relaxed(&recorder_gate.settled, 1);
 }
@@ -278,11 +283,26 @@ void recorder_start(const struct recorder_host *host)
 	settle();
 }
 
+/* --- What is recorded leaves the process ------------------------------------------------------ */
+
+/* Whoever reads the arena later cannot ask the kernel any more. */
+static void settle_accounts(struct arena *arena)
+{
+	modules_note();
+	usage_save(arena);
+}
+
+static void hand_over(struct arena *arena)
+{
+	if (lastdump_write(arena))
+		arena_unlink(arena);
+}
+
 /* --- Other rights ---------------------------------------------------------------------------- */
 
 bool recorder_steps_aside(enum recorder_aside reason)
 {
-	if (!process.host || recorder_in_vfork_child())
+	if (!process.host || process_is_confined() || recorder_in_vfork_child())
 		return false;
 	return (reason == ASIDE_ALWAYS || !aside_has_same_rights()) && aside_send();
 }
@@ -293,19 +313,41 @@ void recorder_steps_back(bool was_there)
 		control_start(process.host->thread_create);
 }
 
+/* In a child of fork(), too, which has its parent's filter. */
+static void confine(bool is_confined)
+{
+	switch_lock();
+	store_relaxed(&process.is_confined, is_confined);
+	if (is_confined)
+		close_gate();
+	else if (process.is_on || process.flows > 0)
+		(void)open_gate();
+	switch_unlock();
+}
+
 struct recorder_confinement recorder_is_confined(void)
 {
 	struct recorder_confinement before = { 0 };
+	struct arena *arena;
 
-	if (!process.host || process.is_confined || recorder_in_vfork_child())
+	if (!process.host || process_is_confined() || recorder_in_vfork_child())
 		return before;
-	recorder_image_ends(END_EXEC);
+	recorder_wake_up(false);
 	before.was_free = true;
-	before.was_on = process_is_on();
 	before.was_there = aside_send();
-	process_allow_flows(false);
-	process_disable();
-	process.is_confined = 1;
+	/* Whose thread that was is gone; its timers would go on. */
+	(void)sampler_tick(false, 0);
+	arena = load_acquire(&recorder_arena);
+	if (arena)
+		settle_accounts(arena);
+	before.is_counted = load_relaxed(&recorder_gate.mode) == GATE_ON;
+	if (before.is_counted) {
+		store_relaxed(&arena->filtered_ticks, clock_now_ticks());
+		arena_count(arena, COUNTER_unseen_filtered);
+	}
+	confine(true);
+	if (arena)
+		hand_over(arena);
 	return before;
 }
 
@@ -313,10 +355,11 @@ void recorder_is_free(const struct recorder_confinement *before)
 {
 	if (!before->was_free)
 		return;
-	process.is_confined = 0;
-	process_allow_flows(true);
-	if (before->was_on)
-		(void)process_enable();
+	if (before->is_counted) {
+		store_relaxed(&recorder_arena->filtered_ticks, 0);
+		add_relaxed(&recorder_arena->counters[COUNTER_unseen_filtered], -1);
+	}
+	confine(false);
 	recorder_steps_back(before->was_there);
 }
 
@@ -342,12 +385,24 @@ void recorder_clone_ends(void)
 	add_relaxed(&process.clones, -1);
 }
 
+/* A child that is not to be recorded. No system calls: it may be confined. */
+static void stay_off(void)
+{
+	store_relaxed(&recorder_gate.settled, 1);
+	store_relaxed(&recorder_gate.present, 1);
+	store_release(&recorder_gate.mode, GATE_OFF);
+}
+
 void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
 
 	if (!process.host)
 		return;
+	if (process_is_confined()) {
+		stay_off();
+		return;
+	}
 	store_release(&recorder_gate.mode, GATE_UNSET);
 	stack_fork_child();
 	sample_fork_child();
@@ -368,12 +423,20 @@ void recorder_fork_child(void)
 	if (arena)
 		arena_forget(arena, self_of_thread.busy);
 	self_forget();
+	if (!recorder_options.follow) {
+		stay_off();
+		return;
+	}
 	store_relaxed(&recorder_gate.settled, 0);
 	store_relaxed(&recorder_gate.present, 1);
-	if (recorder_options.follow)
-		return;
-	store_relaxed(&recorder_gate.settled, 1);
-	store_release(&recorder_gate.mode, GATE_OFF);
+}
+
+/* A child whose fork went past the hooks has its parent's arena in hand until then. A vfork child
+ * shares this memory, and leaves it alone. */
+static void notice_fork(void)
+{
+	if (load_relaxed(&recorder_gate.present) == 0)
+		recorder_fork_child();
 }
 
 static void bring_up(bool may_create_thread)
@@ -396,10 +459,9 @@ void recorder_wake_up(bool may_create_thread)
 
 	if (!process.host)
 		return;
-	/* A child whose fork went past the hooks. A vfork child shares this memory, and must
-	 * leave it alone. */
-	if (load_relaxed(&recorder_gate.present) == 0)
-		recorder_fork_child();
+	notice_fork();
+	if (process_is_confined())
+		return;
 	/* Nothing to do but what needs a thread: lock hooks of such a child come by often. */
 	if (!process.wants_enable && !may_create_thread && recorder_options.control)
 		return;
@@ -424,7 +486,10 @@ void recorder_image_ends(enum recorder_end end)
 {
 	struct arena *arena;
 
-	if (!process.host || process.is_confined || recorder_in_vfork_child())
+	if (!process.host)
+		return;
+	notice_fork();
+	if (process_is_confined() || recorder_in_vfork_child())
 		return;
 	if (end == END_EXIT && process.wants_enable)
 		recorder_wake_up(false);
@@ -434,12 +499,9 @@ void recorder_image_ends(enum recorder_end end)
 		end_process_op(arena);
 	}
 	if (arena) {
-		/* Whoever reads the arena later cannot ask the kernel any more. */
-		modules_note();
-		usage_save(arena);
+		settle_accounts(arena);
+		hand_over(arena);
 	}
-	if (arena && lastdump_write(arena))
-		arena_unlink(arena);
 	if (end == END_EXIT)
 		control_unlink();
 }

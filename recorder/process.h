@@ -29,6 +29,9 @@ void process_flow_ends(void) HIDDEN;
 void process_allow_flows(bool allow) HIDDEN;
 bool process_allows_flows(void) HIDDEN;
 
+/* Whether a system call may be this process's last one: then none is made, and nothing recorded. */
+bool process_is_confined(void) HIDDEN;
+
 /* Forgets what is recorded. 0, or -EBUSY while a dump is being written. */
 int process_reset(void) HIDDEN;
 

@@ -121,9 +121,9 @@ void recorder_steps_back(bool was_there) HIDDEN;
  * a process alive whose own thread a filter kills. recorder_is_free(): the call has failed.
  */
 struct recorder_confinement {
-	bool was_free; /* false: nothing was done */
-	bool was_on;
-	bool was_there;
+	bool was_free;   /* false: nothing was done */
+	bool is_counted; /* it was recorded */
+	bool was_there;  /* the control thread */
 };
 struct recorder_confinement recorder_is_confined(void) HIDDEN;
 void recorder_is_free(const struct recorder_confinement *before) HIDDEN;

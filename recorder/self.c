@@ -277,7 +277,7 @@ void thread_end(void)
 
 	for (; self->flows > 0; self->flows--)
 		process_flow_ends();
-	if (slot && !self->busy) {
+	if (slot && !self->busy && !process_is_confined()) {
 		self->busy_frame = __builtin_frame_address(0);
 		self->busy = SELF_INSIDE;
 		order_for_handlers();

@@ -235,8 +235,8 @@ int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *prin
 		const struct target *target = &found.targets[i];
 
 		if (!target->socket[0])
-			status = cmd_fail("%d %s does not listen (WCPROF_CONTROL=off?)",
-					  (int)target->pid, target->name);
+			status = cmd_fail("%d %s: %s", (int)target->pid, target->name,
+					  target_why_silent(target));
 		else if (!client_ask(target->socket, line, &answer))
 			status = cmd_fail("%d %s: %s", (int)target->pid, target->name, answer.text);
 		else if (options->json)

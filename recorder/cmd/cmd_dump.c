@@ -68,9 +68,8 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 			continue;
 		if (result != 0)
 			status = cmd_fail("%d %s: %s", (int)target->pid, target->name,
-					  result == -ENOTCONN
-						  ? "it does not listen (WCPROF_CONTROL=off?)"
-						  : explain(result));
+					  result == -ENOTCONN ? target_why_silent(target)
+							      : explain(result));
 		if (result == -ENOSPC || result == -EIO || result == -EDQUOT || result == -EFBIG)
 			break;
 	}

@@ -62,6 +62,13 @@ static bool socket_path_of(unsigned pid, char path[SOCKET_PATH_BYTES])
 	return socket_path(&options, pid, false, path);
 }
 
+const char *target_why_silent(const struct target *target)
+{
+	return target->is_confined ? "it filters its own system calls, and answers no more; wcprof "
+				     "recover gets what it recorded before, once it has ended"
+				   : "it does not listen (WCPROF_CONTROL=off?)";
+}
+
 bool target_directory(char *path, size_t size)
 {
 	char socket[SOCKET_PATH_BYTES];
@@ -163,6 +170,7 @@ static void describe_arena(struct target *target, struct remains *remains)
 	snprintf(target->name, sizeof(target->name), "%.63s",
 		 strings_get(remains->arena, remains->arena->exe_name, &bytes));
 	target->is_dead = remains_state(remains) == REMAINS_DEAD;
+	target->is_confined = load_relaxed(&remains->arena->filtered_ticks) != 0;
 	if (remains->pid > 0)
 		target->pid = remains->pid;
 }
@@ -189,10 +197,12 @@ static void add_arena(struct target_list *list, const struct remains_name *name)
 		return;
 	}
 	added = list_find_living(list, target.pid);
-	if (added && !target.is_dead)
+	if (added && !target.is_dead) {
 		memcpy(added->arena, target.arena, sizeof(added->arena));
-	else
+		added->is_confined = target.is_confined;
+	} else {
 		added = list_add(list, &target);
+	}
 	if (!target.is_dead && socket[0] && !added->socket[0])
 		add_socket(list, socket, target.pid);
 }

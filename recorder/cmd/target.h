@@ -22,6 +22,7 @@ struct target {
 	char socket[108];               /* empty: it does not listen */
 	char arena[REMAINS_PATH_BYTES]; /* empty: it never recorded */
 	bool is_dead;                   /* only its arena is left */
+	bool is_confined;               /* it filters its system calls: answers no more */
 	bool is_other_version;          /* of the recorder: its arena cannot be read */
 };
 
@@ -43,6 +44,9 @@ int target_find(struct target_list *found, const char *word, bool tree, char *er
 		size_t error_size);
 /* Arenas that `word` names: a path, or the pid of a dead process, which may have left several. */
 int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size);
+
+/* Of a living one without a socket, as a sentence. */
+const char *target_why_silent(const struct target *target);
 
 /* The directory of control sockets, by the environment. */
 bool target_directory(char *path, size_t size);

@@ -17,6 +17,8 @@ static const struct target_case cases[] = {
 	/* 8 */ { "rights", "filtered", { { "op", "io", "close", 1, 1 } } },
 	/* 9 */ { "rights", "filtered-raw", { { "op", "io", "close", 1, 1 } } },
 	/* 10 */ { "rights", "killed", { { "op", "process", "rights", 1, 3 } } },
+	/* 11 */
+	{ "rights", "forbidden", { { "op", "sleep", "usleep", 1, 1 }, { "op", "dns", "", 0, 0 } } },
 };
 
 TARGET_CASES_MAIN("hook_rights")

@@ -192,7 +192,7 @@ START_TEST(a_child_that_execs_at_once_costs_nothing)
 	int status;
 
 	recording_begin();
-	child = fork_hooked();
+	child = forks[_i]();
 	if (child == 0) {
 		recorder_image_ends(END_EXEC);
 		_exit(recorder_arena != NULL);
@@ -287,6 +287,73 @@ START_TEST(a_child_gets_a_control_thread_late)
 }
 END_TEST
 
+/* The only line of a dump of this process that is a header. */
+static json_t *process_in(json_t *lines)
+{
+	return json_object_get(json_array_get(lines, 0), "process");
+}
+
+START_TEST(a_filter_ends_the_recording_and_says_so)
+{
+	struct recorder_confinement before;
+	json_t *lines;
+
+	recording_begin();
+	record_io(1);
+	before = recorder_is_confined();
+	ck_assert(before.was_free);
+	lines = output_of(getpid());
+	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
+	ck_assert_int_gt(number_of(process_in(lines), "filtered_ns"), 0);
+	ck_assert_int_eq(
+		number_of(json_object_get(json_array_get(lines, 0), "counters"), "unseen_filtered"),
+		1);
+	ck_assert(recorder_is_off());
+	ck_assert_uint_eq(record_io(2), 0);
+	ck_assert(!process_flow_begins());
+	ck_assert(!recorder_is_confined().was_free);
+	/* What there is was handed over; this would be too late. */
+	recorder_image_ends(END_EXIT);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 1);
+}
+END_TEST
+
+START_TEST(a_filter_that_was_refused_ends_nothing)
+{
+	struct recorder_confinement before;
+	json_t *lines;
+
+	recording_begin();
+	before = recorder_is_confined();
+	recorder_is_free(&before);
+	ck_assert_uint_ne(record_io(2), 0);
+	lines = recording_dump(true);
+	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
+	ck_assert_ptr_null(json_object_get(process_in(lines), "filtered_ns"));
+	ck_assert_ptr_null(json_object_get(json_object_get(json_array_get(lines, 0), "counters"),
+					   "unseen_filtered"));
+}
+END_TEST
+
+START_TEST(a_child_behind_a_filter_stays_off)
+{
+	pid_t child;
+	int status;
+
+	recording_begin();
+	(void)recorder_is_confined();
+	child = forks[_i]();
+	if (child == 0) {
+		recorder_wake_up(true);
+		recorder_image_ends(END_EXIT);
+		_exit(recorder_gate.mode == GATE_OFF && !recorder_is_unsettled() ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_ptr_null(output_of(child));
+}
+END_TEST
+
 START_TEST(before_the_start_everything_is_harmless)
 {
 	ck_assert_ptr_null(self_enter());
@@ -311,10 +378,13 @@ int main(void)
 	tcase_add_test(tests, an_output_that_cannot_be_written_is_no_reason_to_lose_it);
 	tcase_add_test(tests, never_on_means_no_trace);
 	tcase_add_loop_test(tests, a_child_has_a_recording_of_its_own, 0, 2);
-	tcase_add_test(tests, a_child_that_execs_at_once_costs_nothing);
+	tcase_add_loop_test(tests, a_child_that_execs_at_once_costs_nothing, 0, 2);
 	tcase_add_test(tests, children_are_left_alone_when_told_so);
 	tcase_add_test(tests, a_vfork_child_touches_nothing);
 	tcase_add_test(tests, a_child_gets_a_control_thread_late);
+	tcase_add_test(tests, a_filter_ends_the_recording_and_says_so);
+	tcase_add_test(tests, a_filter_that_was_refused_ends_nothing);
+	tcase_add_loop_test(tests, a_child_behind_a_filter_stays_off, 0, 2);
 	tcase_add_test(tests, before_the_start_everything_is_harmless);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

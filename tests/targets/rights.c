@@ -6,6 +6,7 @@
 #include "scenario.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -250,6 +251,80 @@ static void killed(void)
 	tell("killed", WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? 0 : -1);
 }
 
+/* What a recorder asks for, and this program does without, its libc too; whoever does is killed. */
+static void forbid(void)
+{
+	static const unsigned numbers[] = {
+		SYS_getpid,     SYS_gettid,        SYS_prctl,        SYS_getrusage,
+		SYS_openat,     SYS_clock_gettime, SYS_socket,       SYS_tgkill,
+		SYS_getcpu,     SYS_sigaltstack,   SYS_rt_sigreturn, SYS_process_vm_readv,
+		SYS_ftruncate,  SYS_timer_delete,  SYS_timer_create, SYS_rt_sigaction,
+		SYS_unlink,     SYS_nanosleep,     SYS_poll,         SYS_fallocate,
+		SYS_close_range
+	};
+	enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+	struct sock_filter code[2 * NUMBERS + 2];
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	size_t used = 0;
+
+	code[used++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						    offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < NUMBERS; i++) {
+		code[used++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], 0, 1);
+		code[used++] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	}
+	code[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	tell("filter", (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+				    &program));
+}
+
+static void *read_one(void *end)
+{
+	char byte;
+
+	return read(*(int *)end, &byte, 1) == 1 ? end : NULL;
+}
+
+/* Threads, libraries, children, users and programs come and go after the filter as before. */
+static void forbidden(void)
+{
+	void *library = dlopen("libm.so.6", RTLD_NOW), *result = NULL;
+	pthread_t early, late;
+	int ends[2], status = 0;
+
+	tell("pipe", pipe(ends));
+	pthread_create(&early, NULL, read_one, &ends[0]);
+	usleep(1);
+	fflush(stdout);
+	forbid();
+	pthread_create(&late, NULL, read_one, &ends[0]);
+	tell("bytes", write(ends[1], "12", 2) == 2 ? 0 : -1);
+	pthread_join(early, &result);
+	tell("early thread", result == &ends[0] ? 0 : -1);
+	pthread_join(late, &result);
+	tell("late thread", result == &ends[0] ? 0 : -1);
+	tell("library", library ? dlclose(library) : -1);
+	tell("user", setuid(getuid()));
+	fflush(stdout);
+	execl("/nonexistent", "nonexistent", (char *)NULL);
+	tell("no such program", -1);
+	fflush(stdout);
+	if (fork() == 0)
+		_exit(execl("/nonexistent", "nonexistent", (char *)NULL) == -1 ? 7 : 0);
+	wait(&status);
+	tell("child", WIFEXITED(status) && WEXITSTATUS(status) == 7 ? 0 : -1);
+	if (syscall(SYS_fork) == 0) {
+		tell("byte", write(ends[1], "3", 1) == 1 ? 0 : -1);
+		fflush(stdout);
+		_exit(0);
+	}
+	wait(&status);
+	tell("raw child", status);
+}
+
 static const struct scenario scenarios[] = {
 	{ "plain", plain },
 	{ "kept", kept },
@@ -262,6 +337,7 @@ static const struct scenario scenarios[] = {
 	{ "filtered", filtered },
 	{ "filtered-raw", filtered_raw },
 	{ "killed", killed },
+	{ "forbidden", forbidden },
 };
 
 SCENARIOS_MAIN
