@@ -182,6 +182,20 @@ int hook_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 	return result;
 }
 
+/* It locks the mutex, changes it and unlocks it: a wait, and no hold. One that is the caller's it
+ * has or refuses at once. */
+int hook_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *before)
+{
+	uint32_t owner = look_at(mutex).holder_tid;
+	if (owner == 0 || owner == (uint32_t)real.syscall(SYS_gettid, 0, 0, 0, 0, 0, 0))
+		return real.pthread_mutex_setprioceiling(mutex, ceiling, before);
+	struct lock_wait wait;
+	wait_begin_for(&wait, mutex, CALL_pthread_mutex_setprioceiling, CALLER);
+	int result = real.pthread_mutex_setprioceiling(mutex, ceiling, before);
+	wait_end_for(&wait, mutex, result == 0 ? LOCK_SHARED : LOCK_NOT_GAINED, false);
+	return result;
+}
+
 static int unlock_watched(struct watch *watch, pthread_mutex_t *mutex)
 {
 	struct hold_release release;

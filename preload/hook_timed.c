@@ -166,7 +166,8 @@ static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
 
 /* By `result`, which is a number or an address; readdir() has none at the end. */
 #define HAS_FAILED \
-	_Generic(result, FILE * : !result, DIR * : !result, default : (intptr_t)result < 0)
+	_Generic(result, FILE * : !result, DIR * : !result, char * : !result, \
+		 default : (intptr_t)result < 0)
 
 #define BODY(kind, type, symbol, parameters, arguments, fd, failed, value, before, after, end) \
 	type hook_##symbol parameters                                                          \
@@ -194,6 +195,19 @@ static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
 		real.symbol arguments;                                             \
 		timed_end(op, false, 0);                                           \
 	}
+#define GLOB(symbol)                                                                       \
+	BODY(IO, int, symbol,                                                              \
+	     (const char *pattern, int flags, int (*failed)(const char *, int), void *to), \
+	     (pattern, flags, failed, to), -1, result != 0, 0, , , timed_end_said)
+#define REALPATH(symbol)                                                                          \
+	BODY(IO, char *, symbol, (const char *path, char *to), (path, to), -1, HAS_FAILED, 0, , , \
+	     timed_end_brief)
+GLOB(glob_old)
+GLOB(glob)
+GLOB(glob64_old)
+GLOB(glob64)
+REALPATH(realpath_old)
+REALPATH(realpath)
 #define STREAM(when, type, symbol, call, parameters, arguments, stream, quick, failed, value)
 #include "hooks.def"
 

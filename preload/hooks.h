@@ -64,6 +64,9 @@
 #undef res_nquerydomain
 #undef res_nsend
 
+typedef int scandir_filter(const struct dirent *);
+typedef int scandir_order(const struct dirent **, const struct dirent **);
+
 /* libc's functions: the next definition after ours, in the version that the row asks for. */
 struct real {
 #define HOOK(type, symbol, parameters, arguments)                         type(*symbol) parameters;
