@@ -54,8 +54,36 @@ static uint32_t process_of(const struct recording *rec, uint32_t thread)
 	return rec->threads[thread].process;
 }
 
-/* A section's site, by one frame of the lock call and by more: hashes. */
-static void site_set(const struct recording *rec, uint32_t stack, uint64_t site[SITE_FRAMES])
+static uint64_t mixed(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of_frame(const struct rec_frame *frame)
+{
+	return frame->offset ^ (uint64_t)frame->module << 40;
+}
+
+/* A place anywhere in the function that made the call, as far as that shows: of the same callers,
+ * in threads that begin with the same routine. 0: it has no callers. */
+static uint64_t function_site(const struct recording *rec, uint32_t stack, uint32_t thread)
+{
+	const struct rec_stack *frames = &rec->stacks[stack];
+	uint32_t op = rec->threads[thread].op;
+	uint64_t hash = op == NO_INDEX ? 1 : mixed(1, rec->extras[op].address);
+
+	if (frames->frame_count < 2)
+		return 0;
+	hash = mixed(hash, rec->frames[frames->first_frame].module);
+	for (uint32_t i = 1; i < SITE_FRAMES && i < frames->frame_count; i++)
+		hash = mixed(hash, hash_of_frame(&rec->frames[frames->first_frame + i]));
+	return hash;
+}
+
+/* A section's site, by one frame of the lock call and by more, and by its function: hashes. */
+static void site_set(const struct recording *rec, uint32_t stack, uint32_t thread,
+		     uint64_t site[SITE_KINDS])
 {
 	uint64_t hash = 0;
 
@@ -63,15 +91,11 @@ static void site_set(const struct recording *rec, uint32_t stack, uint64_t site[
 		return;
 	const struct rec_stack *frames = &rec->stacks[stack];
 	for (uint32_t i = 0; i < SITE_FRAMES; i++) {
-		if (i < frames->frame_count) {
-			const struct rec_frame *frame = &rec->frames[frames->first_frame + i];
-
-			hash ^= frame->offset ^ (uint64_t)frame->module << 40;
-			hash *= 0x9e3779b97f4a7c15u;
-			hash ^= hash >> 29;
-		}
+		if (i < frames->frame_count)
+			hash = mixed(hash, hash_of_frame(&rec->frames[frames->first_frame + i]));
 		site[i] = hash;
 	}
+	site[SITE_FUNCTION] = function_site(rec, stack, thread);
 }
 
 /* --- which mutex goes with which condition --- */
@@ -171,7 +195,8 @@ static void hold_begins(struct walk *walk, uint32_t op)
 	uint32_t section = walk->suspended;
 	if (section == NO_INDEX || monitors->sections[section].mutex != mutex) {
 		section = section_new(walk, mutex, hold->start_ns);
-		site_set(walk->rec, walk->rec->extras[op].stack, monitors->sections[section].site);
+		site_set(walk->rec, walk->rec->extras[op].stack, walk->thread,
+			 monitors->sections[section].site);
 		monitors->sections[section].first_hold = op;
 	}
 	walk->suspended = NO_INDEX;
@@ -200,6 +225,8 @@ static void wait_begins(struct walk *walk, uint32_t index)
 	struct section *section = &monitors->sections[walk->suspended];
 	if (section->first_wait == NO_INDEX)
 		section->first_wait = index;
+	if (!section->site[SITE_FUNCTION]) /* the lock call's callers were not looked for */
+		section->site[SITE_FUNCTION] = function_site(walk->rec, wait->stack, walk->thread);
 	section->last_wait = index;
 	section->end_ns = wait->end_ns;
 	monitors->section_of_wait[index] = walk->suspended;
@@ -406,11 +433,17 @@ static uint64_t over_ns(const struct rec_wait *wait)
 	return wait->end_ns + (wait->reason == REASON_ONCE ? ONCE_LATE_NS : 0);
 }
 
+/* A recording that does not say so shows it when more than one waited. */
+static bool wakes_all(const struct rec_link *link)
+{
+	return link->all || link->count > 1;
+}
+
 static void signal_happens(struct monitors *monitors, const struct recording *rec,
 			   struct waiting *waiting, uint32_t link)
 {
 	uint64_t at_ns = rec->links[link].at_ns;
-	bool all = rec->links[link].count > 1;
+	bool all = wakes_all(&rec->links[link]);
 	size_t first = SIZE_MAX;
 
 	for (size_t i = 0; i < waiting->count;) {
@@ -488,8 +521,8 @@ static void prepare(struct monitors *monitors, const struct recording *rec)
 	fill(monitors->section_of_wait, rec->wait_count);
 	fill(monitors->waking_link, rec->wait_count);
 	for (size_t i = 0; i < rec->link_count; i++)
-		monitors->signals[i] =
-			(struct signal_role){ NO_INDEX, NO_INDEX, false, rec->links[i].count > 1 };
+		monitors->signals[i] = (struct signal_role){ NO_INDEX, NO_INDEX, false,
+							     wakes_all(&rec->links[i]) };
 }
 
 void monitors_build(struct monitors *monitors, const struct recording *rec,

@@ -19,11 +19,15 @@
  */
 enum { SITE_FRAMES = 3 };
 
+/* By how many frames, less one; the last kind is any place in the function, of the same callers: a
+ * compiler may have made several copies of a call. */
+enum { SITE_FUNCTION = SITE_FRAMES, SITE_KINDS };
+
 struct section {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t first_signal_ns;   /* UINT64_MAX = it never signals */
-	uint64_t site[SITE_FRAMES]; /* by how many frames count, less one; 0 = no stack */
+	uint64_t first_signal_ns;  /* UINT64_MAX = it never signals */
+	uint64_t site[SITE_KINDS]; /* 0 = no stack */
 	uint32_t thread;
 	uint32_t mutex; /* index into monitors->mutexes */
 	uint32_t
@@ -32,16 +36,23 @@ struct section {
 	uint32_t first_wait; /* wait index, NO_INDEX = did not wait */
 	uint32_t last_wait;
 	uint32_t take; /* condition that it takes from, NO_INDEX = none */
-	uint32_t put;  /* condition that it puts to when it ends (PUT_BY_SECTION), else NO_INDEX */
+	uint32_t put; /* condition that it puts to when it ends (put_by_section()), else NO_INDEX */
+	uint32_t items;  /* where a take takes all that is there (PUT_BATCH): how many that was */
 	bool takes_late; /* it signals before it waits: takes where it waits, not where it locks */
 };
 
 enum put_model {
 	PUT_BY_SIGNAL,  /* a signal puts one */
 	PUT_BY_SECTION, /* each section of a site that ever signals puts one */
+	PUT_BATCH,      /* likewise, and a take takes all that is there */
 	/* tokens do not explain the recording: only the edge from the waking signal is kept */
 	PUT_NONE
 };
+
+static inline bool put_by_section(enum put_model model)
+{
+	return model == PUT_BY_SECTION || model == PUT_BATCH;
+}
 
 struct condition {
 	uint64_t address;

@@ -220,10 +220,14 @@ bool read_stacks(struct reading *reading, struct json *json)
 	return !json->error;
 }
 
+/* More than any that the kernel has: beyond, only what is in the file would be odd. */
+enum { WEIGHT_MAX = 1 << 20 };
+
 struct thread_members {
 	uint64_t thread;
 	uint64_t tid;
 	uint64_t op;
+	uint64_t weight;
 	uint32_t name;
 };
 
@@ -233,6 +237,7 @@ bool read_threads(struct reading *reading, struct json *json)
 		{ "th", false, offsetof(struct thread_members, thread) },
 		{ "tid", false, offsetof(struct thread_members, tid) },
 		{ "op", false, offsetof(struct thread_members, op) },
+		{ "weight", false, offsetof(struct thread_members, weight) },
 		{ "name", true, offsetof(struct thread_members, name) },
 	};
 	struct walk walk = walk_begin(json);
@@ -254,6 +259,8 @@ bool read_threads(struct reading *reading, struct json *json)
 		thread = &reading->recording->threads[index];
 		thread->tid = (uint32_t)members.tid;
 		thread->name = members.name;
+		thread->weight =
+			members.weight < WEIGHT_MAX ? (uint32_t)members.weight : WEIGHT_MAX;
 		if (op != NO_INDEX)
 			thread->op = op;
 	}

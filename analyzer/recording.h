@@ -106,9 +106,12 @@ struct rec_sample {
 struct rec_thread {
 	uint32_t process; /* index into processes */
 	uint32_t tid;
-	uint32_t name; /* string id */
-	uint32_t op;   /* its op, NO_INDEX = unknown */
+	uint32_t name;   /* string id */
+	uint32_t op;     /* its op, NO_INDEX = unknown */
+	uint32_t weight; /* share of a contended CPU, 0 = the usual REC_WEIGHT_PLAIN */
 };
+
+enum { REC_WEIGHT_PLAIN = 1024 };
 
 struct rec_module {
 	uint32_t process;

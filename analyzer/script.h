@@ -62,9 +62,12 @@ struct actor {
 	uint32_t take_step; /* at its end it goes on there if jobs are left, NO_INDEX = it ends */
 	uint64_t start_ns;
 	uint64_t finish_ns; /* as recorded */
+	double weight;      /* share of a contended CPU, 1 = the usual one */
 	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
 	bool counts;        /* its finish is the makespan, or part of it */
 };
+
+struct batch_cost;
 
 /* Where jobs begin: what follows each take from a condition, each read from a shared pipe, each
  * permit of a semaphore that others post, in recorded order. */
@@ -73,6 +76,17 @@ struct job_list {
 	size_t count;
 	size_t capacity;
 	uint32_t lock; /* index into locks, NO_INDEX = never taken */
+	/* where a take takes all that is there, by job: how many that was; NULL: each takes one */
+	uint32_t *items;
+	uint32_t last_items; /* likewise, of the last one, which is in nobody's list */
+	uint64_t all_items;
+	struct batch_cost *cost_of; /* by scope */
+};
+
+/* What runs or waits in a scope after a take of so many: in all, and for each of them. */
+struct batch_cost {
+	double fixed_ns;
+	double item_ns;
 };
 
 /* Where the messages of a flow are lined up, by the number of its first transfer; none: 0 of them,

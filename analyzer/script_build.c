@@ -35,6 +35,9 @@ static void actors_prepare(struct script *script, const struct recording *rec,
 		size_t first = timeline->first[t];
 
 		actor->last_body = actor->take_step = NO_INDEX;
+		actor->weight = rec->threads[t].weight
+					? (double)rec->threads[t].weight / REC_WEIGHT_PLAIN
+					: 1.0;
 		if (op != NO_INDEX)
 			actor->start_ns = rec->ops[op].start_ns;
 		else if (first < timeline->first[t + 1])
@@ -241,8 +244,11 @@ void script_build(struct script *script, const struct recording *rec,
 
 void script_free(struct script *script)
 {
-	for (size_t i = 0; i < script->source_count; i++)
+	for (size_t i = 0; i < script->source_count; i++) {
 		free(script->jobs[i].steps);
+		free(script->jobs[i].items);
+		free(script->jobs[i].cost_of);
+	}
 	requests_free(&script->requests);
 	flows_free(&script->flows);
 	monitors_free(&script->monitors);

@@ -54,6 +54,7 @@ void script_take(struct compiler *compiler, const struct section *section)
 	script_emit(compiler, STEP_TAKE, section->take,
 		    compiler->script->monitors.conditions[section->take].latency_ns);
 	script_taken_add(compiler, section->end_ns);
+	compiler->taken[compiler->taken_count - 1].items = section->items;
 }
 
 static bool is_reader(const struct compiler *compiler, uint32_t hold)
@@ -103,7 +104,7 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 		if (tokens && section->takes_late && section->first_wait == NO_INDEX)
 			script_take(compiler, section);
 		if (section->put != NO_INDEX &&
-		    compiler->script->monitors.conditions[section->put].model == PUT_BY_SECTION)
+		    put_by_section(compiler->script->monitors.conditions[section->put].model))
 			script_emit(compiler, STEP_PUT, section->put, 0);
 	} else if (tokens && section->takes_late) {
 		return;

@@ -33,6 +33,7 @@ struct taken {
 	uint32_t source;
 	uint32_t step; /* after the take */
 	uint32_t thread;
+	uint32_t items; /* of a batch */
 };
 
 /* A thread of which the recording does not say who started it, and after which moment it was. */
@@ -140,6 +141,11 @@ bool script_try_gained(struct compiler *, uint32_t hold);
 
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
+
+/* script_batches.c: whether a source's takes take all that is there; what each scope of what
+ * follows them takes, whatever their number and for each. To be called when the jobs are known. */
+bool script_is_batched(const struct script *, uint32_t source);
+void script_batches_find(struct compiler *);
 
 /* script_messages.c: by transfer, which job of its source's list a read took. */
 void script_messages_find(struct script *, const uint32_t *job_of_read);

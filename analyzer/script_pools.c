@@ -51,14 +51,18 @@ static bool leads_to_end(const struct script *script, uint32_t step)
 	}
 }
 
-/* After the gate of a condition opened, or to end. */
+/* After the gate of a condition opened, or to end; of batches without a gate it is the last one. */
 static bool is_leaving(const struct compiler *compiler, size_t index)
 {
 	const struct taken *taken = &compiler->taken[index];
 	const struct monitors *monitors = &compiler->script->monitors;
 
 	if (taken->source < monitors->condition_count) {
-		if (taken->end_ns <= monitors->conditions[taken->source].gate_ns)
+		uint64_t gate_ns = monitors->conditions[taken->source].gate_ns;
+		bool has_gate = gate_ns != UINT64_MAX ||
+				!script_is_batched(compiler->script, taken->source);
+
+		if (has_gate && taken->end_ns <= gate_ns)
 			return false;
 	} else if (!leads_to_end(compiler->script, taken->step)) {
 		return false;
@@ -107,7 +111,8 @@ static bool is_pool(const struct script *script, uint32_t source,
 	size_t conditions = script->monitors.condition_count, flows = script->flows.flow_count;
 
 	if (source < conditions)
-		return script->monitors.conditions[source].is_pool;
+		return script->monitors.conditions[source].is_pool ||
+		       script_is_batched(script, source);
 	if (source < conditions + flows)
 		return script->flows.flows[source - conditions].is_shared;
 	const struct semaphore_study *study = &studies[source - conditions - flows];
@@ -131,8 +136,10 @@ void script_pools_find(struct compiler *compiler)
 
 		if (!is_pool(script, taken->source, studies))
 			continue;
+		jobs->all_items += taken->items;
 		if (is_leaving(compiler, i)) {
 			script->actors[taken->thread].last_body = taken->step;
+			jobs->last_items = taken->items;
 			continue;
 		}
 		if (take->type == STEP_RECEIVE)
@@ -141,6 +148,7 @@ void script_pools_find(struct compiler *compiler)
 					  sizeof(*jobs->steps));
 		jobs->steps[jobs->count++] = taken->step;
 	}
+	script_batches_find(compiler);
 	script_messages_find(script, job_of_read);
 	free(job_of_read);
 	free(studies);

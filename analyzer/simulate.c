@@ -111,6 +111,15 @@ static struct entry take_turn(struct simulation *sim)
 	return (struct entry){ .at_ns = run_ns, .actor = actor };
 }
 
+/* What a sleep takes beyond what was asked for; none if it is no more. */
+static uint64_t overrun_ns(const struct simulation *sim, const struct player *player,
+			   const struct step *step)
+{
+	if (!(sim->factor[step->arg] > 0))
+		return 0;
+	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, step->ns) : step->ns;
+}
+
 /* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
  * Returns the first other one. */
 static const struct step *run_alone(struct simulation *sim, struct player *player,
@@ -123,15 +132,16 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 	for (;; step++) {
 		if (step->type == STEP_RUN && sim->is_crowded) {
 			if (!sim->has_queues || now_ns != ahead->now_ns ||
-			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, step), until_ns))
+			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, player, step),
+						 until_ns))
 				break;
 			now_ns = ahead->now_ns;
 		} else if (step->type == STEP_DELAY || step->type == STEP_RUN) {
-			now_ns += simulate_scaled_ns(sim, step);
+			now_ns += simulate_scaled_ns(sim, player, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
 		} else if (step->type == STEP_OVERRUN) {
-			now_ns += sim->factor[step->arg] > 0 ? step->ns : 0;
+			now_ns += overrun_ns(sim, player, step);
 		} else if (step->type == STEP_UNTIL) {
 			now_ns = step->ns > now_ns ? step->ns : now_ns;
 		} else if (step->type == STEP_STAMP) {
@@ -261,6 +271,16 @@ static void reset_resources(struct simulation *sim)
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
 
+static void reset_queues(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	runqueues_reset(&sim->queues, script->cpus);
+	for (uint32_t i = 0; i < script->actor_count; i++)
+		if (script->actors[i].weight != 1.0)
+			runqueues_weigh(&sim->queues, i, script->actors[i].weight);
+}
+
 static void reset(struct simulation *sim)
 {
 	const struct script *script = sim->script;
@@ -269,7 +289,7 @@ static void reset(struct simulation *sim)
 	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
 	sim->heap_count = 0;
 	if (sim->has_queues)
-		runqueues_reset(&sim->queues, script->cpus);
+		reset_queues(sim);
 	else
 		crowd_reset(&sim->crowd, script->cpus);
 	sim->order = sim->forced_steps = 0;

@@ -27,7 +27,8 @@ struct lock {
 struct tokens {
 	struct queue sleepers;
 	uint32_t count;
-	bool is_open; /* its gate was opened */
+	bool is_open;   /* its gate was opened */
+	uint64_t taken; /* in batches */
 };
 
 struct permits {
@@ -49,6 +50,13 @@ struct channel {
 	uint64_t received;
 };
 
+/* What an actor took at once, against what it had taken in the recording when it did the same. */
+struct batch {
+	const struct batch_cost *cost_of; /* by scope; NULL: it took one, or nothing */
+	double items;
+	double recorded_items;
+};
+
 struct player {
 	uint64_t needed; /* in a read: bytes to have been written */
 	uint64_t now_ns;
@@ -57,6 +65,7 @@ struct player {
 	uint32_t step;
 	uint32_t next; /* in the queue that it sleeps in */
 	struct queue joiners;
+	struct batch batch;
 	bool is_started;
 	bool is_done;
 	bool is_granted; /* what it slept for is its own: go on with the next step */
@@ -105,12 +114,27 @@ struct simulation {
 /* simulate.c: this actor's next turn is then. It has none yet. */
 void simulate_schedule(struct simulation *sim, uint32_t actor, uint64_t at_ns);
 
+/* How long a step of the recording takes with another number of things to do. */
+static inline uint64_t simulate_batch_ns(const struct batch *batch, const struct step *step,
+					 uint64_t ns)
+{
+	const struct batch_cost *cost = &batch->cost_of[step->arg];
+	double recorded_ns = cost->fixed_ns + cost->item_ns * batch->recorded_items;
+
+	return recorded_ns > 0
+		       ? (uint64_t)((double)ns * (cost->fixed_ns + cost->item_ns * batch->items) /
+				    recorded_ns)
+		       : ns;
+}
+
 /* How long a step takes under the hypothesis. */
-static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const struct step *step)
+static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const struct player *player,
+					  const struct step *step)
 {
 	double factor = sim->factor[step->arg];
+	uint64_t ns = factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
 
-	return factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
+	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }
 
 static inline const struct step *simulate_step_of(const struct simulation *sim, uint32_t actor)

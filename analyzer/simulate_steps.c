@@ -122,6 +122,34 @@ static uint32_t next_job(struct simulation *sim, const struct step *step, uint32
 	return sim->players[actor].step + 1;
 }
 
+/*
+ * Takes all that is there. There may be more takes than in the recording, of less each: then the
+ * last job stands for all that come after it. The last take is the one that finds nothing more, or
+ * that gets the last of as many as there were.
+ */
+static uint32_t take_all(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct tokens *tokens = &sim->tokens[step->arg];
+	struct player *player = &sim->players[actor];
+	const struct job_list *jobs = &sim->script->jobs[step->arg];
+	uint32_t items = tokens->count, last_body = sim->script->actors[actor].last_body;
+
+	tokens->taken += items;
+	tokens->count = 0;
+	player->batch = (struct batch){ jobs->cost_of, items, jobs->last_items };
+	bool is_last = !items || (jobs->last_items && tokens->taken >= jobs->all_items);
+	if (last_body != NO_INDEX && is_last && !player->has_left) {
+		player->has_left = true;
+		return last_body;
+	}
+	if (!jobs->count)
+		return player->step + 1;
+	uint32_t number = sim->next_job[step->arg] < jobs->count ? sim->next_job[step->arg]++
+								 : (uint32_t)jobs->count - 1;
+	player->batch.recorded_items = jobs->items[number];
+	return jobs->steps[number];
+}
+
 static bool take(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
@@ -136,6 +164,10 @@ static bool take(struct simulation *sim, const struct step *step, uint32_t actor
 		player->needs_lock = true;
 		simulate_mutex_release(sim, lock, player->now_ns);
 		return false;
+	}
+	if (sim->script->jobs[step->arg].items) {
+		player->step = take_all(sim, step, actor);
+		return true;
 	}
 	tokens->count -= tokens->count > 0;
 	player->step = next_job(sim, step, actor);
@@ -158,7 +190,7 @@ static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
 		return;
 	struct tokens *tokens = &sim->tokens[role->condition];
 	enum put_model model = sim->script->monitors.conditions[role->condition].model;
-	if (model == PUT_NONE || (model == PUT_BY_SECTION && !role->is_gate))
+	if (model == PUT_NONE || (put_by_section(model) && !role->is_gate))
 		return;
 	tokens->is_open = tokens->is_open || role->is_gate;
 	tokens->count += !role->is_gate;
@@ -328,7 +360,7 @@ bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
 static void run_on_cpu(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
-	uint64_t run_ns = simulate_scaled_ns(sim, step);
+	uint64_t run_ns = simulate_scaled_ns(sim, player, step);
 
 	player->is_running = true;
 	if (sim->has_queues)

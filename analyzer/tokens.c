@@ -10,7 +10,14 @@
  * happens too often no token is used, and only the edge from the signal that let a section go is
  * kept.
  *
- * How many frames make a site is tried as well: see is_better().
+ * What makes a site is tried as well, see is_better(): how many frames, or, for code of which a
+ * compiler has made copies, the function.
+ *
+ * Or each take takes all that was put since the last one ("drain"): then nobody begins to wait
+ * while something is there, and nobody takes where nothing is. How many a take got is noted. This
+ * is so if neither of the others obeys, or if what a thread does after a take is the longer the
+ * more it got; and only where what takes wakes nobody: with fewer and larger takes some of that
+ * would never happen.
  *
  * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the
  * condition for good ("closed"). A site that signals before it waits (a request, then its answer)
@@ -70,16 +77,18 @@ struct study {
 	uint32_t *links; /* its signals, in order of time */
 	size_t link_count;
 	uint64_t last_wait_ns; /* when the last wait began */
-	uint32_t depth;        /* of sites: frames that count, less one */
+	uint32_t depth;        /* which kind of site counts */
 	struct set takers;     /* sites */
 	struct set putters;    /* sites */
 	struct set taking_threads;
 	struct set putting_threads;
+	const uint64_t *last_link_ns; /* by thread: when it last let somebody go */
 };
 
 struct token_event {
 	uint64_t at_ns;
-	int change; /* +1 put, -1 take, 0 a wait begins */
+	int change;       /* +1 put, -1 take, 0 a wait begins */
+	uint32_t section; /* that takes */
 };
 
 static int compare_events(const void *left, const void *right)
@@ -142,11 +151,11 @@ enum { GATE_SIGNALS_MAX = 1 << 14 };
 
 /* --- the token models --- */
 
-static void push_event(struct token_event **list, size_t *count, size_t *capacity, uint64_t at_ns,
-		       int change)
+static void push_event(struct token_event **list, size_t *count, size_t *capacity,
+		       struct token_event event)
 {
 	*list = memory_grow(*list, capacity, *count + 1, sizeof(**list));
-	(*list)[(*count)++] = (struct token_event){ at_ns, change };
+	(*list)[(*count)++] = event;
 }
 
 static struct token_event *collect_events(const struct study *study, enum put_model model,
@@ -160,20 +169,24 @@ static struct token_event *collect_events(const struct study *study, enum put_mo
 	*count = 0;
 	for (size_t i = 0; model == PUT_BY_SIGNAL && i < study->link_count; i++)
 		if (!monitors->signals[study->links[i]].is_gate)
-			push_event(&list, count, &capacity, rec->links[study->links[i]].at_ns, 1);
+			push_event(&list, count, &capacity,
+				   (struct token_event){ rec->links[study->links[i]].at_ns, 1,
+							 NO_INDEX });
 	for (size_t i = 0; i < study->section_count; i++) {
 		const struct section *section = &monitors->sections[study->sections[i]];
 
-		if (model == PUT_BY_SECTION &&
-		    set_has(&study->putters, section->site[study->depth]))
-			push_event(&list, count, &capacity, section->end_ns + 1, 1);
+		if (put_by_section(model) && set_has(&study->putters, section->site[study->depth]))
+			push_event(&list, count, &capacity,
+				   (struct token_event){ section->end_ns + 1, 1, NO_INDEX });
 		if (set_has(&study->takers, section->site[study->depth]))
-			push_event(&list, count, &capacity, section->end_ns, -1);
+			push_event(&list, count, &capacity,
+				   (struct token_event){ section->end_ns, -1, study->sections[i] });
 	}
 	for (size_t i = 0; i < study->wait_count; i++)
 		if (!rec->waits[study->waits[i]].open)
-			push_event(&list, count, &capacity, rec->waits[study->waits[i]].start_ns,
-				   0);
+			push_event(&list, count, &capacity,
+				   (struct token_event){ rec->waits[study->waits[i]].start_ns, 0,
+							 NO_INDEX });
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_events);
 	return list;
@@ -213,6 +226,84 @@ static struct fit try_model(const struct study *study, enum put_model model)
 	return fit;
 }
 
+/* Fewer say nothing about what goes with what. */
+enum { BATCHES_LEAST = 5 };
+
+/* What takes all wakes nobody, and who is the last to take is known. */
+static bool may_be_batches(const struct study *study)
+{
+	const struct monitors *monitors = study->monitors;
+
+	if (study->taking_threads.count > 1 &&
+	    monitors->conditions[study->condition].gate_ns == UINT64_MAX)
+		return false;
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+
+		if (set_has(&study->takers, section->site[study->depth]) &&
+		    study->last_link_ns[section->thread] > section->start_ns)
+			return false;
+	}
+	return !sets_meet(&study->putters, &study->takers);
+}
+
+/* Each take takes all that is there; notes how many that is. */
+static struct fit try_batches(const struct study *study)
+{
+	size_t count, looks = 0, violations = 0;
+	struct token_event *events = collect_events(study, PUT_BATCH, &count);
+	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
+	uint32_t tokens = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool takes = events[i].change < 0;
+
+		if (events[i].change > 0) {
+			tokens++;
+			continue;
+		}
+		looks += events[i].at_ns < gate_ns;
+		violations += events[i].at_ns < gate_ns && takes == !tokens;
+		if (!takes)
+			continue;
+		study->monitors->sections[events[i].section].items = tokens;
+		tokens = 0;
+	}
+	free(events);
+	return (struct fit){ .model = PUT_BATCH,
+			     .violations = looks ? (double)violations / (double)looks : 0.0,
+			     .left_over = tokens };
+}
+
+/*
+ * Whether the time from a take to the thread's next one goes with how many it got: that explains
+ * most of its variance. A signal for each batch obeys the recording too, but says nothing of that.
+ */
+static bool grows_with_items(const struct study *study)
+{
+	const struct monitors *monitors = study->monitors;
+	double count = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+	const struct section *last = NULL;
+
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+
+		if (!set_has(&study->takers, section->site[study->depth]))
+			continue;
+		if (last && last->thread == section->thread && last->items) {
+			double items = last->items;
+			double ns = (double)section->start_ns - (double)last->end_ns;
+
+			count++;
+			x += items, y += ns;
+			xx += items * items, yy += ns * ns, xy += items * ns;
+		}
+		last = section;
+	}
+	double together = count * xy - x * y, alone = (count * xx - x * x) * (count * yy - y * y);
+	return count >= BATCHES_LEAST && together > 0 && together * together > alone / 2;
+}
+
 /*
  * What obeys the recording comes first; of several that do, the one that accounts for most of what
  * was put and taken, then the one that needs fewer tokens at the start.
@@ -227,7 +318,7 @@ static bool is_better(const struct fit *a, const struct fit *b)
 	return a->left_over != b->left_over ? a->left_over < b->left_over : a->initial < b->initial;
 }
 
-/* The better one of the two ways of putting, with sites of the study's depth. */
+/* The better one of the ways of putting, with sites of the study's depth. */
 static struct fit choose_model(const struct study *study)
 {
 	struct fit by_signal = try_model(study, PUT_BY_SIGNAL);
@@ -235,7 +326,13 @@ static struct fit choose_model(const struct study *study)
 	if (sets_meet(&study->putters, &study->takers))
 		return by_signal;
 	struct fit by_section = try_model(study, PUT_BY_SECTION);
-	return is_better(&by_section, &by_signal) ? by_section : by_signal;
+	struct fit best = is_better(&by_section, &by_signal) ? by_section : by_signal;
+
+	if (!may_be_batches(study))
+		return best;
+	struct fit batches = try_batches(study);
+	bool is_enough = best.violations <= TOKEN_VIOLATIONS_MAX && !grows_with_items(study);
+	return batches.violations <= TOKEN_VIOLATIONS_MAX && !is_enough ? batches : best;
 }
 
 /* --- what is known of a condition --- */
@@ -352,7 +449,7 @@ static void study_condition(struct study *study, const struct releases *releases
 	collect_takers(study);
 	if (study->link_count <= GATE_SIGNALS_MAX)
 		find_gates(study);
-	for (uint32_t depth = 0; depth < SITE_FRAMES; depth++) {
+	for (uint32_t depth = 0; depth < SITE_KINDS; depth++) {
 		study_sites(study, depth);
 		struct fit fit = choose_model(study);
 
@@ -362,6 +459,8 @@ static void study_condition(struct study *study, const struct releases *releases
 		best_depth = depth;
 	}
 	study_sites(study, best_depth);
+	if (best.model == PUT_BATCH)
+		(void)try_batches(study); /* notes what it found for these sites */
 	condition->model = best.model;
 	condition->initial = best.initial;
 	condition->violations = best.violations;
@@ -382,7 +481,7 @@ static void study_free(struct study *study)
 /* --- what follows for each section --- */
 
 static void find_late_sites(const struct monitors *monitors, const struct recording *rec,
-			    struct set late[SITE_FRAMES])
+			    struct set late[SITE_KINDS])
 {
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		const struct section *section = &monitors->sections[i];
@@ -390,7 +489,7 @@ static void find_late_sites(const struct monitors *monitors, const struct record
 		if (section->first_wait == NO_INDEX ||
 		    section->first_signal_ns >= rec->waits[section->first_wait].start_ns)
 			continue;
-		for (uint32_t depth = 0; depth < SITE_FRAMES; depth++)
+		for (uint32_t depth = 0; depth < SITE_KINDS; depth++)
 			set_add(&late[depth], section->site[depth]);
 	}
 }
@@ -411,7 +510,7 @@ static void agree_per_mutex(struct monitors *monitors)
 
 static void mark_section(struct section *section, const struct monitors *monitors,
 			 const struct study *studies, const struct buckets *conditions,
-			 const struct set late[SITE_FRAMES])
+			 const struct set late[SITE_KINDS])
 {
 	size_t count;
 	const uint32_t *of_mutex = buckets_of(conditions, section->mutex, &count);
@@ -422,7 +521,7 @@ static void mark_section(struct section *section, const struct monitors *monitor
 
 		if (section->take == NO_INDEX && set_has(&studies[c].takers, site))
 			section->take = c;
-		if (section->put == NO_INDEX && monitors->conditions[c].model == PUT_BY_SECTION &&
+		if (section->put == NO_INDEX && put_by_section(monitors->conditions[c].model) &&
 		    set_has(&studies[c].putters, site))
 			section->put = c;
 	}
@@ -461,7 +560,14 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 {
 	struct buckets waits, signals, sections;
 	size_t conditions = monitors->condition_count;
+	uint64_t *last_link_ns = memory_new(rec->thread_count, sizeof(*last_link_ns));
 
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (link->thread != NO_INDEX && link->at_ns > last_link_ns[link->thread])
+			last_link_ns[link->thread] = link->at_ns;
+	}
 	buckets_build(&waits, conditions, rec->wait_count, condition_of_wait, monitors);
 	buckets_build(&signals, conditions, rec->link_count, condition_of_link, monitors);
 	buckets_build(&sections, monitors->mutex_count, monitors->section_count, mutex_of_section,
@@ -471,6 +577,7 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 
 		study->monitors = monitors;
 		study->rec = rec;
+		study->last_link_ns = last_link_ns;
 		study->condition = c;
 		study->waits = buckets_of(&waits, c, &study->wait_count);
 		study->sections =
@@ -478,6 +585,7 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 		collect_links(study, &signals);
 		study_condition(study, releases);
 	}
+	free(last_link_ns);
 	buckets_free(&waits);
 	buckets_free(&signals);
 	buckets_free(&sections);
@@ -487,7 +595,7 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 		 const struct releases *releases)
 {
 	struct study *studies = memory_new(monitors->condition_count, sizeof(*studies));
-	struct set late[SITE_FRAMES] = { { 0 } };
+	struct set late[SITE_KINDS] = { { 0 } };
 	struct buckets conditions;
 
 	study_all(studies, monitors, rec, releases);
@@ -500,7 +608,7 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 	buckets_free(&conditions);
 	for (uint32_t c = 0; c < monitors->condition_count; c++)
 		study_free(&studies[c]);
-	for (uint32_t depth = 0; depth < SITE_FRAMES; depth++)
+	for (uint32_t depth = 0; depth < SITE_KINDS; depth++)
 		free(late[depth].values);
 	free(studies);
 }

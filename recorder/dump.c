@@ -20,6 +20,7 @@
 #include "peers.h"
 #include "stacks.h"
 #include "strings.h"
+#include "weight.h"
 
 #include "in_target.h"
 
@@ -126,7 +127,7 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 		text_put_literal(text, ",\"abs\":1");
 	if (record->flags & RECORD_ACCEPTED)
 		text_put_literal(text, ",\"ac\":1");
-	if (record->fd >= 0 && record->what != KIND_HOLD) {
+	if (record->fd >= 0 && record->what != KIND_HOLD && record->what != KIND_THREAD) {
 		text_put_literal(text, ",\"fd\":");
 		text_put_u64(text, (uint64_t)record->fd);
 	}
@@ -359,6 +360,8 @@ static bool write_thread(struct dump *dump)
 	text_put_literal(text, ",\"name\":");
 	put_string_by_id(dump, text, thread->name);
 	put_key_u64(text, "op", thread->op);
+	if (thread->weight && thread->weight != WEIGHT_PLAIN)
+		put_key_u64(text, "weight", thread->weight);
 	text_put_literal(text, "}");
 	return false;
 }

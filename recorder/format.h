@@ -72,7 +72,7 @@ enum record_type {
  *          thread: its kernel thread id
  * fd       io, poll: the descriptor      kernel's number of the
  *          hold: RELOCK_TICKS            thread that held it when
- *                                        it began
+ *          thread: its weight            it began
  *
  * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread
  * was as `parent`, the index of the thread as `name`, the number of the processor it was on as

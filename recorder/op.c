@@ -279,6 +279,12 @@ void op_end_forgotten(struct self *self, uint64_t end_ticks)
 	}
 }
 
+void op_set_weight(struct self *self, uint32_t weight)
+{
+	if (self->depth)
+		store_release(&self->slot->entries[0].record.fd, (int32_t)weight);
+}
+
 void op_end_all(struct self *self, uint64_t end_ticks, enum outcome outcome, uint32_t ident)
 {
 	op_end_nested(self, end_ticks, outcome);

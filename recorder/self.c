@@ -24,6 +24,7 @@
 #include "scope.h"
 #include "strings.h"
 #include "syscalls.h"
+#include "weight.h"
 
 #include "in_target.h"
 
@@ -83,6 +84,7 @@ static void renumber(struct self *self)
 	uint64_t now = clock_now_ticks();
 
 	mark_write(self, now);
+	op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
 	op_end_all(self, now, OUTCOME_NONE,
 		   string_intern(slot->name, strnlen(slot->name, sizeof(slot->name))));
 	self->thread = add_relaxed(&recorder_arena->thread_count, 1) + 1;
@@ -283,6 +285,7 @@ void thread_end(void)
 		order_for_handlers();
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());
+		op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
 		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
 			   string_intern(name, strnlen(name, sizeof(name))));
 		chunk_hand_over(self);

@@ -28,6 +28,7 @@
 #include "stacks.h"
 #include "strings.h"
 #include "usage.h"
+#include "weight.h"
 #include "syscalls.h"
 #include "text.h"
 
@@ -253,6 +254,7 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 		if (load_acquire(&slot->thread) != to->thread)
 			continue;
 		name_open_thread(snapshot, to);
+		to->weight = own ? weight_of_thread(to->tid) : 0;
 		if (own && mark_gap_ticks != MARK_NEVER)
 			delays_update(roster_slot(arena, i));
 		to->delay_ns = load_relaxed(&slot->delay_ns);
@@ -282,6 +284,7 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 						.thread = (uint32_t)(record->id >> 32),
 						.tid = record->count,
 						.name = record->ident,
+						.weight = record->fd > 0 ? (uint32_t)record->fd : 0,
 					};
 		}
 	}

@@ -23,8 +23,9 @@ struct snapshot_thread {
 	uint64_t op;
 	uint32_t thread;
 	uint32_t tid;
-	uint32_t name;  /* string id */
-	bool is_marked; /* what follows is known */
+	uint32_t name;   /* string id */
+	uint32_t weight; /* see weight.h; 0 = not known */
+	bool is_marked;  /* what follows is known */
 	uint64_t marked_ticks;
 	uint64_t cpu_ns;   /* used by then */
 	uint64_t delay_ns; /* waited for a CPU by then */

@@ -90,6 +90,26 @@ START_TEST(one_signal_wakes_one_a_broadcast_all)
 }
 END_TEST
 
+START_TEST(a_broadcast_is_one_even_if_one_waits)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_wait(sketch, 0, REASON_COND, "C", 10, 20, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 1, 20, 21);
+	sketch_thread(sketch, "putter", 0, 100);
+	uint32_t one = sketch_link(sketch, 1, LINK_WAKE, "C", 19, 1, NO_INDEX);
+	uint32_t all = sketch_link(sketch, 1, LINK_WAKE, "C", 39, 1, NO_INDEX);
+	sketch->rec.links[all].all = true;
+	build(&fixture);
+	ck_assert(!fixture.monitors.signals[one].wakes_all);
+	ck_assert(fixture.monitors.signals[all].wakes_all);
+	done(&fixture);
+}
+END_TEST
+
 START_TEST(a_section_that_began_unseen_has_its_neighbours_site)
 {
 	struct fixture fixture;
@@ -123,6 +143,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, a_section_goes_on_through_its_waits);
 	tcase_add_test(tcase, one_signal_wakes_one_a_broadcast_all);
+	tcase_add_test(tcase, a_broadcast_is_one_even_if_one_waits);
 	tcase_add_test(tcase, a_section_that_began_unseen_has_its_neighbours_site);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -6,11 +6,11 @@
 #include "dump_text.h"
 #include "format.h"
 
-#define TABLES                                                                        \
-	"'strings':['','x','na\\u00efve'],'modules':[{'path':'/bin/"                  \
-	"a','build_id':'ab','base':1,'start':2,'size':3},"                            \
-	"{'path':'/lib/b'}],'stacks':[[],[1,100,0,200,-1,300],[],[0,200],[0,200]],"   \
-	"'threads':[{'th':7,'tid':42,'name':'main','op':9},{'th':8,'name':'other'}]," \
+#define TABLES                                                                                     \
+	"'strings':['','x','na\\u00efve'],'modules':[{'path':'/bin/"                               \
+	"a','build_id':'ab','base':1,'start':2,'size':3},"                                         \
+	"{'path':'/lib/b'}],'stacks':[[],[1,100,0,200,-1,300],[],[0,200],[0,200]],"                \
+	"'threads':[{'th':7,'tid':42,'name':'main','op':9},{'th':8,'name':'other','weight':335}]," \
 	"'counters':{'lost':3,'half':0.5,'list':[1],'no':null}"
 #define OF_PROCESS(pid) \
 	"{'schema_version':1,'process':{'pid':" pid ",'start_unix_nano':5}," TABLES "}\n"
@@ -49,6 +49,8 @@ START_TEST(what_a_header_says)
 	ck_assert_uint_eq(recording.frame_count, 4);
 	ck_assert_uint_eq(recording.thread_count, 2);
 	ck_assert_uint_eq(recording.threads[1].op, NO_INDEX);
+	ck_assert_uint_eq(recording.threads[0].weight, 0);
+	ck_assert_uint_eq(recording.threads[1].weight, 335);
 	ck_assert_uint_eq(recording.counter_count, 1);
 	ck_assert_str_eq(recording.strings[recording.counters[0].name], "lost");
 	ck_assert_uint_eq(recording.counters[0].value, 3);

@@ -293,6 +293,35 @@ START_TEST(cpus_are_shared)
 }
 END_TEST
 
+START_TEST(a_nice_thread_gets_less)
+{
+	struct sketch sketch;
+	struct script script;
+	struct replay_answer answer;
+	double factor = 1;
+
+	/* two threads that only run, 100 ms each, on one CPU; nice's share is 1 of 9 */
+	sketch_begin(&sketch);
+	join_two(&sketch, 100, 100);
+	sketch.rec.threads[2].weight = 128;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	script.cpus = 1;
+	struct replayer replayer = simulate_replayer(&script);
+	void *scratch = replayer.scratch_new(&replayer);
+	const struct scaling scaling = { NO_INDEX, factor };
+	uint64_t finish_ns[3];
+	const struct trial trial = { .scalings = &scaling, .finish_ns = finish_ns };
+	replayer.run_trial(&replayer, &trial, scratch, &answer);
+	ck_assert_double_eq_tol(answer.makespan_ns, 200e6, 1e5);
+	ck_assert_double_eq_tol((double)finish_ns[1], 100e6 * 9 / 8, 8e6);
+	ck_assert_double_eq_tol((double)finish_ns[2], 200e6, 1e5);
+	replayer.scratch_free(scratch);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(one_slow_wake_up_does_not_starve)
 {
 	struct sketch sketch;
@@ -337,6 +366,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_reader_waits_for_its_bytes);
 	tcase_add_test(tcase, a_full_pipe_stops_its_writer);
 	tcase_add_test(tcase, cpus_are_shared);
+	tcase_add_test(tcase, a_nice_thread_gets_less);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

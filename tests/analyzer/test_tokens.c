@@ -101,6 +101,64 @@ START_TEST(one_computes_for_all)
 }
 END_TEST
 
+START_TEST(copies_of_a_call_are_one_site)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+
+	/* a compiler has made two calls of the taker's: only the first one ever waits. Its lock
+	 * call is known without its callers, as nobody had waited for that lock before. */
+	sketch_begin(sketch);
+	sketch->rec.stacks[20] = (struct rec_stack){ 20, 2 }; /* the wait */
+	sketch->rec.stacks[30] = (struct rec_stack){ 30, 2 }; /* the other call */
+	sketch->rec.stacks[40] = (struct rec_stack){ 40, 2 }; /* the putter's */
+	sketch->rec.frames[31] = sketch->rec.frames[21];
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_hold(sketch, 1, "M", 2, 0, 0.1);
+	sketch->rec.waits[sketch_wait(sketch, 1, REASON_COND, "C", 0.1, 1.2, NO_INDEX)].stack = 20;
+	sketch_hold(sketch, 1, "M", 20, 1.2, 1.3);
+	for (int i = 0; i < 9; i++) {
+		sketch_hold(sketch, 0, "M", 40, 1 + i, 1.1 + i);
+		sketch_link(sketch, 0, LINK_WAKE, "C", 1.05 + i, !i, NO_INDEX);
+	}
+	for (int i = 1; i < 9; i++)
+		sketch_hold(sketch, 1, "M", 30, 10 + i, 10.1 + i);
+	build(&fixture);
+	const struct monitors *monitors = &fixture.monitors;
+	ck_assert_uint_eq(monitors->section_count, 18);
+	for (size_t i = 0; i < monitors->section_count; i++)
+		ck_assert_uint_eq(monitors->sections[i].take,
+				  monitors->sections[i].thread == 1 ? 0 : NO_INDEX);
+	done(&fixture);
+}
+END_TEST
+
+START_TEST(a_take_of_all_there_is)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+	double at_ms = 10;
+
+	/* one, two, three, one ... items are put, with a signal for the first of them; what comes
+	 * after the take is the longer the more it were */
+	sketch_begin(sketch);
+	sketch_thread(sketch, "putter", 0, 300);
+	sketch_thread(sketch, "taker", 0, 300);
+	for (int i = 0; i < 12; i++, at_ms += 20) {
+		double busy_ms = (i - 1) % 3 + 1;
+
+		hand_over(sketch, i ? at_ms - 20 + 2 + busy_ms : 0, at_ms, true);
+		for (int k = 0; k < i % 3; k++)
+			sketch_hold(sketch, 0, "M", 1, at_ms + 0.11 + k * 0.02,
+				    at_ms + 0.12 + k * 0.02);
+	}
+	build(&fixture);
+	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_BATCH);
+	done(&fixture);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("tokens");
@@ -109,6 +167,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_signal_for_each_item);
 	tcase_add_test(tcase, a_signal_only_when_it_was_empty);
 	tcase_add_test(tcase, one_computes_for_all);
+	tcase_add_test(tcase, copies_of_a_call_are_one_site);
+	tcase_add_test(tcase, a_take_of_all_there_is);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "chunk.h"
 #include "modules.h"
 #include "recording.h"
 #include "stacks.h"
+#include "weight.h"
 
 static void setup(void)
 {
@@ -100,6 +103,7 @@ static void *short_life(void *unused)
 {
 	thread_begin(0, 0, NULL, __builtin_frame_address(0));
 	pthread_setname_np(pthread_self(), "renamed \"it\"");
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5);
 	thread_end();
 	return unused;
 }
@@ -121,8 +125,11 @@ START_TEST(living_and_ended_threads_are_listed)
 	ck_assert_str_eq(word_of(json_array_get(threads, 1), "name"), "renamed \"it\"");
 	ck_assert_int_eq(number_of(json_array_get(threads, 1), "th"), 2);
 	ck_assert_int_gt(number_of(json_array_get(threads, 1), "tid"), 0);
+	ck_assert_ptr_null(json_object_get(json_array_get(threads, 0), "weight"));
+	ck_assert_int_eq(number_of(json_array_get(threads, 1), "weight"), weight_of_nice(5));
 	event = event_of(lines, "k", "thread");
 	ck_assert_str_eq(name_of(lines, event, "i"), "renamed \"it\"");
+	ck_assert_ptr_null(json_object_get(event, "fd"));
 }
 END_TEST
 
