@@ -103,6 +103,13 @@ static const struct target_case cases[] = {
 	    { "op", "poll", "ppoll", 1, 1 },
 	    { "op", "poll", "io_uring_enter", 1, 1 },
 	    { "op", "poll", "futex_waitv", 1, 1 } } },
+	/* 15 */
+	{ "paths",
+	  "all",
+	  { { "op", "io", "glob", 3, 3 },
+	    { "op", "io", "scandir", 2, 2 },
+	    { "op", "io", "stat", 0, 4 },
+	    { "op", "io", "rename", 0, 3 } } },
 };
 
 TARGET_CASES_MAIN("hook_timed")
