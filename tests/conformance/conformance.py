@@ -156,9 +156,16 @@ def difference(mode, native, other):
     return "\n".join(lines[:DIFFERENCE_LINES] + more)
 
 
+def has_header(path):
+    """Who was killed as he wrote his dump's first line left none."""
+    with open(path, "rb") as file:
+        return file.readline().endswith(b"\n")
+
+
 def check_dumps(place):
-    """Every dump must be read; returns how many there are. Who was killed at its first byte left an empty one."""
-    dumps = sorted(path for path in glob.glob(os.path.join(place.dumps, "*")) if os.path.getsize(path) > 0)
+    """Every dump must be read; says how many there are, and how many were begun and not written."""
+    paths = sorted(glob.glob(os.path.join(place.dumps, "*")))
+    dumps = [path for path in paths if has_header(path)]
     for i in range(0, len(dumps), DUMPS_AT_A_TIME):
         # How well it is replayed is not the question here.
         command = [ANALYZER, "--quiet", "--force", "--json", "--min-self", "1000000s", *dumps[i:i + DUMPS_AT_A_TIME]]
@@ -169,7 +176,7 @@ def check_dumps(place):
             raise Difference(f"wcprof-analyze ends with {done.returncode} for a dump:\n{done.stderr}")
     if not dumps:
         raise Difference("recorded, but there is no dump")
-    return len(dumps)
+    return f"{len(dumps)} dumps" + (f", {len(paths) - len(dumps)} begun" if len(paths) > len(dumps) else "")
 
 
 def compare(row, place):
@@ -184,7 +191,7 @@ def compare(row, place):
         for attempt in range(row.tries):
             _, other = run(row, place, mode)
             if mode == "on":
-                count = check_dumps(place)
+                dumps = check_dumps(place)
             elif os.listdir(place.dumps):
                 raise Difference("off, and yet there is a dump")
             if other == native:
@@ -194,7 +201,7 @@ def compare(row, place):
         else:
             raise Difference(difference(mode, native, other))
     notes = [f"retried {times} times {mode}" for mode, times in retried.items() if times]
-    return "ok", ", ".join([f"{count} dumps"] + notes)
+    return "ok", ", ".join([dumps] + notes)
 
 
 def compare_native(row, place):
