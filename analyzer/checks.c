@@ -3,8 +3,9 @@
  * Checks a replay against the run that it was made from; checks.h has the contract.
  *
  * Each check sets a figure, and writes a line with the cause in case the figure is above its limit.
- * The mutation check makes one replay of its own: it finds answers that come from times which were
- * pinned to the recording.
+ * The mutation check makes a replay of its own: it finds answers that come from times which were
+ * pinned to the recording. Where threads take turns on CPUs a small change may shift who meets
+ * whom, and help; so what fails is tried again with a change that no such chance can hide.
  */
 #include "checks.h"
 
@@ -19,6 +20,7 @@
 #include "percentile.h"
 
 static const double SLOWER = 1.1;           /* the mutation */
+static const double MUCH_SLOWER = 2;        /* the second one */
 static const double MOVES_AT_LEAST = 0.002; /* of the makespan: a smaller change is no test */
 
 static const struct {
@@ -249,7 +251,8 @@ static void check_forced(struct check *check, const struct analysis *analysis)
 
 /* --- whether a change changes anything --- */
 
-/* What the makespan grows by if a class gets slower, going by what it saves if it gets faster. */
+/* What the makespan grows by if a class takes twice as long, going by what it saves if it gets
+ * faster. */
 static double expected_growth_ns(const struct analysis *analysis, const struct whatif_row *row)
 {
 	const struct factor_list *list = &analysis->options->factors;
@@ -258,27 +261,44 @@ static double expected_growth_ns(const struct analysis *analysis, const struct w
 		if (list->factors[f] < 1 &&
 		    (nearest == FACTORS_MAX || list->factors[f] > list->factors[nearest]))
 			nearest = f;
-	return nearest == FACTORS_MAX
-		       ? 0
-		       : row->saved_ns[nearest] / (1 - list->factors[nearest]) * (SLOWER - 1);
+	return nearest == FACTORS_MAX ? 0 : row->saved_ns[nearest] / (1 - list->factors[nearest]);
+}
+
+static double growth_ns(const struct analysis *analysis, const struct replayer *replayer,
+			struct scaling scaling)
+{
+	const struct trial trial = { .scalings = &scaling, .count = 1 };
+	struct replay_answer answer;
+	void *scratch = replayer->scratch_new(replayer);
+	replayer->run_trial(replayer, &trial, scratch, &answer);
+	replayer->scratch_free(scratch);
+	return answer.makespan_ns - analysis->whatif.baseline.makespan_ns;
+}
+
+/* Percent of the growth that does not come. */
+static double missing_percent(double grown_ns, double expected_ns)
+{
+	return fmax(100 - percent_of(grown_ns / expected_ns, 1), 0);
 }
 
 static void check_mutation(struct check *check, const struct analysis *analysis,
 			   const struct replayer *replayer)
 {
 	const struct whatif *whatif = &analysis->whatif;
-	double expected_ns = whatif->row_count ? expected_growth_ns(analysis, &whatif->rows[0]) : 0;
+	double double_ns = whatif->row_count ? expected_growth_ns(analysis, &whatif->rows[0]) : 0;
+	double expected_ns = double_ns * (SLOWER - 1);
 	if (!(fabs(expected_ns) > MOVES_AT_LEAST * whatif->baseline.makespan_ns))
 		return;
-	const struct scaling scaling = { whatif->rows[0].class, SLOWER };
-	const struct trial trial = { .scalings = &scaling, .count = 1 };
-	struct replay_answer answer;
-	void *scratch = replayer->scratch_new(replayer);
-	replayer->run_trial(replayer, &trial, scratch, &answer);
-	replayer->scratch_free(scratch);
-	double grown_ns = answer.makespan_ns - whatif->baseline.makespan_ns;
+	struct scaling scaling = { whatif->rows[0].class, SLOWER };
+	double grown_ns = growth_ns(analysis, replayer, scaling);
 	check->state = CHECK_PASSED;
-	check->value = fmax(100 - percent_of(grown_ns / expected_ns, 1), 0);
+	check->value = missing_percent(grown_ns, expected_ns);
+	if (check->value > limits[CHECK_MUTATION].failed_above) {
+		scaling.factor = MUCH_SLOWER;
+		check->value =
+			fmin(check->value, missing_percent(growth_ns(analysis, replayer, scaling),
+							   double_ns * (MUCH_SLOWER - 1)));
+	}
 	snprintf(check->line, sizeof(check->line),
 		 "with `%.60s` (%s) a tenth slower the whole takes %+.1f%% instead of about "
 		 "%+.1f%%: its saving may not be real",

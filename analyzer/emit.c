@@ -469,7 +469,8 @@ static void print_table(struct emit *emit)
 		fputc('\n', emit->file);
 	}
 	if (left_out > 0)
-		emit_line(emit, "(%zu more columns in a wider window or a file)", left_out);
+		emit_line(emit, "(%zu more column%s in a wider window or a file)", left_out,
+			  left_out == 1 ? "" : "s");
 }
 
 void emit_table_end(struct emit *emit)
