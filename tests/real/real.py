@@ -68,6 +68,10 @@ class Server:
     def prepare(self, directory, build):
         """Once for each run, before the server starts."""
 
+    def pinned(self, is_changed):
+        """The CPUs that both ends get."""
+        return os.sched_getaffinity(0)
+
     def command(self, directory, port, is_changed):
         raise NotImplementedError
 
@@ -111,16 +115,19 @@ class Nginx(Server):
 
 
 class Memcached(Server):
-    name, setting = "memcached", "-t 2 on one CPU, then on two"
+    name, setting = "memcached", "-t 2, clients and all on one CPU, then on two"
     question = "cpus 2"
     requests = 60000
     sample_hz = 250
 
     def command(self, directory, port, is_changed):
-        cpus = sorted(os.sched_getaffinity(0))[-2 if is_changed else -1:]
-        command = ["taskset", "-c", ",".join(map(str, cpus)), "memcached", "-l", "127.0.0.1",
-                   "-p", str(port), "-U", "0", "-t", "2"]
+        command = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "2",
+                   "-o", "no_lru_maintainer"]
         return command + (["-u", "root"] if os.getuid() == 0 else [])
+
+    def pinned(self, is_changed):
+        cpus = sorted(os.sched_getaffinity(0))[-2 if is_changed else -1:]
+        return cpus
 
     def load(self, directory, port, build):
         return [os.path.join(build, "tests", "targets", "kvload"), str(port), "8", str(self.requests)]
@@ -199,6 +206,9 @@ class Run:
     def close(self):
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def pin(self):
+        os.sched_setaffinity(0, self.server.pinned(self.is_changed))
+
     def control(self, *words):
         subprocess.run([os.path.join(self.build, "wcprof"), *words], check=True, user=self.server.user,
                        env={**os.environ, "WCPROF_DIR": self.live}, capture_output=True)
@@ -218,7 +228,7 @@ class Run:
                 shutil.chown(path, server.user)
         server.prepare(self.directory, self.build)
         with open(os.path.join(self.directory, "server.out"), "w", encoding="ascii") as log:
-            return subprocess.Popen(server.command(self.directory, port, self.is_changed),
+            return subprocess.Popen(server.command(self.directory, port, self.is_changed), preexec_fn=self.pin,
                                     env=self.recorded() if is_recorded else None, user=server.user,
                                     stdout=log, stderr=log, cwd=self.directory)
 
@@ -233,7 +243,7 @@ class Run:
             if is_recorded:
                 self.control("enable", "-t", str(process.pid))
             begin_s = time.monotonic()
-            subprocess.run(self.server.load(self.directory, port, self.build), check=True,
+            subprocess.run(self.server.load(self.directory, port, self.build), check=True, preexec_fn=self.pin,
                            capture_output=True, cwd=self.directory, timeout=120, user=self.server.user,
                            env=self.recorded(WCPROF_ENABLE="1") if is_recorded and ends == "both" else None)
             taken_s = time.monotonic() - begin_s

@@ -82,7 +82,7 @@ def groups_table(summary, groups):
     """What the predictions are off by, by groups."""
     lines = head(["rows", "are", "rows", "mean", "median", "worst"], 2)
     for name, figures in summary["groups"].items():
-        lines.append(f"| {name} | {groups.get(name, 'all that were predicted and undisturbed')} | {figures['rows']} | "
+        lines.append(f"| {name} | {groups.get(name, 'all of the makespan, undisturbed')} | {figures['rows']} | "
                      f"{figures['mean']:.2f} | {figures['median']:.2f} | {figures['worst']:.1f} |")
     pairs = summary["rank_pairs"]
     share = f"{100 * summary['rank_pairs_agreeing'] / pairs:.0f}%" if pairs else "-"

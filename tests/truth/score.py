@@ -14,6 +14,7 @@ SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign
 FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not sure
 FLAG_ERROR_POINTS = 4.0         # where CPUs are crowded, a larger error must have been flagged
 GROUP_CROSSING = "crossing"
+GROUP_LATENCY = "latency"       # in points of another figure than the rest: not in the sum of all
 QUESTION = "what-if "            # begins a selector that is asked, not picked from a table
 
 
@@ -128,7 +129,7 @@ def rows_of(pattern, cpus, measured):
                 continue
             for i, selector in enumerate(change.selectors):
                 metric = metric_of(selector)
-                group = pattern.group if metric == "makespan_ns" else "latency"
+                group = pattern.group if metric == "makespan_ns" else GROUP_LATENCY
                 saved = 100 * (base[metric] - changed[metric]) / base[metric]
                 rows.append(Row(pattern.name, cpus, group, selector,
                                 f"{change.constant} {factor}", saved,
@@ -195,7 +196,8 @@ def summarise(rows, groups):
     for word in ("absent", "noisy", "wrong", "sign"):
         summary[word] = verdicts.count(word)
     for group in ["all", *groups]:
-        errors = sorted(abs(row.error) for row in quiet if group in ("all", row.group))
+        errors = sorted(abs(row.error) for row in quiet if group == row.group or
+                        (group == "all" and row.group != GROUP_LATENCY))
         if errors:
             summary["groups"][group] = {"rows": len(errors), "mean": statistics.mean(errors),
                                         "median": statistics.median(errors), "worst": errors[-1]}
