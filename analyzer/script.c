@@ -195,8 +195,11 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	note_work(compiler, true);
 	if (compiler->is_skipping)
 		return;
-	if (link->kind == LINK_WAKE && compiler->is_awaited[index])
+	if (link->kind == LINK_WAKE && compiler->is_awaited[index]) {
 		script_emit(compiler, STEP_SIGNAL, index, 0);
+		if (script_wake_costs(compiler->script, index))
+			script_emit(compiler, STEP_WAKING, script_scope(compiler), 0);
+	}
 	if (link->kind == LINK_POST)
 		script_emit(compiler, STEP_POST,
 			    addresses_find(compiler->semaphores, compiler->process, link->address),

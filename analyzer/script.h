@@ -36,6 +36,7 @@ enum step_type {
 	STEP_TAKE,    /* arg condition: a token, letting the lock go meanwhile */
 	STEP_PUT,     /* arg condition */
 	STEP_SIGNAL,  /* arg link */
+	STEP_WAKING,  /* arg scope, ns: runs so long if the signal before it let a sleeper go */
 	STEP_AFTER,   /* arg link, ns latency: not before that signal */
 	STEP_PERMIT,  /* arg semaphore, ns latency */
 	STEP_POST,    /* arg semaphore */

@@ -146,6 +146,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 		script_compile_thread(compiler, t);
 	script_runs_cut(&compiler->runs, script->steps);
 	script_runs_free(&compiler->runs);
+	script_wakes_find(script);
 	script_pools_find(compiler);
 	fill_latencies(compiler);
 	script_choose_finishers(script, compiler);

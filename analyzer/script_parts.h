@@ -142,6 +142,11 @@ bool script_try_gained(struct compiler *, uint32_t hold);
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
 
+/* script_wakes.c: whether a signal is one after which STEP_WAKING comes; sets how long those take.
+ * To be called when runs are as long as they ran. */
+bool script_wake_costs(const struct script *, uint32_t link);
+void script_wakes_find(struct script *);
+
 /* script_batches.c: whether a source's takes take all that is there; what each scope of what
  * follows them takes, whatever their number and for each. To be called when the jobs are known. */
 bool script_is_batched(const struct script *, uint32_t source);

@@ -130,13 +130,15 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 	uint64_t until_ns = sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX;
 
 	for (;; step++) {
-		if (step->type == STEP_RUN && sim->is_crowded) {
+		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
+
+		if (runs && sim->is_crowded) {
 			if (!sim->has_queues || now_ns != ahead->now_ns ||
 			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, player, step),
 						 until_ns))
 				break;
 			now_ns = ahead->now_ns;
-		} else if (step->type == STEP_DELAY || step->type == STEP_RUN) {
+		} else if (step->type == STEP_DELAY || runs) {
 			now_ns += simulate_scaled_ns(sim, player, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
@@ -146,7 +148,7 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 			now_ns = step->ns > now_ns ? step->ns : now_ns;
 		} else if (step->type == STEP_STAMP) {
 			sim->stamp_ns[step->arg] = now_ns;
-		} else {
+		} else if (step->type != STEP_WAKING) {
 			break;
 		}
 	}
@@ -190,7 +192,7 @@ static void go_on(struct simulation *sim, struct entry turn, struct run_ahead *a
 			simulate_schedule(sim, turn.actor, player->now_ns);
 			return;
 		}
-		if (step->type == STEP_RUN && sim->has_queues)
+		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && sim->has_queues)
 			runqueues_ahead_end(&sim->queues, ahead);
 		player->slept = !simulate_interact(sim, step, turn.actor, is_back);
 		player->is_forced = false;

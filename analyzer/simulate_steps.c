@@ -180,27 +180,34 @@ static void put(struct simulation *sim, uint32_t condition, uint64_t now_ns)
 	simulate_wake_first(sim, &sim->tokens[condition].sleepers, now_ns, false);
 }
 
-static void signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
+/* True: somebody slept who was let go by it. */
+static bool signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
 {
 	const struct signal_role *role = &sim->script->monitors.signals[link];
 
 	sim->was_given[link] = true;
 	simulate_wake_all(sim, &sim->listeners[link], now_ns, true);
 	if (role->condition == NO_INDEX)
-		return;
+		return false;
 	struct tokens *tokens = &sim->tokens[role->condition];
 	enum put_model model = sim->script->monitors.conditions[role->condition].model;
 	if (model == PUT_NONE || (put_by_section(model) && !role->is_gate))
-		return;
+		return false;
 	tokens->is_open = tokens->is_open || role->is_gate;
 	tokens->count += !role->is_gate;
-	if (role->wakes_all)
-		simulate_wake_all(sim, &tokens->sleepers, now_ns, false);
-	else
-		simulate_wake_first(sim, &tokens->sleepers, now_ns, false);
+	if (!role->wakes_all)
+		return simulate_wake_first(sim, &tokens->sleepers, now_ns, false);
+	simulate_wake_all(sim, &tokens->sleepers, now_ns, false);
+	return false;
 }
 
 /* --- the other steps that concern others --- */
+
+static void post(struct simulation *sim, struct permits *permits, uint64_t now_ns)
+{
+	permits->count++;
+	simulate_wake_first(sim, &permits->sleepers, now_ns, false);
+}
 
 static bool permit(struct simulation *sim, const struct step *step, uint32_t actor)
 {
@@ -396,7 +403,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		put(sim, step->arg, player->now_ns);
 		break;
 	case STEP_SIGNAL:
-		signal(sim, step->arg, player->now_ns);
+		player->woke = signal(sim, step->arg, player->now_ns);
 		break;
 	case STEP_AFTER:
 		goes_on = listen(sim, step, actor);
@@ -404,9 +411,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_PERMIT:
 		return permit(sim, step, actor); /* likewise */
 	case STEP_POST:
-		sim->semaphores[step->arg].count++;
-		simulate_wake_first(sim, &sim->semaphores[step->arg].sleepers, player->now_ns,
-				    false);
+		post(sim, &sim->semaphores[step->arg], player->now_ns);
 		break;
 	case STEP_BARRIER:
 		goes_on = meet(sim, step, actor);
@@ -430,6 +435,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		break;
 	case STEP_END:
 		return !finish(sim, actor);
+	case STEP_WAKING:
 	case STEP_RUN:
 		run_on_cpu(sim, step, actor);
 		return false;
