@@ -12,28 +12,34 @@
 
 #include "hooks.h"
 
+/* A thread that the recorder has not seen yet. */
+static __attribute__((noinline, cold)) void timed_arm(void)
+{
+	self_leave(hook_enter());
+}
+
 static uint64_t timed_begin(enum kind kind, enum call call, int fd, struct caller caller)
 {
 	if (UNLIKELY(__atomic_load_n(&recorder_port, __ATOMIC_RELAXED) != 0))
 		recorder_sees_descriptor(fd);
-	struct self *self = hook_enter();
-	if (!self)
-		return 0;
-	uint64_t op = op_begin(self, kind, call, 0, fd, caller_stack(self, caller), caller.frame);
-	self_leave(self);
-	return op;
+	if (UNLIKELY(!hooks_thread.is_armed))
+		timed_arm();
+	return op_begin_call(kind, call, fd, caller.pc, caller.frame);
+}
+
+static inline void timed_end_as(uint64_t op, bool has_failed, int64_t value, bool is_brief)
+{
+	if (op == 0)
+		return;
+	if (UNLIKELY(!hooks_thread.is_armed))
+		timed_arm();
+	op_end_call(op, has_failed ? OUTCOME_ERROR : OUTCOME_OK, (uint64_t)value, is_brief);
 }
 
 /* `value` is what the call moved, when it did not fail. */
 static void timed_end(uint64_t op, bool has_failed, int64_t value)
 {
-	int64_t error = -(int64_t)errno;
-	struct self *self = op ? hook_enter() : NULL;
-	if (!self)
-		return;
-	op_end(self, op, has_failed ? OUTCOME_ERROR : OUTCOME_OK,
-	       (uint64_t)(has_failed ? error : value));
-	self_leave(self);
+	timed_end_as(op, has_failed, UNLIKELY(has_failed) ? -(int64_t)errno : value, false);
 }
 
 /* What the op's descriptor is was known only after the call. */
@@ -145,23 +151,13 @@ static void timed_selected(uint64_t op, long result, int count, const fd_set *re
 /* Not when it was too short to have blocked. */
 static void timed_end_brief(uint64_t op, bool has_failed, int64_t value)
 {
-	int64_t error = -(int64_t)errno;
-	struct self *self = op ? hook_enter() : NULL;
-	if (!self)
-		return;
-	op_end_brief(self, op, has_failed ? OUTCOME_ERROR : OUTCOME_OK,
-		     (uint64_t)(has_failed ? error : value));
-	self_leave(self);
+	timed_end_as(op, has_failed, UNLIKELY(has_failed) ? -(int64_t)errno : value, true);
 }
 
 /* The call has its own way to say what went wrong: errno says nothing. */
 static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
 {
-	struct self *self = op ? hook_enter() : NULL;
-	if (!self)
-		return;
-	op_end(self, op, has_failed ? OUTCOME_ERROR : OUTCOME_OK, (uint64_t)value);
-	self_leave(self);
+	timed_end_as(op, has_failed, value, false);
 }
 
 /* By `result`, which is a number or an address; readdir() has none at the end. */

@@ -183,8 +183,8 @@ static uint32_t take_in_turn(struct self *self)
 		return POOL_NONE;
 	chunk = chunk_at(arena, index);
 	if (was_full)
-		add_relaxed(&self->slot->counters[COUNTER_overwritten],
-			    CHUNK_RECORDS - load_relaxed(&chunk->drained));
+		self_count_many(self, COUNTER_overwritten,
+				CHUNK_RECORDS - load_relaxed(&chunk->drained));
 	add_relaxed(&chunk->state, CHUNK_LAP);
 	store_relaxed(&chunk->threads_ended, 0);
 	store_relaxed(&chunk->drained, 0);
@@ -250,9 +250,17 @@ static bool take_chunk(struct self *self)
 	return true;
 }
 
-void chunk_settle(struct self *self)
+bool chunk_take(struct self *self)
 {
-	if (LIKELY(self->position < CHUNK_RECORDS) || !self->chunk)
+	if (take_chunk(self))
+		return true;
+	self_count(self, COUNTER_dropped_full);
+	return false;
+}
+
+void chunk_fill(struct self *self)
+{
+	if (!self->chunk)
 		return;
 	store_release(&self->slot->chunk, 0);
 	/* The drainer that sees it full sees all of it published, and may use it again. */
@@ -262,23 +270,12 @@ void chunk_settle(struct self *self)
 
 bool chunk_publish(struct self *self, const struct record *record)
 {
-	struct chunk *chunk = self->chunk;
+	struct record *place = chunk_place(self);
 
-	if (UNLIKELY(!chunk)) {
-		if (!take_chunk(self)) {
-			self_count(self, COUNTER_dropped_full);
-			return false;
-		}
-		chunk = self->chunk;
-	}
-	assert(self->position < CHUNK_RECORDS);
-	chunk->records[self->position] = *record;
-	recorder_last_ticks = record->end;
-	if (UNLIKELY(record->type == RECORD_OP && record->what == KIND_THREAD))
-		store_relaxed(&chunk->threads_ended, load_relaxed(&chunk->threads_ended) + 1);
-	/* Pairs with load_acquire in the drainer; earlier, it would hand out a half-written
-	 * record. */
-	store_release(&chunk->published, ++self->position);
+	if (!place)
+		return false;
+	*place = *record;
+	chunk_publish_placed(self, place);
 	return true;
 }
 

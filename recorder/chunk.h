@@ -14,6 +14,8 @@
 #ifndef WCPROF_CHUNK_H
 #define WCPROF_CHUNK_H
 
+#include <assert.h>
+
 #include "arena.h"
 #include "self.h"
 
@@ -22,7 +24,10 @@ bool chunk_append(struct self *, const struct record *) HIDDEN;
 /* The same in two steps, for what is open: its entry is cleared in between. So at every moment it
  * is open or has ended, and while it is both, its record is the last in its thread's chunk. */
 bool chunk_publish(struct self *, const struct record *) HIDDEN;
-void chunk_settle(struct self *) HIDDEN;
+static inline void chunk_settle(struct self *);
+/* The first step for a record that is written where it will be; NULL: no room (counted). */
+static inline struct record *chunk_place(struct self *);
+static inline void chunk_publish_placed(struct self *, const struct record *);
 /* The thread ends: what is left of its chunk is for the next thread. */
 void chunk_hand_over(struct self *) HIDDEN;
 
@@ -76,6 +81,37 @@ static inline uint32_t chunk_next(const struct arena *arena, uint64_t turn, uint
 static inline uint32_t chunk_ring_room(const struct arena *arena)
 {
 	return arena->is_ring ? (arena->chunks.max + 7) / 8 : 0;
+}
+
+/* What is rare of these. */
+bool chunk_take(struct self *) HIDDEN;
+void chunk_fill(struct self *) HIDDEN;
+
+static inline struct record *chunk_place(struct self *self)
+{
+	if (UNLIKELY(!self->chunk) && !chunk_take(self))
+		return NULL;
+	assert(self->position < CHUNK_RECORDS);
+	return &self->chunk->records[self->position];
+}
+
+static inline void chunk_publish_placed(struct self *self, const struct record *placed)
+{
+	struct chunk *chunk = self->chunk;
+
+	assert(placed == &chunk->records[self->position]);
+	recorder_last_ticks = placed->end;
+	if (UNLIKELY(placed->type == RECORD_OP && placed->what == KIND_THREAD))
+		store_relaxed(&chunk->threads_ended, load_relaxed(&chunk->threads_ended) + 1);
+	/* Pairs with load_acquire in the drainer; earlier, it would hand out a half-written
+	 * record. */
+	store_release(&chunk->published, ++self->position);
+}
+
+static inline void chunk_settle(struct self *self)
+{
+	if (UNLIKELY(self->position >= CHUNK_RECORDS))
+		chunk_fill(self);
 }
 
 /* Drainer. Everything up to `count` has been handed out: a full chunk that is empty now is used

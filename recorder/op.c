@@ -23,6 +23,7 @@
 #include "descriptors.h"
 #include "handles.h"
 #include "mark.h"
+#include "stack.h"
 #include "waiters.h"
 
 #include "in_target.h"
@@ -36,29 +37,37 @@ uint64_t op_brief_ticks;
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* The words of a record, as they are stored into an entry that others read. */
-union record_words {
-	struct record record;
-	uint64_t words[sizeof(struct record) / sizeof(uint64_t)];
-};
-
-static void entry_write(struct open_entry *entry, const struct record *record, uint64_t handle,
-			uint64_t frame)
+/* Member by member, and inline: so a record that was just composed goes from registers into the
+ * entry. Composed in memory, and read by larger words than it was written, it would wait there. */
+static inline __attribute__((always_inline)) void entry_write(struct open_entry *entry,
+							      const struct record *record,
+							      uint64_t handle, uint64_t frame)
 {
-	const union record_words *from = (const union record_words *)record;
-	union record_words *to = (union record_words *)&entry->record;
+	struct record *to = &entry->record;
 
 	/* Release: who sees that the last tenant is gone sees its record, or where it moved. */
 	store_release(&entry->handle, 0);
-	for (unsigned i = 0; i < sizeof(from->words) / sizeof(from->words[0]); i++)
-		store_release(&to->words[i], from->words[i]);
+	store_release(&to->start, record->start);
+	store_release(&to->end, record->end);
+	store_release(&to->id, record->id);
+	store_release(&to->parent, record->parent);
+	store_release(&to->value, record->value);
+	store_release(&to->name, record->name);
+	store_release(&to->ident, record->ident);
+	store_release(&to->stack, record->stack);
+	store_release(&to->count, record->count);
+	store_release(&to->fd, record->fd);
+	store_release(&to->type, record->type);
+	store_release(&to->what, record->what);
+	store_release(&to->outcome, record->outcome);
+	store_release(&to->flags, record->flags);
 	store_release(&entry->frame, frame);
 	/* Pairs with the drainer's load_acquire; earlier, it would read the entry's last tenant. */
 	store_release(&entry->handle, handle);
 }
 
-static struct open_entry *entry_push(struct self *self, const struct record *record,
-				     uint64_t handle, const void *frame)
+static inline __attribute__((always_inline)) struct open_entry *entry_push(
+	struct self *self, const struct record *record, uint64_t handle, const void *frame)
 {
 	struct open_entry *entry = &self->slot->entries[self->depth];
 
@@ -80,21 +89,52 @@ static struct open_entry *entry_find(struct self *self, uint64_t handle)
 }
 
 /* Entries above move down: a drainer that reads from the top sees each of them at least once. */
-static void entry_remove(struct self *self, struct open_entry *entry)
+static __attribute__((noinline)) void entry_remove_below(struct self *self,
+							 struct open_entry *entry)
 {
 	struct open_entry *last = &self->slot->entries[self->depth - 1];
 
-	assert(self->depth > 0 && entry >= self->slot->entries && entry <= last);
 	for (; entry < last; entry++)
 		entry_write(entry, &entry[1].record, entry[1].handle, entry[1].frame);
 	store_release(&last->handle, 0);
 	self->depth--;
 }
 
-static void entry_end(struct self *self, struct open_entry *entry, const struct record *record)
+static inline void entry_remove(struct self *self, struct open_entry *entry)
 {
-	(void)chunk_publish(self, record);
-	if (record->type == RECORD_OP && record->what == KIND_HOLD)
+	assert(self->depth > 0 && entry >= self->slot->entries &&
+	       entry <= &self->slot->entries[self->depth - 1]);
+	if (UNLIKELY(entry != &self->slot->entries[self->depth - 1])) {
+		entry_remove_below(self, entry);
+		return;
+	}
+	store_release(&entry->handle, 0);
+	self->depth--;
+}
+
+static bool is_hold(const struct open_entry *entry)
+{
+	return entry->record.type == RECORD_OP && entry->record.what == KIND_HOLD;
+}
+
+/* The place for an entry's record, with what is known of it so far; NULL: there is none. To be
+ * completed there, and then entry_end(). */
+static inline struct record *entry_place(struct self *self, const struct open_entry *entry)
+{
+	struct record *place = chunk_place(self);
+
+	if (LIKELY(place))
+		*place = entry->record;
+	return place;
+}
+
+static inline __attribute__((always_inline)) void entry_end(struct self *self,
+							    struct open_entry *entry,
+							    const struct record *placed)
+{
+	if (LIKELY(placed))
+		chunk_publish_placed(self, placed);
+	if (UNLIKELY(is_hold(entry)))
 		watch_drop_holder(entry->record.fd, entry->handle);
 	entry_remove(self, entry);
 	chunk_settle(self);
@@ -104,25 +144,24 @@ static void entry_end(struct self *self, struct open_entry *entry, const struct 
 static void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,
 			enum outcome outcome)
 {
-	struct record record = entry->record;
+	uint64_t start = entry->record.start;
+	struct record *place;
 
-	if (record.type == RECORD_ATTACHED) {
+	if (entry->record.type == RECORD_ATTACHED) {
 		entry_remove(self, entry);
 		return;
 	}
-	record.end = end_ticks > record.start ? end_ticks : record.start;
-	if (record.type == RECORD_OP)
-		record.outcome = (uint8_t)outcome;
-	if (record.type == RECORD_WAIT)
-		watch_wait_ends(watch_find((const void *)(uintptr_t)record.value));
-	if (record.type == RECORD_OP && record.what == KIND_HOLD)
-		record.fd = -1;
-	entry_end(self, entry, &record);
-}
-
-static bool is_hold(const struct open_entry *entry)
-{
-	return entry->record.type == RECORD_OP && entry->record.what == KIND_HOLD;
+	if (entry->record.type == RECORD_WAIT)
+		watch_wait_ends(watch_find((const void *)(uintptr_t)entry->record.value));
+	place = entry_place(self, entry);
+	if (place) {
+		place->end = end_ticks > start ? end_ticks : start;
+		if (place->type == RECORD_OP)
+			place->outcome = (uint8_t)outcome;
+		if (is_hold(entry))
+			place->fd = -1;
+	}
+	entry_end(self, entry, place);
 }
 
 /*
@@ -169,8 +208,8 @@ static void drop_taken(struct self *self)
 			entry_remove(self, &self->slot->entries[i]);
 }
 
-/* Clears away what ended without its thread's doing, before something new is opened. */
-static void tidy(struct self *self, const void *frame, enum record_type type)
+static __attribute__((noinline)) void tidy_entries(struct self *self, const void *frame,
+						   enum record_type type)
 {
 	for (uint32_t i = self->depth; i-- > 1;) {
 		struct open_entry *entry = &self->slot->entries[i];
@@ -184,6 +223,13 @@ static void tidy(struct self *self, const void *frame, enum record_type type)
 			break;
 		}
 	}
+}
+
+/* Clears away what ended without its thread's doing, before something new is opened. */
+static inline void tidy(struct self *self, const void *frame, enum record_type type)
+{
+	if (self->depth > 1)
+		tidy_entries(self, frame, type);
 }
 
 /* --- What the rest of the recorder needs ----------------------------------------------------- */
@@ -246,11 +292,16 @@ void op_release_hold(struct self *self, const struct record *hold)
 void op_end_hold(struct self *self, const struct record *hold)
 {
 	struct open_entry *entry = entry_find(self, hold->id);
+	struct record *place;
 
-	if (entry)
-		entry_end(self, entry, hold);
-	else
+	if (!entry) {
 		(void)chunk_append(self, hold);
+		return;
+	}
+	place = chunk_place(self);
+	if (LIKELY(place))
+		*place = *hold;
+	entry_end(self, entry, place);
 }
 
 bool op_drop(struct self *self, uint64_t handle)
@@ -346,8 +397,10 @@ uint64_t op_current(const struct self *self)
 	return slot->op;
 }
 
-uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t value, int fd,
-		  uint32_t stack, const void *frame)
+static inline __attribute__((always_inline)) uint64_t begin_op(struct self *self, enum kind kind,
+							       uint32_t name, uint64_t value,
+							       int fd, uint32_t stack,
+							       const void *frame)
 {
 	struct record record = {
 		.value = value,
@@ -367,14 +420,33 @@ uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t val
 	return entry_push(self, &record, record.id, frame) ? record.id : 0;
 }
 
+uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t value, int fd,
+		  uint32_t stack, const void *frame)
+{
+	return begin_op(self, kind, name, value, fd, stack, frame);
+}
+
+uint64_t op_begin_call(enum kind kind, uint32_t name, int fd, const void *pc, const void *frame)
+{
+	struct self *self = self_begin(__builtin_frame_address(0));
+	uint64_t op;
+
+	if (UNLIKELY(!self))
+		return 0;
+	op = begin_op(self, kind, name, 0, fd, stack_capture(self, pc, frame), frame);
+	self_end(self);
+	return op;
+}
+
 static bool may_block(enum kind kind)
 {
 	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
 }
 
-static bool is_skipped(struct self *self, const struct record *record, bool is_brief)
+static inline bool is_skipped(struct self *self, const struct record *record, uint64_t now,
+			      bool is_brief)
 {
-	uint64_t ticks = record->end - record->start;
+	uint64_t ticks = now - record->start;
 
 	if (record->what == KIND_IO && ticks < load_relaxed(&op_min_io_ticks))
 		self_count(self, COUNTER_skipped_io);
@@ -385,39 +457,56 @@ static bool is_skipped(struct self *self, const struct record *record, bool is_b
 	return true;
 }
 
-static void end_op(struct self *self, uint64_t op, enum outcome outcome, uint64_t value,
-		   bool is_brief)
+static inline __attribute__((always_inline)) void end_op(struct self *self, uint64_t op,
+							 enum outcome outcome, uint64_t value,
+							 uint64_t now, bool is_brief)
 {
-	uint64_t now = clock_now_ticks();
 	struct open_entry *entry = entry_find(self, op);
-	struct record record;
+	struct record *place;
+	enum kind kind;
 
 	if (UNLIKELY(!entry)) {
 		self_count(self, COUNTER_lost_ends);
 		return;
 	}
-	record = entry->record;
-	record.end = now;
-	record.value = value;
-	record.outcome = (uint8_t)outcome;
-	if (record.what == KIND_IO && (int64_t)value < 0)
-		record.outcome = OUTCOME_ERROR;
-	if (is_skipped(self, &record, is_brief))
+	kind = (enum kind)entry->record.what;
+	if (is_skipped(self, &entry->record, now, is_brief)) {
 		entry_remove(self, entry);
-	else
-		entry_end(self, entry, &record);
-	if (may_block((enum kind)record.what))
+	} else {
+		place = entry_place(self, entry);
+		if (LIKELY(place)) {
+			place->end = now;
+			place->value = value;
+			place->outcome = (uint8_t)outcome;
+			if (kind == KIND_IO && (int64_t)value < 0)
+				place->outcome = OUTCOME_ERROR;
+		}
+		entry_end(self, entry, place);
+	}
+	if (may_block(kind))
 		mark_if_due(self, now);
 }
 
 void op_end(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
 {
-	end_op(self, op, outcome, value, false);
+	end_op(self, op, outcome, value, clock_now_ticks(), false);
 }
 
 void op_end_brief(struct self *self, uint64_t op, enum outcome outcome, uint64_t value)
 {
-	end_op(self, op, outcome, value, true);
+	end_op(self, op, outcome, value, clock_now_ticks(), true);
+}
+
+/* The clock comes first: what follows is not the program's. */
+void op_end_call(uint64_t op, enum outcome outcome, uint64_t value, bool is_brief)
+{
+	uint64_t now = clock_now_ticks();
+	struct self *self = self_begin(__builtin_frame_address(0));
+
+	if (UNLIKELY(!self))
+		return;
+	end_op(self, op, outcome, value, now, is_brief);
+	self_end(self);
 }
 
 void op_set_ident(struct self *self, uint64_t op, uint32_t ident)
@@ -513,17 +602,19 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 {
 	uint64_t now = clock_now_ticks();
 	struct open_entry *entry = entry_find(self, wait);
-	struct record record;
+	struct record *place;
 
 	if (UNLIKELY(!entry)) {
 		self_count(self, COUNTER_lost_ends);
 		return;
 	}
-	record = entry->record;
-	record.end = now;
-	record.id = target_op;
-	record.flags |= flags;
-	entry_end(self, entry, &record);
+	place = entry_place(self, entry);
+	if (LIKELY(place)) {
+		place->end = now;
+		place->id = target_op;
+		place->flags |= flags;
+	}
+	entry_end(self, entry, place);
 	mark_if_due(self, now);
 }
 

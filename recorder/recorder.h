@@ -197,6 +197,10 @@ void op_end(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
  * the time, and have not blocked then (counted). */
 enum { OP_BRIEF_NS = 2000 };
 void op_end_brief(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
+/* A hook's whole part before and after a call that is an op: enters, captures the stack, opens or
+ * ends, and leaves. Each of them is one function, in which nearly all time is the clock's. */
+uint64_t op_begin_call(enum kind, uint32_t name, int fd, const void *pc, const void *frame) HIDDEN;
+void op_end_call(uint64_t op, enum outcome, uint64_t value, bool is_brief) HIDDEN;
 /* The same with what became known during the call. */
 void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;

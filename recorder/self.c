@@ -161,7 +161,7 @@ static bool is_on_signal_stack(void)
 
 /* Busy, retired or out of scope: whether to go in all the same, because who was busy will never
  * come back. */
-static bool heal_or_refuse(struct self *self, const void *frame)
+bool self_heals(struct self *self, const void *frame)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
 
@@ -182,47 +182,34 @@ static bool heal_or_refuse(struct self *self, const void *frame)
 	return false;
 }
 
+int *self_find_errno(struct self *self)
+{
+	self->errno_at = &errno;
+	return self->errno_at;
+}
+
+struct self *self_settle(struct self *self)
+{
+	if (settle(self))
+		return self;
+	self_end(self);
+	return NULL;
+}
+
 struct self *self_enter(void)
 {
-	struct self *self = &self_of_thread;
-	const void *frame = __builtin_frame_address(0);
-
-	if (UNLIKELY(self->busy | self->retired | self->muted) && !heal_or_refuse(self, frame))
-		return NULL;
-	/* Pairs with the store that turns recording on: the arena is there. */
-	if (UNLIKELY(load_acquire(&recorder_gate.mode) != GATE_ON))
-		return NULL;
-	self->busy_frame = frame;
-	self->busy = SELF_INSIDE;
-	order_for_handlers();
-	self->saved_errno = errno;
-	if (UNLIKELY(self->period != load_relaxed(&self_period)) && !settle(self)) {
-		self_leave(self);
-		return NULL;
-	}
-	return self;
+	return self_begin(__builtin_frame_address(0));
 }
 
 struct self *self_enter_late(void)
 {
-	struct self *self = &self_of_thread;
-
-	if (self->busy)
-		return NULL;
-	self->busy_frame = __builtin_frame_address(0);
-	self->busy = SELF_INSIDE;
-	order_for_handlers();
-	self->saved_errno = errno;
-	return self;
+	return self_of_thread.busy ? NULL : self_become_busy(__builtin_frame_address(0));
 }
 
 void self_leave(struct self *self)
 {
-	if (!self)
-		return;
-	errno = self->saved_errno;
-	order_for_handlers();
-	self->busy = 0;
+	if (self)
+		self_end(self);
 }
 
 /* --- Life and death -------------------------------------------------------------------------- */
@@ -233,7 +220,8 @@ void self_forget(void)
 	struct self fresh = { .stack_top = self->stack_top,
 			      .busy = self->busy,
 			      .busy_frame = self->busy_frame,
-			      .saved_errno = self->saved_errno };
+			      .saved_errno = self->saved_errno,
+			      .errno_at = self->errno_at };
 
 	*self = fresh;
 }

@@ -22,7 +22,7 @@ static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
-static int zero_fd, null_fd, epoll_fd;
+static int zero_fd, null_fd, epoll_fd, ready_fd;
 static int pipe_fds[2];
 
 static uint64_t cpu_ns(void)
@@ -83,6 +83,13 @@ static void epoll_nothing(void)
 {
 	struct epoll_event event;
 	epoll_wait(epoll_fd, &event, 1, 0);
+}
+
+/* There is always one who can write. */
+static void epoll_ready(void)
+{
+	struct epoll_event event;
+	epoll_wait(ready_fd, &event, 1, -1);
 }
 
 static FILE *zeros, *nowhere;
@@ -150,7 +157,10 @@ int main(void)
 	zero_fd = open("/dev/zero", O_RDONLY);
 	null_fd = open("/dev/null", O_WRONLY);
 	epoll_fd = epoll_create1(0);
+	ready_fd = epoll_create1(0);
 	(void)!pipe(pipe_fds);
+	epoll_ctl(ready_fd, EPOLL_CTL_ADD, pipe_fds[1],
+		  &(struct epoll_event){ .events = EPOLLOUT });
 	measure("mutex_lock+unlock", mutex_pair);
 	make_hot();
 	measure("mutex_lock+unlock,hot", hot_mutex_pair);
@@ -161,6 +171,7 @@ int main(void)
 	measure("write,/dev/null", write_null);
 	measure("write+read,pipe", pipe_pair);
 	measure("epoll_wait,nothing", epoll_nothing);
+	measure("epoll_wait,ready", epoll_ready);
 	zeros = fopen("/dev/zero", "r");
 	nowhere = fopen("/dev/null", "w");
 	measure("getc,buffered", getc_zero);
