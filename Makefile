@@ -105,8 +105,9 @@ peers: tests-built ## what others predict on the rows that make truth measured (
 	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
 real: tests-built ## settings of real servers, predicted and made (quiet machine, some minutes)
 	@tests/real/real.py --build $(B) $(REAL_ARGS)
-soak: tests-built ## 200,000 threads, and 500 flat out for a minute (some minutes, 10 GB in TMPDIR)
+soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for a minute (10 GB in TMPDIR)
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
+	@CHILDREN=10000 B=$(B) tests/pressure/test_children
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
 model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
 	@B=$(B) tests/model/test_model

@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: unloading a library does not work as alone, or exceptions of a C++ plug-in
- * that is loaded late end in the wrong unwinder.
+ * Wrong if this fails: unloading a library does not work as alone, recording wants the loader's
+ * lock, or exceptions of a C++ plug-in that is loaded late end in the wrong unwinder.
  */
 #include "target.h"
 
 static const struct target_case cases[] = {
 	/* 0 */ { "lives", "unload", { { "op", "io", "close", 54, 54 } } },
 	/* 1 */ { "lives", "plugin", { { "op", "thread", "thread", 3, 3 } } },
+	/* 2 */
+	{ "lives",
+	  "plugin",
+	  { { "op", "thread", "thread", 3, 3 }, { "wait", "sem", "sem_wait", 2, 2 } } },
+	/* 3 */ { "lives", "in_the_loader", { { "op", "sleep", "usleep", 1, 1 } } },
 };
 
-static void build_plugin(const char *path)
+static const char *compiler_of(const char *variable, const char *usual)
 {
-	char command[2 * PATH_MAX];
-	const char *compiler = getenv("CXX");
+	const char *said = getenv(variable);
+	return said ? said : usual;
+}
 
+/* The case, with a plug-in that this command makes. */
+static void run_with_plugin(const struct target_case *row, const char *compiler, const char *source)
+{
+	struct dumps dumps;
+	char directory[64], path[128], command[2 * PATH_MAX];
+
+	make_directory(directory);
+	snprintf(path, sizeof(path), "%s/plugin.so", directory);
 	snprintf(command, sizeof(command),
-		 "%s -shared -fPIC -o %s tests/preload/plugin.cc -pthread",
-		 compiler ? compiler : "g++", path);
+		 "%s -D_GNU_SOURCE -shared -fPIC -o %s tests/preload/%s -pthread", compiler, path,
+		 source);
 	ck_assert_int_eq(system(command), 0);
+	setenv("PLUGIN", path, 1);
+	run_case(row, &dumps);
+	free_dumps(&dumps);
+	unlink(path);
+	rmdir(directory);
 }
 
 START_TEST(test_unload)
@@ -29,19 +48,24 @@ START_TEST(test_unload)
 }
 END_TEST
 
-START_TEST(test_exceptions_of_a_plugin)
+/* Nothing of ours may want the loader's lock while somebody waits. */
+START_TEST(test_the_loaders_lock)
 {
 	struct dumps dumps;
-	char directory[64], path[128];
-
-	make_directory(directory);
-	snprintf(path, sizeof(path), "%s/plugin.so", directory);
-	build_plugin(path);
-	setenv("PLUGIN", path, 1);
-	run_case(&cases[1], &dumps);
+	run_case(&cases[3], &dumps);
 	free_dumps(&dumps);
-	unlink(path);
-	rmdir(directory);
+}
+END_TEST
+
+START_TEST(test_a_constructor_that_starts_a_thread)
+{
+	run_with_plugin(&cases[2], compiler_of("CC", "gcc"), "starter.c");
+}
+END_TEST
+
+START_TEST(test_exceptions_of_a_plugin)
+{
+	run_with_plugin(&cases[1], compiler_of("CXX", "g++"), "plugin.cc");
 }
 END_TEST
 
@@ -51,6 +75,8 @@ int main(void)
 	TCase *group = tcase_create("hook_loader");
 	tcase_set_timeout(group, 120);
 	tcase_add_test(group, test_unload);
+	tcase_add_test(group, test_the_loaders_lock);
+	tcase_add_test(group, test_a_constructor_that_starts_a_thread);
 	tcase_add_test(group, test_exceptions_of_a_plugin);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);

@@ -41,6 +41,20 @@ static const struct target_case cases[] = {
 	{ "hazards",
 	  "bare forks",
 	  { { "op", "exec", "_Fork", 20, 20 }, { "op", "io", "write", 20, 20 } } },
+	/* 8 */
+	{ "children",
+	  "allocating",
+	  { { "op", "exec", "fork", 10, 10 },
+	    { "op", "io", "close", 10, 10 },
+	    { "op", "process", "children", 11, 11 } } },
+	/* 9 */
+	{ "children",
+	  "short",
+	  { { "op", "exec", "fork", 30, 30 }, { "op", "process", "children", 31, 31 } } },
+	/* 10 */
+	{ "children",
+	  "execs",
+	  { { "op", "exec", "vfork", 30, 30 }, { "op", "process", "true", 30, 30 } } },
 };
 
 TARGET_CASES_MAIN("hook_process")

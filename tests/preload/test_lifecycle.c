@@ -36,6 +36,19 @@ static const struct target_case cases[] = {
 	/* 16 */ { "hazards", "name spaces", { { "op", "io", "write", 10, 11 } } },
 	/* 17 */ { "hazards", "users", { { "op", "io", "write", 11, 11 } } },
 	/* 18 */ { "hazards", "users of two", { { "op", "io", "write", 10, 10 } } },
+	/* 19 */ { "signals", "directed", { { "op", "poll", "sigtimedwait", 100, 100 } } },
+	/* 20 */
+	{ "signals",
+	  "alarms",
+	  { { "op", "io", "write", 40000, MANY }, { "op", "io", "read", 100, MANY } } },
+	/* 21 */
+	{ "signals", "masks", { { "op", "io", "write", 3, 3 }, { "op", "thread", "", 3, 3 } } },
+	/* 22 */
+	{ "hazards",
+	  "without tables",
+	  { { "op", "io", "write", 210, 210 }, { "op", "io", "read", 200, 200 } } },
+	/* 23 */ { "cancels", "blocked", { { "op", "io", "write", 10, MANY } } },
+	/* 24 */ { "cancels", "early", { { "op", "io", "write", 10, MANY } } },
 };
 
 TARGET_CASES_MAIN("lifecycle")

@@ -117,6 +117,91 @@ static void among_threads(void)
 	printf("bad children: %d\n", bad);
 }
 
+static void *allocate(void *unused)
+{
+	unsigned size = 1;
+	while (!stop) {
+		size = size * 69069 + 1;
+		char *block = malloc(size % 100000 + 1);
+		*(volatile char *)block = 'x';
+		free(block);
+		if (size % 64 == 0)
+			sched_yield();
+	}
+	return unused;
+}
+
+/* Forks while fifty threads allocate; each child allocates, writes and sleeps. */
+static void allocating(void)
+{
+	pthread_t threads[50];
+	int bad = 0;
+	for (int i = 0; i < 50; i++)
+		pthread_create(&threads[i], NULL, allocate, NULL);
+	for (int i = 0; i < 10; i++) {
+		int status = -1;
+		pid_t pid = fork();
+		if (pid == 0) {
+			char *volatile block = malloc(100000);
+			free(block);
+			close(-1);
+			usleep(1);
+			_exit(block ? 0 : 1);
+		}
+		if (waitpid(pid, &status, 0) != pid || status != 0)
+			bad++;
+	}
+	stop = 1;
+	for (int i = 0; i < 50; i++)
+		pthread_join(threads[i], NULL);
+	printf("bad children: %d\n", bad);
+}
+
+/* CHILDREN of them, 30 if that is not said; with `true` in their place if they start it. */
+static void run_in_a_row(pid_t (*begin)(void))
+{
+	const char *said = getenv("CHILDREN");
+	int count = said ? atoi(said) : 30;
+	int bad = 0;
+	for (int i = 0; i < count; i++) {
+		int status = -1;
+		pid_t pid = begin();
+		if (waitpid(pid, &status, 0) != pid || status != 0)
+			bad++;
+	}
+	printf("children: %d, bad: %d\n", count, bad);
+	say_errno("no more", wait(NULL));
+	printf("descriptors: %d\n", dup(0));
+}
+
+static pid_t begin_short(void)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(close(-1) == 0);
+	return pid;
+}
+
+static pid_t begin_true(void)
+{
+	pid_t pid = vfork();
+	if (pid == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(9);
+	}
+	return pid;
+}
+
+static void short_ones(void)
+{
+	run_in_a_row(begin_short);
+}
+
+static void execs(void)
+{
+	run_in_a_row(begin_true);
+}
+
 static void spawns(void)
 {
 	char *arguments[] = { (char *)"true", NULL };
@@ -175,8 +260,9 @@ static void nested_vforks(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "waits", waits },   { "works", works },   { "threads", among_threads },
-	{ "spawns", spawns }, { "vforks", vforks }, { "nested_vforks", nested_vforks },
+	{ "waits", waits },           { "works", works },      { "threads", among_threads },
+	{ "spawns", spawns },         { "vforks", vforks },    { "nested_vforks", nested_vforks },
+	{ "allocating", allocating }, { "short", short_ones }, { "execs", execs },
 };
 
 SCENARIOS_MAIN

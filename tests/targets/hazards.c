@@ -11,8 +11,10 @@
 #include <pty.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -382,6 +384,49 @@ static void bare_forks(void)
 	}
 }
 
+/* --- Code without tables of how to unwind it --- */
+
+enum { HELLOS = 200 };
+static const char hello[] = "HELLO";
+static int pair[2];
+
+static void say_hello(void)
+{
+	(void)!write(pair[0], hello, sizeof(hello));
+}
+
+/* Whoever goes up the stack here must guess; nothing that the guess reads may show up in, or be
+ * taken out of, what the program sends itself through the lowest descriptors. */
+static void without_tables(void)
+{
+	static const unsigned char code[] = { 0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */
+					      0xff, 0xd7,             /* call *%rdi */
+					      0x48, 0x83, 0xc4, 0x08, /* add $8, %rsp */
+					      0xc3 };                 /* ret */
+	char heard[sizeof(hello)];
+	void (*call)(void (*)(void));
+	int right = 0;
+	void *page = mmap(NULL, sizeof(code), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	memcpy(page, code, sizeof(code));
+	mprotect(page, sizeof(code), PROT_READ | PROT_EXEC);
+	memcpy(&call, &page, sizeof(call));
+	settle();
+	null_fd = open("/dev/null", O_WRONLY);
+	write_ten(null_fd);
+	close_range(3, ~0U, 0);
+	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	printf("lowest: %d %d\n", pair[0], pair[1]);
+	for (int i = 0; i < HELLOS; i++) {
+		call(say_hello);
+		right += read(pair[1], heard, sizeof(heard)) == sizeof(hello) &&
+			 memcmp(heard, hello, sizeof(hello)) == 0;
+	}
+	printf("right: %d\n", right);
+	say_errno("nothing more", recv(pair[1], heard, sizeof(heard), MSG_DONTWAIT));
+	say_errno("nor there", recv(pair[0], heard, sizeof(heard), MSG_DONTWAIT));
+}
+
 /* --- The end --- */
 
 static void *end_last(void *unused)
@@ -414,6 +459,7 @@ static const struct scenario scenarios[] = {
 	{ "terminals", terminals },
 	{ "clones", clones },
 	{ "bare forks", bare_forks },
+	{ "without tables", without_tables },
 	{ "last thread", last_thread },
 };
 

@@ -6,6 +6,7 @@
 #include "scenario.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/wait.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -137,9 +138,51 @@ static void plugin(void)
 	printf("dlclose %d\n", handle ? dlclose(handle) : -1);
 }
 
+static volatile int is_inside;
+
+/* From where nothing was called before: who wants to know the stack looks for its tables. */
+static void call_while_locked(void)
+{
+	pthread_mutex_lock(&lock);
+	while (!is_inside)
+		sched_yield();
+	usleep(1);
+	close(-1);
+	pthread_mutex_unlock(&lock);
+}
+
+static int wait_for_lock(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+	(void)info;
+	(void)bytes;
+	(void)unused;
+	is_inside = 1;
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return 1;
+}
+
+/* One thread has the loader's lock and wants a mutex; who has that one calls what is recorded. */
+static void in_the_loader(void)
+{
+	struct helper helper;
+	helper_start(&helper, call_while_locked);
+	while (pthread_mutex_trylock(&lock) == 0) {
+		pthread_mutex_unlock(&lock);
+		sched_yield();
+	}
+	printf("dl_iterate_phdr %d\n", dl_iterate_phdr(wait_for_lock, NULL));
+	helper_join(&helper);
+}
+
 static const struct scenario scenarios[] = {
-	{ "early", early },       { "forks", forks },   { "generations", generations },
-	{ "busy_end", busy_end }, { "unload", unload }, { "plugin", plugin },
+	{ "early", early },
+	{ "forks", forks },
+	{ "generations", generations },
+	{ "busy_end", busy_end },
+	{ "unload", unload },
+	{ "plugin", plugin },
+	{ "in_the_loader", in_the_loader },
 };
 
 SCENARIOS_MAIN
