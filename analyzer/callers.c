@@ -205,6 +205,28 @@ struct caller callers_second(struct callers *callers, uint32_t stack)
 	return (struct caller){ .place = NULL };
 }
 
+struct caller callers_named(struct callers *callers, uint32_t stack)
+{
+	const struct rec_stack *frames = &callers->recording->stacks[stack];
+
+	for (uint32_t i = 0; i < frames->frame_count; i++) {
+		struct rec_frame frame = callers->recording->frames[frames->first_frame + i];
+		const struct symbol_place *place;
+
+		if (frame.module == NO_INDEX || callers->module_sorts[frame.module] != MODULE_OWN)
+			continue;
+		place = symbols_place(callers->symbols, frame, true);
+		for (size_t k = 0; k < place->frame_count; k++) {
+			const char *function = place->frames[k].function;
+
+			if (function && is_own_function(callers, function) &&
+			    strcmp(function, "main") != 0)
+				return (struct caller){ .place = place, .frame = k };
+		}
+	}
+	return (struct caller){ .place = NULL };
+}
+
 bool callers_is_interpreted(const struct callers *callers, uint32_t stack)
 {
 	const struct rec_stack *frames = &callers->recording->stacks[stack];

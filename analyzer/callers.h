@@ -41,6 +41,10 @@ void callers_free(struct callers *callers);
 /* The innermost frame of `stack` that is the program's own. */
 struct caller callers_innermost(struct callers *callers, uint32_t stack);
 
+/* The innermost of those that have a name and are not main; for a program that is stripped of the
+ * names of its static functions. */
+struct caller callers_named(struct callers *callers, uint32_t stack);
+
 /* The one that called it: the next frame outwards that is the program's own. */
 struct caller callers_second(struct callers *callers, uint32_t stack);
 

@@ -86,6 +86,11 @@ static uint32_t process_of(const struct classifier *classifier, uint32_t thread)
 	return thread == NO_INDEX ? NO_INDEX : classifier->recording->threads[thread].process;
 }
 
+static bool is_nameless(struct caller caller)
+{
+	return caller.place && !caller.place->frames[caller.frame].function;
+}
+
 /* Notes that the lock at `address` was used with this stack. Its number, or NO_INDEX. */
 static uint32_t note_lock(struct classifier *classifier, uint32_t thread, uint64_t address,
 			  uint64_t start_ns, uint32_t stack)
@@ -208,6 +213,19 @@ static uint32_t call_name(struct classifier *classifier, const char *who, uint32
 	return intern(classifier, text);
 }
 
+/* Who made a call. A function without a name is called after the next one outwards that has one:
+ * "function..". */
+static const char *who_text(struct classifier *classifier, struct caller caller, uint32_t stack,
+			    char text[TEXT_BYTES_MAX])
+{
+	struct caller named = { .place = NULL };
+
+	if (is_nameless(caller))
+		named = callers_named(classifier->callers, stack);
+	callers_function_text(named.place ? named : caller, text, TEXT_BYTES_MAX - 2);
+	return named.place ? strcat(text, "..") : text;
+}
+
 static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32_t call,
 			   uint32_t thread)
 {
@@ -224,8 +242,7 @@ static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32
 				 classifier->recording->strings[classifier->thread_name[thread]],
 				 call);
 	known->call = call;
-	known->name =
-		call_name(classifier, callers_function_text(caller, text, sizeof(text)), call);
+	known->name = call_name(classifier, who_text(classifier, caller, stack, text), call);
 	return known->name;
 }
 
@@ -270,8 +287,7 @@ static uint32_t routine_name(struct classifier *classifier, const struct rec_thr
 	routine = callers_routine(classifier->callers, thread->process,
 				  recording->extras[thread->op].address,
 				  recording->ops[thread->op].start_ns);
-	if (!routine.place ||
-	    (!routine.place->frames[routine.frame].function && has_own_name(recording, thread)))
+	if (!routine.place || (is_nameless(routine) && has_own_name(recording, thread)))
 		return 0;
 	return intern(classifier, callers_function_text(routine, text, sizeof(text)));
 }
@@ -279,13 +295,18 @@ static uint32_t routine_name(struct classifier *classifier, const struct rec_thr
 /* Names the thread after the outermost function on this stack of it, if it has no name yet. */
 static void name_by_stack(struct classifier *classifier, uint32_t thread, uint32_t stack)
 {
+	const struct recording *recording = classifier->recording;
 	char text[TEXT_BYTES_MAX];
+	struct caller outermost;
 
 	if (thread == NO_INDEX || !stack || classifier->thread_name[thread])
 		return;
-	callers_function_text(callers_outermost(classifier->callers, stack), text, sizeof(text));
-	if (text[0])
-		classifier->thread_name[thread] = intern(classifier, text);
+	outermost = callers_outermost(classifier->callers, stack);
+	if (!outermost.place ||
+	    (is_nameless(outermost) && has_own_name(recording, &recording->threads[thread])))
+		return;
+	callers_function_text(outermost, text, sizeof(text));
+	classifier->thread_name[thread] = intern(classifier, text);
 }
 
 static void name_threads(struct classifier *classifier)

@@ -194,6 +194,28 @@ START_TEST(more_may_be_passed_over)
 }
 END_TEST
 
+START_TEST(the_innermost_with_a_name)
+{
+	static const struct named_frame stripped[] = {
+		{ PROGRAM, "7" }, { LIBC, "qsort" }, { PROGRAM, "after_lock" }, { 0, NULL }
+	};
+	static const struct named_frame only_main[] = { { PROGRAM, "7" },
+							{ PROGRAM, "in_main" },
+							{ 0, NULL } };
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	char text[256];
+
+	fill_stack(stripped);
+	ck_assert_str_eq(callers_function_text(callers_named(callers, 1), text, sizeof(text)),
+			 "shop::pay");
+	fill_stack(only_main);
+	ck_assert_ptr_null(callers_named(callers, 1).place);
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
 START_TEST(who_called_the_caller)
 {
 	static const struct named_frame none[] = { { PROGRAM, "in_main" },
@@ -276,6 +298,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, the_programs_own_frame, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, more_may_be_passed_over);
+	tcase_add_test(tcase, the_innermost_with_a_name);
 	tcase_add_test(tcase, who_called_the_caller);
 	tcase_add_test(tcase, interpreters);
 	tcase_add_test(tcase, start_routines);

@@ -7,8 +7,19 @@
 
 enum { BASE = 0x550000000000, HEAP = 0x7f0000001000, STACK_TOP = 0x7ffe00000000 };
 enum { SERVER, LIBC, GONE, PYTHON }; /* modules */
-enum { NO_STACK, IN_HELPER, IN_WORKER, IN_LIBC, START_WORKER, START_GONE, IN_PYTHON };
-enum { MAIN_THREAD, WORKER, NAMED, BY_STACK, NAMELESS }; /* threads */
+enum {
+	NO_STACK,
+	IN_HELPER,
+	IN_WORKER,
+	IN_LIBC,
+	START_WORKER,
+	START_GONE,
+	IN_PYTHON,
+	IN_STRIPPED,
+	BELOW_MAIN,
+	START_STRIPPED
+};
+enum { MAIN_THREAD, WORKER, NAMED, BY_STACK, NAMELESS, STRIPPED }; /* threads */
 
 static const struct {
 	uint32_t module;
@@ -24,6 +35,9 @@ static const struct {
 			   { LIBC, "3" } },
 	[START_GONE] = { { GONE, "64" }, { LIBC, "3" } },
 	[IN_PYTHON] = { { LIBC, "1" }, { PYTHON, "7" } },
+	[IN_STRIPPED] = { { GONE, "64" }, { SERVER, "helper" }, { SERVER, "main" } },
+	[BELOW_MAIN] = { { GONE, "64" }, { SERVER, "main" } },
+	[START_STRIPPED] = { { SERVER, "helper" }, { GONE, "64" }, { LIBC, "3" } },
 };
 
 static const struct {
@@ -37,6 +51,7 @@ static const struct {
 	[NAMED] = { 102, "flusher", "?", "flusher" },
 	[BY_STACK] = { 103, "pool-1", "", "worker" },
 	[NAMELESS] = { 104, "server", "?", "libgone.so+0x40" },
+	[STRIPPED] = { 105, "lru", "", "lru" },
 };
 
 static const struct {
@@ -79,6 +94,9 @@ static const struct {
 	/* 19 */
 	{ KIND_HOLD, WORKER, "mutex 0x7f0000001140", HEAP + 320, IN_HELPER, 200,
 	  "helper() server.c:28" },
+	/* 20 */ { KIND_IO, WORKER, "read", 0, IN_STRIPPED, 210, "helper../read" },
+	/* 21 */ { KIND_IO, WORKER, "write", 0, BELOW_MAIN, 220, "libgone.so+0x41/write" },
+	/* 22 */ { KIND_IO, STRIPPED, "read", 0, START_STRIPPED, 230, "helper/read" },
 };
 
 static const struct {
