@@ -289,4 +289,5 @@ def main():
         shutil.rmtree(here, ignore_errors=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
