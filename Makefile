@@ -16,7 +16,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SA
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
 # libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
 LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
-CMD_LIBS := -lzstd -ldw -lelf
+CMD_LIBS := -lzstd -ldw -lelf -liberty
 AN_LIBS  := -ldw -lelf -liberty -lzstd -lm -lpthread
 TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
 

@@ -6,6 +6,7 @@
 
 #include <elfutils/libdwfl.h>
 #include <inttypes.h>
+#include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,19 @@ static void append_place(Dwfl_Module *module, uint64_t address, char *to, size_t
 		snprintf(to + used, size - used, " (%s)", base_name(file));
 }
 
+/* The name as the program's text has it: no version, no parameters, C++ and Rust readable. To be
+ * freed; NULL for none. */
+static char *readable_name(const char *name)
+{
+	char *plain = name ? strndup(name, strcspn(name, "@")) : NULL;
+	char *readable = plain ? cplus_demangle(plain, DMGL_ANSI | DMGL_AUTO) : NULL;
+
+	if (!readable)
+		return plain;
+	free(plain);
+	return readable;
+}
+
 void frames_describe(struct frames *frames, uint64_t return_address, char *to, size_t size)
 {
 	/* It may be the first byte after its function: what called lies before it. */
@@ -85,16 +99,18 @@ void frames_describe(struct frames *frames, uint64_t return_address, char *to, s
 	Dwfl_Module *module = find_module(frames, address);
 	GElf_Off offset = 0;
 	GElf_Sym symbol;
-	const char *name = NULL;
+	char *name = NULL;
 
 	if (module)
-		name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+		name = readable_name(
+			dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL));
 	if (name)
 		snprintf(to, size, "%.200s+0x%" PRIx64, name, (uint64_t)offset + 1);
 	else
 		snprintf(to, size, "0x%" PRIx64, return_address);
 	if (module)
 		append_place(module, address, to, size);
+	free(name);
 }
 
 bool frames_name_variable(struct frames *frames, uint64_t address, char *to, size_t size)
@@ -102,15 +118,21 @@ bool frames_name_variable(struct frames *frames, uint64_t address, char *to, siz
 	Dwfl_Module *module = find_module(frames, address);
 	GElf_Off offset = 0;
 	GElf_Sym symbol;
-	const char *name = NULL;
+	const char *symbol_name = NULL;
+	char *name;
 
 	if (module)
-		name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
-	if (!name || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size)
+		symbol_name =
+			dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+	if (!symbol_name || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size)
+		return false;
+	name = readable_name(symbol_name);
+	if (!name)
 		return false;
 	if (offset == 0)
 		snprintf(to, size, "%.200s", name);
 	else
 		snprintf(to, size, "%.200s+0x%" PRIx64, name, (uint64_t)offset);
+	free(name);
 	return true;
 }

@@ -9,6 +9,15 @@
 
 #include "frames.h"
 
+/* As a C++ compiler calls them. */
+__attribute__((noinline)) void in_cxx(void) __asm__("_ZN4bank8transferERNS_7AccountE");
+int savings __asm__("_ZN4bank7savingsE") = 1;
+
+void in_cxx(void)
+{
+	__asm__ volatile("nop");
+}
+
 int a_variable_of_the_test[4] = { 1, 2, 3, 4 };
 
 __attribute__((noinline)) static uint64_t where_am_i(void)
@@ -54,6 +63,19 @@ START_TEST(variables_have_names)
 }
 END_TEST
 
+START_TEST(names_are_as_in_the_programs_text)
+{
+	struct frames *frames = frames_open(getpid());
+	char text[512];
+
+	frames_describe(frames, (uint64_t)(uintptr_t)in_cxx + 1, text, sizeof(text));
+	ck_assert_msg(strncmp(text, "bank::transfer+0x1 ", 19) == 0, "%s", text);
+	ck_assert(frames_name_variable(frames, (uint64_t)(uintptr_t)&savings, text, sizeof(text)));
+	ck_assert_str_eq(text, "bank::savings");
+	frames_close(frames);
+}
+END_TEST
+
 START_TEST(what_has_no_name_is_a_number)
 {
 	struct frames *frames = frames_open(getpid());
@@ -81,6 +103,7 @@ int main(void)
 
 	tcase_add_test(tests, functions_have_names_and_lines);
 	tcase_add_test(tests, variables_have_names);
+	tcase_add_test(tests, names_are_as_in_the_programs_text);
 	tcase_add_test(tests, what_has_no_name_is_a_number);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_ENV);
