@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +23,7 @@
 #include "sample.h"
 
 enum { ROUNDS = 9, SAMPLES_LESS = 10, EVENTS_USUAL = 400000 };
+enum { POPULATE_WRITE = 23 }; /* MADV_, of newer headers */
 /* A million events a second, as a busy server has. */
 enum { BURST_EVENTS = 10000, BURST_NS = 10000000 };
 
@@ -98,6 +100,27 @@ static void bench_sample(void)
 
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), SAMPLE_SIGNAL, &info) != 0)
 		abort();
+}
+
+/* Makes fresh memory of the arena's kind ready, so much at a time; how long a program would stand
+ * still for that, and what it makes of a record. */
+static void bench_populate(size_t step_bytes)
+{
+	enum { ALL_BYTES = 1 << 26 };
+	char *memory =
+		mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	double from = now_ns(CLOCK_THREAD_CPUTIME_ID), ns;
+
+	if (memory == MAP_FAILED)
+		abort();
+	for (size_t at = 0; at < ALL_BYTES; at += step_bytes)
+		if (madvise(memory + at, step_bytes, POPULATE_WRITE) != 0)
+			abort();
+	ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - from;
+	printf("%4zu KB of new memory at once: %5.0f us a call, %.1f ns a record\n",
+	       step_bytes / 1024, ns / (ALL_BYTES / (double)step_bytes) / 1e3,
+	       ns / (ALL_BYTES / (double)sizeof(struct record)));
+	munmap(memory, ALL_BYTES);
 }
 
 static void bench_unwatched(void)
@@ -217,6 +240,8 @@ int main(int argc, char **argv)
 {
 	long events = argc > 1 ? atol(argv[1]) : EVENTS_USUAL;
 
+	for (size_t step_bytes = 4096; step_bytes <= 4 << 20; step_bytes *= 8)
+		bench_populate(step_bytes);
 	setenv("WCPROF_ENABLE", "1", 1);
 	measure_new("op, new memory", false, events, measure);
 	measure_new("  made ready", true, events, measure_bursts);
