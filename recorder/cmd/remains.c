@@ -226,7 +226,7 @@ static bool are_chunks_sound(const struct arena *arena)
 
 		if (chunk->published > CHUNK_RECORDS || chunk->drained > chunk->published ||
 		    chunk->threads_ended > CHUNK_RECORDS || chunk->snapshot > CHUNK_RECORDS ||
-		    chunk->snapshot_from > chunk->snapshot)
+		    (chunk->snapshot > 0 && chunk->snapshot_from > chunk->snapshot))
 			return false;
 	}
 	return true;

@@ -80,10 +80,13 @@ START_TEST(everything_is_recovered_once)
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 1000);
 	ck_assert_int_eq(number_of(json_array_get(lines, 0), "event_count"), 1000);
 	json_decref(lines);
-	ck_assert_int_eq(recover(&sink), 0);
-	lines = recording_parse(sink.bytes, sink.used);
-	ck_assert_uint_eq(count_events(lines, "k", "io"), 0);
-	json_decref(lines);
+	/* Nor is it damaged by having been drained, as often as one likes. */
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(recover(&sink), 0);
+		lines = recording_parse(sink.bytes, sink.used);
+		ck_assert_uint_eq(count_events(lines, "k", "io"), 0);
+		json_decref(lines);
+	}
 	unlink(arena_path);
 }
 END_TEST
