@@ -48,5 +48,5 @@ void fit_cpus(struct script *script)
 		else
 			low = middle;
 	}
-	baseline_ns(script, high);
+	script->cpus = high;
 }

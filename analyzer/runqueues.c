@@ -207,7 +207,7 @@ static double lag_of(const struct runqueues *queues, struct runqueue *queue,
 	double lag_ns = average_of(queues, queue) - runner->virtual_ns;
 
 	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
-	return fmax(-most_ns, fmin(most_ns, lag_ns));
+	return lag_ns > most_ns ? most_ns : lag_ns < -most_ns ? -most_ns : lag_ns;
 }
 
 /* Out of the queue, with what it is owed or owes. */
@@ -419,13 +419,18 @@ void runqueues_ahead_begin(struct runqueues *queues, struct run_ahead *ahead, ui
 				     .speed = queues->speed,
 				     .slice_ns = slice_of(queues, runner),
 				     .now_ns = queues->now_ns,
-				     .before_ns = UINT64_MAX };
+				     .before_ns = UINT64_MAX,
+				     .is_slice_over = queues->cpus[runner->cpu].is_slice_over,
+				     .may_sleep = runner->weight == 1.0 };
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		const struct runqueue *queue = &queues->cpus[i];
 
 		if (i != runner->cpu && queue->end_ns < ahead->before_ns)
 			ahead->before_ns = queue->end_ns;
-		if (queue->count && next_tick_ns(queues) < ahead->before_ns)
+		if (!queue->count)
+			continue;
+		ahead->may_sleep = false;
+		if (next_tick_ns(queues) < ahead->before_ns)
 			ahead->before_ns = next_tick_ns(queues);
 	}
 }
@@ -439,7 +444,7 @@ void runqueues_ahead_end(struct runqueues *queues, struct run_ahead *ahead)
 	queues->now_ns = queues->next_ns = ahead->now_ns;
 	queue->end_ns = ahead->runner->since_ns = ahead->now_ns;
 	queue->is_stale = true;
-	queue->is_slice_over = queue->is_slice_over || ahead->is_slice_over;
+	queue->is_slice_over = ahead->is_slice_over;
 	ahead->runner->left_ns = 0;
 	ahead->has_run = false;
 }

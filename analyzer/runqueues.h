@@ -86,6 +86,7 @@ struct run_ahead {
 	uint64_t before_ns; /* then something else happens */
 	bool has_run;       /* and the queues do not know it yet */
 	bool is_slice_over;
+	bool may_sleep; /* nobody waits for a CPU: what it had will be idle until it comes back */
 };
 
 void runqueues_ahead_begin(struct runqueues *, struct run_ahead *, uint32_t actor);
@@ -118,6 +119,23 @@ static inline bool runqueues_ahead_run(struct run_ahead *ahead, uint64_t run_ns,
 		runner->deadline_ns = runner->virtual_ns + ahead->slice_ns;
 		ahead->is_slice_over = true;
 	}
+	return true;
+}
+
+/* It gives its CPU away, and has it again at that time: the same as runqueues_off(),
+ * runqueues_enter() and runqueues_happen(). False: something else happens until then. */
+static inline bool runqueues_ahead_sleep(struct run_ahead *ahead, uint64_t to_ns, uint64_t until_ns)
+{
+	struct runner *runner = ahead->runner;
+
+	if (!ahead->may_sleep || to_ns >= ahead->before_ns || to_ns >= until_ns)
+		return false;
+	runner->lag_ns = 0;
+	runner->last_ran_ns = ahead->now_ns;
+	runner->deadline_ns = runner->virtual_ns + ahead->slice_ns;
+	ahead->now_ns = to_ns;
+	ahead->has_run = true;
+	ahead->is_slice_over = false;
 	return true;
 }
 

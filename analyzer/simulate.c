@@ -133,7 +133,9 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
 
 		if (runs && sim->is_crowded) {
-			if (!sim->has_queues || now_ns != ahead->now_ns ||
+			if (!sim->has_queues ||
+			    (now_ns != ahead->now_ns &&
+			     !runqueues_ahead_sleep(ahead, now_ns, until_ns)) ||
 			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, player, step),
 						 until_ns))
 				break;
@@ -164,7 +166,9 @@ static bool is_ahead_of_others(struct simulation *sim, const struct player *play
 {
 	if (!sim->has_queues)
 		return player->now_ns > next_turn_ns(sim);
-	if (player->now_ns > ahead->now_ns)
+	if (player->now_ns > ahead->now_ns &&
+	    !runqueues_ahead_sleep(ahead, player->now_ns,
+				   sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX))
 		return true;
 	if (player->now_ns < ahead->before_ns &&
 	    (!sim->heap_count || player->now_ns <= sim->heap[0].at_ns))

@@ -204,6 +204,45 @@ START_TEST(runs_that_nobody_interrupts_end_as_if_by_turns)
 }
 END_TEST
 
+START_TEST(a_cpu_that_nobody_wants_is_had_again_after_a_sleep)
+{
+	static const struct {
+		uint64_t to_ns, until_ns;
+		bool somebody_waits, has_slept;
+	} rows[] = {
+		/* 0 */ { 3 * MS, UINT64_MAX, false, true },
+		/* 1 */ { 3 * MS, 3 * MS, false, false },      /* somebody else is first */
+		/* 2 */ { 10 * MS, UINT64_MAX, false, false }, /* the other CPU's run ends */
+		/* 3 */ { 3 * MS, UINT64_MAX, true, false },   /* the one that waits gets it */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct runqueues queues, turns;
+		struct run_ahead ahead;
+
+		three_on_two(&queues, 2, rows[i].somebody_waits);
+		three_on_two(&turns, 2, rows[i].somebody_waits);
+		runqueues_ahead_begin(&queues, &ahead, 0);
+		bool has_slept = runqueues_ahead_sleep(&ahead, rows[i].to_ns, rows[i].until_ns);
+		ck_assert_msg(has_slept == rows[i].has_slept, "row %zu", i);
+		if (has_slept) {
+			ck_assert(runqueues_ahead_run(&ahead, 1000, UINT64_MAX));
+			runqueues_ahead_end(&queues, &ahead);
+			runqueues_off(&turns, 1 * MS, 0);
+			for (uint64_t run_ns = 0; run_ns <= 1000; run_ns += 1000) {
+				uint64_t at_ns = run_ns ? turns.now_ns : rows[i].to_ns;
+
+				runqueues_enter(&turns, at_ns, 0, (double)run_ns);
+				ck_assert_uint_eq(runqueues_happen(&turns), 0);
+			}
+			expect_same(&queues, &turns, i);
+		}
+		runqueues_free(&queues);
+		runqueues_free(&turns);
+	}
+}
+END_TEST
+
 START_TEST(who_comes_to_an_idle_cpu_is_first)
 {
 	struct runqueues queues;
@@ -237,6 +276,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, an_idle_cpu_is_used);
 	tcase_add_test(tcase, who_goes_on_keeps_its_cpu);
 	tcase_add_test(tcase, runs_that_nobody_interrupts_end_as_if_by_turns);
+	tcase_add_test(tcase, a_cpu_that_nobody_wants_is_had_again_after_a_sleep);
 	tcase_add_test(tcase, who_comes_to_an_idle_cpu_is_first);
 	tcase_add_test(tcase, cpus_that_others_use_are_slower);
 	suite_add_tcase(suite, tcase);
