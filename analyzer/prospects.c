@@ -12,7 +12,9 @@
  * allowed for. An interval covers 95% of what chance does.
  *
  * Replays that go beyond a budget are not made, so that large recordings do not take twice as long.
- * One thread takes row after row, several work side by side.
+ * Where hypotheses are replayed in batches, which is much cheaper, the budget is smaller too.
+ * Several threads work side by side. A row is two tasks, which write to different parts of it:
+ * where it stops, and how sure it is.
  */
 #include "prospects.h"
 
@@ -29,8 +31,9 @@
 enum {
 	HALVINGS = 5,
 	LIMITS_MAX = 12,             /* classes that are tried as the next limit */
-	WORKERS_MAX = PROSPECT_ROWS, /* a row each at most */
-	STEPS_MAX = 300000000        /* of all replays together */
+	WORKERS_MAX = PROSPECT_ROWS, /* more have nothing to do for long */
+	STEPS_MAX = 300000000,       /* of all replays together */
+	BATCHED_STEPS_MAX = 80000000 /* likewise, where there are batches */
 };
 
 static const double WORTH_A_LOOK = 0.01;     /* of the makespan: less needs no explanation */
@@ -50,7 +53,7 @@ struct looking {
 	double fair_baseline_ns;
 	double sharing_baseline_ns;
 	size_t runs_left; /* of each row */
-	atomic_size_t next_row;
+	atomic_size_t next_task;
 	pthread_t reporter; /* who tells how far it is */
 };
 
@@ -105,7 +108,10 @@ static void find_limit(const struct looking *looking, struct whatif_row *row, vo
 	for (size_t i = 0; i < looking->limit_count; i++) {
 		const struct scaling both[] = { { row->class, smallest_factor(looking) },
 						{ looking->limits[i], 0.5 } };
-		if (looking->limits[i] == row->class)
+		/* halved, it hardly saves more than half of what it weighs */
+		if (looking->limits[i] == row->class ||
+		    (looking->options->weight_ns &&
+		     (double)looking->options->weight_ns[looking->limits[i]] / 2 <= most_ns))
 			continue;
 		double more_ns =
 			saved_by(looking, both, 2, scratch) - row->saved_ns[looking->smallest];
@@ -155,40 +161,61 @@ static void allow_for_chance(const struct whatif_options *options, struct whatif
 
 /* --- all rows --- */
 
-static void look_into(const struct looking *looking, struct whatif_row *row, void *scratch)
+static size_t order_runs(const struct looking *looking)
 {
-	const struct whatif_options *options = looking->options;
-	size_t order_runs = options->has_orders ? options->factor_count : 0;
-	size_t other_runs = order_runs + (options->is_crowded ? options->factor_count : 0);
-	size_t stop_runs = 1 + HALVINGS;
-	if (order_runs && order_runs <= looking->runs_left)
+	return looking->options->has_orders ? looking->options->factor_count : 0;
+}
+
+static size_t other_runs(const struct looking *looking)
+{
+	return order_runs(looking) +
+	       (looking->options->is_crowded ? looking->options->factor_count : 0);
+}
+
+static void look_how_sure(const struct looking *looking, struct whatif_row *row, void *scratch)
+{
+	if (order_runs(looking) && order_runs(looking) <= looking->runs_left)
 		row->depends_on_order =
 			try_otherwise(looking, row, scratch, (struct trial){ .is_fair = true },
 				      looking->fair_baseline_ns);
-	if (options->is_crowded && other_runs <= looking->runs_left)
+	if (looking->options->is_crowded && other_runs(looking) <= looking->runs_left)
 		row->depends_on_cpus =
 			try_otherwise(looking, row, scratch, (struct trial){ .shares_cpus = true },
 				      looking->sharing_baseline_ns);
+}
+
+static void look_where_it_stops(const struct looking *looking, struct whatif_row *row,
+				void *scratch)
+{
+	size_t runs = other_runs(looking) + 1 + HALVINGS;
 	if (!is_worth_a_look(looking, row->saved_ns[looking->smallest]) ||
-	    other_runs + stop_runs > looking->runs_left)
+	    runs > looking->runs_left)
 		return;
 	find_stop(looking, row, scratch);
-	if (row->stops_at > 0 && other_runs + stop_runs + LIMITS_MAX <= looking->runs_left)
+	if (row->stops_at > 0 && runs + LIMITS_MAX <= looking->runs_left)
 		find_limit(looking, row, scratch);
 }
 
+/* Tasks: first where each row stops, which takes longest, then how sure each is. */
 static void *look(void *argument)
 {
 	struct looking *looking = argument;
 	void *scratch = looking->replayer->scratch_new(looking->replayer);
 	for (;;) {
-		/* Relaxed: rows are handed out by number alone, and pthread_join publishes them. */
-		size_t row = atomic_fetch_add_explicit(&looking->next_row, 1, memory_order_relaxed);
-		if (row >= looking->row_count)
+		/* Relaxed: tasks are handed out by number alone, and pthread_join publishes what
+		 * they found. */
+		size_t task =
+			atomic_fetch_add_explicit(&looking->next_task, 1, memory_order_relaxed);
+		if (task >= 2 * looking->row_count)
 			break;
 		if (looking->options->progress && pthread_equal(pthread_self(), looking->reporter))
-			looking->options->progress("looking into answers", row, looking->row_count);
-		look_into(looking, &looking->whatif->rows[row], scratch);
+			looking->options->progress("looking into answers", task,
+						   2 * looking->row_count);
+		struct whatif_row *row = &looking->whatif->rows[task % looking->row_count];
+		if (task < looking->row_count)
+			look_where_it_stops(looking, row, scratch);
+		else
+			look_how_sure(looking, row, scratch);
 	}
 	looking->replayer->scratch_free(scratch);
 	return NULL;
@@ -253,7 +280,8 @@ void prospects_build(struct whatif *whatif, const struct replayer *replayer,
 							: PROSPECT_ROWS };
 	if (!looking.row_count)
 		return;
-	looking.runs_left = STEPS_MAX / (replayer->cost + 1) / looking.row_count;
+	size_t steps_max = replayer->run_batch ? BATCHED_STEPS_MAX : STEPS_MAX;
+	looking.runs_left = steps_max / (replayer->cost + 1) / looking.row_count;
 	limits_find(&looking);
 	if (options->has_orders && options->factor_count <= looking.runs_left)
 		looking.fair_baseline_ns = baseline_ns(&looking, (struct trial){ .is_fair = true });

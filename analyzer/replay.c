@@ -308,7 +308,7 @@ static void trial_replay(const struct program *program, const struct trial *tria
 					      trial_factor(trial, next_run, at));
 			break;
 		case INSTR_MAX:
-			*slot = fmax(*slot, slots[instr.operand]);
+			*slot = *slot > slots[instr.operand] ? *slot : slots[instr.operand];
 			break;
 		case INSTR_FIRST:
 			if (*slot < 0 || slots[instr.operand] < *slot)
@@ -327,8 +327,13 @@ static void replay_run_trial(const struct replayer *replayer, const struct trial
 			     void *scratch, struct replay_answer *answer)
 {
 	const struct program *program = replayer->state;
-	const uint32_t **next_run = memory_new(trial->count, sizeof(*next_run));
 	double *slots = scratch;
+	if (trial->count == 1) { /* the lanes skip what the class is not in */
+		replay_run(replayer, trial->scalings[0].class, &trial->scalings[0].factor, 1,
+			   scratch, answer);
+		return;
+	}
+	const uint32_t **next_run = memory_new(trial->count, sizeof(*next_run));
 	for (size_t i = 0; i < trial->count; i++)
 		next_run[i] = &program->runs[program->first_run[trial->scalings[i].class]];
 	trial_replay(program, trial, next_run, slots);
