@@ -10,8 +10,9 @@ usage() {
 	cat <<-'USAGE'
 	usage: tests/bench/analyze.sh [-h] [-b BUILD] [-c CLASSES] [-d DUMP] [EVENTS...]
 
-	Generates dumps and analyzes each, every class at three factors, best of three runs. The last
-	column is what one event costs in one hypothesis (a class at a factor), beyond reading.
+	Generates dumps and analyzes each, every class at three factors, best of three runs; the last one
+	of the trees once more, compressed. The last column is what one event costs in one hypothesis (a
+	class at a factor), beyond reading.
 	  -b   build directory ($B, else build)
 	  -c   classes in each dump (200)
 	  -d   a recorded dump to analyze as well
@@ -63,8 +64,10 @@ for shape in tree flat deep; do
 	for events; do
 		"$build/tests/bench/gen_dump" "$events" "$classes" "$shape" > "$dir/dump.jsonl"
 		row "$shape" "$events" "$dir/dump.jsonl"
+		[ "$shape" = tree ] && last=$events && zstd -q -f "$dir/dump.jsonl" -o "$dir/tree.jsonl.zst"
 	done
 done
+row tree.zst "$last" "$dir/tree.jsonl.zst"
 if [ "$recorded" ]; then
 	row recorded "$(wc -l < "$recorded")" "$recorded"
 fi
