@@ -60,6 +60,8 @@ struct replayer {
 			  struct replay_answer *answers);
 	void (*run_trial)(const struct replayer *, const struct trial *, void *scratch,
 			  struct replay_answer *answer);
+	/* Scaling one class does the very same as scaling the other; NULL = it is not known. */
+	bool (*is_same)(const struct replayer *, uint32_t class_index, uint32_t other);
 };
 
 #endif

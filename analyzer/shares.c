@@ -194,3 +194,15 @@ void shares_free(struct shares *shares)
 	free(shares->shares);
 	*shares = (struct shares){ 0 };
 }
+
+bool shares_are_same(const struct shares *shares, size_t function, size_t other)
+{
+	assert(function < shares->function_count && other < shares->function_count);
+	const struct function *a = &shares->functions[function], *b = &shares->functions[other];
+
+	for (uint32_t i = 0; i < a->count && a->count == b->count; i++)
+		if (shares->shares[a->first + i].scope != shares->shares[b->first + i].scope ||
+		    shares->shares[a->first + i].share != shares->shares[b->first + i].share)
+			return false;
+	return a->count == b->count;
+}

@@ -48,4 +48,7 @@ void shares_build(struct shares *, const struct recording *, const struct stack_
 		  const uint32_t *scope_of);
 void shares_free(struct shares *);
 
+/* Two functions, by index, have the same part of each scope: one calls the other, always. */
+bool shares_are_same(const struct shares *, size_t function, size_t other);
+
 #endif

@@ -463,6 +463,16 @@ static void run(const struct replayer *replayer, uint32_t class_index, const dou
 	}
 }
 
+/* Only of functions: of classes, an op has only one. */
+static bool is_same(const struct replayer *replayer, uint32_t class_index, uint32_t other)
+{
+	const struct script *script = replayer->state;
+
+	return class_index >= script->class_count && other >= script->class_count &&
+	       shares_are_same(&script->shares, class_index - script->class_count,
+			       other - script->class_count);
+}
+
 static void *scratch_new(const struct replayer *replayer)
 {
 	const struct script *script = replayer->state;
@@ -525,5 +535,6 @@ struct replayer simulate_replayer(const struct script *script)
 				  .cost = script->step_count,
 				  .finish_count = script->recording->thread_count,
 				  .run = run,
-				  .run_trial = run_trial };
+				  .run_trial = run_trial,
+				  .is_same = is_same };
 }

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -28,6 +29,7 @@ struct job {
 	const struct replayer *replayer;
 	const struct whatif_options *options;
 	struct whatif *whatif;
+	uint32_t *same_as; /* by row: an earlier one with the same answers, NO_INDEX = none */
 	size_t batch_rows; /* taken at a time */
 	atomic_size_t next_row;
 	pthread_t reporter; /* who tells how far it is */
@@ -90,6 +92,8 @@ static void *job_work(void *argument)
 							memory_order_relaxed);
 		if (from >= row_count)
 			break;
+		if (job->same_as[from] != NO_INDEX)
+			continue;
 		size_t left = row_count - from;
 		if (job->options->progress && pthread_equal(pthread_self(), job->reporter))
 			job->options->progress("replaying", from, row_count);
@@ -130,6 +134,40 @@ static void job_run(struct job *job)
 	job_work(job);
 	for (size_t i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
+}
+
+/* Only where rows are tried one by one. */
+static void job_find_same(struct job *job)
+{
+	const struct replayer *replayer = job->replayer;
+	const struct whatif_row *rows = job->whatif->rows;
+	size_t row_count = job->whatif->row_count;
+	job->same_as = memory_new(row_count, sizeof(*job->same_as));
+	for (uint32_t i = 0; i < row_count; i++) {
+		job->same_as[i] = NO_INDEX;
+		for (uint32_t k = 0; replayer->is_same && k < i; k++)
+			if (job->same_as[k] == NO_INDEX &&
+			    replayer->is_same(replayer, rows[k].class, rows[i].class)) {
+				job->same_as[i] = k;
+				break;
+			}
+	}
+}
+
+static void job_copy_same(struct job *job)
+{
+	struct whatif *whatif = job->whatif;
+	size_t factor_count = job->options->factor_count;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		if (job->same_as[i] == NO_INDEX)
+			continue;
+		const struct whatif_row *row = &whatif->rows[job->same_as[i]];
+		memcpy(whatif->rows[i].saved_ns, row->saved_ns,
+		       FIGURES * factor_count * sizeof(*row->saved_ns));
+		memcpy(whatif->rows[i].finish_ns, row->finish_ns,
+		       factor_count * whatif->finish_count * sizeof(*row->finish_ns));
+	}
+	free(job->same_as);
 }
 
 static uint64_t weight_of(const struct whatif_options *options, const struct selftime *selftime,
@@ -227,7 +265,9 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 			   .options = options,
 			   .whatif = whatif,
 			   .reporter = pthread_self() };
+	job_find_same(&job);
 	job_run(&job);
+	job_copy_same(&job);
 
 	struct ranking ranking = { .selftime = selftime, .options = options };
 	for (size_t i = 1; i < options->factor_count; i++)

@@ -6,9 +6,9 @@
 
 #include <check.h>
 
-/* Functions 10 and 11; stack 1 has the first, stack 2 both. */
-static uint32_t first[64] = { 0, 0, 1, 3 };
-static uint32_t functions[] = { 10, 10, 11 };
+/* Functions 10, 11 and 12, which 11 always calls; stack 1 has the first, stack 2 all. */
+static uint32_t first[64] = { 0, 0, 1, 4 };
+static uint32_t functions[] = { 10, 10, 11, 12 };
 
 static const struct function *function_named(const struct shares *shares, uint32_t name)
 {
@@ -37,9 +37,9 @@ START_TEST(shares_are_of_the_samples_in_a_scope)
 	sketch.rec.sample_count = 6;
 	sketch_end(&sketch);
 	for (size_t i = 4; i < 64; i++)
-		first[i] = 3;
+		first[i] = 4;
 	shares_build(&shares, &sketch.rec, &of, scope_of);
-	ck_assert_uint_eq(shares.function_count, 2);
+	ck_assert_uint_eq(shares.function_count, 3);
 	ck_assert_uint_eq(shares.functions[0].name, 10); /* most CPU time first */
 	const struct function *second = function_named(&shares, 11);
 	ck_assert_uint_eq(second->count, 2);
@@ -48,6 +48,8 @@ START_TEST(shares_are_of_the_samples_in_a_scope)
 	ck_assert_uint_eq(shares.shares[second->first + 1].scope, 7);
 	ck_assert_double_eq_tol((double)shares.shares[second->first + 1].share, 1, 1e-6);
 	ck_assert_uint_eq(second->cpu_ns, 3 * 10 * SKETCH_MS); /* 50 ms, five samples in scopes */
+	ck_assert(shares_are_same(&shares, 1, 2));
+	ck_assert(!shares_are_same(&shares, 0, 1));
 	shares_free(&shares);
 	sketch_free(&sketch);
 }

@@ -4,6 +4,7 @@
  */
 #include "build.h"
 #include <check.h>
+#include <stdatomic.h>
 
 #include "whatif.h"
 
@@ -128,6 +129,62 @@ START_TEST(rows_are_ranked_by_the_smallest_factor)
 }
 END_TEST
 
+static atomic_size_t runs;
+
+static bool same_as_even(const struct replayer *replayer, uint32_t class_index, uint32_t other)
+{
+	(void)replayer;
+	return class_index / 2 == other / 2;
+}
+
+/* An odd class as the even one below it. */
+static void even_run_trial(const struct replayer *replayer, const struct trial *trial,
+			   void *scratch, struct replay_answer *answer)
+{
+	struct scaling scaling = { 0 };
+	struct trial even = *trial;
+	if (trial->count == 1) {
+		scaling = trial->scalings[0];
+		runs++;
+		scaling.class -= scaling.class % 2;
+		even.scalings = &scaling;
+	}
+	easy_run_trial(replayer, &even, scratch, answer);
+}
+
+START_TEST(what_is_the_same_is_tried_once)
+{
+	static const double factors[] = { 0.9, 0.25, 0.5 };
+	struct whatif whatifs[2];
+	struct replayer replayer = easy_replayers[0];
+	size_t runs_before = 0;
+	replayer.run_trial = even_run_trial;
+	for (size_t k = 0; k < 2; k++) {
+		runs_before = runs;
+		runs = 0;
+		ask(&whatifs[k], &replayer,
+		    &(const struct whatif_options){
+			    .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
+		replayer.is_same = same_as_even;
+	}
+	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2);
+	ck_assert_uint_eq(whatifs[0].row_count, whatifs[1].row_count);
+	for (size_t i = 0; i < whatifs[0].row_count; i++) {
+		const struct whatif_row *each = &whatifs[0].rows[i], *once = &whatifs[1].rows[i];
+		ck_assert_uint_eq(each->class, once->class);
+		for (size_t f = 0; f < 3; f++)
+			ck_assert(each->saved_ns[f] == once->saved_ns[f] &&
+				  each->least_ns[f] == once->least_ns[f] &&
+				  each->most_ns[f] == once->most_ns[f] &&
+				  each->p99_saved_ns[f] == once->p99_saved_ns[f]);
+		for (size_t t = 0; t < 3 * whatifs[0].finish_count; t++)
+			ck_assert_uint_eq(each->finish_ns[t], once->finish_ns[t]);
+	}
+	whatif_free(&whatifs[0]);
+	whatif_free(&whatifs[1]);
+}
+END_TEST
+
 START_TEST(what_may_be_chance_does_not_rank)
 {
 	static const double factors[] = { 0 };
@@ -179,6 +236,7 @@ int main(void)
 	tcase_add_loop_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out, 0,
 			    REPLAYERS);
 	tcase_add_loop_test(tests, what_may_be_chance_does_not_rank, 0, REPLAYERS);
+	tcase_add_loop_test(tests, what_is_the_same_is_tried_once, 1, 3);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
