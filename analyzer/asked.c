@@ -14,22 +14,26 @@
 #include "simulate.h"
 #include "variant.h"
 
-enum { ORDERS = 2 }; /* locks to whoever comes first; locks to whoever has waited longest */
+/* Locks to whoever comes first, and CPUs with queues; locks to whoever has waited longest; CPUs
+ * shared equally. */
+static const struct trial ways[] = { { .count = 0 }, { .is_fair = true }, { .shares_cpus = true } };
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 struct asking {
 	const struct asked_of *of;
-	double baseline_ns[ORDERS];
-	size_t order_count; /* 1: there are no locks to hand over */
+	double baseline_ns[WAYS];
+	size_t way_count; /* 1: there are no threads */
 };
 
 static struct replay_answer try(const struct replayer *replayer,
-				const struct hypothesis *hypothesis, bool is_fair)
+				const struct hypothesis *hypothesis, size_t way)
 {
-	const struct trial trial = { .scalings = hypothesis ? hypothesis->scalings : NULL,
-				     .count = hypothesis ? hypothesis->scaling_count : 0,
-				     .is_fair = is_fair };
+	struct trial trial = ways[way];
 	struct replay_answer answer;
 	void *scratch = replayer->scratch_new(replayer);
+	trial.scalings = hypothesis ? hypothesis->scalings : NULL;
+	trial.count = hypothesis ? hypothesis->scaling_count : 0;
 	replayer->run_trial(replayer, &trial, scratch, &answer);
 	replayer->scratch_free(scratch);
 	return answer;
@@ -43,15 +47,15 @@ static void answer_widen(struct asked_answer *answer, double saved_ns)
 		answer->saved_most_ns = saved_ns;
 }
 
-/* Under each order of locks; returns the first one's saving. */
-static double try_orders(const struct asking *asking, const struct replayer *replayer,
-			 const struct hypothesis *hypothesis, struct asked_answer *answer)
+/* In each way; returns the first one's saving. */
+static double try_ways(const struct asking *asking, const struct replayer *replayer,
+		       const struct hypothesis *hypothesis, struct asked_answer *answer)
 {
 	double first_ns = 0;
-	for (size_t order = 0; order < asking->order_count; order++) {
-		const struct replay_answer replayed = try(replayer, hypothesis, order > 0);
-		double saved_ns = asking->baseline_ns[order] - replayed.makespan_ns;
-		if (order == 0)
+	for (size_t way = 0; way < asking->way_count; way++) {
+		const struct replay_answer replayed = try(replayer, hypothesis, way);
+		double saved_ns = asking->baseline_ns[way] - replayed.makespan_ns;
+		if (way == 0)
 			first_ns = saved_ns;
 		if (replayed.forced_steps > answer->forced_steps)
 			answer->forced_steps = replayed.forced_steps;
@@ -77,7 +81,7 @@ static int answer_rebuilt(const struct asking *asking, const struct hypothesis *
 				  deal, error) != 0)
 			return -EINVAL;
 		const struct replayer replayer = simulate_replayer(&variant.script);
-		saved_ns[deal] = try_orders(asking, &replayer, hypothesis, answer);
+		saved_ns[deal] = try_ways(asking, &replayer, hypothesis, answer);
 		variant_free(&variant);
 	}
 	/* The last deal is no chance. */
@@ -97,7 +101,7 @@ static int answer(const struct asking *asking, const char *question, struct aske
 					 .saved_least_ns = asking->baseline_ns[0],
 					 .saved_most_ns = -asking->baseline_ns[0] };
 	if (!hypothesis_rebuilds(&hypothesis)) {
-		answer->saved_ns = try_orders(asking, asking->of->replayer, &hypothesis, answer);
+		answer->saved_ns = try_ways(asking, asking->of->replayer, &hypothesis, answer);
 	} else if (!asking->of->script) {
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--what-if: \"%.60s\" needs a recording that names threads, and --model "
@@ -114,12 +118,12 @@ static int answer(const struct asking *asking, const char *question, struct aske
 int asked_build(struct asked *asked, const struct asked_of *of, const struct text_list *questions,
 		char error[OPTIONS_ERROR_BYTES])
 {
-	struct asking asking = { .of = of, .order_count = of->script ? ORDERS : 1 };
+	struct asking asking = { .of = of, .way_count = of->script ? WAYS : 1 };
 	*asked = (struct asked){ .answers = memory_new(questions->count, sizeof(*asked->answers)) };
 	if (!questions->count)
 		return 0;
-	for (size_t order = 0; order < asking.order_count; order++)
-		asking.baseline_ns[order] = try(of->replayer, NULL, order > 0).makespan_ns;
+	for (size_t way = 0; way < asking.way_count; way++)
+		asking.baseline_ns[way] = try(of->replayer, NULL, way).makespan_ns;
 	for (; asked->count < questions->count; asked->count++)
 		if (answer(&asking, questions->texts[asked->count], &asked->answers[asked->count],
 			   error) != 0)

@@ -15,7 +15,8 @@ struct asked_answer {
 	const char *text; /* the question */
 	double makespan_ns;
 	double saved_ns; /* negative = slower */
-	/* The same however locks are handed over, and whatever part of a split one is needed. */
+	/* The same however locks are handed over and CPUs given out, and whatever part of a split
+	 * one is needed. */
 	double saved_least_ns;
 	double saved_most_ns;
 	uint64_t forced_steps;

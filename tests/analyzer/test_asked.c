@@ -11,10 +11,12 @@
 #include <errno.h>
 
 static const struct script_options as_recorded = { 0 };
+static const struct script_options on_one_cpu = { .cpus = 1 };
 
 /* Asks about a sketch, which is freed. */
-static int ask(struct sketch *sketch, const char *question, struct asked_answer *answer,
-	       char error[OPTIONS_ERROR_BYTES])
+static int ask_with(struct sketch *sketch, const struct script_options *options,
+		    const char *question, struct asked_answer *answer,
+		    char error[OPTIONS_ERROR_BYTES])
 {
 	struct script script;
 	struct asked asked;
@@ -27,7 +29,7 @@ static int ask(struct sketch *sketch, const char *question, struct asked_answer 
 		names[i] = sketch->strings[sketch->classes.classes[i].name];
 		kinds[i] = kind == KIND_HOLD ? "hold" : kind == KIND_THREAD ? "thread" : "sleep";
 	}
-	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	script_build(&script, &sketch->rec, &sketch->classes, options);
 	const struct replayer replayer = simulate_replayer(&script);
 	const struct hypothesis_names all = { names, kinds, sketch->classes.count };
 	const struct asked_of of = { &replayer, &script, &sketch->classes, &all };
@@ -42,6 +44,12 @@ static int ask(struct sketch *sketch, const char *question, struct asked_answer 
 	script_free(&script);
 	sketch_free(sketch);
 	return result;
+}
+
+static int ask(struct sketch *sketch, const char *question, struct asked_answer *answer,
+	       char error[OPTIONS_ERROR_BYTES])
+{
+	return ask_with(sketch, &as_recorded, question, answer, error);
 }
 
 static const struct {
@@ -93,6 +101,22 @@ START_TEST(an_answer_that_depends_on_chance_has_a_range)
 }
 END_TEST
 
+START_TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	/* one CPU for two threads, of which the first one counts: in slices, or side by side */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 5);
+	sketch_thread(&sketch, "job", 0, 9);
+	sketch_end(&sketch);
+	ck_assert_msg(ask_with(&sketch, &on_one_cpu, "job*0.3", &answer, error) == 0, "%s", error);
+	ck_assert(answer.saved_least_ns < answer.saved_most_ns);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("asked");
@@ -100,6 +124,7 @@ int main(void)
 	tcase_add_loop_test(tests, several_changes_are_made_at_once, 0,
 			    sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tests, an_answer_that_depends_on_chance_has_a_range);
+	tcase_add_test(tests, an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -41,18 +41,24 @@ def predicted_points(report, figures, selector, factor):
     return None
 
 
+def is_wide(least_ns, most_ns, report):
+    return 100 * (most_ns - least_ns) >= FLAG_POINTS_MIN * report["actual_makespan_ns"]
+
+
 def is_flagged(report, selector, factor):
     """Whether the report itself says that this saving is not sure."""
     if selector.startswith(QUESTION):
-        return False
+        question = question_of(selector, factor)
+        return any(is_wide(answer["saved_least_ns"], answer["saved_most_ns"], report)
+                   for answer in report.get("asked", []) if answer["what_if"] == question)
     entry = selected(report, selector.rpartition(" of ")[2])
     if entry is None:
         return False
     if entry.get("depends_on_cpus") or entry.get("depends_on_lock_order"):
         return True
     least, most = entry.get("saved_least_ns", {}), entry.get("saved_most_ns", {})
-    widths = [most[key] - least[key] for key in least if float(key) == float(factor)]
-    return any(100 * width >= FLAG_POINTS_MIN * report["actual_makespan_ns"] for width in widths)
+    return any(is_wide(least[key], most[key], report) for key in least
+               if float(key) == float(factor))
 
 
 def question_of(selector, factor):

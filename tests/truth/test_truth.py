@@ -54,7 +54,8 @@ def report(saved_a, saved_b):
                 {"kind": "func", "class": "work_b", "saved_ns": {"0.5": saved_b}},
                 {"kind": "func", "class": "work_bb", "saved_ns": {"0.5": 999999}}],
             "asked": [{"what_if": "sleep work_a*0.5,func work_b*0.5",
-                       "saved_ns": saved_a + saved_b}]}
+                       "saved_ns": saved_a + saved_b,
+                       "saved_least_ns": saved_a, "saved_most_ns": saved_a + saved_b}]}
 
 
 class FakeBuild:
@@ -206,6 +207,12 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(score.is_flagged(text, "sleep a", "0.5"))
         entry["depends_on_cpus"] = True
         self.assertTrue(score.is_flagged(text, "p99 of sleep a", "0.5"))
+        answer = {"what_if": "a*0.5", "saved_least_ns": 4, "saved_most_ns": 7}
+        text["asked"] = [answer]
+        self.assertTrue(score.is_flagged(text, "what-if a*{}", "0.5"))
+        self.assertFalse(score.is_flagged(text, "what-if a*{}", "0"))
+        answer["saved_most_ns"] = 5
+        self.assertFalse(score.is_flagged(text, "what-if a*{}", "0.5"))
 
     def test_crossing(self):
         row = score.Row("p", 2, score.GROUP_CROSSING, "1 CPU", "recorded on 2", -50.0, False, False)
