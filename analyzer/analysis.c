@@ -73,6 +73,45 @@ static void warn_of_files(struct analysis *analysis, size_t *room)
 		     unnamed->missing_count > 1 ? " and other files are" : " is");
 }
 
+/* A thread that waits on a CPU, or by looking now and then, waits for nobody in the replay. */
+static const double SPIN_WORTH_SAYING = 0.01; /* of the makespan */
+
+static void warn_of_spinning(struct analysis *analysis, size_t *room)
+{
+	const struct spins *spins = &analysis->names->spins;
+	if ((double)spins->total_ns <= SPIN_WORTH_SAYING * (double)analysis->actual_makespan_ns)
+		return;
+	uint32_t op = analysis->recording->threads[spins->thread].op;
+	warn(analysis, room,
+	     "`%.60s` (thread `%.40s`) waits for another thread by looking, on a CPU, for about "
+	     "%.1f ms%s: the replay takes that for work, and does not know what it waits for",
+	     spins->function ? analysis->recording->strings[spins->function] : "?",
+	     op == NO_INDEX ? "?" : analysis_class_name(analysis, analysis->classes.of_op[op]),
+	     (double)spins->most_ns / 1e6, spins->most_ns < spins->total_ns ? " (and others)" : "");
+}
+
+/* The sleep's saving is that of whatever the thread looked for. */
+static void warn_of_looking(struct analysis *analysis, size_t *room)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const uint64_t *looking_ns = analysis->script.looking_of_class_ns;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		const struct whatif_row *row = &whatif->rows[i];
+		double most_ns = 0;
+		for (size_t f = 0; f < analysis->options->factors.count; f++)
+			most_ns = fmax(most_ns, row->saved_ns[f]);
+		if (row->class >= analysis->classes.count || !looking_ns[row->class] ||
+		    2 * looking_ns[row->class] < analysis_class_self_ns(analysis, row->class) ||
+		    most_ns <= SPIN_WORTH_SAYING * whatif->baseline.makespan_ns)
+			continue;
+		warn(analysis, room,
+		     "`%.60s` (%s) is how a thread looks for something now and then: its saving "
+		     "is that of whatever comes then, which the replay does not know",
+		     analysis_class_name(analysis, row->class),
+		     analysis_class_kind(analysis, row->class));
+	}
+}
+
 static void analysis_warn(struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
@@ -90,6 +129,10 @@ static void analysis_warn(struct analysis *analysis)
 		     analysis->script.recorded_cpus);
 	if (analysis->names)
 		warn_of_files(analysis, &room);
+	if (analysis->names && analysis->has_script)
+		warn_of_spinning(analysis, &room);
+	if (analysis->has_script)
+		warn_of_looking(analysis, &room);
 	if (recording->truncated_files)
 		warn(analysis, &room,
 		     "%zu file%s in the middle of a line: what followed is missing",

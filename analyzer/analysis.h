@@ -19,6 +19,7 @@
 #include "program.h"
 #include "script.h"
 #include "selftime.h"
+#include "spins.h"
 #include "threadtime.h"
 #include "waits.h"
 #include "whatif.h"
@@ -41,6 +42,7 @@ struct given_names {
 	struct stack_functions functions;
 	struct frame_names frames; /* of the stacks of samples */
 	struct unnamed_files unnamed;
+	struct spins spins;
 };
 
 enum { WARNING_BYTES = CHECK_LINE_BYTES };

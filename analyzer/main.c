@@ -27,6 +27,7 @@
 #include "read.h"
 #include "report.h"
 #include "select.h"
+#include "spins.h"
 #include "symbolize.h"
 #include "symbols.h"
 
@@ -226,6 +227,7 @@ static struct given_names names_give(struct recording *recording, const struct o
 	stack_functions_build(&names.functions, recording, symbols);
 	name_frames(&names, recording, symbols, options->folded[0] != '\0');
 	names.unnamed = find_unnamed(symbols);
+	spins_build(&names.spins, recording, symbols);
 	callers_free(callers);
 	symbols_free(symbols);
 	return names;

@@ -278,8 +278,11 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 	}
 }
 
+/* Code further apart than this is another function's, if nobody's caller says otherwise. */
+enum { FUNCTION_BYTES_MAX = 4096 };
+
 /* Whether two stacks are calls of one function, as far as that shows: all but the innermost
- * frames agree. */
+ * frames agree. Where one has no callers, how far apart the calls are must do. */
 static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
 {
 	const struct rec_stack *left = &rec->stacks[a], *right = &rec->stacks[b];
@@ -289,6 +292,10 @@ static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b
 			       *r = &rec->frames[right->first_frame];
 
 	if (!count || l[0].module != r[0].module)
+		return false;
+	if (count == 1 &&
+	    (l[0].offset < r[0].offset ? r[0].offset - l[0].offset : l[0].offset - r[0].offset) >
+		    FUNCTION_BYTES_MAX)
 		return false;
 	for (uint32_t i = 1; i < count && i < SITE_FRAMES; i++)
 		if (l[i].module != r[i].module || l[i].offset != r[i].offset)

@@ -270,6 +270,39 @@ size_t objectfile_frames(struct objectfile *file, uint64_t address,
 	return unitindex_frames(&file->units, address, frames);
 }
 
+/* A file of debug information alone has the segment, and nothing in it. */
+static bool is_code(const GElf_Phdr *segment, uint64_t address, size_t file_bytes)
+{
+	return segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+	       address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz &&
+	       segment->p_offset <= file_bytes &&
+	       segment->p_filesz <= file_bytes - segment->p_offset;
+}
+
+const uint8_t *objectfile_code(struct objectfile *file, uint64_t address, size_t *before,
+			       size_t *after)
+{
+	GElf_Addr bias;
+	GElf_Phdr segment;
+	size_t segments = 0, file_bytes = 0;
+
+	if (file->state != OBJECTFILE_OPEN)
+		return NULL;
+	Elf *elf = dwfl_module_getelf(file->module, &bias);
+	const char *bytes = elf ? elf_rawfile(elf, &file_bytes) : NULL;
+	if (!bytes || elf_getphdrnum(elf, &segments) != 0)
+		return NULL;
+	for (size_t i = 0; i < segments; i++) {
+		if (!gelf_getphdr(elf, (int)i, &segment) ||
+		    !is_code(&segment, address - bias, file_bytes))
+			continue;
+		*before = address - bias - segment.p_vaddr;
+		*after = segment.p_filesz - *before;
+		return (const uint8_t *)bytes + segment.p_offset + *before;
+	}
+	return NULL;
+}
+
 void objectfile_close(struct objectfile *file)
 {
 	unitindex_close(&file->units);

@@ -58,6 +58,13 @@ const char *objectfile_object(struct objectfile *file, uint64_t address, uint64_
 size_t objectfile_frames(struct objectfile *file, uint64_t address,
 			 struct unitindex_frame frames[UNITINDEX_FRAMES_MAX]);
 
+/*
+ * The code at `address`, and how many bytes of code there are before it and from it on; NULL where
+ * the file has none. As long as the file is open.
+ */
+const uint8_t *objectfile_code(struct objectfile *file, uint64_t address, size_t *before,
+			       size_t *after);
+
 void objectfile_close(struct objectfile *file);
 
 #endif

@@ -192,6 +192,7 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	const struct rec_link *link = &compiler->rec->links[index];
 
 	script_pass(compiler, link->at_ns);
+	script_tries_give_up(compiler);
 	note_work(compiler, true);
 	if (compiler->is_skipping)
 		return;
@@ -220,11 +221,25 @@ static void adopt(struct compiler *compiler)
 
 /* --- one thread --- */
 
+/* A lock that it gives back later: whoever comes for it meanwhile waits for this thread. */
+static bool is_holding(const struct compiler *compiler)
+{
+	for (size_t i = 0; i < compiler->open_count; i++) {
+		uint32_t op = compiler->open[i];
+
+		if (compiler->rec->ops[op].kind == KIND_HOLD && !compiler->rec->extras[op].open)
+			return true;
+	}
+	return false;
+}
+
 static bool is_idle(const struct compiler *compiler, uint32_t op)
 {
 	uint16_t kind = compiler->rec->ops[op].kind;
 	bool is_open = compiler->rec->extras && compiler->rec->extras[op].open;
 
+	if (compiler->rec->extras && is_holding(compiler))
+		return false;
 	return kind == KIND_SLEEP || is_open ||
 	       (kind == KIND_POLL && (!compiler->rec->extras || !compiler->rec->extras[op].bytes));
 }
@@ -242,6 +257,8 @@ void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point poin
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
+	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
+		script_tries_give_up(compiler);
 	script_stamps(compiler, op, STAMP_BEGIN);
 	note_work(compiler, !is_idle(compiler, op));
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
@@ -413,6 +430,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		stretches_end(compiler, UINT64_MAX);
 		gap_ends(compiler, 0);
 	}
+	script_tries_end(compiler);
 	/* the last sample was taken on the way out */
 	script_runs_end_stretch(&compiler->runs,
 				ended && compiler->sample_count ? ENDING_NS_MAX : UINT64_MAX);

@@ -133,6 +133,7 @@ struct script {
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
 	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
+	uint64_t *looking_of_class_ns;    /* by class: in short sleeps, until something was there */
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 

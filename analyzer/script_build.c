@@ -229,6 +229,7 @@ void script_build(struct script *script, const struct recording *rec,
 	script->lock_count = releases.locks.count;
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
+	script_peeks_find(script, classes, &timeline);
 	struct compiler compiler = { .script = script,
 				     .rec = rec,
 				     .classes = classes,
@@ -261,6 +262,7 @@ void script_free(struct script *script)
 	free(script->actors);
 	free(script->lock_class);
 	free(script->unresolved_of_class_ns);
+	free(script->looking_of_class_ns);
 	free(script->permits);
 	free(script->parties);
 	memset(script, 0, sizeof(*script));

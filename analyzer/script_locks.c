@@ -72,6 +72,7 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 		return;
 	if (!tokens && script_try_gained(compiler, op))
 		return;
+	script_tries_give_up(compiler);
 	if (compiler->is_skipping) {
 		if (section && op == section->last_hold && compiler->skip_section == section)
 			compiler->is_skipping = false;
@@ -98,6 +99,7 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 	const struct section *section = section_of(compiler, op);
 	bool tokens = section && script_by_tokens(compiler, section);
 
+	script_tries_give_up(compiler);
 	if (compiler->is_skipping)
 		return;
 	if (section && op == section->last_hold) {

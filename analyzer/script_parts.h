@@ -44,11 +44,13 @@ struct adoption {
 
 /* A thread that tries a lock again and again: the loop that it is in, or was in last. */
 struct tries {
-	uint32_t lock;      /* NO_INDEX = none */
-	uint32_t stack;     /* of the try */
-	uint32_t try_step;  /* STEP_TRY of the loop; what it does meanwhile comes after it */
-	uint32_t last_step; /* STEP_AGAIN that ends the loop, NO_INDEX = it has not ended */
-	bool is_open;       /* the lock was tried and has not been had yet */
+	uint32_t lock;             /* NO_INDEX = none */
+	uint32_t stack;            /* of the try */
+	uint32_t try_step;         /* STEP_TRY of the loop; what it does meanwhile comes after it */
+	uint32_t last_step;        /* STEP_AGAIN that ends the loop, NO_INDEX = it has not ended */
+	uint64_t left_out_from_ns; /* the rounds after the first one */
+	bool is_open;              /* the lock was tried and has not been had yet */
+	bool leaves_out;           /* those rounds are going on */
 };
 
 struct compiler {
@@ -138,6 +140,12 @@ void script_transfer_begins(struct compiler *, uint32_t op);
  * tries. True: it was, and there is nothing more to do about it. */
 bool script_try_failed(struct compiler *, uint32_t wait);
 bool script_try_gained(struct compiler *, uint32_t hold);
+bool script_is_try(const struct recording *, const struct rec_wait *);
+
+/* The thread does something that matters to others now: if that is in a loop of tries, it was no
+ * waiting. */
+void script_tries_give_up(struct compiler *);
+void script_tries_end(struct compiler *); /* with the thread */
 
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
@@ -160,6 +168,9 @@ void script_messages_free(struct script *);
  * returned. */
 uint64_t *script_barriers_find(struct script *, const struct recording *, struct addresses *);
 uint64_t *script_semaphores_find(struct script *, const struct recording *, struct addresses *);
+
+/* script_peeks.c: how long threads of each class of sleeps waited by looking now and then. */
+void script_peeks_find(struct script *, const struct class_table *, const struct timeline *);
 
 /* script_threads.c */
 void script_choose_finishers(struct script *, const struct compiler *);

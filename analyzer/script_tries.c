@@ -8,7 +8,8 @@
  * the same place, the last loop's body stands in.
  *
  * A body in which the thread does more than let time pass is no waiting: the try is left out, and
- * so is one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait.
+ * so is one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait. Where
+ * a later round does more, their time stays as it was: what is left out must matter to nobody.
  *
  * One thread.
  */
@@ -20,7 +21,7 @@
 
 enum { ROUND_NS_MIN = 20000 };
 
-static bool is_try(const struct recording *rec, const struct rec_wait *wait)
+bool script_is_try(const struct recording *rec, const struct rec_wait *wait)
 {
 	return wait->timed_out && strstr(rec->strings[wait->name], "trylock");
 }
@@ -59,26 +60,60 @@ static bool loop_ends(struct compiler *compiler)
 	return false;
 }
 
+/* The thread never came back for the lock, or not before it came for another: no loop. */
+static void try_forget(struct compiler *compiler)
+{
+	struct tries *tries = &compiler->tries;
+
+	if (tries->is_open && tries->last_step == NO_INDEX)
+		compiler->script->steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
+	*tries = (struct tries){ .lock = NO_INDEX };
+}
+
+void script_tries_give_up(struct compiler *compiler)
+{
+	struct tries *tries = &compiler->tries;
+	struct step *steps = compiler->script->steps;
+
+	if (!tries->leaves_out)
+		return;
+	steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
+	steps[tries->last_step] = (struct step){ .type = STEP_FIXED,
+						 .ns = compiler->now_ns - tries->left_out_from_ns };
+	compiler->is_skipping = false;
+	*tries = (struct tries){ .lock = NO_INDEX };
+}
+
+void script_tries_end(struct compiler *compiler)
+{
+	script_tries_give_up(compiler);
+	try_forget(compiler);
+}
+
 bool script_try_failed(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	struct tries *tries = &compiler->tries;
 
-	if (!is_try(compiler->rec, wait))
+	if (!script_is_try(compiler->rec, wait))
 		return false;
 	uint32_t lock =
 		addresses_find(&compiler->releases->locks, compiler->process, wait->address);
 	if (lock == NO_INDEX)
 		return true;
 	if (tries->is_open && tries->lock == lock) {
-		if (tries->last_step == NO_INDEX && loop_ends(compiler))
-			compiler->is_skipping = true;
+		if (tries->last_step == NO_INDEX && loop_ends(compiler)) {
+			compiler->is_skipping = tries->leaves_out = true;
+			tries->left_out_from_ns = compiler->now_ns;
+		}
 		return true;
 	}
+	script_tries_give_up(compiler);
 	if (compiler->is_skipping)
 		return true;
+	try_forget(compiler);
 	*tries = (struct tries){ lock, wait->stack, (uint32_t)compiler->script->step_count,
-				 NO_INDEX, true };
+				 NO_INDEX, .is_open = true };
 	script_emit(compiler, STEP_TRY, lock, 0);
 	return true;
 }
@@ -107,7 +142,7 @@ bool script_try_gained(struct compiler *compiler, uint32_t hold)
 
 		if (!was_skipping && !loop_ends(compiler))
 			return false;
-		tries->is_open = false;
+		tries->is_open = tries->leaves_out = false;
 		compiler->is_skipping = was_skipping ? false : compiler->is_skipping;
 		return true;
 	}

@@ -156,6 +156,8 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 void script_wait_begins(struct compiler *compiler, uint32_t index)
 {
 	script_pass(compiler, compiler->rec->waits[index].start_ns);
+	if (!script_is_try(compiler->rec, &compiler->rec->waits[index]))
+		script_tries_give_up(compiler);
 	if (compiler->rec->waits[index].reason == REASON_COND)
 		condition_wait_begins(compiler, index);
 	compiler->waiting = true;

@@ -343,6 +343,18 @@ const struct symbol_place *symbols_place(struct symbols *symbols, struct rec_fra
 	return place;
 }
 
+const uint8_t *symbols_code(struct symbols *symbols, struct rec_frame frame, bool is_return_address,
+			    size_t *before, size_t *after)
+{
+	uint32_t file = frame.module == NO_INDEX ? NO_INDEX : symbols->module_files[frame.module];
+
+	if (file == NO_INDEX || symbols->files[file].process != NO_INDEX ||
+	    symbols->files[file].naming != NO_INDEX)
+		return NULL;
+	return objectfile_code(&open_file(symbols, file)->object, frame.offset - is_return_address,
+			       before, after);
+}
+
 const struct symbol_place *symbols_place_of_address(struct symbols *symbols, uint32_t process,
 						    uint64_t address, uint64_t at_ns)
 {

@@ -57,6 +57,10 @@ void symbols_free(struct symbols *symbols);
 const struct symbol_place *symbols_place(struct symbols *symbols, struct rec_frame frame,
 					 bool is_return_address);
 
+/* The code that a frame was running, as objectfile_code(); NULL when its file is not here. */
+const uint8_t *symbols_code(struct symbols *symbols, struct rec_frame frame, bool is_return_address,
+			    size_t *before, size_t *after);
+
 /* The place of a code address that a process had mapped at that time. */
 const struct symbol_place *symbols_place_of_address(struct symbols *symbols, uint32_t process,
 						    uint64_t address, uint64_t at_ns);

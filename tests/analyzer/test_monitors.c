@@ -136,6 +136,29 @@ START_TEST(a_section_that_began_unseen_has_its_neighbours_site)
 }
 END_TEST
 
+/* The only lock call that was recorded is another function's. */
+START_TEST(a_lock_call_far_away_is_no_neighbour)
+{
+	struct fixture fixture;
+	struct sketch *sketch = &fixture.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch->rec.frames[9].offset = 0x39ad8;
+	sketch->rec.frames[1].offset = 0x33ceb;
+	uint32_t wait = sketch_wait(sketch, 0, REASON_COND, "C", 1, 10, NO_INDEX);
+	sketch->rec.waits[wait].stack = 9;
+	sketch_hold(sketch, 0, "M", 9, 10, 11);
+	uint32_t far = sketch_hold(sketch, 1, "M", 1, 20, 21);
+	build(&fixture);
+	const struct monitors *monitors = &fixture.monitors;
+	ck_assert_uint_eq(monitors->sections[monitors->section_of_wait[wait]].site[0], 0);
+	ck_assert_uint_ne(monitors->sections[monitors->section_of_hold[far]].site[0], 0);
+	done(&fixture);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("monitors");
@@ -144,6 +167,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_section_goes_on_through_its_waits);
 	tcase_add_test(tcase, one_signal_wakes_one_a_broadcast_all);
 	tcase_add_test(tcase, a_broadcast_is_one_even_if_one_waits);
+	tcase_add_test(tcase, a_lock_call_far_away_is_no_neighbour);
 	tcase_add_test(tcase, a_section_that_began_unseen_has_its_neighbours_site);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -80,6 +80,30 @@ START_TEST(names_from_wherever_they_are)
 }
 END_TEST
 
+START_TEST(code_is_where_the_file_has_it)
+{
+	struct objectfile file;
+	size_t before, after;
+	uint64_t start, end;
+
+	sample_build("gcc", "code", sample_c, "-g -O2");
+	sample_text("code", &start, &end);
+	uint64_t in_inner = sample_symbol("code", "in_inner");
+	sample_run("cd %s && objcopy --only-keep-debug code code.debug", sample_directory);
+	objectfile_open(&file, sample_path("code"), "");
+	const uint8_t *code = objectfile_code(&file, in_inner, &before, &after);
+	ck_assert_ptr_nonnull(code);
+	ck_assert_uint_eq(code[0], 0x90); /* its nop */
+	ck_assert_uint_ge(before, in_inner - start);
+	ck_assert_uint_ge(after, end - in_inner);
+	ck_assert_ptr_null(objectfile_code(&file, 1ull << 40, &before, &after));
+	objectfile_close(&file);
+	objectfile_open(&file, sample_path("code.debug"), "");
+	ck_assert_ptr_null(objectfile_code(&file, in_inner, &before, &after));
+	objectfile_close(&file);
+}
+END_TEST
+
 START_TEST(another_build_names_nothing)
 {
 	struct unitindex_frame frames[UNITINDEX_FRAMES_MAX];
@@ -169,6 +193,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, names_from_wherever_they_are, 0,
 			    sizeof(cases) / sizeof(cases[0]));
+	tcase_add_test(tcase, code_is_where_the_file_has_it);
 	tcase_add_test(tcase, another_build_names_nothing);
 	tcase_add_test(tcase, what_is_no_file_is_missing);
 	tcase_add_test(tcase, damaged_files_are_harmless);

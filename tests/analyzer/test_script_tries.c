@@ -125,6 +125,68 @@ START_TEST(who_has_tried_once_goes_on_without)
 }
 END_TEST
 
+static uint32_t count_steps(const struct script *script, uint32_t type)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < script->step_count; i++)
+		count += script->steps[i].type == type;
+	return count;
+}
+
+/* Tried once and never again, or tried another lock then: nobody has it for that. */
+START_TEST(a_try_in_vain_that_was_given_up_takes_nothing)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "holder", 0, 20);
+	sketch_thread(&sketch, "trier", 0, 12);
+	sketch_hold(&sketch, 0, "M", 1, 0, 5);
+	sketch_sleep(&sketch, 0, "inside", 0, 5);
+	sketch_hold(&sketch, 0, "M", 1, 10, 15);
+	sketch_sleep(&sketch, 0, "again", 10, 15);
+	try_in_vain(&sketch, 2);
+	sketch_sleep(&sketch, 1, "look", 2, 6);
+	uint32_t other = (uint32_t)sketch.rec.wait_count;
+	try_in_vain(&sketch, 11);
+	sketch.rec.waits[other].address += 0x100000;
+	uint32_t hold = sketch_hold(&sketch, 0, "N", 1, 10.5, 14);
+	sketch.rec.extras[hold].address = sketch.rec.waits[other].address;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(count_steps(&script, STEP_TRY), 0);
+	script_free(&script);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, NULL, 1), 20, 0.01);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, "inside", 0.1), 15.5, 0.01);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* In the second round it gives back another lock: whoever waits for that must get it. */
+START_TEST(a_round_that_does_more_is_left_as_it_was)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "holder", 0, 30);
+	sketch_thread(&sketch, "trier", 0, 25);
+	sketch_hold(&sketch, 0, "M", 1, 0, 20);
+	sketch_hold(&sketch, 1, "N", 1, 1, 9);
+	try_in_vain(&sketch, 2);
+	sketch_sleep(&sketch, 1, "nap", 2, 5);
+	try_in_vain(&sketch, 5);
+	sketch_sleep(&sketch, 1, "nap", 5, 8);
+	sketch_wait(&sketch, 0, REASON_MUTEX, "N", 4, 9, NO_INDEX);
+	sketch_hold(&sketch, 0, "N", 1, 9, 10);
+	sketch_hold(&sketch, 1, "M", 0, 21, 22);
+	sketch_end(&sketch);
+	ck_assert_double_eq_tol(makespan_ms(&sketch, NULL, 1), 30, 0.01);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_tries");
@@ -134,6 +196,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_loop_that_takes_no_time_ends);
 	tcase_add_test(tcase, who_does_something_else_does_not_wait);
 	tcase_add_test(tcase, who_has_tried_once_goes_on_without);
+	tcase_add_test(tcase, a_try_in_vain_that_was_given_up_takes_nothing);
+	tcase_add_test(tcase, a_round_that_does_more_is_left_as_it_was);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

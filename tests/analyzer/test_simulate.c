@@ -104,6 +104,27 @@ START_TEST(a_saturated_lock_limits)
 }
 END_TEST
 
+/* It sleeps with the lock, and later without: it was idle only then. */
+START_TEST(who_sleeps_with_a_lock_gives_it_back)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	uint32_t sleeper = sketch_thread(&sketch, "sleeper", 0, 30);
+	sketch.rec.extras[sketch.rec.threads[sleeper].op].open = true;
+	sketch_hold(&sketch, 1, "M", 1, 2, 12);
+	sketch_sleep(&sketch, 1, "inside", 3, 12);
+	sketch_sleep(&sketch, 1, "idle", 13, 30);
+	sketch_wait(&sketch, 0, REASON_MUTEX, "M", 4, 12, NO_INDEX);
+	sketch_hold(&sketch, 0, "M", 2, 12, 13);
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 20);
+	expect(&sketch, 2, "inside", 0, 12);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(absolute_deadlines_stay)
 {
 	struct sketch sketch;
@@ -359,6 +380,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, one_slow_wake_up_does_not_starve);
 	tcase_add_test(tcase, order_of_a_lock_is_decided_anew);
 	tcase_add_test(tcase, a_saturated_lock_limits);
+	tcase_add_test(tcase, who_sleeps_with_a_lock_gives_it_back);
 	tcase_add_test(tcase, absolute_deadlines_stay);
 	tcase_add_test(tcase, a_barrier_waits_for_the_last);
 	tcase_add_test(tcase, a_queue_hands_over_by_tokens);

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recognises loops that only look; spinloop.h has the contract.
+ *
+ * Method. From the instruction on, code is decoded up to a jump back to it or before it; from where
+ * that leads, once more, now the whole loop. Only instructions that such loops are made of are
+ * known: loads, comparisons, tests, moves between registers and to the function's own frame,
+ * counting, jumps, pause, and the atomic exchange of a lock that is tried. Any other instruction
+ * makes it work, and no waiting.
+ *
+ * A loop that walks (through a string, a list) reads memory, too, but each time elsewhere: a
+ * register that an address is made of then depends on what the last round left in it. A loop that
+ * only counts reads nothing. Neither is one; a loop with a pause in it always is.
+ */
+#include "spinloop.h"
+
+enum {
+	REGISTER_NONE = 0xff,
+	REGISTER_STACK = 4,
+	REGISTER_FRAME = 5,
+	INSTRUCTIONS_MAX = 48,
+	SLOTS_MAX = 8
+};
+
+/* What is known of an opcode. */
+enum {
+	HAS_MODRM = 1,
+	HAS_BYTE = 2,          /* an immediate of 8 bits */
+	HAS_WORD = 4,          /* of 32, or 16 with a prefix */
+	WRITES_REGISTER = 8,   /* the one of the reg field */
+	WRITES_OPERAND = 16,   /* the one of the r/m field */
+	COPIES = 32,           /* what it writes is what it read; else it computes */
+	ADDRESS_ONLY = 64,     /* reads no memory */
+	IN_REGISTER_ONLY = 128 /* the operand must be no memory */
+};
+
+struct opcode_row {
+	uint8_t from;
+	uint8_t to;
+	uint8_t extensions; /* of the reg field: a bit each, 0 = it is a register */
+	uint16_t flags;
+};
+
+static const struct opcode_row one_byte[] = {
+	{ 0x38, 0x3b, 0, HAS_MODRM }, /* cmp */
+	{ 0x3c, 0x3c, 0, HAS_BYTE },
+	{ 0x3d, 0x3d, 0, HAS_WORD },
+	{ 0x80, 0x80, 1 << 7, HAS_MODRM | HAS_BYTE },
+	{ 0x81, 0x81, 1 << 7, HAS_MODRM | HAS_WORD },
+	{ 0x83, 0x83, 1 << 7, HAS_MODRM | HAS_BYTE },
+	/* add, or, and, sub */
+	{ 0x83, 0x83, 0x33, HAS_MODRM | HAS_BYTE | WRITES_OPERAND | IN_REGISTER_ONLY },
+	{ 0x84, 0x85, 0, HAS_MODRM }, /* test */
+	{ 0xa8, 0xa8, 0, HAS_BYTE },
+	{ 0xa9, 0xa9, 0, HAS_WORD },
+	{ 0xf6, 0xf6, 1 << 0, HAS_MODRM | HAS_BYTE },
+	{ 0xf7, 0xf7, 1 << 0, HAS_MODRM | HAS_WORD },
+	{ 0x8a, 0x8b, 0, HAS_MODRM | WRITES_REGISTER | COPIES }, /* mov */
+	{ 0x88, 0x89, 0, HAS_MODRM | WRITES_OPERAND | COPIES },
+	{ 0x63, 0x63, 0, HAS_MODRM | WRITES_REGISTER | COPIES },
+	{ 0x8d, 0x8d, 0, HAS_MODRM | WRITES_REGISTER | COPIES | ADDRESS_ONLY },
+	{ 0x21, 0x21, 0, HAS_MODRM | WRITES_OPERAND | IN_REGISTER_ONLY },   /* and */
+	{ 0x31, 0x31, 0, HAS_MODRM | WRITES_OPERAND | IN_REGISTER_ONLY },   /* xor: to clear */
+	{ 0xfe, 0xff, 0x3, HAS_MODRM | WRITES_OPERAND | IN_REGISTER_ONLY }, /* inc, dec */
+	{ 0x86, 0x87, 0, HAS_MODRM | WRITES_REGISTER | COPIES },            /* xchg */
+	{ 0x90, 0x90, 0, 0 },
+};
+
+/* After 0x0f. */
+static const struct opcode_row two_bytes[] = {
+	{ 0xb6, 0xb7, 0, HAS_MODRM | WRITES_REGISTER | COPIES },          /* movzx */
+	{ 0xbe, 0xbf, 0, HAS_MODRM | WRITES_REGISTER | COPIES },          /* movsx */
+	{ 0x90, 0x9f, 0, HAS_MODRM | WRITES_OPERAND | IN_REGISTER_ONLY }, /* setcc */
+	{ 0xba, 0xba, 1 << 4, HAS_MODRM | HAS_BYTE },                     /* bt */
+	{ 0xa3, 0xa3, 0, HAS_MODRM },
+	{ 0xb0, 0xb1, 0, HAS_MODRM },                /* cmpxchg */
+	{ 0x1f, 0x1f, 0, HAS_MODRM | ADDRESS_ONLY }, /* nop */
+};
+
+struct instruction {
+	size_t bytes;
+	uint16_t flags;
+	bool is_pause;
+	bool is_jump;
+	int32_t jump;    /* from its end */
+	bool has_memory; /* the operand is memory */
+	bool is_slot;    /* of the function's frame */
+	int32_t offset;  /* of the slot */
+	uint8_t base;    /* registers of the address; REGISTER_NONE */
+	uint8_t index;
+	uint8_t operand; /* the r/m register, if it is no memory */
+	uint8_t written; /* register; REGISTER_NONE */
+	uint8_t reg;     /* of the reg field */
+};
+
+/* The bytes of one instruction as they are taken. */
+struct cursor {
+	const uint8_t *code;
+	size_t bytes;
+	size_t at;
+	bool is_short; /* there were not enough */
+};
+
+static uint8_t next_byte(struct cursor *cursor)
+{
+	if (cursor->at >= cursor->bytes) {
+		cursor->is_short = true;
+		return 0;
+	}
+	return cursor->code[cursor->at++];
+}
+
+static int32_t next_number(struct cursor *cursor, size_t bytes)
+{
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		number |= (uint32_t)next_byte(cursor) << 8 * i;
+	return bytes == 1 ? (int8_t)number : (int32_t)number;
+}
+
+/* What comes before an opcode. */
+struct prefixes {
+	bool has_16_bits; /* 0x66 */
+	bool repeats;     /* 0xf3 */
+	uint8_t rex;
+};
+
+static uint8_t prefixes_take(struct cursor *cursor, struct prefixes *prefixes)
+{
+	uint8_t byte = next_byte(cursor);
+
+	for (; byte == 0x66 || byte == 0xf0 || byte == 0xf3; byte = next_byte(cursor)) {
+		prefixes->has_16_bits = prefixes->has_16_bits || byte == 0x66;
+		prefixes->repeats = prefixes->repeats || byte == 0xf3;
+	}
+	if ((byte & 0xf0) == 0x40) {
+		prefixes->rex = byte;
+		byte = next_byte(cursor);
+	}
+	return byte;
+}
+
+static void memory_take(struct cursor *cursor, uint8_t modrm, uint8_t rex,
+			struct instruction *instruction)
+{
+	uint8_t mode = modrm >> 6, base = modrm & 7;
+	bool has_sib = base == 4;
+
+	instruction->has_memory = true;
+	if (has_sib) {
+		uint8_t sib = next_byte(cursor);
+		uint8_t index = (uint8_t)((sib >> 3 & 7) | (rex & 2) << 2);
+
+		base = sib & 7;
+		instruction->index = index == 4 ? REGISTER_NONE : index;
+	}
+	bool has_base = mode != 0 || base != 5; /* else relative to the code, or absolute */
+	instruction->base = has_base ? (uint8_t)(base | (rex & 1) << 3) : REGISTER_NONE;
+	instruction->offset = mode == 1                ? next_number(cursor, 1)
+			      : mode == 2 || !has_base ? next_number(cursor, 4)
+						       : 0;
+	instruction->is_slot =
+		instruction->index == REGISTER_NONE &&
+		(instruction->base == REGISTER_STACK || instruction->base == REGISTER_FRAME);
+}
+
+/* False: it is none of those that this row is for. */
+static bool operands_take(struct cursor *cursor, const struct opcode_row *row,
+			  const struct prefixes *prefixes, struct instruction *instruction)
+{
+	if (row->flags & HAS_MODRM) {
+		uint8_t modrm = next_byte(cursor);
+
+		instruction->reg = (uint8_t)((modrm >> 3 & 7) | (prefixes->rex & 4) << 1);
+		if (row->extensions && !(row->extensions >> (modrm >> 3 & 7) & 1))
+			return false;
+		if (modrm >> 6 != 3)
+			memory_take(cursor, modrm, prefixes->rex, instruction);
+		else
+			instruction->operand = (uint8_t)((modrm & 7) | (prefixes->rex & 1) << 3);
+	}
+	if (row->flags & HAS_BYTE)
+		next_number(cursor, 1);
+	if (row->flags & HAS_WORD)
+		next_number(cursor, prefixes->has_16_bits ? 2 : 4);
+	if (row->flags & IN_REGISTER_ONLY && instruction->has_memory)
+		return false;
+	instruction->flags = row->flags;
+	if (row->flags & WRITES_REGISTER)
+		instruction->written = instruction->reg;
+	if (row->flags & WRITES_OPERAND && !instruction->has_memory)
+		instruction->written = instruction->operand;
+	return !cursor->is_short;
+}
+
+static bool row_take(struct cursor *cursor, const struct opcode_row *rows, size_t count,
+		     uint8_t opcode, const struct prefixes *prefixes,
+		     struct instruction *instruction)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct cursor after = *cursor;
+		struct instruction taken = *instruction;
+
+		if (opcode < rows[i].from || opcode > rows[i].to ||
+		    !operands_take(&after, &rows[i], prefixes, &taken))
+			continue;
+		*cursor = after;
+		*instruction = taken;
+		return true;
+	}
+	return false;
+}
+
+static bool jump_take(struct cursor *cursor, uint8_t opcode, bool is_long,
+		      struct instruction *instruction)
+{
+	bool is_conditional = (opcode & 0xf0) == (is_long ? 0x80 : 0x70);
+
+	if (!is_conditional && (is_long || (opcode != 0xeb && opcode != 0xe9)))
+		return false;
+	instruction->is_jump = true;
+	instruction->jump = next_number(cursor, is_long || opcode == 0xe9 ? 4 : 1);
+	return !cursor->is_short;
+}
+
+/* False: it is none that a loop which only looks is made of. */
+static bool decode(const uint8_t *code, size_t bytes, size_t at, struct instruction *instruction)
+{
+	struct cursor cursor = { .code = code, .bytes = bytes, .at = at };
+	struct prefixes prefixes = { .rex = 0 };
+	uint8_t opcode = prefixes_take(&cursor, &prefixes);
+	bool is_known;
+
+	*instruction = (struct instruction){ .base = REGISTER_NONE,
+					     .index = REGISTER_NONE,
+					     .operand = REGISTER_NONE,
+					     .written = REGISTER_NONE };
+	if (opcode == 0x0f) {
+		opcode = next_byte(&cursor);
+		is_known = jump_take(&cursor, opcode, true, instruction) ||
+			   row_take(&cursor, two_bytes, sizeof(two_bytes) / sizeof(two_bytes[0]),
+				    opcode, &prefixes, instruction);
+	} else {
+		is_known = jump_take(&cursor, opcode, false, instruction) ||
+			   row_take(&cursor, one_byte, sizeof(one_byte) / sizeof(one_byte[0]),
+				    opcode, &prefixes, instruction);
+		instruction->is_pause = opcode == 0x90 && prefixes.repeats;
+	}
+	instruction->bytes = cursor.at - at;
+	return is_known && !cursor.is_short;
+}
+
+/* --- the loop as a whole --- */
+
+/* What a round does, so far. */
+struct round {
+	uint16_t moving;          /* registers that depend on the round before, a bit each */
+	int32_t slots[SLOTS_MAX]; /* of the frame, written in the loop */
+	size_t slot_count;
+	bool has_pause;
+	bool has_looked; /* at memory that is not the frame's */
+};
+
+static bool is_in(uint16_t set, uint8_t reg)
+{
+	return reg != REGISTER_NONE && set >> reg & 1;
+}
+
+static bool is_slot_written(const struct round *round, int32_t offset)
+{
+	for (size_t i = 0; i < round->slot_count; i++)
+		if (round->slots[i] == offset)
+			return true;
+	return false;
+}
+
+/* Whether what an instruction writes is another value in each round. */
+static bool has_moved(const struct round *round, const struct instruction *instruction)
+{
+	if (!(instruction->flags & COPIES))
+		return true;
+	if (instruction->has_memory && instruction->is_slot)
+		return !(instruction->flags & ADDRESS_ONLY) &&
+		       is_slot_written(round, instruction->offset);
+	if (instruction->has_memory)
+		return is_in(round->moving, instruction->base) ||
+		       is_in(round->moving, instruction->index);
+	return is_in(round->moving,
+		     instruction->flags & WRITES_OPERAND ? instruction->reg : instruction->operand);
+}
+
+/* False: it changes memory of others, or walks. */
+static bool round_goes_on(struct round *round, const struct instruction *instruction)
+{
+	bool is_read = instruction->has_memory && !(instruction->flags & ADDRESS_ONLY);
+
+	round->has_pause = round->has_pause || instruction->is_pause;
+	if (is_read && !instruction->is_slot) {
+		if (instruction->flags & WRITES_OPERAND ||
+		    is_in(round->moving, instruction->base) ||
+		    is_in(round->moving, instruction->index))
+			return false;
+		round->has_looked = true;
+	}
+	if (instruction->written == REGISTER_NONE)
+		return true;
+	if (has_moved(round, instruction))
+		round->moving |= (uint16_t)(1u << instruction->written);
+	else
+		round->moving &= (uint16_t) ~(1u << instruction->written);
+	return true;
+}
+
+/* What is written anywhere in it moves, until a round has written it anew. */
+static void round_prepare(struct round *round, const struct instruction *loop, size_t count)
+{
+	*round = (struct round){ .moving = 0 };
+	for (size_t i = 0; i < count; i++) {
+		if (loop[i].written != REGISTER_NONE)
+			round->moving |= (uint16_t)(1u << loop[i].written);
+		if (loop[i].flags & WRITES_OPERAND && loop[i].is_slot &&
+		    round->slot_count < SLOTS_MAX)
+			round->slots[round->slot_count++] = loop[i].offset;
+	}
+}
+
+static bool only_looks(const struct instruction *loop, size_t count)
+{
+	struct round round;
+
+	round_prepare(&round, loop, count);
+	for (size_t i = 0; i < count; i++)
+		if (!round_goes_on(&round, &loop[i]))
+			return false;
+	return round.has_looked || round.has_pause;
+}
+
+/* The instructions of [from, to); 0 = they are others, or `at` is inside one of them. */
+static size_t decode_all(const uint8_t *code, size_t from, size_t to, size_t at,
+			 struct instruction loop[INSTRUCTIONS_MAX])
+{
+	size_t count = 0, next = from;
+	bool has_met = false;
+
+	for (; next < to && count < INSTRUCTIONS_MAX; next += loop[count++].bytes) {
+		has_met = has_met || next == at;
+		if (!decode(code, to, next, &loop[count]))
+			return 0;
+	}
+	return next == to && has_met ? count : 0;
+}
+
+bool spinloop_is_at(const uint8_t *code, size_t bytes, size_t at)
+{
+	struct instruction loop[INSTRUCTIONS_MAX], instruction;
+
+	for (size_t next = at; next < bytes && next - at < SPINLOOP_BYTES_MAX;) {
+		if (!decode(code, bytes, next, &instruction))
+			return false;
+		next += instruction.bytes;
+		if (!instruction.is_jump || instruction.jump >= 0)
+			continue;
+		size_t back = (size_t)(-(int64_t)instruction.jump);
+		if (back > next || back > SPINLOOP_BYTES_MAX)
+			return false;
+		if (next - back > at)
+			continue; /* a loop inside the one that is sought */
+		size_t count = decode_all(code, next - back, next, at, loop);
+		return count && only_looks(loop, count);
+	}
+	return false;
+}
