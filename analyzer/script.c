@@ -53,6 +53,27 @@ uint32_t script_scope(struct compiler *compiler)
 	return compiler->scope;
 }
 
+/* A read that takes longer may have waited for what it read. */
+enum { COPY_NS_MAX = 50000 };
+
+/* A call on a pipe or socket that uses a CPU and does not wait: its time is replayed as the other
+ * end's if that is known; of those with an unknown other end, what is written goes into a buffer.
+ */
+static bool only_copies(const struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *io = &compiler->rec->ops[op];
+	const char *ident = compiler->rec->strings[io->ident];
+
+	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
+		return true;
+	if (strncmp(ident, "tcp ", 4) != 0 && strncmp(ident, "unix", 4) != 0 &&
+	    strncmp(ident, "pipe:", 5) != 0)
+		return false;
+	enum flow_direction direction = flow_direction_of(compiler->rec->strings[io->name]);
+	return direction == FLOW_WRITE ||
+	       (direction == FLOW_READ && io->end_ns - io->start_ns <= COPY_NS_MAX);
+}
+
 static bool waits_outside(const struct compiler *compiler)
 {
 	if (!compiler->open_count)
@@ -60,8 +81,7 @@ static bool waits_outside(const struct compiler *compiler)
 	uint32_t op = compiler->open[compiler->open_count - 1];
 	uint16_t kind = compiler->rec->ops[op].kind;
 
-	/* what does not wait for the other end of a pipe or socket copies */
-	if (compiler->script->was_crowded && compiler->script->flows.transfer_of[op] != NO_INDEX)
+	if (kind == KIND_IO && compiler->script->was_crowded && only_copies(compiler, op))
 		return false;
 	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
 }

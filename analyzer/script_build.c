@@ -23,6 +23,9 @@
  */
 static const double CROWDED_SHARE = 0.33;
 
+/* Likewise, of time waited for a CPU: a machine that is quiet has next to none. */
+static const double QUEUED_SHARE = 0.05;
+
 static void actors_prepare(struct script *script, const struct recording *rec,
 			   const struct timeline *timeline)
 {
@@ -176,6 +179,31 @@ static uint64_t cpu_used_ns(const struct recording *rec)
 	return used_ns;
 }
 
+/* Time for which recorded threads were ready and had no CPU. */
+static uint64_t cpu_queued_ns(const struct recording *rec)
+{
+	uint64_t queued_ns = 0;
+
+	for (size_t i = 1; i < rec->sample_count; i++) {
+		const struct rec_sample *sample = &rec->samples[i];
+
+		if (sample->thread == sample[-1].thread && sample[-1].queued_ns &&
+		    sample->queued_ns > sample[-1].queued_ns)
+			queued_ns += sample->queued_ns - sample[-1].queued_ns;
+	}
+	return queued_ns;
+}
+
+/* By what the threads used of the CPUs, or, where others used them, by their waiting for one. */
+static bool is_crowded(const struct script *script, const struct recording *rec)
+{
+	double whole_ns = script->recorded_cpus * (double)rec->end_ns;
+
+	return (double)rec->thread_count > script->recorded_cpus &&
+	       ((double)cpu_used_ns(rec) > CROWDED_SHARE * whole_ns ||
+		(double)cpu_queued_ns(rec) > QUEUED_SHARE * whole_ns);
+}
+
 /* How many CPUs there were, are to be, and whether the recording shows what each thread had of
  * them. */
 static void cpus_find(struct script *script, const struct recording *rec,
@@ -186,9 +214,7 @@ static void cpus_find(struct script *script, const struct recording *rec,
 	for (size_t p = 0; p < rec->process_count; p++)
 		cpus = rec->processes[p].cpus > cpus ? rec->processes[p].cpus : cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
-	script->was_crowded = (double)rec->thread_count > script->recorded_cpus &&
-			      (double)cpu_used_ns(rec) >
-				      CROWDED_SHARE * script->recorded_cpus * (double)rec->end_ns;
+	script->was_crowded = is_crowded(script, rec);
 	script->cpus = options->cpus > 0 ? options->cpus : script->recorded_cpus;
 	if (!rec->sample_count && !(options->cpus > 0))
 		script->cpus = INFINITY;
