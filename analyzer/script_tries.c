@@ -8,8 +8,8 @@
  * the same place, the last loop's body stands in.
  *
  * A body in which the thread does more than let time pass is no waiting: the try is left out, and
- * so is one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait. Where
- * a later round does more, their time stays as it was: what is left out must matter to nobody.
+ * so is one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait.
+ * Where a later round does more, their time stays as it was: what is left out must matter to nobody.
  *
  * One thread.
  */

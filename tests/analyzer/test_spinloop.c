@@ -59,7 +59,7 @@ static const struct {
 	{ "store", CODE(0x89, 0x0f, 0x8b, 0x06, 0x85, 0xc0, 0x74, 0xf8), 2, false },
 	/* 16: a call */
 	{ "call", CODE(0xe8, 0, 0, 0, 0, 0x8b, 0x07, 0x85, 0xc0, 0x74, 0xf5), 5, false },
-	/* 17: the look is before a loop of pauses: mov (%rdi),%eax; [pause; dec %ecx; jne]; test; je */
+	/* 17: looks, then a loop of pauses: mov (%rdi),%eax; [pause; dec %ecx; jne]; test; je */
 	{ "both", CODE(0x8b, 0x07, 0xf3, 0x90, 0xff, 0xc9, 0x75, 0xfa, 0x85, 0xc0, 0x74, 0xf4), 0,
 	  true },
 	/* 18: jump out in the middle, jump back without condition at the end */

@@ -13,7 +13,7 @@ static const char spinning_c[] =
 	"__attribute__((noinline)) void await(int *at)\n"
 	"{\n"
 	"	__asm__ volatile(\".globl in_await\\n1: in_await: mov (%0),%%eax\\n\"\n"
-	"			 \"test %%eax,%%eax\\nje 1b\" : : \"r\"(at) : \"eax\", \"memory\");\n"
+	"	\"test %%eax,%%eax\\nje 1b\" : : \"r\"(at) : \"eax\", \"memory\");\n"
 	"}\n"
 	"__attribute__((noinline)) unsigned burn(unsigned x)\n"
 	"{\n"
