@@ -7,9 +7,9 @@
  * are is the replay's to find out. Where the first try succeeded, but tries in vain were seen at
  * the same place, the last loop's body stands in.
  *
- * A body in which the thread does more than let time pass is no waiting: the try is left out, and
- * so is one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait.
- * Where a later round does more, their time stays as it was: what is left out must matter to nobody.
+ * A body in which the thread does more than let time pass is no waiting: the try is left out. So is
+ * one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait. Where a
+ * later round does more, their time stays as it was: what is left out must matter to nobody.
  *
  * One thread.
  */
