@@ -47,6 +47,9 @@ struct trouble {
 	double first_late_ms; /* of one thread */
 	double cpu_ms;        /* of each thread */
 	double run_ms;        /* of one thread in the replay */
+	double blocked_ms;    /* of each thread, in calls */
+	bool was_crowded;
+	bool is_idle;         /* the second thread uses no CPU time */
 	double unresolved_ms; /* in waits of the class "out" */
 	double grows_ms;      /* with the best class a tenth slower, of 10 ms expected */
 	double doubled_ms;    /* with twice the time, of 100 ms expected */
@@ -153,6 +156,30 @@ static const struct {
 	/* 20: a small change may help by chance, a large one does not */
 	{ { .grows_ms = -11, .doubled_ms = 60 }, CHECK_COUNT, CHECK_PASSED, false, "" },
 	/* 21 */ { { .grows_ms = 4 }, CHECK_COUNT, CHECK_PASSED, false, "" },
+	/* 22: they were on CPUs in calls, and nobody else wanted those */
+	{ { .grows_ms = 10, .cpu_ms = 20, .blocked_ms = 30 },
+	  CHECK_COUNT,
+	  CHECK_PASSED,
+	  false,
+	  "" },
+	/* 23 */
+	{ { .grows_ms = 10, .cpu_ms = 20, .blocked_ms = 30, .was_crowded = true },
+	  CHECK_CPU,
+	  CHECK_FAILED,
+	  false,
+	  NULL },
+	/* 24 */
+	{ { .grows_ms = 10, .cpu_ms = 50, .blocked_ms = 20 },
+	  CHECK_CPU,
+	  CHECK_FAILED,
+	  false,
+	  NULL },
+	/* 25: whose end is no matter */
+	{ { .grows_ms = 10, .first_late_ms = -150, .cpu_ms = 2, .is_idle = true },
+	  CHECK_COUNT,
+	  CHECK_PASSED,
+	  false,
+	  "" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -206,13 +233,15 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	const double ends_ms[] = { 202, 192, 202 };
 	for (uint32_t t = 0; t < 3; t++) {
 		double late_ms = trouble->late_ms + (t == 1 ? trouble->first_late_ms : 0);
+		double cpu_ms = trouble->is_idle && t == 1 ? 0 : trouble->cpu_ms;
 		found->actors[t].finish_ns = (uint64_t)(ends_ms[t] * 1e6);
 		found->finish_ns[t] = (uint64_t)((ends_ms[t] + late_ms) * 1e6);
 		found->times[t] =
 			(struct thread_time){ .thread = t,
 					      .has_cpu = true,
 					      .unexplained_ns = t == 1,
-					      .cpu_ns = (uint64_t)(trouble->cpu_ms * 1e6) };
+					      .blocked_ns = (uint64_t)(trouble->blocked_ms * 1e6),
+					      .cpu_ns = (uint64_t)(cpu_ms * 1e6) };
 	}
 	found->actors[1].first_step = 0;
 	found->actors[0].first_step = found->actors[2].first_step = 1;
@@ -222,6 +251,7 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	analysis->script = (struct script){ .actors = found->actors,
 					    .actor_count = 3,
 					    .recorded_cpus = 1,
+					    .was_crowded = trouble->was_crowded,
 					    .steps = found->steps,
 					    .unresolved_ns = found->unresolved_ns[out],
 					    .unresolved_of_class_ns = found->unresolved_ns };

@@ -54,12 +54,12 @@ static int read_statements(const char *directory)
 	return count;
 }
 
-/* What the target does to say all this. */
-static bool is_of_streams(const char *call)
+/* What the target does to say all this; `readlink` and `unlink` are ops when they take long. */
+static bool is_of_target(const char *call)
 {
-	static const char *const calls[] = { "fclose",  "fflush", "fopen",  "fprintf",
-					     "freopen", "fputs",  "fwrite", "printf",
-					     "putc",    "puts",   "putchar" };
+	static const char *const calls[] = { "fclose",  "fflush",   "fopen",  "fprintf", "freopen",
+					     "fputs",   "fwrite",   "printf", "putc",    "puts",
+					     "putchar", "readlink", "unlink" };
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strcmp(call, calls[i]) == 0)
 			return true;
@@ -77,7 +77,7 @@ static void describe_ops(json_t *lines, char *text)
 		json_t *event = json_array_get(lines, i);
 		const char *kind = word_of(event, "k");
 		if ((strcmp(kind, "io") != 0 && strcmp(kind, "poll") != 0) ||
-		    is_of_streams(text_of(header, event, "c")))
+		    is_of_target(text_of(header, event, "c")))
 			continue;
 		size += (size_t)snprintf(text + size, OUTPUT_MAX - size, "%s %s%s\n",
 					 text_of(header, event, "c"),

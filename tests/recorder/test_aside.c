@@ -35,10 +35,13 @@ static void *serve(void *unused)
 	aside_begin();
 	if (drops_rights)
 		drop_some();
-	sem_post(&begun);
+	if (has_listener)
+		sem_post(&begun);
 	while (has_listener && !aside_is_wanted())
 		poll(NULL, 0, -1);
 	aside_end();
+	if (!has_listener)
+		sem_post(&begun);
 	return unused;
 }
 
