@@ -82,8 +82,9 @@ static uint32_t find_or_add(struct scopes *table, uint32_t leaf, uint32_t place,
 		if (held_count)
 			memcpy(table->classes + table->class_count, held,
 			       held_count * sizeof(*held));
-		table->scopes[table->count++] = (struct scope){ leaf, (uint32_t)table->class_count,
-								(uint32_t)held_count, place };
+		table->scopes[table->count++] =
+			(struct scope){ leaf, (uint32_t)table->class_count, (uint32_t)held_count,
+					place, NO_INDEX };
 		table->class_count += held_count;
 		table->buckets[bucket] = (uint32_t)table->count;
 	}
@@ -105,7 +106,11 @@ uint32_t scopes_add_place(struct scopes *table, uint32_t scope, uint32_t place)
 	like.count = like.count < SCOPE_LOCKS_MAX ? like.count : SCOPE_LOCKS_MAX;
 	for (uint32_t i = 0; i < like.count; i++)
 		held[i] = table->classes[like.first + i];
-	return find_or_add(table, like.leaf, place, held, like.count);
+	assert(place != 0);
+	uint32_t added = find_or_add(table, like.leaf, place, held, like.count);
+	if (table->scopes[added].parent == NO_INDEX)
+		table->scopes[added].parent = scope;
+	return added;
 }
 
 void scopes_free(struct scopes *table)

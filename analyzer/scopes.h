@@ -17,6 +17,7 @@ struct scope {
 	uint32_t count;
 	/* which stretch of code: what came before and after it; 0 = not told apart */
 	uint32_t place;
+	uint32_t parent; /* scope of which it is a place, NO_INDEX = of none */
 };
 
 struct scopes {

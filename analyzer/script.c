@@ -316,50 +316,15 @@ static void stretches_end(struct compiler *compiler, uint64_t before_ns)
 		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
 }
 
-/* What a moment is, for telling one stretch of code from another: the call, and where it was
- * made. */
-static uint32_t moment_key(const struct compiler *compiler, const struct moment *moment)
+static size_t samples_passed(const struct compiler *compiler)
 {
-	const struct recording *rec = compiler->rec;
-	enum moment_type type = moment_type(moment);
-	uint32_t stack = 0, name = 0;
-
-	if (type == MOMENT_LINK) {
-		name = rec->links[moment->index].kind;
-	} else if (type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_END ||
-		   type == MOMENT_WAIT_POINT) {
-		stack = rec->waits[moment->index].stack;
-		name = rec->waits[moment->index].reason;
-	} else {
-		stack = rec->extras[moment->index].stack;
-		name = rec->ops[moment->index].kind;
-	}
-	return (stack * 64 + name) * 8 + (uint32_t)type;
+	return compiler->first_sample + compiler->next_sample;
 }
 
-/* What ran since the last moment was the code between that and this one; 0 = the thread's end. */
-static void gap_ends(struct compiler *compiler, uint32_t key)
+static void gap_ends(struct compiler *compiler, const struct moment *moment)
 {
-	struct script *script = compiler->script;
-	uint32_t place = (compiler->last_key * 0x9e3779b1u ^ key) | 1;
-
-	compiler->last_key = key;
-	for (size_t i = compiler->gap_run; i < compiler->runs.run_count; i++)
-		compiler->runs.runs[i].key = place;
-	compiler->gap_run = compiler->runs.run_count;
-	if (!compiler->scope_of_sample)
-		return;
-	for (size_t i = compiler->gap_step; i < script->step_count; i++) {
-		if (script->steps[i].type != STEP_RUN)
-			continue;
-		script->steps[i].arg =
-			scopes_add_place(&script->scopes, script->steps[i].arg, place);
-		for (size_t s = compiler->gap_sample; s < compiler->next_sample; s++)
-			compiler->scope_of_sample[compiler->samples + s - compiler->rec->samples] =
-				script->steps[i].arg;
-	}
-	compiler->gap_step = script->step_count;
-	compiler->gap_sample = compiler->next_sample;
+	script_places_end(&compiler->places, compiler->script, &compiler->runs, moment,
+			  samples_passed(compiler));
 }
 
 static void happen(struct compiler *compiler, const struct moment *moment)
@@ -391,7 +356,7 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 		link_happens(compiler, moment->index);
 		break;
 	}
-	gap_ends(compiler, moment_key(compiler, moment));
+	gap_ends(compiler, moment);
 }
 
 static void thread_prepare(struct compiler *compiler, uint32_t thread)
@@ -409,13 +374,14 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->tries = (struct tries){ .lock = NO_INDEX };
 	compiler->now_ns = compiler->script->actors[thread].start_ns;
 	compiler->sample_count = compiler->next_sample = 0;
-	compiler->last_key = 0;
-	compiler->gap_step = compiler->script->step_count;
-	compiler->gap_sample = 0;
-	compiler->gap_run = compiler->runs.run_count;
-	if (compiler->script->was_crowded || compiler->scope_of_sample)
+	compiler->first_sample = 0;
+	if (compiler->script->was_crowded || compiler->places.step_of_sample) {
 		compiler->samples =
 			samples_of_thread(compiler->rec, thread, &compiler->sample_count);
+		compiler->first_sample = (size_t)(compiler->samples - compiler->rec->samples);
+	}
+	script_places_begin_thread(&compiler->places, compiler->script->step_count,
+				   compiler->runs.run_count, compiler->first_sample);
 	compiler->cpu_ns = 0;
 	compiler->script->actors[thread].first_step = (uint32_t)compiler->script->step_count;
 }
@@ -448,7 +414,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		stretches_end(compiler, op->end_ns);
 		script_pass(compiler, op->end_ns);
 		stretches_end(compiler, UINT64_MAX);
-		gap_ends(compiler, 0);
+		gap_ends(compiler, NULL);
 	}
 	script_tries_end(compiler);
 	/* the last sample was taken on the way out */
@@ -459,6 +425,8 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	if (!ended && compiler->has_worked && compiler->idle_step != NO_INDEX) {
 		compiler->script->step_count = compiler->idle_step;
 		script_runs_drop(&compiler->runs, compiler->idle_step);
+		script_places_drop(&compiler->places, compiler->idle_step,
+				   samples_passed(compiler));
 		compiler->finish_ns[thread] = compiler->idle_ns;
 	}
 	goes_on_by_exec(compiler, thread);

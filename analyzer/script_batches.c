@@ -23,6 +23,15 @@ bool script_is_batched(const struct script *script, uint32_t source)
 	       script->monitors.conditions[source].model == PUT_BATCH;
 }
 
+/* Runs of one place are told apart by what they took, which here is what is to be explained. */
+static uint32_t whole_scope(const struct script *script, uint32_t scope)
+{
+	const struct scope *scopes = script->scopes.scopes;
+	uint32_t parent = scopes[scope].parent;
+
+	return parent != NO_INDEX && scopes[parent].place ? parent : scope;
+}
+
 /* What a scope does after all takes. */
 struct sums {
 	double ns;
@@ -51,18 +60,21 @@ static void add_job(struct batches *batches, uint32_t first_step, uint32_t items
 	     end++) {
 		if (end->type != STEP_RUN && end->type != STEP_DELAY && end->type != STEP_OVERRUN)
 			continue;
-		batches->job_ns[end->arg] += (double)end->ns;
-		batches->by_scope[end->arg].steps++;
+		uint32_t scope = whole_scope(script, end->arg);
+
+		batches->job_ns[scope] += (double)end->ns;
+		batches->by_scope[scope].steps++;
 	}
 	for (const struct step *step = first; step < end; step++) {
 		if (step->type != STEP_RUN && step->type != STEP_DELAY &&
 		    step->type != STEP_OVERRUN)
 			continue;
-		struct sums *sums = &batches->by_scope[step->arg];
+		uint32_t scope = whole_scope(script, step->arg);
+		struct sums *sums = &batches->by_scope[scope];
 
-		sums->ns += batches->job_ns[step->arg];
-		sums->items_times_ns += items * batches->job_ns[step->arg];
-		batches->job_ns[step->arg] = 0;
+		sums->ns += batches->job_ns[scope];
+		sums->items_times_ns += items * batches->job_ns[scope];
+		batches->job_ns[scope] = 0;
 	}
 	batches->count++;
 	batches->items += items;
@@ -102,7 +114,8 @@ static void find_costs(struct script *script, uint32_t source)
 		add_job(&batches, jobs->steps[i], jobs->items[i]);
 	jobs->cost_of = memory_new(scopes, sizeof(*jobs->cost_of));
 	for (size_t i = 0; jobs->count && i < scopes; i++)
-		jobs->cost_of[i] = cost_of(&batches, &batches.by_scope[i]);
+		jobs->cost_of[i] =
+			cost_of(&batches, &batches.by_scope[whole_scope(script, (uint32_t)i)]);
 	free(batches.by_scope);
 	free(batches.job_ns);
 }

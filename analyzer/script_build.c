@@ -105,22 +105,6 @@ static void fill_latencies(struct compiler *compiler)
 	}
 }
 
-/* NO_INDEX for each sample; NULL when none has a stack, or its functions are not known. */
-static uint32_t *scopes_of_samples(const struct recording *rec,
-				   const struct stack_functions *functions)
-{
-	size_t stacks = 0;
-
-	for (size_t i = 0; functions && functions->first && i < rec->sample_count; i++)
-		stacks += rec->samples[i].stack != 0;
-	if (!stacks)
-		return NULL;
-	uint32_t *scope_of = memory_new(rec->sample_count, sizeof(*scope_of));
-	for (size_t i = 0; i < rec->sample_count; i++)
-		scope_of[i] = NO_INDEX;
-	return scope_of;
-}
-
 static void compile(struct compiler *compiler, const struct stack_functions *functions)
 {
 	struct script *script = compiler->script;
@@ -139,7 +123,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	compiler->barrier_latency_ns = barrier_latency_ns;
 	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
 	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
-	compiler->scope_of_sample = scopes_of_samples(rec, functions);
+	script_places_begin(&compiler->places, rec, functions && functions->first);
 	script->source_count = script->monitors.condition_count + script->flows.flow_count +
 			       script->semaphore_count;
 	script->jobs = memory_new(script->source_count, sizeof(*script->jobs));
@@ -150,12 +134,14 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	script_runs_cut(&compiler->runs, script->steps);
 	script_runs_free(&compiler->runs);
 	script_wakes_find(script);
+	script_places_split(&compiler->places, script);
 	script_pools_find(compiler);
 	fill_latencies(compiler);
 	script_choose_finishers(script, compiler);
-	if (compiler->scope_of_sample)
-		shares_build(&script->shares, rec, functions, compiler->scope_of_sample);
-	free(compiler->scope_of_sample);
+	if (compiler->places.step_of_sample)
+		shares_build(&script->shares, rec, functions, &script->scopes,
+			     script_places_scopes(&compiler->places, script));
+	script_places_free(&compiler->places);
 	free(is_awaited);
 	free(barrier_latency_ns);
 	free(permit_latency_ns);

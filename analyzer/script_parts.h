@@ -9,6 +9,7 @@
 #include "addresses.h"
 #include "samples.h"
 #include "script.h"
+#include "script_places.h"
 #include "script_runs.h"
 
 #include <stdbool.h>
@@ -73,16 +74,13 @@ struct compiler {
 	struct taken *taken;
 	size_t taken_count;
 	size_t taken_capacity;
-	uint64_t *finish_ns;       /* by thread, as recorded */
-	bool *worked;              /* by thread: did more than sleep and time out */
-	struct script_runs runs;   /* of all threads, if they were crowded */
-	uint32_t *scope_of_sample; /* NULL: no sample has a stack */
+	uint64_t *finish_ns;     /* by thread, as recorded */
+	bool *worked;            /* by thread: did more than sleep and time out */
+	struct script_runs runs; /* of all threads, if they were crowded */
+	struct script_places places;
 	/* of the thread that is being compiled */
-	uint32_t last_key; /* what the last moment was */
-	size_t gap_step;   /* first one since the last moment */
-	size_t gap_sample; /* likewise */
-	size_t gap_run;    /* likewise */
 	const struct rec_sample *samples;
+	size_t first_sample; /* in the recording */
 	size_t sample_count;
 	size_t next_sample;
 	uint64_t cpu_ns; /* at the last sample */

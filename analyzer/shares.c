@@ -2,8 +2,10 @@
 /*
  * Counts, for each pair of scope and function, the samples that have both.
  *
- * Pairs are sorted and counted in place of a table of all of them. What CPU time a sample stands
- * for is taken to be the same for all: the kernel's clock ticks evenly.
+ * Pairs are sorted and counted in place of a table of all of them. A sample counts in its scope and
+ * in each scope around that, so that places without samples find the closest one that has some.
+ * What CPU time a sample stands for is taken to be the same for all: the kernel's clock ticks
+ * evenly.
  *
  * One thread.
  */
@@ -113,33 +115,94 @@ static uint64_t sampled_cpu_ns(const struct recording *rec)
 	return cpu_ns;
 }
 
-static struct pair *collect_pairs(const struct recording *rec, const struct stack_functions *of,
-				  const uint32_t *scope_of, uint32_t *in_scope, size_t *count,
-				  size_t *samples)
+/* One build. */
+struct share_work {
+	const struct recording *rec;
+	const struct stack_functions *of;
+	const struct scopes *scopes;
+	const uint32_t *scope_of; /* by sample */
+	uint32_t *in_scope;       /* samples by scope, those of its places included */
+	struct pair *pairs;
+	size_t pair_count;
+	size_t pair_capacity;
+	size_t samples;
+	/* places by the scope whose samples are taken for theirs: users[first_user[s] ...] */
+	uint32_t *first_user;
+	uint32_t *users;
+};
+
+/* The sample was taken in the scope, and so in all that it is a place of. */
+static void add_sample(struct share_work *work, uint32_t stack, uint32_t scope)
 {
-	struct pair *pairs = NULL;
-	size_t capacity = 0;
-
-	*count = *samples = 0;
-	for (size_t i = 0; i < rec->sample_count; i++) {
-		uint32_t stack = rec->samples[i].stack;
-
-		if (!stack || scope_of[i] == NO_INDEX)
-			continue;
-		in_scope[scope_of[i]]++;
-		(*samples)++;
-		for (uint32_t f = of->first[stack]; f < of->first[stack + 1]; f++) {
-			pairs = memory_grow(pairs, &capacity, *count + 1, sizeof(*pairs));
-			pairs[(*count)++] = (struct pair){ of->functions[f], scope_of[i] };
+	work->samples++;
+	for (; scope != NO_INDEX; scope = work->scopes->scopes[scope].parent) {
+		work->in_scope[scope]++;
+		for (uint32_t f = work->of->first[stack]; f < work->of->first[stack + 1]; f++) {
+			work->pairs = memory_grow(work->pairs, &work->pair_capacity,
+						  work->pair_count + 1, sizeof(*work->pairs));
+			work->pairs[work->pair_count++] =
+				(struct pair){ work->of->functions[f], scope };
 		}
 	}
-	if (*count)
-		qsort(pairs, *count, sizeof(*pairs), compare_pairs);
-	return pairs;
 }
 
-static void add_share(struct shares *shares, const struct pair *pair, size_t hits,
-		      uint32_t in_scope)
+static void collect_pairs(struct share_work *work)
+{
+	for (size_t i = 0; i < work->rec->sample_count; i++)
+		if (work->rec->samples[i].stack && work->scope_of[i] != NO_INDEX)
+			add_sample(work, work->rec->samples[i].stack, work->scope_of[i]);
+	if (work->pair_count)
+		qsort(work->pairs, work->pair_count, sizeof(*work->pairs), compare_pairs);
+}
+
+/* The scope itself, or the closest one around it that has samples; NO_INDEX = none has. */
+static uint32_t sampled_scope(const struct share_work *work, uint32_t scope)
+{
+	while (scope != NO_INDEX && !work->in_scope[scope])
+		scope = work->scopes->scopes[scope].parent;
+	return scope;
+}
+
+static void find_users(struct share_work *work)
+{
+	size_t count = work->scopes->count;
+
+	work->first_user = memory_new(count + 2, sizeof(*work->first_user));
+	work->users = memory_new(count, sizeof(*work->users));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t of = work->scopes->scopes[i].place ? sampled_scope(work, i) : NO_INDEX;
+
+		if (of != NO_INDEX)
+			work->first_user[of + 2]++;
+	}
+	for (size_t i = 2; i < count + 2; i++)
+		work->first_user[i] += work->first_user[i - 1];
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t of = work->scopes->scopes[i].place ? sampled_scope(work, i) : NO_INDEX;
+
+		if (of != NO_INDEX)
+			work->users[work->first_user[of + 1]++] = i;
+	}
+}
+
+static size_t count_shares(const struct share_work *work)
+{
+	size_t count = 0;
+
+	for (size_t from = 0, to; from < work->pair_count; from = to) {
+		uint32_t scope = work->pairs[from].scope;
+
+		for (to = from + 1;
+		     to < work->pair_count && !compare_pairs(&work->pairs[from], &work->pairs[to]);)
+			to++;
+		count += work->first_user[scope + 1] - work->first_user[scope];
+	}
+	return count;
+}
+
+/* So many samples of a scope have the function. */
+static void add_shares(struct shares *shares, const struct share_work *work,
+		       const struct pair *pair, size_t hits)
 {
 	struct function *functions = shares->functions;
 	size_t at = shares->function_count;
@@ -149,33 +212,25 @@ static void add_share(struct shares *shares, const struct pair *pair, size_t hit
 						   .first = (uint32_t)shares->share_count };
 		shares->function_count = ++at;
 	}
-	functions[at - 1].count++;
-	functions[at - 1].cpu_ns += hits;
-	functions[at - 1].samples += (uint32_t)hits;
-	shares->shares[shares->share_count++] =
-		(struct share){ pair->scope, (float)hits / (float)in_scope };
+	struct function *function = &functions[at - 1];
+	/* counted once, where nothing is around it */
+	if (work->scopes->scopes[pair->scope].parent == NO_INDEX) {
+		function->cpu_ns += hits;
+		function->samples += (uint32_t)hits;
+	}
+	for (uint32_t i = work->first_user[pair->scope]; i < work->first_user[pair->scope + 1];
+	     i++) {
+		function->count++;
+		shares->shares[shares->share_count++] =
+			(struct share){ work->users[i],
+					(float)hits / (float)work->in_scope[pair->scope] };
+	}
 }
 
-void shares_build(struct shares *shares, const struct recording *rec,
-		  const struct stack_functions *of, const uint32_t *scope_of)
+static void functions_rank(struct shares *shares, const struct share_work *work)
 {
-	uint32_t scope_count = 0;
-	size_t count, samples;
+	uint64_t each_ns = work->samples ? sampled_cpu_ns(work->rec) / work->samples : 0;
 
-	*shares = (struct shares){ 0 };
-	for (size_t i = 0; i < rec->sample_count; i++)
-		if (scope_of[i] != NO_INDEX && scope_of[i] >= scope_count)
-			scope_count = scope_of[i] + 1;
-	uint32_t *in_scope = memory_new(scope_count, sizeof(*in_scope));
-	struct pair *pairs = collect_pairs(rec, of, scope_of, in_scope, &count, &samples);
-	shares->functions = memory_new(count, sizeof(*shares->functions));
-	shares->shares = memory_new(count, sizeof(*shares->shares));
-	for (size_t from = 0, to; from < count; from = to) {
-		for (to = from + 1; to < count && !compare_pairs(&pairs[from], &pairs[to]);)
-			to++;
-		add_share(shares, &pairs[from], to - from, in_scope[pairs[from].scope]);
-	}
-	uint64_t each_ns = samples ? sampled_cpu_ns(rec) / samples : 0;
 	for (size_t f = 0; f < shares->function_count; f++)
 		shares->functions[f].cpu_ns *= each_ns;
 	if (shares->function_count)
@@ -183,9 +238,33 @@ void shares_build(struct shares *shares, const struct recording *rec,
 		      compare_functions);
 	if (shares->function_count > SHARES_FUNCTIONS_MAX)
 		shares->function_count = SHARES_FUNCTIONS_MAX;
-	free(in_scope);
-	free(pairs);
-	assert(shares->share_count <= count);
+}
+
+void shares_build(struct shares *shares, const struct recording *rec,
+		  const struct stack_functions *of, const struct scopes *scopes,
+		  const uint32_t *scope_of)
+{
+	struct share_work work = { .rec = rec, .of = of, .scopes = scopes, .scope_of = scope_of };
+
+	*shares = (struct shares){ 0 };
+	work.in_scope = memory_new(scopes->count, sizeof(*work.in_scope));
+	collect_pairs(&work);
+	find_users(&work);
+	size_t count = count_shares(&work);
+	shares->functions = memory_new(work.pair_count, sizeof(*shares->functions));
+	shares->shares = memory_new(count, sizeof(*shares->shares));
+	for (size_t from = 0, to; from < work.pair_count; from = to) {
+		for (to = from + 1;
+		     to < work.pair_count && !compare_pairs(&work.pairs[from], &work.pairs[to]);)
+			to++;
+		add_shares(shares, &work, &work.pairs[from], to - from);
+	}
+	assert(shares->share_count == count);
+	functions_rank(shares, &work);
+	free(work.in_scope);
+	free(work.pairs);
+	free(work.first_user);
+	free(work.users);
 }
 
 void shares_free(struct shares *shares)

@@ -3,12 +3,15 @@
  * Which functions ran how much of which stretches of time: samples of what ran on the CPU, spread
  * over all stretches of their kind.
  *
- * A function's share is inclusive: of the samples in a scope, those whose stack has the function.
+ * A function's share is inclusive: of the samples in a scope, those whose stack has the function. A
+ * place without a sample has the shares of the scope that it is a place of: samples come with the
+ * clock's ticks, as threads' turns on a CPU do, and so gather where a turn ended.
  */
 #ifndef WCPROF_SHARES_H
 #define WCPROF_SHARES_H
 
 #include "recording.h"
+#include "scopes.h"
 #include "symbols.h"
 
 /* The program's own functions of each stack that a sample has, each once. */
@@ -43,9 +46,10 @@ struct shares {
 /* Functions beyond these run too little for a hypothesis. */
 enum { SHARES_FUNCTIONS_MAX = 64 };
 
-/* `scope_of` has the scope of each of the recording's samples, NO_INDEX = in none. */
+/* `scope_of` has the scope of each of the recording's samples, NO_INDEX = in none. Only places have
+ * shares. */
 void shares_build(struct shares *, const struct recording *, const struct stack_functions *,
-		  const uint32_t *scope_of);
+		  const struct scopes *, const uint32_t *scope_of);
 void shares_free(struct shares *);
 
 /* Two functions, by index, have the same part of each scope: one calls the other, always. */

@@ -41,6 +41,22 @@ START_TEST(many_scopes_are_found_again)
 }
 END_TEST
 
+START_TEST(a_place_knows_its_scope)
+{
+	struct scopes scopes = { 0 };
+	uint32_t held[] = { 3 };
+	uint32_t scope = scopes_add(&scopes, 1, held, 1);
+	uint32_t place = scopes_add_place(&scopes, scope, 5);
+
+	ck_assert_uint_eq(scopes.scopes[scope].parent, NO_INDEX);
+	ck_assert_uint_eq(scopes.scopes[place].parent, scope);
+	ck_assert_uint_eq(scopes_add_place(&scopes, scope, 5), place);
+	ck_assert_uint_eq(scopes.scopes[scopes_add_place(&scopes, place, 7)].parent, place);
+	ck_assert_uint_eq(scopes.classes[scopes.scopes[place].first], 3);
+	scopes_free(&scopes);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("scopes");
@@ -48,6 +64,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, equal_sets_are_one);
 	tcase_add_test(tcase, many_scopes_are_found_again);
+	tcase_add_test(tcase, a_place_knows_its_scope);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
