@@ -27,7 +27,8 @@ def selected(report, selector):
 
 
 def predicted_points(report, figures, selector, factor):
-    """Saving in points of the recorded run's own figure; None when the report has none."""
+    """Saving in points of the recorded run's own makespan, or, as the report has it, of what the
+    replay of the unchanged run says requests take; None when the report has none."""
     if selector.startswith(QUESTION):
         return asked_points(report, figures, question_of(selector, factor))
     metric, of, plain = selector.rpartition(" of ")
@@ -35,9 +36,10 @@ def predicted_points(report, figures, selector, factor):
     if entry is None:
         return None
     savings = entry.get(f"{metric}_saved_ns", {}) if of else entry["saved_ns"]
+    whole_ns = report.get(f"baseline_{metric}_ns") if of else figures["makespan_ns"]
     for key, saved_ns in savings.items():
-        if float(key) == float(factor):
-            return 100 * saved_ns / figures[metric_of(selector)]
+        if float(key) == float(factor) and whole_ns:
+            return 100 * saved_ns / whole_ns
     return None
 
 
