@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "procfs.h"
 
 /* While somebody else's dump is being written: so often, and so far apart. */
 enum { BUSY_TRIES = 400, BUSY_PAUSE_NS = 25000000 };
@@ -53,6 +54,18 @@ static const char *explain(int result)
 	}
 }
 
+/* Of a tree, some may have ended since it was looked for. */
+static bool has_ended(const struct cmd_options *options, const struct target_list *found,
+		      const struct target *target)
+{
+	if (found->count == 1 || procfs_lives(target->pid, 0))
+		return false;
+	if (target->arena[0] && access(target->arena, F_OK) == 0)
+		cmd_say(options, "%d %s has ended meanwhile: wcprof recover %d gets what it left",
+			(int)target->pid, target->name, (int)target->pid);
+	return true;
+}
+
 static int dump_all(const struct cmd_options *options, const struct target_list *found,
 		    struct output *output)
 {
@@ -65,6 +78,8 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 
 		/* Of a tree, some may have been quiet. */
 		if (result == -ENODATA && found->count > 1)
+			continue;
+		if (result != 0 && has_ended(options, found, target))
 			continue;
 		if (result != 0)
 			status = cmd_fail("%d %s: %s", (int)target->pid, target->name,
