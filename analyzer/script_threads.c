@@ -206,10 +206,29 @@ static uint32_t ending_thread(const struct recording *rec, uint32_t process)
 	return ending;
 }
 
-void script_choose_finishers(struct script *script, const struct compiler *compiler)
+/* Counts the threads of a process that was still running, as far as they did anything. */
+static bool count_workers(struct script *script, const struct compiler *compiler, uint32_t process)
 {
 	const struct recording *rec = compiler->rec;
 	bool any = false;
+
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		if (rec->threads[t].process != process)
+			continue;
+		script->actors[t].counts = compiler->worked[t];
+		any = any || compiler->worked[t];
+	}
+	return any;
+}
+
+/*
+ * A program that has ended did so with the thread that ended it, whatever its children go on with.
+ * One that serves on may have its children do the work.
+ */
+void script_choose_finishers(struct script *script, const struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	bool any = false, has_ended = false;
 
 	for (uint32_t p = 0; p < rec->process_count; p++) {
 		if (script_next_image(rec, p) != NO_INDEX || !is_root(rec, p, script->actors))
@@ -218,16 +237,15 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 
 		if (ending != NO_INDEX) {
 			script->actors[ending].counts = true;
-			any = true;
-			continue;
-		}
-		for (uint32_t t = 0; t < rec->thread_count; t++) {
-			if (rec->threads[t].process != p)
-				continue;
-			script->actors[t].counts = compiler->worked[t];
-			any = any || compiler->worked[t];
+			any = has_ended = true;
+		} else {
+			any = count_workers(script, compiler, p) || any;
 		}
 	}
+	for (uint32_t p = 0; p < rec->process_count && !has_ended; p++)
+		if (script_next_image(rec, p) == NO_INDEX && !is_root(rec, p, script->actors) &&
+		    ending_thread(rec, p) == NO_INDEX)
+			any = count_workers(script, compiler, p) || any;
 	for (size_t t = 0; !any && t < script->actor_count; t++)
 		script->actors[t].counts = true;
 	uint64_t finish_ns = script->start_ns;

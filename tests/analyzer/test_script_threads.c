@@ -82,6 +82,44 @@ START_TEST(a_program_goes_on_by_exec)
 }
 END_TEST
 
+/* In one that has ended, _i == 1, nobody waits for what its children still do. */
+START_TEST(a_living_server_has_its_children_work)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_process processes[2] = { { .pid = 1 }, { .pid = 2 } };
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 100);
+	processes[0].op = sketch.rec.processes[0].op;
+	sketch_thread(&sketch, "worker", 3, 100);
+	processes[1].op = sketch_op(&sketch, KIND_PROCESS, "worker", NO_INDEX, 3, 100);
+	sketch_link(&sketch, 0, LINK_SPAWN, "", 2, 1, sketch.rec.threads[1].op);
+	sketch.rec.threads[1].process = 1;
+	sketch.rec.extras[processes[1].op].open = true;
+	sketch.rec.extras[sketch.rec.threads[1].op].open = true;
+	if (_i == 0) {
+		sketch.rec.extras[processes[0].op].open = true;
+		sketch.rec.extras[sketch.rec.threads[0].op].open = true;
+	}
+	sketch_io(&sketch, 0, "read", "", 10, 2, 5);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 6, 99);
+	sketch_io(&sketch, 1, "write", "", 10, 50, 60);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 1, 61, 99);
+	free(sketch.rec.processes);
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[1].is_spawned);
+	ck_assert_int_eq(script.actors[1].counts, _i == 0);
+	ck_assert_uint_eq(script.actual_ns, (_i == 0 ? 61 : 100) * SKETCH_MS);
+	script_free(&script);
+	sketch.rec.processes = NULL;
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last)
 {
 	struct sketch sketch;
@@ -118,6 +156,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
 	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
 	tcase_add_test(tcase, a_program_goes_on_by_exec);
+	tcase_add_loop_test(tcase, a_living_server_has_its_children_work, 0, 2);
 	tcase_add_test(tcase, a_thread_that_no_link_starts_was_started_by_who_ran_last);
 	suite_add_tcase(suite, tcase);
 	return suite;

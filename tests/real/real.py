@@ -95,7 +95,7 @@ class Redis(Server):
 class Nginx(Server):
     name, setting = "nginx", "access_log to a file, then off"
     requests = 40000
-    selectors = (r"io nginx[^/]*/write",)  # what it answers with is a writev
+    selectors = (r"io (nginx|ngx_)[^/]*/write",)  # what it answers with is a writev
 
     def prepare(self, directory, build):
         os.makedirs(os.path.join(directory, "www"))
