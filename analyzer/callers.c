@@ -281,6 +281,13 @@ struct caller callers_outermost(struct callers *callers, uint32_t stack)
 	return found->outermost;
 }
 
+bool callers_is_runtime(const struct callers *callers, struct rec_frame frame, const char *function)
+{
+	if (frame.module != NO_INDEX && callers->module_sorts[frame.module] == MODULE_RUNTIME)
+		return true;
+	return function && (!is_own_function(callers, function) || is_thread_start(function));
+}
+
 struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address,
 			      uint64_t at_ns)
 {

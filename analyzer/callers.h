@@ -55,6 +55,11 @@ bool callers_is_interpreted(const struct callers *callers, uint32_t stack);
 /* The outermost one, if the stack reaches down to the start of its thread. */
 struct caller callers_outermost(struct callers *callers, uint32_t stack);
 
+/* Whether a function in that frame is a runtime's, or where threads start; NULL = it has no name.
+ * An interpreter's are what the program runs on, and no runtime's. */
+bool callers_is_runtime(const struct callers *callers, struct rec_frame frame,
+			const char *function);
+
 /* The start routine at `address` at that time, unless it belongs to a runtime. */
 struct caller callers_routine(struct callers *callers, uint32_t process, uint64_t address,
 			      uint64_t at_ns);

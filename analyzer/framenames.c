@@ -28,9 +28,10 @@ static uint32_t name_of(struct recording *recording, const struct symbol_place *
 }
 
 void frame_names_build(struct frame_names *names, struct recording *recording,
-		       struct symbols *symbols, const bool *is_wanted)
+		       struct symbols *symbols, const struct callers *callers,
+		       const bool *is_wanted)
 {
-	size_t room = 0;
+	size_t room = 0, flag_room = 0;
 	uint32_t used = 0;
 	bool *is_used = memory_new(recording->frame_count, sizeof(*is_used));
 	*names = (struct frame_names){
@@ -50,8 +51,14 @@ void frame_names_build(struct frame_names *names, struct recording *recording,
 			continue;
 		names->names = memory_grow(names->names, &room, used + place->frame_count,
 					   sizeof(*names->names));
-		for (size_t k = 0; k < place->frame_count; k++)
+		names->are_runtime =
+			memory_grow(names->are_runtime, &flag_room, used + place->frame_count,
+				    sizeof(*names->are_runtime));
+		for (size_t k = 0; k < place->frame_count; k++) {
+			names->are_runtime[used] = callers_is_runtime(callers, recording->frames[i],
+								      place->frames[k].function);
 			names->names[used++] = name_of(recording, place, k);
+		}
 	}
 	names->first[recording->frame_count] = used;
 	free(is_used);
@@ -61,6 +68,7 @@ void frame_names_free(struct frame_names *names)
 {
 	free(names->first);
 	free(names->names);
+	free(names->are_runtime);
 	*names = (struct frame_names){ 0 };
 }
 
@@ -76,4 +84,12 @@ size_t frame_names_of_stack(const struct frame_names *names, const struct record
 	for (uint32_t i = names->first[frames->first_frame]; i < end && count < room; i++)
 		functions[count++] = names->names[i];
 	return count;
+}
+
+bool frame_names_is_runtime(const struct frame_names *names, const struct recording *recording,
+			    uint32_t stack, size_t index)
+{
+	uint32_t first_frame = recording->stacks[stack].first_frame;
+
+	return names && names->are_runtime && names->are_runtime[names->first[first_frame] + index];
 }

@@ -8,18 +8,21 @@
 #ifndef WCPROF_FRAMENAMES_H
 #define WCPROF_FRAMENAMES_H
 
+#include "callers.h"
 #include "recording.h"
 #include "symbols.h"
 
 /* Frame i is in the functions names[first[i]] to names[first[i + 1] - 1], inlined ones first. */
 struct frame_names {
-	uint32_t *first; /* one more than there are frames */
-	uint32_t *names; /* string ids */
+	uint32_t *first;   /* one more than there are frames */
+	uint32_t *names;   /* string ids */
+	bool *are_runtime; /* by name; NULL = none is */
 };
 
 /* Of all frames of the stacks that are wanted, by index; the others have no names. */
 void frame_names_build(struct frame_names *names, struct recording *recording,
-		       struct symbols *symbols, const bool *is_wanted);
+		       struct symbols *symbols, const struct callers *callers,
+		       const bool *is_wanted);
 void frame_names_free(struct frame_names *names);
 
 /*
@@ -28,5 +31,9 @@ void frame_names_free(struct frame_names *names);
  */
 size_t frame_names_of_stack(const struct frame_names *names, const struct recording *recording,
 			    uint32_t stack, uint32_t *functions, size_t room);
+
+/* Whether the function at `index` of those of a stack is a runtime's (callers_is_runtime()). */
+bool frame_names_is_runtime(const struct frame_names *names, const struct recording *recording,
+			    uint32_t stack, size_t index);
 
 #endif

@@ -3,7 +3,9 @@
  * What ran on the CPU; functions.h has the contract.
  *
  * Every function of every sample becomes an item, once for each sample; items are sorted by class
- * and function, and each stretch of equals is a row.
+ * and function, and each stretch of equals is a row. What belongs to a runtime (libraries under the
+ * program, the first functions of threads) is a row only if it ran itself: all that it calls is the
+ * program's.
  */
 #include "functions.h"
 
@@ -17,6 +19,7 @@ struct item {
 	uint32_t function;
 	uint64_t ns;
 	bool is_self;
+	bool is_runtime;
 };
 
 uint64_t sample_weight_next(struct sample_weights *weights)
@@ -81,13 +84,17 @@ static void add_rows(struct function_table *table, const struct item_list *list)
 	for (size_t from = 0, to; from < list->count; from = to) {
 		struct function_time row = { .function = list->items[from].function,
 					     .class = list->items[from].class };
+		bool is_runtime = true;
 		for (to = from;
 		     to < list->count && compare_items(&list->items[from], &list->items[to]) == 0;
 		     to++) {
 			row.total_ns += list->items[to].ns;
 			row.self_ns += list->items[to].is_self ? list->items[to].ns : 0;
 			row.samples += list->items[to].is_self;
+			is_runtime = is_runtime && list->items[to].is_runtime;
 		}
+		if (is_runtime && row.samples == 0)
+			continue;
 		table->rows = memory_grow(table->rows, &room, (size_t)table->count + 1,
 					  sizeof(*table->rows));
 		table->rows[table->count++] = row;
@@ -114,7 +121,9 @@ void function_table_build(struct function_table *table, const struct recording *
 		for (size_t k = 0; k < count; k++)
 			if (!is_repeated(functions, k))
 				add_item(&list,
-					 (struct item){ class, functions[k], weight_ns, k == 0 });
+					 (struct item){ class, functions[k], weight_ns, k == 0,
+							frame_names_is_runtime(names, recording,
+									       sample->stack, k) });
 		table->sample_count++;
 		table->total_ns += weight_ns;
 	}

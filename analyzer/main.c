@@ -142,13 +142,13 @@ static size_t output_columns(void)
 
 /* Of all stacks for folded stacks, else of those of samples. */
 static void name_frames(struct given_names *names, struct recording *recording,
-			struct symbols *symbols, bool all)
+			struct symbols *symbols, const struct callers *callers, bool all)
 {
 	bool *is_wanted = memory_new(recording->stack_count, sizeof(*is_wanted));
 	memset(is_wanted, all, recording->stack_count);
 	for (size_t i = 0; i < recording->sample_count; i++)
 		is_wanted[recording->samples[i].stack] = true;
-	frame_names_build(&names->frames, recording, symbols, is_wanted);
+	frame_names_build(&names->frames, recording, symbols, callers, is_wanted);
 	free(is_wanted);
 }
 
@@ -224,8 +224,8 @@ static struct given_names names_give(struct recording *recording, const struct o
 	classify(recording, symbols, callers, names.ops, names.waits);
 	class_by_name(naming->by, recording, callers, names.ops, names.classes);
 	classify_sites(recording, callers, names.sites);
-	stack_functions_build(&names.functions, recording, symbols);
-	name_frames(&names, recording, symbols, options->folded[0] != '\0');
+	stack_functions_build(&names.functions, recording, symbols, callers);
+	name_frames(&names, recording, symbols, callers, options->folded[0] != '\0');
 	names.unnamed = find_unnamed(symbols);
 	spins_build(&names.spins, recording, symbols);
 	callers_free(callers);

@@ -42,6 +42,8 @@ uint32_t script_scope(struct compiler *compiler)
 
 	if (compiler->scope != NO_INDEX)
 		return compiler->scope;
+	if (compiler->adopted != NO_INDEX)
+		leaf = compiler->classes->of_op[compiler->adopted];
 	for (size_t i = 0; i < compiler->open_count; i++) {
 		uint32_t op = compiler->open[i];
 
@@ -86,6 +88,18 @@ static bool waits_outside(const struct compiler *compiler)
 	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
 }
 
+/* A lock that it gives back later: whoever comes for it meanwhile waits for this thread. */
+static bool is_holding(const struct compiler *compiler)
+{
+	for (size_t i = 0; i < compiler->open_count; i++) {
+		uint32_t op = compiler->open[i];
+
+		if (compiler->rec->ops[op].kind == KIND_HOLD && !compiler->rec->extras[op].open)
+			return true;
+	}
+	return false;
+}
+
 /* The time since the last moment, as a step. */
 void script_pass(struct compiler *compiler, uint64_t to_ns)
 {
@@ -97,6 +111,11 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 	if (compiler->is_skipping || compiler->waiting)
 		return;
 	bool is_outside = waits_outside(compiler);
+	if (!is_outside && compiler->frame_count && !is_holding(compiler)) {
+		compiler->script->unresolved_ns += to_ns - from_ns;
+		script_emit(compiler, STEP_FIXED, 0, to_ns - from_ns);
+		return;
+	}
 	if (!is_outside && compiler->script->was_crowded)
 		script_runs_add(&compiler->runs, (uint32_t)compiler->script->step_count,
 				to_ns - from_ns);
@@ -169,7 +188,7 @@ static void open_push(struct compiler *compiler, uint32_t op)
 	compiler->scope = NO_INDEX;
 }
 
-static void open_remove(struct compiler *compiler, uint32_t op)
+void script_close(struct compiler *compiler, uint32_t op)
 {
 	for (size_t i = compiler->open_count; i-- > 0;) {
 		if (compiler->open[i] != op)
@@ -241,18 +260,6 @@ static void adopt(struct compiler *compiler)
 
 /* --- one thread --- */
 
-/* A lock that it gives back later: whoever comes for it meanwhile waits for this thread. */
-static bool is_holding(const struct compiler *compiler)
-{
-	for (size_t i = 0; i < compiler->open_count; i++) {
-		uint32_t op = compiler->open[i];
-
-		if (compiler->rec->ops[op].kind == KIND_HOLD && !compiler->rec->extras[op].open)
-			return true;
-	}
-	return false;
-}
-
 static bool is_idle(const struct compiler *compiler, uint32_t op)
 {
 	uint16_t kind = compiler->rec->ops[op].kind;
@@ -276,6 +283,7 @@ void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point poin
 
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
+	script_op_belongs(compiler, op);
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
 		script_tries_give_up(compiler);
@@ -302,10 +310,11 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
 	script_pass(compiler, end_ns);
-	script_stamps(compiler, op, STAMP_END);
+	if (!script_ends_elsewhere(compiler, op))
+		script_stamps(compiler, op, STAMP_END);
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_ends(compiler, op);
-	open_remove(compiler, op);
+	script_close(compiler, op);
 }
 
 /* A sample at the end of a call comes after it. */
@@ -329,6 +338,7 @@ static void gap_ends(struct compiler *compiler, const struct moment *moment)
 
 static void happen(struct compiler *compiler, const struct moment *moment)
 {
+	script_adopted_until(compiler, moment->at_ns);
 	stretches_end(compiler, moment->at_ns);
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
@@ -368,8 +378,8 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 	compiler->thread_class =
 		rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
 	compiler->scope = compiler->lock_wait = compiler->idle_step = compiler->awaited_op =
-		NO_INDEX;
-	compiler->open_count = 0;
+		compiler->adopted = NO_INDEX;
+	compiler->open_count = compiler->frame_count = 0;
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
 	compiler->tries = (struct tries){ .lock = NO_INDEX };
 	compiler->now_ns = compiler->script->actors[thread].start_ns;
@@ -411,6 +421,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	bool ended = op && !compiler->rec->extras[rec_thread->op].open;
 
 	if (ended) {
+		script_adopted_until(compiler, op->end_ns);
 		stretches_end(compiler, op->end_ns);
 		script_pass(compiler, op->end_ns);
 		stretches_end(compiler, UINT64_MAX);

@@ -124,6 +124,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
 	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
 	script_places_begin(&compiler->places, rec, functions && functions->first);
+	script_declared_find(compiler);
 	script->source_count = script->monitors.condition_count + script->flows.flow_count +
 			       script->semaphore_count;
 	script->jobs = memory_new(script->source_count, sizeof(*script->jobs));
@@ -142,6 +143,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 		shares_build(&script->shares, rec, functions, &script->scopes,
 			     script_places_scopes(&compiler->places, script));
 	script_places_free(&compiler->places);
+	free(compiler->worker_of);
 	free(is_awaited);
 	free(barrier_latency_ns);
 	free(permit_latency_ns);

@@ -27,6 +27,9 @@ enum { WAKE_UP_NS_MAX = 100000 };
 /* What a thread runs after its last sample, on its way out. */
 enum { ENDING_NS_MAX = 20000 };
 
+/* Waits that the program declared and that lie around others, one in the other. */
+enum { FRAMES_MAX = 16 };
+
 #define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
 
 struct taken {
@@ -78,6 +81,8 @@ struct compiler {
 	bool *worked;            /* by thread: did more than sleep and time out */
 	struct script_runs runs; /* of all threads, if they were crowded */
 	struct script_places places;
+	uint32_t *worker_of; /* by op that the program declared: the other thread that did the last
+				of it, NO_INDEX = its own; NULL: there are no such ops */
 	/* of the thread that is being compiled */
 	const struct rec_sample *samples;
 	size_t first_sample; /* in the recording */
@@ -96,6 +101,9 @@ struct compiler {
 	uint32_t lock_wait;  /* wait for a lock whose hold comes next */
 	struct tries tries;
 	size_t next_adoption;
+	uint32_t adopted;            /* another thread's op that it works for, NO_INDEX = none */
+	uint32_t frames[FRAMES_MAX]; /* waits around others that have not ended */
+	size_t frame_count;
 	bool waiting;     /* inside a recorded wait */
 	bool is_skipping; /* inside a section, before it takes */
 	const struct section *skip_section;
@@ -111,6 +119,8 @@ void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
 void script_pass(struct compiler *, uint64_t to_ns);
 /* Of the open ops. */
 uint32_t script_scope(struct compiler *);
+/* It ends, or this thread has left it. */
+void script_close(struct compiler *, uint32_t op);
 /* A wait whose waker is not known. */
 void script_stays(struct compiler *, uint64_t ns);
 /* The step that was emitted last takes a job, if there is a pool. */
@@ -118,6 +128,24 @@ void script_taken_add(struct compiler *, uint64_t end_ns);
 
 /* The stamps of requests that begin or end there. */
 void script_stamps(struct compiler *, uint32_t op, enum stamp_point);
+
+/* script_declared.c: fills in `worker_of`. */
+void script_declared_find(struct compiler *);
+
+/* A call or wait that begins now on the thread: what it belongs to tells which ops that one has
+ * left, and which it has adopted. */
+void script_op_belongs(struct compiler *, uint32_t op);
+void script_belongs(struct compiler *, uint32_t parent);
+
+/* The op that was adopted may have ended by then. */
+void script_adopted_until(struct compiler *, uint64_t at_ns);
+
+/* Another thread did the last of an op that began on this one. */
+bool script_ends_elsewhere(const struct compiler *, uint32_t op);
+
+/* A wait that is a frame around others: true, and there is nothing more to do about it. */
+bool script_frame_begins(struct compiler *, uint32_t wait);
+bool script_frame_ends(struct compiler *, uint32_t wait);
 
 /* script_locks.c */
 void script_hold_begins(struct compiler *, uint32_t op);

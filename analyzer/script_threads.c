@@ -206,6 +206,80 @@ static uint32_t ending_thread(const struct recording *rec, uint32_t process)
 	return ending;
 }
 
+/* How long each thread was in sleeps and in waits that came to nothing, before its finish. To be
+ * freed. */
+static uint64_t *slept_find(const struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	uint64_t *slept_ns = memory_new(rec->thread_count, sizeof(*slept_ns));
+
+	for (size_t i = 0; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+
+		if (op->thread != NO_INDEX && op->end_ns <= compiler->finish_ns[op->thread] &&
+		    (op->kind == KIND_SLEEP || (op->kind == KIND_POLL && !rec->extras[i].bytes)))
+			slept_ns[op->thread] += op->end_ns - op->start_ns;
+	}
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+
+		if (wait->thread != NO_INDEX && wait->timed_out &&
+		    wait->end_ns <= compiler->finish_ns[wait->thread])
+			slept_ns[wait->thread] += wait->end_ns - wait->start_ns;
+	}
+	return slept_ns;
+}
+
+static bool lets_go(enum step_type type)
+{
+	return type == STEP_SIGNAL || type == STEP_POST || type == STEP_PUT || type == STEP_SEND ||
+	       type == STEP_SPAWN;
+}
+
+/* How long it runs; whether it lets others go. */
+static uint64_t run_of(const struct script *script, size_t actor, bool *serves)
+{
+	const struct step *step = &script->steps[script->actors[actor].first_step];
+	uint64_t run_ns = 0;
+
+	*serves = false;
+	for (; step->type != STEP_END; step++) {
+		run_ns += step->type == STEP_RUN ? step->ns : 0;
+		*serves = *serves || lets_go((enum step_type)step->type);
+	}
+	return run_ns;
+}
+
+/*
+ * A thread that wakes up now and then to look after something goes on doing so for as long as it is
+ * left alone: its last work is the recording's end, and no finish. It is known by sleeping most of
+ * the time, serving nobody, and running less than some other one.
+ */
+static void tickers_leave(struct script *script, const struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	uint64_t *slept_ns = slept_find(compiler), most_ns = 0;
+	bool *ticks = memory_new(rec->thread_count, sizeof(*ticks));
+	bool serves;
+
+	for (size_t t = 0; t < script->actor_count; t++) {
+		uint32_t op = rec->threads[t].op;
+		uint64_t run_ns = script->actors[t].counts ? run_of(script, t, &serves) : 0;
+
+		if (!script->actors[t].counts)
+			continue;
+		ticks[t] = op != NO_INDEX && rec->extras[op].open && !serves &&
+			   slept_ns[t] > (compiler->finish_ns[t] - rec->ops[op].start_ns) / 2;
+		if (!ticks[t] && run_ns > most_ns)
+			most_ns = run_ns;
+	}
+	for (size_t t = 0; t < script->actor_count; t++)
+		if (ticks[t] && run_of(script, t, &serves) < most_ns)
+			script->actors[t].counts = false;
+	free(slept_ns);
+	free(ticks);
+}
+
 /* Counts the threads of a process that was still running, as far as they did anything. */
 static bool count_workers(struct script *script, const struct compiler *compiler, uint32_t process)
 {
@@ -248,6 +322,7 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 			any = count_workers(script, compiler, p) || any;
 	for (size_t t = 0; !any && t < script->actor_count; t++)
 		script->actors[t].counts = true;
+	tickers_leave(script, compiler);
 	uint64_t finish_ns = script->start_ns;
 	for (size_t t = 0; t < script->actor_count; t++)
 		if (script->actors[t].counts && compiler->finish_ns[t] > finish_ns)

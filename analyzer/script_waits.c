@@ -130,6 +130,8 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 
+	if (script_frame_ends(compiler, index))
+		return;
 	compiler->waiting = false;
 	compiler->now_ns = wait->end_ns;
 	if (wait->open)
@@ -155,7 +157,10 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 
 void script_wait_begins(struct compiler *compiler, uint32_t index)
 {
+	script_belongs(compiler, compiler->rec->waits[index].waiter);
 	script_pass(compiler, compiler->rec->waits[index].start_ns);
+	if (script_frame_begins(compiler, index))
+		return;
 	if (!script_is_try(compiler->rec, &compiler->rec->waits[index]))
 		script_tries_give_up(compiler);
 	if (compiler->rec->waits[index].reason == REASON_COND)

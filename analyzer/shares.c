@@ -20,12 +20,6 @@
 
 /* --- the functions of a stack --- */
 
-static bool is_runtime(const char *module)
-{
-	return strncmp(module, "libc.so", 7) == 0 || strncmp(module, "ld-linux", 8) == 0 ||
-	       strncmp(module, "libwcprof", 9) == 0;
-}
-
 struct function_list {
 	uint32_t *ids;
 	size_t count;
@@ -33,11 +27,12 @@ struct function_list {
 };
 
 static void add_place(struct function_list *list, struct recording *rec,
+		      const struct callers *callers, struct rec_frame frame,
 		      const struct symbol_place *place, size_t from)
 {
 	for (size_t i = 0; i < place->frame_count; i++) {
 		const char *name = place->frames[i].function;
-		bool is_there = !name || is_runtime(place->module);
+		bool is_there = !name || callers_is_runtime(callers, frame, name);
 		uint32_t id = is_there ? 0 : recording_intern(rec, name);
 
 		for (size_t k = from; !is_there && k < list->count; k++)
@@ -50,7 +45,7 @@ static void add_place(struct function_list *list, struct recording *rec,
 }
 
 void stack_functions_build(struct stack_functions *of, struct recording *rec,
-			   struct symbols *symbols)
+			   struct symbols *symbols, const struct callers *callers)
 {
 	struct function_list list = { 0 };
 	bool *is_sampled = memory_new(rec->stack_count, sizeof(*is_sampled));
@@ -62,10 +57,12 @@ void stack_functions_build(struct stack_functions *of, struct recording *rec,
 		const struct rec_stack *stack = &rec->stacks[s];
 
 		of->first[s] = (uint32_t)list.count;
-		for (uint32_t f = 0; is_sampled[s] && f < stack->frame_count; f++)
-			add_place(&list, rec,
-				  symbols_place(symbols, rec->frames[stack->first_frame + f], true),
+		for (uint32_t f = 0; is_sampled[s] && f < stack->frame_count; f++) {
+			struct rec_frame frame = rec->frames[stack->first_frame + f];
+
+			add_place(&list, rec, callers, frame, symbols_place(symbols, frame, true),
 				  of->first[s]);
+		}
 	}
 	of->first[rec->stack_count] = (uint32_t)list.count;
 	of->functions = list.ids;

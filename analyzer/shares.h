@@ -10,6 +10,7 @@
 #ifndef WCPROF_SHARES_H
 #define WCPROF_SHARES_H
 
+#include "callers.h"
 #include "recording.h"
 #include "scopes.h"
 #include "symbols.h"
@@ -20,7 +21,8 @@ struct stack_functions {
 	uint32_t *functions; /* string ids */
 };
 
-void stack_functions_build(struct stack_functions *, struct recording *, struct symbols *);
+void stack_functions_build(struct stack_functions *, struct recording *, struct symbols *,
+			   const struct callers *);
 void stack_functions_free(struct stack_functions *);
 
 struct share {

@@ -18,7 +18,7 @@ static struct rec_stack cpu_stacks[] = { { 0, 0 }, { 0, 2 }, { 2, 1 }, { 3, 2 },
 static uint32_t cpu_first[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
 static uint32_t cpu_functions[] = { CPU_LEAF, CPU_MAIN, CPU_MAIN, CPU_LEAF,
 				    CPU_MAIN, CPU_LEAF, CPU_LEAF, CPU_MAIN };
-static const struct frame_names cpu_names = { cpu_first, cpu_functions };
+static const struct frame_names cpu_names = { .first = cpu_first, .names = cpu_functions };
 static struct rec_thread cpu_threads[] = { { .name = 1, .op = 0 }, { .name = 2, .op = 1 } };
 static struct rec_process cpu_processes[] = { { .pid = 7, .op = NO_INDEX } };
 

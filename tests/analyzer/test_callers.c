@@ -265,6 +265,36 @@ START_TEST(interpreters)
 }
 END_TEST
 
+/* What a program does not do itself is no answer to what ran. */
+START_TEST(runtimes)
+{
+	static const struct {
+		uint32_t module;
+		const char *function;
+		bool is_runtime;
+	} rows[] = {
+		/* 0 */ { LIBC, "qsort", true },
+		/* 1 */ { LIBC, NULL, true },
+		/* 2 */ { PROGRAM, "shop::pay", false },
+		/* 3 */ { PROGRAM, NULL, false },
+		/* 4 */ { PROGRAM, "_start", true },
+		/* 5 */ { PROGRAM, "std::run", true },
+		/* 6 */ { NO_INDEX, "start_thread", true },
+		/* 7 */ { NO_INDEX, NULL, false },
+		/* 8 */ { PYTHON, "eval", false },
+	};
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		ck_assert_msg(callers_is_runtime(callers, (struct rec_frame){ rows[i].module, 16 },
+						 rows[i].function) == rows[i].is_runtime,
+			      "row %zu", i);
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
 START_TEST(start_routines)
 {
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
@@ -301,6 +331,7 @@ int main(void)
 	tcase_add_test(tcase, the_innermost_with_a_name);
 	tcase_add_test(tcase, who_called_the_caller);
 	tcase_add_test(tcase, interpreters);
+	tcase_add_test(tcase, runtimes);
 	tcase_add_test(tcase, start_routines);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -37,7 +37,9 @@ START_TEST(each_stack_has_its_own)
 	read_good(&recording, DUMP, (size_t)_i);
 	ck_assert_uint_eq(recording.stack_count, STACKS);
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
-	frame_names_build(&names, &recording, symbols, rows[_i].is_wanted);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	frame_names_build(&names, &recording, symbols, callers, rows[_i].is_wanted);
+	callers_free(callers);
 	symbols_free(symbols);
 	for (uint32_t i = 0; i < STACKS; i++) {
 		char text[256] = "";
@@ -59,7 +61,9 @@ START_TEST(no_more_than_there_is_room_for)
 	uint32_t functions[1];
 	read_good(&recording, DUMP, 0);
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
-	frame_names_build(&names, &recording, symbols, all);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	frame_names_build(&names, &recording, symbols, callers, all);
+	callers_free(callers);
 	symbols_free(symbols);
 	ck_assert_uint_eq(frame_names_of_stack(&names, &recording, 3, functions, 1), 1);
 	ck_assert_str_eq(recording.strings[functions[0]], "app+0x1770");

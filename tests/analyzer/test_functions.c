@@ -62,12 +62,36 @@ START_TEST(functions_have_self_and_total_time_by_class)
 }
 END_TEST
 
+/* `main` as a runtime's: it is a row where it ran itself, and not where it only called. */
+START_TEST(a_runtime_counts_where_it_ran_itself)
+{
+	bool are_runtime[sizeof(cpu_functions) / sizeof(cpu_functions[0])];
+	struct frame_names names = cpu_names;
+	struct recording recording = cpu_recording();
+	struct class_table classes;
+	struct function_table table;
+	for (size_t i = 0; i < sizeof(are_runtime); i++)
+		are_runtime[i] = cpu_functions[i] == CPU_MAIN;
+	names.are_runtime = are_runtime;
+	class_table_build(&classes, &recording, NULL);
+	function_table_build(&table, &recording, &classes, &names);
+	ck_assert_uint_eq(table.count, 3);
+	ck_assert_uint_eq(table.total_ns, 4000000);
+	ck_assert_uint_eq(table.rows[1].function, CPU_MAIN);
+	ck_assert_uint_eq(table.rows[1].total_ns, 3000000);
+	function_table_free(&table);
+	class_table_free(&classes);
+	build_free(&recording);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("functions");
 	TCase *tests = tcase_create("functions");
 	tcase_add_test(tests, each_sample_stands_for_the_time_since_the_last);
 	tcase_add_test(tests, functions_have_self_and_total_time_by_class);
+	tcase_add_test(tests, a_runtime_counts_where_it_ran_itself);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -53,6 +53,39 @@ START_TEST(a_living_server_ends_with_its_last_piece_of_work)
 }
 END_TEST
 
+/* One that also takes a lock each time is none that the others wait for, unless it does more than
+ * they do. */
+START_TEST(a_ticker_ends_nothing)
+{
+	for (int does_more = 0; does_more < 2; does_more++) {
+		struct sketch sketch;
+		struct script script;
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "worker", 0, 100);
+		sketch_thread(&sketch, "ticker", 0, 100);
+		sketch.rec.extras[sketch.rec.processes[0].op].open = true;
+		for (uint32_t t = 0; t < 2; t++)
+			sketch.rec.extras[sketch.rec.threads[t].op].open = true;
+		sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 1, 10);
+		sketch.rec.extras[sketch.rec.op_count - 1].bytes = 1;
+		sketch_io(&sketch, 0, "write", "", 10, does_more ? 12 : 30, 31);
+		sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 32, 100);
+		for (int i = 0; i < 10; i++) {
+			sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
+			sketch_hold(&sketch, 1, "M", 2, 10 * i + 9.1, 10 * i + 9.2);
+		}
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		ck_assert(script.actors[0].counts);
+		ck_assert_int_eq(script.actors[1].counts, does_more);
+		ck_assert_uint_eq(script.actual_ns, does_more ? 99200000 : 32 * SKETCH_MS);
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 START_TEST(a_program_goes_on_by_exec)
 {
 	struct sketch sketch;
@@ -155,6 +188,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
 	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
+	tcase_add_test(tcase, a_ticker_ends_nothing);
 	tcase_add_test(tcase, a_program_goes_on_by_exec);
 	tcase_add_loop_test(tcase, a_living_server_has_its_children_work, 0, 2);
 	tcase_add_test(tcase, a_thread_that_no_link_starts_was_started_by_who_ran_last);
