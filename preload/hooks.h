@@ -213,10 +213,10 @@ static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int co
 	return bytes;
 }
 
-/* What was only looked at is still to be read. */
+/* What was only looked at is still to be read; what comes back as an error was never received. */
 static inline int64_t hooks_taken(int64_t bytes, int flags)
 {
-	return flags & MSG_PEEK ? 0 : bytes;
+	return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : bytes;
 }
 
 /* What must not be called in the program's threads: it allocates, locks or prints. */

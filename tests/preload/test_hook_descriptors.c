@@ -170,6 +170,26 @@ START_TEST(test_both_ends_and_bytes)
 }
 END_TEST
 
+/* What an event's call does to its descriptor, or to the other one: whether it is this. */
+static bool does(const char *call, bool is_read, bool is_other)
+{
+	static const struct {
+		const char *call;
+		const char *own, *other;
+	} rows[] = {
+		/* Each before what its name holds. */
+		{ "vmsplice", "write", "" },     { "splice", "read", "write" },
+		{ "sendfile", "write", "read" }, { "tee", "", "write" },
+		{ "read", "read", "" },          { "recv", "read", "" },
+		{ "write", "write", "" },        { "send", "write", "" },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strstr(call, rows[i].call))
+			return strcmp(is_other ? rows[i].other : rows[i].own,
+				      is_read ? "read" : "write") == 0;
+	return false;
+}
+
 /* The bytes that calls of all processes moved in what is called so, in one direction. */
 static json_int_t moved(struct dumps *dumps, const char *ident, bool is_read)
 {
@@ -179,13 +199,47 @@ static json_int_t moved(struct dumps *dumps, const char *ident, bool is_read)
 			json_t *header = json_array_get(dumps->lines[dump], 0);
 			json_t *event = json_array_get(dumps->lines[dump], i);
 			const char *call = text_of(header, event, "c");
-			bool reads = strstr(call, "read") || strstr(call, "recv");
-			bool writes = strstr(call, "write") || strstr(call, "send");
-			if (strcmp(word_of(event, "k"), "io") == 0 &&
-			    strcmp(text_of(header, event, "i"), ident) == 0 &&
-			    (is_read ? reads : writes))
+			if (strcmp(word_of(event, "k"), "io") != 0)
+				continue;
+			if (strcmp(text_of(header, event, "i"), ident) == 0 &&
+			    does(call, is_read, false))
+				sum += number_of(event, "n");
+			if (strcmp(text_of(header, event, "i2"), ident) == 0 &&
+			    does(call, is_read, true))
 				sum += number_of(event, "n");
 		}
+	return sum;
+}
+
+/* What is written to there is read here: the other end of a socket pair; a pipe itself. */
+static void other_end(const char *ident, char *other)
+{
+	long long here, there;
+
+	if (sscanf(ident, "unix:[%lld]>[%lld]", &here, &there) == 2)
+		snprintf(other, OUTPUT_MAX, "unix:[%lld]>[%lld]", there, here);
+	else
+		snprintf(other, OUTPUT_MAX, "%s", ident);
+}
+
+/* In every pipe and pair of sockets, what was written was read. The number of bytes in all. */
+static json_int_t check_sums(struct dumps *dumps)
+{
+	json_t *strings = json_object_get(json_array_get(dumps->lines[0], 0), "strings");
+	json_int_t sum = 0;
+	char other[OUTPUT_MAX];
+
+	for (size_t i = 0; i < json_array_size(strings); i++) {
+		const char *ident = json_string_value(json_array_get(strings, i));
+		if (strncmp(ident, "pipe:[", 6) != 0 && strncmp(ident, "unix:[", 6) != 0)
+			continue;
+		other_end(ident, other);
+		ck_assert_msg(moved(dumps, ident, true) == moved(dumps, other, false),
+			      "%lld read from %s, %lld written to %s",
+			      (long long)moved(dumps, ident, true), ident,
+			      (long long)moved(dumps, other, false), other);
+		sum += moved(dumps, ident, true);
+	}
 	return sum;
 }
 
@@ -286,11 +340,62 @@ START_TEST(test_parts_add_up)
 	ck_assert_int_eq(moved(&dumps, one, false), 10);
 	ck_assert_int_eq(moved(&dumps, other, true), 10);
 	ck_assert_int_eq(moved(&dumps, one, true) + moved(&dumps, other, false), 0);
+	check_sums(&dumps);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* Of a pipe that two processes read from, each says what it took. */
+START_TEST(test_shared_readers_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"readers",
+						{ { "op", "io", "read", 2, 4 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(dumps.count, 2);
+	const char *one = ident_of(&dumps, 0, "read"), *other = ident_of(&dumps, 1, "read");
+	ck_assert_str_eq(one, other);
+	ck_assert_int_eq(moved(&dumps, one, true), 9);
+	ck_assert_int_eq(moved(&dumps, one, false), 9);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* A call that moved a part of what it was to move counts that part, at both of its ends. */
+START_TEST(test_partial_transfers_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"tight",
+						{ { "op", "io", "splice", 4, 4 },
+						  { "op", "io", "tee", 2, 2 },
+						  { "op", "io", "sendmmsg", 1, 1 },
+						  { "op", "io", "sendfile", 1, 1 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	ck_assert_int_gt(check_sums(&dumps), 10000);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* What is only looked at, by whatever call, is still there to be read. */
+START_TEST(test_looks_move_nothing)
+{
+	static const struct target_case row = { "meetings",
+						"looks",
+						{ { "op", "io", "recvfrom", 3, 3 },
+						  { "op", "io", "recvmsg", 3, 3 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(check_sums(&dumps), 8);
 	json_t *header = json_array_get(dumps.lines[0], 0);
 	for (size_t i = 1; i < json_array_size(dumps.lines[0]); i++) {
-		const char *ident = text_of(header, json_array_get(dumps.lines[0], i), "i");
-		if (strncmp(ident, "pipe:[", 6) == 0)
-			ck_assert_int_eq(moved(&dumps, ident, true), moved(&dumps, ident, false));
+		json_t *event = json_array_get(dumps.lines[0], i);
+		if (strcmp(text_of(header, event, "c"), "recvmsg") == 0)
+			ck_assert_int_eq(number_of(event, "n"), 0);
 	}
 	free_dumps(&dumps);
 }
@@ -306,6 +411,9 @@ int main(void)
 	tcase_add_loop_test(group, test_two_processes_meet, 0, 2);
 	tcase_add_test(group, test_a_shared_end_adds_up);
 	tcase_add_test(group, test_parts_add_up);
+	tcase_add_test(group, test_shared_readers_add_up);
+	tcase_add_test(group, test_partial_transfers_add_up);
+	tcase_add_test(group, test_looks_move_nothing);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -2,11 +2,18 @@
 /*
  * Answer: two processes talk, and what either says was moved adds up, byte by byte. `path`, `pair`:
  * the child writes 3 and reads 2. `shared`: both write to one pipe, 3 and 4, and the parent reads 7
- * in parts. `parts`: 10 bytes each way, in several forms, with tries in vain between them.
+ * in parts. `readers`: both read from one pipe, 4 and 5 of 9. `parts`: 10 bytes each way, in
+ * several forms, with tries in vain between them. `tight`: nobody takes all that is offered, and
+ * what was taken is read to the end. `looks`: 8 bytes are looked at in all ways and then read; 5
+ * come back as an error.
  */
 #include "scenario.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -92,6 +99,20 @@ static void shared(void)
 	say_errno("readv", (int)readv(ends[0], parts, 2));
 }
 
+static void read_four(int fd)
+{
+	say_errno("read", (int)read(fd, bytes, 4));
+}
+
+static void readers(void)
+{
+	int ends[2];
+	say_errno("pipe", pipe(ends));
+	say_errno("write", (int)write(ends[1], bytes, 9));
+	end_child(begin_child(read_four, ends[0]));
+	say_errno("read", (int)read(ends[0], bytes, sizeof(bytes)));
+}
+
 /* Nothing is there yet, or nothing fits any more: nothing moves. */
 static void in_vain(int ends[2])
 {
@@ -125,11 +146,118 @@ static void parts(void)
 	say_errno("recv, nothing", (int)recv(ends[1], bytes, 8, MSG_DONTWAIT));
 }
 
+static char much[200000];
+
+static ssize_t read_all(int fd)
+{
+	ssize_t sum = 0, part;
+	while ((part = read(fd, much, 3000)) > 0)
+		sum += part;
+	return sum;
+}
+
+static void small_pipe(int ends[2])
+{
+	if (pipe2(ends, O_NONBLOCK) || fcntl(ends[1], F_SETPIPE_SZ, 4096) != 4096)
+		abort();
+}
+
+/* A pipe of one page gets no more than that; another one has less room than there is to splice. */
+static void tight_pipes(void)
+{
+	int first[2], second[2];
+	struct iovec parts[2] = { { much, 3000 }, { much, 3000 } };
+	small_pipe(first);
+	small_pipe(second);
+	say_errno("tee, nothing", (int)tee(first[0], second[1], 10, SPLICE_F_NONBLOCK));
+	say_errno("splice, nothing",
+		  (int)splice(first[0], NULL, second[1], NULL, 10, SPLICE_F_NONBLOCK));
+	ssize_t there = writev(first[1], parts, 2);
+	say_errno("writev, no room", (int)writev(first[1], parts, 2));
+	there += tee(first[0], second[1], 100, 0);
+	say_errno("splice, no room",
+		  (int)splice(first[0], NULL, second[1], NULL, 10, SPLICE_F_NONBLOCK));
+	there -= read_all(second[0]);
+	say_errno("splice", (int)splice(first[0], NULL, second[1], NULL, 1000, 0));
+	there -= read_all(second[0]);
+	say_errno("raw splice",
+		  syscall(SYS_splice, first[0], NULL, second[1], NULL, 1000, SPLICE_F_NONBLOCK));
+	there -= read_all(second[0]) + read_all(first[0]);
+	say_errno("vmsplice", (int)vmsplice(second[1], parts, 1, 0));
+	printf("left %zd\n", there + 3000 - read_all(second[0]));
+}
+
+/* A socket takes a part of what is offered, of one message or of several, or of a file. */
+static void tight_sockets(void)
+{
+	int ends[2], file = memfd_create("much", 0);
+	struct iovec all = { much, sizeof(much) }, some = { much, 5000 };
+	struct msghdr message = { .msg_iov = &all, .msg_iovlen = 1 };
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_iov = &some, .msg_iovlen = 1 } },
+				       { .msg_hdr = message } };
+	ssize_t there = 0, part;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends))
+		abort();
+	say_errno("setsockopt", setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &(int){ 20000 }, 4));
+	say_errno("sendmmsg", sendmmsg(ends[0], messages, 2, 0));
+	there += messages[0].msg_len + messages[1].msg_len;
+	say_errno("sendmsg, no room", (int)sendmsg(ends[0], &message, 0));
+	while (recvmmsg(ends[1], messages, 1, 0, NULL) > 0)
+		there -= messages[0].msg_len;
+	there += part = sendmsg(ends[0], &message, 0);
+	printf("a part: %d\n", part > 0 && part < (ssize_t)sizeof(much));
+	there -= read_all(ends[1]);
+	say_errno("ftruncate", ftruncate(file, sizeof(much)));
+	there += part = sendfile(ends[0], file, NULL, sizeof(much));
+	printf("a part: %d\n", part > 0 && part < (ssize_t)sizeof(much));
+	printf("left %zd\n", there - read_all(ends[1]));
+}
+
+static void tight(void)
+{
+	tight_pipes();
+	tight_sockets();
+}
+
+/* What was sent to nobody comes back. */
+static void look_at_errors(void)
+{
+	struct sockaddr_in nobody = { .sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct iovec part = { bytes, sizeof(bytes) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	socklen_t size = sizeof(nobody);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), other = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(other, (struct sockaddr *)&nobody, size) ||
+	    getsockname(other, (struct sockaddr *)&nobody, &size) || close(other) ||
+	    setsockopt(fd, IPPROTO_IP, IP_RECVERR, &(int){ 1 }, sizeof(int)) ||
+	    connect(fd, (struct sockaddr *)&nobody, size))
+		abort();
+	say_errno("send", (int)send(fd, bytes, 5, 0));
+	poll(&(struct pollfd){ .fd = fd }, 1, -1);
+	say_errno("errors", (int)recvmsg(fd, &message, MSG_ERRQUEUE));
+}
+
+static void looks(void)
+{
+	int ends[2];
+	struct iovec part = { bytes, sizeof(bytes) };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	say_errno("send", (int)send(ends[0], bytes, 8, 0));
+	say_errno("recvfrom", (int)recvfrom(ends[1], bytes, 3, MSG_PEEK, NULL, NULL));
+	say_errno("recvmsg", (int)recvmsg(ends[1], &message.msg_hdr, MSG_PEEK));
+	say_errno("recvmmsg", recvmmsg(ends[1], &message, 1, MSG_PEEK, NULL));
+	say_errno("raw", syscall(SYS_recvfrom, ends[1], bytes, 8L, (long)MSG_PEEK, NULL, NULL));
+	say_errno("raw", syscall(SYS_recvmsg, ends[1], &message.msg_hdr, (long)MSG_PEEK));
+	say_errno("raw, read", syscall(SYS_recvfrom, ends[1], bytes, 2L, 0L, NULL, NULL));
+	say_errno("read", (int)read(ends[1], bytes, sizeof(bytes)));
+	look_at_errors();
+}
+
 static const struct scenario scenarios[] = {
-	{ "path", path },
-	{ "pair", pair },
-	{ "shared", shared },
-	{ "parts", parts },
+	{ "path", path },   { "pair", pair },   { "shared", shared }, { "readers", readers },
+	{ "parts", parts }, { "tight", tight }, { "looks", looks },
 };
 
 SCENARIOS_MAIN
