@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of addresses in a living process. See frames.h. libdw reads the files; nothing is stopped.
+ *
+ * A lock that is taken in C++ is a call in a header of the library's, which the compiler has put
+ * into the program's own function: the line that says something is the one in the program's own
+ * text. Whose an inlined function is, runtime.def says.
  */
 #include "frames.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <libiberty/demangle.h>
 #include <stdio.h>
@@ -63,22 +69,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* " (file.c:34)", or " (libx.so)" */
-static void append_place(Dwfl_Module *module, uint64_t address, char *to, size_t size)
-{
-	Dwfl_Line *line = dwfl_module_getsrc(module, address);
-	int number = 0;
-	const char *source = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-	const char *file = NULL;
-	size_t used = strlen(to);
-
-	dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, &file, NULL);
-	if (source)
-		snprintf(to + used, size - used, " (%s:%d)", base_name(source), number);
-	else if (file)
-		snprintf(to + used, size - used, " (%s)", base_name(file));
-}
-
 /* The name as the program's text has it: no version, no parameters, C++ and Rust readable. To be
  * freed; NULL for none. */
 static char *readable_name(const char *name)
@@ -90,6 +80,125 @@ static char *readable_name(const char *name)
 		return plain;
 	free(plain);
 	return readable;
+}
+
+/* As runtime.def has it. */
+static bool is_runtime(const char *function)
+{
+	static const char *const globs[] = {
+#define RUNTIME_FUNCTION(glob, meaning) glob,
+#include "runtime.def"
+	};
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
+		if (fnmatch(globs[i], function, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_runtime(Dwarf_Die *function)
+{
+	Dwarf_Attribute attribute;
+	const char *name =
+		dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
+	char *readable = readable_name(name ? name : dwarf_diename(function));
+	bool is_its = readable && is_runtime(readable);
+
+	free(readable);
+	return is_its;
+}
+
+/* A line of source. */
+struct place {
+	const char *file; /* libdw's own; NULL = unknown */
+	int line;
+};
+
+static struct place place_of_call(Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+	struct place place = { NULL, 0 };
+	Dwarf_Attribute attribute;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &file) == 0 &&
+	    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) == 0 &&
+	    dwarf_getsrcfiles(unit, &files, &count) == 0)
+		place = (struct place){ dwarf_filesrc(files, file, NULL, NULL), (int)line };
+	return place;
+}
+
+/* The function at an address and what surrounds it, innermost first, to be freed. */
+static int scopes_at(Dwfl_Module *module, Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die innermost;
+	int count = dwarf_getscopes(unit, address, scopes);
+
+	if (count <= 0)
+		return 0;
+	/* Those that it finds around an inlined function are around its definition. */
+	if (!dwarf_offdie(dwfl_module_getdwarf(module, &bias), dwarf_dieoffset(*scopes),
+			  &innermost))
+		return 0;
+	free(*scopes);
+	*scopes = NULL;
+	count = dwarf_getscopes_die(&innermost, scopes);
+	return count > 0 ? count : 0;
+}
+
+/* Where the innermost inlined functions are a runtime's, the line that calls the outermost. */
+static struct place place_behind_runtime(Dwfl_Module *module, Dwarf_Die *unit, Dwarf_Addr address)
+{
+	struct place place = { NULL, 0 };
+	Dwarf_Die *scopes = NULL;
+	int count = scopes_at(module, unit, address, &scopes);
+
+	for (int i = 0; i < count; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+
+		if (tag == DW_TAG_subprogram)
+			break;
+		if (tag != DW_TAG_inlined_subroutine)
+			continue;
+		if (!is_of_runtime(&scopes[i]))
+			break;
+		place = place_of_call(unit, &scopes[i]);
+	}
+	free(scopes);
+	return place;
+}
+
+/* libdw takes what is behind a unit's code for the unit's last line. */
+static struct place place_of(Dwfl_Module *module, uint64_t address)
+{
+	struct place place = { NULL, 0 };
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias);
+	Dwfl_Line *line;
+
+	if (!unit || dwarf_haspc(unit, address - bias) <= 0)
+		return place;
+	place = place_behind_runtime(module, unit, address - bias);
+	line = place.file ? NULL : dwfl_module_getsrc(module, address);
+	if (line)
+		place.file = dwfl_lineinfo(line, NULL, &place.line, NULL, NULL, NULL);
+	return place;
+}
+
+/* " (file.c:34)", or " (libx.so)" */
+static void append_place(Dwfl_Module *module, uint64_t address, char *to, size_t size)
+{
+	struct place place = place_of(module, address);
+	const char *file = NULL;
+	size_t used = strlen(to);
+
+	dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, &file, NULL);
+	if (place.file)
+		snprintf(to + used, size - used, " (%s:%d)", base_name(place.file), place.line);
+	else if (file)
+		snprintf(to + used, size - used, " (%s)", base_name(file));
 }
 
 void frames_describe(struct frames *frames, uint64_t return_address, char *to, size_t size)

@@ -26,6 +26,43 @@ __attribute__((noinline)) static uint64_t where_am_i(void)
 	return (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
+/* Called as functions of a runtime's headers are, and put where they are called as those are. */
+__attribute__((always_inline)) static inline uint64_t __gthread_inner(void)
+{
+	return where_am_i() + 0;
+}
+
+__attribute__((always_inline)) static inline uint64_t __gthread_outer(void)
+{
+	return __gthread_inner() + 0;
+}
+
+__attribute__((always_inline)) static inline uint64_t own_inlined(void)
+{
+	return where_am_i() + 0;
+}
+
+START_TEST(lines_are_the_programs_own)
+{
+	struct frames *frames = frames_open(getpid());
+	char text[512], expected[64];
+	int line = __LINE__ + 1;
+	uint64_t address = __gthread_outer();
+
+	snprintf(expected, sizeof(expected), " (test_frames.c:%d)", line);
+	frames_describe(frames, address, text, sizeof(text));
+	ck_assert_msg(strncmp(text, "lines_are_the_programs_own_fn+0x", 32) == 0, "%s", text);
+	ck_assert_msg(strstr(text, expected) != NULL, "%s, not %s", text, expected);
+	/* What it inlined itself is its own text. */
+	line = __LINE__ + 1;
+	address = own_inlined();
+	snprintf(expected, sizeof(expected), " (test_frames.c:%d)", line);
+	frames_describe(frames, address, text, sizeof(text));
+	ck_assert_msg(strstr(text, " (test_frames.c:") && !strstr(text, expected), "%s", text);
+	frames_close(frames);
+}
+END_TEST
+
 START_TEST(functions_have_names_and_lines)
 {
 	struct frames *frames = frames_open(getpid());
@@ -102,6 +139,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tests, functions_have_names_and_lines);
+	tcase_add_test(tests, lines_are_the_programs_own);
 	tcase_add_test(tests, variables_have_names);
 	tcase_add_test(tests, names_are_as_in_the_programs_text);
 	tcase_add_test(tests, what_has_no_name_is_a_number);
