@@ -104,7 +104,7 @@ static struct {
  * after that. */
 enum socket_state { SOCKET_NONE, SOCKET_STARTING, SOCKET_NAMED, SOCKET_ENDED };
 
-static char socket_name[SOCKET_PATH_BYTES]; /* written before the thread starts */
+static char socket_name[SOCKET_PATH_BYTES]; /* the thread's while it is SOCKET_STARTING */
 static uint32_t socket_state;               /* enum socket_state */
 static bool socket_has_own_directory;
 static bool has_started; /* a thread, in this process or its parent */
@@ -547,6 +547,16 @@ static void stop_serving(void)
 		sys_unlink(socket_name);
 }
 
+/* Another process of our pid, in another pid name space, may have the name. */
+static int listen_somewhere(void)
+{
+	int listener = socket_listen(socket_name, socket_has_own_directory);
+
+	if (listener == -EADDRINUSE && socket_has_own_directory && socket_path_beside(socket_name))
+		listener = socket_listen(socket_name, true);
+	return listener;
+}
+
 static void serve_until_wanted(void)
 {
 	uint32_t none = SOCKET_NONE;
@@ -562,7 +572,7 @@ static void serve_until_wanted(void)
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
 	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
 		return;
-	control.listener = socket_listen(socket_name, socket_has_own_directory);
+	control.listener = listen_somewhere();
 	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
 	if (control.listener < 0) {
 		complain(control.listener == -EPERM
@@ -571,6 +581,7 @@ static void serve_until_wanted(void)
 			 socket_name);
 		return;
 	}
+	process_listens_at(socket_name);
 	/* Kept so far for what may have to be said; the listener has a lower number. */
 	sys_close(STDERR_FILENO);
 	while (!aside_is_wanted())

@@ -51,6 +51,13 @@ uint64_t identity_start_ticks(void)
 	return ticks;
 }
 
+uint64_t identity_pid_namespace(void)
+{
+	struct stat stat;
+
+	return SYS3(stat, "/proc/self/ns/pid", &stat, 0) == 0 ? stat.st_ino : 0;
+}
+
 static uint64_t now_ns(clockid_t id)
 {
 	struct timespec now = { 0, 0 };
@@ -81,15 +88,13 @@ static void fill_host(struct arena *arena)
 
 static void fill_process(struct arena *arena)
 {
-	struct stat namespace;
 	long bytes = sys_readlink("/proc/self/exe", arena->exe, sizeof(arena->exe) - 1);
 
 	arena->exe[bytes > 0 ? bytes : 0] = '\0';
 	arena->argv_bytes =
 		(uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
 	arena->ppid = (uint32_t)sys_getppid();
-	if (SYS3(stat, "/proc/self/ns/pid", &namespace, 0) == 0)
-		arena->pid_namespace = namespace.st_ino;
+	arena->pid_namespace = identity_pid_namespace();
 	arena->cpus = count_cpus();
 	arena->start_unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) +
 			       arena->start_ticks * CLOCK_TICK_NS;

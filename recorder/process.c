@@ -67,6 +67,8 @@ static struct {
 	uint32_t is_confined; /* a filter may kill whoever makes a system call of ours */
 	uint32_t no_flows;    /* 1 = flows are not recorded while is_on is 0 */
 	uint32_t flows;       /* threads and ops that are recorded even while is_on is 0 */
+	char socket[SOCKET_PATH_BYTES]; /* switch_owner's; where the control thread listens, or
+					 * empty: it does not yet */
 } process;
 
 uint32_t process_pid(void)
@@ -91,6 +93,16 @@ bool process_is_confined(void)
 
 /* --- On and off ------------------------------------------------------------------------------ */
 
+/* Where this process can be reached, or will be. */
+static void note_socket(struct arena *arena)
+{
+	if (process.socket[0])
+		memcpy(arena->socket, process.socket, sizeof(process.socket));
+	else if (recorder_options.control &&
+		 !socket_path(&recorder_options, process.pid, process.is_child, arena->socket))
+		arena->socket[0] = '\0';
+}
+
 static bool make_arena(void)
 {
 	bool is_ring = recorder_options.full == FULL_RING;
@@ -104,9 +116,7 @@ static bool make_arena(void)
 	arena->clock.kind = clock_kind;
 	arena->is_ring = is_ring;
 	identity_fill(arena, process.host->call_names, process.host->call_count);
-	if (recorder_options.control &&
-	    !socket_path(&recorder_options, process.pid, process.is_child, arena->socket))
-		arena->socket[0] = '\0';
+	note_socket(arena);
 	arena->process_op = (struct record){
 		.start = arena->clock.base.ticks,
 		.id = 1,
@@ -139,6 +149,16 @@ static void switch_unlock(void)
 {
 	assert(load_relaxed(&process.switch_owner) == 1);
 	store_release(&process.switch_owner, 0);
+}
+
+/* Who reads the arena meanwhile finds a mixture of two paths, and nobody there: it tries again. */
+void process_listens_at(const char *path)
+{
+	switch_lock();
+	memcpy(process.socket, path, sizeof(process.socket));
+	if (recorder_arena)
+		note_socket(recorder_arena);
+	switch_unlock();
 }
 
 static bool open_gate(void)
@@ -417,6 +437,7 @@ void recorder_fork_child(void)
 	process.bringing_up = 0;
 	process.switch_owner = 0;
 	process.flows = 0;
+	process.socket[0] = '\0';
 	scope_set_switch(false);
 	annotations_forget();
 	recorder_arena = NULL;

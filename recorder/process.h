@@ -35,6 +35,9 @@ bool process_is_confined(void) HIDDEN;
 /* Forgets what is recorded. 0, or -EBUSY while a dump is being written. */
 int process_reset(void) HIDDEN;
 
+/* The control thread: where it can be reached, of SOCKET_PATH_BYTES. */
+void process_listens_at(const char *path) HIDDEN;
+
 /* The process that this is, without asking the kernel. */
 uint32_t process_pid(void) HIDDEN;
 /* Whether it still is the process of who started it. A program that has given up its rights since

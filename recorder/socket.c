@@ -7,9 +7,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/un.h>
 
 #include "arena.h"
+#include "identity.h"
 #include "syscalls.h"
 #include "text.h"
 
@@ -20,7 +22,12 @@ _Static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == SOCKET_PATH_BYTES,
 _Static_assert(sizeof(((struct arena *)0)->socket) == SOCKET_PATH_BYTES,
 	       "an arena has room for it");
 
-enum { BACKLOG = 64 };
+enum {
+	BACKLOG = 64,
+	/* Five milliseconds in all: a process that ends waits longer than that for its name. */
+	LOCK_TRIES = 50,
+	LOCK_PAUSE_NS = 100000
+};
 
 static void put_directory(struct text *text, const struct options *options)
 {
@@ -57,19 +64,38 @@ bool socket_path(const struct options *options, unsigned pid, bool is_child,
 	return !text.overflowed;
 }
 
-/* Makes the directory of `path` if need be; it must be a real directory, ours, and closed to
- * others. */
-static int prepare_directory(const char *path)
+bool socket_path_beside(char path[SOCKET_PATH_BYTES])
 {
-	char directory[SOCKET_PATH_BYTES];
+	uint64_t namespace = identity_pid_namespace();
+	char *dot = strrchr(path, '.');
+	struct text text = { .bytes = path, .size = SOCKET_PATH_BYTES };
+
+	assert(dot && strcmp(dot, ".sock") == 0);
+	text.used = (size_t)(dot - path);
+	text_put_literal(&text, "-");
+	text_put_u64(&text, namespace);
+	text_put_literal(&text, ".sock");
+	return text_end(&text) && namespace != 0;
+}
+
+/* Of `path`; empty: the root, or the working directory. */
+static void directory_of(const char *path, char directory[SOCKET_PATH_BYTES])
+{
 	const char *slash = strrchr(path, '/');
+	size_t bytes = slash ? (size_t)(slash - path) : 0;
+
+	memcpy(directory, path, bytes);
+	directory[bytes] = '\0';
+}
+
+/* Makes the directory if need be; it must be a real directory, ours, and closed to others. */
+static int prepare_directory(const char *directory)
+{
 	struct stat stat;
 	int result;
 
-	if (!slash || slash == path)
+	if (!directory[0])
 		return 0;
-	memcpy(directory, path, (size_t)(slash - path));
-	directory[slash - path] = '\0';
 	result = sys_mkdir(directory, 0700);
 	if (result != 0 && result != -EEXIST)
 		return result;
@@ -80,6 +106,20 @@ static int prepare_directory(const char *path)
 	    (stat.st_mode & 077) != 0)
 		return -EPERM;
 	return 0;
+}
+
+/* Between its bind() and its listen() a process looks like a dead one: so one at a time makes its
+ * name there. Who does not get the lock in time goes on without. The lock, or -errno. */
+static int lock_directory(const char *directory)
+{
+	int fd = sys_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+	for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+		if (SYS3(flock, fd, LOCK_EX | LOCK_NB, 0) == 0)
+			break;
+		sys_pause_ns(LOCK_PAUSE_NS);
+	}
+	return fd;
 }
 
 /* Takes the name of a socket that nobody listens to any more; false: somebody does, or it is
@@ -111,14 +151,11 @@ static int bind_path(int fd, const char *path)
 	return result;
 }
 
-int socket_listen(const char *path, bool own_directory)
+static int listen_at(const char *path)
 {
-	int result = own_directory ? prepare_directory(path) : 0;
-	int fd;
+	int fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int result;
 
-	if (result != 0)
-		return result;
-	fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return fd;
 	result = bind_path(fd, path);
@@ -129,6 +166,24 @@ int socket_listen(const char *path, bool own_directory)
 	if (result == 0)
 		return fd;
 	sys_close(fd);
+	return result;
+}
+
+int socket_listen(const char *path, bool own_directory)
+{
+	char directory[SOCKET_PATH_BYTES];
+	int result, lock;
+
+	if (!own_directory)
+		return listen_at(path);
+	directory_of(path, directory);
+	result = prepare_directory(directory);
+	if (result != 0)
+		return result;
+	lock = lock_directory(directory);
+	result = listen_at(path);
+	if (lock >= 0)
+		sys_close(lock);
 	return result;
 }
 

@@ -17,8 +17,11 @@ enum { SOCKET_PATH_BYTES = 108 };
  * parent, and adds its pid. False: too long, complained of. */
 bool socket_path(const struct options *, unsigned pid, bool is_child,
 		 char path[SOCKET_PATH_BYTES]) HIDDEN;
-/* Listens there: the descriptor, or -errno. Makes the directory; refuses one that is not ours
- * (-EPERM). */
+/* Turns DIR/PID.sock into DIR/PID-NAMESPACE.sock: processes in pid name spaces of their own may
+ * have the same pid, and the same directory. False: too long, or the name space is unknown. */
+bool socket_path_beside(char path[SOCKET_PATH_BYTES]) HIDDEN;
+/* Listens there: the descriptor, or -errno; -EADDRINUSE: somebody else does. Makes the directory;
+ * refuses one that is not ours (-EPERM). */
 int socket_listen(const char *path, bool own_directory) HIDDEN;
 /* Whether whoever is at the other end may give orders: the same user, or root. */
 bool socket_peer_is_allowed(int fd) HIDDEN;

@@ -25,6 +25,7 @@ enum {
 
 static int connect_to(const char *path)
 {
+	static const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd;
 
@@ -34,6 +35,8 @@ static int connect_to(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	/* One that is stopped takes no more than a few. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
 		int error = errno;
 

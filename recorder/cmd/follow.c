@@ -401,6 +401,17 @@ static bool has_image(const void *context, pid_t pid)
 	return false;
 }
 
+/* An arena tells where its process listens. */
+static bool has_image_at(const void *context, const char *socket)
+{
+	const struct follow *follow = context;
+
+	for (size_t i = 0; i < follow->image_count; i++)
+		if (strcmp(follow->images[i].remains.arena->socket, socket) == 0)
+			return true;
+	return false;
+}
+
 /* All that record into private memory; 0, or an error of the file. */
 static int drain_privates(struct follow *follow)
 {
@@ -427,7 +438,7 @@ static int serve_privates(struct follow *follow)
 	if (follow->error || now < follow->privates_ms + PRIVATES_PERIOD_MS)
 		return 0;
 	follow->privates_ms = now;
-	if (private_find(&follow->privates, follow->directory, has_image, follow))
+	if (private_find(&follow->privates, follow->directory, has_image_at, follow))
 		fputs("wcprof: a process has no shared memory to record into: what it records just "
 		      "before its end is lost (wcprof check)\n",
 		      stderr);

@@ -26,10 +26,11 @@ struct private_list {
 
 /*
  * Adds processes that listen in the directory, record, and have no arena in shared memory, and
- * takes those away that have ended. `is_known`: need not be asked. True: there are new ones.
+ * takes those away that have ended. `is_known`: who listens at this socket need not be asked. True:
+ * there are new ones.
  */
 bool private_find(struct private_list *list, const char *directory,
-		  bool (*is_known)(const void *, pid_t), const void *context);
+		  bool (*is_known)(const void *, const char *socket), const void *context);
 void private_free(struct private_list *list);
 
 #endif

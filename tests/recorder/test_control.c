@@ -7,10 +7,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 
 #include "recording.h"
+#include "socket.h"
 
 static char directory[64], path[108];
 
@@ -562,10 +564,41 @@ START_TEST(many_dumps_at_once)
 }
 END_TEST
 
+/* In another pid name space another process has our number, and listens here already. */
+START_TEST(a_name_that_is_taken)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char taken[sizeof(path)];
+	int other = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+
+	snprintf(directory, sizeof(directory), "/tmp/wcprof-test-%d", getpid());
+	snprintf(taken, sizeof(taken), "%s/%d.sock", directory, getpid());
+	mkdir(directory, 0700);
+	strcpy(address.sun_path, taken);
+	ck_assert_int_eq(bind(other, (struct sockaddr *)&address, sizeof(address)), 0);
+	ck_assert_int_eq(listen(other, 8), 0);
+	setup();
+	strcpy(path, taken);
+	ck_assert(socket_path_beside(path));
+	fd = connect_to_recorder();
+	send_text(fd, "STATUS\n", 7);
+	ck_assert_int_eq(strncmp(read_line(fd), "OK {", 4), 0);
+	close(fd);
+	ck_assert_str_eq(recorder_arena->socket, path);
+	recording_end();
+	ck_assert_int_ne(access(path, F_OK), 0);
+	ck_assert_int_eq(access(taken, F_OK), 0);
+	unlink(taken);
+	rmdir(directory);
+	close(other);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("control");
 	TCase *tests = tcase_create("control");
+	TCase *taken = tcase_create("taken");
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
@@ -585,5 +618,7 @@ int main(void)
 	tcase_add_test(tests, a_large_dump_to_bad_readers);
 	tcase_add_test(tests, many_dumps_at_once);
 	suite_add_tcase(suite, tests);
+	tcase_add_test(taken, a_name_that_is_taken);
+	suite_add_tcase(suite, taken);
 	return run_suite(suite);
 }

@@ -3,6 +3,8 @@
 #include "socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -52,6 +54,40 @@ START_TEST(where_it_is)
 		"/a/path/that/is/longer/than/what/fits/into/the/address/of/a/unix/socket/which/is/"
 		"one/hundred/and/eight/bytes",
 		"", "", false));
+}
+END_TEST
+
+START_TEST(there_is_room_beside_it)
+{
+	char path[SOCKET_PATH_BYTES] = "/d.sock/42.sock", expected[64], longest[SOCKET_PATH_BYTES];
+	struct stat stat_of_namespace;
+
+	ck_assert_int_eq(stat("/proc/self/ns/pid", &stat_of_namespace), 0);
+	snprintf(expected, sizeof(expected), "/d.sock/42-%llu.sock",
+		 (unsigned long long)stat_of_namespace.st_ino);
+	ck_assert(socket_path_beside(path));
+	ck_assert_str_eq(path, expected);
+	snprintf(longest, sizeof(longest), "/%.*s42.sock", SOCKET_PATH_BYTES - 9,
+		 "a/path/that/is/as/long/as/what/fits/into/the/address/of/a/unix/socket/which/is/"
+		 "one/hundred/and/eight/bytes/long/nearly");
+	ck_assert(!socket_path_beside(longest));
+}
+END_TEST
+
+/* Whoever holds the lock of the directory holds nobody up for long. */
+START_TEST(a_lock_is_not_waited_for)
+{
+	char path[SOCKET_PATH_BYTES];
+	int lock, fd;
+
+	snprintf(path, sizeof(path), "%s/a.sock", directory);
+	mkdir(directory, 0700);
+	lock = open(directory, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(flock(lock, LOCK_EX), 0);
+	fd = socket_listen(path, true);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	close(lock);
 }
 END_TEST
 
@@ -147,6 +183,8 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, where_it_is);
+	tcase_add_test(tests, there_is_room_beside_it);
+	tcase_add_test(tests, a_lock_is_not_waited_for);
 	tcase_add_test(tests, only_the_user_may_enter);
 	tcase_add_test(tests, a_directory_of_others_is_refused);
 	tcase_add_test(tests, a_dead_sockets_name_is_taken_a_living_ones_is_not);
