@@ -200,10 +200,8 @@ static void wake(const void *cond, bool is_for_all, bool is_for_others, struct c
 			watch_share(watch);
 		uint32_t waiters = __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED);
 		uint32_t stack = watch_is_waited_on(watch) ? caller_stack(self, caller) : 0;
-		watch->last_op = op_current(self);
-		watch->last_ticks = clock_ticks();
-		wake_record(self, LINK_WAKE, watch, is_for_all || waiters == 0 ? waiters : 1,
-			    is_for_all ? RECORD_ALL : 0, stack);
+		wake_announce(self, LINK_WAKE, watch, is_for_all || waiters == 0 ? waiters : 1,
+			      is_for_all ? RECORD_ALL : 0, stack);
 	}
 	self_leave(self);
 }

@@ -56,10 +56,8 @@ static void wake(const void *address, int command, uint32_t most, struct caller 
 		return;
 	if (command == FUTEX_UNLOCK_PI)
 		most = 1;
-	watch->last_op = op_current(self);
-	watch->last_ticks = clock_ticks();
-	wake_record(self, LINK_WAKE, watch, waiters < most ? waiters : most,
-		    most >= INT32_MAX ? RECORD_ALL : 0, caller_stack(self, caller));
+	wake_announce(self, LINK_WAKE, watch, waiters < most ? waiters : most,
+		      most >= INT32_MAX ? RECORD_ALL : 0, caller_stack(self, caller));
 	self_leave(self);
 }
 
@@ -71,10 +69,8 @@ static void wake_elsewhere(const void *address, uint32_t most, struct caller cal
 	struct watch *watch = self ? watch_get(self, address, WATCH_FUTEX) : NULL;
 	if (watch) {
 		watch_share(watch);
-		watch->last_op = op_current(self);
-		watch->last_ticks = clock_ticks();
-		wake_record(self, LINK_WAKE, watch, most, most >= INT32_MAX ? RECORD_ALL : 0,
-			    caller_stack(self, caller));
+		wake_announce(self, LINK_WAKE, watch, most, most >= INT32_MAX ? RECORD_ALL : 0,
+			      caller_stack(self, caller));
 	}
 	self_leave(self);
 }

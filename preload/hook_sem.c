@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Semaphores: every post and every wait is recorded, also where nobody had to wait, because the
- * replay counts permits. A wait that found one is a wait of next to no time.
+ * replay counts permits, in their order. Where nobody had to wait a record is a look at the clock
+ * and no stack.
  *
- * No try comes first: the real call acts on a pending cancellation and judges its deadline before
- * it looks at the permits. A semaphore is watched from its first call; what it held then is its
- * initial value (as far as that can be known of one that others are using already). Threads: any;
+ * sem_wait() takes a permit that is there by a try, after it has acted on a pending cancellation,
+ * as libc's does. The timed forms judge their deadline before they look at the permits, so no try
+ * comes before them. A semaphore is watched from its first call; what it held then is its initial
+ * value (as far as that can be known of one that others are using already). Threads: any;
  * sem_post() also from signal handlers.
  */
+#include <errno.h>
+
 #include "hooks.h"
 
 struct sem_wait_state {
@@ -32,7 +36,8 @@ static bool is_shared(const sem_t *sem)
 	return private != 0;
 }
 
-static struct watch *watch_of(struct self *self, sem_t *sem)
+/* `taken`: permits of which the recorder has not heard yet. */
+static struct watch *watch_of(struct self *self, sem_t *sem, uint32_t taken)
 {
 	struct watch *watch = watch_find(sem);
 	if (watch && watch->type == WATCH_SEM)
@@ -42,8 +47,25 @@ static struct watch *watch_of(struct self *self, sem_t *sem)
 		watch_share(watch);
 	int value = 0;
 	if (watch && sem_getvalue(sem, &value) == 0)
-		watch->initial = (uint32_t)value;
+		watch->initial = (uint32_t)value + taken;
 	return watch;
+}
+
+/* Of a shared one, the post may have been another process's. */
+static uint64_t last_poster(const struct watch *watch)
+{
+	return watch && !watch->sharing ? watch->last_op : 0;
+}
+
+/* A permit was there. */
+static void taken(sem_t *sem, enum call call)
+{
+	struct self *self = hook_enter();
+	if (!self)
+		return;
+	const struct watch *watch = watch_of(self, sem, 1);
+	wait_met(self, REASON_SEM, call, sem, watch ? watch->ident : 0, last_poster(watch));
+	self_leave(self);
 }
 
 static void sem_wait_begin(struct sem_wait_state *wait, sem_t *sem, enum call call,
@@ -53,7 +75,7 @@ static void sem_wait_begin(struct sem_wait_state *wait, sem_t *sem, enum call ca
 	struct self *self = hook_enter();
 	if (!self)
 		return;
-	wait->watch = watch_of(self, sem);
+	wait->watch = watch_of(self, sem, 0);
 	if (wait->watch)
 		watch_wait_begins(wait->watch);
 	wait->handle = wait_begin(self, REASON_SEM, call, sem, wait->watch ? wait->watch->ident : 0,
@@ -69,11 +91,10 @@ static void sem_wait_end(struct sem_wait_state *wait)
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	/* Of a shared one, the post may have been another process's. */
-	bool is_known = wait->watch && wait->result == 0 && !wait->watch->sharing;
-	uint64_t poster = is_known ? wait->watch->last_op : 0;
 	/* Interrupted or cancelled, it took no permit either. */
-	wait_end(self, wait->handle, poster, wait->result != 0 ? RECORD_TIMED_OUT : 0);
+	bool has_permit = wait->result == 0;
+	wait_end(self, wait->handle, has_permit ? last_poster(wait->watch) : 0,
+		 has_permit ? 0 : RECORD_TIMED_OUT);
 	self_leave(self);
 }
 
@@ -85,8 +106,22 @@ static int finished(struct sem_wait_state *wait, int result)
 	return result;
 }
 
+static bool was_there(sem_t *sem)
+{
+	int error = errno;
+	if (real.sem_trywait(sem) == 0)
+		return true;
+	errno = error;
+	return false;
+}
+
 int hook_sem_wait(sem_t *sem)
 {
+	pthread_testcancel();
+	if (was_there(sem)) {
+		taken(sem, CALL_sem_wait);
+		return 0;
+	}
 	SEM_WAIT wait;
 	sem_wait_begin(&wait, sem, CALL_sem_wait, CALLER);
 	return finished(&wait, real.sem_wait(sem));
@@ -106,16 +141,12 @@ int hook_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until
 	return finished(&wait, real.sem_clockwait(sem, clock, until));
 }
 
-/* A permit taken without waiting; a failed try took nothing. */
+/* A failed try took nothing. */
 int hook_sem_trywait(sem_t *sem)
 {
 	int result = real.sem_trywait(sem);
-	if (result != 0)
-		return result;
-	struct sem_wait_state wait;
-	sem_wait_begin(&wait, sem, CALL_sem_trywait, CALLER);
-	wait.result = 0;
-	sem_wait_end(&wait);
+	if (result == 0)
+		taken(sem, CALL_sem_trywait);
 	return result;
 }
 
@@ -126,13 +157,10 @@ int hook_sem_post(sem_t *sem)
 	struct caller caller = CALLER;
 	struct self *self = hook_enter();
 	if (self) {
-		struct watch *watch = watch_of(self, sem);
-		if (watch) {
-			watch->last_op = op_current(self);
-			watch->last_ticks = clock_ticks();
-			wake_record(self, LINK_POST, watch, watch->initial, 0,
-				    watch_is_waited_on(watch) ? caller_stack(self, caller) : 0);
-		}
+		struct watch *watch = watch_of(self, sem, 0);
+		if (watch)
+			wake_announce(self, LINK_POST, watch, watch->initial, 0,
+				      watch_is_waited_on(watch) ? caller_stack(self, caller) : 0);
 		self_leave(self);
 	}
 	return real.sem_post(sem);

@@ -37,16 +37,12 @@ uint64_t op_brief_ticks;
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* Member by member, and inline: so a record that was just composed goes from registers into the
- * entry. Composed in memory, and read by larger words than it was written, it would wait there. */
-static inline __attribute__((always_inline)) void entry_write(struct open_entry *entry,
-							      const struct record *record,
-							      uint64_t handle, uint64_t frame)
+/* Member by member, and inline: so a record that was just composed goes from registers to where it
+ * belongs. Composed in memory, and read by larger words than it was written, it would wait there.
+ * Release: see entry_write(); to a chunk it is published afterwards, and plain stores would do. */
+static inline __attribute__((always_inline)) void record_write(struct record *to,
+							       const struct record *record)
 {
-	struct record *to = &entry->record;
-
-	/* Release: who sees that the last tenant is gone sees its record, or where it moved. */
-	store_release(&entry->handle, 0);
 	store_release(&to->start, record->start);
 	store_release(&to->end, record->end);
 	store_release(&to->id, record->id);
@@ -61,6 +57,15 @@ static inline __attribute__((always_inline)) void entry_write(struct open_entry 
 	store_release(&to->what, record->what);
 	store_release(&to->outcome, record->outcome);
 	store_release(&to->flags, record->flags);
+}
+
+static inline __attribute__((always_inline)) void entry_write(struct open_entry *entry,
+							      const struct record *record,
+							      uint64_t handle, uint64_t frame)
+{
+	/* Release: who sees that the last tenant is gone sees its record, or where it moved. */
+	store_release(&entry->handle, 0);
+	record_write(&entry->record, record);
 	store_release(&entry->frame, frame);
 	/* Pairs with the drainer's load_acquire; earlier, it would read the entry's last tenant. */
 	store_release(&entry->handle, handle);
@@ -115,6 +120,19 @@ static inline void entry_remove(struct self *self, struct open_entry *entry)
 static bool is_hold(const struct open_entry *entry)
 {
 	return entry->record.type == RECORD_OP && entry->record.what == KIND_HOLD;
+}
+
+/* Writes what has no entry. */
+static inline __attribute__((always_inline)) void record_append(struct self *self,
+								const struct record *record)
+{
+	struct record *place = chunk_place(self);
+
+	if (UNLIKELY(!place))
+		return;
+	record_write(place, record);
+	chunk_publish_placed(self, place);
+	chunk_settle(self);
 }
 
 /* The place for an entry's record, with what is known of it so far; NULL: there is none. To be
@@ -635,6 +653,28 @@ void wait_drop(struct self *self, uint64_t wait)
 	(void)op_drop(self, wait);
 }
 
+void wait_met(struct self *self, enum reason reason, uint32_t name, const void *address,
+	      uint32_t ident, uint64_t target_op)
+{
+	uint64_t now = clock_now_ticks();
+	struct record record = {
+		.start = now,
+		.end = now,
+		.id = target_op,
+		.parent = op_current(self),
+		.value = (uint64_t)(uintptr_t)address,
+		.name = name,
+		.ident = ident,
+		.count = self->thread,
+		.fd = -1,
+		.type = RECORD_WAIT,
+		.what = (uint8_t)reason,
+	};
+
+	record_append(self, &record);
+	mark_if_due(self, now);
+}
+
 void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address,
 		 uint32_t ident, uint32_t count)
 {
@@ -657,14 +697,14 @@ void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const v
 	(void)chunk_append(self, &record);
 }
 
-void wake_record(struct self *self, enum link_kind kind, const struct watch *watch, uint32_t count,
-		 uint8_t flags, uint32_t stack)
+static inline __attribute__((always_inline)) void wake_append(
+	struct self *self, enum link_kind kind, const struct watch *watch, uint32_t count,
+	uint8_t flags, uint32_t stack, uint64_t op, uint64_t now)
 {
-	uint64_t now = clock_now_ticks();
 	struct record record = {
 		.start = now,
 		.end = now,
-		.parent = op_current(self),
+		.parent = op,
 		.value = watch->address,
 		.name = self->thread,
 		.ident = watch->ident,
@@ -676,7 +716,25 @@ void wake_record(struct self *self, enum link_kind kind, const struct watch *wat
 		.flags = flags,
 	};
 
-	(void)chunk_append(self, &record);
+	record_append(self, &record);
+}
+
+void wake_record(struct self *self, enum link_kind kind, const struct watch *watch, uint32_t count,
+		 uint8_t flags, uint32_t stack)
+{
+	wake_append(self, kind, watch, count, flags, stack, op_current(self), clock_now_ticks());
+}
+
+void wake_announce(struct self *self, enum link_kind kind, struct watch *watch, uint32_t count,
+		   uint8_t flags, uint32_t stack)
+{
+	uint64_t op = op_current(self);
+	uint64_t now = clock_now_ticks();
+
+	/* Relaxed: the wake itself, which follows, orders them for whom it wakes. */
+	store_relaxed(&watch->last_op, op);
+	store_relaxed(&watch->last_ticks, now);
+	wake_append(self, kind, watch, count, flags, stack, op, now);
 }
 
 void init_record(struct self *self, const void *address, uint32_t stack)

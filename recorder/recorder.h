@@ -220,12 +220,18 @@ void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;
 void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
 /* The same, but without a record when it lasted less than OP_BRIEF_NS: nobody was waited for. */
 void wait_end_brief(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
+/* What it would have waited for was there: a wait of no length, and from where does not matter. */
+void wait_met(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
+	      uint64_t target_op) HIDDEN;
 /* It turned out that there was nothing to wait for: no record. */
 void wait_drop(struct self *, uint64_t wait) HIDDEN;
 
 /* A wake or post: by whom is the current op, from where the stack; `flags`: RECORD_ALL. */
 void wake_record(struct self *, enum link_kind, const struct watch *, uint32_t count, uint8_t flags,
 		 uint32_t stack) HIDDEN;
+/* The same before it is given, and the watch says from now on who woke last. */
+void wake_announce(struct self *, enum link_kind, struct watch *, uint32_t count, uint8_t flags,
+		   uint32_t stack) HIDDEN;
 void link_record(struct self *, enum link_kind, uint64_t to_op, const void *address, uint32_t ident,
 		 uint32_t count) HIDDEN;
 

@@ -17,7 +17,7 @@ static const struct target_case cases[] = {
 	  { { "wait", "sem", "sem_timedwait", 5, 5 },
 	    { "wait", "sem", "sem_clockwait", 2, 2 },
 	    { "wait", "sem", "sem_trywait", 1, 1 } } },
-	/* 2 */ { "semaphores", "cancelled", { { "wait", "sem", "sem_wait", 2, 2 } } },
+	/* 2 */ { "semaphores", "cancelled", { { "wait", "sem", "sem_wait", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_sem")
