@@ -73,6 +73,7 @@ $(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
 $(B)/tests/%: tests/%.c
 	$(call build,TARGET) -iquote recorder -lpthread -lm -ldl $(LIBS_$(@F))
 LIBS_teams := -l:libgomp.so.1
+LIBS_rings := -luring
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(AN_OBJ)
 	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
