@@ -40,6 +40,8 @@ static const struct target_case cases[] = {
 	  "slept_in",
 	  { { "wait", "mutex", "", 0, 0 }, { "op", "hold", "mutex mutexes+0x", 5, 5 } } },
 	/* 9 */ { "mutexes", "tried", { { "wait", "mutex", "pthread_mutex_trylock", 11, 11 } } },
+	/* 10 */
+	{ "mutexes", "ceiling", { { "wait", "mutex", "pthread_mutex_setprioceiling", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_mutex")

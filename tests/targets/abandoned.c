@@ -5,7 +5,15 @@
  */
 #include "scenario.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 
 static ucontext_t fiber, first_loop, second_loop;
@@ -106,7 +114,145 @@ static void execs(void)
 	execl("/bin/true", "true", (char *)NULL);
 }
 
+/* --- A handler that jumps, out of each kind of wait --- */
+
+static pthread_mutex_t held_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t held_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t free_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t semaphore;
+static pthread_once_t begun = PTHREAD_ONCE_INIT;
+static pthread_t main_thread;
+static pid_t child;
+static int word, listener, poll_fd, locked_file, quiet[2];
+
+static int wait_for_condition(void)
+{
+	pthread_mutex_lock(&free_mutex);
+	return pthread_cond_wait(&condition, &free_mutex);
+}
+
+/* Name, the system call in which it blocks, and the call. */
+#define WAITS(WAIT)                                                                         \
+	WAIT(mutex, SYS_futex, pthread_mutex_lock(&held_mutex))                             \
+	WAIT(read_lock, SYS_futex, pthread_rwlock_rdlock(&held_rwlock))                     \
+	WAIT(write_lock, SYS_futex, pthread_rwlock_wrlock(&held_rwlock))                    \
+	WAIT(condition, SYS_futex, wait_for_condition())                                    \
+	WAIT(semaphore, SYS_futex, sem_wait(&semaphore))                                    \
+	WAIT(barrier, SYS_futex, pthread_barrier_wait(&barrier))                            \
+	WAIT(once, SYS_futex, pthread_once(&begun, abort))                                  \
+	WAIT(join, SYS_futex, pthread_join(main_thread, NULL))                              \
+	WAIT(futex, SYS_futex, syscall(SYS_futex, &word, 128 /* wait, private */, 0, NULL)) \
+	WAIT(child, SYS_wait4, waitpid(child, NULL, 0))                                     \
+	WAIT(sleep, SYS_clock_nanosleep, sleep(1000))                                       \
+	WAIT(read, SYS_read, read(quiet[0], (char[1]){ 0 }, 1))                             \
+	WAIT(accept, SYS_accept, accept(listener, NULL, NULL))                              \
+	WAIT(poll, SYS_poll, poll(&(struct pollfd){ quiet[0], POLLIN, 0 }, 1, -1))          \
+	WAIT(epoll, SYS_epoll_wait, epoll_wait(poll_fd, &(struct epoll_event){ 0 }, 1, -1)) \
+	WAIT(pause, SYS_pause, pause())                                                     \
+	WAIT(file, SYS_flock, flock(locked_file, LOCK_EX))
+
+#define WAIT(name, number, call)      \
+	static void wait_##name(void) \
+	{                             \
+		(void)!(call);        \
+	}
+WAITS(WAIT)
+#undef WAIT
+
+static const struct wait {
+	const char *name;
+	long number;
+	void (*run)(void);
+} waits[] = {
+#define WAIT(name, number, call) { #name, number, wait_##name },
+	WAITS(WAIT)
+};
+
+enum { WAIT_COUNT = sizeof(waits) / sizeof(waits[0]) };
+
+static sigjmp_buf out;
+static int waiting = -1;
+
+static void jump(int number)
+{
+	(void)number;
+	siglongjmp(out, 1);
+}
+
+static void wait_for_all(void)
+{
+	for (volatile int i = 0; i < WAIT_COUNT; i++) {
+		if (sigsetjmp(out, 1) == 0) {
+			__atomic_store_n(&waiting, i, __ATOMIC_RELEASE);
+			waits[i].run();
+			puts("returned");
+		}
+		printf("out of %s\n", waits[i].name);
+		write_ten();
+	}
+}
+
+static void hold_all(void)
+{
+	char path[] = "/tmp/wcprof-abandoned-XXXXXX";
+	int holder = mkstemp(path);
+	locked_file = open(path, O_RDWR);
+	unlink(path);
+	flock(holder, LOCK_EX);
+	(void)!pipe(ends);
+	(void)!pipe(quiet);
+	poll_fd = epoll_create1(0);
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	bind(listener, &(struct sockaddr){ .sa_family = AF_UNIX }, sizeof(sa_family_t));
+	listen(listener, 1);
+	sem_init(&semaphore, 0, 0);
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_mutex_lock(&held_mutex);
+	pthread_rwlock_wrlock(&held_rwlock);
+	main_thread = pthread_self();
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+}
+
+/* Runs the initialiser for ever. */
+static void begin_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static void initialise_for_ever(void)
+{
+	pthread_once(&begun, begin_for_ever);
+}
+
+static void handlers(void)
+{
+	struct sigaction action = { .sa_handler = jump };
+	struct helper initialising, helper;
+	sigaction(SIGUSR1, &action, NULL);
+	hold_all();
+	helper_start(&initialising, initialise_for_ever);
+	until_in_call(initialising.tid, SYS_pause);
+	helper_start(&helper, wait_for_all);
+	for (int i = 0; i < WAIT_COUNT; i++) {
+		while (__atomic_load_n(&waiting, __ATOMIC_ACQUIRE) != i)
+			sched_yield();
+		until_in_call(helper.tid, waits[i].number);
+		pthread_kill(helper.thread, SIGUSR1);
+	}
+	helper_join(&helper);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 static const struct scenario scenarios[] = {
+	{ "handlers", handlers },
 	{ "fibers", fibers },
 	{ "jumps", jumps },
 	{ "execs", execs },

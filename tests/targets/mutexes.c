@@ -277,13 +277,53 @@ static void tried(void)
 	lock_and_unlock();
 }
 
+static pthread_mutex_t raised;
+
+static void raise_ceiling(void)
+{
+	int before = 0;
+	say("setprioceiling", pthread_mutex_setprioceiling(&raised, 2, &before));
+	printf("before %d\n", before);
+}
+
+/* To lock a mutex with a ceiling takes rights; held as libc notes it takes none. */
+static void ceiling(void)
+{
+	pthread_mutexattr_t attributes;
+	struct helper helper;
+	int before = 0;
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_PROTECT);
+	pthread_mutexattr_setprioceiling(&attributes, 1);
+	say("init", pthread_mutex_init(&raised, &attributes));
+	int free_word = raised.__data.__lock;
+	raised.__data.__owner = gettid();
+	__atomic_store_n(&raised.__data.__lock, free_word | 1, __ATOMIC_RELEASE);
+	helper_start(&helper, raise_ceiling);
+	until_in_call(helper.tid, SYS_futex);
+	raised.__data.__owner = 0;
+	__atomic_store_n(&raised.__data.__lock, free_word, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &raised.__data.__lock, 1 | 128 /* wake, private */, 1, NULL, NULL, 0);
+	helper_join(&helper);
+	raise_ceiling();
+	say("too high", pthread_mutex_setprioceiling(&raised, 1000, &before));
+	say("none", pthread_mutex_setprioceiling(&hot, 1, &before));
+}
+
 static const struct scenario scenarios[] = {
-	{ "contended", contended }, { "once", once },
-	{ "twice", twice },         { "uncontended", uncontended },
-	{ "kinds", kinds },         { "robust", robust },
-	{ "recursive", recursive }, { "timed", timed },
-	{ "handed", handed },       { "c11", c11 },
-	{ "slept_in", slept_in },   { "tried", tried },
+	{ "ceiling", ceiling },
+	{ "contended", contended },
+	{ "once", once },
+	{ "twice", twice },
+	{ "uncontended", uncontended },
+	{ "kinds", kinds },
+	{ "robust", robust },
+	{ "recursive", recursive },
+	{ "timed", timed },
+	{ "handed", handed },
+	{ "c11", c11 },
+	{ "slept_in", slept_in },
+	{ "tried", tried },
 };
 
 SCENARIOS_MAIN
