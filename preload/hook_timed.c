@@ -162,8 +162,8 @@ static void timed_end_said(uint64_t op, bool has_failed, int64_t value)
 
 /* By `result`, which is a number or an address; readdir() has none at the end. */
 #define HAS_FAILED \
-	_Generic(result, FILE * : !result, DIR * : !result, char * : !result, \
-		 default : (intptr_t)result < 0)
+	_Generic(result, FILE * : !result, DIR * : !result, FTS * : !result, sem_t * : !result, \
+		 char * : !result, default : (intptr_t)result < 0)
 
 #define BODY(kind, type, symbol, parameters, arguments, fd, failed, value, before, after, end) \
 	type hook_##symbol parameters                                                          \

@@ -17,6 +17,7 @@
 #include <aliases.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <grp.h>
 #include <gshadow.h>
 #include <mqueue.h>
@@ -66,6 +67,8 @@
 
 typedef int scandir_filter(const struct dirent *);
 typedef int scandir_order(const struct dirent **, const struct dirent **);
+typedef int walk_told(const char *path, const void *seen, int type);
+typedef int walk_told_place(const char *path, const void *seen, int type, void *place);
 
 /* libc's functions: the next definition after ours, in the version that the row asks for. */
 struct real {
@@ -181,6 +184,7 @@ struct hooks_thread {
 	uint32_t held_count;                   /* of all, but for what was taken off the end */
 	uint32_t held_nth;
 	uint64_t held_ticks;
+	struct walk *walk; /* of hook_walk.c's; dangles once it was left by longjmp */
 	const void *tried; /* lock that it tried in vain last, NULL = none; likewise */
 	uint32_t tries;    /* of it, one after the other */
 	bool is_armed;     /* its end will be noticed */
