@@ -6,25 +6,29 @@
 
 #include <check.h>
 
-/* Three threads that burn 10 ms of CPU time each on two CPUs, in `wall_ms`. */
-static double fitted(double wall_ms, double asked)
+enum { THREADS_MAX = 5 };
+
+/* Threads that burn 10 ms of CPU time each on two CPUs, in `wall_ms`, the last one in `last_ms`. */
+static double fitted_uneven(uint32_t threads, double wall_ms, double last_ms, double asked)
 {
 	struct sketch sketch;
 	struct script script;
-	struct rec_sample samples[6];
+	struct rec_sample samples[2 * THREADS_MAX];
 	const struct script_options options = { .cpus = asked };
 
 	sketch_begin(&sketch);
-	for (uint32_t t = 0; t < 3; t++) {
-		sketch_thread(&sketch, "burner", 0, wall_ms + 0.001 * t); /* the last one counts */
+	for (uint32_t t = 0; t < threads; t++) {
+		double end_ms = t + 1 < threads ? wall_ms : last_ms;
+
+		sketch_thread(&sketch, "burner", 0, end_ms + 0.001 * t); /* the last one counts */
 		samples[2 * t] = (struct rec_sample){ .thread = t };
-		samples[2 * t + 1] = (struct rec_sample){ .at_ns = (uint64_t)(wall_ms * 1e6),
+		samples[2 * t + 1] = (struct rec_sample){ .at_ns = (uint64_t)(end_ms * 1e6),
 							  .cpu_ns = 10 * SKETCH_MS,
 							  .thread = t };
 	}
 	sketch.rec.processes[0].cpus = 2;
 	sketch.rec.samples = samples;
-	sketch.rec.sample_count = 6;
+	sketch.rec.sample_count = 2 * threads;
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &options);
 	fit_cpus(&script);
@@ -33,6 +37,18 @@ static double fitted(double wall_ms, double asked)
 	sketch_free(&sketch);
 	return cpus;
 }
+
+static double fitted(double wall_ms, double asked)
+{
+	return fitted_uneven(3, wall_ms, wall_ms, asked);
+}
+
+/* Fewer CPUs would have had all threads end late. */
+START_TEST(what_took_one_thread_longer_was_no_lack_of_cpus)
+{
+	ck_assert_double_eq_tol(fitted_uneven(5, 25, 40, 0), 2, 1e-9);
+}
+END_TEST
 
 START_TEST(what_others_used_is_not_there)
 {
@@ -49,6 +65,7 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("fit");
 
 	tcase_add_test(tcase, what_others_used_is_not_there);
+	tcase_add_test(tcase, what_took_one_thread_longer_was_no_lack_of_cpus);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
