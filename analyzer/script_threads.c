@@ -71,10 +71,43 @@ uint32_t script_started_actor(const struct recording *rec, const struct rec_link
 	return rec->ops[link->to].thread;
 }
 
+static bool is_joined(const struct recording *rec, uint32_t op)
+{
+	for (size_t i = 0; i < rec->wait_count; i++)
+		if (rec->waits[i].reason == REASON_JOIN && rec->waits[i].target == op &&
+		    !rec->waits[i].timed_out)
+			return true;
+	return false;
+}
+
+/* The recorder does not always know whose end was waited for: the table in which joins find
+ * threads may be locked by a thread that has no CPU. It is known all the same if one thread ended
+ * meanwhile that nobody else joined. */
+static uint32_t joined_by_elimination(const struct recording *rec, const struct rec_wait *wait)
+{
+	uint32_t found = NO_INDEX;
+
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		uint32_t op = rec->threads[t].op;
+
+		if (op == NO_INDEX || t == wait->thread || rec->extras[op].open ||
+		    rec->threads[t].process != rec->threads[wait->thread].process ||
+		    rec->ops[op].end_ns < wait->start_ns || rec->ops[op].end_ns > wait->end_ns ||
+		    is_joined(rec, op))
+			continue;
+		if (found != NO_INDEX)
+			return NO_INDEX;
+		found = t;
+	}
+	return found;
+}
+
 uint32_t script_joined_actor(const struct recording *rec, const struct rec_wait *wait)
 {
-	if (wait->target == NO_INDEX || wait->timed_out)
+	if (wait->timed_out)
 		return NO_INDEX;
+	if (wait->target == NO_INDEX)
+		return wait->reason == REASON_JOIN ? joined_by_elimination(rec, wait) : NO_INDEX;
 	const struct rec_op *target = &rec->ops[wait->target];
 	uint32_t actor = NO_INDEX;
 	if (target->kind == KIND_EXEC)

@@ -59,6 +59,44 @@ START_TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock)
 }
 END_TEST
 
+/* Two threads end meanwhile; the second one was joined by name. */
+START_TEST(a_join_that_names_nobody_is_of_who_is_left)
+{
+	static const struct {
+		double third_ends_ms;
+		uint64_t unresolved; /* waits */
+	} rows[] = {
+		/* 1 */ { 12, 0 },
+		/* 2 */ { 6, 1 }, /* it may have been this one */
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct sketch sketch;
+		struct script script;
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "main", 0, 20);
+		sketch_thread(&sketch, "first", 0, 8);
+		uint32_t second = sketch_thread(&sketch, "second", 0, 4);
+		sketch_thread(&sketch, "third", 0, rows[row].third_ends_ms);
+		sketch_wait(&sketch, 0, REASON_JOIN, "?", 3, 8.5, NO_INDEX);
+		sketch_wait(&sketch, 0, REASON_JOIN, "second", 9, 9.1,
+			    sketch.rec.threads[second].op);
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		ck_assert_msg(script.unresolved_waits == rows[row].unresolved, "row %zu", row + 1);
+		if (!rows[row].unresolved) {
+			static const struct expected_step steps[] = { { STEP_RUN, 3 },
+								      { STEP_JOIN, 0.5 } };
+			expect_steps(&script, 0, steps, 2);
+			ck_assert_uint_eq(script.steps[script.actors[0].first_step + 1].arg, 1);
+		}
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_waits");
@@ -66,6 +104,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, a_wait_without_a_waker_stays);
 	tcase_add_test(tcase, a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
+	tcase_add_test(tcase, a_join_that_names_nobody_is_of_who_is_left);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
