@@ -26,9 +26,17 @@ def selected(report, selector):
     return max(entries, key=lambda entry: max(entry["saved_ns"].values()), default=None)
 
 
+def part_of_requests(report, metric):
+    """Of a replay in which requests take longer than they did, the part that is saved counts: all
+    that there was, at most."""
+    taken_ns = [requests[f"{metric}_ns"] for requests in report.get("requests", [])
+                if requests["is_judged"]]
+    replayed_ns = report.get(f"baseline_{metric}_ns")
+    return min(1, taken_ns[0] / replayed_ns) if taken_ns and replayed_ns else 1
+
+
 def predicted_points(report, figures, selector, factor):
-    """Saving in points of the recorded run's own makespan, or, as the report has it, of what the
-    replay of the unchanged run says requests take; None when the report has none."""
+    """Saving in points of the recorded run's own figure; None when the report has none."""
     if selector.startswith(QUESTION):
         return asked_points(report, figures, question_of(selector, factor))
     metric, of, plain = selector.rpartition(" of ")
@@ -36,10 +44,10 @@ def predicted_points(report, figures, selector, factor):
     if entry is None:
         return None
     savings = entry.get(f"{metric}_saved_ns", {}) if of else entry["saved_ns"]
-    whole_ns = report.get(f"baseline_{metric}_ns") if of else figures["makespan_ns"]
+    scale = part_of_requests(report, metric) if of else 1
     for key, saved_ns in savings.items():
-        if float(key) == float(factor) and whole_ns:
-            return 100 * saved_ns / whole_ns
+        if float(key) == float(factor):
+            return 100 * saved_ns * scale / figures[metric_of(selector)]
     return None
 
 
