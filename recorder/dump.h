@@ -16,6 +16,7 @@
 #ifndef WCPROF_DUMP_H
 #define WCPROF_DUMP_H
 
+#include "clock.h"
 #include "snapshot.h"
 #include "text.h"
 
@@ -35,6 +36,11 @@ struct dump {
 	uint32_t written; /* elements of the list so far: whether a comma is due */
 	uint32_t module_hint;
 };
+
+static inline uint64_t dump_ns(const struct dump *dump, uint64_t ticks)
+{
+	return clock_to_ns(&dump->snapshot.clock, ticks);
+}
 
 /* 0, -EBUSY, -ENOMEM as snapshot_take(). The buffer holds at least two pieces. */
 int dump_begin(struct dump *, struct arena *, char *buffer, size_t bytes, enum dump_of of) HIDDEN;

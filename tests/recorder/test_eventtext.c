@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, an event's line is not JSON, or says something else than its record. */
+#include "eventtext.h"
+
+#include "recording.h"
+
+static struct dump dump;
+static struct arena *arena;
+
+static void setup(void)
+{
+	recording_begin();
+	arena = recorder_arena;
+	dump = (struct dump){ .arena = arena };
+	/* As many nanoseconds as ticks. */
+	dump.snapshot.clock = (struct clock_scale){ .mult = UINT64_C(1) << 32 };
+}
+
+/* What is written of a record, one object; it must end where the text ends. */
+static json_t *put(void (*write)(struct text *, const struct dump *, const struct record *),
+		   const struct record *record)
+{
+	static char bytes[EVENT_BYTES_MAX + 1];
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
+	json_t *object;
+
+	write(&text, &dump, record);
+	ck_assert(text_end(&text));
+	object = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
+	ck_assert_msg(object != NULL, "%s", bytes);
+	return object;
+}
+
+START_TEST(keys_go_by_the_kind)
+{
+	static const struct {
+		struct record record;
+		const char *key;
+		json_int_t value;
+	} rows[] = {
+		/* 0 */ { { .type = RECORD_OP, .what = KIND_IO, .value = 7, .fd = 4 }, "n", 7 },
+		/* 1 */
+		{ { .type = RECORD_OP, .what = KIND_IO, .value = -11ULL, .fd = 4 }, "err", 11 },
+		/* 2 */ { { .type = RECORD_OP, .what = KIND_IO, .fd = 4 }, "fd", 4 },
+		/* 3 */ { { .type = RECORD_OP, .what = KIND_IO, .fd = -1 }, "fd", 0 },
+		/* 4 */
+		{ { .type = RECORD_OP, .what = KIND_SLEEP, .value = 9, .fd = -1 }, "rq", 9 },
+		/* 5 */
+		{ { .type = RECORD_OP, .what = KIND_HOLD, .value = 64, .fd = -1 }, "a", 64 },
+		/* 6 */ { { .type = RECORD_OP, .what = KIND_HOLD, .count = 3, .fd = -1 }, "sq", 3 },
+		/* 7 */ { { .type = RECORD_WAIT, .fd = 12 }, "h", 12 },
+		/* 8 */ { { .type = RECORD_WAIT, .flags = RECORD_TIMED_OUT }, "to", 1 },
+		/* 9 */ { { .type = RECORD_LINK, .flags = RECORD_ALL }, "all", 1 },
+		/* 10 */ { { .type = RECORD_SAMPLE, .value = 5 }, "cpu", 5 },
+	};
+	json_t *line = put(eventtext_put, &rows[_i].record);
+
+	ck_assert_int_eq(number_of(line, rows[_i].key), rows[_i].value);
+	json_decref(line);
+}
+END_TEST
+
+/* All members that can be long are: a line has room for them. */
+START_TEST(the_longest_line_fits)
+{
+	const struct record record = { .start = INT64_MAX,
+				       .end = INT64_MAX,
+				       .id = INT64_MAX,
+				       .parent = INT64_MAX,
+				       .value = INT64_MAX,
+				       .name = UINT32_MAX,
+				       .ident = UINT32_MAX,
+				       .stack = UINT32_MAX,
+				       .count = UINT32_MAX,
+				       .fd = INT32_MAX,
+				       .flags = UINT8_MAX,
+				       .what = (uint8_t)_i };
+	struct record typed = record;
+
+	for (int type = RECORD_OP; type <= RECORD_SAMPLE; type++) {
+		typed.type = (uint8_t)type;
+		json_decref(put(eventtext_put, &typed));
+	}
+}
+END_TEST
+
+START_TEST(what_is_open_has_no_end)
+{
+	const struct record op = { .id = (UINT64_C(3) << 32) + 1,
+				   .start = 40,
+				   .end = 50,
+				   .type = RECORD_OP,
+				   .what = KIND_IO,
+				   .fd = -1 };
+	const struct record wait = { .id = 5, .start = 41, .count = 3, .type = RECORD_WAIT };
+	json_t *object = put(eventtext_put_open_op, &op);
+
+	ck_assert_int_eq(number_of(object, "op_id"), (3LL << 32) + 1);
+	ck_assert_int_eq(number_of(object, "start_ns"), 40);
+	ck_assert_int_eq(number_of(object, "th"), 3);
+	ck_assert_ptr_null(json_object_get(object, "d"));
+	json_decref(object);
+	object = put(eventtext_put_open_wait, &wait);
+	ck_assert_int_eq(number_of(object, "t"), 5);
+	ck_assert_int_eq(number_of(object, "s"), 41);
+	ck_assert_ptr_null(json_object_get(object, "d"));
+	json_decref(object);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("eventtext");
+	TCase *tests = tcase_create("eventtext");
+
+	tcase_add_checked_fixture(tests, setup, recording_end);
+	tcase_add_loop_test(tests, keys_go_by_the_kind, 0, 11);
+	tcase_add_loop_test(tests, the_longest_line_fits, 0, UINT8_MAX + 1);
+	tcase_add_test(tests, what_is_open_has_no_end);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
