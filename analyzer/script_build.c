@@ -199,8 +199,10 @@ static void cpus_find(struct script *script, const struct recording *rec,
 {
 	uint32_t cpus = 0;
 
-	for (size_t p = 0; p < rec->process_count; p++)
-		cpus = rec->processes[p].cpus > cpus ? rec->processes[p].cpus : cpus;
+	/* What was replaced by exec may be what gave it fewer: taskset, for one. */
+	for (uint32_t p = 0; p < rec->process_count; p++)
+		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
+			cpus = rec->processes[p].cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
 	script->was_crowded = is_crowded(script, rec);
 	script->cpus = options->cpus > 0 ? options->cpus : script->recorded_cpus;

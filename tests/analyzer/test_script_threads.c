@@ -90,7 +90,8 @@ START_TEST(a_program_goes_on_by_exec)
 {
 	struct sketch sketch;
 	struct script script;
-	struct rec_process processes[2] = { { .pid = 1, .client = 1 }, { .pid = 1, .client = 1 } };
+	struct rec_process processes[2] = { { .pid = 1, .client = 1, .cpus = 2 },
+					    { .pid = 1, .client = 1, .cpus = 1 } };
 
 	/* one process of two images: the second begins where the first ends, and ends the whole */
 	sketch_begin(&sketch);
@@ -109,6 +110,7 @@ START_TEST(a_program_goes_on_by_exec)
 	ck_assert(script.actors[1].is_spawned && !script.actors[0].is_spawned);
 	ck_assert(script.actors[1].counts && !script.actors[0].counts);
 	ck_assert_uint_eq(script.actual_ns, 40 * SKETCH_MS);
+	ck_assert_double_eq(script.recorded_cpus, 1);
 	script_free(&script);
 	sketch.rec.processes = NULL;
 	sketch_free(&sketch);

@@ -233,9 +233,10 @@ class Run:
                                     stdout=log, stderr=log, cwd=self.directory)
 
     def seconds(self, is_recorded=False, ends="both"):
-        """What the load takes; with what was recorded in self.dumps."""
+        """What the load takes; with what was recorded in self.dumps, without how the server was ended."""
         port = free_port()
         process = self.start(port, is_recorded)
+        recorded = ()
         try:
             wait_for(port, process)
             if hasattr(self.server, "fill"):
@@ -250,6 +251,7 @@ class Run:
             if is_recorded:
                 self.control("dump", "-t", "-o", os.path.join(self.dumps, "live.jsonl"),
                              str(process.pid))
+                recorded = os.listdir(self.dumps)
                 self.control("disable", "-t", str(process.pid))
             return taken_s
         finally:
@@ -259,6 +261,8 @@ class Run:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            for name in set(os.listdir(self.dumps)) - set(recorded):
+                os.unlink(os.path.join(self.dumps, name))
 
 
 def analyze(build, paths, *words):
