@@ -14,7 +14,7 @@ import re
 import sys
 
 # An address, a file and an offset in it, nothing at all, or a call without who made it.
-NAMELESS = re.compile(r"0x[0-9a-f]|\?\?|\[jit|^$|^/|(^|/)(lib[^/]*\.so|__libc_|__GI_|start_thread|clone3?$)")
+NAMELESS = re.compile(r"(?<!\(\)\+)0x[0-9a-f]|\?\?|\[jit|^$|^/|(^|/)(lib[^/]*\.so|__libc_|__GI_|start_thread|clone3?$)")
 CALLS = ("io", "poll", "sleep", "dns")
 
 

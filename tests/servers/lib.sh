@@ -82,7 +82,7 @@ dump_and_check() { # PID CHECK...: each a Python expression over r, the report, 
 	shift
 	control "$pid" DUMP >"$dump"
 	[[ $(head -c 1 "$dump") == '{' ]] || fail "DUMP: $(head -c 300 "$dump")"
-	"$analyzer" --json --min-self 0 --top 1000 "$dump" >"$report" || fail "wcprof-analyze: exit status $?"
+	"$analyzer" --force --json --min-self 0 --top 1000 "$dump" >"$report" || fail "wcprof-analyze: exit status $?"
 	python3 tests/servers/expect.py "$dump" "$report" "$drift" "$@"
 }
 
