@@ -35,8 +35,10 @@ struct lock {
 
 /* The class of a call from a stack; nearly all stacks lead to one call only. */
 struct stack_class {
-	uint32_t call; /* string id */
-	uint32_t name; /* string id; 0 = none made yet */
+	uint32_t call;     /* string id */
+	uint32_t name;     /* string id; 0 = none made yet */
+	bool is_anonymous; /* no frame of the program's own has a name; known once `is_looked_at` */
+	bool is_looked_at;
 };
 
 struct classifier {
@@ -202,6 +204,24 @@ static void name_locks(struct classifier *classifier)
 	}
 }
 
+/* Whether the thread has a name of its own, not just its program's. */
+static bool has_own_name(const struct recording *recording, const struct rec_thread *thread)
+{
+	enum { COMM_BYTES = 15 }; /* what the kernel keeps of a thread's name */
+	const char *name = recording->strings[thread->name];
+	const char *exe = recording->strings[recording->processes[thread->process].exe];
+	const char *slash = strrchr(exe, '/');
+
+	return name[0] && strncmp(name, slash ? slash + 1 : exe, COMM_BYTES) != 0;
+}
+
+static bool is_main_thread(const struct recording *recording, const struct rec_thread *thread)
+{
+	uint32_t pid = recording->processes[thread->process].pid;
+
+	return pid && thread->tid == pid;
+}
+
 /* "WHO/CALL"; just the call when nobody is known. */
 static uint32_t call_name(struct classifier *classifier, const char *who, uint32_t call)
 {
@@ -226,24 +246,69 @@ static const char *who_text(struct classifier *classifier, struct caller caller,
 	return named.place ? strcat(text, "..") : text;
 }
 
+static bool is_anonymous(struct classifier *classifier, uint32_t stack, struct caller caller)
+{
+	struct stack_class *known = &classifier->stack_classes[stack];
+
+	if (!known->is_looked_at)
+		known->is_anonymous =
+			is_nameless(caller) && !callers_named(classifier->callers, stack).place;
+	known->is_looked_at = true;
+	return known->is_anonymous;
+}
+
+/* Whether a thread's name says more than the functions of its stack. */
+static bool is_thread_known(struct classifier *classifier, uint32_t thread, uint32_t stack,
+			    struct caller caller)
+{
+	const struct recording *recording = classifier->recording;
+
+	if (thread == NO_INDEX || !classifier->thread_name[thread])
+		return false;
+	if (!caller.place)
+		return callers_is_interpreted(classifier->callers, stack);
+	return is_anonymous(classifier, stack, caller) &&
+	       (is_main_thread(recording, &recording->threads[thread]) ||
+		has_own_name(recording, &recording->threads[thread]));
+}
+
+/* "thread/call" in an interpreter; "thread../call" for a nameless function, without the number that
+ * a thread of many has. */
+static uint32_t thread_call(struct classifier *classifier, uint32_t thread, uint32_t call,
+			    bool is_interpreted)
+{
+	const struct recording *recording = classifier->recording;
+	const char *name = recording->strings[classifier->thread_name[thread]];
+	size_t bytes = strlen(name);
+	char text[TEXT_BYTES_MAX];
+
+	if (is_interpreted)
+		return call_name(classifier, name, call);
+	while (bytes > 1 && name[bytes - 1] >= '0' && name[bytes - 1] <= '9')
+		bytes--;
+	snprintf(text, sizeof(text), "%.*s..", (int)(bytes < 100 ? bytes : 100), name);
+	return call_name(classifier, text, call);
+}
+
 static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32_t call,
 			   uint32_t thread)
 {
 	struct stack_class *known = &classifier->stack_classes[stack];
 	struct caller caller;
+	uint32_t name;
 	char text[TEXT_BYTES_MAX];
 
 	if (known->name && known->call == call)
 		return known->name;
 	caller = callers_innermost(classifier->callers, stack);
-	if (!caller.place && thread != NO_INDEX && classifier->thread_name[thread] &&
-	    callers_is_interpreted(classifier->callers, stack))
-		return call_name(classifier,
-				 classifier->recording->strings[classifier->thread_name[thread]],
-				 call);
-	known->call = call;
-	known->name = call_name(classifier, who_text(classifier, caller, stack, text), call);
-	return known->name;
+	if (is_thread_known(classifier, thread, stack, caller))
+		return thread_call(classifier, thread, call, !caller.place);
+	name = call_name(classifier, who_text(classifier, caller, stack, text), call);
+	if (!is_anonymous(classifier, stack, caller)) { /* else another thread has another name */
+		known->call = call;
+		known->name = name;
+	}
+	return name;
 }
 
 static void name_calls(struct classifier *classifier)
@@ -262,25 +327,13 @@ static void name_calls(struct classifier *classifier)
 	}
 }
 
-/* Whether the thread has a name of its own, not just its program's. */
-static bool has_own_name(const struct recording *recording, const struct rec_thread *thread)
-{
-	enum { COMM_BYTES = 15 }; /* what the kernel keeps of a thread's name */
-	const char *name = recording->strings[thread->name];
-	const char *exe = recording->strings[recording->processes[thread->process].exe];
-	const char *slash = strrchr(exe, '/');
-
-	return name[0] && strncmp(name, slash ? slash + 1 : exe, COMM_BYTES) != 0;
-}
-
 static uint32_t routine_name(struct classifier *classifier, const struct rec_thread *thread)
 {
 	const struct recording *recording = classifier->recording;
 	char text[TEXT_BYTES_MAX];
 	struct caller routine;
 
-	if (recording->processes[thread->process].pid &&
-	    thread->tid == recording->processes[thread->process].pid)
+	if (is_main_thread(recording, thread))
 		return intern(classifier, "main");
 	if (thread->op == NO_INDEX || !recording->extras || !recording->extras[thread->op].address)
 		return 0;

@@ -51,7 +51,7 @@ static const struct {
 	[NAMED] = { 102, "flusher", "?", "flusher" },
 	[BY_STACK] = { 103, "pool-1", "", "worker" },
 	[NAMELESS] = { 104, "server", "?", "libgone.so+0x40" },
-	[STRIPPED] = { 105, "lru", "", "lru" },
+	[STRIPPED] = { 105, "lru-7", "", "lru-7" },
 };
 
 static const struct {
@@ -97,6 +97,11 @@ static const struct {
 	/* 20 */ { KIND_IO, WORKER, "read", 0, IN_STRIPPED, 210, "helper../read" },
 	/* 21 */ { KIND_IO, WORKER, "write", 0, BELOW_MAIN, 220, "libgone.so+0x41/write" },
 	/* 22 */ { KIND_IO, STRIPPED, "read", 0, START_STRIPPED, 230, "helper/read" },
+	/* 23 */ { KIND_IO, NAMED, "read", 0, START_GONE, 240, "flusher../read" },
+	/* 24 */ { KIND_IO, STRIPPED, "read", 0, START_GONE, 250, "lru-../read" },
+	/* 25 */ { KIND_IO, NAMELESS, "read", 0, START_GONE, 260, "libgone.so+0x41/read" },
+	/* 26 */ { KIND_IO, MAIN_THREAD, "write", 0, BELOW_MAIN, 270, "main../write" },
+	/* 27 */ { KIND_IO, STRIPPED, "read", 0, IN_STRIPPED, 280, "helper../read" },
 };
 
 static const struct {
