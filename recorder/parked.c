@@ -115,6 +115,7 @@ uint32_t parked_walk(uint32_t tid, const struct task_call *call, uint64_t *pcs, 
 	bool is_call = false; /* of the frame above, so that the frame is before its address */
 	union rule_copy found;
 	uint32_t count = 0;
+	uint32_t sure = 0;
 
 	walk.bytes = task_read_memory((uint32_t)sys_getpid(), walk.base, copy, sizeof(copy));
 	if (!is_still_there(tid, call))
@@ -123,7 +124,9 @@ uint32_t parked_walk(uint32_t tid, const struct task_call *call, uint64_t *pcs, 
 		pcs[count++] = pc;
 		if (count == max || !stack_rule_find(is_call ? pc - 1 : pc, &found))
 			break;
+		if (!stack_rule_admits(&found.rule, count, &sure))
+			break;
 		is_call = !(found.rule.flags & UNWIND_SIGNAL);
 	} while (step(&walk, &found.rule, &pc));
-	return count;
+	return sure ? sure : count;
 }

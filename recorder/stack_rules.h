@@ -22,6 +22,23 @@ union rule_copy {
 /* The rule at an address; learns it if need be. False: it cannot be known at the moment. */
 bool stack_rule_find(uint64_t pc, union rule_copy *) HIDDEN;
 
+/*
+ * Whether a walk goes on by the rule of its frame number `count`. Code without tables is believed to
+ * keep frame pointers as long as these lead back behind a call in code that has tables; until then
+ * `*sure`, else 0, says how many frames are certain, and a walk that ends has no more.
+ */
+static inline bool stack_rule_admits(const struct unwind_rule *rule, uint32_t count, uint32_t *sure)
+{
+	if (rule->flags & UNWIND_TRIAL) {
+		*sure = *sure ? *sure : count;
+		return true;
+	}
+	if (*sure && !rule->follows_call)
+		return false;
+	*sure = 0;
+	return true;
+}
+
 /* Code was unloaded: all rules are void. */
 void stack_rules_forget(void) HIDDEN;
 

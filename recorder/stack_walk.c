@@ -4,7 +4,8 @@
  *
  * Every read is bounded. A thread's own stack is known from where the C library put it: from the
  * lowest page that was ever found readable without a gap up to its top. Anywhere else (an alternate
- * signal stack, a coroutine's) each page is tried by a system call first, in every walk.
+ * signal stack, a coroutine's) each page is tried by a system call first, in every walk. A walk that
+ * has followed a frame pointer on trial reads nothing but the thread's own stack any more.
  *
  * A walk notes which words it read. Registers other than rbp and the stack pointer are known only
  * from where a frame saved them, and are read only when a rule needs them, so these words and the
@@ -26,7 +27,8 @@
 enum {
 	PAGE_BYTES = 4096,
 	STACK_REACH_BYTES = 8 << 20, /* no thread is believed to go deeper between two captures */
-	REFUSED_BYTES = 1 << 16
+	REFUSED_BYTES = 1 << 16,
+	TRIAL_FRAMES_MAX = 256 /* an interpreter's recursion, at some 100 ns a frame */
 };
 
 /* --- Which memory may be read --- */
@@ -106,7 +108,7 @@ static bool walk_reach(struct stack_walk *walk, uint64_t address)
 		walk->high = own.top;
 		return own.top - address >= sizeof(uint64_t);
 	}
-	if (!is_readable(address))
+	if (walk->stays || !is_readable(address))
 		return false;
 	if (page != walk->high)
 		walk->low = page;
@@ -185,6 +187,14 @@ static bool canonical_address(struct stack_walk *walk, const struct unwind_rule 
 	return true;
 }
 
+/* From here on, an address may be any number, and of the memory that can be read now only the
+ * thread's own stack is sure to be there in a moment. */
+static void walk_stay(struct stack_walk *walk)
+{
+	walk->stays = true;
+	walk->low = walk->high = 0;
+}
+
 /* Stacks grow downwards, so a caller's frame lies higher, unless a signal moved the thread to
  * another. */
 static bool walk_step_odd(struct stack_walk *walk, const struct unwind_rule *rule, uint64_t *pc)
@@ -193,6 +203,8 @@ static bool walk_step_odd(struct stack_walk *walk, const struct unwind_rule *rul
 	uint64_t return_address_at;
 	uint64_t cfa;
 
+	if (rule->flags & UNWIND_TRIAL)
+		walk_stay(walk);
 	if ((rule->flags & UNWIND_END) || !canonical_address(walk, rule, &cfa))
 		return false;
 	if (cfa <= walk->sp && !(rule->flags & UNWIND_SIGNAL))
@@ -239,6 +251,7 @@ static void walk_begin(struct stack_walk *walk, uint64_t frame)
 {
 	walk->frame = frame;
 	walk->low = walk->high = 0;
+	walk->stays = false;
 	walk->sp = frame + 2 * sizeof(uint64_t);
 	memset(walk->saved, 0, sizeof(walk->saved));
 	walk->saved[UNWIND_RBP] = frame;
@@ -248,24 +261,30 @@ static void walk_begin(struct stack_walk *walk, uint64_t frame)
 	walk->repeatable = own_has(frame);
 }
 
-/* `called`: pc is a return address, so the frame is in the instruction before. */
+/* `called`: pc is a return address, so the frame is in the instruction before. A trial goes on
+ * beyond what is kept, so that a deep stack of code without tables has its frames. */
 static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t depth)
 {
 	union rule_copy found;
+	uint32_t sure = 0;
 
 	assert(depth > 0 && depth <= STACK_FRAMES_MAX);
-	for (;;) {
-		walk->pcs[walk->count++] = pc;
-		if (walk->count == depth)
-			return;
+	for (uint32_t frames = 1;; frames++) {
+		if (frames <= depth)
+			walk->pcs[walk->count++] = pc;
+		if (frames >= depth && (!sure || frames == TRIAL_FRAMES_MAX))
+			break;
 		if (!stack_rule_find(called ? pc - 1 : pc, &found)) {
 			walk->repeatable = false;
-			return;
+			break;
 		}
-		if (!walk_step(walk, &found.rule, &pc))
-			return;
+		if (!stack_rule_admits(&found.rule, walk->count, &sure) ||
+		    !walk_step(walk, &found.rule, &pc))
+			break;
 		called = !(found.rule.flags & UNWIND_SIGNAL);
 	}
+	if (sure)
+		walk->count = sure;
 }
 
 void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth)

@@ -29,6 +29,7 @@ struct stack_walk {
 	uint32_t count;
 	uint32_t read_count;
 	uint16_t reads[WALK_READS_MAX]; /* words read, counted from frame */
+	bool stays;                     /* nothing but the thread's own stack is read */
 	bool repeatable;                /* the reads tell all that the result depends on */
 };
 

@@ -9,6 +9,9 @@
  * read is the module's own, inside its readable segments. A second experiment with other low bits
  * proves that the rule is a sum: where it is not (alignment, say), the stack ends.
  *
+ * Code without tables, as made at run time, may keep a frame pointer. Its rule says so, on trial:
+ * whoever follows it believes it when it leads behind a call in code that has tables.
+ *
  * Only libunwind's flavour for foreign address spaces is used, uncached, with accessors of our own.
  * So the loader's lock (dl_iterate_phdr), the pipe that probes memory, the program's heap and
  * libunwind's per-thread caches stay out of it; modules come from _dl_find_object, which takes no
@@ -330,6 +333,21 @@ static void rule_simplify(struct unwind_rule *rule)
 
 static const struct unwind_rule rule_end = { .flags = UNWIND_END };
 
+/* What a function has that begins with push %rbp; mov %rsp, %rbp. */
+static const struct unwind_rule rule_trial = {
+	.flags = UNWIND_TRIAL,
+	.cfa_register = UNWIND_RBP,
+	.cfa_offset = 16,
+	.at = { [UNWIND_RBP] = -16, [UNWIND_PC] = -8 },
+	.where = { [UNWIND_RBP] = UNWIND_NEAR_CFA,
+		   [UNWIND_RBX] = UNWIND_LOST,
+		   [UNWIND_R12] = UNWIND_LOST,
+		   [UNWIND_R13] = UNWIND_LOST,
+		   [UNWIND_R14] = UNWIND_LOST,
+		   [UNWIND_R15] = UNWIND_LOST,
+		   [UNWIND_PC] = UNWIND_NEAR_CFA },
+};
+
 static bool rule_of_cursor(struct probe *probe, unw_cursor_t *cursor, struct unwind_rule *rule)
 {
 	unw_word_t cfa;
@@ -346,6 +364,21 @@ static bool rule_of_cursor(struct probe *probe, unw_cursor_t *cursor, struct unw
 		rule->flags |= UNWIND_SIGNAL;
 	rule_simplify(rule);
 	return rule->where[UNWIND_PC] != UNWIND_LOST;
+}
+
+/* Whether a call ends there: to a place that it names (E8), or that a register or memory does (FF
+ * /2, of 2 to 7 bytes). */
+static bool is_after_call(const struct probe *probe, uint64_t pc)
+{
+	enum { NEAR = 0xe8, NEAR_BYTES = 5, INDIRECT = 0xff, INDIRECT_BYTES_MAX = 7 };
+	const unsigned char *end = (const unsigned char *)(uintptr_t)pc;
+
+	if (!readable(probe, pc - INDIRECT_BYTES_MAX, INDIRECT_BYTES_MAX))
+		return false;
+	for (int bytes = 2; bytes <= INDIRECT_BYTES_MAX; bytes++)
+		if (end[-bytes] == INDIRECT && (end[1 - bytes] >> 3 & 7) == 2)
+			return true;
+	return end[-NEAR_BYTES] == NEAR;
 }
 
 /* libunwind's address space. Not from unw_create_addr_space(), which would ask the program's heap
@@ -372,7 +405,8 @@ static struct unwind_rule experiment(uint64_t pc, uint64_t middle)
 	probe.found = false;
 	if (unw_init_remote(&cursor, space(), &probe) < 0 || unw_step(&cursor) <= 0 ||
 	    !probe.found || !rule_of_cursor(&probe, &cursor, &rule))
-		return rule_end;
+		rule = probe.found ? rule_end : rule_trial;
+	rule.follows_call = probe.found && is_after_call(&probe, pc + 1);
 	return rule;
 }
 
@@ -384,6 +418,13 @@ static struct {
 	uint32_t closed;   /* forks under way; for ever where a held lock may have been inherited */
 	uint32_t learners; /* threads inside libunwind */
 } gate;
+
+static bool is_in_module(uint64_t pc)
+{
+	struct dl_find_object module;
+
+	return _dl_find_object && _dl_find_object((void *)(uintptr_t)pc, &module) == 0;
+}
 
 static void signals_block(uint64_t *saved)
 {
@@ -446,6 +487,10 @@ bool unwind_learn(uint64_t pc, struct unwind_rule *rule)
 
 	if (!load_acquire(&gate.ready))
 		return false;
+	if (!is_in_module(pc)) {
+		*rule = rule_trial;
+		return true;
+	}
 	signals_block(&mask);
 	if (!learners_enter()) {
 		signals_restore(&mask);
@@ -455,8 +500,10 @@ bool unwind_learn(uint64_t pc, struct unwind_rule *rule)
 	self_of_thread.busy = SELF_LEARNING;
 	*rule = experiment(pc, middles[0]);
 	again = experiment(pc, middles[1]);
-	if (memcmp(rule, &again, sizeof(again)) != 0)
+	if (memcmp(rule, &again, sizeof(again)) != 0) {
 		*rule = rule_end;
+		rule->follows_call = again.follows_call;
+	}
 	self_of_thread.busy = busy;
 	learners_leave();
 	signals_restore(&mask);

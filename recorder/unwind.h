@@ -42,7 +42,8 @@ enum unwind_flag {
 	UNWIND_END = 1,    /* no caller, or none that the tables can find */
 	UNWIND_DEREF = 2,  /* the canonical address is read from memory */
 	UNWIND_SIGNAL = 4, /* a signal handler's return: the next pc was interrupted */
-	UNWIND_PLAIN = 8   /* none of these, and what is saved is near the CFA: see `saved` */
+	UNWIND_PLAIN = 8,  /* none of these, and what is saved is near the CFA: see `saved` */
+	UNWIND_TRIAL = 16  /* there are no tables: where a frame pointer would lead */
 };
 
 /*
@@ -56,8 +57,9 @@ struct unwind_rule {
 	uint8_t where[UNWIND_SAVED_COUNT]; /* enum unwind_where */
 	uint8_t cfa_register;              /* enum unwind_register, not UNWIND_PC */
 	uint8_t flags;                     /* enum unwind_flag */
-	uint8_t saved; /* UNWIND_PLAIN: bit per preserved register, UNWIND_NEAR_CFA */
-	uint8_t unused[2];
+	uint8_t saved;        /* UNWIND_PLAIN: bit per preserved register, UNWIND_NEAR_CFA */
+	uint8_t follows_call; /* there are tables, and the instruction at the address is a call */
+	uint8_t unused;
 };
 _Static_assert(sizeof(struct unwind_rule) == 48, "a rule is six words, copied as such");
 

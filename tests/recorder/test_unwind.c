@@ -68,7 +68,10 @@ static const struct row {
 	{ case_5, FLAGS(UNWIND_DEREF | UNWIND_SIGNAL), CFA(SP, 160), .rule.cfa_after = 16,
 	  SAVED(PC, NEAR_SP, 168) },
 	/*  6 */ { case_6, FLAGS(UNWIND_END) },
-	/*  7 */ { case_7, FLAGS(UNWIND_END) },
+	/*  7 */
+	{ case_7, FLAGS(UNWIND_TRIAL), CFA(RBP, 16), SAVED(PC, NEAR_CFA, -8),
+	  SAVED(RBP, NEAR_CFA, -16), SAVED(RBX, LOST, 0), SAVED(R12, LOST, 0), SAVED(R13, LOST, 0),
+	  SAVED(R14, LOST, 0), SAVED(R15, LOST, 0) },
 	/*  8 */ { case_8, FLAGS(UNWIND_END) },
 	/*  9 */ { case_9, FLAGS(UNWIND_END) },
 	/* 10 */ { case_10, FLAGS(UNWIND_END) },
@@ -108,7 +111,8 @@ START_TEST(test_no_code)
 
 	for (unsigned i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
 		ck_assert(unwind_learn(nowhere[i], &rule));
-		ck_assert_uint_eq(rule.flags, UNWIND_END);
+		ck_assert_uint_eq(rule.flags, UNWIND_TRIAL);
+		ck_assert_uint_eq(rule.follows_call, 0);
 	}
 }
 END_TEST
