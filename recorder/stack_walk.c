@@ -4,8 +4,8 @@
  *
  * Every read is bounded. A thread's own stack is known from where the C library put it: from the
  * lowest page that was ever found readable without a gap up to its top. Anywhere else (an alternate
- * signal stack, a coroutine's) each page is tried by a system call first, in every walk. A walk that
- * has followed a frame pointer on trial reads nothing but the thread's own stack any more.
+ * signal stack, a coroutine's) each page is tried by a system call first, in every walk. A walk
+ * that has followed a frame pointer on trial reads nothing but the thread's own stack any more.
  *
  * A walk notes which words it read. Registers other than rbp and the stack pointer are known only
  * from where a frame saved them, and are read only when a rule needs them, so these words and the

@@ -118,7 +118,7 @@ START_TEST(test_frames_behind_made_code)
 }
 END_TEST
 
-/* The depth that is kept ends within made code, which is known to be honest only by what is beyond. */
+/* The depth that is kept ends within made code, which is honest by what is beyond. */
 START_TEST(test_depth_within_made_code)
 {
 	uint32_t count;
