@@ -15,6 +15,7 @@ FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not 
 FLAG_ERROR_POINTS = 4.0         # where CPUs are crowded, a larger error must have been flagged
 GROUP_CROSSING = "crossing"
 GROUP_LATENCY = "latency"       # in points of another figure than the rest: not in the sum of all
+DOUBT = "waits for another thread by looking"  # a warning: the replay takes it for work
 QUESTION = "what-if "            # begins a selector that is asked, not picked from a table
 
 
@@ -55,8 +56,19 @@ def is_wide(least_ns, most_ns, report):
     return 100 * (most_ns - least_ns) >= FLAG_POINTS_MIN * report["actual_makespan_ns"]
 
 
+def has_doubts(report, is_latency):
+    """Whether the report warns of all its answers: checks that failed, waiting that it cannot see.
+    The check of latencies is of theirs alone."""
+    failed = [check["check"] for check in report.get("checks", []) if "cause" in check and
+              check["cause"]]
+    return (is_latency and "latency" in failed) or any(name != "latency" for name in failed) or \
+        any(DOUBT in warning for warning in report.get("warnings", []))
+
+
 def is_flagged(report, selector, factor):
     """Whether the report itself says that this saving is not sure."""
+    if has_doubts(report, metric_of(selector) != "makespan_ns"):
+        return True
     if selector.startswith(QUESTION):
         question = question_of(selector, factor)
         return any(is_wide(answer["saved_least_ns"], answer["saved_most_ns"], report)

@@ -215,6 +215,18 @@ class Verdicts(unittest.TestCase):
         answer["saved_most_ns"] = 5
         self.assertFalse(score.is_flagged(text, "what-if a*{}", "0.5"))
 
+    def test_doubts_flag_all_answers(self):
+        def flags(checks, warnings=()):
+            text = {"what_if": [], "actual_makespan_ns": 100, "warnings": list(warnings),
+                    "checks": [{"check": name, "cause": cause} for name, cause in checks]}
+            return [score.is_flagged(text, selector, "0.5") for selector in ("a", "p99 of a")]
+
+        self.assertEqual(flags([("drift", ""), ("latency", "")]), [False, False])
+        self.assertEqual(flags([("drift", ""), ("latency", "is off")]), [False, True])
+        self.assertEqual(flags([("drift", "is off"), ("latency", "")]), [True, True])
+        self.assertEqual(flags([], ["`f` waits for another thread by looking, on a CPU"]),
+                         [True, True])
+
     def test_crossing(self):
         row = score.Row("p", 2, score.GROUP_CROSSING, "1 CPU", "recorded on 2", -50.0, False, False)
         crowded = {"baseline_makespan_ns": 1500}
