@@ -336,6 +336,39 @@ static void check_mutation(struct check *check, const struct analysis *analysis,
 		 percent_of(expected_ns, whatif->baseline.makespan_ns));
 }
 
+/* --- what requests take --- */
+
+static double off_percent(double recorded_ns, double replayed_ns)
+{
+	return percent_of(fabs(replayed_ns - recorded_ns), fmax(recorded_ns, replayed_ns));
+}
+
+/* Their makespan may be right all the same: many that queue a little longer take no CPU. */
+static void check_latency(struct check *check, const struct analysis *analysis)
+{
+	const struct requests *requests = &analysis->script.requests;
+	const struct replay_answer *replayed = &analysis->whatif.baseline;
+	if (!analysis->has_script || requests->judged_class == NO_INDEX || !requests->count ||
+	    analysis->options->cpus > 0)
+		return;
+	uint64_t *taken_ns = memory_new(requests->count, sizeof(*taken_ns));
+	size_t count = 0;
+	for (size_t i = 0; i < requests->count; i++)
+		if (request_is_judged(requests, &requests->requests[i]))
+			taken_ns[count++] = requests->requests[i].taken_ns;
+	assert(count > 0);
+	double p50_ns = (double)percentile_select(taken_ns, count, count / 2);
+	double p99_ns = (double)percentile_select(taken_ns, count, count * 99 / 100);
+	free(taken_ns);
+	check->state = CHECK_PASSED;
+	check->value =
+		fmax(off_percent(p50_ns, replayed->p50_ns), off_percent(p99_ns, replayed->p99_ns));
+	snprintf(check->line, sizeof(check->line),
+		 "requests take %.3f ms in the replay (median; one of a hundred %.3f), and took "
+		 "%.3f (%.3f): do not trust what is said to shorten them",
+		 replayed->p50_ns / 1e6, replayed->p99_ns / 1e6, p50_ns / 1e6, p99_ns / 1e6);
+}
+
 /* --- all of them --- */
 
 static void check_judge(struct checks *checks, enum check_id id, bool may_withhold)
@@ -362,6 +395,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	check_fallback(&checks->rows[CHECK_FALLBACK], analysis);
 	check_forced(&checks->rows[CHECK_FORCED], analysis);
 	check_mutation(&checks->rows[CHECK_MUTATION], analysis, replayer);
+	check_latency(&checks->rows[CHECK_LATENCY], analysis);
 	for (enum check_id id = 0; id < CHECK_COUNT; id++)
 		check_judge(checks, id, analysis->has_script);
 	checks->is_withheld = checks->gravest != CHECK_COUNT && !analysis->options->force;

@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-enum { KINDS = 64 };
+enum { KINDS = 64, REQUESTS = 3 };
 
 static const char *kind_words[KINDS];
 
@@ -48,6 +48,7 @@ struct trouble {
 	double cpu_ms;        /* of each thread */
 	double run_ms;        /* of one thread in the replay */
 	double blocked_ms;    /* of each thread, in calls */
+	double slow_ms;       /* requests, which took 10 */
 	bool was_crowded;
 	bool is_idle;         /* the second thread uses no CPU time */
 	double unresolved_ms; /* in waits of the class "out" */
@@ -180,6 +181,14 @@ static const struct {
 	  CHECK_PASSED,
 	  false,
 	  "" },
+	/* 26 */ { { .grows_ms = 10, .slow_ms = 3 }, CHECK_COUNT, CHECK_PASSED, false, "" },
+	/* 27 */
+	{ { .grows_ms = 10, .slow_ms = 90 },
+	  CHECK_LATENCY,
+	  CHECK_FAILED,
+	  false,
+	  "requests take 10.000 ms in the replay (median; one of a hundred 100.000), and took "
+	  "10.000 (10.000): do not trust what is said to shorten them" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -203,6 +212,7 @@ static void sketch_fill(struct sketch *sketch)
 
 /* All that checks look at, as if it had been found out. */
 struct found {
+	struct request requests[REQUESTS];
 	struct sketch sketch;
 	struct options options;
 	struct analysis analysis;
@@ -257,6 +267,14 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 					    .unresolved_of_class_ns = found->unresolved_ns };
 	analysis->threads = (struct thread_table){ .rows = found->times, .count = 3 };
 	found->saved_ns[1] = 50e6; /* of 202 at half: a tenth slower is 10 more */
+	for (size_t i = 0; i < REQUESTS; i++)
+		found->requests[i] =
+			(struct request){ out, REQUEST_ASKED, (uint64_t)(10 * SKETCH_MS) };
+	analysis->script.requests = (struct requests){ .requests = found->requests,
+						       .count = REQUESTS,
+						       .judged_class = out,
+						       .judged_source = REQUEST_ASKED,
+						       .judged_count = REQUESTS };
 	found->row = (struct whatif_row){ .class = out, .saved_ns = found->saved_ns };
 	analysis->whatif = (struct whatif){ .rows = &found->row,
 					    .row_count = 1,
@@ -264,6 +282,8 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 					    .finish_count = trouble->has_no_script ? 0 : 3 };
 	analysis->whatif.baseline.makespan_ns = (202 + trouble->late_ms) * 1e6;
 	analysis->whatif.baseline.forced_steps = trouble->forced;
+	analysis->whatif.baseline.p50_ns = 10e6;
+	analysis->whatif.baseline.p99_ns = (10 + trouble->slow_ms) * 1e6;
 	grows_ms = trouble->grows_ms + trouble->late_ms;
 	doubled_grows_ms = trouble->doubled_ms + trouble->late_ms;
 }
