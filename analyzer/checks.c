@@ -110,7 +110,7 @@ static struct thread_drift thread_drift(const struct analysis *analysis)
 	uint64_t *off_ns = memory_new(all, sizeof(*off_ns));
 	bool *are_idle = threads_doing_nothing(analysis, all);
 	for (uint32_t t = 0; t < all; t++) {
-		if (are_idle[t])
+		if (are_idle[t] || script->actors[t].ticks)
 			continue;
 		uint32_t op = recording->threads[t].op;
 		uint32_t class = op == NO_INDEX ? NO_INDEX : analysis->classes.of_op[op];

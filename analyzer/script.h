@@ -66,6 +66,7 @@ struct actor {
 	double weight;      /* share of a contended CPU, 1 = the usual one */
 	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
 	bool counts;        /* its finish is the makespan, or part of it */
+	bool ticks;         /* it goes on as long as it is left alone: its finish is nothing */
 };
 
 struct batch_cost;

@@ -307,8 +307,10 @@ static void tickers_leave(struct script *script, const struct compiler *compiler
 			most_ns = run_ns;
 	}
 	for (size_t t = 0; t < script->actor_count; t++)
-		if (ticks[t] && run_of(script, t, &serves) < most_ns)
+		if (ticks[t] && run_of(script, t, &serves) < most_ns) {
 			script->actors[t].counts = false;
+			script->actors[t].ticks = true;
+		}
 	free(slept_ns);
 	free(ticks);
 }

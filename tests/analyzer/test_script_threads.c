@@ -79,6 +79,7 @@ START_TEST(a_ticker_ends_nothing)
 		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 		ck_assert(script.actors[0].counts);
 		ck_assert_int_eq(script.actors[1].counts, does_more);
+		ck_assert_int_eq(script.actors[1].ticks, !does_more);
 		ck_assert_uint_eq(script.actual_ns, does_more ? 99200000 : 32 * SKETCH_MS);
 		script_free(&script);
 		sketch_free(&sketch);
