@@ -178,7 +178,10 @@ void script_taken_add(struct compiler *compiler, uint64_t end_ns)
 	compiler->taken[compiler->taken_count++] =
 		(struct taken){ end_ns,
 				script_source(script, &script->steps[script->step_count - 1]),
-				(uint32_t)script->step_count, compiler->thread, 0 };
+				(uint32_t)script->step_count,
+				compiler->thread,
+				0,
+				false };
 }
 
 static void open_push(struct compiler *compiler, uint32_t op)

@@ -39,6 +39,7 @@ enum step_type {
 	STEP_WAKING,  /* arg scope, ns: runs so long if the signal before it let a sleeper go */
 	STEP_AFTER,   /* arg link, ns latency: not before that signal */
 	STEP_PERMIT,  /* arg semaphore, ns latency */
+	STEP_CLAIM,   /* likewise; goes on without if nobody can go on */
 	STEP_POST,    /* arg semaphore */
 	STEP_BARRIER, /* arg barrier, ns latency */
 	STEP_SEND,    /* arg transfer: when there is room */
@@ -153,7 +154,7 @@ static inline uint32_t script_source(const struct script *script, const struct s
 		return step->arg;
 	if (step->type == STEP_RECEIVE)
 		return (uint32_t)conditions + script->flows.transfers[step->arg].flow;
-	if (step->type == STEP_PERMIT)
+	if (step->type == STEP_PERMIT || step->type == STEP_CLAIM)
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;
 }

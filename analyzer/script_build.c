@@ -77,7 +77,7 @@ static int compare_u64(const void *left, const void *right)
 static bool is_woken_in(const struct step *step)
 {
 	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
-	       step->type == STEP_AFTER || step->type == STEP_PERMIT ||
+	       step->type == STEP_AFTER || step->type == STEP_PERMIT || step->type == STEP_CLAIM ||
 	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
 	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
 }

@@ -38,6 +38,7 @@ struct taken {
 	uint32_t step; /* after the take */
 	uint32_t thread;
 	uint32_t items; /* of a batch */
+	bool is_tried;  /* it would have gone on without */
 };
 
 /* A thread of which the recording does not say who started it, and after which moment it was. */

@@ -46,7 +46,8 @@ static bool leads_to_end(const struct script *script, uint32_t step)
 		if (type == STEP_END)
 			return true;
 		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE ||
-		    type == STEP_SEND || type == STEP_PERMIT || type == STEP_POST)
+		    type == STEP_SEND || type == STEP_PERMIT || type == STEP_CLAIM ||
+		    type == STEP_POST)
 			return false;
 	}
 }
@@ -105,6 +106,17 @@ static struct semaphore_study *semaphores_study(const struct script *script)
 	return studies;
 }
 
+/* A semaphore that is used as a lock, and was tried: who does not get that has no need to wait, and
+ * may hold what the others need to give it back. */
+static void claim_instead(struct script *script, const struct taken *taken,
+			  const struct semaphore_study *studies)
+{
+	struct step *take = &script->steps[taken->step - 1];
+
+	if (take->type == STEP_PERMIT && taken->is_tried && studies[take->arg].is_given_back)
+		take->type = STEP_CLAIM;
+}
+
 static bool is_pool(const struct script *script, uint32_t source,
 		    const struct semaphore_study *studies)
 {
@@ -134,6 +146,7 @@ void script_pools_find(struct compiler *compiler)
 		const struct step *take = &script->steps[taken->step - 1];
 		struct job_list *jobs = &script->jobs[taken->source];
 
+		claim_instead(script, taken, studies);
 		if (!is_pool(script, taken->source, studies))
 			continue;
 		jobs->all_items += taken->items;

@@ -9,6 +9,8 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <string.h>
+
 static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
 {
 	uint64_t from_ns = event_ns > wait->start_ns ? event_ns : wait->start_ns;
@@ -116,6 +118,8 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 	}
 	script_emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
 	script_taken_add(compiler, wait->end_ns);
+	compiler->taken[compiler->taken_count - 1].is_tried =
+		strcmp(compiler->rec->strings[wait->name], "sem_trywait") == 0;
 }
 
 static void barrier_wait_ends(struct compiler *compiler, uint32_t index)

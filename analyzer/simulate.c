@@ -259,6 +259,7 @@ static void reset_resources(struct simulation *sim)
 	}
 	for (size_t i = 0; i < script->semaphore_count; i++) {
 		sim->semaphores[i].count = script->permits[i];
+		sim->semaphores[i].owed = 0;
 		reset_queue(&sim->semaphores[i].sleepers);
 	}
 	for (size_t i = 0; i < script->barrier_count; i++) {
@@ -316,7 +317,26 @@ static bool all_finished(const struct simulation *sim)
 	return true;
 }
 
-/* Nobody can go on: lets the one go that has waited longest. False: there is nobody. */
+/* It tried for what it waits for, and would go on without. */
+static bool only_tries(const struct simulation *sim, uint32_t actor)
+{
+	return sim->players[actor].is_started && simulate_step_of(sim, actor)->type == STEP_CLAIM;
+}
+
+/* Whether it is `left` that is to go on: who has not been started waits for nobody. */
+static bool is_sooner(const struct simulation *sim, uint32_t left, uint32_t right)
+{
+	const struct player *a = &sim->players[left], *b = &sim->players[right];
+
+	if (a->is_started != b->is_started)
+		return a->is_started;
+	if (only_tries(sim, left) != only_tries(sim, right))
+		return only_tries(sim, left);
+	return a->now_ns < b->now_ns;
+}
+
+/* Nobody can go on: lets one go that need not wait, else, by force, the one that has waited
+ * longest. False: there is nobody. */
 static bool force(struct simulation *sim)
 {
 	uint32_t chosen = NO_INDEX;
@@ -326,11 +346,13 @@ static bool force(struct simulation *sim)
 		const struct player *player = &sim->players[i];
 
 		now_ns = player->now_ns > now_ns ? player->now_ns : now_ns;
-		if (!player->is_done &&
-		    (chosen == NO_INDEX || player->now_ns < sim->players[chosen].now_ns))
+		if (!player->is_done && (chosen == NO_INDEX || is_sooner(sim, i, chosen)))
 			chosen = i;
 	}
-	if (chosen == NO_INDEX || ++sim->forced_steps > FORCED_STEPS_MAX)
+	if (chosen == NO_INDEX)
+		return false;
+	sim->forced_steps += !only_tries(sim, chosen);
+	if (sim->forced_steps > FORCED_STEPS_MAX)
 		return false;
 	if (sim->players[chosen].is_started)
 		simulate_leave_queues(sim, chosen);

@@ -34,6 +34,7 @@ struct tokens {
 struct permits {
 	struct queue sleepers;
 	uint32_t count;
+	uint32_t owed; /* claimed before they were there */
 };
 
 struct meeting {

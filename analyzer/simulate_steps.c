@@ -205,6 +205,10 @@ static bool signal(struct simulation *sim, uint32_t link, uint64_t now_ns)
 
 static void post(struct simulation *sim, struct permits *permits, uint64_t now_ns)
 {
+	if (permits->owed) {
+		permits->owed--;
+		return;
+	}
 	permits->count++;
 	simulate_wake_first(sim, &permits->sleepers, now_ns, false);
 }
@@ -217,7 +221,10 @@ static bool permit(struct simulation *sim, const struct step *step, uint32_t act
 		simulate_sleep(sim, &permits->sleepers, actor);
 		return false;
 	}
-	permits->count -= permits->count > 0;
+	if (permits->count)
+		permits->count--;
+	else if (step->type == STEP_CLAIM)
+		permits->owed++;
 	sim->players[actor].step = next_job(sim, step, actor);
 	return true;
 }
@@ -409,6 +416,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		goes_on = listen(sim, step, actor);
 		break;
 	case STEP_PERMIT:
+	case STEP_CLAIM:
 		return permit(sim, step, actor); /* likewise */
 	case STEP_POST:
 		post(sim, &sim->semaphores[step->arg], player->now_ns);
@@ -471,7 +479,7 @@ void simulate_leave_queues(struct simulation *sim, uint32_t actor)
 				    actor));
 	else if (type == STEP_AFTER)
 		queue_remove(sim, &sim->listeners[step->arg], actor);
-	else if (type == STEP_PERMIT)
+	else if (type == STEP_PERMIT || type == STEP_CLAIM)
 		queue_remove(sim, &sim->semaphores[step->arg].sleepers, actor);
 	else if (type == STEP_BARRIER)
 		queue_remove(sim, &sim->barriers[step->arg].sleepers, actor);

@@ -234,6 +234,31 @@ START_TEST(permits_are_counted)
 }
 END_TEST
 
+/* main gives the permit back when it has had the lock, in which the other one tries for it: that
+ * one waits until 10, when nobody else can go on, and then goes on without. */
+START_TEST(who_tries_for_a_permit_does_not_block_with_a_lock)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_thread(&sketch, "other", 0, 20);
+	sketch_wait(&sketch, 0, REASON_SEM, "S", 0, 0, NO_INDEX);
+	sketch_sleep(&sketch, 0, "late", 0, 1);
+	sketch_hold(&sketch, 0, "M", 1, 1, 2);
+	sketch_link(&sketch, 0, LINK_POST, "S", 3, 1, NO_INDEX);
+	sketch_sleep(&sketch, 1, "early", 0, 5);
+	sketch_hold(&sketch, 1, "M", 2, 5, 7);
+	uint32_t try = sketch_wait(&sketch, 1, REASON_SEM, "S", 6, 6, NO_INDEX);
+	sketch.rec.waits[try].name = sketch_string(&sketch, "sem_trywait");
+	sketch_link(&sketch, 1, LINK_POST, "S", 6.5, 1, NO_INDEX);
+	sketch_end(&sketch);
+	expect(&sketch, 0, NULL, 1, 20);
+	expect(&sketch, 1, "late", 10, 30);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_reader_waits_for_its_bytes)
 {
 	struct sketch sketch;
@@ -385,6 +410,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_barrier_waits_for_the_last);
 	tcase_add_test(tcase, a_queue_hands_over_by_tokens);
 	tcase_add_test(tcase, permits_are_counted);
+	tcase_add_test(tcase, who_tries_for_a_permit_does_not_block_with_a_lock);
 	tcase_add_test(tcase, a_reader_waits_for_its_bytes);
 	tcase_add_test(tcase, a_full_pipe_stops_its_writer);
 	tcase_add_test(tcase, cpus_are_shared);
