@@ -123,7 +123,7 @@ static void analysis_warn(struct analysis *analysis)
 	if (analysis->has_script && analysis->script.cpus < analysis->script.recorded_cpus &&
 	    analysis->options->cpus == 0)
 		warn(analysis, &room,
-		     "other programs used %.1f of the %.0f CPUs meanwhile, as it seems: savings "
+		     "other programs used %.2f of the %.0f CPUs meanwhile, as it seems: savings "
 		     "are for a machine that stays as busy",
 		     analysis->script.recorded_cpus - analysis->script.cpus,
 		     analysis->script.recorded_cpus);
