@@ -118,19 +118,26 @@ static void execs(void)
 
 static pthread_mutex_t held_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t held_rwlock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_mutex_t free_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static pthread_barrier_t barrier;
 static sem_t semaphore;
 static pthread_once_t begun = PTHREAD_ONCE_INIT;
-static pthread_t main_thread;
+
+/* In two rounds, a thread would have more waits open than it may. libc notes who has come to a
+ * barrier, or joins a thread, and takes a mutex again when a wait for a condition is left: each
+ * round has its own. */
+enum { ROUNDS = 2 };
+static pthread_mutex_t free_mutexes[ROUNDS] = { PTHREAD_MUTEX_INITIALIZER,
+						PTHREAD_MUTEX_INITIALIZER };
+static volatile int turn;
+static pthread_barrier_t barriers[ROUNDS];
+static pthread_t joined[ROUNDS];
 static pid_t child;
 static int word, listener, poll_fd, locked_file, quiet[2];
 
 static int wait_for_condition(void)
 {
-	pthread_mutex_lock(&free_mutex);
-	return pthread_cond_wait(&condition, &free_mutex);
+	pthread_mutex_lock(&free_mutexes[turn]);
+	return pthread_cond_wait(&condition, &free_mutexes[turn]);
 }
 
 /* Name, the system call in which it blocks, and the call. */
@@ -140,9 +147,9 @@ static int wait_for_condition(void)
 	WAIT(write_lock, SYS_futex, pthread_rwlock_wrlock(&held_rwlock))                    \
 	WAIT(condition, SYS_futex, wait_for_condition())                                    \
 	WAIT(semaphore, SYS_futex, sem_wait(&semaphore))                                    \
-	WAIT(barrier, SYS_futex, pthread_barrier_wait(&barrier))                            \
+	WAIT(barrier, SYS_futex, pthread_barrier_wait(&barriers[turn]))                     \
 	WAIT(once, SYS_futex, pthread_once(&begun, abort))                                  \
-	WAIT(join, SYS_futex, pthread_join(main_thread, NULL))                              \
+	WAIT(join, SYS_futex, pthread_join(joined[turn], NULL))                             \
 	WAIT(futex, SYS_futex, syscall(SYS_futex, &word, 128 /* wait, private */, 0, NULL)) \
 	WAIT(child, SYS_wait4, waitpid(child, NULL, 0))                                     \
 	WAIT(sleep, SYS_clock_nanosleep, sleep(1000))                                       \
@@ -170,7 +177,7 @@ static const struct wait {
 	WAITS(WAIT)
 };
 
-enum { WAIT_COUNT = sizeof(waits) / sizeof(waits[0]) };
+enum { WAIT_COUNT = sizeof(waits) / sizeof(waits[0]), STEPS = ROUNDS * WAIT_COUNT };
 
 static sigjmp_buf out;
 static int waiting = -1;
@@ -183,13 +190,14 @@ static void jump(int number)
 
 static void wait_for_all(void)
 {
-	for (volatile int i = 0; i < WAIT_COUNT; i++) {
+	for (volatile int i = 0; i < STEPS; i++) {
+		turn = i / WAIT_COUNT;
 		if (sigsetjmp(out, 1) == 0) {
 			__atomic_store_n(&waiting, i, __ATOMIC_RELEASE);
-			waits[i].run();
+			waits[i % WAIT_COUNT].run();
 			puts("returned");
 		}
-		printf("out of %s\n", waits[i].name);
+		printf("out of %s\n", waits[i % WAIT_COUNT].name);
 		write_ten();
 	}
 }
@@ -208,10 +216,11 @@ static void hold_all(void)
 	bind(listener, &(struct sockaddr){ .sa_family = AF_UNIX }, sizeof(sa_family_t));
 	listen(listener, 1);
 	sem_init(&semaphore, 0, 0);
-	pthread_barrier_init(&barrier, NULL, 2);
+	for (int i = 0; i < ROUNDS; i++)
+		pthread_barrier_init(&barriers[i], NULL, 2);
 	pthread_mutex_lock(&held_mutex);
 	pthread_rwlock_wrlock(&held_rwlock);
-	main_thread = pthread_self();
+	joined[0] = pthread_self();
 	fflush(stdout);
 	child = fork();
 	if (child == 0)
@@ -239,11 +248,12 @@ static void handlers(void)
 	hold_all();
 	helper_start(&initialising, initialise_for_ever);
 	until_in_call(initialising.tid, SYS_pause);
+	joined[1] = initialising.thread;
 	helper_start(&helper, wait_for_all);
-	for (int i = 0; i < WAIT_COUNT; i++) {
+	for (int i = 0; i < STEPS; i++) {
 		while (__atomic_load_n(&waiting, __ATOMIC_ACQUIRE) != i)
 			sched_yield();
-		until_in_call(helper.tid, waits[i].number);
+		until_in_call(helper.tid, waits[i % WAIT_COUNT].number);
 		pthread_kill(helper.thread, SIGUSR1);
 	}
 	helper_join(&helper);
