@@ -2,39 +2,14 @@
 /* Wrong if a section is cut wrongly, or a wait is tied to a signal that did not end it. */
 #include "monitors.h"
 
-#include "sketch.h"
-#include "timeline.h"
+#include "monitored.h"
 
 #include <check.h>
 
-struct fixture {
-	struct sketch sketch;
-	struct timeline timeline;
-	struct releases releases;
-	struct monitors monitors;
-};
-
-static void build(struct fixture *fixture)
-{
-	sketch_end(&fixture->sketch);
-	timeline_build(&fixture->timeline, &fixture->sketch.rec);
-	releases_build(&fixture->releases, &fixture->sketch.rec);
-	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline,
-		       &fixture->releases);
-}
-
-static void done(struct fixture *fixture)
-{
-	monitors_free(&fixture->monitors);
-	releases_free(&fixture->releases);
-	timeline_free(&fixture->timeline);
-	sketch_free(&fixture->sketch);
-}
-
 START_TEST(a_section_goes_on_through_its_waits)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 
 	sketch_begin(sketch);
 	sketch_thread(sketch, "taker", 0, 100);
@@ -47,8 +22,8 @@ START_TEST(a_section_goes_on_through_its_waits)
 	uint32_t other = sketch_hold(sketch, 0, "M", 1, 40, 41);
 	sketch_hold(sketch, 1, "M", 3, 28, 29);
 	uint32_t signal = sketch_link(sketch, 1, LINK_WAKE, "C", 28.5, 1, NO_INDEX);
-	build(&fixture);
-	const struct monitors *monitors = &fixture.monitors;
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
 	ck_assert_uint_eq(monitors->condition_count, 1);
 	ck_assert_uint_eq(monitors->section_count, 3);
 	uint32_t section = monitors->section_of_hold[before];
@@ -61,14 +36,14 @@ START_TEST(a_section_goes_on_through_its_waits)
 			  monitors->sections[monitors->section_of_hold[other]].site[0]);
 	ck_assert_uint_eq(monitors->waking_link[real], signal);
 	ck_assert_uint_eq(monitors->waking_link[spurious], NO_INDEX);
-	done(&fixture);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(one_signal_wakes_one_a_broadcast_all)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 	uint32_t waits[3];
 
 	sketch_begin(sketch);
@@ -82,18 +57,18 @@ START_TEST(one_signal_wakes_one_a_broadcast_all)
 	sketch_thread(sketch, "putter", 0, 100);
 	uint32_t one = sketch_link(sketch, 3, LINK_WAKE, "C", 19, 1, NO_INDEX);
 	uint32_t all = sketch_link(sketch, 3, LINK_WAKE, "C", 39, 2, NO_INDEX);
-	build(&fixture);
-	ck_assert_uint_eq(fixture.monitors.waking_link[waits[0]], one);
-	ck_assert_uint_eq(fixture.monitors.waking_link[waits[1]], all);
-	ck_assert_uint_eq(fixture.monitors.waking_link[waits[2]], all);
-	done(&fixture);
+	monitored_build(&monitored);
+	ck_assert_uint_eq(monitored.monitors.waking_link[waits[0]], one);
+	ck_assert_uint_eq(monitored.monitors.waking_link[waits[1]], all);
+	ck_assert_uint_eq(monitored.monitors.waking_link[waits[2]], all);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(a_broadcast_is_one_even_if_one_waits)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 
 	sketch_begin(sketch);
 	sketch_thread(sketch, "taker", 0, 100);
@@ -103,17 +78,17 @@ START_TEST(a_broadcast_is_one_even_if_one_waits)
 	uint32_t one = sketch_link(sketch, 1, LINK_WAKE, "C", 19, 1, NO_INDEX);
 	uint32_t all = sketch_link(sketch, 1, LINK_WAKE, "C", 39, 1, NO_INDEX);
 	sketch->rec.links[all].all = true;
-	build(&fixture);
-	ck_assert(!fixture.monitors.signals[one].wakes_all);
-	ck_assert(fixture.monitors.signals[all].wakes_all);
-	done(&fixture);
+	monitored_build(&monitored);
+	ck_assert(!monitored.monitors.signals[one].wakes_all);
+	ck_assert(monitored.monitors.signals[all].wakes_all);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(a_section_that_began_unseen_has_its_neighbours_site)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 
 	/* lock calls at 1 and 5, the wait's call at 9 of the code; the lock before it is at 5 */
 	sketch_begin(sketch);
@@ -124,23 +99,23 @@ START_TEST(a_section_that_began_unseen_has_its_neighbours_site)
 	sketch_hold(sketch, 0, "M", 9, 10, 11);
 	uint32_t far = sketch_hold(sketch, 1, "M", 1, 20, 21);
 	uint32_t near = sketch_hold(sketch, 0, "M", 5, 30, 31);
-	build(&fixture);
-	const struct monitors *monitors = &fixture.monitors;
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
 	const struct section *unseen = &monitors->sections[monitors->section_of_wait[wait]];
 	ck_assert_uint_eq(unseen->first_hold, NO_INDEX);
 	ck_assert_uint_eq(unseen->site[0],
 			  monitors->sections[monitors->section_of_hold[near]].site[0]);
 	ck_assert_uint_ne(unseen->site[0],
 			  monitors->sections[monitors->section_of_hold[far]].site[0]);
-	done(&fixture);
+	monitored_free(&monitored);
 }
 END_TEST
 
 /* The only lock call that was recorded is another function's. */
 START_TEST(a_lock_call_far_away_is_no_neighbour)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 
 	sketch_begin(sketch);
 	sketch_thread(sketch, "taker", 0, 100);
@@ -151,11 +126,11 @@ START_TEST(a_lock_call_far_away_is_no_neighbour)
 	sketch->rec.waits[wait].stack = 9;
 	sketch_hold(sketch, 0, "M", 9, 10, 11);
 	uint32_t far = sketch_hold(sketch, 1, "M", 1, 20, 21);
-	build(&fixture);
-	const struct monitors *monitors = &fixture.monitors;
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
 	ck_assert_uint_eq(monitors->sections[monitors->section_of_wait[wait]].site[0], 0);
 	ck_assert_uint_ne(monitors->sections[monitors->section_of_hold[far]].site[0], 0);
-	done(&fixture);
+	monitored_free(&monitored);
 }
 END_TEST
 

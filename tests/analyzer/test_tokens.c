@@ -2,34 +2,9 @@
 /* Wrong if a condition is replayed by tokens that its recording does not obey. */
 #include "tokens.h"
 
-#include "sketch.h"
-#include "timeline.h"
+#include "monitored.h"
 
 #include <check.h>
-
-struct fixture {
-	struct sketch sketch;
-	struct timeline timeline;
-	struct releases releases;
-	struct monitors monitors;
-};
-
-static void build(struct fixture *fixture)
-{
-	sketch_end(&fixture->sketch);
-	timeline_build(&fixture->timeline, &fixture->sketch.rec);
-	releases_build(&fixture->releases, &fixture->sketch.rec);
-	monitors_build(&fixture->monitors, &fixture->sketch.rec, &fixture->timeline,
-		       &fixture->releases);
-}
-
-static void done(struct fixture *fixture)
-{
-	monitors_free(&fixture->monitors);
-	releases_free(&fixture->releases);
-	timeline_free(&fixture->timeline);
-	sketch_free(&fixture->sketch);
-}
 
 /* Thread 0 puts at `put_ms` (signalling when `signals`), thread 1 takes at once, or waits for
  * it. */
@@ -49,62 +24,62 @@ static void hand_over(struct sketch *sketch, double from_ms, double put_ms, bool
 
 START_TEST(a_signal_for_each_item)
 {
-	struct fixture fixture;
+	struct monitored monitored;
 
-	sketch_begin(&fixture.sketch);
-	sketch_thread(&fixture.sketch, "putter", 0, 100);
-	sketch_thread(&fixture.sketch, "taker", 0, 100);
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "putter", 0, 100);
+	sketch_thread(&monitored.sketch, "taker", 0, 100);
 	for (int i = 0; i < 9; i++)
-		hand_over(&fixture.sketch, i * 10, i * 10 + (i % 2 ? 5 : -2 + 2 * !i), true);
-	build(&fixture);
-	ck_assert_uint_eq(fixture.monitors.condition_count, 1);
-	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_BY_SIGNAL);
-	ck_assert(!fixture.monitors.conditions[0].is_pool);
-	done(&fixture);
+		hand_over(&monitored.sketch, i * 10, i * 10 + (i % 2 ? 5 : -2 + 2 * !i), true);
+	monitored_build(&monitored);
+	ck_assert_uint_eq(monitored.monitors.condition_count, 1);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert(!monitored.monitors.conditions[0].is_pool);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(a_signal_only_when_it_was_empty)
 {
-	struct fixture fixture;
+	struct monitored monitored;
 
-	sketch_begin(&fixture.sketch);
-	sketch_thread(&fixture.sketch, "putter", 0, 100);
-	sketch_thread(&fixture.sketch, "taker", 0, 100);
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "putter", 0, 100);
+	sketch_thread(&monitored.sketch, "taker", 0, 100);
 	/* two items are put while the taker sleeps; only the first is signalled */
 	for (int i = 0; i < 4; i++) {
-		hand_over(&fixture.sketch, i * 20, i * 20 + 5, true);
-		hand_over(&fixture.sketch, i * 20 + 10, i * 20 + 6, false);
+		hand_over(&monitored.sketch, i * 20, i * 20 + 5, true);
+		hand_over(&monitored.sketch, i * 20 + 10, i * 20 + 6, false);
 	}
-	build(&fixture);
-	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_BY_SECTION);
-	done(&fixture);
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BY_SECTION);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(one_computes_for_all)
 {
-	struct fixture fixture;
+	struct monitored monitored;
 
 	/* a broadcast lets all go on, and those who come later go on by themselves: no tokens */
-	sketch_begin(&fixture.sketch);
-	sketch_thread(&fixture.sketch, "putter", 0, 100);
-	sketch_thread(&fixture.sketch, "taker", 0, 100);
-	sketch_thread(&fixture.sketch, "late", 0, 100);
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "putter", 0, 100);
+	sketch_thread(&monitored.sketch, "taker", 0, 100);
+	sketch_thread(&monitored.sketch, "late", 0, 100);
 	for (int i = 0; i < 9; i++) {
-		hand_over(&fixture.sketch, i * 10, i * 10 + 5, true);
-		sketch_hold(&fixture.sketch, 2, "M", 2, i * 10 + 6, i * 10 + 6.1);
+		hand_over(&monitored.sketch, i * 10, i * 10 + 5, true);
+		sketch_hold(&monitored.sketch, 2, "M", 2, i * 10 + 6, i * 10 + 6.1);
 	}
-	build(&fixture);
-	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_NONE);
-	done(&fixture);
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_NONE);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(copies_of_a_call_are_one_site)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 
 	/* a compiler has made two calls of the taker's: only the first one ever waits. Its lock
 	 * call is known without its callers, as nobody had waited for that lock before. */
@@ -124,20 +99,20 @@ START_TEST(copies_of_a_call_are_one_site)
 	}
 	for (int i = 1; i < 9; i++)
 		sketch_hold(sketch, 1, "M", 30, 10 + i, 10.1 + i);
-	build(&fixture);
-	const struct monitors *monitors = &fixture.monitors;
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
 	ck_assert_uint_eq(monitors->section_count, 18);
 	for (size_t i = 0; i < monitors->section_count; i++)
 		ck_assert_uint_eq(monitors->sections[i].take,
 				  monitors->sections[i].thread == 1 ? 0 : NO_INDEX);
-	done(&fixture);
+	monitored_free(&monitored);
 }
 END_TEST
 
 START_TEST(a_take_of_all_there_is)
 {
-	struct fixture fixture;
-	struct sketch *sketch = &fixture.sketch;
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
 	double at_ms = 10;
 
 	/* one, two, three, one ... items are put, with a signal for the first of them; what comes
@@ -153,9 +128,9 @@ START_TEST(a_take_of_all_there_is)
 			sketch_hold(sketch, 0, "M", 1, at_ms + 0.11 + k * 0.02,
 				    at_ms + 0.12 + k * 0.02);
 	}
-	build(&fixture);
-	ck_assert_int_eq(fixture.monitors.conditions[0].model, PUT_BATCH);
-	done(&fixture);
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BATCH);
+	monitored_free(&monitored);
 }
 END_TEST
 
