@@ -2,11 +2,7 @@
 /*
  * The control thread. See control.h; verbs.c has what it understands.
  *
- * One thread serves all clients with non-blocking sockets and poll(). A client's requests are
- * answered one after the other; a DUMP is its last one. One dump is written at a time, piece by
- * piece, whenever its reader takes more: a reader that stalls holds up nobody but other dumps. The
- * dump counts as handed out when the reader has read it to the end (the kernel says how much is
- * still on its way); or, with ack=1, when it says after the end that it has kept all of it.
+ * One thread serves all clients (clients.c) with non-blocking sockets and poll().
  *
  * The thread's first act is to leave the program's descriptor table and working directory, so that
  * nothing the program closes, duplicates or changes root to can touch it, and no child inherits
@@ -19,22 +15,19 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/close_range.h>
-#include <linux/sockios.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "arena.h"
 #include "aside.h"
 #include "chunk.h"
+#include "clients.h"
 #include "clock.h"
 #include "delays.h"
-#include "dump.h"
 #include "inlined.h"
 #include "mark.h"
 #include "objects.h"
@@ -43,22 +36,18 @@
 #include "sampler.h"
 #include "scope.h"
 #include "self.h"
+#include "snapshot.h"
 #include "socket.h"
 #include "survey.h"
 #include "syscalls.h"
-#include "verbs.h"
 
 #include "in_target.h"
 
 enum {
-	CLIENTS_MAX = 64,
-	LINE_BYTES_MAX = 512,
 	STACK_BYTES = 131072,
 	/* How often a dump looks whether its reader has taken all, or a program that ends wants
 	 * to write its own. */
 	DUMP_TICK_MS = 5,
-	/* A reader that takes nothing for so long loses its dump to the next one that asks. */
-	DUMP_STALL_NS = 2000000000,
 	/* While recording is on, so many chunks are ready, or what was used in two ticks. */
 	READY_CHUNKS_LEAST = 8,
 	READY_CHUNKS_MOST = 256,
@@ -68,36 +57,11 @@ enum {
 	UNLINK_PAUSE_NS = 100000
 };
 
-struct client {
-	int fd; /* -1 = free */
-	uint32_t line_used;
-	uint32_t answer_sent;
-	bool is_overlong; /* the rest of the line is to be skipped */
-	bool input_ended;
-	bool is_dumping;
-	bool has_survey; /* its answer is survey.c's */
-	char line[LINE_BYTES_MAX];
-	struct text answer;
-	char answer_bytes[VERB_ANSWER_BYTES_MAX];
-};
-
 /* The control thread's own. */
 static struct {
-	struct client clients[CLIENTS_MAX];
 	int listener;
-	struct client *dumper; /* who receives the dump; NULL = none is being written */
-	struct dump dump;
-	char *dump_buffer;
-	size_t dump_sent;      /* of dump.text */
-	bool dump_filled_last; /* nothing more to fill in: waiting for the reader */
-	bool dump_flush;
-	bool dump_wants_ack;
-	uint64_t dump_moved_ns; /* when the reader took something last */
-	uint64_t chunks_taken;  /* as of the last tick */
-	uint64_t dumped_taken;  /* as of the last dump that was handed out */
-	uint32_t dumped_chunks; /* taken between that and the one before */
+	uint64_t chunks_taken; /* as of the last tick */
 	int ready_tick_ms;
-	struct client *surveyor; /* who asked for the survey under way; NULL = has gone away */
 } control;
 
 /* Of the socket's name in the file system: who ends the process removes it, and nobody makes it
@@ -111,331 +75,7 @@ static bool has_started; /* a thread, in this process or its parent */
 static bool is_first;    /* the thread is the first one of a process that was started, not forked */
 static bool is_child;
 
-/* --- Clients' ends ---------------------------------------------------------------------------- */
-
-/* From now on it has a short answer, of its own memory. */
-static void client_reset_answer(struct client *client)
-{
-	if (client->has_survey)
-		survey_release(&client->answer);
-	client->has_survey = false;
-	client->answer_sent = 0;
-	client->answer =
-		(struct text){ .bytes = client->answer_bytes, .size = VERB_ANSWER_BYTES_MAX };
-}
-
-static void client_close(struct client *client)
-{
-	sys_close(client->fd);
-	client->fd = -1;
-	client_reset_answer(client);
-	if (control.surveyor == client)
-		control.surveyor = NULL;
-}
-
-/* --- Dumps ----------------------------------------------------------------------------------- */
-
-/* What a dump has emptied: as much is kept as was used between the two before. */
-static void give_memory_back(struct arena *arena)
-{
-	uint64_t taken = load_relaxed(&arena->turn);
-	uint32_t kept = control.dumped_chunks > CHUNKS_KEPT ? control.dumped_chunks : CHUNKS_KEPT;
-
-	control.dumped_chunks = (uint32_t)(taken - control.dumped_taken);
-	control.dumped_taken = taken;
-	chunk_trim(arena, kept);
-}
-
-/* `done`: the reader has all of it. */
-static void dump_finish(bool done)
-{
-	struct client *client = control.dumper;
-
-	assert(client && client->is_dumping);
-	dump_end(&control.dump, done && control.dump_flush);
-	if (done && control.dump_flush)
-		give_memory_back(control.dump.arena);
-	sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
-	control.dumper = NULL;
-	client_close(client);
-}
-
-static bool dump_is_stalled(void)
-{
-	return clock_take_pair().mono_ns - control.dump_moved_ns > DUMP_STALL_NS;
-}
-
-static void dump_start(struct client *client, const struct request *request)
-{
-	int result = -EBUSY;
-
-	if (control.dumper && dump_is_stalled())
-		dump_finish(false);
-	if (!control.dumper) {
-		control.dump_buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-					       MAP_PRIVATE | MAP_ANONYMOUS, -1);
-		if (sys_is_error(control.dump_buffer)) {
-			verbs_refuse(&client->answer, "memory", "no memory for a dump");
-			return;
-		}
-		result = dump_begin(&control.dump, recorder_arena, control.dump_buffer,
-				    DUMP_BUFFER_BYTES, DUMP_RUNNING);
-		if (result != 0)
-			sys_munmap(control.dump_buffer, DUMP_BUFFER_BYTES);
-	}
-	if (result != 0) {
-		verbs_refuse(&client->answer, result == -EBUSY ? "busy" : "memory",
-			     "no dump now: try again");
-		return;
-	}
-	client->is_dumping = true;
-	control.dumper = client;
-	control.dump_sent = 0;
-	control.dump_flush = request->flush;
-	control.dump_wants_ack = request->wants_ack;
-	control.dump_filled_last = false;
-	control.dump_moved_ns = clock_take_pair().mono_ns;
-}
-
-/* Whether all that was sent has been read, or thrown away: reader_is_gone() tells. */
-static bool reader_has_all(int fd)
-{
-	int unread = 0;
-
-	return sys_ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
-}
-
-/* A reader that went away before it had read everything shows as an error of the socket; a
- * hang-up does not say that much, for whoever asks may close its own direction first. */
-static bool reader_is_gone(int fd)
-{
-	int error = 0;
-	socklen_t bytes = sizeof(error);
-
-	return sys_getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0;
-}
-
-/* All was sent: whether the reader has it. */
-static void dump_settle(void)
-{
-	int fd = control.dumper->fd;
-	char word[sizeof(VERB_ACK) - 1] = "";
-	long got = -EAGAIN;
-
-	if (!control.dump_wants_ack && reader_has_all(fd))
-		dump_finish(!reader_is_gone(fd));
-	else if (!control.dump_wants_ack && reader_is_gone(fd))
-		dump_finish(false);
-	else if (control.dump_wants_ack)
-		got = sys_recv(fd, word, sizeof(word), MSG_DONTWAIT);
-	if (got != -EAGAIN && got != -EINTR)
-		dump_finish(got == sizeof(word) && memcmp(word, VERB_ACK, sizeof(word)) == 0);
-}
-
-/* Sends what the reader takes now. */
-static void dump_continue(void)
-{
-	struct text *text = &control.dump.text;
-	int fd = control.dumper->fd;
-	long sent = 0;
-
-	while (!control.dump_filled_last && sent >= 0) {
-		if (control.dump_sent == text->used) {
-			control.dump_sent = 0;
-			control.dump_filled_last = !dump_fill(&control.dump);
-			continue;
-		}
-		sent = sys_send(fd, text->bytes + control.dump_sent, text->used - control.dump_sent,
-				MSG_DONTWAIT | MSG_NOSIGNAL);
-		control.dump_sent += sent > 0 ? (size_t)sent : 0;
-	}
-	control.dump_moved_ns = clock_take_pair().mono_ns;
-	if (sent < 0 && sent != -EAGAIN && sent != -EINTR)
-		dump_finish(false);
-	else if (control.dump_filled_last && sys_shutdown(fd, SHUT_WR) != 0)
-		dump_finish(false);
-	else if (control.dump_filled_last)
-		dump_settle();
-}
-
-static void dump_poll(short events)
-{
-	if (load_relaxed(&control.dump.arena->drain_wanted))
-		dump_finish(false);
-	else if (control.dump_filled_last)
-		dump_settle();
-	else if (events)
-		dump_continue();
-}
-
-/* --- Surveys --------------------------------------------------------------------------------- */
-
-static void survey_start(struct client *client)
-{
-	int result = survey_begin(clock_take_pair().mono_ns);
-
-	if (result == -EBUSY)
-		verbs_refuse(&client->answer, "busy", "another client asks just now: try again");
-	else if (result == -ESRCH)
-		verbs_refuse(&client->answer, "proc", "/proc cannot be read");
-	else if (result != 0)
-		verbs_refuse(&client->answer, "memory", "no memory for the threads");
-	else
-		control.surveyor = client;
-}
-
-/* When all threads have answered that will. */
-static void survey_poll(uint64_t now_ns)
-{
-	struct client *client = control.surveyor;
-
-	if (!survey_is_under_way() || !survey_is_due(now_ns))
-		return;
-	control.surveyor = NULL;
-	if (!client)
-		(void)survey_end(NULL);
-	else if (survey_end(&client->answer))
-		client->has_survey = true;
-	else
-		verbs_refuse(&client->answer, "memory", "no memory for the answer");
-}
-
-/* --- Clients --------------------------------------------------------------------------------- */
-
-static void client_run_line(struct client *client, size_t bytes)
-{
-	struct request request;
-
-	client_reset_answer(client);
-	if (bytes > 0 && client->line[bytes - 1] == '\r')
-		bytes--;
-	if (client->is_overlong)
-		verbs_refuse(&client->answer, "overlong", "the line is too long");
-	else
-		verbs_run(client->line, bytes, &request, &client->answer);
-	if (!client->is_overlong && request.wants_dump)
-		dump_start(client, &request);
-	else if (!client->is_overlong && request.wants_stacks)
-		survey_start(client);
-	client->is_overlong = false;
-}
-
-/* Runs the first whole line that was received; false when there is none. */
-static bool client_take_line(struct client *client)
-{
-	char *end = memchr(client->line, '\n', client->line_used);
-	size_t bytes = end ? (size_t)(end - client->line) : client->line_used;
-
-	if (!end && client->line_used == LINE_BYTES_MAX) {
-		client->is_overlong = true;
-		client->line_used = 0;
-		return false;
-	}
-	/* A last line may lack its newline. */
-	if (!end && (!client->input_ended || (client->line_used == 0 && !client->is_overlong)))
-		return false;
-	client_run_line(client, bytes);
-	client->line_used -= (uint32_t)(bytes + (end != NULL));
-	if (end)
-		memmove(client->line, end + 1, client->line_used);
-	return true;
-}
-
-/* Sends what is left of the answer; false when more cannot be sent now, or never. */
-static bool client_send(struct client *client)
-{
-	while (client->answer_sent < client->answer.used) {
-		long sent = sys_send(client->fd, client->answer.bytes + client->answer_sent,
-				     client->answer.used - client->answer_sent,
-				     MSG_DONTWAIT | MSG_NOSIGNAL);
-
-		if (sent == -EINTR)
-			continue;
-		if (sent == -EAGAIN)
-			return false;
-		if (sent <= 0) {
-			client_close(client);
-			return false;
-		}
-		client->answer_sent += (uint32_t)sent;
-	}
-	if (client->has_survey)
-		client_reset_answer(client);
-	return true;
-}
-
-static void client_receive(struct client *client)
-{
-	long got = sys_recv(client->fd, client->line + client->line_used,
-			    LINE_BYTES_MAX - client->line_used, MSG_DONTWAIT);
-
-	if (got == 0)
-		client->input_ended = true;
-	else if (got > 0)
-		client->line_used += (uint32_t)got;
-	else if (got != -EAGAIN && got != -EINTR)
-		client_close(client);
-}
-
-/* Whatever can be done for this client now. */
-static void client_poll(struct client *client, short events)
-{
-	if (events & (POLLIN | POLLHUP | POLLERR) && !client->input_ended &&
-	    client->line_used < LINE_BYTES_MAX)
-		client_receive(client);
-	while (client->fd >= 0 && client_send(client) && !client->is_dumping &&
-	       control.surveyor != client)
-		if (!client_take_line(client))
-			break;
-	if (client->fd < 0)
-		return;
-	if (client->is_dumping)
-		dump_continue();
-	else if (control.surveyor != client && client->answer_sent == client->answer.used &&
-		 client->input_ended && client->line_used == 0)
-		client_close(client);
-	else if (events & POLLERR)
-		client_close(client);
-}
-
-static void client_accept(void)
-{
-	static const char busy[] = "ERR busy too many clients\n";
-	static const char denied[] = "ERR denied you are another user\n";
-	int fd = sys_accept(control.listener, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct client *client = NULL;
-
-	if (fd < 0)
-		return;
-	for (int i = 0; i < CLIENTS_MAX && !client; i++)
-		if (control.clients[i].fd < 0)
-			client = &control.clients[i];
-	if (client && socket_peer_is_allowed(fd)) {
-		client->fd = fd;
-		client->line_used = 0;
-		client->is_overlong = false;
-		client->input_ended = false;
-		client->is_dumping = false;
-		client_reset_answer(client);
-		return;
-	}
-	if (client)
-		(void)sys_send(fd, denied, sizeof(denied) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-	else
-		(void)sys_send(fd, busy, sizeof(busy) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-	sys_close(fd);
-}
-
 /* --- The thread ------------------------------------------------------------------------------ */
-
-static short client_events(const struct client *client)
-{
-	if (client->is_dumping)
-		return POLLOUT;
-	if (client->answer_sent < client->answer.used)
-		return POLLOUT;
-	return client->input_ended ? 0 : POLLIN;
-}
 
 /* Memory is made ready here, so that the program's threads need not wait for it; seldom, when they
  * record little. */
@@ -477,8 +117,7 @@ static int tick(void)
 	}
 	if (is_on && mark_gap_ticks != MARK_NEVER)
 		delays_tick(recorder_arena, now_ns);
-	survey_poll(now_ns);
-	if (control.dumper || survey_is_under_way())
+	if (clients_tick(now_ns))
 		return DUMP_TICK_MS;
 	if (is_on && inlined_tick(recorder_arena, now_ns))
 		return INLINED_TICK_MS;
@@ -491,34 +130,18 @@ static void serve(void)
 {
 	struct pollfd polls[CLIENTS_MAX + 1];
 	int timeout_ms = tick();
-	int ready;
 
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		struct client *client = &control.clients[i];
-
-		polls[i] = (struct pollfd){ client->fd, client->fd >= 0 ? client_events(client) : 0,
-					    0 };
-		/* Nothing to send, or not yet: it would be ready all the time. */
-		if ((client->is_dumping && control.dump_filled_last) || control.surveyor == client)
-			polls[i].fd = -1;
-	}
+	clients_watch(polls);
 	polls[CLIENTS_MAX] = (struct pollfd){ control.listener, POLLIN, 0 };
 	/* Threads get their names after their beginning, and others later. */
 	if (scope_goes_by_name())
 		self_begin_period();
-	ready = sys_poll(polls, CLIENTS_MAX + 1, timeout_ms);
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		struct client *client = &control.clients[i];
-
-		if (client->fd < 0)
-			continue;
-		if (client->is_dumping)
-			dump_poll(ready > 0 ? polls[i].revents : 0);
-		else if (ready > 0 && polls[i].revents)
-			client_poll(client, polls[i].revents);
-	}
-	if (ready > 0 && polls[CLIENTS_MAX].revents)
-		client_accept();
+	if (sys_poll(polls, CLIENTS_MAX + 1, timeout_ms) <= 0)
+		for (int i = 0; i <= CLIENTS_MAX; i++)
+			polls[i].revents = 0;
+	clients_serve(polls);
+	if (polls[CLIENTS_MAX].revents)
+		clients_accept(control.listener);
 }
 
 /* In a child, or once the program goes on with other rights, standard error may be anything. */
@@ -533,13 +156,7 @@ static void stop_serving(void)
 {
 	uint32_t named = SOCKET_NAMED;
 
-	if (control.dumper)
-		dump_finish(false);
-	if (survey_is_under_way())
-		(void)survey_end(NULL);
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (control.clients[i].fd >= 0)
-			client_close(&control.clients[i]);
+	clients_leave();
 	sys_close(control.listener);
 	inlined_forget();
 	/* Else the process ends meanwhile, and removes it. */
@@ -625,8 +242,7 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 	uint64_t all = ~(UINT64_C(3) << 31);
 	uint64_t before = 0;
 
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		control.clients[i].fd = -1;
+	clients_begin();
 	control.ready_tick_ms = READY_TICK_MS;
 	is_first = !has_started;
 	has_started = true;
@@ -644,14 +260,12 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 
 void control_forget(void)
 {
-	control.dumper = NULL;
+	clients_forget();
 	aside_forget();
 	sampler_forget();
 	survey_forget();
-	control.surveyor = NULL;
 	inlined_forget();
-	control.chunks_taken = control.dumped_taken = 0;
-	control.dumped_chunks = 0;
+	control.chunks_taken = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);
 	is_child = true;
 }
