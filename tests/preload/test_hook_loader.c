@@ -7,7 +7,15 @@
 
 static const struct target_case cases[] = {
 	/* 0 */ { "lives", "unload", { { "op", "io", "close", 54, 54 } } },
-	/* 1 */ { "lives", "plugin", { { "op", "thread", "thread", 3, 3 } } },
+	/* 1 */
+	{ "lives",
+	  "plugin",
+	  { { "op", "thread", "thread", 7, 7 },
+	    { "op", "io", "write", 4, 4 },
+	    { "op", "poll", "poll", 1, 1 },
+	    { "op", "poll", "pause", 1, 1 },
+	    { "op", "sleep", "sleep", 1, 1 },
+	    { "wait", "sem", "sem_wait", 1, 1 } } },
 	/* 2 */
 	{ "lives",
 	  "plugin",
