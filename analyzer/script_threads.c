@@ -263,55 +263,83 @@ static uint64_t *slept_find(const struct compiler *compiler)
 	return slept_ns;
 }
 
-static bool lets_go(enum step_type type)
+/* When each thread last let another one go. To be freed. */
+static uint64_t *served_find(const struct compiler *compiler)
 {
-	return type == STEP_SIGNAL || type == STEP_POST || type == STEP_PUT || type == STEP_SEND ||
-	       type == STEP_SPAWN;
+	const struct recording *rec = compiler->rec;
+	const struct flows *flows = &compiler->script->flows;
+	uint64_t *served_ns = memory_new(rec->thread_count, sizeof(*served_ns));
+
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+		bool is_wake = link->kind == LINK_WAKE && compiler->is_awaited[i];
+
+		if (link->thread != NO_INDEX && link->at_ns > served_ns[link->thread] &&
+		    (is_wake || link->kind == LINK_POST || link->kind == LINK_SPAWN ||
+		     link->kind == LINK_NESTED_CLIENT))
+			served_ns[link->thread] = link->at_ns;
+	}
+	for (size_t i = 0; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+		uint32_t transfer = flows->transfer_of[i];
+
+		if (op->thread != NO_INDEX && transfer != NO_INDEX &&
+		    flows->transfers[transfer].is_write && op->end_ns > served_ns[op->thread])
+			served_ns[op->thread] = op->end_ns;
+	}
+	return served_ns;
 }
 
-/* How long it runs; whether it lets others go. */
-static uint64_t run_of(const struct script *script, size_t actor, bool *serves)
+static uint64_t run_of(const struct script *script, size_t actor)
 {
 	const struct step *step = &script->steps[script->actors[actor].first_step];
 	uint64_t run_ns = 0;
 
-	*serves = false;
-	for (; step->type != STEP_END; step++) {
+	for (; step->type != STEP_END; step++)
 		run_ns += step->type == STEP_RUN ? step->ns : 0;
-		*serves = *serves || lets_go((enum step_type)step->type);
-	}
 	return run_ns;
+}
+
+static bool is_still_there(const struct recording *rec, size_t thread)
+{
+	uint32_t op = rec->threads[thread].op;
+
+	return op != NO_INDEX && rec->extras[op].open;
 }
 
 /*
  * A thread that wakes up now and then to look after something goes on doing so for as long as it is
  * left alone: its last work is the recording's end, and no finish. It is known by sleeping most of
- * the time, serving nobody, and running less than some other one.
+ * the time, letting nobody go after the others have finished, and running less than one of them.
  */
 static void tickers_leave(struct script *script, const struct compiler *compiler)
 {
 	const struct recording *rec = compiler->rec;
-	uint64_t *slept_ns = slept_find(compiler), most_ns = 0;
+	uint64_t *slept_ns = slept_find(compiler), *served_ns = served_find(compiler);
 	bool *ticks = memory_new(rec->thread_count, sizeof(*ticks));
-	bool serves;
+	uint64_t most_ns = 0, finish_ns = 0;
 
 	for (size_t t = 0; t < script->actor_count; t++) {
-		uint32_t op = rec->threads[t].op;
-		uint64_t run_ns = script->actors[t].counts ? run_of(script, t, &serves) : 0;
+		uint64_t life_ns = compiler->finish_ns[t] - script->actors[t].start_ns;
 
 		if (!script->actors[t].counts)
 			continue;
-		ticks[t] = op != NO_INDEX && rec->extras[op].open && !serves &&
-			   slept_ns[t] > (compiler->finish_ns[t] - rec->ops[op].start_ns) / 2;
-		if (!ticks[t] && run_ns > most_ns)
-			most_ns = run_ns;
+		ticks[t] = is_still_there(rec, t) && slept_ns[t] > life_ns / 2;
+		if (ticks[t])
+			continue;
+		uint64_t run_ns = run_of(script, t);
+		most_ns = run_ns > most_ns ? run_ns : most_ns;
+		if (compiler->finish_ns[t] > finish_ns)
+			finish_ns = compiler->finish_ns[t];
 	}
-	for (size_t t = 0; t < script->actor_count; t++)
-		if (ticks[t] && run_of(script, t, &serves) < most_ns) {
-			script->actors[t].counts = false;
-			script->actors[t].ticks = true;
-		}
+	for (size_t t = 0; t < script->actor_count; t++) {
+		if (!ticks[t] || served_ns[t] > finish_ns || run_of(script, t) >= most_ns)
+			continue;
+		script->actors[t].counts = false;
+		script->actors[t].ticks = true;
+	}
 	free(slept_ns);
+	free(served_ns);
 	free(ticks);
 }
 

@@ -53,37 +53,56 @@ START_TEST(a_living_server_ends_with_its_last_piece_of_work)
 }
 END_TEST
 
-/* One that also takes a lock each time is none that the others wait for, unless it does more than
- * they do. */
+/* The second thread of a living program ticks, and takes a lock each time; the first works for so
+ * long, and a third may wait for a permit that the second posts then. */
+static const struct {
+	double work_ms;
+	double post_ms; /* 0 = none */
+	bool is_awaited;
+	bool ticks;
+	double end_ms;
+} tickers[] = {
+	/* 0 */ { 20, 0, false, true, 32 },
+	/* 1: it does more than the other */ { 2, 0, false, false, 99.2 },
+	/* 2 */ { 20, 9.15, true, true, 32 },
+	/* 3: it lets somebody go, nobody knows whom */ { 20, 79.15, false, false, 99.2 },
+	/* 4: who ends in its place */ { 20, 79.15, true, true, 79.15 },
+};
+
 START_TEST(a_ticker_ends_nothing)
 {
-	for (int does_more = 0; does_more < 2; does_more++) {
-		struct sketch sketch;
-		struct script script;
+	struct sketch sketch;
+	struct script script;
+	double post_ms = tickers[_i].post_ms, work_ms = tickers[_i].work_ms;
 
-		sketch_begin(&sketch);
-		sketch_thread(&sketch, "worker", 0, 100);
-		sketch_thread(&sketch, "ticker", 0, 100);
-		sketch.rec.extras[sketch.rec.processes[0].op].open = true;
-		for (uint32_t t = 0; t < 2; t++)
-			sketch.rec.extras[sketch.rec.threads[t].op].open = true;
-		sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 1, 10);
-		sketch.rec.extras[sketch.rec.op_count - 1].bytes = 1;
-		sketch_io(&sketch, 0, "write", "", 10, does_more ? 12 : 30, 31);
-		sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 32, 100);
-		for (int i = 0; i < 10; i++) {
-			sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
-			sketch_hold(&sketch, 1, "M", 2, 10 * i + 9.1, 10 * i + 9.2);
-		}
-		sketch_end(&sketch);
-		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-		ck_assert(script.actors[0].counts);
-		ck_assert_int_eq(script.actors[1].counts, does_more);
-		ck_assert_int_eq(script.actors[1].ticks, !does_more);
-		ck_assert_uint_eq(script.actual_ns, does_more ? 99200000 : 32 * SKETCH_MS);
-		script_free(&script);
-		sketch_free(&sketch);
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "worker", 0, 100);
+	sketch_thread(&sketch, "ticker", 0, 100);
+	sketch_thread(&sketch, "idle", 0, 100);
+	sketch.rec.extras[sketch.rec.processes[0].op].open = true;
+	for (uint32_t t = 0; t < 3; t++)
+		sketch.rec.extras[sketch.rec.threads[t].op].open = true;
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 1, 10);
+	sketch.rec.extras[sketch.rec.op_count - 1].bytes = 1;
+	sketch_io(&sketch, 0, "write", "", 10, 10 + work_ms, 31);
+	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 32, 100);
+	for (int i = 0; i < 10; i++) {
+		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
+		sketch_hold(&sketch, 1, "M", 2, 10 * i + 9.1, 10 * i + 9.2);
 	}
+	if (post_ms > 0) {
+		if (tickers[_i].is_awaited)
+			sketch_wait(&sketch, 2, REASON_SEM, "S", 1, post_ms, NO_INDEX);
+		sketch_link(&sketch, 1, LINK_POST, "S", post_ms, 0, NO_INDEX);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[0].counts);
+	ck_assert_int_eq(script.actors[1].counts, !tickers[_i].ticks);
+	ck_assert_int_eq(script.actors[1].ticks, tickers[_i].ticks);
+	ck_assert_uint_eq(script.actual_ns, (uint64_t)(tickers[_i].end_ms * 1e6));
+	script_free(&script);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -191,7 +210,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
 	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
-	tcase_add_test(tcase, a_ticker_ends_nothing);
+	tcase_add_loop_test(tcase, a_ticker_ends_nothing, 0, sizeof(tickers) / sizeof(tickers[0]));
 	tcase_add_test(tcase, a_program_goes_on_by_exec);
 	tcase_add_loop_test(tcase, a_living_server_has_its_children_work, 0, 2);
 	tcase_add_test(tcase, a_thread_that_no_link_starts_was_started_by_who_ran_last);
