@@ -194,12 +194,14 @@ static void split(struct script *script, struct step *step, uint64_t length_ns)
 
 void script_places_split(struct script_places *places, struct script *script)
 {
-	const struct cut_gap *gap = places->gaps, *end = gap + places->gap_count;
+	size_t gap = 0;
 
 	for (size_t i = 0; i < script->step_count && places->step_of_sample;) {
-		size_t next = gap < end && gap->first_step == i ? gap++->end_step : i + 1;
+		size_t next = i + 1;
 		uint64_t length_ns = 0;
 
+		if (gap < places->gap_count && places->gaps[gap].first_step == i)
+			next = places->gaps[gap++].end_step;
 		for (size_t k = i; k < next; k++)
 			length_ns += script->steps[k].type == STEP_RUN ? script->steps[k].ns : 0;
 		for (; i < next; i++)
