@@ -6,7 +6,8 @@
  * What the new thread has to know travels in a parcel from a fixed table: the heap is not ours, and
  * may be locked by whoever creates a thread. When all parcels are under way at once, the thread is
  * created unannounced and registers at its first event like one that was there before us. A
- * thread's watch is keyed by its pthread_t, and set by the thread itself before its start routine.
+ * thread's watch is keyed by its pthread_t, and set by the thread itself when it registers: before
+ * its start routine, where it was announced.
  */
 #include <errno.h>
 
@@ -63,19 +64,6 @@ static struct parcel *announce(const void *start_routine)
 	return parcel;
 }
 
-enum { WATCH_TRIES = 8 };
-
-/* Where joins find this thread's op. The table may be locked by a thread that does not run: many
- * threads that begin at once meet there. */
-static void publish(struct self *self, uint64_t op)
-{
-	struct watch *watch = NULL;
-	for (int i = 0; i < WATCH_TRIES && !watch; i++)
-		watch = watch_get(self, (void *)pthread_self(), WATCH_THREAD);
-	if (watch)
-		watch->holder_op = op;
-}
-
 /* The new thread's first act. */
 static struct parcel begin(struct parcel *sent, const void *stack_top)
 {
@@ -83,11 +71,7 @@ static struct parcel begin(struct parcel *sent, const void *stack_top)
 	parcel_give_back(sent);
 	thread_begin(parcel.announced, parcel.parent_op, (const void *)parcel.start.pthread,
 		     stack_top);
-	struct self *self = hook_enter();
-	if (self) {
-		publish(self, parcel.announced);
-		self_leave(self);
-	}
+	self_leave(hook_enter());
 	return parcel;
 }
 

@@ -192,14 +192,14 @@ struct hooks_thread {
 
 extern __thread struct hooks_thread hooks_thread HIDDEN;
 
-/* Makes sure that the recorder hears of this thread's end. */
-void hooks_arm_thread(void) HIDDEN;
+/* Makes sure that the recorder hears of this thread's end, and that joins find it. */
+void hooks_arm_thread(struct self *) HIDDEN;
 
 static inline struct self *hook_enter(void)
 {
 	struct self *self = self_enter();
 	if (UNLIKELY(self && !hooks_thread.is_armed))
-		hooks_arm_thread();
+		hooks_arm_thread(self);
 	return self;
 }
 

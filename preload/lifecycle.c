@@ -55,9 +55,10 @@ static void thread_leaves(void *unused)
 	thread_end();
 }
 
-void hooks_arm_thread(void)
+void hooks_arm_thread(struct self *self)
 {
 	hooks_thread.is_armed = true;
+	thread_publish(self, (const void *)pthread_self());
 	if (!has_thread_key)
 		return;
 	rounds_left = PTHREAD_DESTRUCTOR_ITERATIONS - 1;

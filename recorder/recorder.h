@@ -305,7 +305,8 @@ enum watch_type {
 	WATCH_ONCE,
 	WATCH_FUTEX,
 	WATCH_THREAD,
-	WATCH_CHILD
+	WATCH_CHILD,
+	WATCH_CLAIMED /* by who is about to make an entry of it */
 };
 
 enum watch_sharing {
@@ -338,9 +339,11 @@ struct watch {
 
 /* The hot path: an address that nobody ever waited on gives NULL after one or two loads. */
 struct watch *watch_find(const void *address) HIDDEN;
-/* Makes the entry if needed (and its name, "TYPE module+offset" or "TYPE 0xADDRESS"); NULL =
- * table full (counted). */
+/* Makes the entry if needed (and its name, "TYPE module+offset" or "TYPE 0xADDRESS"; threads and
+ * children have none, and only one thread may ask for theirs); NULL = table full (counted). */
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
+/* Joins of this thread, which libc knows by that number, find its op. */
+void thread_publish(struct self *, const void *thread) HIDDEN;
 /* The object was destroyed or initialised anew: what comes is another object. */
 void watch_forget(const void *address) HIDDEN;
 /* Other processes may use it: where it lies is looked up soon, on a thread that is not the

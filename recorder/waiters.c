@@ -4,9 +4,12 @@
  *
  * Open addressing, WATCHES_MAX entries, at most PROBES_MAX steps. Reading takes no lock: the key
  * `address` is stored last, with release order. Before the table a filter of WATCH_FILTER_BITS bits
- * answers for addresses that were never watched, in one load. Keys are written under `watch_lock`,
- * a lock of a few hundred nanoseconds for which nobody waits long: whoever does not get it goes
- * without (counted).
+ * answers for addresses that were never watched, in one load. `watch_lock` keeps two threads from
+ * making two entries of one object; it is held for a few hundred nanoseconds, and nobody waits for
+ * it long: whoever does not get it goes without (counted). The entry of a thread or a child is
+ * only ever made by one thread, which takes no lock: while hundreds begin at once, whoever has it
+ * may not run. So a place is claimed (WATCH_CLAIMED) before it is filled; a thread that leaves by
+ * longjmp in between, from a signal handler, costs the table that place.
  *
  * An entry that was forgotten keeps its key, type WATCH_FREE, so that probing goes on beyond it,
  * until another address takes it over. Whoever still has a pointer to it then uses a destroyed
@@ -28,7 +31,8 @@
 
 #include "in_target.h"
 
-enum { PROBES_MAX = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
+/* Each failed claim is one of another thread's that went well. */
+enum { PROBES_MAX = 64, CLAIMS_TRIED = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
 
 _Static_assert(sizeof(struct watch) == 88, "ARENA_WATCHES counts on it");
 _Static_assert((WATCHES_MAX & (WATCHES_MAX - 1)) == 0, "entries are chosen by mask");
@@ -58,6 +62,14 @@ static bool filter_has(const struct arena *arena, uint32_t hash)
 
 /* --- Finding --------------------------------------------------------------------------------- */
 
+/* Acquire: who does not find a child any more sees its record. */
+static inline bool is_used(const struct watch *watch)
+{
+	uint8_t type = load_acquire(&watch->type);
+
+	return type != WATCH_FREE && type != WATCH_CLAIMED;
+}
+
 static struct watch *find(const struct arena *arena, uint64_t address, uint32_t hash)
 {
 	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
@@ -69,7 +81,8 @@ static struct watch *find(const struct arena *arena, uint64_t address, uint32_t 
 		key = load_acquire(&watch->address);
 		if (key == address)
 			return watch;
-		if (key == 0)
+		/* What is just claimed has no key yet, and there may be more behind it. */
+		if (key == 0 && load_acquire(&watch->type) == WATCH_FREE)
 			return NULL;
 	}
 	return NULL;
@@ -83,7 +96,7 @@ static inline struct watch *find_used(const struct arena *arena, uint64_t addres
 	if (LIKELY(!arena || !filter_has(arena, hash)))
 		return NULL;
 	watch = find(arena, address, hash);
-	return watch && load_relaxed(&watch->type) != WATCH_FREE ? watch : NULL;
+	return watch && is_used(watch) ? watch : NULL;
 }
 
 struct watch *watch_find(const void *address)
@@ -101,9 +114,7 @@ struct watch *watch_at(const struct arena *arena, uint32_t index)
 	struct watch *watch = entry_at(arena, index);
 
 	assert(index < WATCHES_MAX);
-	/* Acquire: who does not find a child any more sees its record. */
-	if (!is_readable(arena, watch) || load_acquire(&watch->address) == 0 ||
-	    load_acquire(&watch->type) == WATCH_FREE)
+	if (!is_readable(arena, watch) || load_acquire(&watch->address) == 0 || !is_used(watch))
 		return NULL;
 	return watch;
 }
@@ -114,10 +125,9 @@ struct dl_find_object_result;
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 static const char *const type_names[] = {
-	[WATCH_FREE] = "",       [WATCH_MUTEX] = "mutex", [WATCH_RWLOCK] = "rwlock",
-	[WATCH_COND] = "cond",   [WATCH_SEM] = "sem",     [WATCH_BARRIER] = "barrier",
-	[WATCH_ONCE] = "once",   [WATCH_FUTEX] = "futex", [WATCH_THREAD] = "thread",
-	[WATCH_CHILD] = "child",
+	[WATCH_FREE] = "",     [WATCH_MUTEX] = "mutex", [WATCH_RWLOCK] = "rwlock",
+	[WATCH_COND] = "cond", [WATCH_SEM] = "sem",     [WATCH_BARRIER] = "barrier",
+	[WATCH_ONCE] = "once", [WATCH_FUTEX] = "futex",
 };
 
 static const char *base_name(const char *path)
@@ -128,7 +138,7 @@ static const char *base_name(const char *path)
 }
 
 /* "mutex server+0x40c0" where a loaded object has the address (no lock is taken to find out), else
- * "mutex 0x7f12…". Threads and children have no name. */
+ * "mutex 0x7f12…". */
 static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type type)
 {
 	char name[256];
@@ -136,8 +146,7 @@ static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type
 	struct dl_find_object found;
 	void *at = (void *)(uintptr_t)address;
 
-	if (type == WATCH_THREAD || type == WATCH_CHILD)
-		return 0;
+	assert(type != WATCH_THREAD && type != WATCH_CHILD);
 	text_put(&text, type_names[type]);
 	if (_dl_find_object && _dl_find_object(at, &found) == 0) {
 		const char *path = found.dlfo_link_map->l_name;
@@ -190,7 +199,8 @@ static void watch_clear(struct watch *watch)
 	store_relaxed(&watch->sharing, (uint8_t)SHARING_NONE);
 }
 
-/* The address's own entry, else the first that is free on its way; NULL: none. Table locked. */
+/* The address's own entry, else the first that is free on its way; NULL: none. One that is claimed
+ * is about to be another's. */
 static struct watch *find_place(struct arena *arena, uint64_t address, uint32_t hash)
 {
 	struct watch *place = NULL;
@@ -198,28 +208,29 @@ static struct watch *find_place(struct arena *arena, uint64_t address, uint32_t 
 	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
 		struct watch *watch = entry_at(arena, hash + probe);
 		uint64_t offset = (uint64_t)((char *)watch - (char *)arena);
+		uint64_t key;
+		uint8_t type;
 
 		if (!arena_ready(arena, offset, sizeof(*watch)))
 			return place;
-		if (watch->address == address)
+		key = load_acquire(&watch->address);
+		type = load_acquire(&watch->type);
+		if (key == address && type != WATCH_CLAIMED)
 			return watch;
-		if (!place && (watch->address == 0 || load_relaxed(&watch->type) == WATCH_FREE))
+		if (!place && type == WATCH_FREE)
 			place = watch;
-		if (watch->address == 0)
+		if (key == 0 && type == WATCH_FREE)
 			return place;
 	}
 	return place;
 }
 
-static struct watch *make(struct arena *arena, uint64_t address, enum watch_type type,
-			  uint32_t ident)
+static void fill(struct arena *arena, struct watch *watch, uint64_t address, enum watch_type type,
+		 uint32_t ident)
 {
 	uint32_t hash = hash_address(address);
-	struct watch *watch = find_place(arena, address, hash);
 
-	if (!watch || (watch->address == address && load_relaxed(&watch->type) == type))
-		return watch;
-	store_release(&watch->type, (uint8_t)WATCH_FREE);
+	assert(load_relaxed(&watch->type) == WATCH_CLAIMED);
 	watch_clear(watch);
 	store_relaxed(&watch->ident, ident);
 	store_relaxed(&watch->hot_ticks, clock_now_ticks());
@@ -228,27 +239,68 @@ static struct watch *make(struct arena *arena, uint64_t address, enum watch_type
 	 * complete. */
 	store_release(&watch->type, (uint8_t)type);
 	or_release(&arena->watch_filter[hash % WATCH_FILTER_BITS / 8], (uint8_t)(1u << (hash % 8)));
+}
+
+static struct watch *make(struct arena *arena, uint64_t address, enum watch_type type,
+			  uint32_t ident)
+{
+	for (int try = 0; try < CLAIMS_TRIED; try++) {
+		struct watch *watch = find_place(arena, address, hash_address(address));
+		uint8_t found = watch ? load_acquire(&watch->type) : (uint8_t)WATCH_FREE;
+
+		if (!watch || (load_relaxed(&watch->address) == address && found == type))
+			return watch;
+		/* Acquire and release: whoever had the place is done with it, and whoever looks at
+		 * it from here on sees that it is claimed. */
+		if (found != WATCH_CLAIMED && cas_acq_rel(&watch->type, &found, WATCH_CLAIMED)) {
+			fill(arena, watch, address, type, ident);
+			return watch;
+		}
+	}
+	return NULL;
+}
+
+static struct watch *make_locked(struct self *self, uint64_t address, enum watch_type type)
+{
+	struct arena *arena = recorder_arena;
+	uint32_t ident = make_name(arena, address, type);
+	struct watch *watch = NULL;
+
+	if (lock_table(arena, self->thread)) {
+		watch = make(arena, address, type, ident);
+		store_release(&arena->watch_lock, 0);
+	}
 	return watch;
 }
 
 struct watch *watch_get(struct self *self, const void *address, enum watch_type type)
 {
-	struct arena *arena = recorder_arena;
+	uint64_t key = (uint64_t)(uintptr_t)address;
 	struct watch *watch = watch_find(address);
-	uint32_t ident;
 
-	assert(type != WATCH_FREE && address != NULL);
+	assert(type != WATCH_FREE && type != WATCH_CLAIMED && address != NULL);
 	if (LIKELY(watch && load_relaxed(&watch->type) == type))
 		return watch;
-	ident = make_name(arena, (uint64_t)(uintptr_t)address, type);
-	watch = NULL;
-	if (lock_table(arena, self->thread)) {
-		watch = make(arena, (uint64_t)(uintptr_t)address, type, ident);
-		store_release(&arena->watch_lock, 0);
-	}
+	if (type == WATCH_THREAD || type == WATCH_CHILD)
+		watch = make(recorder_arena, key, type, 0);
+	else
+		watch = make_locked(self, key, type);
 	if (!watch)
 		self_count(self, COUNTER_dropped_watches);
 	return watch;
+}
+
+/* The first thread's would be the first entry of many a process, and cost it the table's memory;
+ * hardly any program joins that thread. */
+void thread_publish(struct self *self, const void *thread)
+{
+	struct watch *watch;
+
+	if (load_relaxed(&self->slot->tid) == recorder_arena->pid)
+		return;
+	watch = watch_get(self, thread, WATCH_THREAD);
+	if (watch)
+		store_release(&watch->holder_op, load_relaxed(&self->slot->op));
 }
 
 void watch_forget(const void *address)

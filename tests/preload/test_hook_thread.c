@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: a thread, its creator or its join is missed, or joins answer otherwise.
+ * Wrong if this fails: a thread, its creator or its join is missed, joins answer otherwise, or do
+ * not say for whom they waited.
  */
 #include "target.h"
 
@@ -19,6 +20,47 @@ static const struct target_case cases[] = {
 	/* 3 */ { "threads", "detach", { { "op", "thread", "thread", 2, 501 } } },
 	/* 4 */ { "threads", "cancelled", { { "wait", "join", "pthread_join", 2, 2 } } },
 	/* 5 */ { "threads", "failing", { { "op", "thread", "thread", 2, 2 } } },
+	/* 6 */
+	{ "threads",
+	  "crowd",
+	  { { "op", "thread", "thread", 6007, 6007 },
+	    { "wait", "join", "pthread_join", 6006, 6006 } } },
 };
 
-TARGET_CASES_MAIN("hook_thread")
+/* Of those that did not give up. */
+static int joins_of_nobody(const struct dumps *dumps)
+{
+	int count = 0;
+	for (int i = 0; i < dumps->count; i++)
+		for (size_t j = 1; j < json_array_size(dumps->lines[i]); j++) {
+			json_t *event = json_array_get(dumps->lines[i], j);
+			count += strcmp(word_of(event, "rs"), "join") == 0 &&
+				 !json_object_get(event, "t") && !json_object_get(event, "to");
+		}
+	return count;
+}
+
+START_TEST(test_case)
+{
+	struct dumps dumps;
+	run_case(&cases[_i], &dumps);
+	int unknown = joins_of_nobody(&dumps);
+	ck_assert_msg(strcmp(cases[_i].scenario, "cancelled") == 0 || unknown == 0,
+		      "%d joins do not say for whom they waited", unknown);
+	free_dumps(&dumps);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hook_thread");
+	TCase *group = tcase_create("hook_thread");
+	tcase_set_timeout(group, 240);
+	tcase_add_loop_test(group, test_case, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+	suite_add_tcase(suite, group);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

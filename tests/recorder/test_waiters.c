@@ -265,6 +265,102 @@ START_TEST(threads_agree_on_entries)
 }
 END_TEST
 
+/* Who has the table's lock may not run for long: a thread that nobody can find then would be one
+ * whose join waits for nobody. */
+START_TEST(threads_and_children_need_no_lock)
+{
+	struct watch *watch;
+
+	store_relaxed(&recorder_arena->watch_lock, 4711);
+	ck_assert_ptr_null(watch_get(self, &global_lock, WATCH_MUTEX));
+	watch = watch_get(self, many, WATCH_THREAD);
+	ck_assert_ptr_nonnull(watch);
+	ck_assert_ptr_eq(watch_find(many), watch);
+	ck_assert_ptr_nonnull(watch_get(self, (void *)4711, WATCH_CHILD));
+	store_relaxed(&recorder_arena->watch_lock, 0);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_dropped_watches), 1);
+}
+END_TEST
+
+/* What lies behind a place that is claimed and not filled yet is found all the same. */
+START_TEST(a_claimed_place_hides_nothing)
+{
+	struct watch *first = watch_get(self, many, WATCH_THREAD);
+	struct watch *behind;
+
+	/* As if the first had come after the second, and its thread did not run any more. */
+	first->address = 0;
+	first->type = WATCH_CLAIMED;
+	behind = watch_get(self, many, WATCH_THREAD);
+	ck_assert_ptr_nonnull(behind);
+	ck_assert_ptr_ne(behind, first);
+	ck_assert_ptr_eq(watch_find(many), behind);
+	ck_assert_ptr_eq(watch_get(self, many, WATCH_THREAD), behind);
+}
+END_TEST
+
+/* Entries of its own, among those of locks that come and go in the same places. */
+static void *watch_own(void *own)
+{
+	struct self *other = self_enter();
+
+	for (int i = 0; i < ADDRESSES; i++) {
+		struct watch *watch = watch_get(other, (char *)own + 2 * i, WATCH_THREAD);
+
+		if (watch)
+			store_release(&watch->holder_op,
+				      (uint64_t)(uintptr_t)own + 2 * (uint64_t)i);
+		(void)watch_get(other, many + 2 * i + 1, WATCH_MUTEX);
+		watch_forget(many + 2 * i + 1);
+	}
+	self_leave(other);
+	thread_end();
+	return NULL;
+}
+
+START_TEST(no_threads_entry_is_lost_to_another)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, watch_own, many + 2 * ADDRESSES * i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < THREADS * ADDRESSES; i++) {
+		struct watch *watch = watch_find(many + 2 * i);
+
+		ck_assert_ptr_nonnull(watch);
+		ck_assert_uint_eq(watch->holder_op, (uint64_t)(uintptr_t)(many + 2 * i));
+	}
+}
+END_TEST
+
+static void *be_joined(void *published)
+{
+	struct self *other = self_enter();
+
+	thread_publish(other, published);
+	*(uint64_t *)published = other->slot->op;
+	self_leave(other);
+	thread_end();
+	return NULL;
+}
+
+START_TEST(a_thread_is_found_by_its_number)
+{
+	pthread_t thread;
+	uint64_t op = 0;
+
+	pthread_create(&thread, NULL, be_joined, &op);
+	pthread_join(thread, NULL);
+	ck_assert_uint_ne(op, 0);
+	ck_assert_uint_eq(watch_find(&op)->holder_op, op);
+	/* The process's first one is no matter. */
+	thread_publish(self, &thread);
+	ck_assert_ptr_null(watch_find(&thread));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("waiters");
@@ -284,6 +380,10 @@ int main(void)
 	tcase_add_test(tests, forgotten_entries_are_taken_over);
 	tcase_add_test(tests, a_full_table_is_counted);
 	tcase_add_test(tests, threads_agree_on_entries);
+	tcase_add_test(tests, threads_and_children_need_no_lock);
+	tcase_add_test(tests, a_claimed_place_hides_nothing);
+	tcase_add_test(tests, no_threads_entry_is_lost_to_another);
+	tcase_add_test(tests, a_thread_is_found_by_its_number);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

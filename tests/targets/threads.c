@@ -72,6 +72,72 @@ static void many(void)
 	puts("all joined");
 }
 
+/* Each asks the recorder for what it keeps of an object of its own. */
+static void *signal_nobody(void *argument)
+{
+	pthread_cond_t own = PTHREAD_COND_INITIALIZER;
+	for (int i = 0; i < 20; i++) {
+		pthread_cond_signal(&own);
+		pthread_cond_destroy(&own);
+	}
+	return argument;
+}
+
+/* Three hundred that begin at once, twenty times, made by six. */
+static void *create_fifty(void *argument)
+{
+	pthread_t threads[50];
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 50; i++)
+			if (pthread_create(&threads[i], NULL, signal_nobody, NULL))
+				puts("create failed");
+		for (int i = 0; i < 50; i++)
+			pthread_join(threads[i], NULL);
+	}
+	return argument;
+}
+
+static void crowd(void)
+{
+	pthread_t threads[6];
+	for (int i = 0; i < 6; i++)
+		pthread_create(&threads[i], NULL, create_fifty, NULL);
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+	puts("all joined");
+}
+
+static int late_ends[2];
+
+static void *read_twice(void *argument)
+{
+	char byte;
+	for (int i = 0; i < 2; i++)
+		if (read(late_ends[0], &byte, 1) != 1)
+			puts("nothing read");
+	return argument;
+}
+
+/* Threads that are there before somebody, who is told so, turns recording on. */
+static void late(void)
+{
+	pthread_t threads[4];
+	if (pipe(late_ends))
+		abort();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, read_twice, NULL);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	if (write(late_ends[1], "12345678", 8) != 8)
+		abort();
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	puts("joined");
+	fflush(stdout);
+	getchar();
+}
+
 static pthread_key_t key;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -156,6 +222,7 @@ static void failing(void)
 static const struct scenario scenarios[] = {
 	{ "joins", joins },   { "many", many },           { "keys", keys },
 	{ "detach", detach }, { "cancelled", cancelled }, { "failing", failing },
+	{ "crowd", crowd },   { "late", late },
 };
 
 SCENARIOS_MAIN
