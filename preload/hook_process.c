@@ -338,8 +338,8 @@ int hook_pclose(FILE *stream)
 	CHILD_WAIT wait;
 	int error = errno;
 	pid_t pid = shell_of(stream);
+	hooks_stream_ends(stream, CALLER);
 	errno = error;
-	descriptor_forget(stream->_fileno);
 	child_wait_begin(&wait, CALL_pclose, pid, true, CALLER);
 	int status = real.pclose(stream);
 	if (status != -1)

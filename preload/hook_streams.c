@@ -18,6 +18,10 @@
 
 #include "hooks.h"
 
+/* The objects themselves: what a program has put into the variables is its own to free. */
+extern FILE libc_stdout __asm__("_IO_2_1_stdout_");
+extern FILE libc_stderr __asm__("_IO_2_1_stderr_");
+
 /* --- What the buffer of a stream can serve --- */
 
 static inline size_t bytes_buffered(const FILE *stream)
@@ -105,6 +109,12 @@ struct stream_op {
 static inline int64_t bytes_pending(const FILE *stream)
 {
 	return stream->_IO_write_ptr - stream->_IO_write_base;
+}
+
+/* Of all streams, the one that most programs write to. */
+static inline const FILE *stream_flushed(const FILE *stream)
+{
+	return stream || bytes_pending(&libc_stdout) <= 0 ? stream : &libc_stdout;
 }
 
 static void stream_begin(struct stream_op *now, enum call call, const FILE *stream,
@@ -198,6 +208,34 @@ static inline void settle(void)
 	}
 #define VARIADIC_OWN(type, symbol, call, parameters)
 #include "hooks.def"
+
+/*
+ * libc is about to write what lies in the buffer, inside a call that is another thing, or none: an
+ * op without a duration says that it went through the descriptor. It is said before the write: who
+ * reads it may be done before this thread goes on.
+ */
+static void stream_flushes(const FILE *stream, struct caller caller)
+{
+	struct stream_op now;
+	int64_t pending = bytes_pending(stream);
+	if (pending <= 0)
+		return;
+	stream_begin(&now, CALL_fflush, stream, caller);
+	now.stream = NULL;
+	stream_end(&now, FILLED, false, pending);
+}
+
+void hooks_stream_ends(const FILE *stream, struct caller caller)
+{
+	stream_flushes(stream, caller);
+	descriptor_forget(stream->_fileno);
+}
+
+void hooks_streams_end(struct caller caller)
+{
+	stream_flushes(&libc_stdout, caller);
+	stream_flushes(&libc_stderr, caller);
+}
 
 /* The stream is gone afterwards. */
 int hook_fclose(FILE *stream)

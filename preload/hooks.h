@@ -203,6 +203,11 @@ static inline struct self *hook_enter(void)
 	return self;
 }
 
+/* A stream, or all, will be closed, and what lies in the buffer is written: of all, only that of
+ * standard output and error is known. */
+void hooks_stream_ends(const FILE *stream, struct caller caller) HIDDEN;
+void hooks_streams_end(struct caller caller) HIDDEN;
+
 static inline uint32_t caller_stack(struct self *self, struct caller caller)
 {
 	return stack_capture(self, caller.pc, caller.frame);

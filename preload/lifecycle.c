@@ -128,7 +128,9 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	__atomic_store_n(&is_started, true, __ATOMIC_RELEASE);
 }
 
+/* By exit(), which writes what lies in the streams after the last of all destructors. */
 __attribute__((destructor)) static void library_ends(void)
 {
+	hooks_streams_end(CALLER);
 	image_ends();
 }

@@ -402,6 +402,124 @@ START_TEST(test_looks_move_nothing)
 }
 END_TEST
 
+/* Copies are their originals. */
+START_TEST(test_copies_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"copies",
+						{ { "op", "io", "write", 8, 8 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(check_sums(&dumps), 30);
+	free_dumps(&dumps);
+}
+END_TEST
+
+static bool is_unix(const char *ident)
+{
+	return strncmp(ident, "unix:[", 6) == 0;
+}
+
+/* A process that got its descriptors in a message says what they are, as who sent them does. */
+START_TEST(test_passed_descriptors_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"passed",
+						{ { "op", "io", "sendmsg", 1, 1 },
+						  { "op", "io", "writev", 1, 1 },
+						  { "op", "io", "readv", 1, 1 } } };
+	struct dumps dumps;
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(dumps.count, 2);
+	int child = ident_of(&dumps, 0, "writev")[0] ? 0 : 1;
+	const char *pipe = ident_of(&dumps, child, "read");
+	const char *sent = ident_of(&dumps, child, "writev");
+	const char *got = ident_of(&dumps, !child, "readv");
+	ck_assert_int_eq(strncmp(pipe, "pipe:[", 6), 0);
+	ck_assert_int_eq(moved(&dumps, pipe, true), 4);
+	ck_assert_int_eq(moved(&dumps, pipe, false), 4);
+	ck_assert(is_unix(sent) && is_unix(got));
+	long long here = 0, there = 0;
+	ck_assert_int_eq(sscanf(got, "unix:[%lld]>[%lld]", &here, &there), 2);
+	ck_assert_int_eq(atoll(sent + strlen("unix:[")), there);
+	ck_assert(strstr(sent, ">[") || are_peers(&dumps, here, there));
+	ck_assert_int_eq(moved(&dumps, sent, false), 3);
+	ck_assert_int_eq(moved(&dumps, got, true), 3);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* Calls by syscall() are on what the same calls of libc's are on, and move as much. */
+START_TEST(test_raw_calls_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"raw",
+						{ { "op", "io", "connect", 2, 2 },
+						  { "op", "io", "accept", 2, 2 },
+						  { "op", "io", "sendmmsg", 1, 1 },
+						  { "op", "io", "recvmmsg", 3, 3 },
+						  { "op", "io", "vmsplice", 1, 1 },
+						  { "op", "io", "tee", 2, 2 },
+						  { "op", "io", "sendfile", 1, 1 },
+						  { "op", "io", "copy_file_range", 1, 1 } } };
+	struct dumps dumps;
+	char left[64], right[64], other[OUTPUT_MAX];
+
+	run_case(&row, &dumps);
+	ck_assert_int_eq(check_sums(&dumps), 12);
+	const char *client = ident_of(&dumps, 0, "sendmmsg");
+	const char *server = ident_of(&dumps, 0, "recvmmsg");
+	ck_assert_int_eq(sscanf(client, "tcp %63[^>]>%63s", left, right), 2);
+	snprintf(other, sizeof(other), "tcp %s>%s", right, left);
+	ck_assert_str_eq(server, other);
+	ck_assert_int_eq(moved(&dumps, client, false), 8);
+	ck_assert_int_eq(moved(&dumps, server, true), 8);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* The bytes that went through what is called so when a stream was flushed. */
+static json_int_t flushed(struct dumps *dumps, const char *ident)
+{
+	json_int_t sum = 0;
+	for (int dump = 0; dump < dumps->count; dump++)
+		for (size_t i = 1; i < json_array_size(dumps->lines[dump]); i++) {
+			json_t *header = json_array_get(dumps->lines[dump], 0);
+			json_t *event = json_array_get(dumps->lines[dump], i);
+			if (strcmp(text_of(header, event, "c"), "fflush") == 0 &&
+			    strcmp(text_of(header, event, "i"), ident) == 0)
+				sum += number_of(event, "n");
+		}
+	return sum;
+}
+
+/* What lies in a stream's buffer is written by whatever empties it, and is seen to be. */
+START_TEST(test_buffers_add_up)
+{
+	static const struct target_case row = { "meetings",
+						"buffers",
+						{ { "op", "io", "fflush", 6, 6 } } };
+	static const json_int_t expected[] = { 5 + 3 + 8, 9 };
+	struct dumps dumps;
+	bool found[2] = { false, false };
+
+	run_case(&row, &dumps);
+	for (int i = 0; i < dumps.count; i++) {
+		const char *ident = ident_of(&dumps, i, "read");
+		if (strncmp(ident, "pipe:[", 6) != 0)
+			continue;
+		json_int_t bytes = moved(&dumps, ident, true);
+		ck_assert_int_eq(flushed(&dumps, ident), bytes);
+		for (size_t k = 0; k < sizeof(expected) / sizeof(expected[0]); k++)
+			found[k] |= bytes == expected[k];
+	}
+	ck_assert(found[0] && found[1]);
+	free_dumps(&dumps);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hook_descriptors");
@@ -415,6 +533,10 @@ int main(void)
 	tcase_add_test(group, test_shared_readers_add_up);
 	tcase_add_test(group, test_partial_transfers_add_up);
 	tcase_add_test(group, test_looks_move_nothing);
+	tcase_add_test(group, test_copies_add_up);
+	tcase_add_test(group, test_passed_descriptors_add_up);
+	tcase_add_test(group, test_raw_calls_add_up);
+	tcase_add_test(group, test_buffers_add_up);
 	suite_add_tcase(suite, group);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

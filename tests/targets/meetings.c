@@ -5,7 +5,11 @@
  * in parts. `readers`: both read from one pipe, 4 and 5 of 9. `parts`: 10 bytes each way, in
  * several forms, with tries in vain between them. `tight`: nobody takes all that is offered, and
  * what was taken is read to the end. `looks`: 8 bytes are looked at in all ways and then read; 5
- * come back as an error.
+ * come back as an error. `copies`: 15 bytes through a pipe and 15 through a pair, by descriptors
+ * that are copies of each other. `passed`: the child gets an end of a pipe and one of a pair in
+ * messages, reads 4 from the one, and writes 3 to the other. `raw`: 20 bytes by syscall(). `buffers`:
+ * what a stream's buffer holds reaches the other end when all are flushed (5), at exit() (8), at
+ * freopen() (3) and at pclose() (9).
  */
 #include "scenario.h"
 
@@ -255,9 +259,164 @@ static void looks(void)
 	look_at_errors();
 }
 
+/* Ends 0 and 1 by themselves, by copies, and by copies alone. */
+static void through_copies(const char *what, int ends[2])
+{
+	int reader = dup(ends[0]), writer = fcntl(ends[1], F_DUPFD_CLOEXEC, 100);
+	say_errno(what, (int)write(ends[1], bytes, 3));
+	say_errno("write", (int)write(writer, bytes, 2));
+	say_errno("read", (int)read(reader, bytes, 4));
+	say_errno("read", (int)read(ends[0], bytes, 1));
+	say_errno("close", close(ends[0]));
+	say_errno("dup3", dup3(writer, ends[0], 0));
+	say_errno("write", (int)write(ends[0], bytes, 4));
+	say_errno("close", close(ends[1]));
+	say_errno("dup2", dup2(reader, ends[1]));
+	say_errno("write", (int)write(writer, bytes, 6));
+	say_errno("read", (int)read(ends[1], bytes, 7));
+	say_errno("read", (int)read(reader, bytes, sizeof(bytes)));
+	for (int i = 0; i < 2; i++)
+		close(ends[i]);
+	close(reader);
+	close(writer);
+}
+
+static void copies(void)
+{
+	int ends[2];
+	say_errno("pipe", pipe(ends));
+	through_copies("pipe", ends);
+	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	through_copies("pair", ends);
+}
+
+union passing {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(2 * sizeof(int))];
+};
+
+static void pass(int channel, const int fds[2])
+{
+	union passing control = { .header = { .cmsg_len = CMSG_LEN(2 * sizeof(int)),
+					      .cmsg_level = SOL_SOCKET,
+					      .cmsg_type = SCM_RIGHTS } };
+	struct iovec part = { bytes, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	memcpy(CMSG_DATA(&control.header), fds, 2 * sizeof(int));
+	say_errno("sendmsg", (int)sendmsg(channel, &message, 0));
+}
+
+static void use_passed(int channel)
+{
+	union passing control = { 0 };
+	struct iovec part = { bytes, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	int fds[2], other = open("/dev/null", O_RDWR);
+	/* The numbers were another thing's. */
+	say_errno("write", (int)write(other, bytes, 1));
+	say_errno("close", close(other));
+	say_errno("recvmsg", (int)recvmsg(channel, &message, 0));
+	memcpy(fds, CMSG_DATA(&control.header), sizeof(fds));
+	say_errno("read", (int)read(fds[0], bytes, 4));
+	say_errno("writev", (int)writev(fds[1], &(struct iovec){ bytes, 3 }, 1));
+}
+
+static void passed(void)
+{
+	int channel[2], ends[2], sockets[2];
+	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, channel));
+	pid_t pid = begin_child(use_passed, channel[1]);
+	say_errno("pipe", pipe(ends));
+	say_errno("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	say_errno("write", (int)write(ends[1], bytes, 4));
+	pass(channel[0], (int[2]){ ends[0], sockets[1] });
+	struct iovec part = { bytes, sizeof(bytes) };
+	say_errno("readv", (int)readv(sockets[0], &part, 1));
+	end_child(pid);
+}
+
+static void raw_sockets(void)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(own);
+	struct iovec part = { bytes, 4 };
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } },
+				       { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } } };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *)&own, size) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&own, &size))
+		abort();
+	say_errno("connect", syscall(SYS_connect, client, &own, (long)size));
+	int server = (int)syscall(SYS_accept4, listener, NULL, NULL, 0L);
+	printf("accept4 %d\n", server >= 0);
+	say_errno("sendmmsg", syscall(SYS_sendmmsg, client, messages, 2L, 0L));
+	say_errno("recvmmsg", syscall(SYS_recvmmsg, server, messages, 2L, (long)MSG_PEEK, NULL));
+	say_errno("recvmmsg", syscall(SYS_recvmmsg, server, messages, 2L, 0L, NULL));
+	say_errno("recvmmsg",
+		  syscall(SYS_recvmmsg, server, messages, 2L, (long)MSG_DONTWAIT, NULL));
+	say_errno("connect", syscall(SYS_connect, client, &own, (long)size));
+	say_errno("accept", syscall(SYS_accept, -1L, NULL, NULL));
+}
+
+static void raw_pipes(void)
+{
+	int first[2], second[2], file = memfd_create("some", 0);
+	struct iovec part = { bytes, 3 };
+	if (pipe(first) || pipe(second) || ftruncate(file, sizeof(bytes)))
+		abort();
+	say_errno("vmsplice", syscall(SYS_vmsplice, first[1], &part, 1L, 0L));
+	say_errno("tee", syscall(SYS_tee, first[0], second[1], 2L, 0L));
+	say_errno("sendfile", syscall(SYS_sendfile, second[1], file, NULL, 7L));
+	say_errno("read", (int)read(second[0], bytes, sizeof(bytes)));
+	say_errno("read", (int)read(first[0], bytes, sizeof(bytes)));
+	say_errno("tee", syscall(SYS_tee, -1L, second[1], 2L, 0L));
+	say_errno("copy_file_range",
+		  syscall(SYS_copy_file_range, file, NULL, first[1], NULL, 4L, 0L));
+}
+
+static void raw(void)
+{
+	raw_sockets();
+	raw_pipes();
+}
+
+/* Its standard output is the pipe; what it writes there at last, exit() flushes. */
+static void write_buffered(int fd)
+{
+	dup2(fd, STDOUT_FILENO);
+	fputs("01234", stdout);
+	fflush(NULL);
+	FILE *stream = fdopen(fd, "w");
+	fputs("012", stream);
+	if (!freopen("/dev/null", "w", stream))
+		abort();
+	fputs("01234567", stdout);
+}
+
+static void buffers(void)
+{
+	int ends[2];
+	say_errno("pipe", pipe(ends));
+	pid_t pid = begin_child(write_buffered, ends[1]);
+	close(ends[1]);
+	say_errno("read, to the end", (int)read_all(ends[0]));
+	end_child(pid);
+	FILE *child = popen("cat >/dev/null", "w");
+	fputs("012345678", child);
+	say_errno("pclose", pclose(child));
+}
+
 static const struct scenario scenarios[] = {
-	{ "path", path },   { "pair", pair },   { "shared", shared }, { "readers", readers },
-	{ "parts", parts }, { "tight", tight }, { "looks", looks },
+	{ "path", path },     { "pair", pair },   { "shared", shared },   { "readers", readers },
+	{ "parts", parts },   { "tight", tight }, { "looks", looks },     { "copies", copies },
+	{ "passed", passed }, { "raw", raw },     { "buffers", buffers },
 };
 
 SCENARIOS_MAIN
