@@ -144,10 +144,11 @@ static void serve(void)
 		clients_accept(control.listener);
 }
 
-/* In a child, or once the program goes on with other rights, standard error may be anything. */
+/* In a child, or once the program goes on with other rights, standard error may be anything. Who
+ * follows the arenas needs no socket. */
 static void complain(const char *what, const char *detail)
 {
-	if (is_first && process_is_the_users())
+	if (is_first && !recorder_options.keep && process_is_the_users())
 		text_complain(what, detail);
 }
 
