@@ -7,9 +7,9 @@
  * what was taken is read to the end. `looks`: 8 bytes are looked at in all ways and then read; 5
  * come back as an error. `copies`: 15 bytes through a pipe and 15 through a pair, by descriptors
  * that are copies of each other. `passed`: the child gets an end of a pipe and one of a pair in
- * messages, reads 4 from the one, and writes 3 to the other. `raw`: 20 bytes by syscall(). `buffers`:
- * what a stream's buffer holds reaches the other end when all are flushed (5), at exit() (8), at
- * freopen() (3) and at pclose() (9).
+ * messages, reads 4 from the one, and writes 3 to the other. `raw`: 20 bytes by syscall().
+ * `buffers`: what a stream's buffer holds reaches the other end when all are flushed (5), at exit()
+ * (8), at freopen() (3) and at pclose() (9).
  */
 #include "scenario.h"
 
