@@ -2,11 +2,13 @@
 """Runs patterns: as they are, really changed, and under the profiler; notes who disturbed them.
 
 A run during which other processes took too much of its CPUs is made again as long as patience
-lasts, else it is marked. Medians are taken over runs that took turns with all the others.
+lasts, else it is marked. Medians are taken over runs that took turns with all the others. A program
+that is now fast, now slow, is run more often, until its median is known, or is marked, too.
 """
 
 import dataclasses
 import json
+import math
 import os
 import platform
 import re
@@ -24,6 +26,9 @@ FOREIGN_SHARE_ASLEEP_MAX = 0.4  # the same for patterns that only sleep: they ne
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 RUN_SECONDS_MAX = 30            # patterns take less than one; a profiler's mistake may hang them
 RUNS_AGAIN_MAX = 4
+UNSURE_POINTS_MAX = 5           # a saving that is not known more closely proves nothing
+UNSURE_CHANCE_MAX = 0.15        # of a median outside the interval that is given for it
+ROUNDS_MAX = 4                  # so many times the runs where savings are not known that closely
 SAMPLE_HZ = "250"               # of recorded runs that burn: their functions are asked about
 
 
@@ -149,19 +154,51 @@ def variants_of(pattern, factors):
 
 def measure(runner, pattern, cpus, runs, factors):
     """{variant: {figure: median, "noisy": runs}}; the variants take turns, in turning order."""
-    variants = list(variants_of(pattern, factors).items())
-    taken = {key: [] for key, _ in variants}
-    for i in range(runs):
-        turned = variants[i % len(variants):] + variants[:i % len(variants)]
-        for key, overrides in turned:
-            environment = runner.environment(pattern, overrides)
-            taken[key].append(runner.run(pattern, environment, cpus))
-    return {key: summary_of(those) for key, those in taken.items()}
+    variants = variants_of(pattern, factors)
+    taken = {key: [] for key in variants}
+    wanted = list(variants.items())
+    for _ in range(ROUNDS_MAX):
+        for i in range(runs):
+            turned = wanted[i % len(wanted):] + wanted[:i % len(wanted)]
+            for key, overrides in turned:
+                environment = runner.environment(pattern, overrides)
+                taken[key].append(runner.run(pattern, environment, cpus))
+        summaries = {key: summary_of(those) for key, those in taken.items()}
+        unsure = [key for key in variants if is_unsure(summaries["base"], summaries[key])]
+        if not unsure:
+            break
+        wanted = [(key, variants[key]) for key in variants if key == "base" or key in unsure]
+    return summaries
+
+
+def half_width(values):
+    """Half the interval in which the median of very many runs would lie, whatever their distribution:
+    the runs below it are as many as heads of so many coins."""
+    values = sorted(values)
+    count, outside, beyond = len(values), 0, 0
+    while True:
+        beyond += 2 * math.comb(count, outside) / 2 ** count
+        if beyond > UNSURE_CHANCE_MAX or 2 * (outside + 1) > count:
+            break
+        outside += 1
+    outside = max(outside, 1)
+    return (values[-outside] - values[outside - 1]) / 2
+
+
+def unsure_points(base, changed, figure="makespan_ns"):
+    """How far a saving may be from what was measured, in points; 0: nobody noted that."""
+    base_half, changed_half = (summary.get("half", {}).get(figure, 0) for summary in (base, changed))
+    return 100 * math.hypot(base_half * changed[figure] / base[figure], changed_half) / base[figure]
+
+
+def is_unsure(base, changed, figure="makespan_ns"):
+    return unsure_points(base, changed, figure) > UNSURE_POINTS_MAX
 
 
 def summary_of(runs):
     names = runs[0].figures
     summary = {name: statistics.median(run.figures[name] for run in runs) for name in names}
+    summary["half"] = {name: half_width([run.figures[name] for run in runs]) for name in names}
     makespans = sorted(run.figures["makespan_ns"] for run in runs)
     summary["spread"] = 100 * (makespans[-1] - makespans[0]) / statistics.median(makespans)
     summary["noisy"] = sum(run.is_noisy for run in runs)

@@ -8,7 +8,7 @@ import dataclasses
 import re
 import statistics
 
-from runs import is_noisy
+from runs import is_noisy, is_unsure
 
 SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign to be wrong about
 FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not sure
@@ -161,7 +161,8 @@ def rows_of(pattern, cpus, measured):
                 saved = 100 * (base[metric] - changed[metric]) / base[metric]
                 rows.append(Row(pattern.name, cpus, group, selector,
                                 f"{change.constant} {factor}", saved,
-                                is_noisy(base) or is_noisy(changed),
+                                is_noisy(base) or is_noisy(changed) or
+                                is_unsure(base, changed, metric),
                                 i == 0 and not selector.startswith(QUESTION),
                                 spread=base["spread"]))
     return rows
@@ -172,7 +173,7 @@ def crossing_row(pattern, measured_by_cpus):
     one, two = measured_by_cpus[1]["base"], measured_by_cpus[2]["base"]
     saved = 100 * (two["makespan_ns"] - one["makespan_ns"]) / two["makespan_ns"]
     return Row(pattern.name, 2, GROUP_CROSSING, "1 CPU", "recorded on 2", saved,
-               is_noisy(one) or is_noisy(two), False)
+               is_noisy(one) or is_noisy(two) or is_unsure(two, one), False)
 
 
 def predict_rows(rows, reports, one_cpu_reports):

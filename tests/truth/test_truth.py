@@ -146,10 +146,57 @@ class WholeRun(unittest.TestCase):
         os.remove(os.path.join(self.directory.name, "tests/truth/fake"))
         self.assertEqual(self.build.sweep(report(300000, 200000), "--again")[0], 0)
 
+    def test_unsure_measurement_is_noisy(self):
+        """A program that is now fast, now slow, is run more often, and proves nothing."""
+        changing = FAKE_PROGRAM.replace("echo", """echo >>"$0.runs"
+[ $(($(wc -l <"$0.runs") % 3)) = 0 ] && [ "$b" != 200 ] && a=$((a * 2))
+echo""")
+        self.build.write("tests/truth/fake", changing, 0o700)
+        self.build.sweep(report(300000, 200000))
+        with open(os.path.join(self.directory.name, "truth", "measured.json"),
+                  encoding="ascii") as file:
+            measured = json.load(file)["patterns"]["fake 1"]
+        self.assertEqual({key: summary["runs"] for key, summary in measured.items()
+                          if key in ("base", "A 0.5")},
+                         {"base": 2 * runs.ROUNDS_MAX, "A 0.5": 2 * runs.ROUNDS_MAX})
+
     def test_measure_only_needs_no_analyzer(self):
         os.remove(os.path.join(self.directory.name, "wcprof-analyze"))
         status, rows = self.build.sweep(report(0, 0), "--measure-only", "--quick")
         self.assertEqual((status, len(rows)), (0, 4))
+
+
+class Measurements(unittest.TestCase):
+    """How well a median is known."""
+
+    def test_half_width(self):
+        cases = [
+            # number, values, half the interval
+            (1, [5.0], 0),
+            (2, [1.0, 3.0], 1),                             # too few: all of them
+            (3, [7, 1, 2, 3, 4, 5, 90], 2.5),               # the second from either end
+            (4, [100] * 6 + [200] * 1, 0),                  # seldom slow: the median is known
+            (5, [100] * 4 + [200] * 3, 50),                 # often slow: it is not
+            (6, [100] * 15 + [200] * 6, 0),                 # nor more often by more runs
+        ]
+        for i, values, expected in cases:
+            self.assertEqual(runs.half_width(values), expected, f"row {i}")
+
+    def test_unsure(self):
+        base = {"makespan_ns": 1000, "half": {"makespan_ns": 30}}
+        self.assertAlmostEqual(runs.unsure_points(base, {"makespan_ns": 500, "half": {
+            "makespan_ns": 20}}), 2.5)
+        self.assertFalse(runs.is_unsure(base, base))
+        self.assertTrue(runs.is_unsure(base, {"makespan_ns": 500, "half": {"makespan_ns": 50}}))
+        self.assertFalse(runs.is_unsure({"makespan_ns": 1000}, {"makespan_ns": 500}))
+        measured = {"base": base, "A 0.5": {"makespan_ns": 500, "half": {"makespan_ns": 90}}}
+        for summary in measured.values():
+            summary.update(spread=0, noisy=0, runs=7)
+        pattern = table.Pattern("p", "p p", "waits", [2], {})
+        pattern.changes = [table.Change("A", ["0.5"], ["a"])]
+        self.assertEqual([row.is_noisy for row in score.rows_of(pattern, 2, measured)], [True])
+        measured["A 0.5"]["half"]["makespan_ns"] = 10
+        self.assertEqual([row.is_noisy for row in score.rows_of(pattern, 2, measured)], [False])
 
 
 class Verdicts(unittest.TestCase):

@@ -7,7 +7,8 @@ changed (medians); record it under the profiler in runs of their own; ask the an
 change would save; print both and the error in points of the base makespan.
 
 Rules. A run during which other processes took more than 5% of its CPUs (40% if it only sleeps) is
-made again, and when that goes on, its figures are marked noisy and count in no verdict. Recorded
+made again, and when that goes on, its figures are marked noisy and count in no verdict; likewise a
+saving that is not known to 5 points, though the runs were made four times as often. Recorded
 runs are never measured runs. Predictions of several recordings are each kept; the middle one is
 scored. A fix that is predicted to help and hurts, or the reverse, is a failure whatever its size.
 What the analyzer does not offer is listed as absent, never taken for a zero.
