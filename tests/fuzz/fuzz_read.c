@@ -41,6 +41,13 @@ static void require_ancestors_end(const struct recording *recording)
 			require(steps++ < recording->op_count);
 }
 
+/* Compressed data is decompressed in pieces: how much of it came before the damage was met, and so
+ * whether a bad line was met first, depends on them. */
+static bool is_damaged(const struct read_error *error)
+{
+	return strstr(error->text, "compressed data is damaged") != NULL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
 	struct recording whole, pieces;
@@ -49,8 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 	int status_of_pieces = recording_read_memory(&pieces, "input", bytes, byte_count,
 						     STEP_BYTES, &error_of_pieces);
 
-	require(status == status_of_pieces && error.line == error_of_pieces.line);
-	require(strcmp(error.text, error_of_pieces.text) == 0);
+	require(status == status_of_pieces);
+	require(is_damaged(&error) || is_damaged(&error_of_pieces) ||
+		(error.line == error_of_pieces.line &&
+		 strcmp(error.text, error_of_pieces.text) == 0));
 	require((status == 0) == (error.text[0] == '\0'));
 	if (status == 0) {
 		require(recording_is_valid(&whole) && recording_is_valid(&pieces));
