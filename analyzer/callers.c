@@ -156,15 +156,22 @@ static struct caller find_caller(struct callers *callers, uint32_t stack, bool i
 {
 	const struct rec_stack *frames = &callers->recording->stacks[stack];
 	struct caller caller = { .place = NULL };
+	bool is_interpreted = false;
 
 	for (uint32_t i = 0; i < frames->frame_count && !caller.place; i++) {
 		uint32_t at = is_outermost ? frames->frame_count - 1 - i : i;
 		struct rec_frame frame = callers->recording->frames[frames->first_frame + at];
 
-		if (frame.module == NO_INDEX || callers->module_sorts[frame.module] != MODULE_OWN)
+		if (frame.module == NO_INDEX || callers->module_sorts[frame.module] != MODULE_OWN) {
+			is_interpreted |= frame.module != NO_INDEX &&
+					  callers->module_sorts[frame.module] == MODULE_INTERPRETER;
 			continue;
+		}
 		caller = own_frame(callers, symbols_place(callers->symbols, frame, true),
 				   is_outermost);
+		/* What an interpreter calls in a library does not say what the thread is for. */
+		if (is_outermost && is_interpreted && caller.place && !caller.place->is_jit)
+			return (struct caller){ .place = NULL };
 	}
 	return caller;
 }
@@ -238,6 +245,24 @@ bool callers_is_interpreted(const struct callers *callers, uint32_t stack)
 			return true;
 	}
 	return false;
+}
+
+struct caller callers_interpreter(struct callers *callers, uint32_t stack)
+{
+	const struct rec_stack *frames = &callers->recording->stacks[stack];
+
+	for (uint32_t i = 0; i < frames->frame_count; i++) {
+		struct rec_frame frame = callers->recording->frames[frames->first_frame + i];
+		const struct symbol_place *place;
+
+		if (frame.module == NO_INDEX ||
+		    callers->module_sorts[frame.module] != MODULE_INTERPRETER)
+			continue;
+		place = symbols_place(callers->symbols, frame, true);
+		if (place->frames[0].function)
+			return (struct caller){ .place = place, .frame = 0 };
+	}
+	return (struct caller){ .place = NULL };
 }
 
 /* Whether the last frame is where threads start: stacks are cut off at some depth. */

@@ -52,7 +52,11 @@ struct caller callers_second(struct callers *callers, uint32_t stack);
  * program. */
 bool callers_is_interpreted(const struct callers *callers, uint32_t stack);
 
-/* The outermost one, if the stack reaches down to the start of its thread. */
+/* The innermost frame of an interpreter that has a name. */
+struct caller callers_interpreter(struct callers *callers, uint32_t stack);
+
+/* The outermost one, if the stack reaches down to the start of its thread, and no interpreter's
+ * lies between. */
 struct caller callers_outermost(struct callers *callers, uint32_t stack);
 
 /* Whether a function in that frame is a runtime's, or where threads start; NULL = it has no name.

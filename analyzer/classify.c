@@ -167,6 +167,16 @@ static void collect_makers(struct classifier *classifier)
 	}
 }
 
+/* Locks that nobody but an interpreter had to do with are called after what it did itself. */
+static void put_site(struct classifier *classifier, uint32_t stack, char *text, size_t text_bytes)
+{
+	struct caller caller = callers_innermost(classifier->callers, stack);
+
+	if (!caller.place)
+		caller = callers_interpreter(classifier->callers, stack);
+	callers_site_text(caller, text, text_bytes);
+}
+
 static uint32_t lock_name(struct classifier *classifier, const struct address_key *key,
 			  const struct lock *lock)
 {
@@ -178,8 +188,7 @@ static uint32_t lock_name(struct classifier *classifier, const struct address_ke
 	     !symbols_object_text(classifier->symbols, key->process, key->address,
 				  lock->earliest_ns, text, sizeof(text))) &&
 	    stack)
-		callers_site_text(callers_innermost(classifier->callers, stack), text,
-				  sizeof(text));
+		put_site(classifier, stack, text, sizeof(text));
 	return text[0] ? intern(classifier, text) : NO_INDEX;
 }
 

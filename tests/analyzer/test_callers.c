@@ -21,11 +21,13 @@ static const char program_source[] =
 static const char libc_source[] = "void start_thread(void) { __asm__ volatile(\"nop\"); }\n"
 				  "void qsort(void) { __asm__ volatile(\"nop\"); }\n";
 
-static char program[SAMPLE_PATH_BYTES], libc[SAMPLE_PATH_BYTES];
+static const char ruby_source[] = "void take_lock(void) { __asm__ volatile(\"nop\"); }\n";
+
+static char program[SAMPLE_PATH_BYTES], libc[SAMPLE_PATH_BYTES], ruby[SAMPLE_PATH_BYTES];
 static const char *strings[] = {
-	"", program, libc, "/usr/lib/libpthread.so.0", "/usr/bin/python3.12", "[jit]"
+	"", program, libc, "/usr/lib/libpthread.so.0", "/usr/bin/python3.12", "[jit]", ruby
 };
-enum { PROGRAM, LIBC, GONE, PYTHON, JIT };
+enum { PROGRAM, LIBC, GONE, PYTHON, JIT, RUBY };
 
 static struct rec_module modules[] = {
 	[PROGRAM] = { 0, 1, 0, 0, 0, 0x100000, 0, 0, false, 0 },
@@ -33,6 +35,7 @@ static struct rec_module modules[] = {
 	[GONE] = { 0, 3, 0, 0x400000, 0x400000, 0x100000, 0, 0, false, 0 },
 	[PYTHON] = { 0, 4, 0, 0x600000, 0x600000, 0x100000, 0, 0, false, 0 },
 	[JIT] = { 0, 5, 0, 0, 0, 0, 0, 0, false, 0 },
+	[RUBY] = { 0, 6, 0, 0x800000, 0x800000, 0x100000, 0, 0, false, 0 },
 };
 
 enum { FRAMES_MAX = 6 };
@@ -90,6 +93,19 @@ static const struct {
 	  "program+0x8" },
 	/*  9 */ { { { NO_INDEX, "32" } }, "", "", "" },
 	/* 10 */ { { { 0, NULL } }, "", "", "" },
+	/* 11 */
+	{ { { LIBC, "qsort" },
+	    { PROGRAM, "after_lock" },
+	    { RUBY, "take_lock" },
+	    { LIBC, "start_thread" } },
+	  "shop::pay",
+	  "",
+	  "shop::pay() program.cc:5" },
+	/* 12 */
+	{ { { RUBY, "take_lock" }, { PROGRAM, "in_main" }, { LIBC, "start_thread" } },
+	  "main",
+	  "main",
+	  "main() program.cc:12" },
 };
 
 static void build(void)
@@ -97,7 +113,9 @@ static void build(void)
 	sample_begin();
 	sample_build("g++", "program", program_source, "-g -O2 -falign-functions=1");
 	sample_build("gcc", "libc.so.6", libc_source, "-g -O2 -shared -fPIC -fno-builtin");
+	sample_build("gcc", "libruby.so.3", ruby_source, "-g -O2 -shared -fPIC");
 	strcpy(program, sample_path("program"));
+	strcpy(ruby, sample_path("libruby.so.3"));
 	strcpy(libc, sample_path("libc.so.6"));
 }
 
@@ -130,8 +148,9 @@ static void fill_stack(const struct named_frame *named)
 		frames[count].module = named[count].module;
 		frames[count].offset =
 			1 + (number ? number
-				    : sample_symbol(named[count].module == LIBC ? "libc.so.6"
-										: "program",
+				    : sample_symbol(named[count].module == LIBC   ? "libc.so.6"
+						    : named[count].module == RUBY ? "libruby.so.3"
+										  : "program",
 						    symbol));
 	}
 	stacks[1].frame_count = count;
@@ -258,10 +277,31 @@ START_TEST(interpreters)
 		ck_assert_str_eq(
 			callers_function_text(callers_innermost(callers, 1), text, sizeof(text)),
 			i ? "serve" : "");
+		/* As Python's own have no names here. */
+		ck_assert_ptr_null(callers_interpreter(callers, 1).place);
 		callers_free(callers);
 		symbols_free(symbols);
 	}
 	free(dumps[0]);
+}
+END_TEST
+
+/* Locks of an interpreter's own are called after its functions. */
+START_TEST(interpreters_of_themselves)
+{
+	static const struct named_frame stack[] = {
+		{ LIBC, "1" }, { PYTHON, "9" }, { RUBY, "take_lock" }, { 0, NULL }
+	};
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	char text[256];
+
+	fill_stack(stack);
+	ck_assert_ptr_null(callers_innermost(callers, 1).place);
+	callers_function_text(callers_interpreter(callers, 1), text, sizeof(text));
+	ck_assert_str_eq(text, "take_lock");
+	callers_free(callers);
+	symbols_free(symbols);
 }
 END_TEST
 
@@ -331,6 +371,7 @@ int main(void)
 	tcase_add_test(tcase, the_innermost_with_a_name);
 	tcase_add_test(tcase, who_called_the_caller);
 	tcase_add_test(tcase, interpreters);
+	tcase_add_test(tcase, interpreters_of_themselves);
 	tcase_add_test(tcase, runtimes);
 	tcase_add_test(tcase, start_routines);
 	suite_add_tcase(suite, tcase);
