@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analysis.h"
+#include "emit.h"
 #include "memory.h"
 #include "percentile.h"
 
@@ -363,10 +364,15 @@ static void check_latency(struct check *check, const struct analysis *analysis)
 	check->state = CHECK_PASSED;
 	check->value =
 		fmax(off_percent(p50_ns, replayed->p50_ns), off_percent(p99_ns, replayed->p99_ns));
+	char took[4][EMIT_DURATION_BYTES];
+	emit_format_duration(took[0], replayed->p50_ns);
+	emit_format_duration(took[1], replayed->p99_ns);
+	emit_format_duration(took[2], p50_ns);
+	emit_format_duration(took[3], p99_ns);
 	snprintf(check->line, sizeof(check->line),
-		 "requests take %.3f ms in the replay (median; one of a hundred %.3f), and took "
-		 "%.3f (%.3f): do not trust what is said to shorten them",
-		 replayed->p50_ns / 1e6, replayed->p99_ns / 1e6, p50_ns / 1e6, p99_ns / 1e6);
+		 "requests take %s in the replay (median; one of a hundred %s), and took "
+		 "%s (%s): do not trust what is said to shorten them",
+		 took[0], took[1], took[2], took[3]);
 }
 
 /* --- all of them --- */

@@ -2,6 +2,8 @@
 /*
  * Prints all reports in the order of reports.def; what several of them say.
  */
+#include <string.h>
+
 #include "report.h"
 
 void report_all(const struct analysis *analysis, struct emit *emit)
@@ -16,4 +18,67 @@ void report_withheld(const struct analysis *analysis, struct emit *emit)
 	emit_strong_line(emit, "Withheld (%s %.1f%%, at most %g%% will do): %s; --force shows it",
 			 check_name(analysis->checks.gravest), check->value,
 			 check_withheld_above(analysis->checks.gravest), check->line);
+}
+
+static const struct {
+	const char *name;
+	const char *meaning;
+} counters[] = {
+#define COUNTER(name, is_loss, meaning) { #name, meaning },
+#include "counters.def"
+#undef COUNTER
+};
+
+const char *report_counter_meaning(const char *counter)
+{
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (strcmp(counters[i].name, counter) == 0)
+			return counters[i].meaning;
+	return NULL;
+}
+
+bool report_counter_is_unseen(const char *counter)
+{
+	return strncmp(counter, "unseen_", strlen("unseen_")) == 0;
+}
+
+static bool says_the_same(const struct analysis *analysis, size_t left, size_t right)
+{
+	const struct whatif_row *a = &analysis->whatif.rows[left];
+	const struct whatif_row *b = &analysis->whatif.rows[right];
+	bool are_functions =
+		a->class >= analysis->classes.count && b->class >= analysis->classes.count;
+	bool is_same = are_functions && analysis_class_self_ns(analysis, a->class) ==
+						analysis_class_self_ns(analysis, b->class);
+	for (size_t f = 0; is_same && f < analysis->options->factors.count; f++)
+		is_same = a->saved_ns[f] == b->saved_ns[f];
+	return is_same;
+}
+
+bool report_is_repeated(const struct analysis *analysis, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (says_the_same(analysis, i, row))
+			return true;
+	return false;
+}
+
+size_t report_repeated(const struct analysis *analysis, size_t row)
+{
+	size_t count = 0;
+	for (size_t i = row + 1; i < analysis->whatif.row_count; i++)
+		count += says_the_same(analysis, row, i);
+	return count;
+}
+
+const char *report_name_of_repeated(const struct analysis *analysis, size_t row, char *text,
+				    size_t text_bytes)
+{
+	size_t more = report_repeated(analysis, row);
+	int room = (int)text_bytes - 24;
+	int used = snprintf(text, text_bytes, "%.*s", room > 0 ? room : 0,
+			    analysis_class_name(analysis, analysis->whatif.rows[row].class));
+	if (more > 0 && used > 0)
+		snprintf(text + used, text_bytes - (size_t)used, " +%zu", more);
+	return text;
 }

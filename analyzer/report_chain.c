@@ -9,7 +9,7 @@
 void report_chain(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "op", .head = "op", .align = EMIT_RIGHT },
+		{ .key = "op" },
 		{ .head = "class", .is_flexible = true },
 		{ .head = "kind" },
 		{ .head = "ident", .is_flexible = true },

@@ -47,9 +47,18 @@ static void emit_class(const struct analysis *analysis, struct emit *emit, uint3
 	emit_row_end(emit);
 }
 
+static bool has_duplicates(const struct analysis *analysis)
+{
+	for (uint32_t i = 0; i < analysis->classes.count; i++)
+		if (analysis->is_shown[i] && analysis->selftime.classes[i].duplicate_executions > 0)
+			return true;
+	return false;
+}
+
 void report_classes(const struct analysis *analysis, struct emit *emit)
 {
-	static const struct emit_column columns[] = {
+	bool has_twice = has_duplicates(analysis);
+	const struct emit_column columns[] = {
 		{ .key = "class", .head = "class", .is_flexible = true },
 		{ .key = "kind", .head = "kind" },
 		{ .key = "work_type", .head = "work" },
@@ -61,7 +70,9 @@ void report_classes(const struct analysis *analysis, struct emit *emit)
 		{ .key = "p95_self_ns", .head = "p95", .align = EMIT_RIGHT },
 		{ .key = "max_self_ns", .head = "max", .align = EMIT_RIGHT },
 		{ .key = "outcomes", .head = "outcomes", .is_flexible = true },
-		{ .key = "duplicate_executions", .head = "twice", .align = EMIT_RIGHT },
+		{ .key = "duplicate_executions",
+		  .head = has_twice ? "twice" : NULL,
+		  .align = EMIT_RIGHT },
 	};
 	size_t shown = 0, more = 0;
 	emit_heading(emit, "Where was the time spent? (self time: without children and waits)");

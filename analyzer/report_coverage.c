@@ -9,23 +9,10 @@
 
 enum { NAMES_IN_A_LINE = 4, LINE_BYTES = 400 };
 
-/* What a counter of the recorder means, when it is about what could not be seen. */
+/* When it is about what could not be seen. */
 static const char *meaning_of(const char *counter)
 {
-	static const struct {
-		const char *name;
-		const char *meaning;
-	} counters[] = {
-#define COUNTER(name, is_loss, meaning) { #name, meaning },
-#include "counters.def"
-#undef COUNTER
-	};
-	if (strncmp(counter, "unseen_", strlen("unseen_")) != 0)
-		return NULL;
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		if (strcmp(counters[i].name, counter) == 0)
-			return counters[i].meaning;
-	return NULL;
+	return report_counter_is_unseen(counter) ? report_counter_meaning(counter) : NULL;
 }
 
 /* By what the process itself says: since when. */
@@ -101,9 +88,12 @@ static void say_time(const struct coverage *coverage, struct emit *emit)
 	char unexplained[EMIT_DURATION_BYTES];
 	emit_format_duration(unexplained, (double)coverage->unexplained_ns);
 	if (coverage->off_cpu_ns > 0)
-		emit_line(emit, "Of the time off the CPUs %.1f%% (%s) is in no event.",
-			  100 * (double)coverage->unexplained_ns / (double)coverage->off_cpu_ns,
-			  unexplained);
+		emit_line(
+			emit,
+			"Of the time that threads were not on a CPU %.1f%% (%s) is in no recorded "
+			"call.",
+			100 * (double)coverage->unexplained_ns / (double)coverage->off_cpu_ns,
+			unexplained);
 	if (coverage->voluntary_switches > 0)
 		emit_line(emit,
 			  "Threads gave up their CPU %" PRIu64 " times; %" PRIu64
@@ -157,10 +147,12 @@ static void say(const struct analysis *analysis, struct emit *emit)
 			  line);
 	say_time(coverage, emit);
 	if (coverage->modules_seen < coverage->modules)
-		emit_line(emit,
-			  "Of %" PRIu64 " modules %" PRIu64
-			  " were not searched for such calls: that begins after a second.",
-			  coverage->modules, coverage->modules - coverage->modules_seen);
+		emit_line(
+			emit,
+			"%" PRIu64 " of %" PRIu64
+			" files of code were not searched for system calls past libc: that begins "
+			"after a second of recording.",
+			coverage->modules - coverage->modules_seen, coverage->modules);
 }
 
 void report_coverage(const struct analysis *analysis, struct emit *emit)

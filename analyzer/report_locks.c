@@ -41,6 +41,15 @@ static void emit_lock(const struct analysis *analysis, struct emit *emit,
 	emit_row_end(emit);
 }
 
+/* Text: those that somebody waited for, which come first. */
+static size_t count_shown(const struct lock_table *locks, enum emit_format format)
+{
+	size_t count = locks->count;
+	while (format == EMIT_TEXT && count > 0 && locks->rows[count - 1].contended == 0)
+		count--;
+	return count;
+}
+
 static void emit_locks(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
@@ -65,14 +74,18 @@ static void emit_locks(const struct analysis *analysis, struct emit *emit)
 		{ .key = "top_waiter", .head = NULL },
 	};
 	const struct lock_table *locks = &analysis->locks;
+	size_t count = count_shown(locks, emit->format);
 	emit_table_begin(emit, "locks", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
-	for (uint32_t i = 0; i < locks->count && i < analysis->options->top; i++)
+	for (uint32_t i = 0; i < count && i < analysis->options->top; i++)
 		emit_lock(analysis, emit, &locks->rows[i]);
 	emit_table_end(emit);
-	if (locks->count > analysis->options->top)
+	if (count > analysis->options->top)
 		emit_line(emit, "... and %zu more; --top shows them.",
-			  locks->count - analysis->options->top);
+			  count - analysis->options->top);
+	if (count < locks->count)
+		emit_line(emit, "Taken, and never waited for: %zu more.",
+			  (size_t)locks->count - count);
 }
 
 static void emit_sites(const struct analysis *analysis, struct emit *emit,

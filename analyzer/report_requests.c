@@ -9,7 +9,7 @@
 #include "percentile.h"
 #include "report.h"
 
-enum { FIXES_SHOWN = 5 };
+enum { FIXES_SHOWN = 5, NAME_BYTES = 2100 /* a class's, and how many are like it */ };
 
 static const char *const sources[] = {
 	[REQUEST_MARKED] = "marked", [REQUEST_ASKED] = "asked", [REQUEST_SERVED] = "served",
@@ -97,22 +97,26 @@ static void emit_fixes(const struct analysis *analysis, struct emit *emit, size_
 	};
 	const struct whatif *whatif = &analysis->whatif;
 	bool *is_shown = memory_new(whatif->row_count, sizeof(*is_shown));
+	char name[NAME_BYTES];
 	emit_line(emit,
-		  "Replayed: p50 and p99 of those of the surest kind, if a class took %g times "
-		  "as long:",
+		  "If a class took %g times as long, the replay has these requests take less by "
+		  "(those of the surest kind):",
 		  analysis->options->factors.factors[factor]);
 	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t shown = 0; shown < FIXES_SHOWN; shown++) {
 		const struct whatif_row *best = NULL;
 		for (size_t i = 0; i < whatif->row_count; i++)
-			if (!is_shown[i] && (!best || whatif->rows[i].p99_saved_ns[factor] >
-							      best->p99_saved_ns[factor]))
+			if (!is_shown[i] && !report_is_repeated(analysis, i) &&
+			    (!best ||
+			     whatif->rows[i].p99_saved_ns[factor] > best->p99_saved_ns[factor]))
 				best = &whatif->rows[i];
 		if (!best)
 			break;
 		is_shown[best - whatif->rows] = true;
 		emit_row_begin(emit);
-		emit_cell_text(emit, analysis_class_name(analysis, best->class));
+		emit_cell_text(emit,
+			       report_name_of_repeated(analysis, (size_t)(best - whatif->rows),
+						       name, sizeof(name)));
 		emit_cell_text(emit, analysis_class_kind(analysis, best->class));
 		emit_change(emit, best->p50_saved_ns[factor], whatif->baseline.p50_ns);
 		emit_change(emit, best->p99_saved_ns[factor], whatif->baseline.p99_ns);

@@ -25,6 +25,23 @@ size_t report_sentence_factor(const struct factor_list *list)
 	return best;
 }
 
+static bool is_lock(const struct analysis *analysis, uint32_t class)
+{
+	return class < analysis->classes.count &&
+	       analysis->classes.classes[class].kind == KIND_HOLD;
+}
+
+static const char *what_it_is(const struct analysis *analysis, uint32_t class)
+{
+	if (class >= analysis->classes.count)
+		return "function, with all that it calls";
+	if (is_lock(analysis, class))
+		return "lock";
+	return analysis->classes.classes[class].kind == KIND_THREAD
+		       ? "thread, its own code"
+		       : analysis_class_kind(analysis, class);
+}
+
 static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 {
 	const struct whatif *whatif = &analysis->whatif;
@@ -52,12 +69,10 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		snprintf(change, sizeof(change), "no time at all");
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "%g times as long", factor);
-	bool is_lock = best->class < analysis->classes.count &&
-		       analysis->classes.classes[best->class].kind == KIND_HOLD;
 	emit_strong_line(emit, "If `%s` (%s) %s %s, the whole would be done %.1f%% sooner.",
 			 analysis_class_name(analysis, best->class),
-			 is_lock ? "lock" : analysis_class_kind(analysis, best->class),
-			 is_lock ? "were held" : "took", change, percent);
+			 what_it_is(analysis, best->class),
+			 is_lock(analysis, best->class) ? "were held" : "took", change, percent);
 }
 
 static void emit_warnings(const struct analysis *analysis, struct emit *emit)
@@ -122,22 +137,15 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 static void emit_counters(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "process", .head = "pid", .align = EMIT_RIGHT },
-		{ .key = "name", .head = "counter", .is_flexible = true },
-		{ .key = "value", .head = "value", .align = EMIT_RIGHT },
+		{ .key = "process" },
+		{ .key = "name" },
+		{ .key = "value" },
 	};
 	const struct recording *recording = analysis->recording;
-	bool has_any = false;
-	for (size_t i = 0; i < recording->counter_count; i++)
-		has_any = has_any || recording->counters[i].value > 0;
-	if (has_any)
-		emit_heading(emit, "What recording lost or cost");
 	emit_table_begin(emit, "counters", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		const struct rec_counter *counter = &recording->counters[i];
-		if (emit->format == EMIT_TEXT && counter->value == 0)
-			continue;
 		emit_row_begin(emit);
 		emit_cell_count(emit, counter->process < recording->process_count
 					      ? recording->processes[counter->process].pid
@@ -145,6 +153,52 @@ static void emit_counters(const struct analysis *analysis, struct emit *emit)
 		emit_cell_text(emit, recording->strings[counter->name]);
 		emit_cell_count(emit, counter->value);
 		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+}
+
+static void emit_counter_sum(const struct analysis *analysis, struct emit *emit, size_t first)
+{
+	const struct recording *recording = analysis->recording;
+	uint32_t name = recording->counters[first].name;
+	const char *meaning = report_counter_meaning(recording->strings[name]);
+	uint64_t sum = 0;
+	for (size_t i = first; i < recording->counter_count; i++)
+		sum += recording->counters[i].name == name ? recording->counters[i].value : 0;
+	if (sum == 0)
+		return;
+	emit_row_begin(emit);
+	emit_cell_count(emit, sum);
+	emit_cell_text(emit, recording->strings[name]);
+	emit_cell_text(emit, meaning ? meaning : "");
+	emit_row_end(emit);
+}
+
+/* Text: those of all processes together; what could not be seen is told elsewhere. */
+static void emit_counter_sums(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .head = "count", .align = EMIT_RIGHT },
+		{ .head = "counter" },
+		{ .head = "meaning", .is_flexible = true },
+	};
+	const struct recording *recording = analysis->recording;
+	bool has_any = false;
+	for (size_t i = 0; i < recording->counter_count; i++)
+		has_any |=
+			recording->counters[i].value > 0 &&
+			!report_counter_is_unseen(recording->strings[recording->counters[i].name]);
+	if (!has_any)
+		return;
+	emit_heading(emit, "What did recording leave out or lose?");
+	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < recording->counter_count; i++) {
+		bool is_first = true;
+		for (size_t k = 0; k < i && is_first; k++)
+			is_first = recording->counters[k].name != recording->counters[i].name;
+		if (is_first &&
+		    !report_counter_is_unseen(recording->strings[recording->counters[i].name]))
+			emit_counter_sum(analysis, emit, i);
 	}
 	emit_table_end(emit);
 }
@@ -174,11 +228,16 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 		  recording->op_count, recording->wait_count, recording->link_count,
 		  recording->dropped_events);
 	emit_count(emit, "ops", NULL, recording->op_count);
-	emit_count(emit, "roots", "Roots", analysis->graph.root_count);
-	emit_count(emit, "open_ops", "Open at the dump", recording->open_op_count);
+	if (recording->open_op_count > 0)
+		emit_line(emit, "%-20s %zu of the ops", "Not ended yet", recording->open_op_count);
+	emit_count(emit, "roots", NULL, analysis->graph.root_count);
+	emit_count(emit, "open_ops", NULL, recording->open_op_count);
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
 	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
 	emit_baseline(analysis, emit);
 	emit_checks(analysis, emit);
-	emit_counters(analysis, emit);
+	if (emit->format == EMIT_JSON)
+		emit_counters(analysis, emit);
+	else
+		emit_counter_sums(analysis, emit);
 }

@@ -40,15 +40,21 @@ void report_waits(const struct analysis *analysis, struct emit *emit)
 		{ .key = "open", .head = NULL },
 	};
 	const struct wait_table *waits = &analysis->waits;
+	size_t count = waits->count;
+	/* The longest come first. */
+	while (emit->format == EMIT_TEXT && count > 0 && waits->rows[count - 1].times.total_ns == 0)
+		count--;
 	emit_heading(emit, "What was waited for?");
-	if (waits->count == 0)
+	if (count == 0)
 		emit_line(emit, "Nothing.");
 	emit_table_begin(emit, "waits", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
-	for (uint32_t i = 0; i < waits->count && i < analysis->options->top; i++)
+	for (uint32_t i = 0; i < count && i < analysis->options->top; i++)
 		emit_wait_class(analysis, emit, &waits->rows[i]);
 	emit_table_end(emit);
-	if (waits->count > analysis->options->top)
+	if (count > analysis->options->top)
 		emit_line(emit, "... and %zu more; --top shows them.",
-			  waits->count - analysis->options->top);
+			  count - analysis->options->top);
+	if (count < waits->count)
+		emit_line(emit, "Had without waiting: %zu more.", waits->count - count);
 }

@@ -3,6 +3,7 @@
  * Report: what would a fix buy? Every class that was tried, with what it would save at each factor.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ enum {
 	FIRST_COLUMNS = 4,
 	PROSPECT_COLUMNS = 3,
 	OTHER_COLUMNS = 16,
+	NAME_BYTES = 2100, /* a class's, and how many are like it */
 	FIGURES = 7
 };
 
@@ -114,7 +116,7 @@ static void emit_range(const struct analysis *analysis, struct emit *emit,
 		       const struct whatif_row *row, size_t smallest)
 {
 	double least = baseline_percent(analysis, row->least_ns[smallest]);
-	double most = baseline_percent(analysis, row->most_ns[smallest]);
+	double most = fmin(baseline_percent(analysis, row->most_ns[smallest]), 100);
 	char text[64] = "";
 	if (has_range(analysis, row, smallest))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
@@ -211,6 +213,53 @@ static void columns_hide(const struct analysis *analysis,
 			columns[FIRST_COLUMNS + analysis->options->factors.count + i].head = NULL;
 }
 
+static void emit_row(const struct analysis *analysis, struct emit *emit, size_t i)
+{
+	const struct factor_list *list = &analysis->options->factors;
+	const struct whatif_row *row = &analysis->whatif.rows[i];
+	char name[NAME_BYTES];
+	emit_row_begin(emit);
+	emit_cell_text(emit, emit->format == EMIT_TEXT
+				     ? report_name_of_repeated(analysis, i, name, sizeof(name))
+				     : analysis_class_name(analysis, row->class));
+	emit_cell_text(emit, analysis_class_kind(analysis, row->class));
+	emit_cell_ns(emit, (double)analysis_class_self_ns(analysis, row->class));
+	emit_cell_count(emit, analysis_class_op_count(analysis, row->class));
+	for (size_t f = 0; f < list->count; f++)
+		emit_saving(analysis, emit, row->saved_ns[f]);
+	emit_prospects(analysis, emit, row, smallest_factor(list));
+	if (emit->format == EMIT_JSON)
+		emit_json_figures(analysis, emit, row);
+	emit_row_end(emit);
+}
+
+/* How many rows there were to show, with those that others stand for. */
+static size_t emit_rows(const struct analysis *analysis, struct emit *emit, size_t row_count)
+{
+	size_t shown = 0, done = 0;
+	for (size_t i = 0; i < row_count && shown < analysis->options->top; i++) {
+		if (emit->format == EMIT_TEXT && report_is_repeated(analysis, i))
+			continue;
+		emit_row(analysis, emit, i);
+		shown++;
+		done += 1 + (emit->format == EMIT_TEXT ? report_repeated(analysis, i) : 0);
+	}
+	return done;
+}
+
+static bool has_repeated(const struct analysis *analysis, size_t row_count)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < row_count && shown < analysis->options->top; i++) {
+		if (report_is_repeated(analysis, i))
+			continue;
+		if (report_repeated(analysis, i) > 0)
+			return true;
+		shown++;
+	}
+	return false;
+}
+
 void report_whatif(const struct analysis *analysis, struct emit *emit)
 {
 	const struct whatif *whatif = &analysis->whatif;
@@ -230,23 +279,12 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit,
 			  "No class has enough self time; --min-self sets how much is enough.");
 	emit_table_begin(emit, "what_if", EMIT_OBJECTS, columns, column_count);
-	for (size_t i = 0; i < row_count && i < analysis->options->top; i++) {
-		uint32_t class = whatif->rows[i].class;
-		emit_row_begin(emit);
-		emit_cell_text(emit, analysis_class_name(analysis, class));
-		emit_cell_text(emit, analysis_class_kind(analysis, class));
-		emit_cell_ns(emit, (double)analysis_class_self_ns(analysis, class));
-		emit_cell_count(emit, analysis_class_op_count(analysis, class));
-		for (size_t f = 0; f < list->count; f++)
-			emit_saving(analysis, emit, whatif->rows[i].saved_ns[f]);
-		emit_prospects(analysis, emit, &whatif->rows[i], smallest_factor(list));
-		if (emit->format == EMIT_JSON)
-			emit_json_figures(analysis, emit, &whatif->rows[i]);
-		emit_row_end(emit);
-	}
+	size_t shown = emit_rows(analysis, emit, row_count);
 	emit_table_end(emit);
-	if (row_count > analysis->options->top)
-		emit_line(emit, "... and %zu more; --top shows them.",
-			  row_count - analysis->options->top);
+	if (row_count > shown)
+		emit_line(emit, "... and %zu more; --top shows them.", row_count - shown);
+	if (emit->format == EMIT_TEXT && has_repeated(analysis, row_count))
+		emit_line(emit, "+N: so many other functions are on the same stacks, and would "
+				"save the same.");
 	free(names);
 }

@@ -188,8 +188,8 @@ static const struct {
 	  CHECK_LATENCY,
 	  CHECK_FAILED,
 	  false,
-	  "requests take 10.000 ms in the replay (median; one of a hundred 100.000), and took "
-	  "10.000 (10.000): do not trust what is said to shorten them" },
+	  "requests take 10.0 ms in the replay (median; one of a hundred 100 ms), and took "
+	  "10.0 ms (10.0 ms): do not trust what is said to shorten them" },
 	/* 28: whose end is no matter, either */
 	{ { .grows_ms = 10, .first_late_ms = -150, .ticks = true },
 	  CHECK_COUNT,

@@ -236,6 +236,76 @@ START_TEST(what_ran_and_what_waited_is_in_the_tables)
 }
 END_TEST
 
+static char *text_of(const struct analysis *analysis)
+{
+	struct emit emit;
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+	emit_begin(&emit, file, EMIT_TEXT, 0, false);
+	report_all(analysis, &emit);
+	emit_end(&emit);
+	fclose(file);
+	return text;
+}
+
+/* Rows that say what another row says, or that nothing happened; JSON has them all the same. */
+START_TEST(text_leaves_out_what_says_nothing)
+{
+	static struct function functions[] = { { .name = 13, .cpu_ns = 1000 },
+					       { .name = 14, .cpu_ns = 1000 },
+					       { .name = 15, .cpu_ns = 999 } };
+	static double saved_ns[] = { 500, 250 }, most_ns[] = { 1e12, 1e12 }, none[] = { 0, 0 };
+	struct whatif_row rows[3];
+	struct rec_counter counters[] = { { 0, 21, 2 }, { 0, 22, 9 }, { 0, 21, 3 } };
+	struct recording recording = cpu_recording();
+	struct options options = sample_options();
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	const struct given_names names = { .frames = cpu_names };
+	options.model = "recorded";
+	recording.strings[21] = "skipped_brief";
+	recording.strings[22] = "unseen_static";
+	recording.counters = counters;
+	recording.counter_count = 3;
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &names, error), 0);
+	struct whatif whatif = analysis.whatif;
+	struct shares shares = analysis.script.shares;
+	for (uint32_t i = 0; i < 3; i++)
+		rows[i] = (struct whatif_row){ .class = analysis.classes.count + i,
+					       .saved_ns = saved_ns,
+					       .least_ns = none,
+					       .most_ns = most_ns,
+					       .next_class = NO_INDEX };
+	analysis.whatif.rows = rows;
+	analysis.whatif.row_count = 3;
+	analysis.script.shares.functions = functions;
+	analysis.script.shares.function_count = 3;
+	analysis.waits.rows[0].times.total_ns = 0;
+	analysis.locks.rows[0].contended = 0;
+	char *text = text_of(&analysis);
+	static const char *const parts[] = { "5  skipped_brief  calls that seldom block",
+					     "\nn13 +1 ",
+					     "\nn15 ",
+					     "+N: ",
+					     "0.0..100.0%",
+					     "Nothing.\nHad without waiting: 1 more.",
+					     "Taken, and never waited for: 1 more.",
+					     "9 programs started that are linked statically" };
+	static const char *const none_of[] = { "n14", "twice", "Roots", "9  unseen_static" };
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		ck_assert_msg(strstr(text, parts[i]) != NULL, "no \"%s\" in:\n%s", parts[i], text);
+	for (size_t i = 0; i < sizeof(none_of) / sizeof(none_of[0]); i++)
+		ck_assert_msg(!strstr(text, none_of[i]), "\"%s\" in:\n%s", none_of[i], text);
+	free(text);
+	analysis.whatif = whatif;
+	analysis.script.shares = shares;
+	recording.counters = NULL;
+	analysis_free(&analysis);
+	build_free(&recording);
+}
+END_TEST
+
 START_TEST(an_empty_recording_is_reported)
 {
 	struct options options = sample_options();
@@ -258,6 +328,7 @@ int main(void)
 	tcase_add_test(tests, answers_are_withheld);
 	tcase_add_test(tests, json_has_every_field);
 	tcase_add_test(tests, what_ran_and_what_waited_is_in_the_tables);
+	tcase_add_test(tests, text_leaves_out_what_says_nothing);
 	tcase_add_test(tests, an_empty_recording_is_reported);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
