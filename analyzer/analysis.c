@@ -73,22 +73,7 @@ static void warn_of_files(struct analysis *analysis, size_t *room)
 		     unnamed->missing_count > 1 ? " and other files are" : " is");
 }
 
-/* A thread that waits on a CPU, or by looking now and then, waits for nobody in the replay. */
-static const double SPIN_WORTH_SAYING = 0.01; /* of the makespan */
-
-static void warn_of_spinning(struct analysis *analysis, size_t *room)
-{
-	const struct spins *spins = &analysis->names->spins;
-	if ((double)spins->total_ns <= SPIN_WORTH_SAYING * (double)analysis->actual_makespan_ns)
-		return;
-	uint32_t op = analysis->recording->threads[spins->thread].op;
-	warn(analysis, room,
-	     "`%.60s` (thread `%.40s`) waits for another thread by looking, on a CPU, for about "
-	     "%.1f ms%s: the replay takes that for work, and does not know what it waits for",
-	     spins->function ? analysis->recording->strings[spins->function] : "?",
-	     op == NO_INDEX ? "?" : analysis_class_name(analysis, analysis->classes.of_op[op]),
-	     (double)spins->most_ns / 1e6, spins->most_ns < spins->total_ns ? " (and others)" : "");
-}
+static const double LOOKING_WORTH_SAYING = 0.01; /* of the makespan */
 
 /* The sleep's saving is that of whatever the thread looked for. */
 static void warn_of_looking(struct analysis *analysis, size_t *room)
@@ -102,7 +87,7 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 			most_ns = fmax(most_ns, row->saved_ns[f]);
 		if (row->class >= analysis->classes.count || !looking_ns[row->class] ||
 		    2 * looking_ns[row->class] < analysis_class_self_ns(analysis, row->class) ||
-		    most_ns <= SPIN_WORTH_SAYING * whatif->baseline.makespan_ns)
+		    most_ns <= LOOKING_WORTH_SAYING * whatif->baseline.makespan_ns)
 			continue;
 		warn(analysis, room,
 		     "`%.60s` (%s) is how a thread looks for something now and then: its saving "
@@ -129,8 +114,6 @@ static void analysis_warn(struct analysis *analysis)
 		     analysis->script.recorded_cpus);
 	if (analysis->names)
 		warn_of_files(analysis, &room);
-	if (analysis->names && analysis->has_script)
-		warn_of_spinning(analysis, &room);
 	if (analysis->has_script)
 		warn_of_looking(analysis, &room);
 	if (recording->truncated_files)

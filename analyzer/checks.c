@@ -59,6 +59,30 @@ static void check_drops(struct check *check, const struct analysis *analysis)
 		 recording->dropped_events);
 }
 
+/*
+ * A thread that waits on a CPU works in the replay, which does not know what it waits for: so much
+ * of the makespan may be another thread's, and no saving there is found. One thread or other spun
+ * for at least as long as the one that spun most, and as all of them would have with every CPU.
+ */
+static void check_spinning(struct check *check, const struct analysis *analysis)
+{
+	if (!analysis->has_script || !analysis->names || !analysis->recording->sample_count)
+		return;
+	const struct spins *spins = &analysis->names->spins;
+	double at_least_ns = fmax((double)spins->thread_ns,
+				  (double)spins->total_ns / analysis->script.recorded_cpus);
+	check->state = CHECK_PASSED;
+	check->value = percent_of(at_least_ns, (double)analysis->actual_makespan_ns);
+	if (!spins->total_ns)
+		return;
+	snprintf(check->line, sizeof(check->line),
+		 "`%.50s` (thread `%.40s`) waits for another thread by looking, on a CPU, about "
+		 "%" PRIu64 " ms%s: the replay takes that for work, and does not know for what",
+		 spins->function ? analysis->recording->strings[spins->function] : "?",
+		 thread_name(analysis, spins->thread), (spins->most_ns + 500000) / 1000000,
+		 spins->most_ns < spins->total_ns ? " (and others)" : "");
+}
+
 /* --- the run as it was --- */
 
 /* When a thread ended, since the first one began. */
@@ -395,6 +419,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 {
 	*checks = (struct checks){ .gravest = CHECK_COUNT };
 	check_drops(&checks->rows[CHECK_DROPS], analysis);
+	check_spinning(&checks->rows[CHECK_SPINNING], analysis);
 	check_drift(&checks->rows[CHECK_DRIFT], analysis);
 	check_threads(&checks->rows[CHECK_THREADS], analysis);
 	check_cpu(&checks->rows[CHECK_CPU], analysis);

@@ -53,7 +53,7 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 			best = &whatif->rows[i];
 	if (analysis->checks.is_withheld) {
 		emit_strong_line(
-			emit, "What would help is withheld: the replay is not the recorded run.");
+			emit, "What would help is withheld: the replay fails a check by too much.");
 		return;
 	}
 	double percent = best && whatif->baseline.makespan_ns > 0

@@ -79,12 +79,18 @@ static int compare_items(const void *left, const void *right)
 
 static void add_up(struct spins *spins, const struct item *items, size_t count)
 {
+	uint64_t thread_ns = 0;
+
 	for (size_t from = 0, to; from < count; from = to) {
 		uint64_t ns = 0;
 
 		for (to = from; to < count && compare_items(&items[from], &items[to]) == 0; to++)
 			ns += items[to].ns;
+		if (from && items[from].thread != items[from - 1].thread)
+			thread_ns = 0;
+		thread_ns += ns;
 		spins->total_ns += ns;
+		spins->thread_ns = thread_ns > spins->thread_ns ? thread_ns : spins->thread_ns;
 		if (ns <= spins->most_ns)
 			continue;
 		spins->most_ns = ns;

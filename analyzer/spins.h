@@ -10,10 +10,11 @@
 #include "symbols.h"
 
 struct spins {
-	uint64_t total_ns; /* CPU time that the samples stand for; 0 = none was seen */
-	uint64_t most_ns;  /* of that: of the one function and thread with most of it */
-	uint32_t function; /* string id, 0 = it has no name */
-	uint32_t thread;   /* index into threads */
+	uint64_t total_ns;  /* CPU time that the samples stand for; 0 = none was seen */
+	uint64_t thread_ns; /* of that: of the one thread with most of it */
+	uint64_t most_ns;   /* of the one function and thread with most of it */
+	uint32_t function;  /* string id, 0 = it has no name */
+	uint32_t thread;    /* index into threads, of that function; NO_INDEX = none was seen */
 };
 
 /* While symbols are there; adds strings to the recording. */

@@ -55,6 +55,10 @@ struct trouble {
 	double unresolved_ms; /* in waits of the class "out" */
 	double grows_ms;      /* with the best class a tenth slower, of 10 ms expected */
 	double doubled_ms;    /* with twice the time, of 100 ms expected */
+	double spun_ms;       /* on CPUs, by looking */
+	double most_spun_ms;  /* of that: by one thread */
+	bool has_no_samples;
+	bool has_two_cpus;
 	bool has_other_cpus;
 	bool is_forced;
 	bool has_no_script;
@@ -196,6 +200,49 @@ static const struct {
 	  CHECK_PASSED,
 	  false,
 	  "" },
+	/* 29 */
+	{ { .grows_ms = 10, .spun_ms = 2, .most_spun_ms = 2 },
+	  CHECK_COUNT,
+	  CHECK_PASSED,
+	  false,
+	  "" },
+	/* 30 */
+	{ { .grows_ms = 10, .spun_ms = 12, .most_spun_ms = 10 },
+	  CHECK_SPINNING,
+	  CHECK_FAILED,
+	  false,
+	  "`spin` (thread `worker`) waits for another thread by looking, on a CPU, about 10 ms "
+	  "(and others): the replay takes that for work, and does not know for what" },
+	/* 31: by one thread */
+	{ { .grows_ms = 10, .spun_ms = 30, .most_spun_ms = 30, .has_two_cpus = true },
+	  CHECK_SPINNING,
+	  CHECK_WITHHOLDS,
+	  true,
+	  NULL },
+	/* 32: by two, in turns */
+	{ { .grows_ms = 10, .spun_ms = 30, .most_spun_ms = 15 },
+	  CHECK_SPINNING,
+	  CHECK_WITHHOLDS,
+	  true,
+	  NULL },
+	/* 33: by two, at the same time as it may be */
+	{ { .grows_ms = 10, .spun_ms = 30, .most_spun_ms = 15, .has_two_cpus = true },
+	  CHECK_SPINNING,
+	  CHECK_FAILED,
+	  false,
+	  NULL },
+	/* 34 */
+	{ { .grows_ms = 10, .spun_ms = 30, .most_spun_ms = 30, .is_forced = true },
+	  CHECK_SPINNING,
+	  CHECK_WITHHOLDS,
+	  false,
+	  NULL },
+	/* 35 */
+	{ { .grows_ms = 10, .spun_ms = 30, .most_spun_ms = 30, .has_no_samples = true },
+	  CHECK_SPINNING,
+	  CHECK_UNKNOWN,
+	  false,
+	  "" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -222,6 +269,7 @@ struct found {
 	struct request requests[REQUESTS];
 	struct sketch sketch;
 	struct options options;
+	struct given_names names;
 	struct analysis analysis;
 	struct whatif_row row;
 	double saved_ns[2];
@@ -241,8 +289,15 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	found->options = (struct options){ .factors = { { 0, 0.5 }, 2 },
 					   .cpus = trouble->has_other_cpus ? 4 : 0,
 					   .force = trouble->is_forced };
+	found->sketch.rec.sample_count = trouble->has_no_samples ? 0 : 1;
+	found->names.spins = (struct spins){ .total_ns = (uint64_t)(trouble->spun_ms * 1e6),
+					     .thread_ns = (uint64_t)(trouble->most_spun_ms * 1e6),
+					     .most_ns = (uint64_t)(trouble->most_spun_ms * 1e6),
+					     .function = sketch_string(&found->sketch, "spin"),
+					     .thread = 1 };
 	*analysis = (struct analysis){ .recording = &found->sketch.rec,
 				       .options = &found->options,
+				       .names = &found->names,
 				       .classes = found->sketch.classes,
 				       .has_script = !trouble->has_no_script,
 				       .actual_makespan_ns = 202 * SKETCH_MS };
@@ -268,7 +323,7 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	found->unresolved_ns[out] = (uint64_t)(trouble->unresolved_ms * 1e6);
 	analysis->script = (struct script){ .actors = found->actors,
 					    .actor_count = 3,
-					    .recorded_cpus = 1,
+					    .recorded_cpus = trouble->has_two_cpus ? 2 : 1,
 					    .was_crowded = trouble->was_crowded,
 					    .steps = found->steps,
 					    .unresolved_ns = found->unresolved_ns[out],

@@ -64,6 +64,7 @@ START_TEST(samples_in_a_waiting_loop_add_up)
 	symbols_free(symbols);
 	ck_assert_uint_eq(spins.total_ns, 250);
 	ck_assert_uint_eq(spins.most_ns, 150);
+	ck_assert_uint_eq(spins.thread_ns, 150);
 	ck_assert_str_eq(recording.strings[spins.function], "await");
 	ck_assert_uint_eq(recording.threads[spins.thread].tid, 2);
 	recording_free(&recording);

@@ -66,7 +66,8 @@ def row_line(row):
         is_known = value is not None and not row["is_noisy"]
         error = points(value - row["measured"]) if is_known else "-"
         mark = " ~" if tool == "wcprof" and row["is_flagged"] else ""
-        cells += [points(value) + mark, error]
+        is_withheld = tool == "wcprof" and row.get("verdict") == "withheld"
+        cells += ["withheld" if is_withheld else points(value) + mark, error]
     return f"| {' | '.join(cells)} |"
 
 
@@ -88,7 +89,8 @@ def groups_table(summary, groups):
     share = f"{100 * summary['rank_pairs_agreeing'] / pairs:.0f}%" if pairs else "-"
     return lines + ["", f"Of the three best changes of each program, {share} of all pairs come in the measured order; "
                     f"{summary['sign']} of", f"{summary['scored']} answers have the wrong sign; of {summary['rows']} "
-                    f"rows {summary['absent']} had no answer and {summary['noisy']} were disturbed."]
+                    f"rows {summary['absent']} had no answer, of {summary['withheld']} the answers were withheld, and "
+                    f"{summary['noisy']} were disturbed."]
 
 
 def peers_table(rows):

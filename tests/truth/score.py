@@ -15,7 +15,6 @@ FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not 
 FLAG_ERROR_POINTS = 4.0         # where CPUs are crowded, a larger error must have been flagged
 GROUP_CROSSING = "crossing"
 GROUP_LATENCY = "latency"       # in points of another figure than the rest: not in the sum of all
-DOUBT = "waits for another thread by looking"  # a warning: the replay takes it for work
 QUESTION = "what-if "            # begins a selector that is asked, not picked from a table
 
 
@@ -56,13 +55,23 @@ def is_wide(least_ns, most_ns, report):
     return 100 * (most_ns - least_ns) >= FLAG_POINTS_MIN * report["actual_makespan_ns"]
 
 
+def is_withheld(report):
+    """Whether a check of its replay keeps the analyzer from answering."""
+    return report.get("answers") == "withheld"
+
+
+def withheld_by(reports):
+    """Why answers of [(report, figures)] are withheld, each check once."""
+    return sorted({f"{check['check']} {check['percent']:.1f}%" for report, _ in reports if is_withheld(report)
+                   for check in report["checks"] if check["state"] == "withholds"})
+
+
 def has_doubts(report, is_latency):
-    """Whether the report warns of all its answers: checks that failed, waiting that it cannot see.
-    The check of latencies is of theirs alone."""
+    """Whether the report warns of all its answers: a check failed. That of latencies is of theirs
+    alone."""
     failed = [check["check"] for check in report.get("checks", []) if "cause" in check and
               check["cause"]]
-    return (is_latency and "latency" in failed) or any(name != "latency" for name in failed) or \
-        any(DOUBT in warning for warning in report.get("warnings", []))
+    return (is_latency and "latency" in failed) or any(name != "latency" for name in failed)
 
 
 def is_flagged(report, selector, factor):
@@ -113,6 +122,7 @@ class Row:
     ranks: bool             # stands for the change where changes are ranked
     predictions: list = dataclasses.field(default_factory=list)
     flags: list = dataclasses.field(default_factory=list)  # of each prediction
+    withheld: int = 0       # reports that answer nothing
     spread: float = 0       # points by which runs of the base differ
 
     @property
@@ -138,7 +148,7 @@ class Row:
     def verdict(self, groups):
         """One word or none; "wrong" and "sign" are failures."""
         if not self.predictions:
-            return "absent"
+            return "withheld" if self.withheld else "absent"
         if self.is_noisy:
             return "noisy"
         if self.has_wrong_sign:
@@ -181,10 +191,14 @@ def predict_rows(rows, reports, one_cpu_reports):
     for row in rows:
         if row.group == GROUP_CROSSING:
             for (alone, figures), (report, _) in zip(one_cpu_reports, reports):
+                if is_withheld(alone) or is_withheld(report):
+                    row.withheld += 1
+                    continue
                 saved_ns = report["baseline_makespan_ns"] - alone["baseline_makespan_ns"]
                 row.predictions.append(100 * saved_ns / figures["makespan_ns"])
             continue
         for report, figures in reports:
+            row.withheld += is_withheld(report)
             factor = row.change.split()[-1]
             points = predicted_points(report, figures, row.selector, factor)
             if points is not None:
@@ -222,7 +236,7 @@ def summarise(rows, groups):
     agreeing, pairs = rank_agreement(quiet)
     summary = {"rows": len(rows), "scored": len(quiet), "rank_pairs": pairs,
                "rank_pairs_agreeing": agreeing, "groups": {}}
-    for word in ("absent", "noisy", "wrong", "sign"):
+    for word in ("absent", "withheld", "noisy", "wrong", "sign"):
         summary[word] = verdicts.count(word)
     for group in ["all", *groups]:
         errors = sorted(abs(row.error) for row in quiet if group == row.group or

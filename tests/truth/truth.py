@@ -11,7 +11,8 @@ made again, and when that goes on, its figures are marked noisy and count in no 
 saving that is not known to 5 points, though the runs were made four times as often. Recorded
 runs are never measured runs. Predictions of several recordings are each kept; the middle one is
 scored. A fix that is predicted to help and hurts, or the reverse, is a failure whatever its size.
-What the analyzer does not offer is listed as absent, never taken for a zero.
+What the analyzer does not offer is listed as absent, and what it withholds as withheld: neither is
+taken for a zero, nor scored.
 
 Not here: any tolerance beside truth.def's; anything that the tests of `make check` depend on, since
 what this prints depends on the machine and the hour.
@@ -30,10 +31,11 @@ sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
 from runs import Runner, is_noisy, machine, measure, record, variants_of
 from score import (GROUP_CROSSING, QUESTION, crossing_row, drift_of, goals, predict_rows, question_of,
-                   rows_of, summarise)
+                   rows_of, summarise, withheld_by)
 from table import table_read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+EXIT_WITHHELD = 3               # of the analyzer: a report without answers
 
 
 class Analyzer:
@@ -50,7 +52,7 @@ class Analyzer:
         dumps = sorted(os.path.join(directory, name) for name in os.listdir(directory)
                        if name.endswith(".jsonl"))
         arguments = ["--json", "--factors", "0,0.5", "--min-self", "0", "--top", "100000",
-                     "--force", "--model", model]
+                     "--model", model]
         for question in questions:
             arguments += ["--what-if", question]
         if cpus:
@@ -60,7 +62,7 @@ class Analyzer:
                                     text=True, timeout=120, check=False)
         except subprocess.TimeoutExpired:
             raise RuntimeError(f"{directory}: the analyzer is not over after 120 s") from None
-        if answer.returncode:
+        if answer.returncode not in (0, EXIT_WITHHELD):
             raise RuntimeError(f"{directory}: {answer.stderr.strip()[-300:]}")
         return json.loads(answer.stdout)
 
@@ -74,7 +76,7 @@ def print_row(row, groups, is_scored):
     several = len(row.predictions) > 1
     extent = f"  {min(row.predictions):+.1f}..{max(row.predictions):+.1f}" if several else ""
     print(f"  {row.change:14}{row.selector:28}{number(row.measured, 9)}{number(row.predicted, 11)}"
-          f"{number(row.error, 8)}  {verdict:7}{'flagged' if row.was_flagged else '':8}"
+          f"{number(row.error, 8)}  {verdict:9}{'flagged' if row.was_flagged else '':8}"
           f"{extent}".rstrip(), flush=True)
 
 
@@ -90,6 +92,7 @@ def print_heading(pattern, cpus, measured, reports):
         text += f", baseline {statistics.median(drift_of(report) for report, _ in reports):+.1f}%"
         dropped = sum(report.get("dropped_events", 0) for report, _ in reports)
         text += f", {dropped} EVENTS DROPPED" if dropped else ""
+        text += "".join(f", WITHHELD ({reason})" for reason in withheld_by(reports))
     print(text, flush=True)
 
 
@@ -101,7 +104,7 @@ def print_summary(summary):
     print(f"order of the three best changes: {summary['rank_pairs_agreeing']} of "
           f"{summary['rank_pairs']} pairs right")
     print(f"{summary['scored']} of {summary['rows']} rows scored, {summary['absent']} absent, "
-          f"{summary['noisy']} noisy, {summary['wrong']} beyond their limit, "
+          f"{summary['withheld']} withheld, {summary['noisy']} noisy, {summary['wrong']} beyond their limit, "
           f"{summary['sign']} of the wrong sign")
 
 
