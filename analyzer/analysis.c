@@ -20,6 +20,7 @@
 #include "fit.h"
 #include "format.h"
 #include "memory.h"
+#include "noise.h"
 #include "replay.h"
 #include "simulate.h"
 
@@ -261,7 +262,7 @@ static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool 
 
 /* Everything that a hypothesis can be about, by name. */
 static int ask_what_the_user_asks(struct analysis *analysis, const struct replayer *replayer,
-				  char error[OPTIONS_ERROR_BYTES])
+				  const double *noise, char error[OPTIONS_ERROR_BYTES])
 {
 	struct hypothesis_names names = { .count = analysis->classes.count };
 	if (analysis->has_script)
@@ -275,17 +276,12 @@ static int ask_what_the_user_asks(struct analysis *analysis, const struct replay
 	const struct asked_of of = { .replayer = replayer,
 				     .script = analysis->has_script ? &analysis->script : NULL,
 				     .classes = &analysis->classes,
-				     .names = &names };
+				     .names = &names,
+				     .noise = noise };
 	int failed = asked_build(&analysis->asked, &of, &analysis->options->what_ifs, error);
 	free(names.names);
 	free(names.kinds);
 	return failed;
-}
-
-/* The standard deviation of how many samples fell into a function, as a part of them. */
-static double share_noise(const struct function *function)
-{
-	return function->samples ? 1 / sqrt(function->samples) : 0;
 }
 
 static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
@@ -300,7 +296,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	};
 	if (!analysis->has_script) {
 		struct replayer replayer = replay_of_ops(&analysis->program);
-		if (ask_what_the_user_asks(analysis, &replayer, error) != 0)
+		if (ask_what_the_user_asks(analysis, &replayer, NULL, error) != 0)
 			return -EINVAL;
 		uint64_t *self_ns = memory_new(analysis->classes.count, sizeof(*self_ns));
 		for (uint32_t i = 0; i < analysis->classes.count; i++)
@@ -314,15 +310,14 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	}
 	fit_cpus(&analysis->script);
 	struct replayer replayer = simulate_replayer(&analysis->script);
-	if (ask_what_the_user_asks(analysis, &replayer, error) != 0)
+	double *noise = noise_build(&analysis->script);
+	if (ask_what_the_user_asks(analysis, &replayer, noise, error) != 0) {
+		free(noise);
 		return -EINVAL;
+	}
 	size_t count = analysis->classes.count + analysis->script.shares.function_count;
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
-	double *noise = memory_new(count, sizeof(*noise));
-	for (size_t f = 0; f < analysis->script.shares.function_count; f++)
-		noise[analysis->classes.count + f] =
-			share_noise(&analysis->script.shares.functions[f]);
 	whatif_options.noise = noise;
 	whatif_options.has_orders = analysis->script.lock_count > 0;
 	whatif_options.is_crowded = analysis->script.cpus < (double)analysis->script.actor_count;

@@ -8,8 +8,10 @@
 #include "asked.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "chances.h"
 #include "memory.h"
 #include "simulate.h"
 #include "variant.h"
@@ -23,18 +25,24 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 struct asking {
 	const struct asked_of *of;
 	double baseline_ns[WAYS];
-	size_t way_count; /* 1: there are no threads */
+	struct chances chances; /* of the first way */
+	size_t way_count;       /* 1: there are no threads */
 };
 
-static struct replay_answer try(const struct replayer *replayer,
-				const struct hypothesis *hypothesis, size_t way)
+/* The middle one, if it depends on chance; `range` has the shortest and the longest. */
+static struct replay_answer try(const struct asking *asking, const struct replayer *replayer,
+				const struct hypothesis *hypothesis, size_t way,
+				struct chance_range *range)
 {
 	struct trial trial = ways[way];
 	struct replay_answer answer;
 	void *scratch = replayer->scratch_new(replayer);
-	trial.scalings = hypothesis ? hypothesis->scalings : NULL;
-	trial.count = hypothesis ? hypothesis->scaling_count : 0;
+	trial.scalings = hypothesis->scalings;
+	trial.count = hypothesis->scaling_count;
 	replayer->run_trial(replayer, &trial, scratch, &answer);
+	*range = (struct chance_range){ answer.makespan_ns, answer.makespan_ns };
+	if (way == 0 && asking->way_count > 1)
+		chances_settle(&asking->chances, replayer, &trial, scratch, &answer, range);
 	replayer->scratch_free(scratch);
 	return answer;
 }
@@ -53,13 +61,16 @@ static double try_ways(const struct asking *asking, const struct replayer *repla
 {
 	double first_ns = 0;
 	for (size_t way = 0; way < asking->way_count; way++) {
-		const struct replay_answer replayed = try(replayer, hypothesis, way);
+		struct chance_range range;
+		const struct replay_answer replayed =
+			try(asking, replayer, hypothesis, way, &range);
 		double saved_ns = asking->baseline_ns[way] - replayed.makespan_ns;
 		if (way == 0)
 			first_ns = saved_ns;
 		if (replayed.forced_steps > answer->forced_steps)
 			answer->forced_steps = replayed.forced_steps;
-		answer_widen(answer, saved_ns);
+		answer_widen(answer, asking->baseline_ns[way] - range.longest_ns);
+		answer_widen(answer, asking->baseline_ns[way] - range.shortest_ns);
 	}
 	return first_ns;
 }
@@ -91,6 +102,20 @@ static int answer_rebuilt(const struct asking *asking, const struct hypothesis *
 	return 0;
 }
 
+/* What several scalings save together is at most as sure as each of them. */
+static void allow_for_chance(const struct asking *asking, const struct hypothesis *hypothesis,
+			     struct asked_answer *answer)
+{
+	double variance = 0;
+	for (size_t i = 0; asking->of->noise && i < hypothesis->scaling_count; i++) {
+		double noise = asking->of->noise[hypothesis->scalings[i].class];
+		variance += noise * noise;
+	}
+	double noise_ns = fabs(answer->saved_ns) * CONFIDENCE_WIDTH * sqrt(variance);
+	answer->saved_least_ns -= noise_ns;
+	answer->saved_most_ns += noise_ns;
+}
+
 static int answer(const struct asking *asking, const char *question, struct asked_answer *answer,
 		  char error[OPTIONS_ERROR_BYTES])
 {
@@ -111,8 +136,23 @@ static int answer(const struct asking *asking, const char *question, struct aske
 	} else if (answer_rebuilt(asking, &hypothesis, answer, error) != 0) {
 		return -EINVAL;
 	}
+	allow_for_chance(asking, &hypothesis, answer);
 	answer->makespan_ns = asking->baseline_ns[0] - answer->saved_ns;
 	return 0;
+}
+
+static void baselines_find(struct asking *asking)
+{
+	const struct replayer *replayer = asking->of->replayer;
+	struct replay_answer answers[WAYS];
+	void *scratch = replayer->scratch_new(replayer);
+	for (size_t way = 0; way < asking->way_count; way++) {
+		replayer->run_trial(replayer, &ways[way], scratch, &answers[way]);
+		asking->baseline_ns[way] = answers[way].makespan_ns;
+	}
+	if (asking->way_count > 1)
+		chances_begin(&asking->chances, replayer, &answers[0], scratch);
+	replayer->scratch_free(scratch);
 }
 
 int asked_build(struct asked *asked, const struct asked_of *of, const struct text_list *questions,
@@ -122,8 +162,7 @@ int asked_build(struct asked *asked, const struct asked_of *of, const struct tex
 	*asked = (struct asked){ .answers = memory_new(questions->count, sizeof(*asked->answers)) };
 	if (!questions->count)
 		return 0;
-	for (size_t way = 0; way < asking.way_count; way++)
-		asking.baseline_ns[way] = try(of->replayer, NULL, way).makespan_ns;
+	baselines_find(&asking);
 	for (; asked->count < questions->count; asked->count++)
 		if (answer(&asking, questions->texts[asked->count], &asked->answers[asked->count],
 			   error) != 0)

@@ -15,8 +15,8 @@ struct asked_answer {
 	const char *text; /* the question */
 	double makespan_ns;
 	double saved_ns; /* negative = slower */
-	/* The same however locks are handed over and CPUs given out, and whatever part of a split
-	 * one is needed. */
+	/* The same however locks are handed over and CPUs given out, whatever part of a split one
+	 * is needed, and wherever samples might have fallen. */
 	double saved_least_ns;
 	double saved_most_ns;
 	uint64_t forced_steps;
@@ -33,6 +33,7 @@ struct asked_of {
 	const struct script *script; /* NULL: the recording has no threads */
 	const struct class_table *classes;
 	const struct hypothesis_names *names;
+	const double *noise; /* by class: part of the answer that is chance; NULL = none is */
 };
 
 /* 0, or -EINVAL with a line in `error`: a question that is none. */

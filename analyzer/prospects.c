@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "chances.h"
 #include "memory.h"
 #include "recording.h"
 
@@ -36,11 +37,10 @@ enum {
 	BATCHED_STEPS_MAX = 80000000 /* likewise, where there are batches */
 };
 
-static const double WORTH_A_LOOK = 0.01;     /* of the makespan: less needs no explanation */
-static const double NEARLY_ALL = 0.98;       /* of what is saved in the end */
-static const double STOPS_AT_LEAST = 0.1;    /* a gain that goes on to there does not stop */
-static const double ORDER_MATTERS = 0.02;    /* of the makespan */
-static const double CONFIDENCE_WIDTH = 1.96; /* standard deviations to either side: 95% */
+static const double WORTH_A_LOOK = 0.01;  /* of the makespan: less needs no explanation */
+static const double NEARLY_ALL = 0.98;    /* of what is saved in the end */
+static const double STOPS_AT_LEAST = 0.1; /* a gain that goes on to there does not stop */
+static const double ORDER_MATTERS = 0.02; /* of the makespan */
 
 struct looking {
 	struct whatif *whatif;
@@ -175,7 +175,7 @@ static size_t other_runs(const struct looking *looking)
 static void look_how_sure(const struct looking *looking, struct whatif_row *row, void *scratch)
 {
 	if (order_runs(looking) && order_runs(looking) <= looking->runs_left)
-		row->depends_on_order =
+		row->depends_on_order |=
 			try_otherwise(looking, row, scratch, (struct trial){ .is_fair = true },
 				      looking->fair_baseline_ns);
 	if (looking->options->is_crowded && other_runs(looking) <= looking->runs_left)

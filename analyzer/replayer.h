@@ -39,6 +39,9 @@ struct trial {
 	bool is_fair;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
+	/* 0: everything takes as long as it did; else a little longer or shorter, as this number
+	 * decides. */
+	unsigned chance;
 	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
 };
 

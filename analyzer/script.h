@@ -129,6 +129,7 @@ struct script {
 	struct messages messages;
 	struct requests requests;
 	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
+	uint64_t overrun_ns;      /* median, of sleeps beyond what was asked for */
 	uint64_t start_ns;        /* of the first actor */
 	uint64_t actual_ns;       /* makespan as recorded, of the actors that count */
 	/* waits whose waker is not known: they stay as long as they were */

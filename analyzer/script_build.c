@@ -10,6 +10,7 @@
 #include "addresses.h"
 #include "format.h"
 #include "memory.h"
+#include "percentile.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -105,6 +106,20 @@ static void fill_latencies(struct compiler *compiler)
 	}
 }
 
+/* How long sleeps usually take beyond what was asked for. */
+static uint64_t usual_overrun_ns(const struct script *script)
+{
+	uint64_t *overruns_ns = memory_new(script->step_count, sizeof(*overruns_ns));
+	size_t count = 0;
+
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].type == STEP_OVERRUN)
+			overruns_ns[count++] = script->steps[i].ns;
+	uint64_t usual_ns = count ? percentile_select(overruns_ns, count, count / 2) : 0;
+	free(overruns_ns);
+	return usual_ns;
+}
+
 static void compile(struct compiler *compiler, const struct stack_functions *functions)
 {
 	struct script *script = compiler->script;
@@ -138,6 +153,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	script_places_split(&compiler->places, script);
 	script_pools_find(compiler);
 	fill_latencies(compiler);
+	script->overrun_ns = usual_overrun_ns(script);
 	script_choose_finishers(script, compiler);
 	if (compiler->places.step_of_sample)
 		shares_build(&script->shares, rec, functions, &script->scopes,

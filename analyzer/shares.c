@@ -258,7 +258,7 @@ void shares_build(struct shares *shares, const struct recording *rec,
 	}
 	assert(shares->share_count == count);
 	functions_rank(shares, &work);
-	free(work.in_scope);
+	shares->in_scope = work.in_scope;
 	free(work.pairs);
 	free(work.first_user);
 	free(work.users);
@@ -268,6 +268,7 @@ void shares_free(struct shares *shares)
 {
 	free(shares->functions);
 	free(shares->shares);
+	free(shares->in_scope);
 	*shares = (struct shares){ 0 };
 }
 

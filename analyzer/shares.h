@@ -43,6 +43,7 @@ struct shares {
 	size_t function_count;
 	struct share *shares;
 	size_t share_count;
+	uint32_t *in_scope; /* by scope: samples, those of its places included; NULL = no samples */
 };
 
 /* Functions beyond these run too little for a hypothesis. */

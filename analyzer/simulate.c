@@ -36,7 +36,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORCED_STEPS_MAX = 5000 };
+enum {
+	FORCED_STEPS_MAX = 5000,
+	STALL_TIMES = 2 /* what is usual */
+};
 
 /* --- the heap --- */
 
@@ -111,13 +114,18 @@ static struct entry take_turn(struct simulation *sim)
 	return (struct entry){ .at_ns = run_ns, .actor = actor };
 }
 
-/* What a sleep takes beyond what was asked for; none if it is no more. */
+/* What a sleep takes beyond what was asked for; none if it is no more. One that was stalled hardly
+ * ever is at the same place again. */
 static uint64_t overrun_ns(const struct simulation *sim, const struct player *player,
 			   const struct step *step)
 {
+	uint64_t ns = step->ns, usual_ns = sim->script->overrun_ns;
+
 	if (!(sim->factor[step->arg] > 0))
 		return 0;
-	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, step->ns) : step->ns;
+	if (sim->chance && ns > STALL_TIMES * usual_ns)
+		ns = usual_ns;
+	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }
 
 /* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
@@ -465,6 +473,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 			scale_class(sim, scaling->class, scaling->factor);
 	}
 	sim->is_fair = trial->is_fair;
+	sim->chance = trial->chance;
 	sim->has_queues = sim->is_crowded && !trial->shares_cpus;
 	run_once(sim, answer);
 	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)

@@ -6,6 +6,7 @@
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
 
+#include "chances.h"
 #include "crowd.h"
 #include "runqueues.h"
 #include "script.h"
@@ -109,6 +110,7 @@ struct simulation {
 	bool is_crowded;
 	bool is_fair; /* a lock goes to whoever has waited longest */
 	bool has_queues;
+	uint32_t chance; /* lengths are off by chance, that of this number; 0 = they are not */
 	uint64_t order;
 	uint64_t forced_steps;
 };
@@ -129,6 +131,19 @@ static inline uint64_t simulate_batch_ns(const struct batch *batch, const struct
 		       : ns;
 }
 
+/* Each step has a length of its own by chance, the same whenever it is asked for. */
+static inline uint64_t simulate_chance_ns(const struct simulation *sim, const struct step *step,
+					  uint64_t ns)
+{
+	uint64_t bits = (uint64_t)(step - sim->script->steps) * 0x9e3779b97f4a7c15u + sim->chance;
+
+	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+	double part = (double)(bits >> 32) / (double)UINT32_MAX * 2 - 1;
+
+	return (uint64_t)((double)ns * (1 + CHANCE_PART * part));
+}
+
 /* How long a step takes under the hypothesis. */
 static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const struct player *player,
 					  const struct step *step)
@@ -136,7 +151,8 @@ static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const st
 	double factor = sim->factor[step->arg];
 	uint64_t ns = factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
 
-	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
+	ns = player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
+	return sim->chance ? simulate_chance_ns(sim, step, ns) : ns;
 }
 
 static inline const struct step *simulate_step_of(const struct simulation *sim, uint32_t actor)

@@ -15,20 +15,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chances.h"
 #include "memory.h"
 #include "prospects.h"
 #include "recording.h"
 
 enum {
-	THREADS_MAX = 64,     /* more than that share one memory anyway */
-	BATCH_ROWS_MAX = 256, /* whatever a replayer says */
-	FIGURES = 5           /* arrays of a row, an element per factor */
+	THREADS_MAX = 64,              /* more than that share one memory anyway */
+	BATCH_ROWS_MAX = 256,          /* whatever a replayer says */
+	FIGURES = 5,                   /* arrays of a row, an element per factor */
+	SETTLING_STEPS_MAX = 300000000 /* of all replays that settle answers, at most */
 };
+
+static const double ORDER_MATTERS = 0.02; /* of the makespan */
 
 struct job {
 	const struct replayer *replayer;
 	const struct whatif_options *options;
 	struct whatif *whatif;
+	/* what is done of so many rows, those from the given one on */
+	void (*do_rows)(const struct job *, size_t from, size_t count, void *scratch,
+			struct replay_answer *answers);
+	size_t row_count;              /* the first ones */
+	const struct chances *chances; /* where answers are settled */
 	uint32_t *same_as; /* by row: an earlier one with the same answers, NO_INDEX = none */
 	size_t batch_rows; /* taken at a time */
 	atomic_size_t next_row;
@@ -59,7 +68,7 @@ static void row_answer(const struct whatif *whatif, struct whatif_row *row, size
 }
 
 /* Rows [from, from + count): together where the replayer can do that. */
-static void rows_fill(struct job *job, size_t from, size_t count, void *scratch,
+static void rows_fill(const struct job *job, size_t from, size_t count, void *scratch,
 		      struct replay_answer *answers)
 {
 	const struct whatif_options *options = job->options;
@@ -79,10 +88,37 @@ static void rows_fill(struct job *job, size_t from, size_t count, void *scratch,
 				   &answers[i * options->factor_count + f]);
 }
 
+/* What the row's answers say more surely than a single replay. */
+static void row_settle(const struct job *job, size_t from, size_t count, void *scratch,
+		       struct replay_answer *answers)
+{
+	struct whatif_row *row = &job->whatif->rows[from];
+	double baseline_ns = job->whatif->baseline.makespan_ns;
+	assert(count == 1);
+	for (size_t f = 0; f < job->options->factor_count; f++) {
+		const struct scaling scaling = { row->class, job->options->factors[f] };
+		const struct trial trial = { .scalings = &scaling,
+					     .count = 1,
+					     .finish_ns = row->finish_ns +
+							  f * job->whatif->finish_count };
+		struct chance_range range;
+		answers[f].makespan_ns = baseline_ns - row->saved_ns[f];
+		if (!chances_settle(job->chances, job->replayer, &trial, scratch, &answers[f],
+				    &range))
+			continue;
+		row_answer(job->whatif, row, f, &answers[f]);
+		row->least_ns[f] = baseline_ns - range.longest_ns;
+		row->most_ns[f] = baseline_ns - range.shortest_ns;
+		row->depends_on_order =
+			row->depends_on_order ||
+			row->most_ns[f] - row->least_ns[f] > ORDER_MATTERS * baseline_ns;
+	}
+}
+
 static void *job_work(void *argument)
 {
 	struct job *job = argument;
-	size_t row_count = job->whatif->row_count;
+	size_t row_count = job->row_count;
 	void *scratch = job->replayer->scratch_new(job->replayer);
 	struct replay_answer *answers =
 		memory_new(job->batch_rows * job->options->factor_count, sizeof(*answers));
@@ -97,8 +133,8 @@ static void *job_work(void *argument)
 		size_t left = row_count - from;
 		if (job->options->progress && pthread_equal(pthread_self(), job->reporter))
 			job->options->progress("replaying", from, row_count);
-		rows_fill(job, from, left < job->batch_rows ? left : job->batch_rows, scratch,
-			  answers);
+		job->do_rows(job, from, left < job->batch_rows ? left : job->batch_rows, scratch,
+			     answers);
 	}
 	free(answers);
 	job->replayer->scratch_free(scratch);
@@ -127,8 +163,8 @@ static size_t thread_count_for(const struct whatif_options *options, size_t row_
 static void job_run(struct job *job)
 {
 	pthread_t threads[THREADS_MAX];
-	size_t wanted = thread_count_for(job->options, job->whatif->row_count), started = 0;
-	job->batch_rows = batch_rows_for(job->replayer, job->whatif->row_count, wanted);
+	size_t wanted = thread_count_for(job->options, job->row_count), started = 0;
+	job->batch_rows = batch_rows_for(job->replayer, job->row_count, wanted);
 	while (started + 1 < wanted && pthread_create(&threads[started], NULL, job_work, job) == 0)
 		started++;
 	job_work(job);
@@ -141,7 +177,7 @@ static void job_find_same(struct job *job)
 {
 	const struct replayer *replayer = job->replayer;
 	const struct whatif_row *rows = job->whatif->rows;
-	size_t row_count = job->whatif->row_count;
+	size_t row_count = job->row_count;
 	job->same_as = memory_new(row_count, sizeof(*job->same_as));
 	for (uint32_t i = 0; i < row_count; i++) {
 		job->same_as[i] = NO_INDEX;
@@ -158,7 +194,7 @@ static void job_copy_same(struct job *job)
 {
 	struct whatif *whatif = job->whatif;
 	size_t factor_count = job->options->factor_count;
-	for (size_t i = 0; i < whatif->row_count; i++) {
+	for (size_t i = 0; i < job->row_count; i++) {
 		if (job->same_as[i] == NO_INDEX)
 			continue;
 		const struct whatif_row *row = &whatif->rows[job->same_as[i]];
@@ -166,6 +202,7 @@ static void job_copy_same(struct job *job)
 		       FIGURES * factor_count * sizeof(*row->saved_ns));
 		memcpy(whatif->rows[i].finish_ns, row->finish_ns,
 		       factor_count * whatif->finish_count * sizeof(*row->finish_ns));
+		whatif->rows[i].depends_on_order = row->depends_on_order;
 	}
 	free(job->same_as);
 }
@@ -243,6 +280,36 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return (left->class > right->class) - (left->class < right->class);
 }
 
+/* The best ones, if that does not take too long. */
+static size_t rows_to_settle(const struct job *job)
+{
+	size_t rows = job->row_count < PROSPECT_ROWS ? job->row_count : PROSPECT_ROWS;
+	size_t steps = job->replayer->cost * CHANCES_MAX * job->options->factor_count;
+	return !job->replayer->run_batch && steps <= SETTLING_STEPS_MAX / (rows + 1) ? rows : 0;
+}
+
+static void rows_do(struct job *job, struct ranking *ranking)
+{
+	struct whatif *whatif = job->whatif;
+	job->next_row = 0;
+	job->reporter = pthread_self();
+	job_find_same(job);
+	job_run(job);
+	job_copy_same(job);
+	qsort_r(whatif->rows, whatif->row_count, sizeof(*whatif->rows), compare_rows, ranking);
+}
+
+static void rows_settle(struct job *job, struct ranking *ranking)
+{
+	struct chances chances;
+	void *scratch = job->replayer->scratch_new(job->replayer);
+	chances_begin(&chances, job->replayer, &job->whatif->baseline, scratch);
+	job->replayer->scratch_free(scratch);
+	job->chances = &chances;
+	job->do_rows = row_settle;
+	rows_do(job, ranking);
+}
+
 void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 		  const struct class_table *classes, const struct selftime *selftime,
 		  const struct whatif_options *options)
@@ -261,19 +328,19 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 		replayer->run_trial(replayer, &as_recorded, scratch, &whatif->baseline);
 	replayer->scratch_free(scratch);
 	whatif_list_rows(whatif, classes, selftime, options);
-	struct job job = { .replayer = replayer,
-			   .options = options,
-			   .whatif = whatif,
-			   .reporter = pthread_self() };
-	job_find_same(&job);
-	job_run(&job);
-	job_copy_same(&job);
-
 	struct ranking ranking = { .selftime = selftime, .options = options };
 	for (size_t i = 1; i < options->factor_count; i++)
 		if (options->factors[i] < options->factors[ranking.factor])
 			ranking.factor = i;
-	qsort_r(whatif->rows, whatif->row_count, sizeof(*whatif->rows), compare_rows, &ranking);
+	struct job job = { .replayer = replayer,
+			   .options = options,
+			   .whatif = whatif,
+			   .do_rows = rows_fill,
+			   .row_count = whatif->row_count };
+	rows_do(&job, &ranking);
+	job.row_count = rows_to_settle(&job);
+	if (job.row_count)
+		rows_settle(&job, &ranking);
 	prospects_build(whatif, replayer, options, ranking.factor);
 }
 

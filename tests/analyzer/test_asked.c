@@ -13,6 +13,8 @@
 static const struct script_options as_recorded = { 0 };
 static const struct script_options on_one_cpu = { .cpus = 1 };
 
+static double part_of_chance;
+
 /* Asks about a sketch, which is freed. */
 static int ask_with(struct sketch *sketch, const struct script_options *options,
 		    const char *question, struct asked_answer *answer,
@@ -32,7 +34,11 @@ static int ask_with(struct sketch *sketch, const struct script_options *options,
 	script_build(&script, &sketch->rec, &sketch->classes, options);
 	const struct replayer replayer = simulate_replayer(&script);
 	const struct hypothesis_names all = { names, kinds, sketch->classes.count };
-	const struct asked_of of = { &replayer, &script, &sketch->classes, &all };
+	double *noise = memory_new(sketch->classes.count, sizeof(*noise));
+
+	for (uint32_t i = 0; i < sketch->classes.count; i++)
+		noise[i] = part_of_chance;
+	const struct asked_of of = { &replayer, &script, &sketch->classes, &all, noise };
 	int result = asked_build(&asked, &of, &questions, error);
 
 	if (result == 0) {
@@ -40,6 +46,7 @@ static int ask_with(struct sketch *sketch, const struct script_options *options,
 		ck_assert_double_eq(asked.answers[0].saved_ns, 0);
 		*answer = asked.answers[1];
 	}
+	free(noise);
 	asked_free(&asked);
 	script_free(&script);
 	sketch_free(sketch);
@@ -117,6 +124,23 @@ START_TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range)
 }
 END_TEST
 
+START_TEST(an_answer_that_rests_on_samples_has_a_range)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	part_of_chance = 0.1;
+	rebuilt_pool(&sketch);
+	ck_assert_msg(ask(&sketch, _i ? "job*0.5,job*0.5" : "job*0.5", &answer, error) == 0, "%s",
+		      error);
+	double half_ns = answer.saved_ns * 0.1 * 1.96 * (_i ? 1.4142 : 1);
+	ck_assert_double_eq_tol(answer.saved_least_ns, answer.saved_ns - half_ns, 1000);
+	ck_assert_double_eq_tol(answer.saved_most_ns, answer.saved_ns + half_ns, 1000);
+	part_of_chance = 0;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("asked");
@@ -125,6 +149,7 @@ int main(void)
 			    sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tests, an_answer_that_depends_on_chance_has_a_range);
 	tcase_add_test(tests, an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
+	tcase_add_loop_test(tests, an_answer_that_rests_on_samples_has_a_range, 0, 2);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

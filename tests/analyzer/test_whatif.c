@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdatomic.h>
 
+#include "prospects.h"
 #include "whatif.h"
 
 enum { CLASSES = 40 };
@@ -167,7 +168,8 @@ START_TEST(what_is_the_same_is_tried_once)
 			    .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
 		replayer.is_same = same_as_even;
 	}
-	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2);
+	/* and of the best ones, twice more, whether they hang on chance */
+	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2 + 3 * 2 * PROSPECT_ROWS / 2);
 	ck_assert_uint_eq(whatifs[0].row_count, whatifs[1].row_count);
 	for (size_t i = 0; i < whatifs[0].row_count; i++) {
 		const struct whatif_row *each = &whatifs[0].rows[i], *once = &whatifs[1].rows[i];
@@ -182,6 +184,41 @@ START_TEST(what_is_the_same_is_tried_once)
 	}
 	whatif_free(&whatifs[0]);
 	whatif_free(&whatifs[1]);
+}
+END_TEST
+
+/* With other lengths the best class of all makes everything slower. */
+static void lucky_run_trial(const struct replayer *replayer, const struct trial *trial,
+			    void *scratch, struct replay_answer *answer)
+{
+	easy_run_trial(replayer, trial, scratch, answer);
+	if (trial->count && trial->scalings[0].class == CLASSES - 1 && trial->chance)
+		answer->makespan_ns = 1.2e6 + 1000 * trial->chance;
+}
+
+START_TEST(what_hangs_on_chance_is_settled)
+{
+	static const double factors[] = { 0 };
+	struct replayer replayer = easy_replayers[0];
+	struct whatif whatif;
+	replayer.run_trial = lucky_run_trial;
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .thread_count = (size_t)_i });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 2);
+	ck_assert(!whatif.rows[0].depends_on_order);
+	const struct whatif_row *row = &whatif.rows[CLASSES - 1];
+	ck_assert_uint_eq(row->class, CLASSES - 1);
+	ck_assert(row->depends_on_order);
+	ck_assert_double_eq_tol(row->saved_ns[0], -203000, 1e-6);
+	ck_assert_double_eq_tol(row->least_ns[0], -206000, 1e-6);
+	ck_assert_double_eq_tol(row->most_ns[0], 100 * (CLASSES - 1), 1e-6);
+	whatif_free(&whatif);
+	replayer.cost = 1000000000; /* that would take too long */
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){ .factors = factors, .factor_count = 1 });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 1);
+	whatif_free(&whatif);
 }
 END_TEST
 
@@ -237,6 +274,7 @@ int main(void)
 			    REPLAYERS);
 	tcase_add_loop_test(tests, what_may_be_chance_does_not_rank, 0, REPLAYERS);
 	tcase_add_loop_test(tests, what_is_the_same_is_tried_once, 1, 3);
+	tcase_add_loop_test(tests, what_hangs_on_chance_is_settled, 1, 3);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -42,7 +42,8 @@ class Accuracy(unittest.TestCase):
 
     def test_a_withheld_answer_is_told_from_none(self):
         rows = accuracy.joined({"rows": [{**row(10, []), "verdict": "withheld"}]}, [[peer(recorded=4)]])
-        self.assertEqual(accuracy.row_line(rows[0]), "| p | 2 | A 0: `a\\|b` | +10.0 | withheld | - | +4.0 | -6.0 | - | - |")
+        self.assertEqual(accuracy.row_line(rows[0]),
+                         "| p | 2 | A 0: `a\\|b` | +10.0 | withheld | - | +4.0 | -6.0 | - | - |")
 
     def test_only_known_tables_are_replaced(self):
         text = "a\n<!-- accuracy one -->\nold\n<!-- end -->\nb\n<!-- accuracy two -->\nkept\n<!-- end -->\n"
