@@ -148,6 +148,20 @@ struct call_directions {
 	enum flow_direction other;
 };
 
+/* Parts of the names of calls, also those of libc's streams. Of these the bytes are those that went
+ * through the descriptor: where the buffer served, there is none. */
+static const char *const reading[] = { "read", "recv", "get", "scan" };
+static const char *const writing[] = { "write", "send",   "put",   "print",
+				       "flush", "fclose", "fseek", "fsetpos" };
+
+static bool names_any(const char *call, const char *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(call, parts[i]))
+			return true;
+	return false;
+}
+
 static struct call_directions directions_of(const char *call)
 {
 	if (strcmp(call, "splice") == 0)
@@ -158,9 +172,9 @@ static struct call_directions directions_of(const char *call)
 		return (struct call_directions){ FLOW_WRITE, FLOW_READ };
 	if (strcmp(call, "vmsplice") == 0)
 		return (struct call_directions){ FLOW_WRITE, FLOW_NONE };
-	if (strstr(call, "read") || strstr(call, "recv"))
+	if (names_any(call, reading, sizeof(reading) / sizeof(reading[0])))
 		return (struct call_directions){ FLOW_READ, FLOW_NONE };
-	if (strstr(call, "write") || strstr(call, "send"))
+	if (names_any(call, writing, sizeof(writing) / sizeof(writing[0])))
 		return (struct call_directions){ FLOW_WRITE, FLOW_NONE };
 	return (struct call_directions){ FLOW_NONE, FLOW_NONE };
 }
@@ -378,6 +392,16 @@ static bool is_pipe(const struct recording *rec, const struct side *side)
 	return strncmp(rec->strings[ident], "pipe:", 5) == 0;
 }
 
+/* A stream fills its buffer or the program's by several reads, of which the last end is known. */
+static bool is_read_by_streams(const struct recording *rec, const struct side *sides, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!sides[i].is_write && rec->extras[sides[i].op].bytes > PIPE_BYTES &&
+		    strncmp(rec->strings[rec->ops[sides[i].op].name], "read", 4) != 0)
+			return true;
+	return false;
+}
+
 static void flow_add(struct flows *flows, const struct recording *rec, const struct side *sides,
 		     size_t count)
 {
@@ -385,7 +409,7 @@ static void flow_add(struct flows *flows, const struct recording *rec, const str
 
 	flow->is_whole = is_whole(rec, sides, count);
 	flow->capacity = capacity_find(rec, sides, count);
-	if (!flow->capacity && is_pipe(rec, sides))
+	if (is_pipe(rec, sides) && (!flow->capacity || is_read_by_streams(rec, sides, count)))
 		flow->capacity = PIPE_BYTES;
 	flow->is_shared = is_pipe(rec, sides) && has_several_readers(rec, sides, count);
 	if (flow->is_whole)

@@ -382,7 +382,7 @@ static void thread_prepare(struct compiler *compiler, uint32_t thread)
 		rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
 	compiler->scope = compiler->lock_wait = compiler->idle_step = compiler->awaited_op =
 		compiler->adopted = NO_INDEX;
-	compiler->open_count = compiler->frame_count = 0;
+	compiler->open_count = compiler->frame_count = compiler->retried_until = 0;
 	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
 	compiler->tries = (struct tries){ .lock = NO_INDEX };
 	compiler->now_ns = compiler->script->actors[thread].start_ns;

@@ -105,8 +105,10 @@ struct compiler {
 	uint32_t adopted;            /* another thread's op that it works for, NO_INDEX = none */
 	uint32_t frames[FRAMES_MAX]; /* waits around others that have not ended */
 	size_t frame_count;
-	bool waiting;     /* inside a recorded wait */
-	bool is_skipping; /* inside a section, before it takes */
+	size_t retried_until; /* moment: up to there it is known whether waits are taken up */
+	bool is_retried;      /* again after a timeout, until a signal comes */
+	bool waiting;         /* inside a recorded wait */
+	bool is_skipping;     /* inside a section, before it takes */
 	const struct section *skip_section;
 	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
 	uint64_t idle_ns;

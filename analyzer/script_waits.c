@@ -18,6 +18,72 @@ static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
 	return wait->end_ns > from_ns ? wait->end_ns - from_ns : 0;
 }
 
+/* Between a timeout and the next wait: looks at the clock and at what it waits for. */
+enum { RETRY_PARTS = 20 };
+
+/* What a thread may do between two waits that are one to it. */
+static bool is_only_looking(const struct compiler *compiler, const struct moment *moment)
+{
+	enum moment_type type = moment_type(moment);
+
+	if (type == MOMENT_WAIT_END)
+		return true;
+	return (type == MOMENT_OP_BEGIN || type == MOMENT_OP_END || type == MOMENT_OP_POINT) &&
+	       compiler->rec->ops[moment->index].kind == KIND_HOLD;
+}
+
+/* The wait for the same object that the thread goes on with after a timeout, as a moment; 0 = it
+ * does something else. */
+static size_t next_try(const struct compiler *compiler, size_t at, const struct rec_wait *wait)
+{
+	const struct timeline *timeline = compiler->timeline;
+	uint64_t brief_ns = (wait->end_ns - wait->start_ns) / RETRY_PARTS;
+
+	for (size_t i = at + 1; i < timeline->first[compiler->thread + 1]; i++) {
+		const struct moment *moment = &timeline->moments[i];
+
+		if (moment->at_ns > wait->end_ns + brief_ns)
+			return 0;
+		if (is_only_looking(compiler, moment))
+			continue;
+		if (moment_type(moment) != MOMENT_WAIT_BEGIN &&
+		    moment_type(moment) != MOMENT_WAIT_POINT)
+			return 0;
+		const struct rec_wait *next = &compiler->rec->waits[moment->index];
+		return next->reason == wait->reason && next->address == wait->address ? i : 0;
+	}
+	return 0;
+}
+
+/*
+ * A wait with a timeout that is taken up again at once, and in the end by a signal or permit, is
+ * the first part of that one wait: who lets it go sooner does so without any timeout.
+ */
+static bool is_retried(struct compiler *compiler, const struct rec_wait *wait)
+{
+	size_t at = compiler->at;
+
+	if (at < compiler->retried_until)
+		return compiler->is_retried;
+	compiler->is_retried = false;
+	while (wait->timed_out) {
+		size_t next = next_try(compiler, at, wait);
+
+		if (!next)
+			return false;
+		wait = &compiler->rec->waits[compiler->timeline->moments[next].index];
+		compiler->retried_until = at = next;
+	}
+	compiler->is_retried = !wait->open;
+	return compiler->is_retried;
+}
+
+static void timeout_passes(struct compiler *compiler, const struct rec_wait *wait)
+{
+	if (!is_retried(compiler, wait))
+		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+}
+
 static void condition_wait_begins(struct compiler *compiler, uint32_t index)
 {
 	const struct monitors *monitors = &compiler->script->monitors;
@@ -52,7 +118,7 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 	    monitors->sections[s].takes_late)
 		return;
 	if (wait->timed_out) {
-		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		timeout_passes(compiler, wait);
 		return;
 	}
 	if (s != NO_INDEX && monitors->waking_link[monitors->sections[s].last_wait] != NO_INDEX)
@@ -113,7 +179,7 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
 
 	if (wait->timed_out || semaphore == NO_INDEX) {
-		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		timeout_passes(compiler, wait);
 		return;
 	}
 	script_emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);

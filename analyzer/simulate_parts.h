@@ -60,7 +60,7 @@ struct batch {
 };
 
 struct player {
-	uint64_t needed; /* in a read: bytes to have been written */
+	uint64_t needed; /* in a read: bytes to have been written; in a write: bytes left */
 	uint64_t now_ns;
 	uint64_t tried_ns; /* when it tried a lock in vain last */
 	uint64_t finish_ns;

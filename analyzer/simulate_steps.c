@@ -244,26 +244,45 @@ static bool meet(struct simulation *sim, const struct step *step, uint32_t actor
 
 /* --- bytes --- */
 
-static bool send(struct simulation *sim, const struct step *step, uint32_t actor)
+/* Up to where a flow takes bytes: what it holds is not read, and who is in a read takes what comes,
+ * as a stream does that fills more than a pipe holds. */
+static uint64_t room_until(const struct simulation *sim, uint32_t flow)
+{
+	const struct channel *channel = &sim->channels[flow];
+	uint64_t capacity = sim->script->flows.flows[flow].capacity;
+
+	if (!capacity)
+		return UINT64_MAX;
+	return channel->claimed > channel->received + capacity ? channel->claimed
+							       : channel->received + capacity;
+}
+
+/* A message goes at once; other bytes as far as there is room, the rest later. */
+static bool send(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
 {
 	const struct transfer *transfer = &sim->script->flows.transfers[step->arg];
-	struct channel *channel = &sim->channels[transfer->flow];
-	uint64_t capacity = sim->script->flows.flows[transfer->flow].capacity;
-	uint64_t in_flight = channel->written - channel->received;
-
-	if (capacity && in_flight && in_flight + transfer->bytes > capacity &&
-	    !sim->players[actor].is_forced) {
-		simulate_sleep(sim, &channel->writers, actor);
-		return false;
-	}
 	const struct message_room *room = &sim->script->messages.rooms[transfer->flow];
-	uint64_t number = room->count ? channel->written / transfer->bytes : 0;
+	struct channel *channel = &sim->channels[transfer->flow];
+	struct player *player = &sim->players[actor];
+	uint64_t until = room_until(sim, transfer->flow), bytes;
 
-	if (number < room->count)
+	if (!is_back)
+		player->needed = transfer->bytes;
+	bytes = player->needed;
+	if (channel->written + bytes > until && !player->is_forced &&
+	    !(room->count && channel->written == channel->received))
+		bytes = room->count || until < channel->written ? 0 : until - channel->written;
+	uint64_t number = room->count ? channel->written / transfer->bytes : room->count;
+
+	if (bytes && number < room->count)
 		sim->sent[room->first + number] = sim->script->messages.job_of[step->arg];
-	channel->written += transfer->bytes;
-	simulate_wake_all(sim, &channel->readers, sim->players[actor].now_ns, false);
-	return true;
+	channel->written += bytes;
+	player->needed -= bytes;
+	if (bytes)
+		simulate_wake_all(sim, &channel->readers, player->now_ns, false);
+	if (player->needed)
+		simulate_sleep(sim, &channel->writers, actor);
+	return !player->needed;
 }
 
 /* Says itself where to go on: a read from a shared pipe goes on with the next job. */
@@ -276,6 +295,8 @@ static bool receive(struct simulation *sim, const struct step *step, uint32_t ac
 	if (!is_back) {
 		channel->claimed += transfer->bytes;
 		player->needed = channel->claimed;
+		if (transfer->bytes > sim->script->flows.flows[transfer->flow].capacity)
+			simulate_wake_all(sim, &channel->writers, player->now_ns, false);
 	}
 	if (channel->written < player->needed && !player->is_forced) {
 		simulate_sleep(sim, &channel->readers, actor);
@@ -425,7 +446,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		goes_on = meet(sim, step, actor);
 		break;
 	case STEP_SEND:
-		goes_on = send(sim, step, actor);
+		goes_on = send(sim, step, actor, is_back);
 		break;
 	case STEP_RECEIVE:
 		return receive(sim, step, actor, is_back); /* likewise */

@@ -122,6 +122,43 @@ START_TEST(unix_sockets_meet_by_inode)
 }
 END_TEST
 
+/* What libc writes and reads for its streams: calls that follow each other are one flow. */
+static const struct {
+	const char *write;
+	const char *flush;
+	const char *read;
+} streams[] = {
+	/* 0 */ { "fwrite", "fflush", "fread" },
+	/* 1 */ { "printf", "fclose", "getc" },
+	/* 2 */ { "putc", "fseek", "getdelim" },
+	/* 3 */ { "puts", "fsetpos", "fgets" },
+	/* 4 */ { "fprintf", "fflush", "getline" },
+	/* 5 */ { "putchar", "dprintf", "fscanf" },
+};
+
+START_TEST(streams_read_and_write)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_io(&sketch, 0, streams[_i].write, "pipe:[7]", 4096, 1, 2);
+	uint32_t flush = sketch_io(&sketch, 0, streams[_i].flush, "pipe:[7]", 8, 20, 21);
+	sketch_io(&sketch, 1, "read", "pipe:[7]", 4096, 1, 3);
+	uint32_t read = sketch_io(&sketch, 1, streams[_i].read, "pipe:[7]", 8, 4, 25);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_ne(flows.transfer_of[read], NO_INDEX);
+	ck_assert(flows.transfers[flows.transfer_of[flush]].is_write);
+	ck_assert(!flows.transfers[flows.transfer_of[read]].is_write);
+	ck_assert(flows.transfers[flows.transfer_of[read]].has_waited);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* A call between two descriptors: how it is called, what it takes from and gives to. */
 static const struct {
 	const char *call;
@@ -179,6 +216,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_waiting_write_shows_the_capacity);
 	tcase_add_loop_test(tcase, unix_sockets_meet_by_inode, 0,
 			    sizeof(unix_ends) / sizeof(unix_ends[0]));
+	tcase_add_loop_test(tcase, streams_read_and_write, 0, sizeof(streams) / sizeof(streams[0]));
 	tcase_add_loop_test(tcase, what_has_two_ends_is_in_two_flows, 0,
 			    sizeof(between) / sizeof(between[0]));
 	suite_add_tcase(suite, tcase);

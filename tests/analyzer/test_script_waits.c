@@ -59,6 +59,50 @@ START_TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock)
 }
 END_TEST
 
+/* What follows a wait for S that timed out after 10 ms, and whether both are one wait. */
+static const struct {
+	const char *next; /* waited for */
+	double after_ms;
+	bool reads; /* meanwhile */
+	bool times_out;
+	bool is_one;
+} retries[] = {
+	/* 0 */ { "S", 0.1, false, false, true },
+	/* 1 */ { "S", 0.6, false, false, false }, /* too much was done meanwhile */
+	/* 2 */ { "T", 0.1, false, false, false },
+	/* 3 */ { "S", 0.1, true, false, false },
+	/* 4 */ { "S", 0.1, false, true, false }, /* nothing ever came */
+};
+
+START_TEST(a_timeout_passes_unless_the_wait_goes_on)
+{
+	struct sketch sketch;
+	struct script script;
+	uint64_t fixed_ns = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	sketch_thread(&sketch, "other", 0, 30);
+	sketch_link(&sketch, 1, LINK_POST, "S", 15, 0, NO_INDEX);
+	sketch_link(&sketch, 1, LINK_POST, "T", 15, 0, NO_INDEX);
+	sketch.rec.waits[sketch_wait(&sketch, 0, REASON_SEM, "S", 1, 11, NO_INDEX)].timed_out =
+		true;
+	if (retries[_i].reads)
+		sketch_io(&sketch, 0, "read", "file /x", 10, 11, 11.02);
+	uint32_t next = sketch_wait(&sketch, 0, REASON_SEM, retries[_i].next,
+				    11 + retries[_i].after_ms, 15, NO_INDEX);
+	sketch.rec.waits[next].timed_out = retries[_i].times_out;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[0].first_step];
+	for (; step->type != STEP_END; step++)
+		fixed_ns += step->type == STEP_FIXED ? step->ns : 0;
+	ck_assert_int_eq(fixed_ns >= 10000000, !retries[_i].is_one);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Two threads end meanwhile; the second one was joined by name. */
 START_TEST(a_join_that_names_nobody_is_of_who_is_left)
 {
@@ -104,6 +148,8 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, a_wait_without_a_waker_stays);
 	tcase_add_test(tcase, a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
+	tcase_add_loop_test(tcase, a_timeout_passes_unless_the_wait_goes_on, 0,
+			    sizeof(retries) / sizeof(retries[0]));
 	tcase_add_test(tcase, a_join_that_names_nobody_is_of_who_is_left);
 	suite_add_tcase(suite, tcase);
 	return suite;

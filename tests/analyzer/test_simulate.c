@@ -316,6 +316,75 @@ START_TEST(a_full_pipe_stops_its_writer)
 }
 END_TEST
 
+START_TEST(a_stream_reads_more_than_a_pipe_holds)
+{
+	struct sketch sketch;
+
+	/* one writes 40000 bytes every 2 ms; two wants all of 160000, and uses them for 10 ms */
+	sketch_begin(&sketch);
+	join_two(&sketch, 8, 18);
+	for (int i = 0; i < 4; i++) {
+		sketch_sleep(&sketch, 1, "make", 2 * i, 2 * i + 2);
+		sketch_io(&sketch, 1, "write", "pipe:[1]", 40000, 2 * i + 2, 2 * i + 2);
+	}
+	sketch_io(&sketch, 2, "fread", "pipe:[1]", 160000, 0, 8);
+	sketch_sleep(&sketch, 2, "use", 8, 18);
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 18);
+	expect(&sketch, 2, "make", 0.5, 14);
+	expect(&sketch, 3, "use", 0, 8);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_written_later)
+{
+	struct sketch sketch;
+
+	/* one writes 100000 bytes at 2; two makes room for the last of them at 20 */
+	sketch_begin(&sketch);
+	join_two(&sketch, 35, 31);
+	sketch_sleep(&sketch, 1, "make", 0, 2);
+	sketch_io(&sketch, 1, "write", "pipe:[1]", 100000, 2, 20);
+	sketch_sleep(&sketch, 1, "after", 20, 35);
+	for (int i = 0; i < 3; i++) {
+		sketch_sleep(&sketch, 2, "use", 10 * i, 10 * i + 10);
+		sketch_io(&sketch, 2, "read", "pipe:[1]", i < 2 ? 20000 : 60000, 10 * i + 10,
+			  10 * i + 10);
+	}
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 35);
+	expect(&sketch, 2, "use", 0.5, 25);
+	expect(&sketch, 3, "after", 0, 31);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_wait_taken_up_again_after_a_timeout_is_one_wait)
+{
+	struct sketch sketch;
+
+	/* two waits for one's post, looking up every 10 ms */
+	sketch_begin(&sketch);
+	join_two(&sketch, 35, 38);
+	sketch_sleep(&sketch, 1, "work", 0, 35);
+	sketch_link(&sketch, 1, LINK_POST, "S", 35, 0, NO_INDEX);
+	for (int i = 0; i < 3; i++) {
+		uint32_t wait = sketch_wait(&sketch, 2, REASON_SEM, "S", 10 * i + (i ? 0.01 : 0),
+					    10 * i + 10, NO_INDEX);
+		sketch.rec.waits[wait].timed_out = true;
+		sketch_hold(&sketch, 2, "M", 1, 10 * i + 10, 10 * i + 10.01);
+	}
+	sketch_wait(&sketch, 2, REASON_SEM, "S", 30.01, 35, NO_INDEX);
+	sketch_sleep(&sketch, 2, "use", 35, 38);
+	sketch_end(&sketch);
+	expect(&sketch, 1, NULL, 1, 38);
+	expect(&sketch, 2, "work", 0.2, 10);
+	expect(&sketch, 3, "use", 0, 35);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(cpus_are_shared)
 {
 	struct sketch sketch;
@@ -413,6 +482,9 @@ static Suite *suite(void)
 	tcase_add_test(tcase, who_tries_for_a_permit_does_not_block_with_a_lock);
 	tcase_add_test(tcase, a_reader_waits_for_its_bytes);
 	tcase_add_test(tcase, a_full_pipe_stops_its_writer);
+	tcase_add_test(tcase, a_stream_reads_more_than_a_pipe_holds);
+	tcase_add_test(tcase, what_does_not_fit_is_written_later);
+	tcase_add_test(tcase, a_wait_taken_up_again_after_a_timeout_is_one_wait);
 	tcase_add_test(tcase, cpus_are_shared);
 	tcase_add_test(tcase, a_nice_thread_gets_less);
 	suite_add_tcase(suite, tcase);
