@@ -8,7 +8,8 @@
  * other. A flow's writes in order of their beginnings and its reads in order of their ends give
  * each byte an offset. A read waited if the write of its last byte began after it did. A flow of
  * which bytes were read that nobody was seen to write is left alone: its reads stay as long as they
- * were.
+ * were. Only at its end may there be such bytes, as no call writes what libc does at a program's
+ * end.
  *
  * One thread.
  */
@@ -250,22 +251,28 @@ static void sides_collect(struct sides *sides)
 		qsort(sides->list, sides->count, sizeof(*sides->list), compare_sides);
 }
 
-/* One flow's sides: its reads never run ahead of its writes, and both exist. */
-static bool is_whole(const struct recording *rec, const struct side *sides, size_t count)
+/*
+ * So many of one flow's sides, from the first on, are whole: reads do not run ahead of writes, and
+ * both exist. What is read after the last write may be more: libc writes what is left in a stream
+ * when the program ends. 0 = bytes came from nowhere before.
+ */
+static size_t whole_sides(const struct recording *rec, const struct side *sides, size_t count)
 {
 	uint64_t written = 0, received = 0;
+	size_t whole = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t bytes = rec->extras[sides[i].op].bytes;
+	for (; whole < count; whole++) {
+		uint64_t bytes = rec->extras[sides[whole].op].bytes;
 
-		if (sides[i].is_write)
-			written += bytes;
-		else
-			received += bytes;
-		if (received > written)
-			return false;
+		if (!sides[whole].is_write && received + bytes > written)
+			break;
+		written += sides[whole].is_write ? bytes : 0;
+		received += sides[whole].is_write ? 0 : bytes;
 	}
-	return written && received;
+	for (size_t i = whole; i < count; i++)
+		if (sides[i].is_write)
+			return 0;
+	return written && received ? whole : 0;
 }
 
 static bool has_several_readers(const struct recording *rec, const struct side *sides, size_t count)
@@ -407,13 +414,15 @@ static void flow_add(struct flows *flows, const struct recording *rec, const str
 {
 	struct flow *flow = &flows->flows[sides->flow];
 
-	flow->is_whole = is_whole(rec, sides, count);
+	size_t whole = whole_sides(rec, sides, count);
+
+	flow->is_whole = whole > 0;
 	flow->capacity = capacity_find(rec, sides, count);
 	if (is_pipe(rec, sides) && (!flow->capacity || is_read_by_streams(rec, sides, count)))
 		flow->capacity = PIPE_BYTES;
 	flow->is_shared = is_pipe(rec, sides) && has_several_readers(rec, sides, count);
 	if (flow->is_whole)
-		transfers_add(flows, rec, sides, count);
+		transfers_add(flows, rec, sides, whole);
 }
 
 void flows_build(struct flows *flows, const struct recording *rec)

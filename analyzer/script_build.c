@@ -140,6 +140,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
 	script_places_begin(&compiler->places, rec, functions && functions->first);
 	script_declared_find(compiler);
+	script_ends_find(compiler);
 	script->source_count = script->monitors.condition_count + script->flows.flow_count +
 			       script->semaphore_count;
 	script->jobs = memory_new(script->source_count, sizeof(*script->jobs));
@@ -160,6 +161,7 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 			     script_places_scopes(&compiler->places, script));
 	script_places_free(&compiler->places);
 	free(compiler->worker_of);
+	free(compiler->pipe_users);
 	free(is_awaited);
 	free(barrier_latency_ns);
 	free(permit_latency_ns);

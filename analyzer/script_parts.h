@@ -58,6 +58,12 @@ struct tries {
 	bool leaves_out;           /* those rounds are going on */
 };
 
+/* A process that did something with a pipe. */
+struct pipe_user {
+	uint32_t ident; /* string */
+	uint32_t process;
+};
+
 struct compiler {
 	struct script *script;
 	const struct recording *rec;
@@ -78,7 +84,9 @@ struct compiler {
 	struct taken *taken;
 	size_t taken_count;
 	size_t taken_capacity;
-	uint64_t *finish_ns;     /* by thread, as recorded */
+	uint64_t *finish_ns;          /* by thread, as recorded */
+	struct pipe_user *pipe_users; /* in order */
+	size_t pipe_user_count;
 	bool *worked;            /* by thread: did more than sleep and time out */
 	struct script_runs runs; /* of all threads, if they were crowded */
 	struct script_places places;
@@ -165,6 +173,11 @@ void script_wait_ends(struct compiler *, uint32_t wait);
 void script_poll_begins(struct compiler *, uint32_t op);
 void script_transfer_begins(struct compiler *, uint32_t op);
 
+/* script_ends.c: whose end a read came to that found the end of a pipe, or a poll for it that began
+ * at that time; NO_INDEX = it is not known, or the read is no such one. */
+void script_ends_find(struct compiler *);
+uint32_t script_ending_actor(const struct compiler *, uint32_t op, uint64_t from_ns);
+
 /* script_tries.c: a wait for a lock that may have been a try in vain, a hold that may have come of
  * tries. True: it was, and there is nothing more to do about it. */
 bool script_try_failed(struct compiler *, uint32_t wait);
@@ -209,6 +222,9 @@ uint32_t script_next_image(const struct recording *, uint32_t process);
 /* Who most likely started the threads that no link starts, to free. */
 struct adoption *script_adoptions_find(const struct recording *, const struct timeline *,
 				       const struct actor *, size_t *count);
+
+/* The thread that ended a process that ended itself, NO_INDEX = it was still running. */
+uint32_t script_ending_thread(const struct recording *, uint32_t process);
 
 /* The first thread of a process; NO_INDEX = not recorded. */
 uint32_t script_first_thread(const struct recording *, uint32_t process);

@@ -221,8 +221,7 @@ static bool is_root(const struct recording *rec, uint32_t process, const struct 
 	return thread == NO_INDEX || !actors[thread].is_spawned;
 }
 
-/* The thread that ended a process that ended itself, NO_INDEX = it was still running. */
-static uint32_t ending_thread(const struct recording *rec, uint32_t process)
+uint32_t script_ending_thread(const struct recording *rec, uint32_t process)
 {
 	uint32_t ending = NO_INDEX;
 
@@ -370,7 +369,7 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 	for (uint32_t p = 0; p < rec->process_count; p++) {
 		if (script_next_image(rec, p) != NO_INDEX || !is_root(rec, p, script->actors))
 			continue;
-		uint32_t ending = ending_thread(rec, p);
+		uint32_t ending = script_ending_thread(rec, p);
 
 		if (ending != NO_INDEX) {
 			script->actors[ending].counts = true;
@@ -381,7 +380,7 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 	}
 	for (uint32_t p = 0; p < rec->process_count && !has_ended; p++)
 		if (script_next_image(rec, p) == NO_INDEX && !is_root(rec, p, script->actors) &&
-		    ending_thread(rec, p) == NO_INDEX)
+		    script_ending_thread(rec, p) == NO_INDEX)
 			any = count_workers(script, compiler, p) || any;
 	for (size_t t = 0; !any && t < script->actor_count; t++)
 		script->actors[t].counts = true;

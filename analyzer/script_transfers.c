@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that wait for the other end of a pipe or socket, as steps: what they write and read, and
- * polls that were for such a read. One thread.
+ * Calls that wait for the other end of a pipe or socket, as steps: what they write and read, whose
+ * end they wait for, and polls that were for such a read. One thread.
  */
 #include "format.h"
 #include "script_parts.h"
@@ -13,9 +13,8 @@ static const struct transfer *transfer_of(const struct compiler *compiler, uint3
 	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
 }
 
-/* The read that a poll was for: the next call of the thread, if it reads what another actor
- * wrote. */
-static uint32_t read_after(const struct compiler *compiler, uint32_t poll)
+/* What a poll was for: the next call of the thread. */
+static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 {
 	const struct timeline *timeline = compiler->timeline;
 
@@ -27,26 +26,45 @@ static uint32_t read_after(const struct compiler *compiler, uint32_t poll)
 			continue;
 		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
 			break;
-		const struct transfer *transfer = transfer_of(compiler, moment->index);
-
-		return transfer && !transfer->is_write ? moment->index : NO_INDEX;
+		return moment->index;
 	}
 	return NO_INDEX;
+}
+
+/* From now on the thread is in a call that ends with another actor's doing. */
+static void wait_in(struct compiler *compiler, uint32_t op)
+{
+	compiler->awaited_op = op;
+	compiler->waiting = true;
+}
+
+/* Waits for the end of whoever else has the pipe, if that is what it did. */
+static bool end_awaited(struct compiler *compiler, uint32_t op, uint32_t read)
+{
+	const struct rec_op *call = &compiler->rec->ops[op];
+	uint32_t actor = script_ending_actor(compiler, read, call->start_ns);
+
+	if (actor == NO_INDEX)
+		return false;
+	uint64_t end_ns = compiler->rec->ops[compiler->rec->threads[actor].op].end_ns;
+	script_emit(compiler, STEP_JOIN, actor, call->end_ns > end_ns ? call->end_ns - end_ns : 0);
+	wait_in(compiler, op);
+	return true;
 }
 
 void script_poll_begins(struct compiler *compiler, uint32_t op)
 {
 	const struct rec_op *poll = &compiler->rec->ops[op];
-	uint32_t read = compiler->rec->extras[op].bytes ? read_after(compiler, op) : NO_INDEX;
+	uint32_t read = compiler->rec->extras[op].bytes ? call_after(compiler, op) : NO_INDEX;
 
-	if (read == NO_INDEX || transfer_of(compiler, read)->first_ns <= poll->start_ns)
+	if (read == NO_INDEX || end_awaited(compiler, op, read))
 		return;
-	uint64_t first_ns = transfer_of(compiler, read)->first_ns;
-
+	const struct transfer *transfer = transfer_of(compiler, read);
+	if (!transfer || transfer->is_write || transfer->first_ns <= poll->start_ns)
+		return;
 	script_emit(compiler, STEP_AWAIT, compiler->script->flows.transfer_of[read],
-		    poll->end_ns > first_ns ? poll->end_ns - first_ns : 0);
-	compiler->awaited_op = op;
-	compiler->waiting = true;
+		    poll->end_ns > transfer->first_ns ? poll->end_ns - transfer->first_ns : 0);
+	wait_in(compiler, op);
 }
 
 static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index)
@@ -72,8 +90,8 @@ void script_transfer_begins(struct compiler *compiler, uint32_t op)
 	bool is_own_first = own == NO_INDEX || !flows->transfers[own].is_write;
 	bool has_waited = transfer_step(compiler, op, is_own_first ? own : other);
 
-	if (transfer_step(compiler, op, is_own_first ? other : own) || has_waited) {
-		compiler->awaited_op = op;
-		compiler->waiting = true;
-	}
+	if (transfer_step(compiler, op, is_own_first ? other : own) || has_waited)
+		wait_in(compiler, op);
+	else if (own == NO_INDEX)
+		end_awaited(compiler, op, op);
 }

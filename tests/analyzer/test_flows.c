@@ -57,6 +57,31 @@ START_TEST(bytes_from_nowhere_make_a_flow_unusable)
 }
 END_TEST
 
+/* At a program's end libc writes what is left in its streams, which no call shows. */
+START_TEST(only_the_last_bytes_may_come_from_nowhere)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	for (int more = 0; more < 2; more++) {
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "a", 0, 100);
+		sketch_thread(&sketch, "b", 0, 100);
+		sketch_io(&sketch, 0, "fwrite", "pipe:[7]", 4096, 1, 2);
+		uint32_t read = sketch_io(&sketch, 1, "read", "pipe:[7]", 4096, 0, 3);
+		uint32_t last = sketch_io(&sketch, 1, "read", "pipe:[7]", 11, 3, 9);
+		if (more)
+			sketch_io(&sketch, 0, "fwrite", "pipe:[7]", 4096, 10, 10);
+		sketch_end(&sketch);
+		flows_build(&flows, &sketch.rec);
+		ck_assert_int_eq(flows.transfer_of[read] == NO_INDEX, more);
+		ck_assert_uint_eq(flows.transfer_of[last], NO_INDEX);
+		flows_free(&flows);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 START_TEST(a_waiting_write_shows_the_capacity)
 {
 	struct sketch sketch;
@@ -213,6 +238,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, ends_are_matched_and_offsets_count);
 	tcase_add_test(tcase, bytes_from_nowhere_make_a_flow_unusable);
+	tcase_add_test(tcase, only_the_last_bytes_may_come_from_nowhere);
 	tcase_add_test(tcase, a_waiting_write_shows_the_capacity);
 	tcase_add_loop_test(tcase, unix_sockets_meet_by_inode, 0,
 			    sizeof(unix_ends) / sizeof(unix_ends[0]));
