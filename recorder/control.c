@@ -59,7 +59,7 @@ enum {
 
 /* The control thread's own. */
 static struct {
-	int listener;
+	int listener;          /* < 0: there is no place for the socket */
 	uint64_t chunks_taken; /* as of the last tick */
 	int ready_tick_ms;
 } control;
@@ -158,7 +158,8 @@ static void stop_serving(void)
 	uint32_t named = SOCKET_NAMED;
 
 	clients_leave();
-	sys_close(control.listener);
+	if (control.listener >= 0)
+		sys_close(control.listener);
 	inlined_forget();
 	/* Else the process ends meanwhile, and removes it. */
 	if (cas_acq_rel(&socket_state, &named, SOCKET_NONE))
@@ -197,10 +198,14 @@ static void serve_until_wanted(void)
 				 ? "directory is not ours alone, no control socket:"
 				 : "no control socket:",
 			 socket_name);
-		return;
+		/* Samples are taken, and memory made ready, whoever may listen. */
+		if (load_relaxed(&recorder_gate.mode) != GATE_ON)
+			return;
+	} else {
+		process_listens_at(socket_name);
 	}
-	process_listens_at(socket_name);
-	/* Kept so far for what may have to be said; the listener has a lower number. */
+	/* Kept so far for what may have to be said; the listener has a lower number, which poll()
+	 * passes over when it is none. */
 	sys_close(STDERR_FILENO);
 	while (!aside_is_wanted())
 		serve();
