@@ -275,23 +275,23 @@ static bool is_thread_known(struct classifier *classifier, uint32_t thread, uint
 	if (thread == NO_INDEX || !classifier->thread_name[thread])
 		return false;
 	if (!caller.place)
-		return callers_is_interpreted(classifier->callers, stack);
+		return true;
 	return is_anonymous(classifier, stack, caller) &&
 	       (is_main_thread(recording, &recording->threads[thread]) ||
 		has_own_name(recording, &recording->threads[thread]));
 }
 
-/* "thread/call" in an interpreter; "thread../call" for a nameless function, without the number that
- * a thread of many has. */
+/* "thread/call" for calls from no function of the program's; "thread../call" for a nameless one,
+ * without the number that a thread of many has. */
 static uint32_t thread_call(struct classifier *classifier, uint32_t thread, uint32_t call,
-			    bool is_interpreted)
+			    bool has_no_function)
 {
 	const struct recording *recording = classifier->recording;
 	const char *name = recording->strings[classifier->thread_name[thread]];
 	size_t bytes = strlen(name);
 	char text[TEXT_BYTES_MAX];
 
-	if (is_interpreted)
+	if (has_no_function)
 		return call_name(classifier, name, call);
 	while (bytes > 1 && name[bytes - 1] >= '0' && name[bytes - 1] <= '9')
 		bytes--;

@@ -67,7 +67,7 @@ static const struct {
 	/*  1 */ { KIND_IO, WORKER, "write", 0, IN_HELPER, 20, "helper/write" },
 	/*  2 */ { KIND_IO, WORKER, "read", 0, NO_STACK, 30, "read" },
 	/*  3 */ { KIND_POLL, WORKER, "epoll_wait", 0, IN_WORKER, 40, "worker/epoll_wait" },
-	/*  4 */ { KIND_SLEEP, WORKER, "nanosleep", 0, IN_LIBC, 50, "nanosleep" },
+	/*  4 */ { KIND_SLEEP, WORKER, "nanosleep", 0, IN_LIBC, 50, "worker/nanosleep" },
 	/*  5 */ { KIND_DNS, WORKER, "getaddrinfo", 0, IN_HELPER, 60, "helper/getaddrinfo" },
 	/*  6 */ { KIND_HOLD, WORKER, "mutex server+0x10", 1, IN_HELPER, 70, "table_lock" },
 	/*  7 */ { KIND_HOLD, WORKER, "mutex server+0x20", 2, NO_STACK, 80, "cache+16" },
