@@ -55,6 +55,17 @@ int hook_openpty(int *first, int *second, char *name, const struct termios *mode
 	return result;
 }
 
+/* The terminal takes the place of the first three. */
+int hook_login_tty(int fd)
+{
+	int result = real.login_tty(fd);
+	for (int place = STDIN_FILENO; place <= STDERR_FILENO && result == 0; place++)
+		descriptor_forget(place);
+	if (result == 0)
+		descriptor_forget(fd);
+	return result;
+}
+
 int hook_pipe(int ends[2])
 {
 	return made_pipe(real.pipe(ends), ends);

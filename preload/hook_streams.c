@@ -238,16 +238,28 @@ void hooks_streams_end(struct caller caller)
 }
 
 /* The stream is gone afterwards. */
-int hook_fclose(FILE *stream)
+static int close_stream(FILE *stream, enum call call, int (*close)(FILE *), struct caller caller)
 {
 	struct stream_op now;
-	stream_begin(&now, CALL_fclose, stream, CALLER);
+	stream_begin(&now, call, stream, caller);
 	descriptor_forget(stream->_fileno);
 	int64_t pending = bytes_pending(stream);
-	int result = real.fclose(stream);
+	int result = close(stream);
 	now.stream = NULL;
-	stream_end(&now, FILLED, result != 0, pending > 0 ? pending : 0);
+	stream_end(&now, FILLED, result<0, pending> 0 ? pending : 0);
 	return result;
+}
+
+int hook_fclose(FILE *stream)
+{
+	return close_stream(stream, CALL_fclose, real.fclose, CALLER);
+}
+
+/* It says that all went well whatever happened; of no stream, too. */
+int hook_endmntent(FILE *stream)
+{
+	return stream ? close_stream(stream, CALL_endmntent, real.endmntent, CALLER)
+		      : real.endmntent(stream);
 }
 
 /* --- Without a stream: a descriptor, the system's log --- */
@@ -311,6 +323,26 @@ void hook___syslog_chk(int priority, int flag, const char *format, ...)
 	uint64_t op = begin(CALL_syslog, -1, CALLER);
 	va_start(list, format);
 	real.__vsyslog_chk(priority, flag, format, list);
+	va_end(list);
+	ended(op, 0);
+}
+
+void hook_warn(const char *format, ...)
+{
+	va_list list;
+	uint64_t op = begin(CALL_warn, STDERR_FILENO, CALLER);
+	va_start(list, format);
+	real.vwarn(format, list);
+	va_end(list);
+	ended(op, 0);
+}
+
+void hook_warnx(const char *format, ...)
+{
+	va_list list;
+	uint64_t op = begin(CALL_warnx, STDERR_FILENO, CALLER);
+	va_start(list, format);
+	real.vwarnx(format, list);
 	va_end(list);
 	ended(op, 0);
 }

@@ -207,6 +207,31 @@ REALPATH(realpath)
 #define STREAM(when, type, symbol, call, parameters, arguments, stream, quick, failed, value)
 #include "hooks.def"
 
+/* --- These cannot fail: any number is a result --- */
+
+uint32_t hook_arc4random(void)
+{
+	uint64_t op = timed_begin(KIND_IO, CALL_arc4random, -1, CALLER);
+	uint32_t result = real.arc4random();
+	timed_end_brief(op, false, sizeof(result));
+	return result;
+}
+
+uint32_t hook_arc4random_uniform(uint32_t bound)
+{
+	uint64_t op = timed_begin(KIND_IO, CALL_arc4random_uniform, -1, CALLER);
+	uint32_t result = real.arc4random_uniform(bound);
+	timed_end_brief(op, false, sizeof(result));
+	return result;
+}
+
+void hook_arc4random_buf(void *data, size_t size)
+{
+	uint64_t op = timed_begin(KIND_IO, CALL_arc4random_buf, -1, CALLER);
+	real.arc4random_buf(data, size);
+	timed_end_brief(op, false, (int64_t)size);
+}
+
 /* --- By syscall(): six arguments are passed on whatever the call takes --- */
 
 #define RAW_AROUND(kind, number, call, fd, value, after)                               \

@@ -110,6 +110,41 @@ static const struct target_case cases[] = {
 	    { "op", "io", "scandir", 2, 2 },
 	    { "op", "io", "stat", 0, 4 },
 	    { "op", "io", "rename", 0, 3 } } },
+	/* 16 */
+	{ "seldom",
+	  "counters",
+	  { { "op", "io", "eventfd_read", 2, 2 }, { "op", "io", "eventfd_write", 2, 2 } } },
+	/* 17 */
+	{ "seldom",
+	  "users",
+	  { { "op", "io", "lckpwdf", 1, 1 },
+	    { "op", "io", "getutent", 2, 2 },
+	    { "op", "io", "getutid", 1, 1 },
+	    { "op", "dns", "setpwent", 1, 1 } } },
+	/* 18 */
+	{ "seldom",
+	  "tables",
+	  { { "op", "io", "getifaddrs", 1, 1 },
+	    { "op", "io", "if_nameindex", 1, 1 },
+	    { "op", "dns", "gethostid", 1, 1 },
+	    { "op", "io", "endmntent", 1, 1 },
+	    { "op", "io", "setlocale", 0, 1 } } },
+	/* 19 */
+	{ "seldom",
+	  "shells",
+	  { { "op", "io", "wordexp", 2, 2 },
+	    { "op", "io", "warn", 2, 2 },
+	    { "op", "io", "psignal", 1, 1 } } },
+	/* 20 */
+	{ "seldom",
+	  "memory",
+	  { { "op", "io", "mmap", 1, MANY },
+	    { "op", "io", "munmap", 1, MANY },
+	    { "op", "io", "arc4random", 0, 2 } } },
+	/* 21 */
+	{ "seldom", "places", { { "op", "io", "lseek", 0, 3 }, { "op", "io", "close", 0, 1 } } },
+	/* 22 */
+	{ "seldom", "terminals", { { "op", "io", "write", 1, 1 } } },
 };
 
 TARGET_CASES_MAIN("hook_timed")
