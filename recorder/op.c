@@ -1,254 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops, waits and links: what is open on a thread, and the records of what has ended.
+ * Ops: begun, completed with what is learnt of them, ended; entries.h has what is open.
  *
- * Open entries form a stack in the thread's slot, innermost last; entries[0] is the thread's op. An
- * entry leaves it when the op ends, from the middle too (locks are not always released in reverse
- * order), or when it turns out that its call never returned (longjmp, cancellation): then a later
- * call comes from a frame further up the same stack.
- *
- * Only the thread itself changes its entries, and each change follows the protocol of struct
- * open_entry: the fields are stored with release order after `handle` was cleared, so that the
- * drainer, which reads `handle`, the fields and `handle` again, never takes half an entry for a
- * whole one. The record of what ends is published before its entry is cleared: a drainer that finds
- * no entry finds the record.
+ * Runs on the program's threads, each with entries of its own. What ends an op that is not open
+ * here is counted, never looked for elsewhere.
  */
 #include "op.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "chunk.h"
 #include "clock.h"
 #include "descriptors.h"
+#include "entries.h"
 #include "handles.h"
 #include "mark.h"
 #include "stack.h"
-#include "waiters.h"
 
 #include "in_target.h"
 
-/* Frames further than this below the thread's first one lie on another stack (a fiber's, a
- * signal stack). */
-#define STACK_BYTES_MAX ((uintptr_t)8 << 20)
-
 uint64_t op_min_io_ticks;
 uint64_t op_brief_ticks;
-
-/* --- Entries --------------------------------------------------------------------------------- */
-
-/* Member by member, and inline: so a record that was just composed goes from registers to where it
- * belongs. Composed in memory, and read by larger words than it was written, it would wait there.
- * Release: see entry_write(); to a chunk it is published afterwards, and plain stores would do. */
-static inline __attribute__((always_inline)) void record_write(struct record *to,
-							       const struct record *record)
-{
-	store_release(&to->start, record->start);
-	store_release(&to->end, record->end);
-	store_release(&to->id, record->id);
-	store_release(&to->parent, record->parent);
-	store_release(&to->value, record->value);
-	store_release(&to->name, record->name);
-	store_release(&to->ident, record->ident);
-	store_release(&to->stack, record->stack);
-	store_release(&to->count, record->count);
-	store_release(&to->fd, record->fd);
-	store_release(&to->type, record->type);
-	store_release(&to->what, record->what);
-	store_release(&to->outcome, record->outcome);
-	store_release(&to->flags, record->flags);
-}
-
-static inline __attribute__((always_inline)) void entry_write(struct open_entry *entry,
-							      const struct record *record,
-							      uint64_t handle, uint64_t frame)
-{
-	/* Release: who sees that the last tenant is gone sees its record, or where it moved. */
-	store_release(&entry->handle, 0);
-	record_write(&entry->record, record);
-	store_release(&entry->frame, frame);
-	/* Pairs with the drainer's load_acquire; earlier, it would read the entry's last tenant. */
-	store_release(&entry->handle, handle);
-}
-
-static inline __attribute__((always_inline)) struct open_entry *entry_push(
-	struct self *self, const struct record *record, uint64_t handle, const void *frame)
-{
-	struct open_entry *entry = &self->slot->entries[self->depth];
-
-	if (UNLIKELY(self->depth == SLOT_ENTRIES)) {
-		self_count(self, COUNTER_dropped_depth);
-		return NULL;
-	}
-	entry_write(entry, record, handle, (uint64_t)(uintptr_t)frame);
-	self->depth++;
-	return entry;
-}
-
-static struct open_entry *entry_find(struct self *self, uint64_t handle)
-{
-	for (uint32_t i = self->depth; i-- > 0;)
-		if (self->slot->entries[i].handle == handle)
-			return &self->slot->entries[i];
-	return NULL;
-}
-
-/* Entries above move down: a drainer that reads from the top sees each of them at least once. */
-static __attribute__((noinline)) void entry_remove_below(struct self *self,
-							 struct open_entry *entry)
-{
-	struct open_entry *last = &self->slot->entries[self->depth - 1];
-
-	for (; entry < last; entry++)
-		entry_write(entry, &entry[1].record, entry[1].handle, entry[1].frame);
-	store_release(&last->handle, 0);
-	self->depth--;
-}
-
-static inline void entry_remove(struct self *self, struct open_entry *entry)
-{
-	assert(self->depth > 0 && entry >= self->slot->entries &&
-	       entry <= &self->slot->entries[self->depth - 1]);
-	if (UNLIKELY(entry != &self->slot->entries[self->depth - 1])) {
-		entry_remove_below(self, entry);
-		return;
-	}
-	store_release(&entry->handle, 0);
-	self->depth--;
-}
-
-static bool is_hold(const struct open_entry *entry)
-{
-	return entry->record.type == RECORD_OP && entry->record.what == KIND_HOLD;
-}
-
-/* Writes what has no entry. */
-static inline __attribute__((always_inline)) void record_append(struct self *self,
-								const struct record *record)
-{
-	struct record *place = chunk_place(self);
-
-	if (UNLIKELY(!place))
-		return;
-	record_write(place, record);
-	chunk_publish_placed(self, place);
-	chunk_settle(self);
-}
-
-/* The place for an entry's record, with what is known of it so far; NULL: there is none. To be
- * completed there, and then entry_end(). */
-static inline struct record *entry_place(struct self *self, const struct open_entry *entry)
-{
-	struct record *place = chunk_place(self);
-
-	if (LIKELY(place))
-		*place = entry->record;
-	return place;
-}
-
-static inline __attribute__((always_inline)) void entry_end(struct self *self,
-							    struct open_entry *entry,
-							    const struct record *placed)
-{
-	if (LIKELY(placed))
-		chunk_publish_placed(self, placed);
-	if (UNLIKELY(is_hold(entry)))
-		watch_drop_holder(entry->record.fd, entry->handle);
-	entry_remove(self, entry);
-	chunk_settle(self);
-}
-
-/* Ends an entry by force: its call will not return any more, or not while it is recorded. */
-static void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,
-			enum outcome outcome)
-{
-	uint64_t start = entry->record.start;
-	struct record *place;
-
-	if (entry->record.type == RECORD_ATTACHED) {
-		entry_remove(self, entry);
-		return;
-	}
-	if (entry->record.type == RECORD_WAIT)
-		watch_wait_ends(watch_find((const void *)(uintptr_t)entry->record.value));
-	place = entry_place(self, entry);
-	if (place) {
-		place->end = end_ticks > start ? end_ticks : start;
-		if (place->type == RECORD_OP)
-			place->outcome = (uint8_t)outcome;
-		if (is_hold(entry))
-			place->fd = -1;
-	}
-	entry_end(self, entry, place);
-}
-
-/*
- * Whether the call that opened `entry` is gone, now that a call of the same thread comes from
- * `frame`: its frame lies below on the same stack, or is the very same frame (a hook opens at most
- * one op and then one wait). A hold outlives the frame of its call.
- */
-static bool is_abandoned(const struct self *self, const struct open_entry *entry, uintptr_t frame,
-			 enum record_type type)
-{
-	uintptr_t top = (uintptr_t)self->stack_top;
-
-	if (is_hold(entry) || entry->frame == 0 || frame > top ||
-	    top - entry->frame > STACK_BYTES_MAX)
-		return false;
-	return entry->frame < frame ||
-	       (entry->frame == frame && (entry->record.type == type || type == RECORD_OP));
-}
-
-/* Another thread has unlocked what this one held: it has written the record. */
-static bool is_taken_hold(const struct open_entry *entry)
-{
-	return is_hold(entry) && entry->record.fd >= 0 &&
-	       !watch_is_holder(entry->record.fd, entry->handle);
-}
-
-static bool is_released_hold(const struct open_entry *entry)
-{
-	return is_taken_hold(entry) || (is_hold(entry) && entry->record.fd == HOLD_RELEASED);
-}
-
-/* The program ended this op on another thread. */
-static bool is_detached(const struct open_entry *entry)
-{
-	return entry->record.type == RECORD_ATTACHED &&
-	       !handles_has(recorder_arena, (uint32_t)entry->record.fd, entry->record.id);
-}
-
-/* Other threads release what this one goes on taking: their entries are not in the way. */
-static void drop_taken(struct self *self)
-{
-	for (uint32_t i = self->depth; i-- > 1;)
-		if (is_taken_hold(&self->slot->entries[i]))
-			entry_remove(self, &self->slot->entries[i]);
-}
-
-static __attribute__((noinline)) void tidy_entries(struct self *self, const void *frame,
-						   enum record_type type)
-{
-	for (uint32_t i = self->depth; i-- > 1;) {
-		struct open_entry *entry = &self->slot->entries[i];
-
-		if (is_taken_hold(entry) || is_detached(entry)) {
-			entry_remove(self, entry);
-		} else if (is_abandoned(self, entry, (uintptr_t)frame, type)) {
-			self_count(self, COUNTER_abandoned);
-			entry_close(self, entry, clock_now_ticks(), OUTCOME_CANCELED);
-		} else if (!is_hold(entry)) {
-			break;
-		}
-	}
-}
-
-/* Clears away what ended without its thread's doing, before something new is opened. */
-static inline void tidy(struct self *self, const void *frame, enum record_type type)
-{
-	if (self->depth > 1)
-		tidy_entries(self, frame, type);
-}
 
 /* --- What the rest of the recorder needs ----------------------------------------------------- */
 
@@ -288,7 +60,7 @@ uint64_t op_begin_hold(struct self *self, const struct watch *watch, uint32_t wa
 	};
 
 	if (UNLIKELY(self->depth == SLOT_ENTRIES))
-		drop_taken(self);
+		entries_drop_taken(self);
 	return entry_push(self, &record, record.id, frame) ? record.id : 0;
 }
 
@@ -343,7 +115,7 @@ void op_end_forgotten(struct self *self, uint64_t end_ticks)
 		struct open_entry *entry = &self->slot->entries[i];
 
 		if (entry->record.start <= end_ticks &&
-		    (entry->record.type != RECORD_ATTACHED || is_detached(entry)))
+		    (entry->record.type != RECORD_ATTACHED || entry_is_detached(entry)))
 			entry_close(self, entry, end_ticks, OUTCOME_NONE);
 	}
 }
@@ -377,7 +149,7 @@ void op_attach(struct self *self, uint64_t op, uint32_t index, uint8_t flags)
 		.flags = flags,
 	};
 
-	tidy(self, NULL, RECORD_ATTACHED);
+	entries_tidy(self, NULL, RECORD_ATTACHED);
 	(void)entry_push(self, &record, op | ATTACHED_HANDLE, NULL);
 }
 
@@ -392,13 +164,18 @@ bool op_is_in_flow(const struct self *self)
 		const struct open_entry *entry = &self->slot->entries[i];
 
 		if (entry->record.type == RECORD_ATTACHED && entry->record.flags & RECORD_FLOW &&
-		    !is_detached(entry))
+		    !entry_is_detached(entry))
 			return true;
 	}
 	return false;
 }
 
 /* --- What the hooks call --------------------------------------------------------------------- */
+
+static bool is_released(const struct open_entry *entry)
+{
+	return entry_is_hold(entry) && (entry->record.fd == HOLD_RELEASED || entry_is_taken(entry));
+}
 
 uint64_t op_current(const struct self *self)
 {
@@ -408,8 +185,8 @@ uint64_t op_current(const struct self *self)
 		const struct open_entry *entry = &slot->entries[i];
 
 		if (entry->record.type == RECORD_OP
-			    ? !is_released_hold(entry)
-			    : entry->record.type == RECORD_ATTACHED && !is_detached(entry))
+			    ? !is_released(entry)
+			    : entry->record.type == RECORD_ATTACHED && !entry_is_detached(entry))
 			return entry->record.id;
 	}
 	return slot->op;
@@ -429,7 +206,7 @@ static inline __attribute__((always_inline)) uint64_t begin_op(struct self *self
 		.what = (uint8_t)kind,
 	};
 
-	tidy(self, frame, RECORD_OP);
+	entries_tidy(self, frame, RECORD_OP);
 	if (record.fd >= 0)
 		descriptors_describe(self, &record);
 	record.parent = op_current(self);
@@ -584,175 +361,6 @@ void op_set_other(struct self *self, uint64_t op, int fd)
 		return;
 	descriptors_describe(self, &record);
 	store_release(&entry->record.count, record.ident);
-}
-
-uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address,
-		    uint32_t ident, uint32_t stack, const void *frame)
-{
-	struct record record = {
-		.value = (uint64_t)(uintptr_t)address,
-		.name = name,
-		.ident = ident,
-		.stack = stack,
-		.count = self->thread,
-		.fd = -1,
-		.type = RECORD_WAIT,
-		.what = (uint8_t)reason,
-	};
-	uint64_t handle;
-
-	tidy(self, frame, RECORD_WAIT);
-	record.parent = op_current(self);
-	handle = self_next_id(self);
-	record.start = clock_now_ticks();
-	return entry_push(self, &record, handle, frame) ? handle : 0;
-}
-
-void wait_held_by(struct self *self, uint64_t wait, uint32_t tid)
-{
-	struct open_entry *entry = tid > 0 && wait ? entry_find(self, wait) : NULL;
-
-	if (entry)
-		store_release(&entry->record.fd, (int32_t)tid);
-}
-
-void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
-{
-	uint64_t now = clock_now_ticks();
-	struct open_entry *entry = entry_find(self, wait);
-	struct record *place;
-
-	if (UNLIKELY(!entry)) {
-		self_count(self, COUNTER_lost_ends);
-		return;
-	}
-	place = entry_place(self, entry);
-	if (LIKELY(place)) {
-		place->end = now;
-		place->id = target_op;
-		place->flags |= flags;
-	}
-	entry_end(self, entry, place);
-	mark_if_due(self, now);
-}
-
-void wait_end_brief(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
-{
-	const struct open_entry *entry = entry_find(self, wait);
-
-	if (entry && clock_now_ticks() - entry->record.start < op_brief_ticks) {
-		self_count(self, COUNTER_skipped_brief);
-		(void)op_drop(self, wait);
-		return;
-	}
-	wait_end(self, wait, target_op, flags);
-}
-
-void wait_drop(struct self *self, uint64_t wait)
-{
-	(void)op_drop(self, wait);
-}
-
-void wait_met(struct self *self, enum reason reason, uint32_t name, const void *address,
-	      uint32_t ident, uint64_t target_op)
-{
-	uint64_t now = clock_now_ticks();
-	struct record record = {
-		.start = now,
-		.end = now,
-		.id = target_op,
-		.parent = op_current(self),
-		.value = (uint64_t)(uintptr_t)address,
-		.name = name,
-		.ident = ident,
-		.count = self->thread,
-		.fd = -1,
-		.type = RECORD_WAIT,
-		.what = (uint8_t)reason,
-	};
-
-	record_append(self, &record);
-	mark_if_due(self, now);
-}
-
-void link_record(struct self *self, enum link_kind kind, uint64_t to_op, const void *address,
-		 uint32_t ident, uint32_t count)
-{
-	uint64_t now = clock_now_ticks();
-	struct record record = {
-		.start = now,
-		.end = now,
-		.id = to_op,
-		/* A nested client belongs to the op that started it. */
-		.parent = kind == LINK_NESTED_CLIENT ? to_op : op_current(self),
-		.value = (uint64_t)(uintptr_t)address,
-		.name = self->thread,
-		.ident = ident,
-		.count = count,
-		.fd = -1,
-		.type = RECORD_LINK,
-		.what = (uint8_t)kind,
-	};
-
-	(void)chunk_append(self, &record);
-}
-
-static inline __attribute__((always_inline)) void wake_append(
-	struct self *self, enum link_kind kind, const struct watch *watch, uint32_t count,
-	uint8_t flags, uint32_t stack, uint64_t op, uint64_t now)
-{
-	struct record record = {
-		.start = now,
-		.end = now,
-		.parent = op,
-		.value = watch->address,
-		.name = self->thread,
-		.ident = watch->ident,
-		.stack = stack,
-		.count = count,
-		.fd = -1,
-		.type = RECORD_LINK,
-		.what = (uint8_t)kind,
-		.flags = flags,
-	};
-
-	record_append(self, &record);
-}
-
-void wake_record(struct self *self, enum link_kind kind, const struct watch *watch, uint32_t count,
-		 uint8_t flags, uint32_t stack)
-{
-	wake_append(self, kind, watch, count, flags, stack, op_current(self), clock_now_ticks());
-}
-
-void wake_announce(struct self *self, enum link_kind kind, struct watch *watch, uint32_t count,
-		   uint8_t flags, uint32_t stack)
-{
-	uint64_t op = op_current(self);
-	uint64_t now = clock_now_ticks();
-
-	/* Relaxed: the wake itself, which follows, orders them for whom it wakes. */
-	store_relaxed(&watch->last_op, op);
-	store_relaxed(&watch->last_ticks, now);
-	wake_append(self, kind, watch, count, flags, stack, op, now);
-}
-
-void init_record(struct self *self, const void *address, uint32_t stack)
-{
-	uint64_t now = clock_now_ticks();
-	struct record record = {
-		.start = now,
-		.end = now,
-		.parent = op_current(self),
-		.value = (uint64_t)(uintptr_t)address,
-		.name = self->thread,
-		.stack = stack,
-		.fd = -1,
-		.type = RECORD_LINK,
-		.what = LINK_INIT,
-	};
-
-	(void)chunk_append(self, &record);
 }
 
 uint64_t op_reserve(struct self *self)

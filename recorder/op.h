@@ -31,9 +31,9 @@ bool op_detach(struct self *, uint64_t op) HIDDEN;
 /* Writes all that is open but the thread's own op, as ended at that moment. */
 void op_end_nested(struct self *, uint64_t end_ticks, enum outcome) HIDDEN;
 /* The same, and then the thread's op, whose name is `ident`. */
+void op_end_all(struct self *, uint64_t end_ticks, enum outcome, uint32_t ident) HIDDEN;
 /* Of the thread itself: its share of a contended CPU (weight.h). */
 void op_set_weight(struct self *, uint32_t weight) HIDDEN;
-void op_end_all(struct self *, uint64_t end_ticks, enum outcome, uint32_t ident) HIDDEN;
 /* Ends what began before that moment, but for ops that the program itself may still end. */
 void op_end_forgotten(struct self *, uint64_t end_ticks) HIDDEN;
 /* Whether the thread works for an op that is recorded even while recording is off. */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits: begun and ended as ops are, on the program's threads; entries.h has what is open.
+ */
+#include "op.h"
+
+#include <assert.h>
+
+#include "clock.h"
+#include "entries.h"
+#include "mark.h"
+
+#include "in_target.h"
+
+uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address,
+		    uint32_t ident, uint32_t stack, const void *frame)
+{
+	struct record record = {
+		.value = (uint64_t)(uintptr_t)address,
+		.name = name,
+		.ident = ident,
+		.stack = stack,
+		.count = self->thread,
+		.fd = -1,
+		.type = RECORD_WAIT,
+		.what = (uint8_t)reason,
+	};
+	uint64_t handle;
+
+	entries_tidy(self, frame, RECORD_WAIT);
+	record.parent = op_current(self);
+	handle = self_next_id(self);
+	record.start = clock_now_ticks();
+	return entry_push(self, &record, handle, frame) ? handle : 0;
+}
+
+void wait_held_by(struct self *self, uint64_t wait, uint32_t tid)
+{
+	struct open_entry *entry = tid > 0 && wait ? entry_find(self, wait) : NULL;
+
+	if (entry)
+		store_release(&entry->record.fd, (int32_t)tid);
+}
+
+void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
+{
+	uint64_t now = clock_now_ticks();
+	struct open_entry *entry = entry_find(self, wait);
+	struct record *place;
+
+	if (UNLIKELY(!entry)) {
+		self_count(self, COUNTER_lost_ends);
+		return;
+	}
+	place = entry_place(self, entry);
+	if (LIKELY(place)) {
+		place->end = now;
+		place->id = target_op;
+		place->flags |= flags;
+	}
+	entry_end(self, entry, place);
+	mark_if_due(self, now);
+}
+
+void wait_end_brief(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
+{
+	const struct open_entry *entry = entry_find(self, wait);
+
+	if (entry && clock_now_ticks() - entry->record.start < op_brief_ticks) {
+		self_count(self, COUNTER_skipped_brief);
+		(void)op_drop(self, wait);
+		return;
+	}
+	wait_end(self, wait, target_op, flags);
+}
+
+void wait_drop(struct self *self, uint64_t wait)
+{
+	(void)op_drop(self, wait);
+}
+
+void wait_met(struct self *self, enum reason reason, uint32_t name, const void *address,
+	      uint32_t ident, uint64_t target_op)
+{
+	uint64_t now = clock_now_ticks();
+	struct record record = {
+		.start = now,
+		.end = now,
+		.id = target_op,
+		.parent = op_current(self),
+		.value = (uint64_t)(uintptr_t)address,
+		.name = name,
+		.ident = ident,
+		.count = self->thread,
+		.fd = -1,
+		.type = RECORD_WAIT,
+		.what = (uint8_t)reason,
+	};
+
+	entry_append(self, &record);
+	mark_if_due(self, now);
+}

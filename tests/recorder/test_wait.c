@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, waits are of the wrong op, or are lost. */
+#include "op.h"
+
+#include "calls.h"
+
+START_TEST(a_wait_is_of_the_current_op)
+{
+	uint64_t op = begin(KIND_IO, 500);
+	uint64_t wait = wait_begin(self, REASON_MUTEX, CALL_LOCK, &stack, 1, 0, FRAME(500));
+	json_t *event;
+
+	ck_assert_uint_ne(wait, 0);
+	ck_assert_uint_eq(op_current(self), op);
+	wait_end(self, wait, 77, RECORD_TIMED_OUT);
+	event = event_of(recording_dump(true), "rs", "mutex");
+	ck_assert_uint_eq((uint64_t)number_of(event, "p"), op);
+	ck_assert_int_eq(number_of(event, "t"), 77);
+	ck_assert_int_eq(number_of(event, "to"), 1);
+	ck_assert_int_eq(number_of(event, "i"), 1);
+	ck_assert_uint_eq((uint64_t)number_of(event, "a"), (uint64_t)(uintptr_t)&stack);
+}
+END_TEST
+
+START_TEST(a_short_one_may_be_left_out)
+{
+	op_brief_ticks = UINT64_MAX;
+	wait_end_brief(self, wait_begin(self, REASON_MUTEX, CALL_LOCK, &stack, 1, 0, FRAME(500)), 0,
+		       0);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_skipped_brief), 1);
+	op_brief_ticks = 0;
+	wait_end_brief(self, wait_begin(self, REASON_MUTEX, CALL_LOCK, &stack, 1, 0, FRAME(500)), 0,
+		       0);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 1);
+}
+END_TEST
+
+START_TEST(a_wait_that_never_began_is_counted)
+{
+	wait_end(self, 12345, 0, 0);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_lost_ends), 1);
+	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("wait");
+	TCase *tests = tcase_create("wait");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, a_wait_is_of_the_current_op);
+	tcase_add_test(tests, a_short_one_may_be_left_out);
+	tcase_add_test(tests, a_wait_that_never_began_is_counted);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
