@@ -370,10 +370,30 @@ static void read_add(const struct recording *rec, const struct side *sides, size
 		transfer->latency_ns = op->end_ns - from->start_ns;
 }
 
+/* The read that made room for a write that waited: the last one that began meanwhile. `count`: none
+ * did. */
+static size_t room_maker(const struct recording *rec, const struct side *sides, size_t count,
+			 size_t write)
+{
+	const struct rec_op *op = &rec->ops[sides[write].op];
+	size_t found = count;
+
+	for (size_t i = write + 1; i < count; i++) {
+		const struct rec_op *other = &rec->ops[sides[i].op];
+
+		if (other->start_ns >= op->end_ns)
+			break;
+		if (!sides[i].is_write && other->start_ns > op->start_ns)
+			found = i;
+	}
+	return found;
+}
+
 static void transfers_add(struct flows *flows, const struct recording *rec,
 			  const struct side *sides, size_t count)
 {
 	struct reading_place place = { 0, 0, 0 };
+	struct transfer *transfers = flows->transfers + flows->transfer_count;
 
 	for (size_t i = 0; i < count; i++) {
 		struct transfer transfer = { .bytes = rec->extras[sides[i].op].bytes,
@@ -386,8 +406,14 @@ static void transfers_add(struct flows *flows, const struct recording *rec,
 			read_add(rec, sides, count, i, &place, &transfer);
 		uint32_t *table = sides[i].is_other ? flows->other_of : flows->transfer_of;
 
-		table[sides[i].op] = (uint32_t)flows->transfer_count;
-		flows->transfers[flows->transfer_count++] = transfer;
+		table[sides[i].op] = (uint32_t)flows->transfer_count++;
+		transfer.has_woken = transfers[i].has_woken;
+		transfers[i] = transfer;
+		size_t waker = !transfer.has_waited ? count
+			       : transfer.is_write  ? room_maker(rec, sides, count, i)
+						    : place.write;
+		if (waker < count)
+			transfers[waker].has_woken = true;
 	}
 }
 

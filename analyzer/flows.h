@@ -21,6 +21,7 @@ struct transfer {
 	uint32_t flow;
 	bool is_write;
 	bool has_waited; /* for bytes (read) or for room (write) */
+	bool has_woken;  /* the other end had waited for it */
 };
 
 struct flow {

@@ -119,6 +119,8 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 	if (!is_outside && compiler->script->was_crowded)
 		script_runs_add(&compiler->runs, (uint32_t)compiler->script->step_count,
 				to_ns - from_ns);
+	if (is_outside)
+		script_runs_called(&compiler->runs);
 	script_emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, script_scope(compiler),
 		    to_ns - from_ns);
 }
@@ -145,6 +147,7 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 
 	if (compiler->is_skipping || compiler->waiting || to_ns <= compiler->now_ns)
 		return;
+	script_runs_called(&compiler->runs);
 	uint64_t overrun_ns = asked_ns && length_ns > asked_ns ? length_ns - asked_ns : 0;
 	if (extra->absolute && asked_ns <= to_ns - start_ns) {
 		script_emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
@@ -306,6 +309,7 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	uint64_t end_ns = compiler->rec->ops[op].end_ns;
 
 	if (compiler->awaited_op == op) {
+		script_runs_slept(&compiler->runs, end_ns - compiler->rec->ops[op].start_ns);
 		compiler->awaited_op = NO_INDEX;
 		compiler->waiting = false;
 		compiler->now_ns = end_ns;
@@ -313,6 +317,8 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
 	script_pass(compiler, end_ns);
+	if (script_write_wakes(compiler, op))
+		script_emit(compiler, STEP_WAKING, script_scope(compiler), 0);
 	if (!script_ends_elsewhere(compiler, op))
 		script_stamps(compiler, op, STAMP_END);
 	if (compiler->rec->ops[op].kind == KIND_HOLD)

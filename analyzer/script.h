@@ -36,7 +36,7 @@ enum step_type {
 	STEP_TAKE,    /* arg condition: a token, letting the lock go meanwhile */
 	STEP_PUT,     /* arg condition */
 	STEP_SIGNAL,  /* arg link */
-	STEP_WAKING,  /* arg scope, ns: runs so long if the signal before it let a sleeper go */
+	STEP_WAKING,  /* arg scope, ns: runs so long if what came before it let a sleeper go */
 	STEP_AFTER,   /* arg link, ns latency: not before that signal */
 	STEP_PERMIT,  /* arg semaphore, ns latency */
 	STEP_CLAIM,   /* likewise; goes on without if nobody can go on */
@@ -130,6 +130,7 @@ struct script {
 	struct requests requests;
 	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
 	uint64_t overrun_ns;      /* median, of sleeps beyond what was asked for */
+	uint64_t sleep_run_ns;    /* CPU time that a sleep takes, on crowded CPUs; 0 = not known */
 	uint64_t start_ns;        /* of the first actor */
 	uint64_t actual_ns;       /* makespan as recorded, of the actors that count */
 	/* waits whose waker is not known: they stay as long as they were */

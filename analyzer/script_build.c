@@ -148,7 +148,8 @@ static void compile(struct compiler *compiler, const struct stack_functions *fun
 		script->jobs[i].lock = NO_INDEX;
 	for (uint32_t t = 0; t < rec->thread_count; t++)
 		script_compile_thread(compiler, t);
-	script_runs_cut(&compiler->runs, script->steps);
+	script->sleep_run_ns = script_runs_sleep_ns(&compiler->runs);
+	script_runs_cut(&compiler->runs, script->steps, script->sleep_run_ns);
 	script_runs_free(&compiler->runs);
 	script_wakes_find(script);
 	script_places_split(&compiler->places, script);

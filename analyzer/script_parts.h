@@ -172,6 +172,8 @@ void script_wait_ends(struct compiler *, uint32_t wait);
 /* script_transfers.c */
 void script_poll_begins(struct compiler *, uint32_t op);
 void script_transfer_begins(struct compiler *, uint32_t op);
+/* At the end of an op: it wrote, and STEP_WAKING comes after that. */
+bool script_write_wakes(const struct compiler *, uint32_t op);
 
 /* script_ends.c: whose end a read came to that found the end of a pipe, or a poll for it that began
  * at that time; NO_INDEX = it is not known, or the read is no such one. */

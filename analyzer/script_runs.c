@@ -8,15 +8,25 @@
  * to at most so many times its usual length, the same factor for all of a stretch, until what is
  * left is the CPU time. What is usual is found from the cut runs in turn.
  *
+ * To go to sleep and to come back uses CPU time, too, which is in no run. Where a stretch used more
+ * than its runs took by the clock, that is what its sleeps used. Where a CPU had nothing else to
+ * do, its own going to sleep is in that, which nobody would wait for: a quarter of them used less
+ * than what is taken for all.
+ *
  * One thread.
  */
 #include "script_runs.h"
 
 #include "memory.h"
+#include "percentile.h"
 
 #include <stdlib.h>
 
-enum { ROUNDS = 2, HALVINGS = 40 };
+enum {
+	ROUNDS = 2,
+	HALVINGS = 40,
+	SLEEPS_LEAST = 8 /* stretches: fewer say nothing about what is usual */
+};
 
 /* How much longer than usual a run may be without being cut at all. */
 static const double FACTOR_MAX = 1e6;
@@ -56,16 +66,35 @@ void script_runs_add(struct script_runs *runs, uint32_t step, uint64_t wall_ns)
 	runs->runs[runs->run_count++] = (struct crowded_run){ wall_ns, step, 0 };
 }
 
+void script_runs_slept(struct script_runs *runs, uint64_t slept_ns)
+{
+	runs->sleeps++;
+	runs->slept_ns += slept_ns;
+}
+
+void script_runs_called(struct script_runs *runs)
+{
+	runs->is_mixed = true;
+}
+
 void script_runs_end_stretch(struct script_runs *runs, uint64_t cpu_ns)
 {
 	uint32_t first = runs->stretch_count ? runs->stretches[runs->stretch_count - 1].end : 0;
+	struct stretch stretch = { .cpu_ns = cpu_ns,
+				   .first = first,
+				   .end = (uint32_t)runs->run_count,
+				   .sleeps = runs->sleeps,
+				   .slept_ns = runs->slept_ns,
+				   .is_mixed = runs->is_mixed };
 
+	runs->sleeps = 0;
+	runs->slept_ns = 0;
+	runs->is_mixed = false;
 	if (first == runs->run_count)
 		return;
 	runs->stretches = memory_grow(runs->stretches, &runs->stretch_capacity,
 				      runs->stretch_count + 1, sizeof(*runs->stretches));
-	runs->stretches[runs->stretch_count++] =
-		(struct stretch){ cpu_ns, first, (uint32_t)runs->run_count };
+	runs->stretches[runs->stretch_count++] = stretch;
 }
 
 void script_runs_drop(struct script_runs *runs, size_t step_count)
@@ -146,10 +175,64 @@ static uint32_t make_dense(struct script_runs *runs)
 	return kinds;
 }
 
-void script_runs_cut(struct script_runs *runs, struct step *steps)
+static uint64_t wall_ns_of(const struct script_runs *runs, const struct stretch *stretch)
+{
+	uint64_t wall_ns = 0;
+
+	for (uint32_t i = stretch->first; i < stretch->end; i++)
+		wall_ns += runs->runs[i].wall_ns;
+	return wall_ns;
+}
+
+/* What the sleeps of a stretch used is known, if they used anything. */
+static bool tells_of_sleeps(const struct stretch *stretch, uint64_t wall_ns)
+{
+	return stretch->sleeps && !stretch->is_mixed && stretch->cpu_ns != UINT64_MAX &&
+	       stretch->cpu_ns > wall_ns;
+}
+
+/* Who uses the CPU for most of a wait looks, and does not sleep: where many do, nothing is known.
+ */
+uint64_t script_runs_sleep_ns(const struct script_runs *runs)
+{
+	uint64_t *each_ns = memory_new(runs->stretch_count, sizeof(*each_ns)), usual_ns = 0;
+	size_t count = 0, looking_count = 0;
+
+	for (size_t s = 0; s < runs->stretch_count; s++) {
+		const struct stretch *stretch = &runs->stretches[s];
+		uint64_t wall_ns = wall_ns_of(runs, stretch);
+
+		if (!tells_of_sleeps(stretch, wall_ns))
+			continue;
+		if (stretch->cpu_ns - wall_ns > stretch->slept_ns / 2)
+			looking_count++;
+		else
+			each_ns[count++] = (stretch->cpu_ns - wall_ns) / stretch->sleeps;
+	}
+	if (count >= SLEEPS_LEAST && count > looking_count)
+		usual_ns = percentile_select(each_ns, count, count / 4);
+	free(each_ns);
+	return usual_ns;
+}
+
+/* What is left of a stretch's CPU time for its runs: if some of them waited for a CPU, what its
+ * sleeps used is not theirs. */
+static void leave_out_sleeps(struct script_runs *runs, uint64_t sleep_ns)
+{
+	for (size_t s = 0; s < runs->stretch_count; s++) {
+		struct stretch *stretch = &runs->stretches[s];
+		uint64_t slept_ns = stretch->sleeps * sleep_ns;
+
+		if (stretch->cpu_ns < wall_ns_of(runs, stretch))
+			stretch->cpu_ns -= slept_ns < stretch->cpu_ns ? slept_ns : stretch->cpu_ns;
+	}
+}
+
+void script_runs_cut(struct script_runs *runs, struct step *steps, uint64_t sleep_ns)
 {
 	if (!runs->stretch_count)
 		return;
+	leave_out_sleeps(runs, sleep_ns);
 	uint32_t kinds = make_dense(runs);
 	double *usual_ns = memory_new(kinds, sizeof(*usual_ns));
 	struct keyed_run *sorted = memory_new(runs->run_count, sizeof(*sorted));

@@ -20,6 +20,9 @@ struct stretch {
 	uint64_t cpu_ns;
 	uint32_t first; /* run */
 	uint32_t end;
+	uint32_t sleeps;
+	uint64_t slept_ns;
+	bool is_mixed; /* calls used the CPU, too */
 };
 
 struct script_runs {
@@ -29,10 +32,19 @@ struct script_runs {
 	struct stretch *stretches;
 	size_t stretch_count;
 	size_t stretch_capacity;
+	uint32_t sleeps; /* since the last stretch; likewise below */
+	uint64_t slept_ns;
+	bool is_mixed;
 };
 
 /* The step took so long by the clock. Its key is to be set before the cut. */
 void script_runs_add(struct script_runs *, uint32_t step, uint64_t wall_ns);
+
+/* The thread slept so long, until another woke it. */
+void script_runs_slept(struct script_runs *, uint64_t slept_ns);
+
+/* Time went by in a call that is no run. */
+void script_runs_called(struct script_runs *);
 
 /* The runs added since the last stretch used so much CPU time; UINT64_MAX = not known. */
 void script_runs_end_stretch(struct script_runs *, uint64_t cpu_ns);
@@ -40,8 +52,12 @@ void script_runs_end_stretch(struct script_runs *, uint64_t cpu_ns);
 /* The script ends before this step after all. */
 void script_runs_drop(struct script_runs *, size_t step_count);
 
-/* Cuts the steps to the CPU time that they used. */
-void script_runs_cut(struct script_runs *, struct step *steps);
+/* CPU time that a thread uses each time it goes to sleep and comes back, while CPUs are busy; 0 =
+ * not known. */
+uint64_t script_runs_sleep_ns(const struct script_runs *);
+
+/* Cuts the steps to the CPU time that they used; their sleeps used so much each. */
+void script_runs_cut(struct script_runs *, struct step *steps, uint64_t sleep_ns);
 
 void script_runs_free(struct script_runs *);
 

@@ -95,3 +95,13 @@ void script_transfer_begins(struct compiler *compiler, uint32_t op)
 	else if (own == NO_INDEX)
 		end_awaited(compiler, op, op);
 }
+
+bool script_write_wakes(const struct compiler *compiler, uint32_t op)
+{
+	const struct transfer *own = transfer_of(compiler, op);
+	uint32_t other = compiler->script->flows.other_of[op];
+
+	return !compiler->is_skipping &&
+	       ((own && own->is_write) ||
+		(other != NO_INDEX && compiler->script->flows.transfers[other].is_write));
+}

@@ -202,6 +202,8 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 
 	if (script_frame_ends(compiler, index))
 		return;
+	if (wait->end_ns > wait->start_ns)
+		script_runs_slept(&compiler->runs, wait->end_ns - wait->start_ns);
 	compiler->waiting = false;
 	compiler->now_ns = wait->end_ns;
 	if (wait->open)

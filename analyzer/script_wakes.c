@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What it costs to wake somebody: a signal for which nobody sleeps is a few instructions, one that
- * lets a sleeper go is a system call, and maybe another CPU's interrupt.
+ * lets a sleeper go is a system call, and maybe another CPU's interrupt. Likewise a write to a pipe
+ * or socket whose reader waits.
  *
- * Method. Whether a signal finds a sleeper is the replay's to find out. What a thread runs after a
- * signal that woke nobody in the recording is what it costs to wake nobody: if the replay's signal
- * wakes somebody, STEP_WAKING runs as much more as is usual after those that did. Those keep what
- * they took, whether they wake somebody or not: it differs with where the sleeper goes on, and
- * a replay in which fewer sleep is too long rather than too short. Both sorts must have been seen
- * often enough.
+ * Method. Whether somebody sleeps is the replay's to find out. STEP_WAKING runs only then. What a
+ * thread runs after a signal, or in a call that copies, is what it costs to wake nobody if it woke
+ * nobody in the recording: STEP_WAKING then takes as much more as is usual of those that did. Of
+ * those, what they took beyond what is usual of the others moves to STEP_WAKING. Both sorts must
+ * have been seen often enough. A read that makes room wakes as a write does, and counts as one.
  *
  * Only where a signal is the hand-over itself, and wakes one: of a broadcast the cost goes with how
- * many slept. One thread.
+ * many slept. Other work may follow a signal; only where the next thing is to let the lock go is
+ * what it took known to be for the waking. One thread.
  */
 #include "memory.h"
 #include "percentile.h"
@@ -19,8 +20,8 @@
 
 #include <stdlib.h>
 
-/* Of each sort: fewer say nothing about what is usual. */
-enum { SIGNALS_LEAST = 8 };
+/* That woke somebody, and that woke nobody: fewer say nothing about what is usual. */
+enum { WAKES_LEAST = 8 };
 
 bool script_wake_costs(const struct script *script, uint32_t link)
 {
@@ -30,7 +31,7 @@ bool script_wake_costs(const struct script *script, uint32_t link)
 	       script->monitors.conditions[role->condition].model == PUT_BY_SIGNAL;
 }
 
-/* The runs after signals. */
+/* The runs that woke somebody, or nobody. */
 struct runs_after {
 	uint64_t *ns;
 	size_t count;
@@ -48,18 +49,6 @@ static uint64_t usual_ns(const struct runs_after *runs)
 	return percentile_select(runs->ns, runs->count, runs->count / 2);
 }
 
-static uint64_t run_after_ns(const struct script *script, size_t waking)
-{
-	const struct step *step = &script->steps[waking + 1];
-
-	return step->type == STEP_RUN ? step->ns : 0;
-}
-
-static bool is_waking(const struct script *script, size_t step)
-{
-	return step && script->steps[step].type == STEP_WAKING;
-}
-
 /* By link: a wait was over by it. */
 static bool *links_that_woke(const struct script *script)
 {
@@ -72,26 +61,133 @@ static bool *links_that_woke(const struct script *script)
 	return woke;
 }
 
+enum waker_sort { BY_SIGNAL, BY_TRANSFER, WAKER_SORTS };
+
+/* Somebody who may have woken another. */
+struct waker {
+	uint32_t run; /* step that took as long as that takes, NO_INDEX = none at all */
+	enum waker_sort sort;
+	bool woke;
+	bool is_timed; /* what that took is known */
+};
+
+static bool is_step(const struct script *script, size_t step, enum step_type type)
+{
+	return step < script->step_count && script->steps[step].type == type;
+}
+
+/* The time of a call. */
+static bool is_call(const struct script *script, uint32_t step)
+{
+	return is_step(script, step, STEP_RUN) || is_step(script, step, STEP_DELAY);
+}
+
+static bool is_transfer(const struct script *script, uint32_t step)
+{
+	return is_step(script, step, STEP_SEND) || is_step(script, step, STEP_RECEIVE);
+}
+
+static bool is_waker(const struct script *script, uint32_t step)
+{
+	return (is_step(script, step, STEP_SIGNAL) && is_step(script, step + 1, STEP_WAKING)) ||
+	       is_transfer(script, step);
+}
+
+static struct waker waker_of(const struct script *script, const bool *link_woke, uint32_t step)
+{
+	uint32_t arg = script->steps[step].arg;
+
+	if (is_transfer(script, step)) {
+		const struct transfer *transfer = &script->flows.transfers[arg];
+		bool runs = !transfer->has_waited && is_call(script, step + 1);
+
+		return (struct waker){ runs ? step + 1 : NO_INDEX, BY_TRANSFER, transfer->has_woken,
+				       runs };
+	}
+	bool runs = is_step(script, step + 2, STEP_RUN);
+
+	return (struct waker){ runs ? step + 2 : NO_INDEX, BY_SIGNAL, link_woke[arg], true };
+}
+
+/* The STEP_WAKING of this step; NO_INDEX = it has none. */
+static uint32_t waking_of(const struct script *script, uint32_t step)
+{
+	if (is_step(script, step + 1, STEP_WAKING))
+		return step + 1;
+	if (is_step(script, step, STEP_SEND) && is_call(script, step + 1) &&
+	    is_step(script, step + 2, STEP_WAKING))
+		return step + 2;
+	return NO_INDEX;
+}
+
+struct wake_cost {
+	uint64_t quiet_ns; /* usual run that wakes nobody */
+	uint64_t more_ns;  /* that one takes which does */
+	bool is_known;
+};
+
+static struct wake_cost cost_of(struct runs_after after[2])
+{
+	if (after[false].count < WAKES_LEAST || after[true].count < WAKES_LEAST)
+		return (struct wake_cost){ 0, 0, false };
+	uint64_t quiet_ns = usual_ns(&after[false]), waking_ns = usual_ns(&after[true]);
+
+	return (struct wake_cost){ quiet_ns, waking_ns > quiet_ns ? waking_ns - quiet_ns : 0,
+				   true };
+}
+
+static void costs_find(const struct script *script, const bool *link_woke,
+		       struct wake_cost costs[WAKER_SORTS])
+{
+	struct runs_after after[WAKER_SORTS][2] = { { { 0 } } };
+
+	for (uint32_t i = 0; i < script->step_count; i++) {
+		if (!is_waker(script, i))
+			continue;
+		struct waker waker = waker_of(script, link_woke, i);
+		if (waker.is_timed)
+			add(&after[waker.sort][waker.woke],
+			    waker.run == NO_INDEX ? 0 : script->steps[waker.run].ns);
+	}
+	for (int sort = 0; sort < WAKER_SORTS; sort++) {
+		costs[sort] = cost_of(after[sort]);
+		free(after[sort][false].ns);
+		free(after[sort][true].ns);
+	}
+}
+
+/* What it took to wake somebody is paid by who wakes somebody. */
+static void move_cost(struct script *script, const struct waker *waker, struct step *waking,
+		      uint64_t quiet_ns)
+{
+	struct step *run = &script->steps[waker->run];
+	bool is_all = waker->sort == BY_TRANSFER || is_step(script, waker->run + 1, STEP_RELEASE);
+
+	if (!is_all || run->ns <= quiet_ns)
+		return;
+	waking->ns = run->ns - quiet_ns;
+	run->ns = quiet_ns;
+}
+
 void script_wakes_find(struct script *script)
 {
-	struct runs_after after[2] = { { 0 } }; /* signals that woke nobody, somebody */
-	bool *woke = links_that_woke(script);
+	bool *link_woke = links_that_woke(script);
+	struct wake_cost costs[WAKER_SORTS];
 
-	for (size_t i = 0; i < script->step_count; i++) {
-		if (!is_waking(script, i))
+	costs_find(script, link_woke, costs);
+	for (uint32_t i = 0; i < script->step_count; i++) {
+		uint32_t waking = is_waker(script, i) ? waking_of(script, i) : NO_INDEX;
+
+		if (waking == NO_INDEX)
 			continue;
-		add(&after[woke[script->steps[i - 1].arg]], run_after_ns(script, i));
+		struct waker waker = waker_of(script, link_woke, i);
+		if (!costs[waker.sort].is_known)
+			continue;
+		if (!waker.woke)
+			script->steps[waking].ns = costs[waker.sort].more_ns;
+		else if (waker.run != NO_INDEX)
+			move_cost(script, &waker, &script->steps[waking],
+				  costs[waker.sort].quiet_ns);
 	}
-	uint64_t more_ns = 0;
-	if (after[false].count >= SIGNALS_LEAST && after[true].count >= SIGNALS_LEAST) {
-		uint64_t quiet_ns = usual_ns(&after[false]), waking_ns = usual_ns(&after[true]);
-
-		more_ns = waking_ns > quiet_ns ? waking_ns - quiet_ns : 0;
-	}
-	for (size_t i = 0; i < script->step_count; i++)
-		if (is_waking(script, i) && !woke[script->steps[i - 1].arg])
-			script->steps[i].ns = more_ns;
-	free(after[false].ns);
-	free(after[true].ns);
-	free(woke);
+	free(link_woke);
 }

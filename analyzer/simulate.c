@@ -207,6 +207,7 @@ static void go_on(struct simulation *sim, struct entry turn, struct run_ahead *a
 		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && sim->has_queues)
 			runqueues_ahead_end(&sim->queues, ahead);
 		player->slept = !simulate_interact(sim, step, turn.actor, is_back);
+		player->has_slept = player->slept && !is_back && !player->is_running;
 		player->is_forced = false;
 		if (player->slept)
 			return;
@@ -219,13 +220,21 @@ static void play(struct simulation *sim, struct entry turn)
 	struct player *player = &sim->players[turn.actor];
 	struct run_ahead ahead;
 
+	uint64_t run_ns = player->has_slept ? sim->script->sleep_run_ns : 0;
+
+	player->has_slept = false;
 	if (!sim->has_queues) {
+		if (sim->is_crowded && run_ns) {
+			player->is_arriving = player->is_running = true;
+			crowd_enter(&sim->crowd, turn.at_ns, turn.actor, run_ns);
+			return;
+		}
 		go_on(sim, turn, NULL);
 		return;
 	}
 	if (!runqueues_is_on(&sim->queues, turn.actor)) {
 		player->is_arriving = player->is_running = true;
-		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, 0);
+		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, (double)run_ns);
 		if (!runqueues_is_first(&sim->queues, turn.actor))
 			return;
 		runqueues_happen(&sim->queues);

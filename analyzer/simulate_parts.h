@@ -77,8 +77,9 @@ struct player {
 	bool has_lost;    /* came back for a lock that somebody else had taken meanwhile */
 	bool needs_lock;  /* in a take: the lock is to be had again first */
 	bool is_running;  /* on a CPU, or in line for one, with something to run */
-	bool woke;        /* its last signal let somebody go who slept */
+	bool woke;        /* its last signal or write let somebody go who slept */
 	bool is_arriving; /* in line for a CPU before it can go on */
+	bool has_slept;   /* and has yet to use the CPU time that this takes */
 };
 
 struct entry {

@@ -53,14 +53,17 @@ static bool queue_remove(struct simulation *sim, struct queue *queue, uint32_t a
 }
 
 /* How long a wake-up takes. What the recording says of a step was once: whoever sleeps there again,
- * as another was quicker, comes back as fast as is usual, or one slow wake-up would never end. */
+ * as another was quicker, comes back as fast as is usual, or one slow wake-up would never end. What
+ * of it runs on a CPU comes when there is one. */
 static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *queue, uint32_t actor)
 {
 	const struct step *step = simulate_step_of(sim, actor);
 	bool is_for_lock = step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers;
+	uint64_t ns = is_for_lock || sim->players[actor].has_lost ? sim->script->lock_latency_ns
+								  : step->ns;
+	uint64_t run_ns = sim->is_crowded ? sim->script->sleep_run_ns : 0;
 
-	return is_for_lock || sim->players[actor].has_lost ? sim->script->lock_latency_ns
-							   : step->ns;
+	return ns > run_ns ? ns - run_ns : 0;
 }
 
 bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
@@ -278,6 +281,7 @@ static bool send(struct simulation *sim, const struct step *step, uint32_t actor
 		sim->sent[room->first + number] = sim->script->messages.job_of[step->arg];
 	channel->written += bytes;
 	player->needed -= bytes;
+	player->woke = (is_back && player->woke) || (bytes && channel->readers.first != NO_INDEX);
 	if (bytes)
 		simulate_wake_all(sim, &channel->readers, player->now_ns, false);
 	if (player->needed)

@@ -29,6 +29,9 @@ START_TEST(ends_are_matched_and_offsets_count)
 	ck_assert(transfers[flows.transfer_of[second]].is_write);
 	ck_assert(!transfers[flows.transfer_of[early]].has_waited);
 	ck_assert(transfers[flows.transfer_of[late]].has_waited);
+	ck_assert(!transfers[flows.transfer_of[first]].has_woken);
+	ck_assert(transfers[flows.transfer_of[second]].has_woken);
+	ck_assert(!transfers[flows.transfer_of[late]].has_woken);
 	ck_assert_uint_eq(transfers[flows.transfer_of[late]].latency_ns, 5 * SKETCH_MS);
 	ck_assert_uint_eq(transfers[flows.transfer_of[late]].first_ns, 1 * SKETCH_MS);
 	ck_assert_uint_eq(flows.transfer_of[other], NO_INDEX);
@@ -94,12 +97,14 @@ START_TEST(a_waiting_write_shows_the_capacity)
 	sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 1, 1.01);
 	sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 2, 2.01);
 	uint32_t third = sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 3, 10.01);
-	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 9.9, 10);
-	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 19.9, 20);
+	uint32_t first = sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 9.9, 10);
+	uint32_t second = sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 19.9, 20);
 	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 29.9, 30);
 	sketch_end(&sketch);
 	flows_build(&flows, &sketch.rec);
 	ck_assert(flows.transfers[flows.transfer_of[third]].has_waited);
+	ck_assert(flows.transfers[flows.transfer_of[first]].has_woken);
+	ck_assert(!flows.transfers[flows.transfer_of[second]].has_woken);
 	ck_assert_uint_eq(flows.flows[0].capacity, 200);
 	flows_free(&flows);
 	sketch_free(&sketch);

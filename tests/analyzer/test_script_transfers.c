@@ -25,6 +25,7 @@ START_TEST(a_read_waits_for_what_another_writes)
 	static const struct expected_step writer[] = {
 		{ STEP_RUN, 4 },
 		{ STEP_SEND, 0 },
+		{ STEP_WAKING, 0 },
 		{ STEP_RUN, 6 },
 	};
 	static const struct expected_step reader[] = {

@@ -42,7 +42,7 @@ START_TEST(who_woke_nobody_pays_if_it_does)
 {
 	static const struct {
 		int waiting;
-		uint64_t more_ns; /* after signals that woke nobody */
+		uint64_t more_ns; /* than after signals that woke nobody */
 	} rows[] = {
 		/* 1 */ { 2, 1000000 },
 		/* 2 */ { 12, 0 }, /* two that woke somebody say nothing */
@@ -57,9 +57,9 @@ START_TEST(who_woke_nobody_pays_if_it_does)
 		for (size_t i = 0; i + 1 < script.step_count; i++) {
 			if (script.steps[i].type != STEP_SIGNAL)
 				continue;
-			bool woke = signals++ % rows[row].waiting == 0;
-			uint64_t expected_ns = woke ? 0 : rows[row].more_ns;
+			uint64_t expected_ns = rows[row].more_ns;
 
+			signals++;
 			ck_assert_uint_eq(script.steps[i + 1].type, STEP_WAKING);
 			ck_assert_msg(script.steps[i + 1].ns + 10 > expected_ns &&
 					      script.steps[i + 1].ns < expected_ns + 10,
@@ -73,12 +73,49 @@ START_TEST(who_woke_nobody_pays_if_it_does)
 }
 END_TEST
 
+/* Writes take 10.5 us if the reader waits, else 0.5; every other one is waited for. */
+START_TEST(who_writes_to_nobody_pays_if_somebody_waits)
+{
+	struct sketch sketch;
+	struct script script;
+	int writes = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "writer", 0, ITEMS * 10 + 10);
+	sketch_thread(&sketch, "reader", 0, ITEMS * 10 + 10);
+	for (int i = 0; i < ITEMS; i++) {
+		double at_ms = 5 + i * 10;
+		bool waits = i % 2;
+
+		sketch_io(&sketch, 0, "write", "pipe:[7]", 10, at_ms,
+			  at_ms + (waits ? 0.0105 : 0.0005));
+		sketch_io(&sketch, 1, "read", "pipe:[7]", 10, at_ms + (waits ? -2 : 2),
+			  at_ms + (waits ? 0.01 : 2.0005));
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i + 2 < script.step_count; i++) {
+		if (script.steps[i].type != STEP_SEND)
+			continue;
+		writes++;
+		ck_assert_uint_eq(script.steps[i + 1].type, STEP_DELAY);
+		ck_assert_uint_eq(script.steps[i + 2].type, STEP_WAKING);
+		ck_assert_double_eq_tol((double)script.steps[i + 1].ns, 500, 5);
+		ck_assert_double_eq_tol((double)script.steps[i + 2].ns, 10000, 5);
+	}
+	ck_assert_int_eq(writes, ITEMS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_wakes");
 	TCase *tcase = tcase_create("script_wakes");
 
 	tcase_add_test(tcase, who_woke_nobody_pays_if_it_does);
+	tcase_add_test(tcase, who_writes_to_nobody_pays_if_somebody_waits);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -408,6 +408,44 @@ START_TEST(cpus_are_shared)
 }
 END_TEST
 
+START_TEST(to_sleep_and_wake_takes_a_cpu)
+{
+	static const struct {
+		double cpus;
+		bool shares_cpus;
+		double makespan_ms;
+	} rows[] = {
+		/* 1 */ { 1, false, 32 }, /* main sleeps twice, until either has ended */
+		/* 2 */ { 1, true, 32 },
+		/* 3 */ { 2, false, 21 },
+		/* 4 */ { INFINITY, false, 20 }, /* it is in the latency */
+	};
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	join_two(&sketch, 10, 20);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	script.sleep_run_ns = 1000000;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct replay_answer answer;
+		const struct trial trial = { .shares_cpus = rows[i].shares_cpus };
+
+		script.cpus = rows[i].cpus;
+		struct replayer replayer = simulate_replayer(&script);
+		void *scratch = replayer.scratch_new(&replayer);
+		replayer.run_trial(&replayer, &trial, scratch, &answer);
+		ck_assert_msg(answer.makespan_ns > rows[i].makespan_ms * 1e6 - 10 &&
+				      answer.makespan_ns < rows[i].makespan_ms * 1e6 + 10,
+			      "row %zu: %g ms", i + 1, answer.makespan_ns / 1e6);
+		replayer.scratch_free(scratch);
+	}
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_nice_thread_gets_less)
 {
 	struct sketch sketch;
@@ -486,6 +524,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, what_does_not_fit_is_written_later);
 	tcase_add_test(tcase, a_wait_taken_up_again_after_a_timeout_is_one_wait);
 	tcase_add_test(tcase, cpus_are_shared);
+	tcase_add_test(tcase, to_sleep_and_wake_takes_a_cpu);
 	tcase_add_test(tcase, a_nice_thread_gets_less);
 	suite_add_tcase(suite, tcase);
 	return suite;
