@@ -9,7 +9,8 @@ rounds=${ROUNDS:-7}
 library=$(realpath "$build/libwcprof.so")
 loop=$build/tests/bench/hookloop
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source tests/bench/lib.sh
+trap 'rm -rf "$work"; forget hookloop' EXIT
 "${CC:-gcc}" -D_GNU_SOURCE -O2 -fPIC -shared -o "$work/passthrough.so" tests/bench/preload/passthrough.c
 export WCPROF_DIR=$work
 

@@ -8,7 +8,8 @@ rounds=${ROUNDS:-9}
 library=$(realpath "$build/libwcprof.so")
 loop=$build/tests/bench/busyloop
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source tests/bench/lib.sh
+trap 'rm -rf "$work"; forget busyloop' EXIT
 export WCPROF_DIR=$work WCPROF_ENABLE=1
 
 # CPU nanoseconds of all threads, the recorder's too, as the kernel counts them: NAME WORK

@@ -7,7 +7,8 @@ build=${B:-build}
 rounds=${ROUNDS:-9}
 library=$(realpath "$build/libwcprof.so")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source tests/bench/lib.sh
+trap 'rm -rf "$work"; forget stackloop' EXIT
 export WCPROF_DIR=$work WCPROF_ENABLE=1 WCPROF_HOLDS=all
 
 for ((round = 0; round < rounds; round++)); do
