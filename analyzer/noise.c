@@ -2,10 +2,10 @@
 /*
  * Adds up the samples that hypotheses rest on; noise.h has the contract.
  *
- * A function is known from samples alone. Of a class its ops are known exactly, and with CPUs for
- * all so is what runs in them. Where there are fewer CPUs than threads, it is samples again that
- * tell which stretch between two calls had the CPU, and what a change buys hangs on whose turn it
- * is then: so a class that runs is no surer than the functions in it.
+ * A function is known from samples alone. Of a class its ops are known exactly, and with CPUs to
+ * spare so is what runs in them. Where there are no more CPUs than threads, it is samples again
+ * that tell which stretch between two calls had the CPU, and what a change buys hangs on whose turn
+ * it is then: so a class that runs is no surer than the functions in it.
  *
  * Of n samples the standard deviation is the root of n. One thread.
  */
@@ -37,7 +37,7 @@ double *noise_build(const struct script *script)
 	const struct shares *shares = &script->shares;
 	const struct scopes *scopes = &script->scopes;
 	size_t count = script->class_count + shares->function_count;
-	bool is_crowded = script->cpus < (double)script->actor_count;
+	bool is_crowded = script->cpus <= (double)script->actor_count;
 	double *noise = memory_new(count, sizeof(*noise));
 
 	for (size_t i = 0; is_crowded && shares->in_scope && i < scopes->count; i++)
