@@ -143,7 +143,7 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
 	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->bytes;
 	uint64_t length_ns = to_ns - compiler->now_ns;
-	uint64_t overrun_max_ns = compiler->script->was_crowded ? WAKE_UP_NS_MAX : UINT64_MAX;
+	uint64_t overrun_max_ns = compiler->script->made_crowd ? WAKE_UP_NS_MAX : UINT64_MAX;
 
 	if (compiler->is_skipping || compiler->waiting || to_ns <= compiler->now_ns)
 		return;

@@ -116,6 +116,7 @@ struct script {
 	size_t actor_count;
 	double recorded_cpus; /* that the processes could use; infinite: not known */
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
+	bool made_crowd;      /* it was they themselves that left no CPU free */
 	double cpus;          /* that all actors share; infinite: as many as actors */
 	size_t lock_count;
 	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */

@@ -101,7 +101,7 @@ static void fill_latencies(struct compiler *compiler)
 
 		if (step->ns == LATENCY_UNKNOWN)
 			step->ns = script->lock_latency_ns;
-		if (script->was_crowded && is_woken_in(step) && step->ns > WAKE_UP_NS_MAX)
+		if (script->made_crowd && is_woken_in(step) && step->ns > WAKE_UP_NS_MAX)
 			step->ns = WAKE_UP_NS_MAX;
 	}
 }
@@ -201,14 +201,16 @@ static uint64_t cpu_queued_ns(const struct recording *rec)
 	return queued_ns;
 }
 
-/* By what the threads used of the CPUs, or, where others used them, by their waiting for one. */
-static bool is_crowded(const struct script *script, const struct recording *rec)
+/* By what the threads used of the CPUs, or, where others used them, by their waiting for one: then
+ * a wake-up was late because of those others, who are not replayed. */
+static void crowd_find(struct script *script, const struct recording *rec)
 {
 	double whole_ns = script->recorded_cpus * (double)rec->end_ns;
+	bool are_enough = (double)rec->thread_count > script->recorded_cpus;
 
-	return (double)rec->thread_count > script->recorded_cpus &&
-	       ((double)cpu_used_ns(rec) > CROWDED_SHARE * whole_ns ||
-		(double)cpu_queued_ns(rec) > QUEUED_SHARE * whole_ns);
+	script->made_crowd = are_enough && (double)cpu_used_ns(rec) > CROWDED_SHARE * whole_ns;
+	script->was_crowded = script->made_crowd ||
+			      (are_enough && (double)cpu_queued_ns(rec) > QUEUED_SHARE * whole_ns);
 }
 
 /* How many CPUs there were, are to be, and whether the recording shows what each thread had of
@@ -223,7 +225,7 @@ static void cpus_find(struct script *script, const struct recording *rec,
 		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
 			cpus = rec->processes[p].cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
-	script->was_crowded = is_crowded(script, rec);
+	crowd_find(script, rec);
 	script->cpus = options->cpus > 0 ? options->cpus : script->recorded_cpus;
 	if (!rec->sample_count && !(options->cpus > 0))
 		script->cpus = INFINITY;

@@ -87,6 +87,52 @@ START_TEST(a_run_among_others_is_its_cpu_time)
 }
 END_TEST
 
+/* By test: what main used and waited for. */
+static struct rec_sample late_samples[] = {
+	{ .at_ns = 0, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+	{ .at_ns = 4 * SKETCH_MS, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+	{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+};
+
+/* Who was late for the CPUs because of threads that are replayed is made late by them again; of
+ * others nothing is replayed. A sleep of 1 ms took 3. */
+static const struct {
+	double used_ms;
+	double queued_ms;
+	double overrun_ms;
+} late_rows[] = {
+	/* 0: the threads themselves had the CPU */ { 5, 0, 0.1 },
+	/* 1: others did */ { 1, 5, 2 },
+	/* 2: nobody did */ { 1, 0, 2 },
+};
+
+START_TEST(a_late_wake_up_stays_where_others_had_the_cpus)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch_sleep(&sketch, 0, "nap", 0, 3);
+	sketch.rec.extras[sketch.rec.op_count - 1].bytes = SKETCH_MS;
+	sketch.rec.processes[0].cpus = 1;
+	late_samples[2].cpu_ns = 500 + (uint64_t)(late_rows[_i].used_ms * 1e6);
+	late_samples[2].queued_ns = 10 + (uint64_t)(late_rows[_i].queued_ms * 1e6);
+	sketch.rec.samples = late_samples;
+	sketch.rec.sample_count = 3;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[0].first_step];
+	ck_assert_uint_eq(step[0].type, STEP_DELAY);
+	ck_assert_uint_eq(step[1].type, STEP_OVERRUN);
+	ck_assert_double_eq_tol((double)step[1].ns / 1e6, late_rows[_i].overrun_ms, 1e-3);
+	ck_assert_int_eq(script.was_crowded, _i < 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* The other end is not recorded: a write there takes CPU time all the same. */
 START_TEST(a_crowded_write_copies)
 {
@@ -126,6 +172,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_sleep_is_what_was_asked_for_and_an_overrun);
 	tcase_add_test(tcase, a_crowded_run_is_its_cpu_time);
 	tcase_add_test(tcase, a_run_among_others_is_its_cpu_time);
+	tcase_add_loop_test(tcase, a_late_wake_up_stays_where_others_had_the_cpus, 0,
+			    sizeof(late_rows) / sizeof(late_rows[0]));
 	tcase_add_test(tcase, a_crowded_write_copies);
 	suite_add_tcase(suite, tcase);
 	return suite;
