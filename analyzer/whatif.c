@@ -21,10 +21,10 @@
 #include "recording.h"
 
 enum {
-	THREADS_MAX = 64,              /* more than that share one memory anyway */
-	BATCH_ROWS_MAX = 256,          /* whatever a replayer says */
-	FIGURES = 5,                   /* arrays of a row, an element per factor */
-	SETTLING_STEPS_MAX = 300000000 /* of all replays that settle answers, at most */
+	THREADS_MAX = 64,             /* more than that share one memory anyway */
+	BATCH_ROWS_MAX = 256,         /* whatever a replayer says */
+	FIGURES = 5,                  /* arrays of a row, an element per factor */
+	SETTLING_STEPS_MAX = 60000000 /* of all replays that settle answers, at most */
 };
 
 static const double ORDER_MATTERS = 0.02; /* of the makespan */
