@@ -251,6 +251,7 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 
 struct ranking {
 	size_t factor; /* index of the smallest */
+	uint32_t class_count;
 	const struct selftime *selftime;
 	const struct whatif_options *options;
 };
@@ -262,7 +263,9 @@ struct ranking {
 static double sure_ns(const struct ranking *ranking, const struct whatif_row *row)
 {
 	double saved_ns = row->saved_ns[ranking->factor];
-	double noise = ranking->options->noise ? ranking->options->noise[row->class] : 0;
+	bool is_function = row->class >= ranking->class_count;
+	double noise =
+		is_function && ranking->options->noise ? ranking->options->noise[row->class] : 0;
 	return saved_ns - fabs(saved_ns) * noise;
 }
 
@@ -328,7 +331,9 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 		replayer->run_trial(replayer, &as_recorded, scratch, &whatif->baseline);
 	replayer->scratch_free(scratch);
 	whatif_list_rows(whatif, classes, selftime, options);
-	struct ranking ranking = { .selftime = selftime, .options = options };
+	struct ranking ranking = { .class_count = classes->count,
+				   .selftime = selftime,
+				   .options = options };
 	for (size_t i = 1; i < options->factor_count; i++)
 		if (options->factors[i] < options->factors[ranking.factor])
 			ranking.factor = i;

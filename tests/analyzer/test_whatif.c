@@ -222,18 +222,28 @@ START_TEST(what_hangs_on_chance_is_settled)
 }
 END_TEST
 
+/* Of functions, which come behind the classes: what was recorded as it was needs no sample to be
+ * the first. */
 START_TEST(what_may_be_chance_does_not_rank)
 {
+	enum { FUNCTION = CLASSES, OTHER, HYPOTHESES };
 	static const double factors[] = { 0 };
-	double noise[CLASSES] = { 0 };
+	double noise[HYPOTHESES] = { [FUNCTION] = 3.5 / HYPOTHESES, [OTHER] = 3.5 / HYPOTHESES };
+	uint64_t weight_ns[HYPOTHESES];
 	struct whatif whatif;
-	noise[CLASSES - 1] = 1.5 / CLASSES;
+	for (uint32_t i = 0; i < HYPOTHESES; i++)
+		weight_ns[i] = i + 1;
+	noise[CLASSES - 1] = noise[CLASSES - 2] = 0.5;
 	ask(&whatif, &easy_replayers[_i],
-	    &(const struct whatif_options){
-		    .factors = factors, .factor_count = 1, .noise = noise });
-	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 2);
-	ck_assert_uint_eq(whatif.rows[1].class, CLASSES - 1);
-	ck_assert_double_eq(whatif.rows[1].saved_ns[0], 100.0 * (CLASSES - 1));
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 1,
+					    .noise = noise,
+					    .weight_ns = weight_ns,
+					    .hypothesis_count = HYPOTHESES });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 1);
+	ck_assert_uint_eq(whatif.rows[1].class, CLASSES - 2);
+	ck_assert_uint_eq(whatif.rows[2].class, OTHER);
+	ck_assert_double_eq(whatif.rows[2].saved_ns[0], 100.0 * OTHER);
 	whatif_free(&whatif);
 }
 END_TEST
