@@ -174,9 +174,25 @@ static struct symbol_frame make_frame(struct symbols *symbols, const struct unit
 	};
 }
 
+/* Of C: a library's own name for a function that others call by a plain one. */
+static bool is_plainer(const char *symbol, const char *function)
+{
+	return strncmp(function, "__", 2) == 0 && strspn(symbol, "_") < strspn(function, "_");
+}
+
+/* The outermost one, and parts of that function that are noted as inlined into it. */
+static void rename_frames(struct unitindex_frame *frames, size_t count, const char *from,
+			  const char *to)
+{
+	frames[count - 1].function = to;
+	for (size_t i = 0; from && i + 1 < count; i++)
+		if (frames[i].function && strcmp(frames[i].function, from) == 0)
+			frames[i].function = to;
+}
+
 /*
  * Debug information knows inlined functions and lines, the symbol table the function as a whole; it
- * has the last word on that one where only it has the name with its namespaces.
+ * has the last word on that one where only it has the name with its namespaces, or a plainer one.
  */
 static void name_place(struct symbols *symbols, struct objectfile *object, uint64_t address,
 		       struct symbol_place *place)
@@ -185,12 +201,14 @@ static void name_place(struct symbols *symbols, struct objectfile *object, uint6
 	size_t count = objectfile_frames(object, address, found);
 	const char *symbol = objectfile_function(object, address, &place->function_offset);
 	struct symbol_frame *frames;
+	const char *outermost;
 
 	if (!count)
 		count = 1;
-	if (symbol && (!found[count - 1].function ||
-		       (is_mangled(symbol) && !is_mangled(found[count - 1].function))))
-		found[count - 1].function = symbol;
+	outermost = found[count - 1].function;
+	if (symbol && (!outermost || (is_mangled(symbol) && !is_mangled(outermost)) ||
+		       is_plainer(symbol, outermost)))
+		rename_frames(found, count, outermost, symbol);
 	frames = pool_alloc(&symbols->pool, count * sizeof(*frames));
 	for (size_t i = 0; i < count; i++) {
 		frames[i] = make_frame(symbols, &found[i]);

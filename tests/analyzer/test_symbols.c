@@ -62,6 +62,31 @@ START_TEST(frames_are_named)
 }
 END_TEST
 
+/* As libc has them: write() is __GI___libc_write to itself. */
+START_TEST(the_plainest_name_is_shown)
+{
+	static const char source[] = "int __GI_ask(void) { return 1; }\n"
+				     "int ask(void) __attribute__((alias(\"__GI_ask\")));\n"
+				     "int __own(void) { return 2; }\n";
+	static char path[SAMPLE_PATH_BYTES], id[64];
+	const char *names[] = { "", path, id };
+	struct rec_module module = { 0, 1, 2, BASE_0, BASE_0, MODULE_BYTES, 0, 0, false, 0 };
+	const struct recording aliased = {
+		.modules = &module, .module_count = 1, .strings = names, .string_count = 3
+	};
+
+	sample_build("gcc", "libask.so", source, "-g -O2 -shared -fPIC");
+	sample_build_id("libask.so", id);
+	strcpy(path, sample_path("libask.so"));
+	struct symbols *symbols = symbols_new(&aliased, NULL, 0);
+	struct rec_frame frame = { 0, sample_symbol("libask.so", "ask") };
+	ck_assert_str_eq(text_of(symbols_place(symbols, frame, false), 0), "ask libask.so.c:1");
+	frame.offset = sample_symbol("libask.so", "__own");
+	ck_assert_str_eq(text_of(symbols_place(symbols, frame, false), 0), "__own libask.so.c:3");
+	symbols_free(symbols);
+}
+END_TEST
+
 START_TEST(a_return_address_names_the_call)
 {
 	struct symbols *symbols = symbols_new(&recording, NULL, 0);
@@ -211,6 +236,7 @@ int main(void)
 	tcase_add_unchecked_fixture(tcase, build, sample_end);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, frames_are_named);
+	tcase_add_test(tcase, the_plainest_name_is_shown);
 	tcase_add_test(tcase, a_return_address_names_the_call);
 	tcase_add_loop_test(tcase, without_a_name_the_offset, 0,
 			    sizeof(nameless) / sizeof(nameless[0]));
