@@ -48,7 +48,7 @@ static const struct target_case cases[] = {
 	/* 17 */ { "hazards", "name spaces", { { "op", "io", "write", 10, 11 } } },
 	/* 18 */ { "hazards", "users", { { "op", "io", "write", 11, 11 } } },
 	/* 19 */ { "hazards", "users of two", { { "op", "io", "write", 10, 10 } } },
-	/* 20 */ { "signals", "directed", { { "op", "poll", "sigtimedwait", 100, 100 } } },
+	/* 20 */ { "signals", "directed", { { "op", "poll", "sigtimedwait", 2000, 2000 } } },
 	/* 21 */
 	{ "signals",
 	  "alarms",

@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-enum { LONG_S = 1000 };
+enum { LONG_S = 1000, PERMITS = 5 };
 
 static int empty[2], full[2], pair[2], listener, epoll_fd, queue;
 static mqd_t posix_queue;
@@ -30,7 +30,7 @@ static struct iovec part = { &byte, 1 };
 static struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-static sem_t none;
+static sem_t none, some;
 static sigset_t usr1;
 static pthread_t idler;
 static const struct timespec long_time = { LONG_S, 0 };
@@ -103,6 +103,7 @@ static void wait_for_it(int is_timed)
 	POINT(pthread_cond_wait, SYS_futex, (wait_for_it(0), 0))                                   \
 	POINT(pthread_cond_timedwait, SYS_futex, (wait_for_it(1), 0))                              \
 	POINT(sem_wait, SYS_futex, sem_wait(&none))                                                \
+	POINT(sem_wait_for_some, SYS_futex, sem_wait(&some))                                       \
 	POINT(sem_timedwait, SYS_futex,                                                            \
 	      sem_timedwait(&none, &(struct timespec){ late().tv_sec, 0 }))                        \
 	POINT(msgrcv, SYS_msgrcv, msgrcv(queue, (char[64]){ 0 }, 8, 0, 0))                         \
@@ -197,6 +198,7 @@ static void prepare(void)
 	listen(listener, 1);
 	epoll_fd = epoll_create1(0);
 	polled = (struct pollfd){ empty[0], POLLIN, 0 };
+	sem_init(&some, 0, PERMITS);
 	queue = msgget(IPC_PRIVATE, 0600);
 	posix_queue = mq_open("/wcprof-cancels", O_CREAT | O_RDWR, 0600,
 			      &(struct mq_attr){ .mq_maxmsg = 1, .mq_msgsize = 64 });
@@ -218,13 +220,14 @@ static void prepare(void)
 
 static void cancel_all(bool is_early)
 {
-	int written = 0;
+	int written = 0, permits;
 	prepare();
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
 		cancel_in(&points[i], is_early);
 	for (int i = 0; i < 10; i++)
 		written += write(pair[1], &byte, 1) == 1;
-	printf("written: %d\n", written);
+	sem_getvalue(&some, &permits);
+	printf("written: %d, permits: %d\n", written, permits);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	msgctl(queue, IPC_RMID, NULL);
