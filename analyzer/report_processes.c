@@ -2,7 +2,29 @@
 /*
  * Report: which processes were there, and what did their threads do?
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "report.h"
+
+enum { TEXT_BYTES = 4096 + 80 }; /* a path, and a name before it */
+
+/* What it was started as; a link or a script is called other than the file that runs. */
+static void emit_program(const struct analysis *analysis, struct emit *emit,
+			 const struct rec_process *process)
+{
+	const struct recording *recording = analysis->recording;
+	const char *exe = recording->strings[process->exe], *slash = strrchr(exe, '/');
+	const char *name =
+		process->op == NO_INDEX ? "" : recording->strings[recording->ops[process->op].name];
+	char text[TEXT_BYTES];
+	if (emit->format == EMIT_JSON || !*name || strcmp(name, slash ? slash + 1 : exe) == 0) {
+		emit_cell_text(emit, exe);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.64s (%s)", name, exe);
+	emit_cell_text(emit, text);
+}
 
 static void emit_process(const struct analysis *analysis, struct emit *emit,
 			 const struct process_time *row)
@@ -10,7 +32,7 @@ static void emit_process(const struct analysis *analysis, struct emit *emit,
 	const struct recording *recording = analysis->recording;
 	const struct rec_process *process = &recording->processes[row->process];
 	emit_row_begin(emit);
-	emit_cell_text(emit, recording->strings[process->exe]);
+	emit_program(analysis, emit, process);
 	emit_cell_count(emit, process->pid);
 	emit_cell_count(emit, process->ppid);
 	emit_cell_text(emit, recording->strings[process->client]);

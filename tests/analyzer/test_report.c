@@ -268,6 +268,9 @@ START_TEST(text_leaves_out_what_says_nothing)
 	recording.strings[22] = "unseen_static";
 	recording.counters = counters;
 	recording.counter_count = 3;
+	recording.strings[16] = "/usr/bin/other";
+	struct rec_process process = { .pid = 7, .exe = 16, .op = 0 };
+	recording.processes = &process;
 	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &names, error), 0);
 	struct whatif whatif = analysis.whatif;
 	struct shares shares = analysis.script.shares;
@@ -291,7 +294,8 @@ START_TEST(text_leaves_out_what_says_nothing)
 					     "0.0..100.0%",
 					     "Nothing.\nHad without waiting: 1 more.",
 					     "Taken, and never waited for: 1 more.",
-					     "9 programs started that are linked statically" };
+					     "9 programs started that are linked statically",
+					     "\nn3 (/usr/bin/other) " };
 	static const char *const none_of[] = { "n14", "twice", "Roots", "9  unseen_static" };
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		ck_assert_msg(strstr(text, parts[i]) != NULL, "no \"%s\" in:\n%s", parts[i], text);
