@@ -5,9 +5,9 @@
  * Method. Such a read gets no bytes, and returns when the last process that has the pipe ends or
  * closes it. Or it gets what libc wrote at the end of the program, which no call shows: then the
  * process must have ended just before. Which processes have a pipe is known by what they did with
- * it, if only by closing it. Of those that ended during the read, the last one is taken to have
- * been waited for. A read during which none ended stays as long as it was: somebody closed the
- * pipe, and went on.
+ * it, if only by closing it. Of those that ended late in the read, the last one is taken to have
+ * been waited for. A read during which none did stays as long as it was: somebody closed the pipe,
+ * and went on.
  *
  * One thread.
  */
@@ -86,6 +86,17 @@ static bool may_await_end(const struct compiler *compiler, uint32_t op)
 	       flow_direction_of(compiler->rec->strings[io->name]) == FLOW_READ;
 }
 
+/* Who ended before that, in a read that began at `from_ns`, was not waited for. The kernel may take
+ * a while to give back what a process had before it closes its pipes. */
+static uint64_t earliest_end_ns(const struct recording *rec, uint32_t op, uint64_t from_ns)
+{
+	uint64_t end_ns = rec->ops[op].end_ns, most_ns = LAST_WORDS_NS_MAX;
+
+	if (!rec->extras[op].bytes && (end_ns - from_ns) / 2 > most_ns)
+		most_ns = (end_ns - from_ns) / 2;
+	return end_ns > from_ns + most_ns ? end_ns - most_ns : from_ns;
+}
+
 uint32_t script_ending_actor(const struct compiler *compiler, uint32_t op, uint64_t from_ns)
 {
 	const struct recording *rec = compiler->rec;
@@ -93,8 +104,7 @@ uint32_t script_ending_actor(const struct compiler *compiler, uint32_t op, uint6
 
 	if (!may_await_end(compiler, op))
 		return NO_INDEX;
-	if (rec->extras[op].bytes && rec->ops[op].end_ns > from_ns + LAST_WORDS_NS_MAX)
-		from_ns = rec->ops[op].end_ns - LAST_WORDS_NS_MAX;
+	from_ns = earliest_end_ns(rec, op, from_ns);
 	for (size_t i = first_user(compiler, ident);
 	     i < compiler->pipe_user_count && compiler->pipe_users[i].ident == ident; i++) {
 		uint32_t process = compiler->pipe_users[i].process;

@@ -18,14 +18,15 @@ static const struct {
 	bool is_joined;
 } reads[] = {
 	/* 0 */ { "read", 0, 0, 19.5, "pipe:[7]", true },
-	/* 1 */ { "getdelim", 0, 0, 5, "pipe:[7]", true },   /* it had children, say */
-	/* 2 */ { "read", 0, 0, 1.5, "pipe:[7]", false },    /* before the read */
-	/* 3 */ { "read", 0, 0, 25, "pipe:[7]", false },     /* after it */
-	/* 4 */ { "read", 0, 0, 19.5, "pipe:[8]", false },   /* has another pipe */
-	/* 5 */ { "read", 41, 0, 19.5, "pipe:[7]", true },   /* its last words */
-	/* 6 */ { "read", 41, 0, 5, "pipe:[7]", false },     /* of somebody else */
-	/* 7 */ { "read", 41, 41, 19.5, "pipe:[7]", false }, /* a write that is known */
+	/* 1 */ { "getdelim", 0, 0, 11.5, "pipe:[7]", true }, /* it had much memory, say */
+	/* 2 */ { "read", 0, 0, 1.5, "pipe:[7]", false },     /* before the read */
+	/* 3 */ { "read", 0, 0, 25, "pipe:[7]", false },      /* after it */
+	/* 4 */ { "read", 0, 0, 19.5, "pipe:[8]", false },    /* has another pipe */
+	/* 5 */ { "read", 41, 0, 19.5, "pipe:[7]", true },    /* its last words */
+	/* 6 */ { "read", 41, 0, 5, "pipe:[7]", false },      /* of somebody else */
+	/* 7 */ { "read", 41, 41, 19.5, "pipe:[7]", false },  /* a write that is known */
 	/* 8 */ { "write", 0, 0, 19.5, "pipe:[7]", false },
+	/* 9 */ { "read", 0, 0, 5, "pipe:[7]", false }, /* somebody else closed it */
 };
 
 static const struct step *find(const struct script *script, uint32_t thread, enum step_type type)
