@@ -235,6 +235,16 @@ static double run_ns_of(const struct script *script, uint32_t thread)
 	return run_ns;
 }
 
+/* Why threads run for longer in the replay than they were on CPUs. */
+static const char *why_off_cpus(const struct thread_table *threads, double missing_ns)
+{
+	double queued_ns = 0;
+	for (uint32_t i = 0; i < threads->count; i++)
+		queued_ns += (double)threads->rows[i].queued_ns;
+	return queued_ns >= missing_ns / 2 ? "waited for one, which others used"
+					   : "was off them, nobody knows why";
+}
+
 /*
  * What runs in the replay was on a CPU in the recording. Where there were enough CPUs it does not
  * matter how much of a call was spent on one, and the replay does not ask.
@@ -244,7 +254,7 @@ static void check_cpu(struct check *check, const struct analysis *analysis)
 	const struct thread_table *threads = &analysis->threads;
 	const struct script *script = &analysis->script;
 	double cpu_ns = 0, run_ns = 0, worst_ns = -1;
-	uint32_t worst = NO_INDEX;
+	const struct thread_time *worst = NULL;
 	if (!analysis->has_script || isinf(script->recorded_cpus))
 		return;
 	for (uint32_t i = 0; i < threads->count; i++) {
@@ -259,11 +269,11 @@ static void check_cpu(struct check *check, const struct analysis *analysis)
 		if (fabs(own_ns - row_ns) <= worst_ns)
 			continue;
 		worst_ns = fabs(own_ns - row_ns);
-		worst = row->thread;
+		worst = row;
 	}
-	if (worst == NO_INDEX)
+	if (!worst)
 		return;
-	const char *why = run_ns > cpu_ns ? "was off them, nobody knows why"
+	const char *why = run_ns > cpu_ns ? why_off_cpus(threads, run_ns - cpu_ns)
 					  : "used them in calls that the replay takes for waiting";
 	check->state = CHECK_PASSED;
 	check->value = percent_of(fabs(run_ns - cpu_ns),
@@ -272,8 +282,8 @@ static void check_cpu(struct check *check, const struct analysis *analysis)
 	snprintf(check->line, sizeof(check->line),
 		 "the replay runs for %.1f ms on CPUs, threads did for %.1f ms: `%.40s` (%" PRIu32
 		 ") %s",
-		 run_ns / 1e6, cpu_ns / 1e6, thread_name(analysis, worst),
-		 analysis->recording->threads[worst].tid, why);
+		 run_ns / 1e6, cpu_ns / 1e6, thread_name(analysis, worst->thread),
+		 analysis->recording->threads[worst->thread].tid, why);
 }
 
 /* --- what had to be assumed --- */

@@ -48,6 +48,7 @@ struct trouble {
 	double cpu_ms;        /* of each thread */
 	double run_ms;        /* of one thread in the replay */
 	double blocked_ms;    /* of each thread, in calls */
+	double queued_ms;     /* of each thread, for a CPU */
 	double slow_ms;       /* requests, which took 10 */
 	bool was_crowded;
 	bool is_idle;         /* the second thread uses no CPU time */
@@ -243,6 +244,13 @@ static const struct {
 	  CHECK_UNKNOWN,
 	  false,
 	  "" },
+	/* 36 */
+	{ { .grows_ms = 10, .run_ms = 50, .queued_ms = 10 },
+	  CHECK_CPU,
+	  CHECK_FAILED,
+	  false,
+	  "the replay runs for 50.0 ms on CPUs, threads did for 0.0 ms: `worker` (2) waited for "
+	  "one, which others used" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -313,6 +321,7 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 					      .has_cpu = true,
 					      .unexplained_ns = t == 1,
 					      .blocked_ns = (uint64_t)(trouble->blocked_ms * 1e6),
+					      .queued_ns = (uint64_t)(trouble->queued_ms * 1e6),
 					      .cpu_ns = (uint64_t)(cpu_ms * 1e6) };
 	}
 	found->actors[1].ticks = trouble->ticks;
