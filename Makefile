@@ -113,7 +113,7 @@ soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for 
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
 model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
 	@B=$(B) tests/model/test_model
-conformance: tests-built ## programs of others behave the same, off and recording (CONFORMANCE_ARGS=-h)
+conformance: tests-built ## programs of others behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
 	@scripts/setup conformance
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)

@@ -249,6 +249,8 @@ def main():
         for row in rows:
             print(row.name if chosen.short else f"{row.name:24} {row.about}")
         return 0
+    if chosen.jobs > 1:
+        rows.sort(key=lambda row: -row.seconds)  # or one that takes long would be left at the end
     if not rows:
         sys.exit("conformance.py: no such row (--list shows them)")
     for path in (LIBRARY, ANALYZER):
