@@ -266,6 +266,8 @@ static struct watch *make_locked(struct self *self, uint64_t address, enum watch
 	uint32_t ident = make_name(arena, address, type);
 	struct watch *watch = NULL;
 
+	/* Makes the table's memory ready, which takes longer than anybody waits for the lock. */
+	(void)find_place(arena, address, hash_address(address));
 	if (lock_table(arena, self->thread)) {
 		watch = make(arena, address, type, ident);
 		store_release(&arena->watch_lock, 0);

@@ -256,28 +256,35 @@ START_TEST(a_vfork_child_touches_nothing)
 }
 END_TEST
 
+/* Of this process. */
+static void await_socket(char *path, size_t path_bytes)
+{
+	snprintf(path, path_bytes, "%s/%d.sock", directory, getpid());
+	while (access(path, F_OK) != 0)
+		sched_yield();
+}
+
 /* The child's control thread comes with the first call in which a thread may be made. */
 START_TEST(a_child_gets_a_control_thread_late)
 {
+	char path[128];
 	pid_t child;
 	int status;
 
 	setenv("WCPROF_CONTROL", "on", 1);
 	setenv("WCPROF_DIR", directory, 1);
 	recording_begin();
+	/* A sanitizer's locks stay taken in the child, if another thread is just starting. */
+	await_socket(path, sizeof(path));
 	child = fork_hooked();
 	if (child == 0) {
-		char path[128];
-
 		recorder_wake_up(false);
 		if (!recorder_is_unsettled())
 			_exit(1);
 		recorder_wake_up(true);
 		if (recorder_is_unsettled())
 			_exit(2);
-		snprintf(path, sizeof(path), "%s/%d.sock", directory, getpid());
-		while (access(path, F_OK) != 0)
-			sched_yield();
+		await_socket(path, sizeof(path));
 		recorder_image_ends(END_EXIT);
 		_exit(access(path, F_OK) == 0 ? 3 : 0);
 	}

@@ -282,6 +282,28 @@ START_TEST(threads_and_children_need_no_lock)
 }
 END_TEST
 
+static uint32_t ready_granules(void)
+{
+	uint64_t end = ARENA_WATCHES + WATCHES_MAX * sizeof(struct watch);
+	uint32_t count = 0;
+
+	for (uint64_t at = ARENA_WATCHES; at < end; at += ARENA_GRANULE_BYTES)
+		count += arena_granule_is_ready(recorder_arena, at / ARENA_GRANULE_BYTES);
+	return count;
+}
+
+/* Making memory ready under the lock would take longer than the next one waits for it. */
+START_TEST(memory_is_ready_before_the_lock_is_taken)
+{
+	uint32_t before = ready_granules();
+
+	store_relaxed(&recorder_arena->watch_lock, 4711);
+	ck_assert_ptr_null(watch_get(self, &global_lock, WATCH_MUTEX));
+	store_relaxed(&recorder_arena->watch_lock, 0);
+	ck_assert_uint_gt(ready_granules(), before);
+}
+END_TEST
+
 /* What lies behind a place that is claimed and not filled yet is found all the same. */
 START_TEST(a_claimed_place_hides_nothing)
 {
@@ -381,6 +403,7 @@ int main(void)
 	tcase_add_test(tests, a_full_table_is_counted);
 	tcase_add_test(tests, threads_agree_on_entries);
 	tcase_add_test(tests, threads_and_children_need_no_lock);
+	tcase_add_test(tests, memory_is_ready_before_the_lock_is_taken);
 	tcase_add_test(tests, a_claimed_place_hides_nothing);
 	tcase_add_test(tests, no_threads_entry_is_lost_to_another);
 	tcase_add_test(tests, a_thread_is_found_by_its_number);
