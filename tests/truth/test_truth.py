@@ -157,6 +157,20 @@ class WholeRun(unittest.TestCase):
         os.remove(os.path.join(self.directory.name, "tests/truth/fake"))
         self.assertEqual(self.build.sweep(report(300000, 200000), "--again")[0], 0)
 
+    def test_other_patterns_measurements_are_kept(self):
+        """A sweep of some patterns leaves those of all others where --again finds them."""
+        self.build.sweep(report(300000, 200000))
+        [path] = [os.path.join(place, "measured.json") for place, _, names in os.walk(self.directory.name)
+                  if "measured.json" in names]
+        with open(path, encoding="ascii") as file:
+            kept = json.load(file)
+        kept["patterns"]["other 1"] = kept["patterns"]["fake 1"]
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(kept, file)
+        self.build.sweep(report(300000, 200000))
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(set(json.load(file)["patterns"]), {"fake 1", "other 1"})
+
     def test_unsure_measurement_is_noisy(self):
         """A program that is now fast, now slow, is run more often, and proves nothing."""
         changing = FAKE_PROGRAM.replace("echo", """echo >>"$0.runs"

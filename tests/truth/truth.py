@@ -122,7 +122,7 @@ class Sweep:
         self.patterns = patterns
         self.kept_path = os.path.join(options.dir, "measured.json")
         self.kept = {}
-        if (options.again or options.measured) and os.path.exists(self.kept_path):
+        if os.path.exists(self.kept_path):  # of other patterns at least, when only some are chosen
             with open(self.kept_path, encoding="ascii") as file:
                 self.kept = json.load(file)
         self.runner = Runner(options.build, self.kept.get("steps_per_us", 0), options.patience)
