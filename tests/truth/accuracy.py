@@ -90,7 +90,7 @@ def groups_table(summary, groups):
     return lines + ["", f"Of the three best changes of each program, {share} of all pairs come in the measured order; "
                     f"{summary['sign']} of", f"{summary['scored']} answers have the wrong sign; of {summary['rows']} "
                     f"rows {summary['absent']} had no answer, of {summary['withheld']} the answers were withheld, and "
-                    f"{summary['noisy']} were disturbed."]
+                    f"{summary['noisy']} were too noisy."]
 
 
 def peers_table(rows):
