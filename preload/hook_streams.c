@@ -245,8 +245,9 @@ static int close_stream(FILE *stream, enum call call, int (*close)(FILE *), stru
 	descriptor_forget(stream->_fileno);
 	int64_t pending = bytes_pending(stream);
 	int result = close(stream);
+	bool has_failed = result < 0;
 	now.stream = NULL;
-	stream_end(&now, FILLED, result<0, pending> 0 ? pending : 0);
+	stream_end(&now, FILLED, has_failed, pending > 0 ? pending : 0);
 	return result;
 }
 
