@@ -22,7 +22,7 @@ sys.path.append(os.path.join(HERE, "..", "real"))
 
 import real
 from peers import TOOLS, points, sum_lines
-from score import GROUP_CROSSING, QUESTION
+from score import QUESTION
 
 ROOT = os.path.join(HERE, "..", "..")
 FILES = [os.path.join(ROOT, *path) for path in
@@ -56,10 +56,7 @@ def head(columns, numbers_from):
 
 def row_line(row):
     what = row["selector"].removeprefix(QUESTION)
-    if row["group"] == GROUP_CROSSING:
-        cells = [row["pattern"], "2", "on 1 CPU instead"]
-    else:
-        cells = [row["pattern"], str(row["cpus"]), f"{row['change']}: `{what}`".replace("|", "\\|")]
+    cells = [row["pattern"], str(row["cpus"]), f"{row['change']}: `{what}`".replace("|", "\\|")]
     cells.append("noisy" if row["is_noisy"] else points(row["measured"]))
     for tool in TOOLS:
         value = row["predicted"][tool]

@@ -2,10 +2,12 @@
 """Runs patterns: as they are, really changed, and under the profiler; notes who disturbed them.
 
 A run during which other processes took too much of its CPUs is made again as long as patience
-lasts, else it is marked. Medians are taken over runs that took turns with all the others. A program
-that is now fast, now slow, is run more often, until its median is known, or is marked, too.
+lasts, else it is marked. Medians are taken over runs that took turns with all the others, recorded
+runs among them, so that all are of the same hour. A program that is now fast, now slow, is run more
+often, until its median is known, or is marked, too.
 """
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -26,9 +28,11 @@ FOREIGN_SHARE_ASLEEP_MAX = 0.4  # the same for patterns that only sleep: they ne
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 RUN_SECONDS_MAX = 30            # patterns take less than one; a profiler's mistake may hang them
 RUNS_AGAIN_MAX = 4
-UNSURE_POINTS_MAX = 5           # a saving that is not known more closely proves nothing
+UNSURE_POINTS_WANTED = 1.5      # a saving that is not known more closely is measured more often
+UNSURE_POINTS_MAX = 5           # if it is not even then, it proves nothing
 UNSURE_CHANCE_MAX = 0.15        # of a median outside the interval that is given for it
 ROUNDS_MAX = 4                  # so many times the runs where savings are not known that closely
+LOAD = ["sh", "-c", "while :; do :; done"]  # what a foreign process does all the time
 SAMPLE_HZ = "250"               # of recorded runs that burn: their functions are asked about
 
 
@@ -68,6 +72,19 @@ def own_seconds():
     return used.ru_utime + used.ru_stime
 
 
+@contextlib.contextmanager
+def loaded(count, cpus):
+    """So many foreign processes keep these CPUs busy meanwhile; they count as ours afterwards."""
+    processes = [subprocess.Popen(LOAD, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+                 for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 @dataclasses.dataclass
 class Run:
     figures: dict           # makespan_ns, p50_ns, ...
@@ -98,16 +115,18 @@ class Runner:
         command = pattern.command
         mine = cpus_of(cpus)
         busy_s, own_s, begin_s = busy_seconds(mine), own_seconds(), time.monotonic()
-        child = subprocess.Popen(self.arguments(command), env=environment, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, start_new_session=True, text=True,
-                                 preexec_fn=lambda: os.sched_setaffinity(0, mine))
-        try:
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            output, errors = child.communicate(timeout=RUN_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
-            raise RuntimeError(f"{command}: not over after {RUN_SECONDS_MAX} s") from None
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with loaded(pattern.load, mine):
+            child = subprocess.Popen(self.arguments(command), env=environment,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     start_new_session=True, text=True,
+                                     preexec_fn=lambda: os.sched_setaffinity(0, mine))
+            try:
+                output, errors = child.communicate(timeout=RUN_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.communicate()
+                raise RuntimeError(f"{command}: not over after {RUN_SECONDS_MAX} s") from None
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         elapsed_s = time.monotonic() - begin_s
         own_s = own_seconds() - own_s
@@ -152,19 +171,23 @@ def variants_of(pattern, factors):
     return variants
 
 
-def measure(runner, pattern, cpus, runs, factors):
-    """{variant: {figure: median, "noisy": runs}}; the variants take turns, in turning order."""
+def measure(runner, pattern, cpus, runs, factors, between=lambda i: None):
+    """{variant: {figure: median, "noisy": runs}}; the variants take turns, in turning order, and
+    after the first turns between() has its own, which is told their number."""
     variants = variants_of(pattern, factors)
     taken = {key: [] for key in variants}
     wanted = list(variants.items())
-    for _ in range(ROUNDS_MAX):
+    for round_of_runs in range(ROUNDS_MAX):
         for i in range(runs):
             turned = wanted[i % len(wanted):] + wanted[:i % len(wanted)]
             for key, overrides in turned:
                 environment = runner.environment(pattern, overrides)
                 taken[key].append(runner.run(pattern, environment, cpus))
+            if not round_of_runs:
+                between(i)
         summaries = {key: summary_of(those) for key, those in taken.items()}
-        unsure = [key for key in variants if is_unsure(summaries["base"], summaries[key])]
+        unsure = [key for key in variants if
+                  unsure_points(summaries["base"], summaries[key]) > UNSURE_POINTS_WANTED]
         if not unsure:
             break
         wanted = [(key, variants[key]) for key in variants if key == "base" or key in unsure]

@@ -124,6 +124,7 @@ class Row:
     flags: list = dataclasses.field(default_factory=list)  # of each prediction
     withheld: int = 0       # reports that answer nothing
     spread: float = 0       # points by which runs of the base differ
+    other_cpus: int = 0     # where the change is another number of CPUs: that number
 
     @property
     def predicted(self):
@@ -178,32 +179,39 @@ def rows_of(pattern, cpus, measured):
     return rows
 
 
-def crossing_row(pattern, measured_by_cpus):
-    """What one CPU instead of two costs, in points of the makespan on two."""
-    one, two = measured_by_cpus[1]["base"], measured_by_cpus[2]["base"]
-    saved = 100 * (two["makespan_ns"] - one["makespan_ns"]) / two["makespan_ns"]
-    return Row(pattern.name, 2, GROUP_CROSSING, "1 CPU", "recorded on 2", saved,
-               is_noisy(one) or is_noisy(two) or is_unsure(two, one), False)
+def crossing_rows(pattern, cpus, measured_by_cpus):
+    """What other numbers of CPUs save, in points of the makespan on this one."""
+    base = measured_by_cpus[cpus]["base"]
+    rows = []
+    for other, measured in measured_by_cpus.items():
+        if other != cpus:
+            changed = measured["base"]
+            saved = 100 * (base["makespan_ns"] - changed["makespan_ns"]) / base["makespan_ns"]
+            rows.append(Row(pattern.name, cpus, GROUP_CROSSING, f"--cpus {other}",
+                            f"recorded on {cpus}", saved,
+                            is_noisy(base) or is_noisy(changed) or is_unsure(base, changed), False,
+                            other_cpus=other))
+    return rows
 
 
-def predict_rows(rows, reports, one_cpu_reports):
-    """Fills the rows' predictions from [(report, figures of the recorded run)]."""
+def predict_rows(rows, reports, crossed):
+    """Fills the rows' predictions from [(report, figures of the recorded run)], and those of other
+    numbers of CPUs from {number: reports of the same recordings}."""
     for row in rows:
-        if row.group == GROUP_CROSSING:
-            for (alone, figures), (report, _) in zip(one_cpu_reports, reports):
-                if is_withheld(alone) or is_withheld(report):
-                    row.withheld += 1
-                    continue
-                saved_ns = report["baseline_makespan_ns"] - alone["baseline_makespan_ns"]
-                row.predictions.append(100 * saved_ns / figures["makespan_ns"])
-            continue
-        for report, figures in reports:
-            row.withheld += is_withheld(report)
-            factor = row.change.split()[-1]
-            points = predicted_points(report, figures, row.selector, factor)
+        factor = row.change.split()[-1]
+        others = crossed[row.other_cpus] if row.other_cpus else reports
+        for (report, figures), (other, _) in zip(reports, others):
+            if is_withheld(report) or is_withheld(other):
+                row.withheld += 1
+                continue
+            if row.other_cpus:
+                saved_ns = report["baseline_makespan_ns"] - other["baseline_makespan_ns"]
+                points = 100 * saved_ns / figures["makespan_ns"]
+            else:
+                points = predicted_points(report, figures, row.selector, factor)
+                row.flags += [is_flagged(report, row.selector, factor)] * (points is not None)
             if points is not None:
                 row.predictions.append(points)
-                row.flags.append(is_flagged(report, row.selector, factor))
 
 
 def drift_of(report):
@@ -216,7 +224,7 @@ def rank_agreement(rows):
     agreeing = total = 0
     by_place = {}
     for row in rows:
-        if row.ranks and row.predictions and row.group != GROUP_CROSSING:
+        if row.ranks and row.predictions:
             place = (row.pattern, row.cpus, row.change.split()[-1])
             by_place.setdefault(place, []).append(row)
     for those in by_place.values():

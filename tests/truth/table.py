@@ -18,6 +18,11 @@ class Pattern:
     def burns(self):
         return any(value.startswith("burn:") for value in self.constants.values())
 
+    @property
+    def load(self):
+        """How many foreign processes keep the CPUs busy meanwhile."""
+        return int(self.constants.get("LOAD", 0))
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:

@@ -13,8 +13,8 @@ sys.path.insert(0, HERE)
 import accuracy
 
 
-def row(measured, predictions, flags=(), group="waits", is_noisy=False):
-    return {"pattern": "p", "cpus": 2, "group": group, "change": "A 0", "selector": "a|b",
+def row(measured, predictions, flags=(), is_noisy=False, change="A 0", selector="a|b"):
+    return {"pattern": "p", "cpus": 2, "group": "waits", "change": change, "selector": selector,
             "measured": measured, "is_noisy": is_noisy, "predictions": predictions,
             "flags": list(flags), "predicted": predictions[0] if predictions else None}
 
@@ -34,11 +34,12 @@ class Accuracy(unittest.TestCase):
 
     def test_no_error_without_answer_or_quiet(self):
         rows = accuracy.joined({"rows": [row(10, []), row(10, [11], is_noisy=True),
-                                         row(-0.01, [-9], group="crossing")]}, [])
+                                         row(-0.01, [-9], change="recorded on 2",
+                                             selector="--cpus 1")]}, [])
         lines = [accuracy.row_line(one) for one in rows]
         self.assertEqual(lines[0], "| p | 2 | A 0: `a\\|b` | +10.0 | - | - | - | - | - | - |")
         self.assertEqual(lines[1], "| p | 2 | A 0: `a\\|b` | noisy | +11.0 | - | - | - | - | - |")
-        self.assertEqual(lines[2], "| p | 2 | on 1 CPU instead | +0.0 | -9.0 | -9.0 | - | - | - | - |")
+        self.assertEqual(lines[2], "| p | 2 | recorded on 2: `--cpus 1` | +0.0 | -9.0 | -9.0 | - | - | - | - |")
 
     def test_a_withheld_answer_is_told_from_none(self):
         rows = accuracy.joined({"rows": [{**row(10, []), "verdict": "withheld"}]}, [[peer(recorded=4)]])
@@ -60,7 +61,8 @@ class Accuracy(unittest.TestCase):
 
     def test_groups_have_their_meaning(self):
         groups = accuracy.meanings(os.path.join(HERE, "truth.def"))
-        self.assertEqual(sorted(groups), ["adaptive", "crossing", "crowded", "latency", "waits"])
+        self.assertEqual(sorted(groups), ["adaptive", "crossing", "crowded", "latency", "loaded",
+                                          "waits"])
 
 
 if __name__ == "__main__":

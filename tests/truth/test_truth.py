@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import os
+import resource
 import sys
 import tempfile
 import unittest
@@ -29,10 +30,7 @@ a=${T_A#*:} b=${T_B#*:}
 echo "makespan_ns $(((a + b) * 1000)) p99_ns $((a * 1000)) steps_per_us 100"
 """
 FAKE_ANALYZER = """#!/bin/sh
-case "$*" in
-*--help*) echo "--cpus N" ;;
-*) cat "$(dirname "$0")/report.json" ;;
-esac
+cat "$(dirname "$0")/report.json"
 """
 TABLE = """/* A comment with PATTERN("x") in it. */
 GROUP("waits", 2, "")
@@ -127,8 +125,7 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(rows["func work_b", "B 0.5"]["verdict"], "wrong")
 
     def test_what_is_withheld_is_no_answer(self):
-        self.build.write("wcprof-analyze", FAKE_ANALYZER.replace("report.json\" ;;",
-                                                                 "report.json\"; exit 3 ;;"), 0o700)
+        self.build.write("wcprof-analyze", FAKE_ANALYZER + "exit 3\n", 0o700)
         withheld = {**report(0, 0), "what_if": [], "asked": [], "answers": "withheld",
                     "checks": [{"check": "spinning", "percent": 81.2, "state": "withholds",
                                 "cause": "by looking"}]}
@@ -142,8 +139,10 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(self.build.sweep(report(0, 0))[0], 1)
 
     def test_what_cannot_be_asked_is_absent(self):
-        self.build.write("wcprof-analyze", FAKE_ANALYZER.replace("*) cat", '*what-if*) echo '
-                         '"--what-if: no class" >&2; exit 2 ;;\n*) cat'), 0o700)
+        self.build.write("wcprof-analyze", FAKE_ANALYZER.replace("cat", """case "$*" in
+*what-if*) echo "--what-if: no class" >&2; exit 2 ;;
+esac
+cat"""), 0o700)
         status, rows = self.build.sweep({**report(300000, 200000), "asked": []})
         question = "what-if sleep work_a*{},func work_b*{}"
         self.assertEqual((status, rows[question, "A B 0.5"]["verdict"]), (0, "absent"))
@@ -173,17 +172,42 @@ class WholeRun(unittest.TestCase):
 
     def test_unsure_measurement_is_noisy(self):
         """A program that is now fast, now slow, is run more often, and proves nothing."""
-        changing = FAKE_PROGRAM.replace("echo", """echo >>"$0.runs"
+        changing = FAKE_PROGRAM.replace("echo", """[ -n "$WCPROF_OUTPUT" ] || echo >>"$0.runs"
 [ $(($(wc -l <"$0.runs") % 3)) = 0 ] && [ "$b" != 200 ] && a=$((a * 2))
 echo""")
         self.build.write("tests/truth/fake", changing, 0o700)
         self.build.sweep(report(300000, 200000))
-        with open(os.path.join(self.directory.name, "truth", "measured.json"),
-                  encoding="ascii") as file:
-            measured = json.load(file)["patterns"]["fake 1"]
+        measured = self.kept()["patterns"]["fake 1"]
         self.assertEqual({key: summary["runs"] for key, summary in measured.items()
                           if key in ("base", "A 0.5")},
                          {"base": 2 * runs.ROUNDS_MAX, "A 0.5": 2 * runs.ROUNDS_MAX})
+
+    def kept(self):
+        with open(os.path.join(self.directory.name, "truth", "measured.json"),
+                  encoding="ascii") as file:
+            return json.load(file)
+
+    def test_records_between_measured_runs(self):
+        """What is recorded is of the hour in which it is measured."""
+        logging = FAKE_PROGRAM.replace("unset", 'echo "${WCPROF_OUTPUT:+recorded}" >>"$0.runs"\nunset')
+        self.build.write("tests/truth/fake", logging, 0o700)
+        self.build.sweep(report(300000, 200000), "--recordings", "2")
+        with open(os.path.join(self.directory.name, "tests/truth/fake.runs"),
+                  encoding="ascii") as file:
+            kinds = [line.strip() for line in file]
+        variants = len(self.kept()["patterns"]["fake 1"])
+        self.assertEqual(kinds, ([""] * variants + ["recorded"]) * 2)
+
+    def test_load_keeps_a_cpu_busy_meanwhile(self):
+        """It has used a CPU by the time that the program is over."""
+        pattern = table.Pattern("fake", "fake go", "waits", [1], {"A": "burn:600", "B": "burn:400",
+                                                                  "LOAD": "1"})
+        runner = runs.Runner(self.directory.name, 100, 0)
+        used_s = [resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime]
+        for _ in range(2):
+            runner.run(pattern, runner.environment(pattern, {}), 1)
+            used_s.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)
+        self.assertTrue(all(after > before for before, after in zip(used_s, used_s[1:])))
 
     def test_measure_only_needs_no_analyzer(self):
         os.remove(os.path.join(self.directory.name, "wcprof-analyze"))
@@ -298,11 +322,20 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(flags(("drift", "is off"), ("latency", "")), [True, True])
 
     def test_crossing(self):
-        row = score.Row("p", 2, score.GROUP_CROSSING, "1 CPU", "recorded on 2", -50.0, False, False)
-        crowded = {"baseline_makespan_ns": 1500}
-        score.predict_rows([row], [({"baseline_makespan_ns": 1000}, {"makespan_ns": 1000})],
-                           [(crowded, {"makespan_ns": 1000})])
-        self.assertAlmostEqual(row.error, 0)
+        pattern = table.Pattern("p", "p p", "crowded", [1, 2], {})
+        measured = {cpus: {"base": {"makespan_ns": makespan_ns, "noisy": 0, "runs": 7}}
+                    for cpus, makespan_ns in ((1, 1500), (2, 1000))}
+
+        def errors(cpus, other):
+            rows = score.crossing_rows(pattern, cpus, measured)
+            recorded = {"baseline_makespan_ns": measured[cpus]["base"]["makespan_ns"]}
+            score.predict_rows(rows, [(recorded, {"makespan_ns": recorded["baseline_makespan_ns"]})],
+                               {other: [({"baseline_makespan_ns": 1200}, {})]})
+            return [(row.change, row.selector, round(row.measured), round(row.error)) for row in rows]
+
+        self.assertEqual(errors(1, 2), [("recorded on 1", "--cpus 2", 33, -13)])
+        self.assertEqual(errors(2, 1), [("recorded on 2", "--cpus 1", -50, 30)])
+        self.assertEqual(score.crossing_rows(pattern, 1, {1: measured[1]}), [])
 
 
 class Table(unittest.TestCase):

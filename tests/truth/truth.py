@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predicts what fixes of known programs would buy, makes them, and says how far off it was.
 
-For each pattern of truth.def: run it alternately as it is and with each of its constants really
-changed (medians); record it under the profiler in runs of their own; ask the analyzer what the same
-change would save; print both and the error in points of the base makespan.
+For each pattern of truth.def: run it alternately as it is, with each of its constants really changed
+(medians), and under the profiler; ask the analyzer what the same change would save; print both and
+the error in points of the base makespan.
 
 Rules. A run during which other processes took more than 5% of its CPUs (40% if it only sleeps) is
-made again, and when that goes on, its figures are marked noisy and count in no verdict; likewise a
-saving that is not known to 5 points, though the runs were made four times as often. Recorded
-runs are never measured runs. Predictions of several recordings are each kept; the middle one is
+made again, and when that goes on, its figures are marked noisy and count in no verdict. A saving that
+is not known to 1.5 points is measured up to four times as often, and is noisy if it is not known to 5
+points then. Recorded runs are never measured runs. Predictions of several recordings are each kept; the middle one is
 scored. A fix that is predicted to help and hurts, or the reverse, is a failure whatever its size.
 What the analyzer does not offer is listed as absent, and what it withholds as withheld: neither is
 taken for a zero, nor scored.
@@ -30,8 +30,8 @@ import sys
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
 from runs import Runner, is_noisy, machine, measure, record, variants_of
-from score import (GROUP_CROSSING, QUESTION, crossing_row, drift_of, goals, predict_rows, question_of,
-                   rows_of, summarise, withheld_by)
+from score import (QUESTION, crossing_rows, drift_of, goals, predict_rows, question_of, rows_of,
+                   summarise, withheld_by)
 from table import table_read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,9 +43,6 @@ class Analyzer:
 
     def __init__(self, build):
         self.program = os.path.join(os.path.abspath(build), "wcprof-analyze")
-        usage = subprocess.run([self.program, "--help"], capture_output=True, text=True,
-                               check=False)
-        self.has_cpus = "--cpus" in usage.stdout + usage.stderr
 
     def report(self, directory, cpus=None, questions=(), model="threads"):
         """The whole report; raises RuntimeError when there is none."""
@@ -127,6 +124,7 @@ class Sweep:
                 self.kept = json.load(file)
         self.runner = Runner(options.build, self.kept.get("steps_per_us", 0), options.patience)
         self.analyzer = None if options.measure_only else Analyzer(options.build)
+        self.figures = {}       # of the runs that were recorded by this sweep, by directory
         self.rows = []
         self.failures = []
 
@@ -149,27 +147,40 @@ class Sweep:
         kept = self.kept_measurement(key, pattern, factors)
         if kept:
             return kept
-        result = measure(self.runner, pattern, cpus, self.options.runs, factors)
+        result = measure(self.runner, pattern, cpus, self.options.runs, factors,
+                         lambda i: self.record(pattern, cpus, i))
         self.kept.setdefault("patterns", {})[key] = result
         self.kept.setdefault("constants", {})[key] = pattern.constants
         with open(self.kept_path, "w", encoding="ascii") as file:
             json.dump(self.kept, file, indent=1)
         return result
 
+    def directory(self, pattern, cpus, i):
+        return os.path.join(self.options.dir, f"{pattern.name}-{cpus}-{i}")
+
+    def record(self, pattern, cpus, i):
+        """Records the i-th time, if so many are wanted; a recording that fails is reported and left
+        out."""
+        directory = self.directory(pattern, cpus, i)
+        if i >= self.options.recordings or not self.analyzer or directory in self.figures:
+            return
+        self.figures[directory] = None
+        try:
+            if self.options.again:
+                with open(os.path.join(directory, "figures.json"), encoding="ascii") as file:
+                    self.figures[directory] = json.load(file)
+            else:
+                self.figures[directory] = record(self.runner, pattern, cpus, directory)
+        except (OSError, RuntimeError) as error:
+            self.fail(error)
+
     def recordings(self, pattern, cpus):
-        """[(directory, figures)]; a recording that fails is reported and left out."""
-        found = []
+        """[(directory, figures)], those made beside the measured runs among them."""
+        directories = [self.directory(pattern, cpus, i) for i in range(self.options.recordings)]
         for i in range(self.options.recordings):
-            directory = os.path.join(self.options.dir, f"{pattern.name}-{cpus}-{i}")
-            try:
-                if self.options.again:
-                    with open(os.path.join(directory, "figures.json"), encoding="ascii") as file:
-                        found.append((directory, json.load(file)))
-                else:
-                    found.append((directory, record(self.runner, pattern, cpus, directory)))
-            except (OSError, RuntimeError) as error:
-                self.fail(error)
-        return found
+            self.record(pattern, cpus, i)
+        return [(directory, self.figures[directory]) for directory in directories
+                if self.figures[directory]]
 
     def fail(self, error):
         self.failures.append(str(error))
@@ -200,8 +211,8 @@ class Sweep:
         questions = {question_of(row.selector, row.change.split()[-1])
                      for row in rows if row.selector.startswith(QUESTION)}
         reports = self.reports(recordings, questions=sorted(questions))
-        crosses = self.analyzer.has_cpus and any(row.group == GROUP_CROSSING for row in rows)
-        predict_rows(rows, reports, self.reports(recordings, 1) if crosses else [])
+        others = sorted({row.other_cpus for row in rows if row.other_cpus})
+        predict_rows(rows, reports, {other: self.reports(recordings, other) for other in others})
         if sum(figures["noisy"] for _, figures in recordings) * 2 > len(recordings):
             for row in rows:
                 row.is_noisy = True
@@ -211,13 +222,12 @@ class Sweep:
         measured_by_cpus = {}
         for cpus in self.cpus_of(pattern):
             try:
-                measured = measured_by_cpus[cpus] = self.measured(pattern, cpus)
+                measured_by_cpus[cpus] = self.measured(pattern, cpus)
             except RuntimeError as error:
                 self.fail(error)
                 return
-            rows = rows_of(pattern, cpus, measured)
-            if cpus == 2 and 1 in measured_by_cpus:
-                rows.append(crossing_row(pattern, measured_by_cpus))
+        for cpus, measured in measured_by_cpus.items():
+            rows = rows_of(pattern, cpus, measured) + crossing_rows(pattern, cpus, measured_by_cpus)
             reports = self.predicted(pattern, cpus, rows) if self.analyzer else []
             print_heading(pattern, cpus, measured, reports)
             for row in rows:
@@ -229,9 +239,6 @@ class Sweep:
         if not self.runner.steps_per_us:
             self.runner.calibrate()
             self.kept["steps_per_us"] = self.runner.steps_per_us
-        if self.analyzer and not self.analyzer.has_cpus:
-            print("SKIPPED: what one CPU costs, predicted from recordings on two: "
-                  "wcprof-analyze has no --cpus")
         print(f"  {'change':14}{'class':28}{'measured':>9}{'predicted':>11}{'error':>8}"
               "  points of the base makespan saved")
 
