@@ -2,9 +2,11 @@
 /*
  * Finds the CPUs that were left for the recorded processes, by halving an interval: with fewer CPUs
  * a run never gets shorter by more than a lock's luck, so that some value between gives the
- * recorded makespan. A replay that is too long has other reasons: there were never more CPUs than
- * there were. One that is too short may have, too, as a call that took longer once: fewer CPUs are
- * taken for the cause only if threads then end closer to where they did, all in all.
+ * recorded makespan. Whole ones that others had for themselves are gone already (leftover.c): what
+ * is fitted is how slow the rest were, all alike, or, if the rest would not do, how many there were
+ * after all. Else a replay that is too long has other reasons. One that is too short may have, too,
+ * as a call that took longer once: fewer CPUs are taken for the cause only if threads then end
+ * closer to where they did, all in all.
  *
  * One thread.
  */
@@ -17,6 +19,7 @@
 #include "simulate.h"
 
 static const double CLOSE_ENOUGH = 0.005; /* of the makespan */
+static const double NOT_ENOUGH = 0.05;    /* of the makespan: others did not have a whole CPU */
 static const double CPUS_LEAST = 0.1;     /* with less than that nothing can be said */
 
 enum { HALVINGS_MAX = 9 };
@@ -53,10 +56,10 @@ static double misses_ns(const struct fit *fit)
 	return sum_ns;
 }
 
-/* Between `CPUS_LEAST` and all of them; those that give the recorded makespan, or nearly. */
-static double halve(struct fit *fit, double all)
+/* Between these; those that give the recorded makespan, or nearly. */
+static double halve(struct fit *fit, double low, double high)
 {
-	double low = CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
+	double actual_ns = (double)fit->script->actual_ns;
 	for (int i = 0; i < HALVINGS_MAX; i++) {
 		double middle = (low + high) / 2, replayed_ns = baseline_ns(fit, middle);
 		if (fabs(replayed_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
@@ -72,14 +75,17 @@ static double halve(struct fit *fit, double all)
 void fit_cpus(struct script *script)
 {
 	double all = script->cpus, actual_ns = (double)script->actual_ns;
-	if (!script->was_crowded || all != script->recorded_cpus || isinf(all))
+	if (!script->was_crowded || all != script->left_cpus || isinf(all))
 		return;
 	struct fit fit = { .script = script };
 	fit.finish_ns = memory_new(script->actor_count, sizeof(*fit.finish_ns));
 	if (baseline_ns(&fit, all) < actual_ns * (1 - CLOSE_ENOUGH)) {
-		double misses_with_all_ns = misses_ns(&fit), fewer = halve(&fit, all);
+		double misses_with_all_ns = misses_ns(&fit), fewer = halve(&fit, CPUS_LEAST, all);
 		baseline_ns(&fit, fewer);
 		script->cpus = misses_ns(&fit) < misses_with_all_ns ? fewer : all;
+	} else if (all < script->recorded_cpus &&
+		   baseline_ns(&fit, all) > actual_ns * (1 + NOT_ENOUGH)) {
+		script->cpus = halve(&fit, all, script->recorded_cpus);
 	}
 	free(fit.finish_ns);
 }

@@ -115,6 +115,7 @@ struct script {
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
 	double recorded_cpus; /* that the processes could use; infinite: not known */
+	double left_cpus;     /* of these: others had the rest for themselves */
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
 	bool made_crowd;      /* it was they themselves that left no CPU free */
 	double cpus;          /* that all actors share; infinite: as many as actors */

@@ -9,6 +9,7 @@
 
 #include "addresses.h"
 #include "format.h"
+#include "leftover.h"
 #include "memory.h"
 #include "percentile.h"
 #include "script_parts.h"
@@ -201,16 +202,25 @@ static uint64_t cpu_queued_ns(const struct recording *rec)
 	return queued_ns;
 }
 
-/* By what the threads used of the CPUs, or, where others used them, by their waiting for one: then
- * a wake-up was late because of those others, who are not replayed. */
+/*
+ * By what the threads used of the CPUs, or, where others used them, by their waiting for one: then
+ * a wake-up was late because of those others, who are not replayed. If they waited, and yet left
+ * CPUs alone, others had those for themselves, and it is the rest that they crowded.
+ */
 static void crowd_find(struct script *script, const struct recording *rec)
 {
-	double whole_ns = script->recorded_cpus * (double)rec->end_ns;
-	bool are_enough = (double)rec->thread_count > script->recorded_cpus;
+	double threads = (double)rec->thread_count, length_ns = (double)rec->end_ns;
+	double used_ns = (double)cpu_used_ns(rec), queued_ns = (double)cpu_queued_ns(rec);
 
-	script->made_crowd = are_enough && (double)cpu_used_ns(rec) > CROWDED_SHARE * whole_ns;
-	script->was_crowded = script->made_crowd ||
-			      (are_enough && (double)cpu_queued_ns(rec) > QUEUED_SHARE * whole_ns);
+	script->left_cpus = script->recorded_cpus;
+	if (queued_ns > QUEUED_SHARE * script->recorded_cpus * length_ns)
+		script->left_cpus = leftover_cpus(rec, script->recorded_cpus);
+	double whole_ns = script->left_cpus * length_ns;
+	bool are_enough = threads > script->left_cpus;
+
+	script->made_crowd = are_enough && used_ns > CROWDED_SHARE * whole_ns;
+	script->was_crowded =
+		script->made_crowd || (are_enough && queued_ns > QUEUED_SHARE * whole_ns);
 }
 
 /* How many CPUs there were, are to be, and whether the recording shows what each thread had of
@@ -226,7 +236,7 @@ static void cpus_find(struct script *script, const struct recording *rec,
 			cpus = rec->processes[p].cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
 	crowd_find(script, rec);
-	script->cpus = options->cpus > 0 ? options->cpus : script->recorded_cpus;
+	script->cpus = options->cpus > 0 ? options->cpus : script->left_cpus;
 	if (!rec->sample_count && !(options->cpus > 0))
 		script->cpus = INFINITY;
 }

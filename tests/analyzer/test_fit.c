@@ -59,6 +59,48 @@ START_TEST(what_others_used_is_not_there)
 }
 END_TEST
 
+/* Two threads that take turns on one CPU of two, 10 ms of each 25 or so, and wait for it. */
+static double fitted_beside_another(double wall_ms)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_sample samples[6];
+	const struct script_options options = { 0 };
+
+	sketch_begin(&sketch);
+	for (uint32_t t = 0; t < 2; t++) {
+		sketch_thread(&sketch, "burner", 0, wall_ms + 0.001 * t);
+		for (uint32_t i = 0; i < 3; i++)
+			samples[3 * t + i] =
+				(struct rec_sample){ .at_ns = (uint64_t)(wall_ms * 0.5e6 * i),
+						     .cpu_ns = i * 5 * SKETCH_MS,
+						     .queued_ns = 1 + i * 5 * SKETCH_MS,
+						     .thread = t,
+						     .cpu_number = 1 };
+	}
+	sketch.rec.processes[0].cpus = 2;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 6;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &options);
+	ck_assert(script.was_crowded && script.made_crowd);
+	fit_cpus(&script);
+	double cpus = script.cpus;
+	script_free(&script);
+	sketch_free(&sketch);
+	return cpus;
+}
+
+/* Not two slow CPUs: one, and it is full. */
+START_TEST(what_another_had_for_itself_is_a_whole_cpu)
+{
+	ck_assert_double_eq_tol(fitted_beside_another(20), 1, 1e-9);
+	ck_assert_double_eq_tol(fitted_beside_another(25), 0.8, 0.06);
+	/* not quite for itself: one would not have done */
+	ck_assert_double_eq_tol(fitted_beside_another(14), 1.5, 0.15);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("fit");
@@ -66,6 +108,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, what_others_used_is_not_there);
 	tcase_add_test(tcase, what_took_one_thread_longer_was_no_lack_of_cpus);
+	tcase_add_test(tcase, what_another_had_for_itself_is_a_whole_cpu);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
