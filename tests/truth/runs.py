@@ -2,9 +2,8 @@
 """Runs patterns: as they are, really changed, and under the profiler; notes who disturbed them.
 
 A run during which other processes took too much of its CPUs is made again as long as patience
-lasts, else it is marked. Medians are taken over runs that took turns with all the others, recorded
-runs among them, so that all are of the same hour. A program that is now fast, now slow, is run more
-often, until its median is known, or is marked, too.
+lasts, else it is marked. Medians are taken over runs that took turns with all the others. A program
+that is now fast, now slow, is run more often, until its median is known, or is marked, too.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ RUNS_AGAIN_MAX = 4
 UNSURE_POINTS_WANTED = 1.5      # a saving that is not known more closely is measured more often
 UNSURE_POINTS_MAX = 5           # if it is not even then, it proves nothing
 UNSURE_CHANCE_MAX = 0.15        # of a median outside the interval that is given for it
-ROUNDS_MAX = 4                  # so many times the runs where savings are not known that closely
+TIMES_MAX = 4                   # so many times the runs where savings are not known that closely
 LOAD = ["sh", "-c", "while :; do :; done"]  # what a foreign process does all the time
 SAMPLE_HZ = "250"               # of recorded runs that burn: their functions are asked about
 
@@ -74,7 +73,8 @@ def own_seconds():
 
 @contextlib.contextmanager
 def loaded(count, cpus):
-    """So many foreign processes keep these CPUs busy meanwhile; they count as ours afterwards."""
+    """So many foreign processes keep these CPUs busy meanwhile; they count as ours afterwards. They
+    are of our session: Linux shares CPUs out among sessions first, then among threads."""
     processes = [subprocess.Popen(LOAD, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
                  for _ in range(count)]
     try:
@@ -119,7 +119,8 @@ class Runner:
         with loaded(pattern.load, mine):
             child = subprocess.Popen(self.arguments(command), env=environment,
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     start_new_session=True, text=True,
+                                     start_new_session=not pattern.neighbours, text=True,
+                                     process_group=0 if pattern.neighbours else None,
                                      preexec_fn=lambda: os.sched_setaffinity(0, mine))
             try:
                 output, errors = child.communicate(timeout=RUN_SECONDS_MAX)
@@ -171,27 +172,35 @@ def variants_of(pattern, factors):
     return variants
 
 
-def measure(runner, pattern, cpus, runs, factors, between=lambda i: None):
-    """{variant: {figure: median, "noisy": runs}}; the variants take turns, in turning order, and
-    after the first turns between() has its own, which is told their number."""
-    variants = variants_of(pattern, factors)
-    taken = {key: [] for key in variants}
-    wanted = list(variants.items())
-    for round_of_runs in range(ROUNDS_MAX):
-        for i in range(runs):
-            turned = wanted[i % len(wanted):] + wanted[:i % len(wanted)]
-            for key, overrides in turned:
-                environment = runner.environment(pattern, overrides)
-                taken[key].append(runner.run(pattern, environment, cpus))
-            if not round_of_runs:
-                between(i)
-        summaries = {key: summary_of(those) for key, those in taken.items()}
-        unsure = [key for key in variants if
+class Measurement:
+    """Runs of a pattern as it is and of its variants, taken bit by bit: whether a machine is fast or
+    slow changes within minutes, and is to be in all figures alike."""
+
+    def __init__(self, runner, pattern, cpus, factors):
+        self.runner, self.pattern, self.cpus = runner, pattern, cpus
+        self.variants = variants_of(pattern, factors)
+        self.taken = {key: [] for key in self.variants}
+        self.wanted = list(self.variants)
+
+    def take(self, turns):
+        """So many runs of each variant that is wanted; they take turns, in turning order."""
+        for _ in range(turns):
+            self.wanted = self.wanted[1:] + self.wanted[:1]
+            for key in self.wanted:
+                environment = self.runner.environment(self.pattern, self.variants[key])
+                self.taken[key].append(self.runner.run(self.pattern, environment, self.cpus))
+
+    def summaries(self):
+        """{variant: {figure: median, "noisy": runs, ...}}"""
+        return {key: summary_of(runs) for key, runs in self.taken.items()}
+
+    def want_unsure(self):
+        """From now on only those whose savings are not known closely; False: there are none."""
+        summaries = self.summaries()
+        unsure = [key for key in self.variants if
                   unsure_points(summaries["base"], summaries[key]) > UNSURE_POINTS_WANTED]
-        if not unsure:
-            break
-        wanted = [(key, variants[key]) for key in variants if key == "base" or key in unsure]
-    return summaries
+        self.wanted = sorted({"base", *unsure}) if unsure else []
+        return bool(unsure)
 
 
 def half_width(values):

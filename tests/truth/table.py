@@ -21,7 +21,12 @@ class Pattern:
     @property
     def load(self):
         """How many foreign processes keep the CPUs busy meanwhile."""
-        return int(self.constants.get("LOAD", 0))
+        return int(self.constants.get("LOAD", 0)) + self.neighbours
+
+    @property
+    def neighbours(self):
+        """How many of them are of the program's own session."""
+        return int(self.constants.get("NEIGHBOURS", 0))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -180,23 +180,26 @@ echo""")
         measured = self.kept()["patterns"]["fake 1"]
         self.assertEqual({key: summary["runs"] for key, summary in measured.items()
                           if key in ("base", "A 0.5")},
-                         {"base": 2 * runs.ROUNDS_MAX, "A 0.5": 2 * runs.ROUNDS_MAX})
+                         {"base": 2 * runs.TIMES_MAX, "A 0.5": 2 * runs.TIMES_MAX})
 
     def kept(self):
         with open(os.path.join(self.directory.name, "truth", "measured.json"),
                   encoding="ascii") as file:
             return json.load(file)
 
-    def test_records_between_measured_runs(self):
-        """What is recorded is of the hour in which it is measured."""
-        logging = FAKE_PROGRAM.replace("unset", 'echo "${WCPROF_OUTPUT:+recorded}" >>"$0.runs"\nunset')
+    def test_all_patterns_take_turns(self):
+        """A machine that is slow for a while is so for all of them, and for what is recorded."""
+        logging = FAKE_PROGRAM.replace("unset", 'echo "$1${WCPROF_OUTPUT:+ recorded}" >>"$0.runs"\nunset')
         self.build.write("tests/truth/fake", logging, 0o700)
-        self.build.sweep(report(300000, 200000), "--recordings", "2")
+        self.build.write("truth.def", TABLE + TABLE.partition("GROUP")[2].partition("\n")[2]
+                         .replace('"fake', '"other').replace('"other go', '"fake still'), 0o600)
+        self.build.sweep(report(300000, 200000), "--runs", "6", "--recordings", "2")
         with open(os.path.join(self.directory.name, "tests/truth/fake.runs"),
                   encoding="ascii") as file:
             kinds = [line.strip() for line in file]
-        variants = len(self.kept()["patterns"]["fake 1"])
-        self.assertEqual(kinds, ([""] * variants + ["recorded"]) * 2)
+        runs_each = truth.TURNS * len(self.kept()["patterns"]["fake 1"])
+        self.assertEqual(kinds, (["go"] * runs_each + ["go recorded"] + ["still"] * runs_each +
+                                 ["still recorded"]) * 2)
 
     def test_load_keeps_a_cpu_busy_meanwhile(self):
         """It has used a CPU by the time that the program is over."""

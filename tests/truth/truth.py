@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predicts what fixes of known programs would buy, makes them, and says how far off it was.
 
-For each pattern of truth.def: run it alternately as it is, with each of its constants really changed
-(medians), and under the profiler; ask the analyzer what the same change would save; print both and
-the error in points of the base makespan.
+For each pattern of truth.def: run it alternately as it is and with each of its constants really
+changed (medians), and under the profiler; ask the analyzer what the same change would save; print
+both and the error in points of the base makespan. All patterns have a few runs and a recording,
+then all have a few more: a machine that is slow for some minutes is not one pattern's fault.
 
 Rules. A run during which other processes took more than 5% of its CPUs (40% if it only sleeps) is
 made again, and when that goes on, its figures are marked noisy and count in no verdict. A saving that
@@ -29,12 +30,13 @@ import sys
 
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
-from runs import Runner, is_noisy, machine, measure, record, variants_of
+from runs import TIMES_MAX, Measurement, Runner, is_noisy, machine, record, variants_of
 from score import (QUESTION, crossing_rows, drift_of, goals, predict_rows, question_of, rows_of,
                    summarise, withheld_by)
 from table import table_read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TURNS = 3                       # runs of a variant before the next pattern has its turn
 EXIT_WITHHELD = 3               # of the analyzer: a report without answers
 
 
@@ -62,6 +64,12 @@ class Analyzer:
         if answer.returncode not in (0, EXIT_WITHHELD):
             raise RuntimeError(f"{directory}: {answer.stderr.strip()[-300:]}")
         return json.loads(answer.stdout)
+
+
+def show_progress(text):
+    """On a terminal only, over what was there."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def number(value, width):
@@ -141,19 +149,52 @@ class Sweep:
         has_all = kept and all(name in kept for name in variants_of(pattern, factors))
         return kept if is_wanted and is_same and has_all else None
 
-    def measured(self, pattern, cpus):
+    def keep(self, pattern, cpus, summaries):
         key = f"{pattern.name} {cpus}"
-        factors = ("0.5",) if self.options.quick else None
-        kept = self.kept_measurement(key, pattern, factors)
-        if kept:
-            return kept
-        result = measure(self.runner, pattern, cpus, self.options.runs, factors,
-                         lambda i: self.record(pattern, cpus, i))
-        self.kept.setdefault("patterns", {})[key] = result
+        self.kept.setdefault("patterns", {})[key] = summaries
         self.kept.setdefault("constants", {})[key] = pattern.constants
         with open(self.kept_path, "w", encoding="ascii") as file:
             json.dump(self.kept, file, indent=1)
-        return result
+
+    def measurements(self):
+        """Of what no earlier sweep has measured."""
+        factors = ("0.5",) if self.options.quick else None
+        found = []
+        for pattern in self.patterns:
+            for cpus in self.cpus_of(pattern):
+                key = f"{pattern.name} {cpus}"
+                if not self.kept_measurement(key, pattern, factors):
+                    self.kept.get("patterns", {}).pop(key, None)
+                    found.append(Measurement(self.runner, pattern, cpus, factors))
+        return found
+
+    def measure_round(self, measurements, i, rounds):
+        """A few runs and a recording of each; those that fail are left out from then on."""
+        turns = min(TURNS, self.options.runs - TURNS * (i % rounds))
+        good = []
+        for k, measurement in enumerate(measurements):
+            pattern, cpus = measurement.pattern, measurement.cpus
+            show_progress(f"round {i + 1}: {pattern.name} on {cpus} CPU ({k + 1} of "
+                          f"{len(measurements)})")
+            try:
+                measurement.take(turns)
+            except RuntimeError as error:
+                self.fail(error)
+                continue
+            self.keep(pattern, cpus, measurement.summaries())
+            self.record(pattern, cpus, i)
+            good.append(measurement)
+        show_progress("")
+        return good
+
+    def measure(self):
+        """All that is not measured yet; more often where savings are not known closely."""
+        measurements = self.measurements()
+        rounds = -(-self.options.runs // TURNS)
+        for i in range(TIMES_MAX * rounds):
+            measurements = self.measure_round(measurements, i, rounds)
+            if i + 1 >= rounds:
+                measurements = [one for one in measurements if one.want_unsure()]
 
     def directory(self, pattern, cpus, i):
         return os.path.join(self.options.dir, f"{pattern.name}-{cpus}-{i}")
@@ -219,13 +260,9 @@ class Sweep:
         return reports
 
     def one_pattern(self, pattern):
-        measured_by_cpus = {}
-        for cpus in self.cpus_of(pattern):
-            try:
-                measured_by_cpus[cpus] = self.measured(pattern, cpus)
-            except RuntimeError as error:
-                self.fail(error)
-                return
+        kept = self.kept.get("patterns", {})
+        measured_by_cpus = {cpus: kept[f"{pattern.name} {cpus}"] for cpus in self.cpus_of(pattern)
+                            if f"{pattern.name} {cpus}" in kept}
         for cpus, measured in measured_by_cpus.items():
             rows = rows_of(pattern, cpus, measured) + crossing_rows(pattern, cpus, measured_by_cpus)
             reports = self.predicted(pattern, cpus, rows) if self.analyzer else []
@@ -239,11 +276,12 @@ class Sweep:
         if not self.runner.steps_per_us:
             self.runner.calibrate()
             self.kept["steps_per_us"] = self.runner.steps_per_us
-        print(f"  {'change':14}{'class':28}{'measured':>9}{'predicted':>11}{'error':>8}"
-              "  points of the base makespan saved")
 
     def run(self):
         self.prepare()
+        self.measure()
+        print(f"  {'change':14}{'class':28}{'measured':>9}{'predicted':>11}{'error':>8}"
+              "  points of the base makespan saved")
         for pattern in self.patterns:
             self.one_pattern(pattern)
         summary = summarise(self.rows, self.groups)
