@@ -98,6 +98,21 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 	}
 }
 
+static void warn_of_others(struct analysis *analysis, size_t *room)
+{
+	const struct script *script = &analysis->script;
+	if (script->strangers)
+		warn(analysis, room,
+		     "other programs had %s that wanted a CPU all the time, as it seems: savings "
+		     "are for a machine that stays as busy",
+		     script->strangers == 1 ? "a thread" : "several threads");
+	else if (script->cpus < script->recorded_cpus)
+		warn(analysis, room,
+		     "other programs used %.2f of the %.0f CPUs meanwhile, as it seems: savings "
+		     "are for a machine that stays as busy",
+		     script->recorded_cpus - script->cpus, script->recorded_cpus);
+}
+
 static void analysis_warn(struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
@@ -106,13 +121,8 @@ static void analysis_warn(struct analysis *analysis)
 	for (size_t i = 0; i < CHECK_COUNT; i++)
 		if (analysis->checks.rows[i].line[0])
 			warn(analysis, &room, "%s", analysis->checks.rows[i].line);
-	if (analysis->has_script && analysis->script.cpus < analysis->script.recorded_cpus &&
-	    analysis->options->cpus == 0)
-		warn(analysis, &room,
-		     "other programs used %.2f of the %.0f CPUs meanwhile, as it seems: savings "
-		     "are for a machine that stays as busy",
-		     analysis->script.recorded_cpus - analysis->script.cpus,
-		     analysis->script.recorded_cpus);
+	if (analysis->has_script && analysis->options->cpus == 0)
+		warn_of_others(analysis, &room);
 	if (analysis->names)
 		warn_of_files(analysis, &room);
 	if (analysis->has_script)
@@ -320,7 +330,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
 	whatif_options.noise = noise;
 	whatif_options.has_orders = analysis->script.lock_count > 0;
-	whatif_options.is_crowded = analysis->script.cpus < (double)analysis->script.actor_count;
+	whatif_options.is_crowded = script_is_crowded(&analysis->script);
 	whatif_options.hypothesis_count = count;
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;

@@ -7,7 +7,9 @@
 
 static double rate(const struct crowd *crowd)
 {
-	return (double)crowd->count <= crowd->cpus ? 1.0 : crowd->cpus / (double)crowd->count;
+	double count = (double)(crowd->count + crowd->strangers);
+
+	return count <= crowd->cpus ? 1.0 : crowd->cpus / count;
 }
 
 static void advance(struct crowd *crowd, uint64_t now_ns)
@@ -33,10 +35,11 @@ static void look_ahead(struct crowd *crowd)
 	crowd->next_ns = crowd->now_ns + (left > 0 ? (uint64_t)ceil(left) : 0);
 }
 
-void crowd_reset(struct crowd *crowd, double cpus)
+void crowd_reset(struct crowd *crowd, double cpus, uint32_t strangers)
 {
 	crowd->count = 0;
 	crowd->cpus = cpus;
+	crowd->strangers = strangers;
 	crowd->virtual_ns = 0;
 	crowd->now_ns = 0;
 	crowd->order = 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the CPUs that were left for the recorded processes, by halving an interval: with fewer CPUs
- * a run never gets shorter by more than a lock's luck, so that some value between gives the
- * recorded makespan. Whole ones that others had for themselves are gone already (leftover.c): what
- * is fitted is how slow the rest were, all alike, or, if the rest would not do, how many there were
- * after all. Else a replay that is too long has other reasons. One that is too short may have, too,
- * as a call that took longer once: fewer CPUs are taken for the cause only if threads then end
- * closer to where they did, all in all.
+ * Finds what others took of the CPUs, by replays of the unchanged run. Whole CPUs that they had for
+ * themselves are gone already (leftover.c), unless the rest would not have done. If the replay is
+ * too short then, others had threads that ran all the time, like the actors, on the same CPUs, if
+ * some number of them gives the recorded makespan. Else what they took is taken from all CPUs
+ * alike, each being slower: so slow that it gives the makespan, by halving an interval, as with
+ * less of the CPUs a run never gets shorter by more than a lock's luck.
+ * A replay may be too short for other reasons, as a call that took longer once: others are taken
+ * for the cause only if threads then end closer to where they did, all in all. One that is too long
+ * has other reasons: there were never more CPUs than there were.
  *
  * One thread.
  */
@@ -19,10 +21,12 @@
 #include "simulate.h"
 
 static const double CLOSE_ENOUGH = 0.005; /* of the makespan */
-static const double NOT_ENOUGH = 0.05;    /* of the makespan: others did not have a whole CPU */
+static const double NOT_ENOUGH = 0.02;    /* of the makespan: others did not have whole CPUs */
 static const double CPUS_LEAST = 0.1;     /* with less than that nothing can be said */
 
-enum { HALVINGS_MAX = 9 };
+static const double STRANGERS_ERROR = 0.03; /* of the makespan */
+
+enum { HALVINGS_MAX = 9, STRANGERS_MAX = 16 };
 
 struct fit {
 	struct script *script;
@@ -56,10 +60,10 @@ static double misses_ns(const struct fit *fit)
 	return sum_ns;
 }
 
-/* Between these; those that give the recorded makespan, or nearly. */
-static double halve(struct fit *fit, double low, double high)
+/* Between `CPUS_LEAST` and all of them; those that give the recorded makespan, or nearly. */
+static double halve(struct fit *fit, double all)
 {
-	double actual_ns = (double)fit->script->actual_ns;
+	double low = CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
 	for (int i = 0; i < HALVINGS_MAX; i++) {
 		double middle = (low + high) / 2, replayed_ns = baseline_ns(fit, middle);
 		if (fabs(replayed_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
@@ -72,20 +76,58 @@ static double halve(struct fit *fit, double low, double high)
 	return high;
 }
 
+/*
+ * Others that run all the time, on the same terms as the actors: so many that the replay is as long
+ * as the run was. False: no number does, and there are none.
+ */
+static bool let_strangers_in(struct fit *fit, double all)
+{
+	struct script *script = fit->script;
+	double actual_ns = (double)script->actual_ns, closest_ns = actual_ns * STRANGERS_ERROR;
+	uint32_t closest = 0;
+
+	for (uint32_t count = 1; count <= STRANGERS_MAX; count++) {
+		script->strangers = count;
+		double replayed_ns = baseline_ns(fit, all);
+		if (fabs(replayed_ns - actual_ns) < closest_ns) {
+			closest_ns = fabs(replayed_ns - actual_ns);
+			closest = count;
+		}
+		if (replayed_ns > actual_ns)
+			break;
+	}
+	script->strangers = closest;
+	return closest > 0;
+}
+
+/* What others took of the CPUs that are left: time of their threads, or of each CPU. */
+static void fit_others(struct fit *fit, double all)
+{
+	struct script *script = fit->script;
+	double misses_with_all_ns = misses_ns(fit), fewer = halve(fit, all);
+	baseline_ns(fit, fewer);
+	double misses_with_fewer_ns = misses_ns(fit);
+	if (let_strangers_in(fit, all)) {
+		baseline_ns(fit, all);
+		if (misses_ns(fit) < misses_with_all_ns)
+			return;
+		script->strangers = 0;
+	}
+	script->cpus = misses_with_fewer_ns < misses_with_all_ns ? fewer : all;
+}
+
 void fit_cpus(struct script *script)
 {
-	double all = script->cpus, actual_ns = (double)script->actual_ns;
-	if (!script->was_crowded || all != script->left_cpus || isinf(all))
+	double actual_ns = (double)script->actual_ns;
+	if (!script->was_crowded || script->cpus != script->left_cpus || isinf(script->cpus))
 		return;
 	struct fit fit = { .script = script };
 	fit.finish_ns = memory_new(script->actor_count, sizeof(*fit.finish_ns));
-	if (baseline_ns(&fit, all) < actual_ns * (1 - CLOSE_ENOUGH)) {
-		double misses_with_all_ns = misses_ns(&fit), fewer = halve(&fit, CPUS_LEAST, all);
-		baseline_ns(&fit, fewer);
-		script->cpus = misses_ns(&fit) < misses_with_all_ns ? fewer : all;
-	} else if (all < script->recorded_cpus &&
-		   baseline_ns(&fit, all) > actual_ns * (1 + NOT_ENOUGH)) {
-		script->cpus = halve(&fit, all, script->recorded_cpus);
-	}
+	if (script->left_cpus < script->recorded_cpus &&
+	    baseline_ns(&fit, script->left_cpus) > actual_ns * (1 + NOT_ENOUGH))
+		script->left_cpus = script->recorded_cpus;
+	double all = script->left_cpus;
+	if (baseline_ns(&fit, all) < actual_ns * (1 - CLOSE_ENOUGH))
+		fit_others(&fit, all);
 	free(fit.finish_ns);
 }

@@ -9,8 +9,9 @@
 #include "script.h"
 
 /*
- * Sets script->cpus, if the recording was crowded, to what makes the replay of the unchanged run as
- * long as it was, if any number does. Nothing to do with a number of CPUs that was asked for.
+ * Sets script->cpus and strangers, if the recording was crowded, to what makes the replay of the
+ * unchanged run as long as it was, if anything does. Nothing to do with a number of CPUs that was
+ * asked for.
  */
 void fit_cpus(struct script *script);
 

@@ -12,7 +12,7 @@
  *
  * Whoever wakes goes to the CPU where it was, if that is idle, else to any idle one, else it queues
  * where it was. A CPU that has run out fetches from the longest queue somebody who has not just
- * been running there; it tries again at each tick.
+ * been running there; it tries again at each tick, and so does one whose queue is much shorter.
  */
 #include "runqueues.h"
 
@@ -25,22 +25,25 @@
 
 /* As Linux' defaults are: what most distributions are built with, and a base slice that grows with
  * the number of CPUs. */
-enum { TICK_NS = 4000000, SLICE_NS = 700000, STAY_NS = 500000 };
+enum { TICK_NS = 4000000, SLICE_NS = 700000, STAY_NS = 500000, FAR_FEWER = 2 };
 static const double SLICE_DOUBLINGS_MAX = 3;
+
+static const double FOR_EVER_NS = 4e18; /* as a time it still fits into 63 bits */
 
 /* What an actor is owed, or owes, at most when it goes to sleep, in slices. */
 static const double LAG_SLICES_MAX = 2;
 
-void runqueues_make(struct runqueues *queues, size_t actors, double cpus)
+void runqueues_make(struct runqueues *queues, size_t actors, uint32_t strangers, double cpus)
 {
-	*queues = (struct runqueues){ .actor_count = actors };
-	size_t cpu_count = cpus < (double)actors ? (size_t)ceil(cpus) : actors;
+	*queues = (struct runqueues){ .actor_count = actors, .stranger_count = strangers };
+	size_t all = actors + strangers;
+	size_t cpu_count = cpus < (double)all ? (size_t)ceil(cpus) : all;
 
 	queues->cpu_count = (uint32_t)cpu_count;
-	queues->runners = memory_new(actors, sizeof(*queues->runners));
+	queues->runners = memory_new(all, sizeof(*queues->runners));
 	queues->cpus = memory_new(cpu_count, sizeof(*queues->cpus));
 	for (size_t i = 0; i < cpu_count; i++)
-		queues->cpus[i].waiting = memory_new(actors, sizeof(uint32_t));
+		queues->cpus[i].waiting = memory_new(all, sizeof(uint32_t));
 }
 
 void runqueues_free(struct runqueues *queues)
@@ -69,8 +72,13 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 		queues->cpus[i].is_stale = false;
 		queues->cpus[i].is_slice_over = false;
 	}
-	for (size_t i = 0; i < queues->actor_count; i++)
+	size_t all = queues->actor_count + queues->stranger_count;
+
+	for (size_t i = 0; i < all; i++)
 		queues->runners[i] = (struct runner){ .cpu = NO_INDEX, .weight = 1.0 };
+	for (size_t i = queues->actor_count; i < all; i++)
+		runqueues_enter(queues, 0, (uint32_t)i, FOR_EVER_NS);
+	queues->running = 0; /* strangers do not count */
 }
 
 void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
@@ -275,7 +283,7 @@ static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	queue->is_stale = true;
 }
 
-/* An idle CPU takes somebody from the longest queue. */
+/* A CPU that is idle, or has far fewer, takes somebody from the longest queue. */
 static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 {
 	struct runqueue *from = NULL;
@@ -283,7 +291,7 @@ static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 	for (uint32_t i = 0; i < queues->cpu_count; i++)
 		if (queues->cpus[i].count && (!from || queues->cpus[i].count > from->count))
 			from = &queues->cpus[i];
-	if (!from)
+	if (!from || (to->current != NO_INDEX && from->count < to->count + FAR_FEWER))
 		return false;
 	for (uint32_t i = 0; i < from->count; i++) {
 		uint32_t actor = from->waiting[i];
@@ -295,7 +303,8 @@ static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 		settle(queues, from);
 		leave_queue(queues, from, i);
 		place_in(queues, to, actor);
-		put_on(queues, to, to->count - 1);
+		if (to->current == NO_INDEX)
+			put_on(queues, to, to->count - 1);
 		return true;
 	}
 	return false;
@@ -454,10 +463,10 @@ static void tick(struct runqueues *queues)
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		struct runqueue *queue = &queues->cpus[i];
 
-		if (queue->current == NO_INDEX) {
-			fetch(queues, queue, true);
+		bool was_idle = queue->current == NO_INDEX;
+		fetch(queues, queue, true);
+		if (was_idle)
 			continue;
-		}
 		settle(queues, queue);
 		if (queue->count && queue->is_slice_over)
 			give_way(queues, queue);

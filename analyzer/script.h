@@ -119,6 +119,7 @@ struct script {
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
 	bool made_crowd;      /* it was they themselves that left no CPU free */
 	double cpus;          /* that all actors share; infinite: as many as actors */
+	uint32_t strangers;   /* threads of others that share them all the time */
 	size_t lock_count;
 	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
 	uint32_t *permits;    /* by semaphore: at the start */
@@ -161,6 +162,12 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	if (step->type == STEP_PERMIT || step->type == STEP_CLAIM)
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;
+}
+
+/* Whether somebody may have to wait for a CPU. */
+static inline bool script_is_crowded(const struct script *script)
+{
+	return script->cpus < (double)(script->actor_count + script->strangers);
 }
 
 void script_build(struct script *, const struct recording *, const struct class_table *,

@@ -315,7 +315,7 @@ static void reset(struct simulation *sim)
 	if (sim->has_queues)
 		reset_queues(sim);
 	else
-		crowd_reset(&sim->crowd, script->cpus);
+		crowd_reset(&sim->crowd, script->cpus, script->strangers);
 	sim->order = sim->forced_steps = 0;
 	for (uint32_t i = 0; i < script->actor_count; i++) {
 		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
@@ -533,9 +533,9 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
 	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
-	sim->is_crowded = script->cpus < (double)script->actor_count;
+	sim->is_crowded = script_is_crowded(script);
 	if (sim->is_crowded)
-		runqueues_make(&sim->queues, script->actor_count, script->cpus);
+		runqueues_make(&sim->queues, script->actor_count, script->strangers, script->cpus);
 	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)

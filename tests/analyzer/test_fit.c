@@ -5,11 +5,17 @@
 #include "sketch.h"
 
 #include <check.h>
+#include <math.h>
 
 enum { THREADS_MAX = 5 };
 
+struct fitted {
+	double cpus;
+	uint32_t strangers;
+};
+
 /* Threads that burn 10 ms of CPU time each on two CPUs, in `wall_ms`, the last one in `last_ms`. */
-static double fitted_uneven(uint32_t threads, double wall_ms, double last_ms, double asked)
+static struct fitted fitted_uneven(uint32_t threads, double wall_ms, double last_ms, double asked)
 {
 	struct sketch sketch;
 	struct script script;
@@ -32,13 +38,13 @@ static double fitted_uneven(uint32_t threads, double wall_ms, double last_ms, do
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &options);
 	fit_cpus(&script);
-	double cpus = script.cpus;
+	struct fitted fitted = { script.cpus, script.strangers };
 	script_free(&script);
 	sketch_free(&sketch);
-	return cpus;
+	return fitted;
 }
 
-static double fitted(double wall_ms, double asked)
+static struct fitted fitted(double wall_ms, double asked)
 {
 	return fitted_uneven(3, wall_ms, wall_ms, asked);
 }
@@ -46,16 +52,34 @@ static double fitted(double wall_ms, double asked)
 /* Fewer CPUs would have had all threads end late. */
 START_TEST(what_took_one_thread_longer_was_no_lack_of_cpus)
 {
-	ck_assert_double_eq_tol(fitted_uneven(5, 25, 40, 0), 2, 1e-9);
+	struct fitted those = fitted_uneven(5, 25, 40, 0);
+
+	ck_assert_double_eq_tol(those.cpus, 2, 1e-9);
+	ck_assert_uint_eq(those.strangers, 0);
 }
 END_TEST
 
 START_TEST(what_others_used_is_not_there)
 {
-	ck_assert_double_eq_tol(fitted(15, 0), 2, 1e-9);
-	ck_assert_double_eq_tol(fitted(30, 0), 1, 0.06);
-	ck_assert_double_eq_tol(fitted(20, 0), 1.6, 0.15); /* slices are coarse */
-	ck_assert_double_eq_tol(fitted(30, 4), 4, 1e-9);   /* asked for */
+	static const struct {
+		int row;
+		double wall_ms, asked, cpus, error;
+		uint32_t strangers;
+	} rows[] = {
+		{ 1, 15, 0, 2, 1e-9, 0 },
+		{ 2, 20, 0, 2, 1e-9, 1 },   /* four threads, not three */
+		{ 3, 17, 0, 1.8, 0.15, 0 }, /* less than a thread: all are slower */
+		{ 4, 30, 4, 4, 1e-9, 0 },   /* asked for */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fitted those = fitted(rows[i].wall_ms, rows[i].asked);
+
+		ck_assert_msg(fabs(those.cpus - rows[i].cpus) < rows[i].error &&
+				      those.strangers == rows[i].strangers,
+			      "row %d: %f CPUs, %u strangers", rows[i].row, those.cpus,
+			      those.strangers);
+	}
 }
 END_TEST
 
@@ -97,7 +121,7 @@ START_TEST(what_another_had_for_itself_is_a_whole_cpu)
 	ck_assert_double_eq_tol(fitted_beside_another(20), 1, 1e-9);
 	ck_assert_double_eq_tol(fitted_beside_another(25), 0.8, 0.06);
 	/* not quite for itself: one would not have done */
-	ck_assert_double_eq_tol(fitted_beside_another(14), 1.5, 0.15);
+	ck_assert_double_eq_tol(fitted_beside_another(15), 1.33, 0.1);
 }
 END_TEST
 
