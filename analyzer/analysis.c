@@ -98,9 +98,16 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 	}
 }
 
-static void warn_of_others(struct analysis *analysis, size_t *room)
+/* About the CPUs: that others used them, or that there were too few to tell what they cost. */
+static void warn_of_cpus(struct analysis *analysis, size_t *room)
 {
 	const struct script *script = &analysis->script;
+	if (script->recorded_cpus < 2 && analysis->options->cpus > script->recorded_cpus)
+		warn(analysis, room,
+		     "recorded on one CPU: what it costs to wake a thread on another one is not "
+		     "in the recording, and counts as nothing");
+	if (analysis->options->cpus > 0)
+		return;
 	if (script->strangers)
 		warn(analysis, room,
 		     "other programs had %s that wanted a CPU all the time, as it seems: savings "
@@ -121,8 +128,8 @@ static void analysis_warn(struct analysis *analysis)
 	for (size_t i = 0; i < CHECK_COUNT; i++)
 		if (analysis->checks.rows[i].line[0])
 			warn(analysis, &room, "%s", analysis->checks.rows[i].line);
-	if (analysis->has_script && analysis->options->cpus == 0)
-		warn_of_others(analysis, &room);
+	if (analysis->has_script)
+		warn_of_cpus(analysis, &room);
 	if (analysis->names)
 		warn_of_files(analysis, &room);
 	if (analysis->has_script)

@@ -20,13 +20,16 @@
 #include "memory.h"
 #include "simulate.h"
 
-static const double CLOSE_ENOUGH = 0.005; /* of the makespan */
-static const double NOT_ENOUGH = 0.02;    /* of the makespan: others did not have whole CPUs */
-static const double CPUS_LEAST = 0.1;     /* with less than that nothing can be said */
+/* Of the makespan: as long as the run was; longer than if others had had whole CPUs; as long with
+ * others' threads in it; what those take at least. */
+static const double CLOSE_ENOUGH = 0.005;
+static const double NOT_ENOUGH = 0.02;
+static const double STRANGERS_ERROR = 0.03;
+static const double STRANGERS_TAKE = 0.05;
 
-static const double STRANGERS_ERROR = 0.03; /* of the makespan */
+static const double CPUS_LEAST = 0.1; /* with less than that nothing can be said */
 
-enum { HALVINGS_MAX = 9, STRANGERS_MAX = 16 };
+enum { HALVINGS_MAX = 9 };
 
 struct fit {
 	struct script *script;
@@ -86,7 +89,7 @@ static bool let_strangers_in(struct fit *fit, double all)
 	double actual_ns = (double)script->actual_ns, closest_ns = actual_ns * STRANGERS_ERROR;
 	uint32_t closest = 0;
 
-	for (uint32_t count = 1; count <= STRANGERS_MAX; count++) {
+	for (uint32_t count = 1; count <= all; count++) {
 		script->strangers = count;
 		double replayed_ns = baseline_ns(fit, all);
 		if (fabs(replayed_ns - actual_ns) < closest_ns) {
@@ -101,19 +104,20 @@ static bool let_strangers_in(struct fit *fit, double all)
 }
 
 /* What others took of the CPUs that are left: time of their threads, or of each CPU. */
-static void fit_others(struct fit *fit, double all)
+static void fit_others(struct fit *fit, double all, double replayed_ns)
 {
 	struct script *script = fit->script;
-	double misses_with_all_ns = misses_ns(fit), fewer = halve(fit, all);
-	baseline_ns(fit, fewer);
-	double misses_with_fewer_ns = misses_ns(fit);
-	if (let_strangers_in(fit, all)) {
+	double misses_with_all_ns = misses_ns(fit);
+	if (replayed_ns < (double)script->actual_ns * (1 - STRANGERS_TAKE) &&
+	    let_strangers_in(fit, all)) {
 		baseline_ns(fit, all);
 		if (misses_ns(fit) < misses_with_all_ns)
 			return;
 		script->strangers = 0;
 	}
-	script->cpus = misses_with_fewer_ns < misses_with_all_ns ? fewer : all;
+	double fewer = halve(fit, all);
+	baseline_ns(fit, fewer);
+	script->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
 }
 
 void fit_cpus(struct script *script)
@@ -126,8 +130,8 @@ void fit_cpus(struct script *script)
 	if (script->left_cpus < script->recorded_cpus &&
 	    baseline_ns(&fit, script->left_cpus) > actual_ns * (1 + NOT_ENOUGH))
 		script->left_cpus = script->recorded_cpus;
-	double all = script->left_cpus;
-	if (baseline_ns(&fit, all) < actual_ns * (1 - CLOSE_ENOUGH))
-		fit_others(&fit, all);
+	double all = script->left_cpus, replayed_ns = baseline_ns(&fit, all);
+	if (replayed_ns < actual_ns * (1 - CLOSE_ENOUGH))
+		fit_others(&fit, all, replayed_ns);
 	free(fit.finish_ns);
 }

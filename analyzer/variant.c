@@ -19,6 +19,8 @@
 
 #include "memory.h"
 
+static const double CPUS_LEAST = 0.1;
+
 static int refuse(char error[OPTIONS_ERROR_BYTES], const struct script *script,
 		  const struct class_table *classes, uint32_t class, const char *why)
 {
@@ -315,6 +317,15 @@ static void steps_copy(struct script *script, const struct script *old)
 	memcpy(script->steps, old->steps, old->step_count * sizeof(*script->steps));
 }
 
+/* Others go on using as much of them as they did. */
+static double cpus_left(const struct script *script, double cpus)
+{
+	bool had_less = script->cpus < script->recorded_cpus && !isinf(script->recorded_cpus);
+	double taken = had_less ? script->recorded_cpus - script->cpus : 0;
+
+	return cpus - taken > CPUS_LEAST ? cpus - taken : CPUS_LEAST;
+}
+
 int variant_build(struct variant *variant, const struct script *script,
 		  const struct class_table *classes, const struct hypothesis *hypothesis,
 		  unsigned deal, char error[OPTIONS_ERROR_BYTES])
@@ -324,7 +335,7 @@ int variant_build(struct variant *variant, const struct script *script,
 	assert(deal < VARIANT_DEALS);
 	*variant = (struct variant){ .script = *script, .old = script };
 	if (hypothesis->cpus > 0)
-		variant->script.cpus = hypothesis->cpus;
+		variant->script.cpus = cpus_left(script, hypothesis->cpus);
 	if (hypothesis->pool_count)
 		failed = widen(&variant->script, script, classes, hypothesis, error);
 	if (!failed && hypothesis->split_count && variant->script.steps == script->steps)

@@ -105,6 +105,42 @@ START_TEST(cpus_are_what_was_asked_for)
 }
 END_TEST
 
+START_TEST(others_use_as_much_of_them_as_they_did)
+{
+	static const struct {
+		int row;
+		double recorded, left, asked, expected;
+	} rows[] = {
+		{ 1, 4, 4, 2, 2 },	      { 2, 4, 3, 2, 1 }, { 3, 2, 1.5, 8, 7.5 },
+		{ 4, 2, 1, 1, 0.1 },	      /* next to nothing */
+		{ 5, INFINITY, INFINITY, 3, 3 }, { 6, 2, 4, 3, 3 }, /* --cpus 4 */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sketch sketch;
+		struct script script;
+		struct variant variant;
+		char error[OPTIONS_ERROR_BYTES] = "";
+		struct hypothesis hypothesis = { .cpus = rows[i].asked };
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "main", 0, 50);
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		script.recorded_cpus = rows[i].recorded;
+		script.cpus = rows[i].left;
+		ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0,
+					       error),
+				 0);
+		ck_assert_msg(variant.script.cpus == rows[i].expected, "row %d: %f", rows[i].row,
+			      variant.script.cpus);
+		variant_free(&variant);
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 START_TEST(what_cannot_be_rebuilt_is_refused)
 {
 	struct sketch sketch;
@@ -136,6 +172,7 @@ int main(void)
 	tcase_add_test(tests, a_split_lock_keeps_fewer_out);
 	tcase_add_loop_test(tests, a_pool_shares_its_jobs, 0, sizeof(pools) / sizeof(pools[0]));
 	tcase_add_test(tests, cpus_are_what_was_asked_for);
+	tcase_add_test(tests, others_use_as_much_of_them_as_they_did);
 	tcase_add_test(tests, what_cannot_be_rebuilt_is_refused);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
