@@ -102,10 +102,10 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 static void warn_of_cpus(struct analysis *analysis, size_t *room)
 {
 	const struct script *script = &analysis->script;
-	if (script->recorded_cpus < 2 && analysis->options->cpus > script->recorded_cpus)
+	if (script_crosses(script, analysis->options->cpus))
 		warn(analysis, room,
-		     "recorded on one CPU: what it costs to wake a thread on another one is not "
-		     "in the recording, and counts as nothing");
+		     "recorded on one CPU: what it takes to wake a thread on another one is not "
+		     "in the recording; the replay takes 25 us, and 5 us for who wakes it");
 	if (analysis->options->cpus > 0)
 		return;
 	if (script->strangers)
@@ -115,9 +115,10 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 		     script->strangers == 1 ? "a thread" : "several threads");
 	else if (script->cpus < script->recorded_cpus)
 		warn(analysis, room,
-		     "other programs used %.2f of the %.0f CPUs meanwhile, as it seems: savings "
+		     "other programs used %.2f of the %.0f CPU%s meanwhile, as it seems: savings "
 		     "are for a machine that stays as busy",
-		     script->recorded_cpus - script->cpus, script->recorded_cpus);
+		     script->recorded_cpus - script->cpus, script->recorded_cpus,
+		     script->recorded_cpus > 1 ? "s" : "");
 }
 
 static void analysis_warn(struct analysis *analysis)

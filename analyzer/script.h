@@ -120,6 +120,7 @@ struct script {
 	bool made_crowd;      /* it was they themselves that left no CPU free */
 	double cpus;          /* that all actors share; infinite: as many as actors */
 	uint32_t strangers;   /* threads of others that share them all the time */
+	bool crosses;         /* script_wakes_cross() has been there */
 	size_t lock_count;
 	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
 	uint32_t *permits;    /* by semaphore: at the start */
@@ -163,6 +164,25 @@ static inline uint32_t script_source(const struct script *script, const struct s
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;
 }
+
+/* Its time is how long a wake-up took. */
+static inline bool step_is_wait(const struct step *step)
+{
+	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
+	       step->type == STEP_AFTER || step->type == STEP_PERMIT || step->type == STEP_CLAIM ||
+	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
+	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
+}
+
+/* Whether so many CPUs are more than the one that there was: what it takes to wake a thread on
+ * another one is not in the recording then. */
+static inline bool script_crosses(const struct script *script, double cpus)
+{
+	return script->recorded_cpus < 2 && cpus > script->recorded_cpus;
+}
+
+/* Wake-ups take what is usual between CPUs. script_wakes.c says how much that is. */
+void script_wakes_cross(struct script *);
 
 /* Whether somebody may have to wait for a CPU. */
 static inline bool script_is_crowded(const struct script *script)

@@ -336,10 +336,15 @@ int variant_build(struct variant *variant, const struct script *script,
 	*variant = (struct variant){ .script = *script, .old = script };
 	if (hypothesis->cpus > 0)
 		variant->script.cpus = cpus_left(script, hypothesis->cpus);
+	bool crosses = !script->crosses && hypothesis->cpus > 0 &&
+		       script_crosses(script, hypothesis->cpus);
 	if (hypothesis->pool_count)
 		failed = widen(&variant->script, script, classes, hypothesis, error);
-	if (!failed && hypothesis->split_count && variant->script.steps == script->steps)
+	if (!failed && (hypothesis->split_count || crosses) &&
+	    variant->script.steps == script->steps)
 		steps_copy(&variant->script, script);
+	if (!failed && crosses)
+		script_wakes_cross(&variant->script);
 	for (size_t i = 0; !failed && i < hypothesis->split_count; i++)
 		failed = split(&variant->script, classes, &hypothesis->splits[i],
 			       script->actor_count, deal, error);

@@ -111,9 +111,12 @@ START_TEST(others_use_as_much_of_them_as_they_did)
 		int row;
 		double recorded, left, asked, expected;
 	} rows[] = {
-		{ 1, 4, 4, 2, 2 },	      { 2, 4, 3, 2, 1 }, { 3, 2, 1.5, 8, 7.5 },
-		{ 4, 2, 1, 1, 0.1 },	      /* next to nothing */
-		{ 5, INFINITY, INFINITY, 3, 3 }, { 6, 2, 4, 3, 3 }, /* --cpus 4 */
+		{ 1, 4, 4, 2, 2 },
+		{ 2, 4, 3, 2, 1 },
+		{ 3, 2, 1.5, 8, 7.5 },
+		{ 4, 2, 1, 1, 0.1 }, /* next to nothing */
+		{ 5, INFINITY, INFINITY, 3, 3 },
+		{ 6, 2, 4, 3, 3 }, /* --cpus 4 */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -129,15 +132,39 @@ START_TEST(others_use_as_much_of_them_as_they_did)
 		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 		script.recorded_cpus = rows[i].recorded;
 		script.cpus = rows[i].left;
-		ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0,
-					       error),
-				 0);
+		ck_assert_int_eq(
+			variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
+			0);
 		ck_assert_msg(variant.script.cpus == rows[i].expected, "row %d: %f", rows[i].row,
 			      variant.script.cpus);
 		variant_free(&variant);
 		script_free(&script);
 		sketch_free(&sketch);
 	}
+}
+END_TEST
+
+/* Two CPUs instead of the one that there was; the script itself stays as it is. */
+START_TEST(waking_on_another_cpu_takes_longer)
+{
+	struct sketch sketch;
+	struct script script;
+	struct variant variant;
+	char error[OPTIONS_ERROR_BYTES] = "";
+	const struct hypothesis hypothesis = { .cpus = 2 };
+
+	rebuilt_lock(&sketch);
+	sketch.rec.processes[0].cpus = 1;
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
+			 0);
+	for (size_t i = 0; i < script.step_count; i++)
+		if (step_is_wait(&script.steps[i]) && script.steps[i].ns < 25000)
+			ck_assert_uint_eq(variant.script.steps[i].ns, 25000);
+	ck_assert(variant.script.crosses && !script.crosses);
+	variant_free(&variant);
+	script_free(&script);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -172,6 +199,7 @@ int main(void)
 	tcase_add_test(tests, a_split_lock_keeps_fewer_out);
 	tcase_add_loop_test(tests, a_pool_shares_its_jobs, 0, sizeof(pools) / sizeof(pools[0]));
 	tcase_add_test(tests, cpus_are_what_was_asked_for);
+	tcase_add_test(tests, waking_on_another_cpu_takes_longer);
 	tcase_add_test(tests, others_use_as_much_of_them_as_they_did);
 	tcase_add_test(tests, what_cannot_be_rebuilt_is_refused);
 	suite_add_tcase(suite, tests);
