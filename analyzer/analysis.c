@@ -108,17 +108,23 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 		     "in the recording; the replay takes 25 us, and 5 us for who wakes it");
 	if (analysis->options->cpus > 0)
 		return;
+	double taken = script->recorded_cpus - script->cpus;
+	const char *of = script->recorded_cpus > 1 ? "s" : "";
 	if (script->strangers)
 		warn(analysis, room,
 		     "other programs had %s that wanted a CPU all the time, as it seems: savings "
 		     "are for a machine that stays as busy",
 		     script->strangers == 1 ? "a thread" : "several threads");
-	else if (script->cpus < script->recorded_cpus)
+	else if (taken > 0 && script->cpus == script->left_cpus)
 		warn(analysis, room,
-		     "other programs used %.2f of the %.0f CPU%s meanwhile, as it seems: savings "
-		     "are for a machine that stays as busy",
-		     script->recorded_cpus - script->cpus, script->recorded_cpus,
-		     script->recorded_cpus > 1 ? "s" : "");
+		     "other programs had %.0f of the %.0f CPU%s for themselves, as it seems: "
+		     "savings are for a machine that stays as busy",
+		     taken, script->recorded_cpus, of);
+	else if (taken > 0)
+		warn(analysis, room,
+		     "the run took as long as if other programs had used %.2f of the %.0f CPU%s "
+		     "meanwhile: savings are for a machine that stays as busy",
+		     taken, script->recorded_cpus, of);
 }
 
 static void analysis_warn(struct analysis *analysis)
