@@ -23,7 +23,7 @@
 /* Of the makespan: as long as the run was; longer than if others had had whole CPUs; as long with
  * others' threads in it; what those take at least. */
 static const double CLOSE_ENOUGH = 0.005;
-static const double NOT_ENOUGH = 0.02;
+static const double NOT_ENOUGH = 0.04;
 static const double STRANGERS_ERROR = 0.03;
 static const double STRANGERS_TAKE = 0.05;
 

@@ -28,7 +28,7 @@
 enum { TICK_NS = 4000000, SLICE_NS = 700000, STAY_NS = 500000, FAR_FEWER = 2 };
 static const double SLICE_DOUBLINGS_MAX = 3;
 
-static const double FOR_EVER_NS = 4e18; /* as a time it still fits into 63 bits */
+static const double FOR_EVER_NS = 4e17; /* fits into 63 bits, on slow CPUs, too */
 
 /* What an actor is owed, or owes, at most when it goes to sleep, in slices. */
 static const double LAG_SLICES_MAX = 2;
