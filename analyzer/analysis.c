@@ -104,8 +104,8 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 	const struct script *script = &analysis->script;
 	if (script_crosses(script, analysis->options->cpus))
 		warn(analysis, room,
-		     "recorded on one CPU: what it takes to wake a thread on another one is not "
-		     "in the recording; the replay takes 25 us, and 5 us for who wakes it");
+		     "recorded on one CPU: what it takes to hand a lock to a thread on another one "
+		     "is not in the recording; the replay takes 25 us, and 5 us for a signal");
 	if (analysis->options->cpus > 0)
 		return;
 	double taken = script->recorded_cpus - script->cpus;

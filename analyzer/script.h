@@ -165,15 +165,6 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	return NO_INDEX;
 }
 
-/* Its time is how long a wake-up took. */
-static inline bool step_is_wait(const struct step *step)
-{
-	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
-	       step->type == STEP_AFTER || step->type == STEP_PERMIT || step->type == STEP_CLAIM ||
-	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
-	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
-}
-
 /* Whether so many CPUs are more than the one that there was: what it takes to wake a thread on
  * another one is not in the recording then. */
 static inline bool script_crosses(const struct script *script, double cpus)

@@ -75,6 +75,15 @@ static int compare_u64(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
+/* Its time is how long a wake-up took. */
+static bool is_woken_in(const struct step *step)
+{
+	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
+	       step->type == STEP_AFTER || step->type == STEP_PERMIT || step->type == STEP_CLAIM ||
+	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
+	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
+}
+
 static void fill_latencies(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
@@ -93,7 +102,7 @@ static void fill_latencies(struct compiler *compiler)
 
 		if (step->ns == LATENCY_UNKNOWN)
 			step->ns = script->lock_latency_ns;
-		if (script->made_crowd && step_is_wait(step) && step->ns > WAKE_UP_NS_MAX)
+		if (script->made_crowd && is_woken_in(step) && step->ns > WAKE_UP_NS_MAX)
 			step->ns = WAKE_UP_NS_MAX;
 	}
 }

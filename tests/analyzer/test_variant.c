@@ -159,7 +159,7 @@ START_TEST(waking_on_another_cpu_takes_longer)
 	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
 			 0);
 	for (size_t i = 0; i < script.step_count; i++)
-		if (step_is_wait(&script.steps[i]) && script.steps[i].ns < 25000)
+		if (script.steps[i].type == STEP_ACQUIRE && script.steps[i].ns < 25000)
 			ck_assert_uint_eq(variant.script.steps[i].ns, 25000);
 	ck_assert(variant.script.crosses && !script.crosses);
 	variant_free(&variant);
