@@ -245,6 +245,9 @@ static const char *why_off_cpus(const struct thread_table *threads, double missi
 					   : "was off them, nobody knows why";
 }
 
+/* A process takes as much to begin and to end, which no step of the replay is. */
+static const double CPU_NS_LEAST = 1e6;
+
 /*
  * What runs in the replay was on a CPU in the recording. Where there were enough CPUs it does not
  * matter how much of a call was spent on one, and the replay does not ask.
@@ -271,7 +274,7 @@ static void check_cpu(struct check *check, const struct analysis *analysis)
 		worst_ns = fabs(own_ns - row_ns);
 		worst = row;
 	}
-	if (!worst)
+	if (!worst || fmax(cpu_ns, run_ns) < CPU_NS_LEAST)
 		return;
 	const char *why = run_ns > cpu_ns ? why_off_cpus(threads, run_ns - cpu_ns)
 					  : "used them in calls that the replay takes for waiting";

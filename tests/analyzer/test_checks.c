@@ -372,8 +372,11 @@ START_TEST(what_is_wrong_fails_and_is_said)
 			if (rows[_i].line)
 				ck_assert_str_eq(checks.rows[id].line, rows[_i].line);
 		} else if (rows[_i].id == CHECK_COUNT) {
-			ck_assert_msg(checks.rows[id].state == rows[_i].state, "%s: %s",
-				      check_name(id), checks.rows[id].line);
+			bool never_ran = id == CHECK_CPU && rows[_i].trouble.cpu_ms == 0;
+
+			ck_assert_msg(checks.rows[id].state ==
+					      (never_ran ? CHECK_UNKNOWN : rows[_i].state),
+				      "%s: %s", check_name(id), checks.rows[id].line);
 		}
 	}
 	ck_assert_int_eq(checks.is_withheld, rows[_i].is_withheld);
@@ -414,6 +417,26 @@ START_TEST(what_is_not_recorded_is_unknown)
 }
 END_TEST
 
+/* A program that does nothing is not withheld for what its start took. */
+START_TEST(next_to_no_cpu_time_is_no_measure)
+{
+	static const struct {
+		double cpu_ms;
+		enum check_state state;
+	} cases[] = { { 0.3, CHECK_UNKNOWN }, { 0.4, CHECK_PASSED } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct trouble trouble = { .grows_ms = 10, .cpu_ms = cases[i].cpu_ms };
+		struct found found;
+		struct checks checks;
+		found_fill(&found, &trouble);
+		checks_build(&checks, &found.analysis, &replayer);
+		ck_assert_int_eq(checks.rows[CHECK_CPU].state, cases[i].state);
+		sketch_free(&found.sketch);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("checks");
@@ -422,6 +445,7 @@ int main(void)
 			    sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tests, threads_of_one_class_stand_for_each_other);
 	tcase_add_test(tests, what_is_not_recorded_is_unknown);
+	tcase_add_test(tests, next_to_no_cpu_time_is_no_measure);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
