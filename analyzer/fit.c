@@ -127,10 +127,11 @@ void fit_cpus(struct script *script)
 		return;
 	struct fit fit = { .script = script };
 	fit.finish_ns = memory_new(script->actor_count, sizeof(*fit.finish_ns));
-	if (script->left_cpus < script->recorded_cpus &&
-	    baseline_ns(&fit, script->left_cpus) > actual_ns * (1 + NOT_ENOUGH))
-		script->left_cpus = script->recorded_cpus;
 	double all = script->left_cpus, replayed_ns = baseline_ns(&fit, all);
+	if (all < script->recorded_cpus && replayed_ns > actual_ns * (1 + NOT_ENOUGH)) {
+		all = script->left_cpus = script->recorded_cpus;
+		replayed_ns = baseline_ns(&fit, all);
+	}
 	if (replayed_ns < actual_ns * (1 - CLOSE_ENOUGH))
 		fit_others(&fit, all, replayed_ns);
 	free(fit.finish_ns);
