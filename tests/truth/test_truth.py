@@ -10,10 +10,10 @@ import contextlib
 import io
 import json
 import os
-import resource
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -201,16 +201,24 @@ echo""")
         self.assertEqual(kinds, (["go"] * runs_each + ["go recorded"] + ["still"] * runs_each +
                                  ["still recorded"]) * 2)
 
-    def test_load_keeps_a_cpu_busy_meanwhile(self):
-        """It has used a CPU by the time that the program is over."""
-        pattern = table.Pattern("fake", "fake go", "waits", [1], {"A": "burn:600", "B": "burn:400",
-                                                                  "LOAD": "1"})
-        runner = runs.Runner(self.directory.name, 100, 0)
-        used_s = [resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime]
-        for _ in range(2):
-            runner.run(pattern, runner.environment(pattern, {}), 1)
-            used_s.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)
-        self.assertTrue(all(after > before for before, after in zip(used_s, used_s[1:])))
+    def test_load_is_there_meanwhile(self):
+        """It begins before the program ends, and ends with it; its session is as the table says."""
+        waiting = FAKE_PROGRAM.replace("unset", """until [ -s "$0.load" ]; do sleep 0.01; done
+cut -d' ' -f6 "/proc/$$/stat" >"$0.session"
+unset""")
+        path = self.build.write("tests/truth/fake", waiting, 0o700)
+        for kind, is_ours in (("LOAD", False), ("NEIGHBOURS", True)):
+            pattern = table.Pattern("fake", "fake go", "waits", [1],
+                                    {"A": "burn:600", "B": "burn:400", kind: "1"})
+            runner = runs.Runner(self.directory.name, 100, 0)
+            load = ["sh", "-c", f"echo $$ >{path}.load; exec sleep 100"]
+            with unittest.mock.patch.object(runs, "LOAD", load):
+                runner.run(pattern, runner.environment(pattern, {}), 1)
+            with open(f"{path}.load", encoding="ascii") as file:
+                self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
+            with open(f"{path}.session", encoding="ascii") as file:
+                self.assertEqual(int(file.read()) == os.getsid(0), is_ours, kind)
+            os.remove(f"{path}.load")
 
     def test_measure_only_needs_no_analyzer(self):
         os.remove(os.path.join(self.directory.name, "wcprof-analyze"))
