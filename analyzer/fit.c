@@ -24,7 +24,7 @@
  * others' threads in it; what those take at least. */
 static const double CLOSE_ENOUGH = 0.005;
 static const double NOT_ENOUGH = 0.04;
-static const double STRANGERS_ERROR = 0.03;
+static const double STRANGERS_ERROR = 0.01;
 static const double STRANGERS_TAKE = 0.05;
 
 static const double CPUS_LEAST = 0.1; /* with less than that nothing can be said */
