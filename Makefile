@@ -24,14 +24,15 @@ objects   = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(patsubst %.S,$(B)/%.
 REC_OBJ  := $(call objects,recorder)
 PRE_OBJ  := $(call objects,preload)
 CMD_OBJ  := $(call objects,recorder/cmd)
-AN_OBJ   := $(call objects,analyzer)
+AN_DIRS  := $(patsubst %/,%,$(sort $(dir $(wildcard analyzer/*.c analyzer/*/*.c analyzer/*/*/*.c))))
+AN_OBJ   := $(foreach dir,$(AN_DIRS),$(call objects,$(dir)))
 TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c tests/bench/*.c))
 FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MANUALS  := $(wildcard analyzer/*.1 recorder/cmd/*.1)
-SOURCES  := $(wildcard preload/*.[ch] recorder/*.[ch] recorder/cmd/*.[ch] analyzer/*.[ch] tests/*/*.[ch] \
-              tests/recorder/cmd/*.[ch])
+SOURCES  := $(wildcard $(foreach dir,preload recorder recorder/cmd $(AN_DIRS) $(addprefix tests/,recorder/cmd \
+              $(AN_DIRS)) tests/*,$(dir)/*.[ch]))
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
-              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd analyzer preload))))
+              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
 
 .PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth peers real kill soak model \
         conformance install clean help
@@ -51,6 +52,7 @@ $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
 # Asserts are for our tests: in a stranger's process the recorder counts and carries on.
 # Aligned: where the linker happened to put a function made up to 20 ns of a recorded write().
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC) -falign-functions=64 $(if $(SAN),,-DNDEBUG)
+$(B)/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
 $(B)/%.o: %.c
 	$(call build,CC,$<) -c
@@ -58,8 +60,8 @@ $(B)/%.o: %.S
 	$(call build,AS,$<) $(PIC) -c
 
 # A unit test is one program: the test, and the objects of the folder that it mirrors.
-$(B)/tests/analyzer/test_%: tests/analyzer/test_%.c $(filter-out %/main.o,$(AN_OBJ))
-	$(call build,TEST) -iquote analyzer -iquote recorder $(AN_LIBS) $(TEST_LIBS)
+$(B)/tests/analyzer/%: tests/analyzer/%.c $(filter-out %/main.o,$(AN_OBJ))
+	$(call build,TEST) -iquote analyzer -iquote tests/analyzer -iquote recorder $(AN_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
 	$(call build,TEST) -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/cmd/test_%: tests/recorder/cmd/test_%.c $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
@@ -78,7 +80,7 @@ LIBS_rings := -luring
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(AN_OBJ)
 	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
-	  analyzer/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
+	  analyzer/*/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
 
 tests-built: all unit-built $(TARGETS)
 unit-built: $(UNIT)
@@ -93,7 +95,8 @@ format: ## lays the sources out as .clang-format says
 	clang-format -i $(SOURCES)
 analyze: ## gcc's and clang's static analyzers (some minutes)
 	$(MAKE) CC=gcc B=$(B)-fanalyzer CFLAGS="-O2 -g -fanalyzer" all
-	clang-tidy --quiet $(wildcard analyzer/*.c) -- -std=c11 -D_GNU_SOURCE -iquote recorder
+	clang-tidy --quiet $(patsubst $(B)/%.o,%.c,$(AN_OBJ)) -- -std=c11 -D_GNU_SOURCE -iquote analyzer \
+	  -iquote recorder
 	clang-tidy --quiet --checks=-clang-analyzer-core.* $(wildcard recorder/*.c preload/*.c recorder/cmd/*.c) -- \
 	  -std=c11 -D_GNU_SOURCE -iquote recorder # it takes what raw system calls fill in for uninitialised
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)

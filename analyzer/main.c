@@ -16,20 +16,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis.h"
-#include "callers.h"
-#include "classby.h"
-#include "classify.h"
-#include "emit.h"
-#include "folded.h"
-#include "memory.h"
-#include "options.h"
-#include "read.h"
-#include "report.h"
-#include "select.h"
-#include "spins.h"
-#include "symbolize.h"
-#include "symbols.h"
+#include "base/emit.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "measure/folded.h"
+#include "measure/spins.h"
+#include "names/callers.h"
+#include "names/classby.h"
+#include "names/classify.h"
+#include "names/symbolize.h"
+#include "names/symbols.h"
+#include "read/read.h"
+#include "recording/select.h"
+#include "report/analysis.h"
+#include "report/report.h"
 
 enum {
 	EXIT_REFUSED = 1,

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "format.h"
-#include "recording.h"
+#include "recording/recording.h"
 
 enum { BUILD_OPS_MAX = 512, BUILD_WAITS_MAX = 512, BUILD_LINKS_MAX = 256, BUILD_STRINGS = 64 };
 

@@ -9,7 +9,7 @@
 #define WCPROF_TESTS_CPU_SAMPLE_H
 
 #include "build.h"
-#include "framenames.h"
+#include "names/framenames.h"
 
 enum { CPU_MAIN = 10, CPU_LEAF = 11, CPU_LOCK = 12 };
 

@@ -7,7 +7,7 @@
 #ifndef WCPROF_TESTS_DUMP_TEXT_H
 #define WCPROF_TESTS_DUMP_TEXT_H
 
-#include "read.h"
+#include "read/read.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -10,9 +10,9 @@
 #ifndef WCPROF_TESTS_MONITORED_H
 #define WCPROF_TESTS_MONITORED_H
 
-#include "monitors.h"
+#include "infer/monitors.h"
+#include "recording/timeline.h"
 #include "sketch.h"
-#include "timeline.h"
 
 struct monitored {
 	struct sketch sketch;

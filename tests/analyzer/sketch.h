@@ -8,10 +8,10 @@
 #ifndef WCPROF_TESTS_SKETCH_H
 #define WCPROF_TESTS_SKETCH_H
 
-#include "classes.h"
+#include "base/memory.h"
 #include "format.h"
-#include "memory.h"
-#include "recording.h"
+#include "recording/classes.h"
+#include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>

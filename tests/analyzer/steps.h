@@ -3,7 +3,7 @@
 #ifndef WCPROF_TESTS_STEPS_H
 #define WCPROF_TESTS_STEPS_H
 
-#include "script.h"
+#include "script/script.h"
 
 #include <check.h>
 

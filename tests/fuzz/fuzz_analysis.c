@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analysis.h"
-#include "read.h"
+#include "report/analysis.h"
+#include "read/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 

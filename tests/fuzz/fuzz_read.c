@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read.h"
+#include "read/read.h"
 
 enum { STEP_BYTES = 7 };
 

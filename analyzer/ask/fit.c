@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds what others took of the CPUs, by replays of the unchanged run. Whole CPUs that they had for
+ * themselves are gone already (leftover.c), unless the rest would not have done. If the replay is
+ * too short then, others had threads that ran all the time, like the actors, on the same CPUs, if
+ * some number of them gives the recorded makespan. Else what they took is taken from all CPUs
+ * alike, each being slower: so slow that it gives the makespan, by halving an interval, as with
+ * less of the CPUs a run never gets shorter by more than a lock's luck.
+ * A replay may be too short for other reasons, as a call that took longer once: others are taken
+ * for the cause only if threads then end closer to where they did, all in all. One that is too long
+ * has other reasons: there were never more CPUs than there were.
+ *
+ * One thread.
+ */
+#include "fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "replay/simulate.h"
+
+/* Of the makespan: as long as the run was; longer than if others had had whole CPUs; as long with
+ * others' threads in it; what those take at least. */
+static const double CLOSE_ENOUGH = 0.005;
+static const double NOT_ENOUGH = 0.04;
+static const double STRANGERS_ERROR = 0.01;
+static const double STRANGERS_TAKE = 0.05;
+
+static const double CPUS_LEAST = 0.1; /* with less than that nothing can be said */
+
+enum { HALVINGS_MAX = 9 };
+
+struct fit {
+	struct script *script;
+	uint64_t *finish_ns;
+};
+
+/* The makespan with so many CPUs; the threads' ends are in fit->finish_ns then. */
+static double baseline_ns(struct fit *fit, double cpus)
+{
+	const struct trial trial = { .finish_ns = fit->finish_ns };
+	struct replay_answer answer;
+	fit->script->cpus = cpus;
+	struct replayer replayer = simulate_replayer(fit->script);
+	void *scratch = replayer.scratch_new(&replayer);
+	replayer.run_trial(&replayer, &trial, scratch, &answer);
+	replayer.scratch_free(scratch);
+	return answer.makespan_ns;
+}
+
+/* How far from where they did all threads ended in the last replay. */
+static double misses_ns(const struct fit *fit)
+{
+	const struct script *script = fit->script;
+	double sum_ns = 0;
+	for (size_t i = 0; i < script->actor_count; i++) {
+		const struct actor *actor = &script->actors[i];
+		if (actor->finish_ns > script->start_ns)
+			sum_ns += fabs((double)fit->finish_ns[i] -
+				       (double)(actor->finish_ns - script->start_ns));
+	}
+	return sum_ns;
+}
+
+/* Between `CPUS_LEAST` and all of them; those that give the recorded makespan, or nearly. */
+static double halve(struct fit *fit, double all)
+{
+	double low = CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
+	for (int i = 0; i < HALVINGS_MAX; i++) {
+		double middle = (low + high) / 2, replayed_ns = baseline_ns(fit, middle);
+		if (fabs(replayed_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
+			return middle;
+		if (replayed_ns < actual_ns)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+/*
+ * Others that run all the time, on the same terms as the actors: so many that the replay is as long
+ * as the run was. False: no number does, and there are none.
+ */
+static bool let_strangers_in(struct fit *fit, double all)
+{
+	struct script *script = fit->script;
+	double actual_ns = (double)script->actual_ns, closest_ns = actual_ns * STRANGERS_ERROR;
+	uint32_t closest = 0;
+
+	for (uint32_t count = 1; count <= all; count++) {
+		script->strangers = count;
+		double replayed_ns = baseline_ns(fit, all);
+		if (fabs(replayed_ns - actual_ns) < closest_ns) {
+			closest_ns = fabs(replayed_ns - actual_ns);
+			closest = count;
+		}
+		if (replayed_ns > actual_ns)
+			break;
+	}
+	script->strangers = closest;
+	return closest > 0;
+}
+
+/* What others took of the CPUs that are left: time of their threads, or of each CPU. */
+static void fit_others(struct fit *fit, double all, double replayed_ns)
+{
+	struct script *script = fit->script;
+	double misses_with_all_ns = misses_ns(fit);
+	if (replayed_ns < (double)script->actual_ns * (1 - STRANGERS_TAKE) &&
+	    let_strangers_in(fit, all)) {
+		baseline_ns(fit, all);
+		if (misses_ns(fit) < misses_with_all_ns)
+			return;
+		script->strangers = 0;
+	}
+	double fewer = halve(fit, all);
+	baseline_ns(fit, fewer);
+	script->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
+}
+
+void fit_cpus(struct script *script)
+{
+	double actual_ns = (double)script->actual_ns;
+	if (!script->was_crowded || script->cpus != script->left_cpus || isinf(script->cpus))
+		return;
+	struct fit fit = { .script = script };
+	fit.finish_ns = memory_new(script->actor_count, sizeof(*fit.finish_ns));
+	double all = script->left_cpus, replayed_ns = baseline_ns(&fit, all);
+	if (all < script->recorded_cpus && replayed_ns > actual_ns * (1 + NOT_ENOUGH)) {
+		all = script->left_cpus = script->recorded_cpus;
+		replayed_ns = baseline_ns(&fit, all);
+	}
+	if (replayed_ns < actual_ns * (1 - CLOSE_ENOUGH))
+		fit_others(&fit, all, replayed_ns);
+	free(fit.finish_ns);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the user asks with --what-if: one text, several changes at once.
+ *
+ *   CLASS*FACTOR          all time of a class is multiplied; CLASS is a name as the report has it,
+ *                         with its kind before it where the name alone could mean several
+ *   lock:NAME split N     the lock becomes N locks, each for a part of what it guards
+ *   threads:POOL*FACTOR   so many times the threads take jobs off the same queue
+ *   cpus N                so many CPUs
+ *
+ * Changes stand with commas between; a name may have commas and asterisks in it. Read-only once
+ * parsed.
+ */
+#ifndef WCPROF_HYPOTHESIS_H
+#define WCPROF_HYPOTHESIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/options.h"
+#include "replay/replayer.h"
+
+enum { HYPOTHESIS_CHANGES_MAX = 64 };
+
+/* A lock or a pool of threads, and what is made of it. */
+struct rebuild {
+	uint32_t class; /* of the lock's holds, of the threads */
+	double times;   /* so many locks; so many times the threads */
+};
+
+struct hypothesis {
+	struct scaling scalings[HYPOTHESIS_CHANGES_MAX];
+	size_t scaling_count;
+	struct rebuild splits[HYPOTHESIS_CHANGES_MAX];
+	size_t split_count;
+	struct rebuild pools[HYPOTHESIS_CHANGES_MAX];
+	size_t pool_count;
+	double cpus; /* 0 = as many as otherwise */
+};
+
+/* What a hypothesis may be about: the number of a name is its index. */
+struct hypothesis_names {
+	const char **names;
+	const char **kinds;
+	size_t count;
+};
+
+/* 0, or -EINVAL with a line in `error` that says what is wrong, and what is called nearly so. */
+int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
+		     const struct hypothesis_names *names, char error[OPTIONS_ERROR_BYTES]);
+
+/* Whether it changes more than how long things take: only the replay of threads can do that. */
+bool hypothesis_rebuilds(const struct hypothesis *hypothesis);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds up the samples that hypotheses rest on; noise.h has the contract.
+ *
+ * A function is known from samples alone. Of a class its ops are known exactly, and with CPUs to
+ * spare so is what runs in them. Where there are no more CPUs than threads, it is samples again
+ * that tell which stretch between two calls had the CPU, and what a change buys hangs on whose turn
+ * it is then: so a class that runs is no surer than the functions in it.
+ *
+ * Of n samples the standard deviation is the root of n. One thread.
+ */
+#include "noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+static double share_noise(double samples)
+{
+	return samples > 0 ? 1 / sqrt(samples) : 0;
+}
+
+/* A scope's samples are those of its leaf, and of each lock that is held. */
+static void add_scope(double *samples, const struct scopes *scopes, const struct scope *scope,
+		      uint32_t count)
+{
+	if (scope->leaf != NO_INDEX)
+		samples[scope->leaf] += count;
+	for (uint32_t i = 0; i < scope->count; i++)
+		if (scopes->classes[scope->first + i] != scope->leaf)
+			samples[scopes->classes[scope->first + i]] += count;
+}
+
+double *noise_build(const struct script *script)
+{
+	const struct shares *shares = &script->shares;
+	const struct scopes *scopes = &script->scopes;
+	size_t count = script->class_count + shares->function_count;
+	bool is_crowded = script->cpus <= (double)script->actor_count;
+	double *noise = memory_new(count, sizeof(*noise));
+
+	for (size_t i = 0; is_crowded && shares->in_scope && i < scopes->count; i++)
+		if (scopes->scopes[i].parent == NO_INDEX)
+			add_scope(noise, scopes, &scopes->scopes[i], shares->in_scope[i]);
+	for (size_t i = 0; i < script->class_count; i++)
+		noise[i] = share_noise(noise[i]);
+	for (size_t f = 0; f < shares->function_count; f++)
+		noise[script->class_count + f] = share_noise(shares->functions[f].samples);
+	return noise;
+}

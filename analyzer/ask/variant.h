@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A script of the same run by a program that is built differently: a lock split into several, a
+ * pool with more or fewer threads, another number of CPUs.
+ *
+ * Made from a script, which must outlive it and is not changed; read-only once built.
+ */
+#ifndef WCPROF_VARIANT_H
+#define WCPROF_VARIANT_H
+
+#include "hypothesis.h"
+#include "script/script.h"
+
+/*
+ * Which part of a split lock a section needs is not recorded: each way to tell is one answer. All
+ * but the last deal parts out by chance; the last one gives each thread one after the other.
+ */
+enum { VARIANT_DEALS = 4 };
+
+struct variant {
+	struct script script; /* shares what is not changed with the one that it was made from */
+	const struct script *old;
+};
+
+/* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool. */
+int variant_build(struct variant *variant, const struct script *script,
+		  const struct class_table *classes, const struct hypothesis *hypothesis,
+		  unsigned deal, char error[OPTIONS_ERROR_BYTES]);
+void variant_free(struct variant *variant);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who held a lock and who let it go, where the recorder of one process could not know: the holder
+ * is a thread of another one, or died.
+ *
+ * Called once, by the reader, when everything else is read. One thread.
+ */
+#ifndef WCPROF_HOLDERS_H
+#define WCPROF_HOLDERS_H
+
+#include "recording/recording.h"
+
+void holders_find(struct recording *);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The requests of a recording: what somebody asked for and waited for until it was answered.
+ *
+ * A request begins and ends where an op begins or ends, perhaps of another thread; the replay notes
+ * when it comes by. Built once, read-only afterwards.
+ */
+#ifndef WCPROF_REQUESTS_H
+#define WCPROF_REQUESTS_H
+
+#include "flows.h"
+#include "recording/classes.h"
+#include "recording/timeline.h"
+
+/* How a request is known, the surest first. */
+enum request_source {
+	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
+	REQUEST_ASKED,  /* a thread that writes, then reads the answer */
+	REQUEST_SERVED, /* on a connection that was accepted: from what was read to the answer */
+	REQUEST_JOB,    /* through a pipe to whoever reads first, until that one reads again */
+	REQUEST_LOCK    /* where there is nothing else: the lock most waited for, until it is had */
+};
+
+struct request {
+	uint32_t class; /* of the op that it begins with */
+	enum request_source source;
+	uint64_t taken_ns; /* as recorded */
+};
+
+/* When in an op. */
+enum stamp_point {
+	STAMP_BEGIN,  /* of a hold: its thread comes for the lock */
+	STAMP_GAINED, /* of a hold: its thread has the lock */
+	STAMP_END
+};
+
+/* Where a stamp is taken: stamp 2r at the begin of request r, 2r + 1 at its end. */
+struct stamp_place {
+	uint32_t op;
+	uint32_t stamp;
+	enum stamp_point point;
+};
+
+struct requests {
+	struct request *requests;
+	size_t count;
+	struct stamp_place *places; /* by op, each in order of points */
+	size_t place_count;
+	uint8_t *has_places;   /* a bit an op */
+	uint32_t judged_class; /* what hypotheses are judged by; NO_INDEX = there are no requests */
+	enum request_source judged_source;
+	size_t judged_count;
+};
+
+void requests_build(struct requests *requests, const struct recording *recording,
+		    const struct class_table *classes, const struct flows *flows,
+		    const struct timeline *timeline);
+void requests_free(struct requests *requests);
+
+/* The stamps to be taken at a point of an op. */
+const struct stamp_place *requests_places(const struct requests *requests, uint32_t op,
+					  enum stamp_point point, size_t *count);
+
+bool request_is_judged(const struct requests *requests, const struct request *request);
+
+#endif

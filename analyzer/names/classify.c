@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classes in three steps: threads, locks, and the calls that come from somewhere.
+ *
+ * A lock is an address in a process. One that lies in a module has a symbol; one on the heap or a
+ * stack is called after the program's frame that initialised it last before it was first used, or
+ * else that of its earliest hold or wait, so that all locks of one kind share a class.
+ * While locks are collected the
+ * lock's number takes the place of the name in the answer; a second pass puts the names there.
+ *
+ * One thread. Must leave dumps alone that have neither threads nor stacks: their classes are their
+ * names.
+ */
+#include "classify.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "format.h"
+#include "recording/addresses.h"
+#include "recording/intern.h"
+
+enum { TEXT_BYTES_MAX = 2048 }; /* of a class's name; what is longer is cut off */
+
+struct lock {
+	uint64_t earliest_ns; /* of the hold or wait that `stack` is from */
+	uint32_t stack;       /* 0 = no hold or wait of it has one */
+	uint64_t made_ns;     /* when `made_stack` initialised it */
+	uint32_t made_stack;  /* 0 = not known */
+	uint32_t name;        /* string id, NO_INDEX = keep what was recorded */
+};
+
+/* The class of a call from a stack; nearly all stacks lead to one call only. */
+struct stack_class {
+	uint32_t call;     /* string id */
+	uint32_t name;     /* string id; 0 = none made yet */
+	bool is_anonymous; /* no frame of the program's own has a name; known once `is_looked_at` */
+	bool is_looked_at;
+};
+
+struct classifier {
+	struct recording *recording;
+	struct symbols *symbols;
+	struct callers *callers;
+	uint32_t *op_name;
+	uint32_t *wait_name;
+	struct addresses addresses;
+	struct lock *locks; /* by index in addresses */
+	size_t lock_room;
+	uint32_t *op_lock; /* NO_INDEX = none */
+	uint32_t *wait_lock;
+	uint32_t *thread_name; /* string id per thread, 0 = not known */
+	struct stack_class *stack_classes;
+};
+
+static uint32_t intern(struct classifier *classifier, const char *text)
+{
+	return recording_intern(classifier->recording, text);
+}
+
+static bool is_lock_reason(uint16_t reason)
+{
+	switch (reason) {
+	case REASON_MUTEX:
+	case REASON_RWLOCK_READ:
+	case REASON_RWLOCK_WRITE:
+	case REASON_COND:
+	case REASON_SEM:
+	case REASON_BARRIER:
+	case REASON_ONCE:
+	case REASON_FUTEX:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_call_kind(uint16_t kind)
+{
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
+
+static uint32_t process_of(const struct classifier *classifier, uint32_t thread)
+{
+	return thread == NO_INDEX ? NO_INDEX : classifier->recording->threads[thread].process;
+}
+
+static bool is_nameless(struct caller caller)
+{
+	return caller.place && !caller.place->frames[caller.frame].function;
+}
+
+/* Notes that the lock at `address` was used with this stack. Its number, or NO_INDEX. */
+static uint32_t note_lock(struct classifier *classifier, uint32_t thread, uint64_t address,
+			  uint64_t start_ns, uint32_t stack)
+{
+	uint32_t process = process_of(classifier, thread);
+	size_t known = classifier->addresses.count;
+	struct lock *lock;
+	uint32_t index;
+
+	if (process == NO_INDEX || !address)
+		return NO_INDEX;
+	index = addresses_add(&classifier->addresses, process, address);
+	classifier->locks = memory_grow(classifier->locks, &classifier->lock_room,
+					(size_t)index + 1, sizeof(*classifier->locks));
+	lock = &classifier->locks[index];
+	if (index == known)
+		*lock = (struct lock){ .name = NO_INDEX, .earliest_ns = start_ns };
+	if (stack && (!lock->stack || start_ns < lock->earliest_ns)) {
+		lock->stack = stack;
+		lock->earliest_ns = start_ns;
+	}
+	return index;
+}
+
+static void collect_locks(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+
+		classifier->op_name[i] = op->name;
+		classifier->op_lock[i] = NO_INDEX;
+		if (op->kind == KIND_HOLD && recording->extras)
+			classifier->op_lock[i] =
+				note_lock(classifier, op->thread, recording->extras[i].address,
+					  op->start_ns, recording->extras[i].stack);
+	}
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+
+		classifier->wait_name[i] = wait->ident;
+		classifier->wait_lock[i] = NO_INDEX;
+		if (is_lock_reason(wait->reason))
+			classifier->wait_lock[i] =
+				note_lock(classifier, wait->thread, wait->address, wait->start_ns,
+					  wait->stack);
+	}
+}
+
+/* Memory is used again: what counts is who initialised the lock that was then waited for. */
+static void collect_makers(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->link_count; i++) {
+		const struct rec_link *link = &recording->links[i];
+		uint32_t index = NO_INDEX;
+		struct lock *lock;
+
+		if (link->kind == LINK_INIT && link->stack && link->thread != NO_INDEX)
+			index = addresses_find(&classifier->addresses,
+					       process_of(classifier, link->thread), link->address);
+		if (index == NO_INDEX)
+			continue;
+		lock = &classifier->locks[index];
+		if (link->at_ns > lock->earliest_ns ||
+		    (lock->made_stack && link->at_ns < lock->made_ns))
+			continue;
+		lock->made_stack = link->stack;
+		lock->made_ns = link->at_ns;
+	}
+}
+
+/* Locks that nobody but an interpreter had to do with are called after what it did itself. */
+static void put_site(struct classifier *classifier, uint32_t stack, char *text, size_t text_bytes)
+{
+	struct caller caller = callers_innermost(classifier->callers, stack);
+
+	if (!caller.place)
+		caller = callers_interpreter(classifier->callers, stack);
+	callers_site_text(caller, text, text_bytes);
+}
+
+static uint32_t lock_name(struct classifier *classifier, const struct address_key *key,
+			  const struct lock *lock)
+{
+	uint32_t stack = lock->made_stack ? lock->made_stack : lock->stack;
+	char text[TEXT_BYTES_MAX];
+
+	text[0] = '\0';
+	if ((key->process == NO_INDEX ||
+	     !symbols_object_text(classifier->symbols, key->process, key->address,
+				  lock->earliest_ns, text, sizeof(text))) &&
+	    stack)
+		put_site(classifier, stack, text, sizeof(text));
+	return text[0] ? intern(classifier, text) : NO_INDEX;
+}
+
+static void name_locks(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < classifier->addresses.count; i++)
+		classifier->locks[i].name = lock_name(classifier, &classifier->addresses.keys[i],
+						      &classifier->locks[i]);
+	for (size_t i = 0; i < recording->op_count; i++) {
+		uint32_t lock = classifier->op_lock[i];
+
+		if (lock != NO_INDEX && classifier->locks[lock].name != NO_INDEX)
+			classifier->op_name[i] = classifier->locks[lock].name;
+	}
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		uint32_t lock = classifier->wait_lock[i];
+
+		if (lock != NO_INDEX && classifier->locks[lock].name != NO_INDEX)
+			classifier->wait_name[i] = classifier->locks[lock].name;
+	}
+}
+
+/* Whether the thread has a name of its own, not just its program's. */
+static bool has_own_name(const struct recording *recording, const struct rec_thread *thread)
+{
+	enum { COMM_BYTES = 15 }; /* what the kernel keeps of a thread's name */
+	const char *name = recording->strings[thread->name];
+	const char *exe = recording->strings[recording->processes[thread->process].exe];
+	const char *slash = strrchr(exe, '/');
+
+	return name[0] && strncmp(name, slash ? slash + 1 : exe, COMM_BYTES) != 0;
+}
+
+static bool is_main_thread(const struct recording *recording, const struct rec_thread *thread)
+{
+	uint32_t pid = recording->processes[thread->process].pid;
+
+	return pid && thread->tid == pid;
+}
+
+/* "WHO/CALL"; just the call when nobody is known. */
+static uint32_t call_name(struct classifier *classifier, const char *who, uint32_t call)
+{
+	char text[TEXT_BYTES_MAX];
+
+	if (!who[0])
+		return call;
+	snprintf(text, sizeof(text), "%.1900s/%.100s", who, classifier->recording->strings[call]);
+	return intern(classifier, text);
+}
+
+/* Who made a call. A function without a name is called after the next one outwards that has one:
+ * "function..". */
+static const char *who_text(struct classifier *classifier, struct caller caller, uint32_t stack,
+			    char text[TEXT_BYTES_MAX])
+{
+	struct caller named = { .place = NULL };
+
+	if (is_nameless(caller))
+		named = callers_named(classifier->callers, stack);
+	callers_function_text(named.place ? named : caller, text, TEXT_BYTES_MAX - 2);
+	return named.place ? strcat(text, "..") : text;
+}
+
+static bool is_anonymous(struct classifier *classifier, uint32_t stack, struct caller caller)
+{
+	struct stack_class *known = &classifier->stack_classes[stack];
+
+	if (!known->is_looked_at)
+		known->is_anonymous =
+			is_nameless(caller) && !callers_named(classifier->callers, stack).place;
+	known->is_looked_at = true;
+	return known->is_anonymous;
+}
+
+/* Whether a thread's name says more than the functions of its stack. */
+static bool is_thread_known(struct classifier *classifier, uint32_t thread, uint32_t stack,
+			    struct caller caller)
+{
+	const struct recording *recording = classifier->recording;
+
+	if (thread == NO_INDEX || !classifier->thread_name[thread])
+		return false;
+	if (!caller.place)
+		return true;
+	return is_anonymous(classifier, stack, caller) &&
+	       (is_main_thread(recording, &recording->threads[thread]) ||
+		has_own_name(recording, &recording->threads[thread]));
+}
+
+/* "thread/call" for calls from no function of the program's; "thread../call" for a nameless one,
+ * without the number that a thread of many has. */
+static uint32_t thread_call(struct classifier *classifier, uint32_t thread, uint32_t call,
+			    bool has_no_function)
+{
+	const struct recording *recording = classifier->recording;
+	const char *name = recording->strings[classifier->thread_name[thread]];
+	size_t bytes = strlen(name);
+	char text[TEXT_BYTES_MAX];
+
+	if (has_no_function)
+		return call_name(classifier, name, call);
+	while (bytes > 1 && name[bytes - 1] >= '0' && name[bytes - 1] <= '9')
+		bytes--;
+	snprintf(text, sizeof(text), "%.*s..", (int)(bytes < 100 ? bytes : 100), name);
+	return call_name(classifier, text, call);
+}
+
+static uint32_t call_class(struct classifier *classifier, uint32_t stack, uint32_t call,
+			   uint32_t thread)
+{
+	struct stack_class *known = &classifier->stack_classes[stack];
+	struct caller caller;
+	uint32_t name;
+	char text[TEXT_BYTES_MAX];
+
+	if (known->name && known->call == call)
+		return known->name;
+	caller = callers_innermost(classifier->callers, stack);
+	if (is_thread_known(classifier, thread, stack, caller))
+		return thread_call(classifier, thread, call, !caller.place);
+	name = call_name(classifier, who_text(classifier, caller, stack, text), call);
+	if (!is_anonymous(classifier, stack, caller)) { /* else another thread has another name */
+		known->call = call;
+		known->name = name;
+	}
+	return name;
+}
+
+static void name_calls(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	if (!recording->extras)
+		return;
+	for (size_t i = 0; i < recording->op_count; i++) {
+		uint32_t stack = recording->extras[i].stack;
+
+		if (is_call_kind(recording->ops[i].kind) && stack)
+			classifier->op_name[i] =
+				call_class(classifier, stack, recording->ops[i].name,
+					   recording->ops[i].thread);
+	}
+}
+
+static uint32_t routine_name(struct classifier *classifier, const struct rec_thread *thread)
+{
+	const struct recording *recording = classifier->recording;
+	char text[TEXT_BYTES_MAX];
+	struct caller routine;
+
+	if (is_main_thread(recording, thread))
+		return intern(classifier, "main");
+	if (thread->op == NO_INDEX || !recording->extras || !recording->extras[thread->op].address)
+		return 0;
+	routine = callers_routine(classifier->callers, thread->process,
+				  recording->extras[thread->op].address,
+				  recording->ops[thread->op].start_ns);
+	if (!routine.place || (is_nameless(routine) && has_own_name(recording, thread)))
+		return 0;
+	return intern(classifier, callers_function_text(routine, text, sizeof(text)));
+}
+
+/* Names the thread after the outermost function on this stack of it, if it has no name yet. */
+static void name_by_stack(struct classifier *classifier, uint32_t thread, uint32_t stack)
+{
+	const struct recording *recording = classifier->recording;
+	char text[TEXT_BYTES_MAX];
+	struct caller outermost;
+
+	if (thread == NO_INDEX || !stack || classifier->thread_name[thread])
+		return;
+	outermost = callers_outermost(classifier->callers, stack);
+	if (!outermost.place ||
+	    (is_nameless(outermost) && has_own_name(recording, &recording->threads[thread])))
+		return;
+	callers_function_text(outermost, text, sizeof(text));
+	classifier->thread_name[thread] = intern(classifier, text);
+}
+
+static void name_threads(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->thread_count; i++)
+		classifier->thread_name[i] = routine_name(classifier, &recording->threads[i]);
+	for (size_t i = 0; i < recording->wait_count; i++)
+		name_by_stack(classifier, recording->waits[i].thread, recording->waits[i].stack);
+	for (size_t i = 0; recording->extras && i < recording->op_count; i++)
+		if (recording->ops[i].kind != KIND_THREAD)
+			name_by_stack(classifier, recording->ops[i].thread,
+				      recording->extras[i].stack);
+	for (size_t i = 0; i < recording->thread_count; i++) {
+		const struct rec_thread *thread = &recording->threads[i];
+
+		if (!classifier->thread_name[i])
+			classifier->thread_name[i] = thread->name;
+		if (thread->op != NO_INDEX && classifier->thread_name[i])
+			classifier->op_name[thread->op] = classifier->thread_name[i];
+	}
+}
+
+/* Waits that are for an op and not for a resource are called after that op. */
+static void name_joins(struct classifier *classifier)
+{
+	const struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+
+		if (wait->reason == REASON_JOIN && wait->target != NO_INDEX)
+			classifier->wait_name[i] = classifier->op_name[wait->target];
+	}
+}
+
+void classify(struct recording *recording, struct symbols *symbols, struct callers *callers,
+	      uint32_t *op_name, uint32_t *wait_name)
+{
+	struct classifier classifier = {
+		.recording = recording,
+		.symbols = symbols,
+		.callers = callers,
+		.op_name = op_name,
+		.wait_name = wait_name,
+		.op_lock = memory_new(recording->op_count, sizeof(uint32_t)),
+		.wait_lock = memory_new(recording->wait_count, sizeof(uint32_t)),
+		.thread_name = memory_new(recording->thread_count, sizeof(uint32_t)),
+		.stack_classes = memory_new(recording->stack_count, sizeof(struct stack_class)),
+	};
+
+	collect_locks(&classifier);
+	if (recording->thread_count) {
+		collect_makers(&classifier);
+		name_locks(&classifier);
+		name_threads(&classifier);
+		name_calls(&classifier);
+		name_joins(&classifier);
+	}
+	addresses_free(&classifier.addresses);
+	free(classifier.locks);
+	free(classifier.op_lock);
+	free(classifier.wait_lock);
+	free(classifier.thread_name);
+	free(classifier.stack_classes);
+}
+
+static void name_site(struct recording *recording, struct callers *callers, uint32_t stack,
+		      uint32_t *stack_site)
+{
+	char text[TEXT_BYTES_MAX];
+	struct caller caller;
+
+	if (!stack || stack_site[stack])
+		return;
+	caller = callers_innermost(callers, stack);
+	if (caller.place)
+		stack_site[stack] =
+			recording_intern(recording, symbols_frame_text(caller.place, caller.frame,
+								       text, sizeof(text)));
+}
+
+void classify_sites(struct recording *recording, struct callers *callers, uint32_t *stack_site)
+{
+	memset(stack_site, 0, recording->stack_count * sizeof(*stack_site));
+	for (size_t i = 0; recording->extras && i < recording->op_count; i++)
+		if (recording->ops[i].kind == KIND_HOLD)
+			name_site(recording, callers, recording->extras[i].stack, stack_site);
+	for (size_t i = 0; i < recording->wait_count; i++)
+		name_site(recording, callers, recording->waits[i].stack, stack_site);
+}

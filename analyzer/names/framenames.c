@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the frames of stacks are called; framenames.h has the contract.
+ *
+ * Stacks share frames only by value, so each distinct address is looked up once by symbols.c, and
+ * its names are interned here as often as it occurs.
+ */
+#include "framenames.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "recording/intern.h"
+
+enum { NAME_BYTES = 512 };
+
+static const char recorder_library[] = "libwcprof.so";
+
+/* The function's name alone; where it is not known, module and address. */
+static uint32_t name_of(struct recording *recording, const struct symbol_place *place, size_t frame)
+{
+	char text[NAME_BYTES];
+	if (place->frames[frame].function)
+		return recording_intern(recording, place->frames[frame].function);
+	return recording_intern(recording, symbols_frame_text(place, frame, text, sizeof(text)));
+}
+
+void frame_names_build(struct frame_names *names, struct recording *recording,
+		       struct symbols *symbols, const struct callers *callers,
+		       const bool *is_wanted)
+{
+	size_t room = 0, flag_room = 0;
+	uint32_t used = 0;
+	bool *is_used = memory_new(recording->frame_count, sizeof(*is_used));
+	*names = (struct frame_names){
+		.first = memory_new(recording->frame_count + 1, sizeof(*names->first)),
+	};
+	for (size_t i = 0; i < recording->stack_count; i++)
+		if (is_wanted[i] && recording->stacks[i].frame_count > 0)
+			memset(is_used + recording->stacks[i].first_frame, true,
+			       recording->stacks[i].frame_count);
+	for (size_t i = 0; i < recording->frame_count; i++) {
+		names->first[i] = used;
+		if (!is_used[i])
+			continue;
+		const struct symbol_place *place =
+			symbols_place(symbols, recording->frames[i], true);
+		if (strcmp(place->module, recorder_library) == 0)
+			continue;
+		names->names = memory_grow(names->names, &room, used + place->frame_count,
+					   sizeof(*names->names));
+		names->are_runtime =
+			memory_grow(names->are_runtime, &flag_room, used + place->frame_count,
+				    sizeof(*names->are_runtime));
+		for (size_t k = 0; k < place->frame_count; k++) {
+			names->are_runtime[used] = callers_is_runtime(callers, recording->frames[i],
+								      place->frames[k].function);
+			names->names[used++] = name_of(recording, place, k);
+		}
+	}
+	names->first[recording->frame_count] = used;
+	free(is_used);
+}
+
+void frame_names_free(struct frame_names *names)
+{
+	free(names->first);
+	free(names->names);
+	free(names->are_runtime);
+	*names = (struct frame_names){ 0 };
+}
+
+size_t frame_names_of_stack(const struct frame_names *names, const struct recording *recording,
+			    uint32_t stack, uint32_t *functions, size_t room)
+{
+	const struct rec_stack *frames = &recording->stacks[stack];
+	size_t count = 0;
+	assert(stack < recording->stack_count);
+	if (!names || !names->first || frames->frame_count == 0)
+		return 0;
+	uint32_t end = names->first[frames->first_frame + frames->frame_count];
+	for (uint32_t i = names->first[frames->first_frame]; i < end && count < room; i++)
+		functions[count++] = names->names[i];
+	return count;
+}
+
+bool frame_names_is_runtime(const struct frame_names *names, const struct recording *recording,
+			    uint32_t stack, size_t index)
+{
+	uint32_t first_frame = recording->stacks[stack].first_frame;
+
+	return names && names->are_runtime && names->are_runtime[names->first[first_frame] + index];
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the frames of stacks are called: the functions that each is in, as strings of the recording.
+ *
+ * Built once, while symbols are there; read-only afterwards. Frames of the recorder's own library
+ * have no names: what it does inside a program is no part of the program.
+ */
+#ifndef WCPROF_FRAMENAMES_H
+#define WCPROF_FRAMENAMES_H
+
+#include "callers.h"
+#include "recording/recording.h"
+#include "symbols.h"
+
+/* Frame i is in the functions names[first[i]] to names[first[i + 1] - 1], inlined ones first. */
+struct frame_names {
+	uint32_t *first;   /* one more than there are frames */
+	uint32_t *names;   /* string ids */
+	bool *are_runtime; /* by name; NULL = none is */
+};
+
+/* Of all frames of the stacks that are wanted, by index; the others have no names. */
+void frame_names_build(struct frame_names *names, struct recording *recording,
+		       struct symbols *symbols, const struct callers *callers,
+		       const bool *is_wanted);
+void frame_names_free(struct frame_names *names);
+
+/*
+ * The functions of a stack, innermost first, at most `room` of them; returns how many. 0 when
+ * `names` is NULL.
+ */
+size_t frame_names_of_stack(const struct frame_names *names, const struct recording *recording,
+			    uint32_t stack, uint32_t *functions, size_t room);
+
+/* Whether the function at `index` of those of a stack is a runtime's (callers_is_runtime()). */
+bool frame_names_is_runtime(const struct frame_names *names, const struct recording *recording,
+			    uint32_t stack, size_t index);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a program under hypotheses; program.h says how a program works.
+ *
+ * LANES hypotheses about one class go side by side through the code: every slot is a vector of
+ * clocks. The class's run instructions are listed in order, so whether an instruction is one of
+ * them, or a region has none of them, is a comparison with the next on the list. A scaled run is
+ * cut to whole nanoseconds, each by itself.
+ */
+#include "replay.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum {
+	LANES = 4,
+	BATCH_MAX = 64,              /* classes that go through the code together */
+	CHUNK_INSTRS = 1 << 12,      /* as much as stays in a core's first cache */
+	SCRATCH_BYTES_MAX = 64 << 20 /* for the slots of all classes of a batch */
+};
+
+struct lanes {
+	double at[LANES];
+};
+
+static inline void lanes_add(struct lanes *lanes, double add_ns)
+{
+	for (int i = 0; i < LANES; i++)
+		lanes->at[i] += add_ns;
+}
+
+static inline void lanes_max(struct lanes *lanes, const struct lanes *other)
+{
+	for (int i = 0; i < LANES; i++)
+		lanes->at[i] = lanes->at[i] > other->at[i] ? lanes->at[i] : other->at[i];
+}
+
+static inline void lanes_first(struct lanes *lanes, const struct lanes *other)
+{
+	for (int i = 0; i < LANES; i++)
+		if (lanes->at[i] < 0 || other->at[i] < lanes->at[i])
+			lanes->at[i] = other->at[i];
+}
+
+static inline void lanes_add_scaled(struct lanes *lanes, double run_ns, const struct lanes *factors)
+{
+	for (int i = 0; i < LANES; i++)
+		lanes->at[i] += (double)(int64_t)(run_ns * factors->at[i]);
+}
+
+static inline void lanes_add_to(struct lanes *lanes, const struct lanes *from, double offset_ns)
+{
+	for (int i = 0; i < LANES; i++)
+		lanes->at[i] = from->at[i] + offset_ns;
+}
+
+/* Whether a slot is, in all lanes, as far from the region's own as it was recorded. */
+static inline bool edge_is_as_recorded(const struct lanes *slots, const struct lanes *own,
+				       const struct region_edge *edge)
+{
+	bool is_same = true;
+	for (int i = 0; i < LANES; i++)
+		is_same &= slots[edge->slot].at[i] - own->at[i] == edge->offset_ns;
+	return is_same;
+}
+
+/* Whether the region's FIRST instructions would all leave the start as it is. */
+static inline bool first_is_settled(const struct program *program, const struct region *region,
+				    const struct lanes *slots, const struct lanes *own)
+{
+	const struct lanes *start = &slots[program->start_slot];
+	bool is_settled = true;
+	for (int i = 0; i < LANES; i++)
+		is_settled &= start->at[i] >= 0 && own->at[i] + region->first_ns >= start->at[i];
+	return is_settled;
+}
+
+static inline bool region_may_be_skipped(const struct program *program, const struct region *region,
+					 const struct lanes *slots, const struct lanes *own)
+{
+	for (uint32_t i = region->first_import; i < region->first_export; i++)
+		if (!edge_is_as_recorded(slots, own, &program->edges[i]))
+			return false;
+	return region->first_ns == INFINITY || first_is_settled(program, region, slots, own);
+}
+
+static inline void region_skip(const struct program *program, const struct region *region,
+			       struct lanes *slots, struct lanes *own)
+{
+	for (uint32_t i = region->first_export; i < region->end_export; i++)
+		lanes_add_to(&slots[program->edges[i].slot], own, program->edges[i].offset_ns);
+	lanes_add(own, region->duration_ns);
+}
+
+static inline double run_length_ns(const struct program *program, uint32_t at)
+{
+	const struct instr *instr = &program->code[at];
+	return instr->what == INSTR_WIDE ? program->constants[instr->operand] : instr->operand;
+}
+
+/* A plain region: as recorded, but for the runs of the class. Returns the first run after it. */
+static inline const uint32_t *plain_run(const struct program *program, const struct region *region,
+					const uint32_t *next_run, const struct lanes *factors,
+					struct lanes *own)
+{
+	lanes_add(own, region->duration_ns);
+	for (; *next_run < region->end; next_run++) {
+		double length_ns = run_length_ns(program, *next_run);
+		lanes_add(own, -length_ns);
+		lanes_add_scaled(own, length_ns, factors);
+	}
+	return next_run;
+}
+
+/* One class on its way through the code. */
+struct lane_run {
+	uint32_t at;              /* next instruction */
+	const uint32_t *next_run; /* in the list of the runs to scale */
+	struct lanes factors;
+	struct lanes *slots;
+};
+
+/* Goes on until `until`, or past it where a region that reaches beyond is skipped. */
+static void replay_lanes(const struct program *program, struct lane_run *run, uint32_t until)
+{
+	const struct instr *code = program->code;
+	const struct lanes *factors = &run->factors;
+	const uint32_t *next_run = run->next_run;
+	struct lanes *slots = run->slots;
+	uint32_t at = run->at;
+	for (; at < until; at++) {
+		const struct instr instr = code[at];
+		struct lanes *slot = &slots[instr.slot];
+		switch ((enum instr_what)instr.what) {
+		case INSTR_COPY:
+			*slot = slots[instr.operand];
+			break;
+		case INSTR_ADD:
+			lanes_add(slot, instr.operand);
+			break;
+		case INSTR_RUN:
+			if (at == *next_run) {
+				next_run++;
+				lanes_add_scaled(slot, instr.operand, factors);
+			} else {
+				lanes_add(slot, instr.operand);
+			}
+			break;
+		case INSTR_MAX:
+			lanes_max(slot, &slots[instr.operand]);
+			break;
+		case INSTR_FIRST:
+			lanes_first(slot, &slots[instr.operand]);
+			break;
+		case INSTR_WIDE:
+			if (at == *next_run) {
+				next_run++;
+				lanes_add_scaled(slot, program->constants[instr.operand], factors);
+			} else {
+				lanes_add(slot, program->constants[instr.operand]);
+			}
+			break;
+		case INSTR_SET:
+			lanes_add_to(slot, &(const struct lanes){ { 0 } },
+				     program->constants[instr.operand]);
+			break;
+		case INSTR_ENTER: {
+			const struct region *region = &program->regions[instr.operand];
+			if (region->is_plain && region->end != REGION_NEVER) {
+				next_run = plain_run(program, region, next_run, factors, slot);
+				at = region->end - 1;
+			} else if (*next_run >= region->end &&
+				   region_may_be_skipped(program, region, slots, slot)) {
+				region_skip(program, region, slots, slot);
+				at = region->end - 1;
+			}
+			break;
+		}
+		}
+	}
+	run->at = at;
+	run->next_run = next_run;
+}
+
+static struct replay_answer lane_answer(const struct program *program, const struct lane_run *run,
+					size_t lane)
+{
+	return (struct replay_answer){
+		.makespan_ns = run->slots[program->end_slot].at[lane] -
+			       run->slots[program->start_slot].at[lane],
+		.broken_cycles = program->broken_cycles,
+		.fallback_anchors = program->fallback_anchors,
+	};
+}
+
+struct batch {
+	struct lane_run runs[BATCH_MAX];
+	size_t count;
+};
+
+static void batch_begin(struct batch *batch, const struct program *program, const uint32_t *classes,
+			size_t class_count, struct lanes *slots, const struct lanes *factors)
+{
+	static const uint32_t no_runs = RUNS_END;
+	batch->count = class_count;
+	for (size_t i = 0; i < class_count; i++) {
+		assert(classes[i] == NO_INDEX || classes[i] < program->class_count);
+		batch->runs[i] = (struct lane_run){
+			.next_run = classes[i] == NO_INDEX
+					    ? &no_runs
+					    : &program->runs[program->first_run[classes[i]]],
+			.factors = *factors,
+			.slots = slots + i * program->slot_count,
+		};
+	}
+}
+
+/* Chunk by chunk, so that the code is in the cache for all classes but the first. */
+static void batch_run(struct batch *batch, const struct program *program)
+{
+	for (uint32_t from = 0; from < program->instr_count; from += CHUNK_INSTRS) {
+		uint32_t left = program->instr_count - from;
+		uint32_t until = from + (left < CHUNK_INSTRS ? left : CHUNK_INSTRS);
+		for (size_t i = 0; i < batch->count; i++)
+			replay_lanes(program, &batch->runs[i], until);
+	}
+}
+
+static size_t batch_max(const struct program *program)
+{
+	size_t class_bytes = ((size_t)program->slot_count + 1) * sizeof(struct lanes);
+	size_t fitting = SCRATCH_BYTES_MAX / class_bytes;
+	return fitting > BATCH_MAX ? BATCH_MAX : fitting > 1 ? fitting : 1;
+}
+
+static void *replay_scratch_new(const struct replayer *replayer)
+{
+	const struct program *program = replayer->state;
+	return memory_new(batch_max(program) * program->slot_count, sizeof(struct lanes));
+}
+
+static void replay_run_batch(const struct replayer *replayer, const uint32_t *classes,
+			     size_t class_count, const double *factors, size_t factor_count,
+			     void *scratch, struct replay_answer *answers)
+{
+	const struct program *program = replayer->state;
+	struct batch batch;
+	assert(class_count <= replayer->batch_max);
+	for (size_t from = 0; from < factor_count; from += LANES) {
+		struct lanes lane_factors = { { 1, 1, 1, 1 } };
+		size_t count = factor_count - from < LANES ? factor_count - from : LANES;
+		for (size_t i = 0; i < count; i++)
+			lane_factors.at[i] = factors[from + i];
+		batch_begin(&batch, program, classes, class_count, scratch, &lane_factors);
+		batch_run(&batch, program);
+		for (size_t i = 0; i < class_count; i++)
+			for (size_t lane = 0; lane < count; lane++)
+				answers[i * factor_count + from + lane] =
+					lane_answer(program, &batch.runs[i], lane);
+	}
+}
+
+static void replay_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
+		       size_t factor_count, void *scratch, struct replay_answer *answers)
+{
+	replay_run_batch(replayer, &class_index, 1, factors, factor_count, scratch, answers);
+}
+
+/* --- several classes at once: instruction by instruction, as such questions are few --- */
+
+/* The factor of a run, as all lists are in order of the instructions. */
+static double trial_factor(const struct trial *trial, const uint32_t **next_run, uint32_t at)
+{
+	double factor = 1;
+	for (size_t i = 0; i < trial->count; i++) {
+		if (*next_run[i] != at)
+			continue;
+		next_run[i]++;
+		factor *= trial->scalings[i].factor;
+	}
+	return factor;
+}
+
+static double trial_run_ns(double run_ns, double factor)
+{
+	return factor == 1 ? run_ns : (double)(int64_t)(run_ns * factor);
+}
+
+static void trial_replay(const struct program *program, const struct trial *trial,
+			 const uint32_t **next_run, double *slots)
+{
+	for (uint32_t at = 0; at < program->instr_count; at++) {
+		const struct instr instr = program->code[at];
+		double *slot = &slots[instr.slot];
+		switch ((enum instr_what)instr.what) {
+		case INSTR_COPY:
+			*slot = slots[instr.operand];
+			break;
+		case INSTR_ADD:
+			*slot += instr.operand;
+			break;
+		case INSTR_RUN:
+		case INSTR_WIDE:
+			*slot += trial_run_ns(run_length_ns(program, at),
+					      trial_factor(trial, next_run, at));
+			break;
+		case INSTR_MAX:
+			*slot = *slot > slots[instr.operand] ? *slot : slots[instr.operand];
+			break;
+		case INSTR_FIRST:
+			if (*slot < 0 || slots[instr.operand] < *slot)
+				*slot = slots[instr.operand];
+			break;
+		case INSTR_SET:
+			*slot = program->constants[instr.operand];
+			break;
+		case INSTR_ENTER:
+			break;
+		}
+	}
+}
+
+static void replay_run_trial(const struct replayer *replayer, const struct trial *trial,
+			     void *scratch, struct replay_answer *answer)
+{
+	const struct program *program = replayer->state;
+	double *slots = scratch;
+	if (trial->count == 1) { /* the lanes skip what the class is not in */
+		replay_run(replayer, trial->scalings[0].class, &trial->scalings[0].factor, 1,
+			   scratch, answer);
+		return;
+	}
+	const uint32_t **next_run = memory_new(trial->count, sizeof(*next_run));
+	for (size_t i = 0; i < trial->count; i++)
+		next_run[i] = &program->runs[program->first_run[trial->scalings[i].class]];
+	trial_replay(program, trial, next_run, slots);
+	free(next_run);
+	*answer = (struct replay_answer){
+		.makespan_ns = slots[program->end_slot] - slots[program->start_slot],
+		.broken_cycles = program->broken_cycles,
+		.fallback_anchors = program->fallback_anchors,
+	};
+}
+
+struct replayer replay_of_ops(const struct program *program)
+{
+	return (struct replayer){
+		.name = "ops",
+		.state = program,
+		.cost = program->instr_count,
+		.scratch_new = replay_scratch_new,
+		.scratch_free = free,
+		.run = replay_run,
+		.batch_max = batch_max(program),
+		.run_batch = replay_run_batch,
+		.run_trial = replay_run_trial,
+	};
+}

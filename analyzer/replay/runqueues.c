@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Run queues by earliest eligible virtual deadline first (Stoica and Abdel-Wahab, 1995), which is
+ * what Linux does since 6.6.
+ *
+ * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the
+ * average of its queue is eligible; of those, the one whose slice ends first in virtual time gets
+ * the CPU. It keeps it until its slice is over, which is noticed when the timer ticks, or until
+ * somebody wakes whose turn it is.
+ * An actor that goes to sleep keeps what it is owed. If it owes, it stays in the queue, asleep,
+ * until it would be its turn, or it wakes.
+ *
+ * Whoever wakes goes to the CPU where it was, if that is idle, else to any idle one, else it queues
+ * where it was. A CPU that has run out fetches from the longest queue somebody who has not just
+ * been running there; it tries again at each tick, and so does one whose queue is much shorter.
+ */
+#include "runqueues.h"
+
+#include "base/memory.h"
+#include "recording/recording.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* As Linux' defaults are: what most distributions are built with, and a base slice that grows with
+ * the number of CPUs. */
+enum { TICK_NS = 4000000, SLICE_NS = 700000, STAY_NS = 500000, FAR_FEWER = 2 };
+static const double SLICE_DOUBLINGS_MAX = 3;
+
+static const double FOR_EVER_NS = 4e17; /* fits into 63 bits, on slow CPUs, too */
+
+/* What an actor is owed, or owes, at most when it goes to sleep, in slices. */
+static const double LAG_SLICES_MAX = 2;
+
+void runqueues_make(struct runqueues *queues, size_t actors, uint32_t strangers, double cpus)
+{
+	*queues = (struct runqueues){ .actor_count = actors, .stranger_count = strangers };
+	size_t all = actors + strangers;
+	size_t cpu_count = cpus < (double)all ? (size_t)ceil(cpus) : all;
+
+	queues->cpu_count = (uint32_t)cpu_count;
+	queues->runners = memory_new(all, sizeof(*queues->runners));
+	queues->cpus = memory_new(cpu_count, sizeof(*queues->cpus));
+	for (size_t i = 0; i < cpu_count; i++)
+		queues->cpus[i].waiting = memory_new(all, sizeof(uint32_t));
+}
+
+void runqueues_free(struct runqueues *queues)
+{
+	for (size_t i = 0; i < queues->cpu_count; i++)
+		free(queues->cpus[i].waiting);
+	free(queues->cpus);
+	free(queues->runners);
+	*queues = (struct runqueues){ 0 };
+}
+
+void runqueues_reset(struct runqueues *queues, double cpus)
+{
+	double doublings = log2(cpus > 1 ? cpus : 1);
+
+	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
+	queues->slice_ns = SLICE_NS * (1 + (doublings < SLICE_DOUBLINGS_MAX ? floor(doublings)
+									    : SLICE_DOUBLINGS_MAX));
+	queues->now_ns = queues->next_ns = queues->tick_ns = 0;
+	queues->running = 0;
+	for (size_t i = 0; i < queues->cpu_count; i++) {
+		queues->cpus[i].count = 0;
+		queues->cpus[i].current = NO_INDEX;
+		queues->cpus[i].end_ns = UINT64_MAX;
+		queues->cpus[i].average_ns = 0;
+		queues->cpus[i].is_stale = false;
+		queues->cpus[i].is_slice_over = false;
+	}
+	size_t all = queues->actor_count + queues->stranger_count;
+
+	for (size_t i = 0; i < all; i++)
+		queues->runners[i] = (struct runner){ .cpu = NO_INDEX, .weight = 1.0 };
+	for (size_t i = queues->actor_count; i < all; i++)
+		runqueues_enter(queues, 0, (uint32_t)i, FOR_EVER_NS);
+	queues->running = 0; /* strangers do not count */
+}
+
+void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
+{
+	queues->runners[actor].weight = weight;
+}
+
+/* --- one queue --- */
+
+static double slice_of(const struct runqueues *queues, const struct runner *runner)
+{
+	return queues->slice_ns / runner->weight;
+}
+
+/*
+ * The average as it is now; the last one when nobody is here. Most changes are of somebody who is
+ * alone on a CPU, which nobody asks about: whoever adds or removes somebody has asked before.
+ */
+static double average_of(const struct runqueues *queues, struct runqueue *queue)
+{
+	double sum_ns = 0, weight = 0;
+
+	if (!queue->is_stale)
+		return queue->average_ns;
+	queue->is_stale = false;
+	for (uint32_t i = 0; i <= queue->count; i++) {
+		uint32_t actor = i < queue->count ? queue->waiting[i] : queue->current;
+		if (actor == NO_INDEX)
+			continue;
+		const struct runner *runner = &queues->runners[actor];
+		sum_ns += runner->weight * runner->virtual_ns;
+		weight += runner->weight;
+	}
+	if (weight > 0)
+		queue->average_ns = sum_ns / weight;
+	return queue->average_ns;
+}
+
+static double ran_ns_of(const struct runqueues *queues, const struct runner *runner)
+{
+	return (double)(int64_t)(queues->now_ns - runner->since_ns) * queues->speed;
+}
+
+/* To be called whenever the current one, or what it has left to run, is another. */
+static void look_ahead(const struct runqueues *queues, struct runqueue *queue)
+{
+	const struct runner *runner = &queues->runners[queue->current];
+	double left_ns = queues->speed < 1 ? runner->left_ns / queues->speed : runner->left_ns;
+
+	queue->end_ns = runner->since_ns + runqueues_whole_ns(left_ns);
+}
+
+/* Accounts for what the current one has run. */
+static void settle(struct runqueues *queues, struct runqueue *queue)
+{
+	struct runner *runner =
+		queue->current == NO_INDEX ? NULL : &queues->runners[queue->current];
+
+	queue->is_stale = true;
+	if (!runner ||
+	    (runner->since_ns == queues->now_ns && runner->virtual_ns < runner->deadline_ns))
+		return;
+	double ran_ns = ran_ns_of(queues, runner);
+
+	runner->since_ns = queues->now_ns;
+	runner->left_ns -= ran_ns;
+	runner->virtual_ns += runner->weight == 1.0 ? ran_ns : ran_ns / runner->weight;
+	look_ahead(queues, queue);
+	if (runner->virtual_ns >= runner->deadline_ns) {
+		runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+		queue->is_slice_over = true;
+	}
+}
+
+/* Who is to run: the place in `waiting`, or `count` for the current one. */
+static uint32_t pick(const struct runqueues *queues, struct runqueue *queue)
+{
+	uint32_t best = queue->count;
+	const struct runner *runner =
+		queue->current == NO_INDEX ? NULL : &queues->runners[queue->current];
+	double average_ns = average_of(queues, queue);
+	bool is_current_fit = runner && runner->virtual_ns <= average_ns;
+	double deadline_ns = is_current_fit ? runner->deadline_ns : INFINITY;
+	double earliest_ns = INFINITY;
+	uint32_t earliest = queue->count;
+
+	for (uint32_t i = 0; i < queue->count; i++) {
+		runner = &queues->runners[queue->waiting[i]];
+		if (runner->virtual_ns < earliest_ns) {
+			earliest_ns = runner->virtual_ns;
+			earliest = i;
+		}
+		/* of equal deadlines the newcomer's is first, if the other has had its slice */
+		if (runner->virtual_ns <= average_ns &&
+		    (runner->deadline_ns < deadline_ns ||
+		     (best == queue->count && queue->is_slice_over &&
+		      runner->deadline_ns == deadline_ns))) {
+			deadline_ns = runner->deadline_ns;
+			best = i;
+		}
+	}
+	/* rounding may leave nobody at or before the average */
+	return isinf(deadline_ns) && queue->current == NO_INDEX ? earliest : best;
+}
+
+static void put_on(struct runqueues *queues, struct runqueue *queue, uint32_t place)
+{
+	uint32_t actor = queue->waiting[place];
+	struct runner *runner = &queues->runners[actor];
+
+	queue->waiting[place] = queue->waiting[--queue->count];
+	queue->current = actor;
+	queue->is_slice_over = false;
+	runner->is_queued = false;
+	runner->is_on = true;
+	runner->since_ns = queues->now_ns;
+	look_ahead(queues, queue);
+}
+
+static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+
+	runner->is_queued = true;
+	runner->is_on = false;
+	runner->cpu = (uint32_t)(queue - queues->cpus);
+	queue->waiting[queue->count++] = actor;
+}
+
+static double lag_of(const struct runqueues *queues, struct runqueue *queue,
+		     const struct runner *runner)
+{
+	double most_ns = LAG_SLICES_MAX * slice_of(queues, runner);
+	double lag_ns = average_of(queues, queue) - runner->virtual_ns;
+
+	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
+	return lag_ns > most_ns ? most_ns : lag_ns < -most_ns ? -most_ns : lag_ns;
+}
+
+/* Out of the queue, with what it is owed or owes. */
+static void leave_queue(struct runqueues *queues, struct runqueue *queue, uint32_t place)
+{
+	struct runner *runner = &queues->runners[queue->waiting[place]];
+
+	runner->lag_ns = lag_of(queues, queue, runner);
+	runner->is_queued = runner->is_asleep = false;
+	queue->waiting[place] = queue->waiting[--queue->count];
+	queue->is_stale = true;
+}
+
+/* As pick(); sleepers whose turn it would be have paid what they owed. */
+static uint32_t pick_awake(struct runqueues *queues, struct runqueue *queue)
+{
+	for (;;) {
+		uint32_t place = pick(queues, queue);
+
+		if (place == queue->count || !queues->runners[queue->waiting[place]].is_asleep)
+			return place;
+		uint32_t actor = queue->waiting[place];
+		leave_queue(queues, queue, place);
+		queues->runners[actor].lag_ns = 0;
+	}
+}
+
+/* The current one gives way if it is somebody else's turn. */
+static void give_way(struct runqueues *queues, struct runqueue *queue)
+{
+	uint32_t place = pick_awake(queues, queue);
+
+	if (place == queue->count) {
+		queue->is_slice_over = false;
+		return;
+	}
+	if (queue->current != NO_INDEX) {
+		uint32_t previous = queue->current, next = queue->waiting[place];
+
+		queues->runners[previous].last_ran_ns = queues->now_ns;
+		queue_up(queues, queue, previous);
+		for (place = 0; queue->waiting[place] != next;)
+			place++;
+	}
+	put_on(queues, queue, place);
+}
+
+/* --- from one CPU to another --- */
+
+/* Into the queue with as much lag as it had. */
+static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+	double weight = 0;
+
+	settle(queues, queue);
+	for (uint32_t i = 0; i < queue->count; i++)
+		weight += queues->runners[queue->waiting[i]].weight;
+	if (queue->current != NO_INDEX)
+		weight += queues->runners[queue->current].weight;
+	double lag_ns = weight > 0 ? runner->lag_ns * (weight + runner->weight) / weight : 0;
+	runner->virtual_ns = average_of(queues, queue) - lag_ns;
+	runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+	queue_up(queues, queue, actor);
+	queue->is_stale = true;
+}
+
+/* A CPU that is idle, or has far fewer, takes somebody from the longest queue. */
+static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
+{
+	struct runqueue *from = NULL;
+
+	for (uint32_t i = 0; i < queues->cpu_count; i++)
+		if (queues->cpus[i].count && (!from || queues->cpus[i].count > from->count))
+			from = &queues->cpus[i];
+	if (!from || (to->current != NO_INDEX && from->count < to->count + FAR_FEWER))
+		return false;
+	for (uint32_t i = 0; i < from->count; i++) {
+		uint32_t actor = from->waiting[i];
+		struct runner *runner = &queues->runners[actor];
+
+		if (runner->is_asleep ||
+		    (!also_hot && runner->last_ran_ns + STAY_NS > queues->now_ns))
+			continue;
+		settle(queues, from);
+		leave_queue(queues, from, i);
+		place_in(queues, to, actor);
+		if (to->current == NO_INDEX)
+			put_on(queues, to, to->count - 1);
+		return true;
+	}
+	return false;
+}
+
+static struct runqueue *queue_for(struct runqueues *queues, const struct runner *runner)
+{
+	struct runqueue *shortest = &queues->cpus[0];
+
+	if (runner->cpu != NO_INDEX && queues->cpus[runner->cpu].current == NO_INDEX)
+		return &queues->cpus[runner->cpu];
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->current == NO_INDEX)
+			return queue;
+		if (queue->count < shortest->count)
+			shortest = queue;
+	}
+	return runner->cpu == NO_INDEX ? shortest : &queues->cpus[runner->cpu];
+}
+
+/* --- what simulate.c asks --- */
+
+void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, double run_ns)
+{
+	struct runner *runner = &queues->runners[actor];
+
+	assert(now_ns >= queues->now_ns && (!runner->is_queued || runner->is_asleep));
+	queues->now_ns = now_ns;
+	queues->next_ns = 0;
+	if (runner->is_on) {
+		settle(queues, &queues->cpus[runner->cpu]);
+		runner->left_ns = run_ns;
+		look_ahead(queues, &queues->cpus[runner->cpu]);
+		queues->running++;
+		return;
+	}
+	runner->left_ns = run_ns;
+	queues->running++;
+	struct runqueue *queue =
+		runner->is_asleep ? &queues->cpus[runner->cpu] : queue_for(queues, runner);
+	if (runner->is_asleep) {
+		settle(queues, queue);
+		runner->is_asleep = false;
+	} else {
+		place_in(queues, queue, actor);
+	}
+	if (queue->current == NO_INDEX && queue->count == 1)
+		put_on(queues, queue, 0);
+	else
+		give_way(queues, queue);
+}
+
+void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+	struct runqueue *queue = &queues->cpus[runner->cpu];
+
+	assert(runner->is_on && queue->current == actor);
+	queues->now_ns = now_ns > queues->now_ns ? now_ns : queues->now_ns;
+	queues->next_ns = 0;
+	settle(queues, queue);
+	runner->lag_ns = lag_of(queues, queue, runner);
+	runner->is_on = false;
+	runner->last_ran_ns = queues->now_ns;
+	queue->current = NO_INDEX;
+	queue->end_ns = UINT64_MAX;
+	if (runner->lag_ns < 0 && queue->count) {
+		queue_up(queues, queue, actor);
+		runner->is_asleep = true;
+	}
+	queue->is_stale = true;
+	if (queue->count)
+		give_way(queues, queue);
+	if (queue->current == NO_INDEX)
+		fetch(queues, queue, false);
+}
+
+static uint64_t next_tick_ns(struct runqueues *queues)
+{
+	if (queues->now_ns >= queues->tick_ns)
+		queues->tick_ns = (queues->now_ns / TICK_NS + 1) * TICK_NS;
+	return queues->tick_ns;
+}
+
+uint64_t runqueues_look(struct runqueues *queues)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		const struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->count && next_tick_ns(queues) < next_ns)
+			next_ns = next_tick_ns(queues);
+		if (queue->end_ns < next_ns)
+			next_ns = queue->end_ns;
+	}
+	queues->next_ns = next_ns > queues->now_ns ? next_ns : queues->now_ns;
+	return queues->next_ns;
+}
+
+bool runqueues_is_first(const struct runqueues *queues, uint32_t actor)
+{
+	const struct runner *runner = &queues->runners[actor];
+
+	if (!runner->is_on || queues->cpus[runner->cpu].end_ns > queues->now_ns)
+		return false;
+	for (uint32_t i = 0; i < runner->cpu; i++)
+		if (queues->cpus[i].end_ns <= queues->now_ns)
+			return false;
+	return true;
+}
+
+void runqueues_ahead_begin(struct runqueues *queues, struct run_ahead *ahead, uint32_t actor)
+{
+	struct runner *runner = &queues->runners[actor];
+
+	assert(runner->is_on && runner->since_ns == queues->now_ns);
+	*ahead = (struct run_ahead){ .runner = runner,
+				     .speed = queues->speed,
+				     .slice_ns = slice_of(queues, runner),
+				     .now_ns = queues->now_ns,
+				     .before_ns = UINT64_MAX,
+				     .is_slice_over = queues->cpus[runner->cpu].is_slice_over,
+				     .may_sleep = runner->weight == 1.0 };
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		const struct runqueue *queue = &queues->cpus[i];
+
+		if (i != runner->cpu && queue->end_ns < ahead->before_ns)
+			ahead->before_ns = queue->end_ns;
+		if (!queue->count)
+			continue;
+		ahead->may_sleep = false;
+		if (next_tick_ns(queues) < ahead->before_ns)
+			ahead->before_ns = next_tick_ns(queues);
+	}
+}
+
+void runqueues_ahead_end(struct runqueues *queues, struct run_ahead *ahead)
+{
+	struct runqueue *queue = &queues->cpus[ahead->runner->cpu];
+
+	if (!ahead->has_run)
+		return;
+	queues->now_ns = queues->next_ns = ahead->now_ns;
+	queue->end_ns = ahead->runner->since_ns = ahead->now_ns;
+	queue->is_stale = true;
+	queue->is_slice_over = ahead->is_slice_over;
+	ahead->runner->left_ns = 0;
+	ahead->has_run = false;
+}
+
+static void tick(struct runqueues *queues)
+{
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+
+		bool was_idle = queue->current == NO_INDEX;
+		fetch(queues, queue, true);
+		if (was_idle)
+			continue;
+		settle(queues, queue);
+		if (queue->count && queue->is_slice_over)
+			give_way(queues, queue);
+	}
+}
+
+uint32_t runqueues_happen(struct runqueues *queues)
+{
+	queues->now_ns = runqueues_next_ns(queues);
+	queues->next_ns = 0;
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->end_ns > queues->now_ns)
+			continue;
+		settle(queues, queue);
+		queues->runners[queue->current].left_ns = 0;
+		queue->end_ns = queues->next_ns = queues->now_ns;
+		queues->running--;
+		return queue->current;
+	}
+	tick(queues);
+	return NO_INDEX;
+}

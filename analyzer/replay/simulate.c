@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A discrete-event simulation of a script's actors.
+ *
+ * Method. Actors wait in a binary heap by their next point in time. The earliest one runs its steps
+ * for as long as they concern nobody else; before a step that does (a lock, a token, a signal) it
+ * goes back into the heap unless it is still the earliest, so that such steps happen in order of
+ * simulated time. What an actor waits for is decided anew in each run:
+ *
+ *   mutex       as glibc's, over futexes: a release frees it and wakes the first sleeper, who
+ *               comes back after its wake-up latency, tries again and may lose to a newcomer. A
+ *               lock that nobody slept on is released without a wake.
+ *   rwlock      readers enter while readers are in; the last one out hands over to a writer, a
+ *               writer to all readers that wait, else to the next writer.
+ *   condition   tokens (tokens.c); whoever wakes takes the lock again and looks.
+ *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
+ *   stream      bytes: a read goes on when as many were written as have been read with it, a
+ *               write to a pipe when there is room.
+ *
+ * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c), and so
+ * does whoever is woken; else a run just takes its time.
+ *
+ * A take from a pool goes on with the next job in recorded order, whoever did it then; a read of a
+ * message goes on with the job that was in it. If nobody can go on and somebody who counts has not
+ * finished, the one who has waited longest is let go, and counted: one such step is one too many.
+ *
+ * Thread-safe: nothing is shared but the script, which is only read.
+ */
+#include "simulate.h"
+
+#include "base/memory.h"
+#include "base/percentile.h"
+#include "simulate_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FORCED_STEPS_MAX = 5000,
+	STALL_TIMES = 2 /* what is usual */
+};
+
+/* --- the heap --- */
+
+static bool entry_before(const struct entry *a, const struct entry *b)
+{
+	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
+}
+
+/* An actor is in the heap at most once, so it never outgrows the number of actors. */
+void simulate_schedule(struct simulation *sim, uint32_t actor, uint64_t at_ns)
+{
+	struct entry entry = { at_ns, sim->order++, actor };
+	size_t at = sim->heap_count++;
+
+	assert(sim->heap_count <= sim->script->actor_count);
+	for (; at > 0 && entry_before(&entry, &sim->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		sim->heap[at] = sim->heap[(at - 1) / 2];
+	sim->heap[at] = entry;
+}
+
+static struct entry take_earliest(struct simulation *sim)
+{
+	struct entry earliest = sim->heap[0];
+	struct entry last = sim->heap[--sim->heap_count];
+	size_t at = 0, child;
+
+	for (; (child = 2 * at + 1) < sim->heap_count; at = child) {
+		if (child + 1 < sim->heap_count &&
+		    entry_before(&sim->heap[child + 1], &sim->heap[child]))
+			child++;
+		if (!entry_before(&sim->heap[child], &last))
+			break;
+		sim->heap[at] = sim->heap[child];
+	}
+	sim->heap[at] = last;
+	return earliest;
+}
+
+static uint64_t next_run_end_ns(struct simulation *sim)
+{
+	return sim->has_queues ? runqueues_next_ns(&sim->queues) : crowd_next_ns(&sim->crowd);
+}
+
+static uint64_t next_turn_ns(struct simulation *sim)
+{
+	uint64_t run_ns = next_run_end_ns(sim);
+
+	return sim->heap_count && sim->heap[0].at_ns < run_ns ? sim->heap[0].at_ns : run_ns;
+}
+
+/* It has come to a CPU, or has run what it had to: then it goes on after its run. */
+static void player_is_on(struct player *player)
+{
+	if (!player->is_arriving)
+		player->is_granted = true;
+	player->is_running = player->is_arriving = false;
+}
+
+/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to, or
+ * has come to a CPU. NO_INDEX: it was nobody's turn, only the scheduler's. */
+static struct entry take_turn(struct simulation *sim)
+{
+	uint64_t run_ns = next_run_end_ns(sim);
+
+	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
+		return take_earliest(sim);
+	uint32_t actor =
+		sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
+
+	if (actor != NO_INDEX)
+		player_is_on(&sim->players[actor]);
+	return (struct entry){ .at_ns = run_ns, .actor = actor };
+}
+
+/* What a sleep takes beyond what was asked for; none if it is no more. One that was stalled hardly
+ * ever is at the same place again. */
+static uint64_t overrun_ns(const struct simulation *sim, const struct player *player,
+			   const struct step *step)
+{
+	uint64_t ns = step->ns, usual_ns = sim->script->overrun_ns;
+
+	if (!(sim->factor[step->arg] > 0))
+		return 0;
+	if (sim->chance && ns > STALL_TIMES * usual_ns)
+		ns = usual_ns;
+	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
+}
+
+/* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
+ * Returns the first other one. */
+static const struct step *run_alone(struct simulation *sim, struct player *player,
+				    struct run_ahead *ahead)
+{
+	const struct step *step = &sim->script->steps[player->step];
+	uint64_t now_ns = player->now_ns;
+	uint64_t until_ns = sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX;
+
+	for (;; step++) {
+		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
+
+		if (runs && sim->is_crowded) {
+			if (!sim->has_queues ||
+			    (now_ns != ahead->now_ns &&
+			     !runqueues_ahead_sleep(ahead, now_ns, until_ns)) ||
+			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, player, step),
+						 until_ns))
+				break;
+			now_ns = ahead->now_ns;
+		} else if (step->type == STEP_DELAY || runs) {
+			now_ns += simulate_scaled_ns(sim, player, step);
+		} else if (step->type == STEP_FIXED) {
+			now_ns += step->ns;
+		} else if (step->type == STEP_OVERRUN) {
+			now_ns += overrun_ns(sim, player, step);
+		} else if (step->type == STEP_UNTIL) {
+			now_ns = step->ns > now_ns ? step->ns : now_ns;
+		} else if (step->type == STEP_STAMP) {
+			sim->stamp_ns[step->arg] = now_ns;
+		} else if (step->type != STEP_WAKING) {
+			break;
+		}
+	}
+	player->now_ns = now_ns;
+	player->step = (uint32_t)(step - sim->script->steps);
+	return step;
+}
+
+/* Somebody else is earlier. Whoever has a queue's CPU must also give that away before a step that
+ * takes time elsewhere. */
+static bool is_ahead_of_others(struct simulation *sim, const struct player *player,
+			       struct run_ahead *ahead)
+{
+	if (!sim->has_queues)
+		return player->now_ns > next_turn_ns(sim);
+	if (player->now_ns > ahead->now_ns &&
+	    !runqueues_ahead_sleep(ahead, player->now_ns,
+				   sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX))
+		return true;
+	if (player->now_ns < ahead->before_ns &&
+	    (!sim->heap_count || player->now_ns <= sim->heap[0].at_ns))
+		return false;
+	runqueues_ahead_end(&sim->queues, ahead);
+	return player->now_ns > next_turn_ns(sim);
+}
+
+/* Goes on until the actor sleeps, ends, runs, or is no longer the earliest. */
+static void go_on(struct simulation *sim, struct entry turn, struct run_ahead *ahead)
+{
+	struct player *player = &sim->players[turn.actor];
+	bool is_back = player->slept; /* woken to try again */
+
+	player->now_ns = turn.at_ns;
+	player->slept = false;
+	if (player->is_granted) {
+		player->is_granted = is_back = false;
+		player->step++;
+	}
+	for (;; is_back = false) {
+		const struct step *step = run_alone(sim, player, ahead);
+
+		if (is_ahead_of_others(sim, player, ahead)) {
+			simulate_schedule(sim, turn.actor, player->now_ns);
+			return;
+		}
+		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && sim->has_queues)
+			runqueues_ahead_end(&sim->queues, ahead);
+		player->slept = !simulate_interact(sim, step, turn.actor, is_back);
+		player->has_slept = player->slept && !is_back && !player->is_running;
+		player->is_forced = false;
+		if (player->slept)
+			return;
+	}
+}
+
+/* An actor's turn. Where CPUs have queues it needs one first, and gives it away afterwards. */
+static void play(struct simulation *sim, struct entry turn)
+{
+	struct player *player = &sim->players[turn.actor];
+	struct run_ahead ahead;
+
+	uint64_t run_ns = player->has_slept ? sim->script->sleep_run_ns : 0;
+
+	player->has_slept = false;
+	if (!sim->has_queues) {
+		if (sim->is_crowded && run_ns) {
+			player->is_arriving = player->is_running = true;
+			crowd_enter(&sim->crowd, turn.at_ns, turn.actor, run_ns);
+			return;
+		}
+		go_on(sim, turn, NULL);
+		return;
+	}
+	if (!runqueues_is_on(&sim->queues, turn.actor)) {
+		player->is_arriving = player->is_running = true;
+		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, (double)run_ns);
+		if (!runqueues_is_first(&sim->queues, turn.actor))
+			return;
+		runqueues_happen(&sim->queues);
+		player_is_on(player);
+	}
+	runqueues_ahead_begin(&sim->queues, &ahead, turn.actor);
+	go_on(sim, turn, &ahead);
+	runqueues_ahead_end(&sim->queues, &ahead);
+	if (!player->is_running)
+		runqueues_off(&sim->queues, turn.at_ns, turn.actor);
+}
+
+static bool is_anybody_left(const struct simulation *sim)
+{
+	return sim->heap_count || (sim->has_queues ? sim->queues.running : sim->crowd.count);
+}
+
+/* --- a run --- */
+
+static void reset_queue(struct queue *queue)
+{
+	queue->first = queue->last = NO_INDEX;
+}
+
+static void reset_resources(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	for (size_t i = 0; i < script->lock_count; i++) {
+		bool is_shared = sim->locks[i].is_shared;
+
+		sim->locks[i] = (struct lock){ .owner = NO_INDEX, .is_shared = is_shared };
+		reset_queue(&sim->locks[i].sleepers);
+		reset_queue(&sim->locks[i].readers);
+	}
+	for (size_t i = 0; i < script->monitors.condition_count; i++) {
+		sim->tokens[i] = (struct tokens){ .count = script->monitors.conditions[i].initial };
+		reset_queue(&sim->tokens[i].sleepers);
+	}
+	for (size_t i = 0; i < script->semaphore_count; i++) {
+		sim->semaphores[i].count = script->permits[i];
+		sim->semaphores[i].owed = 0;
+		reset_queue(&sim->semaphores[i].sleepers);
+	}
+	for (size_t i = 0; i < script->barrier_count; i++) {
+		sim->barriers[i].count = 0;
+		reset_queue(&sim->barriers[i].sleepers);
+	}
+	for (size_t i = 0; i < script->flows.flow_count; i++) {
+		sim->channels[i] = (struct channel){ .written = 0 };
+		reset_queue(&sim->channels[i].readers);
+		reset_queue(&sim->channels[i].writers);
+	}
+	for (size_t i = 0; i < script->recording->link_count; i++)
+		reset_queue(&sim->listeners[i]);
+	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));
+	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
+	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
+}
+
+static void reset_queues(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	runqueues_reset(&sim->queues, script->cpus);
+	for (uint32_t i = 0; i < script->actor_count; i++)
+		if (script->actors[i].weight != 1.0)
+			runqueues_weigh(&sim->queues, i, script->actors[i].weight);
+}
+
+static void reset(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	reset_resources(sim);
+	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
+	sim->heap_count = 0;
+	if (sim->has_queues)
+		reset_queues(sim);
+	else
+		crowd_reset(&sim->crowd, script->cpus, script->strangers);
+	sim->order = sim->forced_steps = 0;
+	for (uint32_t i = 0; i < script->actor_count; i++) {
+		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
+		reset_queue(&sim->players[i].joiners);
+	}
+	for (uint32_t i = 0; i < script->actor_count; i++)
+		if (!script->actors[i].is_spawned)
+			simulate_start(sim, i, script->actors[i].start_ns);
+}
+
+static bool all_finished(const struct simulation *sim)
+{
+	for (size_t i = 0; i < sim->script->actor_count; i++)
+		if (sim->script->actors[i].counts && !sim->players[i].is_done)
+			return false;
+	return true;
+}
+
+/* It tried for what it waits for, and would go on without. */
+static bool only_tries(const struct simulation *sim, uint32_t actor)
+{
+	return sim->players[actor].is_started && simulate_step_of(sim, actor)->type == STEP_CLAIM;
+}
+
+/* Whether it is `left` that is to go on: who has not been started waits for nobody. */
+static bool is_sooner(const struct simulation *sim, uint32_t left, uint32_t right)
+{
+	const struct player *a = &sim->players[left], *b = &sim->players[right];
+
+	if (a->is_started != b->is_started)
+		return a->is_started;
+	if (only_tries(sim, left) != only_tries(sim, right))
+		return only_tries(sim, left);
+	return a->now_ns < b->now_ns;
+}
+
+/* Nobody can go on: lets one go that need not wait, else, by force, the one that has waited
+ * longest. False: there is nobody. */
+static bool force(struct simulation *sim)
+{
+	uint32_t chosen = NO_INDEX;
+	uint64_t now_ns = 0;
+
+	for (uint32_t i = 0; i < sim->script->actor_count; i++) {
+		const struct player *player = &sim->players[i];
+
+		now_ns = player->now_ns > now_ns ? player->now_ns : now_ns;
+		if (!player->is_done && (chosen == NO_INDEX || is_sooner(sim, i, chosen)))
+			chosen = i;
+	}
+	if (chosen == NO_INDEX)
+		return false;
+	sim->forced_steps += !only_tries(sim, chosen);
+	if (sim->forced_steps > FORCED_STEPS_MAX)
+		return false;
+	if (sim->players[chosen].is_started)
+		simulate_leave_queues(sim, chosen);
+	sim->players[chosen].is_started = true;
+	sim->players[chosen].is_forced = true;
+	simulate_schedule(sim, chosen, now_ns);
+	return true;
+}
+
+/* Added actors that nobody needs any more end; so do those whose jobs they have done. */
+static bool retire(struct simulation *sim)
+{
+	uint64_t now_ns = 0;
+	bool any = false;
+
+	if (!sim->script->has_spare_actors)
+		return false;
+	for (uint32_t i = 0; i < sim->script->actor_count; i++)
+		now_ns = sim->players[i].now_ns > now_ns ? sim->players[i].now_ns : now_ns;
+	for (uint32_t i = 0; i < sim->script->actor_count; i++)
+		any = simulate_retire(sim, i, now_ns) || any;
+	return any;
+}
+
+/* What requests took, of those that came to their end. */
+static void answer_requests(struct simulation *sim, struct replay_answer *answer)
+{
+	const struct requests *requests = &sim->script->requests;
+	size_t count = 0;
+
+	for (size_t i = 0; i < requests->count; i++) {
+		uint64_t begin_ns = sim->stamp_ns[2 * i], end_ns = sim->stamp_ns[2 * i + 1];
+
+		if (request_is_judged(requests, &requests->requests[i]) && end_ns != UINT64_MAX &&
+		    begin_ns <= end_ns)
+			sim->taken_ns[count++] = end_ns - begin_ns;
+	}
+	if (!count)
+		return;
+	answer->p50_ns = (double)percentile_select(sim->taken_ns, count, count / 2);
+	answer->p99_ns = (double)percentile_select(sim->taken_ns, count, count * 99 / 100);
+}
+
+static void run_once(struct simulation *sim, struct replay_answer *answer)
+{
+	const struct script *script = sim->script;
+	uint64_t finish_ns = script->start_ns;
+
+	reset(sim);
+	do {
+		while (is_anybody_left(sim)) {
+			struct entry turn = take_turn(sim);
+
+			if (turn.actor != NO_INDEX)
+				play(sim, turn);
+		}
+	} while (!all_finished(sim) && (retire(sim) || force(sim)));
+	for (size_t i = 0; i < script->actor_count; i++)
+		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns)
+			finish_ns = sim->players[i].finish_ns;
+	*answer = (struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
+					  .forced_steps = sim->forced_steps };
+	answer_requests(sim, answer);
+}
+
+/* --- the replayer --- */
+
+/* A function's part of each scope scales, the rest stays. */
+static void scale_function(struct simulation *sim, const struct function *function, double factor)
+{
+	const struct share *shares = sim->script->shares.shares + function->first;
+
+	for (uint32_t i = 0; i < function->count; i++)
+		sim->factor[shares[i].scope] *= 1.0 - (double)shares[i].share * (1.0 - factor);
+}
+
+static void scale_class(struct simulation *sim, uint32_t class_index, double factor)
+{
+	const struct scopes *scopes = &sim->script->scopes;
+
+	for (size_t i = 0; i < scopes->count; i++) {
+		const struct scope *scope = &scopes->scopes[i];
+		bool is_hit = scope->leaf == class_index;
+
+		for (uint32_t k = 0; k < scope->count; k++)
+			is_hit = is_hit || scopes->classes[scope->first + k] == class_index;
+		if (is_hit)
+			sim->factor[i] *= factor;
+	}
+}
+
+static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
+		      struct replay_answer *answer)
+{
+	struct simulation *sim = scratch;
+	const struct script *script = sim->script;
+
+	assert(script == replayer->state);
+	for (size_t i = 0; i < script->scopes.count; i++)
+		sim->factor[i] = 1.0;
+	for (size_t i = 0; i < trial->count; i++) {
+		const struct scaling *scaling = &trial->scalings[i];
+
+		if (scaling->class >= script->class_count)
+			scale_function(
+				sim,
+				&script->shares.functions[scaling->class - script->class_count],
+				scaling->factor);
+		else
+			scale_class(sim, scaling->class, scaling->factor);
+	}
+	sim->is_fair = trial->is_fair;
+	sim->chance = trial->chance;
+	sim->has_queues = sim->is_crowded && !trial->shares_cpus;
+	run_once(sim, answer);
+	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
+		trial->finish_ns[i] = sim->players[i].finish_ns > script->start_ns
+					      ? sim->players[i].finish_ns - script->start_ns
+					      : 0;
+}
+
+static void run(const struct replayer *replayer, uint32_t class_index, const double *factors,
+		size_t factor_count, void *scratch, struct replay_answer *answers)
+{
+	for (size_t i = 0; i < factor_count; i++) {
+		const struct scaling scaling = { class_index, factors[i] };
+		const struct trial trial = { .scalings = &scaling,
+					     .count = class_index != NO_INDEX };
+
+		run_trial(replayer, &trial, scratch, &answers[i]);
+	}
+}
+
+/* Only of functions: of classes, an op has only one. */
+static bool is_same(const struct replayer *replayer, uint32_t class_index, uint32_t other)
+{
+	const struct script *script = replayer->state;
+
+	return class_index >= script->class_count && other >= script->class_count &&
+	       shares_are_same(&script->shares, class_index - script->class_count,
+			       other - script->class_count);
+}
+
+static void *scratch_new(const struct replayer *replayer)
+{
+	const struct script *script = replayer->state;
+	struct simulation *sim = memory_new(1, sizeof(*sim));
+
+	sim->script = script;
+	sim->factor = memory_new(script->scopes.count, sizeof(*sim->factor));
+	sim->players = memory_new(script->actor_count, sizeof(*sim->players));
+	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
+	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
+	sim->next_job = memory_new(script->source_count, sizeof(*sim->next_job));
+	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
+	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
+	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
+	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
+	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
+	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
+	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
+	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
+	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
+	sim->is_crowded = script_is_crowded(script);
+	if (sim->is_crowded)
+		runqueues_make(&sim->queues, script->actor_count, script->strangers, script->cpus);
+	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].type == STEP_SHARE)
+			sim->locks[script->steps[i].arg].is_shared = true;
+	return sim;
+}
+
+static void scratch_free(void *scratch)
+{
+	struct simulation *sim = scratch;
+
+	free(sim->factor);
+	free(sim->players);
+	free(sim->locks);
+	free(sim->tokens);
+	free(sim->next_job);
+	free(sim->sent);
+	free(sim->semaphores);
+	free(sim->barriers);
+	free(sim->channels);
+	free(sim->listeners);
+	free(sim->was_given);
+	free(sim->stamp_ns);
+	free(sim->taken_ns);
+	free(sim->heap);
+	free(sim->crowd.heap);
+	runqueues_free(&sim->queues);
+	free(sim);
+}
+
+struct replayer simulate_replayer(const struct script *script)
+{
+	return (struct replayer){ .name = "threads",
+				  .state = script,
+				  .scratch_new = scratch_new,
+				  .scratch_free = scratch_free,
+				  .cost = script->step_count,
+				  .finish_count = script->recording->thread_count,
+				  .run = run,
+				  .run_trial = run_trial,
+				  .is_same = is_same };
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a script under a hypothesis: a discrete-event simulation of its actors.
+ *
+ * A replayer (replayer.h) for recordings that name threads. The script is read-only; each thread
+ * that runs it has a scratch of its own.
+ */
+#ifndef WCPROF_SIMULATE_H
+#define WCPROF_SIMULATE_H
+
+#include "replayer.h"
+#include "script/script.h"
+
+/* The script must outlive the replayer. */
+struct replayer simulate_replayer(const struct script *);
+
+#endif

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the whole analysis; analysis.h has the contract.
+ *
+ * Once the graph is there, the program for the replay is compiled on a second thread while this one
+ * measures what was recorded: neither reads what the other writes.
+ */
+#include "analysis.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <regex.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask/fit.h"
+#include "ask/noise.h"
+#include "base/memory.h"
+#include "format.h"
+#include "replay/recorded/replay.h"
+#include "replay/simulate.h"
+
+static void __attribute__((format(printf, 3, 4)))
+warn(struct analysis *analysis, size_t *room, const char *format, ...)
+{
+	va_list arguments;
+	analysis->warnings = memory_grow(analysis->warnings, room, analysis->warning_count + 1,
+					 sizeof(*analysis->warnings));
+	va_start(arguments, format);
+	vsnprintf(analysis->warnings[analysis->warning_count++], WARNING_BYTES, format, arguments);
+	va_end(arguments);
+}
+
+double analysis_drift_percent(const struct analysis *analysis)
+{
+	double actual_ns = (double)analysis->actual_makespan_ns;
+	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns
+			     : 0;
+}
+
+double analysis_unexplained_percent(const struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	uint64_t total_ns = 0, unexplained_ns = analysis->waits.untargeted_ns;
+	if (!analysis->has_script)
+		total_ns = analysis->waits.total_ns;
+	for (size_t i = 0; analysis->has_script && i < recording->wait_count; i++)
+		if (!recording->waits[i].open)
+			total_ns += recording->waits[i].end_ns - recording->waits[i].start_ns;
+	if (analysis->has_script)
+		unexplained_ns = analysis->script.unresolved_ns;
+	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
+}
+
+/* What it means for who reads the names. */
+static void warn_of_files(struct analysis *analysis, size_t *room)
+{
+	const struct unnamed_files *unnamed = &analysis->names->unnamed;
+	if (unnamed->other_count)
+		warn(analysis, room,
+		     "%.100s%s another build than the recorded one: what is in it has no names; "
+		     "put the recorded file or its debug file in place",
+		     unnamed->other_path,
+		     unnamed->other_count > 1 ? " and other files are" : " is");
+	if (unnamed->missing_count)
+		warn(analysis, room,
+		     "%.100s%s not here: what is in it has no names; --symbolize where the "
+		     "program ran puts them into the dump",
+		     unnamed->missing_path,
+		     unnamed->missing_count > 1 ? " and other files are" : " is");
+}
+
+static const double LOOKING_WORTH_SAYING = 0.01; /* of the makespan */
+
+/* The sleep's saving is that of whatever the thread looked for. */
+static void warn_of_looking(struct analysis *analysis, size_t *room)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const uint64_t *looking_ns = analysis->script.looking_of_class_ns;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		const struct whatif_row *row = &whatif->rows[i];
+		double most_ns = 0;
+		for (size_t f = 0; f < analysis->options->factors.count; f++)
+			most_ns = fmax(most_ns, row->saved_ns[f]);
+		if (row->class >= analysis->classes.count || !looking_ns[row->class] ||
+		    2 * looking_ns[row->class] < analysis_class_self_ns(analysis, row->class) ||
+		    most_ns <= LOOKING_WORTH_SAYING * whatif->baseline.makespan_ns)
+			continue;
+		warn(analysis, room,
+		     "`%.60s` (%s) is how a thread looks for something now and then: its saving "
+		     "is that of whatever comes then, which the replay does not know",
+		     analysis_class_name(analysis, row->class),
+		     analysis_class_kind(analysis, row->class));
+	}
+}
+
+/* About the CPUs: that others used them, or that there were too few to tell what they cost. */
+static void warn_of_cpus(struct analysis *analysis, size_t *room)
+{
+	const struct script *script = &analysis->script;
+	if (script_crosses(script, analysis->options->cpus))
+		warn(analysis, room,
+		     "recorded on one CPU: what it takes to hand a lock to a thread on another one "
+		     "is not in the recording; the replay takes 25 us, and 5 us for a signal");
+	if (analysis->options->cpus > 0)
+		return;
+	double taken = script->recorded_cpus - script->cpus;
+	const char *of = script->recorded_cpus > 1 ? "s" : "";
+	if (script->strangers)
+		warn(analysis, room,
+		     "other programs had %s that wanted a CPU all the time, as it seems: savings "
+		     "are for a machine that stays as busy",
+		     script->strangers == 1 ? "a thread" : "several threads");
+	else if (taken > 0 && script->cpus == script->left_cpus)
+		warn(analysis, room,
+		     "other programs had %.0f of the %.0f CPU%s for themselves, as it seems: "
+		     "savings are for a machine that stays as busy",
+		     taken, script->recorded_cpus, of);
+	else if (taken > 0)
+		warn(analysis, room,
+		     "the run took as long as if other programs had used %.2f of the %.0f CPU%s "
+		     "meanwhile: savings are for a machine that stays as busy",
+		     taken, script->recorded_cpus, of);
+}
+
+static void analysis_warn(struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	const struct replay_answer *baseline = &analysis->whatif.baseline;
+	size_t room = 0;
+	for (size_t i = 0; i < CHECK_COUNT; i++)
+		if (analysis->checks.rows[i].line[0])
+			warn(analysis, &room, "%s", analysis->checks.rows[i].line);
+	if (analysis->has_script)
+		warn_of_cpus(analysis, &room);
+	if (analysis->names)
+		warn_of_files(analysis, &room);
+	if (analysis->has_script)
+		warn_of_looking(analysis, &room);
+	if (recording->truncated_files)
+		warn(analysis, &room,
+		     "%zu file%s in the middle of a line: what followed is missing",
+		     recording->truncated_files,
+		     recording->truncated_files == 1 ? " ends" : "s end");
+	if (analysis->graph.orphan_waits)
+		warn(analysis, &room,
+		     "%" PRIu64 " waits belong to no known op and are left out of the replay",
+		     analysis->graph.orphan_waits);
+	if (baseline->broken_cycles)
+		warn(analysis, &room,
+		     "%" PRIu64 " waits form circles: the replay breaks each at one wait",
+		     baseline->broken_cycles);
+	if (baseline->fallback_anchors)
+		warn(analysis, &room,
+		     "%" PRIu64 " ops are placed by recorded time, as nothing started them in time",
+		     baseline->fallback_anchors);
+	if (analysis->graph.cut_parents)
+		warn(analysis, &room,
+		     "%" PRIu64 " nested_client links lead in a circle and are ignored",
+		     analysis->graph.cut_parents);
+}
+
+static int analysis_match_classes(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
+{
+	const char *pattern = analysis->options->class_regex;
+	regex_t regex;
+	analysis->is_shown = memory_new(analysis->classes.count, sizeof(*analysis->is_shown));
+	int failed = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+	if (failed) {
+		char reason[100];
+		regerror(failed, &regex, reason, sizeof(reason));
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--class: \"%.60s\" is no regular expression (%s); correct it", pattern,
+			 reason);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < analysis->classes.count; i++)
+		analysis->is_shown[i] =
+			!pattern[0] ||
+			regexec(&regex, analysis_class_name(analysis, i), 0, NULL, 0) == 0;
+	regfree(&regex);
+	return 0;
+}
+
+static void analysis_measure(struct analysis *analysis)
+{
+	const struct graph *graph = &analysis->graph;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	analysis->span_ns = graph->end_ns - graph->start_ns;
+	for (uint32_t i = 0; i < graph->root_count; i++) {
+		const struct rec_op *root = &graph->recording->ops[graph->roots[i]];
+		first_ns = root->start_ns < first_ns ? root->start_ns : first_ns;
+		last_ns = root->end_ns > last_ns ? root->end_ns : last_ns;
+	}
+	analysis->actual_makespan_ns = graph->root_count ? last_ns - first_ns : 0;
+}
+
+static void *analysis_compile(void *argument)
+{
+	struct analysis *analysis = argument;
+	const struct script_options script_options = {
+		.cpus = analysis->options->cpus,
+		.functions = analysis->names ? &analysis->names->functions : NULL,
+	};
+	analysis->has_script = analysis->recording->thread_count > 0 &&
+			       analysis->recording->extras &&
+			       strcmp(analysis->options->model, "threads") == 0;
+	if (analysis->has_script)
+		script_build(&analysis->script, analysis->recording, &analysis->classes,
+			     &script_options);
+	else
+		program_compile(&analysis->program, &analysis->graph, &analysis->classes);
+	return NULL;
+}
+
+static void analysis_describe(struct analysis *analysis, const struct given_names *names)
+{
+	const struct options *options = analysis->options;
+	selftime_build(&analysis->selftime, &analysis->graph, &analysis->classes);
+	wait_table_build(&analysis->waits, &analysis->graph, &analysis->classes, names->waits);
+	lock_table_build(&analysis->locks, analysis->recording, names->ops, names->waits,
+			 names->sites);
+	thread_table_build(&analysis->threads, analysis->recording);
+	coverage_build(&analysis->coverage, analysis->recording, &analysis->classes,
+		       &analysis->threads);
+	function_table_build(&analysis->functions, analysis->recording, &analysis->classes,
+			     &names->frames);
+	deadair_build(&analysis->deadair, &analysis->graph, options->dead_air_min_ns);
+	chain_build(&analysis->chain, &analysis->graph, options->chain_depth);
+	analysis_measure(analysis);
+}
+
+/*
+ * A call that waits until there is something to do: shortening it would mean that work comes
+ * sooner. A poll of one descriptor is not: it may wait for an answer.
+ */
+static bool is_idle(const struct analysis *analysis, uint32_t op)
+{
+	const struct recording *recording = analysis->recording;
+	const struct rec_op *poll = &recording->ops[op];
+	if (poll->kind != KIND_POLL)
+		return false;
+	return recording->extras[op].fd < 0 ||
+	       strncmp(recording->strings[poll->name], "epoll", 5) == 0;
+}
+
+/* All that a thread does is done in its start routine: as a function it says no more than the
+ * thread. */
+static bool is_start_routine(const struct analysis *analysis, uint32_t name)
+{
+	for (uint32_t i = 0; i < analysis->classes.count; i++)
+		if (analysis->classes.classes[i].kind == KIND_THREAD &&
+		    analysis->classes.classes[i].name == name)
+			return true;
+	return false;
+}
+
+/*
+ * What the replay of threads is asked: not of containers, whose time is their threads', nor of
+ * idling. A lock's weight is all the time that it was held, as a shorter hold shortens what is done
+ * under it.
+ */
+static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
+{
+	const struct class_table *classes = &analysis->classes;
+	for (uint32_t i = 0; i < classes->count; i++) {
+		uint16_t kind = classes->classes[i].kind;
+		const struct class_times *times = &analysis->selftime.classes[i];
+		weight_ns[i] = kind == KIND_HOLD ? times->total_wall_ns : times->self.total_ns;
+		is_wanted[i] = analysis->is_shown[i] && kind != KIND_PROCESS && kind != KIND_EXEC;
+	}
+	for (uint32_t i = 0; i < analysis->recording->op_count; i++)
+		if (is_idle(analysis, i))
+			is_wanted[classes->of_op[i]] = false;
+	for (size_t f = 0; f < analysis->script.shares.function_count; f++) {
+		const struct function *function = &analysis->script.shares.functions[f];
+		weight_ns[classes->count + f] = function->cpu_ns;
+		is_wanted[classes->count + f] = !analysis->options->class_regex[0] &&
+						!is_start_routine(analysis, function->name);
+	}
+}
+
+/* Everything that a hypothesis can be about, by name. */
+static int ask_what_the_user_asks(struct analysis *analysis, const struct replayer *replayer,
+				  const double *noise, char error[OPTIONS_ERROR_BYTES])
+{
+	struct hypothesis_names names = { .count = analysis->classes.count };
+	if (analysis->has_script)
+		names.count += analysis->script.shares.function_count;
+	names.names = memory_new(names.count, sizeof(*names.names));
+	names.kinds = memory_new(names.count, sizeof(*names.kinds));
+	for (uint32_t i = 0; i < names.count; i++) {
+		names.names[i] = analysis_class_name(analysis, i);
+		names.kinds[i] = analysis_class_kind(analysis, i);
+	}
+	const struct asked_of of = { .replayer = replayer,
+				     .script = analysis->has_script ? &analysis->script : NULL,
+				     .classes = &analysis->classes,
+				     .names = &names,
+				     .noise = noise };
+	int failed = asked_build(&analysis->asked, &of, &analysis->options->what_ifs, error);
+	free(names.names);
+	free(names.kinds);
+	return failed;
+}
+
+static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
+{
+	const struct options *options = analysis->options;
+	struct whatif_options whatif_options = {
+		.factors = options->factors.factors,
+		.factor_count = options->factors.count,
+		.min_self_ns = options->min_self_ns,
+		.progress = options->progress,
+		.is_wanted = analysis->is_shown,
+	};
+	if (!analysis->has_script) {
+		struct replayer replayer = replay_of_ops(&analysis->program);
+		if (ask_what_the_user_asks(analysis, &replayer, NULL, error) != 0)
+			return -EINVAL;
+		uint64_t *self_ns = memory_new(analysis->classes.count, sizeof(*self_ns));
+		for (uint32_t i = 0; i < analysis->classes.count; i++)
+			self_ns[i] = analysis->selftime.classes[i].self.total_ns;
+		whatif_options.weight_ns = self_ns;
+		whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
+			     &whatif_options);
+		checks_build(&analysis->checks, analysis, &replayer);
+		free(self_ns);
+		return 0;
+	}
+	fit_cpus(&analysis->script);
+	struct replayer replayer = simulate_replayer(&analysis->script);
+	double *noise = noise_build(&analysis->script);
+	if (ask_what_the_user_asks(analysis, &replayer, noise, error) != 0) {
+		free(noise);
+		return -EINVAL;
+	}
+	size_t count = analysis->classes.count + analysis->script.shares.function_count;
+	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
+	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
+	whatif_options.noise = noise;
+	whatif_options.has_orders = analysis->script.lock_count > 0;
+	whatif_options.is_crowded = script_is_crowded(&analysis->script);
+	whatif_options.hypothesis_count = count;
+	ask_of_threads(analysis, weight_ns, is_wanted);
+	whatif_options.weight_ns = weight_ns;
+	whatif_options.is_wanted = is_wanted;
+	analysis->actual_makespan_ns = analysis->script.actual_ns;
+	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
+		     &whatif_options);
+	checks_build(&analysis->checks, analysis, &replayer);
+	free(weight_ns);
+	free(is_wanted);
+	free(noise);
+	return 0;
+}
+
+int analysis_build(struct analysis *analysis, const struct recording *recording,
+		   const struct options *options, const struct given_names *names,
+		   char error[OPTIONS_ERROR_BYTES])
+{
+	*analysis = (struct analysis){ .recording = recording, .options = options, .names = names };
+	class_table_build(&analysis->classes, recording, names ? names->classes : NULL);
+	if (analysis_match_classes(analysis, error) != 0) {
+		analysis_free(analysis);
+		return -EINVAL;
+	}
+	graph_build(&analysis->graph, recording);
+	const struct given_names nothing = { 0 };
+	pthread_t compiling;
+	bool is_threaded = pthread_create(&compiling, NULL, analysis_compile, analysis) == 0;
+	analysis_describe(analysis, names ? names : &nothing);
+	if (is_threaded)
+		pthread_join(compiling, NULL);
+	else
+		analysis_compile(analysis);
+	if (analysis_ask(analysis, error) != 0) {
+		analysis_free(analysis);
+		return -EINVAL;
+	}
+	analysis_warn(analysis);
+	return 0;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	asked_free(&analysis->asked);
+	whatif_free(&analysis->whatif);
+	if (analysis->has_script)
+		script_free(&analysis->script);
+	program_free(&analysis->program);
+	chain_free(&analysis->chain);
+	deadair_free(&analysis->deadair);
+	function_table_free(&analysis->functions);
+	coverage_free(&analysis->coverage);
+	thread_table_free(&analysis->threads);
+	lock_table_free(&analysis->locks);
+	wait_table_free(&analysis->waits);
+	selftime_free(&analysis->selftime);
+	graph_free(&analysis->graph);
+	class_table_free(&analysis->classes);
+	free(analysis->is_shown);
+	free(analysis->warnings);
+	*analysis = (struct analysis){ 0 };
+}
+
+/* A hypothesis beyond the classes: a function; NULL for a class. */
+static const struct function *function_of(const struct analysis *analysis, uint32_t class)
+{
+	if (class < analysis->classes.count)
+		return NULL;
+	assert(class - analysis->classes.count < analysis->script.shares.function_count);
+	return &analysis->script.shares.functions[class - analysis->classes.count];
+}
+
+const char *analysis_class_name(const struct analysis *analysis, uint32_t class)
+{
+	const struct function *function = function_of(analysis, class);
+	uint32_t name = function ? function->name : analysis->classes.classes[class].name;
+	return analysis->recording->strings[name];
+}
+
+const char *analysis_class_kind(const struct analysis *analysis, uint32_t class)
+{
+	if (function_of(analysis, class))
+		return "func";
+	return analysis->recording->kinds.words[analysis->classes.classes[class].kind];
+}
+
+uint64_t analysis_class_self_ns(const struct analysis *analysis, uint32_t class)
+{
+	const struct function *function = function_of(analysis, class);
+	return function ? function->cpu_ns : analysis->selftime.classes[class].self.total_ns;
+}
+
+uint32_t analysis_class_op_count(const struct analysis *analysis, uint32_t class)
+{
+	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a replay is good enough to rank anything by it: what it gets wrong about the run as it
+ * was, and why.
+ *
+ * Read-only after checks_build. One thread.
+ */
+#ifndef WCPROF_CHECKS_H
+#define WCPROF_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "replay/replayer.h"
+
+struct analysis;
+
+enum check_id {
+#define CHECK(id, name, failed_above, withheld_above, meaning) CHECK_##id,
+#include "checks.def"
+	CHECK_COUNT
+};
+
+enum check_state {
+	CHECK_UNKNOWN, /* the recording does not say */
+	CHECK_PASSED,
+	CHECK_FAILED,
+	CHECK_WITHHOLDS /* so badly that answers would mislead */
+};
+
+enum { CHECK_LINE_BYTES = 256 };
+
+struct check {
+	double value; /* percent, see checks.def */
+	enum check_state state;
+	char line[CHECK_LINE_BYTES]; /* what is wrong and with whom, "" = nothing */
+};
+
+struct checks {
+	struct check rows[CHECK_COUNT];
+	enum check_id gravest; /* the first one that withholds; CHECK_COUNT = none does */
+	bool is_withheld;      /* answers are not to be shown */
+};
+
+/* After all else of the analysis; `replayer` is the one that its answers are from. */
+void checks_build(struct checks *checks, const struct analysis *analysis,
+		  const struct replayer *replayer);
+
+const char *check_name(enum check_id id);
+double check_failed_above(enum check_id id);
+double check_withheld_above(enum check_id id);
+const char *check_state_word(enum check_state state);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every report has in common: one function from the analysis to an emit.
+ */
+#ifndef WCPROF_REPORT_H
+#define WCPROF_REPORT_H
+
+#include "analysis.h"
+#include "base/emit.h"
+
+#define REPORT(name, question) \
+	void report_##name(const struct analysis *analysis, struct emit *emit);
+#include "reports.def"
+
+/* All of them, in order, as one document. */
+void report_all(const struct analysis *analysis, struct emit *emit);
+
+/* The factor that sentences speak of: a half when that was tried, else the smallest. */
+size_t report_sentence_factor(const struct factor_list *list);
+
+/* What a counter of the recorder counts; NULL: it is none of its counters. */
+const char *report_counter_meaning(const char *counter);
+
+/* What could not be seen is a question of its own. */
+bool report_counter_is_unseen(const char *counter);
+
+/*
+ * Functions that are on the same stacks, as one that does nothing but call the other, have the same
+ * answers. In text the first one stands for all: whether an earlier row does for this one, and how
+ * many later ones this one stands for.
+ */
+bool report_is_repeated(const struct analysis *analysis, size_t row);
+size_t report_repeated(const struct analysis *analysis, size_t row);
+
+/* "parse +3"; returns `text`. */
+const char *report_name_of_repeated(const struct analysis *analysis, size_t row, char *text,
+				    size_t text_bytes);
+
+/* In place of a table of answers that would mislead: why, and what to do. */
+void report_withheld(const struct analysis *analysis, struct emit *emit);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: what would a fix buy? Every class that was tried, with what it would save at each factor.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report.h"
+
+enum {
+	FACTOR_BYTES = 32,
+	FIRST_COLUMNS = 4,
+	PROSPECT_COLUMNS = 3,
+	OTHER_COLUMNS = 16,
+	NAME_BYTES = 2100, /* a class's, and how many are like it */
+	FIGURES = 7
+};
+
+_Static_assert(OTHER_COLUMNS + FIGURES * FACTORS_MAX <= EMIT_COLUMNS_MAX,
+	       "every factor has its columns");
+
+static const double RANGE_SHOWN_PERCENT = 0.5;
+
+/* Heads and keys of the columns of the factors. */
+struct factor_names {
+	char keys[FACTORS_MAX][FACTOR_BYTES];
+	char heads[FACTORS_MAX][FACTOR_BYTES + 8];
+	char range[FACTOR_BYTES + 8];
+};
+
+/* What is told of each factor in JSON alone. */
+static const char *const json_figures[FIGURES - 1] = { "saved_least_ns",   "saved_most_ns",
+						       "p50_saved_ns",     "p99_saved_ns",
+						       "thread_finish_ns", "process_finish_ns" };
+
+static size_t smallest_factor(const struct factor_list *list)
+{
+	size_t smallest = 0;
+	for (size_t i = 1; i < list->count; i++)
+		if (list->factors[i] < list->factors[smallest])
+			smallest = i;
+	return smallest;
+}
+
+static size_t whatif_columns(const struct factor_list *list, struct factor_names *names,
+			     struct emit_column columns[EMIT_COLUMNS_MAX])
+{
+	static const struct emit_column first[FIRST_COLUMNS] = {
+		{ .key = "class", .head = "class", .is_flexible = true },
+		{ .key = "kind", .head = "kind" },
+		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT },
+		{ .key = "count", .head = "ops", .align = EMIT_RIGHT, .yields = 1 },
+	};
+	const struct emit_column last[] = {
+		{ .key = NULL, .head = names->range, .yields = 2 },
+		{ .key = NULL, .head = "stops", .align = EMIT_RIGHT, .yields = 3 },
+		{ .key = NULL, .head = "then the limit is", .is_flexible = true, .yields = 4 },
+		{ .key = "depends_on_lock_order" },
+		{ .key = "depends_on_cpus" },
+		{ .key = "stops_at" },
+		{ .key = "class", .group = "then" },
+		{ .key = "kind", .group = "then" },
+	};
+	size_t count = 0, smallest = smallest_factor(list);
+	snprintf(names->range, sizeof(names->range), "range x%.15g", list->factors[smallest]);
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		columns[count++] = first[i];
+	for (size_t i = 0; i < list->count; i++) {
+		bool is_main = i == smallest || i == report_sentence_factor(list);
+		snprintf(names->keys[i], sizeof(names->keys[i]), "%.15g", list->factors[i]);
+		snprintf(names->heads[i], sizeof(names->heads[i]), "saved x%s", names->keys[i]);
+		columns[count++] = (struct emit_column){ .key = names->keys[i],
+							 .head = names->heads[i],
+							 .align = EMIT_RIGHT,
+							 .group = "saved_ns",
+							 .yields = is_main ? 0 : 5 };
+	}
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+		columns[count++] = last[i];
+	for (size_t figure = 0; figure < FIGURES - 1; figure++)
+		for (size_t i = 0; i < list->count; i++)
+			columns[count++] = (struct emit_column){ .key = names->keys[i],
+								 .group = json_figures[figure] };
+	return count;
+}
+
+static double baseline_percent(const struct analysis *analysis, double ns)
+{
+	double baseline_ns = analysis->whatif.baseline.makespan_ns;
+	return baseline_ns > 0 ? 100 * ns / baseline_ns : 0;
+}
+
+static void emit_saving(const struct analysis *analysis, struct emit *emit, double saved_ns)
+{
+	char time[EMIT_DURATION_BYTES], text[2 * EMIT_DURATION_BYTES];
+	if (emit->format == EMIT_JSON) {
+		emit_cell_ns(emit, saved_ns);
+		return;
+	}
+	emit_format_duration(time, saved_ns);
+	snprintf(text, sizeof(text), "%s %5.1f%%", time, baseline_percent(analysis, saved_ns));
+	emit_cell_text(emit, text);
+}
+
+static bool has_range(const struct analysis *analysis, const struct whatif_row *row, size_t f)
+{
+	return baseline_percent(analysis, row->most_ns[f] - row->least_ns[f]) >=
+	       RANGE_SHOWN_PERCENT;
+}
+
+/* The range at the smallest factor, where it is one. */
+static void emit_range(const struct analysis *analysis, struct emit *emit,
+		       const struct whatif_row *row, size_t smallest)
+{
+	double least = baseline_percent(analysis, row->least_ns[smallest]);
+	double most = fmin(baseline_percent(analysis, row->most_ns[smallest]), 100);
+	char text[64] = "";
+	if (has_range(analysis, row, smallest))
+		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
+			 row->depends_on_order  ? " by lock order"
+			 : row->depends_on_cpus ? " by CPUs"
+						: "");
+	emit_cell_text(emit, text);
+}
+
+static void emit_prospects(const struct analysis *analysis, struct emit *emit,
+			   const struct whatif_row *row, size_t smallest)
+{
+	bool has_next = row->next_class != NO_INDEX;
+	const char *class = has_next ? analysis_class_name(analysis, row->next_class) : "";
+	const char *kind = has_next ? analysis_class_kind(analysis, row->next_class) : "";
+	char stop[FACTOR_BYTES] = "", *next = memory_new(strlen(class) + strlen(kind) + 2, 1);
+	if (row->stops_at > 0)
+		snprintf(stop, sizeof(stop), "below x%.2g", row->stops_at);
+	sprintf(next, "%s%s%s", kind, has_next ? " " : "", class);
+	emit_range(analysis, emit, row, smallest);
+	emit_cell_text(emit, stop);
+	emit_cell_text(emit, next);
+	emit_cell_flag(emit, row->depends_on_order);
+	emit_cell_flag(emit, row->depends_on_cpus);
+	emit_cell_percent(emit, row->stops_at);
+	emit_cell_text(emit, class);
+	emit_cell_text(emit, kind);
+	free(next);
+}
+
+/* When each thread, or process, would have finished, since the first one began: JSON. */
+static void emit_finishes(const struct analysis *analysis, struct emit *emit,
+			  const uint64_t *finish_ns)
+{
+	const struct recording *recording = analysis->recording;
+	char key[24];
+	emit_cell_map_begin(emit);
+	for (size_t t = 0; t < analysis->whatif.finish_count; t++) {
+		snprintf(key, sizeof(key), "%" PRIu32, recording->threads[t].tid);
+		emit_cell_map_entry(emit, key, finish_ns[t]);
+	}
+	emit_cell_map_end(emit);
+}
+
+static void emit_process_finishes(const struct analysis *analysis, struct emit *emit,
+				  const uint64_t *finish_ns)
+{
+	const struct recording *recording = analysis->recording;
+	uint64_t *last_ns = memory_new(recording->process_count, sizeof(*last_ns));
+	char key[24];
+	for (size_t t = 0; t < analysis->whatif.finish_count; t++) {
+		uint64_t *last = &last_ns[recording->threads[t].process];
+		*last = finish_ns[t] > *last ? finish_ns[t] : *last;
+	}
+	emit_cell_map_begin(emit);
+	for (size_t p = 0; analysis->whatif.finish_count && p < recording->process_count; p++) {
+		snprintf(key, sizeof(key), "%" PRIu32, recording->processes[p].pid);
+		emit_cell_map_entry(emit, key, last_ns[p]);
+	}
+	emit_cell_map_end(emit);
+	free(last_ns);
+}
+
+static void emit_json_figures(const struct analysis *analysis, struct emit *emit,
+			      const struct whatif_row *row)
+{
+	const double *const figures[] = { row->least_ns, row->most_ns, row->p50_saved_ns,
+					  row->p99_saved_ns };
+	size_t factors = analysis->options->factors.count;
+	size_t threads = analysis->whatif.finish_count;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		for (size_t f = 0; f < factors; f++)
+			emit_cell_ns(emit, figures[i][f]);
+	for (size_t f = 0; f < factors; f++)
+		emit_finishes(analysis, emit, row->finish_ns + f * threads);
+	for (size_t f = 0; f < factors; f++)
+		emit_process_finishes(analysis, emit, row->finish_ns + f * threads);
+}
+
+/* Text: columns in which there is nothing to tell. */
+static void columns_hide(const struct analysis *analysis,
+			 struct emit_column columns[EMIT_COLUMNS_MAX], size_t smallest)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	bool is_told[PROSPECT_COLUMNS] = { false };
+	for (size_t i = 0; i < whatif->row_count && i < analysis->options->top; i++) {
+		const struct whatif_row *row = &whatif->rows[i];
+		is_told[0] = is_told[0] || has_range(analysis, row, smallest);
+		is_told[1] = is_told[1] || row->stops_at > 0;
+		is_told[2] = is_told[2] || row->next_class != NO_INDEX;
+	}
+	for (size_t i = 0; i < PROSPECT_COLUMNS; i++)
+		if (!is_told[i])
+			columns[FIRST_COLUMNS + analysis->options->factors.count + i].head = NULL;
+}
+
+static void emit_row(const struct analysis *analysis, struct emit *emit, size_t i)
+{
+	const struct factor_list *list = &analysis->options->factors;
+	const struct whatif_row *row = &analysis->whatif.rows[i];
+	char name[NAME_BYTES];
+	emit_row_begin(emit);
+	emit_cell_text(emit, emit->format == EMIT_TEXT
+				     ? report_name_of_repeated(analysis, i, name, sizeof(name))
+				     : analysis_class_name(analysis, row->class));
+	emit_cell_text(emit, analysis_class_kind(analysis, row->class));
+	emit_cell_ns(emit, (double)analysis_class_self_ns(analysis, row->class));
+	emit_cell_count(emit, analysis_class_op_count(analysis, row->class));
+	for (size_t f = 0; f < list->count; f++)
+		emit_saving(analysis, emit, row->saved_ns[f]);
+	emit_prospects(analysis, emit, row, smallest_factor(list));
+	if (emit->format == EMIT_JSON)
+		emit_json_figures(analysis, emit, row);
+	emit_row_end(emit);
+}
+
+/* How many rows there were to show, with those that others stand for. */
+static size_t emit_rows(const struct analysis *analysis, struct emit *emit, size_t row_count)
+{
+	size_t shown = 0, done = 0;
+	for (size_t i = 0; i < row_count && shown < analysis->options->top; i++) {
+		if (emit->format == EMIT_TEXT && report_is_repeated(analysis, i))
+			continue;
+		emit_row(analysis, emit, i);
+		shown++;
+		done += 1 + (emit->format == EMIT_TEXT ? report_repeated(analysis, i) : 0);
+	}
+	return done;
+}
+
+static bool has_repeated(const struct analysis *analysis, size_t row_count)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < row_count && shown < analysis->options->top; i++) {
+		if (report_is_repeated(analysis, i))
+			continue;
+		if (report_repeated(analysis, i) > 0)
+			return true;
+		shown++;
+	}
+	return false;
+}
+
+void report_whatif(const struct analysis *analysis, struct emit *emit)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const struct factor_list *list = &analysis->options->factors;
+	struct factor_names *names = memory_new(1, sizeof(*names));
+	struct emit_column columns[EMIT_COLUMNS_MAX];
+	size_t column_count = whatif_columns(list, names, columns);
+	size_t row_count = analysis->checks.is_withheld ? 0 : whatif->row_count;
+	if (emit->format == EMIT_TEXT)
+		column_count -= (FIGURES - 1) * list->count;
+	columns_hide(analysis, columns, smallest_factor(list));
+	emit_heading(emit,
+		     "What would a fix buy? (time saved if a class's self time is multiplied)");
+	if (analysis->checks.is_withheld)
+		report_withheld(analysis, emit);
+	else if (whatif->row_count == 0)
+		emit_line(emit,
+			  "No class has enough self time; --min-self sets how much is enough.");
+	emit_table_begin(emit, "what_if", EMIT_OBJECTS, columns, column_count);
+	size_t shown = emit_rows(analysis, emit, row_count);
+	emit_table_end(emit);
+	if (row_count > shown)
+		emit_line(emit, "... and %zu more; --top shows them.", row_count - shown);
+	if (emit->format == EMIT_TEXT && has_repeated(analysis, row_count))
+		emit_line(emit, "+N: so many other functions are on the same stacks, and would "
+				"save the same.");
+	free(names);
+}

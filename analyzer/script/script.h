@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorded run as a program of actors: what each thread does, step by step, in one flat array.
+ *
+ * Built once from a recording that names threads, read-only afterwards; simulate.c runs it under a
+ * hypothesis. Running and waiting outside carry a scope: the class of the innermost op, and the
+ * classes of the locks held, so that "held half as long" scales all that happens under a lock.
+ * Waits for another actor carry no length of their own, only the latency from what ended them to
+ * the return.
+ */
+#ifndef WCPROF_SCRIPT_H
+#define WCPROF_SCRIPT_H
+
+#include "infer/flows.h"
+#include "infer/monitors.h"
+#include "infer/requests.h"
+#include "infer/scopes.h"
+#include "infer/shares.h"
+#include "recording/classes.h"
+#include "recording/releases.h"
+#include "recording/timeline.h"
+
+enum step_type {
+	STEP_RUN,     /* arg scope, ns: runs so long */
+	STEP_DELAY,   /* arg scope, ns: waits for something outside so long */
+	STEP_FIXED,   /* ns: whatever is changed, this stays */
+	STEP_OVERRUN, /* arg scope, ns: likewise, unless the scope is gone altogether */
+	STEP_UNTIL,   /* ns: to this point in time, at the earliest */
+	STEP_ACQUIRE, /* arg lock, ns latency */
+	STEP_RELEASE, /* arg lock */
+	STEP_SHARE,   /* arg lock, ns latency: as a reader */
+	STEP_UNSHARE, /* arg lock */
+	STEP_GRAB,    /* arg lock: has it if it is free, and goes on anyhow */
+	STEP_TRY,     /* arg lock, ns steps to pass over if it is free: those until STEP_AGAIN */
+	STEP_AGAIN,   /* ns steps to go back, to the try */
+	STEP_TAKE,    /* arg condition: a token, letting the lock go meanwhile */
+	STEP_PUT,     /* arg condition */
+	STEP_SIGNAL,  /* arg link */
+	STEP_WAKING,  /* arg scope, ns: runs so long if what came before it let a sleeper go */
+	STEP_AFTER,   /* arg link, ns latency: not before that signal */
+	STEP_PERMIT,  /* arg semaphore, ns latency */
+	STEP_CLAIM,   /* likewise; goes on without if nobody can go on */
+	STEP_POST,    /* arg semaphore */
+	STEP_BARRIER, /* arg barrier, ns latency */
+	STEP_SEND,    /* arg transfer: when there is room */
+	STEP_RECEIVE, /* arg transfer, ns latency: when the bytes are there */
+	STEP_AWAIT,   /* arg transfer, ns latency: until there is something to read */
+	STEP_SPAWN,   /* arg actor, ns latency */
+	STEP_JOIN,    /* arg actor, ns latency */
+	STEP_STAMP,   /* arg stamp: a request begins or ends */
+	STEP_MARK,    /* what follows is idle: the actor's finish */
+	STEP_END
+};
+
+struct step {
+	uint64_t ns;
+	uint32_t arg;
+	uint32_t type; /* enum step_type */
+};
+
+struct actor {
+	uint32_t first_step;
+	uint32_t last_body; /* step after its last take from a pool, NO_INDEX: may take any job */
+	uint32_t take_step; /* at its end it goes on there if jobs are left, NO_INDEX = it ends */
+	uint64_t start_ns;
+	uint64_t finish_ns; /* as recorded */
+	double weight;      /* share of a contended CPU, 1 = the usual one */
+	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
+	bool counts;        /* its finish is the makespan, or part of it */
+	bool ticks;         /* it goes on as long as it is left alone: its finish is nothing */
+};
+
+struct batch_cost;
+
+/* Where jobs begin: what follows each take from a condition, each read from a shared pipe, each
+ * permit of a semaphore that others post, in recorded order. */
+struct job_list {
+	uint32_t *steps;
+	size_t count;
+	size_t capacity;
+	uint32_t lock; /* index into locks, NO_INDEX = never taken */
+	/* where a take takes all that is there, by job: how many that was; NULL: each takes one */
+	uint32_t *items;
+	uint32_t last_items; /* likewise, of the last one, which is in nobody's list */
+	uint64_t all_items;
+	struct batch_cost *cost_of; /* by scope */
+};
+
+/* What runs or waits in a scope after a take of so many: in all, and for each of them. */
+struct batch_cost {
+	double fixed_ns;
+	double item_ns;
+};
+
+/* Where the messages of a flow are lined up, by the number of its first transfer; none: 0 of them,
+ * it has no messages of one size that several read. */
+struct message_room {
+	uint32_t first;
+	uint32_t count;
+};
+
+struct messages {
+	uint32_t *job_of; /* by transfer: of a write, the number of its job; NO_INDEX = none */
+	struct message_room *rooms; /* by flow */
+};
+
+struct script {
+	const struct recording *recording;
+	struct monitors monitors;
+	struct step *steps;
+	size_t step_count;
+	struct scopes scopes;
+	uint32_t class_count; /* hypotheses from here on are functions, in the order of `shares` */
+	struct shares shares;
+	struct actor *actors; /* one a thread */
+	size_t actor_count;
+	double recorded_cpus; /* that the processes could use; infinite: not known */
+	double left_cpus;     /* of these: others had the rest for themselves */
+	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
+	bool made_crowd;      /* it was they themselves that left no CPU free */
+	double cpus;          /* that all actors share; infinite: as many as actors */
+	uint32_t strangers;   /* threads of others that share them all the time */
+	bool crosses;         /* script_wakes_cross() has been there */
+	size_t lock_count;
+	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
+	uint32_t *permits;    /* by semaphore: at the start */
+	size_t semaphore_count;
+	uint32_t *parties; /* by barrier */
+	size_t barrier_count;
+	struct job_list *jobs; /* by source: conditions, then flows, then semaphores */
+	size_t source_count;
+	struct flows flows;
+	struct messages messages;
+	struct requests requests;
+	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
+	uint64_t overrun_ns;      /* median, of sleeps beyond what was asked for */
+	uint64_t sleep_run_ns;    /* CPU time that a sleep takes, on crowded CPUs; 0 = not known */
+	uint64_t start_ns;        /* of the first actor */
+	uint64_t actual_ns;       /* makespan as recorded, of the actors that count */
+	/* waits whose waker is not known: they stay as long as they were */
+	uint64_t unresolved_waits;
+	uint64_t unresolved_ns;
+	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
+	uint64_t *looking_of_class_ns;    /* by class: in short sleeps, until something was there */
+	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
+};
+
+/* What the replay is to assume that the recording does not say. */
+struct script_options {
+	double cpus; /* 0 = as recorded, INFINITY = as many as there are threads */
+	const struct stack_functions *functions; /* of the samples; NULL = not known */
+};
+
+/* Of the jobs that a step takes from; NO_INDEX = it takes none. */
+static inline uint32_t script_source(const struct script *script, const struct step *step)
+{
+	size_t conditions = script->monitors.condition_count;
+
+	if (step->type == STEP_TAKE)
+		return step->arg;
+	if (step->type == STEP_RECEIVE)
+		return (uint32_t)conditions + script->flows.transfers[step->arg].flow;
+	if (step->type == STEP_PERMIT || step->type == STEP_CLAIM)
+		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
+	return NO_INDEX;
+}
+
+/* Whether so many CPUs are more than the one that there was: what it takes to wake a thread on
+ * another one is not in the recording then. */
+static inline bool script_crosses(const struct script *script, double cpus)
+{
+	return script->recorded_cpus < 2 && cpus > script->recorded_cpus;
+}
+
+/* Wake-ups take what is usual between CPUs. script_wakes.c says how much that is. */
+void script_wakes_cross(struct script *);
+
+/* Whether somebody may have to wait for a CPU. */
+static inline bool script_is_crowded(const struct script *script)
+{
+	return script->cpus < (double)(script->actor_count + script->strangers);
+}
+
+void script_build(struct script *, const struct recording *, const struct class_table *,
+		  const struct script_options *);
+void script_free(struct script *);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches: where a take takes all that is there, what follows takes the longer the more that is.
+ *
+ * Method. For each scope that runs or waits between such a take and the next one, the line through
+ * its times over the numbers taken (least squares) is what it takes in any case, and for each: in
+ * the replay each step of the scope is as long as its recorded one, times what the line says for
+ * the number taken then over what it says for the recorded one. Neither part is below nothing: a
+ * scope that takes less time when there is more to do takes the same for all, and one that seems to
+ * save time on nothing takes none for it. Where all takes were of one number, a scope that has at
+ * least one step for each of them does it for each, any other does it once.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "script_parts.h"
+
+#include <stdlib.h>
+
+bool script_is_batched(const struct script *script, uint32_t source)
+{
+	return source < script->monitors.condition_count &&
+	       script->monitors.conditions[source].model == PUT_BATCH;
+}
+
+/* Runs of one place are told apart by what they took, which here is what is to be explained. */
+static uint32_t whole_scope(const struct script *script, uint32_t scope)
+{
+	const struct scope *scopes = script->scopes.scopes;
+	uint32_t parent = scopes[scope].parent;
+
+	return parent != NO_INDEX && scopes[parent].place ? parent : scope;
+}
+
+/* What a scope does after all takes. */
+struct sums {
+	double ns;
+	double items_times_ns;
+	uint64_t steps;
+};
+
+/* Of one source. */
+struct batches {
+	const struct script *script;
+	uint32_t source;
+	struct sums *by_scope;
+	double *job_ns; /* by scope, of the job that is being looked at */
+	double count;
+	double items;
+	double items_squared;
+};
+
+/* All up to the next take from the same source, or the end. */
+static void add_job(struct batches *batches, uint32_t first_step, uint32_t items)
+{
+	const struct script *script = batches->script;
+	const struct step *first = &script->steps[first_step], *end = first;
+
+	for (; end->type != STEP_END && !(end->type == STEP_TAKE && end->arg == batches->source);
+	     end++) {
+		if (end->type != STEP_RUN && end->type != STEP_DELAY && end->type != STEP_OVERRUN)
+			continue;
+		uint32_t scope = whole_scope(script, end->arg);
+
+		batches->job_ns[scope] += (double)end->ns;
+		batches->by_scope[scope].steps++;
+	}
+	for (const struct step *step = first; step < end; step++) {
+		if (step->type != STEP_RUN && step->type != STEP_DELAY &&
+		    step->type != STEP_OVERRUN)
+			continue;
+		uint32_t scope = whole_scope(script, step->arg);
+		struct sums *sums = &batches->by_scope[scope];
+
+		sums->ns += batches->job_ns[scope];
+		sums->items_times_ns += items * batches->job_ns[scope];
+		batches->job_ns[scope] = 0;
+	}
+	batches->count++;
+	batches->items += items;
+	batches->items_squared += (double)items * items;
+}
+
+static struct batch_cost cost_of(const struct batches *batches, const struct sums *sums)
+{
+	double spread = batches->count * batches->items_squared - batches->items * batches->items;
+	struct batch_cost cost = { .fixed_ns = sums->ns / batches->count };
+
+	if (spread <= 0) {
+		if ((double)sums->steps >= batches->items && batches->items > 0)
+			cost = (struct batch_cost){ .item_ns = sums->ns / batches->items };
+		return cost;
+	}
+	double item_ns =
+		(batches->count * sums->items_times_ns - batches->items * sums->ns) / spread;
+	double fixed_ns = (sums->ns - item_ns * batches->items) / batches->count;
+
+	if (item_ns <= 0)
+		return cost;
+	if (fixed_ns < 0)
+		return (struct batch_cost){ .item_ns = sums->ns / batches->items };
+	return (struct batch_cost){ fixed_ns, item_ns };
+}
+
+static void find_costs(struct script *script, uint32_t source)
+{
+	struct job_list *jobs = &script->jobs[source];
+	size_t scopes = script->scopes.count;
+	struct batches batches = { .script = script, .source = source };
+
+	batches.by_scope = memory_new(scopes, sizeof(*batches.by_scope));
+	batches.job_ns = memory_new(scopes, sizeof(*batches.job_ns));
+	for (size_t i = 0; i < jobs->count; i++)
+		add_job(&batches, jobs->steps[i], jobs->items[i]);
+	jobs->cost_of = memory_new(scopes, sizeof(*jobs->cost_of));
+	for (size_t i = 0; jobs->count && i < scopes; i++)
+		jobs->cost_of[i] =
+			cost_of(&batches, &batches.by_scope[whole_scope(script, (uint32_t)i)]);
+	free(batches.by_scope);
+	free(batches.job_ns);
+}
+
+/* How many each job took: the takes are in the order of their sources' jobs. */
+static void note_items(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	for (size_t i = 0, number = 0; i < compiler->taken_count; i++) {
+		const struct taken *taken = &compiler->taken[i];
+		struct job_list *jobs = &script->jobs[taken->source];
+
+		if (!i || taken->source != compiler->taken[i - 1].source)
+			number = 0;
+		if (!script_is_batched(script, taken->source))
+			continue;
+		if (!jobs->items)
+			jobs->items = memory_new(jobs->count, sizeof(*jobs->items));
+		if (number < jobs->count && jobs->steps[number] == taken->step)
+			jobs->items[number++] = taken->items;
+	}
+}
+
+void script_batches_find(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	note_items(compiler);
+	for (uint32_t source = 0; source < script->monitors.condition_count; source++)
+		if (script->jobs[source].items)
+			find_costs(script, source);
+}

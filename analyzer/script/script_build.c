@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts a script together: first what all threads need to know, then thread by thread, then what
+ * only the whole shows: CPU times, pools, usual latencies, whose finish is the makespan.
+ *
+ * One thread.
+ */
+#include "script.h"
+
+#include "base/memory.h"
+#include "base/percentile.h"
+#include "format.h"
+#include "infer/leftover.h"
+#include "recording/addresses.h"
+#include "script_parts.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * From this share of the CPUs on, threads are taken to have queued for them: below, what a run took
+ * beyond its CPU time was something else. A third, as others may have used as much again.
+ */
+static const double CROWDED_SHARE = 0.33;
+
+/* Likewise, of time waited for a CPU: a machine that is quiet has next to none. */
+static const double QUEUED_SHARE = 0.05;
+
+static void actors_prepare(struct script *script, const struct recording *rec,
+			   const struct timeline *timeline)
+{
+	script->actor_count = rec->thread_count;
+	script->actors = memory_new(rec->thread_count, sizeof(*script->actors));
+	script->start_ns = UINT64_MAX;
+	for (size_t t = 0; t < rec->thread_count; t++) {
+		struct actor *actor = &script->actors[t];
+		uint32_t op = rec->threads[t].op;
+		size_t first = timeline->first[t];
+
+		actor->last_body = actor->take_step = NO_INDEX;
+		actor->weight = rec->threads[t].weight
+					? (double)rec->threads[t].weight / REC_WEIGHT_PLAIN
+					: 1.0;
+		if (op != NO_INDEX)
+			actor->start_ns = rec->ops[op].start_ns;
+		else if (first < timeline->first[t + 1])
+			actor->start_ns = timeline->moments[first].at_ns;
+		else
+			continue;
+		if (actor->start_ns < script->start_ns)
+			script->start_ns = actor->start_ns;
+	}
+	if (script->start_ns == UINT64_MAX)
+		script->start_ns = 0;
+}
+
+static bool *awaited_links(const struct monitors *monitors, const struct recording *rec)
+{
+	bool *is_awaited = memory_new(rec->link_count, sizeof(*is_awaited));
+
+	for (size_t i = 0; i < rec->link_count; i++)
+		is_awaited[i] = monitors->signals[i].condition != NO_INDEX;
+	for (size_t i = 0; i < rec->wait_count; i++)
+		if (monitors->waking_link[i] != NO_INDEX)
+			is_awaited[monitors->waking_link[i]] = true;
+	return is_awaited;
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Its time is how long a wake-up took. */
+static bool is_woken_in(const struct step *step)
+{
+	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
+	       step->type == STEP_AFTER || step->type == STEP_PERMIT || step->type == STEP_CLAIM ||
+	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
+	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
+}
+
+static void fill_latencies(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	if (compiler->latency_count) {
+		qsort(compiler->latencies_ns, compiler->latency_count, sizeof(uint64_t),
+		      compare_u64);
+		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
+	}
+	/* For waits that the recording does not have: no reason to take a busy moment's for
+	 * them. */
+	if (script->lock_latency_ns > WAKE_UP_NS_MAX)
+		script->lock_latency_ns = WAKE_UP_NS_MAX;
+	for (size_t i = 0; i < script->step_count; i++) {
+		struct step *step = &script->steps[i];
+
+		if (step->ns == LATENCY_UNKNOWN)
+			step->ns = script->lock_latency_ns;
+		if (script->made_crowd && is_woken_in(step) && step->ns > WAKE_UP_NS_MAX)
+			step->ns = WAKE_UP_NS_MAX;
+	}
+}
+
+/* How long sleeps usually take beyond what was asked for. */
+static uint64_t usual_overrun_ns(const struct script *script)
+{
+	uint64_t *overruns_ns = memory_new(script->step_count, sizeof(*overruns_ns));
+	size_t count = 0;
+
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].type == STEP_OVERRUN)
+			overruns_ns[count++] = script->steps[i].ns;
+	uint64_t usual_ns = count ? percentile_select(overruns_ns, count, count / 2) : 0;
+	free(overruns_ns);
+	return usual_ns;
+}
+
+static void compile(struct compiler *compiler, const struct stack_functions *functions)
+{
+	struct script *script = compiler->script;
+	const struct recording *rec = compiler->rec;
+	bool *is_awaited = awaited_links(&script->monitors, rec);
+	uint64_t *barrier_latency_ns = script_barriers_find(script, rec, compiler->barriers);
+
+	uint64_t *permit_latency_ns = script_semaphores_find(script, rec, compiler->semaphores);
+
+	struct adoption *adoptions = script_adoptions_find(rec, compiler->timeline, script->actors,
+							   &compiler->adoption_count);
+
+	compiler->adoptions = adoptions;
+	compiler->permit_latency_ns = permit_latency_ns;
+	compiler->is_awaited = is_awaited;
+	compiler->barrier_latency_ns = barrier_latency_ns;
+	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
+	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
+	script_places_begin(&compiler->places, rec, functions && functions->first);
+	script_declared_find(compiler);
+	script_ends_find(compiler);
+	script->source_count = script->monitors.condition_count + script->flows.flow_count +
+			       script->semaphore_count;
+	script->jobs = memory_new(script->source_count, sizeof(*script->jobs));
+	for (size_t i = 0; i < script->source_count; i++)
+		script->jobs[i].lock = NO_INDEX;
+	for (uint32_t t = 0; t < rec->thread_count; t++)
+		script_compile_thread(compiler, t);
+	script->sleep_run_ns = script_runs_sleep_ns(&compiler->runs);
+	script_runs_cut(&compiler->runs, script->steps, script->sleep_run_ns);
+	script_runs_free(&compiler->runs);
+	script_wakes_find(script);
+	script_places_split(&compiler->places, script);
+	script_pools_find(compiler);
+	fill_latencies(compiler);
+	script->overrun_ns = usual_overrun_ns(script);
+	script_choose_finishers(script, compiler);
+	if (compiler->places.step_of_sample)
+		shares_build(&script->shares, rec, functions, &script->scopes,
+			     script_places_scopes(&compiler->places, script));
+	script_places_free(&compiler->places);
+	free(compiler->worker_of);
+	free(compiler->pipe_users);
+	free(is_awaited);
+	free(barrier_latency_ns);
+	free(permit_latency_ns);
+	free(adoptions);
+	for (size_t t = 0; t < script->actor_count; t++)
+		script->actors[t].finish_ns = compiler->finish_ns[t];
+	free(compiler->finish_ns);
+	free(compiler->worked);
+	free(compiler->latencies_ns);
+	free(compiler->taken);
+}
+
+/* CPU time that all recorded threads used. */
+static uint64_t cpu_used_ns(const struct recording *rec)
+{
+	uint64_t used_ns = 0;
+
+	for (size_t i = 1; i < rec->sample_count; i++)
+		if (rec->samples[i].thread == rec->samples[i - 1].thread)
+			used_ns += rec->samples[i].cpu_ns - rec->samples[i - 1].cpu_ns;
+	return used_ns;
+}
+
+/* Time for which recorded threads were ready and had no CPU. */
+static uint64_t cpu_queued_ns(const struct recording *rec)
+{
+	uint64_t queued_ns = 0;
+
+	for (size_t i = 1; i < rec->sample_count; i++) {
+		const struct rec_sample *sample = &rec->samples[i];
+
+		if (sample->thread == sample[-1].thread && sample[-1].queued_ns &&
+		    sample->queued_ns > sample[-1].queued_ns)
+			queued_ns += sample->queued_ns - sample[-1].queued_ns;
+	}
+	return queued_ns;
+}
+
+/*
+ * By what the threads used of the CPUs, or, where others used them, by their waiting for one: then
+ * a wake-up was late because of those others, who are not replayed. If they waited, and yet left
+ * CPUs alone, others had those for themselves, and it is the rest that they crowded.
+ */
+static void crowd_find(struct script *script, const struct recording *rec)
+{
+	double threads = (double)rec->thread_count, length_ns = (double)rec->end_ns;
+	double used_ns = (double)cpu_used_ns(rec), queued_ns = (double)cpu_queued_ns(rec);
+
+	script->left_cpus = script->recorded_cpus;
+	if (queued_ns > QUEUED_SHARE * script->recorded_cpus * length_ns)
+		script->left_cpus = leftover_cpus(rec, script->recorded_cpus);
+	double whole_ns = script->left_cpus * length_ns;
+	bool are_enough = threads > script->left_cpus;
+
+	script->made_crowd = are_enough && used_ns > CROWDED_SHARE * whole_ns;
+	script->was_crowded =
+		script->made_crowd || (are_enough && queued_ns > QUEUED_SHARE * whole_ns);
+}
+
+/* How many CPUs there were, are to be, and whether the recording shows what each thread had of
+ * them. */
+static void cpus_find(struct script *script, const struct recording *rec,
+		      const struct script_options *options)
+{
+	uint32_t cpus = 0;
+
+	/* What was replaced by exec may be what gave it fewer: taskset, for one. */
+	for (uint32_t p = 0; p < rec->process_count; p++)
+		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
+			cpus = rec->processes[p].cpus;
+	script->recorded_cpus = cpus ? cpus : INFINITY;
+	crowd_find(script, rec);
+	script->cpus = options->cpus > 0 ? options->cpus : script->left_cpus;
+	if (!rec->sample_count && !(options->cpus > 0))
+		script->cpus = INFINITY;
+}
+
+static uint32_t *lock_classes(const struct releases *releases, const struct recording *rec,
+			      const struct class_table *classes)
+{
+	uint32_t *class_of = memory_new(releases->locks.count, sizeof(*class_of));
+
+	for (size_t i = 0; i < releases->locks.count; i++)
+		class_of[i] = NO_INDEX;
+	for (size_t op = 0; op < rec->op_count; op++)
+		if (releases->lock_of[op] != NO_INDEX)
+			class_of[releases->lock_of[op]] = classes->of_op[op];
+	return class_of;
+}
+
+void script_build(struct script *script, const struct recording *rec,
+		  const struct class_table *classes, const struct script_options *options)
+{
+	struct timeline timeline;
+	struct releases releases;
+	struct addresses semaphores = { 0 }, barriers = { 0 };
+
+	assert(rec->thread_count && rec->extras);
+	memset(script, 0, sizeof(*script));
+	script->recording = rec;
+	script->class_count = classes->count;
+	script->unresolved_of_class_ns =
+		memory_new(classes->count, sizeof(*script->unresolved_of_class_ns));
+	cpus_find(script, rec, options);
+	timeline_build(&timeline, rec);
+	releases_build(&releases, rec);
+	monitors_build(&script->monitors, rec, &timeline, &releases);
+	flows_build(&script->flows, rec);
+	requests_build(&script->requests, rec, classes, &script->flows, &timeline);
+	script->lock_count = releases.locks.count;
+	script->lock_class = lock_classes(&releases, rec, classes);
+	actors_prepare(script, rec, &timeline);
+	script_peeks_find(script, classes, &timeline);
+	struct compiler compiler = { .script = script,
+				     .rec = rec,
+				     .classes = classes,
+				     .timeline = &timeline,
+				     .releases = &releases,
+				     .semaphores = &semaphores,
+				     .barriers = &barriers };
+	compile(&compiler, options->functions);
+	if (script_crosses(script, options->cpus))
+		script_wakes_cross(script);
+	addresses_free(&semaphores);
+	addresses_free(&barriers);
+	releases_free(&releases);
+	timeline_free(&timeline);
+}
+
+void script_free(struct script *script)
+{
+	for (size_t i = 0; i < script->source_count; i++) {
+		free(script->jobs[i].steps);
+		free(script->jobs[i].items);
+		free(script->jobs[i].cost_of);
+	}
+	requests_free(&script->requests);
+	flows_free(&script->flows);
+	monitors_free(&script->monitors);
+	scopes_free(&script->scopes);
+	shares_free(&script->shares);
+	script_messages_free(script);
+	free(script->jobs);
+	free(script->steps);
+	free(script->actors);
+	free(script->lock_class);
+	free(script->unresolved_of_class_ns);
+	free(script->looking_of_class_ns);
+	free(script->permits);
+	free(script->parties);
+	memset(script, 0, sizeof(*script));
+}

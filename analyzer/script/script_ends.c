@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ends of pipes: who reads from one until nobody is left who could write to it.
+ *
+ * Method. Such a read gets no bytes, and returns when the last process that has the pipe ends or
+ * closes it. Or it gets what libc wrote at the end of the program, which no call shows: then the
+ * process must have ended just before. Which processes have a pipe is known by what they did with
+ * it, if only by closing it. Of those that ended late in the read, the last one is taken to have
+ * been waited for. A read during which none did stays as long as it was: somebody closed the pipe,
+ * and went on.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "format.h"
+#include "script_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is written at a program's end is read after at most so long, even on busy CPUs. */
+enum { LAST_WORDS_NS_MAX = 10000000 };
+
+static int compare_users(const void *left, const void *right)
+{
+	const struct pipe_user *a = left, *b = right;
+
+	if (a->ident != b->ident)
+		return a->ident < b->ident ? -1 : 1;
+	return (a->process > b->process) - (a->process < b->process);
+}
+
+static bool is_of_pipe(const struct recording *rec, const struct rec_op *op)
+{
+	return op->kind == KIND_IO && op->thread != NO_INDEX && op->ident &&
+	       strncmp(rec->strings[op->ident], "pipe:", 5) == 0;
+}
+
+void script_ends_find(struct compiler *compiler)
+{
+	const struct recording *rec = compiler->rec;
+	size_t capacity = 0, count = 0;
+
+	for (size_t i = 0; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+		struct pipe_user user = { op->ident, 0 };
+
+		if (!is_of_pipe(rec, op))
+			continue;
+		user.process = rec->threads[op->thread].process;
+		if (count && compare_users(&compiler->pipe_users[count - 1], &user) == 0)
+			continue;
+		compiler->pipe_users = memory_grow(compiler->pipe_users, &capacity, count + 1,
+						   sizeof(*compiler->pipe_users));
+		compiler->pipe_users[count++] = user;
+	}
+	if (count)
+		qsort(compiler->pipe_users, count, sizeof(*compiler->pipe_users), compare_users);
+	compiler->pipe_user_count = count;
+}
+
+/* The first entry of a pipe's, or of those behind it. */
+static size_t first_user(const struct compiler *compiler, uint32_t ident)
+{
+	size_t low = 0, high = compiler->pipe_user_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compiler->pipe_users[middle].ident < ident)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* No bytes, or of a flow that nobody was seen to write. */
+static bool may_await_end(const struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *io = &compiler->rec->ops[op];
+
+	return is_of_pipe(compiler->rec, io) && io->outcome != OUTCOME_ERROR &&
+	       compiler->script->flows.transfer_of[op] == NO_INDEX &&
+	       !compiler->rec->extras[op].open &&
+	       flow_direction_of(compiler->rec->strings[io->name]) == FLOW_READ;
+}
+
+/* Who ended before that, in a read that began at `from_ns`, was not waited for. The kernel may take
+ * a while to give back what a process had before it closes its pipes. */
+static uint64_t earliest_end_ns(const struct recording *rec, uint32_t op, uint64_t from_ns)
+{
+	uint64_t end_ns = rec->ops[op].end_ns, most_ns = LAST_WORDS_NS_MAX;
+
+	if (!rec->extras[op].bytes && (end_ns - from_ns) / 2 > most_ns)
+		most_ns = (end_ns - from_ns) / 2;
+	return end_ns > from_ns + most_ns ? end_ns - most_ns : from_ns;
+}
+
+uint32_t script_ending_actor(const struct compiler *compiler, uint32_t op, uint64_t from_ns)
+{
+	const struct recording *rec = compiler->rec;
+	uint32_t ident = rec->ops[op].ident, found = NO_INDEX;
+
+	if (!may_await_end(compiler, op))
+		return NO_INDEX;
+	from_ns = earliest_end_ns(rec, op, from_ns);
+	for (size_t i = first_user(compiler, ident);
+	     i < compiler->pipe_user_count && compiler->pipe_users[i].ident == ident; i++) {
+		uint32_t process = compiler->pipe_users[i].process;
+		uint32_t thread = process == compiler->process ? NO_INDEX
+							       : script_ending_thread(rec, process);
+
+		if (thread == NO_INDEX || script_next_image(rec, process) != NO_INDEX)
+			continue;
+		uint64_t end_ns = rec->ops[rec->threads[thread].op].end_ns;
+		if (end_ns > from_ns && end_ns <= rec->ops[op].end_ns &&
+		    (found == NO_INDEX || end_ns > rec->ops[rec->threads[found].op].end_ns))
+			found = thread;
+	}
+	return found;
+}

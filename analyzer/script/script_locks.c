@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holds of locks, as steps: acquire and release; or, where a section under a lock takes or puts a
+ * token, that.
+ *
+ * A section that takes a token becomes: acquire, take, and what it did from its last hold on. What
+ * it did before, in between its waits, is the looking and is not replayed.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "script_parts.h"
+
+/* The latency of a lock wait that just ended, from the release that ended it. */
+static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t hold)
+{
+	uint32_t index = compiler->lock_wait;
+
+	compiler->lock_wait = NO_INDEX;
+	if (index == NO_INDEX)
+		return LATENCY_UNKNOWN;
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	const struct release *release =
+		releases_granting(compiler->releases, compiler->rec, lock, hold, wait->start_ns,
+				  wait->end_ns, compiler->thread);
+	if (!release) {
+		script_stays(compiler, wait->end_ns - wait->start_ns);
+		return LATENCY_UNKNOWN;
+	}
+	compiler->latencies_ns = memory_grow(compiler->latencies_ns, &compiler->latency_capacity,
+					     compiler->latency_count + 1, sizeof(uint64_t));
+	compiler->latencies_ns[compiler->latency_count++] = wait->end_ns - release->at_ns;
+	return wait->end_ns - release->at_ns;
+}
+
+bool script_by_tokens(const struct compiler *compiler, const struct section *section)
+{
+	return section->take != NO_INDEX &&
+	       compiler->script->monitors.conditions[section->take].model != PUT_NONE;
+}
+
+static const struct section *section_of(const struct compiler *compiler, uint32_t hold)
+{
+	uint32_t section = compiler->script->monitors.section_of_hold[hold];
+
+	return section == NO_INDEX ? NULL : &compiler->script->monitors.sections[section];
+}
+
+void script_take(struct compiler *compiler, const struct section *section)
+{
+	struct job_list *jobs = &compiler->script->jobs[section->take];
+
+	jobs->lock = compiler->releases->lock_of[section->last_hold];
+	script_emit(compiler, STEP_TAKE, section->take,
+		    compiler->script->monitors.conditions[section->take].latency_ns);
+	script_taken_add(compiler, section->end_ns);
+	compiler->taken[compiler->taken_count - 1].items = section->items;
+}
+
+static bool is_reader(const struct compiler *compiler, uint32_t hold)
+{
+	return compiler->rec->extras[hold].shared;
+}
+
+void script_hold_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct section *section = section_of(compiler, op);
+	uint32_t lock = compiler->releases->lock_of[op];
+	bool tokens = section && script_by_tokens(compiler, section);
+
+	if (tokens && section->takes_late && op != section->first_hold)
+		return;
+	if (!tokens && script_try_gained(compiler, op))
+		return;
+	script_tries_give_up(compiler);
+	if (compiler->is_skipping) {
+		if (section && op == section->last_hold && compiler->skip_section == section)
+			compiler->is_skipping = false;
+		return;
+	}
+	uint64_t latency_ns = lock_latency(compiler, lock, op);
+	script_emit(compiler,
+		    is_reader(compiler, op)           ? STEP_SHARE
+		    : compiler->rec->extras[op].tried ? STEP_GRAB
+						      : STEP_ACQUIRE,
+		    lock, latency_ns);
+	script_stamps(compiler, op, STAMP_GAINED);
+	if (!tokens || section->takes_late)
+		return;
+	script_take(compiler, section);
+	if (op != section->last_hold) {
+		compiler->is_skipping = true;
+		compiler->skip_section = section;
+	}
+}
+
+void script_hold_ends(struct compiler *compiler, uint32_t op)
+{
+	const struct section *section = section_of(compiler, op);
+	bool tokens = section && script_by_tokens(compiler, section);
+
+	script_tries_give_up(compiler);
+	if (compiler->is_skipping)
+		return;
+	if (section && op == section->last_hold) {
+		if (tokens && section->takes_late && section->first_wait == NO_INDEX)
+			script_take(compiler, section);
+		if (section->put != NO_INDEX &&
+		    put_by_section(compiler->script->monitors.conditions[section->put].model))
+			script_emit(compiler, STEP_PUT, section->put, 0);
+	} else if (tokens && section->takes_late) {
+		return;
+	}
+	script_emit(compiler, is_reader(compiler, op) ? STEP_UNSHARE : STEP_RELEASE,
+		    compiler->releases->lock_of[op], 0);
+}

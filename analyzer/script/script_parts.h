@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files have in common that build a script: script.c (one thread's steps), with a file
+ * for each sort of them, and script_build.c (what threads share). Private to them.
+ */
+#ifndef WCPROF_SCRIPT_PARTS_H
+#define WCPROF_SCRIPT_PARTS_H
+
+#include "recording/addresses.h"
+#include "recording/samples.h"
+#include "script.h"
+#include "script_places.h"
+#include "script_runs.h"
+
+#include <stdbool.h>
+
+/* Ops that one thread can have open at a time: beyond, the outermost ones' classes are what
+ * counts. */
+enum { OPEN_OPS_MAX = 64 };
+
+/*
+ * Longer wake-ups on crowded CPUs are for the most part a queue, which the replay makes anew. Twice
+ * what a sleep overruns, or a wake-up across CPUs takes, when nobody is in the way.
+ */
+enum { WAKE_UP_NS_MAX = 100000 };
+
+/* What a thread runs after its last sample, on its way out. */
+enum { ENDING_NS_MAX = 20000 };
+
+/* Waits that the program declared and that lie around others, one in the other. */
+enum { FRAMES_MAX = 16 };
+
+#define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
+
+struct taken {
+	uint64_t end_ns; /* of the section, the read, the wait */
+	uint32_t source;
+	uint32_t step; /* after the take */
+	uint32_t thread;
+	uint32_t items; /* of a batch */
+	bool is_tried;  /* it would have gone on without */
+};
+
+/* A thread of which the recording does not say who started it, and after which moment it was. */
+struct adoption {
+	size_t moment;
+	uint32_t actor;
+};
+
+/* A thread that tries a lock again and again: the loop that it is in, or was in last. */
+struct tries {
+	uint32_t lock;             /* NO_INDEX = none */
+	uint32_t stack;            /* of the try */
+	uint32_t try_step;         /* STEP_TRY of the loop; what it does meanwhile comes after it */
+	uint32_t last_step;        /* STEP_AGAIN that ends the loop, NO_INDEX = it has not ended */
+	uint64_t left_out_from_ns; /* the rounds after the first one */
+	bool is_open;              /* the lock was tried and has not been had yet */
+	bool leaves_out;           /* those rounds are going on */
+};
+
+/* A process that did something with a pipe. */
+struct pipe_user {
+	uint32_t ident; /* string */
+	uint32_t process;
+};
+
+struct compiler {
+	struct script *script;
+	const struct recording *rec;
+	const struct class_table *classes;
+	const struct timeline *timeline;
+	const struct releases *releases;
+	struct addresses *semaphores;
+	struct addresses *barriers;
+	const bool *is_awaited;             /* by link: somebody waits for this signal */
+	const uint64_t *barrier_latency_ns; /* by wait */
+	const uint64_t *permit_latency_ns;  /* by wait */
+	const struct adoption *adoptions;   /* in order of moments */
+	size_t adoption_count;
+	size_t step_capacity;
+	uint64_t *latencies_ns; /* of lock waits */
+	size_t latency_count;
+	size_t latency_capacity;
+	struct taken *taken;
+	size_t taken_count;
+	size_t taken_capacity;
+	uint64_t *finish_ns;          /* by thread, as recorded */
+	struct pipe_user *pipe_users; /* in order */
+	size_t pipe_user_count;
+	bool *worked;            /* by thread: did more than sleep and time out */
+	struct script_runs runs; /* of all threads, if they were crowded */
+	struct script_places places;
+	uint32_t *worker_of; /* by op that the program declared: the other thread that did the last
+				of it, NO_INDEX = its own; NULL: there are no such ops */
+	/* of the thread that is being compiled */
+	const struct rec_sample *samples;
+	size_t first_sample; /* in the recording */
+	size_t sample_count;
+	size_t next_sample;
+	uint64_t cpu_ns; /* at the last sample */
+	uint32_t thread;
+	uint32_t process;
+	uint32_t thread_class;
+	size_t at;       /* moment */
+	uint64_t now_ns; /* all before this is compiled */
+	uint32_t open[OPEN_OPS_MAX];
+	size_t open_count;
+	uint32_t scope;      /* of the open ops, NO_INDEX = look it up */
+	uint32_t awaited_op; /* its time passes by waiting for another actor, NO_INDEX = none */
+	uint32_t lock_wait;  /* wait for a lock whose hold comes next */
+	struct tries tries;
+	size_t next_adoption;
+	uint32_t adopted;            /* another thread's op that it works for, NO_INDEX = none */
+	uint32_t frames[FRAMES_MAX]; /* waits around others that have not ended */
+	size_t frame_count;
+	size_t retried_until; /* moment: up to there it is known whether waits are taken up */
+	bool is_retried;      /* again after a timeout, until a signal comes */
+	bool waiting;         /* inside a recorded wait */
+	bool is_skipping;     /* inside a section, before it takes */
+	const struct section *skip_section;
+	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
+	uint64_t idle_ns;
+	bool has_worked;
+};
+
+/* script.c */
+void script_compile_thread(struct compiler *, uint32_t thread);
+void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
+/* The time since the last moment, as a step. */
+void script_pass(struct compiler *, uint64_t to_ns);
+/* Of the open ops. */
+uint32_t script_scope(struct compiler *);
+/* It ends, or this thread has left it. */
+void script_close(struct compiler *, uint32_t op);
+/* A wait whose waker is not known. */
+void script_stays(struct compiler *, uint64_t ns);
+/* The step that was emitted last takes a job, if there is a pool. */
+void script_taken_add(struct compiler *, uint64_t end_ns);
+
+/* The stamps of requests that begin or end there. */
+void script_stamps(struct compiler *, uint32_t op, enum stamp_point);
+
+/* script_declared.c: fills in `worker_of`. */
+void script_declared_find(struct compiler *);
+
+/* A call or wait that begins now on the thread: what it belongs to tells which ops that one has
+ * left, and which it has adopted. */
+void script_op_belongs(struct compiler *, uint32_t op);
+void script_belongs(struct compiler *, uint32_t parent);
+
+/* The op that was adopted may have ended by then. */
+void script_adopted_until(struct compiler *, uint64_t at_ns);
+
+/* Another thread did the last of an op that began on this one. */
+bool script_ends_elsewhere(const struct compiler *, uint32_t op);
+
+/* A wait that is a frame around others: true, and there is nothing more to do about it. */
+bool script_frame_begins(struct compiler *, uint32_t wait);
+bool script_frame_ends(struct compiler *, uint32_t wait);
+
+/* script_locks.c */
+void script_hold_begins(struct compiler *, uint32_t op);
+void script_hold_ends(struct compiler *, uint32_t op);
+/* The section's waits for a condition are takes of tokens. */
+bool script_by_tokens(const struct compiler *, const struct section *);
+void script_take(struct compiler *, const struct section *);
+
+/* script_waits.c */
+void script_wait_begins(struct compiler *, uint32_t wait);
+void script_wait_ends(struct compiler *, uint32_t wait);
+
+/* script_transfers.c */
+void script_poll_begins(struct compiler *, uint32_t op);
+void script_transfer_begins(struct compiler *, uint32_t op);
+/* At the end of an op: it wrote, and STEP_WAKING comes after that. */
+bool script_write_wakes(const struct compiler *, uint32_t op);
+
+/* script_ends.c: whose end a read came to that found the end of a pipe, or a poll for it that began
+ * at that time; NO_INDEX = it is not known, or the read is no such one. */
+void script_ends_find(struct compiler *);
+uint32_t script_ending_actor(const struct compiler *, uint32_t op, uint64_t from_ns);
+
+/* script_tries.c: a wait for a lock that may have been a try in vain, a hold that may have come of
+ * tries. True: it was, and there is nothing more to do about it. */
+bool script_try_failed(struct compiler *, uint32_t wait);
+bool script_try_gained(struct compiler *, uint32_t hold);
+bool script_is_try(const struct recording *, const struct rec_wait *);
+
+/* The thread does something that matters to others now: if that is in a loop of tries, it was no
+ * waiting. */
+void script_tries_give_up(struct compiler *);
+void script_tries_end(struct compiler *); /* with the thread */
+
+/* Takes the jobs out of what the threads took. */
+void script_pools_find(struct compiler *);
+
+/* script_wakes.c: whether a signal is one after which STEP_WAKING comes; sets how long those take.
+ * To be called when runs are as long as they ran. */
+bool script_wake_costs(const struct script *, uint32_t link);
+void script_wakes_find(struct script *);
+
+/* script_batches.c: whether a source's takes take all that is there; what each scope of what
+ * follows them takes, whatever their number and for each. To be called when the jobs are known. */
+bool script_is_batched(const struct script *, uint32_t source);
+void script_batches_find(struct compiler *);
+
+/* script_messages.c: by transfer, which job of its source's list a read took. */
+void script_messages_find(struct script *, const uint32_t *job_of_read);
+void script_messages_free(struct script *);
+
+/* script_shared.c: by wait, how long after what opened the barrier, or posted the permit, it
+ * returned. */
+uint64_t *script_barriers_find(struct script *, const struct recording *, struct addresses *);
+uint64_t *script_semaphores_find(struct script *, const struct recording *, struct addresses *);
+
+/* script_peeks.c: how long threads of each class of sleeps waited by looking now and then. */
+void script_peeks_find(struct script *, const struct class_table *, const struct timeline *);
+
+/* script_threads.c */
+void script_choose_finishers(struct script *, const struct compiler *);
+/* The image that a process went on with by exec after this one, NO_INDEX = none. */
+uint32_t script_next_image(const struct recording *, uint32_t process);
+
+/* Who most likely started the threads that no link starts, to free. */
+struct adoption *script_adoptions_find(const struct recording *, const struct timeline *,
+				       const struct actor *, size_t *count);
+
+/* The thread that ended a process that ended itself, NO_INDEX = it was still running. */
+uint32_t script_ending_thread(const struct recording *, uint32_t process);
+
+/* The first thread of a process; NO_INDEX = not recorded. */
+uint32_t script_first_thread(const struct recording *, uint32_t process);
+
+/* The actor that a link starts (thread or first thread of a process), that a wait joins; or
+ * NO_INDEX. */
+uint32_t script_started_actor(const struct recording *, const struct rec_link *);
+uint32_t script_joined_actor(const struct recording *, const struct rec_wait *);
+
+#endif

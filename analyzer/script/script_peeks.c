@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting by looking now and then: a thread that looks, sleeps a little or yields, looks again.
+ *
+ * Method. Short sleeps from one place, one after the other with hardly anything in between, until
+ * the thread does something else: that it found then what it was looking for. Who brought that
+ * about is in no record, and the replay lets the thread sleep as often as it did. A thread that
+ * does nothing else to its end was idle, and no waiter.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "format.h"
+#include "script_parts.h"
+
+enum {
+	SLEEP_ASKED_NS_MAX = 2000000, /* longer ones are pauses, timers */
+	BETWEEN_NS_MAX = 100000,      /* more is work */
+	LOOKS_LEAST = 3
+};
+
+struct looking {
+	uint32_t first; /* op, NO_INDEX = it does not look */
+	uint32_t last;
+	size_t count;
+};
+
+static bool is_short(const struct recording *rec, uint32_t op)
+{
+	return !rec->extras[op].absolute && rec->extras[op].bytes <= SLEEP_ASKED_NS_MAX &&
+	       !rec->extras[op].open;
+}
+
+static bool goes_on(const struct recording *rec, const struct looking *looking, uint32_t op)
+{
+	return looking->first != NO_INDEX &&
+	       rec->extras[op].stack == rec->extras[looking->first].stack &&
+	       rec->ops[op].name == rec->ops[looking->first].name &&
+	       rec->ops[op].start_ns - rec->ops[looking->last].end_ns <= BETWEEN_NS_MAX;
+}
+
+static void ends(struct script *script, const struct class_table *classes, struct looking *looking)
+{
+	const struct recording *rec = script->recording;
+
+	if (looking->first != NO_INDEX && looking->count >= LOOKS_LEAST)
+		script->looking_of_class_ns[classes->of_op[looking->first]] +=
+			rec->ops[looking->last].end_ns - rec->ops[looking->first].start_ns;
+	looking->first = NO_INDEX;
+}
+
+static void sleeps(struct script *script, const struct class_table *classes,
+		   struct looking *looking, uint32_t op)
+{
+	if (goes_on(script->recording, looking, op)) {
+		looking->last = op;
+		looking->count++;
+		return;
+	}
+	ends(script, classes, looking);
+	if (is_short(script->recording, op))
+		*looking = (struct looking){ op, op, 1 };
+}
+
+void script_peeks_find(struct script *script, const struct class_table *classes,
+		       const struct timeline *timeline)
+{
+	const struct recording *rec = script->recording;
+
+	script->looking_of_class_ns =
+		memory_new(classes->count, sizeof(*script->looking_of_class_ns));
+	for (size_t t = 0; t < timeline->thread_count; t++) {
+		struct looking looking = { .first = NO_INDEX };
+
+		for (size_t i = timeline->first[t]; i < timeline->first[t + 1]; i++) {
+			const struct moment *moment = &timeline->moments[i];
+			enum moment_type type = moment_type(moment);
+			bool begins = type == MOMENT_OP_BEGIN || type == MOMENT_OP_POINT;
+			bool is_sleep = (begins || type == MOMENT_OP_END) &&
+					rec->ops[moment->index].kind == KIND_SLEEP;
+
+			if (is_sleep && begins)
+				sleeps(script, classes, &looking, moment->index);
+			else if (!is_sleep)
+				ends(script, classes, &looking);
+		}
+	}
+}

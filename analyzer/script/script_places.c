@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Method. Between two moments of a thread the same code runs, if they are of the same calls, made
+ * from the same places. Whether a call had to wait makes no difference: on crowded CPUs threads are
+ * sampled when their turn ends, and whoever's turn ends between two locks finds the second one
+ * taken when it goes on. Told apart by that, all samples would be on one side, and most of the time
+ * on the other. A lock's wake-up is part of its release, likewise.
+ *
+ * What a stretch of code takes says which way through it was taken: a request that is one of the
+ * slow ones runs other functions than the rest. So each place is once more told apart by the power
+ * of two of what its run took.
+ *
+ * One thread.
+ */
+#include "script_places.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "format.h"
+
+/* Sides of a call. */
+enum side { SIDE_BEFORE, SIDE_AFTER, SIDE_LINK };
+
+static uint32_t key_of(uint32_t stack, uint32_t name, bool is_wait, enum side side)
+{
+	return ((stack * 64 + name) * 2 + is_wait) * 4 + (uint32_t)side;
+}
+
+static bool is_lock_wait(const struct rec_wait *wait)
+{
+	return wait->reason == REASON_MUTEX || wait->reason == REASON_LOCK ||
+	       wait->reason == REASON_RWLOCK_READ || wait->reason == REASON_RWLOCK_WRITE;
+}
+
+static bool is_of_wait(const struct moment *moment)
+{
+	enum moment_type type = moment_type(moment);
+
+	return type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_END || type == MOMENT_WAIT_POINT;
+}
+
+static bool is_begin(const struct moment *moment)
+{
+	enum moment_type type = moment_type(moment);
+
+	return type == MOMENT_WAIT_BEGIN || type == MOMENT_OP_BEGIN;
+}
+
+static bool is_end(const struct moment *moment)
+{
+	enum moment_type type = moment_type(moment);
+
+	return type == MOMENT_WAIT_END || type == MOMENT_OP_END;
+}
+
+/* The call, where it was made, and the side of it on which the code is. */
+static uint32_t moment_key(const struct recording *rec, const struct moment *moment, enum side side)
+{
+	if (moment_type(moment) == MOMENT_LINK)
+		return key_of(rec->links[moment->index].stack, rec->links[moment->index].kind,
+			      false, SIDE_LINK);
+	if (!is_of_wait(moment))
+		return key_of(rec->extras[moment->index].stack, rec->ops[moment->index].kind, false,
+			      side);
+	const struct rec_wait *wait = &rec->waits[moment->index];
+	bool is_lock = side == SIDE_BEFORE && is_lock_wait(wait);
+
+	return key_of(wait->stack, is_lock ? KIND_HOLD : wait->reason, !is_lock, side);
+}
+
+static bool is_release(const struct script_places *places, const struct recording *rec,
+		       const struct moment *moment)
+{
+	return moment_type(moment) == MOMENT_LINK && places->last_hold != NO_INDEX &&
+	       rec->links[moment->index].kind == LINK_WAKE &&
+	       rec->links[moment->index].address == rec->extras[places->last_hold].address;
+}
+
+/* What comes next comes after this moment. */
+static void remember(struct script_places *places, const struct recording *rec,
+		     const struct moment *moment)
+{
+	bool is_hold =
+		moment_type(moment) == MOMENT_OP_END && rec->ops[moment->index].kind == KIND_HOLD;
+
+	if (is_release(places, rec, moment))
+		return;
+	places->last_hold = is_hold ? moment->index : NO_INDEX;
+	places->last_key = moment_key(rec, moment, is_begin(moment) ? SIDE_BEFORE : SIDE_AFTER);
+}
+
+static void gap_add(struct script_places *places, size_t first_step, size_t end_step)
+{
+	places->gaps = memory_grow(places->gaps, &places->gap_capacity, places->gap_count + 1,
+				   sizeof(*places->gaps));
+	places->gaps[places->gap_count++] =
+		(struct cut_gap){ (uint32_t)first_step, (uint32_t)end_step };
+}
+
+/* The runs since the last moment are of this place, and the samples were taken in them. */
+static void gap_end(struct script_places *places, struct script *script, uint32_t place,
+		    size_t end_sample)
+{
+	uint32_t runs = 0, last_run = NO_INDEX;
+
+	for (size_t i = places->first_step; i < script->step_count; i++) {
+		if (script->steps[i].type != STEP_RUN)
+			continue;
+		script->steps[i].arg =
+			scopes_add_place(&script->scopes, script->steps[i].arg, place);
+		last_run = (uint32_t)i;
+		runs++;
+	}
+	for (size_t s = places->first_sample; s < end_sample && runs; s++)
+		places->step_of_sample[s] = last_run;
+	if (runs > 1)
+		gap_add(places, places->first_step, script->step_count);
+}
+
+void script_places_begin(struct script_places *places, const struct recording *rec,
+			 bool has_functions)
+{
+	size_t stacks = 0;
+
+	for (size_t i = 0; has_functions && i < rec->sample_count; i++)
+		stacks += rec->samples[i].stack != 0;
+	if (!stacks)
+		return;
+	places->step_of_sample = memory_new(rec->sample_count, sizeof(*places->step_of_sample));
+	for (size_t i = 0; i < rec->sample_count; i++)
+		places->step_of_sample[i] = NO_INDEX;
+}
+
+void script_places_begin_thread(struct script_places *places, size_t step_count, size_t run_count,
+				size_t first_sample)
+{
+	places->last_key = 0;
+	places->last_hold = NO_INDEX;
+	places->first_step = step_count;
+	places->first_sample = first_sample;
+	places->first_run = run_count;
+}
+
+void script_places_end(struct script_places *places, struct script *script,
+		       struct script_runs *runs, const struct moment *moment, size_t end_sample)
+{
+	const struct recording *rec = script->recording;
+	uint32_t key =
+		moment ? moment_key(rec, moment, is_end(moment) ? SIDE_AFTER : SIDE_BEFORE) : 0;
+	uint32_t place = (places->last_key * 0x9e3779b1u ^ key) | 1;
+
+	for (size_t i = places->first_run; i < runs->run_count; i++)
+		runs->runs[i].key = place;
+	if (places->step_of_sample)
+		gap_end(places, script, place, end_sample);
+	if (moment)
+		remember(places, rec, moment);
+	places->first_run = runs->run_count;
+	places->first_step = script->step_count;
+	places->first_sample = end_sample;
+}
+
+void script_places_drop(struct script_places *places, size_t step_count, size_t end_sample)
+{
+	while (places->gap_count && places->gaps[places->gap_count - 1].end_step > step_count)
+		places->gap_count--;
+	if (!places->step_of_sample)
+		return;
+	/* those of other threads are in earlier steps */
+	for (size_t s = end_sample; s-- > 0 && (places->step_of_sample[s] == NO_INDEX ||
+						places->step_of_sample[s] >= step_count);)
+		places->step_of_sample[s] = NO_INDEX;
+}
+
+static uint32_t power_of_two(uint64_t ns)
+{
+	uint32_t power = 0;
+
+	for (; ns > 1; ns /= 2)
+		power++;
+	return power;
+}
+
+static void split(struct script *script, struct step *step, uint64_t length_ns)
+{
+	uint32_t place = script->scopes.scopes[step->arg].place;
+
+	if (!place)
+		return;
+	place = ((place + power_of_two(length_ns)) * 0x85ebca6bu) | 1;
+	step->arg = scopes_add_place(&script->scopes, step->arg, place);
+}
+
+void script_places_split(struct script_places *places, struct script *script)
+{
+	size_t gap = 0;
+
+	for (size_t i = 0; i < script->step_count && places->step_of_sample;) {
+		size_t next = i + 1;
+		uint64_t length_ns = 0;
+
+		if (gap < places->gap_count && places->gaps[gap].first_step == i)
+			next = places->gaps[gap++].end_step;
+		for (size_t k = i; k < next; k++)
+			length_ns += script->steps[k].type == STEP_RUN ? script->steps[k].ns : 0;
+		for (; i < next; i++)
+			if (script->steps[i].type == STEP_RUN)
+				split(script, &script->steps[i], length_ns);
+	}
+}
+
+uint32_t *script_places_scopes(struct script_places *places, const struct script *script)
+{
+	uint32_t *scope_of = places->step_of_sample;
+
+	for (size_t i = 0; scope_of && i < script->recording->sample_count; i++)
+		if (scope_of[i] != NO_INDEX)
+			scope_of[i] = script->steps[scope_of[i]].arg;
+	return scope_of;
+}
+
+void script_places_free(struct script_places *places)
+{
+	free(places->step_of_sample);
+	free(places->gaps);
+	*places = (struct script_places){ 0 };
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pools: what follows a take belongs to the job, not to the thread that happened to take it.
+ *
+ * Method. Where several threads take from one source (a condition, a pipe, a semaphore) and none of
+ * them puts anything into it, what comes after each take goes into the source's list of jobs, in
+ * recorded order. A thread's last take may be its leaving, and then stays its own. Of threads that
+ * take permits and give them back the permits are a limit, and there are no jobs.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "script_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_taken(const void *left, const void *right)
+{
+	const struct taken *a = left, *b = right;
+
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return a->step < b->step ? -1 : a->step > b->step;
+}
+
+static bool is_last_of_thread(const struct compiler *compiler, size_t index)
+{
+	const struct taken *taken = &compiler->taken[index];
+
+	for (size_t i = index + 1;
+	     i < compiler->taken_count && compiler->taken[i].source == taken->source; i++)
+		if (compiler->taken[i].thread == taken->thread)
+			return false;
+	return true;
+}
+
+/* Nothing but running comes after it: the thread was told to end. */
+static bool leads_to_end(const struct script *script, uint32_t step)
+{
+	for (;; step++) {
+		uint32_t type = script->steps[step].type;
+
+		if (type == STEP_END)
+			return true;
+		if (type == STEP_DELAY || type == STEP_TAKE || type == STEP_RECEIVE ||
+		    type == STEP_SEND || type == STEP_PERMIT || type == STEP_CLAIM ||
+		    type == STEP_POST)
+			return false;
+	}
+}
+
+/* After the gate of a condition opened, or to end; of batches without a gate it is the last one. */
+static bool is_leaving(const struct compiler *compiler, size_t index)
+{
+	const struct taken *taken = &compiler->taken[index];
+	const struct monitors *monitors = &compiler->script->monitors;
+
+	if (taken->source < monitors->condition_count) {
+		uint64_t gate_ns = monitors->conditions[taken->source].gate_ns;
+		bool has_gate = gate_ns != UINT64_MAX ||
+				!script_is_batched(compiler->script, taken->source);
+
+		if (has_gate && taken->end_ns <= gate_ns)
+			return false;
+	} else if (!leads_to_end(compiler->script, taken->step)) {
+		return false;
+	}
+	return is_last_of_thread(compiler, index);
+}
+
+struct semaphore_study {
+	uint32_t taker;  /* the last one */
+	uint32_t poster; /* likewise */
+	bool has_several_takers;
+	bool is_given_back; /* somebody takes and posts */
+};
+
+static void study_step(struct semaphore_study *study, const struct step *step, uint32_t actor)
+{
+	if (step->type == STEP_POST) {
+		study->poster = actor;
+	} else if (study->taker != actor) {
+		study->has_several_takers = study->taker != NO_INDEX;
+		study->taker = actor;
+	}
+	study->is_given_back = study->is_given_back || study->taker == study->poster;
+}
+
+static struct semaphore_study *semaphores_study(const struct script *script)
+{
+	struct semaphore_study *studies = memory_new(script->semaphore_count, sizeof(*studies));
+	uint32_t actor = 0;
+
+	for (size_t i = 0; i < script->semaphore_count; i++)
+		studies[i] = (struct semaphore_study){ .taker = NO_INDEX, .poster = NO_INDEX - 1 };
+	for (size_t i = 0; i < script->step_count; i++) {
+		const struct step *step = &script->steps[i];
+
+		if (step->type == STEP_PERMIT || step->type == STEP_POST)
+			study_step(&studies[step->arg], step, actor);
+		actor += step->type == STEP_END;
+	}
+	return studies;
+}
+
+/* A semaphore that is used as a lock, and was tried: who does not get that has no need to wait, and
+ * may hold what the others need to give it back. */
+static void claim_instead(struct script *script, const struct taken *taken,
+			  const struct semaphore_study *studies)
+{
+	struct step *take = &script->steps[taken->step - 1];
+
+	if (take->type == STEP_PERMIT && taken->is_tried && studies[take->arg].is_given_back)
+		take->type = STEP_CLAIM;
+}
+
+static bool is_pool(const struct script *script, uint32_t source,
+		    const struct semaphore_study *studies)
+{
+	size_t conditions = script->monitors.condition_count, flows = script->flows.flow_count;
+
+	if (source < conditions)
+		return script->monitors.conditions[source].is_pool ||
+		       script_is_batched(script, source);
+	if (source < conditions + flows)
+		return script->flows.flows[source - conditions].is_shared;
+	const struct semaphore_study *study = &studies[source - conditions - flows];
+	return study->has_several_takers && !study->is_given_back;
+}
+
+void script_pools_find(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+	struct semaphore_study *studies = semaphores_study(script);
+	uint32_t *job_of_read = memory_new(script->flows.transfer_count, sizeof(*job_of_read));
+
+	memset(job_of_read, 0xff, script->flows.transfer_count * sizeof(*job_of_read));
+	if (compiler->taken_count)
+		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken),
+		      compare_taken);
+	for (size_t i = 0; i < compiler->taken_count; i++) {
+		const struct taken *taken = &compiler->taken[i];
+		const struct step *take = &script->steps[taken->step - 1];
+		struct job_list *jobs = &script->jobs[taken->source];
+
+		claim_instead(script, taken, studies);
+		if (!is_pool(script, taken->source, studies))
+			continue;
+		jobs->all_items += taken->items;
+		if (is_leaving(compiler, i)) {
+			script->actors[taken->thread].last_body = taken->step;
+			jobs->last_items = taken->items;
+			continue;
+		}
+		if (take->type == STEP_RECEIVE)
+			job_of_read[take->arg] = (uint32_t)jobs->count;
+		jobs->steps = memory_grow(jobs->steps, &jobs->capacity, jobs->count + 1,
+					  sizeof(*jobs->steps));
+		jobs->steps[jobs->count++] = taken->step;
+	}
+	script_batches_find(compiler);
+	script_messages_find(script, job_of_read);
+	free(job_of_read);
+	free(studies);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much of each run on crowded CPUs was running, and how much a wait for a CPU.
+ *
+ * Method. The recording says how much CPU time a thread used between two of its samples (a
+ * stretch), not which of the runs in between had to wait. A thread waits for a CPU seldom and long,
+ * so it is the runs that took longer than runs between the same two calls usually do: each is cut
+ * to at most so many times its usual length, the same factor for all of a stretch, until what is
+ * left is the CPU time. What is usual is found from the cut runs in turn.
+ *
+ * To go to sleep and to come back uses CPU time, too, which is in no run. Where a stretch used more
+ * than its runs took by the clock, that is what its sleeps used. Where a CPU had nothing else to
+ * do, its own going to sleep is in that, which nobody would wait for: a quarter of them used less
+ * than what is taken for all.
+ *
+ * One thread.
+ */
+#include "script_runs.h"
+
+#include "base/memory.h"
+#include "base/percentile.h"
+
+#include <stdlib.h>
+
+enum {
+	ROUNDS = 2,
+	HALVINGS = 40,
+	SLEEPS_LEAST = 8 /* stretches: fewer say nothing about what is usual */
+};
+
+/* How much longer than usual a run may be without being cut at all. */
+static const double FACTOR_MAX = 1e6;
+
+struct keyed_run {
+	uint64_t ns;
+	uint32_t key;
+};
+
+static int compare_runs(const void *left, const void *right)
+{
+	const struct keyed_run *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+/* Replaces the key of each run by the number of its kind; returns how many kinds there are. */
+static uint32_t number_kinds(uint32_t *kind_of, struct keyed_run *runs, size_t count)
+{
+	uint32_t kinds = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_same = i && runs[i].key == runs[i - 1].key;
+
+		kinds += !is_same;
+		kind_of[i] = kinds - 1;
+	}
+	return kinds;
+}
+
+void script_runs_add(struct script_runs *runs, uint32_t step, uint64_t wall_ns)
+{
+	runs->runs = memory_grow(runs->runs, &runs->run_capacity, runs->run_count + 1,
+				 sizeof(*runs->runs));
+	runs->runs[runs->run_count++] = (struct crowded_run){ wall_ns, step, 0 };
+}
+
+void script_runs_slept(struct script_runs *runs, uint64_t slept_ns)
+{
+	runs->sleeps++;
+	runs->slept_ns += slept_ns;
+}
+
+void script_runs_called(struct script_runs *runs)
+{
+	runs->is_mixed = true;
+}
+
+void script_runs_end_stretch(struct script_runs *runs, uint64_t cpu_ns)
+{
+	uint32_t first = runs->stretch_count ? runs->stretches[runs->stretch_count - 1].end : 0;
+	struct stretch stretch = { .cpu_ns = cpu_ns,
+				   .first = first,
+				   .end = (uint32_t)runs->run_count,
+				   .sleeps = runs->sleeps,
+				   .slept_ns = runs->slept_ns,
+				   .is_mixed = runs->is_mixed };
+
+	runs->sleeps = 0;
+	runs->slept_ns = 0;
+	runs->is_mixed = false;
+	if (first == runs->run_count)
+		return;
+	runs->stretches = memory_grow(runs->stretches, &runs->stretch_capacity,
+				      runs->stretch_count + 1, sizeof(*runs->stretches));
+	runs->stretches[runs->stretch_count++] = stretch;
+}
+
+void script_runs_drop(struct script_runs *runs, size_t step_count)
+{
+	while (runs->run_count && runs->runs[runs->run_count - 1].step >= step_count)
+		runs->run_count--;
+	while (runs->stretch_count &&
+	       runs->stretches[runs->stretch_count - 1].first >= runs->run_count)
+		runs->stretch_count--;
+	if (runs->stretch_count && runs->stretches[runs->stretch_count - 1].end > runs->run_count)
+		runs->stretches[runs->stretch_count - 1].end = (uint32_t)runs->run_count;
+}
+
+static double cut_ns(const struct crowded_run *run, const double *usual_ns, double factor)
+{
+	double most_ns = usual_ns[run->key] * factor;
+
+	return (double)run->wall_ns < most_ns ? (double)run->wall_ns : most_ns;
+}
+
+static double sum_ns(const struct script_runs *runs, const struct stretch *stretch,
+		     const double *usual_ns, double factor)
+{
+	double sum = 0;
+
+	for (uint32_t i = stretch->first; i < stretch->end; i++)
+		sum += cut_ns(&runs->runs[i], usual_ns, factor);
+	return sum;
+}
+
+/* The factor at which the runs of a stretch take its CPU time. */
+static double factor_of(const struct script_runs *runs, const struct stretch *stretch,
+			const double *usual_ns)
+{
+	double low = 0, high = 1, cpu_ns = (double)stretch->cpu_ns;
+
+	while (high < FACTOR_MAX && sum_ns(runs, stretch, usual_ns, high) < cpu_ns)
+		high *= 2;
+	for (int i = 0; i < HALVINGS && high < FACTOR_MAX; i++) {
+		double middle = (low + high) / 2;
+
+		if (sum_ns(runs, stretch, usual_ns, middle) < cpu_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* The median of each kind, of the lengths that the steps have now. */
+static void find_usual(const struct script_runs *runs, const struct step *steps, double *usual_ns,
+		       struct keyed_run *sorted)
+{
+	for (size_t i = 0; i < runs->run_count; i++)
+		sorted[i] = (struct keyed_run){ steps[runs->runs[i].step].ns, runs->runs[i].key };
+	qsort(sorted, runs->run_count, sizeof(*sorted), compare_runs);
+	for (size_t from = 0, to; from < runs->run_count; from = to) {
+		for (to = from + 1; to < runs->run_count && sorted[to].key == sorted[from].key;)
+			to++;
+		usual_ns[sorted[from].key] = 1 + (double)sorted[from + (to - from) / 2].ns;
+	}
+}
+
+/* Keys become the numbers of kinds: dense. */
+static uint32_t make_dense(struct script_runs *runs)
+{
+	struct keyed_run *sorted = memory_new(runs->run_count, sizeof(*sorted));
+	uint32_t *kind_of = memory_new(runs->run_count, sizeof(*kind_of));
+
+	for (size_t i = 0; i < runs->run_count; i++)
+		sorted[i] = (struct keyed_run){ i, runs->runs[i].key };
+	qsort(sorted, runs->run_count, sizeof(*sorted), compare_runs);
+	uint32_t kinds = number_kinds(kind_of, sorted, runs->run_count);
+	for (size_t i = 0; i < runs->run_count; i++)
+		runs->runs[sorted[i].ns].key = kind_of[i];
+	free(sorted);
+	free(kind_of);
+	return kinds;
+}
+
+static uint64_t wall_ns_of(const struct script_runs *runs, const struct stretch *stretch)
+{
+	uint64_t wall_ns = 0;
+
+	for (uint32_t i = stretch->first; i < stretch->end; i++)
+		wall_ns += runs->runs[i].wall_ns;
+	return wall_ns;
+}
+
+/* What the sleeps of a stretch used is known, if they used anything. */
+static bool tells_of_sleeps(const struct stretch *stretch, uint64_t wall_ns)
+{
+	return stretch->sleeps && !stretch->is_mixed && stretch->cpu_ns != UINT64_MAX &&
+	       stretch->cpu_ns > wall_ns;
+}
+
+/* Who uses the CPU for most of a wait looks, and does not sleep: where many do, nothing is known.
+ */
+uint64_t script_runs_sleep_ns(const struct script_runs *runs)
+{
+	uint64_t *each_ns = memory_new(runs->stretch_count, sizeof(*each_ns)), usual_ns = 0;
+	size_t count = 0, looking_count = 0;
+
+	for (size_t s = 0; s < runs->stretch_count; s++) {
+		const struct stretch *stretch = &runs->stretches[s];
+		uint64_t wall_ns = wall_ns_of(runs, stretch);
+
+		if (!tells_of_sleeps(stretch, wall_ns))
+			continue;
+		if (stretch->cpu_ns - wall_ns > stretch->slept_ns / 2)
+			looking_count++;
+		else
+			each_ns[count++] = (stretch->cpu_ns - wall_ns) / stretch->sleeps;
+	}
+	if (count >= SLEEPS_LEAST && count > looking_count)
+		usual_ns = percentile_select(each_ns, count, count / 4);
+	free(each_ns);
+	return usual_ns;
+}
+
+/* What is left of a stretch's CPU time for its runs: if some of them waited for a CPU, what its
+ * sleeps used is not theirs. */
+static void leave_out_sleeps(struct script_runs *runs, uint64_t sleep_ns)
+{
+	for (size_t s = 0; s < runs->stretch_count; s++) {
+		struct stretch *stretch = &runs->stretches[s];
+		uint64_t slept_ns = stretch->sleeps * sleep_ns;
+
+		if (stretch->cpu_ns < wall_ns_of(runs, stretch))
+			stretch->cpu_ns -= slept_ns < stretch->cpu_ns ? slept_ns : stretch->cpu_ns;
+	}
+}
+
+void script_runs_cut(struct script_runs *runs, struct step *steps, uint64_t sleep_ns)
+{
+	if (!runs->stretch_count)
+		return;
+	leave_out_sleeps(runs, sleep_ns);
+	uint32_t kinds = make_dense(runs);
+	double *usual_ns = memory_new(kinds, sizeof(*usual_ns));
+	struct keyed_run *sorted = memory_new(runs->run_count, sizeof(*sorted));
+
+	for (int round = 0; round < ROUNDS; round++) {
+		find_usual(runs, steps, usual_ns, sorted);
+		for (size_t s = 0; s < runs->stretch_count; s++) {
+			const struct stretch *stretch = &runs->stretches[s];
+			double factor = factor_of(runs, stretch, usual_ns);
+
+			for (uint32_t i = stretch->first; i < stretch->end; i++)
+				steps[runs->runs[i].step].ns =
+					(uint64_t)cut_ns(&runs->runs[i], usual_ns, factor);
+		}
+	}
+	free(usual_ns);
+	free(sorted);
+}
+
+void script_runs_free(struct script_runs *runs)
+{
+	free(runs->runs);
+	free(runs->stretches);
+	*runs = (struct script_runs){ 0 };
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What threads share and count: who takes part in barriers, what permits semaphores start with, and
+ * how long after what opened them each wait for them returned.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "format.h"
+#include "script_parts.h"
+
+#include <stdlib.h>
+
+/* --- barriers --- */
+
+struct arrival {
+	uint64_t at_ns;
+	uint32_t barrier;
+	uint32_t wait;
+};
+
+static int compare_arrivals(const void *left, const void *right)
+{
+	const struct arrival *a = left, *b = right;
+
+	if (a->barrier != b->barrier)
+		return a->barrier < b->barrier ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+/* The thread that opens a barrier wakes the others: one less than take part. */
+static void parties_find(struct script *script, const struct recording *rec,
+			 const struct addresses *barriers)
+{
+	script->barrier_count = barriers->count;
+	script->parties = memory_new(barriers->count, sizeof(*script->parties));
+	for (size_t i = 0; i < barriers->count; i++)
+		script->parties[i] = 1;
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (link->kind != LINK_WAKE || link->thread == NO_INDEX)
+			continue;
+		uint32_t barrier =
+			addresses_find(barriers, rec->threads[link->thread].process, link->address);
+		if (barrier != NO_INDEX)
+			script->parties[barrier] = link->count + 1;
+	}
+}
+
+/*
+ * A barrier opens when as many have come as take part: its arrivals in order, in groups of that
+ * many. Returns, for each wait, how long after the last arrival it returned.
+ */
+uint64_t *script_barriers_find(struct script *script, const struct recording *rec,
+			       struct addresses *barriers)
+{
+	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
+	struct arrival *arrivals = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (uint32_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+
+		if (wait->reason != REASON_BARRIER || wait->thread == NO_INDEX || wait->open)
+			continue;
+		uint32_t barrier =
+			addresses_add(barriers, rec->threads[wait->thread].process, wait->address);
+		arrivals = memory_grow(arrivals, &capacity, count + 1, sizeof(*arrivals));
+		arrivals[count++] = (struct arrival){ wait->start_ns, barrier, i };
+	}
+	parties_find(script, rec, barriers);
+	if (count)
+		qsort(arrivals, count, sizeof(*arrivals), compare_arrivals);
+	for (size_t from = 0, to; from < count; from = to) {
+		uint32_t parties = script->parties[arrivals[from].barrier];
+
+		for (to = from + 1; to < count && to - from < parties &&
+				    arrivals[to].barrier == arrivals[from].barrier;)
+			to++;
+		uint64_t opened_ns = arrivals[to - 1].at_ns;
+		for (size_t i = from; i < to; i++) {
+			uint64_t end_ns = rec->waits[arrivals[i].wait].end_ns;
+
+			latency_ns[arrivals[i].wait] = end_ns > opened_ns ? end_ns - opened_ns : 0;
+		}
+	}
+	free(arrivals);
+	return latency_ns;
+}
+
+/* --- semaphores --- */
+
+struct permit_event {
+	uint64_t at_ns;
+	uint32_t semaphore;
+	uint32_t wait; /* NO_INDEX: a post */
+	int change;
+};
+
+static int compare_permits(const void *left, const void *right)
+{
+	const struct permit_event *a = left, *b = right;
+
+	if (a->semaphore != b->semaphore)
+		return a->semaphore < b->semaphore ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return b->change - a->change;
+}
+
+static struct permit_event *permit_events(struct addresses *semaphores, const struct recording *rec,
+					  size_t *count)
+{
+	struct permit_event *events = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < rec->wait_count + rec->link_count; i++) {
+		bool is_wait = i < rec->wait_count;
+		const struct rec_wait *wait = is_wait ? &rec->waits[i] : NULL;
+		const struct rec_link *link = is_wait ? NULL : &rec->links[i - rec->wait_count];
+		uint32_t thread = is_wait ? wait->thread : link->thread;
+
+		if (thread == NO_INDEX ||
+		    (is_wait ? wait->reason != REASON_SEM || wait->timed_out || wait->open
+			     : link->kind != LINK_POST))
+			continue;
+		uint32_t semaphore = addresses_add(semaphores, rec->threads[thread].process,
+						   is_wait ? wait->address : link->address);
+		events = memory_grow(events, &capacity, *count + 1, sizeof(*events));
+		events[(*count)++] =
+			(struct permit_event){ is_wait ? wait->end_ns : link->at_ns, semaphore,
+					       is_wait ? (uint32_t)i : NO_INDEX, is_wait ? -1 : 1 };
+	}
+	if (*count)
+		qsort(events, *count, sizeof(*events), compare_permits);
+	return events;
+}
+
+/*
+ * The permits at the start are the recording's largest deficit of permits taken over permits
+ * posted. Returns, for each wait, how long after the last post it returned: which of several posts
+ * woke it is not known.
+ */
+uint64_t *script_semaphores_find(struct script *script, const struct recording *rec,
+				 struct addresses *semaphores)
+{
+	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
+	uint64_t posted_ns = 0;
+	int64_t permits = 0;
+	size_t count;
+	struct permit_event *events = permit_events(semaphores, rec, &count);
+
+	script->semaphore_count = semaphores->count;
+	script->permits = memory_new(semaphores->count, sizeof(*script->permits));
+	for (size_t i = 0; i < count; i++) {
+		const struct permit_event *event = &events[i];
+
+		if (!i || event->semaphore != events[i - 1].semaphore)
+			permits = 0, posted_ns = 0;
+		permits += event->change;
+		if (permits < -(int64_t)script->permits[event->semaphore])
+			script->permits[event->semaphore] = (uint32_t)-permits;
+		if (event->wait == NO_INDEX)
+			posted_ns = event->at_ns;
+		else
+			latency_ns[event->wait] = posted_ns > rec->waits[event->wait].start_ns
+							  ? event->at_ns - posted_ns
+							  : LATENCY_UNKNOWN;
+	}
+	free(events);
+	return latency_ns;
+}

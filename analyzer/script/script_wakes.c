@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What it costs to wake somebody: a signal for which nobody sleeps is a few instructions, one that
+ * lets a sleeper go is a system call, and maybe another CPU's interrupt. Likewise a write to a pipe
+ * or socket whose reader waits.
+ *
+ * Method. Whether somebody sleeps is the replay's to find out. STEP_WAKING runs only then. What a
+ * thread runs after a signal, or in a call that copies, is what it costs to wake nobody if it woke
+ * nobody in the recording: STEP_WAKING then takes as much more as is usual of those that did. Of
+ * those, what they took beyond what is usual of the others moves to STEP_WAKING. Both sorts must
+ * have been seen often enough. A read that makes room wakes as a write does, and counts as one.
+ *
+ * Only where a signal is the hand-over itself, and wakes one: of a broadcast the cost goes with how
+ * many slept. Other work may follow a signal; only where the next thing is to let the lock go is
+ * what it took known to be for the waking.
+ *
+ * On one CPU, to wake somebody takes next to nothing: it has to go on sleeping until it gets the
+ * CPU. With another CPU there is an interrupt to send, and a CPU that has to come back from idling:
+ * a few microseconds on a machine that polls meanwhile, and up to 60 on one that lets its host have
+ * an idle CPU. What is taken is between these, for locks and for who signals a condition: there the
+ * hand-over is all that happens. A call on a pipe or socket takes longer than that, anyway.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "base/percentile.h"
+#include "script_parts.h"
+
+#include <stdlib.h>
+
+/* That woke somebody, and that woke nobody: fewer say nothing about what is usual. */
+enum { WAKES_LEAST = 8 };
+
+/* To another CPU: for who is woken, and for who wakes. */
+enum { CROSSING_NS = 25000, CROSSING_RUN_NS = 5000 };
+
+bool script_wake_costs(const struct script *script, uint32_t link)
+{
+	const struct signal_role *role = &script->monitors.signals[link];
+
+	return role->condition != NO_INDEX && !role->wakes_all && !role->is_gate &&
+	       script->monitors.conditions[role->condition].model == PUT_BY_SIGNAL;
+}
+
+/* The runs that woke somebody, or nobody. */
+struct runs_after {
+	uint64_t *ns;
+	size_t count;
+	size_t capacity;
+};
+
+static void add(struct runs_after *runs, uint64_t ns)
+{
+	runs->ns = memory_grow(runs->ns, &runs->capacity, runs->count + 1, sizeof(ns));
+	runs->ns[runs->count++] = ns;
+}
+
+static uint64_t usual_ns(const struct runs_after *runs)
+{
+	return percentile_select(runs->ns, runs->count, runs->count / 2);
+}
+
+/* By link: a wait was over by it. */
+static bool *links_that_woke(const struct script *script)
+{
+	const struct recording *rec = script->recording;
+	bool *woke = memory_new(rec->link_count, sizeof(*woke));
+
+	for (size_t i = 0; i < rec->wait_count; i++)
+		if (script->monitors.waking_link[i] != NO_INDEX)
+			woke[script->monitors.waking_link[i]] = true;
+	return woke;
+}
+
+enum waker_sort { BY_SIGNAL, BY_TRANSFER, WAKER_SORTS };
+
+/* Somebody who may have woken another. */
+struct waker {
+	uint32_t run; /* step that took as long as that takes, NO_INDEX = none at all */
+	enum waker_sort sort;
+	bool woke;
+	bool is_timed; /* what that took is known */
+};
+
+static bool is_step(const struct script *script, size_t step, enum step_type type)
+{
+	return step < script->step_count && script->steps[step].type == type;
+}
+
+/* The time of a call. */
+static bool is_call(const struct script *script, uint32_t step)
+{
+	return is_step(script, step, STEP_RUN) || is_step(script, step, STEP_DELAY);
+}
+
+static bool is_transfer(const struct script *script, uint32_t step)
+{
+	return is_step(script, step, STEP_SEND) || is_step(script, step, STEP_RECEIVE);
+}
+
+static bool is_waker(const struct script *script, uint32_t step)
+{
+	return (is_step(script, step, STEP_SIGNAL) && is_step(script, step + 1, STEP_WAKING)) ||
+	       is_transfer(script, step);
+}
+
+static struct waker waker_of(const struct script *script, const bool *link_woke, uint32_t step)
+{
+	uint32_t arg = script->steps[step].arg;
+
+	if (is_transfer(script, step)) {
+		const struct transfer *transfer = &script->flows.transfers[arg];
+		bool runs = !transfer->has_waited && is_call(script, step + 1);
+
+		return (struct waker){ runs ? step + 1 : NO_INDEX, BY_TRANSFER, transfer->has_woken,
+				       runs };
+	}
+	bool runs = is_step(script, step + 2, STEP_RUN);
+
+	return (struct waker){ runs ? step + 2 : NO_INDEX, BY_SIGNAL, link_woke[arg], true };
+}
+
+/* The STEP_WAKING of this step; NO_INDEX = it has none. */
+static uint32_t waking_of(const struct script *script, uint32_t step)
+{
+	if (is_step(script, step + 1, STEP_WAKING))
+		return step + 1;
+	if (is_step(script, step, STEP_SEND) && is_call(script, step + 1) &&
+	    is_step(script, step + 2, STEP_WAKING))
+		return step + 2;
+	return NO_INDEX;
+}
+
+struct wake_cost {
+	uint64_t quiet_ns; /* usual run that wakes nobody */
+	uint64_t more_ns;  /* that one takes which does */
+	bool is_known;
+};
+
+static struct wake_cost cost_of(struct runs_after after[2])
+{
+	if (after[false].count < WAKES_LEAST || after[true].count < WAKES_LEAST)
+		return (struct wake_cost){ 0, 0, false };
+	uint64_t quiet_ns = usual_ns(&after[false]), waking_ns = usual_ns(&after[true]);
+
+	return (struct wake_cost){ quiet_ns, waking_ns > quiet_ns ? waking_ns - quiet_ns : 0,
+				   true };
+}
+
+static void costs_find(const struct script *script, const bool *link_woke,
+		       struct wake_cost costs[WAKER_SORTS])
+{
+	struct runs_after after[WAKER_SORTS][2] = { { { 0 } } };
+
+	for (uint32_t i = 0; i < script->step_count; i++) {
+		if (!is_waker(script, i))
+			continue;
+		struct waker waker = waker_of(script, link_woke, i);
+		if (waker.is_timed)
+			add(&after[waker.sort][waker.woke],
+			    waker.run == NO_INDEX ? 0 : script->steps[waker.run].ns);
+	}
+	for (int sort = 0; sort < WAKER_SORTS; sort++) {
+		costs[sort] = cost_of(after[sort]);
+		free(after[sort][false].ns);
+		free(after[sort][true].ns);
+	}
+}
+
+/* What it took to wake somebody is paid by who wakes somebody. */
+static void move_cost(struct script *script, const struct waker *waker, struct step *waking,
+		      uint64_t quiet_ns)
+{
+	struct step *run = &script->steps[waker->run];
+	bool is_all = waker->sort == BY_TRANSFER || is_step(script, waker->run + 1, STEP_RELEASE);
+
+	if (!is_all || run->ns <= quiet_ns)
+		return;
+	waking->ns = run->ns - quiet_ns;
+	run->ns = quiet_ns;
+}
+
+void script_wakes_find(struct script *script)
+{
+	bool *link_woke = links_that_woke(script);
+	struct wake_cost costs[WAKER_SORTS];
+
+	costs_find(script, link_woke, costs);
+	for (uint32_t i = 0; i < script->step_count; i++) {
+		uint32_t waking = is_waker(script, i) ? waking_of(script, i) : NO_INDEX;
+
+		if (waking == NO_INDEX)
+			continue;
+		struct waker waker = waker_of(script, link_woke, i);
+		if (!costs[waker.sort].is_known)
+			continue;
+		if (!waker.woke)
+			script->steps[waking].ns = costs[waker.sort].more_ns;
+		else if (waker.run != NO_INDEX)
+			move_cost(script, &waker, &script->steps[waking],
+				  costs[waker.sort].quiet_ns);
+	}
+	free(link_woke);
+}
+
+void script_wakes_cross(struct script *script)
+{
+	for (size_t i = 0; i < script->step_count; i++) {
+		struct step *step = &script->steps[i];
+
+		if ((step->type == STEP_ACQUIRE || step->type == STEP_SHARE) &&
+		    step->ns < CROSSING_NS)
+			step->ns = CROSSING_NS;
+		else if (step->type == STEP_SIGNAL && is_step(script, i + 1, STEP_WAKING))
+			script->steps[i + 1].ns += CROSSING_RUN_NS;
+	}
+	if (script->lock_latency_ns < CROSSING_NS)
+		script->lock_latency_ns = CROSSING_NS;
+	script->crosses = true;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a question would get the answer to another, or one without its doubts.
+ */
+#include "ask/asked.h"
+
+#include "rebuilt.h"
+#include "replay/simulate.h"
+
+#include <check.h>
+#include <errno.h>
+
+static const struct script_options as_recorded = { 0 };
+static const struct script_options on_one_cpu = { .cpus = 1 };
+
+static double part_of_chance;
+
+/* Asks about a sketch, which is freed. */
+static int ask_with(struct sketch *sketch, const struct script_options *options,
+		    const char *question, struct asked_answer *answer,
+		    char error[OPTIONS_ERROR_BYTES])
+{
+	struct script script;
+	struct asked asked;
+	const struct text_list questions = { .texts = { "job*1", question }, .count = 2 };
+	const char *names[SKETCH_MAX], *kinds[SKETCH_MAX];
+
+	for (uint32_t i = 0; i < sketch->classes.count; i++) {
+		uint16_t kind = sketch->classes.classes[i].kind;
+
+		names[i] = sketch->strings[sketch->classes.classes[i].name];
+		kinds[i] = kind == KIND_HOLD ? "hold" : kind == KIND_THREAD ? "thread" : "sleep";
+	}
+	script_build(&script, &sketch->rec, &sketch->classes, options);
+	const struct replayer replayer = simulate_replayer(&script);
+	const struct hypothesis_names all = { names, kinds, sketch->classes.count };
+	double *noise = memory_new(sketch->classes.count, sizeof(*noise));
+
+	for (uint32_t i = 0; i < sketch->classes.count; i++)
+		noise[i] = part_of_chance;
+	const struct asked_of of = { &replayer, &script, &sketch->classes, &all, noise };
+	int result = asked_build(&asked, &of, &questions, error);
+
+	if (result == 0) {
+		ck_assert_uint_eq(asked.count, 2);
+		ck_assert_double_eq(asked.answers[0].saved_ns, 0);
+		*answer = asked.answers[1];
+	}
+	free(noise);
+	asked_free(&asked);
+	script_free(&script);
+	sketch_free(sketch);
+	return result;
+}
+
+static int ask(struct sketch *sketch, const char *question, struct asked_answer *answer,
+	       char error[OPTIONS_ERROR_BYTES])
+{
+	return ask_with(sketch, &as_recorded, question, answer, error);
+}
+
+static const struct {
+	const char *question;
+	double saved_ms;
+} rows[] = {
+	/* 0 */ { "job*0.5", 20 },
+	/* 1 */ { "job*0.5,threads:worker*2", 30 },
+	/* 2 */ { "job*0.5,job*0.5", 30 },
+	/* 3 */ { "threads:worker*2", 20 },
+	/* 4 */ { "threads:worker*0.5", -40 },
+};
+
+START_TEST(several_changes_are_made_at_once)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	rebuilt_pool(&sketch);
+	ck_assert_msg(ask(&sketch, rows[_i].question, &answer, error) == 0, "%s", error);
+	ck_assert_double_eq_tol(answer.saved_ns / 1e6, rows[_i].saved_ms, 0.01);
+	ck_assert_double_eq_tol(answer.makespan_ns / 1e6, 40 - rows[_i].saved_ms, 0.01);
+	ck_assert_double_eq(answer.saved_least_ns, answer.saved_ns);
+	ck_assert_double_eq(answer.saved_most_ns, answer.saved_ns);
+	ck_assert_str_eq(answer.text, rows[_i].question);
+	ck_assert_uint_eq(answer.forced_steps, 0);
+}
+END_TEST
+
+START_TEST(an_answer_that_depends_on_chance_has_a_range)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	rebuilt_lock(&sketch);
+	sketch_class(&sketch, "out");
+	/* there is no "job" in it */
+	ck_assert_int_eq(ask(&sketch, "out*0", &answer, error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "no class \"job\""));
+	rebuilt_lock(&sketch);
+	sketch.strings[sketch_string(&sketch, "out")] = "job";
+	ck_assert_msg(ask(&sketch, "lock:M split 2", &answer, error) == 0, "%s", error);
+	ck_assert_double_eq_tol(answer.saved_most_ns / 1e6, 82, 0.01);
+	ck_assert(answer.saved_least_ns < answer.saved_most_ns);
+	ck_assert(answer.saved_ns >= answer.saved_least_ns &&
+		  answer.saved_ns <= answer.saved_most_ns);
+}
+END_TEST
+
+START_TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	/* one CPU for two threads, of which the first one counts: in slices, or side by side */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 5);
+	sketch_thread(&sketch, "job", 0, 9);
+	sketch_end(&sketch);
+	ck_assert_msg(ask_with(&sketch, &on_one_cpu, "job*0.3", &answer, error) == 0, "%s", error);
+	ck_assert(answer.saved_least_ns < answer.saved_most_ns);
+}
+END_TEST
+
+START_TEST(an_answer_that_rests_on_samples_has_a_range)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	part_of_chance = 0.1;
+	rebuilt_pool(&sketch);
+	ck_assert_msg(ask(&sketch, _i ? "job*0.5,job*0.5" : "job*0.5", &answer, error) == 0, "%s",
+		      error);
+	double half_ns = answer.saved_ns * 0.1 * 1.96 * (_i ? 1.4142 : 1);
+	ck_assert_double_eq_tol(answer.saved_least_ns, answer.saved_ns - half_ns, 1000);
+	ck_assert_double_eq_tol(answer.saved_most_ns, answer.saved_ns + half_ns, 1000);
+	part_of_chance = 0;
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("asked");
+	TCase *tests = tcase_create("asked");
+	tcase_add_loop_test(tests, several_changes_are_made_at_once, 0,
+			    sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(tests, an_answer_that_depends_on_chance_has_a_range);
+	tcase_add_test(tests, an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
+	tcase_add_loop_test(tests, an_answer_that_rests_on_samples_has_a_range, 0, 2);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

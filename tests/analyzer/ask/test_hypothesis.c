@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a question would be answered that was not asked, or a wrong one be answered.
+ */
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ask/hypothesis.h"
+
+static const char *names[] = { "parse",         "work_a/nanosleep", "work_a",
+			       "lock_m",        "worker",           "emit(char*, int)",
+			       "read_all/read", "read_all/pread",   "work_b/read" };
+static const char *kinds[] = {
+	"func", "sleep", "func", "hold", "thread", "func", "io", "io", "io"
+};
+static const struct hypothesis_names all = { names, kinds, sizeof(names) / sizeof(names[0]) };
+
+static const struct {
+	const char *text;
+	size_t scalings, splits, pools;
+	uint32_t first; /* class of the first scaling, else of the first rebuild */
+	double number;  /* of the first scaling, else of the first rebuild */
+	double cpus;
+} good[] = {
+	/*  0 */ { "parse*0.5", 1, 0, 0, 0, 0.5, 0 },
+	/*  1 */ { "func parse*0", 1, 0, 0, 0, 0, 0 },
+	/*  2 */ { "sleep work_a*0.5", 1, 0, 0, 1, 0.5, 0 },
+	/*  3 */ { "work_a/nanosleep*2", 1, 0, 0, 1, 2, 0 },
+	/*  4 */ { "lock_m*.25, parse*0", 2, 0, 0, 3, 0.25, 0 },
+	/*  5 */ { "emit(char*, int)*0.5", 1, 0, 0, 5, 0.5, 0 },
+	/*  6 */ { "read_all*0", 2, 0, 0, 6, 0, 0 },
+	/*  7 */ { "lock:lock_m split 4", 0, 1, 0, 3, 4, 0 },
+	/*  8 */ { "threads:worker*2", 0, 0, 1, 4, 2, 0 },
+	/*  9 */ { "cpus 4", 0, 0, 0, 0, 0, 4 },
+	/* 10 */ { "threads:worker*0.5,cpus 4 , lock:lock_m split 2,parse*0", 1, 1, 1, 0, 0, 4 },
+	/* 11 */ { "work_a*0.5", 1, 0, 0, 2, 0.5, 0 }, /* the whole name comes first */
+};
+
+START_TEST(questions_are_understood)
+{
+	struct hypothesis hypothesis;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_msg(hypothesis_parse(&hypothesis, good[_i].text, &all, error) == 0, "%s", error);
+	ck_assert_uint_eq(hypothesis.scaling_count, good[_i].scalings);
+	ck_assert_uint_eq(hypothesis.split_count, good[_i].splits);
+	ck_assert_uint_eq(hypothesis.pool_count, good[_i].pools);
+	ck_assert_double_eq(hypothesis.cpus, good[_i].cpus);
+	ck_assert(hypothesis_rebuilds(&hypothesis) ==
+		  (good[_i].splits || good[_i].pools || good[_i].cpus > 0));
+	if (good[_i].scalings) {
+		ck_assert_uint_eq(hypothesis.scalings[0].class, good[_i].first);
+		ck_assert_double_eq(hypothesis.scalings[0].factor, good[_i].number);
+	} else if (good[_i].splits || good[_i].pools) {
+		const struct rebuild *rebuild =
+			good[_i].splits ? hypothesis.splits : hypothesis.pools;
+
+		ck_assert_uint_eq(rebuild->class, good[_i].first);
+		ck_assert_double_eq(rebuild->times, good[_i].number);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	const char *said;
+} bad[] = {
+	/*  0 */ { "", "this is no change" },
+	/*  1 */ { "parse", "this is no change: \"parse\"; give CLASS*0.5" },
+	/*  2 */ { "parse*", "this is no change" },
+	/*  3 */ { "parse*0.5,", "this is no change" },
+	/*  4 */ { "parse*-1", "this is no change" },
+	/*  5 */ { "parse*1001", "from 0 to 1000" },
+	/*  6 */ { "prase*0.5", "no class \"prase\"; nearly so are called \"func parse\"" },
+	/*  7 */ { "sleep wrk_a*0", "\"sleep work_a/nanosleep\"" },
+	/*  8 */ { "zzzzzzzzzz*0", "the report lists those there are" },
+	/*  9 */ { "lock:worker split 2", "no class \"worker\"" },
+	/* 10 */ { "lock:lock_m split 1", "from 2 to 1024" },
+	/* 11 */ { "lock:lock_m split 2.5", "from 2 to 1024" },
+	/* 12 */ { "threads:lock_m*2", "no class \"lock_m\"" },
+	/* 13 */ { "threads:worker*0", "above 0" },
+	/* 14 */ { "threads:worker*65", "up to 64" },
+	/* 15 */ { "cpus 0", "above 0" },
+	/* 16 */ { "lock:lock_m", "this is no change" },
+	/* 17 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; nearly so are called \"func parse\"" },
+};
+
+START_TEST(what_is_no_question_is_refused)
+{
+	struct hypothesis hypothesis;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_int_eq(hypothesis_parse(&hypothesis, bad[_i].text, &all, error), -EINVAL);
+	ck_assert_msg(strstr(error, "--what-if: ") == error && strstr(error, bad[_i].said),
+		      "\"%s\" says: %s", bad[_i].text, error);
+}
+END_TEST
+
+START_TEST(a_name_of_several_kinds_must_say_which)
+{
+	static const char *two[] = { "worker", "worker" }, *of[] = { "thread", "func" };
+	const struct hypothesis_names both = { two, of, 2 };
+	struct hypothesis hypothesis;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_int_eq(hypothesis_parse(&hypothesis, "worker*0", &both, error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "say \"thread worker\" or \"func worker\""));
+	ck_assert_int_eq(hypothesis_parse(&hypothesis, "func worker*0", &both, error), 0);
+	ck_assert_uint_eq(hypothesis.scalings[0].class, 1);
+	ck_assert_int_eq(hypothesis_parse(&hypothesis, "threads:worker*2", &both, error), 0);
+	ck_assert_uint_eq(hypothesis.pools[0].class, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hypothesis");
+	TCase *tests = tcase_create("hypothesis");
+	tcase_add_loop_test(tests, questions_are_understood, 0, sizeof(good) / sizeof(good[0]));
+	tcase_add_loop_test(tests, what_is_no_question_is_refused, 0, sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(tests, a_name_of_several_kinds_must_say_which);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

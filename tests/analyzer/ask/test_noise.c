@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if an answer that rests on a few samples passed for exact, or an exact one for a guess. */
+#include "ask/noise.h"
+
+#include "base/memory.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { RUNNING, LOCK, ASLEEP, CLASSES };
+
+/* 25 samples in a class, of which 9 with a lock held; one function in 4 of them. */
+static double *noise_of(struct script *script, double cpus)
+{
+	const uint32_t lock = LOCK, samples[] = { 16, 9, 5, 0 };
+	uint32_t held = lock;
+
+	*script = (struct script){ .class_count = CLASSES, .actor_count = 2, .cpus = cpus };
+	script->shares.functions = memory_new(1, sizeof(*script->shares.functions));
+	script->shares.functions[0].samples = 4;
+	script->shares.function_count = 1;
+	uint32_t free_scope = scopes_add(&script->scopes, RUNNING, NULL, 0);
+	uint32_t held_scope = scopes_add(&script->scopes, RUNNING, &held, 1);
+	uint32_t place = scopes_add_place(&script->scopes, held_scope, 7);
+	uint32_t sleeping = scopes_add(&script->scopes, ASLEEP, NULL, 0);
+	script->shares.in_scope =
+		memory_new(script->scopes.count, sizeof(*script->shares.in_scope));
+	script->shares.in_scope[free_scope] = samples[0];
+	script->shares.in_scope[held_scope] = samples[1];
+	script->shares.in_scope[place] = samples[2];
+	script->shares.in_scope[sleeping] = samples[3];
+	return noise_build(script);
+}
+
+static void noise_free(struct script *script, double *noise)
+{
+	shares_free(&script->shares);
+	scopes_free(&script->scopes);
+	free(noise);
+}
+
+START_TEST(on_crowded_cpus_classes_rest_on_samples_too)
+{
+	struct script script;
+	double *noise = noise_of(&script, _i ? 1 : 2);
+
+	ck_assert_double_eq_tol(noise[RUNNING], 1.0 / 5, 1e-9);
+	ck_assert_double_eq_tol(noise[LOCK], 1.0 / 3, 1e-9);
+	ck_assert_double_eq(noise[ASLEEP], 0);
+	ck_assert_double_eq_tol(noise[CLASSES], 1.0 / 2, 1e-9);
+	noise_free(&script, noise);
+}
+END_TEST
+
+START_TEST(with_cpus_to_spare_only_functions_do)
+{
+	struct script script;
+	double *noise = noise_of(&script, _i ? INFINITY : 3);
+
+	ck_assert_double_eq(noise[RUNNING], 0);
+	ck_assert_double_eq(noise[LOCK], 0);
+	ck_assert_double_eq_tol(noise[CLASSES], 1.0 / 2, 1e-9);
+	noise_free(&script, noise);
+}
+END_TEST
+
+START_TEST(without_samples_nothing_is_known)
+{
+	struct script script = { .class_count = CLASSES, .actor_count = 2, .cpus = 1 };
+	double *noise = noise_build(&script);
+
+	for (size_t i = 0; i < CLASSES; i++)
+		ck_assert_double_eq(noise[i], 0);
+	free(noise);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("noise");
+	TCase *tests = tcase_create("noise");
+	tcase_add_loop_test(tests, on_crowded_cpus_classes_rest_on_samples_too, 0, 2);
+	tcase_add_loop_test(tests, with_cpus_to_spare_only_functions_do, 0, 2);
+	tcase_add_test(tests, without_samples_nothing_is_known);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

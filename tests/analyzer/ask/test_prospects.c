@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a gain would be said to stop where it goes on, the wrong class would be called
+ * the next limit, or an answer be taken for surer than it is.
+ */
+#include "ask/prospects.h"
+
+#include "recording/recording.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+/*
+ * Two threads side by side, of 100 (class 0) and 60 ms (class 1), and 10 ms (class 2) before both;
+ * class 3 is nowhere. Handed over otherwise, class 0 takes 20 ms more, which no factor changes.
+ */
+enum { CLASSES = 4 };
+
+static void *no_scratch(const struct replayer *replayer)
+{
+	(void)replayer;
+	return calloc(1, 1);
+}
+
+static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
+		      struct replay_answer *answer)
+{
+	double factor[CLASSES] = { 1, 1, 1, 1 };
+	(void)replayer;
+	ck_assert_ptr_nonnull(scratch);
+	for (size_t i = 0; i < trial->count; i++)
+		factor[trial->scalings[i].class] *= trial->scalings[i].factor;
+	double one_ms = 100 * factor[0] + (trial->is_fair ? 20 : 0), other_ms = 60 * factor[1];
+	double most_ms = one_ms > other_ms ? one_ms : other_ms;
+	*answer = (struct replay_answer){ .makespan_ns = (10 * factor[2] + most_ms) * 1e6 };
+}
+
+static const uint64_t weight_ns[CLASSES] = { 100000000, 60000000, 10000000, 1000 };
+static const double factors[] = { 0.5, 0 };
+
+static void build(struct whatif *whatif, size_t threads, size_t cost, const double *noise,
+		  bool has_orders)
+{
+	static struct whatif_row rows[CLASSES];
+	static double figures_ns[CLASSES][3][2];
+	const struct replayer replayer = { .scratch_new = no_scratch,
+					   .scratch_free = free,
+					   .run_trial = run_trial,
+					   .cost = cost };
+	const struct whatif_options options = { .factors = factors,
+						.factor_count = 2,
+						.weight_ns = weight_ns,
+						.noise = noise,
+						.thread_count = threads,
+						.has_orders = has_orders };
+	*whatif = (struct whatif){ .rows = rows, .row_count = CLASSES };
+	whatif->baseline.makespan_ns = 110e6;
+	for (uint32_t i = 0; i < CLASSES; i++) {
+		rows[i] = (struct whatif_row){ .class = i,
+					       .saved_ns = figures_ns[i][0],
+					       .least_ns = figures_ns[i][1],
+					       .most_ns = figures_ns[i][2],
+					       .next_class = NO_INDEX };
+		for (size_t f = 0; f < 2; f++) {
+			const struct scaling scaling = { i, factors[f] };
+			const struct trial trial = { .scalings = &scaling, .count = 1 };
+			struct replay_answer answer;
+			run_trial(&replayer, &trial, rows, &answer);
+			rows[i].saved_ns[f] = 110e6 - answer.makespan_ns;
+			rows[i].least_ns[f] = rows[i].most_ns[f] = rows[i].saved_ns[f];
+		}
+	}
+	prospects_build(whatif, &replayer, &options, 1);
+}
+
+START_TEST(a_gain_stops_where_something_else_takes_as_long)
+{
+	struct whatif whatif;
+	build(&whatif, (size_t)_i, 1, NULL, false);
+	ck_assert_double_eq_tol(whatif.rows[0].stops_at, 0.6, 0.03);
+	ck_assert_uint_eq(whatif.rows[0].next_class, 1);
+	ck_assert_double_eq(whatif.rows[1].stops_at, 0); /* saves nothing at all */
+	ck_assert_double_eq(whatif.rows[2].stops_at, 0); /* goes on to the end */
+	ck_assert_uint_eq(whatif.rows[2].next_class, NO_INDEX);
+	ck_assert_double_eq(whatif.rows[0].least_ns[1], whatif.rows[0].saved_ns[1]);
+}
+END_TEST
+
+START_TEST(an_order_that_matters_is_told)
+{
+	struct whatif whatif;
+	build(&whatif, (size_t)_i, 1, NULL, true);
+	/* 60 ms are the limit in both cases: 70 saved of 130, 50 of 110 at 0.5 */
+	ck_assert(whatif.rows[0].depends_on_order && !whatif.rows[2].depends_on_order);
+	ck_assert_double_eq(whatif.rows[0].saved_ns[1], 40e6);
+	ck_assert_double_eq(whatif.rows[0].most_ns[1], 60e6);
+	ck_assert_double_eq(whatif.rows[0].least_ns[1], 40e6);
+	ck_assert_double_eq(whatif.rows[2].least_ns[1], whatif.rows[2].most_ns[1]);
+}
+END_TEST
+
+START_TEST(samples_are_chance)
+{
+	const double noise[CLASSES] = { 0.1, 0, 0, 0 };
+	struct whatif whatif;
+	build(&whatif, 1, 1, noise, false);
+	ck_assert_double_eq_tol(whatif.rows[0].least_ns[1], 40e6 * (1 - 0.196), 1);
+	ck_assert_double_eq_tol(whatif.rows[0].most_ns[1], 40e6 * (1 + 0.196), 1);
+	ck_assert_double_eq(whatif.rows[2].most_ns[1], whatif.rows[2].saved_ns[1]);
+}
+END_TEST
+
+START_TEST(what_would_take_long_is_not_looked_into)
+{
+	struct whatif whatif;
+	build(&whatif, 1, 1000000000, NULL, true);
+	ck_assert_double_eq(whatif.rows[0].stops_at, 0);
+	ck_assert(!whatif.rows[0].depends_on_order);
+	build(&whatif, 1, 10000000, NULL, false); /* enough for where, not for what */
+	ck_assert_double_eq_tol(whatif.rows[0].stops_at, 0.6, 0.03);
+	ck_assert_uint_eq(whatif.rows[0].next_class, NO_INDEX);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("prospects");
+	TCase *tests = tcase_create("prospects");
+	tcase_add_loop_test(tests, a_gain_stops_where_something_else_takes_as_long, 0, 4);
+	tcase_add_loop_test(tests, an_order_that_matters_is_told, 0, 4);
+	tcase_add_test(tests, samples_are_chance);
+	tcase_add_test(tests, what_would_take_long_is_not_looked_into);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

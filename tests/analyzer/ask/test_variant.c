@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a lock that is split or a pool with more threads would be given the time of
+ * another program.
+ */
+#include "ask/variant.h"
+
+#include "rebuilt.h"
+#include "replay/simulate.h"
+
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+
+static const struct script_options as_recorded = { 0 };
+
+static struct replay_answer replay(const struct script *script)
+{
+	const double factor = 1;
+	struct replay_answer answer;
+	struct replayer replayer = simulate_replayer(script);
+	void *scratch = replayer.scratch_new(&replayer);
+
+	replayer.run(&replayer, NO_INDEX, &factor, 1, scratch, &answer);
+	replayer.scratch_free(scratch);
+	return answer;
+}
+
+/* The makespan of a variant; that of the script is the same before and after. */
+static double variant_ms(const struct sketch *sketch, const struct hypothesis *hypothesis,
+			 unsigned deal)
+{
+	struct script script;
+	struct variant variant;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	double before_ns = replay(&script).makespan_ns;
+	ck_assert_msg(variant_build(&variant, &script, &sketch->classes, hypothesis, deal, error) ==
+			      0,
+		      "%s", error);
+	struct replay_answer answer = replay(&variant.script);
+	ck_assert_uint_eq(answer.forced_steps, 0);
+	variant_free(&variant);
+	ck_assert_double_eq(replay(&script).makespan_ns, before_ns);
+	script_free(&script);
+	return answer.makespan_ns / 1e6;
+}
+
+START_TEST(a_split_lock_keeps_fewer_out)
+{
+	struct sketch sketch;
+
+	rebuilt_lock(&sketch);
+	struct hypothesis hypothesis = { .splits = { { sketch_class(&sketch, "M"), 2 } },
+					 .split_count = 1 };
+	/* The last deal has the two threads take turns at the two locks: never the same one. */
+	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, VARIANT_DEALS - 1), 120, 0.01);
+	for (unsigned deal = 0; deal + 1 < VARIANT_DEALS; deal++) {
+		double by_chance_ms = variant_ms(&sketch, &hypothesis, deal);
+
+		ck_assert(by_chance_ms >= 120 && by_chance_ms < 202);
+	}
+	sketch_free(&sketch);
+}
+END_TEST
+
+static const struct {
+	double times;
+	double expected_ms;
+} pools[] = {
+	/* 0 */ { 2, 20 },
+	/* 1 */ { 4, 10 },
+	/* 2 */ { 16, 10 },
+	/* 3 */ { 0.5, 80 },
+	/* 4 */ { 1.5, 30 }, /* three, three and two jobs */
+	/* 5 */ { 0.1, 80 }, /* one is left */
+};
+
+START_TEST(a_pool_shares_its_jobs)
+{
+	struct sketch sketch;
+
+	rebuilt_pool(&sketch);
+	struct hypothesis hypothesis = {
+		.pools = { { sketch_class(&sketch, "worker"), pools[_i].times } }, .pool_count = 1
+	};
+	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, 0), pools[_i].expected_ms, 0.01);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(cpus_are_what_was_asked_for)
+{
+	struct sketch sketch;
+	struct hypothesis hypothesis = { .cpus = 1 };
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 50);
+	sketch_thread(&sketch, "worker", 0, 50);
+	sketch_end(&sketch);
+	/* they take turns of a few ms, and either may have the last one */
+	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, 0), 100, 4);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(others_use_as_much_of_them_as_they_did)
+{
+	static const struct {
+		int row;
+		double recorded, left, asked, expected;
+	} rows[] = {
+		{ 1, 4, 4, 2, 2 },
+		{ 2, 4, 3, 2, 1 },
+		{ 3, 2, 1.5, 8, 7.5 },
+		{ 4, 2, 1, 1, 0.1 }, /* next to nothing */
+		{ 5, INFINITY, INFINITY, 3, 3 },
+		{ 6, 2, 4, 3, 3 }, /* --cpus 4 */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sketch sketch;
+		struct script script;
+		struct variant variant;
+		char error[OPTIONS_ERROR_BYTES] = "";
+		struct hypothesis hypothesis = { .cpus = rows[i].asked };
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "main", 0, 50);
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		script.recorded_cpus = rows[i].recorded;
+		script.cpus = rows[i].left;
+		ck_assert_int_eq(
+			variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
+			0);
+		ck_assert_msg(variant.script.cpus == rows[i].expected, "row %d: %f", rows[i].row,
+			      variant.script.cpus);
+		variant_free(&variant);
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+/* Two CPUs instead of the one that there was; the script itself stays as it is. */
+START_TEST(waking_on_another_cpu_takes_longer)
+{
+	struct sketch sketch;
+	struct script script;
+	struct variant variant;
+	char error[OPTIONS_ERROR_BYTES] = "";
+	const struct hypothesis hypothesis = { .cpus = 2 };
+
+	rebuilt_lock(&sketch);
+	sketch.rec.processes[0].cpus = 1;
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
+			 0);
+	for (size_t i = 0; i < script.step_count; i++)
+		if (script.steps[i].type == STEP_ACQUIRE && script.steps[i].ns < 25000)
+			ck_assert_uint_eq(variant.script.steps[i].ns, 25000);
+	ck_assert(variant.script.crosses && !script.crosses);
+	variant_free(&variant);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(what_cannot_be_rebuilt_is_refused)
+{
+	struct sketch sketch;
+	struct script script;
+	struct variant variant;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	rebuilt_lock(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	struct hypothesis no_pool = { .pools = { { sketch_class(&sketch, "worker"), 2 } },
+				      .pool_count = 1 };
+	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &no_pool, 0, error),
+			 -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "\"worker\" is no pool"));
+	struct hypothesis no_lock = { .splits = { { sketch_class(&sketch, "out"), 2 } },
+				      .split_count = 1 };
+	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &no_lock, 0, error),
+			 -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "\"out\" is no lock"));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("variant");
+	TCase *tests = tcase_create("variant");
+	tcase_add_test(tests, a_split_lock_keeps_fewer_out);
+	tcase_add_loop_test(tests, a_pool_shares_its_jobs, 0, sizeof(pools) / sizeof(pools[0]));
+	tcase_add_test(tests, cpus_are_what_was_asked_for);
+	tcase_add_test(tests, waking_on_another_cpu_takes_longer);
+	tcase_add_test(tests, others_use_as_much_of_them_as_they_did);
+	tcase_add_test(tests, what_cannot_be_rebuilt_is_refused);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, hypotheses would be lost, ranked wrongly, or given the answer of another.
+ */
+#include "build.h"
+#include <check.h>
+#include <stdatomic.h>
+
+#include "ask/prospects.h"
+#include "ask/whatif.h"
+
+enum { CLASSES = 40 };
+
+/* A replay that saves, of class c, c * (1 - factor): who asks must not know how it does that. */
+static void *no_scratch(const struct replayer *replayer)
+{
+	(void)replayer;
+	return calloc(1, 1);
+}
+
+static void easy_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
+		     size_t factor_count, void *scratch, struct replay_answer *answers)
+{
+	(void)replayer;
+	ck_assert_ptr_nonnull(scratch);
+	for (size_t i = 0; i < factor_count; i++) {
+		double saved_ns =
+			class_index == NO_INDEX ? 0 : 100.0 * class_index * (1 - factors[i]);
+		answers[i] =
+			(struct replay_answer){ .makespan_ns = 1e6 - saved_ns, .broken_cycles = 3 };
+	}
+}
+
+/* The same, of one run. */
+static void easy_run_trial(const struct replayer *replayer, const struct trial *trial,
+			   void *scratch, struct replay_answer *answer)
+{
+	double makespan_ns = 1e6;
+	for (size_t i = 0; i < trial->count; i++) {
+		easy_run(replayer, trial->scalings[i].class, &trial->scalings[i].factor, 1, scratch,
+			 answer);
+		makespan_ns -= 1e6 - answer->makespan_ns;
+	}
+	*answer = (struct replay_answer){ .makespan_ns = makespan_ns, .broken_cycles = 3 };
+	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
+		trial->finish_ns[i] = (uint64_t)makespan_ns + i;
+}
+
+/* The same, several at a time. */
+static void easy_run_batch(const struct replayer *replayer, const uint32_t *classes,
+			   size_t class_count, const double *factors, size_t factor_count,
+			   void *scratch, struct replay_answer *answers)
+{
+	ck_assert_uint_ge(class_count, 1);
+	ck_assert_uint_le(class_count, replayer->batch_max);
+	for (size_t i = 0; i < class_count; i++)
+		easy_run(replayer, classes[i], factors, factor_count, scratch,
+			 answers + i * factor_count);
+}
+
+static const struct replayer easy_replayers[] = {
+	/* 0 */ { .name = "easy",
+		  .scratch_new = no_scratch,
+		  .scratch_free = free,
+		  .run = easy_run,
+		  .run_trial = easy_run_trial,
+		  .finish_count = 2 },
+	/* 1 */
+	{ .name = "batches",
+	  .scratch_new = no_scratch,
+	  .scratch_free = free,
+	  .run = easy_run,
+	  .run_trial = easy_run_trial,
+	  .batch_max = 7,
+	  .run_batch = easy_run_batch },
+	/* 2 */
+	{ .name = "all",
+	  .scratch_new = no_scratch,
+	  .scratch_free = free,
+	  .run = easy_run,
+	  .run_trial = easy_run_trial,
+	  .batch_max = 100000,
+	  .run_batch = easy_run_batch },
+};
+
+enum { REPLAYERS = sizeof(easy_replayers) / sizeof(easy_replayers[0]) };
+
+/* Class i has i + 1 ns of self time. */
+static void ask(struct whatif *whatif, const struct replayer *replayer,
+		const struct whatif_options *options)
+{
+	struct recording recording = build_recording();
+	struct graph graph;
+	struct class_table classes;
+	struct selftime selftime;
+	for (uint32_t i = 0; i < CLASSES; i++)
+		build_op(&recording, NO_INDEX, KIND_CALL, 1 + i, 0, i + 1);
+	graph_build(&graph, &recording);
+	class_table_build(&classes, &recording, NULL);
+	selftime_build(&selftime, &graph, &classes);
+	whatif_build(whatif, replayer, &classes, &selftime, options);
+	selftime_free(&selftime);
+	class_table_free(&classes);
+	graph_free(&graph);
+	build_free(&recording);
+}
+
+START_TEST(rows_are_ranked_by_the_smallest_factor)
+{
+	static const double factors[] = { 0.9, 0.25, 0.5 };
+	struct whatif whatif;
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 3,
+					    .thread_count = (size_t)_i / REPLAYERS });
+	ck_assert_uint_eq(whatif.row_count, CLASSES);
+	ck_assert_double_eq(whatif.baseline.makespan_ns, 1e6);
+	ck_assert_uint_eq(whatif.baseline.broken_cycles, 3);
+	for (uint32_t i = 0; i < CLASSES; i++) {
+		ck_assert_uint_eq(whatif.rows[i].class, CLASSES - 1 - i);
+		for (size_t f = 0; f < 3; f++)
+			ck_assert_double_eq_tol(whatif.rows[i].saved_ns[f],
+						100.0 * whatif.rows[i].class * (1 - factors[f]),
+						1e-6);
+		for (size_t t = 0; t < 2 * whatif.finish_count; t++)
+			ck_assert_uint_eq(whatif.rows[i].finish_ns[t],
+					  (uint64_t)(1e6 - whatif.rows[i].saved_ns[t / 2]) + t % 2);
+	}
+	whatif_free(&whatif);
+}
+END_TEST
+
+static atomic_size_t runs;
+
+static bool same_as_even(const struct replayer *replayer, uint32_t class_index, uint32_t other)
+{
+	(void)replayer;
+	return class_index / 2 == other / 2;
+}
+
+/* An odd class as the even one below it. */
+static void even_run_trial(const struct replayer *replayer, const struct trial *trial,
+			   void *scratch, struct replay_answer *answer)
+{
+	struct scaling scaling = { 0 };
+	struct trial even = *trial;
+	if (trial->count == 1) {
+		scaling = trial->scalings[0];
+		runs++;
+		scaling.class -= scaling.class % 2;
+		even.scalings = &scaling;
+	}
+	easy_run_trial(replayer, &even, scratch, answer);
+}
+
+START_TEST(what_is_the_same_is_tried_once)
+{
+	static const double factors[] = { 0.9, 0.25, 0.5 };
+	struct whatif whatifs[2];
+	struct replayer replayer = easy_replayers[0];
+	size_t runs_before = 0;
+	replayer.run_trial = even_run_trial;
+	for (size_t k = 0; k < 2; k++) {
+		runs_before = runs;
+		runs = 0;
+		ask(&whatifs[k], &replayer,
+		    &(const struct whatif_options){
+			    .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
+		replayer.is_same = same_as_even;
+	}
+	/* and of the best ones, twice more, whether they hang on chance */
+	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2 + 3 * 2 * PROSPECT_ROWS / 2);
+	ck_assert_uint_eq(whatifs[0].row_count, whatifs[1].row_count);
+	for (size_t i = 0; i < whatifs[0].row_count; i++) {
+		const struct whatif_row *each = &whatifs[0].rows[i], *once = &whatifs[1].rows[i];
+		ck_assert_uint_eq(each->class, once->class);
+		for (size_t f = 0; f < 3; f++)
+			ck_assert(each->saved_ns[f] == once->saved_ns[f] &&
+				  each->least_ns[f] == once->least_ns[f] &&
+				  each->most_ns[f] == once->most_ns[f] &&
+				  each->p99_saved_ns[f] == once->p99_saved_ns[f]);
+		for (size_t t = 0; t < 3 * whatifs[0].finish_count; t++)
+			ck_assert_uint_eq(each->finish_ns[t], once->finish_ns[t]);
+	}
+	whatif_free(&whatifs[0]);
+	whatif_free(&whatifs[1]);
+}
+END_TEST
+
+/* With other lengths the best class of all makes everything slower. */
+static void lucky_run_trial(const struct replayer *replayer, const struct trial *trial,
+			    void *scratch, struct replay_answer *answer)
+{
+	easy_run_trial(replayer, trial, scratch, answer);
+	if (trial->count && trial->scalings[0].class == CLASSES - 1 && trial->chance)
+		answer->makespan_ns = 1.2e6 + 1000 * trial->chance;
+}
+
+START_TEST(what_hangs_on_chance_is_settled)
+{
+	static const double factors[] = { 0 };
+	struct replayer replayer = easy_replayers[0];
+	struct whatif whatif;
+	replayer.run_trial = lucky_run_trial;
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .thread_count = (size_t)_i });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 2);
+	ck_assert(!whatif.rows[0].depends_on_order);
+	const struct whatif_row *row = &whatif.rows[CLASSES - 1];
+	ck_assert_uint_eq(row->class, CLASSES - 1);
+	ck_assert(row->depends_on_order);
+	ck_assert_double_eq_tol(row->saved_ns[0], -203000, 1e-6);
+	ck_assert_double_eq_tol(row->least_ns[0], -206000, 1e-6);
+	ck_assert_double_eq_tol(row->most_ns[0], 100 * (CLASSES - 1), 1e-6);
+	whatif_free(&whatif);
+	replayer.cost = 1000000000; /* that would take too long */
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){ .factors = factors, .factor_count = 1 });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 1);
+	whatif_free(&whatif);
+}
+END_TEST
+
+/* Of functions, which come behind the classes: what was recorded as it was needs no sample to be
+ * the first. */
+START_TEST(what_may_be_chance_does_not_rank)
+{
+	enum { FUNCTION = CLASSES, OTHER, HYPOTHESES };
+	static const double factors[] = { 0 };
+	double noise[HYPOTHESES] = { [FUNCTION] = 3.5 / HYPOTHESES, [OTHER] = 3.5 / HYPOTHESES };
+	uint64_t weight_ns[HYPOTHESES];
+	struct whatif whatif;
+	for (uint32_t i = 0; i < HYPOTHESES; i++)
+		weight_ns[i] = i + 1;
+	noise[CLASSES - 1] = noise[CLASSES - 2] = 0.5;
+	ask(&whatif, &easy_replayers[_i],
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 1,
+					    .noise = noise,
+					    .weight_ns = weight_ns,
+					    .hypothesis_count = HYPOTHESES });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 1);
+	ck_assert_uint_eq(whatif.rows[1].class, CLASSES - 2);
+	ck_assert_uint_eq(whatif.rows[2].class, OTHER);
+	ck_assert_double_eq(whatif.rows[2].saved_ns[0], 100.0 * OTHER);
+	whatif_free(&whatif);
+}
+END_TEST
+
+START_TEST(classes_with_little_self_time_or_not_wanted_are_left_out)
+{
+	static const double factors[] = { 0 };
+	bool is_wanted[CLASSES] = { false };
+	struct whatif whatif;
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .min_self_ns = CLASSES - 4 });
+	ck_assert_uint_eq(whatif.row_count, 5);
+	whatif_free(&whatif);
+	is_wanted[7] = is_wanted[9] = true;
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 1,
+					    .min_self_ns = 9,
+					    .is_wanted = is_wanted });
+	ck_assert_uint_eq(whatif.row_count, 1);
+	ck_assert_uint_eq(whatif.rows[0].class, 9);
+	whatif_free(&whatif);
+	ask(&whatif, &easy_replayers[_i % REPLAYERS],
+	    &(const struct whatif_options){
+		    .factors = factors, .factor_count = 1, .min_self_ns = 1000 });
+	ck_assert_uint_eq(whatif.row_count, 0);
+	whatif_free(&whatif);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("whatif");
+	TCase *tests = tcase_create("whatif");
+	tcase_add_loop_test(tests, rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
+	tcase_add_loop_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out, 0,
+			    REPLAYERS);
+	tcase_add_loop_test(tests, what_may_be_chance_does_not_rank, 0, REPLAYERS);
+	tcase_add_loop_test(tests, what_is_the_same_is_tried_once, 1, 3);
+	tcase_add_loop_test(tests, what_hangs_on_chance_is_settled, 1, 3);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, names of symbols overwrite each other. */
+#include <check.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/pool.h"
+
+static size_t count_other(const unsigned char *bytes, size_t count, unsigned char value)
+{
+	size_t other = 0;
+
+	for (size_t i = 0; i < count; i++)
+		other += bytes[i] != value;
+	return other;
+}
+
+START_TEST(pieces_do_not_overlap)
+{
+	enum { PIECES = 3000 };
+	unsigned char *pieces[PIECES];
+	struct pool pool = { 0 };
+
+	for (size_t i = 0; i < PIECES; i++) {
+		pieces[i] = pool_alloc(&pool, i);
+		ck_assert_uint_eq((uintptr_t)pieces[i] % 16, 0);
+		ck_assert_uint_eq(count_other(pieces[i], i, 0), 0);
+		memset(pieces[i], (int)(i % 255) + 1, i);
+	}
+	for (size_t i = 0; i < PIECES; i++)
+		ck_assert_uint_eq(count_other(pieces[i], i, (unsigned char)(i % 255 + 1)), 0);
+	pool_free(&pool);
+	ck_assert_ptr_null(pool.newest);
+}
+END_TEST
+
+START_TEST(larger_than_a_block)
+{
+	struct pool pool = { 0 };
+	char *text = pool_text(&pool, "abcdef", 3), *large = pool_alloc(&pool, 1 << 20);
+
+	memset(large, 'x', 1 << 20);
+	ck_assert_str_eq(text, "abc");
+	pool_free(&pool);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pool");
+	TCase *tcase = tcase_create("all");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, pieces_do_not_overlap);
+	tcase_add_test(tcase, larger_than_a_block);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a read is tied to bytes that were not written to it, or a torn flow is taken for a
+ * whole one. */
+#include "infer/flows.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+START_TEST(ends_are_matched_and_offsets_count)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	uint32_t first = sketch_io(&sketch, 0, "write", "tcp a>b", 10, 1, 2);
+	uint32_t second = sketch_io(&sketch, 0, "writev", "tcp a>b", 30, 20, 21);
+	uint32_t early = sketch_io(&sketch, 1, "recv", "tcp b>a", 4, 3, 4);
+	uint32_t late = sketch_io(&sketch, 1, "read", "tcp b>a", 36, 5, 25);
+	uint32_t other = sketch_io(&sketch, 1, "read", "tcp b>c", 36, 5, 25);
+	uint32_t file = sketch_io(&sketch, 1, "read", "file /etc/passwd", 36, 5, 25);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	const struct transfer *transfers = flows.transfers;
+	ck_assert_uint_eq(transfers[flows.transfer_of[first]].flow,
+			  transfers[flows.transfer_of[late]].flow);
+	ck_assert(transfers[flows.transfer_of[second]].is_write);
+	ck_assert(!transfers[flows.transfer_of[early]].has_waited);
+	ck_assert(transfers[flows.transfer_of[late]].has_waited);
+	ck_assert(!transfers[flows.transfer_of[first]].has_woken);
+	ck_assert(transfers[flows.transfer_of[second]].has_woken);
+	ck_assert(!transfers[flows.transfer_of[late]].has_woken);
+	ck_assert_uint_eq(transfers[flows.transfer_of[late]].latency_ns, 5 * SKETCH_MS);
+	ck_assert_uint_eq(transfers[flows.transfer_of[late]].first_ns, 1 * SKETCH_MS);
+	ck_assert_uint_eq(flows.transfer_of[other], NO_INDEX);
+	ck_assert_uint_eq(flows.transfer_of[file], NO_INDEX);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(bytes_from_nowhere_make_a_flow_unusable)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	uint32_t write = sketch_io(&sketch, 0, "write", "pipe:[7]", 10, 1, 2);
+	uint32_t read = sketch_io(&sketch, 1, "read", "pipe:[7]", 11, 3, 4);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_eq(flows.transfer_of[write], NO_INDEX);
+	ck_assert_uint_eq(flows.transfer_of[read], NO_INDEX);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* At a program's end libc writes what is left in its streams, which no call shows. */
+START_TEST(only_the_last_bytes_may_come_from_nowhere)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	for (int more = 0; more < 2; more++) {
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "a", 0, 100);
+		sketch_thread(&sketch, "b", 0, 100);
+		sketch_io(&sketch, 0, "fwrite", "pipe:[7]", 4096, 1, 2);
+		uint32_t read = sketch_io(&sketch, 1, "read", "pipe:[7]", 4096, 0, 3);
+		uint32_t last = sketch_io(&sketch, 1, "read", "pipe:[7]", 11, 3, 9);
+		if (more)
+			sketch_io(&sketch, 0, "fwrite", "pipe:[7]", 4096, 10, 10);
+		sketch_end(&sketch);
+		flows_build(&flows, &sketch.rec);
+		ck_assert_int_eq(flows.transfer_of[read] == NO_INDEX, more);
+		ck_assert_uint_eq(flows.transfer_of[last], NO_INDEX);
+		flows_free(&flows);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+START_TEST(a_waiting_write_shows_the_capacity)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	/* 100 bytes each; the third is let in when the first has been read */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 1, 1.01);
+	sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 2, 2.01);
+	uint32_t third = sketch_io(&sketch, 0, "write", "pipe:[7]", 100, 3, 10.01);
+	uint32_t first = sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 9.9, 10);
+	uint32_t second = sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 19.9, 20);
+	sketch_io(&sketch, 1, "read", "pipe:[7]", 100, 29.9, 30);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert(flows.transfers[flows.transfer_of[third]].has_waited);
+	ck_assert(flows.transfers[flows.transfer_of[first]].has_woken);
+	ck_assert(!flows.transfers[flows.transfer_of[second]].has_woken);
+	ck_assert_uint_eq(flows.flows[0].capacity, 200);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Descriptions of one connection's two ends, and whether their bytes are known to be the same. */
+static const struct {
+	const char *writer;
+	const char *reader;
+	bool is_one;
+} unix_ends[] = {
+	/* 0 */ { "unix:[7]>[8]", "unix:[8]>[7]", true },
+	/* 1 */ { "unix:[7]>[8]", "unix:[8]", true }, /* passed to who did not see it made */
+	/* 2 */ { "unix:[7]", "unix:[8]", false },
+	/* 3 */ { "unix /run/s#21", "unix /run/s#22", true }, /* the kernel said so */
+	/* 4 */ { "unix:[22]", "unix /run/s#21", true },
+	/* 5 */ { "unix /run/s#21", "unix /run/s#23", false },
+	/* 6 */ { "unix /run/#s#21", "unix @a b#22", true },
+	/* 7 */ { "unix dgram /run/s#21", "unix dgram /run/s#22", false },
+	/* 8 */ { "unix seqpacket /run/s#21", "unix seqpacket /run/s#22", false },
+	/* 9 */ { "unix listen /run/s", "unix /run/s", false },
+	/* 10 */ { "unix:[7]>[8]", "unix:[7]>[8]", false },
+};
+
+START_TEST(unix_sockets_meet_by_inode)
+{
+	struct rec_peer peer = { 22, 21 };
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch.rec.peers = &peer;
+	sketch.rec.peer_count = 1;
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	uint32_t write = sketch_io(&sketch, 0, "write", unix_ends[_i].writer, 10, 1, 2);
+	uint32_t read = sketch_io(&sketch, 1, "read", unix_ends[_i].reader, 10, 3, 4);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_int_eq(flows.transfer_of[write] != NO_INDEX, unix_ends[_i].is_one);
+	ck_assert_int_eq(flows.transfer_of[read] != NO_INDEX, unix_ends[_i].is_one);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* What libc writes and reads for its streams: calls that follow each other are one flow. */
+static const struct {
+	const char *write;
+	const char *flush;
+	const char *read;
+} streams[] = {
+	/* 0 */ { "fwrite", "fflush", "fread" },
+	/* 1 */ { "printf", "fclose", "getc" },
+	/* 2 */ { "putc", "fseek", "getdelim" },
+	/* 3 */ { "puts", "fsetpos", "fgets" },
+	/* 4 */ { "fprintf", "fflush", "getline" },
+	/* 5 */ { "putchar", "dprintf", "fscanf" },
+};
+
+START_TEST(streams_read_and_write)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_io(&sketch, 0, streams[_i].write, "pipe:[7]", 4096, 1, 2);
+	uint32_t flush = sketch_io(&sketch, 0, streams[_i].flush, "pipe:[7]", 8, 20, 21);
+	sketch_io(&sketch, 1, "read", "pipe:[7]", 4096, 1, 3);
+	uint32_t read = sketch_io(&sketch, 1, streams[_i].read, "pipe:[7]", 8, 4, 25);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_ne(flows.transfer_of[read], NO_INDEX);
+	ck_assert(flows.transfers[flows.transfer_of[flush]].is_write);
+	ck_assert(!flows.transfers[flows.transfer_of[read]].is_write);
+	ck_assert(flows.transfers[flows.transfer_of[read]].has_waited);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* A call between two descriptors: how it is called, what it takes from and gives to. */
+static const struct {
+	const char *call;
+	const char *own;
+	const char *other;
+	bool takes;
+	bool gives;
+} between[] = {
+	/* 0 */ { "splice", "pipe:[1]", "pipe:[2]", true, true },
+	/* 1 */ { "tee", "pipe:[1]", "pipe:[2]", false, true },
+	/* 2 */ { "sendfile", "pipe:[2]", "pipe:[1]", true, true },
+	/* 3 */ { "splice", "pipe:[1]", "file /x", true, false },
+	/* 4 */ { "splice", "file /x", "pipe:[2]", false, true },
+	/* 5 */ { "copy_file_range", "file /x", "file /y", false, false },
+	/* 6 */ { "vmsplice", "pipe:[2]", "", false, true },
+};
+
+START_TEST(what_has_two_ends_is_in_two_flows)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_thread(&sketch, "c", 0, 100);
+	uint32_t write = sketch_io(&sketch, 0, "write", "pipe:[1]", 10, 1, 2);
+	uint32_t op = sketch_io(&sketch, 1, between[_i].call, between[_i].own, 10, 0, 3);
+	sketch.rec.extras[op].other_ident = sketch_string(&sketch, between[_i].other);
+	uint32_t read = sketch_io(&sketch, 2, "read", "pipe:[2]", 10, 0, 4);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_int_eq(flows.transfer_of[write] != NO_INDEX, between[_i].takes);
+	ck_assert_int_eq(flows.transfer_of[read] != NO_INDEX, between[_i].gives);
+	bool is_send = strcmp(between[_i].call, "sendfile") == 0 ||
+		       strcmp(between[_i].call, "vmsplice") == 0;
+	uint32_t taken = is_send ? flows.other_of[op] : flows.transfer_of[op];
+	uint32_t given = is_send ? flows.transfer_of[op] : flows.other_of[op];
+	ck_assert_int_eq(taken != NO_INDEX && !flows.transfers[taken].is_write, between[_i].takes);
+	ck_assert_int_eq(given != NO_INDEX && flows.transfers[given].is_write, between[_i].gives);
+	if (between[_i].takes)
+		ck_assert(flows.transfers[taken].has_waited);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("flows");
+	TCase *tcase = tcase_create("flows");
+
+	tcase_add_test(tcase, ends_are_matched_and_offsets_count);
+	tcase_add_test(tcase, bytes_from_nowhere_make_a_flow_unusable);
+	tcase_add_test(tcase, only_the_last_bytes_may_come_from_nowhere);
+	tcase_add_test(tcase, a_waiting_write_shows_the_capacity);
+	tcase_add_loop_test(tcase, unix_sockets_meet_by_inode, 0,
+			    sizeof(unix_ends) / sizeof(unix_ends[0]));
+	tcase_add_loop_test(tcase, streams_read_and_write, 0, sizeof(streams) / sizeof(streams[0]));
+	tcase_add_loop_test(tcase, what_has_two_ends_is_in_two_flows, 0,
+			    sizeof(between) / sizeof(between[0]));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

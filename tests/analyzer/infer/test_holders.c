@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a wait for what another process held names nobody, or the wrong thread. */
+#include "infer/holders.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+static struct sketch sketch;
+
+static void setup(void)
+{
+	static struct rec_process processes[2];
+
+	sketch_begin(&sketch);
+	free(sketch.rec.processes);
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch_thread(&sketch, "waiter", 0, 100);
+	sketch_thread(&sketch, "holder", 0, 50);
+	sketch_thread(&sketch, "later", 60, 100);
+	sketch_thread(&sketch, "own", 0, 100);
+	sketch.rec.threads[1].process = sketch.rec.threads[2].process = 1;
+	/* The kernel gave the number again. */
+	sketch.rec.threads[1].tid = sketch.rec.threads[2].tid = 77;
+}
+
+static void teardown(void)
+{
+	sketch.rec.processes = NULL; /* static */
+	sketch_free(&sketch);
+}
+
+static struct rec_wait *wait_for(const char *lock, double from_ms, double to_ms, uint32_t tid)
+{
+	uint32_t wait = sketch_wait(&sketch, 0, REASON_MUTEX, lock, from_ms, to_ms, NO_INDEX);
+
+	sketch.rec.waits[wait].holder = NO_INDEX;
+	sketch.rec.waits[wait].holder_tid = tid;
+	return &sketch.rec.waits[wait];
+}
+
+START_TEST(the_holder_lived_when_the_wait_began)
+{
+	const struct rec_wait *early = wait_for("M", 10, 20, 77);
+	const struct rec_wait *between = wait_for("M", 55, 58, 77);
+	const struct rec_wait *late = wait_for("M", 70, 80, 77);
+	const struct rec_wait *unknown = wait_for("M", 90, 95, 0);
+
+	holders_find(&sketch.rec);
+	ck_assert_uint_eq(early->holder, 1);
+	ck_assert_uint_eq(between->holder, NO_INDEX);
+	ck_assert_uint_eq(late->holder, 2);
+	ck_assert_uint_eq(unknown->holder, NO_INDEX);
+}
+END_TEST
+
+START_TEST(of_two_the_one_of_the_same_process)
+{
+	const struct rec_wait *wait = wait_for("M", 10, 20, 77);
+
+	sketch.rec.threads[3].tid = 77;
+	holders_find(&sketch.rec);
+	ck_assert_uint_eq(wait->holder, 3);
+}
+END_TEST
+
+START_TEST(who_let_go_is_found_in_the_other_process)
+{
+	uint32_t first = sketch_hold(&sketch, 1, "M", 1, 5, 15);
+	uint32_t last = sketch_hold(&sketch, 1, "M", 1, 15.5, 19);
+	struct rec_wait *wait = wait_for("M", 10, 20, 77);
+	struct rec_wait *private = wait_for("N", 10, 20, 77);
+	struct rec_wait *died = wait_for("N", 10, 20, 77);
+	uint32_t left = sketch_hold(&sketch, 3, "N", 1, 5, 16);
+
+	ck_assert_uint_ne(first, last);
+	wait->address |= SHARED_ADDRESS;
+	sketch.rec.extras[first].address |= SHARED_ADDRESS;
+	sketch.rec.extras[last].address |= SHARED_ADDRESS;
+	died->owner_died = true;
+	holders_find(&sketch.rec);
+	ck_assert_uint_eq(wait->target, last);
+	/* Its own process knows better, and said nothing. */
+	ck_assert_uint_eq(private->target, NO_INDEX);
+	ck_assert_uint_eq(died->target, left);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("holders");
+	TCase *tcase = tcase_create("holders");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, the_holder_lived_when_the_wait_began);
+	tcase_add_test(tcase, of_two_the_one_of_the_same_process);
+	tcase_add_test(tcase, who_let_go_is_found_in_the_other_process);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

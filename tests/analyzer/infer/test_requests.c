@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a server's latencies would be those of something else, or fixes be judged by the
+ * wrong ones.
+ */
+#include "infer/requests.h"
+
+#include "replay/simulate.h"
+#include "sketch.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+/* Two threads that end by themselves. */
+static void two(struct sketch *sketch, double end_ms)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "main", 0, end_ms);
+	sketch_thread(sketch, "one", 0, end_ms);
+	sketch_thread(sketch, "two", 0, end_ms);
+}
+
+/* One asks every 10 ms, two answers after 6. */
+static void asked(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		double ask_ms = 10 * i;
+
+		sketch_io(sketch, 1, "write", "tcp a>b", 10, ask_ms, ask_ms);
+		sketch_io(sketch, 2, "read", "tcp b>a", 10, i ? ask_ms - 4 : 0,
+			  ask_ms + (i ? 0 : 0.001));
+		sketch_sleep(sketch, 2, "serve", ask_ms + (i ? 0 : 0.001), ask_ms + 6);
+		sketch_io(sketch, 2, "write", "tcp b>a", 20, ask_ms + 6, ask_ms + 6);
+		sketch_io(sketch, 1, "recv", "tcp a>b", 20, ask_ms, ask_ms + 6);
+		sketch_sleep(sketch, 1, "think", ask_ms + 6, ask_ms + 10);
+	}
+	sketch_end(sketch);
+}
+
+/* Main writes a job every 10 ms, one and two take turns, 6 ms each. */
+static void jobs(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		uint32_t worker = 1 + i % 2;
+		double at_ms = 10 * i;
+
+		sketch_io(sketch, 0, "write", "pipe:[1]", 10, at_ms, at_ms);
+		sketch_sleep(sketch, 0, "pause", at_ms, at_ms + 10);
+		sketch_io(sketch, worker, "read", "pipe:[1]", 10, i < 2 ? 0 : at_ms - 14, at_ms);
+		sketch_sleep(sketch, worker, "serve", at_ms, at_ms + 6);
+	}
+	sketch_end(sketch);
+}
+
+/* One accepts a connection from outside: a request every 10 ms, answered after 6. */
+static void served(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		uint32_t ops[2];
+
+		ops[0] = sketch_io(sketch, 1, "read", "tcp b>c", 10, i ? 10 * i - 4 : 0, 10 * i);
+		sketch_sleep(sketch, 1, "serve", 10 * i, 10 * i + 6);
+		ops[1] = sketch_io(sketch, 1, "write", "tcp b>c", 10, 10 * i + 6, 10 * i + 6);
+		for (int k = 0; k < 2; k++) {
+			sketch->rec.extras[ops[k]].accepted = true;
+			sketch->rec.extras[ops[k]].fd = 5;
+		}
+	}
+	sketch_end(sketch);
+}
+
+/* One says itself what a request is; what is inside of one is none. */
+static void marked(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		uint32_t op = sketch_op(sketch, KIND_OP_USER, "request", 1, 10 * i, 10 * i + 6);
+		uint32_t part = sketch_op(sketch, KIND_OP_USER, "part", 1, 10 * i, 10 * i + 1);
+
+		sketch->rec.ops[part].parent = op;
+		sketch_sleep(sketch, 1, "serve", 10 * i, 10 * i + 6);
+		sketch_sleep(sketch, 1, "think", 10 * i + 6, 10 * i + 10);
+	}
+	sketch_end(sketch);
+}
+
+/* One holds a lock for 6 ms of 10, in which two comes for it, and has to wait till the end. */
+static void locked(struct sketch *sketch)
+{
+	two(sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		uint32_t hold = sketch_hold(sketch, 1, "lock", 1, 10 * i, 10 * i + 6);
+
+		sketch_sleep(sketch, 1, "serve", 10 * i, 10 * i + 6);
+		sketch_sleep(sketch, 1, "think", 10 * i + 6, 10 * i + 10);
+		sketch_sleep(sketch, 2, "pause", i ? 10 * i - 4 : 0, 10 * i + 0.001);
+		sketch_wait(sketch, 2, REASON_MUTEX, "lock", 10 * i + 0.001, 10 * i + 6, hold);
+		sketch_hold(sketch, 2, "lock", 2, 10 * i + 6, 10 * i + 6);
+	}
+	sketch_end(sketch);
+}
+
+static const struct {
+	void (*build)(struct sketch *);
+	enum request_source source;
+	const char *begins_with;
+	size_t count;
+} rows[] = {
+	/* 0 */ { asked, REQUEST_ASKED, "write", 10 },
+	/* 1 */ { jobs, REQUEST_JOB, "write", 8 }, /* the last ones had no end yet */
+	/* 2 */ { served, REQUEST_SERVED, "read", 10 },
+	/* 3 */ { marked, REQUEST_MARKED, "request", 10 },
+	/* 4 */ { locked, REQUEST_LOCK, "lock", 20 }, /* half of them found it free */
+};
+
+static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
+{
+	struct replay_answer answer;
+	struct replayer replayer = simulate_replayer(script);
+	void *scratch = replayer.scratch_new(&replayer);
+
+	replayer.run(&replayer, class, &factor, 1, scratch, &answer);
+	replayer.scratch_free(scratch);
+	return answer;
+}
+
+START_TEST(requests_are_found_and_replayed)
+{
+	struct sketch sketch;
+	struct script script;
+
+	rows[_i].build(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct requests *requests = &script.requests;
+	ck_assert_uint_eq(requests->judged_class, sketch_class(&sketch, rows[_i].begins_with));
+	ck_assert_int_eq(requests->judged_source, rows[_i].source);
+	ck_assert_uint_eq(requests->judged_count, rows[_i].count);
+	for (size_t i = 0; i < requests->count; i++)
+		if (request_is_judged(requests, &requests->requests[i]) && rows[_i].build != jobs)
+			ck_assert_uint_le(requests->requests[i].taken_ns, 6 * SKETCH_MS + 1000);
+	/* A job ends where its worker comes back for more: there is no waiting in that. */
+	struct replay_answer as_it_was = replay(&script, NO_INDEX, 1);
+	struct replay_answer halved = replay(&script, sketch_class(&sketch, "serve"), 0.5);
+	ck_assert_double_eq_tol(as_it_was.p50_ns / 1e6, 6, 0.01);
+	ck_assert_double_eq_tol(as_it_was.p99_ns / 1e6, 6, 0.01);
+	ck_assert_double_eq_tol(halved.p50_ns / 1e6, 3, 0.01);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(no_requests_are_no_latency)
+{
+	struct sketch sketch;
+	struct script script;
+
+	two(&sketch, 10);
+	sketch_sleep(&sketch, 1, "serve", 0, 10);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.requests.judged_class, NO_INDEX);
+	ck_assert_uint_eq(script.requests.count, 0);
+	ck_assert_double_eq(replay(&script, NO_INDEX, 1).p99_ns, 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("requests");
+	TCase *tests = tcase_create("requests");
+	tcase_add_loop_test(tests, requests_are_found_and_replayed, 0,
+			    sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(tests, no_requests_are_no_latency);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

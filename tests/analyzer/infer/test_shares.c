@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a function is said to run more or less of a stretch than its samples say. */
+#include "infer/shares.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+/* Functions 10, 11 and 12, which 11 always calls; stack 1 has the first, stack 2 all. */
+static uint32_t first[64] = { 0, 0, 1, 4 };
+static uint32_t functions[] = { 10, 10, 11, 12 };
+
+static const struct function *function_named(const struct shares *shares, uint32_t name)
+{
+	for (size_t i = 0; i < shares->function_count; i++)
+		if (shares->functions[i].name == name)
+			return &shares->functions[i];
+	return NULL;
+}
+
+/* One scope and its places. */
+struct shares_sketch {
+	struct sketch sketch;
+	struct scopes scopes;
+	struct rec_sample samples[6];
+	uint32_t outer, some, all, none, longer;
+};
+
+static void shares_sketch_begin(struct shares_sketch *of, const uint32_t *stacks)
+{
+	sketch_begin(&of->sketch);
+	sketch_thread(&of->sketch, "main", 0, 60);
+	for (uint32_t i = 0; i < 6; i++)
+		of->samples[i] = (struct rec_sample){ .at_ns = i * 10 * SKETCH_MS,
+						      .cpu_ns = i * 10 * SKETCH_MS,
+						      .stack = stacks[i] };
+	of->sketch.rec.samples = of->samples;
+	of->sketch.rec.sample_count = 6;
+	sketch_end(&of->sketch);
+	of->scopes = (struct scopes){ 0 };
+	of->outer = scopes_add(&of->scopes, 1, NULL, 0);
+	of->some = scopes_add_place(&of->scopes, of->outer, 5);
+	of->all = scopes_add_place(&of->scopes, of->outer, 7);
+	of->none = scopes_add_place(&of->scopes, of->outer, 9);
+	of->longer = scopes_add_place(&of->scopes, of->all, 11);
+	for (size_t i = 4; i < 64; i++)
+		first[i] = 4;
+}
+
+static void shares_sketch_free(struct shares_sketch *of)
+{
+	scopes_free(&of->scopes);
+	sketch_free(&of->sketch);
+}
+
+/* -1: none. */
+static double share_of(const struct shares *shares, uint32_t name, uint32_t scope)
+{
+	const struct function *function = function_named(shares, name);
+
+	ck_assert_ptr_nonnull(function);
+	for (uint32_t i = 0; i < function->count; i++)
+		if (shares->shares[function->first + i].scope == scope)
+			return (double)shares->shares[function->first + i].share;
+	return -1;
+}
+
+START_TEST(shares_are_of_the_samples_in_a_scope)
+{
+	static const uint32_t stacks[6] = { 1, 2, 2, 1, 2, 1 };
+	struct shares_sketch of;
+	struct shares shares;
+
+	shares_sketch_begin(&of, stacks);
+	const uint32_t scope_of[6] = { of.some, of.some, of.some, of.some, of.all, NO_INDEX };
+	const struct stack_functions functions_of = { first, functions };
+	shares_build(&shares, &of.sketch.rec, &functions_of, &of.scopes, scope_of);
+	ck_assert_uint_eq(shares.function_count, 3);
+	ck_assert_uint_eq(shares.functions[0].name, 10); /* most CPU time first */
+	ck_assert_double_eq_tol(share_of(&shares, 10, of.some), 1, 1e-6);
+	ck_assert_double_eq_tol(share_of(&shares, 11, of.some), 0.5, 1e-6);
+	ck_assert_double_eq_tol(share_of(&shares, 11, of.all), 1, 1e-6);
+	/* 50 ms, five samples in scopes */
+	ck_assert_uint_eq(function_named(&shares, 11)->cpu_ns, 3 * 10 * SKETCH_MS);
+	ck_assert_uint_eq(function_named(&shares, 11)->samples, 3);
+	ck_assert(shares_are_same(&shares, 1, 2));
+	ck_assert(!shares_are_same(&shares, 0, 1));
+	shares_free(&shares);
+	shares_sketch_free(&of);
+}
+END_TEST
+
+START_TEST(a_place_without_samples_is_like_what_is_around_it)
+{
+	static const uint32_t stacks[6] = { 1, 2, 2, 1, 2, 1 };
+	struct shares_sketch of;
+	struct shares shares;
+
+	shares_sketch_begin(&of, stacks);
+	const uint32_t scope_of[6] = { of.some, of.some, of.some, of.some, of.all, NO_INDEX };
+	const struct stack_functions functions_of = { first, functions };
+	shares_build(&shares, &of.sketch.rec, &functions_of, &of.scopes, scope_of);
+	ck_assert_double_eq_tol(share_of(&shares, 11, of.none), 0.6, 1e-6); /* 3 of all 5 */
+	ck_assert_double_eq_tol(share_of(&shares, 11, of.longer), 1, 1e-6); /* of `all` */
+	/* delays are in it, too */
+	ck_assert_double_eq_tol(share_of(&shares, 11, of.outer), -1, 1e-6);
+	shares_free(&shares);
+	shares_sketch_free(&of);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("shares");
+	TCase *tcase = tcase_create("shares");
+
+	tcase_add_test(tcase, shares_are_of_the_samples_in_a_scope);
+	tcase_add_test(tcase, a_place_without_samples_is_like_what_is_around_it);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

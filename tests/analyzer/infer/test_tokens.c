@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a condition is replayed by tokens that its recording does not obey. */
+#include "infer/tokens.h"
+
+#include "monitored.h"
+
+#include <check.h>
+
+/* Thread 0 puts at `put_ms` (signalling when `signals`), thread 1 takes at once, or waits for
+ * it. */
+static void hand_over(struct sketch *sketch, double from_ms, double put_ms, bool signals)
+{
+	sketch_hold(sketch, 0, "M", 1, put_ms, put_ms + 0.1);
+	if (signals)
+		sketch_link(sketch, 0, LINK_WAKE, "C", put_ms + 0.05, from_ms < put_ms, NO_INDEX);
+	if (from_ms < put_ms) {
+		sketch_hold(sketch, 1, "M", 2, from_ms, from_ms + 0.1);
+		sketch_wait(sketch, 1, REASON_COND, "C", from_ms + 0.1, put_ms + 0.2, NO_INDEX);
+		sketch_hold(sketch, 1, "M", 3, put_ms + 0.2, put_ms + 0.3);
+	} else {
+		sketch_hold(sketch, 1, "M", 2, from_ms, from_ms + 0.1);
+	}
+}
+
+START_TEST(a_signal_for_each_item)
+{
+	struct monitored monitored;
+
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "putter", 0, 100);
+	sketch_thread(&monitored.sketch, "taker", 0, 100);
+	for (int i = 0; i < 9; i++)
+		hand_over(&monitored.sketch, i * 10, i * 10 + (i % 2 ? 5 : -2 + 2 * !i), true);
+	monitored_build(&monitored);
+	ck_assert_uint_eq(monitored.monitors.condition_count, 1);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert(!monitored.monitors.conditions[0].is_pool);
+	monitored_free(&monitored);
+}
+END_TEST
+
+START_TEST(a_signal_only_when_it_was_empty)
+{
+	struct monitored monitored;
+
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "putter", 0, 100);
+	sketch_thread(&monitored.sketch, "taker", 0, 100);
+	/* two items are put while the taker sleeps; only the first is signalled */
+	for (int i = 0; i < 4; i++) {
+		hand_over(&monitored.sketch, i * 20, i * 20 + 5, true);
+		hand_over(&monitored.sketch, i * 20 + 10, i * 20 + 6, false);
+	}
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BY_SECTION);
+	monitored_free(&monitored);
+}
+END_TEST
+
+START_TEST(one_computes_for_all)
+{
+	struct monitored monitored;
+
+	/* a broadcast lets all go on, and those who come later go on by themselves: no tokens */
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "putter", 0, 100);
+	sketch_thread(&monitored.sketch, "taker", 0, 100);
+	sketch_thread(&monitored.sketch, "late", 0, 100);
+	for (int i = 0; i < 9; i++) {
+		hand_over(&monitored.sketch, i * 10, i * 10 + 5, true);
+		sketch_hold(&monitored.sketch, 2, "M", 2, i * 10 + 6, i * 10 + 6.1);
+	}
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_NONE);
+	monitored_free(&monitored);
+}
+END_TEST
+
+START_TEST(copies_of_a_call_are_one_site)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	/* a compiler has made two calls of the taker's: only the first one ever waits. Its lock
+	 * call is known without its callers, as nobody had waited for that lock before. */
+	sketch_begin(sketch);
+	sketch->rec.stacks[20] = (struct rec_stack){ 20, 2 }; /* the wait */
+	sketch->rec.stacks[30] = (struct rec_stack){ 30, 2 }; /* the other call */
+	sketch->rec.stacks[40] = (struct rec_stack){ 40, 2 }; /* the putter's */
+	sketch->rec.frames[31] = sketch->rec.frames[21];
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_hold(sketch, 1, "M", 2, 0, 0.1);
+	sketch->rec.waits[sketch_wait(sketch, 1, REASON_COND, "C", 0.1, 1.2, NO_INDEX)].stack = 20;
+	sketch_hold(sketch, 1, "M", 20, 1.2, 1.3);
+	for (int i = 0; i < 9; i++) {
+		sketch_hold(sketch, 0, "M", 40, 1 + i, 1.1 + i);
+		sketch_link(sketch, 0, LINK_WAKE, "C", 1.05 + i, !i, NO_INDEX);
+	}
+	for (int i = 1; i < 9; i++)
+		sketch_hold(sketch, 1, "M", 30, 10 + i, 10.1 + i);
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+	ck_assert_uint_eq(monitors->section_count, 18);
+	for (size_t i = 0; i < monitors->section_count; i++)
+		ck_assert_uint_eq(monitors->sections[i].take,
+				  monitors->sections[i].thread == 1 ? 0 : NO_INDEX);
+	monitored_free(&monitored);
+}
+END_TEST
+
+START_TEST(a_take_of_all_there_is)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+	double at_ms = 10;
+
+	/* one, two, three, one ... items are put, with a signal for the first of them; what comes
+	 * after the take is the longer the more it were */
+	sketch_begin(sketch);
+	sketch_thread(sketch, "putter", 0, 300);
+	sketch_thread(sketch, "taker", 0, 300);
+	for (int i = 0; i < 12; i++, at_ms += 20) {
+		double busy_ms = (i - 1) % 3 + 1;
+
+		hand_over(sketch, i ? at_ms - 20 + 2 + busy_ms : 0, at_ms, true);
+		for (int k = 0; k < i % 3; k++)
+			sketch_hold(sketch, 0, "M", 1, at_ms + 0.11 + k * 0.02,
+				    at_ms + 0.12 + k * 0.02);
+	}
+	monitored_build(&monitored);
+	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BATCH);
+	monitored_free(&monitored);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("tokens");
+	TCase *tcase = tcase_create("tokens");
+
+	tcase_add_test(tcase, a_signal_for_each_item);
+	tcase_add_test(tcase, a_signal_only_when_it_was_empty);
+	tcase_add_test(tcase, one_computes_for_all);
+	tcase_add_test(tcase, copies_of_a_call_are_one_site);
+	tcase_add_test(tcase, a_take_of_all_there_is);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, the blocking chain would lead past what the end really waited for.
+ */
+#include "build.h"
+#include <check.h>
+
+#include "measure/chain.h"
+
+static void expect_chain(const struct recording *recording, size_t depth_max, const char *expected)
+{
+	struct graph graph;
+	struct chain chain;
+	char text[256] = "";
+	graph_build(&graph, recording);
+	chain_build(&chain, &graph, depth_max);
+	for (size_t i = 0; i < chain.op_count; i++)
+		sprintf(text + strlen(text), " %u", chain.ops[i]);
+	ck_assert_str_eq(text, expected);
+	chain_free(&chain);
+	graph_free(&graph);
+}
+
+START_TEST(chain_follows_the_latest_child_or_wait_target)
+{
+	struct recording recording = build_recording();
+	/* 0 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 100);
+	/* 1: the root that ends last */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 200);
+	/* 2 */ build_op(&recording, 1, KIND_CALL, 1, 10, 150);
+	/* 3: as late as 2, but after it */ build_op(&recording, 1, KIND_CALL, 1, 20, 150);
+	/* 4: waited for by 2 */ build_op(&recording, 0, KIND_CALL, 1, 20, 140);
+	/* 5 */ build_op(&recording, 2, KIND_CALL, 1, 20, 130);
+	build_wait(&recording, 2, 4, REASON_LOCK, 20, 140);
+	build_wait(&recording, 4, 2, REASON_LOCK, 20, 30); /* back: taken already */
+	expect_chain(&recording, 25, " 1 2 4");
+	expect_chain(&recording, 2, " 1 2");
+	expect_chain(&recording, 0, "");
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(children_go_before_wait_targets_of_the_same_end)
+{
+	struct recording recording = build_recording();
+	/* 0 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 100);
+	/* 1 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 90);
+	/* 2 */ build_op(&recording, 0, KIND_CALL, 1, 0, 90);
+	build_wait(&recording, 0, 1, REASON_LOCK, 0, 90);
+	expect_chain(&recording, 25, " 0 2");
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(an_empty_recording_has_no_chain)
+{
+	struct recording recording = build_recording();
+	expect_chain(&recording, 25, "");
+	build_free(&recording);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("chain");
+	TCase *tests = tcase_create("chain");
+	tcase_add_test(tests, chain_follows_the_latest_child_or_wait_target);
+	tcase_add_test(tests, children_go_before_wait_targets_of_the_same_end);
+	tcase_add_test(tests, an_empty_recording_has_no_chain);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

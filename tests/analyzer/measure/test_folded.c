@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, a flame graph shows time where there was none, or cannot be drawn. */
+#include <check.h>
+
+#include "cpu_sample.h"
+#include "measure/folded.h"
+
+static const struct {
+	const char *word;
+	const char *lines;
+} rows[] = {
+	/* 0 */ { "wait", "n2;sleep n5 2000\nn2;n10;mutex n12 2000\n" },
+	/* 1: two places of one function are one line; what no sample stands for is said */
+	{ "cpu", "n1;[on CPU] 400\nn1;n10;n11 2000\nn1;n10 1000\nn1;n10;n11;n11 1000\n" },
+	/* 2 */
+	{ "wall", "n1;[unexplained] 600\nn1;[on CPU] 400\nn1;n10;n11 2000\nn1;n10 1000\n"
+		  "n1;n10;n11;n11 1000\nn2;[unexplained] 1000\nn2;sleep n5 2000\n"
+		  "n2;n10;mutex n12 2000\n" },
+	/* 3 */ { "lock", "n2;n10;mutex n12 2000\n" },
+};
+
+static char *folded_text(struct recording *recording, const char *word)
+{
+	struct thread_table threads;
+	enum folded_of of;
+	char *text;
+	size_t length;
+	ck_assert(folded_parse(word, &of));
+	FILE *file = open_memstream(&text, &length);
+	thread_table_build(&threads, recording);
+	folded_write(file, of, recording, &threads, &cpu_names, NULL);
+	thread_table_free(&threads);
+	fclose(file);
+	return text;
+}
+
+START_TEST(lines_are_thread_frames_reason_and_time)
+{
+	struct recording recording = cpu_recording();
+	char *text = folded_text(&recording, rows[_i].word);
+	ck_assert_str_eq(text, rows[_i].lines);
+	free(text);
+	build_free(&recording);
+}
+END_TEST
+
+/* A call that was on the CPU for a part counts with the rest only. */
+START_TEST(only_blocked_time_of_calls_counts)
+{
+	struct recording recording = cpu_recording();
+	struct rec_sample samples[] = { { .thread = 1, .at_ns = 0, .cpu_ns = 0 },
+					{ .thread = 1, .at_ns = 5000000, .cpu_ns = 3000000 } };
+	recording.samples = samples;
+	recording.sample_count = 2;
+	char *text = folded_text(&recording, "wait");
+	ck_assert_str_eq(text, "n2;sleep n5 1000\nn2;n10;mutex n12 1000\n");
+	free(text);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(names_cannot_break_a_line)
+{
+	struct recording recording = cpu_recording();
+	recording.strings[2] = "a;b\nc";
+	char *text = folded_text(&recording, "lock");
+	ck_assert_str_eq(text, "a,b?c;n10;mutex n12 2000\n");
+	free(text);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(other_words_are_none)
+{
+	enum folded_of of;
+	ck_assert(!folded_parse("", &of));
+	ck_assert(!folded_parse("waits", &of));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("folded");
+	TCase *tests = tcase_create("folded");
+	tcase_add_loop_test(tests, lines_are_thread_frames_reason_and_time, 0, 4);
+	tcase_add_test(tests, only_blocked_time_of_calls_counts);
+	tcase_add_test(tests, names_cannot_break_a_line);
+	tcase_add_test(tests, other_words_are_none);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

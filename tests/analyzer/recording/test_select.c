@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, --client, --thread, --from or --to would keep the wrong part, or leave wrong
+ * indexes.
+ */
+#include "build.h"
+#include <check.h>
+#include <errno.h>
+
+#include "recording/graph.h"
+#include "recording/select.h"
+
+/*
+ * 0 is the root, 1 and 2 its children; 3 is below 1, 4 a root of its own. Client 1 is op 1's,
+ * thread 0 is called "n5" and runs ops 0, 1 and 3, thread 1 "n6" runs the others.
+ */
+static struct recording build_sample(void)
+{
+	static struct rec_thread threads[2];
+	struct recording recording = build_recording();
+	/* 0 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 100, 200);
+	/* 1 */ build_op(&recording, 0, KIND_CALL, 1, 110, 150);
+	/* 2 */ build_op(&recording, 0, KIND_CALL, 1, 160, 190);
+	/* 3 */ build_op(&recording, 1, KIND_CALL, 1, 120, 140);
+	/* 4 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 300, 400);
+	for (uint32_t i = 0; i < 5; i++)
+		recording.ops[i].thread = i == 2 || i == 4;
+	recording.ops[1].client = 1;
+	build_wait(&recording, 3, 2, REASON_LOCK, 125, 130);
+	build_wait(&recording, 4, 0, REASON_LOCK, 310, 320);
+	build_wait(&recording, NO_INDEX, 0, REASON_LOCK, 310, 320);
+	build_link(&recording, LINK_RESULT, 3, 0);
+	build_link(&recording, LINK_RESULT, 4, 0);
+	threads[0] = (struct rec_thread){ .name = 5, .op = 1 };
+	threads[1] = (struct rec_thread){ .name = 6, .op = 4 };
+	recording.threads = threads;
+	recording.thread_count = 2;
+	return recording;
+}
+
+static const struct {
+	struct selection selection;
+	const char *ops; /* ids and what is left of them */
+	size_t waits, links;
+} rows[] = {
+	/* 0 */ { { "n1", "", 0, UINT64_MAX }, " 2:110-150 4:120-140^2", 1, 1 },
+	/* 1 */ { { "", "n5", 0, UINT64_MAX }, " 1:100-200 2:110-150^1 4:120-140^2", 1, 1 },
+	/* 2 */ { { "", "n[6]", 0, UINT64_MAX }, " 3:160-190 5:300-400", 1, 1 },
+	/* 3 */ { { "", "", 0, 55 }, " 1:100-155 2:110-150^1 4:120-140^2", 1, 1 },
+	/* 4 */ { { "", "", 70, UINT64_MAX }, " 1:170-200 3:170-190^1 5:300-400", 1, 1 },
+	/* 5: a skipped parent hands its children up */
+	{ { "", "", 42, 43 }, " 1:142-143 2:142-143^1", 0, 0 },
+	/* 6 */
+	{ { "", "", 0, UINT64_MAX },
+	  " 1:100-200 2:110-150^1 3:160-190^1 4:120-140^2 5:300-400",
+	  2,
+	  2 },
+};
+
+START_TEST(the_right_part_is_left)
+{
+	struct recording recording = build_sample();
+	struct graph graph;
+	char text[256] = "";
+	ck_assert_int_eq(selection_apply(&rows[_i].selection, &recording), 0);
+	for (uint32_t i = 0; i < recording.op_count; i++) {
+		const struct rec_op *op = &recording.ops[i];
+		sprintf(text + strlen(text), " %lu:%lu-%lu", (unsigned long)op->dump_id,
+			(unsigned long)op->start_ns, (unsigned long)op->end_ns);
+		if (op->parent != NO_INDEX)
+			sprintf(text + strlen(text), "^%lu",
+				(unsigned long)recording.ops[op->parent].dump_id);
+	}
+	ck_assert_str_eq(text, rows[_i].ops);
+	ck_assert_uint_eq(recording.wait_count, rows[_i].waits);
+	ck_assert_uint_eq(recording.link_count, rows[_i].links);
+	graph_build(&graph, &recording);
+	ck_assert(graph_is_valid(&graph));
+	graph_free(&graph);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays)
+{
+	struct recording recording = build_sample();
+	recording.ops[1].thread = 1;
+	const struct selection selection = { "", "n5", 0, UINT64_MAX };
+	ck_assert_int_eq(selection_apply(&selection, &recording), 0);
+	ck_assert_uint_eq(recording.op_count, 2);
+	ck_assert_uint_eq(recording.ops[1].dump_id, 4);
+	ck_assert_uint_eq(recording.ops[1].parent, 0);
+	ck_assert_uint_eq(recording.threads[0].op, NO_INDEX);
+	build_free(&recording);
+}
+END_TEST
+
+/* Samples of op 1, 3 and 4, at 115, 125 and 350. */
+static const struct {
+	struct selection selection;
+	const char *kept;
+} sample_rows[] = {
+	/* 0 */ { { "", "", 0, UINT64_MAX }, " 115 125 350" },
+	/* 1 */ { { "", "n5", 0, UINT64_MAX }, " 115 125" },
+	/* 2 */ { { "", "", 20, 100 }, " 125" },
+	/* 3 */ { { "n1", "", 0, UINT64_MAX }, " 115 125" },
+};
+
+START_TEST(samples_stay_with_their_thread_and_time)
+{
+	struct recording recording = build_sample();
+	char text[64] = "";
+	struct rec_sample samples[] = {
+		{ .at_ns = 115, .op = 1, .thread = 0 },
+		{ .at_ns = 125, .op = 3, .thread = 0 },
+		{ .at_ns = 350, .op = 4, .thread = 1 },
+	};
+	recording.samples = samples;
+	recording.sample_count = 3;
+	ck_assert_int_eq(selection_apply(&sample_rows[_i].selection, &recording), 0);
+	for (size_t i = 0; i < recording.sample_count; i++)
+		sprintf(text + strlen(text), " %lu", (unsigned long)samples[i].at_ns);
+	ck_assert_str_eq(text, sample_rows[_i].kept);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(nothing_left_is_an_error_and_changes_nothing)
+{
+	struct recording recording = build_sample();
+	const struct selection selection = { "nobody", "", 0, UINT64_MAX };
+	ck_assert_int_eq(selection_apply(&selection, &recording), -ENOENT);
+	ck_assert_uint_eq(recording.op_count, 5);
+	ck_assert_uint_eq(recording.wait_count, 3);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(selecting_all_is_known_as_such)
+{
+	ck_assert(selection_is_all(&(const struct selection){ "", "", 0, UINT64_MAX }));
+	ck_assert(!selection_is_all(&(const struct selection){ "c", "", 0, UINT64_MAX }));
+	ck_assert(!selection_is_all(&(const struct selection){ "", "*", 0, UINT64_MAX }));
+	ck_assert(!selection_is_all(&(const struct selection){ "", "", 1, UINT64_MAX }));
+	ck_assert(!selection_is_all(&(const struct selection){ "", "", 0, 1 }));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("select");
+	TCase *tests = tcase_create("select");
+	tcase_add_loop_test(tests, the_right_part_is_left, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(tests, an_op_left_out_hands_its_children_to_the_nearest_that_stays);
+	tcase_add_loop_test(tests, samples_stay_with_their_thread_and_time, 0, 4);
+	tcase_add_test(tests, nothing_left_is_an_error_and_changes_nothing);
+	tcase_add_test(tests, selecting_all_is_known_as_such);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, regions would be skipped that must not be, or with a wrong duration.
+ */
+#include "build.h"
+#include <check.h>
+
+#include "replay/recorded/program.h"
+
+static void compile(struct program *program, const struct recording *recording)
+{
+	struct graph graph;
+	struct class_table classes;
+	graph_build(&graph, recording);
+	class_table_build(&classes, recording, NULL);
+	program_compile(program, &graph, &classes);
+	class_table_free(&classes);
+	graph_free(&graph);
+}
+
+/* An op with four children in sequence from start_ns on, 100 ns in all. */
+static uint32_t build_family(struct recording *recording, uint64_t start_ns)
+{
+	uint32_t parent = build_op(recording, NO_INDEX, KIND_CALL, 1, start_ns, start_ns + 100);
+	for (uint32_t i = 0; i < 4; i++)
+		build_op(recording, parent, KIND_CALL, 2, start_ns + 20 * i + 5,
+			 start_ns + 20 * i + 15);
+	return parent;
+}
+
+static uint32_t skippable_count(const struct program *program)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < program->region_count; i++)
+		count += program->regions[i].end != REGION_NEVER;
+	return count;
+}
+
+/* The region whose own slot advances by so much; there is just one. */
+static const struct region *region_of(const struct program *program, double duration_ns)
+{
+	const struct region *found = NULL;
+	for (uint32_t i = 0; i < program->region_count; i++)
+		if (program->regions[i].end != REGION_NEVER &&
+		    program->regions[i].duration_ns == duration_ns) {
+			ck_assert_ptr_null(found);
+			found = &program->regions[i];
+		}
+	ck_assert_ptr_nonnull(found);
+	return found;
+}
+
+static uint32_t import_count(const struct region *region)
+{
+	return region->first_export - region->first_import;
+}
+
+static uint32_t export_count(const struct region *region)
+{
+	return region->end_export - region->first_export;
+}
+
+START_TEST(a_family_of_its_own_only_adds)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	build_family(&recording, 0);
+	compile(&program, &recording);
+	const struct region *region = region_of(&program, 100);
+	ck_assert(region->is_plain);
+	ck_assert_uint_eq(import_count(region), 0);
+	ck_assert_uint_eq(export_count(region), 0);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(what_is_named_across_a_regions_edge_is_an_import_or_an_export)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	build_family(&recording, 0);
+	uint32_t other = build_family(&recording, 200);
+	recording.ops[other].end_ns = 310;
+	build_wait(&recording, other, 3, REASON_LOCK, 202, 204); /* ended at 55: 2 ns less */
+	compile(&program, &recording);
+	const struct region *first = region_of(&program, 100), *second = region_of(&program, 108);
+	ck_assert_uint_eq(import_count(first), 0);
+	ck_assert_uint_eq(export_count(first), 1);
+	ck_assert_double_eq(program.edges[first->first_export].offset_ns, 55);
+	ck_assert_uint_eq(import_count(second), 1);
+	ck_assert_uint_eq(export_count(second), 0);
+	ck_assert_double_eq(program.edges[second->first_import].offset_ns, 55.0 - 200);
+	ck_assert_uint_eq(program.edges[first->first_export].slot,
+			  program.edges[second->first_import].slot);
+	ck_assert(!second->is_plain);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+/* A point in time taken from the recording does not move with the region that it is in. */
+START_TEST(a_region_with_an_op_placed_by_recorded_time_is_never_skipped)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	uint32_t first = build_family(&recording, 0);
+	uint32_t later = build_family(&recording, 50);
+	recording.ops[first].end_ns = 200;
+	build_wait(&recording, first, later, REASON_LOCK, 90, 150);
+	compile(&program, &recording);
+	ck_assert_uint_eq(program.fallback_anchors, 1);
+	/* The inner one is placed before it begins: it may. */
+	ck_assert_ptr_nonnull(region_of(&program, 100));
+	ck_assert_uint_eq(program.region_count, 2);
+	ck_assert_uint_eq(skippable_count(&program), 1);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+/* Blocks of roots: how early one starts decides, too, whether they may be skipped. */
+START_TEST(blocks_of_roots_know_their_earliest_start)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < 100; i++)
+		build_op(&recording, NO_INDEX, KIND_CALL, 1, 1000 + 10 * i, 1005 + 10 * i);
+	compile(&program, &recording);
+	for (uint32_t i = 0; i < program.region_count; i++)
+		if (program.regions[i].end != REGION_NEVER && program.regions[i].first_ns == 5)
+			found++;
+	ck_assert_uint_ge(found, 3);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("layout");
+	TCase *tests = tcase_create("layout");
+	tcase_add_test(tests, a_family_of_its_own_only_adds);
+	tcase_add_test(tests, what_is_named_across_a_regions_edge_is_an_import_or_an_export);
+	tcase_add_test(tests, a_region_with_an_op_placed_by_recorded_time_is_never_skipped);
+	tcase_add_test(tests, blocks_of_roots_know_their_earliest_start);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, compiled code would be larger than it needs to be, or not what it stands for.
+ */
+#include "build.h"
+#include <check.h>
+
+#include "replay/recorded/program.h"
+
+static void compile(struct program *program, const struct recording *recording)
+{
+	struct graph graph;
+	struct class_table classes;
+	graph_build(&graph, recording);
+	class_table_build(&classes, recording, NULL);
+	program_compile(program, &graph, &classes);
+	class_table_free(&classes);
+	graph_free(&graph);
+}
+
+static uint32_t count_of(const struct program *program, enum instr_what what)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < program->instr_count; i++)
+		count += program->code[i].what == what;
+	return count;
+}
+
+/* A child that its parent does nothing beside needs neither a clock of its own nor a join. */
+START_TEST(children_in_sequence_run_on_their_parents_clock)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 100);
+	for (uint32_t i = 0; i < 9; i++)
+		build_op(&recording, root, KIND_CALL, 2, 10 * i + 1, 10 * i + 9);
+	compile(&program, &recording);
+	ck_assert_double_eq(program.baseline_ns, 100);
+	/* Of the root: its start, the chain's end; no copy for any child. */
+	ck_assert_uint_eq(count_of(&program, INSTR_COPY), 2);
+	ck_assert_uint_eq(count_of(&program, INSTR_RUN), 9 + 10);
+	program_free(&program);
+	/* Once somebody else waits for it, it has a clock. */
+	uint32_t other = build_op(&recording, NO_INDEX, KIND_CALL, 3, 50, 60);
+	build_wait(&recording, other, root + 1, REASON_LOCK, 50, 55);
+	compile(&program, &recording);
+	ck_assert_uint_eq(count_of(&program, INSTR_COPY), 2 + 1 + 1);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(slots_are_used_again)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	for (uint32_t i = 0; i < 400; i++)
+		build_op(&recording, NO_INDEX, KIND_CALL, 1 + i % 5, 10 * i, 10 * i + 15);
+	compile(&program, &recording);
+	ck_assert_double_eq(program.baseline_ns, 10 * 399 + 15);
+	ck_assert_uint_le(program.slot_count, 6);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+/* A length of more than 32 bits, and a child that starts before its parent. */
+START_TEST(long_and_negative_times_are_kept)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	build_op(&recording, NO_INDEX, KIND_CALL, 1, 7000000000ull, 20000000000ull);
+	build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 8000000000ull, 14000000000ull);
+	compile(&program, &recording);
+	ck_assert_double_eq(program.baseline_ns, 13e9);
+	ck_assert_uint_eq(count_of(&program, INSTR_WIDE), 2);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(runs_are_listed_class_by_class)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 100);
+	build_op(&recording, root, KIND_CALL, 2, 10, 20);
+	build_op(&recording, root, KIND_CALL, 2, 30, 40);
+	compile(&program, &recording);
+	ck_assert_uint_eq(program.class_count, 2);
+	for (uint32_t class = 0; class < 2; class ++) {
+		uint32_t at = program.first_run[class], end = program.first_run[class + 1] - 1;
+		ck_assert_uint_eq(end - at, class == 0 ? 3 : 2);
+		ck_assert_uint_eq(program.runs[end], RUNS_END);
+		for (; at < end; at++)
+			ck_assert_uint_eq(program.code[program.runs[at]].what, INSTR_RUN);
+	}
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(circles_are_broken_and_counted)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 100);
+	uint32_t left = build_op(&recording, root, KIND_CALL, 2, 0, 50);
+	uint32_t right = build_op(&recording, root, KIND_CALL, 3, 0, 50);
+	build_wait(&recording, left, right, REASON_LOCK, 10, 50);
+	build_wait(&recording, right, left, REASON_LOCK, 10, 50);
+	compile(&program, &recording);
+	ck_assert_uint_eq(program.broken_cycles, 1);
+	ck_assert_uint_eq(program.fallback_anchors, 0);
+	ck_assert_double_eq(program.baseline_ns, 100);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(an_empty_recording_compiles)
+{
+	struct recording recording = build_recording();
+	struct program program;
+	compile(&program, &recording);
+	ck_assert_double_eq(program.baseline_ns, 0);
+	program_free(&program);
+	build_free(&recording);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("program");
+	TCase *tests = tcase_create("program");
+	tcase_add_test(tests, children_in_sequence_run_on_their_parents_clock);
+	tcase_add_test(tests, slots_are_used_again);
+	tcase_add_test(tests, long_and_negative_times_are_kept);
+	tcase_add_test(tests, runs_are_listed_class_by_class);
+	tcase_add_test(tests, circles_are_broken_and_counted);
+	tcase_add_test(tests, an_empty_recording_compiles);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, the parts of the analysis would not fit together, or warnings that matter stay
+ * away.
+ */
+#include "build.h"
+#include <check.h>
+#include <errno.h>
+
+#include "report/analysis.h"
+
+static struct options sample_options(void)
+{
+	return (struct options){ .top = 10,
+				 .factors = { { 0, 0.5 }, 2 },
+				 .min_self_ns = 0,
+				 .dead_air_min_ns = 1,
+				 .chain_depth = 25,
+				 .class_regex = "",
+				 .client = "",
+				 .thread_glob = "",
+				 .color = "never" };
+}
+
+static struct recording build_sample(void)
+{
+	struct recording recording = build_recording();
+	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 100, 200);
+	build_op(&recording, root, KIND_EXEC, 2, 120, 180);
+	build_op(&recording, NO_INDEX, KIND_CALL, 3, 250, 300);
+	return recording;
+}
+
+static bool has_warning(const struct analysis *analysis, const char *part)
+{
+	for (size_t i = 0; i < analysis->warning_count; i++)
+		if (strstr(analysis->warnings[i], part))
+			return true;
+	return false;
+}
+
+START_TEST(everything_is_found_out)
+{
+	struct recording recording = build_sample();
+	struct options options = sample_options();
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	ck_assert_uint_eq(analysis.span_ns, 200);
+	ck_assert_uint_eq(analysis.actual_makespan_ns, 200);
+	ck_assert_uint_eq(analysis.classes.count, 3);
+	ck_assert_uint_eq(analysis.whatif.row_count, 3);
+	ck_assert_double_eq(analysis.whatif.baseline.makespan_ns, 200);
+	ck_assert_double_eq(analysis_drift_percent(&analysis), 0);
+	ck_assert_uint_eq(analysis.warning_count, 0);
+	ck_assert_str_eq(analysis_class_name(&analysis, 1), "n2");
+	ck_assert_str_eq(analysis_class_kind(&analysis, 1), "exec");
+	analysis_free(&analysis);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(only_classes_that_match_are_shown_and_tried)
+{
+	struct recording recording = build_sample();
+	struct options options = sample_options();
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	options.class_regex = "^n[13]$";
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	ck_assert_uint_eq(analysis.whatif.row_count, 2);
+	ck_assert(analysis.is_shown[0] && !analysis.is_shown[1] && analysis.is_shown[2]);
+	analysis_free(&analysis);
+	options.class_regex = "n[";
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "--class"));
+	build_free(&recording);
+}
+END_TEST
+
+/* Each row makes one thing doubtful, and one warning says so. */
+static const struct {
+	uint64_t dropped;
+	size_t truncated;
+	enum { CALM, LATE_CHILD, UNKNOWN_WAIT, ORPHAN, CIRCLE } trouble;
+	const char *said;
+} rows[] = {
+	/* 0 */ { 7, 0, CALM, "7 events were dropped" },
+	/* 1 */ { 0, 2, CALM, "2 files end in the middle of a line" },
+	/* 2 */ { 0, 0, LATE_CHILD, "the replay of the unchanged run is off by" },
+	/* 3 */ { 0, 0, UNKNOWN_WAIT, "has no known cause" },
+	/* 4 */ { 0, 0, ORPHAN, "belong to no known op" },
+	/* 5 */ { 0, 0, CIRCLE, "form circles" },
+};
+
+START_TEST(what_is_doubtful_is_said)
+{
+	struct recording recording = build_sample();
+	struct options options = sample_options();
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	recording.dropped_events = rows[_i].dropped;
+	recording.truncated_files = rows[_i].truncated;
+	if (rows[_i].trouble == LATE_CHILD) /* covers its parent, which does not wait for it */
+		build_op(&recording, 0, KIND_CALL, 4, 100, 320);
+	if (rows[_i].trouble == UNKNOWN_WAIT)
+		build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 100, 110);
+	if (rows[_i].trouble == ORPHAN)
+		build_wait(&recording, NO_INDEX, 0, REASON_LOCK, 100, 110);
+	if (rows[_i].trouble == CIRCLE)
+		build_wait(&recording, 1, 0, REASON_LOCK, 130, 140);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	ck_assert_msg(has_warning(&analysis, rows[_i].said), "no \"%s\"", rows[_i].said);
+	analysis_free(&analysis);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(an_empty_recording_is_analyzed)
+{
+	struct recording recording = build_recording();
+	struct options options = sample_options();
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	ck_assert_double_eq(analysis.whatif.baseline.makespan_ns, 0);
+	ck_assert_uint_eq(analysis.warning_count, 0);
+	analysis_free(&analysis);
+	build_free(&recording);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("analysis");
+	TCase *tests = tcase_create("analysis");
+	tcase_add_test(tests, everything_is_found_out);
+	tcase_add_test(tests, only_classes_that_match_are_shown_and_tried);
+	tcase_add_loop_test(tests, what_is_doubtful_is_said, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(tests, an_empty_recording_is_analyzed);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a thread's steps are not what it did, in order. */
+#include "script/script.h"
+
+#include "sketch.h"
+#include "steps.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(a_sleep_is_what_was_asked_for_and_an_overrun)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_sleep(&sketch, 0, "nap", 1, 3);
+	sketch.rec.extras[sketch.rec.op_count - 1].bytes = SKETCH_MS;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 1 },
+		{ STEP_DELAY, 1 },
+		{ STEP_OVERRUN, 1 },
+		{ STEP_RUN, 7 },
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_crowded_run_is_its_cpu_time)
+{
+	struct sketch sketch;
+	struct script script;
+	static struct rec_sample samples[] = {
+		{ .at_ns = 0, .cpu_ns = 500, .thread = 0 },
+		{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500 + 4 * SKETCH_MS, .thread = 0 },
+	};
+
+	/* two threads, one CPU; the first had it for 4 of its 10 ms */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = { { STEP_RUN, 4 }, { STEP_MARK, 0 } };
+	ck_assert(script.was_crowded);
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Others had the CPUs: little was used, but long waited for. */
+START_TEST(a_run_among_others_is_its_cpu_time)
+{
+	struct sketch sketch;
+	struct script script;
+	static struct rec_sample samples[] = {
+		{ .at_ns = 0, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+		{ .at_ns = 10 * SKETCH_MS,
+		  .cpu_ns = 500 + 2 * SKETCH_MS,
+		  .queued_ns = 10 + 8 * SKETCH_MS,
+		  .thread = 0 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = { { STEP_RUN, 2 }, { STEP_MARK, 0 } };
+	ck_assert(script.was_crowded);
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* By test: what main used and waited for. */
+static struct rec_sample late_samples[] = {
+	{ .at_ns = 0, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+	{ .at_ns = 4 * SKETCH_MS, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+	{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
+};
+
+/* Who was late for the CPUs because of threads that are replayed is made late by them again; of
+ * others nothing is replayed. A sleep of 1 ms took 3. */
+static const struct {
+	double used_ms;
+	double queued_ms;
+	double overrun_ms;
+} late_rows[] = {
+	/* 0: the threads themselves had the CPU */ { 5, 0, 0.1 },
+	/* 1: others did */ { 1, 5, 2 },
+	/* 2: nobody did */ { 1, 0, 2 },
+};
+
+START_TEST(a_late_wake_up_stays_where_others_had_the_cpus)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch_sleep(&sketch, 0, "nap", 0, 3);
+	sketch.rec.extras[sketch.rec.op_count - 1].bytes = SKETCH_MS;
+	sketch.rec.processes[0].cpus = 1;
+	late_samples[2].cpu_ns = 500 + (uint64_t)(late_rows[_i].used_ms * 1e6);
+	late_samples[2].queued_ns = 10 + (uint64_t)(late_rows[_i].queued_ms * 1e6);
+	sketch.rec.samples = late_samples;
+	sketch.rec.sample_count = 3;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[0].first_step];
+	ck_assert_uint_eq(step[0].type, STEP_DELAY);
+	ck_assert_uint_eq(step[1].type, STEP_OVERRUN);
+	ck_assert_double_eq_tol((double)step[1].ns / 1e6, late_rows[_i].overrun_ms, 1e-3);
+	ck_assert_int_eq(script.was_crowded, _i < 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* The other end is not recorded: a write there takes CPU time all the same. */
+START_TEST(a_crowded_write_copies)
+{
+	struct sketch sketch;
+	struct script script;
+	static struct rec_sample samples[] = {
+		{ .at_ns = 0, .cpu_ns = 500, .thread = 0 },
+		{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500 + 5 * SKETCH_MS, .thread = 0 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch_io(&sketch, 0, "sendmsg", "tcp 1>2", 10, 2, 8);
+	sketch_io(&sketch, 0, "recv", "tcp 1>2", 10, 8, 8.01);
+	sketch_io(&sketch, 0, "recv", "tcp 1>2", 10, 8.01, 9.01);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const enum step_type types[] = { STEP_RUN,   STEP_RUN, STEP_RUN,
+						STEP_DELAY, STEP_RUN, STEP_MARK };
+	const struct step *steps = &script.steps[script.actors[0].first_step];
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		ck_assert_msg(steps[i].type == types[i], "step %zu", i);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script");
+	TCase *tcase = tcase_create("script");
+
+	tcase_add_test(tcase, a_sleep_is_what_was_asked_for_and_an_overrun);
+	tcase_add_test(tcase, a_crowded_run_is_its_cpu_time);
+	tcase_add_test(tcase, a_run_among_others_is_its_cpu_time);
+	tcase_add_loop_test(tcase, a_late_wake_up_stays_where_others_had_the_cpus, 0,
+			    sizeof(late_rows) / sizeof(late_rows[0]));
+	tcase_add_test(tcase, a_crowded_write_copies);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong if whoever takes all that is there is taken to do as much after each take as in the
+ * recording, however much there is.
+ */
+#include "script/script_parts.h"
+
+#include "replay/simulate.h"
+#include "sketch.h"
+
+#include <check.h>
+#include <math.h>
+
+static const struct script_options as_recorded = { 0 };
+
+enum { ITEMS = 60 };
+
+static double put_ms(double make_ms, int item)
+{
+	return (item + 1) * make_ms;
+}
+
+/* One take at `at_ms`, or when the next item comes; returns when it has the lock. */
+static double take_all(struct sketch *sketch, double at_ms, double next_ms, bool waits)
+{
+	sketch_hold(sketch, 0, "M", 2, at_ms, at_ms + 0.01);
+	if (!waits)
+		return at_ms + 0.01;
+	sketch_wait(sketch, 0, REASON_COND, "C", at_ms + 0.01, next_ms + 0.02, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 3, next_ms + 0.02, next_ms + 0.03);
+	return next_ms + 0.03;
+}
+
+static void put_all(struct sketch *sketch, double make_ms, const bool *was_empty,
+		    const bool *is_awaited)
+{
+	for (int i = 0; i <= ITEMS; i++) {
+		bool closes = i == ITEMS;
+		double at_ms = put_ms(make_ms, i) - (closes ? make_ms - 0.1 : 0);
+
+		if (!closes)
+			sketch_sleep(sketch, 1, "make", at_ms - make_ms + (i ? 0.01 : 0), at_ms);
+		sketch_hold(sketch, 1, "M", closes ? 4 : 1, at_ms, at_ms + 0.01);
+		if (closes || was_empty[i])
+			sketch_link(sketch, 1, LINK_WAKE, "C", at_ms + 0.005, is_awaited[i],
+				    NO_INDEX);
+	}
+}
+
+/* An item each `make_ms`; who takes them needs 3 ms for each take and 1 ms for each item. Returns
+ * how long all takes. */
+static double drain(struct sketch *sketch, double make_ms)
+{
+	bool was_empty[ITEMS + 1] = { false }, is_awaited[ITEMS + 1] = { false };
+	double closed_ms = put_ms(make_ms, ITEMS - 1) + 0.1, at_ms = 0;
+	int taken = 0, there = 0;
+
+	sketch_thread(sketch, "taker", 0, 1000);
+	sketch_thread(sketch, "putter", 0, closed_ms + 0.01);
+	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[1].op);
+	while (taken < ITEMS || at_ms < closed_ms) {
+		for (there = taken; there < ITEMS && put_ms(make_ms, there) + 0.01 <= at_ms;)
+			there++;
+		bool waits = there == taken && at_ms < closed_ms;
+		double next_ms = taken < ITEMS ? put_ms(make_ms, taken) : closed_ms;
+
+		if (taken < ITEMS)
+			was_empty[taken] = true;
+		if (waits)
+			is_awaited[taken] = true;
+		at_ms = take_all(sketch, at_ms, next_ms, waits);
+		there += waits && taken < ITEMS;
+		if (there > taken) {
+			sketch_sleep(sketch, 0, "fixed", at_ms, at_ms + 3);
+			at_ms += 3;
+		}
+		for (; taken < there; taken++, at_ms += 1)
+			sketch_sleep(sketch, 0, "item", at_ms, at_ms + 1);
+	}
+	put_all(sketch, make_ms, was_empty, is_awaited);
+	sketch->rec.ops[sketch->rec.threads[0].op].end_ns = (uint64_t)(at_ms * 1e6);
+	sketch->rec.ops[sketch->rec.processes[0].op].end_ns = (uint64_t)(at_ms * 1e6);
+	sketch_end(sketch);
+	return at_ms;
+}
+
+static double really_ms(double make_ms)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	double ms = drain(&sketch, make_ms);
+	sketch_free(&sketch);
+	return ms;
+}
+
+static double replayed_ms(const struct script *script, const struct sketch *sketch,
+			  const char *class, double factor)
+{
+	struct replay_answer answer;
+	struct replayer replayer = simulate_replayer(script);
+	void *scratch = replayer.scratch_new(&replayer);
+
+	replayer.run(&replayer, sketch_class(sketch, class), &factor, 1, scratch, &answer);
+	replayer.scratch_free(scratch);
+	ck_assert_uint_eq(answer.forced_steps, 0);
+	return answer.makespan_ns / 1e6;
+}
+
+START_TEST(larger_batches_take_longer)
+{
+	static const struct {
+		double factor;
+		double tolerance_ms;
+	} rows[] = {
+		/* 1 */ { 1, 0.5 },
+		/* 2 */ { 0.5, 4 },
+		/* 3 */ { 0.75, 4 },
+		/* 4 */ { 2, 4 },
+	};
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	drain(&sketch, 2);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.monitors.conditions[0].model, PUT_BATCH);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		ck_assert_msg(fabs(replayed_ms(&script, &sketch, "make", rows[i].factor) -
+				   really_ms(2 * rows[i].factor)) < rows[i].tolerance_ms,
+			      "row %zu: %g ms, really %g", i + 1,
+			      replayed_ms(&script, &sketch, "make", rows[i].factor),
+			      really_ms(2 * rows[i].factor));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(what_is_done_once_and_what_for_each)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	drain(&sketch, 2);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct job_list *jobs = &script.jobs[0];
+	ck_assert_uint_eq(jobs->all_items, ITEMS);
+	for (uint32_t i = 0; i < script.scopes.count; i++) {
+		uint32_t leaf = script.scopes.scopes[i].leaf;
+
+		if (leaf == sketch_class(&sketch, "fixed")) {
+			ck_assert_double_eq_tol(jobs->cost_of[i].fixed_ns, 3e6, 1000);
+			ck_assert_double_eq_tol(jobs->cost_of[i].item_ns, 0, 1000);
+		} else if (leaf == sketch_class(&sketch, "item")) {
+			ck_assert_double_eq_tol(jobs->cost_of[i].fixed_ns, 0, 1000);
+			ck_assert_double_eq_tol(jobs->cost_of[i].item_ns, 1e6, 1000);
+		}
+	}
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_batches");
+	TCase *tcase = tcase_create("script_batches");
+
+	tcase_add_test(tcase, larger_batches_take_longer);
+	tcase_add_test(tcase, what_is_done_once_and_what_for_each);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if holds are not acquired, or released, as they were. */
+#include "script/script.h"
+
+#include "sketch.h"
+#include "steps.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(a_lock_wait_becomes_an_acquisition)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch_hold(&sketch, 1, "M", 1, 1, 4);
+	sketch_wait(&sketch, 0, REASON_MUTEX, "M", 2, 4.5, NO_INDEX);
+	sketch_hold(&sketch, 0, "M", 2, 4.5, 6);
+	sketch_io(&sketch, 0, "write", "", 1, 5, 5.5);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step main_steps[] = {
+		{ STEP_RUN, 2 },     { STEP_ACQUIRE, 0.5 }, { STEP_RUN, 0.5 },
+		{ STEP_DELAY, 0.5 }, { STEP_RUN, 0.5 },     { STEP_RELEASE, 0 },
+		{ STEP_RUN, 4 },     { STEP_MARK, 0 },      { STEP_END, 0 },
+	};
+	expect_steps(&script, 0, main_steps, sizeof(main_steps) / sizeof(main_steps[0]));
+	ck_assert_uint_eq(script.unresolved_waits, 0);
+	ck_assert_uint_eq(script.lock_latency_ns, 100000); /* not the 500 us of this wait */
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(readers_share_and_tries_grab)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch.rec.extras[sketch_hold(&sketch, 0, "R", 1, 1, 2)].shared = true;
+	sketch.rec.extras[sketch_hold(&sketch, 0, "M", 1, 3, 4)].tried = true;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 1 },     { STEP_SHARE, 0 },   { STEP_RUN, 1 },
+		{ STEP_UNSHARE, 0 }, { STEP_RUN, 1 },     { STEP_GRAB, 0 },
+		{ STEP_RUN, 1 },     { STEP_RELEASE, 0 }, { STEP_RUN, 6 },
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_locks");
+	TCase *tcase = tcase_create("script_locks");
+
+	tcase_add_test(tcase, a_lock_wait_becomes_an_acquisition);
+	tcase_add_test(tcase, readers_share_and_tries_grab);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

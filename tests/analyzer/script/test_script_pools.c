@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a job stays with the thread that happened to do it, or a limit is taken for a queue. */
+#include "script/script_parts.h"
+
+#include "sketch.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+/* Two threads take three permits each, one a millisecond, and give them back if they have to. */
+static size_t jobs_of_semaphore(bool they_give_back)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 10);
+	for (int i = 0; i < 6; i++) {
+		uint32_t worker = (uint32_t)(1 + i % 2);
+
+		sketch_link(&sketch, they_give_back ? worker : 0, LINK_POST, "S", 1 + i, 0,
+			    NO_INDEX);
+		sketch_wait(&sketch, worker, REASON_SEM, "S", 1 + i, 1.1 + i, NO_INDEX);
+		sketch_sleep(&sketch, worker, "job", 1.1 + i, 1.9 + i);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.source_count, 1);
+	size_t count = script.jobs[0].count;
+	script_free(&script);
+	sketch_free(&sketch);
+	return count;
+}
+
+START_TEST(permits_that_others_post_are_jobs)
+{
+	ck_assert_uint_eq(jobs_of_semaphore(false), 6);
+}
+END_TEST
+
+START_TEST(permits_that_are_given_back_are_a_limit)
+{
+	ck_assert_uint_eq(jobs_of_semaphore(true), 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_pools");
+	TCase *tcase = tcase_create("script_pools");
+
+	tcase_add_test(tcase, permits_that_others_post_are_jobs);
+	tcase_add_test(tcase, permits_that_are_given_back_are_a_limit);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if the time that waits took stays, or goes although nobody knows why they waited. */
+#include "script/script.h"
+
+#include "sketch.h"
+#include "steps.h"
+
+#include <check.h>
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(a_wait_without_a_waker_stays)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_wait(&sketch, 0, REASON_MUTEX, "M", 2, 4.5, NO_INDEX);
+	sketch_hold(&sketch, 0, "M", 2, 4.5, 6);
+	sketch_wait(&sketch, 0, REASON_FUTEX, "F", 7, 8, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 2 },     { STEP_FIXED, 2.5 }, { STEP_ACQUIRE, 0 }, { STEP_RUN, 1.5 },
+		{ STEP_RELEASE, 0 }, { STEP_RUN, 1 },     { STEP_FIXED, 1 },   { STEP_RUN, 2 },
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	ck_assert_uint_eq(script.unresolved_waits, 2);
+	ck_assert_uint_eq(script.unresolved_ns, 3500000);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	uint32_t other = sketch_thread(&sketch, "other", 0, 4);
+	uint32_t late = sketch_wait(&sketch, 0, REASON_COND, "C", 1, 3, NO_INDEX);
+	sketch.rec.waits[late].timed_out = true;
+	sketch_wait(&sketch, 0, REASON_JOIN, "other", 3, 4.5, sketch.rec.threads[other].op);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 1 },
+		{ STEP_FIXED, 2 },
+		{ STEP_JOIN, 0.5 },
+		{ STEP_RUN, 5.5 },
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	ck_assert_uint_eq(script.unresolved_waits, 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* What follows a wait for S that timed out after 10 ms, and whether both are one wait. */
+static const struct {
+	const char *next; /* waited for */
+	double after_ms;
+	bool reads; /* meanwhile */
+	bool times_out;
+	bool is_one;
+} retries[] = {
+	/* 0 */ { "S", 0.1, false, false, true },
+	/* 1 */ { "S", 0.6, false, false, false }, /* too much was done meanwhile */
+	/* 2 */ { "T", 0.1, false, false, false },
+	/* 3 */ { "S", 0.1, true, false, false },
+	/* 4 */ { "S", 0.1, false, true, false }, /* nothing ever came */
+};
+
+START_TEST(a_timeout_passes_unless_the_wait_goes_on)
+{
+	struct sketch sketch;
+	struct script script;
+	uint64_t fixed_ns = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	sketch_thread(&sketch, "other", 0, 30);
+	sketch_link(&sketch, 1, LINK_POST, "S", 15, 0, NO_INDEX);
+	sketch_link(&sketch, 1, LINK_POST, "T", 15, 0, NO_INDEX);
+	sketch.rec.waits[sketch_wait(&sketch, 0, REASON_SEM, "S", 1, 11, NO_INDEX)].timed_out =
+		true;
+	if (retries[_i].reads)
+		sketch_io(&sketch, 0, "read", "file /x", 10, 11, 11.02);
+	uint32_t next = sketch_wait(&sketch, 0, REASON_SEM, retries[_i].next,
+				    11 + retries[_i].after_ms, 15, NO_INDEX);
+	sketch.rec.waits[next].timed_out = retries[_i].times_out;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[0].first_step];
+	for (; step->type != STEP_END; step++)
+		fixed_ns += step->type == STEP_FIXED ? step->ns : 0;
+	ck_assert_int_eq(fixed_ns >= 10000000, !retries[_i].is_one);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Two threads end meanwhile; the second one was joined by name. */
+START_TEST(a_join_that_names_nobody_is_of_who_is_left)
+{
+	static const struct {
+		double third_ends_ms;
+		uint64_t unresolved; /* waits */
+	} rows[] = {
+		/* 1 */ { 12, 0 },
+		/* 2 */ { 6, 1 }, /* it may have been this one */
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct sketch sketch;
+		struct script script;
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "main", 0, 20);
+		sketch_thread(&sketch, "first", 0, 8);
+		uint32_t second = sketch_thread(&sketch, "second", 0, 4);
+		sketch_thread(&sketch, "third", 0, rows[row].third_ends_ms);
+		sketch_wait(&sketch, 0, REASON_JOIN, "?", 3, 8.5, NO_INDEX);
+		sketch_wait(&sketch, 0, REASON_JOIN, "second", 9, 9.1,
+			    sketch.rec.threads[second].op);
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		ck_assert_msg(script.unresolved_waits == rows[row].unresolved, "row %zu", row + 1);
+		if (!rows[row].unresolved) {
+			static const struct expected_step steps[] = { { STEP_RUN, 3 },
+								      { STEP_JOIN, 0.5 } };
+			expect_steps(&script, 0, steps, 2);
+			ck_assert_uint_eq(script.steps[script.actors[0].first_step + 1].arg, 1);
+		}
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("script_waits");
+	TCase *tcase = tcase_create("script_waits");
+
+	tcase_add_test(tcase, a_wait_without_a_waker_stays);
+	tcase_add_test(tcase, a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
+	tcase_add_loop_test(tcase, a_timeout_passes_unless_the_wait_goes_on, 0,
+			    sizeof(retries) / sizeof(retries[0]));
+	tcase_add_test(tcase, a_join_that_names_nobody_is_of_who_is_left);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite());
+
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
