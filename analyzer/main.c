@@ -19,6 +19,8 @@
 #include "base/emit.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "infer/holders.h"
+#include "infer/posters.h"
 #include "measure/folded.h"
 #include "measure/spins.h"
 #include "names/callers.h"
@@ -245,6 +247,8 @@ static void names_free(struct given_names *names)
 
 static int select_part(struct recording *recording, const struct options *options)
 {
+	holders_find(recording);
+	posters_find(recording);
 	const struct selection selection = {
 		.client = options->client,
 		.thread_glob = options->thread_glob,

@@ -13,9 +13,6 @@
 
 enum { CHANCES_MAX = 6 }; /* replays beside the one of what was recorded */
 
-/* By how much, at most, what runs or waits is longer or shorter than recorded. */
-static const double CHANCE_PART = 0.01;
-
 /* Standard deviations to either side of an answer that is chance: 95% of what comes. */
 static const double CONFIDENCE_WIDTH = 1.96;
 

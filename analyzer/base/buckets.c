@@ -3,7 +3,6 @@
 #include "buckets.h"
 
 #include "memory.h"
-#include "recording/recording.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,6 +9,10 @@
 #define WCPROF_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* Stands for no element wherever an index of 32 bits is kept. */
+#define NO_INDEX UINT32_MAX
 
 /* `count` zeroed elements; never NULL, also for none. */
 void *memory_new(size_t count, size_t element_bytes);

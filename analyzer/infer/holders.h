@@ -3,7 +3,7 @@
  * Who held a lock and who let it go, where the recorder of one process could not know: the holder
  * is a thread of another one, or died.
  *
- * Called once, by the reader, when everything else is read. One thread.
+ * Called once, before anything is selected or analyzed. One thread.
  */
 #ifndef WCPROF_HOLDERS_H
 #define WCPROF_HOLDERS_H

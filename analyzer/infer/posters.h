@@ -2,7 +2,7 @@
 /*
  * Whose permit a wait for a semaphore got.
  *
- * Called once, by the reader, when everything else is read. One thread.
+ * Called once, before anything is selected or analyzed. One thread.
  */
 #ifndef WCPROF_POSTERS_H
 #define WCPROF_POSTERS_H

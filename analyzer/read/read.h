@@ -50,9 +50,6 @@ int recording_read(struct recording *recording, char *const *paths, size_t path_
 int recording_read_memory(struct recording *recording, const char *name, const void *bytes,
 			  size_t byte_count, size_t step_bytes, struct read_error *error);
 
-/* All that is promised above, but that no op is its own ancestor. */
-bool recording_is_valid(const struct recording *recording);
-
 void recording_free(struct recording *recording);
 
 #endif

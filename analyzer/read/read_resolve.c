@@ -5,8 +5,6 @@
  */
 #include "reading.h"
 
-#include "infer/holders.h"
-#include "infer/posters.h"
 #include "recording/samples.h"
 
 #include <assert.h>
@@ -266,9 +264,5 @@ bool read_resolve(struct reading *reading)
 		return reading_fail_memory(reading);
 	if (!read_place_modules(reading, shift_ns))
 		return false;
-	if (!check_ancestors(reading))
-		return false;
-	holders_find(recording);
-	posters_find(recording);
-	return true;
+	return check_ancestors(reading);
 }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NO_INDEX UINT32_MAX
+#include "base/memory.h"
 
 /* In an address: what follows is the number of an object that processes share, which is the same in
  * all of them. No program has such addresses. */
@@ -265,5 +265,8 @@ static inline bool rec_module_is_jit(const struct recording *recording,
 {
 	return module->size == 0 && strcmp(recording->strings[module->path], REC_JIT_PATH) == 0;
 }
+
+/* All that read.h promises, but that no op is its own ancestor. */
+bool recording_is_valid(const struct recording *recording);
 
 #endif

@@ -24,6 +24,9 @@ struct replay_answer {
 	double p99_ns;
 };
 
+/* By how much, at most, a trial of another chance makes a run or a wait longer or shorter. */
+static const double CHANCE_PART = 0.01;
+
 /* All self time of a class times a factor. */
 struct scaling {
 	uint32_t class;

@@ -6,8 +6,8 @@
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
 
-#include "ask/chances.h"
 #include "crowd.h"
+#include "replayer.h"
 #include "runqueues.h"
 #include "script/script.h"
 

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "report/analysis.h"
+#include "infer/holders.h"
+#include "infer/posters.h"
 #include "read/read.h"
+#include "report/analysis.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
@@ -25,9 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 
 	if (byte_count > INPUT_BYTES_MAX || options_parse(&options, 3, argv, error_text) != 0)
 		return 0;
-	if (recording_read_memory(&recording, "input", bytes, byte_count, SIZE_MAX, &error) == 0 &&
-	    analysis_build(&analysis, &recording, &options, NULL, error_text) == 0)
-		analysis_free(&analysis);
+	if (recording_read_memory(&recording, "input", bytes, byte_count, SIZE_MAX, &error) == 0) {
+		holders_find(&recording);
+		posters_find(&recording);
+		if (analysis_build(&analysis, &recording, &options, NULL, error_text) == 0)
+			analysis_free(&analysis);
+	}
 	recording_free(&recording);
 	return 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What read.h promises, checked over a whole recording: for assertions, tests and the fuzzer.
+ * What the reader promises (read.h), checked over a whole recording: for assertions, tests and the
+ * fuzzer.
  *
  * Reads only; takes as long as reading the recording once. Any thread.
  */
-#include "read/read.h"
+#include "recording.h"
 
 #include "samples.h"
 

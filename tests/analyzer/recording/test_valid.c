@@ -56,7 +56,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("read_valid");
+	Suite *suite = suite_create("valid");
 	TCase *tcase = tcase_create("promises");
 
 	tcase_add_test(tcase, broken_fields);
