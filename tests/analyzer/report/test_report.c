@@ -287,14 +287,14 @@ START_TEST(text_leaves_out_what_says_nothing)
 	analysis.waits.rows[0].times.total_ns = 0;
 	analysis.locks.rows[0].contended = 0;
 	char *text = text_of(&analysis);
-	static const char *const parts[] = { "5  skipped_brief  calls that seldom block",
+	static const char *const parts[] = { "5  skipped_brief  calls of kinds that seldom block",
 					     "\nn13 +1 ",
 					     "\nn15 ",
 					     "+N: ",
 					     "0.0..100.0%",
 					     "Nothing.\nHad without waiting: 1 more.",
 					     "Taken, and never waited for: 1 more.",
-					     "9 programs started that are linked statically",
+					     "9 started programs not recorded: linked statically",
 					     "\nn3 (/usr/bin/other) " };
 	static const char *const none_of[] = { "n14", "twice", "Roots", "9  unseen_static" };
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
