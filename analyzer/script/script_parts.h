@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files have in common that build a script: script.c (one thread's steps), with a file
- * for each sort of them, and script_build.c (what threads share). Private to them.
+ * What the files have in common that build a script: script_thread.c (one thread's steps), with a
+ * file for each sort of them, and script_build.c (what threads share). Private to them.
  */
 #ifndef WCPROF_SCRIPT_PARTS_H
 #define WCPROF_SCRIPT_PARTS_H
@@ -123,15 +123,21 @@ struct compiler {
 	bool has_worked;
 };
 
-/* script.c */
+/* script_thread.c */
 void script_compile_thread(struct compiler *, uint32_t thread);
+
+/* script_emit.c */
 void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
 /* The time since the last moment, as a step. */
 void script_pass(struct compiler *, uint64_t to_ns);
 /* Of the open ops. */
 uint32_t script_scope(struct compiler *);
+/* It begins on this thread. */
+void script_open(struct compiler *, uint32_t op);
 /* It ends, or this thread has left it. */
 void script_close(struct compiler *, uint32_t op);
+/* A lock that it gives back later: whoever comes for it meanwhile waits for this thread. */
+bool script_is_holding(const struct compiler *);
 /* A wait whose waker is not known. */
 void script_stays(struct compiler *, uint64_t ns);
 /* The step that was emitted last takes a job, if there is a pool. */

@@ -133,48 +133,16 @@ START_TEST(a_late_wake_up_stays_where_others_had_the_cpus)
 }
 END_TEST
 
-/* The other end is not recorded: a write there takes CPU time all the same. */
-START_TEST(a_crowded_write_copies)
-{
-	struct sketch sketch;
-	struct script script;
-	static struct rec_sample samples[] = {
-		{ .at_ns = 0, .cpu_ns = 500, .thread = 0 },
-		{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500 + 5 * SKETCH_MS, .thread = 0 },
-	};
-
-	sketch_begin(&sketch);
-	sketch_thread(&sketch, "main", 0, 10);
-	sketch_thread(&sketch, "other", 0, 10);
-	sketch_io(&sketch, 0, "sendmsg", "tcp 1>2", 10, 2, 8);
-	sketch_io(&sketch, 0, "recv", "tcp 1>2", 10, 8, 8.01);
-	sketch_io(&sketch, 0, "recv", "tcp 1>2", 10, 8.01, 9.01);
-	sketch.rec.processes[0].cpus = 1;
-	sketch.rec.samples = samples;
-	sketch.rec.sample_count = 2;
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	static const enum step_type types[] = { STEP_RUN,   STEP_RUN, STEP_RUN,
-						STEP_DELAY, STEP_RUN, STEP_MARK };
-	const struct step *steps = &script.steps[script.actors[0].first_step];
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		ck_assert_msg(steps[i].type == types[i], "step %zu", i);
-	script_free(&script);
-	sketch_free(&sketch);
-}
-END_TEST
-
 static Suite *suite(void)
 {
-	Suite *suite = suite_create("script");
-	TCase *tcase = tcase_create("script");
+	Suite *suite = suite_create("script_thread");
+	TCase *tcase = tcase_create("script_thread");
 
 	tcase_add_test(tcase, a_sleep_is_what_was_asked_for_and_an_overrun);
 	tcase_add_test(tcase, a_crowded_run_is_its_cpu_time);
 	tcase_add_test(tcase, a_run_among_others_is_its_cpu_time);
 	tcase_add_loop_test(tcase, a_late_wake_up_stays_where_others_had_the_cpus, 0,
 			    sizeof(late_rows) / sizeof(late_rows[0]));
-	tcase_add_test(tcase, a_crowded_write_copies);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

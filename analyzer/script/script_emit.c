@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the steps of the thread that is being compiled: the half of the compilation on which all
+ * others rest.
+ *
+ * Method. Steps are added at the end of the script. The time between two moments is run by the
+ * innermost op's class, or is a delay when that op is a call that waits for something outside. Time
+ * inside a wait for another actor is dropped: the step of that wait takes its place.
+ *
+ * One thread.
+ */
+#include "base/memory.h"
+#include "format.h"
+#include "script_parts.h"
+
+#include <string.h>
+
+void script_emit(struct compiler *compiler, enum step_type type, uint32_t arg, uint64_t ns)
+{
+	struct script *script = compiler->script;
+
+	script->steps = memory_grow(script->steps, &compiler->step_capacity, script->step_count + 1,
+				    sizeof(*script->steps));
+	script->steps[script->step_count++] = (struct step){ ns, arg, type };
+}
+
+/* --- time that passes --- */
+
+uint32_t script_scope(struct compiler *compiler)
+{
+	uint32_t held[OPEN_OPS_MAX];
+	size_t held_count = 0;
+	uint32_t leaf = compiler->thread_class;
+
+	if (compiler->scope != NO_INDEX)
+		return compiler->scope;
+	if (compiler->adopted != NO_INDEX)
+		leaf = compiler->classes->of_op[compiler->adopted];
+	for (size_t i = 0; i < compiler->open_count; i++) {
+		uint32_t op = compiler->open[i];
+
+		leaf = compiler->classes->of_op[op];
+		if (compiler->rec->ops[op].kind == KIND_HOLD)
+			held[held_count++] = leaf;
+	}
+	compiler->scope = scopes_add(&compiler->script->scopes, leaf, held, held_count);
+	return compiler->scope;
+}
+
+/* A read that takes longer may have waited for what it read. */
+enum { COPY_NS_MAX = 50000 };
+
+/* A call on a pipe or socket that uses a CPU and does not wait: its time is replayed as the other
+ * end's if that is known; of those with an unknown other end, what is written goes into a buffer.
+ */
+static bool only_copies(const struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *io = &compiler->rec->ops[op];
+	const char *ident = compiler->rec->strings[io->ident];
+
+	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
+		return true;
+	if (strncmp(ident, "tcp ", 4) != 0 && strncmp(ident, "unix", 4) != 0 &&
+	    strncmp(ident, "pipe:", 5) != 0)
+		return false;
+	enum flow_direction direction = flow_direction_of(compiler->rec->strings[io->name]);
+	return direction == FLOW_WRITE ||
+	       (direction == FLOW_READ && io->end_ns - io->start_ns <= COPY_NS_MAX);
+}
+
+static bool waits_outside(const struct compiler *compiler)
+{
+	if (!compiler->open_count)
+		return false;
+	uint32_t op = compiler->open[compiler->open_count - 1];
+	uint16_t kind = compiler->rec->ops[op].kind;
+
+	if (kind == KIND_IO && compiler->script->was_crowded && only_copies(compiler, op))
+		return false;
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
+
+bool script_is_holding(const struct compiler *compiler)
+{
+	for (size_t i = 0; i < compiler->open_count; i++) {
+		uint32_t op = compiler->open[i];
+
+		if (compiler->rec->ops[op].kind == KIND_HOLD && !compiler->rec->extras[op].open)
+			return true;
+	}
+	return false;
+}
+
+void script_pass(struct compiler *compiler, uint64_t to_ns)
+{
+	uint64_t from_ns = compiler->now_ns;
+
+	if (to_ns <= from_ns)
+		return;
+	compiler->now_ns = to_ns;
+	if (compiler->is_skipping || compiler->waiting)
+		return;
+	bool is_outside = waits_outside(compiler);
+	if (!is_outside && compiler->frame_count && !script_is_holding(compiler)) {
+		compiler->script->unresolved_ns += to_ns - from_ns;
+		script_emit(compiler, STEP_FIXED, 0, to_ns - from_ns);
+		return;
+	}
+	if (!is_outside && compiler->script->was_crowded)
+		script_runs_add(&compiler->runs, (uint32_t)compiler->script->step_count,
+				to_ns - from_ns);
+	if (is_outside)
+		script_runs_called(&compiler->runs);
+	script_emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, script_scope(compiler),
+		    to_ns - from_ns);
+}
+
+void script_stays(struct compiler *compiler, uint64_t ns)
+{
+	compiler->script->unresolved_waits++;
+	compiler->script->unresolved_ns += ns;
+	uint32_t scope = script_scope(compiler);
+	uint32_t leaf = compiler->script->scopes.scopes[scope].leaf;
+	if (leaf != NO_INDEX)
+		compiler->script->unresolved_of_class_ns[leaf] += ns;
+	script_emit(compiler, STEP_FIXED, 0, ns);
+}
+
+void script_taken_add(struct compiler *compiler, uint64_t end_ns)
+{
+	const struct script *script = compiler->script;
+
+	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity,
+				      compiler->taken_count + 1, sizeof(*compiler->taken));
+	compiler->taken[compiler->taken_count++] =
+		(struct taken){ end_ns,
+				script_source(script, &script->steps[script->step_count - 1]),
+				(uint32_t)script->step_count,
+				compiler->thread,
+				0,
+				false };
+}
+
+void script_open(struct compiler *compiler, uint32_t op)
+{
+	if (compiler->open_count < OPEN_OPS_MAX)
+		compiler->open[compiler->open_count++] = op;
+	compiler->scope = NO_INDEX;
+}
+
+void script_close(struct compiler *compiler, uint32_t op)
+{
+	for (size_t i = compiler->open_count; i-- > 0;) {
+		if (compiler->open[i] != op)
+			continue;
+		memmove(&compiler->open[i], &compiler->open[i + 1],
+			(compiler->open_count - i - 1) * sizeof(compiler->open[0]));
+		compiler->open_count--;
+		break;
+	}
+	compiler->scope = NO_INDEX;
+}
+
+void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point point)
+{
+	size_t count;
+	const struct stamp_place *places =
+		requests_places(&compiler->script->requests, op, point, &count);
+
+	for (size_t i = 0; i < count && !compiler->is_skipping; i++)
+		script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
+}
