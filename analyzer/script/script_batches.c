@@ -125,11 +125,11 @@ static void note_items(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
 
-	for (size_t i = 0, number = 0; i < compiler->taken_count; i++) {
-		const struct taken *taken = &compiler->taken[i];
+	for (size_t i = 0, number = 0; i < compiler->gathered.taken_count; i++) {
+		const struct taken *taken = &compiler->gathered.taken[i];
 		struct job_list *jobs = &script->jobs[taken->source];
 
-		if (!i || taken->source != compiler->taken[i - 1].source)
+		if (!i || taken->source != compiler->gathered.taken[i - 1].source)
 			number = 0;
 		if (!script_is_batched(script, taken->source))
 			continue;

@@ -88,10 +88,11 @@ static void fill_latencies(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
 
-	if (compiler->latency_count) {
-		qsort(compiler->latencies_ns, compiler->latency_count, sizeof(uint64_t),
-		      compare_u64);
-		script->lock_latency_ns = compiler->latencies_ns[compiler->latency_count / 2];
+	if (compiler->gathered.latency_count) {
+		qsort(compiler->gathered.latencies_ns, compiler->gathered.latency_count,
+		      sizeof(uint64_t), compare_u64);
+		script->lock_latency_ns =
+			compiler->gathered.latencies_ns[compiler->gathered.latency_count / 2];
 	}
 	/* For waits that the recording does not have: no reason to take a busy moment's for
 	 * them. */
@@ -121,59 +122,81 @@ static uint64_t usual_overrun_ns(const struct script *script)
 	return usual_ns;
 }
 
-static void compile(struct compiler *compiler, const struct stack_functions *functions)
+static void found_build(struct found *found, struct script *script, const struct recording *rec,
+			const struct timeline *timeline)
 {
-	struct script *script = compiler->script;
-	const struct recording *rec = compiler->rec;
-	bool *is_awaited = awaited_links(&script->monitors, rec);
-	uint64_t *barrier_latency_ns = script_barriers_find(script, rec, compiler->barriers);
+	*found = (struct found){ 0 };
+	found->is_awaited = awaited_links(&script->monitors, rec);
+	found->barrier_latency_ns = script_barriers_find(script, rec, &found->barriers);
+	found->permit_latency_ns = script_semaphores_find(script, rec, &found->semaphores);
+	found->adoptions =
+		script_adoptions_find(rec, timeline, script->actors, &found->adoption_count);
+	script_declared_find(found, rec);
+	script_ends_find(found, rec);
+}
 
-	uint64_t *permit_latency_ns = script_semaphores_find(script, rec, compiler->semaphores);
+static void found_free(struct found *found)
+{
+	addresses_free(&found->semaphores);
+	addresses_free(&found->barriers);
+	free(found->is_awaited);
+	free(found->barrier_latency_ns);
+	free(found->permit_latency_ns);
+	free(found->adoptions);
+	free(found->pipe_users);
+	free(found->worker_of);
+}
 
-	struct adoption *adoptions = script_adoptions_find(rec, compiler->timeline, script->actors,
-							   &compiler->adoption_count);
+static void gathered_free(struct gathered *gathered)
+{
+	script_runs_free(&gathered->runs);
+	script_places_free(&gathered->places);
+	free(gathered->latencies_ns);
+	free(gathered->taken);
+	free(gathered->finish_ns);
+	free(gathered->worked);
+}
 
-	compiler->adoptions = adoptions;
-	compiler->permit_latency_ns = permit_latency_ns;
-	compiler->is_awaited = is_awaited;
-	compiler->barrier_latency_ns = barrier_latency_ns;
-	compiler->finish_ns = memory_new(rec->thread_count, sizeof(*compiler->finish_ns));
-	compiler->worked = memory_new(rec->thread_count, sizeof(*compiler->worked));
-	script_places_begin(&compiler->places, rec, functions && functions->first);
-	script_declared_find(compiler);
-	script_ends_find(compiler);
+static void jobs_prepare(struct script *script)
+{
 	script->source_count = script->monitors.condition_count + script->flows.flow_count +
 			       script->semaphore_count;
 	script->jobs = memory_new(script->source_count, sizeof(*script->jobs));
 	for (size_t i = 0; i < script->source_count; i++)
 		script->jobs[i].lock = NO_INDEX;
+}
+
+static void compile_threads(struct compiler *compiler, const struct stack_functions *functions)
+{
+	const struct recording *rec = compiler->rec;
+	struct gathered *gathered = &compiler->gathered;
+
+	gathered->finish_ns = memory_new(rec->thread_count, sizeof(*gathered->finish_ns));
+	gathered->worked = memory_new(rec->thread_count, sizeof(*gathered->worked));
+	script_places_begin(&gathered->places, rec, functions && functions->first);
 	for (uint32_t t = 0; t < rec->thread_count; t++)
 		script_compile_thread(compiler, t);
-	script->sleep_run_ns = script_runs_sleep_ns(&compiler->runs);
-	script_runs_cut(&compiler->runs, script->steps, script->sleep_run_ns);
-	script_runs_free(&compiler->runs);
+}
+
+/* From all threads' steps: how long each is, whose the jobs are, whose finish counts. */
+static void complete(struct compiler *compiler, const struct stack_functions *functions)
+{
+	struct script *script = compiler->script;
+	struct gathered *gathered = &compiler->gathered;
+
+	script->sleep_run_ns = script_runs_sleep_ns(&gathered->runs);
+	script_runs_cut(&gathered->runs, script->steps, script->sleep_run_ns);
 	script_wakes_find(script);
-	script_places_split(&compiler->places, script);
+	script_places_split(&gathered->places, script);
 	script_pools_find(compiler);
 	fill_latencies(compiler);
 	script->overrun_ns = usual_overrun_ns(script);
 	script_choose_finishers(script, compiler);
-	if (compiler->places.step_of_sample)
-		shares_build(&script->shares, rec, functions, &script->scopes,
-			     script_places_scopes(&compiler->places, script));
-	script_places_free(&compiler->places);
-	free(compiler->worker_of);
-	free(compiler->pipe_users);
-	free(is_awaited);
-	free(barrier_latency_ns);
-	free(permit_latency_ns);
-	free(adoptions);
+	if (gathered->places.step_of_sample)
+		shares_build(&script->shares, compiler->rec, functions, &script->scopes,
+			     script_places_scopes(&gathered->places, script));
 	for (size_t t = 0; t < script->actor_count; t++)
-		script->actors[t].finish_ns = compiler->finish_ns[t];
-	free(compiler->finish_ns);
-	free(compiler->worked);
-	free(compiler->latencies_ns);
-	free(compiler->taken);
+		script->actors[t].finish_ns = gathered->finish_ns[t];
 }
 
 /* CPU time that all recorded threads used. */
@@ -259,7 +282,7 @@ void script_build(struct script *script, const struct recording *rec,
 {
 	struct timeline timeline;
 	struct releases releases;
-	struct addresses semaphores = { 0 }, barriers = { 0 };
+	struct found found;
 
 	assert(rec->thread_count && rec->extras);
 	memset(script, 0, sizeof(*script));
@@ -277,18 +300,20 @@ void script_build(struct script *script, const struct recording *rec,
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
 	script_peeks_find(script, classes, &timeline);
-	struct compiler compiler = { .script = script,
-				     .rec = rec,
+	found_build(&found, script, rec, &timeline);
+	jobs_prepare(script);
+	struct compiler compiler = { .rec = rec,
 				     .classes = classes,
 				     .timeline = &timeline,
 				     .releases = &releases,
-				     .semaphores = &semaphores,
-				     .barriers = &barriers };
-	compile(&compiler, options->functions);
+				     .found = &found,
+				     .script = script };
+	compile_threads(&compiler, options->functions);
+	complete(&compiler, options->functions);
 	if (script_crosses(script, options->cpus))
 		script_wakes_cross(script);
-	addresses_free(&semaphores);
-	addresses_free(&barriers);
+	gathered_free(&compiler.gathered);
+	found_free(&found);
 	releases_free(&releases);
 	timeline_free(&timeline);
 }

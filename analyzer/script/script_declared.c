@@ -51,10 +51,9 @@ static uint32_t foreign_op(const struct recording *rec, uint32_t parent, uint32_
 }
 
 /* Of what belongs to an op the last that ends before it does tells who ended it. */
-static void worker_note(struct compiler *compiler, uint32_t op, uint32_t thread, uint64_t end_ns,
-			uint64_t *last_ns)
+static void worker_note(struct found *found, const struct recording *rec, uint32_t op,
+			uint32_t thread, uint64_t end_ns, uint64_t *last_ns)
 {
-	const struct recording *rec = compiler->rec;
 	bool is_own = thread != NO_INDEX;
 
 	for (; is_own && op != NO_INDEX && rec->ops[op].kind != KIND_THREAD;
@@ -63,14 +62,13 @@ static void worker_note(struct compiler *compiler, uint32_t op, uint32_t thread,
 		if (!is_declared_op(rec, op) || end_ns < last_ns[op] ||
 		    end_ns > rec->ops[op].end_ns)
 			continue;
-		compiler->worker_of[op] = is_own ? NO_INDEX : thread;
+		found->worker_of[op] = is_own ? NO_INDEX : thread;
 		last_ns[op] = end_ns;
 	}
 }
 
-void script_declared_find(struct compiler *compiler)
+void script_declared_find(struct found *found, const struct recording *rec)
 {
-	const struct recording *rec = compiler->rec;
 	size_t declared = 0;
 
 	for (uint32_t i = 0; i < rec->op_count; i++)
@@ -78,13 +76,13 @@ void script_declared_find(struct compiler *compiler)
 	if (!declared)
 		return;
 	uint64_t *last_ns = memory_new(rec->op_count, sizeof(*last_ns));
-	compiler->worker_of = memory_new(rec->op_count, sizeof(*compiler->worker_of));
-	memset(compiler->worker_of, 0xff, rec->op_count * sizeof(*compiler->worker_of));
+	found->worker_of = memory_new(rec->op_count, sizeof(*found->worker_of));
+	memset(found->worker_of, 0xff, rec->op_count * sizeof(*found->worker_of));
 	for (size_t i = 0; i < rec->op_count; i++)
-		worker_note(compiler, rec->ops[i].parent, rec->ops[i].thread, rec->ops[i].end_ns,
+		worker_note(found, rec, rec->ops[i].parent, rec->ops[i].thread, rec->ops[i].end_ns,
 			    last_ns);
 	for (size_t i = 0; i < rec->wait_count; i++)
-		worker_note(compiler, rec->waits[i].waiter, rec->waits[i].thread,
+		worker_note(found, rec, rec->waits[i].waiter, rec->waits[i].thread,
 			    rec->waits[i].end_ns, last_ns);
 	free(last_ns);
 }
@@ -99,7 +97,7 @@ static bool is_inside(const struct recording *rec, uint32_t op, uint32_t outer)
 void script_op_belongs(struct compiler *compiler, uint32_t op)
 {
 	/* of one that is declared the parent may be, too, whoever does it */
-	if (compiler->worker_of && !is_declared_op(compiler->rec, op))
+	if (compiler->found->worker_of && !is_declared_op(compiler->rec, op))
 		script_belongs(compiler, compiler->rec->ops[op].parent);
 }
 
@@ -107,35 +105,35 @@ void script_belongs(struct compiler *compiler, uint32_t parent)
 {
 	const struct recording *rec = compiler->rec;
 
-	if (!compiler->worker_of || parent == NO_INDEX)
+	if (!compiler->found->worker_of || parent == NO_INDEX)
 		return;
-	for (size_t i = compiler->open_count; i-- > 0;)
-		if (is_declared_op(rec, compiler->open[i]) &&
-		    !is_inside(rec, parent, compiler->open[i]))
-			script_close(compiler, compiler->open[i]);
-	uint32_t adopted = foreign_op(rec, parent, compiler->thread);
-	if (adopted == compiler->adopted)
+	for (size_t i = compiler->thread.open_count; i-- > 0;)
+		if (is_declared_op(rec, compiler->thread.open[i]) &&
+		    !is_inside(rec, parent, compiler->thread.open[i]))
+			script_close(compiler, compiler->thread.open[i]);
+	uint32_t adopted = foreign_op(rec, parent, compiler->thread.index);
+	if (adopted == compiler->thread.adopted)
 		return;
-	compiler->adopted = adopted;
-	compiler->scope = NO_INDEX;
+	compiler->thread.adopted = adopted;
+	compiler->thread.scope = NO_INDEX;
 }
 
 void script_adopted_until(struct compiler *compiler, uint64_t at_ns)
 {
-	uint32_t op = compiler->adopted;
+	uint32_t op = compiler->thread.adopted;
 
 	if (op == NO_INDEX || compiler->rec->ops[op].end_ns > at_ns)
 		return;
 	script_pass(compiler, compiler->rec->ops[op].end_ns);
-	if (compiler->worker_of[op] == compiler->thread)
+	if (compiler->found->worker_of[op] == compiler->thread.index)
 		script_stamps(compiler, op, STAMP_END);
-	compiler->adopted = NO_INDEX;
-	compiler->scope = NO_INDEX;
+	compiler->thread.adopted = NO_INDEX;
+	compiler->thread.scope = NO_INDEX;
 }
 
 bool script_ends_elsewhere(const struct compiler *compiler, uint32_t op)
 {
-	return compiler->worker_of && compiler->worker_of[op] != NO_INDEX;
+	return compiler->found->worker_of && compiler->found->worker_of[op] != NO_INDEX;
 }
 
 /* --- waits --- */
@@ -149,9 +147,9 @@ static bool is_declared_wait(const struct rec_wait *wait)
 static bool is_frame(const struct compiler *compiler, const struct rec_wait *wait)
 {
 	const struct timeline *timeline = compiler->timeline;
-	size_t end = timeline->first[compiler->thread + 1];
+	size_t end = timeline->first[compiler->thread.index + 1];
 
-	for (size_t i = compiler->at + 1; i < end; i++) {
+	for (size_t i = compiler->thread.at + 1; i < end; i++) {
 		const struct moment *moment = &timeline->moments[i];
 
 		if (moment->at_ns >= wait->end_ns)
@@ -167,20 +165,21 @@ bool script_frame_begins(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 
-	if (!is_declared_wait(wait) || compiler->waiting || compiler->frame_count == FRAMES_MAX ||
-	    !is_frame(compiler, wait))
+	if (!is_declared_wait(wait) || compiler->thread.is_waiting ||
+	    compiler->thread.frame_count == FRAMES_MAX || !is_frame(compiler, wait))
 		return false;
-	compiler->frames[compiler->frame_count++] = index;
+	compiler->thread.frames[compiler->thread.frame_count++] = index;
 	return true;
 }
 
 bool script_frame_ends(struct compiler *compiler, uint32_t index)
 {
-	for (size_t i = compiler->frame_count; i-- > 0;) {
-		if (compiler->frames[i] != index)
+	for (size_t i = compiler->thread.frame_count; i-- > 0;) {
+		if (compiler->thread.frames[i] != index)
 			continue;
 		script_pass(compiler, compiler->rec->waits[index].end_ns);
-		compiler->frames[i] = compiler->frames[--compiler->frame_count];
+		compiler->thread.frames[i] =
+			compiler->thread.frames[--compiler->thread.frame_count];
 		return true;
 	}
 	return false;

@@ -19,8 +19,8 @@ void script_emit(struct compiler *compiler, enum step_type type, uint32_t arg, u
 {
 	struct script *script = compiler->script;
 
-	script->steps = memory_grow(script->steps, &compiler->step_capacity, script->step_count + 1,
-				    sizeof(*script->steps));
+	script->steps = memory_grow(script->steps, &compiler->gathered.step_capacity,
+				    script->step_count + 1, sizeof(*script->steps));
 	script->steps[script->step_count++] = (struct step){ ns, arg, type };
 }
 
@@ -30,21 +30,21 @@ uint32_t script_scope(struct compiler *compiler)
 {
 	uint32_t held[OPEN_OPS_MAX];
 	size_t held_count = 0;
-	uint32_t leaf = compiler->thread_class;
+	uint32_t leaf = compiler->thread.class;
 
-	if (compiler->scope != NO_INDEX)
-		return compiler->scope;
-	if (compiler->adopted != NO_INDEX)
-		leaf = compiler->classes->of_op[compiler->adopted];
-	for (size_t i = 0; i < compiler->open_count; i++) {
-		uint32_t op = compiler->open[i];
+	if (compiler->thread.scope != NO_INDEX)
+		return compiler->thread.scope;
+	if (compiler->thread.adopted != NO_INDEX)
+		leaf = compiler->classes->of_op[compiler->thread.adopted];
+	for (size_t i = 0; i < compiler->thread.open_count; i++) {
+		uint32_t op = compiler->thread.open[i];
 
 		leaf = compiler->classes->of_op[op];
 		if (compiler->rec->ops[op].kind == KIND_HOLD)
 			held[held_count++] = leaf;
 	}
-	compiler->scope = scopes_add(&compiler->script->scopes, leaf, held, held_count);
-	return compiler->scope;
+	compiler->thread.scope = scopes_add(&compiler->script->scopes, leaf, held, held_count);
+	return compiler->thread.scope;
 }
 
 /* A read that takes longer may have waited for what it read. */
@@ -70,9 +70,9 @@ static bool only_copies(const struct compiler *compiler, uint32_t op)
 
 static bool waits_outside(const struct compiler *compiler)
 {
-	if (!compiler->open_count)
+	if (!compiler->thread.open_count)
 		return false;
-	uint32_t op = compiler->open[compiler->open_count - 1];
+	uint32_t op = compiler->thread.open[compiler->thread.open_count - 1];
 	uint16_t kind = compiler->rec->ops[op].kind;
 
 	if (kind == KIND_IO && compiler->script->was_crowded && only_copies(compiler, op))
@@ -82,8 +82,8 @@ static bool waits_outside(const struct compiler *compiler)
 
 bool script_is_holding(const struct compiler *compiler)
 {
-	for (size_t i = 0; i < compiler->open_count; i++) {
-		uint32_t op = compiler->open[i];
+	for (size_t i = 0; i < compiler->thread.open_count; i++) {
+		uint32_t op = compiler->thread.open[i];
 
 		if (compiler->rec->ops[op].kind == KIND_HOLD && !compiler->rec->extras[op].open)
 			return true;
@@ -93,24 +93,24 @@ bool script_is_holding(const struct compiler *compiler)
 
 void script_pass(struct compiler *compiler, uint64_t to_ns)
 {
-	uint64_t from_ns = compiler->now_ns;
+	uint64_t from_ns = compiler->thread.now_ns;
 
 	if (to_ns <= from_ns)
 		return;
-	compiler->now_ns = to_ns;
-	if (compiler->is_skipping || compiler->waiting)
+	compiler->thread.now_ns = to_ns;
+	if (compiler->thread.is_skipping || compiler->thread.is_waiting)
 		return;
 	bool is_outside = waits_outside(compiler);
-	if (!is_outside && compiler->frame_count && !script_is_holding(compiler)) {
+	if (!is_outside && compiler->thread.frame_count && !script_is_holding(compiler)) {
 		compiler->script->unresolved_ns += to_ns - from_ns;
 		script_emit(compiler, STEP_FIXED, 0, to_ns - from_ns);
 		return;
 	}
 	if (!is_outside && compiler->script->was_crowded)
-		script_runs_add(&compiler->runs, (uint32_t)compiler->script->step_count,
+		script_runs_add(&compiler->gathered.runs, (uint32_t)compiler->script->step_count,
 				to_ns - from_ns);
 	if (is_outside)
-		script_runs_called(&compiler->runs);
+		script_runs_called(&compiler->gathered.runs);
 	script_emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, script_scope(compiler),
 		    to_ns - from_ns);
 }
@@ -130,35 +130,36 @@ void script_taken_add(struct compiler *compiler, uint64_t end_ns)
 {
 	const struct script *script = compiler->script;
 
-	compiler->taken = memory_grow(compiler->taken, &compiler->taken_capacity,
-				      compiler->taken_count + 1, sizeof(*compiler->taken));
-	compiler->taken[compiler->taken_count++] =
+	compiler->gathered.taken =
+		memory_grow(compiler->gathered.taken, &compiler->gathered.taken_capacity,
+			    compiler->gathered.taken_count + 1, sizeof(*compiler->gathered.taken));
+	compiler->gathered.taken[compiler->gathered.taken_count++] =
 		(struct taken){ end_ns,
 				script_source(script, &script->steps[script->step_count - 1]),
 				(uint32_t)script->step_count,
-				compiler->thread,
+				compiler->thread.index,
 				0,
 				false };
 }
 
 void script_open(struct compiler *compiler, uint32_t op)
 {
-	if (compiler->open_count < OPEN_OPS_MAX)
-		compiler->open[compiler->open_count++] = op;
-	compiler->scope = NO_INDEX;
+	if (compiler->thread.open_count < OPEN_OPS_MAX)
+		compiler->thread.open[compiler->thread.open_count++] = op;
+	compiler->thread.scope = NO_INDEX;
 }
 
 void script_close(struct compiler *compiler, uint32_t op)
 {
-	for (size_t i = compiler->open_count; i-- > 0;) {
-		if (compiler->open[i] != op)
+	for (size_t i = compiler->thread.open_count; i-- > 0;) {
+		if (compiler->thread.open[i] != op)
 			continue;
-		memmove(&compiler->open[i], &compiler->open[i + 1],
-			(compiler->open_count - i - 1) * sizeof(compiler->open[0]));
-		compiler->open_count--;
+		memmove(&compiler->thread.open[i], &compiler->thread.open[i + 1],
+			(compiler->thread.open_count - i - 1) * sizeof(compiler->thread.open[0]));
+		compiler->thread.open_count--;
 		break;
 	}
-	compiler->scope = NO_INDEX;
+	compiler->thread.scope = NO_INDEX;
 }
 
 void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point point)
@@ -167,6 +168,6 @@ void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point poin
 	const struct stamp_place *places =
 		requests_places(&compiler->script->requests, op, point, &count);
 
-	for (size_t i = 0; i < count && !compiler->is_skipping; i++)
+	for (size_t i = 0; i < count && !compiler->thread.is_skipping; i++)
 		script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
 }

@@ -36,9 +36,8 @@ static bool is_of_pipe(const struct recording *rec, const struct rec_op *op)
 	       strncmp(rec->strings[op->ident], "pipe:", 5) == 0;
 }
 
-void script_ends_find(struct compiler *compiler)
+void script_ends_find(struct found *found, const struct recording *rec)
 {
-	const struct recording *rec = compiler->rec;
 	size_t capacity = 0, count = 0;
 
 	for (size_t i = 0; i < rec->op_count; i++) {
@@ -48,26 +47,26 @@ void script_ends_find(struct compiler *compiler)
 		if (!is_of_pipe(rec, op))
 			continue;
 		user.process = rec->threads[op->thread].process;
-		if (count && compare_users(&compiler->pipe_users[count - 1], &user) == 0)
+		if (count && compare_users(&found->pipe_users[count - 1], &user) == 0)
 			continue;
-		compiler->pipe_users = memory_grow(compiler->pipe_users, &capacity, count + 1,
-						   sizeof(*compiler->pipe_users));
-		compiler->pipe_users[count++] = user;
+		found->pipe_users = memory_grow(found->pipe_users, &capacity, count + 1,
+						sizeof(*found->pipe_users));
+		found->pipe_users[count++] = user;
 	}
 	if (count)
-		qsort(compiler->pipe_users, count, sizeof(*compiler->pipe_users), compare_users);
-	compiler->pipe_user_count = count;
+		qsort(found->pipe_users, count, sizeof(*found->pipe_users), compare_users);
+	found->pipe_user_count = count;
 }
 
 /* The first entry of a pipe's, or of those behind it. */
 static size_t first_user(const struct compiler *compiler, uint32_t ident)
 {
-	size_t low = 0, high = compiler->pipe_user_count;
+	size_t low = 0, high = compiler->found->pipe_user_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compiler->pipe_users[middle].ident < ident)
+		if (compiler->found->pipe_users[middle].ident < ident)
 			low = middle + 1;
 		else
 			high = middle;
@@ -106,10 +105,12 @@ uint32_t script_ending_actor(const struct compiler *compiler, uint32_t op, uint6
 		return NO_INDEX;
 	from_ns = earliest_end_ns(rec, op, from_ns);
 	for (size_t i = first_user(compiler, ident);
-	     i < compiler->pipe_user_count && compiler->pipe_users[i].ident == ident; i++) {
-		uint32_t process = compiler->pipe_users[i].process;
-		uint32_t thread = process == compiler->process ? NO_INDEX
-							       : script_ending_thread(rec, process);
+	     i < compiler->found->pipe_user_count && compiler->found->pipe_users[i].ident == ident;
+	     i++) {
+		uint32_t process = compiler->found->pipe_users[i].process;
+		uint32_t thread = process == compiler->thread.process
+					  ? NO_INDEX
+					  : script_ending_thread(rec, process);
 
 		if (thread == NO_INDEX || script_next_image(rec, process) != NO_INDEX)
 			continue;

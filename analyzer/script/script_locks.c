@@ -14,22 +14,24 @@
 /* The latency of a lock wait that just ended, from the release that ended it. */
 static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t hold)
 {
-	uint32_t index = compiler->lock_wait;
+	uint32_t index = compiler->thread.lock_wait;
 
-	compiler->lock_wait = NO_INDEX;
+	compiler->thread.lock_wait = NO_INDEX;
 	if (index == NO_INDEX)
 		return LATENCY_UNKNOWN;
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	const struct release *release =
 		releases_granting(compiler->releases, compiler->rec, lock, hold, wait->start_ns,
-				  wait->end_ns, compiler->thread);
+				  wait->end_ns, compiler->thread.index);
 	if (!release) {
 		script_stays(compiler, wait->end_ns - wait->start_ns);
 		return LATENCY_UNKNOWN;
 	}
-	compiler->latencies_ns = memory_grow(compiler->latencies_ns, &compiler->latency_capacity,
-					     compiler->latency_count + 1, sizeof(uint64_t));
-	compiler->latencies_ns[compiler->latency_count++] = wait->end_ns - release->at_ns;
+	compiler->gathered.latencies_ns =
+		memory_grow(compiler->gathered.latencies_ns, &compiler->gathered.latency_capacity,
+			    compiler->gathered.latency_count + 1, sizeof(uint64_t));
+	compiler->gathered.latencies_ns[compiler->gathered.latency_count++] =
+		wait->end_ns - release->at_ns;
 	return wait->end_ns - release->at_ns;
 }
 
@@ -54,7 +56,7 @@ void script_take(struct compiler *compiler, const struct section *section)
 	script_emit(compiler, STEP_TAKE, section->take,
 		    compiler->script->monitors.conditions[section->take].latency_ns);
 	script_taken_add(compiler, section->end_ns);
-	compiler->taken[compiler->taken_count - 1].items = section->items;
+	compiler->gathered.taken[compiler->gathered.taken_count - 1].items = section->items;
 }
 
 static bool is_reader(const struct compiler *compiler, uint32_t hold)
@@ -73,9 +75,9 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 	if (!tokens && script_try_gained(compiler, op))
 		return;
 	script_tries_give_up(compiler);
-	if (compiler->is_skipping) {
-		if (section && op == section->last_hold && compiler->skip_section == section)
-			compiler->is_skipping = false;
+	if (compiler->thread.is_skipping) {
+		if (section && op == section->last_hold && compiler->thread.skip_section == section)
+			compiler->thread.is_skipping = false;
 		return;
 	}
 	uint64_t latency_ns = lock_latency(compiler, lock, op);
@@ -89,8 +91,8 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 		return;
 	script_take(compiler, section);
 	if (op != section->last_hold) {
-		compiler->is_skipping = true;
-		compiler->skip_section = section;
+		compiler->thread.is_skipping = true;
+		compiler->thread.skip_section = section;
 	}
 }
 
@@ -100,7 +102,7 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 	bool tokens = section && script_by_tokens(compiler, section);
 
 	script_tries_give_up(compiler);
-	if (compiler->is_skipping)
+	if (compiler->thread.is_skipping)
 		return;
 	if (section && op == section->last_hold) {
 		if (tokens && section->takes_late && section->first_wait == NO_INDEX)

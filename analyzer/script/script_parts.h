@@ -64,43 +64,47 @@ struct pipe_user {
 	uint32_t process;
 };
 
-struct compiler {
-	struct script *script;
-	const struct recording *rec;
-	const struct class_table *classes;
-	const struct timeline *timeline;
-	const struct releases *releases;
-	struct addresses *semaphores;
-	struct addresses *barriers;
-	const bool *is_awaited;             /* by link: somebody waits for this signal */
-	const uint64_t *barrier_latency_ns; /* by wait */
-	const uint64_t *permit_latency_ns;  /* by wait */
-	const struct adoption *adoptions;   /* in order of moments */
+/* Known of the whole recording before the first thread is compiled; read-only from then on. */
+struct found {
+	struct addresses semaphores;
+	struct addresses barriers;
+	bool *is_awaited;             /* by link: somebody waits for this signal */
+	uint64_t *barrier_latency_ns; /* by wait */
+	uint64_t *permit_latency_ns;  /* by wait */
+	struct adoption *adoptions;   /* in order of moments */
 	size_t adoption_count;
-	size_t step_capacity;
+	struct pipe_user *pipe_users; /* in order of pipe, then process */
+	size_t pipe_user_count;
+	uint32_t *worker_of; /* by op that the program declared: the other thread that did the last
+				of it, NO_INDEX = its own; NULL: there are no such ops */
+};
+
+/* What the threads leave behind, one after the other, for what only the whole shows. */
+struct gathered {
+	size_t step_capacity;   /* of the script's steps */
 	uint64_t *latencies_ns; /* of lock waits */
 	size_t latency_count;
 	size_t latency_capacity;
 	struct taken *taken;
 	size_t taken_count;
 	size_t taken_capacity;
-	uint64_t *finish_ns;          /* by thread, as recorded */
-	struct pipe_user *pipe_users; /* in order */
-	size_t pipe_user_count;
-	bool *worked;            /* by thread: did more than sleep and time out */
+	uint64_t *finish_ns; /* by thread, as recorded */
+	bool *worked;        /* by thread: did more than sleep and time out */
+	size_t next_adoption;
 	struct script_runs runs; /* of all threads, if they were crowded */
 	struct script_places places;
-	uint32_t *worker_of; /* by op that the program declared: the other thread that did the last
-				of it, NO_INDEX = its own; NULL: there are no such ops */
-	/* of the thread that is being compiled */
+};
+
+/* Of the thread that is being compiled. */
+struct thread_state {
 	const struct rec_sample *samples;
 	size_t first_sample; /* in the recording */
 	size_t sample_count;
 	size_t next_sample;
 	uint64_t cpu_ns; /* at the last sample */
-	uint32_t thread;
+	uint32_t index;
 	uint32_t process;
-	uint32_t thread_class;
+	uint32_t class;
 	size_t at;       /* moment */
 	uint64_t now_ns; /* all before this is compiled */
 	uint32_t open[OPEN_OPS_MAX];
@@ -109,18 +113,29 @@ struct compiler {
 	uint32_t awaited_op; /* its time passes by waiting for another actor, NO_INDEX = none */
 	uint32_t lock_wait;  /* wait for a lock whose hold comes next */
 	struct tries tries;
-	size_t next_adoption;
 	uint32_t adopted;            /* another thread's op that it works for, NO_INDEX = none */
 	uint32_t frames[FRAMES_MAX]; /* waits around others that have not ended */
 	size_t frame_count;
 	size_t retried_until; /* moment: up to there it is known whether waits are taken up */
 	bool is_retried;      /* again after a timeout, until a signal comes */
-	bool waiting;         /* inside a recorded wait */
+	bool is_waiting;      /* inside a recorded wait */
 	bool is_skipping;     /* inside a section, before it takes */
 	const struct section *skip_section;
 	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
 	uint64_t idle_ns;
 	bool has_worked;
+};
+
+/* One compilation: of the script, by one thread, from what does not change meanwhile. */
+struct compiler {
+	const struct recording *rec;
+	const struct class_table *classes;
+	const struct timeline *timeline;
+	const struct releases *releases;
+	const struct found *found;
+	struct script *script;
+	struct gathered gathered;
+	struct thread_state thread;
 };
 
 /* script_thread.c */
@@ -147,7 +162,7 @@ void script_taken_add(struct compiler *, uint64_t end_ns);
 void script_stamps(struct compiler *, uint32_t op, enum stamp_point);
 
 /* script_declared.c: fills in `worker_of`. */
-void script_declared_find(struct compiler *);
+void script_declared_find(struct found *, const struct recording *);
 
 /* A call or wait that begins now on the thread: what it belongs to tells which ops that one has
  * left, and which it has adopted. */
@@ -181,9 +196,10 @@ void script_transfer_begins(struct compiler *, uint32_t op);
 /* At the end of an op: it wrote, and STEP_WAKING comes after that. */
 bool script_write_wakes(const struct compiler *, uint32_t op);
 
-/* script_ends.c: whose end a read came to that found the end of a pipe, or a poll for it that began
- * at that time; NO_INDEX = it is not known, or the read is no such one. */
-void script_ends_find(struct compiler *);
+/* script_ends.c: fills in `pipe_users`. */
+void script_ends_find(struct found *, const struct recording *);
+/* Whose end a read came to that found the end of a pipe, or a poll for it that began at that time;
+ * NO_INDEX = it is not known, or the read is no such one. */
 uint32_t script_ending_actor(const struct compiler *, uint32_t op, uint64_t from_ns);
 
 /* script_tries.c: a wait for a lock that may have been a try in vain, a hold that may have come of

@@ -28,11 +28,12 @@ static int compare_taken(const void *left, const void *right)
 
 static bool is_last_of_thread(const struct compiler *compiler, size_t index)
 {
-	const struct taken *taken = &compiler->taken[index];
+	const struct taken *taken = &compiler->gathered.taken[index];
 
-	for (size_t i = index + 1;
-	     i < compiler->taken_count && compiler->taken[i].source == taken->source; i++)
-		if (compiler->taken[i].thread == taken->thread)
+	for (size_t i = index + 1; i < compiler->gathered.taken_count &&
+				   compiler->gathered.taken[i].source == taken->source;
+	     i++)
+		if (compiler->gathered.taken[i].thread == taken->thread)
 			return false;
 	return true;
 }
@@ -55,7 +56,7 @@ static bool leads_to_end(const struct script *script, uint32_t step)
 /* After the gate of a condition opened, or to end; of batches without a gate it is the last one. */
 static bool is_leaving(const struct compiler *compiler, size_t index)
 {
-	const struct taken *taken = &compiler->taken[index];
+	const struct taken *taken = &compiler->gathered.taken[index];
 	const struct monitors *monitors = &compiler->script->monitors;
 
 	if (taken->source < monitors->condition_count) {
@@ -138,11 +139,11 @@ void script_pools_find(struct compiler *compiler)
 	uint32_t *job_of_read = memory_new(script->flows.transfer_count, sizeof(*job_of_read));
 
 	memset(job_of_read, 0xff, script->flows.transfer_count * sizeof(*job_of_read));
-	if (compiler->taken_count)
-		qsort(compiler->taken, compiler->taken_count, sizeof(*compiler->taken),
-		      compare_taken);
-	for (size_t i = 0; i < compiler->taken_count; i++) {
-		const struct taken *taken = &compiler->taken[i];
+	if (compiler->gathered.taken_count)
+		qsort(compiler->gathered.taken, compiler->gathered.taken_count,
+		      sizeof(*compiler->gathered.taken), compare_taken);
+	for (size_t i = 0; i < compiler->gathered.taken_count; i++) {
+		const struct taken *taken = &compiler->gathered.taken[i];
 		const struct step *take = &script->steps[taken->step - 1];
 		struct job_list *jobs = &script->jobs[taken->source];
 

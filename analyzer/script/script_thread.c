@@ -17,12 +17,12 @@
 /* A sample ends a stretch: it says how much CPU time was used since the last one. */
 static void stretch_ends(struct compiler *compiler, const struct rec_sample *sample)
 {
-	bool is_first = sample == compiler->samples;
+	bool is_first = sample == compiler->thread.samples;
 
 	script_pass(compiler, sample->at_ns);
-	script_runs_end_stretch(&compiler->runs,
-				is_first ? UINT64_MAX : sample->cpu_ns - compiler->cpu_ns);
-	compiler->cpu_ns = sample->cpu_ns;
+	script_runs_end_stretch(&compiler->gathered.runs,
+				is_first ? UINT64_MAX : sample->cpu_ns - compiler->thread.cpu_ns);
+	compiler->thread.cpu_ns = sample->cpu_ns;
 }
 
 /* A sleep scales by what was asked for; what it took beyond that stays as long as it sleeps at all.
@@ -31,12 +31,13 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
 	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->bytes;
-	uint64_t length_ns = to_ns - compiler->now_ns;
+	uint64_t length_ns = to_ns - compiler->thread.now_ns;
 	uint64_t overrun_max_ns = compiler->script->made_crowd ? WAKE_UP_NS_MAX : UINT64_MAX;
 
-	if (compiler->is_skipping || compiler->waiting || to_ns <= compiler->now_ns)
+	if (compiler->thread.is_skipping || compiler->thread.is_waiting ||
+	    to_ns <= compiler->thread.now_ns)
 		return;
-	script_runs_called(&compiler->runs);
+	script_runs_called(&compiler->gathered.runs);
 	uint64_t overrun_ns = asked_ns && length_ns > asked_ns ? length_ns - asked_ns : 0;
 	if (extra->absolute && asked_ns <= to_ns - start_ns) {
 		script_emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
@@ -46,7 +47,7 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 	}
 	script_emit(compiler, STEP_OVERRUN, script_scope(compiler),
 		    overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
-	compiler->now_ns = to_ns;
+	compiler->thread.now_ns = to_ns;
 }
 
 /* --- what happens --- */
@@ -55,11 +56,11 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 static void note_work(struct compiler *compiler, bool is_work)
 {
 	if (is_work) {
-		compiler->has_worked = true;
-		compiler->idle_step = NO_INDEX;
-	} else if (compiler->idle_step == NO_INDEX) {
-		compiler->idle_step = (uint32_t)compiler->script->step_count;
-		compiler->idle_ns = compiler->now_ns;
+		compiler->thread.has_worked = true;
+		compiler->thread.idle_step = NO_INDEX;
+	} else if (compiler->thread.idle_step == NO_INDEX) {
+		compiler->thread.idle_step = (uint32_t)compiler->script->step_count;
+		compiler->thread.idle_ns = compiler->thread.now_ns;
 	}
 }
 
@@ -71,7 +72,7 @@ static void spawn(struct compiler *compiler, uint32_t actor)
 
 	compiler->script->actors[actor].is_spawned = true;
 	script_emit(compiler, STEP_SPAWN, actor,
-		    start_ns > compiler->now_ns ? start_ns - compiler->now_ns : 0);
+		    start_ns > compiler->thread.now_ns ? start_ns - compiler->thread.now_ns : 0);
 }
 
 static void link_happens(struct compiler *compiler, uint32_t index)
@@ -81,16 +82,17 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	script_pass(compiler, link->at_ns);
 	script_tries_give_up(compiler);
 	note_work(compiler, true);
-	if (compiler->is_skipping)
+	if (compiler->thread.is_skipping)
 		return;
-	if (link->kind == LINK_WAKE && compiler->is_awaited[index]) {
+	if (link->kind == LINK_WAKE && compiler->found->is_awaited[index]) {
 		script_emit(compiler, STEP_SIGNAL, index, 0);
 		if (script_wake_costs(compiler->script, index))
 			script_emit(compiler, STEP_WAKING, script_scope(compiler), 0);
 	}
 	if (link->kind == LINK_POST)
 		script_emit(compiler, STEP_POST,
-			    addresses_find(compiler->semaphores, compiler->process, link->address),
+			    addresses_find(&compiler->found->semaphores, compiler->thread.process,
+					   link->address),
 			    0);
 	spawn(compiler, script_started_actor(compiler->rec, link));
 }
@@ -98,11 +100,13 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 /* Threads that were started past every hook, by their likely creator. */
 static void adopt(struct compiler *compiler)
 {
-	while (compiler->next_adoption < compiler->adoption_count &&
-	       compiler->adoptions[compiler->next_adoption].moment <= compiler->at &&
-	       !compiler->is_skipping && !compiler->waiting) {
+	while (compiler->gathered.next_adoption < compiler->found->adoption_count &&
+	       compiler->found->adoptions[compiler->gathered.next_adoption].moment <=
+		       compiler->thread.at &&
+	       !compiler->thread.is_skipping && !compiler->thread.is_waiting) {
 		note_work(compiler, true);
-		spawn(compiler, compiler->adoptions[compiler->next_adoption++].actor);
+		spawn(compiler,
+		      compiler->found->adoptions[compiler->gathered.next_adoption++].actor);
 	}
 }
 
@@ -129,9 +133,9 @@ static void op_begins(struct compiler *compiler, uint32_t op)
 	note_work(compiler, !is_idle(compiler, op));
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_begins(compiler, op);
-	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->is_skipping)
+	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->thread.is_skipping)
 		script_poll_begins(compiler, op);
-	else if (compiler->rec->ops[op].kind == KIND_IO && !compiler->is_skipping)
+	else if (compiler->rec->ops[op].kind == KIND_IO && !compiler->thread.is_skipping)
 		script_transfer_begins(compiler, op);
 	script_open(compiler, op);
 }
@@ -140,11 +144,12 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 {
 	uint64_t end_ns = compiler->rec->ops[op].end_ns;
 
-	if (compiler->awaited_op == op) {
-		script_runs_slept(&compiler->runs, end_ns - compiler->rec->ops[op].start_ns);
-		compiler->awaited_op = NO_INDEX;
-		compiler->waiting = false;
-		compiler->now_ns = end_ns;
+	if (compiler->thread.awaited_op == op) {
+		script_runs_slept(&compiler->gathered.runs,
+				  end_ns - compiler->rec->ops[op].start_ns);
+		compiler->thread.awaited_op = NO_INDEX;
+		compiler->thread.is_waiting = false;
+		compiler->thread.now_ns = end_ns;
 	}
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
@@ -161,20 +166,20 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 /* A sample at the end of a call comes after it. */
 static void stretches_end(struct compiler *compiler, uint64_t before_ns)
 {
-	while (compiler->next_sample < compiler->sample_count &&
-	       compiler->samples[compiler->next_sample].at_ns < before_ns)
-		stretch_ends(compiler, &compiler->samples[compiler->next_sample++]);
+	while (compiler->thread.next_sample < compiler->thread.sample_count &&
+	       compiler->thread.samples[compiler->thread.next_sample].at_ns < before_ns)
+		stretch_ends(compiler, &compiler->thread.samples[compiler->thread.next_sample++]);
 }
 
 static size_t samples_passed(const struct compiler *compiler)
 {
-	return compiler->first_sample + compiler->next_sample;
+	return compiler->thread.first_sample + compiler->thread.next_sample;
 }
 
 static void gap_ends(struct compiler *compiler, const struct moment *moment)
 {
-	script_places_end(&compiler->places, compiler->script, &compiler->runs, moment,
-			  samples_passed(compiler));
+	script_places_end(&compiler->gathered.places, compiler->script, &compiler->gathered.runs,
+			  moment, samples_passed(compiler));
 }
 
 static void happen(struct compiler *compiler, const struct moment *moment)
@@ -210,38 +215,46 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 	gap_ends(compiler, moment);
 }
 
-static void thread_prepare(struct compiler *compiler, uint32_t thread)
+static void samples_prepare(struct compiler *compiler)
 {
-	const struct rec_thread *rec_thread = &compiler->rec->threads[thread];
+	struct thread_state *thread = &compiler->thread;
 
-	compiler->thread = thread;
-	compiler->process = rec_thread->process;
-	compiler->thread_class =
+	if (!compiler->script->was_crowded && !compiler->gathered.places.step_of_sample)
+		return;
+	thread->samples = samples_of_thread(compiler->rec, thread->index, &thread->sample_count);
+	thread->first_sample = (size_t)(thread->samples - compiler->rec->samples);
+}
+
+static void thread_prepare(struct compiler *compiler, uint32_t index)
+{
+	const struct rec_thread *rec_thread = &compiler->rec->threads[index];
+	struct actor *actor = &compiler->script->actors[index];
+	uint32_t class =
 		rec_thread->op == NO_INDEX ? NO_INDEX : compiler->classes->of_op[rec_thread->op];
-	compiler->scope = compiler->lock_wait = compiler->idle_step = compiler->awaited_op =
-		compiler->adopted = NO_INDEX;
-	compiler->open_count = compiler->frame_count = compiler->retried_until = 0;
-	compiler->is_skipping = compiler->waiting = compiler->has_worked = false;
-	compiler->tries = (struct tries){ .lock = NO_INDEX };
-	compiler->now_ns = compiler->script->actors[thread].start_ns;
-	compiler->sample_count = compiler->next_sample = 0;
-	compiler->first_sample = 0;
-	if (compiler->script->was_crowded || compiler->places.step_of_sample) {
-		compiler->samples =
-			samples_of_thread(compiler->rec, thread, &compiler->sample_count);
-		compiler->first_sample = (size_t)(compiler->samples - compiler->rec->samples);
-	}
-	script_places_begin_thread(&compiler->places, compiler->script->step_count,
-				   compiler->runs.run_count, compiler->first_sample);
-	compiler->cpu_ns = 0;
-	compiler->script->actors[thread].first_step = (uint32_t)compiler->script->step_count;
+
+	compiler->thread = (struct thread_state){ .index = index,
+						  .process = rec_thread->process,
+						  .class = class,
+						  .at = compiler->timeline->first[index],
+						  .now_ns = actor->start_ns,
+						  .scope = NO_INDEX,
+						  .awaited_op = NO_INDEX,
+						  .lock_wait = NO_INDEX,
+						  .tries = { .lock = NO_INDEX },
+						  .adopted = NO_INDEX,
+						  .idle_step = NO_INDEX };
+	samples_prepare(compiler);
+	script_places_begin_thread(&compiler->gathered.places, compiler->script->step_count,
+				   compiler->gathered.runs.run_count,
+				   compiler->thread.first_sample);
+	actor->first_step = (uint32_t)compiler->script->step_count;
 }
 
 /* The first thread of an image that ended by exec starts that of the next. */
 static void goes_on_by_exec(struct compiler *compiler, uint32_t thread)
 {
 	const struct recording *rec = compiler->rec;
-	uint32_t process = compiler->process;
+	uint32_t process = compiler->thread.process;
 	uint32_t next = script_first_thread(rec, process) == thread
 				? script_next_image(rec, process)
 				: NO_INDEX;
@@ -270,16 +283,17 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	}
 	script_tries_end(compiler);
 	/* the last sample was taken on the way out */
-	script_runs_end_stretch(&compiler->runs,
-				ended && compiler->sample_count ? ENDING_NS_MAX : UINT64_MAX);
-	compiler->finish_ns[thread] = compiler->now_ns;
-	compiler->worked[thread] = compiler->has_worked;
-	if (!ended && compiler->has_worked && compiler->idle_step != NO_INDEX) {
-		compiler->script->step_count = compiler->idle_step;
-		script_runs_drop(&compiler->runs, compiler->idle_step);
-		script_places_drop(&compiler->places, compiler->idle_step,
+	script_runs_end_stretch(&compiler->gathered.runs, ended && compiler->thread.sample_count
+								  ? ENDING_NS_MAX
+								  : UINT64_MAX);
+	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
+	compiler->gathered.worked[thread] = compiler->thread.has_worked;
+	if (!ended && compiler->thread.has_worked && compiler->thread.idle_step != NO_INDEX) {
+		compiler->script->step_count = compiler->thread.idle_step;
+		script_runs_drop(&compiler->gathered.runs, compiler->thread.idle_step);
+		script_places_drop(&compiler->gathered.places, compiler->thread.idle_step,
 				   samples_passed(compiler));
-		compiler->finish_ns[thread] = compiler->idle_ns;
+		compiler->gathered.finish_ns[thread] = compiler->thread.idle_ns;
 	}
 	goes_on_by_exec(compiler, thread);
 	script_emit(compiler, STEP_MARK, 0, 0);
@@ -291,12 +305,12 @@ void script_compile_thread(struct compiler *compiler, uint32_t thread)
 	size_t end = compiler->timeline->first[thread + 1];
 
 	thread_prepare(compiler, thread);
-	for (compiler->at = compiler->timeline->first[thread]; compiler->at < end; compiler->at++) {
-		happen(compiler, &compiler->timeline->moments[compiler->at]);
+	for (; compiler->thread.at < end; compiler->thread.at++) {
+		happen(compiler, &compiler->timeline->moments[compiler->thread.at]);
 		adopt(compiler);
 	}
-	while (compiler->next_adoption < compiler->adoption_count &&
-	       compiler->adoptions[compiler->next_adoption].moment < end)
-		compiler->next_adoption++;
+	while (compiler->gathered.next_adoption < compiler->found->adoption_count &&
+	       compiler->found->adoptions[compiler->gathered.next_adoption].moment < end)
+		compiler->gathered.next_adoption++;
 	thread_finish(compiler, thread);
 }

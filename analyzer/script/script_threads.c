@@ -248,7 +248,8 @@ static uint64_t *slept_find(const struct compiler *compiler)
 	for (size_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
-		if (op->thread != NO_INDEX && op->end_ns <= compiler->finish_ns[op->thread] &&
+		if (op->thread != NO_INDEX &&
+		    op->end_ns <= compiler->gathered.finish_ns[op->thread] &&
 		    (op->kind == KIND_SLEEP || (op->kind == KIND_POLL && !rec->extras[i].bytes)))
 			slept_ns[op->thread] += op->end_ns - op->start_ns;
 	}
@@ -256,7 +257,7 @@ static uint64_t *slept_find(const struct compiler *compiler)
 		const struct rec_wait *wait = &rec->waits[i];
 
 		if (wait->thread != NO_INDEX && wait->timed_out &&
-		    wait->end_ns <= compiler->finish_ns[wait->thread])
+		    wait->end_ns <= compiler->gathered.finish_ns[wait->thread])
 			slept_ns[wait->thread] += wait->end_ns - wait->start_ns;
 	}
 	return slept_ns;
@@ -271,7 +272,7 @@ static uint64_t *served_find(const struct compiler *compiler)
 
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
-		bool is_wake = link->kind == LINK_WAKE && compiler->is_awaited[i];
+		bool is_wake = link->kind == LINK_WAKE && compiler->found->is_awaited[i];
 
 		if (link->thread != NO_INDEX && link->at_ns > served_ns[link->thread] &&
 		    (is_wake || link->kind == LINK_POST || link->kind == LINK_SPAWN ||
@@ -319,7 +320,7 @@ static void tickers_leave(struct script *script, const struct compiler *compiler
 	uint64_t most_ns = 0, finish_ns = 0;
 
 	for (size_t t = 0; t < script->actor_count; t++) {
-		uint64_t life_ns = compiler->finish_ns[t] - script->actors[t].start_ns;
+		uint64_t life_ns = compiler->gathered.finish_ns[t] - script->actors[t].start_ns;
 
 		if (!script->actors[t].counts)
 			continue;
@@ -328,8 +329,8 @@ static void tickers_leave(struct script *script, const struct compiler *compiler
 			continue;
 		uint64_t run_ns = run_of(script, t);
 		most_ns = run_ns > most_ns ? run_ns : most_ns;
-		if (compiler->finish_ns[t] > finish_ns)
-			finish_ns = compiler->finish_ns[t];
+		if (compiler->gathered.finish_ns[t] > finish_ns)
+			finish_ns = compiler->gathered.finish_ns[t];
 	}
 	for (size_t t = 0; t < script->actor_count; t++) {
 		if (!ticks[t] || served_ns[t] > finish_ns || run_of(script, t) >= most_ns)
@@ -351,8 +352,8 @@ static bool count_workers(struct script *script, const struct compiler *compiler
 	for (uint32_t t = 0; t < rec->thread_count; t++) {
 		if (rec->threads[t].process != process)
 			continue;
-		script->actors[t].counts = compiler->worked[t];
-		any = any || compiler->worked[t];
+		script->actors[t].counts = compiler->gathered.worked[t];
+		any = any || compiler->gathered.worked[t];
 	}
 	return any;
 }
@@ -387,7 +388,7 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 	tickers_leave(script, compiler);
 	uint64_t finish_ns = script->start_ns;
 	for (size_t t = 0; t < script->actor_count; t++)
-		if (script->actors[t].counts && compiler->finish_ns[t] > finish_ns)
-			finish_ns = compiler->finish_ns[t];
+		if (script->actors[t].counts && compiler->gathered.finish_ns[t] > finish_ns)
+			finish_ns = compiler->gathered.finish_ns[t];
 	script->actual_ns = finish_ns - script->start_ns;
 }

@@ -18,7 +18,8 @@ static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 {
 	const struct timeline *timeline = compiler->timeline;
 
-	for (size_t i = compiler->at + 1; i < timeline->first[compiler->thread + 1]; i++) {
+	for (size_t i = compiler->thread.at + 1; i < timeline->first[compiler->thread.index + 1];
+	     i++) {
 		const struct moment *moment = &timeline->moments[i];
 		enum moment_type type = moment_type(moment);
 
@@ -34,8 +35,8 @@ static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 /* From now on the thread is in a call that ends with another actor's doing. */
 static void wait_in(struct compiler *compiler, uint32_t op)
 {
-	compiler->awaited_op = op;
-	compiler->waiting = true;
+	compiler->thread.awaited_op = op;
+	compiler->thread.is_waiting = true;
 }
 
 /* Waits for the end of whoever else has the pipe, if that is what it did. */
@@ -101,7 +102,7 @@ bool script_write_wakes(const struct compiler *compiler, uint32_t op)
 	const struct transfer *own = transfer_of(compiler, op);
 	uint32_t other = compiler->script->flows.other_of[op];
 
-	return !compiler->is_skipping &&
+	return !compiler->thread.is_skipping &&
 	       ((own && own->is_write) ||
 		(other != NO_INDEX && compiler->script->flows.transfers[other].is_write));
 }

@@ -43,7 +43,7 @@ static bool only_passes_time(const struct script *script, size_t from, size_t to
 /* The body is complete. False: it is no loop, and the try is gone. */
 static bool loop_ends(struct compiler *compiler)
 {
-	struct tries *tries = &compiler->tries;
+	struct tries *tries = &compiler->thread.tries;
 	struct script *script = compiler->script;
 	struct step *try = &script->steps[tries->try_step];
 	size_t first = tries->try_step + 1u, end = script->step_count;
@@ -63,7 +63,7 @@ static bool loop_ends(struct compiler *compiler)
 /* The thread never came back for the lock, or not before it came for another: no loop. */
 static void try_forget(struct compiler *compiler)
 {
-	struct tries *tries = &compiler->tries;
+	struct tries *tries = &compiler->thread.tries;
 
 	if (tries->is_open && tries->last_step == NO_INDEX)
 		compiler->script->steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
@@ -72,15 +72,16 @@ static void try_forget(struct compiler *compiler)
 
 void script_tries_give_up(struct compiler *compiler)
 {
-	struct tries *tries = &compiler->tries;
+	struct tries *tries = &compiler->thread.tries;
 	struct step *steps = compiler->script->steps;
 
 	if (!tries->leaves_out)
 		return;
 	steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
-	steps[tries->last_step] = (struct step){ .type = STEP_FIXED,
-						 .ns = compiler->now_ns - tries->left_out_from_ns };
-	compiler->is_skipping = false;
+	steps[tries->last_step] =
+		(struct step){ .type = STEP_FIXED,
+			       .ns = compiler->thread.now_ns - tries->left_out_from_ns };
+	compiler->thread.is_skipping = false;
 	*tries = (struct tries){ .lock = NO_INDEX };
 }
 
@@ -93,23 +94,23 @@ void script_tries_end(struct compiler *compiler)
 bool script_try_failed(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
-	struct tries *tries = &compiler->tries;
+	struct tries *tries = &compiler->thread.tries;
 
 	if (!script_is_try(compiler->rec, wait))
 		return false;
 	uint32_t lock =
-		addresses_find(&compiler->releases->locks, compiler->process, wait->address);
+		addresses_find(&compiler->releases->locks, compiler->thread.process, wait->address);
 	if (lock == NO_INDEX)
 		return true;
 	if (tries->is_open && tries->lock == lock) {
 		if (tries->last_step == NO_INDEX && loop_ends(compiler)) {
-			compiler->is_skipping = tries->leaves_out = true;
-			tries->left_out_from_ns = compiler->now_ns;
+			compiler->thread.is_skipping = tries->leaves_out = true;
+			tries->left_out_from_ns = compiler->thread.now_ns;
 		}
 		return true;
 	}
 	script_tries_give_up(compiler);
-	if (compiler->is_skipping)
+	if (compiler->thread.is_skipping)
 		return true;
 	try_forget(compiler);
 	*tries = (struct tries){ lock, wait->stack, (uint32_t)compiler->script->step_count,
@@ -121,7 +122,7 @@ bool script_try_failed(struct compiler *compiler, uint32_t index)
 /* The loop once more, for a lock that was had at the first try. */
 static void loop_again(struct compiler *compiler)
 {
-	const struct tries *tries = &compiler->tries;
+	const struct tries *tries = &compiler->thread.tries;
 
 	for (uint32_t i = tries->try_step; i <= tries->last_step; i++) {
 		struct step step = compiler->script->steps[i];
@@ -132,7 +133,7 @@ static void loop_again(struct compiler *compiler)
 
 bool script_try_gained(struct compiler *compiler, uint32_t hold)
 {
-	struct tries *tries = &compiler->tries;
+	struct tries *tries = &compiler->thread.tries;
 	uint32_t lock = compiler->releases->lock_of[hold];
 
 	if (tries->lock != lock || lock == NO_INDEX)
@@ -143,10 +144,10 @@ bool script_try_gained(struct compiler *compiler, uint32_t hold)
 		if (!was_skipping && !loop_ends(compiler))
 			return false;
 		tries->is_open = tries->leaves_out = false;
-		compiler->is_skipping = was_skipping ? false : compiler->is_skipping;
+		compiler->thread.is_skipping = was_skipping ? false : compiler->thread.is_skipping;
 		return true;
 	}
-	if (compiler->is_skipping || compiler->rec->extras[hold].stack != tries->stack)
+	if (compiler->thread.is_skipping || compiler->rec->extras[hold].stack != tries->stack)
 		return false;
 	loop_again(compiler);
 	return true;

@@ -39,7 +39,7 @@ static size_t next_try(const struct compiler *compiler, size_t at, const struct 
 	const struct timeline *timeline = compiler->timeline;
 	uint64_t brief_ns = (wait->end_ns - wait->start_ns) / RETRY_PARTS;
 
-	for (size_t i = at + 1; i < timeline->first[compiler->thread + 1]; i++) {
+	for (size_t i = at + 1; i < timeline->first[compiler->thread.index + 1]; i++) {
 		const struct moment *moment = &timeline->moments[i];
 
 		if (moment->at_ns > wait->end_ns + brief_ns)
@@ -61,21 +61,21 @@ static size_t next_try(const struct compiler *compiler, size_t at, const struct 
  */
 static bool is_retried(struct compiler *compiler, const struct rec_wait *wait)
 {
-	size_t at = compiler->at;
+	size_t at = compiler->thread.at;
 
-	if (at < compiler->retried_until)
-		return compiler->is_retried;
-	compiler->is_retried = false;
+	if (at < compiler->thread.retried_until)
+		return compiler->thread.is_retried;
+	compiler->thread.is_retried = false;
 	while (wait->timed_out) {
 		size_t next = next_try(compiler, at, wait);
 
 		if (!next)
 			return false;
 		wait = &compiler->rec->waits[compiler->timeline->moments[next].index];
-		compiler->retried_until = at = next;
+		compiler->thread.retried_until = at = next;
 	}
-	compiler->is_retried = !wait->open;
-	return compiler->is_retried;
+	compiler->thread.is_retried = !wait->open;
+	return compiler->thread.is_retried;
 }
 
 static void timeout_passes(struct compiler *compiler, const struct rec_wait *wait)
@@ -89,7 +89,8 @@ static void condition_wait_begins(struct compiler *compiler, uint32_t index)
 	const struct monitors *monitors = &compiler->script->monitors;
 	uint32_t s = monitors->section_of_wait[index];
 
-	if (s == NO_INDEX || monitors->sections[s].first_wait != index || compiler->is_skipping)
+	if (s == NO_INDEX || monitors->sections[s].first_wait != index ||
+	    compiler->thread.is_skipping)
 		return;
 	const struct section *section = &monitors->sections[s];
 	if (!script_by_tokens(compiler, section) || section->last_hold == NO_INDEX)
@@ -100,8 +101,8 @@ static void condition_wait_begins(struct compiler *compiler, uint32_t index)
 		script_emit(compiler, STEP_ACQUIRE, compiler->releases->lock_of[section->last_hold],
 			    LATENCY_UNKNOWN);
 		script_take(compiler, section);
-		compiler->is_skipping = true;
-		compiler->skip_section = section;
+		compiler->thread.is_skipping = true;
+		compiler->thread.skip_section = section;
 	}
 }
 
@@ -112,7 +113,7 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 	uint32_t s = monitors->section_of_wait[index];
 	uint32_t link = monitors->waking_link[index];
 
-	if (compiler->is_skipping)
+	if (compiler->thread.is_skipping)
 		return;
 	if (s != NO_INDEX && script_by_tokens(compiler, &monitors->sections[s]) &&
 	    monitors->sections[s].takes_late)
@@ -132,9 +133,9 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 
 static const struct moment *next_moment(const struct compiler *compiler)
 {
-	size_t next = compiler->at + 1;
+	size_t next = compiler->thread.at + 1;
 
-	return next < compiler->timeline->first[compiler->thread + 1]
+	return next < compiler->timeline->first[compiler->thread.index + 1]
 		       ? &compiler->timeline->moments[next]
 		       : NULL;
 }
@@ -155,8 +156,8 @@ static void lock_wait_ends(struct compiler *compiler, uint32_t index)
 		return;
 	if (is_hold_begin(compiler, next) &&
 	    compiler->rec->extras[next->index].address == wait->address)
-		compiler->lock_wait = index;
-	else if (!compiler->is_skipping)
+		compiler->thread.lock_wait = index;
+	else if (!compiler->thread.is_skipping)
 		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
 }
 
@@ -165,7 +166,7 @@ static void join_ends(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	uint32_t actor = script_joined_actor(compiler->rec, wait);
 
-	if (actor == NO_INDEX || actor == compiler->thread)
+	if (actor == NO_INDEX || actor == compiler->thread.index)
 		script_stays(compiler, wait->end_ns - wait->start_ns);
 	else
 		script_emit(
@@ -176,24 +177,26 @@ static void join_ends(struct compiler *compiler, uint32_t index)
 static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
-	uint32_t semaphore = addresses_find(compiler->semaphores, compiler->process, wait->address);
+	uint32_t semaphore = addresses_find(&compiler->found->semaphores, compiler->thread.process,
+					    wait->address);
 
 	if (wait->timed_out || semaphore == NO_INDEX) {
 		timeout_passes(compiler, wait);
 		return;
 	}
-	script_emit(compiler, STEP_PERMIT, semaphore, compiler->permit_latency_ns[index]);
+	script_emit(compiler, STEP_PERMIT, semaphore, compiler->found->permit_latency_ns[index]);
 	script_taken_add(compiler, wait->end_ns);
-	compiler->taken[compiler->taken_count - 1].is_tried =
+	compiler->gathered.taken[compiler->gathered.taken_count - 1].is_tried =
 		strcmp(compiler->rec->strings[wait->name], "sem_trywait") == 0;
 }
 
 static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
-	uint32_t barrier = addresses_find(compiler->barriers, compiler->process, wait->address);
+	uint32_t barrier =
+		addresses_find(&compiler->found->barriers, compiler->thread.process, wait->address);
 
-	script_emit(compiler, STEP_BARRIER, barrier, compiler->barrier_latency_ns[index]);
+	script_emit(compiler, STEP_BARRIER, barrier, compiler->found->barrier_latency_ns[index]);
 }
 
 void script_wait_ends(struct compiler *compiler, uint32_t index)
@@ -203,9 +206,9 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 	if (script_frame_ends(compiler, index))
 		return;
 	if (wait->end_ns > wait->start_ns)
-		script_runs_slept(&compiler->runs, wait->end_ns - wait->start_ns);
-	compiler->waiting = false;
-	compiler->now_ns = wait->end_ns;
+		script_runs_slept(&compiler->gathered.runs, wait->end_ns - wait->start_ns);
+	compiler->thread.is_waiting = false;
+	compiler->thread.now_ns = wait->end_ns;
 	if (wait->open)
 		return;
 	if (wait->reason == REASON_COND)
@@ -213,7 +216,7 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 	else if (wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
 		 wait->reason == REASON_RWLOCK_WRITE)
 		lock_wait_ends(compiler, index);
-	else if (compiler->is_skipping)
+	else if (compiler->thread.is_skipping)
 		return;
 	else if (wait->reason == REASON_JOIN || wait->reason == REASON_EXEC)
 		join_ends(compiler, index);
@@ -237,5 +240,5 @@ void script_wait_begins(struct compiler *compiler, uint32_t index)
 		script_tries_give_up(compiler);
 	if (compiler->rec->waits[index].reason == REASON_COND)
 		condition_wait_begins(compiler, index);
-	compiler->waiting = true;
+	compiler->thread.is_waiting = true;
 }
