@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "chances.h"
+#include "jitter.h"
 #include "replay/simulate.h"
 #include "variant.h"
 
@@ -25,24 +25,24 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 struct asking {
 	const struct asked_of *of;
 	double baseline_ns[WAYS];
-	struct chances chances; /* of the first way */
-	size_t way_count;       /* 1: there are no threads */
+	struct jitter jitter; /* of the first way */
+	size_t way_count;     /* 1: there are no threads */
 };
 
 /* The middle one, if it depends on chance; `range` has the shortest and the longest. */
 static struct replay_answer try(const struct asking *asking, const struct replayer *replayer,
 				const struct hypothesis *hypothesis, size_t way,
-				struct chance_range *range)
+				struct makespan_range *range)
 {
 	struct trial trial = ways[way];
 	struct replay_answer answer;
 	void *scratch = replayer->scratch_new(replayer);
 	trial.scalings = hypothesis->scalings;
 	trial.count = hypothesis->scaling_count;
-	replayer->run_trial(replayer, &trial, scratch, &answer);
-	*range = (struct chance_range){ answer.makespan_ns, answer.makespan_ns };
+	replayer->run(replayer, &trial, 1, scratch, &answer);
+	*range = (struct makespan_range){ answer.makespan_ns, answer.makespan_ns };
 	if (way == 0 && asking->way_count > 1)
-		chances_settle(&asking->chances, replayer, &trial, scratch, &answer, range);
+		jitter_settle(&asking->jitter, replayer, &trial, scratch, &answer, range);
 	replayer->scratch_free(scratch);
 	return answer;
 }
@@ -61,7 +61,7 @@ static double try_ways(const struct asking *asking, const struct replayer *repla
 {
 	double first_ns = 0;
 	for (size_t way = 0; way < asking->way_count; way++) {
-		struct chance_range range;
+		struct makespan_range range;
 		const struct replay_answer replayed =
 			try(asking, replayer, hypothesis, way, &range);
 		double saved_ns = asking->baseline_ns[way] - replayed.makespan_ns;
@@ -147,11 +147,11 @@ static void baselines_find(struct asking *asking)
 	struct replay_answer answers[WAYS];
 	void *scratch = replayer->scratch_new(replayer);
 	for (size_t way = 0; way < asking->way_count; way++) {
-		replayer->run_trial(replayer, &ways[way], scratch, &answers[way]);
+		replayer->run(replayer, &ways[way], 1, scratch, &answers[way]);
 		asking->baseline_ns[way] = answers[way].makespan_ns;
 	}
 	if (asking->way_count > 1)
-		chances_begin(&asking->chances, replayer, &answers[0], scratch);
+		jitter_begin(&asking->jitter, replayer, &answers[0], scratch);
 	replayer->scratch_free(scratch);
 }
 

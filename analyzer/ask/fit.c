@@ -40,13 +40,9 @@ struct fit {
 static double baseline_ns(struct fit *fit, double cpus)
 {
 	const struct trial trial = { .finish_ns = fit->finish_ns };
-	struct replay_answer answer;
 	fit->script->cpus = cpus;
 	struct replayer replayer = simulate_replayer(fit->script);
-	void *scratch = replayer.scratch_new(&replayer);
-	replayer.run_trial(&replayer, &trial, scratch, &answer);
-	replayer.scratch_free(scratch);
-	return answer.makespan_ns;
+	return replayer_try(&replayer, &trial).makespan_ns;
 }
 
 /* How far from where they did all threads ended in the last replay. */

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "chances.h"
+#include "jitter.h"
 #include "recording/recording.h"
 
 enum {
@@ -68,7 +68,7 @@ static double saved_by(const struct looking *looking, const struct scaling *scal
 {
 	const struct trial trial = { .scalings = scalings, .count = count };
 	struct replay_answer answer;
-	looking->replayer->run_trial(looking->replayer, &trial, scratch, &answer);
+	looking->replayer->run(looking->replayer, &trial, 1, scratch, &answer);
 	return looking->whatif->baseline.makespan_ns - answer.makespan_ns;
 }
 
@@ -140,7 +140,7 @@ static bool try_otherwise(const struct looking *looking, struct whatif_row *row,
 		struct replay_answer answer;
 		trial.scalings = &scaling;
 		trial.count = 1;
-		looking->replayer->run_trial(looking->replayer, &trial, scratch, &answer);
+		looking->replayer->run(looking->replayer, &trial, 1, scratch, &answer);
 		double saved_ns = baseline_ns - answer.makespan_ns;
 		range_widen(row, f, saved_ns);
 		differs = differs || fabs(saved_ns - row->saved_ns[f]) >
@@ -260,11 +260,7 @@ static void limits_find(struct looking *looking)
 
 static double baseline_ns(const struct looking *looking, struct trial trial)
 {
-	struct replay_answer answer;
-	void *scratch = looking->replayer->scratch_new(looking->replayer);
-	looking->replayer->run_trial(looking->replayer, &trial, scratch, &answer);
-	looking->replayer->scratch_free(scratch);
-	return answer.makespan_ns;
+	return replayer_try(looking->replayer, &trial).makespan_ns;
 }
 
 void prospects_build(struct whatif *whatif, const struct replayer *replayer,
@@ -280,7 +276,7 @@ void prospects_build(struct whatif *whatif, const struct replayer *replayer,
 							: PROSPECT_ROWS };
 	if (!looking.row_count)
 		return;
-	size_t steps_max = replayer->run_batch ? BATCHED_STEPS_MAX : STEPS_MAX;
+	size_t steps_max = replayer->classes_at_once > 1 ? BATCHED_STEPS_MAX : STEPS_MAX;
 	looking.runs_left = steps_max / (replayer->cost + 1) / looking.row_count;
 	limits_find(&looking);
 	if (options->has_orders && options->factor_count <= looking.runs_left)

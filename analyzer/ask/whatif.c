@@ -16,13 +16,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "chances.h"
+#include "jitter.h"
 #include "prospects.h"
 #include "recording/recording.h"
 
 enum {
 	THREADS_MAX = 64,             /* more than that share one memory anyway */
-	BATCH_ROWS_MAX = 256,         /* whatever a replayer says */
 	FIGURES = 5,                  /* arrays of a row, an element per factor */
 	SETTLING_STEPS_MAX = 60000000 /* of all replays that settle answers, at most */
 };
@@ -36,26 +35,22 @@ struct job {
 	/* what is done of so many rows, those from the given one on */
 	void (*do_rows)(const struct job *, size_t from, size_t count, void *scratch,
 			struct replay_answer *answers);
-	size_t row_count;              /* the first ones */
-	const struct chances *chances; /* where answers are settled */
+	size_t row_count;            /* the first ones */
+	const struct jitter *jitter; /* where answers are settled */
 	uint32_t *same_as; /* by row: an earlier one with the same answers, NO_INDEX = none */
 	size_t batch_rows; /* taken at a time */
 	atomic_size_t next_row;
 	pthread_t reporter; /* who tells how far it is */
 };
 
-static void row_try(const struct job *job, const struct whatif_row *row, void *scratch,
-		    struct replay_answer *answers)
+/* Of a row at a factor. */
+static struct trial trial_of(const struct job *job, const struct whatif_row *row, size_t f,
+			     struct scaling *scaling)
 {
-	const struct whatif_options *options = job->options;
-	for (size_t f = 0; f < options->factor_count; f++) {
-		const struct scaling scaling = { row->class, options->factors[f] };
-		const struct trial trial = { .scalings = &scaling,
-					     .count = 1,
-					     .finish_ns = row->finish_ns +
-							  f * job->whatif->finish_count };
-		job->replayer->run_trial(job->replayer, &trial, scratch, &answers[f]);
-	}
+	*scaling = (struct scaling){ row->class, job->options->factors[f] };
+	return (struct trial){ .scalings = scaling,
+			       .count = 1,
+			       .finish_ns = row->finish_ns + f * job->whatif->finish_count };
 }
 
 static void row_answer(const struct whatif *whatif, struct whatif_row *row, size_t f,
@@ -67,25 +62,21 @@ static void row_answer(const struct whatif *whatif, struct whatif_row *row, size
 	row->p99_saved_ns[f] = whatif->baseline.p99_ns - answer->p99_ns;
 }
 
-/* Rows [from, from + count): together where the replayer can do that. */
+/* Rows [from, from + count). */
 static void rows_fill(const struct job *job, size_t from, size_t count, void *scratch,
 		      struct replay_answer *answers)
 {
-	const struct whatif_options *options = job->options;
-	const struct replayer *replayer = job->replayer;
+	size_t factor_count = job->options->factor_count;
 	struct whatif_row *rows = job->whatif->rows + from;
-	uint32_t classes[BATCH_ROWS_MAX];
-	for (size_t i = 0; i < count; i++)
-		classes[i] = rows[i].class;
-	if (replayer->run_batch)
-		replayer->run_batch(replayer, classes, count, options->factors,
-				    options->factor_count, scratch, answers);
-	else
-		row_try(job, rows, scratch, answers);
-	for (size_t i = 0; i < count; i++)
-		for (size_t f = 0; f < options->factor_count; f++)
-			row_answer(job->whatif, &rows[i], f,
-				   &answers[i * options->factor_count + f]);
+	struct scaling *scalings = memory_new(count * factor_count, sizeof(*scalings));
+	struct trial *trials = memory_new(count * factor_count, sizeof(*trials));
+	for (size_t i = 0; i < count * factor_count; i++)
+		trials[i] = trial_of(job, &rows[i / factor_count], i % factor_count, &scalings[i]);
+	job->replayer->run(job->replayer, trials, count * factor_count, scratch, answers);
+	for (size_t i = 0; i < count * factor_count; i++)
+		row_answer(job->whatif, &rows[i / factor_count], i % factor_count, &answers[i]);
+	free(scalings);
+	free(trials);
 }
 
 /* What the row's answers say more surely than a single replay. */
@@ -96,15 +87,12 @@ static void row_settle(const struct job *job, size_t from, size_t count, void *s
 	double baseline_ns = job->whatif->baseline.makespan_ns;
 	assert(count == 1);
 	for (size_t f = 0; f < job->options->factor_count; f++) {
-		const struct scaling scaling = { row->class, job->options->factors[f] };
-		const struct trial trial = { .scalings = &scaling,
-					     .count = 1,
-					     .finish_ns = row->finish_ns +
-							  f * job->whatif->finish_count };
-		struct chance_range range;
+		struct scaling scaling;
+		const struct trial trial = trial_of(job, row, f, &scaling);
+		struct makespan_range range;
 		answers[f].makespan_ns = baseline_ns - row->saved_ns[f];
-		if (!chances_settle(job->chances, job->replayer, &trial, scratch, &answers[f],
-				    &range))
+		if (!jitter_settle(job->jitter, job->replayer, &trial, scratch, &answers[f],
+				   &range))
 			continue;
 		row_answer(job->whatif, row, f, &answers[f]);
 		row->least_ns[f] = baseline_ns - range.longest_ns;
@@ -145,8 +133,7 @@ static void *job_work(void *argument)
 static size_t batch_rows_for(const struct replayer *replayer, size_t row_count, size_t thread_count)
 {
 	size_t rows = row_count / (2 * thread_count + 1) + 1;
-	size_t most = replayer->run_batch ? replayer->batch_max : 1;
-	most = most < BATCH_ROWS_MAX ? most : BATCH_ROWS_MAX;
+	size_t most = replayer->classes_at_once;
 	return rows < most ? rows : most;
 }
 
@@ -287,8 +274,10 @@ static int compare_rows(const void *a, const void *b, void *context)
 static size_t rows_to_settle(const struct job *job)
 {
 	size_t rows = job->row_count < PROSPECT_ROWS ? job->row_count : PROSPECT_ROWS;
-	size_t steps = job->replayer->cost * CHANCES_MAX * job->options->factor_count;
-	return !job->replayer->run_batch && steps <= SETTLING_STEPS_MAX / (rows + 1) ? rows : 0;
+	size_t steps = job->replayer->cost * JITTERS * job->options->factor_count;
+	return job->replayer->classes_at_once == 1 && steps <= SETTLING_STEPS_MAX / (rows + 1)
+		       ? rows
+		       : 0;
 }
 
 static void rows_do(struct job *job, struct ranking *ranking)
@@ -304,11 +293,11 @@ static void rows_do(struct job *job, struct ranking *ranking)
 
 static void rows_settle(struct job *job, struct ranking *ranking)
 {
-	struct chances chances;
+	struct jitter jitter;
 	void *scratch = job->replayer->scratch_new(job->replayer);
-	chances_begin(&chances, job->replayer, &job->whatif->baseline, scratch);
+	jitter_begin(&jitter, job->replayer, &job->whatif->baseline, scratch);
 	job->replayer->scratch_free(scratch);
-	job->chances = &chances;
+	job->jitter = &jitter;
 	job->do_rows = row_settle;
 	rows_do(job, ranking);
 }
@@ -322,14 +311,8 @@ void whatif_build(struct whatif *whatif, const struct replayer *replayer,
 	whatif->finish_count = replayer->finish_count;
 	whatif->baseline_finish_ns =
 		memory_new(whatif->finish_count, sizeof(*whatif->baseline_finish_ns));
-	void *scratch = replayer->scratch_new(replayer);
 	const struct trial as_recorded = { .finish_ns = whatif->baseline_finish_ns };
-	const double whole = 1;
-	if (replayer->run_batch)
-		replayer->run(replayer, NO_INDEX, &whole, 1, scratch, &whatif->baseline);
-	else
-		replayer->run_trial(replayer, &as_recorded, scratch, &whatif->baseline);
-	replayer->scratch_free(scratch);
+	whatif->baseline = replayer_try(replayer, &as_recorded);
 	whatif_list_rows(whatif, classes, selftime, options);
 	struct ranking ranking = { .class_count = classes->count,
 				   .selftime = selftime,

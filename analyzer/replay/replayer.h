@@ -24,8 +24,8 @@ struct replay_answer {
 	double p99_ns;
 };
 
-/* By how much, at most, a trial of another chance makes a run or a wait longer or shorter. */
-static const double CHANCE_PART = 0.01;
+/* By how much, at most, jitter makes a run or a wait longer or shorter. */
+static const double JITTER_PART = 0.01;
 
 /* All self time of a class times a factor. */
 struct scaling {
@@ -35,39 +35,45 @@ struct scaling {
 
 /* One run: several scalings at once, each applied to what the others left. */
 struct trial {
-	const struct scaling *scalings;
+	const struct scaling *scalings; /* of known classes */
 	size_t count;
-	/* Locks go to whoever has waited longest; else to whoever comes first once they are free,
-	 * as glibc's do. */
+	/* Locks go to the thread that has waited longest; else to the first thread that comes once
+	 * they are free, as glibc's do. */
 	bool is_fair;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
 	/* 0: everything takes as long as it did; else a little longer or shorter, as this number
 	 * decides. */
-	unsigned chance;
+	unsigned jitter;
 	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
 };
 
 struct replayer {
 	const char *name;
 	const void *state;
-	size_t cost;         /* of one run, in steps of some sort */
+	size_t cost;         /* of a trial that is run alone, in steps of some sort */
 	size_t finish_count; /* of the threads whose finishes a trial tells */
+	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */
+	size_t classes_at_once;
 	void *(*scratch_new)(const struct replayer *);
 	void (*scratch_free)(void *scratch);
-	/* All self time of one class times each of the factors; NO_INDEX as class scales nothing.
+	/* One answer for each of the trials; those of a class are best given one after the other.
 	 */
-	void (*run)(const struct replayer *, uint32_t class_index, const double *factors,
-		    size_t factor_count, void *scratch, struct replay_answer *answers);
-	/* The same for up to batch_max classes, whose answers follow each other; 0 = cannot. */
-	size_t batch_max;
-	void (*run_batch)(const struct replayer *, const uint32_t *classes, size_t class_count,
-			  const double *factors, size_t factor_count, void *scratch,
-			  struct replay_answer *answers);
-	void (*run_trial)(const struct replayer *, const struct trial *, void *scratch,
-			  struct replay_answer *answer);
+	void (*run)(const struct replayer *, const struct trial *trials, size_t count,
+		    void *scratch, struct replay_answer *answers);
 	/* Scaling one class does the very same as scaling the other; NULL = it is not known. */
 	bool (*is_same)(const struct replayer *, uint32_t class_index, uint32_t other);
 };
+
+/* A single trial, with a scratch of its own. */
+static inline struct replay_answer replayer_try(const struct replayer *replayer,
+						const struct trial *trial)
+{
+	struct replay_answer answer;
+	void *scratch = replayer->scratch_new(replayer);
+	replayer->run(replayer, trial, 1, scratch, &answer);
+	replayer->scratch_free(scratch);
+	return answer;
+}
 
 #endif

@@ -123,7 +123,7 @@ static uint64_t overrun_ns(const struct simulation *sim, const struct player *pl
 
 	if (!(sim->factor[step->arg] > 0))
 		return 0;
-	if (sim->chance && ns > STALL_TIMES * usual_ns)
+	if (sim->jitter && ns > STALL_TIMES * usual_ns)
 		ns = usual_ns;
 	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }
@@ -482,7 +482,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 			scale_class(sim, scaling->class, scaling->factor);
 	}
 	sim->is_fair = trial->is_fair;
-	sim->chance = trial->chance;
+	sim->jitter = trial->jitter;
 	sim->has_queues = sim->is_crowded && !trial->shares_cpus;
 	run_once(sim, answer);
 	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
@@ -491,16 +491,11 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 					      : 0;
 }
 
-static void run(const struct replayer *replayer, uint32_t class_index, const double *factors,
-		size_t factor_count, void *scratch, struct replay_answer *answers)
+static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		void *scratch, struct replay_answer *answers)
 {
-	for (size_t i = 0; i < factor_count; i++) {
-		const struct scaling scaling = { class_index, factors[i] };
-		const struct trial trial = { .scalings = &scaling,
-					     .count = class_index != NO_INDEX };
-
-		run_trial(replayer, &trial, scratch, &answers[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		run_trial(replayer, &trials[i], scratch, &answers[i]);
 }
 
 /* Only of functions: of classes, an op has only one. */
@@ -574,7 +569,7 @@ struct replayer simulate_replayer(const struct script *script)
 				  .scratch_free = scratch_free,
 				  .cost = script->step_count,
 				  .finish_count = script->recording->thread_count,
+				  .classes_at_once = 1,
 				  .run = run,
-				  .run_trial = run_trial,
 				  .is_same = is_same };
 }

@@ -111,7 +111,7 @@ struct simulation {
 	bool is_crowded;
 	bool is_fair; /* a lock goes to whoever has waited longest */
 	bool has_queues;
-	uint32_t chance; /* lengths are off by chance, that of this number; 0 = they are not */
+	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */
 	uint64_t order;
 	uint64_t forced_steps;
 };
@@ -132,17 +132,17 @@ static inline uint64_t simulate_batch_ns(const struct batch *batch, const struct
 		       : ns;
 }
 
-/* Each step has a length of its own by chance, the same whenever it is asked for. */
-static inline uint64_t simulate_chance_ns(const struct simulation *sim, const struct step *step,
+/* A step's length with jitter: the same whenever it is asked for. */
+static inline uint64_t simulate_jitter_ns(const struct simulation *sim, const struct step *step,
 					  uint64_t ns)
 {
-	uint64_t bits = (uint64_t)(step - sim->script->steps) * 0x9e3779b97f4a7c15u + sim->chance;
+	uint64_t bits = (uint64_t)(step - sim->script->steps) * 0x9e3779b97f4a7c15u + sim->jitter;
 
 	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
 	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
 	double part = (double)(bits >> 32) / (double)UINT32_MAX * 2 - 1;
 
-	return (uint64_t)((double)ns * (1 + CHANCE_PART * part));
+	return (uint64_t)((double)ns * (1 + JITTER_PART * part));
 }
 
 /* How long a step takes under the hypothesis. */
@@ -153,7 +153,7 @@ static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const st
 	uint64_t ns = factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
 
 	ns = player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
-	return sim->chance ? simulate_chance_ns(sim, step, ns) : ns;
+	return sim->jitter ? simulate_jitter_ns(sim, step, ns) : ns;
 }
 
 static inline const struct step *simulate_step_of(const struct simulation *sim, uint32_t actor)

@@ -334,11 +334,7 @@ static double growth_ns(const struct analysis *analysis, const struct replayer *
 			struct scaling scaling)
 {
 	const struct trial trial = { .scalings = &scaling, .count = 1 };
-	struct replay_answer answer;
-	void *scratch = replayer->scratch_new(replayer);
-	replayer->run_trial(replayer, &trial, scratch, &answer);
-	replayer->scratch_free(scratch);
-	return answer.makespan_ns - analysis->whatif.baseline.makespan_ns;
+	return replayer_try(replayer, &trial).makespan_ns - analysis->whatif.baseline.makespan_ns;
 }
 
 /* Percent of the growth that does not come. */

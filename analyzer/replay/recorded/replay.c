@@ -17,9 +17,9 @@
 
 enum {
 	LANES = 4,
-	BATCH_MAX = 64,              /* classes that go through the code together */
+	BATCH_MAX = 64,              /* lane runs that go through the code together */
 	CHUNK_INSTRS = 1 << 12,      /* as much as stays in a core's first cache */
-	SCRATCH_BYTES_MAX = 64 << 20 /* for the slots of all classes of a batch */
+	SCRATCH_BYTES_MAX = 64 << 20 /* for the slots of a batch */
 };
 
 struct lanes {
@@ -115,12 +115,13 @@ static inline const uint32_t *plain_run(const struct program *program, const str
 	return next_run;
 }
 
-/* One class on its way through the code. */
+/* Up to LANES trials of one class on their way through the code. */
 struct lane_run {
 	uint32_t at;              /* next instruction */
 	const uint32_t *next_run; /* in the list of the runs to scale */
 	struct lanes factors;
 	struct lanes *slots;
+	size_t trial_count;
 };
 
 /* Goes on until `until`, or past it where a region that reaches beyond is skipped. */
@@ -201,24 +202,34 @@ struct batch {
 	size_t count;
 };
 
-static void batch_begin(struct batch *batch, const struct program *program, const uint32_t *classes,
-			size_t class_count, struct lanes *slots, const struct lanes *factors)
+static uint32_t trial_class(const struct trial *trial)
 {
-	static const uint32_t no_runs = RUNS_END;
-	batch->count = class_count;
-	for (size_t i = 0; i < class_count; i++) {
-		assert(classes[i] == NO_INDEX || classes[i] < program->class_count);
-		batch->runs[i] = (struct lane_run){
-			.next_run = classes[i] == NO_INDEX
-					    ? &no_runs
-					    : &program->runs[program->first_run[classes[i]]],
-			.factors = *factors,
-			.slots = slots + i * program->slot_count,
-		};
-	}
+	return trial->count ? trial->scalings[0].class : NO_INDEX;
 }
 
-/* Chunk by chunk, so that the code is in the cache for all classes but the first. */
+/* The first of `count` trials and those after it of the same class, as many as there are lanes. */
+static struct lane_run lane_run_begin(const struct program *program, const struct trial *trials,
+				      size_t count, struct lanes *slots)
+{
+	static const uint32_t no_runs = RUNS_END;
+	uint32_t class = trial_class(&trials[0]);
+	assert(class == NO_INDEX || class < program->class_count);
+	struct lane_run run = {
+		.next_run =
+			class == NO_INDEX ? &no_runs : &program->runs[program->first_run[class]],
+		.factors = { { 1, 1, 1, 1 } },
+		.slots = slots,
+	};
+	while (run.trial_count < count && run.trial_count < LANES) {
+		const struct trial *trial = &trials[run.trial_count];
+		if (trial->count > 1 || trial_class(trial) != class)
+			break;
+		run.factors.at[run.trial_count++] = trial->count ? trial->scalings[0].factor : 1;
+	}
+	return run;
+}
+
+/* Chunk by chunk, so that the code is in the cache for all lane runs but the first. */
 static void batch_run(struct batch *batch, const struct program *program)
 {
 	for (uint32_t from = 0; from < program->instr_count; from += CHUNK_INSTRS) {
@@ -231,8 +242,8 @@ static void batch_run(struct batch *batch, const struct program *program)
 
 static size_t batch_max(const struct program *program)
 {
-	size_t class_bytes = ((size_t)program->slot_count + 1) * sizeof(struct lanes);
-	size_t fitting = SCRATCH_BYTES_MAX / class_bytes;
+	size_t run_bytes = ((size_t)program->slot_count + 1) * sizeof(struct lanes);
+	size_t fitting = SCRATCH_BYTES_MAX / run_bytes;
 	return fitting > BATCH_MAX ? BATCH_MAX : fitting > 1 ? fitting : 1;
 }
 
@@ -242,34 +253,26 @@ static void *replay_scratch_new(const struct replayer *replayer)
 	return memory_new(batch_max(program) * program->slot_count, sizeof(struct lanes));
 }
 
-static void replay_run_batch(const struct replayer *replayer, const uint32_t *classes,
-			     size_t class_count, const double *factors, size_t factor_count,
-			     void *scratch, struct replay_answer *answers)
+/* Trials from the first one on that scale at most one class each; returns how many those were. */
+static size_t replay_together(const struct program *program, const struct trial *trials,
+			      size_t count, struct lanes *slots, struct replay_answer *answers)
 {
-	const struct program *program = replayer->state;
+	size_t runs_max = batch_max(program), done = 0;
 	struct batch batch;
-	assert(class_count <= replayer->batch_max);
-	for (size_t from = 0; from < factor_count; from += LANES) {
-		struct lanes lane_factors = { { 1, 1, 1, 1 } };
-		size_t count = factor_count - from < LANES ? factor_count - from : LANES;
-		for (size_t i = 0; i < count; i++)
-			lane_factors.at[i] = factors[from + i];
-		batch_begin(&batch, program, classes, class_count, scratch, &lane_factors);
-		batch_run(&batch, program);
-		for (size_t i = 0; i < class_count; i++)
-			for (size_t lane = 0; lane < count; lane++)
-				answers[i * factor_count + from + lane] =
-					lane_answer(program, &batch.runs[i], lane);
+	for (batch.count = 0; batch.count < runs_max && done < count && trials[done].count <= 1;
+	     batch.count++) {
+		batch.runs[batch.count] = lane_run_begin(program, &trials[done], count - done,
+							 slots + batch.count * program->slot_count);
+		done += batch.runs[batch.count].trial_count;
 	}
+	batch_run(&batch, program);
+	for (size_t i = 0; i < batch.count; i++)
+		for (size_t lane = 0; lane < batch.runs[i].trial_count; lane++)
+			*answers++ = lane_answer(program, &batch.runs[i], lane);
+	return done;
 }
 
-static void replay_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
-		       size_t factor_count, void *scratch, struct replay_answer *answers)
-{
-	replay_run_batch(replayer, &class_index, 1, factors, factor_count, scratch, answers);
-}
-
-/* --- several classes at once: instruction by instruction, as such questions are few --- */
+/* --- several classes in one trial: instruction by instruction, as such questions are few --- */
 
 /* The factor of a run, as all lists are in order of the instructions. */
 static double trial_factor(const struct trial *trial, const uint32_t **next_run, uint32_t at)
@@ -323,19 +326,14 @@ static void trial_replay(const struct program *program, const struct trial *tria
 	}
 }
 
-static void replay_run_trial(const struct replayer *replayer, const struct trial *trial,
-			     void *scratch, struct replay_answer *answer)
+static void replay_alone(const struct program *program, const struct trial *trial, double *slots,
+			 struct replay_answer *answer)
 {
-	const struct program *program = replayer->state;
-	double *slots = scratch;
-	if (trial->count == 1) { /* the lanes skip what the class is not in */
-		replay_run(replayer, trial->scalings[0].class, &trial->scalings[0].factor, 1,
-			   scratch, answer);
-		return;
-	}
 	const uint32_t **next_run = memory_new(trial->count, sizeof(*next_run));
-	for (size_t i = 0; i < trial->count; i++)
+	for (size_t i = 0; i < trial->count; i++) {
+		assert(trial->scalings[i].class < program->class_count);
 		next_run[i] = &program->runs[program->first_run[trial->scalings[i].class]];
+	}
 	trial_replay(program, trial, next_run, slots);
 	free(next_run);
 	*answer = (struct replay_answer){
@@ -345,17 +343,31 @@ static void replay_run_trial(const struct replayer *replayer, const struct trial
 	};
 }
 
+static void replay_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		       void *scratch, struct replay_answer *answers)
+{
+	const struct program *program = replayer->state;
+	size_t done = 0;
+	while (done < count) {
+		if (trials[done].count > 1) {
+			replay_alone(program, &trials[done], scratch, &answers[done]);
+			done++;
+		} else {
+			done += replay_together(program, &trials[done], count - done, scratch,
+						&answers[done]);
+		}
+	}
+}
+
 struct replayer replay_of_ops(const struct program *program)
 {
 	return (struct replayer){
 		.name = "ops",
 		.state = program,
 		.cost = program->instr_count,
+		.classes_at_once = batch_max(program),
 		.scratch_new = replay_scratch_new,
 		.scratch_free = free,
 		.run = replay_run,
-		.batch_max = batch_max(program),
-		.run_batch = replay_run_batch,
-		.run_trial = replay_run_trial,
 	};
 }

@@ -35,6 +35,13 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	*answer = (struct replay_answer){ .makespan_ns = (10 * factor[2] + most_ms) * 1e6 };
 }
 
+static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		void *scratch, struct replay_answer *answers)
+{
+	for (size_t i = 0; i < count; i++)
+		run_trial(replayer, &trials[i], scratch, &answers[i]);
+}
+
 static const uint64_t weight_ns[CLASSES] = { 100000000, 60000000, 10000000, 1000 };
 static const double factors[] = { 0.5, 0 };
 
@@ -45,7 +52,8 @@ static void build(struct whatif *whatif, size_t threads, size_t cost, const doub
 	static double figures_ns[CLASSES][3][2];
 	const struct replayer replayer = { .scratch_new = no_scratch,
 					   .scratch_free = free,
-					   .run_trial = run_trial,
+					   .run = run,
+					   .classes_at_once = 1,
 					   .cost = cost };
 	const struct whatif_options options = { .factors = factors,
 						.factor_count = 2,

@@ -16,14 +16,9 @@ static const struct script_options as_recorded = { 0 };
 
 static struct replay_answer replay(const struct script *script)
 {
-	const double factor = 1;
-	struct replay_answer answer;
-	struct replayer replayer = simulate_replayer(script);
-	void *scratch = replayer.scratch_new(&replayer);
+	const struct replayer replayer = simulate_replayer(script);
 
-	replayer.run(&replayer, NO_INDEX, &factor, 1, scratch, &answer);
-	replayer.scratch_free(scratch);
-	return answer;
+	return replayer_try(&replayer, &(const struct trial){ 0 });
 }
 
 /* The makespan of a variant; that of the script is the same before and after. */

@@ -18,69 +18,44 @@ static void *no_scratch(const struct replayer *replayer)
 	return calloc(1, 1);
 }
 
-static void easy_run(const struct replayer *replayer, uint32_t class_index, const double *factors,
-		     size_t factor_count, void *scratch, struct replay_answer *answers)
-{
-	(void)replayer;
-	ck_assert_ptr_nonnull(scratch);
-	for (size_t i = 0; i < factor_count; i++) {
-		double saved_ns =
-			class_index == NO_INDEX ? 0 : 100.0 * class_index * (1 - factors[i]);
-		answers[i] =
-			(struct replay_answer){ .makespan_ns = 1e6 - saved_ns, .broken_cycles = 3 };
-	}
-}
-
-/* The same, of one run. */
-static void easy_run_trial(const struct replayer *replayer, const struct trial *trial,
-			   void *scratch, struct replay_answer *answer)
+static void easy_trial(const struct replayer *replayer, const struct trial *trial,
+		       struct replay_answer *answer)
 {
 	double makespan_ns = 1e6;
-	for (size_t i = 0; i < trial->count; i++) {
-		easy_run(replayer, trial->scalings[i].class, &trial->scalings[i].factor, 1, scratch,
-			 answer);
-		makespan_ns -= 1e6 - answer->makespan_ns;
-	}
+	for (size_t i = 0; i < trial->count; i++)
+		makespan_ns -= 100.0 * trial->scalings[i].class * (1 - trial->scalings[i].factor);
 	*answer = (struct replay_answer){ .makespan_ns = makespan_ns, .broken_cycles = 3 };
 	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
 		trial->finish_ns[i] = (uint64_t)makespan_ns + i;
 }
 
-/* The same, several at a time. */
-static void easy_run_batch(const struct replayer *replayer, const uint32_t *classes,
-			   size_t class_count, const double *factors, size_t factor_count,
-			   void *scratch, struct replay_answer *answers)
+static void easy_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		     void *scratch, struct replay_answer *answers)
 {
-	ck_assert_uint_ge(class_count, 1);
-	ck_assert_uint_le(class_count, replayer->batch_max);
-	for (size_t i = 0; i < class_count; i++)
-		easy_run(replayer, classes[i], factors, factor_count, scratch,
-			 answers + i * factor_count);
+	ck_assert_ptr_nonnull(scratch);
+	for (size_t i = 0; i < count; i++)
+		easy_trial(replayer, &trials[i], &answers[i]);
 }
 
 static const struct replayer easy_replayers[] = {
 	/* 0 */ { .name = "easy",
+		  .classes_at_once = 1,
 		  .scratch_new = no_scratch,
 		  .scratch_free = free,
 		  .run = easy_run,
-		  .run_trial = easy_run_trial,
 		  .finish_count = 2 },
 	/* 1 */
 	{ .name = "batches",
+	  .classes_at_once = 7,
 	  .scratch_new = no_scratch,
 	  .scratch_free = free,
-	  .run = easy_run,
-	  .run_trial = easy_run_trial,
-	  .batch_max = 7,
-	  .run_batch = easy_run_batch },
+	  .run = easy_run },
 	/* 2 */
 	{ .name = "all",
+	  .classes_at_once = 100000,
 	  .scratch_new = no_scratch,
 	  .scratch_free = free,
-	  .run = easy_run,
-	  .run_trial = easy_run_trial,
-	  .batch_max = 100000,
-	  .run_batch = easy_run_batch },
+	  .run = easy_run },
 };
 
 enum { REPLAYERS = sizeof(easy_replayers) / sizeof(easy_replayers[0]) };
@@ -139,18 +114,21 @@ static bool same_as_even(const struct replayer *replayer, uint32_t class_index, 
 }
 
 /* An odd class as the even one below it. */
-static void even_run_trial(const struct replayer *replayer, const struct trial *trial,
-			   void *scratch, struct replay_answer *answer)
+static void even_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		     void *scratch, struct replay_answer *answers)
 {
-	struct scaling scaling = { 0 };
-	struct trial even = *trial;
-	if (trial->count == 1) {
-		scaling = trial->scalings[0];
-		runs++;
-		scaling.class -= scaling.class % 2;
-		even.scalings = &scaling;
+	ck_assert_ptr_nonnull(scratch);
+	for (size_t i = 0; i < count; i++) {
+		struct scaling scaling = { 0 };
+		struct trial even = trials[i];
+		if (even.count == 1) {
+			scaling = trials[i].scalings[0];
+			runs++;
+			scaling.class -= scaling.class % 2;
+			even.scalings = &scaling;
+		}
+		easy_trial(replayer, &even, &answers[i]);
 	}
-	easy_run_trial(replayer, &even, scratch, answer);
 }
 
 START_TEST(what_is_the_same_is_tried_once)
@@ -159,7 +137,7 @@ START_TEST(what_is_the_same_is_tried_once)
 	struct whatif whatifs[2];
 	struct replayer replayer = easy_replayers[0];
 	size_t runs_before = 0;
-	replayer.run_trial = even_run_trial;
+	replayer.run = even_run;
 	for (size_t k = 0; k < 2; k++) {
 		runs_before = runs;
 		runs = 0;
@@ -188,12 +166,14 @@ START_TEST(what_is_the_same_is_tried_once)
 END_TEST
 
 /* With other lengths the best class of all makes everything slower. */
-static void lucky_run_trial(const struct replayer *replayer, const struct trial *trial,
-			    void *scratch, struct replay_answer *answer)
+static void lucky_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		      void *scratch, struct replay_answer *answers)
 {
-	easy_run_trial(replayer, trial, scratch, answer);
-	if (trial->count && trial->scalings[0].class == CLASSES - 1 && trial->chance)
-		answer->makespan_ns = 1.2e6 + 1000 * trial->chance;
+	easy_run(replayer, trials, count, scratch, answers);
+	for (size_t i = 0; i < count; i++)
+		if (trials[i].count && trials[i].scalings[0].class == CLASSES - 1 &&
+		    trials[i].jitter)
+			answers[i].makespan_ns = 1.2e6 + 1000 * trials[i].jitter;
 }
 
 START_TEST(what_hangs_on_chance_is_settled)
@@ -201,7 +181,7 @@ START_TEST(what_hangs_on_chance_is_settled)
 	static const double factors[] = { 0 };
 	struct replayer replayer = easy_replayers[0];
 	struct whatif whatif;
-	replayer.run_trial = lucky_run_trial;
+	replayer.run = lucky_run;
 	ask(&whatif, &replayer,
 	    &(const struct whatif_options){
 		    .factors = factors, .factor_count = 1, .thread_count = (size_t)_i });

@@ -119,13 +119,12 @@ static const struct {
 
 static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
 {
-	struct replay_answer answer;
-	struct replayer replayer = simulate_replayer(script);
-	void *scratch = replayer.scratch_new(&replayer);
+	const struct replayer replayer = simulate_replayer(script);
+	const struct scaling scaling = { class, factor };
 
-	replayer.run(&replayer, class, &factor, 1, scratch, &answer);
-	replayer.scratch_free(scratch);
-	return answer;
+	const struct trial trial = { .scalings = &scaling, .count = class != NO_INDEX };
+
+	return replayer_try(&replayer, &trial);
 }
 
 START_TEST(requests_are_found_and_replayed)

@@ -17,14 +17,12 @@ static const struct script_options as_recorded = { 0 };
 static double makespan_ms(struct sketch *sketch, const char *class, double factor)
 {
 	struct script script;
-	struct replay_answer answer;
+	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, factor };
+	const struct trial trial = { .scalings = &scaling, .count = class != NULL };
 
 	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	struct replayer replayer = simulate_replayer(&script);
-	void *scratch = replayer.scratch_new(&replayer);
-	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch,
-		     &answer);
-	replayer.scratch_free(scratch);
+	const struct replayer replayer = simulate_replayer(&script);
+	const struct replay_answer answer = replayer_try(&replayer, &trial);
 	script_free(&script);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return answer.makespan_ns / 1e6;
@@ -389,8 +387,6 @@ START_TEST(cpus_are_shared)
 {
 	struct sketch sketch;
 	struct script script;
-	struct replay_answer answer;
-	double factor = 1;
 
 	/* two threads that only run, 10 and 20 ms, on one CPU */
 	sketch_begin(&sketch);
@@ -398,11 +394,9 @@ START_TEST(cpus_are_shared)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	script.cpus = 1;
-	struct replayer replayer = simulate_replayer(&script);
-	void *scratch = replayer.scratch_new(&replayer);
-	replayer.run(&replayer, NO_INDEX, &factor, 1, scratch, &answer);
+	const struct replayer replayer = simulate_replayer(&script);
+	const struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
 	ck_assert_double_eq_tol(answer.makespan_ns, 30e6, 10);
-	replayer.scratch_free(scratch);
 	script_free(&script);
 	sketch_free(&sketch);
 }
@@ -429,17 +423,14 @@ START_TEST(to_sleep_and_wake_takes_a_cpu)
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	script.sleep_run_ns = 1000000;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct replay_answer answer;
 		const struct trial trial = { .shares_cpus = rows[i].shares_cpus };
 
 		script.cpus = rows[i].cpus;
-		struct replayer replayer = simulate_replayer(&script);
-		void *scratch = replayer.scratch_new(&replayer);
-		replayer.run_trial(&replayer, &trial, scratch, &answer);
+		const struct replayer replayer = simulate_replayer(&script);
+		const struct replay_answer answer = replayer_try(&replayer, &trial);
 		ck_assert_msg(answer.makespan_ns > rows[i].makespan_ms * 1e6 - 10 &&
 				      answer.makespan_ns < rows[i].makespan_ms * 1e6 + 10,
 			      "row %zu: %g ms", i + 1, answer.makespan_ns / 1e6);
-		replayer.scratch_free(scratch);
 	}
 	script_free(&script);
 	sketch_free(&sketch);
@@ -450,8 +441,6 @@ START_TEST(a_nice_thread_gets_less)
 {
 	struct sketch sketch;
 	struct script script;
-	struct replay_answer answer;
-	double factor = 1;
 
 	/* two threads that only run, 100 ms each, on one CPU; nice's share is 1 of 9 */
 	sketch_begin(&sketch);
@@ -460,16 +449,13 @@ START_TEST(a_nice_thread_gets_less)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	script.cpus = 1;
-	struct replayer replayer = simulate_replayer(&script);
-	void *scratch = replayer.scratch_new(&replayer);
-	const struct scaling scaling = { NO_INDEX, factor };
+	const struct replayer replayer = simulate_replayer(&script);
 	uint64_t finish_ns[3];
-	const struct trial trial = { .scalings = &scaling, .finish_ns = finish_ns };
-	replayer.run_trial(&replayer, &trial, scratch, &answer);
+	const struct trial trial = { .finish_ns = finish_ns };
+	const struct replay_answer answer = replayer_try(&replayer, &trial);
 	ck_assert_double_eq_tol(answer.makespan_ns, 200e6, 1e5);
 	ck_assert_double_eq_tol((double)finish_ns[1], 100e6 * 9 / 8, 8e6);
 	ck_assert_double_eq_tol((double)finish_ns[2], 200e6, 1e5);
-	replayer.scratch_free(scratch);
 	script_free(&script);
 	sketch_free(&sketch);
 }

@@ -22,11 +22,12 @@ static void *no_scratch(const struct replayer *replayer)
 	return calloc(1, 1);
 }
 
-static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
-		      struct replay_answer *answer)
+static void run(const struct replayer *replayer, const struct trial *trial, size_t count,
+		void *scratch, struct replay_answer *answer)
 {
 	(void)replayer;
 	ck_assert_ptr_nonnull(scratch);
+	ck_assert_uint_eq(count, 1);
 	ck_assert_uint_eq(trial->count, 1);
 	bool is_second = trial->scalings[0].factor > 1.5;
 	ck_assert_double_eq_tol(trial->scalings[0].factor, is_second ? 2 : 1.1, 1e-9);
@@ -37,7 +38,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 
 static const struct replayer replayer = { .scratch_new = no_scratch,
 					  .scratch_free = free,
-					  .run_trial = run_trial };
+					  .run = run };
 
 /* What one row changes about an analysis that passes. */
 struct trouble {

@@ -97,12 +97,11 @@ static double really_ms(double make_ms)
 static double replayed_ms(const struct script *script, const struct sketch *sketch,
 			  const char *class, double factor)
 {
-	struct replay_answer answer;
-	struct replayer replayer = simulate_replayer(script);
-	void *scratch = replayer.scratch_new(&replayer);
+	const struct replayer replayer = simulate_replayer(script);
+	const struct scaling scaling = { sketch_class(sketch, class), factor };
+	const struct trial trial = { .scalings = &scaling, .count = 1 };
+	const struct replay_answer answer = replayer_try(&replayer, &trial);
 
-	replayer.run(&replayer, sketch_class(sketch, class), &factor, 1, scratch, &answer);
-	replayer.scratch_free(scratch);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return answer.makespan_ns / 1e6;
 }

@@ -35,14 +35,11 @@ static void sketch_pool(struct sketch *sketch, uint64_t second_bytes)
 
 static double makespan_ms(struct sketch *sketch, const struct script *script, const char *class)
 {
-	struct replayer replayer = simulate_replayer(script);
-	void *scratch = replayer.scratch_new(&replayer);
-	struct replay_answer answer;
-	double factor = 0;
+	const struct replayer replayer = simulate_replayer(script);
+	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, 0 };
+	const struct trial trial = { .scalings = &scaling, .count = class != NULL };
+	const struct replay_answer answer = replayer_try(&replayer, &trial);
 
-	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch,
-		     &answer);
-	replayer.scratch_free(scratch);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return answer.makespan_ns / 1e6;
 }

@@ -12,14 +12,12 @@ static const struct script_options as_recorded = { 0 };
 static double makespan_ms(struct sketch *sketch, const char *class, double factor)
 {
 	struct script script;
-	struct replay_answer answer;
+	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, factor };
+	const struct trial trial = { .scalings = &scaling, .count = class != NULL };
 
 	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	struct replayer replayer = simulate_replayer(&script);
-	void *scratch = replayer.scratch_new(&replayer);
-	replayer.run(&replayer, class ? sketch_class(sketch, class) : NO_INDEX, &factor, 1, scratch,
-		     &answer);
-	replayer.scratch_free(scratch);
+	const struct replayer replayer = simulate_replayer(&script);
+	const struct replay_answer answer = replayer_try(&replayer, &trial);
 	script_free(&script);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return answer.makespan_ns / 1e6;

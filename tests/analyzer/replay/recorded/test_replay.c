@@ -260,7 +260,14 @@ static void compare_with_oracle(const struct recording *recording, uint64_t seed
 	void *scratch = replayer.scratch_new(&replayer);
 	for (uint32_t i = 0; i <= classes.count; i++) {
 		uint32_t class = i < classes.count ? i : NO_INDEX;
-		replayer.run(&replayer, class, factors, FACTORS, scratch, answers);
+		struct scaling scalings[FACTORS];
+		struct trial trials[FACTORS];
+		for (size_t f = 0; f < FACTORS; f++) {
+			scalings[f] = (struct scaling){ class, factors[f] };
+			trials[f] = (struct trial){ .scalings = &scalings[f],
+						    .count = class != NO_INDEX };
+		}
+		replayer.run(&replayer, trials, FACTORS, scratch, answers);
 		for (size_t f = 0; f < FACTORS; f++) {
 			struct oracle *oracle = oracle_new(&graph, &classes, class, factors[f]);
 			int64_t makespan_ns = oracle_makespan(oracle);
@@ -281,7 +288,7 @@ static void compare_with_oracle(const struct recording *recording, uint64_t seed
 		struct replay_answer answer;
 		struct oracle *oracle = oracle_new(&graph, &classes, i, 0.1);
 		oracle->halved_class = i + 1;
-		replayer.run_trial(&replayer, &trial, scratch, &answer);
+		replayer.run(&replayer, &trial, 1, scratch, &answer);
 		if ((int64_t)answer.makespan_ns != oracle_makespan(oracle))
 			ck_abort_msg("seed %lu: classes %u and %u at once", (unsigned long)seed, i,
 				     i + 1);
@@ -313,6 +320,43 @@ START_TEST(threads_run_beside_their_parents)
 		compare_with_oracle(&recording, seed);
 		build_free(&recording);
 	}
+}
+END_TEST
+
+/* More than go through the code together, of one class, of two, and of none. */
+START_TEST(trials_at_once_answer_as_each_alone)
+{
+	enum { TRIALS = 400, SCALINGS = 2 };
+	struct recording recording = build_random_recording((uint64_t)_i, false);
+	struct scaling scalings[TRIALS][SCALINGS];
+	struct trial trials[TRIALS];
+	struct replay_answer answers[TRIALS];
+	struct graph graph;
+	struct class_table classes;
+	struct program program;
+	graph_build(&graph, &recording);
+	class_table_build(&classes, &recording, NULL);
+	program_compile(&program, &graph, &classes);
+	for (uint32_t i = 0; i < TRIALS; i++) {
+		uint32_t class = i / 7 % classes.count;
+		scalings[i][0] = (struct scaling){ class, 0.1 * (i % 12) };
+		scalings[i][1] = (struct scaling){ (class + 1) % classes.count, 0.5 };
+		trials[i] = (struct trial){ .scalings = scalings[i],
+					    .count = i % 11 == 5   ? SCALINGS
+						     : i % 29 == 3 ? 0
+								   : 1 };
+	}
+	struct replayer replayer = replay_of_ops(&program);
+	void *scratch = replayer.scratch_new(&replayer);
+	replayer.run(&replayer, trials, TRIALS, scratch, answers);
+	for (size_t i = 0; i < TRIALS; i++)
+		ck_assert_double_eq(answers[i].makespan_ns,
+				    replayer_try(&replayer, &trials[i]).makespan_ns);
+	replayer.scratch_free(scratch);
+	program_free(&program);
+	class_table_free(&classes);
+	graph_free(&graph);
+	build_free(&recording);
 }
 END_TEST
 
@@ -349,20 +393,17 @@ START_TEST(deep_nesting_needs_no_stack)
 	struct graph graph;
 	struct class_table classes;
 	struct program program;
-	struct replay_answer answer;
-	const double half = 0.5, nothing = 0;
+	const struct scaling nothing = { 0, 0 };
 	graph_build(&graph, &recording);
 	ck_assert(graph_is_valid(&graph));
 	class_table_build(&classes, &recording, NULL);
 	program_compile(&program, &graph, &classes);
 	struct replayer replayer = replay_of_ops(&program);
-	void *scratch = replayer.scratch_new(&replayer);
-	replayer.run(&replayer, NO_INDEX, &half, 1, scratch, &answer);
-	ck_assert_double_eq(answer.makespan_ns, 2.0 * DEPTH);
+	struct trial trial = { .scalings = &nothing };
+	ck_assert_double_eq(replayer_try(&replayer, &trial).makespan_ns, 2.0 * DEPTH);
 	/* Each but the innermost is alone for 1 ns before and after its child. */
-	replayer.run(&replayer, 0, &nothing, 1, scratch, &answer);
-	ck_assert_double_eq(answer.makespan_ns, 2.0 * DEPTH - DEPTH);
-	replayer.scratch_free(scratch);
+	trial.count = 1;
+	ck_assert_double_eq(replayer_try(&replayer, &trial).makespan_ns, 2.0 * DEPTH - DEPTH);
 	program_free(&program);
 	class_table_free(&classes);
 	graph_free(&graph);
@@ -377,6 +418,7 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, program_answers_as_the_rules_do, 0, 6);
 	tcase_add_test(tests, threads_run_beside_their_parents);
+	tcase_add_loop_test(tests, trials_at_once_answer_as_each_alone, 0, 20);
 	tcase_add_test(tests, blocks_of_a_long_op_are_skipped_rightly);
 	tcase_add_test(tests, deep_nesting_needs_no_stack);
 	suite_add_tcase(suite, tests);

@@ -3,7 +3,7 @@
  * Wrong if an answer that hangs by a hair passed for what to expect, or one that does not were
  * anything but what the recorded lengths give.
  */
-#include "ask/chances.h"
+#include "ask/jitter.h"
 
 #include "replay/simulate.h"
 #include "script/script.h"
@@ -12,32 +12,40 @@
 #include <check.h>
 #include <math.h>
 
-/* --- any replay: the makespans in the order of chances --- */
+/* --- any replay: the makespans in the order of their jitter --- */
 
 static const double *makespans_ns;
 static unsigned replays;
 
-/* The unchanged run takes 1000, and by the third chance 100 more. */
+/* The unchanged run takes 1000, and with the third jitter 100 more. */
 static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
 		      struct replay_answer *answer)
 {
-	double luck_ns = trial->chance == 3 ? 100 : 0;
+	double jitter_ns = trial->jitter == 3 ? 100 : 0;
 
 	(void)replayer;
 	(void)scratch;
-	ck_assert_uint_le(trial->chance, CHANCES_MAX);
-	*answer = (struct replay_answer){ .makespan_ns = 1000 + luck_ns, .p99_ns = 50 + luck_ns };
+	ck_assert_uint_le(trial->jitter, JITTERS);
+	*answer =
+		(struct replay_answer){ .makespan_ns = 1000 + jitter_ns, .p99_ns = 50 + jitter_ns };
 	if (!trial->count)
 		return;
 	replays++;
-	answer->makespan_ns = makespans_ns[trial->chance] + luck_ns;
-	answer->p99_ns = trial->chance + luck_ns;
+	answer->makespan_ns = makespans_ns[trial->jitter] + jitter_ns;
+	answer->p99_ns = trial->jitter + jitter_ns;
 	if (trial->finish_ns)
-		*trial->finish_ns = trial->chance;
+		*trial->finish_ns = trial->jitter;
+}
+
+static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		void *scratch, struct replay_answer *answers)
+{
+	for (size_t i = 0; i < count; i++)
+		run_trial(replayer, &trials[i], scratch, &answers[i]);
 }
 
 static const struct {
-	double makespans_ns[CHANCES_MAX + 1];
+	double makespans_ns[JITTERS + 1];
 	bool is_settled;
 	double middle_ns;
 	unsigned replays;
@@ -51,24 +59,24 @@ static const struct {
 	{ { 500, 400, 401, 402, 403, 404, 501 }, true, 403, 7, 4 },
 	/* 3: the other one hardly ever comes */
 	{ { 500, 499, 400, 501, 502, 503, 498 }, true, 500, 7, 0 },
-	/* 4: the middle one had bad luck, as the unchanged run */
+	/* 4: the middle one is long by jitter, as the unchanged run */
 	{ { 500, 400, 401, 402, 401.5, 501, 502 }, true, 402, 7, 3 },
 };
 
-START_TEST(the_middle_one_is_told_where_chance_decides)
+START_TEST(the_middle_one_is_told_where_jitter_decides)
 {
-	const struct replayer replayer = { .run_trial = run_trial };
+	const struct replayer replayer = { .run = run };
 	const struct replay_answer baseline = { .makespan_ns = 1000, .p99_ns = 50 };
 	uint64_t finish_ns = 9;
 	const struct trial trial = { .count = 1, .finish_ns = &finish_ns };
 	struct replay_answer answer = { .makespan_ns = rows[_i].makespans_ns[0] };
-	struct chance_range range = { 0 };
-	struct chances chances;
+	struct makespan_range range = { 0 };
+	struct jitter jitter;
 
 	makespans_ns = rows[_i].makespans_ns;
 	replays = 0;
-	chances_begin(&chances, &replayer, &baseline, NULL);
-	ck_assert_int_eq(chances_settle(&chances, &replayer, &trial, NULL, &answer, &range),
+	jitter_begin(&jitter, &replayer, &baseline, NULL);
+	ck_assert_int_eq(jitter_settle(&jitter, &replayer, &trial, NULL, &answer, &range),
 			 rows[_i].is_settled);
 	ck_assert_double_eq(answer.makespan_ns, rows[_i].middle_ns);
 	ck_assert_uint_eq(replays, rows[_i].replays);
@@ -76,7 +84,7 @@ START_TEST(the_middle_one_is_told_where_chance_decides)
 	if (!rows[_i].is_settled)
 		return;
 	ck_assert_double_eq(answer.p99_ns, rows[_i].chosen);
-	for (size_t i = 0; i <= CHANCES_MAX; i++)
+	for (size_t i = 0; i <= JITTERS; i++)
 		ck_assert(makespans_ns[i] >= range.shortest_ns &&
 			  makespans_ns[i] <= range.longest_ns);
 }
@@ -84,20 +92,15 @@ END_TEST
 
 /* --- the replay of threads --- */
 
-static void run_by_chance(const struct replayer *replayer, unsigned chance,
-			  struct replay_answer *answer)
+static double makespan_ns(const struct replayer *replayer, unsigned jitter)
 {
-	void *scratch = replayer->scratch_new(replayer);
-
-	replayer->run_trial(replayer, &(const struct trial){ .chance = chance }, scratch, answer);
-	replayer->scratch_free(scratch);
+	return replayer_try(replayer, &(const struct trial){ .jitter = jitter }).makespan_ns;
 }
 
-START_TEST(lengths_are_off_by_chance_the_same_each_time)
+START_TEST(lengths_have_the_same_jitter_each_time)
 {
 	struct sketch sketch;
 	struct script script;
-	struct replay_answer recorded, first, second, other;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 100);
@@ -105,15 +108,14 @@ START_TEST(lengths_are_off_by_chance_the_same_each_time)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
 	const struct replayer replayer = simulate_replayer(&script);
-	run_by_chance(&replayer, 0, &recorded);
-	run_by_chance(&replayer, 1, &first);
-	run_by_chance(&replayer, 2, &other);
-	run_by_chance(&replayer, 1, &second);
-	ck_assert_double_eq(first.makespan_ns, second.makespan_ns);
-	ck_assert_double_ne(first.makespan_ns, recorded.makespan_ns);
-	ck_assert_double_ne(first.makespan_ns, other.makespan_ns);
-	ck_assert_double_le(fabs(first.makespan_ns - recorded.makespan_ns),
-			    CHANCE_PART * recorded.makespan_ns);
+	double recorded_ns = makespan_ns(&replayer, 0);
+	double first_ns = makespan_ns(&replayer, 1);
+	double other_ns = makespan_ns(&replayer, 2);
+	double second_ns = makespan_ns(&replayer, 1);
+	ck_assert_double_eq(first_ns, second_ns);
+	ck_assert_double_ne(first_ns, recorded_ns);
+	ck_assert_double_ne(first_ns, other_ns);
+	ck_assert_double_le(fabs(first_ns - recorded_ns), JITTER_PART * recorded_ns);
 	script_free(&script);
 	sketch_free(&sketch);
 }
@@ -124,7 +126,6 @@ START_TEST(a_stall_does_not_come_back)
 {
 	struct sketch sketch;
 	struct script script;
-	struct replay_answer recorded, other;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 85);
@@ -137,10 +138,10 @@ START_TEST(a_stall_does_not_come_back)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
 	const struct replayer replayer = simulate_replayer(&script);
-	run_by_chance(&replayer, 0, &recorded);
-	run_by_chance(&replayer, 1, &other);
-	ck_assert_double_eq_tol(recorded.makespan_ns, 85e6, 1e3);
-	ck_assert_double_eq_tol(other.makespan_ns, 55e6, 0.55e6);
+	double recorded_ns = makespan_ns(&replayer, 0);
+	double other_ns = makespan_ns(&replayer, 1);
+	ck_assert_double_eq_tol(recorded_ns, 85e6, 1e3);
+	ck_assert_double_eq_tol(other_ns, 55e6, 0.55e6);
 	script_free(&script);
 	sketch_free(&sketch);
 }
@@ -148,11 +149,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("chances");
-	TCase *tests = tcase_create("chances");
-	tcase_add_loop_test(tests, the_middle_one_is_told_where_chance_decides, 0,
+	Suite *suite = suite_create("jitter");
+	TCase *tests = tcase_create("jitter");
+	tcase_add_loop_test(tests, the_middle_one_is_told_where_jitter_decides, 0,
 			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, lengths_are_off_by_chance_the_same_each_time);
+	tcase_add_test(tests, lengths_have_the_same_jitter_each_time);
 	tcase_add_test(tests, a_stall_does_not_come_back);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replays a trial a few times with slightly other lengths; jitter.h has the contract.
+ *
+ * Method. As long as every thread waits for the same other threads, a makespan is a sum of lengths,
+ * or the longest of several: if no length is off by more than a part, neither is the makespan. A
+ * saving that is off by more than both replays' parts comes of another order. Two replays find out
+ * whether there is another order. Where there is, more replays are made, and their median is the
+ * answer to expect. Elsewhere the answer stays exactly what the recorded lengths give.
+ *
+ * A replay is compared with the unchanged run of the same lengths: jitter that changes both alike
+ * does not count.
+ */
+#include "jitter.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { PROBES = 2 };
+
+struct jittered {
+	struct replay_answer answer; /* of a change to the run as it was recorded */
+	unsigned number;
+};
+
+static int compare_jittered(const void *left, const void *right)
+{
+	const struct jittered *a = left, *b = right;
+
+	if (a->answer.makespan_ns != b->answer.makespan_ns)
+		return a->answer.makespan_ns < b->answer.makespan_ns ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* As if the unchanged run had been the recorded one. */
+static struct replay_answer seen_from_recorded(const struct jitter *jitter, unsigned number,
+					       struct replay_answer answer)
+{
+	const struct replay_answer *recorded = &jitter->baselines[0];
+	const struct replay_answer *unchanged = &jitter->baselines[number];
+
+	answer.makespan_ns += recorded->makespan_ns - unchanged->makespan_ns;
+	answer.p50_ns += recorded->p50_ns - unchanged->p50_ns;
+	answer.p99_ns += recorded->p99_ns - unchanged->p99_ns;
+	return answer;
+}
+
+static bool is_other_order(const struct jitter *jitter, const struct jittered *jittered,
+			   const struct replay_answer *recorded)
+{
+	return fabs(jittered->answer.makespan_ns - recorded->makespan_ns) >
+	       JITTER_PART * (jitter->baselines[0].makespan_ns + recorded->makespan_ns);
+}
+
+void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
+		  const struct replay_answer *baseline, void *scratch)
+{
+	struct trial unchanged[JITTERS];
+
+	for (unsigned i = 0; i < JITTERS; i++)
+		unchanged[i] = (struct trial){ .jitter = i + 1 };
+	jitter->baselines[0] = *baseline;
+	replayer->run(replayer, unchanged, JITTERS, scratch, jitter->baselines + 1);
+}
+
+bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
+		   const struct trial *trial, void *scratch, struct replay_answer *answer,
+		   struct makespan_range *range)
+{
+	struct jittered tries[JITTERS + 1] = { { .answer = *answer } };
+	struct trial other = *trial;
+	bool differs = false;
+
+	assert(trial->jitter == 0);
+	other.finish_ns = NULL;
+	for (unsigned i = 1; i <= JITTERS; i++) {
+		if (i > PROBES && !differs)
+			return false;
+		tries[i].number = other.jitter = i;
+		replayer->run(replayer, &other, 1, scratch, &tries[i].answer);
+		tries[i].answer = seen_from_recorded(jitter, i, tries[i].answer);
+		differs = differs || is_other_order(jitter, &tries[i], answer);
+	}
+	qsort(tries, JITTERS + 1, sizeof(tries[0]), compare_jittered);
+	*range = (struct makespan_range){ tries[0].answer.makespan_ns,
+					  tries[JITTERS].answer.makespan_ns };
+	other.finish_ns = trial->finish_ns;
+	other.jitter = tries[JITTERS / 2].number;
+	replayer->run(replayer, &other, 1, scratch, answer);
+	*answer = seen_from_recorded(jitter, other.jitter, *answer);
+	return true;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers that hold although no run takes exactly as long again: where threads meet by a hair, a
+ * replay of the very lengths that were recorded may come out as hardly any real run would.
+ *
+ * Jitter is the difference, up to JITTER_PART, of a length from the recorded one. Thread-safe: each
+ * caller has a scratch of its own.
+ */
+#ifndef WCPROF_JITTER_H
+#define WCPROF_JITTER_H
+
+#include "replay/replayer.h"
+
+enum { JITTERS = 6 }; /* replays with jitter, beside the one without */
+
+/* Standard deviations to either side of an answer that is chance: 95% of what comes. */
+static const double CONFIDENCE_WIDTH = 1.96;
+
+/* The unchanged run; the first one has the lengths as they were recorded. */
+struct jitter {
+	struct replay_answer baselines[JITTERS + 1];
+};
+
+struct makespan_range {
+	double shortest_ns;
+	double longest_ns;
+};
+
+/* `baseline` is the replay of what was recorded. */
+void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
+		  const struct replay_answer *baseline, void *scratch);
+
+/*
+ * `answer` is the replay of `trial`, with lengths as recorded. True: jitter brings threads into
+ * another order; then `answer` and the trial's finishes become those of the median of several
+ * replays, by what it saves, and `range` is set.
+ */
+bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
+		   const struct trial *trial, void *scratch, struct replay_answer *answer,
+		   struct makespan_range *range);
+
+#endif
