@@ -74,18 +74,11 @@ static const struct system_call *find_call(int32_t number)
 	return NULL;
 }
 
-static void put_key(struct text *text, const char *key)
-{
-	text_put_literal(text, ",\"");
-	text_put(text, key);
-	text_put_literal(text, "\":");
-}
-
 static void put_number(struct text *text, const char *key, uint64_t value)
 {
 	if (value == 0)
 		return;
-	put_key(text, key);
+	text_put_key(text, key);
 	text_put_u64(text, value);
 }
 
@@ -93,7 +86,7 @@ static void put_string(struct text *text, const char *key, const char *value, si
 {
 	if (bytes == 0)
 		return;
-	put_key(text, key);
+	text_put_key(text, key);
 	text_put_json(text, value, bytes);
 }
 
@@ -110,7 +103,7 @@ static void put_fd(struct text *text, int32_t fd)
 {
 	if (fd < 0)
 		return;
-	put_key(text, "fd");
+	text_put_key(text, "fd");
 	text_put_i64(text, fd);
 }
 
@@ -159,7 +152,7 @@ static void put_thread(struct text *text, const struct arena *arena,
 	put_number(text, "wait_ns", thread->wait_ns);
 	put_number(text, "holder", thread->holder);
 	put_number(text, "held_ns", thread->held_ns);
-	put_key(text, "stack");
+	text_put_key(text, "stack");
 	for (uint32_t i = 0; i < thread->frame_count; i++) {
 		text_put(text, i ? "," : "[");
 		text_put_u64(text, thread->frames[i]);

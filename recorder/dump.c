@@ -50,22 +50,6 @@ static bool list_goes_on(struct dump *dump, const char *opening, uint32_t count)
 	return dump->index < count;
 }
 
-static void put_key_u64(struct text *text, const char *key, uint64_t value)
-{
-	text_put_literal(text, ",\"");
-	text_put(text, key);
-	text_put_literal(text, "\":");
-	text_put_u64(text, value);
-}
-
-static void put_key_string(struct text *text, const char *key, const char *value)
-{
-	text_put_literal(text, ",\"");
-	text_put(text, key);
-	text_put_literal(text, "\":");
-	text_put_json(text, value, strlen(value));
-}
-
 static void put_string_by_id(const struct dump *dump, struct text *text, uint32_t id)
 {
 	uint32_t bytes;
@@ -80,12 +64,12 @@ static bool write_start(struct dump *dump)
 	struct text *text = &dump->text;
 
 	text_put_literal(text, "{\"schema_version\":1");
-	put_key_u64(text, "epoch_unix_nano", snapshot->clock.base.real_ns);
-	put_key_u64(text, "epoch_mono_nano", snapshot->clock.base.mono_ns);
-	put_key_u64(text, "dumped_unix_nano",
-		    snapshot->clock.base.real_ns + dump_ns(dump, snapshot->now.ticks));
-	put_key_u64(text, "dropped_events", snapshot->losses);
-	put_key_u64(text, "event_count", snapshot->event_count);
+	text_put_key_u64(text, "epoch_unix_nano", snapshot->clock.base.real_ns);
+	text_put_key_u64(text, "epoch_mono_nano", snapshot->clock.base.mono_ns);
+	text_put_key_u64(text, "dumped_unix_nano",
+			 snapshot->clock.base.real_ns + dump_ns(dump, snapshot->now.ticks));
+	text_put_key_u64(text, "dropped_events", snapshot->losses);
+	text_put_key_u64(text, "event_count", snapshot->event_count);
 	text_put_literal(text, ",\"recorder\":{\"name\":\"wcprof\",\"version\":\"" RECORDER_VERSION
 			       "\"}");
 	return true;
@@ -115,20 +99,22 @@ static bool write_process(struct dump *dump)
 
 	text_put_literal(text, ",\"process\":{\"pid\":");
 	text_put_u64(text, arena->pid);
-	put_key_u64(text, "ppid", arena->ppid);
-	put_key_string(text, "exe", arena->exe);
+	text_put_key_u64(text, "ppid", arena->ppid);
+	text_put_key_string(text, "exe", arena->exe);
 	put_argv(text, arena);
-	put_key_string(text, "host", arena->host);
-	put_key_string(text, "boot_id", arena->boot_id);
-	put_key_u64(text, "cpus", arena->cpus);
-	put_key_u64(text, "start_unix_nano", arena->start_unix_ns);
-	put_key_u64(text, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
-	put_key_u64(text, "voluntary_switches", load_relaxed(&arena->usage.voluntary_switches));
-	put_key_u64(text, "involuntary_switches", load_relaxed(&arena->usage.involuntary_switches));
+	text_put_key_string(text, "host", arena->host);
+	text_put_key_string(text, "boot_id", arena->boot_id);
+	text_put_key_u64(text, "cpus", arena->cpus);
+	text_put_key_u64(text, "start_unix_nano", arena->start_unix_ns);
+	text_put_key_u64(text, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
+	text_put_key_u64(text, "voluntary_switches",
+			 load_relaxed(&arena->usage.voluntary_switches));
+	text_put_key_u64(text, "involuntary_switches",
+			 load_relaxed(&arena->usage.involuntary_switches));
 	if (load_relaxed(&arena->filtered_ticks))
-		put_key_u64(text, "filtered_ns",
-			    dump_ns(dump, load_relaxed(&arena->filtered_ticks)));
-	text_put_literal(text, ",\"client\":");
+		text_put_key_u64(text, "filtered_ns",
+				 dump_ns(dump, load_relaxed(&arena->filtered_ticks)));
+	text_put_key(text, "client");
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");
 	return true;
@@ -148,7 +134,7 @@ static bool write_counters(struct dump *dump)
 	text_put_u64(text, dump->snapshot.losses_total);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (dump->snapshot.counters[i])
-			put_key_u64(text, counter_names[i], dump->snapshot.counters[i]);
+			text_put_key_u64(text, counter_names[i], dump->snapshot.counters[i]);
 	text_put_literal(text, "}");
 	return true;
 }
@@ -163,12 +149,12 @@ static bool write_thread(struct dump *dump)
 	put_comma(dump);
 	text_put_literal(text, "{\"th\":");
 	text_put_u64(text, thread->thread);
-	put_key_u64(text, "tid", thread->tid);
-	text_put_literal(text, ",\"name\":");
+	text_put_key_u64(text, "tid", thread->tid);
+	text_put_key(text, "name");
 	put_string_by_id(dump, text, thread->name);
-	put_key_u64(text, "op", thread->op);
+	text_put_key_u64(text, "op", thread->op);
 	if (thread->weight && thread->weight != WEIGHT_PLAIN)
-		put_key_u64(text, "weight", thread->weight);
+		text_put_key_u64(text, "weight", thread->weight);
 	text_put_literal(text, "}");
 	return false;
 }
@@ -188,15 +174,16 @@ static bool write_module(struct dump *dump)
 	text_put_literal(text, ",\"build_id\":\"");
 	text_put_hex(text, module->build_id, module->build_id_bytes);
 	text_put_literal(text, "\"");
-	put_key_u64(text, "base", module->base);
-	put_key_u64(text, "start", module->start);
-	put_key_u64(text, "size", module->bytes);
+	text_put_key_u64(text, "base", module->base);
+	text_put_key_u64(text, "start", module->start);
+	text_put_key_u64(text, "size", module->bytes);
 	if (module->loaded)
-		put_key_u64(text, "loaded_ns", dump_ns(dump, module->loaded));
+		text_put_key_u64(text, "loaded_ns", dump_ns(dump, module->loaded));
 	if (load_relaxed(&module->unloaded))
-		put_key_u64(text, "unloaded_ns", dump_ns(dump, load_relaxed(&module->unloaded)));
+		text_put_key_u64(text, "unloaded_ns",
+				 dump_ns(dump, load_relaxed(&module->unloaded)));
 	if (calls >= INLINED_NONE)
-		put_key_u64(text, "inline_syscalls", calls - INLINED_NONE);
+		text_put_key_u64(text, "inline_syscalls", calls - INLINED_NONE);
 	text_put_literal(text, "}");
 	return false;
 }
@@ -212,10 +199,10 @@ static bool write_object(struct dump *dump)
 	put_comma(dump);
 	text_put_literal(text, "{\"a\":");
 	text_put_u64(text, object->address);
-	put_key_u64(text, "s", dump_ns(dump, object->since));
-	put_key_u64(text, "dev", object->device);
-	put_key_u64(text, "ino", object->inode);
-	put_key_u64(text, "off", object->offset);
+	text_put_key_u64(text, "s", dump_ns(dump, object->since));
+	text_put_key_u64(text, "dev", object->device);
+	text_put_key_u64(text, "ino", object->inode);
+	text_put_key_u64(text, "off", object->offset);
 	text_put_literal(text, "}");
 	return false;
 }

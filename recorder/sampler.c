@@ -213,10 +213,7 @@ void sampler_put_status(struct text *text)
 
 	for (uint32_t i = 0; i < sampler.count; i++)
 		timers += sampler.timers[i].id >= 0;
-	text_put_literal(text, ",\"sampling\":\"");
-	text_put(text, states[sampler.state]);
-	text_put_literal(text, "\",\"sample_hz\":");
-	text_put_u64(text, load_relaxed(&wanted_hz));
-	text_put_literal(text, ",\"sampled_threads\":");
-	text_put_u64(text, timers);
+	text_put_key_string(text, "sampling", states[sampler.state]);
+	text_put_key_u64(text, "sample_hz", load_relaxed(&wanted_hz));
+	text_put_key_u64(text, "sampled_threads", timers);
 }

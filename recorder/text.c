@@ -131,6 +131,25 @@ void text_put_json(struct text *text, const char *from, size_t bytes)
 	text_put_literal(text, "\"");
 }
 
+void text_put_key(struct text *text, const char *key)
+{
+	text_put_literal(text, ",\"");
+	text_put(text, key);
+	text_put_literal(text, "\":");
+}
+
+void text_put_key_u64(struct text *text, const char *key, uint64_t value)
+{
+	text_put_key(text, key);
+	text_put_u64(text, value);
+}
+
+void text_put_key_string(struct text *text, const char *key, const char *value)
+{
+	text_put_key(text, key);
+	text_put_json(text, value, strlen(value));
+}
+
 bool text_end(struct text *text)
 {
 	if (text->used == text->size) {

@@ -52,22 +52,6 @@ void verbs_refuse(struct text *answer, const char *code, const char *message)
 	text_put_literal(answer, "\n");
 }
 
-static void put_number(struct text *text, const char *key, uint64_t value)
-{
-	text_put_literal(text, ",\"");
-	text_put(text, key);
-	text_put_literal(text, "\":");
-	text_put_u64(text, value);
-}
-
-static void put_string(struct text *text, const char *key, const char *value)
-{
-	text_put_literal(text, ",\"");
-	text_put(text, key);
-	text_put_literal(text, "\":");
-	text_put_json(text, value, strlen(value));
-}
-
 static void answer_pid(struct text *answer)
 {
 	text_put_literal(answer, "OK {\"pid\":");
@@ -78,17 +62,18 @@ static void verb_PING(struct request *request, struct text *answer)
 {
 	(void)request;
 	answer_pid(answer);
-	put_string(answer, "version", RECORDER_VERSION);
+	text_put_key_string(answer, "version", RECORDER_VERSION);
 	text_put_literal(answer, "}\n");
 }
 
 static void put_usage(struct text *answer, struct arena *arena)
 {
 	usage_save(arena);
-	put_number(answer, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
-	put_number(answer, "voluntary_switches", load_relaxed(&arena->usage.voluntary_switches));
-	put_number(answer, "involuntary_switches",
-		   load_relaxed(&arena->usage.involuntary_switches));
+	text_put_key_u64(answer, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
+	text_put_key_u64(answer, "voluntary_switches",
+			 load_relaxed(&arena->usage.voluntary_switches));
+	text_put_key_u64(answer, "involuntary_switches",
+			 load_relaxed(&arena->usage.involuntary_switches));
 }
 
 /* Modules that make system calls of their own, and how many. */
@@ -102,34 +87,34 @@ static void put_inlined(struct text *answer, const struct arena *arena)
 		modules += seen > INLINED_NONE;
 		calls += seen > INLINED_NONE ? seen - INLINED_NONE : 0;
 	}
-	put_number(answer, "inline_syscalls", calls);
-	put_number(answer, "inline_syscall_modules", modules);
+	text_put_key_u64(answer, "inline_syscalls", calls);
+	text_put_key_u64(answer, "inline_syscall_modules", modules);
 }
 
 static void put_arena_status(struct text *answer, struct arena *arena)
 {
 	uint64_t made = load_acquire(&arena->chunks.made);
 
-	put_string(answer, "arena",
-		   arena->anonymous ? "private memory: lost if the process is killed"
-				    : arena->path);
-	put_number(answer, "events", snapshot_pending(arena));
-	put_number(answer, "events_max", (uint64_t)arena->chunks.max * CHUNK_RECORDS);
-	put_number(answer, "dropped_events", snapshot_losses(arena));
-	put_number(answer, "threads", roster_living(arena));
-	put_number(answer, "threads_seen", load_relaxed(&arena->thread_count));
-	put_number(answer, "strings", strings_count(arena));
-	put_number(answer, "stacks", stacks_count(arena));
-	put_number(answer, "modules", load_relaxed(&arena->module_count));
-	put_number(answer, "dumps", load_relaxed(&arena->dump_count));
-	put_string(answer, "full", arena->is_ring ? "ring" : "drop");
-	put_number(answer, "arena_bytes",
-		   ARENA_CHUNKS + made * CHUNK_BYTES -
-			   (uint64_t)load_relaxed(&arena->bare_chunks) * CHUNK_BARED_BYTES);
+	text_put_key_string(answer, "arena",
+			    arena->anonymous ? "private memory: lost if the process is killed"
+					     : arena->path);
+	text_put_key_u64(answer, "events", snapshot_pending(arena));
+	text_put_key_u64(answer, "events_max", (uint64_t)arena->chunks.max * CHUNK_RECORDS);
+	text_put_key_u64(answer, "dropped_events", snapshot_losses(arena));
+	text_put_key_u64(answer, "threads", roster_living(arena));
+	text_put_key_u64(answer, "threads_seen", load_relaxed(&arena->thread_count));
+	text_put_key_u64(answer, "strings", strings_count(arena));
+	text_put_key_u64(answer, "stacks", stacks_count(arena));
+	text_put_key_u64(answer, "modules", load_relaxed(&arena->module_count));
+	text_put_key_u64(answer, "dumps", load_relaxed(&arena->dump_count));
+	text_put_key_string(answer, "full", arena->is_ring ? "ring" : "drop");
+	text_put_key_u64(answer, "arena_bytes",
+			 ARENA_CHUNKS + made * CHUNK_BYTES -
+				 (uint64_t)load_relaxed(&arena->bare_chunks) * CHUNK_BARED_BYTES);
 	put_usage(answer, arena);
 	put_inlined(answer, arena);
 #define COUNTER(name, is_loss, meaning) \
-	put_number(answer, #name, roster_counter(arena, COUNTER_##name));
+	text_put_key_u64(answer, #name, roster_counter(arena, COUNTER_##name));
 #include "counters.def"
 #undef COUNTER
 }
@@ -141,10 +126,11 @@ static void verb_STATUS(struct request *request, struct text *answer)
 
 	(void)request;
 	answer_pid(answer);
-	put_string(answer, "version", RECORDER_VERSION);
-	put_string(answer, "recording", is_on ? "on" : "off");
+	text_put_key_string(answer, "version", RECORDER_VERSION);
+	text_put_key_string(answer, "recording", is_on ? "on" : "off");
 	sampler_put_status(answer);
-	text_put_literal(answer, ",\"settings\":{");
+	text_put_key(answer, "settings");
+	text_put_literal(answer, "{");
 	settings_put(answer);
 	text_put_literal(answer, "}");
 	if (arena)
@@ -170,7 +156,8 @@ static void verb_SET(struct request *request, struct text *answer)
 	if (!change_settings(request, answer))
 		return;
 	answer_pid(answer);
-	text_put_literal(answer, ",\"settings\":{");
+	text_put_key(answer, "settings");
+	text_put_literal(answer, "{");
 	settings_put(answer);
 	text_put_literal(answer, "}}\n");
 }

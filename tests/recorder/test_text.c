@@ -81,6 +81,21 @@ START_TEST(what_does_not_fit_is_left_out_and_said)
 }
 END_TEST
 
+START_TEST(members_of_an_object)
+{
+	char bytes[64];
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
+
+	text_put_literal(&text, "{\"a\":1");
+	text_put_key_u64(&text, "b", 22);
+	text_put_key_string(&text, "c", "\"x\"");
+	text_put_key(&text, "d");
+	text_put_literal(&text, "[]}");
+	ck_assert(text_end(&text));
+	ck_assert_str_eq(bytes, "{\"a\":1,\"b\":22,\"c\":\"\\\"x\\\"\",\"d\":[]}");
+}
+END_TEST
+
 START_TEST(hex_and_signs)
 {
 	char bytes[64];
@@ -135,6 +150,7 @@ int main(void)
 	tcase_add_loop_test(tests, numbers_are_written_in_decimal, 0, 8);
 	tcase_add_loop_test(tests, strings_are_escaped, 0, 14);
 	tcase_add_test(tests, what_does_not_fit_is_left_out_and_said);
+	tcase_add_test(tests, members_of_an_object);
 	tcase_add_test(tests, hex_and_signs);
 	tcase_add_loop_test(tests, only_numbers_are_numbers, 0, 9);
 	suite_add_tcase(suite, tests);
