@@ -11,29 +11,25 @@
  * dated to the moment when it was turned off.
  *
  * Threads: any, also in signal handlers; `busy` keeps a handler out that interrupted one of these.
- * Never here: a wait, but for process_flow_begins() and _ends(), which are called busy.
+ * Never here: a wait, but for switch_flow_begins() and _ends(), which are called busy.
  */
 #define WCPROF_IS_LIBRARY
 #include "wcprof.h"
-
-#include "annotations.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "chunk.h"
 #include "clock.h"
+#include "gate.h"
 #include "handles.h"
 #include "op.h"
-#include "process.h"
+#include "switch.h"
 
 #include "in_target.h"
 
 /* Ids are below 2^53, so that JSON has them exactly. */
 enum { ID_BITS = 53, GENERATIONS = 1 << 11 };
-
-/* Written in a forked child, by its only thread. */
-static uint64_t generation;
 
 _Static_assert((int)WCPROF_KIND_USER == (int)KIND_OP_USER, "kinds are those of events.def");
 _Static_assert((int)WCPROF_KIND_CALL == (int)KIND_CALL, "the same");
@@ -65,16 +61,21 @@ _Static_assert((int)WCPROF_LINK_REUSED_RESULT == (int)LINK_REUSED_RESULT, "the s
 
 /* --- What the program gives --- */
 
+static uint64_t generation(void)
+{
+	return gate_generation() % GENERATIONS;
+}
+
 static uint64_t to_handle(uint64_t id)
 {
 	assert(id >> ID_BITS == 0);
-	return id ? id | generation << ID_BITS : 0;
+	return id ? id | generation() << ID_BITS : 0;
 }
 
 /* 0 for the null handle and for those of another process. */
 static uint64_t to_id(uint64_t handle)
 {
-	return handle >> ID_BITS == generation ? handle & ((UINT64_C(1) << ID_BITS) - 1) : 0;
+	return handle >> ID_BITS == generation() ? handle & ((UINT64_C(1) << ID_BITS) - 1) : 0;
 }
 
 static uint8_t to_kind(enum wcprof_kind kind)
@@ -149,7 +150,7 @@ static uint64_t open_op(struct self *self, const struct record *record)
 	}
 	op_attach(self, record->id, index, record->flags);
 	if (record->flags & RECORD_FLOW)
-		(void)process_flow_begins();
+		(void)switch_flow_begins();
 	return record->id;
 }
 
@@ -203,7 +204,7 @@ static void close_record(struct self *self, struct arena *arena, uint32_t index,
 	if (self->slot)
 		chunk_settle(self);
 	if (record->type == RECORD_OP && record->flags & RECORD_FLOW) {
-		process_flow_ends();
+		switch_flow_ends();
 		/* Threads that worked for it are to see that they do not any more. */
 		self_begin_period();
 	}
@@ -424,7 +425,7 @@ void wcprof_v1_flow_begin(void)
 	self = self_enter_late();
 	if (!self)
 		return;
-	if (self->flows > 0 || process_flow_begins()) {
+	if (self->flows > 0 || switch_flow_begins()) {
 		self->flows++;
 		self->period = 0;
 	}
@@ -439,14 +440,7 @@ void wcprof_v1_flow_end(void)
 		return;
 	if (self->flows > 0 && --self->flows == 0) {
 		self->period = 0;
-		process_flow_ends();
+		switch_flow_ends();
 	}
 	self_leave(self);
-}
-
-/* --- Fork --- */
-
-void annotations_forget(void)
-{
-	generation = (generation + 1) % GENERATIONS;
 }

@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "atomics.h"
-#include "process.h"
 #include "syscalls.h"
 
 #include "in_target.h"

@@ -28,17 +28,18 @@
 #include "clients.h"
 #include "clock.h"
 #include "delays.h"
+#include "gate.h"
 #include "inlined.h"
 #include "mark.h"
 #include "objects.h"
 #include "peers.h"
-#include "process.h"
 #include "sampler.h"
 #include "scope.h"
 #include "self.h"
 #include "snapshot.h"
 #include "socket.h"
 #include "survey.h"
+#include "switch.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -73,7 +74,6 @@ static uint32_t socket_state;               /* enum socket_state */
 static bool socket_has_own_directory;
 static bool has_started; /* a thread, in this process or its parent */
 static bool is_first;    /* the thread is the first one of a process that was started, not forked */
-static bool is_child;
 
 /* --- The thread ------------------------------------------------------------------------------ */
 
@@ -148,7 +148,7 @@ static void serve(void)
  * follows the arenas needs no socket. */
 static void complain(const char *what, const char *detail)
 {
-	if (is_first && !recorder_options.keep && process_is_the_users())
+	if (is_first && !recorder_options.keep && gate_is_the_users())
 		text_complain(what, detail);
 }
 
@@ -202,7 +202,7 @@ static void serve_until_wanted(void)
 		if (load_relaxed(&recorder_gate.mode) != GATE_ON)
 			return;
 	} else {
-		process_listens_at(socket_name);
+		switch_listens_at(socket_name);
 	}
 	/* Kept so far for what may have to be said; the listener has a lower number, which poll()
 	 * passes over when it is none. */
@@ -253,7 +253,7 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 	is_first = !has_started;
 	has_started = true;
 	socket_has_own_directory = recorder_options.socket[0] == '\0';
-	if (!socket_path(&recorder_options, process_pid(), is_child, socket_name))
+	if (!socket_path(&recorder_options, gate_pid(), gate_is_child(), socket_name))
 		return;
 	aside_announce();
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
@@ -273,7 +273,6 @@ void control_forget(void)
 	inlined_forget();
 	control.chunks_taken = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);
-	is_child = true;
 }
 
 void control_unlink(void)

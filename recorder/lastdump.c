@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 #include "dump.h"
+#include "gate.h"
 #include "options.h"
-#include "process.h"
 #include "strings.h"
 #include "syscalls.h"
 
@@ -129,7 +129,7 @@ static bool dump_to_file(struct dump *dump)
 		drop_signals(&held);
 		sys_close(fd);
 	}
-	is_quiet = done || !process_is_the_users();
+	is_quiet = done || !gate_is_the_users();
 	if (!is_quiet)
 		text_complain("cannot write the dump to", recorder_options.output);
 	if (!is_quiet && !dump->arena->anonymous)

@@ -21,8 +21,8 @@
 #include <sys/uio.h>
 
 #include "clock.h"
+#include "gate.h"
 #include "maps.h"
-#include "process.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -288,7 +288,7 @@ void modules_save(struct arena *arena)
 /* A child of fork() may come here before it has an arena of its own. */
 static struct arena *own_arena(void)
 {
-	struct arena *arena = process_is_confined() ? NULL : load_acquire(&recorder_arena);
+	struct arena *arena = gate_is_confined() ? NULL : load_acquire(&recorder_arena);
 
 	return arena && arena->pid == (uint32_t)sys_getpid() ? arena : NULL;
 }

@@ -17,8 +17,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "arena.h"
-#include "process.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -251,27 +249,16 @@ bool programs_environment_hazard(char *const envp[])
 	return !names_us(variable(envp, preload_variable));
 }
 
-/* --- The start ------------------------------------------------------------------------------- */
+/* --- Both ------------------------------------------------------------------------------------ */
 
-void recorder_program_starts(const struct program_start *start)
+enum counter programs_hazard(const struct program_start *start)
 {
 	enum counter hazard;
 
-	if (!process_records() || recorder_in_vfork_child() || !find_file_hazard(start, &hazard))
-		return;
+	if (!find_file_hazard(start, &hazard))
+		return COUNTER_COUNT;
 	if (hazard == COUNTER_COUNT && depends_on_environment &&
 	    programs_environment_hazard(start->envp))
-		hazard = COUNTER_unseen_environment;
-	if (hazard == COUNTER_COUNT)
-		return;
-	/* A forked child makes an arena for what is to be said. */
-	recorder_wake_up(false);
-	if (load_acquire(&recorder_arena))
-		arena_count(recorder_arena, hazard);
-}
-
-void recorder_binds_deep(void)
-{
-	if (process_records() && !recorder_in_vfork_child() && load_acquire(&recorder_arena))
-		arena_count(recorder_arena, COUNTER_unseen_deepbind);
+		return COUNTER_unseen_environment;
+	return hazard;
 }

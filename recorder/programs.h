@@ -25,4 +25,7 @@ enum counter programs_file_hazard(const void *from, size_t bytes, const char *na
 /* Whether this environment leaves us out. It may be no memory at all. */
 bool programs_environment_hazard(char *const envp[]) HIDDEN;
 
+/* Why this program is not recorded, by its file or its environment; else COUNTER_COUNT. */
+enum counter programs_hazard(const struct program_start *) HIDDEN;
+
 #endif

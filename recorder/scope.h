@@ -3,8 +3,8 @@
  * Whose calls are recorded while the gate is on: every thread's, those of threads with a name like
  * this, of those that serve this port, or nobody's but in flows that the program marked (wcprof.h).
  *
- * Written under the lock of process.c; read by threads when they next enter after self_period has
- * grown, so whoever changes something here makes it grow afterwards.
+ * Written by the control thread and switch.c; read by threads when they next enter after
+ * self_period has grown, so whoever changes something here makes it grow afterwards.
  */
 #ifndef WCPROF_SCOPE_H
 #define WCPROF_SCOPE_H

@@ -17,9 +17,9 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "gate.h"
 #include "mark.h"
 #include "op.h"
-#include "process.h"
 #include "roster.h"
 #include "scope.h"
 #include "strings.h"
@@ -259,15 +259,22 @@ void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_rout
 	self_leave(self_enter());
 }
 
-void thread_end(void)
+uint32_t self_take_flows(void)
+{
+	uint32_t flows = self_of_thread.flows;
+
+	self_of_thread.flows = 0;
+	return flows;
+}
+
+void self_finish(void)
 {
 	struct self *self = &self_of_thread;
 	struct slot *slot = self->slot;
 	char name[sizeof(slot->name)] = "";
 
-	for (; self->flows > 0; self->flows--)
-		process_flow_ends();
-	if (slot && !self->busy && !process_is_confined()) {
+	assert(self->flows == 0);
+	if (slot && !self->busy && !gate_is_confined()) {
 		self->busy_frame = __builtin_frame_address(0);
 		self->busy = SELF_INSIDE;
 		order_for_handlers();

@@ -13,18 +13,16 @@
 #include "clock.h"
 #include "op.h"
 #include "options.h"
-#include "process.h"
 #include "sampler.h"
 #include "scope.h"
 #include "stack.h"
+#include "switch.h"
 
 #include "in_target.h"
 
 enum { STACK_DEPTH_USUAL = 32 };
 
 #define MIN_IO_NS_MOST UINT64_C(3600000000000)
-
-uint32_t recorder_holds = HOLDS_CONTENDED;
 
 /* As they were given; the control thread's own. */
 static uint64_t min_io_ns, has_stacks, sample_hz;
@@ -80,7 +78,7 @@ static bool set_flows(const char *value, size_t bytes, bool apply)
 	if (!read_number(value, bytes, 1, &flows))
 		return false;
 	if (apply)
-		process_allow_flows(flows != 0);
+		switch_allow_flows(flows != 0);
 	return true;
 }
 
@@ -152,7 +150,7 @@ static void put_port(struct text *text)
 
 static void put_flows(struct text *text)
 {
-	text_put_u64(text, process_allows_flows());
+	text_put_u64(text, switch_allows_flows());
 }
 
 static void put_holds(struct text *text)

@@ -389,7 +389,7 @@ void snapshot_drop(struct snapshot *snapshot, struct arena *arena, bool done)
 	snapshot_unlock(arena);
 }
 
-void snapshot_discard(struct arena *arena)
+static void discard(struct arena *arena)
 {
 	chunk_commit_for_dead(arena);
 	for (uint32_t i = 0; i < chunks_made(arena); i++) {
@@ -400,4 +400,16 @@ void snapshot_discard(struct arena *arena)
 		chunk_unpin(chunk);
 	}
 	arena->losses_reported = snapshot_losses(arena);
+}
+
+int snapshot_reset(struct arena *arena)
+{
+	if (!arena)
+		return 0;
+	if (!snapshot_lock(arena))
+		return -EBUSY;
+	discard(arena);
+	snapshot_unlock(arena);
+	chunk_trim(arena, CHUNKS_KEPT);
+	return 0;
 }

@@ -68,11 +68,11 @@ void snapshot_passed(struct arena *, uint32_t index) HIDDEN;
 /* Ends it. `done`: everything was handed out, and is not in the next one. */
 void snapshot_drop(struct snapshot *, struct arena *, bool done) HIDDEN;
 
-/* Makes this thread the drainer, and no longer: for RESET. */
+/* Makes this thread the drainer, and no longer. */
 bool snapshot_lock(struct arena *) HIDDEN;
 void snapshot_unlock(struct arena *) HIDDEN;
-/* Forgets all that is recorded; drainer only. */
-void snapshot_discard(struct arena *) HIDDEN;
+/* Forgets what is recorded. 0, or -EBUSY while somebody else is the drainer. No arena: 0. */
+int snapshot_reset(struct arena *) HIDDEN;
 
 /* Events that no memory was found for, and the like, ever. */
 uint64_t snapshot_losses(const struct arena *) HIDDEN;

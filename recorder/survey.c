@@ -14,7 +14,7 @@
 
 #include "blocked.h"
 #include "glimpse.h"
-#include "process.h"
+#include "gate.h"
 #include "stack.h"
 #include "syscalls.h"
 
@@ -48,7 +48,7 @@ int survey_begin(uint64_t now_ns)
 	if (survey.is_under_way)
 		return -EBUSY;
 	stack_warm_up();
-	result = blocked_read(&survey.list, process_pid(), load_acquire(&recorder_arena));
+	result = blocked_read(&survey.list, gate_pid(), load_acquire(&recorder_arena));
 	if (result != 0)
 		return result;
 	ask_running();
@@ -95,8 +95,8 @@ static bool write_answer(struct text *answer)
 		return false;
 	*answer = (struct text){ .bytes = memory, .size = bytes };
 	text_put_literal(answer, "OK {\"pid\":");
-	text_put_u64(answer, process_pid());
-	text_put(answer, process_is_on() ? ",\"recording\":\"on\"," : ",\"recording\":\"off\",");
+	text_put_u64(answer, gate_pid());
+	text_put(answer, gate_is_on() ? ",\"recording\":\"on\"," : ",\"recording\":\"off\",");
 	blocked_put(answer, &survey.list);
 	text_put_literal(answer, "}\n");
 	assert(!answer->overflowed);

@@ -9,14 +9,15 @@
 
 #include "arena.h"
 #include "chunk.h"
+#include "gate.h"
 #include "inlined.h"
-#include "process.h"
 #include "roster.h"
 #include "sampler.h"
 #include "settings.h"
 #include "snapshot.h"
 #include "stacks.h"
 #include "strings.h"
+#include "switch.h"
 #include "usage.h"
 
 #include "in_target.h"
@@ -55,7 +56,7 @@ void verbs_refuse(struct text *answer, const char *code, const char *message)
 static void answer_pid(struct text *answer)
 {
 	text_put_literal(answer, "OK {\"pid\":");
-	text_put_u64(answer, process_pid());
+	text_put_u64(answer, gate_pid());
 }
 
 static void verb_PING(struct request *request, struct text *answer)
@@ -122,7 +123,7 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 static void verb_STATUS(struct request *request, struct text *answer)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
-	bool is_on = process_is_on();
+	bool is_on = gate_is_on();
 
 	(void)request;
 	answer_pid(answer);
@@ -166,7 +167,7 @@ static void verb_ENABLE(struct request *request, struct text *answer)
 {
 	if (!change_settings(request, answer))
 		return;
-	if (process_enable() != 0) {
+	if (switch_enable() != 0) {
 		verbs_refuse(answer, "memory", "no memory for a recording");
 		return;
 	}
@@ -177,7 +178,7 @@ static void verb_ENABLE(struct request *request, struct text *answer)
 static void verb_DISABLE(struct request *request, struct text *answer)
 {
 	(void)request;
-	process_disable();
+	switch_disable();
 	answer_pid(answer);
 	text_put_literal(answer, ",\"recording\":\"off\"}\n");
 }
@@ -219,7 +220,7 @@ static void verb_STACKS(struct request *request, struct text *answer)
 static void verb_RESET(struct request *request, struct text *answer)
 {
 	(void)request;
-	if (process_reset() != 0) {
+	if (snapshot_reset(load_acquire(&recorder_arena)) != 0) {
 		verbs_refuse(answer, "busy", "a dump is being written");
 		return;
 	}

@@ -37,6 +37,8 @@ enum { PROBES_MAX = 64, CLAIMS_TRIED = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
 _Static_assert(sizeof(struct watch) == 88, "ARENA_WATCHES counts on it");
 _Static_assert((WATCHES_MAX & (WATCHES_MAX - 1)) == 0, "entries are chosen by mask");
 
+uint32_t recorder_holds = HOLDS_CONTENDED;
+
 static uint32_t hash_address(uint64_t address)
 {
 	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 40);

@@ -17,13 +17,14 @@
 #include "arena.h"
 #include "clock.h"
 #include "dump.h"
+#include "gate.h"
 #include "op.h"
 #include "options.h"
-#include "process.h"
 #include "recorder.h"
 #include "self.h"
 #include "snapshot.h"
 #include "strings.h"
+#include "switch.h"
 
 enum { CALL_READ = 1, CALL_LOCK = 2 };
 

@@ -269,12 +269,12 @@ START_TEST(an_op_that_ends_while_off_is_over)
 	recording_begin();
 	op = begin("over");
 	next = begin("goes on");
-	process_disable();
+	switch_disable();
 	usleep(20000);
 	end(op);
 	ck_assert_uint_eq(begin("unheard"), 0);
 	ck_assert_int_eq(wcprof_v1_enabled(), 0);
-	ck_assert_int_eq(process_enable(), 0);
+	ck_assert_int_eq(switch_enable(), 0);
 	ck_assert_uint_eq(wcprof_v1_current(), next);
 	end(next);
 	dump();
@@ -309,7 +309,7 @@ START_TEST(a_flow_is_recorded_while_recording_is_off)
 	ck_assert_uint_eq(record_io(1), 0);
 	wcprof_v1_flow_begin();
 	ck_assert_int_eq(wcprof_v1_enabled(), 1);
-	ck_assert(!process_is_on());
+	ck_assert(!gate_is_on());
 	ck_assert_uint_ne(record_io(1), 0);
 	wcprof_v1_flow_begin();
 	op = begin("request");

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "recording.h"
-#include "process.h"
 #include "socket.h"
 
 static char directory[64], path[108];
@@ -585,7 +584,7 @@ START_TEST(a_name_that_is_taken)
 	send_text(fd, "STATUS\n", 7);
 	ck_assert_int_eq(strncmp(read_line(fd), "OK {", 4), 0);
 	close(fd);
-	process_disable(); /* pairs with the thread that wrote the name: both take the switch */
+	switch_disable(); /* pairs with the thread that wrote the name: both take the switch */
 	ck_assert_str_eq(recorder_arena->socket, path);
 	recording_end();
 	ck_assert_int_ne(access(path, F_OK), 0);

@@ -209,9 +209,9 @@ START_TEST(another_recording_begins_with_nothing)
 {
 	become("/dev/null", FD);
 	(void)describe(FD);
-	process_disable();
+	switch_disable();
 	become("/dev/zero", FD);
-	ck_assert_int_eq(process_enable(), 0);
+	ck_assert_int_eq(switch_enable(), 0);
 	ck_assert_str_eq(describe(FD), "file /dev/zero");
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a child writes into its parent's recording, or what was recorded is lost at the
  * end. */
-#include "process.h"
+#include "recorder.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -317,7 +317,7 @@ START_TEST(a_filter_ends_the_recording_and_says_so)
 		1);
 	ck_assert(recorder_is_off());
 	ck_assert_uint_eq(record_io(2), 0);
-	ck_assert(!process_flow_begins());
+	ck_assert(!switch_flow_begins());
 	ck_assert(!recorder_is_confined().was_free);
 	/* What there is was handed over; this would be too late. */
 	recorder_image_ends(END_EXIT);

@@ -152,7 +152,7 @@ START_TEST(what_is_started_is_counted)
 	ck_assert_uint_eq(count_of(COUNTER_unseen_environment), 0);
 	starts("/bin/true", false, none);
 	ck_assert_uint_eq(count_of(COUNTER_unseen_environment), 1);
-	process_disable();
+	switch_disable();
 	starts(path, false, environ);
 	ck_assert_uint_eq(count_of(COUNTER_unseen_static), 3);
 	unlink(path);

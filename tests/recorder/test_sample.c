@@ -140,9 +140,9 @@ END_TEST
 START_TEST(while_off_or_after_the_end_nothing_happens)
 {
 	ck_assert(sample_install());
-	process_disable();
+	switch_disable();
 	send_sample();
-	ck_assert_int_eq(process_enable(), 0);
+	ck_assert_int_eq(switch_enable(), 0);
 	thread_end();
 	send_sample();
 	ck_assert_ptr_null(find_sample(0));

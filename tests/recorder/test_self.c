@@ -58,9 +58,9 @@ END_TEST
 
 START_TEST(off_is_off)
 {
-	process_disable();
+	switch_disable();
 	ck_assert_ptr_null(self_enter());
-	process_enable();
+	switch_enable();
 	self_leave(self_enter());
 	ck_assert_uint_eq(roster_living(recorder_arena), 1);
 }
@@ -105,8 +105,8 @@ START_TEST(what_was_open_when_recording_was_off_ends_there)
 	json_t *lines;
 
 	self_leave(self);
-	process_disable();
-	process_enable();
+	switch_disable();
+	switch_enable();
 	self = self_enter();
 	ck_assert_uint_ne(op_current(self), op);
 	op_end(self, op, OUTCOME_OK, 5);

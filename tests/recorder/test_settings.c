@@ -139,14 +139,14 @@ END_TEST
 
 START_TEST(flows_can_be_forbidden)
 {
-	process_disable();
+	switch_disable();
 	ck_assert(change("flows", "0"));
-	ck_assert(!process_flow_begins());
+	ck_assert(!switch_flow_begins());
 	ck_assert(recorder_is_off());
 	ck_assert(change("flows", "1"));
-	ck_assert(process_flow_begins());
+	ck_assert(switch_flow_begins());
 	ck_assert(!recorder_is_off());
-	process_flow_ends();
+	switch_flow_ends();
 	ck_assert(recorder_is_off());
 }
 END_TEST

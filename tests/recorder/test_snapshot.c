@@ -25,9 +25,9 @@ START_TEST(one_drainer_at_a_time)
 
 	ck_assert_int_eq(snapshot_take(&first, recorder_arena, DUMP_AT_END), 0);
 	ck_assert_int_eq(snapshot_take(&second, recorder_arena, DUMP_AT_END), -EBUSY);
-	ck_assert_int_eq(process_reset(), -EBUSY);
+	ck_assert_int_eq(snapshot_reset(recorder_arena), -EBUSY);
 	snapshot_drop(&first, recorder_arena, false);
-	ck_assert_int_eq(process_reset(), 0);
+	ck_assert_int_eq(snapshot_reset(recorder_arena), 0);
 }
 END_TEST
 
@@ -71,7 +71,7 @@ START_TEST(reset_forgets)
 
 	for (int i = 0; i < 2 * CHUNK_RECORDS; i++)
 		record_io(1);
-	ck_assert_int_eq(process_reset(), 0);
+	ck_assert_int_eq(snapshot_reset(recorder_arena), 0);
 	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
 	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
 	ck_assert_uint_eq(snapshot.event_count, 0);

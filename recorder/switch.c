@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recording on and off. See switch.h.
+ *
+ * Async-signal-safe but for the wait for another thread at the switch, which lasts microseconds;
+ * the first opening of the gate takes longer, as it makes the arena.
+ */
+#include "switch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "chunk.h"
+#include "descriptors.h"
+#include "gate.h"
+#include "identity.h"
+#include "modules.h"
+#include "options.h"
+#include "scope.h"
+#include "self.h"
+#include "socket.h"
+#include "stack.h"
+#include "syscalls.h"
+#include "usage.h"
+
+#include "in_target.h"
+
+/* The owner's, and read by it alone, but for what is said to be written elsewhere. */
+static struct {
+	uint32_t owner;                   /* 1 = somebody changes what follows, or the gate */
+	uint32_t flows;                   /* threads and ops that are recorded even while off */
+	uint32_t no_flows;                /* by the control thread: 1 = no new ones */
+	const struct recorder_host *host; /* at load */
+	struct clock_pair forked;         /* in a forked child: when it came to be */
+	char socket[SOCKET_PATH_BYTES];   /* where the control thread listens, or empty: it does
+					    * not yet */
+} state;
+
+/* Where this process can be reached, or will be. */
+static void note_socket(struct arena *arena)
+{
+	if (state.socket[0])
+		memcpy(arena->socket, state.socket, sizeof(state.socket));
+	else if (recorder_options.control &&
+		 !socket_path(&recorder_options, gate_pid(), gate_is_child(), arena->socket))
+		arena->socket[0] = '\0';
+}
+
+static bool make_arena(void)
+{
+	bool is_ring = recorder_options.full == FULL_RING;
+	uint64_t events = recorder_options.max_events;
+	struct arena *arena = arena_create(gate_pid(), identity_start_ticks(), 0,
+					   is_ring ? chunk_ring_events(events) : events);
+
+	if (!arena)
+		return false;
+	arena->clock.base = gate_is_child() ? state.forked : clock_take_pair();
+	arena->clock.kind = clock_kind;
+	arena->is_ring = is_ring;
+	identity_fill(arena, state.host->call_names, state.host->call_count);
+	note_socket(arena);
+	arena->process_op = (struct record){
+		.start = arena->clock.base.ticks,
+		.id = 1,
+		.name = arena->exe_name,
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = KIND_PROCESS,
+	};
+	modules_save(arena);
+	usage_begin(arena);
+	/* Pairs with whoever looks at the arena before the gate is on. */
+	store_release(&recorder_arena, arena);
+	return true;
+}
+
+static void switch_lock(void)
+{
+	uint32_t nobody = 0;
+
+	/* Pairs with switch_unlock(): what the owner before has changed is seen. */
+	while (!cas_acq_rel(&state.owner, &nobody, 1)) {
+		nobody = 0;
+		sys_yield();
+	}
+}
+
+static void switch_unlock(void)
+{
+	assert(load_relaxed(&state.owner) == 1);
+	store_release(&state.owner, 0);
+}
+
+/* Who reads the arena meanwhile finds a mixture of two paths, and nobody there: it tries again. */
+void switch_listens_at(const char *path)
+{
+	switch_lock();
+	memcpy(state.socket, path, sizeof(state.socket));
+	if (recorder_arena)
+		note_socket(recorder_arena);
+	switch_unlock();
+}
+
+static bool open_gate(void)
+{
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+		return true;
+	if (gate_is_confined() || (!recorder_arena && !make_arena()))
+		return false;
+	stack_warm_up();
+	descriptors_forget_all();
+	self_begin_period();
+	/* Pairs with self_enter(): who sees the gate on sees the arena and the new period. */
+	store_release(&recorder_gate.mode, GATE_ON);
+	return true;
+}
+
+static void close_gate(void)
+{
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+		store_relaxed(&recorder_arena->off_ticks, clock_now_ticks());
+	store_release(&recorder_gate.mode, GATE_OFF);
+	descriptors_lose_sight();
+}
+
+int switch_enable(void)
+{
+	bool is_open;
+
+	switch_lock();
+	is_open = open_gate();
+	if (is_open && !gate_is_on()) {
+		store_relaxed(&gate_facts.is_on, 1);
+		scope_set_switch(true);
+		self_begin_period();
+	}
+	switch_unlock();
+	return is_open ? 0 : -ENOMEM;
+}
+
+void switch_disable(void)
+{
+	switch_lock();
+	store_relaxed(&gate_facts.is_on, 0);
+	scope_set_switch(false);
+	if (state.flows == 0)
+		close_gate();
+	else
+		self_begin_period();
+	switch_unlock();
+}
+
+bool switch_flow_begins(void)
+{
+	bool is_open;
+
+	if (!state.host)
+		return false;
+	switch_lock();
+	is_open = !load_relaxed(&state.no_flows) && open_gate();
+	state.flows += is_open;
+	switch_unlock();
+	return is_open;
+}
+
+void switch_allow_flows(bool allow)
+{
+	store_relaxed(&state.no_flows, !allow);
+}
+
+bool switch_allows_flows(void)
+{
+	return !load_relaxed(&state.no_flows);
+}
+
+void switch_flow_ends(void)
+{
+	switch_lock();
+	/* 0 in a child that was forked in a flow. */
+	if (state.flows > 0 && --state.flows == 0 && !gate_is_on())
+		close_gate();
+	switch_unlock();
+}
+
+/* In a child of fork(), too, which has its parent's filter. */
+void switch_confine(bool is_confined)
+{
+	switch_lock();
+	store_relaxed(&gate_facts.is_confined, is_confined);
+	if (is_confined)
+		close_gate();
+	else if (gate_is_on() || state.flows > 0)
+		(void)open_gate();
+	switch_unlock();
+}
+
+void switch_start(const struct recorder_host *host)
+{
+	assert(!state.host);
+	state.host = host;
+}
+
+void switch_fork_child(const struct clock_pair *forked)
+{
+	state.owner = 0;
+	state.flows = 0;
+	state.socket[0] = '\0';
+	state.forked = *forked;
+	gate_facts.is_on = 0;
+	scope_set_switch(false);
+}

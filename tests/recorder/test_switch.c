@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, something is recorded that nobody asked for, or nothing although somebody did. */
+#include "switch.h"
+
+#include "recording.h"
+#include "socket.h"
+
+static void setup(void)
+{
+	setenv("WCPROF_ENABLE", "0", 1);
+	recording_begin();
+}
+
+static void teardown(void)
+{
+	recording_end();
+}
+
+/* What is done, and whether the gate is open then. */
+static const struct {
+	char what; /* e, d: on, off; b, f: a flow begins, ends; c, u: confined, no more */
+	bool is_open;
+} walks[][8] = {
+	/* 0 */ { { 'e', true }, { 'd', false }, { 'e', true }, { 'd', false } },
+	/* 1 */ { { 'b', true }, { 'b', true }, { 'f', true }, { 'f', false } },
+	/* 2 */ { { 'b', true }, { 'e', true }, { 'f', true }, { 'd', false } },
+	/* 3 */ { { 'e', true }, { 'b', true }, { 'd', true }, { 'f', false } },
+	/* 4 */ { { 'e', true }, { 'c', false }, { 'u', true }, { 'd', false } },
+	/* 5 */ { { 'b', true }, { 'c', false }, { 'u', true }, { 'f', false } },
+	/* 6: an end too many */ { { 'f', false }, { 'b', true }, { 'f', false } },
+	/* 7 */ { { 'c', false }, { 'u', false }, { 'e', true } },
+};
+
+static void step(char what)
+{
+	switch (what) {
+	case 'e':
+		ck_assert_int_eq(switch_enable(), 0);
+		break;
+	case 'd':
+		switch_disable();
+		break;
+	case 'b':
+		ck_assert(switch_flow_begins());
+		break;
+	case 'f':
+		switch_flow_ends();
+		break;
+	case 'c':
+		switch_confine(true);
+		break;
+	default:
+		switch_confine(false);
+		break;
+	}
+}
+
+START_TEST(the_gate_is_open_while_anybody_wants_it)
+{
+	for (int i = 0; walks[_i][i].what; i++) {
+		step(walks[_i][i].what);
+		ck_assert_int_eq(recorder_gate.mode, walks[_i][i].is_open ? GATE_ON : GATE_OFF);
+		/* This thread is in no flow. */
+		ck_assert_int_eq(record_io(1) != 0, walks[_i][i].is_open && gate_is_on());
+	}
+}
+END_TEST
+
+START_TEST(a_filter_lets_nothing_begin)
+{
+	switch_confine(true);
+	ck_assert_int_ne(switch_enable(), 0);
+	ck_assert(!switch_flow_begins());
+	ck_assert(!gate_is_on() && recorder_is_off());
+	ck_assert_ptr_null(recorder_arena);
+}
+END_TEST
+
+START_TEST(flows_can_be_forbidden)
+{
+	ck_assert(switch_allows_flows());
+	switch_allow_flows(false);
+	ck_assert(!switch_allows_flows());
+	ck_assert(!switch_flow_begins());
+	switch_allow_flows(true);
+	ck_assert(switch_flow_begins());
+}
+END_TEST
+
+static void *flow_often(void *unused)
+{
+	for (int i = 0; i < 2000; i++) {
+		if (!switch_flow_begins())
+			return unused;
+		if (recorder_gate.mode != GATE_ON)
+			return unused;
+		switch_flow_ends();
+	}
+	return NULL;
+}
+
+START_TEST(flows_of_several_threads_are_all_counted)
+{
+	pthread_t threads[4];
+	void *failed;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, flow_often, threads);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &failed);
+		ck_assert_ptr_null(failed);
+	}
+	ck_assert(recorder_is_off());
+}
+END_TEST
+
+START_TEST(the_arena_says_where_the_process_listens)
+{
+	char before[SOCKET_PATH_BYTES] = "/somewhere/early", after[SOCKET_PATH_BYTES] = "/late";
+
+	switch_listens_at(before);
+	ck_assert_int_eq(switch_enable(), 0);
+	ck_assert_str_eq(recorder_arena->socket, before);
+	switch_listens_at(after);
+	ck_assert_str_eq(recorder_arena->socket, after);
+}
+END_TEST
+
+/* As in a child: its parent's flows are none of its own. */
+START_TEST(a_fork_begins_anew)
+{
+	struct clock_pair now = clock_take_pair();
+
+	ck_assert_int_eq(switch_enable(), 0);
+	ck_assert(switch_flow_begins());
+	switch_fork_child(&now);
+	ck_assert(!gate_is_on());
+	switch_disable();
+	ck_assert(recorder_is_off());
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("switch");
+	TCase *tests = tcase_create("switch");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_loop_test(tests, the_gate_is_open_while_anybody_wants_it, 0, 8);
+	tcase_add_test(tests, a_filter_lets_nothing_begin);
+	tcase_add_test(tests, flows_can_be_forbidden);
+	tcase_add_test(tests, flows_of_several_threads_are_all_counted);
+	tcase_add_test(tests, the_arena_says_where_the_process_listens);
+	tcase_add_test(tests, a_fork_begins_anew);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
