@@ -240,7 +240,7 @@ static void sides_collect(struct sides *sides)
 		const struct rec_op *op = &rec->ops[i];
 
 		if (op->kind != KIND_IO || !op->ident || op->outcome == OUTCOME_ERROR ||
-		    !rec->extras[i].bytes || op->thread == NO_INDEX || rec->extras[i].open)
+		    !rec->extras[i].amount || op->thread == NO_INDEX || rec->extras[i].open)
 			continue;
 		struct call_directions directions = directions_of(rec->strings[op->name]);
 
@@ -262,7 +262,7 @@ static size_t whole_sides(const struct recording *rec, const struct side *sides,
 	size_t whole = 0;
 
 	for (; whole < count; whole++) {
-		uint64_t bytes = rec->extras[sides[whole].op].bytes;
+		uint64_t bytes = rec->extras[sides[whole].op].amount;
 
 		if (!sides[whole].is_write && received + bytes > written)
 			break;
@@ -308,9 +308,9 @@ static const struct rec_op *write_of(const struct recording *rec, const struct s
 		if (!sides[*at].is_write)
 			continue;
 		op = &rec->ops[sides[*at].op];
-		if (*written + rec->extras[sides[*at].op].bytes >= offset)
+		if (*written + rec->extras[sides[*at].op].amount >= offset)
 			return op;
-		*written += rec->extras[sides[*at].op].bytes;
+		*written += rec->extras[sides[*at].op].amount;
 	}
 	return op;
 }
@@ -343,11 +343,11 @@ static uint64_t capacity_find(const struct recording *rec, const struct side *si
 
 		if (!sides[i].is_write)
 			continue;
-		written += rec->extras[sides[i].op].bytes;
+		written += rec->extras[sides[i].op].amount;
 		if (!write_waited(rec, sides, count, i))
 			continue;
 		for (; next < count && sides[next].at_ns <= op->end_ns; next++)
-			received += sides[next].is_write ? 0 : rec->extras[sides[next].op].bytes;
+			received += sides[next].is_write ? 0 : rec->extras[sides[next].op].amount;
 		if (written > received && written - received > capacity)
 			capacity = written - received;
 	}
@@ -396,7 +396,7 @@ static void transfers_add(struct flows *flows, const struct recording *rec,
 	struct transfer *transfers = flows->transfers + flows->transfer_count;
 
 	for (size_t i = 0; i < count; i++) {
-		struct transfer transfer = { .bytes = rec->extras[sides[i].op].bytes,
+		struct transfer transfer = { .bytes = rec->extras[sides[i].op].amount,
 					     .flow = sides[i].flow,
 					     .is_write = sides[i].is_write };
 
@@ -429,7 +429,7 @@ static bool is_pipe(const struct recording *rec, const struct side *side)
 static bool is_read_by_streams(const struct recording *rec, const struct side *sides, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!sides[i].is_write && rec->extras[sides[i].op].bytes > PIPE_BYTES &&
+		if (!sides[i].is_write && rec->extras[sides[i].op].amount > PIPE_BYTES &&
 		    strncmp(rec->strings[rec->ops[sides[i].op].name], "read", 4) != 0)
 			return true;
 	return false;

@@ -168,7 +168,7 @@ static void served_seek(struct seeking *seeking, uint32_t op)
 		flow_direction_of(seeking->rec->strings[seeking->rec->ops[op].name]);
 
 	if (!extra->accepted || extra->open || extra->fd < 0 || extra->fd >= DESCRIPTORS_MAX ||
-	    !extra->bytes)
+	    !extra->amount)
 		return;
 	uint32_t *pending = &seeking->served_by[extra->fd];
 	if (direction == FLOW_READ && *pending == NO_INDEX) {

@@ -215,7 +215,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 					 number[FIELD_SEQ]);
 	*extra = (struct rec_op_extra){
 		.address = number[FIELD_ADDRESS],
-		.bytes = number[FIELD_REQUESTED] ? number[FIELD_REQUESTED] : number[FIELD_BYTES],
+		.amount = number[FIELD_REQUESTED] ? number[FIELD_REQUESTED] : number[FIELD_BYTES],
 		.cpu_ns = number[FIELD_CPU],
 		.fd = (int32_t)event->fd,
 		.seq = (uint32_t)number[FIELD_SEQ],

@@ -40,7 +40,7 @@ struct rec_op {
 /* What only our own recorder writes; parallel to ops, NULL when no dump has any of it. */
 struct rec_op_extra {
 	uint64_t address; /* of the lock, of a thread's start routine */
-	uint64_t bytes;   /* moved (io), or nanoseconds asked for (sleep) */
+	uint64_t amount;  /* io: bytes moved; poll: how many were ready; sleep: ns asked for */
 	uint64_t cpu_ns;
 	uint32_t stack; /* index into stacks */
 	int32_t fd;

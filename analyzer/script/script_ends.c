@@ -91,7 +91,7 @@ static uint64_t earliest_end_ns(const struct recording *rec, uint32_t op, uint64
 {
 	uint64_t end_ns = rec->ops[op].end_ns, most_ns = LAST_WORDS_NS_MAX;
 
-	if (!rec->extras[op].bytes && (end_ns - from_ns) / 2 > most_ns)
+	if (!rec->extras[op].amount && (end_ns - from_ns) / 2 > most_ns)
 		most_ns = (end_ns - from_ns) / 2;
 	return end_ns > from_ns + most_ns ? end_ns - most_ns : from_ns;
 }

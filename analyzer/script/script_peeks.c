@@ -27,7 +27,7 @@ struct looking {
 
 static bool is_short(const struct recording *rec, uint32_t op)
 {
-	return !rec->extras[op].absolute && rec->extras[op].bytes <= SLEEP_ASKED_NS_MAX &&
+	return !rec->extras[op].absolute && rec->extras[op].amount <= SLEEP_ASKED_NS_MAX &&
 	       !rec->extras[op].open;
 }
 

@@ -30,7 +30,7 @@ static void stretch_ends(struct compiler *compiler, const struct rec_sample *sam
 static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
-	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->bytes;
+	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->amount;
 	uint64_t length_ns = to_ns - compiler->thread.now_ns;
 	uint64_t overrun_max_ns = compiler->script->made_crowd ? WAKE_UP_NS_MAX : UINT64_MAX;
 
@@ -120,7 +120,7 @@ static bool is_idle(const struct compiler *compiler, uint32_t op)
 	if (compiler->rec->extras && script_is_holding(compiler))
 		return false;
 	return kind == KIND_SLEEP || is_open ||
-	       (kind == KIND_POLL && (!compiler->rec->extras || !compiler->rec->extras[op].bytes));
+	       (kind == KIND_POLL && (!compiler->rec->extras || !compiler->rec->extras[op].amount));
 }
 
 static void op_begins(struct compiler *compiler, uint32_t op)

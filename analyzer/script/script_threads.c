@@ -250,7 +250,7 @@ static uint64_t *slept_find(const struct compiler *compiler)
 
 		if (op->thread != NO_INDEX &&
 		    op->end_ns <= compiler->gathered.finish_ns[op->thread] &&
-		    (op->kind == KIND_SLEEP || (op->kind == KIND_POLL && !rec->extras[i].bytes)))
+		    (op->kind == KIND_SLEEP || (op->kind == KIND_POLL && !rec->extras[i].amount)))
 			slept_ns[op->thread] += op->end_ns - op->start_ns;
 	}
 	for (size_t i = 0; i < rec->wait_count; i++) {

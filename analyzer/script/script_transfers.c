@@ -56,7 +56,7 @@ static bool end_awaited(struct compiler *compiler, uint32_t op, uint32_t read)
 void script_poll_begins(struct compiler *compiler, uint32_t op)
 {
 	const struct rec_op *poll = &compiler->rec->ops[op];
-	uint32_t read = compiler->rec->extras[op].bytes ? call_after(compiler, op) : NO_INDEX;
+	uint32_t read = compiler->rec->extras[op].amount ? call_after(compiler, op) : NO_INDEX;
 
 	if (read == NO_INDEX || end_awaited(compiler, op, read))
 		return;

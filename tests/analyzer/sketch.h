@@ -110,7 +110,7 @@ static inline void sketch_sleep(struct sketch *sketch, uint32_t thread, const ch
 {
 	uint32_t op = sketch_op(sketch, KIND_SLEEP, name, thread, from_ms, to_ms);
 
-	sketch->rec.extras[op].bytes = (uint64_t)((to_ms - from_ms) * 1e6);
+	sketch->rec.extras[op].amount = (uint64_t)((to_ms - from_ms) * 1e6);
 }
 
 static inline uint32_t sketch_io(struct sketch *sketch, uint32_t thread, const char *call,
@@ -120,7 +120,7 @@ static inline uint32_t sketch_io(struct sketch *sketch, uint32_t thread, const c
 	uint32_t op = sketch_op(sketch, KIND_IO, call, thread, from_ms, to_ms);
 
 	sketch->rec.ops[op].ident = sketch_string(sketch, descriptor);
-	sketch->rec.extras[op].bytes = bytes;
+	sketch->rec.extras[op].amount = bytes;
 	return op;
 }
 

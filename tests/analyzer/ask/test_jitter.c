@@ -133,7 +133,7 @@ START_TEST(a_stall_does_not_come_back)
 		double from_ms = i * 11 + (i > 2 ? 30 : 0);
 
 		sketch_sleep(&sketch, 0, "nap", from_ms, from_ms + (i == 2 ? 41 : 11));
-		sketch.rec.extras[sketch.rec.op_count - 1].bytes = 10 * SKETCH_MS;
+		sketch.rec.extras[sketch.rec.op_count - 1].amount = 10 * SKETCH_MS;
 	}
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });

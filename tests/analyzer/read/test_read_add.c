@@ -36,7 +36,7 @@ START_TEST(all_of_an_op)
 	ck_assert_str_eq(recording.strings[op->client], "three");
 	ck_assert_uint_eq(op->thread, 0);
 	ck_assert_uint_eq(extra->address, 140000000000000);
-	ck_assert_uint_eq(extra->bytes, 6);
+	ck_assert_uint_eq(extra->amount, 6);
 	ck_assert_uint_eq(extra->cpu_ns, 8);
 	ck_assert_uint_eq(extra->stack, 2);
 	ck_assert_int_eq(extra->fd, 5);
@@ -76,7 +76,7 @@ START_TEST(all_of_a_sleep)
 
 	read_good(&recording, OWN "{'e':'op','k':'sleep','id':9,'s':10,'d':20,'rq':7,'abs':1}\n",
 		  0);
-	ck_assert_uint_eq(recording.extras[0].bytes, 7);
+	ck_assert_uint_eq(recording.extras[0].amount, 7);
 	ck_assert(recording.extras[0].absolute);
 	ck_assert_uint_eq(recording.ops[0].work, WORK_EXTERNAL);
 	recording_free(&recording);
@@ -92,7 +92,7 @@ START_TEST(all_of_a_read)
 		      "{'e':'op','k':'io','id':10,'s':10,'d':20,'fd':3,'n':5,'ac':false}\n",
 		  0);
 	ck_assert_int_eq(recording.extras[0].fd, 3);
-	ck_assert_uint_eq(recording.extras[0].bytes, 5);
+	ck_assert_uint_eq(recording.extras[0].amount, 5);
 	ck_assert(recording.extras[0].accepted);
 	ck_assert(!recording.extras[1].accepted);
 	recording_free(&recording);

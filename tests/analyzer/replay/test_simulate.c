@@ -133,7 +133,7 @@ START_TEST(absolute_deadlines_stay)
 		uint32_t op = sketch_op(&sketch, KIND_SLEEP, "tick", 0, 5 * i + 3, 5 * i + 5);
 
 		sketch_op(&sketch, KIND_IO, "work", 0, 5 * i, 5 * i + 3);
-		sketch.rec.extras[op].bytes = 2 * SKETCH_MS;
+		sketch.rec.extras[op].amount = 2 * SKETCH_MS;
 		sketch.rec.extras[op].absolute = true;
 	}
 	sketch_end(&sketch);

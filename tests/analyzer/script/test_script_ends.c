@@ -97,7 +97,7 @@ START_TEST(a_poll_before_it_waits_for_the_end)
 	two_processes(&sketch, processes, 19);
 	sketch_io(&sketch, 2, "close", "pipe:[7]", 0, 1.1, 1.1);
 	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 0, 2, 20);
-	sketch.rec.extras[poll].bytes = 1;
+	sketch.rec.extras[poll].amount = 1;
 	sketch_io(&sketch, 0, "read", "pipe:[7]", 0, 20.1, 20.2);
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);

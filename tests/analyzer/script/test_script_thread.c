@@ -17,7 +17,7 @@ START_TEST(a_sleep_is_what_was_asked_for_and_an_overrun)
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 10);
 	sketch_sleep(&sketch, 0, "nap", 1, 3);
-	sketch.rec.extras[sketch.rec.op_count - 1].bytes = SKETCH_MS;
+	sketch.rec.extras[sketch.rec.op_count - 1].amount = SKETCH_MS;
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	static const struct expected_step steps[] = {
@@ -115,7 +115,7 @@ START_TEST(a_late_wake_up_stays_where_others_had_the_cpus)
 	sketch_thread(&sketch, "main", 0, 10);
 	sketch_thread(&sketch, "other", 0, 10);
 	sketch_sleep(&sketch, 0, "nap", 0, 3);
-	sketch.rec.extras[sketch.rec.op_count - 1].bytes = SKETCH_MS;
+	sketch.rec.extras[sketch.rec.op_count - 1].amount = SKETCH_MS;
 	sketch.rec.processes[0].cpus = 1;
 	late_samples[2].cpu_ns = 500 + (uint64_t)(late_rows[_i].used_ms * 1e6);
 	late_samples[2].queued_ns = 10 + (uint64_t)(late_rows[_i].queued_ms * 1e6);

@@ -83,7 +83,7 @@ START_TEST(a_ticker_ends_nothing)
 	for (uint32_t t = 0; t < 3; t++)
 		sketch.rec.extras[sketch.rec.threads[t].op].open = true;
 	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 1, 10);
-	sketch.rec.extras[sketch.rec.op_count - 1].bytes = 1;
+	sketch.rec.extras[sketch.rec.op_count - 1].amount = 1;
 	sketch_io(&sketch, 0, "write", "", 10, 10 + work_ms, 31);
 	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 32, 100);
 	for (int i = 0; i < 10; i++) {

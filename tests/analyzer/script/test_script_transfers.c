@@ -49,7 +49,7 @@ START_TEST(a_poll_waits_for_what_is_read_next)
 	sketch_thread(&sketch, "other", 0, 10);
 	sketch_io(&sketch, 0, "write", "tcp a>b", 10, 4, 4);
 	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 1, 1, 4.25);
-	sketch.rec.extras[poll].bytes = 1;
+	sketch.rec.extras[poll].amount = 1;
 	sketch_io(&sketch, 1, "read", "tcp b>a", 10, 5, 5);
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
