@@ -71,7 +71,7 @@ static struct names_entry *entry_of(struct names *names, const char *spelling)
 	entry = find(names->entries, names->room, spelling);
 	if (entry->spelling)
 		return entry;
-	entry->spelling = pool_text(&names->pool, spelling, strlen(spelling));
+	entry->spelling = blocks_text(&names->blocks, spelling, strlen(spelling));
 	names->count++;
 	return entry;
 }
@@ -115,7 +115,7 @@ static void strip_tags(char *name)
 static const char *readable_new(struct names *names, const char *symbol)
 {
 	size_t length = trimmed_length(symbol);
-	char *copy = pool_text(&names->pool, symbol, length);
+	char *copy = blocks_text(&names->blocks, symbol, length);
 	const char *result;
 	char *demangled;
 
@@ -146,6 +146,6 @@ const char *names_readable(struct names *names, const char *symbol)
 void names_free(struct names *names)
 {
 	free(names->entries);
-	pool_free(&names->pool);
-	*names = (struct names){ .pool = { NULL } };
+	blocks_free(&names->blocks);
+	*names = (struct names){ .blocks = { NULL } };
 }

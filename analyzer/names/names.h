@@ -11,12 +11,12 @@
 
 #include <stddef.h>
 
-#include "base/pool.h"
+#include "base/blocks.h"
 
 struct names_entry;
 
 struct names {
-	struct pool pool;
+	struct blocks blocks;
 	struct names_entry *entries;
 	size_t count;
 	size_t room; /* a power of two, or 0 */

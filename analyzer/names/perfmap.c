@@ -31,7 +31,7 @@ static void add_line(struct perfmap *map, char *line)
 		return;
 	intervals_add(&map->ranges, start, start + bytes, (uint32_t)map->count);
 	map->names = memory_grow(map->names, &map->name_room, map->count + 1, sizeof(*map->names));
-	map->names[map->count++] = pool_text(&map->pool, name, strlen(name));
+	map->names[map->count++] = blocks_text(&map->blocks, name, strlen(name));
 }
 
 void perfmap_read(struct perfmap *map, FILE *file)
@@ -154,7 +154,7 @@ void perfmap_free(struct perfmap *map)
 {
 	intervals_free(&map->ranges);
 	free(map->names);
-	pool_free(&map->pool);
+	blocks_free(&map->blocks);
 	*map = (struct perfmap){ 0 };
 }
 

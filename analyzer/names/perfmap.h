@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/pool.h"
+#include "base/blocks.h"
 #include "intervals.h"
 
 struct perfmap {
@@ -22,7 +22,7 @@ struct perfmap {
 	const char **names;
 	size_t count;
 	size_t name_room;
-	struct pool pool;
+	struct blocks blocks;
 };
 
 /* What a name says: "LazyCompile:*serve /srv/app.js:12:3" is serve in /srv/app.js, line 12. */

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/blocks.h"
 #include "names.h"
 #include "recording/modulemap.h"
 #include "symbolfile.h"
@@ -45,7 +45,7 @@ struct symbols {
 	size_t place_count;
 	size_t place_room; /* a power of two */
 	struct names names;
-	struct pool pool;
+	struct blocks blocks;
 };
 
 static uint32_t file_of(struct symbols *symbols, uint32_t module)
@@ -114,7 +114,7 @@ void symbols_free(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->file_count; i++)
 		symbol_file_close(&symbols->files[i]);
 	names_free(&symbols->names);
-	pool_free(&symbols->pool);
+	blocks_free(&symbols->blocks);
 	modulemap_free(&symbols->modules);
 	free(symbols->places);
 	free(symbols->given_order);
@@ -209,7 +209,7 @@ static void name_place(struct symbols *symbols, struct objectfile *object, uint6
 	if (symbol && (!outermost || (is_mangled(symbol) && !is_mangled(outermost)) ||
 		       is_plainer(symbol, outermost)))
 		rename_frames(found, count, outermost, symbol);
-	frames = pool_alloc(&symbols->pool, count * sizeof(*frames));
+	frames = blocks_alloc(&symbols->blocks, count * sizeof(*frames));
 	for (size_t i = 0; i < count; i++) {
 		frames[i] = make_frame(symbols, &found[i]);
 		frames[i].is_inlined = i + 1 < count;
@@ -228,7 +228,7 @@ static void name_jit_place(struct symbols *symbols, const struct perfmap *map, u
 	if (!text)
 		return;
 	perfmap_parse(text, &name);
-	frame = pool_alloc(&symbols->pool, sizeof(*frame));
+	frame = blocks_alloc(&symbols->blocks, sizeof(*frame));
 	frame->function = names_intern(&symbols->names, name.function);
 	frame->file = name.file[0] ? names_intern(&symbols->names, name.file) : NULL;
 	frame->line = name.line;
@@ -279,7 +279,7 @@ static struct symbol_place *place_new(struct symbols *symbols, struct place_entr
 				      struct rec_frame frame, uint32_t file, bool is_return_address)
 {
 	static const struct symbol_frame unknown = { .function = NULL };
-	struct symbol_place *place = pool_alloc(&symbols->pool, sizeof(*place));
+	struct symbol_place *place = blocks_alloc(&symbols->blocks, sizeof(*place));
 
 	assert(!entry->place);
 	place->offset = frame.offset;
@@ -305,7 +305,7 @@ static void take_given_place(struct symbols *symbols, const struct rec_named_cod
 	if (entry->place)
 		return;
 	place = place_new(symbols, entry, frame, file, code->is_return_address);
-	frames = pool_alloc(&symbols->pool, code->frame_count * sizeof(*frames));
+	frames = blocks_alloc(&symbols->blocks, code->frame_count * sizeof(*frames));
 	for (uint32_t i = 0; i < code->frame_count; i++) {
 		const struct rec_named_frame *named =
 			&recording->named_frames[code->first_frame + i];

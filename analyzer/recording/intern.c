@@ -7,7 +7,7 @@
  */
 #include "intern.h"
 
-#include "base/pool.h"
+#include "base/blocks.h"
 #include "recording.h"
 
 #include <assert.h>
@@ -15,11 +15,11 @@
 #include <string.h>
 
 struct intern {
-	struct pool pool;  /* owns the texts */
-	uint32_t *hashes;  /* one for each string of the recording */
-	size_t capacity;   /* of hashes and of recording->strings */
-	uint32_t *slots;   /* ids, NO_INDEX = free */
-	size_t slot_count; /* a power of two, >= 2 * string_count */
+	struct blocks blocks; /* owns the texts */
+	uint32_t *hashes;     /* one for each string of the recording */
+	size_t capacity;      /* of hashes and of recording->strings */
+	uint32_t *slots;      /* ids, NO_INDEX = free */
+	size_t slot_count;    /* a power of two, >= 2 * string_count */
 };
 
 enum { SLOTS_FIRST = 1024 };
@@ -143,7 +143,7 @@ static uint32_t add_text(struct recording *recording, uint32_t *slot, uint32_t h
 			 const char *bytes, size_t byte_count)
 {
 	uint32_t id = (uint32_t)recording->string_count;
-	const char *text = pool_text(&recording->intern->pool, bytes, byte_count);
+	const char *text = blocks_text(&recording->intern->blocks, bytes, byte_count);
 
 	if (!text)
 		return NO_INDEX;
@@ -180,7 +180,7 @@ void intern_free(struct intern *intern)
 {
 	if (!intern)
 		return;
-	pool_free(&intern->pool);
+	blocks_free(&intern->blocks);
 	free(intern->hashes);
 	free(intern->slots);
 	free(intern);

@@ -34,7 +34,7 @@ static const struct {
 
 START_TEST(readable_form)
 {
-	struct names names = { .pool = { NULL } };
+	struct names names = { .blocks = { NULL } };
 	const char *first = names_readable(&names, cases[_i].symbol);
 
 	ck_assert_str_eq(first, cases[_i].readable);
@@ -46,7 +46,7 @@ END_TEST
 
 START_TEST(many_names_stay_apart)
 {
-	struct names names = { .pool = { NULL } };
+	struct names names = { .blocks = { NULL } };
 	const char *first = names_readable(&names, "name_0");
 	char text[32];
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/blocks.h"
 
 static size_t count_other(const unsigned char *bytes, size_t count, unsigned char value)
 {
@@ -19,35 +19,35 @@ START_TEST(pieces_do_not_overlap)
 {
 	enum { PIECES = 3000 };
 	unsigned char *pieces[PIECES];
-	struct pool pool = { 0 };
+	struct blocks blocks = { 0 };
 
 	for (size_t i = 0; i < PIECES; i++) {
-		pieces[i] = pool_alloc(&pool, i);
+		pieces[i] = blocks_alloc(&blocks, i);
 		ck_assert_uint_eq((uintptr_t)pieces[i] % 16, 0);
 		ck_assert_uint_eq(count_other(pieces[i], i, 0), 0);
 		memset(pieces[i], (int)(i % 255) + 1, i);
 	}
 	for (size_t i = 0; i < PIECES; i++)
 		ck_assert_uint_eq(count_other(pieces[i], i, (unsigned char)(i % 255 + 1)), 0);
-	pool_free(&pool);
-	ck_assert_ptr_null(pool.newest);
+	blocks_free(&blocks);
+	ck_assert_ptr_null(blocks.newest);
 }
 END_TEST
 
 START_TEST(larger_than_a_block)
 {
-	struct pool pool = { 0 };
-	char *text = pool_text(&pool, "abcdef", 3), *large = pool_alloc(&pool, 1 << 20);
+	struct blocks blocks = { 0 };
+	char *text = blocks_text(&blocks, "abcdef", 3), *large = blocks_alloc(&blocks, 1 << 20);
 
 	memset(large, 'x', 1 << 20);
 	ck_assert_str_eq(text, "abc");
-	pool_free(&pool);
+	blocks_free(&blocks);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("pool");
+	Suite *suite = suite_create("blocks");
 	TCase *tcase = tcase_create("all");
 	SRunner *runner = srunner_create(suite);
 	int failed;
