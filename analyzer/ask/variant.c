@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "script/script_valid.h"
 
 static const double CPUS_LEAST = 0.1;
 
@@ -350,6 +351,7 @@ int variant_build(struct variant *variant, const struct script *script,
 			       script->actor_count, deal, error);
 	if (failed)
 		variant_free(variant);
+	assert(failed || script_is_valid(&variant->script));
 	return failed;
 }
 

@@ -113,7 +113,7 @@ static bool try_lock(struct simulation *sim, const struct step *step, uint32_t a
 	if (lock->owner == NO_INDEX || is_back || player->tried_ns == player->now_ns) {
 		if (!simulate_mutex_acquire(sim, lock, actor, is_back))
 			return false;
-		player->step += (uint32_t)step->ns;
+		player->step += (uint32_t)step->jump;
 	}
 	player->tried_ns = player->now_ns;
 	return true;

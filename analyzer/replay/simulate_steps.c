@@ -427,7 +427,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		simulate_lock_release(sim, step, actor);
 		break;
 	case STEP_AGAIN:
-		player->step -= (uint32_t)step->ns;
+		player->step -= (uint32_t)step->jump;
 		return true;
 	case STEP_TAKE:
 		return take(sim, step, actor); /* says itself where to go on */

@@ -20,40 +20,50 @@
 #include "recording/releases.h"
 #include "recording/timeline.h"
 
-enum step_type {
-	STEP_RUN,     /* arg scope, ns: runs so long */
-	STEP_DELAY,   /* arg scope, ns: waits for something outside so long */
-	STEP_FIXED,   /* ns: whatever is changed, this stays */
-	STEP_OVERRUN, /* arg scope, ns: likewise, unless the scope is gone altogether */
-	STEP_UNTIL,   /* ns: to this point in time, at the earliest */
-	STEP_ACQUIRE, /* arg lock, ns latency */
-	STEP_RELEASE, /* arg lock */
-	STEP_SHARE,   /* arg lock, ns latency: as a reader */
-	STEP_UNSHARE, /* arg lock */
-	STEP_GRAB,    /* arg lock: has it if it is free, and goes on anyhow */
-	STEP_TRY,     /* arg lock, ns steps to pass over if it is free: those until STEP_AGAIN */
-	STEP_AGAIN,   /* ns steps to go back, to the try */
-	STEP_TAKE,    /* arg condition: a token, letting the lock go meanwhile */
-	STEP_PUT,     /* arg condition */
-	STEP_SIGNAL,  /* arg link */
-	STEP_WAKING,  /* arg scope, ns: runs so long if what came before it let a sleeper go */
-	STEP_AFTER,   /* arg link, ns latency: not before that signal */
-	STEP_PERMIT,  /* arg semaphore, ns latency */
-	STEP_CLAIM,   /* likewise; goes on without if nobody can go on */
-	STEP_POST,    /* arg semaphore */
-	STEP_BARRIER, /* arg barrier, ns latency */
-	STEP_SEND,    /* arg transfer: when there is room */
-	STEP_RECEIVE, /* arg transfer, ns latency: when the bytes are there */
-	STEP_AWAIT,   /* arg transfer, ns latency: until there is something to read */
-	STEP_SPAWN,   /* arg actor, ns latency */
-	STEP_JOIN,    /* arg actor, ns latency */
-	STEP_STAMP,   /* arg stamp: a request begins or ends */
-	STEP_MARK,    /* what follows is idle: the actor's finish */
-	STEP_END
+/* What a step's `arg` is an index into; steps.def says it of each type. */
+enum step_operand {
+	OPERAND_NOTHING,
+	OPERAND_SCOPE,
+	OPERAND_LOCK,
+	OPERAND_CONDITION,
+	OPERAND_LINK,
+	OPERAND_SEMAPHORE,
+	OPERAND_BARRIER,
+	OPERAND_READ, /* a transfer */
+	OPERAND_WRITE,
+	OPERAND_ACTOR,
+	OPERAND_STAMP
 };
 
+/* What number a step has. */
+enum step_number {
+	NUMBER_NONE,
+	NUMBER_LENGTH,
+	NUMBER_LATENCY, /* from what ended the wait to the return */
+	NUMBER_TIME,    /* since the recording's begin */
+	NUMBER_JUMP
+};
+
+enum step_type {
+#define STEP(name, operand, number, word, does) STEP_##name,
+#include "steps.def"
+};
+
+struct step_contract {
+	enum step_operand operand;
+	enum step_number number;
+	const char *word;
+	const char *does;
+};
+
+/* script_valid.c */
+const struct step_contract *script_contract(enum step_type);
+
 struct step {
-	uint64_t ns;
+	union {
+		uint64_t ns;
+		uint64_t jump; /* steps, ahead to the end of the rounds (STEP_TRY) or back */
+	};
 	uint32_t arg;
 	uint32_t type; /* enum step_type */
 };

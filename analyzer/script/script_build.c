@@ -13,6 +13,7 @@
 #include "infer/leftover.h"
 #include "recording/addresses.h"
 #include "script_parts.h"
+#include "script_valid.h"
 
 #include <assert.h>
 #include <math.h>
@@ -75,15 +76,6 @@ static int compare_u64(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Its time is how long a wake-up took. */
-static bool is_woken_in(const struct step *step)
-{
-	return step->type == STEP_ACQUIRE || step->type == STEP_SHARE || step->type == STEP_TAKE ||
-	       step->type == STEP_AFTER || step->type == STEP_PERMIT || step->type == STEP_CLAIM ||
-	       step->type == STEP_BARRIER || step->type == STEP_RECEIVE ||
-	       step->type == STEP_AWAIT || step->type == STEP_JOIN || step->type == STEP_SPAWN;
-}
-
 static void fill_latencies(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
@@ -103,7 +95,10 @@ static void fill_latencies(struct compiler *compiler)
 
 		if (step->ns == LATENCY_UNKNOWN)
 			step->ns = script->lock_latency_ns;
-		if (script->made_crowd && is_woken_in(step) && step->ns > WAKE_UP_NS_MAX)
+		bool is_wake_up =
+			script_contract((enum step_type)step->type)->number == NUMBER_LATENCY;
+
+		if (script->made_crowd && is_wake_up && step->ns > WAKE_UP_NS_MAX)
 			step->ns = WAKE_UP_NS_MAX;
 	}
 }
@@ -316,6 +311,7 @@ void script_build(struct script *script, const struct recording *rec,
 	found_free(&found);
 	releases_free(&releases);
 	timeline_free(&timeline);
+	assert(script_is_valid(script));
 }
 
 void script_free(struct script *script)

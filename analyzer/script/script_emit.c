@@ -21,7 +21,7 @@ void script_emit(struct compiler *compiler, enum step_type type, uint32_t arg, u
 
 	script->steps = memory_grow(script->steps, &compiler->gathered.step_capacity,
 				    script->step_count + 1, sizeof(*script->steps));
-	script->steps[script->step_count++] = (struct step){ ns, arg, type };
+	script->steps[script->step_count++] = (struct step){ .ns = ns, .arg = arg, .type = type };
 }
 
 /* --- time that passes --- */

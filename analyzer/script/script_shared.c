@@ -46,7 +46,8 @@ static void parties_find(struct script *script, const struct recording *rec,
 		uint32_t barrier =
 			addresses_find(barriers, rec->threads[link->thread].process, link->address);
 		if (barrier != NO_INDEX)
-			script->parties[barrier] = link->count + 1;
+			script->parties[barrier] =
+				link->count < UINT32_MAX ? link->count + 1 : UINT32_MAX;
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whatever dump the reader accepts: the analysis and its replay end, and crash at nothing.
+ * Whatever dump the reader accepts: the analysis and its replay end, and crash at nothing; what is
+ * replayed is a valid script.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "infer/posters.h"
 #include "read/read.h"
 #include "report/analysis.h"
+#include "script/script_valid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
@@ -30,8 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 	if (recording_read_memory(&recording, "input", bytes, byte_count, SIZE_MAX, &error) == 0) {
 		holders_find(&recording);
 		posters_find(&recording);
-		if (analysis_build(&analysis, &recording, &options, NULL, error_text) == 0)
+		if (analysis_build(&analysis, &recording, &options, NULL, error_text) == 0) {
+			if (analysis.has_script && !script_is_valid(&analysis.script))
+				abort();
 			analysis_free(&analysis);
+		}
 	}
 	recording_free(&recording);
 	return 0;

@@ -328,7 +328,8 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	found->actors[1].ticks = trouble->ticks;
 	found->actors[1].first_step = 0;
 	found->actors[0].first_step = found->actors[2].first_step = 1;
-	found->steps[0] = (struct step){ (uint64_t)(trouble->run_ms * 1e6), 0, STEP_RUN };
+	found->steps[0] =
+		(struct step){ .ns = (uint64_t)(trouble->run_ms * 1e6), .type = STEP_RUN };
 	found->steps[1].type = STEP_END;
 	found->unresolved_ns[out] = (uint64_t)(trouble->unresolved_ms * 1e6);
 	analysis->script = (struct script){ .actors = found->actors,
