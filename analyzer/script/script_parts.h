@@ -213,6 +213,9 @@ bool script_is_try(const struct recording *, const struct rec_wait *);
 void script_tries_give_up(struct compiler *);
 void script_tries_end(struct compiler *); /* with the thread */
 
+/* The script was cut in the actor's steps: a try whose rounds are not all there is left out. */
+void script_tries_drop(struct script *, uint32_t actor);
+
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
 

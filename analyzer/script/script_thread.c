@@ -263,6 +263,21 @@ static void goes_on_by_exec(struct compiler *compiler, uint32_t thread)
 	spawn(compiler, actor);
 }
 
+/* The thread's script ends where it went idle; a take that came after that takes no job. */
+static void idle_end_drop(struct compiler *compiler)
+{
+	struct gathered *gathered = &compiler->gathered;
+	uint32_t idle_step = compiler->thread.idle_step;
+
+	compiler->script->step_count = idle_step;
+	script_tries_drop(compiler->script, compiler->thread.index);
+	script_runs_drop(&gathered->runs, idle_step);
+	script_places_drop(&gathered->places, idle_step, samples_passed(compiler));
+	while (gathered->taken_count && gathered->taken[gathered->taken_count - 1].step > idle_step)
+		gathered->taken_count--;
+	gathered->finish_ns[compiler->thread.index] = compiler->thread.idle_ns;
+}
+
 /*
  * The finish of a thread that was still there at the end of the recording is where it last went
  * idle: nothing that comes after that starts or ends anything, and it is left out.
@@ -288,13 +303,8 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 								  : UINT64_MAX);
 	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;
-	if (!ended && compiler->thread.has_worked && compiler->thread.idle_step != NO_INDEX) {
-		compiler->script->step_count = compiler->thread.idle_step;
-		script_runs_drop(&compiler->gathered.runs, compiler->thread.idle_step);
-		script_places_drop(&compiler->gathered.places, compiler->thread.idle_step,
-				   samples_passed(compiler));
-		compiler->gathered.finish_ns[thread] = compiler->thread.idle_ns;
-	}
+	if (!ended && compiler->thread.has_worked && compiler->thread.idle_step != NO_INDEX)
+		idle_end_drop(compiler);
 	goes_on_by_exec(compiler, thread);
 	script_emit(compiler, STEP_MARK, 0, 0);
 	script_emit(compiler, STEP_END, 0, 0);

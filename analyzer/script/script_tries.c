@@ -51,7 +51,7 @@ static bool loop_ends(struct compiler *compiler)
 
 	if (only_passes_time(script, first, end, &round_ns) && round_ns >= ROUND_NS_MIN) {
 		tries->last_step = (uint32_t)end;
-		try->ns = end - first + 1;
+		try->jump = end - first + 1;
 		script_emit(compiler, STEP_AGAIN, 0, end - tries->try_step);
 		return true;
 	}
@@ -89,6 +89,14 @@ void script_tries_end(struct compiler *compiler)
 {
 	script_tries_give_up(compiler);
 	try_forget(compiler);
+}
+
+void script_tries_drop(struct script *script, uint32_t actor)
+{
+	for (size_t i = script->actors[actor].first_step; i < script->step_count; i++)
+		if (script->steps[i].type == STEP_TRY &&
+		    script->steps[i].jump >= script->step_count - i)
+			script->steps[i] = (struct step){ .type = STEP_FIXED };
 }
 
 bool script_try_failed(struct compiler *compiler, uint32_t index)

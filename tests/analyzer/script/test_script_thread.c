@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if a thread's steps are not what it did, in order. */
-#include "script/script.h"
+#include "script/script_valid.h"
 
 #include "sketch.h"
 #include "steps.h"
@@ -133,6 +133,63 @@ START_TEST(a_late_wake_up_stays_where_others_had_the_cpus)
 }
 END_TEST
 
+/* A thread that is still there at the end of the recording; what it did last is left out. */
+static void sketch_idle(struct sketch *sketch)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "idle", 0, 100);
+	sketch_thread(sketch, "other", 0, 100);
+	sketch_thread(sketch, "third", 0, 100);
+	sketch->rec.extras[sketch->rec.processes[0].op].open = true;
+	for (uint32_t t = 0; t < 3; t++)
+		sketch->rec.extras[sketch->rec.threads[t].op].open = true;
+	sketch_io(sketch, 0, "read", "", 10, 0, 1);
+}
+
+START_TEST(rounds_that_are_cut_are_no_tries)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_idle(&sketch);
+	sketch_hold(&sketch, 1, "M", 1, 0, 4);
+	uint32_t wait = sketch_wait(&sketch, 0, REASON_MUTEX, "M", 1, 1, NO_INDEX);
+	sketch.rec.waits[wait].timed_out = true;
+	sketch.rec.waits[wait].name = sketch_string(&sketch, "pthread_mutex_trylock");
+	sketch_sleep(&sketch, 0, "nap", 1, 5);
+	sketch.rec.extras[sketch_hold(&sketch, 0, "M", 2, 5, 100)].open = true;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_DELAY, 1 }, { STEP_FIXED, 0 }, { STEP_MARK, 0 }, { STEP_END, 0 }
+	};
+	expect_steps(&script, 0, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_take_that_is_cut_is_no_job)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_idle(&sketch);
+	for (int i = 0; i < 4; i++)
+		sketch_link(&sketch, 0, LINK_POST, "S", 0.5, 0, NO_INDEX);
+	for (uint32_t i = 0; i < 3; i++)
+		sketch_wait(&sketch, 1 + i % 2, REASON_SEM, "S", 2 + i, 2.5 + i, NO_INDEX);
+	sketch_sleep(&sketch, 0, "nap", 1, 5);
+	sketch_wait(&sketch, 0, REASON_SEM, "S", 5, 5, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.jobs[0].count, 1);
+	ck_assert(script_is_valid(&script));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("script_thread");
@@ -143,6 +200,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_run_among_others_is_its_cpu_time);
 	tcase_add_loop_test(tcase, a_late_wake_up_stays_where_others_had_the_cpus, 0,
 			    sizeof(late_rows) / sizeof(late_rows[0]));
+	tcase_add_test(tcase, rounds_that_are_cut_are_no_tries);
+	tcase_add_test(tcase, a_take_that_is_cut_is_no_job);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
