@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording could not see. See coverage.h.
+ * Counts what a recording could not see: children, calls past the hooks, unexplained time.
  *
- * A child is known by its link "PID:START", which its own recording, also that of a program which
- * it goes on with by exec, has as its client. A child that ends without a single recorded call
- * leaves nothing either.
+ * A child is known by its link "PID:START", which its own recording has as its client. After an
+ * exec the new program's recording has the same client. A child that ends without a single recorded
+ * call leaves nothing either.
  */
 #include "coverage.h"
 

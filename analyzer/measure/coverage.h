@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording could not see: children without a recording, code that goes past the hooks, time
+ * The blind spots of a recording: children without a recording, code that goes past the hooks, time
  * off the CPUs that no event explains.
  */
 #ifndef WCPROF_COVERAGE_H
@@ -10,7 +10,7 @@
 #include "recording/recording.h"
 #include "threadtime.h"
 
-/* So many of this name: children of a program, system calls of a module. */
+/* A count for one name: children of a program, system calls of a module. */
 struct coverage_count {
 	uint32_t name; /* string id */
 	uint64_t count;

@@ -2,7 +2,7 @@
 /*
  * Finds dead air; deadair.h has the contract.
  *
- * An op within its parent's interval adds nothing to the union of all intervals, so only roots and
+ * An op within its parent's interval adds nothing to the union of all intervals. So only roots and
  * the few ops that stick out of their parents are sorted and swept.
  */
 #include "deadair.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ran on the CPU; functions.h has the contract.
+ * Counts samples by function, and by the class of the op in which they fell.
  *
- * Every function of every sample becomes an item, once for each sample; items are sorted by class
- * and function, and each stretch of equals is a row. What belongs to a runtime (libraries under the
- * program, the first functions of threads) is a row only if it ran itself: all that it calls is the
+ * Every function of every sample becomes an item, once for each sample. Items are sorted by class
+ * and function, and each stretch of equals is a row. A runtime's function (libraries under the
+ * program, the first functions of threads) is a row only if it ran itself. All that it calls is the
  * program's.
  */
 #include "functions.h"

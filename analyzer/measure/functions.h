@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ran on the CPU: functions, by the class of the op in which they ran, from samples.
+ * CPU time by function, and by the class of the op in which it ran, from samples.
  *
  * A sample stands for the CPU time that its thread used since the sample before. Built once,
  * read-only afterwards.

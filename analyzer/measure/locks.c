@@ -3,9 +3,9 @@
  * Lock figures in two passes over holds and waits: count per class, then fill in.
  *
  * The second pass puts the lengths of all holds and waits into one array, class by class, for the
- * percentiles, and adds each to the site that it came from. A wait whose target is a hold is also
- * added to the site of that hold: what makes others wait is not the site that holds longest but the
- * one that holds when it matters.
+ * percentiles. It adds each to the site that it came from. A wait whose target is a hold is also
+ * added to the site of that hold. So the site that makes others wait is found, which need not be
+ * the one that holds longest.
  *
  * One thread.
  */

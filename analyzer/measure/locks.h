@@ -39,9 +39,8 @@ struct lock_class {
 	uint64_t relock_ns;    /* how long, in all; no part of `wait` */
 	struct percentiles wait;
 	struct percentiles hold;
-	const struct lock_site
-		*holders; /* who made others wait longest first, then who held longest */
-	const struct lock_site *waiters; /* who waited longest first */
+	const struct lock_site *holders; /* longest waits caused first, then longest holds */
+	const struct lock_site *waiters; /* longest waits first */
 	const struct lock_instance
 		*instances; /* the one most waited for first, then longest held */
 	uint32_t holder_count;
@@ -56,7 +55,7 @@ struct lock_table {
 };
 
 /*
- * `op_name` and `wait_name` have a string id per op and wait, `stack_site` one per stack; each may
+ * `op_name` and `wait_name` have a string id per op and wait, `stack_site` one per stack. Each may
  * be NULL: then names are as recorded and sites not known.
  */
 void lock_table_build(struct lock_table *table, const struct recording *recording,

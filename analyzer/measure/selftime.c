@@ -2,9 +2,9 @@
 /*
  * Self times and their distribution; selftime.h has the contract.
  *
- * One walk over each op's actions, then one over each class's ops. An execution counts as a
- * duplicate when an op of the same class and ident was executed already: with outcome `executed`,
- * or of kind `call_exec`, which is an execution by its nature.
+ * One walk over each op's actions, then one over each class's ops. An op is an execution if its
+ * outcome is `executed` or its kind `call_exec`. An execution counts as a duplicate when an op of
+ * the same class and ident was executed before.
  */
 #include "selftime.h"
 
@@ -20,7 +20,7 @@ enum { OUTCOMES_MAX = 256 }; /* rec_op.outcome has 8 bits */
 
 _Static_assert(sizeof(((struct rec_op *)0)->outcome) == 1, "OUTCOMES_MAX covers every outcome");
 
-/* What of every op goes into its class's figures, class by class. */
+/* The parts of every op that go into its class's figures, class by class. */
 struct sample_list {
 	uint64_t *self_ns;
 	uint32_t *idents; /* of executions; 0 = no execution, or of nothing said */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds up the samples that fell into waiting loops; spins.h has the contract.
+ * Adds up the samples that fell into waiting loops, by thread and function.
  *
- * Of each sampled stack the innermost frame's code is looked at once. What spins inside a call that
- * is recorded (a spinlock of libc's) is a wait already, and does not count. Code that is not here,
- * or was made at run time, is taken to work.
+ * Of each sampled stack the innermost frame's code is looked at once. A loop inside a recorded call
+ * (a spinlock of libc's) is a wait already, and does not count. Code that is not here, or was made
+ * at run time, is taken to work.
  *
  * One thread.
  */

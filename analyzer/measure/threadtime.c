@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of each thread went; threadtime.h has the contract.
+ * Splits the wall time of each thread: on a CPU, waiting for one, blocked, unexplained.
  *
  * A thread's calls that may block are laid out in time: where one is inside another, the inner one
  * counts. Its samples cut the time into pieces of which each has so much CPU time. In a piece, the
- * thread is taken to have been on the CPU outside calls first: what is left of the CPU time was
- * used in the calls, by each in proportion to its length, and the rest of the calls is blocked
- * time. If the CPU time does not even cover what is outside calls, the thread waited for a CPU
- * as long as the kernel says, and the rest is unexplained.
+ * thread is taken to have been on the CPU outside calls first. The CPU time that is left was used
+ * in the calls, by each in proportion to its length. The rest of the calls is blocked time. If the
+ * CPU time does not even cover what is outside calls, the thread waited for a CPU as long as the
+ * kernel says. The rest is unexplained.
  *
  * Without samples nothing is known of CPU time: calls count as blocked, the rest as unexplained.
  */
@@ -197,7 +197,7 @@ static void find_span(const struct thread_work *work, const struct rec_sample *s
 		*start_ns = *end_ns;
 }
 
-/* What the kernel counted between the first and the last sample that know of it. */
+/* The queueing that the kernel counted between the first and the last sample that know of it. */
 static uint64_t queued_between(const struct rec_sample *samples, size_t count)
 {
 	size_t first = 0, last = count;

@@ -5,8 +5,8 @@
  * For each thread, on CPU + waiting for a CPU + blocked + unexplained = wall, exactly. Waiting is
  * as the kernel counts it, outside recorded calls: what it takes to wake up from a call is the
  * call's. Unexplained is the rest: the thread was blocked by something that is no recorded call,
- * such as a page fault, or lived too shortly for its waits to be known. Built once, read-only
- * afterwards.
+ * such as a page fault. A thread that lived too shortly for its waits to be known has some as well.
+ * Built once, read-only afterwards.
  */
 #ifndef WCPROF_THREADTIME_H
 #define WCPROF_THREADTIME_H
@@ -45,7 +45,7 @@ struct process_time {
 struct thread_table {
 	struct thread_time *rows; /* most CPU time first, then longest */
 	uint32_t count;
-	struct process_time *processes; /* likewise */
+	struct process_time *processes; /* most CPU time first, then longest */
 	uint32_t process_count;
 	struct thread_block *blocks;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was waited for: waits by reason, resource, and the class of the op waited for.
+ * Waits by reason, resource, and the class of the op waited for.
  *
  * Built once, read-only afterwards.
  */

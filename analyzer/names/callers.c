@@ -169,7 +169,10 @@ static struct caller find_caller(struct callers *callers, uint32_t stack, bool i
 		}
 		caller = own_frame(callers, symbols_place(callers->symbols, frame, true),
 				   is_outermost);
-		/* What an interpreter calls in a library does not say what the thread is for. */
+		/*
+		 * A library's function that an interpreter calls does not say what the thread is
+		 * for.
+		 */
 		if (is_outermost && is_interpreted && caller.place && !caller.place->is_jit)
 			return (struct caller){ .place = NULL };
 	}

@@ -16,8 +16,9 @@
 #include "symbols.h"
 
 /*
- * More of what is not the program itself, besides the rows of runtime.def: functions by their
- * readable name, and libraries, but not the executable, by their file's name without the directory.
+ * More patterns of what is not the program itself, besides the rows of runtime.def. Functions match
+ * by their readable name, libraries by their file's name without the directory. The executable
+ * never matches.
  */
 struct callers_options {
 	const regex_t *skips; /* compiled, at least one */

@@ -2,8 +2,8 @@
 /*
  * Classes by what the user asks for; classby.h has the table.
  *
- * Which lock was held during a call is found by going through a thread's holds and calls in the
- * order in which they began: of the holds that are still on, the one that began last counts.
+ * One walk over a thread's holds and calls, in the order in which they began, finds the lock held
+ * during each call. Of the holds that are still on, the one that began last counts.
  */
 #include "classby.h"
 

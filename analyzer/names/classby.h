@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes two ops one class: the function that called, who called that, the line, the lock held
- * meanwhile, or the thread.
+ * The property that makes two ops one class: the calling function, its caller, the line, the lock
+ * held meanwhile, or the thread.
  *
  *             a call (io, poll, sleep, dns)      a hold
  * function    "function/call"                    "lock"

@@ -2,11 +2,11 @@
 /*
  * Classes in three steps: threads, locks, and the calls that come from somewhere.
  *
- * A lock is an address in a process. One that lies in a module has a symbol; one on the heap or a
- * stack is called after the program's frame that initialised it last before it was first used, or
- * else that of its earliest hold or wait, so that all locks of one kind share a class.
- * While locks are collected the
- * lock's number takes the place of the name in the answer; a second pass puts the names there.
+ * A lock is an address in a process. A lock that lies in a module has a symbol. A lock on the heap
+ * or a stack is called after the program's frame that last initialised it before its first use.
+ * Without one, the frame of its earliest hold or wait counts. So all locks of one kind share a
+ * class. While locks are collected, the lock's number takes the place of the name in the answer; a
+ * second pass puts the names there.
  *
  * One thread. Must leave dumps alone that have neither threads nor stacks: their classes are their
  * names.
@@ -216,7 +216,7 @@ static void name_locks(struct classifier *classifier)
 /* Whether the thread has a name of its own, not just its program's. */
 static bool has_own_name(const struct recording *recording, const struct rec_thread *thread)
 {
-	enum { COMM_BYTES = 15 }; /* what the kernel keeps of a thread's name */
+	enum { COMM_BYTES = 15 }; /* the kernel keeps so much of a thread's name */
 	const char *name = recording->strings[thread->name];
 	const char *exe = recording->strings[recording->processes[thread->process].exe];
 	const char *slash = strrchr(exe, '/');
@@ -242,8 +242,10 @@ static uint32_t call_name(struct classifier *classifier, const char *who, uint32
 	return intern(classifier, text);
 }
 
-/* Who made a call. A function without a name is called after the next one outwards that has one:
- * "function..". */
+/*
+ * The text for the caller. A function without a name is called after the next one outwards that has
+ * one: "function..".
+ */
 static const char *who_text(struct classifier *classifier, struct caller caller, uint32_t stack,
 			    char text[TEXT_BYTES_MAX])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each op and each wait is called in the reports, decided from stacks and addresses.
+ * Gives each op and each wait its name in the reports, decided from stacks and addresses.
  *
  * io, poll, sleep, dns   "caller/call": the innermost function of the program itself, and the call;
  *                        in an interpreter, where no frame is the program's, the thread's name

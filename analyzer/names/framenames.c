@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the frames of stacks are called; framenames.h has the contract.
+ * Looks up the functions of every frame of the recorded stacks.
  *
- * Stacks share frames only by value, so each distinct address is looked up once by symbols.c, and
- * its names are interned here as often as it occurs.
+ * Stacks share frames only by value. Each distinct address is looked up once by symbols.c; its
+ * names are interned here as often as it occurs.
  */
 #include "framenames.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the frames of stacks are called: the functions that each is in, as strings of the recording.
+ * Names of the frames of stacks: the functions that each is in, as strings of the recording.
  *
  * Built once, while symbols are there; read-only afterwards. Frames of the recorder's own library
- * have no names: what it does inside a program is no part of the program.
+ * have no names: they are no part of the program.
  */
 #ifndef WCPROF_FRAMENAMES_H
 #define WCPROF_FRAMENAMES_H

@@ -3,9 +3,10 @@
  * Nested ranges by one sort and one sweep.
  *
  * Rows are ordered by start, longer ones first. The sweep keeps a stack of rows that still reach
- * over the present start; each row's `outer` is the top of that stack. Whoever contains an address
- * therefore lies on the outer chain of the last row that starts at or before it, also where ranges
- * overlap without nesting: a row leaves the stack only when it ends before everything that follows.
+ * over the present start; each row's `outer` is the top of that stack. Every row that contains an
+ * address therefore lies on the outer chain of the last row that starts at or before it. That holds
+ * also where ranges overlap without nesting: a row leaves the stack only when it ends before
+ * everything that follows.
  *
  * One thread. Must never allocate or change anything while searching.
  */

@@ -2,11 +2,11 @@
 /*
  * Names: a hash table from a symbol's spelling to its readable form.
  *
- * Parameters are left out, so that a class is "cache::get" and all its overloads are one; so are
- * the suffixes of compilers' clones (".constprop.0"), since a part split off a function is that
- * function to whoever wrote it, symbol versions ("@@GLIBC_2.2.5") and tags of the C++ library's
- * ("[abi:cxx11]"). libiberty's demangler knows C++ and both manglings of Rust. It is code under the
- * LGPL and GPL with exceptions: never link it into the library.
+ * Parameters are left out, so that a class is "cache::get" and all its overloads are one. Suffixes
+ * of compilers' clones (".constprop.0") are left out: a part split off a function is that function
+ * to its author. Symbol versions ("@@GLIBC_2.2.5") and tags of the C++ library's ("[abi:cxx11]")
+ * are left out, too. libiberty's demangler knows C++ and both manglings of Rust. It is code under
+ * the LGPL and GPL with exceptions: never link it into the library.
  */
 #include "names.h"
 

@@ -3,12 +3,12 @@
  * ELF files by libdwfl, each reported at its own virtual addresses.
  *
  * libdwfl finds separate debug files by build id and debug link, compressed symbol tables
- * (.gnu_debugdata) and shared debug files; it contacts a debug server only when DEBUGINFOD_URLS
+ * (.gnu_debugdata) and shared debug files. It contacts a debug server only when DEBUGINFOD_URLS
  * says so. Its own look-up of a symbol walks the whole table each time, so the tables are sorted
  * here.
  *
  * One thread. A file is opened by the path that the recording names, which on another machine may
- * be anything: only regular files are opened, and one whose build id differs never names an
+ * be anything. Only regular files are opened, and a file whose build id differs never names an
  * address.
  */
 #include "objectfile.h"

@@ -40,9 +40,9 @@ struct objectfile {
 };
 
 /*
- * Opens the file at `path`, or the debug file that is installed for `build_id` (hexadecimal, may be
- * empty: then any file at the path will do). "[vdso]" is the kernel's page, as it is in this
- * process. What became of it is in `state`.
+ * Opens the file at `path`, or the debug file that is installed for `build_id`. The id is
+ * hexadecimal; if it is empty, any file at the path will do. "[vdso]" is the kernel's page, as it
+ * is in this process. The outcome is in `state`.
  */
 void objectfile_open(struct objectfile *file, const char *path, const char *build_id);
 

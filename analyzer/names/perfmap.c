@@ -63,7 +63,7 @@ const char *perfmap_find(const struct perfmap *map, uint64_t address, uint64_t *
 	return map->names[map->ranges.rows[latest].value];
 }
 
-/* What stands before the name proper: how the code was made, and how far it is optimised. */
+/* Passes over the prefix of the name: how the code was made, and how far it is optimised. */
 static const char *skip_prefix(const char *text)
 {
 	static const char *const prefixes[] = { "LazyCompile:", "Function:", "JS:",

@@ -25,7 +25,7 @@ struct perfmap {
 	struct blocks blocks;
 };
 
-/* What a name says: "LazyCompile:*serve /srv/app.js:12:3" is serve in /srv/app.js, line 12. */
+/* The parts of a name: "LazyCompile:*serve /srv/app.js:12:3" is serve in /srv/app.js, line 12. */
 struct perfmap_name {
 	char function[512];
 	char file[512]; /* "" = not said */
@@ -43,10 +43,10 @@ void perfmap_parse(const char *text, struct perfmap_name *name);
 void perfmap_free(struct perfmap *map);
 
 /*
- * Opens the map of process `pid` that began at `start_unix_ns`: beside one of the dumps (paths), or
- * in /tmp if `is_here`, the process ran on this machine. It must be no older than the process,
- * whose number others had before, and belong to who asks or to root, as anyone may write to /tmp.
- * NULL = none.
+ * Opens the map of process `pid` that began at `start_unix_ns`. The map lies beside one of the
+ * dumps (paths), or in /tmp if the process ran on this machine (`is_here`). The map must be no
+ * older than the process, as other processes had its number before. It must belong to the caller or
+ * to root, as anyone may write to /tmp. NULL = none.
  */
 FILE *perfmap_open(uint32_t pid, uint64_t start_unix_ns, bool is_here, char *const *dumps,
 		   size_t dump_count);

@@ -2,15 +2,15 @@
 /*
  * Recognises loops that only look; spinloop.h has the contract.
  *
- * Method. From the instruction on, code is decoded up to a jump back to it or before it; from where
- * that leads, once more, now the whole loop. Only instructions that such loops are made of are
- * known: loads, comparisons, tests, moves between registers and to the function's own frame,
- * counting, jumps, pause, and the atomic exchange of a lock that is tried. Any other instruction
+ * Method. From the instruction on, code is decoded up to a jump back to it or before it. From the
+ * target of that jump on the whole loop is decoded. Only instructions of such loops are known:
+ * loads, comparisons, tests, moves between registers and to the function's own frame, counting,
+ * jumps and pause. The atomic exchange of a lock that is tried is known, too. Any other instruction
  * makes it work, and no waiting.
  *
- * A loop that walks (through a string, a list) reads memory, too, but each time elsewhere: a
+ * A loop that walks (through a string, a list) reads memory, too, but each time elsewhere. A
  * register that an address is made of then depends on what the last round left in it. A loop that
- * only counts reads nothing. Neither is one; a loop with a pause in it always is.
+ * only counts reads nothing. Neither of these waits; a loop with a pause in it always does.
  */
 #include "spinloop.h"
 
@@ -22,14 +22,14 @@ enum {
 	SLOTS_MAX = 8
 };
 
-/* What is known of an opcode. */
+/* Properties of an opcode. */
 enum {
 	HAS_MODRM = 1,
 	HAS_BYTE = 2,          /* an immediate of 8 bits */
 	HAS_WORD = 4,          /* of 32, or 16 with a prefix */
 	WRITES_REGISTER = 8,   /* the one of the reg field */
 	WRITES_OPERAND = 16,   /* the one of the r/m field */
-	COPIES = 32,           /* what it writes is what it read; else it computes */
+	COPIES = 32,           /* the value written is the one read; else it computes */
 	ADDRESS_ONLY = 64,     /* reads no memory */
 	IN_REGISTER_ONLY = 128 /* the operand must be no memory */
 };
@@ -119,7 +119,7 @@ static int32_t next_number(struct cursor *cursor, size_t bytes)
 	return bytes == 1 ? (int8_t)number : (int32_t)number;
 }
 
-/* What comes before an opcode. */
+/* The prefixes before an opcode. */
 struct prefixes {
 	bool has_16_bits; /* 0x66 */
 	bool repeats;     /* 0xf3 */
@@ -253,7 +253,7 @@ static bool decode(const uint8_t *code, size_t bytes, size_t at, struct instruct
 
 /* --- the loop as a whole --- */
 
-/* What a round does, so far. */
+/* A round of the loop, as far as it is decoded. */
 struct round {
 	uint16_t moving;          /* registers that depend on the round before, a bit each */
 	int32_t slots[SLOTS_MAX]; /* of the frame, written in the loop */
@@ -312,7 +312,7 @@ static bool round_goes_on(struct round *round, const struct instruction *instruc
 	return true;
 }
 
-/* What is written anywhere in it moves, until a round has written it anew. */
+/* A register that is written anywhere in the loop moves, until a round has written it anew. */
 static void round_prepare(struct round *round, const struct instruction *loop, size_t count)
 {
 	*round = (struct round){ .moving = 0 };

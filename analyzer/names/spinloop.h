@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether machine code waits by looking: a short loop that reads memory which it does not change,
- * compares, and goes round again until another thread has written there.
+ * Finds machine code that waits by looking: a short loop that reads memory, compares, and goes
+ * round again. It does not change that memory; another thread does, and ends the wait.
  *
  * x86-64 only; of other machines' code nothing is known. Any bytes may be given. Thread-safe.
  */

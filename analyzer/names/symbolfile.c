@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the dumps say of a file, or of the code of a process outside all files. */
+/* Finds the names that the dumps have for a file, or for a process's code outside all files. */
 static uint32_t find_naming(const struct recording *recording, const struct symbol_file *file)
 {
 	uint32_t client =

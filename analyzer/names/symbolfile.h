@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the names of one file's addresses come from: the file itself, the dump, or, for code
- * outside all files, the map that a run-time compiler wrote.
+ * The source of names for one file's addresses: the file itself, or the dump. For code outside all
+ * files it is the map that a run-time compiler wrote.
  *
  * One thread. The recording must live longer.
  */
@@ -20,7 +20,7 @@ struct symbol_file {
 	uint32_t build_id;
 	uint32_t process; /* of code outside all files, else NO_INDEX */
 	uint32_t module;  /* the first one that is this file */
-	uint32_t naming;  /* what the dump says of it, NO_INDEX = nothing */
+	uint32_t naming;  /* index of the names that the dump has for it, NO_INDEX = none */
 	bool is_opened;
 	struct objectfile object;
 	struct perfmap map;

@@ -2,9 +2,9 @@
 /*
  * Names into dumps; symbolize.h has the contract, read_names.c says what the lines look like.
  *
- * What the analyzer may ever ask for is looked up: every frame of every stack, where threads start,
- * and the addresses of all locks. The names of a file whose build is another are left out, so that
- * nobody takes them for the recorded ones. Lines are kept far below what the reader takes.
+ * Every address that the analyzer may ever ask for is looked up: frames of stacks, starts of
+ * threads, locks. The names of a file whose build is another are left out, so that nobody takes
+ * them for the recorded ones. Lines are kept far below what the reader takes.
  *
  * One thread. A line is made in memory, as its texts come first but are known last.
  */

@@ -2,10 +2,10 @@
 /*
  * From module and address to names, with one answer kept for each address.
  *
- * Modules of all processes that are the same file (path and build id) share one open file, which is
- * opened when the first address in it is asked for; of code outside all files there is one for each
- * process. Answers are kept in a hash table by file and address. What the dump itself says of a
- * file is put there at the beginning, and the file then is never opened.
+ * Modules of all processes that are the same file (path and build id) share one open file. It is
+ * opened when the first address in it is asked for. Code outside all files counts as one file for
+ * each process. Answers are kept in a hash table by file and address. Names that the dump itself
+ * has for a file are put there at the beginning, and the file then is never opened.
  *
  * One thread. Must never fail for want of a file: a missing or different file only costs the names.
  */
@@ -191,8 +191,9 @@ static void rename_frames(struct unitindex_frame *frames, size_t count, const ch
 }
 
 /*
- * Debug information knows inlined functions and lines, the symbol table the function as a whole; it
- * has the last word on that one where only it has the name with its namespaces, or a plainer one.
+ * Debug information knows inlined functions and lines, the symbol table the function as a whole.
+ * The symbol table has the last word on the function's name where only it has the namespaces, or a
+ * plainer name.
  */
 static void name_place(struct symbols *symbols, struct objectfile *object, uint64_t address,
 		       struct symbol_place *place)

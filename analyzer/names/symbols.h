@@ -2,11 +2,11 @@
 /*
  * Addresses of a recording as names: functions with file and line, data objects.
  *
- * Addresses are looked up in the files that the recording names, if they still are the same builds,
- * unless the dump brings the names with it; code outside all files in the maps of run-time
- * compilers. Where a name is not to be had, the answer is "module+0x1234", never an error. Each
- * distinct address is looked up once. One thread; answers live until symbols_free(), and the
- * recording must live longer.
+ * Addresses are looked up in the files that the recording names, if they still are the same builds.
+ * A dump may bring the names with it; then no file is opened. Code outside all files is looked up
+ * in the maps of run-time compilers. Where a name is not to be had, the answer is "module+0x1234",
+ * never an error. Each distinct address is looked up once. One thread; answers live until
+ * symbols_free(), and the recording must live longer.
  */
 #ifndef WCPROF_SYMBOLS_H
 #define WCPROF_SYMBOLS_H
@@ -27,7 +27,7 @@ struct symbol_frame {
 	bool is_inlined; /* into the next frame */
 };
 
-/* What is known about one address. */
+/* The answer for one address. */
 struct symbol_place {
 	const struct symbol_frame *frames; /* innermost first, at least one */
 	size_t frame_count;

@@ -3,14 +3,14 @@
  * An index of debug information: units by their ranges, and within a unit functions by theirs.
  *
  * Asking libdw for the scopes of one address walks the whole unit, which for large C++ units takes
- * tens of milliseconds. Here a unit is walked once, when the first address in it is looked up: each
- * subprogram and each inlined copy becomes a node that knows the function around it, and each of
- * its ranges a row. A look-up then is a binary search for the innermost row and a climb from node
- * to node. Names and call sites are read only for nodes that were hit. The units' ranges come from
- * the units themselves, since not every compiler writes the table of ranges (.debug_aranges).
+ * tens of milliseconds. Here a unit is walked once, when the first address in it is looked up. Each
+ * subprogram and each inlined copy becomes a node that knows the function around it. Each range of
+ * a node becomes a row. A look-up then is a binary search for the innermost row and a climb from
+ * node to node. Names and call sites are read only for nodes that were hit. The units' ranges come
+ * from the units themselves, since not every compiler writes the table of ranges (.debug_aranges).
  *
- * One thread. The input is a file that anyone may have written: nothing here may trust its depth or
- * its order, and whatever cannot be read is left out.
+ * One thread. The input is a file that anyone may have written. Nothing here may trust its depth or
+ * its order, and an entry that cannot be read is left out.
  */
 #include "unitindex.h"
 

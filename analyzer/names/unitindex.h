@@ -2,7 +2,7 @@
 /*
  * From a code address to the functions it is in, inlined ones included, by debug information.
  *
- * One thread. What a frame points to lives as long as the Dwarf handle given to unitindex_open().
+ * One thread. A frame's strings live as long as the Dwarf handle given to unitindex_open().
  */
 #ifndef WCPROF_UNITINDEX_H
 #define WCPROF_UNITINDEX_H
