@@ -20,19 +20,15 @@
 
 #include <assert.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/memory.h"
+#include "base/workers.h"
 #include "jitter.h"
 #include "recording/recording.h"
 
 enum {
 	HALVINGS = 5,
 	LIMITS_MAX = 12,             /* classes that are tried as the next limit */
-	WORKERS_MAX = PROSPECT_ROWS, /* more have nothing to do for long */
 	STEPS_MAX = 300000000,       /* of all replays together */
 	BATCHED_STEPS_MAX = 80000000 /* likewise, where there are batches */
 };
@@ -53,8 +49,7 @@ struct looking {
 	double fair_baseline_ns;
 	double sharing_baseline_ns;
 	size_t runs_left; /* of each row */
-	atomic_size_t next_task;
-	pthread_t reporter; /* who tells how far it is */
+	void *scratches[WORKERS_MAX];
 };
 
 static double smallest_factor(const struct looking *looking)
@@ -197,44 +192,26 @@ static void look_where_it_stops(const struct looking *looking, struct whatif_row
 }
 
 /* Tasks: first where each row stops, which takes longest, then how sure each is. */
-static void *look(void *argument)
+static void look(void *context, size_t task, size_t worker)
 {
-	struct looking *looking = argument;
-	void *scratch = looking->replayer->scratch_new(looking->replayer);
-	for (;;) {
-		/* Relaxed: tasks are handed out by number alone, and pthread_join publishes what
-		 * they found. */
-		size_t task =
-			atomic_fetch_add_explicit(&looking->next_task, 1, memory_order_relaxed);
-		if (task >= 2 * looking->row_count)
-			break;
-		if (looking->options->progress && pthread_equal(pthread_self(), looking->reporter))
-			looking->options->progress("looking into answers", task,
-						   2 * looking->row_count);
-		struct whatif_row *row = &looking->whatif->rows[task % looking->row_count];
-		if (task < looking->row_count)
-			look_where_it_stops(looking, row, scratch);
-		else
-			look_how_sure(looking, row, scratch);
-	}
-	looking->replayer->scratch_free(scratch);
-	return NULL;
+	struct looking *looking = context;
+	struct whatif_row *row = &looking->whatif->rows[task % looking->row_count];
+	if (looking->options->progress && worker == 0)
+		looking->options->progress("looking into answers", task, 2 * looking->row_count);
+	if (!looking->scratches[worker])
+		looking->scratches[worker] = looking->replayer->scratch_new(looking->replayer);
+	if (task < looking->row_count)
+		look_where_it_stops(looking, row, looking->scratches[worker]);
+	else
+		look_how_sure(looking, row, looking->scratches[worker]);
 }
 
 static void look_side_by_side(struct looking *looking)
 {
-	pthread_t threads[WORKERS_MAX];
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t wanted = looking->options->thread_count ? looking->options->thread_count
-			: cpus > 1                     ? (size_t)cpus
-						       : 1;
-	size_t started = 0;
-	wanted = wanted < looking->row_count ? wanted : looking->row_count;
-	while (started + 1 < wanted && pthread_create(&threads[started], NULL, look, looking) == 0)
-		started++;
-	look(looking);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	workers_run(looking->options->thread_count, 2 * looking->row_count, look, looking);
+	for (size_t i = 0; i < WORKERS_MAX; i++)
+		if (looking->scratches[i])
+			looking->replayer->scratch_free(looking->scratches[i]);
 }
 
 /* The rows with most to save in theory, which need not be those that save most. */
@@ -270,7 +247,6 @@ void prospects_build(struct whatif *whatif, const struct replayer *replayer,
 				   .replayer = replayer,
 				   .options = options,
 				   .smallest = smallest,
-				   .reporter = pthread_self(),
 				   .row_count = whatif->row_count < PROSPECT_ROWS
 							? whatif->row_count
 							: PROSPECT_ROWS };

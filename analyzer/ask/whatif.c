@@ -2,26 +2,23 @@
 /*
  * Tries every hypothesis; whatif.h has the contract.
  *
- * Threads take the next class from a shared counter until none is left: hypotheses differ widely in
- * cost. A row belongs to the thread that took it until all threads are joined.
+ * Workers take a batch of rows at a time. A row belongs to the worker that took it until all are
+ * done.
  */
 #include "whatif.h"
 
 #include <assert.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/workers.h"
 #include "jitter.h"
 #include "prospects.h"
 #include "recording/recording.h"
 
 enum {
-	THREADS_MAX = 64,             /* more than that share one memory anyway */
 	FIGURES = 5,                  /* arrays of a row, an element per factor */
 	SETTLING_STEPS_MAX = 60000000 /* of all replays that settle answers, at most */
 };
@@ -38,9 +35,8 @@ struct job {
 	size_t row_count;            /* the first ones */
 	const struct jitter *jitter; /* where answers are settled */
 	uint32_t *same_as; /* by row: an earlier one with the same answers, NO_INDEX = none */
-	size_t batch_rows; /* taken at a time */
-	atomic_size_t next_row;
-	pthread_t reporter; /* who tells how far it is */
+	size_t batch_rows; /* of a task */
+	void *scratches[WORKERS_MAX];
 };
 
 /* Of a row at a factor. */
@@ -103,30 +99,22 @@ static void row_settle(const struct job *job, size_t from, size_t count, void *s
 	}
 }
 
-static void *job_work(void *argument)
+/* The rows of one batch. */
+static void job_work(void *context, size_t batch, size_t worker)
 {
-	struct job *job = argument;
-	size_t row_count = job->row_count;
-	void *scratch = job->replayer->scratch_new(job->replayer);
+	struct job *job = context;
+	size_t from = batch * job->batch_rows, left = job->row_count - from;
+	size_t count = left < job->batch_rows ? left : job->batch_rows;
+	if (job->same_as[from] != NO_INDEX)
+		return;
+	if (job->options->progress && worker == 0)
+		job->options->progress("replaying", from, job->row_count);
+	if (!job->scratches[worker])
+		job->scratches[worker] = job->replayer->scratch_new(job->replayer);
 	struct replay_answer *answers =
-		memory_new(job->batch_rows * job->options->factor_count, sizeof(*answers));
-	for (;;) {
-		/* Relaxed: rows are handed out by number alone, and pthread_join publishes them. */
-		size_t from = atomic_fetch_add_explicit(&job->next_row, job->batch_rows,
-							memory_order_relaxed);
-		if (from >= row_count)
-			break;
-		if (job->same_as[from] != NO_INDEX)
-			continue;
-		size_t left = row_count - from;
-		if (job->options->progress && pthread_equal(pthread_self(), job->reporter))
-			job->options->progress("replaying", from, row_count);
-		job->do_rows(job, from, left < job->batch_rows ? left : job->batch_rows, scratch,
-			     answers);
-	}
+		memory_new(count * job->options->factor_count, sizeof(*answers));
+	job->do_rows(job, from, count, job->scratches[worker], answers);
 	free(answers);
-	job->replayer->scratch_free(scratch);
-	return NULL;
 }
 
 /* Large enough to share what the replay has in the cache, small enough to leave no thread idle. */
@@ -137,26 +125,16 @@ static size_t batch_rows_for(const struct replayer *replayer, size_t row_count, 
 	return rows < most ? rows : most;
 }
 
-static size_t thread_count_for(const struct whatif_options *options, size_t row_count)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t count = options->thread_count ? options->thread_count : cpus > 1 ? (size_t)cpus : 1;
-	count = count < THREADS_MAX ? count : THREADS_MAX;
-	return count < row_count ? count : row_count;
-}
-
-/* The calling thread works too, and does all that threads which could not be started would have
- * done. */
 static void job_run(struct job *job)
 {
-	pthread_t threads[THREADS_MAX];
-	size_t wanted = thread_count_for(job->options, job->row_count), started = 0;
-	job->batch_rows = batch_rows_for(job->replayer, job->row_count, wanted);
-	while (started + 1 < wanted && pthread_create(&threads[started], NULL, job_work, job) == 0)
-		started++;
-	job_work(job);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	size_t wanted = job->options->thread_count, workers = workers_count(wanted, job->row_count);
+	job->batch_rows = batch_rows_for(job->replayer, job->row_count, workers);
+	workers_run(wanted, (job->row_count + job->batch_rows - 1) / job->batch_rows, job_work,
+		    job);
+	for (size_t i = 0; i < WORKERS_MAX; i++)
+		if (job->scratches[i])
+			job->replayer->scratch_free(job->scratches[i]);
+	memset(job->scratches, 0, sizeof(job->scratches));
 }
 
 /* Only where rows are tried one by one. */
@@ -283,8 +261,6 @@ static size_t rows_to_settle(const struct job *job)
 static void rows_do(struct job *job, struct ranking *ranking)
 {
 	struct whatif *whatif = job->whatif;
-	job->next_row = 0;
-	job->reporter = pthread_self();
 	job_find_same(job);
 	job_run(job);
 	job_copy_same(job);
