@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assumptions.h"
 #include "base/emit.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -378,6 +379,22 @@ static int write_symbolized(struct recording *recording, const struct options *o
 	return counts.other_builds ? EXIT_REFUSED : 0;
 }
 
+/* What --without names is not assumed from here on. */
+static int set_aside(const struct text_list *names)
+{
+	char all[1024];
+	for (size_t i = 0; i < names->count; i++) {
+		if (assumptions_set_aside(names->texts[i]))
+			continue;
+		assumptions_list(all, sizeof(all), false);
+		fprintf(stderr,
+			"wcprof-analyze: --without: \"%.60s\" is no assumption; give one of %s\n",
+			names->texts[i], all);
+		return EXIT_TROUBLE;
+	}
+	return 0;
+}
+
 static int analyze(struct recording *recording, const struct options *options)
 {
 	struct naming naming;
@@ -408,7 +425,8 @@ int main(int argc, char **argv)
 		options_print_help(stdout);
 	else if (options.version)
 		fputs(version_text, stdout);
-	else if ((status = read_dumps(&recording, &options)) == 0 && options.symbolize[0])
+	else if ((status = set_aside(&options.withouts)) == 0 &&
+		 (status = read_dumps(&recording, &options)) == 0 && options.symbolize[0])
 		status = write_symbolized(&recording, &options);
 	else if (status == 0 && (status = select_part(&recording, &options)) == 0)
 		status = analyze(&recording, &options);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "jitter.h"
 #include "replay/simulate.h"
@@ -21,6 +22,12 @@
 static const struct trial ways[] = { { .count = 0 }, { .is_fair = true }, { .shares_cpus = true } };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* Whether the way is one to go, by the assumptions. */
+static bool is_way(const struct trial *way)
+{
+	return (!way->is_fair || assume.fair_locks) && (!way->shares_cpus || assume.shared_cpus);
+}
 
 struct asking {
 	const struct asked_of *of;
@@ -62,6 +69,8 @@ static double try_ways(const struct asking *asking, const struct replayer *repla
 	double first_ns = 0;
 	for (size_t way = 0; way < asking->way_count; way++) {
 		struct makespan_range range;
+		if (!is_way(&ways[way]))
+			continue;
 		const struct replay_answer replayed =
 			try(asking, replayer, hypothesis, way, &range);
 		double saved_ns = asking->baseline_ns[way] - replayed.makespan_ns;

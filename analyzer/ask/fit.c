@@ -17,15 +17,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "replay/simulate.h"
-
-/* Of the makespan: as long as the run was; longer than if others had had whole CPUs; as long with
- * others' threads in it; what those take at least. */
-static const double CLOSE_ENOUGH = 0.005;
-static const double NOT_ENOUGH = 0.04;
-static const double STRANGERS_ERROR = 0.01;
-static const double STRANGERS_TAKE = 0.05;
 
 static const double CPUS_LEAST = 0.1; /* with less than that nothing can be said */
 
@@ -65,7 +59,7 @@ static double halve(struct fit *fit, double all)
 	double low = CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
 	for (int i = 0; i < HALVINGS_MAX; i++) {
 		double middle = (low + high) / 2, replayed_ns = baseline_ns(fit, middle);
-		if (fabs(replayed_ns - actual_ns) <= actual_ns * CLOSE_ENOUGH)
+		if (fabs(replayed_ns - actual_ns) <= actual_ns * assume.fit_close)
 			return middle;
 		if (replayed_ns < actual_ns)
 			high = middle;
@@ -82,7 +76,8 @@ static double halve(struct fit *fit, double all)
 static bool let_strangers_in(struct fit *fit, double all)
 {
 	struct script *script = fit->script;
-	double actual_ns = (double)script->actual_ns, closest_ns = actual_ns * STRANGERS_ERROR;
+	double actual_ns = (double)script->actual_ns,
+	       closest_ns = actual_ns * assume.strangers_error;
 	uint32_t closest = 0;
 
 	for (uint32_t count = 1; count <= all; count++) {
@@ -104,13 +99,15 @@ static void fit_others(struct fit *fit, double all, double replayed_ns)
 {
 	struct script *script = fit->script;
 	double misses_with_all_ns = misses_ns(fit);
-	if (replayed_ns < (double)script->actual_ns * (1 - STRANGERS_TAKE) &&
+	if (replayed_ns < (double)script->actual_ns * (1 - assume.strangers_take) &&
 	    let_strangers_in(fit, all)) {
 		baseline_ns(fit, all);
 		if (misses_ns(fit) < misses_with_all_ns)
 			return;
 		script->strangers = 0;
 	}
+	if (!assume.slower_cpus)
+		return;
 	double fewer = halve(fit, all);
 	baseline_ns(fit, fewer);
 	script->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
@@ -124,11 +121,11 @@ void fit_cpus(struct script *script)
 	struct fit fit = { .script = script };
 	fit.finish_ns = memory_new(script->actor_count, sizeof(*fit.finish_ns));
 	double all = script->left_cpus, replayed_ns = baseline_ns(&fit, all);
-	if (all < script->recorded_cpus && replayed_ns > actual_ns * (1 + NOT_ENOUGH)) {
+	if (all < script->recorded_cpus && replayed_ns > actual_ns * (1 + assume.fit_too_long)) {
 		all = script->left_cpus = script->recorded_cpus;
 		replayed_ns = baseline_ns(&fit, all);
 	}
-	if (replayed_ns < actual_ns * (1 - CLOSE_ENOUGH))
+	if (replayed_ns < actual_ns * (1 - assume.fit_close))
 		fit_others(&fit, all, replayed_ns);
 	free(fit.finish_ns);
 }

@@ -13,6 +13,8 @@
  */
 #include "jitter.h"
 
+#include "base/assumptions.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +52,7 @@ static bool is_other_order(const struct jitter *jitter, const struct jittered *j
 			   const struct replay_answer *recorded)
 {
 	return fabs(jittered->answer.makespan_ns - recorded->makespan_ns) >
-	       JITTER_PART * (jitter->baselines[0].makespan_ns + recorded->makespan_ns);
+	       assume.jitter * (jitter->baselines[0].makespan_ns + recorded->makespan_ns);
 }
 
 void jitter_begin(struct jitter *jitter, const struct replayer *replayer,

@@ -3,8 +3,8 @@
  * Answers that hold although no run takes exactly as long again: where threads meet by a hair, a
  * replay of the very lengths that were recorded may come out as hardly any real run would.
  *
- * Jitter is the difference, up to JITTER_PART, of a length from the recorded one. Thread-safe: each
- * caller has a scratch of its own.
+ * Jitter is the difference, up to assume.jitter, of a length from the recorded one. Thread-safe:
+ * each caller has a scratch of its own.
  */
 #ifndef WCPROF_JITTER_H
 #define WCPROF_JITTER_H

@@ -15,6 +15,7 @@
  */
 #include "flows.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/addresses.h"
@@ -139,9 +140,6 @@ static uint64_t flow_name(const char *ident, bool is_write, const struct peers *
 	hash = is_write ? hash_part(hash, left, left_bytes) : hash_part(hash, right, right_bytes);
 	return is_write ? hash_part(hash, right, right_bytes) : hash_part(hash, left, left_bytes);
 }
-
-/* A write that fits into the buffer takes less, but for one in a crowd of runnable threads. */
-enum { WRITE_WAITED_NS = 100000 };
 
 /* What a call does to its descriptor, and to the other one where it has two. */
 struct call_directions {
@@ -321,7 +319,7 @@ static bool write_waited(const struct recording *rec, const struct side *sides, 
 {
 	const struct rec_op *op = &rec->ops[sides[write].op];
 
-	if (op->end_ns - op->start_ns < WRITE_WAITED_NS)
+	if (op->end_ns - op->start_ns < assume.write_waited)
 		return false;
 	for (size_t i = write + 1; i < count && sides[i].at_ns <= op->end_ns; i++)
 		if (!sides[i].is_write)
@@ -429,7 +427,7 @@ static bool is_pipe(const struct recording *rec, const struct side *side)
 static bool is_read_by_streams(const struct recording *rec, const struct side *sides, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!sides[i].is_write && rec->extras[sides[i].op].amount > PIPE_BYTES &&
+		if (!sides[i].is_write && rec->extras[sides[i].op].amount > assume.pipe_room &&
 		    strncmp(rec->strings[rec->ops[sides[i].op].name], "read", 4) != 0)
 			return true;
 	return false;
@@ -445,7 +443,7 @@ static void flow_add(struct flows *flows, const struct recording *rec, const str
 	flow->is_whole = whole > 0;
 	flow->capacity = capacity_find(rec, sides, count);
 	if (is_pipe(rec, sides) && (!flow->capacity || is_read_by_streams(rec, sides, count)))
-		flow->capacity = PIPE_BYTES;
+		flow->capacity = assume.pipe_room;
 	flow->is_shared = is_pipe(rec, sides) && has_several_readers(rec, sides, count);
 	if (flow->is_whole)
 		transfers_add(flows, rec, sides, whole);

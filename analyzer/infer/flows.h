@@ -10,9 +10,6 @@
 
 #include "recording/recording.h"
 
-/* What a pipe holds before its writer has to wait, unless the program asked for another size. */
-enum { PIPE_BYTES = 65536 };
-
 struct transfer {
 	uint64_t bytes;
 	/* a read that waited: from the write that it waited for to its return */

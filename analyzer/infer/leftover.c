@@ -12,15 +12,13 @@
  */
 #include "leftover.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW_NS = 50000000, WINDOWS_MAX = 1024, CPUS_MAX = 1024 };
-
-/* What others have for themselves may be used by the way, or before they came. */
-static const double REST_SHARE_MAX = 0.12;
+enum { WINDOWS_MAX = 1024, CPUS_MAX = 1024 };
 
 struct usage {
 	size_t window_count, cpu_count;
@@ -46,7 +44,7 @@ static bool usage_make(struct usage *usage, const struct recording *rec)
 			last_cpu = rec->samples[i].cpu_number;
 	if (last_cpu >= CPUS_MAX)
 		return false;
-	usage->window_ns = window_ns > WINDOW_NS ? window_ns : WINDOW_NS;
+	usage->window_ns = window_ns > assume.usage_window ? window_ns : assume.usage_window;
 	usage->window_count = (size_t)(rec->end_ns / usage->window_ns + 1);
 	usage->cpu_count = (size_t)last_cpu + 1;
 	usage->used_ns =
@@ -97,7 +95,7 @@ double leftover_cpus(const struct recording *rec, double all)
 
 	for (size_t i = 0; i < usage.cpu_count; i++)
 		all_ns += sums_ns[i];
-	while (left > 1 && rest_ns + sums_ns[left - 1] <= REST_SHARE_MAX * all_ns)
+	while (left > 1 && rest_ns + sums_ns[left - 1] <= assume.usage_rest * all_ns)
 		rest_ns += sums_ns[--left];
 	free(sums_ns);
 	free(usage.used_ns);

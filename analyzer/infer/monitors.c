@@ -12,6 +12,7 @@
  */
 #include "monitors.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/addresses.h"
@@ -278,9 +279,6 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 	}
 }
 
-/* Code further apart than this is another function's, if nobody's caller says otherwise. */
-enum { FUNCTION_BYTES_MAX = 4096 };
-
 /* Whether two stacks are calls of one function, as far as that shows: all but the innermost
  * frames agree. Where one has no callers, how far apart the calls are must do. */
 static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
@@ -295,7 +293,7 @@ static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b
 		return false;
 	if (count == 1 &&
 	    (l[0].offset < r[0].offset ? r[0].offset - l[0].offset : l[0].offset - r[0].offset) >
-		    FUNCTION_BYTES_MAX)
+		    assume.function_span)
 		return false;
 	for (uint32_t i = 1; i < count && i < SITE_FRAMES; i++)
 		if (l[i].module != r[i].module || l[i].offset != r[i].offset)
@@ -433,11 +431,9 @@ static void drop(struct waiting *waiting, size_t at)
  * When a wait was over, for whoever looks for its signal: that an initialiser has run is recorded
  * after the others were let go.
  */
-enum { ONCE_LATE_NS = 1000000 };
-
 static uint64_t over_ns(const struct rec_wait *wait)
 {
-	return wait->end_ns + (wait->reason == REASON_ONCE ? ONCE_LATE_NS : 0);
+	return wait->end_ns + (wait->reason == REASON_ONCE ? assume.once_late : 0);
 }
 
 /* A recording that does not say so shows it when more than one waited. */

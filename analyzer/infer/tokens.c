@@ -27,6 +27,7 @@
  */
 #include "tokens.h"
 
+#include "base/assumptions.h"
 #include "base/buckets.h"
 #include "base/memory.h"
 #include "format.h"
@@ -226,9 +227,6 @@ static struct fit try_model(const struct study *study, enum put_model model)
 	return fit;
 }
 
-/* Fewer say nothing about what goes with what. */
-enum { BATCHES_LEAST = 5 };
-
 /* What takes all wakes nobody, and who is the last to take is known. */
 static bool may_be_batches(const struct study *study)
 {
@@ -301,7 +299,8 @@ static bool grows_with_items(const struct study *study)
 		last = section;
 	}
 	double together = count * xy - x * y, alone = (count * xx - x * x) * (count * yy - y * y);
-	return count >= BATCHES_LEAST && together > 0 && together * together > alone / 2;
+	return count >= assume.batch_pairs && together > 0 &&
+	       together * together > alone * assume.batch_explains;
 }
 
 /*
@@ -310,8 +309,8 @@ static bool grows_with_items(const struct study *study)
  */
 static bool is_better(const struct fit *a, const struct fit *b)
 {
-	double a_violations = a->violations > TOKEN_VIOLATIONS_MAX ? a->violations : 0;
-	double b_violations = b->violations > TOKEN_VIOLATIONS_MAX ? b->violations : 0;
+	double a_violations = a->violations > assume.token_misfits ? a->violations : 0;
+	double b_violations = b->violations > assume.token_misfits ? b->violations : 0;
 
 	if (a_violations != b_violations)
 		return a_violations < b_violations;
@@ -328,11 +327,11 @@ static struct fit choose_model(const struct study *study)
 	struct fit by_section = try_model(study, PUT_BY_SECTION);
 	struct fit best = is_better(&by_section, &by_signal) ? by_section : by_signal;
 
-	if (!may_be_batches(study))
+	if (!assume.takes_all || !may_be_batches(study))
 		return best;
 	struct fit batches = try_batches(study);
-	bool is_enough = best.violations <= TOKEN_VIOLATIONS_MAX && !grows_with_items(study);
-	return batches.violations <= TOKEN_VIOLATIONS_MAX && !is_enough ? batches : best;
+	bool is_enough = best.violations <= assume.token_misfits && !grows_with_items(study);
+	return batches.violations <= assume.token_misfits && !is_enough ? batches : best;
 }
 
 /* --- what is known of a condition --- */
@@ -449,7 +448,7 @@ static void study_condition(struct study *study, const struct releases *releases
 	collect_takers(study);
 	if (study->link_count <= GATE_SIGNALS_MAX)
 		find_gates(study);
-	for (uint32_t depth = 0; depth < SITE_KINDS; depth++) {
+	for (uint32_t depth = 0; depth < assume.site_kinds; depth++) {
 		study_sites(study, depth);
 		struct fit fit = choose_model(study);
 
@@ -500,7 +499,7 @@ static void agree_per_mutex(struct monitors *monitors)
 	bool *is_unruly = memory_new(monitors->mutex_count, sizeof(*is_unruly));
 
 	for (size_t i = 0; i < monitors->condition_count; i++)
-		if (monitors->conditions[i].violations > TOKEN_VIOLATIONS_MAX)
+		if (monitors->conditions[i].violations > assume.token_misfits)
 			is_unruly[monitors->conditions[i].mutex] = true;
 	for (size_t i = 0; i < monitors->condition_count; i++)
 		if (is_unruly[monitors->conditions[i].mutex])

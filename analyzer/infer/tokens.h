@@ -9,10 +9,6 @@
 
 #include "monitors.h"
 
-/* Above this share of waits that began although tokens were there, tokens do not explain a
- * condition. */
-#define TOKEN_VIOLATIONS_MAX 0.02
-
 void tokens_find(struct monitors *, const struct recording *, const struct releases *);
 
 #endif

@@ -24,9 +24,6 @@ struct replay_answer {
 	double p99_ns;
 };
 
-/* By how much, at most, jitter makes a run or a wait longer or shorter. */
-static const double JITTER_PART = 0.01;
-
 /* All self time of a class times a factor. */
 struct scaling {
 	uint32_t class;
@@ -42,8 +39,8 @@ struct trial {
 	bool is_fair;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
-	/* 0: everything takes as long as it did; else a little longer or shorter, as this number
-	 * decides. */
+	/* 0: everything takes as long as it did; else longer or shorter by up to assume.jitter, as
+	 * this number decides. */
 	unsigned jitter;
 	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
 };

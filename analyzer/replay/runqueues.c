@@ -16,6 +16,7 @@
  */
 #include "runqueues.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "recording/recording.h"
 
@@ -23,15 +24,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* As Linux' defaults are: what most distributions are built with, and a base slice that grows with
- * the number of CPUs. */
-enum { TICK_NS = 4000000, SLICE_NS = 700000, STAY_NS = 500000, FAR_FEWER = 2 };
-static const double SLICE_DOUBLINGS_MAX = 3;
-
 static const double FOR_EVER_NS = 4e17; /* fits into 63 bits, on slow CPUs, too */
-
-/* What an actor is owed, or owes, at most when it goes to sleep, in slices. */
-static const double LAG_SLICES_MAX = 2;
 
 void runqueues_make(struct runqueues *queues, size_t actors, uint32_t strangers, double cpus)
 {
@@ -60,8 +53,8 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 	double doublings = log2(cpus > 1 ? cpus : 1);
 
 	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
-	queues->slice_ns = SLICE_NS * (1 + (doublings < SLICE_DOUBLINGS_MAX ? floor(doublings)
-									    : SLICE_DOUBLINGS_MAX));
+	doublings = doublings < assume.slice_doublings ? floor(doublings) : assume.slice_doublings;
+	queues->slice_ns = (double)assume.slice * (1 + doublings);
 	queues->now_ns = queues->next_ns = queues->tick_ns = 0;
 	queues->running = 0;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
@@ -211,10 +204,11 @@ static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t 
 static double lag_of(const struct runqueues *queues, struct runqueue *queue,
 		     const struct runner *runner)
 {
-	double most_ns = LAG_SLICES_MAX * slice_of(queues, runner);
+	double most_ns = assume.lag_slices * slice_of(queues, runner);
 	double lag_ns = average_of(queues, queue) - runner->virtual_ns;
 
-	most_ns = most_ns > TICK_NS / runner->weight ? most_ns : TICK_NS / runner->weight;
+	double tick_ns = (double)(int64_t)assume.tick / runner->weight;
+	most_ns = most_ns > tick_ns ? most_ns : tick_ns;
 	return lag_ns > most_ns ? most_ns : lag_ns < -most_ns ? -most_ns : lag_ns;
 }
 
@@ -291,14 +285,14 @@ static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 	for (uint32_t i = 0; i < queues->cpu_count; i++)
 		if (queues->cpus[i].count && (!from || queues->cpus[i].count > from->count))
 			from = &queues->cpus[i];
-	if (!from || (to->current != NO_INDEX && from->count < to->count + FAR_FEWER))
+	if (!from || (to->current != NO_INDEX && from->count < to->count + assume.far_fewer))
 		return false;
 	for (uint32_t i = 0; i < from->count; i++) {
 		uint32_t actor = from->waiting[i];
 		struct runner *runner = &queues->runners[actor];
 
 		if (runner->is_asleep ||
-		    (!also_hot && runner->last_ran_ns + STAY_NS > queues->now_ns))
+		    (!also_hot && runner->last_ran_ns + assume.stay > queues->now_ns))
 			continue;
 		settle(queues, from);
 		leave_queue(queues, from, i);
@@ -387,7 +381,7 @@ void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
 static uint64_t next_tick_ns(struct runqueues *queues)
 {
 	if (queues->now_ns >= queues->tick_ns)
-		queues->tick_ns = (queues->now_ns / TICK_NS + 1) * TICK_NS;
+		queues->tick_ns = (queues->now_ns / assume.tick + 1) * assume.tick;
 	return queues->tick_ns;
 }
 

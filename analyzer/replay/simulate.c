@@ -28,6 +28,7 @@
  */
 #include "simulate.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "base/percentile.h"
 #include "simulate_parts.h"
@@ -36,10 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FORCED_STEPS_MAX = 5000,
-	STALL_TIMES = 2 /* what is usual */
-};
+enum { FORCED_STEPS_MAX = 5000 };
 
 /* --- the heap --- */
 
@@ -123,7 +121,7 @@ static uint64_t overrun_ns(const struct simulation *sim, const struct player *pl
 
 	if (!(sim->factor[step->arg] > 0))
 		return 0;
-	if (sim->jitter && ns > STALL_TIMES * usual_ns)
+	if (sim->jitter && (double)ns > assume.stall * (double)usual_ns)
 		ns = usual_ns;
 	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }

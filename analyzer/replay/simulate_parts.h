@@ -6,6 +6,7 @@
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
 
+#include "base/assumptions.h"
 #include "crowd.h"
 #include "replayer.h"
 #include "runqueues.h"
@@ -142,7 +143,7 @@ static inline uint64_t simulate_jitter_ns(const struct simulation *sim, const st
 	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
 	double part = (double)(bits >> 32) / (double)UINT32_MAX * 2 - 1;
 
-	return (uint64_t)((double)ns * (1 + JITTER_PART * part));
+	return (uint64_t)((double)ns * (1 + assume.jitter * part));
 }
 
 /* How long a step takes under the hypothesis. */

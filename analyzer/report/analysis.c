@@ -19,6 +19,7 @@
 
 #include "ask/fit.h"
 #include "ask/noise.h"
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "replay/recorded/replay.h"
@@ -105,7 +106,8 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 	if (script_crosses(script, analysis->options->cpus))
 		warn(analysis, room,
 		     "recorded on one CPU: what it takes to hand a lock to a thread on another one "
-		     "is not in the recording; the replay takes 25 us, and 5 us for a signal");
+		     "is not in the recording; the replay takes %g us, and %g us for a signal",
+		     (double)assume.crossing / 1e3, (double)assume.crossing_run / 1e3);
 	if (analysis->options->cpus > 0)
 		return;
 	double taken = script->recorded_cpus - script->cpus;
@@ -127,11 +129,21 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 		     taken, script->recorded_cpus, of);
 }
 
+/* Whoever reads the answers is to know that they are not the usual ones. */
+static void warn_of_assumptions(struct analysis *analysis, size_t *room)
+{
+	char names[WARNING_BYTES - 100];
+	assumptions_list(names, sizeof(names), true);
+	if (names[0])
+		warn(analysis, room, "answers without what is usually assumed: %s", names);
+}
+
 static void analysis_warn(struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
 	const struct replay_answer *baseline = &analysis->whatif.baseline;
 	size_t room = 0;
+	warn_of_assumptions(analysis, &room);
 	for (size_t i = 0; i < CHECK_COUNT; i++)
 		if (analysis->checks.rows[i].line[0])
 			warn(analysis, &room, "%s", analysis->checks.rows[i].line);
@@ -343,8 +355,8 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
 	whatif_options.noise = noise;
-	whatif_options.has_orders = analysis->script.lock_count > 0;
-	whatif_options.is_crowded = script_is_crowded(&analysis->script);
+	whatif_options.has_orders = analysis->script.lock_count > 0 && assume.fair_locks;
+	whatif_options.is_crowded = script_is_crowded(&analysis->script) && assume.shared_cpus;
 	whatif_options.hypothesis_count = count;
 	ask_of_threads(analysis, weight_ns, is_wanted);
 	whatif_options.weight_ns = weight_ns;

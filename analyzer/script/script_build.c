@@ -7,6 +7,7 @@
  */
 #include "script.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "base/percentile.h"
 #include "format.h"
@@ -19,15 +20,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * From this share of the CPUs on, threads are taken to have queued for them: below, what a run took
- * beyond its CPU time was something else. A third, as others may have used as much again.
- */
-static const double CROWDED_SHARE = 0.33;
-
-/* Likewise, of time waited for a CPU: a machine that is quiet has next to none. */
-static const double QUEUED_SHARE = 0.05;
 
 static void actors_prepare(struct script *script, const struct recording *rec,
 			   const struct timeline *timeline)
@@ -88,8 +80,8 @@ static void fill_latencies(struct compiler *compiler)
 	}
 	/* For waits that the recording does not have: no reason to take a busy moment's for
 	 * them. */
-	if (script->lock_latency_ns > WAKE_UP_NS_MAX)
-		script->lock_latency_ns = WAKE_UP_NS_MAX;
+	if (script->lock_latency_ns > assume.wake_up)
+		script->lock_latency_ns = assume.wake_up;
 	for (size_t i = 0; i < script->step_count; i++) {
 		struct step *step = &script->steps[i];
 
@@ -98,8 +90,8 @@ static void fill_latencies(struct compiler *compiler)
 		bool is_wake_up =
 			script_contract((enum step_type)step->type)->number == NUMBER_LATENCY;
 
-		if (script->made_crowd && is_wake_up && step->ns > WAKE_UP_NS_MAX)
-			step->ns = WAKE_UP_NS_MAX;
+		if (script->made_crowd && is_wake_up && step->ns > assume.wake_up)
+			step->ns = assume.wake_up;
 	}
 }
 
@@ -231,14 +223,14 @@ static void crowd_find(struct script *script, const struct recording *rec)
 	double used_ns = (double)cpu_used_ns(rec), queued_ns = (double)cpu_queued_ns(rec);
 
 	script->left_cpus = script->recorded_cpus;
-	if (queued_ns > QUEUED_SHARE * script->recorded_cpus * length_ns)
+	if (queued_ns > assume.queued * script->recorded_cpus * length_ns)
 		script->left_cpus = leftover_cpus(rec, script->recorded_cpus);
 	double whole_ns = script->left_cpus * length_ns;
 	bool are_enough = threads > script->left_cpus;
 
-	script->made_crowd = are_enough && used_ns > CROWDED_SHARE * whole_ns;
+	script->made_crowd = are_enough && used_ns > assume.crowded * whole_ns;
 	script->was_crowded =
-		script->made_crowd || (are_enough && queued_ns > QUEUED_SHARE * whole_ns);
+		script->made_crowd || (are_enough && queued_ns > assume.queued * whole_ns);
 }
 
 /* How many CPUs there were, are to be, and whether the recording shows what each thread had of

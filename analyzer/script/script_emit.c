@@ -9,6 +9,7 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
@@ -47,9 +48,6 @@ uint32_t script_scope(struct compiler *compiler)
 	return compiler->thread.scope;
 }
 
-/* A read that takes longer may have waited for what it read. */
-enum { COPY_NS_MAX = 50000 };
-
 /* A call on a pipe or socket that uses a CPU and does not wait: its time is replayed as the other
  * end's if that is known; of those with an unknown other end, what is written goes into a buffer.
  */
@@ -65,7 +63,7 @@ static bool only_copies(const struct compiler *compiler, uint32_t op)
 		return false;
 	enum flow_direction direction = flow_direction_of(compiler->rec->strings[io->name]);
 	return direction == FLOW_WRITE ||
-	       (direction == FLOW_READ && io->end_ns - io->start_ns <= COPY_NS_MAX);
+	       (direction == FLOW_READ && io->end_ns - io->start_ns <= assume.copy);
 }
 
 static bool waits_outside(const struct compiler *compiler)

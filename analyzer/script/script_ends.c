@@ -11,15 +11,13 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* What is written at a program's end is read after at most so long, even on busy CPUs. */
-enum { LAST_WORDS_NS_MAX = 10000000 };
 
 static int compare_users(const void *left, const void *right)
 {
@@ -89,7 +87,7 @@ static bool may_await_end(const struct compiler *compiler, uint32_t op)
  * a while to give back what a process had before it closes its pipes. */
 static uint64_t earliest_end_ns(const struct recording *rec, uint32_t op, uint64_t from_ns)
 {
-	uint64_t end_ns = rec->ops[op].end_ns, most_ns = LAST_WORDS_NS_MAX;
+	uint64_t end_ns = rec->ops[op].end_ns, most_ns = assume.last_words;
 
 	if (!rec->extras[op].amount && (end_ns - from_ns) / 2 > most_ns)
 		most_ns = (end_ns - from_ns) / 2;

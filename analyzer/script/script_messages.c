@@ -8,6 +8,7 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "script_parts.h"
 
@@ -49,7 +50,7 @@ void script_messages_find(struct script *script, const uint32_t *job_of_read)
 
 		for (to = from; to < flows->transfer_count && flows->transfers[to].flow == flow;)
 			to++;
-		if (flows->flows[flow].is_shared && flows->transfers[from].bytes)
+		if (assume.messages && flows->flows[flow].is_shared && flows->transfers[from].bytes)
 			flow_match(messages, flows->transfers, from, to, job_of_read);
 	}
 }

@@ -18,15 +18,6 @@
  * counts. */
 enum { OPEN_OPS_MAX = 64 };
 
-/*
- * Longer wake-ups on crowded CPUs are for the most part a queue, which the replay makes anew. Twice
- * what a sleep overruns, or a wake-up across CPUs takes, when nobody is in the way.
- */
-enum { WAKE_UP_NS_MAX = 100000 };
-
-/* What a thread runs after its last sample, on its way out. */
-enum { ENDING_NS_MAX = 20000 };
-
 /* Waits that the program declared and that lie around others, one in the other. */
 enum { FRAMES_MAX = 16 };
 

@@ -9,15 +9,10 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
-
-enum {
-	SLEEP_ASKED_NS_MAX = 2000000, /* longer ones are pauses, timers */
-	BETWEEN_NS_MAX = 100000,      /* more is work */
-	LOOKS_LEAST = 3
-};
 
 struct looking {
 	uint32_t first; /* op, NO_INDEX = it does not look */
@@ -27,7 +22,7 @@ struct looking {
 
 static bool is_short(const struct recording *rec, uint32_t op)
 {
-	return !rec->extras[op].absolute && rec->extras[op].amount <= SLEEP_ASKED_NS_MAX &&
+	return !rec->extras[op].absolute && rec->extras[op].amount <= assume.peek_sleep &&
 	       !rec->extras[op].open;
 }
 
@@ -36,14 +31,14 @@ static bool goes_on(const struct recording *rec, const struct looking *looking, 
 	return looking->first != NO_INDEX &&
 	       rec->extras[op].stack == rec->extras[looking->first].stack &&
 	       rec->ops[op].name == rec->ops[looking->first].name &&
-	       rec->ops[op].start_ns - rec->ops[looking->last].end_ns <= BETWEEN_NS_MAX;
+	       rec->ops[op].start_ns - rec->ops[looking->last].end_ns <= assume.peek_gap;
 }
 
 static void ends(struct script *script, const struct class_table *classes, struct looking *looking)
 {
 	const struct recording *rec = script->recording;
 
-	if (looking->first != NO_INDEX && looking->count >= LOOKS_LEAST)
+	if (looking->first != NO_INDEX && looking->count >= assume.peek_looks)
 		script->looking_of_class_ns[classes->of_op[looking->first]] +=
 			rec->ops[looking->last].end_ns - rec->ops[looking->first].start_ns;
 	looking->first = NO_INDEX;

@@ -17,16 +17,13 @@
  */
 #include "script_runs.h"
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "base/percentile.h"
 
 #include <stdlib.h>
 
-enum {
-	ROUNDS = 2,
-	HALVINGS = 40,
-	SLEEPS_LEAST = 8 /* stretches: fewer say nothing about what is usual */
-};
+enum { ROUNDS = 2, HALVINGS = 40 };
 
 /* How much longer than usual a run may be without being cut at all. */
 static const double FACTOR_MAX = 1e6;
@@ -204,13 +201,15 @@ uint64_t script_runs_sleep_ns(const struct script_runs *runs)
 
 		if (!tells_of_sleeps(stretch, wall_ns))
 			continue;
-		if (stretch->cpu_ns - wall_ns > stretch->slept_ns / 2)
+		if ((double)(stretch->cpu_ns - wall_ns) >
+		    (double)stretch->slept_ns * assume.sleep_looking)
 			looking_count++;
 		else
 			each_ns[count++] = (stretch->cpu_ns - wall_ns) / stretch->sleeps;
 	}
-	if (count >= SLEEPS_LEAST && count > looking_count)
-		usual_ns = percentile_select(each_ns, count, count / 4);
+	if (count >= assume.sleep_stretches && count > looking_count)
+		usual_ns = percentile_select(each_ns, count,
+					     (size_t)((double)count * assume.sleep_rank));
 	free(each_ns);
 	return usual_ns;
 }

@@ -11,6 +11,7 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "format.h"
 #include "script_parts.h"
 
@@ -32,7 +33,7 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
 	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->amount;
 	uint64_t length_ns = to_ns - compiler->thread.now_ns;
-	uint64_t overrun_max_ns = compiler->script->made_crowd ? WAKE_UP_NS_MAX : UINT64_MAX;
+	uint64_t overrun_max_ns = compiler->script->made_crowd ? assume.wake_up : UINT64_MAX;
 
 	if (compiler->thread.is_skipping || compiler->thread.is_waiting ||
 	    to_ns <= compiler->thread.now_ns)
@@ -299,7 +300,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	script_tries_end(compiler);
 	/* the last sample was taken on the way out */
 	script_runs_end_stretch(&compiler->gathered.runs, ended && compiler->thread.sample_count
-								  ? ENDING_NS_MAX
+								  ? assume.ending
 								  : UINT64_MAX);
 	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;

@@ -10,6 +10,7 @@
  * A process that was recorded over several images (by exec) is as many processes of one client. One
  * thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
@@ -324,7 +325,8 @@ static void tickers_leave(struct script *script, const struct compiler *compiler
 
 		if (!script->actors[t].counts)
 			continue;
-		ticks[t] = is_still_there(rec, t) && slept_ns[t] > life_ns / 2;
+		ticks[t] = is_still_there(rec, t) &&
+			   (double)slept_ns[t] > (double)life_ns * assume.ticker_asleep;
 		if (ticks[t])
 			continue;
 		uint64_t run_ns = run_of(script, t);

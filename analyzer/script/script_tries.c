@@ -13,13 +13,12 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "format.h"
 #include "script_parts.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum { ROUND_NS_MIN = 20000 };
 
 bool script_is_try(const struct recording *rec, const struct rec_wait *wait)
 {
@@ -49,7 +48,7 @@ static bool loop_ends(struct compiler *compiler)
 	size_t first = tries->try_step + 1u, end = script->step_count;
 	uint64_t round_ns;
 
-	if (only_passes_time(script, first, end, &round_ns) && round_ns >= ROUND_NS_MIN) {
+	if (only_passes_time(script, first, end, &round_ns) && round_ns >= assume.try_round) {
 		tries->last_step = (uint32_t)end;
 		try->jump = end - first + 1;
 		script_emit(compiler, STEP_AGAIN, 0, end - tries->try_step);

@@ -6,6 +6,7 @@
  * A wait whose waker is not known stays as long as it was, and is counted. A wait for a lock is
  * left to the hold that comes next, if that is of the same lock. One thread.
  */
+#include "base/assumptions.h"
 #include "format.h"
 #include "script_parts.h"
 
@@ -17,9 +18,6 @@ static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
 
 	return wait->end_ns > from_ns ? wait->end_ns - from_ns : 0;
 }
-
-/* Between a timeout and the next wait: looks at the clock and at what it waits for. */
-enum { RETRY_PARTS = 20 };
 
 /* What a thread may do between two waits that are one to it. */
 static bool is_only_looking(const struct compiler *compiler, const struct moment *moment)
@@ -37,7 +35,7 @@ static bool is_only_looking(const struct compiler *compiler, const struct moment
 static size_t next_try(const struct compiler *compiler, size_t at, const struct rec_wait *wait)
 {
 	const struct timeline *timeline = compiler->timeline;
-	uint64_t brief_ns = (wait->end_ns - wait->start_ns) / RETRY_PARTS;
+	uint64_t brief_ns = (wait->end_ns - wait->start_ns) / assume.retry_parts;
 
 	for (size_t i = at + 1; i < timeline->first[compiler->thread.index + 1]; i++) {
 		const struct moment *moment = &timeline->moments[i];

@@ -22,17 +22,12 @@
  *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "base/percentile.h"
 #include "script_parts.h"
 
 #include <stdlib.h>
-
-/* That woke somebody, and that woke nobody: fewer say nothing about what is usual. */
-enum { WAKES_LEAST = 8 };
-
-/* To another CPU: for who is woken, and for who wakes. */
-enum { CROSSING_NS = 25000, CROSSING_RUN_NS = 5000 };
 
 bool script_wake_costs(const struct script *script, uint32_t link)
 {
@@ -139,7 +134,7 @@ struct wake_cost {
 
 static struct wake_cost cost_of(struct runs_after after[2])
 {
-	if (after[false].count < WAKES_LEAST || after[true].count < WAKES_LEAST)
+	if (after[false].count < assume.wakes || after[true].count < assume.wakes)
 		return (struct wake_cost){ 0, 0, false };
 	uint64_t quiet_ns = usual_ns(&after[false]), waking_ns = usual_ns(&after[true]);
 
@@ -209,12 +204,12 @@ void script_wakes_cross(struct script *script)
 		struct step *step = &script->steps[i];
 
 		if ((step->type == STEP_ACQUIRE || step->type == STEP_SHARE) &&
-		    step->ns < CROSSING_NS)
-			step->ns = CROSSING_NS;
+		    step->ns < assume.crossing)
+			step->ns = assume.crossing;
 		else if (step->type == STEP_SIGNAL && is_step(script, i + 1, STEP_WAKING))
-			script->steps[i + 1].ns += CROSSING_RUN_NS;
+			script->steps[i + 1].ns += assume.crossing_run;
 	}
-	if (script->lock_latency_ns < CROSSING_NS)
-		script->lock_latency_ns = CROSSING_NS;
+	if (script->lock_latency_ns < assume.crossing)
+		script->lock_latency_ns = assume.crossing;
 	script->crosses = true;
 }

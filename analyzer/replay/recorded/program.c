@@ -5,7 +5,7 @@
  * The rules of the replay, of which this is the symbolic execution:
  * - An op's clock starts at its simulated start and goes through its actions in recorded order. A
  * self segment advances it. A child is started: its simulated start, if it has none, is the clock.
- * A wait for another op that lasted until that op's end (give or take JOIN_SLACK_NS) is a join: the
+ * A wait for another op that lasted until that op's end, or nearly is a join: the
  * clock is raised to the target's finish. A wait without a target is a delay of its length. Any
  * other wait was given up early and costs nothing.
  * - Before each action, all children that had ended by its recorded time are joined, in the order
@@ -31,14 +31,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "layout.h"
 #include "program_code.h"
 #include "recording/actions.h"
-
-enum {
-	JOIN_SLACK_NS = 1000000
-}; /* a wait that ended up to this long before its target still was for it */
 
 enum op_state { OP_UNKNOWN, OP_STARTED, OP_RUNNING, OP_DONE };
 
@@ -222,7 +219,7 @@ static bool wait_is_join(const struct graph *graph, uint32_t wait_index)
 	if (target == NO_INDEX || target == wait->waiter)
 		return false;
 	uint64_t target_end_ns = graph->recording->ops[target].end_ns;
-	return wait->end_ns >= target_end_ns || target_end_ns - wait->end_ns <= JOIN_SLACK_NS;
+	return wait->end_ns >= target_end_ns || target_end_ns - wait->end_ns <= assume.join_slack;
 }
 
 /* Waits of the top frame; false when the target has to run first. */

@@ -5,6 +5,7 @@
  */
 #include "ask/jitter.h"
 
+#include "base/assumptions.h"
 #include "replay/simulate.h"
 #include "script/script.h"
 #include "sketch.h"
@@ -115,7 +116,7 @@ START_TEST(lengths_have_the_same_jitter_each_time)
 	ck_assert_double_eq(first_ns, second_ns);
 	ck_assert_double_ne(first_ns, recorded_ns);
 	ck_assert_double_ne(first_ns, other_ns);
-	ck_assert_double_le(fabs(first_ns - recorded_ns), JITTER_PART * recorded_ns);
+	ck_assert_double_le(fabs(first_ns - recorded_ns), assume.jitter * recorded_ns);
 	script_free(&script);
 	sketch_free(&sketch);
 }
