@@ -3,10 +3,10 @@
  * Children from their start until somebody has waited for them.
  *
  * A child's op has its id reserved before the start and is kept in a watch keyed by the child's
- * pid; whoever waits for that pid writes it. The link to the child's own recording is "PID:START",
- * START being the child's start in the kernel's clock ticks since boot, which the child finds in
- * its own /proc/self/stat. Here it is read off the clock around the call; only where a tick passed
- * meanwhile is the child's stat read.
+ * pid. The thread that waits for that pid writes it. The link to the child's own recording is
+ * "PID:START". START is the child's start in the kernel's clock ticks since boot; the child finds
+ * it in its own /proc/self/stat. Here it is read off the clock around the call; only where a tick
+ * passed meanwhile is the child's stat read.
  *
  * Known race: a SIGCHLD handler that waits for the child before fork() has returned finds no watch;
  * that child's op stays open.

@@ -2,14 +2,14 @@
 /*
  * The symbols that the program finds instead of libc's: hooks.def expanded to exported wrappers.
  *
- * A wrapper is one relaxed load, one branch and a tail jump to libc's function while recording is
- * off; else a tail jump to the hook's body, so that no frame of ours lies between the body and the
- * program. Wrappers have C names of their own and get the program's names by assembler labels, so
- * that libc's prototypes (variable arguments, FORTIFY, nonnull) do not meet them.
+ * While recording is off, a wrapper is one relaxed load, one branch and a tail jump to libc's
+ * function. Else it is a tail jump to the hook's body, so that no frame of ours lies between the
+ * body and the program. Wrappers have C names of their own and get the program's names by assembler
+ * labels. So libc's prototypes (variable arguments, FORTIFY, nonnull) do not meet them.
  *
- * Threads: any, at any time, also before the constructor, in signal handlers and in vfork children,
- * where it is the tail jump that keeps the parent's stack intact.
- * Never here: a local variable that lives across a call, anything that makes a frame when off.
+ * Threads: any, at any time, also before the constructor, in signal handlers and in vfork children.
+ * In a vfork child the tail jump keeps the parent's stack intact. Never here: a local variable that
+ * lives across a call, anything that makes a frame when off.
  */
 #include "hooks.h"
 
@@ -37,8 +37,8 @@ const char *const hooks_call_names[CALL_COUNT] = {
 };
 
 /*
- * What is rare lies in a function of its own: a call that returns into the wrapper would make it
- * save registers on the way to libc.
+ * The rare part is a function of its own. A call that returns into the wrapper would make it save
+ * registers on the way to libc.
  */
 #define WRAPPER(type, id, label, may_create, parameters, arguments)            \
 	static __attribute__((noinline, cold)) type set_up_and_##id parameters \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libgomp and liburing, where the program has them: they reach the kernel without libc, so their
- * own functions are what can be seen of their waits.
+ * libgomp and liburing, where the program has them. They reach the kernel without libc, so their
+ * waits can be seen only in their own functions.
  *
- * A wrapper under their names would be there in every process: a program that asks by dlsym() or a
- * weak reference whether the library is there would be told so, and one with two copies of it would
- * end up in the wrong one. So nothing is exported. At start-up, when such a library is among the
- * objects loaded, the slots through which other objects call it are made to point to our wrappers,
- * which call what was there. Only slots that held that very function, or were not bound yet and
- * will be by the order of the loader's list, are changed. A library opened later is left alone.
+ * A wrapper under their names would be there in every process. A program that asks by dlsym() or a
+ * weak reference whether the library is there would be told so. A program with two copies of it
+ * would end up in the wrong one. So nothing is exported. At start-up, when such a library is
+ * loaded, the slots through which other objects call it are made to point to our wrappers. These
+ * call the functions that the slots held. Only slots that held that very function, or were not
+ * bound yet and will be by the order of the loader's list, are changed. A library opened later is
+ * left alone.
  *
  * The slots may be read-only by now: they are written through /proc/self/mem, which changes no
  * protection. Where that is not to be had, nothing is changed. Threads: the constructor, alone; the
@@ -36,7 +37,7 @@ static const struct symbol_row rows[GUESTS] = {
 #include "guests.def"
 };
 
-/* What the slots held. Written by the constructor only. */
+/* The functions that the slots held. Written by the constructor only. */
 static void *guest_real[GUESTS];
 
 /* --- Wrappers --- */

@@ -3,11 +3,11 @@
  * Barriers and one-time initialisers.
  *
  * Barrier: every arrival is a wait, its target the op that arrived last. Each thread leaves its op
- * in the watch as it arrives, so what the others find there when they get through is the last
+ * in the watch as it arrives. So the op that threads find there when they get through is the last
  * one's, unless a fast thread has come round again already. The thread that libc calls "serial"
- * records the wake, with the number of parties less itself. Once: whoever finds the initialiser
- * running waits for the op of the thread that runs it; whoever runs it does not wait, and records
- * the wake when it is done, which may be a moment after the others went on.
+ * records the wake, with the number of parties less itself. Once: a thread that finds the
+ * initialiser running waits for the op of the thread that runs it. The thread that runs it does not
+ * wait; it records the wake when it is done, maybe a moment after the others went on.
  */
 #include "locks.h"
 

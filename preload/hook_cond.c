@@ -2,14 +2,14 @@
 /*
  * Condition variables: a wait is a release of the mutex, a wait, and an acquisition of the mutex.
  *
- * From its first wait or signal a condition variable is watched, and so is the mutex that goes with
- * it: the replay needs every critical section of a monitor, contended or not. A signal does not
- * name the mutex; the one that this thread has locked last is taken for it (held still, or just let
- * go), by address only. A wrong guess costs some holds that nobody needs.
+ * From its first wait or signal a condition variable is watched, and so is its mutex. The replay
+ * needs every critical section of a monitor, contended or not. A signal does not name the mutex.
+ * The mutex that this thread has locked last is taken for it (held still, or just let go), by
+ * address only. A wrong guess costs some holds that nobody needs.
  *
  * Each signal and broadcast is recorded before it is given, with how many it found waiting, so that
- * a woken thread's record cannot come first. What ends a wait also runs when the thread is
- * cancelled in it: the mutex is held again then, and the program's cleanup handlers will unlock it.
+ * a woken thread's record cannot come first. The code that ends a wait also runs when the thread is
+ * cancelled in it. The mutex is held again then, and the program's cleanup handlers will unlock it.
  * The versions of a function differ in the object only; its address is all that is used here.
  */
 #include <errno.h>

@@ -3,10 +3,10 @@
  * Calls that make, close or change descriptors, for what the recorder knows of them. No op, but for
  * fcntl() where it waits for a lock.
  *
- * What closes a descriptor is said before the real call: after it, the number may be another
- * thread's already. What puts a descriptor in another's place is said after it. A child of vfork()
- * may say that descriptors are gone which its parent still has: they are looked up once more.
- * Threads: any; nothing is held across the real call.
+ * Closing a descriptor is noted before the real call: after it, the number may be another thread's
+ * already. Putting a descriptor in another one's place is noted after it. A child of vfork() may
+ * say that descriptors are gone which its parent still has: they are looked up once more. Threads:
+ * any; nothing is held across the real call.
  */
 #include <sys/syscall.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ends of this process image: exec in its eight forms, _exit, abort. What was recorded is
- * handed over first, whether recording is on at the moment or not; exit() and quick_exit() are
+ * The ends of this process image: exec in its eight forms, _exit, abort. The recorded events are
+ * handed over first, whether recording is on at the moment or not. exit() and quick_exit() are
  * heard of in lifecycle.c.
  *
  * In a vfork child, which runs in its parent's memory, nothing is done but the real call. The forms

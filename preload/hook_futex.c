@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Futex calls by syscall(): C++ atomics, Rust, locks that are not libc's own. All others pass by
- * (syscall.S). Who waits on an address is known, who holds what is not: these are waits and wakes
- * only, and a wake is worth a record only where somebody waits. Threads: any; not a cancellation
- * point.
+ * (syscall.S). A futex call tells the address waited on, but no holder: these are waits and wakes
+ * only. A wake is worth a record only where a thread waits. Threads: any; not a cancellation point.
  */
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading and unloading. What has been learnt of code that goes away is forgotten, before it is
- * gone and after, as other threads may learn meanwhile. On or off.
+ * Loading and unloading. Unwind rules of code that goes away are forgotten, before it is gone and
+ * after, as other threads may learn meanwhile. On or off.
  *
- * dlopen() and dlmopen() search by who calls them: loader.S goes on to them with the program's own
- * return address, so that all that can be noted is that one begins.
+ * dlopen() and dlmopen() search by their caller. So loader.S goes on to them with the program's own
+ * return address, and only the beginning of the call can be noted.
  */
 #include <dlfcn.h>
 

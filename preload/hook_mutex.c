@@ -2,11 +2,11 @@
 /*
  * Mutexes, of pthreads and of C11: try first, and only a try that says "busy" is a wait.
  *
- * What a try says means: 0 and EOWNERDEAD, acquired (asking again would deadlock with ourselves);
- * EBUSY, held, perhaps by the caller, which the real call then judges; anything else, let the real
- * call say it. A recursive mutex is held from its first acquisition to its last release. A robust
- * one is not tried but looked at: a try of one that is not recoverable leaves it locked by the
- * thread that tried (glibc 2.36).
+ * The result of a try means: 0 and EOWNERDEAD, acquired (asking again would deadlock with
+ * ourselves). EBUSY: held, perhaps by the caller, which the real call then judges. Anything else:
+ * let the real call say it. A recursive mutex is held from its first acquisition to its last
+ * release. A robust mutex is not tried but looked at. A try of one that is not recoverable leaves
+ * it locked by the thread that tried (glibc 2.36).
  *
  * Threads: any, also unlocking what another thread has locked. Often called by the program's
  * allocator while it holds its own locks.
@@ -86,8 +86,8 @@ static enum lock_gain gain_of(int result)
 }
 
 /*
- * For a robust mutex what trylock is for the others, without touching it: EBUSY when another thread
- * holds it, else something that leads to the real call. Stale at once: then a wait goes unrecorded.
+ * Stands in for trylock on a robust mutex, without touching it. EBUSY when another thread holds it,
+ * else a value that leads to the real call. Stale at once: then a wait goes unrecorded.
  */
 static int look_at_robust(const pthread_mutex_t *mutex)
 {

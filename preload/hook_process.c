@@ -66,9 +66,9 @@ int hook_daemon(int keeps_directory, int keeps_output)
 }
 
 /*
- * A child with memory of its own is one like fork()'s. One that shares its parent's memory, and
- * runs beside it with the same thread-local storage, would write into the same record: the parent's
- * thread is not recorded from here on, and what it calls is counted.
+ * A child with memory of its own is one like fork()'s. A child that shares its parent's memory, and
+ * runs beside it with the same thread-local storage, would write into the same record. So the
+ * parent's thread is not recorded from here on, and its calls are counted.
  */
 int hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, pid_t *parent_tid,
 	       void *tls, pid_t *child_tid)

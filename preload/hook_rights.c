@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that change users, groups, capabilities and name spaces. Only initgroups() is
- * recorded: it asks the name service.
+ * Calls that change users, groups, capabilities and name spaces. Only initgroups() is recorded: it
+ * asks the name service.
  *
- * libc makes those of users and groups in every thread, and aborts when one gets another result;
- * the kernel moves a process to a user name space only while it has one thread. So the control
- * thread ends before such a call when it would be in the way. It is not when it has the rights of
- * the calling thread: then it goes with it, and keeps its socket.
+ * libc makes the calls about users and groups in every thread, and aborts when one gets another
+ * result. The kernel moves a process to a user name space only while it has one thread. So the
+ * control thread ends before such a call when it would be in the way. It is not when it has the
+ * rights of the calling thread: then it goes with it, and keeps its socket.
  *
- * After a filter of system calls nothing of ours is done any more, in this process and those that
- * it forks: any call may be its last one.
+ * After a filter of system calls nothing of ours is done any more, in this process and in its
+ * forked children. Any call may be the last one.
  *
  * Capabilities that a program gives up are not to stay with a thread of ours.
  */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read-write locks. A writer's hold is the watch's, like a mutex's; readers are several at a time,
- * so each keeps its hold itself, in a few places per thread, and its op's ident says "read".
+ * Read-write locks. A writer's hold is kept in the watch, like a mutex's. Readers are several at a
+ * time, so each thread keeps its holds itself, in a few places, and the op's ident says "read".
  *
  * Try first: EBUSY and EAGAIN (too many readers) lead to the real call, inside a wait. Timed forms
  * with a deadline or clock that libc refuses are not tried at all: it refuses them even when the
- * lock is free. A read lock given back by another thread than took it is allowed by libc, not by
- * POSIX: that hold is closed when its thread ends. A thread with more than READ_HOLDS_MAX watched
- * read locks at once records the first of them.
+ * lock is free. A read lock may be given back by another thread than took it; libc allows that,
+ * POSIX does not. Such a hold is closed when its thread ends. A thread with more than
+ * READ_HOLDS_MAX watched read locks at once records the first of them.
  *
- * A writer's hold that somebody waits for before the lock is watched is made up for, and one in
- * which something else was recorded makes the lock watched, as with mutexes. A reader's is not:
+ * As with mutexes, a writer's hold that a thread waits for before the lock is watched is made up
+ * for. A hold in which something else was recorded makes the lock watched. A reader's is not:
  * readers do not wait for each other, and most locks that are read for long are never written.
  */
 #include <errno.h>

@@ -6,9 +6,9 @@
  *
  * sem_wait() takes a permit that is there by a try, after it has acted on a pending cancellation,
  * as libc's does. The timed forms judge their deadline before they look at the permits, so no try
- * comes before them. A semaphore is watched from its first call; what it held then is its initial
- * value (as far as that can be known of one that others are using already). Threads: any;
- * sem_post() also from signal handlers.
+ * comes before them. A semaphore is watched from its first call. The value that it held then is its
+ * initial value, as far as that can be known of one that other threads are using already. Threads:
+ * any; sem_post() also from signal handlers.
  */
 #include <errno.h>
 

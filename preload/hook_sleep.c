@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeps: an op whose value is what was asked for, in nanoseconds; of a sleep until a point in
- * time, what was left until then at the call. What it took beyond that is the kernel's, and the
- * replay's to keep.
+ * Sleeps: an op whose value is the time asked for, in nanoseconds. For a sleep until a point in
+ * time it is the time left until then at the call. The time beyond that is the kernel's, and the
+ * replay keeps it.
  */
 #include <errno.h>
 
@@ -60,8 +60,8 @@ int hook_usleep(useconds_t sleep_us)
 }
 
 /*
- * What was asked for, after the call: a bad pointer is the kernel's to refuse, and it has not. Not
- * known when an interrupted sleep has put the rest into the place of the request.
+ * Reads the time asked for, after the call: a bad pointer is the kernel's to refuse, and it has
+ * not. Not known when an interrupted sleep has put the rest into the place of the request.
  */
 static void nanosleep_end(struct sleeping sleeping, const struct timespec *request,
 			  const struct timespec *rest, int error)

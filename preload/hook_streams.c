@@ -2,11 +2,11 @@
 /*
  * libc's streams: what it reads and writes for them inside itself, where no other hook sees it.
  *
- * A program may call getc() millions of times. What the stream's buffer serves goes straight to
- * libc, for the price of comparing two pointers; what is left is an op, which leaves a record when
- * bytes moved between the buffer and the descriptor, or when it took longer than a call that did
- * not block, as for a stream that another thread has locked. In between the op is open, so that who
- * is blocked is seen.
+ * A program may call getc() millions of times. A call that the stream's buffer serves goes straight
+ * to libc, for the price of comparing two pointers. Any other call is an op. It leaves a record
+ * when bytes moved between the buffer and the descriptor. It also leaves one when it took longer
+ * than a call that did not block, as for a stream that another thread has locked. In between the op
+ * is open, so that who is blocked is seen.
  *
  * The stream is read without its lock: a guess that is wrong costs a record more or less. Its
  * members are read only where libc's own macros would have read them before the call. Threads: any;
@@ -138,8 +138,8 @@ static void stream_begin(struct stream_op *now, enum call call, const FILE *stre
 }
 
 /*
- * Bytes that went through the descriptor: what came out of the buffer or went into it, and does
- * not lie there any less or any more, has passed. Not known of formats that are read.
+ * Bytes that went through the descriptor. Bytes that came out of the buffer or went into it, and
+ * did not change how many lie there, have passed. Not known of formats that are read.
  */
 static int64_t bytes_moved(const struct stream_op *now, enum stream_when when, int64_t value)
 {
@@ -210,8 +210,8 @@ static inline void settle(void)
 #include "hooks.def"
 
 /*
- * libc is about to write what lies in the buffer, inside a call that is another thing, or none: an
- * op without a duration says that it went through the descriptor. It is said before the write: who
+ * libc is about to write the buffer's bytes, inside a call that is another thing, or none. An op
+ * without a duration says that they went through the descriptor. It is said before the write: who
  * reads it may be done before this thread goes on.
  */
 static void stream_flushes(const FILE *stream, struct caller caller)
@@ -350,7 +350,7 @@ void hook_warnx(const char *format, ...)
 
 /* --- The lock of a stream --- */
 
-/* What libc keeps there. */
+/* The fields that libc keeps there. */
 struct stream_lock {
 	int state;
 	int count;

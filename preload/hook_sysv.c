@@ -3,9 +3,10 @@
  * Semaphores of System V: an operation that may have to wait is a wait for a permit. The resource
  * is the set, by its number, which all processes share: "sysv semaphores NUMBER".
  *
- * Whether an operation can wait is seen in the program's own memory, after the kernel has read it:
- * a bad address is the kernel's to refuse. So the wait is begun before every call, and dropped
- * after those that cannot have waited. Threads: any; also unwound through by a cancellation.
+ * The program's own memory tells whether an operation can wait. It is read after the kernel has
+ * read it: a bad address is the kernel's to refuse. So the wait is begun before every call, and
+ * dropped after those that cannot have waited. Threads: any; also unwound through by a
+ * cancellation.
  */
 #include <errno.h>
 

@@ -3,9 +3,9 @@
  * Threads: creation is announced by the creator and begun by the new thread itself, as its first
  * act; joins are waits for the thread's op. Ends are heard of in lifecycle.c.
  *
- * What the new thread has to know travels in a parcel from a fixed table: the heap is not ours, and
- * may be locked by whoever creates a thread. When all parcels are under way at once, the thread is
- * created unannounced and registers at its first event like one that was there before us. A
+ * The data for the new thread travels in a parcel from a fixed table. The heap is not ours, and may
+ * be locked by the creating thread. When all parcels are under way at once, the thread is created
+ * unannounced. It registers at its first event then, like a thread that was there before us. A
  * thread's watch is keyed by its pthread_t, and set by the thread itself when it registers: before
  * its start routine, where it was announced.
  */
@@ -141,9 +141,11 @@ static void join_begin(struct join_wait *wait, pthread_t thread, enum call call,
 	self_leave(self);
 }
 
-/* Also when a cancellation unwinds through the join. A thread that had not begun before we
- * looked has by now; its address may belong to a new thread already, so what was known before
- * comes first. */
+/*
+ * Also when a cancellation unwinds through the join. A thread that had not begun before we looked
+ * has by now. Its address may belong to a new thread already, so the identity known before comes
+ * first.
+ */
 static void join_end(struct join_wait *wait)
 {
 	struct self *self = wait->handle ? hook_enter() : NULL;

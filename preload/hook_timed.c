@@ -3,9 +3,9 @@
  * Calls that are an op and nothing more: input, output, readiness, signals, names. All bodies come
  * from the TIMED rows of hooks.def; what some of them mean for a descriptor stands before them.
  *
- * Nothing is held across the real call: a thread that is cancelled in it, or leaves it by longjmp,
- * has an op open, which the recorder closes as canceled when it sees that its frame is gone or the
- * thread ends. Invariant: the result and errno are the real call's.
+ * Nothing is held across the real call. A thread that is cancelled in it, or leaves it by longjmp,
+ * has an op open. The recorder closes that op as canceled when it sees that its frame is gone or
+ * the thread ends. Invariant: the result and errno are the real call's.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -42,7 +42,7 @@ static void timed_end(uint64_t op, bool has_failed, int64_t value)
 	timed_end_as(op, has_failed, UNLIKELY(has_failed) ? -(int64_t)errno : value, false);
 }
 
-/* What the op's descriptor is was known only after the call. */
+/* The op's descriptor was known only after the call. */
 static void timed_describe(uint64_t op, int fd)
 {
 	struct self *self = op ? hook_enter() : NULL;
@@ -132,8 +132,10 @@ static unsigned long bits_at(const fd_set *set, int word)
 	return set ? (unsigned long)set->fds_bits[word] : 0;
 }
 
-/* What the kernel left in the sets is ready, and there is something: so nothing is read that it did
- * not write, however large `count` is. */
+/*
+ * The descriptors that the kernel left in the sets are ready, and there is at least one. So nothing
+ * is read that it did not write, however large `count` is.
+ */
 static void timed_selected(uint64_t op, long result, int count, const fd_set *readable,
 			   const fd_set *writable, const fd_set *urgent)
 {
@@ -211,8 +213,10 @@ REALPATH(realpath)
 
 extern void __lsan_do_leak_check(void) __attribute__((weak));
 
-/* LeakSanitizer yields while it holds the world still, and takes for a pointer in use whatever lies
- * on the stack of who does: what our frames left there hid leaks. */
+/*
+ * LeakSanitizer yields while it holds the world still. It takes every word on the yielding thread's
+ * stack for a pointer in use: values that our frames left there hid leaks.
+ */
 int hook_sched_yield(void)
 {
 	bool is_recorded = !__lsan_do_leak_check;

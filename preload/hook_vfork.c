@@ -2,10 +2,10 @@
 /*
  * vfork: the child runs in the parent's memory, on the parent's stack, until it execs or exits.
  *
- * So no frame of ours may be there when libc's vfork returns for the first time (vfork.S), and what
- * the parent needs afterwards lies in thread-local storage: where to return to, and the child's
- * start. A child that forks in this way itself puts an entry on top; by the pid that made an entry
- * the parent finds its own again, whatever became of the child. More than VFORKS_MAX deep they go
+ * So no frame of ours may be there when libc's vfork returns for the first time (vfork.S). The
+ * parent's data lies in thread-local storage meanwhile: its return address, and the child's start.
+ * A child that forks in this way itself puts an entry on top. By the pid that made an entry the
+ * parent finds its own again, even after the child died. More than VFORKS_MAX deep they go
  * unrecorded.
  */
 #include <errno.h>

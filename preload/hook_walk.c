@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ftw() and nftw() walk a tree of files and tell the program of each one. What they do between two
- * of these calls is an op, where it takes longer than what cannot have blocked; what the program
- * does when it is told is its own.
+ * ftw() and nftw() walk a tree of files and tell the program of each one. Their work between two of
+ * these calls is an op, where it takes longer than a call that cannot have blocked. The work in the
+ * program's functions is the program's own.
  *
  * Its function has no argument for us, so the thread notes which walk it is in. A walk may be left
- * by longjmp, and the note of it then stays: nobody reads it but the functions below, each of which
- * knows that its own walk goes on, and notes that again when the program's function has returned.
- * Nothing is held across a call of libc's or the program's.
+ * by longjmp, and the note of it then stays. Only the functions below read it; each knows that its
+ * own walk goes on, and notes that again when the program's function has returned. Nothing is held
+ * across a call of libc's or the program's.
  */
 #include "hooks.h"
 

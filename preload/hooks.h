@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every file of this folder shares: libc's own functions, the hooks' prototypes, the names'
- * ids.
+ * Shared by every file of this folder: libc's own functions, the hooks' prototypes, the names' ids.
  *
- * Everything here comes out of hooks.def. A hook_*.c holds bodies only: it calls `real.SYMBOL`,
- * never the symbol itself (that would be ourselves), and the recorder between hook_enter() and
+ * Everything here comes out of hooks.def. A hook_*.c holds bodies only. It calls `real.SYMBOL`,
+ * never the symbol itself: that would be ourselves. It calls the recorder between hook_enter() and
  * self_leave(), never across the real call. A body begins with CALLER, in the function that the
  * exported wrapper jumps to, so that the caller's frame is the program's.
  *
@@ -100,7 +99,7 @@ enum { HOOK_COUNT = CALL_HOOKS_END - 1, CALL_COUNT = CALL_END - 1 };
 
 _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
 
-/* What the assembler files know of us: members of `real`, and the bodies that they call. */
+/* For the assembler files: members of `real`, and the bodies that they call. */
 extern void *hooks_real_syscall HIDDEN;
 extern void *hooks_real_vfork HIDDEN;
 extern void *hooks_real_dlopen HIDDEN;
@@ -147,7 +146,7 @@ void hooks_set_up(bool may_create_thread) HIDDEN;
 
 /*
  * The recorder is not set up in this process: a call from before the constructor, or in a forked
- * child, whose control thread is waited for by the first hook that may start it.
+ * child. The child's first hook that may start the control thread waits for it.
  */
 static inline __attribute__((always_inline)) bool hooks_need_set_up(bool may_create_thread)
 {
@@ -163,7 +162,7 @@ struct caller {
 
 #define CALLER ((struct caller){ __builtin_return_address(0), __builtin_frame_address(0) })
 
-/* What this folder keeps of a thread. */
+/* This folder's state of a thread. */
 enum { READ_HOLDS_MAX = 8, LOCKS_HELD_MAX = 8 };
 
 /* A lock that this thread took without a record; see locks.h. */
@@ -203,8 +202,10 @@ static inline struct self *hook_enter(void)
 	return self;
 }
 
-/* A stream, or all, will be closed, and what lies in the buffer is written: of all, only that of
- * standard output and error is known. */
+/*
+ * A stream, or all, will be closed, and the buffer is written. Of all streams, only those of
+ * standard output and error are known.
+ */
 void hooks_stream_ends(const FILE *stream, struct caller caller) HIDDEN;
 void hooks_streams_end(struct caller caller) HIDDEN;
 
@@ -222,13 +223,13 @@ static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int co
 	return bytes;
 }
 
-/* What was only looked at is still to be read; what comes back as an error was never received. */
+/* Bytes that were only looked at are still to be read; an error's bytes were never received. */
 static inline int64_t hooks_taken(int64_t bytes, int flags)
 {
 	return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : bytes;
 }
 
-/* What must not be called in the program's threads: it allocates, locks or prints. */
+/* These must not be called in the program's threads: they allocate, lock or print. */
 #pragma GCC poison malloc calloc realloc free snprintf vsnprintf asprintf dlsym dlvsym
 
 #endif

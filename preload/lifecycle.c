@@ -2,13 +2,14 @@
 /*
  * The library's life in a process: start, threads' ends, fork, end.
  *
- * Order at start: this is the first constructor of all (-z initfirst), before libc's own. Resolve,
- * then the key that tells of threads' ends (first, so that its number is low and setting it never
- * allocates), then the handlers around fork and at quick_exit (registered first they run last
- * before and first after a fork, and last at an exit), then the recorder, which opens the gate.
+ * Order at start: this is the first constructor of all (-z initfirst), before libc's own. Order of
+ * the start: resolve; the key that tells of threads' ends; the handlers around fork and at
+ * quick_exit; the recorder, which opens the gate. The key comes early so that its number is low and
+ * setting it never allocates. Handlers registered first run last before and first after a fork, and
+ * last at an exit.
  *
  * A thread's end is heard of by the key's destructor, after C++ thread_local objects and other
- * keys' destructors: it re-arms itself until the last round, so that what they do is still
+ * keys' destructors. It re-arms itself until the last round, so that their calls are still
  * recorded. Threads: the constructor runs alone; hooks_set_up() in any thread; the destructor in
  * the one that ends.
  */
@@ -75,11 +76,12 @@ static void child_begins(void)
 	recorder_fork_child();
 }
 
-/* --- A thread that libc does not count ---
- *
- * The last of a program's threads to end by pthread_exit() or from its start routine ends the
- * process, by a count of libc's that has the control thread in it. It is taken out, so that such a
- * program still ends; were it ever to end itself, libc would take it out again. */
+/*
+ * --- A thread that libc does not count --- The last of a program's threads to end by
+ * pthread_exit() or from its start routine ends the process. libc counts threads for that, and its
+ * count has the control thread in it. It is taken out, so that such a program still ends; were it
+ * ever to end itself, libc would take it out again.
+ */
 
 static void *(*uncounted_start)(void *);
 

@@ -3,11 +3,11 @@
  * Waits for locks and holds of watched ones, for all lock families.
  *
  * Invariants: between a successful acquisition and the return to the program nothing is done for a
- * lock that is not watched; between hold_release() and the real unlock nothing at all. The call
- * stack is taken while the thread would wait anyway, and serves the wait and the hold that follows
- * it. Threads: any. `watch` fields last_* and holder_* are read here by the one who holds the lock,
- * so the lock itself orders them; a reader of an rwlock reads them racily, and may name the wrong
- * predecessor.
+ * lock that is not watched. Between hold_release() and the real unlock nothing is done at all. The
+ * call stack is taken while the thread would wait anyway, and serves the wait and the hold that
+ * follows it. Threads: any. The thread that holds the lock reads the `watch` fields last_* and
+ * holder_* here, so the lock itself orders them. A reader of an rwlock reads them racily, and may
+ * name the wrong predecessor.
  */
 #include "locks.h"
 
@@ -35,9 +35,9 @@ void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type t
 }
 
 /*
- * The op whose release let us in: the last one, if it came during the wait; else the one that held
- * the lock when the wait began; else it was about to be released, and its release is the last one,
- * too.
+ * The op whose release let us in: the last one, if it came during the wait; else the holder when
+ * the wait began. If there was none, the lock was about to be released, and that release is the
+ * last one, too.
  */
 static uint64_t predecessor(const struct lock_wait *wait)
 {
@@ -58,7 +58,7 @@ static uint64_t deceased(const struct lock_wait *wait)
 	return wait->holder_op;
 }
 
-/* What other processes do with a lock is not known here: the analyzer has the holds of all. */
+/* Other processes' holds of a lock are not known here: the analyzer has the holds of all. */
 static uint64_t target_of(const struct lock_wait *wait, enum lock_gain gain)
 {
 	if (gain == LOCK_NOT_GAINED || wait->is_shared)

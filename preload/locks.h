@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the lock families share: a wait for a lock, and the hold of a watched one.
+ * Shared by the lock families: a wait for a lock, and the hold of a watched one.
  *
  * A lock that nobody ever waited for is not watched, and costs its hooks one look-up. The first
- * wait for it, or in it, makes it watched for good: from then on each of its holds is recorded,
- * from acquisition to release.
+ * wait for a lock, or while holding it, makes it watched for good. From then on each of its holds
+ * is recorded, from acquisition to release.
  */
 #ifndef WCPROF_LOCKS_H
 #define WCPROF_LOCKS_H
 
 #include "hooks.h"
 
-/* What a hook knows of the lock it is about to wait for: libc's own view, read racily. */
+/* A hook's view of the lock that it is about to wait for: libc's own fields, read racily. */
 struct lock_look {
-	uint32_t holder_tid; /* who has it to himself, as libc notes it; 0 = not known */
+	uint32_t holder_tid; /* exclusive holder, as libc notes it; 0 = not known */
 	bool is_shared;      /* between processes */
 };
 
@@ -21,7 +21,7 @@ struct lock_look {
 struct lock_wait {
 	struct watch *watch;
 	uint64_t handle;
-	uint64_t holder_op; /* who held it when the wait began */
+	uint64_t holder_op; /* holder when the wait began */
 	uint64_t began_ticks;
 	uint32_t stack;
 	bool is_shared; /* between processes */
@@ -38,9 +38,9 @@ enum lock_gain { LOCK_NOT_GAINED, LOCK_SHARED, LOCK_HELD, LOCK_INHERITED };
 void lock_wait_end(struct lock_wait *, enum lock_gain, bool is_timed_out) HIDDEN;
 
 /*
- * The caller tried to lock, and somebody else has it: a wait of no length that ended in vain. Who
- * tries again and again is waiting all the same; only the first tries of such a spell are recorded,
- * and then every second, fourth and so on. Returns whether this one is.
+ * The caller tried to lock, and somebody else has it: a wait of no length that ended in vain. A
+ * thread that tries again and again is waiting all the same. Only the first tries of such a spell
+ * are recorded, and then every second, fourth and so on. Returns whether this one is.
  */
 bool lock_try_counts(const void *lock) HIDDEN;
 
@@ -70,9 +70,9 @@ static inline bool locks_are_all_watched(void)
 }
 
 /*
- * A lock that is not watched was taken: noted in a few stores, with no look at the clock, because
- * it may become watched while it is held. Then the hold that somebody waited for first would be
- * lost, and nobody could say what a shorter one would have changed.
+ * Notes that a lock was taken that is not watched: a few stores, no look at the clock. The note is
+ * there because the lock may become watched while it is held. Then the hold that somebody waited
+ * for first would be lost, and nobody could say what a shorter one would have changed.
  */
 static inline void lock_remember(const void *lock, const void *pc)
 {

@@ -3,10 +3,10 @@
  * Finds libc's own functions: the next definition of each row's symbol behind this library.
  *
  * Reads the loaded objects' tables itself (objects.c), along the loader's list, which at start-up
- * is the order of the global scope. dlsym() would take the loader's lock (held by a dlopen() whose
- * constructor waits for a thread that waits here), allocate when a look-up fails (through an
- * allocator that locks a mutex of ours) and, before glibc 2.36, give the oldest version instead of
- * the default one.
+ * is the order of the global scope. dlsym() would take the loader's lock, held by a dlopen() whose
+ * constructor waits for a thread that waits here. It would allocate when a look-up fails, through
+ * an allocator that locks a mutex of ours. Before glibc 2.36 it would give the oldest version
+ * instead of the default one.
  *
  * Invariants: after the first hooks_resolve() every member of `real` can be called. A row with a
  * version gets that version or, from an object without versions (another preload, a sanitizer), the
