@@ -61,17 +61,17 @@ $(B)/%.o: %.S
 
 # A unit test is one program: the test, and the objects of the folder that it mirrors.
 $(B)/tests/analyzer/%: tests/analyzer/%.c $(filter-out %/main.o,$(AN_OBJ))
-	$(call build,TEST) -iquote analyzer -iquote tests/analyzer -iquote recorder $(AN_LIBS) $(TEST_LIBS)
+	$(call build,TEST) $(addprefix -iquote ,tests tests/analyzer analyzer recorder) $(AN_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
-	$(call build,TEST) -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
+	$(call build,TEST) -iquote tests -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
 $(B)/tests/recorder/cmd/test_%: tests/recorder/cmd/test_%.c $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
-	$(call build,TEST) -iquote recorder/cmd -iquote recorder $(LIB_LIBS) $(CMD_LIBS) $(TEST_LIBS)
+	$(call build,TEST) -iquote tests -iquote recorder/cmd -iquote recorder $(LIB_LIBS) $(CMD_LIBS) $(TEST_LIBS)
 # The one benchmark that looks inside.
 $(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
 	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
 # The hooks are tested from outside: their tests run target programs with the library preloaded.
 $(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
-	$(call build,TEST) -iquote recorder -iquote preload $(TEST_LIBS)
+	$(call build,TEST) -iquote tests -iquote recorder -iquote preload $(TEST_LIBS)
 # Targets, truths and benchmarks are plain programs that know nothing of us.
 $(B)/tests/%: tests/%.c
 	$(call build,TARGET) -iquote recorder -lpthread -lm -ldl $(LIBS_$(@F))

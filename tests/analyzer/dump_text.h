@@ -70,15 +70,4 @@ static inline void read_bad(const char *text, uint64_t line, const char *words, 
 	recording_free(&recording);
 }
 
-static inline int run_suite(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
-
 #endif

@@ -10,7 +10,8 @@
 #ifndef TEST_TARGET_H
 #define TEST_TARGET_H
 
-#include <check.h>
+#include "suite.h"
+
 #include <dirent.h>
 #include <jansson.h>
 #include <libgen.h>
@@ -284,28 +285,19 @@ static inline void run_case(const struct target_case *row, struct dumps *dumps)
 	}
 }
 
-/* main() of a test program whose cases are a table called `cases`. */
-#define TARGET_CASES_MAIN(suite_name)                                                              \
-	START_TEST(test_case)                                                                      \
-	{                                                                                          \
-		struct dumps dumps;                                                                \
-		run_case(&cases[_i], &dumps);                                                      \
-		free_dumps(&dumps);                                                                \
-	}                                                                                          \
-	END_TEST                                                                                   \
-                                                                                                   \
-	int main(void)                                                                             \
-	{                                                                                          \
-		Suite *suite = suite_create(suite_name);                                           \
-		TCase *group = tcase_create(suite_name);                                           \
-		tcase_set_timeout(group, 240);                                                     \
-		tcase_add_loop_test(group, test_case, 0, (int)(sizeof(cases) / sizeof(cases[0]))); \
-		suite_add_tcase(suite, group);                                                     \
-		SRunner *runner = srunner_create(suite);                                           \
-		srunner_run_all(runner, CK_ENV);                                                   \
-		int failed = srunner_ntests_failed(runner);                                        \
-		srunner_free(runner);                                                              \
-		return failed ? 1 : 0;                                                             \
+/* The suite of a test program whose cases are a table called `cases`. */
+#define TARGET_SUITE()                        \
+	START_TEST(test_case)                 \
+	{                                     \
+		struct dumps dumps;           \
+		run_case(&cases[_i], &dumps); \
+		free_dumps(&dumps);           \
+	}                                     \
+	END_TEST                              \
+                                              \
+	SUITE()                               \
+	{                                     \
+		EACH(test_case, cases);       \
 	}
 
 #endif

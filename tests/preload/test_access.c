@@ -15,6 +15,7 @@
 #include <sys/un.h>
 
 #include "target.h"
+#include "suite.h"
 
 enum { STRANGER = 65534, OTHER_STRANGER = 65533, ANSWER_MAX = 8192 };
 
@@ -341,27 +342,14 @@ START_TEST(test_another_tmp)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("access");
-	TCase *group = tcase_create("access");
-	SRunner *runner;
-	int failed;
-
-	tcase_set_timeout(group, 60);
-	tcase_add_checked_fixture(group, setup, teardown);
-	tcase_add_test(group, test_strangers_are_turned_away);
-	tcase_add_test(group, test_root_may_ask_anybody);
-	tcase_add_loop_test(group, test_a_trap_for_a_directory, 0,
-			    sizeof(traps) / sizeof(traps[0]));
-	tcase_add_test(group, test_a_foreign_socket_stays);
-	tcase_add_test(group, test_a_strangers_dead_socket_stays);
-	tcase_add_test(group, test_set_user_id_programs_believe_nothing);
-	tcase_add_test(group, test_another_tmp);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	TEST(test_strangers_are_turned_away);
+	TEST(test_root_may_ask_anybody);
+	EACH(test_a_trap_for_a_directory, traps);
+	TEST(test_a_foreign_socket_stays);
+	TEST(test_a_strangers_dead_socket_stays);
+	TEST(test_set_user_id_programs_believe_nothing);
+	TEST(test_another_tmp);
 }

@@ -4,6 +4,7 @@
  * library to run, or does not say to it what it says to the reader.
  */
 #include "target.h"
+#include "suite.h"
 
 enum { SOURCE_MAX = 8192 };
 
@@ -114,19 +115,7 @@ START_TEST(test_example)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("annotations");
-	TCase *group = tcase_create("annotations");
-	SRunner *runner;
-	int failed;
-
-	tcase_set_timeout(group, 240);
-	tcase_add_loop_test(group, test_example, 0, sizeof(compilers) / sizeof(compilers[0]));
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(test_example, compilers);
 }

@@ -3,6 +3,7 @@
  * Wrong if this fails: a child's recording cannot be found from its parent's.
  */
 #include "target.h"
+#include "suite.h"
 
 static bool has_client(const struct dumps *dumps, const char *client)
 {
@@ -39,17 +40,7 @@ START_TEST(test_links_lead_to_the_child)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("children");
-	TCase *group = tcase_create("children");
-	tcase_set_timeout(group, 120);
-	tcase_add_loop_test(group, test_links_lead_to_the_child, 0,
-			    (int)(sizeof(cases) / sizeof(cases[0])));
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(test_links_lead_to_the_child, cases);
 }

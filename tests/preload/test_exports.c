@@ -4,6 +4,7 @@
  * two versions to the same one.
  */
 #include "target.h"
+#include "suite.h"
 
 /* The loader's own account of what a target was bound to. */
 static void read_bindings(const char *target, char *text, size_t room)
@@ -67,16 +68,7 @@ START_TEST(test_binding)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("exports");
-	TCase *group = tcase_create("exports");
-	tcase_set_timeout(group, 60);
-	tcase_add_loop_test(group, test_binding, 0, (int)(sizeof(bindings) / sizeof(bindings[0])));
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(test_binding, bindings);
 }

@@ -4,6 +4,7 @@
  * there which is not.
  */
 #include "target.h"
+#include "suite.h"
 
 static const struct target_case cases[] = {
 	/* 0 */ { "teams",
@@ -27,16 +28,7 @@ START_TEST(test_case)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("guests");
-	TCase *group = tcase_create("guests");
-	tcase_set_timeout(group, 240);
-	tcase_add_loop_test(group, test_case, 0, (int)(sizeof(cases) / sizeof(cases[0])));
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(test_case, cases);
 }

@@ -13,4 +13,4 @@ static const struct target_case cases[] = {
 		    { "op", "io", "aio_cancel", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_async")
+TARGET_SUITE()

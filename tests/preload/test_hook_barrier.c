@@ -15,4 +15,4 @@ static const struct target_case cases[] = {
 	/* 3 */ { "barriers", "cancelled", { { "wait", "once", "", 0, 0 } } },
 };
 
-TARGET_CASES_MAIN("hook_barrier")
+TARGET_SUITE()

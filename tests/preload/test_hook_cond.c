@@ -46,4 +46,4 @@ static const struct target_case cases[] = {
 	    { "link", "wake", "cond conditions+0x", 2, 2 } } },
 };
 
-TARGET_CASES_MAIN("hook_cond")
+TARGET_SUITE()

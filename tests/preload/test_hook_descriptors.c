@@ -4,6 +4,7 @@
  * that makes or closes descriptors does something else than without the library.
  */
 #include "target.h"
+#include "suite.h"
 
 enum { PROCESSES_MAX = 4 };
 
@@ -535,27 +536,18 @@ START_TEST(test_buffers_add_up)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("hook_descriptors");
-	TCase *group = tcase_create("hook_descriptors");
-	tcase_set_timeout(group, 240);
-	tcase_add_loop_test(group, test_scenario, 0, sizeof(scenarios) / sizeof(scenarios[0]));
-	tcase_add_test(group, test_both_ends_and_bytes);
-	tcase_add_loop_test(group, test_two_processes_meet, 0, 2);
-	tcase_add_test(group, test_a_shared_end_adds_up);
-	tcase_add_test(group, test_parts_add_up);
-	tcase_add_test(group, test_shared_readers_add_up);
-	tcase_add_test(group, test_partial_transfers_add_up);
-	tcase_add_test(group, test_looks_move_nothing);
-	tcase_add_test(group, test_copies_add_up);
-	tcase_add_test(group, test_passed_descriptors_add_up);
-	tcase_add_test(group, test_raw_calls_add_up);
-	tcase_add_test(group, test_buffers_add_up);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(test_scenario, scenarios);
+	TEST(test_both_ends_and_bytes);
+	LOOP(test_two_processes_meet, 0, 2);
+	TEST(test_a_shared_end_adds_up);
+	TEST(test_parts_add_up);
+	TEST(test_shared_readers_add_up);
+	TEST(test_partial_transfers_add_up);
+	TEST(test_looks_move_nothing);
+	TEST(test_copies_add_up);
+	TEST(test_passed_descriptors_add_up);
+	TEST(test_raw_calls_add_up);
+	TEST(test_buffers_add_up);
 }

@@ -26,4 +26,4 @@ static const struct target_case cases[] = {
 	/* 14 */ { "images", "abort", { { "op", "io", "close", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_exec")
+TARGET_SUITE()

@@ -18,4 +18,4 @@ static const struct target_case cases[] = {
 	    { "op", "io", "splice", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_futex")
+TARGET_SUITE()

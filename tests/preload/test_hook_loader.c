@@ -4,6 +4,7 @@
  * lock, or exceptions of a C++ plug-in that is loaded late end in the wrong unwinder.
  */
 #include "target.h"
+#include "suite.h"
 
 static const struct target_case cases[] = {
 	/* 0 */ { "lives", "unload", { { "op", "io", "close", 54, 54 } } },
@@ -77,19 +78,10 @@ START_TEST(test_exceptions_of_a_plugin)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("hook_loader");
-	TCase *group = tcase_create("hook_loader");
-	tcase_set_timeout(group, 120);
-	tcase_add_test(group, test_unload);
-	tcase_add_test(group, test_the_loaders_lock);
-	tcase_add_test(group, test_a_constructor_that_starts_a_thread);
-	tcase_add_test(group, test_exceptions_of_a_plugin);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(test_unload);
+	TEST(test_the_loaders_lock);
+	TEST(test_a_constructor_that_starts_a_thread);
+	TEST(test_exceptions_of_a_plugin);
 }

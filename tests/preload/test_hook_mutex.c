@@ -44,4 +44,4 @@ static const struct target_case cases[] = {
 	{ "mutexes", "ceiling", { { "wait", "mutex", "pthread_mutex_setprioceiling", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_mutex")
+TARGET_SUITE()

@@ -57,4 +57,4 @@ static const struct target_case cases[] = {
 	  { { "op", "exec", "vfork", 30, 30 }, { "op", "process", "true", 30, 30 } } },
 };
 
-TARGET_CASES_MAIN("hook_process")
+TARGET_SUITE()

@@ -21,4 +21,4 @@ static const struct target_case cases[] = {
 	{ "rights", "forbidden", { { "op", "sleep", "usleep", 1, 1 }, { "op", "dns", "", 0, 0 } } },
 };
 
-TARGET_CASES_MAIN("hook_rights")
+TARGET_SUITE()

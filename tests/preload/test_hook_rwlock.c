@@ -27,4 +27,4 @@ static const struct target_case cases[] = {
 	  { { "wait", "rwlock_write", "", 0, 0 }, { "op", "hold", "rwlock rwlocks+0x", 3, 3 } } },
 };
 
-TARGET_CASES_MAIN("hook_rwlock")
+TARGET_SUITE()

@@ -20,4 +20,4 @@ static const struct target_case cases[] = {
 	/* 2 */ { "semaphores", "cancelled", { { "wait", "sem", "sem_wait", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_sem")
+TARGET_SUITE()

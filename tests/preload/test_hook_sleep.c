@@ -15,4 +15,4 @@ static const struct target_case cases[] = {
 	/* 1 */ { "sleeps", "cancelled", { { "op", "sleep", "sleep", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_sleep")
+TARGET_SUITE()

@@ -12,4 +12,4 @@ static const struct target_case cases[] = {
 		    { "op", "hold", "mutex queues+0x", 3, 3 } } },
 };
 
-TARGET_CASES_MAIN("hook_spin")
+TARGET_SUITE()

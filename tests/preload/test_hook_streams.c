@@ -4,6 +4,7 @@
  * anything; or a form of a call gets other arguments than it was given.
  */
 #include "target.h"
+#include "suite.h"
 
 static const struct target_case cases[] = {
 	/* 0 */ { "streams",
@@ -89,17 +90,8 @@ START_TEST(test_outcomes)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("hook_streams");
-	TCase *group = tcase_create("hook_streams");
-	tcase_set_timeout(group, 240);
-	tcase_add_loop_test(group, test_case, 0, (int)(sizeof(cases) / sizeof(cases[0])));
-	tcase_add_test(group, test_outcomes);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(test_case, cases);
+	TEST(test_outcomes);
 }

@@ -16,4 +16,4 @@ static const struct target_case cases[] = {
 	  { { "op", "io", "msgsnd", 2, 2 }, { "op", "io", "msgrcv", 2, 2 } } },
 };
 
-TARGET_CASES_MAIN("hook_sysv")
+TARGET_SUITE()

@@ -148,4 +148,4 @@ static const struct target_case cases[] = {
 	{ "seldom", "terminals", { { "op", "io", "write", 1, 1 } } },
 };
 
-TARGET_CASES_MAIN("hook_timed")
+TARGET_SUITE()

@@ -14,4 +14,4 @@ static const struct target_case cases[] = {
 	/* 1 */ { "children", "nested_vforks", { { "op", "exec", "vfork", 6, 6 } } },
 };
 
-TARGET_CASES_MAIN("hook_vfork")
+TARGET_SUITE()

@@ -4,6 +4,7 @@
  * is told counts as the walk's.
  */
 #include "target.h"
+#include "suite.h"
 
 static const struct target_case walks = {
 	"walks", "all", { { "op", "sleep", "usleep", 35, 35 }, { "op", "io", "write", 10, 10 } }
@@ -33,16 +34,7 @@ START_TEST(test_what_is_told_is_not_in_the_walk)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("hook_walk");
-	TCase *group = tcase_create("hook_walk");
-	tcase_set_timeout(group, 60);
-	tcase_add_test(group, test_what_is_told_is_not_in_the_walk);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(test_what_is_told_is_not_in_the_walk);
 }

@@ -63,4 +63,4 @@ static const struct target_case cases[] = {
 	/* 25 */ { "cancels", "early", { { "op", "io", "write", 10, MANY } } },
 };
 
-TARGET_CASES_MAIN("lifecycle")
+TARGET_SUITE()

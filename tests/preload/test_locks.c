@@ -4,6 +4,7 @@
  * miscounted.
  */
 #include "target.h"
+#include "suite.h"
 
 static json_t *find_op(json_t *lines, json_int_t id)
 {
@@ -371,28 +372,17 @@ START_TEST(test_a_try_that_succeeds_says_so)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("locks");
-	TCase *group = tcase_create("locks");
-	tcase_set_timeout(group, 60);
-	tcase_add_test(group, test_wait_names_the_hold);
-	tcase_add_test(group, test_holds_exclude_each_other);
-	tcase_add_loop_test(group, test_the_first_hold_is_dated_back, 0, 2);
-	tcase_add_loop_test(group, test_holds_as_asked_for, 0, sizeof(modes) / sizeof(modes[0]));
-	tcase_add_loop_test(group, test_a_lock_of_two_processes_is_one, 0,
-			    sizeof(shared_cases) / sizeof(shared_cases[0]));
-	tcase_add_test(group, test_a_holder_that_died_is_named);
-	tcase_add_test(group, test_an_inheritance_needs_no_wait);
-	tcase_add_loop_test(group, test_a_try_that_succeeds_says_so, 0,
-			    sizeof(tries) / sizeof(tries[0]));
-	tcase_add_test(group, test_wakes_of_all_say_so);
-	tcase_add_loop_test(group, test_a_wait_in_vain_says_so, 0, 2);
-	tcase_add_test(group, test_only_heard_wakes_say_where_from);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(test_wait_names_the_hold);
+	TEST(test_holds_exclude_each_other);
+	LOOP(test_the_first_hold_is_dated_back, 0, 2);
+	EACH(test_holds_as_asked_for, modes);
+	EACH(test_a_lock_of_two_processes_is_one, shared_cases);
+	TEST(test_a_holder_that_died_is_named);
+	TEST(test_an_inheritance_needs_no_wait);
+	EACH(test_a_try_that_succeeds_says_so, tries);
+	TEST(test_wakes_of_all_say_so);
+	LOOP(test_a_wait_in_vain_says_so, 0, 2);
+	TEST(test_only_heard_wakes_say_where_from);
 }

@@ -4,6 +4,7 @@
  * or a slot that is read-only by the time we come is not read.
  */
 #include "target.h"
+#include "suite.h"
 
 static const char *compiler(void)
 {
@@ -60,17 +61,8 @@ START_TEST(test_read_only_slots)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("objects");
-	TCase *group = tcase_create("objects");
-	tcase_set_timeout(group, 240);
-	tcase_add_loop_test(group, test_hash_table, 0, 2);
-	tcase_add_test(group, test_read_only_slots);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(test_hash_table, 0, 2);
+	TEST(test_read_only_slots);
 }

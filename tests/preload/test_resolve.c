@@ -4,6 +4,7 @@
  * lost.
  */
 #include "target.h"
+#include "suite.h"
 
 static char interposer[PATH_MAX];
 
@@ -69,17 +70,8 @@ START_TEST(test_versions_reach_their_own)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("resolve");
-	TCase *group = tcase_create("resolve");
-	tcase_set_timeout(group, 120);
-	tcase_add_test(group, test_next_preload_is_called);
-	tcase_add_loop_test(group, test_versions_reach_their_own, 0, 1);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(test_next_preload_is_called);
+	LOOP(test_versions_reach_their_own, 0, 1);
 }

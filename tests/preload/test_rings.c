@@ -4,6 +4,9 @@
  * Skipped, loudly, where the kernel gives nobody a ring.
  */
 #include "target.h"
+#include "suite.h"
+
+#include <errno.h>
 
 /* What the short calls are has taken too little to be an op. */
 static const struct target_case rings = { "rings",
@@ -30,19 +33,9 @@ START_TEST(test_rings)
 }
 END_TEST
 
-int main(int count, char **arguments)
+SUITE()
 {
-	(void)count;
-	if (status_alone(arguments[0]) == 77)
-		return 77;
-	Suite *suite = suite_create("rings");
-	TCase *group = tcase_create("rings");
-	tcase_set_timeout(group, 60);
-	tcase_add_loop_test(group, test_rings, 0, 2);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	if (status_alone(program_invocation_name) == 77)
+		exit(77);
+	LOOP(test_rings, 0, 2);
 }

@@ -162,16 +162,4 @@ static inline uint64_t record_io(uint64_t bytes)
 	return op;
 }
 
-/* Runs one suite, each test in a process of its own. */
-static inline int run_suite(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
-
 #endif

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static json_t *lines;
 
@@ -442,27 +443,21 @@ START_TEST(more_open_ops_than_places_are_counted)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("annotations");
-	TCase *tests = tcase_create("annotations");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, NULL, teardown);
-	tcase_add_test(tests, an_op_has_all_that_was_said);
-	tcase_add_test(tests, the_null_handle_does_nothing);
-	tcase_add_test(tests, an_op_ends_once);
-	tcase_add_test(tests, an_op_is_handed_over);
-	tcase_add_test(tests, an_op_that_others_end_is_over_here_too);
-	tcase_add_test(tests, waits_and_links);
-	tcase_add_test(tests, a_finished_op_keeps_its_times);
-	tcase_add_test(tests, what_is_open_is_in_the_dump_as_open);
-	tcase_add_test(tests, an_op_that_ends_while_off_is_over);
-	tcase_add_test(tests, a_flow_is_recorded_while_recording_is_off);
-	tcase_add_test(tests, a_thread_that_ends_in_a_flow_ends_it);
-	tcase_add_test(tests, a_forked_child_has_nothing_of_its_parents);
-	tcase_add_test(tests, signal_handlers_may_annotate);
-	tcase_add_test(tests, more_open_ops_than_places_are_counted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(NULL, teardown);
+	TEST(an_op_has_all_that_was_said);
+	TEST(the_null_handle_does_nothing);
+	TEST(an_op_ends_once);
+	TEST(an_op_is_handed_over);
+	TEST(an_op_that_others_end_is_over_here_too);
+	TEST(waits_and_links);
+	TEST(a_finished_op_keeps_its_times);
+	TEST(what_is_open_is_in_the_dump_as_open);
+	TEST(an_op_that_ends_while_off_is_over);
+	TEST(a_flow_is_recorded_while_recording_is_off);
+	TEST(a_thread_that_ends_in_a_flow_ends_it);
+	TEST(a_forked_child_has_nothing_of_its_parents);
+	TEST(signal_handlers_may_annotate);
+	TEST(more_open_ops_than_places_are_counted);
 }

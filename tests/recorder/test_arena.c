@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "recording.h"
+#include "suite.h"
 
 enum { EVENTS = 10000, START = 4711 };
 
@@ -167,19 +168,14 @@ START_TEST(a_child_forgets_without_touching_the_parents)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("arena");
-	TCase *tests = tcase_create("arena");
-
-	tcase_add_test(tests, the_file_is_the_users_alone);
-	tcase_add_test(tests, no_descriptor_stays_open);
-	tcase_add_test(tests, a_name_that_is_taken_is_left_alone);
-	tcase_add_test(tests, a_limit_on_file_sizes_is_no_signal_but_private_memory);
-	tcase_add_test(tests, sections_are_populated_once_and_remembered);
-	tcase_add_test(tests, memory_that_has_run_out_is_an_answer);
-	tcase_add_test(tests, what_a_killed_process_wrote_is_there);
-	tcase_add_test(tests, a_child_forgets_without_touching_the_parents);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(the_file_is_the_users_alone);
+	TEST(no_descriptor_stays_open);
+	TEST(a_name_that_is_taken_is_left_alone);
+	TEST(a_limit_on_file_sizes_is_no_signal_but_private_memory);
+	TEST(sections_are_populated_once_and_remembered);
+	TEST(memory_that_has_run_out_is_an_answer);
+	TEST(what_a_killed_process_wrote_is_there);
+	TEST(a_child_forgets_without_touching_the_parents);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "aside.h"
+#include "suite.h"
 
 static sem_t begun;
 static bool has_listener; /* the thread serves; else it has nothing to do */
@@ -136,17 +137,12 @@ START_TEST(one_that_has_not_begun_is_waited_for)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("aside");
-	TCase *group = tcase_create("aside");
-
-	tcase_add_checked_fixture(group, setup, NULL);
-	tcase_add_test(group, nobody_is_never_in_the_way);
-	tcase_add_test(group, it_ends_and_is_gone);
-	tcase_add_test(group, one_that_had_nothing_to_do_is_not_started_again);
-	tcase_add_test(group, other_rights_are_seen);
-	tcase_add_test(group, one_that_has_not_begun_is_waited_for);
-	suite_add_tcase(suite, group);
-	return run_suite(suite);
+	FIXTURE(setup, NULL);
+	TEST(nobody_is_never_in_the_way);
+	TEST(it_ends_and_is_gone);
+	TEST(one_that_had_nothing_to_do_is_not_started_again);
+	TEST(other_rights_are_seen);
+	TEST(one_that_has_not_begun_is_waited_for);
 }

@@ -9,6 +9,7 @@
 
 #include "recording.h"
 #include "stack.h"
+#include "suite.h"
 
 enum { TEXT_BYTES = 1 << 20 };
 
@@ -270,19 +271,13 @@ START_TEST(there_is_no_such_process)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("blocked");
-	TCase *tests = tcase_create("blocked");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_circle_that_was_never_recorded);
-	tcase_add_test(tests, a_circle_that_is_recorded);
-	tcase_add_test(tests, the_list_as_json);
-	tcase_add_test(tests, an_op_in_a_descriptor);
-	tcase_add_test(tests, threads_that_go_on_are_in_no_circle);
-	tcase_add_test(tests, a_circle_must_stand_a_second_look);
-	tcase_add_test(tests, there_is_no_such_process);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(a_circle_that_was_never_recorded);
+	TEST(a_circle_that_is_recorded);
+	TEST(the_list_as_json);
+	TEST(an_op_in_a_descriptor);
+	TEST(threads_that_go_on_are_in_no_circle);
+	TEST(a_circle_must_stand_a_second_look);
+	TEST(there_is_no_such_process);
 }

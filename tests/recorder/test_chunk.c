@@ -6,6 +6,7 @@
 
 #include "recording.h"
 #include "roster.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -264,35 +265,21 @@ START_TEST(memory_of_empty_chunks_is_given_back_and_comes_again)
 }
 END_TEST
 
-static Suite *ring_suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("ring");
-	TCase *tests = tcase_create("ring");
-
-	tcase_add_checked_fixture(tests, setup_ring, teardown);
-	tcase_add_test(tests, a_ring_has_the_last_events);
-	tcase_add_test(tests, what_a_dump_reads_is_not_overwritten);
-	tcase_add_test(tests, a_dump_that_failed_leaves_the_ring_as_it_was);
-	tcase_add_test(tests, chunks_of_a_thread_are_overwritten_in_order);
-	tcase_add_test(tests, memory_of_empty_chunks_is_given_back_and_comes_again);
-	suite_add_tcase(suite, tests);
-	return suite;
-}
-
-int main(void)
-{
-	Suite *suite = suite_create("chunk");
-	TCase *tests = tcase_create("chunk");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_record_is_published_when_it_is_whole);
-	tcase_add_test(tests, a_full_chunk_is_followed_by_another);
-	tcase_add_test(tests, when_all_are_full_events_are_counted_as_dropped);
-	tcase_add_test(tests, what_was_drained_is_used_again);
-	tcase_add_test(tests, a_half_full_chunk_stays_with_its_thread);
-	tcase_add_test(tests, an_ended_threads_chunk_is_filled_by_the_next);
-	tcase_add_test(tests, chunks_are_made_ahead);
-	tcase_add_test(tests, memory_of_empty_chunks_is_given_back_and_comes_again);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite) | run_suite(ring_suite());
+	FIXTURE(setup_ring, teardown);
+	TEST(a_ring_has_the_last_events);
+	TEST(what_a_dump_reads_is_not_overwritten);
+	TEST(a_dump_that_failed_leaves_the_ring_as_it_was);
+	TEST(chunks_of_a_thread_are_overwritten_in_order);
+	TEST(memory_of_empty_chunks_is_given_back_and_comes_again);
+	FIXTURE(setup, teardown);
+	TEST(a_record_is_published_when_it_is_whole);
+	TEST(a_full_chunk_is_followed_by_another);
+	TEST(when_all_are_full_events_are_counted_as_dropped);
+	TEST(what_was_drained_is_used_again);
+	TEST(a_half_full_chunk_stays_with_its_thread);
+	TEST(an_ended_threads_chunk_is_filled_by_the_next);
+	TEST(chunks_are_made_ahead);
+	TEST(memory_of_empty_chunks_is_given_back_and_comes_again);
 }

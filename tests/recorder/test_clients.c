@@ -7,6 +7,7 @@
 
 #include "recording.h"
 #include "socket.h"
+#include "suite.h"
 
 static char directory[64], path[SOCKET_PATH_BYTES];
 static int listener;
@@ -142,16 +143,11 @@ START_TEST(one_dump_at_a_time)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("clients");
-	TCase *tests = tcase_create("clients");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_line_is_answered_when_it_is_whole);
-	tcase_add_test(tests, clients_do_not_mix);
-	tcase_add_test(tests, one_more_than_there_is_room_for_is_told_so);
-	tcase_add_test(tests, one_dump_at_a_time);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_line_is_answered_when_it_is_whole);
+	TEST(clients_do_not_mix);
+	TEST(one_more_than_there_is_room_for_is_told_so);
+	TEST(one_dump_at_a_time);
 }

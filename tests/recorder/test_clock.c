@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "recording.h"
+#include "suite.h"
 
 START_TEST(ticks_become_nanoseconds)
 {
@@ -76,16 +77,11 @@ START_TEST(the_three_clocks_are_read_at_one_moment)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("clock");
-	TCase *tests = tcase_create("clock");
-
-	tcase_add_test(tests, ticks_become_nanoseconds);
-	tcase_add_test(tests, a_test_may_set_the_clock);
-	tcase_add_test(tests, the_rate_is_the_kernels);
-	tcase_add_test(tests, without_the_counter_a_tick_is_a_nanosecond);
-	tcase_add_test(tests, the_three_clocks_are_read_at_one_moment);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(ticks_become_nanoseconds);
+	TEST(a_test_may_set_the_clock);
+	TEST(the_rate_is_the_kernels);
+	TEST(without_the_counter_a_tick_is_a_nanosecond);
+	TEST(the_three_clocks_are_read_at_one_moment);
 }

@@ -13,6 +13,7 @@
 
 #include "recording.h"
 #include "socket.h"
+#include "suite.h"
 
 static char directory[64], path[108];
 
@@ -595,31 +596,23 @@ START_TEST(a_name_that_is_taken)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("control");
-	TCase *tests = tcase_create("control");
-	TCase *taken = tcase_create("taken");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, one_line_one_answer);
-	tcase_add_test(tests, garbage_is_refused_and_nothing_else);
-	tcase_add_test(tests, a_dump_hands_out_once);
-	tcase_add_test(tests, a_reader_may_say_when_it_has_kept_it);
-	tcase_add_test(tests, a_half_closed_reader_gets_its_dump);
-	tcase_add_test(tests, a_reader_that_stalls_holds_up_nobody);
-	tcase_add_test(tests, what_was_sent_but_not_read_is_not_handed_out);
-	tcase_add_test(tests, a_hundred_clients_at_once);
-	tcase_add_test(tests, the_programs_descriptors_are_its_own);
-	tcase_add_test(tests, signals_go_to_the_program);
-	tcase_add_test(tests, an_end_of_the_process_does_not_wait_for_a_stalled_reader);
-	tcase_add_test(tests, stacks_are_told);
-	tcase_add_test(tests, stacks_of_threads_that_come_and_go);
-	tcase_add_test(tests, a_large_dump_to_bad_readers);
-	tcase_add_test(tests, many_dumps_at_once);
-	suite_add_tcase(suite, tests);
-	tcase_add_test(taken, a_name_that_is_taken);
-	suite_add_tcase(suite, taken);
-	return run_suite(suite);
+	TEST(a_name_that_is_taken);
+	FIXTURE(setup, teardown);
+	TEST(one_line_one_answer);
+	TEST(garbage_is_refused_and_nothing_else);
+	TEST(a_dump_hands_out_once);
+	TEST(a_reader_may_say_when_it_has_kept_it);
+	TEST(a_half_closed_reader_gets_its_dump);
+	TEST(a_reader_that_stalls_holds_up_nobody);
+	TEST(what_was_sent_but_not_read_is_not_handed_out);
+	TEST(a_hundred_clients_at_once);
+	TEST(the_programs_descriptors_are_its_own);
+	TEST(signals_go_to_the_program);
+	TEST(an_end_of_the_process_does_not_wait_for_a_stalled_reader);
+	TEST(stacks_are_told);
+	TEST(stacks_of_threads_that_come_and_go);
+	TEST(a_large_dump_to_bad_readers);
+	TEST(many_dumps_at_once);
 }

@@ -8,6 +8,7 @@
 #include "delays.h"
 #include "mark.h"
 #include "roster.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -87,15 +88,10 @@ START_TEST(the_next_thread_in_a_slot_begins_at_nothing)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("delays");
-	TCase *tests = tcase_create("delays");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_mark_carries_the_delay_of_its_thread);
-	tcase_add_test(tests, it_is_read_when_it_is_due);
-	tcase_add_test(tests, the_next_thread_in_a_slot_begins_at_nothing);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_mark_carries_the_delay_of_its_thread);
+	TEST(it_is_read_when_it_is_due);
+	TEST(the_next_thread_in_a_slot_begins_at_nothing);
 }

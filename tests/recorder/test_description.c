@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static struct description description;
 
@@ -326,24 +327,18 @@ START_TEST(in_a_crowd_names_are_shared)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("description");
-	TCase *tests = tcase_create("description");
-
-	tcase_add_test(tests, a_socket_is_called_by_what_it_is_being_connected_to);
-	tcase_add_test(tests, both_ends_of_a_connection_agree);
-	tcase_add_test(tests, a_listener_beyond_the_scan_is_noted_when_it_is_met);
-	tcase_add_test(tests, a_socket_that_is_not_connected_is_passing);
-	tcase_add_test(tests, names_of_unix_sockets);
-	tcase_add_test(tests, a_pair_knows_both_ends);
-	tcase_add_test(tests, digits_of_a_path_are_folded);
-	tcase_add_loop_test(tests, a_path_that_it_was_opened_by_is_taken_if_it_is_plain, 0,
-			    sizeof(opened) / sizeof(opened[0]));
-	tcase_add_test(tests, a_long_path_is_cut);
-	tcase_add_test(tests, what_else_there_is);
-	tcase_add_test(tests, eventfds_are_counted);
-	tcase_add_test(tests, in_a_crowd_names_are_shared);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(a_socket_is_called_by_what_it_is_being_connected_to);
+	TEST(both_ends_of_a_connection_agree);
+	TEST(a_listener_beyond_the_scan_is_noted_when_it_is_met);
+	TEST(a_socket_that_is_not_connected_is_passing);
+	TEST(names_of_unix_sockets);
+	TEST(a_pair_knows_both_ends);
+	TEST(digits_of_a_path_are_folded);
+	EACH(a_path_that_it_was_opened_by_is_taken_if_it_is_plain, opened);
+	TEST(a_long_path_is_cut);
+	TEST(what_else_there_is);
+	TEST(eventfds_are_counted);
+	TEST(in_a_crowd_names_are_shared);
 }

@@ -13,6 +13,7 @@
 
 #include "description.h"
 #include "recording.h"
+#include "suite.h"
 
 static struct self *self;
 
@@ -234,23 +235,17 @@ START_TEST(a_child_of_vfork_learns_nothing)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("descriptors");
-	TCase *tests = tcase_create("descriptors");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_description_stays_until_it_is_forgotten);
-	tcase_add_test(tests, a_range_is_forgotten);
-	tcase_add_test(tests, what_was_forgotten_meanwhile_is_not_stored);
-	tcase_add_test(tests, an_op_says_what_its_descriptor_is);
-	tcase_add_test(tests, a_pair_is_told_at_its_making);
-	tcase_add_test(tests, what_is_not_connected_yet_is_asked_again);
-	tcase_add_test(tests, beyond_the_table_is_counted);
-	tcase_add_test(tests, a_crowd_leaves_room_for_other_names);
-	tcase_add_test(tests, another_recording_begins_with_nothing);
-	tcase_add_test(tests, a_child_of_vfork_learns_nothing);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_description_stays_until_it_is_forgotten);
+	TEST(a_range_is_forgotten);
+	TEST(what_was_forgotten_meanwhile_is_not_stored);
+	TEST(an_op_says_what_its_descriptor_is);
+	TEST(a_pair_is_told_at_its_making);
+	TEST(what_is_not_connected_yet_is_asked_again);
+	TEST(beyond_the_table_is_counted);
+	TEST(a_crowd_leaves_room_for_other_names);
+	TEST(another_recording_begins_with_nothing);
+	TEST(a_child_of_vfork_learns_nothing);
 }

@@ -14,6 +14,7 @@
 #include "recording.h"
 #include "stacks.h"
 #include "weight.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -217,19 +218,14 @@ START_TEST(a_dead_processs_arena_can_be_dumped)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("dump");
-	TCase *tests = tcase_create("dump");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, the_header_counts_its_events);
-	tcase_add_test(tests, what_is_open_is_in_the_header);
-	tcase_add_test(tests, stacks_are_places_in_modules);
-	tcase_add_test(tests, living_and_ended_threads_are_listed);
-	tcase_add_test(tests, the_longest_strings_fit);
-	tcase_add_test(tests, a_reader_that_goes_away_costs_nothing);
-	tcase_add_test(tests, a_dead_processs_arena_can_be_dumped);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(the_header_counts_its_events);
+	TEST(what_is_open_is_in_the_header);
+	TEST(stacks_are_places_in_modules);
+	TEST(living_and_ended_threads_are_listed);
+	TEST(the_longest_strings_fit);
+	TEST(a_reader_that_goes_away_costs_nothing);
+	TEST(a_dead_processs_arena_can_be_dumped);
 }

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static char bytes[300];
 static struct text text;
@@ -119,18 +120,11 @@ START_TEST(where_there_is_none_there_is_a_star)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("endpoint");
-	TCase *tests = tcase_create("endpoint");
-
-	tcase_add_checked_fixture(tests, setup, NULL);
-	tcase_add_loop_test(tests, an_address_is_written_as_usual, 0,
-			    sizeof(addresses) / sizeof(addresses[0]));
-	tcase_add_loop_test(tests, a_path_is_written_to_its_end, 0,
-			    sizeof(paths) / sizeof(paths[0]));
-	tcase_add_test(tests, an_address_without_an_end_is_cut);
-	tcase_add_test(tests, where_there_is_none_there_is_a_star);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, NULL);
+	EACH(an_address_is_written_as_usual, addresses);
+	EACH(a_path_is_written_to_its_end, paths);
+	TEST(an_address_without_an_end_is_cut);
+	TEST(where_there_is_none_there_is_a_star);
 }

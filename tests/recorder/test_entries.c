@@ -3,6 +3,7 @@
 #include "entries.h"
 
 #include "calls.h"
+#include "suite.h"
 
 static const struct {
 	const char *what;
@@ -71,16 +72,11 @@ START_TEST(too_many_open_ones_are_counted)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("entries");
-	TCase *tests = tcase_create("entries");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, a_call_that_never_returned_is_canceled, 0, 4);
-	tcase_add_test(tests, an_op_and_a_wait_may_share_a_frame);
-	tcase_add_test(tests, a_hold_outlives_the_frame_of_its_call);
-	tcase_add_test(tests, too_many_open_ones_are_counted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	LOOP(a_call_that_never_returned_is_canceled, 0, 4);
+	TEST(an_op_and_a_wait_may_share_a_frame);
+	TEST(a_hold_outlives_the_frame_of_its_call);
+	TEST(too_many_open_ones_are_counted);
 }

@@ -3,6 +3,7 @@
 #include "eventtext.h"
 
 #include "recording.h"
+#include "suite.h"
 
 static struct dump dump;
 static struct arena *arena;
@@ -108,15 +109,10 @@ START_TEST(what_is_open_has_no_end)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("eventtext");
-	TCase *tests = tcase_create("eventtext");
-
-	tcase_add_checked_fixture(tests, setup, recording_end);
-	tcase_add_loop_test(tests, keys_go_by_the_kind, 0, 11);
-	tcase_add_loop_test(tests, the_longest_line_fits, 0, UINT8_MAX + 1);
-	tcase_add_test(tests, what_is_open_has_no_end);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, recording_end);
+	LOOP(keys_go_by_the_kind, 0, 11);
+	LOOP(the_longest_line_fits, 0, UINT8_MAX + 1);
+	TEST(what_is_open_has_no_end);
 }

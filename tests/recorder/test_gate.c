@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "recording.h"
+#include "suite.h"
 
 START_TEST(before_the_start_there_is_nothing)
 {
@@ -82,15 +83,10 @@ START_TEST(other_rights_are_noticed)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("gate");
-	TCase *tests = tcase_create("gate");
-
-	tcase_add_test(tests, before_the_start_there_is_nothing);
-	tcase_add_test(tests, on_and_off_are_facts);
-	tcase_add_test(tests, a_forked_child_is_another_process);
-	tcase_add_test(tests, other_rights_are_noticed);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(before_the_start_there_is_nothing);
+	TEST(on_and_off_are_facts);
+	TEST(a_forked_child_is_another_process);
+	TEST(other_rights_are_noticed);
 }

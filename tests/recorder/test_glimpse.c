@@ -12,6 +12,7 @@
 #include "sample.h"
 #include "stack.h"
 #include "tasks.h"
+#include "suite.h"
 
 static uint32_t tids[4], stop;
 static long calls, interrupted;
@@ -225,19 +226,13 @@ START_TEST(a_forked_child_has_asked_nobody)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("glimpse");
-	TCase *tests = tcase_create("glimpse");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, setup, NULL);
-	tcase_add_test(tests, a_running_thread_says_where_it_is);
-	tcase_add_test(tests, questions_that_end_too_soon);
-	tcase_add_test(tests, no_call_is_interrupted);
-	tcase_add_test(tests, a_thread_that_waits_hears_nothing);
-	tcase_add_test(tests, who_cannot_be_asked_is_not);
-	tcase_add_test(tests, a_forked_child_has_asked_nobody);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, NULL);
+	TEST(a_running_thread_says_where_it_is);
+	TEST(questions_that_end_too_soon);
+	TEST(no_call_is_interrupted);
+	TEST(a_thread_that_waits_hears_nothing);
+	TEST(who_cannot_be_asked_is_not);
+	TEST(a_forked_child_has_asked_nobody);
 }

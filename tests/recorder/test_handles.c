@@ -4,6 +4,7 @@
 #include "handles.h"
 
 #include "recording.h"
+#include "suite.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
 
@@ -136,18 +137,12 @@ START_TEST(one_of_many_ends_it)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("handles");
-	TCase *tests = tcase_create("handles");
-
-	tcase_set_timeout(tests, 120);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, what_is_added_is_found_and_taken_once);
-	tcase_add_test(tests, nobodys_handles_are_not_found);
-	tcase_add_test(tests, neighbours_do_not_hide_each_other);
-	tcase_add_test(tests, a_full_neighbourhood_is_said);
-	tcase_add_test(tests, one_of_many_ends_it);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(what_is_added_is_found_and_taken_once);
+	TEST(nobodys_handles_are_not_found);
+	TEST(neighbours_do_not_hide_each_other);
+	TEST(a_full_neighbourhood_is_said);
+	TEST(one_of_many_ends_it);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "recording.h"
+#include "suite.h"
 
 START_TEST(the_header_says_who_it_is)
 {
@@ -59,14 +60,9 @@ START_TEST(names_of_calls_come_first)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("identity");
-	TCase *tests = tcase_create("identity");
-
-	tcase_add_test(tests, the_header_says_who_it_is);
-	tcase_add_test(tests, the_start_is_field_22_whatever_the_name);
-	tcase_add_test(tests, names_of_calls_come_first);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(the_header_says_who_it_is);
+	TEST(the_start_is_field_22_whatever_the_name);
+	TEST(names_of_calls_come_first);
 }

@@ -7,6 +7,7 @@
 
 #include "modules.h"
 #include "recording.h"
+#include "suite.h"
 
 #define NOPS "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
 
@@ -100,22 +101,10 @@ START_TEST(modules_are_looked_at_one_after_the_other)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("inlined");
-	TCase *tests = tcase_create("inlined");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_loop_test(tests, calls_are_known_by_their_company, 0,
-			    sizeof(pieces) / sizeof(pieces[0]));
-	tcase_add_test(tests, chance_is_not_reported);
-	tcase_add_test(tests, pieces_add_up);
-	tcase_add_test(tests, modules_are_looked_at_one_after_the_other);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(calls_are_known_by_their_company, pieces);
+	TEST(chance_is_not_reported);
+	TEST(pieces_add_up);
+	TEST(modules_are_looked_at_one_after_the_other);
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "recording.h"
+#include "suite.h"
 
 enum { EVENTS = 20000, SMALL_BYTES = 100000 };
 
@@ -137,18 +138,12 @@ START_TEST(a_pipe_whose_reader_goes_away)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("lastdump");
-	TCase *tests = tcase_create("lastdump");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, all_of_it_is_written);
-	tcase_add_test(tests, a_file_that_may_not_grow);
-	tcase_add_test(tests, the_programs_own_signals_stay);
-	tcase_add_test(tests, a_pipe_that_nobody_reads);
-	tcase_add_test(tests, a_pipe_whose_reader_goes_away);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(all_of_it_is_written);
+	TEST(a_file_that_may_not_grow);
+	TEST(the_programs_own_signals_stay);
+	TEST(a_pipe_that_nobody_reads);
+	TEST(a_pipe_whose_reader_goes_away);
 }

@@ -3,6 +3,7 @@
 #include "op.h"
 
 #include "calls.h"
+#include "suite.h"
 
 START_TEST(links)
 {
@@ -35,14 +36,9 @@ START_TEST(a_wake_is_found_at_its_watch)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("link");
-	TCase *tests = tcase_create("link");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, links);
-	tcase_add_test(tests, a_wake_is_found_at_its_watch);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(links);
+	TEST(a_wake_is_found_at_its_watch);
 }

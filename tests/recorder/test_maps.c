@@ -3,6 +3,7 @@
 #include "maps.h"
 
 #include "recording.h"
+#include "suite.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -72,19 +73,8 @@ START_TEST(no_line_is_lost_between_two_reads)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("maps");
-	TCase *group = tcase_create("maps");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(group, a_file_is_where_and_what_it_is);
-	tcase_add_test(group, no_line_is_lost_between_two_reads);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_file_is_where_and_what_it_is);
+	TEST(no_line_is_lost_between_two_reads);
 }

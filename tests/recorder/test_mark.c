@@ -4,6 +4,7 @@
 
 #include "chunk.h"
 #include "mark.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -189,18 +190,12 @@ START_TEST(none_are_written_when_none_are_wanted)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("mark");
-	TCase *tests = tcase_create("mark");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_thread_begins_and_ends_with_a_mark);
-	tcase_add_test(tests, a_sleeping_thread_uses_no_time);
-	tcase_add_loop_test(tests, marks_come_after_calls_that_block, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, a_dump_marks_all_that_live);
-	tcase_add_test(tests, none_are_written_when_none_are_wanted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_thread_begins_and_ends_with_a_mark);
+	TEST(a_sleeping_thread_uses_no_time);
+	EACH(marks_come_after_calls_that_block, rows);
+	TEST(a_dump_marks_all_that_live);
+	TEST(none_are_written_when_none_are_wanted);
 }

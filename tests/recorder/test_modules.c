@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "recording.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -201,20 +202,15 @@ START_TEST(a_lock_that_is_never_released)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("modules");
-	TCase *tests = tcase_create("modules");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, all_that_the_loader_knows_is_there);
-	tcase_add_test(tests, data_belongs_to_its_module_too);
-	tcase_add_test(tests, what_is_known_is_not_added_again);
-	tcase_add_test(tests, a_library_that_came_later_is_added);
-	tcase_add_test(tests, when_it_came_and_went);
-	tcase_add_test(tests, each_loading_has_its_time);
-	tcase_add_test(tests, shared_addresses_belong_to_neither);
-	tcase_add_test(tests, a_lock_that_is_never_released);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(all_that_the_loader_knows_is_there);
+	TEST(data_belongs_to_its_module_too);
+	TEST(what_is_known_is_not_added_again);
+	TEST(a_library_that_came_later_is_added);
+	TEST(when_it_came_and_went);
+	TEST(each_loading_has_its_time);
+	TEST(shared_addresses_belong_to_neither);
+	TEST(a_lock_that_is_never_released);
 }

@@ -3,6 +3,7 @@
 #include "objects.h"
 
 #include "recording.h"
+#include "suite.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -133,23 +134,12 @@ START_TEST(the_dump_says_it)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("objects");
-	TCase *group = tcase_create("objects");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(group, setup, teardown);
-	tcase_add_test(group, two_addresses_of_one_object);
-	tcase_add_test(group, what_is_private_is_no_object);
-	tcase_add_test(group, each_is_placed_once_and_anew_when_made_anew);
-	tcase_add_test(group, more_than_are_placed_at_a_time);
-	tcase_add_test(group, the_dump_says_it);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	TEST(two_addresses_of_one_object);
+	TEST(what_is_private_is_no_object);
+	TEST(each_is_placed_once_and_anew_when_made_anew);
+	TEST(more_than_are_placed_at_a_time);
+	TEST(the_dump_says_it);
 }

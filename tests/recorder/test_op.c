@@ -3,6 +3,7 @@
 #include "op.h"
 
 #include "calls.h"
+#include "suite.h"
 
 START_TEST(an_inner_op_belongs_to_the_outer_one)
 {
@@ -76,17 +77,12 @@ START_TEST(an_end_without_a_beginning_is_counted)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("op");
-	TCase *tests = tcase_create("op");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, an_inner_op_belongs_to_the_outer_one);
-	tcase_add_test(tests, a_failed_io_is_an_error);
-	tcase_add_test(tests, a_sleep_says_what_was_asked_for);
-	tcase_add_test(tests, short_io_may_be_left_out);
-	tcase_add_test(tests, an_end_without_a_beginning_is_counted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(an_inner_op_belongs_to_the_outer_one);
+	TEST(a_failed_io_is_an_error);
+	TEST(a_sleep_says_what_was_asked_for);
+	TEST(short_io_may_be_left_out);
+	TEST(an_end_without_a_beginning_is_counted);
 }

@@ -10,6 +10,7 @@
 
 #define WCPROF_IS_LIBRARY
 #include "wcprof.h"
+#include "suite.h"
 
 /* The thread sanitizer looks at each step, and takes its time. */
 #ifdef __SANITIZE_THREAD__
@@ -338,18 +339,12 @@ START_TEST(each_op_is_there_once_while_threads_go_on)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("opens");
-	TCase *tests = tcase_create("opens");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, children_that_nobody_waited_for_are_open);
-	tcase_add_test(tests, what_is_just_ending_has_ended);
-	tcase_add_test(tests, a_released_hold_is_open_until_it_is_recorded);
-	tcase_add_test(tests, a_hold_that_another_released_is_open_until_it_is_recorded);
-	tcase_add_loop_test(tests, each_op_is_there_once_while_threads_go_on, 0, CHURNS);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(children_that_nobody_waited_for_are_open);
+	TEST(what_is_just_ending_has_ended);
+	TEST(a_released_hold_is_open_until_it_is_recorded);
+	TEST(a_hold_that_another_released_is_open_until_it_is_recorded);
+	LOOP(each_op_is_there_once_while_threads_go_on, 0, CHURNS);
 }

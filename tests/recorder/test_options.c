@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include "recording.h"
+#include "suite.h"
 
 static const char *set_name, *set_value;
 
@@ -107,14 +108,9 @@ START_TEST(paths_are_copied_or_refused_whole)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("options");
-	TCase *tests = tcase_create("options");
-
-	tcase_add_test(tests, nothing_set_means_the_defaults);
-	tcase_add_loop_test(tests, a_bad_value_is_one_line_and_the_default, 0, 16);
-	tcase_add_test(tests, paths_are_copied_or_refused_whole);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(nothing_set_means_the_defaults);
+	LOOP(a_bad_value_is_one_line_and_the_default, 0, 16);
+	TEST(paths_are_copied_or_refused_whole);
 }

@@ -8,6 +8,7 @@
 #include "recording.h"
 #include "stack.h"
 #include "syscalls.h"
+#include "suite.h"
 
 enum { FRAMES_MAX = 32 };
 
@@ -129,15 +130,9 @@ START_TEST(a_thread_in_motion_does_no_harm)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("parked");
-	TCase *tests = tcase_create("parked");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, all_frames_are_found);
-	tcase_add_test(tests, a_thread_that_went_on_has_no_stack);
-	tcase_add_test(tests, a_thread_in_motion_does_no_harm);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(all_frames_are_found);
+	TEST(a_thread_that_went_on_has_no_stack);
+	TEST(a_thread_in_motion_does_no_harm);
 }

@@ -3,6 +3,7 @@
 #include "peers.h"
 
 #include "recording.h"
+#include "suite.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -104,23 +105,12 @@ START_TEST(the_table_has_an_end)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("peers");
-	TCase *group = tcase_create("peers");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(group, setup, teardown);
-	tcase_add_test(group, the_kernel_knows_the_other_end);
-	tcase_add_test(group, what_is_closed_is_not_known);
-	tcase_add_test(group, want_of_memory_ends);
-	tcase_add_test(group, an_interrupted_wish_is_found);
-	tcase_add_test(group, the_table_has_an_end);
-	suite_add_tcase(suite, group);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	TEST(the_kernel_knows_the_other_end);
+	TEST(what_is_closed_is_not_known);
+	TEST(want_of_memory_ends);
+	TEST(an_interrupted_wish_is_found);
+	TEST(the_table_has_an_end);
 }

@@ -3,6 +3,7 @@
 #include "pool.h"
 
 #include "recording.h"
+#include "suite.h"
 
 enum { THREADS = 4, ROUNDS = 20000, HELD = 3 };
 
@@ -87,15 +88,10 @@ START_TEST(an_item_belongs_to_one_thread)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("pool");
-	TCase *tests = tcase_create("pool");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, last_given_is_first_taken);
-	tcase_add_test(tests, no_more_than_the_most);
-	tcase_add_test(tests, an_item_belongs_to_one_thread);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(last_given_is_first_taken);
+	TEST(no_more_than_the_most);
+	TEST(an_item_belongs_to_one_thread);
 }

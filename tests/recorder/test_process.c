@@ -11,6 +11,7 @@
 
 #include "options.h"
 #include "recording.h"
+#include "suite.h"
 
 /* Read by the thread sanitizer: children may have threads. */
 const char *__tsan_default_options(void);
@@ -373,26 +374,21 @@ START_TEST(before_the_start_everything_is_harmless)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("process");
-	TCase *tests = tcase_create("process");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, the_end_writes_everything_once);
-	tcase_add_test(tests, an_exec_keeps_what_was_recorded);
-	tcase_add_test(tests, without_an_output_the_recording_stays);
-	tcase_add_test(tests, an_output_that_cannot_be_written_is_no_reason_to_lose_it);
-	tcase_add_test(tests, never_on_means_no_trace);
-	tcase_add_loop_test(tests, a_child_has_a_recording_of_its_own, 0, 2);
-	tcase_add_loop_test(tests, a_child_that_execs_at_once_costs_nothing, 0, 2);
-	tcase_add_test(tests, children_are_left_alone_when_told_so);
-	tcase_add_test(tests, a_vfork_child_touches_nothing);
-	tcase_add_test(tests, a_child_gets_a_control_thread_late);
-	tcase_add_test(tests, a_filter_ends_the_recording_and_says_so);
-	tcase_add_test(tests, a_filter_that_was_refused_ends_nothing);
-	tcase_add_loop_test(tests, a_child_behind_a_filter_stays_off, 0, 2);
-	tcase_add_test(tests, before_the_start_everything_is_harmless);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(the_end_writes_everything_once);
+	TEST(an_exec_keeps_what_was_recorded);
+	TEST(without_an_output_the_recording_stays);
+	TEST(an_output_that_cannot_be_written_is_no_reason_to_lose_it);
+	TEST(never_on_means_no_trace);
+	LOOP(a_child_has_a_recording_of_its_own, 0, 2);
+	LOOP(a_child_that_execs_at_once_costs_nothing, 0, 2);
+	TEST(children_are_left_alone_when_told_so);
+	TEST(a_vfork_child_touches_nothing);
+	TEST(a_child_gets_a_control_thread_late);
+	TEST(a_filter_ends_the_recording_and_says_so);
+	TEST(a_filter_that_was_refused_ends_nothing);
+	LOOP(a_child_behind_a_filter_stays_off, 0, 2);
+	TEST(before_the_start_everything_is_harmless);
 }

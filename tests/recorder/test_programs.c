@@ -9,6 +9,7 @@
 
 #include "recording.h"
 #include "roster.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -184,24 +185,12 @@ START_TEST(rights_are_gained_from_others_only)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("programs");
-	TCase *tests = tcase_create("programs");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, a_file_says_whether_it_can_be_recorded, 0,
-			    sizeof(files) / sizeof(files[0]));
-	tcase_add_test(tests, of_half_a_file_nothing_is_claimed);
-	tcase_add_test(tests, environments_are_read_as_the_kernel_reads_them);
-	tcase_add_test(tests, what_is_started_is_counted);
-	tcase_add_test(tests, rights_are_gained_from_others_only);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	EACH(a_file_says_whether_it_can_be_recorded, files);
+	TEST(of_half_a_file_nothing_is_claimed);
+	TEST(environments_are_read_as_the_kernel_reads_them);
+	TEST(what_is_started_is_counted);
+	TEST(rights_are_gained_from_others_only);
 }

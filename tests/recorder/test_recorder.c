@@ -9,6 +9,7 @@
 #include "chunk.h"
 #include "recording.h"
 #include "roster.h"
+#include "suite.h"
 
 enum { WORKERS = 4, GENERATIONS = 40, EVENTS = 700 };
 
@@ -357,18 +358,12 @@ START_TEST(threads_come_and_go)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("recorder");
-	TCase *tests = tcase_create("recorder");
-
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, nothing_is_lost_or_doubled);
-	tcase_add_test(tests, recorded_and_dropped_make_produced);
-	tcase_add_loop_test(tests, recorded_and_overwritten_make_produced, 0, 2);
-	tcase_add_test(tests, a_ring_has_no_wait_without_its_op);
-	tcase_add_test(tests, holds_of_a_lock_do_not_overlap);
-	tcase_add_test(tests, threads_come_and_go);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(nothing_is_lost_or_doubled);
+	TEST(recorded_and_dropped_make_produced);
+	LOOP(recorded_and_overwritten_make_produced, 0, 2);
+	TEST(a_ring_has_no_wait_without_its_op);
+	TEST(holds_of_a_lock_do_not_overlap);
+	TEST(threads_come_and_go);
 }

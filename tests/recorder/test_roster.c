@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -82,15 +83,10 @@ START_TEST(the_dead_are_buried)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("roster");
-	TCase *tests = tcase_create("roster");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_slot_is_used_again_after_its_thread);
-	tcase_add_test(tests, there_are_so_many_and_no_more);
-	tcase_add_test(tests, the_dead_are_buried);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_slot_is_used_again_after_its_thread);
+	TEST(there_are_so_many_and_no_more);
+	TEST(the_dead_are_buried);
 }

@@ -15,6 +15,7 @@
 #include "roster.h"
 #include "sample.h"
 #include "stacks.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -197,20 +198,15 @@ START_TEST(sent_by_kill_it_ends_the_process)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("sample");
-	TCase *tests = tcase_create("sample");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_sample_has_the_stack_of_what_ran);
-	tcase_add_test(tests, an_alternate_stack_is_used_and_walked_from);
-	tcase_add_test(tests, an_alternate_stack_with_room_for_nothing_but_the_frame_will_do);
-	tcase_add_test(tests, inside_the_recorder_it_is_counted_only);
-	tcase_add_test(tests, while_off_or_after_the_end_nothing_happens);
-	tcase_add_test(tests, errno_is_the_programs);
-	tcase_add_loop_test(tests, the_programs_own_handler_stays, 0, 2);
-	tcase_add_test(tests, sent_by_kill_it_ends_the_process);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_sample_has_the_stack_of_what_ran);
+	TEST(an_alternate_stack_is_used_and_walked_from);
+	TEST(an_alternate_stack_with_room_for_nothing_but_the_frame_will_do);
+	TEST(inside_the_recorder_it_is_counted_only);
+	TEST(while_off_or_after_the_end_nothing_happens);
+	TEST(errno_is_the_programs);
+	LOOP(the_programs_own_handler_stays, 0, 2);
+	TEST(sent_by_kill_it_ends_the_process);
 }

@@ -13,6 +13,7 @@
 #include "roster.h"
 #include "sample.h"
 #include "sampler.h"
+#include "suite.h"
 
 static int stop;
 static long calls, interrupted;
@@ -229,19 +230,13 @@ START_TEST(a_program_that_wants_the_signal_gets_it)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("sampler");
-	TCase *tests = tcase_create("sampler");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_thread_that_computes_is_sampled);
-	tcase_add_test(tests, no_call_is_interrupted);
-	tcase_add_loop_test(tests, threads_come_and_go, 0, 2);
-	tcase_add_test(tests, a_thread_that_blocks_the_signal_later_loses_its_timer);
-	tcase_add_test(tests, the_rate_can_change_at_any_time);
-	tcase_add_test(tests, a_program_that_wants_the_signal_gets_it);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_thread_that_computes_is_sampled);
+	TEST(no_call_is_interrupted);
+	LOOP(threads_come_and_go, 0, 2);
+	TEST(a_thread_that_blocks_the_signal_later_loses_its_timer);
+	TEST(the_rate_can_change_at_any_time);
+	TEST(a_program_that_wants_the_signal_gets_it);
 }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static const struct {
 	const char *glob, *name;
@@ -192,16 +193,11 @@ START_TEST(threads_by_the_port_they_serve)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("scope");
-	TCase *tests = tcase_create("scope");
-
-	tcase_add_loop_test(tests, patterns, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, threads_by_name);
-	tcase_add_test(tests, threads_by_the_port_they_serve);
-	tcase_add_test(tests, too_long_a_pattern_changes_nothing);
-	tcase_add_test(tests, what_is_open_ends_with_the_scope);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	EACH(patterns, rows);
+	TEST(threads_by_name);
+	TEST(threads_by_the_port_they_serve);
+	TEST(too_long_a_pattern_changes_nothing);
+	TEST(what_is_open_ends_with_the_scope);
 }

@@ -9,6 +9,7 @@
 
 #include "recording.h"
 #include "roster.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -173,19 +174,14 @@ START_TEST(ids_that_are_used_up_are_continued_by_another_index)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("self");
-	TCase *tests = tcase_create("self");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, inside_is_inside_once);
-	tcase_add_test(tests, errno_is_the_programs);
-	tcase_add_test(tests, off_is_off);
-	tcase_add_test(tests, a_jump_out_of_the_recorder_heals);
-	tcase_add_test(tests, what_was_open_when_recording_was_off_ends_there);
-	tcase_add_test(tests, a_thread_is_the_op_that_was_announced);
-	tcase_add_test(tests, ids_that_are_used_up_are_continued_by_another_index);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(inside_is_inside_once);
+	TEST(errno_is_the_programs);
+	TEST(off_is_off);
+	TEST(a_jump_out_of_the_recorder_heals);
+	TEST(what_was_open_when_recording_was_off_ends_there);
+	TEST(a_thread_is_the_op_that_was_announced);
+	TEST(ids_that_are_used_up_are_continued_by_another_index);
 }

@@ -4,6 +4,7 @@
 #include "settings.h"
 
 #include "recording.h"
+#include "suite.h"
 
 static char wrong_bytes[160];
 static struct text wrong;
@@ -163,20 +164,14 @@ START_TEST(the_environment_comes_first)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("settings");
-	TCase *tests = tcase_create("settings"), *bare = tcase_create("from the environment");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, values, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, all_or_none);
-	tcase_add_test(tests, short_input_is_left_out);
-	tcase_add_test(tests, stacks_come_and_go);
-	tcase_add_test(tests, threads_hear_of_it);
-	tcase_add_test(tests, flows_can_be_forbidden);
-	suite_add_tcase(suite, tests);
-	tcase_add_test(bare, the_environment_comes_first);
-	suite_add_tcase(suite, bare);
-	return run_suite(suite);
+	TEST(the_environment_comes_first);
+	FIXTURE(setup, teardown);
+	EACH(values, rows);
+	TEST(all_or_none);
+	TEST(short_input_is_left_out);
+	TEST(stacks_come_and_go);
+	TEST(threads_hear_of_it);
+	TEST(flows_can_be_forbidden);
 }

@@ -8,6 +8,7 @@
 #include "chunk.h"
 #include "recording.h"
 #include "roster.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -162,20 +163,13 @@ START_TEST(a_dead_drainers_chunks_are_overwritten)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("snapshot");
-	TCase *tests = tcase_create("snapshot");
-	TCase *others = tcase_create("own settings");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, one_drainer_at_a_time);
-	tcase_add_test(tests, what_was_not_handed_out_is_in_the_next);
-	tcase_add_test(tests, losses_are_reported_once);
-	tcase_add_test(tests, reset_forgets);
-	tcase_add_loop_test(others, the_next_drainer_commits_for_a_dead_one, 0, 7);
-	tcase_add_test(others, a_dead_drainers_chunks_are_overwritten);
-	suite_add_tcase(suite, tests);
-	suite_add_tcase(suite, others);
-	return run_suite(suite);
+	LOOP(the_next_drainer_commits_for_a_dead_one, 0, 7);
+	TEST(a_dead_drainers_chunks_are_overwritten);
+	FIXTURE(setup, teardown);
+	TEST(one_drainer_at_a_time);
+	TEST(what_was_not_handed_out_is_in_the_next);
+	TEST(losses_are_reported_once);
+	TEST(reset_forgets);
 }

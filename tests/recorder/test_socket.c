@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static char directory[64];
 static struct options options;
@@ -176,20 +177,15 @@ START_TEST(the_same_user_is_allowed)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("socket");
-	TCase *tests = tcase_create("socket");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, where_it_is);
-	tcase_add_test(tests, there_is_room_beside_it);
-	tcase_add_test(tests, a_lock_is_not_waited_for);
-	tcase_add_test(tests, only_the_user_may_enter);
-	tcase_add_test(tests, a_directory_of_others_is_refused);
-	tcase_add_test(tests, a_dead_sockets_name_is_taken_a_living_ones_is_not);
-	tcase_add_test(tests, a_file_in_the_way_stays);
-	tcase_add_test(tests, the_same_user_is_allowed);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(where_it_is);
+	TEST(there_is_room_beside_it);
+	TEST(a_lock_is_not_waited_for);
+	TEST(only_the_user_may_enter);
+	TEST(a_directory_of_others_is_refused);
+	TEST(a_dead_sockets_name_is_taken_a_living_ones_is_not);
+	TEST(a_file_in_the_way_stays);
+	TEST(the_same_user_is_allowed);
 }

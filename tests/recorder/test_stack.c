@@ -7,7 +7,6 @@
  * shape of call is captured several times: learning, walking by rules and finding an earlier
  * capture must agree.
  */
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +24,7 @@
 #include "arena.h"
 #include "stack.h"
 #include "stacks.h"
+#include "suite.h"
 
 #define NOINLINE     __attribute__((noinline))
 #define KEEP_FRAME() __asm__ volatile("" ::: "memory") /* nothing before a return is a tail call */
@@ -686,34 +686,20 @@ START_TEST(test_exceptions_stay)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("stack");
-	TCase *first = tcase_create("first");
-	TCase *stacks = tcase_create("stacks");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(first, test_no_descriptors);
+	TEST(test_no_descriptors);
 	if (!SANITIZED) /* a sanitizer brings a third one of these names */
-		tcase_add_test(first, test_exceptions_stay);
-	suite_add_tcase(suite, first);
-	tcase_add_checked_fixture(stacks, set_up, tear_down);
-	tcase_set_timeout(stacks, 60);
-	tcase_add_loop_test(stacks, test_shapes, 0, sizeof(shapes) / sizeof(shapes[0]));
-	tcase_add_test(stacks, test_paths_differ);
-	tcase_add_test(stacks, test_same_place_other_frame);
-	tcase_add_test(stacks, test_depth);
-	tcase_add_test(stacks, test_coroutine);
-	tcase_add_test(stacks, test_unknown_code);
-	tcase_add_test(stacks, test_edge_of_memory);
-	tcase_add_test(stacks, test_errno_and_mask);
-	tcase_add_test(stacks, test_fork);
-	tcase_add_test(stacks, test_threads);
-	suite_add_tcase(suite, stacks);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+		TEST(test_exceptions_stay);
+	FIXTURE(set_up, tear_down);
+	EACH(test_shapes, shapes);
+	TEST(test_paths_differ);
+	TEST(test_same_place_other_frame);
+	TEST(test_depth);
+	TEST(test_coroutine);
+	TEST(test_unknown_code);
+	TEST(test_edge_of_memory);
+	TEST(test_errno_and_mask);
+	TEST(test_fork);
+	TEST(test_threads);
 }

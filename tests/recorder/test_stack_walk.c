@@ -5,7 +5,6 @@
  *
  * The code is made by hand: it calls back, and a capture is taken there.
  */
-#include <check.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include "stack.h"
 #include "stack_walk.h"
 #include "stacks.h"
+#include "suite.h"
 
 #define NOINLINE     __attribute__((noinline))
 #define KEEP_FRAME() __asm__ volatile("" ::: "memory") /* nothing before a return is a tail call */
@@ -206,22 +206,11 @@ START_TEST(test_only_the_own_stack)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("stack_walk");
-	TCase *made_at_run_time = tcase_create("made at run time");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(made_at_run_time, set_up, tear_down);
-	tcase_add_test(made_at_run_time, test_frames_behind_made_code);
-	tcase_add_test(made_at_run_time, test_depth_within_made_code);
-	tcase_add_test(made_at_run_time, test_frame_pointers_that_are_none);
-	tcase_add_test(made_at_run_time, test_only_the_own_stack);
-	suite_add_tcase(suite, made_at_run_time);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(set_up, tear_down);
+	TEST(test_frames_behind_made_code);
+	TEST(test_depth_within_made_code);
+	TEST(test_frame_pointers_that_are_none);
+	TEST(test_only_the_own_stack);
 }

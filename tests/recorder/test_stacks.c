@@ -3,6 +3,7 @@
 #include "stacks.h"
 
 #include "recording.h"
+#include "suite.h"
 
 enum { THREADS = 4, STACKS = 3000 };
 
@@ -87,16 +88,11 @@ START_TEST(threads_agree_on_ids)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("stacks");
-	TCase *tests = tcase_create("stacks");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, equal_stacks_have_equal_ids);
-	tcase_add_test(tests, an_unknown_id_has_no_frames);
-	tcase_add_test(tests, a_full_table_counts_and_goes_on);
-	tcase_add_test(tests, threads_agree_on_ids);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(equal_stacks_have_equal_ids);
+	TEST(an_unknown_id_has_no_frames);
+	TEST(a_full_table_counts_and_goes_on);
+	TEST(threads_agree_on_ids);
 }

@@ -3,6 +3,7 @@
 #include "strings.h"
 
 #include "recording.h"
+#include "suite.h"
 
 enum { THREADS = 4, NAMES = 3000 };
 
@@ -104,17 +105,12 @@ START_TEST(threads_agree_on_ids)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("strings");
-	TCase *tests = tcase_create("strings");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, equal_strings_have_equal_ids);
-	tcase_add_test(tests, an_unknown_id_is_the_empty_string);
-	tcase_add_test(tests, a_long_string_is_cut);
-	tcase_add_test(tests, a_full_table_counts_and_goes_on);
-	tcase_add_test(tests, threads_agree_on_ids);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(equal_strings_have_equal_ids);
+	TEST(an_unknown_id_is_the_empty_string);
+	TEST(a_long_string_is_cut);
+	TEST(a_full_table_counts_and_goes_on);
+	TEST(threads_agree_on_ids);
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "recording.h"
+#include "suite.h"
 
 static uint32_t tids[2];
 static volatile uint32_t stop;
@@ -163,15 +164,9 @@ START_TEST(a_forked_child_has_none)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("survey");
-	TCase *tests = tcase_create("survey");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, every_thread_has_a_stack, 0, 2);
-	tcase_add_test(tests, patience_ends);
-	tcase_add_test(tests, a_forked_child_has_none);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	LOOP(every_thread_has_a_stack, 0, 2);
+	TEST(patience_ends);
+	TEST(a_forked_child_has_none);
 }

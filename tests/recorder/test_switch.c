@@ -4,6 +4,7 @@
 
 #include "recording.h"
 #include "socket.h"
+#include "suite.h"
 
 static void setup(void)
 {
@@ -140,18 +141,13 @@ START_TEST(a_fork_begins_anew)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("switch");
-	TCase *tests = tcase_create("switch");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, the_gate_is_open_while_anybody_wants_it, 0, 8);
-	tcase_add_test(tests, a_filter_lets_nothing_begin);
-	tcase_add_test(tests, flows_can_be_forbidden);
-	tcase_add_test(tests, flows_of_several_threads_are_all_counted);
-	tcase_add_test(tests, the_arena_says_where_the_process_listens);
-	tcase_add_test(tests, a_fork_begins_anew);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	LOOP(the_gate_is_open_while_anybody_wants_it, 0, 8);
+	TEST(a_filter_lets_nothing_begin);
+	TEST(flows_can_be_forbidden);
+	TEST(flows_of_several_threads_are_all_counted);
+	TEST(the_arena_says_where_the_process_listens);
+	TEST(a_fork_begins_anew);
 }

@@ -2,7 +2,6 @@
 /* If this fails, threads are taken for others, or for what they are not doing. */
 #include "tasks.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "atomics.h"
 #include "recording.h"
+#include "suite.h"
 
 static int ends[2];
 static uint32_t reader_tid;
@@ -189,19 +189,13 @@ START_TEST(memory_is_read_up_to_its_end)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("tasks");
-	TCase *tests = tcase_create("tasks");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_blocked_thread_is_described);
-	tcase_add_test(tests, a_thread_that_has_ended_is_nothing);
-	tcase_add_test(tests, a_thread_that_runs_is_in_no_call);
-	tcase_add_test(tests, every_thread_is_seen_once);
-	tcase_add_test(tests, another_process_is_seen_as_well);
-	tcase_add_test(tests, which_signals_are_blocked);
-	tcase_add_test(tests, memory_is_read_up_to_its_end);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(a_blocked_thread_is_described);
+	TEST(a_thread_that_has_ended_is_nothing);
+	TEST(a_thread_that_runs_is_in_no_call);
+	TEST(every_thread_is_seen_once);
+	TEST(another_process_is_seen_as_well);
+	TEST(which_signals_are_blocked);
+	TEST(memory_is_read_up_to_its_end);
 }

@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include "recording.h"
+#include "suite.h"
 
 static const struct {
 	uint64_t value;
@@ -142,17 +143,12 @@ START_TEST(only_numbers_are_numbers)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("text");
-	TCase *tests = tcase_create("text");
-
-	tcase_add_loop_test(tests, numbers_are_written_in_decimal, 0, 8);
-	tcase_add_loop_test(tests, strings_are_escaped, 0, 14);
-	tcase_add_test(tests, what_does_not_fit_is_left_out_and_said);
-	tcase_add_test(tests, members_of_an_object);
-	tcase_add_test(tests, hex_and_signs);
-	tcase_add_loop_test(tests, only_numbers_are_numbers, 0, 9);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	LOOP(numbers_are_written_in_decimal, 0, 8);
+	LOOP(strings_are_escaped, 0, 14);
+	TEST(what_does_not_fit_is_left_out_and_said);
+	TEST(members_of_an_object);
+	TEST(hex_and_signs);
+	LOOP(only_numbers_are_numbers, 0, 9);
 }

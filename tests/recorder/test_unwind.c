@@ -4,12 +4,12 @@
  *
  * Each row is a function in assembly whose unwind table says one thing, and the rule that this is.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "unwind.h"
+#include "suite.h"
 
 /* A function named case_N with these directives at its start. */
 #define FUNCTION(number, directives)                         \
@@ -150,24 +150,11 @@ static void set_up(void)
 	unwind_warm_up();
 }
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("unwind");
-	TCase *cold = tcase_create("cold");
-	TCase *warm = tcase_create("warm");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(cold, test_not_before_warm_up);
-	suite_add_tcase(suite, cold);
-	tcase_add_checked_fixture(warm, set_up, NULL);
-	tcase_add_loop_test(warm, test_rules, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(warm, test_no_code);
-	tcase_add_test(warm, test_not_during_fork);
-	suite_add_tcase(suite, warm);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(test_not_before_warm_up);
+	FIXTURE(set_up, NULL);
+	EACH(test_rules, rows);
+	TEST(test_no_code);
+	TEST(test_not_during_fork);
 }

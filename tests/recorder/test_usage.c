@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "recording.h"
+#include "suite.h"
 
 START_TEST(switches_count_from_when_the_arena_was_made)
 {
@@ -25,18 +26,7 @@ START_TEST(switches_count_from_when_the_arena_was_made)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("usage");
-	TCase *tests = tcase_create("usage");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tests, switches_count_from_when_the_arena_was_made);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(switches_count_from_when_the_arena_was_made);
 }

@@ -4,6 +4,7 @@
 #include "verbs.h"
 
 #include "recording.h"
+#include "suite.h"
 
 static char answer_bytes[VERB_ANSWER_BYTES_MAX];
 static struct request request;
@@ -189,20 +190,14 @@ START_TEST(switching_a_thousand_times_is_harmless)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("verbs");
-	TCase *tests = tcase_create("verbs");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, a_line_has_one_answer, 0, 34);
-	tcase_add_loop_test(tests, a_setting_can_be_set_and_seen, 0,
-			    sizeof(keys) / sizeof(keys[0]));
-	tcase_add_test(tests, a_wrong_value_changes_nothing);
-	tcase_add_test(tests, on_and_off);
-	tcase_add_test(tests, a_dump_flushes_unless_told_not_to);
-	tcase_add_test(tests, stacks_are_for_the_control_thread_to_answer);
-	tcase_add_test(tests, switching_a_thousand_times_is_harmless);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	LOOP(a_line_has_one_answer, 0, 34);
+	EACH(a_setting_can_be_set_and_seen, keys);
+	TEST(a_wrong_value_changes_nothing);
+	TEST(on_and_off);
+	TEST(a_dump_flushes_unless_told_not_to);
+	TEST(stacks_are_for_the_control_thread_to_answer);
+	TEST(switching_a_thousand_times_is_harmless);
 }

@@ -3,6 +3,7 @@
 #include "op.h"
 
 #include "calls.h"
+#include "suite.h"
 
 START_TEST(a_wait_is_of_the_current_op)
 {
@@ -43,15 +44,10 @@ START_TEST(a_wait_that_never_began_is_counted)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("wait");
-	TCase *tests = tcase_create("wait");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_wait_is_of_the_current_op);
-	tcase_add_test(tests, a_short_one_may_be_left_out);
-	tcase_add_test(tests, a_wait_that_never_began_is_counted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(a_wait_is_of_the_current_op);
+	TEST(a_short_one_may_be_left_out);
+	TEST(a_wait_that_never_began_is_counted);
 }

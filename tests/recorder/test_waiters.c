@@ -5,6 +5,7 @@
 
 #include "recording.h"
 #include "roster.h"
+#include "suite.h"
 
 enum { THREADS = 4, ADDRESSES = 2000 };
 
@@ -383,30 +384,24 @@ START_TEST(a_thread_is_found_by_its_number)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("waiters");
-	TCase *tests = tcase_create("waiters");
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, what_nobody_watches_is_not_found);
-	tcase_add_test(tests, names_say_where_the_object_is);
-	tcase_add_test(tests, an_object_of_another_type_is_another_object);
-	tcase_add_test(tests, a_hold_is_an_op);
-	tcase_add_test(tests, nobody_waited_means_no_wake);
-	tcase_add_test(tests, a_release_without_a_hold_says_who_let_go);
-	tcase_add_loop_test(tests, a_hold_may_become_known_late, 0,
-			    sizeof(late_rows) / sizeof(late_rows[0]));
-	tcase_add_test(tests, no_holds_when_none_are_wanted);
-	tcase_add_test(tests, another_thread_may_release);
-	tcase_add_test(tests, forgotten_entries_are_taken_over);
-	tcase_add_test(tests, a_full_table_is_counted);
-	tcase_add_test(tests, threads_agree_on_entries);
-	tcase_add_test(tests, threads_and_children_need_no_lock);
-	tcase_add_test(tests, memory_is_ready_before_the_lock_is_taken);
-	tcase_add_test(tests, a_claimed_place_hides_nothing);
-	tcase_add_test(tests, no_threads_entry_is_lost_to_another);
-	tcase_add_test(tests, a_thread_is_found_by_its_number);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	FIXTURE(setup, teardown);
+	TEST(what_nobody_watches_is_not_found);
+	TEST(names_say_where_the_object_is);
+	TEST(an_object_of_another_type_is_another_object);
+	TEST(a_hold_is_an_op);
+	TEST(nobody_waited_means_no_wake);
+	TEST(a_release_without_a_hold_says_who_let_go);
+	EACH(a_hold_may_become_known_late, late_rows);
+	TEST(no_holds_when_none_are_wanted);
+	TEST(another_thread_may_release);
+	TEST(forgotten_entries_are_taken_over);
+	TEST(a_full_table_is_counted);
+	TEST(threads_agree_on_entries);
+	TEST(threads_and_children_need_no_lock);
+	TEST(memory_is_ready_before_the_lock_is_taken);
+	TEST(a_claimed_place_hides_nothing);
+	TEST(no_threads_entry_is_lost_to_another);
+	TEST(a_thread_is_found_by_its_number);
 }

@@ -7,6 +7,7 @@
 
 #include "recording.h"
 #include "syscalls.h"
+#include "suite.h"
 
 START_TEST(as_in_the_kernels_table)
 {
@@ -54,19 +55,8 @@ START_TEST(of_a_thread)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("weight");
-	TCase *tests = tcase_create("weight");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tests, as_in_the_kernels_table);
-	tcase_add_test(tests, of_a_thread);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(as_in_the_kernels_table);
+	TEST(of_a_thread);
 }

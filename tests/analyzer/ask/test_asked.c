@@ -6,8 +6,8 @@
 
 #include "rebuilt.h"
 #include "replay/simulate.h"
+#include "suite.h"
 
-#include <check.h>
 #include <errno.h>
 
 static const struct script_options as_recorded = { 0 };
@@ -141,19 +141,10 @@ START_TEST(an_answer_that_rests_on_samples_has_a_range)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("asked");
-	TCase *tests = tcase_create("asked");
-	tcase_add_loop_test(tests, several_changes_are_made_at_once, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, an_answer_that_depends_on_chance_has_a_range);
-	tcase_add_test(tests, an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
-	tcase_add_loop_test(tests, an_answer_that_rests_on_samples_has_a_range, 0, 2);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(several_changes_are_made_at_once, rows);
+	TEST(an_answer_that_depends_on_chance_has_a_range);
+	TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
+	LOOP(an_answer_that_rests_on_samples_has_a_range, 0, 2);
 }

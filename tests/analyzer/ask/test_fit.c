@@ -3,8 +3,8 @@
 #include "ask/fit.h"
 
 #include "sketch.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 
 enum { THREADS_MAX = 5 };
@@ -126,24 +126,9 @@ START_TEST(what_another_had_for_itself_is_a_whole_cpu)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("fit");
-	TCase *tcase = tcase_create("fit");
-
-	tcase_add_test(tcase, what_others_used_is_not_there);
-	tcase_add_test(tcase, what_took_one_thread_longer_was_no_lack_of_cpus);
-	tcase_add_test(tcase, what_another_had_for_itself_is_a_whole_cpu);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(what_others_used_is_not_there);
+	TEST(what_took_one_thread_longer_was_no_lack_of_cpus);
+	TEST(what_another_had_for_itself_is_a_whole_cpu);
 }

@@ -2,11 +2,11 @@
 /*
  * If this failed, a question would be answered that was not asked, or a wrong one be answered.
  */
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 
 #include "ask/hypothesis.h"
+#include "suite.h"
 
 static const char *names[] = { "parse",         "work_a/nanosleep", "work_a",
 			       "lock_m",        "worker",           "emit(char*, int)",
@@ -113,17 +113,9 @@ START_TEST(a_name_of_several_kinds_must_say_which)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("hypothesis");
-	TCase *tests = tcase_create("hypothesis");
-	tcase_add_loop_test(tests, questions_are_understood, 0, sizeof(good) / sizeof(good[0]));
-	tcase_add_loop_test(tests, what_is_no_question_is_refused, 0, sizeof(bad) / sizeof(bad[0]));
-	tcase_add_test(tests, a_name_of_several_kinds_must_say_which);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(questions_are_understood, good);
+	EACH(what_is_no_question_is_refused, bad);
+	TEST(a_name_of_several_kinds_must_say_which);
 }

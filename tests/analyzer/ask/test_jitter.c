@@ -9,8 +9,8 @@
 #include "replay/simulate.h"
 #include "script/script.h"
 #include "sketch.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 
 /* --- any replay: the makespans in the order of their jitter --- */
@@ -148,18 +148,9 @@ START_TEST(a_stall_does_not_come_back)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("jitter");
-	TCase *tests = tcase_create("jitter");
-	tcase_add_loop_test(tests, the_middle_one_is_told_where_jitter_decides, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, lengths_have_the_same_jitter_each_time);
-	tcase_add_test(tests, a_stall_does_not_come_back);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(the_middle_one_is_told_where_jitter_decides, rows);
+	TEST(lengths_have_the_same_jitter_each_time);
+	TEST(a_stall_does_not_come_back);
 }

@@ -3,8 +3,8 @@
 #include "ask/noise.h"
 
 #include "base/memory.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -76,17 +76,9 @@ START_TEST(without_samples_nothing_is_known)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("noise");
-	TCase *tests = tcase_create("noise");
-	tcase_add_loop_test(tests, on_crowded_cpus_classes_rest_on_samples_too, 0, 2);
-	tcase_add_loop_test(tests, with_cpus_to_spare_only_functions_do, 0, 2);
-	tcase_add_test(tests, without_samples_nothing_is_known);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(on_crowded_cpus_classes_rest_on_samples_too, 0, 2);
+	LOOP(with_cpus_to_spare_only_functions_do, 0, 2);
+	TEST(without_samples_nothing_is_known);
 }

@@ -6,8 +6,8 @@
 #include "ask/prospects.h"
 
 #include "recording/recording.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 /*
@@ -130,18 +130,10 @@ START_TEST(what_would_take_long_is_not_looked_into)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("prospects");
-	TCase *tests = tcase_create("prospects");
-	tcase_add_loop_test(tests, a_gain_stops_where_something_else_takes_as_long, 0, 4);
-	tcase_add_loop_test(tests, an_order_that_matters_is_told, 0, 4);
-	tcase_add_test(tests, samples_are_chance);
-	tcase_add_test(tests, what_would_take_long_is_not_looked_into);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(a_gain_stops_where_something_else_takes_as_long, 0, 4);
+	LOOP(an_order_that_matters_is_told, 0, 4);
+	TEST(samples_are_chance);
+	TEST(what_would_take_long_is_not_looked_into);
 }

@@ -7,8 +7,8 @@
 
 #include "rebuilt.h"
 #include "replay/simulate.h"
+#include "suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <math.h>
 
@@ -187,20 +187,12 @@ START_TEST(what_cannot_be_rebuilt_is_refused)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("variant");
-	TCase *tests = tcase_create("variant");
-	tcase_add_test(tests, a_split_lock_keeps_fewer_out);
-	tcase_add_loop_test(tests, a_pool_shares_its_jobs, 0, sizeof(pools) / sizeof(pools[0]));
-	tcase_add_test(tests, cpus_are_what_was_asked_for);
-	tcase_add_test(tests, waking_on_another_cpu_takes_longer);
-	tcase_add_test(tests, others_use_as_much_of_them_as_they_did);
-	tcase_add_test(tests, what_cannot_be_rebuilt_is_refused);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_split_lock_keeps_fewer_out);
+	EACH(a_pool_shares_its_jobs, pools);
+	TEST(cpus_are_what_was_asked_for);
+	TEST(waking_on_another_cpu_takes_longer);
+	TEST(others_use_as_much_of_them_as_they_did);
+	TEST(what_cannot_be_rebuilt_is_refused);
 }

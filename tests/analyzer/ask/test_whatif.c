@@ -3,11 +3,11 @@
  * If this failed, hypotheses would be lost, ranked wrongly, or given the answer of another.
  */
 #include "build.h"
-#include <check.h>
 #include <stdatomic.h>
 
 #include "ask/prospects.h"
 #include "ask/whatif.h"
+#include "suite.h"
 
 enum { CLASSES = 40 };
 
@@ -255,20 +255,11 @@ START_TEST(classes_with_little_self_time_or_not_wanted_are_left_out)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("whatif");
-	TCase *tests = tcase_create("whatif");
-	tcase_add_loop_test(tests, rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
-	tcase_add_loop_test(tests, classes_with_little_self_time_or_not_wanted_are_left_out, 0,
-			    REPLAYERS);
-	tcase_add_loop_test(tests, what_may_be_chance_does_not_rank, 0, REPLAYERS);
-	tcase_add_loop_test(tests, what_is_the_same_is_tried_once, 1, 3);
-	tcase_add_loop_test(tests, what_hangs_on_chance_is_settled, 1, 3);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
+	LOOP(classes_with_little_self_time_or_not_wanted_are_left_out, 0, REPLAYERS);
+	LOOP(what_may_be_chance_does_not_rank, 0, REPLAYERS);
+	LOOP(what_is_the_same_is_tried_once, 1, 3);
+	LOOP(what_hangs_on_chance_is_settled, 1, 3);
 }

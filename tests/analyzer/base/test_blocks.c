@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, names of symbols overwrite each other. */
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/blocks.h"
+#include "suite.h"
 
 static size_t count_other(const unsigned char *bytes, size_t count, unsigned char value)
 {
@@ -45,18 +45,8 @@ START_TEST(larger_than_a_block)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("blocks");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_test(tcase, pieces_do_not_overlap);
-	tcase_add_test(tcase, larger_than_a_block);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(pieces_do_not_overlap);
+	TEST(larger_than_a_block);
 }

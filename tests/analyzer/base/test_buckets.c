@@ -3,8 +3,7 @@
 #include "base/buckets.h"
 
 #include "recording/recording.h"
-
-#include <check.h>
+#include "suite.h"
 
 static uint32_t number_of(const void *context, size_t item)
 {
@@ -31,22 +30,7 @@ START_TEST(each_is_where_it_belongs)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("buckets");
-	TCase *tcase = tcase_create("buckets");
-
-	tcase_add_test(tcase, each_is_where_it_belongs);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(each_is_where_it_belongs);
 }

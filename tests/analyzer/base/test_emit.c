@@ -2,12 +2,12 @@
 /*
  * If this failed, the JSON report would not always be JSON, or tables would not line up.
  */
-#include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/emit.h"
+#include "suite.h"
 
 static const struct emit_column columns[] = {
 	{ .key = "name", .head = "name", .is_flexible = true },
@@ -230,23 +230,12 @@ START_TEST(durations_have_three_digits_and_a_unit)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("emit");
-	TCase *tests = tcase_create("emit");
-	tcase_add_loop_test(tests, json_is_valid_whatever_the_names, 0,
-			    sizeof(names) / sizeof(names[0]));
-	tcase_add_test(tests, groups_maps_and_hidden_columns);
-	tcase_add_test(tests, text_lines_up);
-	tcase_add_test(tests, long_names_give_way_to_the_width);
-	tcase_add_loop_test(tests, columns_yield_before_names_get_short, 0,
-			    sizeof(narrow) / sizeof(narrow[0]));
-	tcase_add_loop_test(tests, durations_have_three_digits_and_a_unit, 0,
-			    sizeof(durations) / sizeof(durations[0]));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(json_is_valid_whatever_the_names, names);
+	TEST(groups_maps_and_hidden_columns);
+	TEST(text_lines_up);
+	TEST(long_names_give_way_to_the_width);
+	EACH(columns_yield_before_names_get_short, narrow);
+	EACH(durations_have_three_digits_and_a_unit, durations);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a dump is misread: wrong numbers, wrong names, or damage taken for data. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "base/json.h"
 #include "dump_text.h"
+#include "suite.h"
 
 enum { LINE_BYTES = 4096, GENERATED_LINES = 30000 };
 
@@ -458,18 +458,13 @@ START_TEST(like_another_parser)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("json");
-	TCase *tcase = tcase_create("tokens");
-
-	tcase_add_loop_test(tcase, number_rows, 0, sizeof(numbers) / sizeof(numbers[0]));
-	tcase_add_test(tcase, numbers_of_every_length);
-	tcase_add_test(tcase, signed_numbers);
-	tcase_add_loop_test(tcase, string_rows, 0, sizeof(strings) / sizeof(strings[0]));
-	tcase_add_test(tcase, bad_strings);
-	tcase_add_test(tcase, nesting_has_a_limit);
-	tcase_add_test(tcase, like_another_parser);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	EACH(number_rows, numbers);
+	TEST(numbers_of_every_length);
+	TEST(signed_numbers);
+	EACH(string_rows, strings);
+	TEST(bad_strings);
+	TEST(nesting_has_a_limit);
+	TEST(like_another_parser);
 }

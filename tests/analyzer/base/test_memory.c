@@ -2,11 +2,11 @@
 /*
  * If this failed, arrays of the analyzer would overlap or forget what was in them.
  */
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suite.h"
 
 START_TEST(new_memory_is_zero_and_never_null)
 {
@@ -44,17 +44,9 @@ START_TEST(too_much_ends_the_command_with_status_2)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("memory");
-	TCase *tests = tcase_create("memory");
-	tcase_add_test(tests, new_memory_is_zero_and_never_null);
-	tcase_add_test(tests, growing_keeps_what_was_there);
-	tcase_add_exit_test(tests, too_much_ends_the_command_with_status_2, 2);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(new_memory_is_zero_and_never_null);
+	TEST(growing_keeps_what_was_there);
+	EXITS(too_much_ends_the_command_with_status_2, 2);
 }

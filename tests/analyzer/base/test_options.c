@@ -2,12 +2,12 @@
 /*
  * If this failed, an option would be misread in silence, or a wrong one not be refused.
  */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
+#include "suite.h"
 
 /* Parses words given with spaces between. */
 static int parse(struct options *options, const char *line, char error[OPTIONS_ERROR_BYTES])
@@ -156,22 +156,12 @@ START_TEST(help_names_every_option)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("options");
-	TCase *tests = tcase_create("options");
-	tcase_add_test(tests, defaults_are_those_of_the_table);
-	tcase_add_test(tests, options_may_stand_anywhere);
-	tcase_add_test(tests, questions_add_up);
-	tcase_add_loop_test(tests, wrong_options_are_refused_with_a_hint, 0,
-			    sizeof(wrong) / sizeof(wrong[0]));
-	tcase_add_loop_test(tests, durations_have_units, 0,
-			    sizeof(durations) / sizeof(durations[0]));
-	tcase_add_test(tests, help_names_every_option);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(defaults_are_those_of_the_table);
+	TEST(options_may_stand_anywhere);
+	TEST(questions_add_up);
+	EACH(wrong_options_are_refused_with_a_hint, wrong);
+	EACH(durations_have_units, durations);
+	TEST(help_names_every_option);
 }

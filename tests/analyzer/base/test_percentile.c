@@ -2,11 +2,11 @@
 /*
  * If this failed, reports would show other percentiles than the sorted list has.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/percentile.h"
+#include "suite.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -78,17 +78,9 @@ START_TEST(an_empty_list_has_only_zeros)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("percentile");
-	TCase *tests = tcase_create("percentile");
-	tcase_add_loop_test(tests, percentiles_are_elements_of_the_sorted_list, 0, 7);
-	tcase_add_test(tests, every_rank_is_found);
-	tcase_add_test(tests, an_empty_list_has_only_zeros);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(percentiles_are_elements_of_the_sorted_list, 0, 7);
+	TEST(every_rank_is_found);
+	TEST(an_empty_list_has_only_zeros);
 }

@@ -3,11 +3,11 @@
  * If this failed, names in reports would be cut in the middle of a character, or could steer a
  * terminal.
  */
-#include <check.h>
 #include <locale.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "suite.h"
 
 static const struct {
 	const char *text;
@@ -69,18 +69,9 @@ START_TEST(control_characters_are_shown_not_sent)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("utf8");
-	TCase *tests = tcase_create("utf8");
-	tcase_add_loop_test(tests, characters_are_read_or_refused, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_loop_test(tests, names_are_cut_in_the_middle, 0, sizeof(cuts) / sizeof(cuts[0]));
-	tcase_add_test(tests, control_characters_are_shown_not_sent);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(characters_are_read_or_refused, rows);
+	EACH(names_are_cut_in_the_middle, cuts);
+	TEST(control_characters_are_shown_not_sent);
 }

@@ -4,8 +4,7 @@
 #include "infer/flows.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 START_TEST(ends_are_matched_and_offsets_count)
 {
@@ -236,30 +235,13 @@ START_TEST(what_has_two_ends_is_in_two_flows)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("flows");
-	TCase *tcase = tcase_create("flows");
-
-	tcase_add_test(tcase, ends_are_matched_and_offsets_count);
-	tcase_add_test(tcase, bytes_from_nowhere_make_a_flow_unusable);
-	tcase_add_test(tcase, only_the_last_bytes_may_come_from_nowhere);
-	tcase_add_test(tcase, a_waiting_write_shows_the_capacity);
-	tcase_add_loop_test(tcase, unix_sockets_meet_by_inode, 0,
-			    sizeof(unix_ends) / sizeof(unix_ends[0]));
-	tcase_add_loop_test(tcase, streams_read_and_write, 0, sizeof(streams) / sizeof(streams[0]));
-	tcase_add_loop_test(tcase, what_has_two_ends_is_in_two_flows, 0,
-			    sizeof(between) / sizeof(between[0]));
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(ends_are_matched_and_offsets_count);
+	TEST(bytes_from_nowhere_make_a_flow_unusable);
+	TEST(only_the_last_bytes_may_come_from_nowhere);
+	TEST(a_waiting_write_shows_the_capacity);
+	EACH(unix_sockets_meet_by_inode, unix_ends);
+	EACH(streams_read_and_write, streams);
+	EACH(what_has_two_ends_is_in_two_flows, between);
 }

@@ -3,8 +3,7 @@
 #include "infer/holders.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static struct sketch sketch;
 
@@ -87,19 +86,10 @@ START_TEST(who_let_go_is_found_in_the_other_process)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("holders");
-	TCase *tcase = tcase_create("holders");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, the_holder_lived_when_the_wait_began);
-	tcase_add_test(tcase, of_two_the_one_of_the_same_process);
-	tcase_add_test(tcase, who_let_go_is_found_in_the_other_process);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	TEST(the_holder_lived_when_the_wait_began);
+	TEST(of_two_the_one_of_the_same_process);
+	TEST(who_let_go_is_found_in_the_other_process);
 }

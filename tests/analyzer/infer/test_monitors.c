@@ -3,8 +3,7 @@
 #include "infer/monitors.h"
 
 #include "monitored.h"
-
-#include <check.h>
+#include "suite.h"
 
 START_TEST(a_section_goes_on_through_its_waits)
 {
@@ -134,26 +133,11 @@ START_TEST(a_lock_call_far_away_is_no_neighbour)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("monitors");
-	TCase *tcase = tcase_create("monitors");
-
-	tcase_add_test(tcase, a_section_goes_on_through_its_waits);
-	tcase_add_test(tcase, one_signal_wakes_one_a_broadcast_all);
-	tcase_add_test(tcase, a_broadcast_is_one_even_if_one_waits);
-	tcase_add_test(tcase, a_lock_call_far_away_is_no_neighbour);
-	tcase_add_test(tcase, a_section_that_began_unseen_has_its_neighbours_site);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_section_goes_on_through_its_waits);
+	TEST(one_signal_wakes_one_a_broadcast_all);
+	TEST(a_broadcast_is_one_even_if_one_waits);
+	TEST(a_lock_call_far_away_is_no_neighbour);
+	TEST(a_section_that_began_unseen_has_its_neighbours_site);
 }

@@ -3,8 +3,7 @@
 #include "infer/posters.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 enum { FIRST_POSTER = 2, SECOND_POSTER = 3 };
 
@@ -112,21 +111,12 @@ START_TEST(processes_that_share_it_count_together)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("posters");
-	TCase *group = tcase_create("posters");
-
-	tcase_add_checked_fixture(group, setup, teardown);
-	tcase_add_test(group, of_two_posts_each_lets_one_go);
-	tcase_add_test(group, what_was_there_is_nobodys);
-	tcase_add_test(group, a_rank_that_cannot_be_is_not_believed);
-	tcase_add_test(group, who_gave_up_took_nothing);
-	tcase_add_test(group, processes_that_share_it_count_together);
-	suite_add_tcase(suite, group);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	TEST(of_two_posts_each_lets_one_go);
+	TEST(what_was_there_is_nobodys);
+	TEST(a_rank_that_cannot_be_is_not_believed);
+	TEST(who_gave_up_took_nothing);
+	TEST(processes_that_share_it_count_together);
 }

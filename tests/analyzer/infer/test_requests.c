@@ -7,8 +7,7 @@
 
 #include "replay/simulate.h"
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -169,17 +168,8 @@ START_TEST(no_requests_are_no_latency)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("requests");
-	TCase *tests = tcase_create("requests");
-	tcase_add_loop_test(tests, requests_are_found_and_replayed, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, no_requests_are_no_latency);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(requests_are_found_and_replayed, rows);
+	TEST(no_requests_are_no_latency);
 }

@@ -3,8 +3,7 @@
 #include "infer/scopes.h"
 
 #include "recording/recording.h"
-
-#include <check.h>
+#include "suite.h"
 
 START_TEST(equal_sets_are_one)
 {
@@ -57,24 +56,9 @@ START_TEST(a_place_knows_its_scope)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("scopes");
-	TCase *tcase = tcase_create("scopes");
-
-	tcase_add_test(tcase, equal_sets_are_one);
-	tcase_add_test(tcase, many_scopes_are_found_again);
-	tcase_add_test(tcase, a_place_knows_its_scope);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(equal_sets_are_one);
+	TEST(many_scopes_are_found_again);
+	TEST(a_place_knows_its_scope);
 }

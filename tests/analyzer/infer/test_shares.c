@@ -3,8 +3,7 @@
 #include "infer/shares.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 /* Functions 10, 11 and 12, which 11 always calls; stack 1 has the first, stack 2 all. */
 static uint32_t first[64] = { 0, 0, 1, 4 };
@@ -109,23 +108,8 @@ START_TEST(a_place_without_samples_is_like_what_is_around_it)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("shares");
-	TCase *tcase = tcase_create("shares");
-
-	tcase_add_test(tcase, shares_are_of_the_samples_in_a_scope);
-	tcase_add_test(tcase, a_place_without_samples_is_like_what_is_around_it);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(shares_are_of_the_samples_in_a_scope);
+	TEST(a_place_without_samples_is_like_what_is_around_it);
 }

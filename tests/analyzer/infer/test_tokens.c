@@ -3,8 +3,7 @@
 #include "infer/tokens.h"
 
 #include "monitored.h"
-
-#include <check.h>
+#include "suite.h"
 
 /* Thread 0 puts at `put_ms` (signalling when `signals`), thread 1 takes at once, or waits for
  * it. */
@@ -134,26 +133,11 @@ START_TEST(a_take_of_all_there_is)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("tokens");
-	TCase *tcase = tcase_create("tokens");
-
-	tcase_add_test(tcase, a_signal_for_each_item);
-	tcase_add_test(tcase, a_signal_only_when_it_was_empty);
-	tcase_add_test(tcase, one_computes_for_all);
-	tcase_add_test(tcase, copies_of_a_call_are_one_site);
-	tcase_add_test(tcase, a_take_of_all_there_is);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_signal_for_each_item);
+	TEST(a_signal_only_when_it_was_empty);
+	TEST(one_computes_for_all);
+	TEST(copies_of_a_call_are_one_site);
+	TEST(a_take_of_all_there_is);
 }

@@ -3,9 +3,9 @@
  * If this failed, the blocking chain would lead past what the end really waited for.
  */
 #include "build.h"
-#include <check.h>
 
 #include "measure/chain.h"
+#include "suite.h"
 
 static void expect_chain(const struct recording *recording, size_t depth_max, const char *expected)
 {
@@ -59,17 +59,9 @@ START_TEST(an_empty_recording_has_no_chain)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("chain");
-	TCase *tests = tcase_create("chain");
-	tcase_add_test(tests, chain_follows_the_latest_child_or_wait_target);
-	tcase_add_test(tests, children_go_before_wait_targets_of_the_same_end);
-	tcase_add_test(tests, an_empty_recording_has_no_chain);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(chain_follows_the_latest_child_or_wait_target);
+	TEST(children_go_before_wait_targets_of_the_same_end);
+	TEST(an_empty_recording_has_no_chain);
 }

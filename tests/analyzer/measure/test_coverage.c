@@ -2,9 +2,8 @@
 /* If this fails, the report is silent about what the recording could not see. */
 #include "measure/coverage.h"
 
-#include <check.h>
-
 #include "build.h"
+#include "suite.h"
 
 enum { FIRST_CLIENT = 10, CC = 1, AS = 2 };
 
@@ -99,18 +98,10 @@ START_TEST(time_off_the_cpus_is_explained_or_not)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("coverage");
-	TCase *tests = tcase_create("coverage");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, children_without_a_recording_are_counted_by_program);
-	tcase_add_test(tests, modules_say_what_their_code_does);
-	tcase_add_test(tests, time_off_the_cpus_is_explained_or_not);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE(setup, teardown);
+	TEST(children_without_a_recording_are_counted_by_program);
+	TEST(modules_say_what_their_code_does);
+	TEST(time_off_the_cpus_is_explained_or_not);
 }

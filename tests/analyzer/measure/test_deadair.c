@@ -3,9 +3,9 @@
  * If this failed, gaps would be reported in which something ran, or real gaps missed.
  */
 #include "build.h"
-#include <check.h>
 
 #include "measure/deadair.h"
+#include "suite.h"
 
 static struct deadair deadair_of(const struct recording *recording, uint64_t min_ns)
 {
@@ -60,17 +60,9 @@ START_TEST(an_empty_recording_has_no_gap)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("deadair");
-	TCase *tests = tcase_create("deadair");
-	tcase_add_test(tests, gaps_are_between_all_ops_and_relative_to_the_first);
-	tcase_add_test(tests, ops_that_touch_leave_no_gap);
-	tcase_add_test(tests, an_empty_recording_has_no_gap);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(gaps_are_between_all_ops_and_relative_to_the_first);
+	TEST(ops_that_touch_leave_no_gap);
+	TEST(an_empty_recording_has_no_gap);
 }

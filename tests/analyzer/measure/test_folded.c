@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a flame graph shows time where there was none, or cannot be drawn. */
-#include <check.h>
-
 #include "cpu_sample.h"
 #include "measure/folded.h"
+#include "suite.h"
 
 static const struct {
 	const char *word;
@@ -78,18 +77,10 @@ START_TEST(other_words_are_none)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("folded");
-	TCase *tests = tcase_create("folded");
-	tcase_add_loop_test(tests, lines_are_thread_frames_reason_and_time, 0, 4);
-	tcase_add_test(tests, only_blocked_time_of_calls_counts);
-	tcase_add_test(tests, names_cannot_break_a_line);
-	tcase_add_test(tests, other_words_are_none);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(lines_are_thread_frames_reason_and_time, 0, 4);
+	TEST(only_blocked_time_of_calls_counts);
+	TEST(names_cannot_break_a_line);
+	TEST(other_words_are_none);
 }

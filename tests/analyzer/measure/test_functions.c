@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, CPU time is put on the wrong function, or counted twice. */
-#include <check.h>
-
 #include "cpu_sample.h"
 #include "measure/functions.h"
+#include "suite.h"
 
 START_TEST(each_sample_stands_for_the_time_since_the_last)
 {
@@ -85,17 +84,9 @@ START_TEST(a_runtime_counts_where_it_ran_itself)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("functions");
-	TCase *tests = tcase_create("functions");
-	tcase_add_test(tests, each_sample_stands_for_the_time_since_the_last);
-	tcase_add_test(tests, functions_have_self_and_total_time_by_class);
-	tcase_add_test(tests, a_runtime_counts_where_it_ran_itself);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(each_sample_stands_for_the_time_since_the_last);
+	TEST(functions_have_self_and_total_time_by_class);
+	TEST(a_runtime_counts_where_it_ran_itself);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a lock's figures are wrong, or the wrong holder is blamed for the waits. */
-#include <check.h>
-
 #include "format.h"
 #include "measure/locks.h"
+#include "suite.h"
 
 enum { NONE, TABLE, CACHE, OTHER, SITE_A, SITE_B, STRINGS }; /* string ids */
 enum { STACK_NONE, STACK_A, STACK_B, STACKS };
@@ -190,20 +189,10 @@ START_TEST(no_locks_no_rows)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("locks");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_test(tcase, figures_per_class);
-	tcase_add_test(tcase, blame_goes_to_who_made_others_wait);
-	tcase_add_test(tcase, given_names_merge_classes);
-	tcase_add_test(tcase, no_locks_no_rows);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(figures_per_class);
+	TEST(blame_goes_to_who_made_others_wait);
+	TEST(given_names_merge_classes);
+	TEST(no_locks_no_rows);
 }

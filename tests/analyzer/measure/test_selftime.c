@@ -3,9 +3,9 @@
  * If this failed, the table of classes would show wrong times, outcomes or duplicates.
  */
 #include "build.h"
-#include <check.h>
 
 #include "measure/selftime.h"
+#include "suite.h"
 
 START_TEST(self_time_is_without_children_and_waits)
 {
@@ -78,16 +78,8 @@ START_TEST(outcomes_and_duplicates_are_counted_per_class)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("selftime");
-	TCase *tests = tcase_create("selftime");
-	tcase_add_test(tests, self_time_is_without_children_and_waits);
-	tcase_add_test(tests, outcomes_and_duplicates_are_counted_per_class);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(self_time_is_without_children_and_waits);
+	TEST(outcomes_and_duplicates_are_counted_per_class);
 }

@@ -7,6 +7,7 @@
 
 #include "dump_text.h"
 #include "sample.h"
+#include "suite.h"
 
 static const char spinning_c[] =
 	"int flag;\n"
@@ -87,24 +88,9 @@ START_TEST(code_that_is_not_here_works)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("spins");
-	TCase *tcase = tcase_create("spins");
-
-	tcase_add_unchecked_fixture(tcase, sample_begin, sample_end);
-	tcase_add_test(tcase, samples_in_a_waiting_loop_add_up);
-	tcase_add_test(tcase, code_that_is_not_here_works);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(sample_begin, sample_end);
+	TEST(samples_in_a_waiting_loop_add_up);
+	TEST(code_that_is_not_here_works);
 }

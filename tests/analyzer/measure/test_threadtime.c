@@ -3,10 +3,9 @@
  * If this fails, a thread's time is said to have gone where it did not, or the sum is not its wall
  * time.
  */
-#include <check.h>
-
 #include "build.h"
 #include "measure/threadtime.h"
+#include "suite.h"
 
 enum { THREAD_OP_NS = 1000000 };
 
@@ -215,20 +214,10 @@ START_TEST(without_threads_there_is_nothing)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("threadtime");
-	TCase *tests = tcase_create("threadtime");
-	tcase_add_loop_test(tests, a_threads_time_is_the_sum_of_its_parts, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_loop_test(tests, random_calls_add_up, 0, 200);
-	tcase_add_loop_test(tests, waits_for_a_cpu_are_as_the_kernel_says, 0,
-			    sizeof(queue_rows) / sizeof(queue_rows[0]));
-	tcase_add_test(tests, without_threads_there_is_nothing);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(a_threads_time_is_the_sum_of_its_parts, rows);
+	LOOP(random_calls_add_up, 0, 200);
+	EACH(waits_for_a_cpu_are_as_the_kernel_says, queue_rows);
+	TEST(without_threads_there_is_nothing);
 }

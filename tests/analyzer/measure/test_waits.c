@@ -3,9 +3,9 @@
  * If this failed, waits would be put under a wrong reason, resource or cause.
  */
 #include "build.h"
-#include <check.h>
 
 #include "measure/waits.h"
+#include "suite.h"
 
 START_TEST(waits_are_grouped_by_reason_resource_and_target_class)
 {
@@ -51,15 +51,7 @@ START_TEST(waits_are_grouped_by_reason_resource_and_target_class)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("waits");
-	TCase *tests = tcase_create("waits");
-	tcase_add_test(tests, waits_are_grouped_by_reason_resource_and_target_class);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(waits_are_grouped_by_reason_resource_and_target_class);
 }

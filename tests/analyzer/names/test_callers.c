@@ -2,6 +2,7 @@
 /* If this fails, classes are called after the C or C++ library instead of the program. */
 #include "names/callers.h"
 #include "sample.h"
+#include "suite.h"
 
 static const char program_source[] =
 	"namespace std { inline __attribute__((always_inline)) void fast_lock()\n" /* 1 */
@@ -357,26 +358,15 @@ START_TEST(start_routines)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("callers");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, build, sample_end);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, the_programs_own_frame, 0, sizeof(cases) / sizeof(cases[0]));
-	tcase_add_test(tcase, more_may_be_passed_over);
-	tcase_add_test(tcase, the_innermost_with_a_name);
-	tcase_add_test(tcase, who_called_the_caller);
-	tcase_add_test(tcase, interpreters);
-	tcase_add_test(tcase, interpreters_of_themselves);
-	tcase_add_test(tcase, runtimes);
-	tcase_add_test(tcase, start_routines);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(build, sample_end);
+	EACH(the_programs_own_frame, cases);
+	TEST(more_may_be_passed_over);
+	TEST(the_innermost_with_a_name);
+	TEST(who_called_the_caller);
+	TEST(interpreters);
+	TEST(interpreters_of_themselves);
+	TEST(runtimes);
+	TEST(start_routines);
 }

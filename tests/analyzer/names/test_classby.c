@@ -6,6 +6,7 @@
 #include "names/classby.h"
 #include "recording/intern.h"
 #include "sample.h"
+#include "suite.h"
 
 enum { BASE = 0x550000000000, MODULE_BYTES = 0x100000 };
 
@@ -112,14 +113,9 @@ START_TEST(other_words_are_refused)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("classby");
-	TCase *tcase = tcase_create("all");
-
-	tcase_add_unchecked_fixture(tcase, begin, end);
-	tcase_add_loop_test(tcase, classes, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tcase, other_words_are_refused);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	FIXTURE_ONCE(begin, end);
+	EACH(classes, rows);
+	TEST(other_words_are_refused);
 }

@@ -4,6 +4,7 @@
 #include "names/classify.h"
 #include "recording/intern.h"
 #include "sample.h"
+#include "suite.h"
 
 enum { BASE = 0x550000000000, HEAP = 0x7f0000001000, STACK_TOP = 0x7ffe00000000 };
 enum { SERVER, LIBC, GONE, PYTHON }; /* modules */
@@ -345,24 +346,13 @@ START_TEST(sites_of_holds_and_waits)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("classify");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, build, sample_end);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, classes_of_ops, 0, OPS);
-	tcase_add_loop_test(tcase, classes_of_threads, 0, THREADS);
-	tcase_add_loop_test(tcase, names_of_waits, 0, WAITS);
-	tcase_add_test(tcase, without_threads_nothing_is_renamed);
-	tcase_add_test(tcase, without_extras_only_waits_are_renamed);
-	tcase_add_test(tcase, sites_of_holds_and_waits);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(build, sample_end);
+	LOOP(classes_of_ops, 0, OPS);
+	LOOP(classes_of_threads, 0, THREADS);
+	LOOP(names_of_waits, 0, WAITS);
+	TEST(without_threads_nothing_is_renamed);
+	TEST(without_extras_only_waits_are_renamed);
+	TEST(sites_of_holds_and_waits);
 }

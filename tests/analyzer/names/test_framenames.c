@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a stack has another's functions, or the recorder's own. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dump_text.h"
 #include "names/framenames.h"
+#include "suite.h"
 
 /* No such files: a frame is called after its module and address. */
 #define DUMP                                                                                       \
@@ -73,12 +73,8 @@ START_TEST(no_more_than_there_is_room_for)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("framenames");
-	TCase *tests = tcase_create("framenames");
-	tcase_add_loop_test(tests, each_stack_has_its_own, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, no_more_than_there_is_room_for);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	EACH(each_stack_has_its_own, rows);
+	TEST(no_more_than_there_is_room_for);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, an address is given to the wrong function, or to none, where ranges nest or
  * overlap. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "names/intervals.h"
 #include "recording/recording.h"
+#include "suite.h"
 
 static const struct {
 	uint64_t start, end;
@@ -95,19 +95,9 @@ START_TEST(nothing_contains_nothing)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("intervals");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_loop_test(tcase, finds_the_innermost, 0, sizeof(cases) / sizeof(cases[0]));
-	tcase_add_test(tcase, agrees_with_a_search_of_all);
-	tcase_add_test(tcase, nothing_contains_nothing);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(finds_the_innermost, cases);
+	TEST(agrees_with_a_search_of_all);
+	TEST(nothing_contains_nothing);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, classes carry mangled names, or clones of one function become several classes. */
-#include <check.h>
 #include <stdio.h>
 
 #include "names/names.h"
+#include "suite.h"
 
 static const struct {
 	const char *symbol, *readable;
@@ -66,18 +66,8 @@ START_TEST(many_names_stay_apart)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("names");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_loop_test(tcase, readable_form, 0, sizeof(cases) / sizeof(cases[0]));
-	tcase_add_test(tcase, many_names_stay_apart);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(readable_form, cases);
+	TEST(many_names_stay_apart);
 }

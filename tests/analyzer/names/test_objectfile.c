@@ -5,6 +5,7 @@
 
 #include "names/objectfile.h"
 #include "sample.h"
+#include "suite.h"
 
 static void expect_function(struct objectfile *file, uint64_t address, const char *name,
 			    uint64_t offset)
@@ -182,24 +183,12 @@ START_TEST(damaged_files_are_harmless)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("objectfile");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, sample_begin, sample_end);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, names_from_wherever_they_are, 0,
-			    sizeof(cases) / sizeof(cases[0]));
-	tcase_add_test(tcase, code_is_where_the_file_has_it);
-	tcase_add_test(tcase, another_build_names_nothing);
-	tcase_add_test(tcase, what_is_no_file_is_missing);
-	tcase_add_test(tcase, damaged_files_are_harmless);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(sample_begin, sample_end);
+	EACH(names_from_wherever_they_are, cases);
+	TEST(code_is_where_the_file_has_it);
+	TEST(another_build_names_nothing);
+	TEST(what_is_no_file_is_missing);
+	TEST(damaged_files_are_harmless);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sample.h"
+#include "suite.h"
 
 static const char lines[] = "1000 100 first\n"
 			    "0x0000000000002000 0x0000000000000100 void java.util.Timer.run(int)\n"
@@ -124,21 +125,11 @@ START_TEST(whose_map_it_is)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("perfmap");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, sample_begin, sample_end);
-	tcase_add_test(tcase, lines_to_names);
-	tcase_add_loop_test(tcase, what_names_say, 0, sizeof(names) / sizeof(names[0]));
-	tcase_add_test(tcase, long_names_are_cut_off);
-	tcase_add_test(tcase, whose_map_it_is);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(sample_begin, sample_end);
+	TEST(lines_to_names);
+	EACH(what_names_say, names);
+	TEST(long_names_are_cut_off);
+	TEST(whose_map_it_is);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if work is taken for waiting, or waiting on a CPU for work. */
 #include "names/spinloop.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,24 +103,8 @@ START_TEST(any_bytes_may_be_given)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("spinloop");
-	TCase *tcase = tcase_create("spinloop");
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, waiting_is_told_from_work, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tcase, any_bytes_may_be_given);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(waiting_is_told_from_work, rows);
+	TEST(any_bytes_may_be_given);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sample.h"
+#include "suite.h"
 
 static char host[256];
 
@@ -105,20 +106,10 @@ START_TEST(maps_in_tmp)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("symbolfile");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, sample_begin, sample_end);
-	tcase_add_test(tcase, which_are_the_same);
-	tcase_add_test(tcase, maps_beside_the_dump);
-	tcase_add_test(tcase, maps_in_tmp);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(sample_begin, sample_end);
+	TEST(which_are_the_same);
+	TEST(maps_beside_the_dump);
+	TEST(maps_in_tmp);
 }

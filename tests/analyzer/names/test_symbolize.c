@@ -5,6 +5,7 @@
 
 #include "names/symbolize.h"
 #include "sample.h"
+#include "suite.h"
 
 enum { BASE = 0x550000000000, MODULE_BYTES = 0x100000 };
 
@@ -184,22 +185,11 @@ START_TEST(many_names_are_many_lines)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("symbolize");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, build, sample_end);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, same_names_without_the_files);
-	tcase_add_test(tcase, what_is_given_is_not_written_again);
-	tcase_add_test(tcase, another_build_is_refused);
-	tcase_add_test(tcase, many_names_are_many_lines);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(build, sample_end);
+	TEST(same_names_without_the_files);
+	TEST(what_is_given_is_not_written_again);
+	TEST(another_build_is_refused);
+	TEST(many_names_are_many_lines);
 }

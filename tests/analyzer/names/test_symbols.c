@@ -2,6 +2,7 @@
 /* If this fails, recorded addresses get the wrong names, or a missing file becomes an error. */
 #include "names/symbols.h"
 #include "sample.h"
+#include "suite.h"
 
 enum { BASE_0 = 0x550000000000, BASE_1 = 0x560000000000, MODULE_BYTES = 0x100000 };
 
@@ -226,28 +227,16 @@ START_TEST(many_addresses_keep_their_answers)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("symbols");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, build, sample_end);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, frames_are_named);
-	tcase_add_test(tcase, the_plainest_name_is_shown);
-	tcase_add_test(tcase, a_return_address_names_the_call);
-	tcase_add_loop_test(tcase, without_a_name_the_offset, 0,
-			    sizeof(nameless) / sizeof(nameless[0]));
-	tcase_add_test(tcase, what_became_of_files);
-	tcase_add_loop_test(tcase, modules_by_address, 0, sizeof(ranges) / sizeof(ranges[0]));
-	tcase_add_test(tcase, data_objects);
-	tcase_add_test(tcase, routines_by_address);
-	tcase_add_test(tcase, many_addresses_keep_their_answers);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(build, sample_end);
+	TEST(frames_are_named);
+	TEST(the_plainest_name_is_shown);
+	TEST(a_return_address_names_the_call);
+	EACH(without_a_name_the_offset, nameless);
+	TEST(what_became_of_files);
+	EACH(modules_by_address, ranges);
+	TEST(data_objects);
+	TEST(routines_by_address);
+	TEST(many_addresses_keep_their_answers);
 }

@@ -10,6 +10,7 @@
 
 #include "names/unitindex.h"
 #include "sample.h"
+#include "suite.h"
 
 enum { ANSWER_BYTES = 16 << 20 };
 
@@ -259,22 +260,11 @@ START_TEST(no_debug_information_finds_nothing)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("unitindex");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, sample_begin, sample_end);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, agrees_with_others, 0, sizeof(cases) / sizeof(cases[0]));
-	tcase_add_test(tcase, inlined_functions_innermost_first);
-	tcase_add_test(tcase, a_bias_moves_all_addresses);
-	tcase_add_test(tcase, no_debug_information_finds_nothing);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(sample_begin, sample_end);
+	EACH(agrees_with_others, cases);
+	TEST(inlined_functions_innermost_first);
+	TEST(a_bias_moves_all_addresses);
+	TEST(no_debug_information_finds_nothing);
 }

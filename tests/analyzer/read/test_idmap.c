@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, parents, waits and targets are tied to the wrong ops. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "dump_text.h"
 #include "read/idmap.h"
+#include "suite.h"
 
 enum { IDS = 50000 };
 
@@ -52,13 +52,8 @@ START_TEST(spaces_are_apart)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("idmap");
-	TCase *tcase = tcase_create("ids");
-
-	tcase_add_loop_test(tcase, each_id_has_its_index, 0, sizeof(shapes) / sizeof(shapes[0]));
-	tcase_add_test(tcase, spaces_are_apart);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	EACH(each_id_has_its_index, shapes);
+	TEST(spaces_are_apart);
 }

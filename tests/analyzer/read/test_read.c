@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, bad input is analysed as if it were good, or good input is refused. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +9,7 @@
 
 #include "dump_text.h"
 #include "read/read.h"
+#include "suite.h"
 
 #define OP1 "{'e':'op','k':'call','id':1,'s':10,'d':20}\n"
 #define OP2 "{'e':'op','k':'call','id':2,'p':1,'s':10,'d':20}\n"
@@ -324,29 +324,31 @@ START_TEST(progress_is_reported)
 }
 END_TEST
 
-int main(void)
+static void make_directory(void)
 {
-	Suite *suite = suite_create("read");
-	TCase *tcase = tcase_create("input");
-	char command[64];
-	int status;
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+}
 
-	if (!mkdtemp(directory))
-		return 1;
-	tcase_add_loop_test(tcase, bad_input, 0, sizeof(bad) / sizeof(bad[0]));
-	tcase_add_test(tcase, cut_off_anywhere);
-	tcase_add_test(tcase, zeros_at_the_end);
-	tcase_add_test(tcase, lines_may_end_otherwise);
-	tcase_add_loop_test(tcase, in_pieces, 0, 6);
-	tcase_add_test(tcase, not_a_file);
-	tcase_add_test(tcase, a_very_long_line);
-	tcase_add_test(tcase, a_long_header);
-	tcase_add_test(tcase, several_files);
-	tcase_add_test(tcase, standard_input);
-	tcase_add_test(tcase, progress_is_reported);
-	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	status = run_suite(suite);
+static void remove_directory(void)
+{
+	char command[64];
+
 	snprintf(command, sizeof(command), "rm -r %s", directory);
-	return system(command) == 0 ? status : 1;
+	ck_assert_int_eq(system(command), 0);
+}
+
+SUITE()
+{
+	FIXTURE_ONCE(make_directory, remove_directory);
+	EACH(bad_input, bad);
+	TEST(cut_off_anywhere);
+	TEST(zeros_at_the_end);
+	TEST(lines_may_end_otherwise);
+	LOOP(in_pieces, 0, 6);
+	TEST(not_a_file);
+	TEST(a_very_long_line);
+	TEST(a_long_header);
+	TEST(several_files);
+	TEST(standard_input);
+	TEST(progress_is_reported);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, an op, wait, link or sample has other values in the recording than in the dump. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "format.h"
+#include "suite.h"
 
 #define OWN                                                                                       \
 	"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':2000,"                     \
@@ -221,19 +221,14 @@ START_TEST(bad_rows)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_add");
-	TCase *tcase = tcase_create("events");
-
-	tcase_add_test(tcase, all_of_an_op);
-	tcase_add_test(tcase, extras_begin_late);
-	tcase_add_test(tcase, all_of_a_sleep);
-	tcase_add_test(tcase, all_of_a_read);
-	tcase_add_test(tcase, all_of_a_wait);
-	tcase_add_test(tcase, all_of_a_link);
-	tcase_add_test(tcase, all_of_a_sample);
-	tcase_add_loop_test(tcase, bad_rows, 0, sizeof(bad) / sizeof(bad[0]));
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(all_of_an_op);
+	TEST(extras_begin_late);
+	TEST(all_of_a_sleep);
+	TEST(all_of_a_read);
+	TEST(all_of_a_wait);
+	TEST(all_of_a_link);
+	TEST(all_of_a_sample);
+	EACH(bad_rows, bad);
 }

@@ -3,6 +3,7 @@
 #include "read/read_copy.h"
 
 #include "sample.h"
+#include "suite.h"
 
 static char mark[] = "MARK\n";
 
@@ -78,20 +79,10 @@ START_TEST(what_cannot_be_read_is_named)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_copy");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_unchecked_fixture(tcase, sample_begin, sample_end);
-	tcase_add_loop_test(tcase, small_dumps, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tcase, large_dumps);
-	tcase_add_test(tcase, what_cannot_be_read_is_named);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	FIXTURE_ONCE(sample_begin, sample_end);
+	EACH(small_dumps, rows);
+	TEST(large_dumps);
+	TEST(what_cannot_be_read_is_named);
 }

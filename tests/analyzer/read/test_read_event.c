@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a field of an event line lands in the wrong place, or is taken for another type.
  */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "read/reading.h"
+#include "suite.h"
 
 /* One value in a line of otherwise nothing: every name of a number leads to its field. */
 static const struct {
@@ -111,15 +111,10 @@ START_TEST(unknown_types_are_skipped)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_event");
-	TCase *tcase = tcase_create("lines");
-
-	tcase_add_loop_test(tcase, values_are_taken, 0, sizeof(names) / sizeof(names[0]));
-	tcase_add_loop_test(tcase, each_name_has_its_field, 0, sizeof(names) / sizeof(names[0]));
-	tcase_add_loop_test(tcase, line_rows, 0, sizeof(lines) / sizeof(lines[0]));
-	tcase_add_test(tcase, unknown_types_are_skipped);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	EACH(values_are_taken, names);
+	EACH(each_name_has_its_field, names);
+	EACH(line_rows, lines);
+	TEST(unknown_types_are_skipped);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, dumps are put at the wrong time, or a header is refused for the order of its
  * parts. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
+#include "suite.h"
 
 #define OP(id) "{'e':'op','id':" id ",'s':10,'d':20}\n"
 
@@ -136,16 +136,11 @@ START_TEST(impossible_times)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_header");
-	TCase *tcase = tcase_create("headers");
-
-	tcase_add_test(tcase, parts_in_any_order);
-	tcase_add_test(tcase, images_of_one_process_are_told_apart);
-	tcase_add_loop_test(tcase, dumps_in_time, 0, sizeof(clocks) / sizeof(clocks[0]));
-	tcase_add_test(tcase, missing_events_of_each_dump);
-	tcase_add_test(tcase, impossible_times);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(parts_in_any_order);
+	TEST(images_of_one_process_are_told_apart);
+	EACH(dumps_in_time, clocks);
+	TEST(missing_events_of_each_dump);
+	TEST(impossible_times);
 }

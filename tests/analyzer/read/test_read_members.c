@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a header's objects lose members or take them for others. */
-#include <check.h>
 #include <stddef.h>
 
 #include "dump_text.h"
 #include "read/read_members.h"
 #include "recording/intern.h"
+#include "suite.h"
 
 struct thing {
 	uint64_t size;
@@ -61,12 +61,7 @@ START_TEST(object_rows)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_members");
-	TCase *tcase = tcase_create("objects");
-
-	tcase_add_loop_test(tcase, object_rows, 0, sizeof(rows) / sizeof(rows[0]));
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	EACH(object_rows, rows);
 }

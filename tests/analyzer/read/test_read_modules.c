@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, calls of a library are taken for those of another that was at its place. */
 #include "dump_text.h"
+#include "suite.h"
 
 /* Two plug-ins at one place, one after the other, and code of no file. */
 #define TIMED                                                                                    \
@@ -88,14 +89,9 @@ START_TEST(odd_times_are_refused)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_modules");
-	TCase *tcase = tcase_create("all");
-
-	tcase_add_test(tcase, the_time_says_which_module);
-	tcase_add_test(tcase, times_are_the_recordings);
-	tcase_add_test(tcase, odd_times_are_refused);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(the_time_says_which_module);
+	TEST(times_are_the_recordings);
+	TEST(odd_times_are_refused);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "dump_text.h"
+#include "suite.h"
 
 #define NAMES(path, rest) "{'e':'names','path':'" path "','build_id':'ab'," rest "}\n"
 #define TEXTS             "'texts':['','f','g','a.c']"
@@ -80,14 +81,9 @@ START_TEST(names_need_a_header)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_names");
-	TCase *tcase = tcase_create("all");
-
-	tcase_add_test(tcase, names_are_kept);
-	tcase_add_loop_test(tcase, what_makes_no_sense_is_refused, 0, sizeof(bad) / sizeof(bad[0]));
-	tcase_add_test(tcase, names_need_a_header);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(names_are_kept);
+	EACH(what_makes_no_sense_is_refused, bad);
+	TEST(names_need_a_header);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, an op has the wrong parent, or an open op is counted beside its finished self. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "format.h"
+#include "suite.h"
 
 #define DRAIN(dumped, rest)                                                     \
 	"{'schema_version':1,'epoch_unix_nano':1000,'dumped_unix_nano':" dumped \
@@ -177,18 +177,13 @@ START_TEST(long_ways_up)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_resolve");
-	TCase *tcase = tcase_create("indexes");
-
-	tcase_add_test(tcase, parents_may_come_later);
-	tcase_add_loop_test(tcase, open_ops_are_finished, 0, sizeof(drains) / sizeof(drains[0]));
-	tcase_add_test(tcase, open_ops_are_marked);
-	tcase_add_test(tcase, another_process_finishes_nothing);
-	tcase_add_loop_test(tcase, open_waits_are_finished, 0, sizeof(waits) / sizeof(waits[0]));
-	tcase_add_test(tcase, owners_are_found);
-	tcase_add_test(tcase, long_ways_up);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(parents_may_come_later);
+	EACH(open_ops_are_finished, drains);
+	TEST(open_ops_are_marked);
+	TEST(another_process_finishes_nothing);
+	EACH(open_waits_are_finished, waits);
+	TEST(owners_are_found);
+	TEST(long_ways_up);
 }

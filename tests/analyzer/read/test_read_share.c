@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a lock that processes share is several, or locks of several are taken for one. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "format.h"
+#include "suite.h"
 
 #define HEADER_BEGIN "{'schema_version':1,'epoch_unix_nano':1000000,'dumped_unix_nano':1009000,"
 #define HEADER_OF(pid)                                                          \
@@ -98,18 +98,9 @@ START_TEST(peers_are_pairs)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_share");
-	TCase *tcase = tcase_create("read_share");
-
-	tcase_add_test(tcase, one_object_has_one_address);
-	tcase_add_loop_test(tcase, nonsense_is_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
-	tcase_add_test(tcase, peers_are_pairs);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(one_object_has_one_address);
+	EACH(nonsense_is_refused, wrong);
+	TEST(peers_are_pairs);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, stacks, threads or modules of one dump are taken for those of another. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "format.h"
+#include "suite.h"
 
 #define TABLES                                                                                     \
 	"'strings':['','x','na\\u00efve'],'modules':[{'path':'/bin/"                               \
@@ -166,16 +166,11 @@ START_TEST(bad_sections)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_tables");
-	TCase *tcase = tcase_create("tables");
-
-	tcase_add_test(tcase, what_a_header_says);
-	tcase_add_test(tcase, drains_repeat_themselves);
-	tcase_add_test(tcase, processes_are_apart);
-	tcase_add_test(tcase, what_was_open);
-	tcase_add_loop_test(tcase, bad_sections, 0, sizeof(bad) / sizeof(bad[0]));
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(what_a_header_says);
+	TEST(drains_repeat_themselves);
+	TEST(processes_are_apart);
+	TEST(what_was_open);
+	EACH(bad_sections, bad);
 }

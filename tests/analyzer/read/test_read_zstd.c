@@ -7,6 +7,7 @@
 
 #include "read/read.h"
 #include "read/read_zstd.h"
+#include "suite.h"
 
 enum { TEXT_BYTES = 300000, FRAMES = 3 };
 
@@ -148,15 +149,10 @@ START_TEST(a_compressed_dump_is_read_like_the_dump)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("read_zstd");
-	TCase *tests = tcase_create("read_zstd");
-
-	tcase_add_loop_test(tests, all_comes_back_in_whatever_pieces, 0, 4);
-	tcase_add_test(tests, a_file_that_ends_early_gives_what_it_has);
-	tcase_add_loop_test(tests, damage_is_an_error_or_a_wrong_text_and_no_crash, 0, 10);
-	tcase_add_loop_test(tests, a_compressed_dump_is_read_like_the_dump, 0, 2);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	LOOP(all_comes_back_in_whatever_pieces, 0, 4);
+	TEST(a_file_that_ends_early_gives_what_it_has);
+	LOOP(damage_is_an_error_or_a_wrong_text_and_no_crash, 0, 10);
+	LOOP(a_compressed_dump_is_read_like_the_dump, 0, 2);
 }

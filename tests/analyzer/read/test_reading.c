@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, an error names the wrong place, or what was read is lost when arrays grow. */
-#include <check.h>
 #include <errno.h>
 
 #include "dump_text.h"
 #include "read/reading.h"
+#include "suite.h"
 
 static struct read_file files[] = { { "one", 0 }, { "two's", 10 } };
 
@@ -88,16 +88,11 @@ START_TEST(arrays_grow_and_keep)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("reading");
-	TCase *tcase = tcase_create("common");
-
-	tcase_add_test(tcase, lines_are_counted_in_their_file);
-	tcase_add_test(tcase, the_first_error_counts);
-	tcase_add_test(tcase, what_to_do_next);
-	tcase_add_test(tcase, damage_has_a_column);
-	tcase_add_test(tcase, arrays_grow_and_keep);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(lines_are_counted_in_their_file);
+	TEST(the_first_error_counts);
+	TEST(what_to_do_next);
+	TEST(damage_has_a_column);
+	TEST(arrays_grow_and_keep);
 }

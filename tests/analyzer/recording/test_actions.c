@@ -3,9 +3,9 @@
  * If this failed, an op would be replayed in another order than it ran, or with other self time.
  */
 #include "build.h"
-#include <check.h>
 
 #include "recording/actions.h"
+#include "suite.h"
 
 /* "s10+5" a self segment, "c3@10" child 3, "w0@10" wait 0. */
 static void describe(const struct recording *recording, uint32_t op, char *text)
@@ -87,16 +87,7 @@ START_TEST(actions_come_in_the_order_in_which_they_happened)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("actions");
-	TCase *tests = tcase_create("actions");
-	tcase_add_loop_test(tests, actions_come_in_the_order_in_which_they_happened, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(actions_come_in_the_order_in_which_they_happened, rows);
 }

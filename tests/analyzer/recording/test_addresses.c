@@ -3,8 +3,7 @@
 #include "recording/addresses.h"
 
 #include "recording/recording.h"
-
-#include <check.h>
+#include "suite.h"
 
 START_TEST(numbers_are_dense_and_stay)
 {
@@ -27,22 +26,7 @@ START_TEST(numbers_are_dense_and_stay)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("addresses");
-	TCase *tcase = tcase_create("addresses");
-
-	tcase_add_test(tcase, numbers_are_dense_and_stay);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(numbers_are_dense_and_stay);
 }

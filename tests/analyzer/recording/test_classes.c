@@ -3,9 +3,9 @@
  * If this failed, ops of different kinds or names would share their figures.
  */
 #include "build.h"
-#include <check.h>
 
 #include "recording/classes.h"
+#include "suite.h"
 
 START_TEST(a_class_is_a_kind_and_a_name)
 {
@@ -63,17 +63,9 @@ START_TEST(a_hundred_thousand_classes_stay_apart)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("classes");
-	TCase *tests = tcase_create("classes");
-	tcase_add_test(tests, a_class_is_a_kind_and_a_name);
-	tcase_add_test(tests, given_names_go_before_recorded_ones);
-	tcase_add_test(tests, a_hundred_thousand_classes_stay_apart);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_class_is_a_kind_and_a_name);
+	TEST(given_names_go_before_recorded_ones);
+	TEST(a_hundred_thousand_classes_stay_apart);
 }

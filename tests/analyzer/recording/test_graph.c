@@ -3,9 +3,9 @@
  * If this failed, ops would be under the wrong parents, and waits for the wrong targets.
  */
 #include "build.h"
-#include <check.h>
 
 #include "recording/graph.h"
+#include "suite.h"
 
 /* Every rule that finds a parent; the row's number is the op's index. */
 START_TEST(parents_come_from_ids_then_from_nested_client_links)
@@ -152,20 +152,12 @@ START_TEST(a_broken_graph_is_not_valid)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("graph");
-	TCase *tests = tcase_create("graph");
-	tcase_add_test(tests, parents_come_from_ids_then_from_nested_client_links);
-	tcase_add_test(tests, nested_clients_never_close_a_circle);
-	tcase_add_test(tests, targets_come_from_ids_then_from_the_longest_exec_of_the_ident);
-	tcase_add_test(tests, lists_are_ordered_whatever_the_order_of_the_dump);
-	tcase_add_test(tests, long_lists_are_sorted_too);
-	tcase_add_test(tests, a_broken_graph_is_not_valid);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(parents_come_from_ids_then_from_nested_client_links);
+	TEST(nested_clients_never_close_a_circle);
+	TEST(targets_come_from_ids_then_from_the_longest_exec_of_the_ident);
+	TEST(lists_are_ordered_whatever_the_order_of_the_dump);
+	TEST(long_lists_are_sorted_too);
+	TEST(a_broken_graph_is_not_valid);
 }

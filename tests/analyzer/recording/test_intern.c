@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, two different names become one, or one name two classes. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "recording/intern.h"
+#include "suite.h"
 
 enum { TEXTS = 20000 }; /* enough for the table to grow several times */
 
@@ -56,14 +56,9 @@ START_TEST(a_recording_made_by_hand)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("intern");
-	TCase *tcase = tcase_create("texts");
-
-	tcase_add_test(tcase, equal_texts_have_equal_ids);
-	tcase_add_test(tcase, only_so_many_bytes);
-	tcase_add_test(tcase, a_recording_made_by_hand);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(equal_texts_have_equal_ids);
+	TEST(only_so_many_bytes);
+	TEST(a_recording_made_by_hand);
 }

@@ -3,6 +3,7 @@
 #include "recording/modulemap.h"
 
 #include "dump_text.h"
+#include "suite.h"
 
 #define MODULE(process_of, start_of, size_of, loaded, unloaded)                  \
 	{                                                                        \
@@ -77,13 +78,8 @@ START_TEST(no_modules_at_all)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("modulemap");
-	TCase *tcase = tcase_create("all");
-
-	tcase_add_test(tcase, by_address_and_time);
-	tcase_add_test(tcase, no_modules_at_all);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(by_address_and_time);
+	TEST(no_modules_at_all);
 }

@@ -3,8 +3,7 @@
 #include "recording/releases.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 START_TEST(the_last_release_by_another_thread)
 {
@@ -80,23 +79,8 @@ START_TEST(numbers_go_before_times)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("releases");
-	TCase *tcase = tcase_create("releases");
-
-	tcase_add_test(tcase, the_last_release_by_another_thread);
-	tcase_add_test(tcase, numbers_go_before_times);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(the_last_release_by_another_thread);
+	TEST(numbers_go_before_times);
 }

@@ -2,10 +2,10 @@
 /* If this fails, a thread's CPU time is read off another thread's samples, or out of order. */
 #include "recording/samples.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 #include "dump_text.h"
+#include "suite.h"
 
 /* Threads 3, 0, 1 in turn, times forward within runs, runs of a thread in any order. */
 static const struct rec_sample mixed[] = {
@@ -107,15 +107,10 @@ START_TEST(many_are_sorted)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("samples");
-	TCase *tests = tcase_create("samples");
-
-	tcase_add_test(tests, they_are_sorted_by_thread_then_time);
-	tcase_add_loop_test(tests, each_thread_has_its_own, 0, 4);
-	tcase_add_loop_test(tests, cpu_time_is_that_of_the_samples_around, 0, 7);
-	tcase_add_test(tests, many_are_sorted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(they_are_sorted_by_thread_then_time);
+	LOOP(each_thread_has_its_own, 0, 4);
+	LOOP(cpu_time_is_that_of_the_samples_around, 0, 7);
+	TEST(many_are_sorted);
 }

@@ -4,11 +4,11 @@
  * indexes.
  */
 #include "build.h"
-#include <check.h>
 #include <errno.h>
 
 #include "recording/graph.h"
 #include "recording/select.h"
+#include "suite.h"
 
 /*
  * 0 is the root, 1 and 2 its children; 3 is below 1, 4 a root of its own. Client 1 is op 1's,
@@ -146,19 +146,11 @@ START_TEST(selecting_all_is_known_as_such)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("select");
-	TCase *tests = tcase_create("select");
-	tcase_add_loop_test(tests, the_right_part_is_left, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, an_op_left_out_hands_its_children_to_the_nearest_that_stays);
-	tcase_add_loop_test(tests, samples_stay_with_their_thread_and_time, 0, 4);
-	tcase_add_test(tests, nothing_left_is_an_error_and_changes_nothing);
-	tcase_add_test(tests, selecting_all_is_known_as_such);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(the_right_part_is_left, rows);
+	TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays);
+	LOOP(samples_stay_with_their_thread_and_time, 0, 4);
+	TEST(nothing_left_is_an_error_and_changes_nothing);
+	TEST(selecting_all_is_known_as_such);
 }

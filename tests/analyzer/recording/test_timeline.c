@@ -3,8 +3,7 @@
 #include "recording/timeline.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static void expect(const struct timeline *timeline, size_t at, enum moment_type type,
 		   uint32_t index)
@@ -64,23 +63,8 @@ START_TEST(any_order_is_sorted)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("timeline");
-	TCase *tcase = tcase_create("timeline");
-
-	tcase_add_test(tcase, nested_ops_begin_outside_and_end_inside);
-	tcase_add_test(tcase, any_order_is_sorted);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(nested_ops_begin_outside_and_end_inside);
+	TEST(any_order_is_sorted);
 }

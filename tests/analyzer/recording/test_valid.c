@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, the fuzzer would not notice a recording with an index out of range. */
-#include <check.h>
-
 #include "dump_text.h"
+#include "suite.h"
 
 #define WHOLE                                                                                      \
 	"{'schema_version':1,'strings':['','a'],'modules':[{}],'stacks':[[],[0,1]],'threads':[{'"  \
@@ -54,12 +53,7 @@ START_TEST(broken_fields)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("valid");
-	TCase *tcase = tcase_create("promises");
-
-	tcase_add_test(tcase, broken_fields);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	TEST(broken_fields);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, kinds, outcomes and reasons are confused, or new ones are lost. */
-#include <check.h>
 #include <stdio.h>
 
 #include "dump_text.h"
 #include "format.h"
 #include "recording/words.h"
+#include "suite.h"
 
 static uint32_t find(struct vocabulary *vocabulary, struct recording *recording, const char *word)
 {
@@ -98,15 +98,10 @@ START_TEST(work_types)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("words");
-	TCase *tcase = tcase_create("vocabularies");
-
-	tcase_add_loop_test(tcase, rows_have_their_numbers, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tcase, new_words_are_kept);
-	tcase_add_test(tcase, outcomes_fit_into_a_byte);
-	tcase_add_test(tcase, work_types);
-	suite_add_tcase(suite, tcase);
-	return run_suite(suite);
+	EACH(rows_have_their_numbers, rows);
+	TEST(new_words_are_kept);
+	TEST(outcomes_fit_into_a_byte);
+	TEST(work_types);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if actors do not get equal shares of the CPUs. */
 #include "replay/crowd.h"
-
-#include <check.h>
+#include "suite.h"
 
 START_TEST(shares_are_equal)
 {
@@ -59,24 +58,9 @@ START_TEST(strangers_have_their_share)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("crowd");
-	TCase *tcase = tcase_create("crowd");
-
-	tcase_add_test(tcase, shares_are_equal);
-	tcase_add_test(tcase, a_newcomer_slows_the_others);
-	tcase_add_test(tcase, strangers_have_their_share);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(shares_are_equal);
+	TEST(a_newcomer_slows_the_others);
+	TEST(strangers_have_their_share);
 }

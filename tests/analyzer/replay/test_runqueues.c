@@ -3,8 +3,7 @@
 #include "replay/runqueues.h"
 
 #include "recording/recording.h"
-
-#include <check.h>
+#include "suite.h"
 
 enum { MS = 1000000 };
 
@@ -303,32 +302,17 @@ START_TEST(who_comes_to_an_idle_cpu_is_first)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("runqueues");
-	TCase *tcase = tcase_create("runqueues");
-
-	tcase_add_test(tcase, two_on_one_cpu_take_turns);
-	tcase_add_test(tcase, strangers_take_turns_too);
-	tcase_add_test(tcase, much_shorter_queues_fetch);
-	tcase_add_test(tcase, a_short_one_does_not_wait_for_a_long_one);
-	tcase_add_test(tcase, the_niced_one_gets_less);
-	tcase_add_test(tcase, an_idle_cpu_is_used);
-	tcase_add_test(tcase, who_goes_on_keeps_its_cpu);
-	tcase_add_test(tcase, runs_that_nobody_interrupts_end_as_if_by_turns);
-	tcase_add_test(tcase, a_cpu_that_nobody_wants_is_had_again_after_a_sleep);
-	tcase_add_test(tcase, who_comes_to_an_idle_cpu_is_first);
-	tcase_add_test(tcase, cpus_that_others_use_are_slower);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(two_on_one_cpu_take_turns);
+	TEST(strangers_take_turns_too);
+	TEST(much_shorter_queues_fetch);
+	TEST(a_short_one_does_not_wait_for_a_long_one);
+	TEST(the_niced_one_gets_less);
+	TEST(an_idle_cpu_is_used);
+	TEST(who_goes_on_keeps_its_cpu);
+	TEST(runs_that_nobody_interrupts_end_as_if_by_turns);
+	TEST(a_cpu_that_nobody_wants_is_had_again_after_a_sleep);
+	TEST(who_comes_to_an_idle_cpu_is_first);
+	TEST(cpus_that_others_use_are_slower);
 }

@@ -8,8 +8,7 @@
 #include "replay/simulate.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -490,38 +489,23 @@ START_TEST(one_slow_wake_up_does_not_starve)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("simulate");
-	TCase *tcase = tcase_create("predictions");
-
-	tcase_add_test(tcase, one_slow_wake_up_does_not_starve);
-	tcase_add_test(tcase, order_of_a_lock_is_decided_anew);
-	tcase_add_test(tcase, a_saturated_lock_limits);
-	tcase_add_test(tcase, who_sleeps_with_a_lock_gives_it_back);
-	tcase_add_test(tcase, absolute_deadlines_stay);
-	tcase_add_test(tcase, a_barrier_waits_for_the_last);
-	tcase_add_test(tcase, a_queue_hands_over_by_tokens);
-	tcase_add_test(tcase, permits_are_counted);
-	tcase_add_test(tcase, who_tries_for_a_permit_does_not_block_with_a_lock);
-	tcase_add_test(tcase, a_reader_waits_for_its_bytes);
-	tcase_add_test(tcase, a_full_pipe_stops_its_writer);
-	tcase_add_test(tcase, a_stream_reads_more_than_a_pipe_holds);
-	tcase_add_test(tcase, what_does_not_fit_is_written_later);
-	tcase_add_test(tcase, a_wait_taken_up_again_after_a_timeout_is_one_wait);
-	tcase_add_test(tcase, cpus_are_shared);
-	tcase_add_test(tcase, to_sleep_and_wake_takes_a_cpu);
-	tcase_add_test(tcase, a_nice_thread_gets_less);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(one_slow_wake_up_does_not_starve);
+	TEST(order_of_a_lock_is_decided_anew);
+	TEST(a_saturated_lock_limits);
+	TEST(who_sleeps_with_a_lock_gives_it_back);
+	TEST(absolute_deadlines_stay);
+	TEST(a_barrier_waits_for_the_last);
+	TEST(a_queue_hands_over_by_tokens);
+	TEST(permits_are_counted);
+	TEST(who_tries_for_a_permit_does_not_block_with_a_lock);
+	TEST(a_reader_waits_for_its_bytes);
+	TEST(a_full_pipe_stops_its_writer);
+	TEST(a_stream_reads_more_than_a_pipe_holds);
+	TEST(what_does_not_fit_is_written_later);
+	TEST(a_wait_taken_up_again_after_a_timeout_is_one_wait);
+	TEST(cpus_are_shared);
+	TEST(to_sleep_and_wake_takes_a_cpu);
+	TEST(a_nice_thread_gets_less);
 }

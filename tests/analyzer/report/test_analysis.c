@@ -4,10 +4,10 @@
  * away.
  */
 #include "build.h"
-#include <check.h>
 #include <errno.h>
 
 #include "report/analysis.h"
+#include "suite.h"
 
 static struct options sample_options(void)
 {
@@ -130,18 +130,10 @@ START_TEST(an_empty_recording_is_analyzed)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("analysis");
-	TCase *tests = tcase_create("analysis");
-	tcase_add_test(tests, everything_is_found_out);
-	tcase_add_test(tests, only_classes_that_match_are_shown_and_tried);
-	tcase_add_loop_test(tests, what_is_doubtful_is_said, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, an_empty_recording_is_analyzed);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(everything_is_found_out);
+	TEST(only_classes_that_match_are_shown_and_tried);
+	EACH(what_is_doubtful_is_said, rows);
+	TEST(an_empty_recording_is_analyzed);
 }

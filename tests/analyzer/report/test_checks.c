@@ -6,8 +6,7 @@
 #include "report/analysis.h"
 
 #include "rebuilt.h"
-
-#include <check.h>
+#include "suite.h"
 
 enum { KINDS = 64, REQUESTS = 3 };
 
@@ -439,19 +438,10 @@ START_TEST(next_to_no_cpu_time_is_no_measure)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("checks");
-	TCase *tests = tcase_create("checks");
-	tcase_add_loop_test(tests, what_is_wrong_fails_and_is_said, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, threads_of_one_class_stand_for_each_other);
-	tcase_add_test(tests, what_is_not_recorded_is_unknown);
-	tcase_add_test(tests, next_to_no_cpu_time_is_no_measure);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(what_is_wrong_fails_and_is_said, rows);
+	TEST(threads_of_one_class_stand_for_each_other);
+	TEST(what_is_not_recorded_is_unknown);
+	TEST(next_to_no_cpu_time_is_no_measure);
 }

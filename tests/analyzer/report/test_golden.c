@@ -6,7 +6,6 @@
  *
  * Run from the top of the tree, or with WCPROF_GOLDEN naming the folder.
  */
-#include <check.h>
 #include <glob.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "read/read.h"
 #include "report/analysis.h"
 #include "report/report.h"
+#include "suite.h"
 
 static const char *const golden_names[] = {
 	/*  0 */ "g11", /* 1 */ "g12", /* 2 */ "g13", /* 3 */ "g14", /* 4 */ "g15",
@@ -130,16 +130,8 @@ START_TEST(every_golden_dump_is_listed)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("golden");
-	TCase *dumps = tcase_create("dumps");
-	tcase_add_loop_test(dumps, golden_dump_has_its_known_answers, 0, GOLDEN_COUNT);
-	tcase_add_test(dumps, every_golden_dump_is_listed);
-	suite_add_tcase(suite, dumps);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(golden_dump_has_its_known_answers, 0, GOLDEN_COUNT);
+	TEST(every_golden_dump_is_listed);
 }

@@ -2,11 +2,11 @@
 /*
  * If this failed, text and JSON would tell different stories, or a table lack a column.
  */
-#include <check.h>
 #include <jansson.h>
 
 #include "cpu_sample.h"
 #include "report/report.h"
+#include "suite.h"
 
 static char *report_text(enum emit_format format, struct options *options, bool has_ops)
 {
@@ -324,20 +324,12 @@ START_TEST(an_empty_recording_is_reported)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("report");
-	TCase *tests = tcase_create("report");
-	tcase_add_test(tests, text_begins_with_the_best_fix);
-	tcase_add_test(tests, answers_are_withheld);
-	tcase_add_test(tests, json_has_every_field);
-	tcase_add_test(tests, what_ran_and_what_waited_is_in_the_tables);
-	tcase_add_test(tests, text_leaves_out_what_says_nothing);
-	tcase_add_test(tests, an_empty_recording_is_reported);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(text_begins_with_the_best_fix);
+	TEST(answers_are_withheld);
+	TEST(json_has_every_field);
+	TEST(what_ran_and_what_waited_is_in_the_tables);
+	TEST(text_leaves_out_what_says_nothing);
+	TEST(an_empty_recording_is_reported);
 }

@@ -7,8 +7,8 @@
 
 #include "replay/simulate.h"
 #include "sketch.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 
 static const struct script_options as_recorded = { 0 };
@@ -161,23 +161,8 @@ START_TEST(what_is_done_once_and_what_for_each)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_batches");
-	TCase *tcase = tcase_create("script_batches");
-
-	tcase_add_test(tcase, larger_batches_take_longer);
-	tcase_add_test(tcase, what_is_done_once_and_what_for_each);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(larger_batches_take_longer);
+	TEST(what_is_done_once_and_what_for_each);
 }

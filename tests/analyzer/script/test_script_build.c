@@ -3,8 +3,8 @@
 #include "script/script.h"
 
 #include "sketch.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 
 START_TEST(cpus_are_as_recorded_unless_asked)
@@ -41,22 +41,7 @@ START_TEST(cpus_are_as_recorded_unless_asked)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_build");
-	TCase *tcase = tcase_create("script_build");
-
-	tcase_add_test(tcase, cpus_are_as_recorded_unless_asked);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(cpus_are_as_recorded_unless_asked);
 }

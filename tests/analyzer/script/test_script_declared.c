@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -134,25 +133,10 @@ START_TEST(an_op_that_was_shared_ends_where_it_began)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_declared");
-	TCase *tcase = tcase_create("script_declared");
-
-	tcase_add_test(tcase, a_wait_around_others_is_not_one_more);
-	tcase_add_test(tcase, an_op_ends_on_the_thread_that_does_the_last_of_it);
-	tcase_add_test(tcase, what_runs_belongs_to_who_works_for_it);
-	tcase_add_test(tcase, an_op_that_was_shared_ends_where_it_began);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_wait_around_others_is_not_one_more);
+	TEST(an_op_ends_on_the_thread_that_does_the_last_of_it);
+	TEST(what_runs_belongs_to_who_works_for_it);
+	TEST(an_op_that_was_shared_ends_where_it_began);
 }

@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -73,23 +72,8 @@ START_TEST(a_run_is_of_the_innermost_op_and_the_locks_around_it)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_emit");
-	TCase *tcase = tcase_create("script_emit");
-
-	tcase_add_test(tcase, a_crowded_write_copies);
-	tcase_add_test(tcase, a_run_is_of_the_innermost_op_and_the_locks_around_it);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_crowded_write_copies);
+	TEST(a_run_is_of_the_innermost_op_and_the_locks_around_it);
 }

@@ -3,8 +3,7 @@
 #include "script/script.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -109,24 +108,8 @@ START_TEST(a_poll_before_it_waits_for_the_end)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_ends");
-	TCase *tcase = tcase_create("script_ends");
-
-	tcase_add_loop_test(tcase, the_end_of_a_pipe_is_the_end_of_who_has_it, 0,
-			    sizeof(reads) / sizeof(reads[0]));
-	tcase_add_test(tcase, a_poll_before_it_waits_for_the_end);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(the_end_of_a_pipe_is_the_end_of_who_has_it, reads);
+	TEST(a_poll_before_it_waits_for_the_end);
 }

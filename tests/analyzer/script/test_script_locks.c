@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -58,23 +57,8 @@ START_TEST(readers_share_and_tries_grab)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_locks");
-	TCase *tcase = tcase_create("script_locks");
-
-	tcase_add_test(tcase, a_lock_wait_becomes_an_acquisition);
-	tcase_add_test(tcase, readers_share_and_tries_grab);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_lock_wait_becomes_an_acquisition);
+	TEST(readers_share_and_tries_grab);
 }

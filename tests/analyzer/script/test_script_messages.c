@@ -4,8 +4,8 @@
 
 #include "replay/simulate.h"
 #include "sketch.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 
 static const struct script_options as_recorded = { 0 };
@@ -93,23 +93,8 @@ START_TEST(writes_know_the_jobs_that_came_of_them)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_messages");
-	TCase *tcase = tcase_create("script_messages");
-
-	tcase_add_test(tcase, the_job_comes_with_its_message);
-	tcase_add_test(tcase, writes_know_the_jobs_that_came_of_them);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(the_job_comes_with_its_message);
+	TEST(writes_know_the_jobs_that_came_of_them);
 }

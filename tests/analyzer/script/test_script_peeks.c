@@ -4,8 +4,7 @@
 #include "script/script.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -50,23 +49,7 @@ START_TEST(short_sleeps_in_a_row_are_looking)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_peeks");
-	TCase *tcase = tcase_create("script_peeks");
-
-	tcase_add_loop_test(tcase, short_sleeps_in_a_row_are_looking, 0,
-			    sizeof(rows) / sizeof(rows[0]));
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(short_sleeps_in_a_row_are_looking, rows);
 }

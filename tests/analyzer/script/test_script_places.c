@@ -3,8 +3,7 @@
 #include "script/script_parts.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 enum { ROUNDS = 8, BUSY = 10, OTHER = 11 };
 
@@ -121,23 +120,8 @@ START_TEST(slow_rounds_are_places_of_their_own)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_places");
-	TCase *tcase = tcase_create("script_places");
-
-	tcase_add_test(tcase, a_taken_lock_is_no_other_place);
-	tcase_add_test(tcase, slow_rounds_are_places_of_their_own);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_taken_lock_is_no_other_place);
+	TEST(slow_rounds_are_places_of_their_own);
 }

@@ -3,8 +3,7 @@
 #include "script/script_parts.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -47,23 +46,8 @@ START_TEST(permits_that_are_given_back_are_a_limit)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_pools");
-	TCase *tcase = tcase_create("script_pools");
-
-	tcase_add_test(tcase, permits_that_others_post_are_jobs);
-	tcase_add_test(tcase, permits_that_are_given_back_are_a_limit);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(permits_that_others_post_are_jobs);
+	TEST(permits_that_are_given_back_are_a_limit);
 }

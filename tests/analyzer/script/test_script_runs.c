@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if a run that waited for a CPU keeps that wait, or one that did not is cut. */
 #include "script/script_runs.h"
-
-#include <check.h>
+#include "suite.h"
 
 /* Runs in microseconds, each of its kind, in one stretch that used so much CPU time. */
 static void add(struct script_runs *runs, struct step *steps, uint32_t first, const uint64_t *us,
@@ -139,26 +138,11 @@ START_TEST(what_sleeps_used_is_not_of_the_runs)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_runs");
-	TCase *tcase = tcase_create("script_runs");
-
-	tcase_add_test(tcase, the_one_that_waited_is_cut);
-	tcase_add_test(tcase, what_is_not_known_is_left_alone);
-	tcase_add_test(tcase, what_was_dropped_is_not_touched);
-	tcase_add_test(tcase, sleeps_use_what_runs_did_not);
-	tcase_add_test(tcase, what_sleeps_used_is_not_of_the_runs);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(the_one_that_waited_is_cut);
+	TEST(what_is_not_known_is_left_alone);
+	TEST(what_was_dropped_is_not_touched);
+	TEST(sleeps_use_what_runs_did_not);
+	TEST(what_sleeps_used_is_not_of_the_runs);
 }

@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -55,23 +54,8 @@ START_TEST(who_opens_a_barrier_wakes_the_others)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_shared");
-	TCase *tcase = tcase_create("script_shared");
-
-	tcase_add_test(tcase, permits_are_the_largest_deficit);
-	tcase_add_test(tcase, who_opens_a_barrier_wakes_the_others);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(permits_are_the_largest_deficit);
+	TEST(who_opens_a_barrier_wakes_the_others);
 }

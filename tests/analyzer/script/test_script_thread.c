@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -190,28 +189,12 @@ START_TEST(a_take_that_is_cut_is_no_job)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_thread");
-	TCase *tcase = tcase_create("script_thread");
-
-	tcase_add_test(tcase, a_sleep_is_what_was_asked_for_and_an_overrun);
-	tcase_add_test(tcase, a_crowded_run_is_its_cpu_time);
-	tcase_add_test(tcase, a_run_among_others_is_its_cpu_time);
-	tcase_add_loop_test(tcase, a_late_wake_up_stays_where_others_had_the_cpus, 0,
-			    sizeof(late_rows) / sizeof(late_rows[0]));
-	tcase_add_test(tcase, rounds_that_are_cut_are_no_tries);
-	tcase_add_test(tcase, a_take_that_is_cut_is_no_job);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_sleep_is_what_was_asked_for_and_an_overrun);
+	TEST(a_crowded_run_is_its_cpu_time);
+	TEST(a_run_among_others_is_its_cpu_time);
+	EACH(a_late_wake_up_stays_where_others_had_the_cpus, late_rows);
+	TEST(rounds_that_are_cut_are_no_tries);
+	TEST(a_take_that_is_cut_is_no_job);
 }

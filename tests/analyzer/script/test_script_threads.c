@@ -3,8 +3,7 @@
 #include "script/script.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -203,27 +202,12 @@ START_TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_threads");
-	TCase *tcase = tcase_create("script_threads");
-
-	tcase_add_test(tcase, a_finished_program_ends_with_the_thread_that_ended_it);
-	tcase_add_test(tcase, a_living_server_ends_with_its_last_piece_of_work);
-	tcase_add_loop_test(tcase, a_ticker_ends_nothing, 0, sizeof(tickers) / sizeof(tickers[0]));
-	tcase_add_test(tcase, a_program_goes_on_by_exec);
-	tcase_add_loop_test(tcase, a_living_server_has_its_children_work, 0, 2);
-	tcase_add_test(tcase, a_thread_that_no_link_starts_was_started_by_who_ran_last);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_finished_program_ends_with_the_thread_that_ended_it);
+	TEST(a_living_server_ends_with_its_last_piece_of_work);
+	EACH(a_ticker_ends_nothing, tickers);
+	TEST(a_program_goes_on_by_exec);
+	LOOP(a_living_server_has_its_children_work, 0, 2);
+	TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last);
 }

@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -65,23 +64,8 @@ START_TEST(a_poll_waits_for_what_is_read_next)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_transfers");
-	TCase *tcase = tcase_create("script_transfers");
-
-	tcase_add_test(tcase, a_read_waits_for_what_another_writes);
-	tcase_add_test(tcase, a_poll_waits_for_what_is_read_next);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_read_waits_for_what_another_writes);
+	TEST(a_poll_waits_for_what_is_read_next);
 }

@@ -4,8 +4,7 @@
 
 #include "replay/simulate.h"
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -185,27 +184,12 @@ START_TEST(a_round_that_does_more_is_left_as_it_was)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_tries");
-	TCase *tcase = tcase_create("script_tries");
-
-	tcase_add_test(tcase, who_tries_waits);
-	tcase_add_test(tcase, a_loop_that_takes_no_time_ends);
-	tcase_add_test(tcase, who_does_something_else_does_not_wait);
-	tcase_add_test(tcase, who_has_tried_once_goes_on_without);
-	tcase_add_test(tcase, a_try_in_vain_that_was_given_up_takes_nothing);
-	tcase_add_test(tcase, a_round_that_does_more_is_left_as_it_was);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(who_tries_waits);
+	TEST(a_loop_that_takes_no_time_ends);
+	TEST(who_does_something_else_does_not_wait);
+	TEST(who_has_tried_once_goes_on_without);
+	TEST(a_try_in_vain_that_was_given_up_takes_nothing);
+	TEST(a_round_that_does_more_is_left_as_it_was);
 }

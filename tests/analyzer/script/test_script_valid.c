@@ -3,8 +3,7 @@
 #include "script/script_valid.h"
 
 #include "rebuilt.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -369,26 +368,11 @@ START_TEST(a_damaged_script_is_found)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_valid");
-	TCase *tcase = tcase_create("script_valid");
-
-	tcase_add_test(tcase, a_script_of_all_types_is_valid);
-	tcase_add_loop_test(tcase, an_operand_is_in_its_table, 0, STEP_END + 1);
-	tcase_add_loop_test(tcase, a_number_is_one_that_its_type_has, 0, STEP_END + 1);
-	tcase_add_test(tcase, a_type_is_one_of_the_types);
-	tcase_add_loop_test(tcase, a_damaged_script_is_found, 0, DAMAGES);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_script_of_all_types_is_valid);
+	LOOP(an_operand_is_in_its_table, 0, STEP_END + 1);
+	LOOP(a_number_is_one_that_its_type_has, 0, STEP_END + 1);
+	TEST(a_type_is_one_of_the_types);
+	LOOP(a_damaged_script_is_found, 0, DAMAGES);
 }

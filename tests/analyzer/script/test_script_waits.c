@@ -4,8 +4,7 @@
 
 #include "sketch.h"
 #include "steps.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -141,26 +140,10 @@ START_TEST(a_join_that_names_nobody_is_of_who_is_left)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_waits");
-	TCase *tcase = tcase_create("script_waits");
-
-	tcase_add_test(tcase, a_wait_without_a_waker_stays);
-	tcase_add_test(tcase, a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
-	tcase_add_loop_test(tcase, a_timeout_passes_unless_the_wait_goes_on, 0,
-			    sizeof(retries) / sizeof(retries[0]));
-	tcase_add_test(tcase, a_join_that_names_nobody_is_of_who_is_left);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_wait_without_a_waker_stays);
+	TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
+	EACH(a_timeout_passes_unless_the_wait_goes_on, retries);
+	TEST(a_join_that_names_nobody_is_of_who_is_left);
 }

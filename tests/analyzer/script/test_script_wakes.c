@@ -3,8 +3,7 @@
 #include "script/script_parts.h"
 
 #include "sketch.h"
-
-#include <check.h>
+#include "suite.h"
 
 static const struct script_options as_recorded = { 0 };
 
@@ -153,24 +152,9 @@ START_TEST(waking_on_another_cpu_takes_longer)
 }
 END_TEST
 
-static Suite *suite(void)
+SUITE()
 {
-	Suite *suite = suite_create("script_wakes");
-	TCase *tcase = tcase_create("script_wakes");
-
-	tcase_add_test(tcase, who_woke_nobody_pays_if_it_does);
-	tcase_add_test(tcase, waking_on_another_cpu_takes_longer);
-	tcase_add_test(tcase, who_writes_to_nobody_pays_if_somebody_waits);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
-
-int main(void)
-{
-	SRunner *runner = srunner_create(suite());
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(who_woke_nobody_pays_if_it_does);
+	TEST(waking_on_another_cpu_takes_longer);
+	TEST(who_writes_to_nobody_pays_if_somebody_waits);
 }

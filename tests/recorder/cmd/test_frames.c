@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If these fail, call stacks of a living process have wrong names, or none. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "frames.h"
+#include "suite.h"
 
 /* As a C++ compiler calls them. */
 __attribute__((noinline)) void in_cxx(void) __asm__("_ZN4bank8transferERNS_7AccountE");
@@ -131,21 +131,11 @@ START_TEST(what_has_no_name_is_a_number)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("frames");
-	TCase *tests = tcase_create("frames");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_test(tests, functions_have_names_and_lines);
-	tcase_add_test(tests, lines_are_the_programs_own);
-	tcase_add_test(tests, variables_have_names);
-	tcase_add_test(tests, names_are_as_in_the_programs_text);
-	tcase_add_test(tests, what_has_no_name_is_a_number);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(functions_have_names_and_lines);
+	TEST(lines_are_the_programs_own);
+	TEST(variables_have_names);
+	TEST(names_are_as_in_the_programs_text);
+	TEST(what_has_no_name_is_a_number);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If these fail, a file of dumps has a half one in it, or lacks a whole one. */
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <zstd.h>
 
 #include "output.h"
+#include "suite.h"
 
 static char path[64];
 
@@ -170,21 +170,11 @@ START_TEST(what_cannot_be_opened_is_an_error)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("output");
-	TCase *tests = tcase_create("output");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_test(tests, what_was_committed_is_there_and_what_was_abandoned_is_not);
-	tcase_add_test(tests, a_header_may_come_in_pieces);
-	tcase_add_test(tests, each_dump_is_a_frame_of_its_own);
-	tcase_add_loop_test(tests, a_file_that_may_not_grow_keeps_whole_dumps, 0, 2);
-	tcase_add_test(tests, what_cannot_be_opened_is_an_error);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(what_was_committed_is_there_and_what_was_abandoned_is_not);
+	TEST(a_header_may_come_in_pieces);
+	TEST(each_dump_is_a_frame_of_its_own);
+	LOOP(a_file_that_may_not_grow_keeps_whole_dumps, 0, 2);
+	TEST(what_cannot_be_opened_is_an_error);
 }

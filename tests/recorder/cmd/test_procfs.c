@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If these fail, a process is taken for another one, a dead one for a living one, or the
  * reverse. */
-#include <check.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "procfs.h"
+#include "suite.h"
 
 /* A child that waits until the other end of the pipe is closed. */
 static pid_t start_child(int *hold, void (*before)(void))
@@ -205,22 +205,12 @@ START_TEST(a_command_is_one_line)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("procfs");
-	TCase *tests = tcase_create("procfs");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_test(tests, the_living_and_the_dead);
-	tcase_add_test(tests, a_name_may_be_anything);
-	tcase_add_test(tests, a_process_outlives_its_first_thread);
-	tcase_add_test(tests, a_mapped_file_is_seen);
-	tcase_add_test(tests, a_variable_is_seen_whole);
-	tcase_add_test(tests, a_command_is_one_line);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(the_living_and_the_dead);
+	TEST(a_name_may_be_anything);
+	TEST(a_process_outlives_its_first_thread);
+	TEST(a_mapped_file_is_seen);
+	TEST(a_variable_is_seen_whole);
+	TEST(a_command_is_one_line);
 }

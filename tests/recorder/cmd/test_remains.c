@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "remains.h"
+#include "suite.h"
 
 static char arena_path[REMAINS_PATH_BYTES];
 
@@ -374,21 +375,15 @@ START_TEST(other_files_are_no_arenas)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("remains");
-	TCase *tests = tcase_create("remains");
-
 	clock_start();
-
-	tcase_add_test(tests, everything_is_recovered_once);
-	tcase_add_test(tests, what_the_sink_refuses_is_still_there);
-	tcase_add_test(tests, who_died_as_drainer_holds_nothing_up);
-	tcase_add_loop_test(tests, a_living_process_survives_its_drainers, 0, 2);
-	tcase_add_test(tests, the_living_are_alive);
-	tcase_add_loop_test(tests, damage_is_noticed, 0, DAMAGE_ROWS);
-	tcase_add_loop_test(tests, random_damage_crashes_nothing, 0, 100);
-	tcase_add_test(tests, other_files_are_no_arenas);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	TEST(everything_is_recovered_once);
+	TEST(what_the_sink_refuses_is_still_there);
+	TEST(who_died_as_drainer_holds_nothing_up);
+	LOOP(a_living_process_survives_its_drainers, 0, 2);
+	TEST(the_living_are_alive);
+	LOOP(damage_is_noticed, 0, DAMAGE_ROWS);
+	LOOP(random_damage_crashes_nothing, 0, 100);
+	TEST(other_files_are_no_arenas);
 }

@@ -3,9 +3,9 @@
  * If this failed, regions would be skipped that must not be, or with a wrong duration.
  */
 #include "build.h"
-#include <check.h>
 
 #include "replay/recorded/program.h"
+#include "suite.h"
 
 static void compile(struct program *program, const struct recording *recording)
 {
@@ -137,18 +137,10 @@ START_TEST(blocks_of_roots_know_their_earliest_start)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("layout");
-	TCase *tests = tcase_create("layout");
-	tcase_add_test(tests, a_family_of_its_own_only_adds);
-	tcase_add_test(tests, what_is_named_across_a_regions_edge_is_an_import_or_an_export);
-	tcase_add_test(tests, a_region_with_an_op_placed_by_recorded_time_is_never_skipped);
-	tcase_add_test(tests, blocks_of_roots_know_their_earliest_start);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(a_family_of_its_own_only_adds);
+	TEST(what_is_named_across_a_regions_edge_is_an_import_or_an_export);
+	TEST(a_region_with_an_op_placed_by_recorded_time_is_never_skipped);
+	TEST(blocks_of_roots_know_their_earliest_start);
 }

@@ -3,9 +3,9 @@
  * If this failed, compiled code would be larger than it needs to be, or not what it stands for.
  */
 #include "build.h"
-#include <check.h>
 
 #include "replay/recorded/program.h"
+#include "suite.h"
 
 static void compile(struct program *program, const struct recording *recording)
 {
@@ -129,20 +129,12 @@ START_TEST(an_empty_recording_compiles)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("program");
-	TCase *tests = tcase_create("program");
-	tcase_add_test(tests, children_in_sequence_run_on_their_parents_clock);
-	tcase_add_test(tests, slots_are_used_again);
-	tcase_add_test(tests, long_and_negative_times_are_kept);
-	tcase_add_test(tests, runs_are_listed_class_by_class);
-	tcase_add_test(tests, circles_are_broken_and_counted);
-	tcase_add_test(tests, an_empty_recording_compiles);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	TEST(children_in_sequence_run_on_their_parents_clock);
+	TEST(slots_are_used_again);
+	TEST(long_and_negative_times_are_kept);
+	TEST(runs_are_listed_class_by_class);
+	TEST(circles_are_broken_and_counted);
+	TEST(an_empty_recording_compiles);
 }

@@ -7,11 +7,11 @@
  * everything odd: circles of waits, children outside their parents, empty intervals, nested
  * clients.
  */
-#include <check.h>
 #include <math.h>
 
 #include "build.h"
 #include "replay/recorded/replay.h"
+#include "suite.h"
 
 enum { COVERED_MAX = 1000, OPS_MAX = 256 };
 
@@ -411,20 +411,11 @@ START_TEST(deep_nesting_needs_no_stack)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("replay");
-	TCase *tests = tcase_create("replay");
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, program_answers_as_the_rules_do, 0, 6);
-	tcase_add_test(tests, threads_run_beside_their_parents);
-	tcase_add_loop_test(tests, trials_at_once_answer_as_each_alone, 0, 20);
-	tcase_add_test(tests, blocks_of_a_long_op_are_skipped_rightly);
-	tcase_add_test(tests, deep_nesting_needs_no_stack);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	LOOP(program_answers_as_the_rules_do, 0, 6);
+	TEST(threads_run_beside_their_parents);
+	LOOP(trials_at_once_answer_as_each_alone, 0, 20);
+	TEST(blocks_of_a_long_op_are_skipped_rightly);
+	TEST(deep_nesting_needs_no_stack);
 }
