@@ -32,6 +32,7 @@
 #include "read/read.h"
 #include "recording/select.h"
 #include "report/analysis.h"
+#include "report/explain.h"
 #include "report/report.h"
 
 enum {
@@ -281,6 +282,16 @@ static int print_folded(const struct recording *recording, const struct options 
 	return 0;
 }
 
+static int print_explained(const struct recording *recording, const struct options *options,
+			   const struct given_names *names)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	if (explain_write(stdout, recording, options, names, error) == 0)
+		return 0;
+	fprintf(stderr, "wcprof-analyze: %s\n", error);
+	return EXIT_TROUBLE;
+}
+
 static int print_reports(const struct recording *recording, const struct options *options,
 			 const struct given_names *names)
 {
@@ -402,8 +413,9 @@ static int analyze(struct recording *recording, const struct options *options)
 		return EXIT_TROUBLE;
 	struct given_names names = names_give(recording, options, &naming);
 	naming_free(&naming);
-	int status = options->folded[0] ? print_folded(recording, options, &names)
-					: print_reports(recording, options, &names);
+	int status = options->explain     ? print_explained(recording, options, &names)
+		     : options->folded[0] ? print_folded(recording, options, &names)
+					  : print_reports(recording, options, &names);
 	names_free(&names);
 	return status;
 }

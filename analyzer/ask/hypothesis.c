@@ -139,8 +139,7 @@ static bool matches(const struct hypothesis_names *names, size_t i, const char *
 	       name_is(name, length, wanted + kind_length + 1);
 }
 
-/* Levenshtein's distance of the first NAME_BYTES bytes, or more than `most`. */
-static size_t distance(const char *a, const char *b, size_t most)
+size_t hypothesis_distance(const char *a, const char *b, size_t most)
 {
 	size_t a_length = strnlen(a, NAME_BYTES), b_length = strnlen(b, NAME_BYTES);
 	size_t row[NAME_BYTES + 1];
@@ -179,10 +178,10 @@ static size_t unlikeness(const struct hypothesis_names *names, size_t i, const c
 		return 0;
 	snprintf(caller, sizeof(caller), "%s", names->names[i]);
 	char *slash = strrchr(caller, '/');
-	size_t far = distance(caller, word, most);
+	size_t far = hypothesis_distance(caller, word, most);
 	if (slash)
 		*slash = '\0';
-	size_t caller_far = slash ? distance(caller, word, most) : far;
+	size_t caller_far = slash ? hypothesis_distance(caller, word, most) : far;
 	return caller_far < far ? caller_far : far;
 }
 

@@ -53,4 +53,7 @@ int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
 /* Whether it changes more than how long things take: only the replay of threads can do that. */
 bool hypothesis_rebuilds(const struct hypothesis *hypothesis);
 
+/* How many letters differ between two names (Levenshtein), or more than `most`. */
+size_t hypothesis_distance(const char *, const char *, size_t most);
+
 #endif

@@ -21,7 +21,8 @@ enum option_type {
 	OPTION_CPUS,
 	OPTION_FLAG,
 	OPTION_TEXT,
-	OPTION_TEXTS
+	OPTION_TEXTS,
+	OPTION_OPTIONAL
 };
 
 struct option_row {
@@ -136,6 +137,9 @@ static int option_set(struct options *options, const struct option_row *row, con
 		return 0;
 	case OPTION_TEXTS:
 		return add_text(text, field);
+	case OPTION_OPTIONAL:
+		*(const char **)field = text ? text : "";
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -155,6 +159,7 @@ static const char *option_example(const struct option_row *row)
 		return "up to 64 of them, each with some text";
 	case OPTION_FLAG:
 	case OPTION_TEXT:
+	case OPTION_OPTIONAL:
 		break;
 	}
 	return "a value";
@@ -196,13 +201,18 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 	return -EINVAL;
 }
 
+static int has_argument(const struct option_row *row)
+{
+	if (row->type == OPTION_FLAG)
+		return no_argument;
+	return row->type == OPTION_OPTIONAL ? optional_argument : required_argument;
+}
+
 int options_parse(struct options *options, int argc, char **argv, char error[OPTIONS_ERROR_BYTES])
 {
 	struct option table[OPTION_ROWS + 1];
 	for (int i = 0; i < OPTION_ROWS; i++)
-		table[i] = (struct option){ option_rows[i].name,
-					    option_rows[i].type == OPTION_FLAG ? no_argument
-									       : required_argument,
+		table[i] = (struct option){ option_rows[i].name, has_argument(&option_rows[i]),
 					    NULL, OPTION_FIRST + i };
 	table[OPTION_ROWS] = (struct option){ 0 };
 	options_set_defaults(options);
@@ -269,7 +279,8 @@ void options_print_help(FILE *file)
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		const struct option_row *row = &option_rows[i];
 		char name[64];
-		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->argument[0] ? " " : "",
+		bool is_apart = row->argument[0] && row->type != OPTION_OPTIONAL;
+		snprintf(name, sizeof(name), "--%s%s%s", row->name, is_apart ? " " : "",
 			 row->argument);
 		fprintf(file, "  %-20s %s", name, row->help);
 		if (row->standard[0])

@@ -31,6 +31,7 @@ struct options {
 #define OPTION_FIELD_FLAG(field)                            bool field;
 #define OPTION_FIELD_TEXT(field)                            const char *field; /* "" = not given */
 #define OPTION_FIELD_TEXTS(field)                           struct text_list field;
+#define OPTION_FIELD_OPTIONAL(field)                        const char *field; /* or NULL */
 #define OPTION(type, field, name, argument, standard, help) OPTION_FIELD_##type(field)
 #include "options.def"
 	/* Told how far a long step has got, by one thread; NULL = nobody wants to know. */

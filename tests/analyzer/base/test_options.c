@@ -48,6 +48,20 @@ START_TEST(defaults_are_those_of_the_table)
 }
 END_TEST
 
+START_TEST(an_optional_argument_may_be_left_out)
+{
+	struct options options;
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(parse(&options, "a", error), 0);
+	ck_assert_ptr_null(options.explain);
+	ck_assert_int_eq(parse(&options, "--explain a", error), 0);
+	ck_assert_str_eq(options.explain, "");
+	ck_assert_uint_eq(options.path_count, 1);
+	ck_assert_int_eq(parse(&options, "--explain=worker a", error), 0);
+	ck_assert_str_eq(options.explain, "worker");
+}
+END_TEST
+
 START_TEST(options_may_stand_anywhere)
 {
 	struct options options;
@@ -159,6 +173,7 @@ END_TEST
 SUITE()
 {
 	TEST(defaults_are_those_of_the_table);
+	TEST(an_optional_argument_may_be_left_out);
 	TEST(options_may_stand_anywhere);
 	TEST(questions_add_up);
 	EACH(wrong_options_are_refused_with_a_hint, wrong);

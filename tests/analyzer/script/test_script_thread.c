@@ -57,7 +57,7 @@ START_TEST(a_crowded_run_is_its_cpu_time)
 }
 END_TEST
 
-/* Others had the CPUs: little was used, but long waited for. */
+/* Other programs had the CPUs: little was used, but long waited for. */
 START_TEST(a_run_among_others_is_its_cpu_time)
 {
 	struct sketch sketch;
@@ -93,8 +93,8 @@ static struct rec_sample late_samples[] = {
 	{ .at_ns = 10 * SKETCH_MS, .cpu_ns = 500, .queued_ns = 10, .thread = 0 },
 };
 
-/* Who was late for the CPUs because of threads that are replayed is made late by them again; of
- * others nothing is replayed. A sleep of 1 ms took 3. */
+/* A thread that was late for the CPUs because of threads that are replayed is made late by them
+ * again; of other programs nothing is replayed. A sleep of 1 ms took 3. */
 static const struct {
 	double used_ms;
 	double queued_ms;
