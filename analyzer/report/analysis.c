@@ -81,7 +81,7 @@ static const double LOOKING_WORTH_SAYING = 0.01; /* of the makespan */
 static void warn_of_looking(struct analysis *analysis, size_t *room)
 {
 	const struct whatif *whatif = &analysis->whatif;
-	const uint64_t *looking_ns = analysis->script.looking_of_class_ns;
+	const uint64_t *looking_ns = analysis->script.polling_of_class_ns;
 	for (size_t i = 0; i < whatif->row_count; i++) {
 		const struct whatif_row *row = &whatif->rows[i];
 		double most_ns = 0;

@@ -2,11 +2,13 @@
 /*
  * The recorded run as a program of actors: what each thread does, step by step, in one flat array.
  *
- * Built once from a recording that names threads, read-only afterwards; simulate.c runs it under a
- * hypothesis. Running and waiting outside carry a scope: the class of the innermost op, and the
- * classes of the locks held, so that "held half as long" scales all that happens under a lock.
- * Waits for another actor carry no length of their own, only the latency from what ended them to
- * the return.
+ * Built once from a recording that names threads, and read-only from then on: a variant is a copy.
+ * The replay runs it under a hypothesis.
+ *
+ * A step that runs, or waits for something outside, has a scope: the class of the innermost op, and
+ * the classes of the locks held. So "held half as long" scales all that happens under a lock. A
+ * step that waits for another actor has no length, only the latency from what ended the wait to the
+ * return.
  */
 #ifndef WCPROF_SCRIPT_H
 #define WCPROF_SCRIPT_H
@@ -20,7 +22,7 @@
 #include "recording/releases.h"
 #include "recording/timeline.h"
 
-/* What a step's `arg` is an index into; steps.def says it of each type. */
+/* The table that a step's `arg` is an index into; steps.def says it of each type. */
 enum step_operand {
 	OPERAND_NOTHING,
 	OPERAND_SCOPE,
@@ -35,7 +37,7 @@ enum step_operand {
 	OPERAND_STAMP
 };
 
-/* What number a step has. */
+/* The sort of number that a step has. */
 enum step_number {
 	NUMBER_NONE,
 	NUMBER_LENGTH,
@@ -82,28 +84,28 @@ struct actor {
 
 struct batch_cost;
 
-/* Where jobs begin: what follows each take from a condition, each read from a shared pipe, each
- * permit of a semaphore that others post, in recorded order. */
+/* Where a source's jobs begin, in recorded order: behind each take from a condition, read from a
+ * shared pipe, or permit that others post. */
 struct job_list {
 	uint32_t *steps;
 	size_t count;
 	size_t capacity;
 	uint32_t lock; /* index into locks, NO_INDEX = never taken */
-	/* where a take takes all that is there, by job: how many that was; NULL: each takes one */
+	/* by job, where a take takes all that is there: how many items; NULL: each takes one */
 	uint32_t *items;
-	uint32_t last_items; /* likewise, of the last one, which is in nobody's list */
+	uint32_t last_items; /* of the last take, whose job is in no list */
 	uint64_t all_items;
 	struct batch_cost *cost_of; /* by scope */
 };
 
-/* What runs or waits in a scope after a take of so many: in all, and for each of them. */
+/* Time of a scope after a take of several items: in any case, and for each item. */
 struct batch_cost {
 	double fixed_ns;
 	double item_ns;
 };
 
-/* Where the messages of a flow are lined up, by the number of its first transfer; none: 0 of them,
- * it has no messages of one size that several read. */
+/* Places of a flow's messages, from the number of its first transfer on. count = 0: this flow has
+ * no fixed-size messages with several readers. */
 struct message_room {
 	uint32_t first;
 	uint32_t count;
@@ -151,17 +153,17 @@ struct script {
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
 	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
-	uint64_t *looking_of_class_ns;    /* by class: in short sleeps, until something was there */
+	uint64_t *polling_of_class_ns;    /* by class: in short sleeps, until something was there */
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 
-/* What the replay is to assume that the recording does not say. */
+/* Assumptions of the replay that the recording does not make. */
 struct script_options {
 	double cpus; /* 0 = as recorded, INFINITY = as many as there are threads */
 	const struct stack_functions *functions; /* of the samples; NULL = not known */
 };
 
-/* Of the jobs that a step takes from; NO_INDEX = it takes none. */
+/* The source whose jobs a step takes, NO_INDEX = it takes none. */
 static inline uint32_t script_source(const struct script *script, const struct step *step)
 {
 	size_t conditions = script->monitors.condition_count;
@@ -175,8 +177,8 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	return NO_INDEX;
 }
 
-/* Whether so many CPUs are more than the one that there was: what it takes to wake a thread on
- * another one is not in the recording then. */
+/* More CPUs than the one that there was: the recording does not show what it costs to wake a thread
+ * on another one. */
 static inline bool script_crosses(const struct script *script, double cpus)
 {
 	return script->recorded_cpus < 2 && cpus > script->recorded_cpus;

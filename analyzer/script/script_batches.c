@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches: where a take takes all that is there, what follows takes the longer the more that is.
+ * Batches: where a take takes all that is there, the work after it is the longer the more that is.
  *
- * Method. For each scope that runs or waits between such a take and the next one, the line through
- * its times over the numbers taken (least squares) is what it takes in any case, and for each: in
- * the replay each step of the scope is as long as its recorded one, times what the line says for
- * the number taken then over what it says for the recorded one. Neither part is below nothing: a
- * scope that takes less time when there is more to do takes the same for all, and one that seems to
- * save time on nothing takes none for it. Where all takes were of one number, a scope that has at
- * least one step for each of them does it for each, any other does it once.
+ * Method. Least squares fits cost = fixed + items * each for every scope that runs or waits between
+ * such a take and the next one. In the replay each step of the scope scales with the cost of the
+ * items taken then, over that of the recorded ones.
+ *
+ * Neither part is below 0. A scope that seems to need less for more items has each = 0. One that
+ * seems to save time on none has fixed = 0. If all batches had one size the fit is impossible:
+ * scopes with a step per item get fixed = 0, others each = 0.
  *
  * One thread.
  */
@@ -23,7 +23,7 @@ bool script_is_batched(const struct script *script, uint32_t source)
 	       script->monitors.conditions[source].model == PUT_BATCH;
 }
 
-/* Runs of one place are told apart by what they took, which here is what is to be explained. */
+/* Runs of one place are told apart by their length, which here is to be explained. */
 static uint32_t whole_scope(const struct script *script, uint32_t scope)
 {
 	const struct scope *scopes = script->scopes.scopes;
@@ -32,7 +32,7 @@ static uint32_t whole_scope(const struct script *script, uint32_t scope)
 	return parent != NO_INDEX && scopes[parent].place ? parent : scope;
 }
 
-/* What a scope does after all takes. */
+/* Of a scope, over all takes. */
 struct sums {
 	double ns;
 	double items_times_ns;

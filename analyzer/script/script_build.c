@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts a script together: first what all threads need to know, then thread by thread, then what
- * only the whole shows: CPU times, pools, usual latencies, whose finish is the makespan.
+ * Builds a script: first the tables that all threads need, then thread by thread, then the rest.
  *
- * One thread.
+ * The rest is what only the whole shows: CPU times, pools, usual latencies, and whose finish is the
+ * makespan. The script is valid (script_valid.h) when it is there. One thread.
  */
 #include "script.h"
 
@@ -213,9 +213,11 @@ static uint64_t cpu_queued_ns(const struct recording *rec)
 }
 
 /*
- * By what the threads used of the CPUs, or, where others used them, by their waiting for one: then
- * a wake-up was late because of those others, who are not replayed. If they waited, and yet left
- * CPUs alone, others had those for themselves, and it is the rest that they crowded.
+ * The threads made a crowd if they used enough of the CPUs. If others used them, the time waited
+ * for a CPU tells: a wake-up was late because of others, who are not replayed.
+ *
+ * If the threads waited, and yet left CPUs alone, others had those for themselves. The threads
+ * crowded the rest.
  */
 static void crowd_find(struct script *script, const struct recording *rec)
 {
@@ -240,7 +242,7 @@ static void cpus_find(struct script *script, const struct recording *rec,
 {
 	uint32_t cpus = 0;
 
-	/* What was replaced by exec may be what gave it fewer: taskset, for one. */
+	/* An image that was replaced by exec may be what gave it fewer: taskset, for one. */
 	for (uint32_t p = 0; p < rec->process_count; p++)
 		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
 			cpus = rec->processes[p].cpus;
@@ -324,7 +326,7 @@ void script_free(struct script *script)
 	free(script->actors);
 	free(script->lock_class);
 	free(script->unresolved_of_class_ns);
-	free(script->looking_of_class_ns);
+	free(script->polling_of_class_ns);
 	free(script->permits);
 	free(script->parties);
 	memset(script, 0, sizeof(*script));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program itself says that it does, by the calls of wcprof.h: its ops go from thread to
+ * Ops and waits that the program declares by the calls of wcprof.h: its ops go from thread to
  * thread, and its waits lie around others.
  *
- * Which thread works for an op is seen by what belongs to it: a call of an op's other thread has it
- * as its parent, and a thread whose next call belongs to an outer op has left the inner ones. The
- * thread that did the last of it ends a request, not the one that it began on.
+ * Method. A call on an op's other thread has it as its parent: so it is seen which thread works for
+ * an op. A thread whose next call belongs to an outer op has left the inner ones. A request ends on
+ * the thread that did the last of its op, not on the one that it began on.
  *
  * A wait in which something else was recorded is only a frame around that: what is inside has a
- * cause of its own. What is left of it has none, and stays as long as it was.
+ * cause of its own. The rest of it has none, and stays as long as it was.
  *
  * One thread.
  */

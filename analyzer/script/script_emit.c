@@ -4,7 +4,7 @@
  * others rest.
  *
  * Method. Steps are added at the end of the script. The time between two moments is run by the
- * innermost op's class, or is a delay when that op is a call that waits for something outside. Time
+ * innermost op's class. It is a delay when that op is a call that waits for something outside. Time
  * inside a wait for another actor is dropped: the step of that wait takes its place.
  *
  * One thread.
@@ -48,9 +48,8 @@ uint32_t script_scope(struct compiler *compiler)
 	return compiler->thread.scope;
 }
 
-/* A call on a pipe or socket that uses a CPU and does not wait: its time is replayed as the other
- * end's if that is known; of those with an unknown other end, what is written goes into a buffer.
- */
+/* A call on a pipe or socket that uses a CPU and does not wait. If the other end is known, its
+ * doings are replayed as the wait. If not, the bytes that are written go into a buffer. */
 static bool only_copies(const struct compiler *compiler, uint32_t op)
 {
 	const struct rec_op *io = &compiler->rec->ops[op];

@@ -83,8 +83,8 @@ static bool may_await_end(const struct compiler *compiler, uint32_t op)
 	       flow_direction_of(compiler->rec->strings[io->name]) == FLOW_READ;
 }
 
-/* Who ended before that, in a read that began at `from_ns`, was not waited for. The kernel may take
- * a while to give back what a process had before it closes its pipes. */
+/* Processes that ended before this time were not waited for by a read that began at `from_ns`. The
+ * kernel may take a while to give back what a process had before it closes its pipes. */
 static uint64_t earliest_end_ns(const struct recording *rec, uint32_t op, uint64_t from_ns)
 {
 	uint64_t end_ns = rec->ops[op].end_ns, most_ns = assume.last_words;

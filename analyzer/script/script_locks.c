@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds of locks, as steps: acquire and release; or, where a section under a lock takes or puts a
- * token, that.
+ * Holds of locks, as steps: acquire and release, or the token that a section under a lock takes or
+ * puts.
  *
- * A section that takes a token becomes: acquire, take, and what it did from its last hold on. What
- * it did before, in between its waits, is the looking and is not replayed.
+ * A section that takes a token becomes: acquire, take, and its steps from its last hold on. Its
+ * doings before that, in between its waits, are the looking, and are not replayed.
  *
  * One thread.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages: whoever reads one from a pipe that several read has the job that was in it.
+ * Messages: the thread that reads one from a pipe with several readers has the job that was in it.
  *
  * Method. Where all that goes through a pipe has one size, the n-th read gets the n-th write. So
- * each write is told which job of the pipe's list came of it, and a change that has the writes come
- * in another order has the jobs done in that order. Of other pipes jobs stay in recorded order.
+ * each write is told which job of the pipe's list came of it. A change that has the writes come in
+ * another order has the jobs done in that order. Jobs of other pipes stay in recorded order.
  *
  * One thread.
  */

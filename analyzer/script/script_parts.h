@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files have in common that build a script: script_thread.c (one thread's steps), with a
- * file for each sort of them, and script_build.c (what threads share). Private to them.
+ * Shared by the files that build a script, and private to them.
+ *
+ * script_build.c finds what all threads need to know (struct found). script_thread.c then sends
+ * each thread's moments to a file for their sort, and script_emit.c writes the steps. From struct
+ * gathered the others complete the script. One thread.
  */
 #ifndef WCPROF_SCRIPT_PARTS_H
 #define WCPROF_SCRIPT_PARTS_H
@@ -14,8 +17,8 @@
 
 #include <stdbool.h>
 
-/* Ops that one thread can have open at a time: beyond, the outermost ones' classes are what
- * counts. */
+/* Ops that one thread can have open at a time. Beyond that the classes of the outermost ones
+ * count. */
 enum { OPEN_OPS_MAX = 64 };
 
 /* Waits that the program declared and that lie around others, one in the other. */
@@ -70,7 +73,7 @@ struct found {
 				of it, NO_INDEX = its own; NULL: there are no such ops */
 };
 
-/* What the threads leave behind, one after the other, for what only the whole shows. */
+/* Left behind by the threads, one after the other, for what only the whole shows. */
 struct gathered {
 	size_t step_capacity;   /* of the script's steps */
 	uint64_t *latencies_ns; /* of lock waits */
@@ -155,7 +158,7 @@ void script_stamps(struct compiler *, uint32_t op, enum stamp_point);
 /* script_declared.c: fills in `worker_of`. */
 void script_declared_find(struct found *, const struct recording *);
 
-/* A call or wait that begins now on the thread: what it belongs to tells which ops that one has
+/* A call or wait begins now on the thread. The op that it belongs to tells which ops the thread has
  * left, and which it has adopted. */
 void script_op_belongs(struct compiler *, uint32_t op);
 void script_belongs(struct compiler *, uint32_t parent);
@@ -189,17 +192,17 @@ bool script_write_wakes(const struct compiler *, uint32_t op);
 
 /* script_ends.c: fills in `pipe_users`. */
 void script_ends_find(struct found *, const struct recording *);
-/* Whose end a read came to that found the end of a pipe, or a poll for it that began at that time;
- * NO_INDEX = it is not known, or the read is no such one. */
+/* The thread whose end a read waited for that found the end of a pipe. A poll before such a read
+ * waited from `from_ns` on. NO_INDEX = not known, or no such read. */
 uint32_t script_ending_actor(const struct compiler *, uint32_t op, uint64_t from_ns);
 
-/* script_tries.c: a wait for a lock that may have been a try in vain, a hold that may have come of
- * tries. True: it was, and there is nothing more to do about it. */
+/* script_tries.c: a wait for a lock may have been a try in vain, a hold may have come of tries.
+ * True: it was, and needs no more steps. */
 bool script_try_failed(struct compiler *, uint32_t wait);
 bool script_try_gained(struct compiler *, uint32_t hold);
 bool script_is_try(const struct recording *, const struct rec_wait *);
 
-/* The thread does something that matters to others now: if that is in a loop of tries, it was no
+/* The thread does something now that matters to others. A loop of tries in which it does so is no
  * waiting. */
 void script_tries_give_up(struct compiler *);
 void script_tries_end(struct compiler *); /* with the thread */
@@ -215,9 +218,9 @@ void script_pools_find(struct compiler *);
 bool script_wake_costs(const struct script *, uint32_t link);
 void script_wakes_find(struct script *);
 
-/* script_batches.c: whether a source's takes take all that is there; what each scope of what
- * follows them takes, whatever their number and for each. To be called when the jobs are known. */
+/* script_batches.c. True if every take empties the source. */
 bool script_is_batched(const struct script *, uint32_t source);
+/* Fits the costs of batches; to be called when the jobs are known. */
 void script_batches_find(struct compiler *);
 
 /* script_messages.c: by transfer, which job of its source's list a read took. */
@@ -237,7 +240,7 @@ void script_choose_finishers(struct script *, const struct compiler *);
 /* The image that a process went on with by exec after this one, NO_INDEX = none. */
 uint32_t script_next_image(const struct recording *, uint32_t process);
 
-/* Who most likely started the threads that no link starts, to free. */
+/* The likely creator of each thread that no link starts; to be freed. */
 struct adoption *script_adoptions_find(const struct recording *, const struct timeline *,
 				       const struct actor *, size_t *count);
 
@@ -247,8 +250,8 @@ uint32_t script_ending_thread(const struct recording *, uint32_t process);
 /* The first thread of a process; NO_INDEX = not recorded. */
 uint32_t script_first_thread(const struct recording *, uint32_t process);
 
-/* The actor that a link starts (thread or first thread of a process), that a wait joins; or
- * NO_INDEX. */
+/* The actor that a link starts (a thread, or the first one of a process), or that a wait joins;
+ * NO_INDEX = none. */
 uint32_t script_started_actor(const struct recording *, const struct rec_link *);
 uint32_t script_joined_actor(const struct recording *, const struct rec_wait *);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting by looking now and then: a thread that looks, sleeps a little or yields, looks again.
+ * Waiting by polling: a thread looks, sleeps a little or yields, looks again.
  *
- * Method. Short sleeps from one place, one after the other with hardly anything in between, until
- * the thread does something else: that it found then what it was looking for. Who brought that
- * about is in no record, and the replay lets the thread sleep as often as it did. A thread that
+ * Method. Short sleeps come from one place, one after the other with hardly anything in between.
+ * When the thread does something else, it found what it was polling for. No record says which
+ * thread brought that about, and the replay lets the thread sleep as often as it did. A thread that
  * does nothing else to its end was idle, and no waiter.
  *
  * One thread.
@@ -14,8 +14,8 @@
 #include "format.h"
 #include "script_parts.h"
 
-struct looking {
-	uint32_t first; /* op, NO_INDEX = it does not look */
+struct polling {
+	uint32_t first; /* op, NO_INDEX = it does not poll */
 	uint32_t last;
 	size_t count;
 };
@@ -26,35 +26,35 @@ static bool is_short(const struct recording *rec, uint32_t op)
 	       !rec->extras[op].open;
 }
 
-static bool goes_on(const struct recording *rec, const struct looking *looking, uint32_t op)
+static bool goes_on(const struct recording *rec, const struct polling *polling, uint32_t op)
 {
-	return looking->first != NO_INDEX &&
-	       rec->extras[op].stack == rec->extras[looking->first].stack &&
-	       rec->ops[op].name == rec->ops[looking->first].name &&
-	       rec->ops[op].start_ns - rec->ops[looking->last].end_ns <= assume.peek_gap;
+	return polling->first != NO_INDEX &&
+	       rec->extras[op].stack == rec->extras[polling->first].stack &&
+	       rec->ops[op].name == rec->ops[polling->first].name &&
+	       rec->ops[op].start_ns - rec->ops[polling->last].end_ns <= assume.peek_gap;
 }
 
-static void ends(struct script *script, const struct class_table *classes, struct looking *looking)
+static void ends(struct script *script, const struct class_table *classes, struct polling *polling)
 {
 	const struct recording *rec = script->recording;
 
-	if (looking->first != NO_INDEX && looking->count >= assume.peek_looks)
-		script->looking_of_class_ns[classes->of_op[looking->first]] +=
-			rec->ops[looking->last].end_ns - rec->ops[looking->first].start_ns;
-	looking->first = NO_INDEX;
+	if (polling->first != NO_INDEX && polling->count >= assume.peek_looks)
+		script->polling_of_class_ns[classes->of_op[polling->first]] +=
+			rec->ops[polling->last].end_ns - rec->ops[polling->first].start_ns;
+	polling->first = NO_INDEX;
 }
 
 static void sleeps(struct script *script, const struct class_table *classes,
-		   struct looking *looking, uint32_t op)
+		   struct polling *polling, uint32_t op)
 {
-	if (goes_on(script->recording, looking, op)) {
-		looking->last = op;
-		looking->count++;
+	if (goes_on(script->recording, polling, op)) {
+		polling->last = op;
+		polling->count++;
 		return;
 	}
-	ends(script, classes, looking);
+	ends(script, classes, polling);
 	if (is_short(script->recording, op))
-		*looking = (struct looking){ op, op, 1 };
+		*polling = (struct polling){ op, op, 1 };
 }
 
 void script_peeks_find(struct script *script, const struct class_table *classes,
@@ -62,10 +62,10 @@ void script_peeks_find(struct script *script, const struct class_table *classes,
 {
 	const struct recording *rec = script->recording;
 
-	script->looking_of_class_ns =
-		memory_new(classes->count, sizeof(*script->looking_of_class_ns));
+	script->polling_of_class_ns =
+		memory_new(classes->count, sizeof(*script->polling_of_class_ns));
 	for (size_t t = 0; t < timeline->thread_count; t++) {
-		struct looking looking = { .first = NO_INDEX };
+		struct polling polling = { .first = NO_INDEX };
 
 		for (size_t i = timeline->first[t]; i < timeline->first[t + 1]; i++) {
 			const struct moment *moment = &timeline->moments[i];
@@ -75,9 +75,9 @@ void script_peeks_find(struct script *script, const struct class_table *classes,
 					rec->ops[moment->index].kind == KIND_SLEEP;
 
 			if (is_sleep && begins)
-				sleeps(script, classes, &looking, moment->index);
+				sleeps(script, classes, &polling, moment->index);
 			else if (!is_sleep)
-				ends(script, classes, &looking);
+				ends(script, classes, &polling);
 		}
 	}
 }

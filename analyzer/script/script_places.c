@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Method. Between two moments of a thread the same code runs, if they are of the same calls, made
- * from the same places. Whether a call had to wait makes no difference: on crowded CPUs threads are
- * sampled when their turn ends, and whoever's turn ends between two locks finds the second one
- * taken when it goes on. Told apart by that, all samples would be on one side, and most of the time
- * on the other. A lock's wake-up is part of its release, likewise.
+ * Tells which runs are of the same code, and which samples were taken in which run.
  *
- * What a stretch of code takes says which way through it was taken: a request that is one of the
- * slow ones runs other functions than the rest. So each place is once more told apart by the power
- * of two of what its run took.
+ * Method. Between two moments of a thread the same code runs, if they are of the same calls, made
+ * from the same places. Whether a call had to wait makes no difference. On crowded CPUs threads are
+ * sampled when their turn ends. A thread whose turn ends between two locks finds the second one
+ * taken when it goes on. Told apart by that, all samples would be on one side, and most of the time
+ * on the other. A lock's wake-up is part of its release for the same reason.
+ *
+ * The length of a run says which way through the code was taken: a slow request runs other
+ * functions than the rest. So each place is once more told apart by the power of two of its run's
+ * length.
  *
  * One thread.
  */
@@ -22,9 +24,13 @@
 /* Sides of a call. */
 enum side { SIDE_BEFORE, SIDE_AFTER, SIDE_LINK };
 
-static uint32_t key_of(uint32_t stack, uint32_t name, bool is_wait, enum side side)
+/* Room in a key: for kinds and reasons, for what is a wait and what is none, for sides. */
+enum { WHATS_MAX = 64, SORTS = 2, SIDES_MAX = 4 };
+
+/* `what` is the kind of an op or link, or the reason of a wait. */
+static uint32_t key_of(uint32_t stack, uint32_t what, bool is_wait, enum side side)
 {
-	return ((stack * 64 + name) * 2 + is_wait) * 4 + (uint32_t)side;
+	return ((stack * WHATS_MAX + what) * SORTS + is_wait) * SIDES_MAX + (uint32_t)side;
 }
 
 static bool is_lock_wait(const struct rec_wait *wait)
@@ -77,7 +83,7 @@ static bool is_release(const struct script_places *places, const struct recordin
 	       rec->links[moment->index].address == rec->extras[places->last_hold].address;
 }
 
-/* What comes next comes after this moment. */
+/* The next code comes after this moment. */
 static void remember(struct script_places *places, const struct recording *rec,
 		     const struct moment *moment)
 {

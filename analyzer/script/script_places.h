@@ -24,11 +24,11 @@ struct script_places {
 	size_t gap_count;
 	size_t gap_capacity;
 	/* of the thread that is being compiled */
-	uint32_t last_key;   /* what the last moment was */
+	uint32_t last_key;   /* of the last moment */
 	uint32_t last_hold;  /* op that it was the end of, NO_INDEX = it was something else */
 	size_t first_step;   /* since the last moment */
-	size_t first_sample; /* likewise, in the recording */
-	size_t first_run;    /* likewise */
+	size_t first_sample; /* since the last moment, in the recording */
+	size_t first_run;    /* since the last moment */
 };
 
 /* Samples are told apart if any has a stack whose functions are known. */
@@ -37,7 +37,7 @@ void script_places_begin(struct script_places *, const struct recording *, bool 
 void script_places_begin_thread(struct script_places *, size_t step_count, size_t run_count,
 				size_t first_sample);
 
-/* What ran since the last moment was the code between that and this one; NULL = the thread's end.
+/* The run since the last moment was the code between that and this one; NULL = the thread's end.
  * Samples up to `end_sample` have been passed. */
 void script_places_end(struct script_places *, struct script *, struct script_runs *,
 		       const struct moment *, size_t end_sample);

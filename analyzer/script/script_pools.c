@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pools: what follows a take belongs to the job, not to the thread that happened to take it.
+ * Pools: the work after a take belongs to the job, not to the thread that happened to take it.
  *
- * Method. Where several threads take from one source (a condition, a pipe, a semaphore) and none of
- * them puts anything into it, what comes after each take goes into the source's list of jobs, in
- * recorded order. A thread's last take may be its leaving, and then stays its own. Of threads that
- * take permits and give them back the permits are a limit, and there are no jobs.
+ * Method. A source (a condition, a pipe, a semaphore) has a pool if several threads take from it
+ * and none of them puts anything into it. The steps after each take are then a job in the source's
+ * list, in recorded order. A thread's last take may be its leaving, and then stays its own. Permits
+ * of threads that give them back are a limit, and there are no jobs.
  *
  * One thread.
  */
@@ -74,7 +74,7 @@ static bool is_leaving(const struct compiler *compiler, size_t index)
 
 struct semaphore_study {
 	uint32_t taker;  /* the last one */
-	uint32_t poster; /* likewise */
+	uint32_t poster; /* the last one */
 	bool has_several_takers;
 	bool is_given_back; /* somebody takes and posts */
 };
@@ -107,8 +107,8 @@ static struct semaphore_study *semaphores_study(const struct script *script)
 	return studies;
 }
 
-/* A semaphore that is used as a lock, and was tried: who does not get that has no need to wait, and
- * may hold what the others need to give it back. */
+/* A semaphore that is used as a lock, and was tried. A thread that does not get a permit has no
+ * need to wait, and may hold what the others need to give it back. */
 static void claim_instead(struct script *script, const struct taken *taken,
 			  const struct semaphore_study *studies)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of each run on crowded CPUs was running, and how much a wait for a CPU.
+ * Tells for each run on crowded CPUs how much of it was running, and how much a wait for a CPU.
  *
- * Method. The recording says how much CPU time a thread used between two of its samples (a
- * stretch), not which of the runs in between had to wait. A thread waits for a CPU seldom and long,
- * so it is the runs that took longer than runs between the same two calls usually do: each is cut
- * to at most so many times its usual length, the same factor for all of a stretch, until what is
- * left is the CPU time. What is usual is found from the cut runs in turn.
+ * Method. The recording has the CPU time of a thread between two of its samples (a stretch). It
+ * does not say which of the runs in between had to wait. A thread waits for a CPU seldom and long:
+ * the runs that waited are longer than is usual between the same two calls. Each run is cut to at
+ * most a multiple of its usual length. The multiple is the same for all of a stretch: the one that
+ * leaves its CPU time. The usual length is found from the cut runs in turn.
  *
- * To go to sleep and to come back uses CPU time, too, which is in no run. Where a stretch used more
- * than its runs took by the clock, that is what its sleeps used. Where a CPU had nothing else to
- * do, its own going to sleep is in that, which nobody would wait for: a quarter of them used less
- * than what is taken for all.
+ * To go to sleep and to come back uses CPU time, too, which is in no run. The sleeps of a stretch
+ * used as much as its CPU time is above its runs by the clock. A CPU with nothing else to do goes
+ * to sleep in that time as well, for which no thread would wait. So a quarter of the stretches used
+ * less than what is taken for all.
  *
  * One thread.
  */
@@ -181,15 +181,15 @@ static uint64_t wall_ns_of(const struct script_runs *runs, const struct stretch 
 	return wall_ns;
 }
 
-/* What the sleeps of a stretch used is known, if they used anything. */
+/* The CPU time of a stretch's sleeps is known, if they used any. */
 static bool tells_of_sleeps(const struct stretch *stretch, uint64_t wall_ns)
 {
 	return stretch->sleeps && !stretch->is_mixed && stretch->cpu_ns != UINT64_MAX &&
 	       stretch->cpu_ns > wall_ns;
 }
 
-/* Who uses the CPU for most of a wait looks, and does not sleep: where many do, nothing is known.
- */
+/* A thread that uses the CPU for most of a wait polls, and does not sleep: where many do, nothing
+ * is known. */
 uint64_t script_runs_sleep_ns(const struct script_runs *runs)
 {
 	uint64_t *each_ns = memory_new(runs->stretch_count, sizeof(*each_ns)), usual_ns = 0;
@@ -214,8 +214,8 @@ uint64_t script_runs_sleep_ns(const struct script_runs *runs)
 	return usual_ns;
 }
 
-/* What is left of a stretch's CPU time for its runs: if some of them waited for a CPU, what its
- * sleeps used is not theirs. */
+/* Leaves the CPU time of a stretch to its runs. If some of them waited for a CPU, the part of its
+ * sleeps is not theirs. */
 static void leave_out_sleeps(struct script_runs *runs, uint64_t sleep_ns)
 {
 	for (size_t s = 0; s < runs->stretch_count; s++) {

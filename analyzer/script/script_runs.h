@@ -32,7 +32,7 @@ struct script_runs {
 	struct stretch *stretches;
 	size_t stretch_count;
 	size_t stretch_capacity;
-	uint32_t sleeps; /* since the last stretch; likewise below */
+	uint32_t sleeps; /* these three: since the last stretch */
 	uint64_t slept_ns;
 	bool is_mixed;
 };

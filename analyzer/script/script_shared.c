@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads share and count: who takes part in barriers, what permits semaphores start with, and
- * how long after what opened them each wait for them returned.
+ * Barriers and semaphores: their parties, their permits at the start, and how long after its cause
+ * each wait for them returned.
  *
- * One thread.
+ * The tables that are returned are by wait. One thread.
  */
 #include "base/memory.h"
 #include "format.h"

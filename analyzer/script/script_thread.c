@@ -6,8 +6,8 @@
  * script_locks.c, _waits.c, _transfers.c, _tries.c, _declared.c. All of them write their steps by
  * script_emit.c, which also keeps the stack of the thread's open ops.
  *
- * Actors finish where their last piece of work ended: a server's thread that sits in a poll when
- * the recording ends, or has seen nothing but timeouts for a while, had finished before that.
+ * An actor finishes where its last piece of work ended. A server's thread that sits in a poll when
+ * the recording ends, or saw nothing but timeouts for a while, had finished before that.
  *
  * One thread.
  */
@@ -26,8 +26,8 @@ static void stretch_ends(struct compiler *compiler, const struct rec_sample *sam
 	compiler->thread.cpu_ns = sample->cpu_ns;
 }
 
-/* A sleep scales by what was asked for; what it took beyond that stays as long as it sleeps at all.
- * Absolute deadlines stay. */
+/* A sleep scales by the time that was asked for. Its overrun stays as long as it sleeps at all, and
+ * an absolute deadline stays. */
 static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
@@ -280,8 +280,8 @@ static void idle_end_drop(struct compiler *compiler)
 }
 
 /*
- * The finish of a thread that was still there at the end of the recording is where it last went
- * idle: nothing that comes after that starts or ends anything, and it is left out.
+ * A thread that was still there at the end of the recording finishes where it last went idle. Its
+ * later steps start and end nothing, and are left out.
  */
 static void thread_finish(struct compiler *compiler, uint32_t thread)
 {

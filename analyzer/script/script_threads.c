@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who starts and joins whom, which images a process went through, and whose finish is the makespan.
+ * Starts, joins and ends of threads: which thread starts which, the images that a process went
+ * through, and whose finish is the makespan.
  *
- * A thread that was started past every hook (by an allocator that looks for pthread_create itself,
- * or by clone) has no link from its creator. It is taken to be started by the thread of its process
- * that ran last before: with a start at a fixed time it would hold up whoever meets it, however
- * fast that one gets.
+ * A thread that was started past every hook has no link from its creator: by clone, or by an
+ * allocator that looks for pthread_create itself. It is taken to be started by the thread of its
+ * process that ran last before. A start at a fixed time would hold up all that meet it, however
+ * fast they get.
  *
  * A process that was recorded over several images (by exec) is as many processes of one client. One
  * thread.
@@ -81,9 +82,11 @@ static bool is_joined(const struct recording *rec, uint32_t op)
 	return false;
 }
 
-/* The recorder does not always know whose end was waited for: the table in which joins find
- * threads may be locked by a thread that has no CPU. It is known all the same if one thread ended
- * meanwhile that nobody else joined. */
+/*
+ * The recorder does not always know whose end was waited for. A thread without a CPU may have
+ * locked the table in which joins find threads. The end is known all the same if just one thread
+ * ended meanwhile that no other joined.
+ */
 static uint32_t joined_by_elimination(const struct recording *rec, const struct rec_wait *wait)
 {
 	uint32_t found = NO_INDEX;
@@ -207,7 +210,8 @@ struct adoption *script_adoptions_find(const struct recording *rec, const struct
 
 /* --- whose finish is the makespan --- */
 
-/* Nobody in the recording started it. What it went on with by exec was started by itself. */
+/* Nobody in the recording started it. An image that another went on with by exec was started by
+ * that. */
 static bool is_root(const struct recording *rec, uint32_t process, const struct actor *actors)
 {
 	uint32_t first = process;
@@ -310,8 +314,8 @@ static bool is_still_there(const struct recording *rec, size_t thread)
 
 /*
  * A thread that wakes up now and then to look after something goes on doing so for as long as it is
- * left alone: its last work is the recording's end, and no finish. It is known by sleeping most of
- * the time, letting nobody go after the others have finished, and running less than one of them.
+ * left alone. Its last work is the recording's end, and no finish. It sleeps most of the time, lets
+ * no thread go after the others have finished, and runs less than one of them.
  */
 static void tickers_leave(struct script *script, const struct compiler *compiler)
 {

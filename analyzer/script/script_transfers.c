@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that wait for the other end of a pipe or socket, as steps: what they write and read, whose
- * end they wait for, and polls that were for such a read. One thread.
+ * Calls that wait for the other end of a pipe or socket, as steps.
+ *
+ * A call writes or reads the bytes of a transfer, or waits for the end of the process that has the
+ * other end. A poll is part of the read after it. One thread.
  */
 #include "format.h"
 #include "script_parts.h"
@@ -13,7 +15,7 @@ static const struct transfer *transfer_of(const struct compiler *compiler, uint3
 	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
 }
 
-/* What a poll was for: the next call of the thread. */
+/* The call that a poll was for: the next one of the thread. */
 static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 {
 	const struct timeline *timeline = compiler->timeline;

@@ -2,14 +2,15 @@
 /*
  * Waiting by trying: a thread that tries a lock, does something else for a while, tries again.
  *
- * Method. What a thread does between the first try in vain and the next try is the body of a loop,
- * which goes on in the replay until the lock is free. Later rounds are left out, as how many there
- * are is the replay's to find out. Where the first try succeeded, but tries in vain were seen at
- * the same place, the last loop's body stands in.
+ * Method. The steps between the first try in vain and the next try are the body of a loop. In the
+ * replay it goes on until the lock is free. Later rounds are left out, as the replay finds out how
+ * many there are. Where the first try succeeded, but tries in vain were seen at the same place, the
+ * last loop's body stands in.
  *
  * A body in which the thread does more than let time pass is no waiting: the try is left out. So is
  * one in such a hurry that its rounds cannot be told apart: it becomes an ordinary wait. Where a
- * later round does more, their time stays as it was: what is left out must matter to nobody.
+ * later round does more, their time stays as it was: the rounds that are left out must matter to no
+ * other thread.
  *
  * One thread.
  */

@@ -3,7 +3,7 @@
  * Checks a script against its contract, table by table.
  *
  * Tables come first, then the steps that refer to them, then the threads, jobs and messages that
- * refer to steps: each check may rely on those before it.
+ * refer to steps. Each check may rely on those before it.
  *
  * Any thread.
  */

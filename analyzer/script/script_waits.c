@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recorded waits, as steps: each names what ended the wait, with the latency from there to the
- * return, and the replay decides anew how long it takes.
+ * Recorded waits, as steps. Each names what ended the wait, with the latency from there to the
+ * return; the replay decides anew how long it takes.
  *
  * A wait whose waker is not known stays as long as it was, and is counted. A wait for a lock is
  * left to the hold that comes next, if that is of the same lock. One thread.
@@ -19,7 +19,7 @@ static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
 	return wait->end_ns > from_ns ? wait->end_ns - from_ns : 0;
 }
 
-/* What a thread may do between two waits that are one to it. */
+/* Doings of a thread between two waits that are one to it. */
 static bool is_only_looking(const struct compiler *compiler, const struct moment *moment)
 {
 	enum moment_type type = moment_type(moment);
@@ -54,8 +54,8 @@ static size_t next_try(const struct compiler *compiler, size_t at, const struct 
 }
 
 /*
- * A wait with a timeout that is taken up again at once, and in the end by a signal or permit, is
- * the first part of that one wait: who lets it go sooner does so without any timeout.
+ * A wait with a timeout may be taken up again at once, and end by a signal or permit: all are one
+ * wait then. A signal that comes sooner ends it without any timeout.
  */
 static bool is_retried(struct compiler *compiler, const struct rec_wait *wait)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs to wake somebody: a signal for which nobody sleeps is a few instructions, one that
- * lets a sleeper go is a system call, and maybe another CPU's interrupt. Likewise a write to a pipe
- * or socket whose reader waits.
+ * The cost of waking a thread: a signal for which none sleeps is a few instructions. One that lets
+ * a sleeper go is a system call, and maybe another CPU's interrupt. The same holds for a write to a
+ * pipe or socket whose reader waits.
  *
- * Method. Whether somebody sleeps is the replay's to find out. STEP_WAKING runs only then. What a
- * thread runs after a signal, or in a call that copies, is what it costs to wake nobody if it woke
- * nobody in the recording: STEP_WAKING then takes as much more as is usual of those that did. Of
- * those, what they took beyond what is usual of the others moves to STEP_WAKING. Both sorts must
- * have been seen often enough. A read that makes room wakes as a write does, and counts as one.
+ * Method. STEP_WAKING runs only if the replay finds somebody asleep. The run after a signal, or in
+ * a call that copies, is the cost of waking nobody if it woke nobody in the recording. STEP_WAKING
+ * then takes as much more as is usual of the runs that woke somebody. If the run woke somebody:
+ * what exceeds the median of runs that woke nobody becomes STEP_WAKING. Both sorts must have been
+ * seen often enough. A read that makes room wakes as a write does, and counts as one.
  *
- * Only where a signal is the hand-over itself, and wakes one: of a broadcast the cost goes with how
- * many slept. Other work may follow a signal; only where the next thing is to let the lock go is
- * what it took known to be for the waking.
+ * Only signals are looked at that are the hand-over itself, and wake one: the cost of a broadcast
+ * goes with the number of sleepers. The run after a signal may be other work. It is known to be for
+ * the waking only where the next step lets the lock go.
  *
- * On one CPU, to wake somebody takes next to nothing: it has to go on sleeping until it gets the
- * CPU. With another CPU there is an interrupt to send, and a CPU that has to come back from idling:
- * a few microseconds on a machine that polls meanwhile, and up to 60 on one that lets its host have
- * an idle CPU. What is taken is between these, for locks and for who signals a condition: there the
- * hand-over is all that happens. A call on a pipe or socket takes longer than that, anyway.
+ * On one CPU, to wake a thread takes next to nothing: it has to go on sleeping until it gets the
+ * CPU. With another CPU there is an interrupt to send, and a CPU that has to come back from idling.
+ * That takes a few microseconds on a machine that polls meanwhile, and up to 60 on one that lets
+ * its host have an idle CPU. The figures taken are between these, for locks and for the signal of a
+ * condition: there the hand-over is all that happens. A call on a pipe or socket takes longer than
+ * that, anyway.
  *
  * One thread.
  */
@@ -74,7 +75,7 @@ struct waker {
 	uint32_t run; /* step that took as long as that takes, NO_INDEX = none at all */
 	enum waker_sort sort;
 	bool woke;
-	bool is_timed; /* what that took is known */
+	bool is_timed; /* its length is known */
 };
 
 static bool is_step(const struct script *script, size_t step, enum step_type type)
@@ -162,7 +163,7 @@ static void costs_find(const struct script *script, const bool *link_woke,
 	}
 }
 
-/* What it took to wake somebody is paid by who wakes somebody. */
+/* The cost of waking somebody is paid by the step that wakes somebody. */
 static void move_cost(struct script *script, const struct waker *waker, struct step *waking,
 		      uint64_t quiet_ns)
 {

@@ -42,7 +42,7 @@ START_TEST(short_sleeps_in_a_row_are_looking)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	uint32_t nap = sketch_class(&sketch, "nap");
-	ck_assert_double_eq_tol((double)script.looking_of_class_ns[nap] / 1e6, rows[_i].looking_ms,
+	ck_assert_double_eq_tol((double)script.polling_of_class_ns[nap] / 1e6, rows[_i].looking_ms,
 				1e-3);
 	script_free(&script);
 	sketch_free(&sketch);

@@ -57,7 +57,7 @@ START_TEST(a_crowded_run_is_its_cpu_time)
 }
 END_TEST
 
-/* Other programs had the CPUs: little was used, but long waited for. */
+/* The CPUs were used by other programs: little was used here, but long waited for. */
 START_TEST(a_run_among_others_is_its_cpu_time)
 {
 	struct sketch sketch;
@@ -94,7 +94,7 @@ static struct rec_sample late_samples[] = {
 };
 
 /* A thread that was late for the CPUs because of threads that are replayed is made late by them
- * again; of other programs nothing is replayed. A sleep of 1 ms took 3. */
+ * again. No other program is replayed. A sleep of 1 ms took 3. */
 static const struct {
 	double used_ms;
 	double queued_ms;
