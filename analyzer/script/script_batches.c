@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool script_is_batched(const struct script *script, uint32_t source)
@@ -83,6 +84,7 @@ static void add_job(struct batches *batches, uint32_t first_step, uint32_t items
 
 static struct batch_cost cost_of(const struct batches *batches, const struct sums *sums)
 {
+	assert(batches->count > 0);
 	double spread = batches->count * batches->items_squared - batches->items * batches->items;
 	struct batch_cost cost = { .fixed_ns = sums->ns / batches->count };
 

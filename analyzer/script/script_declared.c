@@ -16,6 +16,7 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ void script_declared_find(struct found *found, const struct recording *rec)
 {
 	size_t declared = 0;
 
+	assert(!found->worker_of);
 	for (uint32_t i = 0; i < rec->op_count; i++)
 		declared += is_declared_op(rec, i);
 	if (!declared)
@@ -105,6 +107,7 @@ void script_belongs(struct compiler *compiler, uint32_t parent)
 {
 	const struct recording *rec = compiler->rec;
 
+	assert(parent == NO_INDEX || parent < rec->op_count);
 	if (!compiler->found->worker_of || parent == NO_INDEX)
 		return;
 	for (size_t i = compiler->thread.open_count; i-- > 0;)
@@ -133,6 +136,7 @@ void script_adopted_until(struct compiler *compiler, uint64_t at_ns)
 
 bool script_ends_elsewhere(const struct compiler *compiler, uint32_t op)
 {
+	assert(op < compiler->rec->op_count);
 	return compiler->found->worker_of && compiler->found->worker_of[op] != NO_INDEX;
 }
 
@@ -165,6 +169,7 @@ bool script_frame_begins(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 
+	assert(index < compiler->rec->wait_count && compiler->thread.frame_count <= FRAMES_MAX);
 	if (!is_declared_wait(wait) || compiler->thread.is_waiting ||
 	    compiler->thread.frame_count == FRAMES_MAX || !is_frame(compiler, wait))
 		return false;

@@ -14,12 +14,14 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 void script_emit(struct compiler *compiler, enum step_type type, uint32_t arg, uint64_t ns)
 {
 	struct script *script = compiler->script;
 
+	assert(type <= STEP_END && script->step_count < NO_INDEX);
 	script->steps = memory_grow(script->steps, &compiler->gathered.step_capacity,
 				    script->step_count + 1, sizeof(*script->steps));
 	script->steps[script->step_count++] = (struct step){ .ns = ns, .arg = arg, .type = type };
@@ -33,6 +35,7 @@ uint32_t script_scope(struct compiler *compiler)
 	size_t held_count = 0;
 	uint32_t leaf = compiler->thread.class;
 
+	assert(compiler->thread.open_count <= OPEN_OPS_MAX);
 	if (compiler->thread.scope != NO_INDEX)
 		return compiler->thread.scope;
 	if (compiler->thread.adopted != NO_INDEX)
@@ -114,6 +117,7 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 
 void script_stays(struct compiler *compiler, uint64_t ns)
 {
+	assert(!compiler->thread.is_skipping);
 	compiler->script->unresolved_waits++;
 	compiler->script->unresolved_ns += ns;
 	uint32_t scope = script_scope(compiler);
@@ -127,6 +131,8 @@ void script_taken_add(struct compiler *compiler, uint64_t end_ns)
 {
 	const struct script *script = compiler->script;
 
+	assert(script->step_count > 0 &&
+	       script_source(script, &script->steps[script->step_count - 1]) != NO_INDEX);
 	compiler->gathered.taken =
 		memory_grow(compiler->gathered.taken, &compiler->gathered.taken_capacity,
 			    compiler->gathered.taken_count + 1, sizeof(*compiler->gathered.taken));
@@ -141,6 +147,7 @@ void script_taken_add(struct compiler *compiler, uint64_t end_ns)
 
 void script_open(struct compiler *compiler, uint32_t op)
 {
+	assert(op < compiler->rec->op_count);
 	if (compiler->thread.open_count < OPEN_OPS_MAX)
 		compiler->thread.open[compiler->thread.open_count++] = op;
 	compiler->thread.scope = NO_INDEX;
@@ -148,6 +155,7 @@ void script_open(struct compiler *compiler, uint32_t op)
 
 void script_close(struct compiler *compiler, uint32_t op)
 {
+	assert(op < compiler->rec->op_count);
 	for (size_t i = compiler->thread.open_count; i-- > 0;) {
 		if (compiler->thread.open[i] != op)
 			continue;
@@ -165,6 +173,7 @@ void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point poin
 	const struct stamp_place *places =
 		requests_places(&compiler->script->requests, op, point, &count);
 
+	assert(op < compiler->rec->op_count);
 	for (size_t i = 0; i < count && !compiler->thread.is_skipping; i++)
 		script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
 }

@@ -16,6 +16,7 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ void script_ends_find(struct found *found, const struct recording *rec)
 {
 	size_t capacity = 0, count = 0;
 
+	assert(!found->pipe_users);
 	for (size_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 		struct pipe_user user = { op->ident, 0 };
@@ -99,6 +101,7 @@ uint32_t script_ending_actor(const struct compiler *compiler, uint32_t op, uint6
 	const struct recording *rec = compiler->rec;
 	uint32_t ident = rec->ops[op].ident, found = NO_INDEX;
 
+	assert(op < rec->op_count);
 	if (!may_await_end(compiler, op))
 		return NO_INDEX;
 	from_ns = earliest_end_ns(rec, op, from_ns);

@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "script_parts.h"
 
+#include <assert.h>
+
 /* The latency of a lock wait that just ended, from the release that ended it. */
 static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t hold)
 {
@@ -52,6 +54,7 @@ void script_take(struct compiler *compiler, const struct section *section)
 {
 	struct job_list *jobs = &compiler->script->jobs[section->take];
 
+	assert(script_by_tokens(compiler, section) && section->last_hold != NO_INDEX);
 	jobs->lock = compiler->releases->lock_of[section->last_hold];
 	script_emit(compiler, STEP_TAKE, section->take,
 		    compiler->script->monitors.conditions[section->take].latency_ns);
@@ -70,6 +73,7 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 	uint32_t lock = compiler->releases->lock_of[op];
 	bool tokens = section && script_by_tokens(compiler, section);
 
+	assert(lock < compiler->script->lock_count); /* of every hold */
 	if (tokens && section->takes_late && op != section->first_hold)
 		return;
 	if (!tokens && script_try_gained(compiler, op))
@@ -101,6 +105,7 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 	const struct section *section = section_of(compiler, op);
 	bool tokens = section && script_by_tokens(compiler, section);
 
+	assert(compiler->releases->lock_of[op] < compiler->script->lock_count);
 	script_tries_give_up(compiler);
 	if (compiler->thread.is_skipping)
 		return;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static void flow_match(struct messages *messages, const struct transfer *transfe
 {
 	size_t read = from;
 
+	assert(from < to && transfers[from].bytes);
 	for (size_t i = from; i < to; i++)
 		if (transfers[i].bytes != transfers[from].bytes)
 			return;

@@ -14,6 +14,8 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
+
 struct polling {
 	uint32_t first; /* op, NO_INDEX = it does not poll */
 	uint32_t last;
@@ -38,6 +40,7 @@ static void ends(struct script *script, const struct class_table *classes, struc
 {
 	const struct recording *rec = script->recording;
 
+	assert(polling->first == NO_INDEX || polling->count);
 	if (polling->first != NO_INDEX && polling->count >= assume.peek_looks)
 		script->polling_of_class_ns[classes->of_op[polling->first]] +=
 			rec->ops[polling->last].end_ns - rec->ops[polling->first].start_ns;

@@ -16,6 +16,7 @@
  */
 #include "script_places.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -110,6 +111,7 @@ static void gap_end(struct script_places *places, struct script *script, uint32_
 {
 	uint32_t runs = 0, last_run = NO_INDEX;
 
+	assert(places->first_step <= script->step_count && places->first_sample <= end_sample);
 	for (size_t i = places->first_step; i < script->step_count; i++) {
 		if (script->steps[i].type != STEP_RUN)
 			continue;
@@ -206,6 +208,7 @@ void script_places_split(struct script_places *places, struct script *script)
 		size_t next = i + 1;
 		uint64_t length_ns = 0;
 
+		assert(gap == places->gap_count || places->gaps[gap].first_step >= i);
 		if (gap < places->gap_count && places->gaps[gap].first_step == i)
 			next = places->gaps[gap++].end_step;
 		for (size_t k = i; k < next; k++)

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ struct semaphore_study {
 
 static void study_step(struct semaphore_study *study, const struct step *step, uint32_t actor)
 {
+	assert(step->type == STEP_PERMIT || step->type == STEP_POST);
 	if (step->type == STEP_POST) {
 		study->poster = actor;
 	} else if (study->taker != actor) {
@@ -114,6 +116,8 @@ static void claim_instead(struct script *script, const struct taken *taken,
 {
 	struct step *take = &script->steps[taken->step - 1];
 
+	assert(taken->step > 0 && taken->step < script->step_count &&
+	       script_source(script, take) == taken->source);
 	if (take->type == STEP_PERMIT && taken->is_tried && studies[take->arg].is_given_back)
 		take->type = STEP_CLAIM;
 }

@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "base/percentile.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { ROUNDS = 2, HALVINGS = 40 };
@@ -58,6 +59,7 @@ static uint32_t number_kinds(uint32_t *kind_of, struct keyed_run *runs, size_t c
 
 void script_runs_add(struct script_runs *runs, uint32_t step, uint64_t wall_ns)
 {
+	assert(!runs->run_count || runs->runs[runs->run_count - 1].step < step);
 	runs->runs = memory_grow(runs->runs, &runs->run_capacity, runs->run_count + 1,
 				 sizeof(*runs->runs));
 	runs->runs[runs->run_count++] = (struct crowded_run){ wall_ns, step, 0 };
@@ -84,6 +86,7 @@ void script_runs_end_stretch(struct script_runs *runs, uint64_t cpu_ns)
 				   .slept_ns = runs->slept_ns,
 				   .is_mixed = runs->is_mixed };
 
+	assert(first <= runs->run_count);
 	runs->sleeps = 0;
 	runs->slept_ns = 0;
 	runs->is_mixed = false;

@@ -9,6 +9,7 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* --- barriers --- */
@@ -78,6 +79,7 @@ uint64_t *script_barriers_find(struct script *script, const struct recording *re
 	for (size_t from = 0, to; from < count; from = to) {
 		uint32_t parties = script->parties[arrivals[from].barrier];
 
+		assert(parties > 0);
 		for (to = from + 1; to < count && to - from < parties &&
 				    arrivals[to].barrier == arrivals[from].barrier;)
 			to++;

@@ -15,11 +15,14 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
+
 /* A sample ends a stretch: it says how much CPU time was used since the last one. */
 static void stretch_ends(struct compiler *compiler, const struct rec_sample *sample)
 {
 	bool is_first = sample == compiler->thread.samples;
 
+	assert(sample->thread == compiler->thread.index);
 	script_pass(compiler, sample->at_ns);
 	script_runs_end_stretch(&compiler->gathered.runs,
 				is_first ? UINT64_MAX : sample->cpu_ns - compiler->thread.cpu_ns);
@@ -80,6 +83,7 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_link *link = &compiler->rec->links[index];
 
+	assert(index < compiler->rec->link_count);
 	script_pass(compiler, link->at_ns);
 	script_tries_give_up(compiler);
 	note_work(compiler, true);
@@ -126,6 +130,7 @@ static bool is_idle(const struct compiler *compiler, uint32_t op)
 
 static void op_begins(struct compiler *compiler, uint32_t op)
 {
+	assert(op < compiler->rec->op_count);
 	script_op_belongs(compiler, op);
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
@@ -270,6 +275,8 @@ static void idle_end_drop(struct compiler *compiler)
 	struct gathered *gathered = &compiler->gathered;
 	uint32_t idle_step = compiler->thread.idle_step;
 
+	assert(idle_step >= compiler->script->actors[compiler->thread.index].first_step &&
+	       idle_step <= compiler->script->step_count);
 	compiler->script->step_count = idle_step;
 	script_tries_drop(compiler->script, compiler->thread.index);
 	script_runs_drop(&gathered->runs, idle_step);
@@ -315,6 +322,7 @@ void script_compile_thread(struct compiler *compiler, uint32_t thread)
 {
 	size_t end = compiler->timeline->first[thread + 1];
 
+	assert(thread < compiler->rec->thread_count);
 	thread_prepare(compiler, thread);
 	for (; compiler->thread.at < end; compiler->thread.at++) {
 		happen(compiler, &compiler->timeline->moments[compiler->thread.at]);

@@ -16,6 +16,7 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Each looks through all threads; a program with more has links, or no order to be found. */
@@ -23,6 +24,7 @@ enum { ADOPTIONS_MAX = 1000 };
 
 uint32_t script_first_thread(const struct recording *rec, uint32_t process)
 {
+	assert(process < rec->process_count);
 	for (size_t t = 0; t < rec->thread_count; t++)
 		if (rec->threads[t].process == process &&
 		    rec->threads[t].tid == rec->processes[process].pid)
@@ -41,6 +43,7 @@ uint32_t script_next_image(const struct recording *rec, uint32_t process)
 {
 	uint32_t next = NO_INDEX;
 
+	assert(process < rec->process_count);
 	for (uint32_t p = 0; p < rec->process_count; p++)
 		if (p != process && rec->processes[p].client &&
 		    rec->processes[p].client == rec->processes[process].client &&
@@ -230,6 +233,7 @@ uint32_t script_ending_thread(const struct recording *rec, uint32_t process)
 {
 	uint32_t ending = NO_INDEX;
 
+	assert(process < rec->process_count);
 	if (rec->processes[process].op == NO_INDEX || rec->extras[rec->processes[process].op].open)
 		return NO_INDEX;
 	for (uint32_t t = 0; t < rec->thread_count; t++) {
@@ -373,6 +377,7 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 	const struct recording *rec = compiler->rec;
 	bool any = false, has_ended = false;
 
+	assert(script->actor_count == rec->thread_count);
 	for (uint32_t p = 0; p < rec->process_count; p++) {
 		if (script_next_image(rec, p) != NO_INDEX || !is_root(rec, p, script->actors))
 			continue;

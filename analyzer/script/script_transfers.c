@@ -8,6 +8,8 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
+
 static const struct transfer *transfer_of(const struct compiler *compiler, uint32_t op)
 {
 	uint32_t transfer = compiler->script->flows.transfer_of[op];
@@ -37,6 +39,7 @@ static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 /* From now on the thread is in a call that ends with another actor's doing. */
 static void wait_in(struct compiler *compiler, uint32_t op)
 {
+	assert(op < compiler->rec->op_count && !compiler->thread.is_skipping);
 	compiler->thread.awaited_op = op;
 	compiler->thread.is_waiting = true;
 }
@@ -78,6 +81,7 @@ static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index
 		return false;
 	const struct transfer *transfer = &flows->transfers[index];
 
+	assert(index < flows->transfer_count);
 	script_emit(compiler, transfer->is_write ? STEP_SEND : STEP_RECEIVE, index,
 		    transfer->latency_ns);
 	if (!transfer->is_write && flows->flows[transfer->flow].is_shared)

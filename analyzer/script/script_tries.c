@@ -49,6 +49,7 @@ static bool loop_ends(struct compiler *compiler)
 	size_t first = tries->try_step + 1u, end = script->step_count;
 	uint64_t round_ns;
 
+	assert(try->type == STEP_TRY && end >= first);
 	if (only_passes_time(script, first, end, &round_ns) && round_ns >= assume.try_round) {
 		tries->last_step = (uint32_t)end;
 		try->jump = end - first + 1;
@@ -77,6 +78,8 @@ void script_tries_give_up(struct compiler *compiler)
 
 	if (!tries->leaves_out)
 		return;
+	assert(steps[tries->try_step].type == STEP_TRY &&
+	       steps[tries->last_step].type == STEP_AGAIN);
 	steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
 	steps[tries->last_step] =
 		(struct step){ .type = STEP_FIXED,
@@ -93,6 +96,7 @@ void script_tries_end(struct compiler *compiler)
 
 void script_tries_drop(struct script *script, uint32_t actor)
 {
+	assert(actor < script->actor_count);
 	for (size_t i = script->actors[actor].first_step; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_TRY &&
 		    script->steps[i].jump >= script->step_count - i)
@@ -132,6 +136,8 @@ static void loop_again(struct compiler *compiler)
 {
 	const struct tries *tries = &compiler->thread.tries;
 
+	assert(tries->try_step < tries->last_step &&
+	       tries->last_step < compiler->script->step_count);
 	for (uint32_t i = tries->try_step; i <= tries->last_step; i++) {
 		struct step step = compiler->script->steps[i];
 

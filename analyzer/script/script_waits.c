@@ -10,6 +10,7 @@
 #include "format.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
@@ -201,6 +202,7 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 
+	assert(index < compiler->rec->wait_count);
 	if (script_frame_ends(compiler, index))
 		return;
 	if (wait->end_ns > wait->start_ns)
@@ -230,6 +232,7 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 
 void script_wait_begins(struct compiler *compiler, uint32_t index)
 {
+	assert(index < compiler->rec->wait_count);
 	script_belongs(compiler, compiler->rec->waits[index].waiter);
 	script_pass(compiler, compiler->rec->waits[index].start_ns);
 	if (script_frame_begins(compiler, index))

@@ -28,12 +28,14 @@
 #include "base/percentile.h"
 #include "script_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool script_wake_costs(const struct script *script, uint32_t link)
 {
 	const struct signal_role *role = &script->monitors.signals[link];
 
+	assert(link < script->recording->link_count);
 	return role->condition != NO_INDEX && !role->wakes_all && !role->is_gate &&
 	       script->monitors.conditions[role->condition].model == PUT_BY_SIGNAL;
 }
@@ -53,6 +55,7 @@ static void add(struct runs_after *runs, uint64_t ns)
 
 static uint64_t usual_ns(const struct runs_after *runs)
 {
+	assert(runs->count > 0);
 	return percentile_select(runs->ns, runs->count, runs->count / 2);
 }
 
@@ -104,6 +107,7 @@ static struct waker waker_of(const struct script *script, const bool *link_woke,
 {
 	uint32_t arg = script->steps[step].arg;
 
+	assert(is_waker(script, step));
 	if (is_transfer(script, step)) {
 		const struct transfer *transfer = &script->flows.transfers[arg];
 		bool runs = !transfer->has_waited && is_call(script, step + 1);
@@ -201,6 +205,7 @@ void script_wakes_find(struct script *script)
 
 void script_wakes_cross(struct script *script)
 {
+	assert(!script->crosses);
 	for (size_t i = 0; i < script->step_count; i++) {
 		struct step *step = &script->steps[i];
 
