@@ -7,19 +7,16 @@
 #ifndef WCPROF_ASKED_H
 #define WCPROF_ASKED_H
 
+#include "estimate.h"
 #include "hypothesis.h"
-#include "replay/replayer.h"
 #include "script/script.h"
 
 struct asked_answer {
 	const char *text; /* the question */
 	double makespan_ns;
-	double saved_ns; /* negative = slower */
-	/* The same however locks are handed over and CPUs given out, whatever part of a split one
-	 * is needed, and wherever samples might have fallen. */
-	double saved_least_ns;
-	double saved_most_ns;
-	uint64_t forced_steps;
+	/* The same as the table's, of a row that is sure; where a lock is split it holds whatever
+	 * part of it a section needs. */
+	struct estimate estimate;
 };
 
 struct asked {
@@ -29,11 +26,10 @@ struct asked {
 
 /* What answers need. */
 struct asked_of {
-	const struct replayer *replayer;
+	struct estimator *estimator;
 	const struct script *script; /* NULL: the recording has no threads */
 	const struct class_table *classes;
-	const struct hypothesis_names *names;
-	const double *noise; /* by class: part of the answer that is chance; NULL = none is */
+	const struct subjects *subjects;
 };
 
 /* 0, or -EINVAL with a line in `error`: a question that is none. */

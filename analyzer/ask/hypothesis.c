@@ -34,7 +34,7 @@ struct change_text {
 
 struct parser {
 	struct hypothesis *hypothesis;
-	const struct hypothesis_names *names;
+	const struct subjects *subjects;
 	char *error;
 };
 
@@ -124,19 +124,19 @@ static bool name_is(const char *name, size_t length, const char *wanted)
 }
 
 /* `wanted` may have the kind before the name; `kind` is one that it must be, NULL = any. */
-static bool matches(const struct hypothesis_names *names, size_t i, const char *kind,
-		    const char *wanted, bool is_caller)
+static bool matches(const struct subjects *subjects, size_t i, const char *kind, const char *wanted,
+		    bool is_caller)
 {
-	const char *name = names->names[i], *slash = is_caller ? strrchr(name, '/') : NULL;
+	const char *name = subjects->names[i], *slash = is_caller ? strrchr(name, '/') : NULL;
 	size_t length = slash ? (size_t)(slash - name) : strlen(name);
-	size_t kind_length = strlen(names->kinds[i]);
+	size_t kind_length = strlen(subjects->kinds[i]);
 
-	if (kind && strcmp(kind, names->kinds[i]) != 0)
+	if (kind && strcmp(kind, subjects->kinds[i]) != 0)
 		return false;
 	if (name_is(name, length, wanted))
 		return true;
-	return strncmp(wanted, names->kinds[i], kind_length) == 0 && wanted[kind_length] == ' ' &&
-	       name_is(name, length, wanted + kind_length + 1);
+	return strncmp(wanted, subjects->kinds[i], kind_length) == 0 &&
+	       wanted[kind_length] == ' ' && name_is(name, length, wanted + kind_length + 1);
 }
 
 size_t hypothesis_distance(const char *a, const char *b, size_t most)
@@ -164,19 +164,18 @@ size_t hypothesis_distance(const char *a, const char *b, size_t most)
 }
 
 /* How unlike the name is what was wanted; more than `most` = too much to be meant. */
-static size_t unlikeness(const struct hypothesis_names *names, size_t i, const char *wanted,
-			 size_t most)
+static size_t unlikeness(const struct subjects *subjects, size_t i, const char *wanted, size_t most)
 {
-	size_t kind_length = strlen(names->kinds[i]);
+	size_t kind_length = strlen(subjects->kinds[i]);
 	bool has_kind =
-		strncmp(wanted, names->kinds[i], kind_length) == 0 && wanted[kind_length] == ' ';
+		strncmp(wanted, subjects->kinds[i], kind_length) == 0 && wanted[kind_length] == ' ';
 	const char *word = has_kind ? wanted + kind_length + 1 : wanted;
 
 	char caller[NAME_BYTES];
 
-	if (*word && strcasestr(names->names[i], word))
+	if (*word && strcasestr(subjects->names[i], word))
 		return 0;
-	snprintf(caller, sizeof(caller), "%s", names->names[i]);
+	snprintf(caller, sizeof(caller), "%s", subjects->names[i]);
 	char *slash = strrchr(caller, '/');
 	size_t far = hypothesis_distance(caller, word, most);
 	if (slash)
@@ -187,14 +186,14 @@ static size_t unlikeness(const struct hypothesis_names *names, size_t i, const c
 
 static int nothing_found(struct parser *parser, const char *kind, const char *wanted)
 {
-	const struct hypothesis_names *names = parser->names;
+	const struct subjects *subjects = parser->subjects;
 	size_t most = strlen(wanted) / 3 + 1, near[NEAR_NAMES], unlike[NEAR_NAMES], count = 0;
 	char advice[OPTIONS_ERROR_BYTES] = "the report lists those there are";
 
-	for (size_t i = 0; i < names->count; i++) {
-		size_t far = kind && strcmp(kind, names->kinds[i]) != 0
+	for (size_t i = 0; i < subjects->count; i++) {
+		size_t far = kind && strcmp(kind, subjects->kinds[i]) != 0
 				     ? most + 1
-				     : unlikeness(names, i, wanted, most);
+				     : unlikeness(subjects, i, wanted, most);
 		size_t at = count;
 		if (far > most)
 			continue;
@@ -207,18 +206,18 @@ static int nothing_found(struct parser *parser, const char *kind, const char *wa
 	}
 	for (size_t i = 0, used = 0; i < count && used < sizeof(advice); i++)
 		used += (size_t)snprintf(advice + used, sizeof(advice) - used, "%s\"%s %.30s\"",
-					 i ? ", " : "nearly so are called ", names->kinds[near[i]],
-					 names->names[near[i]]);
+					 i ? ", " : "nearly so are called ",
+					 subjects->kinds[near[i]], subjects->names[near[i]]);
 	return refuse(parser, "there is no class", wanted, advice);
 }
 
 static int several_found(struct parser *parser, const char *wanted, size_t first, size_t second)
 {
-	const struct hypothesis_names *names = parser->names;
+	const struct subjects *subjects = parser->subjects;
 	char advice[OPTIONS_ERROR_BYTES];
 
-	snprintf(advice, sizeof(advice), "say \"%s %.30s\" or \"%s %.30s\"", names->kinds[first],
-		 names->names[first], names->kinds[second], names->names[second]);
+	snprintf(advice, sizeof(advice), "say \"%s %.30s\" or \"%s %.30s\"", subjects->kinds[first],
+		 subjects->names[first], subjects->kinds[second], subjects->names[second]);
 	return refuse(parser, "several classes could be", wanted, advice);
 }
 
@@ -226,14 +225,14 @@ static int several_found(struct parser *parser, const char *wanted, size_t first
 static int find(struct parser *parser, const char *kind, const char *wanted,
 		uint32_t found[HYPOTHESIS_CHANGES_MAX])
 {
-	const struct hypothesis_names *names = parser->names;
+	const struct subjects *subjects = parser->subjects;
 	int count = 0;
 
 	for (int is_caller = 0; is_caller < 2 && !count; is_caller++) {
-		for (uint32_t i = 0; i < names->count && count < HYPOTHESIS_CHANGES_MAX; i++) {
-			if (!matches(names, i, kind, wanted, is_caller))
+		for (uint32_t i = 0; i < subjects->count && count < HYPOTHESIS_CHANGES_MAX; i++) {
+			if (!matches(subjects, i, kind, wanted, is_caller))
 				continue;
-			if (count && strcmp(names->kinds[found[0]], names->kinds[i]) != 0)
+			if (count && strcmp(subjects->kinds[found[0]], subjects->kinds[i]) != 0)
 				return several_found(parser, wanted, found[0], i);
 			found[count++] = i;
 		}
@@ -317,9 +316,9 @@ static int change_add(struct parser *parser, const struct change_text *change)
 }
 
 int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
-		     const struct hypothesis_names *names, char error[OPTIONS_ERROR_BYTES])
+		     const struct subjects *subjects, char error[OPTIONS_ERROR_BYTES])
 {
-	struct parser parser = { hypothesis, names, error };
+	struct parser parser = { hypothesis, subjects, error };
 	struct change_text change = { .what = CHANGE_SCALE };
 
 	*hypothesis = (struct hypothesis){ .cpus = 0 };

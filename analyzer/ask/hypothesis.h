@@ -40,7 +40,7 @@ struct hypothesis {
 };
 
 /* What a hypothesis may be about: the number of a name is its index. */
-struct hypothesis_names {
+struct subjects {
 	const char **names;
 	const char **kinds;
 	size_t count;
@@ -48,7 +48,7 @@ struct hypothesis_names {
 
 /* 0, or -EINVAL with a line in `error` that says what is wrong, and what is called nearly so. */
 int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
-		     const struct hypothesis_names *names, char error[OPTIONS_ERROR_BYTES]);
+		     const struct subjects *subjects, char error[OPTIONS_ERROR_BYTES]);
 
 /* Whether it changes more than how long things take: only the replay of threads can do that. */
 bool hypothesis_rebuilds(const struct hypothesis *hypothesis);

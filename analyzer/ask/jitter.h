@@ -13,9 +13,6 @@
 
 enum { JITTERS = 6 }; /* replays with jitter, beside the one without */
 
-/* Standard deviations to either side of an answer that is chance: 95% of what comes. */
-static const double CONFIDENCE_WIDTH = 1.96;
-
 /* The unchanged run; the first one has the lengths as they were recorded. */
 struct jitter {
 	struct replay_answer baselines[JITTERS + 1];

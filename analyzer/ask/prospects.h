@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is behind the best answers: where a gain stops, what is the limit then, and how sure it is.
+ * What is behind the best answers: where a gain stops, and what is the limit then.
  *
  * Fills in the rows of a what-if that is otherwise done.
  */
@@ -9,10 +9,8 @@
 
 #include "whatif.h"
 
-enum { PROSPECT_ROWS = 10 }; /* the best ones are looked into */
-
 /* `smallest` is the index of the smallest factor; rows are ranked by it. */
-void prospects_build(struct whatif *whatif, const struct replayer *replayer,
+void prospects_build(struct whatif *whatif, struct estimator *estimator,
 		     const struct whatif_options *options, size_t smallest);
 
 #endif

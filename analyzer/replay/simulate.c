@@ -567,6 +567,9 @@ struct replayer simulate_replayer(const struct script *script)
 				  .scratch_free = scratch_free,
 				  .cost = script->step_count,
 				  .finish_count = script->recording->thread_count,
+				  .has_jitter = assume.jitter > 0,
+				  .has_locks = script->lock_count > 0 && assume.fair_locks,
+				  .is_crowded = script_is_crowded(script) && assume.shared_cpus,
 				  .classes_at_once = 1,
 				  .run = run,
 				  .is_same = is_same };

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "ask/fit.h"
-#include "ask/noise.h"
+#include "ask/sampling_error.h"
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
@@ -86,7 +86,7 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 		const struct whatif_row *row = &whatif->rows[i];
 		double most_ns = 0;
 		for (size_t f = 0; f < analysis->options->factors.count; f++)
-			most_ns = fmax(most_ns, row->saved_ns[f]);
+			most_ns = fmax(most_ns, row->estimates[f].saved_ns);
 		if (row->class >= analysis->classes.count || !looking_ns[row->class] ||
 		    2 * looking_ns[row->class] < analysis_class_self_ns(analysis, row->class) ||
 		    most_ns <= LOOKING_WORTH_SAYING * whatif->baseline.makespan_ns)
@@ -296,79 +296,85 @@ static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool 
 	}
 }
 
-/* Everything that a hypothesis can be about, by name. */
-static int ask_what_the_user_asks(struct analysis *analysis, const struct replayer *replayer,
-				  const double *noise, char error[OPTIONS_ERROR_BYTES])
+static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *estimator,
+				  char error[OPTIONS_ERROR_BYTES])
 {
-	struct hypothesis_names names = { .count = analysis->classes.count };
+	struct subjects subjects = { .count = analysis->classes.count };
 	if (analysis->has_script)
-		names.count += analysis->script.shares.function_count;
-	names.names = memory_new(names.count, sizeof(*names.names));
-	names.kinds = memory_new(names.count, sizeof(*names.kinds));
-	for (uint32_t i = 0; i < names.count; i++) {
-		names.names[i] = analysis_class_name(analysis, i);
-		names.kinds[i] = analysis_class_kind(analysis, i);
+		subjects.count += analysis->script.shares.function_count;
+	subjects.names = memory_new(subjects.count, sizeof(*subjects.names));
+	subjects.kinds = memory_new(subjects.count, sizeof(*subjects.kinds));
+	for (uint32_t i = 0; i < subjects.count; i++) {
+		subjects.names[i] = analysis_class_name(analysis, i);
+		subjects.kinds[i] = analysis_class_kind(analysis, i);
 	}
-	const struct asked_of of = { .replayer = replayer,
+	const struct asked_of of = { .estimator = estimator,
 				     .script = analysis->has_script ? &analysis->script : NULL,
 				     .classes = &analysis->classes,
-				     .names = &names,
-				     .noise = noise };
+				     .subjects = &subjects };
 	int failed = asked_build(&analysis->asked, &of, &analysis->options->what_ifs, error);
-	free(names.names);
-	free(names.kinds);
+	free(subjects.names);
+	free(subjects.kinds);
 	return failed;
 }
 
-static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
+/* Of the replay of ops: all classes that are shown. */
+static void ask_of_ops(const struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
+{
+	for (uint32_t i = 0; i < analysis->classes.count; i++) {
+		weight_ns[i] = analysis->selftime.classes[i].self.total_ns;
+		is_wanted[i] = analysis->is_shown[i];
+	}
+}
+
+/* The table. */
+static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 {
 	const struct options *options = analysis->options;
-	struct whatif_options whatif_options = {
+	size_t count = analysis->classes.count;
+	if (analysis->has_script)
+		count += analysis->script.shares.function_count;
+	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
+	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
+	if (analysis->has_script)
+		ask_of_threads(analysis, weight_ns, is_wanted);
+	else
+		ask_of_ops(analysis, weight_ns, is_wanted);
+	const struct whatif_options whatif_options = {
 		.factors = options->factors.factors,
 		.factor_count = options->factors.count,
 		.min_self_ns = options->min_self_ns,
 		.progress = options->progress,
-		.is_wanted = analysis->is_shown,
+		.hypothesis_count = count,
+		.weight_ns = weight_ns,
+		.is_wanted = is_wanted,
 	};
-	if (!analysis->has_script) {
-		struct replayer replayer = replay_of_ops(&analysis->program);
-		if (ask_what_the_user_asks(analysis, &replayer, NULL, error) != 0)
-			return -EINVAL;
-		uint64_t *self_ns = memory_new(analysis->classes.count, sizeof(*self_ns));
-		for (uint32_t i = 0; i < analysis->classes.count; i++)
-			self_ns[i] = analysis->selftime.classes[i].self.total_ns;
-		whatif_options.weight_ns = self_ns;
-		whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
-			     &whatif_options);
-		checks_build(&analysis->checks, analysis, &replayer);
-		free(self_ns);
-		return 0;
-	}
-	fit_cpus(&analysis->script);
-	struct replayer replayer = simulate_replayer(&analysis->script);
-	double *noise = noise_build(&analysis->script);
-	if (ask_what_the_user_asks(analysis, &replayer, noise, error) != 0) {
-		free(noise);
-		return -EINVAL;
-	}
-	size_t count = analysis->classes.count + analysis->script.shares.function_count;
-	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
-	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
-	whatif_options.noise = noise;
-	whatif_options.has_orders = analysis->script.lock_count > 0 && assume.fair_locks;
-	whatif_options.is_crowded = script_is_crowded(&analysis->script) && assume.shared_cpus;
-	whatif_options.hypothesis_count = count;
-	ask_of_threads(analysis, weight_ns, is_wanted);
-	whatif_options.weight_ns = weight_ns;
-	whatif_options.is_wanted = is_wanted;
-	analysis->actual_makespan_ns = analysis->script.actual_ns;
-	whatif_build(&analysis->whatif, &replayer, &analysis->classes, &analysis->selftime,
+	whatif_build(&analysis->whatif, estimator, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
-	checks_build(&analysis->checks, analysis, &replayer);
 	free(weight_ns);
 	free(is_wanted);
-	free(noise);
-	return 0;
+}
+
+static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
+{
+	struct estimator estimator;
+	double *sampling_error = NULL;
+	if (analysis->has_script) {
+		fit_cpus(&analysis->script);
+		sampling_error = sampling_error_build(&analysis->script);
+		analysis->actual_makespan_ns = analysis->script.actual_ns;
+	}
+	const struct replayer replayer = analysis->has_script ? simulate_replayer(&analysis->script)
+							      : replay_of_ops(&analysis->program);
+	estimator_begin(&estimator, &replayer, sampling_error);
+	int failed = ask_what_the_user_asks(analysis, &estimator, error);
+	if (!failed) {
+		ask_of_all(analysis, &estimator);
+		checks_build(&analysis->checks, analysis, &replayer);
+	}
+	estimator_end(&estimator);
+	free(sampling_error);
+	return failed;
 }
 
 int analysis_build(struct analysis *analysis, const struct recording *recording,

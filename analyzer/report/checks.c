@@ -327,7 +327,9 @@ static double expected_growth_ns(const struct analysis *analysis, const struct w
 		if (list->factors[f] < 1 &&
 		    (nearest == FACTORS_MAX || list->factors[f] > list->factors[nearest]))
 			nearest = f;
-	return nearest == FACTORS_MAX ? 0 : row->saved_ns[nearest] / (1 - list->factors[nearest]);
+	return nearest == FACTORS_MAX
+		       ? 0
+		       : row->estimates[nearest].saved_ns / (1 - list->factors[nearest]);
 }
 
 static double growth_ns(const struct analysis *analysis, const struct replayer *replayer,

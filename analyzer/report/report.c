@@ -51,7 +51,7 @@ static bool says_the_same(const struct analysis *analysis, size_t left, size_t r
 	bool is_same = are_functions && analysis_class_self_ns(analysis, a->class) ==
 						analysis_class_self_ns(analysis, b->class);
 	for (size_t f = 0; is_same && f < analysis->options->factors.count; f++)
-		is_same = a->saved_ns[f] == b->saved_ns[f];
+		is_same = a->estimates[f].saved_ns == b->estimates[f].saved_ns;
 	return is_same;
 }
 

@@ -36,13 +36,13 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 		emit_row_begin(emit);
 		emit_cell_text(emit, answer->text);
 		emit_cell_ns(emit, answer->makespan_ns);
-		emit_cell_ns(emit, answer->saved_ns);
-		emit_share(analysis, emit, answer->saved_ns);
-		emit_share(analysis, emit, answer->saved_least_ns);
-		emit_share(analysis, emit, answer->saved_most_ns);
-		emit_cell_ns(emit, answer->saved_least_ns);
-		emit_cell_ns(emit, answer->saved_most_ns);
-		emit_cell_count(emit, answer->forced_steps);
+		emit_cell_ns(emit, answer->estimate.saved_ns);
+		emit_share(analysis, emit, answer->estimate.saved_ns);
+		emit_share(analysis, emit, answer->estimate.least_ns);
+		emit_share(analysis, emit, answer->estimate.most_ns);
+		emit_cell_ns(emit, answer->estimate.least_ns);
+		emit_cell_ns(emit, answer->estimate.most_ns);
+		emit_cell_count(emit, answer->estimate.forced_steps);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

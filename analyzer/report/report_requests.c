@@ -107,8 +107,8 @@ static void emit_fixes(const struct analysis *analysis, struct emit *emit, size_
 		const struct whatif_row *best = NULL;
 		for (size_t i = 0; i < whatif->row_count; i++)
 			if (!is_shown[i] && !report_is_repeated(analysis, i) &&
-			    (!best ||
-			     whatif->rows[i].p99_saved_ns[factor] > best->p99_saved_ns[factor]))
+			    (!best || whatif->rows[i].estimates[factor].p99_saved_ns >
+					      best->estimates[factor].p99_saved_ns))
 				best = &whatif->rows[i];
 		if (!best)
 			break;
@@ -118,8 +118,8 @@ static void emit_fixes(const struct analysis *analysis, struct emit *emit, size_
 			       report_name_of_repeated(analysis, (size_t)(best - whatif->rows),
 						       name, sizeof(name)));
 		emit_cell_text(emit, analysis_class_kind(analysis, best->class));
-		emit_change(emit, best->p50_saved_ns[factor], whatif->baseline.p50_ns);
-		emit_change(emit, best->p99_saved_ns[factor], whatif->baseline.p99_ns);
+		emit_change(emit, best->estimates[factor].p50_saved_ns, whatif->baseline.p50_ns);
+		emit_change(emit, best->estimates[factor].p99_saved_ns, whatif->baseline.p99_ns);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

@@ -49,7 +49,7 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 	double factor = analysis->options->factors.factors[at];
 	const struct whatif_row *best = NULL;
 	for (size_t i = 0; i < whatif->row_count; i++)
-		if (!best || whatif->rows[i].saved_ns[at] > best->saved_ns[at])
+		if (!best || whatif->rows[i].estimates[at].saved_ns > best->estimates[at].saved_ns)
 			best = &whatif->rows[i];
 	if (analysis->checks.is_withheld) {
 		emit_strong_line(
@@ -57,7 +57,7 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		return;
 	}
 	double percent = best && whatif->baseline.makespan_ns > 0
-				 ? 100 * best->saved_ns[at] / whatif->baseline.makespan_ns
+				 ? 100 * best->estimates[at].saved_ns / whatif->baseline.makespan_ns
 				 : 0;
 	if (percent < WORTH_SAYING_PERCENT) {
 		emit_strong_line(

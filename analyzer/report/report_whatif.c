@@ -107,7 +107,7 @@ static void emit_saving(const struct analysis *analysis, struct emit *emit, doub
 
 static bool has_range(const struct analysis *analysis, const struct whatif_row *row, size_t f)
 {
-	return baseline_percent(analysis, row->most_ns[f] - row->least_ns[f]) >=
+	return baseline_percent(analysis, row->estimates[f].most_ns - row->estimates[f].least_ns) >=
 	       RANGE_SHOWN_PERCENT;
 }
 
@@ -115,8 +115,8 @@ static bool has_range(const struct analysis *analysis, const struct whatif_row *
 static void emit_range(const struct analysis *analysis, struct emit *emit,
 		       const struct whatif_row *row, size_t smallest)
 {
-	double least = baseline_percent(analysis, row->least_ns[smallest]);
-	double most = fmin(baseline_percent(analysis, row->most_ns[smallest]), 100);
+	double least = baseline_percent(analysis, row->estimates[smallest].least_ns);
+	double most = fmin(baseline_percent(analysis, row->estimates[smallest].most_ns), 100);
 	char text[64] = "";
 	if (has_range(analysis, row, smallest))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
@@ -183,13 +183,16 @@ static void emit_process_finishes(const struct analysis *analysis, struct emit *
 static void emit_json_figures(const struct analysis *analysis, struct emit *emit,
 			      const struct whatif_row *row)
 {
-	const double *const figures[] = { row->least_ns, row->most_ns, row->p50_saved_ns,
-					  row->p99_saved_ns };
 	size_t factors = analysis->options->factors.count;
 	size_t threads = analysis->whatif.finish_count;
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		for (size_t f = 0; f < factors; f++)
-			emit_cell_ns(emit, figures[i][f]);
+	for (size_t f = 0; f < factors; f++)
+		emit_cell_ns(emit, row->estimates[f].least_ns);
+	for (size_t f = 0; f < factors; f++)
+		emit_cell_ns(emit, row->estimates[f].most_ns);
+	for (size_t f = 0; f < factors; f++)
+		emit_cell_ns(emit, row->estimates[f].p50_saved_ns);
+	for (size_t f = 0; f < factors; f++)
+		emit_cell_ns(emit, row->estimates[f].p99_saved_ns);
 	for (size_t f = 0; f < factors; f++)
 		emit_finishes(analysis, emit, row->finish_ns + f * threads);
 	for (size_t f = 0; f < factors; f++)
@@ -226,7 +229,7 @@ static void emit_row(const struct analysis *analysis, struct emit *emit, size_t 
 	emit_cell_ns(emit, (double)analysis_class_self_ns(analysis, row->class));
 	emit_cell_count(emit, analysis_class_op_count(analysis, row->class));
 	for (size_t f = 0; f < list->count; f++)
-		emit_saving(analysis, emit, row->saved_ns[f]);
+		emit_saving(analysis, emit, row->estimates[f].saved_ns);
 	emit_prospects(analysis, emit, row, smallest_factor(list));
 	if (emit->format == EMIT_JSON)
 		emit_json_figures(analysis, emit, row);

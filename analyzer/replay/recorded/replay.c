@@ -364,7 +364,7 @@ struct replayer replay_of_ops(const struct program *program)
 	return (struct replayer){
 		.name = "ops",
 		.state = program,
-		.cost = program->instr_count,
+		.cost = LANES * (size_t)program->instr_count, /* alone it leaves lanes empty */
 		.classes_at_once = batch_max(program),
 		.scratch_new = replay_scratch_new,
 		.scratch_free = free,

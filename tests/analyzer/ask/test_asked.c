@@ -13,7 +13,7 @@
 static const struct script_options as_recorded = { 0 };
 static const struct script_options on_one_cpu = { .cpus = 1 };
 
-static double part_of_chance;
+static double sampling_error;
 
 /* Asks about a sketch, which is freed. */
 static int ask_with(struct sketch *sketch, const struct script_options *options,
@@ -33,20 +33,23 @@ static int ask_with(struct sketch *sketch, const struct script_options *options,
 	}
 	script_build(&script, &sketch->rec, &sketch->classes, options);
 	const struct replayer replayer = simulate_replayer(&script);
-	const struct hypothesis_names all = { names, kinds, sketch->classes.count };
-	double *noise = memory_new(sketch->classes.count, sizeof(*noise));
+	const struct subjects all = { names, kinds, sketch->classes.count };
+	double *error_of = memory_new(sketch->classes.count, sizeof(*error_of));
+	struct estimator estimator;
 
 	for (uint32_t i = 0; i < sketch->classes.count; i++)
-		noise[i] = part_of_chance;
-	const struct asked_of of = { &replayer, &script, &sketch->classes, &all, noise };
+		error_of[i] = sampling_error;
+	estimator_begin(&estimator, &replayer, error_of);
+	const struct asked_of of = { &estimator, &script, &sketch->classes, &all };
 	int result = asked_build(&asked, &of, &questions, error);
 
 	if (result == 0) {
 		ck_assert_uint_eq(asked.count, 2);
-		ck_assert_double_eq(asked.answers[0].saved_ns, 0);
+		ck_assert_double_eq(asked.answers[0].estimate.saved_ns, 0);
 		*answer = asked.answers[1];
 	}
-	free(noise);
+	estimator_end(&estimator);
+	free(error_of);
 	asked_free(&asked);
 	script_free(&script);
 	sketch_free(sketch);
@@ -78,16 +81,16 @@ START_TEST(several_changes_are_made_at_once)
 
 	rebuilt_pool(&sketch);
 	ck_assert_msg(ask(&sketch, rows[_i].question, &answer, error) == 0, "%s", error);
-	ck_assert_double_eq_tol(answer.saved_ns / 1e6, rows[_i].saved_ms, 0.01);
+	ck_assert_double_eq_tol(answer.estimate.saved_ns / 1e6, rows[_i].saved_ms, 0.01);
 	ck_assert_double_eq_tol(answer.makespan_ns / 1e6, 40 - rows[_i].saved_ms, 0.01);
-	ck_assert_double_eq(answer.saved_least_ns, answer.saved_ns);
-	ck_assert_double_eq(answer.saved_most_ns, answer.saved_ns);
+	ck_assert_double_eq(answer.estimate.least_ns, answer.estimate.saved_ns);
+	ck_assert_double_eq(answer.estimate.most_ns, answer.estimate.saved_ns);
 	ck_assert_str_eq(answer.text, rows[_i].question);
-	ck_assert_uint_eq(answer.forced_steps, 0);
+	ck_assert_uint_eq(answer.estimate.forced_steps, 0);
 }
 END_TEST
 
-START_TEST(an_answer_that_depends_on_chance_has_a_range)
+START_TEST(a_split_lock_has_a_range)
 {
 	struct sketch sketch;
 	struct asked_answer answer;
@@ -101,10 +104,10 @@ START_TEST(an_answer_that_depends_on_chance_has_a_range)
 	rebuilt_lock(&sketch);
 	sketch.strings[sketch_string(&sketch, "out")] = "job";
 	ck_assert_msg(ask(&sketch, "lock:M split 2", &answer, error) == 0, "%s", error);
-	ck_assert_double_eq_tol(answer.saved_most_ns / 1e6, 82, 0.01);
-	ck_assert(answer.saved_least_ns < answer.saved_most_ns);
-	ck_assert(answer.saved_ns >= answer.saved_least_ns &&
-		  answer.saved_ns <= answer.saved_most_ns);
+	ck_assert_double_eq_tol(answer.estimate.most_ns / 1e6, 82, 0.01);
+	ck_assert(answer.estimate.least_ns < answer.estimate.most_ns);
+	ck_assert(answer.estimate.saved_ns >= answer.estimate.least_ns &&
+		  answer.estimate.saved_ns <= answer.estimate.most_ns);
 }
 END_TEST
 
@@ -120,7 +123,7 @@ START_TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range)
 	sketch_thread(&sketch, "job", 0, 9);
 	sketch_end(&sketch);
 	ck_assert_msg(ask_with(&sketch, &on_one_cpu, "job*0.3", &answer, error) == 0, "%s", error);
-	ck_assert(answer.saved_least_ns < answer.saved_most_ns);
+	ck_assert(answer.estimate.least_ns < answer.estimate.most_ns);
 }
 END_TEST
 
@@ -130,21 +133,21 @@ START_TEST(an_answer_that_rests_on_samples_has_a_range)
 	struct asked_answer answer;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
-	part_of_chance = 0.1;
+	sampling_error = 0.1;
 	rebuilt_pool(&sketch);
 	ck_assert_msg(ask(&sketch, _i ? "job*0.5,job*0.5" : "job*0.5", &answer, error) == 0, "%s",
 		      error);
-	double half_ns = answer.saved_ns * 0.1 * 1.96 * (_i ? 1.4142 : 1);
-	ck_assert_double_eq_tol(answer.saved_least_ns, answer.saved_ns - half_ns, 1000);
-	ck_assert_double_eq_tol(answer.saved_most_ns, answer.saved_ns + half_ns, 1000);
-	part_of_chance = 0;
+	double half_ns = answer.estimate.saved_ns * 0.1 * 1.96 * (_i ? 1.4142 : 1);
+	ck_assert_double_eq_tol(answer.estimate.least_ns, answer.estimate.saved_ns - half_ns, 1000);
+	ck_assert_double_eq_tol(answer.estimate.most_ns, answer.estimate.saved_ns + half_ns, 1000);
+	sampling_error = 0;
 }
 END_TEST
 
 SUITE()
 {
 	EACH(several_changes_are_made_at_once, rows);
-	TEST(an_answer_that_depends_on_chance_has_a_range);
+	TEST(a_split_lock_has_a_range);
 	TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
 	LOOP(an_answer_that_rests_on_samples_has_a_range, 0, 2);
 }

@@ -14,7 +14,7 @@ static const char *names[] = { "parse",         "work_a/nanosleep", "work_a",
 static const char *kinds[] = {
 	"func", "sleep", "func", "hold", "thread", "func", "io", "io", "io"
 };
-static const struct hypothesis_names all = { names, kinds, sizeof(names) / sizeof(names[0]) };
+static const struct subjects all = { names, kinds, sizeof(names) / sizeof(names[0]) };
 
 static const struct {
 	const char *text;
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(a_name_of_several_kinds_must_say_which)
 {
 	static const char *two[] = { "worker", "worker" }, *of[] = { "thread", "func" };
-	const struct hypothesis_names both = { two, of, 2 };
+	const struct subjects both = { two, of, 2 };
 	struct hypothesis hypothesis;
 	char error[OPTIONS_ERROR_BYTES] = "";
 

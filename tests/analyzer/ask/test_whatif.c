@@ -5,7 +5,6 @@
 #include "build.h"
 #include <stdatomic.h>
 
-#include "ask/prospects.h"
 #include "ask/whatif.h"
 #include "suite.h"
 
@@ -40,6 +39,7 @@ static void easy_run(const struct replayer *replayer, const struct trial *trials
 static const struct replayer easy_replayers[] = {
 	/* 0 */ { .name = "easy",
 		  .classes_at_once = 1,
+		  .has_jitter = true,
 		  .scratch_new = no_scratch,
 		  .scratch_free = free,
 		  .run = easy_run,
@@ -61,8 +61,8 @@ static const struct replayer easy_replayers[] = {
 enum { REPLAYERS = sizeof(easy_replayers) / sizeof(easy_replayers[0]) };
 
 /* Class i has i + 1 ns of self time. */
-static void ask(struct whatif *whatif, const struct replayer *replayer,
-		const struct whatif_options *options)
+static void ask_with(struct whatif *whatif, const struct replayer *replayer,
+		     const double *sampling_error, const struct whatif_options *options)
 {
 	struct recording recording = build_recording();
 	struct graph graph;
@@ -73,11 +73,20 @@ static void ask(struct whatif *whatif, const struct replayer *replayer,
 	graph_build(&graph, &recording);
 	class_table_build(&classes, &recording, NULL);
 	selftime_build(&selftime, &graph, &classes);
-	whatif_build(whatif, replayer, &classes, &selftime, options);
+	struct estimator estimator;
+	estimator_begin(&estimator, replayer, sampling_error);
+	whatif_build(whatif, &estimator, &classes, &selftime, options);
+	estimator_end(&estimator);
 	selftime_free(&selftime);
 	class_table_free(&classes);
 	graph_free(&graph);
 	build_free(&recording);
+}
+
+static void ask(struct whatif *whatif, const struct replayer *replayer,
+		const struct whatif_options *options)
+{
+	ask_with(whatif, replayer, NULL, options);
 }
 
 START_TEST(rows_are_ranked_by_the_smallest_factor)
@@ -94,12 +103,13 @@ START_TEST(rows_are_ranked_by_the_smallest_factor)
 	for (uint32_t i = 0; i < CLASSES; i++) {
 		ck_assert_uint_eq(whatif.rows[i].class, CLASSES - 1 - i);
 		for (size_t f = 0; f < 3; f++)
-			ck_assert_double_eq_tol(whatif.rows[i].saved_ns[f],
+			ck_assert_double_eq_tol(whatif.rows[i].estimates[f].saved_ns,
 						100.0 * whatif.rows[i].class * (1 - factors[f]),
 						1e-6);
 		for (size_t t = 0; t < 2 * whatif.finish_count; t++)
-			ck_assert_uint_eq(whatif.rows[i].finish_ns[t],
-					  (uint64_t)(1e6 - whatif.rows[i].saved_ns[t / 2]) + t % 2);
+			ck_assert_uint_eq(
+				whatif.rows[i].finish_ns[t],
+				(uint64_t)(1e6 - whatif.rows[i].estimates[t / 2].saved_ns) + t % 2);
 	}
 	whatif_free(&whatif);
 }
@@ -146,17 +156,18 @@ START_TEST(what_is_the_same_is_tried_once)
 			    .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
 		replayer.is_same = same_as_even;
 	}
-	/* and of the best ones, twice more, whether they hang on chance */
-	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2 + 3 * 2 * PROSPECT_ROWS / 2);
+	/* and of the best ones once more, and twice with jitter */
+	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2 + 3 * 3 * WHATIF_BEST_ROWS / 2);
 	ck_assert_uint_eq(whatifs[0].row_count, whatifs[1].row_count);
 	for (size_t i = 0; i < whatifs[0].row_count; i++) {
 		const struct whatif_row *each = &whatifs[0].rows[i], *once = &whatifs[1].rows[i];
 		ck_assert_uint_eq(each->class, once->class);
 		for (size_t f = 0; f < 3; f++)
-			ck_assert(each->saved_ns[f] == once->saved_ns[f] &&
-				  each->least_ns[f] == once->least_ns[f] &&
-				  each->most_ns[f] == once->most_ns[f] &&
-				  each->p99_saved_ns[f] == once->p99_saved_ns[f]);
+			ck_assert(each->estimates[f].saved_ns == once->estimates[f].saved_ns &&
+				  each->estimates[f].least_ns == once->estimates[f].least_ns &&
+				  each->estimates[f].most_ns == once->estimates[f].most_ns &&
+				  each->estimates[f].p99_saved_ns ==
+					  once->estimates[f].p99_saved_ns);
 		for (size_t t = 0; t < 3 * whatifs[0].finish_count; t++)
 			ck_assert_uint_eq(each->finish_ns[t], once->finish_ns[t]);
 	}
@@ -176,7 +187,7 @@ static void lucky_run(const struct replayer *replayer, const struct trial *trial
 			answers[i].makespan_ns = 1.2e6 + 1000 * trials[i].jitter;
 }
 
-START_TEST(what_hangs_on_chance_is_settled)
+START_TEST(the_best_rows_are_made_sure)
 {
 	static const double factors[] = { 0 };
 	struct replayer replayer = easy_replayers[0];
@@ -190,9 +201,9 @@ START_TEST(what_hangs_on_chance_is_settled)
 	const struct whatif_row *row = &whatif.rows[CLASSES - 1];
 	ck_assert_uint_eq(row->class, CLASSES - 1);
 	ck_assert(row->depends_on_order);
-	ck_assert_double_eq_tol(row->saved_ns[0], -203000, 1e-6);
-	ck_assert_double_eq_tol(row->least_ns[0], -206000, 1e-6);
-	ck_assert_double_eq_tol(row->most_ns[0], 100 * (CLASSES - 1), 1e-6);
+	ck_assert_double_eq_tol(row->estimates[0].saved_ns, -203000, 1e-6);
+	ck_assert_double_eq_tol(row->estimates[0].least_ns, -206000, 1e-6);
+	ck_assert_double_eq_tol(row->estimates[0].most_ns, 100 * (CLASSES - 1), 1e-6);
 	whatif_free(&whatif);
 	replayer.cost = 1000000000; /* that would take too long */
 	ask(&whatif, &replayer,
@@ -204,26 +215,25 @@ END_TEST
 
 /* Of functions, which come behind the classes: what was recorded as it was needs no sample to be
  * the first. */
-START_TEST(what_may_be_chance_does_not_rank)
+START_TEST(what_may_be_a_sampling_error_does_not_rank)
 {
 	enum { FUNCTION = CLASSES, OTHER, HYPOTHESES };
 	static const double factors[] = { 0 };
-	double noise[HYPOTHESES] = { [FUNCTION] = 3.5 / HYPOTHESES, [OTHER] = 3.5 / HYPOTHESES };
+	double error[HYPOTHESES] = { [FUNCTION] = 3.5 / HYPOTHESES, [OTHER] = 3.5 / HYPOTHESES };
 	uint64_t weight_ns[HYPOTHESES];
 	struct whatif whatif;
 	for (uint32_t i = 0; i < HYPOTHESES; i++)
 		weight_ns[i] = i + 1;
-	noise[CLASSES - 1] = noise[CLASSES - 2] = 0.5;
-	ask(&whatif, &easy_replayers[_i],
-	    &(const struct whatif_options){ .factors = factors,
-					    .factor_count = 1,
-					    .noise = noise,
-					    .weight_ns = weight_ns,
-					    .hypothesis_count = HYPOTHESES });
+	error[CLASSES - 1] = error[CLASSES - 2] = 0.5;
+	ask_with(&whatif, &easy_replayers[_i], error,
+		 &(const struct whatif_options){ .factors = factors,
+						 .factor_count = 1,
+						 .weight_ns = weight_ns,
+						 .hypothesis_count = HYPOTHESES });
 	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 1);
 	ck_assert_uint_eq(whatif.rows[1].class, CLASSES - 2);
 	ck_assert_uint_eq(whatif.rows[2].class, OTHER);
-	ck_assert_double_eq(whatif.rows[2].saved_ns[0], 100.0 * OTHER);
+	ck_assert_double_eq(whatif.rows[2].estimates[0].saved_ns, 100.0 * OTHER);
 	whatif_free(&whatif);
 }
 END_TEST
@@ -259,7 +269,7 @@ SUITE()
 {
 	LOOP(rows_are_ranked_by_the_smallest_factor, 0, 5 * REPLAYERS);
 	LOOP(classes_with_little_self_time_or_not_wanted_are_left_out, 0, REPLAYERS);
-	LOOP(what_may_be_chance_does_not_rank, 0, REPLAYERS);
+	LOOP(what_may_be_a_sampling_error_does_not_rank, 0, REPLAYERS);
 	LOOP(what_is_the_same_is_tried_once, 1, 3);
-	LOOP(what_hangs_on_chance_is_settled, 1, 3);
+	LOOP(the_best_rows_are_made_sure, 1, 3);
 }

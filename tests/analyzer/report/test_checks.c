@@ -280,7 +280,7 @@ struct found {
 	struct given_names names;
 	struct analysis analysis;
 	struct whatif_row row;
-	double saved_ns[2];
+	struct estimate estimates[2];
 	uint64_t finish_ns[3];
 	struct actor actors[3];
 	uint64_t unresolved_ns[8];
@@ -339,7 +339,7 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 					    .unresolved_ns = found->unresolved_ns[out],
 					    .unresolved_of_class_ns = found->unresolved_ns };
 	analysis->threads = (struct thread_table){ .rows = found->times, .count = 3 };
-	found->saved_ns[1] = 50e6; /* of 202 at half: a tenth slower is 10 more */
+	found->estimates[1].saved_ns = 50e6; /* of 202 at half: a tenth slower is 10 more */
 	for (size_t i = 0; i < REQUESTS; i++)
 		found->requests[i] =
 			(struct request){ out, REQUEST_ASKED, (uint64_t)(10 * SKETCH_MS) };
@@ -348,7 +348,7 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 						       .judged_class = out,
 						       .judged_source = REQUEST_ASKED,
 						       .judged_count = REQUESTS };
-	found->row = (struct whatif_row){ .class = out, .saved_ns = found->saved_ns };
+	found->row = (struct whatif_row){ .class = out, .estimates = found->estimates };
 	analysis->whatif = (struct whatif){ .rows = &found->row,
 					    .row_count = 1,
 					    .baseline_finish_ns = found->finish_ns,
@@ -407,7 +407,7 @@ START_TEST(what_is_not_recorded_is_unknown)
 	struct checks checks;
 	found_fill(&found, &rows[0].trouble);
 	found.times[0].has_cpu = false;
-	found.saved_ns[1] = 0;
+	found.estimates[1].saved_ns = 0;
 	checks_build(&checks, &found.analysis, &replayer);
 	ck_assert_int_eq(checks.rows[CHECK_CPU].state, CHECK_UNKNOWN);
 	ck_assert_int_eq(checks.rows[CHECK_MUTATION].state, CHECK_UNKNOWN);

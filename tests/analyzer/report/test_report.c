@@ -255,7 +255,8 @@ START_TEST(text_leaves_out_what_says_nothing)
 	static struct function functions[] = { { .name = 13, .cpu_ns = 1000 },
 					       { .name = 14, .cpu_ns = 1000 },
 					       { .name = 15, .cpu_ns = 999 } };
-	static double saved_ns[] = { 500, 250 }, most_ns[] = { 1e12, 1e12 }, none[] = { 0, 0 };
+	static struct estimate estimates[] = { { .saved_ns = 500, .most_ns = 1e12 },
+					       { .saved_ns = 250, .most_ns = 1e12 } };
 	struct whatif_row rows[3];
 	struct rec_counter counters[] = { { 0, 21, 2 }, { 0, 22, 9 }, { 0, 21, 3 } };
 	struct recording recording = cpu_recording();
@@ -276,9 +277,7 @@ START_TEST(text_leaves_out_what_says_nothing)
 	struct shares shares = analysis.script.shares;
 	for (uint32_t i = 0; i < 3; i++)
 		rows[i] = (struct whatif_row){ .class = analysis.classes.count + i,
-					       .saved_ns = saved_ns,
-					       .least_ns = none,
-					       .most_ns = most_ns,
+					       .estimates = estimates,
 					       .next_class = NO_INDEX };
 	analysis.whatif.rows = rows;
 	analysis.whatif.row_count = 3;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds up the samples that hypotheses rest on; noise.h has the contract.
+ * Adds up the samples that hypotheses rest on; sampling_error.h has the contract.
  *
  * A function is known from samples alone. Of a class its ops are known exactly, and with CPUs to
  * spare so is what runs in them. Where there are no more CPUs than threads, it is samples again
@@ -9,14 +9,14 @@
  *
  * Of n samples the standard deviation is the root of n. One thread.
  */
-#include "noise.h"
+#include "sampling_error.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 
-static double share_noise(double samples)
+static double error_of(double samples)
 {
 	return samples > 0 ? 1 / sqrt(samples) : 0;
 }
@@ -32,20 +32,20 @@ static void add_scope(double *samples, const struct scopes *scopes, const struct
 			samples[scopes->classes[scope->first + i]] += count;
 }
 
-double *noise_build(const struct script *script)
+double *sampling_error_build(const struct script *script)
 {
 	const struct shares *shares = &script->shares;
 	const struct scopes *scopes = &script->scopes;
 	size_t count = script->class_count + shares->function_count;
 	bool is_crowded = script->cpus <= (double)script->actor_count;
-	double *noise = memory_new(count, sizeof(*noise));
+	double *error = memory_new(count, sizeof(*error));
 
 	for (size_t i = 0; is_crowded && shares->in_scope && i < scopes->count; i++)
 		if (scopes->scopes[i].parent == NO_INDEX)
-			add_scope(noise, scopes, &scopes->scopes[i], shares->in_scope[i]);
+			add_scope(error, scopes, &scopes->scopes[i], shares->in_scope[i]);
 	for (size_t i = 0; i < script->class_count; i++)
-		noise[i] = share_noise(noise[i]);
+		error[i] = error_of(error[i]);
 	for (size_t f = 0; f < shares->function_count; f++)
-		noise[script->class_count + f] = share_noise(shares->functions[f].samples);
-	return noise;
+		error[script->class_count + f] = error_of(shares->functions[f].samples);
+	return error;
 }

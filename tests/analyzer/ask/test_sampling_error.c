@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong if an answer that rests on a few samples passed for exact, or an exact one for a guess. */
-#include "ask/noise.h"
+#include "ask/sampling_error.h"
 
 #include "base/memory.h"
 #include "suite.h"
@@ -11,7 +11,7 @@
 enum { RUNNING, LOCK, ASLEEP, CLASSES };
 
 /* 25 samples in a class, of which 9 with a lock held; one function in 4 of them. */
-static double *noise_of(struct script *script, double cpus)
+static double *error_of(struct script *script, double cpus)
 {
 	const uint32_t lock = LOCK, samples[] = { 16, 9, 5, 0 };
 	uint32_t held = lock;
@@ -30,49 +30,49 @@ static double *noise_of(struct script *script, double cpus)
 	script->shares.in_scope[held_scope] = samples[1];
 	script->shares.in_scope[place] = samples[2];
 	script->shares.in_scope[sleeping] = samples[3];
-	return noise_build(script);
+	return sampling_error_build(script);
 }
 
-static void noise_free(struct script *script, double *noise)
+static void error_free(struct script *script, double *error)
 {
 	shares_free(&script->shares);
 	scopes_free(&script->scopes);
-	free(noise);
+	free(error);
 }
 
 START_TEST(on_crowded_cpus_classes_rest_on_samples_too)
 {
 	struct script script;
-	double *noise = noise_of(&script, _i ? 1 : 2);
+	double *error = error_of(&script, _i ? 1 : 2);
 
-	ck_assert_double_eq_tol(noise[RUNNING], 1.0 / 5, 1e-9);
-	ck_assert_double_eq_tol(noise[LOCK], 1.0 / 3, 1e-9);
-	ck_assert_double_eq(noise[ASLEEP], 0);
-	ck_assert_double_eq_tol(noise[CLASSES], 1.0 / 2, 1e-9);
-	noise_free(&script, noise);
+	ck_assert_double_eq_tol(error[RUNNING], 1.0 / 5, 1e-9);
+	ck_assert_double_eq_tol(error[LOCK], 1.0 / 3, 1e-9);
+	ck_assert_double_eq(error[ASLEEP], 0);
+	ck_assert_double_eq_tol(error[CLASSES], 1.0 / 2, 1e-9);
+	error_free(&script, error);
 }
 END_TEST
 
 START_TEST(with_cpus_to_spare_only_functions_do)
 {
 	struct script script;
-	double *noise = noise_of(&script, _i ? INFINITY : 3);
+	double *error = error_of(&script, _i ? INFINITY : 3);
 
-	ck_assert_double_eq(noise[RUNNING], 0);
-	ck_assert_double_eq(noise[LOCK], 0);
-	ck_assert_double_eq_tol(noise[CLASSES], 1.0 / 2, 1e-9);
-	noise_free(&script, noise);
+	ck_assert_double_eq(error[RUNNING], 0);
+	ck_assert_double_eq(error[LOCK], 0);
+	ck_assert_double_eq_tol(error[CLASSES], 1.0 / 2, 1e-9);
+	error_free(&script, error);
 }
 END_TEST
 
 START_TEST(without_samples_nothing_is_known)
 {
 	struct script script = { .class_count = CLASSES, .actor_count = 2, .cpus = 1 };
-	double *noise = noise_build(&script);
+	double *error = sampling_error_build(&script);
 
 	for (size_t i = 0; i < CLASSES; i++)
-		ck_assert_double_eq(noise[i], 0);
-	free(noise);
+		ck_assert_double_eq(error[i], 0);
+	free(error);
 }
 END_TEST
 

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replays a trial under several assumptions; estimate.h has the contract.
+ *
+ * Replays that go beyond a budget are not made, so that a large recording does not take twice as
+ * long: jitter is the first cause to be left out, as it takes most replays.
+ */
+#include "estimate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum {
+	WAY_STEPS_MAX = 300000000,  /* of all replays under other assumptions */
+	JITTER_STEPS_MAX = 60000000 /* of all replays with jitter */
+};
+
+static const double MATTERS = 0.02; /* of the makespan: what depends on more is said */
+
+/* Standard deviations to either side of a saving: 95% of what sampling gives. */
+static const double CONFIDENCE_WIDTH = 1.96;
+
+static struct trial trial_in_way(struct trial trial, enum estimate_way way)
+{
+	trial.is_fair = way == ESTIMATE_FAIR;
+	trial.shares_cpus = way == ESTIMATE_SHARING;
+	trial.finish_ns = NULL;
+	return trial;
+}
+
+static bool way_matters(const struct replayer *replayer, enum estimate_way way)
+{
+	return way == ESTIMATE_FAIR ? replayer->has_locks : replayer->is_crowded;
+}
+
+/* --- the unchanged run --- */
+
+void estimator_begin(struct estimator *estimator, const struct replayer *replayer,
+		     const double *sampling_error)
+{
+	*estimator = (struct estimator){ .replayer = replayer, .sampling_error = sampling_error };
+	estimator->baseline_finish_ns =
+		memory_new(replayer->finish_count, sizeof(*estimator->baseline_finish_ns));
+	const struct trial unchanged = { .finish_ns = estimator->baseline_finish_ns };
+	replayer->run(replayer, &unchanged, 1, estimator_scratch(estimator, 0),
+		      &estimator->baseline);
+}
+
+void estimator_end(struct estimator *estimator)
+{
+	for (size_t i = 0; i < WORKERS_MAX; i++)
+		if (estimator->scratches[i])
+			estimator->replayer->scratch_free(estimator->scratches[i]);
+	free(estimator->baseline_finish_ns);
+	*estimator = (struct estimator){ 0 };
+}
+
+void *estimator_scratch(struct estimator *estimator, size_t worker)
+{
+	assert(worker < WORKERS_MAX);
+	if (!estimator->scratches[worker])
+		estimator->scratches[worker] =
+			estimator->replayer->scratch_new(estimator->replayer);
+	return estimator->scratches[worker];
+}
+
+bool estimator_afford(struct estimator *estimator, size_t estimate_count)
+{
+	const struct replayer *replayer = estimator->replayer;
+	void *scratch = estimator_scratch(estimator, 0);
+	size_t steps = estimate_count * (replayer->cost + 1), way_steps = 0;
+	bool is_any = false;
+	for (enum estimate_way way = 0; way < ESTIMATE_WAYS; way++) {
+		struct replay_answer answer = estimator->baseline;
+		const struct trial unchanged = trial_in_way((struct trial){ 0 }, way);
+		bool matters = way_matters(replayer, way);
+		way_steps += matters ? steps : 0;
+		estimator->tries_way[way] = way_steps <= WAY_STEPS_MAX;
+		if (matters && estimator->tries_way[way])
+			replayer->run(replayer, &unchanged, 1, scratch, &answer);
+		estimator->way_baseline_ns[way] = answer.makespan_ns;
+		is_any = is_any || (matters && estimator->tries_way[way]);
+	}
+	estimator->tries_jitter = replayer->has_jitter && JITTERS * steps <= JITTER_STEPS_MAX;
+	if (estimator->tries_jitter)
+		jitter_begin(&estimator->jitter, replayer, &estimator->baseline, scratch);
+	return is_any || estimator->tries_jitter;
+}
+
+/* --- a change --- */
+
+static void estimate_widen(struct estimate *estimate, double saved_ns)
+{
+	estimate->least_ns = fmin(estimate->least_ns, saved_ns);
+	estimate->most_ns = fmax(estimate->most_ns, saved_ns);
+}
+
+/* As a single replay has it. */
+static struct estimate estimate_of(const struct estimator *estimator,
+				   const struct replay_answer *answer)
+{
+	double saved_ns = estimator->baseline.makespan_ns - answer->makespan_ns;
+	return (struct estimate){
+		.saved_ns = saved_ns,
+		.least_ns = saved_ns,
+		.most_ns = saved_ns,
+		.p50_saved_ns = estimator->baseline.p50_ns - answer->p50_ns,
+		.p99_saved_ns = estimator->baseline.p99_ns - answer->p99_ns,
+		.forced_steps = answer->forced_steps,
+	};
+}
+
+/* What several scalings save together is at most as sure as each of them. */
+static void allow_for_sampling(const struct estimator *estimator, const struct trial *trial,
+			       struct estimate *estimate)
+{
+	double variance = 0;
+	for (size_t i = 0; estimator->sampling_error && i < trial->count; i++) {
+		double error = estimator->sampling_error[trial->scalings[i].class];
+		variance += error * error;
+	}
+	double error_ns = fabs(estimate->saved_ns) * CONFIDENCE_WIDTH * sqrt(variance);
+	estimate->least_ns -= error_ns;
+	estimate->most_ns += error_ns;
+}
+
+static void allow_for_jitter(const struct estimator *estimator, const struct replayer *replayer,
+			     const struct trial *trial, void *scratch, struct replay_answer *answer,
+			     struct estimate *estimate)
+{
+	double baseline_ns = estimator->baseline.makespan_ns;
+	struct makespan_range range;
+	if (!jitter_settle(&estimator->jitter, replayer, trial, scratch, answer, &range))
+		return;
+	*estimate = estimate_of(estimator, answer);
+	estimate_widen(estimate, baseline_ns - range.longest_ns);
+	estimate_widen(estimate, baseline_ns - range.shortest_ns);
+	estimate->depends_on_order = estimate->most_ns - estimate->least_ns > MATTERS * baseline_ns;
+}
+
+static void allow_for_way(const struct estimator *estimator, const struct replayer *replayer,
+			  const struct trial *trial, enum estimate_way way, void *scratch,
+			  struct estimate *estimate)
+{
+	const struct trial otherwise = trial_in_way(*trial, way);
+	struct replay_answer answer;
+	replayer->run(replayer, &otherwise, 1, scratch, &answer);
+	double saved_ns = estimator->way_baseline_ns[way] - answer.makespan_ns;
+	bool differs =
+		fabs(saved_ns - estimate->saved_ns) > MATTERS * estimator->baseline.makespan_ns;
+	estimate_widen(estimate, saved_ns);
+	if (answer.forced_steps > estimate->forced_steps)
+		estimate->forced_steps = answer.forced_steps;
+	if (way == ESTIMATE_FAIR)
+		estimate->depends_on_order |= differs;
+	else
+		estimate->depends_on_cpus |= differs;
+}
+
+struct estimate estimate_first(const struct estimator *estimator, const struct trial *trial,
+			       const struct replay_answer *answer)
+{
+	struct estimate estimate = estimate_of(estimator, answer);
+	allow_for_sampling(estimator, trial, &estimate);
+	return estimate;
+}
+
+struct estimate estimate_make(const struct estimator *estimator, const struct replayer *replayer,
+			      const struct trial *trial, void *scratch)
+{
+	struct replay_answer answer;
+	assert(!trial->is_fair && !trial->shares_cpus && !trial->jitter);
+	replayer->run(replayer, trial, 1, scratch, &answer);
+	struct estimate estimate = estimate_of(estimator, &answer);
+	if (estimator->tries_jitter)
+		allow_for_jitter(estimator, replayer, trial, scratch, &answer, &estimate);
+	for (enum estimate_way way = 0; way < ESTIMATE_WAYS; way++)
+		if (estimator->tries_way[way] &&
+		    (way_matters(estimator->replayer, way) || way_matters(replayer, way)))
+			allow_for_way(estimator, replayer, trial, way, scratch, &estimate);
+	allow_for_sampling(estimator, trial, &estimate);
+	return estimate;
+}

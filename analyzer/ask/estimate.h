@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a change would save, and how sure that is: the one answer of the table and of --what-if.
+ *
+ * An estimate is the saving under the assumptions of the recorded run, and a range that holds under
+ * other assumptions too. Causes of a range, of which the widest counts:
+ *
+ *   jitter     lengths are a little off, and bring threads into another order
+ *   order      locks go to the thread that has waited longest
+ *   CPUs       are shared equally by all that could run
+ *   sampling   error of what is known from samples alone, beside the others
+ *
+ * A saving is always the difference to the unchanged run under the same assumptions. Workers only
+ * read an estimator, but for the scratches: each worker has one of its own.
+ */
+#ifndef WCPROF_ESTIMATE_H
+#define WCPROF_ESTIMATE_H
+
+#include "base/workers.h"
+#include "jitter.h"
+#include "replay/replayer.h"
+
+struct estimate {
+	double saved_ns; /* whole, negative = slower; the median where jitter matters */
+	double least_ns; /* the range of what is saved */
+	double most_ns;
+	double p50_saved_ns; /* of a request */
+	double p99_saved_ns;
+	uint64_t forced_steps;
+	bool depends_on_order; /* of threads at locks: another one changes the saving much */
+	bool depends_on_cpus;  /* on how threads get CPUs: likewise */
+};
+
+/* Assumptions under which a trial is replayed, beside those of the recorded run. */
+enum estimate_way { ESTIMATE_FAIR, ESTIMATE_SHARING, ESTIMATE_WAYS };
+
+struct estimator {
+	const struct replayer *replayer; /* of the run as it was; must outlive the estimator */
+	/* By hypothesis: a standard deviation, as a part of what is saved; NULL = none. */
+	const double *sampling_error;
+	struct replay_answer baseline; /* the unchanged run */
+	uint64_t *baseline_finish_ns;  /* of each thread that the replayer tells of */
+	double way_baseline_ns[ESTIMATE_WAYS];
+	struct jitter jitter;
+	bool tries_way[ESTIMATE_WAYS]; /* estimator_afford() says: there is time for it */
+	bool tries_jitter;
+	void *scratches[WORKERS_MAX];
+};
+
+void estimator_begin(struct estimator *estimator, const struct replayer *replayer,
+		     const double *sampling_error);
+void estimator_end(struct estimator *estimator);
+
+/* The assumptions that `estimate_count` estimates to come have time for: in all recordings but
+ * huge ones all of them. False: for none, so that estimate_first() is all there is to know. */
+bool estimator_afford(struct estimator *estimator, size_t estimate_count);
+
+/* The worker's own, for the estimator's replayer. */
+void *estimator_scratch(struct estimator *estimator, size_t worker);
+
+/* Of `answer`, which is that of `trial`: with the sampling error as the only cause of a range. */
+struct estimate estimate_first(const struct estimator *estimator, const struct trial *trial,
+			       const struct replay_answer *answer);
+
+/* Of a trial that has scalings alone; its finishes become those of the saving. `replayer` is the
+ * estimator's, or that of a variant of its script. */
+struct estimate estimate_make(const struct estimator *estimator, const struct replayer *replayer,
+			      const struct trial *trial, void *scratch);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampling error of an answer: samples say how much of a stretch of time ran what, or ran at
+ * all, and where they fell is chance.
+ */
+#ifndef WCPROF_SAMPLING_ERROR_H
+#define WCPROF_SAMPLING_ERROR_H
+
+#include "script/script.h"
+
+/* By hypothesis, classes and then functions: a standard deviation, as a part of what is saved. To
+ * be freed. */
+double *sampling_error_build(const struct script *);
+
+#endif
