@@ -8,7 +8,7 @@ import dataclasses
 import re
 import statistics
 
-from runs import is_noisy, is_unsure
+from runs import is_noisy, is_unsure, unsure_points
 
 SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign to be wrong about
 FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not sure
@@ -125,6 +125,7 @@ class Row:
     withheld: int = 0       # reports that answer nothing
     spread: float = 0       # points by which runs of the base differ
     other_cpus: int = 0     # where the change is another number of CPUs: that number
+    unsure: float = 0       # points by which the measured saving may be off
 
     @property
     def predicted(self):
@@ -175,7 +176,7 @@ def rows_of(pattern, cpus, measured):
                                 is_noisy(base) or is_noisy(changed) or
                                 is_unsure(base, changed, metric),
                                 i == 0 and not selector.startswith(QUESTION),
-                                spread=base["spread"]))
+                                spread=base["spread"], unsure=unsure_points(base, changed, metric)))
     return rows
 
 
@@ -190,7 +191,7 @@ def crossing_rows(pattern, cpus, measured_by_cpus):
             rows.append(Row(pattern.name, cpus, GROUP_CROSSING, f"--cpus {other}",
                             f"recorded on {cpus}", saved,
                             is_noisy(base) or is_noisy(changed) or is_unsure(base, changed), False,
-                            other_cpus=other))
+                            other_cpus=other, unsure=unsure_points(base, changed)))
     return rows
 
 

@@ -17,6 +17,7 @@ import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ablation  # pylint: disable=wrong-import-position
 import runs  # pylint: disable=wrong-import-position
 import score  # pylint: disable=wrong-import-position
 import table  # pylint: disable=wrong-import-position
@@ -155,6 +156,22 @@ cat"""), 0o700)
         self.build.sweep(report(300000, 170000))
         os.remove(os.path.join(self.directory.name, "tests/truth/fake"))
         self.assertEqual(self.build.sweep(report(300000, 200000), "--again")[0], 0)
+
+    def test_without_an_assumption(self):
+        """What is worse without it is said, and nothing of one that changes nothing."""
+        self.build.write("other.json", json.dumps(report(300000, 100000)), 0o600)
+        self.build.write("wcprof-analyze", FAKE_ANALYZER.replace("cat", """case "$*" in
+*"--without jitter"*) exec cat "$(dirname "$0")/other.json" ;;
+esac
+cat"""), 0o700)
+        status, rows = self.build.sweep(report(300000, 200000), "--without", "jitter", "--without", "stall")
+        self.assertEqual((status, rows["func work_b", "B 0.5"]["predicted"]), (0, 20))
+        with open(os.path.join(self.directory.name, "results.json"), encoding="ascii") as file:
+            without = json.load(file)["summary"]["without"]
+        self.assertEqual({name: found["verdict"] for name, found in without.items()},
+                         {"jitter": "needed by fake on 1 B 0.5 +10.0, fake on 1 A B 0.5 +10.0",
+                          "stall": "makes no row better than noise"})
+        self.assertAlmostEqual(without["jitter"]["groups"]["waits"]["worst"], 10)
 
     def test_other_patterns_measurements_are_kept(self):
         """A sweep of some patterns leaves those of all others where --again finds them."""
@@ -347,6 +364,41 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(errors(1, 2), [("recorded on 1", "--cpus 2", 33, -13)])
         self.assertEqual(errors(2, 1), [("recorded on 2", "--cpus 1", -50, 30)])
         self.assertEqual(score.crossing_rows(pattern, 1, {1: measured[1]}), [])
+
+
+class Without(unittest.TestCase):
+    """What leaving an assumption out says of it."""
+
+    def test_verdicts(self):
+        def row(predictions, unsure=0.0, noisy=False):
+            return score.Row("p", 2, "waits", "c", "A 0.5", 30.0, noisy, True, predictions, [False] * 9,
+                             unsure=unsure)
+        cases = [
+            # number, usual, without, verdict
+            (1, row([30]), row([33]), "needed by p on 2 A 0.5 +3.0"),
+            (2, row([33]), row([30]), "makes no row better than noise; better without: p on 2 A 0.5 -3.0"),
+            (3, row([30], 4), row([33], 4), "makes no row better than noise"),   # the truth is not known so well
+            (4, row([28, 30, 35]), row([33, 33, 33]), "makes no row better than noise"),    # recordings differ
+            (5, row([30], noisy=True), row([60], noisy=True), "makes no row better than noise"),
+            (6, row([30]), row([]), "1 rows are withheld without it"),
+            (7, row([]), row([30]), "makes no row better than noise; 1 rows are withheld with it"),
+            (8, row([29]), row([31]), "makes no row better than noise"),    # as far off, on the other side
+        ]
+        for i, usual, without, verdict in cases:
+            effect = ablation.compare("x", [usual], [without], {"waits": 2})
+            self.assertEqual(effect.verdict, verdict, f"row {i}")
+
+    def test_answers_that_do_not_say_that_they_are_unsure(self):
+        rows = [score.Row("p", 2, "waits", "c", "A 0.5", 30.0, False, True, [30.0 + error], [flag])
+                for error, flag in ((9, False), (9, True), (1, False))]
+        self.assertEqual(ablation.unsaid(rows), 1)
+
+    def test_names(self):
+        known = ablation.names_read()
+        self.assertIn("wake_up", known)
+        self.assertEqual(ablation.names_wanted(["all"], known), known)
+        self.assertEqual(ablation.names_wanted(["wake_up", "wake_up"], known), ["wake_up"])
+        self.assertRaises(ValueError, ablation.names_wanted, ["luck"], known)
 
 
 class Table(unittest.TestCase):

@@ -30,6 +30,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
+import ablation
 from runs import TIMES_MAX, Measurement, Runner, is_noisy, machine, record, variants_of
 from score import (QUESTION, crossing_rows, drift_of, goals, predict_rows, question_of, rows_of,
                    summarise, withheld_by)
@@ -45,6 +46,7 @@ class Analyzer:
 
     def __init__(self, build):
         self.program = os.path.join(os.path.abspath(build), "wcprof-analyze")
+        self.without = ""       # an assumption that is left out
 
     def report(self, directory, cpus=None, questions=(), model="threads"):
         """The whole report; raises RuntimeError when there is none."""
@@ -56,6 +58,8 @@ class Analyzer:
             arguments += ["--what-if", question]
         if cpus:
             arguments += ["--cpus", str(cpus)]
+        if self.without:
+            arguments += ["--without", self.without]
         try:
             answer = subprocess.run([self.program, *arguments, *dumps], capture_output=True,
                                     text=True, timeout=120, check=False)
@@ -259,17 +263,33 @@ class Sweep:
                 row.is_noisy = True
         return reports
 
-    def one_pattern(self, pattern):
+    def analyzed(self, pattern):
+        """Yields (CPUs, measurements, rows with their predictions, reports) for each number of CPUs."""
         kept = self.kept.get("patterns", {})
         measured_by_cpus = {cpus: kept[f"{pattern.name} {cpus}"] for cpus in self.cpus_of(pattern)
                             if f"{pattern.name} {cpus}" in kept}
         for cpus, measured in measured_by_cpus.items():
             rows = rows_of(pattern, cpus, measured) + crossing_rows(pattern, cpus, measured_by_cpus)
-            reports = self.predicted(pattern, cpus, rows) if self.analyzer else []
+            yield cpus, measured, rows, self.predicted(pattern, cpus, rows) if self.analyzer else []
+
+    def one_pattern(self, pattern):
+        for cpus, measured, rows, reports in self.analyzed(pattern):
             print_heading(pattern, cpus, measured, reports)
             for row in rows:
                 print_row(row, self.groups, self.analyzer)
             self.rows += rows
+
+    def leave_out(self):
+        """All rows again without each of the assumptions that were named, against those with it."""
+        effects = []
+        ablation.print_usual(self.rows, summarise(self.rows, self.groups))
+        for name in ablation.names_wanted(self.options.without, ablation.names_read()):
+            self.analyzer.without = name
+            rows = [row for pattern in self.patterns for _, _, rows, _ in self.analyzed(pattern) for row in rows]
+            effects.append(ablation.compare(name, self.rows, rows, self.groups))
+            ablation.print_effect(effects[-1])
+        self.analyzer.without = ""
+        return effects
 
     def prepare(self):
         os.makedirs(self.options.dir, exist_ok=True)
@@ -289,6 +309,9 @@ class Sweep:
         if self.analyzer:
             print_summary(summary)
             print_goals(goals(self.rows, self.groups))
+            if self.options.without:
+                summary["without"] = {effect.name: {"verdict": effect.verdict, **effect.summary}
+                                      for effect in self.leave_out()}
         if self.failures:
             print(f"{len(self.failures)} runs or analyses FAILED")
         if self.options.json:
@@ -324,6 +347,8 @@ def options_read():
                         help="take measurements from DIR where the constants are the same")
     parser.add_argument("--again", action="store_true",
                         help="take measurements and recordings from DIR, only analyze again")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME",
+                        help="predict again without this assumption of the analyzer, or each (all); repeatable")
     parser.add_argument("--patience", type=float, default=240, metavar="S",
                         help="seconds to spend on repeating disturbed runs (240)")
     parser.add_argument("--json", metavar="FILE", help="write all results there")
@@ -338,6 +363,11 @@ def options_read():
 def main():
     options = options_read()
     groups, patterns = table_read(os.path.join(HERE, "truth.def"))
+    try:
+        ablation.names_wanted(options.without, ablation.names_read())
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     if options.command:
         runner = Runner(options.build, 0, 0)
         runner.calibrate()
