@@ -85,11 +85,11 @@ static void split_of_actor(struct script *script, uint32_t actor, uint32_t lock,
 	}
 }
 
-static int split(struct script *script, const struct class_table *classes,
-		 const struct rebuild *rebuild, size_t old_actor_count, unsigned deal,
-		 char error[OPTIONS_ERROR_BYTES])
+/* Only locks that the old script has can be meant: the parts of another one have no class. */
+static int split(struct script *script, const struct script *old, const struct class_table *classes,
+		 const struct rebuild *rebuild, unsigned deal, char error[OPTIONS_ERROR_BYTES])
 {
-	uint32_t parts = (uint32_t)rebuild->times, lock_count = (uint32_t)script->lock_count;
+	uint32_t parts = (uint32_t)rebuild->times, lock_count = (uint32_t)old->lock_count;
 	bool is_known = false;
 
 	for (uint32_t lock = 0; lock < lock_count; lock++) {
@@ -101,7 +101,7 @@ static int split(struct script *script, const struct class_table *classes,
 				      "goes with a condition variable, whose waiters need one "
 				      "lock; ask for shorter holds instead: *0.5");
 		uint32_t first = (uint32_t)script->lock_count;
-		for (uint32_t actor = 0; actor < old_actor_count; actor++)
+		for (uint32_t actor = 0; actor < old->actor_count; actor++)
 			split_of_actor(script, actor, lock, first, parts, deal);
 		script->lock_count += parts - 1;
 	}
@@ -347,8 +347,8 @@ int variant_build(struct variant *variant, const struct script *script,
 	if (!failed && crosses)
 		script_wakes_cross(&variant->script);
 	for (size_t i = 0; !failed && i < hypothesis->split_count; i++)
-		failed = split(&variant->script, classes, &hypothesis->splits[i],
-			       script->actor_count, deal, error);
+		failed = split(&variant->script, script, classes, &hypothesis->splits[i], deal,
+			       error);
 	if (failed)
 		variant_free(variant);
 	assert(failed || script_is_valid(&variant->script));

@@ -72,6 +72,32 @@ static const struct {
 	/* 5 */ { 0.1, 80 }, /* one is left */
 };
 
+/* The parts of the first lock are no locks that a second one could be looked for among. */
+START_TEST(two_locks_are_split_at_once)
+{
+	struct sketch sketch;
+
+	rebuilt_lock(&sketch);
+	class_table_free(&sketch.classes);
+	sketch_hold(&sketch, 1, "N", 3, 191, 192);
+	sketch_end(&sketch);
+	struct hypothesis hypothesis = { .splits = { { sketch_class(&sketch, "M"), 40 },
+						     { sketch_class(&sketch, "N"), 2 } },
+					 .split_count = 2 };
+	struct script script;
+	struct variant variant;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
+			 0);
+	ck_assert_uint_eq(variant.script.lock_count, 2 + 39 + 1);
+	variant_free(&variant);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_pool_shares_its_jobs)
 {
 	struct sketch sketch;
@@ -190,6 +216,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_split_lock_keeps_fewer_out);
+	TEST(two_locks_are_split_at_once);
 	EACH(a_pool_shares_its_jobs, pools);
 	TEST(cpus_are_what_was_asked_for);
 	TEST(waking_on_another_cpu_takes_longer);
