@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "recording/intern.h"
+#include "recording/samples.h"
 
 /* --- the functions of a stack --- */
 
@@ -99,17 +100,6 @@ static int compare_functions(const void *left, const void *right)
 	if (a->cpu_ns != b->cpu_ns)
 		return a->cpu_ns > b->cpu_ns ? -1 : 1;
 	return a->name < b->name ? -1 : a->name > b->name;
-}
-
-/* CPU time of all threads between their first and last samples. */
-static uint64_t sampled_cpu_ns(const struct recording *rec)
-{
-	uint64_t cpu_ns = 0;
-
-	for (size_t i = 1; i < rec->sample_count; i++)
-		if (rec->samples[i].thread == rec->samples[i - 1].thread)
-			cpu_ns += rec->samples[i].cpu_ns - rec->samples[i - 1].cpu_ns;
-	return cpu_ns;
 }
 
 /* One build. */
@@ -226,7 +216,7 @@ static void add_shares(struct shares *shares, const struct share_work *work,
 
 static void functions_rank(struct shares *shares, const struct share_work *work)
 {
-	uint64_t each_ns = work->samples ? sampled_cpu_ns(work->rec) / work->samples : 0;
+	uint64_t each_ns = work->samples ? samples_cpu_ns(work->rec) / work->samples : 0;
 
 	for (size_t f = 0; f < shares->function_count; f++)
 		shares->functions[f].cpu_ns *= each_ns;

@@ -129,3 +129,14 @@ uint64_t samples_cpu_at(const struct rec_sample *samples, size_t count, uint64_t
 	       (uint64_t)((double)(after->cpu_ns - before->cpu_ns) *
 			  (double)(at_ns - before->at_ns) / (double)(after->at_ns - before->at_ns));
 }
+
+uint64_t samples_cpu_ns(const struct recording *recording)
+{
+	const struct rec_sample *samples = recording->samples;
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 1; i < recording->sample_count; i++)
+		if (samples[i].thread == samples[i - 1].thread)
+			cpu_ns += samples[i].cpu_ns - samples[i - 1].cpu_ns;
+	return cpu_ns;
+}

@@ -24,4 +24,7 @@ const struct rec_sample *samples_of_thread(const struct recording *recording, ui
  */
 uint64_t samples_cpu_at(const struct rec_sample *samples, size_t count, uint64_t at_ns);
 
+/* CPU time of all threads between their first and last samples. */
+uint64_t samples_cpu_ns(const struct recording *recording);
+
 #endif

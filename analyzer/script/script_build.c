@@ -61,23 +61,15 @@ static bool *awaited_links(const struct monitors *monitors, const struct recordi
 	return is_awaited;
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 static void fill_latencies(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
+	struct gathered *gathered = &compiler->gathered;
 
-	if (compiler->gathered.latency_count) {
-		qsort(compiler->gathered.latencies_ns, compiler->gathered.latency_count,
-		      sizeof(uint64_t), compare_u64);
+	if (gathered->latency_count)
 		script->lock_latency_ns =
-			compiler->gathered.latencies_ns[compiler->gathered.latency_count / 2];
-	}
+			percentile_select(gathered->latencies_ns, gathered->latency_count,
+					  gathered->latency_count / 2);
 	/* For waits that the recording does not have: no reason to take a busy moment's for
 	 * them. */
 	if (script->lock_latency_ns > assume.wake_up)
@@ -186,17 +178,6 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 		script->actors[t].finish_ns = gathered->finish_ns[t];
 }
 
-/* CPU time that all recorded threads used. */
-static uint64_t cpu_used_ns(const struct recording *rec)
-{
-	uint64_t used_ns = 0;
-
-	for (size_t i = 1; i < rec->sample_count; i++)
-		if (rec->samples[i].thread == rec->samples[i - 1].thread)
-			used_ns += rec->samples[i].cpu_ns - rec->samples[i - 1].cpu_ns;
-	return used_ns;
-}
-
 /* Time for which recorded threads were ready and had no CPU. */
 static uint64_t cpu_queued_ns(const struct recording *rec)
 {
@@ -222,7 +203,7 @@ static uint64_t cpu_queued_ns(const struct recording *rec)
 static void crowd_find(struct script *script, const struct recording *rec)
 {
 	double threads = (double)rec->thread_count, length_ns = (double)rec->end_ns;
-	double used_ns = (double)cpu_used_ns(rec), queued_ns = (double)cpu_queued_ns(rec);
+	double used_ns = (double)samples_cpu_ns(rec), queued_ns = (double)cpu_queued_ns(rec);
 
 	script->left_cpus = script->recorded_cpus;
 	if (queued_ns > assume.queued * script->recorded_cpus * length_ns)

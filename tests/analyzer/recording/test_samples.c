@@ -107,8 +107,19 @@ START_TEST(many_are_sorted)
 }
 END_TEST
 
+/* Thread 0 used 1, thread 1 used 1, thread 3 used 55. */
+START_TEST(all_that_was_used_is_the_sum_of_the_threads)
+{
+	struct recording recording = make();
+
+	ck_assert_uint_eq(samples_cpu_ns(&recording), 1 + 1 + 55);
+	free(recording.samples);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(all_that_was_used_is_the_sum_of_the_threads);
 	TEST(they_are_sorted_by_thread_then_time);
 	LOOP(each_thread_has_its_own, 0, 4);
 	LOOP(cpu_time_is_that_of_the_samples_around, 0, 7);
