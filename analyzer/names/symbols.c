@@ -19,7 +19,7 @@
 
 #include "base/memory.h"
 #include "base/blocks.h"
-#include "names.h"
+#include "demangle.h"
 #include "recording/modulemap.h"
 #include "symbolfile.h"
 
@@ -44,7 +44,7 @@ struct symbols {
 	struct place_entry *places;
 	size_t place_count;
 	size_t place_room; /* a power of two */
-	struct names names;
+	struct demangler demangler;
 	struct blocks blocks;
 };
 
@@ -113,7 +113,7 @@ void symbols_free(struct symbols *symbols)
 		return;
 	for (size_t i = 0; i < symbols->file_count; i++)
 		symbol_file_close(&symbols->files[i]);
-	names_free(&symbols->names);
+	demangle_free(&symbols->demangler);
 	blocks_free(&symbols->blocks);
 	modulemap_free(&symbols->modules);
 	free(symbols->places);
@@ -168,8 +168,9 @@ static bool is_mangled(const char *symbol)
 static struct symbol_frame make_frame(struct symbols *symbols, const struct unitindex_frame *from)
 {
 	return (struct symbol_frame){
-		.function = from->function ? names_readable(&symbols->names, from->function) : NULL,
-		.file = from->file ? names_intern(&symbols->names, from->file) : NULL,
+		.function = from->function ? demangle_symbol(&symbols->demangler, from->function)
+					   : NULL,
+		.file = from->file ? demangle_intern(&symbols->demangler, from->file) : NULL,
 		.line = from->line,
 	};
 }
@@ -230,8 +231,8 @@ static void name_jit_place(struct symbols *symbols, const struct perfmap *map, u
 		return;
 	perfmap_parse(text, &name);
 	frame = blocks_alloc(&symbols->blocks, sizeof(*frame));
-	frame->function = names_intern(&symbols->names, name.function);
-	frame->file = name.file[0] ? names_intern(&symbols->names, name.file) : NULL;
+	frame->function = demangle_intern(&symbols->demangler, name.function);
+	frame->file = name.file[0] ? demangle_intern(&symbols->demangler, name.file) : NULL;
 	frame->line = name.line;
 	place->frames = frame;
 }
@@ -427,7 +428,7 @@ bool symbols_object(struct symbols *symbols, uint32_t process, uint64_t address,
 	object->name = objectfile_object(&open_file(symbols, file)->object, object->offset,
 					 &object->object_offset);
 	if (object->name)
-		object->name = names_readable(&symbols->names, object->name);
+		object->name = demangle_symbol(&symbols->demangler, object->name);
 	return true;
 }
 

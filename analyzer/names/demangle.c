@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: a hash table from a symbol's spelling to its readable form.
+ * A hash table from a symbol's spelling to its readable form; demangle.h has the contract.
  *
  * Parameters are left out, so that a class is "cache::get" and all its overloads are one. Suffixes
  * of compilers' clones (".constprop.0") are left out: a part split off a function is that function
@@ -8,7 +8,7 @@
  * are left out, too. libiberty's demangler knows C++ and both manglings of Rust. It is code under
  * the LGPL and GPL with exceptions: never link it into the library.
  */
-#include "names.h"
+#include "demangle.h"
 
 #include <assert.h>
 #include <libiberty/demangle.h>
@@ -21,7 +21,7 @@
 
 enum { ENTRIES_FIRST = 256 };
 
-struct names_entry {
+struct demangle_entry {
 	const char *spelling; /* NULL = free */
 	const char *readable; /* NULL = spelling has only been interned so far */
 };
@@ -40,7 +40,8 @@ static uint64_t hash(const char *text)
 	return value;
 }
 
-static struct names_entry *find(struct names_entry *entries, size_t room, const char *spelling)
+static struct demangle_entry *find(struct demangle_entry *entries, size_t room,
+				   const char *spelling)
 {
 	size_t i = hash(spelling) & (room - 1);
 
@@ -49,36 +50,37 @@ static struct names_entry *find(struct names_entry *entries, size_t room, const 
 	return &entries[i];
 }
 
-static void grow(struct names *names)
+static void grow(struct demangler *demangler)
 {
-	size_t room = names->room ? 2 * names->room : ENTRIES_FIRST;
-	struct names_entry *entries = memory_new(room, sizeof(*entries));
+	size_t room = demangler->room ? 2 * demangler->room : ENTRIES_FIRST;
+	struct demangle_entry *entries = memory_new(room, sizeof(*entries));
 
-	for (size_t i = 0; i < names->room; i++)
-		if (names->entries[i].spelling)
-			*find(entries, room, names->entries[i].spelling) = names->entries[i];
-	free(names->entries);
-	names->entries = entries;
-	names->room = room;
+	for (size_t i = 0; i < demangler->room; i++)
+		if (demangler->entries[i].spelling)
+			*find(entries, room, demangler->entries[i].spelling) =
+				demangler->entries[i];
+	free(demangler->entries);
+	demangler->entries = entries;
+	demangler->room = room;
 }
 
-static struct names_entry *entry_of(struct names *names, const char *spelling)
+static struct demangle_entry *entry_of(struct demangler *demangler, const char *spelling)
 {
-	struct names_entry *entry;
+	struct demangle_entry *entry;
 
-	if (4 * names->count >= 3 * names->room)
-		grow(names);
-	entry = find(names->entries, names->room, spelling);
+	if (4 * demangler->count >= 3 * demangler->room)
+		grow(demangler);
+	entry = find(demangler->entries, demangler->room, spelling);
 	if (entry->spelling)
 		return entry;
-	entry->spelling = blocks_text(&names->blocks, spelling, strlen(spelling));
-	names->count++;
+	entry->spelling = blocks_text(&demangler->blocks, spelling, strlen(spelling));
+	demangler->count++;
 	return entry;
 }
 
-const char *names_intern(struct names *names, const char *text)
+const char *demangle_intern(struct demangler *demangler, const char *text)
 {
-	return entry_of(names, text)->spelling;
+	return entry_of(demangler, text)->spelling;
 }
 
 /* Whether `text`, which begins with a dot, is what a compiler appends to the name of a clone. */
@@ -112,40 +114,40 @@ static void strip_tags(char *name)
 		memmove(tag, end + 1, strlen(end + 1) + 1);
 }
 
-static const char *readable_new(struct names *names, const char *symbol)
+static const char *readable_new(struct demangler *demangler, const char *symbol)
 {
 	size_t length = trimmed_length(symbol);
-	char *copy = blocks_text(&names->blocks, symbol, length);
+	char *copy = blocks_text(&demangler->blocks, symbol, length);
 	const char *result;
 	char *demangled;
 
 	if (copy[0] != '_')
-		return names_intern(names, copy);
+		return demangle_intern(demangler, copy);
 	demangled = cplus_demangle(copy, DMGL_ANSI | DMGL_AUTO);
 	if (demangled)
 		strip_tags(demangled);
-	result = names_intern(names, demangled && demangled[0] ? demangled : copy);
+	result = demangle_intern(demangler, demangled && demangled[0] ? demangled : copy);
 	free(demangled);
 	return result;
 }
 
-const char *names_readable(struct names *names, const char *symbol)
+const char *demangle_symbol(struct demangler *demangler, const char *symbol)
 {
-	struct names_entry *entry = entry_of(names, symbol);
+	struct demangle_entry *entry = entry_of(demangler, symbol);
 	const char *readable;
 
 	if (entry->readable)
 		return entry->readable;
-	readable = readable_new(names, symbol);
-	entry = entry_of(names, symbol); /* the table may have grown meanwhile */
+	readable = readable_new(demangler, symbol);
+	entry = entry_of(demangler, symbol); /* the table may have grown meanwhile */
 	assert(entry->spelling);
 	entry->readable = readable;
 	return readable;
 }
 
-void names_free(struct names *names)
+void demangle_free(struct demangler *demangler)
 {
-	free(names->entries);
-	blocks_free(&names->blocks);
-	*names = (struct names){ .blocks = { NULL } };
+	free(demangler->entries);
+	blocks_free(&demangler->blocks);
+	*demangler = (struct demangler){ .blocks = { NULL } };
 }

@@ -2,7 +2,7 @@
 /* If this fails, classes carry mangled names, or clones of one function become several classes. */
 #include <stdio.h>
 
-#include "names/names.h"
+#include "names/demangle.h"
 #include "suite.h"
 
 static const struct {
@@ -34,35 +34,35 @@ static const struct {
 
 START_TEST(readable_form)
 {
-	struct names names = { .blocks = { NULL } };
-	const char *first = names_readable(&names, cases[_i].symbol);
+	struct demangler demangler = { .blocks = { NULL } };
+	const char *first = demangle_symbol(&demangler, cases[_i].symbol);
 
 	ck_assert_str_eq(first, cases[_i].readable);
-	ck_assert_ptr_eq(first, names_readable(&names, cases[_i].symbol));
-	ck_assert_ptr_eq(first, names_intern(&names, cases[_i].readable));
-	names_free(&names);
+	ck_assert_ptr_eq(first, demangle_symbol(&demangler, cases[_i].symbol));
+	ck_assert_ptr_eq(first, demangle_intern(&demangler, cases[_i].readable));
+	demangle_free(&demangler);
 }
 END_TEST
 
 START_TEST(many_names_stay_apart)
 {
-	struct names names = { .blocks = { NULL } };
-	const char *first = names_readable(&names, "name_0");
+	struct demangler demangler = { .blocks = { NULL } };
+	const char *first = demangle_symbol(&demangler, "name_0");
 	char text[32];
 
 	for (int i = 0; i < 5000; i++) {
 		snprintf(text, sizeof(text), "name_%d.cold", i);
-		names_readable(&names, text);
+		demangle_symbol(&demangler, text);
 	}
 	for (int i = 0; i < 5000; i++) {
 		char expected[32];
 
 		snprintf(text, sizeof(text), "name_%d.cold", i);
 		snprintf(expected, sizeof(expected), "name_%d", i);
-		ck_assert_str_eq(names_readable(&names, text), expected);
+		ck_assert_str_eq(demangle_symbol(&demangler, text), expected);
 	}
-	ck_assert_ptr_eq(first, names_readable(&names, "name_0.cold"));
-	names_free(&names);
+	ck_assert_ptr_eq(first, demangle_symbol(&demangler, "name_0.cold"));
+	demangle_free(&demangler);
 }
 END_TEST
 
