@@ -23,17 +23,14 @@
 #include "infer/holders.h"
 #include "infer/posters.h"
 #include "measure/folded.h"
-#include "measure/spins.h"
-#include "names/callers.h"
 #include "names/classby.h"
-#include "names/classify.h"
 #include "names/symbolize.h"
 #include "names/symbols.h"
 #include "read/read.h"
 #include "recording/select.h"
 #include "report/analysis.h"
 #include "report/explain.h"
-#include "report/report.h"
+#include "report/reports.h"
 
 enum {
 	EXIT_REFUSED = 1,
@@ -144,32 +141,6 @@ static size_t output_columns(void)
 	return columns ? strtoul(columns, NULL, 10) : 0;
 }
 
-/* Of all stacks for folded stacks, else of those of samples. */
-static void name_frames(struct given_names *names, struct recording *recording,
-			struct symbols *symbols, const struct callers *callers, bool all)
-{
-	bool *is_wanted = memory_new(recording->stack_count, sizeof(*is_wanted));
-	memset(is_wanted, all, recording->stack_count);
-	for (size_t i = 0; i < recording->sample_count; i++)
-		is_wanted[recording->samples[i].stack] = true;
-	frame_names_build(&names->frames, recording, symbols, callers, is_wanted);
-	free(is_wanted);
-}
-
-static struct unnamed_files find_unnamed(const struct symbols *symbols)
-{
-	struct unnamed_files unnamed = { 0 };
-	for (uint32_t i = 0; i < symbols_file_count(symbols); i++) {
-		const struct symbol_file_info file = symbols_file(symbols, i);
-		if (file.state == SYMBOL_FILE_OTHER_BUILD && unnamed.other_count++ == 0)
-			unnamed.other_path = file.path;
-		if (file.state == SYMBOL_FILE_MISSING && file.path[0] == '/' &&
-		    unnamed.missing_count++ == 0)
-			unnamed.missing_path = file.path;
-	}
-	return unnamed;
-}
-
 /* The patterns of --skip, and how classes are made. */
 struct naming {
 	regex_t skips[TEXTS_MAX];
@@ -211,42 +182,6 @@ static int naming_parse(struct naming *naming, const struct options *options)
 	return 0;
 }
 
-/* What ops, waits and frames are called, by stacks and addresses. */
-static struct given_names names_give(struct recording *recording, const struct options *options,
-				     const struct naming *naming)
-{
-	struct given_names names = { 0 };
-	if (!recording->thread_count)
-		return names;
-	const struct callers_options skips = { naming->skips, naming->skip_count };
-	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
-	struct callers *callers = callers_new(recording, symbols, &skips);
-	names.classes = memory_new(recording->op_count, sizeof(*names.classes));
-	names.ops = memory_new(recording->op_count, sizeof(*names.ops));
-	names.waits = memory_new(recording->wait_count, sizeof(*names.waits));
-	names.sites = memory_new(recording->stack_count, sizeof(*names.sites));
-	classify(recording, symbols, callers, names.ops, names.waits);
-	class_by_name(naming->by, recording, callers, names.ops, names.classes);
-	classify_sites(recording, callers, names.sites);
-	stack_functions_build(&names.functions, recording, symbols, callers);
-	name_frames(&names, recording, symbols, callers, options->folded[0] != '\0');
-	names.unnamed = find_unnamed(symbols);
-	spins_build(&names.spins, recording, symbols);
-	callers_free(callers);
-	symbols_free(symbols);
-	return names;
-}
-
-static void names_free(struct given_names *names)
-{
-	free(names->ops);
-	free(names->classes);
-	free(names->waits);
-	free(names->sites);
-	stack_functions_free(&names->functions);
-	frame_names_free(&names->frames);
-}
-
 static int select_part(struct recording *recording, const struct options *options)
 {
 	holders_find(recording);
@@ -265,7 +200,7 @@ static int select_part(struct recording *recording, const struct options *option
 }
 
 static int print_folded(const struct recording *recording, const struct options *options,
-			const struct given_names *names)
+			const struct labels *labels)
 {
 	struct thread_table threads;
 	enum folded_of of;
@@ -277,28 +212,28 @@ static int print_folded(const struct recording *recording, const struct options 
 		return EXIT_TROUBLE;
 	}
 	thread_table_build(&threads, recording);
-	folded_write(stdout, of, recording, &threads, &names->frames, names->waits);
+	folded_write(stdout, of, recording, &threads, &labels->frames, labels->waits);
 	thread_table_free(&threads);
 	return 0;
 }
 
 static int print_explained(const struct recording *recording, const struct options *options,
-			   const struct given_names *names)
+			   const struct labels *labels)
 {
 	char error[OPTIONS_ERROR_BYTES];
-	if (explain_write(stdout, recording, options, names, error) == 0)
+	if (explain_write(stdout, recording, options, labels, error) == 0)
 		return 0;
 	fprintf(stderr, "wcprof-analyze: %s\n", error);
 	return EXIT_TROUBLE;
 }
 
 static int print_reports(const struct recording *recording, const struct options *options,
-			 const struct given_names *names)
+			 const struct labels *labels)
 {
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
 	struct emit emit;
-	if (analysis_build(&analysis, recording, options, names, error) != 0) {
+	if (analysis_build(&analysis, recording, options, labels, error) != 0) {
 		fprintf(stderr, "wcprof-analyze: %s\n", error);
 		return EXIT_TROUBLE;
 	}
@@ -306,7 +241,7 @@ static int print_reports(const struct recording *recording, const struct options
 		fputs("\r\033[K", stderr);
 	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
 		   wants_color(options));
-	report_all(&analysis, &emit);
+	reports_print(&analysis, &emit);
 	emit_end(&emit);
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
 		fprintf(stderr, "wcprof-analyze: warning: %s\n", analysis.warnings[i]);
@@ -411,12 +346,14 @@ static int analyze(struct recording *recording, const struct options *options)
 	struct naming naming;
 	if (naming_parse(&naming, options) != 0)
 		return EXIT_TROUBLE;
-	struct given_names names = names_give(recording, options, &naming);
+	struct labels labels;
+	const struct callers_options skips = { naming.skips, naming.skip_count };
+	labels_build(&labels, recording, options, &skips, naming.by);
 	naming_free(&naming);
-	int status = options->explain     ? print_explained(recording, options, &names)
-		     : options->folded[0] ? print_folded(recording, options, &names)
-					  : print_reports(recording, options, &names);
-	names_free(&names);
+	int status = options->explain     ? print_explained(recording, options, &labels)
+		     : options->folded[0] ? print_folded(recording, options, &labels)
+					  : print_reports(recording, options, &labels);
+	labels_free(&labels);
 	return status;
 }
 

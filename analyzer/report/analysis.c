@@ -21,9 +21,11 @@
 #include "ask/sampling_error.h"
 #include "base/assumptions.h"
 #include "base/memory.h"
+#include "facts.h"
 #include "format.h"
 #include "replay/recorded/replay.h"
 #include "replay/simulate.h"
+#include "verdict.h"
 
 static void __attribute__((format(printf, 3, 4)))
 warn(struct analysis *analysis, size_t *room, const char *format, ...)
@@ -36,31 +38,10 @@ warn(struct analysis *analysis, size_t *room, const char *format, ...)
 	va_end(arguments);
 }
 
-double analysis_drift_percent(const struct analysis *analysis)
-{
-	double actual_ns = (double)analysis->actual_makespan_ns;
-	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns
-			     : 0;
-}
-
-double analysis_unexplained_percent(const struct analysis *analysis)
-{
-	const struct recording *recording = analysis->recording;
-	uint64_t total_ns = 0, unexplained_ns = analysis->waits.untargeted_ns;
-	if (!analysis->has_script)
-		total_ns = analysis->waits.total_ns;
-	for (size_t i = 0; analysis->has_script && i < recording->wait_count; i++)
-		if (!recording->waits[i].open)
-			total_ns += recording->waits[i].end_ns - recording->waits[i].start_ns;
-	if (analysis->has_script)
-		unexplained_ns = analysis->script.unresolved_ns;
-	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
-}
-
 /* What it means for who reads the names. */
 static void warn_of_files(struct analysis *analysis, size_t *room)
 {
-	const struct unnamed_files *unnamed = &analysis->names->unnamed;
+	const struct unnamed_files *unnamed = &analysis->labels->unnamed;
 	if (unnamed->other_count)
 		warn(analysis, room,
 		     "%.100s%s another build than the recorded one: what is in it has no names; "
@@ -88,14 +69,14 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 		for (size_t f = 0; f < analysis->options->factors.count; f++)
 			most_ns = fmax(most_ns, row->estimates[f].saved_ns);
 		if (row->class >= analysis->classes.count || !looking_ns[row->class] ||
-		    2 * looking_ns[row->class] < analysis_class_self_ns(analysis, row->class) ||
+		    2 * looking_ns[row->class] < facts_class_self_ns(analysis, row->class) ||
 		    most_ns <= LOOKING_WORTH_SAYING * whatif->baseline.makespan_ns)
 			continue;
 		warn(analysis, room,
 		     "`%.60s` (%s) is how a thread looks for something now and then: its saving "
 		     "is that of whatever comes then, which the replay does not know",
-		     analysis_class_name(analysis, row->class),
-		     analysis_class_kind(analysis, row->class));
+		     facts_class_name(analysis, row->class),
+		     facts_class_kind(analysis, row->class));
 	}
 }
 
@@ -149,7 +130,7 @@ static void analysis_warn(struct analysis *analysis)
 			warn(analysis, &room, "%s", analysis->checks.rows[i].line);
 	if (analysis->has_script)
 		warn_of_cpus(analysis, &room);
-	if (analysis->names)
+	if (analysis->labels)
 		warn_of_files(analysis, &room);
 	if (analysis->has_script)
 		warn_of_looking(analysis, &room);
@@ -193,7 +174,7 @@ static int analysis_match_classes(struct analysis *analysis, char error[OPTIONS_
 	for (uint32_t i = 0; i < analysis->classes.count; i++)
 		analysis->is_shown[i] =
 			!pattern[0] ||
-			regexec(&regex, analysis_class_name(analysis, i), 0, NULL, 0) == 0;
+			regexec(&regex, facts_class_name(analysis, i), 0, NULL, 0) == 0;
 	regfree(&regex);
 	return 0;
 }
@@ -216,7 +197,7 @@ static void *analysis_compile(void *argument)
 	struct analysis *analysis = argument;
 	const struct script_options script_options = {
 		.cpus = analysis->options->cpus,
-		.functions = analysis->names ? &analysis->names->functions : NULL,
+		.functions = analysis->labels ? &analysis->labels->functions : NULL,
 	};
 	analysis->has_script = analysis->recording->thread_count > 0 &&
 			       analysis->recording->extras &&
@@ -229,18 +210,18 @@ static void *analysis_compile(void *argument)
 	return NULL;
 }
 
-static void analysis_describe(struct analysis *analysis, const struct given_names *names)
+static void analysis_describe(struct analysis *analysis, const struct labels *labels)
 {
 	const struct options *options = analysis->options;
 	selftime_build(&analysis->selftime, &analysis->graph, &analysis->classes);
-	wait_table_build(&analysis->waits, &analysis->graph, &analysis->classes, names->waits);
-	lock_table_build(&analysis->locks, analysis->recording, names->ops, names->waits,
-			 names->sites);
+	wait_table_build(&analysis->waits, &analysis->graph, &analysis->classes, labels->waits);
+	lock_table_build(&analysis->locks, analysis->recording, labels->ops, labels->waits,
+			 labels->sites);
 	thread_table_build(&analysis->threads, analysis->recording);
 	coverage_build(&analysis->coverage, analysis->recording, &analysis->classes,
 		       &analysis->threads);
 	function_table_build(&analysis->functions, analysis->recording, &analysis->classes,
-			     &names->frames);
+			     &labels->frames);
 	deadair_build(&analysis->deadair, &analysis->graph, options->dead_air_min_ns);
 	chain_build(&analysis->chain, &analysis->graph, options->chain_depth);
 	analysis_measure(analysis);
@@ -305,8 +286,8 @@ static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *e
 	subjects.names = memory_new(subjects.count, sizeof(*subjects.names));
 	subjects.kinds = memory_new(subjects.count, sizeof(*subjects.kinds));
 	for (uint32_t i = 0; i < subjects.count; i++) {
-		subjects.names[i] = analysis_class_name(analysis, i);
-		subjects.kinds[i] = analysis_class_kind(analysis, i);
+		subjects.names[i] = facts_class_name(analysis, i);
+		subjects.kinds[i] = facts_class_kind(analysis, i);
 	}
 	const struct asked_of of = { .estimator = estimator,
 				     .script = analysis->has_script ? &analysis->script : NULL,
@@ -371,6 +352,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	if (!failed) {
 		ask_of_all(analysis, &estimator);
 		checks_build(&analysis->checks, analysis, &replayer);
+		verdict_reach(&analysis->checks, analysis->has_script, analysis->options->force);
 	}
 	estimator_end(&estimator);
 	free(sampling_error);
@@ -378,20 +360,21 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 }
 
 int analysis_build(struct analysis *analysis, const struct recording *recording,
-		   const struct options *options, const struct given_names *names,
+		   const struct options *options, const struct labels *labels,
 		   char error[OPTIONS_ERROR_BYTES])
 {
-	*analysis = (struct analysis){ .recording = recording, .options = options, .names = names };
-	class_table_build(&analysis->classes, recording, names ? names->classes : NULL);
+	*analysis =
+		(struct analysis){ .recording = recording, .options = options, .labels = labels };
+	class_table_build(&analysis->classes, recording, labels ? labels->classes : NULL);
 	if (analysis_match_classes(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;
 	}
 	graph_build(&analysis->graph, recording);
-	const struct given_names nothing = { 0 };
+	const struct labels nothing = { 0 };
 	pthread_t compiling;
 	bool is_threaded = pthread_create(&compiling, NULL, analysis_compile, analysis) == 0;
-	analysis_describe(analysis, names ? names : &nothing);
+	analysis_describe(analysis, labels ? labels : &nothing);
 	if (is_threaded)
 		pthread_join(compiling, NULL);
 	else
@@ -424,38 +407,4 @@ void analysis_free(struct analysis *analysis)
 	free(analysis->is_shown);
 	free(analysis->warnings);
 	*analysis = (struct analysis){ 0 };
-}
-
-/* A hypothesis beyond the classes: a function; NULL for a class. */
-static const struct function *function_of(const struct analysis *analysis, uint32_t class)
-{
-	if (class < analysis->classes.count)
-		return NULL;
-	assert(class - analysis->classes.count < analysis->script.shares.function_count);
-	return &analysis->script.shares.functions[class - analysis->classes.count];
-}
-
-const char *analysis_class_name(const struct analysis *analysis, uint32_t class)
-{
-	const struct function *function = function_of(analysis, class);
-	uint32_t name = function ? function->name : analysis->classes.classes[class].name;
-	return analysis->recording->strings[name];
-}
-
-const char *analysis_class_kind(const struct analysis *analysis, uint32_t class)
-{
-	if (function_of(analysis, class))
-		return "func";
-	return analysis->recording->kinds.words[analysis->classes.classes[class].kind];
-}
-
-uint64_t analysis_class_self_ns(const struct analysis *analysis, uint32_t class)
-{
-	const struct function *function = function_of(analysis, class);
-	return function ? function->cpu_ns : analysis->selftime.classes[class].self.total_ns;
-}
-
-uint32_t analysis_class_op_count(const struct analysis *analysis, uint32_t class)
-{
-	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
 }

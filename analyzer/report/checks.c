@@ -2,7 +2,8 @@
 /*
  * Checks a replay against the run that it was made from; checks.h has the contract.
  *
- * Each check sets a figure, and writes a line with the cause in case the figure is above its limit.
+ * Each check sets a figure, and writes a line with the cause; whether the figure is too high, and
+ * answers are withheld for it, is decided in verdict.c.
  * The mutation check makes a replay of its own: it finds answers that come from times which were
  * pinned to the recording. Where threads take turns on CPUs a small change may shift who meets
  * whom, and help; so what fails is tried again with a change that no such chance can hide.
@@ -19,26 +20,18 @@
 #include "base/emit.h"
 #include "base/memory.h"
 #include "base/percentile.h"
+#include "facts.h"
+#include "verdict.h"
 
 static const double SLOWER = 1.1;           /* the mutation */
 static const double MUCH_SLOWER = 2;        /* the second one */
 static const double NOTHING = 0.01;         /* of all CPU time */
 static const double MOVES_AT_LEAST = 0.002; /* of the makespan: a smaller change is no test */
 
-static const struct {
-	const char *name;
-	double failed_above;
-	double withheld_above;
-} limits[CHECK_COUNT] = {
-#define CHECK(id, name, failed_above, withheld_above, meaning) \
-	{ name, failed_above, withheld_above },
-#include "checks.def"
-};
-
 static const char *thread_name(const struct analysis *analysis, uint32_t thread)
 {
 	uint32_t op = analysis->recording->threads[thread].op;
-	return op == NO_INDEX ? "?" : analysis_class_name(analysis, analysis->classes.of_op[op]);
+	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
 }
 
 static double percent_of(double part, double whole)
@@ -66,9 +59,9 @@ static void check_drops(struct check *check, const struct analysis *analysis)
  */
 static void check_spinning(struct check *check, const struct analysis *analysis)
 {
-	if (!analysis->has_script || !analysis->names || !analysis->recording->sample_count)
+	if (!analysis->has_script || !analysis->labels || !analysis->recording->sample_count)
 		return;
-	const struct spins *spins = &analysis->names->spins;
+	const struct spins *spins = &analysis->labels->spins;
 	double at_least_ns = fmax((double)spins->thread_ns,
 				  (double)spins->total_ns / analysis->script.recorded_cpus);
 	check->state = CHECK_PASSED;
@@ -183,13 +176,12 @@ static void name_worst_class(const struct analysis *analysis, char *text, size_t
 	text[0] = '\0';
 	if (worst != NO_INDEX)
 		snprintf(text, text_bytes, ", most of it in `%.60s` (%s)",
-			 analysis_class_name(analysis, worst),
-			 analysis_class_kind(analysis, worst));
+			 facts_class_name(analysis, worst), facts_class_kind(analysis, worst));
 }
 
 static void check_drift(struct check *check, const struct analysis *analysis)
 {
-	double drift_percent = analysis_drift_percent(analysis);
+	double drift_percent = facts_drift_percent(analysis);
 	const struct thread_drift drift = thread_drift(analysis);
 	char thread[100] = "";
 	if (analysis->options->cpus > 0)
@@ -296,7 +288,7 @@ static void check_fallback(struct check *check, const struct analysis *analysis)
 	char class[120];
 	name_worst_class(analysis, class, sizeof(class));
 	check->state = CHECK_PASSED;
-	check->value = analysis_unexplained_percent(analysis);
+	check->value = facts_unexplained_percent(analysis);
 	snprintf(check->line, sizeof(check->line),
 		 "%.0f%% of the time waited has no known cause%s: the replay takes it as fixed",
 		 check->value, class);
@@ -357,7 +349,7 @@ static void check_mutation(struct check *check, const struct analysis *analysis,
 	double grown_ns = growth_ns(analysis, replayer, scaling);
 	check->state = CHECK_PASSED;
 	check->value = missing_percent(grown_ns, expected_ns);
-	if (check->value > limits[CHECK_MUTATION].failed_above) {
+	if (check->value > verdict_failed_above(CHECK_MUTATION)) {
 		scaling.factor = MUCH_SLOWER;
 		check->value =
 			fmin(check->value, missing_percent(growth_ns(analysis, replayer, scaling),
@@ -366,8 +358,8 @@ static void check_mutation(struct check *check, const struct analysis *analysis,
 	snprintf(check->line, sizeof(check->line),
 		 "with `%.60s` (%s) a tenth slower the whole takes %+.1f%% instead of about "
 		 "%+.1f%%: its saving may not be real",
-		 analysis_class_name(analysis, scaling.class),
-		 analysis_class_kind(analysis, scaling.class),
+		 facts_class_name(analysis, scaling.class),
+		 facts_class_kind(analysis, scaling.class),
 		 percent_of(grown_ns, whatif->baseline.makespan_ns),
 		 percent_of(expected_ns, whatif->baseline.makespan_ns));
 }
@@ -412,19 +404,6 @@ static void check_latency(struct check *check, const struct analysis *analysis)
 
 /* --- all of them --- */
 
-static void check_judge(struct checks *checks, enum check_id id, bool may_withhold)
-{
-	struct check *check = &checks->rows[id];
-	if (check->state == CHECK_PASSED && check->value > limits[id].failed_above)
-		check->state = may_withhold && check->value > limits[id].withheld_above
-				       ? CHECK_WITHHOLDS
-				       : CHECK_FAILED;
-	if (check->state == CHECK_WITHHOLDS && checks->gravest == CHECK_COUNT)
-		checks->gravest = id;
-	if (check->state < CHECK_FAILED)
-		check->line[0] = '\0';
-}
-
 void checks_build(struct checks *checks, const struct analysis *analysis,
 		  const struct replayer *replayer)
 {
@@ -438,32 +417,4 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	check_forced(&checks->rows[CHECK_FORCED], analysis);
 	check_mutation(&checks->rows[CHECK_MUTATION], analysis, replayer);
 	check_latency(&checks->rows[CHECK_LATENCY], analysis);
-	for (enum check_id id = 0; id < CHECK_COUNT; id++)
-		check_judge(checks, id, analysis->has_script);
-	checks->is_withheld = checks->gravest != CHECK_COUNT && !analysis->options->force;
-}
-
-const char *check_name(enum check_id id)
-{
-	return limits[id].name;
-}
-
-double check_failed_above(enum check_id id)
-{
-	return limits[id].failed_above;
-}
-
-double check_withheld_above(enum check_id id)
-{
-	return limits[id].withheld_above;
-}
-
-const char *check_state_word(enum check_state state)
-{
-	static const char *const words[] = { [CHECK_UNKNOWN] = "unknown",
-					     [CHECK_PASSED] = "passed",
-					     [CHECK_FAILED] = "failed",
-					     [CHECK_WITHHOLDS] = "withholds" };
-	assert(state < sizeof(words) / sizeof(words[0]));
-	return words[state];
 }

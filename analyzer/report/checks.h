@@ -3,7 +3,7 @@
  * Whether a replay is good enough to rank anything by it: what it gets wrong about the run as it
  * was, and why.
  *
- * Read-only after checks_build. One thread.
+ * Read-only after checks_build and verdict_reach. One thread.
  */
 #ifndef WCPROF_CHECKS_H
 #define WCPROF_CHECKS_H
@@ -39,16 +39,12 @@ struct check {
 struct checks {
 	struct check rows[CHECK_COUNT];
 	enum check_id gravest; /* the first one that withholds; CHECK_COUNT = none does */
-	bool is_withheld;      /* answers are not to be shown */
+	bool is_withheld;      /* answers are not to be shown: verdict_reach() decides */
 };
 
-/* After all else of the analysis; `replayer` is the one that its answers are from. */
+/* After all else of the analysis; `replayer` is the one that its answers are from. Checks of which
+ * the recording says enough pass, until verdict_reach(). */
 void checks_build(struct checks *checks, const struct analysis *analysis,
 		  const struct replayer *replayer);
-
-const char *check_name(enum check_id id);
-double check_failed_above(enum check_id id);
-double check_withheld_above(enum check_id id);
-const char *check_state_word(enum check_state state);
 
 #endif

@@ -451,11 +451,11 @@ static int explain(struct explained *explained, const char *text, char error[OPT
 }
 
 int explain_write(FILE *file, const struct recording *recording, const struct options *options,
-		  const struct given_names *names, char error[OPTIONS_ERROR_BYTES])
+		  const struct labels *labels, char error[OPTIONS_ERROR_BYTES])
 {
 	const struct script_options script_options = {
 		.cpus = options->cpus,
-		.functions = names ? &names->functions : NULL,
+		.functions = labels ? &labels->functions : NULL,
 	};
 	struct class_table classes;
 	struct script script;
@@ -473,7 +473,7 @@ int explain_write(FILE *file, const struct recording *recording, const struct op
 			 "give one that wcprof has recorded");
 		return -EINVAL;
 	}
-	class_table_build(&classes, recording, names ? names->classes : NULL);
+	class_table_build(&classes, recording, labels ? labels->classes : NULL);
 	script_build(&script, recording, &classes, &script_options);
 	struct explained explained = {
 		.file = file, .rec = recording, .classes = &classes, .script = &script

@@ -7,7 +7,7 @@
 #ifndef WCPROF_EXPLAIN_H
 #define WCPROF_EXPLAIN_H
 
-#include "analysis.h"
+#include "labels.h"
 
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
  * The threads that --explain names, step by step; a list of all if it names none. 0, or -EINVAL
  * with a line in `error`: there is no such thread, or there are no steps.
  */
-int explain_write(FILE *, const struct recording *, const struct options *,
-		  const struct given_names *, char error[OPTIONS_ERROR_BYTES]);
+int explain_write(FILE *, const struct recording *, const struct options *, const struct labels *,
+		  char error[OPTIONS_ERROR_BYTES]);
 
 #endif

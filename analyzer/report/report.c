@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints all reports in the order of reports.def; what several of them say.
+ * Says what several reports say alike; report.h has the contract.
  */
-#include <string.h>
-
 #include "report.h"
 
-void report_all(const struct analysis *analysis, struct emit *emit)
+#include <string.h>
+
+size_t report_sentence_factor(const struct factor_list *list)
 {
-#define REPORT(name, question) report_##name(analysis, emit);
-#include "reports.def"
+	size_t best = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->factors[i] == HALF)
+			return i;
+		if (list->factors[i] < list->factors[best])
+			best = i;
+	}
+	return best;
 }
 
 void report_withheld(const struct analysis *analysis, struct emit *emit)
 {
 	const struct check *check = &analysis->checks.rows[analysis->checks.gravest];
 	emit_strong_line(emit, "Withheld (%s %.1f%%, at most %g%% will do): %s; --force shows it",
-			 check_name(analysis->checks.gravest), check->value,
-			 check_withheld_above(analysis->checks.gravest), check->line);
+			 verdict_check_name(analysis->checks.gravest), check->value,
+			 verdict_withheld_above(analysis->checks.gravest), check->line);
 }
 
 static const struct {
@@ -48,8 +54,8 @@ static bool says_the_same(const struct analysis *analysis, size_t left, size_t r
 	const struct whatif_row *b = &analysis->whatif.rows[right];
 	bool are_functions =
 		a->class >= analysis->classes.count && b->class >= analysis->classes.count;
-	bool is_same = are_functions && analysis_class_self_ns(analysis, a->class) ==
-						analysis_class_self_ns(analysis, b->class);
+	bool is_same = are_functions && facts_class_self_ns(analysis, a->class) ==
+						facts_class_self_ns(analysis, b->class);
 	for (size_t f = 0; is_same && f < analysis->options->factors.count; f++)
 		is_same = a->estimates[f].saved_ns == b->estimates[f].saved_ns;
 	return is_same;
@@ -77,7 +83,7 @@ const char *report_name_of_repeated(const struct analysis *analysis, size_t row,
 	size_t more = report_repeated(analysis, row);
 	int room = (int)text_bytes - 24;
 	int used = snprintf(text, text_bytes, "%.*s", room > 0 ? room : 0,
-			    analysis_class_name(analysis, analysis->whatif.rows[row].class));
+			    facts_class_name(analysis, analysis->whatif.rows[row].class));
 	if (more > 0 && used > 0)
 		snprintf(text + used, text_bytes - (size_t)used, " +%zu", more);
 	return text;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every report has in common: one function from the analysis to an emit.
+ * What every report has in common: one function from the analysis to an emit. And what several of
+ * them say alike.
+ *
+ * One thread; an analysis is only read.
  */
 #ifndef WCPROF_REPORT_H
 #define WCPROF_REPORT_H
 
-#include "analysis.h"
 #include "base/emit.h"
+#include "facts.h"
+#include "verdict.h"
 
 #define REPORT(name, question) \
 	void report_##name(const struct analysis *analysis, struct emit *emit);
 #include "reports.def"
 
-/* All of them, in order, as one document. */
-void report_all(const struct analysis *analysis, struct emit *emit);
+static const double HALF = 0.5;
 
 /* The factor that sentences speak of: a half when that was tried, else the smallest. */
 size_t report_sentence_factor(const struct factor_list *list);

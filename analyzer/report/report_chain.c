@@ -28,8 +28,8 @@ void report_chain(const struct analysis *analysis, struct emit *emit)
 		const struct rec_op *op = &recording->ops[op_index];
 		emit_row_begin(emit);
 		emit_cell_count(emit, op->dump_id);
-		emit_cell_text(emit, analysis_class_name(analysis, class));
-		emit_cell_text(emit, analysis_class_kind(analysis, class));
+		emit_cell_text(emit, facts_class_name(analysis, class));
+		emit_cell_text(emit, facts_class_kind(analysis, class));
 		emit_cell_text(emit, recording->strings[op->ident]);
 		emit_cell_ns(emit, (double)(op->start_ns - analysis->graph.start_ns));
 		emit_cell_ns(emit, (double)(op->end_ns - op->start_ns));

@@ -32,8 +32,8 @@ static void emit_class(const struct analysis *analysis, struct emit *emit, uint3
 	const struct class *description = &analysis->classes.classes[class];
 	double span_ns = (double)analysis->span_ns;
 	emit_row_begin(emit);
-	emit_cell_text(emit, analysis_class_name(analysis, class));
-	emit_cell_text(emit, analysis_class_kind(analysis, class));
+	emit_cell_text(emit, facts_class_name(analysis, class));
+	emit_cell_text(emit, facts_class_kind(analysis, class));
 	emit_cell_text(emit, work_word(description->work));
 	emit_cell_count(emit, description->op_count);
 	emit_cell_ns(emit, (double)times->self.total_ns);

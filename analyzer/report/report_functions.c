@@ -11,8 +11,8 @@ static void emit_function(const struct analysis *analysis, struct emit *emit,
 	double total_ns = (double)analysis->functions.total_ns;
 	emit_row_begin(emit);
 	emit_cell_text(emit, row->function ? analysis->recording->strings[row->function] : "?");
-	emit_cell_text(emit, has_class ? analysis_class_name(analysis, row->class) : "");
-	emit_cell_text(emit, has_class ? analysis_class_kind(analysis, row->class) : "");
+	emit_cell_text(emit, has_class ? facts_class_name(analysis, row->class) : "");
+	emit_cell_text(emit, has_class ? facts_class_kind(analysis, row->class) : "");
 	emit_cell_count(emit, row->samples);
 	emit_cell_ns(emit, (double)row->self_ns);
 	emit_cell_percent(emit, total_ns > 0 ? 100 * (double)row->self_ns / total_ns : 0);

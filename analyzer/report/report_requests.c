@@ -35,8 +35,8 @@ static void emit_group(const struct analysis *analysis, struct emit *emit,
 		max_ns = taken_ns[i] > max_ns ? taken_ns[i] : max_ns;
 	}
 	emit_row_begin(emit);
-	emit_cell_text(emit, analysis_class_name(analysis, requests->class));
-	emit_cell_text(emit, analysis_class_kind(analysis, requests->class));
+	emit_cell_text(emit, facts_class_name(analysis, requests->class));
+	emit_cell_text(emit, facts_class_kind(analysis, requests->class));
 	emit_cell_text(emit, sources[requests->source]);
 	emit_cell_count(emit, count);
 	emit_cell_ns(emit, (double)percentile_select(taken_ns, count, count / 2));
@@ -117,7 +117,7 @@ static void emit_fixes(const struct analysis *analysis, struct emit *emit, size_
 		emit_cell_text(emit,
 			       report_name_of_repeated(analysis, (size_t)(best - whatif->rows),
 						       name, sizeof(name)));
-		emit_cell_text(emit, analysis_class_kind(analysis, best->class));
+		emit_cell_text(emit, facts_class_kind(analysis, best->class));
 		emit_change(emit, best->estimates[factor].p50_saved_ns, whatif->baseline.p50_ns);
 		emit_change(emit, best->estimates[factor].p99_saved_ns, whatif->baseline.p99_ns);
 		emit_row_end(emit);

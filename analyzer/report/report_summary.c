@@ -9,21 +9,7 @@
 #include "format.h"
 #include "report.h"
 
-static const double HALF = 0.5;
 static const double WORTH_SAYING_PERCENT = 0.1;
-
-/* The factor that the sentence speaks of: a half when that was tried, else the smallest. */
-size_t report_sentence_factor(const struct factor_list *list)
-{
-	size_t best = 0;
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->factors[i] == HALF)
-			return i;
-		if (list->factors[i] < list->factors[best])
-			best = i;
-	}
-	return best;
-}
 
 static bool is_lock(const struct analysis *analysis, uint32_t class)
 {
@@ -39,7 +25,7 @@ static const char *what_it_is(const struct analysis *analysis, uint32_t class)
 		return "lock";
 	return analysis->classes.classes[class].kind == KIND_THREAD
 		       ? "thread, its own code"
-		       : analysis_class_kind(analysis, class);
+		       : facts_class_kind(analysis, class);
 }
 
 static void emit_sentence(const struct analysis *analysis, struct emit *emit)
@@ -70,8 +56,7 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "%g times as long", factor);
 	emit_strong_line(emit, "If `%s` (%s) %s %s, the whole would be done %.1f%% sooner.",
-			 analysis_class_name(analysis, best->class),
-			 what_it_is(analysis, best->class),
+			 facts_class_name(analysis, best->class), what_it_is(analysis, best->class),
 			 is_lock(analysis, best->class) ? "were held" : "took", change, percent);
 }
 
@@ -111,16 +96,16 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 			if (check->state != CHECK_UNKNOWN)
 				length += (size_t)snprintf(
 					line + length, sizeof(line) - length, "%s%s %.1f%%%s",
-					length ? ", " : "", check_name(id), check->value,
+					length ? ", " : "", verdict_check_name(id), check->value,
 					check->state == CHECK_PASSED ? "" : " (!)");
 			continue;
 		}
 		emit_row_begin(emit);
-		emit_cell_text(emit, check_name(id));
+		emit_cell_text(emit, verdict_check_name(id));
 		emit_cell_percent(emit, check->value);
-		emit_cell_percent(emit, check_failed_above(id));
-		emit_cell_percent(emit, check_withheld_above(id));
-		emit_cell_text(emit, check_state_word(check->state));
+		emit_cell_percent(emit, verdict_failed_above(id));
+		emit_cell_percent(emit, verdict_withheld_above(id));
+		emit_cell_text(emit, verdict_state_word(check->state));
 		emit_cell_text(emit, check->line);
 		emit_row_end(emit);
 	}
@@ -215,7 +200,7 @@ static void emit_baseline(const struct analysis *analysis, struct emit *emit)
 	emit_format_duration(recorded, (double)analysis->actual_makespan_ns);
 	emit_format_duration(replayed, baseline->makespan_ns);
 	emit_line(emit, "%-20s %s recorded, %s replayed unchanged (%+.2f%%)", "Makespan", recorded,
-		  replayed, analysis_drift_percent(analysis));
+		  replayed, facts_drift_percent(analysis));
 }
 
 void report_summary(const struct analysis *analysis, struct emit *emit)

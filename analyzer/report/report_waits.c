@@ -12,8 +12,8 @@ static void emit_wait_class(const struct analysis *analysis, struct emit *emit,
 	emit_row_begin(emit);
 	emit_cell_text(emit, recording->reasons.words[row->reason]);
 	emit_cell_text(emit, recording->strings[row->name]);
-	emit_cell_text(emit, has_target ? analysis_class_name(analysis, row->target_class) : "");
-	emit_cell_text(emit, has_target ? analysis_class_kind(analysis, row->target_class) : "");
+	emit_cell_text(emit, has_target ? facts_class_name(analysis, row->target_class) : "");
+	emit_cell_text(emit, has_target ? facts_class_kind(analysis, row->target_class) : "");
 	emit_cell_count(emit, row->count);
 	emit_cell_ns(emit, (double)row->times.total_ns);
 	emit_cell_ns(emit, (double)row->times.p50_ns);

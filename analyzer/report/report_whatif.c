@@ -130,8 +130,8 @@ static void emit_prospects(const struct analysis *analysis, struct emit *emit,
 			   const struct whatif_row *row, size_t smallest)
 {
 	bool has_next = row->next_class != NO_INDEX;
-	const char *class = has_next ? analysis_class_name(analysis, row->next_class) : "";
-	const char *kind = has_next ? analysis_class_kind(analysis, row->next_class) : "";
+	const char *class = has_next ? facts_class_name(analysis, row->next_class) : "";
+	const char *kind = has_next ? facts_class_kind(analysis, row->next_class) : "";
 	char stop[FACTOR_BYTES] = "", *next = memory_new(strlen(class) + strlen(kind) + 2, 1);
 	if (row->stops_at > 0)
 		snprintf(stop, sizeof(stop), "below x%.2g", row->stops_at);
@@ -224,10 +224,10 @@ static void emit_row(const struct analysis *analysis, struct emit *emit, size_t 
 	emit_row_begin(emit);
 	emit_cell_text(emit, emit->format == EMIT_TEXT
 				     ? report_name_of_repeated(analysis, i, name, sizeof(name))
-				     : analysis_class_name(analysis, row->class));
-	emit_cell_text(emit, analysis_class_kind(analysis, row->class));
-	emit_cell_ns(emit, (double)analysis_class_self_ns(analysis, row->class));
-	emit_cell_count(emit, analysis_class_op_count(analysis, row->class));
+				     : facts_class_name(analysis, row->class));
+	emit_cell_text(emit, facts_class_kind(analysis, row->class));
+	emit_cell_ns(emit, (double)facts_class_self_ns(analysis, row->class));
+	emit_cell_count(emit, facts_class_op_count(analysis, row->class));
 	for (size_t f = 0; f < list->count; f++)
 		emit_saving(analysis, emit, row->estimates[f].saved_ns);
 	emit_prospects(analysis, emit, row, smallest_factor(list));

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "report/analysis.h"
+#include "report/facts.h"
 #include "suite.h"
 
 static struct options sample_options(void)
@@ -51,10 +52,10 @@ START_TEST(everything_is_found_out)
 	ck_assert_uint_eq(analysis.classes.count, 3);
 	ck_assert_uint_eq(analysis.whatif.row_count, 3);
 	ck_assert_double_eq(analysis.whatif.baseline.makespan_ns, 200);
-	ck_assert_double_eq(analysis_drift_percent(&analysis), 0);
+	ck_assert_double_eq(facts_drift_percent(&analysis), 0);
 	ck_assert_uint_eq(analysis.warning_count, 0);
-	ck_assert_str_eq(analysis_class_name(&analysis, 1), "n2");
-	ck_assert_str_eq(analysis_class_kind(&analysis, 1), "exec");
+	ck_assert_str_eq(facts_class_name(&analysis, 1), "n2");
+	ck_assert_str_eq(facts_class_kind(&analysis, 1), "exec");
 	analysis_free(&analysis);
 	build_free(&recording);
 }

@@ -14,7 +14,7 @@
 #include "base/emit.h"
 #include "read/read.h"
 #include "report/analysis.h"
-#include "report/report.h"
+#include "report/reports.h"
 #include "suite.h"
 
 static const char *const golden_names[] = {
@@ -57,7 +57,7 @@ static json_t *analyze(const char *path)
 	ck_assert(graph_is_valid(&analysis.graph));
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, EMIT_JSON, 0, false);
-	report_all(&analysis, &emit);
+	reports_print(&analysis, &emit);
 	emit_end(&emit);
 	fclose(file);
 	analysis_free(&analysis);

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "cpu_sample.h"
-#include "report/report.h"
+#include "report/reports.h"
 #include "suite.h"
 
 static char *report_text(enum emit_format format, struct options *options, bool has_ops)
@@ -25,7 +25,7 @@ static char *report_text(enum emit_format format, struct options *options, bool 
 	ck_assert_int_eq(analysis_build(&analysis, &recording, options, NULL, error), 0);
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, format, 0, false);
-	report_all(&analysis, &emit);
+	reports_print(&analysis, &emit);
 	emit_end(&emit);
 	fclose(file);
 	analysis_free(&analysis);
@@ -95,7 +95,7 @@ START_TEST(answers_are_withheld)
 	for (int format = EMIT_TEXT; format <= EMIT_JSON; format++) {
 		FILE *file = open_memstream(&text, &length);
 		emit_begin(&emit, file, (enum emit_format)format, 0, false);
-		report_all(&analysis, &emit);
+		reports_print(&analysis, &emit);
 		emit_end(&emit);
 		fclose(file);
 		const char *at = strstr(text, "What would a fix buy?");
@@ -201,12 +201,12 @@ START_TEST(what_ran_and_what_waited_is_in_the_tables)
 	struct emit emit;
 	char error[OPTIONS_ERROR_BYTES], *text = NULL;
 	size_t length;
-	const struct given_names names = { .frames = cpu_names };
+	const struct labels labels = { .frames = cpu_names };
 	options.model = "recorded";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &names, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &labels, error), 0);
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, EMIT_JSON, 0, false);
-	report_all(&analysis, &emit);
+	reports_print(&analysis, &emit);
 	emit_end(&emit);
 	fclose(file);
 	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *row;
@@ -243,7 +243,7 @@ static char *text_of(const struct analysis *analysis)
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, EMIT_TEXT, 0, false);
-	report_all(analysis, &emit);
+	reports_print(analysis, &emit);
 	emit_end(&emit);
 	fclose(file);
 	return text;
@@ -263,7 +263,7 @@ START_TEST(text_leaves_out_what_says_nothing)
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
-	const struct given_names names = { .frames = cpu_names };
+	const struct labels labels = { .frames = cpu_names };
 	options.model = "recorded";
 	recording.strings[21] = "skipped_brief";
 	recording.strings[22] = "unseen_static";
@@ -272,7 +272,7 @@ START_TEST(text_leaves_out_what_says_nothing)
 	recording.strings[16] = "/usr/bin/other";
 	struct rec_process process = { .pid = 7, .exe = 16, .op = 0 };
 	recording.processes = &process;
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &names, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &labels, error), 0);
 	struct whatif whatif = analysis.whatif;
 	struct shares shares = analysis.script.shares;
 	for (uint32_t i = 0; i < 3; i++)

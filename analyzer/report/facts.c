@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks up what several reports and checks say of an analysis; facts.h has the contract.
+ */
+#include "facts.h"
+
+#include <assert.h>
+
+double facts_drift_percent(const struct analysis *analysis)
+{
+	double actual_ns = (double)analysis->actual_makespan_ns;
+	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns
+			     : 0;
+}
+
+double facts_unexplained_percent(const struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	uint64_t total_ns = 0, unexplained_ns = analysis->waits.untargeted_ns;
+	if (!analysis->has_script)
+		total_ns = analysis->waits.total_ns;
+	for (size_t i = 0; analysis->has_script && i < recording->wait_count; i++)
+		if (!recording->waits[i].open)
+			total_ns += recording->waits[i].end_ns - recording->waits[i].start_ns;
+	if (analysis->has_script)
+		unexplained_ns = analysis->script.unresolved_ns;
+	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
+}
+
+/* A hypothesis beyond the classes: a function; NULL for a class. */
+static const struct function *function_of(const struct analysis *analysis, uint32_t class)
+{
+	if (class < analysis->classes.count)
+		return NULL;
+	assert(class - analysis->classes.count < analysis->script.shares.function_count);
+	return &analysis->script.shares.functions[class - analysis->classes.count];
+}
+
+const char *facts_class_name(const struct analysis *analysis, uint32_t class)
+{
+	const struct function *function = function_of(analysis, class);
+	uint32_t name = function ? function->name : analysis->classes.classes[class].name;
+	return analysis->recording->strings[name];
+}
+
+const char *facts_class_kind(const struct analysis *analysis, uint32_t class)
+{
+	if (function_of(analysis, class))
+		return "func";
+	return analysis->recording->kinds.words[analysis->classes.classes[class].kind];
+}
+
+uint64_t facts_class_self_ns(const struct analysis *analysis, uint32_t class)
+{
+	const struct function *function = function_of(analysis, class);
+	return function ? function->cpu_ns : analysis->selftime.classes[class].self.total_ns;
+}
+
+uint32_t facts_class_op_count(const struct analysis *analysis, uint32_t class)
+{
+	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
+}

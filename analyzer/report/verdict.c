@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decides by the limits of checks.def; verdict.h has the contract.
+ *
+ * Answers are withheld if one check, at least, withholds them and the user does not force them.
+ */
+#include "verdict.h"
+
+#include <assert.h>
+
+static const struct {
+	const char *name;
+	double failed_above;
+	double withheld_above;
+} limits[CHECK_COUNT] = {
+#define CHECK(id, name, failed_above, withheld_above, meaning) \
+	{ name, failed_above, withheld_above },
+#include "checks.def"
+};
+
+static enum check_state judge(enum check_id id, const struct check *check, bool may_withhold)
+{
+	if (check->state == CHECK_UNKNOWN || !(check->value > limits[id].failed_above))
+		return check->state;
+	return may_withhold && check->value > limits[id].withheld_above ? CHECK_WITHHOLDS
+									: CHECK_FAILED;
+}
+
+void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced)
+{
+	checks->gravest = CHECK_COUNT;
+	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
+		struct check *check = &checks->rows[id];
+		assert(check->state == CHECK_UNKNOWN || check->state == CHECK_PASSED);
+		check->state = judge(id, check, may_withhold);
+		if (check->state == CHECK_WITHHOLDS && checks->gravest == CHECK_COUNT)
+			checks->gravest = id;
+		if (check->state < CHECK_FAILED)
+			check->line[0] = '\0';
+	}
+	checks->is_withheld = checks->gravest != CHECK_COUNT && !is_forced;
+}
+
+double verdict_failed_above(enum check_id id)
+{
+	assert(id < CHECK_COUNT);
+	return limits[id].failed_above;
+}
+
+double verdict_withheld_above(enum check_id id)
+{
+	assert(id < CHECK_COUNT);
+	return limits[id].withheld_above;
+}
+
+const char *verdict_check_name(enum check_id id)
+{
+	assert(id < CHECK_COUNT);
+	return limits[id].name;
+}
+
+const char *verdict_state_word(enum check_state state)
+{
+	static const char *const words[] = { [CHECK_UNKNOWN] = "unknown",
+					     [CHECK_PASSED] = "passed",
+					     [CHECK_FAILED] = "failed",
+					     [CHECK_WITHHOLDS] = "withholds" };
+	assert(state < sizeof(words) / sizeof(words[0]));
+	return words[state];
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a row would bear another's name or time, or a bad replay pass for a good one.
+ */
+#include "report/facts.h"
+
+#include "build.h"
+#include "suite.h"
+
+enum { CLASS, FUNCTION };
+
+static struct recording recording;
+static struct class classes[] = { { .name = 3, .kind = KIND_SLEEP, .op_count = 5 } };
+static struct class_times times[] = { { .self = { .total_ns = 70 } } };
+static struct function functions[] = { { .name = 4, .cpu_ns = 90 } };
+
+static struct analysis analysis_of(void)
+{
+	recording = build_recording();
+	struct analysis analysis = {
+		.recording = &recording,
+		.classes = { .classes = classes, .count = 1 },
+		.selftime = { .classes = times },
+		.actual_makespan_ns = 200,
+	};
+	analysis.script.shares.functions = functions;
+	analysis.script.shares.function_count = 1;
+	return analysis;
+}
+
+START_TEST(functions_come_behind_the_classes)
+{
+	const struct analysis analysis = analysis_of();
+	ck_assert_str_eq(facts_class_name(&analysis, CLASS), "n3");
+	ck_assert_str_eq(facts_class_kind(&analysis, CLASS), "sleep");
+	ck_assert_uint_eq(facts_class_self_ns(&analysis, CLASS), 70);
+	ck_assert_uint_eq(facts_class_op_count(&analysis, CLASS), 5);
+	ck_assert_str_eq(facts_class_name(&analysis, FUNCTION), "n4");
+	ck_assert_str_eq(facts_class_kind(&analysis, FUNCTION), "func");
+	ck_assert_uint_eq(facts_class_self_ns(&analysis, FUNCTION), 90);
+	ck_assert_uint_eq(facts_class_op_count(&analysis, FUNCTION), 0);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(a_replay_is_off_by_part_of_what_was_recorded)
+{
+	struct analysis analysis = analysis_of();
+	analysis.whatif.baseline.makespan_ns = 150;
+	ck_assert_double_eq(facts_drift_percent(&analysis), -25);
+	analysis.actual_makespan_ns = 0;
+	ck_assert_double_eq(facts_drift_percent(&analysis), 0);
+	build_free(&recording);
+}
+END_TEST
+
+START_TEST(waits_without_a_cause_are_part_of_those_that_ended)
+{
+	struct analysis analysis = analysis_of();
+	build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 0, 40);
+	build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 40, 100);
+	recording.waits[1].open = true;
+	ck_assert_double_eq(facts_unexplained_percent(&analysis), 0);
+	analysis.waits.untargeted_ns = 30;
+	analysis.waits.total_ns = 300;
+	ck_assert_double_eq(facts_unexplained_percent(&analysis), 10);
+	analysis.has_script = true;
+	analysis.script.unresolved_ns = 10;
+	ck_assert_double_eq(facts_unexplained_percent(&analysis), 25);
+	build_free(&recording);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(functions_come_behind_the_classes);
+	TEST(a_replay_is_off_by_part_of_what_was_recorded);
+	TEST(waits_without_a_cause_are_part_of_those_that_ended);
+}
