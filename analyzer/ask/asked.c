@@ -37,9 +37,10 @@ static int estimate_variant(const struct asked_of *of, const struct hypothesis *
 {
 	const struct trial trial = trial_of(hypothesis);
 	struct variant variant;
-	if (variant_build(&variant, of->script, of->classes, hypothesis, deal, error) != 0)
+	if (variant_build(&variant, of->script, of->estimator->replayer->machine, of->classes,
+			  hypothesis, deal, error) != 0)
 		return -EINVAL;
-	const struct replayer replayer = simulate_replayer(&variant.script);
+	const struct replayer replayer = simulate_replayer(variant.script, &variant.machine);
 	void *scratch = replayer.scratch_new(&replayer);
 	*estimate = estimate_make(of->estimator, &replayer, &trial, scratch);
 	replayer.scratch_free(scratch);

@@ -21,12 +21,11 @@
 #include "base/memory.h"
 #include "replay/simulate.h"
 
-static const double CPUS_LEAST = 0.1; /* with less than that nothing can be said */
-
 enum { HALVINGS_MAX = 9 };
 
 struct fit {
-	struct script *script;
+	const struct script *script;
+	struct machine *machine;
 	uint64_t *finish_ns;
 };
 
@@ -34,8 +33,8 @@ struct fit {
 static double baseline_ns(struct fit *fit, double cpus)
 {
 	const struct trial trial = { .finish_ns = fit->finish_ns };
-	fit->script->cpus = cpus;
-	struct replayer replayer = simulate_replayer(fit->script);
+	fit->machine->cpus = cpus;
+	struct replayer replayer = simulate_replayer(fit->script, fit->machine);
 	return replayer_try(&replayer, &trial).makespan_ns;
 }
 
@@ -53,10 +52,10 @@ static double misses_ns(const struct fit *fit)
 	return sum_ns;
 }
 
-/* Between `CPUS_LEAST` and all of them; those that give the recorded makespan, or nearly. */
+/* The CPUs, of so many, that give the recorded makespan, or nearly. */
 static double halve(struct fit *fit, double all)
 {
-	double low = CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
+	double low = MACHINE_CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
 	for (int i = 0; i < HALVINGS_MAX; i++) {
 		double middle = (low + high) / 2, replayed_ns = baseline_ns(fit, middle);
 		if (fabs(replayed_ns - actual_ns) <= actual_ns * assume.fit_close)
@@ -75,13 +74,13 @@ static double halve(struct fit *fit, double all)
  */
 static bool let_strangers_in(struct fit *fit, double all)
 {
-	struct script *script = fit->script;
-	double actual_ns = (double)script->actual_ns,
-	       closest_ns = actual_ns * assume.strangers_error;
+	struct machine *machine = fit->machine;
+	double actual_ns = (double)fit->script->actual_ns;
+	double closest_ns = actual_ns * assume.strangers_error;
 	uint32_t closest = 0;
 
 	for (uint32_t count = 1; count <= all; count++) {
-		script->strangers = count;
+		machine->strangers = count;
 		double replayed_ns = baseline_ns(fit, all);
 		if (fabs(replayed_ns - actual_ns) < closest_ns) {
 			closest_ns = fabs(replayed_ns - actual_ns);
@@ -90,39 +89,39 @@ static bool let_strangers_in(struct fit *fit, double all)
 		if (replayed_ns > actual_ns)
 			break;
 	}
-	script->strangers = closest;
+	machine->strangers = closest;
 	return closest > 0;
 }
 
 /* What others took of the CPUs that are left: time of their threads, or of each CPU. */
 static void fit_others(struct fit *fit, double all, double replayed_ns)
 {
-	struct script *script = fit->script;
+	struct machine *machine = fit->machine;
 	double misses_with_all_ns = misses_ns(fit);
-	if (replayed_ns < (double)script->actual_ns * (1 - assume.strangers_take) &&
+	if (replayed_ns < (double)fit->script->actual_ns * (1 - assume.strangers_take) &&
 	    let_strangers_in(fit, all)) {
 		baseline_ns(fit, all);
 		if (misses_ns(fit) < misses_with_all_ns)
 			return;
-		script->strangers = 0;
+		machine->strangers = 0;
 	}
 	if (!assume.slower_cpus)
 		return;
 	double fewer = halve(fit, all);
 	baseline_ns(fit, fewer);
-	script->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
+	machine->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
 }
 
-void fit_cpus(struct script *script)
+void fit_cpus(struct machine *machine, const struct script *script)
 {
 	double actual_ns = (double)script->actual_ns;
-	if (!script->was_crowded || script->cpus != script->left_cpus || isinf(script->cpus))
+	if (!script->was_crowded || machine->cpus != machine->left_cpus || isinf(machine->cpus))
 		return;
-	struct fit fit = { .script = script };
+	struct fit fit = { .script = script, .machine = machine };
 	fit.finish_ns = memory_new(script->actor_count, sizeof(*fit.finish_ns));
-	double all = script->left_cpus, replayed_ns = baseline_ns(&fit, all);
-	if (all < script->recorded_cpus && replayed_ns > actual_ns * (1 + assume.fit_too_long)) {
-		all = script->left_cpus = script->recorded_cpus;
+	double all = machine->left_cpus, replayed_ns = baseline_ns(&fit, all);
+	if (all < machine->recorded_cpus && replayed_ns > actual_ns * (1 + assume.fit_too_long)) {
+		all = machine->left_cpus = machine->recorded_cpus;
 		replayed_ns = baseline_ns(&fit, all);
 	}
 	if (replayed_ns < actual_ns * (1 - assume.fit_close))

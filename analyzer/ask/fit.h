@@ -6,13 +6,13 @@
 #ifndef WCPROF_FIT_H
 #define WCPROF_FIT_H
 
+#include "replay/machine.h"
 #include "script/script.h"
 
 /*
- * Sets script->cpus and strangers, if the recording was crowded, to what makes the replay of the
- * unchanged run as long as it was, if anything does. Nothing to do with a number of CPUs that was
- * asked for.
+ * Sets the machine's cpus and strangers, if the recording was crowded, to what makes the replay of
+ * the unchanged run as long as it was, if anything does. A number of CPUs that was asked for stays.
  */
-void fit_cpus(struct script *script);
+void fit_cpus(struct machine *, const struct script *);
 
 #endif

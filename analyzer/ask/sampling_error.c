@@ -32,12 +32,12 @@ static void add_scope(double *samples, const struct scopes *scopes, const struct
 			samples[scopes->classes[scope->first + i]] += count;
 }
 
-double *sampling_error_build(const struct script *script)
+double *sampling_error_build(const struct script *script, const struct machine *machine)
 {
 	const struct shares *shares = &script->shares;
 	const struct scopes *scopes = &script->scopes;
 	size_t count = script->class_count + shares->function_count;
-	bool is_crowded = script->cpus <= (double)script->actor_count;
+	bool is_crowded = machine->cpus <= (double)script->actor_count;
 	double *error = memory_new(count, sizeof(*error));
 
 	for (size_t i = 0; is_crowded && shares->in_scope && i < scopes->count; i++)

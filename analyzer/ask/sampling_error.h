@@ -6,10 +6,11 @@
 #ifndef WCPROF_SAMPLING_ERROR_H
 #define WCPROF_SAMPLING_ERROR_H
 
+#include "replay/machine.h"
 #include "script/script.h"
 
 /* By hypothesis, classes and then functions: a standard deviation, as a part of what is saved. To
  * be freed. */
-double *sampling_error_build(const struct script *);
+double *sampling_error_build(const struct script *, const struct machine *);
 
 #endif

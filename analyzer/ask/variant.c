@@ -20,8 +20,6 @@
 #include "base/memory.h"
 #include "script/script_valid.h"
 
-static const double CPUS_LEAST = 0.1;
-
 static int refuse(char error[OPTIONS_ERROR_BYTES], const struct script *script,
 		  const struct class_table *classes, uint32_t class, const char *why)
 {
@@ -318,40 +316,43 @@ static void steps_copy(struct script *script, const struct script *old)
 	memcpy(script->steps, old->steps, old->step_count * sizeof(*script->steps));
 }
 
-/* Others go on using as much of them as they did. */
-static double cpus_left(const struct script *script, double cpus)
+static int edit(struct variant *variant, const struct script *old,
+		const struct class_table *classes, const struct hypothesis *hypothesis,
+		unsigned deal, char error[OPTIONS_ERROR_BYTES])
 {
-	bool had_less = script->cpus < script->recorded_cpus && !isinf(script->recorded_cpus);
-	double taken = had_less ? script->recorded_cpus - script->cpus : 0;
+	struct script *script = &variant->edited;
+	int failed = 0;
 
-	return cpus - taken > CPUS_LEAST ? cpus - taken : CPUS_LEAST;
+	*script = *old;
+	variant->script = script;
+	if (hypothesis->pool_count) {
+		failed = widen(script, old, classes, hypothesis, error);
+		variant->owns_steps = variant->owns_actors = !failed;
+	} else {
+		steps_copy(script, old);
+		variant->owns_steps = true;
+	}
+	for (size_t i = 0; !failed && i < hypothesis->split_count; i++)
+		failed = split(script, old, classes, &hypothesis->splits[i], deal, error);
+	return failed;
 }
 
 int variant_build(struct variant *variant, const struct script *script,
-		  const struct class_table *classes, const struct hypothesis *hypothesis,
-		  unsigned deal, char error[OPTIONS_ERROR_BYTES])
+		  const struct machine *machine, const struct class_table *classes,
+		  const struct hypothesis *hypothesis, unsigned deal,
+		  char error[OPTIONS_ERROR_BYTES])
 {
 	int failed = 0;
 
 	assert(deal < VARIANT_DEALS);
-	*variant = (struct variant){ .script = *script, .old = script };
+	*variant = (struct variant){ .script = script, .machine = *machine };
 	if (hypothesis->cpus > 0)
-		variant->script.cpus = cpus_left(script, hypothesis->cpus);
-	bool crosses = !script->crosses && hypothesis->cpus > 0 &&
-		       script_crosses(script, hypothesis->cpus);
-	if (hypothesis->pool_count)
-		failed = widen(&variant->script, script, classes, hypothesis, error);
-	if (!failed && (hypothesis->split_count || crosses) &&
-	    variant->script.steps == script->steps)
-		steps_copy(&variant->script, script);
-	if (!failed && crosses)
-		script_wakes_cross(&variant->script);
-	for (size_t i = 0; !failed && i < hypothesis->split_count; i++)
-		failed = split(&variant->script, script, classes, &hypothesis->splits[i], deal,
-			       error);
+		variant->machine = machine_with_cpus(machine, hypothesis->cpus);
+	if (hypothesis->pool_count || hypothesis->split_count)
+		failed = edit(variant, script, classes, hypothesis, deal, error);
 	if (failed)
 		variant_free(variant);
-	assert(failed || script_is_valid(&variant->script));
+	assert(failed || script_is_valid(variant->script));
 	return failed;
 }
 
@@ -364,12 +365,12 @@ static void jobs_free(struct job_list *jobs, size_t count)
 
 void variant_free(struct variant *variant)
 {
-	struct script *script = &variant->script;
+	struct script *script = &variant->edited;
 
-	if (script->jobs != variant->old->jobs) {
+	if (variant->owns_actors) {
 		jobs_free(script->jobs, script->source_count);
 		free(script->actors);
 	}
-	if (script->steps != variant->old->steps)
+	if (variant->owns_steps)
 		free(script->steps);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A script of the same run by a program that is built differently: a lock split into several, a
- * pool with more or fewer threads, another number of CPUs.
+ * The same run by a program that is built differently, a lock split into several, a pool with more
+ * or fewer threads, or on another number of CPUs.
  *
- * Made from a script, which must outlive it and is not changed; read-only once built.
+ * Made from a script and a machine. The script must outlive it and is not changed; a variant is
+ * read-only once built, and stays where it was built.
  */
 #ifndef WCPROF_VARIANT_H
 #define WCPROF_VARIANT_H
 
 #include "hypothesis.h"
+#include "replay/machine.h"
 #include "script/script.h"
 
 /*
@@ -18,12 +20,15 @@
 enum { VARIANT_DEALS = 4 };
 
 struct variant {
-	struct script script; /* shares what is not changed with the one that it was made from */
-	const struct script *old;
+	const struct script *script; /* the one that it was made from, or `edited` */
+	struct machine machine;
+	struct script edited; /* what is not changed is that of the script it was made from */
+	bool owns_steps;
+	bool owns_actors; /* and jobs */
 };
 
 /* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool. */
-int variant_build(struct variant *variant, const struct script *script,
+int variant_build(struct variant *variant, const struct script *script, const struct machine *,
 		  const struct class_table *classes, const struct hypothesis *hypothesis,
 		  unsigned deal, char error[OPTIONS_ERROR_BYTES]);
 void variant_free(struct variant *variant);

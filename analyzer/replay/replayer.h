@@ -45,14 +45,17 @@ struct trial {
 	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
 };
 
+struct machine;
+
 struct replayer {
 	const char *name;
 	const void *state;
-	size_t cost;         /* of a trial that is run alone, in steps of some sort */
-	size_t finish_count; /* of the threads whose finishes a trial tells */
-	bool has_jitter;     /* answers depend on a trial's jitter; */
-	bool has_locks;      /* on is_fair; */
-	bool is_crowded;     /* on shares_cpus: there are fewer CPUs than threads */
+	const struct machine *machine; /* NULL: the replayer knows no CPUs */
+	size_t cost;                   /* of a trial that is run alone, in steps of some sort */
+	size_t finish_count;           /* of the threads whose finishes a trial tells */
+	bool has_jitter;               /* answers depend on a trial's jitter; */
+	bool has_locks;                /* on is_fair; */
+	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */
 	size_t classes_at_once;
 	void *(*scratch_new)(const struct replayer *);

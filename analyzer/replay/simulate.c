@@ -24,7 +24,7 @@
  * message goes on with the job that was in it. If nobody can go on and somebody who counts has not
  * finished, the one who has waited longest is let go, and counted: one such step is one too many.
  *
- * Thread-safe: nothing is shared but the script, which is only read.
+ * Thread-safe: nothing is shared but script and machine, which are only read.
  */
 #include "simulate.h"
 
@@ -297,7 +297,7 @@ static void reset_queues(struct simulation *sim)
 {
 	const struct script *script = sim->script;
 
-	runqueues_reset(&sim->queues, script->cpus);
+	runqueues_reset(&sim->queues, sim->machine->cpus);
 	for (uint32_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].weight != 1.0)
 			runqueues_weigh(&sim->queues, i, script->actors[i].weight);
@@ -313,7 +313,7 @@ static void reset(struct simulation *sim)
 	if (sim->has_queues)
 		reset_queues(sim);
 	else
-		crowd_reset(&sim->crowd, script->cpus, script->strangers);
+		crowd_reset(&sim->crowd, sim->machine->cpus, sim->machine->strangers);
 	sim->order = sim->forced_steps = 0;
 	for (uint32_t i = 0; i < script->actor_count; i++) {
 		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
@@ -509,9 +509,11 @@ static bool is_same(const struct replayer *replayer, uint32_t class_index, uint3
 static void *scratch_new(const struct replayer *replayer)
 {
 	const struct script *script = replayer->state;
+	const struct machine *machine = replayer->machine;
 	struct simulation *sim = memory_new(1, sizeof(*sim));
 
 	sim->script = script;
+	sim->machine = machine;
 	sim->factor = memory_new(script->scopes.count, sizeof(*sim->factor));
 	sim->players = memory_new(script->actor_count, sizeof(*sim->players));
 	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
@@ -526,9 +528,10 @@ static void *scratch_new(const struct replayer *replayer)
 	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
 	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
 	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
-	sim->is_crowded = script_is_crowded(script);
+	sim->is_crowded = machine_is_crowded(machine, script->actor_count);
 	if (sim->is_crowded)
-		runqueues_make(&sim->queues, script->actor_count, script->strangers, script->cpus);
+		runqueues_make(&sim->queues, script->actor_count, machine->strangers,
+			       machine->cpus);
 	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)
@@ -559,17 +562,19 @@ static void scratch_free(void *scratch)
 	free(sim);
 }
 
-struct replayer simulate_replayer(const struct script *script)
+struct replayer simulate_replayer(const struct script *script, const struct machine *machine)
 {
 	return (struct replayer){ .name = "threads",
 				  .state = script,
+				  .machine = machine,
 				  .scratch_new = scratch_new,
 				  .scratch_free = scratch_free,
 				  .cost = script->step_count,
 				  .finish_count = script->recording->thread_count,
 				  .has_jitter = assume.jitter > 0,
 				  .has_locks = script->lock_count > 0 && assume.fair_locks,
-				  .is_crowded = script_is_crowded(script) && assume.shared_cpus,
+				  .is_crowded = machine_is_crowded(machine, script->actor_count) &&
+						assume.shared_cpus,
 				  .classes_at_once = 1,
 				  .run = run,
 				  .is_same = is_same };

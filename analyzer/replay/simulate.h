@@ -8,10 +8,11 @@
 #ifndef WCPROF_SIMULATE_H
 #define WCPROF_SIMULATE_H
 
+#include "machine.h"
 #include "replayer.h"
 #include "script/script.h"
 
-/* The script must outlive the replayer. */
-struct replayer simulate_replayer(const struct script *);
+/* Script and machine must outlive the replayer. */
+struct replayer simulate_replayer(const struct script *, const struct machine *);
 
 #endif

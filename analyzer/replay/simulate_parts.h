@@ -8,6 +8,7 @@
 
 #include "base/assumptions.h"
 #include "crowd.h"
+#include "machine.h"
 #include "replayer.h"
 #include "runqueues.h"
 #include "script/script.h"
@@ -91,6 +92,7 @@ struct entry {
 
 struct simulation {
 	const struct script *script;
+	const struct machine *machine;
 	double *factor; /* by scope */
 	struct player *players;
 	struct lock *locks;
@@ -146,13 +148,23 @@ static inline uint64_t simulate_jitter_ns(const struct simulation *sim, const st
 	return (uint64_t)((double)ns * (1 + assume.jitter * part));
 }
 
+/* To wake a thread takes longer if that is on another CPU. Of a transfer it was in the call. */
+static inline uint64_t simulate_crossing_run_ns(const struct simulation *sim,
+						const struct step *step)
+{
+	bool crosses = sim->machine->crosses && step->type == STEP_WAKING;
+
+	return crosses && step[-1].type == STEP_SIGNAL ? assume.crossing_run : 0;
+}
+
 /* How long a step takes under the hypothesis. */
 static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const struct player *player,
 					  const struct step *step)
 {
 	double factor = sim->factor[step->arg];
-	uint64_t ns = factor == 1.0 ? step->ns : (uint64_t)((double)step->ns * factor);
+	uint64_t ns = step->ns + simulate_crossing_run_ns(sim, step);
 
+	ns = factor == 1.0 ? ns : (uint64_t)((double)ns * factor);
 	ns = player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 	return sim->jitter ? simulate_jitter_ns(sim, step, ns) : ns;
 }

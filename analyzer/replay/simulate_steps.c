@@ -58,9 +58,13 @@ static bool queue_remove(struct simulation *sim, struct queue *queue, uint32_t a
 static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *queue, uint32_t actor)
 {
 	const struct step *step = simulate_step_of(sim, actor);
-	bool is_for_lock = step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers;
-	uint64_t ns = is_for_lock || sim->players[actor].has_lost ? sim->script->lock_latency_ns
-								  : step->ns;
+	bool is_usual = sim->players[actor].has_lost ||
+			(step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers);
+	bool is_for_lock = is_usual || step->type == STEP_ACQUIRE || step->type == STEP_SHARE;
+	uint64_t ns = is_usual ? sim->script->lock_latency_ns : step->ns;
+
+	if (is_for_lock && sim->machine->crosses && ns < assume.crossing)
+		ns = assume.crossing;
 	uint64_t run_ns = sim->is_crowded ? sim->script->sleep_run_ns : 0;
 
 	return ns > run_ns ? ns - run_ns : 0;

@@ -83,31 +83,31 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 /* About the CPUs: that others used them, or that there were too few to tell what they cost. */
 static void warn_of_cpus(struct analysis *analysis, size_t *room)
 {
-	const struct script *script = &analysis->script;
-	if (script_crosses(script, analysis->options->cpus))
+	const struct machine *machine = &analysis->machine;
+	if (machine_crosses(machine, analysis->options->cpus))
 		warn(analysis, room,
 		     "recorded on one CPU: what it takes to hand a lock to a thread on another one "
 		     "is not in the recording; the replay takes %g us, and %g us for a signal",
 		     (double)assume.crossing / 1e3, (double)assume.crossing_run / 1e3);
 	if (analysis->options->cpus > 0)
 		return;
-	double taken = script->recorded_cpus - script->cpus;
-	const char *of = script->recorded_cpus > 1 ? "s" : "";
-	if (script->strangers)
+	double taken = machine->recorded_cpus - machine->cpus;
+	const char *of = machine->recorded_cpus > 1 ? "s" : "";
+	if (machine->strangers)
 		warn(analysis, room,
 		     "other programs had %s that wanted a CPU all the time, as it seems: savings "
 		     "are for a machine that stays as busy",
-		     script->strangers == 1 ? "a thread" : "several threads");
-	else if (taken > 0 && script->cpus == script->left_cpus)
+		     machine->strangers == 1 ? "a thread" : "several threads");
+	else if (taken > 0 && machine->cpus == machine->left_cpus)
 		warn(analysis, room,
 		     "other programs had %.0f of the %.0f CPU%s for themselves, as it seems: "
 		     "savings are for a machine that stays as busy",
-		     taken, script->recorded_cpus, of);
+		     taken, machine->recorded_cpus, of);
 	else if (taken > 0)
 		warn(analysis, room,
 		     "the run took as long as if other programs had used %.2f of the %.0f CPU%s "
 		     "meanwhile: savings are for a machine that stays as busy",
-		     taken, script->recorded_cpus, of);
+		     taken, machine->recorded_cpus, of);
 }
 
 /* Whoever reads the answers is to know that they are not the usual ones. */
@@ -196,7 +196,6 @@ static void *analysis_compile(void *argument)
 {
 	struct analysis *analysis = argument;
 	const struct script_options script_options = {
-		.cpus = analysis->options->cpus,
 		.functions = analysis->labels ? &analysis->labels->functions : NULL,
 	};
 	analysis->has_script = analysis->recording->thread_count > 0 &&
@@ -341,12 +340,14 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	struct estimator estimator;
 	double *sampling_error = NULL;
 	if (analysis->has_script) {
-		fit_cpus(&analysis->script);
-		sampling_error = sampling_error_build(&analysis->script);
+		machine_begin(&analysis->machine, &analysis->script, analysis->options->cpus);
+		fit_cpus(&analysis->machine, &analysis->script);
+		sampling_error = sampling_error_build(&analysis->script, &analysis->machine);
 		analysis->actual_makespan_ns = analysis->script.actual_ns;
 	}
-	const struct replayer replayer = analysis->has_script ? simulate_replayer(&analysis->script)
-							      : replay_of_ops(&analysis->program);
+	const struct replayer replayer =
+		analysis->has_script ? simulate_replayer(&analysis->script, &analysis->machine)
+				     : replay_of_ops(&analysis->program);
 	estimator_begin(&estimator, &replayer, sampling_error);
 	int failed = ask_what_the_user_asks(analysis, &estimator, error);
 	if (!failed) {

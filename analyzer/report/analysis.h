@@ -20,6 +20,7 @@
 #include "measure/waits.h"
 #include "recording/classes.h"
 #include "recording/graph.h"
+#include "replay/machine.h"
 #include "replay/recorded/program.h"
 #include "script/script.h"
 
@@ -40,6 +41,7 @@ struct analysis {
 	struct chain chain;
 	struct program program; /* of a recording without threads, which has no script */
 	struct script script;
+	struct machine machine; /* that the script is replayed on */
 	bool has_script;
 	struct whatif whatif;
 	struct asked asked;

@@ -454,7 +454,6 @@ int explain_write(FILE *file, const struct recording *recording, const struct op
 		  const struct labels *labels, char error[OPTIONS_ERROR_BYTES])
 {
 	const struct script_options script_options = {
-		.cpus = options->cpus,
 		.functions = labels ? &labels->functions : NULL,
 	};
 	struct class_table classes;

@@ -130,9 +130,6 @@ struct script {
 	double left_cpus;     /* of these: others had the rest for themselves */
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
 	bool made_crowd;      /* it was they themselves that left no CPU free */
-	double cpus;          /* that all actors share; infinite: as many as actors */
-	uint32_t strangers;   /* threads of others that share them all the time */
-	bool crosses;         /* script_wakes_cross() has been there */
 	size_t lock_count;
 	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
 	uint32_t *permits;    /* by semaphore: at the start */
@@ -157,9 +154,8 @@ struct script {
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 
-/* Assumptions of the replay that the recording does not make. */
+/* What the recording itself does not say. */
 struct script_options {
-	double cpus; /* 0 = as recorded, INFINITY = as many as there are threads */
 	const struct stack_functions *functions; /* of the samples; NULL = not known */
 };
 
@@ -175,22 +171,6 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	if (step->type == STEP_PERMIT || step->type == STEP_CLAIM)
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;
-}
-
-/* More CPUs than the one that there was: the recording does not show what it costs to wake a thread
- * on another one. */
-static inline bool script_crosses(const struct script *script, double cpus)
-{
-	return script->recorded_cpus < 2 && cpus > script->recorded_cpus;
-}
-
-/* Wake-ups take what is usual between CPUs. script_wakes.c says how much that is. */
-void script_wakes_cross(struct script *);
-
-/* Whether somebody may have to wait for a CPU. */
-static inline bool script_is_crowded(const struct script *script)
-{
-	return script->cpus < (double)(script->actor_count + script->strangers);
 }
 
 void script_build(struct script *, const struct recording *, const struct class_table *,

@@ -216,10 +216,8 @@ static void crowd_find(struct script *script, const struct recording *rec)
 		script->made_crowd || (are_enough && queued_ns > assume.queued * whole_ns);
 }
 
-/* How many CPUs there were, are to be, and whether the recording shows what each thread had of
- * them. */
-static void cpus_find(struct script *script, const struct recording *rec,
-		      const struct script_options *options)
+/* How many CPUs there were, and whether the recording shows what each thread had of them. */
+static void cpus_find(struct script *script, const struct recording *rec)
 {
 	uint32_t cpus = 0;
 
@@ -229,9 +227,6 @@ static void cpus_find(struct script *script, const struct recording *rec,
 			cpus = rec->processes[p].cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
 	crowd_find(script, rec);
-	script->cpus = options->cpus > 0 ? options->cpus : script->left_cpus;
-	if (!rec->sample_count && !(options->cpus > 0))
-		script->cpus = INFINITY;
 }
 
 static uint32_t *lock_classes(const struct releases *releases, const struct recording *rec,
@@ -260,7 +255,7 @@ void script_build(struct script *script, const struct recording *rec,
 	script->class_count = classes->count;
 	script->unresolved_of_class_ns =
 		memory_new(classes->count, sizeof(*script->unresolved_of_class_ns));
-	cpus_find(script, rec, options);
+	cpus_find(script, rec);
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
@@ -280,8 +275,6 @@ void script_build(struct script *script, const struct recording *rec,
 				     .script = script };
 	compile_threads(&compiler, options->functions);
 	complete(&compiler, options->functions);
-	if (script_crosses(script, options->cpus))
-		script_wakes_cross(script);
 	gathered_free(&compiler.gathered);
 	found_free(&found);
 	releases_free(&releases);

@@ -14,13 +14,6 @@
  * goes with the number of sleepers. The run after a signal may be other work. It is known to be for
  * the waking only where the next step lets the lock go.
  *
- * On one CPU, to wake a thread takes next to nothing: it has to go on sleeping until it gets the
- * CPU. With another CPU there is an interrupt to send, and a CPU that has to come back from idling.
- * That takes a few microseconds on a machine that polls meanwhile, and up to 60 on one that lets
- * its host have an idle CPU. The figures taken are between these, for locks and for the signal of a
- * condition: there the hand-over is all that happens. A call on a pipe or socket takes longer than
- * that, anyway.
- *
  * One thread.
  */
 #include "base/assumptions.h"
@@ -201,21 +194,4 @@ void script_wakes_find(struct script *script)
 				  costs[waker.sort].quiet_ns);
 	}
 	free(link_woke);
-}
-
-void script_wakes_cross(struct script *script)
-{
-	assert(!script->crosses);
-	for (size_t i = 0; i < script->step_count; i++) {
-		struct step *step = &script->steps[i];
-
-		if ((step->type == STEP_ACQUIRE || step->type == STEP_SHARE) &&
-		    step->ns < assume.crossing)
-			step->ns = assume.crossing;
-		else if (step->type == STEP_SIGNAL && is_step(script, i + 1, STEP_WAKING))
-			script->steps[i + 1].ns += assume.crossing_run;
-	}
-	if (script->lock_latency_ns < assume.crossing)
-		script->lock_latency_ns = assume.crossing;
-	script->crosses = true;
 }

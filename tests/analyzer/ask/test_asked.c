@@ -11,16 +11,15 @@
 #include <errno.h>
 
 static const struct script_options as_recorded = { 0 };
-static const struct script_options on_one_cpu = { .cpus = 1 };
 
 static double sampling_error;
 
 /* Asks about a sketch, which is freed. */
-static int ask_with(struct sketch *sketch, const struct script_options *options,
-		    const char *question, struct asked_answer *answer,
-		    char error[OPTIONS_ERROR_BYTES])
+static int ask_with(struct sketch *sketch, double cpus, const char *question,
+		    struct asked_answer *answer, char error[OPTIONS_ERROR_BYTES])
 {
 	struct script script;
+	struct machine machine;
 	struct asked asked;
 	const struct text_list questions = { .texts = { "job*1", question }, .count = 2 };
 	const char *names[SKETCH_MAX], *kinds[SKETCH_MAX];
@@ -31,8 +30,9 @@ static int ask_with(struct sketch *sketch, const struct script_options *options,
 		names[i] = sketch->strings[sketch->classes.classes[i].name];
 		kinds[i] = kind == KIND_HOLD ? "hold" : kind == KIND_THREAD ? "thread" : "sleep";
 	}
-	script_build(&script, &sketch->rec, &sketch->classes, options);
-	const struct replayer replayer = simulate_replayer(&script);
+	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	machine_begin(&machine, &script, cpus);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct subjects all = { names, kinds, sketch->classes.count };
 	double *error_of = memory_new(sketch->classes.count, sizeof(*error_of));
 	struct estimator estimator;
@@ -59,7 +59,7 @@ static int ask_with(struct sketch *sketch, const struct script_options *options,
 static int ask(struct sketch *sketch, const char *question, struct asked_answer *answer,
 	       char error[OPTIONS_ERROR_BYTES])
 {
-	return ask_with(sketch, &as_recorded, question, answer, error);
+	return ask_with(sketch, 0, question, answer, error);
 }
 
 static const struct {
@@ -122,7 +122,7 @@ START_TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range)
 	sketch_thread(&sketch, "main", 0, 5);
 	sketch_thread(&sketch, "job", 0, 9);
 	sketch_end(&sketch);
-	ck_assert_msg(ask_with(&sketch, &on_one_cpu, "job*0.3", &answer, error) == 0, "%s", error);
+	ck_assert_msg(ask_with(&sketch, 1, "job*0.3", &answer, error) == 0, "%s", error);
 	ck_assert(answer.estimate.least_ns < answer.estimate.most_ns);
 }
 END_TEST

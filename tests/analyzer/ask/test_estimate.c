@@ -207,6 +207,7 @@ START_TEST(the_table_says_what_is_said_to_who_asks)
 	char error[OPTIONS_ERROR_BYTES];
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 	struct estimator estimator;
 	struct selftime selftime = { 0 };
 	struct whatif whatif;
@@ -221,9 +222,9 @@ START_TEST(the_table_says_what_is_said_to_who_asks)
 		by_total[i] = i;
 	}
 	selftime.by_total = by_total;
-	script_build(&script, &sketch.rec, &sketch.classes,
-		     &(const struct script_options){ .cpus = _i == 2 ? 1 : 0 });
-	const struct replayer replayer = simulate_replayer(&script);
+	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	machine_begin(&machine, &script, _i == 2 ? 1 : 0);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct subjects subjects = { names, kinds, count };
 	uint64_t weight_ns[SKETCH_MAX] = { 0 };
 	estimator_begin(&estimator, &replayer, error_of);

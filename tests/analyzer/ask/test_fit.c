@@ -19,8 +19,9 @@ static struct fitted fitted_uneven(uint32_t threads, double wall_ms, double last
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 	struct rec_sample samples[2 * THREADS_MAX];
-	const struct script_options options = { .cpus = asked };
+	const struct script_options options = { 0 };
 
 	sketch_begin(&sketch);
 	for (uint32_t t = 0; t < threads; t++) {
@@ -37,8 +38,9 @@ static struct fitted fitted_uneven(uint32_t threads, double wall_ms, double last
 	sketch.rec.sample_count = 2 * threads;
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &options);
-	fit_cpus(&script);
-	struct fitted fitted = { script.cpus, script.strangers };
+	machine_begin(&machine, &script, asked);
+	fit_cpus(&machine, &script);
+	struct fitted fitted = { machine.cpus, machine.strangers };
 	script_free(&script);
 	sketch_free(&sketch);
 	return fitted;
@@ -89,6 +91,7 @@ static double fitted_beside_another(double wall_ms)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 	struct rec_sample samples[6];
 	const struct script_options options = { 0 };
 
@@ -109,8 +112,9 @@ static double fitted_beside_another(double wall_ms)
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &options);
 	ck_assert(script.was_crowded && script.made_crowd);
-	fit_cpus(&script);
-	double cpus = script.cpus;
+	machine_begin(&machine, &script, 0);
+	fit_cpus(&machine, &script);
+	double cpus = machine.cpus;
 	script_free(&script);
 	sketch_free(&sketch);
 	return cpus;

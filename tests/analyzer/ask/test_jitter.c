@@ -102,13 +102,15 @@ START_TEST(lengths_have_the_same_jitter_each_time)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 100);
 	sketch_sleep(&sketch, 0, "nap", 10, 60);
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
-	const struct replayer replayer = simulate_replayer(&script);
+	machine_begin(&machine, &script, 0);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	double recorded_ns = makespan_ns(&replayer, 0);
 	double first_ns = makespan_ns(&replayer, 1);
 	double other_ns = makespan_ns(&replayer, 2);
@@ -127,6 +129,7 @@ START_TEST(a_stall_does_not_come_back)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 85);
@@ -138,7 +141,8 @@ START_TEST(a_stall_does_not_come_back)
 	}
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
-	const struct replayer replayer = simulate_replayer(&script);
+	machine_begin(&machine, &script, 0);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	double recorded_ns = makespan_ns(&replayer, 0);
 	double other_ns = makespan_ns(&replayer, 1);
 	ck_assert_double_eq_tol(recorded_ns, 85e6, 1e3);

@@ -13,10 +13,11 @@ enum { RUNNING, LOCK, ASLEEP, CLASSES };
 /* 25 samples in a class, of which 9 with a lock held; one function in 4 of them. */
 static double *error_of(struct script *script, double cpus)
 {
+	const struct machine machine = { .cpus = cpus };
 	const uint32_t lock = LOCK, samples[] = { 16, 9, 5, 0 };
 	uint32_t held = lock;
 
-	*script = (struct script){ .class_count = CLASSES, .actor_count = 2, .cpus = cpus };
+	*script = (struct script){ .class_count = CLASSES, .actor_count = 2 };
 	script->shares.functions = memory_new(1, sizeof(*script->shares.functions));
 	script->shares.functions[0].samples = 4;
 	script->shares.function_count = 1;
@@ -30,7 +31,7 @@ static double *error_of(struct script *script, double cpus)
 	script->shares.in_scope[held_scope] = samples[1];
 	script->shares.in_scope[place] = samples[2];
 	script->shares.in_scope[sleeping] = samples[3];
-	return sampling_error_build(script);
+	return sampling_error_build(script, &machine);
 }
 
 static void error_free(struct script *script, double *error)
@@ -67,8 +68,9 @@ END_TEST
 
 START_TEST(without_samples_nothing_is_known)
 {
-	struct script script = { .class_count = CLASSES, .actor_count = 2, .cpus = 1 };
-	double *error = sampling_error_build(&script);
+	struct script script = { .class_count = CLASSES, .actor_count = 2 };
+	const struct machine machine = { .cpus = 1 };
+	double *error = sampling_error_build(&script, &machine);
 
 	for (size_t i = 0; i < CLASSES; i++)
 		ck_assert_double_eq(error[i], 0);

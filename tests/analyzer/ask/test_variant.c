@@ -10,13 +10,12 @@
 #include "suite.h"
 
 #include <errno.h>
-#include <math.h>
 
 static const struct script_options as_recorded = { 0 };
 
-static struct replay_answer replay(const struct script *script)
+static struct replay_answer replay(const struct script *script, const struct machine *machine)
 {
-	const struct replayer replayer = simulate_replayer(script);
+	const struct replayer replayer = simulate_replayer(script, machine);
 
 	return replayer_try(&replayer, &(const struct trial){ 0 });
 }
@@ -26,18 +25,20 @@ static double variant_ms(const struct sketch *sketch, const struct hypothesis *h
 			 unsigned deal)
 {
 	struct script script;
+	struct machine machine;
 	struct variant variant;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
 	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	double before_ns = replay(&script).makespan_ns;
-	ck_assert_msg(variant_build(&variant, &script, &sketch->classes, hypothesis, deal, error) ==
-			      0,
+	machine_begin(&machine, &script, 0);
+	double before_ns = replay(&script, &machine).makespan_ns;
+	ck_assert_msg(variant_build(&variant, &script, &machine, &sketch->classes, hypothesis, deal,
+				    error) == 0,
 		      "%s", error);
-	struct replay_answer answer = replay(&variant.script);
+	struct replay_answer answer = replay(variant.script, &variant.machine);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	variant_free(&variant);
-	ck_assert_double_eq(replay(&script).makespan_ns, before_ns);
+	ck_assert_double_eq(replay(&script, &machine).makespan_ns, before_ns);
 	script_free(&script);
 	return answer.makespan_ns / 1e6;
 }
@@ -85,13 +86,16 @@ START_TEST(two_locks_are_split_at_once)
 						     { sketch_class(&sketch, "N"), 2 } },
 					 .split_count = 2 };
 	struct script script;
+	struct machine machine;
 	struct variant variant;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
-			 0);
-	ck_assert_uint_eq(variant.script.lock_count, 2 + 39 + 1);
+	machine_begin(&machine, &script, 0);
+	ck_assert_int_eq(
+		variant_build(&variant, &script, &machine, &sketch.classes, &hypothesis, 0, error),
+		0);
+	ck_assert_uint_eq(variant.script->lock_count, 2 + 39 + 1);
 	variant_free(&variant);
 	script_free(&script);
 	sketch_free(&sketch);
@@ -126,50 +130,12 @@ START_TEST(cpus_are_what_was_asked_for)
 }
 END_TEST
 
-START_TEST(others_use_as_much_of_them_as_they_did)
-{
-	static const struct {
-		int row;
-		double recorded, left, asked, expected;
-	} rows[] = {
-		{ 1, 4, 4, 2, 2 },
-		{ 2, 4, 3, 2, 1 },
-		{ 3, 2, 1.5, 8, 7.5 },
-		{ 4, 2, 1, 1, 0.1 }, /* next to nothing */
-		{ 5, INFINITY, INFINITY, 3, 3 },
-		{ 6, 2, 4, 3, 3 }, /* --cpus 4 */
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct sketch sketch;
-		struct script script;
-		struct variant variant;
-		char error[OPTIONS_ERROR_BYTES] = "";
-		struct hypothesis hypothesis = { .cpus = rows[i].asked };
-
-		sketch_begin(&sketch);
-		sketch_thread(&sketch, "main", 0, 50);
-		sketch_end(&sketch);
-		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-		script.recorded_cpus = rows[i].recorded;
-		script.cpus = rows[i].left;
-		ck_assert_int_eq(
-			variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
-			0);
-		ck_assert_msg(variant.script.cpus == rows[i].expected, "row %d: %f", rows[i].row,
-			      variant.script.cpus);
-		variant_free(&variant);
-		script_free(&script);
-		sketch_free(&sketch);
-	}
-}
-END_TEST
-
-/* Two CPUs instead of the one that there was; the script itself stays as it is. */
-START_TEST(waking_on_another_cpu_takes_longer)
+/* The program is the same. */
+START_TEST(other_cpus_take_no_other_script)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 	struct variant variant;
 	char error[OPTIONS_ERROR_BYTES] = "";
 	const struct hypothesis hypothesis = { .cpus = 2 };
@@ -177,12 +143,12 @@ START_TEST(waking_on_another_cpu_takes_longer)
 	rebuilt_lock(&sketch);
 	sketch.rec.processes[0].cpus = 1;
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &hypothesis, 0, error),
-			 0);
-	for (size_t i = 0; i < script.step_count; i++)
-		if (script.steps[i].type == STEP_ACQUIRE && script.steps[i].ns < 25000)
-			ck_assert_uint_eq(variant.script.steps[i].ns, 25000);
-	ck_assert(variant.script.crosses && !script.crosses);
+	machine_begin(&machine, &script, 0);
+	ck_assert_int_eq(
+		variant_build(&variant, &script, &machine, &sketch.classes, &hypothesis, 0, error),
+		0);
+	ck_assert_ptr_eq(variant.script, &script);
+	ck_assert(variant.machine.cpus == 2 && variant.machine.crosses && !machine.crosses);
 	variant_free(&variant);
 	script_free(&script);
 	sketch_free(&sketch);
@@ -193,20 +159,24 @@ START_TEST(what_cannot_be_rebuilt_is_refused)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 	struct variant variant;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
 	rebuilt_lock(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	machine_begin(&machine, &script, 0);
 	struct hypothesis no_pool = { .pools = { { sketch_class(&sketch, "worker"), 2 } },
 				      .pool_count = 1 };
-	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &no_pool, 0, error),
-			 -EINVAL);
+	ck_assert_int_eq(
+		variant_build(&variant, &script, &machine, &sketch.classes, &no_pool, 0, error),
+		-EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "\"worker\" is no pool"));
 	struct hypothesis no_lock = { .splits = { { sketch_class(&sketch, "out"), 2 } },
 				      .split_count = 1 };
-	ck_assert_int_eq(variant_build(&variant, &script, &sketch.classes, &no_lock, 0, error),
-			 -EINVAL);
+	ck_assert_int_eq(
+		variant_build(&variant, &script, &machine, &sketch.classes, &no_lock, 0, error),
+		-EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "\"out\" is no lock"));
 	script_free(&script);
 	sketch_free(&sketch);
@@ -219,7 +189,6 @@ SUITE()
 	TEST(two_locks_are_split_at_once);
 	EACH(a_pool_shares_its_jobs, pools);
 	TEST(cpus_are_what_was_asked_for);
-	TEST(waking_on_another_cpu_takes_longer);
-	TEST(others_use_as_much_of_them_as_they_did);
+	TEST(other_cpus_take_no_other_script);
 	TEST(what_cannot_be_rebuilt_is_refused);
 }

@@ -118,7 +118,9 @@ static const struct {
 
 static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
 {
-	const struct replayer replayer = simulate_replayer(script);
+	struct machine machine;
+	machine_begin(&machine, script, 0);
+	const struct replayer replayer = simulate_replayer(script, &machine);
 	const struct scaling scaling = { class, factor };
 
 	const struct trial trial = { .scalings = &scaling, .count = class != NO_INDEX };

@@ -10,17 +10,21 @@
 #include "sketch.h"
 #include "suite.h"
 
+#include <math.h>
+
 static const struct script_options as_recorded = { 0 };
 
 /* The makespan in ms when the class takes `factor` as long. */
 static double makespan_ms(struct sketch *sketch, const char *class, double factor)
 {
 	struct script script;
+	struct machine machine;
 	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, factor };
 	const struct trial trial = { .scalings = &scaling, .count = class != NULL };
 
 	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	const struct replayer replayer = simulate_replayer(&script);
+	machine_begin(&machine, &script, 0);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct replay_answer answer = replayer_try(&replayer, &trial);
 	script_free(&script);
 	ck_assert_uint_eq(answer.forced_steps, 0);
@@ -386,14 +390,15 @@ START_TEST(cpus_are_shared)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 
 	/* two threads that only run, 10 and 20 ms, on one CPU */
 	sketch_begin(&sketch);
 	join_two(&sketch, 10, 20);
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	script.cpus = 1;
-	const struct replayer replayer = simulate_replayer(&script);
+	machine_begin(&machine, &script, 1);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
 	ck_assert_double_eq_tol(answer.makespan_ns, 30e6, 10);
 	script_free(&script);
@@ -415,6 +420,7 @@ START_TEST(to_sleep_and_wake_takes_a_cpu)
 	};
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 
 	sketch_begin(&sketch);
 	join_two(&sketch, 10, 20);
@@ -424,8 +430,8 @@ START_TEST(to_sleep_and_wake_takes_a_cpu)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct trial trial = { .shares_cpus = rows[i].shares_cpus };
 
-		script.cpus = rows[i].cpus;
-		const struct replayer replayer = simulate_replayer(&script);
+		machine_begin(&machine, &script, rows[i].cpus);
+		const struct replayer replayer = simulate_replayer(&script, &machine);
 		const struct replay_answer answer = replayer_try(&replayer, &trial);
 		ck_assert_msg(answer.makespan_ns > rows[i].makespan_ms * 1e6 - 10 &&
 				      answer.makespan_ns < rows[i].makespan_ms * 1e6 + 10,
@@ -440,6 +446,7 @@ START_TEST(a_nice_thread_gets_less)
 {
 	struct sketch sketch;
 	struct script script;
+	struct machine machine;
 
 	/* two threads that only run, 100 ms each, on one CPU; nice's share is 1 of 9 */
 	sketch_begin(&sketch);
@@ -447,8 +454,8 @@ START_TEST(a_nice_thread_gets_less)
 	sketch.rec.threads[2].weight = 128;
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	script.cpus = 1;
-	const struct replayer replayer = simulate_replayer(&script);
+	machine_begin(&machine, &script, 1);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	uint64_t finish_ns[3];
 	const struct trial trial = { .finish_ns = finish_ns };
 	const struct replay_answer answer = replayer_try(&replayer, &trial);
@@ -489,6 +496,68 @@ START_TEST(one_slow_wake_up_does_not_starve)
 }
 END_TEST
 
+static double finish_ms(struct sketch *sketch, uint32_t thread, bool crosses)
+{
+	const struct machine machine = { .cpus = INFINITY, .crosses = crosses };
+	uint64_t finish_ns[SKETCH_MAX];
+	const struct trial trial = { .finish_ns = finish_ns };
+	struct script script;
+
+	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
+	struct replay_answer answer = replayer_try(&replayer, &trial);
+	script_free(&script);
+	ck_assert_uint_eq(answer.forced_steps, 0);
+	return (double)finish_ns[thread] / 1e6;
+}
+
+START_TEST(a_lock_goes_to_another_cpu_more_slowly)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "first", 0, 10);
+	sketch_thread(&sketch, "second", 0, 20);
+	sketch_hold(&sketch, 0, "M", 1, 0, 10);
+	sketch_wait(&sketch, 1, REASON_MUTEX, "M", 0, 10, NO_INDEX);
+	sketch_hold(&sketch, 1, "M", 2, 10, 20);
+	sketch_end(&sketch);
+	ck_assert_double_eq_tol(finish_ms(&sketch, 1, false), 20, 1e-6);
+	ck_assert_double_eq_tol(finish_ms(&sketch, 1, true), 20.025, 1e-6);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(to_signal_to_another_cpu_takes_longer)
+{
+	enum { ITEMS = 3, WAITED_FOR = 2 };
+	struct sketch sketch;
+
+	/* every 10 ms an item; the taker comes for it 2 ms before or after, and works 0.1 ms */
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "putter", 0, ITEMS * 10 + 10);
+	sketch_thread(&sketch, "taker", 0, ITEMS * 10 + 10);
+	for (int i = 0; i < ITEMS; i++) {
+		bool waits = i % 2 == 0;
+		double put_ms = 5 + i * 10, from_ms = put_ms + (waits ? -2 : 2);
+		double end_ms = put_ms + 0.1;
+
+		sketch_hold(&sketch, 0, "M", 1, put_ms, end_ms);
+		sketch_link(&sketch, 0, LINK_WAKE, "C", put_ms + 0.05, waits, NO_INDEX);
+		sketch_hold(&sketch, 1, "M", 2, from_ms, from_ms + 0.1);
+		if (!waits)
+			continue;
+		sketch_wait(&sketch, 1, REASON_COND, "C", from_ms + 0.1, end_ms + 0.1, NO_INDEX);
+		sketch_hold(&sketch, 1, "M", 3, end_ms + 0.1, end_ms + 0.2);
+	}
+	sketch_end(&sketch);
+	ck_assert_double_eq_tol(finish_ms(&sketch, 0, false), ITEMS * 10 + 10, 1e-6);
+	ck_assert_double_eq_tol(finish_ms(&sketch, 0, true), ITEMS * 10 + 10 + WAITED_FOR * 0.005,
+				1e-6);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(one_slow_wake_up_does_not_starve);
@@ -508,4 +577,6 @@ SUITE()
 	TEST(cpus_are_shared);
 	TEST(to_sleep_and_wake_takes_a_cpu);
 	TEST(a_nice_thread_gets_less);
+	TEST(a_lock_goes_to_another_cpu_more_slowly);
+	TEST(to_signal_to_another_cpu_takes_longer);
 }

@@ -97,7 +97,9 @@ static double really_ms(double make_ms)
 static double replayed_ms(const struct script *script, const struct sketch *sketch,
 			  const char *class, double factor)
 {
-	const struct replayer replayer = simulate_replayer(script);
+	struct machine machine;
+	machine_begin(&machine, script, 0);
+	const struct replayer replayer = simulate_replayer(script, &machine);
 	const struct scaling scaling = { sketch_class(sketch, class), factor };
 	const struct trial trial = { .scalings = &scaling, .count = 1 };
 	const struct replay_answer answer = replayer_try(&replayer, &trial);

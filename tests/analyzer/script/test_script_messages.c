@@ -35,7 +35,9 @@ static void sketch_pool(struct sketch *sketch, uint64_t second_bytes)
 
 static double makespan_ms(struct sketch *sketch, const struct script *script, const char *class)
 {
-	const struct replayer replayer = simulate_replayer(script);
+	struct machine machine;
+	machine_begin(&machine, script, 0);
+	const struct replayer replayer = simulate_replayer(script, &machine);
 	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, 0 };
 	const struct trial trial = { .scalings = &scaling, .count = class != NULL };
 	const struct replay_answer answer = replayer_try(&replayer, &trial);

@@ -11,11 +11,13 @@ static const struct script_options as_recorded = { 0 };
 static double makespan_ms(struct sketch *sketch, const char *class, double factor)
 {
 	struct script script;
+	struct machine machine;
 	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, factor };
 	const struct trial trial = { .scalings = &scaling, .count = class != NULL };
 
 	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	const struct replayer replayer = simulate_replayer(&script);
+	machine_begin(&machine, &script, 0);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct replay_answer answer = replayer_try(&replayer, &trial);
 	script_free(&script);
 	ck_assert_uint_eq(answer.forced_steps, 0);

@@ -108,53 +108,8 @@ START_TEST(who_writes_to_nobody_pays_if_somebody_waits)
 }
 END_TEST
 
-/* Recorded on one CPU, asked about two, wake-ups are dearer; asked about one, or recorded on two,
- * they are as they were. */
-START_TEST(waking_on_another_cpu_takes_longer)
-{
-	static const struct {
-		int row;
-		uint32_t recorded;
-		double asked;
-		bool crosses;
-	} rows[] = {
-		{ 1, 1, 2, true }, { 2, 1, 1, false }, { 3, 1, 0, false }, { 4, 2, 4, false }
-	};
-
-	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct sketch sketch;
-		struct script script;
-		const struct script_options options = { .cpus = rows[row].asked };
-		int waits = 0, wakings = 0;
-
-		sketch_begin(&sketch);
-		sketch_thread(&sketch, "putter", 0, ITEMS * 10 + 10);
-		sketch_thread(&sketch, "taker", 0, ITEMS * 10 + 10);
-		for (int i = 0; i < ITEMS; i++)
-			hand_over(&sketch, 5 + i * 10, i % 2 ? 3 + i * 10 : 7 + i * 10);
-		sketch.rec.processes[0].cpus = rows[row].recorded;
-		sketch_end(&sketch);
-		script_build(&script, &sketch.rec, &sketch.classes, &options);
-		for (size_t i = 0; i < script.step_count; i++) {
-			const struct step *step = &script.steps[i];
-
-			waits += step->type == STEP_ACQUIRE && step->ns == 25000;
-			wakings += step->type == STEP_WAKING && step->ns % 10000 == 5000;
-			ck_assert(!rows[row].crosses || step->type != STEP_ACQUIRE ||
-				  step->ns >= 25000);
-		}
-		ck_assert_msg((waits > 0) == rows[row].crosses &&
-				      (wakings > 0) == rows[row].crosses,
-			      "row %d: %d waits, %d wakings", rows[row].row, waits, wakings);
-		script_free(&script);
-		sketch_free(&sketch);
-	}
-}
-END_TEST
-
 SUITE()
 {
 	TEST(who_woke_nobody_pays_if_it_does);
-	TEST(waking_on_another_cpu_takes_longer);
 	TEST(who_writes_to_nobody_pays_if_somebody_waits);
 }

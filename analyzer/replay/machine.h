@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CPUs that a replay has. A script says what threads do, a machine what they do it on.
+ *
+ * A value: whoever assumes another machine copies one and changes the copy. Read-only in a replay.
+ */
+#ifndef WCPROF_MACHINE_H
+#define WCPROF_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script/script.h"
+
+struct machine {
+	double recorded_cpus; /* that the processes could use; infinite: not known */
+	double left_cpus;     /* of these: other programs had the rest for themselves */
+	double cpus;          /* that all actors share; infinite: as many as actors */
+	uint32_t strangers;   /* threads of other programs that share them all the time */
+	bool crosses;         /* machine_crosses() for these CPUs, or for those asked for before */
+};
+
+/* With less of a CPU than that, nothing can be said. */
+static const double MACHINE_CPUS_LEAST = 0.1;
+
+/* As recorded (asked_cpus 0), or with as many CPUs as were asked for; nobody else uses those. */
+void machine_begin(struct machine *, const struct script *, double asked_cpus);
+
+/* The same machine with another number of CPUs: other programs go on using as much of them. */
+struct machine machine_with_cpus(const struct machine *, double cpus);
+
+/* The recorded run had one CPU, and so many are more. The cost of waking a thread on
+ * another CPU is not in the recording then. */
+static inline bool machine_crosses(const struct machine *machine, double cpus)
+{
+	return machine->recorded_cpus < 2 && cpus > machine->recorded_cpus;
+}
+
+/* Whether one of so many actors may have to wait for a CPU. */
+static inline bool machine_is_crowded(const struct machine *machine, size_t actor_count)
+{
+	return machine->cpus < (double)(actor_count + machine->strangers);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a replay had CPUs that the run had not, or not those that were asked for. */
+#include "replay/machine.h"
+
+#include "sketch.h"
+#include "suite.h"
+
+#include <math.h>
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(cpus_are_as_recorded_unless_asked)
+{
+	static struct rec_sample sample = { .at_ns = 0, .cpu_ns = 500, .thread = 0 };
+	static const struct {
+		int row;
+		bool has_samples;
+		double asked, cpus;
+	} rows[] = {
+		{ 1, true, 0, 2 },         { 2, true, 4, 4 }, { 3, true, INFINITY, INFINITY },
+		{ 4, false, 0, INFINITY }, /* what ran is not known */
+		{ 5, false, 1, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sketch sketch;
+		struct script script;
+		struct machine machine;
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "main", 0, 10);
+		sketch.rec.processes[0].cpus = 2;
+		sketch.rec.samples = &sample;
+		sketch.rec.sample_count = rows[i].has_samples;
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		machine_begin(&machine, &script, rows[i].asked);
+		ck_assert_msg(machine.cpus == rows[i].cpus && machine.recorded_cpus == 2 &&
+				      machine.left_cpus == 2 && machine.strangers == 0,
+			      "row %d: %f", rows[i].row, machine.cpus);
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+START_TEST(others_use_as_much_of_them_as_they_did)
+{
+	static const struct {
+		int row;
+		double recorded, left, asked, expected;
+	} rows[] = {
+		{ 1, 4, 4, 2, 2 },
+		{ 2, 4, 3, 2, 1 },
+		{ 3, 2, 1.5, 8, 7.5 },
+		{ 4, 2, 1, 1, 0.1 }, /* next to nothing */
+		{ 5, INFINITY, INFINITY, 3, 3 },
+		{ 6, 2, 4, 3, 3 }, /* --cpus 4 */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct machine machine = { .recorded_cpus = rows[i].recorded,
+						 .cpus = rows[i].left,
+						 .strangers = 1 };
+		struct machine other = machine_with_cpus(&machine, rows[i].asked);
+
+		ck_assert_msg(other.cpus == rows[i].expected && other.strangers == 1, "row %d: %f",
+			      rows[i].row, other.cpus);
+	}
+}
+END_TEST
+
+/* Recorded on one CPU and asked about two; asked about one, or recorded on two, nothing changes. */
+START_TEST(wake_ups_cross_where_there_was_one_cpu)
+{
+	static const struct {
+		int row;
+		double recorded, asked;
+		bool crosses;
+	} rows[] = {
+		{ 1, 1, 2, true }, { 2, 1, 1, false }, { 3, 1, 0, false }, { 4, 2, 4, false }
+	};
+	const struct recording recording = { 0 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct script script = { .recording = &recording,
+					       .recorded_cpus = rows[i].recorded,
+					       .left_cpus = rows[i].recorded };
+		struct machine machine, other;
+
+		machine_begin(&machine, &script, rows[i].asked);
+		ck_assert_msg(machine.crosses == rows[i].crosses, "row %d", rows[i].row);
+		if (!(rows[i].asked > 0))
+			continue;
+		machine_begin(&machine, &script, 0);
+		other = machine_with_cpus(&machine, rows[i].asked);
+		ck_assert_msg(other.crosses == rows[i].crosses && !machine.crosses, "row %d",
+			      rows[i].row);
+		/* what was asked for at first is not forgotten */
+		ck_assert(machine_with_cpus(&other, 1).crosses == rows[i].crosses);
+	}
+}
+END_TEST
+
+START_TEST(who_is_crowded_waits)
+{
+	const struct machine two = { .cpus = 2 }, busy = { .cpus = 2, .strangers = 1 };
+
+	ck_assert(!machine_is_crowded(&two, 2) && machine_is_crowded(&two, 3));
+	ck_assert(machine_is_crowded(&busy, 2));
+}
+END_TEST
+
+SUITE()
+{
+	TEST(cpus_are_as_recorded_unless_asked);
+	TEST(others_use_as_much_of_them_as_they_did);
+	TEST(wake_ups_cross_where_there_was_one_cpu);
+	TEST(who_is_crowded_waits);
+}
