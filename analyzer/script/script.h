@@ -116,6 +116,8 @@ struct messages {
 	struct message_room *rooms; /* by flow */
 };
 
+/* Written by script_build() and the files that it calls, read by all others. A variant is a copy
+ * that shares what it does not change. */
 struct script {
 	const struct recording *recording;
 	struct monitors monitors;

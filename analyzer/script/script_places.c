@@ -79,9 +79,9 @@ static uint32_t moment_key(const struct recording *rec, const struct moment *mom
 static bool is_release(const struct script_places *places, const struct recording *rec,
 		       const struct moment *moment)
 {
-	return moment_type(moment) == MOMENT_LINK && places->last_hold != NO_INDEX &&
+	return moment_type(moment) == MOMENT_LINK && places->since.hold != NO_INDEX &&
 	       rec->links[moment->index].kind == LINK_WAKE &&
-	       rec->links[moment->index].address == rec->extras[places->last_hold].address;
+	       rec->links[moment->index].address == rec->extras[places->since.hold].address;
 }
 
 /* The next code comes after this moment. */
@@ -93,8 +93,8 @@ static void remember(struct script_places *places, const struct recording *rec,
 
 	if (is_release(places, rec, moment))
 		return;
-	places->last_hold = is_hold ? moment->index : NO_INDEX;
-	places->last_key = moment_key(rec, moment, is_begin(moment) ? SIDE_BEFORE : SIDE_AFTER);
+	places->since.hold = is_hold ? moment->index : NO_INDEX;
+	places->since.key = moment_key(rec, moment, is_begin(moment) ? SIDE_BEFORE : SIDE_AFTER);
 }
 
 static void gap_add(struct script_places *places, size_t first_step, size_t end_step)
@@ -111,8 +111,9 @@ static void gap_end(struct script_places *places, struct script *script, uint32_
 {
 	uint32_t runs = 0, last_run = NO_INDEX;
 
-	assert(places->first_step <= script->step_count && places->first_sample <= end_sample);
-	for (size_t i = places->first_step; i < script->step_count; i++) {
+	assert(places->since.first_step <= script->step_count &&
+	       places->since.first_sample <= end_sample);
+	for (size_t i = places->since.first_step; i < script->step_count; i++) {
 		if (script->steps[i].type != STEP_RUN)
 			continue;
 		script->steps[i].arg =
@@ -120,10 +121,10 @@ static void gap_end(struct script_places *places, struct script *script, uint32_
 		last_run = (uint32_t)i;
 		runs++;
 	}
-	for (size_t s = places->first_sample; s < end_sample && runs; s++)
+	for (size_t s = places->since.first_sample; s < end_sample && runs; s++)
 		places->step_of_sample[s] = last_run;
 	if (runs > 1)
-		gap_add(places, places->first_step, script->step_count);
+		gap_add(places, places->since.first_step, script->step_count);
 }
 
 void script_places_begin(struct script_places *places, const struct recording *rec,
@@ -143,11 +144,10 @@ void script_places_begin(struct script_places *places, const struct recording *r
 void script_places_begin_thread(struct script_places *places, size_t step_count, size_t run_count,
 				size_t first_sample)
 {
-	places->last_key = 0;
-	places->last_hold = NO_INDEX;
-	places->first_step = step_count;
-	places->first_sample = first_sample;
-	places->first_run = run_count;
+	places->since = (struct place_since){ .hold = NO_INDEX,
+					      .first_step = step_count,
+					      .first_sample = first_sample,
+					      .first_run = run_count };
 }
 
 void script_places_end(struct script_places *places, struct script *script,
@@ -156,17 +156,17 @@ void script_places_end(struct script_places *places, struct script *script,
 	const struct recording *rec = script->recording;
 	uint32_t key =
 		moment ? moment_key(rec, moment, is_end(moment) ? SIDE_AFTER : SIDE_BEFORE) : 0;
-	uint32_t place = (places->last_key * 0x9e3779b1u ^ key) | 1;
+	uint32_t place = (places->since.key * 0x9e3779b1u ^ key) | 1;
 
-	for (size_t i = places->first_run; i < runs->run_count; i++)
+	for (size_t i = places->since.first_run; i < runs->run_count; i++)
 		runs->runs[i].key = place;
 	if (places->step_of_sample)
 		gap_end(places, script, place, end_sample);
 	if (moment)
 		remember(places, rec, moment);
-	places->first_run = runs->run_count;
-	places->first_step = script->step_count;
-	places->first_sample = end_sample;
+	places->since.first_run = runs->run_count;
+	places->since.first_step = script->step_count;
+	places->since.first_sample = end_sample;
 }
 
 void script_places_drop(struct script_places *places, size_t step_count, size_t end_sample)

@@ -18,17 +18,21 @@ struct cut_gap {
 	uint32_t end_step;
 };
 
+/* Since the last moment of the thread that is being compiled. */
+struct place_since {
+	uint32_t key;  /* of that moment */
+	uint32_t hold; /* op that it was the end of, NO_INDEX = it was something else */
+	size_t first_step;
+	size_t first_sample; /* in the recording */
+	size_t first_run;
+};
+
 struct script_places {
 	uint32_t *step_of_sample; /* run that it was taken in, NO_INDEX = none; NULL: no stacks */
 	struct cut_gap *gaps;
 	size_t gap_count;
 	size_t gap_capacity;
-	/* of the thread that is being compiled */
-	uint32_t last_key;   /* of the last moment */
-	uint32_t last_hold;  /* op that it was the end of, NO_INDEX = it was something else */
-	size_t first_step;   /* since the last moment */
-	size_t first_sample; /* since the last moment, in the recording */
-	size_t first_run;    /* since the last moment */
+	struct place_since since;
 };
 
 /* Samples are told apart if any has a stack whose functions are known. */

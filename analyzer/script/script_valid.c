@@ -311,8 +311,7 @@ static bool starts_are_valid(const struct script *script)
 	for (size_t i = 0; i < script->actor_count; i++) {
 		bool is_left_out = !starts[i] && script->has_spare_actors;
 
-		is_valid = is_valid && starts[i] <= 1 &&
-			   (is_left_out || starts[i] == script->actors[i].is_spawned);
+		is_valid = is_valid && (is_left_out || starts[i] == script->actors[i].is_spawned);
 	}
 	free(starts);
 	return is_valid;

@@ -173,6 +173,16 @@ static void goes_back_too_far(struct script *script)
 	first_of(script, STEP_AGAIN)->jump++;
 }
 
+static void goes_back_to_no_try(struct script *script)
+{
+	*first_of(script, STEP_TRY) = (struct step){ .type = STEP_FIXED };
+}
+
+static void jumps_to_no_end_of_rounds(struct script *script)
+{
+	*first_of(script, STEP_AGAIN) = (struct step){ .type = STEP_FIXED };
+}
+
 static void does_more_in_a_round(struct script *script)
 {
 	*(first_of(script, STEP_TRY) + 1) = (struct step){ .type = STEP_RELEASE };
@@ -344,6 +354,8 @@ static const struct {
 	{ 26, has_a_scope_in_itself },
 	{ 27, has_a_lock_of_no_class },
 	{ 28, judges_more_than_there_is },
+	{ 29, goes_back_to_no_try },
+	{ 30, jumps_to_no_end_of_rounds },
 };
 
 enum { DAMAGES = sizeof(damages) / sizeof(damages[0]) };
