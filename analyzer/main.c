@@ -194,8 +194,8 @@ static int select_part(struct recording *recording, const struct options *option
 	};
 	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0)
 		return 0;
-	fprintf(stderr, "wcprof-analyze: no op is left by --client, --thread, --from and --to; "
-			"ask for more\n");
+	fprintf(stderr, "wcprof-analyze: --client, --thread, --from and --to leave no op; "
+			"select more\n");
 	return EXIT_TROUBLE;
 }
 
@@ -257,8 +257,8 @@ static void print_refused(const struct symbols *symbols)
 		const struct symbol_file_info file = symbols_file(symbols, i);
 		if (file.state == SYMBOL_FILE_OTHER_BUILD)
 			fprintf(stderr,
-				"wcprof-analyze: %s: refused: its build id is %s, what was "
-				"recorded has %s; no name of it is written, put the recorded file "
+				"wcprof-analyze: %s: refused: its build id is %s, the recorded one "
+				"is %s; none of its names are written; put the recorded file "
 				"or its debug file in place\n",
 				file.path, file.found_build_id[0] ? file.found_build_id : "none",
 				file.build_id);
@@ -317,7 +317,7 @@ static int write_symbolized(struct recording *recording, const struct options *o
 	if (status == 0 && is_written && !options->quiet)
 		fprintf(stderr,
 			"wcprof-analyze: names of %zu addresses in %zu files written; %zu files "
-			"are not here\n",
+			"are not on this machine\n",
 			counts.addresses, counts.files, counts.missing_files);
 	symbols_free(symbols);
 	if (status != 0 || !is_written)

@@ -195,7 +195,7 @@ static void serve_until_wanted(void)
 	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
 	if (control.listener < 0) {
 		complain(control.listener == -EPERM
-				 ? "directory is not ours alone, no control socket:"
+				 ? "not a directory of this user alone, no control socket:"
 				 : "no control socket:",
 			 socket_name);
 		/* Samples are taken, and memory made ready, whoever may listen. */

@@ -87,7 +87,7 @@ void recorder_start(const struct recorder_host *host)
 		text_complain("no memory:", "nothing is recorded");
 	else if (recorder_arena && recorder_arena->anonymous)
 		text_complain("no shared memory:",
-			      "what is recorded is lost if the process is killed (wcprof check)");
+			      "the recording is lost if the process is killed (wcprof check)");
 	if (load_relaxed(&recorder_gate.mode) != GATE_ON)
 		store_release(&recorder_gate.mode, GATE_OFF);
 	settle();

@@ -234,8 +234,9 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 			return -EINVAL;
 		} else if (option_set(options, &option_rows[found - OPTION_FIRST], optarg) != 0) {
 			const struct option_row *row = &option_rows[found - OPTION_FIRST];
-			snprintf(error, OPTIONS_ERROR_BYTES, "--%s: \"%.60s\" does not do; give %s",
-				 row->name, optarg, option_example(row));
+			snprintf(error, OPTIONS_ERROR_BYTES,
+				 "--%s: \"%.60s\" is not valid; give %s", row->name, optarg,
+				 option_example(row));
 			return -EINVAL;
 		}
 	}
@@ -272,9 +273,9 @@ static void print_list(FILE *file, const char *title, const char *const *words)
 void options_print_help(FILE *file)
 {
 	fputs("Usage: wcprof-analyze [options] DUMP...\n"
-	      "Rebuilds a recorded run, and says how much sooner it would be done if a part were\n"
-	      "faster. Several dumps are merged: drains of one process, or processes that\n"
-	      "talked to each other.\n\n",
+	      "Replays a recorded run, and says how much sooner it would end if a part were\n"
+	      "faster. Several dumps are merged: later dumps of one process, or dumps of\n"
+	      "processes that talked to each other.\n\n",
 	      file);
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		const struct option_row *row = &option_rows[i];
@@ -287,12 +288,13 @@ void options_print_help(FILE *file)
 			fprintf(file, " (%s)", row->standard);
 		fputc('\n', file);
 	}
-	fputs("\nNever taken for the program's own code, as if given with --skip (shell "
+	fputs("\nNo class is ever named after these, as if given with --skip (shell "
 	      "patterns):\n",
 	      file);
 	print_list(file, "files", skipped_files);
 	print_list(file, "functions", skipped_functions);
-	fputs("\nExit status: 0 done, 1 --symbolize refused a file, 2 wrong usage or a dump that "
-	      "cannot\nbe read, 3 the replay is too far off and what would help is withheld.\n",
+	fputs("\nExit status: 0 done, 1 --symbolize refused a file, 2 wrong usage or an "
+	      "unreadable dump,\n3 predictions withheld because a check of the replay failed "
+	      "by too much.\n",
 	      file);
 }

@@ -44,14 +44,14 @@ static void warn_of_files(struct analysis *analysis, size_t *room)
 	const struct unnamed_files *unnamed = &analysis->labels->unnamed;
 	if (unnamed->other_count)
 		warn(analysis, room,
-		     "%.100s%s another build than the recorded one: what is in it has no names; "
-		     "put the recorded file or its debug file in place",
+		     "%.100s%s not the recorded build: functions in it have no names; put the "
+		     "recorded file or its debug file in place",
 		     unnamed->other_path,
 		     unnamed->other_count > 1 ? " and other files are" : " is");
 	if (unnamed->missing_count)
 		warn(analysis, room,
-		     "%.100s%s not here: what is in it has no names; --symbolize where the "
-		     "program ran puts them into the dump",
+		     "%.100s%s not on this machine: functions in it have no names; --symbolize on "
+		     "the machine of the recording puts them into the dump",
 		     unnamed->missing_path,
 		     unnamed->missing_count > 1 ? " and other files are" : " is");
 }
@@ -73,8 +73,8 @@ static void warn_of_looking(struct analysis *analysis, size_t *room)
 		    most_ns <= LOOKING_WORTH_SAYING * whatif->baseline.makespan_ns)
 			continue;
 		warn(analysis, room,
-		     "`%.60s` (%s) is how a thread looks for something now and then: its saving "
-		     "is that of whatever comes then, which the replay does not know",
+		     "`%.60s` (%s) is a thread polling between sleeps: its saving is that of "
+		     "whatever the thread polls for, which the replay does not know",
 		     facts_class_name(analysis, row->class),
 		     facts_class_kind(analysis, row->class));
 	}
@@ -86,7 +86,7 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 	const struct machine *machine = &analysis->machine;
 	if (machine_crosses(machine, analysis->options->cpus))
 		warn(analysis, room,
-		     "recorded on one CPU: what it takes to hand a lock to a thread on another one "
+		     "recorded on one CPU: the cost of handing a lock to a thread on another CPU "
 		     "is not in the recording; the replay takes %g us, and %g us for a signal",
 		     (double)assume.crossing / 1e3, (double)assume.crossing_run / 1e3);
 	if (analysis->options->cpus > 0)
@@ -95,18 +95,18 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 	const char *of = machine->recorded_cpus > 1 ? "s" : "";
 	if (machine->strangers)
 		warn(analysis, room,
-		     "other programs had %s that wanted a CPU all the time, as it seems: savings "
-		     "are for a machine that stays as busy",
+		     "other programs seem to have had %s running all the time: savings hold for a "
+		     "machine that stays as busy",
 		     machine->strangers == 1 ? "a thread" : "several threads");
 	else if (taken > 0 && machine->cpus == machine->left_cpus)
 		warn(analysis, room,
-		     "other programs had %.0f of the %.0f CPU%s for themselves, as it seems: "
-		     "savings are for a machine that stays as busy",
+		     "other programs seem to have had %.0f of the %.0f CPU%s to themselves: "
+		     "savings hold for a machine that stays as busy",
 		     taken, machine->recorded_cpus, of);
 	else if (taken > 0)
 		warn(analysis, room,
-		     "the run took as long as if other programs had used %.2f of the %.0f CPU%s "
-		     "meanwhile: savings are for a machine that stays as busy",
+		     "the run took as long as if other programs had used %.2f of the %.0f CPU%s: "
+		     "savings hold for a machine that stays as busy",
 		     taken, machine->recorded_cpus, of);
 }
 
@@ -135,8 +135,7 @@ static void analysis_warn(struct analysis *analysis)
 	if (analysis->has_script)
 		warn_of_looking(analysis, &room);
 	if (recording->truncated_files)
-		warn(analysis, &room,
-		     "%zu file%s in the middle of a line: what followed is missing",
+		warn(analysis, &room, "%zu file%s in the middle of a line: the rest is missing",
 		     recording->truncated_files,
 		     recording->truncated_files == 1 ? " ends" : "s end");
 	if (analysis->graph.orphan_waits)
@@ -145,15 +144,14 @@ static void analysis_warn(struct analysis *analysis)
 		     analysis->graph.orphan_waits);
 	if (baseline->broken_cycles)
 		warn(analysis, &room,
-		     "%" PRIu64 " waits form circles: the replay breaks each at one wait",
+		     "%" PRIu64 " waits form cycles: the replay breaks each cycle at one wait",
 		     baseline->broken_cycles);
 	if (baseline->fallback_anchors)
 		warn(analysis, &room,
-		     "%" PRIu64 " ops are placed by recorded time, as nothing started them in time",
+		     "%" PRIu64 " ops start at their recorded time, as no other op starts them",
 		     baseline->fallback_anchors);
 	if (analysis->graph.cut_parents)
-		warn(analysis, &room,
-		     "%" PRIu64 " nested_client links lead in a circle and are ignored",
+		warn(analysis, &room, "%" PRIu64 " nested_client links form cycles and are ignored",
 		     analysis->graph.cut_parents);
 }
 

@@ -69,11 +69,11 @@ static void check_spinning(struct check *check, const struct analysis *analysis)
 	if (!spins->total_ns)
 		return;
 	snprintf(check->line, sizeof(check->line),
-		 "`%.50s` (thread `%.40s`) waits for another thread by looking, on a CPU, about "
-		 "%" PRIu64 " ms%s: the replay takes that for work, and does not know for what",
+		 "`%.50s` (thread `%.40s`) spins for about %" PRIu64 " ms%s, polling memory until "
+		 "another thread writes: the replay takes that for work",
 		 spins->function ? analysis->recording->strings[spins->function] : "?",
 		 thread_name(analysis, spins->thread), (spins->most_ns + 500000) / 1000000,
-		 spins->most_ns < spins->total_ns ? " (and others)" : "");
+		 spins->most_ns < spins->total_ns ? " (as do others)" : "");
 }
 
 /* --- the run as it was --- */
@@ -207,13 +207,12 @@ static void check_threads(struct check *check, const struct analysis *analysis)
 		return;
 	check->state = CHECK_PASSED;
 	check->value = percent_of((double)drift.p95_ns, actual_ns);
-	snprintf(
-		check->line, sizeof(check->line),
-		"one thread in 20 ends %.1f%% of the makespan or more away from where it did, most "
-		"of all `%.40s` (%" PRIu32 "), by %+.1f%%",
-		check->value, thread_name(analysis, drift.worst),
-		analysis->recording->threads[drift.worst].tid,
-		percent_of(drift.worst_ns, actual_ns));
+	snprintf(check->line, sizeof(check->line),
+		 "one thread in 20 ends too early or too late in the replay, by %.1f%% of the "
+		 "makespan or more; the worst is `%.40s` (%" PRIu32 ") with %+.1f%%",
+		 check->value, thread_name(analysis, drift.worst),
+		 analysis->recording->threads[drift.worst].tid,
+		 percent_of(drift.worst_ns, actual_ns));
 }
 
 /* How long a thread runs in the replay. */
@@ -233,8 +232,8 @@ static const char *why_off_cpus(const struct thread_table *threads, double missi
 	double queued_ns = 0;
 	for (uint32_t i = 0; i < threads->count; i++)
 		queued_ns += (double)threads->rows[i].queued_ns;
-	return queued_ns >= missing_ns / 2 ? "waited for one, which others used"
-					   : "was off them, nobody knows why";
+	return queued_ns >= missing_ns / 2 ? "waited in the run queue"
+					   : "was off the CPU for an unknown reason";
 }
 
 /* A process takes as much to begin and to end, which no step of the replay is. */
@@ -269,14 +268,14 @@ static void check_cpu(struct check *check, const struct analysis *analysis)
 	if (!worst || fmax(cpu_ns, run_ns) < CPU_NS_LEAST)
 		return;
 	const char *why = run_ns > cpu_ns ? why_off_cpus(threads, run_ns - cpu_ns)
-					  : "used them in calls that the replay takes for waiting";
+					  : "used a CPU in calls that the replay takes for waiting";
 	check->state = CHECK_PASSED;
 	check->value = percent_of(fabs(run_ns - cpu_ns),
 				  fmin(script->recorded_cpus, (double)script->actor_count) *
 					  (double)analysis->actual_makespan_ns);
 	snprintf(check->line, sizeof(check->line),
-		 "the replay runs for %.1f ms on CPUs, threads did for %.1f ms: `%.40s` (%" PRIu32
-		 ") %s",
+		 "the replay uses %.1f ms of CPU time, the recorded threads used %.1f ms: `%.40s` "
+		 "(%" PRIu32 ") %s",
 		 run_ns / 1e6, cpu_ns / 1e6, thread_name(analysis, worst->thread),
 		 analysis->recording->threads[worst->thread].tid, why);
 }
@@ -290,7 +289,7 @@ static void check_fallback(struct check *check, const struct analysis *analysis)
 	check->state = CHECK_PASSED;
 	check->value = facts_unexplained_percent(analysis);
 	snprintf(check->line, sizeof(check->line),
-		 "%.0f%% of the time waited has no known cause%s: the replay takes it as fixed",
+		 "%.0f%% of the waiting time has no known cause%s: the replay keeps its length",
 		 check->value, class);
 }
 
@@ -302,8 +301,7 @@ static void check_forced(struct check *check, const struct analysis *analysis)
 							   analysis->recording->wait_count));
 	snprintf(check->line, sizeof(check->line),
 		 "%" PRIu64
-		 " waits had to be ended by force: what they wait for never comes in the "
-		 "replay",
+		 " waits had to be ended by force: their wakeup never comes in the replay",
 		 forced);
 }
 
@@ -356,8 +354,8 @@ static void check_mutation(struct check *check, const struct analysis *analysis,
 							   double_ns * (MUCH_SLOWER - 1)));
 	}
 	snprintf(check->line, sizeof(check->line),
-		 "with `%.60s` (%s) a tenth slower the whole takes %+.1f%% instead of about "
-		 "%+.1f%%: its saving may not be real",
+		 "with `%.60s` (%s) 10%% slower the replay grows by %+.1f%%, where its saving "
+		 "implies about %+.1f%%: that saving may not be real",
 		 facts_class_name(analysis, scaling.class),
 		 facts_class_kind(analysis, scaling.class),
 		 percent_of(grown_ns, whatif->baseline.makespan_ns),
@@ -392,13 +390,13 @@ static void check_latency(struct check *check, const struct analysis *analysis)
 	check->value =
 		fmax(off_percent(p50_ns, replayed->p50_ns), off_percent(p99_ns, replayed->p99_ns));
 	char took[4][EMIT_DURATION_BYTES];
-	emit_format_duration(took[0], replayed->p50_ns);
-	emit_format_duration(took[1], replayed->p99_ns);
-	emit_format_duration(took[2], p50_ns);
-	emit_format_duration(took[3], p99_ns);
+	emit_format_duration(took[0], p50_ns);
+	emit_format_duration(took[1], p99_ns);
+	emit_format_duration(took[2], replayed->p50_ns);
+	emit_format_duration(took[3], replayed->p99_ns);
 	snprintf(check->line, sizeof(check->line),
-		 "requests take %s in the replay (median; one of a hundred %s), and took "
-		 "%s (%s): do not trust what is said to shorten them",
+		 "requests took %s (median; p99 %s), in the replay they take %s (p99 %s): do not "
+		 "trust what is predicted for requests",
 		 took[0], took[1], took[2], took[3]);
 }
 

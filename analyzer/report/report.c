@@ -21,7 +21,7 @@ size_t report_sentence_factor(const struct factor_list *list)
 void report_withheld(const struct analysis *analysis, struct emit *emit)
 {
 	const struct check *check = &analysis->checks.rows[analysis->checks.gravest];
-	emit_strong_line(emit, "Withheld (%s %.1f%%, at most %g%% will do): %s; --force shows it",
+	emit_strong_line(emit, "Withheld (%s is %.1f%%, the limit is %g%%): %s; --force shows it",
 			 verdict_check_name(analysis->checks.gravest), check->value,
 			 verdict_withheld_above(analysis->checks.gravest), check->line);
 }

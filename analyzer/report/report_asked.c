@@ -16,9 +16,9 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 		{ .key = "what_if", .head = "changes", .is_flexible = true },
 		{ .key = "makespan_ns", .head = "makespan", .align = EMIT_RIGHT },
 		{ .key = "saved_ns", .head = "saved", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "of all", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "at least", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "at most", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "of run", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "least", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "most", .align = EMIT_RIGHT },
 		{ .key = "saved_least_ns" },
 		{ .key = "saved_most_ns" },
 		{ .key = "forced_steps" },
@@ -26,7 +26,7 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 	const struct asked *asked = &analysis->asked;
 	if (asked->count == 0 && emit->format == EMIT_TEXT)
 		return;
-	emit_heading(emit, "What would these changes bring?");
+	emit_heading(emit, "What would these changes save?");
 	if (analysis->checks.is_withheld && asked->count)
 		report_withheld(analysis, emit);
 	emit_table_begin(emit, "asked", EMIT_OBJECTS, columns,

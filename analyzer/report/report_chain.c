@@ -14,12 +14,12 @@ void report_chain(const struct analysis *analysis, struct emit *emit)
 		{ .head = "kind" },
 		{ .head = "ident", .is_flexible = true },
 		{ .head = "start", .align = EMIT_RIGHT },
-		{ .head = "lasted", .align = EMIT_RIGHT },
+		{ .head = "duration", .align = EMIT_RIGHT },
 		{ .head = "self", .align = EMIT_RIGHT },
 	};
 	const struct recording *recording = analysis->recording;
 	emit_heading(emit,
-		     "What did the end wait for? (from the last op on to what it waited for)");
+		     "Which ops did the end of the run wait for? (critical path, last op first)");
 	emit_table_begin(emit, "blocking_chain", EMIT_VALUES, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < analysis->chain.op_count; i++) {

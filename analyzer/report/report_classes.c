@@ -64,18 +64,20 @@ void report_classes(const struct analysis *analysis, struct emit *emit)
 		{ .key = "work_type", .head = "work" },
 		{ .key = "count", .head = "ops", .align = EMIT_RIGHT },
 		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "of span", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "of run", .align = EMIT_RIGHT },
 		{ .key = "total_wall_ns", .head = "wall", .align = EMIT_RIGHT },
-		{ .key = "p50_self_ns", .head = "p50", .align = EMIT_RIGHT },
-		{ .key = "p95_self_ns", .head = "p95", .align = EMIT_RIGHT },
-		{ .key = "max_self_ns", .head = "max", .align = EMIT_RIGHT },
+		{ .key = "p50_self_ns", .head = "self p50", .align = EMIT_RIGHT },
+		{ .key = "p95_self_ns", .head = "self p95", .align = EMIT_RIGHT },
+		{ .key = "max_self_ns", .head = "self max", .align = EMIT_RIGHT },
 		{ .key = "outcomes", .head = "outcomes", .is_flexible = true },
 		{ .key = "duplicate_executions",
-		  .head = has_twice ? "twice" : NULL,
+		  .head = has_twice ? "repeated" : NULL,
 		  .align = EMIT_RIGHT },
 	};
 	size_t shown = 0, more = 0;
-	emit_heading(emit, "Where was the time spent? (self time: without children and waits)");
+	emit_heading(emit,
+		     "Where was the time spent? (self time: an op's own time, without its children "
+		     "and waits)");
 	emit_table_begin(emit, "classes", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < analysis->classes.count; i++) {

@@ -90,14 +90,14 @@ static void say_time(const struct coverage *coverage, struct emit *emit)
 	if (coverage->off_cpu_ns > 0)
 		emit_line(
 			emit,
-			"Of the time that threads were not on a CPU %.1f%% (%s) is in no recorded "
+			"%.1f%% of the time that threads spent off the CPU (%s) is in no recorded "
 			"call.",
 			100 * (double)coverage->unexplained_ns / (double)coverage->off_cpu_ns,
 			unexplained);
 	if (coverage->voluntary_switches > 0)
 		emit_line(emit,
 			  "Threads gave up their CPU %" PRIu64 " times; %" PRIu64
-			  " calls that may block were recorded.",
+			  " calls that may have blocked were recorded.",
 			  coverage->voluntary_switches, coverage->blocking_events);
 }
 
@@ -110,8 +110,8 @@ static void say_filters(const struct recording *recording, struct emit *emit)
 		if (process->filtered_ns > 0)
 			emit_line(emit,
 				  "Process %" PRIu32
-				  " filters its own system calls from %s after the recording "
-				  "of it began: nothing is recorded after that.",
+				  " set up a system-call filter (seccomp) %s after its recording "
+				  "began: nothing is recorded after that.",
 				  process->pid, since);
 	}
 }
@@ -127,10 +127,10 @@ static void say(const struct analysis *analysis, struct emit *emit)
 	list(line, recording, coverage->absent, coverage->absent_count);
 	if (absent > 0)
 		emit_line(emit,
-			  "Of %" PRIu64 " children %" PRIu64
-			  " left no recording, started as: %s. They ended before their first "
-			  "recorded call, or are among what follows, or their dumps are missing.",
-			  coverage->children, absent, line);
+			  "%" PRIu64 " of %" PRIu64
+			  " child processes left no recording: %s. They ended before their first "
+			  "recorded call, or a line below tells why, or their dumps are missing.",
+			  absent, coverage->children, line);
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		const struct rec_counter *counter = &recording->counters[i];
 		const char *meaning = meaning_of(recording->strings[counter->name]);
@@ -143,16 +143,16 @@ static void say(const struct analysis *analysis, struct emit *emit)
 	list(line, recording, coverage->inlined, coverage->inlined_count);
 	if (coverage->inlined_count > 0)
 		emit_line(emit,
-			  "System calls past libc, in which blocking is not seen, at least: %s.",
+			  "System calls made outside libc, whose blocking is not recorded, at "
+			  "least: %s.",
 			  line);
 	say_time(coverage, emit);
 	if (coverage->modules_seen < coverage->modules)
-		emit_line(
-			emit,
-			"%" PRIu64 " of %" PRIu64
-			" files of code were not searched for system calls past libc: that begins "
-			"after a second of recording.",
-			coverage->modules - coverage->modules_seen, coverage->modules);
+		emit_line(emit,
+			  "%" PRIu64 " of %" PRIu64
+			  " executables and libraries were not searched for system calls outside "
+			  "libc: the search begins after one second of recording.",
+			  coverage->modules - coverage->modules_seen, coverage->modules);
 }
 
 void report_coverage(const struct analysis *analysis, struct emit *emit)

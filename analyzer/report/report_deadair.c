@@ -9,11 +9,11 @@ void report_deadair(const struct analysis *analysis, struct emit *emit)
 	static const struct emit_column columns[] = {
 		{ .key = "start", .head = "from", .align = EMIT_RIGHT },
 		{ .key = "end", .head = "to", .align = EMIT_RIGHT },
-		{ .head = "lasted", .align = EMIT_RIGHT },
+		{ .head = "duration", .align = EMIT_RIGHT },
 	};
 	const struct deadair *deadair = &analysis->deadair;
 	char total[EMIT_DURATION_BYTES], least[EMIT_DURATION_BYTES];
-	emit_heading(emit, "When did nothing run?");
+	emit_heading(emit, "When did nothing run? (gaps in which no op was running)");
 	emit_format_duration(total, (double)deadair->total_ns);
 	emit_format_duration(least, (double)analysis->options->dead_air_min_ns);
 	if (deadair->gap_count == 0)

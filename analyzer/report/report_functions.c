@@ -24,18 +24,20 @@ void report_functions(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "function", .head = "function", .is_flexible = true },
-		{ .key = "class", .head = "in", .is_flexible = true },
+		{ .key = "class", .head = "in class", .is_flexible = true },
 		{ .key = "kind", .head = "kind" },
 		{ .key = "samples", .head = "samples", .align = EMIT_RIGHT },
-		{ .key = "self_ns", .head = "self", .align = EMIT_RIGHT },
+		{ .key = "self_ns", .head = "self CPU", .align = EMIT_RIGHT },
 		{ .key = NULL, .head = "of all", .align = EMIT_RIGHT },
 		{ .key = "total_ns", .head = "with callees", .align = EMIT_RIGHT },
 	};
 	const struct function_table *functions = &analysis->functions;
 	size_t shown = 0, more = 0;
-	emit_heading(emit, "What ran on the CPU?");
+	emit_heading(emit, "What ran on the CPU? (from samples)");
 	if (functions->count == 0)
-		emit_line(emit, "No samples: record with WCPROF_SAMPLE_HZ=99, say.");
+		emit_line(emit,
+			  "No samples were recorded; WCPROF_SAMPLE_HZ=99 takes 99 per second of "
+			  "CPU time.");
 	emit_table_begin(emit, "functions", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < functions->count; i++) {

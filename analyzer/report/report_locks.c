@@ -55,22 +55,22 @@ static void emit_locks(const struct analysis *analysis, struct emit *emit)
 	static const struct emit_column columns[] = {
 		{ .key = "lock", .head = "lock", .is_flexible = true },
 		{ .key = "locks", .head = "locks", .align = EMIT_RIGHT },
-		{ .key = "acquisitions", .head = "taken", .align = EMIT_RIGHT },
+		{ .key = "acquisitions", .head = "acquired", .align = EMIT_RIGHT },
 		{ .key = "contended", .head = "waits", .align = EMIT_RIGHT },
 		{ .key = "timed_out", .head = NULL },
 		{ .key = "holder_known", .head = NULL },
 		{ .key = "owner_died", .head = NULL },
 		{ .key = "relocks", .head = NULL },
 		{ .key = "relock_total_ns", .head = NULL },
-		{ .key = "wait_total_ns", .head = "waited", .align = EMIT_RIGHT },
-		{ .key = "wait_p50_ns", .head = "p50", .align = EMIT_RIGHT },
-		{ .key = "wait_p95_ns", .head = "p95", .align = EMIT_RIGHT },
+		{ .key = "wait_total_ns", .head = "wait time", .align = EMIT_RIGHT },
+		{ .key = "wait_p50_ns", .head = "p50 wait", .align = EMIT_RIGHT },
+		{ .key = "wait_p95_ns", .head = "p95 wait", .align = EMIT_RIGHT },
 		{ .key = "wait_max_ns", .head = NULL },
-		{ .key = "hold_total_ns", .head = "held", .align = EMIT_RIGHT },
-		{ .key = "hold_p50_ns", .head = "p50", .align = EMIT_RIGHT },
-		{ .key = "hold_p95_ns", .head = "p95", .align = EMIT_RIGHT },
+		{ .key = "hold_total_ns", .head = "hold time", .align = EMIT_RIGHT },
+		{ .key = "hold_p50_ns", .head = "p50 hold", .align = EMIT_RIGHT },
+		{ .key = "hold_p95_ns", .head = "p95 hold", .align = EMIT_RIGHT },
 		{ .key = "hold_max_ns", .head = NULL },
-		{ .key = "top_holder", .head = "held up by", .is_flexible = true },
+		{ .key = "top_holder", .head = "top holder", .is_flexible = true },
 		{ .key = "top_waiter", .head = NULL },
 	};
 	const struct lock_table *locks = &analysis->locks;
@@ -84,7 +84,7 @@ static void emit_locks(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit, "... and %zu more; --top shows them.",
 			  count - analysis->options->top);
 	if (count < locks->count)
-		emit_line(emit, "Taken, and never waited for: %zu more.",
+		emit_line(emit, "%zu more were acquired, and never waited for.",
 			  (size_t)locks->count - count);
 }
 
@@ -109,11 +109,11 @@ static void emit_all_sites(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "lock", .head = "lock", .is_flexible = true },
-		{ .key = "role", .head = "who" },
+		{ .key = "role", .head = "role" },
 		{ .key = "site", .head = "where", .is_flexible = true },
 		{ .key = "count", .head = "times", .align = EMIT_RIGHT },
-		{ .key = "total_ns", .head = "total", .align = EMIT_RIGHT },
-		{ .key = "caused_ns", .head = "others waited", .align = EMIT_RIGHT },
+		{ .key = "total_ns", .head = "time", .align = EMIT_RIGHT },
+		{ .key = "caused_ns", .head = "waits caused", .align = EMIT_RIGHT },
 	};
 	const struct lock_table *locks = &analysis->locks;
 	emit_table_begin(emit, "lock_sites", EMIT_OBJECTS, columns,
@@ -152,11 +152,11 @@ static void emit_instances(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "lock", .head = "lock", .is_flexible = true },
-		{ .key = "address", .head = "worst at" },
-		{ .key = "acquisitions", .head = "taken", .align = EMIT_RIGHT },
+		{ .key = "address", .head = "address" },
+		{ .key = "acquisitions", .head = "acquired", .align = EMIT_RIGHT },
 		{ .key = "contended", .head = "waits", .align = EMIT_RIGHT },
-		{ .key = "wait_total_ns", .head = "waited", .align = EMIT_RIGHT },
-		{ .key = "hold_total_ns", .head = "held", .align = EMIT_RIGHT },
+		{ .key = "wait_total_ns", .head = "wait time", .align = EMIT_RIGHT },
+		{ .key = "hold_total_ns", .head = "hold time", .align = EMIT_RIGHT },
 	};
 	const struct lock_table *locks = &analysis->locks;
 	emit_table_begin(emit, "lock_instances", EMIT_OBJECTS, columns,
@@ -173,9 +173,9 @@ static void emit_instances(const struct analysis *analysis, struct emit *emit)
 
 void report_locks(const struct analysis *analysis, struct emit *emit)
 {
-	emit_heading(emit, "Which locks were waited for?");
+	emit_heading(emit, "Which locks were contended?");
 	if (analysis->locks.count == 0)
-		emit_line(emit, "None, and no holds are recorded.");
+		emit_line(emit, "None; no holds were recorded.");
 	emit_locks(analysis, emit);
 	emit_all_sites(analysis, emit);
 	emit_instances(analysis, emit);

@@ -57,14 +57,14 @@ void report_processes(const struct analysis *analysis, struct emit *emit)
 		{ .key = "cpus", .head = "CPUs", .align = EMIT_RIGHT },
 		{ .key = "threads", .head = "threads", .align = EMIT_RIGHT },
 		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },
-		{ .key = "thread_wall_ns", .head = "of threads", .align = EMIT_RIGHT },
+		{ .key = "thread_wall_ns", .head = "thread time", .align = EMIT_RIGHT },
 		{ .key = "cpu_ns", .head = "on CPU", .align = EMIT_RIGHT },
-		{ .key = "queued_ns", .head = "wants CPU", .align = EMIT_RIGHT },
+		{ .key = "queued_ns", .head = "run queue", .align = EMIT_RIGHT },
 		{ .key = "blocked_ns", .head = "blocked", .align = EMIT_RIGHT },
 		{ .key = "unexplained_ns", .head = "unexplained", .align = EMIT_RIGHT },
 	};
 	const struct thread_table *threads = &analysis->threads;
-	emit_heading(emit, "Which processes were there?");
+	emit_heading(emit, "Where did each process's time go? (sums over its threads)");
 	if (threads->process_count == 0)
 		emit_line(emit, "The dump names none.");
 	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns,

@@ -51,14 +51,14 @@ static void emit_group(const struct analysis *analysis, struct emit *emit,
 static void emit_groups(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "class", .head = "begins with", .is_flexible = true },
+		{ .key = "class", .head = "first op", .is_flexible = true },
 		{ .key = "kind", .head = "kind" },
-		{ .key = "source", .head = "known as" },
+		{ .key = "source", .head = "found as" },
 		{ .key = "count", .head = "requests", .align = EMIT_RIGHT },
 		{ .key = "p50_ns", .head = "p50", .align = EMIT_RIGHT },
 		{ .key = "p99_ns", .head = "p99", .align = EMIT_RIGHT },
 		{ .key = "max_ns", .head = "max", .align = EMIT_RIGHT },
-		{ .key = "per_second", .head = "a second", .align = EMIT_RIGHT },
+		{ .key = "per_second", .head = "per second", .align = EMIT_RIGHT },
 		{ .key = "is_judged", .head = NULL },
 	};
 	const struct requests *all = &analysis->script.requests;
@@ -99,8 +99,8 @@ static void emit_fixes(const struct analysis *analysis, struct emit *emit, size_
 	bool *is_shown = memory_new(whatif->row_count, sizeof(*is_shown));
 	char name[NAME_BYTES];
 	emit_line(emit,
-		  "If a class took %g times as long, the replay has these requests take less by "
-		  "(those of the surest kind):",
+		  "Time saved in requests that begin with `%s` if a class takes %g times as long:",
+		  facts_class_name(analysis, analysis->script.requests.judged_class),
 		  analysis->options->factors.factors[factor]);
 	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t shown = 0; shown < FIXES_SHOWN; shown++) {

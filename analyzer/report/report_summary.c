@@ -20,11 +20,11 @@ static bool is_lock(const struct analysis *analysis, uint32_t class)
 static const char *what_it_is(const struct analysis *analysis, uint32_t class)
 {
 	if (class >= analysis->classes.count)
-		return "function, with all that it calls";
+		return "function with its callees";
 	if (is_lock(analysis, class))
 		return "lock";
 	return analysis->classes.classes[class].kind == KIND_THREAD
-		       ? "thread, its own code"
+		       ? "the thread's own code"
 		       : facts_class_kind(analysis, class);
 }
 
@@ -39,15 +39,15 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 			best = &whatif->rows[i];
 	if (analysis->checks.is_withheld) {
 		emit_strong_line(
-			emit, "What would help is withheld: the replay fails a check by too much.");
+			emit, "Predictions are withheld: a check of the replay fails by too much.");
 		return;
 	}
 	double percent = best && whatif->baseline.makespan_ns > 0
 				 ? 100 * best->estimates[at].saved_ns / whatif->baseline.makespan_ns
 				 : 0;
 	if (percent < WORTH_SAYING_PERCENT) {
-		emit_strong_line(
-			emit, "Making one class faster would not have the whole done any sooner.");
+		emit_strong_line(emit,
+				 "No single class, made faster, would end the run any sooner.");
 		return;
 	}
 	char change[48] = "half as long";
@@ -55,7 +55,7 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		snprintf(change, sizeof(change), "no time at all");
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "%g times as long", factor);
-	emit_strong_line(emit, "If `%s` (%s) %s %s, the whole would be done %.1f%% sooner.",
+	emit_strong_line(emit, "If `%s` (%s) %s %s, the run would end %.1f%% sooner.",
 			 facts_class_name(analysis, best->class), what_it_is(analysis, best->class),
 			 is_lock(analysis, best->class) ? "were held" : "took", change, percent);
 }
@@ -175,7 +175,7 @@ static void emit_counter_sums(const struct analysis *analysis, struct emit *emit
 			!report_counter_is_unseen(recording->strings[recording->counters[i].name]);
 	if (!has_any)
 		return;
-	emit_heading(emit, "What did recording leave out or lose?");
+	emit_heading(emit, "What did the recording leave out or lose?");
 	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		bool is_first = true;
@@ -209,12 +209,13 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_sentence(analysis, emit);
 	emit_warnings(analysis, emit);
 	emit_line(emit, "%s", "");
-	emit_line(emit, "%-20s %zu ops, %zu waits, %zu links, %" PRIu64 " dropped", "Recorded",
-		  recording->op_count, recording->wait_count, recording->link_count,
+	emit_line(emit, "%-20s %zu ops, %zu waits, %zu links; %" PRIu64 " events dropped",
+		  "Recorded", recording->op_count, recording->wait_count, recording->link_count,
 		  recording->dropped_events);
 	emit_count(emit, "ops", NULL, recording->op_count);
 	if (recording->open_op_count > 0)
-		emit_line(emit, "%-20s %zu of the ops", "Not ended yet", recording->open_op_count);
+		emit_line(emit, "%-20s %zu ops at the time of the dump", "Still open",
+			  recording->open_op_count);
 	emit_count(emit, "roots", NULL, analysis->graph.root_count);
 	emit_count(emit, "open_ops", NULL, recording->open_op_count);
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);

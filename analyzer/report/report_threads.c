@@ -64,14 +64,13 @@ static void emit_sum(const struct analysis *analysis, struct emit *emit)
 	double wall_ns = (double)(cpu_ns + queued_ns + blocked_ns + unexplained_ns);
 	if (wall_ns > 0)
 		emit_line(emit,
-			  "All threads: %.1f%% on CPU + %.1f%% waiting for a CPU + %.1f%% blocked "
+			  "All threads: %.1f%% on CPU + %.1f%% in the run queue + %.1f%% blocked "
 			  "+ %.1f%% unexplained.",
 			  100 * (double)cpu_ns / wall_ns, 100 * (double)queued_ns / wall_ns,
 			  100 * (double)blocked_ns / wall_ns,
 			  100 * (double)unexplained_ns / wall_ns);
 	if (without_cpu > 0)
-		emit_line(emit,
-			  "Of %zu of them the CPU time is not known: it is in \"unexplained\".",
+		emit_line(emit, "%zu of them have no known CPU time: it is counted as unexplained.",
 			  (size_t)without_cpu);
 }
 
@@ -83,9 +82,9 @@ void report_threads(const struct analysis *analysis, struct emit *emit)
 		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
 		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },
 		{ .key = "cpu_ns", .head = "on CPU", .align = EMIT_RIGHT },
-		{ .key = "queued_ns", .head = "wants CPU", .align = EMIT_RIGHT },
+		{ .key = "queued_ns", .head = "run queue", .align = EMIT_RIGHT },
 		{ .key = "blocked_ns", .head = "blocked", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "mostly in" },
+		{ .key = NULL, .head = "mostly on" },
 		{ .key = "blocked", .head = NULL },
 		{ .key = "unexplained_ns", .head = "unexplained", .align = EMIT_RIGHT },
 		{ .key = NULL, .head = "of wall", .align = EMIT_RIGHT },

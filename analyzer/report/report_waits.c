@@ -28,7 +28,7 @@ void report_waits(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "reason", .head = "reason" },
-		{ .key = "name", .head = "on", .is_flexible = true },
+		{ .key = "name", .head = "resource", .is_flexible = true },
 		{ .key = "class", .head = "ended by", .is_flexible = true },
 		{ .key = "kind", .head = "kind" },
 		{ .key = "count", .head = "waits", .align = EMIT_RIGHT },
@@ -44,7 +44,7 @@ void report_waits(const struct analysis *analysis, struct emit *emit)
 	/* The longest come first. */
 	while (emit->format == EMIT_TEXT && count > 0 && waits->rows[count - 1].times.total_ns == 0)
 		count--;
-	emit_heading(emit, "What was waited for?");
+	emit_heading(emit, "What did threads wait for?");
 	if (count == 0)
 		emit_line(emit, "Nothing.");
 	emit_table_begin(emit, "waits", EMIT_OBJECTS, columns,
@@ -56,5 +56,5 @@ void report_waits(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit, "... and %zu more; --top shows them.",
 			  count - analysis->options->top);
 	if (count < waits->count)
-		emit_line(emit, "Had without waiting: %zu more.", waits->count - count);
+		emit_line(emit, "%zu more never made a thread wait.", waits->count - count);
 }

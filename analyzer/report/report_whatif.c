@@ -56,7 +56,7 @@ static size_t whatif_columns(const struct factor_list *list, struct factor_names
 	};
 	const struct emit_column last[] = {
 		{ .key = NULL, .head = names->range, .yields = 2 },
-		{ .key = NULL, .head = "stops", .align = EMIT_RIGHT, .yields = 3 },
+		{ .key = NULL, .head = "no more gain", .align = EMIT_RIGHT, .yields = 3 },
 		{ .key = NULL, .head = "then the limit is", .is_flexible = true, .yields = 4 },
 		{ .key = "depends_on_lock_order" },
 		{ .key = "depends_on_cpus" },
@@ -120,8 +120,8 @@ static void emit_range(const struct analysis *analysis, struct emit *emit,
 	char text[64] = "";
 	if (has_range(analysis, row, smallest))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
-			 row->depends_on_order  ? " by lock order"
-			 : row->depends_on_cpus ? " by CPUs"
+			 row->depends_on_order  ? " (lock order)"
+			 : row->depends_on_cpus ? " (run queue)"
 						: "");
 	emit_cell_text(emit, text);
 }
@@ -275,7 +275,8 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		column_count -= (FIGURES - 1) * list->count;
 	columns_hide(analysis, columns, smallest_factor(list));
 	emit_heading(emit,
-		     "What would a fix buy? (time saved if a class's self time is multiplied)");
+		     "What would a fix buy? (time saved in the whole run if a class takes x times "
+		     "as long)");
 	if (analysis->checks.is_withheld)
 		report_withheld(analysis, emit);
 	else if (whatif->row_count == 0)
@@ -287,7 +288,7 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	if (row_count > shown)
 		emit_line(emit, "... and %zu more; --top shows them.", row_count - shown);
 	if (emit->format == EMIT_TEXT && has_repeated(analysis, row_count))
-		emit_line(emit, "+N: so many other functions are on the same stacks, and would "
-				"save the same.");
+		emit_line(emit, "+N: N more functions are on the same stacks, and would save the "
+				"same.");
 	free(names);
 }

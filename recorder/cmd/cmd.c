@@ -93,23 +93,24 @@ static void print_command_help(const struct command *command)
 		puts("\nKEY=VALUE is one of");
 #define SETTING(name, allowed, help)                 \
 	if (strstr(command->arguments, "KEY=VALUE")) \
-		printf("  %-20s %s: %s\n", #name "=", help, allowed);
+		printf("  %-20s %s (%s)\n", #name "=", help, allowed);
 #include "settings.def"
 #undef SETTING
 	if (strstr(command->arguments, "PROCESS"))
 		puts("\nPROCESS is a pid, or the name of a program if only one process has it.");
 	if (strstr(command->arguments, "ARENA"))
-		puts("\nARENA is a file in shared memory, as wcprof list shows it.");
+		puts("\nARENA is a file in shared memory that holds a recording, as shown by "
+		     "wcprof list.");
 }
 
 void cmd_print_help(void)
 {
 	puts("usage: wcprof COMMAND [ARGUMENTS]\n\n"
-	     "Records where a program's threads wait, and for whom; wcprof-analyze reads what was\n"
-	     "recorded.\n");
+	     "Records which threads of a program wait, for what, and which thread ends each wait;\n"
+	     "wcprof-analyze tells from a recording what would make the program faster.\n");
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-9s %s\n", commands[i].name, commands[i].help);
-	puts("\nwcprof help COMMAND says more, man wcprof-COMMAND says all.");
+	puts("\nwcprof help COMMAND lists the options of a command, man wcprof-COMMAND says all.");
 }
 
 const char *cmd_usage(const char *name)
@@ -170,8 +171,8 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 				    strstr(command->arguments, "PROG") ? letters : letters + 1,
 				    table, NULL)) != -1) {
 		if (found == '?') {
-			cmd_fail("%s does not take %s, or not like that (wcprof help %s)",
-				 command->name, argv[optind - 1], command->name);
+			cmd_fail("%s does not take %s like that (wcprof help %s)", command->name,
+				 argv[optind - 1], command->name);
 			return false;
 		}
 		set_option(options, (char)found, optarg);

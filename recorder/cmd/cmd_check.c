@@ -51,9 +51,10 @@ static enum finding check_program(const struct executable *executable)
 	const char *path = executable->path;
 
 	if (!executable->is_elf)
-		return find(FINDING_PROBLEM, "%s is no program of a kind that is known", path);
+		return find(FINDING_PROBLEM, "%s is neither an ELF program nor a script", path);
 	if (!executable->is_x86_64)
-		return find(FINDING_PROBLEM, "%s is not for x86-64, but libwcprof.so is", path);
+		return find(FINDING_PROBLEM,
+			    "%s is not an x86-64 program; libwcprof.so is for x86-64 only", path);
 	if (!executable->interpreter[0])
 		return find(FINDING_PROBLEM, "%s is linked statically: no library can be preloaded",
 			    path);
@@ -62,16 +63,15 @@ static enum finding check_program(const struct executable *executable)
 	if (executable->gains_rights && geteuid() != 0)
 		return find(
 			FINDING_PROBLEM,
-			"%s is set-user-id, set-group-id or has capabilities: the loader ignores "
-			"LD_PRELOAD; run it as the user that it becomes",
+			"%s is set-user-ID, set-group-ID or has capabilities: the loader ignores "
+			"LD_PRELOAD; start it as the user that it switches to",
 			path);
 	if (executable->is_go)
-		return find(
-			FINDING_WARNING,
-			"%s is written in Go, whose locks and input/output do not go through libc: "
-			"little of it is seen",
-			path);
-	return find(FINDING_FINE, "%s%s%s loads libraries by %s", path,
+		return find(FINDING_WARNING,
+			    "%s is written in Go, whose locks and I/O do not go through libc: "
+			    "little of it is recorded",
+			    path);
+	return find(FINDING_FINE, "%s%s%s is dynamically linked (%s)", path,
 		    executable->script[0] ? ", which runs " : "", executable->script,
 		    executable->interpreter);
 }
@@ -83,8 +83,8 @@ static void check_library(void *context, const char *path)
 
 	if (calls > 0)
 		*worst = find(FINDING_WARNING,
-			      "%s makes system calls past libc, at least %" PRIu32
-			      ": time blocked in them will be unexplained",
+			      "%s makes system calls without libc, at least %" PRIu32
+			      ": the time blocked in them is not explained",
 			      path, calls);
 }
 
@@ -99,7 +99,7 @@ static enum finding check_code(const struct executable *executable)
 	check_library(&worst, executable->path);
 	result = libraries_list(executable, check_library, &worst);
 	if (result != 0)
-		return find(FINDING_WARNING, "%s does not say which libraries %s needs: %s",
+		return find(FINDING_WARNING, "%s does not tell which libraries %s needs: %s",
 			    executable->interpreter, executable->path, strerror(-result));
 	return worst == FINDING_FINE ? find(FINDING_FINE, "all its system calls go through libc")
 				     : worst;
@@ -115,9 +115,10 @@ static enum finding check_preloads(void)
 		return find(FINDING_WARNING, "/etc/ld.so.preload loads another library first: %.*s",
 			    (int)strcspn(others, "\n"), others);
 	if (list && *list && !strstr(list, "libwcprof"))
-		return find(FINDING_WARNING,
-			    "LD_PRELOAD has another library, whose hooks come after ours: %s",
-			    list);
+		return find(
+			FINDING_WARNING,
+			"LD_PRELOAD has another library, whose hooks run after those of wcprof: %s",
+			list);
 	return find(FINDING_FINE, "no other library is preloaded");
 }
 
@@ -160,7 +161,7 @@ static enum finding check_limits(void)
 		return find(
 			FINDING_WARNING,
 			"few descriptors are allowed (ulimit -n): there may be no control socket");
-	return find(FINDING_FINE, "limits leave enough room");
+	return find(FINDING_FINE, "resource limits leave enough room");
 }
 
 static enum finding check_directory(void)
@@ -176,8 +177,8 @@ static enum finding check_directory(void)
 	if (!S_ISDIR(stat.st_mode) || stat.st_uid != geteuid() || (stat.st_mode & 077) != 0)
 		return find(
 			FINDING_WARNING,
-			"%s is not a directory that is ours alone: only wcprof record works, which "
-			"has one of its own (set WCPROF_DIR)",
+			"%s is not a directory of this user alone: set WCPROF_DIR to one that is "
+			"(wcprof record works all the same, it makes its own)",
 			path);
 	return find(FINDING_FINE, "control sockets are in %s", path);
 }
@@ -207,9 +208,9 @@ static enum finding check_clock(void)
 {
 	if (clock_kind != CLOCK_KIND_TSC)
 		return find(FINDING_WARNING,
-			    "the processor's counter is not the kernel's clock: each "
-			    "event costs more");
-	return find(FINDING_FINE, "the processor's counter is the clock");
+			    "the kernel does not use the CPU's time stamp counter as its "
+			    "clock: each event costs more");
+	return find(FINDING_FINE, "the kernel's clock is the CPU's time stamp counter");
 }
 
 int cmd_check(struct cmd_options *options)

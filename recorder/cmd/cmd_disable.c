@@ -9,7 +9,8 @@
 static void print(const struct target *target, const char *object)
 {
 	(void)object;
-	printf("%d %s: recording is off, what is recorded stays\n", (int)target->pid, target->name);
+	printf("%d %s: recording is off; events recorded so far are kept\n", (int)target->pid,
+	       target->name);
 }
 
 int cmd_disable(struct cmd_options *options)

@@ -41,14 +41,14 @@ static const char *explain(int result)
 {
 	switch (result) {
 	case -EAGAIN:
-		return "another dump of it is being written";
+		return "another dump of this process is being written";
 	case -ENODATA:
 		return "it has recorded nothing: recording was never on (wcprof enable)";
 	case -EPIPE:
-		return "it ended in the middle, or answers no more (wcprof recover gets what it "
-		       "left)";
+		return "the process ended during the dump, or stopped answering (wcprof recover "
+		       "saves what it left)";
 	case -EPROTO:
-		return "what it answers is no dump";
+		return "the answer of the process is not a dump";
 	default:
 		return strerror(-result);
 	}
@@ -61,7 +61,7 @@ static bool has_ended(const struct cmd_options *options, const struct target_lis
 	if (found->count == 1 || procfs_lives(target->pid, 0))
 		return false;
 	if (target->arena[0] && access(target->arena, F_OK) == 0)
-		cmd_say(options, "%d %s has ended meanwhile: wcprof recover %d gets what it left",
+		cmd_say(options, "%d %s has ended meanwhile: wcprof recover %d saves what it left",
 			(int)target->pid, target->name, (int)target->pid);
 	return true;
 }

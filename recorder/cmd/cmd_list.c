@@ -95,7 +95,7 @@ int cmd_list(struct cmd_options *options)
 	target_list_free(&all);
 	fflush(stdout);
 	if (dead > 0 && !options->json)
-		cmd_say(options, "wcprof recover PID makes a dump of what a dead process left, "
-				 "wcprof remove PID throws it away");
+		cmd_say(options, "wcprof recover PID saves the recording of a dead process, "
+				 "wcprof remove PID deletes it");
 	return CMD_DONE;
 }

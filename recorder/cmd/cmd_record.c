@@ -241,9 +241,8 @@ static void clear_progress(const struct session *session)
 static void report_output_error(const struct session *session, const char *path, int error)
 {
 	clear_progress(session);
-	cmd_fail("%s: %s; nothing more is recorded. What is in the file is whole, the rest is in "
-		 "memory: "
-		 "wcprof list, wcprof recover",
+	cmd_fail("%s: %s; recording is off. The file is complete up to here; later events are in "
+		 "memory (wcprof list, wcprof recover)",
 		 path, strerror(-error));
 }
 
@@ -272,8 +271,8 @@ static int follow_program(struct session *session, const char *path)
 		if (was_over && !told && follow_living(session->follow) > 0) {
 			clear_progress(session);
 			cmd_say(session->options,
-				"the program has ended, %zu of its children go on "
-				"and are recorded (Ctrl-C leaves them alone)",
+				"the program has ended, %zu of its children still "
+				"run and are recorded (Ctrl-C ends the recording only)",
 				follow_living(session->follow));
 			told = true;
 		}
@@ -305,8 +304,8 @@ static void say_result(const struct session *session, const char *path)
 
 	clear_progress(session);
 	if (follow_count(session->follow) == 0) {
-		cmd_fail("nothing was recorded: %s did not load the library (statically linked, "
-			 "set-user-id, or it clears LD_PRELOAD): wcprof check %s",
+		cmd_fail("nothing was recorded: %s did not load libwcprof.so (statically linked, "
+			 "set-user-ID, or it clears LD_PRELOAD): wcprof check %s",
 			 session->options->arguments[0], session->options->arguments[0]);
 		return;
 	}
@@ -315,7 +314,7 @@ static void say_result(const struct session *session, const char *path)
 		path, size);
 	if (output_lost_events(session->output) > 0)
 		cmd_say(session->options,
-			"%" PRIu64 " more could not be recorded (wcprof-analyze says why)",
+			"%" PRIu64 " more events were lost (wcprof-analyze tells why)",
 			output_lost_events(session->output));
 }
 
@@ -361,7 +360,9 @@ static int open_and_run(struct session *session)
 			follow_start(session->directory, session->output, between, session);
 		status = session->follow ? run_session(session, file) : CMD_RECORD_FAILED;
 	} else if (session->output) {
-		cmd_fail("%s is no file: record needs one (wcprof dump can write to a pipe)", file);
+		cmd_fail("%s is not a regular file, which record needs (wcprof dump can write "
+			 "to a pipe)",
+			 file);
 	} else {
 		cmd_fail("%s: %s", file, strerror(-error));
 	}
@@ -390,7 +391,7 @@ int cmd_record(struct cmd_options *options)
 
 	session.shows_progress = !options->quiet && isatty(STDERR_FILENO);
 	if (!find_library(library, sizeof(library))) {
-		cmd_fail("libwcprof.so is neither beside this program nor in ../lib/wcprof");
+		cmd_fail("libwcprof.so is neither in the directory of wcprof nor in ../lib/wcprof");
 		return CMD_RECORD_FAILED;
 	}
 	if (!mkdtemp(session.directory)) {

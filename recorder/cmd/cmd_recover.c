@@ -17,13 +17,13 @@ static const char *explain(int result)
 {
 	switch (result) {
 	case -EBUSY:
-		return "somebody else is recovering it";
+		return "another process is recovering it";
 	case -EAGAIN:
-		return "its process died before it had recorded anything (wcprof remove)";
+		return "its process died before it recorded anything (wcprof remove deletes it)";
 	case -EINVAL:
-		return "it is damaged, or no arena (wcprof remove)";
+		return "it is damaged, or not an arena (wcprof remove deletes it)";
 	case -EPROTO:
-		return "another version of wcprof made it";
+		return "it was made by another version of wcprof";
 	default:
 		return strerror(-result);
 	}
@@ -62,7 +62,7 @@ static bool is_passed_over(const struct target_list *found, size_t i)
 	bool passed = found->count > 1 && found->targets[i].is_other_version;
 
 	if (passed)
-		cmd_fail("%s: another version of wcprof made it; left where it is",
+		cmd_fail("%s: made by another version of wcprof; left where it is",
 			 found->targets[i].arena);
 	return passed;
 }

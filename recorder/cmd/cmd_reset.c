@@ -9,7 +9,7 @@
 static void print(const struct target *target, const char *object)
 {
 	(void)object;
-	printf("%d %s: what was recorded is forgotten\n", (int)target->pid, target->name);
+	printf("%d %s: the events recorded so far are discarded\n", (int)target->pid, target->name);
 }
 
 int cmd_reset(struct cmd_options *options)

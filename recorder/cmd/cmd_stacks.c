@@ -28,7 +28,7 @@ static const char *state_word(char state)
 	case 'R':
 		return "runs";
 	case 'D':
-		return "sleeps in the kernel, not to be woken";
+		return "sleeps in the kernel and cannot be interrupted";
 	case 'T':
 	case 't':
 		return "is stopped";
@@ -133,7 +133,7 @@ static void print_process(const struct target *target, struct stacklist *list)
 
 	printf("%d %s: %zu thread%s%s\n", (int)target->pid, target->name, list->count,
 	       list->count == 1 ? "" : "s",
-	       list->is_from_outside ? " (it does not answer: as seen from outside)" : "");
+	       list->is_from_outside ? " (it does not answer: seen from outside)" : "");
 	for (size_t i = 0; i < list->count; i++)
 		name_what(frames, &list->threads[i]);
 	for (size_t i = 0; i < list->count; i++)

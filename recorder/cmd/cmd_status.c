@@ -31,9 +31,9 @@ static void print_recording(const char *object)
 	(void)client_number(object, "arena_bytes", &bytes);
 	(void)client_string(object, "arena", arena, sizeof(arena));
 	cmd_format_bytes((double)bytes, size, sizeof(size));
-	printf("  events  %" PRIu64 " of at most %" PRIu64 "; %" PRIu64 " dropped\n", events, most,
-	       lost);
-	printf("  threads %" PRIu64 "\n  dumps   %" PRIu64 " handed out\n", threads, dumps);
+	printf("  events  %" PRIu64 " in memory, room for %" PRIu64 "; %" PRIu64 " dropped\n",
+	       events, most, lost);
+	printf("  threads %" PRIu64 " seen\n  dumps   %" PRIu64 " handed out\n", threads, dumps);
 	printf("  memory  up to %s, %s\n", size, arena);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		if (client_number(object, counters[i].name, &count) && count > 0)

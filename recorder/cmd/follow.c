@@ -439,8 +439,8 @@ static int serve_privates(struct follow *follow)
 		return 0;
 	follow->privates_ms = now;
 	if (private_find(&follow->privates, follow->directory, has_image_at, follow))
-		fputs("wcprof: a process has no shared memory to record into: what it records just "
-		      "before its end is lost (wcprof check)\n",
+		fputs("wcprof: a process has no shared memory for its recording: its last "
+		      "events are lost when it ends (wcprof check)\n",
 		      stderr);
 	return drain_privates(follow);
 }

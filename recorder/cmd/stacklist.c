@@ -242,7 +242,8 @@ bool stacklist_read(struct stacklist *list, const struct target *target, char *e
 	if (answer && stacklist_parse(list, answer))
 		return true;
 	if (answer)
-		snprintf(error, size, "its answer makes no sense: other versions of wcprof?");
+		snprintf(error, size,
+			 "its answer cannot be read: is it another version of wcprof?");
 	stacklist_free(list);
 	if (!target->arena[0])
 		return false;

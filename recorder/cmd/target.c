@@ -64,9 +64,10 @@ static bool socket_path_of(unsigned pid, char path[SOCKET_PATH_BYTES])
 
 const char *target_why_silent(const struct target *target)
 {
-	return target->is_confined ? "it filters its own system calls, and answers no more; wcprof "
-				     "recover gets what it recorded before, once it has ended"
-				   : "it does not listen (WCPROF_CONTROL=off?)";
+	return target->is_confined
+		       ? "it set up a system-call filter and no longer answers; once it "
+			 "has ended, wcprof recover saves what it recorded before"
+		       : "it does not listen (WCPROF_CONTROL=off?)";
 }
 
 bool target_directory(char *path, size_t size)
@@ -283,18 +284,16 @@ static int refuse_ambiguous(const struct target_list *found, const char *word, c
 static int refuse_none(const char *word, char *error, size_t size)
 {
 	if (is_number(word) && !procfs_lives((pid_t)atoi(word), 0))
-		return refuse(error, size,
-			      "there is no process %s (wcprof list shows which there are)", word);
+		return refuse(error, size, "there is no process %s (wcprof list shows all)", word);
 	if (is_number(word))
 		return refuse(error, size,
 			      "process %s does not have wcprof loaded, or listens in another "
 			      "WCPROF_DIR; start it with LD_PRELOAD=libwcprof.so or wcprof record",
 			      word);
-	return refuse(
-		error, size,
-		"no process with wcprof loaded is called %.40s; start it with "
-		"LD_PRELOAD=libwcprof.so or wcprof record (wcprof list shows which there are)",
-		word);
+	return refuse(error, size,
+		      "no process with wcprof loaded is called %.40s; start it with "
+		      "LD_PRELOAD=libwcprof.so or wcprof record (wcprof list shows all)",
+		      word);
 }
 
 /* Those of `found` that have no ancestor in it: one tree has one. */
@@ -386,10 +385,10 @@ int target_find_dead(struct target_list *found, const char *word, char *error, s
 	if (found->count > 0)
 		return 0;
 	if (lives)
-		return refuse(error, error_size, "%s is alive: wcprof dump gets what it recorded",
+		return refuse(error, error_size, "%s is alive: wcprof dump writes what it recorded",
 			      word);
 	return refuse(error, error_size,
-		      "no dead process left anything that is called %.100s (wcprof list "
-		      "shows what there is)",
+		      "no dead process left a recording called %.100s (wcprof list "
+		      "shows all)",
 		      word);
 }

@@ -91,7 +91,7 @@ static const struct {
 	/* 2 */ { 0, 0, LATE_CHILD, "the replay of the unchanged run is off by" },
 	/* 3 */ { 0, 0, UNKNOWN_WAIT, "has no known cause" },
 	/* 4 */ { 0, 0, ORPHAN, "belong to no known op" },
-	/* 5 */ { 0, 0, CIRCLE, "form circles" },
+	/* 5 */ { 0, 0, CIRCLE, "form cycles" },
 };
 
 START_TEST(what_is_doubtful_is_said)

@@ -117,8 +117,8 @@ static const struct {
 	  CHECK_THREADS,
 	  CHECK_FAILED,
 	  false,
-	  "one thread in 20 ends 20.0% of the makespan or more away from where it did, "
-	  "most of all `worker` (2), by -20.0%" },
+	  "one thread in 20 ends too early or too late in the replay, by 20.0% of the "
+	  "makespan or more; the worst is `worker` (2) with -20.0%" },
 	/* 10 */
 	{ { .grows_ms = 10, .first_late_ms = -150 }, CHECK_THREADS, CHECK_WITHHOLDS, true, NULL },
 	/* 11 */
@@ -126,23 +126,23 @@ static const struct {
 	  CHECK_CPU,
 	  CHECK_FAILED,
 	  false,
-	  "the replay runs for 0.0 ms on CPUs, threads did for 60.0 ms: "
-	  "`main` (1) used them in calls that the replay takes for waiting" },
+	  "the replay uses 0.0 ms of CPU time, the recorded threads used 60.0 ms: "
+	  "`main` (1) used a CPU in calls that the replay takes for waiting" },
 	/* 12 */
 	{ { .grows_ms = 10, .run_ms = 50 },
 	  CHECK_CPU,
 	  CHECK_FAILED,
 	  false,
-	  "the replay runs for 50.0 ms on CPUs, threads did for 0.0 ms: `worker` (2) was off them, "
-	  "nobody knows why" },
+	  "the replay uses 50.0 ms of CPU time, the recorded threads used 0.0 ms: `worker` (2) was "
+	  "off the CPU for an unknown reason" },
 	/* 13 */ { { .grows_ms = 10, .cpu_ms = 90 }, CHECK_CPU, CHECK_WITHHOLDS, true, NULL },
 	/* 14 */
 	{ { .grows_ms = 10, .unresolved_ms = 50 },
 	  CHECK_FALLBACK,
 	  CHECK_FAILED,
 	  false,
-	  "33% of the time waited has no known cause, most of it in `out` (sleep): the "
-	  "replay takes it as fixed" },
+	  "33% of the waiting time has no known cause, most of it in `out` (sleep): the "
+	  "replay keeps its length" },
 	/* 15 */
 	{ { .grows_ms = 10, .unresolved_ms = 149 }, CHECK_FALLBACK, CHECK_WITHHOLDS, true, NULL },
 	/* 16 */
@@ -150,15 +150,14 @@ static const struct {
 	  CHECK_FORCED,
 	  CHECK_WITHHOLDS,
 	  true,
-	  "1 waits had to be ended by force: what they wait for never comes in the "
-	  "replay" },
+	  "1 waits had to be ended by force: their wakeup never comes in the replay" },
 	/* 17 */
 	{ { .grows_ms = 0.05 },
 	  CHECK_MUTATION,
 	  CHECK_FAILED,
 	  false,
-	  "with `out` (sleep) a tenth slower the whole takes +0.0% instead of about "
-	  "+5.0%: its saving may not be real" },
+	  "with `out` (sleep) 10% slower the replay grows by +0.0%, where its saving "
+	  "implies about +5.0%: that saving may not be real" },
 	/* 18 */
 	{ { .grows_ms = -5, .doubled_ms = -50 }, CHECK_MUTATION, CHECK_FAILED, false, NULL },
 	/* 19 */
@@ -196,8 +195,8 @@ static const struct {
 	  CHECK_LATENCY,
 	  CHECK_FAILED,
 	  false,
-	  "requests take 10.0 ms in the replay (median; one of a hundred 100 ms), and took "
-	  "10.0 ms (10.0 ms): do not trust what is said to shorten them" },
+	  "requests took 10.0 ms (median; p99 10.0 ms), in the replay they take 10.0 ms (p99 "
+	  "100 ms): do not trust what is predicted for requests" },
 	/* 28: whose end is no matter, either */
 	{ { .grows_ms = 10, .first_late_ms = -150, .ticks = true },
 	  CHECK_COUNT,
@@ -215,8 +214,8 @@ static const struct {
 	  CHECK_SPINNING,
 	  CHECK_FAILED,
 	  false,
-	  "`spin` (thread `worker`) waits for another thread by looking, on a CPU, about 10 ms "
-	  "(and others): the replay takes that for work, and does not know for what" },
+	  "`spin` (thread `worker`) spins for about 10 ms (as do others), polling memory until "
+	  "another thread writes: the replay takes that for work" },
 	/* 31: by one thread */
 	{ { .grows_ms = 10, .spun_ms = 30, .most_spun_ms = 30, .has_two_cpus = true },
 	  CHECK_SPINNING,
@@ -252,8 +251,8 @@ static const struct {
 	  CHECK_CPU,
 	  CHECK_FAILED,
 	  false,
-	  "the replay runs for 50.0 ms on CPUs, threads did for 0.0 ms: `worker` (2) waited for "
-	  "one, which others used" },
+	  "the replay uses 50.0 ms of CPU time, the recorded threads used 0.0 ms: `worker` (2) "
+	  "waited in the run queue" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */

@@ -53,11 +53,11 @@ START_TEST(text_begins_with_the_best_fix)
 	static const char *const parts[] = { "What would a fix buy?",
 					     "Where was the time spent?",
 					     "What ran on the CPU?",
-					     "What was waited for?",
-					     "Which locks were waited for?",
+					     "What did threads wait for?",
+					     "Which locks were contended?",
 					     "Where did each thread's time go?",
-					     "Which processes were there?",
-					     "What did the end wait for?",
+					     "Where did each process's time go?",
+					     "Which ops did the end of the run wait for?",
 					     "When did nothing run?",
 					     "1 gap",
 					     "and 1 more; --top",
@@ -77,7 +77,7 @@ END_TEST
 /* Answers from a replay that is another run; a reason stands in their place. */
 START_TEST(answers_are_withheld)
 {
-	static const char reason[] = "Withheld (drift 12.5%, at most 10% will do): it is another "
+	static const char reason[] = "Withheld (drift is 12.5%, the limit is 10%): it is another "
 				     "run; --force shows it\n";
 	struct recording recording = build_recording();
 	struct options options = sample_options();
@@ -104,7 +104,7 @@ START_TEST(answers_are_withheld)
 			ck_assert_msg(strncmp(at, reason, sizeof(reason) - 1) == 0, "%s", at);
 			ck_assert_ptr_null(strstr(text, "sooner"));
 			ck_assert_ptr_nonnull(strstr(text, "drift 12.5% (!)"));
-			at = strstr(text, "What would these changes bring?");
+			at = strstr(text, "What would these changes save?");
 			ck_assert_ptr_null(strstr(at, "n1*0.5"));
 		} else {
 			json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -291,11 +291,11 @@ START_TEST(text_leaves_out_what_says_nothing)
 					     "\nn15 ",
 					     "+N: ",
 					     "0.0..100.0%",
-					     "Nothing.\nHad without waiting: 1 more.",
-					     "Taken, and never waited for: 1 more.",
+					     "Nothing.\n1 more never made a thread wait.",
+					     "1 more were acquired, and never waited for.",
 					     "9 started programs not recorded: linked statically",
 					     "\nn3 (/usr/bin/other) " };
-	static const char *const none_of[] = { "n14", "twice", "Roots", "9  unseen_static" };
+	static const char *const none_of[] = { "n14", "repeated", "Roots", "9  unseen_static" };
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		ck_assert_msg(strstr(text, parts[i]) != NULL, "no \"%s\" in:\n%s", parts[i], text);
 	for (size_t i = 0; i < sizeof(none_of) / sizeof(none_of[0]); i++)
