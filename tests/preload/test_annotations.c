@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: the README's example of wcprof.h does not compile, in C or C++, needs the
+ * Wrong if this fails: the manual's example of wcprof.h does not compile, in C or C++, needs the
  * library to run, or does not say to it what it says to the reader.
  */
 #include "target.h"
@@ -24,32 +24,30 @@ static const struct expect expected[] = {
 	/* 3 */ { "op", "sleep", "usleep", 1, 1 },
 };
 
-/* The block of C in the README that includes the header. */
+/* The example in the manual. It has no backslash, which a manual writes in another way. */
 static void write_example(const char *path)
 {
 	static char text[SOURCE_MAX];
 	char line[512];
 	bool is_inside = false;
-	FILE *readme = fopen("README.md", "r");
+	FILE *manual = fopen("recorder/wcprof.h.3", "r");
 	FILE *source = fopen(path, "w");
 
-	ck_assert_msg(readme && source, "not run from the top of the sources");
+	ck_assert_msg(manual && source, "not run from the top of the sources");
 	text[0] = 0;
-	while (fgets(line, sizeof(line), readme)) {
-		if (strcmp(line, "```\n") == 0 && is_inside && strstr(text, "<wcprof.h>"))
-			break;
-		if (strncmp(line, "```", 3) == 0) {
-			is_inside = strcmp(line, "```c\n") == 0;
-			text[0] = 0;
-		} else if (is_inside) {
+	while (fgets(line, sizeof(line), manual) && !(is_inside && strcmp(line, ".Ed\n") == 0)) {
+		if (is_inside) {
 			ck_assert_uint_lt(strlen(text) + strlen(line), SOURCE_MAX);
 			strcat(text, line);
+		} else {
+			is_inside = strcmp(line, ".Bd -literal\n") == 0;
 		}
 	}
 	ck_assert_ptr_nonnull(strstr(text, "int main"));
+	ck_assert_ptr_null(strchr(text, '\\'));
 	fputs(text, source);
 	fclose(source);
-	fclose(readme);
+	fclose(manual);
 }
 
 /* Its exit status, and that of who prints something else. */
