@@ -78,7 +78,7 @@ def rows_table(rows):
 
 def groups_table(summary, groups):
     """What the predictions are off by, by groups."""
-    lines = head(["rows", "are", "rows", "mean", "median", "worst"], 2)
+    lines = head(["group", "it is", "rows", "mean error", "median", "worst"], 2)
     for name, figures in summary["groups"].items():
         lines.append(f"| {name} | {groups.get(name, 'all of the makespan, undisturbed')} | {figures['rows']} | "
                      f"{figures['mean']:.2f} | {figures['median']:.2f} | {figures['worst']:.1f} |")
