@@ -188,7 +188,7 @@ static int nothing_found(struct parser *parser, const char *kind, const char *wa
 {
 	const struct subjects *subjects = parser->subjects;
 	size_t most = strlen(wanted) / 3 + 1, near[NEAR_NAMES], unlike[NEAR_NAMES], count = 0;
-	char advice[OPTIONS_ERROR_BYTES] = "the report lists those there are";
+	char advice[OPTIONS_ERROR_BYTES] = "the report lists all classes";
 
 	for (size_t i = 0; i < subjects->count; i++) {
 		size_t far = kind && strcmp(kind, subjects->kinds[i]) != 0
@@ -206,8 +206,8 @@ static int nothing_found(struct parser *parser, const char *kind, const char *wa
 	}
 	for (size_t i = 0, used = 0; i < count && used < sizeof(advice); i++)
 		used += (size_t)snprintf(advice + used, sizeof(advice) - used, "%s\"%s %.30s\"",
-					 i ? ", " : "nearly so are called ",
-					 subjects->kinds[near[i]], subjects->names[near[i]]);
+					 i ? ", " : "similar names are ", subjects->kinds[near[i]],
+					 subjects->names[near[i]]);
 	return refuse(parser, "there is no class", wanted, advice);
 }
 
@@ -216,9 +216,10 @@ static int several_found(struct parser *parser, const char *wanted, size_t first
 	const struct subjects *subjects = parser->subjects;
 	char advice[OPTIONS_ERROR_BYTES];
 
-	snprintf(advice, sizeof(advice), "say \"%s %.30s\" or \"%s %.30s\"", subjects->kinds[first],
-		 subjects->names[first], subjects->kinds[second], subjects->names[second]);
-	return refuse(parser, "several classes could be", wanted, advice);
+	snprintf(advice, sizeof(advice), "give \"%s %.30s\" or \"%s %.30s\"",
+		 subjects->kinds[first], subjects->names[first], subjects->kinds[second],
+		 subjects->names[second]);
+	return refuse(parser, "several classes match", wanted, advice);
 }
 
 /* Those that are meant, all of one kind. How many, or -EINVAL. */
@@ -248,16 +249,16 @@ static int number_check(struct parser *parser, const struct change_text *change)
 	bool is_whole = number == (double)(uint32_t)number;
 
 	if (change->what == CHANGE_SCALE && number > FACTOR_MAX)
-		return refuse(parser, "the factor is too large after", change->subject,
+		return refuse(parser, "too large a factor for", change->subject,
 			      "give one from 0 to 1000");
 	if (change->what == CHANGE_SPLIT && (!is_whole || number < 2 || number > SPLIT_MAX))
-		return refuse(parser, "no such number of parts of", change->subject,
+		return refuse(parser, "a wrong number of parts for", change->subject,
 			      "give one from 2 to 1024");
 	if (change->what == CHANGE_THREADS && (number <= 0 || number > THREADS_TIMES_MAX))
-		return refuse(parser, "no such number of times of", change->subject,
+		return refuse(parser, "a wrong factor for", change->subject,
 			      "give one above 0, up to 64");
 	if (change->what == CHANGE_CPUS && (number <= 0 || number > CPUS_MAX))
-		return refuse(parser, "no such number of", change->subject,
+		return refuse(parser, "a wrong number of", change->subject,
 			      "give one above 0, up to 4096");
 	return 0;
 }
@@ -327,7 +328,7 @@ int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
 		const char *end = change_cut(&change, text);
 		if (!end)
 			return refuse(
-				&parser, "this is no change:", text,
+				&parser, "not a change:", text,
 				"give CLASS*0.5, lock:NAME split 4, threads:POOL*2 or cpus 4");
 		int failed = change_add(&parser, &change);
 		if (failed)

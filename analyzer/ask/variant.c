@@ -105,7 +105,7 @@ static int split(struct script *script, const struct script *old, const struct c
 	}
 	if (!is_known)
 		return refuse(error, script, classes, rebuild->class,
-			      "is no lock that the replay knows; see the table of locks");
+			      "is not a lock that the replay knows; see the table of locks");
 	return 0;
 }
 
@@ -158,8 +158,8 @@ static int copies_find(const struct script *script, const struct class_table *cl
 		double wanted = fmax(round(pool->times * members), 1);
 		if (!members)
 			return refuse(error, script, classes, pool->class,
-				      "is no pool: its threads take their work off no queue that "
-				      "several of them were seen to take from");
+				      "is not a pool: no recorded queue has several of its threads "
+				      "taking work from it");
 		for (uint32_t i = 0; i < script->actor_count; i++) {
 			if (class_of_actor(script, classes, i) != pool->class ||
 			    !takes_jobs(script, i))

@@ -66,15 +66,15 @@ static const struct {
 	const char *text;
 	const char *said;
 } bad[] = {
-	/*  0 */ { "", "this is no change" },
-	/*  1 */ { "parse", "this is no change: \"parse\"; give CLASS*0.5" },
-	/*  2 */ { "parse*", "this is no change" },
-	/*  3 */ { "parse*0.5,", "this is no change" },
-	/*  4 */ { "parse*-1", "this is no change" },
+	/*  0 */ { "", "not a change" },
+	/*  1 */ { "parse", "not a change: \"parse\"; give CLASS*0.5" },
+	/*  2 */ { "parse*", "not a change" },
+	/*  3 */ { "parse*0.5,", "not a change" },
+	/*  4 */ { "parse*-1", "not a change" },
 	/*  5 */ { "parse*1001", "from 0 to 1000" },
-	/*  6 */ { "prase*0.5", "no class \"prase\"; nearly so are called \"func parse\"" },
+	/*  6 */ { "prase*0.5", "no class \"prase\"; similar names are \"func parse\"" },
 	/*  7 */ { "sleep wrk_a*0", "\"sleep work_a/nanosleep\"" },
-	/*  8 */ { "zzzzzzzzzz*0", "the report lists those there are" },
+	/*  8 */ { "zzzzzzzzzz*0", "the report lists all classes" },
 	/*  9 */ { "lock:worker split 2", "no class \"worker\"" },
 	/* 10 */ { "lock:lock_m split 1", "from 2 to 1024" },
 	/* 11 */ { "lock:lock_m split 2.5", "from 2 to 1024" },
@@ -82,8 +82,8 @@ static const struct {
 	/* 13 */ { "threads:worker*0", "above 0" },
 	/* 14 */ { "threads:worker*65", "up to 64" },
 	/* 15 */ { "cpus 0", "above 0" },
-	/* 16 */ { "lock:lock_m", "this is no change" },
-	/* 17 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; nearly so are called \"func parse\"" },
+	/* 16 */ { "lock:lock_m", "not a change" },
+	/* 17 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; similar names are \"func parse\"" },
 };
 
 START_TEST(what_is_no_question_is_refused)
@@ -105,7 +105,7 @@ START_TEST(a_name_of_several_kinds_must_say_which)
 	char error[OPTIONS_ERROR_BYTES] = "";
 
 	ck_assert_int_eq(hypothesis_parse(&hypothesis, "worker*0", &both, error), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(error, "say \"thread worker\" or \"func worker\""));
+	ck_assert_ptr_nonnull(strstr(error, "give \"thread worker\" or \"func worker\""));
 	ck_assert_int_eq(hypothesis_parse(&hypothesis, "func worker*0", &both, error), 0);
 	ck_assert_uint_eq(hypothesis.scalings[0].class, 1);
 	ck_assert_int_eq(hypothesis_parse(&hypothesis, "threads:worker*2", &both, error), 0);

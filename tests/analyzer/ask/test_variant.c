@@ -171,13 +171,13 @@ START_TEST(what_cannot_be_rebuilt_is_refused)
 	ck_assert_int_eq(
 		variant_build(&variant, &script, &machine, &sketch.classes, &no_pool, 0, error),
 		-EINVAL);
-	ck_assert_ptr_nonnull(strstr(error, "\"worker\" is no pool"));
+	ck_assert_ptr_nonnull(strstr(error, "\"worker\" is not a pool"));
 	struct hypothesis no_lock = { .splits = { { sketch_class(&sketch, "out"), 2 } },
 				      .split_count = 1 };
 	ck_assert_int_eq(
 		variant_build(&variant, &script, &machine, &sketch.classes, &no_lock, 0, error),
 		-EINVAL);
-	ck_assert_ptr_nonnull(strstr(error, "\"out\" is no lock"));
+	ck_assert_ptr_nonnull(strstr(error, "\"out\" is not a lock"));
 	script_free(&script);
 	sketch_free(&sketch);
 }
