@@ -3,7 +3,7 @@
  * Prints steps, one a line: number, type, what its number says, its operand by name, and where jobs
  * begin. steps.def alone says which operand and number a type has.
  *
- * The script is built here, with the options of the replay, and is not replayed. One thread.
+ * The script is built here as for a replay, and is not replayed. One thread.
  */
 #include "explain.h"
 

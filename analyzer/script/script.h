@@ -156,7 +156,7 @@ struct script {
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 
-/* What the recording itself does not say. */
+/* Facts that the recording itself does not say. */
 struct script_options {
 	const struct stack_functions *functions; /* of the samples; NULL = not known */
 };
