@@ -2,9 +2,12 @@
 /*
  * The wcprof-analyze command: reads dumps, analyzes them, prints the reports.
  *
- * The only place that prints errors and decides the exit status: 0 done, 1 --symbolize refused
- * files, 2 wrong usage, a dump that cannot be read, or output that cannot be written, 3 answers
- * withheld.
+ * The only place that prints errors and decides the exit status:
+ *
+ *   0   done
+ *   1   --symbolize refused files
+ *   2   wrong usage, a dump that cannot be read, or output that cannot be written
+ *   3   answers are withheld (report/verdict.c)
  */
 #include <errno.h>
 #include <locale.h>
@@ -325,7 +328,7 @@ static int write_symbolized(struct recording *recording, const struct options *o
 	return counts.other_builds ? EXIT_REFUSED : 0;
 }
 
-/* What --without names is not assumed from here on. */
+/* Assumptions that --without names do not hold from here on. */
 static int set_aside(const struct text_list *names)
 {
 	char all[1024];

@@ -37,6 +37,7 @@ static int estimate_variant(const struct asked_of *of, const struct hypothesis *
 {
 	const struct trial trial = trial_of(hypothesis);
 	struct variant variant;
+	assert(of->script && hypothesis_rebuilds(hypothesis));
 	if (variant_build(&variant, of->script, of->estimator->replayer->machine, of->classes,
 			  hypothesis, deal, error) != 0)
 		return -EINVAL;
@@ -62,6 +63,7 @@ static struct estimate estimate_of_deals(struct estimate *deals, unsigned count)
 		qsort(deals, count - 1, sizeof(deals[0]), compare_savings);
 	struct estimate estimate = deals[(count - 1) / 2];
 	for (unsigned i = 0; i < count; i++) {
+		assert(estimate_is_valid(&deals[i]));
 		estimate.least_ns = fmin(estimate.least_ns, deals[i].least_ns);
 		estimate.most_ns = fmax(estimate.most_ns, deals[i].most_ns);
 		if (deals[i].forced_steps > estimate.forced_steps)

@@ -24,7 +24,7 @@ struct asked {
 	size_t count;
 };
 
-/* What answers need. */
+/* The inputs of all answers. */
 struct asked_of {
 	struct estimator *estimator;
 	const struct script *script; /* NULL: the recording has no threads */

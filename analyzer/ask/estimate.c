@@ -3,7 +3,7 @@
  * Replays a trial under several assumptions; estimate.h has the contract.
  *
  * Replays that go beyond a budget are not made, so that a large recording does not take twice as
- * long: jitter is the first cause to be left out, as it takes most replays.
+ * long. Jitter takes most replays, so it is the first cause to be left out.
  */
 #include "estimate.h"
 
@@ -23,6 +23,12 @@ static const double MATTERS = 0.02; /* of the makespan: what depends on more is 
 /* Standard deviations to either side of a saving: 95% of what sampling gives. */
 static const double CONFIDENCE_WIDTH = 1.96;
 
+bool estimate_is_valid(const struct estimate *estimate)
+{
+	return isfinite(estimate->least_ns) && isfinite(estimate->most_ns) &&
+	       estimate->least_ns <= estimate->saved_ns && estimate->saved_ns <= estimate->most_ns;
+}
+
 static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 {
 	trial.is_fair = way == ESTIMATE_FAIR;
@@ -41,6 +47,7 @@ static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 void estimator_begin(struct estimator *estimator, const struct replayer *replayer,
 		     const double *sampling_error)
 {
+	assert(replayer->classes_at_once > 0);
 	*estimator = (struct estimator){ .replayer = replayer, .sampling_error = sampling_error };
 	estimator->baseline_finish_ns =
 		memory_new(replayer->finish_count, sizeof(*estimator->baseline_finish_ns));
@@ -113,7 +120,7 @@ static struct estimate estimate_of(const struct estimator *estimator,
 	};
 }
 
-/* What several scalings save together is at most as sure as each of them. */
+/* The saving of several scalings together is at most as sure as that of each. */
 static void allow_for_sampling(const struct estimator *estimator, const struct trial *trial,
 			       struct estimate *estimate)
 {
@@ -165,6 +172,7 @@ struct estimate estimate_first(const struct estimator *estimator, const struct t
 {
 	struct estimate estimate = estimate_of(estimator, answer);
 	allow_for_sampling(estimator, trial, &estimate);
+	assert(estimate_is_valid(&estimate));
 	return estimate;
 }
 
@@ -182,5 +190,6 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 		    (way_matters(estimator->replayer, way) || way_matters(replayer, way)))
 			allow_for_way(estimator, replayer, trial, way, scratch, &estimate);
 	allow_for_sampling(estimator, trial, &estimate);
+	assert(estimate_is_valid(&estimate));
 	return estimate;
 }

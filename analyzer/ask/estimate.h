@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a change would save, and how sure that is: the one answer of the table and of --what-if.
+ * The saving of a change, and how sure it is: one answer for the table and for --what-if.
  *
  * An estimate is the saving under the assumptions of the recorded run, and a range that holds under
  * other assumptions too. Causes of a range, of which the widest counts:
@@ -30,6 +30,9 @@ struct estimate {
 	bool depends_on_order; /* of threads at locks: another one changes the saving much */
 	bool depends_on_cpus;  /* on how threads get CPUs: likewise */
 };
+
+/* A range holds its saving. */
+bool estimate_is_valid(const struct estimate *estimate);
 
 /* Assumptions under which a trial is replayed, beside those of the recorded run. */
 enum estimate_way { ESTIMATE_FAIR, ESTIMATE_SHARING, ESTIMATE_WAYS };

@@ -269,6 +269,7 @@ static int rebuild_add(struct parser *parser, struct rebuild *rebuilds, size_t *
 	uint32_t found[HYPOTHESIS_CHANGES_MAX];
 	int found_count = find(parser, kind, change->subject, found);
 
+	assert(*count <= HYPOTHESIS_CHANGES_MAX);
 	if (found_count < 0)
 		return found_count;
 	if (*count == HYPOTHESIS_CHANGES_MAX)
@@ -322,6 +323,7 @@ int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
 	struct parser parser = { hypothesis, subjects, error };
 	struct change_text change = { .what = CHANGE_SCALE };
 
+	assert(subjects->count == 0 || (subjects->names && subjects->kinds));
 	*hypothesis = (struct hypothesis){ .cpus = 0 };
 	for (;;) {
 		text += strspn(text, " ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the user asks with --what-if: one text, several changes at once.
+ * A question that the user asks with --what-if: one text, several changes at once.
  *
  *   CLASS*FACTOR          all time of a class is multiplied; CLASS is a name as the report has it,
  *                         with its kind before it where the name alone could mean several
@@ -26,7 +26,7 @@ enum { HYPOTHESIS_CHANGES_MAX = 64 };
 /* A lock or a pool of threads, and what is made of it. */
 struct rebuild {
 	uint32_t class; /* of the lock's holds, of the threads */
-	double times;   /* so many locks; so many times the threads */
+	double times;   /* number of locks; factor of the number of threads */
 };
 
 struct hypothesis {
@@ -39,7 +39,7 @@ struct hypothesis {
 	double cpus; /* 0 = as many as otherwise */
 };
 
-/* What a hypothesis may be about: the number of a name is its index. */
+/* Classes and functions that a hypothesis may be about; a name's index is its class. */
 struct subjects {
 	const char **names;
 	const char **kinds;

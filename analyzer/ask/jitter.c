@@ -3,8 +3,8 @@
  * Replays a trial a few times with slightly other lengths; jitter.h has the contract.
  *
  * Method. As long as every thread waits for the same other threads, a makespan is a sum of lengths,
- * or the longest of several: if no length is off by more than a part, neither is the makespan. A
- * saving that is off by more than both replays' parts comes of another order. Two replays find out
+ * or the longest of several sums. If no length is off by more than a part, neither is the makespan.
+ * A saving that is off by more than both replays' parts comes of another order. Two replays tell
  * whether there is another order. Where there is, more replays are made, and their median is the
  * answer to expect. Elsewhere the answer stays exactly what the recorded lengths give.
  *
@@ -60,6 +60,7 @@ void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
 {
 	struct trial unchanged[JITTERS];
 
+	assert(replayer->has_jitter);
 	for (unsigned i = 0; i < JITTERS; i++)
 		unchanged[i] = (struct trial){ .jitter = i + 1 };
 	jitter->baselines[0] = *baseline;
@@ -74,7 +75,7 @@ bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 	struct trial other = *trial;
 	bool differs = false;
 
-	assert(trial->jitter == 0);
+	assert(trial->jitter == 0 && !trial->is_fair && !trial->shares_cpus);
 	other.finish_ns = NULL;
 	for (unsigned i = 1; i <= JITTERS; i++) {
 		if (i > PROBES && !differs)

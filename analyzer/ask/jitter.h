@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that hold although no run takes exactly as long again: where threads meet by a hair, a
+ * Answers that hold although no run takes exactly as long again. Where threads meet by a hair, a
  * replay of the very lengths that were recorded may come out as hardly any real run would.
  *
  * Jitter is the difference, up to assume.jitter, of a length from the recorded one. Thread-safe:
@@ -29,8 +29,8 @@ void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
 
 /*
  * `answer` is the replay of `trial`, with lengths as recorded. True: jitter brings threads into
- * another order; then `answer` and the trial's finishes become those of the median of several
- * replays, by what it saves, and `range` is set.
+ * another order. Then `answer` and the trial's finishes become those of the median of several
+ * replays, ordered by their savings, and `range` is set.
  */
 bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 		   const struct trial *trial, void *scratch, struct replay_answer *answer,

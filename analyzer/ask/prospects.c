@@ -4,8 +4,8 @@
  *
  * Where a gain stops: a saving grows with every bit that a class gets faster, until something else
  * takes as long. Halving an interval finds the factor below which nothing more is saved. The limit
- * then: with the class gone, each of the heaviest other classes is made to take half as long, and
- * the one that saves most is it.
+ * then: with the class gone, each of the heaviest other classes is made to take half as long. The
+ * limit is the class that saves most.
  *
  * Replays that go beyond a budget are not made, so that large recordings do not take twice as long.
  * Workers share the rows.
@@ -43,7 +43,7 @@ static double smallest_factor(const struct prospect *prospect)
 	return prospect->options->factors[prospect->smallest];
 }
 
-/* What a replay saves against the unchanged one, with locks handed over as glibc does. */
+/* The saving of a replay against the unchanged one, with locks handed over as glibc does. */
 static double saved_by(const struct prospect *prospect, const struct scaling *scalings,
 		       size_t count, void *scratch)
 {
@@ -116,6 +116,7 @@ static void look_into(void *context, size_t task, size_t worker)
 	double least_ns = WORTH_A_LOOK * prospect->whatif->baseline.makespan_ns;
 	size_t runs = runs_to_find_stop(prospect);
 	void *scratch = estimator_scratch(prospect->estimator, worker);
+	assert(task < prospect->row_count);
 	if (prospect->options->progress && worker == 0)
 		prospect->options->progress("looking into answers", task, prospect->row_count);
 	if (!(row_saved_ns(prospect, row) > least_ns) || runs > prospect->runs_left)
@@ -156,7 +157,7 @@ void prospects_build(struct whatif *whatif, struct estimator *estimator,
 				     .row_count = whatif->row_count < WHATIF_BEST_ROWS
 							  ? whatif->row_count
 							  : WHATIF_BEST_ROWS };
-	assert(smallest < options->factor_count);
+	assert(smallest < options->factor_count && options->factors[smallest] >= 0);
 	if (!prospect.row_count)
 		return;
 	prospect.runs_left = STEPS_MAX / (estimator->replayer->cost + 1) / prospect.row_count;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is behind the best answers: where a gain stops, and what is the limit then.
+ * Where the gain of the best answers stops, and which class is the limit then.
  *
- * Fills in the rows of a what-if that is otherwise done.
+ * Fills in the rows of a what-if that is otherwise done. Called by whatif_build alone, on one
+ * thread, and joins those that it starts.
  */
 #ifndef WCPROF_PROSPECTS_H
 #define WCPROF_PROSPECTS_H

@@ -2,15 +2,16 @@
 /*
  * Adds up the samples that hypotheses rest on; sampling_error.h has the contract.
  *
- * A function is known from samples alone. Of a class its ops are known exactly, and with CPUs to
- * spare so is what runs in them. Where there are no more CPUs than threads, it is samples again
- * that tell which stretch between two calls had the CPU, and what a change buys hangs on whose turn
- * it is then: so a class that runs is no surer than the functions in it.
+ * A function is known from samples alone. The ops of a class are known exactly; with CPUs to spare
+ * so is all that runs in them. Where there are no more CPUs than threads, samples alone tell which
+ * stretch between two calls had the CPU. A saving depends on that then, so a class that runs is no
+ * surer than the functions in it.
  *
  * Of n samples the standard deviation is the root of n. One thread.
  */
 #include "sampling_error.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ static double error_of(double samples)
 static void add_scope(double *samples, const struct scopes *scopes, const struct scope *scope,
 		      uint32_t count)
 {
+	assert(scope->first + scope->count <= scopes->class_count);
 	if (scope->leaf != NO_INDEX)
 		samples[scope->leaf] += count;
 	for (uint32_t i = 0; i < scope->count; i++)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampling error of an answer: samples say how much of a stretch of time ran what, or ran at
- * all, and where they fell is chance.
+ * The sampling error of an answer. Samples say how much of a stretch of time ran a function, or ran
+ * at all, and where they fell is chance.
+ *
+ * One thread.
  */
 #ifndef WCPROF_SAMPLING_ERROR_H
 #define WCPROF_SAMPLING_ERROR_H

@@ -2,9 +2,9 @@
 /*
  * Tries every hypothesis; whatif.h has the contract.
  *
- * Every row is replayed once at each factor. Of the best rows the answers are then made sure of,
- * which may change which ones are the best: until the best ones are all sure. Workers take a batch
- * of rows at a time; a row belongs to the worker that took it until all are done.
+ * Every row is replayed once at each factor. Then the answers of the best rows are made sure. That
+ * may change which rows are the best, so it goes on until the best ones are all sure. Workers take
+ * a batch of rows at a time; a row belongs to the worker that took it until all are done.
  */
 #include "whatif.h"
 
@@ -32,6 +32,7 @@ struct job {
 static struct trial trial_of(const struct job *job, const struct whatif_row *row, size_t f,
 			     struct scaling *scaling)
 {
+	assert(f < job->options->factor_count);
 	*scaling = (struct scaling){ row->class, job->options->factors[f] };
 	return (struct trial){ .scalings = scaling,
 			       .count = 1,
@@ -78,6 +79,7 @@ static void job_work(void *context, size_t batch, size_t worker)
 {
 	struct job *job = context;
 	size_t from = batch * job->batch_rows, left = job->row_count - from;
+	assert(from < job->row_count);
 	if (job->same_as[from] != NO_INDEX)
 		return;
 	if (job->options->progress && worker == 0)
@@ -185,9 +187,8 @@ struct ranking {
 };
 
 /*
- * What a row is ranked by: what it saves, less what of it may be a sampling error. A function that
- * is known from samples then comes after the lock or call that it fills and that was recorded
- * exactly.
+ * Rows are ranked by their saving, less its sampling error. A function that is known from samples
+ * then comes after the lock or call that it fills, which was recorded exactly.
  */
 static double sure_ns(const struct ranking *ranking, const struct whatif_row *row)
 {

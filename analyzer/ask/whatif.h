@@ -39,7 +39,7 @@ struct whatif_row {
 struct whatif {
 	struct whatif_row *rows; /* the largest sure saving at the smallest factor first */
 	size_t row_count;
-	struct estimate *estimates; /* what the rows point into */
+	struct estimate *estimates; /* rows point into them */
 	uint64_t *finishes_ns;
 	uint64_t *baseline_finish_ns; /* of each thread */
 	size_t finish_count;          /* threads; 0 = not known */

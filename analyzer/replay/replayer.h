@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a replay offers to those who ask "what if": the makespan of the run under a hypothesis.
+ * A replay answers "what if": it gives the makespan of the run under a hypothesis.
  *
  * A replayer's state is read-only, so any number of threads may run it, each with a scratch of its
  * own.

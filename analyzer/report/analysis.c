@@ -2,8 +2,9 @@
 /*
  * Runs the whole analysis; analysis.h has the contract.
  *
- * Once the graph is there, the program for the replay is compiled on a second thread while this one
- * measures what was recorded: neither reads what the other writes.
+ * The pipeline: graph, measures, the script or program of the replay, questions, checks, verdict,
+ * warnings. The script is compiled on a second thread while this one measures the recording:
+ * neither reads what the other writes.
  */
 #include "analysis.h"
 
@@ -38,7 +39,7 @@ warn(struct analysis *analysis, size_t *room, const char *format, ...)
 	va_end(arguments);
 }
 
-/* What it means for who reads the names. */
+/* Consequences for readers of the names. */
 static void warn_of_files(struct analysis *analysis, size_t *room)
 {
 	const struct unnamed_files *unnamed = &analysis->labels->unnamed;
@@ -250,9 +251,9 @@ static bool is_start_routine(const struct analysis *analysis, uint32_t name)
 }
 
 /*
- * What the replay of threads is asked: not of containers, whose time is their threads', nor of
- * idling. A lock's weight is all the time that it was held, as a shorter hold shortens what is done
- * under it.
+ * Questions to the replay of threads: none about containers, whose time is their threads', nor
+ * about idling. A lock's weight is all the time that it was held, as a shorter hold shortens all
+ * that is done under it.
  */
 static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
 {

@@ -2,11 +2,12 @@
 /*
  * Checks a replay against the run that it was made from; checks.h has the contract.
  *
- * Each check sets a figure, and writes a line with the cause; whether the figure is too high, and
+ * Each check sets a figure, and writes a line with the cause. Whether the figure is too high, and
  * answers are withheld for it, is decided in verdict.c.
+ *
  * The mutation check makes a replay of its own: it finds answers that come from times which were
- * pinned to the recording. Where threads take turns on CPUs a small change may shift who meets
- * whom, and help; so what fails is tried again with a change that no such chance can hide.
+ * pinned to the recording. Where threads take turns on CPUs, a small change may shift which of them
+ * meet, and help. So a class that fails is tried again with a change that is too large for that.
  */
 #include "checks.h"
 
@@ -30,6 +31,7 @@ static const double MOVES_AT_LEAST = 0.002; /* of the makespan: a smaller change
 
 static const char *thread_name(const struct analysis *analysis, uint32_t thread)
 {
+	assert(thread < analysis->recording->thread_count);
 	uint32_t op = analysis->recording->threads[thread].op;
 	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
 }
@@ -53,9 +55,10 @@ static void check_drops(struct check *check, const struct analysis *analysis)
 }
 
 /*
- * A thread that waits on a CPU works in the replay, which does not know what it waits for: so much
- * of the makespan may be another thread's, and no saving there is found. One thread or other spun
- * for at least as long as the one that spun most, and as all of them would have with every CPU.
+ * A thread that waits on a CPU works in the replay, which does not know its reason. That part
+ * of the makespan may be another thread's, and no saving there is found. The part is at least the
+ * time of the thread that spun most. It is also at least the time that all threads together would
+ * have spun on all CPUs at once.
  */
 static void check_spinning(struct check *check, const struct analysis *analysis)
 {
@@ -127,6 +130,7 @@ static struct thread_drift thread_drift(const struct analysis *analysis)
 	struct finish *replayed = memory_new(all, sizeof(*replayed));
 	uint64_t *off_ns = memory_new(all, sizeof(*off_ns));
 	bool *are_idle = threads_doing_nothing(analysis, all);
+	assert(all <= script->actor_count);
 	for (uint32_t t = 0; t < all; t++) {
 		if (are_idle[t] || script->actors[t].ticks)
 			continue;
@@ -219,6 +223,7 @@ static void check_threads(struct check *check, const struct analysis *analysis)
 static double run_ns_of(const struct script *script, uint32_t thread)
 {
 	double run_ns = 0;
+	assert(thread < script->actor_count);
 	const struct step *step = &script->steps[script->actors[thread].first_step];
 	for (; step->type != STEP_END; step++)
 		if (step->type == STEP_RUN)
@@ -240,8 +245,8 @@ static const char *why_off_cpus(const struct thread_table *threads, double missi
 static const double CPU_NS_LEAST = 1e6;
 
 /*
- * What runs in the replay was on a CPU in the recording. Where there were enough CPUs it does not
- * matter how much of a call was spent on one, and the replay does not ask.
+ * Time that runs in the replay was on a CPU in the recording. Where there were enough CPUs it does
+ * not matter how much of a call was spent on one, and the replay does not ask.
  */
 static void check_cpu(struct check *check, const struct analysis *analysis)
 {
@@ -307,8 +312,8 @@ static void check_forced(struct check *check, const struct analysis *analysis)
 
 /* --- whether a change changes anything --- */
 
-/* What the makespan grows by if a class takes twice as long, going by what it saves if it gets
- * faster. */
+/* The growth of the makespan if a class takes twice as long, going by its saving if it gets faster.
+ */
 static double expected_growth_ns(const struct analysis *analysis, const struct whatif_row *row)
 {
 	const struct factor_list *list = &analysis->options->factors;

@@ -33,7 +33,7 @@ enum { CHECK_LINE_BYTES = 256 };
 struct check {
 	double value; /* percent, see checks.def */
 	enum check_state state;
-	char line[CHECK_LINE_BYTES]; /* what is wrong and with whom, "" = nothing */
+	char line[CHECK_LINE_BYTES]; /* the cause, "" = the check does not fail */
 };
 
 struct checks {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What several reports and checks say of an analysis: figures and names that are in no table of it.
+ * Figures and names of an analysis that are in no table of it, for reports and checks.
  *
  * Any thread, as an analysis is only read.
  */
@@ -16,8 +16,8 @@ double facts_drift_percent(const struct analysis *analysis);
  * ended do not count. */
 double facts_unexplained_percent(const struct analysis *analysis);
 
-/* Classes, and from their count on the functions that samples show: what they are called, the
- * time that is theirs (of functions: about, by samples, with what they call). */
+/* Name, kind, own time and ops of a class, or of a function that samples show. Functions have the
+ * numbers from the count of the classes on; their time is by samples, with their callees'. */
 const char *facts_class_name(const struct analysis *analysis, uint32_t class);
 const char *facts_class_kind(const struct analysis *analysis, uint32_t class);
 uint64_t facts_class_self_ns(const struct analysis *analysis, uint32_t class);

@@ -4,7 +4,6 @@
  */
 #include "labels.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

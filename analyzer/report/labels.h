@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ops, waits and stacks of a recording are called, by its stacks and the symbols of its
+ * Labels: names for the ops, waits and stacks of a recording, by its stacks and the symbols of its
  * files.
  *
  * Read-only after labels_build. One thread.

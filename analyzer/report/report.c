@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says what several reports say alike; report.h has the contract.
+ * Wording that several reports share; report.h has the contract. Calls no report.
  */
 #include "report.h"
 
+#include <assert.h>
 #include <string.h>
+
+enum { COUNT_BYTES = 24 }; /* " +N" with any N */
 
 size_t report_sentence_factor(const struct factor_list *list)
 {
 	size_t best = 0;
+	assert(list->count > 0);
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->factors[i] == HALF)
 			return i;
@@ -20,6 +24,7 @@ size_t report_sentence_factor(const struct factor_list *list)
 
 void report_withheld(const struct analysis *analysis, struct emit *emit)
 {
+	assert(analysis->checks.is_withheld && analysis->checks.gravest < CHECK_COUNT);
 	const struct check *check = &analysis->checks.rows[analysis->checks.gravest];
 	emit_strong_line(emit, "Withheld (%s is %.1f%%, the limit is %g%%): %s; --force shows it",
 			 verdict_check_name(analysis->checks.gravest), check->value,
@@ -50,6 +55,7 @@ bool report_counter_is_unseen(const char *counter)
 
 static bool says_the_same(const struct analysis *analysis, size_t left, size_t right)
 {
+	assert(left < analysis->whatif.row_count && right < analysis->whatif.row_count);
 	const struct whatif_row *a = &analysis->whatif.rows[left];
 	const struct whatif_row *b = &analysis->whatif.rows[right];
 	bool are_functions =
@@ -81,7 +87,8 @@ const char *report_name_of_repeated(const struct analysis *analysis, size_t row,
 				    size_t text_bytes)
 {
 	size_t more = report_repeated(analysis, row);
-	int room = (int)text_bytes - 24;
+	int room = (int)text_bytes - COUNT_BYTES;
+	assert(row < analysis->whatif.row_count && text_bytes > COUNT_BYTES);
 	int used = snprintf(text, text_bytes, "%.*s", room > 0 ? room : 0,
 			    facts_class_name(analysis, analysis->whatif.rows[row].class));
 	if (more > 0 && used > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every report has in common: one function from the analysis to an emit. And what several of
- * them say alike.
+ * A report is one function from the analysis to an emit. Here is also the wording that several of
+ * them share.
  *
  * One thread; an analysis is only read.
  */
@@ -21,10 +21,10 @@ static const double HALF = 0.5;
 /* The factor that sentences speak of: a half when that was tried, else the smallest. */
 size_t report_sentence_factor(const struct factor_list *list);
 
-/* What a counter of the recorder counts; NULL: it is none of its counters. */
+/* The meaning of a counter of the recorder; NULL: it is none of its counters. */
 const char *report_counter_meaning(const char *counter);
 
-/* What could not be seen is a question of its own. */
+/* The counter is of calls or programs that could not be seen: a question of its own. */
 bool report_counter_is_unseen(const char *counter);
 
 /*

@@ -9,7 +9,7 @@
 
 enum { TEXT_BYTES = 4096 + 80 }; /* a path, and a name before it */
 
-/* What it was started as; a link or a script is called other than the file that runs. */
+/* The name that it was started by; a link or a script is called other than the file that runs. */
 static void emit_program(const struct analysis *analysis, struct emit *emit,
 			 const struct rec_process *process)
 {

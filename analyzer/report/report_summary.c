@@ -77,7 +77,7 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 	emit_table_end(emit);
 }
 
-/* What was checked before anything was ranked: one line, or rows of JSON. */
+/* Checks made before anything was ranked: one line, or rows of JSON. */
 static void emit_checks(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
@@ -118,7 +118,7 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "forced_steps", NULL, analysis->whatif.baseline.forced_steps);
 }
 
-/* What recording itself lost or cost, as the dumps say it. */
+/* Losses and costs of recording itself, as the dumps say it. */
 static void emit_counters(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {

@@ -2,6 +2,7 @@
 /*
  * Report: what would a fix buy? Every class that was tried, with what it would save at each factor.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct factor_names {
 	char range[FACTOR_BYTES + 8];
 };
 
-/* What is told of each factor in JSON alone. */
+/* Figures of each factor that JSON alone has. */
 static const char *const json_figures[FIGURES - 1] = { "saved_least_ns",   "saved_most_ns",
 						       "p50_saved_ns",     "p99_saved_ns",
 						       "thread_finish_ns", "process_finish_ns" };
@@ -39,6 +40,7 @@ static const char *const json_figures[FIGURES - 1] = { "saved_least_ns",   "save
 static size_t smallest_factor(const struct factor_list *list)
 {
 	size_t smallest = 0;
+	assert(list->count > 0);
 	for (size_t i = 1; i < list->count; i++)
 		if (list->factors[i] < list->factors[smallest])
 			smallest = i;

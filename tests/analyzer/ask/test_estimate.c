@@ -122,6 +122,7 @@ START_TEST(the_widest_of_causes_counts)
 	replayer.scratch_new = no_scratch;
 	replayer.scratch_free = free;
 	replayer.run = run;
+	replayer.classes_at_once = 1;
 	replayer.finish_count = 1;
 	estimator_begin(&estimator, &replayer,
 			rows[_i].sampling_error > 0 ? &rows[_i].sampling_error : NULL);
@@ -145,9 +146,9 @@ END_TEST
 /* Nobody needs a CPU in the recorded run, but with fewer of them. */
 START_TEST(a_variant_may_depend_on_more)
 {
-	const struct replayer replayer = { .scratch_new = no_scratch,
-					   .scratch_free = free,
-					   .run = run };
+	const struct replayer replayer = {
+		.scratch_new = no_scratch, .scratch_free = free, .run = run, .classes_at_once = 1
+	};
 	struct replayer variant = replayer;
 	const struct scaling scaling = { 0, 0.5 };
 	const struct trial trial = { .scalings = &scaling, .count = 1 };

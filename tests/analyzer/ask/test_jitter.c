@@ -66,7 +66,7 @@ static const struct {
 
 START_TEST(the_middle_one_is_told_where_jitter_decides)
 {
-	const struct replayer replayer = { .run = run };
+	const struct replayer replayer = { .run = run, .has_jitter = true };
 	const struct replay_answer baseline = { .makespan_ns = 1000, .p99_ns = 50 };
 	uint64_t finish_ns = 9;
 	const struct trial trial = { .count = 1, .finish_ns = &finish_ns };
