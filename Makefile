@@ -11,14 +11,13 @@ Q        := $(if $(V),,@)
 
 WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow \
             -Wpointer-arith -Wwrite-strings -Wvla
-CFLAGS   ?= -O2 -g
+CFLAGS   ?= $(if $(SAN),-O1,-O2) -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
 # libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
 LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
 CMD_LIBS := -lzstd -ldw -lelf -liberty
 AN_LIBS  := -ldw -lelf -liberty -lzstd -lm -lpthread
-TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
 
 objects   = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(patsubst %.S,$(B)/%.o,$(wildcard $(1)/*.S))
 REC_OBJ  := $(call objects,recorder)
@@ -26,16 +25,10 @@ PRE_OBJ  := $(call objects,preload)
 CMD_OBJ  := $(call objects,recorder/cmd)
 AN_DIRS  := $(patsubst %/,%,$(sort $(dir $(wildcard analyzer/*.c analyzer/*/*.c analyzer/*/*/*.c))))
 AN_OBJ   := $(foreach dir,$(AN_DIRS),$(call objects,$(dir)))
-TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c tests/bench/*.c))
-FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MANUALS  := $(wildcard analyzer/*.1 recorder/cmd/*.1)
 SOURCES  := $(wildcard $(foreach dir,preload recorder recorder/cmd $(AN_DIRS) $(addprefix tests/,recorder/cmd \
               $(AN_DIRS)) tests/*,$(dir)/*.[ch]))
-UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
-              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
-
-.PHONY: all tests-built unit-built fuzzers demo check tidy format analyze fuzz bench truth peers real kill soak model \
-        conformance install clean help
+.PHONY: all demo check tidy format analyze install clean help
 all: $(B)/libwcprof.so $(B)/wcprof-analyze $(if $(strip $(CMD_OBJ)),$(B)/wcprof) ## the library and the commands
 
 # $(call build,WORD) arguments: says what it makes, and makes it from the .c and .o that it depends on.
@@ -59,32 +52,6 @@ $(B)/%.o: %.c
 $(B)/%.o: %.S
 	$(call build,AS,$<) $(PIC) -c
 
-# A unit test is one program: the test, and the objects of the folder that it mirrors.
-$(B)/tests/analyzer/%: tests/analyzer/%.c $(filter-out %/main.o,$(AN_OBJ))
-	$(call build,TEST) $(addprefix -iquote ,tests tests/analyzer analyzer recorder) $(AN_LIBS) $(TEST_LIBS)
-$(B)/tests/recorder/test_%: tests/recorder/test_%.c $(REC_OBJ)
-	$(call build,TEST) -iquote tests -iquote recorder $(LIB_LIBS) $(TEST_LIBS)
-$(B)/tests/recorder/cmd/test_%: tests/recorder/cmd/test_%.c $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
-	$(call build,TEST) -iquote tests -iquote recorder/cmd -iquote recorder $(LIB_LIBS) $(CMD_LIBS) $(TEST_LIBS)
-# The one benchmark that looks inside.
-$(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
-	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
-# The hooks are tested from outside: their tests run target programs with the library preloaded.
-$(B)/tests/preload/test_%: tests/preload/test_%.c $(B)/libwcprof.so | $(TARGETS)
-	$(call build,TEST) -iquote tests -iquote recorder -iquote preload $(TEST_LIBS)
-# Targets, truths and benchmarks are plain programs that know nothing of us.
-$(B)/tests/%: tests/%.c
-	$(call build,TARGET) -iquote recorder -lpthread -lm -ldl $(LIBS_$(@F))
-LIBS_teams := -l:libgomp.so.1
-LIBS_rings := -luring
-# A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
-$(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(AN_OBJ)
-	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
-	  analyzer/*/$(*:fuzz_%=%).c),$(filter-out %/main.o,$(AN_OBJ)) $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
-
-tests-built: all unit-built $(TARGETS)
-unit-built: $(UNIT)
-fuzzers: $(FUZZERS)
 demo: ## finds a planted bottleneck in a bundled server
 	@scripts/demo
 check: ## every test: under 15 minutes
@@ -99,28 +66,6 @@ analyze: ## gcc's and clang's static analyzers (some minutes)
 	  -iquote recorder
 	clang-tidy --quiet --checks=-clang-analyzer-core.* $(wildcard recorder/*.c preload/*.c recorder/cmd/*.c) -- \
 	  -std=c11 -D_GNU_SOURCE -iquote recorder # it takes what raw system calls fill in for uninitialised
-fuzz: ## every fuzzer for FUZZ_SECONDS (60)
-	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)-fuzz fuzzers
-	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
-bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
-	@tests/bench/run $(B)
-truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
-	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
-peers: tests-built ## what others predict on the rows that make truth measured (PEERS_ARGS=--coz: 10 minutes more)
-	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
-real: tests-built ## settings of real servers, predicted and made (quiet machine, some minutes)
-	@tests/real/real.py --build $(B) $(REAL_ARGS)
-soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for a minute (10 GB in TMPDIR)
-	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
-	@CHILDREN=10000 B=$(B) tests/pressure/test_children
-	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
-model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
-	@B=$(B) tests/model/test_model
-conformance: tests-built ## programs of others behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
-	@scripts/setup conformance
-	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
-kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
-	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/wcprof include share/man/man1 share/man/man3 \
 	  share/man/man5 share/bash-completion/completions share/pkgconfig)
@@ -138,4 +83,5 @@ clean: ## removes the build directory
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+include tests/tests.mk
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the programs of the tests are built, and what measures or tries for long. The Makefile includes this.
+
+TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
+TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c tests/bench/*.c))
+FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
+UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
+              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
+
+.PHONY: tests-built unit-built fuzzers fuzz bench truth peers real soak model conformance kill
+
+# A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
+# optimised, or most of the time of a build would be theirs; the recorder's are, as they have parts of it inline.
+$(B)/tests/analyzer/%.o $(B)/tests/preload/%.o: CFLAGS = -g
+$(B)/tests/analyzer/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests tests/analyzer analyzer recorder)
+$(B)/tests/recorder/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests recorder/cmd recorder)
+$(B)/tests/preload/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests recorder preload)
+$(B)/analyzer.a: $(filter-out %/main.o,$(AN_OBJ))
+	$(Q)echo "  AR	$@"; rm -f $@; ar rcsT $@ $^
+$(filter $(B)/tests/analyzer/%,$(UNIT)): $(B)/%: $(B)/%.o $(B)/analyzer.a
+	$(call build,TEST,$(filter %.o %.a,$^)) $(AN_LIBS) $(TEST_LIBS)
+$(filter $(B)/tests/recorder/test_%,$(UNIT)): $(B)/%: $(B)/%.o $(REC_OBJ)
+	$(call build,TEST,$(filter %.o %.a,$^)) $(LIB_LIBS) $(TEST_LIBS)
+$(filter $(B)/tests/recorder/cmd/%,$(UNIT)): $(B)/%: $(B)/%.o $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
+	$(call build,TEST,$(filter %.o %.a,$^)) $(LIB_LIBS) $(CMD_LIBS) $(TEST_LIBS)
+# The hooks are tested from outside: their tests run target programs with the library preloaded.
+$(filter $(B)/tests/preload/%,$(UNIT)): $(B)/%: $(B)/%.o | $(B)/libwcprof.so $(TARGETS)
+	$(call build,TEST,$(filter %.o %.a,$^)) $(TEST_LIBS)
+# The one benchmark that looks inside.
+$(B)/tests/bench/bench_recorder: tests/bench/bench_recorder.c $(REC_OBJ)
+	$(call build,BENCH) -iquote recorder $(LIB_LIBS) -lpthread
+# Targets, truths and benchmarks are plain programs that know nothing of us.
+$(B)/tests/%: tests/%.c
+	$(call build,TARGET) -iquote recorder -lpthread -lm -ldl $(LIBS_$(@F))
+LIBS_teams := -l:libgomp.so.1
+LIBS_rings := -luring
+# A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
+$(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(B)/analyzer.a
+	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
+	  analyzer/*/$(*:fuzz_%=%).c),$(B)/analyzer.a $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
+
+tests-built: all unit-built $(TARGETS)
+unit-built: $(UNIT)
+fuzzers: $(FUZZERS)
+fuzz: ## every fuzzer for FUZZ_SECONDS (60)
+	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined B=$(B)-fuzz fuzzers
+	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
+bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
+	@tests/bench/run $(B)
+truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
+	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
+peers: tests-built ## what others predict on the rows that make truth measured (PEERS_ARGS=--coz: 10 minutes more)
+	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
+real: tests-built ## settings of real servers, predicted and made (quiet machine, some minutes)
+	@tests/real/real.py --build $(B) $(REAL_ARGS)
+soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for a minute (10 GB in TMPDIR)
+	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
+	@CHILDREN=10000 B=$(B) tests/pressure/test_children
+	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
+model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
+	@B=$(B) tests/model/test_model
+conformance: tests-built ## programs of others behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
+	@scripts/setup conformance
+	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
+kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
+	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
