@@ -47,9 +47,9 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/run $(B)-fuzz $(or $(FUZZ_SECONDS),60)
 bench: tests-built ## what the hooks, the recorder and the analyzer cost (prints, never fails)
 	@tests/bench/run $(B)
-truth: tests-built ## predicted against really made speed-ups (about 25 minutes)
+truth: tests-built ## predicted savings against fixes that are really made (about 25 minutes)
 	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
-peers: tests-built ## what others predict on the rows that make truth measured (PEERS_ARGS=--coz: 10 minutes more)
+peers: tests-built ## predictions of other tools for the rows of make truth (PEERS_ARGS=--coz: 10 minutes more)
 	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
 real: tests-built ## settings of real servers, predicted and made (quiet machine, some minutes)
 	@tests/real/real.py --build $(B) $(REAL_ARGS)
@@ -59,7 +59,7 @@ soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for 
 	@PRESSURE_SECONDS=60 B=$(B) tests/pressure/test_pressure
 model: ## every interleaving of filling, draining, leaving and overwriting chunks (spin)
 	@B=$(B) tests/model/test_model
-conformance: tests-built ## programs of others behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
+conformance: tests-built ## programs of other projects behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
 	@scripts/setup conformance
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
