@@ -337,7 +337,8 @@ static int set_aside(const struct text_list *names)
 			continue;
 		assumptions_list(all, sizeof(all), false);
 		fprintf(stderr,
-			"wcprof-analyze: --without: \"%.60s\" is no assumption; give one of %s\n",
+			"wcprof-analyze: --without: there is no assumption \"%.60s\"; give one of "
+			"%s\n",
 			names->texts[i], all);
 		return EXIT_TROUBLE;
 	}

@@ -117,7 +117,7 @@ static void warn_of_assumptions(struct analysis *analysis, size_t *room)
 	char names[WARNING_BYTES - 100];
 	assumptions_list(names, sizeof(names), true);
 	if (names[0])
-		warn(analysis, room, "answers without what is usually assumed: %s", names);
+		warn(analysis, room, "predictions are made without these assumptions: %s", names);
 }
 
 static void analysis_warn(struct analysis *analysis)
