@@ -6,6 +6,7 @@
 #define WCPROF_CHILDREN_H
 
 #include "hooks.h"
+#include "watch.h"
 
 struct child_start {
 	uint64_t op;

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 
 #include "objects.h"
+#include "watch.h"
 
 extern struct r_debug _r_debug;
 

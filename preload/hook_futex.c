@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "hooks.h"
+#include "watch.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13

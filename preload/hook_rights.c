@@ -128,7 +128,7 @@ static long confined(const struct recorder_confinement *before, long result)
 {
 	int error = errno;
 	if (result < 0)
-		recorder_is_free(before);
+		recorder_unconfine(before);
 	errno = error;
 	return result;
 }
@@ -143,7 +143,7 @@ int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, un
 {
 	if (option != PR_SET_SECCOMP || !confines((long)a, b))
 		return real.prctl(option, a, b, c, d);
-	struct recorder_confinement before = recorder_is_confined();
+	struct recorder_confinement before = recorder_confine();
 	return (int)confined(&before, real.prctl(option, a, b, c, d));
 }
 
@@ -152,6 +152,6 @@ long hook_raw_seccomp(long number, long operation, long flags, long filter)
 {
 	if (!confines(operation + 1, (unsigned long)filter))
 		return real.syscall(number, operation, flags, filter, 0, 0, 0);
-	struct recorder_confinement before = recorder_is_confined();
+	struct recorder_confinement before = recorder_confine();
 	return confined(&before, real.syscall(number, operation, flags, filter, 0, 0, 0));
 }

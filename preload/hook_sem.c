@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "hooks.h"
+#include "watch.h"
 
 struct sem_wait_state {
 	struct watch *watch;

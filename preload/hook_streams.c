@@ -124,7 +124,7 @@ static void stream_begin(struct stream_op *now, enum call call, const FILE *stre
 
 	*now = (struct stream_op){ .stream = stream };
 	if (UNLIKELY(__atomic_load_n(&recorder_port, __ATOMIC_RELAXED) != 0) && fd >= 0)
-		recorder_sees_descriptor(fd);
+		recorder_note_descriptor(fd);
 	struct self *self = hook_enter();
 	if (!self)
 		return;

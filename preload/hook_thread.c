@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "hooks.h"
+#include "watch.h"
 
 struct parcel {
 	union {

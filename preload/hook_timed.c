@@ -21,7 +21,7 @@ static __attribute__((noinline, cold)) void timed_arm(void)
 static uint64_t timed_begin(enum kind kind, enum call call, int fd, struct caller caller)
 {
 	if (UNLIKELY(__atomic_load_n(&recorder_port, __ATOMIC_RELAXED) != 0))
-		recorder_sees_descriptor(fd);
+		recorder_note_descriptor(fd);
 	if (UNLIKELY(!hooks_thread.is_armed))
 		timed_arm();
 	return op_begin_call(kind, call, fd, caller.pc, caller.frame);

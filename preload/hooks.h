@@ -49,6 +49,7 @@
 #include <time.h>
 #include <wchar.h>
 
+#include "record.h"
 #include "recorder.h"
 
 /* Macros of libc's, in the way of the names. */

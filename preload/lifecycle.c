@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "watch.h"
 
 __thread struct hooks_thread hooks_thread;
 
@@ -59,7 +60,7 @@ static void thread_leaves(void *unused)
 void hooks_arm_thread(struct self *self)
 {
 	hooks_thread.is_armed = true;
-	thread_publish(self, (const void *)pthread_self());
+	watch_publish_thread(self, (const void *)pthread_self());
 	if (!has_thread_key)
 		return;
 	rounds_left = PTHREAD_DESTRUCTOR_ITERATIONS - 1;

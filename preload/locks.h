@@ -10,6 +10,7 @@
 #define WCPROF_LOCKS_H
 
 #include "hooks.h"
+#include "watch.h"
 
 /* A hook's view of the lock that it is about to wait for: libc's own fields, read racily. */
 struct lock_look {

@@ -20,7 +20,7 @@
 #include "roster.h"
 #include "stacks.h"
 #include "syscalls.h"
-#include "waiters.h"
+#include "watch.h"
 
 #include "in_target.h"
 

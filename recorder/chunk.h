@@ -17,6 +17,7 @@
 #include <assert.h>
 
 #include "arena.h"
+#include "record.h"
 #include "self.h"
 
 /* Writes a record; false when there is no room (counted). */

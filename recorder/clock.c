@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "atomics.h"
+#include "record.h"
 #include "syscalls.h"
 
 #include "in_target.h"

@@ -22,7 +22,7 @@
 
 #include "chunk.h"
 #include "self.h"
-#include "waiters.h"
+#include "watch.h"
 
 /* Entries above move down: a drainer that reads from the top sees each of them at least once. */
 void entry_remove_below(struct self *, struct open_entry *) HIDDEN;

@@ -129,7 +129,7 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * ARENA_STACKS      struct stack_entry [STACKS_MAX], by id
  * ARENA_STACK_IDS   uint32_t [STACK_BUCKETS]
  * ARENA_STACK_POOL  uint64_t frames
- * ARENA_WATCHES     struct watch [WATCHES_MAX] (recorder.h)
+ * ARENA_WATCHES     struct watch [WATCHES_MAX] (watch.h)
  * ARENA_HANDLES     struct open_entry [HANDLES_MAX]
  * ARENA_MODULES     struct module_entry [MODULES_MAX]
  * ARENA_OBJECTS     struct object_entry [OBJECTS_MAX]

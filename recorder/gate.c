@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is so in this process. See gate.h.
+ * Facts about this process. See gate.h.
  */
 #include "gate.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is so in this process: facts that every other file may ask for, without a system call.
+ * Facts about this process, which every other file may ask for without a system call.
  *
  * The gate itself is in recorder.h, for the hooks. A leaf: calls nothing, and changes nothing. Any
  * thread reads; each fact says who writes it. Relaxed: whoever misses a change for a moment acts as

@@ -4,7 +4,7 @@
  *
  * Runs on the program's threads. Nothing is open, so nothing can be abandoned.
  */
-#include "recorder.h"
+#include "record.h"
 
 #include "clock.h"
 #include "entries.h"

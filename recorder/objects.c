@@ -10,7 +10,7 @@
 #include "objects.h"
 
 #include "maps.h"
-#include "waiters.h"
+#include "watch.h"
 
 #include "in_target.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops and waits that are open on a thread, as the rest of the recorder sees them; recorder.h has
- * the rest.
+ * Ops and waits that are open on a thread, as the rest of the recorder sees them; record.h has
+ * the hooks' view.
  */
 #ifndef WCPROF_OP_H
 #define WCPROF_OP_H
 
+#include "record.h"
 #include "self.h"
 
 /* Input/output shorter than so many ticks is not recorded. Written by settings.c. */

@@ -12,7 +12,7 @@
 #include "chunk.h"
 #include "handles.h"
 #include "roster.h"
-#include "waiters.h"
+#include "watch.h"
 
 #include "in_target.h"
 

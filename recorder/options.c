@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "watch.h"
 
 #include "in_target.h"
 

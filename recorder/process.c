@@ -6,8 +6,8 @@
  * the gate unset.
  *
  * States of the gate: UNSET (not set up in this process: before the constructor, or a forked child)
- * -> OFF or ON. A forked child finds its gate wiped by the kernel, forgets its parent's arena at
- * the first thing that happens in it, and makes an arena of its own when a hook first comes by:
+ * -> OFF or ON. A forked child finds its gate wiped by the kernel, and forgets its parent's arena
+ * at the first thing that happens in it. It makes an arena of its own when a hook first comes by:
  * most children exec before that. Its control thread has to wait for a hook in which a thread may
  * be created.
  *
@@ -123,7 +123,7 @@ void recorder_steps_back(bool was_there)
 		control_start(process.host->thread_create);
 }
 
-struct recorder_confinement recorder_is_confined(void)
+struct recorder_confinement recorder_confine(void)
 {
 	struct recorder_confinement before = { 0 };
 	struct arena *arena;
@@ -149,7 +149,7 @@ struct recorder_confinement recorder_is_confined(void)
 	return before;
 }
 
-void recorder_is_free(const struct recorder_confinement *before)
+void recorder_unconfine(const struct recorder_confinement *before)
 {
 	if (!before->was_free)
 		return;

@@ -163,7 +163,7 @@ static uint32_t local_port(int fd)
 
 /* A thread serves the port from its first use of a connection that came in there, until it uses one
  * that came in elsewhere. What it connected to itself, files and pipes change nothing. */
-void recorder_sees_descriptor(int fd)
+void recorder_note_descriptor(int fd)
 {
 	struct self *self = &self_of_thread;
 	uint32_t port = scope_port();

@@ -17,6 +17,7 @@
 #include "scope.h"
 #include "stack.h"
 #include "switch.h"
+#include "watch.h"
 
 #include "in_target.h"
 

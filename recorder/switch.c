@@ -2,8 +2,8 @@
 /*
  * Recording on and off. See switch.h.
  *
- * Async-signal-safe but for the wait for another thread at the switch, which lasts microseconds;
- * the first opening of the gate takes longer, as it makes the arena.
+ * Async-signal-safe but for the wait for another thread at the switch. That lasts microseconds; the
+ * first opening of the gate takes longer, as it makes the arena.
  */
 #include "switch.h"
 
@@ -94,7 +94,7 @@ static void switch_unlock(void)
 	store_release(&state.owner, 0);
 }
 
-/* Who reads the arena meanwhile finds a mixture of two paths, and nobody there: it tries again. */
+/* A reader of the arena may find a mixture of two paths, and nobody there: it tries again. */
 void switch_listens_at(const char *path)
 {
 	switch_lock();

@@ -20,10 +20,8 @@ void switch_fork_child(const struct clock_pair *forked) HIDDEN;
 int switch_enable(void) HIDDEN;
 void switch_disable(void) HIDDEN;
 
-/*
- * A thread, or an op, is to be recorded even while recording is off, and is so no more: the gate is
- * on as long as one is. False: no memory, or not allowed.
- */
+/* A thread, or an op, is to be recorded even while recording is off: the gate stays open for it.
+ * False: no memory, or not allowed. */
 bool switch_flow_begins(void) HIDDEN;
 void switch_flow_ends(void) HIDDEN;
 /* Whether new ones are recorded while recording is off. */

@@ -19,8 +19,9 @@
 #include "clock.h"
 #include "dump.h"
 #include "mark.h"
-#include "recorder.h"
+#include "record.h"
 #include "sample.h"
+#include "watch.h"
 
 enum { ROUNDS = 9, SAMPLES_LESS = 10, EVENTS_USUAL = 400000 };
 enum { POPULATE_WRITE = 23 }; /* MADV_, of newer headers */

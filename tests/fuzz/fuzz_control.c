@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "dump.h"
-#include "recorder.h"
+#include "record.h"
 #include "verbs.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

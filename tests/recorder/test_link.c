@@ -4,6 +4,7 @@
 
 #include "calls.h"
 #include "suite.h"
+#include "watch.h"
 
 START_TEST(links)
 {

@@ -4,6 +4,7 @@
 
 #include "recording.h"
 #include "suite.h"
+#include "watch.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -11,6 +11,7 @@
 #define WCPROF_IS_LIBRARY
 #include "wcprof.h"
 #include "suite.h"
+#include "watch.h"
 
 /* The thread sanitizer looks at each step, and takes its time. */
 #ifdef __SANITIZE_THREAD__

@@ -12,6 +12,7 @@
 #include "options.h"
 #include "recording.h"
 #include "suite.h"
+#include "watch.h"
 
 /* Read by the thread sanitizer: children may have threads. */
 const char *__tsan_default_options(void);
@@ -308,7 +309,7 @@ START_TEST(a_filter_ends_the_recording_and_says_so)
 
 	recording_begin();
 	record_io(1);
-	before = recorder_is_confined();
+	before = recorder_confine();
 	ck_assert(before.was_free);
 	lines = output_of(getpid());
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
@@ -319,7 +320,7 @@ START_TEST(a_filter_ends_the_recording_and_says_so)
 	ck_assert(recorder_is_off());
 	ck_assert_uint_eq(record_io(2), 0);
 	ck_assert(!switch_flow_begins());
-	ck_assert(!recorder_is_confined().was_free);
+	ck_assert(!recorder_confine().was_free);
 	/* What there is was handed over; this would be too late. */
 	recorder_image_ends(END_EXIT);
 	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 1);
@@ -332,8 +333,8 @@ START_TEST(a_filter_that_was_refused_ends_nothing)
 	json_t *lines;
 
 	recording_begin();
-	before = recorder_is_confined();
-	recorder_is_free(&before);
+	before = recorder_confine();
+	recorder_unconfine(&before);
 	ck_assert_uint_ne(record_io(2), 0);
 	lines = recording_dump(true);
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
@@ -349,7 +350,7 @@ START_TEST(a_child_behind_a_filter_stays_off)
 	int status;
 
 	recording_begin();
-	(void)recorder_is_confined();
+	(void)recorder_confine();
 	child = forks[_i]();
 	if (child == 0) {
 		recorder_wake_up(true);

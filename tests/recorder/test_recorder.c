@@ -10,6 +10,7 @@
 #include "recording.h"
 #include "roster.h"
 #include "suite.h"
+#include "watch.h"
 
 enum { WORKERS = 4, GENERATIONS = 40, EVENTS = 700 };
 

@@ -140,7 +140,7 @@ static bool use(int fd)
 {
 	struct self *self;
 
-	recorder_sees_descriptor(fd);
+	recorder_note_descriptor(fd);
 	self = self_enter();
 	if (self)
 		op_end(self,

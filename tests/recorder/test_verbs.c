@@ -5,6 +5,7 @@
 
 #include "recording.h"
 #include "suite.h"
+#include "watch.h"
 
 static char answer_bytes[VERB_ANSWER_BYTES_MAX];
 static struct request request;

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits on which address, and who held it last: a hash table of struct watch in the arena.
+ * Watched addresses: a hash table of struct watch in the arena. See watch.h.
  *
  * Open addressing, WATCHES_MAX entries, at most PROBES_MAX steps. Reading takes no lock: the key
  * `address` is stored last, with release order. Before the table a filter of WATCH_FILTER_BITS bits
- * answers for addresses that were never watched, in one load. `watch_lock` keeps two threads from
- * making two entries of one object; it is held for a few hundred nanoseconds, and nobody waits for
- * it long: whoever does not get it goes without (counted). The entry of a thread or a child is
- * only ever made by one thread, which takes no lock: while hundreds begin at once, whoever has it
- * may not run. So a place is claimed (WATCH_CLAIMED) before it is filled; a thread that leaves by
- * longjmp in between, from a signal handler, costs the table that place.
+ * answers for addresses that were never watched, in one load.
+ *
+ * `watch_lock` keeps two threads from making two entries of one object. It is held for a few
+ * hundred nanoseconds. A thread that does not get it soon goes without (counted). The entry of a
+ * thread or a child is only ever made by one thread, and without the lock. While hundreds of
+ * threads begin at once, the one that has it may not run. So a place is claimed (WATCH_CLAIMED)
+ * before it is filled. A thread that leaves by longjmp in between, from a signal handler, costs the
+ * table that place.
  *
  * An entry that was forgotten keeps its key, type WATCH_FREE, so that probing goes on beyond it,
  * until another address takes it over. Whoever still has a pointer to it then uses a destroyed
  * object: the record that comes of it names the wrong lock, and nothing worse.
  */
-#include "waiters.h"
+#include "watch.h"
 
 #include <assert.h>
 #include <dlfcn.h>
 #include <link.h>
 
-#include "clock.h"
+#include "arena.h"
 #include "chunk.h"
-#include "op.h"
-#include "stack.h"
+#include "clock.h"
+#include "self.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "text.h"
@@ -64,7 +66,8 @@ static bool filter_has(const struct arena *arena, uint32_t hash)
 
 /* --- Finding --------------------------------------------------------------------------------- */
 
-/* Acquire: who does not find a child any more sees its record. */
+/* Acquire: pairs with watch_forget(); a thread that does not find a child any more sees its
+ * record. */
 static inline bool is_used(const struct watch *watch)
 {
 	uint8_t type = load_acquire(&watch->type);
@@ -83,7 +86,7 @@ static struct watch *find(const struct arena *arena, uint64_t address, uint32_t 
 		key = load_acquire(&watch->address);
 		if (key == address)
 			return watch;
-		/* What is just claimed has no key yet, and there may be more behind it. */
+		/* A place that is just claimed has no key yet, and there may be more behind it. */
 		if (key == 0 && load_acquire(&watch->type) == WATCH_FREE)
 			return NULL;
 	}
@@ -296,7 +299,7 @@ struct watch *watch_get(struct self *self, const void *address, enum watch_type 
 
 /* The first thread's would be the first entry of many a process, and cost it the table's memory;
  * hardly any program joins that thread. */
-void thread_publish(struct self *self, const void *thread)
+void watch_publish_thread(struct self *self, const void *thread)
 {
 	struct watch *watch;
 
@@ -363,8 +366,8 @@ void watch_share(struct watch *watch)
 
 void watch_wait_begins(struct watch *watch)
 {
-	/* In one order with the holder's unlock: the waiter looks at the lock again after this,
-	 * and whoever unlocked before that look is not waited for. */
+	/* In one order with the holder's unlock: pairs with hold_release(). The waiter looks at the
+	 * lock again after this; a holder that unlocked before that look is not waited for. */
 	add_seq_cst(&watch->waiters, 1);
 }
 
@@ -376,11 +379,6 @@ void watch_wait_ends(struct watch *watch)
 
 /* --- Holding --------------------------------------------------------------------------------- */
 
-static uint32_t index_of(const struct watch *watch)
-{
-	return (uint32_t)(watch - (struct watch *)arena_at(recorder_arena, ARENA_WATCHES));
-}
-
 bool watch_is_holder(int32_t index, uint64_t op)
 {
 	assert(index >= 0 && index < WATCHES_MAX);
@@ -391,119 +389,4 @@ void watch_drop_holder(int32_t index, uint64_t op)
 {
 	if (index >= 0 && watch_is_holder(index, op))
 		store_relaxed(&entry_at(recorder_arena, (uint32_t)index)->holder_op, 0);
-}
-
-void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const void *frame)
-{
-	uint64_t now = clock_now_ticks();
-	uint64_t last = load_relaxed(&watch->last_ticks);
-	/* The counter is read out of order by nanoseconds: holds of a lock must not overlap. */
-	uint64_t start = now > last ? now : last;
-	uint64_t parent = op_current(self);
-	uint64_t op;
-
-	if (load_relaxed(&recorder_holds) == HOLDS_NONE)
-		return;
-	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
-	op = op_begin_hold(self, watch, index_of(watch), stack, frame, start);
-	store_relaxed(&watch->holder_relock, 0);
-	store_relaxed(&watch->holder_flags, 0);
-	store_relaxed(&watch->holder_parent, parent);
-	store_relaxed(&watch->holder_start, start);
-	store_relaxed(&watch->holder_stack, stack);
-	store_relaxed(&watch->holder_thread, self->thread);
-	store_release(&watch->holder_op, op);
-}
-
-void hold_relocked(struct watch *watch, uint64_t relock_ticks)
-{
-	uint64_t units = relock_ticks / RELOCK_TICKS;
-
-	store_relaxed(&watch->holder_relock, units < INT32_MAX ? (uint32_t)units : INT32_MAX);
-}
-
-void hold_inherited(struct self *self, struct watch *watch)
-{
-	store_relaxed(&watch->holder_flags, (uint8_t)RECORD_OWNER_DIED);
-	op_set_flags(self, load_relaxed(&watch->holder_op), RECORD_OWNER_DIED);
-}
-
-void hold_tried(struct watch *watch)
-{
-	store_relaxed(&watch->holder_flags,
-		      (uint8_t)(load_relaxed(&watch->holder_flags) | RECORD_TRIED));
-}
-
-void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks, uint32_t nth)
-{
-	uint64_t hot = load_relaxed(&watch->hot_ticks);
-	uint64_t before = load_relaxed(&watch->last_ticks);
-	uint64_t start = last_ticks;
-
-	assert(nth > 0);
-	if (load_relaxed(&recorder_holds) == HOLDS_NONE || load_relaxed(&watch->holder_op) != 0)
-		return;
-	/* Locks that it took one after the other without a record took equally long. */
-	if (hot > start)
-		start = hot - (hot - start) / nth;
-	if (start < before)
-		start = before;
-	store_relaxed(&watch->holder_relock, 0);
-	store_relaxed(&watch->holder_flags, 0);
-	store_relaxed(&watch->holder_parent, op_current(self));
-	store_relaxed(&watch->holder_start, start);
-	store_relaxed(&watch->holder_stack, 0);
-	store_relaxed(&watch->holder_thread, self->thread);
-	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
-	store_release(&watch->holder_op, self_next_id(self));
-}
-
-void hold_release(struct self *self, struct watch *watch, struct hold_release *release)
-{
-	uint64_t op = load_relaxed(&watch->holder_op);
-	uint64_t start = load_relaxed(&watch->holder_start);
-	uint64_t now = clock_now_ticks();
-
-	/* It may have been raised to the end of the hold before. */
-	if (now < start)
-		now = start;
-	release->waiters = load_seq_cst(&watch->waiters);
-	release->hold.type = RECORD_NONE;
-	release->pc = NULL;
-	store_relaxed(&watch->last_ticks, now);
-	if (op == 0) {
-		store_release(&watch->last_op, op_current(self));
-		return;
-	}
-	release->hold = (struct record){
-		.start = start,
-		.end = now,
-		.id = op,
-		.parent = load_relaxed(&watch->holder_parent),
-		.value = watch->address,
-		.name = load_relaxed(&watch->ident),
-		.stack = load_relaxed(&watch->holder_stack),
-		.count = load_relaxed(&watch->hold_count),
-		.fd = (int32_t)load_relaxed(&watch->holder_relock),
-		.type = RECORD_OP,
-		.what = KIND_HOLD,
-		.outcome = OUTCOME_OK,
-		.flags = load_relaxed(&watch->holder_flags),
-	};
-	store_release(&watch->last_op, op);
-	op_release_hold(self, &release->hold);
-	/* Release: pairs with the drainer, which looks for the hold in our slot then. */
-	store_release(&watch->holder_op, 0);
-}
-
-void hold_record(struct self *self, struct watch *watch, const struct hold_release *release)
-{
-	struct record hold = release->hold;
-
-	if (release->pc)
-		hold.stack = stack_of(release->pc);
-	if (hold.type != RECORD_NONE)
-		op_end_hold(self, &hold);
-	if (release->waiters > 0)
-		wake_record(self, LINK_WAKE, watch, 1, 0, 0);
 }

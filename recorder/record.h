@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ops, waits and links, as the hooks record them.
+ *
+ * All of it is the calling thread's, between self_enter() and self_leave(); recorder.h has the
+ * shape of a hook, and what may be called where.
+ */
+#ifndef WCPROF_RECORD_H
+#define WCPROF_RECORD_H
+
+#include "recorder.h"
+
+struct watch;
+
+/* The op in which this thread is at the moment (innermost open op). */
+uint64_t op_current(const struct self *) HIDDEN;
+
+/* Opens an op as child of the current one. Returns its id, 0 if it cannot be recorded. name:
+ * call name id (hook row + 1) or an interned string; fd -1 = none. `frame` is
+ * __builtin_frame_address(0) of the hook: open entries below it were abandoned, and are closed as
+ * canceled. */
+uint64_t op_begin(struct self *, enum kind, uint32_t name, uint64_t value, int fd, uint32_t stack,
+		  const void *frame) HIDDEN;
+/* Ends it now: writes the record. value replaces the op's value (bytes of io: negative = -errno
+ * -> outcome error). */
+void op_end(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
+/* The same, but without a record (counted) when it lasted less than OP_BRIEF_NS. For calls that do
+ * so most of the time, and have not blocked then. */
+enum { OP_BRIEF_NS = 2000 };
+void op_end_brief(struct self *, uint64_t op, enum outcome, uint64_t value) HIDDEN;
+/* A hook's whole part before and after a call that is an op: enters, captures the stack, opens or
+ * ends, and leaves. Each of them is one function, in which nearly all time is the clock's. */
+uint64_t op_begin_call(enum kind, uint32_t name, int fd, const void *pc, const void *frame) HIDDEN;
+void op_end_call(uint64_t op, enum outcome, uint64_t value, bool is_brief) HIDDEN;
+/* The same with what became known during the call. */
+void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
+void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;
+void op_set_flags(struct self *, uint64_t op, uint8_t flags) HIDDEN;
+void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
+/* It has several descriptors, and this is the first that was ready. */
+void op_set_ready(struct self *, uint64_t op, int fd) HIDDEN;
+/* The descriptor at the other end of an io op that has two. */
+void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
+
+/* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
+uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
+		    uint32_t stack, const void *frame) HIDDEN;
+/* The thread that had the object to itself when the wait began: the kernel's number, perhaps of
+ * another process's; 0 = not known. */
+void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;
+void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
+/* The same, but without a record when it lasted less than OP_BRIEF_NS: nobody was waited for. */
+void wait_end_brief(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
+/* Nothing had to be waited for: a wait of no length, whose stack does not matter. */
+void wait_met(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
+	      uint64_t target_op) HIDDEN;
+/* It turned out that there was nothing to wait for: no record. */
+void wait_drop(struct self *, uint64_t wait) HIDDEN;
+
+/* A wake or post by the current op, from that stack; `flags`: RECORD_ALL. */
+void wake_record(struct self *, enum link_kind, const struct watch *, uint32_t count, uint8_t flags,
+		 uint32_t stack) HIDDEN;
+/* The same before it is given, and the watch says from now on who woke last. */
+void wake_announce(struct self *, enum link_kind, struct watch *, uint32_t count, uint8_t flags,
+		   uint32_t stack) HIDDEN;
+void link_record(struct self *, enum link_kind, uint64_t to_op, const void *address, uint32_t ident,
+		 uint32_t count) HIDDEN;
+
+/* A lock or the like was initialised here. */
+void init_record(struct self *, const void *address, uint32_t stack) HIDDEN;
+
+/* The id of an op that is not in a thread's hands: a child's, whose watch has it. */
+uint64_t op_reserve(struct self *) HIDDEN;
+
+uint64_t clock_ticks(void) HIDDEN;
+
+/* When this thread recorded something last; for guesses that must not cost a look at the clock. */
+extern __thread uint64_t recorder_last_ticks HIDDEN __attribute__((tls_model("initial-exec")));
+
+#endif
