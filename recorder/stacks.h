@@ -2,8 +2,7 @@
 /*
  * The table of call stacks in an arena: equal stacks have equal ids.
  *
- * Lock-free: any number of threads intern at once; a stack is complete before its id is found by
- * another thread. Entries are never removed or changed. A full table gives id 0, and is counted.
+ * interned.h says what threads may do.
  */
 #ifndef WCPROF_STACKS_H
 #define WCPROF_STACKS_H

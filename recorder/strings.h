@@ -2,9 +2,7 @@
 /*
  * The table of strings in an arena: equal strings have equal ids, id 0 is the empty one.
  *
- * Lock-free, by any number of threads; entries are never removed or changed. Two threads that
- * intern the same string at the same moment may leave an unused twin behind, which does no harm.
- * Longer strings are cut to STRING_BYTES_MAX. A full table gives id 0, and is counted.
+ * interned.h says what threads may do. Longer strings are cut to STRING_BYTES_MAX.
  */
 #ifndef WCPROF_STRINGS_H
 #define WCPROF_STRINGS_H
