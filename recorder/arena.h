@@ -39,6 +39,16 @@ void arena_unlink(struct arena *) HIDDEN;
 bool arena_populate(struct arena *, uint64_t offset, uint64_t bytes) HIDDEN;
 bool arena_ready_slow(struct arena *, uint64_t offset, uint64_t bytes) HIDDEN;
 
+/*
+ * What is damaged in an arena of so many bytes, at a moment when nobody writes to it; NULL: nothing.
+ * It may be another process's, and hold anything. arena_header_fault(): in what a process writes
+ * before it uses the arena; the rest may be looked at only if that is whole.
+ */
+const char *arena_fault(const struct arena *, uint64_t bytes) HIDDEN;
+const char *arena_header_fault(const struct arena *, uint64_t bytes) HIDDEN;
+/* Whether one of this process's is as it must be. */
+bool arena_is_valid(const struct arena *) HIDDEN;
+
 static inline bool arena_granule_is_ready(const struct arena *arena, uint64_t granule)
 {
 	return load_acquire(&arena->ready[granule / 64]) >> (granule % 64) & 1;

@@ -71,6 +71,27 @@ void chunk_unpin(struct chunk *chunk)
 	(void)and_release(&chunk->state, ~(uint32_t)CHUNK_PINNED);
 }
 
+/* Counts are in order at every moment in which a process can die: see where each is written. */
+static bool are_counts_valid(const struct chunk *chunk)
+{
+	return chunk->published <= CHUNK_RECORDS && chunk->drained <= chunk->published &&
+	       chunk->threads_ended <= CHUNK_RECORDS && chunk->snapshot <= CHUNK_RECORDS &&
+	       (chunk->snapshot == 0 || chunk->snapshot_from <= chunk->snapshot);
+}
+
+bool chunk_is_valid(const struct chunk *chunk)
+{
+	enum chunk_state state = state_of(chunk);
+
+	if (!are_counts_valid(chunk) || chunk->is_bare > 1)
+		return false;
+	if (state == CHUNK_EMPTY)
+		return chunk->published == 0;
+	if (state == CHUNK_FULL)
+		return chunk->published == CHUNK_RECORDS && !chunk->is_bare;
+	return state == CHUNK_CLAIMED || !chunk->is_bare;
+}
+
 /* --- Memory ---------------------------------------------------------------------------------- */
 
 static bool cover(struct arena *arena, struct chunk *chunk, uint32_t index)

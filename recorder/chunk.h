@@ -44,6 +44,10 @@ static inline struct chunk *chunk_at(const struct arena *arena, uint32_t index)
 	return arena_at(arena, ARENA_CHUNKS + (uint64_t)index * CHUNK_BYTES);
 }
 
+/* Whether its counts and its state may be together. Of a chunk that nobody writes to now; it may be
+ * of another process's arena, and hold anything. */
+bool chunk_is_valid(const struct chunk *) HIDDEN;
+
 /* Drainer. Keeps a chunk from being overwritten until it is unpinned; false: it is just being
  * overwritten, or empty. */
 bool chunk_pin(struct chunk *) HIDDEN;

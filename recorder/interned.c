@@ -83,6 +83,25 @@ uint32_t interned_count(const struct arena *arena, const struct interned_table *
 	return count < table->entries_max ? count : table->entries_max - 1;
 }
 
+/* In a torn arena of another process an entry may say anything. */
+static bool is_within(const struct interned_table *table, uint32_t offset, uint32_t units)
+{
+	return units <= table->units_max && offset <= table->pool_units - units;
+}
+
+bool interned_is_valid(const struct arena *arena, const struct interned_table *table)
+{
+	uint32_t count = interned_count(arena, table);
+
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct interned_entry *entry = entry_at(arena, table, id);
+
+		if (!is_within(table, entry->offset, entry->units))
+			return false;
+	}
+	return true;
+}
+
 const void *interned_get(const struct arena *arena, const struct interned_table *table, uint32_t id,
 			 uint32_t *units)
 {
@@ -95,8 +114,7 @@ const void *interned_get(const struct arena *arena, const struct interned_table 
 	/* Pairs with interned_add(). */
 	*units = load_acquire(&entry_at(arena, table, id)->units);
 	offset = entry_at(arena, table, id)->offset;
-	/* In a torn arena of another process an entry may say anything. */
-	if (*units > table->units_max || offset > table->pool_units - *units)
+	if (!is_within(table, offset, *units))
 		*units = 0;
 	return *units ? arena_at(arena, pool_offset(table, offset)) : NULL;
 }

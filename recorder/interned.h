@@ -35,6 +35,8 @@ uint32_t interned_add(struct arena *, const struct interned_table *, const void 
 		      uint32_t units) HIDDEN;
 /* Ids 1 to that are given. */
 uint32_t interned_count(const struct arena *, const struct interned_table *) HIDDEN;
+/* Whether every item lies within the pool. */
+bool interned_is_valid(const struct arena *, const struct interned_table *) HIDDEN;
 /* NULL and 0 units for an id that is not, or not yet, there; or whose item is torn. */
 const void *interned_get(const struct arena *, const struct interned_table *, uint32_t id,
 			 uint32_t *units) HIDDEN;

@@ -49,6 +49,11 @@ const uint64_t *stacks_get(const struct arena *arena, uint32_t id, uint32_t *cou
 	return interned_get(arena, &table, id, count);
 }
 
+bool stacks_are_valid(const struct arena *arena)
+{
+	return interned_is_valid(arena, &table);
+}
+
 uint32_t stacks_intern(struct arena *arena, const uint64_t *pcs, uint32_t count)
 {
 	assert(count <= STACK_FRAMES_MAX);

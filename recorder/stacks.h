@@ -20,6 +20,8 @@ uint32_t stack_intern(const uint64_t *pcs, uint32_t count) HIDDEN;
 /* The same for a given arena (dead ones too). stacks_get: frames of an id below stacks_count(). */
 uint32_t stacks_intern(struct arena *, const uint64_t *pcs, uint32_t count) HIDDEN;
 uint32_t stacks_count(const struct arena *) HIDDEN;
+/* Whether each lies within the table; of an arena that may be torn. */
+bool stacks_are_valid(const struct arena *) HIDDEN;
 const uint64_t *stacks_get(const struct arena *, uint32_t id, uint32_t *count) HIDDEN;
 
 #endif

@@ -56,6 +56,11 @@ const char *strings_get(const struct arena *arena, uint32_t id, uint32_t *bytes)
 	return string ? string : "";
 }
 
+bool strings_are_valid(const struct arena *arena)
+{
+	return interned_is_valid(arena, &table);
+}
+
 uint32_t strings_intern(struct arena *arena, const char *from, size_t bytes)
 {
 	size_t length = bytes < STRING_BYTES_MAX ? bytes : STRING_BYTES_MAX;

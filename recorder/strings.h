@@ -14,6 +14,8 @@ uint32_t strings_intern(struct arena *, const char *, size_t bytes) HIDDEN;
 uint32_t strings_append(struct arena *, const char *, size_t bytes) HIDDEN;
 /* Ids 1 to that are given. */
 uint32_t strings_count(const struct arena *) HIDDEN;
+/* Whether each lies within the table; of an arena that may be torn. */
+bool strings_are_valid(const struct arena *) HIDDEN;
 /* Never NULL; "" for an id that is not, or not yet, there. */
 const char *strings_get(const struct arena *, uint32_t id, uint32_t *bytes) HIDDEN;
 

@@ -45,6 +45,8 @@ static int recover_one(const struct cmd_options *options, const char *path, stru
 	if (result == 0 && !options->keep)
 		result = remains_remove(&remains);
 	remains_close(&remains);
+	if (result != 0 && remains.fault)
+		return cmd_fail("%s: its %s are damaged (wcprof remove)", path, remains.fault);
 	return result == 0 ? CMD_DONE : cmd_fail("%s: %s", path, explain(result));
 }
 

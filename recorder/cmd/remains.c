@@ -2,10 +2,7 @@
 /*
  * Arenas in shared memory. See remains.h.
  *
- * What a dead process left is checked before it is read: every number by which the dump's code
- * follows the arena (counts, offsets, lengths) must stay inside the file, for a process that
- * overwrites its own memory may have overwritten the arena too. A record may hold any bytes: the
- * dump writes them as numbers.
+ * An arena that a dead process left is checked before it is read: arena_fault() says how.
  */
 #include "remains.h"
 
@@ -27,18 +24,9 @@
 #include "chunk.h"
 #include "clock.h"
 #include "dump.h"
-#include "modules.h"
 #include "procfs.h"
-#include "roster.h"
-#include "stacks.h"
-#include "strings.h"
 
 /* --- One file --------------------------------------------------------------------------------- */
-
-static bool is_ended(const char *text, size_t size)
-{
-	return memchr(text, '\0', size) != NULL;
-}
 
 /* What is written once, before the arena is used. */
 static int check_header(const struct arena *arena, uint64_t bytes)
@@ -49,14 +37,7 @@ static int check_header(const struct arena *arena, uint64_t bytes)
 		return -EINVAL;
 	if (arena->version != FORMAT_VERSION)
 		return -EPROTO;
-	if (arena->bytes != bytes || arena->slots.max != ROSTER_SLOTS || arena->chunks.max == 0 ||
-	    bytes != ARENA_CHUNKS + (uint64_t)arena->chunks.max * CHUNK_BYTES)
-		return -EINVAL;
-	if (!is_ended(arena->path, sizeof(arena->path)) ||
-	    !is_ended(arena->socket, sizeof(arena->socket)) ||
-	    !is_ended(arena->exe, sizeof(arena->exe)))
-		return -EINVAL;
-	return 0;
+	return arena_header_fault(arena, bytes) ? -EINVAL : 0;
 }
 
 static int map(struct remains *remains)
@@ -173,82 +154,6 @@ int remains_remove(const struct remains *remains)
 
 /* --- What a dead process left ----------------------------------------------------------------- */
 
-static bool are_strings_sound(const struct arena *arena)
-{
-	uint32_t count = strings_count(arena);
-
-	for (uint32_t id = 1; id <= count; id++) {
-		const struct string_entry *entry =
-			arena_at(arena, ARENA_STRINGS + (uint64_t)id * sizeof(*entry));
-
-		if (entry->bytes > STRING_BYTES_MAX || entry->offset > STRING_POOL_BYTES ||
-		    entry->offset + entry->bytes > STRING_POOL_BYTES)
-			return false;
-	}
-	return true;
-}
-
-static bool are_stacks_sound(const struct arena *arena)
-{
-	uint32_t count = stacks_count(arena);
-
-	for (uint32_t id = 1; id <= count; id++) {
-		const struct stack_entry *entry =
-			arena_at(arena, ARENA_STACKS + (uint64_t)id * sizeof(*entry));
-
-		if (entry->count > STACK_FRAMES_MAX || entry->offset > STACK_POOL_WORDS ||
-		    entry->offset + entry->count > STACK_POOL_WORDS)
-			return false;
-	}
-	return true;
-}
-
-static bool are_modules_sound(const struct arena *arena)
-{
-	if (arena->module_count > MODULES_MAX)
-		return false;
-	for (uint32_t i = 0; i < arena->module_count; i++) {
-		const struct module_entry *module = modules_at(arena, i);
-
-		if (module->build_id_bytes > sizeof(module->build_id) ||
-		    !is_ended(module->path, sizeof(module->path)))
-			return false;
-	}
-	return true;
-}
-
-static bool are_chunks_sound(const struct arena *arena)
-{
-	if (arena->chunks.made > arena->chunks.max || arena->slots.made > arena->slots.max)
-		return false;
-	for (uint32_t i = 0; i < arena->chunks.made; i++) {
-		const struct chunk *chunk = chunk_at(arena, i);
-
-		if (chunk->published > CHUNK_RECORDS || chunk->drained > chunk->published ||
-		    chunk->threads_ended > CHUNK_RECORDS || chunk->snapshot > CHUNK_RECORDS ||
-		    (chunk->snapshot > 0 && chunk->snapshot_from > chunk->snapshot))
-			return false;
-	}
-	return true;
-}
-
-/* Whether it began in the past: whoever measures a clock's rate waits for some time after that. */
-static bool is_clock_sound(const struct arena *arena)
-{
-	struct clock_pair now = clock_take_pair();
-
-	return arena->clock.base.mono_ns < now.mono_ns && arena->clock.base.ticks < now.ticks;
-}
-
-static bool is_sound(const struct arena *arena)
-{
-	return arena->argv_bytes <= sizeof(arena->argv) &&
-	       is_ended(arena->host, sizeof(arena->host)) &&
-	       is_ended(arena->boot_id, sizeof(arena->boot_id)) && are_chunks_sound(arena) &&
-	       are_strings_sound(arena) && is_clock_sound(arena) && are_stacks_sound(arena) &&
-	       are_modules_sound(arena);
-}
-
 static int write_dump(struct dump *dump, client_sink *sink, void *context)
 {
 	int result = 0;
@@ -282,7 +187,8 @@ int remains_recover(struct remains *remains, client_sink *sink, void *context)
 	/* One at a time: who holds the file may take the dead drainer's place. */
 	if (flock(remains->fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	if (!is_sound(remains->arena))
+	remains->fault = arena_fault(remains->arena, remains->bytes);
+	if (remains->fault)
 		result = -EINVAL;
 	if (result == 0) {
 		store_release(&remains->arena->drain_owner, 0);

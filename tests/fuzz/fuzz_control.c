@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "dump.h"
 #include "record.h"
 #include "verbs.h"
@@ -97,6 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_answer(&answer, &request);
 		line += length + 1;
 	}
+	if (recorder_arena && !arena_is_valid(recorder_arena))
+		abort();
 	free(lines);
 	return 0;
 }

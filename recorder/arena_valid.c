@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether an arena is one, and whole. See arena.h.
+ *
+ * Every number by which the dump's code follows an arena (counts, offsets, lengths, indexes) must
+ * stay inside it: a process that overwrites its own memory may have overwritten its arena too. The
+ * checks go from the header outwards, and none follows a number that was not checked before. A
+ * record may hold any bytes, as the dump writes them as numbers.
+ */
+#include "arena.h"
+
+#include <string.h>
+
+#include "chunk.h"
+#include "clock.h"
+#include "modules.h"
+#include "roster.h"
+#include "stacks.h"
+#include "strings.h"
+
+#include "in_target.h"
+
+static bool is_ended(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+const char *arena_header_fault(const struct arena *arena, uint64_t bytes)
+{
+	if (arena->magic != ARENA_MAGIC || arena->version != FORMAT_VERSION)
+		return "header";
+	if (arena->bytes != bytes || arena->slots.max != ROSTER_SLOTS || arena->chunks.max == 0 ||
+	    bytes != ARENA_CHUNKS + (uint64_t)arena->chunks.max * CHUNK_BYTES)
+		return "size";
+	if (!is_ended(arena->path, sizeof(arena->path)) ||
+	    !is_ended(arena->socket, sizeof(arena->socket)) ||
+	    !is_ended(arena->exe, sizeof(arena->exe)))
+		return "header";
+	return NULL;
+}
+
+static bool is_process_valid(const struct arena *arena)
+{
+	return arena->argv_bytes <= sizeof(arena->argv) &&
+	       is_ended(arena->host, sizeof(arena->host)) &&
+	       is_ended(arena->boot_id, sizeof(arena->boot_id));
+}
+
+/* It began in the past: a dump that measures the clock's rate waits for some time after that. */
+static bool is_clock_valid(const struct arena *arena)
+{
+	struct clock_pair now = clock_take_pair();
+
+	return arena->clock.base.mono_ns <= now.mono_ns && arena->clock.base.ticks <= now.ticks;
+}
+
+static bool are_chunks_valid(const struct arena *arena)
+{
+	if (arena->chunks.made > arena->chunks.max)
+		return false;
+	for (uint32_t i = 0; i < arena->chunks.made; i++)
+		if (!chunk_is_valid(chunk_at(arena, i)))
+			return false;
+	return true;
+}
+
+static uint32_t count_filling(const struct arena *arena)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < arena->chunks.made; i++)
+		count += (chunk_at(arena, i)->state & CHUNK_STATES) == CHUNK_FILLING;
+	return count;
+}
+
+/* A thread fills at most one chunk, which is its own. */
+static bool are_slots_valid(const struct arena *arena)
+{
+	uint32_t owned = 0;
+
+	if (arena->slots.made > arena->slots.max)
+		return false;
+	for (uint32_t i = 0; i < arena->slots.made; i++) {
+		uint32_t chunk = roster_slot(arena, i)->chunk;
+
+		if (chunk > arena->chunks.made)
+			return false;
+		if (chunk > 0 &&
+		    (chunk_at(arena, chunk - 1)->state & CHUNK_STATES) != CHUNK_FILLING)
+			return false;
+		owned += chunk > 0;
+	}
+	return owned <= count_filling(arena);
+}
+
+static bool are_modules_valid(const struct arena *arena)
+{
+	if (arena->module_count > MODULES_MAX)
+		return false;
+	for (uint32_t i = 0; i < arena->module_count; i++) {
+		const struct module_entry *module = modules_at(arena, i);
+
+		if (module->build_id_bytes > sizeof(module->build_id) ||
+		    !is_ended(module->path, sizeof(module->path)))
+			return false;
+	}
+	return true;
+}
+
+static bool are_objects_valid(const struct arena *arena)
+{
+	return arena->object_count <= OBJECTS_MAX;
+}
+
+static bool are_peers_valid(const struct arena *arena)
+{
+	return arena->peers_sought <= PEERS_MAX;
+}
+
+const char *arena_fault(const struct arena *arena, uint64_t bytes)
+{
+	static const struct {
+		const char *name;
+		bool (*is_valid)(const struct arena *);
+	} parts[] = {
+		{ "facts of the process", is_process_valid },
+		{ "times", is_clock_valid },
+		{ "chunks", are_chunks_valid },
+		{ "threads", are_slots_valid },
+		{ "strings", strings_are_valid },
+		{ "stacks", stacks_are_valid },
+		{ "modules", are_modules_valid },
+		{ "locks", are_objects_valid },
+		{ "sockets", are_peers_valid },
+	};
+	const char *fault = arena_header_fault(arena, bytes);
+
+	for (size_t i = 0; !fault && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!parts[i].is_valid(arena))
+			fault = parts[i].name;
+	return fault;
+}
+
+bool arena_is_valid(const struct arena *arena)
+{
+	return arena_fault(arena, arena->bytes) == NULL;
+}
