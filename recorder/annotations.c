@@ -3,11 +3,11 @@
  * The functions of wcprof.h: ops, waits and links that the program itself declares.
  *
  * Such an op is among the handles (handles.h), not in a thread's slot, because any thread may end
- * it; each thread that works for it has an attachment in its slot, which makes it the current op
- * there. A handle is the id of the op and, above it, the generation of the process: what a forked
- * child has inherited is another generation's, and thus nothing.
+ * it. Each thread that works for it has an attachment in its slot, which makes it the current op
+ * there. A handle is the id of the op and, above it, the generation of the process. So the handles
+ * that a forked child has inherited are another generation's, and null handles there.
  *
- * Ends are heard even when recording is off by then, so that nothing stays open for ever: they are
+ * Ends are heard even when recording is off by then, so that nothing stays open for ever. They are
  * dated to the moment when it was turned off.
  *
  * Threads: any, also in signal handlers; `busy` keeps a handler out that interrupted one of these.

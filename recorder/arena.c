@@ -2,7 +2,7 @@
 /*
  * The arena's memory. See arena.h.
  *
- * The file is sparse, as large as it may ever become, and mapped whole; its descriptor is closed at
+ * The file is sparse, as large as it may ever become, and mapped whole. Its descriptor is closed at
  * once, so that the program never sees it. MADV_POPULATE_WRITE allocates pages of it without the
  * descriptor and reports a full file system as an error. A kernel without it gets private memory.
  */

@@ -18,8 +18,8 @@
 #include "format.h"
 #include "recorder.h"
 
-/* What the process records into; NULL until recording was first turned on. Written before the
- * gate is. */
+/* The arena that the process records into; NULL until recording was first turned on. Written before
+ * the gate is. */
 extern struct arena *recorder_arena HIDDEN;
 
 /* Where the files are, and the whole of a file's name:
@@ -40,9 +40,9 @@ bool arena_populate(struct arena *, uint64_t offset, uint64_t bytes) HIDDEN;
 bool arena_ready_slow(struct arena *, uint64_t offset, uint64_t bytes) HIDDEN;
 
 /*
- * What is damaged in an arena of so many bytes, at a moment when nobody writes to it; NULL: nothing.
- * It may be another process's, and hold anything. arena_header_fault(): in what a process writes
- * before it uses the arena; the rest may be looked at only if that is whole.
+ * The part that is damaged of an arena of so many bytes, to which nobody writes now; NULL: none. It
+ * may be another process's, and hold anything. arena_header_fault() looks at the header only; the
+ * rest may be looked at only if that is whole.
  */
 const char *arena_fault(const struct arena *, uint64_t bytes) HIDDEN;
 const char *arena_header_fault(const struct arena *, uint64_t bytes) HIDDEN;

@@ -3,7 +3,7 @@
  * Whether an arena is one, and whole. See arena.h.
  *
  * Every number by which the dump's code follows an arena (counts, offsets, lengths, indexes) must
- * stay inside it: a process that overwrites its own memory may have overwritten its arena too. The
+ * stay inside it. A process that overwrites its own memory may have overwritten its arena too. The
  * checks go from the header outwards, and none follows a number that was not checked before. A
  * record may hold any bytes, as the dump writes them as numbers.
  */

@@ -3,9 +3,9 @@
  * The control thread out of the way. See aside.h.
  *
  * libc's setuid() and its like make the same call in every thread, and abort the process when one
- * of them gets another result. Capabilities are a thread's own, so that a program that has given
- * some up, or keeps them through setuid(), is alone with them: the control thread has none of what
- * it did. And the kernel moves a process to a user name space only while it has one thread.
+ * of them gets another result. Capabilities are a thread's own. So a program that has given some
+ * up, or keeps them through setuid(), is alone with that: the control thread did not take part. And
+ * the kernel moves a process to a user name space only while it has one thread.
  *
  * The thread sits in poll() with a descriptor table of its own and all signals blocked but glibc's
  * two. The one of setuid() wakes it: libc's handler ignores what libc has not sent, and what is

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of a living process are blocked on. See blocked.h; blocked_put.c writes it down.
+ * The reasons why the threads of a living process are blocked. See blocked.h; blocked_put.c writes
+ * it down.
  *
  * A thread that was blocked before recording began, or by something that is not recorded, has no
- * open record: what the kernel says of its system call stands for one. A futex of which a thread
- * of the process is written down as owner, where mutexes have theirs, and which is waited for as
- * glibc waits for locks, is a mutex.
+ * open record. Its system call, as the kernel tells it, stands for one. A futex is taken for a
+ * mutex if a thread of the process is written down as its owner, where mutexes have theirs. It must
+ * also be waited for as glibc waits for locks.
  */
 #include "blocked.h"
 

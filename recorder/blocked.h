@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of a living process are doing at the moment, what they are blocked on, and who
+ * The threads of a living process: what each is doing at the moment, what it is blocked on, and who
  * holds that.
  *
- * Nothing is stopped: what is open comes from the arena, who owns a lock from the lock itself, the
+ * Nothing is stopped. Open records come from the arena, a lock's owner from the lock itself, the
  * rest from /proc. Threads go on meanwhile, so that two lines of the result may belong to moments
- * some microseconds apart; what is said of a thread that stays blocked is right, and a circle of
- * threads is one only when none of them has moved between two looks.
+ * some microseconds apart. A thread that stays blocked is described rightly. Threads are a circle
+ * only if none of them has moved between two looks.
  *
  * The control thread reads its own process; the wcprof command, another one whose control thread
  * does not answer.
@@ -20,7 +20,7 @@
 
 enum {
 	BLOCKED_FRAMES_MAX = 64,
-	/* What blocked_put() needs at most for one thread, and for the rest. */
+	/* Room for blocked_put(): at most so much for one thread, and for the rest. */
 	BLOCKED_TEXT_BYTES = 8192
 };
 
@@ -54,8 +54,9 @@ int blocked_read(struct blocked_list *, uint32_t pid, const struct arena *) HIDD
 void blocked_free(struct blocked_list *) HIDDEN;
 
 /*
- * Who waits for whom in a circle, from thread `first` on: so many indexes into the list are in
- * `members` then; 0 if there is no circle, or if it has been found from a thread before `first`.
+ * The circle of threads that wait for each other, from thread `first` on: puts their indexes in the
+ * list into `members`, and returns their number. 0: there is no circle, or it was found from an
+ * earlier thread.
  */
 uint32_t blocked_circle(const struct blocked_list *, uint32_t first) HIDDEN;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads are blocked on, as JSON. See blocked.h.
+ * Blocked threads as JSON. See blocked.h.
  *
  * Members that have nothing to say are left out. Addresses are numbers: names for them are found by
  * whoever reads this, from the process's files.
@@ -107,7 +107,7 @@ static void put_fd(struct text *text, int32_t fd)
 	text_put_i64(text, fd);
 }
 
-/* What is recorded as open. */
+/* The open record of a thread. */
 static void put_open(struct text *text, const struct arena *arena, const struct record *on)
 {
 	put_interned(text, "call", arena, on->name);

@@ -20,7 +20,7 @@
 __thread uint64_t recorder_last_ticks;
 
 enum {
-	/* What a chunk keeps when it gives its memory back: its first page. */
+	/* Kept when a chunk gives its memory back: its first page. */
 	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES,
 	/* More chunks than that are not looked at for one record, when other threads fill them. */
 	TURNS_TRIED = 64
@@ -66,8 +66,8 @@ bool chunk_pin(struct chunk *chunk)
 
 void chunk_unpin(struct chunk *chunk)
 {
-	/* Release: pairs with claim(); without it, the next owner would write to what is being
-	 * read. */
+	/* Release: pairs with the exchange in claim_in_turn(); without it, the next owner would
+	 * write to records that are being read. */
 	(void)and_release(&chunk->state, ~(uint32_t)CHUNK_PINNED);
 }
 
@@ -135,7 +135,7 @@ static uint32_t turn_index(struct arena *arena, uint64_t turn)
  * Claims the chunk whose turn it is. POOL_NONE: it waits for a dump, or all are being filled.
  *
  * The state is read while the turn is the chunk's, and claimed only if it is that very state still,
- * laps and all: a thread that slept for a whole lap would take one of the newest.
+ * laps and all. Otherwise a thread that slept for a whole lap would take one of the newest.
  */
 static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 {
@@ -173,9 +173,8 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 }
 
 /*
- * Another process's drainer has died: nobody reads what it has pinned. What it had begun to say of
- * a pinned chunk is said to the end before that chunk may be overwritten, else some of its events
- * would be taken off those that were overwritten twice.
+ * Another process's drainer has died: nobody reads the chunks that it has pinned. First the dead
+ * drainer's commit is finished; otherwise its events would be subtracted twice from `overwritten`.
  */
 static bool unpin_for_dead(struct arena *arena)
 {
@@ -250,8 +249,8 @@ static uint32_t take_from_pool(void)
 /* --- The owner ------------------------------------------------------------------------------- */
 
 /*
- * What an ended thread left, else an empty one, else an old one. In a ring a thread that has filled
- * a chunk takes none that was left: its next one must not be overwritten before that.
+ * A chunk that an ended thread left, else an empty one, else an old one. In a ring a thread that
+ * has filled a chunk takes none that was left: its next one must not be overwritten before that.
  */
 static bool take_chunk(struct self *self)
 {
@@ -342,7 +341,7 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 		pool_give(arena, &arena->chunks, chunk_items, index);
 }
 
-/* One that was overwritten since it was written out: what it had was not lost. */
+/* A chunk that was overwritten since it was written out has lost no event. */
 static void commit_chunk(struct arena *arena, uint32_t index)
 {
 	struct chunk *chunk = chunk_at(arena, index);

@@ -5,11 +5,11 @@
  *
  * When all chunks are full, events are dropped and counted; in a ring (arena.is_ring) the oldest
  * chunk is overwritten instead. A ring has no pool of empty chunks: they are taken in turn, by
- * index, so that the one whose turn it is has always been the oldest, and no thread's chunk is
- * overwritten before an older one of the same thread.
+ * index. The one whose turn it is has always been the oldest. So no thread's chunk is overwritten
+ * before an older one of the same thread.
  *
- * Functions with a `struct self` are for its thread alone; those for the drainer are for whoever
- * holds arena.drain_owner; the rest is for any thread of the arena's own process.
+ * Functions with a `struct self` are for its thread alone. Those for the drainer are for the thread
+ * that holds arena.drain_owner. All others are for any thread of the arena's own process.
  */
 #ifndef WCPROF_CHUNK_H
 #define WCPROF_CHUNK_H
@@ -64,8 +64,9 @@ static inline bool chunk_is_full(const struct chunk *chunk)
 }
 
 /*
- * While a ring is dumped its threads need room: the oldest eighth of a ring that is full is not in
- * the dump, and is overwritten meanwhile; so it has a seventh more than the events asked for.
+ * While a ring is dumped its threads need room. So the oldest eighth of a ring that is full is not
+ * in the dump, and is overwritten meanwhile. For that a ring has a seventh more than the events
+ * asked for.
  */
 static inline uint64_t chunk_ring_events(uint64_t events)
 {
@@ -88,7 +89,7 @@ static inline uint32_t chunk_ring_room(const struct arena *arena)
 	return arena->is_ring ? (arena->chunks.max + 7) / 8 : 0;
 }
 
-/* What is rare of these. */
+/* The rare cases of these. */
 bool chunk_take(struct self *) HIDDEN;
 void chunk_fill(struct self *) HIDDEN;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks, and what they are answered. See clients.h.
+ * The clients of the control socket, and their answers. See clients.h.
  *
  * A client's requests are answered one after the other; a DUMP is its last one. One dump is written
  * at a time, piece by piece, whenever its reader takes more: a reader that stalls holds up nobody
- * but other dumps. The dump counts as handed out when the reader has read it to the end (the kernel
- * says how much is still on its way); or, with ack=1, when it says after the end that it has kept
- * all of it. The control thread only; nothing here blocks.
+ * but other dumps. The dump counts as handed out when the reader has read it to the end: the kernel
+ * says how much is still on its way. With ack=1 it does so when the reader says after the end that
+ * it has kept all of it. The control thread only; nothing here blocks.
  */
 #include "clients.h"
 
@@ -49,7 +49,7 @@ struct client {
 
 static struct {
 	struct client list[CLIENTS_MAX];
-	struct client *dumper; /* who receives the dump; NULL = none is being written */
+	struct client *dumper; /* receives the dump; NULL = none is being written */
 	struct dump dump;
 	char *dump_buffer;
 	size_t dump_sent;      /* of dump.text */
@@ -59,7 +59,7 @@ static struct {
 	uint64_t dump_moved_ns;  /* when the reader took something last */
 	uint64_t dumped_taken;   /* chunks taken as of the last dump that was handed out */
 	uint32_t dumped_chunks;  /* taken between that and the one before */
-	struct client *surveyor; /* who asked for the survey under way; NULL = has gone away */
+	struct client *surveyor; /* asked for the survey under way; NULL = has gone away */
 } clients;
 
 /* --- Clients' ends ---------------------------------------------------------------------------- */
@@ -86,7 +86,8 @@ static void client_close(struct client *client)
 
 /* --- Dumps ----------------------------------------------------------------------------------- */
 
-/* What a dump has emptied: as much is kept as was used between the two before. */
+/* Gives back chunks that a dump has emptied: as many are kept as were used between the two dumps
+ * before. */
 static void give_memory_back(struct arena *arena)
 {
 	uint64_t taken = load_relaxed(&arena->turn);
@@ -156,8 +157,8 @@ static bool reader_has_all(int fd)
 	return sys_ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
-/* A reader that went away before it had read everything shows as an error of the socket; a
- * hang-up does not say that much, for whoever asks may close its own direction first. */
+/* A reader that went away before it had read everything shows as an error of the socket. A hang-up
+ * does not say that much, for a client may close its own direction first. */
 static bool reader_is_gone(int fd)
 {
 	int error = 0;

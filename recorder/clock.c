@@ -2,8 +2,8 @@
 /*
  * The recorder's clock. See clock.h.
  *
- * The kernel trusts the time stamp counter when it is its own clock source: then it runs at one
- * rate on all processors and in all power states (and CPUID must say so as well). The rate is not
+ * The kernel trusts the time stamp counter when it is its own clock source. Then the counter runs
+ * at one rate on all processors and in all power states; CPUID must say so as well. The rate is not
  * taken from CPUID but measured against CLOCK_MONOTONIC, between two moments.
  */
 #include "clock.h"

@@ -45,9 +45,8 @@ bool clock_cpu_ns_of(uint32_t tid, uint64_t *cpu_ns) HIDDEN;
 struct clock_pair clock_take_pair(void) HIDDEN;
 /*
  * Nanoseconds per tick, times 2^32, between a moment and now; waits until they are `apart_ns`
- * apart. The error is that of two pairs, some 50 ns, over the distance: a recording that ends now
- * needs no more than its own length, one that goes on for hours is better measured over
- * CLOCK_APART_NS at least.
+ * apart. The error is that of two pairs, some 50 ns, over the distance. A recording that ends now
+ * needs no more than its own length; one that goes on for hours needs CLOCK_APART_NS at least.
  */
 enum { CLOCK_APART_NS = 20000000, CLOCK_APART_LEAST_NS = 100000 };
 uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64_t apart_ns) HIDDEN;

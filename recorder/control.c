@@ -4,10 +4,10 @@
  *
  * One thread serves all clients (clients.c) with non-blocking sockets and poll().
  *
- * The thread's first act is to leave the program's descriptor table and working directory, so that
- * nothing the program closes, duplicates or changes root to can touch it, and no child inherits
- * from it. All signals are blocked in it but glibc's own two, by which setuid() reaches every
- * thread. Nothing here may call libc for input or output, and nothing here records.
+ * The thread's first act is to leave the program's descriptor table and working directory. So
+ * nothing that the program closes, duplicates or changes root to can touch it, and no child
+ * inherits from it. All signals are blocked in it but glibc's own two, by which setuid() reaches
+ * every thread. Nothing here may call libc for input or output, and nothing here records.
  */
 #include "control.h"
 
@@ -94,7 +94,7 @@ static void prepare_memory(void)
 		control.ready_tick_ms *= 2;
 }
 
-/* What the program's threads could not find out themselves. */
+/* Facts that the program's threads could not find out themselves. */
 static void look_up(struct arena *arena)
 {
 	if ((!objects_are_wanted(arena) && !peers_are_wanted(arena)) || !snapshot_lock(arena))
@@ -104,7 +104,8 @@ static void look_up(struct arena *arena)
 	snapshot_unlock(arena);
 }
 
-/* What is due while recording is on; how long until it is due again, -1 = not by itself. */
+/* Does whatever is due while recording is on. Returns how long until it is due again, -1 = not by
+ * itself. */
 static int tick(void)
 {
 	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
@@ -144,15 +145,15 @@ static void serve(void)
 		clients_accept(control.listener);
 }
 
-/* In a child, or once the program goes on with other rights, standard error may be anything. Who
- * follows the arenas needs no socket. */
+/* In a child, or once the program goes on with other rights, standard error may be anything. A
+ * command that follows the arenas needs no socket. */
 static void complain(const char *what, const char *detail)
 {
 	if (is_first && !recorder_options.keep && gate_is_the_users())
 		text_complain(what, detail);
 }
 
-/* What a later thread would trip over. The descriptors go with the table. */
+/* Takes back all that a later thread would trip over. The descriptors go with the table. */
 static void stop_serving(void)
 {
 	uint32_t named = SOCKET_NAMED;

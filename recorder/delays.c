@@ -3,9 +3,9 @@
  * Threads' waits for a CPU. See delays.h.
  *
  * The second number in a thread's schedstat file: nanoseconds on run queues. Reading it takes some
- * 5 us, so it is done for a few threads at a time, in turn. Known race: a slot whose thread ended
- * while its file was read may get that figure when its next thread is in it already; until the next
- * turn that thread's marks carry it.
+ * 5 us, so it is done for a few threads at a time, in turn. Known race: a thread may end while its
+ * file is read, and the figure go to its slot when the next thread is in it. Until the next turn
+ * that thread's marks carry it.
  */
 #include "delays.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one descriptor is. See description.h.
+ * The description of one descriptor. See description.h.
  *
  * getsockname() comes first: what is no socket answers ENOTSOCK at once, and is told by its link in
  * /proc. Which sockets are a pair is noted when they are made: nobody can tell later. Whether a
- * connection was accepted is known from the accept() that made it or, when it is older than the
- * recording, from its local end: that is a port where this process listens, or the end that has the
- * path. For the former the lowest descriptors are searched once for sockets that listen.
+ * connection was accepted is known from the accept() that made it. For one that is older than the
+ * recording, its local end tells: a port where this process listens, or the end that has the path.
+ * For the former the lowest descriptors are searched once for sockets that listen.
  */
 #include "description.h"
 
@@ -19,7 +19,7 @@
 #include "in_target.h"
 
 enum {
-	LINK_BYTES = 512, /* what is longer is cut */
+	LINK_BYTES = 512, /* longer ones are cut */
 	PORTS = 65536,
 	PAIRS_MAX = 4096,       /* newer pairs take the places of older ones */
 	PEER_ASKED = 1,         /* no socket's inode: somebody is looking for it */
@@ -35,7 +35,7 @@ static uint64_t pipe_device;           /* of all pipes without a name; 0 = none 
 static uint64_t listening[PORTS / 64]; /* bit = this process listens, or did, at that port */
 static uint64_t pairs[PAIRS_MAX];      /* inode | inode of its peer << 32, by inode */
 
-/* What is known of ports and pairs stays: a forked child serves what its parent accepted. */
+/* Ports and pairs stay known: a forked child serves connections that its parent accepted. */
 void description_forget(void)
 {
 	store_relaxed(&has_scanned, 0);

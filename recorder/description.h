@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one descriptor is, in words that are equal for equal things, or exchanged at the other end:
+ * One descriptor, described in words that are equal for equal things, or exchanged at the other
+ * end:
  *
  *	tcp LOCAL>PEER          connected; at the other end PEER>LOCAL (udp likewise)
  *	tcp listen LOCAL
@@ -13,8 +14,8 @@
  *	tty, epoll, timerfd, …  one of many
  *
  * Datagram and sequenced sockets of the unix kind begin with "unix dgram", "unix seqpacket". When
- * the arena has no room for many more names, what only one descriptor has is left out: tcp LOCAL>*,
- * tcp *>PEER, unix PATH, unix, pipe, file DIRECTORY/.
+ * the arena has little room for more names, a part that only one descriptor has is left out: tcp
+ * LOCAL>*, tcp *>PEER, unix PATH, unix, pipe, file DIRECTORY/.
  *
  * Any thread; makes no descriptor, not even for a moment.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program's descriptors are. See descriptors.h; recorder.h has the hooks' view.
+ * Descriptions of the program's descriptors. See descriptors.h; recorder.h has the hooks' view.
  *
  * Known race: a descriptor that one thread uses while another one closes it may keep its old
- * description until the number is given out again by a call that is hooked, which makes it unknown.
+ * description. It does so until the number is given out again by a call that is hooked.
  */
 #include "descriptors.h"
 

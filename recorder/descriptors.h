@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program's descriptors are: a table of descriptions, by descriptor.
+ * The table of the program's descriptors: a description of each.
  *
- * One word a descriptor: the string that describes it, RECORD_* flags of it, and a generation that
- * grows whenever it may have become another one (closed, made, put in another's place; the hooks
- * say so). It is described when it is first used, and that is stored only if the generation is
- * still the same: a close in between is noticed. String ids belong to an arena, so all is forgotten
- * when recording is turned on.
+ * One word a descriptor: the string that describes it, RECORD_* flags of it, and a generation. That
+ * grows whenever it may have become another one: closed, made, put in another's place; the hooks
+ * say so. It is described when it is first used. The description is stored only if the generation
+ * is still the same: a close in between is noticed. String ids belong to an arena, so all is
+ * forgotten when recording is turned on.
  *
  * Any thread, at any time, no lock. The hot path is one load and one branch.
  */

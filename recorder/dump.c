@@ -3,7 +3,7 @@
  * A dump: an arena as JSON lines. See dump.h.
  *
  * The dump is a sequence of parts, each a function that writes one element and says whether there
- * is another one; dump_fill() calls them while a whole element still fits into the buffer. So a
+ * is another one. dump_fill() calls them while a whole element still fits into the buffer. So a
  * dump can stop anywhere and go on later, and needs no more memory than the buffer. First line: the
  * header; then one event a line. Keys whose value is zero or empty are left out.
  */
@@ -188,7 +188,7 @@ static bool write_module(struct dump *dump)
 	return false;
 }
 
-/* What the addresses of locks that processes share are to all of them. */
+/* Locks that processes share: the place of each, which is the same to all of them. */
 static bool write_object(struct dump *dump)
 {
 	const struct object_entry *object = objects_at(dump->arena, dump->index);

@@ -2,8 +2,8 @@
 /*
  * One end of a socket. See endpoint.h.
  *
- * What the kernel says of an address may be longer than what it had room for, and a path in it need
- * not be ended.
+ * An address may be longer, as the kernel says, than its room was, and a path in it need not be
+ * ended.
  */
 #include "endpoint.h"
 

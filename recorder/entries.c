@@ -48,8 +48,8 @@ void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks
 
 /*
  * Whether the call that opened `entry` is gone, now that a call of the same thread comes from
- * `frame`: its frame lies below on the same stack, or is the very same frame (a hook opens at most
- * one op and then one wait). A hold outlives the frame of its call.
+ * `frame`. Then its frame lies below on the same stack, or is the very same: a hook opens at most
+ * one op and then one wait. A hold outlives the frame of its call.
  */
 static bool is_abandoned(const struct self *self, const struct open_entry *entry, uintptr_t frame,
 			 enum record_type type)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is open on a thread: the stack of entries in its slot, innermost last.
+ * Open ops and waits of a thread: the stack of entries in its slot, innermost last.
  *
  * entries[0] is the thread's op. An entry leaves the stack when its op or wait ends, from the
- * middle too (locks are not always released in reverse order), or when it turns out that its call
- * never returned (longjmp, cancellation): then a later call comes from a frame further up the same
- * stack.
+ * middle too: locks are not always released in reverse order. An entry whose call never returned
+ * (longjmp, cancellation) leaves when a later call comes from a frame further up the same stack.
  *
  * Only the thread itself changes its entries, and each change follows the protocol of struct
- * open_entry: the fields are stored with release order after `handle` was cleared, so that the
- * drainer, which reads `handle`, the fields and `handle` again, never takes half an entry for a
- * whole one. The record of what ends is published before its entry is cleared: a drainer that finds
- * no entry finds the record.
+ * open_entry. The fields are stored with release order after `handle` was cleared. The drainer
+ * reads `handle`, the fields and `handle` again, and so never takes half an entry for a whole one.
+ * A record is published before its entry is cleared: a drainer that finds no entry finds the
+ * record.
  *
- * What every recorded call goes through is inline here; entries.c has the rest.
+ * The way of every recorded call is inline here; entries.c has the rest.
  */
 #ifndef WCPROF_ENTRIES_H
 #define WCPROF_ENTRIES_H

@@ -2,13 +2,13 @@
 /*
  * The arena's bytes: what a recording looks like in shared memory.
  *
- * Data only. Shared by the recorder inside the target, which writes it, and by whoever reads an
- * arena from outside (recovery after the target died, the drainer of `wcprof record`). Offsets
- * instead of pointers, so that it can be mapped anywhere. All times are ticks of the arena's clock
- * (clock.h turns them into nanoseconds); all ids are the recorder's own.
+ * Data only. Shared by the recorder inside the target, which writes it, and by readers from
+ * outside: `wcprof recover`, and the drainer of `wcprof record`. Offsets instead of pointers, so
+ * that it can be mapped anywhere. All times are ticks of the arena's clock (clock.h turns them into
+ * nanoseconds); all ids are the recorder's own.
  *
  * FORMAT_VERSION goes up with any change of size, offset or meaning in this file or of a number in
- * events.def; a reader refuses a version that it does not know.
+ * events.def. A reader refuses a version that it does not know.
  */
 #ifndef WCPROF_FORMAT_H
 #define WCPROF_FORMAT_H
@@ -56,10 +56,10 @@ enum record_type {
  * is 0. RECORD_ATTACHED is in slots only: the thread is in the op `id`, which is among the handles,
  * at `fd`.
  *
- * field    op                            wait                      link
- * id       its id                        target op, 0 = unknown    op tied to, 0 = none
- * parent   op that it belongs to         op that waits             op that it comes from
- * value    io: bytes (signed)            address waited on         address of the resource
+ * field    op                            wait                      link id       its id target op,
+ * 0 = unknown    op tied to, 0 = none parent   op that it belongs to         op that waits
+ * op that it comes from value    io: bytes (signed)            address waited on address of the
+ * resource
  *          hold: address of the lock
  *          thread: start routine
  *          sleep: nanoseconds asked for
@@ -74,10 +74,10 @@ enum record_type {
  *          hold: RELOCK_TICKS            thread that held it when
  *          thread: its weight            it began
  *
- * A sample has its thread's CPU time so far, in nanoseconds, as `value`, the op in which the thread
- * was as `parent`, the index of the thread as `name`, the number of the processor it was on as
- * `count`, how long it has waited for a CPU in its life as `id` (nanoseconds, as of the last 50 ms
- * or so; 0 = not known); start and end are the same.
+ * Of a sample, `value` is its thread's CPU time so far, in nanoseconds. `parent` is the op in which
+ * the thread was, and `name` the index of the thread. `count` is the number of the processor that
+ * it was on. `id` is how long the thread has waited for a CPU in its life: nanoseconds, as of the
+ * last 50 ms or so; 0 = not known. Start and end are the same.
  */
 struct record {
 	uint64_t start;
@@ -97,9 +97,9 @@ struct record {
 };
 
 /*
- * A mutex is taken again inside pthread_cond_wait(), unseen. For how long it had to be waited for
- * shows when it is there: from the last signal to the last release by another thread, if that came
- * after it. So much is in `fd` of the hold that begins there.
+ * A mutex is taken again inside pthread_cond_wait(), unseen. The length of the wait shows when it
+ * is there: from the last signal to the last release by another thread, if that came later. It is
+ * in `fd` of the hold that begins there.
  */
 enum { RELOCK_TICKS = 256 };
 
@@ -120,25 +120,18 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
 /* --- The arena: one mapping, everything at fixed offsets from its start ---------------------- */
 
 /*
- * offset            section
- * 0                 struct arena, the header
- * ARENA_ROSTER      struct slot [ROSTER_SLOTS]
- * ARENA_STRINGS     struct string_entry [STRINGS_MAX], by id
- * ARENA_STRING_IDS  uint32_t [STRING_BUCKETS], hash table of ids, 0 = empty
- * ARENA_STRING_POOL bytes of the strings, each ended by a NUL
- * ARENA_STACKS      struct stack_entry [STACKS_MAX], by id
- * ARENA_STACK_IDS   uint32_t [STACK_BUCKETS]
- * ARENA_STACK_POOL  uint64_t frames
- * ARENA_WATCHES     struct watch [WATCHES_MAX] (watch.h)
- * ARENA_HANDLES     struct open_entry [HANDLES_MAX]
- * ARENA_MODULES     struct module_entry [MODULES_MAX]
- * ARENA_OBJECTS     struct object_entry [OBJECTS_MAX]
- * ARENA_PEERS       struct peer_entry [PEERS_MAX]
- * ARENA_CHUNKS      struct chunk [chunks.max]
+ * offset            section 0                 struct arena, the header ARENA_ROSTER      struct
+ * slot [ROSTER_SLOTS] ARENA_STRINGS     struct string_entry [STRINGS_MAX], by id ARENA_STRING_IDS
+ * uint32_t [STRING_BUCKETS], hash table of ids, 0 = empty ARENA_STRING_POOL bytes of the strings,
+ * each ended by a NUL ARENA_STACKS      struct stack_entry [STACKS_MAX], by id ARENA_STACK_IDS
+ * uint32_t [STACK_BUCKETS] ARENA_STACK_POOL  uint64_t frames ARENA_WATCHES     struct watch
+ * [WATCHES_MAX] (watch.h) ARENA_HANDLES     struct open_entry [HANDLES_MAX] ARENA_MODULES
+ * struct module_entry [MODULES_MAX] ARENA_OBJECTS     struct object_entry [OBJECTS_MAX] ARENA_PEERS
+ * struct peer_entry [PEERS_MAX] ARENA_CHUNKS      struct chunk [chunks.max]
  *
- * Space is populated before it is written, by granules that header.ready marks, slots and chunks
- * one by one: what is not marked (not below pool.made) must not be touched, by a reader neither;
- * nor are the records of an empty chunk, which may have given its memory back.
+ * Space is populated before it is written: by granules, which header.ready marks; slots and chunks
+ * one by one, below pool.made. Nobody may touch space that is not populated, a reader neither; nor
+ * the records of an empty chunk, which may have given its memory back.
  */
 enum {
 	ARENA_GRANULE_BYTES = 32768,
@@ -262,7 +255,7 @@ struct peer_entry {
 _Static_assert(sizeof(struct peer_entry) == 8, "ARENA_CHUNKS counts on it");
 
 /*
- * An op or wait that has not ended. Written by its thread only; read by the drainer at any time:
+ * An op or wait that has not ended. Written by its thread only; read by the drainer at any time.
  * `handle` is cleared before anything else of the entry changes and written last, and is never used
  * twice. The same among the handles, where it belongs to whoever made it, and then to whoever ends
  * it (handles.h).
@@ -298,14 +291,15 @@ _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");
 
 /*
  * A run of records. Owner: one thread at a time, which alone writes records and `published`. When
- * full it belongs to the drainer, or in a ring to whoever claims it and it is not pinned; when its
- * thread ends it goes to pool partial, for the next thread. drained <= published <= CHUNK_RECORDS.
- * Which thread wrote a record is in its ids: (id or, for waits and links, parent) >> 32.
+ * full it belongs to the drainer; or in a ring to the thread that claims it, unless it is pinned.
+ * When its thread ends it goes to pool partial, for the next thread. drained <= published <=
+ * CHUNK_RECORDS. Which thread wrote a record is in its ids: (id or, for waits and links, parent) >>
+ * 32.
  *
- * What one dump has of it are the records from `snapshot_from` up to `snapshot`; the drainer alone
- * writes and reads what is called so. Those records stay what they are while the chunk is pinned.
- * Should it die when the dump is out, arena.commit_begun says that the next drainer is to go on:
- * chunks whose `snapshot` is not 0 do not say yet that they were handed out.
+ * One dump has its records from `snapshot_from` up to `snapshot`; only the drainer writes and reads
+ * fields of that name. Those records stay what they are while the chunk is pinned. If the drainer
+ * dies when the dump is out, arena.commit_begun says that the next one is to go on. Chunks whose
+ * `snapshot` is not 0 do not say yet that they were handed out.
  */
 struct chunk {
 	uint32_t next;          /* in its pool */
@@ -336,13 +330,13 @@ enum chunk_state {
 };
 
 /*
- * Bits of drain_owner, as the kernel has them in a robust futex: the drainer is a thread of another
- * process; and the kernel has seen it die. Then its place is free, and what it pinned, too.
+ * Bits of drain_owner, as the kernel has them in a robust futex. The drainer is a thread of another
+ * process; the kernel has seen it die. Then its place is free, and the chunks that it pinned, too.
  */
 #define DRAIN_OUTSIDE UINT32_C(0x80000000)
 #define DRAIN_DIED    UINT32_C(0x40000000)
 
-/* What the kernel counts of a process (usage.h). */
+/* Counts of the kernel's for a process (usage.h). */
 struct usage {
 	uint64_t cpu_ns;
 	uint64_t voluntary_switches;
@@ -404,7 +398,7 @@ struct arena {
 	uint32_t module_lock; /* 1 = somebody adds modules; any thread */
 	uint32_t object_count;
 	uint32_t objects_sought;   /* of objects_wanted, for how many it was tried */
-	uint32_t peers_sought;     /* likewise */
+	uint32_t peers_sought;     /* of peers_wanted, for how many it was tried */
 	uint32_t dump_count;       /* dumps handed out whole */
 	uint64_t losses_reported;  /* of events, in those */
 	uint64_t losses_forgotten; /* by RESET */

@@ -3,9 +3,9 @@
  * Stacks of running threads, on request. See glimpse.h.
  *
  * One box per question. Its word goes from WANTED to WRITING by the thread that answers, alone, and
- * then to THERE; who asks takes WANTED back to IDLE when it has waited enough. The word also has
- * the number of the question: a signal that comes late finds another one, and answers nothing. A
- * box that is being written when its question ends is not used again until it is THERE.
+ * then to THERE. The thread that asks takes WANTED back to IDLE when it has waited enough. The word
+ * also has the number of the question: a signal that comes late finds another one, and answers
+ * nothing. A box that is being written when its question ends is not used again until it is THERE.
  */
 #include "glimpse.h"
 
@@ -44,7 +44,7 @@ static uint32_t word_of(const struct box *box, enum box_state state)
 	return box->question * BOX_STATES + state;
 }
 
-/* What the signal brings: which box, and the low bits of its question. Never 0. */
+/* The signal's value: which box, and the low bits of its question. Never 0. */
 static int ticket_of(const struct box *box)
 {
 	return (int)((box->question & 0x3fffff) << 8 | (uint32_t)(box - boxes)) | 1 << 30;

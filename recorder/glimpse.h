@@ -2,7 +2,7 @@
 /*
  * Where threads are that run just now: each is asked once for its call stack.
  *
- * By a timer of the thread's own CPU time, whose signal sample.c answers, as samples are taken: so
+ * By a timer of the thread's own CPU time, whose signal sample.c answers, as samples are taken. So
  * a thread that is blocked by the time hears nothing of it, and no call of the program's is
  * interrupted. The control thread asks and takes; the asked threads answer, each when the kernel
  * next interrupts it (milliseconds), or not at all.

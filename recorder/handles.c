@@ -2,11 +2,11 @@
 /*
  * Ops and waits by handle. See handles.h.
  *
- * An entry's `handle` is 0 while it is free, HANDLE_CLAIMED while somebody fills it in, else the
- * handle that it belongs to, with HANDLE_ENDING while who has taken it writes its record. The place
- * of a handle is the first free one of PROBES_MAX, from where the handle says; so it may be behind
- * free ones, and whoever looks for it looks at all. The drainer reads `handle`, the fields, and
- * `handle` again, as in the slots of threads.
+ * An entry's `handle` is 0 while it is free, HANDLE_CLAIMED while a thread fills it in, else the
+ * handle that it belongs to. HANDLE_ENDING is set in that while the thread that has taken it writes
+ * its record. The place of a handle is the first free one of PROBES_MAX, from where the handle
+ * says. So it may be behind free ones, and a search looks at all. The drainer reads `handle`, the
+ * fields, and `handle` again, as in the slots of threads.
  */
 #include "handles.h"
 

@@ -3,8 +3,8 @@
  * Ops and waits that may end on another thread than they began: a table in the arena, by handle.
  *
  * The handle is the id of an op, or one made like it for a wait. Any thread, also in signal
- * handlers, may call anything here; nobody waits for anybody. Who takes an entry ends it, and
- * nobody else does; it is there until its record is written.
+ * handlers, may call anything here; nobody waits for anybody. The thread that takes an entry ends
+ * it, and no other does; it is there until its record is written.
  */
 #ifndef WCPROF_HANDLES_H
 #define WCPROF_HANDLES_H
@@ -20,7 +20,7 @@ uint32_t handles_add(struct arena *, uint64_t handle, const struct record *) HID
 /* Takes it: its index; HANDLE_NONE when it is not there: it has ended, or never began. Nobody but
  * the drainer finds it any more. */
 uint32_t handles_take(struct arena *, uint64_t handle, struct record *) HIDDEN;
-/* What was taken has its record: the entry is free. */
+/* The record of a taken entry is written: the entry is free. */
 void handles_drop(struct arena *, uint32_t index) HIDDEN;
 /* HANDLE_NONE when it is not there. */
 uint32_t handles_find(const struct arena *, uint64_t handle) HIDDEN;

@@ -100,7 +100,7 @@ static void fill_process(struct arena *arena)
 			       arena->start_ticks * CLOCK_TICK_NS;
 }
 
-/* What the program was started as, which a link to it may say better than the file's own name. */
+/* The name that the program was started by: a link may say more than the file's own name. */
 static const char *program_name(const struct arena *arena)
 {
 	const char *started_as = (const char *)getauxval(AT_EXECFN);

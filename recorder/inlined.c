@@ -2,7 +2,7 @@
 /*
  * Counts `syscall` instructions in the code of modules. See inlined.h.
  *
- * The two bytes of the instruction also occur inside others, so one counts only in the company that
+ * The two bytes of the instruction also occur inside others. So one counts only in the company that
  * it keeps: its number loaded just before it, or its result looked at right after it. Compiled code
  * that does neither is missed: the figure is a least one (of libgomp's 38 it finds 19). The control
  * thread spends some three per cent of its time here, as long as there is anything to look at.
@@ -26,7 +26,7 @@ enum {
 	PIECE_BYTES = 262144,
 	BUFFER_BYTES = 65536,
 	PHDRS_MAX = 24,
-	/* What ends sooner is not looked at: many short processes would pay for it. */
+	/* A process that ends sooner is not looked at: many short ones would pay for it. */
 	PATIENCE_NS = 1000000000,
 	/* In code that makes calls of its own, hardly any pair of such bytes is by chance. */
 	PAIRS_PER_CALL = 4

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls that a module makes by itself, past libc: what blocks in them is not seen.
+ * System calls that a module makes by itself, past libc: a wait in one of them is not seen.
  *
  * The control thread looks through the code of modules, a piece at a time, once recording has gone
- * on for a while; no other thread calls anything here.
+ * on for a while. No other thread calls anything here.
  */
 #ifndef WCPROF_INLINED_H
 #define WCPROF_INLINED_H
@@ -15,7 +15,7 @@
 
 enum { INLINED_TICK_MS = 10 };
 
-/* What module_calls says of a module: not looked at, not to be read, or how many and this. */
+/* Values of module_calls: not looked at, not to be read, or how many calls and this. */
 enum { INLINED_UNSEEN = 0, INLINED_UNKNOWN = 1, INLINED_NONE = 2 };
 
 struct inlined_tally {

@@ -3,7 +3,7 @@
  * A table of distinct items in an arena. See interned.h.
  *
  * Open addressing over ids: a bucket goes from 0 to an id once. An item and its entry are complete
- * before the id is put into a bucket, by compare and swap; the thread that loses compares with the
+ * before the id is put into a bucket, by compare and swap. The thread that loses compares with the
  * winner's item.
  */
 #include "interned.h"

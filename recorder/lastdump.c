@@ -3,7 +3,7 @@
  * The dump that a process writes at its end. See lastdump.h.
  *
  * Runs on the thread that ends the process, perhaps in a signal handler, by raw system calls. A
- * dump that cannot be written whole is taken back, and stays in the arena; no signal of ours
+ * dump that cannot be written whole is taken back, and stays in the arena. No signal of ours
  * reaches the program, and nothing here waits without a limit.
  */
 #include "lastdump.h"

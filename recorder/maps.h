@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is mapped in this process, line by line, as the kernel tells it.
+ * The mappings of this process, line by line, as the kernel tells them.
  *
  * By raw reads of /proc/self/maps into the caller's memory: neither can hang on the loader's lock,
  * or allocate. Makes a descriptor while it lasts: not for the program's threads, but where their

@@ -3,9 +3,10 @@
  * Marks of CPU time. See mark.h.
  *
  * The thread's CPU clock is read by a system call. The user page of a task-clock perf event needs
- * none, but costs more than it saves: with such an event each switch to and from a thread takes
- * 1.1 us longer (7.1 us for a round trip through two pipes on one processor instead of 4.8), four
- * times what the clock costs, and for all switches, not only for those after which a mark is due.
+ * none, but costs more than it saves. With such an event each switch to and from a thread takes 1.1
+ * us longer. A round trip through two pipes on one processor takes 7.1 us instead of 4.8. That is
+ * four times the cost of the clock, and for all switches, not only for those after which a mark is
+ * due.
  */
 #include "mark.h"
 

@@ -2,8 +2,8 @@
 /*
  * Marks: how much CPU time a thread had used by a point in time, and on which processor it was.
  *
- * A blocked thread uses none, so marks at the ends of the calls in which it may have been blocked
- * give exactly what it used in between. Belongs to the thread whose `self` it is.
+ * A blocked thread uses none. So marks at the ends of the calls in which it may have been blocked
+ * give exactly the time that it used in between. Belongs to the thread whose `self` it is.
  */
 #ifndef WCPROF_MARK_H
 #define WCPROF_MARK_H

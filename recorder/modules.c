@@ -2,12 +2,12 @@
 /*
  * Which files are mapped where and when. See modules.h.
  *
- * Read from the list of mappings and, with process_vm_readv, from the ELF headers in memory:
- * neither can hang on the loader's lock or fault when a library is unloaded meanwhile.
+ * Read from the list of mappings and, with process_vm_readv, from the ELF headers in memory.
+ * Neither can hang on the loader's lock or fault when a library is unloaded meanwhile.
  *
- * Loading has no end that a hook could see, as dlopen() must be called by its caller alone: so the
- * time at which it begins is kept, and what it loaded is looked for when the next one begins,
- * before anything is unloaded, and in a dump. What an unloading took away is known at once, from
+ * Loading has no end that a hook could see, as dlopen() must be called by its caller alone. So the
+ * time at which it begins is kept. The modules that it loaded are looked for when the next one
+ * begins, before anything is unloaded, and in a dump. An unloaded module is known at once, from
  * _dl_find_object(), which takes no lock.
  *
  * Never here: the path or the build id of an entry below the count changes.
@@ -42,8 +42,8 @@ static uint64_t loading_since;
 /* One pass through the maps. */
 struct saving {
 	struct arena *arena;
-	uint64_t since;                      /* what is new was not there before; 0 = not known */
-	bool is_quick;                       /* what is known by its place and path is the same */
+	uint64_t since;                      /* new modules were not there before; 0 = not known */
+	bool is_quick;                       /* a module of a known place and path is the same */
 	uint64_t is_there[MODULES_MAX / 64]; /* bit = the entry is mapped */
 };
 
@@ -83,7 +83,8 @@ static void find_build_id(const struct arena *arena, struct module_entry *module
 	}
 }
 
-/* What the ELF file mapped at module->start says of itself; false when it is none. */
+/* Reads the facts that the ELF file mapped at module->start has of itself; false when it is
+ * none. */
 static bool read_elf(const struct arena *arena, struct module_entry *module)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
@@ -311,7 +312,8 @@ void modules_note(void)
 		save(arena, since, true);
 }
 
-/* What the loader does not know, such as the kernel's page, nobody unloads by dlclose(). */
+/* Mappings that the loader does not know, such as the kernel's page, nobody unloads by
+ * dlclose(). */
 void modules_unloaded(void)
 {
 	struct arena *arena = own_arena();

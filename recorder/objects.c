@@ -2,10 +2,11 @@
 /*
  * Finds the mappings in which shared objects lie. See objects.h.
  *
- * One pass over the mappings for all that are wanted. What lies in private memory, whatever its
- * attributes say, is this process's alone, and so is what cannot be placed any more, because it was
- * unmapped meanwhile: that is counted. An object whose memory becomes another one's while it is
- * watched keeps its first place: whoever reuses the memory calls init, which makes it a new watch.
+ * One pass over the mappings for all that are wanted. An object in private memory, whatever its
+ * attributes say, is this process's alone. So is one that cannot be placed any more, because it was
+ * unmapped meanwhile: it is counted. An object whose memory becomes another one's while it is
+ * watched keeps its first place. The program that reuses the memory calls init, which makes it a
+ * new watch.
  */
 #include "objects.h"
 

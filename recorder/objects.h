@@ -3,8 +3,8 @@
  * Locks and the like that several processes share: which file they lie in, and where.
  *
  * Their address is another one in each process; device, inode and offset are the same. Looked up
- * once, when somebody first waited for the object or signalled it, by the drainer of the arena,
- * which is never a thread of the program but at the end of its image.
+ * once, when a thread first waited for the object or signalled it. The drainer of the arena does
+ * so, which is never a thread of the program but at the end of its image.
  */
 #ifndef WCPROF_OBJECTS_H
 #define WCPROF_OBJECTS_H

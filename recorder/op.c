@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops: begun, completed with what is learnt of them, ended; entries.h has what is open.
+ * Ops: begun, completed with what is learnt of them, ended; entries.h has the open ones.
  *
- * Runs on the program's threads, each with entries of its own. What ends an op that is not open
- * here is counted, never looked for elsewhere.
+ * Runs on the program's threads, each with entries of its own. An end of an op that is not open
+ * here is counted, and the op never looked for elsewhere.
  */
 #include "op.h"
 

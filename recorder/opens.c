@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is open at one moment. See opens.h.
+ * All that is open at one moment. See opens.h.
  *
  * A hold belongs to its watch until it is released, which is before the lock is; its record is
  * written after that. Meanwhile it is open in the slot of the thread that released it, marked
- * HOLD_RELEASED: the very entry, or one of its own where another thread had taken the lock. That
- * mark, or entry, is there before the watch's holder changes.
+ * HOLD_RELEASED. That is the very entry, or one of its own where another thread had taken the lock.
+ * That mark, or entry, is there before the watch's holder changes.
  */
 #include "opens.h"
 
@@ -181,7 +181,7 @@ static bool is_record_of(const struct record *record, const struct record *open)
 				 record->start == open->start;
 }
 
-/* Whether it is the last record of its thread's chunk: then its entry is just about to be cleared,
+/* Whether it is the last record of its thread's chunk. Then its entry is just about to be cleared,
  * or its thread has been waiting for a CPU there since before the dump. */
 static bool is_ending(const struct snapshot *snapshot, const struct arena *arena,
 		      uint32_t index_plus_one, const struct snapshot_open *open)

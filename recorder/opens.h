@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is open at one moment: on threads, among the handles, and children that nobody has waited
- * for.
+ * All that is open at one moment: on threads, among the handles, and children that nobody has
+ * waited for.
  *
- * In two steps, between which it is noted how far each chunk is published (snapshot.c): all that is
- * open is copied, and then taken away again if its record is among those that were published.
- * Whoever ends something publishes its record, clears its entry, and only then goes on to another
- * record: so what is in neither of the two places was in none to begin with. Drainer only.
+ * In two steps, between which it is noted how far each chunk is published (snapshot.c). All that is
+ * open is copied, and then taken away again if its record is among those that were published. A
+ * thread publishes a record, clears its entry, and only then goes on to another record. So an op
+ * that is in neither of the two places was in none to begin with. Drainer only.
  */
 #ifndef WCPROF_OPENS_H
 #define WCPROF_OPENS_H

@@ -2,10 +2,10 @@
 /*
  * Stacks of blocked threads. See parked.h.
  *
- * The upper end of the stack is copied by a system call, which fails where memory is gone instead
- * of the program; then the kernel is asked whether the thread is still where it was. The walk goes
- * through the copy by the unwind rules that captures go by. Known race: a thread that leaves the
- * call and comes back to it at the same depth during the copy gives a stack of two moments.
+ * The upper end of the stack is copied by a system call: where memory is gone the call fails, not
+ * the program. Then the kernel is asked whether the thread is still where it was. The walk goes
+ * through the copy by the unwind rules that captures go by. Known race: a thread may leave the call
+ * and come back to it at the same depth during the copy. Then the stack is of two moments.
  */
 #include "parked.h"
 

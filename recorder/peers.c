@@ -2,10 +2,10 @@
 /*
  * Asks the kernel's socket diagnostics for the peers of sockets. See peers.h.
  *
- * Wishes are entries without a peer, in a table that only grows: a thread takes the next place by
- * writing its inode there, so that no place is taken and empty, and counts it; the drainer goes on
- * where it stopped. A socket that was closed before it was asked for, one for which there is no
- * memory, and one whose program may not ask (no such kernel module, seccomp), is counted.
+ * Wishes are entries without a peer, in a table that only grows. A thread takes the next place by
+ * writing its inode there, so that no place is taken and empty, and counts it. The drainer goes on
+ * where it stopped. Sockets that stay without a peer are counted: closed before they were asked
+ * for, no memory for them, or the program may not ask (no such kernel module, seccomp).
  */
 #include "peers.h"
 

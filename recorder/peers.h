@@ -3,8 +3,8 @@
  * Which socket of the unix kind is connected to which: by inode.
  *
  * Neither end says so by itself, and only the kernel's socket diagnostics can tell, which take a
- * descriptor. So whoever describes such a socket first notes the wish, and the drainer of the
- * arena asks, which is never a thread of the program but at the end of its image.
+ * descriptor. So the thread that describes such a socket first notes the wish, and the drainer of
+ * the arena asks. That is never a thread of the program but at the end of its image.
  */
 #ifndef WCPROF_PEERS_H
 #define WCPROF_PEERS_H

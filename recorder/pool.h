@@ -4,7 +4,7 @@
  *
  * An item is known by its index; its first field is the uint32_t `next`, which belongs to the pool
  * while the item is in it. Any thread may take and give. Items stay mapped, so reading `next` of an
- * item that somebody else has just taken is harmless: the tag in the head makes the exchange fail.
+ * item that another thread has just taken is harmless. The tag in the head makes the exchange fail.
  */
 #ifndef WCPROF_POOL_H
 #define WCPROF_POOL_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What keeps a started program from being recorded. See programs.h.
+ * Hazards that keep a started program from being recorded. See programs.h.
  *
  * One read of the file's beginning: its header, its program headers and nearly always the name of
  * its loader lie there. The environment is the kernel's to judge, so it is read as the kernel would
- * read it: by process_vm_readv, which fails where a load would fault; a filter of system calls may
- * end a process for that one, so where there is a filter only the process's own is looked at.
+ * read it. process_vm_readv fails where a load would fault. A filter of system calls may end a
+ * process for that one. So where there is a filter, only the process's own environment is looked
+ * at.
  */
 #include "programs.h"
 
@@ -53,7 +54,8 @@ static bool is_loader(const char *name)
 	return strncmp(base, "ld-linux", 8) == 0 || strncmp(base, "ld.so", 5) == 0;
 }
 
-/* What the name of the loader says; it ends within the file's beginning or is not looked at. */
+/* The hazard that the name of the loader tells; it ends within the file's beginning or is not
+ * looked at. */
 static enum counter interpreter_hazard(const char *at, size_t bytes)
 {
 	if (!memchr(at, '\0', bytes))

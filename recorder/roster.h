@@ -29,8 +29,8 @@ static inline uint32_t roster_made(const struct arena *arena)
 uint64_t roster_counter(const struct arena *, enum counter) HIDDEN;
 uint32_t roster_living(const struct arena *) HIDDEN;
 
-/* Drainer, in the arena's own process: frees the slots of threads that are no more; what they
- * had open is written as records that end now, outcome canceled. */
+/* Drainer, in the arena's own process: frees the slots of threads that are no more. Their open ops
+ * and waits are written as records that end now, outcome canceled. */
 void roster_bury_dead(struct arena *) HIDDEN;
 
 #endif

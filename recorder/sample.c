@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of what runs on the CPU. See sample.h.
+ * Samples of the code that runs on the CPU. See sample.h.
  *
  * The handler runs on the interrupted thread, with all signals blocked. The kernel puts the
- * signal's frame on the thread's alternate stack, if it has one: a program's threads may be on
- * stacks of any size otherwise. But an alternate stack may have no room for more than that frame
- * (Rust's has 8 KiB), so that all work is done on a spare stack of ours. As many samples as there
- * are of those can be taken at once; one more is counted, and left alone.
+ * signal's frame on the thread's alternate stack, if it has one. Otherwise a program's threads may
+ * be on stacks of any size. But an alternate stack may have no room for more than that frame
+ * (Rust's has 8 KiB). So all work is done on a spare stack of ours. As many samples as there are of
+ * those can be taken at once; one more is counted, and left alone.
  *
- * It registers a thread that has not come by before. What it finds inside the recorder
- * itself is counted and left alone. It changes nothing that the program can see.
+ * It registers a thread that has not come by before. A thread inside the recorder itself is counted
+ * and left alone. It changes nothing that the program can see.
  *
- * The kernel sends the signal of a thread's CPU timer when that thread is on its way back from the
- * kernel to its own code, so no call of the program's is ever interrupted by it.
+ * The kernel sends the signal of a thread's CPU timer when that thread is on its way back to its
+ * own code. So no call of the program's is ever interrupted by it.
  */
 #include "sample.h"
 

@@ -2,7 +2,7 @@
 /*
  * Samples: a signal's handler records where its thread is, while the thread runs on a CPU.
  *
- * The signal is SIGSTKFLT, which Linux never sends and programs do not use, rather than SIGPROF: so
+ * The signal is SIGSTKFLT, which Linux never sends and programs do not use, rather than SIGPROF. So
  * a program's own profiler or interval timer works as without us. The control thread installs the
  * handler; sampler.c sends the signals.
  */
@@ -17,8 +17,8 @@ enum { SAMPLE_SIGNAL = SIGSTKFLT };
 
 /*
  * Installs the handler if the signal's disposition is the default; false when it is the program's.
- * It stays for the life of the process: a signal may be pending on a thread that blocks it, and
- * what is pending when the disposition becomes the default again would end the program.
+ * It stays for the life of the process: a signal may be pending on a thread that blocks it. If the
+ * disposition became the default again, that signal would end the program.
  */
 bool sample_install(void) HIDDEN;
 /* In the child of a fork, before anything else is sampled there. */

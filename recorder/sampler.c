@@ -2,13 +2,13 @@
 /*
  * Timers for all threads. See sampler.h.
  *
- * The threads are those in /proc/self/task, which knows them all; its order is that of their
+ * The threads are those in /proc/self/task, which knows them all. Its order is that of their
  * creation, so a thread is mostly found where it was. A timer can be made for any thread of the
  * process, by any other.
  *
- * A thread that blocks the signal has no timer: nothing could come of it, and a sigwait() for all
- * signals would return one that the program never heard of. Known race: a thread that just began
- * to block it, uses CPU time and waits like that before it is looked at again, receives one.
+ * A thread that blocks the signal has no timer. It could bring nothing, and a sigwait() for all
+ * signals would return one that the program never heard of. Known race: a thread receives one if it
+ * began to block it, used CPU time and waited like that between two looks.
  */
 #include "sampler.h"
 

@@ -17,7 +17,7 @@ enum {
 	SAMPLER_TICK_MS = 50
 };
 
-/* So many samples of each second of CPU time; 0 = none. Takes effect at the next tick. */
+/* Samples of each second of CPU time; 0 = none. Takes effect at the next tick. */
 void sampler_set_rate(uint32_t hz) HIDDEN;
 /* Starts, goes on or stops as is wanted; whether it wants another tick. */
 bool sampler_tick(bool is_recording, uint64_t now_ns) HIDDEN;

@@ -2,7 +2,7 @@
 /*
  * Whose calls are recorded. See scope.h.
  *
- * The pattern is kept in words that are written and read one by one: a thread that reads while it
+ * The pattern is kept in words that are written and read one by one. A thread that reads while it
  * is written may decide wrongly, and decides again because self_period grows after the writing.
  */
 #include "scope.h"
@@ -162,7 +162,7 @@ static uint32_t local_port(int fd)
 }
 
 /* A thread serves the port from its first use of a connection that came in there, until it uses one
- * that came in elsewhere. What it connected to itself, files and pipes change nothing. */
+ * that came in elsewhere. Connections that it made itself, files and pipes change nothing. */
 void recorder_note_descriptor(int fd)
 {
 	struct self *self = &self_of_thread;

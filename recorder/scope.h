@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose calls are recorded while the gate is on: every thread's, those of threads with a name like
- * this, of those that serve this port, or nobody's but in flows that the program marked (wcprof.h).
+ * The threads whose calls are recorded while the gate is on: all, or those that have a name like
+ * this, or serve this port. Or none but in flows that the program marked (wcprof.h).
  *
- * Written by the control thread and switch.c; read by threads when they next enter after
- * self_period has grown, so whoever changes something here makes it grow afterwards.
+ * Written by the control thread and switch.c, which make self_period grow afterwards. Threads read
+ * it when they next enter after that.
  */
 #ifndef WCPROF_SCOPE_H
 #define WCPROF_SCOPE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread knows about itself. See self.h; recorder.h has the hooks' view.
+ * A thread's knowledge of itself. See self.h; recorder.h has the hooks' view.
  *
  * `busy` is set while the thread is inside the recorder, never across a call of the program's. A
  * signal handler that comes in between finds it set and is turned away (counted). A handler that
- * leaves by longjmp, or an asynchronous cancellation, would leave it set for ever: so a later call
+ * leaves by longjmp, or an asynchronous cancellation, would leave it set for ever. So a later call
  * from further up the same stack takes it as abandoned.
  */
 #include "self.h"

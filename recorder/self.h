@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread knows about itself: the guard against entering the recorder twice, its place in the
+ * A thread's knowledge of itself: the guard against entering the recorder twice, its place in the
  * arena, the clock hand of its ids.
  *
  * Lives in thread-local storage (initial-exec: no allocation, no call to find it) and is touched by
- * its thread only, also in signal handlers, which find `busy` set when they interrupted the
- * recorder.
+ * its thread only. Signal handlers on it find `busy` set when they interrupted the recorder.
  */
 #ifndef WCPROF_SELF_H
 #define WCPROF_SELF_H
@@ -15,8 +14,8 @@
 #include "arena.h"
 
 /*
- * `busy`: inside the recorder; or libunwind is at work there, with all signals blocked, and what it
- * calls is no event of the program's, nor a loss.
+ * `busy`: inside the recorder; or libunwind is at work there, with all signals blocked. Then a call
+ * of libunwind's is no event of the program's, nor a loss.
  */
 enum { SELF_INSIDE = 1, SELF_LEARNING = 2 };
 
@@ -78,8 +77,8 @@ static inline uint64_t self_next_id(struct self *self)
 	return (uint64_t)self->thread << 32 | self->sequence;
 }
 
-/* What is rare in self_begin(): the thread, or its scope, is not settled; it was busy, retired or
- * out of scope; its errno was not asked for yet. */
+/* The rare cases of self_begin(): the thread, or its scope, is not settled; it was busy, retired or
+ * out of scope. Or its errno was not asked for yet. */
 struct self *self_settle(struct self *) HIDDEN;
 bool self_heals(struct self *, const void *frame) HIDDEN;
 int *self_find_errno(struct self *) HIDDEN;

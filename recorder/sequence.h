@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An entry of a table that many threads read and whoever claims it writes: nobody waits for
+ * An entry of a table that many threads read, and the one that claims it writes: nobody waits for
  * anybody.
  *
  * The entry's sequence number is odd while it is written. Readers take the number, read the data
- * with load_acquire, and take the number again: acquire keeps the second look after the data, so
- * that data of two writers is never believed; an entry that changes is an entry that is not there.
+ * with load_acquire, and take the number again. Acquire keeps the second look after the data, so
+ * that data of two writers is never believed. An entry that changes is an entry that is not there.
  * Writers claim, write the data with store_release, and release: release keeps the data after the
  * claim.
  */

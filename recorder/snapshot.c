@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one dump will contain. See snapshot.h.
+ * The contents of one dump. See snapshot.h.
  *
  * Chunks are pinned first, so that a ring overwrites none of them before it is written out. Then,
- * in this order: (1) copy what is open; (2) note how far each chunk is published; (3) look again at
- * what was open. Its record is below (2): it has ended. Else it is open, or ended after (2), so for
- * this dump it is open. Records are published before their entries are cleared, so what ended
- * before (1) is below (2). Strings, stacks and modules are counted last, so that whatever the rest
- * refers to is below the count.
+ * in this order: (1) copy all that is open; (2) note how far each chunk is published; (3) look
+ * again at what was open. Its record is below (2): it has ended. Else it is open, or ended after
+ * (2), so for this dump it is open. Records are published before their entries are cleared, so what
+ * ended before (1) is below (2). Strings, stacks and modules are counted last, so that whatever the
+ * rest refers to is below the count.
  */
 #include "snapshot.h"
 
@@ -80,7 +80,7 @@ bool snapshot_lock(struct arena *arena)
 	uint32_t me = (uint32_t)sys_gettid() | (arena == recorder_arena ? 0 : DRAIN_OUTSIDE);
 	uint32_t owner = load_acquire(&arena->drain_owner);
 
-	/* What a dead one has pinned is pinned anew, and let go in the end. */
+	/* Chunks that a dead one has pinned are pinned anew, and let go in the end. */
 	while (owner == 0 || owner & DRAIN_DIED)
 		if (cas_acq_rel(&arena->drain_owner, &owner, me))
 			return true;
@@ -108,7 +108,7 @@ static uint32_t count_settled(const struct chunk *chunk)
 /*
  * From here on nothing is overwritten that is in the dump, or that an op of opens_copy() may end
  * in. The newest first: meanwhile the turn comes from the other end, and stops at what is pinned.
- * What it has not reached of the oldest, `room` chunks at most, is left to the program's threads.
+ * The oldest that it has not reached, `room` chunks at most, are left to the program's threads.
  */
 static void pin_chunks(struct snapshot *snapshot, const struct arena *arena, uint32_t room)
 {

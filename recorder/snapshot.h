@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one dump will contain, decided at one moment: while the dump is being written, which may
- * take long, the program goes on recording.
+ * The contents of one dump, decided at one moment: while the dump is being written, which may take
+ * long, the program goes on recording.
  *
  * An op that ends while the snapshot is taken is in it once, as open or as ended, never in both or
  * neither. Belongs to the drainer, which holds arena.drain_owner from snapshot_take() to
@@ -25,7 +25,7 @@ struct snapshot_thread {
 	uint32_t tid;
 	uint32_t name;   /* string id */
 	uint32_t weight; /* see weight.h; 0 = not known */
-	bool is_marked;  /* what follows is known */
+	bool is_marked;  /* the fields below are known */
 	uint64_t marked_ticks;
 	uint64_t cpu_ns;   /* used by then */
 	uint64_t delay_ns; /* waited for a CPU by then */

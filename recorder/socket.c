@@ -109,7 +109,7 @@ static int prepare_directory(const char *directory)
 }
 
 /* Between its bind() and its listen() a process looks like a dead one: so one at a time makes its
- * name there. Who does not get the lock in time goes on without. The lock, or -errno. */
+ * name there. A process that does not get the lock in time goes on without. The lock, or -errno. */
 static int lock_directory(const char *directory)
 {
 	int fd = sys_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -122,8 +122,8 @@ static int lock_directory(const char *directory)
 	return fd;
 }
 
-/* Takes the name of a socket that nobody listens to any more; false: somebody does, or it is
- * something else (to which connecting is refused as well). */
+/* Takes the name of a socket that nobody listens to any more. False: somebody does, or it is
+ * something else, to which connecting is refused as well. */
 static bool remove_stale(const struct sockaddr_un *address)
 {
 	struct stat stat;

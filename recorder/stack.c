@@ -209,8 +209,8 @@ void stack_forget_ids(void)
 	add_relaxed(&capture_generation, 1);
 }
 
-/* Relaxed is enough: a thread with frames in code that is being unloaded is the program's bug, and
- * a walk by a rule that is no longer right reads nothing that it must not. */
+/* Relaxed is enough: a thread with frames in code that is being unloaded is the program's bug. A
+ * walk by a rule that is no longer right reads nothing that it must not. */
 void stack_forget_all(void)
 {
 	stack_rules_forget();

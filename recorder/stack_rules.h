@@ -24,7 +24,7 @@ bool stack_rule_find(uint64_t pc, union rule_copy *) HIDDEN;
 
 /*
  * Whether a walk goes on by the rule of its frame number `count`. Code without tables is believed
- * to keep frame pointers if these lead back behind a call in code that has tables; until then
+ * to keep frame pointers if these lead back behind a call in code that has tables. Until then
  * `*sure`, else 0, says how many frames are certain, and a walk that ends has no more.
  */
 static inline bool stack_rule_admits(const struct unwind_rule *rule, uint32_t count, uint32_t *sure)

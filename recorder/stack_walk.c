@@ -2,14 +2,14 @@
 /*
  * Walks up a stack by unwind rules, a few nanoseconds a frame.
  *
- * Every read is bounded. A thread's own stack is known from where the C library put it: from the
- * lowest page that was ever found readable without a gap up to its top. Anywhere else (an alternate
+ * Every read is bounded. A thread's own stack is where the C library put it. It reaches from its
+ * top to the lowest page that was ever found readable without a gap. Anywhere else (an alternate
  * signal stack, a coroutine's) each page is tried by a system call first, in every walk. A walk
  * that has followed a frame pointer on trial reads nothing but the thread's own stack any more.
  *
  * A walk notes which words it read. Registers other than rbp and the stack pointer are known only
- * from where a frame saved them, and are read only when a rule needs them, so these words and the
- * hook's frame are all that the result depends on.
+ * from where a frame saved them. They are read only when a rule needs them. So the result depends
+ * on these words and the hook's frame alone.
  *
  * Threads: any; a walk belongs to one. Never here: a read of a stack that is not in read_word().
  */
@@ -52,7 +52,7 @@ static bool is_readable(uint64_t address)
 }
 
 /* The C library keeps a thread's descriptor at the top of its stack, also when the program gave the
- * stack; the first thread's stack ends where the loader says. */
+ * stack. The first thread's stack ends where the loader says. */
 extern void *__libc_stack_end;
 
 static uint64_t own_top(void)
@@ -73,7 +73,7 @@ static bool own_extend(uint64_t frame)
 		return frame < own.top;
 	if (own.low - frame > STACK_REACH_BYTES || own.refused == frame / REFUSED_BYTES)
 		return false;
-	/* What lies below the frame is nobody's, even in its page. */
+	/* Memory below the frame is nobody's, even in its page. */
 	for (uint64_t page = lowest; page < own.low; page += PAGE_BYTES) {
 		if (is_readable(page < frame ? frame : page))
 			continue;
@@ -187,8 +187,8 @@ static bool canonical_address(struct stack_walk *walk, const struct unwind_rule 
 	return true;
 }
 
-/* From here on, an address may be any number, and of the memory that can be read now only the
- * thread's own stack is sure to be there in a moment. */
+/* From here on, an address may be any number. Of the memory that can be read now, only the thread's
+ * own stack is sure to be there in a moment. */
 static void walk_stay(struct stack_walk *walk)
 {
 	walk->stays = true;
@@ -245,8 +245,8 @@ static bool walk_step(struct stack_walk *walk, const struct unwind_rule *rule, u
 						  : walk_step_odd(walk, rule, pc);
 }
 
-/* The hook has pushed rbp below its return address, so that its caller's rbp is at `frame`. What
- * the caller had in the other registers is not known: the hook may have put them anywhere. */
+/* The hook has pushed rbp below its return address, so that its caller's rbp is at `frame`. The
+ * caller's other registers are not known: the hook may have put them anywhere. */
 static void walk_begin(struct stack_walk *walk, uint64_t frame)
 {
 	walk->frame = frame;

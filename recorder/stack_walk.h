@@ -44,7 +44,7 @@ void stack_walk_interrupted(struct stack_walk *, const gregset_t registers, uint
  * lives. 0: the frame is elsewhere, or not aligned. */
 uint64_t stack_words_above(uint64_t frame) HIDDEN;
 
-/* What one word adds to a digest: a sum, so that the processor can work on several at a time. */
+/* One word's part of a digest: a sum, so that the processor can work on several at a time. */
 static inline uint64_t stack_digest_word(uint64_t value, uint64_t index)
 {
 	unsigned __int128 product =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every thread does at the moment. See survey.h.
+ * Every thread's doing at the moment. See survey.h.
  *
- * Three sources for a stack: the open record of a wait or call; for a thread that is blocked
- * without one, its stack as it lies there (parked.h); for one that runs, itself (glimpse.h).
+ * A stack has one of three sources. A wait or call has it in its open record. A thread that is
+ * blocked without one has it lying there (parked.h); one that runs answers itself (glimpse.h).
  */
 #include "survey.h"
 

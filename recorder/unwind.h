@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the unwind tables say about one address in the code: where its frame's caller is.
+ * Unwind rules: for one address in the code, where its frame's caller is, as the tables have it.
  *
  * A rule is learnt once per address (microseconds) and then followed by stack.c (nanoseconds). It
  * holds no pointers and no addresses of a stack: it is good for every thread, until the module is
@@ -47,8 +47,8 @@ enum unwind_flag {
 };
 
 /*
- * The canonical frame address (CFA: the stack pointer after the frame's return) is the value of
- * `cfa_register` + `cfa_offset`; with UNWIND_DEREF, the word at that address + `cfa_after`.
+ * The canonical frame address (CFA) is the stack pointer after the frame's return. It is the value
+ * of `cfa_register` + `cfa_offset`; with UNWIND_DEREF, the word at that address + `cfa_after`.
  */
 struct unwind_rule {
 	int32_t cfa_offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel has counted. See usage.h. One system call, whose cost grows with the number of
+ * Counts of the kernel's. See usage.h. One system call, whose cost grows with the number of
  * threads: 20 us for 500.
  */
 #include "usage.h"

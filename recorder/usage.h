@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel has counted of this process since it has an arena: CPU time, and how often its
- * threads gave up a CPU or lost it. Beside what was recorded, this says what was not.
+ * The kernel's counts for this process since it has an arena: CPU time, and how often its threads
+ * gave up a CPU or lost it. Beside the recording, this says how much is not in it.
  *
- * Any thread of the process, one at a time (who makes the arena, then its drainers); a reader from
- * outside sees what was saved last.
+ * Any thread of the process, one at a time: the one that makes the arena, then its drainers. A
+ * reader from outside sees the values saved last.
  */
 #ifndef WCPROF_USAGE_H
 #define WCPROF_USAGE_H

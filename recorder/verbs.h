@@ -20,7 +20,7 @@ struct request {
 	bool wants_stacks; /* set by the handler of STACKS, which answers nothing */
 };
 
-/* What a reader says when it has kept a dump that it asked for with ack=1. */
+/* Said by a reader that has kept a dump for which it asked with ack=1. */
 #define VERB_ACK "KEPT\n"
 
 /* Runs one line (without its newline) and writes the answer, with a newline. */

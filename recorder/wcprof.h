@@ -3,9 +3,9 @@
  * wcprof.h: what a program can tell the wall-clock profiler about itself.
  *
  * Include it from C (C99 or later) or C++ (C++11 or later) on Linux; link with nothing. When the
- * program runs under wcprof, what it says here is recorded beside the calls that are recorded
- * anyway; when it does not, each call is a load and a branch and does nothing. On other systems all
- * of it compiles to nothing.
+ * program runs under wcprof, its words here are recorded beside the calls that are recorded anyway.
+ * When it does not, each call is a load and a branch and does nothing. On other systems all of it
+ * compiles to nothing.
  *
  *	void serve(struct request *request)
  *	{
@@ -16,14 +16,14 @@
  *
  * Handles (wcprof_op, wcprof_wait) are numbers: nothing is allocated, nothing has to be freed. 0 is
  * the null handle. It is what a call returns when it records nothing, it may be given to every
- * call, and nothing happens then. A handle may be handed to other threads and be ended there; two
+ * call, and nothing happens then. A handle may be handed to other threads and be ended there. Two
  * threads must not change or end the same op at the same time. An op that has ended may still be
- * named as a parent, a target or one end of a link, until the program forks: a child begins with
+ * named as a parent, a target or one end of a link, until the program forks. A child begins with
  * nothing, and its parent's handles are null handles there.
  *
  * Strings belong to the caller, are copied before the call returns and may be null (no string).
  * They should be UTF-8; what comes after 1023 bytes is cut off. A recording holds some 65,000
- * different strings: give classes names of a few kinds of work, and idents that repeat (a table, a
+ * different strings. So name classes after a few kinds of work. Give idents that repeat (a table, a
  * URL without its parameters) rather than a number for each request.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC. Nothing here fails visibly, changes errno, blocks or
@@ -35,7 +35,7 @@
 
 #include <stdint.h>
 
-/* What is being done, from begin to end. */
+/* The kind of work that is done, from begin to end. */
 typedef uint64_t wcprof_op;
 /* A stretch of time in which an op could not go on. */
 typedef uint64_t wcprof_wait;
@@ -66,7 +66,7 @@ enum wcprof_outcome {
 	WCPROF_CANCELED = 7
 };
 
-/* What a wait is for. */
+/* The reason of a wait. */
 enum wcprof_reason {
 	WCPROF_FOR_CALL_EXEC = 1,    /* the computation of a call */
 	WCPROF_FOR_SINGLEFLIGHT = 2, /* the same work, which another op does already */
@@ -77,7 +77,7 @@ enum wcprof_reason {
 	WCPROF_FOR_IO = 7            /* input or output */
 };
 
-/* What a link says. */
+/* The meaning of a link. */
 enum wcprof_link_kind {
 	WCPROF_LINK_NESTED_CLIENT = 1, /* this op started the client (process) with that ident */
 	WCPROF_LINK_RESULT = 2,        /* this op made that op's result */
@@ -116,8 +116,8 @@ WCPROF_SIDE void wcprof_v1_flow_end(void);
 
 /*
  * `call` is the library's function, null if there is none. The address comes out of the global
- * offset table: a plain mention of a weak name is bound to null for ever when a program is linked
- * that is not position-independent.
+ * offset table. In a program that is not position-independent, a plain mention of a weak name is
+ * bound to null for ever.
  */
 #if defined(__ELF__) && defined(__x86_64__) && !defined(__ILP32__)
 #define WCPROF_FIND(name)                                                                   \
@@ -148,8 +148,8 @@ static __inline__ uint64_t wcprof_now(void)
 /* --- Ops --- */
 
 /*
- * An op of kind USER begins: what this thread does from now on belongs to it, until it ends or is
- * left, and it belongs to what this thread was in before. `class_name` says what kind of work it
+ * An op of kind USER begins. This thread's work from now on belongs to it, until it ends or is
+ * left. It belongs to the op that this thread was in before. `class_name` says what kind of work it
  * is: what-ifs are asked of classes. `ident` says which one. 0 when nothing is recorded.
  */
 static __inline__ wcprof_op wcprof_begin(const char *class_name, const char *ident)
@@ -272,10 +272,10 @@ static __inline__ void wcprof_link(enum wcprof_link_kind kind, wcprof_op from, w
 }
 
 /*
- * What this thread does from here to wcprof_flow_end() is recorded even while recording is off for
- * the rest of the process: for the one request in a thousand that is to be looked at. Pairs nest.
- * Threads that adopt an op that began in a flow are in it for as long as they work for that op. The
- * first one in a process takes some milliseconds. Not in signal handlers.
+ * This thread's work from here to wcprof_flow_end() is recorded even while recording is off for the
+ * rest of the process. That is for the one request in a thousand that is to be looked at. Pairs
+ * nest. Threads that adopt an op that began in a flow are in it for as long as they work for that
+ * op. The first one in a process takes some milliseconds. Not in signal handlers.
  */
 static __inline__ void wcprof_flow_begin(void)
 {

@@ -2,8 +2,8 @@
 /*
  * Scheduling weights. See weight.h.
  *
- * The kernel has a table of them; it is a geometric row with ratio 5 / 4, from which it differs by
- * rounding: less than two percent, or one.
+ * The kernel has a table of them. It is a geometric row with ratio 5 / 4, but for rounding: less
+ * than two percent, or one.
  */
 #include "weight.h"
 
