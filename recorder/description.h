@@ -14,8 +14,8 @@
  *	tty, epoll, timerfd, …  one of many
  *
  * Datagram and sequenced sockets of the unix kind begin with "unix dgram", "unix seqpacket". When
- * the arena has little room for more names, a part that only one descriptor has is left out: tcp
- * LOCAL>*, tcp *>PEER, unix PATH, unix, pipe, file DIRECTORY/.
+ * the arena has little room for more names, parts that are one descriptor's alone are left out.
+ * Then it is tcp LOCAL>*, tcp *>PEER, unix PATH, unix, pipe, file DIRECTORY/.
  *
  * Any thread; makes no descriptor, not even for a moment.
  */

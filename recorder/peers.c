@@ -4,8 +4,8 @@
  *
  * Wishes are entries without a peer, in a table that only grows. A thread takes the next place by
  * writing its inode there, so that no place is taken and empty, and counts it. The drainer goes on
- * where it stopped. Sockets that stay without a peer are counted: closed before they were asked
- * for, no memory for them, or the program may not ask (no such kernel module, seccomp).
+ * where it stopped. Sockets that stay without a peer are counted: closed before, no memory, or the
+ * program may not ask (no such kernel module, seccomp).
  */
 #include "peers.h"
 
