@@ -119,6 +119,18 @@ static struct self *enter_late(struct arena **arena, uint64_t id)
 	return self;
 }
 
+/* The same for an op or a wait that goes on: its entry, NULL if there is none. */
+static struct open_entry *enter_entry(uint64_t handle, struct self **self)
+{
+	uint64_t id = to_id(handle);
+	struct arena *arena;
+	uint32_t index;
+
+	*self = enter_late(&arena, id);
+	index = *self ? handles_find(arena, id) : HANDLE_NONE;
+	return index != HANDLE_NONE ? handles_at(arena, index) : NULL;
+}
+
 int wcprof_v1_enabled(void)
 {
 	struct self *self = enter();
@@ -232,25 +244,21 @@ void wcprof_v1_end(wcprof_op op, enum wcprof_outcome outcome, uint64_t result)
 
 void wcprof_v1_set_ident(wcprof_op op, const char *ident)
 {
-	uint64_t id = to_id(op);
-	struct arena *arena;
-	struct self *self = enter_late(&arena, id);
-	uint32_t index = self ? handles_find(arena, id) : HANDLE_NONE;
+	struct self *self;
+	struct open_entry *entry = enter_entry(op, &self);
 
-	if (index != HANDLE_NONE)
-		store_release(&handles_at(arena, index)->record.ident, to_string(ident));
+	if (entry)
+		store_release(&entry->record.ident, to_string(ident));
 	self_leave(self);
 }
 
 void wcprof_v1_hint_outcome(wcprof_op op, enum wcprof_outcome outcome)
 {
-	uint64_t id = to_id(op);
-	struct arena *arena;
-	struct self *self = enter_late(&arena, id);
-	uint32_t index = self ? handles_find(arena, id) : HANDLE_NONE;
+	struct self *self;
+	struct open_entry *entry = enter_entry(op, &self);
 
-	if (index != HANDLE_NONE)
-		store_release(&handles_at(arena, index)->record.outcome, to_outcome(outcome));
+	if (entry)
+		store_release(&entry->record.outcome, to_outcome(outcome));
 	self_leave(self);
 }
 
@@ -375,11 +383,8 @@ wcprof_wait wcprof_v1_wait(enum wcprof_reason reason, wcprof_op target, const ch
 
 void wcprof_v1_wait_set_target(wcprof_wait wait, wcprof_op target)
 {
-	uint64_t handle = to_id(wait);
-	struct arena *arena;
-	struct self *self = enter_late(&arena, handle);
-	uint32_t index = self ? handles_find(arena, handle) : HANDLE_NONE;
-	struct open_entry *entry = index != HANDLE_NONE ? handles_at(arena, index) : NULL;
+	struct self *self;
+	struct open_entry *entry = enter_entry(wait, &self);
 
 	if (entry && load_relaxed(&entry->record.type) == RECORD_WAIT)
 		store_release(&entry->record.id, to_id(target));

@@ -132,6 +132,12 @@ static uint64_t learn_end(struct self *self, int fd, uint64_t word, const struct
 	return next;
 }
 
+static uint64_t describe(struct self *self, int fd, uint64_t word, struct description *found)
+{
+	description_make(found, fd);
+	return learn_end(self, fd, word, found);
+}
+
 /* A child of vfork() has this table but descriptors of its own: it learns nothing. */
 static bool may_learn(struct self *self, int fd)
 {
@@ -146,8 +152,17 @@ uint64_t descriptors_learn(struct self *self, int fd)
 	if (!may_learn(self, fd))
 		return 0;
 	word = learn_begin(fd, &found);
-	description_make(&found, fd);
-	return learn_end(self, fd, word, &found);
+	return describe(self, fd, word, &found);
+}
+
+/* It has just become another one: forgets it, and learns it again unless that cannot be. */
+static bool learn_anew(struct self *self, int fd, struct description *description, uint64_t *word)
+{
+	descriptor_forget(fd);
+	if (!may_learn(self, fd))
+		return false;
+	*word = learn_begin(fd, description);
+	return true;
 }
 
 void descriptor_opened(struct self *self, int fd, const char *path)
@@ -155,13 +170,10 @@ void descriptor_opened(struct self *self, int fd, const char *path)
 	struct description found;
 	uint64_t word;
 
-	descriptor_forget(fd);
-	if (!may_learn(self, fd))
+	if (!learn_anew(self, fd, &found, &word))
 		return;
-	word = learn_begin(fd, &found);
 	found.path = path;
-	description_make(&found, fd);
-	(void)learn_end(self, fd, word, &found);
+	(void)describe(self, fd, word, &found);
 }
 
 void descriptor_accepted(struct self *self, int fd)
@@ -169,13 +181,10 @@ void descriptor_accepted(struct self *self, int fd)
 	struct description found;
 	uint64_t word;
 
-	descriptor_forget(fd);
-	if (!may_learn(self, fd))
+	if (!learn_anew(self, fd, &found, &word))
 		return;
-	word = learn_begin(fd, &found);
 	found.is_accepted = true;
-	description_make(&found, fd);
-	(void)learn_end(self, fd, word, &found);
+	(void)describe(self, fd, word, &found);
 }
 
 void descriptor_connected(struct self *self, int fd, const void *peer, size_t bytes)
@@ -183,14 +192,11 @@ void descriptor_connected(struct self *self, int fd, const void *peer, size_t by
 	struct description found;
 	uint64_t word;
 
-	descriptor_forget(fd);
-	if (!may_learn(self, fd))
+	if (!learn_anew(self, fd, &found, &word))
 		return;
-	word = learn_begin(fd, &found);
 	found.peer = peer;
 	found.peer_bytes = bytes;
-	description_make(&found, fd);
-	(void)learn_end(self, fd, word, &found);
+	(void)describe(self, fd, word, &found);
 }
 
 static void set_origin(int fd, uint64_t origin)
