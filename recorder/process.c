@@ -272,7 +272,7 @@ void recorder_wake_up(bool may_create_thread)
 
 void thread_end(void)
 {
-	for (uint32_t flows = self_take_flows(); flows > 0; flows--)
+	if (self_take_flow())
 		switch_flow_ends();
 	self_finish();
 }

@@ -259,12 +259,12 @@ void thread_begin(uint64_t announced, uint64_t parent_op, const void *start_rout
 	self_leave(self_enter());
 }
 
-uint32_t self_take_flows(void)
+bool self_take_flow(void)
 {
-	uint32_t flows = self_of_thread.flows;
+	bool is_in_flow = self_of_thread.flows > 0;
 
 	self_of_thread.flows = 0;
-	return flows;
+	return is_in_flow;
 }
 
 void self_finish(void)

@@ -128,8 +128,8 @@ static inline void self_end(struct self *self)
  */
 struct self *self_enter_late(void) HIDDEN;
 
-/* The thread ends: the flows that it has not ended, which its caller ends now, and then itself. */
-uint32_t self_take_flows(void) HIDDEN;
+/* The thread ends: whether it is in a flow, which its caller ends now; and then itself. */
+bool self_take_flow(void) HIDDEN;
 void self_finish(void) HIDDEN;
 
 /* In a forked child: the thread that lives on begins anew. */

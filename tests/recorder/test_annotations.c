@@ -288,6 +288,30 @@ START_TEST(an_op_that_ends_while_off_is_over)
 }
 END_TEST
 
+static void *end_within_flows(void *unused)
+{
+	wcprof_v1_flow_begin();
+	wcprof_v1_flow_begin();
+	thread_end();
+	return unused;
+}
+
+/* Pairs nest, and are one flow for the rest of the process. */
+START_TEST(a_thread_that_ends_in_flows_ends_its_own)
+{
+	pthread_t thread;
+
+	setenv("WCPROF_ENABLE", "0", 1);
+	recording_begin();
+	wcprof_v1_flow_begin();
+	pthread_create(&thread, NULL, end_within_flows, NULL);
+	pthread_join(thread, NULL);
+	ck_assert(!recorder_is_off());
+	wcprof_v1_flow_end();
+	ck_assert(recorder_is_off());
+}
+END_TEST
+
 static void *work_and_say_whether_recorded(void *argument)
 {
 	wcprof_op op = *(wcprof_op *)argument;
@@ -455,6 +479,7 @@ SUITE()
 	TEST(a_finished_op_keeps_its_times);
 	TEST(what_is_open_is_in_the_dump_as_open);
 	TEST(an_op_that_ends_while_off_is_over);
+	TEST(a_thread_that_ends_in_flows_ends_its_own);
 	TEST(a_flow_is_recorded_while_recording_is_off);
 	TEST(a_thread_that_ends_in_a_flow_ends_it);
 	TEST(a_forked_child_has_nothing_of_its_parents);
