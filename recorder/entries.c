@@ -65,14 +65,14 @@ static bool is_abandoned(const struct self *self, const struct open_entry *entry
 
 bool entry_is_taken(const struct open_entry *entry)
 {
-	return entry_is_hold(entry) && entry->record.fd >= 0 &&
-	       !watch_is_holder(entry->record.fd, entry->handle);
+	return entry_is_hold(entry) && field_watch(&entry->record) >= 0 &&
+	       !watch_is_holder(field_watch(&entry->record), entry->handle);
 }
 
 bool entry_is_detached(const struct open_entry *entry)
 {
 	return entry->record.type == RECORD_ATTACHED &&
-	       !handles_has(recorder_arena, (uint32_t)entry->record.fd, entry->record.id);
+	       !handles_has(recorder_arena, field_handle(&entry->record), entry->record.id);
 }
 
 void entries_drop_taken(struct self *self)

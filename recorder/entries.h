@@ -20,6 +20,7 @@
 #include <assert.h>
 
 #include "chunk.h"
+#include "fields.h"
 #include "self.h"
 #include "watch.h"
 
@@ -106,7 +107,7 @@ static inline void entry_remove(struct self *self, struct open_entry *entry)
 
 static inline bool entry_is_hold(const struct open_entry *entry)
 {
-	return entry->record.type == RECORD_OP && entry->record.what == KIND_HOLD;
+	return field_is_hold(&entry->record);
 }
 
 /* Writes what has no entry. */
@@ -140,7 +141,7 @@ static inline __attribute__((always_inline)) void entry_end(struct self *self,
 	if (LIKELY(placed))
 		chunk_publish_placed(self, placed);
 	if (UNLIKELY(entry_is_hold(entry)))
-		watch_drop_holder(entry->record.fd, entry->handle);
+		watch_drop_holder(field_watch(&entry->record), entry->handle);
 	entry_remove(self, entry);
 	chunk_settle(self);
 }

@@ -174,7 +174,7 @@ bool op_is_in_flow(const struct self *self)
 
 static bool is_released(const struct open_entry *entry)
 {
-	return entry_is_hold(entry) && (entry->record.fd == HOLD_RELEASED || entry_is_taken(entry));
+	return entry_is_hold(entry) && (field_is_released(&entry->record) || entry_is_taken(entry));
 }
 
 uint64_t op_current(const struct self *self)

@@ -10,6 +10,7 @@
 #include "opens.h"
 
 #include "chunk.h"
+#include "fields.h"
 #include "handles.h"
 #include "roster.h"
 #include "watch.h"
@@ -44,14 +45,9 @@ static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
 	return read_handle(entry) == to->handle;
 }
 
-static bool is_hold(const struct record *record)
-{
-	return record->type == RECORD_OP && record->what == KIND_HOLD;
-}
-
 static bool is_held(const struct arena *arena, const struct snapshot_open *open)
 {
-	const struct watch *watch = watch_at(arena, (uint32_t)open->record.fd);
+	const struct watch *watch = watch_at(arena, (uint32_t)field_watch(&open->record));
 
 	/* Acquire: pairs with hold_release(): who sees that it is released sees where it is now. */
 	return watch && load_acquire(&watch->holder_op) == open->handle;
@@ -64,25 +60,25 @@ static bool read_open(const struct arena *arena, const struct open_entry *entry,
 {
 	if (!read_entry(entry, open) || open->record.type == RECORD_ATTACHED)
 		return false;
-	if (!is_hold(&open->record) || open->record.fd < 0 || is_held(arena, open))
+	if (!field_is_hold(&open->record) || field_watch(&open->record) < 0 || is_held(arena, open))
 		return true;
 	open->record.fd = load_acquire(&entry->record.fd);
 	if (read_handle(entry) != open->handle)
 		return false;
-	*is_elsewhere |= open->record.fd != HOLD_RELEASED;
-	return open->record.fd == HOLD_RELEASED;
+	*is_elsewhere |= !field_is_released(&open->record);
+	return field_is_released(&open->record);
 }
 
 static bool is_released(const struct snapshot_open *open)
 {
-	return is_hold(&open->record) && open->record.fd == HOLD_RELEASED;
+	return field_is_hold(&open->record) && field_is_released(&open->record);
 }
 
 /* Not twice what is among those from `since` on. A hold that moves may be seen in two slots. */
 static void add(struct snapshot *snapshot, const struct snapshot_open *open, uint32_t since)
 {
 	snapshot->holds_move |= is_released(open);
-	if (snapshot->holds_move && is_hold(&open->record))
+	if (snapshot->holds_move && field_is_hold(&open->record))
 		since = 0;
 	for (uint32_t i = snapshot->open_count; i-- > since;)
 		if (snapshot->opens[i].handle == open->handle)
@@ -201,8 +197,8 @@ static bool is_open_now(const struct snapshot *snapshot, const struct arena *are
 {
 	if (open->place)
 		return load_acquire(open->place) == open->handle;
-	if (is_released(open) ||
-	    (is_hold(&open->record) && open->record.fd >= 0 && !is_held(arena, open)))
+	if (is_released(open) || (field_is_hold(&open->record) && field_watch(&open->record) >= 0 &&
+				  !is_held(arena, open)))
 		return false;
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);

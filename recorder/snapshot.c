@@ -19,6 +19,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "delays.h"
+#include "fields.h"
 #include "mark.h"
 #include "modules.h"
 #include "objects.h"
@@ -284,7 +285,7 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 						.thread = (uint32_t)(record->id >> 32),
 						.tid = record->count,
 						.name = record->ident,
-						.weight = record->fd > 0 ? (uint32_t)record->fd : 0,
+						.weight = field_weight(record),
 					};
 		}
 	}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The field `fd` of a record, which is something else in each kind of record: see struct record.
+ *
+ * One function for each meaning; it may be asked of a record of its kind only. Written by the
+ * record's thread; a reader on another thread has a copy.
+ */
+#ifndef WCPROF_FIELDS_H
+#define WCPROF_FIELDS_H
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "format.h"
+
+static inline bool field_is_hold(const struct record *record)
+{
+	return record->type == RECORD_OP && record->what == KIND_HOLD;
+}
+
+/* Of an op that has a descriptor; -1 = none. */
+static inline int32_t field_descriptor(const struct record *record)
+{
+	bool is_other = record->what == KIND_HOLD || record->what == KIND_THREAD;
+
+	assert(record->type == RECORD_OP);
+	return is_other ? -1 : record->fd;
+}
+
+/* Of a thread's op: its weight (weight.h), 0 = not known. */
+static inline uint32_t field_weight(const struct record *record)
+{
+	assert(record->type == RECORD_OP && record->what == KIND_THREAD);
+	return record->fd > 0 ? (uint32_t)record->fd : 0;
+}
+
+/* Of a hold that goes on: the index of its watch; < 0 = none. */
+static inline int32_t field_watch(const struct record *record)
+{
+	assert(field_is_hold(record));
+	return record->fd;
+}
+
+/* Of a hold that goes on: whether its lock was released, and its record comes next. */
+static inline bool field_is_released(const struct record *record)
+{
+	return field_watch(record) == HOLD_RELEASED;
+}
+
+/* Of an attachment: the index of its op among the handles. */
+static inline uint32_t field_handle(const struct record *record)
+{
+	assert(record->type == RECORD_ATTACHED);
+	return (uint32_t)record->fd;
+}
+
+#endif
