@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what others took of the CPUs, by replays of the unchanged run. Whole CPUs that they had for
- * themselves are gone already (leftover.c), unless the rest would not have done. If the replay is
- * too short then, others had threads that ran all the time, like the actors, on the same CPUs, if
- * some number of them gives the recorded makespan. Else what they took is taken from all CPUs
- * alike, each being slower: so slow that it gives the makespan, by halving an interval, as with
- * less of the CPUs a run never gets shorter by more than a lock's luck.
- * A replay may be too short for other reasons, as a call that took longer once: others are taken
- * for the cause only if threads then end closer to where they did, all in all. One that is too long
- * has other reasons: there were never more CPUs than there were.
+ * Finds what other programs took of the CPUs, by replays of the unchanged run. There are three
+ * explanations, tried in this order:
+ *
+ *   CPUs left   whole CPUs that other programs had for themselves are gone already (leftover.c),
+ *               unless the replay is too long without them
+ *   strangers   if the replay is too short, other programs had threads that ran all the time, on
+ *               the same CPUs: as many as give the recorded makespan, if some number does
+ *   slower      else all CPUs are slower alike; halving an interval finds how much gives the
+ *               makespan, since with less of the CPUs a run hardly ever gets shorter
+ *
+ * A replay may be too short for other reasons, as a call that took longer once. So other programs
+ * are the cause only if threads then end closer to where they did, all in all. A replay that is too
+ * long has other reasons: there were never more CPUs than there were.
  *
  * One thread.
  */
 #include "fit.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,6 +61,7 @@ static double misses_ns(const struct fit *fit)
 static double halve(struct fit *fit, double all)
 {
 	double low = MACHINE_CPUS_LEAST, high = all, actual_ns = (double)fit->script->actual_ns;
+	assert(low <= high && isfinite(high));
 	for (int i = 0; i < HALVINGS_MAX; i++) {
 		double middle = (low + high) / 2, replayed_ns = baseline_ns(fit, middle);
 		if (fabs(replayed_ns - actual_ns) <= actual_ns * assume.fit_close)
@@ -68,10 +74,8 @@ static double halve(struct fit *fit, double all)
 	return high;
 }
 
-/*
- * Others that run all the time, on the same terms as the actors: so many that the replay is as long
- * as the run was. False: no number does, and there are none.
- */
+/* Strangers on the same terms as the actors: as many as make the replay as long as the run was.
+ * False: no number does, and there are none. */
 static bool let_strangers_in(struct fit *fit, double all)
 {
 	struct machine *machine = fit->machine;
@@ -79,6 +83,7 @@ static bool let_strangers_in(struct fit *fit, double all)
 	double closest_ns = actual_ns * assume.strangers_error;
 	uint32_t closest = 0;
 
+	assert(isfinite(all));
 	for (uint32_t count = 1; count <= all; count++) {
 		machine->strangers = count;
 		double replayed_ns = baseline_ns(fit, all);
@@ -93,7 +98,7 @@ static bool let_strangers_in(struct fit *fit, double all)
 	return closest > 0;
 }
 
-/* What others took of the CPUs that are left: time of their threads, or of each CPU. */
+/* Strangers, or slower CPUs, of the CPUs that are left. */
 static void fit_others(struct fit *fit, double all, double replayed_ns)
 {
 	struct machine *machine = fit->machine;

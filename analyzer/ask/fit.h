@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of the CPUs a recorded run really had: what others used meanwhile is not in the
+ * How much of the CPUs a recorded run really had: other programs' use of them is not in the
  * recording.
+ *
+ * One thread.
  */
 #ifndef WCPROF_FIT_H
 #define WCPROF_FIT_H
@@ -10,8 +12,9 @@
 #include "script/script.h"
 
 /*
- * Sets the machine's cpus and strangers, if the recording was crowded, to what makes the replay of
- * the unchanged run as long as it was, if anything does. A number of CPUs that was asked for stays.
+ * Sets the machine's cpus and strangers so that the replay of the unchanged run is as long as it
+ * was, if anything does that. Only of a crowded recording; a number of CPUs that was asked for
+ * stays.
  */
 void fit_cpus(struct machine *, const struct script *);
 

@@ -3,9 +3,9 @@
  * Builds variants of a script; variant.h has the contract.
  *
  * A lock is split by giving each of its sections one of several locks. A thread that is added to a
- * pool does what one that was there did before it first took a job, takes jobs off the same list
- * from then on, is started and joined where the other one is, and ends when there are no more jobs.
- * Of one that is taken away only the jobs are left, which others do.
+ * pool is a copy of one that was there, up to the first job that this one took. From then on it
+ * takes jobs off the same list. It is started and joined where the other one is, and ends when no
+ * jobs are left. Of a thread that is taken away only the jobs are left, for the rest of the pool.
  *
  * One thread.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same run by a program that is built differently, a lock split into several, a pool with more
- * or fewer threads, or on another number of CPUs.
+ * The same run by a program that is built differently. A lock is split into several, a pool has
+ * more or fewer threads, or there is another number of CPUs.
  *
  * Made from a script and a machine. The script must outlive it and is not changed; a variant is
  * read-only once built, and stays where it was built.
@@ -22,7 +22,7 @@ enum { VARIANT_DEALS = 4 };
 struct variant {
 	const struct script *script; /* the one that it was made from, or `edited` */
 	struct machine machine;
-	struct script edited; /* what is not changed is that of the script it was made from */
+	struct script edited; /* shares all that is not changed */
 	bool owns_steps;
 	bool owns_actors; /* and jobs */
 };
