@@ -198,6 +198,9 @@ START_TEST(the_best_rows_are_made_sure)
 		    .factors = factors, .factor_count = 1, .thread_count = (size_t)_i });
 	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 2);
 	ck_assert(!whatif.rows[0].depends_on_order);
+	/* the one that came up for the one that fell, too */
+	for (size_t i = 0; i < WHATIF_BEST_ROWS; i++)
+		ck_assert(whatif.rows[i].is_sure);
 	const struct whatif_row *row = &whatif.rows[CLASSES - 1];
 	ck_assert_uint_eq(row->class, CLASSES - 1);
 	ck_assert(row->depends_on_order);
