@@ -51,8 +51,8 @@ uint32_t script_scope(struct compiler *compiler)
 	return compiler->thread.scope;
 }
 
-/* A call on a pipe or socket that uses a CPU and does not wait. If the other end is known, its
- * doings are replayed as the wait. If not, the bytes that are written go into a buffer. */
+/* A call on a pipe or socket that uses a CPU and does not wait. If the other end is known, a wait
+ * for that has a step of its own. If not, the bytes that are written go into a buffer. */
 static bool only_copies(const struct compiler *compiler, uint32_t op)
 {
 	const struct rec_op *io = &compiler->rec->ops[op];

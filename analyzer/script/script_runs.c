@@ -10,8 +10,8 @@
  *
  * To go to sleep and to come back uses CPU time, too, which is in no run. The sleeps of a stretch
  * used as much as its CPU time is above its runs by the clock. A CPU with nothing else to do goes
- * to sleep in that time as well, for which no thread would wait. So a quarter of the stretches used
- * less than what is taken for all.
+ * to sleep in that time as well, for which no thread would wait. So the lower quartile of all
+ * stretches is taken.
  *
  * One thread.
  */
