@@ -97,6 +97,54 @@ START_TEST(the_threads_that_were_meant_are_explained)
 }
 END_TEST
 
+/* A semaphore, a barrier of two, and a signal that a thread waits for. */
+static void sketch_meetings(struct sketch *sketch)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "main", 0, 30);
+	sketch_thread(sketch, "other", 0, 30);
+	sketch_wait(sketch, 1, REASON_SEM, "S", 1, 3, NO_INDEX);
+	sketch_link(sketch, 0, LINK_POST, "S", 2, 1, NO_INDEX);
+	sketch_wait(sketch, 0, REASON_BARRIER, "B", 10, 12.5, NO_INDEX);
+	sketch_wait(sketch, 1, REASON_BARRIER, "B", 12, 12, NO_INDEX);
+	sketch_link(sketch, 1, LINK_WAKE, "B", 12, 1, NO_INDEX);
+	sketch_wait(sketch, 1, REASON_COND, "C", 14, 20, NO_INDEX);
+	sketch_link(sketch, 0, LINK_WAKE, "C", 19, 1, NO_INDEX);
+	sketch->rec.kinds = (struct rec_words){ (const char **)build_kinds,
+						sizeof(build_kinds) / sizeof(build_kinds[0]) };
+	sketch_end(sketch);
+}
+
+static const struct {
+	int row;
+	const char *thread;
+	const char *has[4];
+} meetings[] = {
+	{ 0,
+	  "main",
+	  { "post ", "semaphore 0", "barrier 0 of 2 threads", "signal 2 of thread 0, main" } },
+	{ 1, "other", { "permit ", "semaphore 0", "after ", "signal 2 of thread 0, main" } },
+};
+
+START_TEST(meetings_are_called_by_what_they_are)
+{
+	struct options options = options_for(meetings[_i].thread);
+	char error[OPTIONS_ERROR_BYTES] = "", *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+	struct sketch sketch;
+
+	sketch_meetings(&sketch);
+	ck_assert_int_eq(explain_write(file, &sketch.rec, &options, NULL, error), 0);
+	fclose(file);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_msg(strstr(text, meetings[_i].has[i]) != NULL, "row %d: no \"%s\" in\n%s",
+			      meetings[_i].row, meetings[_i].has[i], text);
+	free(text);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Each jump leads to a step that is printed, of the type that it must be. */
 START_TEST(a_jump_leads_to_a_printed_step)
 {
@@ -151,6 +199,7 @@ END_TEST
 SUITE()
 {
 	EACH(the_threads_that_were_meant_are_explained, rows);
+	EACH(meetings_are_called_by_what_they_are, meetings);
 	TEST(a_jump_leads_to_a_printed_step);
 	EACH(what_cannot_be_explained_is_refused, refused);
 }
