@@ -3,9 +3,9 @@
  * Finite CPUs, shared equally: each of n runnable actors, and of the strangers who always are, gets
  * min(1, CPUs / n) of one.
  *
- * Processor sharing by virtual time (Kleinrock, Queueing Systems 2, 4.4): virtual time advances at
- * the rate at which each actor is served, so that an actor's end in virtual time never changes once
- * it is in. One thread; each simulation has its own.
+ * Processor sharing by virtual time (Kleinrock, Queueing Systems 2, 4.4). Virtual time advances at
+ * the rate at which each actor is served. So an actor's end in virtual time never changes once it
+ * is in. One thread; each simulation has its own.
  */
 #ifndef WCPROF_CROWD_H
 #define WCPROF_CROWD_H
@@ -23,7 +23,7 @@ struct crowd_entry {
 struct crowd {
 	struct crowd_entry *heap; /* room for all actors */
 	size_t count;
-	uint32_t strangers; /* who run all the time, too */
+	uint32_t strangers; /* threads that run all the time, too */
 	double cpus;
 	double virtual_ns;
 	uint64_t now_ns;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Run queues by earliest eligible virtual deadline first (Stoica and Abdel-Wahab, 1995), which is
- * what Linux does since 6.6.
+ * Run queues by earliest eligible virtual deadline first (Stoica and Abdel-Wahab, 1995), as Linux
+ * has them since 6.6.
  *
- * Method. Each actor has a virtual time, which its running moves on. Who is not ahead of the
- * average of its queue is eligible; of those, the one whose slice ends first in virtual time gets
- * the CPU. It keeps it until its slice is over, which is noticed when the timer ticks, or until
- * somebody wakes whose turn it is.
+ * Method. Each actor has a virtual time, which its running moves on. An actor that is not ahead of
+ * the average of its queue is eligible. Of those, the one whose slice ends first in virtual time
+ * gets the CPU. It keeps it until its slice is over, or until an actor wakes whose turn it is. The
+ * end of a slice is noticed when the timer ticks.
  * An actor that goes to sleep keeps what it is owed. If it owes, it stays in the queue, asleep,
  * until it would be its turn, or it wakes.
  *
- * Whoever wakes goes to the CPU where it was, if that is idle, else to any idle one, else it queues
- * where it was. A CPU that has run out fetches from the longest queue somebody who has not just
- * been running there; it tries again at each tick, and so does one whose queue is much shorter.
+ * An actor that wakes goes to the CPU where it was, if that is idle, else to any idle one. Else it
+ * queues where it was. A CPU that has run out fetches an actor from the longest queue, not one that
+ * has just been running there. It tries again at each tick. So does a CPU whose queue is much
+ * shorter.
  */
 #include "runqueues.h"
 
@@ -146,7 +147,7 @@ static void settle(struct runqueues *queues, struct runqueue *queue)
 	}
 }
 
-/* Who is to run: the place in `waiting`, or `count` for the current one. */
+/* The actor that is to run: its place in `waiting`, or `count` for the current one. */
 static uint32_t pick(const struct runqueues *queues, struct runqueue *queue)
 {
 	uint32_t best = queue->count;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finite CPUs, each with a queue of its own, as Linux has them: whoever runs keeps its CPU for a
- * slice, a thread that wakes waits until it is its turn there, and a CPU with nothing to do fetches
- * from the others now and then.
+ * Finite CPUs, each with a queue of its own, as Linux has them. An actor that runs keeps its CPU
+ * for a slice. A thread that wakes waits until it is its turn there, and a CPU with nothing to do
+ * fetches from the others now and then.
  *
- * The other model of CPUs beside crowd.h, with the same questions and one more: an actor that has
+ * The other model of CPUs beside crowd.h, with the same questions and one more. An actor that has
  * run what it had to stays on its CPU until it says that it goes to sleep. One thread; each
  * simulation has its own.
  */
@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the scheduler knows of an actor; times are of the actor's own clock, which runs while it
- * runs, the slower the more weight it has. */
+/* The scheduler's view of an actor. Times are of the actor's own clock, which runs while the actor
+ * does, the slower the more weight it has. */
 struct runner {
 	double virtual_ns;
 	double deadline_ns;   /* its slice ends there */
@@ -48,7 +48,7 @@ struct runqueues {
 	size_t actor_count;
 	uint32_t stranger_count; /* runners behind those of the actors, who run for ever */
 	double speed;            /* of each CPU: below 1 when others use them too */
-	double slice_ns;         /* what an actor may run at a time while others wait */
+	double slice_ns;         /* run of an actor while others wait */
 	uint64_t now_ns;
 	uint64_t next_ns; /* cached answer, 0 = look it up */
 	uint64_t tick_ns; /* cached: the timer's next tick, if that is after now_ns */
@@ -72,13 +72,13 @@ static inline bool runqueues_is_on(const struct runqueues *queues, uint32_t acto
 /* At now_ns, not before any earlier call's: this actor has so much to run. */
 void runqueues_enter(struct runqueues *, uint64_t now_ns, uint32_t actor, double run_ns);
 
-/* What runqueues_happen() does is next to let this one on, which has come to a CPU just now. */
+/* runqueues_happen() would let this actor on next, which has come to a CPU just now. */
 bool runqueues_is_first(const struct runqueues *, uint32_t actor);
 
 /*
- * An actor that is on a CPU, has run what it had to, and goes on at once, run after run, while
- * nothing else happens on any CPU. The same as runqueues_enter() and runqueues_happen() for each
- * run, but the queues are not told until runqueues_ahead_end(): they must not be asked until then.
+ * An actor that is on a CPU and goes on at once, run after run, while nothing else happens on any
+ * CPU. The same as runqueues_enter() and runqueues_happen() for each run, but the queues are told
+ * at runqueues_ahead_end(). They must not be asked until then.
  */
 struct run_ahead {
 	struct runner *runner;
@@ -88,7 +88,7 @@ struct run_ahead {
 	uint64_t before_ns; /* then something else happens */
 	bool has_run;       /* and the queues do not know it yet */
 	bool is_slice_over;
-	bool may_sleep; /* nobody waits for a CPU: what it had will be idle until it comes back */
+	bool may_sleep; /* nobody waits for a CPU: its own will be idle until it comes back */
 };
 
 void runqueues_ahead_begin(struct runqueues *, struct run_ahead *, uint32_t actor);

@@ -2,27 +2,26 @@
 /*
  * A discrete-event simulation of a script's actors.
  *
- * Method. Actors wait in a binary heap by their next point in time. The earliest one runs its steps
- * for as long as they concern nobody else; before a step that does (a lock, a token, a signal) it
- * goes back into the heap unless it is still the earliest, so that such steps happen in order of
- * simulated time. What an actor waits for is decided anew in each run:
+ * Method. The agenda (agenda.h) has actors by their next point in time. The earliest one runs its
+ * steps for as long as they concern nobody else. Before another step (a lock, a token, a signal) it
+ * goes back into the agenda, unless it is still the earliest. So such steps happen in order of
+ * simulated time. The end of each wait is decided anew in each run:
  *
- *   mutex       as glibc's, over futexes: a release frees it and wakes the first sleeper, who
+ *   mutex       as glibc's, over futexes: a release frees it and wakes the first sleeper. That one
  *               comes back after its wake-up latency, tries again and may lose to a newcomer. A
  *               lock that nobody slept on is released without a wake.
- *   rwlock      readers enter while readers are in; the last one out hands over to a writer, a
- *               writer to all readers that wait, else to the next writer.
- *   condition   tokens (tokens.c); whoever wakes takes the lock again and looks.
+ *   rwlock      readers enter while readers are in; the last one out hands over to a writer. A
+ *               writer hands over to all readers that wait, else to the next writer.
+ *   condition   tokens (tokens.c); an actor that wakes takes the lock again and looks.
  *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
  *   stream      bytes: a read goes on when as many were written as have been read with it, a
  *               write to a pipe when there is room.
  *
- * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c), and so
- * does whoever is woken; else a run just takes its time.
+ * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c). An actor
+ * that is woken does so, too. Else a run just takes its time.
  *
- * A take from a pool goes on with the next job in recorded order, whoever did it then; a read of a
- * message goes on with the job that was in it. If nobody can go on and somebody who counts has not
- * finished, the one who has waited longest is let go, and counted: one such step is one too many.
+ * If no actor can go on, and one that counts has not finished, the actor that has waited longest is
+ * let go. Such steps are counted: one is one too many.
  *
  * Thread-safe: nothing is shared but script and machine, which are only read.
  */
@@ -39,43 +38,6 @@
 
 enum { FORCED_STEPS_MAX = 5000 };
 
-/* --- the heap --- */
-
-static bool entry_before(const struct entry *a, const struct entry *b)
-{
-	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
-}
-
-/* An actor is in the heap at most once, so it never outgrows the number of actors. */
-void simulate_schedule(struct simulation *sim, uint32_t actor, uint64_t at_ns)
-{
-	struct entry entry = { at_ns, sim->order++, actor };
-	size_t at = sim->heap_count++;
-
-	assert(sim->heap_count <= sim->script->actor_count);
-	for (; at > 0 && entry_before(&entry, &sim->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		sim->heap[at] = sim->heap[(at - 1) / 2];
-	sim->heap[at] = entry;
-}
-
-static struct entry take_earliest(struct simulation *sim)
-{
-	struct entry earliest = sim->heap[0];
-	struct entry last = sim->heap[--sim->heap_count];
-	size_t at = 0, child;
-
-	for (; (child = 2 * at + 1) < sim->heap_count; at = child) {
-		if (child + 1 < sim->heap_count &&
-		    entry_before(&sim->heap[child + 1], &sim->heap[child]))
-			child++;
-		if (!entry_before(&sim->heap[child], &last))
-			break;
-		sim->heap[at] = sim->heap[child];
-	}
-	sim->heap[at] = last;
-	return earliest;
-}
-
 static uint64_t next_run_end_ns(struct simulation *sim)
 {
 	return sim->has_queues ? runqueues_next_ns(&sim->queues) : crowd_next_ns(&sim->crowd);
@@ -85,35 +47,36 @@ static uint64_t next_turn_ns(struct simulation *sim)
 {
 	uint64_t run_ns = next_run_end_ns(sim);
 
-	return sim->heap_count && sim->heap[0].at_ns < run_ns ? sim->heap[0].at_ns : run_ns;
+	return agenda_next_ns(&sim->agenda) < run_ns ? agenda_next_ns(&sim->agenda) : run_ns;
 }
 
 /* It has come to a CPU, or has run what it had to: then it goes on after its run. */
 static void player_is_on(struct player *player)
 {
-	if (!player->is_arriving)
+	assert(player->cpu != PLAYER_OFF);
+	if (player->cpu == PLAYER_RUNNING)
 		player->is_granted = true;
-	player->is_running = player->is_arriving = false;
+	player->cpu = PLAYER_OFF;
 }
 
-/* Takes out who is earliest: an actor whose time has come, or one that has run what it had to, or
- * has come to a CPU. NO_INDEX: it was nobody's turn, only the scheduler's. */
-static struct entry take_turn(struct simulation *sim)
+/* Takes out the earliest actor: its time has come, or it has run to the end, or come to a CPU.
+ * NO_INDEX: it was nobody's turn, only the scheduler's. */
+static struct turn take_turn(struct simulation *sim)
 {
 	uint64_t run_ns = next_run_end_ns(sim);
 
-	if (sim->heap_count && sim->heap[0].at_ns < run_ns)
-		return take_earliest(sim);
+	if (agenda_next_ns(&sim->agenda) < run_ns)
+		return agenda_take(&sim->agenda);
 	uint32_t actor =
 		sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
 
 	if (actor != NO_INDEX)
 		player_is_on(&sim->players[actor]);
-	return (struct entry){ .at_ns = run_ns, .actor = actor };
+	return (struct turn){ .at_ns = run_ns, .actor = actor };
 }
 
-/* What a sleep takes beyond what was asked for; none if it is no more. One that was stalled hardly
- * ever is at the same place again. */
+/* The time of a sleep beyond what was asked for; none if the sleep is no more. One that was stalled
+ * hardly ever is at the same place again. */
 static uint64_t overrun_ns(const struct simulation *sim, const struct player *player,
 			   const struct step *step)
 {
@@ -133,7 +96,7 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 {
 	const struct step *step = &sim->script->steps[player->step];
 	uint64_t now_ns = player->now_ns;
-	uint64_t until_ns = sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX;
+	uint64_t until_ns = agenda_next_ns(&sim->agenda);
 
 	for (;; step++) {
 		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
@@ -173,39 +136,36 @@ static bool is_ahead_of_others(struct simulation *sim, const struct player *play
 	if (!sim->has_queues)
 		return player->now_ns > next_turn_ns(sim);
 	if (player->now_ns > ahead->now_ns &&
-	    !runqueues_ahead_sleep(ahead, player->now_ns,
-				   sim->heap_count ? sim->heap[0].at_ns : UINT64_MAX))
+	    !runqueues_ahead_sleep(ahead, player->now_ns, agenda_next_ns(&sim->agenda)))
 		return true;
-	if (player->now_ns < ahead->before_ns &&
-	    (!sim->heap_count || player->now_ns <= sim->heap[0].at_ns))
+	if (player->now_ns < ahead->before_ns && player->now_ns <= agenda_next_ns(&sim->agenda))
 		return false;
 	runqueues_ahead_end(&sim->queues, ahead);
 	return player->now_ns > next_turn_ns(sim);
 }
 
 /* Goes on until the actor sleeps, ends, runs, or is no longer the earliest. */
-static void go_on(struct simulation *sim, struct entry turn, struct run_ahead *ahead)
+static void go_on(struct simulation *sim, struct turn turn, struct run_ahead *ahead)
 {
 	struct player *player = &sim->players[turn.actor];
-	bool is_back = player->slept; /* woken to try again */
 
+	assert(player->life == PLAYER_STARTED && !player->sleeps_in);
 	player->now_ns = turn.at_ns;
+	player->is_back = player->slept && !player->is_granted;
 	player->slept = false;
-	if (player->is_granted) {
-		player->is_granted = is_back = false;
-		player->step++;
-	}
-	for (;; is_back = false) {
+	player->step += player->is_granted;
+	player->is_granted = false;
+	for (;; player->is_back = false) {
 		const struct step *step = run_alone(sim, player, ahead);
 
 		if (is_ahead_of_others(sim, player, ahead)) {
-			simulate_schedule(sim, turn.actor, player->now_ns);
+			agenda_add(&sim->agenda, turn.actor, player->now_ns);
 			return;
 		}
 		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && sim->has_queues)
 			runqueues_ahead_end(&sim->queues, ahead);
-		player->slept = !simulate_interact(sim, step, turn.actor, is_back);
-		player->has_slept = player->slept && !is_back && !player->is_running;
+		player->slept = !simulate_interact(sim, step, turn.actor);
+		player->has_slept = player->slept && !player->is_back && player->cpu == PLAYER_OFF;
 		player->is_forced = false;
 		if (player->slept)
 			return;
@@ -213,7 +173,7 @@ static void go_on(struct simulation *sim, struct entry turn, struct run_ahead *a
 }
 
 /* An actor's turn. Where CPUs have queues it needs one first, and gives it away afterwards. */
-static void play(struct simulation *sim, struct entry turn)
+static void play(struct simulation *sim, struct turn turn)
 {
 	struct player *player = &sim->players[turn.actor];
 	struct run_ahead ahead;
@@ -223,7 +183,7 @@ static void play(struct simulation *sim, struct entry turn)
 	player->has_slept = false;
 	if (!sim->has_queues) {
 		if (sim->is_crowded && run_ns) {
-			player->is_arriving = player->is_running = true;
+			player->cpu = PLAYER_ARRIVING;
 			crowd_enter(&sim->crowd, turn.at_ns, turn.actor, run_ns);
 			return;
 		}
@@ -231,7 +191,7 @@ static void play(struct simulation *sim, struct entry turn)
 		return;
 	}
 	if (!runqueues_is_on(&sim->queues, turn.actor)) {
-		player->is_arriving = player->is_running = true;
+		player->cpu = PLAYER_ARRIVING;
 		runqueues_enter(&sim->queues, turn.at_ns, turn.actor, (double)run_ns);
 		if (!runqueues_is_first(&sim->queues, turn.actor))
 			return;
@@ -241,93 +201,21 @@ static void play(struct simulation *sim, struct entry turn)
 	runqueues_ahead_begin(&sim->queues, &ahead, turn.actor);
 	go_on(sim, turn, &ahead);
 	runqueues_ahead_end(&sim->queues, &ahead);
-	if (!player->is_running)
+	if (player->cpu == PLAYER_OFF)
 		runqueues_off(&sim->queues, turn.at_ns, turn.actor);
 }
 
 static bool is_anybody_left(const struct simulation *sim)
 {
-	return sim->heap_count || (sim->has_queues ? sim->queues.running : sim->crowd.count);
+	return sim->agenda.count || (sim->has_queues ? sim->queues.running : sim->crowd.count);
 }
 
 /* --- a run --- */
 
-static void reset_queue(struct queue *queue)
-{
-	queue->first = queue->last = NO_INDEX;
-}
-
-static void reset_resources(struct simulation *sim)
-{
-	const struct script *script = sim->script;
-
-	for (size_t i = 0; i < script->lock_count; i++) {
-		bool is_shared = sim->locks[i].is_shared;
-
-		sim->locks[i] = (struct lock){ .owner = NO_INDEX, .is_shared = is_shared };
-		reset_queue(&sim->locks[i].sleepers);
-		reset_queue(&sim->locks[i].readers);
-	}
-	for (size_t i = 0; i < script->monitors.condition_count; i++) {
-		sim->tokens[i] = (struct tokens){ .count = script->monitors.conditions[i].initial };
-		reset_queue(&sim->tokens[i].sleepers);
-	}
-	for (size_t i = 0; i < script->semaphore_count; i++) {
-		sim->semaphores[i].count = script->permits[i];
-		sim->semaphores[i].owed = 0;
-		reset_queue(&sim->semaphores[i].sleepers);
-	}
-	for (size_t i = 0; i < script->barrier_count; i++) {
-		sim->barriers[i].count = 0;
-		reset_queue(&sim->barriers[i].sleepers);
-	}
-	for (size_t i = 0; i < script->flows.flow_count; i++) {
-		sim->channels[i] = (struct channel){ .written = 0 };
-		reset_queue(&sim->channels[i].readers);
-		reset_queue(&sim->channels[i].writers);
-	}
-	for (size_t i = 0; i < script->recording->link_count; i++)
-		reset_queue(&sim->listeners[i]);
-	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));
-	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
-	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
-}
-
-static void reset_queues(struct simulation *sim)
-{
-	const struct script *script = sim->script;
-
-	runqueues_reset(&sim->queues, sim->machine->cpus);
-	for (uint32_t i = 0; i < script->actor_count; i++)
-		if (script->actors[i].weight != 1.0)
-			runqueues_weigh(&sim->queues, i, script->actors[i].weight);
-}
-
-static void reset(struct simulation *sim)
-{
-	const struct script *script = sim->script;
-
-	reset_resources(sim);
-	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
-	sim->heap_count = 0;
-	if (sim->has_queues)
-		reset_queues(sim);
-	else
-		crowd_reset(&sim->crowd, sim->machine->cpus, sim->machine->strangers);
-	sim->order = sim->forced_steps = 0;
-	for (uint32_t i = 0; i < script->actor_count; i++) {
-		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
-		reset_queue(&sim->players[i].joiners);
-	}
-	for (uint32_t i = 0; i < script->actor_count; i++)
-		if (!script->actors[i].is_spawned)
-			simulate_start(sim, i, script->actors[i].start_ns);
-}
-
 static bool all_finished(const struct simulation *sim)
 {
 	for (size_t i = 0; i < sim->script->actor_count; i++)
-		if (sim->script->actors[i].counts && !sim->players[i].is_done)
+		if (sim->script->actors[i].counts && sim->players[i].life != PLAYER_DONE)
 			return false;
 	return true;
 }
@@ -335,7 +223,8 @@ static bool all_finished(const struct simulation *sim)
 /* It tried for what it waits for, and would go on without. */
 static bool only_tries(const struct simulation *sim, uint32_t actor)
 {
-	return sim->players[actor].is_started && simulate_step_of(sim, actor)->type == STEP_CLAIM;
+	return sim->players[actor].life == PLAYER_STARTED &&
+	       simulate_step_of(sim, actor)->type == STEP_CLAIM;
 }
 
 /* Whether it is `left` that is to go on: who has not been started waits for nobody. */
@@ -343,8 +232,8 @@ static bool is_sooner(const struct simulation *sim, uint32_t left, uint32_t righ
 {
 	const struct player *a = &sim->players[left], *b = &sim->players[right];
 
-	if (a->is_started != b->is_started)
-		return a->is_started;
+	if (a->life != b->life)
+		return a->life == PLAYER_STARTED;
 	if (only_tries(sim, left) != only_tries(sim, right))
 		return only_tries(sim, left);
 	return a->now_ns < b->now_ns;
@@ -361,7 +250,8 @@ static bool force(struct simulation *sim)
 		const struct player *player = &sim->players[i];
 
 		now_ns = player->now_ns > now_ns ? player->now_ns : now_ns;
-		if (!player->is_done && (chosen == NO_INDEX || is_sooner(sim, i, chosen)))
+		if (player->life != PLAYER_DONE &&
+		    (chosen == NO_INDEX || is_sooner(sim, i, chosen)))
 			chosen = i;
 	}
 	if (chosen == NO_INDEX)
@@ -369,11 +259,11 @@ static bool force(struct simulation *sim)
 	sim->forced_steps += !only_tries(sim, chosen);
 	if (sim->forced_steps > FORCED_STEPS_MAX)
 		return false;
-	if (sim->players[chosen].is_started)
-		simulate_leave_queues(sim, chosen);
-	sim->players[chosen].is_started = true;
+	if (sim->players[chosen].life == PLAYER_STARTED)
+		simulate_leave_queue(sim, chosen);
+	sim->players[chosen].life = PLAYER_STARTED;
 	sim->players[chosen].is_forced = true;
-	simulate_schedule(sim, chosen, now_ns);
+	agenda_add(&sim->agenda, chosen, now_ns);
 	return true;
 }
 
@@ -392,7 +282,7 @@ static bool retire(struct simulation *sim)
 	return any;
 }
 
-/* What requests took, of those that came to their end. */
+/* The times of requests, of those that came to their end. */
 static void answer_requests(struct simulation *sim, struct replay_answer *answer)
 {
 	const struct requests *requests = &sim->script->requests;
@@ -416,10 +306,10 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 	const struct script *script = sim->script;
 	uint64_t finish_ns = script->start_ns;
 
-	reset(sim);
+	simulate_reset(sim);
 	do {
 		while (is_anybody_left(sim)) {
-			struct entry turn = take_turn(sim);
+			struct turn turn = take_turn(sim);
 
 			if (turn.actor != NO_INDEX)
 				play(sim, turn);
@@ -508,58 +398,12 @@ static bool is_same(const struct replayer *replayer, uint32_t class_index, uint3
 
 static void *scratch_new(const struct replayer *replayer)
 {
-	const struct script *script = replayer->state;
-	const struct machine *machine = replayer->machine;
-	struct simulation *sim = memory_new(1, sizeof(*sim));
-
-	sim->script = script;
-	sim->machine = machine;
-	sim->factor = memory_new(script->scopes.count, sizeof(*sim->factor));
-	sim->players = memory_new(script->actor_count, sizeof(*sim->players));
-	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
-	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
-	sim->next_job = memory_new(script->source_count, sizeof(*sim->next_job));
-	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
-	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
-	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
-	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
-	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
-	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
-	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
-	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
-	sim->heap = memory_new(script->actor_count, sizeof(*sim->heap));
-	sim->is_crowded = machine_is_crowded(machine, script->actor_count);
-	if (sim->is_crowded)
-		runqueues_make(&sim->queues, script->actor_count, machine->strangers,
-			       machine->cpus);
-	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
-	for (size_t i = 0; i < script->step_count; i++)
-		if (script->steps[i].type == STEP_SHARE)
-			sim->locks[script->steps[i].arg].is_shared = true;
-	return sim;
+	return simulate_new(replayer->state, replayer->machine);
 }
 
 static void scratch_free(void *scratch)
 {
-	struct simulation *sim = scratch;
-
-	free(sim->factor);
-	free(sim->players);
-	free(sim->locks);
-	free(sim->tokens);
-	free(sim->next_job);
-	free(sim->sent);
-	free(sim->semaphores);
-	free(sim->barriers);
-	free(sim->channels);
-	free(sim->listeners);
-	free(sim->was_given);
-	free(sim->stamp_ns);
-	free(sim->taken_ns);
-	free(sim->heap);
-	free(sim->crowd.heap);
-	runqueues_free(&sim->queues);
-	free(sim);
+	simulate_free(scratch);
 }
 
 struct replayer simulate_replayer(const struct script *script, const struct machine *machine)

@@ -6,6 +6,8 @@
  */
 #include "simulate_parts.h"
 
+#include <assert.h>
+
 bool simulate_mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t actor, bool is_back)
 {
 	struct player *player = &sim->players[actor];
@@ -79,6 +81,7 @@ static void rwlock_release(struct simulation *sim, struct lock *lock, uint64_t n
 
 void simulate_lock_release(struct simulation *sim, const struct step *step, uint32_t actor)
 {
+	assert(step->arg < sim->script->lock_count);
 	struct lock *lock = &sim->locks[step->arg];
 	uint64_t now_ns = sim->players[actor].now_ns;
 
@@ -90,9 +93,9 @@ void simulate_lock_release(struct simulation *sim, const struct step *step, uint
 		simulate_mutex_release(sim, lock, now_ns);
 }
 
-/* A single try: who does not get the lock goes on without it. What the program would do then is
- * not known; it is taken to do the same a little later. */
-static bool grab(struct simulation *sim, const struct step *step, uint32_t actor)
+/* A single try: an actor that does not get the lock goes on without it. The program may do
+ * something else then; it is taken to do the same a little later. */
+static bool step_grab(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct lock *lock = &sim->locks[step->arg];
 
@@ -105,13 +108,13 @@ static bool grab(struct simulation *sim, const struct step *step, uint32_t actor
 
 /* Has it if it is free, and goes on after the loop; else another round. A round in which no time
  * passes would never end: then it sleeps like the others. */
-static bool try_lock(struct simulation *sim, const struct step *step, uint32_t actor, bool is_back)
+static bool step_try(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
 	struct lock *lock = &sim->locks[step->arg];
 
-	if (lock->owner == NO_INDEX || is_back || player->tried_ns == player->now_ns) {
-		if (!simulate_mutex_acquire(sim, lock, actor, is_back))
+	if (lock->owner == NO_INDEX || player->is_back || player->tried_ns == player->now_ns) {
+		if (!simulate_mutex_acquire(sim, lock, actor, player->is_back))
 			return false;
 		player->step += (uint32_t)step->jump;
 	}
@@ -119,16 +122,16 @@ static bool try_lock(struct simulation *sim, const struct step *step, uint32_t a
 	return true;
 }
 
-bool simulate_lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
-			   bool is_back)
+bool simulate_lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor)
 {
+	assert(step->arg < sim->script->lock_count);
 	struct lock *lock = &sim->locks[step->arg];
 
 	if (step->type == STEP_GRAB)
-		return grab(sim, step, actor);
+		return step_grab(sim, step, actor);
 	if (step->type == STEP_TRY)
-		return try_lock(sim, step, actor, is_back);
+		return step_try(sim, step, actor);
 	if (lock->is_shared)
 		return rwlock_acquire(sim, lock, actor, step->type == STEP_SHARE);
-	return simulate_mutex_acquire(sim, lock, actor, is_back);
+	return simulate_mutex_acquire(sim, lock, actor, sim->players[actor].is_back);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What simulate.c (whose turn it is, and runs from start to end), simulate_steps.c (what steps do
- * that concern others) and simulate_locks.c have in common. Private to them.
+ * The state of a simulation, shared by the simulate_*.c files. Private to them.
+ *
+ * simulate_state.c makes it, simulate.c says which actor is next and runs steps that concern nobody
+ * else. simulate_steps.c dispatches the other steps to _locks, _tokens, _streams and _threads,
+ * which use _jobs and _queue. One thread a simulation.
  */
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
 
+#include "agenda.h"
 #include "base/assumptions.h"
 #include "crowd.h"
 #include "machine.h"
@@ -54,40 +58,40 @@ struct channel {
 	uint64_t received;
 };
 
-/* What an actor took at once, against what it had taken in the recording when it did the same. */
+/* The number of things that an actor took at once, now and in the recording. */
 struct batch {
 	const struct batch_cost *cost_of; /* by scope; NULL: it took one, or nothing */
 	double items;
 	double recorded_items;
 };
 
+enum player_life { PLAYER_TO_START, PLAYER_STARTED, PLAYER_DONE };
+
+/* Of an actor that has something to run: whether it is that, or the way to a CPU. */
+enum player_cpu { PLAYER_OFF, PLAYER_ARRIVING, PLAYER_RUNNING };
+
+/* An actor in a simulation. */
 struct player {
 	uint64_t needed; /* in a read: bytes to have been written; in a write: bytes left */
 	uint64_t now_ns;
 	uint64_t tried_ns; /* when it tried a lock in vain last */
 	uint64_t finish_ns;
+	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
 	uint32_t next; /* in the queue that it sleeps in */
 	struct queue joiners;
 	struct batch batch;
-	bool is_started;
-	bool is_done;
-	bool is_granted; /* what it slept for is its own: go on with the next step */
-	bool is_forced;
-	bool has_left;    /* went on to its last body: only once, or it might go round for ever */
-	bool slept;       /* in the step where it is */
-	bool has_lost;    /* came back for a lock that somebody else had taken meanwhile */
-	bool needs_lock;  /* in a take: the lock is to be had again first */
-	bool is_running;  /* on a CPU, or in line for one, with something to run */
-	bool woke;        /* its last signal or write let somebody go who slept */
-	bool is_arriving; /* in line for a CPU before it can go on */
-	bool has_slept;   /* and has yet to use the CPU time that this takes */
-};
-
-struct entry {
-	uint64_t at_ns;
-	uint64_t order; /* of equal times, first come first served */
-	uint32_t actor;
+	enum player_life life;
+	enum player_cpu cpu;
+	bool slept;      /* in the step where it is, or ran there */
+	bool has_slept;  /* and has yet to use the CPU time that this takes */
+	bool is_granted; /* it has what it slept for: go on with the next step */
+	bool is_back;    /* it was woken to try its step again */
+	bool is_forced;  /* goes on with its step whether it may or not */
+	bool has_left;   /* went on to its last body: only once, or it might go round for ever */
+	bool has_lost;   /* came back for a lock that another actor had taken meanwhile */
+	bool needs_lock; /* in a take: the lock is to be had again first */
+	bool woke;       /* its last signal or write let an actor go that slept */
 };
 
 struct simulation {
@@ -100,27 +104,22 @@ struct simulation {
 	struct permits *semaphores;
 	struct meeting *barriers;
 	struct channel *channels;
-	struct queue *listeners; /* by link: who waits for this signal */
+	struct queue *listeners; /* by link: actors that wait for this signal */
 	bool *was_given;         /* by link */
 	uint32_t *next_job;      /* by source of jobs: how many were taken */
 	uint32_t *sent;          /* by room of messages: the job in each, in the order of writes */
-	struct entry *heap;
-	size_t heap_count;
-	/* who runs, when there are more actors than CPUs: one of the two */
+	struct agenda agenda;
+	/* actors on CPUs, when there are more actors than those: one of the two */
 	struct crowd crowd;
 	struct runqueues queues;
 	uint64_t *stamp_ns; /* by stamp: when it came by, UINT64_MAX = it did not */
 	uint64_t *taken_ns; /* room for what each request took */
 	bool is_crowded;
-	bool is_fair; /* a lock goes to whoever has waited longest */
+	bool is_fair; /* a lock goes to the actor that has waited longest */
 	bool has_queues;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */
-	uint64_t order;
 	uint64_t forced_steps;
 };
-
-/* simulate.c: this actor's next turn is then. It has none yet. */
-void simulate_schedule(struct simulation *sim, uint32_t actor, uint64_t at_ns);
 
 /* How long a step of the recording takes with another number of things to do. */
 static inline uint64_t simulate_batch_ns(const struct batch *batch, const struct step *step,
@@ -174,30 +173,64 @@ static inline const struct step *simulate_step_of(const struct simulation *sim, 
 	return &sim->script->steps[sim->players[actor].step];
 }
 
-/* simulate_locks.c. True: it has the lock. False: it sleeps. `is_back`: it was woken from this
- * lock's queue. */
-bool simulate_lock_acquire(struct simulation *sim, const struct step *step, uint32_t actor,
-			   bool is_back);
-bool simulate_mutex_acquire(struct simulation *sim, struct lock *lock, uint32_t actor,
-			    bool is_back);
-/* Who went on without the lock has nothing to give back. */
-void simulate_lock_release(struct simulation *sim, const struct step *step, uint32_t actor);
-void simulate_mutex_release(struct simulation *sim, struct lock *lock, uint64_t now_ns);
+/* simulate_state.c */
+struct simulation *simulate_new(const struct script *, const struct machine *);
+void simulate_free(struct simulation *);
+/* Nothing has happened yet; actors that nobody starts are to start. */
+void simulate_reset(struct simulation *);
 
-/* simulate_steps.c */
-void simulate_sleep(struct simulation *sim, struct queue *queue, uint32_t actor);
-/* Wakes whoever is first; false: there is nobody. `is_granted`: it has what it slept for. */
-bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
-			 bool is_granted);
-void simulate_wake_all(struct simulation *sim, struct queue *queue, uint64_t now_ns,
-		       bool is_granted);
-void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns);
-/* One step that concerns others, at the actor's time. False: it sleeps, or has ended. */
-bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor,
-		       bool is_back);
+/*
+ * simulate_queue.c. A wake-up lets the first actor of a queue go on after its latency; false: the
+ * queue is empty. `is_granted`: it has what it slept for.
+ */
+void simulate_sleep(struct simulation *, struct queue *, uint32_t actor);
+bool simulate_wake_first(struct simulation *, struct queue *, uint64_t now_ns, bool is_granted);
+void simulate_wake_all(struct simulation *, struct queue *, uint64_t now_ns, bool is_granted);
+/* Out of turn: the actor sleeps in some queue. */
+void simulate_leave_queue(struct simulation *, uint32_t actor);
+
+/* simulate_jobs.c. The step after a take, or after a take of so many things at once. */
+uint32_t simulate_next_job(struct simulation *, const struct step *, uint32_t actor);
+uint32_t simulate_next_batch(struct simulation *, const struct step *, uint32_t actor,
+			     uint32_t items);
+/* The jobs that a step takes from are all taken; false also for a step that takes none. */
+bool simulate_jobs_are_done(const struct simulation *, const struct step *);
+
+/* One step that concerns other actors, at the actor's time. False: it sleeps, runs or has ended. */
+bool simulate_interact(struct simulation *, const struct step *, uint32_t actor);
+
+/* The rest are its parts, with the same answer. simulate_locks.c; `is_back`: the actor was woken
+ * from this lock's queue. */
+bool simulate_lock_acquire(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_mutex_acquire(struct simulation *, struct lock *, uint32_t actor, bool is_back);
+/* An actor that went on without the lock has nothing to give back. */
+void simulate_lock_release(struct simulation *, const struct step *, uint32_t actor);
+void simulate_mutex_release(struct simulation *, struct lock *, uint64_t now_ns);
+
+/* simulate_tokens.c */
+bool simulate_take(struct simulation *, const struct step *, uint32_t actor);
+void simulate_put(struct simulation *, const struct step *, uint32_t actor);
+/* True: an actor slept that was let go by it. */
+bool simulate_signal(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_listen(struct simulation *, const struct step *, uint32_t actor);
+void simulate_post(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_permit(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_meet(struct simulation *, const struct step *, uint32_t actor);
+
+/* simulate_streams.c. A message goes at once; other bytes as far as there is room, the rest later.
+ */
+bool simulate_send(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_receive(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_await(struct simulation *, const struct step *, uint32_t actor);
+
+/* simulate_threads.c. An actor starts once only. */
+void simulate_start(struct simulation *, uint32_t actor, uint64_t at_ns);
+bool simulate_join(struct simulation *, const struct step *, uint32_t actor);
+/* True: it goes on, with jobs that are left as an actor was not there that did them. */
+bool simulate_end(struct simulation *, uint32_t actor);
 /* An added actor that sleeps where jobs are taken, of which there are no more: it ends. */
-bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns);
-/* Out of whatever queue the actor sleeps in. */
-void simulate_leave_queues(struct simulation *sim, uint32_t actor);
+bool simulate_retire(struct simulation *, uint32_t actor, uint64_t now_ns);
+/* On one of the CPUs, which are crowded. */
+void simulate_run(struct simulation *, const struct step *, uint32_t actor);
 
 #endif

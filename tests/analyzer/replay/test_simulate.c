@@ -7,6 +7,7 @@
  */
 #include "replay/simulate.h"
 
+#include "replay/simulate_parts.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -558,6 +559,43 @@ START_TEST(to_signal_to_another_cpu_takes_longer)
 }
 END_TEST
 
+/* Out of its begin, its middle and its end; then another actor comes, and all are woken. */
+START_TEST(a_queue_is_left_out_of_turn)
+{
+	const struct machine machine = { .cpus = INFINITY };
+	struct queue queue = { NO_INDEX, NO_INDEX };
+	uint32_t left = (uint32_t)_i, woken = 0;
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (int i = 0; i < 4; i++)
+		sketch_thread(&sketch, "thread", 0, 10);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	struct simulation *sim = simulate_new(&script, &machine);
+	simulate_reset(sim);
+	agenda_clear(&sim->agenda);
+	for (uint32_t actor = 0; actor < 3; actor++)
+		simulate_sleep(sim, &queue, actor);
+	simulate_leave_queue(sim, left);
+	ck_assert_ptr_null(sim->players[left].sleeps_in);
+	simulate_sleep(sim, &queue, 3);
+	simulate_wake_all(sim, &queue, 0, false);
+	for (uint32_t actor = 0; actor < 4; actor++) {
+		if (actor == left)
+			continue;
+		ck_assert_uint_eq(agenda_take(&sim->agenda).actor, actor);
+		woken++;
+	}
+	ck_assert_uint_eq(woken, 3);
+	ck_assert_uint_eq(sim->agenda.count, 0);
+	simulate_free(sim);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(one_slow_wake_up_does_not_starve);
@@ -579,4 +617,5 @@ SUITE()
 	TEST(a_nice_thread_gets_less);
 	TEST(a_lock_goes_to_another_cpu_more_slowly);
 	TEST(to_signal_to_another_cpu_takes_longer);
+	LOOP(a_queue_is_left_out_of_turn, 0, 3);
 }

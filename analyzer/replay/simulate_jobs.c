@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The jobs of pools: where a take goes on.
+ *
+ * A take from a source that has jobs goes on with the next one in recorded order, whichever thread
+ * did it then. A read of a message goes on with the job that was in it. When there are no more
+ * jobs, an actor goes on behind its own last take. One thread a simulation.
+ */
+#include "simulate_parts.h"
+
+#include <assert.h>
+
+/* Which job of its source a take gets: the next one, or the one in the message; NO_INDEX = none. */
+static uint32_t job_number(const struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	const struct script *script = sim->script;
+
+	if (step->type == STEP_RECEIVE) {
+		const struct transfer *transfer = &script->flows.transfers[step->arg];
+		const struct message_room *room = &script->messages.rooms[transfer->flow];
+
+		if (room->count) {
+			uint64_t number = sim->players[actor].needed / transfer->bytes - 1;
+
+			return number < room->count ? sim->sent[room->first + number] : NO_INDEX;
+		}
+	}
+	return sim->next_job[script_source(script, step)];
+}
+
+uint32_t simulate_next_job(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	uint32_t source = script_source(sim->script, step);
+	uint32_t last_body = sim->script->actors[actor].last_body;
+
+	assert(source < sim->script->source_count);
+	const struct job_list *jobs = &sim->script->jobs[source];
+	uint32_t number = jobs->count ? job_number(sim, step, actor) : NO_INDEX;
+
+	if (number < jobs->count) {
+		sim->next_job[source]++;
+		return jobs->steps[number];
+	}
+	if (jobs->count && last_body != NO_INDEX && !player->has_left) {
+		player->has_left = true;
+		return last_body;
+	}
+	return player->step + 1;
+}
+
+uint32_t simulate_next_batch(struct simulation *sim, const struct step *step, uint32_t actor,
+			     uint32_t items)
+{
+	struct tokens *tokens = &sim->tokens[step->arg];
+	struct player *player = &sim->players[actor];
+	const struct job_list *jobs = &sim->script->jobs[step->arg];
+	uint32_t last_body = sim->script->actors[actor].last_body;
+
+	assert(step->type == STEP_TAKE && jobs->items);
+	player->batch = (struct batch){ jobs->cost_of, items, jobs->last_items };
+	bool is_last = !items || (jobs->last_items && tokens->taken >= jobs->all_items);
+	if (last_body != NO_INDEX && is_last && !player->has_left) {
+		player->has_left = true;
+		return last_body;
+	}
+	if (!jobs->count)
+		return player->step + 1;
+	uint32_t number = sim->next_job[step->arg] < jobs->count ? sim->next_job[step->arg]++
+								 : (uint32_t)jobs->count - 1;
+	player->batch.recorded_items = jobs->items[number];
+	return jobs->steps[number];
+}
+
+bool simulate_jobs_are_done(const struct simulation *sim, const struct step *step)
+{
+	uint32_t source = script_source(sim->script, step);
+
+	return source != NO_INDEX && sim->script->jobs[source].count &&
+	       sim->next_job[source] >= sim->script->jobs[source].count;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queues that actors sleep in until another actor wakes them.
+ *
+ * A queue is a list through its players, first come first served. A player knows the queue that it
+ * sleeps in, so leaving it out of turn is a look-up. One thread a simulation.
+ */
+#include "simulate_parts.h"
+
+#include <assert.h>
+
+void simulate_sleep(struct simulation *sim, struct queue *queue, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+
+	assert(!player->sleeps_in && player->life == PLAYER_STARTED);
+	player->sleeps_in = queue;
+	player->next = NO_INDEX;
+	if (queue->first == NO_INDEX)
+		queue->first = actor;
+	else
+		sim->players[queue->last].next = actor;
+	queue->last = actor;
+}
+
+static uint32_t queue_take(struct simulation *sim, struct queue *queue)
+{
+	uint32_t actor = queue->first;
+
+	if (actor == NO_INDEX)
+		return NO_INDEX;
+	assert(sim->players[actor].sleeps_in == queue);
+	queue->first = sim->players[actor].next;
+	sim->players[actor].sleeps_in = NULL;
+	return actor;
+}
+
+void simulate_leave_queue(struct simulation *sim, uint32_t actor)
+{
+	struct queue *queue = sim->players[actor].sleeps_in;
+	uint32_t previous = NO_INDEX, at;
+
+	assert(queue);
+	for (at = queue->first; at != actor; at = sim->players[at].next) {
+		assert(at != NO_INDEX);
+		previous = at;
+	}
+	if (previous == NO_INDEX)
+		queue->first = sim->players[at].next;
+	else
+		sim->players[previous].next = sim->players[at].next;
+	if (queue->last == actor)
+		queue->last = previous;
+	sim->players[actor].sleeps_in = NULL;
+}
+
+/*
+ * How long a wake-up takes. A step's own latency is that of its recorded wake-up. An actor that
+ * sleeps there again, as another was quicker, comes back as fast as is usual, or one slow wake-up
+ * would never end. The part of it that runs on a CPU comes when there is one.
+ */
+static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *queue, uint32_t actor)
+{
+	const struct step *step = simulate_step_of(sim, actor);
+	bool is_usual = sim->players[actor].has_lost ||
+			(step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers);
+	bool is_for_lock = is_usual || step->type == STEP_ACQUIRE || step->type == STEP_SHARE;
+	uint64_t ns = is_usual ? sim->script->lock_latency_ns : step->ns;
+
+	if (is_for_lock && sim->machine->crosses && ns < assume.crossing)
+		ns = assume.crossing;
+	uint64_t run_ns = sim->is_crowded ? sim->script->sleep_run_ns : 0;
+
+	return ns > run_ns ? ns - run_ns : 0;
+}
+
+bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+			 bool is_granted)
+{
+	uint32_t actor = queue_take(sim, queue);
+
+	if (actor == NO_INDEX)
+		return false;
+	sim->players[actor].is_granted = is_granted;
+	agenda_add(&sim->agenda, actor, now_ns + wake_up_ns(sim, queue, actor));
+	return true;
+}
+
+void simulate_wake_all(struct simulation *sim, struct queue *queue, uint64_t now_ns,
+		       bool is_granted)
+{
+	while (simulate_wake_first(sim, queue, now_ns, is_granted))
+		;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the state of a simulation, and sets it back to the begin of a run.
+ *
+ * Memory is taken once for all runs. One thread a simulation.
+ */
+#include "base/memory.h"
+#include "simulate_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void queue_clear(struct queue *queue)
+{
+	queue->first = queue->last = NO_INDEX;
+}
+
+static void resources_clear(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	for (size_t i = 0; i < script->lock_count; i++) {
+		bool is_shared = sim->locks[i].is_shared;
+
+		sim->locks[i] = (struct lock){ .owner = NO_INDEX, .is_shared = is_shared };
+		queue_clear(&sim->locks[i].sleepers);
+		queue_clear(&sim->locks[i].readers);
+	}
+	for (size_t i = 0; i < script->monitors.condition_count; i++) {
+		sim->tokens[i] = (struct tokens){ .count = script->monitors.conditions[i].initial };
+		queue_clear(&sim->tokens[i].sleepers);
+	}
+	for (size_t i = 0; i < script->semaphore_count; i++) {
+		sim->semaphores[i].count = script->permits[i];
+		sim->semaphores[i].owed = 0;
+		queue_clear(&sim->semaphores[i].sleepers);
+	}
+	for (size_t i = 0; i < script->barrier_count; i++) {
+		sim->barriers[i].count = 0;
+		queue_clear(&sim->barriers[i].sleepers);
+	}
+	for (size_t i = 0; i < script->flows.flow_count; i++) {
+		sim->channels[i] = (struct channel){ .written = 0 };
+		queue_clear(&sim->channels[i].readers);
+		queue_clear(&sim->channels[i].writers);
+	}
+	for (size_t i = 0; i < script->recording->link_count; i++)
+		queue_clear(&sim->listeners[i]);
+	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));
+	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
+	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
+}
+
+static void queues_clear(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	runqueues_reset(&sim->queues, sim->machine->cpus);
+	for (uint32_t i = 0; i < script->actor_count; i++)
+		if (script->actors[i].weight != 1.0)
+			runqueues_weigh(&sim->queues, i, script->actors[i].weight);
+}
+
+void simulate_reset(struct simulation *sim)
+{
+	const struct script *script = sim->script;
+
+	resources_clear(sim);
+	memset(sim->stamp_ns, 0xff, 2 * script->requests.count * sizeof(*sim->stamp_ns));
+	agenda_clear(&sim->agenda);
+	if (sim->has_queues)
+		queues_clear(sim);
+	else
+		crowd_reset(&sim->crowd, sim->machine->cpus, sim->machine->strangers);
+	sim->forced_steps = 0;
+	for (uint32_t i = 0; i < script->actor_count; i++) {
+		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
+		queue_clear(&sim->players[i].joiners);
+	}
+	for (uint32_t i = 0; i < script->actor_count; i++)
+		if (!script->actors[i].is_spawned)
+			simulate_start(sim, i, script->actors[i].start_ns);
+}
+
+struct simulation *simulate_new(const struct script *script, const struct machine *machine)
+{
+	struct simulation *sim = memory_new(1, sizeof(*sim));
+
+	sim->script = script;
+	sim->machine = machine;
+	sim->factor = memory_new(script->scopes.count, sizeof(*sim->factor));
+	sim->players = memory_new(script->actor_count, sizeof(*sim->players));
+	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
+	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
+	sim->next_job = memory_new(script->source_count, sizeof(*sim->next_job));
+	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
+	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
+	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
+	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
+	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
+	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
+	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
+	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
+	agenda_make(&sim->agenda, script->actor_count);
+	sim->is_crowded = machine_is_crowded(machine, script->actor_count);
+	if (sim->is_crowded)
+		runqueues_make(&sim->queues, script->actor_count, machine->strangers,
+			       machine->cpus);
+	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].type == STEP_SHARE)
+			sim->locks[script->steps[i].arg].is_shared = true;
+	return sim;
+}
+
+void simulate_free(struct simulation *sim)
+{
+	free(sim->factor);
+	free(sim->players);
+	free(sim->locks);
+	free(sim->tokens);
+	free(sim->next_job);
+	free(sim->sent);
+	free(sim->semaphores);
+	free(sim->barriers);
+	free(sim->channels);
+	free(sim->listeners);
+	free(sim->was_given);
+	free(sim->stamp_ns);
+	free(sim->taken_ns);
+	agenda_free(&sim->agenda);
+	free(sim->crowd.heap);
+	runqueues_free(&sim->queues);
+	free(sim);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts, joins and ends of threads in a simulation, and their runs on CPUs.
+ *
+ * One thread a simulation.
+ */
+#include "simulate_parts.h"
+
+#include <assert.h>
+
+void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns)
+{
+	assert(actor < sim->script->actor_count);
+	struct player *player = &sim->players[actor];
+
+	if (player->life != PLAYER_TO_START)
+		return;
+	player->life = PLAYER_STARTED;
+	agenda_add(&sim->agenda, actor, at_ns);
+}
+
+bool simulate_join(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->actor_count);
+	struct player *joined = &sim->players[step->arg];
+
+	if (joined->life == PLAYER_DONE || sim->players[actor].is_forced)
+		return true;
+	simulate_sleep(sim, &joined->joiners, actor);
+	return false;
+}
+
+/* The step that takes: a take comes after the lock that it needs. */
+static const struct step *take_from(const struct simulation *sim, uint32_t index)
+{
+	const struct step *step = &sim->script->steps[index];
+
+	return step->type == STEP_ACQUIRE ? step + 1 : step;
+}
+
+static void finish(struct simulation *sim, struct player *player, uint64_t now_ns)
+{
+	assert(player->life == PLAYER_STARTED && !player->sleeps_in);
+	player->life = PLAYER_DONE;
+	simulate_wake_all(sim, &player->joiners, now_ns, true);
+}
+
+bool simulate_end(struct simulation *sim, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	uint32_t take_step = sim->script->actors[actor].take_step;
+
+	if (take_step != NO_INDEX && !simulate_jobs_are_done(sim, take_from(sim, take_step))) {
+		player->step = take_step;
+		return true;
+	}
+	finish(sim, player, player->now_ns);
+	return false;
+}
+
+bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
+{
+	struct player *player = &sim->players[actor];
+
+	if (player->life != PLAYER_STARTED ||
+	    !simulate_jobs_are_done(sim, simulate_step_of(sim, actor)))
+		return false;
+	simulate_leave_queue(sim, actor);
+	player->finish_ns = player->now_ns;
+	finish(sim, player, now_ns);
+	return true;
+}
+
+void simulate_run(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	uint64_t run_ns = simulate_scaled_ns(sim, player, step);
+
+	assert(sim->is_crowded && player->cpu == PLAYER_OFF);
+	player->cpu = PLAYER_RUNNING;
+	if (sim->has_queues)
+		runqueues_enter(&sim->queues, player->now_ns, actor, (double)run_ns);
+	else
+		crowd_enter(&sim->crowd, player->now_ns, actor, run_ns);
+}

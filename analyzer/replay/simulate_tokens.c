@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tokens of conditions, signals, permits of semaphores, and barriers in a simulation; how they are
+ * arbitrated is said in simulate.c.
+ *
+ * One thread a simulation.
+ */
+#include "simulate_parts.h"
+
+#include <assert.h>
+
+/*
+ * Takes all that is there. There may be more takes than in the recording, of less each: then the
+ * last job stands for all that come after it. The last take is the one that finds nothing more, or
+ * that gets the last of as many as there were.
+ */
+static uint32_t take_all(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct tokens *tokens = &sim->tokens[step->arg];
+	uint32_t items = tokens->count;
+
+	tokens->taken += items;
+	tokens->count = 0;
+	return simulate_next_batch(sim, step, actor, items);
+}
+
+bool simulate_take(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->monitors.condition_count);
+	assert(sim->script->jobs[step->arg].lock < sim->script->lock_count);
+	struct player *player = &sim->players[actor];
+	struct tokens *tokens = &sim->tokens[step->arg];
+	struct lock *lock = &sim->locks[sim->script->jobs[step->arg].lock];
+
+	if (player->needs_lock && !simulate_mutex_acquire(sim, lock, actor, true))
+		return false;
+	player->needs_lock = false;
+	if (!tokens->count && !tokens->is_open && !player->is_forced) {
+		simulate_sleep(sim, &tokens->sleepers, actor);
+		player->needs_lock = true;
+		simulate_mutex_release(sim, lock, player->now_ns);
+		return false;
+	}
+	if (sim->script->jobs[step->arg].items) {
+		player->step = take_all(sim, step, actor);
+		return true;
+	}
+	tokens->count -= tokens->count > 0;
+	player->step = simulate_next_job(sim, step, actor);
+	return true;
+}
+
+void simulate_put(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->monitors.condition_count);
+	sim->tokens[step->arg].count++;
+	simulate_wake_first(sim, &sim->tokens[step->arg].sleepers, sim->players[actor].now_ns,
+			    false);
+}
+
+bool simulate_signal(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->recording->link_count);
+	const struct signal_role *role = &sim->script->monitors.signals[step->arg];
+	uint64_t now_ns = sim->players[actor].now_ns;
+
+	sim->was_given[step->arg] = true;
+	simulate_wake_all(sim, &sim->listeners[step->arg], now_ns, true);
+	if (role->condition == NO_INDEX)
+		return false;
+	struct tokens *tokens = &sim->tokens[role->condition];
+	enum put_model model = sim->script->monitors.conditions[role->condition].model;
+	if (model == PUT_NONE || (put_by_section(model) && !role->is_gate))
+		return false;
+	tokens->is_open = tokens->is_open || role->is_gate;
+	tokens->count += !role->is_gate;
+	if (!role->wakes_all)
+		return simulate_wake_first(sim, &tokens->sleepers, now_ns, false);
+	simulate_wake_all(sim, &tokens->sleepers, now_ns, false);
+	return false;
+}
+
+bool simulate_listen(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->recording->link_count);
+	if (sim->was_given[step->arg] || sim->players[actor].is_forced)
+		return true;
+	simulate_sleep(sim, &sim->listeners[step->arg], actor);
+	return false;
+}
+
+void simulate_post(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->semaphore_count);
+	struct permits *permits = &sim->semaphores[step->arg];
+
+	if (permits->owed) {
+		permits->owed--;
+		return;
+	}
+	permits->count++;
+	simulate_wake_first(sim, &permits->sleepers, sim->players[actor].now_ns, false);
+}
+
+bool simulate_permit(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->semaphore_count);
+	struct permits *permits = &sim->semaphores[step->arg];
+
+	assert(!permits->count || !permits->owed);
+	if (!permits->count && !sim->players[actor].is_forced) {
+		simulate_sleep(sim, &permits->sleepers, actor);
+		return false;
+	}
+	if (permits->count)
+		permits->count--;
+	else if (step->type == STEP_CLAIM)
+		permits->owed++;
+	sim->players[actor].step = simulate_next_job(sim, step, actor);
+	return true;
+}
+
+bool simulate_meet(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->barrier_count);
+	struct meeting *meeting = &sim->barriers[step->arg];
+
+	if (++meeting->count < sim->script->parties[step->arg] && !sim->players[actor].is_forced) {
+		simulate_sleep(sim, &meeting->sleepers, actor);
+		return false;
+	}
+	meeting->count = 0;
+	simulate_wake_all(sim, &meeting->sleepers, sim->players[actor].now_ns, true);
+	return true;
+}
