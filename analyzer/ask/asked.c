@@ -88,7 +88,7 @@ static int answer_find(const struct asked_of *of, const char *question, struct a
 		       char error[OPTIONS_ERROR_BYTES])
 {
 	struct hypothesis hypothesis;
-	*answer = (struct asked_answer){ .text = question };
+	*answer = (struct asked_answer){ .text = question, .class = NO_INDEX };
 	if (hypothesis_parse(&hypothesis, question, of->subjects, error) != 0)
 		return -EINVAL;
 	if (!hypothesis_rebuilds(&hypothesis)) {
@@ -102,6 +102,8 @@ static int answer_find(const struct asked_of *of, const char *question, struct a
 	} else if (estimate_rebuilt(of, &hypothesis, &answer->estimate, error) != 0) {
 		return -EINVAL;
 	}
+	if (!hypothesis_rebuilds(&hypothesis) && hypothesis.scaling_count == 1)
+		answer->class = hypothesis.scalings[0].class;
 	answer->makespan_ns = of->estimator->baseline.makespan_ns - answer->estimate.saved_ns;
 	return 0;
 }

@@ -14,9 +14,10 @@
 struct asked_answer {
 	const char *text; /* the question */
 	double makespan_ns;
-	/* The same as the table's, of a row that is sure; where a lock is split it holds whatever
-	 * part of it a section needs. */
+	/* Where a lock is split it holds whatever part of it a section needs. */
 	struct estimate estimate;
+	/* The question is the table's, of this class; NO_INDEX = there is no such row. */
+	uint32_t class;
 };
 
 struct asked {

@@ -74,26 +74,37 @@ void *estimator_scratch(struct estimator *estimator, size_t worker)
 	return estimator->scratches[worker];
 }
 
+static void way_begin(struct estimator *estimator, enum estimate_way way)
+{
+	const struct trial unchanged = trial_in_way((struct trial){ 0 }, way);
+	struct replay_answer answer = estimator->baseline;
+	if (estimator->knows_way[way])
+		return;
+	if (way_matters(estimator->replayer, way))
+		estimator->replayer->run(estimator->replayer, &unchanged, 1,
+					 estimator_scratch(estimator, 0), &answer);
+	estimator->way_baseline_ns[way] = answer.makespan_ns;
+	estimator->knows_way[way] = true;
+}
+
 bool estimator_afford(struct estimator *estimator, size_t estimate_count)
 {
 	const struct replayer *replayer = estimator->replayer;
-	void *scratch = estimator_scratch(estimator, 0);
 	size_t steps = estimate_count * (replayer->cost + 1), way_steps = 0;
 	bool is_any = false;
 	for (enum estimate_way way = 0; way < ESTIMATE_WAYS; way++) {
-		struct replay_answer answer = estimator->baseline;
-		const struct trial unchanged = trial_in_way((struct trial){ 0 }, way);
 		bool matters = way_matters(replayer, way);
 		way_steps += matters ? steps : 0;
 		estimator->tries_way[way] = way_steps <= WAY_STEPS_MAX;
-		if (matters && estimator->tries_way[way])
-			replayer->run(replayer, &unchanged, 1, scratch, &answer);
-		estimator->way_baseline_ns[way] = answer.makespan_ns;
 		is_any = is_any || (matters && estimator->tries_way[way]);
+		if (estimator->tries_way[way])
+			way_begin(estimator, way);
 	}
 	estimator->tries_jitter = replayer->has_jitter && JITTERS * steps <= JITTER_STEPS_MAX;
-	if (estimator->tries_jitter)
-		jitter_begin(&estimator->jitter, replayer, &estimator->baseline, scratch);
+	if (estimator->tries_jitter && !estimator->knows_jitter)
+		jitter_begin(&estimator->jitter, replayer, &estimator->baseline,
+			     estimator_scratch(estimator, 0));
+	estimator->knows_jitter = estimator->knows_jitter || estimator->tries_jitter;
 	return is_any || estimator->tries_jitter;
 }
 

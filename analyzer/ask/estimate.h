@@ -45,6 +45,8 @@ struct estimator {
 	uint64_t *baseline_finish_ns;  /* of each thread that the replayer tells of */
 	double way_baseline_ns[ESTIMATE_WAYS];
 	struct jitter jitter;
+	bool knows_way[ESTIMATE_WAYS]; /* way_baseline_ns */
+	bool knows_jitter;
 	bool tries_way[ESTIMATE_WAYS]; /* estimator_afford() says: there is time for it */
 	bool tries_jitter;
 	void *scratches[WORKERS_MAX];

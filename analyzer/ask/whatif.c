@@ -2,8 +2,9 @@
 /*
  * Tries every hypothesis; whatif.h has the contract.
  *
- * Every row is replayed once at each factor. Then the answers of the best rows are made sure. That
- * may change which rows are the best, so it goes on until the best ones are all sure. Workers take
+ * Every row is replayed once at each factor. Then answers of rows that were asked about are made
+ * sure, and those of the best rows. That may change which rows are the best, so it goes on until
+ * the best ones are all sure. Workers take
  * a batch of rows at a time; a row belongs to the worker that took it until all are done.
  */
 #include "whatif.h"
@@ -233,22 +234,31 @@ static void whatif_fill(struct whatif *whatif, struct estimator *estimator,
 	free(job.rows);
 }
 
-/* Those of the best rows that are not yet sure; false: all of them are. */
-static bool whatif_make_sure(struct whatif *whatif, struct estimator *estimator,
-			     const struct whatif_options *options)
+static bool is_due(const struct whatif_row *row, size_t rank, const struct whatif_options *options,
+		   bool asked_only)
 {
-	struct whatif_row *rows[WHATIF_BEST_ROWS];
+	if (row->is_sure)
+		return false;
+	return asked_only ? options->is_asked && options->is_asked[row->class]
+			  : rank < WHATIF_BEST_ROWS;
+}
+
+/* The rows that were asked about, or the best ones; false: all of them are sure. */
+static bool whatif_make_sure(struct whatif *whatif, struct estimator *estimator,
+			     const struct whatif_options *options, bool asked_only)
+{
 	struct job job = { .estimator = estimator,
 			   .options = options,
 			   .whatif = whatif,
 			   .do_rows = rows_make_sure,
-			   .rows = rows };
-	for (size_t i = 0; i < whatif->row_count && i < WHATIF_BEST_ROWS; i++)
-		if (!whatif->rows[i].is_sure)
-			rows[job.row_count++] = &whatif->rows[i];
+			   .rows = memory_new(whatif->row_count, sizeof(*job.rows)) };
+	for (size_t i = 0; i < whatif->row_count; i++)
+		if (is_due(&whatif->rows[i], i, options, asked_only))
+			job.rows[job.row_count++] = &whatif->rows[i];
 	job_run(&job);
 	for (size_t i = 0; i < job.row_count; i++)
-		rows[i]->is_sure = true;
+		job.rows[i]->is_sure = true;
+	free(job.rows);
 	return job.row_count > 0;
 }
 
@@ -272,10 +282,12 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 		if (options->factors[i] < options->factors[ranking.factor])
 			ranking.factor = i;
 	whatif_fill(whatif, estimator, options);
+	if (options->is_asked && estimator_afford(estimator, 1))
+		whatif_make_sure(whatif, estimator, options, true);
 	whatif_rank(whatif, &ranking);
 	size_t best = whatif->row_count < WHATIF_BEST_ROWS ? whatif->row_count : WHATIF_BEST_ROWS;
 	if (estimator_afford(estimator, best * options->factor_count))
-		while (whatif_make_sure(whatif, estimator, options))
+		while (whatif_make_sure(whatif, estimator, options, false))
 			whatif_rank(whatif, &ranking);
 	prospects_build(whatif, estimator, options, ranking.factor);
 }

@@ -19,6 +19,7 @@ struct whatif_options {
 	size_t hypothesis_count;   /* classes, and what the replayer knows beyond; 0 = classes */
 	const uint64_t *weight_ns; /* of each, at most to be saved; NULL = a class's self time */
 	const bool *is_wanted;     /* of each; NULL = all */
+	const bool *is_asked;      /* of each: it is made as sure as --what-if is; NULL = none */
 	void (*progress)(const char *what, size_t done, size_t total); /* NULL = none */
 	size_t thread_count;                                           /* 0 = one per CPU */
 };
@@ -27,8 +28,8 @@ struct whatif_row {
 	uint32_t class;
 	struct estimate *estimates; /* by factor */
 	uint64_t *finish_ns;        /* of each thread, factor by factor */
-	/* Its estimates are those of estimate_make(), the same as --what-if's; else they are those
-	 * of estimate_first(). */
+	/* Its estimates are those of estimate_make(), else those of estimate_first(). Of a class
+	 * that --what-if asked about they are what it answered. */
 	bool is_sure;
 	bool depends_on_order; /* at some factor */
 	bool depends_on_cpus;

@@ -315,6 +315,10 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 		count += analysis->script.shares.function_count;
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
+	bool *is_asked = memory_new(count, sizeof(*is_asked));
+	for (size_t i = 0; i < analysis->asked.count; i++)
+		if (analysis->asked.answers[i].class != NO_INDEX)
+			is_asked[analysis->asked.answers[i].class] = true;
 	if (analysis->has_script)
 		ask_of_threads(analysis, weight_ns, is_wanted);
 	else
@@ -327,11 +331,13 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 		.hypothesis_count = count,
 		.weight_ns = weight_ns,
 		.is_wanted = is_wanted,
+		.is_asked = is_asked,
 	};
 	whatif_build(&analysis->whatif, estimator, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
 	free(weight_ns);
 	free(is_wanted);
+	free(is_asked);
 }
 
 static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
