@@ -5,7 +5,8 @@
  * The dump is a sequence of parts, each a function that writes one element and says whether there
  * is another one. dump_fill() calls them while a whole element still fits into the buffer. So a
  * dump can stop anywhere and go on later, and needs no more memory than the buffer. First line: the
- * header; then one event a line. Keys whose value is zero or empty are left out.
+ * header; then one event a line. Keys whose value is zero or empty are left out; keys.def has all
+ * of them.
  */
 #include "dump.h"
 
@@ -29,7 +30,72 @@ _Static_assert(DUMP_PIECE_BYTES_MAX > STACK_FRAMES_MAX * 32, "a stack is one pie
 _Static_assert(DUMP_PIECE_BYTES_MAX > 6 * sizeof(((struct arena *)0)->argv) + 4096,
 	       "the process is one piece");
 
+enum { SCHEMA_VERSION = 1 };
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- Keys ------------------------------------------------------------------------------------ */
+
+/* How the keys of each object are spelled: events' are in eventtext.c. */
+static const struct {
+	struct {
+#define HEADER_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} header;
+	struct {
+#define RECORDER_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} recorder;
+	struct {
+#define PROCESS_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} process;
+	struct {
+#define COUNTERS_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} counters;
+	struct {
+#define THREAD_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} thread;
+	struct {
+#define MODULE_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} module;
+	struct {
+#define OBJECT_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+	} object;
+} keys = {
+	.header = {
+#define HEADER_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.recorder = {
+#define RECORDER_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.process = {
+#define PROCESS_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.counters = {
+#define COUNTERS_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.thread = {
+#define THREAD_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.module = {
+#define MODULE_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+	.object = {
+#define OBJECT_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+	},
+};
 
 /* --- The header ------------------------------------------------------------------------------ */
 
@@ -41,10 +107,12 @@ static void put_comma(struct dump *dump)
 
 /* Begins a list before its first element, and ends it after its last one; whether element
  * dump->index is to be written. */
-static bool list_goes_on(struct dump *dump, const char *opening, uint32_t count)
+static bool list_goes_on(struct dump *dump, const char *key, uint32_t count)
 {
-	if (dump->index == 0)
-		text_put(&dump->text, opening);
+	if (dump->index == 0) {
+		text_put_key(&dump->text, key);
+		text_put_literal(&dump->text, "[");
+	}
 	if (dump->index == count)
 		text_put_literal(&dump->text, "]");
 	return dump->index < count;
@@ -63,15 +131,19 @@ static bool write_start(struct dump *dump)
 	const struct snapshot *snapshot = &dump->snapshot;
 	struct text *text = &dump->text;
 
-	text_put_literal(text, "{\"schema_version\":1");
-	text_put_key_u64(text, "epoch_unix_nano", snapshot->clock.base.real_ns);
-	text_put_key_u64(text, "epoch_mono_nano", snapshot->clock.base.mono_ns);
-	text_put_key_u64(text, "dumped_unix_nano",
+	text_put_literal(text, "{");
+	text_put_key_u64(text, keys.header.schema_version, SCHEMA_VERSION);
+	text_put_key_u64(text, keys.header.epoch_unix_ns, snapshot->clock.base.real_ns);
+	text_put_key_u64(text, keys.header.epoch_mono_ns, snapshot->clock.base.mono_ns);
+	text_put_key_u64(text, keys.header.dumped_unix_ns,
 			 snapshot->clock.base.real_ns + dump_ns(dump, snapshot->now.ticks));
-	text_put_key_u64(text, "dropped_events", snapshot->losses);
-	text_put_key_u64(text, "event_count", snapshot->event_count);
-	text_put_literal(text, ",\"recorder\":{\"name\":\"wcprof\",\"version\":\"" RECORDER_VERSION
-			       "\"}");
+	text_put_key_u64(text, keys.header.dropped_events, snapshot->losses);
+	text_put_key_u64(text, keys.header.event_count, snapshot->event_count);
+	text_put_key(text, keys.header.recorder);
+	text_put_literal(text, "{");
+	text_put_key_string(text, keys.recorder.name, "wcprof");
+	text_put_key_string(text, keys.recorder.version, RECORDER_VERSION);
+	text_put_literal(text, "}");
 	return true;
 }
 
@@ -80,7 +152,8 @@ static void put_argv(struct text *text, const struct arena *arena)
 	const char *at = arena->argv;
 	const char *end = at + arena->argv_bytes;
 
-	text_put_literal(text, ",\"argv\":[");
+	text_put_key(text, keys.process.argv);
+	text_put_literal(text, "[");
 	while (at < end) {
 		size_t length = strnlen(at, (size_t)(end - at));
 
@@ -97,24 +170,25 @@ static bool write_process(struct dump *dump)
 	const struct arena *arena = dump->arena;
 	struct text *text = &dump->text;
 
-	text_put_literal(text, ",\"process\":{\"pid\":");
-	text_put_u64(text, arena->pid);
-	text_put_key_u64(text, "ppid", arena->ppid);
-	text_put_key_string(text, "exe", arena->exe);
+	text_put_key(text, keys.header.process);
+	text_put_literal(text, "{");
+	text_put_key_u64(text, keys.process.pid, arena->pid);
+	text_put_key_u64(text, keys.process.ppid, arena->ppid);
+	text_put_key_string(text, keys.process.exe, arena->exe);
 	put_argv(text, arena);
-	text_put_key_string(text, "host", arena->host);
-	text_put_key_string(text, "boot_id", arena->boot_id);
-	text_put_key_u64(text, "cpus", arena->cpus);
-	text_put_key_u64(text, "start_unix_nano", arena->start_unix_ns);
-	text_put_key_u64(text, "cpu_ns", load_relaxed(&arena->usage.cpu_ns));
-	text_put_key_u64(text, "voluntary_switches",
+	text_put_key_string(text, keys.process.host, arena->host);
+	text_put_key_string(text, keys.process.boot, arena->boot_id);
+	text_put_key_u64(text, keys.process.cpus, arena->cpus);
+	text_put_key_u64(text, keys.process.start_unix_ns, arena->start_unix_ns);
+	text_put_key_u64(text, keys.process.cpu_ns, load_relaxed(&arena->usage.cpu_ns));
+	text_put_key_u64(text, keys.process.voluntary_switches,
 			 load_relaxed(&arena->usage.voluntary_switches));
-	text_put_key_u64(text, "involuntary_switches",
+	text_put_key_u64(text, keys.process.involuntary_switches,
 			 load_relaxed(&arena->usage.involuntary_switches));
 	if (load_relaxed(&arena->filtered_ticks))
-		text_put_key_u64(text, "filtered_ns",
+		text_put_key_u64(text, keys.process.filtered_ns,
 				 dump_ns(dump, load_relaxed(&arena->filtered_ticks)));
-	text_put_key(text, "client");
+	text_put_key(text, keys.process.client);
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");
 	return true;
@@ -130,8 +204,9 @@ static bool write_counters(struct dump *dump)
 {
 	struct text *text = &dump->text;
 
-	text_put_literal(text, ",\"counters\":{\"dropped_events_total\":");
-	text_put_u64(text, dump->snapshot.losses_total);
+	text_put_key(text, keys.header.counters);
+	text_put_literal(text, "{");
+	text_put_key_u64(text, keys.counters.dropped_events_total, dump->snapshot.losses_total);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (dump->snapshot.counters[i])
 			text_put_key_u64(text, counter_names[i], dump->snapshot.counters[i]);
@@ -144,17 +219,17 @@ static bool write_thread(struct dump *dump)
 	const struct snapshot_thread *thread = &dump->snapshot.threads[dump->index];
 	struct text *text = &dump->text;
 
-	if (!list_goes_on(dump, ",\"threads\":[", dump->snapshot.thread_count))
+	if (!list_goes_on(dump, keys.header.threads, dump->snapshot.thread_count))
 		return true;
 	put_comma(dump);
-	text_put_literal(text, "{\"th\":");
-	text_put_u64(text, thread->thread);
-	text_put_key_u64(text, "tid", thread->tid);
-	text_put_key(text, "name");
+	text_put_literal(text, "{");
+	text_put_key_u64(text, keys.thread.thread, thread->thread);
+	text_put_key_u64(text, keys.thread.tid, thread->tid);
+	text_put_key(text, keys.thread.name);
 	put_string_by_id(dump, text, thread->name);
-	text_put_key_u64(text, "op", thread->op);
+	text_put_key_u64(text, keys.thread.op, thread->op);
 	if (thread->weight && thread->weight != WEIGHT_PLAIN)
-		text_put_key_u64(text, "weight", thread->weight);
+		text_put_key_u64(text, keys.thread.weight, thread->weight);
 	text_put_literal(text, "}");
 	return false;
 }
@@ -165,25 +240,26 @@ static bool write_module(struct dump *dump)
 	const struct module_entry *module = modules_at(dump->arena, dump->index);
 	uint32_t calls;
 
-	if (!list_goes_on(dump, ",\"modules\":[", dump->snapshot.module_count))
+	if (!list_goes_on(dump, keys.header.modules, dump->snapshot.module_count))
 		return true;
 	calls = load_acquire(&dump->arena->module_calls[dump->index]);
 	put_comma(dump);
-	text_put_literal(text, "{\"path\":");
-	text_put_json(text, module->path, strlen(module->path));
-	text_put_literal(text, ",\"build_id\":\"");
+	text_put_literal(text, "{");
+	text_put_key_string(text, keys.module.path, module->path);
+	text_put_key(text, keys.module.build_id);
+	text_put_literal(text, "\"");
 	text_put_hex(text, module->build_id, module->build_id_bytes);
 	text_put_literal(text, "\"");
-	text_put_key_u64(text, "base", module->base);
-	text_put_key_u64(text, "start", module->start);
-	text_put_key_u64(text, "size", module->bytes);
+	text_put_key_u64(text, keys.module.base, module->base);
+	text_put_key_u64(text, keys.module.start, module->start);
+	text_put_key_u64(text, keys.module.size, module->bytes);
 	if (module->loaded)
-		text_put_key_u64(text, "loaded_ns", dump_ns(dump, module->loaded));
+		text_put_key_u64(text, keys.module.loaded_ns, dump_ns(dump, module->loaded));
 	if (load_relaxed(&module->unloaded))
-		text_put_key_u64(text, "unloaded_ns",
+		text_put_key_u64(text, keys.module.unloaded_ns,
 				 dump_ns(dump, load_relaxed(&module->unloaded)));
 	if (calls >= INLINED_NONE)
-		text_put_key_u64(text, "inline_syscalls", calls - INLINED_NONE);
+		text_put_key_u64(text, keys.module.inline_syscalls, calls - INLINED_NONE);
 	text_put_literal(text, "}");
 	return false;
 }
@@ -194,15 +270,15 @@ static bool write_object(struct dump *dump)
 	const struct object_entry *object = objects_at(dump->arena, dump->index);
 	struct text *text = &dump->text;
 
-	if (!list_goes_on(dump, ",\"objects\":[", dump->snapshot.object_count))
+	if (!list_goes_on(dump, keys.header.objects, dump->snapshot.object_count))
 		return true;
 	put_comma(dump);
-	text_put_literal(text, "{\"a\":");
-	text_put_u64(text, object->address);
-	text_put_key_u64(text, "s", dump_ns(dump, object->since));
-	text_put_key_u64(text, "dev", object->device);
-	text_put_key_u64(text, "ino", object->inode);
-	text_put_key_u64(text, "off", object->offset);
+	text_put_literal(text, "{");
+	text_put_key_u64(text, keys.object.address, object->address);
+	text_put_key_u64(text, keys.object.since_ns, dump_ns(dump, object->since));
+	text_put_key_u64(text, keys.object.device, object->device);
+	text_put_key_u64(text, keys.object.inode, object->inode);
+	text_put_key_u64(text, keys.object.offset, object->offset);
 	text_put_literal(text, "}");
 	return false;
 }
@@ -213,7 +289,7 @@ static bool write_peer(struct dump *dump)
 	const struct peer_entry *entry = peers_at(dump->arena, dump->index);
 	struct text *text = &dump->text;
 
-	if (!list_goes_on(dump, ",\"peers\":[", dump->snapshot.peer_count))
+	if (!list_goes_on(dump, keys.header.peers, dump->snapshot.peer_count))
 		return true;
 	if (entry->peer == 0)
 		return false;
@@ -247,7 +323,7 @@ static bool write_stack(struct dump *dump)
 	uint32_t count = 0;
 	const uint64_t *pcs;
 
-	if (!list_goes_on(dump, ",\"stacks\":[", dump->snapshot.stack_count + 1))
+	if (!list_goes_on(dump, keys.header.stacks, dump->snapshot.stack_count + 1))
 		return true;
 	pcs = stacks_get(dump->arena, dump->index, &count);
 	put_comma(dump);
@@ -263,7 +339,7 @@ static bool write_stack(struct dump *dump)
 
 static bool write_string(struct dump *dump)
 {
-	if (!list_goes_on(dump, ",\"strings\":[", dump->snapshot.string_count + 1))
+	if (!list_goes_on(dump, keys.header.strings, dump->snapshot.string_count + 1))
 		return true;
 	put_comma(dump);
 	put_string_by_id(dump, &dump->text, dump->index);
@@ -276,7 +352,7 @@ static bool write_open_op(struct dump *dump)
 	const struct snapshot *snapshot = &dump->snapshot;
 	const struct record *record;
 
-	if (!list_goes_on(dump, ",\"open_ops\":[", snapshot->open_count + 1))
+	if (!list_goes_on(dump, keys.header.open_ops, snapshot->open_count + 1))
 		return true;
 	record =
 		dump->index == 0 ? &snapshot->process_op : &snapshot->opens[dump->index - 1].record;
@@ -291,7 +367,7 @@ static bool write_open_wait(struct dump *dump)
 {
 	const struct record *record;
 
-	if (!list_goes_on(dump, ",\"open_waits\":[", dump->snapshot.open_count))
+	if (!list_goes_on(dump, keys.header.open_waits, dump->snapshot.open_count))
 		return true;
 	record = &dump->snapshot.opens[dump->index].record;
 	if (record->type == RECORD_WAIT) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records as JSON. See eventtext.h. Keys whose value is zero or empty are left out.
+ * Records as JSON. See eventtext.h.
+ *
+ * Keys whose value is zero or empty are left out. Words and keys come from events.def and keys.def
+ * with the punctuation around them, so that each is one copy of a known length.
  */
 #include "eventtext.h"
 
@@ -14,7 +17,9 @@ struct word {
 	const char *bytes;
 	uint32_t length;
 };
-#define WORD_ROW(number, word_of_row) [number] = { "" word_of_row, sizeof(word_of_row) - 1 },
+/* In quotes. */
+#define WORD_ROW(number, word_of_row) \
+	[number] = { "\"" word_of_row "\"", sizeof("\"" word_of_row "\"") - 1 },
 
 static const struct word kind_words[] = {
 #define KIND(number, name, word, work, meaning) WORD_ROW(number, word)
@@ -45,18 +50,69 @@ static const uint8_t kind_works[] = {
 
 static void put_word(struct text *text, const struct word *words, size_t count, uint32_t number)
 {
-	if (number < count)
-		text_put_bytes(text, words[number].bytes, words[number].length);
+	const struct word *word = &words[number < count ? number : 0];
+
+	text_put_bytes(text, word->bytes, word->length);
 }
 
-/* ,"KEY":NUMBER unless it is zero. */
-#define PUT_NONZERO(text, key, value)                              \
-	do {                                                       \
-		uint64_t value_once = (value);                     \
-		if (value_once) {                                  \
-			text_put_literal((text), ",\"" key "\":"); \
-			text_put_u64((text), value_once);          \
-		}                                                  \
+/* --- Keys ------------------------------------------------------------------------------------ */
+
+/* Each key with the comma before it and the colon after it; of yes or no, with the value. */
+#define AFTER_NUMBER ""
+#define AFTER_SIGNED ""
+#define AFTER_UNREAD ""
+#define AFTER_WORD   ""
+#define AFTER_FLAG   "1"
+static const struct {
+#define EVENT_KEY(name, key, type, meaning)     char name[sizeof(",\"" key "\":" AFTER_##type)];
+#define OPEN_KEY(name, key, event_key, meaning) char name[sizeof(",\"" key "\":")];
+#include "keys.def"
+} keys = {
+#define EVENT_KEY(name, key, type, meaning)     .name = ",\"" key "\":" AFTER_##type,
+#define OPEN_KEY(name, key, event_key, meaning) .name = ",\"" key "\":",
+#include "keys.def"
+};
+
+static const struct {
+#define LINE(name, word, meaning) char name[sizeof("\"" word "\"")];
+#include "keys.def"
+} lines = {
+#define LINE(name, word, meaning) .name = "\"" word "\"",
+#include "keys.def"
+};
+
+#define PUT_KEY(text, key) text_put_bytes((text), keys.key, sizeof(keys.key) - 1)
+
+/* The first key of an object has no comma. */
+#define PUT_FIRST(text, key)                                                \
+	do {                                                                \
+		text_put_literal((text), "{");                              \
+		text_put_bytes((text), keys.key + 1, sizeof(keys.key) - 2); \
+	} while (0)
+
+#define PUT_LINE(text, word)                                                \
+	do {                                                                \
+		PUT_FIRST((text), EVENT);                                   \
+		text_put_bytes((text), lines.word, sizeof(lines.word) - 1); \
+	} while (0)
+
+#define PUT_U64(text, key, value)              \
+	do {                                   \
+		PUT_KEY((text), key);          \
+		text_put_u64((text), (value)); \
+	} while (0)
+
+#define PUT_NONZERO(text, key, value)                     \
+	do {                                              \
+		uint64_t value_once = (value);            \
+		if (value_once)                           \
+			PUT_U64((text), key, value_once); \
+	} while (0)
+
+#define PUT_IF(text, key, condition)          \
+	do {                                  \
+		if (condition)                \
+			PUT_KEY((text), key); \
 	} while (0)
 
 static void put_work(struct text *text, const struct record *record)
@@ -72,123 +128,110 @@ static void put_work(struct text *text, const struct record *record)
 static void put_value(const struct dump *dump, struct text *text, const struct record *record)
 {
 	if (record->flags & RECORD_ANNOTATED)
-		PUT_NONZERO(text, "r", record->value);
+		PUT_NONZERO(text, RESULT, record->value);
 	else if (record->what == KIND_IO && (int64_t)record->value < 0)
-		PUT_NONZERO(text, "err", -record->value);
+		PUT_NONZERO(text, ERROR, -record->value);
 	else if (record->what == KIND_IO)
-		PUT_NONZERO(text, "n", record->value);
+		PUT_NONZERO(text, AMOUNT, record->value);
 	else if (record->what == KIND_SLEEP)
-		PUT_NONZERO(text, "rq", record->value);
+		PUT_NONZERO(text, REQUESTED, record->value);
 	else if (record->what == KIND_HOLD || record->what == KIND_THREAD)
-		PUT_NONZERO(text, "a", record->value);
+		PUT_NONZERO(text, ADDRESS, record->value);
 	if (record->what == KIND_HOLD)
-		PUT_NONZERO(text, "sq", record->count);
-	if (record->what == KIND_HOLD && record->flags & RECORD_OWNER_DIED)
-		text_put_literal(text, ",\"od\":1");
+		PUT_NONZERO(text, SEQ, record->count);
+	PUT_IF(text, OWNER_DIED, record->what == KIND_HOLD && record->flags & RECORD_OWNER_DIED);
 	if (record->what == KIND_POLL && (int64_t)record->value > 0)
-		PUT_NONZERO(text, "n", record->value);
+		PUT_NONZERO(text, AMOUNT, record->value);
 	if (record->what == KIND_IO)
-		PUT_NONZERO(text, "i2", record->count);
-	if (record->what == KIND_HOLD && record->flags & RECORD_TRIED)
-		text_put_literal(text, ",\"tr\":1");
+		PUT_NONZERO(text, OTHER_IDENT, record->count);
+	PUT_IF(text, TRIED, record->what == KIND_HOLD && record->flags & RECORD_TRIED);
 	if (record->what == KIND_HOLD && record->end && record->fd > 0)
-		PUT_NONZERO(text, "rl",
+		PUT_NONZERO(text, RELOCK,
 			    dump_ns(dump, record->start + (uint64_t)record->fd * RELOCK_TICKS) -
 				    dump_ns(dump, record->start));
-	if (record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE)
-		text_put_literal(text, ",\"abs\":1");
-	if (record->flags & RECORD_ACCEPTED)
-		text_put_literal(text, ",\"ac\":1");
-	if (record->fd >= 0 && record->what != KIND_HOLD && record->what != KIND_THREAD) {
-		text_put_literal(text, ",\"fd\":");
-		text_put_u64(text, (uint64_t)record->fd);
-	}
+	PUT_IF(text, ABSOLUTE, record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE);
+	PUT_IF(text, ACCEPTED, record->flags & RECORD_ACCEPTED);
+	if (record->fd >= 0 && record->what != KIND_HOLD && record->what != KIND_THREAD)
+		PUT_U64(text, FD, (uint64_t)record->fd);
 }
 
 static void put_times(const struct dump *dump, struct text *text, const struct record *record)
 {
-	text_put_literal(text, ",\"s\":");
-	text_put_u64(text, dump_ns(dump, record->start));
-	text_put_literal(text, ",\"d\":");
-	text_put_u64(text, dump_ns(dump, record->end));
+	PUT_U64(text, START, dump_ns(dump, record->start));
+	PUT_U64(text, END, dump_ns(dump, record->end));
 }
 
 static void put_op(const struct dump *dump, struct text *text, const struct record *record)
 {
-	text_put_literal(text, "{\"e\":\"op\",\"k\":\"");
+	PUT_LINE(text, OP);
+	PUT_KEY(text, KIND);
 	put_word(text, kind_words, COUNT_OF(kind_words), record->what);
-	text_put_literal(text, "\",\"w\":\"");
+	PUT_KEY(text, WORK);
 	put_work(text, record);
 	if (record->outcome != OUTCOME_NONE) {
-		text_put_literal(text, "\",\"o\":\"");
+		PUT_KEY(text, OUTCOME);
 		put_word(text, outcome_words, COUNT_OF(outcome_words), record->outcome);
 	}
-	text_put_literal(text, "\",\"id\":");
-	text_put_u64(text, record->id);
-	PUT_NONZERO(text, "p", record->parent);
-	PUT_NONZERO(text, "c", record->name);
-	PUT_NONZERO(text, "i", record->ident);
+	PUT_U64(text, ID, record->id);
+	PUT_NONZERO(text, PARENT, record->parent);
+	PUT_NONZERO(text, CLASS, record->name);
+	PUT_NONZERO(text, IDENT, record->ident);
 	if (record->what == KIND_PROCESS)
-		PUT_NONZERO(text, "cl", dump->arena->client);
+		PUT_NONZERO(text, CLIENT, dump->arena->client);
 	put_times(dump, text, record);
-	PUT_NONZERO(text, "th", record->id >> 32);
-	PUT_NONZERO(text, "st", record->stack);
+	PUT_NONZERO(text, THREAD, record->id >> 32);
+	PUT_NONZERO(text, STACK, record->stack);
 	put_value(dump, text, record);
 	text_put_literal(text, "}\n");
 }
 
 static void put_wait(const struct dump *dump, struct text *text, const struct record *record)
 {
-	text_put_literal(text, "{\"e\":\"wait\",\"rs\":\"");
+	PUT_LINE(text, WAIT);
+	PUT_KEY(text, REASON);
 	put_word(text, reason_words, COUNT_OF(reason_words), record->what);
-	text_put_literal(text, "\"");
-	PUT_NONZERO(text, "p", record->parent);
-	PUT_NONZERO(text, "t", record->id);
-	PUT_NONZERO(text, "c", record->name);
-	PUT_NONZERO(text, "i", record->ident);
-	PUT_NONZERO(text, "a", record->value);
+	PUT_NONZERO(text, PARENT, record->parent);
+	PUT_NONZERO(text, TARGET, record->id);
+	PUT_NONZERO(text, CLASS, record->name);
+	PUT_NONZERO(text, IDENT, record->ident);
+	PUT_NONZERO(text, ADDRESS, record->value);
 	put_times(dump, text, record);
-	PUT_NONZERO(text, "th", record->count);
-	PUT_NONZERO(text, "st", record->stack);
+	PUT_NONZERO(text, THREAD, record->count);
+	PUT_NONZERO(text, STACK, record->stack);
 	if (record->fd > 0)
-		PUT_NONZERO(text, "h", (uint32_t)record->fd);
-	if (record->flags & RECORD_OWNER_DIED)
-		text_put_literal(text, ",\"od\":1");
-	if (record->flags & RECORD_TIMED_OUT)
-		text_put_literal(text, ",\"to\":1");
+		PUT_NONZERO(text, HOLDER, (uint32_t)record->fd);
+	PUT_IF(text, OWNER_DIED, record->flags & RECORD_OWNER_DIED);
+	PUT_IF(text, TIMED_OUT, record->flags & RECORD_TIMED_OUT);
 	text_put_literal(text, "}\n");
 }
 
 static void put_link(const struct dump *dump, struct text *text, const struct record *record)
 {
-	text_put_literal(text, "{\"e\":\"link\",\"lk\":\"");
+	PUT_LINE(text, LINK);
+	PUT_KEY(text, LINK);
 	put_word(text, link_words, COUNT_OF(link_words), record->what);
-	text_put_literal(text, "\"");
-	PUT_NONZERO(text, "p", record->parent);
-	PUT_NONZERO(text, "t", record->id);
-	PUT_NONZERO(text, "i", record->ident);
-	PUT_NONZERO(text, "a", record->value);
-	PUT_NONZERO(text, "n", record->count);
+	PUT_NONZERO(text, PARENT, record->parent);
+	PUT_NONZERO(text, TARGET, record->id);
+	PUT_NONZERO(text, IDENT, record->ident);
+	PUT_NONZERO(text, ADDRESS, record->value);
+	PUT_NONZERO(text, AMOUNT, record->count);
 	put_times(dump, text, record);
-	PUT_NONZERO(text, "th", record->name);
-	PUT_NONZERO(text, "st", record->stack);
-	if (record->flags & RECORD_ALL)
-		text_put_literal(text, ",\"all\":1");
+	PUT_NONZERO(text, THREAD, record->name);
+	PUT_NONZERO(text, STACK, record->stack);
+	PUT_IF(text, ALL, record->flags & RECORD_ALL);
 	text_put_literal(text, "}\n");
 }
 
 static void put_sample(const struct dump *dump, struct text *text, const struct record *record)
 {
-	text_put_literal(text, "{\"e\":\"sample\",\"th\":");
-	text_put_u64(text, record->name);
-	text_put_literal(text, ",\"p\":");
-	text_put_u64(text, record->parent);
-	text_put_literal(text, ",\"s\":");
-	text_put_u64(text, dump_ns(dump, record->start));
-	PUT_NONZERO(text, "cpu", record->value);
-	PUT_NONZERO(text, "q", record->id);
-	PUT_NONZERO(text, "n", record->count);
-	PUT_NONZERO(text, "st", record->stack);
+	PUT_LINE(text, SAMPLE);
+	PUT_U64(text, THREAD, record->name);
+	PUT_U64(text, PARENT, record->parent);
+	PUT_U64(text, START, dump_ns(dump, record->start));
+	PUT_NONZERO(text, CPU, record->value);
+	PUT_NONZERO(text, QUEUED, record->id);
+	PUT_NONZERO(text, AMOUNT, record->count);
+	PUT_NONZERO(text, STACK, record->stack);
 	text_put_literal(text, "}\n");
 }
 
@@ -208,22 +251,20 @@ void eventtext_put(struct text *text, const struct dump *dump, const struct reco
 
 void eventtext_put_open_op(struct text *text, const struct dump *dump, const struct record *record)
 {
-	text_put_literal(text, "{\"op_id\":");
+	PUT_FIRST(text, op_id);
 	text_put_u64(text, record->id);
-	PUT_NONZERO(text, "parent_id", record->parent);
-	text_put_literal(text, ",\"kind\":\"");
+	PUT_NONZERO(text, parent_id, record->parent);
+	PUT_KEY(text, kind);
 	put_word(text, kind_words, COUNT_OF(kind_words), record->what);
-	text_put_literal(text, "\",\"work_type\":\"");
+	PUT_KEY(text, work_type);
 	put_work(text, record);
-	text_put_literal(text, "\"");
-	PUT_NONZERO(text, "class_id", record->name);
-	PUT_NONZERO(text, "ident_id", record->ident);
+	PUT_NONZERO(text, class_id, record->name);
+	PUT_NONZERO(text, ident_id, record->ident);
 	if (record->what == KIND_PROCESS)
-		PUT_NONZERO(text, "client_id", dump->arena->client);
-	text_put_literal(text, ",\"start_ns\":");
-	text_put_u64(text, dump_ns(dump, record->start));
-	PUT_NONZERO(text, "th", record->id >> 32);
-	PUT_NONZERO(text, "st", record->stack);
+		PUT_NONZERO(text, client_id, dump->arena->client);
+	PUT_U64(text, start_ns, dump_ns(dump, record->start));
+	PUT_NONZERO(text, THREAD, record->id >> 32);
+	PUT_NONZERO(text, STACK, record->stack);
 	put_value(dump, text, record);
 	text_put_literal(text, "}");
 }
@@ -231,19 +272,17 @@ void eventtext_put_open_op(struct text *text, const struct dump *dump, const str
 void eventtext_put_open_wait(struct text *text, const struct dump *dump,
 			     const struct record *record)
 {
-	text_put_literal(text, "{\"rs\":\"");
+	PUT_FIRST(text, REASON);
 	put_word(text, reason_words, COUNT_OF(reason_words), record->what);
-	text_put_literal(text, "\"");
-	PUT_NONZERO(text, "p", record->parent);
-	PUT_NONZERO(text, "t", record->id);
-	PUT_NONZERO(text, "i", record->ident);
-	PUT_NONZERO(text, "a", record->value);
-	text_put_literal(text, ",\"s\":");
-	text_put_u64(text, dump_ns(dump, record->start));
-	PUT_NONZERO(text, "th", record->count);
-	PUT_NONZERO(text, "st", record->stack);
-	PUT_NONZERO(text, "c", record->name);
+	PUT_NONZERO(text, PARENT, record->parent);
+	PUT_NONZERO(text, TARGET, record->id);
+	PUT_NONZERO(text, IDENT, record->ident);
+	PUT_NONZERO(text, ADDRESS, record->value);
+	PUT_U64(text, START, dump_ns(dump, record->start));
+	PUT_NONZERO(text, THREAD, record->count);
+	PUT_NONZERO(text, STACK, record->stack);
+	PUT_NONZERO(text, CLASS, record->name);
 	if (record->fd > 0)
-		PUT_NONZERO(text, "h", (uint32_t)record->fd);
+		PUT_NONZERO(text, HOLDER, (uint32_t)record->fd);
 	text_put_literal(text, "}");
 }

@@ -133,7 +133,9 @@ void text_put_json(struct text *text, const char *from, size_t bytes)
 
 void text_put_key(struct text *text, const char *key)
 {
-	text_put_literal(text, ",\"");
+	if (text->used == 0 || text->bytes[text->used - 1] != '{')
+		text_put_literal(text, ",");
+	text_put_literal(text, "\"");
 	text_put(text, key);
 	text_put_literal(text, "\":");
 }

@@ -52,7 +52,8 @@ void text_put_hex_u64(struct text *, uint64_t) HIDDEN;
 /* In quotes, escaped; what is not UTF-8 becomes \ufffd. At most 6 bytes for each of `from`, and
  * 2. */
 void text_put_json(struct text *, const char *from, size_t bytes) HIDDEN;
-/* A further member of a JSON object: its key, which needs no escapes, or all of it. */
+/* The next member of a JSON object: its key, which needs no escapes, or all of it. There is no
+ * comma after an opening brace, and one at the beginning of the text. */
 void text_put_key(struct text *, const char *key) HIDDEN;
 void text_put_key_u64(struct text *, const char *key, uint64_t) HIDDEN;
 void text_put_key_string(struct text *, const char *key, const char *) HIDDEN;

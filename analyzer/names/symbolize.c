@@ -23,6 +23,18 @@
 
 enum { LINE_BYTES = 1 << 18 };
 
+static const struct {
+#define LINE(name, word, meaning)           char line_##name[sizeof(word)];
+#define EVENT_KEY(name, key, type, meaning) char name[sizeof(key)];
+#define NAMES_KEY(name, key, type, meaning) char name[sizeof(key)];
+#include "keys.def"
+} keys = {
+#define LINE(name, word, meaning)           .line_##name = word,
+#define EVENT_KEY(name, key, type, meaning) .name = key,
+#define NAMES_KEY(name, key, type, meaning) .name = key,
+#include "keys.def"
+};
+
 struct datum {
 	struct symbol_object object;
 	uint32_t file;
@@ -159,14 +171,14 @@ static void line_end(struct line *line, FILE *to, const struct symbol_file_info 
 	fprintf(line->body, "%s}\n", line->has_code || line->has_data ? "]" : "");
 	fclose(line->body);
 	if (line->has_code || line->has_data) {
-		fputs("{\"e\":\"names\",", to);
-		fputs(file->client[0] ? "\"client\":" : "\"path\":", to);
+		fprintf(to, "{\"%s\":\"%s\",\"%s\":", keys.EVENT, keys.line_NAMES,
+			file->client[0] ? keys.client : keys.path);
 		emit_json_string(to, file->client[0] ? file->client : file->path);
 		if (!file->client[0]) {
-			fputs(",\"build_id\":", to);
+			fprintf(to, ",\"%s\":", keys.build_id);
 			emit_json_string(to, file->build_id);
 		}
-		fputs(",\"texts\":[", to);
+		fprintf(to, ",\"%s\":[", keys.texts);
 		for (size_t i = 0; i < line->texts.string_count; i++) {
 			fputs(i ? "," : "", to);
 			emit_json_string(to, line->texts.strings[i]);
@@ -192,8 +204,10 @@ static void put_code(struct line *line, const struct symbol_found *found)
 {
 	const struct symbol_place *place = found->place;
 
-	fprintf(line->body, "%s[%" PRIu64 ",%d,%" PRIu64, line->has_code ? "," : ",\"code\":[",
-		place->offset, found->is_return_address, place->function_offset);
+	if (!line->has_code)
+		fprintf(line->body, ",\"%s\":[", keys.code);
+	fprintf(line->body, "%s[%" PRIu64 ",%d,%" PRIu64, line->has_code ? "," : "", place->offset,
+		found->is_return_address, place->function_offset);
 	line->has_code = true;
 	for (size_t i = 0; i < place->frame_count; i++) {
 		uint32_t function = text_number(line, place->frames[i].function);
@@ -210,7 +224,7 @@ static void put_datum(struct line *line, const struct datum *datum)
 	uint32_t name = text_number(line, datum->object.name);
 
 	if (!line->has_data)
-		fprintf(line->body, "%s,\"data\":[", line->has_code ? "]" : "");
+		fprintf(line->body, "%s,\"%s\":[", line->has_code ? "]" : "", keys.data);
 	fprintf(line->body, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", line->has_data ? "," : "",
 		datum->object.offset, datum->object.object_offset, name);
 	line->has_data = true;

@@ -189,7 +189,7 @@ static bool check_line_length(struct reading *reading, const struct block *block
 {
 	size_t within =
 		block->end < HEADER_NAME_WITHIN_BYTES ? block->end : HEADER_NAME_WITHIN_BYTES;
-	bool is_header = memmem(block->bytes, within, "\"schema_version\"", 16) != NULL;
+	bool is_header = read_is_header(block->bytes, within);
 	size_t limit_bytes = is_header ? READ_HEADER_BYTES_MAX : READ_EVENT_BYTES_MAX;
 
 	if (block->end < limit_bytes)
@@ -351,6 +351,7 @@ static bool reading_begin(struct reading *reading, struct recording *recording,
 	*reading = (struct reading){ .recording = recording, .error = error };
 	*recording = (struct recording){ 0 };
 	*error = (struct read_error){ 0 };
+	fields_begin(&reading->fields);
 	return words_begin(&reading->kinds, VOCABULARY_KINDS, &recording->kinds) &&
 	       words_begin(&reading->outcomes, VOCABULARY_OUTCOMES, &recording->outcomes) &&
 	       words_begin(&reading->reasons, VOCABULARY_REASONS, &recording->reasons) &&

@@ -105,11 +105,11 @@ static bool has_extra(const struct event *event)
 {
 	const uint64_t *number = event->number;
 
-	return (number[FIELD_ADDRESS] | number[FIELD_BYTES] | number[FIELD_REQUESTED] |
+	return (number[FIELD_ADDRESS] | number[FIELD_AMOUNT] | number[FIELD_REQUESTED] |
 		number[FIELD_STACK] | number[FIELD_CPU] | number[FIELD_SEQ] |
 		number[FIELD_ABSOLUTE] | number[FIELD_ACCEPTED] | number[FIELD_RELOCK] |
 		number[FIELD_OTHER_IDENT]) != 0 ||
-	       event->fd != -1;
+	       number[FIELD_FD] != UINT64_MAX;
 }
 
 /* The first op that has any extra: those before it get empty ones. */
@@ -207,17 +207,18 @@ static bool op_strings(struct reading *reading, const struct event *event, struc
 static bool op_extra(struct reading *reading, const struct event *event, struct rec_op_extra *extra)
 {
 	const uint64_t *number = event->number;
+	int64_t fd = (int64_t)number[FIELD_FD];
 
-	if (event->fd < -1 || event->fd > INT32_MAX)
-		return reading_fail_here(reading, "a descriptor of %" PRId64, event->fd);
+	if (fd < -1 || fd > INT32_MAX)
+		return reading_fail_here(reading, "a descriptor of %" PRId64, fd);
 	if (number[FIELD_SEQ] > UINT32_MAX)
 		return reading_fail_here(reading, "%" PRIu64 " as the number of a hold of its lock",
 					 number[FIELD_SEQ]);
 	*extra = (struct rec_op_extra){
 		.address = number[FIELD_ADDRESS],
-		.amount = number[FIELD_REQUESTED] ? number[FIELD_REQUESTED] : number[FIELD_BYTES],
+		.amount = number[FIELD_REQUESTED] ? number[FIELD_REQUESTED] : number[FIELD_AMOUNT],
 		.cpu_ns = number[FIELD_CPU],
-		.fd = (int32_t)event->fd,
+		.fd = (int32_t)fd,
 		.seq = (uint32_t)number[FIELD_SEQ],
 		.absolute = number[FIELD_ABSOLUTE] != 0,
 		.accepted = number[FIELD_ACCEPTED] != 0,
@@ -309,7 +310,7 @@ bool event_add_wait(struct reading *reading, const struct event *event)
 bool event_add_link(struct reading *reading, const struct event *event)
 {
 	struct recording *recording = reading->recording;
-	uint64_t count = event->number[FIELD_BYTES];
+	uint64_t count = event->number[FIELD_AMOUNT];
 	struct rec_link link = {
 		.result = event->number[FIELD_RESULT],
 		.address = event->number[FIELD_ADDRESS],
@@ -336,7 +337,7 @@ bool event_add_link(struct reading *reading, const struct event *event)
 bool event_add_sample(struct reading *reading, const struct event *event)
 {
 	struct recording *recording = reading->recording;
-	uint64_t cpu_number = event->number[FIELD_BYTES];
+	uint64_t cpu_number = event->number[FIELD_AMOUNT];
 	struct rec_sample sample = {
 		.at_ns = event->number[FIELD_START] + reading->dump.offset_ns,
 		.cpu_ns = event->number[FIELD_CPU],

@@ -2,8 +2,8 @@
 /*
  * One event line, and what it adds to the recording.
  *
- * Most of a dump passes through read_event(), so it does one pass over the line: a name is looked
- * up by its length and bytes, its value goes into an array by field, and only at the end of the
+ * Most of a dump passes through read_event(), so it does one pass over the line: a key is looked up
+ * as one number, its value goes into an array by field, and only at the end of the
  * line, when it is known what the event is, is anything checked and added. A line that turns out to
  * be wrong has changed nothing.
  */
@@ -12,124 +12,25 @@
 #include <assert.h>
 #include <errno.h>
 
-/* A name of up to three letters as one number. */
-#define NAME1(a)       ((uint32_t)(a))
-#define NAME2(a, b)    (NAME1(a) | (uint32_t)(b) << 8)
-#define NAME3(a, b, c) (NAME2(a, b) | (uint32_t)(c) << 16)
-
-static enum event_field long_field(const struct json_text *name)
+/* The field of a key of an event's line; a header may come as well. */
+static enum event_field field_of(const struct reading *reading, const struct json_text *key)
 {
-	if (name->length == 14 && memcmp(name->bytes, "schema_version", 14) == 0)
+	if (key->length > FIELD_KEY_LETTERS_MAX && read_is_header_key(key))
 		return FIELD_SCHEMA_VERSION;
-	return FIELD_UNKNOWN;
-}
-
-/* Names that the format's ancestor does not have. */
-static enum event_field own_field(uint32_t name)
-{
-	switch (name) {
-	case NAME2('t', 'h'):
-		return FIELD_THREAD;
-	case NAME2('s', 't'):
-		return FIELD_STACK;
-	case NAME1('a'):
-		return FIELD_ADDRESS;
-	case NAME2('f', 'd'):
-		return FIELD_FD;
-	case NAME1('n'):
-		return FIELD_BYTES;
-	case NAME2('r', 'q'):
-		return FIELD_REQUESTED;
-	case NAME3('a', 'b', 's'):
-		return FIELD_ABSOLUTE;
-	case NAME2('s', 'q'):
-		return FIELD_SEQ;
-	case NAME2('t', 'o'):
-		return FIELD_TIMED_OUT;
-	case NAME2('a', 'c'):
-		return FIELD_ACCEPTED;
-	case NAME1('h'):
-		return FIELD_HOLDER;
-	case NAME2('o', 'd'):
-		return FIELD_OWNER_DIED;
-	case NAME2('t', 'r'):
-		return FIELD_TRIED;
-	case NAME2('r', 'l'):
-		return FIELD_RELOCK;
-	case NAME3('a', 'l', 'l'):
-		return FIELD_ALL;
-	case NAME2('i', '2'):
-		return FIELD_OTHER_IDENT;
-	case NAME1('q'):
-		return FIELD_QUEUED;
-	case NAME3('c', 'p', 'u'):
-		return FIELD_CPU;
-	default:
-		return FIELD_UNKNOWN;
-	}
-}
-
-static enum event_field field_of(const struct json_text *text)
-{
-	if (text->length - 1 > 2)
-		return long_field(text);
-	uint32_t name = (uint32_t)json_load(text->bytes) & (UINT32_MAX >> (32 - 8 * text->length));
-
-	switch (name) {
-	case NAME1('e'):
-		return FIELD_EVENT;
-	case NAME1('k'):
-		return FIELD_KIND;
-	case NAME1('w'):
-		return FIELD_WORK;
-	case NAME1('o'):
-		return FIELD_OUTCOME;
-	case NAME2('r', 's'):
-		return FIELD_REASON;
-	case NAME2('l', 'k'):
-		return FIELD_LINK;
-	case NAME2('i', 'd'):
-		return FIELD_ID;
-	case NAME1('p'):
-		return FIELD_PARENT;
-	case NAME1('t'):
-		return FIELD_TARGET;
-	case NAME1('r'):
-		return FIELD_RESULT;
-	case NAME1('c'):
-		return FIELD_CLASS;
-	case NAME1('i'):
-		return FIELD_IDENT;
-	case NAME2('c', 'l'):
-		return FIELD_CLIENT;
-	case NAME1('m'):
-		return FIELD_META;
-	case NAME1('s'):
-		return FIELD_START;
-	case NAME1('d'):
-		return FIELD_END;
-	default:
-		return own_field(name);
-	}
+	return fields_find(&reading->fields, key);
 }
 
 void event_begin(struct event *event)
 {
-	*event = (struct event){ .fd = -1, .work = -1 };
+	*event = (struct event){ .number[FIELD_FD] = UINT64_MAX, .work = -1 };
 }
 
 static enum event_type event_type_of(const struct json_text *text)
 {
-	if (text->length == 2 && memcmp(text->bytes, "op", 2) == 0)
-		return EVENT_OP;
-	if (text->length == 4 && memcmp(text->bytes, "wait", 4) == 0)
-		return EVENT_WAIT;
-	if (text->length == 4 && memcmp(text->bytes, "link", 4) == 0)
-		return EVENT_LINK;
-	if (text->length == 6 && memcmp(text->bytes, "sample", 6) == 0)
-		return EVENT_SAMPLE;
-	if (text->length == 5 && memcmp(text->bytes, "names", 5) == 0)
-		return EVENT_NAMES;
+#define LINE(name, word, meaning)                                                             \
+	if (text->length == sizeof(word) - 1 && memcmp(text->bytes, word, text->length) == 0) \
+		return EVENT_##name;
+#include "keys.def"
 	return EVENT_OTHER;
 }
 
@@ -162,9 +63,9 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 /* Yes and no are written as numbers; true and false are taken as well. */
 static bool read_number(struct json *json, enum event_field field, struct event *event)
 {
-	if ((field != FIELD_ABSOLUTE && field != FIELD_TIMED_OUT && field != FIELD_ACCEPTED &&
-	     field != FIELD_OWNER_DIED && field != FIELD_TRIED && field != FIELD_ALL) ||
-	    (*json->at != 't' && *json->at != 'f'))
+	if (field_is_signed(field))
+		return json_take_int(json, (int64_t *)&event->number[field]);
+	if (!field_is_flag(field) || (*json->at != 't' && *json->at != 'f'))
 		return json_take_uint(json, &event->number[field]);
 	event->number[field] = *json->at == 't';
 	return json_skip(json);
@@ -175,13 +76,11 @@ bool event_field_read(struct reading *reading, struct json *json, enum event_fie
 {
 	if (*json->at == 'n') /* null: as if it were absent */
 		return json_skip(json);
-	if (field < FIELD_NUMBERS)
+	if (field_is_number(field))
 		return read_number(json, field, event);
-	if (field == FIELD_FD)
-		return json_take_int(json, &event->fd);
-	if (field >= FIELD_SCHEMA_VERSION)
-		return json_skip(json);
-	return read_word_field(reading, json, field, event);
+	if (field < FIELD_UNKNOWN)
+		return read_word_field(reading, json, field, event);
+	return json_skip(json);
 }
 
 static bool check_header(struct reading *reading)
@@ -210,8 +109,8 @@ static bool add_event(struct reading *reading, struct event *event)
 	case EVENT_NONE:
 		return reading_fail_here(
 			reading, "an object that says neither \"e\" nor \"schema_version\"");
-	case EVENT_OTHER:
 	case EVENT_NAMES:
+	case EVENT_OTHER:
 		break;
 	}
 	reading->recording->skipped_events++;
@@ -229,15 +128,15 @@ bool read_event(struct reading *reading, struct json *json)
 	if (!json_open_object(json))
 		return reading_fail_json(reading, json, begin);
 	while (json_member(json, &is_first, &name)) {
-		enum event_field field = field_of(&name);
+		enum event_field field = field_of(reading, &name);
 
 		if (field == FIELD_SCHEMA_VERSION) {
 			json->at = begin;
 			return read_header(reading, json);
 		}
-		if (event.type >= EVENT_OTHER)
-			field = FIELD_UNKNOWN; /* its fields may mean anything */
-		if (field < FIELD_NUMBERS && json_is_at_digit(json)
+		if (event.type >= EVENT_NAMES)
+			field = FIELD_UNKNOWN;
+		if (field_is_number(field) && json_is_at_digit(json)
 			    ? !json_take_uint(json, &event.number[field])
 			    : !event_field_read(reading, json, field, &event)) {
 			if (!json->error)

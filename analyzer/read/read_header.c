@@ -36,52 +36,55 @@ static bool read_schema_version(struct reading *reading, struct json *json)
 static bool read_process(struct reading *reading, struct json *json)
 {
 	static const struct member members[] = {
-		{ "pid", false, offsetof(struct dump, pid) },
-		{ "ppid", false, offsetof(struct dump, ppid) },
-		{ "exe", true, offsetof(struct dump, exe) },
-		{ "host", true, offsetof(struct dump, host) },
-		{ "boot_id", true, offsetof(struct dump, boot) },
-		{ "cpus", false, offsetof(struct dump, cpus) },
-		{ "start_unix_nano", false, offsetof(struct dump, start_unix_ns) },
-		{ "client", true, offsetof(struct dump, client) },
-		{ "cpu_ns", false, offsetof(struct dump, cpu_ns) },
-		{ "voluntary_switches", false, offsetof(struct dump, voluntary_switches) },
-		{ "involuntary_switches", false, offsetof(struct dump, involuntary_switches) },
-		{ "filtered_ns", false, offsetof(struct dump, filtered_ns) },
+#define PROCESS_KEY(name, key, type, meaning) MEMBER_##type(struct dump, name, key)
+#include "keys.def"
 	};
 
 	return read_members(reading, json, members, sizeof(members) / sizeof(members[0]),
 			    &reading->dump);
 }
 
+enum header_key {
+#define HEADER_KEY(name, key, type, meaning) HEADER_##name,
+#include "keys.def"
+};
+
 /* In the order in which they are read; the dump's place in time and its process come between. */
+#define SECTION_NUMBER(name, key) [HEADER_##name] = { key, NULL, offsetof(struct dump, name) },
+#define SECTION_PART(name, key)   [HEADER_##name] = { key, read_##name, 0 },
+#define SECTION_UNREAD(name, key)
 static const struct section {
 	const char *name;
 	bool (*read)(struct reading *reading, struct json *json);
 	size_t offset; /* without a function: of a number in struct dump */
 } sections[] = {
-	{ "schema_version", read_schema_version, 0 },
-	{ "epoch_unix_nano", NULL, offsetof(struct dump, epoch_unix_ns) },
-	{ "dumped_unix_nano", NULL, offsetof(struct dump, dumped_unix_ns) },
-	{ "epoch_mono_nano", NULL, offsetof(struct dump, epoch_mono_ns) },
-	{ "dropped_events", NULL, offsetof(struct dump, dropped_events) },
-	{ "event_count", NULL, offsetof(struct dump, event_count) },
-	{ "process", read_process, 0 },
-	{ "strings", read_strings, 0 },
-	{ "modules", read_modules, 0 },
-	{ "stacks", read_stacks, 0 },
-	{ "threads", read_threads, 0 },
-	{ "open_ops", read_open_ops, 0 },
-	{ "open_waits", read_open_waits, 0 },
-	{ "counters", read_counters, 0 },
-	{ "objects", read_objects, 0 },
-	{ "peers", read_peers, 0 },
+#define HEADER_KEY(name, key, type, meaning) SECTION_##type(name, key)
+#include "keys.def"
 };
 
 enum {
 	SECTIONS = sizeof(sections) / sizeof(sections[0]),
-	SECTIONS_ABOUT = 7 /* the first ones: about the dump itself */
+	SECTIONS_ABOUT = HEADER_process + 1 /* the first ones: about the dump itself */
 };
+_Static_assert((int)SECTIONS == (int)HEADER_recorder, "what is not read comes last");
+
+bool read_is_header_key(const struct json_text *key)
+{
+	const char *name = sections[HEADER_schema_version].name;
+
+	return key->length == strlen(name) && memcmp(key->bytes, name, key->length) == 0;
+}
+
+bool read_is_header(const char *bytes, size_t count)
+{
+#define HEADER_KEY(name, key, type, meaning) [HEADER_##name] = "\"" key "\"",
+	static const char *const quoted[] = {
+#include "keys.def"
+	};
+	const char *key = quoted[HEADER_schema_version];
+
+	return memmem(bytes, count, key, strlen(key)) != NULL;
+}
 
 /* Where each section's value is, NULL = nowhere; of two the last counts. */
 static bool find_sections(struct json *json, const char *places[SECTIONS])

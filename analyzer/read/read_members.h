@@ -38,13 +38,18 @@ static inline bool walk_is_name(const struct walk *walk, const char *name)
 	       name[walk->name.length] == '\0';
 }
 
-/* A member of an object that is a number or a string; the rest of these functions go through a
- * table. */
+/* A member of an object that is a number or a string. */
 struct member {
 	const char *name;
 	bool is_text;
 	size_t offset; /* of a uint64_t, or of a uint32_t string id for text */
 };
+
+/* Rows of keys.def as members of a struct; those of other types are read elsewhere, or not. */
+#define MEMBER_NUMBER(object, name, key) { key, false, offsetof(object, name) },
+#define MEMBER_TEXT(object, name, key)   { key, true, offsetof(object, name) },
+#define MEMBER_PART(object, name, key)
+#define MEMBER_UNREAD(object, name, key)
 
 /* An object by its table of `count` members; others are passed over. */
 bool read_members(struct reading *reading, struct json *json, const struct member *members,

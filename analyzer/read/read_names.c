@@ -4,11 +4,8 @@
  *
  *   {"e":"names","path":P,"build_id":B,"texts":["",...],"code":[...],"data":[...]}
  *
- * `code` has an array for each address: the address in the file, 1 if it is one that a call returns
- * to, how far it is from its function's start, then for each function that it is in, the innermost
- * first, three numbers: name and source file as places in `texts`, and the line. `data` has, for
- * each address, how far it is from its object's start, and the object's name. With a `client`
- * instead of a path, the addresses are of code outside all files in that process.
+ * keys.def says what each key has. With a `client` instead of a path, the addresses are of code
+ * outside all files in that process.
  *
  * A file may have several such lines, behind the header of any dump. One thread.
  */
@@ -171,35 +168,35 @@ static bool find_naming(struct reading *reading, struct names_line *line)
 	return true;
 }
 
+/* One of the line's tables; the other keys are read before. */
+static bool read_table(struct reading *reading, const struct walk *walk, struct names_line *line)
+{
+#define NAMES_TEXT(name, key)
+#define NAMES_PART(name, key)        \
+	if (walk_is_name(walk, key)) \
+		return read_##name(reading, walk->json, line);
+#define NAMES_KEY(name, key, type, meaning) NAMES_##type(name, key)
+#include "keys.def"
+	return json_skip(walk->json);
+}
+
 static bool read_tables(struct reading *reading, struct json *json, struct names_line *line)
 {
 	struct walk walk = walk_begin(json);
 
 	if (!find_naming(reading, line) || !json_open_object(json))
 		return false;
-	while (walk_member(&walk)) {
-		bool is_good;
-
-		if (walk_is_name(&walk, "texts"))
-			is_good = read_texts(reading, json, line);
-		else if (walk_is_name(&walk, "code"))
-			is_good = read_code(reading, json, line);
-		else if (walk_is_name(&walk, "data"))
-			is_good = read_data(reading, json, line);
-		else
-			is_good = json_skip(json);
-		if (!is_good)
+	while (walk_member(&walk))
+		if (!read_table(reading, &walk, line))
 			return false;
-	}
 	return !json->error;
 }
 
 bool read_names(struct reading *reading, struct json *json)
 {
 	static const struct member members[] = {
-		{ "path", true, offsetof(struct names_line, path) },
-		{ "build_id", true, offsetof(struct names_line, build_id) },
-		{ "client", true, offsetof(struct names_line, client) },
+#define NAMES_KEY(name, key, type, meaning) MEMBER_##type(struct names_line, name, key)
+#include "keys.def"
 	};
 	const char *begin = json->at;
 	struct names_line line = { 0 };

@@ -94,14 +94,8 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 bool read_modules(struct reading *reading, struct json *json)
 {
 	static const struct member table[] = {
-		{ "path", true, offsetof(struct module_members, path) },
-		{ "build_id", true, offsetof(struct module_members, build_id) },
-		{ "base", false, offsetof(struct module_members, base) },
-		{ "start", false, offsetof(struct module_members, start) },
-		{ "size", false, offsetof(struct module_members, size) },
-		{ "loaded_ns", false, offsetof(struct module_members, loaded_ns) },
-		{ "unloaded_ns", false, offsetof(struct module_members, unloaded_ns) },
-		{ "inline_syscalls", false, offsetof(struct module_members, inline_syscalls) },
+#define MODULE_KEY(name, key, type, meaning) MEMBER_##type(struct module_members, name, key)
+#include "keys.def"
 	};
 	struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
@@ -234,11 +228,8 @@ struct thread_members {
 bool read_threads(struct reading *reading, struct json *json)
 {
 	static const struct member table[] = {
-		{ "th", false, offsetof(struct thread_members, thread) },
-		{ "tid", false, offsetof(struct thread_members, tid) },
-		{ "op", false, offsetof(struct thread_members, op) },
-		{ "weight", false, offsetof(struct thread_members, weight) },
-		{ "name", true, offsetof(struct thread_members, name) },
+#define THREAD_KEY(name, key, type, meaning) MEMBER_##type(struct thread_members, name, key)
+#include "keys.def"
 	};
 	struct walk walk = walk_begin(json);
 	struct rec_thread *thread;
@@ -267,45 +258,13 @@ bool read_threads(struct reading *reading, struct json *json)
 	return !json->error;
 }
 
-static enum event_field open_field(const struct walk *walk)
+static enum event_field open_field(const struct reading *reading, const struct walk *walk)
 {
-	static const struct {
-		const char *name;
-		enum event_field field;
-	} fields[] = {
-		{ "op_id", FIELD_ID },
-		{ "parent_id", FIELD_PARENT },
-		{ "kind", FIELD_KIND },
-		{ "work_type", FIELD_WORK },
-		{ "class_id", FIELD_CLASS },
-		{ "ident_id", FIELD_IDENT },
-		{ "client_id", FIELD_CLIENT },
-		{ "meta_id", FIELD_META },
-		{ "start_ns", FIELD_START },
-		{ "th", FIELD_THREAD },
-		{ "st", FIELD_STACK },
-		{ "a", FIELD_ADDRESS },
-		{ "fd", FIELD_FD },
-		{ "rs", FIELD_REASON },
-		{ "p", FIELD_PARENT },
-		{ "t", FIELD_TARGET },
-		{ "i", FIELD_IDENT },
-		{ "s", FIELD_START },
-		{ "c", FIELD_CLASS },
-		{ "n", FIELD_BYTES },
-		{ "rq", FIELD_REQUESTED },
-		{ "abs", FIELD_ABSOLUTE },
-		{ "sq", FIELD_SEQ },
-		{ "ac", FIELD_ACCEPTED },
-		{ "h", FIELD_HOLDER },
-		{ "i2", FIELD_OTHER_IDENT },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (walk_is_name(walk, fields[i].name))
-			return fields[i].field;
-	return FIELD_UNKNOWN;
+#define OPEN_KEY(name, key, event_key, meaning) \
+	if (walk_is_name(walk, key))            \
+		return FIELD_##event_key;
+#include "keys.def"
+	return fields_find(&reading->fields, &walk->name);
 }
 
 static bool read_open_event(struct reading *reading, struct json *json, enum event_type type)
@@ -318,7 +277,7 @@ static bool read_open_event(struct reading *reading, struct json *json, enum eve
 	if (!json_open_object(json))
 		return false;
 	while (walk_member(&walk))
-		if (!event_field_read(reading, json, open_field(&walk), &event))
+		if (!event_field_read(reading, json, open_field(reading, &walk), &event))
 			return false;
 	if (json->error)
 		return false;
@@ -418,11 +377,8 @@ static bool add_object(struct reading *reading, const struct object_members *mem
 bool read_objects(struct reading *reading, struct json *json)
 {
 	static const struct member table[] = {
-		{ "a", false, offsetof(struct object_members, address) },
-		{ "s", false, offsetof(struct object_members, since_ns) },
-		{ "dev", false, offsetof(struct object_members, device) },
-		{ "ino", false, offsetof(struct object_members, inode) },
-		{ "off", false, offsetof(struct object_members, offset) },
+#define OBJECT_KEY(name, key, type, meaning) MEMBER_##type(struct object_members, name, key)
+#include "keys.def"
 	};
 	struct walk walk = walk_begin(json);
 

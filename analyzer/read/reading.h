@@ -13,6 +13,7 @@
 #define WCPROF_READING_H
 
 #include "base/json.h"
+#include "fields.h"
 #include "idmap.h"
 #include "read.h"
 #include "recording/recording.h"
@@ -104,6 +105,7 @@ struct reading {
 	uint64_t first_epoch_unix_ns;
 	int64_t offset_min_ns;
 
+	struct field_table fields;
 	struct vocabulary kinds;
 	struct vocabulary outcomes;
 	struct vocabulary reasons;
@@ -185,60 +187,17 @@ static inline uint64_t reading_hash(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
-/* The numbers and words that an event line or an open op may have; those absent are 0. */
-enum event_field {
-	FIELD_ID,
-	FIELD_PARENT,
-	FIELD_TARGET,
-	FIELD_RESULT,
-	FIELD_CLASS,
-	FIELD_IDENT,
-	FIELD_CLIENT,
-	FIELD_META,
-	FIELD_START,
-	FIELD_END,
-	FIELD_THREAD,
-	FIELD_STACK,
-	FIELD_ADDRESS,
-	FIELD_BYTES,
-	FIELD_REQUESTED,
-	FIELD_ABSOLUTE,
-	FIELD_SEQ,
-	FIELD_TIMED_OUT,
-	FIELD_ACCEPTED,
-	FIELD_HOLDER,
-	FIELD_OWNER_DIED,
-	FIELD_RELOCK,
-	FIELD_TRIED,
-	FIELD_ALL,
-	FIELD_OTHER_IDENT,
-	FIELD_CPU,
-	FIELD_QUEUED,
-	FIELD_NUMBERS, /* all above are numbers */
-	FIELD_FD = FIELD_NUMBERS,
-	FIELD_EVENT,
-	FIELD_KIND,
-	FIELD_WORK,
-	FIELD_OUTCOME,
-	FIELD_REASON,
-	FIELD_LINK,
-	FIELD_SCHEMA_VERSION, /* then it is a header */
-	FIELD_UNKNOWN
-};
-
 enum event_type {
 	EVENT_NONE,
-	EVENT_OP,
-	EVENT_WAIT,
-	EVENT_LINK,
-	EVENT_SAMPLE,
-	EVENT_OTHER, /* from here on, fields are none of those above */
-	EVENT_NAMES
+#define LINE(name, word, meaning) EVENT_##name,
+#include "keys.def"
+	EVENT_OTHER
 };
+_Static_assert(EVENT_NAMES == EVENT_OTHER - 1, "from EVENT_NAMES on, keys are not those of events");
 
+/* An event line or an open op, read but not checked; what is absent is 0. */
 struct event {
-	uint64_t number[FIELD_NUMBERS];
-	int64_t fd; /* -1 = none */
+	uint64_t number[FIELD_UNKNOWN]; /* by field; FIELD_FD: -1 = none; words have theirs below */
 	enum event_type type;
 	uint32_t kind;
 	int work; /* -1 = not said */
@@ -268,6 +227,9 @@ bool event_id(struct reading *reading, uint64_t id, uint32_t *index);
 /* One line of either sort, from `json->at` to the newline or end, which is left for the caller. */
 bool read_event(struct reading *reading, struct json *json);
 bool read_header(struct reading *reading, struct json *json);
+/* Whether this key tells a header from events; whether a line that begins so has that key. */
+bool read_is_header_key(const struct json_text *key);
+bool read_is_header(const char *bytes, size_t count);
 bool read_names(struct reading *reading, struct json *json);
 
 /* The sections of a header that are tables. */

@@ -87,13 +87,15 @@ START_TEST(members_of_an_object)
 	char bytes[64];
 	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
 
-	text_put_literal(&text, "{\"a\":1");
+	text_put_key(&text, "before");
+	text_put_literal(&text, "{");
+	text_put_key_u64(&text, "a", 1);
 	text_put_key_u64(&text, "b", 22);
 	text_put_key_string(&text, "c", "\"x\"");
 	text_put_key(&text, "d");
 	text_put_literal(&text, "[]}");
 	ck_assert(text_end(&text));
-	ck_assert_str_eq(bytes, "{\"a\":1,\"b\":22,\"c\":\"\\\"x\\\"\",\"d\":[]}");
+	ck_assert_str_eq(bytes, ",\"before\":{\"a\":1,\"b\":22,\"c\":\"\\\"x\\\"\",\"d\":[]}");
 }
 END_TEST
 

@@ -12,13 +12,16 @@ static const struct {
 	const char *name;
 	enum event_field field;
 } names[] = {
-	{ "id", FIELD_ID },        { "p", FIELD_PARENT },    { "t", FIELD_TARGET },
-	{ "r", FIELD_RESULT },     { "c", FIELD_CLASS },     { "i", FIELD_IDENT },
-	{ "cl", FIELD_CLIENT },    { "m", FIELD_META },      { "s", FIELD_START },
-	{ "d", FIELD_END },        { "th", FIELD_THREAD },   { "st", FIELD_STACK },
-	{ "a", FIELD_ADDRESS },    { "n", FIELD_BYTES },     { "rq", FIELD_REQUESTED },
-	{ "abs", FIELD_ABSOLUTE }, { "sq", FIELD_SEQ },      { "to", FIELD_TIMED_OUT },
-	{ "cpu", FIELD_CPU },      { "ac", FIELD_ACCEPTED },
+	{ "id", FIELD_ID },         { "p", FIELD_PARENT },       { "t", FIELD_TARGET },
+	{ "r", FIELD_RESULT },      { "c", FIELD_CLASS },        { "i", FIELD_IDENT },
+	{ "cl", FIELD_CLIENT },     { "m", FIELD_META },         { "s", FIELD_START },
+	{ "d", FIELD_END },         { "th", FIELD_THREAD },      { "st", FIELD_STACK },
+	{ "a", FIELD_ADDRESS },     { "n", FIELD_AMOUNT },       { "rq", FIELD_REQUESTED },
+	{ "abs", FIELD_ABSOLUTE },  { "sq", FIELD_SEQ },         { "to", FIELD_TIMED_OUT },
+	{ "cpu", FIELD_CPU },       { "ac", FIELD_ACCEPTED },    { "h", FIELD_HOLDER },
+	{ "od", FIELD_OWNER_DIED }, { "rl", FIELD_RELOCK },      { "tr", FIELD_TRIED },
+	{ "all", FIELD_ALL },       { "i2", FIELD_OTHER_IDENT }, { "q", FIELD_QUEUED },
+	{ "err", FIELD_ERROR },
 };
 
 START_TEST(values_are_taken)
