@@ -1,88 +1,205 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment, read once. See options.h and options.def.
+ * Options by their table: parsing, storing, showing. See options.h and options.def.
+ *
+ * One way to take a value, for the environment at load and for the control thread later. A value is
+ * stored whole or not at all. No state but the values.
  */
 #include "options.h"
 
+#include <assert.h>
 #include <string.h>
-
-#include "text.h"
-#include "watch.h"
 
 #include "in_target.h"
 
+enum { LIVE = true, FIXED = false, VALUE_BYTES_SHOWN = 40 };
+
 struct options recorder_options;
 
-static void complain(const char *name, const char *value, const char *expected)
+#define ENTRY_OF(field_of, name_of) \
+	.key = #field_of, .variable = name_of, .offset = offsetof(struct options, field_of)
+const struct option_entry option_entries[OPTION_COUNT] = {
+#define OPTION_NUMBER(field, name, value, least_of, most_of, unit, live, help_of)              \
+	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_NUMBER, .is_live = live, \
+			     .usual = value,        .least = least_of,        .most = most_of, \
+			     .help = help_of },
+#define OPTION_CHOICE(field, name, value, words_of, live, help_of)                             \
+	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_CHOICE, .is_live = live, \
+			     .usual = value,        .words = words_of,        .help = help_of },
+#define OPTION_TEXT(field, name, shown, noun, most_of, live, help_of)                        \
+	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_TEXT, .is_live = live, \
+			     .most = most_of,       .words = noun,          .help = help_of },
+#include "options.def"
+};
+
+static const struct option_entry runtime_dir = {
+	.variable = "XDG_RUNTIME_DIR",
+	.type = OPTION_IS_TEXT,
+	.most = OPTION_PATH_BYTES - 1,
+	.words = "a path",
+	.offset = offsetof(struct options, runtime_dir),
+};
+
+/* --- Words separated by | -------------------------------------------------------------------- */
+
+/* The word's length; *next is the word after it, NULL after the last one. */
+static size_t word_length(const char *word, const char **next)
+{
+	const char *bar = strchr(word, '|');
+
+	*next = bar ? bar + 1 : NULL;
+	return bar ? (size_t)(bar - word) : strlen(word);
+}
+
+static bool find_word(const char *words, const char *value, size_t bytes, uint64_t *index)
+{
+	const char *next;
+
+	*index = 0;
+	for (const char *word = words; word; word = next, ++*index)
+		if (word_length(word, &next) == bytes && memcmp(value, word, bytes) == 0)
+			return true;
+	return false;
+}
+
+/* "one, two or three" */
+static void put_words(struct text *text, const char *words)
+{
+	const char *next;
+
+	for (const char *word = words; word; word = next) {
+		text_put_bytes(text, word, word_length(word, &next));
+		if (next)
+			text_put(text, strchr(next, '|') ? ", " : " or ");
+	}
+}
+
+static void put_word(struct text *text, const char *words, uint64_t index)
+{
+	const char *word = words, *next;
+	size_t length = word_length(word, &next);
+
+	for (; index > 0 && next; index--) {
+		word = next;
+		length = word_length(word, &next);
+	}
+	text_put_json(text, word, length);
+}
+
+/* --- Values ---------------------------------------------------------------------------------- */
+
+/* Whether it is a value; of a number or choice, which. */
+static bool parse(const struct option_entry *entry, const char *value, size_t bytes,
+		  uint64_t *number)
+{
+	switch (entry->type) {
+	case OPTION_IS_NUMBER:
+		return text_parse_u64(value, bytes, number) && *number >= entry->least &&
+		       *number <= entry->most;
+	case OPTION_IS_CHOICE:
+		return find_word(entry->words, value, bytes, number);
+	case OPTION_IS_TEXT:
+		break;
+	}
+	return bytes <= entry->most;
+}
+
+bool options_accept(const struct option_entry *entry, const char *value, size_t bytes)
+{
+	uint64_t number;
+
+	return parse(entry, value, bytes, &number);
+}
+
+void options_set(struct options *options, const struct option_entry *entry, const char *value,
+		 size_t bytes)
+{
+	void *to = (char *)options + entry->offset;
+	uint64_t number = 0;
+	bool is_value = parse(entry, value, bytes, &number);
+
+	assert(is_value);
+	if (!is_value)
+		return;
+	if (entry->type != OPTION_IS_TEXT) {
+		memcpy(to, &number, sizeof(number));
+		return;
+	}
+	memset(to, 0, entry->most + 1);
+	memcpy(to, value, bytes);
+}
+
+void options_put_allowed(struct text *text, const struct option_entry *entry)
+{
+	if (entry->type == OPTION_IS_CHOICE) {
+		put_words(text, entry->words);
+	} else if (entry->type == OPTION_IS_TEXT) {
+		text_put(text, entry->words);
+		text_put_literal(text, " of at most ");
+		text_put_u64(text, entry->most);
+		text_put_literal(text, " bytes");
+	} else if (entry->least == 0 && entry->most == 1) {
+		text_put_literal(text, "0 or 1");
+	} else {
+		text_put_literal(text, "a number from ");
+		text_put_u64(text, entry->least);
+		text_put_literal(text, " to ");
+		text_put_u64(text, entry->most);
+	}
+}
+
+void options_put_value(struct text *text, const struct options *options,
+		       const struct option_entry *entry)
+{
+	const void *from = (const char *)options + entry->offset;
+	uint64_t number = 0;
+
+	if (entry->type == OPTION_IS_TEXT) {
+		text_put_json(text, from, strlen(from));
+		return;
+	}
+	memcpy(&number, from, sizeof(number));
+	if (entry->type == OPTION_IS_CHOICE)
+		put_word(text, entry->words, number);
+	else
+		text_put_u64(text, number);
+}
+
+/* --- The environment ------------------------------------------------------------------------- */
+
+static void complain(const struct option_entry *entry, const char *value)
 {
 	char line[400];
 	struct text text = { .bytes = line, .size = sizeof(line) };
 
-	text_put_json(&text, value, strnlen(value, 40));
+	text_put_json(&text, value, strnlen(value, VALUE_BYTES_SHOWN));
 	text_put_literal(&text, " is not ");
-	text_put(&text, expected);
+	options_put_allowed(&text, entry);
 	text_put_literal(&text, ": the default is used");
 	(void)text_end(&text);
-	text_complain(name, line);
+	text_complain(entry->variable, line);
 }
 
-static uint64_t read_number(const char *name, const char *value, uint64_t usual, uint64_t least,
-			    uint64_t most)
+static void read_one(struct options *options, const struct option_entry *entry,
+		     const char *(*get)(const char *name))
 {
-	char expected[96];
-	struct text text = { .bytes = expected, .size = sizeof(expected) };
-	uint64_t number = 0;
+	const char *value = entry->variable[0] ? get(entry->variable) : NULL;
 
-	if (!value || !*value)
-		return usual;
-	if (text_parse_u64(value, strlen(value), &number) && number >= least && number <= most)
-		return number;
-	text_put_literal(&text, "a number from ");
-	text_put_u64(&text, least);
-	text_put_literal(&text, " to ");
-	text_put_u64(&text, most);
-	(void)text_end(&text);
-	complain(name, value, expected);
-	return usual;
-}
-
-/* Index of `value` among words separated by |. */
-static uint64_t read_choice(const char *name, const char *value, uint64_t usual, const char *words)
-{
-	uint64_t index = 0;
-
-	if (!value || !*value)
-		return usual;
-	for (const char *word = words; word; index++) {
-		const char *bar = strchr(word, '|');
-		size_t length = bar ? (size_t)(bar - word) : strlen(word);
-
-		if (strlen(value) == length && memcmp(value, word, length) == 0)
-			return index;
-		word = bar ? bar + 1 : NULL;
-	}
-	complain(name, value, words);
-	return usual;
-}
-
-static void read_path(const char *name, const char *value, char *to)
-{
-	to[0] = '\0';
-	if (!value)
-		return;
-	if (strlen(value) >= OPTION_PATH_BYTES)
-		complain(name, value, "a path of less than 1024 bytes");
+	if (entry->type == OPTION_IS_TEXT)
+		memset((char *)options + entry->offset, 0, entry->most + 1);
 	else
-		memcpy(to, value, strlen(value) + 1);
+		memcpy((char *)options + entry->offset, &entry->usual, sizeof(entry->usual));
+	if (!value || !*value)
+		return;
+	if (options_accept(entry, value, strlen(value)))
+		options_set(options, entry, value, strlen(value));
+	else
+		complain(entry, value);
 }
 
 void options_read(struct options *options, const char *(*get)(const char *name))
 {
-#define OPTION_NUMBER(field, name, value, least, most, unit, help) \
-	options->field = read_number(name, get(name), value, least, most);
-#define OPTION_CHOICE(field, name, value, words, help) \
-	options->field = read_choice(name, get(name), value, words);
-#define OPTION_PATH(field, name, shown, help) read_path(name, get(name), options->field);
-#include "options.def"
-	read_path("XDG_RUNTIME_DIR", get("XDG_RUNTIME_DIR"), options->runtime_dir);
+	for (int i = 0; i < OPTION_COUNT; i++)
+		read_one(options, &option_entries[i], get);
+	read_one(options, &runtime_dir, get);
 }

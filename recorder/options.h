@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the environment says, read once when the library is loaded and constant afterwards.
+ * The recorder's options by options.def: their values, and what is known of each.
+ *
+ * The values are read from the environment once, when the library is loaded. The live ones are
+ * changed by the control thread later (settings.h), and read by it alone from then on; all others
+ * are constant.
  */
 #ifndef WCPROF_OPTIONS_H
 #define WCPROF_OPTIONS_H
@@ -9,6 +13,7 @@
 #include <stdint.h>
 
 #include "recorder.h"
+#include "text.h"
 
 enum { OPTION_PATH_BYTES = 1024 };
 
@@ -16,16 +21,49 @@ enum { OPTION_PATH_BYTES = 1024 };
 enum { FULL_DROP, FULL_RING };
 
 struct options {
-#define OPTION_NUMBER(field, name, value, least, most, unit, help) uint64_t field;
-#define OPTION_CHOICE(field, name, value, words, help)             uint64_t field;
-#define OPTION_PATH(field, name, shown, help)                      char field[OPTION_PATH_BYTES];
+#define OPTION_NUMBER(field, name, value, least, most, unit, live, help) uint64_t field;
+#define OPTION_CHOICE(field, name, value, words, live, help)             uint64_t field;
+#define OPTION_TEXT(field, name, shown, noun, most, live, help)          char field[most + 1];
 #include "options.def"
 	char runtime_dir[OPTION_PATH_BYTES]; /* $XDG_RUNTIME_DIR */
 };
 
+enum {
+#define OPTION_NUMBER(field, name, value, least, most, unit, live, help) OPTION_##field,
+#define OPTION_CHOICE(field, name, value, words, live, help)             OPTION_##field,
+#define OPTION_TEXT(field, name, shown, noun, most, live, help)          OPTION_##field,
+#include "options.def"
+	OPTION_COUNT
+};
+
+/* A row of options.def, whose value is at `offset` in struct options. */
+struct option_entry {
+	const char *key;      /* as the field */
+	const char *variable; /* "" = not from the environment */
+	enum { OPTION_IS_NUMBER, OPTION_IS_CHOICE, OPTION_IS_TEXT } type;
+	bool is_live;
+	uint64_t usual;    /* of a choice: index of its word */
+	uint64_t least;    /* of a number */
+	uint64_t most;     /* of a number; of a text: bytes */
+	const char *words; /* of a choice: separated by |; of a text: the noun */
+	const char *help;
+	size_t offset;
+};
+
+extern const struct option_entry option_entries[OPTION_COUNT] HIDDEN;
 extern struct options recorder_options HIDDEN;
 
 /* Reads all of them; a bad value is one line on standard error, and the default is used. */
 void options_read(struct options *, const char *(*get)(const char *name)) HIDDEN;
+
+/* Whether this is a value of the option. */
+bool options_accept(const struct option_entry *, const char *value, size_t bytes) HIDDEN;
+/* Stores a value that options_accept() takes. */
+void options_set(struct options *, const struct option_entry *, const char *value,
+		 size_t bytes) HIDDEN;
+/* "a number from 1 to 9", "contended, all or none", "a path of at most 1023 bytes". */
+void options_put_allowed(struct text *, const struct option_entry *) HIDDEN;
+/* The value as JSON. */
+void options_put_value(struct text *, const struct options *, const struct option_entry *) HIDDEN;
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be changed while the program runs. See settings.h and settings.def.
+ * The live options of options.def: parsed, made to take effect, shown. See settings.h.
  *
- * Each setting is a word of its own that the recorder reads relaxed: an event more or less at the
- * old value. Who is recorded (scope.h) is looked at again by each thread when a period begins.
+ * The options hold the values as they were given, and the control thread alone touches them. Each
+ * takes effect as a word elsewhere that threads read relaxed: an event more or less at the old
+ * value. Each thread asks scope.h again whether it is recorded when a period begins.
  */
 #include "settings.h"
 
@@ -23,27 +24,6 @@
 
 enum { STACK_DEPTH_USUAL = 32 };
 
-#define MIN_IO_NS_MOST UINT64_C(3600000000000)
-
-/* As they were given; the control thread's own. */
-static uint64_t min_io_ns, has_stacks, sample_hz;
-
-static const char *const holds_words[] = {
-	[HOLDS_CONTENDED] = "contended",
-	[HOLDS_ALL] = "all",
-	[HOLDS_NONE] = "none",
-};
-
-static bool is_word(const char *value, size_t bytes, const char *word)
-{
-	return bytes == strlen(word) && memcmp(value, word, bytes) == 0;
-}
-
-static bool read_number(const char *value, size_t bytes, uint64_t most, uint64_t *number)
-{
-	return bytes > 0 && text_parse_u64(value, bytes, number) && *number <= most;
-}
-
 /* Good to a thousandth, which is enough for a threshold. */
 static uint64_t to_ticks(uint64_t ns)
 {
@@ -52,181 +32,105 @@ static uint64_t to_ticks(uint64_t ns)
 	return (uint64_t)(((unsigned __int128)ns << 32) / clock_own_rate(CLOCK_APART_LEAST_NS));
 }
 
-/* --- One function a setting: whether the value is one, and if `apply`, takes it --- */
+/* --- One function a setting: makes the value take effect --- */
 
-static bool set_thread(const char *value, size_t bytes, bool apply)
+static void apply_thread(void)
 {
-	if (bytes >= SCOPE_GLOB_BYTES || !apply)
-		return bytes < SCOPE_GLOB_BYTES;
-	return scope_set_threads(value, bytes);
+	_Static_assert(sizeof(recorder_options.thread) == SCOPE_GLOB_BYTES, "any value fits");
+	(void)scope_set_threads(recorder_options.thread, strlen(recorder_options.thread));
 }
 
-static bool set_port(const char *value, size_t bytes, bool apply)
+static void apply_port(void)
 {
-	uint64_t port;
-
-	if (!read_number(value, bytes, UINT16_MAX, &port))
-		return false;
-	if (apply)
-		scope_set_port((uint32_t)port);
-	return true;
+	scope_set_port((uint32_t)recorder_options.port);
 }
 
-static bool set_flows(const char *value, size_t bytes, bool apply)
+static void apply_flows(void)
 {
-	uint64_t flows;
-
-	if (!read_number(value, bytes, 1, &flows))
-		return false;
-	if (apply)
-		switch_allow_flows(flows != 0);
-	return true;
+	switch_allow_flows(recorder_options.flows != 0);
 }
 
-static bool set_holds(const char *value, size_t bytes, bool apply)
+static void apply_holds(void)
 {
-	for (uint32_t i = 0; i < sizeof(holds_words) / sizeof(holds_words[0]); i++) {
-		if (!is_word(value, bytes, holds_words[i]))
-			continue;
-		if (apply)
-			store_relaxed(&recorder_holds, i);
-		return true;
-	}
-	return false;
+	store_relaxed(&recorder_holds, (uint32_t)recorder_options.holds);
 }
 
-static bool set_stacks(const char *value, size_t bytes, bool apply)
+static void apply_stacks(void)
 {
 	uint64_t depth =
 		recorder_options.stack_depth ? recorder_options.stack_depth : STACK_DEPTH_USUAL;
-	uint64_t stacks;
 
-	if (!read_number(value, bytes, 1, &stacks))
-		return false;
-	if (apply) {
-		has_stacks = stacks;
-		stack_set_depth(stacks ? (uint32_t)depth : 0);
-	}
-	return true;
+	stack_set_depth(recorder_options.stacks ? (uint32_t)depth : 0);
 }
 
-static bool set_sample_hz(const char *value, size_t bytes, bool apply)
+static void apply_sample_hz(void)
 {
-	uint64_t hz;
-
-	if (!read_number(value, bytes, SAMPLER_HZ_MAX, &hz))
-		return false;
-	if (apply) {
-		sample_hz = hz;
-		sampler_set_rate((uint32_t)hz);
-	}
-	return true;
+	sampler_set_rate((uint32_t)recorder_options.sample_hz);
 }
 
-static bool set_min_io_ns(const char *value, size_t bytes, bool apply)
+static void apply_min_io_ns(void)
 {
-	uint64_t ns;
-
-	if (!read_number(value, bytes, MIN_IO_NS_MOST, &ns))
-		return false;
-	if (apply) {
-		min_io_ns = ns;
-		store_relaxed(&op_min_io_ticks, to_ticks(ns));
-	}
-	return true;
-}
-
-static void put_thread(struct text *text)
-{
-	char glob[SCOPE_GLOB_BYTES];
-
-	scope_get_threads(glob);
-	text_put_json(text, glob, strlen(glob));
-}
-
-static void put_port(struct text *text)
-{
-	text_put_u64(text, scope_port());
-}
-
-static void put_flows(struct text *text)
-{
-	text_put_u64(text, switch_allows_flows());
-}
-
-static void put_holds(struct text *text)
-{
-	const char *word = holds_words[load_relaxed(&recorder_holds)];
-
-	text_put_json(text, word, strlen(word));
-}
-
-static void put_stacks(struct text *text)
-{
-	text_put_u64(text, has_stacks);
-}
-
-static void put_sample_hz(struct text *text)
-{
-	text_put_u64(text, sample_hz);
-}
-
-static void put_min_io_ns(struct text *text)
-{
-	text_put_u64(text, min_io_ns);
+	store_relaxed(&op_min_io_ticks, to_ticks(recorder_options.min_io_ns));
 }
 
 /* --- All of them --- */
 
-static const struct setting {
-	const char *name;
-	const char *allowed;
-	const char *help;
-	bool (*set)(const char *value, size_t bytes, bool apply);
-	void (*put)(struct text *);
-} settings[] = {
-#define SETTING(name, allowed, help) { #name, allowed, help, set_##name, put_##name },
-#include "settings.def"
-#undef SETTING
+/* NULL: the option is no setting. */
+static void (*const apply[OPTION_COUNT])(void) = {
+#define APPLY_LIVE(field) [OPTION_##field] = apply_##field,
+#define APPLY_FIXED(field)
+#define OPTION_NUMBER(field, name, value, least, most, unit, live, help) APPLY_##live(field)
+#define OPTION_CHOICE(field, name, value, words, live, help)             APPLY_##live(field)
+#define OPTION_TEXT(field, name, shown, noun, most, live, help)          APPLY_##live(field)
+#include "options.def"
 };
 
-enum { SETTING_COUNT = sizeof(settings) / sizeof(settings[0]) };
-
-static const struct setting *find_setting(const struct setting_value *value)
+/* Its index; OPTION_COUNT: there is no such setting. */
+static int find_setting(const char *key, size_t bytes)
 {
-	for (int i = 0; i < SETTING_COUNT; i++)
-		if (is_word(value->key, value->key_bytes, settings[i].name))
-			return &settings[i];
-	return NULL;
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_entries[i].is_live && strlen(option_entries[i].key) == bytes &&
+		    memcmp(option_entries[i].key, key, bytes) == 0)
+			return i;
+	return OPTION_COUNT;
 }
 
 void settings_start(void)
 {
-	min_io_ns = recorder_options.min_io_ns;
-	has_stacks = recorder_options.stack_depth > 0;
-	sample_hz = recorder_options.sample_hz;
-	sampler_set_rate((uint32_t)sample_hz);
-	stack_set_depth((uint32_t)recorder_options.stack_depth);
-	op_min_io_ticks = to_ticks(min_io_ns);
+	if (recorder_options.stack_depth == 0)
+		recorder_options.stacks = 0;
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_entries[i].is_live)
+			apply[i]();
 	op_brief_ticks = to_ticks(OP_BRIEF_NS);
-	store_relaxed(&recorder_holds, (uint32_t)recorder_options.holds);
+}
+
+bool settings_have(const char *key, size_t bytes)
+{
+	return find_setting(key, bytes) < OPTION_COUNT;
 }
 
 bool settings_change(const struct setting_value *values, uint32_t count, struct text *wrong)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const struct setting *setting = find_setting(&values[i]);
+		const struct option_entry *entry;
 
-		assert(setting);
-		if (setting->set(values[i].value, values[i].value_bytes, false))
+		assert(settings_have(values[i].key, values[i].key_bytes));
+		entry = &option_entries[find_setting(values[i].key, values[i].key_bytes)];
+		if (options_accept(entry, values[i].value, values[i].value_bytes))
 			continue;
-		text_put(wrong, setting->name);
+		text_put(wrong, entry->key);
 		text_put_literal(wrong, " is ");
-		text_put(wrong, setting->allowed);
+		options_put_allowed(wrong, entry);
 		return false;
 	}
-	for (uint32_t i = 0; i < count; i++)
-		(void)find_setting(&values[i])->set(values[i].value, values[i].value_bytes, true);
+	for (uint32_t i = 0; i < count; i++) {
+		int setting = find_setting(values[i].key, values[i].key_bytes);
+
+		options_set(&recorder_options, &option_entries[setting], values[i].value,
+			    values[i].value_bytes);
+		apply[setting]();
+	}
 	/* After the change: threads look whether they are meant. */
 	self_begin_period();
 	return true;
@@ -234,23 +138,38 @@ bool settings_change(const struct setting_value *values, uint32_t count, struct 
 
 void settings_put(struct text *text)
 {
-	for (int i = 0; i < SETTING_COUNT; i++) {
-		text_put(text, i ? ",\"" : "\"");
-		text_put(text, settings[i].name);
-		text_put_literal(text, "\":");
-		settings[i].put(text);
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!option_entries[i].is_live)
+			continue;
+		text_put_key(text, option_entries[i].key);
+		options_put_value(text, &recorder_options, &option_entries[i]);
+	}
+}
+
+void settings_put_keys(struct text *text)
+{
+	bool is_first = true;
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!option_entries[i].is_live)
+			continue;
+		text_put(text, is_first ? "" : "|");
+		text_put(text, option_entries[i].key);
+		is_first = false;
 	}
 }
 
 void settings_put_help(struct text *text)
 {
-	for (int i = 0; i < SETTING_COUNT; i++) {
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!option_entries[i].is_live)
+			continue;
 		text_put_literal(text, ",\"SET ");
-		text_put(text, settings[i].name);
+		text_put(text, option_entries[i].key);
 		text_put_literal(text, "=\":\"");
-		text_put(text, settings[i].help);
+		text_put(text, option_entries[i].help);
 		text_put_literal(text, ": ");
-		text_put(text, settings[i].allowed);
+		options_put_allowed(text, &option_entries[i]);
 		text_put_literal(text, "\"");
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be changed while the program runs. See settings.def; the environment gives the values at
- * load. Changed by the control thread only, under way in any thread.
+ * The options that can be changed while the program runs: the live rows of options.def.
+ *
+ * The control thread changes them, under way in any thread.
  */
 #ifndef WCPROF_SETTINGS_H
 #define WCPROF_SETTINGS_H
@@ -15,12 +16,17 @@ struct setting_value {
 	size_t value_bytes;
 };
 
-/* From the environment's options, at load. */
+/* Makes the environment's options take effect, at load. */
 void settings_start(void) HIDDEN;
-/* Changes all of them or, when one is wrong, none: then a message is written that says which. */
+/* Whether there is such a key. */
+bool settings_have(const char *key, size_t bytes) HIDDEN;
+/* Changes all of them or, when one is wrong, none: then a message is written that says which. Their
+ * keys are settings'. */
 bool settings_change(const struct setting_value *, uint32_t count, struct text *wrong) HIDDEN;
-/* "key":value,... as they are now. */
+/* "key":value,... as they are now: members of a JSON object. */
 void settings_put(struct text *) HIDDEN;
+/* key|key|... */
+void settings_put_keys(struct text *) HIDDEN;
 /* ,"SET key=":"help: allowed values" for each. */
 void settings_put_help(struct text *) HIDDEN;
 

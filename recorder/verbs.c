@@ -24,13 +24,14 @@
 
 /* --- Handlers -------------------------------------------------------------------------------- */
 
+#define SETTINGS               NULL
 #define VERB(name, keys, help) static void verb_##name(struct request *, struct text *);
 #include "verbs.def"
 #undef VERB
 
 struct verb {
 	const char *name;
-	const char *keys;
+	const char *keys; /* separated by |, or SETTINGS */
 	const char *help;
 	void (*run)(struct request *, struct text *);
 };
@@ -255,6 +256,8 @@ static const struct verb *find_verb(const char *name, size_t bytes)
 /* Whether `key` is one of the words in `keys`. */
 static bool takes_key(const char *keys, const char *key, size_t bytes)
 {
+	if (keys == SETTINGS)
+		return settings_have(key, bytes);
 	for (const char *word = keys; *word;) {
 		size_t length = strcspn(word, "|");
 
@@ -284,7 +287,10 @@ static void refuse_key(const struct verb *verb, const char *key, size_t bytes, s
 	text_put_literal(&text, " is no key of ");
 	text_put(&text, verb->name);
 	text_put_literal(&text, ", which takes ");
-	text_put(&text, verb->keys[0] ? verb->keys : "none");
+	if (verb->keys == SETTINGS)
+		settings_put_keys(&text);
+	else
+		text_put(&text, verb->keys[0] ? verb->keys : "none");
 	(void)text_end(&text);
 	verbs_refuse(answer, "argument", message);
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
+
 struct command {
 	const char *name;
 	const char *letters;
@@ -37,7 +39,7 @@ static const struct option_row {
 
 enum {
 	COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]),
-	OPTION_COUNT = sizeof(option_rows) / sizeof(option_rows[0])
+	LETTER_COUNT = sizeof(option_rows) / sizeof(option_rows[0])
 };
 
 int cmd_fail(const char *format, ...)
@@ -75,12 +77,28 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static void print_settings(void)
+{
+	puts("\nKEY=VALUE is one of");
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		char name[40], allowed[80];
+		struct text text = { .bytes = allowed, .size = sizeof(allowed) };
+
+		if (!option_entries[i].is_live)
+			continue;
+		snprintf(name, sizeof(name), "%s=", option_entries[i].key);
+		options_put_allowed(&text, &option_entries[i]);
+		text_end(&text);
+		printf("  %-20s %s (%s)\n", name, option_entries[i].help, allowed);
+	}
+}
+
 static void print_command_help(const struct command *command)
 {
 	printf("usage: wcprof %s%s%s%s\n\n%c%s.\n\n", command->name,
 	       command->letters[0] ? " [options]" : "", command->arguments[0] ? " " : "",
 	       command->arguments, command->help[0] - 'a' + 'A', command->help + 1);
-	for (int i = 0; i < OPTION_COUNT; i++) {
+	for (int i = 0; i < LETTER_COUNT; i++) {
 		char name[40];
 
 		if (!strchr(command->letters, option_rows[i].letter))
@@ -90,12 +108,7 @@ static void print_command_help(const struct command *command)
 		printf("  %-20s %s\n", name, option_rows[i].help);
 	}
 	if (strstr(command->arguments, "KEY=VALUE"))
-		puts("\nKEY=VALUE is one of");
-#define SETTING(name, allowed, help)                 \
-	if (strstr(command->arguments, "KEY=VALUE")) \
-		printf("  %-20s %s (%s)\n", #name "=", help, allowed);
-#include "settings.def"
-#undef SETTING
+		print_settings();
 	if (strstr(command->arguments, "PROCESS"))
 		puts("\nPROCESS is a pid, or the name of a program if only one process has it.");
 	if (strstr(command->arguments, "ARENA"))
@@ -148,12 +161,12 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 /* False: wrong usage, complained of. Options of a program to be run are left to it. */
 static bool parse(const struct command *command, int argc, char **argv, struct cmd_options *options)
 {
-	struct option table[OPTION_COUNT + 1] = { 0 };
-	char letters[2 * OPTION_COUNT + 2] = "+";
+	struct option table[LETTER_COUNT + 1] = { 0 };
+	char letters[2 * LETTER_COUNT + 2] = "+";
 	size_t used = 1;
 	int count = 0, found;
 
-	for (int i = 0; i < OPTION_COUNT; i++) {
+	for (int i = 0; i < LETTER_COUNT; i++) {
 		const struct option_row *row = &option_rows[i];
 
 		if (!strchr(command->letters, row->letter))

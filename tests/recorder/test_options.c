@@ -93,6 +93,60 @@ START_TEST(a_bad_value_is_one_line_and_the_default)
 }
 END_TEST
 
+static const struct {
+	int option;
+	const char *allowed;
+	const char *good, *shown; /* a value, and as JSON */
+	const char *bad;
+} values[] = {
+	/* 0 */ { OPTION_enable, "0 or 1", "1", "1", "2" },
+	/* 1 */ { OPTION_max_events, "a number from 1 to 1073741824", "7", "7", "0" },
+	/* 2 */ { OPTION_full, "drop or ring", "ring", "\"ring\"", "drop|ring" },
+	/* 3 */ { OPTION_holds, "contended, all or none", "all", "\"all\"", "al" },
+	/* 4 */ { OPTION_holds, "contended, all or none", "contended", "\"contended\"", "" },
+	/* 5 */ { OPTION_thread, "a pattern of at most 63 bytes", "io-*", "\"io-*\"", NULL },
+	/* 6 */ { OPTION_port, "a number from 0 to 65535", "65535", "65535", "" },
+};
+
+START_TEST(a_value_is_checked_stored_and_shown)
+{
+	const struct option_entry *entry = &option_entries[values[_i].option];
+	struct options options = { 0 };
+	char allowed[80], shown[80];
+	struct text texts[] = { { .bytes = allowed, .size = sizeof(allowed) },
+				{ .bytes = shown, .size = sizeof(shown) } };
+
+	options_put_allowed(&texts[0], entry);
+	ck_assert(text_end(&texts[0]));
+	ck_assert_str_eq(allowed, values[_i].allowed);
+	ck_assert(options_accept(entry, values[_i].good, strlen(values[_i].good)));
+	options_set(&options, entry, values[_i].good, strlen(values[_i].good));
+	options_put_value(&texts[1], &options, entry);
+	ck_assert(text_end(&texts[1]));
+	ck_assert_str_eq(shown, values[_i].shown);
+	ck_assert(!values[_i].bad ||
+		  !options_accept(entry, values[_i].bad, strlen(values[_i].bad)));
+}
+END_TEST
+
+/* A shorter one leaves nothing of the longer one before it. */
+START_TEST(a_text_is_as_long_as_it_may_be)
+{
+	const struct option_entry *entry = &option_entries[OPTION_thread];
+	struct options options = { 0 };
+	char longest[65];
+
+	memset(longest, 'x', sizeof(longest));
+	ck_assert(!options_accept(entry, longest, 64));
+	ck_assert(options_accept(entry, longest, 63));
+	options_set(&options, entry, longest, 63);
+	ck_assert_uint_eq(strlen(options.thread), 63);
+	ck_assert_uint_eq(options.port, 0);
+	options_set(&options, entry, "y", 1);
+	ck_assert_str_eq(options.thread, "y");
+}
+END_TEST
+
 START_TEST(paths_are_copied_or_refused_whole)
 {
 	struct options options;
@@ -112,5 +166,7 @@ SUITE()
 {
 	TEST(nothing_set_means_the_defaults);
 	LOOP(a_bad_value_is_one_line_and_the_default, 0, 16);
+	EACH(a_value_is_checked_stored_and_shown, values);
+	TEST(a_text_is_as_long_as_it_may_be);
 	TEST(paths_are_copied_or_refused_whole);
 }
