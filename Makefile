@@ -6,7 +6,7 @@ CC       := $(if $(filter default,$(origin CC)),gcc,$(CC))
 comma    := ,
 B        ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX   ?= /usr/local
-VERSION   = $(shell sed -nE 's/^.define RECORDER_VERSION "(.*)"/\1/p' recorder/recorder.h)
+VERSION   = $(shell sed -nE 's/^.define WCPROF_VERSION "(.*)"/\1/p' recorder/format.h)
 Q        := $(if $(V),,@)
 
 WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes -Wshadow \

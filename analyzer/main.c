@@ -23,6 +23,7 @@
 #include "base/emit.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "format.h"
 #include "infer/holders.h"
 #include "infer/posters.h"
 #include "measure/folded.h"
@@ -43,7 +44,7 @@ enum {
 	PROGRESS_FIRST_MS = 500
 };
 
-static const char version_text[] = "wcprof-analyze 0.1.0\n";
+static const char version_text[] = "wcprof-analyze " WCPROF_VERSION "\n";
 
 /* The progress line on standard error, if that is a terminal. */
 struct progress {

@@ -142,7 +142,7 @@ static bool write_start(struct dump *dump)
 	text_put_key(text, keys.header.recorder);
 	text_put_literal(text, "{");
 	text_put_key_string(text, keys.recorder.name, "wcprof");
-	text_put_key_string(text, keys.recorder.version, RECORDER_VERSION);
+	text_put_key_string(text, keys.recorder.version, WCPROF_VERSION);
 	text_put_literal(text, "}");
 	return true;
 }

@@ -17,6 +17,9 @@
 
 enum { FORMAT_VERSION = 9 };
 
+/* Of the release: of the library and of all commands. */
+#define WCPROF_VERSION "0.1.0"
+
 enum kind {
 #define KIND(number, name, word, work, meaning) KIND_##name = (number),
 #include "events.def"

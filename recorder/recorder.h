@@ -31,8 +31,6 @@
 
 #include "format.h"
 
-#define RECORDER_VERSION "0.1.0"
-
 #define HIDDEN      __attribute__((visibility("hidden")))
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -64,7 +64,7 @@ static void verb_PING(struct request *request, struct text *answer)
 {
 	(void)request;
 	answer_pid(answer);
-	text_put_key_string(answer, "version", RECORDER_VERSION);
+	text_put_key_string(answer, "version", WCPROF_VERSION);
 	text_put_literal(answer, "}\n");
 }
 
@@ -128,7 +128,7 @@ static void verb_STATUS(struct request *request, struct text *answer)
 
 	(void)request;
 	answer_pid(answer);
-	text_put_key_string(answer, "version", RECORDER_VERSION);
+	text_put_key_string(answer, "version", WCPROF_VERSION);
 	text_put_key_string(answer, "recording", is_on ? "on" : "off");
 	sampler_put_status(answer);
 	text_put_key(answer, "settings");

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-		puts("wcprof " RECORDER_VERSION);
+		puts("wcprof " WCPROF_VERSION);
 		return CMD_DONE;
 	}
 	if (argc > 1)
