@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "format.h"
+#include "recording/words.h"
 
 static int compare_names(const void *a, const void *b)
 {
@@ -93,11 +94,6 @@ static void count_modules(struct coverage *coverage, const struct recording *rec
 	free(is_counted);
 }
 
-static bool may_block(uint16_t kind)
-{
-	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
-}
-
 static void count_time(struct coverage *coverage, const struct recording *recording,
 		       const struct thread_table *threads)
 {
@@ -107,7 +103,7 @@ static void count_time(struct coverage *coverage, const struct recording *record
 	}
 	coverage->blocking_events = recording->wait_count;
 	for (size_t i = 0; i < recording->op_count; i++)
-		coverage->blocking_events += may_block(recording->ops[i].kind);
+		coverage->blocking_events += words_is_call(recording->ops[i].kind);
 	for (uint32_t i = 0; i < threads->count; i++) {
 		const struct thread_time *row = &threads->rows[i];
 		if (!row->has_cpu)

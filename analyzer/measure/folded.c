@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/memory.h"
 #include "format.h"
 #include "functions.h"
+#include "recording/words.h"
 
 /* Last frames that are no calls; beyond all causes of threadtime.h. */
 enum { LEAF_NONE = -1, LEAF_CPU = -2, LEAF_QUEUED = -3, LEAF_UNEXPLAINED = -4 };
@@ -40,10 +42,7 @@ struct folding {
 	size_t count, room;
 };
 
-static const struct {
-	const char *word;
-	enum folded_of of;
-} words[] = {
+static const struct choice words[] = {
 	{ "wait", FOLDED_WAIT },
 	{ "cpu", FOLDED_CPU },
 	{ "wall", FOLDED_WALL },
@@ -52,22 +51,15 @@ static const struct {
 
 bool folded_parse(const char *word, enum folded_of *of)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(word, words[i].word) != 0)
-			continue;
-		*of = words[i].of;
-		return true;
-	}
-	return false;
+	int value;
+
+	if (!choice_find(words, sizeof(words) / sizeof(words[0]), word, &value))
+		return false;
+	*of = (enum folded_of)value;
+	return true;
 }
 
 /* --- Items --- */
-
-static bool is_call(const struct rec_op *op)
-{
-	return op->kind == KIND_IO || op->kind == KIND_POLL || op->kind == KIND_SLEEP ||
-	       op->kind == KIND_DNS;
-}
 
 static bool is_lock(uint16_t reason)
 {
@@ -110,7 +102,7 @@ static void add_calls(struct folding *folding)
 	const struct recording *recording = folding->recording;
 	for (size_t i = 0; i < recording->op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
-		if (is_call(op))
+		if (words_is_call(op->kind))
 			add(folding, op->thread, recording->extras ? recording->extras[i].stack : 0,
 			    (int64_t)recording->reasons.count + op->kind, op->name,
 			    (double)(op->end_ns - op->start_ns) * share_of(folding, op->thread));
@@ -155,7 +147,7 @@ static void find_shares(struct folding *folding)
 			called_ns[recording->waits[i].thread] +=
 				(double)(recording->waits[i].end_ns - recording->waits[i].start_ns);
 	for (size_t i = 0; i < recording->op_count; i++)
-		if (recording->ops[i].thread != NO_INDEX && is_call(&recording->ops[i]))
+		if (recording->ops[i].thread != NO_INDEX && words_is_call(recording->ops[i].kind))
 			called_ns[recording->ops[i].thread] +=
 				(double)(recording->ops[i].end_ns - recording->ops[i].start_ns);
 	for (uint32_t i = 0; i < folding->threads->count; i++) {

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "format.h"
 #include "recording/samples.h"
+#include "recording/words.h"
 
 /* A call of a thread; also a stretch of it in which nothing else was called. */
 struct call {
@@ -38,12 +39,6 @@ struct thread_work {
 	uint32_t cause_count;
 };
 
-static bool is_call(const struct rec_op *op)
-{
-	return op->kind == KIND_IO || op->kind == KIND_POLL || op->kind == KIND_SLEEP ||
-	       op->kind == KIND_DNS;
-}
-
 const char *thread_cause_word(const struct recording *recording, uint32_t cause)
 {
 	assert(cause < recording->reasons.count + recording->kinds.count);
@@ -60,7 +55,7 @@ static size_t *calls_deal_out(const struct recording *recording, struct call **c
 	size_t threads = recording->thread_count;
 	size_t *ends = memory_new(threads + 1, sizeof(*ends));
 	for (size_t i = 0; i < recording->op_count; i++)
-		if (recording->ops[i].thread != NO_INDEX && is_call(&recording->ops[i]))
+		if (recording->ops[i].thread != NO_INDEX && words_is_call(recording->ops[i].kind))
 			ends[recording->ops[i].thread + 1]++;
 	for (size_t i = 0; i < recording->wait_count; i++)
 		if (recording->waits[i].thread != NO_INDEX)
@@ -70,7 +65,7 @@ static size_t *calls_deal_out(const struct recording *recording, struct call **c
 	*calls = memory_new(ends[threads], sizeof(**calls));
 	for (size_t i = 0; i < recording->op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
-		if (op->thread != NO_INDEX && is_call(op))
+		if (op->thread != NO_INDEX && words_is_call(op->kind))
 			(*calls)[ends[op->thread]++] =
 				(struct call){ op->start_ns, op->end_ns,
 					       (uint32_t)recording->reasons.count + op->kind };

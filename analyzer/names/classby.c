@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/memory.h"
 #include "format.h"
 #include "recording/intern.h"
+#include "recording/words.h"
 
 enum { TEXT_BYTES_MAX = 2048, WHO_BYTES_MAX = 1800 };
 
@@ -27,29 +29,19 @@ struct naming {
 	uint32_t *lock_of;      /* by op: of a call, the hold that it was made in, or NO_INDEX */
 };
 
-static const struct {
-	const char *word;
-	enum class_by by;
-} words[] = {
+static const struct choice words[] = {
 	{ "function", CLASS_BY_FUNCTION }, { "caller", CLASS_BY_CALLER }, { "line", CLASS_BY_LINE },
 	{ "lock", CLASS_BY_LOCK },         { "thread", CLASS_BY_THREAD },
 };
 
 bool class_by_parse(const char *word, enum class_by *by)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(word, words[i].word) != 0)
-			continue;
-		*by = words[i].by;
-		return true;
-	}
-	return false;
-}
+	int value;
 
-static bool is_call(const struct rec_op *op)
-{
-	return op->kind == KIND_IO || op->kind == KIND_POLL || op->kind == KIND_SLEEP ||
-	       op->kind == KIND_DNS;
+	if (!choice_find(words, sizeof(words) / sizeof(words[0]), word, &value))
+		return false;
+	*by = (enum class_by)value;
+	return true;
 }
 
 /* --- Which lock was held --- */
@@ -64,8 +56,8 @@ static int compare_starts(const void *left, const void *right, void *context)
 		return a->thread < b->thread ? -1 : 1;
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
-	if (is_call(a) != is_call(b))
-		return is_call(a) ? 1 : -1;
+	if (words_is_call(a->kind) != words_is_call(b->kind))
+		return words_is_call(a->kind) ? 1 : -1;
 	return (i > k) - (i < k);
 }
 
@@ -102,7 +94,7 @@ static void find_locks(struct naming *naming)
 		const struct rec_op *op = &recording->ops[i];
 
 		naming->lock_of[i] = NO_INDEX;
-		if (op->thread != NO_INDEX && (is_call(op) || op->kind == KIND_HOLD))
+		if (op->thread != NO_INDEX && (words_is_call(op->kind) || op->kind == KIND_HOLD))
 			order[count++] = i;
 	}
 	if (count > 1)
@@ -110,7 +102,7 @@ static void find_locks(struct naming *naming)
 	for (size_t i = 0; i < count; i++) {
 		const struct rec_op *op = &recording->ops[order[i]];
 
-		if (is_call(op)) {
+		if (words_is_call(op->kind)) {
 			naming->lock_of[order[i]] = innermost_hold(recording, &open, op);
 			continue;
 		}
@@ -238,7 +230,7 @@ void class_by_name(enum class_by by, struct recording *recording, struct callers
 	if (by == CLASS_BY_LOCK)
 		find_locks(&naming);
 	for (uint32_t i = 0; by != CLASS_BY_FUNCTION && i < recording->op_count; i++)
-		if (is_call(&recording->ops[i]) || recording->ops[i].kind == KIND_HOLD)
+		if (words_is_call(recording->ops[i].kind) || recording->ops[i].kind == KIND_HOLD)
 			name_op(&naming, i);
 	free(naming.who_of_stack);
 	free(naming.lock_of);

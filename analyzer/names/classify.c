@@ -22,6 +22,7 @@
 #include "format.h"
 #include "recording/addresses.h"
 #include "recording/intern.h"
+#include "recording/words.h"
 
 enum { TEXT_BYTES_MAX = 2048 }; /* of a class's name; what is longer is cut off */
 
@@ -76,11 +77,6 @@ static bool is_lock_reason(uint16_t reason)
 	default:
 		return false;
 	}
-}
-
-static bool is_call_kind(uint16_t kind)
-{
-	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
 }
 
 static uint32_t process_of(const struct classifier *classifier, uint32_t thread)
@@ -331,7 +327,7 @@ static void name_calls(struct classifier *classifier)
 	for (size_t i = 0; i < recording->op_count; i++) {
 		uint32_t stack = recording->extras[i].stack;
 
-		if (is_call_kind(recording->ops[i].kind) && stack)
+		if (words_is_call(recording->ops[i].kind) && stack)
 			classifier->op_name[i] =
 				call_class(classifier, stack, recording->ops[i].name,
 					   recording->ops[i].thread);

@@ -8,6 +8,7 @@
 #ifndef WCPROF_WORDS_H
 #define WCPROF_WORDS_H
 
+#include "format.h"
 #include "recording.h"
 
 #include <stddef.h>
@@ -51,6 +52,12 @@ uint32_t words_find(struct vocabulary *vocabulary, struct recording *recording, 
  * none. */
 int words_work(const char *bytes, size_t length);
 uint8_t words_kind_work(uint32_t kind);
+
+/* Whether an op of this kind is one call that may have blocked. */
+static inline bool words_is_call(uint32_t kind)
+{
+	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+}
 
 void words_free(struct rec_words *words);
 

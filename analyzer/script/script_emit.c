@@ -12,6 +12,7 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
+#include "recording/words.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -77,7 +78,7 @@ static bool waits_outside(const struct compiler *compiler)
 
 	if (kind == KIND_IO && compiler->script->was_crowded && only_copies(compiler, op))
 		return false;
-	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+	return words_is_call(kind);
 }
 
 bool script_is_holding(const struct compiler *compiler)

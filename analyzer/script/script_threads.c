@@ -14,6 +14,7 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
+#include "recording/words.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -131,9 +132,7 @@ static bool is_call(const struct recording *rec, const struct moment *moment)
 {
 	if (moment_type(moment) != MOMENT_OP_BEGIN)
 		return moment_type(moment) == MOMENT_WAIT_BEGIN;
-	uint16_t kind = rec->ops[moment->index].kind;
-
-	return kind == KIND_IO || kind == KIND_POLL || kind == KIND_SLEEP || kind == KIND_DNS;
+	return words_is_call(rec->ops[moment->index].kind);
 }
 
 /* The last moment of a thread before a time that it may have started another one after; SIZE_MAX =

@@ -98,10 +98,23 @@ START_TEST(work_types)
 }
 END_TEST
 
+START_TEST(kinds_that_are_calls)
+{
+	unsigned calls = 0;
+
+	for (uint32_t kind = 0; kind < 100; kind++)
+		calls += words_is_call(kind);
+	ck_assert_uint_eq(calls, 4);
+	ck_assert(words_is_call(KIND_IO) && words_is_call(KIND_DNS));
+	ck_assert(!words_is_call(KIND_HOLD) && !words_is_call(KIND_EXEC));
+}
+END_TEST
+
 SUITE()
 {
 	EACH(rows_have_their_numbers, rows);
 	TEST(new_words_are_kept);
 	TEST(outcomes_fit_into_a_byte);
 	TEST(work_types);
+	TEST(kinds_that_are_calls);
 }
