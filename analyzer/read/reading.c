@@ -127,16 +127,27 @@ static bool decode(struct reading *reading, const struct json_text *text, size_t
 	return true;
 }
 
+/* Where the text's value is: in the line as it is, or decoded until the next text is. */
+static inline bool value_of(struct reading *reading, const struct json_text *text,
+			    const char **bytes, size_t *length)
+{
+	*bytes = text->bytes;
+	*length = text->length;
+	if (text->is_plain)
+		return true;
+	if (!decode(reading, text, length))
+		return false;
+	*bytes = reading->scratch;
+	return true;
+}
+
 bool reading_text(struct reading *reading, const struct json_text *text, uint32_t *string)
 {
-	const char *bytes = text->bytes;
-	size_t length = text->length;
+	const char *bytes;
+	size_t length;
 
-	if (!text->is_plain) {
-		if (!decode(reading, text, &length))
-			return false;
-		bytes = reading->scratch;
-	}
+	if (!value_of(reading, text, &bytes, &length))
+		return false;
 	*string = recording_intern_bytes(reading->recording, bytes, length);
 	return *string != NO_INDEX || reading_fail_memory(reading);
 }
@@ -159,14 +170,11 @@ bool reading_string(struct reading *reading, uint64_t id, uint32_t *string)
 bool reading_word(struct reading *reading, struct vocabulary *vocabulary,
 		  const struct json_text *text, uint32_t *word)
 {
-	const char *bytes = text->bytes;
-	size_t length = text->length;
+	const char *bytes;
+	size_t length;
 
-	if (!text->is_plain) {
-		if (!decode(reading, text, &length))
-			return false;
-		bytes = reading->scratch;
-	}
+	if (!value_of(reading, text, &bytes, &length))
+		return false;
 	*word = words_find(vocabulary, reading->recording, bytes, length);
 	if (*word != NO_INDEX)
 		return true;
