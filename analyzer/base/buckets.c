@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts, then deals out: two walks over all items. See buckets.h. */
+/*
+ * Items by bucket: a counting sort in two walks.
+ *
+ * The first walk counts each bucket's items, the second deals them out in their own order. Memory:
+ * one number for each item and for each bucket. Any thread, each with its own.
+ */
 #include "buckets.h"
 
 #include "memory.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text and JSON from the same calls; emit.h has the contract.
+ * Text and JSON from the same calls.
  *
  * JSON is written as it comes. A table in text is kept until its end, when the widths of its
- * columns are known; columns that yield are then left out, and flexible ones cut, to what the line
- * has left.
+ * columns are known. Columns that yield are then left out, and flexible ones cut, to fit the line.
+ *
+ * A stack of open objects, arrays and tables says what may come next, and is asserted. One thread
+ * for each struct emit.
  */
 #include "emit.h"
 
@@ -364,7 +366,7 @@ void emit_row_end(struct emit *emit)
 		json_close(emit, emit->rows == EMIT_OBJECTS ? '}' : ']');
 }
 
-/* What the columns would like to have; 0 = not shown. */
+/* The widths that the columns would like to have; 0 = not shown. */
 static void table_widths(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
 {
 	for (size_t c = 0; c < emit->column_count; c++) {

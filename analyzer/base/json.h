@@ -3,16 +3,15 @@
  * A pull tokenizer for JSON on one line: the caller asks for what it expects, nothing is built.
  *
  * The text is in memory and is neither copied nor changed. It ends at the first '\n', or at `end`,
- * where a
- * '\n' or a NUL must stand, followed by JSON_PADDING_BYTES readable bytes: so scanning eight bytes
- * at once needs no bounds, and a line that is cut off stops at its end. Neither byte can be part of
- * JSON on one line, and a NUL before the end is an error like any other stray byte.
+ * where a '\n' or a NUL must stand. JSON_PADDING_BYTES readable bytes must follow. So eight bytes
+ * can be scanned at once without bounds, and a line that is cut off stops at its end. Neither byte
+ * can be part of JSON on one line: a NUL before the end is a stray byte like any other.
  *
- * Every function leaves `at` behind what it took; on an error it returns false, `error` says what
+ * Every function leaves `at` behind what it took. On an error it returns false, `error` says what
  * is wrong and `at` is where. The frequent part is inline here, the rare part is in json.c.
  *
- * Strict where a stricter parser would refuse the grammar; bytes that are not UTF-8, lone
- * surrogates and NULs inside strings become U+FFFD instead of an error.
+ * The grammar is taken strictly. Bytes that are not UTF-8, lone surrogates and NULs inside strings
+ * become U+FFFD instead of an error.
  */
 #ifndef WCPROF_JSON_H
 #define WCPROF_JSON_H
@@ -33,7 +32,7 @@ struct json {
 	const char *error; /* NULL, or static text */
 };
 
-/* What stands between the quotes. */
+/* The text between the quotes. */
 struct json_text {
 	const char *bytes;
 	size_t length;
@@ -82,8 +81,8 @@ static inline uint64_t json_load(const char *at)
 }
 
 /*
- * The high bit of the first byte that ends a plain run in a string (quote, backslash, control, not
- * ASCII) is the lowest one set; later ones may be wrong. 0: all eight are plain.
+ * Marks the bytes that end a plain run in a string: quote, backslash, control, not ASCII. The first
+ * one's high bit is the lowest that is set; later ones may be wrong. 0: all eight are plain.
  */
 static inline uint64_t json_specials(uint64_t bytes)
 {

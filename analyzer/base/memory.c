@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays on the heap for the analyzer; memory.h has the contract.
+ * Arrays on the heap that end the program instead of failing.
  *
  * Large arrays come from calloc so that pages which are never written are never paid for.
  */

@@ -3,7 +3,7 @@
  * Arrays on the heap for the analyzer: they are there or the command ends.
  *
  * Any thread may call. Running out of memory prints one line with the size asked for and exits with
- * status 2: nothing in an offline analysis can be saved by carrying on without its data.
+ * status 2. An offline analysis cannot go on without its data.
  */
 #ifndef WCPROF_MEMORY_H
 #define WCPROF_MEMORY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses the command line; options.h has the contract.
+ * The command line, by the rows of options.def.
  *
- * Every row of options.def becomes an entry of getopt_long's table and one of ours, with the same
- * index.
+ * Every row becomes an entry of getopt_long's table and one of ours, with the same index. One
+ * thread, once, before all else.
  */
 #include "options.h"
 

@@ -17,7 +17,7 @@ struct factor_list {
 	size_t count;
 };
 
-/* What a repeatable option was given. */
+/* The arguments of an option that may be repeated. */
 struct text_list {
 	const char *texts[TEXTS_MAX];
 	size_t count;

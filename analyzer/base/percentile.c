@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Order statistics; percentile.h has the contract.
+ * Order statistics by quickselect with the median of three.
  *
- * Quickselect with the median of three. Each round that does not halve the range uses up one of a
- * budget of rounds; when that is gone the rest is sorted, so that no input makes it quadratic.
+ * Each round that does not halve the range uses up one of a budget of rounds. When the budget is
+ * gone the rest is sorted, so that no input makes it quadratic. The values are moved about. Any
+ * thread, each with its own.
  */
 #include "percentile.h"
 
@@ -80,7 +81,7 @@ struct percentiles percentiles_of(uint64_t *values_ns, size_t count)
 		return result;
 	size_t middle = count / 2, high = count * 95 / 100;
 	result.p50_ns = percentile_select(values_ns, count, middle);
-	/* What is before the median is not larger: only the rest needs a look. */
+	/* Values before the median are not larger: only the rest needs a look. */
 	result.p95_ns = percentile_select(values_ns + middle, count - middle, high - middle);
 	return result;
 }

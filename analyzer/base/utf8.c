@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Characters and their widths; utf8.h has the contract.
+ * Characters and their widths in columns.
  *
- * Widths come from wcwidth, so they follow the locale that main() has set; what it does not know
- * counts as one column.
+ * Widths come from wcwidth, so they follow the locale that main() has set. Characters that it does
+ * not know count as one column. Any thread.
  */
 #include "utf8.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing, in which ids that differ only in their low ten bits begin in the same run of
- * 1024 slots, each at its own place: ids that count upwards are found close together. Where in its
- * run an id begins is turned by the run's hash, so that few ids in each of many runs are spread as
- * well. Where a place is taken, a step of one run and one slot leads all neighbours together to the
- * next run; being odd, it leads through the whole table, which is at most half full, so looking
- * always ends.
+ * Open addressing that keeps ids which count upwards close together.
+ *
+ * Ids that differ only in their low ten bits begin in the same run of 1024 slots, each at its own
+ * place. The run's hash turns the place where an id begins, so that few ids in each of many runs
+ * are spread as well. If a slot is taken, the next is one run and one slot further, so that
+ * neighbours move on together. That step is odd, so it leads through the whole table. The table is
+ * at most half full: a search always ends.
  */
 #include "idmap.h"
 

@@ -3,10 +3,10 @@
  * Files to lines: reads in blocks, hands each whole line to read_event() and keeps the place for
  * errors.
  *
- * A block is filled by as many read() calls as it takes to have a newline in it, so pipes and
- * terminals work as well as files. The part of a line at the block's end is moved to its front; a
- * line longer than the block makes the block grow, up to the limits in read.h. Behind what was read
- * there always is a NUL and padding, as json.h demands.
+ * A block is filled until a newline is in it, by any number of calls: pipes and terminals work as
+ * well as files. The part of a line at the block's end is moved to its front. A line longer than
+ * the block makes the block grow, up to the limits in read.h. A NUL and padding always follow the
+ * bytes read, as json.h demands.
  *
  * A last line without a newline is taken if it is whole, else counted: its dump was cut off.
  */
@@ -49,7 +49,7 @@ struct block {
 	size_t end;
 };
 
-/* What the first bytes say a file is when it is no dump. */
+/* The kind of a file that is no dump, by its first bytes; NULL if it may be one. */
 static const char *other_format(const char *bytes, size_t count)
 {
 	static const struct {

@@ -7,10 +7,10 @@
  * occurs twice. Nothing is printed: errors are values, and what was odd but harmless is counted in
  * the recording.
  *
- * A file may hold several dumps one after the other. Dumps of one process (same pid and start; all
- * dumps that name no process count as one process) share one space of ids; an op or wait that is
- * open in one of them and finished in another is kept once, finished. Dumps of one boot are put on
- * one time axis by the monotonic clock, others by the wall clock.
+ * A file may hold several dumps one after the other. Dumps of one process (same pid and start)
+ * share one space of ids; all dumps that name no process count as one process. An op or wait that
+ * is open in one of them and finished in another is kept once, finished. Dumps of one boot are put
+ * on one time axis by the monotonic clock, others by the wall clock.
  *
  * Threads: one recording is read by one thread.
  */
@@ -29,7 +29,7 @@ enum { READ_HEADER_BYTES_MAX = 1 << 30 };
 struct read_error {
 	const char *file; /* one of the paths given */
 	uint64_t line;    /* from 1; 0 = the file as a whole */
-	char text[512];   /* what is wrong; what to do next */
+	char text[512];   /* the error; the next thing to do */
 };
 
 /* Told about each block of the file that is being read. */

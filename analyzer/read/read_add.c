@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an event adds to the recording once its line is read: checks, then one row.
+ * An event as a row of the recording, once its line is read: checked, then added.
  *
- * Everything that the event refers to by number is looked up here: strings and stacks must be in
- * the dump's header, threads and ops may be mentioned before anything else is known of them. One
+ * Everything that the event refers to by number is looked up here. Strings and stacks must be in
+ * the dump's header; threads and ops may be mentioned before anything else is known of them. One
  * thread.
  */
 #include "reading.h"
@@ -158,8 +158,8 @@ static const char *line_file(const struct reading *reading, uint64_t line, uint6
 }
 
 /*
- * Where the op of this id goes: a place of its own, or that of the same op while it was open; for
- * an op that is open here and known already, none (NO_INDEX) unless it goes on for longer here.
+ * The place of the op of this id: a new one, or that of the same op while it was open. An op that
+ * is open here and known already has none (NO_INDEX), unless it goes on for longer here.
  */
 static bool op_place(struct reading *reading, const struct event *event, uint32_t id,
 		     uint64_t end_ns, uint32_t *place)

@@ -19,7 +19,7 @@ struct copy {
 	FILE *to;
 	void (*insert)(void *context, FILE *to);
 	void *context;
-	char *rest; /* what came after the last newline */
+	char *rest; /* the bytes after the last newline */
 	size_t rest_bytes;
 	size_t rest_room;
 };

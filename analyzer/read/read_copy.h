@@ -12,7 +12,7 @@
 
 /*
  * `insert`, if there is one, is called behind the first line. The last dump keeps an end that is
- * cut off in the middle of a line; of others it is left out, as more lines follow. 0, or -errno and
+ * cut off in the middle of a line; other dumps lose it, as more lines follow. 0, or -errno and
  * `error` filled.
  */
 int read_copy(FILE *to, const char *path, bool is_last, void (*insert)(void *context, FILE *to),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event line, and what it adds to the recording.
+ * One event line, and its row in the recording.
  *
- * Most of a dump passes through read_event(), so it does one pass over the line: a key is looked up
- * as one number, its value goes into an array by field, and only at the end of the
- * line, when it is known what the event is, is anything checked and added. A line that turns out to
- * be wrong has changed nothing.
+ * Most of a dump passes through read_event(), so it does one pass over the line. A key is looked up
+ * as one number and its value goes into an array by field. Checks and additions wait for the end of
+ * the line, when it is known what the event is. A line that turns out to be wrong has changed
+ * nothing. One thread.
  */
 #include "reading.h"
 

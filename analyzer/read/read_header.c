@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header line of a dump: what its events refer to by number.
+ * The header line of a dump: the things that its events refer to by number.
  *
- * The line is passed over twice: first to find where each section is, then to read the sections in
- * the order in which they need each other, whatever their order in the line. Drains of one process
- * repeat most of what they say, so processes, threads, modules, stacks and counters are found again
- * by their contents.
+ * The line is passed over twice: to find where each section is, then to read them in the order in
+ * which they need each other. Drains of one process repeat most of what they say. So processes,
+ * threads, modules, stacks and counters are found again by their contents. One thread.
  */
 #include "read_members.h"
 #include "reading.h"

@@ -146,7 +146,7 @@ static bool read_data(struct reading *reading, struct json *json, const struct n
 	return !json->error;
 }
 
-/* What the line is about, as one of the recording's namings. */
+/* The file or process that the line is about, as one of the recording's namings. */
 static bool find_naming(struct reading *reading, struct names_line *line)
 {
 	struct recording *recording = reading->recording;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After the last line: ids become indexes, times get their common epoch, and what only shows when
- * all is there is checked: open waits that a later dump finished, ops that are their own ancestors.
+ * After the last line: ids become indexes, and times get their common epoch.
+ *
+ * Open waits that a later dump finished, and ops that are their own ancestors, only show when all
+ * is there. Both are looked for here. One thread.
  */
 #include "reading.h"
 

@@ -2,10 +2,9 @@
 /*
  * Locks that processes share: one address for all of them.
  *
- * The dumps say which of a process's addresses are objects in shared memory, and which object: what
- * happened at such an address, from when on it was this object, gets the object's number as its
- * address. What the memory was before is not known to be shared, unless it is the first that is
- * known of the address.
+ * The dumps say which of a process's addresses are objects in shared memory, and since when. Events
+ * at such an address get the object's number as their address. Earlier events do so only if the
+ * object is the first that is known of the address: other memory may have been there.
  *
  * One thread.
  */

@@ -3,8 +3,8 @@
  * The tables in a header: strings, modules, stacks, threads, what was open, counters.
  *
  * Drains of one process repeat most of what they say, so threads, modules, stacks and counters are
- * found again by their contents; the dump's own numbers for them lead to the recording's by tables
- * in struct dump. One thread.
+ * found again by their contents. Tables in struct dump lead from the dump's own numbers to those of
+ * the recording. One thread.
  */
 #include "read_members.h"
 #include "reading.h"
@@ -117,7 +117,7 @@ bool read_modules(struct reading *reading, struct json *json)
 	return !json->error;
 }
 
-/* What stands for the code outside all files of this dump's process. */
+/* The module that stands for the code outside all files of this dump's process. */
 static bool jit_module(struct reading *reading, uint32_t *module)
 {
 	const struct json_text path = { REC_JIT_PATH, sizeof(REC_JIT_PATH) - 1, true };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dumps that are compressed with zstd. See read_zstd.h.
+ * Dumps that are compressed with zstd, decompressed as they are read.
+ *
+ * Input comes from a function of the caller's, in blocks; a file may be several frames one after
+ * the other. One thread for each stream.
  */
 #include "read_zstd.h"
 
@@ -16,7 +19,7 @@ struct read_zstd {
 	ZSTD_DCtx *context;
 	read_zstd_input *input;
 	void *input_context;
-	ZSTD_inBuffer in; /* what was read and is not decompressed yet */
+	ZSTD_inBuffer in; /* read and not decompressed yet */
 	bool has_more;    /* the last call had no room for all that it could have given */
 	char bytes[INPUT_BYTES];
 };

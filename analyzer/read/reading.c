@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all parts of the reader need: errors with their place, room in arrays, texts and words.
+ * The needs of all parts of the reader: errors with their place, room in arrays, texts and words.
  *
- * The first error counts; whatever is reported after it, on the way out, is not kept. One thread.
+ * The first error counts; any that is reported after it, on the way out, is not kept. One thread.
  */
 #include "reading.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the reader share while they read: only read.c and read_*.c include this.
+ * The state that the parts of the reader share: only read.c and read_*.c include this.
  *
- * Until read_resolve() has run, an op's parent, a wait's waiter and target, a link's ends and the
- * ops of threads and processes are indexes into `ids` (an id may be mentioned long before its op
- * comes), and times count from the first dump's epoch, modulo 2^64. read_resolve() turns them into
- * what recording.h says.
+ * Until read_resolve() has run, references to ops are indexes into `ids`, as an id may be mentioned
+ * long before its op comes. These are an op's parent, a wait's waiter and target, a link's ends,
+ * and the ops of threads and processes. Times count from the first dump's epoch, modulo 2^64.
+ * read_resolve() turns all of them into what recording.h says.
  *
  * A function that returns bool returns false after reading_fail(), and only then. One thread.
  */

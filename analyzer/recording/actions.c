@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Iterates over what one op did; actions.h has the contract.
+ * One op's actions in the order of time: a merge of its children and waits.
  *
- * Method: children and waits are merged by start, and the gap before each is a self segment. A
- * segment carries the time at which it begins, so a wait of no length at that very time comes after
- * it: such waits are held back until it is known whether a segment follows.
+ * Children and waits are merged by start, and the gap before each is a self segment. A segment
+ * carries the time at which it begins. So a wait of no length at that very time comes after it, and
+ * is held back until it is known whether a segment follows. Reads only.
  */
 #include "actions.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one op did, in the order in which it did it: ran itself, started a child, waited.
+ * The actions of one op, in order: it ran itself, started a child, waited.
  *
  * An iterator over a graph, without memory of its own, so that a list of millions costs nothing.
  * Self segments are the op's interval minus its children's and its waits' intervals. Actions come

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives every op its class; classes.h has the contract.
+ * Classes of ops, by kind and name.
  *
- * An open-addressed table of class indexes, at most half full, keyed by kind and name.
+ * An open-addressed table of class indexes, at most half full, keyed by kind and name. It lives
+ * only while the table of classes is built. One thread.
  */
 #include "classes.h"
 

@@ -3,7 +3,7 @@
  * The class of every op: its kind and its name.
  *
  * Built once, read-only afterwards. Classes are numbered from 0 in the order in which ops first use
- * them. What an op is called is given from outside, so that a dump can be classified anew.
+ * them. The names of ops are given from outside, so that a dump can be classified anew.
  */
 #ifndef WCPROF_CLASSES_H
 #define WCPROF_CLASSES_H

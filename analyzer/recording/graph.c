@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the graph of a recording; graph.h has the contract.
+ * The graph of a recording: parents, children and waits as flat lists.
  *
- * Method: counting sort into flat lists, then each list is sorted by itself. Lists come nearly
+ * Method: a counting sort into flat lists, then each list is sorted by itself. Lists come nearly
  * sorted from a recorder, so a list is looked at first and sorted only when it needs it. Parents
  * found through nested_client links could close a circle; a union-find over the trees keeps such a
- * link out.
+ * link out. One thread builds; nothing changes afterwards.
  */
 #include "graph.h"
 
@@ -18,7 +18,7 @@
 
 enum { INSERTION_MAX = 24 }; /* lists up to here are sorted by insertion */
 
-/* What a list is ordered by: a key first, then the dump's id, then the place in the recording. */
+/* The order of a list: by a key first, then the dump's id, then the place in the recording. */
 struct order {
 	const struct recording *recording;
 	uint64_t (*key)(const struct recording *, uint32_t index);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who belongs to whom in a recording: parents, children, waits and what they waited for.
+ * The relations in a recording: parents, children, waits, and the ops that waits were for.
  *
  * Built once from a recording that stays in place, read-only afterwards, so any thread may read it.
- * Lists are flat: the children of op i are children[first_child[i] .. first_child[i + 1]), and
- * likewise its waits. Invariants (graph_is_valid): every op is exactly one op's child or a root; no
- * op is its own ancestor; lists are ordered by start, then id; every wait is in one op's list or an
- * orphan.
+ * Lists are flat: the children of op i are children[first_child[i] .. first_child[i + 1]), and its
+ * waits are found in the same way.
+ *
+ * Invariants (graph_is_valid): every op is exactly one op's child or a root. No op is its own
+ * ancestor. Lists are ordered by start, then id. Every wait is in one op's list or an orphan.
  */
 #ifndef WCPROF_GRAPH_H
 #define WCPROF_GRAPH_H

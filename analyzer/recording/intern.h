@@ -2,7 +2,7 @@
 /*
  * One copy of every string of a recording: equal texts have equal ids.
  *
- * Ids count from 0 = "" and never change; texts stay where they are until the recording is freed,
+ * Ids count from 0 = "" and never change. Texts stay where they are until the recording is freed;
  * the array of pointers (recording->strings) may move with each new text. One thread.
  */
 #ifndef WCPROF_INTERN_H

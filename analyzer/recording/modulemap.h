@@ -21,8 +21,8 @@ void modulemap_build(struct modulemap *map, const struct recording *recording);
 void modulemap_free(struct modulemap *map);
 
 /*
- * The module of the process that has the address, or NO_INDEX. Of several the one that was there at
- * `at_ns`; if none was, which happens as times of loading are not exact, the one nearest in time.
+ * The module of the process that has the address, or NO_INDEX. Of several, the one that was there
+ * at `at_ns`. If none was, as times of loading are not exact, the one nearest in time.
  */
 uint32_t modulemap_find(const struct modulemap *map, uint32_t process, uint64_t address,
 			uint64_t at_ns);

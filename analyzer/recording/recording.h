@@ -2,12 +2,14 @@
 /*
  * One or several dumps in memory: what the reader hands to everything after it.
  *
- * Data only, written by read.c alone and read-only afterwards. All strings are ids into one pool
- * for all dumps; the words of events.def have fixed ids (the enums of format.h), other words of
- * kind, reason and so on get ids after those. Times are nanoseconds since the earliest epoch of all
- * dumps. Op ids are dense indexes: the reader has already replaced the dump's ids (which are unique
- * only within one process) and dropped the open ops that a later dump of the same process has
- * finished.
+ * Data only, written by the reader, and read-only once the pipeline has put in what records imply.
+ * All strings are ids into one table for all dumps. The words of events.def have fixed ids, the
+ * enums of format.h; other words of kind, reason and so on get ids after those. Times are
+ * nanoseconds since the earliest epoch of all dumps.
+ *
+ * Op ids are dense indexes: the reader has replaced the dump's ids, which are unique only within
+ * one process. Of an op that is open in one dump and finished in a later one the finished one is
+ * here.
  */
 #ifndef WCPROF_RECORDING_H
 #define WCPROF_RECORDING_H
@@ -37,7 +39,7 @@ struct rec_op {
 	uint32_t thread; /* index into threads, NO_INDEX = the dump names no threads */
 };
 
-/* What only our own recorder writes; parallel to ops, NULL when no dump has any of it. */
+/* Facts that only our own recorder writes; parallel to ops, NULL when no dump has any of them. */
 struct rec_op_extra {
 	uint64_t address; /* of the lock, of a thread's start routine */
 	uint64_t amount;  /* io: bytes moved; poll: how many were ready; sleep: ns asked for */
@@ -88,8 +90,8 @@ struct rec_link {
 };
 
 /*
- * How much CPU time a thread had used by a point in time: at its begin and end, at the end of a
- * call in which it may have been blocked, at a dump; with a stack also now and then while it ran.
+ * How much CPU time a thread had used by a point in time. Taken at its begin and end, after a call
+ * in which it may have been blocked, and at a dump. With a stack also now and then while it ran.
  * Exact: between two of a thread's samples it was on a CPU for the difference of their cpu_ns. In
  * order of thread and time; samples.h finds those of one thread.
  */
@@ -136,8 +138,9 @@ struct rec_frame {
 };
 
 /*
- * Names that an earlier analysis has put into a dump: of one file's addresses or, with a client, of
- * those of that process outside all files. They count in place of what the file would say.
+ * Names that an earlier analysis has put into a dump: of one file's addresses. With a client they
+ * are of that process's addresses outside all files. They count in place of what the file would
+ * say.
  */
 struct rec_naming {
 	uint32_t path; /* string ids */
@@ -244,7 +247,7 @@ struct recording {
 	struct rec_words link_kinds;
 	struct rec_peer *peers;
 	size_t peer_count;
-	struct rec_counter *counters; /* what recording itself lost or cost, as the dumps say it */
+	struct rec_counter *counters; /* losses and costs of recording itself, as in the dumps */
 	size_t counter_count;
 	uint64_t dropped_events; /* that the recorder had no room for */
 	uint64_t epoch_unix_ns;  /* the earliest */

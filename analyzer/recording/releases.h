@@ -26,9 +26,10 @@ void releases_build(struct releases *, const struct recording *);
 void releases_free(struct releases *);
 
 /*
- * The release that let `hold` begin, after a wait from after_ns to before_ns: by the numbers that a
- * lock's holds have, which were counted while it was held; where they do not tell (readers, several
- * processes, holds that were lost), the last one by time. NULL = none. `hold` NO_INDEX: not known.
+ * The release that let `hold` begin, after a wait from after_ns to before_ns. It is found by the
+ * numbers of a lock's holds, which were counted while it was held. Where they do not tell (readers,
+ * several processes, holds that were lost) it is the last one by time. NULL = none. `hold`
+ * NO_INDEX: not known.
  */
 const struct release *releases_granting(const struct releases *, const struct recording *,
 					uint32_t lock, uint32_t hold, uint64_t after_ns,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a recording, by thread and time. See samples.h.
+ * The samples of a recording, by thread and time.
  *
- * A dump has runs of one thread after the other, each in order of time: so they are dealt out by
- * thread first, which keeps their order, and sorted only where that does not do.
+ * A dump has runs of one thread after the other, each in order of time. So samples are dealt out by
+ * thread first, which keeps their order, and sorted only where that is not enough. One thread, at
+ * the end of reading.
  */
 #include "samples.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps a part of a recording; select.h has the contract.
+ * A part of a recording in place of the whole.
  *
- * First every op is judged, parents before children whatever their order; then the arrays are
+ * First every op is judged, parents before children whatever their order. Then the arrays are
  * closed up in place and every index is put right. Threads, modules and stacks stay as they are.
+ * One thread, before any graph of the recording is built.
  */
 #include "select.h"
 

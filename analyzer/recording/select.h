@@ -2,9 +2,9 @@
 /*
  * Keeps a part of a recording: --client, --thread, --from and --to.
  *
- * What is left is a recording like any other. An op stays when it is of the client (or below an op
- * that is), on a thread whose name matches, and within the time; it is cut where it sticks out of
- * that. Its parent is then the nearest ancestor that stays. A wait or link stays when its op does.
+ * The rest is a recording like any other. An op stays when it is of the client (or below an op that
+ * is), on a thread whose name matches, and within the time. It is cut at both ends of the time. Its
+ * parent is then the nearest ancestor that stays. A wait or link stays when its op does.
  */
 #ifndef WCPROF_SELECT_H
 #define WCPROF_SELECT_H

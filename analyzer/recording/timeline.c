@@ -3,10 +3,10 @@
  * Sorts a recording's events into one timeline a thread.
  *
  * Method: count each thread's moments, deal them out, sort each thread's share. Events arrive in
- * the order in which they ended, so that long ascending runs are common: a natural merge sort
+ * the order in which they ended, so that long ascending runs are common. A natural merge sort
  * (Knuth, The Art of Computer Programming 3, 5.2.4 N) needs few passes. Among equal times ends come
- * before links before beginnings, of two ends the inner op's first, of two beginnings the outer
- * op's.
+ * before links before beginnings. Of two ends the inner op's comes first, of two beginnings the
+ * outer op's.
  *
  * One thread. Never touches what it was given.
  */

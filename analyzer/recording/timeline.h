@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each thread did, in order: the moments at which its ops and waits begin and end and its
- * links happen.
+ * The moments of each thread in order: its ops and waits begin and end, its links happen.
  *
  * Built once from a recording that names threads, read-only afterwards.
  */

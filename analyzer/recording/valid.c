@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the reader promises (read.h), checked over a whole recording: for assertions, tests and the
- * fuzzer.
+ * The promises of the reader (read.h), checked over a whole recording: for asserts, tests, fuzzers.
  *
  * Reads only; takes as long as reading the recording once. Any thread.
  */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each event has two or three words, so a word must be found in a few nanoseconds: a hint is picked
+ * Words of events and their numbers.
+ *
+ * Each event has two or three words, so a word must be found in a few nanoseconds. A hint is picked
  * by the word's first bytes and length, and is mostly right. If not, all words are gone through,
- * and the hint becomes this word's: dumps use a dozen words, all of which get hints of their own.
+ * and the hint becomes this word's. Dumps use a dozen words, and all of these get hints of their
+ * own.
  */
 #include "words.h"
 
@@ -15,7 +18,7 @@
 
 enum {
 	WORDS_FIRST = 32,
-	WORDS_MAX = 1024,  /* who has more kinds than that means something else by a kind */
+	WORDS_MAX = 1024,  /* a dump with more kinds means something else by a kind */
 	OUTCOMES_MAX = 256 /* rec_op.outcome is one byte */
 };
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is worth remembering of one word, so that it is found without a table walk. */
+/* A word by its beginning and length, so that it is found without a walk through the table. */
 struct word_hint {
 	uint64_t head;   /* its first eight bytes */
 	uint32_t length; /* 0 = no word here yet: the empty word is never looked up */
