@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other end of a control socket. See client.h.
+ * The other end of a control socket: one request and its answer at a time.
+ *
+ * Waits are bounded: a process that is stopped does not stop us. No state is kept between calls.
  */
 #include "client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -74,7 +77,7 @@ static int send_line(int fd, const char *line)
 	return send(fd, text, (size_t)length, MSG_NOSIGNAL) == length ? 0 : -EPIPE;
 }
 
-/* What poll() found, 0 = nothing in time. */
+/* The events that poll() found, 0 = none in time. */
 static short wait_for(int fd, short events, int timeout_ms)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = events };
@@ -242,6 +245,7 @@ int client_dump(const char *path, bool flush, client_sink *sink, void *context)
 	char last = 0;
 	int result = fd;
 
+	assert(sink);
 	if (fd >= 0)
 		result = buffer ? send_line(fd, flush ? "DUMP ack=1" : "DUMP flush=0") : -ENOMEM;
 	if (result == 0)

@@ -34,11 +34,12 @@ char *client_ask_long(const char *path, const char *line, char *error, size_t si
  * be lost any more. */
 typedef int client_sink(void *context, const char *bytes, size_t count);
 /*
- * Hands a dump to the sink. 0: the process has written all of it, and knows that the sink has
- * it.
- * -EAGAIN: another dump is being written just now; -ENODATA: there never was a recording; -EPIPE:
- * it was cut off: the process has ended, or does not answer any more; what the sink says; else it
- * could not be asked.
+ * Hands a dump to the sink. 0: the process has written all of it, and knows that the sink has it.
+ *
+ *   -EAGAIN    another dump is being written just now
+ *   -ENODATA   there never was a recording
+ *   -EPIPE     cut off: the process has ended, or does not answer any more
+ *   others     the sink's, or the process could not be asked
  */
 int client_dump(const char *path, bool flush, client_sink *sink, void *context);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the sub-commands share. See cmd.h.
+ * The sub-commands' table, command line and way of speaking, and asking the processes meant.
+ *
+ * One thread.
  */
 #include "cmd.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,7 +91,8 @@ static void print_settings(void)
 			continue;
 		snprintf(name, sizeof(name), "%s=", option_entries[i].key);
 		options_put_allowed(&text, &option_entries[i]);
-		text_end(&text);
+		(void)text_end(&text);
+		assert(!text.overflowed);
 		printf("  %-20s %s (%s)\n", name, option_entries[i].help, allowed);
 	}
 }
@@ -232,6 +236,7 @@ int cmd_find(const struct cmd_options *options, struct target_list *found)
 {
 	char error[512];
 
+	assert(options->argument_count > 0);
 	if (target_find(found, options->arguments[0], options->tree, error, sizeof(error)) != 0)
 		return cmd_fail("%s", error);
 	return CMD_DONE;
@@ -267,6 +272,7 @@ void cmd_format_bytes(double bytes, char *to, size_t size)
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
 	size_t unit = 0;
 
+	assert(bytes >= 0);
 	while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
 		bytes /= 1000;
 		unit++;

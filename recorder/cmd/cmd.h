@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the sub-commands share: their table, their options, how they speak.
+ * The common part of the sub-commands: their table, their options, how they speak.
  *
- * Each sub-command is a function that returns the exit status of the whole: 0; 1 when it could
- * not do what it was asked for (and has said why, in one line on standard error); 2 for wrong
- * usage.
+ * Each sub-command is a function that returns the exit status of the whole: 0 when all is done, 2
+ * for wrong usage. 1 means that it could not do what it was asked for, and has said why in one line
+ * on standard error.
  */
 #ifndef WCPROF_CMD_H
 #define WCPROF_CMD_H
@@ -25,7 +25,7 @@ struct cmd_options {
 	bool json;
 	bool quiet;
 	bool help;
-	char **arguments; /* what is left: ended by NULL */
+	char **arguments; /* the rest: ended by NULL */
 	int argument_count;
 };
 
@@ -45,8 +45,8 @@ void cmd_print_help(void);
 /* NULL: there is no such command. */
 const char *cmd_usage(const char *name);
 
-/* Sends a line to each process that the command's one argument names, and has each answer
- * printed: `print` writes a sentence on an answer's object, --json the object itself. */
+/* Sends a line to each process that the command's one argument names, and has each answer printed.
+ * `print` writes a sentence on an answer's object; --json prints the object itself. */
 typedef void cmd_print(const struct target *target, const char *object);
 int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print);
 /* Finds the processes that the command's one argument names. */

@@ -4,7 +4,7 @@
  *
  * The program runs as it would without us: same terminal, same process group, its own signal
  * mask; its exit status is passed on. Our signals are blocked and taken one by one between other
- * work: those that the terminal sends go to the program anyway, others are passed on. If we die
+ * work. Those that the terminal sends go to the program anyway, others are passed on. If we die
  * the program goes on, and what it recorded stays in its arenas.
  */
 #include "cmd.h"
@@ -261,8 +261,8 @@ static int follow_program(struct session *session, const char *path)
 			report_output_error(session, path, result);
 			error = result;
 		}
-		/* Who started just before the program ended has been seen by the tick after that,
-		 * or is given time to come up. */
+		/* A process that started just before the program ended has been seen by the tick
+		 * after that, or is given time to come up. */
 		if (was_over && follow_living(session->follow) == 0 &&
 		    (++idle_ticks > IDLE_TICKS || follow_unknown(session->follow) == 0))
 			break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wcprof remove: throws away what dead processes left. What living ones record into is not touched.
+ * wcprof remove: deletes the arenas of dead processes. Those of living ones are not touched.
  */
 #include "cmd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wcprof stacks: every thread of a process with its call stack, what it is blocked on and who has
- * that; circles of threads that wait for each other are called by name.
+ * wcprof stacks: every thread of a process with its call stack, and the thing that it is blocked on
+ * with its holder. Circles of threads that wait for each other are named.
  */
 #include "cmd.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What recording lost or left out, by cause: only what there is. */
+/* The losses and omissions of recording, by cause. */
 static const struct {
 	const char *name;
 	const char *meaning;

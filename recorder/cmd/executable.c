@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program's file says. See executable.h.
+ * A program's file: found in PATH as a shell would, and read with libelf; of a script, its
+ * interpreter's.
+ *
+ * Reads only. One thread.
  */
 #include "executable.h"
 

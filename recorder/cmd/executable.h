@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program's file says about whether a library can be preloaded into it.
+ * Whether a library can be preloaded into a program, by its file.
  */
 #ifndef WCPROF_EXECUTABLE_H
 #define WCPROF_EXECUTABLE_H

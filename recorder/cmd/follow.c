@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows all processes that listen in one directory. See follow.h.
+ * The processes of one directory, followed from their first arena to their last event.
+ *
+ * An image is an arena that is kept mapped. Each tick looks for new images, drains those that need
+ * it and collects the dead. One thread.
  */
 #include "follow.h"
 
@@ -18,8 +21,9 @@
 #include "remains.h"
 
 enum {
-	/* Drained when an image has filled this part of its room, or of the memory that is
-	 * left, or when so much would be lost to the file if it could not be written whole. */
+	/* An image is drained when it has filled this part of its room, or of the memory that is
+	 * left. Also when so many events would be lost to the file if it could not be written
+	 * whole. */
 	FULL_PART = 8,
 	MEMORY_PART = 4,
 	EVENTS_MOST = 524288,
@@ -30,8 +34,8 @@ enum {
 	EVENT_BYTES = 100,
 	/* Looking through a process's memory map is not free. */
 	MAPS_PERIOD_MS = 1000,
-	/* Who records into private memory is asked for it often: what it has when it ends is
-	 * lost. */
+	/* A process that records into private memory is asked for its events often: they are lost
+	 * when it ends. */
 	PRIVATES_PERIOD_MS = 200
 };
 
@@ -43,7 +47,7 @@ struct image {
 	uint64_t pending;      /* as of the last tick */
 };
 
-/* What the last look at the shared memory directory found. */
+/* An arena that the last look at the shared memory directory found. */
 struct seen {
 	struct remains_name name;
 	bool is_known; /* ours and in images, or not ours: need not be looked at again */
@@ -281,7 +285,7 @@ static bool has_news(const struct image *image)
 	       (arena->process_op.end != 0 && arena->process_op.flags == 0);
 }
 
-/* What a dead image left; -EAGAIN: somebody else is at it. */
+/* The rest of a dead image; -EAGAIN: another process is at it. */
 static int collect(struct follow *follow, struct image *image)
 {
 	int result = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of addresses in a living process. See frames.h. libdw reads the files; nothing is stopped.
+ * Names of addresses in a living process. libdw reads the files; nothing is stopped.
  *
- * A lock that is taken in C++ is a call in a header of the library's, which the compiler has put
- * into the program's own function: the line that says something is the one in the program's own
- * text. Whose an inlined function is, runtime.def says.
+ * A lock that is taken in C++ is a call in a header of the library's, compiled into the program's
+ * own function. The line that tells something is the one in the program's own text. runtime.def
+ * says which inlined functions are the library's. One thread.
  */
 #include "frames.h"
 

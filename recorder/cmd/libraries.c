@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program is linked to. See libraries.h.
+ * The libraries that a program is linked to, as its own loader lists them, and system calls in
+ * their code.
+ *
+ * The program itself does not run. One thread.
  */
 #include "libraries.h"
 

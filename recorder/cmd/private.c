@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that record into private memory. See private.h.
+ * Processes that record into private memory, found by their sockets.
+ *
+ * Nothing is kept between calls. One thread.
  */
 #include "private.h"
 
@@ -28,7 +30,8 @@ static bool is_called_socket(const char *name)
 	return dot && strcmp(dot, ".sock") == 0;
 }
 
-/* Who listens there, if it can answer. Its number in the name may be of another pid name space. */
+/* The process that listens there, if it can answer. Its number in the name may be of another pid
+ * name space. */
 static bool find_listener(const char *socket, pid_t pid_by_name, pid_t *pid)
 {
 	struct procfs_status status;

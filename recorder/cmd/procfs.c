@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What /proc says of a process. See procfs.h.
+ * A process by its files in /proc, any of which may be gone at any moment.
+ *
+ * No state. Any thread.
  */
 #include "procfs.h"
 
@@ -206,7 +208,7 @@ void procfs_command(pid_t pid, char *to, size_t size)
 			to[i] = ' ';
 }
 
-/* What one memory map says. EMPTY: the thread whose it is has ended. */
+/* Whether a memory map has a file. EMPTY: the thread whose it is has ended. */
 enum map_answer { MAP_UNKNOWN, MAP_EMPTY, MAP_WITHOUT, MAP_WITH };
 
 static enum map_answer look_at_map(const char *map, const char *path)

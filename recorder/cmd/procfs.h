@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What /proc says of a process: of any process, also one that ends while it is being asked about.
+ * Any process by its files in /proc, also one that ends while it is being asked about.
  */
 #ifndef WCPROF_PROCFS_H
 #define WCPROF_PROCFS_H
@@ -23,8 +23,8 @@ bool procfs_read(pid_t pid, struct procfs_status *status);
 /* Whether exactly this process lives. start_ticks 0 = any process with that pid. */
 bool procfs_lives(pid_t pid, uint64_t start_ticks);
 /*
- * What a process is called here that is `pid` in its own pid name space; 0: there is none any more;
- * -1: it may live where nobody can see it from here.
+ * The number that a process has here which is `pid` in its own pid name space. 0: there is none any
+ * more. -1: it may live where nobody can see it from here.
  */
 pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks);
 /* Whether `pid` is `ancestor` or descends from it. */

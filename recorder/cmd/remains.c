@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arenas in shared memory. See remains.h.
+ * Arenas in shared memory: found, opened, checked, drained, removed.
  *
  * An arena that a dead process left is checked before it is read: arena_fault() says how.
+ *
+ * One thread, whose robust list tells the kernel which arena it is draining.
  */
 #include "remains.h"
 
@@ -28,7 +30,7 @@
 
 /* --- One file --------------------------------------------------------------------------------- */
 
-/* What is written once, before the arena is used. */
+/* The part that is written once, before the arena is used. */
 static int check_header(const struct arena *arena, uint64_t bytes)
 {
 	if (load_acquire(&arena->magic) == 0)
@@ -96,6 +98,7 @@ pid_t remains_pid(struct remains *remains)
 {
 	const struct arena *arena = remains->arena;
 
+	assert(arena && remains->fd >= 0);
 	if (remains->pid <= 0 || !procfs_lives(remains->pid, arena->start_ticks))
 		remains->pid =
 			procfs_find(arena->pid_namespace, (pid_t)arena->pid, arena->start_ticks);
@@ -130,6 +133,7 @@ uint64_t remains_pending(const struct remains *remains)
 {
 	uint64_t sum = 0;
 
+	assert(remains->arena);
 	for (uint32_t i = 0; i < chunks_made(remains->arena); i++) {
 		const struct chunk *chunk = chunk_at(remains->arena, i);
 		uint32_t published = load_acquire(&chunk->published);
@@ -199,8 +203,8 @@ int remains_recover(struct remains *remains, client_sink *sink, void *context)
 }
 
 /*
- * While this thread drains a living process's arena it may be killed at any moment; the kernel says
- * so in drain_owner then, and the process goes on. This thread has no other robust futex of the
+ * While this thread drains a living process's arena it may be killed at any moment. The kernel then
+ * says so in drain_owner, and the process goes on. This thread has no other robust futex of the
  * kind that list_op_pending is for: one that is being locked.
  */
 static void set_deathbed(struct robust_list_head *list, uint32_t *owner)

@@ -3,7 +3,7 @@
  * Arenas in shared memory: those that processes record into, and those that dead ones left.
  *
  * An arena belongs to an image of a process: pid, start time, pid name space and generation. It is
- * alive while exactly that process lives and has the file mapped; an image that exec replaced is as
+ * alive while exactly that process lives and has the file mapped. An image that exec replaced is as
  * dead as a process that was killed. Nothing but handing out a dump writes to an arena.
  */
 #ifndef WCPROF_REMAINS_H
@@ -27,23 +27,23 @@ enum remains_state {
 struct remains {
 	char path[REMAINS_PATH_BYTES];
 	int fd;
-	uid_t uid; /* whose file it is */
-	pid_t pid; /* what its process is called here, when last found; see remains_pid() */
+	uid_t uid;           /* whose file it is */
+	pid_t pid;           /* its process's number here, when last found; see remains_pid() */
 	struct arena *arena; /* all of it; checked when it was opened */
 	uint64_t bytes;
 	const char *fault; /* what is damaged, when it was not recovered for that; else NULL */
 };
 
 /*
- * Opens an arena's file. -EPERM: another user's; -EINVAL: no arena; -EPROTO: of another version
- * of the recorder; -EAGAIN: its process is just making it; else -errno.
+ * Opens an arena's file. -EPERM: another user's. -EINVAL: no arena. -EPROTO: of another version of
+ * the recorder. -EAGAIN: its process is just making it. Else -errno.
  */
 int remains_open(struct remains *remains, const char *path);
 void remains_close(struct remains *remains);
 
 enum remains_state remains_state(struct remains *remains);
-/* What its process is called here, which is not what itself says if it has a pid name space of its
- * own. 0: it is dead; -1: nobody may know. */
+/* The number of its process here, which is another than the process's own if it has a pid name
+ * space of its own. 0: it is dead. -1: nobody may know. */
 pid_t remains_pid(struct remains *remains);
 /* Events that no dump has handed out yet. */
 uint64_t remains_pending(const struct remains *remains);
@@ -51,10 +51,11 @@ uint64_t remains_pending(const struct remains *remains);
 uint64_t remains_memory(const struct remains *remains);
 
 /*
- * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it.
- * Of a living process only where its control socket cannot be had: what it has loaded since it
- * began to record, and what its threads are called by now, is not known from here. -EBUSY:
- * somebody else is at it; -EINVAL: the arena is damaged; what the sink says.
+ * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it. A
+ * living process is drained like this only if its control socket cannot be had. Libraries and names
+ * of threads that are newer than its recording are not known from here.
+ *
+ * -EBUSY: another process is at it. -EINVAL: the arena is damaged. Else the sink's.
  */
 int remains_recover(struct remains *remains, client_sink *sink, void *context);
 int remains_drain_living(struct remains *remains, client_sink *sink, void *context);

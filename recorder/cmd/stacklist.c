@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of a process do at the moment. See stacklist.h.
+ * The threads of a process and what each is blocked on, as a list in memory.
+ *
+ * The list owns the answer and all that it points to. One thread.
  */
 #include "stacklist.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +45,7 @@ static const char *find_array(const char *object, const char *key)
 	char pattern[32];
 	const char *found;
 
+	assert(strlen(key) + sizeof("\"\":[") <= sizeof(pattern));
 	snprintf(pattern, sizeof(pattern), "\"%s\":[", key);
 	found = strstr(object, pattern);
 	return found ? found + strlen(pattern) - 1 : NULL;

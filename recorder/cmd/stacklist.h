@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of a process do at the moment, from the answer to STACKS: the process's own, or,
- * where its control thread does not answer, one made from its arena and /proc.
+ * The threads of a process at the moment, from an answer to STACKS. It is the process's own or, if
+ * its control thread does not answer, one made from its arena and /proc.
  */
 #ifndef WCPROF_STACKLIST_H
 #define WCPROF_STACKLIST_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that have the recorder loaded. See target.h.
+ * Processes that have the recorder loaded: found by their sockets and arenas, named, told apart.
+ *
+ * Nothing is kept between calls. One thread.
  */
 #include "target.h"
 
@@ -93,8 +95,8 @@ static void executable_name(pid_t pid, char *to, size_t size)
 	snprintf(to, size, "%s", bytes > 0 ? strrchr(exe, '/') + 1 : "");
 }
 
-/* What it was started as, which a link or a script says better than the file that runs; the file's
- * name where the other is but its beginning. */
+/* The name that it was started by, which a link or a script tells better than the file that runs.
+ * The file's name if the other is only its beginning. */
 static void name_by_process(struct target *target)
 {
 	char exe[sizeof(target->name)];

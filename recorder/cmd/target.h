@@ -3,8 +3,8 @@
  * Processes that have the recorder loaded, found by their control sockets and their arenas.
  *
  * Sockets are looked for in WCPROF_DIR (or its default), at WCPROF_SOCKET, and where arenas say
- * that their processes listen, so that a process which `wcprof record` runs in a directory of its
- * own is found too.
+ * that their processes listen. So processes that `wcprof record` runs, in a directory of its own,
+ * are found too.
  */
 #ifndef WCPROF_TARGET_H
 #define WCPROF_TARGET_H
