@@ -391,8 +391,8 @@ int recording_read(struct recording *recording, char *const *paths, size_t path_
 	is_good = reading_begin(&reading, recording, error);
 	for (i = 0; is_good && i < path_count; i++)
 		is_good = read_file(&reading, paths[i], progress);
-	if (is_good)
-		read_resolve(&reading);
+	if (is_good && read_resolve(&reading))
+		assert(recording_is_valid(recording));
 	return reading_end(&reading);
 }
 
@@ -409,7 +409,8 @@ int recording_read_memory(struct recording *recording, const char *name, const v
 	if (reading_begin(&reading, recording, error) && file_begin(&reading, name) &&
 	    read_blocks(&reading, &source, NULL)) {
 		read_dump_end(&reading);
-		read_resolve(&reading);
+		if (read_resolve(&reading))
+			assert(recording_is_valid(recording));
 	}
 	return reading_end(&reading);
 }

@@ -74,6 +74,7 @@ static bool read_number(struct json *json, enum event_field field, struct event 
 bool event_field_read(struct reading *reading, struct json *json, enum event_field field,
 		      struct event *event)
 {
+	assert(!json->error);
 	if (*json->at == 'n') /* null: as if it were absent */
 		return json_skip(json);
 	if (field_is_number(field))

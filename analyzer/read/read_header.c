@@ -154,6 +154,7 @@ static bool place_process(struct reading *reading)
 			    reading_hash(reading_hash(dump->pid, dump->start_unix_ns), image));
 	if (dump->process == NO_INDEX)
 		return reading_fail_memory(reading);
+	assert(dump->process <= recording->process_count);
 	if (dump->process == recording->process_count) {
 		if (!reading_reserve(reading, &recording->processes, &reading->process_capacity,
 				     recording->process_count, sizeof(*recording->processes)))

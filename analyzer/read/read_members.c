@@ -3,6 +3,8 @@
  */
 #include "read_members.h"
 
+#include <assert.h>
+
 static bool read_member(struct reading *reading, struct json *json, const struct member *member,
 			void *object)
 {
@@ -22,6 +24,7 @@ bool read_members(struct reading *reading, struct json *json, const struct membe
 	struct walk walk = walk_begin(json);
 	size_t i;
 
+	assert(count > 0);
 	if (!json_open_object(json))
 		return false;
 	while (walk_member(&walk)) {

@@ -10,6 +10,7 @@
 #include "reading.h"
 #include "recording/modulemap.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct placing {
@@ -59,6 +60,7 @@ static bool place_stack(struct placing *placing, uint64_t at_ns, uint32_t *stack
 	size_t first_frame = recording->frame_count;
 	struct rec_stack from = recording->stacks[*stack];
 
+	assert(*stack < recording->stack_count);
 	if (*stack >= placing->stack_count || !placing->is_open[*stack])
 		return true;
 	for (uint32_t i = 0; i < from.frame_count; i++) {

@@ -12,6 +12,7 @@
 #include "read_members.h"
 #include "reading.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct names_line {
@@ -95,6 +96,7 @@ static bool read_code(struct reading *reading, struct json *json, const struct n
 	struct walk walk = walk_begin(json);
 	uint64_t numbers[CODE_NUMBERS];
 
+	assert(line->naming < recording->naming_count);
 	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {
@@ -126,6 +128,7 @@ static bool read_data(struct reading *reading, struct json *json, const struct n
 	struct walk walk = walk_begin(json);
 	uint64_t numbers[DATA_NUMBERS], extra;
 
+	assert(line->naming < recording->naming_count);
 	if (!json_open_array(json))
 		return false;
 	while (walk_element(&walk)) {

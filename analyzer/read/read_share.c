@@ -36,6 +36,7 @@ static uint64_t share(const struct reading *reading, uint32_t thread, uint64_t a
 
 	if (thread == NO_INDEX || address == 0)
 		return address;
+	assert(thread < recording->thread_count);
 	struct shared_object key = { address, at_ns, recording->threads[thread].process, 0 };
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

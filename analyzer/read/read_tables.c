@@ -72,6 +72,7 @@ static bool add_module(struct reading *reading, const struct module_members *mem
 	*module = idmap_index(&reading->module_ids, reading->dump.process, hash);
 	if (*module == NO_INDEX)
 		return reading_fail_memory(reading);
+	assert(*module <= recording->module_count);
 	if (*module < recording->module_count) {
 		update_module(reading, members, &recording->modules[*module]);
 		return true;
@@ -155,12 +156,14 @@ bool reading_add_stack(struct reading *reading, size_t first_frame, uint32_t *st
 	uint64_t hash = recording->frame_count - first_frame;
 	size_t i;
 
+	assert(first_frame <= recording->frame_count);
 	for (i = first_frame; i < recording->frame_count; i++)
 		hash = reading_hash(reading_hash(hash, recording->frames[i].module),
 				    recording->frames[i].offset);
 	*stack = idmap_index(&reading->stack_ids, 0, hash);
 	if (*stack == NO_INDEX)
 		return reading_fail_memory(reading);
+	assert(*stack <= recording->stack_count);
 	if (*stack < recording->stack_count) {
 		recording->frame_count = first_frame;
 		return true;
@@ -316,6 +319,7 @@ static bool set_counter(struct reading *reading, uint32_t name, uint64_t value)
 
 	if (counter == NO_INDEX)
 		return reading_fail_memory(reading);
+	assert(counter <= recording->counter_count);
 	if (counter == recording->counter_count) {
 		if (!reading_reserve(reading, &recording->counters, &reading->counter_capacity,
 				     recording->counter_count, sizeof(*recording->counters)))

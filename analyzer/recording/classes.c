@@ -7,6 +7,7 @@
  */
 #include "classes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct index {
 
 static size_t class_slot(const struct index *index, uint32_t name, uint16_t kind)
 {
+	assert(index->slot_count > index->table->count);
 	uint64_t hash = (((uint64_t)kind << 32) | name) * 0x9e3779b97f4a7c15ull;
 	size_t slot = (hash >> 32) & (index->slot_count - 1);
 	for (;; slot = (slot + 1) & (index->slot_count - 1)) {
@@ -66,6 +68,7 @@ static uint32_t class_of(struct index *index, const struct rec_op *op, uint32_t 
 void class_table_build(struct class_table *table, const struct recording *recording,
 		       const uint32_t *op_name)
 {
+	assert(recording->op_count < NO_INDEX);
 	uint32_t op_count = (uint32_t)recording->op_count;
 	*table = (struct class_table){ 0 };
 	struct index index = { .table = table };

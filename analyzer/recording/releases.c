@@ -72,6 +72,7 @@ void releases_free(struct releases *releases)
 /* The first release of the lock after this time, as an index; the end of the lock's if none. */
 static size_t first_after(const struct releases *releases, uint32_t lock, uint64_t at_ns)
 {
+	assert(lock < releases->locks.count);
 	size_t low = releases->first[lock], high = releases->first[lock + 1];
 
 	while (low < high) {

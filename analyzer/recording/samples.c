@@ -38,8 +38,10 @@ static bool are_in_order(const struct rec_sample *samples, size_t count)
  * there are threads, all 0. */
 static void deal_out(const struct recording *recording, struct rec_sample *to, size_t *ends)
 {
-	for (size_t i = 0; i < recording->sample_count; i++)
+	for (size_t i = 0; i < recording->sample_count; i++) {
+		assert(recording->samples[i].thread < recording->thread_count);
 		ends[recording->samples[i].thread + 1]++;
+	}
 	for (size_t i = 1; i <= recording->thread_count; i++)
 		ends[i] += ends[i - 1];
 	for (size_t i = 0; i < recording->sample_count; i++)

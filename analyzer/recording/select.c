@@ -199,6 +199,7 @@ static void close_up_samples(struct selecting *selecting)
 	size_t kept = 0;
 	for (size_t i = 0; i < recording->sample_count; i++) {
 		struct rec_sample sample = recording->samples[i];
+		assert(sample.thread < recording->thread_count);
 		if (sample.at_ns < selecting->from_ns || sample.at_ns > selecting->to_ns ||
 		    (selecting->thread_stays && !selecting->thread_stays[sample.thread]))
 			continue;

@@ -33,6 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 		holders_find(&recording);
 		posters_find(&recording);
 		if (analysis_build(&analysis, &recording, &options, NULL, error_text) == 0) {
+			if (!graph_is_valid(&analysis.graph))
+				abort();
 			if (analysis.has_script && !script_is_valid(&analysis.script))
 				abort();
 			analysis_free(&analysis);
