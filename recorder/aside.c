@@ -55,6 +55,7 @@ void aside_forget(void)
 
 void aside_begin(void)
 {
+	/* Pairs with aside_send(), which sends it a signal from then on. */
 	store_release(&thread_tid, sys_gettid());
 }
 

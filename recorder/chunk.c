@@ -127,6 +127,7 @@ static uint32_t turn_index(struct arena *arena, uint64_t turn)
 
 	if (turn % arena->chunks.max >= load_acquire(&arena->chunks.made))
 		(void)pool_make(arena, &arena->chunks, chunk_items);
+	/* Pairs with the exchange in pool_make(): chunks below it have memory. */
 	made = load_acquire(&arena->chunks.made);
 	return made > 0 ? chunk_next(arena, turn, made) : POOL_NONE;
 }
@@ -144,6 +145,7 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 	for (int i = 0; i < TURNS_TRIED; i++) {
 		uint32_t index = turn_index(arena, turn);
 		struct chunk *chunk = index == POOL_NONE ? NULL : chunk_at(arena, index);
+		/* The turn is read again after the state: acquire keeps that order. */
 		uint32_t state = chunk ? load_acquire(&chunk->state) : CHUNK_FULL | CHUNK_PINNED;
 		uint32_t what = state & (CHUNK_STATES | CHUNK_PINNED);
 		uint64_t turn_now = load_acquire(&arena->turn);
@@ -186,6 +188,7 @@ static bool unpin_for_dead(struct arena *arena)
 	chunk_commit_for_dead(arena);
 	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
 		chunk_unpin(chunk_at(arena, i));
+	/* Pairs with snapshot_lock(): the next drainer finds nothing half said. */
 	store_release(&arena->drain_owner, 0);
 	return true;
 }
@@ -205,8 +208,12 @@ static uint32_t take_in_turn(struct self *self)
 	if (was_full)
 		self_count_many(self, COUNTER_overwritten,
 				CHUNK_RECORDS - load_relaxed(&chunk->drained));
+	/* The chunk is CLAIMED, and nobody believes these meanwhile: the drainer sees it so, or
+	 * sees all of them, by change_state() below. Lap first: chunk_commit() of a drainer that
+	 * wrote the old records out must not take the new ones for them. */
 	add_relaxed(&chunk->state, CHUNK_LAP);
 	store_relaxed(&chunk->threads_ended, 0);
+	/* `drained` before `published`: who dies in between leaves drained <= published. */
 	store_relaxed(&chunk->drained, 0);
 	store_release(&chunk->published, 0);
 	if (!cover(arena, chunk, index)) {
@@ -266,6 +273,7 @@ static bool take_chunk(struct self *self)
 	self->chunk = chunk_at(arena, index);
 	self->position = load_relaxed(&self->chunk->published);
 	assert(self->position < CHUNK_RECORDS);
+	/* Pairs with the loads in opens.c and roster.c: the chunk is being filled already. */
 	store_release(&self->slot->chunk, index + 1);
 	return true;
 }
@@ -282,6 +290,7 @@ void chunk_fill(struct self *self)
 {
 	if (!self->chunk)
 		return;
+	/* Before the state: no slot has a chunk that is not being filled. */
 	store_release(&self->slot->chunk, 0);
 	/* The drainer that sees it full sees all of it published, and may use it again. */
 	change_state(self->chunk, CHUNK_FILLING, CHUNK_FULL);
@@ -314,6 +323,7 @@ void chunk_hand_over(struct self *self)
 	if (!self->chunk)
 		return;
 	assert(index > 0);
+	/* Before the chunk is in the pool, from which another thread may take it. */
 	store_release(&self->slot->chunk, 0);
 	self->chunk = NULL;
 	pool_give(recorder_arena, &recorder_arena->partial, chunk_items, index - 1);
@@ -335,6 +345,7 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 	change_state(chunk, CHUNK_FULL, CHUNK_CLAIMED);
 	store_relaxed(&chunk->drained, 0);
 	store_relaxed(&chunk->threads_ended, 0);
+	/* Last, as in take_in_turn(). */
 	store_release(&chunk->published, 0);
 	change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
 	if (!arena->is_ring)
@@ -367,6 +378,7 @@ void chunk_commit(struct arena *arena)
 	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
 		if (chunk_at(arena, i)->snapshot > 0)
 			commit_chunk(arena, i);
+	/* Pairs with chunk_commit_for_dead(): whoever sees 0 sees all chunks committed. */
 	store_release(&arena->commit_begun, 0);
 }
 

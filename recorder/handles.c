@@ -90,6 +90,7 @@ uint32_t handles_find(const struct arena *arena, uint64_t handle)
 
 		if (!is_readable(arena, index))
 			return HANDLE_NONE;
+		/* Pairs with the store that ends handles_add(). */
 		if (load_acquire(&entry_at(arena, index)->handle) == handle)
 			return index;
 	}

@@ -42,6 +42,7 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, stack);
 	store_relaxed(&watch->holder_thread, self->thread);
+	/* Pairs with blocked.c and opens.c: whoever sees the hold sees whose it is. */
 	store_release(&watch->holder_op, op);
 }
 
@@ -85,6 +86,7 @@ void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks
 	store_relaxed(&watch->holder_stack, 0);
 	store_relaxed(&watch->holder_thread, self->thread);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
+	/* As in hold_begin(). */
 	store_release(&watch->holder_op, self_next_id(self));
 }
 
@@ -101,6 +103,7 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 	release->hold.type = RECORD_NONE;
 	release->pc = NULL;
 	store_relaxed(&watch->last_ticks, now);
+	/* `last_op` pairs with none: the unlock orders it for the thread that it lets in. */
 	if (op == 0) {
 		store_release(&watch->last_op, op_current(self));
 		return;

@@ -151,6 +151,7 @@ uint32_t interned_id(struct arena *arena, const struct interned_table *table, ui
 				made = interned_add(arena, table, item, units);
 			if (made == 0)
 				break;
+			/* Pairs with the load above, of another thread. */
 			if (cas_acq_rel(bucket, &found, made))
 				return made;
 		}

@@ -304,6 +304,8 @@ void op_end_call(uint64_t op, enum outcome outcome, uint64_t value, bool is_brie
 	self_end(self);
 }
 
+/* Release in all of these: pairs with opens.c, which reads `handle`, the fields and `handle`
+ * again. */
 void op_set_ident(struct self *self, uint64_t op, uint32_t ident)
 {
 	struct open_entry *entry = entry_find(self, op);

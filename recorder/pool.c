@@ -36,6 +36,7 @@ uint32_t pool_take_given(struct arena *arena, struct pool *pool, struct pool_ite
 
 uint32_t pool_make(struct arena *arena, struct pool *pool, struct pool_items items)
 {
+	/* Pairs with the exchange below: items below it have memory. */
 	uint32_t made = load_acquire(&pool->made);
 
 	/* Populated first, claimed after: of two threads that make the same item one tries the
@@ -61,6 +62,7 @@ void pool_give(struct arena *arena, struct pool *pool, struct pool_items items, 
 {
 	uint64_t head = load_relaxed(&pool->head);
 
+	/* Release: pairs with pool_take_given(). */
 	do
 		store_relaxed(next_of(arena, items, index), (uint32_t)head);
 	while (!cas_acq_rel(&pool->head, &head, head_make(head, index + 1)));

@@ -32,6 +32,7 @@ struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, ui
 	store_relaxed(&slot->chunk, 0);
 	store_relaxed(&slot->delay_ns, 0);
 	store_relaxed(&slot->op, op);
+	/* Pairs with the drainer's load: a slot with a thread has the rest. */
 	store_release(&slot->thread, thread);
 	return slot;
 }
@@ -44,6 +45,8 @@ void roster_release(struct arena *arena, struct slot *slot)
 	store_relaxed(&slot->thread, 0);
 	for (int i = 0; i < SLOT_ENTRIES; i++)
 		store_release(&slot->entries[i].handle, 0);
+	/* An exchange: a reader of the sum may miss a count for a moment, and none is taken
+	 * twice. */
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		add_relaxed(&arena->counters[i], exchange_acq_rel(&slot->counters[i], 0));
 	pool_give(arena, &arena->slots, slot_items, (uint32_t)index);
@@ -76,6 +79,7 @@ static void bury(struct arena *arena, struct slot *slot)
 
 	if (chunk > 0) {
 		dead.chunk = chunk_at(arena, chunk - 1);
+		/* Pairs with chunk_publish_placed() of the dead thread. */
 		dead.position = load_acquire(&dead.chunk->published);
 		/* It died between its last record and giving the chunk up. */
 		if (dead.position == CHUNK_RECORDS)

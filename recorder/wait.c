@@ -38,6 +38,7 @@ void wait_held_by(struct self *self, uint64_t wait, uint32_t tid)
 {
 	struct open_entry *entry = tid > 0 && wait ? entry_find(self, wait) : NULL;
 
+	/* Pairs with opens.c, which reads `handle`, the fields and `handle` again. */
 	if (entry)
 		store_release(&entry->record.fd, (int32_t)tid);
 }

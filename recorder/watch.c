@@ -83,6 +83,7 @@ static struct watch *find(const struct arena *arena, uint64_t address, uint32_t 
 
 		if (!is_readable(arena, watch))
 			return NULL;
+		/* Pairs with fill(): an entry with the key has all but its type. */
 		key = load_acquire(&watch->address);
 		if (key == address)
 			return watch;
@@ -174,6 +175,7 @@ static bool lock_table(struct arena *arena, uint32_t me)
 	for (int try = 0; try < LOCK_SPINS + LOCK_YIELDS; try++) {
 		uint32_t owner = 0;
 
+		/* Pairs with make_locked(): the owner before has made its entry. */
 		if (cas_acq_rel(&arena->watch_lock, &owner, me))
 			return true;
 		/* It was this thread's already: a signal handler left by longjmp in the middle. */
@@ -306,6 +308,7 @@ void watch_publish_thread(struct self *self, const void *thread)
 	if (load_relaxed(&self->slot->tid) == recorder_arena->pid)
 		return;
 	watch = watch_get(self, thread, WATCH_THREAD);
+	/* Pairs with watch_child_op() and the drainer's look at joins. */
 	if (watch)
 		store_release(&watch->holder_op, load_relaxed(&self->slot->op));
 }
@@ -316,6 +319,7 @@ void watch_forget(const void *address)
 
 	if (!watch)
 		return;
+	/* Pairs with is_used(): the record of a child is published before. */
 	store_release(&watch->holder_op, 0);
 	store_release(&watch->type, (uint8_t)WATCH_FREE);
 }
