@@ -8,6 +8,7 @@
  */
 #include "arena.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -149,6 +150,7 @@ bool arena_populate(struct arena *arena, uint64_t offset, uint64_t bytes)
 	uint64_t first = offset & ~UINT64_C(4095);
 	uint64_t end = (offset + bytes + 4095) & ~UINT64_C(4095);
 
+	assert(bytes > 0 && offset <= arena->bytes && bytes <= arena->bytes - offset);
 	if (arena->anonymous)
 		return true;
 	if (UNLIKELY(clock_now_ticks() < load_relaxed(&arena->starved_until)))
@@ -164,6 +166,7 @@ bool arena_ready_slow(struct arena *arena, uint64_t offset, uint64_t bytes)
 {
 	uint64_t last = (offset + bytes - 1) / ARENA_GRANULE_BYTES;
 
+	assert(offset + bytes <= ARENA_CHUNKS);
 	for (uint64_t granule = offset / ARENA_GRANULE_BYTES; granule <= last; granule++) {
 		if (arena_granule_is_ready(arena, granule))
 			continue;

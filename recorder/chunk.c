@@ -335,6 +335,7 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 {
 	struct chunk *chunk = chunk_at(arena, index);
 
+	assert(index < load_relaxed(&arena->chunks.made));
 	assert(load_relaxed(&chunk->drained) <= count && count <= CHUNK_RECORDS);
 	store_relaxed(&chunk->drained, count);
 	/* Release: it is drained before that is said. Before the chunk is used again: whoever goes

@@ -4,6 +4,8 @@
  */
 #include "entries.h"
 
+#include <assert.h>
+
 #include "clock.h"
 #include "handles.h"
 
@@ -29,6 +31,7 @@ void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks
 	uint64_t start = entry->record.start;
 	struct record *place;
 
+	assert(entry >= self->slot->entries && entry < &self->slot->entries[self->depth]);
 	if (entry->record.type == RECORD_ATTACHED) {
 		entry_remove(self, entry);
 		return;

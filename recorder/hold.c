@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "fields.h"
 #include "op.h"
 #include "record.h"
 #include "self.h"
@@ -133,6 +134,7 @@ void hold_record(struct self *self, struct watch *watch, const struct hold_relea
 {
 	struct record hold = release->hold;
 
+	assert(hold.type == RECORD_NONE || (field_is_hold(&hold) && hold.start <= hold.end));
 	if (release->pc)
 		hold.stack = stack_of(release->pc);
 	if (hold.type != RECORD_NONE)

@@ -10,6 +10,7 @@
  */
 #include "mark.h"
 
+#include <assert.h>
 #include <sched.h>
 
 #include "chunk.h"
@@ -34,6 +35,7 @@ void mark_sample(struct self *self, uint64_t now_ticks, uint32_t stack)
 		.type = RECORD_SAMPLE,
 	};
 
+	assert(self->slot && self->thread != 0);
 	self->marked_ticks = now_ticks;
 	(void)chunk_append(self, &record);
 }

@@ -59,6 +59,7 @@ uint64_t op_begin_hold(struct self *self, const struct watch *watch, uint32_t wa
 		.what = KIND_HOLD,
 	};
 
+	assert(watch_index < WATCHES_MAX && load_relaxed(&watch->type) != WATCH_FREE);
 	if (UNLIKELY(self->depth == SLOT_ENTRIES))
 		entries_drop_taken(self);
 	return entry_push(self, &record, record.id, frame) ? record.id : 0;
@@ -70,6 +71,7 @@ void op_release_hold(struct self *self, const struct record *hold)
 	struct open_entry *entry = entry_find(self, hold->id);
 	struct record open = *hold;
 
+	assert(field_is_hold(hold) && hold->id != 0);
 	open.end = 0;
 	open.fd = HOLD_RELEASED;
 	if (entry)
@@ -149,6 +151,7 @@ void op_attach(struct self *self, uint64_t op, uint32_t index, uint8_t flags)
 		.flags = flags,
 	};
 
+	assert(index < HANDLES_MAX && (op & ATTACHED_HANDLE) == 0);
 	entries_tidy(self, NULL, RECORD_ATTACHED);
 	(void)entry_push(self, &record, op | ATTACHED_HANDLE, NULL);
 }

@@ -153,6 +153,7 @@ void recorder_unconfine(const struct recorder_confinement *before)
 {
 	if (!before->was_free)
 		return;
+	assert(gate_is_confined());
 	if (before->is_counted) {
 		store_relaxed(&recorder_arena->filtered_ticks, 0);
 		add_relaxed(&recorder_arena->counters[COUNTER_unseen_filtered], -1);

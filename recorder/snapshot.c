@@ -91,6 +91,7 @@ bool snapshot_lock(struct arena *arena)
 void snapshot_unlock(struct arena *arena)
 {
 	assert(load_relaxed(&arena->drain_owner) != 0);
+	assert(load_relaxed(&arena->drain_owner) != 0);
 	/* Pairs with snapshot_lock(): the next drainer sees all that this one did. */
 	store_release(&arena->drain_owner, 0);
 }

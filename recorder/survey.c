@@ -117,6 +117,7 @@ bool survey_end(struct text *answer)
 
 void survey_release(struct text *answer)
 {
+	assert(answer->bytes && answer->size > 0);
 	sys_munmap(answer->bytes, answer->size);
 	*answer = (struct text){ 0 };
 }

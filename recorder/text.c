@@ -6,6 +6,8 @@
  */
 #include "text.h"
 
+#include <assert.h>
+
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -154,6 +156,7 @@ void text_put_key_string(struct text *text, const char *key, const char *value)
 
 bool text_end(struct text *text)
 {
+	assert(text->size > 0 && text->used <= text->size);
 	if (text->used == text->size) {
 		text->overflowed = true;
 		text->used -= text->size > 0;
