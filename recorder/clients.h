@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control thread's clients: connections, their requests, and the dump that is on its way.
+ * The control thread's clients: connections and their requests.
  *
- * All functions are the control thread's, but for clients_begin(), which comes before there is one,
- * and clients_forget().
+ * All functions are the control thread's, but for clients_begin(), which comes before there is
+ * one.
  */
 #ifndef WCPROF_CLIENTS_H
 #define WCPROF_CLIENTS_H
@@ -27,7 +27,5 @@ void clients_serve(const struct pollfd polls[CLIENTS_MAX]) HIDDEN;
 bool clients_tick(uint64_t now_ns) HIDDEN;
 /* Closes all of them; the dump under way was not handed out. */
 void clients_leave(void) HIDDEN;
-/* A forked child: they are its parent's. */
-void clients_forget(void) HIDDEN;
 
 #endif

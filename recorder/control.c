@@ -29,6 +29,7 @@
 #include "clock.h"
 #include "delays.h"
 #include "gate.h"
+#include "handout.h"
 #include "inlined.h"
 #include "mark.h"
 #include "objects.h"
@@ -267,7 +268,7 @@ void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 
 void control_forget(void)
 {
-	clients_forget();
+	handout_forget();
 	aside_forget();
 	sampler_forget();
 	survey_forget();

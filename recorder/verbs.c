@@ -5,11 +5,13 @@
 #include "verbs.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "arena.h"
 #include "chunk.h"
 #include "gate.h"
+#include "handout.h"
 #include "inlined.h"
 #include "roster.h"
 #include "sampler.h"
@@ -21,6 +23,14 @@
 #include "usage.h"
 
 #include "in_target.h"
+
+enum { VERB_ARGUMENTS_MAX = 8 };
+
+struct request {
+	struct client *client;
+	struct setting_value arguments[VERB_ARGUMENTS_MAX];
+	uint32_t argument_count;
+};
 
 /* --- Handlers -------------------------------------------------------------------------------- */
 
@@ -202,20 +212,37 @@ static bool read_flag(const struct request *request, const char *key, bool usual
 
 static void verb_DUMP(struct request *request, struct text *answer)
 {
-	if (!read_flag(request, "flush", true, &request->flush))
+	bool flush, wants_ack;
+	int result;
+
+	if (!read_flag(request, "flush", true, &flush)) {
 		verbs_refuse(answer, "argument", "flush is 0 or 1");
-	else if (!read_flag(request, "ack", false, &request->wants_ack))
+		return;
+	}
+	if (!read_flag(request, "ack", false, &wants_ack)) {
 		verbs_refuse(answer, "argument", "ack is 0 or 1");
-	else if (!load_acquire(&recorder_arena))
+		return;
+	}
+	if (!load_acquire(&recorder_arena)) {
 		verbs_refuse(answer, "nothing", "recording was never on");
-	else
-		request->wants_dump = true;
+		return;
+	}
+	result = handout_dump(request->client, flush, wants_ack);
+	if (result != 0)
+		verbs_refuse(answer, result == -EBUSY ? "busy" : "memory",
+			     "no dump now: try again");
 }
 
 static void verb_STACKS(struct request *request, struct text *answer)
 {
-	(void)answer;
-	request->wants_stacks = true;
+	int result = handout_stacks(request->client);
+
+	if (result == -EBUSY)
+		verbs_refuse(answer, "busy", "another client asks just now: try again");
+	else if (result == -ESRCH)
+		verbs_refuse(answer, "proc", "/proc cannot be read");
+	else if (result != 0)
+		verbs_refuse(answer, "memory", "no memory for the threads");
 }
 
 static void verb_RESET(struct request *request, struct text *answer)
@@ -327,18 +354,19 @@ static bool read_arguments(const struct verb *verb, const char *at, const char *
 	return true;
 }
 
-void verbs_run(const char *line, size_t bytes, struct request *request, struct text *answer)
+void verbs_run(const char *line, size_t bytes, struct client *client)
 {
+	struct request request = { .client = client };
+	struct text *answer = &client->answer;
 	const char *end = line + bytes;
 	size_t length = word_length(line, end);
 	const struct verb *verb = find_verb(line, length);
 
-	assert(answer->size >= VERB_ANSWER_BYTES_MAX);
-	*request = (struct request){ .flush = true };
+	assert(answer->size == CLIENT_ANSWER_BYTES_MAX && answer->used == 0);
 	if (!verb) {
 		verbs_refuse(answer, "unknown", "no such verb: HELP lists them");
 		return;
 	}
-	if (read_arguments(verb, line + length, end, request, answer))
-		verb->run(request, answer);
+	if (read_arguments(verb, line + length, end, &request, answer))
+		verb->run(&request, answer);
 }

@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "dump.h"
+#include "handout.h"
 #include "record.h"
 #include "verbs.h"
 
@@ -54,9 +55,9 @@ static void check_json(const char *at)
 		abort();
 }
 
-static void check_answer(const struct text *answer, const struct request *request)
+static void check_answer(const struct text *answer, bool is_on_its_way)
 {
-	if (request->wants_dump || request->wants_stacks) {
+	if (is_on_its_way) {
 		if (answer->used != 0)
 			abort();
 		return;
@@ -81,21 +82,22 @@ static void record_something(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char bytes[VERB_ANSWER_BYTES_MAX];
+	static struct client client = { .fd = -1 };
 	char *lines = malloc(size + 1);
 	char *line = lines;
 	char *end = lines + size;
 
 	memcpy(lines, data, size);
 	while (line < end) {
-		struct text answer = { .bytes = bytes, .size = sizeof(bytes) };
 		char *newline = memchr(line, '\n', (size_t)(end - line));
 		size_t length = (size_t)((newline ? newline : end) - line);
-		struct request request;
 
 		record_something();
-		verbs_run(line, length, &request, &answer);
-		check_answer(&answer, &request);
+		handout_reset_answer(&client);
+		verbs_run(line, length, &client);
+		check_answer(&client.answer, handout_is_busy());
+		handout_leave();
+		client.is_dumping = false;
 		line += length + 1;
 	}
 	if (recorder_arena && !arena_is_valid(recorder_arena))

@@ -3,31 +3,35 @@
  * order. */
 #include "verbs.h"
 
+#include "handout.h"
 #include "recording.h"
 #include "suite.h"
 #include "watch.h"
 
-static char answer_bytes[VERB_ANSWER_BYTES_MAX];
-static struct request request;
+static struct client client;
 
+/* As a new client's, which has gone away before it is answered. */
 static const char *run(const char *line, size_t bytes)
 {
-	struct text answer = { .bytes = answer_bytes, .size = sizeof(answer_bytes) };
-
-	verbs_run(line, bytes, &request, &answer);
-	ck_assert(!answer.overflowed);
-	answer_bytes[answer.used] = '\0';
-	return answer_bytes;
+	handout_leave();
+	handout_reset_answer(&client);
+	client.is_dumping = false;
+	verbs_run(line, bytes, &client);
+	ck_assert(!client.answer.overflowed);
+	client.answer_bytes[client.answer.used] = '\0';
+	return client.answer_bytes;
 }
 
 static void setup(void)
 {
+	client.fd = -1;
 	setenv("WCPROF_ENABLE", "0", 1);
 	recording_begin();
 }
 
 static void teardown(void)
 {
+	handout_leave();
 	recording_end();
 }
 
@@ -80,7 +84,7 @@ START_TEST(a_line_has_one_answer)
 
 	ck_assert_msg(strncmp(answer, rows[_i].answer, strlen(rows[_i].answer)) == 0, "%s", answer);
 	ck_assert_ptr_eq(strchr(answer, '\n'), answer + strlen(answer) - 1);
-	ck_assert(!request.wants_dump);
+	ck_assert(!client.is_dumping && !handout_is_busy());
 	if (strncmp(answer, "OK ", 3) == 0)
 		recording_keep(json_loads(answer + 3, 0, NULL));
 }
@@ -136,22 +140,35 @@ START_TEST(a_dump_flushes_unless_told_not_to)
 {
 	run("ENABLE", 6);
 	ck_assert_str_eq(run("DUMP", 4), "");
-	ck_assert(request.wants_dump && request.flush);
+	ck_assert(client.is_dumping && client.flush && !client.wants_ack);
 	ck_assert_str_eq(run("DUMP flush=0", 12), "");
-	ck_assert(request.wants_dump && !request.flush);
-	run("DUMP flush=1", 12);
-	ck_assert(request.wants_dump && request.flush);
+	ck_assert(client.is_dumping && !client.flush);
+	run("DUMP flush=1 ack=1", 18);
+	ck_assert(client.is_dumping && client.flush && client.wants_ack);
 }
 END_TEST
 
-START_TEST(stacks_are_for_the_control_thread_to_answer)
+START_TEST(one_dump_at_a_time)
+{
+	struct client other = { .fd = -1 };
+
+	run("ENABLE", 6);
+	run("DUMP", 4);
+	handout_reset_answer(&other);
+	verbs_run("DUMP", 4, &other);
+	ck_assert(!other.is_dumping);
+	ck_assert_int_eq(strncmp(other.answer.bytes, "ERR busy ", 9), 0);
+}
+END_TEST
+
+START_TEST(stacks_are_answered_later)
 {
 	ck_assert_str_eq(run("STACKS", 6), "");
-	ck_assert(request.wants_stacks && !request.wants_dump);
+	ck_assert(handout_is_asking(&client) && !client.is_dumping);
 	run("PING", 4);
-	ck_assert(!request.wants_stacks);
+	ck_assert(!handout_is_asking(&client));
 	ck_assert(strncmp(run("STACKS all=1", 12), "ERR argument ", 13) == 0);
-	ck_assert(!request.wants_stacks);
+	ck_assert(!handout_is_asking(&client));
 }
 END_TEST
 
@@ -197,6 +214,7 @@ SUITE()
 	TEST(a_wrong_value_changes_nothing);
 	TEST(on_and_off);
 	TEST(a_dump_flushes_unless_told_not_to);
-	TEST(stacks_are_for_the_control_thread_to_answer);
+	TEST(one_dump_at_a_time);
+	TEST(stacks_are_answered_later);
 	TEST(switching_a_thousand_times_is_harmless);
 }
