@@ -94,7 +94,7 @@ bool chunk_is_valid(const struct chunk *chunk)
 
 /* --- Memory ---------------------------------------------------------------------------------- */
 
-static bool cover(struct arena *arena, struct chunk *chunk, uint32_t index)
+static bool restore_memory(struct arena *arena, struct chunk *chunk, uint32_t index)
 {
 	uint64_t offset = ARENA_CHUNKS + (uint64_t)index * CHUNK_BYTES;
 
@@ -107,7 +107,7 @@ static bool cover(struct arena *arena, struct chunk *chunk, uint32_t index)
 	return true;
 }
 
-static void bare(struct arena *arena, struct chunk *chunk)
+static void release_memory(struct arena *arena, struct chunk *chunk)
 {
 	int advice = arena->anonymous ? MADV_DONTNEED : MADV_REMOVE;
 
@@ -216,7 +216,7 @@ static uint32_t take_in_turn(struct self *self)
 	/* `drained` before `published`: who dies in between leaves drained <= published. */
 	store_relaxed(&chunk->drained, 0);
 	store_release(&chunk->published, 0);
-	if (!cover(arena, chunk, index)) {
+	if (!restore_memory(arena, chunk, index)) {
 		change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
 		return POOL_NONE;
 	}
@@ -233,7 +233,7 @@ static uint32_t take_empty(struct arena *arena)
 
 	if (index == POOL_NONE) {
 		index = pool_take_given(arena, &arena->bare, chunk_items);
-		if (index != POOL_NONE && !cover(arena, chunk_at(arena, index), index)) {
+		if (index != POOL_NONE && !restore_memory(arena, chunk_at(arena, index), index)) {
 			pool_give(arena, &arena->bare, chunk_items, index);
 			return POOL_NONE;
 		}
@@ -393,7 +393,7 @@ void chunk_commit_for_dead(struct arena *arena)
 
 static bool prepare_in_turn(struct arena *arena, uint32_t index)
 {
-	bool covered;
+	bool restored;
 
 	while (index >= load_acquire(&arena->chunks.made))
 		if (pool_make(arena, &arena->chunks, chunk_items) == POOL_NONE)
@@ -402,9 +402,9 @@ static bool prepare_in_turn(struct arena *arena, uint32_t index)
 		return false;
 	if (!load_relaxed(&chunk_at(arena, index)->is_bare) || !claim_empty(chunk_at(arena, index)))
 		return true;
-	covered = cover(arena, chunk_at(arena, index), index);
+	restored = restore_memory(arena, chunk_at(arena, index), index);
 	change_state(chunk_at(arena, index), CHUNK_CLAIMED, CHUNK_EMPTY);
-	return covered;
+	return restored;
 }
 
 void chunk_prepare(struct arena *arena, uint32_t ready)
@@ -419,7 +419,7 @@ void chunk_prepare(struct arena *arena, uint32_t ready)
 	while (!arena->is_ring && load_relaxed(&arena->chunks.given) < ready) {
 		uint32_t index = pool_take_given(arena, &arena->bare, chunk_items);
 
-		if (index != POOL_NONE && !cover(arena, chunk_at(arena, index), index)) {
+		if (index != POOL_NONE && !restore_memory(arena, chunk_at(arena, index), index)) {
 			pool_give(arena, &arena->bare, chunk_items, index);
 			break;
 		}
@@ -441,7 +441,7 @@ static void trim_ring(struct arena *arena, uint32_t kept)
 
 		if (index >= load_acquire(&arena->chunks.made) || !claim_empty(chunk))
 			continue;
-		bare(arena, chunk);
+		release_memory(arena, chunk);
 		change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
 	}
 }
@@ -458,7 +458,7 @@ void chunk_trim(struct arena *arena, uint32_t kept)
 
 		if (index == POOL_NONE)
 			return;
-		bare(arena, chunk_at(arena, index));
+		release_memory(arena, chunk_at(arena, index));
 		pool_give(arena, chunk_at(arena, index)->is_bare ? &arena->bare : &arena->chunks,
 			  chunk_items, index);
 	}
