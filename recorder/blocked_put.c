@@ -7,6 +7,7 @@
  */
 #include "blocked.h"
 
+#include "fields.h"
 #include "strings.h"
 #include "syscalls.h"
 
@@ -113,7 +114,7 @@ static void put_open(struct text *text, const struct arena *arena, const struct 
 	put_interned(text, "call", arena, on->name);
 	put_interned(text, "what", arena, on->ident);
 	if (on->type != RECORD_WAIT) {
-		put_fd(text, on->fd);
+		put_fd(text, field_descriptor(on));
 		return;
 	}
 	if (on->what < sizeof(reason_words) / sizeof(reason_words[0]) && reason_words[on->what])

@@ -8,6 +8,7 @@
 #include "eventtext.h"
 
 #include "clock.h"
+#include "fields.h"
 
 #include "in_target.h"
 
@@ -145,14 +146,14 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 	if (record->what == KIND_IO)
 		PUT_NONZERO(text, OTHER_IDENT, record->count);
 	PUT_IF(text, TRIED, record->what == KIND_HOLD && record->flags & RECORD_TRIED);
-	if (record->what == KIND_HOLD && record->end && record->fd > 0)
+	if (record->what == KIND_HOLD && record->end)
 		PUT_NONZERO(text, RELOCK,
-			    dump_ns(dump, record->start + (uint64_t)record->fd * RELOCK_TICKS) -
+			    dump_ns(dump, record->start + field_relock_ticks(record)) -
 				    dump_ns(dump, record->start));
 	PUT_IF(text, ABSOLUTE, record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE);
 	PUT_IF(text, ACCEPTED, record->flags & RECORD_ACCEPTED);
-	if (record->fd >= 0 && record->what != KIND_HOLD && record->what != KIND_THREAD)
-		PUT_U64(text, FD, (uint64_t)record->fd);
+	if (field_descriptor(record) >= 0)
+		PUT_U64(text, FD, (uint64_t)field_descriptor(record));
 }
 
 static void put_times(const struct dump *dump, struct text *text, const struct record *record)
@@ -198,8 +199,7 @@ static void put_wait(const struct dump *dump, struct text *text, const struct re
 	put_times(dump, text, record);
 	PUT_NONZERO(text, THREAD, record->count);
 	PUT_NONZERO(text, STACK, record->stack);
-	if (record->fd > 0)
-		PUT_NONZERO(text, HOLDER, (uint32_t)record->fd);
+	PUT_NONZERO(text, HOLDER, field_holder(record));
 	PUT_IF(text, OWNER_DIED, record->flags & RECORD_OWNER_DIED);
 	PUT_IF(text, TIMED_OUT, record->flags & RECORD_TIMED_OUT);
 	text_put_literal(text, "}\n");
@@ -282,7 +282,6 @@ void eventtext_put_open_wait(struct text *text, const struct dump *dump,
 	PUT_NONZERO(text, THREAD, record->count);
 	PUT_NONZERO(text, STACK, record->stack);
 	PUT_NONZERO(text, CLASS, record->name);
-	if (record->fd > 0)
-		PUT_NONZERO(text, HOLDER, (uint32_t)record->fd);
+	PUT_NONZERO(text, HOLDER, field_holder(record));
 	text_put_literal(text, "}");
 }

@@ -34,6 +34,20 @@ static inline uint32_t field_weight(const struct record *record)
 	return record->fd > 0 ? (uint32_t)record->fd : 0;
 }
 
+/* Of a hold that has ended: how long its mutex was waited for at the end of a condition's wait. */
+static inline uint64_t field_relock_ticks(const struct record *record)
+{
+	assert(field_is_hold(record) && record->end != 0);
+	return record->fd > 0 ? (uint64_t)record->fd * RELOCK_TICKS : 0;
+}
+
+/* Of a wait: the kernel's number of the thread that held it when it began; 0 = not known. */
+static inline uint32_t field_holder(const struct record *record)
+{
+	assert(record->type == RECORD_WAIT);
+	return record->fd > 0 ? (uint32_t)record->fd : 0;
+}
+
 /* Of a hold that goes on: the index of its watch; < 0 = none. */
 static inline int32_t field_watch(const struct record *record)
 {

@@ -31,7 +31,7 @@ struct remains {
 	pid_t pid;           /* its process's number here, when last found; see remains_pid() */
 	struct arena *arena; /* all of it; checked when it was opened */
 	uint64_t bytes;
-	const char *fault; /* what is damaged, when it was not recovered for that; else NULL */
+	const char *fault; /* the damaged part, when it was not recovered for that; else NULL */
 };
 
 /*
