@@ -48,7 +48,6 @@ struct trial {
 struct machine;
 
 struct replayer {
-	const char *name;
 	const void *state;
 	const struct machine *machine; /* NULL: the replayer knows no CPUs */
 	size_t cost;                   /* of a trial that is run alone, in steps of some sort */

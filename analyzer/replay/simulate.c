@@ -408,8 +408,7 @@ static void scratch_free(void *scratch)
 
 struct replayer simulate_replayer(const struct script *script, const struct machine *machine)
 {
-	return (struct replayer){ .name = "threads",
-				  .state = script,
+	return (struct replayer){ .state = script,
 				  .machine = machine,
 				  .scratch_new = scratch_new,
 				  .scratch_free = scratch_free,

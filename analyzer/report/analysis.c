@@ -24,7 +24,7 @@
 #include "base/memory.h"
 #include "facts.h"
 #include "format.h"
-#include "replay/recorded/replay.h"
+#include "replay/recorded/recorded.h"
 #include "replay/simulate.h"
 #include "verdict.h"
 
@@ -297,7 +297,7 @@ static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *e
 	return failed;
 }
 
-/* Of the replay of ops: all classes that are shown. */
+/* Of the replay in recorded order: all classes that are shown. */
 static void ask_of_ops(const struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
 {
 	for (uint32_t i = 0; i < analysis->classes.count; i++) {
@@ -352,7 +352,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	}
 	const struct replayer replayer =
 		analysis->has_script ? simulate_replayer(&analysis->script, &analysis->machine)
-				     : replay_of_ops(&analysis->program);
+				     : recorded_replayer(&analysis->program);
 	estimator_begin(&estimator, &replayer, sampling_error);
 	int failed = ask_what_the_user_asks(analysis, &estimator, error);
 	if (!failed) {

@@ -5,10 +5,10 @@
  * A pass forwards finds where each value is named last. A second one does the rest at once:
  * - Slots: a value gets one where it is defined and gives it back where it is named last.
  * - Baseline: the code is run as recorded, so that every region learns its duration and offsets.
- * - Edges of regions, with a stack of those that are open. What a region names that was defined
- *   before it is an import. What was defined in it, or imported and changed, and is named after it
- *   is an export. Its own value is neither. When a region ends, what it has at its edges becomes
- *   its parent's if it lies at the parent's edges, too.
+ * - Edges of regions, with a stack of those that are open. A value that a region names, and that
+ *   was defined before it, is an import. One that was defined in it, or imported and changed, and
+ *   is named after it is an export. Its own value is neither. When a region ends, the values at its
+ *   edges become its parent's if they lie at the parent's edges, too.
  *
  * Of one value, the imports of all open regions are chained, the innermost first: that is how an
  * import is found again without a search.
@@ -291,7 +291,7 @@ static void instr_run_baseline(struct layout *layout, const struct instr *instr)
 	}
 }
 
-/* What an instruction means to the regions that it is in. */
+/* An instruction's meaning to the regions that it is in. */
 static void layout_note(struct layout *layout, uint32_t at, const struct instr *instr)
 {
 	uint32_t value = instr->slot;

@@ -5,25 +5,25 @@
  * The rules of the replay, of which this is the symbolic execution:
  * - An op's clock starts at its simulated start and goes through its actions in recorded order. A
  * self segment advances it. A child is started: its simulated start, if it has none, is the clock.
- * A wait for another op that lasted until that op's end, or nearly is a join: the
+ * A wait for another op that lasted until that op's end, or nearly, is a join: the
  * clock is raised to the target's finish. A wait without a target is a delay of its length. Any
  * other wait was given up early and costs nothing.
  * - Before each action, all children that had ended by its recorded time are joined, in the order
- * in which they ended; after the last action, those that had ended by the op's recorded end.
+ * in which they ended. After the last action, those are that had ended by the op's recorded end.
  * Children beside the op (on other threads) are joined only there.
- * - An op runs once, when its finish is first needed. If nothing has started it by then its parent
- * is run first; if that is running already (or there is none) the op is anchored: as far from its
- * parent's simulated start as recorded, or at its recorded start. Joining an op that is running is
- * a broken cycle: it counts as taking as long as recorded.
+ * - An op runs once, when its finish is first needed. If nothing has started it by then, its parent
+ * is run first. If there is none, or it is running already, the op is anchored. An anchor is its
+ * recorded distance from its parent's simulated start, or its recorded start. Joining an op that is
+ * running is a broken cycle: it counts as taking as long as recorded.
  * - Roots come in recorded order. Each starts as far after (or before) the end of the chain of
- * roots before it as recorded; a root that ended no earlier than that chain becomes its new end.
+ * roots before it as recorded. A root that ended no earlier than that chain becomes its new end.
  * - The makespan goes from the earliest start of a root to the latest finish of one. A root may be
- * pulled to before the epoch by a chain that became shorter; as in the format's ancestor, such a
- * start counts only until the next root, so that either analyzer gives the same answer.
+ * pulled to before the epoch by a chain that became shorter. Such a start counts only until the
+ * next root, as in the format's ancestor: either analyzer gives the same answer.
  *
  * The stack of running ops is an array of frames, as ops may nest by the million. The starts of
- * running ops are needed only by anchors and broken cycles: the code is compiled without keeping
- * them first, and once more with them if they turn out to be needed.
+ * running ops are needed only by anchors and broken cycles. The code is compiled without keeping
+ * them first, and once more with them if they turn out to be needed. One thread.
  */
 #include "program.h"
 
@@ -39,7 +39,7 @@
 
 enum op_state { OP_UNKNOWN, OP_STARTED, OP_RUNNING, OP_DONE };
 
-/* What else is known of an op. */
+/* More that is known of an op. */
 enum op_flag {
 	OP_IS_SHARED = 1, /* an op other than its parent waits for it */
 	OP_IS_JOINED = 2  /* its parent's clock has been raised to its finish already */
@@ -54,7 +54,7 @@ struct frame {
 	enum stage stage;
 	uint32_t joining; /* op to join as soon as it is done, NO_INDEX = none */
 	uint32_t ended;   /* next child in graph->ended to join */
-	uint32_t beside;  /* likewise, for the children beside the op, at the end */
+	uint32_t beside;  /* the same of children beside the op, at the end */
 	bool has_action;
 	struct action action;
 	struct actions actions;
@@ -121,8 +121,8 @@ static void frame_join_cycle(struct compiler *compiler, const struct frame *fram
 }
 
 /*
- * Whether a child that has to run can do so on the clock of the top frame: it was started just now,
- * by the last instruction, its parent does nothing until it is done, and nobody else asks for its
+ * Whether a child that has to run can do so on the clock of the top frame. It was started just now,
+ * by the last instruction. Its parent does nothing until it is done, and nobody else asks for its
  * finish.
  */
 static bool frame_lends_clock(const struct compiler *compiler, const struct frame *frame,

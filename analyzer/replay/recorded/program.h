@@ -2,18 +2,18 @@
 /*
  * The recorded run as straight-line code over clocks, good for every hypothesis.
  *
- * The replay of ops decides nothing by simulated time: which op runs when, which wait joins what,
- * and where a circle is broken follow from the recording alone. So the whole replay is one sequence
- * of instructions over slots, each the clock of an op: its simulated start, then its progress, then
- * its finish. A hypothesis only changes by how much the RUN instructions of one class advance a
- * clock.
+ * The replay in recorded order decides nothing by simulated time. Which op runs when, which wait
+ * joins what, and where a circle is broken follow from the recording alone. So the whole replay is
+ * one sequence of instructions over slots. Each slot is the clock of an op: its simulated start,
+ * then its progress, then its finish. A hypothesis only changes by how much the RUN instructions of
+ * one class advance a clock.
  *
- * Regions make it fast. A region is a stretch of code that advances one slot, its own. Where it has
- * no RUN of the class in question, and all that it reads from before (its imports) is as far from
- * its own slot as in the recording, everything in it is shifted in time and nothing else: it is
- * skipped in one step. Its own slot advances by its duration, and the slots that are read after it
- * (its exports) are put where they belong. A plain region only adds, so that there only the RUNs of
- * the class need a look. So a hypothesis costs about as much as what it changes.
+ * Regions make it fast. A region is a stretch of code that advances one slot, its own. Values that
+ * it reads from before are its imports. A region is skipped in one step if it has no RUN of the
+ * class, and its imports are as far from its own slot as recorded. For then everything in it is
+ * shifted in time and nothing else. Its own slot advances by its duration. The slots that are read
+ * after it (its exports) are put where they belong. A plain region only adds, so that there only
+ * the RUNs of the class need a look. So a hypothesis costs about as much as what it changes.
  *
  * Times are simulated nanoseconds in doubles, which are exact up to 2^53 ns (104 days).
  * Compiled once by program_compile, read-only afterwards: any number of threads may run it.

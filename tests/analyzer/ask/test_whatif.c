@@ -37,22 +37,16 @@ static void easy_run(const struct replayer *replayer, const struct trial *trials
 }
 
 static const struct replayer easy_replayers[] = {
-	/* 0 */ { .name = "easy",
-		  .classes_at_once = 1,
+	/* 0 */ { .classes_at_once = 1,
 		  .has_jitter = true,
 		  .scratch_new = no_scratch,
 		  .scratch_free = free,
 		  .run = easy_run,
 		  .finish_count = 2 },
 	/* 1 */
-	{ .name = "batches",
-	  .classes_at_once = 7,
-	  .scratch_new = no_scratch,
-	  .scratch_free = free,
-	  .run = easy_run },
+	{ .classes_at_once = 7, .scratch_new = no_scratch, .scratch_free = free, .run = easy_run },
 	/* 2 */
-	{ .name = "all",
-	  .classes_at_once = 100000,
+	{ .classes_at_once = 100000,
 	  .scratch_new = no_scratch,
 	  .scratch_free = free,
 	  .run = easy_run },

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "build.h"
-#include "replay/recorded/replay.h"
+#include "replay/recorded/recorded.h"
 #include "suite.h"
 
 enum { COVERED_MAX = 1000, OPS_MAX = 256 };
@@ -256,7 +256,7 @@ static void compare_with_oracle(const struct recording *recording, uint64_t seed
 		ck_abort_msg("seed %lu: the graph is not valid", (unsigned long)seed);
 	class_table_build(&classes, recording, NULL);
 	program_compile(&program, &graph, &classes);
-	struct replayer replayer = replay_of_ops(&program);
+	struct replayer replayer = recorded_replayer(&program);
 	void *scratch = replayer.scratch_new(&replayer);
 	for (uint32_t i = 0; i <= classes.count; i++) {
 		uint32_t class = i < classes.count ? i : NO_INDEX;
@@ -346,7 +346,7 @@ START_TEST(trials_at_once_answer_as_each_alone)
 						     : i % 29 == 3 ? 0
 								   : 1 };
 	}
-	struct replayer replayer = replay_of_ops(&program);
+	struct replayer replayer = recorded_replayer(&program);
 	void *scratch = replayer.scratch_new(&replayer);
 	replayer.run(&replayer, trials, TRIALS, scratch, answers);
 	for (size_t i = 0; i < TRIALS; i++)
@@ -398,7 +398,7 @@ START_TEST(deep_nesting_needs_no_stack)
 	ck_assert(graph_is_valid(&graph));
 	class_table_build(&classes, &recording, NULL);
 	program_compile(&program, &graph, &classes);
-	struct replayer replayer = replay_of_ops(&program);
+	struct replayer replayer = recorded_replayer(&program);
 	struct trial trial = { .scalings = &nothing };
 	ck_assert_double_eq(replayer_try(&replayer, &trial).makespan_ns, 2.0 * DEPTH);
 	/* Each but the innermost is alone for 1 ns before and after its child. */

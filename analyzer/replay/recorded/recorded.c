@@ -3,11 +3,13 @@
  * Runs a program under hypotheses; program.h says how a program works.
  *
  * LANES hypotheses about one class go side by side through the code: every slot is a vector of
- * clocks. The class's run instructions are listed in order, so whether an instruction is one of
- * them, or a region has none of them, is a comparison with the next on the list. A scaled run is
+ * clocks. The class's run instructions are listed in order. So a comparison with the next on the
+ * list tells whether an instruction is one of them, or a region has none of them. A scaled run is
  * cut to whole nanoseconds, each by itself.
+ *
+ * Any number of threads, each with a scratch of its own.
  */
-#include "replay.h"
+#include "recorded.h"
 
 #include <assert.h>
 #include <math.h>
@@ -125,7 +127,7 @@ struct lane_run {
 };
 
 /* Goes on until `until`, or past it where a region that reaches beyond is skipped. */
-static void replay_lanes(const struct program *program, struct lane_run *run, uint32_t until)
+static void lanes_run(const struct program *program, struct lane_run *run, uint32_t until)
 {
 	const struct instr *code = program->code;
 	const struct lanes *factors = &run->factors;
@@ -236,7 +238,7 @@ static void batch_run(struct batch *batch, const struct program *program)
 		uint32_t left = program->instr_count - from;
 		uint32_t until = from + (left < CHUNK_INSTRS ? left : CHUNK_INSTRS);
 		for (size_t i = 0; i < batch->count; i++)
-			replay_lanes(program, &batch->runs[i], until);
+			lanes_run(program, &batch->runs[i], until);
 	}
 }
 
@@ -247,15 +249,15 @@ static size_t batch_max(const struct program *program)
 	return fitting > BATCH_MAX ? BATCH_MAX : fitting > 1 ? fitting : 1;
 }
 
-static void *replay_scratch_new(const struct replayer *replayer)
+static void *scratch_new(const struct replayer *replayer)
 {
 	const struct program *program = replayer->state;
 	return memory_new(batch_max(program) * program->slot_count, sizeof(struct lanes));
 }
 
 /* Trials from the first one on that scale at most one class each; returns how many those were. */
-static size_t replay_together(const struct program *program, const struct trial *trials,
-			      size_t count, struct lanes *slots, struct replay_answer *answers)
+static size_t run_together(const struct program *program, const struct trial *trials, size_t count,
+			   struct lanes *slots, struct replay_answer *answers)
 {
 	size_t runs_max = batch_max(program), done = 0;
 	struct batch batch;
@@ -292,8 +294,8 @@ static double trial_run_ns(double run_ns, double factor)
 	return factor == 1 ? run_ns : (double)(int64_t)(run_ns * factor);
 }
 
-static void trial_replay(const struct program *program, const struct trial *trial,
-			 const uint32_t **next_run, double *slots)
+static void trial_run(const struct program *program, const struct trial *trial,
+		      const uint32_t **next_run, double *slots)
 {
 	for (uint32_t at = 0; at < program->instr_count; at++) {
 		const struct instr instr = program->code[at];
@@ -326,15 +328,15 @@ static void trial_replay(const struct program *program, const struct trial *tria
 	}
 }
 
-static void replay_alone(const struct program *program, const struct trial *trial, double *slots,
-			 struct replay_answer *answer)
+static void run_alone(const struct program *program, const struct trial *trial, double *slots,
+		      struct replay_answer *answer)
 {
 	const uint32_t **next_run = memory_new(trial->count, sizeof(*next_run));
 	for (size_t i = 0; i < trial->count; i++) {
 		assert(trial->scalings[i].class < program->class_count);
 		next_run[i] = &program->runs[program->first_run[trial->scalings[i].class]];
 	}
-	trial_replay(program, trial, next_run, slots);
+	trial_run(program, trial, next_run, slots);
 	free(next_run);
 	*answer = (struct replay_answer){
 		.makespan_ns = slots[program->end_slot] - slots[program->start_slot],
@@ -343,31 +345,30 @@ static void replay_alone(const struct program *program, const struct trial *tria
 	};
 }
 
-static void replay_run(const struct replayer *replayer, const struct trial *trials, size_t count,
-		       void *scratch, struct replay_answer *answers)
+static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
+		void *scratch, struct replay_answer *answers)
 {
 	const struct program *program = replayer->state;
 	size_t done = 0;
 	while (done < count) {
 		if (trials[done].count > 1) {
-			replay_alone(program, &trials[done], scratch, &answers[done]);
+			run_alone(program, &trials[done], scratch, &answers[done]);
 			done++;
 		} else {
-			done += replay_together(program, &trials[done], count - done, scratch,
-						&answers[done]);
+			done += run_together(program, &trials[done], count - done, scratch,
+					     &answers[done]);
 		}
 	}
 }
 
-struct replayer replay_of_ops(const struct program *program)
+struct replayer recorded_replayer(const struct program *program)
 {
 	return (struct replayer){
-		.name = "ops",
 		.state = program,
 		.cost = LANES * (size_t)program->instr_count, /* alone it leaves lanes empty */
 		.classes_at_once = batch_max(program),
-		.scratch_new = replay_scratch_new,
+		.scratch_new = scratch_new,
 		.scratch_free = free,
-		.run = replay_run,
+		.run = run,
 	};
 }
