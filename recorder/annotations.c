@@ -166,6 +166,17 @@ static uint64_t open_op(struct self *self, const struct record *record)
 	return record->id;
 }
 
+/* Gives an op its id and names, and a parent if the program named none. */
+static void identify(struct self *self, struct record *record, const char *class_name,
+		     const char *ident)
+{
+	record->id = self_next_id(self);
+	if (record->parent == 0)
+		record->parent = op_current(self);
+	record->name = to_string(class_name);
+	record->ident = to_string(ident);
+}
+
 wcprof_op wcprof_v1_begin(wcprof_op parent, enum wcprof_kind kind, const char *class_name,
 			  const char *ident)
 {
@@ -181,11 +192,7 @@ wcprof_op wcprof_v1_begin(wcprof_op parent, enum wcprof_kind kind, const char *c
 
 	if (!self)
 		return 0;
-	record.id = self_next_id(self);
-	if (record.parent == 0)
-		record.parent = op_current(self);
-	record.name = to_string(class_name);
-	record.ident = to_string(ident);
+	identify(self, &record, class_name, ident);
 	if (is_in_flow(self))
 		record.flags |= RECORD_FLOW;
 	record.start = clock_now_ticks();
@@ -279,11 +286,7 @@ wcprof_op wcprof_v1_record(wcprof_op parent, enum wcprof_kind kind, const char *
 
 	if (!self)
 		return 0;
-	record.id = self_next_id(self);
-	if (record.parent == 0)
-		record.parent = op_current(self);
-	record.name = to_string(class_name);
-	record.ident = to_string(ident);
+	identify(self, &record, class_name, ident);
 	record.end = clock_ticks_at(end_ns);
 	record.start = clock_ticks_at(start_ns < end_ns ? start_ns : end_ns);
 	if (record.start > record.end)
