@@ -171,11 +171,6 @@ void switch_allow_flows(bool allow)
 	store_relaxed(&state.no_flows, !allow);
 }
 
-bool switch_allows_flows(void)
-{
-	return !load_relaxed(&state.no_flows);
-}
-
 void switch_flow_ends(void)
 {
 	switch_lock();

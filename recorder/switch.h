@@ -26,7 +26,6 @@ bool switch_flow_begins(void) HIDDEN;
 void switch_flow_ends(void) HIDDEN;
 /* Whether new ones are recorded while recording is off. */
 void switch_allow_flows(bool allow) HIDDEN;
-bool switch_allows_flows(void) HIDDEN;
 
 /* From now on a system call may be this process's last one, or that was not so: the gate is shut
  * until then. */
