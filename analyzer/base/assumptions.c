@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of the assumptions, and which of them are set aside; assumptions.h has the contract.
+ * The values of assumptions.def, and which of them are set aside.
  *
  * A plain struct that all of the analyzer reads: a row costs a load. Written before there are
  * threads.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands out tasks from a shared counter until none is left; workers.h has the contract.
+ * Tasks for a few threads: each takes the next number from a shared counter until none is left.
+ *
+ * The counter is all that the threads share; joining them publishes what the tasks wrote.
  */
 #include "workers.h"
 
