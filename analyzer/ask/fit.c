@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what other programs took of the CPUs, by replays of the unchanged run. There are three
+ * Finds what other programs took of the CPUs, by replays of the unchanged run. There are two
  * explanations, tried in this order:
  *
  *   CPUs left   whole CPUs that other programs had for themselves are gone already (leftover.c),
  *               unless the replay is too long without them
- *   strangers   if the replay is too short, other programs had threads that ran all the time, on
- *               the same CPUs: as many as give the recorded makespan, if some number does
- *   slower      else all CPUs are slower alike; halving an interval finds how much gives the
- *               makespan, since with less of the CPUs a run hardly ever gets shorter
+ *   slower      if the replay is too short, all CPUs are slower alike; halving an interval finds
+ *               how much gives the makespan, since with less of the CPUs a run hardly ever gets
+ *               shorter
  *
  * A replay may be too short for other reasons, as a call that took longer once. So other programs
  * are the cause only if threads then end closer to where they did, all in all. A replay that is too
@@ -74,47 +73,15 @@ static double halve(struct fit *fit, double all)
 	return high;
 }
 
-/* Strangers on the same terms as the actors: as many as make the replay as long as the run was.
- * False: no number does, and there are none. */
-static bool let_strangers_in(struct fit *fit, double all)
+/* Slower CPUs, of those that are left. The last replay had them all at full speed. */
+static void fit_others(struct fit *fit, double all)
 {
-	struct machine *machine = fit->machine;
-	double actual_ns = (double)fit->script->actual_ns;
-	double closest_ns = actual_ns * assume.strangers_error;
-	uint32_t closest = 0;
-
-	assert(isfinite(all));
-	for (uint32_t count = 1; count <= all; count++) {
-		machine->strangers = count;
-		double replayed_ns = baseline_ns(fit, all);
-		if (fabs(replayed_ns - actual_ns) < closest_ns) {
-			closest_ns = fabs(replayed_ns - actual_ns);
-			closest = count;
-		}
-		if (replayed_ns > actual_ns)
-			break;
-	}
-	machine->strangers = closest;
-	return closest > 0;
-}
-
-/* Strangers, or slower CPUs, of the CPUs that are left. */
-static void fit_others(struct fit *fit, double all, double replayed_ns)
-{
-	struct machine *machine = fit->machine;
 	double misses_with_all_ns = misses_ns(fit);
-	if (replayed_ns < (double)fit->script->actual_ns * (1 - assume.strangers_take) &&
-	    let_strangers_in(fit, all)) {
-		baseline_ns(fit, all);
-		if (misses_ns(fit) < misses_with_all_ns)
-			return;
-		machine->strangers = 0;
-	}
 	if (!assume.slower_cpus)
 		return;
 	double fewer = halve(fit, all);
 	baseline_ns(fit, fewer);
-	machine->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
+	fit->machine->cpus = misses_ns(fit) < misses_with_all_ns ? fewer : all;
 }
 
 void fit_cpus(struct machine *machine, const struct script *script)
@@ -130,6 +97,6 @@ void fit_cpus(struct machine *machine, const struct script *script)
 		replayed_ns = baseline_ns(&fit, all);
 	}
 	if (replayed_ns < actual_ns * (1 - assume.fit_close))
-		fit_others(&fit, all, replayed_ns);
+		fit_others(&fit, all);
 	free(fit.finish_ns);
 }

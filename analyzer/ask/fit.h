@@ -12,9 +12,8 @@
 #include "script/script.h"
 
 /*
- * Sets the machine's cpus and strangers so that the replay of the unchanged run is as long as it
- * was, if anything does that. Only of a crowded recording; a number of CPUs that was asked for
- * stays.
+ * Sets the machine's cpus so that the replay of the unchanged run is as long as it was, if any
+ * number does that. Only of a crowded recording; a number of CPUs that was asked for stays.
  */
 void fit_cpus(struct machine *, const struct script *);
 

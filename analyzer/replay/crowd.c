@@ -7,7 +7,7 @@
 
 static double rate(const struct crowd *crowd)
 {
-	double count = (double)(crowd->count + crowd->strangers);
+	double count = (double)crowd->count;
 
 	return count <= crowd->cpus ? 1.0 : crowd->cpus / count;
 }
@@ -35,11 +35,10 @@ static void look_ahead(struct crowd *crowd)
 	crowd->next_ns = crowd->now_ns + (left > 0 ? (uint64_t)ceil(left) : 0);
 }
 
-void crowd_reset(struct crowd *crowd, double cpus, uint32_t strangers)
+void crowd_reset(struct crowd *crowd, double cpus)
 {
 	crowd->count = 0;
 	crowd->cpus = cpus;
-	crowd->strangers = strangers;
 	crowd->virtual_ns = 0;
 	crowd->now_ns = 0;
 	crowd->order = 0;

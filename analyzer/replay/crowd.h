@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finite CPUs, shared equally: each of n runnable actors, and of the strangers who always are, gets
- * min(1, CPUs / n) of one.
+ * Finite CPUs, shared equally: each of n runnable actors gets min(1, CPUs / n) of one.
  *
  * Processor sharing by virtual time (Kleinrock, Queueing Systems 2, 4.4). Virtual time advances at
  * the rate at which each actor is served. So an actor's end in virtual time never changes once it
@@ -23,7 +22,6 @@ struct crowd_entry {
 struct crowd {
 	struct crowd_entry *heap; /* room for all actors */
 	size_t count;
-	uint32_t strangers; /* threads that run all the time, too */
 	double cpus;
 	double virtual_ns;
 	uint64_t now_ns;
@@ -31,7 +29,7 @@ struct crowd {
 	uint64_t order;
 };
 
-void crowd_reset(struct crowd *, double cpus, uint32_t strangers);
+void crowd_reset(struct crowd *, double cpus);
 
 /* At now_ns, not before any earlier call's: this actor has so much to run. */
 void crowd_enter(struct crowd *, uint64_t now_ns, uint32_t actor, uint64_t run_ns);

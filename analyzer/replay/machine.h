@@ -17,7 +17,6 @@ struct machine {
 	double recorded_cpus; /* that the processes could use; infinite: not known */
 	double left_cpus;     /* of these: other programs had the rest for themselves */
 	double cpus;          /* that all actors share; infinite: as many as actors */
-	uint32_t strangers;   /* threads of other programs that share them all the time */
 	bool crosses;         /* machine_crosses() for these CPUs, or for those asked for before */
 };
 
@@ -40,7 +39,7 @@ static inline bool machine_crosses(const struct machine *machine, double cpus)
 /* Whether one of so many actors may have to wait for a CPU. */
 static inline bool machine_is_crowded(const struct machine *machine, size_t actor_count)
 {
-	return machine->cpus < (double)(actor_count + machine->strangers);
+	return machine->cpus < (double)actor_count;
 }
 
 #endif

@@ -25,19 +25,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double FOR_EVER_NS = 4e17; /* fits into 63 bits, on slow CPUs, too */
-
-void runqueues_make(struct runqueues *queues, size_t actors, uint32_t strangers, double cpus)
+void runqueues_make(struct runqueues *queues, size_t actors, double cpus)
 {
-	*queues = (struct runqueues){ .actor_count = actors, .stranger_count = strangers };
-	size_t all = actors + strangers;
-	size_t cpu_count = cpus < (double)all ? (size_t)ceil(cpus) : all;
+	*queues = (struct runqueues){ .actor_count = actors };
+	size_t cpu_count = cpus < (double)actors ? (size_t)ceil(cpus) : actors;
 
 	queues->cpu_count = (uint32_t)cpu_count;
-	queues->runners = memory_new(all, sizeof(*queues->runners));
+	queues->runners = memory_new(actors, sizeof(*queues->runners));
 	queues->cpus = memory_new(cpu_count, sizeof(*queues->cpus));
 	for (size_t i = 0; i < cpu_count; i++)
-		queues->cpus[i].waiting = memory_new(all, sizeof(uint32_t));
+		queues->cpus[i].waiting = memory_new(actors, sizeof(uint32_t));
 }
 
 void runqueues_free(struct runqueues *queues)
@@ -66,13 +63,8 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 		queues->cpus[i].is_stale = false;
 		queues->cpus[i].is_slice_over = false;
 	}
-	size_t all = queues->actor_count + queues->stranger_count;
-
-	for (size_t i = 0; i < all; i++)
+	for (size_t i = 0; i < queues->actor_count; i++)
 		queues->runners[i] = (struct runner){ .cpu = NO_INDEX, .weight = 1.0 };
-	for (size_t i = queues->actor_count; i < all; i++)
-		runqueues_enter(queues, 0, (uint32_t)i, FOR_EVER_NS);
-	queues->running = 0; /* strangers do not count */
 }
 
 void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)

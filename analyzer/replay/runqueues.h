@@ -46,19 +46,17 @@ struct runqueues {
 	uint32_t cpu_count;
 	struct runner *runners; /* by actor */
 	size_t actor_count;
-	uint32_t stranger_count; /* runners behind those of the actors, who run for ever */
-	double speed;            /* of each CPU: below 1 when others use them too */
-	double slice_ns;         /* run of an actor while others wait */
+	double speed;    /* of each CPU: below 1 when others use them too */
+	double slice_ns; /* run of an actor while others wait */
 	uint64_t now_ns;
 	uint64_t next_ns; /* cached answer, 0 = look it up */
 	uint64_t tick_ns; /* cached: the timer's next tick, if that is after now_ns */
 	uint32_t running; /* actors that are queued or on a CPU with something to run */
 };
 
-/* Room for so many actors and strangers on so many CPUs, at most. */
-void runqueues_make(struct runqueues *, size_t actors, uint32_t strangers, double cpus);
+/* Room for so many actors on so many CPUs, at most. */
+void runqueues_make(struct runqueues *, size_t actors, double cpus);
 void runqueues_free(struct runqueues *);
-/* Strangers run from the beginning on, and never end. */
 void runqueues_reset(struct runqueues *, double cpus);
 
 /* Nice threads weigh less: 1.0 for nice 0. Before the actor runs first. */

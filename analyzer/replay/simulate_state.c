@@ -72,7 +72,7 @@ void simulate_reset(struct simulation *sim)
 	if (sim->has_queues)
 		queues_clear(sim);
 	else
-		crowd_reset(&sim->crowd, sim->machine->cpus, sim->machine->strangers);
+		crowd_reset(&sim->crowd, sim->machine->cpus);
 	sim->forced_steps = 0;
 	for (uint32_t i = 0; i < script->actor_count; i++) {
 		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
@@ -105,8 +105,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	agenda_make(&sim->agenda, script->actor_count);
 	sim->is_crowded = machine_is_crowded(machine, script->actor_count);
 	if (sim->is_crowded)
-		runqueues_make(&sim->queues, script->actor_count, machine->strangers,
-			       machine->cpus);
+		runqueues_make(&sim->queues, script->actor_count, machine->cpus);
 	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)

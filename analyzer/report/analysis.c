@@ -94,12 +94,7 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 		return;
 	double taken = machine->recorded_cpus - machine->cpus;
 	const char *of = machine->recorded_cpus > 1 ? "s" : "";
-	if (machine->strangers)
-		warn(analysis, room,
-		     "other programs seem to have had %s running all the time: savings hold for a "
-		     "machine that stays as busy",
-		     machine->strangers == 1 ? "a thread" : "several threads");
-	else if (taken > 0 && machine->cpus == machine->left_cpus)
+	if (taken > 0 && machine->cpus == machine->left_cpus)
 		warn(analysis, room,
 		     "other programs seem to have had %.0f of the %.0f CPU%s to themselves: "
 		     "savings hold for a machine that stays as busy",

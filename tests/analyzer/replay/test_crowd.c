@@ -10,7 +10,7 @@ START_TEST(shares_are_equal)
 
 	/* 2 CPUs; three actors of 20, 20 and 40 ns from time 100: 2/3 each until 130, then one
 	 * each */
-	crowd_reset(&crowd, 2, 0);
+	crowd_reset(&crowd, 2);
 	ck_assert_uint_eq(crowd_next_ns(&crowd), UINT64_MAX);
 	crowd_enter(&crowd, 100, 0, 20);
 	crowd_enter(&crowd, 100, 1, 20);
@@ -31,7 +31,7 @@ START_TEST(a_newcomer_slows_the_others)
 
 	/* 1 CPU; 100 ns alone for 50, then shared with 10 ns: the newcomer is done at 70, the
 	 * first at 110 */
-	crowd_reset(&crowd, 1, 0);
+	crowd_reset(&crowd, 1);
 	crowd_enter(&crowd, 0, 0, 100);
 	crowd_enter(&crowd, 50, 1, 10);
 	ck_assert_uint_eq(crowd_next_ns(&crowd), 70);
@@ -41,26 +41,8 @@ START_TEST(a_newcomer_slows_the_others)
 }
 END_TEST
 
-START_TEST(strangers_have_their_share)
-{
-	struct crowd_entry heap[4];
-	struct crowd crowd = { .heap = heap };
-
-	/* 2 CPUs, 2 strangers; half of one for each of two actors, two thirds for the last */
-	crowd_reset(&crowd, 2, 2);
-	ck_assert_uint_eq(crowd_next_ns(&crowd), UINT64_MAX);
-	crowd_enter(&crowd, 0, 0, 10);
-	crowd_enter(&crowd, 0, 1, 30);
-	ck_assert_uint_eq(crowd_next_ns(&crowd), 20);
-	ck_assert_uint_eq(crowd_leave(&crowd), 0);
-	ck_assert_uint_eq(crowd_next_ns(&crowd), 50);
-	ck_assert_uint_eq(crowd_leave(&crowd), 1);
-}
-END_TEST
-
 SUITE()
 {
 	TEST(shares_are_equal);
 	TEST(a_newcomer_slows_the_others);
-	TEST(strangers_have_their_share);
 }

@@ -36,7 +36,7 @@ START_TEST(cpus_are_as_recorded_unless_asked)
 		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 		machine_begin(&machine, &script, rows[i].asked);
 		ck_assert_msg(machine.cpus == rows[i].cpus && machine.recorded_cpus == 2 &&
-				      machine.left_cpus == 2 && machine.strangers == 0,
+				      machine.left_cpus == 2,
 			      "row %d: %f", rows[i].row, machine.cpus);
 		script_free(&script);
 		sketch_free(&sketch);
@@ -60,12 +60,11 @@ START_TEST(others_use_as_much_of_them_as_they_did)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct machine machine = { .recorded_cpus = rows[i].recorded,
-						 .cpus = rows[i].left,
-						 .strangers = 1 };
+						 .cpus = rows[i].left };
 		struct machine other = machine_with_cpus(&machine, rows[i].asked);
 
-		ck_assert_msg(other.cpus == rows[i].expected && other.strangers == 1, "row %d: %f",
-			      rows[i].row, other.cpus);
+		ck_assert_msg(other.cpus == rows[i].expected, "row %d: %f", rows[i].row,
+			      other.cpus);
 	}
 }
 END_TEST
@@ -104,10 +103,9 @@ END_TEST
 
 START_TEST(who_is_crowded_waits)
 {
-	const struct machine two = { .cpus = 2 }, busy = { .cpus = 2, .strangers = 1 };
+	const struct machine two = { .cpus = 2 };
 
 	ck_assert(!machine_is_crowded(&two, 2) && machine_is_crowded(&two, 3));
-	ck_assert(machine_is_crowded(&busy, 2));
 }
 END_TEST
 
