@@ -2,14 +2,15 @@
 /*
  * Matches reads to writes by running byte offset.
  *
- * Method. A descriptor's description names both ends ("tcp 127.0.0.1:80>127.0.0.1:4711"), so a
+ * Method. A descriptor's description names both ends ("tcp 127.0.0.1:80>127.0.0.1:4711"). So a
  * write on one end and a read on the other are the same flow when the read's ends are exchanged.
- * Of a socket of the unix kind it names one end, and the recording says elsewhere which is the
- * other. A flow's writes in order of their beginnings and its reads in order of their ends give
- * each byte an offset. A read waited if the write of its last byte began after it did. A flow of
- * which bytes were read that nobody was seen to write is left alone: its reads stay as long as they
- * were. Only at its end may there be such bytes, as no call writes what libc does at a program's
- * end.
+ * The description of a socket of the unix kind names one end, and the recording says elsewhere
+ * which is the other. A flow's writes in order of their beginnings and its reads in order of their
+ * ends give each byte an offset. A read waited if the write of its last byte began after it did.
+ *
+ * A flow is left alone if bytes were read that nobody was seen to write: its reads stay as long as
+ * they were. Only at its end may there be such bytes, since libc writes the rest of a stream at a
+ * program's end by no call.
  *
  * One thread.
  */
@@ -79,8 +80,8 @@ static void peers_add(struct peers *peers, uint64_t inode, uint64_t peer)
 	peers->list[peers->count++] = (struct rec_peer){ peer, inode };
 }
 
-/* What the recorders asked the kernel, and what they saw being made; the other end of a pair may
- * have gone to another process that saw nothing. */
+/* Peers that the recorders asked the kernel for, and pairs that they saw being made. The other end
+ * of a pair may have gone to a process that saw nothing. */
 static struct peers peers_collect(const struct recording *rec)
 {
 	struct peers peers = { 0 };
@@ -141,7 +142,7 @@ static uint64_t flow_name(const char *ident, bool is_write, const struct peers *
 	return is_write ? hash_part(hash, right, right_bytes) : hash_part(hash, left, left_bytes);
 }
 
-/* What a call does to its descriptor, and to the other one where it has two. */
+/* The directions of a call on its descriptor, and on the other one where it has two. */
 struct call_directions {
 	enum flow_direction own;
 	enum flow_direction other;
@@ -165,7 +166,7 @@ static struct call_directions directions_of(const char *call)
 {
 	if (strcmp(call, "splice") == 0)
 		return (struct call_directions){ FLOW_READ, FLOW_WRITE };
-	if (strcmp(call, "tee") == 0) /* what it reads is there still */
+	if (strcmp(call, "tee") == 0) /* the bytes that it reads stay there */
 		return (struct call_directions){ FLOW_NONE, FLOW_WRITE };
 	if (strncmp(call, "sendfile", 8) == 0)
 		return (struct call_directions){ FLOW_WRITE, FLOW_READ };
@@ -250,9 +251,9 @@ static void sides_collect(struct sides *sides)
 }
 
 /*
- * So many of one flow's sides, from the first on, are whole: reads do not run ahead of writes, and
- * both exist. What is read after the last write may be more: libc writes what is left in a stream
- * when the program ends. 0 = bytes came from nowhere before.
+ * How many of one flow's sides, from the first on, are whole: reads do not run ahead of writes, and
+ * both exist. Reads after the last write may get more: libc writes the rest of a stream when the
+ * program ends. 0 = bytes came from nowhere before.
  */
 static size_t whole_sides(const struct recording *rec, const struct side *sides, size_t count)
 {
@@ -319,6 +320,7 @@ static bool write_waited(const struct recording *rec, const struct side *sides, 
 {
 	const struct rec_op *op = &rec->ops[sides[write].op];
 
+	assert(sides[write].is_write);
 	if (op->end_ns - op->start_ns < assume.write_waited)
 		return false;
 	for (size_t i = write + 1; i < count && sides[i].at_ns <= op->end_ns; i++)
@@ -328,8 +330,8 @@ static bool write_waited(const struct recording *rec, const struct side *sides, 
 }
 
 /*
- * What a flow holds shows when a write had to wait: as much as was on its way when that write
- * ended. Where none waited, 0.
+ * A flow's room shows when a write had to wait: as much as was on its way when that write ended.
+ * Where none waited, 0.
  */
 static uint64_t capacity_find(const struct recording *rec, const struct side *sides, size_t count)
 {
@@ -375,6 +377,8 @@ static size_t room_maker(const struct recording *rec, const struct side *sides, 
 {
 	const struct rec_op *op = &rec->ops[sides[write].op];
 	size_t found = count;
+
+	assert(sides[write].is_write);
 
 	for (size_t i = write + 1; i < count; i++) {
 		const struct rec_op *other = &rec->ops[sides[i].op];
@@ -436,8 +440,8 @@ static bool is_read_by_streams(const struct recording *rec, const struct side *s
 static void flow_add(struct flows *flows, const struct recording *rec, const struct side *sides,
 		     size_t count)
 {
+	assert(count > 0 && sides->flow < flows->flow_count);
 	struct flow *flow = &flows->flows[sides->flow];
-
 	size_t whole = whole_sides(rec, sides, count);
 
 	flow->is_whole = whole > 0;

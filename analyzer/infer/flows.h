@@ -33,7 +33,7 @@ struct flows {
 	struct flow *flows;
 	size_t flow_count;
 	uint32_t *transfer_of; /* by op index, NO_INDEX = not of a flow that is whole */
-	uint32_t *other_of;    /* likewise, of the second descriptor of an op that has two */
+	uint32_t *other_of;    /* the same, of the second descriptor of an op that has two */
 };
 
 enum flow_direction { FLOW_NONE, FLOW_READ, FLOW_WRITE };

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's number of a thread names it in all processes, but not for ever: of several threads
- * with the number it is one that lived when the wait began, of the waiter's own process if there is
- * one. Who let go a lock that processes share is told by the ends of its holds in all of them.
+ * Finds the holders of locks that processes share; holders.h has the contract.
+ *
+ * Method. The kernel's number of a thread names it in all processes, but not for ever. Of several
+ * threads with the number, the holder is one that lived when the wait began. One of the waiter's
+ * own process comes first. The thread that let a shared lock go is found by the ends of its
+ * holds in all processes.
+ *
+ * One thread.
  */
 #include "holders.h"
 
@@ -55,6 +60,7 @@ static uint32_t thread_of(const struct recording *rec, const struct named *named
 	uint32_t process = wait->thread == NO_INDEX ? NO_INDEX : rec->threads[wait->thread].process;
 	uint32_t found = NO_INDEX;
 
+	assert(wait->holder_tid);
 	for (size_t i = first_of(named, rec->thread_count, wait->holder_tid);
 	     i < rec->thread_count && named[i].tid == wait->holder_tid; i++) {
 		if (!lived_at(rec, named[i].thread, wait->start_ns))

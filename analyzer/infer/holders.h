@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who held a lock and who let it go, where the recorder of one process could not know: the holder
- * is a thread of another one, or died.
+ * Finds who held a lock and who let it go, where the recorder of one process could not know. Then
+ * the holder is a thread of another process, or died.
  *
  * Called once, before anything is selected or analyzed. One thread.
  */

@@ -2,11 +2,11 @@
 /*
  * How many CPUs threads used at a time; leftover.h has the contract.
  *
- * Method. The run is cut into windows. CPU time between two samples of a thread is dealt out to the
- * windows in which they were taken, and to the CPUs on which the thread was then, half and half. In
- * each window the CPUs are ordered by what they did; so many count that the rest, over all windows,
- * is next to nothing. Windows are short against how long a scheduler leaves a busy thread where it
- * is, and long against what it moves about for a moment.
+ * Method. The run is cut into windows. A thread's CPU time between two samples is
+ * dealt out half and half, to the windows and CPUs of either sample. In
+ * each window the CPUs are ordered by what they did. The busiest ones count, as many as leave next
+ * to nothing for the rest, over all windows. Windows are short against how long a scheduler leaves
+ * a busy thread where it is, and long against what it moves about for a moment.
  *
  * One thread. Nothing is kept.
  */
@@ -15,6 +15,7 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,6 +31,7 @@ static void add(struct usage *usage, const struct rec_sample *sample, double cpu
 {
 	size_t window = sample->at_ns / usage->window_ns;
 
+	assert(sample->cpu_number < usage->cpu_count);
 	window = window < usage->window_count ? window : usage->window_count - 1;
 	usage->used_ns[window * usage->cpu_count + sample->cpu_number] += cpu_ns;
 }
@@ -88,6 +90,7 @@ double leftover_cpus(const struct recording *rec, double all)
 	struct usage usage = { 0 };
 	double rest_ns = 0, all_ns = 0;
 
+	assert(all > 0);
 	if (isinf(all) || !usage_make(&usage, rec))
 		return all;
 	double *sums_ns = usage_by_place(&usage);

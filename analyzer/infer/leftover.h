@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which CPUs other programs left to the recorded ones: whoever keeps a CPU busy all the time, from
- * another container, service or session, has it for itself as far as the recorded threads go, which
- * gather on the others.
+ * How many CPUs other programs left to the recorded ones. A program of another
+ * container, service or session that keeps a CPU busy all the time has it for itself. The recorded
+ * threads gather on the others.
  */
 #ifndef WCPROF_LEFTOVER_H
 #define WCPROF_LEFTOVER_H

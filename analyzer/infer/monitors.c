@@ -2,19 +2,17 @@
 /*
  * Finds the sections of every mutex that goes with a condition, and ties waits to signals.
  *
- * Method. A mutex belongs to a condition when a wait on the condition is followed at once by a hold
- * of the mutex: pthread_cond_wait takes it again before it returns. Each thread's timeline is then
- * cut into sections: a hold, and for as long as a hold ends in a wait, that wait and the hold after
- * it. A signal wakes, of the waits that had begun and not ended, the one that ended first; a
- * broadcast all of them. What tokens a condition carries is tokens.c's question.
+ * Method. A mutex belongs to a condition when a hold of the mutex follows a wait on the condition
+ * at once, as pthread_cond_wait takes it again. Each thread's timeline is then cut into sections.
+ * A section is a hold and, for as long as a hold ends in a wait, that wait and the hold after it.
+ * Sites of sections are found by monitors_sites.c, the signals that ended waits by
+ * monitors_wakes.c, tokens by tokens.c.
  *
- * One thread. Waits that timed out were woken by nobody.
+ * One thread.
  */
-#include "monitors.h"
-
-#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
+#include "monitors_parts.h"
 #include "recording/addresses.h"
 #include "recording/releases.h"
 #include "tokens.h"
@@ -48,55 +46,6 @@ static bool is_mutex_hold(const struct recording *rec, uint32_t op)
 {
 	return rec->ops[op].kind == KIND_HOLD && rec->extras &&
 	       strncmp(rec->strings[rec->ops[op].name], "rwlock", 6) != 0;
-}
-
-static uint32_t process_of(const struct recording *rec, uint32_t thread)
-{
-	return rec->threads[thread].process;
-}
-
-static uint64_t mixed(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 29;
-}
-
-static uint64_t hash_of_frame(const struct rec_frame *frame)
-{
-	return frame->offset ^ (uint64_t)frame->module << 40;
-}
-
-/* A place anywhere in the function that made the call, as far as that shows: of the same callers,
- * in threads that begin with the same routine. 0: it has no callers. */
-static uint64_t function_site(const struct recording *rec, uint32_t stack, uint32_t thread)
-{
-	const struct rec_stack *frames = &rec->stacks[stack];
-	uint32_t op = rec->threads[thread].op;
-	uint64_t hash = op == NO_INDEX ? 1 : mixed(1, rec->extras[op].address);
-
-	if (frames->frame_count < 2)
-		return 0;
-	hash = mixed(hash, rec->frames[frames->first_frame].module);
-	for (uint32_t i = 1; i < SITE_FRAMES && i < frames->frame_count; i++)
-		hash = mixed(hash, hash_of_frame(&rec->frames[frames->first_frame + i]));
-	return hash;
-}
-
-/* A section's site, by one frame of the lock call and by more, and by its function: hashes. */
-static void site_set(const struct recording *rec, uint32_t stack, uint32_t thread,
-		     uint64_t site[SITE_KINDS])
-{
-	uint64_t hash = 0;
-
-	if (!stack || stack >= rec->stack_count)
-		return;
-	const struct rec_stack *frames = &rec->stacks[stack];
-	for (uint32_t i = 0; i < SITE_FRAMES; i++) {
-		if (i < frames->frame_count)
-			hash = mixed(hash, hash_of_frame(&rec->frames[frames->first_frame + i]));
-		site[i] = hash;
-	}
-	site[SITE_FUNCTION] = function_site(rec, stack, thread);
 }
 
 /* --- which mutex goes with which condition --- */
@@ -133,8 +82,8 @@ static void find_pairs(struct walk *walk, const struct timeline *timeline, uint3
 		if (moment_type(hold) != MOMENT_OP_BEGIN && moment_type(hold) != MOMENT_OP_POINT)
 			continue;
 		if (is_mutex_hold(rec, hold->index))
-			pair_up(walk, process_of(rec, thread), rec->waits[wait->index].address,
-				rec->extras[hold->index].address);
+			pair_up(walk, monitors_process(rec, thread),
+				rec->waits[wait->index].address, rec->extras[hold->index].address);
 	}
 }
 
@@ -165,6 +114,7 @@ static void remember(struct walk *walk, uint32_t section)
 {
 	const struct section *sections = walk->monitors->sections;
 
+	assert(section < walk->monitors->section_count);
 	for (size_t i = 0; i < walk->recent_count; i++) {
 		if (sections[walk->recent[i]].mutex == sections[section].mutex) {
 			walk->recent[i] = section;
@@ -188,7 +138,7 @@ static void hold_begins(struct walk *walk, uint32_t op)
 {
 	struct monitors *monitors = walk->monitors;
 	const struct rec_op *hold = &walk->rec->ops[op];
-	uint32_t mutex = addresses_find(walk->mutexes, process_of(walk->rec, walk->thread),
+	uint32_t mutex = addresses_find(walk->mutexes, monitors_process(walk->rec, walk->thread),
 					walk->rec->extras[op].address);
 
 	if (mutex == NO_INDEX)
@@ -196,8 +146,8 @@ static void hold_begins(struct walk *walk, uint32_t op)
 	uint32_t section = walk->suspended;
 	if (section == NO_INDEX || monitors->sections[section].mutex != mutex) {
 		section = section_new(walk, mutex, hold->start_ns);
-		site_set(walk->rec, walk->rec->extras[op].stack, walk->thread,
-			 monitors->sections[section].site);
+		monitors_site_set(walk->rec, walk->rec->extras[op].stack, walk->thread,
+				  monitors->sections[section].site);
 		monitors->sections[section].first_hold = op;
 	}
 	walk->suspended = NO_INDEX;
@@ -214,8 +164,8 @@ static void wait_begins(struct walk *walk, uint32_t index)
 	uint32_t condition =
 		wait->reason != REASON_COND
 			? NO_INDEX
-			: addresses_find(walk->conditions, process_of(walk->rec, walk->thread),
-					 wait->address);
+			: addresses_find(walk->conditions,
+					 monitors_process(walk->rec, walk->thread), wait->address);
 
 	if (condition == NO_INDEX)
 		return;
@@ -227,7 +177,8 @@ static void wait_begins(struct walk *walk, uint32_t index)
 	if (section->first_wait == NO_INDEX)
 		section->first_wait = index;
 	if (!section->site[SITE_FUNCTION]) /* the lock call's callers were not looked for */
-		section->site[SITE_FUNCTION] = function_site(walk->rec, wait->stack, walk->thread);
+		section->site[SITE_FUNCTION] =
+			monitors_function_site(walk->rec, wait->stack, walk->thread);
 	section->last_wait = index;
 	section->end_ns = wait->end_ns;
 	monitors->section_of_wait[index] = walk->suspended;
@@ -240,8 +191,8 @@ static void link_happens(struct walk *walk, uint32_t index)
 
 	if (link->kind != LINK_WAKE)
 		return;
-	uint32_t condition = addresses_find(walk->conditions, process_of(walk->rec, walk->thread),
-					    link->address);
+	uint32_t condition = addresses_find(
+		walk->conditions, monitors_process(walk->rec, walk->thread), link->address);
 	if (condition == NO_INDEX)
 		return;
 	monitors->signals[index].condition = condition;
@@ -279,218 +230,6 @@ static void cut_thread(struct walk *walk, const struct timeline *timeline, uint3
 	}
 }
 
-/* Whether two stacks are calls of one function, as far as that shows: all but the innermost
- * frames agree. Where one has no callers, how far apart the calls are must do. */
-static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
-{
-	const struct rec_stack *left = &rec->stacks[a], *right = &rec->stacks[b];
-	uint32_t count =
-		left->frame_count < right->frame_count ? left->frame_count : right->frame_count;
-	const struct rec_frame *l = &rec->frames[left->first_frame],
-			       *r = &rec->frames[right->first_frame];
-
-	if (!count || l[0].module != r[0].module)
-		return false;
-	if (count == 1 &&
-	    (l[0].offset < r[0].offset ? r[0].offset - l[0].offset : l[0].offset - r[0].offset) >
-		    assume.function_span)
-		return false;
-	for (uint32_t i = 1; i < count && i < SITE_FRAMES; i++)
-		if (l[i].module != r[i].module || l[i].offset != r[i].offset)
-			return false;
-	return true;
-}
-
-/*
- * The site of a section of which only a wait was recorded: that of the nearest lock call before the
- * wait in the code of the same function. NO_INDEX: there is none.
- */
-static uint32_t site_before_wait(const struct monitors *monitors, const struct recording *rec,
-				 const struct section *section)
-{
-	uint32_t stack = rec->waits[section->first_wait].stack, nearest = NO_INDEX;
-	uint64_t wait_at = rec->frames[rec->stacks[stack].first_frame].offset, nearest_at = 0;
-
-	for (size_t j = 0; stack && j < monitors->section_count; j++) {
-		const struct section *other = &monitors->sections[j];
-
-		if (other->first_hold == NO_INDEX || other->mutex != section->mutex)
-			continue;
-		uint32_t lock = rec->extras[other->first_hold].stack;
-		uint64_t lock_at = rec->frames[rec->stacks[lock].first_frame].offset;
-		if (!lock || lock_at >= wait_at || lock_at < nearest_at ||
-		    !is_same_function(rec, lock, stack))
-			continue;
-		nearest = (uint32_t)j;
-		nearest_at = lock_at;
-	}
-	return nearest;
-}
-
-/* The first sections on a mutex began before its holds were recorded: where, is found from the
- * others. */
-static void complete_sites(struct monitors *monitors, const struct recording *rec)
-{
-	for (size_t i = 0; i < monitors->section_count; i++) {
-		struct section *section = &monitors->sections[i];
-		uint32_t other = section->first_hold == NO_INDEX
-					 ? site_before_wait(monitors, rec, section)
-					 : NO_INDEX;
-
-		if (other != NO_INDEX)
-			memcpy(section->site, monitors->sections[other].site,
-			       sizeof(section->site));
-	}
-}
-
-/* --- signals and the waits that they end --- */
-
-struct occasion {
-	uint64_t at_ns;
-	uint32_t place; /* number of the address */
-	uint32_t index; /* of a wait (it begins) or a link */
-	bool is_signal;
-};
-
-static int compare_occasions(const void *left, const void *right)
-{
-	const struct occasion *a = left, *b = right;
-
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return (int)a->is_signal - (int)b->is_signal;
-}
-
-static bool is_woken(const struct rec_wait *wait)
-{
-	if (wait->timed_out || wait->open || wait->thread == NO_INDEX ||
-	    wait->start_ns == wait->end_ns)
-		return false;
-	return wait->reason == REASON_COND || wait->reason == REASON_FUTEX ||
-	       wait->reason == REASON_ONCE;
-}
-
-static bool wakes(const struct rec_link *link)
-{
-	return link->thread != NO_INDEX && link->kind == LINK_WAKE;
-}
-
-/* All that waits for a signal and all that signals, address by address, in order of time. */
-static struct occasion *occasions(const struct recording *rec, size_t *count)
-{
-	struct addresses places = { 0 };
-	struct occasion *list = NULL;
-	size_t capacity = 0;
-
-	*count = 0;
-	for (size_t i = 0; i < rec->wait_count; i++) {
-		const struct rec_wait *wait = &rec->waits[i];
-
-		if (!is_woken(wait))
-			continue;
-		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
-		list[(*count)++] =
-			(struct occasion){ wait->start_ns,
-					   addresses_add(&places, process_of(rec, wait->thread),
-							 wait->address),
-					   (uint32_t)i, false };
-	}
-	for (size_t i = 0; i < rec->link_count; i++) {
-		const struct rec_link *link = &rec->links[i];
-		uint32_t place = wakes(link)
-					 ? addresses_find(&places, process_of(rec, link->thread),
-							  link->address)
-					 : NO_INDEX;
-
-		if (place == NO_INDEX)
-			continue;
-		list = memory_grow(list, &capacity, *count + 1, sizeof(*list));
-		list[(*count)++] = (struct occasion){ link->at_ns, place, (uint32_t)i, true };
-	}
-	addresses_free(&places);
-	if (*count)
-		qsort(list, *count, sizeof(*list), compare_occasions);
-	return list;
-}
-
-/* Waits in progress on one condition, unordered: there are at most as many as threads. */
-struct waiting {
-	uint32_t *waits;
-	size_t count;
-	size_t capacity;
-};
-
-static void drop(struct waiting *waiting, size_t at)
-{
-	waiting->waits[at] = waiting->waits[--waiting->count];
-}
-
-/*
- * When a wait was over, for whoever looks for its signal: that an initialiser has run is recorded
- * after the others were let go.
- */
-static uint64_t over_ns(const struct rec_wait *wait)
-{
-	return wait->end_ns + (wait->reason == REASON_ONCE ? assume.once_late : 0);
-}
-
-/* A recording that does not say so shows it when more than one waited. */
-static bool wakes_all(const struct rec_link *link)
-{
-	return link->all || link->count > 1;
-}
-
-static void signal_happens(struct monitors *monitors, const struct recording *rec,
-			   struct waiting *waiting, uint32_t link)
-{
-	uint64_t at_ns = rec->links[link].at_ns;
-	bool all = wakes_all(&rec->links[link]);
-	size_t first = SIZE_MAX;
-
-	for (size_t i = 0; i < waiting->count;) {
-		uint32_t wait = waiting->waits[i];
-
-		if (over_ns(&rec->waits[wait]) <= at_ns) {
-			drop(waiting, i);
-		} else if (all) {
-			monitors->waking_link[wait] = link;
-			drop(waiting, i);
-		} else {
-			if (first == SIZE_MAX ||
-			    rec->waits[wait].end_ns < rec->waits[waiting->waits[first]].end_ns)
-				first = i;
-			i++;
-		}
-	}
-	if (first == SIZE_MAX)
-		return;
-	monitors->waking_link[waiting->waits[first]] = link;
-	drop(waiting, first);
-}
-
-static void tie_waits(struct monitors *monitors, const struct recording *rec)
-{
-	struct waiting waiting = { 0 };
-	size_t count;
-	struct occasion *list = occasions(rec, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (i && list[i].place != list[i - 1].place)
-			waiting.count = 0;
-		if (list[i].is_signal) {
-			signal_happens(monitors, rec, &waiting, list[i].index);
-		} else {
-			waiting.waits = memory_grow(waiting.waits, &waiting.capacity,
-						    waiting.count + 1, sizeof(*waiting.waits));
-			waiting.waits[waiting.count++] = list[i].index;
-		}
-	}
-	free(waiting.waits);
-	free(list);
-}
-
 static void find_conditions_of_waits(struct walk *walk)
 {
 	const struct recording *rec = walk->rec;
@@ -501,7 +240,8 @@ static void find_conditions_of_waits(struct walk *walk)
 		walk->monitors->condition_of_wait[i] =
 			wait->reason != REASON_COND || wait->thread == NO_INDEX
 				? NO_INDEX
-				: addresses_find(walk->conditions, process_of(rec, wait->thread),
+				: addresses_find(walk->conditions,
+						 monitors_process(rec, wait->thread),
 						 wait->address);
 	}
 }
@@ -525,7 +265,7 @@ static void prepare(struct monitors *monitors, const struct recording *rec)
 	fill(monitors->waking_link, rec->wait_count);
 	for (size_t i = 0; i < rec->link_count; i++)
 		monitors->signals[i] = (struct signal_role){ NO_INDEX, NO_INDEX, false,
-							     wakes_all(&rec->links[i]) };
+							     monitors_wakes_all(&rec->links[i]) };
 }
 
 void monitors_build(struct monitors *monitors, const struct recording *rec,
@@ -536,6 +276,7 @@ void monitors_build(struct monitors *monitors, const struct recording *rec,
 		.monitors = monitors, .rec = rec, .mutexes = &mutexes, .conditions = &conditions
 	};
 
+	assert(timeline->thread_count == rec->thread_count);
 	prepare(monitors, rec);
 	for (uint32_t t = 0; t < timeline->thread_count; t++)
 		find_pairs(&walk, timeline, t);
@@ -543,8 +284,8 @@ void monitors_build(struct monitors *monitors, const struct recording *rec,
 	find_conditions_of_waits(&walk);
 	for (uint32_t t = 0; monitors->condition_count && t < timeline->thread_count; t++)
 		cut_thread(&walk, timeline, t);
-	complete_sites(monitors, rec);
-	tie_waits(monitors, rec);
+	monitors_complete_sites(monitors, rec);
+	monitors_tie_waits(monitors, rec);
 	tokens_find(monitors, rec, releases);
 	addresses_free(&mutexes);
 	addresses_free(&conditions);

@@ -14,12 +14,12 @@
 #include "recording/timeline.h"
 
 /*
- * Frames of the lock call that tell one site from another, at most: one helper may lock for several
+ * Frames of the lock call that tell one site from another, at most. One helper may lock for several
  * callers, and one call may stand in several places of an unrolled loop.
  */
 enum { SITE_FRAMES = 3 };
 
-/* By how many frames, less one; the last kind is any place in the function, of the same callers: a
+/* By how many frames, less one. The last kind is any place in the function, of the same callers: a
  * compiler may have made several copies of a call. */
 enum { SITE_FUNCTION = SITE_FRAMES, SITE_KINDS };
 
@@ -44,7 +44,7 @@ struct section {
 enum put_model {
 	PUT_BY_SIGNAL,  /* a signal puts one */
 	PUT_BY_SECTION, /* each section of a site that ever signals puts one */
-	PUT_BATCH,      /* likewise, and a take takes all that is there */
+	PUT_BATCH,      /* as PUT_BY_SECTION, and a take takes all that is there */
 	/* tokens do not explain the recording: only the edge from the waking signal is kept */
 	PUT_NONE
 };
@@ -66,7 +66,7 @@ struct condition {
 	double violations; /* share of waits that began although tokens were there */
 };
 
-/* What became of a signal: parallel to recording->links. */
+/* The role of a signal: parallel to recording->links. */
 struct signal_role {
 	uint32_t condition; /* NO_INDEX: not a signal of a known condition */
 	uint32_t section;   /* the one that it was given in or after, NO_INDEX = unknown */

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Finds, for each wait for a semaphore, the post whose permit it got: that thread is what the wait
+ * waited for.
+ *
  * Method. Permits are alike: the first that was put in counts as the first that was taken out. So
- * the wait that ends nth got the nth permit, after those that were there at the start, which are as
- * many as the recording's largest deficit of takes over posts. That is believed where a wait had to
- * wait, and the post of its rank came meanwhile: a permit that nobody took, or an event that was
- * lost, makes ranks wrong, and then what the recorder said stays, which is the last post before the
- * wait's end. Of several processes all posts and waits count, if they share the semaphore.
+ * the wait that ends nth got the nth permit, after those that were there at the start. These are as
+ * many as the recording's largest deficit of takes over posts.
+ *
+ * The rank is believed where a wait had to wait, and the post of its rank came meanwhile. A permit
+ * that nobody took, or an event that was lost, makes ranks wrong. Then the recorder's own answer
+ * stays, the last post before the wait's end. Of several processes all posts and waits count, if
+ * they share the semaphore.
  *
  * One thread.
  */
@@ -15,6 +20,7 @@
 #include "format.h"
 #include "recording/addresses.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct permit {
@@ -96,6 +102,7 @@ static void match(struct recording *rec, const struct permit *permits, size_t co
 		}
 		while (permits[put].is_taken)
 			put++;
+		assert(put < i);
 		const struct rec_link *link = &rec->links[permits[put++].index];
 		struct rec_wait *wait = &rec->waits[permits[i].index];
 

@@ -3,12 +3,12 @@
  * Finds requests in what threads read and write; requests.h says which.
  *
  * A thread whose first transfer to or from another recorded thread is a write asks: its next read
- * is the answer. One whose first transfer is a read serves. What comes from outside the recording
- * is known by its descriptor. Of all classes of requests, the surest with the most time is what
- * hypotheses are judged by.
+ * is the answer. One whose first transfer is a read serves. A request from outside the recording
+ * is known by its descriptor. Of all classes of requests, hypotheses are judged by the surest one
+ * with the most time.
  *
- * Threads that share nothing but locks ask for those: where nothing else is a request, coming for
- * the class of locks that was waited for most is one, whether it was free or not.
+ * Threads that share nothing but locks ask for locks. Where nothing else is a request, each
+ * coming for the class of locks that was waited for most is one. The lock may have been free.
  *
  * One thread.
  */
@@ -56,6 +56,7 @@ static void place_add(struct seeking *seeking, uint32_t op, enum stamp_point poi
 {
 	struct requests *requests = seeking->requests;
 
+	assert(op < seeking->rec->op_count && stamp < 2 * requests->count);
 	requests->places = memory_grow(requests->places, &seeking->place_room,
 				       requests->place_count + 1, sizeof(*requests->places));
 	requests->places[requests->place_count++] = (struct stamp_place){ op, stamp, point };
@@ -181,7 +182,7 @@ static void served_seek(struct seeking *seeking, uint32_t op)
 
 /* --- coming for a lock --- */
 
-/* What each hold took to get, thread by thread. */
+/* How long each hold was waited for, thread by thread. */
 static void gains_look_at(struct seeking *seeking, const struct timeline *timeline,
 			  void (*look)(struct seeking *, uint32_t hold, uint64_t waited_ns))
 {
@@ -215,7 +216,7 @@ static void gain_count(struct seeking *seeking, uint32_t hold, uint64_t waited_n
 
 static void gain_add(struct seeking *seeking, uint32_t hold, uint64_t waited_ns)
 {
-	/* who tries does not ask, and comes again and again */
+	/* a thread that tries does not ask, and comes again and again */
 	if (seeking->classes->of_op[hold] == seeking->lock_class &&
 	    !seeking->rec->extras[hold].tried)
 		request_add_taken(seeking, REQUEST_LOCK, hold, STAMP_BEGIN, hold, STAMP_GAINED,
@@ -287,7 +288,7 @@ static int compare_places(const void *left, const void *right)
 	return a->stamp < b->stamp ? -1 : a->stamp > b->stamp;
 }
 
-/* What is judged by: of the surest source, the class in which most time was spent. */
+/* The requests to judge by: of the surest source, the class in which most time was spent. */
 static void judged_find(struct requests *requests, uint32_t class_count)
 {
 	uint64_t *taken_ns = memory_new(class_count, sizeof(*taken_ns));
@@ -328,6 +329,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 		.requests = requests, .rec = recording, .classes = classes, .flows = flows
 	};
 
+	assert(recording->extras && timeline->thread_count == recording->thread_count);
 	*requests = (struct requests){ .has_places = memory_new(recording->op_count / 8 + 1, 1) };
 	seeking.served_by = memory_new(DESCRIPTORS_MAX, sizeof(*seeking.served_by));
 	writes_find(&seeking);

@@ -47,7 +47,7 @@ struct requests {
 	struct stamp_place *places; /* by op, each in order of points */
 	size_t place_count;
 	uint8_t *has_places;   /* a bit an op */
-	uint32_t judged_class; /* what hypotheses are judged by; NO_INDEX = there are no requests */
+	uint32_t judged_class; /* hypotheses are judged by it; NO_INDEX = there are no requests */
 	enum request_source judged_source;
 	size_t judged_count;
 };

@@ -94,11 +94,13 @@ static uint32_t find_or_add(struct scopes *table, uint32_t leaf, uint32_t place,
 
 uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t held_count)
 {
+	assert(held_count <= SCOPE_LOCKS_MAX);
 	return find_or_add(table, leaf, 0, held, sort_unique(held, held_count));
 }
 
 uint32_t scopes_add_place(struct scopes *table, uint32_t scope, uint32_t place)
 {
+	assert(scope < table->count);
 	struct scope like = table->scopes[scope];
 	uint32_t held[SCOPE_LOCKS_MAX];
 

@@ -4,7 +4,7 @@
  *
  * Pairs are sorted and counted in place of a table of all of them. A sample counts in its scope and
  * in each scope around that, so that places without samples find the closest one that has some.
- * What CPU time a sample stands for is taken to be the same for all: the kernel's clock ticks
+ * The CPU time that a sample stands for is taken to be the same for all: the kernel's clock ticks
  * evenly.
  *
  * One thread.
@@ -187,7 +187,7 @@ static size_t count_shares(const struct share_work *work)
 	return count;
 }
 
-/* So many samples of a scope have the function. */
+/* As many samples of a scope as `hits` have the function. */
 static void add_shares(struct shares *shares, const struct share_work *work,
 		       const struct pair *pair, size_t hits)
 {
@@ -233,6 +233,7 @@ void shares_build(struct shares *shares, const struct recording *rec,
 {
 	struct share_work work = { .rec = rec, .of = of, .scopes = scopes, .scope_of = scope_of };
 
+	assert(of->first && scope_of);
 	*shares = (struct shares){ 0 };
 	work.in_scope = memory_new(scopes->count, sizeof(*work.in_scope));
 	collect_pairs(&work);

@@ -4,7 +4,7 @@
  * over all stretches of their kind.
  *
  * A function's share is inclusive: of the samples in a scope, those whose stack has the function. A
- * place without a sample has the shares of the scope that it is a place of: samples come with the
+ * place without a sample has the shares of the scope that it is a place of. Samples come with the
  * clock's ticks, as threads' turns on a CPU do, and so gather where a turn ended.
  */
 #ifndef WCPROF_SHARES_H

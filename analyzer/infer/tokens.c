@@ -3,21 +3,20 @@
  * Finds, for each condition, a model of tokens that the recording obeys.
  *
  * Method. A section whose site ever waits on the condition takes one token, whether it had to wait
- * or not. Two ways of putting are tried: each signal puts one; or each section of a site that ever
+ * or not. Two ways of putting are tried. Each signal puts one. Or each section of a site that ever
  * signals puts one ("signal only when it was empty"). The tokens at the start are the recording's
- * largest deficit of takes over puts: for a bounded queue this finds its capacity. The model is
+ * largest deficit of takes over puts. For a bounded queue this finds its capacity. The model is
  * then held against the recording: nobody may begin to wait while there are tokens. Where that
- * happens too often no token is used, and only the edge from the signal that let a section go is
- * kept.
+ * happens too often no token is used. Only the edge from the signal that let a section go is kept.
  *
- * What makes a site is tried as well, see is_better(): how many frames, or, for code of which a
- * compiler has made copies, the function.
+ * Kinds of sites are tried as well, see tokens_is_better(): how many frames count, or the function,
+ * for code of which a compiler has made copies.
  *
- * Or each take takes all that was put since the last one ("drain"): then nobody begins to wait
+ * Or each take takes all that was put since the last one ("drain"). Then nobody begins to wait
  * while something is there, and nobody takes where nothing is. How many a take got is noted. This
- * is so if neither of the others obeys, or if what a thread does after a take is the longer the
- * more it got; and only where what takes wakes nobody: with fewer and larger takes some of that
- * would never happen.
+ * model is chosen if neither of the others obeys, or if a thread's work after a take is the longer
+ * the more it got. It is chosen only where the takers wake nobody: with fewer and larger takes some
+ * of these signals would never be given.
  *
  * A signal from a place used once, after which nobody begins to wait, is a gate: it opens the
  * condition for good ("closed"). A site that signals before it waits (a request, then its answer)
@@ -25,30 +24,15 @@
  *
  * One thread.
  */
-#include "tokens.h"
-
 #include "base/assumptions.h"
 #include "base/buckets.h"
 #include "base/memory.h"
 #include "format.h"
+#include "tokens_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct set {
-	uint64_t *values;
-	size_t count;
-	size_t capacity;
-};
-
-static bool set_has(const struct set *set, uint64_t value)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (set->values[i] == value)
-			return true;
-	return false;
-}
 
 static void set_add(struct set *set, uint64_t value)
 {
@@ -56,49 +40,6 @@ static void set_add(struct set *set, uint64_t value)
 		return;
 	set->values = memory_grow(set->values, &set->capacity, set->count + 1, sizeof(value));
 	set->values[set->count++] = value;
-}
-
-static bool sets_meet(const struct set *a, const struct set *b)
-{
-	for (size_t i = 0; i < a->count; i++)
-		if (set_has(b, a->values[i]))
-			return true;
-	return false;
-}
-
-/* All there is to say about one condition while its model is sought. */
-struct study {
-	struct monitors *monitors;
-	const struct recording *rec;
-	uint32_t condition;
-	const uint32_t *waits; /* on it */
-	size_t wait_count;
-	const uint32_t *sections; /* of its mutex */
-	size_t section_count;
-	uint32_t *links; /* its signals, in order of time */
-	size_t link_count;
-	uint64_t last_wait_ns; /* when the last wait began */
-	uint32_t depth;        /* which kind of site counts */
-	struct set takers;     /* sites */
-	struct set putters;    /* sites */
-	struct set taking_threads;
-	struct set putting_threads;
-	const uint64_t *last_link_ns; /* by thread: when it last let somebody go */
-};
-
-struct token_event {
-	uint64_t at_ns;
-	int change;       /* +1 put, -1 take, 0 a wait begins */
-	uint32_t section; /* that takes */
-};
-
-static int compare_events(const void *left, const void *right)
-{
-	const struct token_event *a = left, *b = right;
-
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return a->change - b->change;
 }
 
 static int compare_u64(const void *left, const void *right)
@@ -149,190 +90,6 @@ static void find_gates(struct study *study)
 /* Finding a signal that stands alone costs a walk over all: only places with few signals can
  * have one. */
 enum { GATE_SIGNALS_MAX = 1 << 14 };
-
-/* --- the token models --- */
-
-static void push_event(struct token_event **list, size_t *count, size_t *capacity,
-		       struct token_event event)
-{
-	*list = memory_grow(*list, capacity, *count + 1, sizeof(**list));
-	(*list)[(*count)++] = event;
-}
-
-static struct token_event *collect_events(const struct study *study, enum put_model model,
-					  size_t *count)
-{
-	const struct monitors *monitors = study->monitors;
-	const struct recording *rec = study->rec;
-	struct token_event *list = NULL;
-	size_t capacity = 0;
-
-	*count = 0;
-	for (size_t i = 0; model == PUT_BY_SIGNAL && i < study->link_count; i++)
-		if (!monitors->signals[study->links[i]].is_gate)
-			push_event(&list, count, &capacity,
-				   (struct token_event){ rec->links[study->links[i]].at_ns, 1,
-							 NO_INDEX });
-	for (size_t i = 0; i < study->section_count; i++) {
-		const struct section *section = &monitors->sections[study->sections[i]];
-
-		if (put_by_section(model) && set_has(&study->putters, section->site[study->depth]))
-			push_event(&list, count, &capacity,
-				   (struct token_event){ section->end_ns + 1, 1, NO_INDEX });
-		if (set_has(&study->takers, section->site[study->depth]))
-			push_event(&list, count, &capacity,
-				   (struct token_event){ section->end_ns, -1, study->sections[i] });
-	}
-	for (size_t i = 0; i < study->wait_count; i++)
-		if (!rec->waits[study->waits[i]].open)
-			push_event(&list, count, &capacity,
-				   (struct token_event){ rec->waits[study->waits[i]].start_ns, 0,
-							 NO_INDEX });
-	if (*count)
-		qsort(list, *count, sizeof(*list), compare_events);
-	return list;
-}
-
-struct fit {
-	enum put_model model;
-	double violations;
-	uint32_t initial;
-	uint64_t left_over; /* tokens at the end, or that nobody had put */
-};
-
-static struct fit try_model(const struct study *study, enum put_model model)
-{
-	size_t count, waits = 0, violations = 0;
-	struct token_event *events = collect_events(study, model, &count);
-	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
-	int64_t tokens = 0, lowest = 0;
-
-	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
-		tokens += events[i].change;
-		lowest = tokens < lowest ? tokens : lowest;
-	}
-	struct fit fit = { .model = model,
-			   .initial = (uint32_t)-lowest,
-			   .left_over = (uint64_t)(tokens < 0 ? -tokens : tokens) };
-	tokens = -lowest;
-	for (size_t i = 0; i < count && events[i].at_ns < gate_ns; i++) {
-		tokens += events[i].change;
-		if (events[i].change)
-			continue;
-		waits++;
-		violations += tokens > 0;
-	}
-	free(events);
-	fit.violations = waits ? (double)violations / (double)waits : 0.0;
-	return fit;
-}
-
-/* What takes all wakes nobody, and who is the last to take is known. */
-static bool may_be_batches(const struct study *study)
-{
-	const struct monitors *monitors = study->monitors;
-
-	if (study->taking_threads.count > 1 &&
-	    monitors->conditions[study->condition].gate_ns == UINT64_MAX)
-		return false;
-	for (size_t i = 0; i < study->section_count; i++) {
-		const struct section *section = &monitors->sections[study->sections[i]];
-
-		if (set_has(&study->takers, section->site[study->depth]) &&
-		    study->last_link_ns[section->thread] > section->start_ns)
-			return false;
-	}
-	return !sets_meet(&study->putters, &study->takers);
-}
-
-/* Each take takes all that is there; notes how many that is. */
-static struct fit try_batches(const struct study *study)
-{
-	size_t count, looks = 0, violations = 0;
-	struct token_event *events = collect_events(study, PUT_BATCH, &count);
-	uint64_t gate_ns = study->monitors->conditions[study->condition].gate_ns;
-	uint32_t tokens = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool takes = events[i].change < 0;
-
-		if (events[i].change > 0) {
-			tokens++;
-			continue;
-		}
-		looks += events[i].at_ns < gate_ns;
-		violations += events[i].at_ns < gate_ns && takes == !tokens;
-		if (!takes)
-			continue;
-		study->monitors->sections[events[i].section].items = tokens;
-		tokens = 0;
-	}
-	free(events);
-	return (struct fit){ .model = PUT_BATCH,
-			     .violations = looks ? (double)violations / (double)looks : 0.0,
-			     .left_over = tokens };
-}
-
-/*
- * Whether the time from a take to the thread's next one goes with how many it got: that explains
- * most of its variance. A signal for each batch obeys the recording too, but says nothing of that.
- */
-static bool grows_with_items(const struct study *study)
-{
-	const struct monitors *monitors = study->monitors;
-	double count = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-	const struct section *last = NULL;
-
-	for (size_t i = 0; i < study->section_count; i++) {
-		const struct section *section = &monitors->sections[study->sections[i]];
-
-		if (!set_has(&study->takers, section->site[study->depth]))
-			continue;
-		if (last && last->thread == section->thread && last->items) {
-			double items = last->items;
-			double ns = (double)section->start_ns - (double)last->end_ns;
-
-			count++;
-			x += items, y += ns;
-			xx += items * items, yy += ns * ns, xy += items * ns;
-		}
-		last = section;
-	}
-	double together = count * xy - x * y, alone = (count * xx - x * x) * (count * yy - y * y);
-	return count >= assume.batch_pairs && together > 0 &&
-	       together * together > alone * assume.batch_explains;
-}
-
-/*
- * What obeys the recording comes first; of several that do, the one that accounts for most of what
- * was put and taken, then the one that needs fewer tokens at the start.
- */
-static bool is_better(const struct fit *a, const struct fit *b)
-{
-	double a_violations = a->violations > assume.token_misfits ? a->violations : 0;
-	double b_violations = b->violations > assume.token_misfits ? b->violations : 0;
-
-	if (a_violations != b_violations)
-		return a_violations < b_violations;
-	return a->left_over != b->left_over ? a->left_over < b->left_over : a->initial < b->initial;
-}
-
-/* The better one of the ways of putting, with sites of the study's depth. */
-static struct fit choose_model(const struct study *study)
-{
-	struct fit by_signal = try_model(study, PUT_BY_SIGNAL);
-
-	if (sets_meet(&study->putters, &study->takers))
-		return by_signal;
-	struct fit by_section = try_model(study, PUT_BY_SECTION);
-	struct fit best = is_better(&by_section, &by_signal) ? by_section : by_signal;
-
-	if (!assume.takes_all || !may_be_batches(study))
-		return best;
-	struct fit batches = try_batches(study);
-	bool is_enough = best.violations <= assume.token_misfits && !grows_with_items(study);
-	return batches.violations <= assume.token_misfits && !is_enough ? batches : best;
-}
 
 /* --- what is known of a condition --- */
 
@@ -432,6 +189,7 @@ static void find_latency(struct study *study, const struct releases *releases)
 
 static void study_sites(struct study *study, uint32_t depth)
 {
+	assert(depth < SITE_KINDS);
 	study->depth = depth;
 	study->takers.count = study->putters.count = 0;
 	study->taking_threads.count = study->putting_threads.count = 0;
@@ -442,7 +200,7 @@ static void study_sites(struct study *study, uint32_t depth)
 static void study_condition(struct study *study, const struct releases *releases)
 {
 	struct condition *condition = &study->monitors->conditions[study->condition];
-	struct fit best = { .violations = 2 };
+	struct token_fit best = { .violations = 2 };
 	uint32_t best_depth = 0;
 
 	collect_takers(study);
@@ -450,16 +208,16 @@ static void study_condition(struct study *study, const struct releases *releases
 		find_gates(study);
 	for (uint32_t depth = 0; depth < assume.site_kinds; depth++) {
 		study_sites(study, depth);
-		struct fit fit = choose_model(study);
+		struct token_fit fit = tokens_choose_model(study);
 
-		if (!is_better(&fit, &best))
+		if (!tokens_is_better(&fit, &best))
 			continue;
 		best = fit;
 		best_depth = depth;
 	}
 	study_sites(study, best_depth);
 	if (best.model == PUT_BATCH)
-		(void)try_batches(study); /* notes what it found for these sites */
+		tokens_note_items(study);
 	condition->model = best.model;
 	condition->initial = best.initial;
 	condition->violations = best.violations;

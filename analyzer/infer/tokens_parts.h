@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by tokens.c (studies conditions one by one) and tokens_models.c (tries models on them).
+ * Private to them.
+ */
+#ifndef WCPROF_TOKENS_PARTS_H
+#define WCPROF_TOKENS_PARTS_H
+
+#include "tokens.h"
+
+/* Of few values: sites or threads. */
+struct set {
+	uint64_t *values;
+	size_t count;
+	size_t capacity;
+};
+
+static inline bool set_has(const struct set *set, uint64_t value)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->values[i] == value)
+			return true;
+	return false;
+}
+
+static inline bool sets_meet(const struct set *a, const struct set *b)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (set_has(b, a->values[i]))
+			return true;
+	return false;
+}
+
+/* Everything known of one condition while its model is sought. */
+struct study {
+	struct monitors *monitors;
+	const struct recording *rec;
+	uint32_t condition;
+	const uint32_t *waits; /* on it */
+	size_t wait_count;
+	const uint32_t *sections; /* of its mutex */
+	size_t section_count;
+	uint32_t *links; /* its signals, in order of time */
+	size_t link_count;
+	uint64_t last_wait_ns; /* when the last wait began */
+	uint32_t depth;        /* which kind of site counts */
+	struct set takers;     /* sites */
+	struct set putters;    /* sites */
+	struct set taking_threads;
+	struct set putting_threads;
+	const uint64_t *last_link_ns; /* by thread: when it last let somebody go */
+};
+
+/* How well a model of putting goes with the recording. */
+struct token_fit {
+	enum put_model model;
+	double violations; /* share of waits that began although tokens were there */
+	uint32_t initial;
+	uint64_t left_over; /* tokens at the end, or that nobody had put */
+};
+
+/* The best model for sites of the study's depth. */
+struct token_fit tokens_choose_model(const struct study *);
+
+/* A fit that obeys the recording is better than one that does not. Of several that obey, the best
+ * one accounts for most of what was put and taken; then fewer tokens at the start are better. */
+bool tokens_is_better(const struct token_fit *, const struct token_fit *);
+
+/* Notes how many each take got, where a take takes all. */
+void tokens_note_items(const struct study *);
+
+#endif
