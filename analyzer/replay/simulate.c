@@ -75,17 +75,14 @@ static struct turn take_turn(struct simulation *sim)
 	return (struct turn){ .at_ns = run_ns, .actor = actor };
 }
 
-/* The time of a sleep beyond what was asked for; none if the sleep is no more. One that was stalled
- * hardly ever is at the same place again. */
+/* The time that a sleep takes beyond the one asked for; none if the sleep is gone. */
 static uint64_t overrun_ns(const struct simulation *sim, const struct player *player,
 			   const struct step *step)
 {
-	uint64_t ns = step->ns, usual_ns = sim->script->overrun_ns;
+	uint64_t ns = step->ns;
 
 	if (!(sim->factor[step->arg] > 0))
 		return 0;
-	if (sim->jitter && (double)ns > assume.stall * (double)usual_ns)
-		ns = usual_ns;
 	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }
 

@@ -144,7 +144,6 @@ struct script {
 	struct messages messages;
 	struct requests requests;
 	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
-	uint64_t overrun_ns;      /* median, of sleeps beyond what was asked for */
 	uint64_t sleep_run_ns;    /* CPU time that a sleep takes, on crowded CPUs; 0 = not known */
 	uint64_t start_ns;        /* of the first actor */
 	uint64_t actual_ns;       /* makespan as recorded, of the actors that count */

@@ -87,20 +87,6 @@ static void fill_latencies(struct compiler *compiler)
 	}
 }
 
-/* How long sleeps usually take beyond what was asked for. */
-static uint64_t usual_overrun_ns(const struct script *script)
-{
-	uint64_t *overruns_ns = memory_new(script->step_count, sizeof(*overruns_ns));
-	size_t count = 0;
-
-	for (size_t i = 0; i < script->step_count; i++)
-		if (script->steps[i].type == STEP_OVERRUN)
-			overruns_ns[count++] = script->steps[i].ns;
-	uint64_t usual_ns = count ? percentile_select(overruns_ns, count, count / 2) : 0;
-	free(overruns_ns);
-	return usual_ns;
-}
-
 static void found_build(struct found *found, struct script *script, const struct recording *rec,
 			const struct timeline *timeline)
 {
@@ -169,7 +155,6 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_places_split(&gathered->places, script);
 	script_pools_find(compiler);
 	fill_latencies(compiler);
-	script->overrun_ns = usual_overrun_ns(script);
 	script_choose_finishers(script, compiler);
 	if (gathered->places.step_of_sample)
 		shares_build(&script->shares, compiler->rec, functions, &script->scopes,

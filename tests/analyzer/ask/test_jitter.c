@@ -125,36 +125,8 @@ START_TEST(lengths_have_the_same_jitter_each_time)
 END_TEST
 
 /* Of five sleeps of 10 ms that take 1 more each, one takes 31. */
-START_TEST(a_stall_does_not_come_back)
-{
-	struct sketch sketch;
-	struct script script;
-	struct machine machine;
-
-	sketch_begin(&sketch);
-	sketch_thread(&sketch, "main", 0, 85);
-	for (int i = 0; i < 5; i++) {
-		double from_ms = i * 11 + (i > 2 ? 30 : 0);
-
-		sketch_sleep(&sketch, 0, "nap", from_ms, from_ms + (i == 2 ? 41 : 11));
-		sketch.rec.extras[sketch.rec.op_count - 1].amount = 10 * SKETCH_MS;
-	}
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
-	machine_begin(&machine, &script, 0);
-	const struct replayer replayer = simulate_replayer(&script, &machine);
-	double recorded_ns = makespan_ns(&replayer, 0);
-	double other_ns = makespan_ns(&replayer, 1);
-	ck_assert_double_eq_tol(recorded_ns, 85e6, 1e3);
-	ck_assert_double_eq_tol(other_ns, 55e6, 0.55e6);
-	script_free(&script);
-	sketch_free(&sketch);
-}
-END_TEST
-
 SUITE()
 {
 	EACH(the_middle_one_is_told_where_jitter_decides, rows);
 	TEST(lengths_have_the_same_jitter_each_time);
-	TEST(a_stall_does_not_come_back);
 }
