@@ -37,6 +37,7 @@ static void look_ahead(struct crowd *crowd)
 
 void crowd_reset(struct crowd *crowd, double cpus)
 {
+	assert(cpus > 0);
 	crowd->count = 0;
 	crowd->cpus = cpus;
 	crowd->virtual_ns = 0;

@@ -27,6 +27,7 @@
 
 void runqueues_make(struct runqueues *queues, size_t actors, double cpus)
 {
+	assert(cpus > 0);
 	*queues = (struct runqueues){ .actor_count = actors };
 	size_t cpu_count = cpus < (double)actors ? (size_t)ceil(cpus) : actors;
 
@@ -50,6 +51,7 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 {
 	double doublings = log2(cpus > 1 ? cpus : 1);
 
+	assert(cpus > 0);
 	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
 	doublings = doublings < assume.slice_doublings ? floor(doublings) : assume.slice_doublings;
 	queues->slice_ns = (double)assume.slice * (1 + doublings);
@@ -69,6 +71,7 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 
 void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
 {
+	assert(actor < queues->actor_count && weight > 0 && !queues->runners[actor].is_queued);
 	queues->runners[actor].weight = weight;
 }
 
@@ -320,6 +323,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 {
 	struct runner *runner = &queues->runners[actor];
 
+	assert(actor < queues->actor_count);
 	assert(now_ns >= queues->now_ns && (!runner->is_queued || runner->is_asleep));
 	queues->now_ns = now_ns;
 	queues->next_ns = 0;

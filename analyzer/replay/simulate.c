@@ -358,6 +358,8 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	for (size_t i = 0; i < trial->count; i++) {
 		const struct scaling *scaling = &trial->scalings[i];
 
+		assert(scaling->class < script->class_count + script->shares.function_count &&
+		       scaling->factor >= 0);
 		if (scaling->class >= script->class_count)
 			scale_function(
 				sim,

@@ -9,8 +9,8 @@
  * one class advance a clock.
  *
  * Regions make it fast. A region is a stretch of code that advances one slot, its own. Values that
- * it reads from before are its imports. A region is skipped in one step if it has no RUN of the
- * class, and its imports are as far from its own slot as recorded. For then everything in it is
+ * it reads from before are its imports. A region without a RUN of the class is skipped
+ * in one step, if its imports are as far from its slot as recorded. For then everything in it is
  * shifted in time and nothing else. Its own slot advances by its duration. The slots that are read
  * after it (its exports) are put where they belong. A plain region only adds, so that there only
  * the RUNs of the class need a look. So a hypothesis costs about as much as what it changes.
