@@ -11,17 +11,17 @@
 #include <string.h>
 
 struct assumptions assume = {
-#define ASSUME(name, value, without, unit, why) .name = value,
+#define ASSUME(name, value, without, unit, why, rows) .name = value,
 #include "assumptions.def"
 };
 
 static const struct assumptions usual = {
-#define ASSUME(name, value, without, unit, why) .name = value,
+#define ASSUME(name, value, without, unit, why, rows) .name = value,
 #include "assumptions.def"
 };
 
 static const struct assumptions gone = {
-#define ASSUME(name, value, without, unit, why) .name = without,
+#define ASSUME(name, value, without, unit, why, rows) .name = without,
 #include "assumptions.def"
 };
 
@@ -30,7 +30,7 @@ static const struct row {
 	size_t offset;
 	size_t bytes;
 } rows[] = {
-#define ASSUME(name, value, without, unit, why) \
+#define ASSUME(name, value, without, unit, why, rows) \
 	{ #name, offsetof(struct assumptions, name), sizeof(ASSUME_TYPE_##unit) },
 #include "assumptions.def"
 };

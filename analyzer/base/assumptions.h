@@ -20,7 +20,7 @@
 #define ASSUME_TYPE_way   bool
 
 struct assumptions {
-#define ASSUME(name, value, without, unit, why) ASSUME_TYPE_##unit name;
+#define ASSUME(name, value, without, unit, why, rows) ASSUME_TYPE_##unit name;
 #include "assumptions.def"
 };
 

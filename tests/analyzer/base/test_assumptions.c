@@ -9,10 +9,10 @@
 #include "base/assumptions.h"
 
 static const struct {
-	const char *name, *unit, *why;
+	const char *name, *unit, *why, *needed_by;
 	double value, without;
 } rows[] = {
-#define ASSUME(name, value, without, unit, why) { #name, #unit, why, value, without },
+#define ASSUME(name, value, without, unit, why, rows) { #name, #unit, why, rows, value, without },
 #include "base/assumptions.def"
 };
 
@@ -21,7 +21,7 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 static void values_get(double values[ROWS])
 {
 	size_t i = 0;
-#define ASSUME(name, value, without, unit, why) values[i++] = (double)assume.name;
+#define ASSUME(name, value, without, unit, why, rows) values[i++] = (double)assume.name;
 #include "base/assumptions.def"
 }
 
@@ -57,6 +57,7 @@ START_TEST(each_row_claims_something)
 {
 	ck_assert_msg(rows[_i].value != rows[_i].without, "%s", rows[_i].name);
 	ck_assert_msg(strlen(rows[_i].why) > 20, "%s", rows[_i].name);
+	ck_assert_msg(strlen(rows[_i].needed_by) > 3, "%s", rows[_i].name);
 	for (int i = 0; i < _i; i++)
 		ck_assert_str_ne(rows[i].name, rows[_i].name);
 }
