@@ -14,7 +14,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
 WCPROF = os.path.join(BUILD, "wcprof")
 LIBRARY = os.path.join(BUILD, "libwcprof.so")
-WAIT_SECONDS = 60
+# Only ends what hangs.
+WAIT_SECONDS = 600
 
 # Reads as often as a line on standard input says, and answers "done"; the end of its input is its end.
 READER = ["python3", "-S", "-E", "-c", """
@@ -109,7 +110,7 @@ class ProgramTest(unittest.TestCase):
         self.expect(process, "done")
 
     def until(self, condition):
-        """Looks until it is so; a minute is a failure, not a measure."""
+        """Looks until it is so; ten minutes are a failure, not a measure."""
         waiter = select.poll()
         for _ in range(WAIT_SECONDS * 200):
             if condition():

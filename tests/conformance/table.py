@@ -16,7 +16,7 @@ class Row:
     same: tuple = ()
     unordered: bool = False
     tries: int = 1
-    seconds: int = 300
+    seconds: int = 900
     short: bool = False  # also in scripts/check
 
 
@@ -87,7 +87,7 @@ ROWS = (
     script("allocator.jemalloc-last", "the same, preloaded after us", "libjemalloc.so.2 last"),
     script("allocator.tcmalloc-first", "the same under tcmalloc, preloaded before us", "libtcmalloc.so.4 first"),
     script("allocator.tcmalloc-last", "the same, preloaded after us", "libtcmalloc.so.4 last"),
-    *(stressor(name, f"--{name}-ops {count} --timeout 240") for name, count in STRESSORS.items()),
+    *(stressor(name, f"--{name}-ops {count} --timeout 800") for name, count in STRESSORS.items()),
     # Their operations do not end them.
     stressor("sem", "--timeout 4"),
     stressor("yield", "--timeout 4"),

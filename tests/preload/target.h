@@ -26,6 +26,8 @@
 #include <unistd.h>
 
 enum { EXPECT_MAX = 10, OUTPUT_MAX = 65536, DUMPS_MAX = 128 };
+/* A target that hangs is a failure, not a hang of the tests: three such runs end before the test. */
+enum { TARGET_SECONDS = 180 };
 
 /* So many events of this type, word (kind, reason or link kind) and name ("" = any). */
 struct expect {
@@ -139,7 +141,7 @@ static inline void run_target(const char *target, const char *scenario, enum mod
 		dup2(ends[1], STDERR_FILENO);
 		close(ends[0]);
 		close(ends[1]);
-		alarm(60); /* a target that hangs is a failure, not a hang of the tests */
+		alarm(TARGET_SECONDS);
 		execl(program, program, scenario, (char *)NULL);
 		_exit(127);
 	}

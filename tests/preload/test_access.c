@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include "target.h"
@@ -65,8 +66,44 @@ static pid_t start(uid_t user, const char *variable, const char *value)
 	setenv("LD_PRELOAD", library, 1);
 	setenv(variable, value, 1);
 	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-	execlp("sleep", "sleep", "60", (char *)NULL);
+	execlp("sleep", "sleep", "1000", (char *)NULL);
 	_exit(127);
+}
+
+/* Whether a thread is in a call that waits. */
+static bool is_waiting(pid_t pid, const char *thread)
+{
+	char path[320];
+	long call = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/syscall", pid, thread);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%ld", &call) != 1)
+		call = -1; /* it runs */
+	if (file)
+		fclose(file);
+	return call == SYS_clock_nanosleep || call == SYS_poll || call == SYS_ppoll;
+}
+
+/* It sleeps itself, and its control thread, if it has one, has done what it does at its start. */
+static void wait_until_all_wait(pid_t pid)
+{
+	uint32_t waiting = 0, threads = 1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	while (waiting < threads) {
+		DIR *tasks = opendir(path);
+
+		ck_assert_ptr_nonnull(tasks);
+		waiting = threads = 0;
+		for (struct dirent *entry = readdir(tasks); entry; entry = readdir(tasks)) {
+			threads += entry->d_name[0] != '.';
+			waiting += entry->d_name[0] != '.' && is_waiting(pid, entry->d_name);
+		}
+		closedir(tasks);
+	}
 }
 
 static void stop(pid_t pid)
@@ -210,8 +247,9 @@ START_TEST(test_a_trap_for_a_directory)
 	snprintf(prepare, sizeof(prepare), traps[_i].prepare, directory);
 	ck_assert_msg(system(prepare) == 0, "%s", prepare);
 	snprintf(command, sizeof(command),
-		 "cd %1$s && WCPROF_DIR=%1$s/d LD_PRELOAD=%2$s sleep 0.2 2>said && "
-		 "grep -q '^wcprof: .*no control socket' said && "
+		 "cd %1$s && { WCPROF_DIR=%1$s/d LD_PRELOAD=%2$s sleep 1000 2>said & } && "
+		 "until grep -qs '^wcprof: .*no control socket' said; do sleep 0.01; done && "
+		 "kill $! && "
 		 "test -z \"$(find . -name '*.sock')\" && test ! -e missing",
 		 directory, library);
 	ck_assert_msg(system(command) == 0, "%s, after %s", command, prepare);
@@ -243,7 +281,7 @@ START_TEST(test_a_foreign_socket_stays)
 	pid = start(getuid(), "WCPROF_SOCKET", path);
 	/* It has looked, when its connection is there: it asks whether anybody listens. */
 	close(accept(fd, NULL, NULL));
-	usleep(50000);
+	wait_until_all_wait(pid);
 	ck_assert_int_eq(lstat(path, &after), 0);
 	ck_assert_uint_eq(before.st_ino, after.st_ino);
 	stop(pid);
@@ -269,7 +307,7 @@ START_TEST(test_a_strangers_dead_socket_stays)
 	ck_assert_int_eq(chown(path, STRANGER, STRANGER), 0);
 	ck_assert_int_eq(lstat(path, &before), 0);
 	pid = start(OTHER_STRANGER, "WCPROF_SOCKET", path);
-	usleep(200000);
+	wait_until_all_wait(pid);
 	ck_assert_int_eq(lstat(path, &after), 0);
 	ck_assert_uint_eq(before.st_ino, after.st_ino);
 	ck_assert_uint_eq(after.st_uid, STRANGER);
@@ -322,7 +360,7 @@ START_TEST(test_another_tmp)
 		unsetenv("XDG_RUNTIME_DIR");
 		unsetenv("WCPROF_DIR");
 		setenv("LD_PRELOAD", kept, 1);
-		execlp("sleep", "sleep", "60", (char *)NULL);
+		execlp("sleep", "sleep", "1000", (char *)NULL);
 		_exit(127);
 	}
 	snprintf(path, sizeof(path), "/proc/%d/root/tmp/wcprof-0/%d.sock", pid, pid);

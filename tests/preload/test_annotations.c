@@ -60,7 +60,7 @@ static void run_example(const char *program, enum mode mode, const char *directo
 	snprintf(command, sizeof(command), "test \"$(%s)\" = done", program);
 	pid = fork();
 	if (pid == 0) {
-		alarm(60);
+		alarm(TARGET_SECONDS);
 		set_environment(mode, directory);
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);

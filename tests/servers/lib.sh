@@ -59,14 +59,14 @@ is_running() {
 }
 
 wait_for_port() { # PORT
-	until_true 20 listens "$1" || fail "the server does not listen on port $1"
+	until_true listens "$1" || fail "the server does not listen on port $1"
 }
 
 # Sends one line to a process's control socket and prints what comes back.
 control() { # PID LINE
 	local socket=$here/run/$1.sock
-	until_true 10 test -S "$socket" || fail "no control socket $socket"
-	printf '%s\n' "$2" | socat -t 60 - "UNIX-CONNECT:$socket"
+	until_true test -S "$socket" || fail "no control socket $socket"
+	printf '%s\n' "$2" | socat -t 600 - "UNIX-CONNECT:$socket"
 }
 
 enable() { # PID
@@ -89,7 +89,7 @@ dump_and_check() { # PID CHECK...: each a Python expression over r, the report, 
 stop_server() { # [SIGNAL]: its exit status must be 0
 	local status=0
 	kill -"${1:-TERM}" "$server"
-	until_true 20 eval '! is_running' || fail "the server did not stop"
+	until_true eval '! is_running' || fail "the server did not stop"
 	wait "$server" || status=$?
 	server=
 	((status == 0)) || fail "the server ended with status $status"

@@ -12,10 +12,9 @@ listens() { # PORT
 	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# Asks again every 20 ms until the command succeeds; gives up after SECONDS.
-until_true() { # SECONDS COMMAND...
-	local deadline=$((SECONDS + $1))
-	shift
+# Asks again every 20 ms until the command succeeds. Giving up after ten minutes only ends what hangs.
+until_true() { # COMMAND...
+	local deadline=$((SECONDS + 600))
 	until "$@"; do
 		((SECONDS < deadline)) || return 1
 		sleep 0.02

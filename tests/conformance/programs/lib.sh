@@ -16,5 +16,5 @@ as_nobody() { # COMMAND...
 
 # Asks until it answers; a program must not depend on how fast another one is.
 wait_for_port() { # PORT
-	until_true 60 listens "$1" || fail "nothing listens on the port"
+	until_true listens "$1" || fail "nothing listens on the port"
 }
