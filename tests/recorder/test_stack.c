@@ -1,162 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If this fails, recorded call stacks are wrong, or taking one crashes, allocates or locks in the
- * program.
+ * If this fails, recorded call stacks are wrong.
  *
  * Every capture is compared with what the compiler's own unwinder says at the same place. Each
  * shape of call is captured several times: learning, walking by rules and finding an earlier
  * capture must agree.
  */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <link.h>
+#include "stack.h"
+
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
-#include <unwind.h>
 
-#include "arena.h"
-#include "stack.h"
-#include "stacks.h"
+#include "sight.h"
 #include "suite.h"
 
-#define NOINLINE     __attribute__((noinline))
-#define KEEP_FRAME() __asm__ volatile("" ::: "memory") /* nothing before a return is a tail call */
-
-enum { DEPTH = 40, REFERENCE_MAX = 200 };
-
-/* --- What a capture must not call
- * ----------------------------------------------------------------- */
-
-static _Thread_local bool capturing;
-static uint32_t forbidden_calls;
-
-static inline void note_call(void)
-{
-	if (capturing)
-		__atomic_fetch_add(&forbidden_calls, 1, __ATOMIC_RELAXED);
-}
-
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
-#if !SANITIZED /* the sanitizers replace these themselves */
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-
-void *malloc(size_t bytes)
-{
-	note_call();
-	return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-	note_call();
-	return __libc_calloc(count, bytes);
-}
-
-int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
-{
-	int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
-
-	note_call();
-	*(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
-	return real(callback, data);
-}
-#endif
-
-/* --- Capturing and comparing
- * ------------------------------------------------------------------------ */
-
-/* What both unwinders saw at one place. */
-struct sight {
-	uint32_t stack;
-	uint32_t count;
-	uint64_t pcs[REFERENCE_MAX];
-};
-
-static _Unwind_Reason_Code sight_add(struct _Unwind_Context *context, void *argument)
-{
-	struct sight *sight = argument;
-
-	if (sight->count == REFERENCE_MAX || !_Unwind_GetIP(context))
-		return _URC_END_OF_STACK;
-	sight->pcs[sight->count++] = _Unwind_GetIP(context);
-	return _URC_NO_REASON;
-}
-
-/* As an exported hook does it. */
-static NOINLINE uint32_t capture(void)
-{
-	uint32_t stack;
-
-	capturing = true;
-	stack = stack_capture(NULL, __builtin_return_address(0), __builtin_frame_address(0));
-	capturing = false;
-	KEEP_FRAME();
-	return stack;
-}
-
-/* Safe in a signal handler. */
-static inline __attribute__((always_inline)) void look(struct sight *sight)
-{
-	sight->count = 0;
-	sight->stack = capture();
-	_Unwind_Backtrace(sight_add, sight);
-}
-
-/* All but frame 0, where the two were asked for on different lines. Returns the id. */
-static uint32_t compare(const struct sight *sight)
-{
-	uint32_t expected = sight->count < DEPTH ? sight->count : DEPTH;
-	const uint64_t *pcs;
-	uint32_t count;
-
-	ck_assert_uint_ne(sight->stack, 0);
-	pcs = stacks_get(recorder_arena, sight->stack, &count);
-	ck_assert_uint_eq(count, expected);
-	for (uint32_t i = 1; i < count; i++)
-		ck_assert_msg(pcs[i] == sight->pcs[i], "frame %u of %u: %#lx, expected %#lx", i,
-			      count, pcs[i], sight->pcs[i]);
-	return sight->stack;
-}
-
-static NOINLINE uint32_t look_and_compare(void)
-{
-	struct sight sight;
-
-	look(&sight);
-	return compare(&sight);
-}
-
-static void set_up(void)
-{
-	recorder_arena = arena_create((uint32_t)getpid(), 1, 1, 1024);
-	ck_assert_ptr_nonnull(recorder_arena);
-	stack_warm_up();
-	stack_set_depth(DEPTH);
-}
-
-static void tear_down(void)
-{
-	arena_unlink(recorder_arena);
-	ck_assert_uint_eq(forbidden_calls, 0);
-}
-
-/* --- Shapes of calls
- * -------------------------------------------------------------------------------- */
+/* Shapes of calls. */
 
 static NOINLINE uint32_t shape_flat(int argument)
 {
@@ -388,7 +250,7 @@ START_TEST(test_shapes)
 }
 END_TEST
 
-/* --- When an earlier capture must not be taken for this one --- */
+/* When an earlier capture must not be taken for this one. */
 
 /* Same pc, same frame, another caller further up: two functions of equal frames call each other. */
 static uint32_t path(uint32_t depth, uint32_t turns);
@@ -487,130 +349,6 @@ START_TEST(test_depth)
 }
 END_TEST
 
-/* --- Never a fault, never a trace
- * ---------------------------------------------------------------------- */
-
-static ucontext_t on_stack, back;
-static uint32_t on_stack_result;
-
-static void on_other_stack(void)
-{
-	on_stack_result = capture();
-	swapcontext(&on_stack, &back);
-}
-
-static NOINLINE void run_coroutine(void *room, size_t bytes)
-{
-	getcontext(&on_stack);
-	on_stack.uc_stack.ss_sp = room;
-	on_stack.uc_stack.ss_size = bytes;
-	on_stack.uc_link = NULL;
-	makecontext(&on_stack, on_other_stack, 0);
-	swapcontext(&back, &on_stack);
-}
-
-/* A coroutine whose stack ends at the end of the mapping: unreadable or unmapped above. */
-START_TEST(test_coroutine)
-{
-	enum { BYTES = 1 << 16 };
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i < 50; i++) {
-		char *room = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (i % 2)
-			munmap(room + BYTES, BYTES);
-		else
-			mprotect(room + BYTES, BYTES, PROT_NONE);
-		run_coroutine(room, BYTES);
-		ck_assert_uint_ne(on_stack_result, 0);
-		first = first ? first : on_stack_result;
-		ck_assert_uint_eq(on_stack_result, first);
-		munmap(room, BYTES);
-	}
-}
-END_TEST
-
-/* Code that no table knows, with frames that lead nowhere: capture(fake) as if called from there.
- * */
-START_TEST(test_unknown_code)
-{
-	uint64_t fake[64] = { 0 };
-	uint32_t count;
-	static const uint64_t wild[] = { 0,          1,
-					 0x1000,     0x7fffffffffff,
-					 UINT64_MAX, 0x8000000000000000 };
-
-	for (uint32_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
-		for (uint32_t j = 0; j < 64; j++)
-			fake[j] = wild[i];
-		stacks_get(recorder_arena, stack_capture(NULL, (void *)(uintptr_t)wild[i], fake),
-			   &count);
-		ck_assert_uint_eq(count, 1);
-		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), fake),
-			   &count);
-		ck_assert_uint_ge(count, 1);
-	}
-}
-END_TEST
-
-/* The frame ends where the readable memory does: its return address cannot be read. */
-START_TEST(test_edge_of_memory)
-{
-	enum { BYTES = 4096 };
-	char *room =
-		mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint32_t count;
-
-	mprotect(room + BYTES, BYTES, PROT_NONE);
-	for (size_t words = 2; words < 8; words++) {
-		uint64_t *frame = (uint64_t *)(room + BYTES) - words;
-
-		stack_forget_ids();
-		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), frame),
-			   &count);
-		ck_assert_uint_ge(count, 1);
-	}
-	munmap(room, 2 * BYTES);
-}
-END_TEST
-
-START_TEST(test_errno_and_mask)
-{
-	sigset_t before = { 0 }, after = { 0 };
-
-	sigprocmask(SIG_BLOCK, NULL, &before);
-	for (uint32_t i = 0; i < 3; i++) {
-		errno = 4711;
-		stack_forget_all();
-		capture();
-		ck_assert_int_eq(errno, 4711);
-	}
-	sigprocmask(SIG_BLOCK, NULL, &after);
-	ck_assert_int_eq(memcmp(&before, &after, sizeof(before)), 0);
-}
-END_TEST
-
-static uint32_t open_descriptors(void)
-{
-	uint32_t count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
-/* Without fixture: it looks at the very first warm-up of a process. */
-START_TEST(test_no_descriptors)
-{
-	uint32_t before = open_descriptors();
-
-	stack_warm_up();
-	ck_assert_uint_eq(open_descriptors(), before);
-}
-END_TEST
-
 START_TEST(test_fork)
 {
 	int status;
@@ -632,8 +370,7 @@ START_TEST(test_fork)
 }
 END_TEST
 
-/* --- Many threads, one of which makes all others forget
- * --------------------------------------------------- */
+/* Many threads, one of which makes all others forget. */
 
 enum { THREADS = 4, ROUNDS = 3000 };
 static bool threads_stop;
@@ -675,31 +412,13 @@ START_TEST(test_threads)
 }
 END_TEST
 
-/* The unwinder of exceptions is the compiler's, although libunwind brings one of the same name. */
-START_TEST(test_exceptions_stay)
-{
-	Dl_info info;
-
-	ck_assert_ptr_nonnull(dlopen("libstdc++.so.6", RTLD_NOW));
-	ck_assert_int_ne(dladdr(dlsym(RTLD_DEFAULT, "_Unwind_RaiseException"), &info), 0);
-	ck_assert_ptr_nonnull(strstr(info.dli_fname, "libgcc_s"));
-}
-END_TEST
-
 SUITE()
 {
-	TEST(test_no_descriptors);
-	if (!SANITIZED) /* a sanitizer brings a third one of these names */
-		TEST(test_exceptions_stay);
 	FIXTURE(set_up, tear_down);
 	EACH(test_shapes, shapes);
 	TEST(test_paths_differ);
 	TEST(test_same_place_other_frame);
 	TEST(test_depth);
-	TEST(test_coroutine);
-	TEST(test_unknown_code);
-	TEST(test_edge_of_memory);
-	TEST(test_errno_and_mask);
 	TEST(test_fork);
 	TEST(test_threads);
 }
