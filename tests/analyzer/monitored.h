@@ -4,7 +4,7 @@
  *
  * 	struct monitored monitored;
  * 	sketch_begin(&monitored.sketch);
- * 	... what happened
+ * 	... the threads and their calls
  * 	monitored_build(&monitored);
  */
 #ifndef WCPROF_TESTS_MONITORED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the steps of a script are expected to be; for tests of the files that build one. */
+/* The steps that a script is expected to have; for tests of the files that build one. */
 #ifndef WCPROF_TESTS_STEPS_H
 #define WCPROF_TESTS_STEPS_H
 

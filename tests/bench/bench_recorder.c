@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What recording costs: nanoseconds per event and dump events per second.
+ * The cost of recording: nanoseconds per event and dump events per second.
  *
  * usage: bench_recorder [EVENTS]. Links the recorder, without hooks. Prints medians of several
  * rounds.
@@ -85,7 +85,7 @@ static void bench_link(void)
 	self_leave(self);
 }
 
-/* What a mark adds to the call at whose end it is due. */
+/* The time that a mark adds to the call at whose end it is due. */
 static void bench_mark(void)
 {
 	struct self *self = self_enter();
@@ -103,8 +103,8 @@ static void bench_sample(void)
 		abort();
 }
 
-/* Makes fresh memory of the arena's kind ready, so much at a time; how long a program would stand
- * still for that, and what it makes of a record. */
+/* Makes fresh memory of the arena's kind ready, so much at a time. A program would stand still for
+ * that long; a record's share is printed beside it. */
 static void bench_populate(size_t step_bytes)
 {
 	enum { ALL_BYTES = 1 << 26 };

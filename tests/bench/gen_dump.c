@@ -5,10 +5,10 @@
  *
  *   gen_dump EVENTS CLASSES SHAPE
  *
- * Shapes: `tree`, requests that overlap, each a tree of calls, some of which wait for a call of
- * another request; `flat`, one op with all the others as its children, sixteen at a time; `deep`,
- * requests of calls that each make one call, a thousand deep. Ops go out as they end, as a recorder
- * writes them.
+ * Shapes: `tree`, requests that overlap, each a tree of calls. Some of these wait for a call of
+ * another request. `flat`, one op with all the others as its children, sixteen at a time. `deep`,
+  * requests of calls that each make one call, a thousand deep. Ops go out as they end, as a
+   * recorder writes them.
  */
 #include <stdbool.h>
 #include <stdint.h>

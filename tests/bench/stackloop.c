@@ -3,9 +3,9 @@
  * Nanoseconds per hooked call from many call stacks, one line each: NAME NANOSECONDS. Run by
  * stackcost.sh with stacks on and off.
  *
- * Below main are FRAMES functions, each one of WAYS alike, then the call: "same" goes the same way
- * each time, "varied" one of PATHS ways by chance. The time
- * is the thread's CPU time; the best of REPETITIONS stands for a quiet machine.
+ * Below main are FRAMES functions, each one of WAYS alike, then the call. "same" goes the same way
+ * each time, "varied" one of PATHS ways by chance. The time is the thread's CPU time; the best of
+  * REPETITIONS stands for a quiet machine.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ typedef unsigned step(unsigned path, void (*call)(void));
 
 static step *const steps[FRAMES][WAYS];
 
-/* What comes after the call keeps it from being a jump. */
+/* The statement after the call keeps it from being a jump. */
 #define STEP(level, way)                                                                   \
 	static __attribute__((noinline)) unsigned step_##level##_##way(unsigned path,      \
 								       void (*call)(void)) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes, as lines on the control socket: each gets one answer, an answer is one line that
- * begins with OK or ERR, and what follows OK is closed JSON as far as brackets and quotes tell.
- * Orders are carried out.
+ * Any bytes, as lines on the control socket: each gets one answer. An answer is one line that
+ * begins with OK or ERR, and OK is followed by closed JSON as far as brackets and quotes tell.
+  * Orders are carried out.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -41,8 +41,8 @@ static void require_ancestors_end(const struct recording *recording)
 			require(steps++ < recording->op_count);
 }
 
-/* Compressed data is decompressed in pieces: how much of it came before the damage was met, and so
- * whether a bad line was met first, depends on them. */
+/* Compressed data is decompressed in pieces. Whether a bad line was met before the damage depends
+ * on them. */
 static bool is_damaged(const struct read_error *error)
 {
 	return strstr(error->text, "compressed data is damaged") != NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A library opened late whose constructor starts a thread and waits for it while the loader's lock
- * is held; the first call of that thread blocks, and so does the second one, from another place. It
- * also wants most of what the loader keeps of its static thread-local storage for late-comers.
+ * is held. The first call of that thread blocks, and so does the second one, from another place.
+  * It also wants most of what the loader keeps of its static thread-local storage for late-comers.
  */
 #include <dlfcn.h>
 #include <semaphore.h>

@@ -29,7 +29,7 @@ enum { EXPECT_MAX = 10, OUTPUT_MAX = 65536, DUMPS_MAX = 128 };
 /* A target that hangs is a failure, not a hang of the tests: three such runs end before the test. */
 enum { TARGET_SECONDS = 180 };
 
-/* So many events of this type, word (kind, reason or link kind) and name ("" = any). */
+/* A number of events of this type, word (kind, reason or link kind) and name ("" = any). */
 struct expect {
 	const char *event;
 	const char *word;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: another user can give a profiled program orders, read what it recorded, or
- * make it write where it should not; or the program is not what it is alone, because somebody
- * tried.
+  * make it write where it should not. Or the program is not what it is alone, because somebody
+   * tried.
  *
- * What needs two users or a mount of its own is tried as root, as CI is, and skipped elsewhere.
+ * A test that needs two users or a mount of its own is tried as root, as CI is, and skipped
+  * elsewhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -153,7 +154,7 @@ static const char *answer_to(int fd, const char *line)
 	return answer;
 }
 
-/* What a stranger gets who connects: an error, or whether the answer begins like this. */
+/* A stranger who connects gets an error, or an answer that begins like this. */
 static int ask_as(uid_t user, const char *path, const char *line, const char *expected)
 {
 	pid_t pid = fork();
@@ -222,7 +223,8 @@ START_TEST(test_root_may_ask_anybody)
 }
 END_TEST
 
-/* What somebody may have put where the directory should be. %s is the test's own directory. */
+/* Traps that somebody may have put where the directory should be. %s is the test's own directory.
+ * */
 static const struct {
 	const char *prepare;
 	bool needs_root;
@@ -316,8 +318,8 @@ START_TEST(test_a_strangers_dead_socket_stays)
 END_TEST
 
 /*
- * A set-user-id program that has the library, by being linked with it (by LD_PRELOAD it has not):
- * what its caller says in the environment is not believed.
+ * A set-user-id program that is linked with the library (by LD_PRELOAD it does not get it). It
+  * does not believe what its caller says in the environment.
  */
 START_TEST(test_set_user_id_programs_believe_nothing)
 {

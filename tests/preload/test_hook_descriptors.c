@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: an op says that its descriptor is what it is not, or was before; or a call
- * that makes or closes descriptors does something else than without the library.
+ * Wrong if this fails: an op says that its descriptor is what it is not, or was before. Or a call
+  * that makes or closes descriptors does something else than without the library.
  */
 #include "target.h"
 #include "suite.h"
@@ -24,7 +24,7 @@ static const char *const scenarios[] = {
 	/* 12 */ "counters",
 };
 
-/* What the target's processes say of their ops, a line each. */
+/* The target's processes tell of their ops, a line each. */
 struct statement {
 	int pid;
 	char text[OUTPUT_MAX + 1];
@@ -55,8 +55,7 @@ static int read_statements(const char *directory)
 	return count;
 }
 
-/* What the target does to say all this, or on its way; most of it is an op only when it takes
- * long. */
+/* Calls of the target to say all this, or on its way. Most are ops only when they take long. */
 static bool is_of_target(const char *call)
 {
 	static const char *const calls[] = { "bind",     "fclose",     "fflush", "fopen",
@@ -174,7 +173,7 @@ START_TEST(test_both_ends_and_bytes)
 }
 END_TEST
 
-/* What an event's call does to its descriptor, or to the other one: whether it is this. */
+/* Whether an event's call does this to its descriptor, or to the other one. */
 static bool does(const char *call, bool is_read, bool is_other)
 {
 	static const struct {
@@ -215,7 +214,7 @@ static json_int_t moved(struct dumps *dumps, const char *ident, bool is_read)
 	return sum;
 }
 
-/* What is written to there is read here: the other end of a socket pair; a pipe itself. */
+/* Bytes that are written there are read here: the other end of a socket pair; a pipe itself. */
 static void other_end(const char *ident, char *other)
 {
 	long long here, there;
@@ -247,7 +246,7 @@ static json_int_t check_sums(struct dumps *dumps)
 	return sum;
 }
 
-/* What the calls by that name in a process are on; "" = there is none. */
+/* The object that the calls by that name in a process are on; "" = there is none. */
 static const char *ident_of(struct dumps *dumps, int dump, const char *call)
 {
 	json_t *header = json_array_get(dumps->lines[dump], 0);
@@ -397,7 +396,7 @@ START_TEST(test_partial_transfers_add_up)
 }
 END_TEST
 
-/* What is only looked at, by whatever call, is still there to be read. */
+/* Bytes that are only looked at, by whatever call, are still there to be read. */
 START_TEST(test_looks_move_nothing)
 {
 	static const struct target_case row = { "meetings",
@@ -511,7 +510,7 @@ static json_int_t flushed(struct dumps *dumps, const char *ident)
 	return sum;
 }
 
-/* What lies in a stream's buffer is written by whatever empties it, and is seen to be. */
+/* A stream's buffer is written by whatever empties it, and is seen to be. */
 START_TEST(test_buffers_add_up)
 {
 	static const struct target_case row = { "meetings",

@@ -162,7 +162,7 @@ static json_t *header_of(struct dumps *dumps, int dump)
 	return json_array_get(dumps->lines[dump], 0);
 }
 
-/* What the address is to all processes. */
+/* The address as all processes have it. */
 static json_t *object_at(struct dumps *dumps, int dump, json_int_t address)
 {
 	json_t *objects = json_object_get(header_of(dumps, dump), "objects");
@@ -221,7 +221,7 @@ START_TEST(test_a_lock_of_two_processes_is_one)
 	json_t *process = json_object_get(header_of(&dumps, other), "process");
 	if (shared->is_held)
 		ck_assert_int_eq(number_of(wait, "h"), number_of(process, "pid"));
-	/* Who in another process let it go is not for this process to say. */
+	/* The thread of another process that let it go is not for this process to say. */
 	ck_assert_int_eq(number_of(wait, "t"), 0);
 	free_dumps(&dumps);
 }
@@ -346,7 +346,7 @@ START_TEST(test_only_heard_wakes_say_where_from)
 }
 END_TEST
 
-/* Who only tried would have gone on without: the replay must not make it wait. */
+/* A thread that only tried would have gone on without: the replay must not make it wait. */
 static const struct target_case tries[] = {
 	{ "mutexes", "tried", { { "wait", "mutex", "", 11, 11 } } },
 	{ "rwlocks", "forms", { { "wait", "rwlock_write", "", 1, MANY } } },

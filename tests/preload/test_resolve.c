@@ -48,7 +48,7 @@ START_TEST(test_next_preload_is_called)
 	run_with(both, "WCPROF_ENABLE=1", behind_on, sizeof(behind_on));
 	ck_assert_ptr_nonnull(strstr(alone, "interposer: 10 unlocks, 10 signals"));
 	ck_assert_str_eq(alone, behind);
-	/* What our unwinder locks comes by there, too. */
+	/* The locks of our unwinder come by there, too. */
 	ck_assert_ptr_nonnull(strstr(behind_on, ", 10 signals"));
 	unlink(interposer);
 	rmdir(directory);

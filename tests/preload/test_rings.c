@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* What the short calls are has taken too little to be an op. */
+/* The short calls have taken too little to be ops. */
 static const struct target_case rings = { "rings",
 					  "waits",
 					  { { "op", "poll", "__io_uring_get_cqe", 1, 11 },

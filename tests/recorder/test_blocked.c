@@ -234,7 +234,7 @@ START_TEST(threads_that_go_on_are_in_no_circle)
 }
 END_TEST
 
-/* What one look found need not be so at the next: then it is no circle. */
+/* A finding of one look need not be so at the next: then it is no circle. */
 START_TEST(a_circle_must_stand_a_second_look)
 {
 	struct blocked_list list;

@@ -155,7 +155,7 @@ START_TEST(a_ring_has_the_last_events)
 	ck_assert_int_eq(
 		number_of(json_object_get(json_array_get(lines, 0), "counters"), "overwritten"),
 		(json_int_t)(first - CHUNK_RECORDS));
-	/* What is still there is in the next one. */
+	/* Events that are still there are in the next one. */
 	ck_assert_uint_eq(json_array_size(recording_dump(true)) - 1, CHUNK_RECORDS);
 	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
 }

@@ -60,7 +60,7 @@ static void say(int fd, const char *text)
 	ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
-/* What was answered so far; empty: nothing, or it was hung up on. */
+/* The answer so far; empty: nothing, or it was hung up on. */
 static const char *heard(int fd)
 {
 	static char text[8192];

@@ -26,8 +26,8 @@ static void *make_threads(void *unused)
 	return unused;
 }
 
-/* While threads come and go: half of those who ask do not stay for the answer, and those who stay
- * have one, be it that another is asking. */
+/* While threads come and go, half of the clients do not stay for the answer. Those that stay have
+ * one, be it that another is asking. */
 START_TEST(stacks_of_threads_that_come_and_go)
 {
 	pthread_t maker;
@@ -191,7 +191,7 @@ static void *dump_on_and_on(void *seed)
 }
 
 /* While threads record, two ask for dumps, and a third turns recording on and off as fast as it
- * can: each event is handed out once. */
+ * can. Each event is handed out once. */
 START_TEST(many_dumps_at_once)
 {
 	pthread_t threads[5];

@@ -21,7 +21,7 @@ static void teardown(void)
 	recording_end();
 }
 
-/* What the kernel says of this thread now. */
+/* The kernel's figures of this thread now. */
 static uint64_t own_delay_ns(void)
 {
 	unsigned long long on_cpu, delay = 0;

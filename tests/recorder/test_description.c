@@ -44,7 +44,7 @@ static unsigned long inode(int fd)
 	return status.st_ino;
 }
 
-/* What was described is this, with numbers in place of the letters. */
+/* The description is this, with numbers in place of the letters. */
 #define ck_described(fd, ...)                                            \
 	do {                                                             \
 		char wanted_text[300];                                   \

@@ -17,7 +17,7 @@ static void setup(void)
 	dump.snapshot.clock = (struct clock_scale){ .mult = UINT64_C(1) << 32 };
 }
 
-/* What is written of a record, one object; it must end where the text ends. */
+/* The text of a record, one object; it must end where the text ends. */
 static json_t *put(void (*write)(struct text *, const struct dump *, const struct record *),
 		   const struct record *record)
 {

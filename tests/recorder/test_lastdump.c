@@ -23,7 +23,7 @@ static void setup(void)
 	recording_begin();
 	for (int i = 0; i < EVENTS; i++)
 		record_io(1);
-	/* What it complains of is not for the one who runs the tests. */
+	/* Its complaints are not for the one who runs the tests. */
 	ck_assert_int_ge(dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), 0);
 }
 

@@ -146,7 +146,7 @@ START_TEST(when_it_came_and_went)
 }
 END_TEST
 
-/* What the next loading finds is what the one before it brought. */
+/* The next loading finds what the one before it brought. */
 START_TEST(each_loading_has_its_time)
 {
 	uint32_t count = recorder_arena->module_count;

@@ -55,7 +55,7 @@ static struct snapshot_open *find_open(const struct snapshot *snapshot, uint64_t
 	return NULL;
 }
 
-/* What a dump that is taken now has of an op: 1 = open, 2 = ended, 3 = both. Not handed out. */
+/* A dump that is taken now, and not handed out, has an op as 1 = open, 2 = ended, 3 = both. */
 static int look_for(uint64_t id)
 {
 	struct snapshot snapshot;
@@ -84,7 +84,7 @@ START_TEST(a_released_hold_is_open_until_it_is_recorded)
 	ck_assert_int_eq(look_for(hold), 1);
 	hold_release(self, watch, &release);
 	ck_assert_int_eq(look_for(hold), 1);
-	/* What a signal handler does here does not belong to it, and leaves it alone. */
+	/* A signal handler's calls here do not belong to it, and leave it alone. */
 	ck_assert_uint_eq(op_current(self), outer);
 	op_end(self, op_begin(self, KIND_OP_USER, 1, 0, -1, 0, NULL), OUTCOME_OK, 0);
 	ck_assert_int_eq(look_for(hold), 1);
@@ -182,7 +182,7 @@ static void churn_holds_of_others(struct self *self, uint32_t me)
 
 static wcprof_op handed_over[THREADS];
 
-/* What one thread has begun the next one ends. */
+/* An op that one thread has begun is ended by the next one. */
 static void churn_handles(struct self *self, uint32_t me)
 {
 	uint32_t next = (me + 1) % THREADS;

@@ -13,7 +13,7 @@ static const char *get(const char *name)
 	return set_name && strcmp(name, set_name) == 0 ? set_value : NULL;
 }
 
-/* What goes to standard error while the options are read. */
+/* Standard error while the options are read. */
 static void read_with(const char *name, const char *value, struct options *options, char *said,
 		      size_t size)
 {

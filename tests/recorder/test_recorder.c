@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * If this fails, events get lost or doubled when threads record, end, run out of memory and are
- * drained at the same time: recorded + dropped must be what was produced, exactly. Made for the
- * thread sanitizer too.
+ * drained at the same time. Recorded and dropped must be what was produced, exactly. Made for the
+  * thread sanitizer too.
  */
 #include "recorder.h"
 
@@ -98,8 +98,8 @@ START_TEST(recorded_and_dropped_make_produced)
 END_TEST
 
 /*
- * The same in a ring, of six and of twenty chunks: what a dump had that was not handed out may have
- * been overwritten while it was written.
+ * The same in a ring, of six and of twenty chunks. Events of a dump that was not handed out may
+  * have been overwritten while it was written.
  */
 START_TEST(recorded_and_overwritten_make_produced)
 {
@@ -167,8 +167,8 @@ static void note_orphan(uint64_t parent)
 	orphans[orphan_count++] = parent;
 }
 
-/* An op that was just ending, its entry gone and its record not there yet, is in the next dump,
- * unless by then it is overwritten. */
+/* An op that was just ending, its entry gone and its record not there yet, is in the next dump. By
+ * then it may be overwritten. */
 static void forget_found(const uint64_t *ids, uint64_t count)
 {
 	size_t kept = 0;
@@ -206,7 +206,8 @@ static uint64_t check_parents(void)
 			/* Not torn. */
 			ck_assert(record->type == RECORD_OP || record->type == RECORD_WAIT);
 			ck_assert_uint_ge(record->end, record->start);
-			/* What begins while the snapshot is taken may have its op in the next. */
+			/* A wait that begins while the snapshot is taken may have its op in the
+			 * next. */
 			if (record->start < begun &&
 			    !bsearch(&record->parent, ids, count, sizeof(*ids), compare_ids))
 				note_orphan(record->parent);

@@ -77,7 +77,7 @@ START_TEST(the_dead_are_buried)
 	ck_assert_int_gt(number_of(op, "d"), number_of(op, "s"));
 	op = event_of(lines, "k", "thread");
 	ck_assert_int_eq(number_of(op, "id"), (1LL << 32) + 1);
-	/* What it left of its chunk goes on. */
+	/* The rest of its chunk goes on. */
 	ck_assert_uint_ne(record_io(2), 0);
 	ck_assert_uint_eq(recorder_arena->chunks.made, 1);
 }

@@ -89,7 +89,7 @@ START_TEST(too_long_a_pattern_changes_nothing)
 }
 END_TEST
 
-/* What a thread has open when it goes out of scope ends then: nobody would see its end. */
+/* The ops that a thread has open when it goes out of scope end then: nobody would see their end. */
 START_TEST(what_is_open_ends_with_the_scope)
 {
 	struct self *self;
@@ -135,7 +135,7 @@ static int connect_through(int listener, const struct sockaddr_in *address, int 
 	return fd;
 }
 
-/* What a hook does with a descriptor that it is about to use: whether that is recorded. */
+/* Whether a hook's use of a descriptor is recorded. */
 static bool use(int fd)
 {
 	struct self *self;
@@ -179,7 +179,7 @@ START_TEST(threads_by_the_port_they_serve)
 	ck_assert(!use(-1));
 	ck_assert(!use(clients[0]));
 	ck_assert(use(inside));
-	/* What it needs to serve that connection belongs to it. */
+	/* All that it needs to serve that connection belongs to it. */
 	ck_assert(use(ends[0]));
 	ck_assert(use(clients[1]));
 	ck_assert(use(-1));

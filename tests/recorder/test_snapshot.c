@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, two write dumps at once, a dump that nobody got has eaten events, or one whose
+/* If this fails, two write dumps at once, or a dump that nobody got has eaten events. Or one whose
  * drainer died has handed them out twice. */
 #include "snapshot.h"
 
@@ -82,8 +82,8 @@ START_TEST(reset_forgets)
 END_TEST
 
 /*
- * A drainer hands out three chunks, says so of `rows[_i].said`, and dies; before the next one
- * comes, the program writes as many events, into chunks that are used again too.
+ * A drainer hands out three chunks, says so of `rows[_i].said`, and dies. Before the next one
+  * comes, the program writes as many events, into chunks that are used again too.
  */
 START_TEST(the_next_drainer_commits_for_a_dead_one)
 {

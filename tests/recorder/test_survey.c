@@ -14,7 +14,8 @@ static uint32_t tids[2];
 static volatile uint32_t stop;
 static int ends[2];
 
-/* Who is interrupted inside the thread sanitizer may hold a lock of it: so it is never there. */
+/* A thread that is interrupted inside the thread sanitizer may hold a lock of it: so it is never
+ * there. */
 __attribute__((no_sanitize("thread"))) static void compute_on(void)
 {
 	while (!stop)
@@ -56,7 +57,7 @@ static void by_control_thread(void (*function)(void))
 
 static json_t *surveyed;
 
-/* Who was about to sleep when it was asked does not answer. */
+/* A thread that was about to sleep when it was asked does not answer. */
 static void ask_all(void)
 {
 	struct text answer;

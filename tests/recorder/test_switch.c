@@ -17,7 +17,7 @@ static void teardown(void)
 	recording_end();
 }
 
-/* What is done, and whether the gate is open then. */
+/* A step, and whether the gate is open then. */
 static const struct {
 	char what; /* e, d: on, off; b, f: a flow begins, ends; c, u: confined, no more */
 	bool is_open;

@@ -122,8 +122,8 @@ START_TEST(threads_agree_on_entries)
 }
 END_TEST
 
-/* Who has the table's lock may not run for long: a thread that nobody can find then would be one
- * whose join waits for nobody. */
+/* The thread with the table's lock may not run for long. A thread that nobody can find then would
+ * be one whose join waits for nobody. */
 START_TEST(threads_and_children_need_no_lock)
 {
 	struct watch *watch;
@@ -161,7 +161,7 @@ START_TEST(memory_is_ready_before_the_lock_is_taken)
 }
 END_TEST
 
-/* What lies behind a place that is claimed and not filled yet is found all the same. */
+/* An entry behind a place that is claimed and not filled yet is found all the same. */
 START_TEST(a_claimed_place_hides_nothing)
 {
 	struct watch *first = watch_get(self, many, WATCH_THREAD);

@@ -53,7 +53,7 @@ static struct ident named(const char *text)
 	return ident;
 }
 
-/* What /proc calls it: pipes. */
+/* /proc calls them pipes. */
 static struct ident linked(int fd)
 {
 	struct ident ident = { "" };
@@ -498,7 +498,8 @@ static void count(int fd, int copy)
 	expect("write", counted(getpid(), 3), false);
 }
 
-/* What a child has from its parent is what the parent has; what it makes is its own. */
+/* Descriptors that a child has from its parent are the parent's; those that it makes are its own.
+ * */
 static void counters(void)
 {
 	uint64_t one = 1;

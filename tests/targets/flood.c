@@ -4,9 +4,9 @@
 /*
  * flood THREADS SECONDS FILE
  *
- * FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned, from when all
- * threads were there until none of them calls anything any more. What the program does besides goes
- * past libc.
+ * FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned. They count from
+ * when all threads were there until none of them calls anything any more. Its other calls go past
+  * libc.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: a program that closes what it does not know, limits or confines itself, changes
- * its user, moves elsewhere or ends by its last thread finds nothing of ours, and ten writes are
- * recorded. Where it may not do something, it goes on without.
+ * Answer expected: a program closes what it does not know, limits or confines itself, changes its
+  * user, moves elsewhere or ends by its last thread. It finds nothing of ours, and ten writes are
+   * recorded. Where it may not do something, it goes on without.
  */
 #include "scenario.h"
 
@@ -395,8 +395,8 @@ static void say_hello(void)
 	(void)!write(pair[0], hello, sizeof(hello));
 }
 
-/* Whoever goes up the stack here must guess; nothing that the guess reads may show up in, or be
- * taken out of, what the program sends itself through the lowest descriptors. */
+/* Whoever goes up the stack here must guess. The guess must not read or write what the program
+ * sends itself through the lowest descriptors. */
 static void without_tables(void)
 {
 	static const unsigned char code[] = { 0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */

@@ -223,7 +223,7 @@ static void tight(void)
 	tight_sockets();
 }
 
-/* What was sent to nobody comes back. */
+/* A message that was sent to nobody comes back. */
 static void look_at_errors(void)
 {
 	struct sockaddr_in nobody = { .sin_family = AF_INET,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: message queues move what is said; a semaphore set is waited for twice, once in
- * vain; lists of asynchronous input and output wait when they are told to; signals end their waits.
+  * vain. Lists of asynchronous input and output wait when they are told to. Signals end their
+   * waits.
  */
 #include "scenario.h"
 
@@ -30,7 +31,7 @@ __asm__(".symver old_mutex_lock, __pthread_mutex_lock@GLIBC_2.2.5");
 int old_mutex_unlock(pthread_mutex_t *);
 __asm__(".symver old_mutex_unlock, __pthread_mutex_unlock@GLIBC_2.2.5");
 
-int pause_for(int, int) __asm__("__sigpause"); /* what sigpause() is, without its warning */
+int pause_for(int, int) __asm__("__sigpause"); /* sigpause() without its warning */
 
 struct message {
 	long type;

@@ -50,7 +50,7 @@ static void tell(const char *what, int result)
 	printf("%s: %s\n", what, result == 0 ? "done" : strerror(errno));
 }
 
-/* Of the own threads that have other rights than the first one, how many; as it ends one may not be
+/* The number of own threads that have other rights than the first one. As it ends one may not be
  * there any more, and has none. */
 static int count_others(void)
 {
@@ -251,7 +251,8 @@ static void killed(void)
 	tell("killed", WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? 0 : -1);
 }
 
-/* What a recorder asks for, and this program does without, its libc too; whoever does is killed. */
+/* System calls of a recorder that this program and its libc do without; whoever makes one is
+ * killed. */
 static void forbid(void)
 {
 	static const unsigned numbers[] = {

@@ -16,7 +16,7 @@ enum {
 	ROUNDS = 20000,
 	JUMPS = 300,
 	SENDERS_PAUSE_US = 50,
-	DIRECTED = 2000, /* who is not to have one gets one of some ten */
+	DIRECTED = 2000, /* a thread that is not to have one gets one of some ten */
 	ALARMS = 200,
 	ALARM_US = 100
 };

@@ -2,11 +2,11 @@
 /* Threads that are blocked for ever: three in a circle of mutexes, one behind a writer, one on
  * a pipe. */
 /*
- * Expected of `wcprof stacks`: "one" waits for mutex second, held by "two"; "two" for third, held
- * by "three"; "three" for first, held by "one": a deadlock of three. "reader" waits for the read
- * lock of rwlock table, held by "writer", which waits for condition never. "pipe" is in read().
- * The first thread waits for the end of "one". Prints "ready" when all of them are about to
- * block.
+ * Expected of `wcprof stacks`: "one" waits for mutex second, held by "two". "two" waits for third,
+ * held by "three", and "three" for first, held by "one": a deadlock of three. "reader" waits for
+ * the read lock of rwlock table, held by "writer", which waits for condition never. "pipe" is in
+ * read(). The first thread waits for the end of "one". Prints "ready" when all of them are about
+  * to block.
  */
 #include <pthread.h>
 #include <stdio.h>

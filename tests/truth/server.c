@@ -4,9 +4,9 @@
  * a fraction, p50 stays; work_a moves p50. Arrivals on a timetable (open) fix the makespan,
  * whatever f.
  *
- * A server of two workers behind one queue (a pipe, whose messages are read whole), with clients
- * that wait for their answers and think (closed), or with arrivals that do not care (open). Each
- * request's time belongs to the client that waits for it, or to the worker that finishes it.
+ * A server of two workers behind one queue, a pipe, whose messages are read whole. Its clients
+ * wait for their answers and think (closed), or arrivals do not care (open). Each request's time
+  * belongs to the client that waits for it, or to the worker that finishes it.
  */
 #include "truth.h"
 

@@ -403,7 +403,8 @@ static bool same_value(struct json *json, const json_t *oracle)
 	return json_skip(json);
 }
 
-/* What the other parser refuses and this one takes on purpose, or limits by its number types. */
+/* Texts that the other parser refuses and this one takes on purpose, or limits by its number
+ * types. */
 static bool is_ours_to_take(const json_error_t *error)
 {
 	enum json_error_code code = json_error_code(error);

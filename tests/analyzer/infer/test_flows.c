@@ -151,7 +151,7 @@ START_TEST(unix_sockets_meet_by_inode)
 }
 END_TEST
 
-/* What libc writes and reads for its streams: calls that follow each other are one flow. */
+/* Calls of libc for its streams that follow each other are one flow. */
 static const struct {
 	const char *write;
 	const char *flush;

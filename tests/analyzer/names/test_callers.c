@@ -306,7 +306,7 @@ START_TEST(interpreters_of_themselves)
 }
 END_TEST
 
-/* What a program does not do itself is no answer to what ran. */
+/* Code that is not the program's own is no answer to what ran. */
 START_TEST(runtimes)
 {
 	static const struct {

@@ -19,7 +19,7 @@ static struct symbols *symbols;
 static struct callers *callers;
 static uint32_t op_name[16], class_name[16];
 
-/* helper calls outer; worker calls nobody. What an op is called by default is its own here. */
+/* helper calls outer; worker calls nobody. An op's default name is its own here. */
 static const char *const names[] = { "helper/read", "helper/read", "LOCK A",
 				     "LOCK B",      "helper/read", "read",
 				     "start",       "request",     "helper/read" };

@@ -126,7 +126,7 @@ static const struct {
 	{ REASON_FUTEX, "futex 0x1", STACK_TOP, IN_WORKER, 7, NO_INDEX, "worker() server.c:27" },
 };
 
-/* Who initialised what; nobody uses the last one. */
+/* Initialised objects; nobody uses the last one. */
 static const struct rec_link link_rows[] = {
 	{ .kind = LINK_INIT, .at_ns = 100, .address = HEAP + 256, .stack = IN_WORKER },
 	{ .kind = LINK_INIT, .at_ns = 50, .address = HEAP + 256, .stack = IN_HELPER },

@@ -50,7 +50,7 @@ static void write_dump(void)
 	sample_write("perf-4000021.map", "1000 100 py::serve:/srv/app.py\n", 31);
 }
 
-/* What a recording says about every address in it, as text. */
+/* All that a recording says about every address in it, as text. */
 static char *all_names(char *const *paths)
 {
 	struct recording recording;

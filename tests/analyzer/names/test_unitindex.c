@@ -117,7 +117,7 @@ static char *normalized_text(const char *name, const char *ending)
 	return text;
 }
 
-/* What the command says about every second byte of the code: "FUNCTION\nFILE:LINE\n" a frame. */
+/* The command's answer for every second byte of the code: "FUNCTION\nFILE:LINE\n" a frame. */
 static char *oracle(const char *command, const char *name, uint64_t start, uint64_t end)
 {
 	sample_run("cd %s && seq %llu 2 %llu | while read n; do printf '0x%%x\\n' $n; done "

@@ -41,8 +41,7 @@ static char *file_with_text(const char *name, const char *text)
 	return path;
 }
 
-/* What is wrong with a whole input; the text must say these words, and what to do after the
- * semicolon. */
+/* Faults of a whole input. The text must say these words, and what to do after the semicolon. */
 static const struct {
 	const char *text;
 	uint64_t line;

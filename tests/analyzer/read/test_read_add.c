@@ -41,7 +41,7 @@ START_TEST(all_of_an_op)
 	ck_assert_uint_eq(extra->stack, 2);
 	ck_assert_int_eq(extra->fd, 5);
 	ck_assert_uint_eq(extra->seq, 11);
-	ck_assert_uint_eq(recording.ops[1].work, WORK_USER); /* what its kind says */
+	ck_assert_uint_eq(recording.ops[1].work, WORK_USER); /* its kind says so */
 	ck_assert_uint_eq(recording.ops[1].parent, NO_INDEX);
 	ck_assert_uint_eq(recording.ops[1].thread, NO_INDEX);
 	ck_assert_int_eq(recording.extras[1].fd, -1);

@@ -51,7 +51,7 @@ START_TEST(the_time_says_which_module)
 	ck_assert_str_eq(path_of(&recording, after, 0), "/b");
 	ck_assert_str_eq(path_of(&recording, recording.extras[2].stack, 0), "[jit]");
 	ck_assert_uint_eq(offset_of(&recording, recording.extras[2].stack, 0), 99999);
-	/* What returns to the first byte behind a module was called from in it. */
+	/* A return address that is the first byte behind a module belongs to a call in it. */
 	ck_assert_str_eq(path_of(&recording, recording.extras[3].stack, 0), "/a");
 	ck_assert_uint_eq(recording.extras[4].stack, before);
 	ck_assert_uint_eq(recording.waits[0].stack, after);

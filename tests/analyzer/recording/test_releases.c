@@ -68,7 +68,7 @@ START_TEST(numbers_go_before_times)
 	by_number = releases_granting(&releases, &sketch.rec, lock, NO_INDEX, 5 * SKETCH_MS,
 				      30 * SKETCH_MS, 2);
 	ck_assert_uint_eq(by_number->hold, first);
-	/* what it followed ended before the wait began: then the last one in it */
+	/* it followed one that ended before the wait began: then the last one in it */
 	sketch.rec.extras[third].shared = false;
 	sketch.rec.extras[third].seq = 9;
 	by_number = releases_granting(&releases, &sketch.rec, lock, third, 5 * SKETCH_MS,

@@ -236,7 +236,7 @@ START_TEST(permits_are_counted)
 }
 END_TEST
 
-/* main gives the permit back when it has had the lock, in which the other one tries for it: that
+/* main gives the permit back when it has had the lock, in which the other one tries for it. That
  * one waits until 10, when nobody else can go on, and then goes on without. */
 START_TEST(who_tries_for_a_permit_does_not_block_with_a_lock)
 {

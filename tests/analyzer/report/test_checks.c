@@ -42,7 +42,7 @@ static const struct replayer replayer = { .scratch_new = no_scratch,
 					  .scratch_free = free,
 					  .run = run };
 
-/* What one row changes about an analysis that passes. */
+/* One row's change to an analysis that passes. */
 struct trouble {
 	uint64_t dropped;
 	uint64_t forced;

@@ -192,7 +192,7 @@ START_TEST(json_has_every_field)
 }
 END_TEST
 
-/* What threads, locks and functions are said to have done. */
+/* The tables of threads, locks and functions. */
 START_TEST(what_ran_and_what_waited_is_in_the_tables)
 {
 	struct recording recording = cpu_recording();

@@ -109,7 +109,7 @@ START_TEST(what_runs_belongs_to_who_works_for_it)
 }
 END_TEST
 
-/* Others have done parts of it, but who began it saw to its end. */
+/* Other threads have done parts of it, but the one that began it saw to its end. */
 START_TEST(an_op_that_was_shared_ends_where_it_began)
 {
 	struct sketch sketch;

@@ -13,7 +13,7 @@ static const struct {
 	uint64_t bytes;   /* read */
 	uint64_t written; /* by the child, at 5 */
 	double ends_ms;
-	const char *held; /* what the child closes at 1.1 */
+	const char *held; /* the child closes it at 1.1 */
 	bool is_joined;
 } reads[] = {
 	/* 0 */ { "read", 0, 0, 19.5, "pipe:[7]", true },

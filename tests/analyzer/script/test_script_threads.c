@@ -52,7 +52,7 @@ START_TEST(a_living_server_ends_with_its_last_piece_of_work)
 }
 END_TEST
 
-/* The second thread of a living program ticks, and takes a lock each time; the first works for so
+/* The second thread of a living program ticks, and takes a lock each time. The first works for so
  * long, and a third may wait for a permit that the second posts then. */
 static const struct {
 	double work_ms;

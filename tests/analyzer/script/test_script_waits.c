@@ -58,7 +58,7 @@ START_TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock)
 }
 END_TEST
 
-/* What follows a wait for S that timed out after 10 ms, and whether both are one wait. */
+/* The wait that follows one for S that timed out after 10 ms, and whether both are one. */
 static const struct {
 	const char *next; /* waited for */
 	double after_ms;

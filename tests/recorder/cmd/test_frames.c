@@ -53,7 +53,7 @@ START_TEST(lines_are_the_programs_own)
 	frames_describe(frames, address, text, sizeof(text));
 	ck_assert_msg(strncmp(text, "lines_are_the_programs_own_fn+0x", 32) == 0, "%s", text);
 	ck_assert_msg(strstr(text, expected) != NULL, "%s, not %s", text, expected);
-	/* What it inlined itself is its own text. */
+	/* A function that it inlined itself is its own text. */
 	line = __LINE__ + 1;
 	address = own_inlined();
 	snprintf(expected, sizeof(expected), " (test_frames.c:%d)", line);

@@ -38,7 +38,7 @@ struct sink {
 	char *bytes;
 	size_t used;
 	int ends;
-	int error; /* what it answers */
+	int error; /* of the answer */
 };
 
 static int take(void *context, const char *bytes, size_t count)
