@@ -10,8 +10,9 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
 .PHONY: tests-built unit-built fuzzers fuzz bench truth peers real soak model conformance kill
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
-# optimised, or most of the time of a build would be theirs; the recorder's are, as they have parts of it inline.
-$(B)/tests/analyzer/%.o $(B)/tests/preload/%.o: CFLAGS = -g
+# optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
+$(B)/tests/%.o: CFLAGS = -g
+$(B)/tests/recorder/%.o: CFLAGS = -O2 -g
 $(B)/tests/analyzer/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests tests/analyzer analyzer recorder)
 $(B)/tests/recorder/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests recorder/cmd recorder)
 $(B)/tests/preload/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests recorder preload)

@@ -2,11 +2,11 @@
 /*
  * If this failed, an assumption that was left out would still be made, or another one would not be.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assumptions.h"
+#include "suite.h"
 
 static const struct {
 	const char *name, *unit, *why, *needed_by;
@@ -75,18 +75,10 @@ START_TEST(unknown_names_are_refused_and_the_known_ones_listed)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("assumptions");
-	TCase *cases = tcase_create("assumptions");
-	tcase_add_test(cases, values_are_those_of_the_table);
-	tcase_add_loop_test(cases, one_is_set_aside_and_no_other, 0, ROWS);
-	tcase_add_loop_test(cases, each_row_claims_something, 0, ROWS);
-	tcase_add_test(cases, unknown_names_are_refused_and_the_known_ones_listed);
-	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	TEST(values_are_those_of_the_table);
+	LOOP(one_is_set_aside_and_no_other, 0, ROWS);
+	LOOP(each_row_claims_something, 0, ROWS);
+	TEST(unknown_names_are_refused_and_the_known_ones_listed);
 }

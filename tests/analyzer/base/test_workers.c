@@ -3,8 +3,8 @@
  * If this failed, a hypothesis would be left out or tried twice, or read before it is answered.
  */
 #include "base/workers.h"
+#include "suite.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -78,16 +78,8 @@ START_TEST(workers_work_side_by_side)
 }
 END_TEST
 
-int main(void)
+SUITE()
 {
-	Suite *suite = suite_create("workers");
-	TCase *tests = tcase_create("workers");
-	tcase_add_loop_test(tests, each_task_is_done_once, 0, sizeof(rows) / sizeof(rows[0]));
-	tcase_add_test(tests, workers_work_side_by_side);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	EACH(each_task_is_done_once, rows);
+	TEST(workers_work_side_by_side);
 }
