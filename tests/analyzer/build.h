@@ -116,8 +116,8 @@ static inline uint64_t build_random(uint64_t *state, uint64_t below)
 
 /*
  * A small recording of everything that can be odd: children outside their parents, empty
-  * intervals, nested clients. Waits are for anything, also in circles; ops are on other threads if
-   * asked for.
+ * intervals, nested clients. Waits are for anything, also in circles; ops are on other threads if
+ * asked for.
  */
 static inline struct recording build_random_recording(uint64_t seed, bool has_threads)
 {

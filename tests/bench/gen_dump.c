@@ -7,8 +7,8 @@
  *
  * Shapes: `tree`, requests that overlap, each a tree of calls. Some of these wait for a call of
  * another request. `flat`, one op with all the others as its children, sixteen at a time. `deep`,
-  * requests of calls that each make one call, a thousand deep. Ops go out as they end, as a
-   * recorder writes them.
+ * requests of calls that each make one call, a thousand deep. Ops go out as they end, as a
+ * recorder writes them.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /*
  * Nanoseconds per call of what the profiler hooks, one line each: NAME NANOSECONDS. Run by hooks.sh
  * alone, through a bare preload, and with the profiler off and on. The time is the thread's CPU
-  * time, so that other processes on the machine do not count. The best of REPETITIONS stands for a
-   * quiet machine.
+ * time, so that other processes on the machine do not count. The best of REPETITIONS stands for a
+ * quiet machine.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
  *
  * Below main are FRAMES functions, each one of WAYS alike, then the call. "same" goes the same way
  * each time, "varied" one of PATHS ways by chance. The time is the thread's CPU time; the best of
-  * REPETITIONS stands for a quiet machine.
+ * REPETITIONS stands for a quiet machine.
  */
 #include <fcntl.h>
 #include <pthread.h>

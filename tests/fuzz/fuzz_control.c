@@ -2,7 +2,7 @@
 /*
  * Any bytes, as lines on the control socket: each gets one answer. An answer is one line that
  * begins with OK or ERR, and OK is followed by closed JSON as far as brackets and quotes tell.
-  * Orders are carried out.
+ * Orders are carried out.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * A library opened late whose constructor starts a thread and waits for it while the loader's lock
  * is held. The first call of that thread blocks, and so does the second one, from another place.
-  * It also wants most of what the loader keeps of its static thread-local storage for late-comers.
+ * It also wants most of what the loader keeps of its static thread-local storage for late-comers.
  */
 #include <dlfcn.h>
 #include <semaphore.h>

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum { EXPECT_MAX = 10, OUTPUT_MAX = 65536, DUMPS_MAX = 128 };
-/* A target that hangs is a failure, not a hang of the tests: three such runs end before the test. */
+/* A target that hangs is a failure, no hang of the tests: three such runs end before the test. */
 enum { TARGET_SECONDS = 180 };
 
 /* A number of events of this type, word (kind, reason or link kind) and name ("" = any). */

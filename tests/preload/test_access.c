@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: another user can give a profiled program orders, read what it recorded, or
-  * make it write where it should not. Or the program is not what it is alone, because somebody
-   * tried.
+ * make it write where it should not. Or the program is not what it is alone, because somebody
+ * tried.
  *
  * A test that needs two users or a mount of its own is tried as root, as CI is, and skipped
-  * elsewhere.
+ * elsewhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -319,7 +319,7 @@ END_TEST
 
 /*
  * A set-user-id program that is linked with the library (by LD_PRELOAD it does not get it). It
-  * does not believe what its caller says in the environment.
+ * does not believe what its caller says in the environment.
  */
 START_TEST(test_set_user_id_programs_believe_nothing)
 {

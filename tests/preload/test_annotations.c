@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong if this fails: the manual's example of wcprof.h does not compile, in C or C++, needs the
- * library to run, or does not say to it what it says to the reader.
+ * Wrong if this fails: the manual's example of wcprof.h does not compile, in C or C++, or needs
+ * the library to run. Or it does not say to the library what it says to the reader.
  */
 #include "target.h"
 #include "suite.h"
@@ -105,7 +105,7 @@ START_TEST(test_example)
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		ck_assert_msg(count_events(&dumps, &expected[i]) == expected[i].least,
 			      "expected event %zu is not there", i);
-	/* What the worker did is the job's, which is the request's. */
+	/* The worker's calls are the job's, which is the request's. */
 	ck_assert_int_ne(parent_of(&dumps, "usleep"), 0);
 	ck_assert_int_gt(parent_of(&dumps, "usleep"), parent_of(&dumps, "query"));
 	ck_assert_int_gt(parent_of(&dumps, "query"), parent_of(&dumps, "request"));

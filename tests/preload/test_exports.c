@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: a caller of some version of a function is bound to libc past our wrapper.
-  * Or two versions are bound to the same one.
+ * Or two versions are bound to the same one.
  */
 #include "target.h"
 #include "suite.h"

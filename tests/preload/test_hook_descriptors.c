@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: an op says that its descriptor is what it is not, or was before. Or a call
-  * that makes or closes descriptors does something else than without the library.
+ * that makes or closes descriptors does something else than without the library.
  */
 #include "target.h"
 #include "suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: unloading a library does not work as alone, or recording wants the loader's
-  * lock. Or exceptions of a C++ plug-in that is loaded late end in the wrong unwinder.
+ * lock. Or exceptions of a C++ plug-in that is loaded late end in the wrong unwinder.
  */
 #include "target.h"
 #include "suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: a wait for a spin lock or its holds are missed. Or an old name of a mutex's
-  * functions does not reach them.
+ * functions does not reach them.
  */
 #include "target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: what a stream reads or writes is missed, or is an op without having moved
-  * anything. Or a form of a call gets other arguments than it was given.
+ * anything. Or a form of a call gets other arguments than it was given.
  */
 #include "target.h"
 #include "suite.h"

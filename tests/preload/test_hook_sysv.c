@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: a wait for a semaphore set is missed, or one that could not wait is
-  * recorded as one. Or message queues move other bytes than they are said to.
+ * recorded as one. Or message queues move other bytes than they are said to.
  */
 #include "target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: a walk through a tree tells of other files. Or the program's own calls,
-  * when it is told, count as the walk's.
+ * when it is told, count as the walk's.
  */
 #include "target.h"
 #include "suite.h"

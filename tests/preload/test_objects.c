@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if this fails: a symbol that an object defines is not found in one of the two kinds of
-  * hash table. Or a slot that is read-only by the time we come is not read.
+ * hash table. Or a slot that is read-only by the time we come is not read.
  */
 #include "target.h"
 #include "suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture of the call stack beside what the compiler's own unwinder says at the same place, for the
- * tests of stack.c. Calls that a capture must not make are counted.
+ * A capture of the call stack beside what the compiler's own unwinder says at the same place, for
+ * the tests of stack.c. Calls that a capture must not make are counted.
  */
 #ifndef WCPROF_TESTS_SIGHT_H
 #define WCPROF_TESTS_SIGHT_H

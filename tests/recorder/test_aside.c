@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * If this fails, a control thread stays in the way of a call that it must not see. Or it is taken
-  * for one that may do the same.
+ * for one that may do the same.
  */
 #include "recording.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, threads are said to wait for what they do not wait for, or for somebody else; a
+/* If this fails, threads are said to wait for what they do not wait for, or for somebody else. Or a
  * deadlock is missed, or called where there is none. */
 #include "blocked.h"
 

@@ -321,7 +321,7 @@ START_TEST(a_filter_ends_the_recording_and_says_so)
 	ck_assert_uint_eq(record_io(2), 0);
 	ck_assert(!switch_flow_begins());
 	ck_assert(!recorder_confine().was_free);
-	/* What there is was handed over; this would be too late. */
+	/* All that there is was handed over; this would be too late. */
 	recorder_image_ends(END_EXIT);
 	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 1);
 }

@@ -2,7 +2,7 @@
 /*
  * If this fails, events get lost or doubled when threads record, end, run out of memory and are
  * drained at the same time. Recorded and dropped must be what was produced, exactly. Made for the
-  * thread sanitizer too.
+ * thread sanitizer too.
  */
 #include "recorder.h"
 
@@ -99,7 +99,7 @@ END_TEST
 
 /*
  * The same in a ring, of six and of twenty chunks. Events of a dump that was not handed out may
-  * have been overwritten while it was written.
+ * have been overwritten while it was written.
  */
 START_TEST(recorded_and_overwritten_make_produced)
 {

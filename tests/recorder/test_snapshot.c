@@ -83,7 +83,7 @@ END_TEST
 
 /*
  * A drainer hands out three chunks, says so of `rows[_i].said`, and dies. Before the next one
-  * comes, the program writes as many events, into chunks that are used again too.
+ * comes, the program writes as many events, into chunks that are used again too.
  */
 START_TEST(the_next_drainer_commits_for_a_dead_one)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * If this fails, stacks end at code that was made at run time. Or code that keeps no frame pointer
-  * makes a walk read what it must not, or find callers that nobody has.
+ * makes a walk read what it must not, or find callers that nobody has.
  *
  * The code is made by hand: it calls back, and a capture is taken there.
  */

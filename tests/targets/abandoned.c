@@ -124,7 +124,7 @@ static pthread_once_t begun = PTHREAD_ONCE_INIT;
 
 /* In two rounds, a thread would have more waits open than it may. libc notes who has come to a
  * barrier, or joins a thread. It takes a mutex again when a wait for a condition is left. So each
-  * round has its own. */
+ * round has its own. */
 enum { ROUNDS = 2 };
 static pthread_mutex_t free_mutexes[ROUNDS] = { PTHREAD_MUTEX_INITIALIZER,
 						PTHREAD_MUTEX_INITIALIZER };

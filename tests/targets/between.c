@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer: 3 bytes spliced from one pipe to another, 2 of those copied back by tee. 4 bytes are
-  * looked at in a socket, which moves none, and then read.
+ * looked at in a socket, which moves none, and then read.
  */
 #include "scenario.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: a thread is cancelled in each call that POSIX makes a cancellation point and
-  * that can block for ever. Once it is blocked by then and once it is not. Its handlers run, and
-   * the process writes ten times afterwards.
+ * that can block for ever. Once it is blocked by then and once it is not. Its handlers run, and
+ * the process writes ten times afterwards.
  */
 #include "scenario.h"
 

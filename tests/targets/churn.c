@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: four threads allocate, four free what they made, handed over under one lock.
-  * Children forked in the middle of it allocate too; the sums are always the same.
+ * Children forked in the middle of it allocate too; the sums are always the same.
  *
  * Arguments: how many rounds (200) and children (12). It is also run under sanitizers, other
  * allocators, and a debugger, for which size_of() is there.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer: main calls run_script, which calls script_step, which sleeps for 1 ms, ten times.
-  * script_step is code made at run time, named in the file of names that its writer keeps for
-   * profilers. With an argument, there is no such file.
+ * script_step is code made at run time, named in the file of names that its writer keeps for
+ * profilers. With an argument, there is no such file.
  */
 #include "scenario.h"
 

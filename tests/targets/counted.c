@@ -6,7 +6,7 @@
  * Each thread reads by a descriptor of its own and adds one to its count after each read. So
  * whoever ends it at any moment knows a lower bound of its reads. The parent is one of the
  * processes. After so long each process ends itself: kill, segv, abort, _exit, exec (of true);
-  * never waits to be killed from outside.
+ * never waits to be killed from outside.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
  *
  * FILE gets "READS SLEEPS": calls of read() and nanosleep() that have returned. They count from
  * when all threads were there until none of them calls anything any more. Its other calls go past
-  * libc.
+ * libc.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: a program closes what it does not know, limits or confines itself, changes its
-  * user, moves elsewhere or ends by its last thread. It finds nothing of ours, and ten writes are
-   * recorded. Where it may not do something, it goes on without.
+ * user, moves elsewhere or ends by its last thread. It finds nothing of ours, and ten writes are
+ * recorded. Where it may not do something, it goes on without.
  */
 #include "scenario.h"
 

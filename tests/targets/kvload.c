@@ -5,7 +5,7 @@
  * A closed-loop load for servers that speak memcached's text protocol (kvserver, memcached). Each
  * connection sends its next request when the last one is answered, or THINK_US microseconds later.
  * One set, three gets of it that must bring back its value, and now and then a delete, on keys of
-  * its own. The number of requests is fixed.
+ * its own. The number of requests is fixed.
  *
  *	kvload PORT CONNECTIONS REQUESTS [THINK_US]      on 127.0.0.1; REQUESTS in all
  *

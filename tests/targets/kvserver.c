@@ -5,16 +5,16 @@
  *
  * A small key-value server on 127.0.0.1 that speaks get, set and delete of memcached's text
  * protocol, one thread per connection. Values live in pages of 256 KiB. A page's checksum is made
-  * anew after each change and verified before each read, all of it while `table_lock` is held:
-   * that is the planted fault. The counters behind `stats_lock` are a few additions each.
+ * anew after each change and verified before each read. All of it is done while `table_lock` is
+ * held: that is the planted fault. The counters behind `stats_lock` are a few additions each.
  *
  *	kvserver PORT [LOG [PAGE_KIB]]      PORT 0: a free one; prints `listening on 127.0.0.1:PORT`
  *
  * With smaller pages there is less work under the lock: what a prediction can be held against.
  *
  * Threads: main accepts; each connection has a thread that owns its `struct client`. SIGTERM and
-  * SIGINT are blocked everywhere and read from a signalfd by main. It then lets every client
-   * finish the request it is in, joins all threads, and returns 0.
+ * SIGINT are blocked everywhere and read from a signalfd by main. It then lets every client
+ * finish the request it is in, joins all threads, and returns 0.
  */
 #include <arpa/inet.h>
 #include <errno.h>

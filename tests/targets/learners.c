@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: waits for 64 mutexes, nothing dropped. Eight threads come to 64 places at once that
-  * the recorder has not seen yet. So several learn at the same time how to unwind from there.
+ * the recorder has not seen yet. So several learn at the same time how to unwind from there.
  */
 #include <pthread.h>
 #include <stddef.h>

@@ -2,9 +2,9 @@
 /*
  * Answer: each lock is called what its author calls it, and is waited for. `registry` is called by
  * its symbol, its member by the offset in it. The ten thousand connections are called by where
-  * connection_new() initialises them. Sessions, initialised by an assignment, are called by where
-   * session_begin() locks them. The lock that processes could share is called by where
-    * shared_new() made it. Connection 77 is waited for three times, 100 and 200 once.
+ * connection_new() initialises them. Sessions, initialised by an assignment, are called by where
+ * session_begin() locks them. The lock that processes could share is called by where
+ * shared_new() made it. Connection 77 is waited for three times, 100 and 200 once.
  */
 #include "scenario.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: four look-ups of hosts, two of which fail; users, groups and services, which
-  * come from files. One more is done by another thread of libc's, and waited for.
+ * come from files. One more is done by another thread of libc's, and waited for.
  */
 #include "scenario.h"
 

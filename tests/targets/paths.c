@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: a file system that is asked by path says the same with the library, in all
-  * forms of the calls. glob and scandir are ops each time, the other calls when they take long.
+ * forms of the calls. glob and scandir are ops each time, the other calls when they take long.
  */
 #include "scenario.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: message queues move what is said; a semaphore set is waited for twice, once in
-  * vain. Lists of asynchronous input and output wait when they are told to. Signals end their
-   * waits.
+ * vain. Lists of asynchronous input and output wait when they are told to. Signals end their
+ * waits.
  */
 #include "scenario.h"
 
@@ -191,7 +191,7 @@ static void spin_once(void)
 	pthread_spin_unlock(&spin);
 }
 
-/* What a thread burns before it says anything else, it burns in the lock. */
+/* CPU time that a thread uses before it says anything else, it uses in the lock. */
 static void until_spinning(pthread_t thread)
 {
 	struct timespec used = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: through the liburing that is installed, two waits for a timeout of 20 ms, by
-  * two of its calls. Ten more are for what is there at once. Ends with 77 where the kernel refuses
-   * rings.
+ * two of its calls. Ten more are for what is there at once. Ends with 77 where the kernel refuses
+ * rings.
  */
 #include "scenario.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The targets of the hooks' tests share this: scenarios by name, results as lines, and a way to
- * know that a thread is blocked without sleeping. A target prints only what must not change with
-  * the library.
+ * Scenarios by name, results as lines, and a way to know that a thread is blocked without
+ * sleeping: for the targets of the hooks' tests. A target prints only what must not change with
+ * the library.
  */
 #ifndef SCENARIO_H
 #define SCENARIO_H

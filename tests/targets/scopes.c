@@ -3,9 +3,9 @@
 /*
  * Prints "ready" and then its two listening ports. Its threads go on until its input ends.
  * "reader-1" and "reader-2" read a byte of /dev/zero. "locker" takes a mutex that nobody else
-  * takes. "flow" reads a byte in a flow, and one outside. "serve-1" and "serve-2" answer the bytes
-   * that "client-1" and "client-2" send them by the first and the second port. "sleeper" sleeps
-    * for 10 us; "counter" counts. Each pauses for 1 ms after every 8th time. Exit status 0, and 1
+ * takes. "flow" reads a byte in a flow, and one outside. "serve-1" and "serve-2" answer the bytes
+ * that "client-1" and "client-2" send them by the first and the second port. "sleeper" sleeps
+ * for 10 us; "counter" counts. Each pauses for 1 ms after every 8th time. Exit status 0, and 1
      * when any call failed.
  */
 #include <arpa/inet.h>

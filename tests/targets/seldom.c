@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: calls of libc that few programs make answer as without us. Their findings
-  * depend on the machine and are not printed, but for whether there were any.
+ * depend on the machine and are not printed, but for whether there were any.
  */
 #include "scenario.h"
 

@@ -6,7 +6,7 @@
  * held by "three", and "three" for first, held by "one": a deadlock of three. "reader" waits for
  * the read lock of rwlock table, held by "writer", which waits for condition never. "pipe" is in
  * read(). The first thread waits for the end of "one". Prints "ready" when all of them are about
-  * to block.
+ * to block.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer expected: a team of three waits at a barrier, one at a time in a critical section and for
-  * a lock, by calls of libgomp. A program that asks about its functions is answered as alone.
+ * Answer expected: a team of three waits at a barrier, for a critical section and for a lock, by
+ * calls of libgomp. A program that asks about its functions is answered as alone.
  */
 #include "scenario.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answer expected: a walk tells of the same files in all its forms. The program's calls when it is
-  * told (35 sleeps, 10 writes) are not the walk's.
+ * told (35 sleeps, 10 writes) are not the walk's.
  */
 #include "scenario.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: a queue's slower side decides (bq, pipeline, latch, drain). A computation that others
-  * wait for counts once (sflight), a job counts on whichever worker takes it (jobpool, herd).
+ * wait for counts once (sflight), a job counts on whichever worker takes it (jobpool, herd).
  *
  * Patterns in which threads hand things over by a mutex and condition variables. All counters
  * belong to the mutex beside them. The comment above each says which pieces matter and which trap

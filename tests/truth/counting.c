@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: the last to arrive decides a barrier, and a faster one only until it is not the last.
-  * Permits limit how many run at a time; threads that are joined count by the longest.
+ * Permits limit how many run at a time; threads that are joined count by the longest.
  *
  * Patterns in which threads meet at what counts: barriers, semaphores, joins, once. The comment
  * above each says which pieces matter. Queue indexes belong to lock_m. Not here: conditions;

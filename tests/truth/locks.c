@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: a fix of satlock, convoy, twolock (lock_n), rwlock and the rest must shorten the code
-  * inside the contended lock. Work outside is free; halving flip's work_a makes flip slower.
+ * inside the contended lock. Work outside is free; halving flip's work_a makes flip slower.
  *
  * Patterns in which threads meet at a lock and nowhere else. The comment above each says which
  * pieces matter and which trap it sets. Threads: all state but the locks is each thread's own.

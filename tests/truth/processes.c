@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expected: of jobs run two at a time, the big one at the end (work_b) decides, not the many small
-  * ones (work_a), although those sum up to more. work_c after all of them counts in full.
+ * Expected: of jobs run two at a time, the big one at the end (work_b) decides. The many small
+ * ones (work_a) do not, although they sum up to more. work_c after all of them counts in full.
  *
  * Patterns of several processes, each of which may be recorded on its own: fork, fork and exec, a
  * lock and pipes between processes. Only the parent starts and awaits children; children never

@@ -6,7 +6,7 @@
  *
  * A server of two workers behind one queue, a pipe, whose messages are read whole. Its clients
  * wait for their answers and think (closed), or arrivals do not care (open). Each request's time
-  * belongs to the client that waits for it, or to the worker that finishes it.
+ * belongs to the client that waits for it, or to the worker that finishes it.
  */
 #include "truth.h"
 

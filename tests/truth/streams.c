@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: a reader waits for its writer's bytes and a writer for room, so the slower side
-  * decides. In a closed loop (echo, echotcp, epoll) request and service add up and work after the
-   * answer is free.
+ * decides. In a closed loop (echo, echotcp, epoll) request and service add up and work after the
+ * answer is free.
  *
  * Patterns in which threads hand bytes to each other through the kernel. The comment above each
  * says which pieces matter. Descriptors are made before the threads start; each end has one

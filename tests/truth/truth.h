@@ -4,13 +4,13 @@
  *
  * A program holds patterns, `PROGRAM PATTERN` runs one and prints one line, `makespan_ns N`, then
  * further figures of its own as `name value` pairs. It knows nothing of the profiler. A pattern's
-  * work is fixed by the environment, which the driver fills from truth.def, so that one constant
-   * can really be changed. T_A to T_E are the pieces work_a() to work_e(), each
-    * `sleep:MICROSECONDS` or `burn:MICROSECONDS`. T_N and other single values are counts.
+ * work is fixed by the environment, which the driver fills from truth.def, so that one constant
+ * can really be changed. T_A to T_E are the pieces work_a() to work_e(), each
+ * `sleep:MICROSECONDS` or `burn:MICROSECONDS`. T_N and other single values are counts.
  *
  * A burn is a fixed number of steps: T_STEPS_PER_US of them a microsecond, measured once by `cpus
  * calibrate`. "Until so much time has passed" would hide a lack of CPUs. A piece of length 0 is
-  * left out altogether: it is the fix that removes the work.
+ * left out altogether: it is the fix that removes the work.
  *
  * Threads: pieces are read before the first thread starts and never written again. Each piece is a
  * function of its own, and calls what it calls directly, so that a profiler has a name for it.

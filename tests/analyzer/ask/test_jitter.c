@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong if an answer that hangs by a hair passed for what to expect. One that does not is what the
-  * recorded lengths give.
+ * recorded lengths give.
  */
 #include "ask/jitter.h"
 

@@ -18,7 +18,7 @@ START_TEST(cpus_are_as_recorded_unless_asked)
 		double asked, cpus;
 	} rows[] = {
 		{ 1, true, 0, 2 },         { 2, true, 4, 4 }, { 3, true, INFINITY, INFINITY },
-		{ 4, false, 0, INFINITY }, /* what ran is not known */
+		{ 4, false, 0, INFINITY }, /* nobody knows what ran */
 		{ 5, false, 1, 1 },
 	};
 
@@ -95,7 +95,7 @@ START_TEST(wake_ups_cross_where_there_was_one_cpu)
 		other = machine_with_cpus(&machine, rows[i].asked);
 		ck_assert_msg(other.crosses == rows[i].crosses && !machine.crosses, "row %d",
 			      rows[i].row);
-		/* what was asked for at first is not forgotten */
+		/* the first question is not forgotten */
 		ck_assert(machine_with_cpus(&other, 1).crosses == rows[i].crosses);
 	}
 }

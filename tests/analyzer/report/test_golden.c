@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * If this failed, the whole analysis would give wrong answers on dumps whose answers are known.
-  * tests/golden/NAME.jsonl is analyzed and NAME.expected.json has the figures, to the nanosecond.
+ * tests/golden/NAME.jsonl is analyzed and NAME.expected.json has the figures, to the nanosecond.
  *
  * Run from the top of the tree, or with WCPROF_GOLDEN naming the folder.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The least that a preload can do: the calls of hookloop.c, passed on through a pointer. All cost
-  * beyond this is the profiler's own.
+ * beyond this is the profiler's own.
  */
 #include <dlfcn.h>
 #include <pthread.h>

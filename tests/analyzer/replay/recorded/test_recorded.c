@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * If this failed, a compiled program would answer differently than the rules of the replay carried
-  * out one by one.
+ * out one by one.
  *
  * The oracle is the rules as they are written, recursive and slow. The recordings are small and
-  * have everything odd: circles of waits, children outside their parents, empty intervals, nested
-   * clients.
+ * have everything odd: circles of waits, children outside their parents, empty intervals, nested
+ * clients.
  */
 #include <math.h>
 
