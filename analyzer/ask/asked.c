@@ -27,7 +27,7 @@ static struct estimate estimate_scalings(const struct asked_of *of,
 					 const struct hypothesis *hypothesis)
 {
 	const struct trial trial = trial_of(hypothesis);
-	return estimate_make(of->estimator, of->estimator->replayer, &trial,
+	return estimate_make(of->estimator, of->estimator->replayer, &trial, NULL,
 			     estimator_scratch(of->estimator, 0));
 }
 
@@ -43,7 +43,7 @@ static int estimate_variant(const struct asked_of *of, const struct hypothesis *
 		return -EINVAL;
 	const struct replayer replayer = simulate_replayer(variant.script, &variant.machine);
 	void *scratch = replayer.scratch_new(&replayer);
-	*estimate = estimate_make(of->estimator, &replayer, &trial, scratch);
+	*estimate = estimate_make(of->estimator, &replayer, &trial, NULL, scratch);
 	replayer.scratch_free(scratch);
 	variant_free(&variant);
 	return 0;

@@ -188,11 +188,15 @@ struct estimate estimate_first(const struct estimator *estimator, const struct t
 }
 
 struct estimate estimate_make(const struct estimator *estimator, const struct replayer *replayer,
-			      const struct trial *trial, void *scratch)
+			      const struct trial *trial, const struct replay_answer *known,
+			      void *scratch)
 {
 	struct replay_answer answer;
 	assert(!trial->is_fair && !trial->shares_cpus && !trial->jitter);
-	replayer->run(replayer, trial, 1, scratch, &answer);
+	if (known)
+		answer = *known;
+	else
+		replayer->run(replayer, trial, 1, scratch, &answer);
 	struct estimate estimate = estimate_of(estimator, &answer);
 	if (estimator->tries_jitter)
 		allow_for_jitter(estimator, replayer, trial, scratch, &answer, &estimate);

@@ -67,9 +67,13 @@ void *estimator_scratch(struct estimator *estimator, size_t worker);
 struct estimate estimate_first(const struct estimator *estimator, const struct trial *trial,
 			       const struct replay_answer *answer);
 
-/* Of a trial that has scalings alone; its finishes become those of the saving. `replayer` is the
- * estimator's, or that of a variant of its script. */
+/*
+ * Of a trial that has scalings alone; its finishes become those of the saving. `known` is the
+ * trial's plain replay, which left its finishes there; NULL = it is made. `replayer` is the
+ * estimator's, or that of a variant of its script.
+ */
 struct estimate estimate_make(const struct estimator *estimator, const struct replayer *replayer,
-			      const struct trial *trial, void *scratch);
+			      const struct trial *trial, const struct replay_answer *known,
+			      void *scratch);
 
 #endif

@@ -51,9 +51,12 @@ static void rows_fill(const struct job *job, struct whatif_row **rows, size_t co
 	for (size_t i = 0; i < trial_count; i++)
 		trials[i] = trial_of(job, rows[i / factor_count], i % factor_count, &scalings[i]);
 	replayer->run(replayer, trials, trial_count, scratch, answers);
-	for (size_t i = 0; i < trial_count; i++)
-		rows[i / factor_count]->estimates[i % factor_count] =
+	for (size_t i = 0; i < trial_count; i++) {
+		struct whatif_row *row = rows[i / factor_count];
+		row->answers[i % factor_count] = answers[i];
+		row->estimates[i % factor_count] =
 			estimate_first(job->estimator, &trials[i], &answers[i]);
+	}
 	free(trials);
 	free(scalings);
 	free(answers);
@@ -68,7 +71,8 @@ static void rows_make_sure(const struct job *job, struct whatif_row **rows, size
 		struct scaling scaling;
 		const struct trial trial = trial_of(job, row, i % factor_count, &scaling);
 		const struct estimate estimate =
-			estimate_make(job->estimator, job->estimator->replayer, &trial, scratch);
+			estimate_make(job->estimator, job->estimator->replayer, &trial,
+				      &row->answers[i % factor_count], scratch);
 		row->depends_on_order |= estimate.depends_on_order;
 		row->depends_on_cpus |= estimate.depends_on_cpus;
 		row->estimates[i % factor_count] = estimate;
@@ -122,6 +126,7 @@ static void job_copy_same(struct job *job)
 		const struct whatif_row *same = job->rows[job->same_as[i]];
 		struct whatif_row *row = job->rows[i];
 		memcpy(row->estimates, same->estimates, factor_count * sizeof(*row->estimates));
+		memcpy(row->answers, same->answers, factor_count * sizeof(*row->answers));
 		memcpy(row->finish_ns, same->finish_ns,
 		       factor_count * job->whatif->finish_count * sizeof(*row->finish_ns));
 		row->depends_on_order = same->depends_on_order;
@@ -152,11 +157,13 @@ static void rows_give_room(struct whatif *whatif, size_t factor_count)
 {
 	size_t estimates = whatif->row_count * factor_count;
 	whatif->estimates = memory_new(estimates, sizeof(*whatif->estimates));
+	whatif->answers = memory_new(estimates, sizeof(*whatif->answers));
 	whatif->finishes_ns =
 		memory_new(estimates * whatif->finish_count, sizeof(*whatif->finishes_ns));
 	for (size_t i = 0; i < whatif->row_count; i++) {
 		struct whatif_row *row = &whatif->rows[i];
 		row->estimates = whatif->estimates + i * factor_count;
+		row->answers = whatif->answers + i * factor_count;
 		row->finish_ns = whatif->finishes_ns + i * factor_count * whatif->finish_count;
 		row->next_class = NO_INDEX;
 	}
@@ -296,6 +303,7 @@ void whatif_free(struct whatif *whatif)
 {
 	free(whatif->rows);
 	free(whatif->estimates);
+	free(whatif->answers);
 	free(whatif->finishes_ns);
 	free(whatif->baseline_finish_ns);
 	*whatif = (struct whatif){ 0 };

@@ -26,8 +26,9 @@ struct whatif_options {
 
 struct whatif_row {
 	uint32_t class;
-	struct estimate *estimates; /* by factor */
-	uint64_t *finish_ns;        /* of each thread, factor by factor */
+	struct estimate *estimates;    /* by factor */
+	struct replay_answer *answers; /* by factor: of the plain replay */
+	uint64_t *finish_ns;           /* of each thread, factor by factor */
 	/* Its estimates are those of estimate_make(), else those of estimate_first(). Of a class
 	 * that --what-if asked about they are what it answered. */
 	bool is_sure;
@@ -40,7 +41,8 @@ struct whatif_row {
 struct whatif {
 	struct whatif_row *rows; /* the largest sure saving at the smallest factor first */
 	size_t row_count;
-	struct estimate *estimates; /* rows point into them */
+	struct estimate *estimates;    /* rows point into them */
+	struct replay_answer *answers; /* rows point into them */
 	uint64_t *finishes_ns;
 	uint64_t *baseline_finish_ns; /* of each thread */
 	size_t finish_count;          /* threads; 0 = not known */

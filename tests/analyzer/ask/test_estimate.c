@@ -129,8 +129,8 @@ START_TEST(the_widest_of_causes_counts)
 	ck_assert_uint_eq(estimator.baseline_finish_ns[0], 1);
 	ck_assert(estimator_afford(&estimator, rows[_i].estimate_count) == rows[_i].is_affordable);
 	runs = 0;
-	const struct estimate estimate =
-		estimate_make(&estimator, &replayer, &trial, estimator_scratch(&estimator, 1));
+	const struct estimate estimate = estimate_make(&estimator, &replayer, &trial, NULL,
+						       estimator_scratch(&estimator, 1));
 	ck_assert_uint_eq(runs, rows[_i].runs);
 	ck_assert_double_eq_tol(estimate.saved_ns / 1e6, rows[_i].saved_ms, 1e-6);
 	ck_assert_double_eq_tol(estimate.least_ns / 1e6, rows[_i].least_ms, 1e-6);
@@ -158,7 +158,7 @@ START_TEST(a_variant_may_depend_on_more)
 	estimator_begin(&estimator, &replayer, NULL);
 	estimator_afford(&estimator, 1);
 	const struct estimate estimate =
-		estimate_make(&estimator, &variant, &trial, estimator_scratch(&estimator, 0));
+		estimate_make(&estimator, &variant, &trial, NULL, estimator_scratch(&estimator, 0));
 	ck_assert_double_eq_tol(estimate.saved_ns, 30e6, 1);
 	ck_assert_double_eq_tol(estimate.most_ns, 31.5e6, 1);
 	estimator_end(&estimator);
