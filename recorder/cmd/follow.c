@@ -280,7 +280,6 @@ static int drain(struct follow *follow, struct image *image)
 static bool has_news(const struct image *image)
 {
 	const struct arena *arena = image->remains.arena;
-
 	return remains_pending(&image->remains) > 0 || arena->dump_count == 0 ||
 	       (arena->process_op.end != 0 && arena->process_op.flags == 0);
 }
@@ -289,7 +288,6 @@ static bool has_news(const struct image *image)
 static int collect(struct follow *follow, struct image *image)
 {
 	int result = 0;
-
 	if (has_news(image)) {
 		output_begin(follow->output);
 		result = remains_recover(&image->remains, take_bytes, follow);
