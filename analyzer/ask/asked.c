@@ -17,29 +17,27 @@
 #include "replay/simulate.h"
 #include "variant.h"
 
-static struct trial trial_of(const struct hypothesis *hypothesis)
+static struct trial trial_of(const struct question *question)
 {
-	return (struct trial){ .scalings = hypothesis->scalings,
-			       .count = hypothesis->scaling_count };
+	return (struct trial){ .scalings = question->scalings, .count = question->scaling_count };
 }
 
-static struct estimate estimate_scalings(const struct asked_of *of,
-					 const struct hypothesis *hypothesis)
+static struct estimate estimate_scalings(const struct asked_of *of, const struct question *question)
 {
-	const struct trial trial = trial_of(hypothesis);
+	const struct trial trial = trial_of(question);
 	return estimate_make(of->estimator, of->estimator->replayer, &trial, NULL,
 			     estimator_scratch(of->estimator, 0));
 }
 
-static int estimate_variant(const struct asked_of *of, const struct hypothesis *hypothesis,
+static int estimate_variant(const struct asked_of *of, const struct question *question,
 			    unsigned deal, struct estimate *estimate,
 			    char error[OPTIONS_ERROR_BYTES])
 {
-	const struct trial trial = trial_of(hypothesis);
+	const struct trial trial = trial_of(question);
 	struct variant variant;
-	assert(of->script && hypothesis_rebuilds(hypothesis));
+	assert(of->script && question_rebuilds(question));
 	if (variant_build(&variant, of->script, of->estimator->replayer->machine, of->classes,
-			  hypothesis, deal, error) != 0)
+			  question, deal, error) != 0)
 		return -EINVAL;
 	const struct replayer replayer = simulate_replayer(variant.script, &variant.machine);
 	void *scratch = replayer.scratch_new(&replayer);
@@ -72,38 +70,38 @@ static struct estimate estimate_of_deals(struct estimate *deals, unsigned count)
 	return estimate;
 }
 
-static int estimate_rebuilt(const struct asked_of *of, const struct hypothesis *hypothesis,
+static int estimate_rebuilt(const struct asked_of *of, const struct question *question,
 			    struct estimate *estimate, char error[OPTIONS_ERROR_BYTES])
 {
 	struct estimate deals[VARIANT_DEALS];
-	unsigned count = hypothesis->split_count ? VARIANT_DEALS : 1;
+	unsigned count = question->split_count ? VARIANT_DEALS : 1;
 	for (unsigned deal = 0; deal < count; deal++)
-		if (estimate_variant(of, hypothesis, deal, &deals[deal], error) != 0)
+		if (estimate_variant(of, question, deal, &deals[deal], error) != 0)
 			return -EINVAL;
 	*estimate = estimate_of_deals(deals, count);
 	return 0;
 }
 
-static int answer_find(const struct asked_of *of, const char *question, struct asked_answer *answer,
+static int answer_find(const struct asked_of *of, const char *text, struct asked_answer *answer,
 		       char error[OPTIONS_ERROR_BYTES])
 {
-	struct hypothesis hypothesis;
-	*answer = (struct asked_answer){ .text = question, .class = NO_INDEX };
-	if (hypothesis_parse(&hypothesis, question, of->subjects, error) != 0)
+	struct question question;
+	*answer = (struct asked_answer){ .text = text, .class = NO_INDEX };
+	if (question_parse(&question, text, of->subjects, error) != 0)
 		return -EINVAL;
-	if (!hypothesis_rebuilds(&hypothesis)) {
-		answer->estimate = estimate_scalings(of, &hypothesis);
+	if (!question_rebuilds(&question)) {
+		answer->estimate = estimate_scalings(of, &question);
 	} else if (!of->script) {
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--what-if: \"%.60s\" needs a recording that names threads, and --model "
 			 "threads; ask for CLASS*0.5",
-			 question);
+			 text);
 		return -EINVAL;
-	} else if (estimate_rebuilt(of, &hypothesis, &answer->estimate, error) != 0) {
+	} else if (estimate_rebuilt(of, &question, &answer->estimate, error) != 0) {
 		return -EINVAL;
 	}
-	if (!hypothesis_rebuilds(&hypothesis) && hypothesis.scaling_count == 1)
-		answer->class = hypothesis.scalings[0].class;
+	if (!question_rebuilds(&question) && question.scaling_count == 1)
+		answer->class = question.scalings[0].class;
 	answer->makespan_ns = of->estimator->baseline.makespan_ns - answer->estimate.saved_ns;
 	return 0;
 }

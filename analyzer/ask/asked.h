@@ -8,7 +8,7 @@
 #define WCPROF_ASKED_H
 
 #include "estimate.h"
-#include "hypothesis.h"
+#include "question.h"
 #include "script/script.h"
 
 struct asked_answer {

@@ -143,13 +143,13 @@ static bool takes_jobs(const struct script *script, uint32_t actor)
 
 /* How many threads of each actor's kind are to be there in its place: 0, 1 or more. */
 static int copies_find(const struct script *script, const struct class_table *classes,
-		       const struct hypothesis *hypothesis, uint32_t *copies,
+		       const struct question *question, uint32_t *copies,
 		       char error[OPTIONS_ERROR_BYTES])
 {
 	for (size_t i = 0; i < script->actor_count; i++)
 		copies[i] = 1;
-	for (size_t p = 0; p < hypothesis->pool_count; p++) {
-		const struct rebuild *pool = &hypothesis->pools[p];
+	for (size_t p = 0; p < question->pool_count; p++) {
+		const struct rebuild *pool = &question->pools[p];
 		uint32_t members = 0, before = 0;
 
 		for (uint32_t i = 0; i < script->actor_count; i++)
@@ -275,10 +275,10 @@ static uint32_t take_step_of(const struct script *script, uint32_t actor)
 }
 
 static int widen(struct script *script, const struct script *old, const struct class_table *classes,
-		 const struct hypothesis *hypothesis, char error[OPTIONS_ERROR_BYTES])
+		 const struct question *question, char error[OPTIONS_ERROR_BYTES])
 {
 	uint32_t *copies = memory_new(old->actor_count, sizeof(*copies));
-	int failed = copies_find(old, classes, hypothesis, copies, error);
+	int failed = copies_find(old, classes, question, copies, error);
 	struct widening widening = {
 		.old = old,
 		.script = script,
@@ -317,39 +317,38 @@ static void steps_copy(struct script *script, const struct script *old)
 }
 
 static int edit(struct variant *variant, const struct script *old,
-		const struct class_table *classes, const struct hypothesis *hypothesis,
-		unsigned deal, char error[OPTIONS_ERROR_BYTES])
+		const struct class_table *classes, const struct question *question, unsigned deal,
+		char error[OPTIONS_ERROR_BYTES])
 {
 	struct script *script = &variant->edited;
 	int failed = 0;
 
 	*script = *old;
 	variant->script = script;
-	if (hypothesis->pool_count) {
-		failed = widen(script, old, classes, hypothesis, error);
+	if (question->pool_count) {
+		failed = widen(script, old, classes, question, error);
 		variant->owns_steps = variant->owns_actors = !failed;
 	} else {
 		steps_copy(script, old);
 		variant->owns_steps = true;
 	}
-	for (size_t i = 0; !failed && i < hypothesis->split_count; i++)
-		failed = split(script, old, classes, &hypothesis->splits[i], deal, error);
+	for (size_t i = 0; !failed && i < question->split_count; i++)
+		failed = split(script, old, classes, &question->splits[i], deal, error);
 	return failed;
 }
 
 int variant_build(struct variant *variant, const struct script *script,
 		  const struct machine *machine, const struct class_table *classes,
-		  const struct hypothesis *hypothesis, unsigned deal,
-		  char error[OPTIONS_ERROR_BYTES])
+		  const struct question *question, unsigned deal, char error[OPTIONS_ERROR_BYTES])
 {
 	int failed = 0;
 
 	assert(deal < VARIANT_DEALS);
 	*variant = (struct variant){ .script = script, .machine = *machine };
-	if (hypothesis->cpus > 0)
-		variant->machine = machine_with_cpus(machine, hypothesis->cpus);
-	if (hypothesis->pool_count || hypothesis->split_count)
-		failed = edit(variant, script, classes, hypothesis, deal, error);
+	if (question->cpus > 0)
+		variant->machine = machine_with_cpus(machine, question->cpus);
+	if (question->pool_count || question->split_count)
+		failed = edit(variant, script, classes, question, deal, error);
 	if (failed)
 		variant_free(variant);
 	assert(failed || script_is_valid(variant->script));

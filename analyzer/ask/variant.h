@@ -9,7 +9,7 @@
 #ifndef WCPROF_VARIANT_H
 #define WCPROF_VARIANT_H
 
-#include "hypothesis.h"
+#include "question.h"
 #include "replay/machine.h"
 #include "script/script.h"
 
@@ -29,8 +29,8 @@ struct variant {
 
 /* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool. */
 int variant_build(struct variant *variant, const struct script *script, const struct machine *,
-		  const struct class_table *classes, const struct hypothesis *hypothesis,
-		  unsigned deal, char error[OPTIONS_ERROR_BYTES]);
+		  const struct class_table *classes, const struct question *question, unsigned deal,
+		  char error[OPTIONS_ERROR_BYTES]);
 void variant_free(struct variant *variant);
 
 #endif

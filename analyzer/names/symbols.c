@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/blocks.h"
+#include "base/memory.h"
 #include "demangle.h"
 #include "recording/modulemap.h"
 #include "symbolfile.h"

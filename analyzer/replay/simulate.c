@@ -12,7 +12,7 @@
  *               lock that nobody slept on is released without a wake.
  *   rwlock      readers enter while readers are in; the last one out hands over to a writer. A
  *               writer hands over to all readers that wait, else to the next writer.
- *   condition   tokens (tokens.c); an actor that wakes takes the lock again and looks.
+ *   condition   tokens (simulate_tokens.c); an actor that wakes takes the lock again and looks.
  *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
  *   stream      bytes: a read goes on when as many were written as have been read with it, a
  *               write to a pipe when there is room.

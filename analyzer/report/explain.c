@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/hypothesis.h"
+#include "ask/question.h"
 #include "base/emit.h"
 #include "base/memory.h"
 #include "script/script.h"
@@ -353,7 +353,7 @@ static bool is_near(const char *name, const char *text)
 {
 	size_t most = strlen(text) / 3 + 1;
 
-	return name[0] && (strcasestr(name, text) || hypothesis_distance(name, text, most) <= most);
+	return name[0] && (strcasestr(name, text) || question_distance(name, text, most) <= most);
 }
 
 /* Names each near name once, up to a few. */

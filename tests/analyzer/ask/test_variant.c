@@ -21,7 +21,7 @@ static struct replay_answer replay(const struct script *script, const struct mac
 }
 
 /* The makespan of a variant; that of the script is the same before and after. */
-static double variant_ms(const struct sketch *sketch, const struct hypothesis *hypothesis,
+static double variant_ms(const struct sketch *sketch, const struct question *question,
 			 unsigned deal)
 {
 	struct script script;
@@ -32,7 +32,7 @@ static double variant_ms(const struct sketch *sketch, const struct hypothesis *h
 	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
 	machine_begin(&machine, &script, 0);
 	double before_ns = replay(&script, &machine).makespan_ns;
-	ck_assert_msg(variant_build(&variant, &script, &machine, &sketch->classes, hypothesis, deal,
+	ck_assert_msg(variant_build(&variant, &script, &machine, &sketch->classes, question, deal,
 				    error) == 0,
 		      "%s", error);
 	struct replay_answer answer = replay(variant.script, &variant.machine);
@@ -48,12 +48,12 @@ START_TEST(a_split_lock_keeps_fewer_out)
 	struct sketch sketch;
 
 	rebuilt_lock(&sketch);
-	struct hypothesis hypothesis = { .splits = { { sketch_class(&sketch, "M"), 2 } },
-					 .split_count = 1 };
+	struct question question = { .splits = { { sketch_class(&sketch, "M"), 2 } },
+				     .split_count = 1 };
 	/* The last deal has the two threads take turns at the two locks: never the same one. */
-	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, VARIANT_DEALS - 1), 120, 0.01);
+	ck_assert_double_eq_tol(variant_ms(&sketch, &question, VARIANT_DEALS - 1), 120, 0.01);
 	for (unsigned deal = 0; deal + 1 < VARIANT_DEALS; deal++) {
-		double by_chance_ms = variant_ms(&sketch, &hypothesis, deal);
+		double by_chance_ms = variant_ms(&sketch, &question, deal);
 
 		ck_assert(by_chance_ms >= 120 && by_chance_ms < 202);
 	}
@@ -82,9 +82,9 @@ START_TEST(two_locks_are_split_at_once)
 	class_table_free(&sketch.classes);
 	sketch_hold(&sketch, 1, "N", 3, 191, 192);
 	sketch_end(&sketch);
-	struct hypothesis hypothesis = { .splits = { { sketch_class(&sketch, "M"), 40 },
-						     { sketch_class(&sketch, "N"), 2 } },
-					 .split_count = 2 };
+	struct question question = { .splits = { { sketch_class(&sketch, "M"), 40 },
+						 { sketch_class(&sketch, "N"), 2 } },
+				     .split_count = 2 };
 	struct script script;
 	struct machine machine;
 	struct variant variant;
@@ -93,7 +93,7 @@ START_TEST(two_locks_are_split_at_once)
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	machine_begin(&machine, &script, 0);
 	ck_assert_int_eq(
-		variant_build(&variant, &script, &machine, &sketch.classes, &hypothesis, 0, error),
+		variant_build(&variant, &script, &machine, &sketch.classes, &question, 0, error),
 		0);
 	ck_assert_uint_eq(variant.script->lock_count, 2 + 39 + 1);
 	variant_free(&variant);
@@ -107,10 +107,10 @@ START_TEST(a_pool_shares_its_jobs)
 	struct sketch sketch;
 
 	rebuilt_pool(&sketch);
-	struct hypothesis hypothesis = {
+	struct question question = {
 		.pools = { { sketch_class(&sketch, "worker"), pools[_i].times } }, .pool_count = 1
 	};
-	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, 0), pools[_i].expected_ms, 0.01);
+	ck_assert_double_eq_tol(variant_ms(&sketch, &question, 0), pools[_i].expected_ms, 0.01);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -118,14 +118,14 @@ END_TEST
 START_TEST(cpus_are_what_was_asked_for)
 {
 	struct sketch sketch;
-	struct hypothesis hypothesis = { .cpus = 1 };
+	struct question question = { .cpus = 1 };
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 50);
 	sketch_thread(&sketch, "worker", 0, 50);
 	sketch_end(&sketch);
 	/* they take turns of a few ms, and either may have the last one */
-	ck_assert_double_eq_tol(variant_ms(&sketch, &hypothesis, 0), 100, 4);
+	ck_assert_double_eq_tol(variant_ms(&sketch, &question, 0), 100, 4);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -138,14 +138,14 @@ START_TEST(other_cpus_take_no_other_script)
 	struct machine machine;
 	struct variant variant;
 	char error[OPTIONS_ERROR_BYTES] = "";
-	const struct hypothesis hypothesis = { .cpus = 2 };
+	const struct question question = { .cpus = 2 };
 
 	rebuilt_lock(&sketch);
 	sketch.rec.processes[0].cpus = 1;
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	machine_begin(&machine, &script, 0);
 	ck_assert_int_eq(
-		variant_build(&variant, &script, &machine, &sketch.classes, &hypothesis, 0, error),
+		variant_build(&variant, &script, &machine, &sketch.classes, &question, 0, error),
 		0);
 	ck_assert_ptr_eq(variant.script, &script);
 	ck_assert(variant.machine.cpus == 2 && variant.machine.crosses && !machine.crosses);
@@ -166,14 +166,14 @@ START_TEST(what_cannot_be_rebuilt_is_refused)
 	rebuilt_lock(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	machine_begin(&machine, &script, 0);
-	struct hypothesis no_pool = { .pools = { { sketch_class(&sketch, "worker"), 2 } },
-				      .pool_count = 1 };
+	struct question no_pool = { .pools = { { sketch_class(&sketch, "worker"), 2 } },
+				    .pool_count = 1 };
 	ck_assert_int_eq(
 		variant_build(&variant, &script, &machine, &sketch.classes, &no_pool, 0, error),
 		-EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "\"worker\" is not a pool"));
-	struct hypothesis no_lock = { .splits = { { sketch_class(&sketch, "out"), 2 } },
-				      .split_count = 1 };
+	struct question no_lock = { .splits = { { sketch_class(&sketch, "out"), 2 } },
+				    .split_count = 1 };
 	ck_assert_int_eq(
 		variant_build(&variant, &script, &machine, &sketch.classes, &no_lock, 0, error),
 		-EINVAL);

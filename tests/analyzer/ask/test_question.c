@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ask/hypothesis.h"
+#include "ask/question.h"
 #include "suite.h"
 
 static const char *names[] = { "parse",         "work_a/nanosleep", "work_a",
@@ -39,22 +39,21 @@ static const struct {
 
 START_TEST(questions_are_understood)
 {
-	struct hypothesis hypothesis;
+	struct question question;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
-	ck_assert_msg(hypothesis_parse(&hypothesis, good[_i].text, &all, error) == 0, "%s", error);
-	ck_assert_uint_eq(hypothesis.scaling_count, good[_i].scalings);
-	ck_assert_uint_eq(hypothesis.split_count, good[_i].splits);
-	ck_assert_uint_eq(hypothesis.pool_count, good[_i].pools);
-	ck_assert_double_eq(hypothesis.cpus, good[_i].cpus);
-	ck_assert(hypothesis_rebuilds(&hypothesis) ==
+	ck_assert_msg(question_parse(&question, good[_i].text, &all, error) == 0, "%s", error);
+	ck_assert_uint_eq(question.scaling_count, good[_i].scalings);
+	ck_assert_uint_eq(question.split_count, good[_i].splits);
+	ck_assert_uint_eq(question.pool_count, good[_i].pools);
+	ck_assert_double_eq(question.cpus, good[_i].cpus);
+	ck_assert(question_rebuilds(&question) ==
 		  (good[_i].splits || good[_i].pools || good[_i].cpus > 0));
 	if (good[_i].scalings) {
-		ck_assert_uint_eq(hypothesis.scalings[0].class, good[_i].first);
-		ck_assert_double_eq(hypothesis.scalings[0].factor, good[_i].number);
+		ck_assert_uint_eq(question.scalings[0].class, good[_i].first);
+		ck_assert_double_eq(question.scalings[0].factor, good[_i].number);
 	} else if (good[_i].splits || good[_i].pools) {
-		const struct rebuild *rebuild =
-			good[_i].splits ? hypothesis.splits : hypothesis.pools;
+		const struct rebuild *rebuild = good[_i].splits ? question.splits : question.pools;
 
 		ck_assert_uint_eq(rebuild->class, good[_i].first);
 		ck_assert_double_eq(rebuild->times, good[_i].number);
@@ -88,10 +87,10 @@ static const struct {
 
 START_TEST(what_is_no_question_is_refused)
 {
-	struct hypothesis hypothesis;
+	struct question question;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
-	ck_assert_int_eq(hypothesis_parse(&hypothesis, bad[_i].text, &all, error), -EINVAL);
+	ck_assert_int_eq(question_parse(&question, bad[_i].text, &all, error), -EINVAL);
 	ck_assert_msg(strstr(error, "--what-if: ") == error && strstr(error, bad[_i].said),
 		      "\"%s\" says: %s", bad[_i].text, error);
 }
@@ -101,15 +100,15 @@ START_TEST(a_name_of_several_kinds_must_say_which)
 {
 	static const char *two[] = { "worker", "worker" }, *of[] = { "thread", "func" };
 	const struct subjects both = { two, of, 2 };
-	struct hypothesis hypothesis;
+	struct question question;
 	char error[OPTIONS_ERROR_BYTES] = "";
 
-	ck_assert_int_eq(hypothesis_parse(&hypothesis, "worker*0", &both, error), -EINVAL);
+	ck_assert_int_eq(question_parse(&question, "worker*0", &both, error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "give \"thread worker\" or \"func worker\""));
-	ck_assert_int_eq(hypothesis_parse(&hypothesis, "func worker*0", &both, error), 0);
-	ck_assert_uint_eq(hypothesis.scalings[0].class, 1);
-	ck_assert_int_eq(hypothesis_parse(&hypothesis, "threads:worker*2", &both, error), 0);
-	ck_assert_uint_eq(hypothesis.pools[0].class, 0);
+	ck_assert_int_eq(question_parse(&question, "func worker*0", &both, error), 0);
+	ck_assert_uint_eq(question.scalings[0].class, 1);
+	ck_assert_int_eq(question_parse(&question, "threads:worker*2", &both, error), 0);
+	ck_assert_uint_eq(question.pools[0].class, 0);
 }
 END_TEST
 

@@ -16,7 +16,7 @@
 #include "base/choice.h"
 #include "base/memory.h"
 #include "format.h"
-#include "functions.h"
+#include "measure/functions.h"
 #include "recording/words.h"
 
 /* Last frames that are no calls; beyond all causes of threadtime.h. */

@@ -11,9 +11,9 @@
 
 #include <stdio.h>
 
+#include "measure/threadtime.h"
 #include "names/framenames.h"
 #include "recording/recording.h"
-#include "threadtime.h"
 
 enum folded_of {
 	FOLDED_WAIT, /* blocked time */

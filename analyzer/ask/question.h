@@ -11,8 +11,8 @@
  * Changes stand with commas between; a name may have commas and asterisks in it. Read-only once
  * parsed.
  */
-#ifndef WCPROF_HYPOTHESIS_H
-#define WCPROF_HYPOTHESIS_H
+#ifndef WCPROF_QUESTION_H
+#define WCPROF_QUESTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "base/options.h"
 #include "replay/replayer.h"
 
-enum { HYPOTHESIS_CHANGES_MAX = 64 };
+enum { QUESTION_CHANGES_MAX = 64 };
 
 /* A lock or a pool of threads, and what is made of it. */
 struct rebuild {
@@ -29,17 +29,17 @@ struct rebuild {
 	double times;   /* number of locks; factor of the number of threads */
 };
 
-struct hypothesis {
-	struct scaling scalings[HYPOTHESIS_CHANGES_MAX];
+struct question {
+	struct scaling scalings[QUESTION_CHANGES_MAX];
 	size_t scaling_count;
-	struct rebuild splits[HYPOTHESIS_CHANGES_MAX];
+	struct rebuild splits[QUESTION_CHANGES_MAX];
 	size_t split_count;
-	struct rebuild pools[HYPOTHESIS_CHANGES_MAX];
+	struct rebuild pools[QUESTION_CHANGES_MAX];
 	size_t pool_count;
 	double cpus; /* 0 = as many as otherwise */
 };
 
-/* Classes and functions that a hypothesis may be about; a name's index is its class. */
+/* Classes and functions that a question may be about; a name's index is its class. */
 struct subjects {
 	const char **names;
 	const char **kinds;
@@ -47,13 +47,13 @@ struct subjects {
 };
 
 /* 0, or -EINVAL with a line in `error` that says what is wrong, and what is called nearly so. */
-int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
-		     const struct subjects *subjects, char error[OPTIONS_ERROR_BYTES]);
+int question_parse(struct question *question, const char *text, const struct subjects *subjects,
+		   char error[OPTIONS_ERROR_BYTES]);
 
 /* Whether it changes more than how long things take: only the replay of threads can do that. */
-bool hypothesis_rebuilds(const struct hypothesis *hypothesis);
+bool question_rebuilds(const struct question *question);
 
 /* How many letters differ between two names (Levenshtein), or more than `most`. */
-size_t hypothesis_distance(const char *, const char *, size_t most);
+size_t question_distance(const char *, const char *, size_t most);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses hypotheses; hypothesis.h has the grammar.
+ * Parses questions; question.h has the grammar.
  *
  * A change is over at the first comma before which it is complete, since names of C++ functions
  * have commas too. A name is looked for as it is, then without the call after its last "/", which
  * takes all calls of that caller. One thread.
  */
-#include "hypothesis.h"
+#include "question.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ struct change_text {
 };
 
 struct parser {
-	struct hypothesis *hypothesis;
+	struct question *question;
 	const struct subjects *subjects;
 	char *error;
 };
@@ -139,7 +139,7 @@ static bool matches(const struct subjects *subjects, size_t i, const char *kind,
 	       wanted[kind_length] == ' ' && name_is(name, length, wanted + kind_length + 1);
 }
 
-size_t hypothesis_distance(const char *a, const char *b, size_t most)
+size_t question_distance(const char *a, const char *b, size_t most)
 {
 	size_t a_length = strnlen(a, NAME_BYTES), b_length = strnlen(b, NAME_BYTES);
 	size_t row[NAME_BYTES + 1];
@@ -177,10 +177,10 @@ static size_t unlikeness(const struct subjects *subjects, size_t i, const char *
 		return 0;
 	snprintf(caller, sizeof(caller), "%s", subjects->names[i]);
 	char *slash = strrchr(caller, '/');
-	size_t far = hypothesis_distance(caller, word, most);
+	size_t far = question_distance(caller, word, most);
 	if (slash)
 		*slash = '\0';
-	size_t caller_far = slash ? hypothesis_distance(caller, word, most) : far;
+	size_t caller_far = slash ? question_distance(caller, word, most) : far;
 	return caller_far < far ? caller_far : far;
 }
 
@@ -224,13 +224,13 @@ static int several_found(struct parser *parser, const char *wanted, size_t first
 
 /* Those that are meant, all of one kind. How many, or -EINVAL. */
 static int find(struct parser *parser, const char *kind, const char *wanted,
-		uint32_t found[HYPOTHESIS_CHANGES_MAX])
+		uint32_t found[QUESTION_CHANGES_MAX])
 {
 	const struct subjects *subjects = parser->subjects;
 	int count = 0;
 
 	for (int is_caller = 0; is_caller < 2 && !count; is_caller++) {
-		for (uint32_t i = 0; i < subjects->count && count < HYPOTHESIS_CHANGES_MAX; i++) {
+		for (uint32_t i = 0; i < subjects->count && count < QUESTION_CHANGES_MAX; i++) {
 			if (!matches(subjects, i, kind, wanted, is_caller))
 				continue;
 			if (count && strcmp(subjects->kinds[found[0]], subjects->kinds[i]) != 0)
@@ -266,13 +266,13 @@ static int number_check(struct parser *parser, const struct change_text *change)
 static int rebuild_add(struct parser *parser, struct rebuild *rebuilds, size_t *count,
 		       const struct change_text *change, const char *kind)
 {
-	uint32_t found[HYPOTHESIS_CHANGES_MAX];
+	uint32_t found[QUESTION_CHANGES_MAX];
 	int found_count = find(parser, kind, change->subject, found);
 
-	assert(*count <= HYPOTHESIS_CHANGES_MAX);
+	assert(*count <= QUESTION_CHANGES_MAX);
 	if (found_count < 0)
 		return found_count;
-	if (*count == HYPOTHESIS_CHANGES_MAX)
+	if (*count == QUESTION_CHANGES_MAX)
 		return refuse(parser, "too many changes at", change->subject, "give up to 64");
 	rebuilds[(*count)++] = (struct rebuild){ found[0], change->number };
 	return 0;
@@ -280,15 +280,15 @@ static int rebuild_add(struct parser *parser, struct rebuild *rebuilds, size_t *
 
 static int scaling_add(struct parser *parser, const struct change_text *change)
 {
-	struct hypothesis *hypothesis = parser->hypothesis;
-	uint32_t found[HYPOTHESIS_CHANGES_MAX];
+	struct question *question = parser->question;
+	uint32_t found[QUESTION_CHANGES_MAX];
 	int count = find(parser, NULL, change->subject, found);
 
 	for (int i = 0; i < count; i++) {
-		if (hypothesis->scaling_count == HYPOTHESIS_CHANGES_MAX)
+		if (question->scaling_count == QUESTION_CHANGES_MAX)
 			return refuse(parser, "too many changes at", change->subject,
 				      "give up to 64");
-		hypothesis->scalings[hypothesis->scaling_count++] =
+		question->scalings[question->scaling_count++] =
 			(struct scaling){ found[i], change->number };
 	}
 	return count < 0 ? count : 0;
@@ -296,7 +296,7 @@ static int scaling_add(struct parser *parser, const struct change_text *change)
 
 static int change_add(struct parser *parser, const struct change_text *change)
 {
-	struct hypothesis *hypothesis = parser->hypothesis;
+	struct question *question = parser->question;
 	int failed = number_check(parser, change);
 
 	if (failed)
@@ -305,26 +305,26 @@ static int change_add(struct parser *parser, const struct change_text *change)
 	case CHANGE_SCALE:
 		return scaling_add(parser, change);
 	case CHANGE_SPLIT:
-		return rebuild_add(parser, hypothesis->splits, &hypothesis->split_count, change,
+		return rebuild_add(parser, question->splits, &question->split_count, change,
 				   "hold");
 	case CHANGE_THREADS:
-		return rebuild_add(parser, hypothesis->pools, &hypothesis->pool_count, change,
+		return rebuild_add(parser, question->pools, &question->pool_count, change,
 				   "thread");
 	case CHANGE_CPUS:
-		hypothesis->cpus = change->number;
+		question->cpus = change->number;
 		return 0;
 	}
 	return -EINVAL;
 }
 
-int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
-		     const struct subjects *subjects, char error[OPTIONS_ERROR_BYTES])
+int question_parse(struct question *question, const char *text, const struct subjects *subjects,
+		   char error[OPTIONS_ERROR_BYTES])
 {
-	struct parser parser = { hypothesis, subjects, error };
+	struct parser parser = { question, subjects, error };
 	struct change_text change = { .what = CHANGE_SCALE };
 
 	assert(subjects->count == 0 || (subjects->names && subjects->kinds));
-	*hypothesis = (struct hypothesis){ .cpus = 0 };
+	*question = (struct question){ .cpus = 0 };
 	for (;;) {
 		text += strspn(text, " ");
 		const char *end = change_cut(&change, text);
@@ -341,7 +341,7 @@ int hypothesis_parse(struct hypothesis *hypothesis, const char *text,
 	}
 }
 
-bool hypothesis_rebuilds(const struct hypothesis *hypothesis)
+bool question_rebuilds(const struct question *question)
 {
-	return hypothesis->split_count || hypothesis->pool_count || hypothesis->cpus > 0;
+	return question->split_count || question->pool_count || question->cpus > 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, a flame graph shows time where there was none, or cannot be drawn. */
 #include "cpu_sample.h"
-#include "measure/folded.h"
+#include "export/folded.h"
 #include "suite.h"
 
 static const struct {
