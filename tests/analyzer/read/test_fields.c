@@ -44,7 +44,7 @@ START_TEST(each_key_has_its_field)
 }
 END_TEST
 
-/* What a reader that knows no more than two letters would find. */
+/* A reader that knows only the first two letters would find the same keys. */
 START_TEST(no_other_key_of_two_letters_has_a_field)
 {
 	int found = 0, known = 0;

@@ -55,8 +55,8 @@ START_TEST(much_shorter_queues_fetch)
 {
 	struct runqueues queues;
 
-	/* two of 40 ms are behind one that runs on and on, two of 4 ms behind another one: the CPU
-	 * with only that one left takes one of the long ones, else they would take 120 ms */
+	/* Two of 40 ms are behind one that runs on and on, two of 4 ms behind another one. The CPU
+	 * with only that one left takes one of the long ones; else they would take 120 ms. */
 	runqueues_make(&queues, 6, 2);
 	runqueues_reset(&queues, 2);
 	for (uint32_t i = 4; i < 6; i++)
