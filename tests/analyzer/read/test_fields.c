@@ -44,7 +44,7 @@ START_TEST(each_key_has_its_field)
 }
 END_TEST
 
-/* A reader that knows only the first two letters would find the same keys. */
+/* Of all keys of two letters only those of the table have a field. */
 START_TEST(no_other_key_of_two_letters_has_a_field)
 {
 	int found = 0, known = 0;
