@@ -12,7 +12,8 @@ static const struct {
 	const char *name, *unit, *why, *needed_by;
 	double value, without;
 } rows[] = {
-#define ASSUME(name, value, without, unit, why, rows) { #name, #unit, why, rows, value, without },
+#define ASSUME(name, value, without, unit, why, rows) \
+	{ #name, #unit, why, rows, (double)(value), (double)(without) },
 #include "base/assumptions.def"
 };
 
