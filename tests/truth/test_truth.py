@@ -164,13 +164,13 @@ cat"""), 0o700)
 *"--without jitter"*) exec cat "$(dirname "$0")/other.json" ;;
 esac
 cat"""), 0o700)
-        status, rows = self.build.sweep(report(300000, 200000), "--without", "jitter", "--without", "stall")
+        status, rows = self.build.sweep(report(300000, 200000), "--without", "jitter", "--without", "tick")
         self.assertEqual((status, rows["func work_b", "B 0.5"]["predicted"]), (0, 20))
         with open(os.path.join(self.directory.name, "results.json"), encoding="ascii") as file:
             without = json.load(file)["summary"]["without"]
         self.assertEqual({name: found["verdict"] for name, found in without.items()},
                          {"jitter": "needed by fake on 1 B 0.5 +10.0, fake on 1 A B 0.5 +10.0",
-                          "stall": "makes no row better than noise"})
+                          "tick": "makes no row better than noise"})
         self.assertAlmostEqual(without["jitter"]["groups"]["waits"]["worst"], 10)
 
     def test_other_patterns_measurements_are_kept(self):
