@@ -8,7 +8,7 @@
 #ifndef WCPROF_TESTS_CPU_SAMPLE_H
 #define WCPROF_TESTS_CPU_SAMPLE_H
 
-#include "build.h"
+#include "sketch.h"
 #include "names/framenames.h"
 
 enum { CPU_MAIN = 10, CPU_LEAF = 11, CPU_LOCK = 12 };
@@ -35,29 +35,30 @@ static struct rec_sample cpu_samples[] = {
 	{ .thread = 1, .at_ns = 5000000, .cpu_ns = 0, .op = 1 },
 };
 
-static inline struct recording cpu_recording(void)
+static inline void cpu_sketch(struct sketch *sketch)
 {
-	struct recording recording = build_recording();
-	recording.threads = cpu_threads;
-	recording.thread_count = 2;
-	recording.processes = cpu_processes;
-	recording.process_count = 1;
-	recording.stacks = cpu_stacks;
-	recording.stack_count = sizeof(cpu_stacks) / sizeof(cpu_stacks[0]);
-	recording.frame_count = 8;
-	recording.samples = cpu_samples;
-	recording.sample_count = sizeof(cpu_samples) / sizeof(cpu_samples[0]);
-	/* 0 */ build_op(&recording, NO_INDEX, KIND_THREAD, 3, 0, 5000000);
-	/* 1 */ build_op(&recording, NO_INDEX, KIND_THREAD, 4, 0, 5000000);
-	/* 2 */ build_op(&recording, 1, KIND_SLEEP, 5, 2000000, 4000000);
-	/* 3 */ build_op(&recording, 0, KIND_HOLD, CPU_LOCK, 0, 2000000);
-	recording.ops[0].thread = recording.ops[3].thread = 0;
-	recording.ops[1].thread = recording.ops[2].thread = 1;
-	build_wait(&recording, 1, 3, REASON_MUTEX, 0, 2000000);
-	recording.waits[0].thread = 1;
-	recording.waits[0].ident = CPU_LOCK;
-	recording.waits[0].stack = 2;
-	return recording;
+	struct recording *recording = &sketch->rec;
+
+	sketch_begin(sketch);
+	recording->threads = cpu_threads;
+	recording->thread_count = 2;
+	recording->processes = cpu_processes;
+	recording->process_count = 1;
+	recording->stacks = cpu_stacks;
+	recording->stack_count = sizeof(cpu_stacks) / sizeof(cpu_stacks[0]);
+	recording->frame_count = 8;
+	recording->samples = cpu_samples;
+	recording->sample_count = sizeof(cpu_samples) / sizeof(cpu_samples[0]);
+	/* 0 */ sketch_bare_op(sketch, NO_INDEX, KIND_THREAD, 3, 0, 5000000);
+	/* 1 */ sketch_bare_op(sketch, NO_INDEX, KIND_THREAD, 4, 0, 5000000);
+	/* 2 */ sketch_bare_op(sketch, 1, KIND_SLEEP, 5, 2000000, 4000000);
+	/* 3 */ sketch_bare_op(sketch, 0, KIND_HOLD, CPU_LOCK, 0, 2000000);
+	recording->ops[0].thread = recording->ops[3].thread = 0;
+	recording->ops[1].thread = recording->ops[2].thread = 1;
+	sketch_bare_wait(sketch, 1, 3, REASON_MUTEX, 0, 2000000);
+	recording->waits[0].thread = 1;
+	recording->waits[0].ident = CPU_LOCK;
+	recording->waits[0].stack = 2;
 }
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * If this failed, hypotheses would be lost, ranked wrongly, or given the answer of another.
  */
-#include "build.h"
+#include "sketch.h"
 #include <stdatomic.h>
 
 #include "ask/whatif.h"
@@ -58,14 +58,15 @@ enum { REPLAYERS = sizeof(easy_replayers) / sizeof(easy_replayers[0]) };
 static void ask_with(struct whatif *whatif, const struct replayer *replayer,
 		     const double *sampling_error, const struct whatif_options *options)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct graph graph;
 	struct class_table classes;
 	struct selftime selftime;
+	sketch_begin(&sketch);
 	for (uint32_t i = 0; i < CLASSES; i++)
-		build_op(&recording, NO_INDEX, KIND_CALL, 1 + i, 0, i + 1);
-	graph_build(&graph, &recording);
-	class_table_build(&classes, &recording, NULL);
+		sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1 + i, 0, i + 1);
+	graph_build(&graph, &sketch.rec);
+	class_table_build(&classes, &sketch.rec, NULL);
 	selftime_build(&selftime, &graph, &classes);
 	struct estimator estimator;
 	estimator_begin(&estimator, replayer, sampling_error);
@@ -74,7 +75,7 @@ static void ask_with(struct whatif *whatif, const struct replayer *replayer,
 	selftime_free(&selftime);
 	class_table_free(&classes);
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 
 static void ask(struct whatif *whatif, const struct replayer *replayer,

@@ -35,37 +35,40 @@ static char *folded_text(struct recording *recording, const char *word)
 
 START_TEST(lines_are_thread_frames_reason_and_time)
 {
-	struct recording recording = cpu_recording();
-	char *text = folded_text(&recording, rows[_i].word);
+	struct sketch sketch;
+	cpu_sketch(&sketch);
+	char *text = folded_text(&sketch.rec, rows[_i].word);
 	ck_assert_str_eq(text, rows[_i].lines);
 	free(text);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 /* A call that was on the CPU for a part counts with the rest only. */
 START_TEST(only_blocked_time_of_calls_counts)
 {
-	struct recording recording = cpu_recording();
+	struct sketch sketch;
 	struct rec_sample samples[] = { { .thread = 1, .at_ns = 0, .cpu_ns = 0 },
 					{ .thread = 1, .at_ns = 5000000, .cpu_ns = 3000000 } };
-	recording.samples = samples;
-	recording.sample_count = 2;
-	char *text = folded_text(&recording, "wait");
+	cpu_sketch(&sketch);
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	char *text = folded_text(&sketch.rec, "wait");
 	ck_assert_str_eq(text, "n2;sleep n5 1000\nn2;n10;mutex n12 1000\n");
 	free(text);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(names_cannot_break_a_line)
 {
-	struct recording recording = cpu_recording();
-	recording.strings[2] = "a;b\nc";
-	char *text = folded_text(&recording, "lock");
+	struct sketch sketch;
+	cpu_sketch(&sketch);
+	sketch.rec.strings[2] = "a;b\nc";
+	char *text = folded_text(&sketch.rec, "lock");
 	ck_assert_str_eq(text, "a,b?c;n10;mutex n12 2000\n");
 	free(text);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -12,7 +12,6 @@ static void setup(void)
 	static struct rec_process processes[2];
 
 	sketch_begin(&sketch);
-	free(sketch.rec.processes);
 	sketch.rec.processes = processes;
 	sketch.rec.process_count = 2;
 	sketch_thread(&sketch, "waiter", 0, 100);
@@ -26,7 +25,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-	sketch.rec.processes = NULL; /* static */
 	sketch_free(&sketch);
 }
 

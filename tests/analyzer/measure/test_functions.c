@@ -7,11 +7,12 @@
 START_TEST(each_sample_stands_for_the_time_since_the_last)
 {
 	static const uint64_t weights_ns[] = { 0, 1000000, 0, 1000000, 1000000, 1000000, 0, 0, 0 };
-	struct recording recording = cpu_recording();
-	struct sample_weights weights = { .recording = &recording };
-	for (size_t i = 0; i < recording.sample_count; i++)
+	struct sketch sketch;
+	cpu_sketch(&sketch);
+	struct sample_weights weights = { .recording = &sketch.rec };
+	for (size_t i = 0; i < sketch.rec.sample_count; i++)
 		ck_assert_uint_eq(sample_weight_next(&weights), weights_ns[i]);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -34,11 +35,12 @@ static const struct function_time rows[] = {
 
 START_TEST(functions_have_self_and_total_time_by_class)
 {
-	struct recording recording = cpu_recording();
+	struct sketch sketch;
 	struct class_table classes;
 	struct function_table table;
-	class_table_build(&classes, &recording, NULL);
-	function_table_build(&table, &recording, &classes, &cpu_names);
+	cpu_sketch(&sketch);
+	class_table_build(&classes, &sketch.rec, NULL);
+	function_table_build(&table, &sketch.rec, &classes, &cpu_names);
 	ck_assert_uint_eq(table.count, 4);
 	ck_assert_uint_eq(table.sample_count, 4);
 	ck_assert_uint_eq(table.total_ns, 4000000);
@@ -51,13 +53,13 @@ START_TEST(functions_have_self_and_total_time_by_class)
 	}
 	function_table_free(&table);
 	/* Without names: by class alone. */
-	function_table_build(&table, &recording, &classes, NULL);
+	function_table_build(&table, &sketch.rec, &classes, NULL);
 	ck_assert_uint_eq(table.count, 2);
 	ck_assert_uint_eq(table.rows[0].self_ns, 3000000);
 	ck_assert_uint_eq(table.rows[0].function, 0);
 	function_table_free(&table);
 	class_table_free(&classes);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -66,21 +68,22 @@ START_TEST(a_runtime_counts_where_it_ran_itself)
 {
 	bool are_runtime[sizeof(cpu_functions) / sizeof(cpu_functions[0])];
 	struct frame_names names = cpu_names;
-	struct recording recording = cpu_recording();
+	struct sketch sketch;
 	struct class_table classes;
 	struct function_table table;
+	cpu_sketch(&sketch);
 	for (size_t i = 0; i < sizeof(are_runtime); i++)
 		are_runtime[i] = cpu_functions[i] == CPU_MAIN;
 	names.are_runtime = are_runtime;
-	class_table_build(&classes, &recording, NULL);
-	function_table_build(&table, &recording, &classes, &names);
+	class_table_build(&classes, &sketch.rec, NULL);
+	function_table_build(&table, &sketch.rec, &classes, &names);
 	ck_assert_uint_eq(table.count, 3);
 	ck_assert_uint_eq(table.total_ns, 4000000);
 	ck_assert_uint_eq(table.rows[1].function, CPU_MAIN);
 	ck_assert_uint_eq(table.rows[1].total_ns, 3000000);
 	function_table_free(&table);
 	class_table_free(&classes);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -2,23 +2,24 @@
 /*
  * If this failed, the table of classes would show wrong times, outcomes or duplicates.
  */
-#include "build.h"
+#include "sketch.h"
 
 #include "measure/selftime.h"
 #include "suite.h"
 
 START_TEST(self_time_is_without_children_and_waits)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct graph graph;
 	struct class_table classes;
 	struct selftime selftime;
-	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 100);
-	build_op(&recording, root, KIND_CALL, 2, 10, 30);
-	build_op(&recording, root, KIND_CALL, 2, 20, 40); /* overlaps: 30 covered in all */
-	build_wait(&recording, root, NO_INDEX, REASON_LOCK, 50, 65);
-	graph_build(&graph, &recording);
-	class_table_build(&classes, &recording, NULL);
+	sketch_begin(&sketch);
+	uint32_t root = sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 0, 100);
+	sketch_bare_op(&sketch, root, KIND_CALL, 2, 10, 30);
+	sketch_bare_op(&sketch, root, KIND_CALL, 2, 20, 40); /* overlaps: 30 covered in all */
+	sketch_bare_wait(&sketch, root, NO_INDEX, REASON_LOCK, 50, 65);
+	graph_build(&graph, &sketch.rec);
+	class_table_build(&classes, &sketch.rec, NULL);
 	selftime_build(&selftime, &graph, &classes);
 	ck_assert_uint_eq(selftime.self_ns[0], 100 - 30 - 15);
 	ck_assert_uint_eq(selftime.self_ns[1], 20);
@@ -30,7 +31,7 @@ START_TEST(self_time_is_without_children_and_waits)
 	selftime_free(&selftime);
 	class_table_free(&classes);
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -50,17 +51,18 @@ START_TEST(outcomes_and_duplicates_are_counted_per_class)
 		/* 6: an execution by its kind, another class */ { KIND_CALL_EXEC, 5, OUTCOME_OK },
 		/* 7: a duplicate */ { KIND_CALL_EXEC, 5, OUTCOME_ERROR },
 	};
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct graph graph;
 	struct class_table classes;
 	struct selftime selftime;
+	sketch_begin(&sketch);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint32_t op = build_op(&recording, NO_INDEX, rows[i].kind, 1, 0, 1);
-		recording.ops[op].ident = rows[i].ident;
-		recording.ops[op].outcome = (uint8_t)rows[i].outcome;
+		uint32_t op = sketch_bare_op(&sketch, NO_INDEX, rows[i].kind, 1, 0, 1);
+		sketch.rec.ops[op].ident = rows[i].ident;
+		sketch.rec.ops[op].outcome = (uint8_t)rows[i].outcome;
 	}
-	graph_build(&graph, &recording);
-	class_table_build(&classes, &recording, NULL);
+	graph_build(&graph, &sketch.rec);
+	class_table_build(&classes, &sketch.rec, NULL);
 	selftime_build(&selftime, &graph, &classes);
 	ck_assert_uint_eq(selftime.classes[0].duplicate_executions, 1);
 	ck_assert_uint_eq(selftime.classes[1].duplicate_executions, 1);
@@ -74,7 +76,7 @@ START_TEST(outcomes_and_duplicates_are_counted_per_class)
 	selftime_free(&selftime);
 	class_table_free(&classes);
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -3,7 +3,7 @@
  * If this fails, a thread's time is said to have gone where it did not, or the sum is not its wall
  * time.
  */
-#include "build.h"
+#include "random.h"
 #include "measure/threadtime.h"
 #include "suite.h"
 
@@ -74,51 +74,51 @@ START_TEST(a_threads_time_is_the_sum_of_its_parts)
 	struct rec_thread thread = { .op = 0 };
 	struct rec_process process = { .op = NO_INDEX };
 	struct rec_sample samples[5] = { 0 };
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct thread_table table;
 	char causes[128] = "";
-	recording.threads = &thread;
-	recording.thread_count = 1;
-	recording.processes = &process;
-	recording.process_count = 1;
-	recording.samples = samples;
-	build_op(&recording, NO_INDEX, KIND_THREAD, 1, 1000, 1001000);
-	recording.ops[0].thread = 0;
+	sketch_begin(&sketch);
+	sketch.rec.threads = &thread;
+	sketch.rec.thread_count = 1;
+	sketch.rec.processes = &process;
+	sketch.rec.process_count = 1;
+	sketch.rec.samples = samples;
+	sketch_bare_op(&sketch, NO_INDEX, KIND_THREAD, 1, 1000, 1001000);
+	sketch.rec.ops[0].thread = 0;
 	for (int i = 0; i < 4 && rows[_i].calls[i].end_ns; i++) {
 		uint64_t start_ns = rows[_i].calls[i].start_ns, end_ns = rows[_i].calls[i].end_ns;
-		if (rows[_i].calls[i].kind == KIND_NONE)
-			recording
-				.waits[build_wait(&recording, 0, NO_INDEX, rows[_i].calls[i].reason,
-						  start_ns, end_ns)]
-				.thread = 0;
-		else
-			recording
-				.ops[build_op(&recording, 0, rows[_i].calls[i].kind, 1, start_ns,
-					      end_ns)]
-				.thread = 0;
+		enum kind kind = rows[_i].calls[i].kind;
+		if (kind == KIND_NONE) {
+			uint32_t wait = sketch_bare_wait(
+				&sketch, 0, NO_INDEX, rows[_i].calls[i].reason, start_ns, end_ns);
+			sketch.rec.waits[wait].thread = 0;
+		} else {
+			uint32_t op = sketch_bare_op(&sketch, 0, kind, 1, start_ns, end_ns);
+			sketch.rec.ops[op].thread = 0;
+		}
 	}
 	for (int i = 0; i < 5 && rows[_i].samples[i].at_ns; i++) {
 		samples[i].at_ns = rows[_i].samples[i].at_ns;
 		samples[i].cpu_ns = rows[_i].samples[i].cpu_ns;
-		recording.sample_count++;
+		sketch.rec.sample_count++;
 	}
-	thread_table_build(&table, &recording);
+	thread_table_build(&table, &sketch.rec);
 	const struct thread_time *row = &table.rows[0];
 	for (uint32_t i = 0; i < row->block_count; i++)
 		sprintf(causes + strlen(causes), " %s:%lu",
-			thread_cause_word(&recording, row->blocks[i].cause),
+			thread_cause_word(&sketch.rec, row->blocks[i].cause),
 			(unsigned long)row->blocks[i].ns);
 	ck_assert_uint_eq(row->wall_ns, THREAD_OP_NS);
 	ck_assert_uint_eq(row->cpu_ns, rows[_i].cpu_ns);
 	ck_assert_uint_eq(row->blocked_ns, rows[_i].blocked_ns);
 	ck_assert_uint_eq(row->unexplained_ns, rows[_i].unexplained_ns);
 	ck_assert_str_eq(causes, rows[_i].causes);
-	ck_assert_int_eq(row->has_cpu, recording.sample_count > 1);
+	ck_assert_int_eq(row->has_cpu, sketch.rec.sample_count > 1);
 	ck_assert_uint_eq(table.processes[0].thread_count, 1);
 	ck_assert_uint_eq(table.processes[0].thread_ns, THREAD_OP_NS);
 	ck_assert_uint_eq(table.processes[0].cpu_ns, rows[_i].cpu_ns);
 	thread_table_free(&table);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -131,36 +131,37 @@ START_TEST(random_calls_add_up)
 					 { .op = NO_INDEX } };
 	struct rec_process process = { .op = NO_INDEX };
 	struct rec_sample samples[30] = { 0 };
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct thread_table table;
-	recording.threads = threads;
-	recording.thread_count = 3;
-	recording.processes = &process;
-	recording.process_count = 1;
-	recording.samples = samples;
+	sketch_begin(&sketch);
+	sketch.rec.threads = threads;
+	sketch.rec.thread_count = 3;
+	sketch.rec.processes = &process;
+	sketch.rec.process_count = 1;
+	sketch.rec.samples = samples;
 	for (int i = 0; i < 100; i++) {
-		uint64_t start_ns = build_random(&state, 10000);
-		uint64_t end_ns = start_ns + build_random(&state, 1000);
-		uint32_t op = build_op(&recording, NO_INDEX, KIND_IO, 1, start_ns, end_ns);
-		uint32_t wait = build_wait(&recording, op, NO_INDEX, REASON_MUTEX, start_ns,
-					   start_ns + build_random(&state, 500));
-		recording.ops[op].thread = (uint32_t)build_random(&state, 3);
-		recording.waits[wait].thread = (uint32_t)build_random(&state, 3);
+		uint64_t start_ns = random_number(&state, 10000);
+		uint64_t end_ns = start_ns + random_number(&state, 1000);
+		uint32_t op = sketch_bare_op(&sketch, NO_INDEX, KIND_IO, 1, start_ns, end_ns);
+		uint32_t wait = sketch_bare_wait(&sketch, op, NO_INDEX, REASON_MUTEX, start_ns,
+						 start_ns + random_number(&state, 500));
+		sketch.rec.ops[op].thread = (uint32_t)random_number(&state, 3);
+		sketch.rec.waits[wait].thread = (uint32_t)random_number(&state, 3);
 	}
 	for (uint32_t i = 0; i < 30; i++)
 		samples[i] =
 			(struct rec_sample){ .thread = i / 10,
-					     .at_ns = i % 10 * 1000 + build_random(&state, 999),
-					     .queued_ns = build_random(&state, 300),
-					     .cpu_ns = i % 10 * build_random(&state, 1500) };
-	recording.sample_count = 30;
-	thread_table_build(&table, &recording);
+					     .at_ns = i % 10 * 1000 + random_number(&state, 999),
+					     .queued_ns = random_number(&state, 300),
+					     .cpu_ns = i % 10 * random_number(&state, 1500) };
+	sketch.rec.sample_count = 30;
+	thread_table_build(&table, &sketch.rec);
 	for (uint32_t i = 0; i < 3; i++)
 		ck_assert_uint_eq(table.rows[i].cpu_ns + table.rows[i].queued_ns +
 					  table.rows[i].blocked_ns + table.rows[i].unexplained_ns,
 				  table.rows[i].wall_ns);
 	thread_table_free(&table);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -184,33 +185,35 @@ START_TEST(waits_for_a_cpu_are_as_the_kernel_says)
 	struct rec_sample samples[3] = { { .at_ns = 1, .cpu_ns = 0 },
 					 { .at_ns = 500001, .cpu_ns = 250000 },
 					 { .at_ns = 1000001, .cpu_ns = 500000 } };
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct thread_table table;
+	sketch_begin(&sketch);
 	for (int i = 0; i < 3; i++)
 		samples[i].queued_ns = queue_rows[_i].queued_ns[i];
-	recording.threads = &thread;
-	recording.thread_count = 1;
-	recording.processes = &process;
-	recording.process_count = 1;
-	recording.samples = samples;
-	recording.sample_count = 3;
-	thread_table_build(&table, &recording);
+	sketch.rec.threads = &thread;
+	sketch.rec.thread_count = 1;
+	sketch.rec.processes = &process;
+	sketch.rec.process_count = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 3;
+	thread_table_build(&table, &sketch.rec);
 	ck_assert_uint_eq(table.rows[0].queued_ns, queue_rows[_i].expected_ns);
 	ck_assert_uint_eq(table.rows[0].unexplained_ns, 500000 - queue_rows[_i].expected_ns);
 	ck_assert_uint_eq(table.processes[0].queued_ns, queue_rows[_i].expected_ns);
 	thread_table_free(&table);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(without_threads_there_is_nothing)
 {
-	struct recording recording = build_random_recording(7, true);
+	struct sketch sketch;
 	struct thread_table table;
-	thread_table_build(&table, &recording);
+	random_sketch(&sketch, 7, true);
+	thread_table_build(&table, &sketch.rec);
 	ck_assert_uint_eq(table.count, 0);
 	thread_table_free(&table);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -2,29 +2,30 @@
 /*
  * If this failed, waits would be put under a wrong reason, resource or cause.
  */
-#include "build.h"
+#include "sketch.h"
 
 #include "measure/waits.h"
 #include "suite.h"
 
 START_TEST(waits_are_grouped_by_reason_resource_and_target_class)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct graph graph;
 	struct class_table classes;
 	struct wait_table table;
-	uint32_t waiter = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 1000);
-	uint32_t first = build_op(&recording, NO_INDEX, KIND_EXEC, 2, 0, 100);
-	uint32_t second = build_op(&recording, NO_INDEX, KIND_EXEC, 2, 0, 100);
-	build_wait(&recording, waiter, first, REASON_LOCK, 0, 10);
-	build_wait(&recording, waiter, second, REASON_LOCK, 10, 40); /* the same class */
-	build_wait(&recording, waiter, NO_INDEX, REASON_LOCK, 50, 55);
-	build_wait(&recording, waiter, NO_INDEX, REASON_SEM, 60, 67);
-	uint32_t named = build_wait(&recording, waiter, NO_INDEX, REASON_SEM, 70, 71);
-	recording.waits[named].ident = 9;
-	recording.waits[named].timed_out = recording.waits[named].open = true;
-	graph_build(&graph, &recording);
-	class_table_build(&classes, &recording, NULL);
+	sketch_begin(&sketch);
+	uint32_t waiter = sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 0, 1000);
+	uint32_t first = sketch_bare_op(&sketch, NO_INDEX, KIND_EXEC, 2, 0, 100);
+	uint32_t second = sketch_bare_op(&sketch, NO_INDEX, KIND_EXEC, 2, 0, 100);
+	sketch_bare_wait(&sketch, waiter, first, REASON_LOCK, 0, 10);
+	sketch_bare_wait(&sketch, waiter, second, REASON_LOCK, 10, 40); /* the same class */
+	sketch_bare_wait(&sketch, waiter, NO_INDEX, REASON_LOCK, 50, 55);
+	sketch_bare_wait(&sketch, waiter, NO_INDEX, REASON_SEM, 60, 67);
+	uint32_t named = sketch_bare_wait(&sketch, waiter, NO_INDEX, REASON_SEM, 70, 71);
+	sketch.rec.waits[named].ident = 9;
+	sketch.rec.waits[named].timed_out = sketch.rec.waits[named].open = true;
+	graph_build(&graph, &sketch.rec);
+	class_table_build(&classes, &sketch.rec, NULL);
 	wait_table_build(&table, &graph, &classes, NULL);
 	ck_assert_uint_eq(table.count, 4);
 	ck_assert_uint_eq(table.rows[0].count, 2);
@@ -47,7 +48,7 @@ START_TEST(waits_are_grouped_by_reason_resource_and_target_class)
 	wait_table_free(&table);
 	class_table_free(&classes);
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
 /*
  * If this failed, an op would be replayed in another order than it ran, or with other self time.
  */
-#include "build.h"
+#include "sketch.h"
 
 #include "recording/actions.h"
 #include "suite.h"
@@ -68,22 +68,24 @@ static const struct {
 
 START_TEST(actions_come_in_the_order_in_which_they_happened)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	char text[512];
-	uint32_t op = build_op(&recording, NO_INDEX, KIND_CALL, 1, 10, 20);
-	recording.ops[op].thread = 0;
+	sketch_begin(&sketch);
+	uint32_t op = sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 10, 20);
+	sketch.rec.ops[op].thread = 0;
 	for (const struct interval *at = rows[_i].intervals; at->what; at++) {
 		if (at->what == 'w') {
-			build_wait(&recording, op, NO_INDEX, REASON_LOCK, at->start_ns, at->end_ns);
+			sketch_bare_wait(&sketch, op, NO_INDEX, REASON_LOCK, at->start_ns,
+					 at->end_ns);
 		} else {
 			uint32_t child =
-				build_op(&recording, op, KIND_CALL, 1, at->start_ns, at->end_ns);
-			recording.ops[child].thread = at->what == 'b' ? 1 : 0;
+				sketch_bare_op(&sketch, op, KIND_CALL, 1, at->start_ns, at->end_ns);
+			sketch.rec.ops[child].thread = at->what == 'b' ? 1 : 0;
 		}
 	}
-	describe(&recording, op, text);
+	describe(&sketch.rec, op, text);
 	ck_assert_str_eq(text, rows[_i].expected);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

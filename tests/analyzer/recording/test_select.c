@@ -3,7 +3,7 @@
  * If this failed, --client, --thread, --from or --to would keep the wrong part, or leave wrong
  * indexes.
  */
-#include "build.h"
+#include "sketch.h"
 #include <errno.h>
 
 #include "recording/graph.h"
@@ -14,28 +14,29 @@
  * 0 is the root, 1 and 2 its children; 3 is below 1, 4 a root of its own. Client 1 is op 1's,
  * thread 0 is called "n5" and runs ops 0, 1 and 3, thread 1 "n6" runs the others.
  */
-static struct recording build_sample(void)
+static void sample_begin(struct sketch *sketch)
 {
 	static struct rec_thread threads[2];
-	struct recording recording = build_recording();
-	/* 0 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 100, 200);
-	/* 1 */ build_op(&recording, 0, KIND_CALL, 1, 110, 150);
-	/* 2 */ build_op(&recording, 0, KIND_CALL, 1, 160, 190);
-	/* 3 */ build_op(&recording, 1, KIND_CALL, 1, 120, 140);
-	/* 4 */ build_op(&recording, NO_INDEX, KIND_CALL, 1, 300, 400);
+	struct recording *recording = &sketch->rec;
+
+	sketch_begin(sketch);
+	/* 0 */ sketch_bare_op(sketch, NO_INDEX, KIND_CALL, 1, 100, 200);
+	/* 1 */ sketch_bare_op(sketch, 0, KIND_CALL, 1, 110, 150);
+	/* 2 */ sketch_bare_op(sketch, 0, KIND_CALL, 1, 160, 190);
+	/* 3 */ sketch_bare_op(sketch, 1, KIND_CALL, 1, 120, 140);
+	/* 4 */ sketch_bare_op(sketch, NO_INDEX, KIND_CALL, 1, 300, 400);
 	for (uint32_t i = 0; i < 5; i++)
-		recording.ops[i].thread = i == 2 || i == 4;
-	recording.ops[1].client = 1;
-	build_wait(&recording, 3, 2, REASON_LOCK, 125, 130);
-	build_wait(&recording, 4, 0, REASON_LOCK, 310, 320);
-	build_wait(&recording, NO_INDEX, 0, REASON_LOCK, 310, 320);
-	build_link(&recording, LINK_RESULT, 3, 0);
-	build_link(&recording, LINK_RESULT, 4, 0);
+		recording->ops[i].thread = i == 2 || i == 4;
+	recording->ops[1].client = 1;
+	sketch_bare_wait(sketch, 3, 2, REASON_LOCK, 125, 130);
+	sketch_bare_wait(sketch, 4, 0, REASON_LOCK, 310, 320);
+	sketch_bare_wait(sketch, NO_INDEX, 0, REASON_LOCK, 310, 320);
+	sketch_bare_link(sketch, LINK_RESULT, 3, 0);
+	sketch_bare_link(sketch, LINK_RESULT, 4, 0);
 	threads[0] = (struct rec_thread){ .name = 5, .op = 1 };
 	threads[1] = (struct rec_thread){ .name = 6, .op = 4 };
-	recording.threads = threads;
-	recording.thread_count = 2;
-	return recording;
+	recording->threads = threads;
+	recording->thread_count = 2;
 }
 
 static const struct {
@@ -59,39 +60,41 @@ static const struct {
 
 START_TEST(the_right_part_is_left)
 {
-	struct recording recording = build_sample();
+	struct sketch sketch;
 	struct graph graph;
 	char text[256] = "";
-	ck_assert_int_eq(selection_apply(&rows[_i].selection, &recording), 0);
-	for (uint32_t i = 0; i < recording.op_count; i++) {
-		const struct rec_op *op = &recording.ops[i];
+	sample_begin(&sketch);
+	ck_assert_int_eq(selection_apply(&rows[_i].selection, &sketch.rec), 0);
+	for (uint32_t i = 0; i < sketch.rec.op_count; i++) {
+		const struct rec_op *op = &sketch.rec.ops[i];
 		sprintf(text + strlen(text), " %lu:%lu-%lu", (unsigned long)op->dump_id,
 			(unsigned long)op->start_ns, (unsigned long)op->end_ns);
 		if (op->parent != NO_INDEX)
 			sprintf(text + strlen(text), "^%lu",
-				(unsigned long)recording.ops[op->parent].dump_id);
+				(unsigned long)sketch.rec.ops[op->parent].dump_id);
 	}
 	ck_assert_str_eq(text, rows[_i].ops);
-	ck_assert_uint_eq(recording.wait_count, rows[_i].waits);
-	ck_assert_uint_eq(recording.link_count, rows[_i].links);
-	graph_build(&graph, &recording);
+	ck_assert_uint_eq(sketch.rec.wait_count, rows[_i].waits);
+	ck_assert_uint_eq(sketch.rec.link_count, rows[_i].links);
+	graph_build(&graph, &sketch.rec);
 	ck_assert(graph_is_valid(&graph));
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays)
 {
-	struct recording recording = build_sample();
-	recording.ops[1].thread = 1;
+	struct sketch sketch;
+	sample_begin(&sketch);
+	sketch.rec.ops[1].thread = 1;
 	const struct selection selection = { "", "n5", 0, UINT64_MAX };
-	ck_assert_int_eq(selection_apply(&selection, &recording), 0);
-	ck_assert_uint_eq(recording.op_count, 2);
-	ck_assert_uint_eq(recording.ops[1].dump_id, 4);
-	ck_assert_uint_eq(recording.ops[1].parent, 0);
-	ck_assert_uint_eq(recording.threads[0].op, NO_INDEX);
-	build_free(&recording);
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
+	ck_assert_uint_eq(sketch.rec.op_count, 2);
+	ck_assert_uint_eq(sketch.rec.ops[1].dump_id, 4);
+	ck_assert_uint_eq(sketch.rec.ops[1].parent, 0);
+	ck_assert_uint_eq(sketch.rec.threads[0].op, NO_INDEX);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -108,31 +111,33 @@ static const struct {
 
 START_TEST(samples_stay_with_their_thread_and_time)
 {
-	struct recording recording = build_sample();
+	struct sketch sketch;
 	char text[64] = "";
 	struct rec_sample samples[] = {
 		{ .at_ns = 115, .op = 1, .thread = 0 },
 		{ .at_ns = 125, .op = 3, .thread = 0 },
 		{ .at_ns = 350, .op = 4, .thread = 1 },
 	};
-	recording.samples = samples;
-	recording.sample_count = 3;
-	ck_assert_int_eq(selection_apply(&sample_rows[_i].selection, &recording), 0);
-	for (size_t i = 0; i < recording.sample_count; i++)
+	sample_begin(&sketch);
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 3;
+	ck_assert_int_eq(selection_apply(&sample_rows[_i].selection, &sketch.rec), 0);
+	for (size_t i = 0; i < sketch.rec.sample_count; i++)
 		sprintf(text + strlen(text), " %lu", (unsigned long)samples[i].at_ns);
 	ck_assert_str_eq(text, sample_rows[_i].kept);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(nothing_left_is_an_error_and_changes_nothing)
 {
-	struct recording recording = build_sample();
+	struct sketch sketch;
 	const struct selection selection = { "nobody", "", 0, UINT64_MAX };
-	ck_assert_int_eq(selection_apply(&selection, &recording), -ENOENT);
-	ck_assert_uint_eq(recording.op_count, 5);
-	ck_assert_uint_eq(recording.wait_count, 3);
-	build_free(&recording);
+	sample_begin(&sketch);
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), -ENOENT);
+	ck_assert_uint_eq(sketch.rec.op_count, 5);
+	ck_assert_uint_eq(sketch.rec.wait_count, 3);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -3,7 +3,7 @@
  * If this failed, the parts of the analysis would not fit together, or warnings that matter stay
  * away.
  */
-#include "build.h"
+#include "sketch.h"
 #include <errno.h>
 
 #include "report/analysis.h"
@@ -23,13 +23,12 @@ static struct options sample_options(void)
 				 .color = "never" };
 }
 
-static struct recording build_sample(void)
+static void sample_begin(struct sketch *sketch)
 {
-	struct recording recording = build_recording();
-	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 100, 200);
-	build_op(&recording, root, KIND_EXEC, 2, 120, 180);
-	build_op(&recording, NO_INDEX, KIND_CALL, 3, 250, 300);
-	return recording;
+	sketch_begin(sketch);
+	uint32_t root = sketch_bare_op(sketch, NO_INDEX, KIND_CALL, 1, 100, 200);
+	sketch_bare_op(sketch, root, KIND_EXEC, 2, 120, 180);
+	sketch_bare_op(sketch, NO_INDEX, KIND_CALL, 3, 250, 300);
 }
 
 static bool has_warning(const struct analysis *analysis, const char *part)
@@ -42,11 +41,12 @@ static bool has_warning(const struct analysis *analysis, const char *part)
 
 START_TEST(everything_is_found_out)
 {
-	struct recording recording = build_sample();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	sample_begin(&sketch);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	ck_assert_uint_eq(analysis.span_ns, 200);
 	ck_assert_uint_eq(analysis.actual_makespan_ns, 200);
 	ck_assert_uint_eq(analysis.classes.count, 3);
@@ -57,25 +57,26 @@ START_TEST(everything_is_found_out)
 	ck_assert_str_eq(facts_class_name(&analysis, 1), "n2");
 	ck_assert_str_eq(facts_class_kind(&analysis, 1), "exec");
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(only_classes_that_match_are_shown_and_tried)
 {
-	struct recording recording = build_sample();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
+	sample_begin(&sketch);
 	options.class_regex = "^n[13]$";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	ck_assert_uint_eq(analysis.whatif.row_count, 2);
 	ck_assert(analysis.is_shown[0] && !analysis.is_shown[1] && analysis.is_shown[2]);
 	analysis_free(&analysis);
 	options.class_regex = "n[";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), -EINVAL);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "--class"));
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -96,38 +97,40 @@ static const struct {
 
 START_TEST(what_is_doubtful_is_said)
 {
-	struct recording recording = build_sample();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
-	recording.dropped_events = rows[_i].dropped;
-	recording.truncated_files = rows[_i].truncated;
+	sample_begin(&sketch);
+	sketch.rec.dropped_events = rows[_i].dropped;
+	sketch.rec.truncated_files = rows[_i].truncated;
 	if (rows[_i].trouble == LATE_CHILD) /* covers its parent, which does not wait for it */
-		build_op(&recording, 0, KIND_CALL, 4, 100, 320);
+		sketch_bare_op(&sketch, 0, KIND_CALL, 4, 100, 320);
 	if (rows[_i].trouble == UNKNOWN_WAIT)
-		build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 100, 110);
+		sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 100, 110);
 	if (rows[_i].trouble == ORPHAN)
-		build_wait(&recording, NO_INDEX, 0, REASON_LOCK, 100, 110);
+		sketch_bare_wait(&sketch, NO_INDEX, 0, REASON_LOCK, 100, 110);
 	if (rows[_i].trouble == CIRCLE)
-		build_wait(&recording, 1, 0, REASON_LOCK, 130, 140);
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+		sketch_bare_wait(&sketch, 1, 0, REASON_LOCK, 130, 140);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	ck_assert_msg(has_warning(&analysis, rows[_i].said), "no \"%s\"", rows[_i].said);
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(an_empty_recording_is_analyzed)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	sketch_begin(&sketch);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	ck_assert_double_eq(analysis.whatif.baseline.makespan_ns, 0);
 	ck_assert_uint_eq(analysis.warning_count, 0);
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -5,7 +5,6 @@
  */
 #include "report/explain.h"
 
-#include "build.h"
 #include "rebuilt.h"
 #include "suite.h"
 
@@ -32,8 +31,6 @@ static void sketch_make(struct sketch *sketch)
 	sketch_hold(sketch, 2, "M", 2, 9, 9.5);
 	sketch->rec.threads[0].name = sketch_string(sketch, "program");
 	sketch->rec.threads[1].name = sketch->rec.threads[2].name = sketch_string(sketch, "helper");
-	sketch->rec.kinds = (struct rec_words){ (const char **)build_kinds,
-						sizeof(build_kinds) / sizeof(build_kinds[0]) };
 	sketch_end(sketch);
 }
 
@@ -110,8 +107,6 @@ static void sketch_meetings(struct sketch *sketch)
 	sketch_link(sketch, 1, LINK_WAKE, "B", 12, 1, NO_INDEX);
 	sketch_wait(sketch, 1, REASON_COND, "C", 14, 20, NO_INDEX);
 	sketch_link(sketch, 0, LINK_WAKE, "C", 19, 1, NO_INDEX);
-	sketch->rec.kinds = (struct rec_words){ (const char **)build_kinds,
-						sizeof(build_kinds) / sizeof(build_kinds[0]) };
 	sketch_end(sketch);
 }
 

@@ -4,21 +4,21 @@
  */
 #include "report/facts.h"
 
-#include "build.h"
+#include "sketch.h"
 #include "suite.h"
 
 enum { CLASS, FUNCTION };
 
-static struct recording recording;
+static struct sketch sketch;
 static struct class classes[] = { { .name = 3, .kind = KIND_SLEEP, .op_count = 5 } };
 static struct class_times times[] = { { .self = { .total_ns = 70 } } };
 static struct function functions[] = { { .name = 4, .cpu_ns = 90 } };
 
 static struct analysis analysis_of(void)
 {
-	recording = build_recording();
+	sketch_begin(&sketch);
 	struct analysis analysis = {
-		.recording = &recording,
+		.recording = &sketch.rec,
 		.classes = { .classes = classes, .count = 1 },
 		.selftime = { .classes = times },
 		.actual_makespan_ns = 200,
@@ -39,7 +39,7 @@ START_TEST(functions_come_behind_the_classes)
 	ck_assert_str_eq(facts_class_kind(&analysis, FUNCTION), "func");
 	ck_assert_uint_eq(facts_class_self_ns(&analysis, FUNCTION), 90);
 	ck_assert_uint_eq(facts_class_op_count(&analysis, FUNCTION), 0);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -50,16 +50,16 @@ START_TEST(a_replay_is_off_by_part_of_what_was_recorded)
 	ck_assert_double_eq(facts_drift_percent(&analysis), -25);
 	analysis.actual_makespan_ns = 0;
 	ck_assert_double_eq(facts_drift_percent(&analysis), 0);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(waits_without_a_cause_are_part_of_those_that_ended)
 {
 	struct analysis analysis = analysis_of();
-	build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 0, 40);
-	build_wait(&recording, 0, NO_INDEX, REASON_LOCK, 40, 100);
-	recording.waits[1].open = true;
+	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 0, 40);
+	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 40, 100);
+	sketch.rec.waits[1].open = true;
 	ck_assert_double_eq(facts_unexplained_percent(&analysis), 0);
 	analysis.waits.untargeted_ns = 30;
 	analysis.waits.total_ns = 300;
@@ -67,7 +67,7 @@ START_TEST(waits_without_a_cause_are_part_of_those_that_ended)
 	analysis.has_script = true;
 	analysis.script.unresolved_ns = 10;
 	ck_assert_double_eq(facts_unexplained_percent(&analysis), 25);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -5,7 +5,7 @@
  */
 #include "report/labels.h"
 
-#include "build.h"
+#include "sketch.h"
 #include "suite.h"
 
 enum { PATH = 20, OP_NAME = 3 };
@@ -16,35 +16,36 @@ static struct rec_module modules[] = { { .path = PATH, .start = 0x1000, .size = 
 static struct rec_stack stacks[] = { { 0, 0 }, { 0, 1 } };
 static struct rec_frame frames[] = { { .module = 0, .offset = 0x10 } };
 
-static struct recording recording_with_stack(void)
+static void sketch_with_stack(struct sketch *sketch)
 {
-	struct recording recording = build_recording();
-	recording.threads = threads;
-	recording.thread_count = 1;
-	recording.processes = processes;
-	recording.process_count = 1;
-	recording.modules = modules;
-	recording.module_count = 1;
-	recording.stacks = stacks;
-	recording.stack_count = 2;
-	recording.frames = frames;
-	recording.frame_count = 1;
-	recording.strings[PATH] = "/not/here";
-	recording.extras = calloc(BUILD_OPS_MAX, sizeof(*recording.extras));
-	build_op(&recording, NO_INDEX, KIND_THREAD, OP_NAME, 0, 100);
-	build_op(&recording, 0, KIND_SLEEP, OP_NAME + 1, 10, 20);
-	recording.ops[0].thread = recording.ops[1].thread = 0;
-	recording.extras[1].stack = 1;
-	return recording;
+	struct recording *recording = &sketch->rec;
+
+	sketch_begin(sketch);
+	recording->threads = threads;
+	recording->thread_count = 1;
+	recording->processes = processes;
+	recording->process_count = 1;
+	recording->modules = modules;
+	recording->module_count = 1;
+	recording->stacks = stacks;
+	recording->stack_count = 2;
+	recording->frames = frames;
+	recording->frame_count = 1;
+	recording->strings[PATH] = "/not/here";
+	sketch_bare_op(sketch, NO_INDEX, KIND_THREAD, OP_NAME, 0, 100);
+	sketch_bare_op(sketch, 0, KIND_SLEEP, OP_NAME + 1, 10, 20);
+	recording->ops[0].thread = recording->ops[1].thread = 0;
+	recording->extras[1].stack = 1;
 }
 
 START_TEST(what_has_no_symbols_keeps_its_name)
 {
-	struct recording recording = recording_with_stack();
+	struct sketch sketch;
 	const struct options options = { .folded = "wall" };
 	struct labels labels;
-	labels_build(&labels, &recording, &options, NULL, CLASS_BY_FUNCTION);
-	ck_assert_str_eq(recording.strings[labels.ops[1]], "n../n4");
+	sketch_with_stack(&sketch);
+	labels_build(&labels, &sketch.rec, &options, NULL, CLASS_BY_FUNCTION);
+	ck_assert_str_eq(sketch.rec.strings[labels.ops[1]], "n../n4");
 	ck_assert_uint_eq(labels.classes[1], labels.ops[1]);
 	ck_assert_uint_eq(labels.unnamed.missing_count, 1);
 	ck_assert_str_eq(labels.unnamed.missing_path, "/not/here");
@@ -52,21 +53,21 @@ START_TEST(what_has_no_symbols_keeps_its_name)
 	ck_assert_uint_eq(labels.spins.total_ns, 0);
 	labels_free(&labels);
 	ck_assert_ptr_null(labels.ops);
-	free(recording.extras);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 START_TEST(without_threads_there_are_none)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	const struct options options = { .folded = "" };
 	struct labels labels;
-	build_op(&recording, NO_INDEX, KIND_CALL, OP_NAME, 0, 100);
-	labels_build(&labels, &recording, &options, NULL, CLASS_BY_FUNCTION);
+	sketch_begin(&sketch);
+	sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, OP_NAME, 0, 100);
+	labels_build(&labels, &sketch.rec, &options, NULL, CLASS_BY_FUNCTION);
 	ck_assert(!labels.ops && !labels.classes && !labels.waits && !labels.sites);
 	labels_free(&labels);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

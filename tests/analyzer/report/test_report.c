@@ -10,26 +10,27 @@
 
 static char *report_text(enum emit_format format, struct options *options, bool has_ops)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct analysis analysis;
 	struct emit emit;
 	char error[OPTIONS_ERROR_BYTES], *text = NULL;
 	size_t length;
+	sketch_begin(&sketch);
 	if (has_ops) {
-		uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 1000000);
-		uint32_t hold = build_op(&recording, root, KIND_HOLD, 2, 100000, 900000);
-		build_op(&recording, NO_INDEX, KIND_CALL, 3, 1500000, 1600000);
-		build_wait(&recording, 2, hold, REASON_MUTEX, 1500000, 1550000);
-		recording.ops[hold].outcome = OUTCOME_OK;
+		uint32_t root = sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 0, 1000000);
+		uint32_t hold = sketch_bare_op(&sketch, root, KIND_HOLD, 2, 100000, 900000);
+		sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 3, 1500000, 1600000);
+		sketch_bare_wait(&sketch, 2, hold, REASON_MUTEX, 1500000, 1550000);
+		sketch.rec.ops[hold].outcome = OUTCOME_OK;
 	}
-	ck_assert_int_eq(analysis_build(&analysis, &recording, options, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, options, NULL, error), 0);
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, format, 0, false);
 	reports_print(&analysis, &emit);
 	emit_end(&emit);
 	fclose(file);
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 	return text;
 }
 
@@ -79,15 +80,16 @@ START_TEST(answers_are_withheld)
 {
 	static const char reason[] = "Withheld (drift is 12.5%, the limit is 10%): it is another "
 				     "run; --force shows it\n";
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	struct emit emit;
 	char error[OPTIONS_ERROR_BYTES], *text = NULL;
 	size_t length;
-	build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 1000000);
+	sketch_begin(&sketch);
+	sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 0, 1000000);
 	options.what_ifs = (struct text_list){ { "n1*0.5" }, 1 };
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	analysis.checks.is_withheld = true;
 	analysis.checks.gravest = CHECK_DRIFT;
 	analysis.checks.rows[CHECK_DRIFT] =
@@ -121,7 +123,7 @@ START_TEST(answers_are_withheld)
 		free(text);
 	}
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -195,15 +197,16 @@ END_TEST
 /* The tables of threads, locks and functions. */
 START_TEST(what_ran_and_what_waited_is_in_the_tables)
 {
-	struct recording recording = cpu_recording();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	struct emit emit;
 	char error[OPTIONS_ERROR_BYTES], *text = NULL;
 	size_t length;
 	const struct labels labels = { .frames = cpu_names };
+	cpu_sketch(&sketch);
 	options.model = "recorded";
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &labels, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, &labels, error), 0);
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, EMIT_JSON, 0, false);
 	reports_print(&analysis, &emit);
@@ -232,7 +235,7 @@ START_TEST(what_ran_and_what_waited_is_in_the_tables)
 	json_decref(root);
 	free(text);
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -259,20 +262,21 @@ START_TEST(text_leaves_out_what_says_nothing)
 					       { .saved_ns = 250, .most_ns = 1e12 } };
 	struct whatif_row rows[3];
 	struct rec_counter counters[] = { { 0, 21, 2 }, { 0, 22, 9 }, { 0, 21, 3 } };
-	struct recording recording = cpu_recording();
+	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
 	const struct labels labels = { .frames = cpu_names };
+	cpu_sketch(&sketch);
 	options.model = "recorded";
-	recording.strings[21] = "skipped_brief";
-	recording.strings[22] = "unseen_static";
-	recording.counters = counters;
-	recording.counter_count = 3;
-	recording.strings[16] = "/usr/bin/other";
+	sketch.rec.strings[21] = "skipped_brief";
+	sketch.rec.strings[22] = "unseen_static";
+	sketch.rec.counters = counters;
+	sketch.rec.counter_count = 3;
+	sketch.rec.strings[16] = "/usr/bin/other";
 	struct rec_process process = { .pid = 7, .exe = 16, .op = 0 };
-	recording.processes = &process;
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, &labels, error), 0);
+	sketch.rec.processes = &process;
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, &labels, error), 0);
 	struct whatif whatif = analysis.whatif;
 	struct shares shares = analysis.script.shares;
 	for (uint32_t i = 0; i < 3; i++)
@@ -303,9 +307,9 @@ START_TEST(text_leaves_out_what_says_nothing)
 	free(text);
 	analysis.whatif = whatif;
 	analysis.script.shares = shares;
-	recording.counters = NULL;
+	sketch.rec.counters = NULL;
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -4,7 +4,7 @@
  */
 #include "report/reports.h"
 
-#include "build.h"
+#include "sketch.h"
 #include "suite.h"
 
 /* The first table of each report in JSON, in the order of reports.def. */
@@ -21,7 +21,7 @@ static const char *const names[] = {
 
 START_TEST(reports_come_in_order)
 {
-	struct recording recording = build_recording();
+	struct sketch sketch;
 	const struct options options = { .factors = { { 0 }, 1 },
 					 .class_regex = "",
 					 .client = "",
@@ -32,10 +32,11 @@ START_TEST(reports_come_in_order)
 	struct emit emit;
 	char error[OPTIONS_ERROR_BYTES], *text = NULL;
 	size_t length, last = 0;
-	build_op(&recording, NO_INDEX, KIND_CALL, 1, 0, 1000);
-	recording.processes = &process;
-	recording.process_count = 1;
-	ck_assert_int_eq(analysis_build(&analysis, &recording, &options, NULL, error), 0);
+	sketch_begin(&sketch);
+	sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 0, 1000);
+	sketch.rec.processes = &process;
+	sketch.rec.process_count = 1;
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	FILE *file = open_memstream(&text, &length);
 	emit_begin(&emit, file, EMIT_JSON, 0, false);
 	reports_print(&analysis, &emit);
@@ -51,7 +52,7 @@ START_TEST(reports_come_in_order)
 	}
 	free(text);
 	analysis_free(&analysis);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -50,15 +50,8 @@ static void two_processes(struct sketch *sketch, struct rec_process *processes, 
 	processes[0] = sketch->rec.processes[0];
 	processes[1] = (struct rec_process){ .pid = 2 };
 	processes[1].op = sketch_op(sketch, KIND_PROCESS, "child", NO_INDEX, 1, ends_ms);
-	free(sketch->rec.processes);
 	sketch->rec.processes = processes;
 	sketch->rec.process_count = 2;
-}
-
-static void processes_free(struct sketch *sketch)
-{
-	sketch->rec.processes = NULL;
-	sketch_free(sketch);
 }
 
 START_TEST(the_end_of_a_pipe_is_the_end_of_who_has_it)
@@ -83,7 +76,7 @@ START_TEST(the_end_of_a_pipe_is_the_end_of_who_has_it)
 		ck_assert_ptr_null(find(&script, 0, STEP_DELAY));
 	}
 	script_free(&script);
-	processes_free(&sketch);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -104,7 +97,7 @@ START_TEST(a_poll_before_it_waits_for_the_end)
 	ck_assert_ptr_nonnull(join);
 	ck_assert_uint_eq(join->ns, 1000000);
 	script_free(&script);
-	processes_free(&sketch);
+	sketch_free(&sketch);
 }
 END_TEST
 

@@ -121,7 +121,6 @@ START_TEST(a_program_goes_on_by_exec)
 	processes[1].op = sketch_op(&sketch, KIND_PROCESS, "next", NO_INDEX, 12, 40);
 	sketch.rec.threads[1].tid = 1;
 	sketch.rec.threads[1].process = 1;
-	free(sketch.rec.processes);
 	sketch.rec.processes = processes;
 	sketch.rec.process_count = 2;
 	sketch_end(&sketch);
@@ -131,7 +130,6 @@ START_TEST(a_program_goes_on_by_exec)
 	ck_assert_uint_eq(script.actual_ns, 40 * SKETCH_MS);
 	ck_assert_double_eq(script.recorded_cpus, 1);
 	script_free(&script);
-	sketch.rec.processes = NULL;
 	sketch_free(&sketch);
 }
 END_TEST
@@ -160,7 +158,6 @@ START_TEST(a_living_server_has_its_children_work)
 	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 6, 99);
 	sketch_io(&sketch, 1, "write", "", 10, 50, 60);
 	sketch_op(&sketch, KIND_POLL, "epoll_wait", 1, 61, 99);
-	free(sketch.rec.processes);
 	sketch.rec.processes = processes;
 	sketch.rec.process_count = 2;
 	sketch_end(&sketch);
@@ -169,7 +166,6 @@ START_TEST(a_living_server_has_its_children_work)
 	ck_assert_int_eq(script.actors[1].counts, _i == 0);
 	ck_assert_uint_eq(script.actual_ns, (_i == 0 ? 61 : 100) * SKETCH_MS);
 	script_free(&script);
-	sketch.rec.processes = NULL;
 	sketch_free(&sketch);
 }
 END_TEST

@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "build.h"
+#include "random.h"
 #include "replay/recorded/recorded.h"
 #include "suite.h"
 
@@ -306,9 +306,10 @@ static void compare_with_oracle(const struct recording *recording, uint64_t seed
 START_TEST(program_answers_as_the_rules_do)
 {
 	for (uint64_t seed = (uint64_t)_i * 250; seed < (uint64_t)(_i + 1) * 250; seed++) {
-		struct recording recording = build_random_recording(seed, false);
-		compare_with_oracle(&recording, seed);
-		build_free(&recording);
+		struct sketch sketch;
+		random_sketch(&sketch, seed, false);
+		compare_with_oracle(&sketch.rec, seed);
+		sketch_free(&sketch);
 	}
 }
 END_TEST
@@ -316,9 +317,10 @@ END_TEST
 START_TEST(threads_run_beside_their_parents)
 {
 	for (uint64_t seed = 0; seed < 400; seed++) {
-		struct recording recording = build_random_recording(seed, true);
-		compare_with_oracle(&recording, seed);
-		build_free(&recording);
+		struct sketch sketch;
+		random_sketch(&sketch, seed, true);
+		compare_with_oracle(&sketch.rec, seed);
+		sketch_free(&sketch);
 	}
 }
 END_TEST
@@ -327,15 +329,16 @@ END_TEST
 START_TEST(trials_at_once_answer_as_each_alone)
 {
 	enum { TRIALS = 400, SCALINGS = 2 };
-	struct recording recording = build_random_recording((uint64_t)_i, false);
+	struct sketch sketch;
 	struct scaling scalings[TRIALS][SCALINGS];
 	struct trial trials[TRIALS];
 	struct replay_answer answers[TRIALS];
 	struct graph graph;
 	struct class_table classes;
 	struct program program;
-	graph_build(&graph, &recording);
-	class_table_build(&classes, &recording, NULL);
+	random_sketch(&sketch, (uint64_t)_i, false);
+	graph_build(&graph, &sketch.rec);
+	class_table_build(&classes, &sketch.rec, NULL);
 	program_compile(&program, &graph, &classes);
 	for (uint32_t i = 0; i < TRIALS; i++) {
 		uint32_t class = i / 7 % classes.count;
@@ -356,22 +359,24 @@ START_TEST(trials_at_once_answer_as_each_alone)
 	program_free(&program);
 	class_table_free(&classes);
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
 /* A stretch of hundreds of children is cut into blocks; skipping them must not change an answer. */
 START_TEST(blocks_of_a_long_op_are_skipped_rightly)
 {
-	struct recording recording = build_recording();
-	uint32_t root = build_op(&recording, NO_INDEX, KIND_CALL, 1, 100, 100 + 200 * 10);
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	uint32_t root = sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 100, 100 + 200 * 10);
 	for (uint32_t i = 0; i < 200; i++) {
 		uint64_t start_ns = 100 + 10 * i + i % 3,
 			 end_ns = start_ns + (i % 40 == 20 ? 25 : 4);
-		build_op(&recording, root, KIND_CALL, i == 7 || i == 131 ? 3 : 2, start_ns, end_ns);
+		sketch_bare_op(&sketch, root, KIND_CALL, i == 7 || i == 131 ? 3 : 2, start_ns,
+			       end_ns);
 	}
-	compare_with_oracle(&recording, 0);
-	build_free(&recording);
+	compare_with_oracle(&sketch.rec, 0);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -379,24 +384,27 @@ END_TEST
 START_TEST(deep_nesting_needs_no_stack)
 {
 	enum { DEPTH = 1000000 };
-	struct recording recording = build_recording();
-	free(recording.ops);
-	recording.ops = calloc(DEPTH, sizeof(*recording.ops));
-	recording.op_count = DEPTH;
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	free(sketch.rec.extras);
+	free(sketch.rec.ops);
+	sketch.rec.extras = NULL;
+	sketch.rec.ops = calloc(DEPTH, sizeof(*sketch.rec.ops));
+	sketch.rec.op_count = DEPTH;
 	for (uint32_t i = 0; i < DEPTH; i++)
-		recording.ops[i] = (struct rec_op){ .dump_id = i + 1,
-						    .start_ns = i,
-						    .end_ns = 2 * DEPTH - i + 0ull,
-						    .parent = i ? i - 1 : NO_INDEX,
-						    .name = 1 + i % 2,
-						    .thread = NO_INDEX };
+		sketch.rec.ops[i] = (struct rec_op){ .dump_id = i + 1,
+						     .start_ns = i,
+						     .end_ns = 2 * DEPTH - i + 0ull,
+						     .parent = i ? i - 1 : NO_INDEX,
+						     .name = 1 + i % 2,
+						     .thread = NO_INDEX };
 	struct graph graph;
 	struct class_table classes;
 	struct program program;
 	const struct scaling nothing = { 0, 0 };
-	graph_build(&graph, &recording);
+	graph_build(&graph, &sketch.rec);
 	ck_assert(graph_is_valid(&graph));
-	class_table_build(&classes, &recording, NULL);
+	class_table_build(&classes, &sketch.rec, NULL);
 	program_compile(&program, &graph, &classes);
 	struct replayer replayer = recorded_replayer(&program);
 	struct trial trial = { .scalings = &nothing };
@@ -407,7 +415,7 @@ START_TEST(deep_nesting_needs_no_stack)
 	program_free(&program);
 	class_table_free(&classes);
 	graph_free(&graph);
-	build_free(&recording);
+	sketch_free(&sketch);
 }
 END_TEST
 
