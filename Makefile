@@ -54,7 +54,7 @@ $(B)/%.o: %.S
 
 demo: ## finds a planted bottleneck in a bundled server
 	@scripts/demo
-check: ## every test: under 15 minutes
+check: ## every test: under 10 minutes
 	@scripts/check
 tidy: ## style, arrows between folders, tables that must agree
 	@scripts/tidy
