@@ -16,7 +16,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SA
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
 # libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
 LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
-CMD_LIBS := -lzstd -ldw -lelf -liberty
+CMD_LIBS := -lzstd -ldw -lelf -liberty -lm
 AN_LIBS  := -ldw -lelf -liberty -lzstd -lm -lpthread
 
 objects   = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(patsubst %.S,$(B)/%.o,$(wildcard $(1)/*.S))
@@ -54,7 +54,7 @@ $(B)/%.o: %.S
 
 demo: ## finds a planted bottleneck in a bundled server
 	@scripts/demo
-check: ## every test: under 10 minutes
+check: ## every test: about 10 minutes
 	@scripts/check
 tidy: ## style, arrows between folders, tables that must agree
 	@scripts/tidy

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <regex.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,14 +20,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/allowance.h"
 #include "base/assumptions.h"
 #include "base/emit.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/outfile.h"
+#include "base/utf8.h"
 #include "export/folded.h"
+#include "export/slowing.h"
 #include "format.h"
 #include "infer/holders.h"
+#include "infer/lives.h"
 #include "infer/posters.h"
+#include "infer/reaps.h"
+#include "infer/signals.h"
+#include "infer/timers.h"
 #include "names/classby.h"
 #include "names/symbolize.h"
 #include "names/symbols.h"
@@ -45,6 +54,23 @@ enum {
 };
 
 static const char version_text[] = "wcprof-analyze " WCPROF_VERSION "\n";
+
+/* One line on standard error, whatever is in the names of which it speaks. */
+static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void complain(const char *format, ...)
+{
+	char *text = NULL, *printable;
+	va_list arguments;
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	printable = utf8_printable(text ? text : "out of memory");
+	fprintf(stderr, "wcprof-analyze: %s\n", printable);
+	free(printable);
+	free(text);
+}
 
 /* The progress line on standard error, if that is a terminal. */
 struct progress {
@@ -107,11 +133,9 @@ static int read_dumps(struct recording *recording, const struct options *options
 	if (result == 0)
 		return 0;
 	if (error.line)
-		fprintf(stderr, "wcprof-analyze: %s:%llu: %s\n", error.file,
-			(unsigned long long)error.line, error.text);
+		complain("%s:%llu: %s", error.file, (unsigned long long)error.line, error.text);
 	else
-		fprintf(stderr, "wcprof-analyze: %s: %s\n", error.file ? error.file : "",
-			error.text);
+		complain("%s: %s", error.file ? error.file : "", error.text);
 	return EXIT_TROUBLE;
 }
 
@@ -162,10 +186,9 @@ static int naming_parse(struct naming *naming, const struct options *options)
 {
 	*naming = (struct naming){ 0 };
 	if (!class_by_parse(options->class_by, &naming->by)) {
-		fprintf(stderr,
-			"wcprof-analyze: --class-by: \"%.60s\" is none of function, caller, line, "
-			"lock, thread; give one of them\n",
-			options->class_by);
+		complain("--class-by: \"%.60s\" is none of function, caller, line, "
+			 "lock, thread; give one of them",
+			 options->class_by);
 		return EXIT_TROUBLE;
 	}
 	for (size_t i = 0; i < options->skips.count; i++) {
@@ -174,10 +197,9 @@ static int naming_parse(struct naming *naming, const struct options *options)
 				     REG_EXTENDED | REG_NOSUB);
 		if (failed) {
 			regerror(failed, &naming->skips[i], reason, sizeof(reason));
-			fprintf(stderr,
-				"wcprof-analyze: --skip: \"%.60s\" is no regular expression (%s); "
-				"correct it\n",
-				options->skips.texts[i], reason);
+			complain("--skip: \"%.60s\" is no regular expression (%s); "
+				 "correct it",
+				 options->skips.texts[i], reason);
 			naming_free(naming);
 			return EXIT_TROUBLE;
 		}
@@ -188,6 +210,7 @@ static int naming_parse(struct naming *naming, const struct options *options)
 
 static int select_part(struct recording *recording, const struct options *options)
 {
+	lives_tell_apart(recording);
 	holders_find(recording);
 	posters_find(recording);
 	const struct selection selection = {
@@ -196,10 +219,14 @@ static int select_part(struct recording *recording, const struct options *option
 		.from_ns = options->from_ns,
 		.to_ns = options->to_ns,
 	};
-	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0)
+	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0) {
+		reaps_find(recording);
+		signals_find(recording);
+		timers_find(recording);
 		return 0;
-	fprintf(stderr, "wcprof-analyze: --client, --thread, --from and --to leave no op; "
-			"select more\n");
+	}
+	complain("--client, --thread, --from and --to leave no op; "
+		 "select more");
 	return EXIT_TROUBLE;
 }
 
@@ -209,10 +236,9 @@ static int print_folded(const struct recording *recording, const struct options 
 	struct thread_table threads;
 	enum folded_of of;
 	if (!folded_parse(options->folded, &of)) {
-		fprintf(stderr,
-			"wcprof-analyze: --folded: \"%.60s\" is none of wait, cpu, wall, lock; "
-			"give one of them\n",
-			options->folded);
+		complain("--folded: \"%.60s\" is none of wait, cpu, wall, lock; "
+			 "give one of them",
+			 options->folded);
 		return EXIT_TROUBLE;
 	}
 	thread_table_build(&threads, recording);
@@ -227,7 +253,17 @@ static int print_explained(const struct recording *recording, const struct optio
 	char error[OPTIONS_ERROR_BYTES];
 	if (explain_write(stdout, recording, options, labels, error) == 0)
 		return 0;
-	fprintf(stderr, "wcprof-analyze: %s\n", error);
+	complain("%s", error);
+	return EXIT_TROUBLE;
+}
+
+static int print_slow_rules(const struct recording *recording, const struct options *options,
+			    const struct labels *labels)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	if (slowing_write(stdout, recording, options, labels, error) == 0)
+		return 0;
+	complain("%s", error);
 	return EXIT_TROUBLE;
 }
 
@@ -238,7 +274,7 @@ static int print_reports(const struct recording *recording, const struct options
 	char error[OPTIONS_ERROR_BYTES];
 	struct emit emit;
 	if (analysis_build(&analysis, recording, options, labels, error) != 0) {
-		fprintf(stderr, "wcprof-analyze: %s\n", error);
+		complain("%s", error);
 		return EXIT_TROUBLE;
 	}
 	if (has_progress(options))
@@ -248,7 +284,7 @@ static int print_reports(const struct recording *recording, const struct options
 	reports_print(&analysis, &emit);
 	emit_end(&emit);
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
-		fprintf(stderr, "wcprof-analyze: warning: %s\n", analysis.warnings[i]);
+		complain("warning: %s", analysis.warnings[i]);
 	int status = analysis.checks.is_withheld ? EXIT_WITHHELD : 0;
 	analysis_free(&analysis);
 	return status;
@@ -260,12 +296,11 @@ static void print_refused(const struct symbols *symbols)
 	for (uint32_t i = 0; i < symbols_file_count(symbols); i++) {
 		const struct symbol_file_info file = symbols_file(symbols, i);
 		if (file.state == SYMBOL_FILE_OTHER_BUILD)
-			fprintf(stderr,
-				"wcprof-analyze: %s: refused: its build id is %s, the recorded one "
-				"is %s; none of its names are written; put the recorded file "
-				"or its debug file in place\n",
-				file.path, file.found_build_id[0] ? file.found_build_id : "none",
-				file.build_id);
+			complain("%s: refused: its build id is %s, the recorded one "
+				 "is %s; none of its names are written; put the recorded file "
+				 "or its debug file in place",
+				 file.path, file.found_build_id[0] ? file.found_build_id : "none",
+				 file.build_id);
 	}
 }
 
@@ -276,24 +311,23 @@ static FILE *open_symbolized(const struct options *options)
 		return stdout;
 	for (size_t i = 0; i < options->path_count; i++) {
 		if (strcmp(options->paths[i], "-") == 0) {
-			fprintf(stderr, "wcprof-analyze: --symbolize reads dumps twice, and "
-					"standard input comes once; give a file\n");
+			complain("--symbolize reads dumps twice, and "
+				 "standard input comes once; give a file");
 			return NULL;
 		}
 		if (stat(options->paths[i], &input) == 0 &&
 		    stat(options->symbolize, &output) == 0 && input.st_dev == output.st_dev &&
 		    input.st_ino == output.st_ino) {
-			fprintf(stderr,
-				"wcprof-analyze: --symbolize: %s is one of the dumps; give "
-				"another name\n",
-				options->symbolize);
+			complain("--symbolize: %s is one of the dumps; give "
+				 "another name",
+				 options->symbolize);
 			return NULL;
 		}
 	}
-	FILE *file = fopen(options->symbolize, "we");
+	FILE *file = outfile_create(options->symbolize);
 	if (!file)
-		fprintf(stderr, "wcprof-analyze: --symbolize: %s: %s; give another name\n",
-			options->symbolize, strerror(errno));
+		complain("--symbolize: %s: %s; give another name", options->symbolize,
+			 errno == EPERM ? "others may have put it there" : strerror(errno));
 	return file;
 }
 
@@ -311,18 +345,16 @@ static int write_symbolized(struct recording *recording, const struct options *o
 	bool is_written = !ferror(file);
 	is_written = (file == stdout || fclose(file) == 0) && is_written;
 	if (status != 0)
-		fprintf(stderr, "wcprof-analyze: %s: %s\n", error.file, error.text);
+		complain("%s: %s", error.file, error.text);
 	else if (!is_written)
-		fprintf(stderr,
-			"wcprof-analyze: --symbolize: %s: cannot be written: is the disk "
-			"full?\n",
-			options->symbolize);
+		complain("--symbolize: %s: cannot be written: is the disk "
+			 "full?",
+			 options->symbolize);
 	print_refused(symbols);
 	if (status == 0 && is_written && !options->quiet)
-		fprintf(stderr,
-			"wcprof-analyze: names of %zu addresses in %zu files written; %zu files "
-			"are not on this machine\n",
-			counts.addresses, counts.files, counts.missing_files);
+		complain("names of %zu addresses in %zu files written; %zu files "
+			 "are not on this machine",
+			 counts.addresses, counts.files, counts.missing_files);
 	symbols_free(symbols);
 	if (status != 0 || !is_written)
 		return EXIT_TROUBLE;
@@ -337,10 +369,9 @@ static int set_aside(const struct text_list *names)
 		if (assumptions_set_aside(names->texts[i]))
 			continue;
 		assumptions_list(all, sizeof(all), false);
-		fprintf(stderr,
-			"wcprof-analyze: --without: there is no assumption \"%.60s\"; give one of "
-			"%s\n",
-			names->texts[i], all);
+		complain("--without: there is no assumption \"%.60s\"; give one of "
+			 "%s",
+			 names->texts[i], all);
 		return EXIT_TROUBLE;
 	}
 	return 0;
@@ -355,11 +386,27 @@ static int analyze(struct recording *recording, const struct options *options)
 	const struct callers_options skips = { naming.skips, naming.skip_count };
 	labels_build(&labels, recording, options, &skips, naming.by);
 	naming_free(&naming);
-	int status = options->explain     ? print_explained(recording, options, &labels)
-		     : options->folded[0] ? print_folded(recording, options, &labels)
-					  : print_reports(recording, options, &labels);
+	int status = options->explain            ? print_explained(recording, options, &labels)
+		     : options->folded[0]        ? print_folded(recording, options, &labels)
+		     : options->slow_rules.count ? print_slow_rules(recording, options, &labels)
+						 : print_reports(recording, options, &labels);
 	labels_free(&labels);
 	return status;
+}
+
+/* False: the bound that was asked for cannot be. One by the free memory need not be. */
+static bool bound_memory(const struct options *options)
+{
+	uint64_t wanted = allowance_of_megabytes(options->max_memory_mb);
+	if (wanted == 0) {
+		(void)allowance_set(allowance_of_now());
+		return true;
+	}
+	if (allowance_set(wanted))
+		return true;
+	complain("--max-memory %zu: the command has taken more than that to begin with",
+		 options->max_memory_mb);
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -368,13 +415,15 @@ int main(int argc, char **argv)
 	char error[OPTIONS_ERROR_BYTES];
 	setlocale(LC_CTYPE, "");
 	if (options_parse(&options, argc, argv, error) != 0) {
-		fprintf(stderr, "wcprof-analyze: %s\n", error);
+		complain("%s", error);
 		return EXIT_TROUBLE;
 	}
 	struct recording recording = { 0 };
 	int status = 0;
 	if (has_progress(&options))
 		options.progress = analysis_progress;
+	if (!bound_memory(&options))
+		return EXIT_TROUBLE;
 	if (options.help)
 		options_print_help(stdout);
 	else if (options.version)
@@ -386,8 +435,7 @@ int main(int argc, char **argv)
 		status = analyze(&recording, &options);
 	recording_free(&recording);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "wcprof-analyze: standard output: %s; is the disk full?\n",
-			strerror(errno));
+		complain("standard output: %s; is the disk full?", strerror(errno));
 		return EXIT_TROUBLE;
 	}
 	return status;

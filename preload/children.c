@@ -21,9 +21,7 @@ enum { TICK_NS = 10000000 };
 
 static uint64_t boot_tick(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) / TICK_NS;
+	return recorder_clock_ns(CLOCK_BOOTTIME) / TICK_NS;
 }
 
 void child_announce(struct child_start *child, uint32_t name, struct caller caller)
@@ -48,11 +46,33 @@ static char *put_number(char *end, uint64_t number)
 	return end;
 }
 
-/* Field 22 of /proc/PID/stat; 0 if it cannot be had. The name in field 2 may contain anything. */
-static uint64_t start_of(pid_t pid)
+enum { START_FIELD = 22, NAME_FIELD = 2 };
+
+/* Goes on reading a stat: which field it has come to, and the start's digits so far. The name in
+ * field 2 may contain anything; the last parenthesis ends it. */
+static void read_stat(const char *text, long size, int *field, uint64_t *start)
+{
+	for (long i = 0; i < size; i++) {
+		if (text[i] == ')') {
+			*field = NAME_FIELD;
+			*start = 0;
+		} else if (text[i] == ' ') {
+			++*field;
+		} else if (*field == START_FIELD) {
+			*start = *start * 10 + (uint64_t)(text[i] - '0');
+		}
+	}
+}
+
+/* Field 22 of /proc/PID/stat; 0 if it cannot be had. In pieces, and by itself: the
+ * stack may be small. */
+static __attribute__((noinline)) uint64_t start_of(pid_t pid)
 {
 	char path[40] = "";
-	char text[512];
+	char text[96];
+	int field = 0;
+	uint64_t start = 0;
+	long size;
 	char *at = path + sizeof(path) - sizeof("/stat");
 	__builtin_memcpy(at, "/stat", sizeof("/stat"));
 	at = put_number(at, (uint64_t)pid) - 6;
@@ -61,24 +81,13 @@ static uint64_t start_of(pid_t pid)
 	long fd = real.syscall(SYS_openat, AT_FDCWD, (long)at, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
 		return 0;
-	long size = real.syscall(SYS_read, fd, (long)text, sizeof(text) - 1, 0, 0, 0);
+	while ((size = real.syscall(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0)) > 0)
+		read_stat(text, size, &field, &start);
 	real.syscall(SYS_close, fd, 0, 0, 0, 0, 0);
-
-	long i = size;
-	while (i > 0 && text[i - 1] != ')')
-		i--;
-	int field = 2;
-	uint64_t start = 0;
-	for (; i > 0 && i < size && field <= 22; i++) {
-		if (text[i] == ' ')
-			field++;
-		else if (field == 22)
-			start = start * 10 + (uint64_t)(text[i] - '0');
-	}
 	return start;
 }
 
-static uint32_t client_ident(pid_t pid, uint64_t start)
+static __attribute__((noinline)) uint32_t client_ident(pid_t pid, uint64_t start)
 {
 	char text[48];
 	char *end = text + sizeof(text);

@@ -40,21 +40,23 @@ const char *const hooks_call_names[CALL_COUNT] = {
  * The rare part is a function of its own. A call that returns into the wrapper would make it save
  * registers on the way to libc.
  */
-#define WRAPPER(type, id, label, may_create, parameters, arguments)            \
-	static __attribute__((noinline, cold)) type set_up_and_##id parameters \
-	{                                                                      \
-		hooks_set_up(may_create);                                      \
-		return hook_##id arguments;                                    \
-	}                                                                      \
-	EXPORT type wcprof_export_##id parameters __asm__(label);              \
-	type wcprof_export_##id parameters                                     \
-	{                                                                      \
-		if (recorder_is_off())                                         \
-			TAIL_CALL real.id arguments;                           \
-		if (hooks_need_set_up(may_create))                             \
-			TAIL_CALL set_up_and_##id arguments;                   \
-		TAIL_CALL hook_##id arguments;                                 \
+#define WRAPPER_THAT(passes_by_while_off, type, id, label, may_create, parameters, arguments) \
+	static __attribute__((noinline, cold)) type set_up_and_##id parameters                \
+	{                                                                                     \
+		hooks_set_up(may_create);                                                     \
+		return hook_##id arguments;                                                   \
+	}                                                                                     \
+	EXPORT type wcprof_export_##id parameters __asm__(label);                             \
+	type wcprof_export_##id parameters                                                    \
+	{                                                                                     \
+		if ((passes_by_while_off) && recorder_is_off())                               \
+			TAIL_CALL real.id arguments;                                          \
+		if (hooks_need_set_up(may_create))                                            \
+			TAIL_CALL set_up_and_##id arguments;                                  \
+		TAIL_CALL hook_##id arguments;                                                \
 	}
+#define WRAPPER(type, id, label, may_create, parameters, arguments) \
+	WRAPPER_THAT(true, type, id, label, may_create, parameters, arguments)
 
 #define HOOK(type, symbol, parameters, arguments) \
 	WRAPPER(type, symbol, #symbol, true, parameters, arguments)
@@ -82,10 +84,17 @@ const char *const hooks_call_names[CALL_COUNT] = {
 		hooks_resolve_once();                                   \
 		return hook_##symbol arguments;                         \
 	}
+#define TASK_WRAPPER(type, id, label, parameters, arguments) \
+	WRAPPER_THAT(false, type, id, label, false, parameters, arguments)
+#define HOOK_TASK(type, symbol, parameters, arguments) \
+	TASK_WRAPPER(type, symbol, #symbol, parameters, arguments)
 /* The assembler makes the versioned name; the label is kept out of the table by the version
  * script. */
 #define HOOK_AT(type, id, symbol, version, parameters, arguments)             \
 	WRAPPER(type, id, "wcprof_export_" #id, false, parameters, arguments) \
+	__asm__(".symver wcprof_export_" #id ", " #symbol version);
+#define HOOK_TASK_AT(type, id, symbol, version, parameters, arguments)      \
+	TASK_WRAPPER(type, id, "wcprof_export_" #id, parameters, arguments) \
 	__asm__(".symver wcprof_export_" #id ", " #symbol version);
 #define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) \
 	WRAPPER(type, symbol, #symbol, true, parameters, arguments)

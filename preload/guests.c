@@ -86,7 +86,7 @@ static uint64_t poll_begin(enum guest guest, struct caller caller)
 
 static int poll_end(uint64_t op, int result)
 {
-	struct self *self = op ? hook_enter() : NULL;
+	struct self *self = hook_enter_end(op, true);
 	if (self)
 		op_end_brief(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK,
 			     (uint64_t)(int64_t)result);

@@ -22,7 +22,7 @@ static int do_list(list_call *call, enum call name, int mode, struct aiocb *cons
 	self_leave(self);
 	int result = call(mode, list, count, event);
 	int64_t error = -(int64_t)errno;
-	self = op ? hook_enter() : NULL;
+	self = hook_enter_end(op, false);
 	if (self)
 		op_end(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK,
 		       (uint64_t)(result < 0 ? error : 0));

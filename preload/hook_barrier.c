@@ -58,12 +58,15 @@ int hook_pthread_barrier_wait(pthread_barrier_t *barrier)
 
 	int result = real.pthread_barrier_wait(barrier);
 
+	bool is_last = result == PTHREAD_BARRIER_SERIAL_THREAD;
+	/* Of a shared one, the last to arrive may be another process's. */
+	uint64_t target = watch && !is_last && !watch->sharing ? watch->last_op : 0;
+	if (target != 0)
+		wait_takes_longer(handle, watch->last_ticks);
 	self = hook_enter();
 	if (!self)
 		return result;
-	bool is_last = result == PTHREAD_BARRIER_SERIAL_THREAD;
-	/* Of a shared one, the last to arrive may be another process's. */
-	wait_end(self, handle, watch && !is_last && !watch->sharing ? watch->last_op : 0, 0);
+	wait_end(self, handle, target, 0);
 	if (watch && is_last)
 		wake_record(self, LINK_WAKE, watch, watch->initial - 1, RECORD_ALL, 0);
 	self_leave(self);

@@ -48,6 +48,8 @@ static void cond_wait_begin(struct cond_wait *wait, const void *cond, const pthr
 			    enum call call, struct caller caller)
 {
 	*wait = (struct cond_wait){ .lock = mutex, .frame = caller.frame };
+	if (ops_may_take_longer() && mutex_is_outermost(mutex))
+		hold_takes_longer(watch_find(mutex));
 	struct self *self = hook_enter();
 	if (!self)
 		return;
@@ -94,10 +96,13 @@ static void cond_wait_end(struct cond_wait *wait)
 		watch_wait_ends(wait->cond);
 	if (!wait->handle && !wait->mutex)
 		return;
+	uint64_t target = signaller(wait);
+	if (target != 0)
+		wait_takes_longer(wait->handle, wait->cond->last_ticks);
 	struct self *self = hook_enter();
 	if (!self)
 		return;
-	wait_end(self, wait->handle, signaller(wait), wait->is_timed_out ? RECORD_TIMED_OUT : 0);
+	wait_end(self, wait->handle, target, wait->is_timed_out ? RECORD_TIMED_OUT : 0);
 	if (wait->mutex && mutex_is_outermost(wait->lock)) {
 		hold_begin(self, wait->mutex, wait->stack, wait->frame);
 		hold_relocked(wait->mutex, relock_ticks(wait));

@@ -167,11 +167,19 @@ static int wait_for_lock(fcntl_call *call, int fd, int command, long argument, s
 			      caller.frame);
 	self_leave(self);
 	int result = call(fd, command, argument);
-	self = op ? hook_enter() : NULL;
+	self = hook_enter_end(op, false);
 	if (self)
 		op_end(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK, 0);
 	self_leave(self);
 	return result;
+}
+
+/* The kernel forgets it when any thread of the process closes its copy of the descriptor. */
+int hook_mq_notify(mqd_t queue, const struct sigevent *event)
+{
+	if (event)
+		recorder_closes_nothing();
+	return real.mq_notify(queue, event);
 }
 
 static int control(fcntl_call *call, int fd, int command, long argument, struct caller caller)

@@ -6,7 +6,8 @@
  *
  * In a vfork child, which runs in its parent's memory, nothing is done but the real call. The forms
  * with a list of arguments count it and lay it out on the stack, as libc does: no allocation. A
- * call that fails returns, and recording goes on.
+ * call that fails returns, and recording goes on. It also goes on if a handler of the program's
+ * jumps out of abort().
  */
 #include <alloca.h>
 #include <fcntl.h>
@@ -16,46 +17,42 @@
 #include "hooks.h"
 
 /* As libc does: the execs that take no environment pass on the process's own. */
-static void image_is_replaced(const struct program_start *by)
-{
-	recorder_program_starts(by);
-	recorder_image_ends(END_EXEC);
-}
 
 int hook_execve(const char *path, char *const argv[], char *const envp[])
 {
-	image_is_replaced(&(struct program_start){ path, AT_FDCWD, false, envp });
+	recorder_image_is_replaced(&(struct program_start){ path, AT_FDCWD, false, envp, false });
 	return real.execve(path, argv, envp);
 }
 
 int hook_execv(const char *path, char *const argv[])
 {
-	image_is_replaced(&(struct program_start){ path, AT_FDCWD, false, environ });
+	recorder_image_is_replaced(
+		&(struct program_start){ path, AT_FDCWD, false, environ, false });
 	return real.execv(path, argv);
 }
 
 int hook_execvp(const char *file, char *const argv[])
 {
-	image_is_replaced(&(struct program_start){ file, AT_FDCWD, true, environ });
+	recorder_image_is_replaced(&(struct program_start){ file, AT_FDCWD, true, environ, false });
 	return real.execvp(file, argv);
 }
 
 int hook_execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	image_is_replaced(&(struct program_start){ file, AT_FDCWD, true, envp });
+	recorder_image_is_replaced(&(struct program_start){ file, AT_FDCWD, true, envp, false });
 	return real.execvpe(file, argv, envp);
 }
 
 int hook_fexecve(int fd, char *const argv[], char *const envp[])
 {
-	image_is_replaced(&(struct program_start){ NULL, fd, false, envp });
+	recorder_image_is_replaced(&(struct program_start){ NULL, fd, false, envp, false });
 	return real.fexecve(fd, argv, envp);
 }
 
 int hook_execveat(int at, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	bool is_descriptor = (flags & AT_EMPTY_PATH) != 0;
-	image_is_replaced(&(struct program_start){ is_descriptor ? NULL : path, at, false, envp });
+	bool may_be_empty = (flags & AT_EMPTY_PATH) != 0;
+	recorder_image_is_replaced(&(struct program_start){ path, at, false, envp, may_be_empty });
 	return real.execveat(at, path, argv, envp, flags);
 }
 
@@ -84,7 +81,8 @@ static void list_lay_out(const char **argv, const char *argument, va_list list)
 static void begin_exec(const char *path, bool is_searched, char *const envp[])
 {
 	hooks_resolve_once();
-	image_is_replaced(&(struct program_start){ path, AT_FDCWD, is_searched, envp });
+	recorder_image_is_replaced(
+		&(struct program_start){ path, AT_FDCWD, is_searched, envp, false });
 }
 
 int wcprof_export_execl(const char *path, const char *argument, ...)
@@ -139,8 +137,12 @@ void hook__Exit(int status)
 	real._Exit(status);
 }
 
+/* It ends the process for sure, unless a handler jumps. */
 void hook_abort(void)
 {
-	recorder_image_ends(END_EXIT);
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	(void)real.sigaction(SIGABRT, NULL, &action);
+	bool is_sure = action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
+	recorder_image_ends(is_sure ? END_EXIT : END_PERHAPS);
 	real.abort();
 }

@@ -106,12 +106,14 @@ static void futex_wait_end(struct futex_wait *wait, bool is_woken, bool is_timed
 {
 	if (wait->watch)
 		watch_wait_ends(wait->watch);
+	bool is_during = wait->watch && (int64_t)(wait->watch->last_ticks - wait->began_ticks) >= 0;
+	uint64_t target = is_woken && is_during ? wait->watch->last_op : 0;
+	if (target != 0)
+		wait_takes_longer(wait->handle, wait->watch->last_ticks);
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	bool is_during = wait->watch && (int64_t)(wait->watch->last_ticks - wait->began_ticks) >= 0;
-	wait_end(self, wait->handle, is_woken && is_during ? wait->watch->last_op : 0,
-		 is_timed_out ? RECORD_TIMED_OUT : 0);
+	wait_end(self, wait->handle, target, is_timed_out ? RECORD_TIMED_OUT : 0);
 	self_leave(self);
 }
 

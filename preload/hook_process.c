@@ -14,11 +14,20 @@
 
 #include "children.h"
 
+static int error_of(int result)
+{
+	return result < 0 ? errno : 0;
+}
+
 pid_t hook_fork(void)
 {
 	struct child_start child;
 	child_announce(&child, CALL_fork, CALLER);
-	pid_t pid = real.fork();
+	bool is_again = false;
+	pid_t pid;
+	do
+		pid = real.fork();
+	while (hooks_try_again(&is_again, error_of(pid)));
 	if (pid > 0)
 		child_begin(&child, pid);
 	return pid;
@@ -28,7 +37,11 @@ pid_t hook___fork(void)
 {
 	struct child_start child;
 	child_announce(&child, CALL_fork, CALLER);
-	pid_t pid = real.__fork();
+	bool is_again = false;
+	pid_t pid;
+	do
+		pid = real.__fork();
+	while (hooks_try_again(&is_again, error_of(pid)));
 	if (pid > 0)
 		child_begin(&child, pid);
 	return pid;
@@ -39,7 +52,11 @@ pid_t hook__Fork(void)
 {
 	struct child_start child;
 	child_announce(&child, CALL__Fork, CALLER);
-	pid_t pid = real._Fork();
+	bool is_again = false;
+	pid_t pid;
+	do
+		pid = real._Fork();
+	while (hooks_try_again(&is_again, error_of(pid)));
 	if (pid > 0)
 		child_begin(&child, pid);
 	return pid;
@@ -50,7 +67,11 @@ pid_t hook_forkpty(int *terminal, char *name, const struct termios *modes,
 {
 	struct child_start child;
 	child_announce(&child, CALL_forkpty, CALLER);
-	pid_t pid = real.forkpty(terminal, name, modes, size);
+	bool is_again = false;
+	pid_t pid;
+	do
+		pid = real.forkpty(terminal, name, modes, size);
+	while (hooks_try_again(&is_again, error_of(pid)));
 	if (pid > 0) {
 		descriptor_forget(*terminal);
 		child_begin(&child, pid);
@@ -62,7 +83,12 @@ pid_t hook_forkpty(int *terminal, char *name, const struct termios *modes,
 int hook_daemon(int keeps_directory, int keeps_output)
 {
 	recorder_image_ends(END_EXEC);
-	return real.daemon(keeps_directory, keeps_output);
+	bool is_again = false;
+	int result;
+	do
+		result = real.daemon(keeps_directory, keeps_output);
+	while (hooks_try_again(&is_again, error_of(result)));
+	return result;
 }
 
 /*
@@ -80,7 +106,15 @@ int hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, p
 		recorder_clone_begins();
 	if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)))
 		thread_end();
-	int pid = real.clone(routine, stack, flags, argument, parent_tid, tls, child_tid);
+	bool is_vfork = (flags & CLONE_VM) && (flags & CLONE_VFORK) && !(flags & CLONE_SETTLS) &&
+			recorder_vfork_begins();
+	bool is_again = false;
+	int pid;
+	do
+		pid = real.clone(routine, stack, flags, argument, parent_tid, tls, child_tid);
+	while (hooks_try_again(&is_again, error_of(pid)));
+	if (is_vfork)
+		recorder_vfork_ends();
 	if (!(flags & CLONE_VM))
 		recorder_clone_ends();
 	if (pid > 0 && child.op)
@@ -118,10 +152,15 @@ static int spawn(spawn_call *call, const struct spawn *what, struct caller calle
 {
 	struct child_start child;
 	pid_t pid = 0;
-	recorder_program_starts(
-		&(struct program_start){ what->path, AT_FDCWD, what->is_searched, what->envp });
+	recorder_program_starts(&(struct program_start){ what->path, AT_FDCWD, what->is_searched,
+							 what->envp, false });
 	child_announce(&child, 0, caller);
-	int error = call(&pid, what->path, what->actions, what->attributes, what->argv, what->envp);
+	bool is_again = false;
+	int error;
+	do
+		error = call(&pid, what->path, what->actions, what->attributes, what->argv,
+			     what->envp);
+	while (hooks_try_again(&is_again, error));
 	if (error != 0)
 		return error;
 	if (what->pid)
@@ -148,6 +187,8 @@ SPAWN_HOOK(posix_spawnp_old, true)
 
 struct child_wait {
 	uint64_t handle;
+	pid_t asked; /* for which child, 0 = for any */
+	enum call call;
 	pid_t pid;       /* waited for and found; 0 = none */
 	bool has_ended;  /* not only stopped or continued */
 	int exit_status; /* 0 = success */
@@ -156,11 +197,11 @@ struct child_wait {
 static void child_wait_begin(struct child_wait *wait, enum call call, pid_t pid, bool is_blocking,
 			     struct caller caller)
 {
-	*wait = (struct child_wait){ .pid = 0 };
+	*wait = (struct child_wait){ .asked = pid > 0 ? pid : 0, .call = call };
 	struct self *self = is_blocking ? hook_enter() : NULL;
 	if (!self)
 		return;
-	wait->handle = wait_begin(self, REASON_EXEC, call, child_key(pid > 0 ? pid : 0), 0,
+	wait->handle = wait_begin(self, REASON_EXEC, call, child_key(wait->asked), 0,
 				  caller_stack(self, caller), caller.frame);
 	self_leave(self);
 }
@@ -176,7 +217,7 @@ static uint64_t child_end(struct self *self, const struct child_wait *wait)
 			       (uint64_t)wait->exit_status);
 }
 
-/* Also when a cancellation unwinds through the wait. */
+/* Also when a cancellation unwinds through the wait. A status that was there took no time. */
 static void child_wait_end(struct child_wait *wait)
 {
 	if (!wait->handle && wait->pid <= 0)
@@ -187,6 +228,8 @@ static void child_wait_end(struct child_wait *wait)
 	uint64_t op = wait->pid > 0 ? child_end(self, wait) : 0;
 	if (wait->handle)
 		wait_end(self, wait->handle, op, 0);
+	else if (op && wait->has_ended)
+		wait_met(self, REASON_EXEC, wait->call, child_key(wait->asked), 0, op);
 	self_leave(self);
 }
 
@@ -281,6 +324,20 @@ int hook_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 }
 
 /* The shell's pid stays libc's secret: an op without a link. */
+/* A shell that could not be started looks like one that ended with 127, but for errno. */
+static int run_shell(const char *command)
+{
+	bool is_again = false;
+	int before = errno;
+	int status;
+	do {
+		errno = 0;
+		status = real.system(command);
+	} while (hooks_try_again(&is_again, W_EXITCODE(127, 0) == status ? errno : 0));
+	errno = errno ? errno : before;
+	return status;
+}
+
 int hook_system(const char *command)
 {
 	struct caller caller = CALLER;
@@ -291,9 +348,10 @@ int hook_system(const char *command)
 			      caller.frame);
 		self_leave(self);
 	}
-	recorder_program_starts(&(struct program_start){ "/bin/sh", AT_FDCWD, false, environ });
-	int status = real.system(command);
-	self = op ? hook_enter() : NULL;
+	recorder_program_starts(
+		&(struct program_start){ "/bin/sh", AT_FDCWD, false, environ, false });
+	int status = run_shell(command);
+	self = hook_enter_end(op, false);
 	if (self) {
 		op_end(self, op, status == 0 ? OUTCOME_OK : OUTCOME_ERROR, 0);
 		self_leave(self);
@@ -316,12 +374,24 @@ static pid_t shell_of(const FILE *stream)
 	return result == 0 ? pid : 0;
 }
 
+/* Whatever keeps libc from starting the shell, it says that there is no memory. */
+static FILE *open_shell(const char *command, const char *mode)
+{
+	bool is_again = false;
+	FILE *stream;
+	do
+		stream = real.popen(command, mode);
+	while (hooks_try_again(&is_again, stream ? 0 : errno == ENOMEM ? EAGAIN : errno));
+	return stream;
+}
+
 FILE *hook_popen(const char *command, const char *mode)
 {
 	struct child_start child;
-	recorder_program_starts(&(struct program_start){ "/bin/sh", AT_FDCWD, false, environ });
+	recorder_program_starts(
+		&(struct program_start){ "/bin/sh", AT_FDCWD, false, environ, false });
 	child_announce(&child, CALL_popen, CALLER);
-	FILE *stream = real.popen(command, mode);
+	FILE *stream = open_shell(command, mode);
 	if (!stream)
 		return NULL;
 	descriptor_forget(stream->_fileno);

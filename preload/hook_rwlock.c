@@ -222,6 +222,7 @@ int hook_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 static void read_release(struct watch *watch, pthread_rwlock_t *lock)
 {
 	uint64_t hold = read_hold_take(lock);
+	op_takes_longer(hold, false);
 	struct self *self = hook_enter();
 	if (!self)
 		return;

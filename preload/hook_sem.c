@@ -89,13 +89,15 @@ static void sem_wait_end(struct sem_wait_state *wait)
 {
 	if (wait->watch)
 		watch_wait_ends(wait->watch);
+	/* Interrupted or cancelled, it took no permit either. */
+	bool has_permit = wait->result == 0;
+	uint64_t target = has_permit ? last_poster(wait->watch) : 0;
+	if (target != 0)
+		wait_takes_longer(wait->handle, wait->watch->last_ticks);
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	/* Interrupted or cancelled, it took no permit either. */
-	bool has_permit = wait->result == 0;
-	wait_end(self, wait->handle, has_permit ? last_poster(wait->watch) : 0,
-		 has_permit ? 0 : RECORD_TIMED_OUT);
+	wait_end(self, wait->handle, target, has_permit ? 0 : RECORD_TIMED_OUT);
 	self_leave(self);
 }
 

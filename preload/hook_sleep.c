@@ -35,7 +35,7 @@ static struct sleeping sleep_begin(enum call call, uint64_t asked_ns, uint8_t fl
 
 static void sleep_end(struct sleeping sleeping, bool has_failed)
 {
-	struct self *self = sleeping.op ? hook_enter() : NULL;
+	struct self *self = hook_enter_end(sleeping.op, false);
 	if (!self)
 		return;
 	op_end(self, sleeping.op, has_failed ? OUTCOME_ERROR : OUTCOME_OK, sleeping.asked_ns);
@@ -98,11 +98,9 @@ int hook_thrd_sleep(const struct timespec *request, struct timespec *rest)
 /* Now, on the clock of a deadline; 0 for clocks on which that is not a cheap question. */
 static uint64_t now_on(clockid_t clock)
 {
-	struct timespec now = { 0 };
-	if (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
-	    clock == CLOCK_TAI)
-		clock_gettime(clock, &now);
-	return to_ns(&now);
+	bool is_cheap = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC ||
+			clock == CLOCK_BOOTTIME || clock == CLOCK_TAI;
+	return is_cheap ? recorder_clock_ns(clock) : 0;
 }
 
 int hook_clock_nanosleep(clockid_t clock, int flags, const struct timespec *request,

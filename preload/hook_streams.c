@@ -160,13 +160,17 @@ static void stream_end(const struct stream_op *now, enum stream_when when, bool 
 		       int64_t value)
 {
 	int64_t error = -(int64_t)errno;
-	struct self *self = now->op ? hook_enter() : NULL;
-	if (!self)
+	if (now->op == 0)
 		return;
 	int64_t bytes = bytes_moved(now, when, value);
+	bool has_moved =
+		when == FILLED || (when == WROTE && bytes > 0) || (when == READ && has_read(now));
+	struct self *self = hook_enter_end(now->op, !has_failed && !has_moved);
+	if (!self)
+		return;
 	if (has_failed)
 		op_end(self, now->op, OUTCOME_ERROR, (uint64_t)error);
-	else if (when == FILLED || (when == WROTE && bytes > 0) || (when == READ && has_read(now)))
+	else if (has_moved)
 		op_end(self, now->op, OUTCOME_OK, (uint64_t)(bytes > 0 ? bytes : 0));
 	else
 		op_end_brief(self, now->op, OUTCOME_OK, 0);
@@ -280,7 +284,7 @@ static uint64_t begin(enum call call, int fd, struct caller caller)
 static int ended(uint64_t op, int result)
 {
 	int64_t error = -(int64_t)errno;
-	struct self *self = op ? hook_enter() : NULL;
+	struct self *self = hook_enter_end(op, false);
 	if (self)
 		op_end(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK,
 		       (uint64_t)(result < 0 ? error : result));

@@ -72,6 +72,7 @@ static struct parcel begin(struct parcel *sent, const void *stack_top)
 	parcel_give_back(sent);
 	thread_begin(parcel.announced, parcel.parent_op, (const void *)parcel.start.pthread,
 		     stack_top);
+	signal_thread_begins();
 	self_leave(hook_enter());
 	return parcel;
 }
@@ -88,15 +89,37 @@ static int start_c11(void *sent)
 	return parcel.start.c11(parcel.argument);
 }
 
+static int create_pthread(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*start)(void *), void *argument)
+{
+	bool is_again = false;
+	int result;
+	do
+		result = real.pthread_create(thread, attributes, start, argument);
+	while (hooks_try_again(&is_again, result));
+	return result;
+}
+
+/* Its error does not say which limit it was. */
+static int create_c11(thrd_t *thread, thrd_start_t start, void *argument)
+{
+	bool is_again = false;
+	int result;
+	do
+		result = real.thrd_create(thread, start, argument);
+	while (hooks_try_again(&is_again, result == thrd_success ? 0 : EAGAIN));
+	return result;
+}
+
 int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 			void *argument)
 {
 	struct parcel *parcel = announce((const void *)start);
 	if (!parcel)
-		return real.pthread_create(thread, attributes, start, argument);
+		return create_pthread(thread, attributes, start, argument);
 	parcel->start.pthread = start;
 	parcel->argument = argument;
-	int result = real.pthread_create(thread, attributes, start_pthread, parcel);
+	int result = create_pthread(thread, attributes, start_pthread, parcel);
 	if (result != 0)
 		parcel_give_back(parcel);
 	return result;
@@ -106,10 +129,10 @@ int hook_thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
 	struct parcel *parcel = announce((const void *)start);
 	if (!parcel)
-		return real.thrd_create(thread, start, argument);
+		return create_c11(thread, start, argument);
 	parcel->start.c11 = start;
 	parcel->argument = argument;
-	int result = real.thrd_create(thread, start_c11, parcel);
+	int result = create_c11(thread, start_c11, parcel);
 	if (result != thrd_success)
 		parcel_give_back(parcel);
 	return result;

@@ -33,6 +33,7 @@ static inline void timed_end_as(uint64_t op, bool has_failed, int64_t value, boo
 		return;
 	if (UNLIKELY(!hooks_thread.is_armed))
 		timed_arm();
+	op_takes_longer(op, is_brief);
 	op_end_call(op, has_failed ? OUTCOME_ERROR : OUTCOME_OK, (uint64_t)value, is_brief);
 }
 
@@ -100,6 +101,53 @@ static void timed_connected(uint64_t op, int fd, int result, const struct sockad
 		return;
 	descriptor_connected(self, fd, to, size);
 	op_set_descriptor(self, op, fd);
+	self_leave(self);
+}
+
+/* A datagram has gone to this address, unless the socket has a peer. */
+static void timed_sent(uint64_t op, int64_t result, const void *to, socklen_t size)
+{
+	if (result < 0 || !to)
+		return;
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_to(self, op, to, size);
+	self_leave(self);
+}
+
+static void timed_sent_message(uint64_t op, int64_t result, const struct msghdr *message)
+{
+	if (result >= 0)
+		timed_sent(op, result, message->msg_name, message->msg_namelen);
+}
+
+/* Of messages to several addresses none is said. */
+static void timed_sent_messages(uint64_t op, int count, const struct mmsghdr *messages)
+{
+	for (int i = 1; i < count; i++) {
+		const struct msghdr *first = &messages[0].msg_hdr, *other = &messages[i].msg_hdr;
+		if (!first->msg_name || !other->msg_name ||
+		    first->msg_namelen != other->msg_namelen ||
+		    __builtin_memcmp(first->msg_name, other->msg_name, first->msg_namelen) != 0)
+			return;
+	}
+	if (count > 0)
+		timed_sent_message(op, count, &messages[0].msg_hdr);
+}
+
+/* A queue of System V has messages of several types: who waits for one type waits for no other. */
+static void timed_queued(uint64_t op, int64_t result, int queue, const void *message)
+{
+	if (result < 0)
+		return;
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	struct hooks_name name = { .used = 0 };
+	hooks_name_put(&name, "sysv queue ", (unsigned int)queue);
+	hooks_name_put(&name, " type ", (unsigned long)*(const long *)message);
+	op_set_ident(self, op, string_intern(name.bytes, name.used));
 	self_leave(self);
 }
 
@@ -226,6 +274,29 @@ int hook_sched_yield(void)
 	return result;
 }
 
+/* --- What came is at the end of a pointer --- */
+
+int hook_sigwait(const sigset_t *set, int *signal)
+{
+	uint64_t op = timed_begin(KIND_POLL, CALL_sigwait, -1, CALLER);
+	int result = real.sigwait(set, signal);
+	timed_end_said(op, result != 0, result == 0 ? *signal : 0);
+	return result;
+}
+
+/* --- Only the program's memory --- */
+
+int hook_mlockall(int flags)
+{
+	uint64_t op = timed_begin(KIND_IO, CALL_mlockall, -1, CALLER);
+	int before = errno;
+	int result = recorder_lock_all(flags, real.mlockall);
+	if (result == 0)
+		errno = before;
+	timed_end_brief(op, result != 0, 0);
+	return result;
+}
+
 /* --- These cannot fail: any number is a result --- */
 
 uint32_t hook_arc4random(void)
@@ -267,6 +338,9 @@ void hook_arc4random_buf(void *data, size_t size)
 
 raw_call *const hooks_raw[RAW_NUMBERS] = {
 	[SYS_futex] = hook_futex,
+	[SYS_kill] = hook_raw_kill,
+	[SYS_tkill] = hook_raw_tkill,
+	[SYS_tgkill] = hook_raw_tgkill,
 #define RAW(kind, number, call, fd) [SYS_##number] = raw_##number,
 #include "hooks.def"
 };

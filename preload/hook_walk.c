@@ -27,8 +27,10 @@ static void walk_goes_on(struct walk *walk)
 
 static void walk_pauses(struct walk *walk)
 {
-	if (walk->op)
+	if (walk->op) {
+		op_takes_longer(walk->op, true);
 		op_end_call(walk->op, OUTCOME_OK, 0, true);
+	}
 	walk->op = 0;
 }
 

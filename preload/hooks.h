@@ -15,6 +15,7 @@
 #include <aio.h>
 #include <aliases.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <grp.h>
@@ -27,6 +28,7 @@
 #include <pwd.h>
 #include <resolv.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <shadow.h>
 #include <signal.h>
 #include <spawn.h>
@@ -53,6 +55,7 @@
 #include "recorder.h"
 
 /* Macros of libc's, in the way of the names. */
+#undef p_type
 #undef sigpause
 #undef fread_unlocked
 #undef fwrite_unlocked
@@ -109,11 +112,18 @@ extern void *hooks_real_dlmopen HIDDEN;
 extern unsigned int *hooks_libc_threads HIDDEN;
 void hook_loading(const char *file, int flags) HIDDEN;
 long hook_futex(long a, long b, long c, long d, long e, long f) HIDDEN;
+long hook_raw_kill(long a, long b, long c, long d, long e, long f) HIDDEN;
+long hook_raw_tkill(long a, long b, long c, long d, long e, long f) HIDDEN;
+long hook_raw_tgkill(long a, long b, long c, long d, long e, long f) HIDDEN;
 typedef long raw_call(long a, long b, long c, long d, long e, long f);
 enum { RAW_NUMBERS = 512 };
 extern raw_call *const hooks_raw[RAW_NUMBERS] HIDDEN; /* by number; NULL: not of interest */
 long hook_raw_close(long number, long a, long b, long c) HIDDEN;
-long hook_raw_seccomp(long number, long operation, long flags, long filter) HIDDEN;
+extern const unsigned char hooks_rights[RAW_NUMBERS] HIDDEN; /* 1 = for a hook, also while off */
+long hook_raw_rights(long number, long a, long b, long c, long d, long e) HIDDEN;
+long hook_raw_sigaction(long call, long number, long to, long from, long bytes) HIDDEN;
+long hook_raw_sigprocmask(long call, long how, long set, long before, long bytes) HIDDEN;
+long hook_raw_sigaltstack(long call, long to, long from) HIDDEN;
 
 struct vfork_return {
 	int64_t pid;
@@ -203,6 +213,22 @@ static inline struct self *hook_enter(void)
 	return self;
 }
 
+/* For the end of an op, which may take longer for a trial; 0 = it was not recorded. */
+static inline struct self *hook_enter_end(uint64_t op, bool is_brief)
+{
+	if (op == 0)
+		return NULL;
+	op_takes_longer(op, is_brief);
+	return hook_enter();
+}
+
+/* After a call that makes a thread or a process, with its error or 0: whether it is tried once
+ * more. `is_again` is false before the first. */
+static inline bool hooks_try_again(bool *is_again, int error)
+{
+	return UNLIKELY(*is_again || error == EAGAIN) && recorder_gives_way(is_again, error != 0);
+}
+
 /*
  * A stream, or all, will be closed, and the buffer is written. Of all streams, only those of
  * standard output and error are known.
@@ -215,10 +241,29 @@ static inline uint32_t caller_stack(struct self *self, struct caller caller)
 	return stack_capture(self, caller.pc, caller.frame);
 }
 
-/* Bytes of the messages that sendmmsg or recvmmsg moved. */
-static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int count)
+/* Words with numbers. */
+struct hooks_name {
+	char bytes[64];
+	size_t used;
+};
+
+static inline void hooks_name_put(struct hooks_name *name, const char *word, uint64_t number)
 {
-	int64_t bytes = 0;
+	char digits[20];
+	size_t count = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	while (*word && name->used < sizeof(name->bytes))
+		name->bytes[name->used++] = *word++;
+	while (count > 0 && name->used < sizeof(name->bytes))
+		name->bytes[name->used++] = digits[--count];
+}
+
+/* Bytes of the messages that sendmmsg or recvmmsg moved, and how many these were. */
+static inline int64_t hooks_messages(const struct mmsghdr *messages, int count)
+{
+	int64_t bytes = count > 1 ? count * (int64_t)RECORD_MESSAGE : 0;
 	for (int i = 0; i < count; i++)
 		bytes += messages[i].msg_len;
 	return bytes;
@@ -228,6 +273,12 @@ static inline int64_t hooks_message_bytes(const struct mmsghdr *messages, int co
 static inline int64_t hooks_taken(int64_t bytes, int flags)
 {
 	return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : bytes;
+}
+
+/* The same of a queue of System V, where to look is MSG_COPY. */
+static inline int64_t hooks_received(int64_t bytes, int flags)
+{
+	return flags & 040000 ? 0 : bytes;
 }
 
 /* These must not be called in the program's threads: they allocate, lock or print. */

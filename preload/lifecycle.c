@@ -2,11 +2,11 @@
 /*
  * The library's life in a process: start, threads' ends, fork, end.
  *
- * Order at start: this is the first constructor of all (-z initfirst), before libc's own. Order of
- * the start: resolve; the key that tells of threads' ends; the handlers around fork and at
- * quick_exit; the recorder, which opens the gate. The key comes early so that its number is low and
- * setting it never allocates. Handlers registered first run last before and first after a fork, and
- * last at an exit.
+ * This is the first constructor of all (-z initfirst), before libc's own. It resolves, and asks
+ * whether a filter of system calls forbids the rest. Then come the key that tells of threads' ends,
+ * and the handlers around fork and at quick_exit. Last the recorder, which opens the gate. The key
+ * comes early so that its number is low and setting it never allocates. Handlers registered first
+ * run last before and first after a fork, and last at an exit.
  *
  * A thread's end is heard of by the key's destructor, after C++ thread_local objects and other
  * keys' destructors. It re-arms itself until the last round, so that their calls are still
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "program.h"
 #include "watch.h"
 
 __thread struct hooks_thread hooks_thread;
@@ -110,6 +111,26 @@ static void image_ends(void)
 	recorder_image_ends(END_EXIT);
 }
 
+/*
+ * --- A sanitizer begins before us --- It would begin at our first call of a function that it has
+ * replaced. It takes the stack that it begins on for the main thread's. ThreadSanitizer does not
+ * even begin then, and crashes in the first thread that we create.
+ */
+
+#define SANITIZER_BEGINS(name) extern void name(void) __attribute__((weak))
+SANITIZER_BEGINS(__asan_init);
+SANITIZER_BEGINS(__msan_init);
+SANITIZER_BEGINS(__tsan_init);
+
+static void begin_sanitizer(void)
+{
+	static void (*const begins[])(void) = { __asan_init, __msan_init, __tsan_init };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (begins[i])
+			begins[i]();
+}
+
 __attribute__((constructor)) static void library_begins(int argc, char **argv, char **envp)
 {
 	static struct recorder_host host = {
@@ -120,12 +141,16 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	(void)argc;
 	(void)argv;
 	hooks_resolve_once();
-	guests_find();
 	if (!environ)
 		environ = envp; /* libc's constructor, which sets the same, comes after ours */
+	if (recorder_is_shut_out())
+		return;
+	begin_sanitizer();
+	guests_find();
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
 	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, child_begins);
 	at_quick_exit(image_ends);
+	host.is_go = program_is_go();
 	host.thread_create = create_uncounted;
 	recorder_start(&host);
 	__atomic_store_n(&is_started, true, __ATOMIC_RELEASE);

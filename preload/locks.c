@@ -22,7 +22,7 @@ void lock_wait_begin(struct lock_wait *wait, const void *lock, enum watch_type t
 	wait->stack = caller_stack(self, caller);
 	wait->watch = watch_get(self, lock, type);
 	if (wait->watch) {
-		wait->holder_op = wait->watch->holder_op;
+		wait->holder_op = hold_known(self, wait->watch);
 		watch_wait_begins(wait->watch);
 		if (look.is_shared)
 			watch_share(wait->watch);
@@ -72,6 +72,8 @@ void lock_wait_end(struct lock_wait *wait, enum lock_gain gain, bool is_timed_ou
 		watch_wait_ends(wait->watch);
 	if (!wait->handle && !wait->watch)
 		return;
+	if (gain != LOCK_NOT_GAINED && wait->watch)
+		wait_takes_longer(wait->handle, wait->watch->last_ticks);
 	struct self *self = hook_enter();
 	if (!self)
 		return;
@@ -166,11 +168,12 @@ void lock_stamp(struct self *self, struct watch *watch, struct hold_release *rel
 
 bool lock_release(struct watch *watch, struct hold_release *release, bool is_owner_checked)
 {
+	if (ops_may_take_longer())
+		hold_takes_longer(watch);
 	struct self *self = hook_enter();
 	if (!self)
 		return false;
-	bool is_ours = !is_owner_checked || !watch->holder_op ||
-		       watch->holder_thread == thread_index(self);
+	bool is_ours = !is_owner_checked || !hold_is_anothers(self, watch);
 	if (is_ours)
 		lock_stamp(self, watch, release);
 	self_leave(self);

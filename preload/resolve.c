@@ -60,18 +60,33 @@ static void resolve_in(const struct link_map *map, void *found[HOOK_COUNT])
 			found[i] = object_look_up(&object, &rows[i]);
 }
 
-/* How many threads libc knows of; NULL: this libc keeps that to itself. */
-static unsigned int *find_thread_count(void)
+/* In whichever object it is. */
+static void *find(const struct symbol_row *row)
 {
-	static const struct symbol_row row = { "__nptl_nthreads", "GLIBC_PRIVATE", true };
 	void *found = NULL;
 
 	for (const struct link_map *map = _r_debug.r_map; map && !found; map = map->l_next) {
 		struct object object;
 		object_read(&object, map);
-		found = object_look_up(&object, &row);
+		found = object_look_up(&object, row);
 	}
 	return found;
+}
+
+/* How many threads libc knows of; NULL: this libc keeps that to itself. */
+static unsigned int *find_thread_count(void)
+{
+	static const struct symbol_row row = { "__nptl_nthreads", "GLIBC_PRIVATE", true };
+
+	return find(&row);
+}
+
+/* NULL: the kernel maps no code, or a tool that runs the program has hidden it. */
+static void find_kernel_clock(void)
+{
+	static const struct symbol_row row = { "__vdso_clock_gettime", NULL, false };
+
+	*(void **)&recorder_kernel_clock = find(&row);
 }
 
 void hooks_resolve(void)
@@ -95,4 +110,5 @@ void hooks_resolve(void)
 	hooks_real_dlopen = (void *)real.dlopen;
 	hooks_real_dlmopen = (void *)real.dlmopen;
 	hooks_libc_threads = find_thread_count();
+	find_kernel_clock();
 }

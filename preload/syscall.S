@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * syscall(): futex calls, those that close a descriptor and the RAW rows of hooks.def go to their
- * hooks while recording is on, seccomp always, everything else to libc by a tail jump.
+ * hooks while recording is on, the rows of rights.def and those about signals always,
+ * everything else to libc by a tail jump.
  *
  * In assembler because nothing here may touch the caller's stack: libc reads a sixth argument there
  * whether the caller has passed one or not, so the place may be a variable of the caller's, and a
@@ -10,10 +11,13 @@
  */
 #define GATE_ON 2
 #define SYS_close 3
+#define SYS_rt_sigaction 13
+#define SYS_rt_sigprocmask 14
+#define SYS_sigaltstack 131
+#define SAMPLE_SIGNAL 16
 #define SYS_dup2 33
 #define SYS_dup3 292
 #define SYS_close_range 436
-#define SYS_seccomp 317
 #define RAW_NUMBERS 512
 
 	.text
@@ -22,9 +26,12 @@
 	.p2align 4
 syscall:
 	.cfi_startproc
-	cmpq	$SYS_seccomp, %rdi
-	je	3f
-	cmpl	$GATE_ON, recorder_gate(%rip)
+	cmpq	$RAW_NUMBERS, %rdi
+	jae	1f
+	leaq	hooks_rights(%rip), %rax
+	cmpb	$0, (%rax, %rdi)
+	jne	3f
+4:	cmpl	$GATE_ON, recorder_gate(%rip)
 	jne	1f
 	cmpq	$SYS_close, %rdi
 	je	hook_raw_close
@@ -34,8 +41,6 @@ syscall:
 	je	hook_raw_close
 	cmpq	$SYS_close_range, %rdi
 	je	hook_raw_close
-	cmpq	$RAW_NUMBERS, %rdi
-	jae	1f
 	leaq	hooks_raw(%rip), %rax
 	movq	(%rax, %rdi, 8), %rax
 	testq	%rax, %rax
@@ -54,7 +59,16 @@ syscall:
 
 	/* Whether recording is on or off; not before the constructor. */
 3:	cmpq	$0, hooks_real_syscall(%rip)
-	jne	hook_raw_seccomp
+	je	2f
+	cmpq	$SYS_rt_sigprocmask, %rdi
+	je	hook_raw_sigprocmask
+	cmpq	$SYS_sigaltstack, %rdi
+	je	hook_raw_sigaltstack
+	cmpq	$SYS_rt_sigaction, %rdi
+	jne	hook_raw_rights
+	cmpl	$SAMPLE_SIGNAL, %esi
+	je	hook_raw_sigaction
+	jmp	4b
 
 	/* A call from before the constructor. */
 2:	pushq	%rdi

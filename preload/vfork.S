@@ -4,8 +4,6 @@
  * on the stack that it may not overwrite. See hook_vfork.c for where the return address goes
  * meanwhile.
  */
-#define GATE_ON 2
-
 	.text
 	.globl	vfork, __vfork
 	.type	vfork, @function
@@ -14,8 +12,8 @@
 vfork:
 __vfork:
 	.cfi_startproc
-	cmpl	$GATE_ON, recorder_gate(%rip)
-	jne	1f
+	cmpq	$0, hooks_real_vfork(%rip)
+	je	1f
 	pushq	%rbp
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rbp, 0
@@ -33,9 +31,11 @@ __vfork:
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	.cfi_undefined %rip
-	call	*hooks_real_vfork(%rip)
+3:	call	*hooks_real_vfork(%rip)
 	movl	%eax, %edi
 	call	hook_vfork_end
+	testq	%rdx, %rdx
+	jz	3b
 	pushq	%rdx
 	.cfi_adjust_cfa_offset 8
 	ret

@@ -24,6 +24,8 @@
 #include "gate.h"
 #include "handles.h"
 #include "op.h"
+#include "opening.h"
+#include "slow.h"
 #include "switch.h"
 
 #include "in_target.h"
@@ -163,6 +165,8 @@ static uint64_t open_op(struct self *self, const struct record *record)
 	op_attach(self, record->id, index, record->flags);
 	if (record->flags & RECORD_FLOW)
 		(void)switch_flow_begins();
+	if (ops_may_take_longer())
+		slow_begin_declared(self, record->id, record->name);
 	return record->id;
 }
 
@@ -204,18 +208,20 @@ wcprof_op wcprof_v1_begin(wcprof_op parent, enum wcprof_kind kind, const char *c
 /* When something ends now: not after recording was turned off. */
 static uint64_t end_ticks(const struct arena *arena, uint64_t start_ticks)
 {
-	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
-	uint64_t end = is_on ? clock_now_ticks() : load_relaxed(&arena->off_ticks);
+	uint64_t cut = opening_cut(arena, opening_now(arena), start_ticks);
+	uint64_t now = clock_now_ticks();
 
-	return end > start_ticks ? end : start_ticks;
+	if (cut != 0)
+		return cut;
+	return now > start_ticks ? now : start_ticks;
 }
 
-/* Writes what was taken from the handles. A thread that never recorded has nowhere to write. */
+/* Writes what was taken from the handles. A thread that has ended has nowhere to write. */
 static void close_record(struct self *self, struct arena *arena, uint32_t index,
 			 struct record *record)
 {
 	record->end = end_ticks(arena, record->start);
-	if (self->slot)
+	if (self_has_place(self))
 		(void)chunk_publish(self, record);
 	else
 		arena_count(arena, COUNTER_lost_ends);
@@ -229,9 +235,8 @@ static void close_record(struct self *self, struct arena *arena, uint32_t index,
 	}
 }
 
-void wcprof_v1_end(wcprof_op op, enum wcprof_outcome outcome, uint64_t result)
+static void end(uint64_t id, enum wcprof_outcome outcome, uint64_t result)
 {
-	uint64_t id = to_id(op);
 	struct arena *arena;
 	struct self *self = enter_late(&arena, id);
 	struct record record;
@@ -247,6 +252,15 @@ void wcprof_v1_end(wcprof_op op, enum wcprof_outcome outcome, uint64_t result)
 		close_record(self, arena, index, &record);
 	}
 	self_leave(self);
+}
+
+void wcprof_v1_end(wcprof_op op, enum wcprof_outcome outcome, uint64_t result)
+{
+	uint64_t id = to_id(op);
+
+	if (ops_may_take_longer())
+		slow_end_declared(id);
+	end(id, outcome, result);
 }
 
 void wcprof_v1_set_ident(wcprof_op op, const char *ident)

@@ -5,7 +5,8 @@
  * Every number by which the dump's code follows an arena (counts, offsets, lengths, indexes) must
  * stay inside it. A process that overwrites its own memory may have overwritten its arena too. The
  * checks go from the header outwards, and none follows a number that was not checked before. A
- * record may hold any bytes, as the dump writes them as numbers.
+ * record may hold any bytes, as the dump writes them as numbers. The checks tell which part is
+ * damaged; who reads an arena bounds each number again, as somebody may still write to it.
  */
 #include "arena.h"
 
@@ -20,6 +21,9 @@
 
 #include "in_target.h"
 
+/* The kernel allows no more to time name spaces. */
+#define MONO_NS_MOST (UINT64_C(1) << 62)
+
 static bool is_ended(const char *text, size_t size)
 {
 	return memchr(text, '\0', size) != NULL;
@@ -27,10 +31,12 @@ static bool is_ended(const char *text, size_t size)
 
 const char *arena_header_fault(const struct arena *arena, uint64_t bytes)
 {
+	uint32_t chunks = load_relaxed(&arena->chunks.max);
+
 	if (arena->magic != ARENA_MAGIC || arena->version != FORMAT_VERSION)
 		return "header";
-	if (arena->bytes != bytes || arena->slots.max != ROSTER_SLOTS || arena->chunks.max == 0 ||
-	    bytes != ARENA_CHUNKS + (uint64_t)arena->chunks.max * CHUNK_BYTES)
+	if (arena->bytes != bytes || arena->slots.max != ROSTER_SLOTS || chunks == 0 ||
+	    bytes != ARENA_CHUNKS + (uint64_t)chunks * CHUNK_BYTES || arena->chunks_most > chunks)
 		return "size";
 	if (!is_ended(arena->path, sizeof(arena->path)) ||
 	    !is_ended(arena->socket, sizeof(arena->socket)) ||
@@ -46,19 +52,20 @@ static bool is_process_valid(const struct arena *arena)
 	       is_ended(arena->boot_id, sizeof(arena->boot_id));
 }
 
-/* It began in the past: a dump that measures the clock's rate waits for some time after that. */
+/* It began in the past; but in a time name space of its own it may have counted from any time. */
 static bool is_clock_valid(const struct arena *arena)
 {
-	struct clock_pair now = clock_take_pair();
-
-	return arena->clock.base.mono_ns <= now.mono_ns && arena->clock.base.ticks <= now.ticks;
+	return arena->clock.base.mono_ns < MONO_NS_MOST &&
+	       arena->clock.base.ticks <= clock_now_ticks();
 }
 
 static bool are_chunks_valid(const struct arena *arena)
 {
-	if (arena->chunks.made > arena->chunks.max)
+	uint32_t made = arena_chunks_made(arena);
+
+	if (load_relaxed(&arena->chunks.made) > made)
 		return false;
-	for (uint32_t i = 0; i < arena->chunks.made; i++)
+	for (uint32_t i = 0; i < made; i++)
 		if (!chunk_is_valid(chunk_at(arena, i)))
 			return false;
 	return true;
@@ -67,8 +74,9 @@ static bool are_chunks_valid(const struct arena *arena)
 static uint32_t count_filling(const struct arena *arena)
 {
 	uint32_t count = 0;
+	uint32_t made = arena_chunks_made(arena);
 
-	for (uint32_t i = 0; i < arena->chunks.made; i++)
+	for (uint32_t i = 0; i < made; i++)
 		count += (chunk_at(arena, i)->state & CHUNK_STATES) == CHUNK_FILLING;
 	return count;
 }
@@ -76,14 +84,16 @@ static uint32_t count_filling(const struct arena *arena)
 /* A thread fills at most one chunk, which is its own. */
 static bool are_slots_valid(const struct arena *arena)
 {
+	uint32_t made = roster_made(arena);
+	uint32_t chunks = arena_chunks_made(arena);
 	uint32_t owned = 0;
 
-	if (arena->slots.made > arena->slots.max)
+	if (load_relaxed(&arena->slots.made) > made)
 		return false;
-	for (uint32_t i = 0; i < arena->slots.made; i++) {
-		uint32_t chunk = roster_slot(arena, i)->chunk;
+	for (uint32_t i = 0; i < made; i++) {
+		uint32_t chunk = load_relaxed(&roster_slot(arena, i)->chunk);
 
-		if (chunk > arena->chunks.made)
+		if (chunk > chunks)
 			return false;
 		if (chunk > 0 &&
 		    (chunk_at(arena, chunk - 1)->state & CHUNK_STATES) != CHUNK_FILLING)
@@ -95,9 +105,11 @@ static bool are_slots_valid(const struct arena *arena)
 
 static bool are_modules_valid(const struct arena *arena)
 {
-	if (arena->module_count > MODULES_MAX)
+	uint32_t count = load_relaxed(&arena->module_count);
+
+	if (count > MODULES_MAX)
 		return false;
-	for (uint32_t i = 0; i < arena->module_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct module_entry *module = modules_at(arena, i);
 
 		if (module->build_id_bytes > sizeof(module->build_id) ||
@@ -139,6 +151,11 @@ const char *arena_fault(const struct arena *arena, uint64_t bytes)
 		if (!parts[i].is_valid(arena))
 			fault = parts[i].name;
 	return fault;
+}
+
+bool arena_constants_are_valid(const struct arena *arena)
+{
+	return is_process_valid(arena) && is_clock_valid(arena);
 }
 
 bool arena_is_valid(const struct arena *arena)

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #include "clock.h"
+#include "opening.h"
 #include "parked.h"
 #include "roster.h"
 #include "stacks.h"
@@ -45,7 +46,7 @@ static uint64_t ns_between(const struct arena *arena, uint64_t from, uint64_t to
 
 	scale.mult = load_acquire(&arena->clock.mult);
 	if (scale.mult == 0)
-		scale.mult = clock_measure_rate(&scale.base, scale.kind, CLOCK_APART_LEAST_NS);
+		scale.mult = clock_rate_of(&scale, CLOCK_APART_LEAST_NS);
 	return from < to ? clock_to_ns(&scale, to) - clock_to_ns(&scale, from) : 0;
 }
 
@@ -93,13 +94,14 @@ static void find_holder(const struct blocked_list *list, struct blocked_thread *
 {
 	const struct arena *arena = list->arena;
 	const struct watch *watch = watch_find_in(arena, thread->on.value);
-	uint64_t holder_op = watch ? load_acquire(&watch->holder_op) : 0;
-	uint32_t recorded = watch ? tid_of(arena, load_relaxed(&watch->holder_thread)) : 0;
+	uint64_t holder_op = watch ? watch_holder(watch) : 0;
+	uint32_t recorded = tid_of(arena, (uint32_t)(holder_op >> 32));
 
 	thread->holder = find_owner(list, &thread->on);
 	if (thread->on.what == REASON_JOIN)
 		thread->holder = tid_of(arena, (uint32_t)(holder_op >> 32));
-	if (holder_op == 0 || thread->on.what == REASON_JOIN)
+	if (holder_op == 0 || thread->on.what == REASON_JOIN ||
+	    opening_cut(arena, load_relaxed(&watch->holder_opening), 0) != 0)
 		return;
 	if (thread->holder == 0)
 		thread->holder = recorded;
@@ -191,7 +193,11 @@ static void read_call(const struct blocked_list *list, struct blocked_thread *th
 {
 	struct task_call call;
 
-	if (thread->state == 'R' || !task_read_call(list->pid, thread->tid, &call))
+	if (thread->state == 'R')
+		return;
+	if (thread->on.type == RECORD_NONE)
+		thread->switches = task_switches(list->pid, thread->tid);
+	if (!task_read_call(list->pid, thread->tid, &call))
 		return;
 	thread->call = call.number;
 	thread->argument = call.arguments[0];
@@ -279,18 +285,30 @@ static uint32_t next_in_circle(const struct blocked_list *list, uint32_t index)
 	return found ? (uint32_t)(found - list->threads) : list->count;
 }
 
+/*
+ * Whether it has not moved since it was read. The same call of the same lock may be a later one, of
+ * a thread that had the lock meanwhile. The kernel shows a call only when its thread has left the
+ * CPU, which it counts first. So the count is read after the call.
+ */
+static bool is_still_in_call(const struct blocked_list *list, const struct blocked_thread *thread)
+{
+	struct task_call call;
+
+	return task_read_call(list->pid, thread->tid, &call) && call.number == thread->call &&
+	       call.arguments[0] == thread->argument &&
+	       task_switches(list->pid, thread->tid) == thread->switches;
+}
+
 /* Whether it is in the wait that was read before. */
 static bool is_still_waiting(const struct blocked_list *list, const struct blocked_thread *thread)
 {
-	struct task_call call;
 	struct record now;
 
 	/* One that has just got what it waited for runs, or wants to. */
 	if (thread->state != 'S' || task_state(list->pid, thread->tid) != 'S')
 		return false;
 	if (thread->on.start == 0)
-		return task_read_call(list->pid, thread->tid, &call) &&
-		       call.number == thread->call && call.arguments[0] == thread->argument;
+		return is_still_in_call(list, thread);
 	for (uint32_t i = 0; i < roster_made(list->arena); i++) {
 		const struct slot *slot = roster_slot(list->arena, i);
 

@@ -31,6 +31,7 @@ struct blocked_thread {
 	struct record on;  /* the innermost wait or call that is open; type RECORD_NONE: none */
 	int32_t call;      /* number of the system call in which it is, -1 = not known */
 	uint64_t argument; /* the first one of that */
+	uint64_t switches; /* task_switches() before that, where there is no record */
 	uint64_t wait_ns;  /* 0 = not known */
 	uint32_t holder;   /* thread that has what it waits for, 0 = nobody or nobody knows */
 	uint64_t held_ns;  /* for so long, 0 = not known */

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "pool.h"
+#include "room.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -45,12 +46,12 @@ static void change_state(struct chunk *chunk, enum chunk_state from, enum chunk_
 	(void)before;
 }
 
-/* Claims an empty chunk; false when it is not empty any more. */
-static bool claim_empty(struct chunk *chunk)
+/* Claims a chunk that is in this state; false when it is not any more. */
+static bool claim_from(struct chunk *chunk, enum chunk_state from)
 {
 	uint32_t state = load_acquire(&chunk->state);
 
-	while ((state & CHUNK_STATES) == CHUNK_EMPTY)
+	while ((state & CHUNK_STATES) == (uint32_t)from)
 		if (cas_acq_rel(&chunk->state, &state, state | CHUNK_CLAIMED))
 			return true;
 	return false;
@@ -114,6 +115,7 @@ static void release_memory(struct arena *arena, struct chunk *chunk)
 	if (chunk->is_bare ||
 	    sys_madvise((char *)chunk + BARE_BYTES, CHUNK_BARED_BYTES, advice) != 0)
 		return;
+	room_give(CHUNK_BARED_BYTES);
 	store_relaxed(&chunk->is_bare, 1);
 	add_relaxed(&arena->bare_chunks, 1);
 }
@@ -181,12 +183,14 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 static bool unpin_for_dead(struct arena *arena)
 {
 	uint32_t owner = load_acquire(&arena->drain_owner);
+	uint32_t made;
 
 	if (!(owner & DRAIN_DIED) ||
 	    !cas_acq_rel(&arena->drain_owner, &owner, (uint32_t)sys_gettid()))
 		return false;
 	chunk_commit_for_dead(arena);
-	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
+	made = arena_chunks_made(arena);
+	for (uint32_t i = 0; i < made; i++)
 		chunk_unpin(chunk_at(arena, i));
 	/* Pairs with snapshot_lock(): the next drainer finds nothing half said. */
 	store_release(&arena->drain_owner, 0);
@@ -253,6 +257,9 @@ static uint32_t take_from_pool(void)
 	return index;
 }
 
+_Static_assert(COUNTER_held_addresses - COUNTER_held_cgroup == ROOM_ADDRESSES - ROOM_CGROUP,
+	       "counters and rules are in one order");
+
 /* --- The owner ------------------------------------------------------------------------------- */
 
 /*
@@ -280,9 +287,15 @@ static bool take_chunk(struct self *self)
 
 bool chunk_take(struct self *self)
 {
+	enum room_rule rule;
+
 	if (take_chunk(self))
 		return true;
 	self_count(self, COUNTER_dropped_full);
+	rule = room_refuses(load_relaxed(&recorder_arena->chunks.made) >=
+			    recorder_arena->chunks.max);
+	if (rule != ROOM_FREE)
+		self_count(self, (enum counter)(COUNTER_held_cgroup + rule - ROOM_CGROUP));
 	return false;
 }
 
@@ -335,20 +348,18 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 {
 	struct chunk *chunk = chunk_at(arena, index);
 
-	assert(index < load_relaxed(&arena->chunks.made));
-	assert(load_relaxed(&chunk->drained) <= count && count <= CHUNK_RECORDS);
+	assert(index < arena->chunks_most && count <= CHUNK_RECORDS);
 	store_relaxed(&chunk->drained, count);
 	/* Release: it is drained before that is said. Before the chunk is used again: whoever goes
 	 * on for a dead drainer would take what was written since for what was handed out. */
 	store_release(&chunk->snapshot, 0);
-	if (count < CHUNK_RECORDS || state_of(chunk) != CHUNK_FULL)
+	if (count < CHUNK_RECORDS || !claim_from(chunk, CHUNK_FULL))
 		return;
-	change_state(chunk, CHUNK_FULL, CHUNK_CLAIMED);
 	store_relaxed(&chunk->drained, 0);
 	store_relaxed(&chunk->threads_ended, 0);
 	/* Last, as in take_in_turn(). */
 	store_release(&chunk->published, 0);
-	change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);
+	(void)and_release(&chunk->state, ~(uint32_t)CHUNK_STATES);
 	if (!arena->is_ring)
 		pool_give(arena, &arena->chunks, chunk_items, index);
 }
@@ -357,10 +368,11 @@ void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
 static void commit_chunk(struct arena *arena, uint32_t index)
 {
 	struct chunk *chunk = chunk_at(arena, index);
-	uint64_t handed_out = (uint64_t)chunk->snapshot - chunk->snapshot_from;
+	uint32_t end = chunk_snapshot_end(chunk);
+	uint64_t handed_out = end - chunk_snapshot_begin(chunk, end);
 
 	if (chunk_pin(chunk) && chunk_lap(chunk) == chunk->snapshot_lap) {
-		chunk_drained(arena, index, chunk->snapshot);
+		chunk_drained(arena, index, end);
 	} else {
 		/* Release: who dies in between counts them as lost, rather than twice as not. */
 		store_release(&chunk->snapshot, 0);
@@ -375,9 +387,11 @@ static void commit_chunk(struct arena *arena, uint32_t index)
  */
 void chunk_commit(struct arena *arena)
 {
+	uint32_t made = arena_chunks_made(arena);
+
 	store_release(&arena->commit_begun, 1);
-	for (uint32_t i = 0; i < load_acquire(&arena->chunks.made); i++)
-		if (chunk_at(arena, i)->snapshot > 0)
+	for (uint32_t i = 0; i < made; i++)
+		if (chunk_snapshot_end(chunk_at(arena, i)) > 0)
 			commit_chunk(arena, i);
 	/* Pairs with chunk_commit_for_dead(): whoever sees 0 sees all chunks committed. */
 	store_release(&arena->commit_begun, 0);
@@ -400,7 +414,8 @@ static bool prepare_in_turn(struct arena *arena, uint32_t index)
 			return false;
 	if (state_of(chunk_at(arena, index)) != CHUNK_EMPTY)
 		return false;
-	if (!load_relaxed(&chunk_at(arena, index)->is_bare) || !claim_empty(chunk_at(arena, index)))
+	if (!load_relaxed(&chunk_at(arena, index)->is_bare) ||
+	    !claim_from(chunk_at(arena, index), CHUNK_EMPTY))
 		return true;
 	restored = restore_memory(arena, chunk_at(arena, index), index);
 	change_state(chunk_at(arena, index), CHUNK_CLAIMED, CHUNK_EMPTY);
@@ -439,7 +454,7 @@ static void trim_ring(struct arena *arena, uint32_t kept)
 		uint32_t index = (uint32_t)((turn + i) % arena->chunks.max);
 		struct chunk *chunk = chunk_at(arena, index);
 
-		if (index >= load_acquire(&arena->chunks.made) || !claim_empty(chunk))
+		if (index >= load_acquire(&arena->chunks.made) || !claim_from(chunk, CHUNK_EMPTY))
 			continue;
 		release_memory(arena, chunk);
 		change_state(chunk, CHUNK_CLAIMED, CHUNK_EMPTY);

@@ -36,7 +36,7 @@ void chunk_hand_over(struct self *) HIDDEN;
  * program's threads need not wait for. */
 void chunk_prepare(struct arena *, uint32_t ready) HIDDEN;
 /* Gives the memory of empty chunks back to the system, all but that of so many. */
-enum { CHUNKS_KEPT = 64, CHUNK_BARED_BYTES = CHUNK_BYTES - 4096 };
+enum { CHUNKS_KEPT = 64 };
 void chunk_trim(struct arena *, uint32_t kept) HIDDEN;
 
 static inline struct chunk *chunk_at(const struct arena *arena, uint32_t index)
@@ -56,6 +56,29 @@ void chunk_unpin(struct chunk *) HIDDEN;
 static inline uint32_t chunk_lap(const struct chunk *chunk)
 {
 	return load_acquire(&chunk->state) / CHUNK_LAP;
+}
+
+/* How far the dump under way has its records, and from where. The drainer's own numbers, but they
+ * lie in memory that another process may overwrite. */
+static inline uint32_t chunk_snapshot_end(const struct chunk *chunk)
+{
+	uint32_t end = load_relaxed(&chunk->snapshot);
+
+	return end < CHUNK_RECORDS ? end : CHUNK_RECORDS;
+}
+
+static inline uint32_t chunk_snapshot_begin(const struct chunk *chunk, uint32_t end)
+{
+	uint32_t begin = load_relaxed(&chunk->snapshot_from);
+
+	return begin < end ? begin : end;
+}
+
+static inline uint32_t chunk_published(const struct chunk *chunk)
+{
+	uint32_t published = load_acquire(&chunk->published);
+
+	return published < CHUNK_RECORDS ? published : CHUNK_RECORDS;
 }
 
 static inline bool chunk_is_full(const struct chunk *chunk)
@@ -79,7 +102,8 @@ static inline uint64_t chunk_ring_events(uint64_t events)
  * be. */
 static inline uint32_t chunk_next(const struct arena *arena, uint64_t turn, uint32_t made)
 {
-	uint32_t index = arena->is_ring ? (uint32_t)(turn % arena->chunks.max) : 0;
+	uint32_t max = load_relaxed(&arena->chunks.max);
+	uint32_t index = arena->is_ring && max > 0 ? (uint32_t)(turn % max) : 0;
 
 	return index < made ? index : made > 0 ? index % made : 0;
 }

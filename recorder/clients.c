@@ -11,13 +11,35 @@
 #include <string.h>
 
 #include "handout.h"
+#include "mapping.h"
 #include "socket.h"
 #include "syscalls.h"
 #include "verbs.h"
 
 #include "in_target.h"
 
-static struct client clients[CLIENTS_MAX];
+static void *table; /* of clients, once one has come; NULL: none has */
+
+static struct client *client_at(int i)
+{
+	return (struct client *)table + i;
+}
+
+static int count(void)
+{
+	return table ? CLIENTS_MAX : 0;
+}
+
+/* False: there is no memory for the first one. */
+static bool make_table(void)
+{
+	if (table)
+		return true;
+	if (!mapping_ensure(&table, CLIENTS_MAX * sizeof(struct client)))
+		return false;
+	clients_begin();
+	return true;
+}
 
 /* --- Clients --------------------------------------------------------------------------------- */
 
@@ -120,9 +142,9 @@ void clients_accept(int listener)
 
 	if (fd < 0)
 		return;
-	for (int i = 0; i < CLIENTS_MAX && !client; i++)
-		if (clients[i].fd < 0)
-			client = &clients[i];
+	for (int i = 0; make_table() && i < CLIENTS_MAX && !client; i++)
+		if (client_at(i)->fd < 0)
+			client = client_at(i);
 	if (client && socket_peer_is_allowed(fd)) {
 		client->fd = fd;
 		client->line_used = 0;
@@ -161,8 +183,10 @@ bool clients_tick(uint64_t now_ns)
 
 void clients_watch(struct pollfd polls[CLIENTS_MAX])
 {
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		struct client *client = &clients[i];
+	for (int i = count(); i < CLIENTS_MAX; i++)
+		polls[i] = (struct pollfd){ -1, 0, 0 };
+	for (int i = 0; i < count(); i++) {
+		struct client *client = client_at(i);
 
 		polls[i] = (struct pollfd){ client->fd, client->fd >= 0 ? client_events(client) : 0,
 					    0 };
@@ -174,8 +198,8 @@ void clients_watch(struct pollfd polls[CLIENTS_MAX])
 
 void clients_serve(const struct pollfd polls[CLIENTS_MAX])
 {
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		struct client *client = &clients[i];
+	for (int i = 0; i < count(); i++) {
+		struct client *client = client_at(i);
 
 		if (client->fd < 0)
 			continue;
@@ -189,13 +213,13 @@ void clients_serve(const struct pollfd polls[CLIENTS_MAX])
 void clients_leave(void)
 {
 	handout_leave();
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (clients[i].fd >= 0)
-			handout_close(&clients[i]);
+	for (int i = 0; i < count(); i++)
+		if (client_at(i)->fd >= 0)
+			handout_close(client_at(i));
 }
 
 void clients_begin(void)
 {
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		clients[i].fd = -1;
+	for (int i = 0; i < count(); i++)
+		client_at(i)->fd = -1;
 }

@@ -18,7 +18,8 @@
 
 #include "in_target.h"
 
-enum { PAIR_TRIES = 9 };
+/* Over NEAR_NS a rate that was just measured may be all wrong; more apart, that much less. */
+enum { PAIR_TRIES = 9, NEAR_NS = 10000 };
 
 uint32_t clock_kind;
 uint64_t clock_test_ticks;
@@ -27,11 +28,14 @@ uint64_t clock_test_ticks;
 static struct clock_pair start_pair;
 static uint64_t known_rate;
 
-static uint64_t read_ns(clockid_t id)
+int (*recorder_kernel_clock)(clockid_t, struct timespec *);
+
+uint64_t recorder_clock_ns(clockid_t id)
 {
 	struct timespec now = { 0, 0 };
 
-	clock_gettime(id, &now);
+	if (!recorder_kernel_clock || recorder_kernel_clock(id, &now) != 0)
+		(void)sys_clock_time(id, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -65,7 +69,8 @@ void clock_start(void)
 
 uint64_t clock_slow_ticks(void)
 {
-	return clock_kind == CLOCK_KIND_MONOTONIC ? read_ns(CLOCK_MONOTONIC) : clock_test_ticks;
+	return clock_kind == CLOCK_KIND_MONOTONIC ? recorder_clock_ns(CLOCK_MONOTONIC)
+						  : clock_test_ticks;
 }
 
 uint64_t clock_ticks(void)
@@ -75,14 +80,14 @@ uint64_t clock_ticks(void)
 
 uint64_t clock_thread_cpu_ns(void)
 {
-	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+	return recorder_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 bool clock_cpu_ns_of(uint32_t tid, uint64_t *cpu_ns)
 {
 	struct timespec used = { 0, 0 };
 
-	if (SYS3(clock_gettime, clock_id_of(tid), &used, 0) != 0)
+	if (sys_clock_time(clock_id_of(tid), &used) != 0)
 		return false;
 	*cpu_ns = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 	return true;
@@ -95,7 +100,7 @@ struct clock_pair clock_take_pair(void)
 
 	for (int i = 0; i < PAIR_TRIES; i++) {
 		uint64_t before = clock_now_ticks();
-		uint64_t mono_ns = read_ns(CLOCK_MONOTONIC);
+		uint64_t mono_ns = recorder_clock_ns(CLOCK_MONOTONIC);
 		uint64_t gap = clock_now_ticks() - before;
 
 		if (gap >= best_gap)
@@ -103,9 +108,16 @@ struct clock_pair clock_take_pair(void)
 		best_gap = gap;
 		best.ticks = before + gap / 2;
 		best.mono_ns = mono_ns;
-		best.real_ns = read_ns(CLOCK_REALTIME) - (read_ns(CLOCK_MONOTONIC) - mono_ns);
+		best.real_ns = recorder_clock_ns(CLOCK_REALTIME) -
+			       (recorder_clock_ns(CLOCK_MONOTONIC) - mono_ns);
 	}
 	return best;
+}
+
+static uint64_t rate_between(const struct clock_pair *from, const struct clock_pair *to)
+{
+	return (uint64_t)(((unsigned __int128)(to->mono_ns - from->mono_ns) << 32) /
+			  (to->ticks - from->ticks));
 }
 
 uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64_t apart_ns)
@@ -118,8 +130,7 @@ uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64
 		sys_pause_ns((long)apart_ns / 4);
 		now = clock_take_pair();
 	}
-	return (uint64_t)(((unsigned __int128)(now.mono_ns - from->mono_ns) << 32) /
-			  (now.ticks - from->ticks));
+	return rate_between(from, &now);
 }
 
 uint64_t clock_own_rate(uint64_t apart_ns)
@@ -135,15 +146,29 @@ uint64_t clock_own_rate(uint64_t apart_ns)
 	return rate;
 }
 
+uint64_t clock_rate_of(const struct clock_scale *scale, uint64_t apart_ns)
+{
+	struct clock_pair now = clock_take_pair();
+	bool is_past =
+		now.mono_ns > scale->base.mono_ns + apart_ns && now.ticks > scale->base.ticks;
+	uint64_t rate = is_past ? rate_between(&scale->base, &now) : 0;
+	uint64_t own, part = apart_ns / NEAR_NS;
+
+	if (scale->kind != CLOCK_KIND_TSC || clock_kind != CLOCK_KIND_TSC)
+		return scale->kind == CLOCK_KIND_TSC && is_past ? rate : (uint64_t)1 << 32;
+	own = clock_own_rate(apart_ns);
+	return rate > own - own / part && rate < own + own / part ? rate : own;
+}
+
 uint64_t clock_mono_ns(void)
 {
-	return read_ns(CLOCK_MONOTONIC);
+	return recorder_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t clock_ticks_at(uint64_t mono_ns)
 {
 	uint64_t rate = load_relaxed(&known_rate);
-	uint64_t now_ns = read_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = recorder_clock_ns(CLOCK_MONOTONIC);
 	uint64_t now_ticks = clock_now_ticks();
 	uint64_t ago;
 

@@ -54,6 +54,11 @@ uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64
  * known. */
 uint64_t clock_own_rate(uint64_t apart_ns) HIDDEN;
 
+/* Of another process's clock, which began at the scale's base: since then, which is the most exact,
+ * if that agrees with ours. In a time name space of its own CLOCK_MONOTONIC is another one. Never
+ * waits for longer than `apart_ns`. */
+uint64_t clock_rate_of(const struct clock_scale *scale, uint64_t apart_ns) HIDDEN;
+
 uint64_t clock_mono_ns(void) HIDDEN;
 /* The ticks of a moment of CLOCK_MONOTONIC; those of now for one that is to come. */
 uint64_t clock_ticks_at(uint64_t mono_ns) HIDDEN;

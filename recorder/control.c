@@ -30,18 +30,24 @@
 #include "delays.h"
 #include "gate.h"
 #include "handout.h"
+#include "idle.h"
 #include "inlined.h"
+#include "leftovers.h"
 #include "mark.h"
 #include "objects.h"
 #include "peers.h"
 #include "sampler.h"
 #include "scope.h"
 #include "self.h"
+#include "slow.h"
+#include "slow_text.h"
 #include "snapshot.h"
 #include "socket.h"
+#include "spare.h"
 #include "survey.h"
 #include "switch.h"
 #include "syscalls.h"
+#include "trial.h"
 
 #include "in_target.h"
 
@@ -55,6 +61,8 @@ enum {
 	READY_CHUNKS_MOST = 256,
 	READY_TICK_MS = 10,
 	READY_TICK_MS_MOST = 320,
+	/* How often new stacks are looked at, for a trial. */
+	SLOW_TICK_MS = 10,
 	UNLINK_TRIES = 100,
 	UNLINK_PAUSE_NS = 100000
 };
@@ -87,6 +95,7 @@ static void prepare_memory(void)
 	uint32_t used = (uint32_t)(taken - control.chunks_taken);
 	uint32_t wanted = 2 * used < READY_CHUNKS_LEAST ? READY_CHUNKS_LEAST : 2 * used;
 
+	arena_tend(arena);
 	chunk_prepare(arena, wanted < READY_CHUNKS_MOST ? wanted : READY_CHUNKS_MOST);
 	control.chunks_taken = taken;
 	if (used > 0)
@@ -109,13 +118,17 @@ static void look_up(struct arena *arena)
  * itself. */
 static int tick(void)
 {
-	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
 	uint64_t now_ns = clock_take_pair().mono_ns;
+	bool is_trial = trial_tick(now_ns);
+	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
 	bool is_sampling = sampler_tick(is_on, now_ns);
 
 	if (is_on) {
 		prepare_memory();
 		look_up(recorder_arena);
+		leftovers_tick(recorder_arena, now_ns);
+		idle_tick(recorder_arena, now_ns);
+		slow_look(recorder_arena);
 	}
 	if (is_on && mark_gap_ticks != MARK_NEVER)
 		delays_tick(recorder_arena, now_ns);
@@ -123,6 +136,8 @@ static int tick(void)
 		return DUMP_TICK_MS;
 	if (is_on && inlined_tick(recorder_arena, now_ns))
 		return INLINED_TICK_MS;
+	if (is_trial || (is_on && ops_may_take_longer()))
+		return SLOW_TICK_MS;
 	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)
 		return SAMPLER_TICK_MS;
 	return is_on ? control.ready_tick_ms : -1;
@@ -146,10 +161,20 @@ static void serve(void)
 		clients_accept(control.listener);
 }
 
+/* A program at its limit of tasks is not to print a line because of that. */
+static void count_unattended(void)
+{
+	struct arena *arena = load_acquire(&recorder_arena);
+
+	if (arena)
+		arena_count(arena, COUNTER_unattended);
+}
+
 /* In a child, or once the program goes on with other rights, standard error may be anything. A
  * command that follows the arenas needs no socket. */
 static void complain(const char *what, const char *detail)
 {
+	count_unattended();
 	if (is_first && !recorder_options.keep && gate_is_the_users())
 		text_complain(what, detail);
 }
@@ -178,17 +203,44 @@ static int listen_somewhere(void)
 	return listener;
 }
 
+enum { RULES_PAUSE_NS = 1000000, RULES_TRIES = 1000 };
+
+/* Of WCPROF_SLOW, or there are none. */
+static uint32_t rules_are_read;
+
+/* A second at most. A run that is to be slowed is so from its start: ops before that would take no
+ * longer. */
+static void await_rules(void)
+{
+	if (!recorder_options.slow[0])
+		return;
+	for (int i = 0; i < RULES_TRIES && load_acquire(&rules_are_read) == 0; i++)
+		sys_pause_ns(RULES_PAUSE_NS);
+}
+
+/* Arenas of dead processes may be why there is no room: the program was started again. */
+static void try_again_to_record(void)
+{
+	if (recorder_options.enable && is_first && leftovers_make_room() && switch_enable() == 0)
+		complain("recording is on now:", "recordings of dead processes were removed");
+}
+
+/* Without a table of its own it would sit in the program's: then rather not at all. */
+static bool leave_table(void)
+{
+	if (SYS3(close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
+		complain("no control socket:", "this kernel has no close_range");
+		return false;
+	}
+	sys_close(STDIN_FILENO);
+	sys_close(STDOUT_FILENO);
+	return true;
+}
+
 static void serve_until_wanted(void)
 {
 	uint32_t none = SOCKET_NONE;
 
-	/* Without a table of its own it would sit in the program's: then rather not at all. */
-	if (SYS3(close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
-		complain("no control socket:", "this kernel has no close_range");
-		return;
-	}
-	sys_close(STDIN_FILENO);
-	sys_close(STDOUT_FILENO);
 	(void)SYS3(unshare, CLONE_FS, 0, 0);
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
 	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
@@ -206,9 +258,17 @@ static void serve_until_wanted(void)
 	} else {
 		switch_listens_at(socket_name);
 	}
+	trial_settle();
+	try_again_to_record();
+	slow_text_load();
+	/* Pairs with await_rules(). */
+	store_release(&rules_are_read, 1);
 	/* Kept so far for what may have to be said; the listener has a lower number, which poll()
 	 * passes over when it is none. */
 	sys_close(STDERR_FILENO);
+	/* The program may want to unmount where it was. */
+	if (socket_name[0] == '/')
+		(void)SYS3(chdir, "/", 0, 0);
 	while (!aside_is_wanted())
 		serve();
 	stop_serving();
@@ -216,63 +276,86 @@ static void serve_until_wanted(void)
 
 static void *control_main(void *unused)
 {
+	/* Signals 32 and 33 are glibc's own. */
+	uint64_t others = ~(UINT64_C(3) << 31);
+	bool has_table;
+
 	(void)unused;
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&others, 0, sizeof(others), 0, 0);
 	self_retire();
+	has_table = leave_table();
 	aside_begin();
-	serve_until_wanted();
+	if (has_table)
+		serve_until_wanted();
 	aside_end();
 	return NULL;
 }
 
-static bool create_thread(int (*thread_create)(pthread_t *, const pthread_attr_t *,
-					       void *(*)(void *), void *))
+struct creation {
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int error;
+};
+
+/* With all signals blocked: the thread begins so, too. libc calls the program's allocator here. */
+static void create_thread(void *argument)
 {
+	struct creation *creation = argument;
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int result;
 
-	if (pthread_attr_init(&attributes) != 0)
-		return false;
+	creation->error = pthread_attr_init(&attributes);
+	if (creation->error != 0)
+		return;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	result = thread_create(&thread, &attributes, control_main, NULL);
+	result = creation->create(&thread, &attributes, control_main, NULL);
 	/* A program with much thread-local storage needs more. */
 	if (result == EINVAL && pthread_attr_setstacksize(&attributes, 16 * STACK_BYTES) == 0)
-		result = thread_create(&thread, &attributes, control_main, NULL);
+		result = creation->create(&thread, &attributes, control_main, NULL);
 	pthread_attr_destroy(&attributes);
-	return result == 0;
+	creation->error = result;
 }
 
-void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+bool control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
 					void *))
 {
-	/* Signals 32 and 33 are glibc's own. */
-	uint64_t all = ~(UINT64_C(3) << 31);
-	uint64_t before = 0;
+	struct creation creation = { thread_create, 0 };
 
+	if (!aside_announce())
+		return false;
 	clients_begin();
 	control.ready_tick_ms = READY_TICK_MS;
 	is_first = !has_started;
 	has_started = true;
 	socket_has_own_directory = recorder_options.socket[0] == '\0';
-	if (!socket_path(&recorder_options, gate_pid(), gate_is_child(), socket_name))
-		return;
-	aside_announce();
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
-	if (!create_thread(thread_create)) {
+	if (!socket_path(&recorder_options, gate_pid(), gate_is_child(), socket_name)) {
 		aside_forget();
-		complain("no control socket:", "no thread for it");
+		return true;
 	}
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
+	spare_call_foreign(create_thread, &creation);
+	if (creation.error == 0) {
+		await_rules();
+		return true;
+	}
+	aside_forget();
+	if (creation.error == EAGAIN)
+		count_unattended();
+	else
+		complain("no control socket:", "no thread for it");
+	return true;
 }
 
 void control_forget(void)
 {
+	store_relaxed(&rules_are_read, 0);
 	handout_forget();
-	aside_forget();
+	trial_forget();
+	aside_fork_child();
 	sampler_forget();
 	survey_forget();
 	inlined_forget();
+	leftovers_forget();
 	control.chunks_taken = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);
 }

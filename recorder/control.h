@@ -8,9 +8,9 @@
 
 #include "recorder.h"
 
-/* Starts the thread, with the program's libc; once per process. Failure is one line on standard
- * error. */
-void control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+/* Starts the thread, with the program's libc. Failure is one line on standard error, or a counter
+ * where it is not the first one. False: it must not be there at the moment. */
+bool control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
 					void *)) HIDDEN;
 /* In a forked child: there is no such thread here, and the parent's socket is the parent's. */
 void control_forget(void) HIDDEN;

@@ -11,22 +11,23 @@
 #include "description.h"
 
 #include <assert.h>
+#include <sys/vfs.h>
 
 #include "atomics.h"
-#include "endpoint.h"
 #include "syscalls.h"
 
 #include "in_target.h"
 
 enum {
-	LINK_BYTES = 512, /* longer ones are cut */
 	PORTS = 65536,
-	PAIRS_MAX = 4096,       /* newer pairs take the places of older ones */
-	PEER_ASKED = 1,         /* no socket's inode: somebody is looking for it */
+	PAIRS_MAX = 4096, /* newer pairs take the places of older ones */
+	PEER_ASKED = 1,   /* no socket's inode: somebody is looking for it */
+	MQUEUE_MAGIC = 0x19800202,
 	LISTENERS_SCANNED = 256 /* sockets that listen are made early and have low numbers */
 };
 
-_Static_assert(DESCRIPTION_BYTES > LINK_BYTES + 64, "a path fits, with what stands around it");
+_Static_assert(DESCRIPTION_BYTES > DESCRIPTION_LINK_BYTES + 64,
+	       "a path fits, with what stands around it");
 
 /* All relaxed: each word says something for itself. Written by any thread. */
 static uint32_t eventfd_count; /* goes on in a forked child, whose process is another */
@@ -65,23 +66,21 @@ static void note_listener(const struct endpoint *end)
 	or_release(&listening[port / 64], UINT64_C(1) << (port % 64));
 }
 
-static void scan_for_listeners(void)
+static void scan_for_listeners(struct endpoint *end)
 {
-	struct endpoint end;
-
 	if (exchange_acq_rel(&has_scanned, 1))
 		return;
 	for (int fd = 0; fd < LISTENERS_SCANNED; fd++)
-		if (socket_option(fd, SO_ACCEPTCONN) > 0 && endpoint_get_local(&end, fd) == 0 &&
-		    endpoint_is_inet(&end))
-			note_listener(&end);
+		if (socket_option(fd, SO_ACCEPTCONN) > 0 && endpoint_get_local(end, fd) == 0 &&
+		    endpoint_is_inet(end))
+			note_listener(end);
 }
 
-static bool is_listened_at(const struct endpoint *end)
+static bool is_listened_at(struct description *description, const struct endpoint *end)
 {
 	uint32_t port = endpoint_port(end);
 
-	scan_for_listeners();
+	scan_for_listeners(&description->other_end);
 	return load_relaxed(&listening[port / 64]) >> (port % 64) & 1;
 }
 
@@ -102,22 +101,25 @@ static void describe_inet(struct description *description, int fd, const struct 
 {
 	struct text *text = &description->text;
 	int32_t type = socket_option(fd, SO_TYPE);
-	struct endpoint peer;
+	struct endpoint *peer = &description->peer_end;
 
 	text_put(text, type == SOCK_STREAM ? "tcp " : type == SOCK_DGRAM ? "udp " : "ip ");
-	if (endpoint_get_peer(&peer, fd) != 0)
-		endpoint_set(&peer, description->peer, description->peer_bytes);
-	if (type == SOCK_STREAM && !endpoint_is_inet(&peer) &&
+	if (endpoint_get_peer(peer, fd) != 0)
+		endpoint_set(peer, description->peer, description->peer_bytes);
+	if (type == SOCK_STREAM && !endpoint_is_inet(peer) &&
 	    socket_option(fd, SO_ACCEPTCONN) > 0) {
 		note_listener(local);
 		text_put_literal(text, "listen ");
 		endpoint_put_inet(text, local);
 		return;
 	}
-	description->is_passing = type == SOCK_STREAM && !endpoint_is_inet(&peer);
-	if (type == SOCK_STREAM && !description->is_accepted && endpoint_is_inet(&peer))
-		description->is_accepted = is_listened_at(local);
-	put_connection(description, local, &peer);
+	if (type == SOCK_STREAM)
+		description->is_passing = !endpoint_is_inet(peer);
+	else if (type == SOCK_DGRAM)
+		description->is_passing = endpoint_port(local) == 0;
+	if (type == SOCK_STREAM && !description->is_accepted && endpoint_is_inet(peer))
+		description->is_accepted = is_listened_at(description, local);
+	put_connection(description, local, peer);
 }
 
 static void put_unix(struct text *text, int fd)
@@ -175,6 +177,27 @@ static void put_pair(struct text *text, uint64_t inode)
 	put_inode(text, peer);
 }
 
+/* A datagram goes by names, of which either end may have one. */
+static void describe_names(struct description *description, const struct endpoint *local,
+			   const struct endpoint *peer, uint64_t inode)
+{
+	struct text *text = &description->text;
+
+	text_put_literal(text, " ");
+	if (endpoint_path_bytes(local) > 0)
+		endpoint_put_path(text, local);
+	else
+		text_put_literal(text, "*");
+	if (endpoint_path_bytes(peer) > 0) {
+		text_put_literal(text, ">");
+		endpoint_put_path(text, peer);
+	}
+	if (description->is_crowded)
+		return;
+	text_put_literal(text, "#");
+	text_put_u64(text, inode);
+}
+
 /* The end that has the path that the two met at; the other one when none has. */
 static const struct endpoint *meeting_end(struct description *description,
 					  const struct endpoint *local, const struct endpoint *peer)
@@ -191,22 +214,27 @@ static void describe_unix(struct description *description, int fd, const struct 
 {
 	struct text *text = &description->text;
 	bool is_listening = socket_option(fd, SO_ACCEPTCONN) > 0;
+	struct endpoint *peer = &description->peer_end;
 	const struct endpoint *named;
-	struct endpoint peer;
 
 	put_unix(text, fd);
-	if (endpoint_get_peer(&peer, fd) != 0)
-		endpoint_set(&peer, description->peer, description->peer_bytes);
+	if (endpoint_get_peer(peer, fd) != 0)
+		endpoint_set(peer, description->peer, description->peer_bytes);
 	description->is_passing =
-		peer.bytes == 0 && !is_listening && socket_option(fd, SO_TYPE) != SOCK_DGRAM;
-	named = meeting_end(description, local, &peer);
+		peer->bytes == 0 && !is_listening && socket_option(fd, SO_TYPE) != SOCK_DGRAM;
+	if (socket_option(fd, SO_TYPE) == SOCK_DGRAM &&
+	    (endpoint_path_bytes(local) > 0 || endpoint_path_bytes(peer) > 0)) {
+		describe_names(description, local, peer, inode);
+		return;
+	}
+	named = meeting_end(description, local, peer);
 	if (endpoint_path_bytes(named) > 0) {
 		text_put(text, is_listening ? " listen " : " ");
 		endpoint_put_path(text, named);
 	}
 	if (description->is_crowded || is_listening)
 		return;
-	if (!description->is_passing && socket_option(fd, SO_TYPE) != SOCK_DGRAM)
+	if (peer->bytes > 0)
 		want_peer(description, inode);
 	if (endpoint_path_bytes(named) == 0) {
 		put_pair(text, inode);
@@ -219,22 +247,23 @@ static void describe_unix(struct description *description, int fd, const struct 
 static void describe_socket(struct description *description, int fd, const struct endpoint *local)
 {
 	struct text *text = &description->text;
-	struct stat status = { 0 };
+	struct stat *status = &description->status;
 
 	if (endpoint_is_inet(local)) {
 		describe_inet(description, fd, local);
 		return;
 	}
-	(void)sys_fstat(fd, &status);
+	status->st_ino = 0;
+	(void)sys_fstat(fd, status);
 	if (local->address.any.sa_family == AF_UNIX) {
-		describe_unix(description, fd, local, status.st_ino);
+		describe_unix(description, fd, local, status->st_ino);
 	} else if (local->address.any.sa_family == AF_NETLINK) {
 		text_put_literal(text, "netlink");
 	} else {
 		text_put_literal(text, "socket");
 		if (!description->is_crowded) {
 			text_put_literal(text, ":");
-			put_inode(text, status.st_ino);
+			put_inode(text, status->st_ino);
 		}
 	}
 }
@@ -258,7 +287,29 @@ static void put_folded(struct text *text, const char *path, size_t bytes)
 	}
 }
 
-static void describe_path(struct description *description, const char *path, uint32_t mode)
+/* A queue of POSIX has a name like that of a file in the root, and an inode of its own. */
+static bool is_queue(int fd, const char *name)
+{
+	struct statfs status;
+
+	return !strchr(name + 1, '/') &&
+	       sys_call(SYS_fstatfs, fd, (long)&status, 0, 0, 0, 0) == 0 &&
+	       status.f_type == MQUEUE_MAGIC;
+}
+
+static void describe_queue(struct description *description, const char *name, size_t bytes)
+{
+	struct text *text = &description->text;
+
+	text_put_literal(text, "mqueue ");
+	text_put_bytes(text, name, bytes);
+	if (description->is_crowded)
+		return;
+	text_put_literal(text, "#");
+	text_put_u64(text, description->status.st_ino);
+}
+
+static void describe_path(struct description *description, int fd, const char *path, uint32_t mode)
 {
 	static const char gone[] = " (deleted)";
 	struct text *text = &description->text;
@@ -272,6 +323,10 @@ static void describe_path(struct description *description, const char *path, uin
 	}
 	if (bytes > sizeof(gone) && strcmp(path + bytes - (sizeof(gone) - 1), gone) == 0)
 		bytes -= sizeof(gone) - 1;
+	if (S_ISREG(mode) && is_queue(fd, path)) {
+		describe_queue(description, path, bytes);
+		return;
+	}
 	while (description->is_crowded && bytes > 1 && path[bytes - 1] != '/')
 		bytes--;
 	if (S_ISFIFO(mode)) {
@@ -347,23 +402,24 @@ static bool is_plain(const char *path)
 {
 	return path && path[0] == '/' && !begins_with(path, "/proc/") &&
 	       !begins_with(path, "/dev/") && !strstr(path, "//") && !strstr(path, "/./") &&
-	       !strstr(path, "/../") && strlen(path) < LINK_BYTES;
+	       !strstr(path, "/../") && strlen(path) < DESCRIPTION_LINK_BYTES;
 }
 
 static void describe_link(struct description *description, int fd, const struct stat *status)
 {
 	static const char anonymous[] = "anon_inode:";
-	char link[LINK_BYTES], name[40];
+	char *link = description->link;
+	char name[40];
 	struct text of_link = { .bytes = name, .size = sizeof(name) };
 	long bytes;
 
 	text_put_literal(&of_link, "/proc/thread-self/fd/");
 	text_put_u64(&of_link, (uint64_t)fd);
 	(void)text_end(&of_link);
-	bytes = sys_readlink(name, link, sizeof(link) - 1);
+	bytes = sys_readlink(name, link, DESCRIPTION_LINK_BYTES - 1);
 	link[bytes > 0 ? bytes : 0] = '\0';
 	if (link[0] == '/')
-		describe_path(description, link, status->st_mode);
+		describe_path(description, fd, link, status->st_mode);
 	else if (begins_with(link, anonymous))
 		describe_anonymous(description, link + sizeof(anonymous) - 1);
 	else
@@ -374,16 +430,16 @@ static void describe_link(struct description *description, int fd, const struct 
 
 static void describe_file(struct description *description, int fd)
 {
-	struct stat status;
+	struct stat *status = &description->status;
 
-	if (sys_fstat(fd, &status) != 0)
+	if (sys_fstat(fd, status) != 0)
 		return;
-	if (S_ISFIFO(status.st_mode) && status.st_dev == load_relaxed(&pipe_device))
-		describe_mode(description, &status);
+	if (S_ISFIFO(status->st_mode) && status->st_dev == load_relaxed(&pipe_device))
+		describe_mode(description, status);
 	else if (is_plain(description->path))
-		describe_path(description, description->path, status.st_mode);
+		describe_path(description, fd, description->path, status->st_mode);
 	else
-		describe_link(description, fd, &status);
+		describe_link(description, fd, status);
 }
 
 /* --- The whole ------------------------------------------------------------------------------ */
@@ -404,11 +460,9 @@ void description_begin(struct description *description, bool is_crowded)
 
 void description_make(struct description *description, int fd)
 {
-	struct endpoint local;
-
 	assert(fd >= 0);
-	if (!description->path && endpoint_get_local(&local, fd) == 0)
-		describe_socket(description, fd, &local);
+	if (!description->path && endpoint_get_local(&description->local_end, fd) == 0)
+		describe_socket(description, fd, &description->local_end);
 	else
 		describe_file(description, fd);
 }

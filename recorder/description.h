@@ -17,26 +17,36 @@
  * the arena has little room for more names, parts that are one descriptor's alone are left out.
  * Then it is tcp LOCAL>*, tcp *>PEER, unix PATH, unix, pipe, file DIRECTORY/.
  *
- * Any thread; makes no descriptor, not even for a moment.
+ * Any thread; makes no descriptor, not even for a moment. A description is larger than the room
+ * that may be left on a program's stack.
  */
 #ifndef WCPROF_DESCRIPTION_H
 #define WCPROF_DESCRIPTION_H
 
+#include <sys/stat.h>
+
+#include "endpoint.h"
 #include "text.h"
 
-enum { DESCRIPTION_BYTES = 640 };
+enum {
+	DESCRIPTION_BYTES = 640,
+	DESCRIPTION_LINK_BYTES = 512 /* longer ones are cut */
+};
 
 struct description {
 	struct text text; /* empty: there is no such descriptor */
 	bool is_crowded;  /* no more names that only one descriptor has */
 	bool is_accepted; /* its peer is a client; may be set before it is made */
-	bool is_passing; /* will be another thing soon: a stream socket that is not connected yet */
-	uint32_t lonely; /* inode of a unix socket whose peer is not known, the first time; or 0 */
+	bool is_passing;  /* will be another thing soon: a socket not yet connected, or bound */
+	uint32_t lonely;  /* inode of a unix socket whose peer is not known, the first time; or 0 */
 	const char *path; /* set before: what it was opened by, or NULL */
 	uint64_t *origin; /* set before: where is kept which eventfd it is, or NULL */
 	const void *peer; /* set before: the address that it is being connected to, or NULL */
 	size_t peer_bytes;
 	char bytes[DESCRIPTION_BYTES];
+	struct stat status; /* this and what follows: while it is made */
+	struct endpoint local_end, peer_end, other_end;
+	char link[DESCRIPTION_LINK_BYTES];
 };
 
 void description_begin(struct description *, bool is_crowded) HIDDEN;

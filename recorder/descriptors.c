@@ -10,18 +10,14 @@
 #include <assert.h>
 
 #include "description.h"
+#include "destinations.h"
+#include "mapping.h"
 #include "peers.h"
+#include "spare.h"
 
 #include "in_target.h"
 
-_Alignas(4096) uint64_t descriptors_table[DESCRIPTORS_MAX];
-
-/*
- * Which eventfd a descriptor is, 0 = not known or none: description_next_origin(). A forked child
- * has a copy of it, and so calls them what its parent does. Relaxed, as the range is. Known race:
- * what a forked child copies over another eventfd before its first call that is recorded.
- */
-static uint64_t origins[DESCRIPTORS_MAX];
+void *descriptors_table;
 
 /* One more than the largest that was ever noted. Relaxed: a range that is closed now, without
  * what another thread is just describing, is the race said above. */
@@ -30,23 +26,38 @@ static uint32_t used_end;
 _Static_assert(STRINGS_MAX <= UINT32_MAX, "a string id is the lower half of a word");
 _Static_assert(RECORD_ACCEPTED < 256, "flags are the next eight bits");
 
+bool descriptors_start(void)
+{
+	return mapping_ensure(&descriptors_table, 2 * DESCRIPTORS_MAX * sizeof(uint64_t));
+}
+
+/*
+ * Which eventfd a descriptor is, 0 = not known or none: description_next_origin(). A forked child
+ * has a copy of it, and so calls them what its parent does. Relaxed, as the range is. Known race:
+ * what a forked child copies over another eventfd before its first call that is recorded.
+ */
+static uint64_t *origin_of(int fd)
+{
+	return descriptors_word(fd) + DESCRIPTORS_MAX;
+}
+
 /* --- Forgetting ----------------------------------------------------------------------------- */
 
 static void forget_word(int fd)
 {
-	uint64_t word = load_relaxed(&descriptors_table[fd]), next;
+	uint64_t word = load_relaxed(descriptors_word(fd)), next;
 
 	do
 		next = (word & -DESCRIPTOR_GENERATION) + DESCRIPTOR_GENERATION;
-	while (!cas_acq_rel(&descriptors_table[fd], &word, next));
+	while (!cas_acq_rel(descriptors_word(fd), &word, next));
 }
 
 void descriptor_forget(int fd)
 {
-	if ((uint32_t)fd >= DESCRIPTORS_MAX)
+	if ((uint32_t)fd >= DESCRIPTORS_MAX || !descriptors_table)
 		return;
-	if (UNLIKELY(load_relaxed(&origins[fd]) != 0) && !recorder_in_vfork_child())
-		store_relaxed(&origins[fd], 0);
+	if (UNLIKELY(load_relaxed(origin_of(fd)) != 0) && !recorder_in_vfork_child())
+		store_relaxed(origin_of(fd), 0);
 	forget_word(fd);
 }
 
@@ -65,6 +76,7 @@ void descriptors_forget_all(void)
 	for (uint32_t fd = 0; fd < end; fd++)
 		forget_word((int)fd);
 	description_forget();
+	destinations_forget();
 }
 
 void descriptors_lose_sight(void)
@@ -72,15 +84,16 @@ void descriptors_lose_sight(void)
 	uint32_t end = load_relaxed(&used_end);
 
 	for (uint32_t fd = 0; fd < end; fd++)
-		if (load_relaxed(&origins[fd]) != 0)
-			store_relaxed(&origins[fd], 0);
+		if (load_relaxed(origin_of(fd)) != 0)
+			store_relaxed(origin_of(fd), 0);
 }
 
 /* --- Learning ------------------------------------------------------------------------------- */
 
-/* Whether new names had better be those of many descriptors: locks and threads need room too. */
-static bool is_crowded(const struct arena *arena)
+bool descriptors_are_crowded(void)
 {
+	const struct arena *arena = recorder_arena;
+
 	return load_relaxed(&arena->string_count) > STRINGS_MAX / 2 ||
 	       load_relaxed(&arena->string_bytes) > STRING_POOL_BYTES / 2;
 }
@@ -102,14 +115,20 @@ static void use(int fd)
 		;
 }
 
-/* Notes that the descriptor is used; its word. */
-static uint64_t learn_begin(int fd, struct description *description)
+/* Notes that the descriptor is used, and its word. A description is too large for the program's
+ * stack; NULL: there is no room for one now. */
+static struct description *learn_begin(int fd, uint64_t *word)
 {
+	struct description *description = spare_borrow();
+
 	assert((uint32_t)fd < DESCRIPTORS_MAX);
-	description_begin(description, is_crowded(recorder_arena));
-	description->origin = &origins[fd];
 	use(fd);
-	return load_acquire(&descriptors_table[fd]);
+	if (!description)
+		return NULL;
+	description_begin(description, descriptors_are_crowded());
+	description->origin = origin_of(fd);
+	*word = load_acquire(descriptors_word(fd));
+	return description;
 }
 
 /* With what was found out since learn_begin() gave `word`. */
@@ -128,14 +147,18 @@ static uint64_t learn_end(struct self *self, int fd, uint64_t word, const struct
 		peers_want(recorder_arena, found->lonely);
 	/* Pairs with descriptor_forget(): fails when it was closed or made meanwhile. */
 	if (!found->is_passing)
-		(void)cas_acq_rel(&descriptors_table[fd], &word, next);
+		(void)cas_acq_rel(descriptors_word(fd), &word, next);
 	return next;
 }
 
 static uint64_t describe(struct self *self, int fd, uint64_t word, struct description *found)
 {
+	uint64_t next;
+
 	description_make(found, fd);
-	return learn_end(self, fd, word, found);
+	next = learn_end(self, fd, word, found);
+	spare_return(found);
+	return next;
 }
 
 /* A child of vfork() has this table but descriptors of its own: it learns nothing. */
@@ -146,66 +169,64 @@ static bool may_learn(struct self *self, int fd)
 
 uint64_t descriptors_learn(struct self *self, int fd)
 {
-	struct description found;
+	struct description *found;
 	uint64_t word;
 
 	if (!may_learn(self, fd))
 		return 0;
-	word = learn_begin(fd, &found);
-	return describe(self, fd, word, &found);
+	found = learn_begin(fd, &word);
+	return found ? describe(self, fd, word, found) : 0;
 }
 
 /* It has just become another one: forgets it, and learns it again unless that cannot be. */
-static bool learn_anew(struct self *self, int fd, struct description *description, uint64_t *word)
+static struct description *learn_anew(struct self *self, int fd, uint64_t *word)
 {
 	descriptor_forget(fd);
-	if (!may_learn(self, fd))
-		return false;
-	*word = learn_begin(fd, description);
-	return true;
+	return may_learn(self, fd) ? learn_begin(fd, word) : NULL;
 }
 
 void descriptor_opened(struct self *self, int fd, const char *path)
 {
-	struct description found;
 	uint64_t word;
+	struct description *found = learn_anew(self, fd, &word);
 
-	if (!learn_anew(self, fd, &found, &word))
+	if (!found)
 		return;
-	found.path = path;
-	(void)describe(self, fd, word, &found);
+	found->path = path;
+	(void)describe(self, fd, word, found);
 }
 
 void descriptor_accepted(struct self *self, int fd)
 {
-	struct description found;
 	uint64_t word;
+	struct description *found = learn_anew(self, fd, &word);
 
-	if (!learn_anew(self, fd, &found, &word))
+	if (!found)
 		return;
-	found.is_accepted = true;
-	(void)describe(self, fd, word, &found);
+	found->is_accepted = true;
+	(void)describe(self, fd, word, found);
 }
 
 void descriptor_connected(struct self *self, int fd, const void *peer, size_t bytes)
 {
-	struct description found;
 	uint64_t word;
+	struct description *found = learn_anew(self, fd, &word);
 
-	if (!learn_anew(self, fd, &found, &word))
+	if (!found)
 		return;
-	found.peer = peer;
-	found.peer_bytes = bytes;
-	(void)describe(self, fd, word, &found);
+	found->peer = peer;
+	found->peer_bytes = bytes;
+	(void)describe(self, fd, word, found);
 }
 
 static void set_origin(int fd, uint64_t origin)
 {
 	descriptor_forget(fd);
-	if ((uint32_t)fd >= DESCRIPTORS_MAX || origin == 0 || recorder_in_vfork_child())
+	if ((uint32_t)fd >= DESCRIPTORS_MAX || !descriptors_table || origin == 0 ||
+	    recorder_in_vfork_child())
 		return;
 	use(fd);
-	store_relaxed(&origins[fd], origin);
+	store_relaxed(origin_of(fd), origin);
 }
 
 void descriptor_counted(int fd)
@@ -215,8 +236,10 @@ void descriptor_counted(int fd)
 
 void descriptor_copied(int fd, int from)
 {
+	bool is_known = descriptors_table && (uint32_t)from < DESCRIPTORS_MAX;
+
 	if (fd != from)
-		set_origin(fd, (uint32_t)from < DESCRIPTORS_MAX ? load_relaxed(&origins[from]) : 0);
+		set_origin(fd, is_known ? load_relaxed(origin_of(from)) : 0);
 }
 
 void descriptor_paired(int fd, int other)

@@ -15,7 +15,7 @@
 
 #include "self.h"
 
-/* Half a megabyte, of which a page is taken when a descriptor in it is used. */
+/* A megabyte, of which two pages are taken when a descriptor in them is used. */
 enum { DESCRIPTORS_MAX = 65536 };
 
 /* A word is: string id | flags << 32 | DESCRIPTOR_KNOWN | generation * DESCRIPTOR_GENERATION. */
@@ -23,11 +23,22 @@ enum { DESCRIPTORS_MAX = 65536 };
 #define DESCRIPTOR_KNOWN       (UINT64_C(1) << 40)
 #define DESCRIPTOR_GENERATION  (UINT64_C(1) << 41)
 
-/* Written by any thread, by compare and swap. A word is whole: relaxed loads will do. */
-extern uint64_t descriptors_table[DESCRIPTORS_MAX] HIDDEN;
+/* A word each, and behind all words one more for each. NULL until recording was first on. Words are
+ * written by any thread, by compare and swap. A word is whole: relaxed loads will do. */
+extern void *descriptors_table HIDDEN;
+
+static inline uint64_t *descriptors_word(int fd)
+{
+	return (uint64_t *)descriptors_table + (uint32_t)fd;
+}
+
+/* Before recording is turned on; false: there is no memory. */
+bool descriptors_start(void) HIDDEN;
 
 /* The word of a descriptor that is not known, or beyond the table, or none; describes it. */
 uint64_t descriptors_learn(struct self *, int fd) HIDDEN;
+/* Whether new names had better be those of many descriptors: locks and threads need room too. */
+bool descriptors_are_crowded(void) HIDDEN;
 /* While nothing is recorded. */
 void descriptors_forget_all(void) HIDDEN;
 /* Nothing is recorded any more: what becomes of eventfds is not seen. */
@@ -38,7 +49,7 @@ static inline uint64_t descriptors_get(struct self *self, int fd)
 	uint64_t word = 0;
 
 	if (LIKELY((uint32_t)fd < DESCRIPTORS_MAX))
-		word = load_relaxed(&descriptors_table[fd]);
+		word = load_relaxed(descriptors_word(fd));
 	return LIKELY(word & DESCRIPTOR_KNOWN) ? word : descriptors_learn(self, fd);
 }
 
@@ -48,7 +59,7 @@ static inline bool descriptors_is_accepted(int fd)
 	uint64_t word = 0;
 
 	if ((uint32_t)fd < DESCRIPTORS_MAX)
-		word = load_relaxed(&descriptors_table[fd]);
+		word = load_relaxed(descriptors_word(fd));
 	return word >> DESCRIPTOR_FLAGS_SHIFT & RECORD_ACCEPTED;
 }
 

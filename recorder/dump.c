@@ -15,6 +15,7 @@
 
 #include "chunk.h"
 #include "eventtext.h"
+#include "idle.h"
 #include "inlined.h"
 #include "modules.h"
 #include "objects.h"
@@ -165,6 +166,20 @@ static void put_argv(struct text *text, const struct arena *arena)
 	text_put_literal(text, "]");
 }
 
+/* Another process may write to an arena: a reason that is none has no name. */
+static void put_unsampled(struct dump *dump, struct text *text)
+{
+	static const char *const reasons[UNSAMPLED_REASONS] = { "taken", "go" };
+	uint64_t ticks = load_acquire(&dump->arena->unsampled_ticks);
+	uint32_t why = load_relaxed(&dump->arena->unsampled_why);
+
+	if (ticks == 0)
+		return;
+	text_put_key_u64(text, keys.process.unsampled_ns, dump_ns(dump, ticks));
+	text_put_key_string(text, keys.process.unsampled_why,
+			    reasons[why < UNSAMPLED_REASONS ? why : UNSAMPLED_TAKEN]);
+}
+
 static bool write_process(struct dump *dump)
 {
 	const struct arena *arena = dump->arena;
@@ -188,6 +203,7 @@ static bool write_process(struct dump *dump)
 	if (load_relaxed(&arena->filtered_ticks))
 		text_put_key_u64(text, keys.process.filtered_ns,
 				 dump_ns(dump, load_relaxed(&arena->filtered_ticks)));
+	put_unsampled(dump, text);
 	text_put_key(text, keys.process.client);
 	put_string_by_id(dump, text, arena->client);
 	text_put_literal(text, "}");
@@ -238,17 +254,20 @@ static bool write_module(struct dump *dump)
 {
 	struct text *text = &dump->text;
 	const struct module_entry *module = modules_at(dump->arena, dump->index);
-	uint32_t calls;
+	uint32_t calls, id_bytes;
 
 	if (!list_goes_on(dump, keys.header.modules, dump->snapshot.module_count))
 		return true;
 	calls = load_acquire(&dump->arena->module_calls[dump->index]);
 	put_comma(dump);
 	text_put_literal(text, "{");
-	text_put_key_string(text, keys.module.path, module->path);
+	text_put_key(text, keys.module.path);
+	text_put_json(text, module->path, strnlen(module->path, sizeof(module->path)));
 	text_put_key(text, keys.module.build_id);
 	text_put_literal(text, "\"");
-	text_put_hex(text, module->build_id, module->build_id_bytes);
+	id_bytes = load_relaxed(&module->build_id_bytes);
+	text_put_hex(text, module->build_id,
+		     id_bytes < sizeof(module->build_id) ? id_bytes : sizeof(module->build_id));
 	text_put_literal(text, "\"");
 	text_put_key_u64(text, keys.module.base, module->base);
 	text_put_key_u64(text, keys.module.start, module->start);
@@ -283,20 +302,33 @@ static bool write_object(struct dump *dump)
 	return false;
 }
 
-/* Inodes by twos. */
+static void put_two(struct dump *dump, uint64_t first, uint64_t second)
+{
+	put_comma(dump);
+	text_put_u64(&dump->text, first);
+	text_put_literal(&dump->text, ",");
+	text_put_u64(&dump->text, second);
+}
+
 static bool write_peer(struct dump *dump)
 {
 	const struct peer_entry *entry = peers_at(dump->arena, dump->index);
-	struct text *text = &dump->text;
 
 	if (!list_goes_on(dump, keys.header.peers, dump->snapshot.peer_count))
 		return true;
-	if (entry->peer == 0)
-		return false;
-	put_comma(dump);
-	text_put_u64(text, entry->inode);
-	text_put_literal(text, ",");
-	text_put_u64(text, entry->peer);
+	if (entry->peer != 0)
+		put_two(dump, entry->inode, entry->peer);
+	return false;
+}
+
+static bool write_idle(struct dump *dump)
+{
+	struct idle_entry *last = &dump->last_idle;
+
+	if (!list_goes_on(dump, keys.header.idle, dump->snapshot.idle_count))
+		return true;
+	if (idle_next(dump->arena, dump->index, last))
+		put_two(dump, dump_ns(dump, last->ticks), last->idle_ns);
 	return false;
 }
 
@@ -351,28 +383,32 @@ static bool write_open_op(struct dump *dump)
 {
 	const struct snapshot *snapshot = &dump->snapshot;
 	const struct record *record;
+	uint64_t cut;
 
 	if (!list_goes_on(dump, keys.header.open_ops, snapshot->open_count + 1))
 		return true;
 	record =
 		dump->index == 0 ? &snapshot->process_op : &snapshot->opens[dump->index - 1].record;
+	cut = dump->index == 0 ? 0 : snapshot->opens[dump->index - 1].cut;
 	if (dump->index == 0 ? record->end == 0 : record->type == RECORD_OP) {
 		put_comma(dump);
-		eventtext_put_open_op(&dump->text, dump, record);
+		eventtext_put_open_op(&dump->text, dump, record, cut);
 	}
 	return false;
 }
 
 static bool write_open_wait(struct dump *dump)
 {
+	const struct snapshot_open *open;
 	const struct record *record;
 
 	if (!list_goes_on(dump, keys.header.open_waits, dump->snapshot.open_count))
 		return true;
-	record = &dump->snapshot.opens[dump->index].record;
+	open = &dump->snapshot.opens[dump->index];
+	record = &open->record;
 	if (record->type == RECORD_WAIT) {
 		put_comma(dump);
-		eventtext_put_open_wait(&dump->text, dump, record);
+		eventtext_put_open_wait(&dump->text, dump, record, open->cut);
 	}
 	return false;
 }
@@ -389,20 +425,9 @@ static bool write_header_end(struct dump *dump)
  * shows. */
 static bool write_mark(struct dump *dump)
 {
-	const struct snapshot_thread *thread = &dump->snapshot.threads[dump->index];
-	const struct record record = {
-		.start = thread->marked_ticks,
-		.id = thread->delay_ns,
-		.parent = thread->op,
-		.value = thread->cpu_ns,
-		.name = thread->thread,
-		.type = RECORD_SAMPLE,
-	};
-
 	if (dump->index == dump->snapshot.thread_count)
 		return true;
-	if (thread->is_marked)
-		eventtext_put(&dump->text, dump, &record);
+	eventtext_put_mark(&dump->text, dump, &dump->snapshot.threads[dump->index]);
 	return false;
 }
 
@@ -411,18 +436,23 @@ static bool write_mark(struct dump *dump)
 /* Records of one chunk, as many as fit. */
 static bool write_records(struct dump *dump)
 {
-	uint32_t count = dump->snapshot.chunk_count, index;
+	uint32_t count = dump->snapshot.chunk_count, index, end;
 	const struct chunk *chunk;
 
 	if (dump->index == count)
 		return true;
 	index = (dump->snapshot.chunk_first + dump->index) % count;
 	chunk = chunk_at(dump->arena, index);
+	end = chunk_snapshot_end(chunk);
 	if (dump->record == 0)
-		dump->record = chunk->snapshot_from;
-	while (dump->record < chunk->snapshot && text_room(&dump->text) > EVENT_BYTES_MAX)
-		eventtext_put(&dump->text, dump, &chunk->records[dump->record++]);
-	if (dump->record < chunk->snapshot) {
+		dump->record = chunk_snapshot_begin(chunk, end);
+	while (dump->record < end && text_room(&dump->text) > EVENT_BYTES_MAX) {
+		/* Its words are looked up by numbers that must stay as they are meanwhile. */
+		const struct record record = chunk->records[dump->record++];
+
+		eventtext_put(&dump->text, dump, &record);
+	}
+	if (dump->record < end) {
 		dump->index--; /* the same chunk again, when there is room */
 	} else {
 		dump->record = 0;
@@ -433,9 +463,9 @@ static bool write_records(struct dump *dump)
 
 /* Each writes its element dump->index; true: that was the last one. */
 static bool (*const phases[])(struct dump *) = {
-	write_start,     write_process,    write_counters, write_thread, write_module,
-	write_object,    write_peer,       write_string,   write_stack,  write_open_op,
-	write_open_wait, write_header_end, write_records,  write_mark,
+	write_start,   write_process,   write_counters,   write_thread,  write_module,
+	write_object,  write_peer,      write_idle,       write_string,  write_stack,
+	write_open_op, write_open_wait, write_header_end, write_records, write_mark,
 };
 
 int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)

@@ -35,6 +35,7 @@ struct dump {
 	uint32_t record;  /* events: which record of chunk `index` */
 	uint32_t written; /* elements of the list so far: whether a comma is due */
 	uint32_t module_hint;
+	struct idle_entry last_idle; /* that was written */
 };
 
 static inline uint64_t dump_ns(const struct dump *dump, uint64_t ticks)

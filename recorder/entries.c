@@ -25,21 +25,32 @@ void entry_remove_below(struct self *self, struct open_entry *entry)
 	self->depth--;
 }
 
-void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,
-		 enum outcome outcome)
+/* Whether there is a record to write: another thread may have written that of a hold. */
+static bool is_ours(const struct open_entry *entry, uint64_t end_ticks)
+{
+	if (entry->record.type == RECORD_ATTACHED)
+		return false;
+	return !entry_is_hold(entry) ||
+	       watch_take_hold_at(field_watch(&entry->record), entry->handle, entry->record.start,
+				  end_ticks);
+}
+
+static void end(struct self *self, struct open_entry *entry, uint64_t end_ticks,
+		enum outcome outcome)
 {
 	uint64_t start = entry->record.start;
 	struct record *place;
 
 	assert(entry >= self->slot->entries && entry < &self->slot->entries[self->depth]);
-	if (entry->record.type == RECORD_ATTACHED) {
+	if (!is_ours(entry, end_ticks)) {
 		entry_remove(self, entry);
 		return;
 	}
-	if (entry->record.type == RECORD_WAIT)
-		watch_wait_ends(watch_find((const void *)(uintptr_t)entry->record.value));
 	place = entry_place(self, entry);
 	if (place) {
+		/* A lock that was released, before its record was written. */
+		if (place->end != 0)
+			end_ticks = place->end;
 		place->end = end_ticks > start ? end_ticks : start;
 		if (place->type == RECORD_OP)
 			place->outcome = (uint8_t)outcome;
@@ -47,6 +58,19 @@ void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks
 			place->fd = -1;
 	}
 	entry_end(self, entry, place);
+}
+
+void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,
+		 enum outcome outcome)
+{
+	if (entry->record.type == RECORD_WAIT)
+		watch_wait_ends(watch_find((const void *)(uintptr_t)entry->record.value));
+	end(self, entry, end_ticks, outcome);
+}
+
+void entry_cut(struct self *self, struct open_entry *entry, uint64_t end_ticks)
+{
+	end(self, entry, end_ticks, OUTCOME_NONE);
 }
 
 /*

@@ -28,6 +28,8 @@
 void entry_remove_below(struct self *, struct open_entry *) HIDDEN;
 /* Ends an entry by force: its call will not return any more, or not while it is recorded. */
 void entry_close(struct self *, struct open_entry *, uint64_t end_ticks, enum outcome) HIDDEN;
+/* Ends what goes on, though not for the recording: its call may return all the same. */
+void entry_cut(struct self *, struct open_entry *, uint64_t end_ticks) HIDDEN;
 /* Another thread has unlocked what this one held: it has written the record. */
 bool entry_is_taken(const struct open_entry *) HIDDEN;
 /* The program ended this op on another thread. */

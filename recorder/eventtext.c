@@ -125,6 +125,12 @@ static void put_work(struct text *text, const struct record *record)
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
+static void put_moved(struct text *text, uint64_t value)
+{
+	PUT_NONZERO(text, AMOUNT, value & (RECORD_MESSAGE - 1));
+	PUT_NONZERO(text, MESSAGES, value / RECORD_MESSAGE);
+}
+
 /* An io's result, a lock's hold, what a sleep asked for: the keys that depend on the kind. */
 static void put_value(const struct dump *dump, struct text *text, const struct record *record)
 {
@@ -133,7 +139,7 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 	else if (record->what == KIND_IO && (int64_t)record->value < 0)
 		PUT_NONZERO(text, ERROR, -record->value);
 	else if (record->what == KIND_IO)
-		PUT_NONZERO(text, AMOUNT, record->value);
+		put_moved(text, record->value);
 	else if (record->what == KIND_SLEEP)
 		PUT_NONZERO(text, REQUESTED, record->value);
 	else if (record->what == KIND_HOLD || record->what == KIND_THREAD)
@@ -249,7 +255,15 @@ void eventtext_put(struct text *text, const struct dump *dump, const struct reco
 
 /* --- What has not ended ---------------------------------------------------------------------- */
 
-void eventtext_put_open_op(struct text *text, const struct dump *dump, const struct record *record)
+/* Not where it ended, which is not known. */
+static void put_cut(const struct dump *dump, struct text *text, uint64_t cut_ticks)
+{
+	if (cut_ticks != 0)
+		PUT_U64(text, END, dump_ns(dump, cut_ticks));
+}
+
+void eventtext_put_open_op(struct text *text, const struct dump *dump, const struct record *record,
+			   uint64_t cut_ticks)
 {
 	PUT_FIRST(text, op_id);
 	text_put_u64(text, record->id);
@@ -263,6 +277,7 @@ void eventtext_put_open_op(struct text *text, const struct dump *dump, const str
 	if (record->what == KIND_PROCESS)
 		PUT_NONZERO(text, client_id, dump->arena->client);
 	PUT_U64(text, start_ns, dump_ns(dump, record->start));
+	put_cut(dump, text, cut_ticks);
 	PUT_NONZERO(text, THREAD, record->id >> 32);
 	PUT_NONZERO(text, STACK, record->stack);
 	put_value(dump, text, record);
@@ -270,7 +285,7 @@ void eventtext_put_open_op(struct text *text, const struct dump *dump, const str
 }
 
 void eventtext_put_open_wait(struct text *text, const struct dump *dump,
-			     const struct record *record)
+			     const struct record *record, uint64_t cut_ticks)
 {
 	PUT_FIRST(text, REASON);
 	put_word(text, reason_words, COUNT_OF(reason_words), record->what);
@@ -279,9 +294,26 @@ void eventtext_put_open_wait(struct text *text, const struct dump *dump,
 	PUT_NONZERO(text, IDENT, record->ident);
 	PUT_NONZERO(text, ADDRESS, record->value);
 	PUT_U64(text, START, dump_ns(dump, record->start));
+	put_cut(dump, text, cut_ticks);
 	PUT_NONZERO(text, THREAD, record->count);
 	PUT_NONZERO(text, STACK, record->stack);
 	PUT_NONZERO(text, CLASS, record->name);
 	PUT_NONZERO(text, HOLDER, field_holder(record));
 	text_put_literal(text, "}");
+}
+
+void eventtext_put_mark(struct text *text, const struct dump *dump,
+			const struct snapshot_thread *thread)
+{
+	const struct record record = {
+		.start = thread->marked_ticks,
+		.id = thread->delay_ns,
+		.parent = thread->op,
+		.value = thread->cpu_ns,
+		.name = thread->thread,
+		.type = RECORD_SAMPLE,
+	};
+
+	if (thread->is_marked)
+		eventtext_put(text, dump, &record);
 }

@@ -16,7 +16,12 @@ enum { EVENT_BYTES_MAX = 640 };
 /* A line. Into the dump's text or another; of the dump, times and the process are known. */
 void eventtext_put(struct text *, const struct dump *, const struct record *) HIDDEN;
 /* An object of the header's open_ops or open_waits. */
-void eventtext_put_open_op(struct text *, const struct dump *, const struct record *) HIDDEN;
-void eventtext_put_open_wait(struct text *, const struct dump *, const struct record *) HIDDEN;
+void eventtext_put_open_op(struct text *, const struct dump *, const struct record *,
+			   uint64_t cut_ticks) HIDDEN;
+void eventtext_put_open_wait(struct text *, const struct dump *, const struct record *,
+			     uint64_t cut_ticks) HIDDEN;
+
+/* How much CPU time a thread has used by the dump, if that is known. */
+void eventtext_put_mark(struct text *, const struct dump *, const struct snapshot_thread *) HIDDEN;
 
 #endif

@@ -13,9 +13,12 @@
 #ifndef WCPROF_FORMAT_H
 #define WCPROF_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 9 };
+enum { FORMAT_VERSION = 17 };
+/* From this one on struct arena_head is what it is. */
+enum { FORMAT_HEAD_VERSION = 12 };
 
 /* Of the release: of the library and of all commands. */
 #define WCPROF_VERSION "0.1.0"
@@ -118,6 +121,13 @@ enum {
 		128 /* a hold that began with a try: without the lock it would have gone on */
 };
 
+/* Set in an address that is none: of an object of the kernel's, which is the same in all processes.
+ */
+#define KERNEL_OBJECT (UINT64_C(1) << 62)
+
+/* Of an io that moved several messages, value has their number times this, and the bytes. */
+#define RECORD_MESSAGE (UINT64_C(1) << 48)
+
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
 
 /* --- The arena: one mapping, everything at fixed offsets from its start ---------------------- */
@@ -132,6 +142,9 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * struct module_entry [MODULES_MAX] ARENA_OBJECTS     struct object_entry [OBJECTS_MAX] ARENA_PEERS
  * struct peer_entry [PEERS_MAX] ARENA_CHUNKS      struct chunk [chunks.max]
  *
+ * The header's first ARENA_CONSTANT_BYTES are pages of their own. A reader from outside has a copy
+ * of them that it has checked. So nobody who still writes to the arena changes the sizes in it.
+ *
  * Space is populated before it is written: by granules, which header.ready marks; slots and chunks
  * one by one, below pool.made. Nobody may touch space that is not populated, a reader neither; nor
  * the records of an empty chunk, which may have given its memory back.
@@ -140,7 +153,7 @@ enum {
 	ARENA_GRANULE_BYTES = 32768,
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
-	SLOT_BYTES = 2240,
+	SLOT_BYTES = 2304,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -152,14 +165,17 @@ enum {
 	WATCHES_MAX = 32768,
 	WATCH_FILTER_BITS = 65536,
 	HANDLES_MAX = 32768,
+	OPENINGS_KEPT = 512,
 	MODULES_MAX = 1024,
 	MODULE_BYTES = 512,
 	OBJECTS_MAX = 4096,
 	PEERS_MAX = 8192,
 	CHUNK_BYTES = 32768,
 	CHUNK_RECORDS = 511,
+	CHUNK_BARED_BYTES = CHUNK_BYTES - 4096, /* given back by one that is bare */
 
 	ARENA_HEADER_BYTES = ARENA_GRANULE_BYTES,
+	ARENA_CONSTANT_BYTES = 8192,
 	ARENA_ROSTER = ARENA_HEADER_BYTES,
 	ARENA_STRINGS = ARENA_ROSTER + ROSTER_SLOTS * SLOT_BYTES,
 	ARENA_STRING_IDS = ARENA_STRINGS + STRINGS_MAX * 8,
@@ -264,7 +280,8 @@ _Static_assert(sizeof(struct peer_entry) == 8, "ARENA_CHUNKS counts on it");
  * it (handles.h).
  */
 struct open_entry {
-	struct record record; /* end is 0; a hold's fd is the index of its watch, or below */
+	struct record record; /* end is 0 but of a hold with HOLD_RELEASED for an fd; another hold's
+			       * fd is the index of its watch, or -1 */
 	uint64_t handle;      /* op: its id; 0 = entry is free */
 	uint64_t frame;       /* address of the frame that opened it */
 };
@@ -286,6 +303,10 @@ struct slot {
 	uint64_t op;    /* of the thread */
 	uint64_t stack_top;
 	uint64_t delay_ns; /* waited for a CPU, as of late, 0 = not known; drainer writes */
+	/* As its process came to an end, 0 = it has not; whoever ends it writes (mark.h). */
+	uint64_t last_ticks;
+	uint64_t last_cpu_ns;
+	uint32_t opening; /* of its entries but for [0] and attachments (opening.h) */
 	uint64_t counters[COUNTER_COUNT];                     /* added to by its thread only */
 	char name[16];                                        /* as of its registration */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
@@ -339,6 +360,9 @@ enum chunk_state {
 #define DRAIN_OUTSIDE UINT32_C(0x80000000)
 #define DRAIN_DIED    UINT32_C(0x40000000)
 
+/* Why there are no samples: the program has taken their signal; the runtime of Go has. */
+enum unsampled { UNSAMPLED_TAKEN, UNSAMPLED_GO, UNSAMPLED_REASONS };
+
 /* Counts of the kernel's for a process (usage.h). */
 struct usage {
 	uint64_t cpu_ns;
@@ -346,25 +370,51 @@ struct usage {
 	uint64_t involuntary_switches;
 };
 
+/* By how long the CPUs of the process were idle until then, all together (idle.h). */
+struct idle_entry {
+	uint64_t ticks;
+	uint64_t idle_ns;
+};
+
+enum { IDLES_MAX = 256, IDLE_CPUS_MAX = 1024 };
+
 #define ARENA_MAGIC UINT64_C(0x31666f7270637700)
 
-/* The header. Constant after creation but for what is said. */
-struct arena {
+/* The first bytes of the header, the same in all versions: enough to know whether the arena of a
+ * dead process may be removed. */
+struct arena_head {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint64_t bytes; /* of the whole mapping */
+	uint64_t pid_namespace; /* in which `pid` counts: inode of /proc/self/ns/pid, 0 = unknown */
+	uint32_t is_kept;       /* 1 = wcprof record follows, and removes it */
+	uint32_t unused;
+};
+
+/* The header. Constant after creation but for what is said. */
+struct arena {
+	/* As struct arena_head has them. */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid;
+	uint64_t pid_namespace;
+	uint32_t is_kept;
+	uint32_t unused_head;
+
+	uint64_t bytes;       /* of the whole mapping */
+	uint32_t chunks_most; /* no more chunks are ever looked at; a reader's copy has its own */
+	uint32_t unused;
 	uint32_t ppid;
 	uint32_t cpus;
 	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
 	uint64_t start_unix_ns;
+	uint64_t session; /* the number of the wcprof record that follows; 0 = none does */
 	uint32_t generation;
-	uint32_t anonymous;     /* 1 = private memory: there is no file */
-	uint32_t call_count;    /* strings 1 to call_count are names of calls */
-	uint32_t exe_name;      /* string id: base name of what was started as the program */
-	uint32_t client;        /* string id: "PID:START" */
-	uint32_t thread_class;  /* string id: "thread" */
-	uint64_t pid_namespace; /* in which `pid` counts: inode of /proc/self/ns/pid, 0 = unknown */
+	uint32_t anonymous;       /* 1 = private memory: there is no file */
+	uint32_t call_count;      /* strings 1 to call_count are names of calls */
+	uint32_t exe_name;        /* string id: base name of what was started as the program */
+	uint32_t client;          /* string id: "PID:START" */
+	uint32_t thread_class;    /* string id: "thread" */
 	struct clock_scale clock; /* mult: written once, by the first drainer */
 	struct record process_op; /* as it began */
 	char path[128];           /* of the file */
@@ -372,16 +422,18 @@ struct arena {
 	char host[72];
 	char boot_id[40];
 	uint32_t argv_bytes;
-	char argv[4092];  /* each argument ended by a NUL */
-	char socket[108]; /* where this process listens, or would */
+	uint64_t cpu_mask[IDLE_CPUS_MAX / 64]; /* which `cpus` are */
+	char argv[4092];                       /* each argument ended by a NUL */
+	char socket[108];                      /* where this process listens, or would */
 
 	/* Written by any thread. */
-	_Alignas(64) uint32_t thread_count; /* indexes given so far */
-	uint32_t string_count;              /* ids given so far, without id 0 */
+	_Alignas(4096) uint32_t thread_count; /* indexes given so far */
+	uint32_t string_count;                /* ids given so far, without id 0 */
 	uint32_t string_bytes;
 	uint32_t stack_count;
 	uint32_t stack_words;
 	uint32_t watch_lock;     /* 0 or thread index + 1 of who changes the table's keys */
+	uint64_t room_bytes;     /* how large it may become for now, room.h */
 	uint64_t starved_until;  /* ticks: no memory to be had before, do not ask */
 	uint64_t turn;           /* chunks taken so far; a ring's next is turn % chunks.max */
 	uint32_t bare_chunks;    /* how many have given their memory back, about */
@@ -400,24 +452,40 @@ struct arena {
 	uint32_t module_count;
 	uint32_t module_lock; /* 1 = somebody adds modules; any thread */
 	uint32_t object_count;
-	uint32_t objects_sought;   /* of objects_wanted, for how many it was tried */
-	uint32_t peers_sought;     /* of peers_wanted, for how many it was tried */
-	uint32_t dump_count;       /* dumps handed out whole */
-	uint64_t losses_reported;  /* of events, in those */
-	uint64_t losses_forgotten; /* by RESET */
-	uint64_t off_ticks;        /* when recording was turned off last */
-	uint64_t filtered_ticks;   /* when a filter of system calls was put up; 0 = never */
+	uint32_t objects_sought;              /* of objects_wanted, for how many it was tried */
+	uint32_t peers_sought;                /* of peers_wanted, for how many it was tried */
+	uint32_t dump_count;                  /* dumps handed out whole */
+	uint64_t losses_reported;             /* of events, in those */
+	uint64_t losses_forgotten;            /* by RESET */
+	uint32_t openings;                    /* so far (opening.h) */
+	uint64_t opened_ticks;                /* when the last one began */
+	uint64_t closed_ticks[OPENINGS_KEPT]; /* by number: when it ended, 0 = it goes on */
+	uint64_t dumped_ticks;                /* when a dump was taken last */
+	uint64_t filtered_ticks;  /* when a filter of system calls was put up; 0 = never */
+	uint64_t unsampled_ticks; /* since when there are no samples; 0 = there may be */
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
 	struct usage usage_before;     /* when the arena was made */
 	struct usage usage;            /* since then, as of late */
 	uint32_t process_end_reported; /* in a dump that was handed out whole */
 	uint32_t unlinked;             /* the file has no name any more */
+	uint32_t unsampled_why;        /* enum unsampled */
 	uint32_t commit_begun; /* 1 = a dump was handed out whole, and not all chunks say so yet */
+
+	uint32_t idle_count;     /* idle.h; the control thread, or who ends the process */
+	uint32_t idle_doublings; /* of the distance between two */
+	struct idle_entry idles[IDLES_MAX];
 
 	uint32_t module_calls[MODULES_MAX];          /* inlined.h; the control thread writes */
 	uint64_t ready[(ARENA_GRANULES + 63) / 64];  /* bit = granule is populated */
 	uint8_t watch_filter[WATCH_FILTER_BITS / 8]; /* bit = some watch has this hash */
 };
+_Static_assert(offsetof(struct arena, pid_namespace) ==
+			       offsetof(struct arena_head, pid_namespace) &&
+		       offsetof(struct arena, is_kept) == offsetof(struct arena_head, is_kept) &&
+		       offsetof(struct arena, bytes) == sizeof(struct arena_head),
+	       "the header begins with its head");
 _Static_assert(sizeof(struct arena) <= ARENA_HEADER_BYTES, "the header has a granule of its own");
+_Static_assert(offsetof(struct arena, thread_count) == ARENA_CONSTANT_BYTES,
+	       "readers have a copy of what is before");
 
 #endif

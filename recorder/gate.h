@@ -19,7 +19,9 @@ struct gate_facts {
 	uint32_t generation;   /* the same: how many forks lie between this process and the load */
 	uint32_t wants_enable; /* the same: record as soon as a hook comes by */
 	uint32_t is_on;        /* switch.c: recording is on for more than marked flows */
-	uint32_t is_confined;  /* switch.c: a filter may kill whoever makes a system call of ours */
+	uint32_t
+		is_confined; /* switch.c, and process.c at load: a filter may kill for a system call
+				* of ours */
 };
 
 extern struct gate_facts gate_facts HIDDEN;
@@ -64,5 +66,11 @@ static inline bool gate_is_confined(void)
 /* Whether the process still is its first user's. A program that has given up its rights since then
  * is not told that ours ended with them. One system call. */
 bool gate_is_the_users(void) HIDDEN;
+
+/* A vfork child filters its system calls from now on, or that was not so. It runs with its parent's
+ * thread-local storage, so that its parent takes it back. */
+void gate_confine_vfork_child(bool is_confined) HIDDEN;
+/* This thread is such a child. */
+bool gate_is_confined_vfork_child(void) HIDDEN;
 
 #endif

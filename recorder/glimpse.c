@@ -10,21 +10,17 @@
 #include "glimpse.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "atomics.h"
-#include "clock.h"
-#include "sample.h"
+#include "claim.h"
 #include "self.h"
 #include "stack_walk.h"
-#include "syscalls.h"
-#include "tasks.h"
+#include "timers.h"
 
 #include "in_target.h"
 
-enum { BOXES = 256, PERIOD_NS = 1000000 };
+enum { BOXES = 256 };
 
 enum box_state { BOX_IDLE, BOX_WANTED, BOX_WRITING, BOX_THERE, BOX_STATES };
 
@@ -34,7 +30,7 @@ struct box {
 	uint64_t pcs[GLIMPSE_FRAMES_MAX];
 	bool is_asked; /* this and what follows: the control thread's own */
 	uint32_t question;
-	int timer;
+	uint32_t tid;
 };
 
 static struct box boxes[BOXES];
@@ -64,33 +60,20 @@ static struct box *take_box(void)
 	return NULL;
 }
 
-/* Again and again, until it is answered: the thread may be inside the recorder at first. */
-static bool start_timer(struct box *box, uint32_t tid)
-{
-	struct sigevent event = { .sigev_signo = SAMPLE_SIGNAL,
-				  .sigev_notify = SIGEV_THREAD_ID,
-				  .sigev_value.sival_int = ticket_of(box) };
-	struct itimerspec spec = { { 0, PERIOD_NS }, { 0, PERIOD_NS } };
-
-	event._sigev_un._tid = (int)tid;
-	if (SYS3(timer_create, clock_id_of(tid), &event, &box->timer) != 0)
-		return false;
-	(void)sys_call(SYS_timer_settime, box->timer, 0, (long)&spec, 0, 0, 0);
-	return true;
-}
-
 int glimpse_ask(uint32_t tid)
 {
 	struct box *box;
 
-	if (task_blocks_signal((uint32_t)sys_getpid(), tid, SAMPLE_SIGNAL) || !sample_install())
+	if (!claim_take() || !claim_is_kept())
 		return -1;
 	box = take_box();
 	if (!box)
 		return -1;
 	/* Pairs with glimpse_answer(), which finds this before it writes. */
 	store_release(&box->word, word_of(box, BOX_WANTED));
-	if (start_timer(box, tid))
+	box->tid = tid;
+	/* Again and again, until it is answered: the thread may be inside the recorder at first. */
+	if (timers_ask(tid, ticket_of(box)))
 		return (int)(box - boxes);
 	store_release(&box->word, word_of(box, BOX_IDLE));
 	box->is_asked = false;
@@ -111,7 +94,7 @@ uint32_t glimpse_end(int glimpse, uint64_t pcs[GLIMPSE_FRAMES_MAX])
 	uint32_t wanted = word_of(box, BOX_WANTED);
 	uint32_t count = 0;
 
-	(void)SYS3(timer_delete, box->timer, 0, 0);
+	timers_end_asking(box->tid);
 	(void)cas_acq_rel(&box->word, &wanted, word_of(box, BOX_IDLE));
 	if (glimpse_is_there(glimpse)) {
 		count = box->count;

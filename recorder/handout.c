@@ -17,6 +17,7 @@
 #include "dump.h"
 #include "survey.h"
 #include "syscalls.h"
+#include "trial.h"
 #include "verbs.h"
 
 #include "in_target.h"
@@ -52,6 +53,7 @@ void handout_close(struct client *client)
 {
 	sys_close(client->fd);
 	client->fd = -1;
+	trial_closes(client);
 	handout_reset_answer(client);
 	if (handout.surveyor == client)
 		handout.surveyor = NULL;
@@ -180,12 +182,13 @@ void handout_continue(void)
 
 void handout_poll(short events)
 {
-	if (load_relaxed(&handout.dump.arena->drain_wanted))
-		dump_finish(false);
-	else if (handout.dump_filled_last)
+	/* First: what a reader has is not to be in the dump of a program that ends, too. */
+	if (handout.dump_filled_last)
 		dump_settle();
 	else if (events)
 		handout_continue();
+	if (handout.dumper && load_relaxed(&handout.dump.arena->drain_wanted))
+		dump_finish(false);
 }
 
 /* --- Surveys --------------------------------------------------------------------------------- */
@@ -233,6 +236,8 @@ bool handout_is_waiting(const struct client *client)
 
 void handout_leave(void)
 {
+	if (handout.dumper && handout.dump_filled_last)
+		dump_settle();
 	if (handout.dumper)
 		dump_finish(false);
 	if (survey_is_under_way())

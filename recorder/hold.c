@@ -15,6 +15,7 @@
 #include "op.h"
 #include "record.h"
 #include "self.h"
+#include "slow.h"
 #include "stack.h"
 
 #include "in_target.h"
@@ -35,6 +36,8 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 
 	if (load_relaxed(&recorder_holds) == HOLDS_NONE)
 		return;
+	if (UNLIKELY(load_relaxed(&watch->holder_op) != 0))
+		watch_end_hold(self, watch, start);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
 	op = op_begin_hold(self, watch, index_of(watch), stack, frame, start);
 	store_relaxed(&watch->holder_relock, 0);
@@ -42,9 +45,11 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	store_relaxed(&watch->holder_parent, parent);
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, stack);
-	store_relaxed(&watch->holder_thread, self->thread);
+	store_relaxed(&watch->holder_opening, self->opening);
 	/* Pairs with blocked.c and opens.c: whoever sees the hold sees whose it is. */
 	store_release(&watch->holder_op, op);
+	if (ops_may_take_longer())
+		slow_begin(self, op, stack);
 }
 
 void hold_relocked(struct watch *watch, uint64_t relock_ticks)
@@ -66,11 +71,21 @@ void hold_tried(struct watch *watch)
 		      (uint8_t)(load_relaxed(&watch->holder_flags) | RECORD_TRIED));
 }
 
+/* Before which nothing of this thread is recorded but the lives of what has one. */
+static uint64_t begin_of_time(const struct self *self)
+{
+	uint64_t opened = load_relaxed(&recorder_arena->opened_ticks);
+	uint64_t thread = self->slot->entries[0].record.start;
+
+	return thread > opened ? thread : opened;
+}
+
 void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks, uint32_t nth)
 {
 	uint64_t hot = load_relaxed(&watch->hot_ticks);
 	uint64_t before = load_relaxed(&watch->last_ticks);
 	uint64_t start = last_ticks;
+	uint64_t least = begin_of_time(self), ended = load_relaxed(&watch->holder_start);
 
 	assert(nth > 0);
 	if (load_relaxed(&recorder_holds) == HOLDS_NONE || load_relaxed(&watch->holder_op) != 0)
@@ -80,15 +95,47 @@ void hold_begin_late(struct self *self, struct watch *watch, uint64_t last_ticks
 		start = hot - (hot - start) / nth;
 	if (start < before)
 		start = before;
+	if (start < least)
+		start = least;
+	if (start < ended)
+		start = ended;
 	store_relaxed(&watch->holder_relock, 0);
 	store_relaxed(&watch->holder_flags, 0);
 	store_relaxed(&watch->holder_parent, op_current(self));
 	store_relaxed(&watch->holder_start, start);
 	store_relaxed(&watch->holder_stack, 0);
-	store_relaxed(&watch->holder_thread, self->thread);
+	store_relaxed(&watch->holder_opening, self->opening);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
 	/* As in hold_begin(). */
 	store_release(&watch->holder_op, self_next_id(self));
+}
+
+bool hold_is_anothers(const struct self *self, const struct watch *watch)
+{
+	uint64_t op = watch_holder(watch);
+
+	return op != 0 && op >> 32 != self->thread &&
+	       load_relaxed(&watch->holder_opening) == self->opening;
+}
+
+uint64_t hold_known(const struct self *self, const struct watch *watch)
+{
+	return load_relaxed(&watch->holder_opening) == self->opening ? watch_holder(watch) : 0;
+}
+
+void hold_takes_longer(const struct watch *watch)
+{
+	if (watch)
+		slow_end(watch_holder(watch), false);
+}
+
+/* Not begun by this thread in this opening: 0 if there is nothing that it could write of it. */
+static uint64_t take_over(struct self *self, struct watch *watch, uint64_t op, uint64_t now)
+{
+	if (load_relaxed(&watch->holder_opening) == self->opening)
+		return watch_take_hold(watch, op) ? op : 0;
+	watch_end_hold(self, watch, now);
+	return 0;
 }
 
 void hold_release(struct self *self, struct watch *watch, struct hold_release *release)
@@ -97,6 +144,9 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 	uint64_t start = load_relaxed(&watch->holder_start);
 	uint64_t now = clock_now_ticks();
 
+	if (op != 0 && UNLIKELY(op >> 32 != self->thread ||
+				load_relaxed(&watch->holder_opening) != self->opening))
+		op = take_over(self, watch, op & ~HANDLE_ENDING, now);
 	/* It may have been raised to the end of the hold before. */
 	if (now < start)
 		now = start;
@@ -125,8 +175,8 @@ void hold_release(struct self *self, struct watch *watch, struct hold_release *r
 		.flags = load_relaxed(&watch->holder_flags),
 	};
 	store_release(&watch->last_op, op);
-	op_release_hold(self, &release->hold);
-	/* Release: pairs with the drainer, which looks for the hold in our slot then. */
+	release->is_open = op_release_hold(self, &release->hold);
+	/* Release: pairs with watch_holder(): the drainer looks for the hold in our slot then. */
 	store_release(&watch->holder_op, 0);
 }
 
@@ -138,7 +188,7 @@ void hold_record(struct self *self, struct watch *watch, const struct hold_relea
 	if (release->pc)
 		hold.stack = stack_of(release->pc);
 	if (hold.type != RECORD_NONE)
-		op_end_hold(self, &hold);
+		op_end_hold(self, &hold, release->is_open);
 	if (release->waiters > 0)
 		wake_record(self, LINK_WAKE, watch, 1, 0, 0);
 }

@@ -58,23 +58,14 @@ uint64_t identity_pid_namespace(void)
 	return SYS3(stat, "/proc/self/ns/pid", &stat, 0) == 0 ? stat.st_ino : 0;
 }
 
-static uint64_t now_ns(clockid_t id)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(id, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint32_t count_cpus(void)
+static void fill_cpus(struct arena *arena)
 {
 	uint64_t mask[128] = { 0 };
 	long bytes = SYS3(sched_getaffinity, 0, sizeof(mask), mask);
-	uint32_t count = 0;
 
 	for (long i = 0; i < bytes / 8; i++)
-		count += (uint32_t)__builtin_popcountll(mask[i]);
-	return count;
+		arena->cpus += (uint32_t)__builtin_popcountll(mask[i]);
+	memcpy(arena->cpu_mask, mask, sizeof(arena->cpu_mask));
 }
 
 static void fill_host(struct arena *arena)
@@ -95,8 +86,9 @@ static void fill_process(struct arena *arena)
 		(uint32_t)read_file("/proc/self/cmdline", arena->argv, sizeof(arena->argv));
 	arena->ppid = (uint32_t)sys_getppid();
 	arena->pid_namespace = identity_pid_namespace();
-	arena->cpus = count_cpus();
-	arena->start_unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) +
+	fill_cpus(arena);
+	arena->start_unix_ns = recorder_clock_ns(CLOCK_REALTIME) -
+			       recorder_clock_ns(CLOCK_BOOTTIME) +
 			       arena->start_ticks * CLOCK_TICK_NS;
 }
 

@@ -16,6 +16,6 @@
 #pragma GCC poison sem_wait sem_post dlopen dlsym dlerror dl_iterate_phdr getpid sleep usleep \
 	nanosleep
 #pragma GCC poison mmap munmap mremap openat creat pread pwrite readv writev fork vfork sigaction \
-	signal
+	signal clock_gettime
 
 #endif

@@ -59,7 +59,7 @@ uint32_t interned_add(struct arena *arena, const struct interned_table *table, c
 	    load_relaxed(count) >= table->entries_max - 1)
 		return 0;
 	offset = add_relaxed(used, taken);
-	if (offset + taken > table->pool_units ||
+	if (offset > table->pool_units - taken ||
 	    !arena_ready(arena, pool_offset(table, offset), (uint64_t)taken * table->unit_bytes))
 		return 0;
 	id = add_relaxed(count, 1) + 1;
@@ -96,7 +96,7 @@ bool interned_is_valid(const struct arena *arena, const struct interned_table *t
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct interned_entry *entry = entry_at(arena, table, id);
 
-		if (!is_within(table, entry->offset, entry->units))
+		if (!is_within(table, load_relaxed(&entry->offset), load_relaxed(&entry->units)))
 			return false;
 	}
 	return true;
@@ -113,7 +113,7 @@ const void *interned_get(const struct arena *arena, const struct interned_table 
 		return NULL;
 	/* Pairs with interned_add(). */
 	*units = load_acquire(&entry_at(arena, table, id)->units);
-	offset = entry_at(arena, table, id)->offset;
+	offset = load_relaxed(&entry_at(arena, table, id)->offset);
 	if (!is_within(table, offset, *units))
 		*units = 0;
 	return *units ? arena_at(arena, pool_offset(table, offset)) : NULL;

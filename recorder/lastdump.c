@@ -9,16 +9,24 @@
 #include "lastdump.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include "dump.h"
 #include "gate.h"
+#include "held.h"
 #include "options.h"
+#include "outfile.h"
 #include "strings.h"
 #include "syscalls.h"
 
 #include "in_target.h"
+
+/* Mapped for the time of a dump: the program's stack may have no room for it. */
+struct workplace {
+	struct dump dump;
+	char path[OPTION_PATH_BYTES];
+	char buffer[DUMP_BUFFER_BYTES];
+};
 
 enum { TRIES = 10000, PAUSE_NS = 1000000, READER_TIMEOUT_MS = 10000 };
 
@@ -83,55 +91,28 @@ static bool write_dump(struct dump *dump, int fd)
 	return done;
 }
 
-/* Signals that a write may bring: a file that may not grow, a pipe that nobody reads. Without us
- * the program would not have got them. */
-#define WRITE_SIGNALS (UINT64_C(1) << (SIGXFSZ - 1) | UINT64_C(1) << (SIGPIPE - 1))
-
-struct held_signals {
-	uint64_t mask;    /* as it was */
-	uint64_t pending; /* the program's own */
-};
-
-static void hold_signals(struct held_signals *held)
-{
-	uint64_t held_back = WRITE_SIGNALS;
-
-	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&held_back, (long)&held->mask, 8, 0, 0);
-	held->pending = 0;
-	(void)SYS3(rt_sigpending, &held->pending, 8, 0);
-}
-
-static void drop_signals(const struct held_signals *held)
-{
-	uint64_t ours = WRITE_SIGNALS & ~held->pending;
-	const struct timespec now = { 0, 0 };
-
-	while (sys_call(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&now, 8, 0, 0) > 0)
-		continue;
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&held->mask, 0, 8, 0, 0);
-}
-
 /* Opened for appending: several images of one process write their dumps one after the other. Not
  * blocking: nobody may read from a pipe. */
-static bool dump_to_file(struct dump *dump)
+static bool dump_to_file(struct workplace *workplace)
 {
-	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	struct dump *dump = &workplace->dump;
 	struct held_signals held;
-	char path[OPTION_PATH_BYTES];
 	int fd = -ENAMETOOLONG;
 	bool done = false, is_quiet;
 
-	if (expand_output(dump->arena, path, sizeof(path)))
-		fd = sys_open(path, flags, 0600);
+	if (expand_output(dump->arena, workplace->path, sizeof(workplace->path)))
+		fd = outfile_open(workplace->path, O_APPEND | O_NONBLOCK);
 	if (fd >= 0) {
-		hold_signals(&held);
+		held_begin(&held);
 		done = write_dump(dump, fd);
-		drop_signals(&held);
+		held_end(&held);
 		sys_close(fd);
 	}
 	is_quiet = done || !gate_is_the_users();
 	if (!is_quiet)
 		text_complain("cannot write the dump to", recorder_options.output);
+	if (!is_quiet && fd == -EPERM)
+		text_complain(OUTFILE_WHY, "");
 	if (!is_quiet && !dump->arena->anonymous)
 		text_complain("it stays in shared memory, wcprof recover writes it:",
 			      dump->arena->path);
@@ -145,13 +126,14 @@ static bool is_drainer(const struct arena *arena)
 }
 
 /* Becomes the drainer; asks who is it now to give way, and does not wait for ever. */
-static bool begin_dump(struct dump *dump, struct arena *arena, char *buffer)
+static bool begin_dump(struct workplace *workplace, struct arena *arena)
 {
 	int result = -EBUSY;
 
 	store_relaxed(&arena->drain_wanted, 1);
 	for (int i = 0; i < TRIES && result == -EBUSY && !is_drainer(arena); i++) {
-		result = dump_begin(dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_AT_END);
+		result = dump_begin(&workplace->dump, arena, workplace->buffer, DUMP_BUFFER_BYTES,
+				    DUMP_AT_END);
 		if (result == -EBUSY)
 			sys_pause_ns(PAUSE_NS);
 	}
@@ -161,25 +143,26 @@ static bool begin_dump(struct dump *dump, struct arena *arena, char *buffer)
 
 bool lastdump_write(struct arena *arena)
 {
-	struct dump dump;
-	char *buffer;
+	struct workplace *workplace;
+	struct dump *dump;
 	bool done = true;
 
 	if (!recorder_options.output[0])
 		return snapshot_pending(arena) == 0 && !recorder_options.keep;
-	buffer = sys_mmap(NULL, DUMP_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (sys_is_error(buffer))
+	workplace = sys_mmap(NULL, sizeof(*workplace), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (sys_is_error(workplace))
 		return false;
-	if (!begin_dump(&dump, arena, buffer)) {
+	dump = &workplace->dump;
+	if (!begin_dump(workplace, arena)) {
 		text_complain("another dump is being written:", "none at exit");
 		done = false;
-	} else if (dump.snapshot.event_count > 0 || arena->dump_count == 0) {
-		done = dump_to_file(&dump);
-		dump_end(&dump, done);
+	} else if (dump->snapshot.event_count > 0 || arena->dump_count == 0) {
+		done = dump_to_file(workplace);
+		dump_end(dump, done);
 	} else {
-		dump_end(&dump, false);
+		dump_end(dump, false);
 	}
-	sys_munmap(buffer, DUMP_BUFFER_BYTES);
+	sys_munmap(workplace, sizeof(*workplace));
 	return done;
 }

@@ -73,6 +73,23 @@ void wake_announce(struct self *self, enum link_kind kind, struct watch *watch, 
 	wake_append(self, kind, watch, count, flags, stack, op, now);
 }
 
+void post_record(struct self *self, uint64_t address, uint32_t ident, uint64_t ticks)
+{
+	struct record record = {
+		.start = ticks,
+		.end = ticks,
+		.parent = op_current(self),
+		.value = address,
+		.name = self->thread,
+		.ident = ident,
+		.fd = -1,
+		.type = RECORD_LINK,
+		.what = LINK_POST,
+	};
+
+	entry_append(self, &record);
+}
+
 void init_record(struct self *self, const void *address, uint32_t stack)
 {
 	uint64_t now = clock_now_ticks();

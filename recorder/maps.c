@@ -8,39 +8,9 @@
  */
 #include "maps.h"
 
-#include <assert.h>
 #include <string.h>
 
-#include "syscalls.h"
-
 #include "in_target.h"
-
-/* The next line without its newline, ended by a NUL; NULL at the end. */
-static char *read_line(struct maps *maps)
-{
-	for (;;) {
-		char *line = maps->bytes + maps->next;
-		char *end = memchr(line, '\n', maps->used - maps->next);
-		long got;
-
-		if (end) {
-			*end = '\0';
-			maps->next = (size_t)(end + 1 - maps->bytes);
-			return line;
-		}
-		if (maps->ended)
-			return NULL;
-		maps->used -= maps->next;
-		memmove(maps->bytes, line, maps->used);
-		maps->next = 0;
-		if (maps->used >= MAPS_LINE_BYTES - 1)
-			maps->used = 0;
-		got = sys_read(maps->fd, maps->bytes + maps->used,
-			       MAPS_LINE_BYTES - 1 - maps->used);
-		maps->ended = got <= 0;
-		maps->used += got > 0 ? (size_t)got : 0;
-	}
-}
 
 static uint64_t parse_number(const char **at, unsigned int base)
 {
@@ -93,18 +63,14 @@ static bool parse_line(const char *at, struct mapping *mapping)
 
 bool maps_open(struct maps *maps)
 {
-	maps->used = maps->next = 0;
-	maps->ended = false;
-	maps->fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	return maps->fd >= 0;
+	return lines_open(&maps->lines, "/proc/self/maps");
 }
 
 bool maps_next(struct maps *maps, struct mapping *mapping)
 {
 	const char *line;
 
-	assert(maps->fd >= 0);
-	while ((line = read_line(maps)) != NULL)
+	while ((line = lines_next(&maps->lines)) != NULL)
 		if (parse_line(line, mapping))
 			return true;
 	return false;
@@ -112,5 +78,5 @@ bool maps_next(struct maps *maps, struct mapping *mapping)
 
 void maps_close(struct maps *maps)
 {
-	sys_close(maps->fd);
+	lines_close(&maps->lines);
 }

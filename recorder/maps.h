@@ -2,20 +2,16 @@
 /*
  * The mappings of this process, line by line, as the kernel tells them.
  *
- * By raw reads of /proc/self/maps into the caller's memory: neither can hang on the loader's lock,
- * or allocate. Makes a descriptor while it lasts: not for the program's threads, but where their
- * image begins or ends.
+ * From /proc/self/maps, by raw reads (lines.h): none hangs on the loader's lock. Not for the
+ * program's threads, but where their image begins or ends.
  */
 #ifndef WCPROF_MAPS_H
 #define WCPROF_MAPS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "recorder.h"
-
-enum { MAPS_LINE_BYTES = 4600 };
+#include "lines.h"
 
 struct mapping {
 	uint64_t start;
@@ -29,11 +25,7 @@ struct mapping {
 };
 
 struct maps {
-	int fd;
-	size_t used;
-	size_t next;
-	bool ended;
-	char bytes[MAPS_LINE_BYTES];
+	struct lines lines;
 };
 
 /* False: there is no /proc. Else maps_close() is due. */

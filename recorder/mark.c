@@ -14,6 +14,8 @@
 #include <sched.h>
 
 #include "chunk.h"
+#include "roster.h"
+#include "usage.h"
 
 #include "in_target.h"
 
@@ -44,4 +46,22 @@ void mark_write(struct self *self, uint64_t now_ticks)
 {
 	if (mark_gap_ticks != MARK_NEVER)
 		mark_sample(self, now_ticks, 0);
+}
+
+void mark_last(struct arena *arena)
+{
+	uint32_t slots = roster_made(arena);
+
+	usage_save(arena);
+	for (uint32_t i = 0; i < slots && mark_gap_ticks != MARK_NEVER; i++) {
+		struct slot *slot = roster_slot(arena, i);
+		uint64_t cpu_ns;
+
+		if (load_acquire(&slot->thread) == 0 ||
+		    !clock_cpu_ns_of(load_relaxed(&slot->tid), &cpu_ns))
+			continue;
+		store_relaxed(&slot->last_cpu_ns, cpu_ns);
+		/* Pairs with the snapshot of a dead process: the time is that of these ticks. */
+		store_release(&slot->last_ticks, clock_now_ticks());
+	}
 }

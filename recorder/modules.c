@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "gate.h"
 #include "maps.h"
+#include "spare.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -270,15 +271,22 @@ static void pass(struct saving *saving)
 			mark_gone(saving->arena, i);
 }
 
+static void save_by(void *saving)
+{
+	struct arena *arena = ((struct saving *)saving)->arena;
+
+	if (!lock(arena))
+		return;
+	pass(saving);
+	count_namespaces(arena);
+	unlock(arena);
+}
+
 static void save(struct arena *arena, uint64_t since, bool is_quick)
 {
 	struct saving saving = { .arena = arena, .since = since, .is_quick = is_quick };
 
-	if (!lock(arena))
-		return;
-	pass(&saving);
-	count_namespaces(arena);
-	unlock(arena);
+	spare_call_surely(save_by, &saving);
 }
 
 void modules_save(struct arena *arena)

@@ -11,6 +11,7 @@
 #include "objects.h"
 
 #include "maps.h"
+#include "spare.h"
 #include "watch.h"
 
 #include "in_target.h"
@@ -87,6 +88,12 @@ static uint32_t place_some(struct arena *arena)
 	return count;
 }
 
+static void place_all(void *arena)
+{
+	while (place_some(arena) == WANTED_MAX)
+		;
+}
+
 void objects_place(struct arena *arena)
 {
 	/* Pairs with watch_share(). */
@@ -94,7 +101,6 @@ void objects_place(struct arena *arena)
 
 	if (wanted == arena->objects_sought)
 		return;
-	while (place_some(arena) == WANTED_MAX)
-		;
+	spare_call_surely(place_all, arena);
 	store_relaxed(&arena->objects_sought, wanted);
 }

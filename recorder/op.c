@@ -12,9 +12,12 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "destinations.h"
 #include "entries.h"
 #include "handles.h"
 #include "mark.h"
+#include "opening.h"
+#include "slow.h"
 #include "stack.h"
 
 #include "in_target.h"
@@ -66,28 +69,31 @@ uint64_t op_begin_hold(struct self *self, const struct watch *watch, uint32_t wa
 }
 
 /* Before the watch's holder changes: whoever sees that sees this. */
-void op_release_hold(struct self *self, const struct record *hold)
+bool op_release_hold(struct self *self, const struct record *hold)
 {
 	struct open_entry *entry = entry_find(self, hold->id);
 	struct record open = *hold;
 
 	assert(field_is_hold(hold) && hold->id != 0);
-	open.end = 0;
 	open.fd = HOLD_RELEASED;
-	if (entry)
+	if (entry) {
+		store_release(&entry->record.end, hold->end);
 		store_release(&entry->record.fd, HOLD_RELEASED);
-	else if (self->depth < SLOT_ENTRIES)
-		(void)entry_push(self, &open, hold->id, NULL);
+	} else if (self->depth < SLOT_ENTRIES) {
+		entry = entry_push(self, &open, hold->id, NULL);
+	}
 	/* Else a dump that is taken just now does not have it; the next one has. */
+	return entry != NULL;
 }
 
-void op_end_hold(struct self *self, const struct record *hold)
+void op_end_hold(struct self *self, const struct record *hold, bool was_open)
 {
 	struct open_entry *entry = entry_find(self, hold->id);
 	struct record *place;
 
 	if (!entry) {
-		(void)chunk_append(self, hold);
+		if (!was_open)
+			(void)chunk_append(self, hold);
 		return;
 	}
 	place = chunk_place(self);
@@ -111,14 +117,16 @@ void op_end_nested(struct self *self, uint64_t end_ticks, enum outcome outcome)
 		entry_close(self, &self->slot->entries[self->depth - 1], end_ticks, outcome);
 }
 
-void op_end_forgotten(struct self *self, uint64_t end_ticks)
+void op_end_forgotten(struct self *self, uint32_t opening)
 {
+	uint64_t now = clock_now_ticks();
+
 	for (uint32_t i = self->depth; i-- > 1;) {
 		struct open_entry *entry = &self->slot->entries[i];
+		uint64_t cut = opening_cut(recorder_arena, opening, entry->record.start);
 
-		if (entry->record.start <= end_ticks &&
-		    (entry->record.type != RECORD_ATTACHED || entry_is_detached(entry)))
-			entry_close(self, entry, end_ticks, OUTCOME_NONE);
+		if (entry->record.type != RECORD_ATTACHED || entry_is_detached(entry))
+			entry_cut(self, entry, cut != 0 ? cut : now);
 	}
 }
 
@@ -215,7 +223,11 @@ static inline __attribute__((always_inline)) uint64_t begin_op(struct self *self
 	record.parent = op_current(self);
 	record.id = self_next_id(self);
 	record.start = clock_now_ticks();
-	return entry_push(self, &record, record.id, frame) ? record.id : 0;
+	if (UNLIKELY(!entry_push(self, &record, record.id, frame)))
+		return 0;
+	if (ops_may_take_longer())
+		slow_begin(self, record.id, stack);
+	return record.id;
 }
 
 uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t value, int fd,
@@ -366,6 +378,14 @@ void op_set_other(struct self *self, uint64_t op, int fd)
 		return;
 	descriptors_describe(self, &record);
 	store_release(&entry->record.count, record.ident);
+}
+
+void op_set_to(struct self *self, uint64_t op, const void *address, size_t bytes)
+{
+	struct open_entry *entry = entry_find(self, op);
+
+	if (entry)
+		store_release(&entry->record.count, destinations_name(address, bytes));
 }
 
 uint64_t op_reserve(struct self *self)

@@ -20,9 +20,11 @@ void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,
 /* A hold of the watch with this index has begun; 0 when it cannot be recorded. */
 uint64_t op_begin_hold(struct self *, const struct watch *, uint32_t watch_index, uint32_t stack,
 		       const void *frame, uint64_t start_ticks) HIDDEN;
-/* It is its watch's no more: until its record is written it is open here. */
-void op_release_hold(struct self *, const struct record *hold) HIDDEN;
-void op_end_hold(struct self *, const struct record *hold) HIDDEN;
+/* It is its watch's no more: until its record is written it is open here. False: there is no room
+ * for that. */
+bool op_release_hold(struct self *, const struct record *hold) HIDDEN;
+/* Writes its record, unless it was open here and has been cut off since then. */
+void op_end_hold(struct self *, const struct record *hold, bool was_open) HIDDEN;
 /* Takes an open entry away without a record; false when this thread has no such entry. */
 bool op_drop(struct self *, uint64_t handle) HIDDEN;
 /* This thread is in the op, which is among the handles with this index, until it ends or is
@@ -35,8 +37,9 @@ void op_end_nested(struct self *, uint64_t end_ticks, enum outcome) HIDDEN;
 void op_end_all(struct self *, uint64_t end_ticks, enum outcome, uint32_t ident) HIDDEN;
 /* Of the thread itself: its share of a contended CPU (weight.h). */
 void op_set_weight(struct self *, uint32_t weight) HIDDEN;
-/* Ends what began before that moment, but for ops that the program itself may still end. */
-void op_end_forgotten(struct self *, uint64_t end_ticks) HIDDEN;
+/* Ends all of that opening, with it or else now. Not so the thread's own op, nor those that the
+ * program itself may still end. */
+void op_end_forgotten(struct self *, uint32_t opening) HIDDEN;
 /* Whether the thread works for an op that is recorded even while recording is off. */
 bool op_is_in_flow(const struct self *) HIDDEN;
 

@@ -12,10 +12,15 @@
 #include "chunk.h"
 #include "fields.h"
 #include "handles.h"
+#include "opening.h"
 #include "roster.h"
 #include "watch.h"
 
 #include "in_target.h"
+
+/* Records that are compared with what was open, for one dump: some seconds. An arena that was made
+ * up, or overwritten, would have it go on for hours. */
+#define LOOKS_MOST (UINT64_C(1) << 32)
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 
@@ -47,10 +52,7 @@ static bool read_entry(const struct open_entry *entry, struct snapshot_open *to)
 
 static bool is_held(const struct arena *arena, const struct snapshot_open *open)
 {
-	const struct watch *watch = watch_at(arena, (uint32_t)field_watch(&open->record));
-
-	/* Acquire: pairs with hold_release(): who sees that it is released sees where it is now. */
-	return watch && load_acquire(&watch->holder_op) == open->handle;
+	return (watch_hold_at(arena, field_watch(&open->record)) & ~HANDLE_ENDING) == open->handle;
 }
 
 /* A thread's entry that is open. False for a hold that another thread has released, too: it may be
@@ -63,6 +65,7 @@ static bool read_open(const struct arena *arena, const struct open_entry *entry,
 	if (!field_is_hold(&open->record) || field_watch(&open->record) < 0 || is_held(arena, open))
 		return true;
 	open->record.fd = load_acquire(&entry->record.fd);
+	open->record.end = load_acquire(&entry->record.end);
 	if (read_handle(entry) != open->handle)
 		return false;
 	*is_elsewhere |= !field_is_released(&open->record);
@@ -83,7 +86,18 @@ static void add(struct snapshot *snapshot, const struct snapshot_open *open, uin
 	for (uint32_t i = snapshot->open_count; i-- > since;)
 		if (snapshot->opens[i].handle == open->handle)
 			return;
-	snapshot->opens[snapshot->open_count++] = *open;
+	if (snapshot->open_count < snapshot->open_room)
+		snapshot->opens[snapshot->open_count++] = *open;
+}
+
+/* When the entry of a thread was cut off. `before` is the opening of its slot before the entry was
+ * read. Since then the thread may have come to a new one, with entries of that. */
+static uint64_t find_cut(const struct arena *arena, const struct slot *slot, uint32_t before,
+			 uint64_t start)
+{
+	uint64_t cut = opening_cut(arena, before, start);
+
+	return cut > start ? cut : opening_cut(arena, load_acquire(&slot->opening), start);
 }
 
 /* From the top: entries move down only, so none is missed; one that moved is seen twice. */
@@ -93,12 +107,18 @@ static bool copy_slots(struct snapshot *snapshot, const struct arena *arena, uin
 
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);
-		uint32_t since = snapshot->open_count;
+		uint32_t since = snapshot->open_count, opening = load_acquire(&slot->opening);
 		struct snapshot_open open;
 
-		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;)
-			if (read_open(arena, &slot->entries[k], &open, &is_elsewhere))
-				add(snapshot, &open, since);
+		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;) {
+			if (!read_open(arena, &slot->entries[k], &open, &is_elsewhere))
+				continue;
+			if (is_released(&open))
+				open.cut = open.record.end;
+			else if (k > 0)
+				open.cut = find_cut(arena, slot, opening, open.record.start);
+			add(snapshot, &open, since);
+		}
 	}
 	return is_elsewhere;
 }
@@ -111,14 +131,16 @@ static void copy_released(struct snapshot *snapshot, const struct arena *arena, 
 		struct snapshot_open open;
 
 		for (int k = SLOT_ENTRIES; load_acquire(&slot->thread) != 0 && k-- > 0;)
-			if (read_entry(&slot->entries[k], &open) && is_released(&open))
+			if (read_entry(&slot->entries[k], &open) && is_released(&open)) {
+				open.cut = open.record.end;
 				add(snapshot, &open, 0);
+			}
 	}
 }
 
 static void copy_handles(struct snapshot *snapshot, const struct arena *arena)
 {
-	for (uint32_t i = 0; i < HANDLES_MAX; i++) {
+	for (uint32_t i = 0; i < HANDLES_MAX && snapshot->open_count < snapshot->open_room; i++) {
 		const struct open_entry *entry = handles_at(arena, i);
 		struct snapshot_open *to = &snapshot->opens[snapshot->open_count];
 
@@ -137,7 +159,7 @@ static void copy_children(struct snapshot *snapshot, const struct arena *arena)
 		bool is_child = watch && load_acquire(&watch->type) == WATCH_CHILD;
 		uint64_t op = is_child ? watch_child_op(watch) : 0;
 
-		if (op == 0)
+		if (op == 0 || snapshot->open_count == snapshot->open_room)
 			continue;
 		snapshot->opens[snapshot->open_count++] = (struct snapshot_open){
 			.handle = op,
@@ -183,12 +205,13 @@ static bool is_ending(const struct snapshot *snapshot, const struct arena *arena
 		      uint32_t index_plus_one, const struct snapshot_open *open)
 {
 	const struct chunk *chunk;
+	uint32_t end;
 
 	if (index_plus_one == 0 || index_plus_one > snapshot->chunk_count)
 		return false;
 	chunk = chunk_at(arena, index_plus_one - 1);
-	return chunk->snapshot > 0 &&
-	       is_record_of(&chunk->records[chunk->snapshot - 1], &open->record);
+	end = chunk_snapshot_end(chunk);
+	return end > 0 && is_record_of(&chunk->records[end - 1], &open->record);
 }
 
 /* Whether it is open beyond doubt: then nobody needs to look for its record. */
@@ -197,8 +220,11 @@ static bool is_open_now(const struct snapshot *snapshot, const struct arena *are
 {
 	if (open->place)
 		return load_acquire(open->place) == open->handle;
-	if (is_released(open) || (field_is_hold(&open->record) && field_watch(&open->record) >= 0 &&
-				  !is_held(arena, open)))
+	if (is_released(open))
+		return false;
+	/* One that is just being ended may be so by another thread. */
+	if (field_is_hold(&open->record) && field_watch(&open->record) >= 0 &&
+	    watch_hold_at(arena, field_watch(&open->record)) != open->handle)
 		return false;
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);
@@ -216,13 +242,16 @@ static bool is_open_now(const struct snapshot *snapshot, const struct arena *are
 }
 
 /* Whether the record of what was open is in the snapshot, or was in the last one already. */
-static bool is_recorded(const struct snapshot *snapshot, const struct arena *arena,
+static bool is_recorded(struct snapshot *snapshot, const struct arena *arena,
 			const struct snapshot_open *open)
 {
-	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
+	for (uint32_t i = 0; i < snapshot->chunk_count && snapshot->looked_at < LOOKS_MOST; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
+		uint32_t end = chunk_snapshot_end(chunk);
+		uint32_t begin = load_relaxed(&chunk->snapshot_since);
 
-		for (uint32_t k = chunk->snapshot_since; k < chunk->snapshot; k++)
+		snapshot->looked_at += 1 + (begin < end ? end - begin : 0);
+		for (uint32_t k = begin; k < end; k++)
 			if (is_record_of(&chunk->records[k], &open->record))
 				return true;
 	}

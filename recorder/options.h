@@ -19,6 +19,8 @@ enum { OPTION_PATH_BYTES = 1024 };
 
 /* Of `full`: its words, in their order. */
 enum { FULL_DROP, FULL_RING };
+/* Of `seccomp`. */
+enum { SECCOMP_CHECK, SECCOMP_IGNORE };
 
 struct options {
 #define OPTION_NUMBER(field, name, value, least, most, unit, live, help) uint64_t field;

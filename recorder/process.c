@@ -23,23 +23,30 @@
 
 #include "arena.h"
 #include "aside.h"
+#include "claim.h"
 #include "clock.h"
 #include "control.h"
+#include "filter.h"
 #include "gate.h"
+#include "idle.h"
+#include "inhandler.h"
 #include "lastdump.h"
 #include "mark.h"
 #include "modules.h"
 #include "options.h"
+#include "pipes.h"
 #include "programs.h"
-#include "sample.h"
+#include "room.h"
 #include "sampler.h"
 #include "self.h"
 #include "settings.h"
+#include "slow.h"
+#include "spare.h"
 #include "stack.h"
 #include "switch.h"
+#include "trial.h"
 #include "syscalls.h"
 #include "text.h"
-#include "usage.h"
 
 #include "in_target.h"
 
@@ -64,17 +71,44 @@ static const char *get_environment(const char *name)
 
 static void settle(void)
 {
-	if (recorder_options.control && !process.is_clone)
-		control_start(process.host->thread_create);
+	bool has_control = recorder_options.control && !process.is_clone;
+
+	if (!has_control || control_start(process.host->thread_create))
+		store_relaxed(&recorder_gate.settled, 1);
+}
+
+/* A child that is not to be recorded, or a process in which nothing is. No system calls: it may be
+ * confined. */
+static void stay_off(void)
+{
 	store_relaxed(&recorder_gate.settled, 1);
+	store_relaxed(&recorder_gate.present, 1);
+	store_release(&recorder_gate.mode, GATE_OFF);
+}
+
+bool recorder_is_shut_out(void)
+{
+	if (!filter_may_kill())
+		return false;
+	/* From here on no wrong option is complained of. */
+	gate_facts.is_confined = 1;
+	options_read(&recorder_options, get_environment);
+	if (recorder_options.seccomp == SECCOMP_IGNORE) {
+		gate_facts.is_confined = 0;
+		return false;
+	}
+	stay_off();
+	return true;
 }
 
 void recorder_start(const struct recorder_host *host)
 {
 	assert(load_relaxed(&recorder_gate.present) == 0);
+	text_note_stderr();
 	clock_start();
 	options_read(&recorder_options, get_environment);
 	settings_start();
+	claim_start(host->is_go);
 	process.host = host;
 	gate_facts.pid = (uint32_t)sys_getpid();
 	gate_facts.user = (uint32_t)sys_geteuid();
@@ -84,7 +118,7 @@ void recorder_start(const struct recorder_host *host)
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
 	store_relaxed(&recorder_gate.present, 1);
 	if (recorder_options.enable && switch_enable() != 0)
-		text_complain("no memory:", "nothing is recorded");
+		text_complain("nothing is recorded:", room_reason());
 	else if (recorder_arena && recorder_arena->anonymous)
 		text_complain("no shared memory:",
 			      "the recording is lost if the process is killed (wcprof check)");
@@ -99,67 +133,14 @@ void recorder_start(const struct recorder_host *host)
 static void settle_accounts(struct arena *arena)
 {
 	modules_note();
-	usage_save(arena);
+	mark_last(arena);
+	idle_note_last(arena);
 }
 
 static void hand_over(struct arena *arena)
 {
 	if (lastdump_write(arena))
 		arena_unlink(arena);
-}
-
-/* --- Other rights ---------------------------------------------------------------------------- */
-
-bool recorder_steps_aside(enum recorder_aside reason)
-{
-	if (!process.host || gate_is_confined() || recorder_in_vfork_child())
-		return false;
-	return (reason == ASIDE_ALWAYS || !aside_has_same_rights()) && aside_send();
-}
-
-void recorder_steps_back(bool was_there)
-{
-	if (was_there)
-		control_start(process.host->thread_create);
-}
-
-struct recorder_confinement recorder_confine(void)
-{
-	struct recorder_confinement before = { 0 };
-	struct arena *arena;
-
-	if (!process.host || gate_is_confined() || recorder_in_vfork_child())
-		return before;
-	recorder_wake_up(false);
-	before.was_free = true;
-	before.was_there = aside_send();
-	/* Whose thread that was is gone; its timers would go on. */
-	(void)sampler_tick(false, 0);
-	arena = load_acquire(&recorder_arena);
-	if (arena)
-		settle_accounts(arena);
-	before.is_counted = load_relaxed(&recorder_gate.mode) == GATE_ON;
-	if (before.is_counted) {
-		store_relaxed(&arena->filtered_ticks, clock_now_ticks());
-		arena_count(arena, COUNTER_unseen_filtered);
-	}
-	switch_confine(true);
-	if (arena)
-		hand_over(arena);
-	return before;
-}
-
-void recorder_unconfine(const struct recorder_confinement *before)
-{
-	if (!before->was_free)
-		return;
-	assert(gate_is_confined());
-	if (before->is_counted) {
-		store_relaxed(&recorder_arena->filtered_ticks, 0);
-		add_relaxed(&recorder_arena->counters[COUNTER_unseen_filtered], -1);
-	}
-	switch_confine(false);
-	recorder_steps_back(before->was_there);
 }
 
 /* --- Fork ------------------------------------------------------------------------------------ */
@@ -184,17 +165,11 @@ void recorder_clone_ends(void)
 	add_relaxed(&process.clones, -1);
 }
 
-/* A child that is not to be recorded. No system calls: it may be confined. */
-static void stay_off(void)
-{
-	store_relaxed(&recorder_gate.settled, 1);
-	store_relaxed(&recorder_gate.present, 1);
-	store_release(&recorder_gate.mode, GATE_OFF);
-}
-
+/* A child of a trial is not recorded: nobody would turn that off. It may get a trial of its own. */
 void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
+	bool is_of_trial = trial_is_on();
 	struct clock_pair forked;
 
 	if (!process.host)
@@ -205,11 +180,14 @@ void recorder_fork_child(void)
 	}
 	store_release(&recorder_gate.mode, GATE_UNSET);
 	stack_fork_child();
-	sample_fork_child();
+	spare_fork_child();
+	claim_fork_child();
 	control_forget();
+	slow_fork_child();
+	room_forget();
 	gate_facts.pid = (uint32_t)sys_getpid();
 	gate_facts.generation++;
-	gate_facts.wants_enable = gate_is_on() && recorder_options.follow;
+	gate_facts.wants_enable = gate_is_on() && recorder_options.follow && !is_of_trial;
 	process.is_clone = process.clones > 0;
 	process.clones = 0;
 	process.bringing_up = 0;
@@ -235,18 +213,31 @@ static void notice_fork(void)
 		recorder_fork_child();
 }
 
+bool recorder_minds_signals(void)
+{
+	if (!process.host)
+		return false;
+	notice_fork();
+	return !gate_is_confined() && !gate_is_confined_vfork_child() && !recorder_in_vfork_child();
+}
+
 static void bring_up(bool may_create_thread)
 {
+	uint32_t unset = GATE_UNSET;
+
 	if (gate_facts.wants_enable) {
 		gate_facts.wants_enable = 0;
 		(void)switch_enable();
 	}
 	if (!may_create_thread && recorder_options.control)
 		return;
+	/* Then a later hook may. */
+	if (recorder_options.control && inhandler_is_likely())
+		return;
 	if (load_relaxed(&recorder_gate.settled) == 0)
 		settle();
-	if (load_relaxed(&recorder_gate.mode) == GATE_UNSET)
-		store_release(&recorder_gate.mode, GATE_OFF);
+	if (load_relaxed(&recorder_gate.settled) != 0)
+		(void)cas_acq_rel(&recorder_gate.mode, &unset, GATE_OFF);
 }
 
 void recorder_wake_up(bool may_create_thread)
@@ -259,6 +250,7 @@ void recorder_wake_up(bool may_create_thread)
 	if (gate_is_confined())
 		return;
 	/* Nothing to do but what needs a thread: lock hooks of such a child come by often. */
+	may_create_thread = may_create_thread && !aside_rests();
 	if (!gate_facts.wants_enable && !may_create_thread && recorder_options.control)
 		return;
 	if ((uint32_t)sys_getpid() != gate_pid())
@@ -267,6 +259,146 @@ void recorder_wake_up(bool may_create_thread)
 		return;
 	bring_up(may_create_thread);
 	store_release(&process.bringing_up, 0);
+}
+
+/* --- Other rights ---------------------------------------------------------------------------- */
+
+/* A hook in which a thread may be made is to look in. Off, hooks pass by. */
+static void unsettle(void)
+{
+	uint32_t off = GATE_OFF;
+
+	store_relaxed(&recorder_gate.settled, 0);
+	(void)cas_acq_rel(&recorder_gate.mode, &off, GATE_UNSET);
+}
+
+void recorder_closes_nothing(void)
+{
+	if (!process.host || recorder_in_vfork_child())
+		return;
+	/* The last moment for a control thread. */
+	recorder_wake_up(true);
+	if (!gate_is_confined())
+		aside_stays();
+}
+
+bool recorder_steps_aside(enum recorder_aside reason)
+{
+	if (!process.host || gate_is_confined())
+		return false;
+	notice_fork();
+	if (recorder_in_vfork_child())
+		return false;
+	if (reason == ASIDE_IF_RIGHTS_DIFFER && aside_has_same_rights())
+		return false;
+	(void)aside_call_begins(reason == ASIDE_BRIEFLY);
+	return true;
+}
+
+void recorder_steps_back(bool has_stepped)
+{
+	if (has_stepped && aside_call_ends())
+		unsettle();
+}
+
+bool recorder_gives_way(bool *is_again, bool has_failed)
+{
+	if (*is_again && has_failed)
+		recorder_steps_back(true);
+	if (*is_again || !process.host || gate_is_confined())
+		return false;
+	notice_fork();
+	if (recorder_in_vfork_child())
+		return false;
+	*is_again = aside_call_begins(false);
+	if (!*is_again)
+		recorder_steps_back(true);
+	else if (load_acquire(&recorder_arena))
+		arena_count(recorder_arena, COUNTER_unattended);
+	return *is_again;
+}
+
+/* --- Filters of system calls ------------------------------------------------------------------ */
+
+/* Of this thread's; the child has the same thread-local storage. */
+static __thread uint32_t vforks_under_way __attribute__((tls_model("initial-exec")));
+
+bool recorder_vfork_begins(void)
+{
+	if (gate_is_confined() || gate_is_confined_vfork_child())
+		return false;
+	vforks_under_way++;
+	return true;
+}
+
+static void confine_vfork_child(bool is_confined)
+{
+	gate_confine_vfork_child(is_confined);
+	self_confine(is_confined);
+}
+
+void recorder_vfork_ends(void)
+{
+	vforks_under_way -= vforks_under_way > 0;
+	confine_vfork_child(false);
+}
+
+/* Whose thread that was is gone; its timers would go on. */
+static void stop_sampling(void)
+{
+	uint64_t mask = sys_block_signals();
+
+	(void)sampler_tick(false, 0);
+	sys_restore_signals(mask);
+}
+
+struct recorder_confinement recorder_confine(void)
+{
+	struct recorder_confinement before = { 0 };
+	struct arena *arena;
+
+	if (!process.host || gate_is_confined() || gate_is_confined_vfork_child())
+		return before;
+	if (recorder_in_vfork_child()) {
+		before.was_vfork = vforks_under_way > 0;
+		confine_vfork_child(before.was_vfork);
+		return before;
+	}
+	recorder_wake_up(false);
+	before.was_free = true;
+	/* This call has no end: no thread is made any more. */
+	(void)aside_call_begins(false);
+	before.is_settled = exchange_acq_rel(&recorder_gate.settled, 1) != 0;
+	stop_sampling();
+	arena = load_acquire(&recorder_arena);
+	if (arena)
+		settle_accounts(arena);
+	before.is_counted = load_relaxed(&recorder_gate.mode) == GATE_ON;
+	if (before.is_counted) {
+		store_relaxed(&arena->filtered_ticks, clock_now_ticks());
+		arena_count(arena, COUNTER_unseen_filtered);
+	}
+	switch_confine(true);
+	if (arena)
+		hand_over(arena);
+	return before;
+}
+
+void recorder_unconfine(const struct recorder_confinement *before)
+{
+	if (before->was_vfork)
+		confine_vfork_child(false);
+	if (!before->was_free)
+		return;
+	assert(gate_is_confined());
+	if (before->is_counted) {
+		store_relaxed(&recorder_arena->filtered_ticks, 0);
+		add_relaxed(&recorder_arena->counters[COUNTER_unseen_filtered], -1);
+	}
+	switch_confine(false);
+	if (!before->is_settled)
+		unsettle();
+	recorder_steps_back(true);
 }
 
 /* --- Threads and programs -------------------------------------------------------------------- */
@@ -278,19 +410,32 @@ void thread_end(void)
 	self_finish();
 }
 
+struct looking {
+	const struct program_start *start;
+	enum counter hazard;
+	bool may_start;
+};
+
+static void look_at_program(void *argument)
+{
+	struct looking *looking = argument;
+
+	looking->hazard = programs_hazard(looking->start);
+}
+
 void recorder_program_starts(const struct program_start *start)
 {
-	enum counter hazard;
+	struct looking looking = { start, COUNTER_COUNT, true };
 
 	if (!gate_records() || recorder_in_vfork_child())
 		return;
-	hazard = programs_hazard(start);
-	if (hazard == COUNTER_COUNT)
+	(void)spare_call(look_at_program, &looking);
+	if (looking.hazard == COUNTER_COUNT)
 		return;
 	/* A forked child makes an arena for what is to be said. */
 	recorder_wake_up(false);
 	if (load_acquire(&recorder_arena))
-		arena_count(recorder_arena, hazard);
+		arena_count(recorder_arena, looking.hazard);
 }
 
 void recorder_binds_deep(void)
@@ -303,9 +448,7 @@ void recorder_binds_deep(void)
 
 static void end_process_op(struct arena *arena)
 {
-	uint64_t not_yet = 0;
-
-	(void)cas_acq_rel(&arena->process_ended, &not_yet, clock_now_ticks());
+	(void)cas_acq_rel(&arena->process_ended, &(uint64_t){ 0 }, clock_now_ticks());
 }
 
 void recorder_image_ends(enum recorder_end end)
@@ -321,13 +464,36 @@ void recorder_image_ends(enum recorder_end end)
 		recorder_wake_up(false);
 	arena = load_acquire(&recorder_arena);
 	if (arena && end == END_EXIT) {
+		pipes_end();
 		thread_end();
 		end_process_op(arena);
 	}
-	if (arena) {
+	if (arena)
 		settle_accounts(arena);
+	if (arena && end == END_PERHAPS)
+		(void)lastdump_write(arena);
+	else if (arena)
 		hand_over(arena);
-	}
 	if (end == END_EXIT)
 		control_unlink();
+}
+
+static void look_whether_it_starts(void *argument)
+{
+	struct looking *looking = argument;
+
+	looking->may_start = programs_may_start(looking->start);
+}
+
+void recorder_image_is_replaced(const struct program_start *start)
+{
+	struct looking looking = { start, COUNTER_COUNT, true };
+
+	recorder_program_starts(start);
+	if (!process.host || gate_is_confined() || recorder_in_vfork_child())
+		return;
+	if (load_acquire(&recorder_arena))
+		(void)spare_call(look_whether_it_starts, &looking);
+	if (looking.may_start)
+		recorder_image_ends(END_EXEC);
 }

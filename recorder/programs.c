@@ -7,11 +7,15 @@
  * read it. process_vm_readv fails where a load would fault. A filter of system calls may end a
  * process for that one. So where there is a filter, only the process's own environment is looked
  * at.
+ *
+ * An exec that fails for its file is known to before it is tried. One that fails for its arguments
+ * is not.
  */
 #include "programs.h"
 
 #include <assert.h>
 #include <elf.h>
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,11 +30,14 @@
 #error "programs.c knows which machine this is on x86-64 only"
 #endif
 
-/* Small, as the stack may be: of what does not fit nothing is claimed. */
+/* Of what does not fit nothing is claimed. */
 enum { HEAD_BYTES = 1024, PATH_BYTES = 512, VARIABLES_AT_ONCE = 32, VARIABLES_MAX = 4096 };
 
 static const char preload_variable[] = "LD_PRELOAD=";
 enum { PREFIX_BYTES = sizeof(preload_variable) - 1, PAGE_BYTES = 4096 };
+
+/* Not blocking: a path may be a pipe, which no exec would open. */
+enum { LOOK_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
 static bool depends_on_environment;
 
@@ -99,8 +106,9 @@ static const char *variable(char *const envp[], const char *prefix)
 	return NULL;
 }
 
-/* In PATH as libc does it; -1: not found. `path` has room for PATH_BYTES. */
-static int open_in_path(const char *name, char *path)
+/* Each name in PATH, as libc does it, until `look` takes one, which it does by a result >= 0. That
+ * result, or -1. `path` has room for PATH_BYTES. */
+static int look_in_path(const char *name, char *path, int (*look)(const char *path))
 {
 	const char *at = variable(environ, "PATH=");
 	size_t length = strlen(name);
@@ -108,18 +116,23 @@ static int open_in_path(const char *name, char *path)
 	for (at = at ? at : "/bin:/usr/bin"; at;
 	     at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		size_t directory = strcspn(at, ":");
-		int fd;
+		int result;
 
 		if (directory + length + 2 > PATH_BYTES)
 			continue;
 		memcpy(path, at, directory);
 		path[directory] = '/';
 		memcpy(path + directory + (directory > 0), name, length + 1);
-		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-		if (fd >= 0)
-			return fd;
+		result = look(path);
+		if (result >= 0)
+			return result;
 	}
 	return -1;
+}
+
+static int open_program(const char *path)
+{
+	return sys_open(path, LOOK_FLAGS, 0);
 }
 
 /* Set-user-ID and set-group-ID: the loader then ignores LD_PRELOAD, unless nothing is gained. */
@@ -162,6 +175,15 @@ static enum counter open_file_hazard(int fd, const char *name, char *script)
 	return programs_file_hazard(head, (size_t)got, name);
 }
 
+/* The path is the kernel's to read: it is there only if it may be empty. */
+static bool has_empty_path(const struct program_start *start)
+{
+	const long at = start->fd, path = (long)start->path;
+
+	return start->may_be_empty && sys_call(SYS_faccessat, at, path, F_OK, 0, 0, 0) == -ENOENT &&
+	       sys_call(SYS_faccessat2, at, path, F_OK, AT_EMPTY_PATH, 0, 0) == 0;
+}
+
 /* False: there is no such file, or it may not be read. */
 static bool find_file_hazard(const struct program_start *start, enum counter *hazard)
 {
@@ -171,19 +193,18 @@ static bool find_file_hazard(const struct program_start *start, enum counter *ha
 	int fd = start->fd;
 
 	if (start->path && start->is_searched && !strchr(start->path, '/')) {
-		fd = open_in_path(start->path, path);
+		fd = look_in_path(start->path, path, open_program);
 		name = path;
-	} else if (start->path) {
-		fd = (int)sys_call(SYS_openat, start->fd, (long)start->path, O_RDONLY | O_CLOEXEC,
-				   0, 0, 0);
+	} else if (start->path && !has_empty_path(start)) {
+		fd = (int)sys_call(SYS_openat, start->fd, (long)start->path, LOOK_FLAGS, 0, 0, 0);
 	}
 	/* A path that the kernel cannot read is not read here either. */
 	if (fd < 0)
 		return false;
 	*hazard = open_file_hazard(fd, name, script);
-	if (start->path)
+	if (fd != start->fd)
 		sys_close(fd);
-	if (script[0] && (fd = sys_open(script, O_RDONLY | O_CLOEXEC, 0)) >= 0) {
+	if (script[0] && (fd = sys_open(script, LOOK_FLAGS, 0)) >= 0) {
 		*hazard = open_file_hazard(fd, script, path);
 		sys_close(fd);
 	}
@@ -263,4 +284,44 @@ enum counter programs_hazard(const struct program_start *start)
 	    programs_environment_hazard(start->envp))
 		return COUNTER_unseen_environment;
 	return hazard;
+}
+
+/* --- Whether it can start at all -------------------------------------------------------------- */
+
+/* These come of the file's name or rights, and exec has them as well. */
+static bool is_final(long error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ELOOP ||
+	       error == -ENAMETOOLONG || error == -EFAULT || error == -EBADF;
+}
+
+/* 0, or -1: surely not. Also of a file that may be run and not read. */
+static int may_start_at(int directory, const char *path, int flags)
+{
+	struct stat info;
+
+	if (is_final(sys_call(SYS_faccessat2, directory, (long)path, X_OK, AT_EACCESS | flags, 0,
+			      0)))
+		return -1;
+	if (sys_call(SYS_newfstatat, directory, (long)path, (long)&info, flags, 0, 0) == 0 &&
+	    !S_ISREG(info.st_mode))
+		return -1;
+	return 0;
+}
+
+static int may_start_here(const char *path)
+{
+	return may_start_at(AT_FDCWD, path, 0);
+}
+
+bool programs_may_start(const struct program_start *start)
+{
+	char path[PATH_BYTES];
+
+	if (!start->path)
+		return may_start_at(start->fd, "", AT_EMPTY_PATH) == 0;
+	if (!start->is_searched || strchr(start->path, '/'))
+		return may_start_at(start->fd, start->path,
+				    start->may_be_empty ? AT_EMPTY_PATH : 0) == 0;
+	return look_in_path(start->path, path, may_start_here) == 0;
 }

@@ -28,4 +28,7 @@ bool programs_environment_hazard(char *const envp[]) HIDDEN;
 /* Why this program is not recorded, by its file or its environment; else COUNTER_COUNT. */
 enum counter programs_hazard(const struct program_start *) HIDDEN;
 
+/* Whether exec may succeed, as far as the file tells. False: surely not. */
+bool programs_may_start(const struct program_start *) HIDDEN;
+
 #endif

@@ -32,6 +32,27 @@ void op_end_brief(struct self *, uint64_t op, enum outcome, uint64_t value) HIDD
  * ends, and leaves. Each of them is one function, in which nearly all time is the clock's. */
 uint64_t op_begin_call(enum kind, uint32_t name, int fd, const void *pc, const void *frame) HIDDEN;
 void op_end_call(uint64_t op, enum outcome, uint64_t value, bool is_brief) HIDDEN;
+/*
+ * While a trial has ops take longer (slow.h): just before the op or hold of this thread ends. Never
+ * between self_enter() and self_leave(). `is_brief`: as in op_end_brief().
+ */
+void slow_end(uint64_t op, bool is_brief) HIDDEN;
+static inline bool ops_may_take_longer(void)
+{
+	return UNLIKELY(__atomic_load_n(&recorder_gate.slowed, __ATOMIC_RELAXED) != 0);
+}
+static inline void op_takes_longer(uint64_t op, bool is_brief)
+{
+	if (ops_may_take_longer())
+		slow_end(op, is_brief);
+}
+/* The same for a wait's end: since then its thread was on its way here. */
+void slow_wake(uint64_t wait, uint64_t woken_ticks) HIDDEN;
+static inline void wait_takes_longer(uint64_t wait, uint64_t woken_ticks)
+{
+	if (ops_may_take_longer())
+		slow_wake(wait, woken_ticks);
+}
 /* The same with what became known during the call. */
 void op_set_ident(struct self *, uint64_t op, uint32_t ident) HIDDEN;
 void op_set_count(struct self *, uint64_t op, uint32_t count) HIDDEN;
@@ -41,6 +62,8 @@ void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
 void op_set_ready(struct self *, uint64_t op, int fd) HIDDEN;
 /* The descriptor at the other end of an io op that has two. */
 void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
+/* The address that an io op sent to, which the kernel has read. */
+void op_set_to(struct self *, uint64_t op, const void *address, size_t bytes) HIDDEN;
 
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
@@ -48,6 +71,8 @@ uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *addre
 /* The thread that had the object to itself when the wait began: the kernel's number, perhaps of
  * another process's; 0 = not known. */
 void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;
+/* Of a wait whose object is known only now. */
+void wait_set_address(struct self *, uint64_t wait, uint64_t address) HIDDEN;
 void wait_end(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
 /* The same, but without a record when it lasted less than OP_BRIEF_NS: nobody was waited for. */
 void wait_end_brief(struct self *, uint64_t wait, uint64_t target_op, uint8_t flags) HIDDEN;
@@ -56,6 +81,9 @@ void wait_met(struct self *, enum reason, uint32_t name, const void *address, ui
 	      uint64_t target_op) HIDDEN;
 /* It turned out that there was nothing to wait for: no record. */
 void wait_drop(struct self *, uint64_t wait) HIDDEN;
+
+/* A permit that was put into a semaphore of the kernel's at that time: only now is it known. */
+void post_record(struct self *, uint64_t address, uint32_t ident, uint64_t ticks) HIDDEN;
 
 /* A wake or post by the current op, from that stack; `flags`: RECORD_ALL. */
 void wake_record(struct self *, enum link_kind, const struct watch *, uint32_t count, uint8_t flags,

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "format.h"
 
@@ -47,7 +48,8 @@ struct gate {
 	_Alignas(4096) uint32_t mode; /* enum gate_mode; only through __atomic operations */
 	uint32_t settled;             /* 0: recorder_wake_up(true) has something to do */
 	uint32_t present; /* 1 once started; 0 again only in a child whose memory is its own */
-	char rest_of_page[4096 - 3 * sizeof(uint32_t)];
+	uint32_t slowed;  /* 1: a trial counts ops, and has some take longer (slow.h) */
+	char rest_of_page[4096 - 4 * sizeof(uint32_t)];
 };
 
 extern struct gate recorder_gate HIDDEN;
@@ -69,6 +71,14 @@ static inline bool recorder_is_unsettled(void)
 extern uint32_t recorder_port HIDDEN;
 void recorder_note_descriptor(int fd) HIDDEN;
 
+/*
+ * The kernel's clock_gettime(), from the code that it maps into each process. The preload finds it
+ * before recorder_start(); NULL: system calls. libc's name may lead to another preloaded library,
+ * which takes locks there, and tells the time that it likes.
+ */
+extern int (*recorder_kernel_clock)(clockid_t, struct timespec *) HIDDEN;
+uint64_t recorder_clock_ns(clockid_t) HIDDEN;
+
 /* --- Life of the process (preload/lifecycle.c) ----------------------------------------------- */
 
 /* The process as far as the recorder needs it; all function pointers are libc's own. */
@@ -76,8 +86,15 @@ struct recorder_host {
 	const char *const
 		*call_names; /* names[i] is the string id i + 1 in every arena, for ever */
 	uint32_t call_count;
+	bool is_go; /* the program is written in Go, whose runtime goes past libc */
 	int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 };
+
+/*
+ * The constructor's first question. True: a filter of system calls was there before the program,
+ * and may end it for a call of ours. Then nothing else is called, and no hook does anything.
+ */
+bool recorder_is_shut_out(void) HIDDEN;
 
 /* From the constructor, once, single-threaded: options, clock, gate; enables if WCPROF_ENABLE
  * says so. */
@@ -96,15 +113,26 @@ void recorder_fork_prepare(void) HIDDEN;
 void recorder_fork_parent(void) HIDDEN;
 void recorder_fork_child(void) HIDDEN;
 
+/* From here on no thread of ours closes copies of the program's descriptors, in this process. Also
+ * while recording is off. */
+void recorder_closes_nothing(void) HIDDEN;
+
 /*
- * Around a call whose result depends on the control thread. Either libc makes it in every thread,
- * or the kernel refuses it to a process of two. The thread ends before, where it would be in the
- * way. After the call a new one starts, with the rights that the caller has by then. May change
- * errno.
+ * Around a call that changes what the process or its thread may do or see. The control thread would
+ * keep that. Or it is in the way: libc makes the call in every thread, or the kernel refuses it to
+ * a process of two. So it ends before the call. A new one starts when such calls have ceased and a
+ * hook comes by, with the rights that this thread has by then. May change errno.
  */
-enum recorder_aside { ASIDE_IF_RIGHTS_DIFFER, ASIDE_ALWAYS };
+enum recorder_aside { ASIDE_IF_RIGHTS_DIFFER, ASIDE_ALWAYS, ASIDE_BRIEFLY };
 bool recorder_steps_aside(enum recorder_aside) HIDDEN;
-void recorder_steps_back(bool was_there) HIDDEN;
+void recorder_steps_back(bool has_stepped) HIDDEN;
+
+/*
+ * A call has failed for want of tasks (RLIMIT_NPROC, pids.max), or is done again. True: the control
+ * thread has left its place, and the call may be done again, after which this is asked once more.
+ * The thread does not come back to a process that has taken its place.
+ */
+bool recorder_gives_way(bool *is_again, bool has_failed) HIDDEN;
 
 /*
  * Around a call that filters this thread's system calls: from then on, one of ours may be its last.
@@ -112,22 +140,32 @@ void recorder_steps_back(bool was_there) HIDDEN;
  * alive whose own thread a filter kills. recorder_unconfine(): the call has failed.
  */
 struct recorder_confinement {
-	bool was_free;   /* false: nothing was done */
+	bool was_free;   /* false: nothing was done, or in a vfork child */
+	bool was_vfork;  /* a vfork child: it records no more, its parent will */
 	bool is_counted; /* it was recorded */
-	bool was_there;  /* the control thread */
+	bool is_settled; /* the control thread was not waited for */
 };
 struct recorder_confinement recorder_confine(void) HIDDEN;
 void recorder_unconfine(const struct recorder_confinement *before) HIDDEN;
+
+/* Around vfork() or a clone() like it, on the parent's thread, on which the child runs meanwhile.
+ * False: no call of ours may be made, also not this one's other half. */
+bool recorder_vfork_begins(void) HIDDEN;
+void recorder_vfork_ends(void) HIDDEN;
 
 /* Around clone(), in the parent: the child ends when its one thread does, so it is given no control
  * thread. */
 void recorder_clone_begins(void) HIDDEN;
 void recorder_clone_ends(void) HIDDEN;
 
+/* mlockall(), by the function given: locks the program's memory, and nothing of ours. Changes
+ * errno also if it succeeds. */
+int recorder_lock_all(int flags, int (*lock_all)(int)) HIDDEN;
+
 /* The process image is about to end (exit, _exit, quick_exit, abort, exec): dumps if
  * WCPROF_OUTPUT is set. Returns also if nothing could be written. Safe to call twice and from
- * several threads. */
-enum recorder_end { END_EXIT, END_EXEC };
+ * several threads. END_PERHAPS: a handler may save it, so everything stays as it is. */
+enum recorder_end { END_EXIT, END_EXEC, END_PERHAPS };
 void recorder_image_ends(enum recorder_end) HIDDEN;
 
 /* A program that is about to be started, by this process or in its place. */
@@ -136,6 +174,7 @@ struct program_start {
 	int fd;           /* of the directory from which path goes, or AT_FDCWD */
 	bool is_searched; /* in PATH, when it has no slash */
 	char *const *envp;
+	bool may_be_empty; /* an empty path stands for fd itself */
 };
 
 /* While recording: counts why it will not be recorded, if so. Any hook; does nothing in a vfork
@@ -144,6 +183,10 @@ void recorder_program_starts(const struct program_start *) HIDDEN;
 
 /* A library is about to be loaded whose calls go past the hooks (RTLD_DEEPBIND): counted. */
 void recorder_binds_deep(void) HIDDEN;
+
+/* Before an exec: both of these. The image does not end where the file is none that can be run: a
+ * search for a program tries many, and goes on. */
+void recorder_image_is_replaced(const struct program_start *) HIDDEN;
 
 /* True in a vfork child (memory shared with its parent): such a child must not record. One
  * getpid(). */
@@ -168,6 +211,39 @@ void thread_end(void) HIDDEN;
 
 /* The number by which the recording knows this thread. */
 uint32_t thread_index(const struct self *) HIDDEN;
+
+/* --- The signal of samples (claim.c) ---------------------------------------------------------- */
+
+enum { RECORDER_SIGNAL = 16 }; /* SIGSTKFLT */
+
+/* Its disposition as it would be without us, as the kernel has it. */
+struct signal_as_if {
+	const void *handler;
+	uint64_t flags;
+	uint64_t mask;
+};
+
+/* Whether what follows may be called: this process is the recorder's, not a vfork child, and no
+ * filter of system calls may end it. */
+bool recorder_minds_signals(void) HIDDEN;
+/* Before the program changes the disposition, by what call ever: from here on it is its own. */
+void signal_is_taken(void) HIDDEN;
+/* The program sets the default: true = done, that is as good as before. */
+bool signal_stays(const struct signal_as_if *now, struct signal_as_if *before) HIDDEN;
+/* Whether a handler that the kernel told is ours, also in a vfork child; then what to tell.
+ * `is_minded`: recorder_minds_signals(). */
+bool signal_as_if(const void *handler, bool is_minded, struct signal_as_if *) HIDDEN;
+/* Whether threads get it: those that block it say so, before and after; one load. */
+bool signal_is_in_use(void) HIDDEN;
+/* The calling thread has begun: it is sampled from here on. */
+void signal_thread_begins(void) HIDDEN;
+/* Whether the caller has said that it blocks it. */
+bool signal_is_paused(void) HIDDEN;
+void signal_is_blocked_soon(void) HIDDEN;
+void signal_is_unblocked(void) HIDDEN;
+/* Around a change of the thread's alternate stack. */
+void signal_stack_changes(void) HIDDEN;
+void signal_stack_has_changed(void) HIDDEN;
 
 /* --- Descriptors ----------------------------------------------------------------------------- */
 

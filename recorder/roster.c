@@ -31,6 +31,7 @@ struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, ui
 	store_relaxed(&slot->tid, tid);
 	store_relaxed(&slot->chunk, 0);
 	store_relaxed(&slot->delay_ns, 0);
+	store_relaxed(&slot->last_ticks, 0);
 	store_relaxed(&slot->op, op);
 	/* Pairs with the drainer's load: a slot with a thread has the rest. */
 	store_release(&slot->thread, thread);
@@ -55,9 +56,10 @@ void roster_release(struct arena *arena, struct slot *slot)
 uint64_t roster_counter(const struct arena *arena, enum counter counter)
 {
 	uint64_t sum = load_relaxed(&arena->counters[counter]);
+	uint32_t made = roster_made(arena);
 
 	assert(counter < COUNTER_COUNT);
-	for (uint32_t i = 0; i < roster_made(arena); i++)
+	for (uint32_t i = 0; i < made; i++)
 		sum += load_relaxed(&roster_slot(arena, i)->counters[counter]);
 	return sum;
 }
@@ -74,7 +76,7 @@ uint32_t roster_living(const struct arena *arena)
 /* The dead thread's own state, as far as its slot tells it: the drainer writes in its name. */
 static void bury(struct arena *arena, struct slot *slot)
 {
-	struct self dead = { .slot = slot, .thread = slot->thread };
+	struct self dead = { .slot = slot, .thread = slot->thread, .opening = slot->opening };
 	uint32_t chunk = load_acquire(&slot->chunk);
 
 	if (chunk > 0) {
@@ -87,6 +89,7 @@ static void bury(struct arena *arena, struct slot *slot)
 	}
 	while (dead.depth < SLOT_ENTRIES && load_acquire(&slot->entries[dead.depth].handle) != 0)
 		dead.depth++;
+	self_cut_off(&dead);
 	op_end_all(&dead, clock_now_ticks(), OUTCOME_CANCELED,
 		   strings_intern(arena, slot->name, strnlen(slot->name, sizeof(slot->name))));
 	chunk_hand_over(&dead);

@@ -22,7 +22,9 @@ static inline struct slot *roster_slot(const struct arena *arena, uint32_t index
 
 static inline uint32_t roster_made(const struct arena *arena)
 {
-	return load_acquire(&arena->slots.made);
+	uint32_t made = load_acquire(&arena->slots.made);
+
+	return made < ROSTER_SLOTS ? made : ROSTER_SLOTS;
 }
 
 /* Of all threads together, and of nobody. */

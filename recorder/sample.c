@@ -4,9 +4,10 @@
  *
  * The handler runs on the interrupted thread, with all signals blocked. The kernel puts the
  * signal's frame on the thread's alternate stack, if it has one. Otherwise a program's threads may
- * be on stacks of any size. But an alternate stack may have no room for more than that frame
- * (Rust's has 8 KiB). So all work is done on a spare stack of ours. As many samples as there are of
- * those can be taken at once; one more is counted, and left alone.
+ * be on stacks of any size. On an alternate stack a handler of the program's may run already, so
+ * small ones get no sample (claim.c). The rest of a larger one is the program's. So all work is
+ * done on a spare stack of ours (spare.h). Where none is free, the sample is counted, and left
+ * alone.
  *
  * It registers a thread that has not come by before. A thread inside the recorder itself is counted
  * and left alone. It changes nothing that the program can see.
@@ -23,6 +24,8 @@
 #include "glimpse.h"
 #include "mark.h"
 #include "self.h"
+#include "slow.h"
+#include "spare.h"
 #include "stack.h"
 #include "stacks.h"
 #include "syscalls.h"
@@ -69,10 +72,13 @@ static void die_of_it(void)
 static void take_sample(const ucontext_t *context)
 {
 	struct self *self = self_enter();
-	uint64_t now = clock_now_ticks();
+	uint64_t now;
 
 	if (!self)
 		return;
+	if (ops_may_take_longer())
+		slow_sample(self, context);
+	now = clock_now_ticks();
 	if (stacks_count(recorder_arena) < SAMPLE_STACKS_MAX)
 		mark_sample(self, now, stack_capture_interrupted(self, context));
 	else
@@ -80,47 +86,17 @@ static void take_sample(const ucontext_t *context)
 	self_leave(self);
 }
 
-/* More than CPUs that are likely to be in a handler at once, each larger than what unwinding takes
- * several times. Pages that nobody uses cost nothing. */
-enum { SPARE_STACKS = 32, SPARE_BYTES = 32768 };
-static struct {
-	_Alignas(64) uint32_t taken; /* bits; by exchange, so that two never have one */
-	_Alignas(4096) char bytes[SPARE_STACKS][SPARE_BYTES];
-} spare;
-
-/* The number of a stack that is the caller's until it gives it back; SPARE_STACKS = none. */
-static uint32_t spare_take(void)
-{
-	/* Acquire pairs with spare_give(): who had it before has left it. */
-	for (uint32_t i = 0; i < SPARE_STACKS; i++)
-		if (!(or_acq_rel(&spare.taken, UINT32_C(1) << i) & UINT32_C(1) << i))
-			return i;
-	return SPARE_STACKS;
-}
-
-static void spare_give(uint32_t index)
-{
-	(void)and_release(&spare.taken, ~(UINT32_C(1) << index));
-}
-
-void sample_fork_child(void)
-{
-	/* Whoever had one is not in this process. */
-	store_relaxed(&spare.taken, 0);
-}
-
 struct delivery {
 	siginfo_t *info;
 	void *context;
 };
 
-static void answer(struct delivery *delivery)
+static void answer(void *argument)
 {
+	const struct delivery *delivery = argument;
 	const siginfo_t *info = delivery->info;
 
-	if (info->si_code != SI_TIMER)
-		die_of_it();
-	else if (info->si_int != 0)
+	if (info->si_int != 0)
 		glimpse_answer(info->si_int, delivery->context);
 	else if (self_of_thread.busy && self_of_thread.slot)
 		self_count(&self_of_thread, COUNTER_skipped_samples);
@@ -128,33 +104,15 @@ static void answer(struct delivery *delivery)
 		take_sample(delivery->context);
 }
 
-/* Calls answer() with the stack pointer at `top`. */
-static void answer_on(char *top, struct delivery *delivery)
-{
-	__asm__ volatile("mov %%rsp, %%rbx\n\t"
-			 "mov %[top], %%rsp\n\t"
-			 "call *%[function]\n\t"
-			 "mov %%rbx, %%rsp"
-			 : "+D"(delivery)
-			 : [top] "r"(top), [function] "r"(answer)
-			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory",
-			   "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-			   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-}
-
 static void handler(int number, siginfo_t *info, void *context)
 {
 	struct delivery delivery = { info, context };
-	uint32_t index = spare_take();
 
 	(void)number;
-	if (index == SPARE_STACKS) {
-		if (self_of_thread.slot)
-			self_count(&self_of_thread, COUNTER_skipped_samples);
-		return;
-	}
-	answer_on(spare.bytes[index] + SPARE_BYTES, &delivery);
-	spare_give(index);
+	if (info->si_code != SI_TIMER)
+		die_of_it();
+	else if (!spare_call_blocked(answer, &delivery) && self_of_thread.slot)
+		self_count(&self_of_thread, COUNTER_skipped_samples);
 }
 
 bool sample_is_installed(void)
@@ -177,4 +135,43 @@ bool sample_install(void)
 	if (action(NULL, &now) != 0 || (now.handler && now.handler != handler))
 		return false;
 	return now.handler == handler || action(&mine, NULL) == 0;
+}
+
+static void read_action(const struct kernel_action *action, struct signal_as_if *as_if)
+{
+	*as_if =
+		(struct signal_as_if){ (const void *)action->handler, action->flags, action->mask };
+}
+
+void sample_read_default(struct signal_as_if *as_if)
+{
+	struct kernel_action now = { 0 };
+
+	(void)action(NULL, &now);
+	read_action(&now, as_if);
+}
+
+void sample_set_default(const struct signal_as_if *to, struct signal_as_if *from)
+{
+	struct kernel_action usual = { .flags = to->flags, .mask = to->mask };
+	struct kernel_action before = { 0 };
+
+	(void)action(&usual, &before);
+	read_action(&before, from);
+}
+
+/* The kernel drops what is pending of a signal that is ignored, on every thread. */
+void sample_uninstall(const struct signal_as_if *as_if)
+{
+	struct kernel_action ignored = { 0 };
+	struct kernel_action usual = { .flags = as_if->flags, .mask = as_if->mask };
+
+	ignored.handler = (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_IGN;
+	(void)action(&ignored, NULL);
+	(void)action(&usual, NULL);
+}
+
+bool sample_is_handler(const void *pointer)
+{
+	return pointer == (const void *)handler;
 }

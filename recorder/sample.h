@@ -17,12 +17,16 @@ enum { SAMPLE_SIGNAL = SIGSTKFLT };
 
 /*
  * Installs the handler if the signal's disposition is the default; false when it is the program's.
- * It stays for the life of the process: a signal may be pending on a thread that blocks it. If the
- * disposition became the default again, that signal would end the program.
+ * A signal may be pending on a thread that blocks it. If the disposition just became the default
+ * again, that signal would end the program: see sample_uninstall().
  */
 bool sample_install(void) HIDDEN;
-/* In the child of a fork, before anything else is sampled there. */
-void sample_fork_child(void) HIDDEN;
+/* The disposition is read while it is not ours; set like that again, with nothing pending of ours;
+ * or set to the default. */
+void sample_read_default(struct signal_as_if *) HIDDEN;
+void sample_uninstall(const struct signal_as_if *) HIDDEN;
+void sample_set_default(const struct signal_as_if *to, struct signal_as_if *from) HIDDEN;
+bool sample_is_handler(const void *) HIDDEN;
 /* Whether the handler is there, and has not been replaced by the program. */
 bool sample_is_installed(void) HIDDEN;
 

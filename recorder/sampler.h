@@ -13,7 +13,7 @@
 
 enum {
 	SAMPLER_HZ_MAX = 1000,
-	/* How often threads are looked for: one that lives shorter has no samples. */
+	/* How often threads are looked for that did not say that they begin. */
 	SAMPLER_TICK_MS = 50
 };
 

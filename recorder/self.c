@@ -20,8 +20,10 @@
 #include "gate.h"
 #include "mark.h"
 #include "op.h"
+#include "opening.h"
 #include "roster.h"
 #include "scope.h"
+#include "spare.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "weight.h"
@@ -63,6 +65,8 @@ static bool claim_slot(struct self *self)
 	self->slot = roster_claim(arena, self->thread, tid, op);
 	if (!self->slot)
 		return false;
+	self->opening = opening_now(arena);
+	store_relaxed(&self->slot->opening, self->opening);
 	if (!self->stack_top)
 		self->stack_top = find_stack_top(tid);
 	store_relaxed(&self->slot->stack_top, (uint64_t)(uintptr_t)self->stack_top);
@@ -96,12 +100,26 @@ static void renumber(struct self *self)
 	mark_write(self, now);
 }
 
+/* Entries were cut off when recording was turned off, unless the thread was inside since then. */
+void self_cut_off(struct self *self)
+{
+	struct arena *arena = recorder_arena;
+	uint32_t opening = opening_now(arena);
+
+	if (self->opening == opening && opening_cut(arena, opening, 0) == 0)
+		return;
+	op_end_forgotten(self, self->opening);
+	self->opening = opening;
+	/* Pairs with opens.c: who sees it sees what was open before as ended. */
+	store_release(&self->slot->opening, opening);
+}
+
 /* A registered thread that was not inside since recording was turned on, or whose ids are used
  * up. */
 static void resettle(struct self *self, uint32_t period)
 {
+	self_cut_off(self);
 	if (self->sequence < SELF_SEQUENCE_LAST) {
-		op_end_forgotten(self, load_relaxed(&recorder_arena->off_ticks));
 		mark_write(self, clock_now_ticks());
 	} else if (self->depth == 1) {
 		renumber(self);
@@ -116,8 +134,10 @@ static void mute(struct self *self, uint32_t period)
 {
 	self->muted = 1;
 	self->period = period;
-	if (self->slot)
-		op_end_forgotten(self, clock_now_ticks());
+	if (!self->slot)
+		return;
+	self_cut_off(self);
+	op_end_forgotten(self, self->opening);
 }
 
 /* First call since recording was turned on: registers the thread, or ends what was open
@@ -150,6 +170,11 @@ static bool settle(struct self *self)
 	return true;
 }
 
+bool self_has_place(struct self *self)
+{
+	return self->slot || (!self->retired && claim_slot(self));
+}
+
 /* --- The guard ------------------------------------------------------------------------------- */
 
 static bool is_on_signal_stack(void)
@@ -168,7 +193,8 @@ bool self_heals(struct self *self, const void *frame)
 	if (load_relaxed(&recorder_gate.mode) != GATE_ON || !arena)
 		return false;
 	if (self->retired) {
-		arena_count(arena, COUNTER_dropped_late);
+		if (self->retired & SELF_ENDED)
+			arena_count(arena, COUNTER_dropped_late);
 		return false;
 	}
 	if (self->busy == SELF_LEARNING)
@@ -228,7 +254,14 @@ void self_forget(void)
 
 void self_retire(void)
 {
-	self_of_thread.retired = 1;
+	self_of_thread.retired = SELF_ENDED;
+}
+
+void self_confine(bool is_confined)
+{
+	struct self *self = &self_of_thread;
+
+	self->retired = (uint8_t)((self->retired & SELF_ENDED) | (is_confined ? SELF_CONFINED : 0));
 }
 
 uint32_t thread_index(const struct self *self)
@@ -281,6 +314,7 @@ void self_finish(void)
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());
 		op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
+		self_cut_off(self);
 		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
 			   string_intern(name, strnlen(name, sizeof(name))));
 		chunk_hand_over(self);
@@ -289,5 +323,6 @@ void self_finish(void)
 		order_for_handlers();
 		self->busy = 0;
 	}
-	self->retired = 1;
+	spare_thread_ends();
+	self->retired |= SELF_ENDED;
 }

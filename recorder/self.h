@@ -19,14 +19,18 @@
  */
 enum { SELF_INSIDE = 1, SELF_LEARNING = 2 };
 
+/* `retired`: has ended, or is the recorder's own thread; or is a vfork child behind a filter. */
+enum { SELF_ENDED = 1, SELF_CONFINED = 2 };
+
 struct self {
 	uint8_t busy;         /* 0, SELF_INSIDE or SELF_LEARNING */
-	uint8_t retired;      /* has ended, or is the recorder's own thread: never records */
+	uint8_t retired;      /* never records: SELF_ENDED, SELF_CONFINED */
 	uint8_t muted;        /* out of scope, as of `period` */
 	uint16_t flows;       /* marked by the program, nested */
 	uint16_t refusals;    /* calls to go before it asks for a slot again */
 	uint32_t serves_port; /* see scope.c */
 	uint32_t period;      /* of self_period, when it was last inside */
+	uint32_t opening;     /* of its entries, as in its slot */
 	uint32_t thread;      /* index; 0 = not registered */
 	uint32_t sequence;    /* of its ids */
 	uint32_t depth;       /* open entries in use */
@@ -132,9 +136,16 @@ struct self *self_enter_late(void) HIDDEN;
 bool self_take_flow(void) HIDDEN;
 void self_finish(void) HIDDEN;
 
+/* Whether the thread has a slot, now if not before: it is to write what another one began. */
+bool self_has_place(struct self *) HIDDEN;
+/* Ends what the thread, which has a slot, had open when recording was turned off. */
+void self_cut_off(struct self *) HIDDEN;
+
 /* In a forked child: the thread that lives on begins anew. */
 void self_forget(void) HIDDEN;
 /* This thread is the recorder's own. */
 void self_retire(void) HIDDEN;
+/* This thread runs as a vfork child that filters its system calls, or does no more. */
+void self_confine(bool is_confined) HIDDEN;
 
 #endif

@@ -136,6 +136,24 @@ bool settings_change(const struct setting_value *values, uint32_t count, struct 
 	return true;
 }
 
+static void restore(int setting, const struct options *before)
+{
+	const struct option_entry *entry = &option_entries[setting];
+	size_t bytes = entry->type == OPTION_IS_TEXT ? entry->most + 1 : sizeof(uint64_t);
+
+	memcpy((char *)&recorder_options + entry->offset, (const char *)before + entry->offset,
+	       bytes);
+	apply[setting]();
+}
+
+void settings_restore(const struct options *before)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_entries[i].is_live)
+			restore(i, before);
+	self_begin_period();
+}
+
 void settings_put(struct text *text)
 {
 	for (int i = 0; i < OPTION_COUNT; i++) {

@@ -23,6 +23,9 @@ bool settings_have(const char *key, size_t bytes) HIDDEN;
 /* Changes all of them or, when one is wrong, none: then a message is written that says which. Their
  * keys are settings'. */
 bool settings_change(const struct setting_value *, uint32_t count, struct text *wrong) HIDDEN;
+/* All of them as they were. */
+struct options;
+void settings_restore(const struct options *) HIDDEN;
 /* "key":value,... as they are now: members of a JSON object. */
 void settings_put(struct text *) HIDDEN;
 /* key|key|... */

@@ -11,7 +11,6 @@
  */
 #include "snapshot.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 #include "clock.h"
 #include "delays.h"
 #include "fields.h"
+#include "idle.h"
 #include "mark.h"
 #include "modules.h"
 #include "objects.h"
@@ -37,6 +37,8 @@
 
 /* Threads that end, and register, while the memory for their list is being taken. */
 enum { THREADS_SLACK = 256 };
+/* More have not ended between two dumps, whatever a damaged arena says. */
+enum { THREADS_MOST = 1 << 28 };
 
 static const bool counter_is_loss[] = {
 #define COUNTER(name, is_loss, meaning) [COUNTER_##name] = (is_loss),
@@ -53,19 +55,14 @@ uint64_t snapshot_losses(const struct arena *arena)
 	return sum;
 }
 
-static uint32_t chunks_made(const struct arena *arena)
-{
-	return load_acquire(&arena->chunks.made);
-}
-
 uint64_t snapshot_pending(const struct arena *arena)
 {
+	uint32_t made = arena_chunks_made(arena);
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < chunks_made(arena); i++) {
+	for (uint32_t i = 0; i < made; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
-
-		uint32_t published = load_acquire(&chunk->published);
+		uint32_t published = chunk_published(chunk);
 		uint32_t drained = load_relaxed(&chunk->drained);
 
 		/* They are not read in one moment. */
@@ -90,8 +87,6 @@ bool snapshot_lock(struct arena *arena)
 
 void snapshot_unlock(struct arena *arena)
 {
-	assert(load_relaxed(&arena->drain_owner) != 0);
-	assert(load_relaxed(&arena->drain_owner) != 0);
 	/* Pairs with snapshot_lock(): the next drainer sees all that this one did. */
 	store_release(&arena->drain_owner, 0);
 }
@@ -103,7 +98,7 @@ void snapshot_unlock(struct arena *arena)
 static uint32_t count_settled(const struct chunk *chunk)
 {
 	bool is_full = chunk_is_full(chunk);
-	uint32_t published = load_acquire(&chunk->published);
+	uint32_t published = chunk_published(chunk);
 
 	return is_full || published == 0 ? published : published - 1;
 }
@@ -115,7 +110,7 @@ static uint32_t count_settled(const struct chunk *chunk)
  */
 static void pin_chunks(struct snapshot *snapshot, const struct arena *arena, uint32_t room)
 {
-	uint32_t count = chunks_made(arena);
+	uint32_t count = arena_chunks_made(arena);
 	uint64_t turn = load_acquire(&arena->turn);
 	uint32_t first = chunk_next(arena, turn, count);
 
@@ -157,9 +152,10 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 {
 	uint32_t pinned = snapshot->chunk_count;
 
-	snapshot->chunk_count = chunks_made(arena);
+	snapshot->chunk_count = arena_chunks_made(arena);
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		struct chunk *chunk = chunk_at(arena, i);
+		uint32_t begin, end;
 
 		chunk->snapshot = chunk->snapshot_from = 0;
 		if (i >= pinned)
@@ -168,12 +164,16 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 			continue;
 		/* Pairs with the owner's store_release: records below are complete. Before the lap:
 		 * an empty chunk may be taken just now, and begin another one. */
-		chunk->snapshot = load_acquire(&chunk->published);
+		end = chunk_published(chunk);
 		chunk->snapshot_lap = chunk_lap(chunk);
-		chunk->snapshot_from = load_relaxed(&chunk->drained);
-		snapshot->event_count += chunk->snapshot - chunk->snapshot_from;
+		begin = load_relaxed(&chunk->drained);
+		begin = begin < end ? begin : end;
+		chunk->snapshot = end;
+		chunk->snapshot_from = begin;
+		snapshot->event_count += end - begin;
 	}
 	snapshot->process_op = arena->process_op;
+	snapshot->process_op.type = RECORD_OP;
 	snapshot->process_op.end = load_acquire(&arena->process_ended);
 	if (snapshot->process_op.end != 0)
 		snapshot->process_op.outcome = OUTCOME_OK;
@@ -181,31 +181,41 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 	snapshot->event_count += snapshot->has_process_end;
 }
 
+static uint64_t later(uint64_t ticks, uint64_t other_ticks)
+{
+	return ticks > other_ticks ? ticks : other_ticks;
+}
+
 /* When a dead process did something last, as far as its arena tells. */
 static uint64_t last_sign_of_life(const struct snapshot *snapshot, const struct arena *arena)
 {
-	uint64_t last = arena->process_op.start;
+	uint64_t last = later(arena->process_op.start, load_relaxed(&arena->dumped_ticks));
 
 	for (uint32_t i = 0; i < snapshot->open_count; i++)
-		if (snapshot->opens[i].record.start > last)
-			last = snapshot->opens[i].record.start;
+		last = later(later(last, snapshot->opens[i].cut), snapshot->opens[i].record.start);
+	for (uint32_t i = 0; i < snapshot->thread_count; i++)
+		last = later(last, snapshot->threads[i].marked_ticks);
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
+		uint32_t end = chunk_snapshot_end(chunk);
 
-		for (uint32_t k = 0; k < chunk->snapshot; k++)
-			if (chunk->records[k].end > last)
-				last = chunk->records[k].end;
+		for (uint32_t k = 0; k < end; k++)
+			last = later(last, chunk->records[k].end);
 	}
 	return last;
 }
 
 static uint32_t count_ended_threads(const struct arena *arena)
 {
-	uint32_t count = 0;
+	uint32_t made = arena_chunks_made(arena);
+	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < chunks_made(arena); i++)
-		count += load_relaxed(&chunk_at(arena, i)->threads_ended);
-	return count;
+	for (uint32_t i = 0; i < made; i++) {
+		uint32_t ended = load_relaxed(&chunk_at(arena, i)->threads_ended);
+
+		count += ended < CHUNK_RECORDS ? ended : CHUNK_RECORDS;
+	}
+	return count < THREADS_MOST ? (uint32_t)count : THREADS_MOST;
 }
 
 /* --- Threads --------------------------------------------------------------------------------- */
@@ -261,9 +271,11 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 		if (own && mark_gap_ticks != MARK_NEVER)
 			delays_update(roster_slot(arena, i));
 		to->delay_ns = load_relaxed(&slot->delay_ns);
-		to->marked_ticks = clock_now_ticks();
-		to->is_marked = own && mark_gap_ticks != MARK_NEVER &&
-				clock_cpu_ns_of(to->tid, &to->cpu_ns);
+		to->marked_ticks = own ? clock_now_ticks() : load_acquire(&slot->last_ticks);
+		to->cpu_ns = load_relaxed(&slot->last_cpu_ns);
+		to->is_marked =
+			own ? mark_gap_ticks != MARK_NEVER && clock_cpu_ns_of(to->tid, &to->cpu_ns)
+			    : to->marked_ticks > 0;
 		snapshot->event_count += to->is_marked;
 		snapshot->thread_count++;
 	}
@@ -273,11 +285,12 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 {
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
+		uint32_t end = chunk_snapshot_end(chunk);
 
 		if (load_relaxed(&chunk->threads_ended) == 0)
 			continue;
-		for (uint32_t k = chunk->snapshot_from;
-		     k < chunk->snapshot && snapshot->thread_count < most; k++) {
+		for (uint32_t k = chunk_snapshot_begin(chunk, end);
+		     k < end && snapshot->thread_count < most; k++) {
 			const struct record *record = &chunk->records[k];
 
 			if (record->type == RECORD_OP && record->what == KIND_THREAD)
@@ -301,12 +314,16 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 	uint64_t rate = load_relaxed(&arena->clock.mult);
 
 	if (rate == 0 && of == DUMP_DEAD)
-		rate = clock_measure_rate(&arena->clock.base, arena->clock.kind, CLOCK_APART_NS);
+		rate = clock_rate_of(&arena->clock, CLOCK_APART_NS);
 	else if (rate == 0)
 		rate = clock_own_rate(of == DUMP_AT_END ? CLOCK_APART_LEAST_NS : CLOCK_APART_NS);
 	store_relaxed(&arena->clock.mult, rate);
 	snapshot->clock = arena->clock;
-	snapshot->now = clock_take_pair();
+}
+
+static uint32_t at_most(uint32_t count, uint32_t most)
+{
+	return count < most ? count : most;
 }
 
 static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t threads)
@@ -320,6 +337,7 @@ static bool take_scratch(struct snapshot *snapshot, uint32_t slots, uint32_t thr
 	if (sys_is_error(scratch))
 		return false;
 	snapshot->opens = scratch;
+	snapshot->open_room = (uint32_t)opens_most(slots);
 	snapshot->threads = (struct snapshot_thread *)((char *)scratch + open_bytes);
 	return true;
 }
@@ -339,6 +357,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		objects_place(arena);
 		peers_find(arena);
 		usage_save(arena);
+		idle_note(arena, clock_mono_ns());
 	}
 	slots = roster_made(arena);
 	threads = slots + count_ended_threads(arena) + THREADS_SLACK;
@@ -351,17 +370,20 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 	opens_copy(snapshot, arena, slots);
 	count_events(snapshot, arena);
 	opens_drop_ended(snapshot, arena, slots);
-	if (!own)
-		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	list_living(snapshot, arena, slots, own);
 	list_ended(snapshot, arena, threads);
+	/* After all that is in it. */
+	snapshot->now = clock_take_pair();
+	if (!own)
+		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		snapshot->counters[i] = roster_counter(arena, (enum counter)i);
 	snapshot->losses_total = snapshot_losses(arena);
 	snapshot->losses = snapshot->losses_total - arena->losses_reported;
-	snapshot->module_count = load_acquire(&arena->module_count);
-	snapshot->object_count = load_acquire(&arena->object_count);
-	snapshot->peer_count = load_acquire(&arena->peers_sought);
+	snapshot->module_count = at_most(load_acquire(&arena->module_count), MODULES_MAX);
+	snapshot->object_count = at_most(load_acquire(&arena->object_count), OBJECTS_MAX);
+	snapshot->idle_count = idle_count(arena);
+	snapshot->peer_count = at_most(load_acquire(&arena->peers_sought), PEERS_MAX);
 	snapshot->stack_count = stacks_count(arena);
 	snapshot->string_count = strings_count(arena);
 	return 0;
@@ -376,6 +398,7 @@ void snapshot_passed(struct arena *arena, uint32_t index)
 static void commit(struct snapshot *snapshot, struct arena *arena)
 {
 	arena->losses_reported = snapshot->losses_total;
+	store_relaxed(&arena->dumped_ticks, snapshot->now.ticks);
 	if (snapshot->has_process_end)
 		arena->process_end_reported = 1;
 	chunk_commit(arena);
@@ -394,12 +417,15 @@ void snapshot_drop(struct snapshot *snapshot, struct arena *arena, bool done)
 
 static void discard(struct arena *arena)
 {
+	uint32_t made;
+
 	chunk_commit_for_dead(arena);
-	for (uint32_t i = 0; i < chunks_made(arena); i++) {
+	made = arena_chunks_made(arena);
+	for (uint32_t i = 0; i < made; i++) {
 		struct chunk *chunk = chunk_at(arena, i);
 
 		if (chunk_pin(chunk))
-			chunk_drained(arena, i, load_acquire(&chunk->published));
+			chunk_drained(arena, i, chunk_published(chunk));
 		chunk_unpin(chunk);
 	}
 	arena->losses_reported = snapshot_losses(arena);

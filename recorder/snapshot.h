@@ -33,6 +33,7 @@ struct snapshot_thread {
 
 struct snapshot_open {
 	struct record record; /* end 0 */
+	uint64_t cut;         /* ticks: recording was turned off then; 0 = it goes on */
 	uint64_t handle;
 	const uint64_t *place; /* has the handle while it is open; NULL: it is in a thread's slot */
 };
@@ -48,6 +49,8 @@ struct snapshot {
 	struct snapshot_open *opens;
 	uint32_t thread_count;
 	uint32_t open_count;
+	uint32_t open_room;
+	uint64_t looked_at;   /* records, for what was open: there is a bound */
 	uint32_t chunk_count; /* chunks below are in it, each as far as it says itself */
 	uint32_t chunk_first; /* the oldest: a ring overwrites it first, so it is written first */
 	uint32_t string_count;
@@ -55,6 +58,7 @@ struct snapshot {
 	uint32_t module_count;
 	uint32_t object_count;
 	uint32_t peer_count;
+	uint32_t idle_count;
 	bool holds_move;      /* some are just being released */
 	bool has_process_end; /* an event of its own: the process has ended since the last dump */
 	uint64_t losses_total;

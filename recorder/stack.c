@@ -12,14 +12,20 @@
  *   3. unwind_learn(), once per address.
  *
  * The captures are a table of fixed size, shared by all threads (sequence.h); entries of an older
- * generation are absent. Never here: a read of a stack that is not above the hook's frame and below
- * the thread's top; allocation, locks, waiting.
+ * generation are absent. A walk has a spare stack of ours for its data, and for what it learns.
+ * Where none is free, the stack is the caller's address alone.
+ *
+ * Never here: a read that is not above the hook's frame and below the thread's top;
+ * allocation, locks, waiting; much use of the program's stack.
  */
 #include "stack.h"
 
 #include <assert.h>
 
+#include "arena.h"
+#include "mapping.h"
 #include "sequence.h"
+#include "spare.h"
 #include "stack_rules.h"
 #include "stack_walk.h"
 #include "stacks.h"
@@ -33,8 +39,9 @@ enum {
 	CAPTURE_WAYS = 2
 };
 
-/* Relaxed: a capture more or less at the old depth. */
-static uint32_t stack_depth = STACK_DEPTH_DEFAULT;
+/* Relaxed: a capture more or less at the old depth. 0 as long as the tables are not there. */
+static uint32_t stack_depth;
+static uint32_t wanted_depth = STACK_DEPTH_DEFAULT;
 
 /* Entries begin as 0, which is no generation. Relaxed: see stack_forget_all(). */
 static uint32_t capture_generation = 1;
@@ -53,13 +60,14 @@ struct capture_entry {
 };
 _Static_assert(sizeof(struct capture_entry) == 192, "a capture is three cache lines");
 
-static struct capture_entry captures[CAPTURES_MAX];
+static void *captures; /* struct capture_entry [CAPTURES_MAX] */
 
 static struct capture_entry *capture_set(uint64_t pc, uint64_t frame)
 {
 	uint64_t spread = sequence_scatter(pc ^ sequence_scatter(frame)) >> 20;
 
-	return &captures[spread % (CAPTURES_MAX / CAPTURE_WAYS) * CAPTURE_WAYS];
+	return (struct capture_entry *)load_relaxed(&captures) +
+	       spread % (CAPTURES_MAX / CAPTURE_WAYS) * CAPTURE_WAYS;
 }
 
 /* The digest of the words that the entry names, as they are now. `limit` words can be read. */
@@ -144,15 +152,28 @@ static void capture_remember(const struct stack_walk *walk, uint64_t pc, uint32_
 
 /* --- The recorder's side --- */
 
+static uint32_t capture_by(struct stack_walk *walk, uint64_t pc, uint32_t generation)
+{
+	uint32_t stack = stack_intern(walk->pcs, walk->count);
+
+	if (stack && walk->repeatable)
+		capture_remember(walk, pc, stack, generation);
+	return stack;
+}
+
+/* The walk is not on the program's stack, which may be small. */
 static uint32_t capture_anew(uint64_t pc, uint64_t frame, uint32_t depth, uint32_t generation)
 {
-	struct stack_walk walk;
+	struct stack_walk *walk = spare_borrow();
 	uint32_t stack;
 
-	stack_walk(&walk, pc, frame, depth);
-	stack = stack_intern(walk.pcs, walk.count);
-	if (stack && walk.repeatable)
-		capture_remember(&walk, pc, stack, generation);
+	if (!walk) {
+		arena_count(recorder_arena, COUNTER_short_stacks);
+		return stack_intern(&pc, 1);
+	}
+	stack_walk(walk, pc, frame, depth);
+	stack = capture_by(walk, pc, generation);
+	spare_return(walk);
 	return stack;
 }
 
@@ -195,13 +216,21 @@ void stack_set_depth(uint32_t frames)
 {
 	uint32_t depth = frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX;
 
+	store_relaxed(&wanted_depth, depth);
+	if (!load_acquire(&captures))
+		return;
 	if (exchange_acq_rel(&stack_depth, depth) != depth)
 		stack_forget_ids();
 }
 
-void stack_warm_up(void)
+bool stack_warm_up(void)
 {
+	if (!spare_start() || !stack_rules_start() ||
+	    !mapping_ensure(&captures, CAPTURES_MAX * sizeof(struct capture_entry)))
+		return false;
 	unwind_warm_up();
+	stack_set_depth(load_relaxed(&wanted_depth));
+	return true;
 }
 
 void stack_forget_ids(void)

@@ -22,8 +22,9 @@ uint32_t stack_capture_interrupted(struct self *, const ucontext_t *) HIDDEN;
 /* The id of the stack of nothing but this return address; 0 when stacks are off. */
 uint32_t stack_of(const void *pc) HIDDEN;
 
-/* Before recording begins for the first time: what the first capture would otherwise wait for. */
-void stack_warm_up(void) HIDDEN;
+/* Before recording begins for the first time: what the first capture would otherwise wait for.
+ * False: there is no memory for it, and no stack is captured. */
+bool stack_warm_up(void) HIDDEN;
 
 /* The ids that stack_intern() gave are void: the arena was emptied, or is another one. */
 void stack_forget_ids(void) HIDDEN;

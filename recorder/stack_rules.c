@@ -8,6 +8,7 @@
  */
 #include "stack_rules.h"
 
+#include "mapping.h"
 #include "sequence.h"
 
 #include "in_target.h"
@@ -29,11 +30,13 @@ struct rule_entry {
 };
 _Static_assert(sizeof(struct rule_entry) == 64, "a rule is one cache line");
 
-static struct rule_entry rules[RULES_MAX];
+static void *rules; /* struct rule_entry [RULES_MAX] */
 
 static struct rule_entry *rule_set(uint64_t pc)
 {
-	return &rules[(sequence_scatter(pc) >> 20) % (RULES_MAX / RULE_WAYS) * RULE_WAYS];
+	struct rule_entry *first = load_relaxed(&rules);
+
+	return first + (sequence_scatter(pc) >> 20) % (RULES_MAX / RULE_WAYS) * RULE_WAYS;
 }
 
 static bool rule_read(const struct rule_entry *entry, uint64_t pc, uint32_t generation,
@@ -72,7 +75,7 @@ static void rule_remember(uint64_t pc, uint32_t generation, const union rule_cop
 	sequence_release(&entry->sequence);
 }
 
-bool stack_rule_find(uint64_t pc, union rule_copy *copy)
+bool stack_rule_find(uint64_t pc, union rule_copy *copy, void *borrowed)
 {
 	uint32_t generation = load_relaxed(&rule_generation);
 	const struct rule_entry *set = rule_set(pc);
@@ -80,10 +83,15 @@ bool stack_rule_find(uint64_t pc, union rule_copy *copy)
 	for (unsigned i = 0; i < RULE_WAYS; i++)
 		if (rule_read(&set[i], pc, generation, copy))
 			return true;
-	if (!unwind_learn(pc, &copy->rule))
+	if (!unwind_learn(pc, &copy->rule, borrowed))
 		return false;
 	rule_remember(pc, generation, copy);
 	return true;
+}
+
+bool stack_rules_start(void)
+{
+	return mapping_ensure(&rules, RULES_MAX * sizeof(struct rule_entry));
 }
 
 void stack_rules_forget(void)

@@ -19,7 +19,6 @@
 #include <linux/futex.h>
 #include <string.h>
 
-#include "stack_rules.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -199,7 +198,7 @@ static void walk_stay(struct stack_walk *walk)
  * another. */
 static bool walk_step_odd(struct stack_walk *walk, const struct unwind_rule *rule, uint64_t *pc)
 {
-	uint64_t saved[UNWIND_PRESERVED_COUNT];
+	uint64_t *saved = walk->saved_next;
 	uint64_t return_address_at;
 	uint64_t cfa;
 
@@ -215,7 +214,7 @@ static bool walk_step_odd(struct stack_walk *walk, const struct unwind_rule *rul
 	if (!saved_address(walk, rule, UNWIND_PC, cfa, &return_address_at) ||
 	    !read_word(walk, return_address_at, pc))
 		return false;
-	memcpy(walk->saved, saved, sizeof(saved));
+	memcpy(walk->saved, saved, sizeof(walk->saved));
 	walk->sp = cfa;
 	return *pc != 0;
 }
@@ -265,23 +264,25 @@ static void walk_begin(struct stack_walk *walk, uint64_t frame)
  * beyond what is kept, so that a deep stack of code without tables has its frames. */
 static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t depth)
 {
-	union rule_copy found;
+	union rule_copy *found = &walk->found;
 	uint32_t sure = 0;
 
 	assert(depth > 0 && depth <= STACK_FRAMES_MAX);
 	for (uint32_t frames = 1;; frames++) {
-		if (frames <= depth)
-			walk->pcs[walk->count++] = pc;
+		if (frames <= depth) {
+			walk->pcs[frames - 1] = pc;
+			walk->count = frames;
+		}
 		if (frames >= depth && (!sure || frames == TRIAL_FRAMES_MAX))
 			break;
-		if (!stack_rule_find(called ? pc - 1 : pc, &found)) {
+		if (!stack_rule_find(called ? pc - 1 : pc, found, walk->borrowed)) {
 			walk->repeatable = false;
 			break;
 		}
-		if (!stack_rule_admits(&found.rule, walk->count, &sure) ||
-		    !walk_step(walk, &found.rule, &pc))
+		if (!stack_rule_admits(&found->rule, walk->count, &sure) ||
+		    !walk_step(walk, &found->rule, &pc))
 			break;
-		called = !(found.rule.flags & UNWIND_SIGNAL);
+		called = !(found->rule.flags & UNWIND_SIGNAL);
 	}
 	if (sure)
 		walk->count = sure;
@@ -290,6 +291,7 @@ static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t 
 void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth)
 {
 	walk_begin(walk, frame);
+	walk->borrowed = walk;
 	walk_up(walk, pc, true, depth);
 }
 
@@ -302,6 +304,7 @@ void stack_walk_interrupted(struct stack_walk *walk, const gregset_t registers, 
 	uint64_t sp = (uint64_t)registers[REG_RSP];
 
 	walk_begin(walk, sp & -(uint64_t)sizeof(uint64_t));
+	walk->borrowed = NULL;
 	walk->sp = sp;
 	for (int i = 0; i < UNWIND_PRESERVED_COUNT; i++)
 		walk->saved[i] = (uint64_t)(uintptr_t)&registers[numbers[i]];

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "stack_rules.h"
 #include "unwind.h"
 
 enum { WALK_READS_MAX = 77 }; /* words of a walk that can be remembered: 64 pcs and some rbp */
@@ -16,8 +17,9 @@ enum { WALK_READS_MAX = 77 }; /* words of a walk that can be remembered: 64 pcs 
 /* A stack is data of many functions: the sanitizers' view of whose it is does not apply. */
 #define READS_STACKS __attribute__((no_sanitize("address", "thread")))
 
-/* One capture, on the capturing thread's stack. */
+/* One capture. Larger than the room that is left on many a program's stack. */
 struct stack_walk {
+	void *borrowed; /* on which to learn; see unwind_learn() */
 	uint64_t frame; /* of the hook */
 	uint64_t low;   /* [low, high) can be read now */
 	uint64_t high;
@@ -25,6 +27,8 @@ struct stack_walk {
 	uint64_t digest; /* of all words read, and where */
 	/* Where the reached frame's registers are in memory; 0 = nowhere known. */
 	uint64_t saved[UNWIND_PRESERVED_COUNT];
+	uint64_t saved_next[UNWIND_PRESERVED_COUNT]; /* of its caller, while that is looked for */
+	union rule_copy found;                       /* the reached frame's */
 	uint64_t pcs[STACK_FRAMES_MAX];
 	uint32_t count;
 	uint32_t read_count;
@@ -33,11 +37,12 @@ struct stack_walk {
 	bool repeatable;                /* the reads tell all that the result depends on */
 };
 
-/* Walks from a hook's frame; `pc` is the hook's return address. At least that is in pcs[] then. */
+/* Walks from a hook's frame; `pc` is the hook's return address. At least that is in pcs[] then. The
+ * walk lies at the beginning of what the thread has borrowed. */
 void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth) HIDDEN;
 
 /* The same from where a signal interrupted the thread; the registers stay where they are until it
- * returns. pcs[0] is the interrupted address itself. */
+ * returns. pcs[0] is the interrupted address itself. On a stack of ours. */
 void stack_walk_interrupted(struct stack_walk *, const gregset_t registers, uint32_t depth) HIDDEN;
 
 /* How many words from `frame` upwards are this thread's own stack, and can be read as long as it

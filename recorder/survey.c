@@ -47,7 +47,7 @@ int survey_begin(uint64_t now_ns)
 
 	if (survey.is_under_way)
 		return -EBUSY;
-	stack_warm_up();
+	(void)stack_warm_up();
 	result = blocked_read(&survey.list, gate_pid(), load_acquire(&recorder_arena));
 	if (result != 0)
 		return result;

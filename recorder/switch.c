@@ -17,12 +17,15 @@
 #include "gate.h"
 #include "identity.h"
 #include "modules.h"
+#include "opening.h"
 #include "options.h"
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
+#include "spare.h"
 #include "stack.h"
 #include "syscalls.h"
+#include "text.h"
 #include "usage.h"
 
 #include "in_target.h"
@@ -60,6 +63,8 @@ static bool make_arena(void)
 	arena->clock.base = gate_is_child() ? state.forked : clock_take_pair();
 	arena->clock.kind = clock_kind;
 	arena->is_ring = is_ring;
+	arena->is_kept = recorder_options.keep != 0;
+	arena->session = recorder_options.keep;
 	identity_fill(arena, state.host->call_names, state.host->call_count);
 	note_socket(arena);
 	arena->process_op = (struct record){
@@ -77,92 +82,124 @@ static bool make_arena(void)
 	return true;
 }
 
-static void switch_lock(void)
+/* The signals that the thread had blocked before. */
+struct held_mask {
+	uint64_t mask;
+	bool has_mask;
+};
+
+/* A handler that came in here could wait for its own thread. One of a confined process comes here
+ * no more, and the filter may have an end for the call. */
+static struct held_mask switch_lock(void)
 {
+	struct held_mask held = { .has_mask = !gate_is_confined() };
 	uint32_t nobody = 0;
+
+	if (held.has_mask)
+		held.mask = sys_block_signals();
 
 	/* Pairs with switch_unlock(): what the owner before has changed is seen. */
 	while (!cas_acq_rel(&state.owner, &nobody, 1)) {
 		nobody = 0;
 		sys_yield();
 	}
+	return held;
 }
 
-static void switch_unlock(void)
+static void switch_unlock(struct held_mask held)
 {
 	assert(load_relaxed(&state.owner) == 1);
 	store_release(&state.owner, 0);
+	if (held.has_mask)
+		sys_restore_signals(held.mask);
 }
 
 /* A reader of the arena may find a mixture of two paths, and nobody there: it tries again. */
 void switch_listens_at(const char *path)
 {
-	switch_lock();
+	struct held_mask held = switch_lock();
+
 	memcpy(state.socket, path, sizeof(state.socket));
 	if (recorder_arena)
 		note_socket(recorder_arena);
-	switch_unlock();
+	switch_unlock(held);
+}
+
+static void try_to_open(void *is_open)
+{
+	if (!descriptors_start() || (!recorder_arena && !make_arena()))
+		return;
+	if (!stack_warm_up())
+		text_complain("no memory for call stacks:", "none is recorded");
+	descriptors_forget_all();
+	opening_begin(recorder_arena, clock_now_ticks());
+	self_begin_period();
+	/* Pairs with self_enter(): who sees the gate on sees the arena, its opening and the new
+	 * period. */
+	store_release(&recorder_gate.mode, GATE_ON);
+	*(bool *)is_open = true;
 }
 
 static bool open_gate(void)
 {
-	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
-		return true;
-	if (gate_is_confined() || (!recorder_arena && !make_arena()))
-		return false;
-	stack_warm_up();
-	descriptors_forget_all();
-	self_begin_period();
-	/* Pairs with self_enter(): who sees the gate on sees the arena and the new period. */
-	store_release(&recorder_gate.mode, GATE_ON);
-	return true;
+	bool is_open = load_relaxed(&recorder_gate.mode) == GATE_ON;
+
+	if (is_open || gate_is_confined())
+		return is_open;
+	/* Else the program's own stack would have to do. */
+	(void)spare_start();
+	spare_call_surely(try_to_open, &is_open);
+	return is_open;
 }
 
 static void close_gate(void)
 {
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON)
-		store_relaxed(&recorder_arena->off_ticks, clock_now_ticks());
-	store_release(&recorder_gate.mode, GATE_OFF);
+		opening_end(recorder_arena, clock_now_ticks());
+	/* Unset: a hook has to bring the control thread up. */
+	store_release(&recorder_gate.mode,
+		      load_relaxed(&recorder_gate.settled) ? GATE_OFF : GATE_UNSET);
 	descriptors_lose_sight();
 }
 
 int switch_enable(void)
 {
-	bool is_open;
+	struct held_mask held = switch_lock();
+	bool is_open = open_gate();
 
-	switch_lock();
-	is_open = open_gate();
 	if (is_open && !gate_is_on()) {
 		store_relaxed(&gate_facts.is_on, 1);
 		scope_set_switch(true);
 		self_begin_period();
 	}
-	switch_unlock();
+	switch_unlock(held);
 	return is_open ? 0 : -ENOMEM;
 }
 
 void switch_disable(void)
 {
-	switch_lock();
+	struct held_mask held = switch_lock();
+
 	store_relaxed(&gate_facts.is_on, 0);
 	scope_set_switch(false);
 	if (state.flows == 0)
 		close_gate();
 	else
 		self_begin_period();
-	switch_unlock();
+	switch_unlock(held);
 }
 
 bool switch_flow_begins(void)
 {
+	struct held_mask held;
 	bool is_open;
 
 	if (!state.host)
 		return false;
-	switch_lock();
+	held = switch_lock();
 	is_open = !load_relaxed(&state.no_flows) && open_gate();
 	state.flows += is_open;
-	switch_unlock();
+	switch_unlock(held);
 	return is_open;
 }
 
@@ -173,23 +210,25 @@ void switch_allow_flows(bool allow)
 
 void switch_flow_ends(void)
 {
-	switch_lock();
+	struct held_mask held = switch_lock();
+
 	/* 0 in a child that was forked in a flow. */
 	if (state.flows > 0 && --state.flows == 0 && !gate_is_on())
 		close_gate();
-	switch_unlock();
+	switch_unlock(held);
 }
 
 /* In a child of fork(), too, which has its parent's filter. */
 void switch_confine(bool is_confined)
 {
-	switch_lock();
+	struct held_mask held = switch_lock();
+
 	store_relaxed(&gate_facts.is_confined, is_confined);
 	if (is_confined)
 		close_gate();
 	else if (gate_is_on() || state.flows > 0)
 		(void)open_gate();
-	switch_unlock();
+	switch_unlock(held);
 }
 
 void switch_start(const struct recorder_host *host)

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -45,9 +46,17 @@ static inline int sys_close(int fd)
 {
 	return (int)SYS3(close, fd, 0, 0);
 }
+static inline int sys_clock_time(int clock, struct timespec *now)
+{
+	return (int)SYS3(clock_gettime, clock, now, 0);
+}
 static inline long sys_read(int fd, void *to, size_t bytes)
 {
 	return SYS3(read, fd, to, bytes);
+}
+static inline long sys_pread(int fd, void *to, size_t bytes, uint64_t offset)
+{
+	return sys_call(SYS_pread64, fd, (long)to, (long)bytes, (long)offset, 0, 0);
 }
 static inline long sys_write(int fd, const void *from, size_t bytes)
 {
@@ -76,6 +85,37 @@ static inline int sys_fstat(int fd, struct stat *out)
 static inline long sys_readlink(const char *path, char *to, size_t bytes)
 {
 	return SYS3(readlink, path, to, bytes);
+}
+
+/*
+ * No handler of the program comes in between the two: it may call us, or jump away. One signal
+ * stays open, by which setuid() reaches all threads (glibc's 33). It waits for each, with a lock of
+ * libc's that may be wanted here, and its handler calls nothing of ours.
+ */
+static inline uint64_t sys_block_signals(void)
+{
+	const uint64_t all = ~(UINT64_C(1) << 32);
+	uint64_t before = 0;
+
+	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof(all), 0, 0);
+	return before;
+}
+static inline void sys_restore_signals(uint64_t before)
+{
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
+}
+
+/* As getdents64() writes them. */
+struct directory_entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+static inline long sys_getdents(int fd, void *to, size_t bytes)
+{
+	return SYS3(getdents64, fd, to, bytes);
 }
 
 static inline int sys_getpid(void)

@@ -13,7 +13,8 @@
 
 #include "in_target.h"
 
-enum { PATH_BYTES = 64, STAT_BYTES = 1024 };
+/* Of status the masks of CPUs and memory are long on large machines. */
+enum { PATH_BYTES = 64, STAT_BYTES = 1024, STATUS_BYTES = 8192 };
 
 /* "/proc/PID/task", or of one thread "/proc/PID/task/TID/FILE"; "self" is right in every pid
  * name space. */
@@ -51,14 +52,6 @@ static bool read_task(uint32_t pid, uint32_t tid, const char *file, char *to, si
 	return got > 0;
 }
 
-struct directory_entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 bool tasks_see(uint32_t pid, void (*see)(uint32_t tid, void *context), void *context)
 {
 	_Alignas(struct directory_entry) char names[4096];
@@ -69,7 +62,7 @@ bool tasks_see(uint32_t pid, void (*see)(uint32_t tid, void *context), void *con
 
 	if (fd < 0)
 		return false;
-	while ((got = SYS3(getdents64, fd, names, sizeof(names))) > 0) {
+	while ((got = sys_getdents(fd, names, sizeof(names))) > 0) {
 		const struct directory_entry *entry;
 
 		for (long at = 0; at < got; at += entry->bytes) {
@@ -127,6 +120,27 @@ bool task_blocks_signal(uint32_t pid, uint32_t tid, int number)
 	if (at)
 		(void)text_parse_u64(at, strspn(at, "0123456789"), &blocked);
 	return blocked >> (number - 1) & 1;
+}
+
+static uint64_t status_number(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+	uint64_t number = 0;
+
+	if (at)
+		(void)text_parse_u64(at + strlen(key), strspn(at + strlen(key), "0123456789"),
+				     &number);
+	return number;
+}
+
+uint64_t task_switches(uint32_t pid, uint32_t tid)
+{
+	char status[STATUS_BYTES];
+
+	if (!read_task(pid, tid, "status", status, sizeof(status)))
+		return 0;
+	return status_number(status, "\nvoluntary_ctxt_switches:\t") +
+	       status_number(status, "\nnonvoluntary_ctxt_switches:\t");
 }
 
 static bool parse_hex(const char **at, uint64_t *value)

@@ -2,12 +2,17 @@
 /*
  * Text into a buffer of the caller's. See text.h.
  *
- * Numbers are written two digits at a time: the dump consists of little else.
+ * Numbers are written two digits at a time: the dump consists of little else. Complaints alone
+ * leave the buffer.
  */
 #include "text.h"
 
 #include <assert.h>
+#include <unistd.h>
 
+#include "gate.h"
+#include "held.h"
+#include "spare.h"
 #include "syscalls.h"
 
 #include "in_target.h"
@@ -166,17 +171,78 @@ bool text_end(struct text *text)
 	return !text->overflowed;
 }
 
-void text_complain(const char *what, const char *detail)
+/* Of descriptor 2 at load. Written once, by the constructor. The command notes nothing: its
+ * standard error is its own. */
+static struct {
+	bool is_noted;
+	bool was_open;
+	dev_t device;
+	ino_t inode;
+	dev_t special; /* which terminal, say */
+} standard_error;
+
+void text_note_stderr(void)
 {
+	struct stat stat;
+
+	standard_error.is_noted = true;
+	standard_error.was_open = sys_fstat(STDERR_FILENO, &stat) == 0;
+	if (!standard_error.was_open)
+		return;
+	standard_error.device = stat.st_dev;
+	standard_error.inode = stat.st_ino;
+	standard_error.special = stat.st_rdev;
+}
+
+static bool is_standard_error(void)
+{
+	struct stat stat;
+
+	if (!standard_error.is_noted)
+		return true;
+	return standard_error.was_open && sys_fstat(STDERR_FILENO, &stat) == 0 &&
+	       stat.st_dev == standard_error.device && stat.st_ino == standard_error.inode &&
+	       stat.st_rdev == standard_error.special;
+}
+
+/* A line fits whenever there is any room: a pipe is writable only with room for PIPE_BUF bytes. */
+static void write_line(const char *line, size_t bytes)
+{
+	struct pollfd poll = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct held_signals held;
+
+	if (sys_poll(&poll, 1, 0) != 1 || !(poll.revents & POLLOUT))
+		return;
+	held_begin(&held);
+	(void)sys_write(STDERR_FILENO, line, bytes);
+	held_end(&held);
+}
+
+struct complaint {
+	const char *what;
+	const char *detail;
+};
+
+static void complain(void *argument)
+{
+	const struct complaint *complaint = argument;
 	char line[512];
 	struct text text = { .bytes = line, .size = sizeof(line) - 1 };
 
 	text_put_literal(&text, "wcprof: ");
-	text_put(&text, what);
+	text_put(&text, complaint->what);
 	text_put_literal(&text, " ");
-	text_put(&text, detail);
+	text_put(&text, complaint->detail);
 	line[text.used++] = '\n';
-	(void)sys_write(2, line, text.used);
+	write_line(line, text.used);
+}
+
+void text_complain(const char *what, const char *detail)
+{
+	struct complaint complaint = { what, detail };
+
+	if (!gate_is_confined() && is_standard_error())
+		spare_call_surely(complain, &complaint);
 }
 
 bool text_parse_u64(const char *from, size_t bytes, uint64_t *out)

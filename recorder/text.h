@@ -60,7 +60,13 @@ void text_put_key_string(struct text *, const char *key, const char *) HIDDEN;
 /* Ends the text with a NUL (which is not counted); false when anything was left out. */
 bool text_end(struct text *) HIDDEN;
 
-/* One line "wcprof: WHAT DETAIL" on the program's standard error. */
+/* At load: what the program's standard error is. From then on complaints go there or nowhere. */
+void text_note_stderr(void) HIDDEN;
+/*
+ * One line "wcprof: WHAT DETAIL" on standard error, if descriptor 2 still is what was noted. Else
+ * it may be the program's data. Never waits and brings no signal. Known race: the program puts
+ * another file there between the look and the write.
+ */
 void text_complain(const char *what, const char *detail) HIDDEN;
 
 /* Reads an unsigned number in decimal; false when it is anything else or too large. */

@@ -27,6 +27,7 @@
 
 #include "atomics.h"
 #include "self.h"
+#include "spare.h"
 #include "syscalls.h"
 #include "unwind_probe.h"
 
@@ -173,18 +174,6 @@ static bool is_in_module(uint64_t pc)
 	return _dl_find_object && _dl_find_object((void *)(uintptr_t)pc, &module) == 0;
 }
 
-static void signals_block(uint64_t *saved)
-{
-	uint64_t all = ~UINT64_C(0);
-
-	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)saved, sizeof(all), 0, 0);
-}
-
-static void signals_restore(const uint64_t *saved)
-{
-	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)saved, 0, sizeof(*saved), 0, 0);
-}
-
 /* Sequentially consistent, as is unwind_fork_prepare(): either the learner sees `closed`, or the
  * fork sees the learner. Weaker, a fork could copy a held lock. */
 static bool learners_enter(void)
@@ -224,38 +213,59 @@ void unwind_fork_child(void)
 	gate.learners = 0;
 }
 
-bool unwind_learn(uint64_t pc, struct unwind_rule *rule)
+struct lesson {
+	uint64_t pc;
+	struct unwind_rule *rule;
+	bool is_learnt;
+};
+
+static void learn(struct lesson *lesson)
 {
 	static const uint64_t middles[2] = { UINT64_C(1) << 47, (UINT64_C(1) << 47) + 0x2b7ac8 };
-	int saved_errno = errno;
+	struct unwind_rule *rule = lesson->rule;
 	struct unwind_rule again;
-	uint8_t busy;
-	uint64_t mask;
 
-	if (!load_acquire(&gate.ready))
-		return false;
-	if (!is_in_module(pc)) {
-		*rule = rule_trial;
-		return true;
-	}
-	signals_block(&mask);
-	if (!learners_enter()) {
-		signals_restore(&mask);
-		return false;
-	}
-	busy = self_of_thread.busy;
-	self_of_thread.busy = SELF_LEARNING;
-	*rule = experiment(pc, middles[0]);
-	again = experiment(pc, middles[1]);
+	*rule = experiment(lesson->pc, middles[0]);
+	again = experiment(lesson->pc, middles[1]);
 	if (memcmp(rule, &again, sizeof(again)) != 0) {
 		*rule = rule_end;
 		rule->follows_call = again.follows_call;
 	}
+	lesson->is_learnt = true;
+}
+
+/* With all signals blocked. */
+static void try_to_learn(void *context)
+{
+	struct lesson *lesson = context;
+	int saved_errno = errno;
+	uint8_t busy = self_of_thread.busy;
+
+	if (!is_in_module(lesson->pc)) {
+		*lesson->rule = rule_trial;
+		lesson->is_learnt = true;
+		return;
+	}
+	if (!learners_enter())
+		return;
+	self_of_thread.busy = SELF_LEARNING;
+	learn(lesson);
 	self_of_thread.busy = busy;
 	learners_leave();
-	signals_restore(&mask);
 	errno = saved_errno;
-	return true;
+}
+
+bool unwind_learn(uint64_t pc, struct unwind_rule *rule, void *borrowed)
+{
+	struct lesson lesson = { pc, rule, false };
+
+	if (!load_acquire(&gate.ready))
+		return false;
+	if (borrowed)
+		spare_call_on(borrowed, try_to_learn, &lesson);
+	else
+		spare_call_here(try_to_learn, &lesson);
+	return lesson.is_learnt;
 }
 
 /* --- Set-up ----------------------------------------------------------------------------------- */
@@ -296,17 +306,23 @@ void unwind_warm_up(void)
 {
 	int saved_errno = errno;
 	struct unwind_rule rule;
-	bool has_pair;
+	bool has_pair, is_there;
+	void *borrowed;
 	int pair[2];
 
 	if (load_acquire(&gate.ready))
 		return;
 	has_pair = lowest_free(pair);
-	probe_start();
+	is_there = probe_start();
 	if (has_pair)
 		close_pipe(pair);
+	if (!is_there)
+		return;
 	store_release(&gate.ready, 1);
-	unwind_learn((uint64_t)(uintptr_t)__builtin_return_address(0) - 1,
-		     &rule); /* binds all symbols */
+	/* Binds all symbols. */
+	borrowed = spare_borrow();
+	unwind_learn((uint64_t)(uintptr_t)__builtin_return_address(0) - 1, &rule, borrowed);
+	if (borrowed)
+		spare_return(borrowed);
 	errno = saved_errno;
 }

@@ -69,9 +69,10 @@ _Static_assert(sizeof(struct unwind_rule) == 48, "a rule is six words, copied as
 void unwind_warm_up(void) HIDDEN;
 
 /* Learns the rule at `pc`, an address inside an instruction of the frame: for a frame that made a
- * call, its return address - 1. False: not now (being set up, or a fork is under way); ask again
+ * call, its return address - 1. At work on the stack that the caller has borrowed (spare.h); NULL:
+ * there is room on its own. False: not now (being set up, or a fork is under way); ask again
  * another time. */
-bool unwind_learn(uint64_t pc, struct unwind_rule *) HIDDEN;
+bool unwind_learn(uint64_t pc, struct unwind_rule *, void *borrowed) HIDDEN;
 
 /* Around fork(), so that a child does not inherit a lock of libunwind's that nobody will release.
  * */

@@ -16,6 +16,9 @@
 #include <link.h>
 #include <string.h>
 
+#include "atomics.h"
+#include "mapping.h"
+
 #include "in_target.h"
 
 enum {
@@ -212,22 +215,25 @@ static int access_float(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t
 
 /* Not from unw_create_addr_space(), which would ask the program's heap for it. An address space is
  * zero but for its accessors, and unw_get_accessors() says where they are. */
-static _Alignas(64) unsigned char space_bytes[SPACE_BYTES];
+static void *space_bytes; /* SPACE_BYTES */
 
 static unw_addr_space_t space(void)
 {
-	return (unw_addr_space_t)space_bytes;
+	return (unw_addr_space_t)load_relaxed(&space_bytes);
 }
 
-void probe_start(void)
+bool probe_start(void)
 {
+	if (!mapping_ensure(&space_bytes, SPACE_BYTES))
+		return false;
 	*unw_get_accessors(space()) = (unw_accessors_t){ .find_proc_info = find_proc_info,
 							 .put_unwind_info = put_unwind_info,
 							 .get_dyn_info_list_addr = get_dynamic_list,
 							 .access_mem = access_memory,
 							 .access_reg = access_register,
 							 .access_fpreg = access_float };
-	assert((unsigned char *)unw_get_accessors(space()) < space_bytes + SPACE_BYTES);
+	assert((char *)unw_get_accessors(space()) < (char *)space_bytes + SPACE_BYTES);
+	return true;
 }
 
 void probe_begin(struct probe *probe, uint64_t pc, uint64_t middle)

@@ -7,8 +7,8 @@
  * offset from the probe's middle. After a step, the tokens in the registers tell how each was
  * computed.
  *
- * A probe is one experiment, on the learner's stack. Real memory is read only inside the readable
- * segments of the module that has the code. Threads: any, between learners_enter() and
+ * A probe is one experiment, on a stack that has room for it. Real memory is read only inside the
+ * readable segments of the module that has the code. Threads: any, between learners_enter() and
  * learners_leave() of unwind.c.
  */
 #ifndef WCPROF_UNWIND_PROBE_H
@@ -66,8 +66,8 @@ uint64_t probe_address(const struct probe *, uint64_t value) HIDDEN;
 /* libunwind's numbers of the registers of a rule; UNWIND_PC is asked for apart. */
 extern const uint8_t probe_registers[UNWIND_REGISTER_COUNT] HIDDEN;
 
-/* Sets up the address space. Once, before the first probe. */
-void probe_start(void) HIDDEN;
+/* Sets up the address space, before the first probe. False: there is no memory for it. */
+bool probe_start(void) HIDDEN;
 /* A new experiment with the frame of `pc`, of which nothing is known yet. */
 void probe_begin(struct probe *, uint64_t pc, uint64_t middle) HIDDEN;
 /* One step of libunwind's, from the frame to its caller; false: there is none. */

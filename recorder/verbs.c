@@ -13,6 +13,8 @@
 #include "gate.h"
 #include "handout.h"
 #include "inlined.h"
+#include "leftovers.h"
+#include "room.h"
 #include "roster.h"
 #include "sampler.h"
 #include "settings.h"
@@ -20,24 +22,12 @@
 #include "stacks.h"
 #include "strings.h"
 #include "switch.h"
+#include "trial.h"
 #include "usage.h"
 
 #include "in_target.h"
 
-enum { VERB_ARGUMENTS_MAX = 8 };
-
-struct request {
-	struct client *client;
-	struct setting_value arguments[VERB_ARGUMENTS_MAX];
-	uint32_t argument_count;
-};
-
 /* --- Handlers -------------------------------------------------------------------------------- */
-
-#define SETTINGS               NULL
-#define VERB(name, keys, help) static void verb_##name(struct request *, struct text *);
-#include "verbs.def"
-#undef VERB
 
 struct verb {
 	const char *name;
@@ -64,16 +54,16 @@ void verbs_refuse(struct text *answer, const char *code, const char *message)
 	text_put_literal(answer, "\n");
 }
 
-static void answer_pid(struct text *answer)
+void verbs_begin_answer(struct text *answer)
 {
 	text_put_literal(answer, "OK {\"pid\":");
 	text_put_u64(answer, gate_pid());
 }
 
-static void verb_PING(struct request *request, struct text *answer)
+void verb_PING(struct request *request, struct text *answer)
 {
 	(void)request;
-	answer_pid(answer);
+	verbs_begin_answer(answer);
 	text_put_key_string(answer, "version", WCPROF_VERSION);
 	text_put_literal(answer, "}\n");
 }
@@ -105,7 +95,7 @@ static void put_inlined(struct text *answer, const struct arena *arena)
 
 static void put_arena_status(struct text *answer, struct arena *arena)
 {
-	uint64_t made = load_acquire(&arena->chunks.made);
+	struct room_state room = room_state();
 
 	text_put_key_string(answer, "arena",
 			    arena->anonymous ? "private memory: lost if the process is killed"
@@ -120,9 +110,10 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 	text_put_key_u64(answer, "modules", load_relaxed(&arena->module_count));
 	text_put_key_u64(answer, "dumps", load_relaxed(&arena->dump_count));
 	text_put_key_string(answer, "full", arena->is_ring ? "ring" : "drop");
-	text_put_key_u64(answer, "arena_bytes",
-			 ARENA_CHUNKS + made * CHUNK_BYTES -
-				 (uint64_t)load_relaxed(&arena->bare_chunks) * CHUNK_BARED_BYTES);
+	text_put_key_u64(answer, "arena_bytes", arena_memory(arena));
+	text_put_key_string(answer, "bound", room_name(room.rule));
+	if (room.rule != ROOM_FREE)
+		text_put_key_u64(answer, "bound_bytes", room.more_bytes);
 	put_usage(answer, arena);
 	put_inlined(answer, arena);
 #define COUNTER(name, is_loss, meaning) \
@@ -131,13 +122,13 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 #undef COUNTER
 }
 
-static void verb_STATUS(struct request *request, struct text *answer)
+void verb_STATUS(struct request *request, struct text *answer)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
 	bool is_on = gate_is_on();
 
 	(void)request;
-	answer_pid(answer);
+	verbs_begin_answer(answer);
 	text_put_key_string(answer, "version", WCPROF_VERSION);
 	text_put_key_string(answer, "recording", is_on ? "on" : "off");
 	sampler_put_status(answer);
@@ -163,34 +154,45 @@ static bool change_settings(const struct request *request, struct text *answer)
 	return false;
 }
 
-static void verb_SET(struct request *request, struct text *answer)
+/* True: it would spoil another client's trial, and be undone at its end. */
+static bool is_in_the_way(const struct request *request, struct text *answer)
 {
-	if (!change_settings(request, answer))
+	if (!trial_is_on() || trial_is_of(request->client))
+		return false;
+	verbs_refuse(answer, "trial", "a trial is under way: try again when it has ended");
+	return true;
+}
+
+void verb_SET(struct request *request, struct text *answer)
+{
+	if (is_in_the_way(request, answer) || !change_settings(request, answer))
 		return;
-	answer_pid(answer);
+	verbs_begin_answer(answer);
 	text_put_key(answer, "settings");
 	text_put_literal(answer, "{");
 	settings_put(answer);
 	text_put_literal(answer, "}}\n");
 }
 
-static void verb_ENABLE(struct request *request, struct text *answer)
+void verb_ENABLE(struct request *request, struct text *answer)
 {
-	if (!change_settings(request, answer))
+	if (is_in_the_way(request, answer) || !change_settings(request, answer))
 		return;
-	if (switch_enable() != 0) {
-		verbs_refuse(answer, "memory", "no memory for a recording");
+	trial_recording_begins();
+	if (switch_enable() != 0 && (!leftovers_make_room() || switch_enable() != 0)) {
+		verbs_refuse(answer, "memory", room_reason());
 		return;
 	}
-	answer_pid(answer);
+	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"on\"}\n");
 }
 
-static void verb_DISABLE(struct request *request, struct text *answer)
+void verb_DISABLE(struct request *request, struct text *answer)
 {
-	(void)request;
+	if (is_in_the_way(request, answer))
+		return;
 	switch_disable();
-	answer_pid(answer);
+	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"off\"}\n");
 }
 
@@ -210,7 +212,7 @@ static bool read_flag(const struct request *request, const char *key, bool usual
 	return true;
 }
 
-static void verb_DUMP(struct request *request, struct text *answer)
+void verb_DUMP(struct request *request, struct text *answer)
 {
 	bool flush, wants_ack;
 	int result;
@@ -233,7 +235,7 @@ static void verb_DUMP(struct request *request, struct text *answer)
 			     "no dump now: try again");
 }
 
-static void verb_STACKS(struct request *request, struct text *answer)
+void verb_STACKS(struct request *request, struct text *answer)
 {
 	int result = handout_stacks(request->client);
 
@@ -245,18 +247,19 @@ static void verb_STACKS(struct request *request, struct text *answer)
 		verbs_refuse(answer, "memory", "no memory for the threads");
 }
 
-static void verb_RESET(struct request *request, struct text *answer)
+void verb_RESET(struct request *request, struct text *answer)
 {
-	(void)request;
+	if (is_in_the_way(request, answer))
+		return;
 	if (snapshot_reset(load_acquire(&recorder_arena)) != 0) {
 		verbs_refuse(answer, "busy", "a dump is being written");
 		return;
 	}
-	answer_pid(answer);
+	verbs_begin_answer(answer);
 	text_put_literal(answer, "}\n");
 }
 
-static void verb_HELP(struct request *request, struct text *answer)
+void verb_HELP(struct request *request, struct text *answer)
 {
 	(void)request;
 	text_put_literal(answer, "OK {");

@@ -7,9 +7,23 @@
 #ifndef WCPROF_VERBS_H
 #define WCPROF_VERBS_H
 
+#include "settings.h"
 #include "text.h"
 
 struct client;
+
+enum { VERB_ARGUMENTS_MAX = 8 };
+
+struct request {
+	struct client *client;
+	struct setting_value arguments[VERB_ARGUMENTS_MAX];
+	uint32_t argument_count;
+};
+
+#define SETTINGS               NULL
+#define VERB(name, keys, help) void verb_##name(struct request *, struct text *) HIDDEN;
+#include "verbs.def"
+#undef VERB
 
 /* Said by a reader that has kept a dump for which it asked with ack=1. */
 #define VERB_ACK "KEPT\n"
@@ -19,5 +33,7 @@ struct client;
 void verbs_run(const char *line, size_t bytes, struct client *) HIDDEN;
 /* "ERR code message". */
 void verbs_refuse(struct text *answer, const char *code, const char *message) HIDDEN;
+/* "OK " and an object that has the pid, and is not closed. */
+void verbs_begin_answer(struct text *answer) HIDDEN;
 
 #endif

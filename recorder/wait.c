@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "entries.h"
 #include "mark.h"
+#include "slow.h"
 
 #include "in_target.h"
 
@@ -43,6 +44,15 @@ void wait_held_by(struct self *self, uint64_t wait, uint32_t tid)
 		store_release(&entry->record.fd, (int32_t)tid);
 }
 
+void wait_set_address(struct self *self, uint64_t wait, uint64_t address)
+{
+	struct open_entry *entry = wait ? entry_find(self, wait) : NULL;
+
+	/* Pairs as above. */
+	if (entry)
+		store_release(&entry->record.value, address);
+}
+
 void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
 {
 	uint64_t now = clock_now_ticks();
@@ -53,6 +63,8 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 		self_count(self, COUNTER_lost_ends);
 		return;
 	}
+	if (ops_may_take_longer())
+		slow_waited(self, now - entry->record.start);
 	place = entry_place(self, entry);
 	if (LIKELY(place)) {
 		place->end = now;

@@ -26,13 +26,16 @@
 #include "arena.h"
 #include "chunk.h"
 #include "clock.h"
+#include "opening.h"
 #include "self.h"
+#include "spare.h"
 #include "strings.h"
 #include "syscalls.h"
 #include "text.h"
 
 #include "in_target.h"
 
+enum { NAME_BYTES = 256 };
 /* Each failed claim is one of another thread's that went well. */
 enum { PROBES_MAX = 64, CLAIMS_TRIED = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
 
@@ -119,10 +122,20 @@ struct watch *watch_at(const struct arena *arena, uint32_t index)
 {
 	struct watch *watch = entry_at(arena, index);
 
-	assert(index < WATCHES_MAX);
-	if (!is_readable(arena, watch) || load_acquire(&watch->address) == 0 || !is_used(watch))
+	/* Another process's arena may say anything. */
+	if (index >= WATCHES_MAX || !is_readable(arena, watch) ||
+	    load_acquire(&watch->address) == 0 || !is_used(watch))
 		return NULL;
 	return watch;
+}
+
+uint64_t watch_hold_at(const struct arena *arena, int32_t index)
+{
+	bool is_index = index >= 0 && index < WATCHES_MAX;
+	const struct watch *watch = is_index ? entry_at(arena, (uint32_t)index) : NULL;
+
+	/* Acquire: pairs with hold_release(): who sees that it is released sees where it is now. */
+	return watch && is_readable(arena, watch) ? load_acquire(&watch->holder_op) : 0;
 }
 
 /* --- Names ----------------------------------------------------------------------------------- */
@@ -145,27 +158,38 @@ static const char *base_name(const char *path)
 
 /* "mutex server+0x40c0" where a loaded object has the address (no lock is taken to find out), else
  * "mutex 0x7f12…". */
-static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type type)
+static void put_name(struct text *text, const struct arena *arena, uint64_t address,
+		     enum watch_type type)
 {
-	char name[256];
-	struct text text = { .bytes = name, .size = sizeof(name) };
 	struct dl_find_object found;
 	void *at = (void *)(uintptr_t)address;
 
-	assert(type != WATCH_THREAD && type != WATCH_CHILD);
-	text_put(&text, type_names[type]);
+	text_put(text, type_names[type]);
 	if (_dl_find_object && _dl_find_object(at, &found) == 0) {
 		const char *path = found.dlfo_link_map->l_name;
 
-		text_put_literal(&text, " ");
-		text_put(&text, base_name(path[0] ? path : arena->exe));
-		text_put_literal(&text, "+0x");
+		text_put_literal(text, " ");
+		text_put(text, base_name(path[0] ? path : arena->exe));
+		text_put_literal(text, "+0x");
 		address -= found.dlfo_link_map->l_addr;
 	} else {
-		text_put_literal(&text, " 0x");
+		text_put_literal(text, " 0x");
 	}
-	text_put_hex_u64(&text, address);
-	return strings_intern(arena, name, text.used);
+	text_put_hex_u64(text, address);
+}
+
+static uint32_t make_name(struct arena *arena, uint64_t address, enum watch_type type)
+{
+	struct text text = { .bytes = spare_borrow(), .size = NAME_BYTES };
+	uint32_t name;
+
+	assert(type != WATCH_THREAD && type != WATCH_CHILD);
+	if (!text.bytes)
+		return 0;
+	put_name(&text, arena, address, type);
+	name = strings_intern(arena, text.bytes, text.used);
+	spare_return(text.bytes);
+	return name;
 }
 
 /* --- Making and forgetting ------------------------------------------------------------------- */
@@ -197,7 +221,7 @@ static void watch_clear(struct watch *watch)
 	store_relaxed(&watch->last_op, 0);
 	store_relaxed(&watch->last_ticks, 0);
 	store_relaxed(&watch->holder_stack, 0);
-	store_relaxed(&watch->holder_thread, 0);
+	store_relaxed(&watch->holder_opening, 0);
 	store_relaxed(&watch->hold_count, 0);
 	store_relaxed(&watch->waiters, 0);
 	store_relaxed(&watch->holder_relock, 0);
@@ -232,12 +256,14 @@ static struct watch *find_place(struct arena *arena, uint64_t address, uint32_t 
 	return place;
 }
 
-static void fill(struct arena *arena, struct watch *watch, uint64_t address, enum watch_type type,
+static void fill(struct self *self, struct watch *watch, uint64_t address, enum watch_type type,
 		 uint32_t ident)
 {
+	struct arena *arena = recorder_arena;
 	uint32_t hash = hash_address(address);
 
 	assert(load_relaxed(&watch->type) == WATCH_CLAIMED);
+	watch_end_hold(self, watch, clock_now_ticks());
 	watch_clear(watch);
 	store_relaxed(&watch->ident, ident);
 	store_relaxed(&watch->hot_ticks, clock_now_ticks());
@@ -248,9 +274,10 @@ static void fill(struct arena *arena, struct watch *watch, uint64_t address, enu
 	or_release(&arena->watch_filter[hash % WATCH_FILTER_BITS / 8], (uint8_t)(1u << (hash % 8)));
 }
 
-static struct watch *make(struct arena *arena, uint64_t address, enum watch_type type,
-			  uint32_t ident)
+static struct watch *make(struct self *self, uint64_t address, enum watch_type type, uint32_t ident)
 {
+	struct arena *arena = recorder_arena;
+
 	for (int try = 0; try < CLAIMS_TRIED; try++) {
 		struct watch *watch = find_place(arena, address, hash_address(address));
 		uint8_t found = watch ? load_acquire(&watch->type) : (uint8_t)WATCH_FREE;
@@ -260,7 +287,7 @@ static struct watch *make(struct arena *arena, uint64_t address, enum watch_type
 		/* Acquire and release: whoever had the place is done with it, and whoever looks at
 		 * it from here on sees that it is claimed. */
 		if (found != WATCH_CLAIMED && cas_acq_rel(&watch->type, &found, WATCH_CLAIMED)) {
-			fill(arena, watch, address, type, ident);
+			fill(self, watch, address, type, ident);
 			return watch;
 		}
 	}
@@ -276,7 +303,7 @@ static struct watch *make_locked(struct self *self, uint64_t address, enum watch
 	/* Makes the table's memory ready, which takes longer than anybody waits for the lock. */
 	(void)find_place(arena, address, hash_address(address));
 	if (lock_table(arena, self->thread)) {
-		watch = make(arena, address, type, ident);
+		watch = make(self, address, type, ident);
 		store_release(&arena->watch_lock, 0);
 	}
 	return watch;
@@ -291,7 +318,7 @@ struct watch *watch_get(struct self *self, const void *address, enum watch_type 
 	if (LIKELY(watch && load_relaxed(&watch->type) == type))
 		return watch;
 	if (type == WATCH_THREAD || type == WATCH_CHILD)
-		watch = make(recorder_arena, key, type, 0);
+		watch = make(self, key, type, 0);
 	else
 		watch = make_locked(self, key, type);
 	if (!watch)
@@ -313,6 +340,13 @@ void watch_publish_thread(struct self *self, const void *thread)
 		store_release(&watch->holder_op, load_relaxed(&self->slot->op));
 }
 
+static bool is_lock(const struct watch *watch)
+{
+	return load_relaxed(&watch->type) == WATCH_MUTEX ||
+	       load_relaxed(&watch->type) == WATCH_RWLOCK;
+}
+
+/* A hold that was not seen to end stays until its thread comes by, or the next tenant. */
 void watch_forget(const void *address)
 {
 	struct watch *watch = watch_find(address);
@@ -320,7 +354,8 @@ void watch_forget(const void *address)
 	if (!watch)
 		return;
 	/* Pairs with is_used(): the record of a child is published before. */
-	store_release(&watch->holder_op, 0);
+	if (!is_lock(watch))
+		store_release(&watch->holder_op, 0);
 	store_release(&watch->type, (uint8_t)WATCH_FREE);
 }
 
@@ -383,14 +418,81 @@ void watch_wait_ends(struct watch *watch)
 
 /* --- Holding --------------------------------------------------------------------------------- */
 
+uint64_t watch_holder(const struct watch *watch)
+{
+	/* Acquire: pairs with hold_release(): who sees that it is released sees where it is now. */
+	return load_acquire(&watch->holder_op) & ~HANDLE_ENDING;
+}
+
 bool watch_is_holder(int32_t index, uint64_t op)
 {
 	assert(index >= 0 && index < WATCHES_MAX);
-	return load_relaxed(&entry_at(recorder_arena, (uint32_t)index)->holder_op) == op;
+	return watch_holder(entry_at(recorder_arena, (uint32_t)index)) == op;
+}
+
+bool watch_take_hold(struct watch *watch, uint64_t op)
+{
+	/* Of those who would end it, one does. */
+	return cas_acq_rel(&watch->holder_op, &op, op | HANDLE_ENDING);
+}
+
+/* Nobody has released it: then its end is where its start was. Unless the next one has begun. */
+static void note_end(struct watch *watch, uint64_t start_ticks, uint64_t end_ticks)
+{
+	(void)cas_acq_rel(&watch->holder_start, &start_ticks, end_ticks);
+}
+
+bool watch_take_hold_at(int32_t index, uint64_t op, uint64_t start_ticks, uint64_t end_ticks)
+{
+	struct watch *watch = index >= 0 ? entry_at(recorder_arena, (uint32_t)index) : NULL;
+
+	if (watch && !watch_take_hold(watch, op))
+		return false;
+	if (watch)
+		note_end(watch, start_ticks, end_ticks);
+	return true;
+}
+
+static void drop_holder(struct watch *watch, uint64_t op)
+{
+	uint64_t taken = op | HANDLE_ENDING;
+
+	/* Release: pairs with watch_holder(); the record is published. The next may hold it. */
+	(void)cas_acq_rel(&watch->holder_op, &taken, 0);
 }
 
 void watch_drop_holder(int32_t index, uint64_t op)
 {
-	if (index >= 0 && watch_is_holder(index, op))
-		store_relaxed(&entry_at(recorder_arena, (uint32_t)index)->holder_op, 0);
+	if (index >= 0)
+		drop_holder(entry_at(recorder_arena, (uint32_t)index), op);
+}
+
+void watch_end_hold(struct self *self, struct watch *watch, uint64_t now_ticks)
+{
+	uint64_t op = load_acquire(&watch->holder_op);
+	uint64_t start = load_relaxed(&watch->holder_start);
+	uint64_t cut = opening_cut(recorder_arena, load_relaxed(&watch->holder_opening), start);
+	uint64_t end = now_ticks > start ? now_ticks : start;
+	struct record record = {
+		.start = start,
+		/* Not after the next one begins, though it may have been cut off by now. */
+		.end = cut != 0 && cut < end ? cut : end,
+		.id = op,
+		.parent = load_relaxed(&watch->holder_parent),
+		.value = watch->address,
+		.name = load_relaxed(&watch->ident),
+		.stack = load_relaxed(&watch->holder_stack),
+		.count = load_relaxed(&watch->hold_count),
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = KIND_HOLD,
+		.flags = load_relaxed(&watch->holder_flags),
+	};
+
+	if (op == 0 || op & HANDLE_ENDING || !watch_take_hold(watch, op))
+		return;
+	note_end(watch, start, record.end);
+	(void)chunk_publish(self, &record);
+	drop_holder(watch, op);
+	chunk_settle(self);
 }

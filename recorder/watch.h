@@ -45,26 +45,27 @@ enum watch_sharing {
  * An address on which somebody waited, or whose holds are recorded. A fixed hashed table in the
  * arena; entries are never removed while recording, only taken over (watch_forget).
  *
- * Only the lock's holder writes `holder_*` and `hold_count`. Any thread writes `waiters`,
- * atomically. The thread that releases, signals or posts writes `last_*`, just before it does so.
+ * Only the lock's holder writes `holder_*` and `hold_count`. Another thread may take the hold out
+ * of its watch, by compare and swap, and writes its record then. Any thread writes `waiters`,
+ * atomically. A thread that releases, signals or posts writes `last_*`, just before it does so.
  */
 struct watch {
 	uint64_t address;       /* key */
 	uint64_t holder_op;     /* op `hold` of the present holder; thread, child: its op */
 	uint64_t holder_parent; /* its parent op */
-	uint64_t holder_start;  /* ticks */
+	uint64_t holder_start;  /* ticks; or when a hold ended that nobody released */
 	uint64_t last_op;       /* op that released, signalled or posted last */
 	uint64_t last_ticks;    /* when */
 	uint64_t hot_ticks;     /* since when it is watched; written once */
 	uint32_t holder_stack;
-	uint32_t holder_thread; /* thread index */
-	uint32_t hold_count;    /* number of holds so far */
-	uint32_t ident;         /* string id of its name, such as "mutex server+0x40c0" */
-	uint32_t waiters;       /* threads inside a wait on it now */
-	uint32_t initial;       /* semaphore: value when first seen; barrier: parties */
-	uint8_t type;           /* enum watch_type */
-	uint8_t sharing;        /* enum watch_sharing */
-	uint8_t holder_flags;   /* RECORD_* of the present hold */
+	uint32_t holder_opening; /* in which its hold began (opening.h) */
+	uint32_t hold_count;     /* number of holds so far */
+	uint32_t ident;          /* string id of its name, such as "mutex server+0x40c0" */
+	uint32_t waiters;        /* threads inside a wait on it now */
+	uint32_t initial;        /* semaphore: value when first seen; barrier: parties */
+	uint8_t type;            /* enum watch_type */
+	uint8_t sharing;         /* enum watch_sharing */
+	uint8_t holder_flags;    /* RECORD_* of the present hold */
 	uint8_t unused;
 	uint32_t holder_relock; /* length of the wait for it that ended a condition's wait, in
 				 * RELOCK_TICKS */
@@ -109,8 +110,16 @@ void hold_relocked(struct watch *, uint64_t relock_ticks) HIDDEN;
 /* The new holder has it from one who died. */
 void hold_inherited(struct self *, struct watch *) HIDDEN;
 
+/* Whether another thread holds it, as far as is known. */
+bool hold_is_anothers(const struct self *, const struct watch *) HIDDEN;
+/* The hold that goes on in the present opening; 0 = none that is known of. */
+uint64_t hold_known(const struct self *, const struct watch *) HIDDEN;
+
 /* The new holder only tried: it would have gone on without the lock. */
 void hold_tried(struct watch *) HIDDEN;
+
+/* While ops_may_take_longer(), as op_takes_longer(); NULL: it is not watched. */
+void hold_takes_longer(const struct watch *) HIDDEN;
 
 /*
  * The holder's first release of a lock that became hot while it was held, just before
@@ -127,21 +136,36 @@ struct hold_release {
 	struct record hold; /* type RECORD_NONE: nothing was held that we know of */
 	const void *pc;     /* where it was locked, if that has to make do for a stack; else NULL */
 	uint32_t waiters;
+	bool is_open; /* among the thread's entries, until its record is written */
 };
 void hold_release(struct self *, struct watch *, struct hold_release *) HIDDEN;
 void hold_record(struct self *, struct watch *, const struct hold_release *) HIDDEN;
 
 /* --- For the rest of the recorder ------------------------------------------------------------ */
 
+/* The hold of a lock, 0 = none that is known of; also in a watch that was forgotten meanwhile. */
+uint64_t watch_holder(const struct watch *) HIDDEN;
+
 /* Whether the hold `op` of the watch with this index goes on. */
 bool watch_is_holder(int32_t index, uint64_t op) HIDDEN;
-/* Nobody will say when that hold ends. Index -1 = none. */
+/* To write the record of that hold is up to the caller from now on; false: to somebody else. */
+bool watch_take_hold(struct watch *, uint64_t op) HIDDEN;
+/* The same by index, -1 = a hold without a watch, for one that nobody releases; and when that is
+ * done. */
+bool watch_take_hold_at(int32_t index, uint64_t op, uint64_t start_ticks,
+			uint64_t end_ticks) HIDDEN;
 void watch_drop_holder(int32_t index, uint64_t op) HIDDEN;
+/* Writes the record of a hold whose thread has not seen it end: cut off with its opening, or else
+ * just now. */
+void watch_end_hold(struct self *, struct watch *, uint64_t now_ticks) HIDDEN;
 
 /* The same as watch_find() in any arena, also another process's. */
 const struct watch *watch_find_in(const struct arena *, uint64_t address) HIDDEN;
 
-/* For the drainer: each watch in use, by index; NULL for one that is not. */
+/* For the drainer: the hold of the watch with this index, even if it was forgotten; HANDLE_ENDING
+ * while its record is being written. 0 = none, or no such watch. */
+uint64_t watch_hold_at(const struct arena *, int32_t index) HIDDEN;
+/* Each watch in use, by index; NULL for one that is not. */
 struct watch *watch_at(const struct arena *, uint32_t index) HIDDEN;
 
 #endif

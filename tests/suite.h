@@ -16,7 +16,17 @@
 #define WCPROF_TESTS_SUITE_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* A sanitizer wants memory and addresses of its own: no test of a limit on them. */
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
 
 /* Ends what hangs: no test takes a tenth of it, on a busy machine either. */
 #define TEST_SECONDS "600"
@@ -56,6 +66,15 @@ static inline int suite_run(const char *name, void (*add_rows)(void))
 	static void suite_rows(void)
 
 #define TEST(test) tcase_add_test(suite_group, test)
+
+/* First in a suite: what the machine cannot do is a skip. */
+#define SKIP_UNLESS(condition, why)                      \
+	do {                                             \
+		if (!(condition)) {                      \
+			printf("NOT TESTED: %s\n", why); \
+			exit(77);                        \
+		}                                        \
+	} while (0)
 
 /* Once for each number from `first` to before `end`, which the test sees as _i. */
 #define LOOP(test, first, end) tcase_add_loop_test(suite_group, test, first, (int)(end))

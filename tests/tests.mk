@@ -7,7 +7,7 @@ FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
 
-.PHONY: tests-built unit-built fuzzers fuzz bench truth peers real soak model conformance kill
+.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials field soak model conformance kill moments
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -52,8 +52,10 @@ truth: tests-built ## predicted savings against fixes that are really made (abou
 	@tests/truth/truth.py --build $(B) $(TRUTH_ARGS)
 peers: tests-built ## predictions of other tools for the rows of make truth (PEERS_ARGS=--coz: 10 minutes more)
 	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
-real: tests-built ## settings of real servers, predicted and made (quiet machine, some minutes)
-	@tests/real/real.py --build $(B) $(REAL_ARGS)
+trials: tests-built ## what wcprof try measures, against constants that are changed (half an hour; TRIALS_ARGS=-h)
+	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
+field: all $(B)/tests/targets/kvload ## settings of real programs, predicted and made (an hour; FIELD_ARGS=-h)
+	@tests/field/field.py --build $(B) $(FIELD_ARGS)
 soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for a minute (10 GB in TMPDIR)
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
 	@CHILDREN=10000 B=$(B) tests/pressure/test_children
@@ -63,5 +65,7 @@ model: ## every interleaving of filling, draining, leaving and overwriting chunk
 conformance: tests-built ## programs of other projects behave the same, off and recording (an hour; CONFORMANCE_ARGS=-h)
 	@scripts/setup conformance
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
-kill: tests-built ## programs killed at 2000 random moments lose nothing (about 20 minutes)
-	@KILL_RUNS=1000 B=$(B) tests/kill/test_kill
+moments: tests-built ## dumps at 25,000 moments of a program keep what the format promises (about 10 minutes)
+	@MOMENTS=20000 B=$(B) tests/safety/test_moments
+kill: tests-built ## programs that end at 10,000 random moments lose nothing (about 20 minutes)
+	@KILL_RUNS=10000 B=$(B) tests/kill/test_kill

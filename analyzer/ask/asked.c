@@ -66,6 +66,7 @@ static struct estimate estimate_of_deals(struct estimate *deals, unsigned count)
 		estimate.most_ns = fmax(estimate.most_ns, deals[i].most_ns);
 		if (deals[i].forced_steps > estimate.forced_steps)
 			estimate.forced_steps = deals[i].forced_steps;
+		estimate.ran_away = estimate.ran_away || deals[i].ran_away;
 	}
 	return estimate;
 }
@@ -89,7 +90,9 @@ static int answer_find(const struct asked_of *of, const char *text, struct asked
 	*answer = (struct asked_answer){ .text = text, .class = NO_INDEX };
 	if (question_parse(&question, text, of->subjects, error) != 0)
 		return -EINVAL;
-	if (!question_rebuilds(&question)) {
+	if (of->estimator->baseline.ran_away) {
+		answer->estimate.ran_away = true;
+	} else if (!question_rebuilds(&question)) {
 		answer->estimate = estimate_scalings(of, &question);
 	} else if (!of->script) {
 		snprintf(error, OPTIONS_ERROR_BYTES,
@@ -100,6 +103,7 @@ static int answer_find(const struct asked_of *of, const char *text, struct asked
 	} else if (estimate_rebuilt(of, &question, &answer->estimate, error) != 0) {
 		return -EINVAL;
 	}
+	answer->is_about_cpus = question.cpus > 0;
 	if (!question_rebuilds(&question) && question.scaling_count == 1)
 		answer->class = question.scalings[0].class;
 	answer->makespan_ns = of->estimator->baseline.makespan_ns - answer->estimate.saved_ns;

@@ -18,6 +18,7 @@ struct asked_answer {
 	struct estimate estimate;
 	/* The question is the table's, of this class; NO_INDEX = there is no such row. */
 	uint32_t class;
+	bool is_about_cpus;
 };
 
 struct asked {

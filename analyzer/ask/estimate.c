@@ -39,7 +39,10 @@ static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 
 static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 {
-	return way == ESTIMATE_FAIR ? replayer->has_locks : replayer->is_crowded;
+	const bool matters[] = {
+		[ESTIMATE_FAIR] = replayer->has_locks, [ESTIMATE_SHARING] = replayer->is_crowded
+	};
+	return matters[way];
 }
 
 /* --- the unchanged run --- */
@@ -74,6 +77,14 @@ void *estimator_scratch(struct estimator *estimator, size_t worker)
 	return estimator->scratches[worker];
 }
 
+static bool has_ended(struct estimator *estimator, const struct replay_answer *unchanged)
+{
+	if (unchanged->ran_away && !estimator->is_endless)
+		estimator->endless_place = unchanged->stuck;
+	estimator->is_endless = estimator->is_endless || unchanged->ran_away;
+	return !unchanged->ran_away;
+}
+
 static void way_begin(struct estimator *estimator, enum estimate_way way)
 {
 	const struct trial unchanged = trial_in_way((struct trial){ 0 }, way);
@@ -84,6 +95,7 @@ static void way_begin(struct estimator *estimator, enum estimate_way way)
 		estimator->replayer->run(estimator->replayer, &unchanged, 1,
 					 estimator_scratch(estimator, 0), &answer);
 	estimator->way_baseline_ns[way] = answer.makespan_ns;
+	estimator->way_is_endless[way] = !has_ended(estimator, &answer);
 	estimator->knows_way[way] = true;
 }
 
@@ -99,12 +111,15 @@ bool estimator_afford(struct estimator *estimator, size_t estimate_count)
 		is_any = is_any || (matters && estimator->tries_way[way]);
 		if (estimator->tries_way[way])
 			way_begin(estimator, way);
+		estimator->tries_way[way] &= !estimator->way_is_endless[way];
 	}
 	estimator->tries_jitter = replayer->has_jitter && JITTERS * steps <= JITTER_STEPS_MAX;
 	if (estimator->tries_jitter && !estimator->knows_jitter)
 		jitter_begin(&estimator->jitter, replayer, &estimator->baseline,
 			     estimator_scratch(estimator, 0));
 	estimator->knows_jitter = estimator->knows_jitter || estimator->tries_jitter;
+	for (size_t i = 1; estimator->tries_jitter && i <= JITTERS; i++)
+		estimator->tries_jitter = has_ended(estimator, &estimator->jitter.baselines[i]);
 	return is_any || estimator->tries_jitter;
 }
 
@@ -128,6 +143,7 @@ static struct estimate estimate_of(const struct estimator *estimator,
 		.p50_saved_ns = estimator->baseline.p50_ns - answer->p50_ns,
 		.p99_saved_ns = estimator->baseline.p99_ns - answer->p99_ns,
 		.forced_steps = answer->forced_steps,
+		.ran_away = answer->ran_away,
 	};
 }
 
@@ -154,6 +170,7 @@ static void allow_for_jitter(const struct estimator *estimator, const struct rep
 	if (!jitter_settle(&estimator->jitter, replayer, trial, scratch, answer, &range))
 		return;
 	*estimate = estimate_of(estimator, answer);
+	estimate->ran_away = range.ran_away;
 	estimate_widen(estimate, baseline_ns - range.longest_ns);
 	estimate_widen(estimate, baseline_ns - range.shortest_ns);
 	estimate->depends_on_order = estimate->most_ns - estimate->least_ns > MATTERS * baseline_ns;
@@ -166,16 +183,19 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 	const struct trial otherwise = trial_in_way(*trial, way);
 	struct replay_answer answer;
 	replayer->run(replayer, &otherwise, 1, scratch, &answer);
+	if (answer.ran_away) { /* under these assumptions anything may happen */
+		estimate->depends_on_order |= way == ESTIMATE_FAIR;
+		estimate->depends_on_cpus |= way == ESTIMATE_SHARING;
+		return;
+	}
 	double saved_ns = estimator->way_baseline_ns[way] - answer.makespan_ns;
 	bool differs =
 		fabs(saved_ns - estimate->saved_ns) > MATTERS * estimator->baseline.makespan_ns;
 	estimate_widen(estimate, saved_ns);
 	if (answer.forced_steps > estimate->forced_steps)
 		estimate->forced_steps = answer.forced_steps;
-	if (way == ESTIMATE_FAIR)
-		estimate->depends_on_order |= differs;
-	else
-		estimate->depends_on_cpus |= differs;
+	estimate->depends_on_order |= differs && way == ESTIMATE_FAIR;
+	estimate->depends_on_cpus |= differs && way == ESTIMATE_SHARING;
 }
 
 struct estimate estimate_first(const struct estimator *estimator, const struct trial *trial,
@@ -198,6 +218,8 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 	else
 		replayer->run(replayer, trial, 1, scratch, &answer);
 	struct estimate estimate = estimate_of(estimator, &answer);
+	if (estimate.ran_away)
+		return estimate;
 	if (estimator->tries_jitter)
 		allow_for_jitter(estimator, replayer, trial, scratch, &answer, &estimate);
 	for (enum estimate_way way = 0; way < ESTIMATE_WAYS; way++)

@@ -8,6 +8,7 @@
  *   jitter     lengths are a little off, and bring threads into another order
  *   order      locks go to the thread that has waited longest
  *   CPUs       are shared equally by all that could run
+ *   events     are taken by an event loop as they come, not in recorded order
  *   sampling   error of what is known from samples alone, beside the others
  *
  * A saving is always the difference to the unchanged run under the same assumptions. Workers only
@@ -27,6 +28,7 @@ struct estimate {
 	double p50_saved_ns; /* of a request */
 	double p99_saved_ns;
 	uint64_t forced_steps;
+	bool ran_away; /* its replay was stopped, as nothing ended it: all else is nothing */
 	bool depends_on_order; /* of threads at locks: another one changes the saving much */
 	bool depends_on_cpus;  /* on how threads get CPUs: likewise */
 };
@@ -46,9 +48,14 @@ struct estimator {
 	double way_baseline_ns[ESTIMATE_WAYS];
 	struct jitter jitter;
 	bool knows_way[ESTIMATE_WAYS]; /* way_baseline_ns */
+	bool way_is_endless[ESTIMATE_WAYS];
 	bool knows_jitter;
 	bool tries_way[ESTIMATE_WAYS]; /* estimator_afford() says: there is time for it */
 	bool tries_jitter;
+	/* A replay of the unchanged run, under other assumptions, was stopped: those are not tried.
+	 */
+	bool is_endless;
+	struct replay_place endless_place;
 	void *scratches[WORKERS_MAX];
 };
 

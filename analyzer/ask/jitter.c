@@ -73,7 +73,7 @@ bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 {
 	struct jittered tries[JITTERS + 1] = { { .answer = *answer } };
 	struct trial other = *trial;
-	bool differs = false;
+	bool differs = false, ran_away = answer->ran_away;
 
 	assert(trial->jitter == 0 && !trial->is_fair && !trial->shares_cpus);
 	other.finish_ns = NULL;
@@ -82,12 +82,13 @@ bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 			return false;
 		tries[i].number = other.jitter = i;
 		replayer->run(replayer, &other, 1, scratch, &tries[i].answer);
+		ran_away = ran_away || tries[i].answer.ran_away;
 		tries[i].answer = seen_from_recorded(jitter, i, tries[i].answer);
 		differs = differs || is_other_order(jitter, &tries[i], answer);
 	}
 	qsort(tries, JITTERS + 1, sizeof(tries[0]), compare_jittered);
 	*range = (struct makespan_range){ tries[0].answer.makespan_ns,
-					  tries[JITTERS].answer.makespan_ns };
+					  tries[JITTERS].answer.makespan_ns, ran_away };
 	other.finish_ns = trial->finish_ns;
 	other.jitter = tries[JITTERS / 2].number;
 	replayer->run(replayer, &other, 1, scratch, answer);

@@ -21,6 +21,7 @@ struct jitter {
 struct makespan_range {
 	double shortest_ns;
 	double longest_ns;
+	bool ran_away; /* one of the replays was stopped: there is no range */
 };
 
 /* `baseline` is the replay of what was recorded. */

@@ -119,20 +119,24 @@ static void look_into(void *context, size_t task, size_t worker)
 	assert(task < prospect->row_count);
 	if (prospect->options->progress && worker == 0)
 		prospect->options->progress("looking into answers", task, prospect->row_count);
-	if (!(row_saved_ns(prospect, row) > least_ns) || runs > prospect->runs_left)
+	if (!(row_saved_ns(prospect, row) > least_ns) || runs > prospect->runs_left ||
+	    row->same_as != NO_INDEX)
 		return;
 	find_stop(prospect, row, scratch);
 	if (row->stops_at > 0 && runs + LIMITS_MAX <= prospect->runs_left)
 		find_limit(prospect, row, scratch);
 }
 
-/* The rows with most to save in theory, which need not be those that save most. */
+/* The rows with most to save in theory, which need not be those that save most. A function that
+ * has one of them in it says less than that one. */
 static void limits_find(struct prospect *prospect)
 {
 	const struct whatif *whatif = prospect->whatif;
 	const struct whatif_options *options = prospect->options;
 	for (size_t i = 0; i < whatif->row_count; i++) {
 		uint32_t class = whatif->rows[i].class;
+		if (whatif->rows[i].within != NO_INDEX || whatif->rows[i].same_as != NO_INDEX)
+			continue;
 		uint64_t weight_ns = options->weight_ns ? options->weight_ns[class] : 0;
 		size_t at = prospect->limit_count;
 		if (at < LIMITS_MAX)

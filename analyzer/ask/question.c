@@ -35,13 +35,14 @@ struct change_text {
 struct parser {
 	struct question *question;
 	const struct subjects *subjects;
+	const char *option; /* that errors speak of */
 	char *error;
 };
 
 static int refuse(struct parser *parser, const char *what, const char *text, const char *advice)
 {
-	snprintf(parser->error, OPTIONS_ERROR_BYTES, "--what-if: %.40s \"%.50s\"; %.140s", what,
-		 text, advice);
+	snprintf(parser->error, OPTIONS_ERROR_BYTES, "--%.13s: %.40s \"%.50s\"; %.140s",
+		 parser->option, what, text, advice);
 	return -EINVAL;
 }
 
@@ -320,7 +321,7 @@ static int change_add(struct parser *parser, const struct change_text *change)
 int question_parse(struct question *question, const char *text, const struct subjects *subjects,
 		   char error[OPTIONS_ERROR_BYTES])
 {
-	struct parser parser = { question, subjects, error };
+	struct parser parser = { question, subjects, "what-if", error };
 	struct change_text change = { .what = CHANGE_SCALE };
 
 	assert(subjects->count == 0 || (subjects->names && subjects->kinds));
@@ -339,6 +340,14 @@ int question_parse(struct question *question, const char *text, const struct sub
 			return 0;
 		text = end + 1;
 	}
+}
+
+int question_find(const char *name, const struct subjects *subjects, const char *option,
+		  uint32_t found[QUESTION_CHANGES_MAX], char error[OPTIONS_ERROR_BYTES])
+{
+	struct parser parser = { NULL, subjects, option, error };
+
+	return find(&parser, NULL, name, found);
 }
 
 bool question_rebuilds(const struct question *question)

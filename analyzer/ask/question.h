@@ -50,6 +50,13 @@ struct subjects {
 int question_parse(struct question *question, const char *text, const struct subjects *subjects,
 		   char error[OPTIONS_ERROR_BYTES]);
 
+/*
+ * The subjects that a name alone stands for, as CLASS above does: all of one kind. How many, or
+ * -EINVAL with a line in `error`, which speaks of --option.
+ */
+int question_find(const char *name, const struct subjects *subjects, const char *option,
+		  uint32_t found[QUESTION_CHANGES_MAX], char error[OPTIONS_ERROR_BYTES]);
+
 /* Whether it changes more than how long things take: only the replay of threads can do that. */
 bool question_rebuilds(const struct question *question);
 

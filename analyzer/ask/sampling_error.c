@@ -2,10 +2,10 @@
 /*
  * Adds up the samples that hypotheses rest on; sampling_error.h has the contract.
  *
- * A function is known from samples alone. The ops of a class are known exactly; with CPUs to spare
- * so is all that runs in them. Where there are no more CPUs than threads, samples alone tell which
- * stretch between two calls had the CPU. A saving depends on that then, so a class that runs is no
- * surer than the functions in it.
+ * Code that runs in a function is known from samples alone, its calls are known exactly. So are the
+ * ops of a class, and with CPUs to spare all that runs in them. Where there are no more CPUs than
+ * threads, samples alone tell which stretch between two calls had the CPU. A saving depends on that
+ * then, so a class that runs is no surer than the functions in it.
  *
  * Of n samples the standard deviation is the root of n. One thread.
  */
@@ -47,7 +47,13 @@ double *sampling_error_build(const struct script *script, const struct machine *
 			add_scope(error, scopes, &scopes->scopes[i], shares->in_scope[i]);
 	for (size_t i = 0; i < script->class_count; i++)
 		error[i] = error_of(error[i]);
-	for (size_t f = 0; f < shares->function_count; f++)
-		error[script->class_count + f] = error_of(shares->functions[f].samples);
+	for (size_t f = 0; f < shares->function_count; f++) {
+		const struct function *function = &shares->functions[f];
+		double sampled = function->total_ns
+					 ? (double)function->sampled_ns / (double)function->total_ns
+					 : 0;
+
+		error[script->class_count + f] = sampled * error_of(function->samples);
+	}
 	return error;
 }

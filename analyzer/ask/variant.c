@@ -204,7 +204,7 @@ static void steps_widen(struct widening *widening)
 
 		widening->new_step[i] = (uint32_t)script->step_count;
 		if (starts_or_joins(&step) && !widening->copies[actor])
-			step = (struct step){ .type = STEP_FIXED };
+			step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 		script->steps[script->step_count++] = step;
 		for (uint32_t c = 1; starts_or_joins(&step) && c < widening->copies[actor]; c++) {
 			step.arg = widening->first_copy[actor] + c - 1;

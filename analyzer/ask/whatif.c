@@ -2,10 +2,10 @@
 /*
  * Tries every hypothesis; whatif.h has the contract.
  *
- * Every row is replayed once at each factor. Then answers of rows that were asked about are made
- * sure, and those of the best rows. That may change which rows are the best, so it goes on until
- * the best ones are all sure. Workers take
- * a batch of rows at a time; a row belongs to the worker that took it until all are done.
+ * Every row is replayed once at each factor, but for those that take the same time as another.
+ * Then answers of rows that were asked about are made sure, and those of the best rows. That may
+ * change which rows are the best, so it goes on until the best ones are all sure. Workers take a
+ * batch of rows at a time; a row belongs to the worker that took it until all are done.
  */
 #include "whatif.h"
 
@@ -25,7 +25,6 @@ struct job {
 	void (*do_rows)(const struct job *, struct whatif_row **rows, size_t count, void *scratch);
 	struct whatif_row **rows;
 	size_t row_count;
-	uint32_t *same_as; /* by row: an earlier one with the same answers, NO_INDEX = none */
 	size_t batch_rows; /* of a task */
 };
 
@@ -85,8 +84,6 @@ static void job_work(void *context, size_t batch, size_t worker)
 	struct job *job = context;
 	size_t from = batch * job->batch_rows, left = job->row_count - from;
 	assert(from < job->row_count);
-	if (job->same_as[from] != NO_INDEX)
-		return;
 	if (job->options->progress && worker == 0)
 		job->options->progress("replaying", from, job->row_count);
 	job->do_rows(job, job->rows + from, left < job->batch_rows ? left : job->batch_rows,
@@ -101,49 +98,65 @@ static size_t batch_rows_for(const struct replayer *replayer, size_t row_count, 
 	return rows < most ? rows : most;
 }
 
-/* Only where rows are tried one by one. */
-static void job_find_same(struct job *job)
-{
-	const struct replayer *replayer = job->estimator->replayer;
-	assert(job->batch_rows == 1 || !replayer->is_same);
-	for (uint32_t i = 0; i < job->row_count; i++) {
-		job->same_as[i] = NO_INDEX;
-		for (uint32_t k = 0; replayer->is_same && k < i; k++)
-			if (job->same_as[k] == NO_INDEX &&
-			    replayer->is_same(replayer, job->rows[k]->class, job->rows[i]->class)) {
-				job->same_as[i] = k;
-				break;
-			}
-	}
-}
-
-static void job_copy_same(struct job *job)
-{
-	size_t factor_count = job->options->factor_count;
-	for (size_t i = 0; i < job->row_count; i++) {
-		if (job->same_as[i] == NO_INDEX)
-			continue;
-		const struct whatif_row *same = job->rows[job->same_as[i]];
-		struct whatif_row *row = job->rows[i];
-		memcpy(row->estimates, same->estimates, factor_count * sizeof(*row->estimates));
-		memcpy(row->answers, same->answers, factor_count * sizeof(*row->answers));
-		memcpy(row->finish_ns, same->finish_ns,
-		       factor_count * job->whatif->finish_count * sizeof(*row->finish_ns));
-		row->depends_on_order = same->depends_on_order;
-		row->depends_on_cpus = same->depends_on_cpus;
-	}
-}
-
 static void job_run(struct job *job)
 {
 	size_t wanted = job->options->thread_count, workers = workers_count(wanted, job->row_count);
 	job->batch_rows = batch_rows_for(job->estimator->replayer, job->row_count, workers);
-	job->same_as = memory_new(job->row_count, sizeof(*job->same_as));
-	job_find_same(job);
 	workers_run(wanted, (job->row_count + job->batch_rows - 1) / job->batch_rows, job_work,
 		    job);
-	job_copy_same(job);
-	free(job->same_as);
+}
+
+const struct whatif_row *whatif_find(const struct whatif *whatif, uint32_t class)
+{
+	for (size_t i = 0; class != NO_INDEX && i < whatif->row_count; i++)
+		if (whatif->rows[i].class == class)
+			return &whatif->rows[i];
+	return NULL;
+}
+
+double whatif_own_ns(const struct whatif *whatif, const struct whatif_row *row, size_t factor)
+{
+	const struct whatif_row *within = whatif_find(whatif, row->within);
+	return row->estimates[factor].saved_ns -
+	       (within ? fmax(within->estimates[factor].saved_ns, 0) : 0);
+}
+
+/*
+ * A function is the same as a class or program, or as another function that alone it calls. Rows
+ * are in order of time, so that of functions the one that is called comes last.
+ */
+static void rows_find_same(struct whatif *whatif, const struct whatif_options *options)
+{
+	struct whatif_row *rows = whatif->rows;
+	for (size_t i = whatif->row_count; options->reach && i-- > 0;) {
+		bool is_free = !reach_is_function(options->reach, rows[i].class) ||
+			       (options->is_asked && options->is_asked[rows[i].class]);
+		for (size_t k = 0; !is_free && k < whatif->row_count; k++) {
+			bool is_known = !reach_is_function(options->reach, rows[k].class) ||
+					(k > i && rows[k].same_as == NO_INDEX);
+			if (!is_known ||
+			    !reach_is_same(options->reach, rows[i].class, rows[k].class))
+				continue;
+			rows[i].same_as = rows[k].class;
+			break;
+		}
+	}
+}
+
+static void rows_copy_same(struct whatif *whatif, size_t factor_count)
+{
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		struct whatif_row *row = &whatif->rows[i];
+		const struct whatif_row *same = whatif_find(whatif, row->same_as);
+		if (!same)
+			continue;
+		memcpy(row->estimates, same->estimates, factor_count * sizeof(*row->estimates));
+		memcpy(row->answers, same->answers, factor_count * sizeof(*row->answers));
+		memcpy(row->finish_ns, same->finish_ns,
+		       factor_count * whatif->finish_count * sizeof(*row->finish_ns));
+		row->depends_on_order = same->depends_on_order;
+		row->depends_on_cpus = same->depends_on_cpus;
+	}
 }
 
 static uint64_t weight_of(const struct whatif_options *options, const struct selftime *selftime,
@@ -165,7 +178,7 @@ static void rows_give_room(struct whatif *whatif, size_t factor_count)
 		row->estimates = whatif->estimates + i * factor_count;
 		row->answers = whatif->answers + i * factor_count;
 		row->finish_ns = whatif->finishes_ns + i * factor_count * whatif->finish_count;
-		row->next_class = NO_INDEX;
+		row->next_class = row->same_as = row->within = NO_INDEX;
 	}
 }
 
@@ -184,6 +197,34 @@ static void whatif_list_rows(struct whatif *whatif, const struct class_table *cl
 			whatif->rows[whatif->row_count++].class = class;
 	}
 	rows_give_room(whatif, options->factor_count);
+	rows_find_same(whatif, options);
+}
+
+/* The first replay of a row that nothing ended; NULL = all ended. */
+static const struct replay_answer *endless_answer(const struct whatif_row *row, size_t factor_count)
+{
+	for (size_t f = 0; f < factor_count; f++)
+		if (row->answers[f].ran_away || row->estimates[f].ran_away)
+			return &row->answers[f];
+	return NULL;
+}
+
+/* There is no answer to those. */
+static void whatif_drop_endless(struct whatif *whatif, size_t factor_count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		const struct replay_answer *answer = endless_answer(&whatif->rows[i], factor_count);
+		if (!answer) {
+			whatif->rows[kept++] = whatif->rows[i];
+			continue;
+		}
+		if (whatif->endless_count++ == 0) {
+			whatif->endless_class = whatif->rows[i].class;
+			whatif->endless_place = answer->stuck;
+		}
+	}
+	whatif->row_count = kept;
 }
 
 struct ranking {
@@ -192,15 +233,17 @@ struct ranking {
 	const double *sampling_error;
 	const struct selftime *selftime;
 	const struct whatif_options *options;
+	const struct whatif *whatif;
 };
 
 /*
  * Rows are ranked by their saving, less its sampling error. A function that is known from samples
- * then comes after the lock or call that it fills, which was recorded exactly.
+ * then comes after the lock or call that it fills, which was recorded exactly. Of rows with parts
+ * counts what they save beyond the best one: whoever looks for the cause would go on to that.
  */
 static double sure_ns(const struct ranking *ranking, const struct whatif_row *row)
 {
-	double saved_ns = row->estimates[ranking->factor].saved_ns;
+	double saved_ns = whatif_own_ns(ranking->whatif, row, ranking->factor);
 	bool is_function = row->class >= ranking->class_count;
 	double error =
 		is_function && ranking->sampling_error ? ranking->sampling_error[row->class] : 0;
@@ -211,9 +254,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct ranking *ranking = context;
 	const struct whatif_row *left = a, *right = b;
-	double left_ns = sure_ns(ranking, left), right_ns = sure_ns(ranking, right);
-	if (left_ns != right_ns)
-		return left_ns < right_ns ? 1 : -1;
+	if (left->sure_ns != right->sure_ns)
+		return left->sure_ns < right->sure_ns ? 1 : -1;
 	uint64_t left_weight_ns = weight_of(ranking->options, ranking->selftime, left->class);
 	uint64_t right_weight_ns = weight_of(ranking->options, ranking->selftime, right->class);
 	if (left_weight_ns != right_weight_ns)
@@ -221,8 +263,36 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return (left->class > right->class) - (left->class < right->class);
 }
 
+static bool has_parts(const struct ranking *ranking, uint32_t class)
+{
+	return class >= ranking->class_count ||
+	       (ranking->options->has_parts && ranking->options->has_parts[class]);
+}
+
+static void row_find_within(struct whatif *whatif, struct whatif_row *row,
+			    const struct ranking *ranking)
+{
+	double most_ns = 0;
+	row->within = NO_INDEX;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		const struct whatif_row *inner = &whatif->rows[i];
+		double saved_ns = inner->estimates[ranking->factor].saved_ns;
+		if (inner->same_as != NO_INDEX || saved_ns <= most_ns ||
+		    !reach_contains(ranking->options->reach, row->class, inner->class))
+			continue;
+		most_ns = saved_ns;
+		row->within = inner->class;
+	}
+}
+
 static void whatif_rank(struct whatif *whatif, struct ranking *ranking)
 {
+	rows_copy_same(whatif, ranking->options->factor_count);
+	for (size_t i = 0; ranking->options->reach && i < whatif->row_count; i++)
+		if (has_parts(ranking, whatif->rows[i].class))
+			row_find_within(whatif, &whatif->rows[i], ranking);
+	for (size_t i = 0; i < whatif->row_count; i++)
+		whatif->rows[i].sure_ns = sure_ns(ranking, &whatif->rows[i]);
 	qsort_r(whatif->rows, whatif->row_count, sizeof(*whatif->rows), compare_rows, ranking);
 }
 
@@ -233,10 +303,10 @@ static void whatif_fill(struct whatif *whatif, struct estimator *estimator,
 			   .options = options,
 			   .whatif = whatif,
 			   .do_rows = rows_fill,
-			   .rows = memory_new(whatif->row_count, sizeof(*job.rows)),
-			   .row_count = whatif->row_count };
+			   .rows = memory_new(whatif->row_count, sizeof(*job.rows)) };
 	for (size_t i = 0; i < whatif->row_count; i++)
-		job.rows[i] = &whatif->rows[i];
+		if (whatif->rows[i].same_as == NO_INDEX)
+			job.rows[job.row_count++] = &whatif->rows[i];
 	job_run(&job);
 	free(job.rows);
 }
@@ -259,9 +329,12 @@ static bool whatif_make_sure(struct whatif *whatif, struct estimator *estimator,
 			   .whatif = whatif,
 			   .do_rows = rows_make_sure,
 			   .rows = memory_new(whatif->row_count, sizeof(*job.rows)) };
-	for (size_t i = 0; i < whatif->row_count; i++)
-		if (is_due(&whatif->rows[i], i, options, asked_only))
+	for (size_t i = 0, rank = 0; i < whatif->row_count; i++) {
+		if (whatif->rows[i].same_as != NO_INDEX)
+			continue;
+		if (is_due(&whatif->rows[i], rank++, options, asked_only))
 			job.rows[job.row_count++] = &whatif->rows[i];
+	}
 	job_run(&job);
 	for (size_t i = 0; i < job.row_count; i++)
 		job.rows[i]->is_sure = true;
@@ -281,14 +354,19 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 	memcpy(whatif->baseline_finish_ns, estimator->baseline_finish_ns,
 	       whatif->finish_count * sizeof(*whatif->baseline_finish_ns));
 	whatif_list_rows(whatif, classes, selftime, options);
+	if (estimator->baseline.ran_away) /* nothing to compare with */
+		whatif->row_count = 0;
 	struct ranking ranking = { .class_count = classes->count,
 				   .sampling_error = estimator->sampling_error,
 				   .selftime = selftime,
-				   .options = options };
+				   .options = options,
+				   .whatif = whatif };
 	for (size_t i = 1; i < options->factor_count; i++)
 		if (options->factors[i] < options->factors[ranking.factor])
 			ranking.factor = i;
 	whatif_fill(whatif, estimator, options);
+	rows_copy_same(whatif, options->factor_count);
+	whatif_drop_endless(whatif, options->factor_count);
 	if (options->is_asked && estimator_afford(estimator, 1))
 		whatif_make_sure(whatif, estimator, options, true);
 	whatif_rank(whatif, &ranking);
@@ -296,6 +374,11 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 	if (estimator_afford(estimator, best * options->factor_count))
 		while (whatif_make_sure(whatif, estimator, options, false))
 			whatif_rank(whatif, &ranking);
+	whatif_drop_endless(whatif, options->factor_count);
+	if (estimator->is_endless && !whatif->endless_count++) {
+		whatif->endless_class = NO_INDEX;
+		whatif->endless_place = estimator->endless_place;
+	}
 	prospects_build(whatif, estimator, options, ranking.factor);
 }
 

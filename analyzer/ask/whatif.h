@@ -9,6 +9,7 @@
 
 #include "estimate.h"
 #include "measure/selftime.h"
+#include "reach.h"
 
 enum { WHATIF_BEST_ROWS = 10 }; /* whose answers are made sure of, and looked into */
 
@@ -20,12 +21,21 @@ struct whatif_options {
 	const uint64_t *weight_ns; /* of each, at most to be saved; NULL = a class's self time */
 	const bool *is_wanted;     /* of each; NULL = all */
 	const bool *is_asked;      /* of each: it is made as sure as --what-if is; NULL = none */
+	const struct reach *reach; /* which hypotheses are parts of others; NULL = not known */
+	/* By class: what is a part of it may be the cause, as of functions; NULL = of none. */
+	const bool *has_parts;
 	void (*progress)(const char *what, size_t done, size_t total); /* NULL = none */
 	size_t thread_count;                                           /* 0 = one per CPU */
 };
 
 struct whatif_row {
 	uint32_t class;
+	/* The row of this class takes the same time, and its answers are this row's, too; NO_INDEX
+	 * = there is none. Of a row that was asked about there is none. */
+	uint32_t same_as;
+	/* Of a row with parts: the one that saves most of them, NO_INDEX = none. */
+	uint32_t within;
+	double sure_ns;                /* by which it is ranked */
 	struct estimate *estimates;    /* by factor */
 	struct replay_answer *answers; /* by factor: of the plain replay */
 	uint64_t *finish_ns;           /* of each thread, factor by factor */
@@ -39,10 +49,14 @@ struct whatif_row {
 };
 
 struct whatif {
-	struct whatif_row *rows; /* the largest sure saving at the smallest factor first */
+	struct whatif_row
+		*rows; /* the largest sure saving of its own at the smallest factor first */
 	size_t row_count;
-	struct estimate *estimates;    /* rows point into them */
-	struct replay_answer *answers; /* rows point into them */
+	size_t endless_count;   /* rows left out: nothing ended one of their replays */
+	uint32_t endless_class; /* of the first one; NO_INDEX = the unchanged run, otherwise */
+	struct replay_place endless_place; /* and where its replay was stopped */
+	struct estimate *estimates;        /* rows point into them */
+	struct replay_answer *answers;     /* rows point into them */
 	uint64_t *finishes_ns;
 	uint64_t *baseline_finish_ns; /* of each thread */
 	size_t finish_count;          /* threads; 0 = not known */
@@ -53,5 +67,11 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 		  const struct class_table *classes, const struct selftime *selftime,
 		  const struct whatif_options *options);
 void whatif_free(struct whatif *whatif);
+
+/* NULL = there is no such row. */
+const struct whatif_row *whatif_find(const struct whatif *whatif, uint32_t class);
+
+/* The row's saving at a factor beyond that of the row that is a part of it. */
+double whatif_own_ns(const struct whatif *whatif, const struct whatif_row *row, size_t factor);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The assumptions of assumptions.def, as values to read: `assume.wake_up`.
+ * The assumptions of assumptions.def, as values to read: `assume.tick`.
  *
  * Set aside by the command line at the start, before there are threads; only read from then on.
  */

@@ -11,14 +11,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "allowance.h"
+
 enum { MEMORY_FIRST = 64 }; /* elements in an array's first allocation */
 
 static void memory_exhausted(size_t count, size_t element_bytes)
 {
 	fprintf(stderr,
 		"wcprof-analyze: out of memory: no room for %zu elements of %zu bytes; "
-		"analyze fewer dumps at once, or a part with --from and --to\n",
+		"analyze fewer dumps at once, or a part with --from and --to",
 		count, element_bytes);
+	if (allowance_bytes())
+		fprintf(stderr, ", or allow more than %.0f MB with --max-memory",
+			(double)allowance_bytes() / 1e6);
+	fputs("\n", stderr);
 	exit(2);
 }
 

@@ -189,9 +189,10 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--color: \"%.60s\" is none of auto, always, never; give one of them",
 			 options->color);
-	else if (strcmp(options->model, "threads") && strcmp(options->model, "recorded"))
+	else if (strcmp(options->model, "threads") && strcmp(options->model, "edges") &&
+		 strcmp(options->model, "recorded"))
 		snprintf(error, OPTIONS_ERROR_BYTES,
-			 "--model: \"%.60s\" is neither threads nor recorded; give one of them",
+			 "--model: \"%.60s\" is none of threads, edges, recorded; give one of them",
 			 options->model);
 	else if (options->from_ns >= options->to_ns)
 		snprintf(error, OPTIONS_ERROR_BYTES,
@@ -275,7 +276,8 @@ void options_print_help(FILE *file)
 	fputs("Usage: wcprof-analyze [options] DUMP...\n"
 	      "Replays a recorded run, and says how much sooner it would end if a part were\n"
 	      "faster. Several dumps are merged: later dumps of one process, or dumps of\n"
-	      "processes that talked to each other.\n\n",
+	      "processes that talked to each other. The first line of the report says how\n"
+	      "sure its answers are: sure, fair, or withheld, with the cause and what to do.\n\n",
 	      file);
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		const struct option_row *row = &option_rows[i];

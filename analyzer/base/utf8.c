@@ -90,6 +90,14 @@ char *utf8_shorten(const char *text, size_t columns)
 	return result;
 }
 
+/* Ends of lines and paragraphs, marks and overrides of the direction of writing. */
+static bool is_layout(uint32_t character)
+{
+	return character == 0x61C || character == 0x200E || character == 0x200F ||
+	       (character >= 0x2028 && character <= 0x202E) ||
+	       (character >= 0x2066 && character <= 0x2069);
+}
+
 char *utf8_printable(const char *text)
 {
 	char *result = memory_new(4 * strlen(text) + 1, 1), *to = result;
@@ -98,6 +106,8 @@ char *utf8_printable(const char *text)
 		bool is_control = character < 0x20 || (character >= 0x7F && character < 0xA0);
 		if (is_control) {
 			to += sprintf(to, "\\x%02x", (unsigned)character);
+		} else if (is_layout(character)) {
+			to += sprintf(to, "\\u%04x", (unsigned)character);
 		} else if (character == UTF8_INVALID) {
 			to += sprintf(to, "\xEF\xBF\xBD");
 		} else {

@@ -20,7 +20,8 @@ size_t utf8_columns(const char *text);
 /* Allocated: `text` in at most `columns` columns, with ".." in its middle if it had to be cut. */
 char *utf8_shorten(const char *text, size_t columns);
 
-/* Allocated: control characters as \xNN, bytes that are no UTF-8 as U+FFFD. */
+/* Allocated: control characters as \xNN, marks of the direction of writing as \uNNNN, bytes that
+ * are no UTF-8 as U+FFFD. */
 char *utf8_printable(const char *text);
 
 #endif

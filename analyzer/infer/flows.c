@@ -10,137 +10,23 @@
  *
  * A flow is left alone if bytes were read that nobody was seen to write: its reads stay as long as
  * they were. Only at its end may there be such bytes, since libc writes the rest of a stream at a
- * program's end by no call.
+ * program's end by no call. Where recording began they are at its beginning (flows_messages.c).
+ *
+ * Bytes may also be permits, as in the pipe of make's job server: they are read, and written back.
+ * Such bytes do not come from nowhere: they were there at the start. They are as many as the
+ * recording's largest deficit of bytes read over bytes written.
  *
  * One thread.
  */
-#include "flows.h"
-
 #include "base/assumptions.h"
 #include "base/memory.h"
+#include "flows_parts.h"
 #include "format.h"
 #include "recording/addresses.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t hash_part(uint64_t hash, const char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return (hash ^ '|') * 0x100000001b3u;
-}
-
-static const uint64_t hash_start = 0xcbf29ce484222325u;
-
-/* --- sockets of the unix kind: their ends are known by inode --- */
-
-static int compare_peers(const void *left, const void *right)
-{
-	const struct rec_peer *a = left, *b = right;
-
-	return (a->inode > b->inode) - (a->inode < b->inode);
-}
-
-/* The number after `mark`; 0 = there is none. */
-static uint64_t number_after(const char *text, const char *mark)
-{
-	const char *at = text ? strstr(text, mark) : NULL;
-
-	return at ? strtoull(at + strlen(mark), NULL, 10) : 0;
-}
-
-/* Of a description "unix:[INODE]", "unix:[INODE]>[PEER]", "unix PATH#INODE". */
-static uint64_t inode_of(const char *ident)
-{
-	return ident[4] == ':' ? number_after(ident, ":[") : number_after(strrchr(ident, '#'), "#");
-}
-
-static bool is_unix_stream(const char *ident)
-{
-	return strncmp(ident, "unix:", 5) == 0 ||
-	       (strncmp(ident, "unix ", 5) == 0 && strncmp(ident, "unix dgram", 10) != 0 &&
-		strncmp(ident, "unix seqpacket", 14) != 0);
-}
-
-struct peers {
-	struct rec_peer *list; /* in order of inode, each pair both ways */
-	size_t count;
-	size_t capacity;
-};
-
-static void peers_add(struct peers *peers, uint64_t inode, uint64_t peer)
-{
-	if (!inode || !peer)
-		return;
-	peers->list =
-		memory_grow(peers->list, &peers->capacity, peers->count + 2, sizeof(*peers->list));
-	peers->list[peers->count++] = (struct rec_peer){ inode, peer };
-	peers->list[peers->count++] = (struct rec_peer){ peer, inode };
-}
-
-/* Peers that the recorders asked the kernel for, and pairs that they saw being made. The other end
- * of a pair may have gone to a process that saw nothing. */
-static struct peers peers_collect(const struct recording *rec)
-{
-	struct peers peers = { 0 };
-
-	for (size_t i = 0; i < rec->peer_count; i++)
-		peers_add(&peers, rec->peers[i].inode, rec->peers[i].peer);
-	for (size_t i = 0; i < rec->string_count; i++)
-		if (is_unix_stream(rec->strings[i]))
-			peers_add(&peers, inode_of(rec->strings[i]),
-				  number_after(rec->strings[i], ">["));
-	if (peers.count)
-		qsort(peers.list, peers.count, sizeof(*peers.list), compare_peers);
-	return peers;
-}
-
-static uint64_t peer_of(const struct peers *peers, uint64_t inode)
-{
-	struct rec_peer key = { inode, 0 };
-	const struct rec_peer *found =
-		peers->count ? bsearch(&key, peers->list, peers->count, sizeof(key), compare_peers)
-			     : NULL;
-
-	return found ? found->peer : 0;
-}
-
-static uint64_t unix_name(const char *ident, bool is_write, const struct peers *peers)
-{
-	uint64_t own = inode_of(ident), peer = peer_of(peers, own);
-	uint64_t from = is_write ? own : peer, to = is_write ? peer : own;
-
-	if (!own || !peer)
-		return 0;
-	uint64_t hash = hash_part(hash_start, "unix", 4);
-	hash = hash_part(hash, (const char *)&from, sizeof(from));
-	return hash_part(hash, (const char *)&to, sizeof(to));
-}
-
-/* --- all --- */
-
-/* A name for the direction: from the writer's end to the reader's. 0 = no stream. */
-static uint64_t flow_name(const char *ident, bool is_write, const struct peers *peers)
-{
-	const char *middle = strchr(ident, '>');
-
-	if (strncmp(ident, "pipe:", 5) == 0)
-		return hash_part(hash_start, ident, strlen(ident));
-	if (is_unix_stream(ident))
-		return unix_name(ident, is_write, peers);
-	if (!middle || strncmp(ident, "tcp ", 4) != 0)
-		return 0;
-	const char *left = ident + 4, *right = middle + 1;
-	size_t left_bytes = (size_t)(middle - left), right_bytes = strlen(right);
-
-	if (right_bytes == 1 && *right == '*')
-		return 0;
-	uint64_t hash = hash_part(hash_start, ident, 4);
-	hash = is_write ? hash_part(hash, left, left_bytes) : hash_part(hash, right, right_bytes);
-	return is_write ? hash_part(hash, right, right_bytes) : hash_part(hash, left, left_bytes);
-}
 
 /* The directions of a call on its descriptor, and on the other one where it has two. */
 struct call_directions {
@@ -150,8 +36,8 @@ struct call_directions {
 
 /* Parts of the names of calls, also those of libc's streams. Of these the bytes are those that went
  * through the descriptor: where the buffer served, there is none. */
-static const char *const reading[] = { "read", "recv", "get", "scan" };
-static const char *const writing[] = { "write", "send",   "put",   "print",
+static const char *const reading[] = { "read", "recv", "receive", "rcv", "get", "scan" };
+static const char *const writing[] = { "write", "send",   "snd",   "put",    "print",
 				       "flush", "fclose", "fseek", "fsetpos" };
 
 static bool names_any(const char *call, const char *const *parts, size_t count)
@@ -184,12 +70,19 @@ enum flow_direction flow_direction_of(const char *call)
 	return directions_of(call).own;
 }
 
-struct side {
-	uint64_t at_ns; /* write: its beginning; read: its end */
-	uint32_t op;
-	uint32_t flow;
-	bool is_write;
-	bool is_other; /* the second descriptor of the op's */
+enum flow_direction flow_other_direction_of(const char *call)
+{
+	return directions_of(call).other;
+}
+
+/* All sides of all flows, in order. */
+struct sides {
+	const struct recording *rec;
+	struct flow_names ends;
+	struct addresses names; /* of flows */
+	struct side *list;
+	size_t count;
+	size_t capacity;
 };
 
 static int compare_sides(const void *left, const void *right)
@@ -200,35 +93,54 @@ static int compare_sides(const void *left, const void *right)
 		return a->flow < b->flow ? -1 : 1;
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns ? -1 : 1;
-	return (int)b->is_write - (int)a->is_write;
+	if (a->is_write != b->is_write)
+		return (int)b->is_write - (int)a->is_write;
+	return (int)b->is_look - (int)a->is_look;
 }
 
-/* All sides of all flows, in order. */
-struct sides {
-	const struct recording *rec;
-	struct peers peers;
-	struct addresses names; /* of flows */
-	struct side *list;
-	size_t count;
-	size_t capacity;
-};
-
-static void side_add(struct sides *sides, uint32_t op, uint32_t ident,
-		     enum flow_direction direction, bool is_other)
+static uint64_t amount_of(const struct recording *rec, uint32_t op, enum flow_unit unit)
 {
-	const struct rec_op *io = &sides->rec->ops[op];
-	bool is_write = direction == FLOW_WRITE;
-	uint64_t name = direction != FLOW_NONE && ident
-				? flow_name(sides->rec->strings[ident], is_write, &sides->peers)
-				: 0;
+	if (unit == FLOW_BYTES)
+		return rec->extras[op].amount;
+	return unit == FLOW_MESSAGES && rec->extras[op].messages ? rec->extras[op].messages : 1;
+}
 
-	if (!name)
+/* A look finds nothing: a read that failed, or a poll that had to wait. */
+static bool is_look(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *call = &rec->ops[op];
+
+	return call->kind == KIND_POLL ? call->end_ns - call->start_ns > assume.copy
+				       : call->outcome == OUTCOME_ERROR;
+}
+
+static void side_add(struct sides *sides, uint32_t op, bool is_other)
+{
+	const struct recording *rec = sides->rec;
+	const struct rec_op *io = &rec->ops[op];
+	struct flow_end end = flow_names_end(&sides->ends, op, is_other);
+	struct side side = { .at_ns = end.is_write ? io->start_ns : io->end_ns,
+			     .op = op,
+			     .unit = end.unit,
+			     .is_write = end.is_write,
+			     .is_other = is_other };
+
+	if (!end.name)
 		return;
+	side.is_look = !side.is_write && is_look(rec, op);
+	if (io->kind == KIND_POLL && !side.is_look) /* the read after it is what takes */
+		return;
+	side.amount = side.is_look ? 0 : amount_of(rec, op, end.unit);
+	if (end.unit == FLOW_BYTES || end.unit == FLOW_MESSAGES)
+		side.amount = rec->extras[op].amount ? side.amount : 0;
+	if (io->outcome == OUTCOME_ERROR && side.is_write && end.unit != FLOW_CONNECTIONS)
+		side.amount = 0; /* a connection that comes about later is an error as well */
+	if (!side.amount && (!side.is_look || end.unit == FLOW_BYTES))
+		return;
+	side.flow = addresses_add(&sides->names, 0, end.name);
 	sides->list =
 		memory_grow(sides->list, &sides->capacity, sides->count + 1, sizeof(*sides->list));
-	sides->list[sides->count++] =
-		(struct side){ is_write ? io->start_ns : io->end_ns, op,
-			       addresses_add(&sides->names, 0, name), is_write, is_other };
+	sides->list[sides->count++] = side;
 }
 
 static void sides_collect(struct sides *sides)
@@ -238,13 +150,12 @@ static void sides_collect(struct sides *sides)
 	for (uint32_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
-		if (op->kind != KIND_IO || !op->ident || op->outcome == OUTCOME_ERROR ||
-		    !rec->extras[i].amount || op->thread == NO_INDEX || rec->extras[i].open)
+		if ((op->kind != KIND_IO && op->kind != KIND_POLL) || !op->ident ||
+		    op->thread == NO_INDEX || rec->extras[i].open)
 			continue;
-		struct call_directions directions = directions_of(rec->strings[op->name]);
-
-		side_add(sides, i, op->ident, directions.own, false);
-		side_add(sides, i, rec->extras[i].other_ident, directions.other, true);
+		side_add(sides, i, false);
+		if (rec->extras[i].other_ident)
+			side_add(sides, i, true);
 	}
 	if (sides->count)
 		qsort(sides->list, sides->count, sizeof(*sides->list), compare_sides);
@@ -255,13 +166,13 @@ static void sides_collect(struct sides *sides)
  * both exist. Reads after the last write may get more: libc writes the rest of a stream when the
  * program ends. 0 = bytes came from nowhere before.
  */
-static size_t whole_sides(const struct recording *rec, const struct side *sides, size_t count)
+static size_t whole_sides(const struct side *sides, size_t count, uint64_t initial)
 {
-	uint64_t written = 0, received = 0;
+	uint64_t written = initial, received = 0;
 	size_t whole = 0;
 
 	for (; whole < count; whole++) {
-		uint64_t bytes = rec->extras[sides[whole].op].amount;
+		uint64_t bytes = sides[whole].amount;
 
 		if (!sides[whole].is_write && received + bytes > written)
 			break;
@@ -271,7 +182,7 @@ static size_t whole_sides(const struct recording *rec, const struct side *sides,
 	for (size_t i = whole; i < count; i++)
 		if (sides[i].is_write)
 			return 0;
-	return written && received ? whole : 0;
+	return written > initial && received ? whole : 0;
 }
 
 static bool has_several_readers(const struct recording *rec, const struct side *sides, size_t count)
@@ -297,19 +208,19 @@ struct reading_place {
 	size_t write;      /* side */
 };
 
-/* The write that carries the byte before `offset`, going on from *at. */
+/* The write that carries the byte before `offset`, going on from *at; NULL: it was there before. */
 static const struct rec_op *write_of(const struct recording *rec, const struct side *sides,
 				     size_t count, uint64_t offset, size_t *at, uint64_t *written)
 {
 	const struct rec_op *op = NULL;
 
-	for (; *at < count; (*at)++) {
+	for (; *at < count && *written < offset; (*at)++) {
 		if (!sides[*at].is_write)
 			continue;
 		op = &rec->ops[sides[*at].op];
-		if (*written + rec->extras[sides[*at].op].amount >= offset)
+		if (*written + sides[*at].amount >= offset)
 			return op;
-		*written += rec->extras[sides[*at].op].amount;
+		*written += sides[*at].amount;
 	}
 	return op;
 }
@@ -343,19 +254,21 @@ static uint64_t capacity_find(const struct recording *rec, const struct side *si
 
 		if (!sides[i].is_write)
 			continue;
-		written += rec->extras[sides[i].op].amount;
+		written += sides[i].amount;
 		if (!write_waited(rec, sides, count, i))
 			continue;
 		for (; next < count && sides[next].at_ns <= op->end_ns; next++)
-			received += sides[next].is_write ? 0 : rec->extras[sides[next].op].amount;
+			received += sides[next].is_write ? 0 : sides[next].amount;
 		if (written > received && written - received > capacity)
 			capacity = written - received;
 	}
 	return capacity;
 }
 
+/* A read that takes what is there waits for the first of it, any other one for the last. */
 static void read_add(const struct recording *rec, const struct side *sides, size_t count,
-		     size_t read, struct reading_place *place, struct transfer *transfer)
+		     size_t read, bool is_gathered, struct reading_place *place,
+		     struct transfer *transfer)
 {
 	const struct rec_op *op = &rec->ops[sides[read].op];
 	const struct rec_op *first =
@@ -365,6 +278,8 @@ static void read_add(const struct recording *rec, const struct side *sides, size
 	place->received += transfer->bytes;
 	const struct rec_op *from =
 		write_of(rec, sides, count, place->received, &place->write, &place->written);
+
+	from = is_gathered ? first : from;
 	transfer->has_waited = from && from->start_ns > op->start_ns;
 	if (transfer->has_waited && op->end_ns > from->start_ns)
 		transfer->latency_ns = op->end_ns - from->start_ns;
@@ -394,18 +309,19 @@ static size_t room_maker(const struct recording *rec, const struct side *sides, 
 static void transfers_add(struct flows *flows, const struct recording *rec,
 			  const struct side *sides, size_t count)
 {
-	struct reading_place place = { 0, 0, 0 };
+	struct reading_place place = { 0, flows->flows[sides->flow].initial, 0 };
 	struct transfer *transfers = flows->transfers + flows->transfer_count;
 
 	for (size_t i = 0; i < count; i++) {
-		struct transfer transfer = { .bytes = rec->extras[sides[i].op].amount,
+		struct transfer transfer = { .bytes = sides[i].amount,
 					     .flow = sides[i].flow,
 					     .is_write = sides[i].is_write };
 
 		if (transfer.is_write)
 			transfer.has_waited = write_waited(rec, sides, count, i);
 		else
-			read_add(rec, sides, count, i, &place, &transfer);
+			read_add(rec, sides, count, i, flows->flows[sides->flow].is_gathered,
+				 &place, &transfer);
 		uint32_t *table = sides[i].is_other ? flows->other_of : flows->transfer_of;
 
 		table[sides[i].op] = (uint32_t)flows->transfer_count++;
@@ -424,41 +340,63 @@ static bool is_pipe(const struct recording *rec, const struct side *side)
 	uint32_t ident =
 		side->is_other ? rec->extras[side->op].other_ident : rec->ops[side->op].ident;
 
-	return strncmp(rec->strings[ident], "pipe:", 5) == 0;
+	return flow_is_pipe(rec->strings[ident]);
 }
 
 /* A stream fills its buffer or the program's by several reads, of which the last end is known. */
 static bool is_read_by_streams(const struct recording *rec, const struct side *sides, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!sides[i].is_write && rec->extras[sides[i].op].amount > assume.pipe_room &&
+		if (!sides[i].is_write && sides[i].amount > assume.pipe_room &&
 		    strncmp(rec->strings[rec->ops[sides[i].op].name], "read", 4) != 0)
 			return true;
 	return false;
 }
 
-static void flow_add(struct flows *flows, const struct recording *rec, const struct side *sides,
+/* Of a stream the first end says what it is. */
+static bool can_be_shared(const struct recording *rec, const struct side *side)
+{
+	return side->unit == FLOW_BYTES ? is_pipe(rec, side) : side->unit != FLOW_SIGNALS;
+}
+
+static void flow_add(struct flows *flows, const struct recording *rec, struct side *sides,
 		     size_t count)
 {
 	assert(count > 0 && sides->flow < flows->flow_count);
 	struct flow *flow = &flows->flows[sides->flow];
-	size_t whole = whole_sides(rec, sides, count);
+	bool is_stream = sides->unit == FLOW_BYTES;
+
+	flow->unit = sides->unit;
+	flow->is_given_back =
+		is_stream && is_pipe(rec, sides) && flows_is_given_back(rec, sides, count);
+	if (!is_stream)
+		count = flow_messages_match(flow, rec, sides, count);
+	else if (!flow->is_given_back)
+		count = flow_bytes_match(rec, sides, count, whole_sides(sides, count, 0) > 0);
+	flow->initial = flow->is_given_back ? flows_deficit(sides, count) : 0;
+	size_t whole = whole_sides(sides, count, flow->initial);
 
 	flow->is_whole = whole > 0;
+	if (!flow->is_whole)
+		return;
 	flow->capacity = capacity_find(rec, sides, count);
-	if (is_pipe(rec, sides) && (!flow->capacity || is_read_by_streams(rec, sides, count)))
+	if (is_stream && is_pipe(rec, sides) &&
+	    (!flow->capacity || is_read_by_streams(rec, sides, count)))
 		flow->capacity = assume.pipe_room;
-	flow->is_shared = is_pipe(rec, sides) && has_several_readers(rec, sides, count);
-	if (flow->is_whole)
-		transfers_add(flows, rec, sides, whole);
+	flow->is_shared = can_be_shared(rec, sides) && !flow->is_given_back &&
+			  has_several_readers(rec, sides, count);
+	transfers_add(flows, rec, sides, whole);
 }
 
 void flows_build(struct flows *flows, const struct recording *rec)
 {
-	struct sides sides = { .rec = rec, .peers = peers_collect(rec) };
+	struct sides sides = {
+		.rec = rec,
+	};
 
 	assert(rec->extras);
 	memset(flows, 0, sizeof(*flows));
+	flow_names_build(&sides.ends, rec);
 	sides_collect(&sides);
 	flows->flow_count = sides.names.count;
 	flows->flows = memory_new(sides.names.count, sizeof(*flows->flows));
@@ -473,7 +411,7 @@ void flows_build(struct flows *flows, const struct recording *rec)
 		flow_add(flows, rec, sides.list + from, to - from);
 	}
 	free(sides.list);
-	free(sides.peers.list);
+	flow_names_free(&sides.ends);
 	addresses_free(&sides.names);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by monitors.c (mutexes, conditions, sections), monitors_sites.c and monitors_wakes.c.
- * Private to them.
+ * Shared by monitors.c (mutexes, conditions, sections), monitors_sites.c, monitors_wakes.c and
+ * meetings.c. Private to them.
  */
 #ifndef WCPROF_MONITORS_PARTS_H
 #define WCPROF_MONITORS_PARTS_H
@@ -21,6 +21,10 @@ void monitors_site_set(const struct recording *, uint32_t stack, uint32_t thread
 /* Any place in the function that made the call, as far as that shows. The callers are the same, and
  * the threads begin with the same routine. 0: it has no callers. */
 uint64_t monitors_function_site(const struct recording *, uint32_t stack, uint32_t thread);
+
+/* Whether two stacks are calls of one function, as far as that shows: all but the innermost frames
+ * agree. Where one has no callers, the calls must be close to each other. */
+bool monitors_is_same_function(const struct recording *, uint32_t a, uint32_t b);
 
 /* The first sections of a mutex began before its holds were recorded: their sites are those of
  * other sections. */

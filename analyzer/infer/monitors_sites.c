@@ -56,9 +56,7 @@ void monitors_site_set(const struct recording *rec, uint32_t stack, uint32_t thr
 	site[SITE_FUNCTION] = monitors_function_site(rec, stack, thread);
 }
 
-/* Whether two stacks are calls of one function, as far as that shows: all but the innermost
- * frames agree. Where one has no callers, the calls must be close to each other. */
-static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
+bool monitors_is_same_function(const struct recording *rec, uint32_t a, uint32_t b)
 {
 	const struct rec_stack *left = &rec->stacks[a], *right = &rec->stacks[b];
 	uint32_t count =
@@ -78,6 +76,15 @@ static bool is_same_function(const struct recording *rec, uint32_t a, uint32_t b
 	return true;
 }
 
+/* Where the stack's innermost frame is in its file; 0 = there is no frame, and perhaps none in the
+ * whole recording. */
+static uint64_t offset_of(const struct recording *rec, uint32_t stack)
+{
+	const struct rec_stack *frames = &rec->stacks[stack];
+
+	return frames->frame_count ? rec->frames[frames->first_frame].offset : 0;
+}
+
 /* Another section whose site is that of one of which only a wait was recorded. Its lock call is the
  * nearest before the wait in the code of the same function. NO_INDEX: there is none. */
 static uint32_t site_before_wait(const struct monitors *monitors, const struct recording *rec,
@@ -85,7 +92,7 @@ static uint32_t site_before_wait(const struct monitors *monitors, const struct r
 {
 	assert(section->first_wait != NO_INDEX);
 	uint32_t stack = rec->waits[section->first_wait].stack, nearest = NO_INDEX;
-	uint64_t wait_at = rec->frames[rec->stacks[stack].first_frame].offset, nearest_at = 0;
+	uint64_t wait_at = offset_of(rec, stack), nearest_at = 0;
 
 	for (size_t j = 0; stack && j < monitors->section_count; j++) {
 		const struct section *other = &monitors->sections[j];
@@ -93,9 +100,9 @@ static uint32_t site_before_wait(const struct monitors *monitors, const struct r
 		if (other->first_hold == NO_INDEX || other->mutex != section->mutex)
 			continue;
 		uint32_t lock = rec->extras[other->first_hold].stack;
-		uint64_t lock_at = rec->frames[rec->stacks[lock].first_frame].offset;
+		uint64_t lock_at = offset_of(rec, lock);
 		if (!lock || lock_at >= wait_at || lock_at < nearest_at ||
-		    !is_same_function(rec, lock, stack))
+		    !monitors_is_same_function(rec, lock, stack))
 			continue;
 		nearest = (uint32_t)j;
 		nearest_at = lock_at;

@@ -4,7 +4,8 @@
  *
  * Method. Waits and signals of one address are gone through in order of time. A signal wakes, of
  * the waits that had begun and not ended, the one that ended first; a broadcast wakes all of them.
- * Waits that timed out were woken by nobody.
+ * Waits that timed out were woken by nobody. Of a semaphore, the first permit posted is the first
+ * one taken.
  *
  * One thread.
  */
@@ -140,6 +141,90 @@ static void signal_happens(struct monitors *monitors, const struct recording *re
 	drop(waiting, first);
 }
 
+struct permit {
+	uint64_t at_ns;
+	uint32_t place;
+	uint32_t index; /* of the wait, or of the link */
+	bool is_taken;
+};
+
+static int compare_permits(const void *left, const void *right)
+{
+	const struct permit *a = left, *b = right;
+
+	if (a->is_taken != b->is_taken)
+		return (int)a->is_taken - (int)b->is_taken;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+static bool takes_permit(const struct rec_wait *wait)
+{
+	return wait->reason == REASON_SEM && !wait->timed_out && !wait->open &&
+	       wait->thread != NO_INDEX;
+}
+
+/* Permits posted, then permits taken; each by place, in order of time. */
+static struct permit *permits_find(const struct recording *rec, size_t *posted, size_t *count)
+{
+	struct addresses places = { 0 };
+	struct permit *permits = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (link->kind != LINK_POST || link->thread == NO_INDEX)
+			continue;
+		uint32_t place =
+			addresses_add(&places, monitors_process(rec, link->thread), link->address);
+		permits = memory_grow(permits, &capacity, *count + 1, sizeof(*permits));
+		permits[(*count)++] = (struct permit){ link->at_ns, place, (uint32_t)i, false };
+	}
+	*posted = *count;
+	for (size_t i = 0; *posted && i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+		uint32_t place =
+			takes_permit(wait)
+				? addresses_find(&places, monitors_process(rec, wait->thread),
+						 wait->address)
+				: NO_INDEX;
+
+		if (place == NO_INDEX)
+			continue;
+		permits = memory_grow(permits, &capacity, *count + 1, sizeof(*permits));
+		permits[(*count)++] = (struct permit){ wait->end_ns, place, (uint32_t)i, true };
+	}
+	addresses_free(&places);
+	if (*count)
+		qsort(permits, *count, sizeof(*permits), compare_permits);
+	return permits;
+}
+
+/* A permit that is taken before any was posted was there at the start. */
+static void tie_permits(struct monitors *monitors, const struct recording *rec)
+{
+	size_t posted, count;
+	struct permit *permits = permits_find(rec, &posted, &count);
+
+	for (size_t p = 0, t = posted; p < posted && t < count;) {
+		const struct permit *post = &permits[p], *take = &permits[t];
+
+		if (post->place < take->place) {
+			p++;
+		} else if (post->place > take->place || take->at_ns < post->at_ns) {
+			t++;
+		} else {
+			monitors->waking_link[take->index] = post->index;
+			p++;
+			t++;
+		}
+	}
+	free(permits);
+}
+
 void monitors_tie_waits(struct monitors *monitors, const struct recording *rec)
 {
 	struct waiting waiting = { 0 };
@@ -159,4 +244,9 @@ void monitors_tie_waits(struct monitors *monitors, const struct recording *rec)
 	}
 	free(waiting.waits);
 	free(list);
+	for (size_t i = 0; i < rec->wait_count; i++)
+		if (rec->waits[i].reason == REASON_SIGNAL &&
+		    rec->waits[i].address < rec->link_count)
+			monitors->waking_link[i] = (uint32_t)rec->waits[i].address;
+	tie_permits(monitors, rec);
 }

@@ -2,10 +2,11 @@
 /*
  * Finds requests in what threads read and write; requests.h says which.
  *
- * A thread whose first transfer to or from another recorded thread is a write asks: its next read
- * is the answer. One whose first transfer is a read serves. A request from outside the recording
- * is known by its descriptor. Of all classes of requests, hypotheses are judged by the surest one
- * with the most time.
+ * A thread whose first transfer to or from another recorded thread is a write asks. The answer is
+ * its next read, from the same socket if it asked by one. A read of what it wrote itself is none:
+ * it takes something from a store, as make's job server is. A thread whose first transfer is a read
+ * serves. A request from outside the recording is known by its descriptor. Of all classes of
+ * requests, hypotheses are judged by the surest one with the most time.
  *
  * Threads that share nothing but locks ask for locks. Where nothing else is a request, each
  * coming for the class of locks that was waited for most is one. The lock may have been free.
@@ -26,6 +27,13 @@ enum {
 	REQUESTS_LEAST = 2       /* one alone has no percentiles */
 };
 
+/* A write that waits for its answer. */
+struct question {
+	size_t thread; /* of the last one */
+	uint32_t op;   /* NO_INDEX = it was answered */
+	uint32_t flow; /* of the last one */
+};
+
 struct seeking {
 	struct requests *requests;
 	const struct recording *rec;
@@ -34,8 +42,9 @@ struct seeking {
 	size_t request_room, place_room;
 	uint32_t *write_of; /* by transfer: of a read, the op that wrote its first byte */
 	/* of the thread that is looked at */
-	uint32_t asked;      /* write that waits for its answer, NO_INDEX = none */
-	uint32_t job;        /* read that brought what is being done, NO_INDEX = none */
+	size_t thread;
+	struct question *questions; /* by string: the socket's, or that of no string for all else */
+	uint32_t job;               /* read that brought what is being done, NO_INDEX = none */
 	uint32_t *served_by; /* by descriptor: read that was not answered yet, NO_INDEX = none */
 	bool has_transfers;
 	bool asks;
@@ -144,21 +153,38 @@ static void job_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 
 /* --- questions and answers --- */
 
+static struct question *question_of(struct seeking *seeking, uint32_t op)
+{
+	uint32_t ident = seeking->rec->ops[op].ident;
+	const char *text = seeking->rec->strings[ident];
+	bool is_socket = strncmp(text, "tcp ", 4) == 0 || strncmp(text, "unix", 4) == 0;
+	struct question *question = &seeking->questions[is_socket ? ident : 0];
+
+	if (question->thread != seeking->thread)
+		*question = (struct question){ seeking->thread, NO_INDEX, NO_INDEX };
+	return question;
+}
+
 static void answer_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 {
-	bool is_write = seeking->flows->transfers[transfer].is_write;
+	const struct transfer *of = &seeking->flows->transfers[transfer];
+	bool is_write = of->is_write;
 
 	if (!seeking->has_transfers)
 		seeking->asks = is_write;
 	seeking->has_transfers = true;
 	if (!seeking->asks)
 		return;
+	struct question *asked = question_of(seeking, op);
+
 	if (is_write) {
-		if (seeking->asked == NO_INDEX)
-			seeking->asked = op;
-	} else if (seeking->asked != NO_INDEX) {
-		request_add(seeking, REQUEST_ASKED, seeking->asked, STAMP_BEGIN, op, STAMP_END);
-		seeking->asked = NO_INDEX;
+		if (asked->op == NO_INDEX)
+			*asked = (struct question){ seeking->thread, op, of->flow };
+	} else if (of->flow == asked->flow) {
+		asked->op = NO_INDEX;
+	} else if (asked->op != NO_INDEX) {
+		request_add(seeking, REQUEST_ASKED, asked->op, STAMP_BEGIN, op, STAMP_END);
+		asked->op = NO_INDEX;
 	}
 }
 
@@ -260,13 +286,20 @@ static void op_look_at(struct seeking *seeking, uint32_t op)
 		served_seek(seeking, op);
 		return;
 	}
+	/* Neither who connects nor who calls a loop says what for. */
+	enum flow_unit unit = seeking->flows->flows[seeking->flows->transfers[transfer].flow].unit;
+	if (unit == FLOW_SIGNALS || unit == FLOW_CONNECTIONS)
+		return;
+	if (seeking->flows->flows[seeking->flows->transfers[transfer].flow].is_given_back)
+		return;
 	answer_seek(seeking, op, transfer);
 	job_seek(seeking, op, transfer);
 }
 
 static void thread_look_at(struct seeking *seeking, const struct timeline *timeline, size_t thread)
 {
-	seeking->asked = seeking->job = NO_INDEX;
+	seeking->thread = thread;
+	seeking->job = NO_INDEX;
 	seeking->has_transfers = seeking->asks = false;
 	memset(seeking->served_by, 0xff, DESCRIPTORS_MAX * sizeof(*seeking->served_by));
 	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++) {
@@ -332,6 +365,9 @@ void requests_build(struct requests *requests, const struct recording *recording
 	assert(recording->extras && timeline->thread_count == recording->thread_count);
 	*requests = (struct requests){ .has_places = memory_new(recording->op_count / 8 + 1, 1) };
 	seeking.served_by = memory_new(DESCRIPTORS_MAX, sizeof(*seeking.served_by));
+	seeking.questions = memory_new(recording->string_count, sizeof(*seeking.questions));
+	for (size_t i = 0; i < recording->string_count; i++)
+		seeking.questions[i].thread = SIZE_MAX;
 	writes_find(&seeking);
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
@@ -344,6 +380,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 		qsort(requests->places, requests->place_count, sizeof(*requests->places),
 		      compare_places);
 	free(seeking.served_by);
+	free(seeking.questions);
 	free(seeking.write_of);
 }
 

@@ -12,25 +12,42 @@
 /* As many locks as a thread's open ops can be: the rest cannot matter. */
 enum { SCOPE_LOCKS_MAX = 64 };
 
-static uint64_t hash_of(uint32_t leaf, uint32_t place, const uint32_t *held, size_t count)
-{
-	uint64_t hash = (leaf ^ (uint64_t)place << 32) * 0x9e3779b97f4a7c15u;
+/* A scope differs from all others by these. */
+struct key {
+	uint32_t leaf;
+	uint32_t context;
+	uint32_t place;
+	const uint32_t *held;
+	size_t count;
+};
 
-	for (size_t i = 0; i < count; i++)
-		hash = (hash ^ held[i]) * 0x9e3779b97f4a7c15u;
+static uint64_t hash_of(const struct key *key)
+{
+	uint64_t hash = (key->leaf ^ (uint64_t)key->place << 32) * 0x9e3779b97f4a7c15u;
+
+	hash = (hash ^ key->context) * 0x9e3779b97f4a7c15u;
+	for (size_t i = 0; i < key->count; i++)
+		hash = (hash ^ key->held[i]) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 32;
 }
 
-static size_t bucket_of(const struct scopes *table, uint32_t leaf, uint32_t place,
-			const uint32_t *held, size_t count)
+static struct key key_of(const struct scopes *table, const struct scope *scope)
 {
-	size_t at = hash_of(leaf, place, held, count) & (table->bucket_count - 1);
+	return (struct key){ scope->leaf, scope->context, scope->place,
+			     table->classes + scope->first, scope->count };
+}
+
+static size_t bucket_of(const struct scopes *table, const struct key *key)
+{
+	size_t at = hash_of(key) & (table->bucket_count - 1);
 
 	for (; table->buckets[at]; at = (at + 1) & (table->bucket_count - 1)) {
 		const struct scope *scope = &table->scopes[table->buckets[at] - 1];
 
-		if (scope->leaf == leaf && scope->place == place && scope->count == count &&
-		    (!count || !memcmp(table->classes + scope->first, held, count * sizeof(*held))))
+		if (scope->leaf == key->leaf && scope->context == key->context &&
+		    scope->place == key->place && scope->count == key->count &&
+		    (!key->count || !memcmp(table->classes + scope->first, key->held,
+					    key->count * sizeof(*key->held))))
 			break;
 	}
 	return at;
@@ -42,11 +59,9 @@ static void widen(struct scopes *table)
 	table->bucket_count = table->bucket_count ? table->bucket_count * 2 : 64;
 	table->buckets = memory_new(table->bucket_count, sizeof(*table->buckets));
 	for (size_t i = 0; i < table->count; i++) {
-		const struct scope *scope = &table->scopes[i];
+		const struct key key = key_of(table, &table->scopes[i]);
 
-		table->buckets[bucket_of(table, scope->leaf, scope->place,
-					 table->classes + scope->first, scope->count)] =
-			(uint32_t)i + 1;
+		table->buckets[bucket_of(table, &key)] = (uint32_t)i + 1;
 	}
 }
 
@@ -67,25 +82,27 @@ static size_t sort_unique(uint32_t *values, size_t count)
 	return kept;
 }
 
-static uint32_t find_or_add(struct scopes *table, uint32_t leaf, uint32_t place,
-			    const uint32_t *held, size_t held_count)
+static uint32_t find_or_add(struct scopes *table, const struct key *key)
 {
 	if (2 * (table->count + 1) > table->bucket_count)
 		widen(table);
-	size_t bucket = bucket_of(table, leaf, place, held, held_count);
+	size_t bucket = bucket_of(table, key);
 	if (!table->buckets[bucket]) {
 		table->scopes = memory_grow(table->scopes, &table->capacity, table->count + 1,
 					    sizeof(*table->scopes));
 		table->classes =
 			memory_grow(table->classes, &table->class_capacity,
-				    table->class_count + held_count, sizeof(*table->classes));
-		if (held_count)
-			memcpy(table->classes + table->class_count, held,
-			       held_count * sizeof(*held));
-		table->scopes[table->count++] =
-			(struct scope){ leaf, (uint32_t)table->class_count, (uint32_t)held_count,
-					place, NO_INDEX };
-		table->class_count += held_count;
+				    table->class_count + key->count, sizeof(*table->classes));
+		if (key->count)
+			memcpy(table->classes + table->class_count, key->held,
+			       key->count * sizeof(*key->held));
+		table->scopes[table->count++] = (struct scope){ key->leaf,
+								(uint32_t)table->class_count,
+								(uint32_t)key->count,
+								key->context,
+								key->place,
+								NO_INDEX };
+		table->class_count += key->count;
 		table->buckets[bucket] = (uint32_t)table->count;
 	}
 	assert(table->buckets[bucket] <= table->count);
@@ -95,24 +112,38 @@ static uint32_t find_or_add(struct scopes *table, uint32_t leaf, uint32_t place,
 uint32_t scopes_add(struct scopes *table, uint32_t leaf, uint32_t *held, size_t held_count)
 {
 	assert(held_count <= SCOPE_LOCKS_MAX);
-	return find_or_add(table, leaf, 0, held, sort_unique(held, held_count));
+	return find_or_add(table, &(struct key){ leaf, 0, 0, held, sort_unique(held, held_count) });
+}
+
+static uint32_t add_part(struct scopes *table, uint32_t scope, uint32_t context, uint32_t place)
+{
+	assert(scope < table->count);
+	struct key key = key_of(table, &table->scopes[scope]);
+	uint32_t held[SCOPE_LOCKS_MAX];
+
+	/* copied: the array may move */
+	key.count = key.count < SCOPE_LOCKS_MAX ? key.count : SCOPE_LOCKS_MAX;
+	for (uint32_t i = 0; i < key.count; i++)
+		held[i] = key.held[i];
+	key.held = held;
+	key.context = context;
+	key.place = place;
+	uint32_t added = find_or_add(table, &key);
+	if (table->scopes[added].parent == NO_INDEX && added != scope)
+		table->scopes[added].parent = scope;
+	return added;
+}
+
+uint32_t scopes_add_context(struct scopes *table, uint32_t scope, uint32_t context)
+{
+	assert(scope < table->count && !table->scopes[scope].place);
+	return add_part(table, scope, context, 0);
 }
 
 uint32_t scopes_add_place(struct scopes *table, uint32_t scope, uint32_t place)
 {
-	assert(scope < table->count);
-	struct scope like = table->scopes[scope];
-	uint32_t held[SCOPE_LOCKS_MAX];
-
-	/* copied: the array may move */
-	like.count = like.count < SCOPE_LOCKS_MAX ? like.count : SCOPE_LOCKS_MAX;
-	for (uint32_t i = 0; i < like.count; i++)
-		held[i] = table->classes[like.first + i];
-	assert(place != 0);
-	uint32_t added = find_or_add(table, like.leaf, place, held, like.count);
-	if (table->scopes[added].parent == NO_INDEX)
-		table->scopes[added].parent = scope;
-	return added;
+	assert(scope < table->count && place != 0);
+	return add_part(table, scope, table->scopes[scope].context, place);
 }
 
 void scopes_free(struct scopes *table)

@@ -146,7 +146,8 @@ static struct token_fit try_batches(const struct study *study)
 
 /*
  * Whether the time from a take to the thread's next one goes with how many it got: that explains
- * most of its variance. A signal for each batch obeys the recording too, but says nothing of that.
+ * most of its variance. A line through a few times explains some of it by itself, which is taken
+ * off. A signal for each batch obeys the recording too, but says nothing of that.
  */
 static bool grows_with_items(const struct study *study)
 {
@@ -170,8 +171,10 @@ static bool grows_with_items(const struct study *study)
 		last = section;
 	}
 	double together = count * xy - x * y, alone = (count * xx - x * x) * (count * yy - y * y);
-	return count >= assume.batch_pairs && together > 0 &&
-	       together * together > alone * assume.batch_explains;
+	if (count <= 2 || together <= 0)
+		return false;
+	double left_over = (1 - together * together / alone) * (count - 1) / (count - 2);
+	return 1 - left_over > assume.batch_explains;
 }
 
 bool tokens_is_better(const struct token_fit *a, const struct token_fit *b)

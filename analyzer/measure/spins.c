@@ -33,21 +33,34 @@ static bool is_in_recorded_call(const struct recording *recording, struct symbol
 	return false;
 }
 
-static bool is_spinning(const struct recording *recording, struct symbols *symbols,
-			const struct rec_stack *stack)
+/* The function's start is known, and sets up a frame. */
+static bool has_frame_at(struct symbols *symbols, struct rec_frame frame, const uint8_t *code,
+			 size_t before)
+{
+	uint64_t offset = symbols_place(symbols, frame, true)->function_offset;
+
+	return offset && offset <= before && spinloop_has_frame(code - offset, (size_t)offset);
+}
+
+enum stack_state { STACK_NEW, STACK_UNKNOWN, STACK_WORKS, STACK_SPINS };
+
+static enum stack_state look_at(const struct recording *recording, struct symbols *symbols,
+				const struct rec_stack *stack)
 {
 	size_t before, after;
 
 	if (!stack->frame_count)
-		return false;
+		return STACK_UNKNOWN;
 	const uint8_t *code =
 		symbols_code(symbols, recording->frames[stack->first_frame], true, &before, &after);
 	if (!code)
-		return false;
+		return STACK_UNKNOWN;
+	bool has_frame = has_frame_at(symbols, recording->frames[stack->first_frame], code, before);
 	before = before < SPINLOOP_BYTES_MAX ? before : SPINLOOP_BYTES_MAX;
 	after = after < SPINLOOP_BYTES_MAX ? after : SPINLOOP_BYTES_MAX;
-	return spinloop_is_at(code - before, before + after, before) &&
-	       !is_in_recorded_call(recording, symbols, stack);
+	bool spins = spinloop_is_at(code - before, before + after, before, has_frame) &&
+		     !is_in_recorded_call(recording, symbols, stack);
+	return spins ? STACK_SPINS : STACK_WORKS;
 }
 
 /* The function that the loop is in; one that was inlined is what the program's author knows. */
@@ -99,8 +112,6 @@ static void add_up(struct spins *spins, const struct item *items, size_t count)
 	}
 }
 
-enum stack_state { STACK_NEW, STACK_WORKS, STACK_SPINS };
-
 void spins_build(struct spins *spins, struct recording *recording, struct symbols *symbols)
 {
 	struct sample_weights weights = { .recording = recording };
@@ -115,8 +126,8 @@ void spins_build(struct spins *spins, struct recording *recording, struct symbol
 		uint64_t weight_ns = sample_weight_next(&weights);
 
 		if (states[index] == STACK_NEW)
-			states[index] =
-				is_spinning(recording, symbols, stack) ? STACK_SPINS : STACK_WORKS;
+			states[index] = (uint8_t)look_at(recording, symbols, stack);
+		spins->looked_ns += states[index] == STACK_UNKNOWN ? 0 : weight_ns;
 		if (states[index] != STACK_SPINS)
 			continue;
 		items = memory_grow(items, &room, count + 1, sizeof(*items));

@@ -10,6 +10,7 @@
 #include "recording/recording.h"
 
 struct spins {
+	uint64_t looked_ns; /* CPU time of samples whose code was here to be looked at */
 	uint64_t total_ns;  /* CPU time that the samples stand for; 0 = none was seen */
 	uint64_t thread_ns; /* of that: of the one thread with most of it */
 	uint64_t most_ns;   /* of the one function and thread with most of it */

@@ -237,16 +237,20 @@ struct caller callers_named(struct callers *callers, uint32_t stack)
 	return (struct caller){ .place = NULL };
 }
 
+bool callers_is_interpreter(const struct callers *callers, struct rec_frame frame)
+{
+	return frame.module != NO_INDEX &&
+	       callers->module_sorts[frame.module] == MODULE_INTERPRETER;
+}
+
 bool callers_is_interpreted(const struct callers *callers, uint32_t stack)
 {
 	const struct rec_stack *frames = &callers->recording->stacks[stack];
 
-	for (uint32_t i = 0; i < frames->frame_count; i++) {
-		uint32_t module = callers->recording->frames[frames->first_frame + i].module;
-
-		if (module != NO_INDEX && callers->module_sorts[module] == MODULE_INTERPRETER)
+	for (uint32_t i = 0; i < frames->frame_count; i++)
+		if (callers_is_interpreter(callers,
+					   callers->recording->frames[frames->first_frame + i]))
 			return true;
-	}
 	return false;
 }
 
@@ -330,10 +334,8 @@ struct caller callers_routine(struct callers *callers, uint32_t process, uint64_
 const char *callers_function_text(struct caller caller, char *text, size_t text_bytes)
 {
 	text[0] = '\0';
-	if (caller.place && caller.place->frames[caller.frame].function)
-		snprintf(text, text_bytes, "%s", caller.place->frames[caller.frame].function);
-	else if (caller.place)
-		symbols_frame_text(caller.place, caller.frame, text, text_bytes);
+	if (caller.place)
+		symbols_function_text(caller.place, caller.frame, text, text_bytes);
 	return text;
 }
 

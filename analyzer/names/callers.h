@@ -53,6 +53,9 @@ struct caller callers_second(struct callers *callers, uint32_t stack);
  * program. */
 bool callers_is_interpreted(const struct callers *callers, uint32_t stack);
 
+/* Whether the frame is an interpreter's. */
+bool callers_is_interpreter(const struct callers *callers, struct rec_frame frame);
+
 /* The innermost frame of an interpreter that has a name. */
 struct caller callers_interpreter(struct callers *callers, uint32_t stack);
 

@@ -2,11 +2,11 @@
 /*
  * Classes in three steps: threads, locks, and the calls that come from somewhere.
  *
- * A lock is an address in a process. A lock that lies in a module has a symbol. A lock on the heap
- * or a stack is called after the program's frame that last initialised it before its first use.
- * Without one, the frame of its earliest hold or wait counts. So all locks of one kind share a
- * class. While locks are collected, the lock's number takes the place of the name in the answer; a
- * second pass puts the names there.
+ * A lock is an address in a process. A lock that lies in a module has a symbol. Locks on the heap
+ * or a stack are of one kind if the same frame of the program last initialised them before their
+ * first use. Without one, the frame of the earliest hold or wait counts. A kind is a class, and is
+ * called after the site at which it is waited for most (lockuses.h). While locks are collected, the
+ * lock's number takes the place of the name in the answer; a second pass puts the names there.
  *
  * One thread. Must leave dumps alone that have neither threads nor stacks: their classes are their
  * names.
@@ -20,9 +20,11 @@
 
 #include "base/memory.h"
 #include "format.h"
+#include "lockuses.h"
 #include "recording/addresses.h"
 #include "recording/intern.h"
 #include "recording/words.h"
+#include "threadnames.h"
 
 enum { TEXT_BYTES_MAX = 2048 }; /* of a class's name; what is longer is cut off */
 
@@ -32,6 +34,7 @@ struct lock {
 	uint64_t made_ns;     /* when `made_stack` initialised it */
 	uint32_t made_stack;  /* 0 = not known */
 	uint32_t name;        /* string id, NO_INDEX = keep what was recorded */
+	bool has_symbol;      /* which is its name */
 };
 
 /* The class of a call from a stack; nearly all stacks lead to one call only. */
@@ -173,19 +176,76 @@ static void put_site(struct classifier *classifier, uint32_t stack, char *text, 
 	callers_site_text(caller, text, text_bytes);
 }
 
+/* Of a lock without a symbol the name is that of its kind. */
 static uint32_t lock_name(struct classifier *classifier, const struct address_key *key,
-			  const struct lock *lock)
+			  struct lock *lock)
 {
 	uint32_t stack = lock->made_stack ? lock->made_stack : lock->stack;
 	char text[TEXT_BYTES_MAX];
 
 	text[0] = '\0';
-	if ((key->process == NO_INDEX ||
-	     !symbols_object_text(classifier->symbols, key->process, key->address,
-				  lock->earliest_ns, text, sizeof(text))) &&
-	    stack)
+	lock->has_symbol = key->process != NO_INDEX &&
+			   symbols_object_text(classifier->symbols, key->process, key->address,
+					       lock->earliest_ns, text, sizeof(text));
+	if (!lock->has_symbol && stack)
 		put_site(classifier, stack, text, sizeof(text));
 	return text[0] ? intern(classifier, text) : NO_INDEX;
+}
+
+/* The kind of a lock without a symbol, NO_INDEX = it has one, or none is known. */
+static uint32_t kind_of(const struct classifier *classifier, uint32_t lock)
+{
+	return lock == NO_INDEX || classifier->locks[lock].has_symbol
+		       ? NO_INDEX
+		       : classifier->locks[lock].name;
+}
+
+static void find_uses(struct classifier *classifier, struct lock_uses *uses)
+{
+	struct recording *recording = classifier->recording;
+
+	for (size_t i = 0; recording->extras && i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		uint32_t kind = kind_of(classifier, classifier->op_lock[i]);
+
+		if (kind != NO_INDEX)
+			lock_uses_add(uses, recording, classifier->callers, kind,
+				      recording->extras[i].stack, 0, op->end_ns - op->start_ns);
+	}
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		uint32_t kind = kind_of(classifier, classifier->wait_lock[i]);
+
+		if (kind != NO_INDEX)
+			lock_uses_add(uses, recording, classifier->callers, kind, wait->stack,
+				      wait->end_ns - wait->start_ns, 0);
+	}
+	lock_uses_count(uses);
+}
+
+/* A site that two kinds have in common tells neither. */
+static void name_by_use(struct classifier *classifier)
+{
+	struct lock_uses uses = { 0 };
+
+	find_uses(classifier, &uses);
+	uint32_t *kind_at = memory_new(classifier->recording->string_count, sizeof(*kind_at));
+	for (uint32_t i = 0; i < classifier->addresses.count; i++) {
+		uint32_t kind = kind_of(classifier, i);
+		uint32_t site = kind == NO_INDEX ? 0 : lock_uses_most(&uses, kind);
+
+		if (site)
+			kind_at[site] = kind_at[site] && kind_at[site] != kind ? NO_INDEX : kind;
+	}
+	for (uint32_t i = 0; i < classifier->addresses.count; i++) {
+		uint32_t kind = kind_of(classifier, i);
+		uint32_t site = kind == NO_INDEX ? 0 : lock_uses_most(&uses, kind);
+
+		if (site && kind_at[site] == kind)
+			classifier->locks[i].name = site;
+	}
+	free(kind_at);
+	lock_uses_free(&uses);
 }
 
 static void name_locks(struct classifier *classifier)
@@ -195,6 +255,7 @@ static void name_locks(struct classifier *classifier)
 	for (size_t i = 0; i < classifier->addresses.count; i++)
 		classifier->locks[i].name = lock_name(classifier, &classifier->addresses.keys[i],
 						      &classifier->locks[i]);
+	name_by_use(classifier);
 	for (size_t i = 0; i < recording->op_count; i++) {
 		uint32_t lock = classifier->op_lock[i];
 
@@ -207,24 +268,6 @@ static void name_locks(struct classifier *classifier)
 		if (lock != NO_INDEX && classifier->locks[lock].name != NO_INDEX)
 			classifier->wait_name[i] = classifier->locks[lock].name;
 	}
-}
-
-/* Whether the thread has a name of its own, not just its program's. */
-static bool has_own_name(const struct recording *recording, const struct rec_thread *thread)
-{
-	enum { COMM_BYTES = 15 }; /* the kernel keeps so much of a thread's name */
-	const char *name = recording->strings[thread->name];
-	const char *exe = recording->strings[recording->processes[thread->process].exe];
-	const char *slash = strrchr(exe, '/');
-
-	return name[0] && strncmp(name, slash ? slash + 1 : exe, COMM_BYTES) != 0;
-}
-
-static bool is_main_thread(const struct recording *recording, const struct rec_thread *thread)
-{
-	uint32_t pid = recording->processes[thread->process].pid;
-
-	return pid && thread->tid == pid;
 }
 
 /* "WHO/CALL"; just the call when nobody is known. */
@@ -275,8 +318,8 @@ static bool is_thread_known(struct classifier *classifier, uint32_t thread, uint
 	if (!caller.place)
 		return true;
 	return is_anonymous(classifier, stack, caller) &&
-	       (is_main_thread(recording, &recording->threads[thread]) ||
-		has_own_name(recording, &recording->threads[thread]));
+	       (thread_is_main(recording, &recording->threads[thread]) ||
+		thread_names_itself(recording, &recording->threads[thread]));
 }
 
 /* "thread/call" for calls from no function of the program's; "thread../call" for a nameless one,
@@ -334,60 +377,43 @@ static void name_calls(struct classifier *classifier)
 	}
 }
 
-static uint32_t routine_name(struct classifier *classifier, const struct rec_thread *thread)
+/* String id of the program's name. */
+static uint32_t program_name(const struct recording *recording, uint32_t process)
 {
-	const struct recording *recording = classifier->recording;
-	char text[TEXT_BYTES_MAX];
-	struct caller routine;
+	uint32_t op = recording->processes[process].op;
 
-	if (is_main_thread(recording, thread))
-		return intern(classifier, "main");
-	if (thread->op == NO_INDEX || !recording->extras || !recording->extras[thread->op].address)
-		return 0;
-	routine = callers_routine(classifier->callers, thread->process,
-				  recording->extras[thread->op].address,
-				  recording->ops[thread->op].start_ns);
-	if (!routine.place || (is_nameless(routine) && has_own_name(recording, thread)))
-		return 0;
-	return intern(classifier, callers_function_text(routine, text, sizeof(text)));
+	return op == NO_INDEX ? 0 : recording->ops[op].name;
 }
 
-/* Names the thread after the outermost function on this stack of it, if it has no name yet. */
-static void name_by_stack(struct classifier *classifier, uint32_t thread, uint32_t stack)
+/* Each program has a main of its own. */
+static uint32_t thread_op_name(struct classifier *classifier, uint32_t index)
 {
 	const struct recording *recording = classifier->recording;
+	const struct rec_thread *thread = &recording->threads[index];
+	uint32_t program = program_name(recording, thread->process);
 	char text[TEXT_BYTES_MAX];
-	struct caller outermost;
 
-	if (thread == NO_INDEX || !stack || classifier->thread_name[thread])
-		return;
-	outermost = callers_outermost(classifier->callers, stack);
-	if (!outermost.place ||
-	    (is_nameless(outermost) && has_own_name(recording, &recording->threads[thread])))
-		return;
-	callers_function_text(outermost, text, sizeof(text));
-	classifier->thread_name[thread] = intern(classifier, text);
+	for (uint32_t p = 0; program && p < recording->process_count; p++) {
+		uint32_t other = program_name(recording, p);
+
+		if (!other || other == program || !thread_is_main(recording, thread))
+			continue;
+		snprintf(text, sizeof(text), "main (%.1000s)", recording->strings[program]);
+		return intern(classifier, text);
+	}
+	return classifier->thread_name[index];
 }
 
 static void name_threads(struct classifier *classifier)
 {
 	const struct recording *recording = classifier->recording;
 
-	for (size_t i = 0; i < recording->thread_count; i++)
-		classifier->thread_name[i] = routine_name(classifier, &recording->threads[i]);
-	for (size_t i = 0; i < recording->wait_count; i++)
-		name_by_stack(classifier, recording->waits[i].thread, recording->waits[i].stack);
-	for (size_t i = 0; recording->extras && i < recording->op_count; i++)
-		if (recording->ops[i].kind != KIND_THREAD)
-			name_by_stack(classifier, recording->ops[i].thread,
-				      recording->extras[i].stack);
-	for (size_t i = 0; i < recording->thread_count; i++) {
-		const struct rec_thread *thread = &recording->threads[i];
+	classifier->thread_name = thread_names_find(classifier->recording, classifier->callers);
+	for (uint32_t i = 0; i < recording->thread_count; i++) {
+		uint32_t op = recording->threads[i].op;
 
-		if (!classifier->thread_name[i])
-			classifier->thread_name[i] = thread->name;
-		if (thread->op != NO_INDEX && classifier->thread_name[i])
-			classifier->op_name[thread->op] = classifier->thread_name[i];
+		if (op != NO_INDEX && classifier->thread_name[i])
+			classifier->op_name[op] = thread_op_name(classifier, i);
 	}
 }
 
@@ -415,7 +441,6 @@ void classify(struct recording *recording, struct symbols *symbols, struct calle
 		.wait_name = wait_name,
 		.op_lock = memory_new(recording->op_count, sizeof(uint32_t)),
 		.wait_lock = memory_new(recording->wait_count, sizeof(uint32_t)),
-		.thread_name = memory_new(recording->thread_count, sizeof(uint32_t)),
 		.stack_classes = memory_new(recording->stack_count, sizeof(struct stack_class)),
 	};
 

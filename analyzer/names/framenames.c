@@ -18,13 +18,11 @@ enum { NAME_BYTES = 512 };
 
 static const char recorder_library[] = "libwcprof.so";
 
-/* The function's name alone; where it is not known, module and address. */
+/* The function's name alone; where it is not known, module and where it starts. */
 static uint32_t name_of(struct recording *recording, const struct symbol_place *place, size_t frame)
 {
 	char text[NAME_BYTES];
-	if (place->frames[frame].function)
-		return recording_intern(recording, place->frames[frame].function);
-	return recording_intern(recording, symbols_frame_text(place, frame, text, sizeof(text)));
+	return recording_intern(recording, symbols_function_text(place, frame, text, sizeof(text)));
 }
 
 void frame_names_build(struct frame_names *names, struct recording *recording,

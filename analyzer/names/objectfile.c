@@ -303,6 +303,83 @@ const uint8_t *objectfile_code(struct objectfile *file, uint64_t address, size_t
 	return NULL;
 }
 
+/* --- where functions start --- */
+
+/* The header of the tables for unwinding, with the only encodings that linkers write. */
+struct unwind_header {
+	uint8_t version;
+	uint8_t tables_encoding;
+	uint8_t count_encoding;
+	uint8_t row_encoding;
+	int32_t tables;
+	uint32_t count;
+};
+
+struct unwind_row {
+	int32_t start; /* of the function, from the header on */
+	int32_t table;
+};
+
+enum {
+	UNWIND_VERSION = 1,
+	UNWIND_TABLES = 0x1b, /* relative to itself, four bytes */
+	UNWIND_COUNT = 0x03,  /* four bytes */
+	UNWIND_ROWS = 0x3b    /* relative to the header, four bytes */
+};
+
+/* The last row at or below the address; rows are in order of addresses, in a file's bytes, which
+ * may be anything. */
+static uint64_t start_in_rows(const char *bytes, uint32_t count, uint64_t header, uint64_t address)
+{
+	struct unwind_row row;
+	uint64_t start = 0;
+
+	for (uint32_t low = 0, high = count; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		memcpy(&row, bytes + (size_t)middle * sizeof(row), sizeof(row));
+		if (header + (uint64_t)(int64_t)row.start > address) {
+			high = middle;
+			continue;
+		}
+		start = header + (uint64_t)(int64_t)row.start;
+		low = middle + 1;
+	}
+	return start;
+}
+
+uint64_t objectfile_function_start(struct objectfile *file, uint64_t address)
+{
+	struct unwind_header header;
+	GElf_Addr bias;
+	GElf_Phdr segment;
+	size_t segments = 0, file_bytes = 0, before = 0, after;
+
+	/* a function is in one segment */
+	if (!objectfile_code(file, address, &before, &after))
+		return 0;
+	Elf *elf = dwfl_module_getelf(file->module, &bias);
+	const char *bytes = elf ? elf_rawfile(elf, &file_bytes) : NULL;
+	if (!bytes || elf_getphdrnum(elf, &segments) != 0)
+		return 0;
+	for (size_t i = 0; i < segments; i++) {
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_GNU_EH_FRAME ||
+		    segment.p_offset > file_bytes ||
+		    segment.p_filesz > file_bytes - segment.p_offset ||
+		    segment.p_filesz < sizeof(header))
+			continue;
+		memcpy(&header, bytes + segment.p_offset, sizeof(header));
+		if (header.version != UNWIND_VERSION || header.tables_encoding != UNWIND_TABLES ||
+		    header.count_encoding != UNWIND_COUNT || header.row_encoding != UNWIND_ROWS ||
+		    header.count > (segment.p_filesz - sizeof(header)) / sizeof(struct unwind_row))
+			return 0;
+		uint64_t start = start_in_rows(bytes + segment.p_offset + sizeof(header),
+					       header.count, segment.p_vaddr, address - bias);
+		return start && address - bias - start <= before ? start + bias : 0;
+	}
+	return 0;
+}
+
 void objectfile_close(struct objectfile *file)
 {
 	unitindex_close(&file->units);

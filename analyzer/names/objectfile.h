@@ -53,6 +53,10 @@ void objectfile_open(struct objectfile *file, const char *path, const char *buil
 const char *objectfile_function(struct objectfile *file, uint64_t address, uint64_t *offset);
 const char *objectfile_object(struct objectfile *file, uint64_t address, uint64_t *offset);
 
+/* Where the function at `address` starts, by the tables for unwinding, which stripping leaves
+ * there; 0 = not known. */
+uint64_t objectfile_function_start(struct objectfile *file, uint64_t address);
+
 /* As unitindex_frames(). Reads the debug information, also from a separate file, at the first call.
  */
 size_t objectfile_frames(struct objectfile *file, uint64_t address,

@@ -12,7 +12,6 @@
 #include "symbols.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +204,8 @@ static void name_place(struct symbols *symbols, struct objectfile *object, uint6
 	struct symbol_frame *frames;
 	const char *outermost;
 
+	if (!count && !symbol)
+		place->function_start = objectfile_function_start(object, address);
 	if (!count)
 		count = 1;
 	outermost = found[count - 1].function;
@@ -430,42 +431,6 @@ bool symbols_object(struct symbols *symbols, uint32_t process, uint64_t address,
 	if (object->name)
 		object->name = demangle_symbol(&symbols->demangler, object->name);
 	return true;
-}
-
-bool symbols_object_text(struct symbols *symbols, uint32_t process, uint64_t address,
-			 uint64_t at_ns, char *text, size_t text_bytes)
-{
-	struct symbol_object object;
-
-	text[0] = '\0';
-	if (!symbols_object(symbols, process, address, at_ns, &object))
-		return false;
-	if (!object.name)
-		snprintf(text, text_bytes, "%s+0x%" PRIx64,
-			 symbols_module_name(symbols, object.module), object.offset);
-	else if (object.object_offset)
-		snprintf(text, text_bytes, "%s+%" PRIu64, object.name, object.object_offset);
-	else
-		snprintf(text, text_bytes, "%s", object.name);
-	return true;
-}
-
-const char *symbols_frame_text(const struct symbol_place *place, size_t index, char *text,
-			       size_t text_bytes)
-{
-	const struct symbol_frame *frame = &place->frames[index];
-
-	assert(index < place->frame_count && text_bytes > 0);
-	if (!frame->function && place->is_jit)
-		snprintf(text, text_bytes, "%s", REC_JIT_PATH);
-	else if (!frame->function)
-		snprintf(text, text_bytes, "%s+0x%" PRIx64, place->module, place->offset);
-	else if (frame->file && frame->line)
-		snprintf(text, text_bytes, "%s %s:%" PRIu32, frame->function,
-			 base_name(frame->file), frame->line);
-	else
-		snprintf(text, text_bytes, "%s", frame->function);
-	return text;
 }
 
 size_t symbols_file_count(const struct symbols *symbols)

@@ -34,6 +34,7 @@ struct symbol_place {
 	const char *module;       /* the file's name without its directory, "" outside all */
 	uint64_t offset;          /* as recorded: virtual address in the module, or the address */
 	uint64_t function_offset; /* from the function's start, 0 when that is not known */
+	uint64_t function_start;  /* of one without a name: as `offset`, 0 when it is not known */
 	bool is_jit;              /* outside all files */
 };
 
@@ -87,6 +88,11 @@ bool symbols_object_text(struct symbols *symbols, uint32_t process, uint64_t add
  * Returns text. */
 const char *symbols_frame_text(const struct symbol_place *place, size_t index, char *text,
 			       size_t text_bytes);
+
+/* As that, but of the function alone: "function", or for one without a name "module+0x1234", where
+ * it starts as far as that is known. */
+const char *symbols_function_text(const struct symbol_place *place, size_t index, char *text,
+				  size_t text_bytes);
 
 /* --- What was used: for warnings, and to put the names into a dump --- */
 

@@ -433,6 +433,7 @@ void recording_free(struct recording *recording)
 	free(recording->named_data);
 	free(recording->counters);
 	free(recording->peers);
+	free(recording->idles);
 	words_free(&recording->kinds);
 	words_free(&recording->outcomes);
 	words_free(&recording->reasons);

@@ -81,14 +81,15 @@ static bool check_time(struct reading *reading, uint64_t time_ns)
 		time_ns);
 }
 
-/* Start and end on the common axis; an open event ends when the dump was taken. */
+/* Start and end on the common axis. An open event ends when recording was turned off, else when the
+ * dump was taken. */
 static bool event_times(struct reading *reading, const struct event *event, uint64_t *start_ns,
 			uint64_t *end_ns)
 {
 	uint64_t start = event->number[FIELD_START];
 	uint64_t end = event->number[FIELD_END];
 
-	if (event->is_open)
+	if (event->is_open && end == 0)
 		end = reading->dump.end_ns > start ? reading->dump.end_ns : start;
 	if (!check_time(reading, start) || !check_time(reading, end))
 		return false;
@@ -211,6 +212,8 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 
 	if (fd < -1 || fd > INT32_MAX)
 		return reading_fail_here(reading, "a descriptor of %" PRId64, fd);
+	if (number[FIELD_MESSAGES] > UINT32_MAX)
+		return reading_fail_here(reading, "%" PRIu64 " messages", number[FIELD_MESSAGES]);
 	if (number[FIELD_SEQ] > UINT32_MAX)
 		return reading_fail_here(reading, "%" PRIu64 " as the number of a hold of its lock",
 					 number[FIELD_SEQ]);
@@ -219,7 +222,7 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.amount = number[FIELD_REQUESTED] ? number[FIELD_REQUESTED] : number[FIELD_AMOUNT],
 		.cpu_ns = number[FIELD_CPU],
 		.fd = (int32_t)fd,
-		.seq = (uint32_t)number[FIELD_SEQ],
+		.seq = (uint32_t)(number[FIELD_SEQ] ? number[FIELD_SEQ] : number[FIELD_MESSAGES]),
 		.absolute = number[FIELD_ABSOLUTE] != 0,
 		.accepted = number[FIELD_ACCEPTED] != 0,
 		.relock_ns = number[FIELD_RELOCK],

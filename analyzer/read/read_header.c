@@ -174,6 +174,8 @@ static bool place_process(struct reading *reading)
 	process->voluntary_switches = dump->voluntary_switches;
 	process->involuntary_switches = dump->involuntary_switches;
 	process->filtered_ns = dump->filtered_ns;
+	process->unsampled_ns = dump->unsampled_ns;
+	process->unsampled_why = dump->unsampled_why;
 	return true;
 }
 

@@ -91,6 +91,31 @@ static void resolve_samples(struct reading *reading, uint64_t shift_ns)
 	}
 }
 
+static int compare_idles(const void *left, const void *right)
+{
+	const struct rec_idle *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+/* Each dump of a process has all of them so far. */
+static void resolve_idles(struct recording *recording, uint64_t shift_ns)
+{
+	struct rec_idle *idles = recording->idles;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recording->idle_count; i++)
+		idles[i].at_ns += shift_ns;
+	if (recording->idle_count)
+		qsort(idles, recording->idle_count, sizeof(*idles), compare_idles);
+	for (size_t i = 0; i < recording->idle_count; i++)
+		if (!kept || compare_idles(&idles[kept - 1], &idles[i]) != 0)
+			idles[kept++] = idles[i];
+	recording->idle_count = kept;
+}
+
 /* Which ops are open is known only when all dumps are read. */
 static void mark_open_ops(struct reading *reading)
 {
@@ -257,6 +282,7 @@ bool read_resolve(struct reading *reading)
 	resolve_waits(reading, shift_ns);
 	resolve_links(reading, shift_ns);
 	resolve_samples(reading, shift_ns);
+	resolve_idles(recording, shift_ns);
 	resolve_owners(reading);
 	read_share(reading, shift_ns);
 	mark_open_ops(reading);

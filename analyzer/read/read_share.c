@@ -6,6 +6,8 @@
  * at such an address get the object's number as their address. Earlier events do so only if the
  * object is the first that is known of the address: other memory may have been there.
  *
+ * An object of the kernel's has a number that is the same in all processes.
+ *
  * One thread.
  */
 #include "reading.h"
@@ -36,6 +38,8 @@ static uint64_t share(const struct reading *reading, uint32_t thread, uint64_t a
 
 	if (thread == NO_INDEX || address == 0)
 		return address;
+	if (address & KERNEL_OBJECT && !(address & SHARED_ADDRESS))
+		return SHARED_ADDRESS | address;
 	assert(thread < recording->thread_count);
 	struct shared_object key = { address, at_ns, recording->threads[thread].process, 0 };
 	while (low < high) {
@@ -59,11 +63,11 @@ void read_share(struct reading *reading, uint64_t shift_ns)
 {
 	struct recording *recording = reading->recording;
 
-	if (reading->object_count == 0)
-		return;
 	for (size_t i = 0; i < reading->object_count; i++)
 		reading->objects[i].since_ns += shift_ns;
-	qsort(reading->objects, reading->object_count, sizeof(*reading->objects), compare_objects);
+	if (reading->object_count)
+		qsort(reading->objects, reading->object_count, sizeof(*reading->objects),
+		      compare_objects);
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		struct rec_wait *wait = &recording->waits[i];
 

@@ -426,3 +426,33 @@ bool read_peers(struct reading *reading, struct json *json)
 	}
 	return !json->error;
 }
+
+/* Pairs of a time and the idle time until then. */
+bool read_idle(struct reading *reading, struct json *json)
+{
+	struct recording *recording = reading->recording;
+	struct walk walk = walk_begin(json);
+	struct rec_idle idle = { .process = reading->dump.process };
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		if (!json_take_uint(json, &idle.at_ns))
+			return false;
+		if (!walk_element(&walk))
+			return json->error ? false : json_fail(json, "a time without idle time");
+		if (!json_take_uint(json, &idle.idle_ns))
+			return false;
+		if (idle.at_ns > READ_TIME_NS_MAX)
+			return reading_fail_here(reading,
+						 "idle time until %" PRIu64
+						 " ns, over 36 years after the recording began",
+						 idle.at_ns);
+		if (!reading_reserve(reading, &recording->idles, &reading->idle_capacity,
+				     recording->idle_count, sizeof(*recording->idles)))
+			return false;
+		recording->idles[recording->idle_count] = idle;
+		recording->idles[recording->idle_count++].at_ns += reading->dump.offset_ns;
+	}
+	return !json->error;
+}

@@ -46,6 +46,7 @@ struct dump {
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
 	uint64_t filtered_ns; /* since its epoch */
+	uint64_t unsampled_ns;
 	uint64_t pid;
 	uint64_t ppid;
 	uint64_t cpus;
@@ -53,6 +54,7 @@ struct dump {
 	uint32_t host;
 	uint32_t client;
 	uint32_t boot;
+	uint32_t unsampled_why;
 	uint32_t process;   /* index */
 	uint64_t offset_ns; /* to be added to its times, modulo 2^64 */
 	uint64_t end_ns;    /* when it was taken, since its own epoch */
@@ -143,6 +145,7 @@ struct reading {
 	size_t object_count;
 	size_t object_capacity;
 	size_t peer_capacity;
+	size_t idle_capacity;
 
 	char *scratch; /* for decoded strings */
 	size_t scratch_capacity;
@@ -242,6 +245,7 @@ bool read_open_waits(struct reading *reading, struct json *json);
 bool read_counters(struct reading *reading, struct json *json);
 bool read_objects(struct reading *reading, struct json *json);
 bool read_peers(struct reading *reading, struct json *json);
+bool read_idle(struct reading *reading, struct json *json);
 
 /*
  * Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack

@@ -42,12 +42,16 @@ struct rec_op {
 /* Facts that only our own recorder writes; parallel to ops, NULL when no dump has any of them. */
 struct rec_op_extra {
 	uint64_t address; /* of the lock, of a thread's start routine */
-	uint64_t amount;  /* io: bytes moved; poll: how many were ready; sleep: ns asked for */
+	/* io: bytes moved; poll: how many were ready, or which signal came; sleep: ns asked for */
+	uint64_t amount;
 	uint64_t cpu_ns;
 	uint32_t stack; /* index into stacks */
 	int32_t fd;
-	uint32_t
-		seq; /* hold: number of this hold of its lock; a reader's: of the writer's before */
+	union {
+		uint32_t seq; /* number of this hold of its lock; a reader's: of the writer's before
+			       */
+		uint32_t messages; /* of an io that moved several; 0 = it did not */
+	};
 	uint32_t other_ident; /* io between two descriptors: the other one's; string id, 0 = none */
 	uint64_t relock_ns; /* hold: so long others had it after the signal that woke its thread */
 	bool tried;         /* hold: by a try, which would have gone on without the lock */
@@ -72,7 +76,7 @@ struct rec_wait {
 	uint32_t name;       /* string id: the call */
 	uint32_t holder;     /* thread that had the lock when it began, NO_INDEX = unknown */
 	uint32_t holder_tid; /* the same, as the kernel calls it; 0 = unknown */
-	uint64_t address;
+	uint64_t address;    /* for a signal: the number of the link that sent it */
 };
 
 struct rec_link {
@@ -182,6 +186,13 @@ struct rec_peer {
 	uint64_t peer;
 };
 
+/* How long the CPUs that a process may use had been idle by then, all together. */
+struct rec_idle {
+	uint64_t at_ns;
+	uint64_t idle_ns;
+	uint32_t process;
+};
+
 struct rec_process {
 	uint32_t pid; /* 0: of the dumps that name no process */
 	uint32_t ppid;
@@ -194,7 +205,9 @@ struct rec_process {
 	uint64_t cpu_ns; /* these three: as the kernel counted, since the recording began */
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
-	uint64_t filtered_ns; /* since its recording began: nothing after it; 0 = never */
+	uint64_t filtered_ns;   /* since its recording began: nothing after it; 0 = never */
+	uint64_t unsampled_ns;  /* the same for samples, if there is a reason */
+	uint32_t unsampled_why; /* string id, 0 = there may be samples */
 };
 
 struct rec_words {
@@ -247,6 +260,8 @@ struct recording {
 	struct rec_words link_kinds;
 	struct rec_peer *peers;
 	size_t peer_count;
+	struct rec_idle *idles; /* by process, of a process in order of time */
+	size_t idle_count;
 	struct rec_counter *counters; /* losses and costs of recording itself, as in the dumps */
 	size_t counter_count;
 	uint64_t dropped_events; /* that the recorder had no room for */
@@ -267,6 +282,19 @@ static inline bool rec_module_is_jit(const struct recording *recording,
 				     const struct rec_module *module)
 {
 	return module->size == 0 && strcmp(recording->strings[module->path], REC_JIT_PATH) == 0;
+}
+
+/* Of a poll: it was for more than one descriptor. */
+static inline bool rec_polls_many(const struct recording *recording, uint32_t poll)
+{
+	return recording->extras[poll].fd < 0 ||
+	       strncmp(recording->strings[recording->ops[poll].name], "epoll", 5) == 0;
+}
+
+/* Of a poll: it is not for descriptors, and its amount is the signal that came. */
+static inline bool rec_waits_for_signal(const struct recording *recording, uint32_t poll)
+{
+	return strncmp(recording->strings[recording->ops[poll].name], "sig", 3) == 0;
 }
 
 /* All that read.h promises, but that no op is its own ancestor. */

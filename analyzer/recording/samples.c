@@ -108,7 +108,7 @@ const struct rec_sample *samples_of_thread(const struct recording *recording, ui
 	assert(thread < recording->thread_count);
 	key.thread++;
 	*count = first_not_below(recording->samples, recording->sample_count, &key) - begin;
-	return recording->samples + begin;
+	return *count ? recording->samples + begin : NULL;
 }
 
 uint64_t samples_cpu_at(const struct rec_sample *samples, size_t count, uint64_t at_ns)

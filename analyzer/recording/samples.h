@@ -14,7 +14,7 @@ bool samples_sort(struct recording *recording);
 /* Below, equal to or above 0, as `a` comes before `b`. */
 int sample_compare(const struct rec_sample *a, const struct rec_sample *b);
 
-/* The samples of one thread, in order of time. */
+/* The samples of one thread, in order of time; NULL: there are none. */
 const struct rec_sample *samples_of_thread(const struct recording *recording, uint32_t thread,
 					   size_t *count);
 

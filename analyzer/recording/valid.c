@@ -104,6 +104,9 @@ static bool owners_are_valid(const struct recording *recording)
 		    recording->processes[i].client >= recording->string_count ||
 		    !is_index(recording->processes[i].op, recording->op_count))
 			return false;
+	for (i = 0; i < recording->idle_count; i++)
+		if (recording->idles[i].process >= recording->process_count)
+			return false;
 	for (i = 0; i < recording->counter_count; i++)
 		if (recording->counters[i].process >= recording->process_count ||
 		    recording->counters[i].name >= recording->string_count)

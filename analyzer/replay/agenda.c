@@ -34,34 +34,59 @@ void agenda_clear(struct agenda *agenda)
 	agenda->order = 0;
 }
 
-void agenda_add(struct agenda *agenda, uint32_t actor, uint64_t at_ns)
+static void rise(struct agenda *agenda, size_t at, struct turn turn)
 {
-	struct turn turn = { at_ns, agenda->order++, actor };
-	size_t at = agenda->count++;
-
-	assert(agenda->count <= agenda->capacity);
 	for (; at > 0 && is_before(&turn, &agenda->turns[(at - 1) / 2]); at = (at - 1) / 2)
 		agenda->turns[at] = agenda->turns[(at - 1) / 2];
 	agenda->turns[at] = turn;
+}
+
+static void sink(struct agenda *agenda, size_t at, struct turn turn)
+{
+	for (size_t child; (child = 2 * at + 1) < agenda->count; at = child) {
+		if (child + 1 < agenda->count &&
+		    is_before(&agenda->turns[child + 1], &agenda->turns[child]))
+			child++;
+		if (!is_before(&agenda->turns[child], &turn))
+			break;
+		agenda->turns[at] = agenda->turns[child];
+	}
+	agenda->turns[at] = turn;
+}
+
+void agenda_add(struct agenda *agenda, uint32_t actor, uint64_t at_ns)
+{
+	struct turn turn = { at_ns, agenda->order++, actor };
+
+	assert(agenda->count < agenda->capacity);
+	rise(agenda, agenda->count++, turn);
 }
 
 struct turn agenda_take(struct agenda *agenda)
 {
 	assert(agenda->count > 0);
 	struct turn earliest = agenda->turns[0];
-	struct turn last = agenda->turns[--agenda->count];
-	size_t at = 0, child;
 
-	for (; (child = 2 * at + 1) < agenda->count; at = child) {
-		if (child + 1 < agenda->count &&
-		    is_before(&agenda->turns[child + 1], &agenda->turns[child]))
-			child++;
-		if (!is_before(&agenda->turns[child], &last))
-			break;
-		agenda->turns[at] = agenda->turns[child];
-	}
-	agenda->turns[at] = last;
+	agenda->count--;
+	sink(agenda, 0, agenda->turns[agenda->count]);
 	return earliest;
+}
+
+/* Looks at all turns: there is no index of them, as it is seldom done. */
+void agenda_remove(struct agenda *agenda, uint32_t actor)
+{
+	size_t at = 0;
+
+	while (agenda->turns[at].actor != actor)
+		at++;
+	assert(at < agenda->count);
+	struct turn last = agenda->turns[--agenda->count];
+	if (at == agenda->count)
+		return;
+	if (is_before(&last, &agenda->turns[at]))
+		rise(agenda, at, last);
+	else
+		sink(agenda, at, last);
 }
 
 bool agenda_is_valid(const struct agenda *agenda)

@@ -33,6 +33,9 @@ void agenda_clear(struct agenda *);
 /* The actor has no turn yet. */
 void agenda_add(struct agenda *, uint32_t actor, uint64_t at_ns);
 
+/* The actor's turn, which it has, is off. */
+void agenda_remove(struct agenda *, uint32_t actor);
+
 /* The earliest turn; there must be one. */
 struct turn agenda_take(struct agenda *);
 

@@ -18,10 +18,10 @@
 
 void machine_begin(struct machine *machine, const struct script *script, double asked_cpus)
 {
-	assert(script->recording && script->left_cpus <= script->recorded_cpus && asked_cpus >= 0);
+	assert(script->recording && asked_cpus >= 0);
 	*machine = (struct machine){ .recorded_cpus = script->recorded_cpus,
-				     .left_cpus = script->left_cpus,
-				     .cpus = script->left_cpus };
+				     .cpus = script->recorded_cpus,
+				     .has_others = !(asked_cpus > 0) };
 	if (asked_cpus > 0)
 		machine->cpus = asked_cpus;
 	else if (!script->recording->sample_count)
@@ -32,11 +32,9 @@ void machine_begin(struct machine *machine, const struct script *script, double 
 struct machine machine_with_cpus(const struct machine *machine, double cpus)
 {
 	struct machine other = *machine;
-	bool had_less = machine->cpus < machine->recorded_cpus && !isinf(machine->recorded_cpus);
-	double taken = had_less ? machine->recorded_cpus - machine->cpus : 0;
 
 	assert(cpus > 0);
-	other.cpus = cpus - taken > MACHINE_CPUS_LEAST ? cpus - taken : MACHINE_CPUS_LEAST;
+	other.cpus = cpus;
 	other.crosses = machine->crosses || machine_crosses(machine, cpus);
 	return other;
 }

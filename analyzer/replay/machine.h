@@ -15,18 +15,15 @@
 
 struct machine {
 	double recorded_cpus; /* that the processes could use; infinite: not known */
-	double left_cpus;     /* of these: other programs had the rest for themselves */
 	double cpus;          /* that all actors share; infinite: as many as actors */
+	bool has_others;      /* other programs use them as in the recording */
 	bool crosses;         /* machine_crosses() for these CPUs, or for those asked for before */
 };
-
-/* With less of a CPU than that, nothing can be said. */
-static const double MACHINE_CPUS_LEAST = 0.1;
 
 /* As recorded (asked_cpus 0), or with as many CPUs as were asked for; nobody else uses those. */
 void machine_begin(struct machine *, const struct script *, double asked_cpus);
 
-/* The same machine with another number of CPUs: other programs go on using as much of them. */
+/* The same machine with another number of CPUs: other programs go on wanting as much of them. */
 struct machine machine_with_cpus(const struct machine *, double cpus);
 
 /* The recorded run had one CPU, and so many are more. The cost of waking a thread on
@@ -36,10 +33,12 @@ static inline bool machine_crosses(const struct machine *machine, double cpus)
 	return machine->recorded_cpus < 2 && cpus > machine->recorded_cpus;
 }
 
-/* Whether one of so many actors may have to wait for a CPU. */
-static inline bool machine_is_crowded(const struct machine *machine, size_t actor_count)
+/* Whether one of the actors may have to wait for a CPU. */
+static inline bool machine_is_crowded(const struct machine *machine, const struct script *script)
 {
-	return machine->cpus < (double)actor_count;
+	uint32_t strangers = machine->has_others ? script->others.stranger_count : 0;
+
+	return machine->cpus < (double)script->actor_count + strangers;
 }
 
 #endif

@@ -12,6 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A step that an actor came to: both as in the script. */
+struct replay_place {
+	uint32_t actor;
+	uint32_t step;
+};
+
 struct replay_answer {
 	double makespan_ns;        /* whole */
 	uint64_t broken_cycles;    /* joins of what was itself waiting for the one that joined */
@@ -22,12 +28,30 @@ struct replay_answer {
 	 * took longer; 0 = there are none. */
 	double p50_ns;
 	double p99_ns;
+	/* Nothing ended it: it was stopped, and the makespan is so long that no answer prefers it.
+	 */
+	bool ran_away;
+	/* The first actor that was let go by force, or the one that ran away. */
+	struct replay_place stuck;
+	/* So long an event loop waited although data were there, for what has to come later: the
+	 * loop that did so most. */
+	double order_ns;
+	uint32_t order_actor; /* NO_INDEX = none did */
 };
+
+struct trace;
 
 /* All self time of a class times a factor. */
 struct scaling {
 	uint32_t class;
 	double factor;
+};
+
+/* By step of the script: when an actor came to it first, and when it went on; 0 = it did not. Only
+ * of steps that concern other actors. */
+struct step_times {
+	uint64_t *arrived_ns;
+	uint64_t *passed_ns;
 };
 
 /* One run: several scalings at once, each applied to what the others left. */
@@ -42,7 +66,9 @@ struct trial {
 	/* 0: everything takes as long as it did; else longer or shorter by up to assume.jitter, as
 	 * this number decides. */
 	unsigned jitter;
-	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
+	uint64_t *finish_ns;      /* where to put each recorded thread's finish; NULL = nowhere */
+	struct step_times *times; /* where to put those of steps; NULL = nowhere */
+	struct trace *trace; /* begun: gets what happens; NULL = nobody asks. Of threads only. */
 };
 
 struct machine;
@@ -63,8 +89,6 @@ struct replayer {
 	 */
 	void (*run)(const struct replayer *, const struct trial *trials, size_t count,
 		    void *scratch, struct replay_answer *answers);
-	/* Scaling one class does the very same as scaling the other; NULL = it is not known. */
-	bool (*is_same)(const struct replayer *, uint32_t class_index, uint32_t other);
 };
 
 /* A single trial, with a scratch of its own. */

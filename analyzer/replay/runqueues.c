@@ -57,6 +57,7 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 	queues->slice_ns = (double)assume.slice * (1 + doublings);
 	queues->now_ns = queues->next_ns = queues->tick_ns = 0;
 	queues->running = 0;
+	queues->has_weights = false;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
 		queues->cpus[i].count = 0;
 		queues->cpus[i].current = NO_INDEX;
@@ -73,14 +74,10 @@ void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
 {
 	assert(actor < queues->actor_count && weight > 0 && !queues->runners[actor].is_queued);
 	queues->runners[actor].weight = weight;
+	queues->has_weights = queues->has_weights || weight != 1.0;
 }
 
 /* --- one queue --- */
-
-static double slice_of(const struct runqueues *queues, const struct runner *runner)
-{
-	return queues->slice_ns / runner->weight;
-}
 
 /*
  * The average as it is now; the last one when nobody is here. Most changes are of somebody who is
@@ -137,7 +134,7 @@ static void settle(struct runqueues *queues, struct runqueue *queue)
 	runner->virtual_ns += runner->weight == 1.0 ? ran_ns : ran_ns / runner->weight;
 	look_ahead(queues, queue);
 	if (runner->virtual_ns >= runner->deadline_ns) {
-		runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+		runner->deadline_ns = runner->virtual_ns + runqueues_slice_ns(queues, runner);
 		queue->is_slice_over = true;
 	}
 }
@@ -200,7 +197,7 @@ static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t 
 static double lag_of(const struct runqueues *queues, struct runqueue *queue,
 		     const struct runner *runner)
 {
-	double most_ns = assume.lag_slices * slice_of(queues, runner);
+	double most_ns = assume.lag_slices * runqueues_slice_ns(queues, runner);
 	double lag_ns = average_of(queues, queue) - runner->virtual_ns;
 
 	double tick_ns = (double)(int64_t)assume.tick / runner->weight;
@@ -268,26 +265,55 @@ static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t 
 		weight += queues->runners[queue->current].weight;
 	double lag_ns = weight > 0 ? runner->lag_ns * (weight + runner->weight) / weight : 0;
 	runner->virtual_ns = average_of(queues, queue) - lag_ns;
-	runner->deadline_ns = runner->virtual_ns + slice_of(queues, runner);
+	runner->deadline_ns = runner->virtual_ns + runqueues_slice_ns(queues, runner);
 	queue_up(queues, queue, actor);
 	queue->is_stale = true;
 }
 
-/* A CPU that is idle, or has far fewer, takes somebody from the longest queue. */
+/* The weight of all that are there. */
+static double load_of(const struct runqueues *queues, const struct runqueue *queue)
+{
+	double load = queue->current == NO_INDEX ? 0 : queues->runners[queue->current].weight;
+
+	if (!queues->has_weights)
+		return queue->count + load;
+	for (uint32_t i = 0; i < queue->count; i++)
+		load += queues->runners[queue->waiting[i]].weight;
+	return load;
+}
+
+/* The queue with the most in it, of those where somebody waits. */
+static struct runqueue *longest_of(struct runqueues *queues)
+{
+	struct runqueue *longest = NULL;
+	double most = 0;
+
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		struct runqueue *queue = &queues->cpus[i];
+		double load = queue->count ? load_of(queues, queue) : 0;
+
+		if (load > most) {
+			most = load;
+			longest = queue;
+		}
+	}
+	return longest;
+}
+
+/* A CPU that is idle takes somebody from the longest queue; another one takes whom it makes their
+ * loads more equal to have. */
 static bool fetch(struct runqueues *queues, struct runqueue *to, bool also_hot)
 {
-	struct runqueue *from = NULL;
+	struct runqueue *from = longest_of(queues);
 
-	for (uint32_t i = 0; i < queues->cpu_count; i++)
-		if (queues->cpus[i].count && (!from || queues->cpus[i].count > from->count))
-			from = &queues->cpus[i];
-	if (!from || (to->current != NO_INDEX && from->count < to->count + assume.far_fewer))
+	if (!from || from == to)
 		return false;
+	double more = load_of(queues, from) - load_of(queues, to);
 	for (uint32_t i = 0; i < from->count; i++) {
 		uint32_t actor = from->waiting[i];
 		struct runner *runner = &queues->runners[actor];
 
-		if (runner->is_asleep ||
+		if (runner->is_asleep || (to->current != NO_INDEX && more <= runner->weight) ||
 		    (!also_hot && runner->last_ran_ns + assume.stay > queues->now_ns))
 			continue;
 		settle(queues, from);
@@ -375,13 +401,6 @@ void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
 		fetch(queues, queue, false);
 }
 
-static uint64_t next_tick_ns(struct runqueues *queues)
-{
-	if (queues->now_ns >= queues->tick_ns)
-		queues->tick_ns = (queues->now_ns / assume.tick + 1) * assume.tick;
-	return queues->tick_ns;
-}
-
 uint64_t runqueues_look(struct runqueues *queues)
 {
 	uint64_t next_ns = UINT64_MAX;
@@ -389,8 +408,8 @@ uint64_t runqueues_look(struct runqueues *queues)
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		const struct runqueue *queue = &queues->cpus[i];
 
-		if (queue->count && next_tick_ns(queues) < next_ns)
-			next_ns = next_tick_ns(queues);
+		if (queue->count && runqueues_tick_ns(queues) < next_ns)
+			next_ns = runqueues_tick_ns(queues);
 		if (queue->end_ns < next_ns)
 			next_ns = queue->end_ns;
 	}
@@ -398,55 +417,28 @@ uint64_t runqueues_look(struct runqueues *queues)
 	return queues->next_ns;
 }
 
+/* A run may end at the very moment of the tick: that comes first, or it would be left out. */
+static bool is_tick_due(const struct runqueues *queues)
+{
+	if (queues->now_ns != queues->tick_ns)
+		return false;
+	for (uint32_t i = 0; i < queues->cpu_count; i++)
+		if (queues->cpus[i].count)
+			return true;
+	return false;
+}
+
 bool runqueues_is_first(const struct runqueues *queues, uint32_t actor)
 {
 	const struct runner *runner = &queues->runners[actor];
 
-	if (!runner->is_on || queues->cpus[runner->cpu].end_ns > queues->now_ns)
+	if (is_tick_due(queues) || !runner->is_on ||
+	    queues->cpus[runner->cpu].end_ns > queues->now_ns)
 		return false;
 	for (uint32_t i = 0; i < runner->cpu; i++)
 		if (queues->cpus[i].end_ns <= queues->now_ns)
 			return false;
 	return true;
-}
-
-void runqueues_ahead_begin(struct runqueues *queues, struct run_ahead *ahead, uint32_t actor)
-{
-	struct runner *runner = &queues->runners[actor];
-
-	assert(runner->is_on && runner->since_ns == queues->now_ns);
-	*ahead = (struct run_ahead){ .runner = runner,
-				     .speed = queues->speed,
-				     .slice_ns = slice_of(queues, runner),
-				     .now_ns = queues->now_ns,
-				     .before_ns = UINT64_MAX,
-				     .is_slice_over = queues->cpus[runner->cpu].is_slice_over,
-				     .may_sleep = runner->weight == 1.0 };
-	for (uint32_t i = 0; i < queues->cpu_count; i++) {
-		const struct runqueue *queue = &queues->cpus[i];
-
-		if (i != runner->cpu && queue->end_ns < ahead->before_ns)
-			ahead->before_ns = queue->end_ns;
-		if (!queue->count)
-			continue;
-		ahead->may_sleep = false;
-		if (next_tick_ns(queues) < ahead->before_ns)
-			ahead->before_ns = next_tick_ns(queues);
-	}
-}
-
-void runqueues_ahead_end(struct runqueues *queues, struct run_ahead *ahead)
-{
-	struct runqueue *queue = &queues->cpus[ahead->runner->cpu];
-
-	if (!ahead->has_run)
-		return;
-	queues->now_ns = queues->next_ns = ahead->now_ns;
-	queue->end_ns = ahead->runner->since_ns = ahead->now_ns;
-	queue->is_stale = true;
-	queue->is_slice_over = ahead->is_slice_over;
-	ahead->runner->left_ns = 0;
-	ahead->has_run = false;
 }
 
 static void tick(struct runqueues *queues)
@@ -468,7 +460,7 @@ uint32_t runqueues_happen(struct runqueues *queues)
 {
 	queues->now_ns = runqueues_next_ns(queues);
 	queues->next_ns = 0;
-	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+	for (uint32_t i = 0; i < queues->cpu_count && !is_tick_due(queues); i++) {
 		struct runqueue *queue = &queues->cpus[i];
 
 		if (queue->end_ns > queues->now_ns)
@@ -479,6 +471,7 @@ uint32_t runqueues_happen(struct runqueues *queues)
 		queues->running--;
 		return queue->current;
 	}
+	queues->tick_ns = queues->now_ns + assume.tick;
 	tick(queues);
 	return NO_INDEX;
 }

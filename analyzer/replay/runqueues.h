@@ -11,6 +11,8 @@
 #ifndef WCPROF_RUNQUEUES_H
 #define WCPROF_RUNQUEUES_H
 
+#include "base/assumptions.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,8 +53,23 @@ struct runqueues {
 	uint64_t now_ns;
 	uint64_t next_ns; /* cached answer, 0 = look it up */
 	uint64_t tick_ns; /* cached: the timer's next tick, if that is after now_ns */
+	bool has_weights; /* of other than 1 */
 	uint32_t running; /* actors that are queued or on a CPU with something to run */
 };
+
+/* How long an actor runs while others wait. */
+static inline double runqueues_slice_ns(const struct runqueues *queues, const struct runner *runner)
+{
+	return queues->slice_ns / runner->weight;
+}
+
+/* When the timer ticks next. */
+static inline uint64_t runqueues_tick_ns(struct runqueues *queues)
+{
+	if (queues->now_ns >= queues->tick_ns)
+		queues->tick_ns = (queues->now_ns / assume.tick + 1) * assume.tick;
+	return queues->tick_ns;
+}
 
 /* Room for so many actors on so many CPUs, at most. */
 void runqueues_make(struct runqueues *, size_t actors, double cpus);

@@ -16,12 +16,15 @@
  *   semaphore   permits; barrier: parties; spawn and join: the other actor's start and end.
  *   stream      bytes: a read goes on when as many were written as have been read with it, a
  *               write to a pipe when there is room.
+ *   event loop  goes on with the connection whose data have been there longest
+ *               (simulate_loops.c).
  *
  * With fewer CPUs than actors, runs share them (crowd.c) or queue for them (runqueues.c). An actor
  * that is woken does so, too. Else a run just takes its time.
  *
  * If no actor can go on, and one that counts has not finished, the actor that has waited longest is
- * let go. Such steps are counted: one is one too many.
+ * let go. Such steps are counted: one is one too many. A run that nothing ends is stopped
+ * (simulate_bounds.c).
  *
  * Thread-safe: nothing is shared but script and machine, which are only read.
  */
@@ -35,8 +38,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FORCED_STEPS_MAX = 5000 };
 
 static uint64_t next_run_end_ns(struct simulation *sim)
 {
@@ -60,19 +61,28 @@ static void player_is_on(struct player *player)
 }
 
 /* Takes out the earliest actor: its time has come, or it has run to the end, or come to a CPU.
- * NO_INDEX: it was nobody's turn, only the scheduler's. */
+ * NO_INDEX: it was nobody's turn, only the scheduler's or another program's. */
 static struct turn take_turn(struct simulation *sim)
 {
-	uint64_t run_ns = next_run_end_ns(sim);
+	struct turn turn = { .at_ns = next_run_end_ns(sim) };
+	bool has_run = agenda_next_ns(&sim->agenda) >= turn.at_ns;
 
-	if (agenda_next_ns(&sim->agenda) < run_ns)
-		return agenda_take(&sim->agenda);
-	uint32_t actor =
-		sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
-
-	if (actor != NO_INDEX)
-		player_is_on(&sim->players[actor]);
-	return (struct turn){ .at_ns = run_ns, .actor = actor };
+	if (!has_run)
+		turn = agenda_take(&sim->agenda);
+	else
+		turn.actor =
+			sim->has_queues ? runqueues_happen(&sim->queues) : crowd_leave(&sim->crowd);
+	if (turn.actor == NO_INDEX)
+		return turn;
+	if (turn.actor >= sim->script->actor_count) {
+		simulate_stranger_turn(sim, turn, has_run);
+		turn.actor = NO_INDEX;
+	} else if (has_run) {
+		player_is_on(&sim->players[turn.actor]);
+	} else {
+		simulate_timeout(sim, turn.actor);
+	}
+	return turn;
 }
 
 /* The time that a sleep takes beyond the one asked for; none if the sleep is gone. */
@@ -87,9 +97,11 @@ static uint64_t overrun_ns(const struct simulation *sim, const struct player *pl
 }
 
 /* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
- * Returns the first other one. */
-static const struct step *run_alone(struct simulation *sim, struct player *player,
-				    struct run_ahead *ahead)
+ * Returns the first other one. Without a trace it does not ask for one at each step. */
+static inline __attribute__((always_inline)) const struct step *run_steps(struct simulation *sim,
+									  struct player *player,
+									  struct run_ahead *ahead,
+									  bool is_traced)
 {
 	const struct step *step = &sim->script->steps[player->step];
 	uint64_t now_ns = player->now_ns;
@@ -97,6 +109,7 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 
 	for (;; step++) {
 		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
+		uint64_t from_ns = now_ns;
 
 		if (runs && sim->is_crowded) {
 			if (!sim->has_queues ||
@@ -113,16 +126,29 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 		} else if (step->type == STEP_OVERRUN) {
 			now_ns += overrun_ns(sim, player, step);
 		} else if (step->type == STEP_UNTIL) {
-			now_ns = step->ns > now_ns ? step->ns : now_ns;
+			player->beat_ns += step->ns;
+			now_ns = player->beat_ns > now_ns ? player->beat_ns : now_ns;
+		} else if (step->type == STEP_SCHEDULE) {
+			player->beat_ns = now_ns;
 		} else if (step->type == STEP_STAMP) {
 			sim->stamp_ns[step->arg] = now_ns;
 		} else if (step->type != STEP_WAKING) {
 			break;
 		}
+		if (is_traced)
+			trace_passed(sim->trace, sim->acting, (uint32_t)(step - sim->script->steps),
+				     from_ns, now_ns);
 	}
 	player->now_ns = now_ns;
 	player->step = (uint32_t)(step - sim->script->steps);
 	return step;
+}
+
+static const struct step *run_alone(struct simulation *sim, struct player *player,
+				    struct run_ahead *ahead)
+{
+	return sim->trace ? run_steps(sim, player, ahead, true)
+			  : run_steps(sim, player, ahead, false);
 }
 
 /* Somebody else is earlier. Whoever has a queue's CPU must also give that away before a step that
@@ -141,31 +167,49 @@ static bool is_ahead_of_others(struct simulation *sim, const struct player *play
 	return player->now_ns > next_turn_ns(sim);
 }
 
+/* Nobody is to go on: the replay has done more, or gone on for longer, than the script can need. */
+static bool is_beyond(struct simulation *sim, uint32_t actor, uint64_t now_ns, uint64_t steps)
+{
+	sim->steps_left -= steps < sim->steps_left ? steps : sim->steps_left;
+	if (sim->steps_left && now_ns <= sim->bound_ns)
+		return false;
+	simulate_run_away(sim, actor);
+	return true;
+}
+
 /* Goes on until the actor sleeps, ends, runs, or is no longer the earliest. */
 static void go_on(struct simulation *sim, struct turn turn, struct run_ahead *ahead)
 {
 	struct player *player = &sim->players[turn.actor];
 
 	assert(player->life == PLAYER_STARTED && !player->sleeps_in);
+	sim->acting = turn.actor;
 	player->now_ns = turn.at_ns;
 	player->is_back = player->slept && !player->is_granted;
 	player->slept = false;
+	if (player->is_granted)
+		simulate_passes(sim, player->step, turn.at_ns);
 	player->step += player->is_granted;
 	player->is_granted = false;
 	for (;; player->is_back = false) {
+		uint32_t first = player->step;
 		const struct step *step = run_alone(sim, player, ahead);
 
-		if (is_ahead_of_others(sim, player, ahead)) {
+		if (is_beyond(sim, turn.actor, player->now_ns, player->step - first + 1) ||
+		    is_ahead_of_others(sim, player, ahead)) {
 			agenda_add(&sim->agenda, turn.actor, player->now_ns);
 			return;
 		}
 		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && sim->has_queues)
 			runqueues_ahead_end(&sim->queues, ahead);
+		uint32_t at = player->step;
+		simulate_arrives(sim, at, player->now_ns);
 		player->slept = !simulate_interact(sim, step, turn.actor);
 		player->has_slept = player->slept && !player->is_back && player->cpu == PLAYER_OFF;
 		player->is_forced = false;
 		if (player->slept)
 			return;
+		simulate_passes(sim, at, player->now_ns);
 	}
 }
 
@@ -202,9 +246,12 @@ static void play(struct simulation *sim, struct turn turn)
 		runqueues_off(&sim->queues, turn.at_ns, turn.actor);
 }
 
+/* Strangers are always there. */
 static bool is_anybody_left(const struct simulation *sim)
 {
-	return sim->agenda.count || (sim->has_queues ? sim->queues.running : sim->crowd.count);
+	size_t running = sim->has_queues ? sim->queues.running : sim->crowd.count;
+
+	return sim->agenda.count + running > sim->stranger_count;
 }
 
 /* --- a run --- */
@@ -214,53 +261,6 @@ static bool all_finished(const struct simulation *sim)
 	for (size_t i = 0; i < sim->script->actor_count; i++)
 		if (sim->script->actors[i].counts && sim->players[i].life != PLAYER_DONE)
 			return false;
-	return true;
-}
-
-/* It tried for what it waits for, and would go on without. */
-static bool only_tries(const struct simulation *sim, uint32_t actor)
-{
-	return sim->players[actor].life == PLAYER_STARTED &&
-	       simulate_step_of(sim, actor)->type == STEP_CLAIM;
-}
-
-/* Whether it is `left` that is to go on: who has not been started waits for nobody. */
-static bool is_sooner(const struct simulation *sim, uint32_t left, uint32_t right)
-{
-	const struct player *a = &sim->players[left], *b = &sim->players[right];
-
-	if (a->life != b->life)
-		return a->life == PLAYER_STARTED;
-	if (only_tries(sim, left) != only_tries(sim, right))
-		return only_tries(sim, left);
-	return a->now_ns < b->now_ns;
-}
-
-/* Nobody can go on: lets one go that need not wait, else, by force, the one that has waited
- * longest. False: there is nobody. */
-static bool force(struct simulation *sim)
-{
-	uint32_t chosen = NO_INDEX;
-	uint64_t now_ns = 0;
-
-	for (uint32_t i = 0; i < sim->script->actor_count; i++) {
-		const struct player *player = &sim->players[i];
-
-		now_ns = player->now_ns > now_ns ? player->now_ns : now_ns;
-		if (player->life != PLAYER_DONE &&
-		    (chosen == NO_INDEX || is_sooner(sim, i, chosen)))
-			chosen = i;
-	}
-	if (chosen == NO_INDEX)
-		return false;
-	sim->forced_steps += !only_tries(sim, chosen);
-	if (sim->forced_steps > FORCED_STEPS_MAX)
-		return false;
-	if (sim->players[chosen].life == PLAYER_STARTED)
-		simulate_leave_queue(sim, chosen);
-	sim->players[chosen].life = PLAYER_STARTED;
-	sim->players[chosen].is_forced = true;
-	agenda_add(&sim->agenda, chosen, now_ns);
 	return true;
 }
 
@@ -298,25 +298,44 @@ static void answer_requests(struct simulation *sim, struct replay_answer *answer
 	answer->p99_ns = (double)percentile_select(sim->taken_ns, count, count * 99 / 100);
 }
 
+/* Until nobody can go on. */
+static void play_all(struct simulation *sim)
+{
+	while (is_anybody_left(sim) && !sim->ran_away) {
+		struct turn turn = take_turn(sim);
+
+		if (turn.actor != NO_INDEX)
+			play(sim, turn);
+		else if (!--sim->steps_left)
+			simulate_run_away(sim, 0);
+	}
+}
+
 static void run_once(struct simulation *sim, struct replay_answer *answer)
 {
 	const struct script *script = sim->script;
 	uint64_t finish_ns = script->start_ns;
+	uint32_t last = NO_INDEX;
 
 	simulate_reset(sim);
 	do {
-		while (is_anybody_left(sim)) {
-			struct turn turn = take_turn(sim);
-
-			if (turn.actor != NO_INDEX)
-				play(sim, turn);
-		}
-	} while (!all_finished(sim) && (retire(sim) || force(sim)));
+		play_all(sim);
+	} while (!sim->ran_away && !all_finished(sim) && (retire(sim) || simulate_force(sim)));
 	for (size_t i = 0; i < script->actor_count; i++)
-		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns)
+		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns) {
 			finish_ns = sim->players[i].finish_ns;
+			last = (uint32_t)i;
+		}
+	if (sim->trace) {
+		sim->trace->end_actor = last;
+		sim->trace->end_ns = finish_ns;
+	}
+	finish_ns = sim->ran_away ? sim->bound_ns : finish_ns;
 	*answer = (struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
-					  .forced_steps = sim->forced_steps };
+					  .forced_steps = sim->forced_steps,
+					  .ran_away = sim->ran_away,
+					  .stuck = sim->stuck };
+	simulate_loops_answer(sim, answer);
 	answer_requests(sim, answer);
 }
 
@@ -346,6 +365,17 @@ static void scale_class(struct simulation *sim, uint32_t class_index, double fac
 	}
 }
 
+/* Since the first actor began. An actor that came to no end is there until that of the run. */
+static uint64_t finish_of(const struct simulation *sim, size_t actor, uint64_t makespan_ns)
+{
+	const struct player *player = &sim->players[actor];
+	uint64_t start_ns = sim->script->start_ns;
+
+	if (player->life != PLAYER_DONE && !player->finish_ns)
+		return makespan_ns;
+	return player->finish_ns > start_ns ? player->finish_ns - start_ns : 0;
+}
+
 static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
 		      struct replay_answer *answer)
 {
@@ -370,12 +400,12 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	}
 	sim->is_fair = trial->is_fair;
 	sim->jitter = trial->jitter;
+	sim->trace = trial->trace;
+	sim->times = trial->times;
 	sim->has_queues = sim->is_crowded && !trial->shares_cpus;
 	run_once(sim, answer);
 	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
-		trial->finish_ns[i] = sim->players[i].finish_ns > script->start_ns
-					      ? sim->players[i].finish_ns - script->start_ns
-					      : 0;
+		trial->finish_ns[i] = finish_of(sim, i, (uint64_t)answer->makespan_ns);
 }
 
 static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
@@ -383,16 +413,6 @@ static void run(const struct replayer *replayer, const struct trial *trials, siz
 {
 	for (size_t i = 0; i < count; i++)
 		run_trial(replayer, &trials[i], scratch, &answers[i]);
-}
-
-/* Only of functions: of classes, an op has only one. */
-static bool is_same(const struct replayer *replayer, uint32_t class_index, uint32_t other)
-{
-	const struct script *script = replayer->state;
-
-	return class_index >= script->class_count && other >= script->class_count &&
-	       shares_are_same(&script->shares, class_index - script->class_count,
-			       other - script->class_count);
 }
 
 static void *scratch_new(const struct replayer *replayer)
@@ -415,9 +435,8 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 				  .finish_count = script->recording->thread_count,
 				  .has_jitter = assume.jitter > 0,
 				  .has_locks = script->lock_count > 0 && assume.fair_locks,
-				  .is_crowded = machine_is_crowded(machine, script->actor_count) &&
-						assume.shared_cpus,
+				  .is_crowded =
+					  machine_is_crowded(machine, script) && assume.shared_cpus,
 				  .classes_at_once = 1,
-				  .run = run,
-				  .is_same = is_same };
+				  .run = run };
 }

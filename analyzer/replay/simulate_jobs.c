@@ -64,7 +64,8 @@ uint32_t simulate_next_batch(struct simulation *sim, const struct step *step, ui
 		player->has_left = true;
 		return last_body;
 	}
-	if (!jobs->count)
+	/* Nothing is left, and it has no way out of its own: it would take nothing for ever. */
+	if (!jobs->count || (!items && sim->next_job[step->arg] >= jobs->count))
 		return player->step + 1;
 	uint32_t number = sim->next_job[step->arg] < jobs->count ? sim->next_job[step->arg]++
 								 : (uint32_t)jobs->count - 1;

@@ -106,16 +106,18 @@ static bool step_grab(struct simulation *sim, const struct step *step, uint32_t 
 	return true;
 }
 
-/* Has it if it is free, and goes on after the loop; else another round. A round in which no time
- * passes would never end: then it sleeps like the others. */
+/* Has it if it is free, and goes on after the loop; else another round. Rounds in which no time
+ * passes, or nobody else goes on, would never end: then it sleeps like the others. */
 static bool step_try(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
 	struct lock *lock = &sim->locks[step->arg];
 
-	if (lock->owner == NO_INDEX || player->is_back || player->tried_ns == player->now_ns) {
+	if (lock->owner == NO_INDEX || player->is_back || player->tried_ns == player->now_ns ||
+	    simulate_is_hopeless(sim, player)) {
 		if (!simulate_mutex_acquire(sim, lock, actor, player->is_back))
 			return false;
+		player->rounds = 0;
 		player->step += (uint32_t)step->jump;
 	}
 	player->tried_ns = player->now_ns;

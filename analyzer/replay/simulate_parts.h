@@ -3,8 +3,9 @@
  * The state of a simulation, shared by the simulate_*.c files. Private to them.
  *
  * simulate_state.c makes it, simulate.c says which actor is next and runs steps that concern nobody
- * else. simulate_steps.c dispatches the other steps to _locks, _tokens, _streams and _threads,
- * which use _jobs and _queue. One thread a simulation.
+ * else, simulate_bounds.c how far it goes. simulate_steps.c dispatches the other steps to _locks,
+ * _tokens, _streams and _threads, which use _jobs and _queue; _strangers are other programs. One
+ * thread a simulation.
  */
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
@@ -16,6 +17,7 @@
 #include "replayer.h"
 #include "runqueues.h"
 #include "script/script.h"
+#include "trace.h"
 
 struct queue {
 	uint32_t first; /* actor, NO_INDEX = empty */
@@ -44,9 +46,26 @@ struct permits {
 	uint32_t owed; /* claimed before they were there */
 };
 
+/* The cause of a row of looks. */
+struct sight {
+	struct queue sleepers;
+	bool is_there;
+};
+
 struct meeting {
 	struct queue sleepers;
 	uint32_t count;
+};
+
+/* A group whose actors work for each other in turns. */
+struct circle {
+	struct queue due;  /* until the end of the turn that is under way */
+	struct queue late; /* until that of the next one */
+	uint64_t begun;    /* turns */
+	uint64_t ended;
+	uint64_t taken;     /* actors that turns were begun for */
+	uint32_t next;      /* of the recorded turns */
+	struct queue maker; /* of all turns, if it sleeps until another actor comes */
 };
 
 /* A flow: bytes on their way. */
@@ -74,24 +93,47 @@ enum player_cpu { PLAYER_OFF, PLAYER_ARRIVING, PLAYER_RUNNING };
 struct player {
 	uint64_t needed; /* in a read: bytes to have been written; in a write: bytes left */
 	uint64_t now_ns;
-	uint64_t tried_ns; /* when it tried a lock in vain last */
+	uint64_t tried_ns; /* when it tried a lock, or looked, in vain last */
 	uint64_t finish_ns;
+	uint64_t awaited_turn;   /* of a group, from 1 on; 0 = none */
+	uint64_t beat_ns;        /* the last deadline of its schedule, or when that began */
 	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
-	uint32_t next; /* in the queue that it sleeps in */
+	uint32_t back_step; /* in a turn that it makes: where it goes on then */
+	uint32_t rounds;    /* of a loop of tries or looks, in vain so far */
+	uint32_t next;      /* in the queue that it sleeps in */
 	struct queue joiners;
 	struct batch batch;
 	enum player_life life;
 	enum player_cpu cpu;
-	bool slept;      /* in the step where it is, or ran there */
-	bool has_slept;  /* and has yet to use the CPU time that this takes */
-	bool is_granted; /* it has what it slept for: go on with the next step */
-	bool is_back;    /* it was woken to try its step again */
-	bool is_forced;  /* goes on with its step whether it may or not */
-	bool has_left;   /* went on to its last body: only once, or it might go round for ever */
-	bool has_lost;   /* came back for a lock that another actor had taken meanwhile */
-	bool needs_lock; /* in a take: the lock is to be had again first */
-	bool woke;       /* its last signal or write let an actor go that slept */
+	bool slept;         /* in the step where it is, or ran there */
+	bool has_slept;     /* and has yet to use the CPU time that this takes */
+	bool is_granted;    /* it has what it slept for: go on with the next step */
+	bool is_back;       /* it was woken to try its step again */
+	bool is_forced;     /* goes on with its step whether it may or not */
+	bool has_timed_out; /* in a race */
+	bool has_left;      /* went on to its last body: only once, or it might go round for ever */
+	bool has_lost;      /* came back for a lock that another actor had taken meanwhile */
+	bool needs_lock;    /* in a take: the lock is to be had again first */
+	bool woke;          /* its last signal or write let an actor go that slept */
+};
+
+/* Sums of a script's steps, as if one came after the other. */
+struct lengths {
+	double *of_scope_ns; /* by scope */
+	double fixed_ns;     /* that no hypothesis scales */
+	double round_ns;     /* of the longest loop of tries or looks */
+	uint64_t last_ns;    /* when the last actor starts that nobody starts */
+};
+
+/* Looking at all actors after each round in vain would cost more than the rounds. */
+enum { ROUNDS_A_LOOK = 1024 };
+
+/* Another program: the period in which it wants a CPU, or wants one next. */
+struct stranger {
+	uint64_t at_ns;     /* as recorded */
+	uint64_t before_ns; /* this is replayed so much later */
+	size_t window;
 };
 
 struct simulation {
@@ -103,11 +145,16 @@ struct simulation {
 	struct tokens *tokens;
 	struct permits *semaphores;
 	struct meeting *barriers;
+	struct sight *sights;
+	struct circle *circles;
 	struct channel *channels;
-	struct queue *listeners; /* by link: actors that wait for this signal */
-	bool *was_given;         /* by link */
-	uint32_t *next_job;      /* by source of jobs: how many were taken */
-	uint32_t *sent;          /* by room of messages: the job in each, in the order of writes */
+	struct queue *listeners;   /* by link: actors that wait for this signal */
+	bool *was_given;           /* by link */
+	struct event_loops *loops; /* NULL = there are none */
+	uint32_t *next_job;        /* by source of jobs: how many were taken */
+	uint32_t *sent; /* by room of messages: the job in each, in the order of writes */
+	struct stranger *strangers; /* by number, from that of the last actor on */
+	uint32_t stranger_count;
 	struct agenda agenda;
 	/* actors on CPUs, when there are more actors than those: one of the two */
 	struct crowd crowd;
@@ -119,6 +166,14 @@ struct simulation {
 	bool has_queues;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */
 	uint64_t forced_steps;
+	struct step_times *times; /* NULL = nobody asks */
+	struct trace *trace;      /* NULL = none */
+	uint32_t acting;          /* the actor whose turn it is, NO_INDEX = none */
+	struct lengths lengths;
+	uint64_t bound_ns;         /* of simulated time, and */
+	uint64_t steps_left;       /* of steps and turns: beyond, nothing ends the replay */
+	struct replay_place stuck; /* the first actor let go by force, or the one that ran away */
+	bool ran_away;
 };
 
 /* How long a step of the recording takes with another number of things to do. */
@@ -173,11 +228,33 @@ static inline const struct step *simulate_step_of(const struct simulation *sim, 
 	return &sim->script->steps[sim->players[actor].step];
 }
 
+/* For whoever asks when steps were. */
+static inline void simulate_arrives(const struct simulation *sim, uint32_t step, uint64_t now_ns)
+{
+	if (sim->times && !sim->times->arrived_ns[step])
+		sim->times->arrived_ns[step] = now_ns;
+}
+
+static inline void simulate_passes(const struct simulation *sim, uint32_t step, uint64_t now_ns)
+{
+	if (sim->times)
+		sim->times->passed_ns[step] = now_ns;
+}
+
 /* simulate_state.c */
 struct simulation *simulate_new(const struct script *, const struct machine *);
 void simulate_free(struct simulation *);
 /* Nothing has happened yet; actors that nobody starts are to start. */
 void simulate_reset(struct simulation *);
+
+/* simulate_bounds.c. Adds a script's lengths; sets the bounds of a run; notes that it has reached
+ * one in this actor's turn. */
+void simulate_lengths_add(struct lengths *, const struct script *);
+void simulate_bound(struct simulation *);
+void simulate_run_away(struct simulation *, uint32_t actor);
+/* Nobody can go on: lets one go that need not wait, else, by force, the one that has waited
+ * longest. False: there is nobody. */
+bool simulate_force(struct simulation *);
 
 /*
  * simulate_queue.c. A wake-up lets the first actor of a queue go on after its latency; false: the
@@ -207,6 +284,17 @@ bool simulate_mutex_acquire(struct simulation *, struct lock *, uint32_t actor, 
 void simulate_lock_release(struct simulation *, const struct step *, uint32_t actor);
 void simulate_mutex_release(struct simulation *, struct lock *, uint64_t now_ns);
 
+/* simulate_races.c. The wait that a race is for; the actor's turn came while it sleeps. */
+bool simulate_race(struct simulation *, const struct step *, uint32_t actor);
+const struct step *simulate_raced(const struct step *);
+void simulate_timeout(struct simulation *, uint32_t actor);
+
+/* simulate_looks.c */
+bool simulate_look(struct simulation *, const struct step *, uint32_t actor);
+void simulate_reach(struct simulation *, const struct step *, uint32_t actor);
+/* Every actor sleeps or goes round, now and then looked at: nothing ends its rounds. */
+bool simulate_is_hopeless(const struct simulation *, struct player *);
+
 /* simulate_tokens.c */
 bool simulate_take(struct simulation *, const struct step *, uint32_t actor);
 void simulate_put(struct simulation *, const struct step *, uint32_t actor);
@@ -217,20 +305,36 @@ void simulate_post(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_permit(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_meet(struct simulation *, const struct step *, uint32_t actor);
 
+/* simulate_turns.c. The actor comes for a turn, begins or ends one; sets the next step. */
+bool simulate_turn(struct simulation *, const struct step *, uint32_t actor);
+
 /* simulate_streams.c. A message goes at once; other bytes as far as there is room, the rest later.
  */
 bool simulate_send(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_receive(struct simulation *, const struct step *, uint32_t actor);
 bool simulate_await(struct simulation *, const struct step *, uint32_t actor);
 
+/* simulate_loops.c; _find lists the visits of each event loop. */
+void simulate_loops_find(struct simulation *);
+void simulate_loops_free(struct simulation *);
+void simulate_loops_reset(struct simulation *);
+/* After a write to a flow. */
+void simulate_loop_has(struct simulation *, uint32_t flow, uint64_t now_ns);
+/* Sets the next step. */
+bool simulate_visit(struct simulation *, const struct step *, uint32_t actor);
+void simulate_loops_answer(const struct simulation *, struct replay_answer *);
+
+/* simulate_strangers.c. A stranger comes to a CPU, and goes when it has run what it had to. */
+void simulate_strangers_reset(struct simulation *);
+void simulate_stranger_turn(struct simulation *, struct turn, bool has_run);
+
 /* simulate_threads.c. An actor starts once only. */
 void simulate_start(struct simulation *, uint32_t actor, uint64_t at_ns);
-bool simulate_join(struct simulation *, const struct step *, uint32_t actor);
-/* True: it goes on, with jobs that are left as an actor was not there that did them. */
-bool simulate_end(struct simulation *, uint32_t actor);
+/* A start, a join, the finish, the end. */
+bool simulate_life(struct simulation *, const struct step *, uint32_t actor);
 /* An added actor that sleeps where jobs are taken, of which there are no more: it ends. */
 bool simulate_retire(struct simulation *, uint32_t actor, uint64_t now_ns);
 /* On one of the CPUs, which are crowded. */
-void simulate_run(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_run(struct simulation *, const struct step *, uint32_t actor);
 
 #endif

@@ -62,10 +62,16 @@ void simulate_leave_queue(struct simulation *sim, uint32_t actor)
 static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *queue, uint32_t actor)
 {
 	const struct step *step = simulate_step_of(sim, actor);
+
+	if (step->type == STEP_RACE)
+		step = simulate_raced(step);
 	bool is_usual = sim->players[actor].has_lost ||
 			(step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers);
 	bool is_for_lock = is_usual || step->type == STEP_ACQUIRE || step->type == STEP_SHARE;
-	uint64_t ns = is_usual ? sim->script->lock_latency_ns : step->ns;
+	uint64_t ns = is_usual ? sim->script->lock_latency_ns
+		      : step->type == STEP_TURN || step->type == STEP_BEGUN
+			      ? sim->script->circles[step->arg].latency_ns
+			      : step->ns;
 
 	if (is_for_lock && sim->machine->crosses && ns < assume.crossing)
 		ns = assume.crossing;
@@ -81,8 +87,17 @@ bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t n
 
 	if (actor == NO_INDEX)
 		return false;
-	sim->players[actor].is_granted = is_granted;
-	agenda_add(&sim->agenda, actor, now_ns + wake_up_ns(sim, queue, actor));
+	uint64_t back_ns = now_ns + wake_up_ns(sim, queue, actor);
+
+	bool races = simulate_step_of(sim, actor)->type == STEP_RACE;
+
+	if (races)
+		agenda_remove(&sim->agenda, actor);
+	sim->players[actor].is_granted = is_granted && !races;
+	if (sim->trace)
+		trace_woken(sim->trace, actor, sim->players[actor].step, sim->acting, now_ns,
+			    back_ns);
+	agenda_add(&sim->agenda, actor, back_ns);
 	return true;
 }
 

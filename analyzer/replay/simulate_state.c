@@ -33,15 +33,25 @@ static void resources_clear(struct simulation *sim)
 	}
 	for (size_t i = 0; i < script->semaphore_count; i++) {
 		sim->semaphores[i].count = script->permits[i];
-		sim->semaphores[i].owed = 0;
+		sim->semaphores[i].owed = script->owed_permits[i];
 		queue_clear(&sim->semaphores[i].sleepers);
 	}
 	for (size_t i = 0; i < script->barrier_count; i++) {
 		sim->barriers[i].count = 0;
 		queue_clear(&sim->barriers[i].sleepers);
 	}
+	for (size_t i = 0; i < script->looks.count; i++) {
+		sim->sights[i].is_there = false;
+		queue_clear(&sim->sights[i].sleepers);
+	}
+	for (size_t i = 0; i < script->circle_count; i++) {
+		sim->circles[i] = (struct circle){ .begun = 0 };
+		queue_clear(&sim->circles[i].due);
+		queue_clear(&sim->circles[i].late);
+		queue_clear(&sim->circles[i].maker);
+	}
 	for (size_t i = 0; i < script->flows.flow_count; i++) {
-		sim->channels[i] = (struct channel){ .written = 0 };
+		sim->channels[i] = (struct channel){ .written = script->flows.flows[i].initial };
 		queue_clear(&sim->channels[i].readers);
 		queue_clear(&sim->channels[i].writers);
 	}
@@ -73,7 +83,10 @@ void simulate_reset(struct simulation *sim)
 		queues_clear(sim);
 	else
 		crowd_reset(&sim->crowd, sim->machine->cpus);
+	simulate_loops_reset(sim);
 	sim->forced_steps = 0;
+	sim->acting = NO_INDEX;
+	simulate_bound(sim);
 	for (uint32_t i = 0; i < script->actor_count; i++) {
 		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
 		queue_clear(&sim->players[i].joiners);
@@ -81,6 +94,7 @@ void simulate_reset(struct simulation *sim)
 	for (uint32_t i = 0; i < script->actor_count; i++)
 		if (!script->actors[i].is_spawned)
 			simulate_start(sim, i, script->actors[i].start_ns);
+	simulate_strangers_reset(sim);
 }
 
 struct simulation *simulate_new(const struct script *script, const struct machine *machine)
@@ -90,6 +104,9 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->script = script;
 	sim->machine = machine;
 	sim->factor = memory_new(script->scopes.count, sizeof(*sim->factor));
+	sim->lengths.of_scope_ns =
+		memory_new(script->scopes.count, sizeof(*sim->lengths.of_scope_ns));
+	simulate_lengths_add(&sim->lengths, script);
 	sim->players = memory_new(script->actor_count, sizeof(*sim->players));
 	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
 	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
@@ -97,16 +114,23 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
+	sim->sights = memory_new(script->looks.count, sizeof(*sim->sights));
+	sim->circles = memory_new(script->circle_count, sizeof(*sim->circles));
 	sim->channels = memory_new(script->flows.flow_count, sizeof(*sim->channels));
 	sim->listeners = memory_new(script->recording->link_count, sizeof(*sim->listeners));
 	sim->was_given = memory_new(script->recording->link_count, sizeof(*sim->was_given));
 	sim->stamp_ns = memory_new(2 * script->requests.count, sizeof(*sim->stamp_ns));
 	sim->taken_ns = memory_new(script->requests.judged_count, sizeof(*sim->taken_ns));
-	agenda_make(&sim->agenda, script->actor_count);
-	sim->is_crowded = machine_is_crowded(machine, script->actor_count);
+	simulate_loops_find(sim);
+	sim->is_crowded = machine_is_crowded(machine, script);
+	sim->stranger_count =
+		sim->is_crowded && machine->has_others ? script->others.stranger_count : 0;
+	sim->strangers = memory_new(sim->stranger_count, sizeof(*sim->strangers));
+	size_t all = script->actor_count + sim->stranger_count;
+	agenda_make(&sim->agenda, all);
 	if (sim->is_crowded)
-		runqueues_make(&sim->queues, script->actor_count, machine->cpus);
-	sim->crowd.heap = memory_new(script->actor_count, sizeof(*sim->crowd.heap));
+		runqueues_make(&sim->queues, all, machine->cpus);
+	sim->crowd.heap = memory_new(all, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)
 			sim->locks[script->steps[i].arg].is_shared = true;
@@ -116,6 +140,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 void simulate_free(struct simulation *sim)
 {
 	free(sim->factor);
+	free(sim->lengths.of_scope_ns);
 	free(sim->players);
 	free(sim->locks);
 	free(sim->tokens);
@@ -123,13 +148,17 @@ void simulate_free(struct simulation *sim)
 	free(sim->sent);
 	free(sim->semaphores);
 	free(sim->barriers);
+	free(sim->sights);
+	free(sim->circles);
 	free(sim->channels);
 	free(sim->listeners);
 	free(sim->was_given);
+	simulate_loops_free(sim);
 	free(sim->stamp_ns);
 	free(sim->taken_ns);
 	agenda_free(&sim->agenda);
 	free(sim->crowd.heap);
+	free(sim->strangers);
 	runqueues_free(&sim->queues);
 	free(sim);
 }

@@ -11,6 +11,27 @@
 
 #include <assert.h>
 
+static bool go_back(struct player *player, const struct step *again)
+{
+	enum step_type type = (enum step_type)again[-(ptrdiff_t)again->jump].type;
+
+	assert(type == STEP_TRY || type == STEP_LOOK);
+	player->step -= (uint32_t)again->jump - (type == STEP_LOOK);
+	return true;
+}
+
+static void give(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	if (step->type == STEP_PUT)
+		simulate_put(sim, step, actor);
+	else if (step->type == STEP_POST)
+		simulate_post(sim, step, actor);
+	else if (step->type == STEP_REACH)
+		simulate_reach(sim, step, actor);
+	else
+		simulate_lock_release(sim, step, actor);
+}
+
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
@@ -25,17 +46,20 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 		break;
 	case STEP_RELEASE: /* arg lock */
 	case STEP_UNSHARE:
-		simulate_lock_release(sim, step, actor);
+	case STEP_PUT:   /* arg condition */
+	case STEP_POST:  /* arg semaphore */
+	case STEP_REACH: /* arg row of looks */
+		give(sim, step, actor);
 		break;
 	case STEP_AGAIN: /* jump: steps to go back */
-		assert(step[-(ptrdiff_t)step->jump].type == STEP_TRY);
-		player->step -= (uint32_t)step->jump;
-		return true;
+		return go_back(player, step);
+	case STEP_RACE: /* jump: steps to the wait; sets the next step */
+		return simulate_race(sim, step, actor);
+	case STEP_LOOK: /* arg row of looks, jump: steps to pass over if it is there */
+		goes_on = simulate_look(sim, step, actor);
+		break;
 	case STEP_TAKE: /* arg condition, ns latency; sets the next step */
 		return simulate_take(sim, step, actor);
-	case STEP_PUT: /* arg condition */
-		simulate_put(sim, step, actor);
-		break;
 	case STEP_SIGNAL: /* arg link */
 		player->woke = simulate_signal(sim, step, actor);
 		break;
@@ -45,12 +69,13 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_PERMIT: /* arg semaphore, ns latency; sets the next step */
 	case STEP_CLAIM:
 		return simulate_permit(sim, step, actor);
-	case STEP_POST: /* arg semaphore */
-		simulate_post(sim, step, actor);
-		break;
 	case STEP_BARRIER: /* arg barrier, ns latency */
 		goes_on = simulate_meet(sim, step, actor);
 		break;
+	case STEP_TURN: /* arg group; sets the next step */
+	case STEP_BEGUN:
+	case STEP_ENDED:
+		return simulate_turn(sim, step, actor);
 	case STEP_SEND: /* arg transfer, a write */
 		goes_on = simulate_send(sim, step, actor);
 		break;
@@ -59,25 +84,21 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_AWAIT: /* arg transfer, a read; ns latency */
 		goes_on = simulate_await(sim, step, actor);
 		break;
+	case STEP_VISIT: /* arg visit, ns latency; sets the next step */
+		return simulate_visit(sim, step, actor);
 	case STEP_SPAWN: /* arg actor, ns latency */
-		simulate_start(sim, step->arg, player->now_ns + step->ns);
-		break;
-	case STEP_JOIN: /* arg actor, ns latency */
-		goes_on = simulate_join(sim, step, actor);
-		break;
+	case STEP_JOIN:
 	case STEP_MARK: /* no operands */
-		player->finish_ns = player->now_ns;
-		break;
-	case STEP_END: /* no operands; sets the next step */
-		return simulate_end(sim, actor);
+	case STEP_END:  /* no operands; sets the next step */
+		return simulate_life(sim, step, actor);
 	case STEP_WAKING: /* arg scope, ns length; the end of the run sets the next step */
 	case STEP_RUN:
-		simulate_run(sim, step, actor);
-		return false;
+		return simulate_run(sim, step, actor);
 	case STEP_DELAY:
 	case STEP_FIXED:
 	case STEP_OVERRUN:
 	case STEP_UNTIL:
+	case STEP_SCHEDULE:
 	case STEP_STAMP:
 		assert(!"run_alone() runs steps that concern nobody else");
 	}

@@ -50,6 +50,7 @@ bool simulate_send(struct simulation *sim, const struct step *step, uint32_t act
 	if (bytes && number < room->count)
 		sim->sent[room->first + number] = sim->script->messages.job_of[step->arg];
 	channel->written += bytes;
+	simulate_loop_has(sim, transfer->flow, player->now_ns);
 	player->needed -= bytes;
 	player->woke =
 		(player->is_back && player->woke) || (bytes && channel->readers.first != NO_INDEX);
@@ -68,7 +69,11 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 
 	if (!player->is_back) {
 		channel->claimed += transfer->bytes;
+		if (sim->script->flows.flows[transfer->flow].unit == FLOW_CONNECTIONS)
+			simulate_loop_has(sim, transfer->flow, player->now_ns);
 		player->needed = channel->claimed;
+		if (sim->script->flows.flows[transfer->flow].is_gathered)
+			player->needed -= transfer->bytes - 1;
 		if (transfer->bytes > sim->script->flows.flows[transfer->flow].capacity)
 			simulate_wake_all(sim, &channel->writers, player->now_ns, false);
 	}

@@ -16,10 +16,14 @@ void simulate_start(struct simulation *sim, uint32_t actor, uint64_t at_ns)
 	if (player->life != PLAYER_TO_START)
 		return;
 	player->life = PLAYER_STARTED;
+	if (sim->trace)
+		trace_woken(sim->trace, actor, player->step, sim->acting,
+			    sim->acting == NO_INDEX ? at_ns : sim->players[sim->acting].now_ns,
+			    at_ns);
 	agenda_add(&sim->agenda, actor, at_ns);
 }
 
-bool simulate_join(struct simulation *sim, const struct step *step, uint32_t actor)
+static bool join(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->actor_count);
 	struct player *joined = &sim->players[step->arg];
@@ -45,7 +49,8 @@ static void finish(struct simulation *sim, struct player *player, uint64_t now_n
 	simulate_wake_all(sim, &player->joiners, now_ns, true);
 }
 
-bool simulate_end(struct simulation *sim, uint32_t actor)
+/* True: it goes on, with jobs that are left as an actor was not there that did them. */
+static bool end(struct simulation *sim, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
 	uint32_t take_step = sim->script->actors[actor].take_step;
@@ -56,6 +61,23 @@ bool simulate_end(struct simulation *sim, uint32_t actor)
 	}
 	finish(sim, player, player->now_ns);
 	return false;
+}
+
+bool simulate_life(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	bool goes_on = true;
+
+	if (step->type == STEP_END)
+		return end(sim, actor);
+	if (step->type == STEP_SPAWN)
+		simulate_start(sim, step->arg, player->now_ns + step->ns);
+	else if (step->type == STEP_JOIN)
+		goes_on = join(sim, step, actor);
+	else
+		player->finish_ns = player->now_ns;
+	player->step += goes_on;
+	return goes_on;
 }
 
 bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
@@ -71,7 +93,7 @@ bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
 	return true;
 }
 
-void simulate_run(struct simulation *sim, const struct step *step, uint32_t actor)
+bool simulate_run(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
 	uint64_t run_ns = simulate_scaled_ns(sim, player, step);
@@ -82,4 +104,5 @@ void simulate_run(struct simulation *sim, const struct step *step, uint32_t acto
 		runqueues_enter(&sim->queues, player->now_ns, actor, (double)run_ns);
 	else
 		crowd_enter(&sim->crowd, player->now_ns, actor, run_ns);
+	return false;
 }

@@ -18,12 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/fit.h"
 #include "ask/sampling_error.h"
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "facts.h"
 #include "format.h"
+#include "names/threadnames.h"
+#include "recording/words.h"
+#include "replay/follow.h"
 #include "replay/recorded/recorded.h"
 #include "replay/simulate.h"
 #include "verdict.h"
@@ -57,29 +59,7 @@ static void warn_of_files(struct analysis *analysis, size_t *room)
 		     unnamed->missing_count > 1 ? " and other files are" : " is");
 }
 
-static const double LOOKING_WORTH_SAYING = 0.01; /* of the makespan */
-
-/* The sleep's saving is that of whatever the thread looked for. */
-static void warn_of_looking(struct analysis *analysis, size_t *room)
-{
-	const struct whatif *whatif = &analysis->whatif;
-	const uint64_t *looking_ns = analysis->script.polling_of_class_ns;
-	for (size_t i = 0; i < whatif->row_count; i++) {
-		const struct whatif_row *row = &whatif->rows[i];
-		double most_ns = 0;
-		for (size_t f = 0; f < analysis->options->factors.count; f++)
-			most_ns = fmax(most_ns, row->estimates[f].saved_ns);
-		if (row->class >= analysis->classes.count || !looking_ns[row->class] ||
-		    2 * looking_ns[row->class] < facts_class_self_ns(analysis, row->class) ||
-		    most_ns <= LOOKING_WORTH_SAYING * whatif->baseline.makespan_ns)
-			continue;
-		warn(analysis, room,
-		     "`%.60s` (%s) is a thread polling between sleeps: its saving is that of "
-		     "whatever the thread polls for, which the replay does not know",
-		     facts_class_name(analysis, row->class),
-		     facts_class_kind(analysis, row->class));
-	}
-}
+static const double OTHERS_WORTH_SAYING = 0.01; /* of the CPUs */
 
 /* About the CPUs: that others used them, or that there were too few to tell what they cost. */
 static void warn_of_cpus(struct analysis *analysis, size_t *room)
@@ -92,18 +72,12 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 		     (double)assume.crossing / 1e3, (double)assume.crossing_run / 1e3);
 	if (analysis->options->cpus > 0)
 		return;
-	double taken = machine->recorded_cpus - machine->cpus;
-	const char *of = machine->recorded_cpus > 1 ? "s" : "";
-	if (taken > 0 && machine->cpus == machine->left_cpus)
+	const struct others *others = &analysis->script.others;
+	if (others->cpus >= OTHERS_WORTH_SAYING * machine->recorded_cpus)
 		warn(analysis, room,
-		     "other programs seem to have had %.0f of the %.0f CPU%s to themselves: "
-		     "savings hold for a machine that stays as busy",
-		     taken, machine->recorded_cpus, of);
-	else if (taken > 0)
-		warn(analysis, room,
-		     "the run took as long as if other programs had used %.2f of the %.0f CPU%s: "
-		     "savings hold for a machine that stays as busy",
-		     taken, machine->recorded_cpus, of);
+		     "other programs had used %.2f of the %.0f CPU%s: savings hold for a machine "
+		     "that stays as busy",
+		     others->cpus, machine->recorded_cpus, machine->recorded_cpus > 1 ? "s" : "");
 }
 
 /* Whoever reads the answers is to know that they are not the usual ones. */
@@ -128,8 +102,6 @@ static void analysis_warn(struct analysis *analysis)
 		warn_of_cpus(analysis, &room);
 	if (analysis->labels)
 		warn_of_files(analysis, &room);
-	if (analysis->has_script)
-		warn_of_looking(analysis, &room);
 	if (recording->truncated_files)
 		warn(analysis, &room, "%zu file%s in the middle of a line: the rest is missing",
 		     recording->truncated_files,
@@ -192,10 +164,12 @@ static void *analysis_compile(void *argument)
 	const struct script_options script_options = {
 		.functions = analysis->labels ? &analysis->labels->functions : NULL,
 	};
-	analysis->has_script = analysis->recording->thread_count > 0 &&
-			       analysis->recording->extras &&
-			       strcmp(analysis->options->model, "threads") == 0;
-	if (analysis->has_script)
+	bool has_threads = analysis->recording->thread_count > 0 && analysis->recording->extras;
+	analysis->has_script = has_threads && strcmp(analysis->options->model, "threads") == 0;
+	analysis->has_edges = has_threads && strcmp(analysis->options->model, "edges") == 0;
+	if (analysis->has_edges)
+		edges_build(&analysis->edges, analysis->recording, &analysis->classes);
+	else if (analysis->has_script)
 		script_build(&analysis->script, analysis->recording, &analysis->classes,
 			     &script_options);
 	else
@@ -220,53 +194,68 @@ static void analysis_describe(struct analysis *analysis, const struct labels *la
 	analysis_measure(analysis);
 }
 
-/*
- * A call that waits until there is something to do: shortening it would mean that work comes
- * sooner. A poll of one descriptor is not: it may wait for an answer.
- */
-static bool is_idle(const struct analysis *analysis, uint32_t op)
-{
-	const struct recording *recording = analysis->recording;
-	const struct rec_op *poll = &recording->ops[op];
-	if (poll->kind != KIND_POLL)
-		return false;
-	return recording->extras[op].fd < 0 ||
-	       strncmp(recording->strings[poll->name], "epoll", 5) == 0;
-}
+enum { FUNCTIONS_TRIED = 64 };
+
+static const double WORTH_TRYING = 0.01; /* of the makespan: a function's time */
 
 /* All that a thread does is done in its start routine: as a function it says no more than the
  * thread. */
 static bool is_start_routine(const struct analysis *analysis, uint32_t name)
 {
-	for (uint32_t i = 0; i < analysis->classes.count; i++)
+	const char *routine = analysis->recording->strings[name];
+	size_t length = strlen(routine);
+	for (uint32_t i = 0; i < analysis->classes.count; i++) {
+		const char *thread = facts_class_name(analysis, i);
 		if (analysis->classes.classes[i].kind == KIND_THREAD &&
-		    analysis->classes.classes[i].name == name)
+		    strncmp(thread, routine, length) == 0 &&
+		    (!thread[length] || thread[length] == ' '))
 			return true;
+	}
 	return false;
 }
 
+static bool is_function_wanted(const struct analysis *analysis, const struct reach *reach,
+			       uint32_t index)
+{
+	const struct function *function = &analysis->script.shares.functions[index];
+	const struct stack_functions *of = analysis->labels ? &analysis->labels->functions : NULL;
+	if (!function->is_program && of && of->are_interpreter &&
+	    of->are_interpreter[function->name])
+		return false;
+	double least_ns = WORTH_TRYING * (double)analysis->script.actual_ns;
+	return index < FUNCTIONS_TRIED && (double)function->total_ns >= least_ns &&
+	       !analysis->options->class_regex[0] &&
+	       (function->is_program || (!is_start_routine(analysis, function->name) &&
+					 reach_has_own(reach, analysis->classes.count + index)));
+}
+
+/* Its time is that of threads: what can be asked about is the program. */
+static bool is_container(uint16_t kind)
+{
+	return kind == KIND_PROCESS || kind == KIND_EXEC;
+}
+
 /*
- * Questions to the replay of threads: none about containers, whose time is their threads', nor
- * about idling. A lock's weight is all the time that it was held, as a shorter hold shortens all
- * that is done under it.
+ * Questions to the replay of threads: none about containers, about waits for work to arrive, nor
+ * about a runtime's own threads. A lock's weight is all the time that it was held, as a shorter
+ * hold shortens all that is done under it.
  */
-static void ask_of_threads(struct analysis *analysis, uint64_t *weight_ns, bool *is_wanted)
+static void ask_of_threads(struct analysis *analysis, const struct reach *reach,
+			   uint64_t *weight_ns, bool *is_wanted)
 {
 	const struct class_table *classes = &analysis->classes;
 	for (uint32_t i = 0; i < classes->count; i++) {
 		uint16_t kind = classes->classes[i].kind;
 		const struct class_times *times = &analysis->selftime.classes[i];
 		weight_ns[i] = kind == KIND_HOLD ? times->total_wall_ns : times->self.total_ns;
-		is_wanted[i] = analysis->is_shown[i] && kind != KIND_PROCESS && kind != KIND_EXEC;
+		is_wanted[i] = analysis->is_shown[i] && !analysis->script.arrivals[i] &&
+			       !is_container(kind) &&
+			       !(kind == KIND_THREAD &&
+				 thread_name_is_runtime(facts_class_name(analysis, i)));
 	}
-	for (uint32_t i = 0; i < analysis->recording->op_count; i++)
-		if (is_idle(analysis, i))
-			is_wanted[classes->of_op[i]] = false;
-	for (size_t f = 0; f < analysis->script.shares.function_count; f++) {
-		const struct function *function = &analysis->script.shares.functions[f];
-		weight_ns[classes->count + f] = function->cpu_ns;
-		is_wanted[classes->count + f] = !analysis->options->class_regex[0] &&
-						!is_start_routine(analysis, function->name);
+	for (uint32_t f = 0; f < analysis->script.shares.function_count; f++) {
+		weight_ns[classes->count + f] = analysis->script.shares.functions[f].total_ns;
+		is_wanted[classes->count + f] = is_function_wanted(analysis, reach, f);
 	}
 }
 
@@ -279,8 +268,10 @@ static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *e
 	subjects.names = memory_new(subjects.count, sizeof(*subjects.names));
 	subjects.kinds = memory_new(subjects.count, sizeof(*subjects.kinds));
 	for (uint32_t i = 0; i < subjects.count; i++) {
-		subjects.names[i] = facts_class_name(analysis, i);
-		subjects.kinds[i] = facts_class_kind(analysis, i);
+		bool is_none = i < analysis->classes.count && analysis->has_script &&
+			       is_container(analysis->classes.classes[i].kind);
+		subjects.names[i] = is_none ? "" : facts_class_name(analysis, i);
+		subjects.kinds[i] = is_none ? "" : facts_class_kind(analysis, i);
 	}
 	const struct asked_of of = { .estimator = estimator,
 				     .script = analysis->has_script ? &analysis->script : NULL,
@@ -301,6 +292,33 @@ static void ask_of_ops(const struct analysis *analysis, uint64_t *weight_ns, boo
 	}
 }
 
+/*
+ * A call that is made by way of a wrapper may be the work of one of its callers. A lock that nobody
+ * waited for does no harm: held during all of a request, it is the request by another name. All
+ * work under another lock is that lock's.
+ */
+static bool *find_parted(const struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	const uint32_t *waits = analysis->labels ? analysis->labels->waits : NULL;
+	const uint32_t *ops = analysis->labels ? analysis->labels->ops : NULL;
+	bool *is_waited_for = memory_new(recording->string_count, sizeof(*is_waited_for));
+	bool *has_parts = memory_new(analysis->classes.count, sizeof(*has_parts));
+	for (size_t i = 0; i < recording->wait_count; i++)
+		if (recording->waits[i].reason != REASON_COND)
+			is_waited_for[waits ? waits[i] : recording->waits[i].ident] = true;
+	for (uint32_t i = 0; i < analysis->classes.count; i++)
+		has_parts[i] = words_is_call(analysis->classes.classes[i].kind) ||
+			       analysis->classes.classes[i].kind == KIND_HOLD;
+	/* a class may have a part of the lock's holds alone */
+	for (size_t i = 0; i < recording->op_count; i++)
+		if (recording->ops[i].kind == KIND_HOLD &&
+		    is_waited_for[ops ? ops[i] : recording->ops[i].name])
+			has_parts[analysis->classes.of_op[i]] = false;
+	free(is_waited_for);
+	return has_parts;
+}
+
 /* The table. */
 static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 {
@@ -311,11 +329,15 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
 	bool *is_asked = memory_new(count, sizeof(*is_asked));
+	bool *has_parts = find_parted(analysis);
+	struct reach reach = { 0 };
+	if (analysis->has_script)
+		reach_build(&reach, &analysis->script);
 	for (size_t i = 0; i < analysis->asked.count; i++)
 		if (analysis->asked.answers[i].class != NO_INDEX)
 			is_asked[analysis->asked.answers[i].class] = true;
 	if (analysis->has_script)
-		ask_of_threads(analysis, weight_ns, is_wanted);
+		ask_of_threads(analysis, &reach, weight_ns, is_wanted);
 	else
 		ask_of_ops(analysis, weight_ns, is_wanted);
 	const struct whatif_options whatif_options = {
@@ -327,12 +349,25 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 		.weight_ns = weight_ns,
 		.is_wanted = is_wanted,
 		.is_asked = is_asked,
+		.reach = analysis->has_script ? &reach : NULL,
+		.has_parts = has_parts,
 	};
 	whatif_build(&analysis->whatif, estimator, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
+	reach_free(&reach);
+	free(has_parts);
 	free(weight_ns);
 	free(is_wanted);
 	free(is_asked);
+}
+
+static struct replayer replayer_of(const struct analysis *analysis)
+{
+	if (analysis->has_script)
+		return simulate_replayer(&analysis->script, &analysis->machine);
+	if (analysis->has_edges)
+		return follow_replayer(&analysis->edges);
+	return recorded_replayer(&analysis->program);
 }
 
 static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])
@@ -341,17 +376,16 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	double *sampling_error = NULL;
 	if (analysis->has_script) {
 		machine_begin(&analysis->machine, &analysis->script, analysis->options->cpus);
-		fit_cpus(&analysis->machine, &analysis->script);
 		sampling_error = sampling_error_build(&analysis->script, &analysis->machine);
 		analysis->actual_makespan_ns = analysis->script.actual_ns;
 	}
-	const struct replayer replayer =
-		analysis->has_script ? simulate_replayer(&analysis->script, &analysis->machine)
-				     : recorded_replayer(&analysis->program);
+	const struct replayer replayer = replayer_of(analysis);
 	estimator_begin(&estimator, &replayer, sampling_error);
 	int failed = ask_what_the_user_asks(analysis, &estimator, error);
 	if (!failed) {
 		ask_of_all(analysis, &estimator);
+		if (analysis->has_script)
+			variation_build(&analysis->variation, analysis, &replayer);
 		checks_build(&analysis->checks, analysis, &replayer);
 		verdict_reach(&analysis->checks, analysis->has_script, analysis->options->force);
 	}
@@ -390,10 +424,12 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 
 void analysis_free(struct analysis *analysis)
 {
+	variation_free(&analysis->variation);
 	asked_free(&analysis->asked);
 	whatif_free(&analysis->whatif);
 	if (analysis->has_script)
 		script_free(&analysis->script);
+	edges_free(&analysis->edges);
 	program_free(&analysis->program);
 	chain_free(&analysis->chain);
 	deadair_free(&analysis->deadair);

@@ -22,7 +22,9 @@
 #include "recording/graph.h"
 #include "replay/machine.h"
 #include "replay/recorded/program.h"
+#include "script/edges.h"
 #include "script/script.h"
+#include "variation.h"
 
 enum { WARNING_BYTES = CHECK_LINE_BYTES };
 
@@ -42,9 +44,12 @@ struct analysis {
 	struct program program; /* of a recording without threads, which has no script */
 	struct script script;
 	struct machine machine; /* that the script is replayed on */
+	struct edges edges;     /* instead of both, if they are what is to be followed */
 	bool has_script;
+	bool has_edges;
 	struct whatif whatif;
 	struct asked asked;
+	struct variation variation;
 	struct checks checks;
 	const struct labels *labels; /* NULL = none */
 	bool *is_shown;              /* per class: it matches --class */

@@ -11,12 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "places.h"
 #include "replay/replayer.h"
 
 struct analysis;
 
 enum check_id {
-#define CHECK(id, name, failed_above, withheld_above, meaning) CHECK_##id,
+#define CHECK(id, name, failed_above, withheld_above, advice, meaning) CHECK_##id,
 #include "checks.def"
 	CHECK_COUNT
 };
@@ -28,18 +29,20 @@ enum check_state {
 	CHECK_WITHHOLDS /* so badly that answers would mislead */
 };
 
-enum { CHECK_LINE_BYTES = 256 };
+enum { CHECK_LINE_BYTES = 480 };
 
 struct check {
 	double value; /* percent, see checks.def */
 	enum check_state state;
 	char line[CHECK_LINE_BYTES]; /* the cause, "" = the check does not fail */
+	struct place place;          /* the wait that is the cause, if one is */
 };
 
 struct checks {
 	struct check rows[CHECK_COUNT];
-	enum check_id gravest; /* the first one that withholds; CHECK_COUNT = none does */
-	bool is_withheld;      /* answers are not to be shown: verdict_reach() decides */
+	enum check_id gravest;      /* the first one that withholds; CHECK_COUNT = none does */
+	bool is_withheld;           /* answers are not to be shown: verdict_reach() decides */
+	bool are_requests_withheld; /* nor are savings of requests */
 };
 
 /* After all else of the analysis; `replayer` is the one that its answers are from. Checks of which

@@ -160,11 +160,19 @@ static void add_stamp(struct words *words, const struct explained *explained, ui
 	add_class(words, explained, explained->script->requests.requests[stamp / 2].class);
 }
 
+static void add_wait(struct words *words, const struct explained *explained, uint32_t wait)
+{
+	if (wait != NO_INDEX)
+		words_add(words, "%.*s", NAME_BYTES,
+			  explained->rec->strings[explained->rec->waits[wait].name]);
+}
+
 static void add_operand(struct words *words, const struct explained *explained,
 			const struct step *step)
 {
 	switch (script_contract((enum step_type)step->type)->operand) {
 	case OPERAND_NOTHING:
+	case OPERAND_VISIT: /* its read comes next */
 		break;
 	case OPERAND_SCOPE:
 		add_scope(words, explained, step->arg);
@@ -179,7 +187,9 @@ static void add_operand(struct words *words, const struct explained *explained,
 		add_link(words, explained, step->arg);
 		break;
 	case OPERAND_SEMAPHORE:
-		words_add(words, "semaphore %" PRIu32, step->arg);
+	case OPERAND_CIRCLE:
+		words_add(words, "%s %" PRIu32, step->type < STEP_TURN ? "semaphore" : "group",
+			  step->arg);
 		break;
 	case OPERAND_BARRIER:
 		words_add(words, "barrier %" PRIu32 " of %" PRIu32 " threads", step->arg,
@@ -191,6 +201,12 @@ static void add_operand(struct words *words, const struct explained *explained,
 		break;
 	case OPERAND_ACTOR:
 		add_thread(words, explained, step->arg);
+		break;
+	case OPERAND_WAIT:
+		add_wait(words, explained, step->arg);
+		break;
+	case OPERAND_LOOK:
+		add_thread(words, explained, explained->script->looks.rows[step->arg].ender);
 		break;
 	case OPERAND_STAMP:
 		add_stamp(words, explained, step->arg);
@@ -212,8 +228,8 @@ static void number_format(char text[NAME_BYTES], const struct step *step, size_t
 		return;
 	case NUMBER_JUMP:
 		snprintf(text, NAME_BYTES, "to %zu",
-			 step->type == STEP_TRY ? index + (size_t)step->jump + 1
-						: index - (size_t)step->jump);
+			 step->type == STEP_AGAIN ? index - step->jump
+						  : index + step->jump + (step->type != STEP_RACE));
 		return;
 	case NUMBER_LENGTH:
 		break;
@@ -221,7 +237,7 @@ static void number_format(char text[NAME_BYTES], const struct step *step, size_t
 		before = "+";
 		break;
 	case NUMBER_TIME:
-		before = "at ";
+		before = "deadline +";
 		break;
 	}
 	snprintf(text, NAME_BYTES, "%s%s", before, duration);

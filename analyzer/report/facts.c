@@ -27,7 +27,7 @@ double facts_unexplained_percent(const struct analysis *analysis)
 	return total_ns ? 100.0 * (double)unexplained_ns / (double)total_ns : 0;
 }
 
-/* A hypothesis beyond the classes: a function; NULL for a class. */
+/* A hypothesis beyond the classes: a function or program; NULL for a class. */
 static const struct function *function_of(const struct analysis *analysis, uint32_t class)
 {
 	if (class < analysis->classes.count)
@@ -43,17 +43,25 @@ const char *facts_class_name(const struct analysis *analysis, uint32_t class)
 	return analysis->recording->strings[name];
 }
 
+const char *facts_thread_name(const struct analysis *analysis, uint32_t thread)
+{
+	assert(thread < analysis->recording->thread_count);
+	uint32_t op = analysis->recording->threads[thread].op;
+	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
+}
+
 const char *facts_class_kind(const struct analysis *analysis, uint32_t class)
 {
-	if (function_of(analysis, class))
-		return "func";
+	const struct function *function = function_of(analysis, class);
+	if (function)
+		return function->is_program ? "program" : "func";
 	return analysis->recording->kinds.words[analysis->classes.classes[class].kind];
 }
 
 uint64_t facts_class_self_ns(const struct analysis *analysis, uint32_t class)
 {
 	const struct function *function = function_of(analysis, class);
-	return function ? function->cpu_ns : analysis->selftime.classes[class].self.total_ns;
+	return function ? function->total_ns : analysis->selftime.classes[class].self.total_ns;
 }
 
 uint32_t facts_class_op_count(const struct analysis *analysis, uint32_t class)

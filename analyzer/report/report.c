@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { COUNT_BYTES = 24 }; /* " +N" with any N */
+enum { COUNT_BYTES = 28 }; /* " = " and " +N" with any N */
 
 size_t report_sentence_factor(const struct factor_list *list)
 {
@@ -29,6 +29,16 @@ void report_withheld(const struct analysis *analysis, struct emit *emit)
 	emit_strong_line(emit, "Withheld (%s is %.1f%%, the limit is %g%%): %s; --force shows it",
 			 verdict_check_name(analysis->checks.gravest), check->value,
 			 verdict_withheld_above(analysis->checks.gravest), check->line);
+	if (verdict_advice(analysis->checks.gravest)[0])
+		emit_strong_line(emit, "What to do: %s.", verdict_advice(analysis->checks.gravest));
+}
+
+void report_pinned(const struct analysis *analysis, struct emit *emit)
+{
+	const struct check *check = &analysis->checks.rows[CHECK_PINNED];
+	if (check->state != CHECK_UNKNOWN && !analysis->checks.is_withheld)
+		emit_line(emit, "%.1f%% of the run would remain if everything took no time.",
+			  check->value);
 }
 
 static const struct {
@@ -53,45 +63,50 @@ bool report_counter_is_unseen(const char *counter)
 	return strncmp(counter, "unseen_", strlen("unseen_")) == 0;
 }
 
-static bool says_the_same(const struct analysis *analysis, size_t left, size_t right)
-{
-	assert(left < analysis->whatif.row_count && right < analysis->whatif.row_count);
-	const struct whatif_row *a = &analysis->whatif.rows[left];
-	const struct whatif_row *b = &analysis->whatif.rows[right];
-	bool are_functions =
-		a->class >= analysis->classes.count && b->class >= analysis->classes.count;
-	bool is_same = are_functions && facts_class_self_ns(analysis, a->class) ==
-						facts_class_self_ns(analysis, b->class);
-	for (size_t f = 0; is_same && f < analysis->options->factors.count; f++)
-		is_same = a->estimates[f].saved_ns == b->estimates[f].saved_ns;
-	return is_same;
-}
-
 bool report_is_repeated(const struct analysis *analysis, size_t row)
 {
-	for (size_t i = 0; i < row; i++)
-		if (says_the_same(analysis, i, row))
-			return true;
-	return false;
+	assert(row < analysis->whatif.row_count);
+	return whatif_find(&analysis->whatif, analysis->whatif.rows[row].same_as);
 }
 
-size_t report_repeated(const struct analysis *analysis, size_t row)
+/* "F/read" and "F" need not be told twice. */
+static bool is_in_name(const struct analysis *analysis, uint32_t class, uint32_t function)
 {
+	const char *name = facts_class_name(analysis, class), *slash = strrchr(name, '/');
+	const char *who = facts_class_name(analysis, function);
+	return slash && strlen(who) == (size_t)(slash - name) &&
+	       strncmp(name, who, (size_t)(slash - name)) == 0;
+}
+
+size_t report_repeated(const struct analysis *analysis, size_t row, const char **function)
+{
+	const struct whatif *whatif = &analysis->whatif;
 	size_t count = 0;
-	for (size_t i = row + 1; i < analysis->whatif.row_count; i++)
-		count += says_the_same(analysis, row, i);
+	*function = NULL;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		uint32_t class = whatif->rows[i].class;
+		if (whatif->rows[i].same_as != whatif->rows[row].class ||
+		    is_in_name(analysis, whatif->rows[row].class, class))
+			continue;
+		if (!*function)
+			*function = facts_class_name(analysis, class);
+		count++;
+	}
 	return count;
 }
 
 const char *report_name_of_repeated(const struct analysis *analysis, size_t row, char *text,
 				    size_t text_bytes)
 {
-	size_t more = report_repeated(analysis, row);
-	int room = (int)text_bytes - COUNT_BYTES;
-	assert(row < analysis->whatif.row_count && text_bytes > COUNT_BYTES);
-	int used = snprintf(text, text_bytes, "%.*s", room > 0 ? room : 0,
+	const char *function;
+	size_t count = report_repeated(analysis, row, &function);
+	int room = (int)text_bytes / 2 - COUNT_BYTES;
+	assert(row < analysis->whatif.row_count && room > 0);
+	int used = snprintf(text, text_bytes, "%.*s", room,
 			    facts_class_name(analysis, analysis->whatif.rows[row].class));
-	if (more > 0 && used > 0)
-		snprintf(text + used, text_bytes - (size_t)used, " +%zu", more);
+	if (count > 0)
+		used += snprintf(text + used, text_bytes - (size_t)used, " = %.*s", room, function);
+	if (count > 1)
+		snprintf(text + used, text_bytes - (size_t)used, " +%zu", count - 1);
 	return text;
 }

@@ -28,18 +28,22 @@ const char *report_counter_meaning(const char *counter);
 bool report_counter_is_unseen(const char *counter);
 
 /*
- * Functions that are on the same stacks, as one that does nothing but call the other, have the same
- * answers. In text the first one stands for all: whether an earlier row does for this one, and how
- * many later ones this one stands for.
+ * Functions that take the same time as another row have the same answers. In text one row stands
+ * for all of them. These tell whether another row stands for this one, and how many functions this
+ * one stands for. Functions that its name has do not count; `function` becomes the first other
+ * one's name, NULL = there is none.
  */
 bool report_is_repeated(const struct analysis *analysis, size_t row);
-size_t report_repeated(const struct analysis *analysis, size_t row);
+size_t report_repeated(const struct analysis *analysis, size_t row, const char **function);
 
-/* "parse +3"; returns `text`. */
+/* "parse = read_all +3"; returns `text`. */
 const char *report_name_of_repeated(const struct analysis *analysis, size_t row, char *text,
 				    size_t text_bytes);
 
 /* In place of a table of answers that would mislead: why, and what to do. */
 void report_withheld(const struct analysis *analysis, struct emit *emit);
+
+/* Under a table of answers: the part of the run that none of them can touch. */
+void report_pinned(const struct analysis *analysis, struct emit *emit);
 
 #endif

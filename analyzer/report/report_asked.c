@@ -33,6 +33,8 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 			 sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; !analysis->checks.is_withheld && i < asked->count; i++) {
 		const struct asked_answer *answer = &asked->answers[i];
+		if (answer->estimate.ran_away)
+			continue; /* a check says so */
 		emit_row_begin(emit);
 		emit_cell_text(emit, answer->text);
 		emit_cell_ns(emit, answer->makespan_ns);
@@ -46,4 +48,6 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);
+	if (asked->count)
+		report_pinned(analysis, emit);
 }

@@ -54,6 +54,11 @@ static void emit_rows(const struct analysis *analysis, struct emit *emit)
 			emit_row(emit, "filtered_ns",
 				 recording->strings[recording->processes[i].exe],
 				 recording->processes[i].filtered_ns);
+	for (size_t i = 0; i < recording->process_count; i++)
+		if (recording->processes[i].unsampled_why)
+			emit_row(emit, "unsampled_ns",
+				 recording->strings[recording->processes[i].exe],
+				 recording->processes[i].unsampled_ns);
 	for (size_t i = 0; i < coverage->inlined_count; i++)
 		emit_row(emit, "inline_syscalls", recording->strings[coverage->inlined[i].name],
 			 coverage->inlined[i].count);

@@ -2,6 +2,9 @@
 /*
  * Report: what ran on the CPU? Functions by the class of op in which they ran, from samples.
  */
+#include <inttypes.h>
+#include <string.h>
+
 #include "report.h"
 
 static void emit_function(const struct analysis *analysis, struct emit *emit,
@@ -18,6 +21,38 @@ static void emit_function(const struct analysis *analysis, struct emit *emit,
 	emit_cell_percent(emit, total_ns > 0 ? 100 * (double)row->self_ns / total_ns : 0);
 	emit_cell_ns(emit, (double)row->total_ns);
 	emit_row_end(emit);
+}
+
+/* The table cannot show what no samples were taken of. */
+static void say_unsampled(const struct recording *recording, struct emit *emit)
+{
+	for (size_t i = 0; i < recording->process_count; i++) {
+		const struct rec_process *process = &recording->processes[i];
+		char since[EMIT_DURATION_BYTES];
+		if (!process->unsampled_why)
+			continue;
+		emit_format_duration(since, (double)process->unsampled_ns);
+		if (strcmp(recording->strings[process->unsampled_why], "go") == 0)
+			emit_line(emit,
+				  "Process %" PRIu32 " is a Go program, which cannot be sampled.",
+				  process->pid);
+		else
+			emit_line(emit,
+				  "Process %" PRIu32
+				  " took the signal of samples (SIGSTKFLT) for itself: they end %s "
+				  "after its recording began, and what it ran later is unknown.",
+				  process->pid, since);
+	}
+	for (size_t i = 0; i < recording->counter_count; i++) {
+		const struct rec_counter *counter = &recording->counters[i];
+		if (strcmp(recording->strings[counter->name], "unsampled_stacks") == 0)
+			emit_line(
+				emit,
+				"Process %" PRIu32 ": %" PRIu64
+				" threads were not sampled, as their alternate stacks have no room "
+				"for a handler and a sample; what they ran is unknown.",
+				recording->processes[counter->process].pid, counter->value);
+	}
 }
 
 void report_functions(const struct analysis *analysis, struct emit *emit)
@@ -38,6 +73,7 @@ void report_functions(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit,
 			  "No samples were recorded; WCPROF_SAMPLE_HZ=99 takes 99 per second of "
 			  "CPU time.");
+	say_unsampled(analysis->recording, emit);
 	emit_table_begin(emit, "functions", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < functions->count; i++) {

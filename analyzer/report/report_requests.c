@@ -99,7 +99,10 @@ static void emit_fixes(const struct analysis *analysis, struct emit *emit, size_
 	bool *is_shown = memory_new(whatif->row_count, sizeof(*is_shown));
 	char name[NAME_BYTES];
 	emit_line(emit,
-		  "Time saved in requests that begin with `%s` if a class takes %g times as long:",
+		  analysis->script.requests.judged_source == REQUEST_LOCK
+			  ? "Time saved in waits for `%s` if a class takes %g times as long:"
+			  : "Time saved in requests that begin with `%s` if a class takes %g times "
+			    "as long:",
 		  facts_class_name(analysis, analysis->script.requests.judged_class),
 		  analysis->options->factors.factors[factor]);
 	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
@@ -134,8 +137,17 @@ void report_requests(const struct analysis *analysis, struct emit *emit)
 	emit_ns(emit, "baseline_p99_ns", NULL, baseline->p99_ns);
 	if (!has_any && emit->format == EMIT_TEXT)
 		return;
-	emit_heading(emit, "How long did requests take?");
+	emit_heading(emit, analysis->script.requests.judged_source == REQUEST_LOCK
+				   ? "How long did threads wait for the lock waited for most?"
+				   : "How long did requests take?");
 	emit_groups(analysis, emit);
-	if (emit->format == EMIT_TEXT && baseline->p99_ns > 0 && !analysis->checks.is_withheld)
+	if (emit->format == EMIT_TEXT && analysis->checks.are_requests_withheld &&
+	    !analysis->checks.is_withheld)
+		emit_line(emit,
+			  "Savings of requests are withheld: the replay of the unchanged run has "
+			  "their times wrong by %.0f%%; --force shows them.",
+			  analysis->checks.rows[CHECK_LATENCY].value);
+	if (emit->format == EMIT_TEXT && baseline->p99_ns > 0 &&
+	    !analysis->checks.are_requests_withheld)
 		emit_fixes(analysis, emit, report_sentence_factor(&analysis->options->factors));
 }

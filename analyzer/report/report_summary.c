@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "confidence.h"
 #include "format.h"
 #include "report.h"
 
@@ -20,7 +22,9 @@ static bool is_lock(const struct analysis *analysis, uint32_t class)
 static const char *what_it_is(const struct analysis *analysis, uint32_t class)
 {
 	if (class >= analysis->classes.count)
-		return "function with its callees";
+		return strcmp(facts_class_kind(analysis, class), "program") == 0
+			       ? "program"
+			       : "function with all that it waits for";
 	if (is_lock(analysis, class))
 		return "lock";
 	return analysis->classes.classes[class].kind == KIND_THREAD
@@ -28,26 +32,35 @@ static const char *what_it_is(const struct analysis *analysis, uint32_t class)
 		       : facts_class_kind(analysis, class);
 }
 
-static void emit_sentence(const struct analysis *analysis, struct emit *emit)
+static const struct whatif_row *best_row(const struct analysis *analysis, size_t factor)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const struct whatif_row *best = NULL;
+	double most_ns = 0;
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		double own_ns = whatif_own_ns(whatif, &whatif->rows[i], factor);
+		if (report_is_repeated(analysis, i) || (best && own_ns <= most_ns))
+			continue;
+		best = &whatif->rows[i];
+		most_ns = own_ns;
+	}
+	return best;
+}
+
+/* The answer, behind what it is worth. */
+static void emit_answer(const struct analysis *analysis, struct emit *emit, const char *before)
 {
 	const struct whatif *whatif = &analysis->whatif;
 	size_t at = report_sentence_factor(&analysis->options->factors);
 	double factor = analysis->options->factors.factors[at];
-	const struct whatif_row *best = NULL;
-	for (size_t i = 0; i < whatif->row_count; i++)
-		if (!best || whatif->rows[i].estimates[at].saved_ns > best->estimates[at].saved_ns)
-			best = &whatif->rows[i];
-	if (analysis->checks.is_withheld) {
-		emit_strong_line(
-			emit, "Predictions are withheld: a check of the replay fails by too much.");
-		return;
-	}
+	const struct whatif_row *best = best_row(analysis, at);
 	double percent = best && whatif->baseline.makespan_ns > 0
 				 ? 100 * best->estimates[at].saved_ns / whatif->baseline.makespan_ns
 				 : 0;
 	if (percent < WORTH_SAYING_PERCENT) {
 		emit_strong_line(emit,
-				 "No single class, made faster, would end the run any sooner.");
+				 "%sNo single class, made faster, would end the run any sooner.",
+				 before);
 		return;
 	}
 	char change[48] = "half as long";
@@ -55,9 +68,43 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		snprintf(change, sizeof(change), "no time at all");
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "%g times as long", factor);
-	emit_strong_line(emit, "If `%s` (%s) %s %s, the run would end %.1f%% sooner.",
+	emit_strong_line(emit, "%sIf `%s` (%s) %s %s, the run would end %.1f%% sooner.", before,
 			 facts_class_name(analysis, best->class), what_it_is(analysis, best->class),
 			 is_lock(analysis, best->class) ? "were held" : "took", change, percent);
+}
+
+/* The recording's own answer, where the replay has none or another one. */
+static void emit_other_answer(const struct analysis *analysis, struct emit *emit)
+{
+	const struct variation_row *row = confidence_other_answer(analysis);
+	double makespan_ns = (double)analysis->actual_makespan_ns;
+	if (row)
+		emit_strong_line(emit,
+				 "From the recording's own variation: if `%s` (%s) took half as "
+				 "long, the run would end %.1f +- %.1f%% sooner.",
+				 facts_class_name(analysis, row->class),
+				 facts_class_kind(analysis, row->class),
+				 100 * HALF * row->saved_ns / makespan_ns,
+				 100 * HALF * row->error_ns / makespan_ns);
+}
+
+static void emit_sentence(const struct analysis *analysis, struct emit *emit)
+{
+	char why[CONFIDENCE_BYTES], before[CONFIDENCE_BYTES + 24];
+	enum confidence confidence = confidence_of(analysis, why);
+	if (confidence == CONFIDENCE_SURE)
+		snprintf(before, sizeof(before), "Sure: ");
+	else if (confidence == CONFIDENCE_FAIR)
+		snprintf(before, sizeof(before), "Fair (%s): ", why);
+	if (confidence == CONFIDENCE_WITHHELD)
+		emit_strong_line(emit, "Withheld: %s.", why);
+	else
+		emit_answer(analysis, emit, before);
+	if (confidence == CONFIDENCE_WITHHELD && !analysis->checks.is_withheld)
+		emit_answer(analysis, emit, "Not sure at all: ");
+	emit_other_answer(analysis, emit);
+	emit_text(emit, "confidence", NULL, confidence_word(confidence));
+	emit_text(emit, "confidence_reason", NULL, why);
 }
 
 static void emit_warnings(const struct analysis *analysis, struct emit *emit)
@@ -77,12 +124,32 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 	emit_table_end(emit);
 }
 
+static void emit_place(struct emit *emit, const struct place *place)
+{
+	emit_cell_text(emit, place->action ? place->thread : "");
+	emit_cell_count(emit, place->action ? place->tid : 0);
+	emit_cell_text(emit, place->action ? place->action : "");
+	emit_cell_text(emit, place->action ? place->object : "");
+	emit_cell_text(emit, place->action ? place->site : "");
+}
+
+static const char spinning_unknown[] =
+	"threads that spin (poll memory on a CPU until another one writes): less than half of the "
+	"CPU time has samples of code that is here (WCPROF_SAMPLE_HZ)";
+
+static bool is_spinning_unknown(const struct analysis *analysis)
+{
+	return analysis->has_script && analysis->checks.rows[CHECK_SPINNING].state == CHECK_UNKNOWN;
+}
+
 /* Checks made before anything was ranked: one line, or rows of JSON. */
 static void emit_checks(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "check" },          { .key = "percent" }, { .key = "failed_above" },
 		{ .key = "withheld_above" }, { .key = "state" },   { .key = "cause" },
+		{ .key = "thread" },         { .key = "tid" },     { .key = "wait" },
+		{ .key = "object" },         { .key = "site" },    { .key = "advice" },
 	};
 	char line[CHECK_COUNT * 40] = "";
 	size_t length = 0, failed = 0;
@@ -106,7 +173,11 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 		emit_cell_percent(emit, verdict_failed_above(id));
 		emit_cell_percent(emit, verdict_withheld_above(id));
 		emit_cell_text(emit, verdict_state_word(check->state));
-		emit_cell_text(emit, check->line);
+		emit_cell_text(emit, id == CHECK_SPINNING && is_spinning_unknown(analysis)
+					     ? spinning_unknown
+					     : check->line);
+		emit_place(emit, &check->place);
+		emit_cell_text(emit, check->state < CHECK_FAILED ? "" : verdict_advice(id));
 		emit_row_end(emit);
 	}
 	if (emit->format == EMIT_JSON)
@@ -114,6 +185,8 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 	else
 		emit_line(emit, "%-20s %s: %s", "Checks", failed ? "not all passed" : "all passed",
 			  line);
+	if (emit->format == EMIT_TEXT && is_spinning_unknown(analysis))
+		emit_line(emit, "%-20s %s", "Not looked for", spinning_unknown);
 	emit_text(emit, "answers", NULL, analysis->checks.is_withheld ? "withheld" : "given");
 	emit_count(emit, "forced_steps", NULL, analysis->whatif.baseline.forced_steps);
 }

@@ -16,8 +16,9 @@ enum {
 	FIRST_COLUMNS = 4,
 	PROSPECT_COLUMNS = 3,
 	OTHER_COLUMNS = 16,
-	NAME_BYTES = 2100, /* a class's, and how many are like it */
-	FIGURES = 7
+	NAME_BYTES = 4200, /* a class's, a function's, and how many are like it */
+	FIGURES = 7,
+	SAMPLES_ENOUGH = 10 /* fewer are off by a third or more */
 };
 
 _Static_assert(OTHER_COLUMNS + FIGURES * FACTORS_MAX <= EMIT_COLUMNS_MAX,
@@ -62,6 +63,7 @@ static size_t whatif_columns(const struct factor_list *list, struct factor_names
 		{ .key = NULL, .head = "then the limit is", .is_flexible = true, .yields = 4 },
 		{ .key = "depends_on_lock_order" },
 		{ .key = "depends_on_cpus" },
+		{ .key = "same_as" },
 		{ .key = "stops_at" },
 		{ .key = "class", .group = "then" },
 		{ .key = "kind", .group = "then" },
@@ -113,6 +115,16 @@ static bool has_range(const struct analysis *analysis, const struct whatif_row *
 	       RANGE_SHOWN_PERCENT;
 }
 
+/* Most of what is known of it are so few samples that they say next to nothing. */
+static bool has_few_samples(const struct analysis *analysis, const struct whatif_row *row)
+{
+	if (row->class < analysis->classes.count)
+		return false;
+	const struct function *function =
+		&analysis->script.shares.functions[row->class - analysis->classes.count];
+	return function->samples < SAMPLES_ENOUGH && function->sampled_ns > function->total_ns / 2;
+}
+
 /* The range at the smallest factor, where it is one. */
 static void emit_range(const struct analysis *analysis, struct emit *emit,
 		       const struct whatif_row *row, size_t smallest)
@@ -120,12 +132,26 @@ static void emit_range(const struct analysis *analysis, struct emit *emit,
 	double least = baseline_percent(analysis, row->estimates[smallest].least_ns);
 	double most = fmin(baseline_percent(analysis, row->estimates[smallest].most_ns), 100);
 	char text[64] = "";
-	if (has_range(analysis, row, smallest))
+	if (has_few_samples(analysis, row))
+		snprintf(text, sizeof(text), "too few samples");
+	else if (has_range(analysis, row, smallest))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
 			 row->depends_on_order  ? " (lock order)"
 			 : row->depends_on_cpus ? " (run queue)"
 						: "");
 	emit_cell_text(emit, text);
+}
+
+/* JSON: "hold NAME", the row whose answers these are. */
+static void emit_same(const struct analysis *analysis, struct emit *emit,
+		      const struct whatif_row *row)
+{
+	const struct whatif_row *same = whatif_find(&analysis->whatif, row->same_as);
+	char name[NAME_BYTES] = "";
+	if (same)
+		snprintf(name, sizeof(name), "%s %.2000s", facts_class_kind(analysis, same->class),
+			 facts_class_name(analysis, same->class));
+	emit_cell_text(emit, name);
 }
 
 static void emit_prospects(const struct analysis *analysis, struct emit *emit,
@@ -143,6 +169,7 @@ static void emit_prospects(const struct analysis *analysis, struct emit *emit,
 	emit_cell_text(emit, next);
 	emit_cell_flag(emit, row->depends_on_order);
 	emit_cell_flag(emit, row->depends_on_cpus);
+	emit_same(analysis, emit, row);
 	emit_cell_percent(emit, row->stops_at);
 	emit_cell_text(emit, class);
 	emit_cell_text(emit, kind);
@@ -209,7 +236,8 @@ static void columns_hide(const struct analysis *analysis,
 	bool is_told[PROSPECT_COLUMNS] = { false };
 	for (size_t i = 0; i < whatif->row_count && i < analysis->options->top; i++) {
 		const struct whatif_row *row = &whatif->rows[i];
-		is_told[0] = is_told[0] || has_range(analysis, row, smallest);
+		is_told[0] = is_told[0] || has_range(analysis, row, smallest) ||
+			     has_few_samples(analysis, row);
 		is_told[1] = is_told[1] || row->stops_at > 0;
 		is_told[2] = is_told[2] || row->next_class != NO_INDEX;
 	}
@@ -238,31 +266,30 @@ static void emit_row(const struct analysis *analysis, struct emit *emit, size_t 
 	emit_row_end(emit);
 }
 
-/* How many rows there were to show, with those that others stand for. */
-static size_t emit_rows(const struct analysis *analysis, struct emit *emit, size_t row_count)
+/* How many rows there are to show: text leaves out those that another one stands for. */
+static size_t rows_to_show(const struct analysis *analysis, const struct emit *emit,
+			   size_t row_count)
 {
-	size_t shown = 0, done = 0;
+	size_t count = 0;
+	for (size_t i = 0; i < row_count; i++)
+		count += emit->format != EMIT_TEXT || !report_is_repeated(analysis, i);
+	return count;
+}
+
+/* How many were shown, and whether one of them stands for others, too. */
+static size_t emit_rows(const struct analysis *analysis, struct emit *emit, size_t row_count,
+			bool *has_same)
+{
+	const char *function;
+	size_t shown = 0;
 	for (size_t i = 0; i < row_count && shown < analysis->options->top; i++) {
 		if (emit->format == EMIT_TEXT && report_is_repeated(analysis, i))
 			continue;
 		emit_row(analysis, emit, i);
 		shown++;
-		done += 1 + (emit->format == EMIT_TEXT ? report_repeated(analysis, i) : 0);
+		*has_same = *has_same || report_repeated(analysis, i, &function) > 0;
 	}
-	return done;
-}
-
-static bool has_repeated(const struct analysis *analysis, size_t row_count)
-{
-	size_t shown = 0;
-	for (size_t i = 0; i < row_count && shown < analysis->options->top; i++) {
-		if (report_is_repeated(analysis, i))
-			continue;
-		if (report_repeated(analysis, i) > 0)
-			return true;
-		shown++;
-	}
-	return false;
+	return shown;
 }
 
 void report_whatif(const struct analysis *analysis, struct emit *emit)
@@ -285,12 +312,16 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit,
 			  "No class has enough self time; --min-self sets how much is enough.");
 	emit_table_begin(emit, "what_if", EMIT_OBJECTS, columns, column_count);
-	size_t shown = emit_rows(analysis, emit, row_count);
+	bool has_same = false;
+	size_t shown = emit_rows(analysis, emit, row_count, &has_same);
 	emit_table_end(emit);
-	if (row_count > shown)
-		emit_line(emit, "... and %zu more; --top shows them.", row_count - shown);
-	if (emit->format == EMIT_TEXT && has_repeated(analysis, row_count))
-		emit_line(emit, "+N: N more functions are on the same stacks, and would save the "
-				"same.");
+	if (rows_to_show(analysis, emit, row_count) > shown)
+		emit_line(emit, "... and %zu more; --top shows them.",
+			  rows_to_show(analysis, emit, row_count) - shown);
+	if (has_same)
+		emit_line(emit, "= F: the function F takes the same time, and would save the same; "
+				"+N: so do N more.");
+	if (row_count)
+		report_pinned(analysis, emit);
 	free(names);
 }

@@ -2,7 +2,8 @@
 /*
  * Decides by the limits of checks.def; verdict.h has the contract.
  *
- * Answers are withheld if one check, at least, withholds them and the user does not force them.
+ * Answers are withheld if one check, at least, withholds them and the user does not force them. The
+ * check of requests withholds answers about requests alone.
  */
 #include "verdict.h"
 
@@ -12,9 +13,10 @@ static const struct {
 	const char *name;
 	double failed_above;
 	double withheld_above;
+	const char *advice;
 } limits[CHECK_COUNT] = {
-#define CHECK(id, name, failed_above, withheld_above, meaning) \
-	{ name, failed_above, withheld_above },
+#define CHECK(id, name, failed_above, withheld_above, advice, meaning) \
+	{ name, failed_above, withheld_above, advice },
 #include "checks.def"
 };
 
@@ -33,12 +35,19 @@ void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced)
 		struct check *check = &checks->rows[id];
 		assert(check->state == CHECK_UNKNOWN || check->state == CHECK_PASSED);
 		check->state = judge(id, check, may_withhold);
-		if (check->state == CHECK_WITHHOLDS && checks->gravest == CHECK_COUNT)
+		if (check->state == CHECK_WITHHOLDS && id != CHECK_LATENCY &&
+		    checks->gravest == CHECK_COUNT)
 			checks->gravest = id;
-		if (check->state < CHECK_FAILED)
+		if (check->state < CHECK_FAILED) {
 			check->line[0] = '\0';
+			check->place.action = NULL;
+		}
 	}
 	checks->is_withheld = checks->gravest != CHECK_COUNT && !is_forced;
+	checks->are_requests_withheld =
+		checks->is_withheld ||
+		(may_withhold && !is_forced &&
+		 checks->rows[CHECK_LATENCY].value > limits[CHECK_LATENCY].withheld_above);
 }
 
 double verdict_failed_above(enum check_id id)
@@ -57,6 +66,12 @@ const char *verdict_check_name(enum check_id id)
 {
 	assert(id < CHECK_COUNT);
 	return limits[id].name;
+}
+
+const char *verdict_advice(enum check_id id)
+{
+	assert(id < CHECK_COUNT);
+	return limits[id].advice;
 }
 
 const char *verdict_state_word(enum check_state state)

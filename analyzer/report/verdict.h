@@ -21,6 +21,7 @@ void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced);
 double verdict_failed_above(enum check_id id);
 double verdict_withheld_above(enum check_id id);
 const char *verdict_check_name(enum check_id id);
+const char *verdict_advice(enum check_id id); /* "" = its line says it */
 const char *verdict_state_word(enum check_state state);
 
 #endif

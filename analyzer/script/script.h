@@ -13,8 +13,12 @@
 #ifndef WCPROF_SCRIPT_H
 #define WCPROF_SCRIPT_H
 
+#include "infer/arrivals.h"
 #include "infer/flows.h"
+#include "infer/looks.h"
+#include "infer/loops.h"
 #include "infer/monitors.h"
+#include "infer/others.h"
 #include "infer/requests.h"
 #include "infer/scopes.h"
 #include "infer/shares.h"
@@ -31,10 +35,14 @@ enum step_operand {
 	OPERAND_LINK,
 	OPERAND_SEMAPHORE,
 	OPERAND_BARRIER,
+	OPERAND_CIRCLE,
 	OPERAND_READ, /* a transfer */
 	OPERAND_WRITE,
 	OPERAND_ACTOR,
-	OPERAND_STAMP
+	OPERAND_STAMP,
+	OPERAND_LOOK,
+	OPERAND_VISIT,
+	OPERAND_WAIT /* of the recording, NO_INDEX = none of them */
 };
 
 /* The sort of number that a step has. */
@@ -42,7 +50,7 @@ enum step_number {
 	NUMBER_NONE,
 	NUMBER_LENGTH,
 	NUMBER_LATENCY, /* from what ended the wait to the return */
-	NUMBER_TIME,    /* since the recording's begin */
+	NUMBER_TIME,    /* since the last deadline of the thread's schedule, or its begin */
 	NUMBER_JUMP
 };
 
@@ -64,7 +72,7 @@ const struct step_contract *script_contract(enum step_type);
 struct step {
 	union {
 		uint64_t ns;
-		uint64_t jump; /* steps, ahead to the end of the rounds (STEP_TRY) or back */
+		uint64_t jump; /* steps, ahead to the end of the rounds or of a turn, or back */
 	};
 	uint32_t arg;
 	uint32_t type; /* enum step_type */
@@ -78,8 +86,27 @@ struct actor {
 	uint64_t finish_ns; /* as recorded */
 	double weight;      /* share of a contended CPU, 1 = the usual one */
 	bool is_spawned;    /* by a STEP_SPAWN; else it starts at start_ns */
+	bool has_startup;   /* its first step is the CPU time of its start, in no op */
 	bool counts;        /* its finish is the makespan, or part of it */
 	bool ticks;         /* it goes on as long as it is left alone: its finish is nothing */
+};
+
+/* No recording has as many waits, ops or links. */
+enum { ORIGIN_INDEX_MAX = (1 << 30) - 1 };
+
+enum origin_sort { ORIGIN_WAIT, ORIGIN_OP, ORIGIN_LINK };
+
+/* The record that a step was compiled from which concerns other actors. */
+struct step_origin {
+	uint32_t step;
+	uint32_t index : 30;
+	uint32_t sort : 2; /* enum origin_sort */
+};
+
+/* The steps of a row of looks. */
+struct look_span {
+	uint32_t first;
+	uint32_t end;
 };
 
 struct batch_cost;
@@ -104,6 +131,15 @@ struct batch_cost {
 	double item_ns;
 };
 
+/* Threads that work for each other in turns (infer/turns.h). */
+struct script_circle {
+	struct job_list turns; /* where each begins, and for how many it was made */
+	uint64_t latency_ns;   /* from a turn's end to the return of a wait */
+	uint32_t last_end;     /* step behind the last turn of the thread that makes them all */
+	bool is_led;           /* a thread that finds no turn under way makes one */
+	bool is_asked;         /* else: that thread waits until another comes */
+};
+
 /* Places of a flow's messages, from the number of its first transfer on. count = 0: this flow has
  * no fixed-size messages with several readers. */
 struct message_room {
@@ -123,35 +159,47 @@ struct script {
 	struct monitors monitors;
 	struct step *steps;
 	size_t step_count;
+	struct step_origin *origins; /* in order of steps; a variant has none */
+	size_t origin_count;
 	struct scopes scopes;
+	uint64_t *scope_ns;          /* by scope: runs and delays */
+	enum arrival_sort *arrivals; /* by class: whether it waits for work to arrive */
 	uint32_t class_count; /* hypotheses from here on are functions, in the order of `shares` */
 	struct shares shares;
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
 	double recorded_cpus; /* that the processes could use; infinite: not known */
-	double left_cpus;     /* of these: others had the rest for themselves */
+	uint64_t cpu_ns;      /* that all threads used, by samples */
+	uint64_t late_ns;     /* of wake-ups, beyond what one takes: in run queues, made anew */
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
-	bool made_crowd;      /* it was they themselves that left no CPU free */
+	double idle_share;    /* part of the time in which a CPU was free */
+	struct others others; /* CPU time of other programs */
 	size_t lock_count;
-	uint32_t *lock_class; /* by lock: of its holds, NO_INDEX = never held */
-	uint32_t *permits;    /* by semaphore: at the start */
+	uint32_t *lock_class;   /* by lock: of its holds, NO_INDEX = never held */
+	uint32_t *permits;      /* by semaphore: at the start */
+	uint32_t *owed_permits; /* the same: posted for waits that are not there */
 	size_t semaphore_count;
 	uint32_t *parties; /* by barrier */
 	size_t barrier_count;
 	struct job_list *jobs; /* by source: conditions, then flows, then semaphores */
 	size_t source_count;
+	struct script_circle *circles;
+	size_t circle_count;
 	struct flows flows;
+	struct loops loops;
 	struct messages messages;
 	struct requests requests;
-	uint64_t lock_latency_ns; /* median, for waits that the recording does not have */
-	uint64_t sleep_run_ns;    /* CPU time that a sleep takes, on crowded CPUs; 0 = not known */
-	uint64_t start_ns;        /* of the first actor */
-	uint64_t actual_ns;       /* makespan as recorded, of the actors that count */
+	struct looks looks;
+	struct look_span *look_spans; /* by row of looks */
+	uint64_t lock_latency_ns;     /* median, for waits that the recording does not have */
+	uint64_t sleep_run_ns; /* CPU time that a sleep takes, on crowded CPUs; 0 = not known */
+	uint64_t start_ns;     /* of the first actor */
+	uint64_t actual_ns;    /* makespan as recorded, of the actors that count */
 	/* waits whose waker is not known: they stay as long as they were */
 	uint64_t unresolved_waits;
 	uint64_t unresolved_ns;
+	uint32_t unresolved_wait;         /* the longest of them, NO_INDEX = none is a wait */
 	uint64_t *unresolved_of_class_ns; /* by class of the innermost op */
-	uint64_t *polling_of_class_ns;    /* by class: in short sleeps, until something was there */
 	bool has_spare_actors; /* more than were recorded: some may end up with nothing to do */
 };
 
@@ -159,6 +207,13 @@ struct script {
 struct script_options {
 	const struct stack_functions *functions; /* of the samples; NULL = not known */
 };
+
+/* It only lets time pass, for its own thread. */
+static inline bool script_is_private(enum step_type type)
+{
+	return (type <= STEP_SCHEDULE && type != STEP_RACE) || type == STEP_STAMP ||
+	       type == STEP_WAKING;
+}
 
 /* The source whose jobs a step takes, NO_INDEX = it takes none. */
 static inline uint32_t script_source(const struct script *script, const struct step *step)
@@ -173,6 +228,9 @@ static inline uint32_t script_source(const struct script *script, const struct s
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;
 }
+
+/* Of a step that concerns other actors; NULL = not known. */
+const struct step_origin *script_origin(const struct script *, uint32_t step);
 
 void script_build(struct script *, const struct recording *, const struct class_table *,
 		  const struct script_options *);

@@ -40,10 +40,11 @@ struct sums {
 	uint64_t steps;
 };
 
-/* Of one source. */
+/* Of one source, or of the turns of one group. */
 struct batches {
 	const struct script *script;
-	uint32_t source;
+	enum step_type end_type; /* of the step that ends a job, with this operand */
+	uint32_t end_arg;
 	struct sums *by_scope;
 	double *job_ns; /* by scope, of the job that is being looked at */
 	double count;
@@ -51,13 +52,14 @@ struct batches {
 	double items_squared;
 };
 
-/* All up to the next take from the same source, or the end. */
+/* All up to the next take from the same source, or the turn's end, or the thread's. */
 static void add_job(struct batches *batches, uint32_t first_step, uint32_t items)
 {
 	const struct script *script = batches->script;
 	const struct step *first = &script->steps[first_step], *end = first;
 
-	for (; end->type != STEP_END && !(end->type == STEP_TAKE && end->arg == batches->source);
+	for (; end->type != STEP_END &&
+	       !(end->type == batches->end_type && end->arg == batches->end_arg);
 	     end++) {
 		if (end->type != STEP_RUN && end->type != STEP_DELAY && end->type != STEP_OVERRUN)
 			continue;
@@ -104,11 +106,11 @@ static struct batch_cost cost_of(const struct batches *batches, const struct sum
 	return (struct batch_cost){ fixed_ns, item_ns };
 }
 
-static void find_costs(struct script *script, uint32_t source)
+void script_batches_cost(const struct script *script, struct job_list *jobs,
+			 enum step_type end_type, uint32_t end_arg)
 {
-	struct job_list *jobs = &script->jobs[source];
 	size_t scopes = script->scopes.count;
-	struct batches batches = { .script = script, .source = source };
+	struct batches batches = { .script = script, .end_type = end_type, .end_arg = end_arg };
 
 	batches.by_scope = memory_new(scopes, sizeof(*batches.by_scope));
 	batches.job_ns = memory_new(scopes, sizeof(*batches.job_ns));
@@ -149,5 +151,5 @@ void script_batches_find(struct compiler *compiler)
 	note_items(compiler);
 	for (uint32_t source = 0; source < script->monitors.condition_count; source++)
 		if (script->jobs[source].items)
-			find_costs(script, source);
+			script_batches_cost(script, &script->jobs[source], STEP_TAKE, source);
 }

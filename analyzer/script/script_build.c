@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/percentile.h"
 #include "format.h"
-#include "infer/leftover.h"
+#include "infer/startup.h"
 #include "recording/addresses.h"
 #include "script_parts.h"
 #include "script_valid.h"
@@ -61,6 +61,82 @@ static bool *awaited_links(const struct monitors *monitors, const struct recordi
 	return is_awaited;
 }
 
+/* Wake-ups of one sort are alike: by a timer, of a new thread, and by another thread. */
+enum wake_up { WAKE_BY_TIMER, WAKE_NEW, WAKE_BY_THREAD, WAKE_UPS };
+
+static bool wake_up_of(const struct step *step, enum wake_up *wake_up)
+{
+	if (step->type == STEP_OVERRUN)
+		*wake_up = WAKE_BY_TIMER;
+	else if (step->type == STEP_SPAWN)
+		*wake_up = WAKE_NEW;
+	else
+		*wake_up = WAKE_BY_THREAD;
+	return step->type == STEP_OVERRUN ||
+	       script_contract((enum step_type)step->type)->number == NUMBER_LATENCY;
+}
+
+/*
+ * The longest latency that a wake-up has where a CPU is idle. The share of wake-ups that found one
+ * is that of the time in which there was one; the longest ones found none.
+ */
+static uint64_t longest_ns(const struct script *script, enum wake_up wanted)
+{
+	uint64_t *each_ns = memory_new(script->step_count, sizeof(*each_ns));
+	uint64_t most_ns = UINT64_MAX;
+	enum wake_up wake_up;
+	size_t count = 0;
+
+	for (size_t i = 0; i < script->step_count; i++)
+		if (wake_up_of(&script->steps[i], &wake_up) && wake_up == wanted)
+			each_ns[count++] = script->steps[i].ns;
+	size_t rank = (size_t)(script->idle_share * (double)count);
+	if (rank < count)
+		most_ns = percentile_select(each_ns, count, rank);
+	free(each_ns);
+	return most_ns;
+}
+
+/* The time of a wake-up beyond that was spent in a run queue, which the replay makes anew. */
+static void make_wake_ups_anew(struct script *script)
+{
+	uint64_t most_ns[WAKE_UPS];
+	enum wake_up wake_up;
+
+	for (wake_up = 0; wake_up < WAKE_UPS; wake_up++)
+		most_ns[wake_up] = longest_ns(script, wake_up);
+	for (size_t i = 0; i < script->step_count; i++) {
+		struct step *step = &script->steps[i];
+
+		if (!wake_up_of(step, &wake_up) || step->ns <= most_ns[wake_up])
+			continue;
+		script->late_ns += step->ns - most_ns[wake_up];
+		step->ns = most_ns[wake_up];
+	}
+	if (script->lock_latency_ns > most_ns[WAKE_BY_THREAD])
+		script->lock_latency_ns = most_ns[WAKE_BY_THREAD];
+	for (size_t i = 0; i < script->circle_count; i++)
+		if (script->circles[i].latency_ns > most_ns[WAKE_BY_THREAD])
+			script->circles[i].latency_ns = most_ns[WAKE_BY_THREAD];
+}
+
+/* From the start of a thread to its first op it used a CPU for a part of the time. */
+static void fill_startups(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	for (size_t i = 0; i < script->step_count; i++) {
+		struct step *spawn = &script->steps[i];
+
+		if (spawn->type != STEP_SPAWN || !script->actors[spawn->arg].has_startup)
+			continue;
+		uint64_t run_ns = compiler->found->startup_ns[spawn->arg];
+		run_ns = run_ns < spawn->ns ? run_ns : spawn->ns;
+		script->steps[script->actors[spawn->arg].first_step].ns = run_ns;
+		spawn->ns -= run_ns;
+	}
+}
+
 static void fill_latencies(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
@@ -70,46 +146,52 @@ static void fill_latencies(struct compiler *compiler)
 		script->lock_latency_ns =
 			percentile_select(gathered->latencies_ns, gathered->latency_count,
 					  gathered->latency_count / 2);
-	/* For waits that the recording does not have: no reason to take a busy moment's for
-	 * them. */
-	if (script->lock_latency_ns > assume.wake_up)
-		script->lock_latency_ns = assume.wake_up;
-	for (size_t i = 0; i < script->step_count; i++) {
-		struct step *step = &script->steps[i];
-
-		if (step->ns == LATENCY_UNKNOWN)
-			step->ns = script->lock_latency_ns;
-		bool is_wake_up =
-			script_contract((enum step_type)step->type)->number == NUMBER_LATENCY;
-
-		if (script->made_crowd && is_wake_up && step->ns > assume.wake_up)
-			step->ns = assume.wake_up;
-	}
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].ns == LATENCY_UNKNOWN)
+			script->steps[i].ns = script->lock_latency_ns;
+	if (script->was_crowded)
+		make_wake_ups_anew(script);
 }
 
 static void found_build(struct found *found, struct script *script, const struct recording *rec,
-			const struct timeline *timeline)
+			const struct class_table *classes, const struct timeline *timeline,
+			const struct releases *releases)
 {
 	*found = (struct found){ 0 };
 	found->is_awaited = awaited_links(&script->monitors, rec);
 	found->barrier_latency_ns = script_barriers_find(script, rec, &found->barriers);
+	meetings_build(&found->meetings, rec, timeline, &script->monitors);
+	turns_build(&found->turns, rec, timeline, releases, &script->monitors);
+	meetings_explain(&found->meetings, rec, &script->monitors);
+	script_meetings_find(script, &found->meetings);
+	script_children_find(found, rec);
 	found->permit_latency_ns = script_semaphores_find(script, rec, &found->semaphores);
 	found->adoptions =
 		script_adoptions_find(rec, timeline, script->actors, &found->adoption_count);
 	script_declared_find(found, rec);
+	found->handed = script_handed_find(script);
 	script_ends_find(found, rec);
+	deadlines_find(&found->deadlines, rec, classes);
+	script_marks_find(found, &script->looks);
 }
 
 static void found_free(struct found *found)
 {
 	addresses_free(&found->semaphores);
 	addresses_free(&found->barriers);
+	meetings_free(&found->meetings);
+	turns_free(&found->turns);
 	free(found->is_awaited);
+	free(found->startup_ns);
 	free(found->barrier_latency_ns);
 	free(found->permit_latency_ns);
 	free(found->adoptions);
 	free(found->pipe_users);
+	free(found->handed);
+	free(found->children);
 	free(found->worker_of);
+	deadlines_free(&found->deadlines);
+	free(found->marks);
 }
 
 static void gathered_free(struct gathered *gathered)
@@ -117,6 +199,7 @@ static void gathered_free(struct gathered *gathered)
 	script_runs_free(&gathered->runs);
 	script_places_free(&gathered->places);
 	free(gathered->latencies_ns);
+	free(gathered->step_of_turn);
 	free(gathered->taken);
 	free(gathered->finish_ns);
 	free(gathered->worked);
@@ -138,9 +221,24 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 
 	gathered->finish_ns = memory_new(rec->thread_count, sizeof(*gathered->finish_ns));
 	gathered->worked = memory_new(rec->thread_count, sizeof(*gathered->worked));
-	script_places_begin(&gathered->places, rec, functions && functions->first);
+	gathered->step_of_turn =
+		memory_new(compiler->found->turns.count, sizeof(*gathered->step_of_turn));
+	memset(gathered->step_of_turn, 0xff,
+	       compiler->found->turns.count * sizeof(*gathered->step_of_turn));
+	script_places_begin(&gathered->places, rec, functions);
 	for (uint32_t t = 0; t < rec->thread_count; t++)
 		script_compile_thread(compiler, t);
+	script_looks_complete(compiler->script);
+	script_races_complete(compiler->script);
+}
+
+/* Time that a hypothesis can make shorter. */
+static void scope_lengths_find(struct script *script)
+{
+	script->scope_ns = memory_new(script->scopes.count, sizeof(*script->scope_ns));
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].type == STEP_RUN || script->steps[i].type == STEP_DELAY)
+			script->scope_ns[script->steps[i].arg] += script->steps[i].ns;
 }
 
 /* From all threads' steps: how long each is, whose the jobs are, whose finish counts. */
@@ -153,56 +251,50 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_runs_cut(&gathered->runs, script->steps, script->sleep_run_ns);
 	script_wakes_find(script);
 	script_places_split(&gathered->places, script);
+	script_turns_find(compiler);
 	script_pools_find(compiler);
+	fill_startups(compiler);
 	fill_latencies(compiler);
+	script->others.pace = script_runs_pace(&gathered->runs, script->steps, script->late_ns);
 	script_choose_finishers(script, compiler);
-	if (gathered->places.step_of_sample)
-		shares_build(&script->shares, compiler->rec, functions, &script->scopes,
-			     script_places_scopes(&gathered->places, script));
+	scope_lengths_find(script);
+	const struct shares_of shares_of = {
+		.rec = compiler->rec,
+		.functions = functions,
+		.contexts = &gathered->places.contexts,
+		.scopes = &script->scopes,
+		.scope_of_sample = script_places_scopes(&gathered->places, script),
+		.scope_ns = script->scope_ns,
+	};
+	shares_build(&script->shares, &shares_of);
 	for (size_t t = 0; t < script->actor_count; t++)
 		script->actors[t].finish_ns = gathered->finish_ns[t];
 }
 
-/* Time for which recorded threads were ready and had no CPU. */
-static uint64_t cpu_queued_ns(const struct recording *rec)
+/* The part of the time in which at least one CPU was idle, if each was busy for its part. */
+static double idle_share(const struct script *script, uint64_t length_ns)
 {
-	uint64_t queued_ns = 0;
+	double busy = (double)script->cpu_ns / (double)length_ns + script->others.cpus;
 
-	for (size_t i = 1; i < rec->sample_count; i++) {
-		const struct rec_sample *sample = &rec->samples[i];
-
-		if (sample->thread == sample[-1].thread && sample[-1].queued_ns &&
-		    sample->queued_ns > sample[-1].queued_ns)
-			queued_ns += sample->queued_ns - sample[-1].queued_ns;
-	}
-	return queued_ns;
+	if (isinf(script->recorded_cpus) || !length_ns)
+		return 1;
+	return 1 - pow(fmin(busy / script->recorded_cpus, 1), script->recorded_cpus);
 }
 
-/*
- * The threads made a crowd if they used enough of the CPUs. If others used them, the time waited
- * for a CPU tells: a wake-up was late because of others, who are not replayed.
- *
- * If the threads waited, and yet left CPUs alone, others had those for themselves. The threads
- * crowded the rest.
- */
-static void crowd_find(struct script *script, const struct recording *rec)
+/* Threads had to wait for CPUs only if there were more of them than CPUs, with those of others. */
+static void crowd_find(struct script *script, const struct recording *rec,
+		       const uint64_t *startup_ns)
 {
-	double threads = (double)rec->thread_count, length_ns = (double)rec->end_ns;
-	double used_ns = (double)samples_cpu_ns(rec), queued_ns = (double)cpu_queued_ns(rec);
-
-	script->left_cpus = script->recorded_cpus;
-	if (queued_ns > assume.queued * script->recorded_cpus * length_ns)
-		script->left_cpus = leftover_cpus(rec, script->recorded_cpus);
-	double whole_ns = script->left_cpus * length_ns;
-	bool are_enough = threads > script->left_cpus;
-
-	script->made_crowd = are_enough && used_ns > assume.crowded * whole_ns;
-	script->was_crowded =
-		script->made_crowd || (are_enough && queued_ns > assume.queued * whole_ns);
+	script->cpu_ns = samples_cpu_ns(rec);
+	others_find(&script->others, rec, startup_ns, script->recorded_cpus);
+	double threads = (double)rec->thread_count + script->others.stranger_count;
+	script->was_crowded = rec->sample_count && threads > script->recorded_cpus;
+	script->idle_share = idle_share(script, rec->end_ns);
 }
 
 /* How many CPUs there were, and whether the recording shows what each thread had of them. */
-static void cpus_find(struct script *script, const struct recording *rec)
+static void cpus_find(struct script *script, const struct recording *rec,
+		      const uint64_t *startup_ns)
 {
 	uint32_t cpus = 0;
 
@@ -211,7 +303,7 @@ static void cpus_find(struct script *script, const struct recording *rec)
 		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
 			cpus = rec->processes[p].cpus;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
-	crowd_find(script, rec);
+	crowd_find(script, rec, startup_ns);
 }
 
 static uint32_t *lock_classes(const struct releases *releases, const struct recording *rec,
@@ -238,19 +330,25 @@ void script_build(struct script *script, const struct recording *rec,
 	memset(script, 0, sizeof(*script));
 	script->recording = rec;
 	script->class_count = classes->count;
+	script->unresolved_wait = NO_INDEX;
 	script->unresolved_of_class_ns =
 		memory_new(classes->count, sizeof(*script->unresolved_of_class_ns));
-	cpus_find(script, rec);
+	script->arrivals = arrivals_find(rec, classes);
+	uint64_t *startup_ns = startup_find(rec);
+	cpus_find(script, rec, startup_ns);
 	timeline_build(&timeline, rec);
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
 	flows_build(&script->flows, rec);
+	loops_build(&script->loops, rec, &timeline, &script->flows);
 	requests_build(&script->requests, rec, classes, &script->flows, &timeline);
 	script->lock_count = releases.locks.count;
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
-	script_peeks_find(script, classes, &timeline);
-	found_build(&found, script, rec, &timeline);
+	looks_build(&script->looks, rec, classes, &timeline);
+	script->look_spans = memory_new(script->looks.count, sizeof(*script->look_spans));
+	found_build(&found, script, rec, classes, &timeline, &releases);
+	found.startup_ns = startup_ns;
 	jobs_prepare(script);
 	struct compiler compiler = { .rec = rec,
 				     .classes = classes,
@@ -267,6 +365,23 @@ void script_build(struct script *script, const struct recording *rec,
 	assert(script_is_valid(script));
 }
 
+const struct step_origin *script_origin(const struct script *script, uint32_t step)
+{
+	size_t from = 0, to = script->origin_count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (script->origins[middle].step < step)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < script->origin_count && script->origins[from].step == step
+		       ? &script->origins[from]
+		       : NULL;
+}
+
 void script_free(struct script *script)
 {
 	for (size_t i = 0; i < script->source_count; i++) {
@@ -274,19 +389,32 @@ void script_free(struct script *script)
 		free(script->jobs[i].items);
 		free(script->jobs[i].cost_of);
 	}
+	for (size_t i = 0; i < script->circle_count; i++) {
+		free(script->circles[i].turns.steps);
+		free(script->circles[i].turns.items);
+		free(script->circles[i].turns.cost_of);
+	}
+	free(script->circles);
 	requests_free(&script->requests);
+	loops_free(&script->loops);
 	flows_free(&script->flows);
 	monitors_free(&script->monitors);
+	others_free(&script->others);
 	scopes_free(&script->scopes);
 	shares_free(&script->shares);
 	script_messages_free(script);
 	free(script->jobs);
 	free(script->steps);
+	free(script->origins);
 	free(script->actors);
 	free(script->lock_class);
+	free(script->arrivals);
+	free(script->scope_ns);
 	free(script->unresolved_of_class_ns);
-	free(script->polling_of_class_ns);
+	looks_free(&script->looks);
+	free(script->look_spans);
 	free(script->permits);
+	free(script->owed_permits);
 	free(script->parties);
 	memset(script, 0, sizeof(*script));
 }

@@ -18,11 +18,74 @@
 #include <assert.h>
 #include <string.h>
 
+static bool concerns_others(enum step_type type)
+{
+	enum step_operand operand = script_contract(type)->operand;
+
+	return operand != OPERAND_NOTHING && operand != OPERAND_SCOPE && operand != OPERAND_STAMP;
+}
+
+static enum origin_sort sort_of(enum moment_type type)
+{
+	switch (type) {
+	case MOMENT_WAIT_BEGIN:
+	case MOMENT_WAIT_END:
+	case MOMENT_WAIT_POINT:
+		return ORIGIN_WAIT;
+	case MOMENT_LINK:
+		return ORIGIN_LINK;
+	case MOMENT_OP_BEGIN:
+	case MOMENT_OP_END:
+	case MOMENT_OP_POINT:
+		break;
+	}
+	return ORIGIN_OP;
+}
+
+/* The moment that is being compiled. */
+static void origin_add(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+	size_t at = compiler->thread.at;
+
+	if (at >= compiler->timeline->first[compiler->thread.index + 1])
+		return;
+	const struct moment *moment = &compiler->timeline->moments[at];
+
+	script->origins = memory_grow(script->origins, &compiler->gathered.origin_capacity,
+				      script->origin_count + 1, sizeof(*script->origins));
+	script->origins[script->origin_count++] =
+		(struct step_origin){ .step = (uint32_t)script->step_count,
+				      .index = moment->index & ORIGIN_INDEX_MAX,
+				      .sort = sort_of(moment_type(moment)) };
+}
+
+void script_origin_is_wait(struct compiler *compiler, uint32_t wait)
+{
+	struct script *script = compiler->script;
+
+	if (!script->origin_count ||
+	    script->origins[script->origin_count - 1].step + 1 != script->step_count)
+		return;
+	script->origins[script->origin_count - 1].index = wait & ORIGIN_INDEX_MAX;
+	script->origins[script->origin_count - 1].sort = ORIGIN_WAIT;
+}
+
+void script_origins_drop(struct compiler *compiler, uint32_t step)
+{
+	struct script *script = compiler->script;
+
+	while (script->origin_count && script->origins[script->origin_count - 1].step >= step)
+		script->origin_count--;
+}
+
 void script_emit(struct compiler *compiler, enum step_type type, uint32_t arg, uint64_t ns)
 {
 	struct script *script = compiler->script;
 
 	assert(type <= STEP_END && script->step_count < NO_INDEX);
+	if (concerns_others(type))
+		origin_add(compiler);
 	script->steps = memory_grow(script->steps, &compiler->gathered.step_capacity,
 				    script->step_count + 1, sizeof(*script->steps));
 	script->steps[script->step_count++] = (struct step){ .ns = ns, .arg = arg, .type = type };
@@ -62,7 +125,7 @@ static bool only_copies(const struct compiler *compiler, uint32_t op)
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
 		return true;
 	if (strncmp(ident, "tcp ", 4) != 0 && strncmp(ident, "unix", 4) != 0 &&
-	    strncmp(ident, "pipe:", 5) != 0)
+	    !flow_is_pipe(ident))
 		return false;
 	enum flow_direction direction = flow_direction_of(compiler->rec->strings[io->name]);
 	return direction == FLOW_WRITE ||
@@ -104,7 +167,9 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 	bool is_outside = waits_outside(compiler);
 	if (!is_outside && compiler->thread.frame_count && !script_is_holding(compiler)) {
 		compiler->script->unresolved_ns += to_ns - from_ns;
-		script_emit(compiler, STEP_FIXED, 0, to_ns - from_ns);
+		script_emit(compiler, STEP_FIXED,
+			    compiler->thread.frames[compiler->thread.frame_count - 1],
+			    to_ns - from_ns);
 		return;
 	}
 	if (!is_outside && compiler->script->was_crowded)
@@ -116,16 +181,29 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 		    to_ns - from_ns);
 }
 
-void script_stays(struct compiler *compiler, uint64_t ns)
+/* Keeps the longest one, to name it. */
+static void stay_note(struct script *script, uint32_t wait)
+{
+	const struct rec_wait *waits = script->recording->waits;
+	uint32_t longest = script->unresolved_wait;
+
+	if (wait != NO_INDEX &&
+	    (longest == NO_INDEX || waits[wait].end_ns - waits[wait].start_ns >
+					    waits[longest].end_ns - waits[longest].start_ns))
+		script->unresolved_wait = wait;
+}
+
+void script_stays(struct compiler *compiler, uint32_t wait, uint64_t ns)
 {
 	assert(!compiler->thread.is_skipping);
+	stay_note(compiler->script, wait);
 	compiler->script->unresolved_waits++;
 	compiler->script->unresolved_ns += ns;
 	uint32_t scope = script_scope(compiler);
 	uint32_t leaf = compiler->script->scopes.scopes[scope].leaf;
 	if (leaf != NO_INDEX)
 		compiler->script->unresolved_of_class_ns[leaf] += ns;
-	script_emit(compiler, STEP_FIXED, 0, ns);
+	script_emit(compiler, STEP_FIXED, wait, ns);
 }
 
 void script_taken_add(struct compiler *compiler, uint64_t end_ns)

@@ -4,10 +4,10 @@
  *
  * Method. Such a read gets no bytes, and returns when the last process that has the pipe ends or
  * closes it. Or it gets what libc wrote at the end of the program, which no call shows: then the
- * process must have ended just before. Which processes have a pipe is known by what they did with
- * it, if only by closing it. Of those that ended late in the read, the last one is taken to have
- * been waited for. A read during which none did stays as long as it was: somebody closed the pipe,
- * and went on.
+ * process must have ended just before. A process has a pipe if it did something with it, if only
+ * closing it, or could write to it as it ended. Of those that ended late in the read, the last one
+ * is taken to have been waited for. A read during which none did stays as long as it was: somebody
+ * closed the pipe, and went on.
  *
  * One thread.
  */
@@ -32,30 +32,36 @@ static int compare_users(const void *left, const void *right)
 static bool is_of_pipe(const struct recording *rec, const struct rec_op *op)
 {
 	return op->kind == KIND_IO && op->thread != NO_INDEX && op->ident &&
-	       strncmp(rec->strings[op->ident], "pipe:", 5) == 0;
+	       flow_is_pipe(rec->strings[op->ident]);
+}
+
+static void user_add(struct found *found, size_t *capacity, uint32_t ident, uint32_t thread,
+		     const struct recording *rec)
+{
+	struct pipe_user user = { ident, rec->threads[thread].process };
+	size_t count = found->pipe_user_count;
+
+	if (count && compare_users(&found->pipe_users[count - 1], &user) == 0)
+		return;
+	found->pipe_users =
+		memory_grow(found->pipe_users, capacity, count + 1, sizeof(*found->pipe_users));
+	found->pipe_users[found->pipe_user_count++] = user;
 }
 
 void script_ends_find(struct found *found, const struct recording *rec)
 {
-	size_t capacity = 0, count = 0;
+	size_t capacity = 0;
 
 	assert(!found->pipe_users);
-	for (size_t i = 0; i < rec->op_count; i++) {
-		const struct rec_op *op = &rec->ops[i];
-		struct pipe_user user = { op->ident, 0 };
-
-		if (!is_of_pipe(rec, op))
-			continue;
-		user.process = rec->threads[op->thread].process;
-		if (count && compare_users(&found->pipe_users[count - 1], &user) == 0)
-			continue;
-		found->pipe_users = memory_grow(found->pipe_users, &capacity, count + 1,
-						sizeof(*found->pipe_users));
-		found->pipe_users[count++] = user;
-	}
-	if (count)
-		qsort(found->pipe_users, count, sizeof(*found->pipe_users), compare_users);
-	found->pipe_user_count = count;
+	for (size_t i = 0; i < rec->op_count; i++)
+		if (is_of_pipe(rec, &rec->ops[i]))
+			user_add(found, &capacity, rec->ops[i].ident, rec->ops[i].thread, rec);
+	for (size_t i = 0; i < rec->link_count; i++)
+		if (rec->links[i].kind == LINK_LEAVE && rec->links[i].thread != NO_INDEX)
+			user_add(found, &capacity, rec->links[i].ident, rec->links[i].thread, rec);
+	if (found->pipe_user_count)
+		qsort(found->pipe_users, found->pipe_user_count, sizeof(*found->pipe_users),
+		      compare_users);
 }
 
 /* The first entry of a pipe's, or of those behind it. */

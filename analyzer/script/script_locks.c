@@ -26,7 +26,7 @@ static uint64_t lock_latency(struct compiler *compiler, uint32_t lock, uint32_t 
 		releases_granting(compiler->releases, compiler->rec, lock, hold, wait->start_ns,
 				  wait->end_ns, compiler->thread.index);
 	if (!release) {
-		script_stays(compiler, wait->end_ns - wait->start_ns);
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 		return LATENCY_UNKNOWN;
 	}
 	compiler->gathered.latencies_ns =
@@ -84,12 +84,15 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 			compiler->thread.is_skipping = false;
 		return;
 	}
+	uint32_t wait = compiler->thread.lock_wait;
 	uint64_t latency_ns = lock_latency(compiler, lock, op);
 	script_emit(compiler,
 		    is_reader(compiler, op)           ? STEP_SHARE
 		    : compiler->rec->extras[op].tried ? STEP_GRAB
 						      : STEP_ACQUIRE,
 		    lock, latency_ns);
+	if (wait != NO_INDEX)
+		script_origin_is_wait(compiler, wait);
 	script_stamps(compiler, op, STAMP_GAINED);
 	if (!tokens || section->takes_late)
 		return;

@@ -9,6 +9,9 @@
 #ifndef WCPROF_SCRIPT_PARTS_H
 #define WCPROF_SCRIPT_PARTS_H
 
+#include "infer/deadlines.h"
+#include "infer/meetings.h"
+#include "infer/turns.h"
 #include "recording/addresses.h"
 #include "recording/samples.h"
 #include "script.h"
@@ -24,7 +27,8 @@ enum { OPEN_OPS_MAX = 64 };
 /* Waits that the program declared and that lie around others, one in the other. */
 enum { FRAMES_MAX = 16 };
 
-#define LATENCY_UNKNOWN UINT64_MAX /* until script_build.c puts the median in its place */
+#define POST_UNSEEN     (UINT64_MAX - 1) /* of a wait for a permit that nobody was seen to post */
+#define LATENCY_UNKNOWN UINT64_MAX       /* until script_build.c puts the median in its place */
 
 struct taken {
 	uint64_t end_ns; /* of the section, the read, the wait */
@@ -58,17 +62,32 @@ struct pipe_user {
 	uint32_t process;
 };
 
+/* A thread whose end is that of a process which its parent waited for. */
+struct child {
+	uint32_t semaphore; /* that its end posts to, NO_INDEX = it is waited for by name, or not */
+	uint32_t wait;      /* the first one for it, which takes the permit; NO_INDEX = none */
+};
+
 /* Known of the whole recording before the first thread is compiled; read-only from then on. */
 struct found {
 	struct addresses semaphores;
-	struct addresses barriers;
+	struct addresses barriers; /* that libc knows as such; behind them come the meetings */
+	struct meetings meetings;
+	struct turns turns;
 	bool *is_awaited;             /* by link: somebody waits for this signal */
+	uint64_t *startup_ns;         /* by thread, as startup.h has it */
 	uint64_t *barrier_latency_ns; /* by wait */
 	uint64_t *permit_latency_ns;  /* by wait */
 	struct adoption *adoptions;   /* in order of moments */
 	size_t adoption_count;
+	uint32_t *handed; /* by poll: the read of another thread that it found, NO_INDEX = none */
 	struct pipe_user *pipe_users; /* in order of pipe, then process */
 	size_t pipe_user_count;
+	struct deadlines deadlines;
+	uint32_t *
+		marks; /* of rows of looks: where what they look for is there, by thread and time */
+	size_t mark_count;
+	struct child *children; /* by thread */
 	uint32_t *worker_of; /* by op that the program declared: the other thread that did the last
 				of it, NO_INDEX = its own; NULL: there are no such ops */
 };
@@ -76,17 +95,28 @@ struct found {
 /* Left behind by the threads, one after the other, for what only the whole shows. */
 struct gathered {
 	size_t step_capacity;   /* of the script's steps */
+	size_t origin_capacity; /* of its origins */
 	uint64_t *latencies_ns; /* of lock waits */
 	size_t latency_count;
 	size_t latency_capacity;
+	uint32_t *step_of_turn; /* by turn: the STEP_TURN of a thread that made it */
 	struct taken *taken;
 	size_t taken_count;
 	size_t taken_capacity;
 	uint64_t *finish_ns; /* by thread, as recorded */
 	bool *worked;        /* by thread: did more than sleep and time out */
 	size_t next_adoption;
+	size_t next_mark;
+	size_t next_origin;      /* of the schedules */
 	struct script_runs runs; /* of all threads, if they were crowded */
 	struct script_places places;
+};
+
+/* Timeouts that pass until something ends such a wait. */
+struct race {
+	uint32_t target; /* the wait or poll, NO_INDEX = nothing ever does */
+	uint32_t first_step;
+	uint64_t until_ns; /* 0 = there is none now */
 };
 
 /* Of the thread that is being compiled. */
@@ -111,10 +141,18 @@ struct thread_state {
 	uint32_t frames[FRAMES_MAX]; /* waits around others that have not ended */
 	size_t frame_count;
 	size_t retried_until; /* moment: up to there it is known whether waits are taken up */
+	uint32_t turn;        /* that it makes, NO_INDEX = none */
+	uint32_t turn_step;   /* where it came for it */
+	bool awaits_turn;
+	uint32_t meeting;     /* that it comes to when it holds no lock, NO_INDEX = none */
 	bool is_retried;      /* again after a timeout, until a signal comes */
+	struct race races[2]; /* of waits, of polls */
+	bool is_racing;       /* in a poll that times out */
 	bool is_waiting;      /* inside a recorded wait */
 	bool is_skipping;     /* inside a section, before it takes */
 	const struct section *skip_section;
+	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
+	bool has_left_loop;
 	uint32_t idle_step; /* where the thread went idle, NO_INDEX = it is not */
 	uint64_t idle_ns;
 	bool has_worked;
@@ -137,6 +175,10 @@ void script_compile_thread(struct compiler *, uint32_t thread);
 
 /* script_emit.c */
 void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
+/* The step that was emitted last was compiled from this wait, not from the moment. */
+void script_origin_is_wait(struct compiler *, uint32_t wait);
+/* Steps from this one on were taken back; so are their origins. */
+void script_origins_drop(struct compiler *, uint32_t step);
 /* The time since the last moment, as a step. */
 void script_pass(struct compiler *, uint64_t to_ns);
 /* Of the open ops. */
@@ -148,7 +190,7 @@ void script_close(struct compiler *, uint32_t op);
 /* A lock that it gives back later: whoever comes for it meanwhile waits for this thread. */
 bool script_is_holding(const struct compiler *);
 /* A wait whose waker is not known. */
-void script_stays(struct compiler *, uint64_t ns);
+void script_stays(struct compiler *, uint32_t wait, uint64_t ns);
 /* The step that was emitted last takes a job, if there is a pool. */
 void script_taken_add(struct compiler *, uint64_t end_ns);
 
@@ -186,15 +228,42 @@ void script_wait_ends(struct compiler *, uint32_t wait);
 
 /* script_transfers.c */
 void script_poll_begins(struct compiler *, uint32_t op);
+void script_poll_times_out(struct compiler *, uint32_t op);
 void script_transfer_begins(struct compiler *, uint32_t op);
+/* A visit of an event loop begins there. True: it begins with a poll, and there is nothing more to
+ * do about that. */
+bool script_visit_begins(struct compiler *, uint32_t op);
+/* After this call, or with the thread, an event loop ends. */
+void script_loop_ends(struct compiler *, uint32_t op);
 /* At the end of an op: it wrote, and STEP_WAKING comes after that. */
 bool script_write_wakes(const struct compiler *, uint32_t op);
+
+/* script_children.c: fills in `children`, and adds to `semaphores`. */
+void script_children_find(struct found *, const struct recording *);
+
+/* script_handed.c: by op that polls, the transfer. */
+uint32_t *script_handed_find(const struct script *);
 
 /* script_ends.c: fills in `pipe_users`. */
 void script_ends_find(struct found *, const struct recording *);
 /* The thread whose end a read waited for that found the end of a pipe. A poll before such a read
  * waited from `from_ns` on. NO_INDEX = not known, or no such read. */
 uint32_t script_ending_actor(const struct compiler *, uint32_t op, uint64_t from_ns);
+
+/* script_shared.c: a wait in a meeting, as a step. The last thread comes when it holds no lock any
+ * more. */
+void script_meets(struct compiler *, uint32_t wait);
+void script_meets_last(struct compiler *);
+
+/* script_turns.c: a wait for a turn begins or ends. True: there is nothing more to do about it.
+ * The end of a hold may be the begin or end of a turn that the thread makes. */
+bool script_turn_awaits(struct compiler *, uint32_t wait);
+bool script_turn_awaited(struct compiler *, uint32_t wait);
+void script_turn_at_hold_end(struct compiler *, uint32_t hold);
+/* The script was cut in the actor's steps: it comes to a turn that is not all there. */
+void script_turns_drop(struct script *, uint32_t actor);
+/* Takes the turns out of what the threads did. */
+void script_turns_find(struct compiler *);
 
 /* script_tries.c: a wait for a lock may have been a try in vain, a hold may have come of tries.
  * True: it was, and needs no more steps. */
@@ -220,8 +289,11 @@ void script_wakes_find(struct script *);
 
 /* script_batches.c. True if every take empties the source. */
 bool script_is_batched(const struct script *, uint32_t source);
-/* Fits the costs of batches; to be called when the jobs are known. */
+/* Fits the costs of batches: of all sources, or of one list of jobs that end with such a step. The
+ * jobs are known by then. */
 void script_batches_find(struct compiler *);
+void script_batches_cost(const struct script *, struct job_list *, enum step_type end_type,
+			 uint32_t end_arg);
 
 /* script_messages.c: by transfer, which job of its source's list a read took. */
 void script_messages_find(struct script *, const uint32_t *job_of_read);
@@ -232,8 +304,30 @@ void script_messages_free(struct script *);
 uint64_t *script_barriers_find(struct script *, const struct recording *, struct addresses *);
 uint64_t *script_semaphores_find(struct script *, const struct recording *, struct addresses *);
 
-/* script_peeks.c: how long threads of each class of sleeps waited by looking now and then. */
-void script_peeks_find(struct script *, const struct class_table *, const struct timeline *);
+void script_meetings_find(struct script *, const struct meetings *);
+
+/*
+ * script_looks.c: sleeps of a thread that looks for another one. Which threads are looked for, and
+ * when; before and after each sleep; before the thread's first moment at this time or later. At the
+ * end, rows that cannot be left to the replay stay as they were.
+ */
+void script_marks_find(struct found *, const struct looks *);
+void script_look_begins(struct compiler *, uint32_t sleep);
+void script_look_ends(struct compiler *, uint32_t sleep);
+void script_marks_until(struct compiler *, uint64_t before_ns);
+void script_looks_complete(struct script *);
+/* A step in a round that may be done any number of times, or not at all. */
+bool script_may_repeat(enum step_type);
+
+/* script_races.c. The poll found nothing, or only a timer. */
+bool script_poll_timed_out(const struct recording *, uint32_t poll);
+/* Of the wait or poll that timed out: a later one of its kind was ended by another thread. */
+bool script_may_race(struct compiler *, bool is_poll);
+/* The next step is that timeout. */
+void script_race(struct compiler *, bool is_poll);
+/* The last step is that of a wait or poll that another thread ended. */
+void script_race_ends(struct compiler *, uint32_t index, bool is_poll);
+void script_races_complete(struct script *);
 
 /* script_threads.c */
 void script_choose_finishers(struct script *, const struct compiler *);

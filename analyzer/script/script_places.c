@@ -12,6 +12,9 @@
  * functions than the rest. So each place is once more told apart by the power of two of its run's
  * length.
  *
+ * Whatever the thread does between two calls is under the functions that made both: the context of
+ * its scope. Waits for work to arrive are in none, as no function makes them longer.
+ *
  * One thread.
  */
 #include "script_places.h"
@@ -105,6 +108,43 @@ static void gap_add(struct script_places *places, size_t first_step, size_t end_
 		(struct cut_gap){ (uint32_t)first_step, (uint32_t)end_step };
 }
 
+/* 0 = it has none: what came before and after it has the same. */
+static uint32_t moment_stack(const struct recording *rec, const struct moment *moment)
+{
+	if (moment_type(moment) == MOMENT_LINK)
+		return rec->links[moment->index].stack;
+	return is_of_wait(moment) ? rec->waits[moment->index].stack
+				  : rec->extras[moment->index].stack;
+}
+
+/* The steps since the last moment are in the functions of both. */
+static void contexts_end(struct script_places *places, struct script *script,
+			 const struct moment *moment)
+{
+	uint32_t from = places->since.stack;
+	uint32_t to = moment ? moment_stack(script->recording, moment) : 0;
+	bool is_within = moment && (!to || (to == from && is_end(moment)));
+
+	places->since.stack = to ? to : from;
+	if (places->since.first_step == script->step_count)
+		return;
+	uint32_t context =
+		is_within ? contexts_within(&places->contexts, from, places->since.program)
+			  : contexts_between(&places->contexts, from, to, places->since.program);
+	for (size_t i = places->since.first_step; context && i < script->step_count; i++) {
+		struct step *step = &script->steps[i];
+
+		if (script_contract((enum step_type)step->type)->operand != OPERAND_SCOPE)
+			continue;
+		const struct scope *scope = &script->scopes.scopes[step->arg];
+		/* a step of a try's rounds is a copy, and has its functions */
+		bool is_copy = scope->context || scope->place;
+		bool is_arrival = scope->leaf != NO_INDEX && script->arrivals[scope->leaf];
+		if (!is_copy && !is_arrival)
+			step->arg = scopes_add_context(&script->scopes, step->arg, context);
+	}
+}
+
 /* The runs since the last moment are of this place, and the samples were taken in them. */
 static void gap_end(struct script_places *places, struct script *script, uint32_t place,
 		    size_t end_sample)
@@ -128,10 +168,12 @@ static void gap_end(struct script_places *places, struct script *script, uint32_
 }
 
 void script_places_begin(struct script_places *places, const struct recording *rec,
-			 bool has_functions)
+			 const struct stack_functions *functions)
 {
+	bool has_functions = functions && functions->first;
 	size_t stacks = 0;
 
+	contexts_begin(&places->contexts, rec, functions);
 	for (size_t i = 0; has_functions && i < rec->sample_count; i++)
 		stacks += rec->samples[i].stack != 0;
 	if (!stacks)
@@ -141,10 +183,11 @@ void script_places_begin(struct script_places *places, const struct recording *r
 		places->step_of_sample[i] = NO_INDEX;
 }
 
-void script_places_begin_thread(struct script_places *places, size_t step_count, size_t run_count,
-				size_t first_sample)
+void script_places_begin_thread(struct script_places *places, uint32_t program, size_t step_count,
+				size_t run_count, size_t first_sample)
 {
-	places->since = (struct place_since){ .hold = NO_INDEX,
+	places->since = (struct place_since){ .program = program,
+					      .hold = NO_INDEX,
 					      .first_step = step_count,
 					      .first_sample = first_sample,
 					      .first_run = run_count };
@@ -160,6 +203,7 @@ void script_places_end(struct script_places *places, struct script *script,
 
 	for (size_t i = places->since.first_run; i < runs->run_count; i++)
 		runs->runs[i].key = place;
+	contexts_end(places, script, moment);
 	if (places->step_of_sample)
 		gap_end(places, script, place, end_sample);
 	if (moment)
@@ -233,5 +277,6 @@ void script_places_free(struct script_places *places)
 {
 	free(places->step_of_sample);
 	free(places->gaps);
+	contexts_free(&places->contexts);
 	*places = (struct script_places){ 0 };
 }

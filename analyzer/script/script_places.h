@@ -7,6 +7,7 @@
 #ifndef WCPROF_SCRIPT_PLACES_H
 #define WCPROF_SCRIPT_PLACES_H
 
+#include "infer/contexts.h"
 #include "recording/samples.h"
 #include "recording/timeline.h"
 #include "script.h"
@@ -20,8 +21,10 @@ struct cut_gap {
 
 /* Since the last moment of the thread that is being compiled. */
 struct place_since {
-	uint32_t key;  /* of that moment */
-	uint32_t hold; /* op that it was the end of, NO_INDEX = it was something else */
+	uint32_t key;     /* of that moment */
+	uint32_t stack;   /* of the last one that has any, 0 = none had */
+	uint32_t program; /* that the thread runs, as contexts.h numbers them; 0 = the only one */
+	uint32_t hold;    /* op that it was the end of, NO_INDEX = it was something else */
 	size_t first_step;
 	size_t first_sample; /* in the recording */
 	size_t first_run;
@@ -33,13 +36,16 @@ struct script_places {
 	size_t gap_count;
 	size_t gap_capacity;
 	struct place_since since;
+	struct contexts contexts;
 };
 
-/* Samples are told apart if any has a stack whose functions are known. */
-void script_places_begin(struct script_places *, const struct recording *, bool has_functions);
+/* Samples are told apart if any has a stack whose functions are known. `functions` may be NULL. */
+void script_places_begin(struct script_places *, const struct recording *,
+			 const struct stack_functions *functions);
 
-void script_places_begin_thread(struct script_places *, size_t step_count, size_t run_count,
-				size_t first_sample);
+/* `program` is a number of contexts.h, 0 = there is only one. */
+void script_places_begin_thread(struct script_places *, uint32_t program, size_t step_count,
+				size_t run_count, size_t first_sample);
 
 /* The run since the last moment was the code between that and this one; NULL = the thread's end.
  * Samples up to `end_sample` have been passed. */

@@ -97,6 +97,38 @@ void script_runs_end_stretch(struct script_runs *runs, uint64_t cpu_ns)
 	runs->stretches[runs->stretch_count++] = stretch;
 }
 
+static uint64_t wall_ns_of(const struct script_runs *runs, const struct stretch *stretch)
+{
+	uint64_t wall_ns = 0;
+
+	for (uint32_t i = stretch->first; i < stretch->end; i++)
+		wall_ns += runs->runs[i].wall_ns;
+	return wall_ns;
+}
+
+/* How long its thread was off the CPUs in the runs of a stretch. */
+static uint64_t off_ns_of(const struct script_runs *runs, const struct stretch *stretch)
+{
+	uint64_t wall_ns = wall_ns_of(runs, stretch);
+
+	return wall_ns > stretch->cpu_ns ? wall_ns - stretch->cpu_ns : 0;
+}
+
+void script_runs_end_thread(struct script_runs *runs, double queued_ns)
+{
+	double off_ns = 0;
+
+	for (size_t s = runs->thread_stretch; s < runs->stretch_count; s++)
+		off_ns += (double)off_ns_of(runs, &runs->stretches[s]);
+	for (size_t s = runs->thread_stretch; s < runs->stretch_count && off_ns > queued_ns; s++) {
+		struct stretch *stretch = &runs->stretches[s];
+
+		stretch->cpu_ns +=
+			(uint64_t)((double)off_ns_of(runs, stretch) * (1 - queued_ns / off_ns));
+	}
+	runs->thread_stretch = runs->stretch_count;
+}
+
 void script_runs_drop(struct script_runs *runs, size_t step_count)
 {
 	while (runs->run_count && runs->runs[runs->run_count - 1].step >= step_count)
@@ -175,15 +207,6 @@ static uint32_t make_dense(struct script_runs *runs)
 	return kinds;
 }
 
-static uint64_t wall_ns_of(const struct script_runs *runs, const struct stretch *stretch)
-{
-	uint64_t wall_ns = 0;
-
-	for (uint32_t i = stretch->first; i < stretch->end; i++)
-		wall_ns += runs->runs[i].wall_ns;
-	return wall_ns;
-}
-
 /* The CPU time of a stretch's sleeps is known, if they used any. */
 static bool tells_of_sleeps(const struct stretch *stretch, uint64_t wall_ns)
 {
@@ -252,6 +275,17 @@ void script_runs_cut(struct script_runs *runs, struct step *steps, uint64_t slee
 	}
 	free(usual_ns);
 	free(sorted);
+}
+
+double script_runs_pace(const struct script_runs *runs, const struct step *steps, uint64_t late_ns)
+{
+	double wall_ns = (double)late_ns, run_ns = 0;
+
+	for (size_t i = 0; i < runs->run_count; i++) {
+		wall_ns += (double)runs->runs[i].wall_ns;
+		run_ns += (double)steps[runs->runs[i].step].ns;
+	}
+	return wall_ns > 0 ? run_ns / wall_ns : 0;
 }
 
 void script_runs_free(struct script_runs *runs)

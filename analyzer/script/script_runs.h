@@ -35,6 +35,7 @@ struct script_runs {
 	uint32_t sleeps; /* these three: since the last stretch */
 	uint64_t slept_ns;
 	bool is_mixed;
+	size_t thread_stretch; /* the first one of the thread */
 };
 
 /* The step took so long by the clock. Its key is to be set before the cut. */
@@ -49,6 +50,10 @@ void script_runs_called(struct script_runs *);
 /* The runs added since the last stretch used so much CPU time; UINT64_MAX = not known. */
 void script_runs_end_stretch(struct script_runs *, uint64_t cpu_ns);
 
+/* The thread's last stretch has ended. It waited for CPUs for so long at most: for more of its time
+ * off the CPUs there is another reason, and that stays. */
+void script_runs_end_thread(struct script_runs *, double queued_ns);
+
 /* The script ends before this step after all. */
 void script_runs_drop(struct script_runs *, size_t step_count);
 
@@ -59,6 +64,9 @@ uint64_t script_runs_sleep_ns(const struct script_runs *);
 /* Cuts the steps to the CPU time that they used; their sleeps used so much each. */
 void script_runs_cut(struct script_runs *, struct step *steps, uint64_t sleep_ns);
 
+/* After the cut: the part of a CPU that threads had while they were ready. They were for `late_ns`
+ * when they were to wake. */
+double script_runs_pace(const struct script_runs *, const struct step *steps, uint64_t late_ns);
 void script_runs_free(struct script_runs *);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Barriers and semaphores: their parties, their permits at the start, and how long after its cause
- * each wait for them returned.
+ * Barriers, libc's and the program's own, and semaphores. They have parties, and permits at the
+ * start. Each wait for them returned so long after its cause.
  *
  * The tables that are returned are by wait. One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
@@ -94,6 +95,43 @@ uint64_t *script_barriers_find(struct script *script, const struct recording *re
 	return latency_ns;
 }
 
+/* The barriers that the program made itself come behind the others, each meeting as one. */
+void script_meetings_find(struct script *script, const struct meetings *meetings)
+{
+	size_t capacity = script->barrier_count, count = capacity + meetings->count;
+
+	script->parties = memory_grow(script->parties, &capacity, count, sizeof(*script->parties));
+	for (size_t i = 0; i < meetings->count; i++)
+		script->parties[script->barrier_count++] = meetings->sizes[i];
+}
+
+static uint32_t barrier_of(const struct compiler *compiler, uint32_t meeting)
+{
+	return (uint32_t)compiler->found->barriers.count + meeting;
+}
+
+void script_meets(struct compiler *compiler, uint32_t index)
+{
+	const struct meetings *meetings = &compiler->found->meetings;
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	uint64_t opened_ns = meetings->opened_ns[meetings->of_wait[index]];
+
+	if (opened_ns < wait->start_ns)
+		opened_ns = wait->start_ns;
+	script_emit(compiler, STEP_BARRIER, barrier_of(compiler, meetings->of_wait[index]),
+		    wait->end_ns > opened_ns ? wait->end_ns - opened_ns : 0);
+}
+
+void script_meets_last(struct compiler *compiler)
+{
+	struct thread_state *thread = &compiler->thread;
+
+	if (thread->meeting == NO_INDEX || script_is_holding(compiler))
+		return;
+	script_emit(compiler, STEP_BARRIER, barrier_of(compiler, thread->meeting), LATENCY_UNKNOWN);
+	thread->meeting = NO_INDEX;
+}
+
 /* --- semaphores --- */
 
 struct permit_event {
@@ -127,7 +165,7 @@ static struct permit_event *permit_events(struct addresses *semaphores, const st
 		const struct rec_link *link = is_wait ? NULL : &rec->links[i - rec->wait_count];
 		uint32_t thread = is_wait ? wait->thread : link->thread;
 
-		if (thread == NO_INDEX ||
+		if (thread == NO_INDEX || !(is_wait ? wait->address : link->address) ||
 		    (is_wait ? wait->reason != REASON_SEM || wait->timed_out || wait->open
 			     : link->kind != LINK_POST))
 			continue;
@@ -143,37 +181,73 @@ static struct permit_event *permit_events(struct addresses *semaphores, const st
 	return events;
 }
 
+/* The wait lasted, and nobody was seen to post: it was another process, or before. */
+static bool lacks_post(const struct rec_wait *wait, uint64_t posted_ns)
+{
+	return wait->end_ns - wait->start_ns > assume.copy && posted_ns <= wait->start_ns;
+}
+
+/* The wait lasted until a post came, the only one meanwhile. */
+static bool one_posted(const struct rec_wait *wait, uint64_t posted_ns, uint64_t earlier_ns)
+{
+	return wait->end_ns - wait->start_ns > assume.copy && posted_ns > wait->start_ns &&
+	       earlier_ns <= wait->start_ns;
+}
+
+/* It had to wait, so nothing was left but for the post, whatever the recording says. The least of
+ * all such waits counts; UINT32_MAX: there was none. */
+static void note_owed(struct script *script, uint32_t semaphore, int64_t permits)
+{
+	uint32_t owed = permits > 0 ? (uint32_t)permits : 0;
+
+	if (owed < script->owed_permits[semaphore])
+		script->owed_permits[semaphore] = owed;
+}
+
 /*
  * The permits at the start are the recording's largest deficit of permits taken over permits
- * posted. Returns, for each wait, how long after the last post it returned: which of several posts
- * woke it is not known.
+ * posted. A wait where there were permits shows that these had been taken. That was by waits that
+ * are not in the recording, as they began before it: as many are owed. Returns, for each wait, how
+ * long after the last post it returned: which of several posts woke it is not known.
  */
 uint64_t *script_semaphores_find(struct script *script, const struct recording *rec,
 				 struct addresses *semaphores)
 {
 	uint64_t *latency_ns = memory_new(rec->wait_count, sizeof(*latency_ns));
-	uint64_t posted_ns = 0;
+	uint64_t posted_ns = 0, earlier_ns = 0;
 	int64_t permits = 0;
 	size_t count;
 	struct permit_event *events = permit_events(semaphores, rec, &count);
 
 	script->semaphore_count = semaphores->count;
 	script->permits = memory_new(semaphores->count, sizeof(*script->permits));
+	script->owed_permits = memory_new(semaphores->count, sizeof(*script->owed_permits));
+	memset(script->owed_permits, 0xff, semaphores->count * sizeof(*script->owed_permits));
 	for (size_t i = 0; i < count; i++) {
 		const struct permit_event *event = &events[i];
 
 		if (!i || event->semaphore != events[i - 1].semaphore)
-			permits = 0, posted_ns = 0;
+			permits = 0, posted_ns = earlier_ns = 0;
+		if (event->wait != NO_INDEX && lacks_post(&rec->waits[event->wait], posted_ns)) {
+			latency_ns[event->wait] = POST_UNSEEN;
+			continue;
+		}
 		permits += event->change;
+		if (event->wait != NO_INDEX &&
+		    one_posted(&rec->waits[event->wait], posted_ns, earlier_ns))
+			note_owed(script, event->semaphore, permits);
 		if (permits < -(int64_t)script->permits[event->semaphore])
 			script->permits[event->semaphore] = (uint32_t)-permits;
 		if (event->wait == NO_INDEX)
-			posted_ns = event->at_ns;
+			earlier_ns = posted_ns, posted_ns = event->at_ns;
 		else
 			latency_ns[event->wait] = posted_ns > rec->waits[event->wait].start_ns
 							  ? event->at_ns - posted_ns
 							  : LATENCY_UNKNOWN;
 	}
+	for (size_t i = 0; i < semaphores->count; i++)
+		if (script->permits[i] || script->owed_permits[i] == UINT32_MAX)
+			script->owed_permits[i] = 0;
 	free(events);
 	return latency_ns;
 }

@@ -16,6 +16,7 @@
 #include "script_parts.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* A sample ends a stretch: it says how much CPU time was used since the last one. */
 static void stretch_ends(struct compiler *compiler, const struct rec_sample *sample)
@@ -29,29 +30,100 @@ static void stretch_ends(struct compiler *compiler, const struct rec_sample *sam
 	compiler->thread.cpu_ns = sample->cpu_ns;
 }
 
+static bool is_in_sleep(const struct compiler *compiler)
+{
+	const struct thread_state *thread = &compiler->thread;
+
+	return thread->open_count &&
+	       compiler->rec->ops[thread->open[thread->open_count - 1]].kind == KIND_SLEEP;
+}
+
+/* The schedules that the thread has come to by then. */
+static void schedules_until(struct compiler *compiler, uint64_t at_ns)
+{
+	const struct deadlines *deadlines = &compiler->found->deadlines;
+	struct thread_state *thread = &compiler->thread;
+	size_t *next = &compiler->gathered.next_origin;
+
+	for (; *next < deadlines->origin_count; (*next)++) {
+		const struct deadline_origin *origin = &deadlines->origins[*next];
+
+		if (origin->thread < thread->index)
+			continue;
+		if (origin->thread > thread->index || origin->at_ns > at_ns ||
+		    thread->is_skipping || thread->is_waiting || is_in_sleep(compiler))
+			return;
+		script_pass(compiler, origin->at_ns);
+		script_emit(compiler, STEP_SCHEDULE, 0, 0);
+		thread->beat_ns = thread->now_ns;
+	}
+}
+
+static void pass_deadline(struct compiler *compiler, uint64_t deadline_ns)
+{
+	uint64_t beat_ns = compiler->thread.beat_ns;
+
+	script_emit(compiler, STEP_UNTIL, script_scope(compiler),
+		    deadline_ns > beat_ns ? deadline_ns - beat_ns : 0);
+	if (deadline_ns > beat_ns)
+		compiler->thread.beat_ns = deadline_ns;
+}
+
 /* A sleep scales by the time that was asked for. Its overrun stays as long as it sleeps at all, and
- * an absolute deadline stays. */
+ * so do the deadlines of a schedule. */
 static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
 	uint64_t start_ns = compiler->rec->ops[op].start_ns, asked_ns = extra->amount;
 	uint64_t length_ns = to_ns - compiler->thread.now_ns;
-	uint64_t overrun_max_ns = compiler->script->made_crowd ? assume.wake_up : UINT64_MAX;
 
 	if (compiler->thread.is_skipping || compiler->thread.is_waiting ||
 	    to_ns <= compiler->thread.now_ns)
 		return;
 	script_runs_called(&compiler->gathered.runs);
 	uint64_t overrun_ns = asked_ns && length_ns > asked_ns ? length_ns - asked_ns : 0;
-	if (extra->absolute && asked_ns <= to_ns - start_ns) {
-		script_emit(compiler, STEP_UNTIL, 0, start_ns + asked_ns);
+	if (compiler->found->deadlines.is_scheduled[op] && asked_ns <= to_ns - start_ns) {
+		pass_deadline(compiler, start_ns + asked_ns);
 		overrun_ns = to_ns - (start_ns + asked_ns);
 	} else {
 		script_emit(compiler, STEP_DELAY, script_scope(compiler), length_ns - overrun_ns);
 	}
-	script_emit(compiler, STEP_OVERRUN, script_scope(compiler),
-		    overrun_ns < overrun_max_ns ? overrun_ns : overrun_max_ns);
+	script_emit(compiler, STEP_OVERRUN, script_scope(compiler), overrun_ns);
 	compiler->thread.now_ns = to_ns;
+}
+
+/* --- timers with a descriptor --- */
+
+static bool is_of_timer(const struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *call = &compiler->rec->ops[op];
+
+	return call->kind == KIND_IO && !compiler->thread.is_skipping &&
+	       strcmp(compiler->rec->strings[call->ident], "timerfd") == 0;
+}
+
+/* The times of the timer are so long after this. */
+static void timer_begins(struct compiler *compiler, uint32_t op)
+{
+	if (!is_of_timer(compiler, op) ||
+	    strcmp(compiler->rec->strings[compiler->rec->ops[op].name], "timerfd_settime") != 0)
+		return;
+	script_emit(compiler, STEP_SCHEDULE, 0, 0);
+	compiler->thread.beat_ns = compiler->thread.now_ns;
+}
+
+/* A read that waited did so until the timer's next time. */
+static void timer_ends(struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *call = &compiler->rec->ops[op];
+
+	if (!is_of_timer(compiler, op) || compiler->thread.is_waiting ||
+	    call->end_ns - call->start_ns <= assume.copy ||
+	    flow_direction_of(compiler->rec->strings[call->name]) != FLOW_READ)
+		return;
+	script_runs_called(&compiler->gathered.runs);
+	pass_deadline(compiler, call->end_ns);
+	compiler->thread.now_ns = call->end_ns;
 }
 
 /* --- what happens --- */
@@ -89,17 +161,23 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 	note_work(compiler, true);
 	if (compiler->thread.is_skipping)
 		return;
-	if (link->kind == LINK_WAKE && compiler->found->is_awaited[index]) {
+	if ((link->kind == LINK_WAKE || link->kind == LINK_SIGNAL) &&
+	    compiler->found->is_awaited[index]) {
 		script_emit(compiler, STEP_SIGNAL, index, 0);
-		if (script_wake_costs(compiler->script, index))
+		if (link->kind == LINK_WAKE && script_wake_costs(compiler->script, index))
 			script_emit(compiler, STEP_WAKING, script_scope(compiler), 0);
 	}
-	if (link->kind == LINK_POST)
+	bool is_call = compiler->found->turns.is_call && compiler->found->turns.is_call[index];
+	if (link->kind == LINK_POST && !compiler->found->meetings.is_post[index] && !is_call)
 		script_emit(compiler, STEP_POST,
 			    addresses_find(&compiler->found->semaphores, compiler->thread.process,
 					   link->address),
 			    0);
 	spawn(compiler, script_started_actor(compiler->rec, link));
+	if (compiler->found->meetings.of_link[index] != NO_INDEX) {
+		compiler->thread.meeting = compiler->found->meetings.of_link[index];
+		script_meets_last(compiler);
+	}
 }
 
 /* Threads that were started past every hook, by their likely creator. */
@@ -135,11 +213,17 @@ static void op_begins(struct compiler *compiler, uint32_t op)
 	script_pass(compiler, compiler->rec->ops[op].start_ns);
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
 		script_tries_give_up(compiler);
-	script_stamps(compiler, op, STAMP_BEGIN);
 	note_work(compiler, !is_idle(compiler, op));
+	if (compiler->rec->ops[op].kind == KIND_SLEEP)
+		script_look_begins(compiler, op);
+	timer_begins(compiler, op);
+	bool is_done = !compiler->thread.is_skipping && script_visit_begins(compiler, op);
+
+	script_stamps(compiler, op, STAMP_BEGIN);
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_begins(compiler, op);
-	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->thread.is_skipping)
+	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->thread.is_skipping &&
+		 !is_done)
 		script_poll_begins(compiler, op);
 	else if (compiler->rec->ops[op].kind == KIND_IO && !compiler->thread.is_skipping)
 		script_transfer_begins(compiler, op);
@@ -156,10 +240,14 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 		compiler->thread.awaited_op = NO_INDEX;
 		compiler->thread.is_waiting = false;
 		compiler->thread.now_ns = end_ns;
+		script_poll_times_out(compiler, op);
 	}
 	if (compiler->rec->ops[op].kind == KIND_SLEEP && compiler->rec->extras)
 		pass_sleep(compiler, op, end_ns);
+	timer_ends(compiler, op);
 	script_pass(compiler, end_ns);
+	if (compiler->rec->ops[op].kind == KIND_SLEEP)
+		script_look_ends(compiler, op);
 	if (script_write_wakes(compiler, op))
 		script_emit(compiler, STEP_WAKING, script_scope(compiler), 0);
 	if (!script_ends_elsewhere(compiler, op))
@@ -167,6 +255,11 @@ static void op_ends(struct compiler *compiler, uint32_t op)
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_ends(compiler, op);
 	script_close(compiler, op);
+	script_meets_last(compiler);
+	if (!compiler->thread.is_skipping)
+		script_loop_ends(compiler, op);
+	if (compiler->rec->ops[op].kind == KIND_HOLD)
+		script_turn_at_hold_end(compiler, op);
 }
 
 /* A sample at the end of a call comes after it. */
@@ -192,6 +285,8 @@ static void happen(struct compiler *compiler, const struct moment *moment)
 {
 	script_adopted_until(compiler, moment->at_ns);
 	stretches_end(compiler, moment->at_ns);
+	schedules_until(compiler, moment->at_ns);
+	script_marks_until(compiler, moment->at_ns);
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
 		op_begins(compiler, moment->index);
@@ -228,7 +323,21 @@ static void samples_prepare(struct compiler *compiler)
 	if (!compiler->script->was_crowded && !compiler->gathered.places.step_of_sample)
 		return;
 	thread->samples = samples_of_thread(compiler->rec, thread->index, &thread->sample_count);
-	thread->first_sample = (size_t)(thread->samples - compiler->rec->samples);
+	if (thread->samples)
+		thread->first_sample = (size_t)(thread->samples - compiler->rec->samples);
+}
+
+/* Of one program alone all is said by what it does. */
+static uint32_t program_of(const struct compiler *compiler, uint32_t process)
+{
+	const struct recording *rec = compiler->rec;
+	uint32_t op = rec->processes[process].op;
+
+	for (size_t p = 0; op != NO_INDEX && p < rec->process_count; p++)
+		if (rec->processes[p].op != NO_INDEX &&
+		    rec->ops[rec->processes[p].op].name != rec->ops[op].name)
+			return CONTEXT_PROGRAM | rec->ops[op].name;
+	return 0;
 }
 
 static void thread_prepare(struct compiler *compiler, uint32_t index)
@@ -248,12 +357,18 @@ static void thread_prepare(struct compiler *compiler, uint32_t index)
 						  .lock_wait = NO_INDEX,
 						  .tries = { .lock = NO_INDEX },
 						  .adopted = NO_INDEX,
+						  .meeting = NO_INDEX,
+						  .turn = NO_INDEX,
 						  .idle_step = NO_INDEX };
-	samples_prepare(compiler);
-	script_places_begin_thread(&compiler->gathered.places, compiler->script->step_count,
-				   compiler->gathered.runs.run_count,
-				   compiler->thread.first_sample);
 	actor->first_step = (uint32_t)compiler->script->step_count;
+	actor->has_startup = compiler->found->startup_ns[index] > 0;
+	if (actor->has_startup) /* how much of it is known when its start is */
+		script_emit(compiler, STEP_RUN, script_scope(compiler), 0);
+	samples_prepare(compiler);
+	script_places_begin_thread(&compiler->gathered.places,
+				   program_of(compiler, rec_thread->process),
+				   compiler->script->step_count, compiler->gathered.runs.run_count,
+				   compiler->thread.first_sample);
 }
 
 /* The first thread of an image that ended by exec starts that of the next. */
@@ -278,12 +393,29 @@ static void idle_end_drop(struct compiler *compiler)
 	assert(idle_step >= compiler->script->actors[compiler->thread.index].first_step &&
 	       idle_step <= compiler->script->step_count);
 	compiler->script->step_count = idle_step;
+	script_origins_drop(compiler, idle_step);
 	script_tries_drop(compiler->script, compiler->thread.index);
+	script_turns_drop(compiler->script, compiler->thread.index);
 	script_runs_drop(&gathered->runs, idle_step);
 	script_places_drop(&gathered->places, idle_step, samples_passed(compiler));
 	while (gathered->taken_count && gathered->taken[gathered->taken_count - 1].step > idle_step)
 		gathered->taken_count--;
 	gathered->finish_ns[compiler->thread.index] = compiler->thread.idle_ns;
+}
+
+/* For how long the thread may have waited for a CPU: while none was idle, or as the kernel says. */
+static double queued_most_ns(const struct compiler *compiler)
+{
+	const struct thread_state *thread = &compiler->thread;
+	uint64_t start_ns = compiler->script->actors[thread->index].start_ns, queued_ns = 0;
+
+	for (size_t i = 1; i < thread->sample_count; i++)
+		if (thread->samples[i - 1].queued_ns &&
+		    thread->samples[i].queued_ns > thread->samples[i - 1].queued_ns)
+			queued_ns +=
+				thread->samples[i].queued_ns - thread->samples[i - 1].queued_ns;
+	return fmax((double)(thread->now_ns - start_ns) * (1 - compiler->script->idle_share),
+		    (double)queued_ns);
 }
 
 /*
@@ -303,17 +435,22 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 		script_pass(compiler, op->end_ns);
 		stretches_end(compiler, UINT64_MAX);
 		gap_ends(compiler, NULL);
+		script_marks_until(compiler, UINT64_MAX);
 	}
 	script_tries_end(compiler);
 	/* the last sample was taken on the way out */
 	script_runs_end_stretch(&compiler->gathered.runs, ended && compiler->thread.sample_count
 								  ? assume.ending
 								  : UINT64_MAX);
+	script_runs_end_thread(&compiler->gathered.runs, queued_most_ns(compiler));
 	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;
 	if (!ended && compiler->thread.has_worked && compiler->thread.idle_step != NO_INDEX)
 		idle_end_drop(compiler);
+	script_loop_ends(compiler, NO_INDEX);
 	goes_on_by_exec(compiler, thread);
+	if (compiler->found->children[thread].semaphore != NO_INDEX)
+		script_emit(compiler, STEP_POST, compiler->found->children[thread].semaphore, 0);
 	script_emit(compiler, STEP_MARK, 0, 0);
 	script_emit(compiler, STEP_END, 0, 0);
 }

@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Each looks through all threads; a program with more has links, or no order to be found. */
 enum { ADOPTIONS_MAX = 1000 };
@@ -54,17 +55,25 @@ uint32_t script_next_image(const struct recording *rec, uint32_t process)
 	return next;
 }
 
-/* The first thread of a client's first image, or of its last one. */
+/* The first thread of a client's first image, or of its last one. A child that went on by exec
+ * before it did anything has an image without threads. */
 static uint32_t thread_of_client(const struct recording *rec, uint32_t client, bool last)
 {
-	uint32_t image = NO_INDEX;
+	uint32_t image = NO_INDEX, thread = NO_INDEX;
 
-	for (uint32_t p = 0; client && p < rec->process_count; p++)
-		if (rec->processes[p].client == client &&
-		    (image == NO_INDEX ||
-		     (image_start_ns(rec, p) > image_start_ns(rec, image)) == last))
-			image = p;
-	return image == NO_INDEX ? NO_INDEX : script_first_thread(rec, image);
+	for (uint32_t p = 0; client && p < rec->process_count; p++) {
+		if (rec->processes[p].client != client ||
+		    (image != NO_INDEX &&
+		     (image_start_ns(rec, p) > image_start_ns(rec, image)) != last))
+			continue;
+		uint32_t first = script_first_thread(rec, p);
+
+		if (first == NO_INDEX)
+			continue;
+		image = p;
+		thread = first;
+	}
+	return thread;
 }
 
 uint32_t script_started_actor(const struct recording *rec, const struct rec_link *link)
@@ -216,14 +225,9 @@ struct adoption *script_adoptions_find(const struct recording *rec, const struct
  * that. */
 static bool is_root(const struct recording *rec, uint32_t process, const struct actor *actors)
 {
-	uint32_t first = process;
-
-	for (uint32_t p = 0; p < rec->process_count; p++)
-		if (rec->processes[p].client &&
-		    rec->processes[p].client == rec->processes[process].client &&
-		    image_start_ns(rec, p) < image_start_ns(rec, first))
-			first = p;
-	uint32_t thread = script_first_thread(rec, first);
+	uint32_t client = rec->processes[process].client;
+	uint32_t thread =
+		client ? thread_of_client(rec, client, false) : script_first_thread(rec, process);
 
 	return thread == NO_INDEX || !actors[thread].is_spawned;
 }
@@ -246,29 +250,55 @@ uint32_t script_ending_thread(const struct recording *rec, uint32_t process)
 	return ending;
 }
 
-/* How long each thread was in sleeps and in waits that came to nothing, before its finish. To be
- * freed. */
-static uint64_t *slept_find(const struct compiler *compiler)
+/* Another one ended the call: a peer sent something, or a descriptor was ready. */
+static bool is_woken_in(const struct recording *rec, size_t index)
+{
+	const struct rec_op *op = &rec->ops[index];
+	const char *ident = rec->strings[op->ident];
+
+	if (op->kind == KIND_POLL)
+		return !script_poll_timed_out(rec, (uint32_t)index);
+	return op->kind == KIND_IO && rec->extras[index].amount && ident[0] &&
+	       strncmp(ident, "file ", strlen("file ")) != 0 && strcmp(ident, "timerfd") != 0 &&
+	       flow_direction_of(rec->strings[op->name]) == FLOW_READ;
+}
+
+static bool is_for_lock(const struct rec_wait *wait)
+{
+	return wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
+	       wait->reason == REASON_RWLOCK_WRITE;
+}
+
+/* By thread: until its finish it slept, or waited until a timeout; and no other thread ever ended a
+ * wait of its, but for locks. To be freed. */
+static bool *clocked_find(const struct compiler *compiler)
 {
 	const struct recording *rec = compiler->rec;
-	uint64_t *slept_ns = memory_new(rec->thread_count, sizeof(*slept_ns));
+	const uint64_t *finish_ns = compiler->gathered.finish_ns;
+	bool *is_clocked = memory_new(rec->thread_count, sizeof(*is_clocked));
+	bool *is_woken = memory_new(rec->thread_count, sizeof(*is_woken));
 
 	for (size_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
 
-		if (op->thread != NO_INDEX &&
-		    op->end_ns <= compiler->gathered.finish_ns[op->thread] &&
-		    (op->kind == KIND_SLEEP || (op->kind == KIND_POLL && !rec->extras[i].amount)))
-			slept_ns[op->thread] += op->end_ns - op->start_ns;
+		if (op->thread == NO_INDEX || op->end_ns > finish_ns[op->thread])
+			continue;
+		is_woken[op->thread] |= is_woken_in(rec, i);
+		is_clocked[op->thread] |= op->kind == KIND_SLEEP || op->kind == KIND_POLL;
 	}
 	for (size_t i = 0; i < rec->wait_count; i++) {
 		const struct rec_wait *wait = &rec->waits[i];
 
-		if (wait->thread != NO_INDEX && wait->timed_out &&
-		    wait->end_ns <= compiler->gathered.finish_ns[wait->thread])
-			slept_ns[wait->thread] += wait->end_ns - wait->start_ns;
+		if (wait->thread == NO_INDEX || wait->end_ns > finish_ns[wait->thread] ||
+		    wait->end_ns == wait->start_ns || is_for_lock(wait))
+			continue;
+		is_woken[wait->thread] |= !wait->timed_out;
+		is_clocked[wait->thread] |= wait->timed_out;
 	}
-	return slept_ns;
+	for (size_t t = 0; t < rec->thread_count; t++)
+		is_clocked[t] = is_clocked[t] && !is_woken[t];
+	free(is_woken);
+	return is_clocked;
 }
 
 /* When each thread last let another one go. To be freed. */
@@ -280,7 +310,8 @@ static uint64_t *served_find(const struct compiler *compiler)
 
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
-		bool is_wake = link->kind == LINK_WAKE && compiler->found->is_awaited[i];
+		bool is_wake = (link->kind == LINK_WAKE || link->kind == LINK_SIGNAL) &&
+			       compiler->found->is_awaited[i];
 
 		if (link->thread != NO_INDEX && link->at_ns > served_ns[link->thread] &&
 		    (is_wake || link->kind == LINK_POST || link->kind == LINK_SPAWN ||
@@ -317,24 +348,19 @@ static bool is_still_there(const struct recording *rec, size_t thread)
 
 /*
  * A thread that wakes up now and then to look after something goes on doing so for as long as it is
- * left alone. Its last work is the recording's end, and no finish. It sleeps most of the time, lets
- * no thread go after the others have finished, and runs less than one of them.
+ * left alone. Its last work is the recording's end, and no finish. Only the clock wakes it, it lets
+ * no thread go after the others have finished, and it runs less than one of them.
  */
 static void tickers_leave(struct script *script, const struct compiler *compiler)
 {
 	const struct recording *rec = compiler->rec;
-	uint64_t *slept_ns = slept_find(compiler), *served_ns = served_find(compiler);
-	bool *ticks = memory_new(rec->thread_count, sizeof(*ticks));
+	uint64_t *served_ns = served_find(compiler);
+	bool *ticks = clocked_find(compiler);
 	uint64_t most_ns = 0, finish_ns = 0;
 
 	for (size_t t = 0; t < script->actor_count; t++) {
-		uint64_t life_ns = compiler->gathered.finish_ns[t] - script->actors[t].start_ns;
-
-		if (!script->actors[t].counts)
-			continue;
-		ticks[t] = is_still_there(rec, t) &&
-			   (double)slept_ns[t] > (double)life_ns * assume.ticker_asleep;
-		if (ticks[t])
+		ticks[t] = ticks[t] && script->actors[t].counts && is_still_there(rec, t);
+		if (!script->actors[t].counts || ticks[t])
 			continue;
 		uint64_t run_ns = run_of(script, t);
 		most_ns = run_ns > most_ns ? run_ns : most_ns;
@@ -347,7 +373,6 @@ static void tickers_leave(struct script *script, const struct compiler *compiler
 		script->actors[t].counts = false;
 		script->actors[t].ticks = true;
 	}
-	free(slept_ns);
 	free(served_ns);
 	free(ticks);
 }

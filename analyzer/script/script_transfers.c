@@ -3,18 +3,42 @@
  * Calls that wait for the other end of a pipe or socket, as steps.
  *
  * A call writes or reads the bytes of a transfer, or waits for the end of the process that has the
- * other end. A poll is part of the read after it. One thread.
+ * other end. A poll is part of the read after it, or waits for that of another thread
+ * (script_handed.c). One of an event loop is part of a visit.
+ *
+ * One thread.
  */
+#include "base/assumptions.h"
 #include "format.h"
 #include "script_parts.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const struct transfer *transfer_of(const struct compiler *compiler, uint32_t op)
 {
 	uint32_t transfer = compiler->script->flows.transfer_of[op];
 
 	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
+}
+
+/* A part of having a lock back that is given away during calls, as interpreters do. */
+static bool is_locking(const struct recording *rec, const struct moment *moment)
+{
+	switch (moment_type(moment)) {
+	case MOMENT_OP_BEGIN:
+	case MOMENT_OP_POINT:
+	case MOMENT_OP_END:
+		return rec->ops[moment->index].kind == KIND_HOLD;
+	case MOMENT_LINK:
+		return rec->links[moment->index].kind == LINK_WAKE;
+	case MOMENT_WAIT_BEGIN:
+	case MOMENT_WAIT_POINT:
+	case MOMENT_WAIT_END:
+		break;
+	}
+	return rec->waits[moment->index].reason == REASON_MUTEX ||
+	       rec->waits[moment->index].reason == REASON_COND;
 }
 
 /* The call that a poll was for: the next one of the thread. */
@@ -27,7 +51,8 @@ static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 		const struct moment *moment = &timeline->moments[i];
 		enum moment_type type = moment_type(moment);
 
-		if (moment->index == poll && type == MOMENT_OP_END)
+		if ((moment->index == poll && type == MOMENT_OP_END) ||
+		    is_locking(compiler->rec, moment))
 			continue;
 		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
 			break;
@@ -58,19 +83,84 @@ static bool end_awaited(struct compiler *compiler, uint32_t op, uint32_t read)
 	return true;
 }
 
+/* Its time passes in one step at its end, unless the event comes first. */
+static bool poll_races(struct compiler *compiler, uint32_t op)
+{
+	if (!script_poll_timed_out(compiler->rec, op) || !script_may_race(compiler, true))
+		return false;
+	wait_in(compiler, op);
+	compiler->thread.is_racing = true;
+	return true;
+}
+
+void script_poll_times_out(struct compiler *compiler, uint32_t op)
+{
+	const struct rec_op *poll = &compiler->rec->ops[op];
+
+	if (!compiler->thread.is_racing)
+		return;
+	compiler->thread.is_racing = false;
+	script_race(compiler, true);
+	script_emit(compiler, STEP_DELAY, script_scope(compiler), poll->end_ns - poll->start_ns);
+}
+
 void script_poll_begins(struct compiler *compiler, uint32_t op)
 {
 	const struct rec_op *poll = &compiler->rec->ops[op];
-	uint32_t read = compiler->rec->extras[op].amount ? call_after(compiler, op) : NO_INDEX;
+	if (poll_races(compiler, op))
+		return;
+	bool is_for_bytes =
+		compiler->rec->extras[op].amount && !rec_waits_for_signal(compiler->rec, op);
+	uint32_t read = is_for_bytes ? call_after(compiler, op) : NO_INDEX;
 
-	if (read == NO_INDEX || end_awaited(compiler, op, read))
+	if (read != NO_INDEX && end_awaited(compiler, op, read))
 		return;
-	const struct transfer *transfer = transfer_of(compiler, read);
-	if (!transfer || transfer->is_write || transfer->first_ns <= poll->start_ns)
+	const struct flows *flows = &compiler->script->flows;
+	uint32_t index = read == NO_INDEX ? NO_INDEX : flows->transfer_of[read];
+	if (index == NO_INDEX)
+		index = compiler->found->handed[op];
+	if (index == NO_INDEX)
 		return;
-	script_emit(compiler, STEP_AWAIT, compiler->script->flows.transfer_of[read],
+	const struct transfer *transfer = &flows->transfers[index];
+	if (transfer->is_write || transfer->first_ns <= poll->start_ns ||
+	    transfer->first_ns > poll->end_ns)
+		return;
+	script_emit(compiler, STEP_AWAIT, index,
 		    poll->end_ns > transfer->first_ns ? poll->end_ns - transfer->first_ns : 0);
+	script_race_ends(compiler, op, true);
 	wait_in(compiler, op);
+}
+
+bool script_visit_begins(struct compiler *compiler, uint32_t op)
+{
+	const struct loops *loops = &compiler->script->loops;
+	uint32_t index = loops->visit_of[op];
+
+	if (index == NO_INDEX)
+		return false;
+	const struct visit *visit = &loops->visits[index];
+	bool has_waited = visit->latency_ns != VISIT_HAS_NOT_WAITED;
+
+	script_tries_give_up(compiler);
+	script_emit(compiler, STEP_VISIT, index,
+		    has_waited && visit->sort == VISIT_EVENT ? visit->latency_ns
+							     : loops->latency_ns);
+	if (has_waited)
+		wait_in(compiler, op);
+	return compiler->rec->ops[op].kind == KIND_POLL && visit->sort != VISIT_BARRIER;
+}
+
+void script_loop_ends(struct compiler *compiler, uint32_t op)
+{
+	const struct loops *loops = &compiler->script->loops;
+	uint32_t thread = compiler->thread.index;
+
+	if (loops->end_visit[thread] == NO_INDEX || compiler->thread.has_left_loop ||
+	    (op != NO_INDEX && op != loops->end_op[thread]))
+		return;
+	script_tries_give_up(compiler);
+	script_emit(compiler, STEP_VISIT, loops->end_visit[thread], loops->latency_ns);
+	compiler->thread.has_left_loop = true;
 }
 
 static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index)
@@ -89,6 +179,21 @@ static bool transfer_step(struct compiler *compiler, uint32_t op, uint32_t index
 	return transfer->has_waited;
 }
 
+/* The holder of a file's lock is not known: it is let go by any of several calls, or the end of a
+ * process. */
+static bool waits_for_file(const struct compiler *compiler, uint32_t op)
+{
+	static const char *const calls[] = { "flock", "fcntl", "lockf" };
+	const struct rec_op *call = &compiler->rec->ops[op];
+
+	if (call->end_ns - call->start_ns <= assume.copy)
+		return false;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strcmp(compiler->rec->strings[call->name], calls[i]) == 0)
+			return true;
+	return false;
+}
+
 /* A call between two descriptors takes first, and then gives. */
 void script_transfer_begins(struct compiler *compiler, uint32_t op)
 {
@@ -99,8 +204,12 @@ void script_transfer_begins(struct compiler *compiler, uint32_t op)
 
 	if (transfer_step(compiler, op, is_own_first ? other : own) || has_waited)
 		wait_in(compiler, op);
-	else if (own == NO_INDEX)
-		end_awaited(compiler, op, op);
+	else if (own == NO_INDEX && !end_awaited(compiler, op, op) &&
+		 waits_for_file(compiler, op)) {
+		script_stays(compiler, NO_INDEX,
+			     compiler->rec->ops[op].end_ns - compiler->rec->ops[op].start_ns);
+		wait_in(compiler, op);
+	}
 }
 
 bool script_write_wakes(const struct compiler *compiler, uint32_t op)

@@ -56,7 +56,7 @@ static bool loop_ends(struct compiler *compiler)
 		script_emit(compiler, STEP_AGAIN, 0, end - tries->try_step);
 		return true;
 	}
-	*try = (struct step){ .type = STEP_FIXED };
+	*try = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 	*tries = (struct tries){ .lock = NO_INDEX };
 	return false;
 }
@@ -67,7 +67,8 @@ static void try_forget(struct compiler *compiler)
 	struct tries *tries = &compiler->thread.tries;
 
 	if (tries->is_open && tries->last_step == NO_INDEX)
-		compiler->script->steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
+		compiler->script->steps[tries->try_step] =
+			(struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 	*tries = (struct tries){ .lock = NO_INDEX };
 }
 
@@ -80,9 +81,10 @@ void script_tries_give_up(struct compiler *compiler)
 		return;
 	assert(steps[tries->try_step].type == STEP_TRY &&
 	       steps[tries->last_step].type == STEP_AGAIN);
-	steps[tries->try_step] = (struct step){ .type = STEP_FIXED };
+	steps[tries->try_step] = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 	steps[tries->last_step] =
-		(struct step){ .type = STEP_FIXED,
+		(struct step){ .arg = NO_INDEX,
+			       .type = STEP_FIXED,
 			       .ns = compiler->thread.now_ns - tries->left_out_from_ns };
 	compiler->thread.is_skipping = false;
 	*tries = (struct tries){ .lock = NO_INDEX };
@@ -100,7 +102,7 @@ void script_tries_drop(struct script *script, uint32_t actor)
 	for (size_t i = script->actors[actor].first_step; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_TRY &&
 		    script->steps[i].jump >= script->step_count - i)
-			script->steps[i] = (struct step){ .type = STEP_FIXED };
+			script->steps[i] = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 }
 
 bool script_try_failed(struct compiler *compiler, uint32_t index)

@@ -109,13 +109,28 @@ static bool parties_are_valid(const struct script *script)
 	return true;
 }
 
+/* Each turn begins behind the step at which its thread came for it, or where the maker goes on. */
+static bool circles_are_valid(const struct script *script)
+{
+	for (size_t i = 0; i < script->circle_count; i++) {
+		const struct script_circle *circle = &script->circles[i];
+
+		for (size_t k = 0; k < circle->turns.count; k++)
+			if (circle->turns.steps[k] >= script->step_count)
+				return false;
+		if (circle->last_end > script->step_count)
+			return false;
+	}
+	return true;
+}
+
 static bool tables_are_valid(const struct script *script)
 {
 	return script->source_count == script->monitors.condition_count + script->flows.flow_count +
 					       script->semaphore_count &&
 	       scopes_are_valid(script) && shares_are_valid(script) && signals_are_valid(script) &&
 	       transfers_are_valid(script) && requests_are_valid(script) &&
-	       parties_are_valid(script);
+	       parties_are_valid(script) && circles_are_valid(script);
 }
 
 /* --- steps --- */
@@ -127,6 +142,8 @@ static size_t operand_count(const struct script *script, enum step_operand opera
 		return 1; /* 0 */
 	case OPERAND_SCOPE:
 		return script->scopes.count;
+	case OPERAND_CIRCLE:
+		return script->circle_count;
 	case OPERAND_LOCK:
 		return script->lock_count;
 	case OPERAND_CONDITION:
@@ -142,8 +159,14 @@ static size_t operand_count(const struct script *script, enum step_operand opera
 		return script->flows.transfer_count;
 	case OPERAND_ACTOR:
 		return script->actor_count;
+	case OPERAND_LOOK:
+		return script->looks.count;
 	case OPERAND_STAMP:
 		return 2 * script->requests.count;
+	case OPERAND_VISIT:
+		return script->loops.visit_count;
+	case OPERAND_WAIT:
+		return script->recording->wait_count;
 	}
 	return 0;
 }
@@ -168,12 +191,44 @@ static bool is_round_valid(const struct script *script, size_t try)
 	return true;
 }
 
+/* The look goes on behind the again of its row. */
+static bool is_look_valid(const struct script *script, size_t look)
+{
+	uint64_t jump = script->steps[look].jump;
+
+	return jump && jump < script->step_count && has_type(script, look + jump, STEP_AGAIN);
+}
+
+/* It leads to a wait that knows its end, and a timeout comes next. */
+static bool is_race_valid(const struct script *script, size_t race)
+{
+	uint64_t jump = script->steps[race].jump;
+
+	return jump > 1 && jump < script->step_count &&
+	       (has_type(script, race + 1, STEP_DELAY) || has_type(script, race + 1, STEP_FIXED)) &&
+	       (has_type(script, race + jump, STEP_AWAIT) ||
+		has_type(script, race + jump, STEP_AFTER));
+}
+
+/* It goes back to a try, or behind a look from which the next one leads here. */
 static bool is_again_valid(const struct script *script, size_t again)
 {
 	uint64_t jump = script->steps[again].jump;
 
+	if (jump && jump <= again && has_type(script, again - jump, STEP_LOOK))
+		return has_type(script, again - 1, STEP_LOOK) && jump > 1 &&
+		       script->steps[again - jump].jump == jump;
 	return jump <= again && has_type(script, again - jump, STEP_TRY) &&
 	       script->steps[again - jump].jump == jump;
+}
+
+/* It goes on with the next step, or behind the end of the turn that its thread made. */
+static bool is_turn_valid(const struct script *script, size_t turn)
+{
+	uint64_t jump = script->steps[turn].jump;
+
+	return !jump || (jump < script->step_count && has_type(script, turn + jump, STEP_ENDED) &&
+			 script->steps[turn + jump].arg == script->steps[turn].arg);
 }
 
 static bool is_number_valid(const struct script *script, size_t i, enum step_number number)
@@ -184,6 +239,12 @@ static bool is_number_valid(const struct script *script, size_t i, enum step_num
 		return step->ns == 0;
 	if (number != NUMBER_JUMP)
 		return step->ns != UINT64_MAX;
+	if (step->type == STEP_LOOK)
+		return is_look_valid(script, i);
+	if (step->type == STEP_RACE)
+		return is_race_valid(script, i);
+	if (step->type == STEP_TURN)
+		return is_turn_valid(script, i);
 	return step->type == STEP_TRY ? is_round_valid(script, i) : is_again_valid(script, i);
 }
 
@@ -201,6 +262,8 @@ static bool is_token_valid(const struct script *script, const struct step *step)
 static bool is_operand_valid(const struct script *script, const struct step *step,
 			     enum step_operand operand)
 {
+	if (operand == OPERAND_WAIT && step->arg == NO_INDEX)
+		return true;
 	if (step->arg >= operand_count(script, operand))
 		return false;
 	if (operand == OPERAND_CONDITION)

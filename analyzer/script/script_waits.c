@@ -77,10 +77,14 @@ static bool is_retried(struct compiler *compiler, const struct rec_wait *wait)
 	return compiler->thread.is_retried;
 }
 
-static void timeout_passes(struct compiler *compiler, const struct rec_wait *wait)
+static void timeout_passes(struct compiler *compiler, uint32_t index)
 {
-	if (!is_retried(compiler, wait))
-		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+
+	if (is_retried(compiler, wait))
+		return;
+	script_race(compiler, false);
+	script_emit(compiler, STEP_FIXED, index, wait->end_ns - wait->start_ns);
 }
 
 static void condition_wait_begins(struct compiler *compiler, uint32_t index)
@@ -105,6 +109,13 @@ static void condition_wait_begins(struct compiler *compiler, uint32_t index)
 	}
 }
 
+static void waits_for_link(struct compiler *compiler, uint32_t index, uint32_t link)
+{
+	script_emit(compiler, STEP_AFTER, link,
+		    since(&compiler->rec->waits[index], compiler->rec->links[link].at_ns));
+	script_race_ends(compiler, index, false);
+}
+
 static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct monitors *monitors = &compiler->script->monitors;
@@ -118,16 +129,15 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 	    monitors->sections[s].takes_late)
 		return;
 	if (wait->timed_out) {
-		timeout_passes(compiler, wait);
+		timeout_passes(compiler, index);
 		return;
 	}
 	if (s != NO_INDEX && monitors->waking_link[monitors->sections[s].last_wait] != NO_INDEX)
 		link = monitors->waking_link[monitors->sections[s].last_wait];
 	if (link == NO_INDEX)
-		script_stays(compiler, wait->end_ns - wait->start_ns);
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 	else
-		script_emit(compiler, STEP_AFTER, link,
-			    since(wait, compiler->rec->links[link].at_ns));
+		waits_for_link(compiler, index, link);
 }
 
 static const struct moment *next_moment(const struct compiler *compiler)
@@ -157,7 +167,7 @@ static void lock_wait_ends(struct compiler *compiler, uint32_t index)
 	    compiler->rec->extras[next->index].address == wait->address)
 		compiler->thread.lock_wait = index;
 	else if (!compiler->thread.is_skipping)
-		script_emit(compiler, STEP_FIXED, 0, wait->end_ns - wait->start_ns);
+		script_emit(compiler, STEP_FIXED, index, wait->end_ns - wait->start_ns);
 }
 
 static void join_ends(struct compiler *compiler, uint32_t index)
@@ -165,12 +175,18 @@ static void join_ends(struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	uint32_t actor = script_joined_actor(compiler->rec, wait);
 
-	if (actor == NO_INDEX || actor == compiler->thread.index)
-		script_stays(compiler, wait->end_ns - wait->start_ns);
-	else
-		script_emit(
-			compiler, STEP_JOIN, actor,
-			since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns));
+	if (actor == NO_INDEX || actor == compiler->thread.index) {
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
+		return;
+	}
+	const struct child *child = &compiler->found->children[actor];
+	uint64_t latency_ns =
+		since(wait, compiler->rec->ops[compiler->rec->threads[actor].op].end_ns);
+
+	if (child->semaphore == NO_INDEX)
+		script_emit(compiler, STEP_JOIN, actor, latency_ns);
+	else if (child->wait == index)
+		script_emit(compiler, STEP_PERMIT, child->semaphore, latency_ns);
 }
 
 static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
@@ -179,8 +195,13 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 	uint32_t semaphore = addresses_find(&compiler->found->semaphores, compiler->thread.process,
 					    wait->address);
 
+	/* for several semaphores at once, or for none to be left */
+	if (!wait->address || compiler->found->permit_latency_ns[index] == POST_UNSEEN) {
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
+		return;
+	}
 	if (wait->timed_out || semaphore == NO_INDEX) {
-		timeout_passes(compiler, wait);
+		timeout_passes(compiler, index);
 		return;
 	}
 	script_emit(compiler, STEP_PERMIT, semaphore, compiler->found->permit_latency_ns[index]);
@@ -209,9 +230,11 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 		script_runs_slept(&compiler->gathered.runs, wait->end_ns - wait->start_ns);
 	compiler->thread.is_waiting = false;
 	compiler->thread.now_ns = wait->end_ns;
-	if (wait->open)
+	if (script_turn_awaited(compiler, index) || wait->open)
 		return;
-	if (wait->reason == REASON_COND)
+	if (compiler->found->meetings.of_wait[index] != NO_INDEX)
+		script_meets(compiler, index);
+	else if (wait->reason == REASON_COND)
 		condition_wait_ends(compiler, index);
 	else if (wait->reason == REASON_MUTEX || wait->reason == REASON_RWLOCK_READ ||
 		 wait->reason == REASON_RWLOCK_WRITE)
@@ -227,7 +250,7 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 	else if (compiler->script->monitors.waking_link[index] != NO_INDEX && !wait->timed_out)
 		condition_wait_ends(compiler, index);
 	else
-		script_stays(compiler, wait->end_ns - wait->start_ns);
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
 }
 
 void script_wait_begins(struct compiler *compiler, uint32_t index)
@@ -239,7 +262,8 @@ void script_wait_begins(struct compiler *compiler, uint32_t index)
 		return;
 	if (!script_is_try(compiler->rec, &compiler->rec->waits[index]))
 		script_tries_give_up(compiler);
-	if (compiler->rec->waits[index].reason == REASON_COND)
+	if (!script_turn_awaits(compiler, index) &&
+	    compiler->rec->waits[index].reason == REASON_COND)
 		condition_wait_begins(compiler, index);
 	compiler->thread.is_waiting = true;
 }

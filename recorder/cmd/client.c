@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "verbs.h"
@@ -23,10 +24,12 @@ enum {
 	/* A process that is stopped, or has nothing but stopped CPUs, keeps a dump waiting for
 	 * so long at most. */
 	DUMP_TIMEOUT_MS = 30000,
-	DUMP_READ_BYTES = 262144
+	DUMP_READ_BYTES = 262144,
+	/* Descriptors at a time. */
+	ASKED_MOST = 512
 };
 
-static int connect_to(const char *path)
+static int connect_to(const char *path, int flags)
 {
 	static const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -35,7 +38,7 @@ static int connect_to(const char *path)
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(address.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 	if (fd < 0)
 		return -errno;
 	/* One that is stopped takes no more than a few. */
@@ -49,11 +52,11 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-int client_connect(const char *path, pid_t *pid)
+static int connect_safely(const char *path, int flags, pid_t *pid)
 {
 	struct ucred peer = { 0, (uid_t)-1, (gid_t)-1 };
 	socklen_t bytes = sizeof(peer);
-	int fd = connect_to(path);
+	int fd = connect_to(path, flags);
 
 	if (fd < 0)
 		return fd;
@@ -65,6 +68,20 @@ int client_connect(const char *path, pid_t *pid)
 	if (pid)
 		*pid = peer.pid;
 	return fd;
+}
+
+int client_connect(const char *path, pid_t *pid)
+{
+	return connect_safely(path, 0, pid);
+}
+
+int client_probe(const char *path, pid_t *pid)
+{
+	int fd = connect_safely(path, SOCK_NONBLOCK, pid);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
 }
 
 static int send_line(int fd, const char *line)
@@ -147,11 +164,97 @@ static ssize_t ask(const char *path, const char *line, char **text, size_t room,
 	return result;
 }
 
+/* --- Many at once ----------------------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* One of those that are asked at the moment. */
+struct asking {
+	struct client_question *question;
+	size_t used;
+};
+
+/* Whether there is more to come. */
+static bool receive_some(struct asking *asking, int fd)
+{
+	char *text = asking->question->answer->text;
+	size_t room = CLIENT_ANSWER_BYTES - 1 - asking->used;
+	ssize_t got = recv(fd, text + asking->used, room, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	asking->used += got > 0 ? (size_t)got : 0;
+	text[asking->used] = '\0';
+	if (got > 0 && text[asking->used - 1] != '\n' && asking->used < CLIENT_ANSWER_BYTES - 1)
+		return true;
+	if (got > 0) {
+		asking->question->answer->is_ok = read_answer(text);
+		asking->question->is_answered = asking->question->answer->is_ok;
+	}
+	return false;
+}
+
+/* As many as may be asked together; the number that were taken from the questions. */
+static size_t begin(struct client_question *questions, size_t count, const char *line,
+		    struct asking *asking, struct pollfd *polls, size_t *used)
+{
+	size_t taken = 0;
+
+	for (; taken < count && *used < ASKED_MOST; taken++) {
+		int fd = questions[taken].path
+				 ? connect_safely(questions[taken].path, SOCK_NONBLOCK, NULL)
+				 : -ENOENT;
+
+		if (fd == -EMFILE && *used > 0)
+			break;
+		if (fd >= 0 && send_line(fd, line) != 0)
+			close(fd);
+		else if (fd >= 0) {
+			asking[*used] = (struct asking){ &questions[taken], 0 };
+			polls[(*used)++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		}
+	}
+	return taken;
+}
+
+void client_ask_all(struct client_question *questions, size_t count, const char *line,
+		    int timeout_ms)
+{
+	static struct asking asking[ASKED_MOST];
+	static struct pollfd polls[ASKED_MOST];
+	uint64_t end = now_ms() + (uint64_t)timeout_ms;
+	size_t taken = 0, used = 0;
+
+	for (uint64_t now = now_ms(); now < end; now = now_ms()) {
+		taken += begin(questions + taken, count - taken, line, asking, polls, &used);
+		if (used == 0 || (poll(polls, used, (int)(end - now)) < 0 && errno != EINTR))
+			break;
+		for (size_t i = used; i-- > 0;) {
+			if (!polls[i].revents || receive_some(&asking[i], polls[i].fd))
+				continue;
+			close(polls[i].fd);
+			used--;
+			asking[i] = asking[used];
+			polls[i] = polls[used];
+		}
+	}
+	while (used > 0)
+		close(polls[--used].fd);
+}
+
+/* --- One -------------------------------------------------------------------------------------- */
+
 static const char *why_not(ssize_t result)
 {
 	if (result == -ETIMEDOUT)
 		return "it does not answer (is it stopped?)";
-	return result == 0 ? "it hung up" : strerror((int)-result);
+	return result == 0 || result == -EPIPE ? "it hung up" : strerror((int)-result);
 }
 
 bool client_ask(const char *path, const char *line, struct client_answer *answer)
@@ -159,6 +262,19 @@ bool client_ask(const char *path, const char *line, struct client_answer *answer
 	char *text = answer->text;
 	ssize_t result = ask(path, line, &text, sizeof(answer->text), false);
 
+	answer->is_ok = result > 0 && read_answer(text);
+	if (result <= 0)
+		snprintf(answer->text, sizeof(answer->text), "%s", why_not(result));
+	return answer->is_ok;
+}
+
+bool client_ask_on(int fd, const char *line, struct client_answer *answer)
+{
+	char *text = answer->text;
+	ssize_t result = send_line(fd, line);
+
+	if (result == 0)
+		result = receive_line(fd, &text, sizeof(answer->text), false);
 	answer->is_ok = result > 0 && read_answer(text);
 	if (result <= 0)
 		snprintf(answer->text, sizeof(answer->text), "%s", why_not(result));
@@ -286,6 +402,17 @@ bool client_number(const char *object, const char *key, uint64_t *value)
 	return end != at;
 }
 
+bool client_real(const char *object, const char *key, double *value)
+{
+	const char *at = find_value(object, key);
+	char *end;
+
+	if (!at)
+		return false;
+	*value = strtod(at, &end);
+	return end != at;
+}
+
 bool client_string(const char *object, const char *key, char *to, size_t size)
 {
 	const char *at = find_value(object, key);
@@ -300,4 +427,42 @@ bool client_string(const char *object, const char *key, char *to, size_t size)
 	}
 	to[used] = '\0';
 	return true;
+}
+
+const char *client_array(const char *object, const char *key)
+{
+	char pattern[80];
+	const char *found;
+
+	snprintf(pattern, sizeof(pattern), "\"%s\":[", key);
+	found = strstr(object, pattern);
+	return found ? found + strlen(pattern) - 1 : NULL;
+}
+
+const char *client_end(const char *at)
+{
+	int depth = 0;
+	bool is_string = false;
+
+	for (; *at; at++) {
+		if (is_string && *at == '\\' && at[1])
+			at++;
+		else if (*at == '"')
+			is_string = !is_string;
+		else if (!is_string && (*at == '{' || *at == '['))
+			depth++;
+		else if (!is_string && (*at == '}' || *at == ']') && --depth == 0)
+			return at + 1;
+	}
+	return NULL;
+}
+
+char *client_next(const char **at)
+{
+	const char *from = *at, *end = *from == '{' ? client_end(from) : NULL;
+
+	if (!end)
+		return NULL;
+	*at = end + (*end == ',');
+	return strndup(from, (size_t)(end - from));
 }

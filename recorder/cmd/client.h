@@ -26,8 +26,23 @@ int client_connect(const char *path, pid_t *pid);
 /* Sends a line and waits for the answer, for some seconds. False: there is none, as
  * answer->text says. */
 bool client_ask(const char *path, const char *line, struct client_answer *answer);
+/* The same on a connection that goes on, for verbs whose effect ends with it. */
+bool client_ask_on(int fd, const char *line, struct client_answer *answer);
 
-/* The same for an answer of any length, which the caller frees. NULL: `error` says why. */
+/* The same of many at once, all together within so many milliseconds. A process that does
+ * not take the question at once, or does not answer in time, is not waited for. */
+struct client_question {
+	const char *path; /* NULL: nobody is asked */
+	bool is_answered;
+	struct client_answer *answer; /* the caller's; good if it is answered */
+};
+void client_ask_all(struct client_question *questions, size_t count, const char *line,
+		    int timeout_ms);
+/* Whether somebody listens there, without waiting: 0, or -errno as client_connect(). -EAGAIN: it
+ * takes no more connections at the moment. */
+int client_probe(const char *path, pid_t *pid);
+
+/* As client_ask() for an answer of any length, which the caller frees. NULL: `error` says why. */
 char *client_ask_long(const char *path, const char *line, char *error, size_t size);
 
 /* Takes bytes of a dump: 0, or -errno, which ends it. Count 0: that was all, and nothing of it may
@@ -43,8 +58,17 @@ typedef int client_sink(void *context, const char *bytes, size_t count);
  */
 int client_dump(const char *path, bool flush, client_sink *sink, void *context);
 
-/* Members of an answer's object; false when it has none of that name. */
+/* Members of an answer's object; false when it has none of that name. Of objects in objects, the
+ * caller cuts the one out that is meant. */
 bool client_number(const char *object, const char *key, uint64_t *value);
+bool client_real(const char *object, const char *key, double *value);
 bool client_string(const char *object, const char *key, char *to, size_t size);
+/* The opening bracket of an array; NULL: there is none. */
+const char *client_array(const char *object, const char *key);
+/* Where the object or array at `at` ends: behind its closing bracket; NULL: it is not closed. */
+const char *client_end(const char *at);
+/* A copy of the object at *at, which becomes the next one of its array; NULL: there is none, or no
+ * memory. */
+char *client_next(const char **at);
 
 #endif

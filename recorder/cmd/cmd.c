@@ -7,13 +7,17 @@
 #include "cmd.h"
 
 #include <assert.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
+#include "visible.h"
 
 struct command {
 	const char *name;
@@ -51,9 +55,8 @@ int cmd_fail(const char *format, ...)
 
 	fputs("wcprof: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	visible_vputs(stderr, format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
 	return CMD_FAILED;
 }
 
@@ -65,9 +68,8 @@ void cmd_say(const struct cmd_options *options, const char *format, ...)
 		return;
 	fputs("wcprof: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	visible_vputs(stderr, format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
 }
 
 /* --- The command line ------------------------------------------------------------------------- */
@@ -115,6 +117,10 @@ static void print_command_help(const struct command *command)
 		print_settings();
 	if (strstr(command->arguments, "PROCESS"))
 		puts("\nPROCESS is a pid, or the name of a program if only one process has it.");
+	if (command->run == cmd_try)
+		puts("\nExit status: 0 all rows agree with their predictions, 3 some disagree, "
+		     "have\n"
+		     "no prediction, or cannot be told, 1 failed, 2 wrong usage.");
 	if (strstr(command->arguments, "ARENA"))
 		puts("\nARENA is a file in shared memory that holds a recording, as shown by "
 		     "wcprof list.");
@@ -139,10 +145,47 @@ const char *cmd_usage(const char *name)
 	return command ? command->help : NULL;
 }
 
-static void set_option(struct cmd_options *options, char letter, const char *argument)
+/* Those of try; false: it is none of them. */
+static bool set_trial_option(struct cmd_options *options, char letter, const char *argument)
 {
 	switch (letter) {
+	case 's':
+		if (options->slow_count < CMD_SLOW_MAX)
+			options->slow[options->slow_count++] = argument;
+		return true;
+	case 'F':
+		options->factor = argument;
+		return true;
+	case 'T':
+		options->top = argument;
+		return true;
+	case 'p':
+		options->progress = argument;
+		return true;
+	case 'n':
+		options->pairs = argument;
+		return true;
+	case 'w':
+		options->window = argument;
+		return true;
+	case 'f':
+		options->seconds = argument;
+		return true;
+	case 'S':
+		options->seed = argument;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void set_option(struct cmd_options *options, char letter, const char *argument)
+{
+	if (set_trial_option(options, letter, argument))
+		return;
+	switch (letter) {
 	case 'o':
+	case 'O':
 		options->output = argument;
 		break;
 	case 'k':
@@ -150,6 +193,10 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 		break;
 	case 't':
 		options->tree = true;
+		break;
+	case 'a':
+	case 'A':
+		options->all = true;
 		break;
 	case 'j':
 		options->json = true;
@@ -194,6 +241,7 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 		}
 		set_option(options, (char)found, optarg);
 	}
+	options->is_program = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
 	options->arguments = argv + optind;
 	options->argument_count = argc - optind;
 	return true;
@@ -259,12 +307,41 @@ int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *prin
 		else if (!client_ask(target->socket, line, &answer))
 			status = cmd_fail("%d %s: %s", (int)target->pid, target->name, answer.text);
 		else if (options->json)
-			puts(answer.text);
+			visible_puts_object(answer.text);
 		else
 			print(target, answer.text);
 	}
 	target_list_free(&found);
 	return status;
+}
+
+void cmd_name_file(const struct target *target, char *path, size_t size)
+{
+	char name[sizeof(target->name)];
+
+	if (!isatty(STDOUT_FILENO)) {
+		snprintf(path, size, "-");
+		return;
+	}
+	snprintf(name, sizeof(name), "%s", target->name);
+	/* A process may call itself anything: that is no way out of this directory. */
+	for (char *at = name; *at; at++)
+		if (*at == '/' || (unsigned char)*at < ' ' || *at == 127)
+			*at = '_';
+	snprintf(path, size, "wcprof.%s.%d.jsonl", name, (int)target->pid);
+}
+
+void cmd_remove_directory(const char *path)
+{
+	DIR *stream = opendir(path);
+	const struct dirent *entry;
+
+	while (stream && (entry = readdir(stream)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(stream), entry->d_name, 0);
+	if (stream)
+		closedir(stream);
+	rmdir(path);
 }
 
 void cmd_format_bytes(double bytes, char *to, size_t size)

@@ -18,13 +18,29 @@ enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 /* Of record, which passes on its program's own: as env and timeout have them. */
 enum { CMD_RECORD_FAILED = 125, CMD_CANNOT_RUN = 126, CMD_NOT_FOUND = 127 };
 
+/* Of try: at least one row disagrees with its prediction, or has none. */
+enum { CMD_DISAGREES = 3 };
+
+enum { CMD_SLOW_MAX = 32 };
+
 struct cmd_options {
 	const char *output; /* NULL = not given */
 	bool keep;
 	bool tree;
+	bool all;
 	bool json;
 	bool quiet;
 	bool help;
+	const char *slow[CMD_SLOW_MAX];
+	size_t slow_count;
+	const char *factor; /* these: NULL = not given */
+	const char *top;
+	const char *progress;
+	const char *pairs;
+	const char *window;
+	const char *seconds;
+	const char *seed;
+	bool is_program;  /* arguments come behind "--" */
 	char **arguments; /* the rest: ended by NULL */
 	int argument_count;
 };
@@ -51,6 +67,13 @@ typedef void cmd_print(const struct target *target, const char *object);
 int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print);
 /* Finds the processes that the command's one argument names. */
 int cmd_find(const struct cmd_options *options, struct target_list *found);
+
+/* Where a dump of the process goes if nobody says: standard output, or if that is a terminal a file
+ * here. */
+void cmd_name_file(const struct target *target, char *path, size_t size);
+
+/* A directory of files that nobody needs any more. */
+void cmd_remove_directory(const char *path);
 
 /* "12.3 MB" */
 void cmd_format_bytes(double bytes, char *to, size_t size);

@@ -16,17 +16,20 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "arena.h"
 #include "clock.h"
 #include "executable.h"
+#include "filter.h"
 #include "libraries.h"
+#include "options.h"
 #include "procfs.h"
+#include "room.h"
+#include "visible.h"
 
-enum { MEMORY_LEAST_BYTES = 256 << 20, DESCRIPTORS_LEAST = 16 };
+enum { DESCRIPTORS_LEAST = 16 };
 
 enum finding { FINDING_FINE, FINDING_WARNING, FINDING_PROBLEM };
 
@@ -40,9 +43,8 @@ static enum finding find(enum finding finding, const char *format, ...)
 
 	printf("%s  ", words[finding]);
 	va_start(arguments, format);
-	vprintf(format, arguments);
+	visible_vputs(stdout, format, arguments);
 	va_end(arguments);
-	putchar('\n');
 	return finding;
 }
 
@@ -69,7 +71,7 @@ static enum finding check_program(const struct executable *executable)
 	if (executable->is_go)
 		return find(FINDING_WARNING,
 			    "%s is written in Go, whose locks and I/O do not go through libc: "
-			    "little of it is recorded",
+			    "little of it is recorded, and no samples are taken",
 			    path);
 	return find(FINDING_FINE, "%s%s%s is dynamically linked (%s)", path,
 		    executable->script[0] ? ", which runs " : "", executable->script,
@@ -122,27 +124,77 @@ static enum finding check_preloads(void)
 	return find(FINDING_FINE, "no other library is preloaded");
 }
 
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+struct room_seen {
+	uint64_t wanted_events;
+	uint64_t least_events;
+	enum room_rule ruling; /* by which there are fewest; ROOM_FREE: all have room */
+	enum finding worst;
+};
+
+/* A bound that leaves room for all events that are wanted is fine, and its number is not said. */
+static void find_bound(void *context, const struct room_bound *bound)
+{
+	struct room_seen *seen = context;
+	uint64_t events = room_events(bound, seen->wanted_events);
+	char left[32], limit[32], share[32];
+
+	cmd_format_bytes((double)bound->left_bytes, left, sizeof(left));
+	cmd_format_bytes((double)bound->limit_bytes, limit, sizeof(limit));
+	cmd_format_bytes((double)bound->share_bytes, share, sizeof(share));
+	if (events >= seen->wanted_events) {
+		find(FINDING_FINE, "%s: %s of %s are left, of which a recording takes %s at most",
+		     room_name(bound->rule), left, limit, share);
+		return;
+	}
+	seen->worst = find(FINDING_WARNING,
+			   "%s: %s of %s are left, of which a recording takes %s at most: room "
+			   "for %" PRIu64 " events",
+			   room_name(bound->rule), left, limit, share, events);
+	if (events >= seen->least_events)
+		return;
+	seen->least_events = events;
+	seen->ruling = bound->rule;
+}
+
+/* The bounds on a recording that is started here, as the program itself would find them. */
+static enum finding check_room(void)
+{
+	static struct options options;
+	static struct cgroups cgroups;
+	struct room_seen seen = { .worst = FINDING_FINE };
+	struct room_bound addresses;
+
+	options_read(&options, (const char *(*)(const char *))getenv);
+	seen.wanted_events = seen.least_events = options.max_events;
+	cgroups_find(&cgroups, "/proc/self/cgroup", "/proc/self/mountinfo");
+	room_each(&cgroups, 0, find_bound, &seen);
+	addresses = room_for_addresses(&cgroups.lines, false);
+	if (addresses.rule != ROOM_FREE)
+		find_bound(&seen, &addresses);
+	if (seen.ruling == ROOM_FREE)
+		return find(FINDING_FINE, "room for all %" PRIu64 " events (WCPROF_MAX_EVENTS)",
+			    seen.wanted_events);
+	if (seen.least_events == 0)
+		return find(FINDING_PROBLEM, "nothing is recorded: the bound is: %s",
+			    room_name(seen.ruling));
+	return find(FINDING_WARNING,
+		    "room for %" PRIu64 " of %" PRIu64
+		    " events (WCPROF_MAX_EVENTS) until a dump takes them; the bound is: %s",
+		    seen.least_events, seen.wanted_events, room_name(seen.ruling));
+}
+
 static enum finding check_memory(void)
 {
-	struct statvfs info;
-	char size[32];
-	uint64_t bytes;
-
-	if (statvfs(ARENA_DIRECTORY, &info) != 0)
+	if (access(ARENA_DIRECTORY, F_OK) != 0)
 		return find(FINDING_WARNING, "there is no " ARENA_DIRECTORY
 					     ": recordings are in private memory, and "
 					     "lost when a process is killed");
-	bytes = (uint64_t)info.f_bavail * info.f_frsize;
-	cmd_format_bytes((double)bytes, size, sizeof(size));
-	if (bytes < MEMORY_LEAST_BYTES)
-		return find(FINDING_WARNING,
-			    ARENA_DIRECTORY " has only %s left: events may be dropped (docker run "
-					    "--shm-size)",
-			    size);
 	if (access(ARENA_DIRECTORY, W_OK) != 0)
 		return find(FINDING_WARNING, ARENA_DIRECTORY
 			    " may not be written to: recordings are in private memory");
-	return find(FINDING_FINE, ARENA_DIRECTORY " has %s left", size);
+	return find(FINDING_FINE, "recordings are in " ARENA_DIRECTORY);
 }
 
 static enum finding check_limits(void)
@@ -154,14 +206,11 @@ static enum finding check_limits(void)
 		return find(FINDING_WARNING,
 			    "the size of files is limited (ulimit -f): recordings are in private "
 			    "memory");
-	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < 4 * bytes)
-		return find(FINDING_WARNING,
-			    "memory is limited (ulimit -v): there may be no room for a recording");
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_LEAST)
 		return find(
 			FINDING_WARNING,
 			"few descriptors are allowed (ulimit -n): there may be no control socket");
-	return find(FINDING_FINE, "resource limits leave enough room");
+	return find(FINDING_FINE, "no other resource limit is in the way");
 }
 
 static enum finding check_directory(void)
@@ -186,7 +235,6 @@ static enum finding check_directory(void)
 static enum finding check_kernel(void)
 {
 	unsigned major = 0, minor = 0;
-	char text[4096] = "";
 	struct utsname name;
 
 	if (uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
@@ -196,12 +244,35 @@ static enum finding check_kernel(void)
 			"Linux %s is older than 5.14: recordings are in private memory, and lost "
 			"when a process is killed",
 			name.release);
-	(void)procfs_read_file("/proc/self/status", text, sizeof(text));
-	if (strstr(text, "\nSeccomp:\t2"))
-		return find(FINDING_WARNING,
-			    "a seccomp filter is in force, which may forbid what the "
-			    "recorder needs");
 	return find(FINDING_FINE, "Linux %s has what is needed", name.release);
+}
+
+/* The program will have the filter of this command. */
+static enum finding check_filter(void)
+{
+	const char *chosen = getenv("WCPROF_SECCOMP");
+	bool is_ignored = chosen && strcmp(chosen, "ignore") == 0;
+
+	if (filter_count("/proc/self/status") < 0)
+		return find(is_ignored ? FINDING_WARNING : FINDING_PROBLEM,
+			    "/proc does not tell whether there is a system-call filter%s",
+			    is_ignored ? "" : " (WCPROF_SECCOMP=ignore if there is none)");
+	if (filter_may_kill() && is_ignored)
+		return find(FINDING_WARNING,
+			    "a system-call filter (seccomp) is in force, which may end the program "
+			    "for what the recorder does: WCPROF_SECCOMP=ignore");
+	if (filter_may_kill())
+		return find(
+			FINDING_PROBLEM,
+			"a system-call filter (seccomp) is in force, which the first process here "
+			"does not have (sandbox, SystemCallFilter=): nothing is recorded, as it "
+			"may end the program for what the recorder does (WCPROF_SECCOMP=ignore if "
+			"it does not)");
+	if (filter_count("/proc/self/status") > 0)
+		return find(FINDING_WARNING,
+			    "a container's system-call filter (seccomp) is in force, which may "
+			    "forbid what the recorder needs");
+	return find(FINDING_FINE, "there is no system-call filter");
 }
 
 static enum finding check_clock(void)
@@ -216,8 +287,8 @@ static enum finding check_clock(void)
 int cmd_check(struct cmd_options *options)
 {
 	static enum finding (*const checks[])(
-		void) = { check_preloads,  check_memory, check_limits,
-			  check_directory, check_kernel, check_clock };
+		void) = { check_preloads,  check_memory, check_room,   check_limits,
+			  check_directory, check_kernel, check_filter, check_clock };
 	struct executable executable;
 	int result = executable_read(&executable, options->arguments[0]);
 	enum finding worst;

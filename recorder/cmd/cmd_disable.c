@@ -6,11 +6,13 @@
 
 #include <stdio.h>
 
+#include "visible.h"
+
 static void print(const struct target *target, const char *object)
 {
 	(void)object;
 	printf("%d %s: recording is off; events recorded so far are kept\n", (int)target->pid,
-	       target->name);
+	       visible(target->name));
 }
 
 int cmd_disable(struct cmd_options *options)

@@ -10,32 +10,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "output.h"
 #include "procfs.h"
-
-/* While somebody else's dump is being written: so often, and so far apart. */
-enum { BUSY_TRIES = 400, BUSY_PAUSE_NS = 25000000 };
-
-static int dump_when_free(const struct target *target, struct output *output, bool keep)
-{
-	const struct timespec pause = { 0, BUSY_PAUSE_NS };
-	int result = -EAGAIN;
-
-	for (int i = 0; i < BUSY_TRIES && result == -EAGAIN; i++) {
-		output_begin(output);
-		result = client_dump(target->socket, !keep, output_write, output);
-		if (result == 0)
-			output_keep(output);
-		else
-			output_abandon(output);
-		if (result == -EAGAIN)
-			nanosleep(&pause, NULL);
-	}
-	return result;
-}
 
 static const char *explain(int result)
 {
@@ -73,7 +51,7 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct target *target = &found->targets[i];
-		int result = target->socket[0] ? dump_when_free(target, output, options->keep)
+		int result = target->socket[0] ? output_dump(output, target->socket, options->keep)
 					       : -ENOTCONN;
 
 		/* Of a tree, some may have been quiet. */
@@ -91,14 +69,6 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 	return status;
 }
 
-static void name_file(const struct target *target, char *path, size_t size)
-{
-	if (!isatty(STDOUT_FILENO))
-		snprintf(path, size, "-");
-	else
-		snprintf(path, size, "wcprof.%s.%d.jsonl", target->name, (int)target->pid);
-}
-
 int cmd_dump(struct cmd_options *options)
 {
 	struct target_list found;
@@ -108,7 +78,7 @@ int cmd_dump(struct cmd_options *options)
 
 	if (status != CMD_DONE)
 		return status;
-	name_file(&found.targets[0], path, sizeof(path));
+	cmd_name_file(&found.targets[0], path, sizeof(path));
 	if (!options->output)
 		options->output = path;
 	output = output_open(options->output, &error);
@@ -120,7 +90,7 @@ int cmd_dump(struct cmd_options *options)
 		error = output_close(output);
 	}
 	if (error != 0)
-		status = cmd_fail("%s: %s", options->output, strerror(-error));
+		status = cmd_fail("%s: %s", options->output, output_why(error));
 	target_list_free(&found);
 	return status;
 }

@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "visible.h"
+
 /* As many bytes as a line may have. */
 enum { LINE_BYTES = 512 };
 
 static void print(const struct target *target, const char *object)
 {
 	(void)object;
-	printf("%d %s: recording is on\n", (int)target->pid, target->name);
+	printf("%d %s: recording is on\n", (int)target->pid, visible(target->name));
 }
 
 int cmd_enable(struct cmd_options *options)

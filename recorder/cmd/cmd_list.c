@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wcprof list: the processes that have wcprof loaded, and what dead ones left.
+ *
+ * The living are asked all at once: one that does not answer is shown as silent, and keeps nobody
+ * waiting.
  */
 #include "cmd.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "procfs.h"
+#include "visible.h"
+
+/* For all of them together. */
+enum { PATIENCE_MS = 1000 };
 
 struct row {
 	const struct target *target;
@@ -18,18 +26,27 @@ struct row {
 	char what[256]; /* its command, or the arena that it left */
 };
 
-static void describe_live(struct row *row)
+static void describe_live(struct row *row, const struct client_question *question)
 {
-	struct client_answer answer;
 	char recording[16] = "";
 
 	procfs_command(row->target->pid, row->what, sizeof(row->what));
 	row->state = "silent";
-	if (!row->target->socket[0] || !client_ask(row->target->socket, "STATUS", &answer))
+	if (!question->is_answered)
 		return;
-	(void)client_string(answer.text, "recording", recording, sizeof(recording));
-	(void)client_number(answer.text, "events", &row->events);
+	(void)client_string(question->answer->text, "recording", recording, sizeof(recording));
+	(void)client_number(question->answer->text, "events", &row->events);
 	row->state = strcmp(recording, "on") == 0 ? "on" : "off";
+}
+
+static void describe_dead(struct row *row)
+{
+	const struct target *target = row->target;
+
+	snprintf(row->what, sizeof(row->what), "%s%s", target->arena,
+		 target->is_other_version ? " (another version of wcprof)"
+		 : target->is_damaged     ? " (damaged)"
+					  : "");
 }
 
 static void describe_arena(struct row *row)
@@ -46,15 +63,10 @@ static void describe_arena(struct row *row)
 
 static void print_json(const struct row *row)
 {
-	printf("{\"pid\":%d,\"name\":\"", (int)row->target->pid);
-	for (const char *at = row->target->name; *at; at++)
-		if (*at == '"' || *at == '\\')
-			printf("\\%c", *at);
-		else if ((unsigned char)*at >= ' ')
-			putchar(*at);
-	printf("\",\"state\":\"%s\",\"events\":%" PRIu64 ",\"memory_bytes\":%" PRIu64, row->state,
-	       row->events, row->bytes);
-	printf(",\"socket\":\"%s\",\"arena\":\"%s\"}\n", row->target->socket, row->target->arena);
+	printf("{\"pid\":%d,\"name\":%s,\"state\":\"%s\",\"events\":%" PRIu64
+	       ",\"memory_bytes\":%" PRIu64 ",\"socket\":%s,\"arena\":%s}\n",
+	       (int)row->target->pid, visible_json(row->target->name), row->state, row->events,
+	       row->bytes, visible_json(row->target->socket), visible_json(row->target->arena));
 }
 
 static void print_text(const struct row *row)
@@ -64,38 +76,86 @@ static void print_text(const struct row *row)
 	if (row->bytes)
 		cmd_format_bytes((double)row->bytes, size, sizeof(size));
 	printf("%8d  %-6s  %10" PRIu64 "  %7s  %-15s  %.200s\n", (int)row->target->pid, row->state,
-	       row->events, size, row->target->name, row->what);
+	       row->events, size, visible(row->target->name), visible(row->what));
 }
 
-int cmd_list(struct cmd_options *options)
+/* One for each target; NULL: no memory. */
+static struct client_question *ask_all(const struct target_list *all)
 {
-	struct target_list all;
-	size_t dead = 0;
+	struct client_question *questions = calloc(all->count, sizeof(*questions));
+	struct client_answer *answers = calloc(all->count, sizeof(*answers));
 
-	target_list_all(&all);
-	if (all.count > 0 && !options->json)
+	for (size_t i = 0; questions && answers && i < all->count; i++) {
+		const struct target *target = &all->targets[i];
+		bool is_asked = target->socket[0] && !target->is_dead && !target->is_silent;
+
+		questions[i] = (struct client_question){
+			.path = is_asked ? target->socket : NULL,
+			.answer = &answers[i],
+		};
+	}
+	if (questions && answers) {
+		client_ask_all(questions, all->count, "STATUS", PATIENCE_MS);
+		return questions;
+	}
+	free(questions);
+	free(answers);
+	return NULL;
+}
+
+static void print_all(const struct cmd_options *options, const struct target_list *all,
+		      const struct client_question *questions)
+{
+	if (!options->json)
 		printf("%8s  %-6s  %10s  %7s  %-15s  %s\n", "PID", "STATE", "EVENTS", "MEMORY",
 		       "PROGRAM", "COMMAND, OR ARENA OF A DEAD PROCESS");
-	for (size_t i = 0; i < all.count; i++) {
-		struct row row = { .target = &all.targets[i], .state = "dead" };
+	for (size_t i = 0; i < all->count; i++) {
+		struct row row = { .target = &all->targets[i], .state = "dead" };
 
 		if (row.target->is_dead)
-			snprintf(row.what, sizeof(row.what), "%s%s", row.target->arena,
-				 row.target->is_other_version ? " (another version of wcprof)"
-							      : "");
+			describe_dead(&row);
 		else
-			describe_live(&row);
+			describe_live(&row, &questions[i]);
 		describe_arena(&row);
-		dead += row.target->is_dead;
 		if (options->json)
 			print_json(&row);
 		else
 			print_text(&row);
 	}
-	target_list_free(&all);
 	fflush(stdout);
-	if (dead > 0 && !options->json)
+}
+
+static void say_more(const struct cmd_options *options, const struct target_list *all)
+{
+	size_t dead = 0, others = options->all ? 0 : target_count_others();
+
+	for (size_t i = 0; i < all->count; i++)
+		dead += all->targets[i].is_dead;
+	if (dead > 0)
 		cmd_say(options, "wcprof recover PID saves the recording of a dead process, "
-				 "wcprof remove PID deletes it");
+				 "wcprof remove PID deletes it; the oldest go by themselves when "
+				 "all take too much memory (WCPROF_LEFTOVER_MB)");
+	if (others > 0)
+		cmd_say(options, "%zu recording%s of other users: wcprof list --all", others,
+			others == 1 ? "" : "s");
+}
+
+int cmd_list(struct cmd_options *options)
+{
+	struct client_question *questions = NULL;
+	struct target_list all;
+
+	target_list_all(&all, options->all);
+	if (all.count > 0) {
+		questions = ask_all(&all);
+		if (!questions)
+			return cmd_fail("out of memory");
+		print_all(options, &all, questions);
+		free(questions[0].answer);
+		free(questions);
+	}
+	if (!options->json)
+		say_more(options, &all);
+	target_list_free(&all);
 	return CMD_DONE;
 }

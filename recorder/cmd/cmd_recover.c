@@ -22,11 +22,21 @@ static const char *explain(int result)
 		return "its process died before it recorded anything (wcprof remove deletes it)";
 	case -EINVAL:
 		return "it is damaged, or not an arena (wcprof remove deletes it)";
+	case -ESTALE:
+		return "its file became shorter, or shared memory ran out, while it was read";
 	case -EPROTO:
 		return "it was made by another version of wcprof";
 	default:
 		return strerror(-result);
 	}
+}
+
+/* A client_sink: the dump has ended when it has arrived. Else its events stay where they are. */
+static int write_surely(void *output, const char *bytes, size_t count)
+{
+	int result = output_write(output, bytes, count);
+
+	return result == 0 && count == 0 ? output_sync(output) : result;
 }
 
 static int recover_one(const struct cmd_options *options, const char *path, struct output *output)
@@ -37,25 +47,20 @@ static int recover_one(const struct cmd_options *options, const char *path, stru
 	if (result != 0)
 		return cmd_fail("%s: %s", path, explain(result));
 	output_begin(output);
-	result = remains_recover(&remains, output_write, output);
+	result = remains_recover(&remains, write_surely, output);
 	if (result == 0)
 		output_keep(output);
 	else
 		output_abandon(output);
 	if (result == 0 && !options->keep)
 		result = remains_remove(&remains);
+	/* Another process had little room, and has removed it. */
+	if (result == -ENOENT)
+		result = 0;
 	remains_close(&remains);
 	if (result != 0 && remains.fault)
 		return cmd_fail("%s: its %s are damaged (wcprof remove)", path, remains.fault);
 	return result == 0 ? CMD_DONE : cmd_fail("%s: %s", path, explain(result));
-}
-
-static void name_file(const struct target *target, char *path, size_t size)
-{
-	if (!isatty(STDOUT_FILENO))
-		snprintf(path, size, "-");
-	else
-		snprintf(path, size, "wcprof.%s.%d.jsonl", target->name, (int)target->pid);
 }
 
 /* Pids are used again: what another build left of a process of this pid is said, and left. */
@@ -92,7 +97,7 @@ int cmd_recover(struct cmd_options *options)
 
 	if (target_find_dead(&found, options->arguments[0], error_text, sizeof(error_text)) != 0)
 		return cmd_fail("%s", error_text);
-	name_file(&found.targets[0], path, sizeof(path));
+	cmd_name_file(&found.targets[0], path, sizeof(path));
 	if (!options->output)
 		options->output = path;
 	output = output_open(options->output, &error);
@@ -101,7 +106,7 @@ int cmd_recover(struct cmd_options *options)
 		error = output_close(output);
 	}
 	if (error != 0)
-		status = cmd_fail("%s: %s", options->output, strerror(-error));
+		status = cmd_fail("%s: %s", options->output, output_why(error));
 	target_list_free(&found);
 	return status;
 }

@@ -6,10 +6,13 @@
 
 #include <stdio.h>
 
+#include "visible.h"
+
 static void print(const struct target *target, const char *object)
 {
 	(void)object;
-	printf("%d %s: the events recorded so far are discarded\n", (int)target->pid, target->name);
+	printf("%d %s: the events recorded so far are discarded\n", (int)target->pid,
+	       visible(target->name));
 }
 
 int cmd_reset(struct cmd_options *options)

@@ -11,6 +11,7 @@
 
 #include "frames.h"
 #include "stacklist.h"
+#include "visible.h"
 
 static void format_ns(uint64_t ns, char *to, size_t size)
 {
@@ -62,7 +63,7 @@ static void print_doing(const struct stacklist_thread *thread)
 	printf(thread->reason[0] ? "has waited in %s for %s"
 	       : thread->wait_ns ? "has been in %s"
 				 : "is in %s",
-	       call, what_of(thread));
+	       visible(call), visible(what_of(thread)));
 	if (!thread->reason[0] && thread->fd >= 0)
 		printf(" on descriptor %d", thread->fd);
 	if (thread->wait_ns == 0)
@@ -79,7 +80,7 @@ static void print_holder(const struct stacklist *list, const struct stacklist_th
 		return;
 	printf("    %s \"%s\" (thread %d)",
 	       strcmp(thread->reason, "join") == 0 ? "the end of" : "held by",
-	       name_of(list, thread->holder), (int)thread->holder);
+	       visible(name_of(list, thread->holder)), (int)thread->holder);
 	format_ns(thread->held_ns, time, sizeof(time));
 	printf(thread->held_ns ? " for %s\n" : "\n", time);
 }
@@ -89,13 +90,13 @@ static void print_thread(const struct stacklist *list, const struct stacklist_th
 {
 	char text[512];
 
-	printf("\n\"%s\" (thread %d) ", thread->name, (int)thread->tid);
+	printf("\n\"%s\" (thread %d) ", visible(thread->name), (int)thread->tid);
 	print_doing(thread);
 	putchar('\n');
 	print_holder(list, thread);
 	for (size_t i = 0; i < thread->frame_count; i++) {
 		frames_describe(frames, thread->frames[i], text, sizeof(text));
-		printf("    %s\n", text);
+		printf("    %s\n", visible(text));
 	}
 }
 
@@ -108,8 +109,8 @@ static void print_circle(const struct stacklist *list, const struct stacklist_ci
 		if (thread)
 			printf("    \"%s\" (thread %d) waits for %s, which "
 			       "\"%s\" (thread %d) has\n",
-			       thread->name, (int)thread->tid, what_of(thread),
-			       name_of(list, thread->holder), (int)thread->holder);
+			       visible(thread->name), (int)thread->tid, visible(what_of(thread)),
+			       visible(name_of(list, thread->holder)), (int)thread->holder);
 	}
 }
 
@@ -131,7 +132,7 @@ static void print_process(const struct target *target, struct stacklist *list)
 {
 	struct frames *frames = frames_open(target->pid);
 
-	printf("%d %s: %zu thread%s%s\n", (int)target->pid, target->name, list->count,
+	printf("%d %s: %zu thread%s%s\n", (int)target->pid, visible(target->name), list->count,
 	       list->count == 1 ? "" : "s",
 	       list->is_from_outside ? " (it does not answer: seen from outside)" : "");
 	for (size_t i = 0; i < list->count; i++)
@@ -151,7 +152,7 @@ static int show_process(const struct cmd_options *options, const struct target *
 	if (!stacklist_read(&list, target, error, sizeof(error)))
 		return cmd_fail("%d %s: %s", (int)target->pid, target->name, error);
 	if (options->json)
-		puts(list.answer);
+		visible_puts_object(list.answer);
 	else
 		print_process(target, &list);
 	stacklist_free(&list);

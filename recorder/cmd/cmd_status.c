@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "visible.h"
+
 /* The losses and omissions of recording, by cause. */
 static const struct {
 	const char *name;
@@ -17,6 +19,20 @@ static const struct {
 #include "counters.def"
 #undef COUNTER
 };
+
+/* The bound on the arena's memory, if one is known. */
+static void print_bound(const char *object)
+{
+	char bound[64] = "", size[32];
+	uint64_t bytes;
+
+	if (!client_number(object, "bound_bytes", &bytes) ||
+	    !client_string(object, "bound", bound, sizeof(bound)))
+		return;
+	cmd_format_bytes((double)bytes, size, sizeof(size));
+	printf("  bound   %s more at most, for the sake of the %s (wcprof check)\n", size,
+	       visible(bound));
+}
 
 static void print_recording(const char *object)
 {
@@ -34,7 +50,8 @@ static void print_recording(const char *object)
 	printf("  events  %" PRIu64 " in memory, room for %" PRIu64 "; %" PRIu64 " dropped\n",
 	       events, most, lost);
 	printf("  threads %" PRIu64 " seen\n  dumps   %" PRIu64 " handed out\n", threads, dumps);
-	printf("  memory  up to %s, %s\n", size, arena);
+	printf("  memory  %s, %s\n", size, visible(arena));
+	print_bound(object);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		if (client_number(object, counters[i].name, &count) && count > 0)
 			printf("  %" PRIu64 " %s\n", count, counters[i].meaning);
@@ -46,8 +63,8 @@ static void print(const struct target *target, const char *object)
 
 	(void)client_string(object, "recording", recording, sizeof(recording));
 	(void)client_string(object, "version", version, sizeof(version));
-	printf("%d %s: recording is %s (wcprof %s)\n", (int)target->pid, target->name, recording,
-	       version);
+	printf("%d %s: recording is %s (wcprof %s)\n", (int)target->pid, visible(target->name),
+	       visible(recording), visible(version));
 	if (strstr(object, "\"arena\":"))
 		print_recording(object);
 }

@@ -19,6 +19,7 @@
 #include "private.h"
 #include "procfs.h"
 #include "remains.h"
+#include "visible.h"
 
 enum {
 	/* An image is drained when it has filled this part of its room, or of the memory that is
@@ -55,6 +56,7 @@ struct seen {
 
 struct follow {
 	char directory[128];
+	uint64_t session;
 	struct output *output;
 	void (*between)(void *);
 	void *context;
@@ -76,14 +78,15 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct follow *follow_start(const char *directory, struct output *output, void (*between)(void *),
-			    void *context)
+struct follow *follow_start(const char *directory, uint64_t session, struct output *output,
+			    void (*between)(void *), void *context)
 {
 	struct follow *follow = calloc(1, sizeof(*follow));
 
 	if (!follow)
 		return NULL;
 	snprintf(follow->directory, sizeof(follow->directory), "%s", directory);
+	follow->session = session;
 	follow->output = output;
 	follow->between = between;
 	follow->context = context;
@@ -167,6 +170,7 @@ static bool add_image(struct follow *follow, const struct remains *remains)
 		.drained_ms = now_ms(),
 		.looked_ms = now_ms(),
 	};
+	remains_hold(remains);
 	follow->total++;
 	return true;
 }
@@ -175,13 +179,11 @@ static bool add_image(struct follow *follow, const struct remains *remains)
 static bool look_at(struct follow *follow, const struct remains_name *name)
 {
 	struct remains remains;
-	size_t length = strlen(follow->directory);
 	int result = remains_open(&remains, name->path);
 
 	if (result != 0)
 		return result != -EAGAIN;
-	if (strncmp(remains.arena->socket, follow->directory, length) == 0 &&
-	    remains.arena->socket[length] == '/') {
+	if (remains_is_of_session(&remains, follow->directory, follow->session)) {
 		if (add_image(follow, &remains))
 			return true;
 		remains_close(&remains);
@@ -196,7 +198,7 @@ static bool look_at(struct follow *follow, const struct remains_name *name)
 static void find_new(struct follow *follow)
 {
 	size_t count;
-	struct remains_name *names = remains_list(&count);
+	struct remains_name *names = remains_list(&count, true); /* children become others */
 	struct seen *seen = count > 0 ? calloc(count, sizeof(*seen)) : NULL;
 
 	for (size_t i = 0; i < count && seen; i++)
@@ -210,7 +212,6 @@ static void find_new(struct follow *follow)
 
 /* --- Dumps ------------------------------------------------------------------------------------ */
 
-/* A client_sink. */
 static int take_bytes(void *context, const char *bytes, size_t count)
 {
 	struct follow *follow = context;
@@ -237,11 +238,6 @@ static int end_dump(struct follow *follow, struct image *image, int result)
 	}
 	output_abandon(follow->output);
 	return is_output_error(result) ? result : 0;
-}
-
-static uint64_t events_most(const struct image *image)
-{
-	return (uint64_t)image->remains.arena->chunks.max * CHUNK_RECORDS;
 }
 
 /* In pid name spaces of their own several processes may have the same pid, and the same socket. */
@@ -271,7 +267,7 @@ static int drain(struct follow *follow, struct image *image)
 		/* Its own count says whether it knows. */
 		if (result == 0 && load_acquire(&image->remains.arena->dump_count) == dumps_before)
 			result = -EPIPE;
-	} else if (image->pending >= events_most(image) / 2) {
+	} else if (image->pending >= remains_room(&image->remains) / 2) {
 		result = remains_drain_living(&image->remains, take_bytes, follow);
 	}
 	return end_dump(follow, image, result);
@@ -284,7 +280,8 @@ static bool has_news(const struct image *image)
 	       (arena->process_op.end != 0 && arena->process_op.flags == 0);
 }
 
-/* The rest of a dead image; -EAGAIN: another process is at it. */
+/* The rest of a dead image; -EAGAIN: another process is at it. No fsync(): the program's own would
+ * wait for it, and what ends the machine ends the arena, too. */
 static int collect(struct follow *follow, struct image *image)
 {
 	int result = 0;
@@ -299,11 +296,12 @@ static int collect(struct follow *follow, struct image *image)
 			return result;
 	}
 	if (result == 0)
-		(void)remains_remove(&image->remains);
+		result = remains_remove(&image->remains);
+	if (result == 0 || result == -ENOENT)
+		forget_name(follow, image->remains.path);
 	else
-		fprintf(stderr, "wcprof: %s: %s; it stays there\n", image->remains.path,
+		fprintf(stderr, "wcprof: %s: %s; it stays there\n", visible(image->remains.path),
 			result == -EINVAL ? "damaged" : strerror(-result));
-	forget_name(follow, image->remains.path);
 	remains_close(&image->remains);
 	return 0;
 }
@@ -353,7 +351,8 @@ static bool is_due(const struct image *image, uint64_t now, uint64_t memory)
 
 	if (image->pending == 0)
 		return false;
-	if (image->pending >= EVENTS_MOST || image->pending >= events_most(image) / FULL_PART ||
+	if (image->pending >= EVENTS_MOST ||
+	    image->pending >= remains_room(&image->remains) / FULL_PART ||
 	    bytes > memory / MEMORY_PART)
 		return true;
 	if (since_ms < DRAIN_PERIOD_MS)

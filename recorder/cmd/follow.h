@@ -18,9 +18,12 @@
 
 struct follow;
 
-/* `between` is called every few milliseconds during a long dump. NULL: no memory. */
-struct follow *follow_start(const char *directory, struct output *output, void (*between)(void *),
-			    void *context);
+/*
+ * Arenas of other users must have the session's number, which nobody else knows. `between` is
+ * called every few milliseconds during a long dump. NULL: no memory.
+ */
+struct follow *follow_start(const char *directory, uint64_t session, struct output *output,
+			    void (*between)(void *), void *context);
 /*
  * Finds new processes, drains those that need it, collects the dead; to be called many times a
  * second. 0, or -errno when the file could not be written to: once only. From then on nothing is

@@ -13,12 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "client.h"
+#include "outfile.h"
 
 enum { COMPRESSED_BYTES = 262144, COMPRESSION_LEVEL = 3, HEADER_START_BYTES = 512 };
+/* While somebody else's dump is being written: so often, and so far apart. */
+enum { BUSY_TRIES = 400, BUSY_PAUSE_NS = 25000000 };
 
 struct output {
 	int fd;
@@ -54,19 +58,42 @@ static int prepare_zstd(struct output *output)
 	return 0;
 }
 
+static int open_safely(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy ? outfile_open(copy, O_TRUNC) : -ENOMEM;
+
+	free(copy);
+	return fd;
+}
+
+static int duplicate(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	return copy < 0 ? -errno : copy;
+}
+
 static int open_file(struct output *output, const char *path)
 {
 	struct stat stat;
 
 	if (strcmp(path, "-") == 0)
-		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		output->fd = duplicate(STDOUT_FILENO);
 	else
-		output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-	if (output->fd < 0 || fstat(output->fd, &stat) != 0)
+		output->fd = open_safely(path);
+	if (output->fd < 0)
+		return output->fd;
+	if (fstat(output->fd, &stat) != 0)
 		return -errno;
 	/* Standard output may be a file to which others append: what is there stays. */
 	output->is_regular = S_ISREG(stat.st_mode) && strcmp(path, "-") != 0;
 	return is_compressed_name(path) ? prepare_zstd(output) : 0;
+}
+
+const char *output_why(int error)
+{
+	return error == -EPERM ? OUTFILE_WHY : strerror(-error);
 }
 
 struct output *output_open(const char *path, int *error)
@@ -196,6 +223,30 @@ void output_abandon(struct output *output)
 	if (output->is_regular && ftruncate(output->fd, (off_t)output->bytes) == 0 &&
 	    lseek(output->fd, (off_t)output->bytes, SEEK_SET) >= 0)
 		output->position = output->bytes;
+}
+
+int output_dump(struct output *output, const char *socket, bool keep)
+{
+	const struct timespec pause = { 0, BUSY_PAUSE_NS };
+	int result = -EAGAIN;
+
+	for (int i = 0; i < BUSY_TRIES && result == -EAGAIN; i++) {
+		output_begin(output);
+		result = client_dump(socket, !keep, output_write, output);
+		if (result == 0)
+			output_keep(output);
+		else
+			output_abandon(output);
+		if (result == -EAGAIN)
+			nanosleep(&pause, NULL);
+	}
+	return result;
+}
+
+int output_sync(struct output *output)
+{
+	/* A pipe or a terminal has nothing to be synchronised. */
+	return fsync(output->fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : -errno;
 }
 
 uint64_t output_bytes(const struct output *output)

@@ -19,6 +19,8 @@ struct output;
 
 /* Opens the file, which is emptied; "-" is standard output. NULL: *error is -errno. */
 struct output *output_open(const char *path, int *error);
+/* That, or another -errno of a file, as the end of a sentence. */
+const char *output_why(int error);
 /* 0, or -errno if what was committed may not have arrived. */
 int output_close(struct output *output);
 
@@ -28,6 +30,11 @@ void output_begin(struct output *output);
 int output_write(void *output, const char *bytes, size_t count);
 void output_keep(struct output *output);
 void output_abandon(struct output *output);
+/* The dump of the process that listens there, and whether it keeps what it gave. It is waited for,
+ * 10 seconds at most, while somebody else takes one. 0, or a result of client_dump(). */
+int output_dump(struct output *output, const char *socket, bool keep);
+/* Whether what was written has arrived: some file systems say so late. 0, or -errno. */
+int output_sync(struct output *output);
 
 /* Bytes in the file, and how many events the dumps in it said they have. */
 uint64_t output_bytes(const struct output *output);

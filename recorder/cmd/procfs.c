@@ -9,10 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_THREADS = 20, FIELD_START = 22 };
@@ -115,27 +117,75 @@ static pid_t innermost_pid(const char *process)
 	return (pid_t)strtol(line + length, NULL, 10);
 }
 
-pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks)
+/* By how much the time since boot is another one in a process's time name space: in ticks. */
+static int64_t boot_offset(const char *process)
+{
+	char path[64], text[256];
+	const char *line = NULL;
+	long long seconds = 0, ns = 0;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/timens_offsets", process);
+	if (procfs_read_file(path, text, sizeof(text)) > 0)
+		line = strstr(text, "boottime");
+	if (!line || sscanf(line, "boottime %lld %lld", &seconds, &ns) != 2)
+		return 0;
+	return seconds * sysconf(_SC_CLK_TCK) + ns / (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+/* Whether the process read its own start as `start_ticks`, which we read as `seen`: each in its own
+ * time name space. */
+static bool is_start_of(pid_t here, uint64_t seen, uint64_t start_ticks)
+{
+	char process[24];
+	uint64_t expected;
+
+	snprintf(process, sizeof(process), "%d", (int)here);
+	expected = seen + (uint64_t)boot_offset(process) - (uint64_t)boot_offset("self");
+	/* Either may have been rounded. */
+	return seen == start_ticks || start_ticks - expected + 1 <= 2;
+}
+
+/* Whether the process here is the owner: `here`, or 0. A process that went to another time name
+ * space tells nothing of its own; the file does. */
+static pid_t check_owner(const struct procfs_owner *owner, pid_t here)
+{
+	struct procfs_status status;
+
+	/* One that hides from others is there all the same. */
+	if (!procfs_read(here, &status))
+		return kill(here, 0) != 0 && errno == ESRCH ? 0 : -1;
+	if (status.is_zombie)
+		return 0;
+	if (is_start_of(here, status.start_ticks, owner->start_ticks) ||
+	    procfs_maps_file(here, owner->path, &owner->file) == 1)
+		return here;
+	return 0;
+}
+
+pid_t procfs_find(const struct procfs_owner *owner)
 {
 	uint64_t own = namespace_of("self");
 	const struct dirent *entry;
 	pid_t found = own == INITIAL_NAMESPACE ? 0 : -1;
 	DIR *stream;
 
-	if (pid_namespace == 0 || pid_namespace == own)
-		return procfs_lives(pid, start_ticks) ? pid : 0;
+	if (owner->pid_namespace == 0 || owner->pid_namespace == own)
+		return check_owner(owner, owner->pid);
 	stream = opendir("/proc");
 	while (stream && found <= 0 && (entry = readdir(stream))) {
 		pid_t here = (pid_t)atoi(entry->d_name);
 		uint64_t namespace;
 
-		if (here <= 0 || innermost_pid(entry->d_name) != pid)
+		if (here <= 0 || innermost_pid(entry->d_name) != owner->pid)
 			continue;
 		namespace = namespace_of(entry->d_name);
-		if (namespace == pid_namespace && procfs_lives(here, start_ticks))
-			found = here;
-		else if (namespace == 0 && procfs_lives(here, start_ticks))
-			found = -1; /* it may be this one, but nobody may know */
+		if (namespace != 0 && namespace != owner->pid_namespace)
+			continue;
+		here = check_owner(owner, here);
+		if (here == 0)
+			continue;
+		/* Without its name space, it may be this one, but nobody may know. */
+		found = namespace != 0 ? here : -1;
 	}
 	if (stream)
 		closedir(stream);
@@ -211,32 +261,40 @@ void procfs_command(pid_t pid, char *to, size_t size)
 /* Whether a memory map has a file. EMPTY: the thread whose it is has ended. */
 enum map_answer { MAP_UNKNOWN, MAP_EMPTY, MAP_WITHOUT, MAP_WITH };
 
-static enum map_answer look_at_map(const char *map, const char *path)
+/* "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH" */
+static bool is_line_of(const char *line, const char *path, const struct stat *file)
 {
-	size_t path_bytes = strlen(path), size = 0;
+	const char *at = strchr(line, '/');
+	size_t bytes = strlen(path);
+	unsigned major, minor;
+	unsigned long long inode;
+
+	if (at && strncmp(at, path, bytes) == 0 && (at[bytes] == '\n' || at[bytes] == ' '))
+		return true;
+	return file && sscanf(line, "%*s %*s %*s %x:%x %llu", &major, &minor, &inode) == 3 &&
+	       inode == file->st_ino && makedev(major, minor) == file->st_dev;
+}
+
+static enum map_answer look_at_map(const char *map, const char *path, const struct stat *file)
+{
+	size_t size = 0;
 	enum map_answer answer = MAP_EMPTY;
 	char *line = NULL;
-	FILE *file = fopen(map, "re");
+	FILE *stream = fopen(map, "re");
 
 	/* One that is just ending has no map any more, and says so in either way. */
-	if (!file)
+	if (!stream)
 		return errno == ESRCH ? MAP_EMPTY : MAP_UNKNOWN;
-	while (answer != MAP_WITH && getline(&line, &size, file) > 0) {
-		const char *at = strchr(line, '/');
-
-		answer = MAP_WITHOUT;
-		if (at && strncmp(at, path, path_bytes) == 0 &&
-		    (at[path_bytes] == '\n' || at[path_bytes] == ' '))
-			answer = MAP_WITH;
-	}
+	while (answer != MAP_WITH && getline(&line, &size, stream) > 0)
+		answer = is_line_of(line, path, file) ? MAP_WITH : MAP_WITHOUT;
 	free(line);
-	fclose(file);
+	fclose(stream);
 	return answer;
 }
 
 /* All threads have one map, but the first thread's is empty when that one has ended before the
  * others. */
-static enum map_answer look_at_threads(pid_t pid, const char *path)
+static enum map_answer look_at_threads(pid_t pid, const char *path, const struct stat *file)
 {
 	char name[320];
 	enum map_answer answer = MAP_EMPTY;
@@ -249,7 +307,7 @@ static enum map_answer look_at_threads(pid_t pid, const char *path)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(name, sizeof(name), "/proc/%d/task/%.20s/maps", (int)pid, entry->d_name);
-		answer = look_at_map(name, path);
+		answer = look_at_map(name, path, file);
 		/* It ended just now. */
 		if (answer == MAP_UNKNOWN)
 			answer = MAP_EMPTY;
@@ -259,15 +317,15 @@ static enum map_answer look_at_threads(pid_t pid, const char *path)
 	return answer;
 }
 
-int procfs_maps_file(pid_t pid, const char *path)
+int procfs_maps_file(pid_t pid, const char *path, const struct stat *file)
 {
 	char name[64];
 	enum map_answer answer;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	answer = look_at_map(name, path);
+	answer = look_at_map(name, path, file);
 	if (answer == MAP_EMPTY)
-		answer = look_at_threads(pid, path);
+		answer = look_at_threads(pid, path, file);
 	if (answer == MAP_UNKNOWN)
 		return -1;
 	/* A process that is just ending has no memory any more. */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct procfs_status {
@@ -22,11 +23,19 @@ struct procfs_status {
 bool procfs_read(pid_t pid, struct procfs_status *status);
 /* Whether exactly this process lives. start_ticks 0 = any process with that pid. */
 bool procfs_lives(pid_t pid, uint64_t start_ticks);
+/* A process, by what it wrote down itself in a file that it has mapped. */
+struct procfs_owner {
+	uint64_t pid_namespace; /* its own, 0 = not known */
+	pid_t pid;              /* in that */
+	uint64_t start_ticks;   /* in its time name space */
+	const char *path;       /* of the file */
+	struct stat file;
+};
 /*
- * The number that a process has here which is `pid` in its own pid name space. 0: there is none any
- * more. -1: it may live where nobody can see it from here.
+ * The number that it has here. 0: there is none any more. -1: it may live where nobody can see it
+ * from here. Each may be in a time name space of its own, in which its start is another number.
  */
-pid_t procfs_find(uint64_t pid_namespace, pid_t pid, uint64_t start_ticks);
+pid_t procfs_find(const struct procfs_owner *owner);
 /* Whether `pid` is `ancestor` or descends from it. */
 bool procfs_is_below(pid_t pid, pid_t ancestor);
 /* Arguments with spaces between; empty when there is nothing to be had. */
@@ -37,8 +46,9 @@ void procfs_command(pid_t pid, char *to, size_t size);
  */
 size_t procfs_count_having(const char *variable, bool (*is_counted)(const void *, pid_t),
 			   const void *context);
-/* 1 = the process has that file mapped, 0 = it has not, -1 = nobody may know. */
-int procfs_maps_file(pid_t pid, const char *path);
+/* 1 = the process has that file mapped, 0 = it has not, -1 = nobody may know. A file is known by
+ * its path as the process sees it, or by its inode: either is enough. `file` may be NULL. */
+int procfs_maps_file(pid_t pid, const char *path, const struct stat *file);
 /* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be
  * read. */
 ssize_t procfs_read_file(const char *path, char *to, size_t size);

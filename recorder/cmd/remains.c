@@ -2,7 +2,9 @@
 /*
  * Arenas in shared memory: found, opened, checked, drained, removed.
  *
- * An arena that a dead process left is checked before it is read: arena_fault() says how.
+ * An arena that a dead process left is checked before it is read, to tell which part is damaged:
+ * arena_fault() says how. Numbers are bounded again where they are used, as anybody may still have
+ * the file mapped.
  *
  * One thread, whose robust list tells the kernel which arena it is draining.
  */
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,45 +29,92 @@
 #include "chunk.h"
 #include "clock.h"
 #include "dump.h"
+#include "guard.h"
 #include "procfs.h"
+
+enum { PAGE_BYTES = 4096, BLOCK_BYTES = 512 };
 
 /* --- One file --------------------------------------------------------------------------------- */
 
-/* The part that is written once, before the arena is used. */
 static int check_header(const struct arena *arena, uint64_t bytes)
 {
-	if (load_acquire(&arena->magic) == 0)
+	if (arena->magic == 0)
 		return -EAGAIN;
 	if (arena->magic != ARENA_MAGIC)
 		return -EINVAL;
 	if (arena->version != FORMAT_VERSION)
 		return -EPROTO;
-	return arena_header_fault(arena, bytes) ? -EINVAL : 0;
+	return arena_header_fault(arena, bytes) || !arena_constants_are_valid(arena) ? -EINVAL : 0;
 }
 
-static int map(struct remains *remains)
+/* Every chunk that was made has its first page: a file that says more would have us fill memory. */
+static uint32_t chunks_populated(const struct remains *remains)
 {
 	struct stat stat;
-	void *mapping;
+	uint64_t pages = 0;
 
-	if (fstat(remains->fd, &stat) != 0)
-		return -errno;
-	if (!S_ISREG(stat.st_mode) || stat.st_size < 0)
-		return -EINVAL;
-	if (geteuid() != 0 && stat.st_uid != geteuid())
-		return -EPERM;
-	remains->uid = stat.st_uid;
-	remains->bytes = (uint64_t)stat.st_size;
-	if (remains->bytes == 0 || stat.st_blocks == 0)
-		return -EAGAIN;
-	if (remains->bytes <= ARENA_CHUNKS)
-		return -EINVAL;
-	mapping = mmap(NULL, remains->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		       remains->fd, 0);
+	if (fstat(remains->fd, &stat) == 0)
+		pages = (uint64_t)stat.st_blocks * BLOCK_BYTES / PAGE_BYTES;
+	return pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
+}
+
+/* Takes the constants anew: what the process has written there since, all the same, is seen only
+ * now. If they are not right any more, they stay as they were. */
+static int renew(struct remains *remains)
+{
+	char before[ARENA_CONSTANT_BYTES];
+	struct arena *arena = remains->arena;
+	ssize_t got;
+	int result;
+
+	memcpy(before, arena, sizeof(before));
+	got = pread(remains->fd, arena, sizeof(before), 0);
+	result = got == (ssize_t)sizeof(before) ? check_header(arena, remains->bytes) : -ESTALE;
+	if (result == 0) {
+		uint32_t populated = chunks_populated(remains);
+
+		if (arena->chunks_most > populated)
+			arena->chunks_most = populated;
+	} else {
+		memcpy(arena, before, sizeof(before));
+	}
+	return result;
+}
+
+/* Private memory over the constants of the shared mapping. */
+static int map(struct remains *remains)
+{
+	const int constants = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	void *mapping = mmap(NULL, remains->bytes, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, remains->fd, 0);
+
 	if (mapping == MAP_FAILED)
 		return -errno;
+	if (!guard_add(mapping, remains->bytes)) {
+		munmap(mapping, remains->bytes);
+		return -ENOMEM;
+	}
 	remains->arena = mapping;
-	return check_header(mapping, remains->bytes);
+	if (mmap(mapping, ARENA_CONSTANT_BYTES, PROT_READ | PROT_WRITE, constants, -1, 0) ==
+	    MAP_FAILED)
+		return -errno;
+	return renew(remains);
+}
+
+static int check_file(struct remains *remains)
+{
+	const struct stat *stat = &remains->stat;
+
+	if (fstat(remains->fd, &remains->stat) != 0)
+		return -errno;
+	if (!S_ISREG(stat->st_mode) || stat->st_size < 0)
+		return -EINVAL;
+	if (geteuid() != 0 && stat->st_uid != geteuid())
+		return -EPERM;
+	remains->bytes = (uint64_t)stat->st_size;
+	if (remains->bytes == 0 || stat->st_blocks == 0)
+		return -EAGAIN;
+	return remains->bytes <= ARENA_CHUNKS ? -EINVAL : 0;
 }
 
 int remains_open(struct remains *remains, const char *path)
@@ -78,7 +128,9 @@ int remains_open(struct remains *remains, const char *path)
 	remains->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (remains->fd < 0)
 		return errno == EACCES ? -EPERM : -errno;
-	result = map(remains);
+	result = check_file(remains);
+	if (result == 0)
+		result = map(remains);
 	if (result != 0)
 		remains_close(remains);
 	return result;
@@ -86,8 +138,10 @@ int remains_open(struct remains *remains, const char *path)
 
 void remains_close(struct remains *remains)
 {
-	if (remains->arena)
+	if (remains->arena) {
+		guard_remove(remains->arena);
 		munmap(remains->arena, remains->bytes);
+	}
 	if (remains->fd >= 0)
 		close(remains->fd);
 	remains->arena = NULL;
@@ -99,9 +153,18 @@ pid_t remains_pid(struct remains *remains)
 	const struct arena *arena = remains->arena;
 
 	assert(arena && remains->fd >= 0);
-	if (remains->pid <= 0 || !procfs_lives(remains->pid, arena->start_ticks))
-		remains->pid =
-			procfs_find(arena->pid_namespace, (pid_t)arena->pid, arena->start_ticks);
+	(void)renew(remains);
+	if (remains->pid <= 0 || !procfs_lives(remains->pid, arena->start_ticks)) {
+		const struct procfs_owner owner = {
+			.pid_namespace = arena->pid_namespace,
+			.pid = (pid_t)arena->pid,
+			.start_ticks = arena->start_ticks,
+			.path = remains->path,
+			.file = remains->stat,
+		};
+
+		remains->pid = procfs_find(&owner);
+	}
 	return remains->pid;
 }
 
@@ -111,7 +174,7 @@ enum remains_state remains_state(struct remains *remains)
 
 	if (pid <= 0)
 		return pid == 0 ? REMAINS_DEAD : REMAINS_UNCLEAR;
-	switch (procfs_maps_file(pid, remains->arena->path)) {
+	switch (procfs_maps_file(pid, remains->path, &remains->stat)) {
 	case 0:
 		return REMAINS_DEAD;
 	case 1:
@@ -122,33 +185,40 @@ enum remains_state remains_state(struct remains *remains)
 	}
 }
 
-static uint32_t chunks_made(const struct arena *arena)
+void remains_hold(const struct remains *remains)
 {
-	uint32_t made = load_acquire(&arena->chunks.made);
+	(void)flock(remains->fd, LOCK_SH | LOCK_NB);
+}
 
-	return made < arena->chunks.max ? made : arena->chunks.max;
+bool remains_is_of_session(const struct remains *remains, const char *directory, uint64_t session)
+{
+	const struct arena *arena = remains->arena;
+	size_t length = strlen(directory);
+
+	return strncmp(arena->socket, directory, length) == 0 && arena->socket[length] == '/' &&
+	       !strchr(arena->socket + length + 1, '/') &&
+	       (remains->stat.st_uid == geteuid() || arena->session == session);
 }
 
 uint64_t remains_pending(const struct remains *remains)
 {
-	uint64_t sum = 0;
-
 	assert(remains->arena);
-	for (uint32_t i = 0; i < chunks_made(remains->arena); i++) {
-		const struct chunk *chunk = chunk_at(remains->arena, i);
-		uint32_t published = load_acquire(&chunk->published);
-		uint32_t drained = load_relaxed(&chunk->drained);
+	return snapshot_pending(remains->arena);
+}
 
-		sum += published > drained ? published - drained : 0;
-	}
-	return sum;
+uint64_t remains_room(const struct remains *remains)
+{
+	uint64_t chunks = load_relaxed(&remains->arena->room_bytes) / CHUNK_BYTES;
+	uint32_t most = remains->arena->chunks.max;
+
+	return (chunks < most ? chunks : most) * CHUNK_RECORDS;
 }
 
 uint64_t remains_memory(const struct remains *remains)
 {
 	struct stat stat;
 
-	return fstat(remains->fd, &stat) == 0 ? (uint64_t)stat.st_blocks * 512 : 0;
+	return fstat(remains->fd, &stat) == 0 ? (uint64_t)stat.st_blocks * BLOCK_BYTES : 0;
 }
 
 int remains_remove(const struct remains *remains)
@@ -167,18 +237,31 @@ static int write_dump(struct dump *dump, client_sink *sink, void *context)
 	return result == 0 ? sink(context, NULL, 0) : result;
 }
 
-static int drain(struct arena *arena, client_sink *sink, void *context)
+/* The clock's rate, for all dumps to come: the one that was measured is in our copy. */
+static void keep_rate(const struct remains *remains)
+{
+	const size_t at = offsetof(struct arena, clock.mult);
+	uint64_t rate = 0;
+
+	if (pread(remains->fd, &rate, sizeof(rate), at) == (ssize_t)sizeof(rate) && rate == 0)
+		(void)!pwrite(remains->fd, &remains->arena->clock.mult, sizeof(rate), at);
+}
+
+static int drain(struct remains *remains, client_sink *sink, void *context)
 {
 	struct dump dump;
 	char *buffer = malloc(DUMP_BUFFER_BYTES);
 	int result = buffer ? 0 : -ENOMEM;
 
 	if (result == 0)
-		result = dump_begin(&dump, arena, buffer, DUMP_BUFFER_BYTES, DUMP_DEAD);
+		result = dump_begin(&dump, remains->arena, buffer, DUMP_BUFFER_BYTES, DUMP_DEAD);
 	if (result == 0) {
+		keep_rate(remains);
 		result = write_dump(&dump, sink, context);
 		dump_end(&dump, result == 0);
 	}
+	if (result == 0 && guard_is_torn(remains->arena))
+		result = -ESTALE;
 	free(buffer);
 	return result;
 }
@@ -191,12 +274,14 @@ int remains_recover(struct remains *remains, client_sink *sink, void *context)
 	/* One at a time: who holds the file may take the dead drainer's place. */
 	if (flock(remains->fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	remains->fault = arena_fault(remains->arena, remains->bytes);
+	result = renew(remains);
+	if (result == 0)
+		remains->fault = arena_fault(remains->arena, remains->bytes);
 	if (remains->fault)
-		result = -EINVAL;
+		result = guard_is_torn(remains->arena) ? -ESTALE : -EINVAL;
 	if (result == 0) {
 		store_release(&remains->arena->drain_owner, 0);
-		result = drain(remains->arena, sink, context);
+		result = drain(remains, sink, context);
 	}
 	flock(remains->fd, LOCK_UN);
 	return result;
@@ -218,31 +303,47 @@ int remains_drain_living(struct remains *remains, client_sink *sink, void *conte
 {
 	struct robust_list_head *before = NULL, list;
 	size_t bytes = 0;
-	int result;
+	int result = renew(remains);
 
+	if (result != 0)
+		return result;
 	syscall(SYS_get_robust_list, 0, &before, &bytes);
 	set_deathbed(&list, &remains->arena->drain_owner);
-	result = drain(remains->arena, sink, context);
+	result = drain(remains, sink, context);
 	syscall(SYS_set_robust_list, before, sizeof(*before));
 	return result;
 }
 
+uint64_t remains_namespace(const char *path)
+{
+	struct arena_head head = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    head.magic != ARENA_MAGIC || head.version < FORMAT_HEAD_VERSION)
+		head.pid_namespace = 0;
+	close(fd);
+	return head.pid_namespace;
+}
+
 /* --- All of them ------------------------------------------------------------------------------ */
 
-/* "wcprof-UID-PID-START-GENERATION" */
 static bool read_name(const char *name, struct remains_name *to)
 {
-	unsigned uid, pid, generation;
-	unsigned long long start;
-	int end = 0;
+	enum { UID, PID, START, GENERATION };
+	uint64_t numbers[ARENA_NAME_NUMBERS];
+	size_t size = sizeof(to->path);
 
-	if (sscanf(name, "wcprof-%u-%u-%llu-%u%n", &uid, &pid, &start, &generation, &end) != 4 ||
-	    name[end] != '\0' || (geteuid() != 0 && uid != geteuid()))
+	if (!arena_parse_name(name, numbers) || numbers[UID] > UINT32_MAX ||
+	    numbers[PID] > INT32_MAX || numbers[GENERATION] > UINT32_MAX ||
+	    (geteuid() != 0 && numbers[UID] != geteuid()) ||
+	    (size_t)snprintf(to->path, size, "%s/%s", ARENA_DIRECTORY, name) >= size)
 		return false;
-	snprintf(to->path, sizeof(to->path), "%s/%.100s", ARENA_DIRECTORY, name);
-	to->pid = (pid_t)pid;
-	to->start_ticks = start;
-	to->generation = generation;
+	to->pid = (pid_t)numbers[PID];
+	to->start_ticks = numbers[START];
+	to->generation = (uint32_t)numbers[GENERATION];
 	return true;
 }
 
@@ -258,7 +359,20 @@ static int compare_names(const void *a, const void *b)
 	return left->generation < right->generation ? -1 : left->generation > right->generation;
 }
 
-struct remains_name *remains_list(size_t *count)
+/* Whether it is there to be listed: a file, and of whom. */
+static bool is_listed(DIR *directory, const char *name, struct remains_name *to, bool others)
+{
+	struct stat stat;
+
+	if (!read_name(name, to) ||
+	    fstatat(dirfd(directory), name, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISREG(stat.st_mode))
+		return false;
+	to->is_own = stat.st_uid == geteuid();
+	return to->is_own || (others && geteuid() == 0);
+}
+
+struct remains_name *remains_list(size_t *count, bool others)
 {
 	DIR *directory = opendir(ARENA_DIRECTORY);
 	struct remains_name *names = NULL, *grown, name;
@@ -267,7 +381,7 @@ struct remains_name *remains_list(size_t *count)
 
 	*count = 0;
 	while (directory && (entry = readdir(directory))) {
-		if (!read_name(entry->d_name, &name))
+		if (!is_listed(directory, entry->d_name, &name, others))
 			continue;
 		if (*count == room) {
 			room = room ? 2 * room : 64;

@@ -6,7 +6,6 @@
  */
 #include "stacklist.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,37 +18,6 @@
 enum { THREADS_MAX = 4194304 };
 
 /* --- The object ------------------------------------------------------------------------------- */
-
-/* Where the value at `at` ends: behind its closing bracket; NULL: it is not closed. */
-static const char *end_of(const char *at)
-{
-	int depth = 0;
-	bool is_string = false;
-
-	for (; *at; at++) {
-		if (is_string && *at == '\\' && at[1])
-			at++;
-		else if (*at == '"')
-			is_string = !is_string;
-		else if (!is_string && (*at == '{' || *at == '['))
-			depth++;
-		else if (!is_string && (*at == '}' || *at == ']') && --depth == 0)
-			return at + 1;
-	}
-	return NULL;
-}
-
-/* The array that is the value of a key; NULL: there is none. */
-static const char *find_array(const char *object, const char *key)
-{
-	char pattern[32];
-	const char *found;
-
-	assert(strlen(key) + sizeof("\"\":[") <= sizeof(pattern));
-	snprintf(pattern, sizeof(pattern), "\"%s\":[", key);
-	found = strstr(object, pattern);
-	return found ? found + strlen(pattern) - 1 : NULL;
-}
 
 static void *grow(void *items, size_t count, size_t bytes)
 {
@@ -96,7 +64,7 @@ static struct stacklist_thread parse_thread(const char *object)
 					   .wait_ns = number_of(object, "wait_ns", 0),
 					   .holder = (pid_t)number_of(object, "holder", 0),
 					   .held_ns = number_of(object, "held_ns", 0) };
-	const char *stack = find_array(object, "stack");
+	const char *stack = client_array(object, "stack");
 	char state[4] = "?";
 
 	(void)client_string(object, "name", thread.name, sizeof(thread.name));
@@ -117,15 +85,13 @@ static bool parse_threads(struct stacklist *list, const char *array)
 	const char *at = array + 1;
 
 	while (*at == '{' && list->count < THREADS_MAX) {
-		const char *end = end_of(at);
-		char *object = end ? strndup(at, (size_t)(end - at)) : NULL;
+		char *object = client_next(&at);
 
 		if (!object)
 			return false;
 		list->threads = grow(list->threads, list->count, sizeof(*list->threads));
 		list->threads[list->count++] = parse_thread(object);
 		free(object);
-		at = end + (*end == ',');
 	}
 	return *at == ']';
 }
@@ -135,7 +101,7 @@ static bool parse_circles(struct stacklist *list, const char *array)
 	const char *at = array + 1;
 
 	while (*at == '[') {
-		const char *end = end_of(at);
+		const char *end = client_end(at);
 		struct stacklist_circle circle = { 0 };
 		uint64_t *numbers;
 
@@ -156,12 +122,12 @@ static bool parse_circles(struct stacklist *list, const char *array)
 
 bool stacklist_parse(struct stacklist *list, char *answer)
 {
-	const char *threads = find_array(answer, "threads");
-	const char *circles = threads && end_of(threads) ? end_of(threads) : NULL;
+	const char *threads = client_array(answer, "threads");
+	const char *circles = threads && client_end(threads) ? client_end(threads) : NULL;
 
 	*list = (struct stacklist){ .answer = answer };
-	circles = circles ? find_array(circles, "deadlocks") : NULL;
-	return circles && end_of(circles) && parse_threads(list, threads) &&
+	circles = circles ? client_array(circles, "deadlocks") : NULL;
+	return circles && client_end(circles) && parse_threads(list, threads) &&
 	       parse_circles(list, circles);
 }
 

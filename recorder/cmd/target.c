@@ -69,7 +69,8 @@ const char *target_why_silent(const struct target *target)
 	return target->is_confined
 		       ? "it set up a system-call filter and no longer answers; once it "
 			 "has ended, wcprof recover saves what it recorded before"
-		       : "it does not listen (WCPROF_CONTROL=off?)";
+		       : "it does not listen (WCPROF_CONTROL=off? Or it changes its "
+			 "rights, and will a second after that)";
 }
 
 bool target_directory(char *path, size_t size)
@@ -110,22 +111,26 @@ static void name_by_process(struct target *target)
 		snprintf(target->name, sizeof(target->name), "%s", exe);
 }
 
-/* Somebody must listen there; what an ended process left is no target. */
-static void add_socket(struct target_list *list, const char *path, pid_t pid_by_name)
+/* Somebody must listen there; what an ended process left is no target. An arena may name any
+ * socket. Then it `is_sure` that the process with that pid is meant, or nobody. */
+static void add_socket(struct target_list *list, const char *path, pid_t pid_by_name, bool is_sure)
 {
 	struct target target = { 0 };
 	struct target *known;
 	pid_t pid = 0;
-	int fd = client_connect(path, &pid);
+	int result = client_probe(path, &pid);
 
-	if (fd < 0)
+	if (result != 0 && (result != -EAGAIN || !procfs_lives(pid_by_name, 0)))
 		return;
-	close(fd);
+	if (is_sure && pid > 0 && pid != pid_by_name)
+		return;
+	target.is_silent = result != 0;
 	target.pid = pid > 0 ? pid : pid_by_name;
 	snprintf(target.socket, sizeof(target.socket), "%.107s", path);
 	known = list_find_living(list, target.pid);
 	if (known) {
 		memcpy(known->socket, target.socket, sizeof(known->socket));
+		known->is_silent = target.is_silent;
 		return;
 	}
 	name_by_process(&target);
@@ -149,7 +154,7 @@ static void add_sockets(struct target_list *list)
 	DIR *stream = NULL;
 
 	if (own && *own)
-		add_socket(list, own, 0);
+		add_socket(list, own, 0, false);
 	if (target_directory(directory, sizeof(directory)) && directory_is_safe(directory))
 		stream = opendir(directory);
 	while (stream && (entry = readdir(stream))) {
@@ -158,7 +163,7 @@ static void add_sockets(struct target_list *list)
 		if (!dot || strcmp(dot, ".sock") != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		add_socket(list, path, (pid_t)atoi(entry->d_name));
+		add_socket(list, path, (pid_t)atoi(entry->d_name), false);
 	}
 	if (stream)
 		closedir(stream);
@@ -178,6 +183,29 @@ static void describe_arena(struct target *target, struct remains *remains)
 		target->pid = remains->pid;
 }
 
+/* A file that cannot be read may still be in use. One that was made and never used is a dead
+ * process's. */
+static void describe_unread(struct target *target, const struct remains_name *name, int result)
+{
+	struct procfs_owner owner = {
+		.pid_namespace = remains_namespace(name->path),
+		.pid = name->pid,
+		.start_ticks = name->start_ticks,
+		.path = name->path,
+	};
+	pid_t pid;
+
+	if (lstat(name->path, &owner.file) != 0)
+		owner.file = (struct stat){ .st_uid = geteuid() };
+	pid = procfs_find(&owner);
+	target->is_other_version = result == -EPROTO;
+	target->is_damaged = result != -EPROTO && result != -EAGAIN;
+	target->is_dead =
+		pid == 0 || (pid > 0 && procfs_maps_file(pid, name->path, &owner.file) == 0);
+	if (pid > 0)
+		target->pid = pid;
+}
+
 static void add_arena(struct target_list *list, const struct remains_name *name)
 {
 	struct target target = { .pid = name->pid };
@@ -191,13 +219,10 @@ static void add_arena(struct target_list *list, const struct remains_name *name)
 		describe_arena(&target, &remains);
 		memcpy(socket, remains.arena->socket, sizeof(socket));
 		remains_close(&remains);
-	} else if (result == -EPROTO || result == -EAGAIN) {
-		target.is_other_version = result == -EPROTO;
-		target.is_dead = !procfs_lives(name->pid, name->start_ticks) ||
-				 procfs_maps_file(name->pid, name->path) == 0;
-		/* Made, and never used: it will not be any more. */
-	} else {
+	} else if (result == -ENOENT || result == -EPERM) {
 		return;
+	} else {
+		describe_unread(&target, name, result);
 	}
 	added = list_find_living(list, target.pid);
 	if (added && !target.is_dead) {
@@ -207,7 +232,7 @@ static void add_arena(struct target_list *list, const struct remains_name *name)
 		added = list_add(list, &target);
 	}
 	if (!target.is_dead && socket[0] && !added->socket[0])
-		add_socket(list, socket, target.pid);
+		add_socket(list, socket, target.pid, true);
 }
 
 static int compare_targets(const void *a, const void *b)
@@ -222,10 +247,10 @@ static int compare_targets(const void *a, const void *b)
 	return strcmp(left->arena, right->arena);
 }
 
-void target_list_all(struct target_list *list)
+void target_list_all(struct target_list *list, bool others)
 {
 	size_t count;
-	struct remains_name *names = remains_list(&count);
+	struct remains_name *names = remains_list(&count, others);
 
 	*list = (struct target_list){ 0 };
 	add_sockets(list);
@@ -234,6 +259,17 @@ void target_list_all(struct target_list *list)
 	free(names);
 	if (list->count > 0)
 		qsort(list->targets, list->count, sizeof(*list->targets), compare_targets);
+}
+
+size_t target_count_others(void)
+{
+	size_t count, others = 0;
+	struct remains_name *names = remains_list(&count, true);
+
+	for (size_t i = 0; i < count; i++)
+		others += !names[i].is_own;
+	free(names);
+	return others;
 }
 
 /* --- Which one is meant ----------------------------------------------------------------------- */
@@ -341,6 +377,15 @@ static void add_descendants(struct target_list *found, const struct target_list 
 	*found = tree;
 }
 
+static void list_called(struct target_list *all, struct target_list *found, const char *word,
+			bool others)
+{
+	target_list_all(all, others);
+	for (size_t i = 0; i < all->count; i++)
+		if (!all->targets[i].is_dead && is_called(&all->targets[i], word))
+			list_add(found, &all->targets[i]);
+}
+
 int target_find(struct target_list *found, const char *word, bool tree, char *error,
 		size_t error_size)
 {
@@ -348,10 +393,11 @@ int target_find(struct target_list *found, const char *word, bool tree, char *er
 	int result = 0;
 
 	*found = (struct target_list){ 0 };
-	target_list_all(&all);
-	for (size_t i = 0; i < all.count; i++)
-		if (!all.targets[i].is_dead && is_called(&all.targets[i], word))
-			list_add(found, &all.targets[i]);
+	list_called(&all, found, word, false);
+	if (found->count == 0 && target_count_others() > 0) {
+		target_list_free(&all);
+		list_called(&all, found, word, true);
+	}
 	if (found->count > 1 && !(tree && count_roots(found) == 1))
 		result = refuse_ambiguous(found, word, error, error_size);
 	else if (tree)
@@ -364,13 +410,13 @@ int target_find(struct target_list *found, const char *word, bool tree, char *er
 	return result;
 }
 
-int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size)
+/* True if what the word names is alive. */
+static bool list_dead(struct target_list *found, const char *word, bool others)
 {
 	struct target_list all;
 	bool lives = false;
 
-	*found = (struct target_list){ 0 };
-	target_list_all(&all);
+	target_list_all(&all, others);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct target *target = &all.targets[i];
 		const char *slash = strrchr(target->arena, '/');
@@ -384,6 +430,17 @@ int target_find_dead(struct target_list *found, const char *word, char *error, s
 			lives = true;
 	}
 	target_list_free(&all);
+	return lives;
+}
+
+int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size)
+{
+	bool lives;
+
+	*found = (struct target_list){ 0 };
+	lives = list_dead(found, word, false);
+	if (found->count == 0 && !lives)
+		lives = list_dead(found, word, true);
 	if (found->count > 0)
 		return 0;
 	if (lives)

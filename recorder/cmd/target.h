@@ -24,6 +24,8 @@ struct target {
 	bool is_dead;                   /* only its arena is left */
 	bool is_confined;               /* it filters its system calls: answers no more */
 	bool is_other_version;          /* of the recorder: its arena cannot be read */
+	bool is_damaged;                /* neither can this one */
+	bool is_silent;                 /* its socket takes no more connections */
 };
 
 struct target_list {
@@ -31,8 +33,11 @@ struct target_list {
 	size_t count;
 };
 
-/* All of them, living and dead. */
-void target_list_all(struct target_list *list);
+/* All of them, living and dead: this user's. With `others`, for root, everybody's: their files are
+ * opened only if somebody asks for them. */
+void target_list_all(struct target_list *list, bool others);
+/* How many arenas other users have, as far as root may know. */
+size_t target_count_others(void);
 void target_list_free(struct target_list *list);
 
 /*

@@ -10,16 +10,8 @@
 /* Main starts two threads of one class at 0 and joins them. */
 static inline void rebuilt_two(struct sketch *sketch, double end_1_ms, double end_2_ms)
 {
-	double end_ms = end_1_ms > end_2_ms ? end_1_ms : end_2_ms;
-
 	sketch_begin(sketch);
-	sketch_thread(sketch, "main", 0, end_ms);
-	sketch_thread(sketch, "worker", 0, end_1_ms);
-	sketch_thread(sketch, "worker", 0, end_2_ms);
-	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[1].op);
-	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[2].op);
-	sketch_wait(sketch, 0, REASON_JOIN, "", 0, end_1_ms, sketch->rec.threads[1].op);
-	sketch_wait(sketch, 0, REASON_JOIN, "", end_1_ms, end_ms, sketch->rec.threads[2].op);
+	sketch_join_two(sketch, "worker", "worker", end_1_ms, end_2_ms);
 }
 
 /* Ten times: lock, 10 ms, unlock, 2 ms; never both inside: 202 ms. */

@@ -261,4 +261,19 @@ static inline void sketch_free(struct sketch *sketch)
 	free(sketch->rec.links);
 }
 
+/* Main starts threads 1 and 2, of these classes, at 0 and joins them. */
+static inline void sketch_join_two(struct sketch *sketch, const char *one, const char *two,
+				   double end_1_ms, double end_2_ms)
+{
+	double end_ms = end_1_ms > end_2_ms ? end_1_ms : end_2_ms;
+
+	sketch_thread(sketch, "main", 0, end_ms);
+	sketch_thread(sketch, one, 0, end_1_ms);
+	sketch_thread(sketch, two, 0, end_2_ms);
+	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[1].op);
+	sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[2].op);
+	sketch_wait(sketch, 0, REASON_JOIN, "", 0, end_1_ms, sketch->rec.threads[1].op);
+	sketch_wait(sketch, 0, REASON_JOIN, "", end_1_ms, end_ms, sketch->rec.threads[2].op);
+}
+
 #endif

@@ -29,7 +29,11 @@ enum { POPULATE_WRITE = 23 }; /* MADV_, of newer headers */
 enum { BURST_EVENTS = 10000, BURST_NS = 10000000 };
 
 static const char *const names[] = { "read", "pthread_mutex_lock" };
-static const struct recorder_host host = { names, 2, pthread_create };
+static const struct recorder_host host = {
+	.call_names = names,
+	.call_count = 2,
+	.thread_create = pthread_create,
+};
 static char buffer[DUMP_BUFFER_BYTES];
 static pthread_mutex_t lock;
 

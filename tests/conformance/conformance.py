@@ -3,8 +3,13 @@
 """Fails if a program that nobody here wrote behaves otherwise with the library than without.
 
 Each row of table.py is a command that is run three times in the same directory, emptied before: native, with the
-library preloaded but off, and recording from its start to a dump at each exit. Exit status, standard output and
-standard error must be the same, after the row's own replacements; every dump must be read by wcprof-analyze.
+library preloaded but off, and recording from its start to a dump at each exit. Where the row says so, once more:
+recording with samples. Exit status, standard output and standard error must be the same, after the row's own
+replacements; every dump must be read by wcprof-analyze.
+
+CPU time must be of the same class: at most twice the native one plus a second, unless the row says and explains more,
+and 20 ms for each process that left a dump. It is CPU time because that depends least on what else the machine does,
+and a class because it depends on that all the same; what is over is tried once more.
 
 Where a row says `tries`, a run that differs is repeated, so many in all, because the program differs from itself now
 and then; the row says why, and --twice shows it: each row natively, two times. The row's line then says how often
@@ -13,6 +18,7 @@ that this machine cannot do it: a skip, never a pass.
 """
 import argparse
 import concurrent.futures
+import dataclasses
 import difflib
 import glob
 import os
@@ -36,6 +42,11 @@ SKIPPED = 77
 DIFFERENCE_LINES = 60
 # An event cap that keeps a row's dumps readable in seconds; what is dropped is counted in them.
 EVENTS_MOST = "20000"
+SAMPLES_HZ = "99"
+CPU_MORE_SECONDS = 1
+# To start recording and to write a dump takes 2 to 4 ms on an idle machine, and 7 ms on one whose CPUs are shared.
+CPU_DUMP_SECONDS = 0.02
+PAUSE_SECONDS = 0.01
 DUMPS_AT_A_TIME = 50
 say_lock = threading.Lock()
 
@@ -73,7 +84,9 @@ class Place:
                        "PLACE": self.path, "BUILD": BUILD}
         if mode != "native":
             environment.update(LD_PRELOAD=self.library, WCPROF_DIR=os.path.join(self.path, "run"))
-        if mode == "on":
+        if mode == "sampled":
+            environment.update(WCPROF_SAMPLE_HZ=SAMPLES_HZ)
+        if mode in ("on", "sampled"):
             environment.update(WCPROF_ENABLE="1", WCPROF_OUTPUT=os.path.join(self.dumps, "%e.%p.jsonl"),
                                WCPROF_MAX_EVENTS=EVENTS_MOST)
         return environment
@@ -128,26 +141,45 @@ def normal(row, place, text):
     return "".join(sorted(text.splitlines(keepends=True))) if row.unordered else text
 
 
+@dataclasses.dataclass
+class Outcome:
+    """Of one run: what must not change is in the text, with the status."""
+
+    status: object
+    text: str
+    cpu_seconds: float
+    dumps: int = 0
+
+
+def wait_for(process, seconds):
+    """Its status, and the CPU time of it and of all that it and its children have waited for."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_utime + usage.ru_stime
+        time.sleep(PAUSE_SECONDS)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return f"none after {seconds} seconds", 0.0
+
+
 def run(row, place, mode):
-    """The row's command in one mode: what must not change, as text."""
+    """The row's command in one mode."""
     place.prepare()
     output = [os.path.join(place.path, name) for name in ("stdout", "stderr")]
     with open(output[0], "wb") as out, open(output[1], "wb") as err:
         process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", row.command], stdin=subprocess.DEVNULL,
                                    stdout=out, stderr=err, cwd=os.path.join(place.path, "work"),
                                    env=place.environment(mode), start_new_session=True)
-        try:
-            status = process.wait(row.seconds)
-        except subprocess.TimeoutExpired:
-            status = f"none after {row.seconds} seconds"
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        status, cpu_seconds = wait_for(process, row.seconds)
     place.end_leftovers()
     text = f"exit status {status}\n"
     for name, path in zip(("output", "error"), output):
         with open(path, encoding="utf-8", errors="backslashreplace") as file:
             text += f"--- standard {name}\n{normal(row, place, file.read())}"
-    return status, text
+    return Outcome(status, text, cpu_seconds)
 
 
 def difference(mode, native, other):
@@ -179,36 +211,59 @@ def check_dumps(place):
     return f"{len(dumps)} dumps" + (f", {len(paths) - len(dumps)} begun" if len(paths) > len(dumps) else "")
 
 
+def run_checked(row, place, mode):
+    """Returns how it went, and what is to be said of its dumps."""
+    outcome = run(row, place, mode)
+    outcome.dumps = len(os.listdir(place.dumps))
+    if mode != "off":
+        return outcome, check_dumps(place)
+    if outcome.dumps:
+        raise Difference("off, and yet there is a dump")
+    return outcome, ""
+
+
+def is_dear(row, native, other):
+    most = row.cpu_times * native.cpu_seconds + CPU_MORE_SECONDS + other.dumps * CPU_DUMP_SECONDS
+    return other.cpu_seconds > most
+
+
+def compare_mode(row, place, mode, native):
+    """Returns the last native run, how it went, what is to be said of the dumps, and how often it was repeated."""
+    tries = row.tries
+    is_retried_for_time = False
+    for attempt in range(tries + 1):
+        other, dumps = run_checked(row, place, mode)
+        is_same, dear = other.text == native.text, is_dear(row, native, other)
+        if is_same and not dear:
+            return native, other, dumps, attempt
+        if is_same and is_retried_for_time:
+            raise Difference(f"{mode}: {other.cpu_seconds:.1f} s of CPU time, native {native.cpu_seconds:.1f} s")
+        if not is_same and attempt + 1 >= tries + is_retried_for_time:
+            raise Difference(difference(mode, native.text, other.text))
+        is_retried_for_time |= is_same
+        native = run(row, place, "native")
+    raise Difference(f"{mode}: now other than native, now dear")
+
+
 def compare(row, place):
-    """Runs the row in its three modes; returns what to say of it."""
-    status, native = run(row, place, "native")
-    if status == SKIPPED:
-        return "skip", native.splitlines()[-1]
-    if status != 0:
-        raise Difference(f"fails without us\n{native}")
-    retried = {"off": 0, "on": 0}
-    for mode in ("off", "on"):
-        for attempt in range(row.tries):
-            _, other = run(row, place, mode)
-            if mode == "on":
-                dumps = check_dumps(place)
-            elif os.listdir(place.dumps):
-                raise Difference("off, and yet there is a dump")
-            if other == native:
-                break
-            retried[mode] += 1
-            status, native = run(row, place, "native") if attempt + 1 < row.tries else (status, native)
-        else:
-            raise Difference(difference(mode, native, other))
-    notes = [f"retried {times} times {mode}" for mode, times in retried.items() if times]
-    return "ok", ", ".join([dumps] + notes)
+    """Runs the row in its modes; returns what to say of it."""
+    native = run(row, place, "native")
+    if native.status == SKIPPED:
+        return "skip", native.text.splitlines()[-1]
+    if native.status != 0:
+        raise Difference(f"fails without us\n{native.text}")
+    notes, seconds = [], []
+    for mode in ("off", "on", "sampled") if row.sampled else ("off", "on"):
+        native, other, dumps, retried = compare_mode(row, place, mode, native)
+        notes += [dumps] * (mode == "on") + [f"retried {retried} times {mode}"] * (retried > 0)
+        seconds.append(f"{mode} {other.cpu_seconds:.1f}")
+    return "ok", ", ".join(notes) + f"; CPU {native.cpu_seconds:.1f} s, " + ", ".join(seconds)
 
 
 def compare_native(row, place):
-    _, first = run(row, place, "native")
-    _, second = run(row, place, "native")
-    if first != second:
-        raise Difference(difference("native again", first, second))
+    first, second = run(row, place, "native"), run(row, place, "native")
+    if first.text != second.text:
+        raise Difference(difference("native again", first.text, second.text))
     return "ok", "twice the same"
 
 

@@ -18,6 +18,8 @@ class Row:
     tries: int = 1
     seconds: int = 900
     short: bool = False  # also in scripts/check
+    sampled: bool = False  # also recording with samples
+    cpu_times: float = 2  # so many times the native CPU time, plus a second; more needs a reason beside it
 
 
 def script(name, about, arguments="", **more):
@@ -60,6 +62,35 @@ def suite(name, seconds):
                f"$PROGRAMS/cpython test_{name}", seconds=seconds)
 
 
+# Each is one row for each of its programs, also recorded with samples.
+SWITCHERS = {
+    "coroutines": ("boost", "fibers", "contexts", "pth", "pcl", "cxx20", "cgo"),
+    "languages": ("greenlet", "gevent", "ruby_plain", "yjit", "lua", "luajit", "php", "pypy", "mono", "sbcl", "erlang",
+                  "guile", "racket"),
+}
+PRELOADED = ("mimalloc", "faketime", "faketime-threads", "heaptrack", "eatmydata", "socket_wrapper", "nss_wrapper",
+             "uid_wrapper", "stdbuf")
+MACHINE = {
+    "dlmopen": "plug-ins with threads in name spaces of the loader, and another libc's fork",
+    "ring": "io_uring whose submissions a thread of the kernel takes, in threads and a child",
+    "crowd": "20,000 threads alive at once, on the smallest stacks",
+    "pids": "ids of threads and processes that come back while we record",
+}
+
+# glibc's own tests, by what they test; programs/glibc builds them from the package with its source.
+FAMILIES = ("mutexes", "conds", "rwlocks", "semaphores", "once", "cancellation", "signals", "timers", "processes")
+
+
+def switcher(script_name, program):
+    return script(f"{script_name}.{program}", f"stacks switched or code written by the program: {program}", program,
+                  sampled=True)
+
+
+def preloaded(name, place):
+    return script(f"preloaded.{name}-{place}", f"{name} preloaded {'before' if place == 'first' else 'after'} us",
+                  f"{name} {place}")
+
+
 ROWS = (
     script("pipelines", "bash: pipelines, jobs, traps, coprocesses, here documents", same=ENDED, short=True),
     script("git", "git: commits, clone, fetch, gc, fsck", short=True),
@@ -87,6 +118,22 @@ ROWS = (
     script("allocator.jemalloc-last", "the same, preloaded after us", "libjemalloc.so.2 last"),
     script("allocator.tcmalloc-first", "the same under tcmalloc, preloaded before us", "libtcmalloc.so.4 first"),
     script("allocator.tcmalloc-last", "the same, preloaded after us", "libtcmalloc.so.4 last"),
+    *(switcher(name, program) for name, programs in SWITCHERS.items() for program in programs),
+    *(preloaded(name, place) for name in PRELOADED for place in ("first", "last")),
+    *(script(f"machine.{name}", about, name, sampled=name == "crowd") for name, about in MACHINE.items()),
+    *(script(f"glibc.{name}", f"glibc's own tests of {name}: what became of each", name,
+             sampled=name in ("cancellation", "signals", "timers", "processes"),
+             # Some do nothing but lock and unlock, or signal; building is part of the first run's time only.
+             cpu_times=6 if name in ("mutexes", "conds") else 2) for name in FAMILIES),
+    script("linked", "one program, linked and hardened in 17 ways"),
+    Row("fakeroot", "files of other users under fakeroot, which preloads its own library",
+        "fakeroot sh -c 'touch file; chown 12:34 file; stat -c %u:%g file; id -u; exit 3' || echo $?"),
+    # Each call stops the process twice, recorded ones more often.
+    Row("strace", "threads, forks and allocation with strace -f attached from the start",
+        "strace -f -o /dev/null $BUILD/tests/targets/churn 20 0", cpu_times=10),
+    Row("sudo", "sudo and su: the loader drops preloads, and what they start is as without us",
+        "sudo -n id -u; sudo -n -u nobody id -u; env -u WCPROF_DIR "
+        "su nobody -s /bin/sh -c 'id -u; exit 3' || echo $?"),
     *(stressor(name, f"--{name}-ops {count} --timeout 800") for name, count in STRESSORS.items()),
     # Their operations do not end them.
     stressor("sem", "--timeout 4"),

@@ -8,6 +8,8 @@
 
 #include "infer/holders.h"
 #include "infer/posters.h"
+#include "infer/reaps.h"
+#include "infer/signals.h"
 #include "read/read.h"
 #include "report/analysis.h"
 #include "script/script_valid.h"
@@ -20,16 +22,19 @@ enum { INPUT_BYTES_MAX = 20000 };
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
 	static char program[] = "wcprof-analyze", least[] = "--min-self=0", dump[] = "dump";
-	char *argv[] = { program, least, dump, NULL };
+	static char threads[] = "--model=threads", edges[] = "--model=edges";
+	char *argv[] = { program, least, byte_count % 4 ? threads : edges, dump, NULL };
 	char error_text[OPTIONS_ERROR_BYTES];
 	struct recording recording;
 	struct read_error error;
 	struct options options;
 	struct analysis analysis;
 
-	if (byte_count > INPUT_BYTES_MAX || options_parse(&options, 3, argv, error_text) != 0)
+	if (byte_count > INPUT_BYTES_MAX || options_parse(&options, 4, argv, error_text) != 0)
 		return 0;
 	if (recording_read_memory(&recording, "input", bytes, byte_count, SIZE_MAX, &error) == 0) {
+		reaps_find(&recording);
+		signals_find(&recording);
 		holders_find(&recording);
 		posters_find(&recording);
 		if (analysis_build(&analysis, &recording, &options, NULL, error_text) == 0) {

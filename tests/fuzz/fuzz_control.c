@@ -19,7 +19,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const calls[] = { "read" };
-static const struct recorder_host host = { calls, 1, pthread_create };
+static const struct recorder_host host = {
+	.call_names = calls,
+	.call_count = 1,
+	.thread_create = pthread_create,
+};
 
 static void remove_arena(void)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another preload, behind ours: counts what reaches it and says so at the end.
+ * Another preload, behind ours: counts what reaches it and says so at the end. Its clock takes a
+ * lock, and says that it is 1970.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 static int locks, signals, closes;
@@ -34,6 +36,16 @@ int close(int fd)
 		*(void **)&next = dlsym(RTLD_NEXT, "close");
 	closes++;
 	return next(fd);
+}
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+	static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+	(void)id;
+	pthread_rwlock_wrlock(&lock);
+	*now = (struct timespec){ 1, 0 };
+	return pthread_rwlock_unlock(&lock);
 }
 
 __attribute__((destructor)) static void say(void)

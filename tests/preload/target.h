@@ -248,6 +248,24 @@ static inline int count_events(const struct dumps *dumps, const struct expect *e
 	return count;
 }
 
+/* Of what ran, taken by the signal: others only say how much CPU time there was. */
+static inline int count_stack_samples(const struct dumps *dumps)
+{
+	int count = 0;
+	for (int i = 0; i < dumps->count; i++)
+		for (size_t j = 1; j < json_array_size(dumps->lines[i]); j++) {
+			json_t *event = json_array_get(dumps->lines[i], j);
+			count += strcmp(word_of(event, "e"), "sample") == 0 &&
+				 json_object_get(event, "st");
+		}
+	return count;
+}
+
+static inline json_t *process_in(const struct dumps *dumps)
+{
+	return json_object_get(json_array_get(dumps->lines[0], 0), "process");
+}
+
 static inline void make_directory(char *directory)
 {
 	strcpy(directory, "/tmp/wcprof-test-XXXXXX");

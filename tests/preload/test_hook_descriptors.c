@@ -173,6 +173,65 @@ START_TEST(test_both_ends_and_bytes)
 }
 END_TEST
 
+/* A datagram has the address that it went to, unless it went to several; or as many messages as one
+ * call moved. */
+START_TEST(test_datagrams_and_letters)
+{
+	static const struct target_case rows[] = {
+		{ "between", "sent", { { "op", "io", "send", 8, 8 } } },
+		{ "between", "letters", { { "op", "io", "msg", 6, 6 } } },
+	};
+	static const struct {
+		const char *call, *ident, *other;
+		json_int_t bytes, messages;
+	} wanted[] = {
+		{ "sendto", "unix dgram @between-0-", "@between-1-", 4, 0 },
+		{ "sendto", "unix dgram @between-0-", "@between-1-", 2, 0 },
+		{ "sendmsg", "unix dgram @between-0-", "@between-1-", 5, 0 },
+		{ "sendmmsg", "unix dgram @between-0-", "@between-1-", 15, 3 },
+		{ "recvmmsg", "unix dgram @between-1-", "", 6, 2 },
+		{ "recv", "unix dgram @between-1-", "", 0, 0 },
+		{ "recv", "unix dgram @between-1-", "", 5, 0 },
+		{ "sendmmsg", "unix dgram @between-0-", "", 10, 2 },
+		{ "msgsnd", "sysv queue ", "", 5, 0 },
+		{ "msgsnd", "sysv queue ", "", 5, 0 },
+		{ "msgrcv", "sysv queue ", "", 5, 0 },
+	};
+	size_t next = 0;
+
+	for (int k = 0; k < 2; k++) {
+		struct dumps dumps;
+		const char *types[] = { "type 4", "type 9", "type 9", "type 4" };
+		size_t letter = 0;
+
+		run_case(&rows[k], &dumps);
+		json_t *header = json_array_get(dumps.lines[0], 0);
+		for (size_t i = 1; i < json_array_size(dumps.lines[0]); i++) {
+			json_t *event = json_array_get(dumps.lines[0], i);
+			const char *name = text_of(header, event, "c");
+			const char *ident = text_of(header, event, "i");
+			const char *other = text_of(header, event, "i2");
+
+			if (strncmp(name, "msg", 3) == 0 && letter < 4 && ident[0])
+				ck_assert_ptr_nonnull(strstr(ident, types[letter++]));
+			if (next == sizeof(wanted) / sizeof(wanted[0]) ||
+			    strcmp(name, wanted[next].call) != 0 ||
+			    number_of(event, "n") != wanted[next].bytes)
+				continue;
+			ck_assert_int_eq(number_of(event, "nm"), wanted[next].messages);
+			ck_assert_int_eq(
+				strncmp(ident, wanted[next].ident, strlen(wanted[next].ident)), 0);
+			ck_assert_int_eq(
+				strncmp(other, wanted[next].other, strlen(wanted[next].other)), 0);
+			ck_assert_int_eq(other[0] != '\0', wanted[next].other[0] != '\0');
+			next++;
+		}
+		free_dumps(&dumps);
+	}
+	ck_assert_uint_eq(next, sizeof(wanted) / sizeof(wanted[0]));
+}
+END_TEST
+
 /* Whether an event's call does this to its descriptor, or to the other one. */
 static bool does(const char *call, bool is_read, bool is_other)
 {
@@ -539,6 +598,7 @@ SUITE()
 {
 	EACH(test_scenario, scenarios);
 	TEST(test_both_ends_and_bytes);
+	TEST(test_datagrams_and_letters);
 	LOOP(test_two_processes_meet, 0, 2);
 	TEST(test_a_shared_end_adds_up);
 	TEST(test_parts_add_up);

@@ -24,6 +24,8 @@ static const struct target_case cases[] = {
 	/* 12 */ { "images", "_Exit", { { "op", "io", "close", 1, 1 } } },
 	/* 13 */ { "images", "quick_exit", { { "op", "io", "close", 2, 2 } } },
 	/* 14 */ { "images", "abort", { { "op", "io", "close", 1, 1 } } },
+	/* 15 */ { "images", "execveat_path", { { "op", "io", "close", 2, 2 } } },
+	/* 16 */ { "images", "execveat_empty", { { "op", "io", "close", 2, 2 } } },
 };
 
 TARGET_SUITE()

@@ -55,6 +55,16 @@ static const struct target_case cases[] = {
 	{ "children",
 	  "execs",
 	  { { "op", "exec", "vfork", 30, 30 }, { "op", "process", "true", 30, 30 } } },
+	/* 11 */ { "tasks", "pthread", { { "op", "thread", "", 2, 4 } } },
+	/* 12 */ { "tasks", "c11", { { "op", "thread", "", 1, 3 } } },
+	/* 13 */ { "tasks", "fork", { { "op", "exec", "fork", 1, 1 } } },
+	/* 14 */ { "tasks", "vfork", { { "op", "exec", "vfork", 1, 1 } } },
+	/* 15 */ { "tasks", "clone", { { "op", "exec", "clone", 1, 1 } } },
+	/* 16 */ { "tasks", "spawn", { { "op", "exec", "true", 1, 1 } } },
+	/* 17 */ { "tasks", "popen", { { "op", "exec", "popen", 1, 1 } } },
+	/* 18 */ { "tasks", "system", { { "op", "exec", "system", 2, 2 } } },
+	/* 19 */ { "tasks", "too many", { { "op", "exec", "fork", 1, 2 } } },
+	/* 20 */ { "children", "there", { { "wait", "exec", "waitpid", 4, 4 } } },
 };
 
 TARGET_SUITE()

@@ -19,6 +19,23 @@ static const struct target_case cases[] = {
 	/* 10 */ { "rights", "killed", { { "op", "process", "rights", 1, 3 } } },
 	/* 11 */
 	{ "rights", "forbidden", { { "op", "sleep", "usleep", 1, 1 }, { "op", "dns", "", 0, 0 } } },
+	/* 12 */ { "sandboxes", "killed before", { { "op", "sleep", "usleep", 1, 1 } } },
+	/* 13 */ { "sandboxes", "refused before", { { "op", "sleep", "usleep", 1, 1 } } },
+	/* 14 */
+	{ "sandboxes",
+	  "in vfork",
+	  { { "op", "sleep", "usleep", 1, 1 }, { "op", "io", "write", 0, 2 } } },
+	/* 15 */ { "giveups", "raw users", { { "op", "process", "giveups", 1, 1 } } },
+	/* 16 */ { "giveups", "raw old users", { { "op", "process", "giveups", 1, 1 } } },
+	/* 17 */ { "giveups", "requests", { { "op", "process", "giveups", 1, 1 } } },
+	/* 18 */ { "giveups", "capabilities", { { "op", "process", "giveups", 1, 1 } } },
+	/* 19 */ { "giveups", "no new rights", { { "op", "process", "giveups", 1, 1 } } },
+	/* 20 */ { "giveups", "spaces", { { "op", "process", "giveups", 1, 1 } } },
+	/* 21 */ { "giveups", "users", { { "op", "process", "giveups", 1, 1 } } },
+	/* 22 */ { "giveups", "landlock", { { "op", "process", "giveups", 1, 1 } } },
+	/* 23 */ { "giveups", "keyring", { { "op", "process", "giveups", 1, 1 } } },
+	/* 24 */ { "giveups", "threads", { { "op", "process", "giveups", 1, 1 } } },
+	/* 25 */ { "sandboxes", "refused in vfork", { { "op", "sleep", "usleep", 1, 1 } } },
 };
 
 TARGET_SUITE()

@@ -55,6 +55,28 @@ START_TEST(test_next_preload_is_called)
 }
 END_TEST
 
+/* Another preload's clock calls our hooks: for ever, in a child that was just forked. It is no
+ * clock of ours, wherever it stands. */
+START_TEST(test_time_is_the_kernels)
+{
+	char directory[64], command[8 * PATH_MAX], ours[PATH_MAX];
+	const char *first = _i ? interposer : ours, *second = _i ? ours : interposer;
+
+	make_directory(directory);
+	build_interposer(directory);
+	snprintf(ours, sizeof(ours), "%s", build_path("libwcprof.so"));
+	snprintf(command, sizeof(command),
+		 "cd %s && WCPROF_CONTROL=off WCPROF_ENABLE=1 WCPROF_OUTPUT=%%p.jsonl "
+		 "LD_PRELOAD=%s:%s %s forks >out && "
+		 "! grep -L '\"epoch_unix_nano\":[0-9]\\{19\\}' *.jsonl | grep . && "
+		 "rm -f *.jsonl out",
+		 directory, first, second, build_path("tests/targets/lives"));
+	ck_assert_int_eq(system(command), 0);
+	unlink(interposer);
+	rmdir(directory);
+}
+END_TEST
+
 static const struct target_case cases[] = {
 	/* 0 */ { "conditions",
 		  "versions",
@@ -73,5 +95,6 @@ END_TEST
 SUITE()
 {
 	TEST(test_next_preload_is_called);
+	LOOP(test_time_is_the_kernels, 0, 2);
 	LOOP(test_versions_reach_their_own, 0, 1);
 }

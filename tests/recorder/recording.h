@@ -29,7 +29,11 @@
 enum { CALL_READ = 1, CALL_LOCK = 2 };
 
 static const char *const recording_calls[] = { "read", "pthread_mutex_lock" };
-static const struct recorder_host recording_host = { recording_calls, 2, pthread_create };
+static const struct recorder_host recording_host = {
+	.call_names = recording_calls,
+	.call_count = 2,
+	.thread_create = pthread_create,
+};
 
 /* Starts the recorder: on, without control thread; options are set in the environment before. */
 static inline void recording_begin(void)

@@ -33,14 +33,6 @@ static inline void note_call(void)
 		__atomic_fetch_add(&forbidden_calls, 1, __ATOMIC_RELAXED);
 }
 
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 #if !SANITIZED /* the sanitizers replace these themselves */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

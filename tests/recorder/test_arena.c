@@ -113,6 +113,41 @@ START_TEST(memory_that_has_run_out_is_an_answer)
 }
 END_TEST
 
+/* Its tables have their beginnings only, and what is mapped in between is not ours. */
+START_TEST(where_addresses_are_few_it_is_small)
+{
+	struct rlimit limit = { 400L << 20, 400L << 20 };
+	struct arena *arena;
+	char *hole, *other;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	arena = create();
+	ck_assert_ptr_nonnull(arena);
+	ck_assert(arena_ready(arena, ARENA_STACK_POOL, 64));
+	memset(arena_at(arena, ARENA_STACK_POOL), 1, 64);
+	hole = arena_at(arena, ARENA_WATCHES - 2 * ARENA_GRANULE_BYTES);
+	other = mmap(hole, 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	ck_assert_ptr_eq(other, hole);
+	ck_assert(!arena_ready(arena, (uint64_t)(hole - (char *)arena), 64));
+	ck_assert_uint_eq(arena->starved_until, 0);
+	ck_assert(!arena_populate(arena, ARENA_STRINGS - SLOT_BYTES, SLOT_BYTES));
+	ck_assert(arena_populate(arena, ARENA_CHUNKS, CHUNK_BYTES));
+	arena_unlink(arena);
+	arena_forget(arena, false);
+	*other = 1;
+}
+END_TEST
+
+START_TEST(where_there_are_hardly_any_there_is_none)
+{
+	struct rlimit limit = { 100L << 20, 100L << 20 };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	ck_assert_ptr_null(create());
+}
+END_TEST
+
 START_TEST(what_a_killed_process_wrote_is_there)
 {
 	int pipe_fds[2];
@@ -176,6 +211,10 @@ SUITE()
 	TEST(a_limit_on_file_sizes_is_no_signal_but_private_memory);
 	TEST(sections_are_populated_once_and_remembered);
 	TEST(memory_that_has_run_out_is_an_answer);
+	if (!SANITIZED)
+		TEST(where_addresses_are_few_it_is_small);
+	if (!SANITIZED)
+		TEST(where_there_are_hardly_any_there_is_none);
 	TEST(what_a_killed_process_wrote_is_there);
 	TEST(a_child_forgets_without_touching_the_parents);
 }

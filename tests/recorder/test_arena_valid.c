@@ -168,6 +168,7 @@ START_TEST(random_damage_crashes_nothing)
 		copy->bytes = bytes;
 		copy->slots.max = ROSTER_SLOTS;
 		copy->chunks.max = recorder_arena->chunks.max;
+		copy->chunks_most = recorder_arena->chunks_most;
 		(void)arena_fault(copy, bytes);
 	}
 	munmap(copy, bytes);

@@ -253,8 +253,69 @@ START_TEST(a_circle_must_stand_a_second_look)
 	ck_assert_uint_eq(blocked_circle(&list, first), 3);
 	list.threads[list.members[2]].argument++;
 	ck_assert_uint_eq(blocked_circle(&list, first), 0);
+	list.threads[list.members[2]].argument--;
+	ck_assert_uint_eq(blocked_circle(&list, first), 3);
+	list.threads[list.members[2]].switches--;
+	ck_assert_uint_eq(blocked_circle(&list, first), 0);
 	blocked_free(&list);
 	recording_end();
+}
+END_TEST
+
+static void until_it_waits_for(const pthread_mutex_t *lock)
+{
+	struct task_call call;
+
+	while (load_acquire(&tids[0]) == 0 || !task_read_call((uint32_t)getpid(), tids[0], &call) ||
+	       call.number != SYS_futex || call.arguments[0] != (uintptr_t)lock)
+		continue;
+}
+
+/* Waits for the lock twice. */
+static void *take_one_twice(void *unused)
+{
+	store_release(&tids[0], (uint32_t)syscall(SYS_gettid));
+	for (int i = 0; i < 2; i++) {
+		pthread_mutex_lock(&locks[0]);
+		pthread_mutex_unlock(&locks[0]);
+		pthread_barrier_wait(&all_hold);
+		pthread_barrier_wait(&all_hold);
+	}
+	return unused;
+}
+
+/* It has had the lock when its owner was read, and waits for it again at the second look. */
+START_TEST(a_thread_that_waits_again_has_moved)
+{
+	struct blocked_list list;
+	uint32_t index;
+	pthread_t thread;
+
+	stack_warm_up();
+	pthread_barrier_init(&all_hold, NULL, 2);
+	pthread_mutex_lock(&locks[0]);
+	pthread_create(&thread, NULL, take_one_twice, NULL);
+	until_it_waits_for(&locks[0]);
+	read_list(&list, NULL);
+	index = (uint32_t)(find(&list, tids[0]) - list.threads);
+	ck_assert_int_eq(list.threads[index].on.type, RECORD_WAIT);
+	list.threads[index].holder = tids[0];
+	locks[0].__data.__owner = (int)tids[0];
+	ck_assert_uint_eq(blocked_circle(&list, index), 1);
+	locks[0].__data.__owner = getpid();
+	pthread_mutex_unlock(&locks[0]);
+	pthread_barrier_wait(&all_hold);
+	pthread_mutex_lock(&locks[0]);
+	pthread_barrier_wait(&all_hold);
+	until_it_waits_for(&locks[0]);
+	locks[0].__data.__owner = (int)tids[0];
+	ck_assert_uint_eq(blocked_circle(&list, index), 0);
+	locks[0].__data.__owner = getpid();
+	pthread_mutex_unlock(&locks[0]);
+	pthread_barrier_wait(&all_hold);
+	pthread_barrier_wait(&all_hold);
+	pthread_join(thread, NULL);
+	blocked_free(&list);
 }
 END_TEST
 
@@ -279,5 +340,6 @@ SUITE()
 	TEST(an_op_in_a_descriptor);
 	TEST(threads_that_go_on_are_in_no_circle);
 	TEST(a_circle_must_stand_a_second_look);
+	TEST(a_thread_that_waits_again_has_moved);
 	TEST(there_is_no_such_process);
 }

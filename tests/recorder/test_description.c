@@ -3,6 +3,7 @@
 #include "description.h"
 
 #include <fcntl.h>
+#include <mqueue.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -178,6 +179,53 @@ START_TEST(names_of_unix_sockets)
 }
 END_TEST
 
+START_TEST(datagrams_have_both_names)
+{
+	struct sockaddr_un names[2] = { { .sun_family = AF_UNIX }, { .sun_family = AF_UNIX } };
+	struct sockaddr_in anywhere = { .sin_family = AF_INET };
+	socklen_t bytes[2], size = sizeof(anywhere);
+	int fds[3];
+
+	for (int i = 0; i < 2; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_DGRAM, 0);
+		bytes[i] = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				       snprintf(names[i].sun_path + 1, 40, "wcprof-%c-%d", 'a' + i,
+						getpid()));
+		ck_assert_int_eq(bind(fds[i], (struct sockaddr *)&names[i], bytes[i]), 0);
+	}
+	ck_described(fds[1], "unix dgram @wcprof-b-%d#%lu", getpid(), inode(fds[1]));
+	ck_assert_int_eq(connect(fds[0], (struct sockaddr *)&names[1], bytes[1]), 0);
+	ck_described(fds[0], "unix dgram @wcprof-a-%d>@wcprof-b-%d#%lu", getpid(), getpid(),
+		     inode(fds[0]));
+	fds[2] = socket(AF_UNIX, SOCK_DGRAM, 0);
+	ck_assert_int_eq(connect(fds[2], (struct sockaddr *)&names[1], bytes[1]), 0);
+	ck_described(fds[2], "unix dgram *>@wcprof-b-%d#%lu", getpid(), inode(fds[2]));
+	fds[0] = socket(AF_INET, SOCK_DGRAM, 0);
+	ck_described(fds[0], "udp 0.0.0.0:0>*");
+	ck_assert(description.is_passing);
+	ck_assert_int_eq(bind(fds[0], (struct sockaddr *)&anywhere, size), 0);
+	ck_assert_int_eq(getsockname(fds[0], (struct sockaddr *)&anywhere, &size), 0);
+	ck_described(fds[0], "udp 0.0.0.0:%d>*", ntohs(anywhere.sin_port));
+	ck_assert(!description.is_passing);
+}
+END_TEST
+
+START_TEST(a_queue_has_a_name_and_an_inode)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "/wcprof-%d", getpid());
+	int queue = mq_open(name, O_RDWR | O_CREAT, 0600, NULL);
+	if (queue < 0 && errno == ENOSYS)
+		return;
+	ck_assert_int_ge(queue, 0);
+	ck_described(queue, "mqueue %s#%lu", name, inode(queue));
+	ck_assert_int_eq(mq_unlink(name), 0);
+	ck_described(queue, "mqueue %s#%lu", name, inode(queue));
+	ck_assert_str_eq(crowded(queue) + strlen("mqueue "), name);
+}
+END_TEST
+
 START_TEST(a_pair_knows_both_ends)
 {
 	int ends[2];
@@ -334,6 +382,8 @@ SUITE()
 	TEST(a_listener_beyond_the_scan_is_noted_when_it_is_met);
 	TEST(a_socket_that_is_not_connected_is_passing);
 	TEST(names_of_unix_sockets);
+	TEST(datagrams_have_both_names);
+	TEST(a_queue_has_a_name_and_an_inode);
 	TEST(a_pair_knows_both_ends);
 	TEST(digits_of_a_path_are_folded);
 	EACH(a_path_that_it_was_opened_by_is_taken_if_it_is_plain, opened);

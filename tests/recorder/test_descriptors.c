@@ -41,7 +41,7 @@ static const char *describe(int fd)
 
 static bool is_known(int fd)
 {
-	return (descriptors_table[fd] & DESCRIPTOR_KNOWN) != 0;
+	return (*descriptors_word(fd) & DESCRIPTOR_KNOWN) != 0;
 }
 
 /* One descriptor that is now one thing, now another. */

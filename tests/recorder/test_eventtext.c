@@ -18,18 +18,35 @@ static void setup(void)
 }
 
 /* The text of a record, one object; it must end where the text ends. */
-static json_t *put(void (*write)(struct text *, const struct dump *, const struct record *),
-		   const struct record *record)
+static char bytes[EVENT_BYTES_MAX + 1];
+
+static json_t *read_back(struct text *text)
 {
-	static char bytes[EVENT_BYTES_MAX + 1];
-	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
 	json_t *object;
 
-	write(&text, &dump, record);
-	ck_assert(text_end(&text));
+	ck_assert(text_end(text));
 	object = json_loads(bytes, JSON_REJECT_DUPLICATES, NULL);
 	ck_assert_msg(object != NULL, "%s", bytes);
 	return object;
+}
+
+static json_t *put(void (*write)(struct text *, const struct dump *, const struct record *),
+		   const struct record *record)
+{
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
+
+	write(&text, &dump, record);
+	return read_back(&text);
+}
+
+static json_t *put_open(void (*write)(struct text *, const struct dump *, const struct record *,
+				      uint64_t),
+			const struct record *record, uint64_t cut_ticks)
+{
+	struct text text = { .bytes = bytes, .size = sizeof(bytes) };
+
+	write(&text, &dump, record, cut_ticks);
+	return read_back(&text);
 }
 
 START_TEST(keys_go_by_the_kind)
@@ -53,6 +70,15 @@ START_TEST(keys_go_by_the_kind)
 		/* 8 */ { { .type = RECORD_WAIT, .flags = RECORD_TIMED_OUT }, "to", 1 },
 		/* 9 */ { { .type = RECORD_LINK, .flags = RECORD_ALL }, "all", 1 },
 		/* 10 */ { { .type = RECORD_SAMPLE, .value = 5 }, "cpu", 5 },
+		/* 11 */
+		{ { .type = RECORD_OP, .what = KIND_IO, .value = 3 * RECORD_MESSAGE + 70 },
+		  "n",
+		  70 },
+		/* 12 */
+		{ { .type = RECORD_OP, .what = KIND_IO, .value = 3 * RECORD_MESSAGE + 70 },
+		  "nm",
+		  3 },
+		/* 13 */ { { .type = RECORD_OP, .what = KIND_IO, .value = 70 }, "nm", 0 },
 	};
 	json_t *line = put(eventtext_put, &rows[_i].record);
 
@@ -94,14 +120,14 @@ START_TEST(what_is_open_has_no_end)
 				   .what = KIND_IO,
 				   .fd = -1 };
 	const struct record wait = { .id = 5, .start = 41, .count = 3, .type = RECORD_WAIT };
-	json_t *object = put(eventtext_put_open_op, &op);
+	json_t *object = put_open(eventtext_put_open_op, &op, 0);
 
 	ck_assert_int_eq(number_of(object, "op_id"), (3LL << 32) + 1);
 	ck_assert_int_eq(number_of(object, "start_ns"), 40);
 	ck_assert_int_eq(number_of(object, "th"), 3);
 	ck_assert_ptr_null(json_object_get(object, "d"));
 	json_decref(object);
-	object = put(eventtext_put_open_wait, &wait);
+	object = put_open(eventtext_put_open_wait, &wait, 0);
 	ck_assert_int_eq(number_of(object, "t"), 5);
 	ck_assert_int_eq(number_of(object, "s"), 41);
 	ck_assert_ptr_null(json_object_get(object, "d"));
@@ -109,10 +135,28 @@ START_TEST(what_is_open_has_no_end)
 }
 END_TEST
 
+START_TEST(what_was_cut_off_says_when)
+{
+	const struct record hold = {
+		.id = 7, .start = 40, .type = RECORD_OP, .what = KIND_HOLD, .fd = 5
+	};
+	const struct record wait = { .id = 5, .start = 41, .count = 3, .type = RECORD_WAIT };
+	json_t *object = put_open(eventtext_put_open_op, &hold, 45);
+
+	ck_assert_int_eq(number_of(object, "d"), 45);
+	ck_assert_ptr_null(json_object_get(object, "rl"));
+	json_decref(object);
+	object = put_open(eventtext_put_open_wait, &wait, 46);
+	ck_assert_int_eq(number_of(object, "d"), 46);
+	json_decref(object);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, recording_end);
-	LOOP(keys_go_by_the_kind, 0, 11);
+	LOOP(keys_go_by_the_kind, 0, 14);
 	LOOP(the_longest_line_fits, 0, UINT8_MAX + 1);
 	TEST(what_is_open_has_no_end);
+	TEST(what_was_cut_off_says_when);
 }

@@ -181,6 +181,28 @@ START_TEST(a_dump_marks_all_that_live)
 }
 END_TEST
 
+/* Work after the last call shows, though nobody can ask the kernel any more. */
+START_TEST(the_end_of_a_process_marks_all_that_live)
+{
+	json_t *lines, *last;
+	uint64_t before_ns;
+
+	record_io(1);
+	before_ns = clock_thread_cpu_ns();
+	burn(2000000);
+	recorder_image_ends(END_PERHAPS);
+	lines = recording_dump_of(recorder_arena, DUMP_DEAD, true);
+	last = sample_of(lines, 1, 0);
+	for (int i = 1; sample_of(lines, 1, i); i++)
+		last = sample_of(lines, 1, i);
+	ck_assert_ptr_nonnull(last);
+	ck_assert_int_ge(number_of(last, "cpu"), (json_int_t)before_ns + 2000000);
+	ck_assert_int_le(number_of(last, "s"),
+			 number_of(json_array_get(lines, 0), "dumped_unix_nano") -
+				 number_of(json_array_get(lines, 0), "epoch_unix_nano"));
+}
+END_TEST
+
 START_TEST(none_are_written_when_none_are_wanted)
 {
 	mark_gap_ticks = MARK_NEVER;
@@ -197,5 +219,6 @@ SUITE()
 	TEST(a_sleeping_thread_uses_no_time);
 	EACH(marks_come_after_calls_that_block, rows);
 	TEST(a_dump_marks_all_that_live);
+	TEST(the_end_of_a_process_marks_all_that_live);
 	TEST(none_are_written_when_none_are_wanted);
 }

@@ -73,7 +73,8 @@ START_TEST(the_end_writes_everything_once)
 	ck_assert_uint_eq(count_events(lines, "k", "io"), 1);
 	ck_assert_uint_eq(count_events(lines, "k", "thread"), 1);
 	ck_assert_uint_eq(count_events(lines, "k", "process"), 1);
-	ck_assert_uint_eq(json_array_size(lines), 4);
+	/* This test's own output may be a pipe. */
+	ck_assert_uint_eq(json_array_size(lines), 4 + count_events(lines, "lk", "leave"));
 	ck_assert_int_eq(number_of(event_of(lines, "k", "process"), "id"), 1);
 	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(lines, 0), "open_ops")),
 			  0);
@@ -97,6 +98,21 @@ START_TEST(an_exec_keeps_what_was_recorded)
 	ck_assert_uint_ne(record_io(2), 0);
 	recorder_image_ends(END_EXIT);
 	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
+}
+END_TEST
+
+/* As abort() with a handler that jumps: the recording so far is written, and nothing has ended. */
+START_TEST(an_end_that_was_survived_is_none)
+{
+	recording_begin();
+	record_io(1);
+	recorder_image_ends(END_PERHAPS);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 1);
+	ck_assert_int_eq(access(recorder_arena->path, F_OK), 0);
+	ck_assert_uint_ne(record_io(2), 0);
+	recorder_image_ends(END_EXIT);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "process"), 1);
 }
 END_TEST
 
@@ -296,6 +312,30 @@ START_TEST(a_child_gets_a_control_thread_late)
 }
 END_TEST
 
+/* By any hook that may make a thread, and also where recording is off. */
+START_TEST(the_control_thread_comes_back_from_aside)
+{
+	char path[128];
+
+	setenv("WCPROF_CONTROL", "on", 1);
+	setenv("WCPROF_DIR", directory, 1);
+	setenv("WCPROF_ENABLE", _i ? "1" : "0", 1);
+	recording_begin();
+	await_socket(path, sizeof(path));
+	ck_assert(recorder_steps_aside(ASIDE_ALWAYS));
+	ck_assert_int_ne(access(path, F_OK), 0);
+	ck_assert_int_eq(recorder_is_off(), !_i);
+	recorder_steps_back(true);
+	while (recorder_is_unsettled()) {
+		ck_assert(!recorder_is_off());
+		recorder_wake_up(true);
+	}
+	await_socket(path, sizeof(path));
+	ck_assert_int_eq(recorder_is_off(), !_i);
+	recorder_image_ends(END_EXIT);
+}
+END_TEST
+
 /* The only line of a dump of this process that is a header. */
 static json_t *process_in(json_t *lines)
 {
@@ -363,6 +403,40 @@ START_TEST(a_child_behind_a_filter_stays_off)
 }
 END_TEST
 
+static int filter_in_vfork_child(void *unused)
+{
+	struct recorder_confinement before = recorder_confine();
+	uint64_t none = record_io(2);
+
+	(void)unused;
+	/* A refused filter is none; the next one stays. */
+	recorder_unconfine(&before);
+	if (none != 0 || record_io(3) == 0)
+		return 1;
+	before = recorder_confine();
+	return !before.was_vfork || recorder_vfork_begins() || record_io(4) != 0;
+}
+
+START_TEST(a_filter_of_a_vfork_child_is_its_own)
+{
+	static char stack[65536];
+	pid_t child;
+	int status;
+
+	recording_begin();
+	ck_assert(recorder_vfork_begins());
+	child = clone(filter_in_vfork_child, stack + sizeof(stack),
+		      CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	recorder_vfork_ends();
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_ne(record_io(5), 0);
+	ck_assert(!recorder_in_vfork_child());
+	recorder_image_ends(END_EXIT);
+	ck_assert_uint_eq(count_events(output_of(getpid()), "k", "io"), 2);
+}
+END_TEST
+
 START_TEST(before_the_start_everything_is_harmless)
 {
 	ck_assert_ptr_null(self_enter());
@@ -380,6 +454,7 @@ SUITE()
 	FIXTURE(setup, teardown);
 	TEST(the_end_writes_everything_once);
 	TEST(an_exec_keeps_what_was_recorded);
+	TEST(an_end_that_was_survived_is_none);
 	TEST(without_an_output_the_recording_stays);
 	TEST(an_output_that_cannot_be_written_is_no_reason_to_lose_it);
 	TEST(never_on_means_no_trace);
@@ -391,5 +466,7 @@ SUITE()
 	TEST(a_filter_ends_the_recording_and_says_so);
 	TEST(a_filter_that_was_refused_ends_nothing);
 	LOOP(a_child_behind_a_filter_stays_off, 0, 2);
+	TEST(a_filter_of_a_vfork_child_is_its_own);
+	LOOP(the_control_thread_comes_back_from_aside, 0, 2);
 	TEST(before_the_start_everything_is_harmless);
 }

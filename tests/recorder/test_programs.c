@@ -114,7 +114,8 @@ static uint64_t count_of(enum counter counter)
 
 static void starts(const char *path, bool is_searched, char *const envp[])
 {
-	recorder_program_starts(&(struct program_start){ path, AT_FDCWD, is_searched, envp });
+	recorder_program_starts(
+		&(struct program_start){ path, AT_FDCWD, is_searched, envp, false });
 }
 
 static void write_file(const char *path, const void *from, size_t bytes)
@@ -185,6 +186,66 @@ START_TEST(rights_are_gained_from_others_only)
 }
 END_TEST
 
+/* Of `directory`, in which there are "program", "data" and "folder". */
+static const struct {
+	const char *path;
+	bool is_searched;
+	bool may_start;
+} starts_of[] = {
+	/* 0 */ { "program", true, true },
+	/* 1 */ { "data", true, false },
+	/* 2 */ { "folder", true, false },
+	/* 3 */ { "nothing", true, false },
+	/* 4 */ { "", true, false },
+	/* 5 */ { "%s/program", false, true },
+	/* 6 */ { "%s/data", false, false },
+	/* 7 */ { "%s/folder", false, false },
+	/* 8 */ { "%s/program/more", false, false },
+	/* 9 */ { "program", false, false },
+	/* 10 */ { "", false, false },
+};
+
+START_TEST(an_exec_that_cannot_succeed_is_known)
+{
+	static const char *const made[] = { "folder", "data", "program" };
+	char directory[] = "/tmp/wcprof-starts.XXXXXX";
+	char path[300], list[100];
+	struct program_start start = { path, AT_FDCWD, starts_of[_i].is_searched, environ, false };
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/folder", directory);
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/data", directory);
+	write_file(path, "x", 1);
+	ck_assert_int_eq(chmod(path, 0644), 0);
+	snprintf(path, sizeof(path), "%s/program", directory);
+	write_file(path, "x", 1);
+	ck_assert_int_eq(chmod(path, 0111), 0);
+	start.path = NULL;
+	start.fd = open(directory, O_RDONLY);
+	ck_assert(!programs_may_start(&start));
+	close(start.fd);
+	start.fd = open(path, O_PATH);
+	ck_assert(programs_may_start(&start));
+	close(start.fd);
+
+	snprintf(list, sizeof(list), "/nonexistent:%s", directory);
+	setenv("PATH", list, 1);
+	snprintf(path, sizeof(path), starts_of[_i].path, directory);
+	start.path = path;
+	start.fd = AT_FDCWD;
+	ck_assert(programs_may_start(&start) == starts_of[_i].may_start);
+	start.path = (const char *)8;
+	start.is_searched = false;
+	ck_assert(!programs_may_start(&start));
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, made[i]);
+		ck_assert_int_eq(remove(path), 0);
+	}
+	rmdir(directory);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
@@ -193,4 +254,5 @@ SUITE()
 	TEST(environments_are_read_as_the_kernel_reads_them);
 	TEST(what_is_started_is_counted);
 	TEST(rights_are_gained_from_others_only);
+	EACH(an_exec_that_cannot_succeed_is_known, starts_of);
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 
 #include "sight.h"
@@ -98,6 +99,48 @@ START_TEST(test_edge_of_memory)
 }
 END_TEST
 
+static void on_painted_stack(void)
+{
+	on_stack_result = capture();
+	KEEP_FRAME();
+}
+
+/* How much of a painted stack was used below the one who runs on it. */
+static NOINLINE size_t painted_use(uint64_t *room, size_t words)
+{
+	size_t untouched = 0;
+
+	for (size_t i = 0; i < words; i++)
+		room[i] = UINT64_C(0x5a5a5a5a5a5a5a5a);
+	getcontext(&on_stack);
+	on_stack.uc_stack.ss_sp = room;
+	on_stack.uc_stack.ss_size = words * sizeof(*room);
+	on_stack.uc_link = &back;
+	makecontext(&on_stack, on_painted_stack, 0);
+	swapcontext(&back, &on_stack);
+	while (room[untouched] == UINT64_C(0x5a5a5a5a5a5a5a5a))
+		untouched++;
+	return (words - untouched) * sizeof(*room);
+}
+
+/* A coroutine, or a handler on its own stack: when nothing of its call stack is known yet. */
+START_TEST(test_little_of_the_stack_is_used)
+{
+	enum { WORDS = 8192, BUDGET_BYTES = 700 };
+	static uint64_t room[WORDS];
+
+	for (int i = 0; i < 3; i++) {
+		size_t bytes;
+
+		stack_forget_all();
+		bytes = painted_use(room, WORDS);
+		ck_assert_uint_ne(on_stack_result, 0);
+		if (i > 0) /* the loader binds the test's calls at first */
+			ck_assert_uint_lt(bytes, BUDGET_BYTES);
+	}
+}
+END_TEST
+
 START_TEST(test_errno_and_mask)
 {
 	sigset_t before = { 0 }, after = { 0 };
@@ -133,6 +176,23 @@ START_TEST(test_no_descriptors)
 }
 END_TEST
 
+/* As under ulimit -v: the tables are not there, and nothing else misses them. */
+START_TEST(test_without_memory)
+{
+	const struct rlimit nothing = { 0, 0 };
+
+	recorder_arena = arena_create((uint32_t)getpid(), 1, 1, 1024);
+	ck_assert_ptr_nonnull(recorder_arena);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &nothing), 0);
+	ck_assert(!stack_warm_up());
+	stack_set_depth(DEPTH);
+	ck_assert_uint_eq(capture(), 0);
+	stack_forget_all();
+	ck_assert_uint_eq(capture(), 0);
+	arena_unlink(recorder_arena);
+}
+END_TEST
+
 /* The unwinder of exceptions is the compiler's, although libunwind brings one of the same name. */
 START_TEST(test_exceptions_stay)
 {
@@ -147,11 +207,15 @@ END_TEST
 SUITE()
 {
 	TEST(test_no_descriptors);
-	if (!SANITIZED) /* a sanitizer brings a third one of these names */
+	if (!SANITIZED) /* a sanitizer brings a third one of these names, and wants memory */
 		TEST(test_exceptions_stay);
+	if (!SANITIZED)
+		TEST(test_without_memory);
 	FIXTURE(set_up, tear_down);
 	TEST(test_coroutine);
 	TEST(test_unknown_code);
 	TEST(test_edge_of_memory);
+	if (!SANITIZED) /* frames are larger then */
+		TEST(test_little_of_the_stack_is_used);
 	TEST(test_errno_and_mask);
 }

@@ -2,6 +2,14 @@
 /* If this fails, something is recorded that nobody asked for, or nothing although somebody did. */
 #include "switch.h"
 
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "recording.h"
 #include "socket.h"
 #include "suite.h"
@@ -115,6 +123,65 @@ START_TEST(flows_of_several_threads_are_all_counted)
 }
 END_TEST
 
+static atomic_bool is_over;
+static atomic_uint handled;
+
+static void on_signal(int unused)
+{
+	(void)unused;
+	if (switch_flow_begins())
+		switch_flow_ends();
+	handled++;
+}
+
+static void *send_signals(void *to)
+{
+	while (!is_over)
+		pthread_kill(*(pthread_t *)to, SIGUSR1);
+	return NULL;
+}
+
+/* A handler at any moment that calls the same: it would wait for its own thread. */
+START_TEST(a_handler_waits_for_nobody)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t self = pthread_self(), sender;
+
+	sigaction(SIGUSR1, &action, NULL);
+	ck_assert(switch_flow_begins());
+	pthread_create(&sender, NULL, send_signals, &self);
+	while (handled < 20000) {
+		ck_assert(switch_flow_begins());
+		switch_flow_ends();
+	}
+	is_over = true;
+	pthread_join(sender, NULL);
+	switch_flow_ends();
+	ck_assert(recorder_is_off());
+}
+END_TEST
+
+/* The kernel kills it for any other call than read(), write() and exit(). */
+START_TEST(under_a_filter_a_flow_ends_without_a_call)
+{
+	pid_t child;
+	int status = -1;
+
+	ck_assert(switch_flow_begins());
+	switch_confine(true);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+		switch_flow_ends();
+		syscall(SYS_exit, 0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	switch_confine(false);
+	switch_flow_ends();
+}
+END_TEST
+
 START_TEST(the_arena_says_where_the_process_listens)
 {
 	char before[SOCKET_PATH_BYTES] = "/somewhere/early", after[SOCKET_PATH_BYTES] = "/late";
@@ -148,6 +215,10 @@ SUITE()
 	TEST(a_filter_lets_nothing_begin);
 	TEST(flows_can_be_forbidden);
 	TEST(flows_of_several_threads_are_all_counted);
+	TEST(a_handler_waits_for_nobody);
+	/* ThreadSanitizer has a thread of its own, which the child's last call does not end. */
+	if (!SANITIZED)
+		TEST(under_a_filter_a_flow_ends_without_a_call);
 	TEST(the_arena_says_where_the_process_listens);
 	TEST(a_fork_begins_anew);
 }

@@ -70,6 +70,23 @@ START_TEST(a_blocked_thread_is_described)
 }
 END_TEST
 
+/* Asleep it has left its CPU at least once, and does not again; nobody else has. */
+START_TEST(a_sleeping_thread_leaves_no_cpu)
+{
+	struct task_call call;
+	pthread_t thread = start_reader(&call);
+	uint64_t before = task_switches(own_pid(), reader_tid);
+	uint64_t own = task_switches(own_pid(), own_pid());
+
+	ck_assert_uint_ge(before, 1);
+	usleep(1);
+	ck_assert_uint_gt(task_switches(own_pid(), own_pid()), own);
+	ck_assert_uint_eq(task_switches(own_pid(), reader_tid), before);
+	ck_assert_uint_eq(task_switches(own_pid(), 1 << 30), 0);
+	end_reader(thread);
+}
+END_TEST
+
 START_TEST(a_thread_that_has_ended_is_nothing)
 {
 	char name[TASK_NAME_BYTES];
@@ -192,6 +209,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_blocked_thread_is_described);
+	TEST(a_sleeping_thread_leaves_no_cpu);
 	TEST(a_thread_that_has_ended_is_nothing);
 	TEST(a_thread_that_runs_is_in_no_call);
 	TEST(every_thread_is_seen_once);

@@ -4,6 +4,9 @@
 #include "text.h"
 
 #include "recording.h"
+
+#include <fcntl.h>
+
 #include "suite.h"
 
 static const struct {
@@ -145,6 +148,88 @@ START_TEST(only_numbers_are_numbers)
 }
 END_TEST
 
+/* --- Complaints --- */
+
+/* Becomes descriptor 2; the end from which it is read. */
+static int make_stderr_a_pipe(void)
+{
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+	ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	close(ends[1]);
+	return ends[0];
+}
+
+static void expect_text(int from, const char *wanted)
+{
+	char found[64] = "";
+
+	(void)!read(from, found, sizeof(found) - 1);
+	ck_assert_str_eq(found, wanted);
+}
+
+START_TEST(complaints_go_where_they_went_at_load)
+{
+	int from = make_stderr_a_pipe();
+
+	text_note_stderr();
+	text_complain("so", "it is");
+	expect_text(from, "wcprof: so it is\n");
+}
+END_TEST
+
+START_TEST(another_files_descriptor_2_stays_as_it_is)
+{
+	int other;
+
+	(void)make_stderr_a_pipe();
+	text_note_stderr();
+	other = make_stderr_a_pipe();
+	text_complain("so", "it is");
+	expect_text(other, "");
+}
+END_TEST
+
+START_TEST(what_was_closed_at_load_is_never_written)
+{
+	int other;
+
+	close(STDERR_FILENO);
+	text_note_stderr();
+	other = make_stderr_a_pipe();
+	text_complain("so", "it is");
+	expect_text(other, "");
+}
+END_TEST
+
+/* A write to either would end the program, or keep it waiting. */
+START_TEST(nobody_who_reads_is_no_harm)
+{
+	static const char much[4096];
+	int from = make_stderr_a_pipe();
+
+	text_note_stderr();
+	while (write(STDERR_FILENO, much, sizeof(much)) > 0)
+		continue;
+	ck_assert_int_eq(fcntl(STDERR_FILENO, F_SETFL, 0), 0);
+	text_complain("no", "room");
+	close(from);
+	text_complain("no", "reader");
+}
+END_TEST
+
+START_TEST(a_confined_process_says_nothing)
+{
+	int from = make_stderr_a_pipe();
+
+	gate_facts.is_confined = 1;
+	text_complain("so", "it is");
+	gate_facts.is_confined = 0;
+	expect_text(from, "");
+}
+END_TEST
+
 SUITE()
 {
 	LOOP(numbers_are_written_in_decimal, 0, 8);
@@ -153,4 +238,9 @@ SUITE()
 	TEST(members_of_an_object);
 	TEST(hex_and_signs);
 	LOOP(only_numbers_are_numbers, 0, 9);
+	TEST(complaints_go_where_they_went_at_load);
+	TEST(another_files_descriptor_2_stays_as_it_is);
+	TEST(what_was_closed_at_load_is_never_written);
+	TEST(nobody_who_reads_is_no_harm);
+	TEST(a_confined_process_says_nothing);
 }

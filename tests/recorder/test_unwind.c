@@ -98,7 +98,7 @@ START_TEST(test_rules)
 {
 	struct unwind_rule rule;
 
-	ck_assert(unwind_learn((uint64_t)(uintptr_t)rows[_i].code + 1, &rule));
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)rows[_i].code + 1, &rule, NULL));
 	ck_assert_rule(&rule, &rows[_i].rule);
 }
 END_TEST
@@ -110,7 +110,7 @@ START_TEST(test_no_code)
 	struct unwind_rule rule;
 
 	for (unsigned i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
-		ck_assert(unwind_learn(nowhere[i], &rule));
+		ck_assert(unwind_learn(nowhere[i], &rule, NULL));
 		ck_assert_uint_eq(rule.flags, UNWIND_TRIAL);
 		ck_assert_uint_eq(rule.follows_call, 0);
 	}
@@ -121,9 +121,9 @@ START_TEST(test_not_before_warm_up)
 {
 	struct unwind_rule rule;
 
-	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule));
+	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
 	unwind_warm_up();
-	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule));
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
 }
 END_TEST
 
@@ -134,14 +134,14 @@ START_TEST(test_not_during_fork)
 
 	unwind_fork_prepare();
 	unwind_fork_prepare();
-	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule));
+	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
 	unwind_fork_parent();
-	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule));
+	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
 	unwind_fork_parent();
-	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule));
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
 	unwind_fork_prepare();
 	unwind_fork_child();
-	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule));
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
 }
 END_TEST
 

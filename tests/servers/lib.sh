@@ -16,7 +16,6 @@ targets=$PWD/${B:-build}/tests/targets
 here=$(mktemp -d)
 server=
 recorded=() # pids
-drift=0.01 # a test may allow more where it says why
 
 # What a process leaves behind, so that a recording can be recovered.
 remove_arenas() {
@@ -83,7 +82,7 @@ dump_and_check() { # PID CHECK...: each a Python expression over r, the report, 
 	control "$pid" DUMP >"$dump"
 	[[ $(head -c 1 "$dump") == '{' ]] || fail "DUMP: $(head -c 300 "$dump")"
 	"$analyzer" --force --json --min-self 0 --top 1000 "$dump" >"$report" || fail "wcprof-analyze: exit status $?"
-	python3 tests/servers/expect.py "$dump" "$report" "$drift" "$@"
+	python3 tests/servers/expect.py "$dump" "$report" "$@"
 }
 
 stop_server() { # [SIGNAL]: its exit status must be 0

@@ -259,10 +259,32 @@ static void nested_vforks(void)
 	}
 }
 
+/* The status is there when it is asked for without waiting: for any child, or by its number. */
+static void there(void)
+{
+	siginfo_t info;
+	for (int i = 0; i < 4; i++) {
+		int status = 0;
+		pid_t pid = start(i);
+		while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+		       info.si_pid != pid)
+			sched_yield();
+		say_status("there", pid, waitpid(i % 2 ? pid : -1, &status, WNOHANG), status);
+		say_errno("no more", waitpid(-1, &status, WNOHANG));
+	}
+}
+
 static const struct scenario scenarios[] = {
-	{ "waits", waits },           { "works", works },      { "threads", among_threads },
-	{ "spawns", spawns },         { "vforks", vforks },    { "nested_vforks", nested_vforks },
-	{ "allocating", allocating }, { "short", short_ones }, { "execs", execs },
+	{ "there", there },
+	{ "waits", waits },
+	{ "works", works },
+	{ "threads", among_threads },
+	{ "spawns", spawns },
+	{ "vforks", vforks },
+	{ "nested_vforks", nested_vforks },
+	{ "allocating", allocating },
+	{ "short", short_ones },
+	{ "execs", execs },
 };
 
 SCENARIOS_MAIN

@@ -5,8 +5,8 @@
  *
  * Each thread reads by a descriptor of its own and adds one to its count after each read. So
  * whoever ends it at any moment knows a lower bound of its reads. The parent is one of the
- * processes. After so long each process ends itself: kill, segv, abort, _exit, exec (of true);
- * never waits to be killed from outside.
+ * processes. After so long each process ends itself: kill, segv, abort, exit, _exit or exec (of
+ * true). With "memory" it takes all there is; with "never" it waits to be killed from outside.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,14 +44,32 @@ static void *count_reads(void *argument)
 	return NULL;
 }
 
+static void take_all_memory(void)
+{
+	enum { PIECE_BYTES = 1 << 20 };
+
+	for (;;) {
+		char *piece = malloc(PIECE_BYTES);
+
+		if (piece)
+			memset(piece, 1, PIECE_BYTES);
+	}
+}
+
 static void end(const char *ending)
 {
+	static volatile int *volatile nowhere;
+
 	if (strcmp(ending, "kill") == 0)
 		kill(getpid(), SIGKILL);
 	else if (strcmp(ending, "segv") == 0)
-		raise(SIGSEGV);
+		*nowhere = 1;
 	else if (strcmp(ending, "abort") == 0)
 		abort();
+	else if (strcmp(ending, "memory") == 0)
+		take_all_memory();
+	else if (strcmp(ending, "exit") == 0)
+		exit(0);
 	else if (strcmp(ending, "_exit") == 0)
 		_exit(0);
 	else if (strcmp(ending, "exec") == 0)

@@ -389,6 +389,7 @@ static void others(void)
 	say_errno("write", write(first, &one, sizeof(one)));
 	expect("write", counted(getpid(), 1), false);
 	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	expect("timerfd_settime", named("timerfd"), false);
 	timerfd_settime(timer, 0, &soon, NULL);
 	do_read(timer, named("timerfd"));
 	sigemptyset(&signals);

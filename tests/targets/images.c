@@ -73,6 +73,19 @@ static void form_execveat(void)
 	execveat(AT_FDCWD, "/proc/self/exe", last, environ, 0);
 }
 
+/* The flag allows an empty path, which need not be one. */
+static void form_execveat_path(void)
+{
+	say_and_flush("first image");
+	execveat(AT_FDCWD, "/proc/self/exe", last, environ, AT_EMPTY_PATH);
+}
+
+static void form_execveat_empty(void)
+{
+	say_and_flush("first image");
+	execveat(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), "", last, environ, AT_EMPTY_PATH);
+}
+
 /* One that fails returns, and the image goes on. */
 static void failing(void)
 {
@@ -80,6 +93,19 @@ static void failing(void)
 	say_errno("execl", execl("/nonexistent", "a", "b", "c", "d", "e", "f", "g", (char *)NULL));
 	say_errno("execvp", execvp("no-such-program", last));
 	say_and_flush("after");
+}
+
+/* As a shell looks for a program in all places; and then it is killed. */
+static void searching(void)
+{
+	for (int i = 0; i < 5; i++) {
+		close(-1);
+		execve("/nonexistent/program", last, environ);
+		close(-1);
+		execve("/", last, environ);
+		execlp("no-such-program", "a", (char *)NULL);
+	}
+	raise(SIGKILL);
 }
 
 static void last_image(void)
@@ -132,14 +158,25 @@ static void by_abort(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "execl", form_execl },         { "execlp", form_execlp },
-	{ "execle", form_execle },       { "execv", form_execv },
-	{ "execve", form_execve },       { "execvp", form_execvp },
-	{ "execvpe", form_execvpe },     { "fexecve", form_fexecve },
-	{ "execveat", form_execveat },   { "failing", failing },
-	{ "last", last_image },          { "exit", by_exit },
-	{ "_exit", by_underscore_exit }, { "_Exit", by_c99_exit },
-	{ "quick_exit", by_quick_exit }, { "abort", by_abort },
+	{ "execl", form_execl },
+	{ "execlp", form_execlp },
+	{ "execle", form_execle },
+	{ "execv", form_execv },
+	{ "execve", form_execve },
+	{ "execvp", form_execvp },
+	{ "execvpe", form_execvpe },
+	{ "fexecve", form_fexecve },
+	{ "execveat", form_execveat },
+	{ "failing", failing },
+	{ "searching", searching },
+	{ "last", last_image },
+	{ "exit", by_exit },
+	{ "_exit", by_underscore_exit },
+	{ "_Exit", by_c99_exit },
+	{ "quick_exit", by_quick_exit },
+	{ "abort", by_abort },
+	{ "execveat_path", form_execveat_path },
+	{ "execveat_empty", form_execveat_empty },
 };
 
 SCENARIOS_MAIN

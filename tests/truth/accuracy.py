@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the documentation's tables of how good the predictions are, from what sweeps wrote.
 
-usage: accuracy.py [--truth FILE [--peers FILE]...] [--real FILE] [--write]
+usage: accuracy.py [--truth FILE [--peers FILE]...] [--field FILE] [--write]
 
-The files are those that truth.py, peers.py and real.py write with --json. Of several files of peers a
+The files are those that truth.py, peers.py and field.py write with --json. Of several files of peers a
 later one fills what an earlier one has no answer to: coz can have a quiet hour of its own. Without
 --write the tables are printed; with it they replace what stands between `<!-- accuracy NAME -->` and
-`<!-- end -->` in README.md and in the README.md of truth and real.
+`<!-- end -->` in README.md and in the README.md of truth and field.
 """
 
 import argparse
@@ -18,15 +18,15 @@ import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "real"))
+sys.path.append(os.path.join(HERE, "..", "field"))
 
-import real
+import verdicts
 from peers import TOOLS, points, sum_lines
 from score import QUESTION
 
 ROOT = os.path.join(HERE, "..", "..")
 FILES = [os.path.join(ROOT, *path) for path in
-         (("README.md",), ("tests", "truth", "README.md"), ("tests", "real", "README.md"))]
+         (("README.md",), ("tests", "truth", "README.md"), ("tests", "field", "README.md"))]
 
 
 def key_of(row):
@@ -112,8 +112,8 @@ def tables_of(options):
         tables["machine"] = [truth.get("machine", "On a machine that the sweep did not note.")]
         tables["peers"] = peers_table(rows)
         tables["rows"] = rows_table(rows)
-    if options.real:
-        tables["real"] = real.HEAD + [real.line_of(line) for line in read(options.real)]
+    if options.field:
+        tables.update(verdicts.tables(read(options.field)))
     return tables
 
 
@@ -144,7 +144,7 @@ def main():
     parser = argparse.ArgumentParser(description="The documentation's tables of how good predictions are.")
     parser.add_argument("--truth", metavar="FILE", help="what truth.py --json wrote")
     parser.add_argument("--peers", metavar="FILE", action="append", default=[], help="what peers.py --json wrote")
-    parser.add_argument("--real", metavar="FILE", help="what real.py --json wrote")
+    parser.add_argument("--field", metavar="FILE", help="what field.py wrote (rows.json)")
     parser.add_argument("--write", action="store_true", help="put them into the documentation")
     options = parser.parse_args()
     tables = tables_of(options)

@@ -68,6 +68,46 @@ static void satlock(void)
 	join_all();
 }
 
+/*
+ * wrapped: the same, but both pieces sleep by way of one wrapper. The function that calls it under
+ * the lock is all that counts, and the wrapper does not say which one that is.
+ */
+static NOINLINE void doze(const struct piece *piece)
+{
+	if (piece->what == PIECE_SLEEP)
+		nanosleep(&piece->request, NULL);
+	__asm__ volatile("");
+}
+
+static NOINLINE void render_page(void)
+{
+	doze(&work_a_piece);
+	__asm__ volatile("");
+}
+
+static NOINLINE void write_log(void)
+{
+	doze(&work_b_piece);
+	__asm__ volatile("");
+}
+
+static void *wrap(void *unused UNUSED)
+{
+	for (long i = count_of("T_N"); i > 0; i--) {
+		pthread_mutex_lock(&lock_m);
+		render_page();
+		pthread_mutex_unlock(&lock_m);
+		write_log();
+	}
+	return NULL;
+}
+
+static void wrapped(void)
+{
+	start_many(4, wrap);
+	join_all();
+}
+
 /* twolock: lock_m has the longer waits, lock_n (work_c, work_d) decides. */
 static void *helper(void *unused UNUSED)
 {
@@ -362,19 +402,15 @@ static void sharded(void)
 
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = { { "sharded", sharded },
-						   { "flip", flip },
-						   { "satlock", satlock },
-						   { "twolock", twolock },
-						   { "convoy", convoy },
-						   { "rwlock", rwlock },
-						   { "inversion", inversion },
-						   { "recursive", recursive },
-						   { "trylock", trylock },
-						   { "timedlock", timedlock },
-						   { "spinlock", spinlock },
-						   { "lockstep", lockstep },
-						   { NULL, NULL } };
+	static const struct pattern patterns[] = {
+		{ "sharded", sharded },     { "flip", flip },
+		{ "satlock", satlock },     { "wrapped", wrapped },
+		{ "twolock", twolock },     { "convoy", convoy },
+		{ "rwlock", rwlock },       { "inversion", inversion },
+		{ "recursive", recursive }, { "trylock", trylock },
+		{ "timedlock", timedlock }, { "spinlock", spinlock },
+		{ "lockstep", lockstep },   { NULL, NULL }
+	};
 
 	return truth_main(argc, argv, patterns);
 }

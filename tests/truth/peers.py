@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets what others would have predicted beside what was predicted here, on the rows of a sweep.
 
-usage: peers.py --build BUILD --dir DIR [--rows REGEX] [--coz] [--coz-runs N] [--json FILE]
+usage: peers.py --build BUILD --dir DIR [--rows REGEX] [--coz] [--json FILE]
 
 Works on the directory that truth.py left: its measurements and its recordings. The peers:
 
-  recorded  the order of ops as it was recorded, each wait joined to what ended it: --model recorded
-            on the same recordings, as analyzers do that look at dependencies alone.
+  edges     each wait ends with the event that ended it in the recording: --model edges on the same
+            recordings, as analyzers of dependencies do that look at single events.
   coz       coz-profiler, which slows all else down instead of replaying. It cannot take programs as
             they are: the truth programs are built again with debug information and each burn in one
-            source line, that line is what coz is asked about, and the run's end is its progress
-            point. It samples what is on a CPU, so rows of pieces that sleep it has no answer to.
+            source line, that line is what coz is asked about, and its progress point is the piece's
+            end. It samples what is on a CPU, so rows of pieces that sleep it has no answer to. It
+            has what it needs: so many rounds that a run takes ten seconds, and a CPU to spare.
 
 Only the first selector of each change is asked about; what a tool does not offer is a dash and counts
 in no sum. Prints a table, and sums over the rows that tools have in common; accuracy.py makes the
@@ -20,8 +21,10 @@ documentation's of what --json wrote.
 
 import argparse
 import json
+import math
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -35,7 +38,9 @@ from table import table_read
 from truth import Analyzer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = ("wcprof", "recorded", "coz")
+TOOLS = ("wcprof", "edges", "coz")
+COZ_SECONDS = 10                # of a run: coz makes an experiment of half a second after the other
+COZ_CPUS_SPARED = 0.5           # threads that pause while no CPU is free do not slow the others down
 COZ_BURN = ("#define burn_steps(count) do { uint64_t x = 0x9e3779b97f4a7c15; "
             "for (uint64_t i = 0; i < (count); i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; } "
             "burn_sink = x; } while (0)")
@@ -56,10 +61,25 @@ def piece_lines(header):
             for match in re.finditer(r'^PIECE\(\w+, "(\w)"\)', header, re.MULTILINE)}
 
 
-def coz_duration(text):
-    """What a run took, less the delays that coz put in, in ns; None: it saw nothing of the line."""
-    found = re.search(r"^experiment\t.*\tduration=(\d+)\tselected-samples=(\d+)", text, re.MULTILINE)
-    return int(found[1]) if found and int(found[2]) else None
+def coz_rate(text, piece):
+    """Rounds of the piece per ns, less the delays that coz put in; None: it saw nothing of the line."""
+    rounds = taken_ns = samples = 0
+    for experiment in re.split(r"^experiment\t", text, flags=re.MULTILINE)[1:]:
+        found = re.search(r"\tduration=(\d+)\tselected-samples=(\d+)", experiment)
+        done = re.search(rf"^throughput-point\tname={piece}\tdelta=(\d+)", experiment, re.MULTILINE)
+        if found and done:
+            taken_ns += int(found[1])
+            samples += int(found[2])
+            rounds += int(done[1])
+    return rounds / taken_ns if samples and rounds else None
+
+
+def with_progress(header):
+    """truth.h with a progress point at the end of each piece; no line moves."""
+    changed = header.replace('__asm__ volatile("");', 'COZ_PROGRESS_NAMED(#name);', 1)
+    if changed == header:
+        raise ValueError("truth.h: the end of a piece is not where it was")
+    return changed
 
 
 class Coz(Runner):
@@ -77,49 +97,58 @@ class Coz(Runner):
         self.lines = piece_lines(header)
         self.header = os.path.join(directory, "truth.h")
         with open(self.header, "w", encoding="ascii") as file:
-            file.write(one_line_burns(header))
+            file.write(with_progress(one_line_burns(header)))
         for name in os.listdir(HERE):
             if name.endswith(".c"):
                 source = shutil.copy(os.path.join(HERE, name), directory)
                 subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-gdwarf-3",
-                                "-gstrict-dwarf", "-o", source[:-2], source, "-lpthread", "-lm", "-ldl"],
-                               check=True)
+                                "-gstrict-dwarf", "-include", "coz.h", "-o", source[:-2], source,
+                                "-lpthread", "-lm", "-ldl"], check=True)
 
     def arguments(self, command):
         program, *rest = command.split()
-        return ["coz", "run", "--end-to-end", *self.words, "-o", self.profile, "---",
-                os.path.join(self.build, program), *rest]
+        return [*self.words, os.path.join(self.build, program), *rest]
 
-    def duration(self, pattern, cpus, constant, speedup, runs):
-        """Median of some runs; None: no answer."""
-        self.words = ["-s", os.path.join(self.build, "%"), "--fixed-line",
-                      f"{self.header}:{self.lines[constant]}", "--fixed-speedup", str(speedup)]
-        taken = []
-        for _ in range(runs):
-            if os.path.exists(self.profile):
-                os.remove(self.profile)
-            try:
-                self.run_once(pattern, self.environment(pattern, {}), cpus)
-                with open(self.profile, encoding="utf-8") as file:
-                    taken.append(coz_duration(file.read()))
-            except (OSError, RuntimeError):
-                taken.append(None)
-        known = [duration for duration in taken if duration]
-        return statistics.median(known) if len(known) * 2 > runs else None
+    def rounds(self, pattern, cpus, makespan_ns):
+        """The constants of a run that is long enough; None: it has no rounds, or no CPU to spare."""
+        if "N" not in pattern.constants:
+            return None
+        self.words = []
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = self.run_once(pattern, self.environment(pattern, {}), cpus)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used_ns = 1e9 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        if used_ns > (cpus - COZ_CPUS_SPARED) * run.figures["makespan_ns"]:
+            return None
+        times = math.ceil(COZ_SECONDS * 1e9 / makespan_ns)
+        return {"N": str(int(pattern.constants["N"]) * times)}
 
-    def predict(self, rows, pattern, cpus, runs):
+    def rate(self, pattern, cpus, constant, speedup, rounds):
+        self.words = ["coz", "run", "-s", os.path.join(self.build, "%"), "--fixed-line",
+                      f"{self.header}:{self.lines[constant]}", "--fixed-speedup", str(speedup),
+                      "-o", self.profile, "---"]
+        if os.path.exists(self.profile):
+            os.remove(self.profile)
+        try:
+            self.run_once(pattern, self.environment(pattern, rounds), cpus)
+            with open(self.profile, encoding="utf-8") as file:
+                return coz_rate(file.read(), f"work_{constant.lower()}")
+        except (OSError, RuntimeError):
+            return None
+
+    def predict(self, rows, pattern, cpus, makespan_ns):
         """{change: points saved}, of pieces that burn."""
         found, bases = {}, {}
-        for row in rows:
+        rows = [row for row in rows
+                if pattern.constants.get(row.change.rpartition(" ")[0], "").startswith("burn:")]
+        rounds = self.rounds(pattern, cpus, makespan_ns) if rows else None
+        for row in rows if rounds else []:
             constant, _, factor = row.change.rpartition(" ")
-            if not pattern.constants.get(constant, "").startswith("burn:"):
-                continue
             if constant not in bases:
-                bases[constant] = self.duration(pattern, cpus, constant, 0, runs)
-            speedup = round(100 * (1 - float(factor)))
-            changed = self.duration(pattern, cpus, constant, speedup, runs)
+                bases[constant] = self.rate(pattern, cpus, constant, 0, rounds)
+            changed = self.rate(pattern, cpus, constant, round(100 * (1 - float(factor))), rounds)
             if bases[constant] and changed:
-                found[row.change] = 100 * (1 - changed / bases[constant])
+                found[row.change] = 100 * (1 - bases[constant] / changed)
         return found
 
 
@@ -157,8 +186,8 @@ def compare(pattern, cpus, measured, options, tools):
     if not rows or not recordings:
         return []
     answers = {"wcprof": replayed(analyzer, recordings, rows, "threads"),
-               "recorded": replayed(analyzer, recordings, rows, "recorded"),
-               "coz": coz.predict(rows, pattern, cpus, options.coz_runs) if coz else {}}
+               "edges": replayed(analyzer, recordings, rows, "edges"),
+               "coz": coz.predict(rows, pattern, cpus, measured["base"]["makespan_ns"]) if coz else {}}
     return [{"pattern": pattern.name, "cpus": cpus, "group": row.group, "change": row.change,
              "selector": row.selector, "measured": row.measured, "is_noisy": row.is_noisy,
              "predicted": {tool: answers[tool].get(row.change) for tool in TOOLS}} for row in rows]
@@ -213,7 +242,6 @@ def main():
     parser.add_argument("--dir", help="where truth.py measured and recorded (BUILD/truth)")
     parser.add_argument("--rows", default="", metavar="REGEX", help="only patterns that match")
     parser.add_argument("--coz", action="store_true", help="run coz as well (needs a quiet machine)")
-    parser.add_argument("--coz-runs", type=int, default=3, help="runs for each figure (3)")
     parser.add_argument("--json", metavar="FILE", help="write all lines there")
     options = parser.parse_args()
     options.dir = os.path.abspath(options.dir or os.path.join(options.build, "truth"))

@@ -9,10 +9,11 @@
  */
 #include "truth.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { JOBS = 6, JOBS_AT_ONCE = 2, RELAY_STAGES = 2, SHARING = 3 };
+enum { JOBS = 6, JOBS_AT_ONCE = 2, RELAY_STAGES = 2, SHARING = 3, BUILDERS = 4, TOKENS = 2 };
 
 static void die_if(int failed, const char *call)
 {
@@ -160,6 +161,87 @@ static void relay(void)
 		wait_for_one();
 }
 
+/* jobserver: builders whose jobs (work_a) need one of TOKENS bytes in a pipe; work_b needs none. */
+static void jobserver_builder(const int ends[2], long rounds)
+{
+	char token;
+
+	for (long i = 0; i < rounds; i++) {
+		work_b();
+		die_if(read(ends[0], &token, 1) != 1, "read");
+		work_a();
+		die_if(write(ends[1], &token, 1) != 1, "write");
+	}
+	exit(0);
+}
+
+static void jobserver(void)
+{
+	long rounds = count_of("T_N");
+	int ends[2];
+
+	die_if(pipe(ends), "pipe");
+	for (int i = 0; i < TOKENS; i++)
+		die_if(write(ends[1], "+", 1) != 1, "write");
+	for (int i = 0; i < BUILDERS; i++) {
+		pid_t child = fork();
+
+		die_if(child < 0, "fork");
+		if (child == 0)
+			jobserver_builder(ends, rounds);
+	}
+	for (int i = 0; i < BUILDERS; i++)
+		wait_for_one();
+}
+
+/* signalled: as forkjobs, but SIGCHLD says that a child ended, as in shells. */
+static void on_child(int number)
+{
+	(void)number;
+}
+
+static void wait_for_signal(const sigset_t *mask)
+{
+	int status;
+
+	for (;;) {
+		pid_t child = waitpid(-1, &status, WNOHANG);
+
+		die_if(child < 0 || (child > 0 && status), "waitpid");
+		if (child > 0)
+			return;
+		sigsuspend(mask);
+	}
+}
+
+static void signalled(void)
+{
+	sigset_t children, before;
+	long rounds = count_of("T_N");
+
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	die_if(sigprocmask(SIG_BLOCK, &children, &before), "sigprocmask");
+	signal(SIGCHLD, on_child);
+	for (long i = 0; i < rounds; i++) {
+		pid_t child;
+
+		if (i >= JOBS_AT_ONCE)
+			wait_for_signal(&before);
+		child = fork();
+		die_if(child < 0, "fork");
+		if (child == 0) {
+			if (i % 3)
+				work_a();
+			else
+				work_b();
+			exit(0);
+		}
+	}
+	for (int i = 0; i < JOBS_AT_ONCE; i++)
+		wait_for_signal(&before);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = { { "forkjobs", forkjobs },
@@ -168,6 +250,8 @@ int main(int argc, char **argv)
 						   { "bigjob", bigjob },
 						   { "relay", relay },
 						   { "sharedlock", sharedlock },
+						   { "jobserver", jobserver },
+						   { "signalled", signalled },
 						   { NULL, NULL } };
 
 	return truth_main(argc, argv, patterns);

@@ -21,28 +21,28 @@ def row(measured, predictions, flags=(), is_noisy=False, change="A 0", selector=
 
 def peer(**predicted):
     return {"pattern": "p", "cpus": 2, "change": "A 0", "selector": "a|b",
-            "predicted": {"wcprof": 99, "recorded": None, "coz": None, **predicted}}
+            "predicted": {"wcprof": 99, "edges": None, "coz": None, **predicted}}
 
 
 class Accuracy(unittest.TestCase):
     def test_a_row_has_what_each_tool_says(self):
         rows = accuracy.joined({"rows": [row(10, [11], [True])]},
-                               [[peer(recorded=4, coz=1)], [peer(coz=30)], [peer()]])
-        self.assertEqual(rows[0]["predicted"], {"wcprof": 11, "recorded": 4, "coz": 30})
+                               [[peer(edges=4, coz=1)], [peer(coz=30)], [peer()]])
+        self.assertEqual(rows[0]["predicted"], {"wcprof": 11, "edges": 4, "coz": 30})
         self.assertEqual(accuracy.row_line(rows[0]),
                          "| p | 2 | A 0: `a\\|b` | +10.0 | +11.0 ~ | +1.0 | +4.0 | -6.0 | +30.0 | +20.0 |")
 
     def test_no_error_without_answer_or_quiet(self):
         rows = accuracy.joined({"rows": [row(10, []), row(10, [11], is_noisy=True),
-                                         row(-0.01, [-9], change="recorded on 2",
+                                         row(-0.01, [-9], change="edges on 2",
                                              selector="--cpus 1")]}, [])
         lines = [accuracy.row_line(one) for one in rows]
         self.assertEqual(lines[0], "| p | 2 | A 0: `a\\|b` | +10.0 | - | - | - | - | - | - |")
         self.assertEqual(lines[1], "| p | 2 | A 0: `a\\|b` | noisy | +11.0 | - | - | - | - | - |")
-        self.assertEqual(lines[2], "| p | 2 | recorded on 2: `--cpus 1` | +0.0 | -9.0 | -9.0 | - | - | - | - |")
+        self.assertEqual(lines[2], "| p | 2 | edges on 2: `--cpus 1` | +0.0 | -9.0 | -9.0 | - | - | - | - |")
 
     def test_a_withheld_answer_is_told_from_none(self):
-        rows = accuracy.joined({"rows": [{**row(10, []), "verdict": "withheld"}]}, [[peer(recorded=4)]])
+        rows = accuracy.joined({"rows": [{**row(10, []), "verdict": "withheld"}]}, [[peer(edges=4)]])
         self.assertEqual(accuracy.row_line(rows[0]),
                          "| p | 2 | A 0: `a\\|b` | +10.0 | withheld | - | +4.0 | -6.0 | - | - |")
 
@@ -56,7 +56,8 @@ class Accuracy(unittest.TestCase):
         for path in accuracy.FILES:
             with open(path, encoding="utf-8") as file:
                 text += file.read()
-        for name in ("groups", "machine", "peers", "rows", "real"):
+        for name in ("groups", "machine", "peers", "rows", "held", "train", "tries", "doubts",
+                     "settings"):
             self.assertIn(f"<!-- accuracy {name} -->\n", text)
 
     def test_groups_have_their_meaning(self):

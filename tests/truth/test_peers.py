@@ -14,10 +14,10 @@ import peers
 from table import Change, Pattern
 
 
-def line(measured, wcprof, recorded, coz=None, group="waits", is_noisy=False):
+def line(measured, wcprof, edges, coz=None, group="waits", is_noisy=False):
     return {"pattern": "p", "cpus": 2, "group": group, "change": "A 0", "selector": "s",
             "measured": measured, "is_noisy": is_noisy,
-            "predicted": {"wcprof": wcprof, "recorded": recorded, "coz": coz}}
+            "predicted": {"wcprof": wcprof, "edges": edges, "coz": coz}}
 
 
 class Peers(unittest.TestCase):
@@ -31,12 +31,24 @@ class Peers(unittest.TestCase):
         with self.assertRaises(ValueError):
             peers.one_line_burns(changed)
 
+    def test_a_piece_is_a_progress_point(self):
+        with open(os.path.join(HERE, "truth.h"), encoding="ascii") as file:
+            header = file.read()
+        changed = peers.with_progress(header)
+        self.assertIn("COZ_PROGRESS_NAMED(#name);", changed)
+        self.assertEqual(peers.piece_lines(changed), peers.piece_lines(header))
+        with self.assertRaises(ValueError):
+            peers.with_progress(changed)
+
     def test_what_coz_says(self):
-        text = "startup\ttime=1\nexperiment\tselected=truth.h:1\tspeedup=0.50\tduration=70" \
-               "\tselected-samples={}\nthroughput-point\tname=end-to-end\tdelta=1\n"
-        self.assertEqual(peers.coz_duration(text.format(3)), 70)
-        self.assertIsNone(peers.coz_duration(text.format(0)))
-        self.assertIsNone(peers.coz_duration("startup\ttime=1\n"))
+        experiment = "experiment\tselected=truth.h:1\tspeedup=0.50\tduration=70\tselected-samples={}\n" \
+                     "throughput-point\tname=work_a\tdelta=7\nthroughput-point\tname=work_b\tdelta=1\n"
+        text = "startup\ttime=1\n" + experiment.format(3) + experiment.format(0)
+        self.assertEqual(peers.coz_rate(text, "work_a"), 0.1)
+        self.assertEqual(peers.coz_rate(text, "work_b"), 1 / 70)
+        self.assertIsNone(peers.coz_rate(text, "work_c"))
+        self.assertIsNone(peers.coz_rate("startup\ttime=1\n" + experiment.format(0), "work_a"))
+        self.assertIsNone(peers.coz_rate("startup\ttime=1\n", "work_a"))
 
     def test_a_change_is_one_row(self):
         pattern = Pattern("p", "c", "waits", [2], {"A": "burn:1"},
@@ -51,10 +63,10 @@ class Peers(unittest.TestCase):
     def test_sums_are_over_common_quiet_rows(self):
         lines = [line(10, 11, 20), line(10, 13, 10, coz=0), line(10, 90, 90, is_noisy=True),
                  line(10, None, 50, coz=50), line(10, 8, 10, coz=10, group="crowded")]
-        self.assertEqual(peers.sums(lines, ("wcprof", "recorded")),
-                         [("all", 3, {"wcprof": (2, 3), "recorded": (10 / 3, 10)}),
-                          ("crowded", 1, {"wcprof": (2, 2), "recorded": (0, 0)}),
-                          ("waits", 2, {"wcprof": (2, 3), "recorded": (5, 10)})])
+        self.assertEqual(peers.sums(lines, ("wcprof", "edges")),
+                         [("all", 3, {"wcprof": (2, 3), "edges": (10 / 3, 10)}),
+                          ("crowded", 1, {"wcprof": (2, 2), "edges": (0, 0)}),
+                          ("waits", 2, {"wcprof": (2, 3), "edges": (5, 10)})])
         self.assertEqual([row[:2] for row in peers.sums(lines, peers.TOOLS)],
                          [("all", 2), ("crowded", 1), ("waits", 1)])
         self.assertEqual(peers.points(None), "-")

@@ -65,6 +65,8 @@ static void build(struct whatif *whatif, size_t threads, size_t cost)
 	for (uint32_t i = 0; i < CLASSES; i++) {
 		rows[i] = (struct whatif_row){ .class = i,
 					       .estimates = estimates[i],
+					       .same_as = NO_INDEX,
+					       .within = NO_INDEX,
 					       .next_class = NO_INDEX };
 		for (size_t f = 0; f < 2; f++) {
 			const struct scaling scaling = { i, factors[f] };

@@ -112,9 +112,23 @@ START_TEST(a_name_of_several_kinds_must_say_which)
 }
 END_TEST
 
+START_TEST(a_name_alone_is_found_as_in_a_change)
+{
+	uint32_t found[QUESTION_CHANGES_MAX];
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_int_eq(question_find("hold lock_m", &all, "slow-rules", found, error), 1);
+	ck_assert_str_eq(names[found[0]], "lock_m");
+	ck_assert_int_eq(question_find("prase", &all, "slow-rules", found, error), -EINVAL);
+	ck_assert_msg(strstr(error, "--slow-rules: there is no class \"prase\"; ") == error, "%s",
+		      error);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(questions_are_understood, good);
 	EACH(what_is_no_question_is_refused, bad);
 	TEST(a_name_of_several_kinds_must_say_which);
+	TEST(a_name_alone_is_found_as_in_a_change);
 }

@@ -112,62 +112,194 @@ END_TEST
 
 static atomic_size_t runs;
 
-static bool same_as_even(const struct replayer *replayer, uint32_t class_index, uint32_t other)
-{
-	(void)replayer;
-	return class_index / 2 == other / 2;
-}
+enum { FUNCTIONS = 2 * CLASSES, HYPOTHESES_MAX = 3 * CLASSES };
 
-/* An odd class as the even one below it. */
-static void even_run(const struct replayer *replayer, const struct trial *trials, size_t count,
-		     void *scratch, struct replay_answer *answers)
+/* Function CLASSES + c as class c, FUNCTIONS + c as all classes up to c. */
+static void counting_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+			 void *scratch, struct replay_answer *answers)
 {
 	ck_assert_ptr_nonnull(scratch);
 	for (size_t i = 0; i < count; i++) {
 		struct scaling scaling = { 0 };
-		struct trial even = trials[i];
-		if (even.count == 1) {
+		struct trial trial = trials[i];
+		if (trial.count == 1) {
 			scaling = trials[i].scalings[0];
 			runs++;
-			scaling.class -= scaling.class % 2;
-			even.scalings = &scaling;
+			scaling.class = scaling.class < FUNCTIONS ? scaling.class % CLASSES
+								  : scaling.class - FUNCTIONS + 1;
+			trial.scalings = &scaling;
 		}
-		easy_trial(replayer, &even, &answers[i]);
+		easy_trial(replayer, &trial, &answers[i]);
 	}
+}
+
+/* Each class is a stretch of its own. */
+struct easy_reach {
+	struct reach reach;
+	struct script script;
+	struct function functions[FUNCTIONS];
+	uint64_t scope_ns[CLASSES];
+	struct share parts[2 * CLASSES + CLASSES * CLASSES];
+	size_t first[HYPOTHESES_MAX + 1];
+	double total_ns[HYPOTHESES_MAX];
+	uint64_t weight_ns[HYPOTHESES_MAX];
+};
+
+static void easy_reach_begin(struct easy_reach *of)
+{
+	size_t at = 0;
+	*of = (struct easy_reach){ .script = { .class_count = CLASSES,
+					       .scope_ns = of->scope_ns,
+					       .shares.functions = of->functions },
+				   .reach = { .script = &of->script,
+					      .count = HYPOTHESES_MAX,
+					      .first = of->first,
+					      .parts = of->parts,
+					      .total_ns = of->total_ns } };
+	for (uint32_t i = 0; i < HYPOTHESES_MAX; i++) {
+		uint32_t c = i % CLASSES, from = i < FUNCTIONS ? c : 0;
+		of->scope_ns[c] = 1000;
+		for (uint32_t s = from; s <= c; s++)
+			of->parts[at++] = (struct share){ s, 1 };
+		of->first[i + 1] = at;
+		of->total_ns[i] = 1000 * (c - from + 1);
+		/* functions are in order of time */
+		of->weight_ns[i] = 10 + HYPOTHESES_MAX - i;
+	}
+}
+
+/* Class 0 saves 100, class 1 250, function 2 200. */
+static void wrapped_run(const struct replayer *replayer, const struct trial *trials, size_t count,
+			void *scratch, struct replay_answer *answers)
+{
+	static const double saved_ns[] = { 100, 250, 200 };
+	(void)replayer;
+	(void)scratch;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = (struct replay_answer){
+			.makespan_ns =
+				1e6 - (trials[i].count ? saved_ns[trials[i].scalings[0].class] : 0)
+		};
 }
 
 START_TEST(what_is_the_same_is_tried_once)
 {
 	static const double factors[] = { 0.9, 0.25, 0.5 };
-	struct whatif whatifs[2];
+	struct easy_reach reach;
+	struct whatif whatif;
 	struct replayer replayer = easy_replayers[0];
-	size_t runs_before = 0;
-	replayer.run = even_run;
-	for (size_t k = 0; k < 2; k++) {
-		runs_before = runs;
-		runs = 0;
-		ask(&whatifs[k], &replayer,
-		    &(const struct whatif_options){
-			    .factors = factors, .factor_count = 3, .thread_count = (size_t)_i });
-		replayer.is_same = same_as_even;
+	replayer.run = counting_run;
+	easy_reach_begin(&reach);
+	runs = 0;
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 3,
+					    .hypothesis_count = FUNCTIONS,
+					    .weight_ns = reach.weight_ns,
+					    .reach = &reach.reach,
+					    .thread_count = (size_t)_i });
+	/* and the best ones twice with jitter; prospects look at ten, with five halvings and a
+	 * first look */
+	ck_assert_uint_ge(runs, 3 * CLASSES + 2 * 3 * WHATIF_BEST_ROWS);
+	ck_assert_uint_lt(runs, 2 * 3 * CLASSES);
+	ck_assert_uint_eq(whatif.row_count, FUNCTIONS);
+	for (size_t i = 0; i < whatif.row_count; i++) {
+		const struct whatif_row *row = &whatif.rows[i];
+		bool is_function = row->class >= CLASSES;
+		ck_assert_uint_eq(row->same_as, is_function ? row->class - CLASSES : NO_INDEX);
+		const struct whatif_row *same = whatif_find(&whatif, row->same_as);
+		for (size_t f = 0; is_function && f < 3; f++)
+			ck_assert(row->estimates[f].saved_ns == same->estimates[f].saved_ns &&
+				  row->estimates[f].least_ns == same->estimates[f].least_ns &&
+				  row->estimates[f].most_ns == same->estimates[f].most_ns &&
+				  row->estimates[f].p99_saved_ns ==
+					  same->estimates[f].p99_saved_ns);
+		for (size_t t = 0; is_function && t < 3 * whatif.finish_count; t++)
+			ck_assert_uint_eq(row->finish_ns[t], same->finish_ns[t]);
 	}
-	/* and of the best ones twice with jitter */
-	ck_assert_uint_eq(runs_before - runs, 3 * CLASSES / 2 + 2 * 3 * WHATIF_BEST_ROWS / 2);
-	ck_assert_uint_eq(whatifs[0].row_count, whatifs[1].row_count);
-	for (size_t i = 0; i < whatifs[0].row_count; i++) {
-		const struct whatif_row *each = &whatifs[0].rows[i], *once = &whatifs[1].rows[i];
-		ck_assert_uint_eq(each->class, once->class);
-		for (size_t f = 0; f < 3; f++)
-			ck_assert(each->estimates[f].saved_ns == once->estimates[f].saved_ns &&
-				  each->estimates[f].least_ns == once->estimates[f].least_ns &&
-				  each->estimates[f].most_ns == once->estimates[f].most_ns &&
-				  each->estimates[f].p99_saved_ns ==
-					  once->estimates[f].p99_saved_ns);
-		for (size_t t = 0; t < 3 * whatifs[0].finish_count; t++)
-			ck_assert_uint_eq(each->finish_ns[t], once->finish_ns[t]);
-	}
-	whatif_free(&whatifs[0]);
-	whatif_free(&whatifs[1]);
+	whatif_free(&whatif);
+}
+END_TEST
+
+/* The function around all classes saves most, and a little more than the best of them. */
+START_TEST(a_function_ranks_by_what_its_best_part_does_not_save)
+{
+	static const double factors[] = { 0 };
+	struct easy_reach reach;
+	struct whatif whatif;
+	struct replayer replayer = easy_replayers[0];
+	bool is_wanted[HYPOTHESES_MAX] = { false };
+	replayer.run = counting_run;
+	easy_reach_begin(&reach);
+	memset(is_wanted, true, CLASSES);
+	is_wanted[HYPOTHESES_MAX - 1] = true;
+	ask(&whatif, &replayer,
+	    &(const struct whatif_options){ .factors = factors,
+					    .factor_count = 1,
+					    .hypothesis_count = HYPOTHESES_MAX,
+					    .weight_ns = reach.weight_ns,
+					    .is_wanted = is_wanted,
+					    .reach = &reach.reach });
+	ck_assert_uint_eq(whatif.rows[0].class, CLASSES - 1);
+	const struct whatif_row *outer = whatif_find(&whatif, HYPOTHESES_MAX - 1);
+	ck_assert_ptr_nonnull(outer);
+	ck_assert_uint_eq(outer->within, CLASSES - 1);
+	ck_assert_double_eq_tol(outer->estimates[0].saved_ns, 100.0 * CLASSES, 1e-6);
+	ck_assert_double_eq_tol(whatif_own_ns(&whatif, outer, 0), 100, 1e-6);
+	ck_assert_uint_ge((size_t)(outer - whatif.rows), CLASSES - 2);
+	whatif_free(&whatif);
+}
+END_TEST
+
+/* A class with parts comes after the one that it mostly is, another one does not. */
+START_TEST(a_wrapper_ranks_after_its_best_caller)
+{
+	static const double factors[] = { 0 };
+	const bool has_parts[] = { false, _i == 0 };
+	struct easy_reach reach;
+	struct whatif whatif;
+	struct sketch sketch;
+	struct graph graph;
+	struct selftime selftime;
+	struct estimator estimator;
+	struct replayer replayer = easy_replayers[0];
+	/* class 1 is all of scopes 0 and 1, function CLASSES is scope 0 of them */
+	struct share parts[] = { { 2, 1 }, { 0, 1 }, { 1, 1 }, { 0, 1 } };
+	size_t first[] = { 0, 1, 3, 4 };
+	double total_ns[] = { 1000, 2000, 1900 };
+	uint64_t weight_ns[] = { 1000, 2000, 1900 };
+
+	easy_reach_begin(&reach);
+	reach.script.class_count = 2;
+	reach.scope_ns[0] = 1900;
+	reach.scope_ns[1] = 100;
+	reach.reach.count = 3;
+	reach.reach.first = first;
+	reach.reach.parts = parts;
+	reach.reach.total_ns = total_ns;
+	sketch_begin(&sketch);
+	sketch_bare_op(&sketch, NO_INDEX, KIND_IO, 1, 0, 1000);
+	sketch_bare_op(&sketch, NO_INDEX, KIND_IO, 2, 0, 2000);
+	sketch_end(&sketch);
+	graph_build(&graph, &sketch.rec);
+	selftime_build(&selftime, &graph, &sketch.classes);
+	/* function 2 saves 200, class 1 saves 250 */
+	replayer.run = wrapped_run;
+	estimator_begin(&estimator, &replayer, NULL);
+	whatif_build(&whatif, &estimator, &sketch.classes, &selftime,
+		     &(const struct whatif_options){ .factors = factors,
+						     .factor_count = 1,
+						     .hypothesis_count = 3,
+						     .weight_ns = weight_ns,
+						     .has_parts = has_parts,
+						     .reach = &reach.reach });
+	estimator_end(&estimator);
+	ck_assert_uint_eq(whatif.rows[0].class, _i ? 1 : 2);
+	ck_assert_uint_eq(whatif_find(&whatif, 1)->within, _i ? NO_INDEX : 2);
+	whatif_free(&whatif);
+	selftime_free(&selftime);
+	graph_free(&graph);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -269,5 +401,7 @@ SUITE()
 	LOOP(classes_with_little_self_time_or_not_wanted_are_left_out, 0, REPLAYERS);
 	LOOP(what_may_be_a_sampling_error_does_not_rank, 0, REPLAYERS);
 	LOOP(what_is_the_same_is_tried_once, 1, 3);
+	TEST(a_function_ranks_by_what_its_best_part_does_not_save);
+	LOOP(a_wrapper_ranks_after_its_best_caller, 0, 2);
 	LOOP(the_best_rows_are_made_sure, 1, 3);
 }

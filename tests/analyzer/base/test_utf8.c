@@ -56,6 +56,9 @@ START_TEST(names_are_cut_in_the_middle)
 	ck_assert_str_eq(shown, cuts[_i].expected);
 	ck_assert_uint_le(utf8_columns(shown), cuts[_i].columns);
 	free(shown);
+	shown = utf8_printable("a\xE2\x80\xAE\xE2\x81\xA9\xD8\x9C\xE2\x80\xAF");
+	ck_assert_str_eq(shown, "a\\u202e\\u2069\\u061c\xE2\x80\xAF");
+	free(shown);
 }
 END_TEST
 

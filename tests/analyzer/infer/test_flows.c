@@ -84,6 +84,39 @@ START_TEST(only_the_last_bytes_may_come_from_nowhere)
 }
 END_TEST
 
+/* One end is recorded later than the other, and longer, or bytes were under way when it began. */
+START_TEST(a_recording_may_begin_in_the_middle)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	for (int is_under_way = 0; is_under_way < 2; is_under_way++) {
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "a", 0, 100);
+		sketch_thread(&sketch, "b", 0, 100);
+		if (is_under_way)
+			sketch_io(&sketch, 1, "read", "tcp b>a", 16, 0.5, 1);
+		else
+			sketch_io(&sketch, 0, "write", "tcp a>b", 16, 0.5, 1);
+		uint32_t write = sketch_io(&sketch, 0, "write", "tcp a>b", 16, 5, 5.1);
+		uint32_t read = sketch_io(&sketch, 1, "read", "tcp b>a", 16, 3, 5.2);
+		sketch_io(&sketch, 0, "write", "tcp a>b", 16, 9, 9.1);
+		uint32_t second = sketch_io(&sketch, 1, "read", "tcp b>a", 16, 6, 9.2);
+		uint32_t last = sketch_io(&sketch, 1, "read", "tcp b>a", 16, 10, 12);
+		sketch_end(&sketch);
+		flows_build(&flows, &sketch.rec);
+		ck_assert_uint_ne(flows.transfer_of[write], NO_INDEX);
+		ck_assert_uint_ne(flows.transfer_of[read], NO_INDEX);
+		ck_assert_uint_ne(flows.transfer_of[second], NO_INDEX);
+		ck_assert(flows.transfers[flows.transfer_of[read]].has_waited);
+		ck_assert(flows.transfers[flows.transfer_of[second]].has_waited);
+		ck_assert_uint_eq(flows.transfer_of[last], NO_INDEX);
+		flows_free(&flows);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
 START_TEST(a_waiting_write_shows_the_capacity)
 {
 	struct sketch sketch;
@@ -124,7 +157,7 @@ static const struct {
 	/* 5 */ { "unix /run/s#21", "unix /run/s#23", false },
 	/* 6 */ { "unix /run/#s#21", "unix @a b#22", true },
 	/* 7 */ { "unix dgram /run/s#21", "unix dgram /run/s#22", false },
-	/* 8 */ { "unix seqpacket /run/s#21", "unix seqpacket /run/s#22", false },
+	/* 8 */ { "unix seqpacket /run/s#21", "unix seqpacket /run/s#22", true },
 	/* 9 */ { "unix listen /run/s", "unix /run/s", false },
 	/* 10 */ { "unix:[7]>[8]", "unix:[7]>[8]", false },
 };
@@ -235,11 +268,146 @@ START_TEST(what_has_two_ends_is_in_two_flows)
 }
 END_TEST
 
+/* Uses of a pipe, with how many bytes, by two processes. The second one has two threads. */
+static const struct {
+	struct {
+		uint32_t thread;
+		const char *call;
+		uint64_t bytes;
+	} uses[6];
+	const char *ident;
+	bool is_given_back;
+	bool is_shared;
+	uint64_t initial;
+} pipes[] = {
+	/* 0: a job server's, all of it */
+	{ { { 0, "write", 2 }, { 0, "read", 1 }, { 1, "read", 1 }, { 1, "write", 1 } },
+	  "pipe:[7]",
+	  true,
+	  false,
+	  0 },
+	/* 1: from the middle, or of a server that is not recorded */
+	{ { { 0, "read", 1 }, { 1, "read", 1 }, { 1, "write", 1 }, { 0, "write", 1 } },
+	  "pipe:[7]",
+	  true,
+	  false,
+	  2 },
+	/* 2: with a name */
+	{ { { 0, "read", 1 }, { 0, "write", 1 }, { 1, "read", 1 } },
+	  "fifo /tmp/jobs",
+	  true,
+	  false,
+	  1 },
+	/* 3: jobs for others */
+	{ { { 0, "write", 1 }, { 0, "write", 1 }, { 1, "read", 1 }, { 2, "read", 1 } },
+	  "pipe:[7]",
+	  false,
+	  true,
+	  0 },
+	/* 4: the same within a process */
+	{ { { 1, "write", 1 }, { 1, "write", 1 }, { 2, "read", 1 } }, "pipe:[7]", false, false, 0 },
+	/* 5: a thread that wakes itself */
+	{ { { 1, "write", 1 }, { 1, "read", 1 }, { 2, "read", 1 } }, "pipe:[7]", true, false, 1 },
+	/* 6: not one size */
+	{ { { 0, "write", 9 }, { 1, "read", 4 }, { 1, "read", 5 }, { 1, "write", 1 } },
+	  "pipe:[7]",
+	  false,
+	  false,
+	  0 },
+	/* 7: a connection is no pipe */
+	{ { { 0, "write", 1 }, { 1, "read", 1 }, { 1, "read", 1 } },
+	  "unix:[7]>[7]",
+	  false,
+	  false,
+	  0 },
+};
+
+START_TEST(bytes_that_are_given_back_are_permits)
+{
+	struct rec_process processes[2];
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	processes[0] = processes[1] = sketch.process;
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	for (uint32_t t = 0; t < 3; t++) {
+		sketch_thread(&sketch, "user", 0, 100);
+		sketch.rec.threads[t].process = t > 0;
+	}
+	uint32_t last = 0;
+	for (int i = 0; pipes[_i].uses[i].call; i++)
+		last = sketch_io(&sketch, pipes[_i].uses[i].thread, pipes[_i].uses[i].call,
+				 pipes[_i].ident, pipes[_i].uses[i].bytes, 10 * i + 1, 10 * i + 2);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_eq(flows.flow_count, 1);
+	ck_assert_int_eq(flows.flows[0].is_given_back, pipes[_i].is_given_back);
+	ck_assert_int_eq(flows.flows[0].is_shared, pipes[_i].is_shared);
+	ck_assert_uint_eq(flows.flows[0].initial, pipes[_i].initial);
+	ck_assert(!pipes[_i].is_given_back || flows.transfer_of[last] != NO_INDEX);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Of three reads two have permits that were there; the third waits for the first one's return. */
+START_TEST(a_permit_that_was_there_is_not_waited_for)
+{
+	struct sketch sketch;
+	struct flows flows;
+	uint32_t reads[3];
+
+	sketch_begin(&sketch);
+	for (int t = 0; t < 3; t++)
+		sketch_thread(&sketch, "user", 0, 100);
+	reads[0] = sketch_io(&sketch, 0, "read", "pipe:[7]", 1, 1, 2);
+	reads[1] = sketch_io(&sketch, 1, "read", "pipe:[7]", 1, 3, 4);
+	reads[2] = sketch_io(&sketch, 2, "read", "pipe:[7]", 1, 5, 31);
+	sketch_io(&sketch, 0, "write", "pipe:[7]", 1, 30, 30.5);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_eq(flows.flows[0].initial, 2);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(flows.transfers[flows.transfer_of[reads[i]]].has_waited, i == 2);
+	ck_assert_uint_eq(flows.transfers[flows.transfer_of[reads[2]]].latency_ns, SKETCH_MS);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_poll_takes_nothing)
+{
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "a", 0, 100);
+	sketch_thread(&sketch, "b", 0, 100);
+	sketch_io(&sketch, 0, "write", "tcp a>b", 10, 1, 2);
+	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 1, 3, 3.01);
+	sketch.rec.extras[poll].amount = 2;
+	sketch.rec.ops[poll].ident = sketch_string(&sketch, "tcp b>a");
+	uint32_t read = sketch_io(&sketch, 1, "read", "tcp b>a", 10, 3, 4);
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	ck_assert_uint_eq(flows.transfer_of[poll], NO_INDEX);
+	ck_assert_uint_ne(flows.transfer_of[read], NO_INDEX);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_poll_takes_nothing);
+	EACH(bytes_that_are_given_back_are_permits, pipes);
+	TEST(a_permit_that_was_there_is_not_waited_for);
 	TEST(ends_are_matched_and_offsets_count);
 	TEST(bytes_from_nowhere_make_a_flow_unusable);
 	TEST(only_the_last_bytes_may_come_from_nowhere);
+	TEST(a_recording_may_begin_in_the_middle);
 	TEST(a_waiting_write_shows_the_capacity);
 	EACH(unix_sockets_meet_by_inode, unix_ends);
 	EACH(streams_read_and_write, streams);

@@ -39,6 +39,25 @@ START_TEST(a_section_goes_on_through_its_waits)
 }
 END_TEST
 
+/* A recording without call stacks has no frames to compare. */
+START_TEST(a_section_of_a_wait_alone_needs_no_frames)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch_wait(sketch, 0, REASON_COND, "C", 11, 20, NO_INDEX);
+	sketch_hold(sketch, 0, "M", 0, 20, 21);
+	sketch_hold(sketch, 1, "M", 0, 5, 6);
+	sketch->rec.frames = NULL;
+	monitored_build(&monitored);
+	ck_assert_uint_gt(monitored.monitors.section_count, 0);
+	monitored_free(&monitored);
+}
+END_TEST
+
 START_TEST(one_signal_wakes_one_a_broadcast_all)
 {
 	struct monitored monitored;
@@ -136,6 +155,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_section_goes_on_through_its_waits);
+	TEST(a_section_of_a_wait_alone_needs_no_frames);
 	TEST(one_signal_wakes_one_a_broadcast_all);
 	TEST(a_broadcast_is_one_even_if_one_waits);
 	TEST(a_lock_call_far_away_is_no_neighbour);

@@ -170,8 +170,33 @@ START_TEST(no_requests_are_no_latency)
 }
 END_TEST
 
+/* One puts a byte into a pipe, and takes one out of it later, as two does: a store, not a peer. */
+START_TEST(taking_back_is_no_answer)
+{
+	struct sketch sketch;
+	struct script script;
+
+	two(&sketch, 100);
+	for (int i = 0; i < 10; i++) {
+		for (uint32_t thread = 1; thread < 3; thread++) {
+			double at_ms = 10 * i + 5 * (thread - 1);
+
+			sketch_io(&sketch, thread, "write", "pipe:[7]", 1, at_ms, at_ms);
+			sketch_io(&sketch, thread, "read", "pipe:[7]", 1, at_ms + 2, at_ms + 2);
+		}
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i < script.requests.count; i++)
+		ck_assert_int_ne(script.requests.requests[i].source, REQUEST_ASKED);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(taking_back_is_no_answer);
 	EACH(requests_are_found_and_replayed, rows);
 	TEST(no_requests_are_no_latency);
 }

@@ -56,8 +56,27 @@ START_TEST(a_place_knows_its_scope)
 }
 END_TEST
 
+START_TEST(a_context_is_a_part_and_its_places_are_in_it)
+{
+	struct scopes scopes = { 0 };
+	uint32_t scope = scopes_add(&scopes, 1, NULL, 0);
+	uint32_t within = scopes_add_context(&scopes, scope, 4);
+	uint32_t place = scopes_add_place(&scopes, within, 5);
+
+	ck_assert_uint_eq(scopes_add_context(&scopes, scope, 0), scope);
+	ck_assert_uint_ne(within, scope);
+	ck_assert_uint_eq(scopes.scopes[within].parent, scope);
+	ck_assert_uint_eq(scopes.scopes[place].context, 4);
+	ck_assert_uint_eq(scopes.scopes[place].parent, within);
+	ck_assert_uint_ne(scopes_add_place(&scopes, scope, 5), place);
+	ck_assert_uint_eq(scopes_add_context(&scopes, scope, 4), within);
+	scopes_free(&scopes);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_context_is_a_part_and_its_places_are_in_it);
 	TEST(equal_sets_are_one);
 	TEST(many_scopes_are_found_again);
 	TEST(a_place_knows_its_scope);

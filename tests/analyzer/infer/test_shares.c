@@ -64,6 +64,26 @@ static double share_of(const struct shares *shares, uint32_t name, uint32_t scop
 	return -1;
 }
 
+/* Each scope takes a millisecond. */
+static void shares_of_samples(const struct shares_sketch *of, struct shares *shares,
+			      const uint32_t *scope_of)
+{
+	const struct stack_functions functions_of = { .first = first, .functions = functions };
+	uint64_t scope_ns[16];
+	struct contexts contexts;
+
+	for (size_t i = 0; i < 16; i++)
+		scope_ns[i] = SKETCH_MS;
+	contexts_begin(&contexts, NULL, &functions_of);
+	shares_build(shares, &(const struct shares_of){ .rec = &of->sketch.rec,
+							.functions = &functions_of,
+							.contexts = &contexts,
+							.scopes = &of->scopes,
+							.scope_of_sample = scope_of,
+							.scope_ns = scope_ns });
+	contexts_free(&contexts);
+}
+
 START_TEST(shares_are_of_the_samples_in_a_scope)
 {
 	static const uint32_t stacks[6] = { 1, 2, 2, 1, 2, 1 };
@@ -72,18 +92,17 @@ START_TEST(shares_are_of_the_samples_in_a_scope)
 
 	shares_sketch_begin(&of, stacks);
 	const uint32_t scope_of[6] = { of.some, of.some, of.some, of.some, of.all, NO_INDEX };
-	const struct stack_functions functions_of = { first, functions };
-	shares_build(&shares, &of.sketch.rec, &functions_of, &of.scopes, scope_of);
+	shares_of_samples(&of, &shares, scope_of);
 	ck_assert_uint_eq(shares.function_count, 3);
-	ck_assert_uint_eq(shares.functions[0].name, 10); /* most CPU time first */
+	ck_assert_uint_eq(shares.functions[0].name, 10); /* most time first */
 	ck_assert_double_eq_tol(share_of(&shares, 10, of.some), 1, 1e-6);
 	ck_assert_double_eq_tol(share_of(&shares, 11, of.some), 0.5, 1e-6);
 	ck_assert_double_eq_tol(share_of(&shares, 11, of.all), 1, 1e-6);
-	/* 50 ms, five samples in scopes */
-	ck_assert_uint_eq(function_named(&shares, 11)->cpu_ns, 3 * 10 * SKETCH_MS);
+	/* half of `some`, all of `all` and of `longer`, 0.6 of `none` */
+	ck_assert_double_eq_tol((double)function_named(&shares, 11)->total_ns, 3.1 * SKETCH_MS, 1);
+	ck_assert_double_eq_tol((double)function_named(&shares, 11)->sampled_ns, 3.1 * SKETCH_MS,
+				1);
 	ck_assert_uint_eq(function_named(&shares, 11)->samples, 3);
-	ck_assert(shares_are_same(&shares, 1, 2));
-	ck_assert(!shares_are_same(&shares, 0, 1));
 	shares_free(&shares);
 	shares_sketch_free(&of);
 }
@@ -97,8 +116,7 @@ START_TEST(a_place_without_samples_is_like_what_is_around_it)
 
 	shares_sketch_begin(&of, stacks);
 	const uint32_t scope_of[6] = { of.some, of.some, of.some, of.some, of.all, NO_INDEX };
-	const struct stack_functions functions_of = { first, functions };
-	shares_build(&shares, &of.sketch.rec, &functions_of, &of.scopes, scope_of);
+	shares_of_samples(&of, &shares, scope_of);
 	ck_assert_double_eq_tol(share_of(&shares, 11, of.none), 0.6, 1e-6); /* 3 of all 5 */
 	ck_assert_double_eq_tol(share_of(&shares, 11, of.longer), 1, 1e-6); /* of `all` */
 	/* delays are in it, too */
@@ -108,8 +126,58 @@ START_TEST(a_place_without_samples_is_like_what_is_around_it)
 }
 END_TEST
 
+/* Contexts 1 and 2 are those of stacks 1 and 2. */
+START_TEST(a_context_tells_where_samples_do_not)
+{
+	static const uint32_t stacks[6] = { 1, 1, 1, 1, 1, 1 };
+	const struct stack_functions functions_of = { .first = first, .functions = functions };
+	uint64_t scope_ns[16];
+	struct shares_sketch of;
+	struct shares shares;
+	struct contexts contexts;
+
+	shares_sketch_begin(&of, stacks);
+	contexts_begin(&contexts, NULL, &functions_of);
+	uint32_t context = contexts_between(&contexts, 2, 2, CONTEXT_PROGRAM | 20);
+	/* a call, a place that was sampled, one of which only the scope around was, and idling */
+	uint32_t call = scopes_add_context(&of.scopes, scopes_add(&of.scopes, 2, NULL, 0), context);
+	uint32_t within = scopes_add_context(&of.scopes, of.outer, context);
+	uint32_t sampled = scopes_add_place(&of.scopes, within, 5);
+	uint32_t other = scopes_add_context(
+		&of.scopes, of.outer, contexts_between(&contexts, 2, 2, CONTEXT_PROGRAM | 21));
+	uint32_t unsampled = scopes_add_place(&of.scopes, other, 5);
+	const uint32_t scope_of[6] = { sampled, sampled, of.some, of.some, of.some, of.some };
+	for (size_t i = 0; i < 16; i++)
+		scope_ns[i] = i == within || i == other ? 0 : SKETCH_MS;
+	shares_build(&shares, &(const struct shares_of){ .rec = &of.sketch.rec,
+							 .functions = &functions_of,
+							 .contexts = &contexts,
+							 .scopes = &of.scopes,
+							 .scope_of_sample = scope_of,
+							 .scope_ns = scope_ns });
+	ck_assert_double_eq(share_of(&shares, 11, call), 1);
+	ck_assert_double_eq(share_of(&shares, 10, call), 1);
+	ck_assert_double_eq(share_of(&shares, 11, sampled), -1); /* no sample has it */
+	ck_assert_double_eq(share_of(&shares, 10, sampled), 1);
+	ck_assert_double_eq(share_of(&shares, 11, unsampled), 1);
+	ck_assert_double_eq(share_of(&shares, 10, unsampled), 1);
+	ck_assert_double_eq(share_of(&shares, 11, within), -1);
+	const struct function *program = function_named(&shares, 20);
+	ck_assert(program->is_program && !function_named(&shares, 11)->is_program);
+	ck_assert_double_eq(share_of(&shares, 20, call), 1);
+	ck_assert_double_eq(share_of(&shares, 20, sampled), 1);
+	ck_assert_double_eq(share_of(&shares, 20, unsampled), -1);
+	ck_assert_uint_eq(program->total_ns, 2 * SKETCH_MS);
+	ck_assert_uint_eq(program->sampled_ns, 0);
+	contexts_free(&contexts);
+	shares_free(&shares);
+	shares_sketch_free(&of);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_context_tells_where_samples_do_not);
 	TEST(shares_are_of_the_samples_in_a_scope);
 	TEST(a_place_without_samples_is_like_what_is_around_it);
 }

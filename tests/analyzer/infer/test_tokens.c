@@ -108,18 +108,18 @@ START_TEST(copies_of_a_call_are_one_site)
 }
 END_TEST
 
-START_TEST(a_take_of_all_there_is)
+/* One, two, three, one ... items are put, with a signal for the first of them; what comes after
+ * the take is the longer the more it were. */
+static enum put_model model_of_drain(int takes)
 {
 	struct monitored monitored;
 	struct sketch *sketch = &monitored.sketch;
 	double at_ms = 10;
 
-	/* one, two, three, one ... items are put, with a signal for the first of them; what comes
-	 * after the take is the longer the more it were */
 	sketch_begin(sketch);
 	sketch_thread(sketch, "putter", 0, 300);
 	sketch_thread(sketch, "taker", 0, 300);
-	for (int i = 0; i < 12; i++, at_ms += 20) {
+	for (int i = 0; i < takes; i++, at_ms += 20) {
 		double busy_ms = (i - 1) % 3 + 1;
 
 		hand_over(sketch, i ? at_ms - 20 + 2 + busy_ms : 0, at_ms, true);
@@ -128,8 +128,16 @@ START_TEST(a_take_of_all_there_is)
 				    at_ms + 0.12 + k * 0.02);
 	}
 	monitored_build(&monitored);
-	ck_assert_int_eq(monitored.monitors.conditions[0].model, PUT_BATCH);
+	enum put_model model = monitored.monitors.conditions[0].model;
 	monitored_free(&monitored);
+	return model;
+}
+
+START_TEST(a_take_of_all_there_is)
+{
+	ck_assert_int_eq(model_of_drain(12), PUT_BATCH);
+	/* a line goes through any two */
+	ck_assert_int_eq(model_of_drain(3), PUT_BY_SIGNAL);
 }
 END_TEST
 

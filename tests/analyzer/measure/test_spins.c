@@ -64,10 +64,60 @@ START_TEST(samples_in_a_waiting_loop_add_up)
 	spins_build(&spins, &recording, symbols);
 	symbols_free(symbols);
 	ck_assert_uint_eq(spins.total_ns, 250);
+	ck_assert_uint_eq(spins.looked_ns, 750);
 	ck_assert_uint_eq(spins.most_ns, 150);
 	ck_assert_uint_eq(spins.thread_ns, 150);
 	ck_assert_str_eq(recording.strings[spins.function], "await");
 	ck_assert_uint_eq(recording.threads[spins.thread].tid, 2);
+	recording_free(&recording);
+}
+END_TEST
+
+static const char compiled_c[] =
+	"__attribute__((noinline)) int await(volatile int *at, volatile int *to, int x, int y)\n"
+	"{\n"
+	"	while (*at == x && *to == y)\n"
+	"		__asm__ volatile(\".globl in_await\\nin_await:\");\n"
+	"	return x;\n"
+	"}\n"
+	"__attribute__((noinline)) int count(volatile int *to)\n"
+	"{\n"
+	"	volatile int i = 0;\n"
+	"	for (; i < *to; i++)\n"
+	"		__asm__ volatile(\".globl in_burn\\nin_burn:\");\n"
+	"	return i;\n"
+	"}\n"
+	"int main(void)\n"
+	"{\n"
+	"	volatile int one = 1, two = 2;\n"
+	"	return await(&one, &two, 1, 1) + count(&two);\n"
+	"}\n";
+
+static const char *const flags[] = {
+	"-O0",
+	"-O1",
+	"-O2",
+	"-O2 -fno-omit-frame-pointer",
+	"-O0 -fomit-frame-pointer",
+	/* rbp is the next register that is left */
+	"-O2 -ffixed-rax -ffixed-rcx -ffixed-rdx -ffixed-rbx -ffixed-r8 -ffixed-r9 -ffixed-r10",
+};
+
+/* Whatever registers the compiler takes. */
+START_TEST(the_same_source_spins_as_ever_it_is_compiled)
+{
+	struct recording recording;
+	struct spins spins;
+
+	sample_build("gcc", "spinning", compiled_c, flags[_i]);
+	read_spinning(&recording, sample_symbol("spinning", "in_await"),
+		      sample_symbol("spinning", "in_burn"));
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	spins_build(&spins, &recording, symbols);
+	symbols_free(symbols);
+	ck_assert_msg(spins.total_ns == 250, "%s: %llu ns", flags[_i],
+		      (unsigned long long)spins.total_ns);
+	ck_assert_str_eq(recording.strings[spins.function], "await");
 	recording_free(&recording);
 }
 END_TEST
@@ -83,6 +133,7 @@ START_TEST(code_that_is_not_here_works)
 	spins_build(&spins, &recording, symbols);
 	symbols_free(symbols);
 	ck_assert_uint_eq(spins.total_ns, 0);
+	ck_assert_uint_eq(spins.looked_ns, 0);
 	ck_assert_uint_eq(spins.thread, NO_INDEX);
 	recording_free(&recording);
 }
@@ -92,5 +143,6 @@ SUITE()
 {
 	FIXTURE_ONCE(sample_begin, sample_end);
 	TEST(samples_in_a_waiting_loop_add_up);
+	EACH(the_same_source_spins_as_ever_it_is_compiled, flags);
 	TEST(code_that_is_not_here_works);
 }

@@ -275,6 +275,12 @@ START_TEST(interpreters)
 		symbols = symbols_new(&recording, dumps, 1);
 		callers = callers_new(&recording, symbols, NULL);
 		ck_assert(callers_is_interpreted(callers, 1));
+		bool has_interpreter = false;
+		for (uint32_t k = 0; k < recording.stacks[1].frame_count; k++)
+			has_interpreter |= callers_is_interpreter(
+				callers, recording.frames[recording.stacks[1].first_frame + k]);
+		ck_assert(has_interpreter);
+		ck_assert(!callers_is_interpreter(callers, (struct rec_frame){ NO_INDEX, 0 }));
 		ck_assert_str_eq(
 			callers_function_text(callers_innermost(callers, 1), text, sizeof(text)),
 			i ? "serve" : "");

@@ -297,6 +297,44 @@ START_TEST(classes_of_threads)
 }
 END_TEST
 
+/* Another program in the recording; a process of the same one makes no difference. */
+START_TEST(each_program_has_a_main_of_its_own)
+{
+	static const struct {
+		const char *other, *expected;
+	} rows[] = { { "server", "main" }, { "client", "main (server)" } };
+	static struct rec_op ops[OPS + THREADS + 2];
+	static struct rec_op_extra extras[OPS + THREADS + 2];
+	static uint32_t names[OPS + THREADS + 2];
+	struct rec_process processes[2] = { recording.processes[0], { .pid = 200 } };
+
+	memcpy(ops, recording.ops, (OPS + THREADS) * sizeof(ops[0]));
+	memcpy(extras, recording.extras, (OPS + THREADS) * sizeof(extras[0]));
+	for (uint32_t i = 0; i < 2; i++) {
+		const char *name = i ? rows[_i].other : "server";
+
+		processes[i].op = OPS + THREADS + i;
+		ops[OPS + THREADS + i] = (struct rec_op){
+			.kind = KIND_PROCESS,
+			.name = recording_intern(&recording, name),
+			.thread = NO_INDEX,
+		};
+	}
+	recording.ops = ops;
+	recording.extras = extras;
+	recording.op_count += 2;
+	recording.processes = processes;
+	recording.process_count = 2;
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	classify(&recording, symbols, callers, names, wait_name);
+	ck_assert_str_eq(recording.strings[names[OPS + MAIN_THREAD]], rows[_i].expected);
+	ck_assert_str_eq(recording.strings[names[OPS + WORKER]], "worker");
+	callers_free(callers);
+	symbols_free(symbols);
+}
+END_TEST
+
 START_TEST(names_of_waits)
 {
 	run();
@@ -351,6 +389,7 @@ SUITE()
 	FIXTURE_ONCE(build, sample_end);
 	LOOP(classes_of_ops, 0, OPS);
 	LOOP(classes_of_threads, 0, THREADS);
+	LOOP(each_program_has_a_main_of_its_own, 0, 2);
 	LOOP(names_of_waits, 0, WAITS);
 	TEST(without_threads_nothing_is_renamed);
 	TEST(without_extras_only_waits_are_renamed);

@@ -75,6 +75,10 @@ START_TEST(names_from_wherever_they_are)
 	ck_assert_uint_eq(offset, 4);
 	ck_assert_pstr_eq(objectfile_object(&file, cache, &offset),
 			  cases[_i].has_static_names ? "cache" : NULL);
+	ck_assert_uint_eq(objectfile_function_start(&file, outer), outer);
+	ck_assert_uint_eq(objectfile_function_start(&file, outer + 3), outer);
+	ck_assert_uint_eq(objectfile_function_start(&file, table_lock), 0);
+	ck_assert_uint_eq(objectfile_function_start(&file, 1ull << 40), 0);
 	if (cases[_i].has_lines)
 		expect_lines(&file, in_inner);
 	objectfile_close(&file);

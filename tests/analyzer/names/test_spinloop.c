@@ -8,13 +8,16 @@
 
 #define CODE(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-static const struct {
+struct row {
 	const char *name;
 	uint8_t code[64];
 	size_t bytes;
 	size_t at;
 	bool is_spin;
-} rows[] = {
+};
+
+/* rbp points to the frame. */
+static const struct row rows[] = {
 	/* mov (%rdi),%eax; test %eax,%eax; je: the first instruction, the last, and inside one */
 	/* 0 */ { "load", CODE(0x8b, 0x07, 0x85, 0xc0, 0x74, 0xfa), 0, true },
 	/* 1 */ { "load", CODE(0x8b, 0x07, 0x85, 0xc0, 0x74, 0xfa), 4, true },
@@ -71,13 +74,77 @@ static const struct {
 	/* 21: movzbl (%rdi,%rsi),%eax with fixed registers; test %al,%al; jne rel32 */
 	{ "long jump", CODE(0x0f, 0xb6, 0x04, 0x37, 0x84, 0xc0, 0x0f, 0x85, 0xf4, 0xff, 0xff, 0xff),
 	  0, true },
+	/* 22: add $1,%eax; cmp %eax,(%rdi); jne: counts up to what is in memory */
+	{ "count to", CODE(0x83, 0xc0, 0x01, 0x39, 0x07, 0x75, 0xf9), 3, false },
+	/* 23: a flag of the own frame that others were told of: mov 12(%rsp),%eax; test; je */
+	{ "own flag", CODE(0x8b, 0x44, 0x24, 0x0c, 0x85, 0xc0, 0x74, 0xf8), 0, true },
+	/* 24: mov 12(%rsp),%eax; add $1,%eax; mov %eax,12(%rsp); cmp $9,%eax; jle */
+	{ "own count",
+	  CODE(0x8b, 0x44, 0x24, 0x0c, 0x83, 0xc0, 0x01, 0x89, 0x44, 0x24, 0x0c, 0x83, 0xf8, 0x09,
+	       0x7e, 0xf0),
+	  4, false },
+	/* 25: no longer than so often: mov (%rdi),%eax; test; jne; add $1,%ecx; cmp $9,%ecx; jne */
+	{ "bounded",
+	  CODE(0x8b, 0x07, 0x85, 0xc0, 0x75, 0x08, 0x83, 0xc1, 0x01, 0x83, 0xf9, 0x09, 0x75, 0xf2),
+	  6, true },
+	/* 26: one bit: mov (%rdi),%eax; and $1,%eax; je */
+	{ "bit", CODE(0x8b, 0x07, 0x83, 0xe0, 0x01, 0x74, 0xf9), 2, true },
+	/* 27: mov $1,%eax; xchg %eax,(%rdi); test %eax,%eax; jne */
+	{ "number", CODE(0xb8, 1, 0, 0, 0, 0x87, 0x07, 0x85, 0xc0, 0x75, 0xf5), 5, true },
+	/* 28: mov (%rdi),%eax; sete %dl; movzbl %dl,%edx; test; je: what it set before */
+	{ "late", CODE(0x85, 0xc9, 0x0f, 0x94, 0xc2, 0x0f, 0xb6, 0xca, 0x85, 0xc9, 0x74, 0xf4), 2,
+	  false },
 };
+
+/* rbp is a register like others. */
+static const struct row frameless[] = {
+	/* 0: mov 0(%rbp),%eax; test %eax,%eax; je: rbp is a pointer */
+	{ "rbp", CODE(0x8b, 0x45, 0x00, 0x85, 0xc0, 0x74, 0xf9), 3, true },
+	/* 1: as 5, but nobody says that rbp is the frame: a store for others */
+	{ "rbp store",
+	  CODE(0x48, 0x8b, 0x45, 0xf8, 0x8b, 0x00, 0x89, 0x45, 0xf4, 0x83, 0x7d, 0xf4, 0x00, 0x74,
+	       0xf1),
+	  4, false },
+	/* 2: mov (%rbp),%rbp; test %rbp,%rbp; jne */
+	{ "rbp list", CODE(0x48, 0x8b, 0x6d, 0x00, 0x48, 0x85, 0xed, 0x75, 0xf7), 4, false },
+};
+
+static const struct {
+	uint8_t code[12];
+	size_t bytes;
+	bool has_frame;
+} functions[] = {
+	/* 0: push %rbp; mov %rsp,%rbp */ { CODE(0x55, 0x48, 0x89, 0xe5, 0xc3), true },
+	/* 1: endbr64 before it */
+	{ CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5), true },
+	/* 2: the other encoding */ { CODE(0x55, 0x48, 0x8b, 0xec), true },
+	/* 3: push %rbp; mov %rdi,%rbp */ { CODE(0x55, 0x48, 0x89, 0xfd, 0xc3), false },
+	/* 4: the end is missing */ { CODE(0x55, 0x48, 0x89), false },
+};
+
+START_TEST(a_frame_is_set_up_from_the_stack)
+{
+	ck_assert_msg(spinloop_has_frame(functions[_i].code, functions[_i].bytes) ==
+			      functions[_i].has_frame,
+		      "row %d", _i);
+}
+END_TEST
+
+static void expect(const struct row *row, int number, bool has_frame)
+{
+	ck_assert_msg(spinloop_is_at(row->code, row->bytes, row->at, has_frame) == row->is_spin,
+		      "row %d: %s", number, row->name);
+}
+
+START_TEST(a_register_is_the_frame_only_if_it_was_set_up)
+{
+	expect(&frameless[_i], _i, false);
+}
+END_TEST
 
 START_TEST(waiting_is_told_from_work)
 {
-	ck_assert_msg(spinloop_is_at(rows[_i].code, rows[_i].bytes, rows[_i].at) ==
-			      rows[_i].is_spin,
-		      "row %d: %s", _i, rows[_i].name);
+	expect(&rows[_i], _i, true);
 }
 END_TEST
 
@@ -97,7 +164,7 @@ START_TEST(any_bytes_may_be_given)
 					      : rows[(state >> 8) % 22].code[(state >> 16) % 8];
 		}
 		for (size_t at = 0; at < bytes; at++)
-			(void)spinloop_is_at(code, bytes, at);
+			(void)spinloop_is_at(code, bytes, at, at % 2);
 		free(code);
 	}
 }
@@ -106,5 +173,7 @@ END_TEST
 SUITE()
 {
 	EACH(waiting_is_told_from_work, rows);
+	EACH(a_register_is_the_frame_only_if_it_was_set_up, frameless);
+	EACH(a_frame_is_set_up_from_the_stack, functions);
 	TEST(any_bytes_may_be_given);
 }

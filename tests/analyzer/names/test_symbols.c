@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, recorded addresses get the wrong names, or a missing file becomes an error. */
 #include "names/symbols.h"
+
 #include "sample.h"
 #include "suite.h"
 
@@ -125,6 +126,37 @@ START_TEST(without_a_name_the_offset)
 }
 END_TEST
 
+/* Stripped of all symbols: a function is known by where it starts. */
+START_TEST(a_stripped_function_has_one_name)
+{
+	static const char of_none[] = "stripped+0x";
+	char text[256], other[256];
+
+	sample_build("gcc", "stripped", sample_c, "-O2");
+	uint64_t outer = sample_symbol("stripped", "outer");
+	uint64_t helper = sample_symbol("stripped", "helper");
+	sample_run("cd %s && strip stripped", sample_directory);
+	const char *names[] = { "", sample_path("stripped") };
+	struct rec_module module = { .path = 1, .size = MODULE_BYTES };
+	const struct recording of = {
+		.strings = names, .string_count = 2, .modules = &module, .module_count = 1
+	};
+	struct symbols *symbols = symbols_new(&of, NULL, 0);
+	symbols_function_text(symbols_place(symbols, (struct rec_frame){ 0, outer + 4 }, true), 0,
+			      text, sizeof(text));
+	ck_assert_msg(!strncmp(text, of_none, strlen(of_none)) &&
+			      strtoull(text + strlen(of_none), NULL, 16) == outer,
+		      "%s", text);
+	symbols_function_text(symbols_place(symbols, (struct rec_frame){ 0, outer + 2 }, true), 0,
+			      other, sizeof(other));
+	ck_assert_str_eq(text, other);
+	symbols_function_text(symbols_place(symbols, (struct rec_frame){ 0, helper + 4 }, true), 0,
+			      other, sizeof(other));
+	ck_assert_str_ne(text, other);
+	symbols_free(symbols);
+}
+END_TEST
+
 /* Files that were never asked for are not opened, and no fault of theirs is told. */
 START_TEST(what_became_of_files)
 {
@@ -234,6 +266,7 @@ SUITE()
 	TEST(the_plainest_name_is_shown);
 	TEST(a_return_address_names_the_call);
 	EACH(without_a_name_the_offset, nameless);
+	TEST(a_stripped_function_has_one_name);
 	TEST(what_became_of_files);
 	EACH(modules_by_address, ranges);
 	TEST(data_objects);

@@ -99,6 +99,25 @@ START_TEST(all_of_a_read)
 }
 END_TEST
 
+START_TEST(what_was_cut_off_ends_there)
+{
+	struct recording recording;
+
+	read_good(
+		&recording,
+		"{'schema_version':1,'epoch_unix_nano':0,'dumped_unix_nano':90,'process':{'pid':1},"
+		"'strings':[''],'open_ops':[{'op_id':3,'kind':'hold','start_ns':10,'d':30,'a':7},"
+		"{'op_id':4,'kind':'io','start_ns':10}],"
+		"'open_waits':[{'rs':'mutex','p':4,'s':20,'d':30}]}\n",
+		0);
+	ck_assert_uint_eq(recording.ops[0].end_ns - recording.ops[0].start_ns, 20);
+	ck_assert_uint_eq(recording.ops[1].end_ns - recording.ops[1].start_ns, 80);
+	ck_assert_uint_eq(recording.waits[0].end_ns - recording.waits[0].start_ns, 10);
+	ck_assert(recording.extras[0].open && recording.waits[0].open);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(all_of_a_wait)
 {
 	struct recording recording;
@@ -227,6 +246,7 @@ SUITE()
 	TEST(extras_begin_late);
 	TEST(all_of_a_sleep);
 	TEST(all_of_a_read);
+	TEST(what_was_cut_off_ends_there);
 	TEST(all_of_a_wait);
 	TEST(all_of_a_link);
 	TEST(all_of_a_sample);

@@ -65,6 +65,31 @@ START_TEST(one_object_has_one_address)
 }
 END_TEST
 
+/* 2^62 + 5 */
+#define SEMAPHORE "4611686018427387909"
+
+/* clang-format off */
+static const char *const with_semaphores[] = {
+	HEADER_OF("10") "[]}", THREAD,
+	"{'e':'wait','rs':'sem','p':1,'th':1,'s':200,'d':350,'a':" SEMAPHORE "}",
+	HEADER_OF("20") "[]}", THREAD,
+	"{'e':'link','lk':'post','p':1,'s':300,'th':1,'a':" SEMAPHORE "}",
+	"{'e':'link','lk':'post','p':1,'s':300,'th':1,'a':4611686018427387910}",
+};
+/* clang-format on */
+
+START_TEST(objects_of_the_kernel_are_all_processes)
+{
+	struct recording rec;
+
+	read_lines(&rec, with_semaphores, sizeof(with_semaphores) / sizeof(with_semaphores[0]));
+	ck_assert(rec.waits[0].address & SHARED_ADDRESS);
+	ck_assert_uint_eq(rec.links[0].address, rec.waits[0].address);
+	ck_assert_uint_ne(rec.links[1].address, rec.waits[0].address);
+	recording_free(&rec);
+}
+END_TEST
+
 /* Wrong objects in a header, and what is said of them. */
 static const struct {
 	const char *objects;
@@ -75,6 +100,9 @@ static const struct {
 	/* 2 */ { "'objects':[{'a':1,'s':2000000000000000000}]", "36 years" },
 	/* 3 */ { "'peers':[1]", "without a peer" },
 	/* 4 */ { "'peers':[1,'x']", "" },
+	/* 5 */ { "'idle':[1]", "without idle time" },
+	/* 6 */ { "'idle':[1,-2]", "" },
+	/* 7 */ { "'idle':[2000000000000000000,1]", "36 years" },
 };
 
 START_TEST(nonsense_is_refused)
@@ -98,9 +126,35 @@ START_TEST(peers_are_pairs)
 }
 END_TEST
 
+/* Each dump of a process has those of the one before. */
+START_TEST(idle_times_are_of_a_process)
+{
+	struct recording rec;
+
+	read_good(&rec,
+		  HEADER_BEGIN "'process':{'pid':1},'idle':[5,1,20,2]}\n" HEADER_BEGIN
+			       "'process':{'pid':2},'idle':[7,9]}\n" HEADER_BEGIN
+			       "'process':{'pid':1},'idle':[20,2,5,1,30,3]}\n",
+		  0);
+	ck_assert_uint_eq(rec.idle_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		static const struct rec_idle all[] = {
+			{ 5, 1, 0 }, { 20, 2, 0 }, { 30, 3, 0 }, { 7, 9, 1 }
+		};
+
+		ck_assert_uint_eq(rec.idles[i].at_ns, all[i].at_ns);
+		ck_assert_uint_eq(rec.idles[i].idle_ns, all[i].idle_ns);
+		ck_assert_uint_eq(rec.idles[i].process, all[i].process);
+	}
+	recording_free(&rec);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(one_object_has_one_address);
+	TEST(objects_of_the_kernel_are_all_processes);
 	EACH(nonsense_is_refused, wrong);
 	TEST(peers_are_pairs);
+	TEST(idle_times_are_of_a_process);
 }

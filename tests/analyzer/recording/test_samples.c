@@ -57,7 +57,8 @@ START_TEST(each_thread_has_its_own)
 		samples_of_thread(&recording, threads[_i].thread, &count);
 
 	ck_assert_uint_eq(count, threads[_i].count);
-	if (count > 0)
+	ck_assert(!samples == (count == 0));
+	if (samples)
 		ck_assert_uint_eq(samples[0].at_ns, threads[_i].first_ns);
 	free(recording.samples);
 }

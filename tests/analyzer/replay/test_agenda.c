@@ -57,8 +57,32 @@ START_TEST(turns_that_are_added_meanwhile_are_in_order_too)
 }
 END_TEST
 
+START_TEST(a_turn_can_be_taken_back)
+{
+	for (uint32_t gone = 0; gone < ACTORS; gone++) {
+		struct agenda agenda;
+		struct turn last = { 0 };
+
+		agenda_make(&agenda, ACTORS);
+		for (uint32_t i = 0; i < ACTORS; i++)
+			agenda_add(&agenda, i, number_of(i));
+		agenda_remove(&agenda, gone);
+		ck_assert(agenda_is_valid(&agenda));
+		for (uint32_t i = 1; i < ACTORS; i++) {
+			struct turn turn = agenda_take(&agenda);
+
+			ck_assert(turn.actor != gone && turn.at_ns >= last.at_ns);
+			last = turn;
+		}
+		ck_assert_uint_eq(agenda_next_ns(&agenda), UINT64_MAX);
+		agenda_free(&agenda);
+	}
+}
+END_TEST
+
 SUITE()
 {
 	TEST(the_earliest_turn_is_first);
+	TEST(a_turn_can_be_taken_back);
 	TEST(turns_that_are_added_meanwhile_are_in_order_too);
 }

@@ -36,35 +36,10 @@ START_TEST(cpus_are_as_recorded_unless_asked)
 		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 		machine_begin(&machine, &script, rows[i].asked);
 		ck_assert_msg(machine.cpus == rows[i].cpus && machine.recorded_cpus == 2 &&
-				      machine.left_cpus == 2,
+				      machine.has_others == !(rows[i].asked > 0),
 			      "row %d: %f", rows[i].row, machine.cpus);
 		script_free(&script);
 		sketch_free(&sketch);
-	}
-}
-END_TEST
-
-START_TEST(others_use_as_much_of_them_as_they_did)
-{
-	static const struct {
-		int row;
-		double recorded, left, asked, expected;
-	} rows[] = {
-		{ 1, 4, 4, 2, 2 },
-		{ 2, 4, 3, 2, 1 },
-		{ 3, 2, 1.5, 8, 7.5 },
-		{ 4, 2, 1, 1, 0.1 }, /* next to nothing */
-		{ 5, INFINITY, INFINITY, 3, 3 },
-		{ 6, 2, 4, 3, 3 }, /* --cpus 4 */
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct machine machine = { .recorded_cpus = rows[i].recorded,
-						 .cpus = rows[i].left };
-		struct machine other = machine_with_cpus(&machine, rows[i].asked);
-
-		ck_assert_msg(other.cpus == rows[i].expected, "row %d: %f", rows[i].row,
-			      other.cpus);
 	}
 }
 END_TEST
@@ -83,8 +58,7 @@ START_TEST(wake_ups_cross_where_there_was_one_cpu)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct script script = { .recording = &recording,
-					       .recorded_cpus = rows[i].recorded,
-					       .left_cpus = rows[i].recorded };
+					       .recorded_cpus = rows[i].recorded };
 		struct machine machine, other;
 
 		machine_begin(&machine, &script, rows[i].asked);
@@ -103,16 +77,33 @@ END_TEST
 
 START_TEST(who_is_crowded_waits)
 {
-	const struct machine two = { .cpus = 2 };
+	static const struct {
+		int row;
+		size_t actors;
+		uint32_t strangers;
+		bool has_others;
+		bool is_crowded;
+	} rows[] = {
+		{ 1, 2, 0, true, false },
+		{ 2, 3, 0, true, true },
+		{ 3, 2, 1, true, true },
+		{ 4, 2, 1, false, false }, /* another machine */
+	};
 
-	ck_assert(!machine_is_crowded(&two, 2) && machine_is_crowded(&two, 3));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct machine two = { .cpus = 2, .has_others = rows[i].has_others };
+		const struct script script = { .actor_count = rows[i].actors,
+					       .others.stranger_count = rows[i].strangers };
+
+		ck_assert_msg(machine_is_crowded(&two, &script) == rows[i].is_crowded, "row %d",
+			      rows[i].row);
+	}
 }
 END_TEST
 
 SUITE()
 {
 	TEST(cpus_are_as_recorded_unless_asked);
-	TEST(others_use_as_much_of_them_as_they_did);
 	TEST(wake_ups_cross_where_there_was_one_cpu);
 	TEST(who_is_crowded_waits);
 }

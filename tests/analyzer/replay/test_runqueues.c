@@ -51,6 +51,28 @@ START_TEST(two_on_one_cpu_take_turns)
 }
 END_TEST
 
+START_TEST(a_tick_at_the_end_of_a_run_counts)
+{
+	struct runqueues queues;
+	uint64_t at_ns = 0;
+	uint32_t done = NO_INDEX;
+
+	/* the first one runs 1 ms after the other, and never sleeps: each tick comes at an end */
+	runqueues_make(&queues, 2, 1);
+	runqueues_reset(&queues, 1);
+	runqueues_enter(&queues, 0, 0, MS);
+	runqueues_enter(&queues, 0, 1, MS);
+	while (done != 1 && at_ns < 100 * MS) {
+		at_ns = runqueues_next_ns(&queues);
+		done = runqueues_happen(&queues);
+		if (done == 0)
+			runqueues_enter(&queues, at_ns, 0, MS);
+	}
+	ck_assert_uint_le(at_ns, 8 * MS);
+	runqueues_free(&queues);
+}
+END_TEST
+
 START_TEST(much_shorter_queues_fetch)
 {
 	struct runqueues queues;
@@ -101,6 +123,24 @@ START_TEST(the_niced_one_gets_less)
 	runqueues_enter(&queues, 0, 1, 100 * MS);
 	expect_done(&queues, 1, 1, 104);
 	expect_done(&queues, 2, 0, 110);
+	runqueues_free(&queues);
+}
+END_TEST
+
+/* One that weighs as much as four has a CPU for itself, and the four share the other one. */
+START_TEST(loads_are_made_equal)
+{
+	struct runqueues queues;
+	uint64_t at_ns = 0;
+
+	runqueues_make(&queues, 5, 2);
+	runqueues_reset(&queues, 2);
+	runqueues_weigh(&queues, 4, 4);
+	for (uint32_t i = 0; i < 5; i++)
+		runqueues_enter(&queues, 0, i, i == 4 ? 1000 * MS : 100 * MS);
+	for (uint32_t i = 0; i < 4; i++)
+		ck_assert_uint_lt(next_done(&queues, &at_ns), 4);
+	ck_assert_double_eq_tol((double)at_ns, 400 * MS, 20 * MS);
 	runqueues_free(&queues);
 }
 END_TEST
@@ -289,9 +329,11 @@ END_TEST
 SUITE()
 {
 	TEST(two_on_one_cpu_take_turns);
+	TEST(a_tick_at_the_end_of_a_run_counts);
 	TEST(much_shorter_queues_fetch);
 	TEST(a_short_one_does_not_wait_for_a_long_one);
 	TEST(the_niced_one_gets_less);
+	TEST(loads_are_made_equal);
 	TEST(an_idle_cpu_is_used);
 	TEST(who_goes_on_keeps_its_cpu);
 	TEST(runs_that_nobody_interrupts_end_as_if_by_turns);

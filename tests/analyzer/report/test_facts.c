@@ -12,7 +12,7 @@ enum { CLASS, FUNCTION };
 static struct sketch sketch;
 static struct class classes[] = { { .name = 3, .kind = KIND_SLEEP, .op_count = 5 } };
 static struct class_times times[] = { { .self = { .total_ns = 70 } } };
-static struct function functions[] = { { .name = 4, .cpu_ns = 90 } };
+static struct function functions[] = { { .name = 4, .total_ns = 90 } };
 
 static struct analysis analysis_of(void)
 {

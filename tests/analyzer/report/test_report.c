@@ -50,7 +50,7 @@ START_TEST(text_begins_with_the_best_fix)
 {
 	struct options options = sample_options();
 	char *text = report_text(EMIT_TEXT, &options, true);
-	ck_assert_msg(strncmp(text, "If `n2` (", 9) == 0, "%s", text);
+	ck_assert_msg(strncmp(text, "Fair (drift): If `n2` (", 23) == 0, "%s", text);
 	static const char *const parts[] = { "What would a fix buy?",
 					     "Where was the time spent?",
 					     "What ran on the CPU?",
@@ -92,8 +92,9 @@ START_TEST(answers_are_withheld)
 	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 	analysis.checks.is_withheld = true;
 	analysis.checks.gravest = CHECK_DRIFT;
-	analysis.checks.rows[CHECK_DRIFT] =
-		(struct check){ 12.5, CHECK_WITHHOLDS, "it is another run" };
+	analysis.checks.rows[CHECK_DRIFT] = (struct check){ .value = 12.5,
+							    .state = CHECK_WITHHOLDS,
+							    .line = "it is another run" };
 	for (int format = EMIT_TEXT; format <= EMIT_JSON; format++) {
 		FILE *file = open_memstream(&text, &length);
 		emit_begin(&emit, file, (enum emit_format)format, 0, false);
@@ -255,9 +256,11 @@ static char *text_of(const struct analysis *analysis)
 /* Rows that say what another row says, or that nothing happened; JSON has them all the same. */
 START_TEST(text_leaves_out_what_says_nothing)
 {
-	static struct function functions[] = { { .name = 13, .cpu_ns = 1000 },
-					       { .name = 14, .cpu_ns = 1000 },
-					       { .name = 15, .cpu_ns = 999 } };
+	static struct function functions[] = {
+		{ .name = 13, .total_ns = 1000 },
+		{ .name = 14, .total_ns = 1000 },
+		{ .name = 15, .total_ns = 999, .sampled_ns = 900, .samples = 9 }
+	};
 	static struct estimate estimates[] = { { .saved_ns = 500, .most_ns = 1e12 },
 					       { .saved_ns = 250, .most_ns = 1e12 } };
 	struct whatif_row rows[3];
@@ -280,9 +283,12 @@ START_TEST(text_leaves_out_what_says_nothing)
 	struct whatif whatif = analysis.whatif;
 	struct shares shares = analysis.script.shares;
 	for (uint32_t i = 0; i < 3; i++)
-		rows[i] = (struct whatif_row){ .class = analysis.classes.count + i,
-					       .estimates = estimates,
-					       .next_class = NO_INDEX };
+		rows[i] =
+			(struct whatif_row){ .class = analysis.classes.count + i,
+					     .estimates = estimates,
+					     .same_as = i == 1 ? analysis.classes.count : NO_INDEX,
+					     .within = NO_INDEX,
+					     .next_class = NO_INDEX };
 	analysis.whatif.rows = rows;
 	analysis.whatif.row_count = 3;
 	analysis.script.shares.functions = functions;
@@ -291,15 +297,16 @@ START_TEST(text_leaves_out_what_says_nothing)
 	analysis.locks.rows[0].contended = 0;
 	char *text = text_of(&analysis);
 	static const char *const parts[] = { "5  skipped_brief  calls of kinds that seldom block",
-					     "\nn13 +1 ",
+					     "\nn13 = n14 ",
 					     "\nn15 ",
-					     "+N: ",
+					     "= F: ",
 					     "0.0..100.0%",
+					     "too few samples",
 					     "Nothing.\n1 more never made a thread wait.",
 					     "1 more were acquired, and never waited for.",
 					     "9 started programs not recorded: linked statically",
 					     "\nn3 (/usr/bin/other) " };
-	static const char *const none_of[] = { "n14", "repeated", "Roots", "9  unseen_static" };
+	static const char *const none_of[] = { "\nn14", "repeated", "Roots", "9  unseen_static" };
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		ck_assert_msg(strstr(text, parts[i]) != NULL, "no \"%s\" in:\n%s", parts[i], text);
 	for (size_t i = 0; i < sizeof(none_of) / sizeof(none_of[0]); i++)

@@ -163,8 +163,27 @@ START_TEST(what_is_done_once_and_what_for_each)
 }
 END_TEST
 
+/* As where a recording ends before the taker finds nothing left: it goes on, or the replay would
+ * never end. */
+START_TEST(a_taker_without_a_way_out_comes_to_an_end)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	drain(&sketch, 2);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_ne(script.actors[0].last_body, NO_INDEX);
+	script.actors[0].last_body = NO_INDEX;
+	ck_assert_double_gt(replayed_ms(&script, &sketch, "make", 0.5), 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_taker_without_a_way_out_comes_to_an_end);
 	TEST(larger_batches_take_longer);
 	TEST(what_is_done_once_and_what_for_each);
 }

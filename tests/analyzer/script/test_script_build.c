@@ -7,21 +7,21 @@
 
 #include <math.h>
 
-/* A CPU time of `cpu_ms` each of two threads in 20 ms, who waited `queued_ms` for a CPU. */
+/* A CPU time of `cpu_ms` each of two threads in 20 ms. */
 START_TEST(cpus_are_those_of_the_recording)
 {
 	static const struct {
 		int row;
 		uint32_t cpus;
-		unsigned cpu_ms, queued_ms;
+		unsigned cpu_ms;
 		double recorded_cpus;
-		bool was_crowded, made_crowd;
+		bool was_crowded;
+		double idle_share;
 	} rows[] = {
-		{ 1, 1, 10, 10, 1, true, true },
-		{ 2, 1, 1, 10, 1, true, false }, /* somebody else used it */
-		{ 3, 1, 1, 0, 1, false, false },
-		{ 4, 2, 10, 0, 2, false, false },
-		{ 5, 0, 10, 0, INFINITY, false, false },
+		{ 1, 1, 10, 1, true, 0 },
+		{ 2, 1, 1, 1, true, 0.9 },
+		{ 3, 2, 10, 2, false, 0.75 }, /* both were busy for half of the time */
+		{ 4, 0, 10, INFINITY, false, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -33,11 +33,10 @@ START_TEST(cpus_are_those_of_the_recording)
 		sketch_begin(&sketch);
 		for (uint32_t t = 0; t < 2; t++) {
 			sketch_thread(&sketch, "burner", 0, 20);
-			samples[2 * t] = (struct rec_sample){ .thread = t, .queued_ns = 1 };
+			samples[2 * t] = (struct rec_sample){ .thread = t };
 			samples[2 * t + 1] =
 				(struct rec_sample){ .at_ns = 20 * SKETCH_MS,
 						     .cpu_ns = rows[i].cpu_ms * SKETCH_MS,
-						     .queued_ns = 1 + rows[i].queued_ms * SKETCH_MS,
 						     .thread = t };
 		}
 		sketch.rec.processes[0].cpus = rows[i].cpus;
@@ -47,7 +46,7 @@ START_TEST(cpus_are_those_of_the_recording)
 		script_build(&script, &sketch.rec, &sketch.classes, &options);
 		ck_assert_msg(script.recorded_cpus == rows[i].recorded_cpus &&
 				      script.was_crowded == rows[i].was_crowded &&
-				      script.made_crowd == rows[i].made_crowd,
+				      fabs(script.idle_share - rows[i].idle_share) < 1e-6,
 			      "row %d: %f CPUs", rows[i].row, script.recorded_cpus);
 		script_free(&script);
 		sketch_free(&sketch);
@@ -55,7 +54,39 @@ START_TEST(cpus_are_those_of_the_recording)
 }
 END_TEST
 
+/* A thread is started at 2 ms, and has used 3 ms of CPU time when it is first seen, at 6. */
+START_TEST(a_start_runs)
+{
+	const struct script_options options = { 0 };
+	struct rec_sample samples[] = {
+		{ .thread = 0 }, { .thread = 1, .at_ns = 6 * SKETCH_MS, .cpu_ns = 3 * SKETCH_MS }
+	};
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_thread(&sketch, "late", 6, 20);
+	sketch_link(&sketch, 0, LINK_SPAWN, "", 2, 0, sketch.rec.threads[1].op);
+	sketch.rec.threads[1].tid = 2;
+	sketch.rec.processes[0].cpus = 2;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &options);
+	const struct step *first = &script.steps[script.actors[1].first_step];
+	ck_assert(script.actors[1].has_startup && !script.actors[0].has_startup);
+	ck_assert(first->type == STEP_RUN && first->ns == 3 * SKETCH_MS);
+	for (size_t i = 0; i < script.step_count; i++)
+		if (script.steps[i].type == STEP_SPAWN)
+			ck_assert_uint_eq(script.steps[i].ns, 1 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(cpus_are_those_of_the_recording);
+	TEST(a_start_runs);
 }

@@ -22,14 +22,14 @@ START_TEST(a_crowded_write_copies)
 	sketch_thread(&sketch, "main", 0, 10);
 	sketch_thread(&sketch, "other", 0, 10);
 	sketch_io(&sketch, 0, "sendmsg", "tcp 1>2", 10, 2, 8);
-	sketch_io(&sketch, 0, "recv", "tcp 1>2", 10, 8, 8.01);
-	sketch_io(&sketch, 0, "recv", "tcp 1>2", 10, 8.01, 9.01);
+	sketch_io(&sketch, 0, "recv", "tcp 1>3", 10, 8, 8.01);
+	sketch_io(&sketch, 0, "recv", "tcp 1>3", 10, 8.01, 9.01);
 	sketch.rec.processes[0].cpus = 1;
 	sketch.rec.samples = samples;
 	sketch.rec.sample_count = 2;
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	static const enum step_type types[] = { STEP_RUN,   STEP_RUN, STEP_RUN,
+	static const enum step_type types[] = { STEP_RUN,   STEP_RUN, STEP_RUN, STEP_RUN,
 						STEP_DELAY, STEP_RUN, STEP_MARK };
 	const struct step *steps = &script.steps[script.actors[0].first_step];
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)

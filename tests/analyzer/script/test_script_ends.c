@@ -80,6 +80,30 @@ START_TEST(the_end_of_a_pipe_is_the_end_of_who_has_it)
 }
 END_TEST
 
+/* It inherited the pipe, and never used it; a thread of the reader's own process has it, too. */
+START_TEST(a_pipe_that_was_never_used_ends_with_its_process)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_process processes[2];
+	const char *held[] = { "pipe:[7]", "pipe:[8]" };
+
+	two_processes(&sketch, processes, 19.5);
+	sketch_io(&sketch, 0, "read", "pipe:[7]", 0, 2, 20);
+	for (uint32_t thread = 1; thread < 3; thread++) {
+		uint32_t link = sketch_link(&sketch, thread, LINK_LEAVE, "", 19, 0, NO_INDEX);
+		sketch.rec.links[link].ident = sketch_string(&sketch, held[_i]);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *join = find(&script, 0, STEP_JOIN);
+	ck_assert_int_eq(join != NULL, _i == 0);
+	ck_assert(!join || join->arg == 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_poll_before_it_waits_for_the_end)
 {
 	struct sketch sketch;
@@ -104,5 +128,6 @@ END_TEST
 SUITE()
 {
 	EACH(the_end_of_a_pipe_is_the_end_of_who_has_it, reads);
+	LOOP(a_pipe_that_was_never_used_ends_with_its_process, 0, 2);
 	TEST(a_poll_before_it_waits_for_the_end);
 }

@@ -10,7 +10,8 @@ enum { ROUNDS = 8, BUSY = 10, OTHER = 11 };
 /* Stack 10 is in function BUSY, stack 11 in OTHER. */
 static uint32_t first_function[65];
 static uint32_t functions[] = { BUSY, OTHER };
-static const struct stack_functions functions_of = { first_function, functions };
+static const struct stack_functions functions_of = { .first = first_function,
+						     .functions = functions };
 static const struct script_options options = { .functions = &functions_of };
 
 static struct rec_sample samples[4 * ROUNDS];
@@ -120,8 +121,50 @@ START_TEST(slow_rounds_are_places_of_their_own)
 }
 END_TEST
 
+static void try_in_vain(struct sketch *sketch, double at_ms)
+{
+	uint32_t wait = sketch_wait(sketch, 0, REASON_MUTEX, "M", at_ms, at_ms, NO_INDEX);
+
+	sketch->rec.waits[wait].timed_out = true;
+	sketch->rec.waits[wait].stack = BUSY;
+	sketch->rec.waits[wait].name = sketch_string(sketch, "pthread_mutex_trylock");
+}
+
+/* The loop of BUSY is there once more for the lock that was had at the first try. No step of it may
+ * get its functions twice. */
+START_TEST(rounds_of_a_try_keep_their_functions)
+{
+	struct sketch sketch;
+	struct script script;
+
+	begin(&sketch);
+	sketch_thread(&sketch, "trier", 0, 40);
+	sketch_thread(&sketch, "holder", 0, 40);
+	sketch_hold(&sketch, 1, "M", 3, 0, 10);
+	for (int i = 0; i < 4; i++) {
+		try_in_vain(&sketch, 1 + 2 * i);
+		sample(&sketch, 0, 2 + 2 * i, BUSY);
+	}
+	for (int i = 0; i < 2; i++) {
+		uint32_t hold = sketch_hold(&sketch, 0, "M", 0, 11 + 10 * i, 12 + 10 * i);
+		sketch.rec.extras[hold].stack = BUSY;
+		sample(&sketch, 0, 15 + 10 * i, OTHER);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &options);
+	uint32_t tries = 0;
+	for (size_t i = 0; i < script.step_count; i++)
+		tries += script.steps[i].type == STEP_TRY;
+	ck_assert_uint_eq(tries, 2);
+	ck_assert_double_gt(part_ns(&script, 0, BUSY), 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(rounds_of_a_try_keep_their_functions);
 	TEST(a_taken_lock_is_no_other_place);
 	TEST(slow_rounds_are_places_of_their_own);
 }

@@ -20,7 +20,7 @@ static size_t jobs_of_semaphore(bool they_give_back)
 	for (int i = 0; i < 6; i++) {
 		uint32_t worker = (uint32_t)(1 + i % 2);
 
-		sketch_link(&sketch, they_give_back ? worker : 0, LINK_POST, "S", 1 + i, 0,
+		sketch_link(&sketch, they_give_back ? worker : 0, LINK_POST, "S", 1.05 + i, 0,
 			    NO_INDEX);
 		sketch_wait(&sketch, worker, REASON_SEM, "S", 1 + i, 1.1 + i, NO_INDEX);
 		sketch_sleep(&sketch, worker, "job", 1.1 + i, 1.9 + i);

@@ -37,6 +37,8 @@ START_TEST(the_one_that_waited_is_cut)
 	script_runs_cut(&runs, steps, 0);
 	expect(steps, 0, true_us, 6);
 	expect(steps, 6, true_us, 6);
+	/* of 8900 us on a CPU or waiting for one it was 900 on it */
+	ck_assert_double_eq_tol(script_runs_pace(&runs, steps, 0), 9.0 / 89, 1e-3);
 	script_runs_free(&runs);
 }
 END_TEST
@@ -53,6 +55,35 @@ START_TEST(what_is_not_known_is_left_alone)
 	expect(steps, 0, walls, 2);
 	expect(steps, 2, walls, 2);
 	script_runs_free(&runs);
+}
+END_TEST
+
+/* Of 8000 us off the CPU no more than `queued_us` were waits for one: a part of each stretch. */
+START_TEST(time_off_the_cpu_for_other_reasons_stays)
+{
+	static const struct {
+		double queued_us;
+		uint64_t left_us;
+	} rows[] = { { 0, 4050 }, { 4000, 2050 }, { 8000, 50 }, { 9000, 50 } };
+	static const uint64_t walls[] = { 100, 50, 100, 4050, 100, 50 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct script_runs runs = { 0 };
+		struct step steps[13];
+		const uint64_t expected_us[] = { 100, 50, 100, rows[i].left_us, 100, 50 };
+
+		/* another thread, which never waited */
+		add(&runs, steps, 0, walls, 1, 100);
+		script_runs_end_thread(&runs, 0);
+		add(&runs, steps, 1, walls, 6, 450);
+		add(&runs, steps, 7, walls, 6, 450);
+		script_runs_end_thread(&runs, rows[i].queued_us * 1000);
+		script_runs_cut(&runs, steps, 0);
+		expect(steps, 0, walls, 1);
+		expect(steps, 1, expected_us, 6);
+		expect(steps, 7, expected_us, 6);
+		script_runs_free(&runs);
+	}
 }
 END_TEST
 
@@ -142,6 +173,7 @@ SUITE()
 {
 	TEST(the_one_that_waited_is_cut);
 	TEST(what_is_not_known_is_left_alone);
+	TEST(time_off_the_cpu_for_other_reasons_stays);
 	TEST(what_was_dropped_is_not_touched);
 	TEST(sleeps_use_what_runs_did_not);
 	TEST(what_sleeps_used_is_not_of_the_runs);

@@ -28,6 +28,60 @@ START_TEST(permits_are_the_largest_deficit)
 }
 END_TEST
 
+/* The first post is for a wait that began before the recording. */
+START_TEST(permits_may_be_owed)
+{
+	static const struct {
+		double second_wait_ms;
+		uint32_t owed;
+	} rows[] = {
+		/* 0 */ { 12, 1 },
+		/* 1 */ { 15.99, 1 }, /* hardly waited, which says nothing */
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct sketch sketch;
+		struct script script;
+
+		sketch_begin(&sketch);
+		sketch_thread(&sketch, "taker", 0, 30);
+		sketch_thread(&sketch, "poster", 0, 30);
+		sketch_link(&sketch, 1, LINK_POST, "S", 1, 0, NO_INDEX);
+		sketch_wait(&sketch, 0, REASON_SEM, "S", 3, 11, NO_INDEX);
+		sketch_link(&sketch, 1, LINK_POST, "S", 10, 0, NO_INDEX);
+		sketch_wait(&sketch, 0, REASON_SEM, "S", rows[row].second_wait_ms, 16.01, NO_INDEX);
+		sketch_link(&sketch, 1, LINK_POST, "S", 16, 0, NO_INDEX);
+		sketch_end(&sketch);
+		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+		ck_assert_uint_eq(script.permits[0], 0);
+		ck_assert_uint_eq(script.owed_permits[0], rows[row].owed);
+		ck_assert_uint_eq(script.unresolved_waits, 0);
+		script_free(&script);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+/* The poster is not recorded: the thread takes no permit that was there at the start. */
+START_TEST(a_wait_without_a_post_stays)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "taker", 0, 30);
+	sketch_wait(&sketch, 0, REASON_SEM, "S", 3, 11, NO_INDEX);
+	sketch_wait(&sketch, 0, REASON_SEM, "S", 12, 15, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.permits[0], 0);
+	ck_assert_uint_eq(script.unresolved_waits, 2);
+	ck_assert_uint_eq(script.unresolved_ns, 11 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(who_opens_a_barrier_wakes_the_others)
 {
 	struct sketch sketch;
@@ -57,5 +111,7 @@ END_TEST
 SUITE()
 {
 	TEST(permits_are_the_largest_deficit);
+	TEST(permits_may_be_owed);
+	TEST(a_wait_without_a_post_stays);
 	TEST(who_opens_a_barrier_wakes_the_others);
 }

@@ -60,12 +60,17 @@ static const struct {
 	bool is_awaited;
 	bool ticks;
 	double end_ms;
+	/* most of its time it is in a call for its own sake; or data came for it once */
+	enum { SLEEPS, SYNCS, IS_WOKEN } also;
 } tickers[] = {
-	/* 0 */ { 20, 0, false, true, 32 },
-	/* 1: it does more than the other */ { 2, 0, false, false, 99.2 },
-	/* 2 */ { 20, 9.15, true, true, 32 },
-	/* 3: it lets somebody go, nobody knows whom */ { 20, 79.15, false, false, 99.2 },
-	/* 4: who ends in its place */ { 20, 79.15, true, true, 79.15 },
+	/* 0 */ { 20, 0, false, true, 32, SLEEPS },
+	/* 1: it does more than the other */ { 2, 0, false, false, 99.2, SLEEPS },
+	/* 2 */ { 20, 9.15, true, true, 32, SLEEPS },
+	/* 3: it lets somebody go, nobody knows whom */ { 20, 79.15, false, false, 99.2, SLEEPS },
+	/* 4: who ends in its place */ { 20, 79.15, true, true, 79.15, SLEEPS },
+	/* 5: it need not sleep for long */ { 20, 0, false, true, 32, SYNCS },
+	/* 6: it is no clock that lets it work */
+	{ 20, 0, false, false, 99.2, IS_WOKEN },
 };
 
 START_TEST(a_ticker_ends_nothing)
@@ -86,9 +91,15 @@ START_TEST(a_ticker_ends_nothing)
 	sketch_io(&sketch, 0, "write", "", 10, 10 + work_ms, 31);
 	sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 32, 100);
 	for (int i = 0; i < 10; i++) {
-		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + 9);
+		double asleep_ms = tickers[_i].also == SYNCS ? 3 : 9;
+
+		sketch_sleep(&sketch, 1, "tick", 10 * i, 10 * i + asleep_ms);
+		if (tickers[_i].also == SYNCS)
+			sketch_io(&sketch, 1, "fsync", "file log", 0, 10 * i + 3, 10 * i + 9);
 		sketch_hold(&sketch, 1, "M", 2, 10 * i + 9.1, 10 * i + 9.2);
 	}
+	if (tickers[_i].also == IS_WOKEN)
+		sketch_io(&sketch, 1, "read", "tcp 1.2.3.4:5", 3, 9.4, 9.5);
 	if (post_ms > 0) {
 		if (tickers[_i].is_awaited)
 			sketch_wait(&sketch, 2, REASON_SEM, "S", 1, post_ms, NO_INDEX);
@@ -135,6 +146,35 @@ START_TEST(a_program_goes_on_by_exec)
 END_TEST
 
 /* In one that has ended, _i == 1, nobody waits for what its children still do. */
+/* A child that does nothing between fork and exec: its first image has no threads. */
+START_TEST(a_child_goes_on_by_exec_at_once)
+{
+	struct sketch sketch;
+	struct script script;
+	struct rec_process processes[3] = { { .pid = 1, .client = 1 },
+					    { .pid = 2, .client = 2 },
+					    { .pid = 2, .client = 2 } };
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "parent", 0, 40);
+	processes[0].op = sketch.rec.processes[0].op;
+	sketch_thread(&sketch, "child", 12, 30);
+	processes[1].op = sketch_op(&sketch, KIND_PROCESS, "fork", NO_INDEX, 9, 11);
+	processes[2].op = sketch_op(&sketch, KIND_PROCESS, "next", NO_INDEX, 12, 30);
+	sketch.rec.threads[1].process = 2;
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 3;
+	uint32_t link = sketch_link(&sketch, 0, LINK_NESTED_CLIENT, "", 10, 0, NO_INDEX);
+	sketch.rec.links[link].ident = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(script.actors[1].is_spawned && !script.actors[0].is_spawned);
+	ck_assert(script.actors[0].counts && !script.actors[1].counts);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_living_server_has_its_children_work)
 {
 	struct sketch sketch;
@@ -204,6 +244,7 @@ SUITE()
 	TEST(a_living_server_ends_with_its_last_piece_of_work);
 	EACH(a_ticker_ends_nothing, tickers);
 	TEST(a_program_goes_on_by_exec);
+	TEST(a_child_goes_on_by_exec_at_once);
 	LOOP(a_living_server_has_its_children_work, 0, 2);
 	TEST(a_thread_that_no_link_starts_was_started_by_who_ran_last);
 }

@@ -38,6 +38,25 @@ START_TEST(a_read_waits_for_what_another_writes)
 }
 END_TEST
 
+/* Nobody knows who had it; a call that took no time did not wait. */
+START_TEST(a_wait_for_a_lock_of_a_file_stays)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_io(&sketch, 0, "flock", "file /x", 0, 1, 1.04);
+	sketch_io(&sketch, 0, "fcntl", "file /x", 0, 2, 4);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.unresolved_waits, 1);
+	ck_assert_uint_eq(script.unresolved_ns, 2 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_poll_waits_for_what_is_read_next)
 {
 	struct sketch sketch;
@@ -64,8 +83,81 @@ START_TEST(a_poll_waits_for_what_is_read_next)
 }
 END_TEST
 
+/* Its polls and reads are part of visits, and its end comes after all of them. */
+/* An interpreter takes its lock back between a poll, from 1 to 4.25, and the read at 5. */
+static const struct {
+	double written_ms;
+	enum kind between;
+	bool awaits;
+} interpreters[] = {
+	/* 0 */ { 4, KIND_HOLD, true },
+	/* 1 */ { 4, KIND_IO, false },
+	/* 2: the poll was for something else */ { 4.5, KIND_HOLD, false },
+};
+
+START_TEST(a_lock_between_poll_and_read_is_no_other_call)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch_io(&sketch, 0, "write", "tcp a>b", 10, interpreters[_i].written_ms,
+		  interpreters[_i].written_ms);
+	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 1, 1, 4.25);
+	sketch.rec.extras[poll].amount = 1;
+	if (interpreters[_i].between == KIND_HOLD)
+		sketch_hold(&sketch, 1, "L", 1, 4.375, 4.75);
+	else
+		sketch_io(&sketch, 1, "fsync", "file /x", 0, 4.375, 4.75);
+	sketch_io(&sketch, 1, "read", "tcp b>a", 10, 5, 5);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[1].first_step + 1];
+	ck_assert_int_eq(step->type == STEP_AWAIT, interpreters[_i].awaits);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(an_event_loop_visits_its_connections)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "loop", 0, 10);
+	for (int i = 0; i < 3; i++) {
+		sketch_io(&sketch, 0, "write", i & 1 ? "tcp a>b" : "tcp c>d", 10, 3 * i + 1,
+			  3 * i + 1);
+		uint32_t poll = sketch_op(&sketch, KIND_POLL, "epoll_wait", 1, i ? 3 * i - 1 : 0,
+					  3 * i + 1.25);
+		sketch.rec.extras[poll].amount = 1;
+		sketch.rec.extras[poll].fd = 3;
+		sketch_io(&sketch, 1, "read", i & 1 ? "tcp b>a" : "tcp d>c", 10, 3 * i + 1.25,
+			  3 * i + 1.25);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step loop[] = {
+		{ STEP_VISIT, 0.25 }, { STEP_RECEIVE, 0 }, { STEP_RUN, 0.75 },
+		{ STEP_VISIT, 0.25 }, { STEP_RECEIVE, 0 }, { STEP_RUN, 0.75 },
+		{ STEP_VISIT, 0.25 }, { STEP_RECEIVE, 0 }, { STEP_VISIT, 0.25 },
+		{ STEP_RUN, 2.75 },
+	};
+	expect_steps(&script, 1, loop, sizeof(loop) / sizeof(loop[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(an_event_loop_visits_its_connections);
 	TEST(a_read_waits_for_what_another_writes);
+	TEST(a_wait_for_a_lock_of_a_file_stays);
 	TEST(a_poll_waits_for_what_is_read_next);
+	EACH(a_lock_between_poll_and_read_is_no_other_call, interpreters);
 }

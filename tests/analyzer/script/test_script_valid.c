@@ -22,11 +22,16 @@ struct by_hand {
 	struct signal_role signals[1];
 	struct transfer transfers[2];
 	struct flow flows[1];
+	struct visit visits[1];
 	struct message_room rooms[1];
 	struct request requests[1];
+	struct look_row looks[1];
 	struct job_list jobs[3];
 	uint32_t job_of[2];
 	uint32_t parties[1];
+	struct script_circle circles[1];
+	uint32_t waking_link[1];
+	uint32_t section_of_wait[1];
 };
 
 static void operands_by_hand(struct by_hand *hand)
@@ -34,6 +39,9 @@ static void operands_by_hand(struct by_hand *hand)
 	for (uint32_t type = 0; type <= STEP_END; type++)
 		hand->steps[type] = (struct step){ .type = type };
 	hand->steps[STEP_TRY].jump = hand->steps[STEP_AGAIN].jump = STEP_AGAIN - STEP_TRY;
+	hand->steps[STEP_RACE].jump = STEP_AFTER - STEP_RACE;
+	hand->steps[STEP_LOOK].jump = STEP_AGAIN - STEP_LOOK;
+	hand->steps[STEP_TURN].jump = STEP_ENDED - STEP_TURN;
 	hand->steps[STEP_RECEIVE].arg = hand->steps[STEP_AWAIT].arg = FIRST_READ;
 	hand->steps[STEP_SPAWN].arg = hand->steps[STEP_JOIN].arg = 1;
 	hand->steps[STEP_END + 1].type = STEP_MARK;
@@ -43,7 +51,7 @@ static void operands_by_hand(struct by_hand *hand)
 static void by_hand_make(struct by_hand *hand)
 {
 	*hand = (struct by_hand){
-		.rec = { .thread_count = 2, .link_count = 1 },
+		.rec = { .thread_count = 2, .link_count = 1, .wait_count = 1 },
 		.actors = { { .last_body = NO_INDEX, .take_step = NO_INDEX, .weight = 1 },
 			    { .last_body = NO_INDEX, .take_step = NO_INDEX, .weight = 1 } },
 		.scopes = { { .leaf = NO_INDEX, .parent = NO_INDEX } },
@@ -61,7 +69,9 @@ static void by_hand_make(struct by_hand *hand)
 		.recording = &hand->rec,
 		.monitors = { .conditions = hand->conditions,
 			      .condition_count = 1,
-			      .signals = hand->signals },
+			      .signals = hand->signals,
+			      .waking_link = hand->waking_link,
+			      .section_of_wait = hand->section_of_wait },
 		.steps = hand->steps,
 		.step_count = STEPS,
 		.scopes = { .scopes = hand->scopes, .count = 1 },
@@ -72,12 +82,16 @@ static void by_hand_make(struct by_hand *hand)
 		.semaphore_count = 1,
 		.parties = hand->parties,
 		.barrier_count = 1,
+		.circles = hand->circles,
+		.circle_count = 1,
 		.jobs = hand->jobs,
 		.source_count = 3,
 		.flows = { .transfers = hand->transfers,
 			   .transfer_count = 2,
 			   .flows = hand->flows,
 			   .flow_count = 1 },
+		.looks = { .rows = hand->looks, .count = 1 },
+		.loops = { .visits = hand->visits, .visit_count = 1 },
 		.messages = { .job_of = hand->job_of, .rooms = hand->rooms },
 		.requests = { .requests = hand->requests, .count = 1, .judged_class = NO_INDEX },
 	};
@@ -113,6 +127,20 @@ START_TEST(a_number_is_one_that_its_type_has)
 	hand.steps[_i].ns = number == NUMBER_NONE ? 1 : UINT64_MAX;
 	ck_assert_msg(!script_is_valid(&hand.script), "%s",
 		      script_contract((enum step_type)_i)->word);
+}
+END_TEST
+
+START_TEST(a_turn_ends_where_it_says)
+{
+	struct by_hand hand;
+
+	by_hand_make(&hand);
+	hand.steps[STEP_TURN].jump--;
+	ck_assert(!script_is_valid(&hand.script));
+	hand.steps[STEP_TURN].jump = 0;
+	ck_assert(script_is_valid(&hand.script));
+	hand.circles[0].last_end = STEPS + 1;
+	ck_assert(!script_is_valid(&hand.script));
 }
 END_TEST
 
@@ -383,6 +411,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_script_of_all_types_is_valid);
+	TEST(a_turn_ends_where_it_says);
 	LOOP(an_operand_is_in_its_table, 0, STEP_END + 1);
 	LOOP(a_number_is_one_that_its_type_has, 0, STEP_END + 1);
 	TEST(a_type_is_one_of_the_types);

@@ -102,6 +102,25 @@ START_TEST(a_timeout_passes_unless_the_wait_goes_on)
 }
 END_TEST
 
+/* Which of several semaphores it waited for nobody can say. */
+START_TEST(a_wait_for_no_one_semaphore_stays)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	uint32_t wait = sketch_wait(&sketch, 0, REASON_SEM, "S", 1, 11, NO_INDEX);
+	sketch.rec.waits[wait].address = 0;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.unresolved_waits, 1);
+	ck_assert_uint_eq(script.unresolved_ns, 10 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Two threads end meanwhile; the second one was joined by name. */
 START_TEST(a_join_that_names_nobody_is_of_who_is_left)
 {
@@ -145,5 +164,6 @@ SUITE()
 	TEST(a_wait_without_a_waker_stays);
 	TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
 	EACH(a_timeout_passes_unless_the_wait_goes_on, retries);
+	TEST(a_wait_for_no_one_semaphore_stays);
 	TEST(a_join_that_names_nobody_is_of_who_is_left);
 }

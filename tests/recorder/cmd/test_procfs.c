@@ -61,7 +61,7 @@ START_TEST(the_living_and_the_dead)
 	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	ck_assert(procfs_read(pid, &status));
 	ck_assert(status.is_zombie);
-	ck_assert_int_eq(procfs_maps_file(pid, "/dev/none"), 0);
+	ck_assert_int_eq(procfs_maps_file(pid, "/dev/none", NULL), 0);
 	ck_assert(!procfs_lives(pid, status.start_ticks));
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!procfs_read(pid, &status));
@@ -126,8 +126,8 @@ START_TEST(a_process_outlives_its_first_thread)
 	ck_assert(procfs_lives(pid, 0));
 	/* Its memory is still there, and can be looked at by another thread. */
 	ck_assert_int_eq(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0, 1);
-	ck_assert_int_eq(procfs_maps_file(pid, exe), 1);
-	ck_assert_int_eq(procfs_maps_file(pid, "/dev/none"), 0);
+	ck_assert_int_eq(procfs_maps_file(pid, exe, NULL), 1);
+	ck_assert_int_eq(procfs_maps_file(pid, "/dev/none", NULL), 0);
 	close(ends[1]);
 	waitpid(pid, &status, 0);
 	ck_assert_int_eq(status, 0);
@@ -138,20 +138,26 @@ START_TEST(a_mapped_file_is_seen)
 {
 	char path[] = "/tmp/wcprof-test-XXXXXX";
 	int fd = mkstemp(path);
+	struct stat stat;
 	void *mapping;
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(ftruncate(fd, 4096), 0);
-	ck_assert_int_eq(procfs_maps_file(getpid(), path), 0);
+	ck_assert_int_eq(procfs_maps_file(getpid(), path, NULL), 0);
 	mapping = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	ck_assert_int_eq(procfs_maps_file(getpid(), path), 1);
-	ck_assert_int_eq(procfs_maps_file(getpid(), "/tmp/wcprof-test-"), 0);
+	ck_assert_int_eq(procfs_maps_file(getpid(), path, NULL), 1);
+	ck_assert_int_eq(procfs_maps_file(getpid(), "/tmp/wcprof-test-", NULL), 0);
+	/* In another mount name space it has another path, and the same inode. */
+	ck_assert_int_eq(fstat(fd, &stat), 0);
+	ck_assert_int_eq(procfs_maps_file(getpid(), "/none", &stat), 1);
+	stat.st_ino++;
+	ck_assert_int_eq(procfs_maps_file(getpid(), "/none", &stat), 0);
 	/* Also when its name is gone. */
 	unlink(path);
-	ck_assert_int_eq(procfs_maps_file(getpid(), path), 1);
+	ck_assert_int_eq(procfs_maps_file(getpid(), path, NULL), 1);
 	munmap(mapping, 4096);
-	ck_assert_int_eq(procfs_maps_file(getpid(), path), 0);
-	ck_assert_int_eq(procfs_maps_file(-1, path), -1);
+	ck_assert_int_eq(procfs_maps_file(getpid(), path, NULL), 0);
+	ck_assert_int_eq(procfs_maps_file(-1, path, NULL), -1);
 }
 END_TEST
 

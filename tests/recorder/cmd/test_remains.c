@@ -3,6 +3,7 @@
 #include "../recording.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -183,10 +184,31 @@ START_TEST(a_living_process_survives_its_drainers)
 }
 END_TEST
 
+static void copy_sparsely(const char *from, const char *to)
+{
+	char command[3 * REMAINS_PATH_BYTES];
+
+	snprintf(command, sizeof(command), "cp --sparse=always %s %s", from, to);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* Another process: who opens an arena has it mapped, too. */
+static int state_for_another(const char *path)
+{
+	struct remains remains;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(remains_open(&remains, path) == 0 ? (int)remains_state(&remains) : 99);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
 START_TEST(the_living_are_alive)
 {
 	struct remains remains;
-	uint64_t start_ticks;
+	char path[REMAINS_PATH_BYTES + 8];
 
 	recording_begin();
 	ck_assert_int_eq(remains_open(&remains, recorder_arena->path), 0);
@@ -194,19 +216,23 @@ START_TEST(the_living_are_alive)
 	record_io(1);
 	ck_assert_uint_eq(remains_pending(&remains), 1);
 	ck_assert_uint_gt(remains_memory(&remains), 0);
-	/* Another process with the same pid, later. */
-	start_ticks = recorder_arena->start_ticks;
-	recorder_arena->start_ticks = start_ticks - 1;
-	ck_assert_int_eq(remains_state(&remains), REMAINS_DEAD);
-	recorder_arena->start_ticks = start_ticks;
+	/* In another time name space its start is another number. */
+	recorder_arena->start_ticks--;
 	ck_assert_int_eq(remains_state(&remains), REMAINS_LIVE);
+	recorder_arena->start_ticks++;
+	remains_close(&remains);
 	/* exec: the same process, which has the arena mapped no more. */
-	remains_close(&remains);
-	ck_assert_int_eq(remains_open(&remains, recorder_arena->path), 0);
-	ck_assert_int_eq(remains_remove(&remains), 0);
-	memcpy(remains.arena->path, "/dev/shm/wcprof-other", 22);
-	ck_assert_int_eq(remains_state(&remains), REMAINS_DEAD);
-	remains_close(&remains);
+	snprintf(path, sizeof(path), "%s-copy", recorder_arena->path);
+	copy_sparsely(recorder_arena->path, path);
+	ck_assert_int_eq(state_for_another(recorder_arena->path), REMAINS_LIVE);
+	ck_assert_int_eq(state_for_another(path), REMAINS_DEAD);
+	/* Another process with the same pid, later. */
+	recorder_arena->start_ticks--;
+	copy_sparsely(recorder_arena->path, path);
+	ck_assert_int_eq(state_for_another(recorder_arena->path), REMAINS_LIVE);
+	ck_assert_int_eq(state_for_another(path), REMAINS_DEAD);
+	recorder_arena->start_ticks++;
+	unlink(path);
 }
 END_TEST
 
@@ -296,7 +322,7 @@ static void damage(struct arena *arena, int row)
 		break;
 	/* 18 */
 	case 18:
-		arena->clock.base.mono_ns <<= 1;
+		arena->clock.base.mono_ns |= UINT64_C(1) << 63;
 		break;
 	/* 19 */
 	case 19:
@@ -309,15 +335,31 @@ static void damage(struct arena *arena, int row)
 
 enum { DAMAGE_ROWS = 20 };
 
+/* As the process has it: what remains_open() maps has constants of its own. */
+static struct arena *map_arena(size_t *bytes)
+{
+	int fd = open(arena_path, O_RDWR);
+	struct arena *arena;
+	struct stat stat;
+
+	ck_assert_int_eq(fstat(fd, &stat), 0);
+	*bytes = (size_t)stat.st_size;
+	arena = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(arena, MAP_FAILED);
+	close(fd);
+	return arena;
+}
+
 START_TEST(damage_is_noticed)
 {
-	struct remains remains;
 	struct sink sink = { 0 };
+	struct arena *arena;
+	size_t bytes;
 
 	leave_arena(3);
-	ck_assert_int_eq(remains_open(&remains, arena_path), 0);
-	damage(remains.arena, _i);
-	remains_close(&remains);
+	arena = map_arena(&bytes);
+	damage(arena, _i);
+	munmap(arena, bytes);
 	ck_assert_int_eq(recover(&sink), -EINVAL);
 	ck_assert_uint_eq(sink.used, 0);
 	unlink(arena_path);
@@ -326,27 +368,28 @@ END_TEST
 
 START_TEST(random_damage_crashes_nothing)
 {
-	struct remains remains;
 	struct sink sink = { 0 };
+	struct arena *arena;
+	size_t bytes;
 	uint64_t made;
 
 	srandom((unsigned)_i + 1);
 	leave_arena(20);
-	ck_assert_int_eq(remains_open(&remains, arena_path), 0);
-	made = ARENA_ROSTER + (uint64_t)remains.arena->slots.made * SLOT_BYTES;
+	arena = map_arena(&bytes);
+	made = ARENA_ROSTER + (uint64_t)arena->slots.made * SLOT_BYTES;
 	for (int i = 0; i < 40; i++) {
 		uint64_t offset = (uint64_t)random() % made;
 
 		/* The header mostly; what is filled of it lies at its beginning. */
-		*(unsigned char *)at(remains.arena, i % 2 ? offset : offset % 1024) =
+		*(unsigned char *)at(arena, i % 2 ? offset : offset % 1024) =
 			(unsigned char)random();
 	}
 	for (int i = 0; i < 200; i++)
-		*(unsigned char *)at(remains.arena, ARENA_CHUNKS + (uint64_t)random() % 1400) =
+		*(unsigned char *)at(arena, ARENA_CHUNKS + (uint64_t)random() % 1400) =
 			(unsigned char)random();
 	/* Whose it was decides whether it is dead. */
-	remains.arena->pid = INT32_MAX;
-	remains_close(&remains);
+	arena->pid = INT32_MAX;
+	munmap(arena, bytes);
 	(void)recover(&sink);
 	unlink(arena_path);
 }
@@ -375,6 +418,135 @@ START_TEST(other_files_are_no_arenas)
 }
 END_TEST
 
+/* --- Who goes on writing ---------------------------------------------------------------------- */
+
+/* A process does this to its arena while it is drained, between two pieces of the dump. */
+struct spoiler {
+	struct sink sink;
+	struct arena *arena;
+	void (*spoil)(struct arena *arena);
+	uint64_t bytes_most;
+};
+
+static int spoil_and_take(void *context, const char *bytes, size_t count)
+{
+	struct spoiler *spoiler = context;
+
+	spoiler->spoil(spoiler->arena);
+	spoiler->sink.used += count;
+	(void)bytes;
+	/* The whole of it is some kilobytes. */
+	ck_assert_uint_lt(spoiler->sink.used, 16 << 20);
+	return 0;
+}
+
+static void spoil_chunks(struct arena *arena)
+{
+	first_chunk(arena)->published = UINT32_MAX;
+	first_chunk(arena)->snapshot = UINT32_MAX;
+	first_chunk(arena)->threads_ended = UINT32_MAX;
+}
+
+static void spoil_chunk_count(struct arena *arena)
+{
+	arena->chunks.made = UINT32_MAX;
+	arena->chunks.max = 0;
+}
+
+static void spoil_slots(struct arena *arena)
+{
+	arena->slots.made = UINT32_MAX;
+}
+
+static void spoil_tables(struct arena *arena)
+{
+	arena->module_count = UINT32_MAX;
+	arena->object_count = UINT32_MAX;
+	arena->peers_sought = UINT32_MAX;
+	arena->string_count = UINT32_MAX;
+	arena->stack_count = UINT32_MAX;
+	first_string(arena)->offset = UINT32_MAX - 16;
+}
+
+static void spoil_pools(struct arena *arena)
+{
+	arena->string_bytes = UINT32_MAX - 8;
+	memset(&arena->chunks, 0xff, sizeof(arena->chunks));
+}
+
+static void spoil_constants(struct arena *arena)
+{
+	memset(arena->exe, 'x', sizeof(arena->exe));
+	arena->argv_bytes = UINT32_MAX;
+	arena->chunks_most = UINT32_MAX;
+	arena->bytes = UINT64_MAX;
+}
+
+static void spoil_watches(struct arena *arena)
+{
+	struct slot *slot = at(arena, ARENA_ROSTER);
+
+	for (int i = 0; i < SLOT_ENTRIES; i++) {
+		slot->entries[i].handle = (uint64_t)(i + 1) << 32;
+		slot->entries[i].record.type = RECORD_OP;
+		slot->entries[i].record.what = KIND_HOLD;
+		slot->entries[i].record.fd = INT32_MAX - i;
+	}
+}
+
+static void shorten(struct arena *arena)
+{
+	(void)arena;
+	ck_assert_int_eq(truncate(arena_path, ARENA_CHUNKS), 0);
+}
+
+static const struct {
+	void (*spoil)(struct arena *arena);
+	int result; /* 1: 0, or that it is damaged */
+} spoils[] = {
+	/* 0 */ { spoil_chunks, 1 },  /* 1 */ { spoil_chunk_count, 1 },
+	/* 2 */ { spoil_slots, 1 },   /* 3 */ { spoil_tables, 1 },
+	/* 4 */ { spoil_pools, 1 },   /* 5 */ { spoil_constants, 1 },
+	/* 6 */ { spoil_watches, 1 }, /* 7 */ { shorten, -ESTALE },
+};
+
+static void spoil_while(int row, bool is_living, bool is_before)
+{
+	struct spoiler spoiler = { .spoil = spoils[row].spoil };
+	struct remains remains;
+	size_t bytes;
+	int result;
+
+	leave_arena(1000);
+	spoiler.arena = map_arena(&bytes);
+	ck_assert_int_eq(remains_open(&remains, arena_path), 0);
+	if (is_before)
+		spoiler.spoil(spoiler.arena);
+	result = is_living ? remains_drain_living(&remains, spoil_and_take, &spoiler)
+			   : remains_recover(&remains, spoil_and_take, &spoiler);
+	if (spoils[row].result == 1)
+		ck_assert(result == 0 || result == -EINVAL || result == -ENOMEM);
+	else
+		ck_assert_int_eq(result, spoils[row].result);
+	(void)remains_pending(&remains);
+	(void)remains_state(&remains);
+	remains_close(&remains);
+	munmap(spoiler.arena, bytes);
+	unlink(arena_path);
+}
+
+START_TEST(a_living_process_may_overwrite_its_arena)
+{
+	spoil_while(_i % 8, true, _i >= 8);
+}
+END_TEST
+
+START_TEST(a_dead_arena_may_be_written_to)
+{
+	spoil_while(_i % 8, false, _i >= 8);
+}
+END_TEST
+
 SUITE()
 {
 	clock_start();
@@ -386,4 +558,6 @@ SUITE()
 	LOOP(damage_is_noticed, 0, DAMAGE_ROWS);
 	LOOP(random_damage_crashes_nothing, 0, 100);
 	TEST(other_files_are_no_arenas);
+	LOOP(a_living_process_may_overwrite_its_arena, 0, 16);
+	LOOP(a_dead_arena_may_be_written_to, 0, 16);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The floor of a run: the time that would remain if every class that is asked about took none.
+ *
+ * No saving can be found in the floor, whatever the program would do: its pieces keep their
+ * recorded lengths.
+ */
+#ifndef WCPROF_FLOOR_H
+#define WCPROF_FLOOR_H
+
+#include "replay/replayer.h"
+#include "replay/trace.h"
+#include "script/script.h"
+
+/* Pieces of the critical path of that run that have one cause. */
+struct floor_cause {
+	uint64_t ns;
+	enum trace_part part;
+	enum step_type type;   /* TRACE_STEP; TRACE_WAKE_UP: what it woke from, or its start */
+	uint32_t thread;       /* the one of which it is most */
+	uint32_t thread_class; /* NO_INDEX = not known */
+	uint32_t class;        /* of the innermost op, NO_INDEX = the step tells no op */
+	uint32_t wait;         /* the longest one, NO_INDEX = the step tells no wait */
+};
+
+struct floor {
+	double floor_ns; /* without what has not begun yet, and without schedules */
+	struct floor_cause worst;
+};
+
+/* `is_kept`: classes that stay as they were. */
+void floor_build(struct floor *floor, const struct script *script,
+		 const struct class_table *classes, const bool *is_kept,
+		 const struct replayer *replayer);
+
+#endif

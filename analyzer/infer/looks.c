@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds sleeps in a row; looks.h has the contract.
+ *
+ * Method. Several sleeps of one class follow each other, with nothing in between that concerns
+ * another thread but locks. A row has only looks between its sleeps: brief calls that move no
+ * bytes. Where work is between them, it is one of looks only if another thread's end goes with it.
+ * Then the thread does something else, or ends: so it found what it looked for.
+ */
+#include "looks_parts.h"
+
+#include <stdlib.h>
+
+#include "base/assumptions.h"
+#include "base/memory.h"
+#include "format.h"
+
+struct row_search {
+	struct look_search found;
+	size_t capacity; /* of the looks */
+	size_t run_capacity;
+	/* The rows so far: with looks between the sleeps, and with work, too. */
+	uint32_t thread;
+	struct run tight;
+	struct run loose;
+	bool has_tight; /* a row with looks alone is in the other one */
+	bool did_more;  /* since the last sleep, than a call that moves no bytes */
+};
+
+static void row_add(struct row_search *search, struct run *run)
+{
+	struct looks *looks = search->found.looks;
+	size_t count = looks->count + 1;
+	looks->rows = memory_grow(looks->rows, &search->capacity, count, sizeof(*looks->rows));
+	search->found.runs =
+		memory_grow(search->found.runs, &search->run_capacity, count, sizeof(*run));
+	search->found.runs[looks->count] = *run;
+	looks->rows[looks->count++] =
+		(struct look_row){ .thread = search->thread,
+				   .class = search->found.classes->of_op[run->first],
+				   .first = run->first,
+				   .last = run->last[0],
+				   .count = run->count,
+				   .ender = NO_INDEX };
+}
+
+static bool is_row(const struct run *run)
+{
+	return run->first != NO_INDEX && run->count >= assume.look_row;
+}
+
+static void tight_ends(struct row_search *search)
+{
+	if (is_row(&search->tight)) {
+		search->tight.is_tight = true;
+		row_add(search, &search->tight);
+		search->has_tight = true;
+	}
+	search->tight.first = NO_INDEX;
+}
+
+static void row_ends(struct row_search *search)
+{
+	tight_ends(search);
+	if (is_row(&search->loose) && !search->has_tight)
+		row_add(search, &search->loose);
+	search->loose.first = NO_INDEX;
+	search->has_tight = false;
+}
+
+static void run_add(struct run *run, uint32_t op)
+{
+	if (run->first == NO_INDEX)
+		*run = (struct run){ .first = op, .last = { op, op, op } };
+	run->last[2] = run->last[1];
+	run->last[1] = run->last[0];
+	run->last[0] = op;
+	run->count++;
+}
+
+static bool is_look(const struct row_search *search, uint32_t op)
+{
+	const struct rec_op *ops = search->found.recording->ops;
+	uint32_t last = search->tight.last[0];
+	uint64_t gap_ns = ops[op].start_ns - ops[last].end_ns;
+	uint64_t slept_ns = ops[last].end_ns - ops[last].start_ns;
+	return !search->did_more && (double)gap_ns <= assume.look_gap * (double)slept_ns;
+}
+
+static void sleep_begins(struct row_search *search, uint32_t op)
+{
+	const uint32_t *of_op = search->found.classes->of_op;
+	if (search->loose.first != NO_INDEX && of_op[op] != of_op[search->loose.first])
+		row_ends(search);
+	if (search->tight.first != NO_INDEX && !is_look(search, op))
+		tight_ends(search);
+	run_add(&search->tight, op);
+	run_add(&search->loose, op);
+	search->did_more = false;
+}
+
+/* It may be done once more, or not at all, and no other thread is the worse for it. */
+static bool may_repeat(struct row_search *search, const struct moment *moment)
+{
+	const struct recording *recording = search->found.recording;
+	enum moment_type type = moment_type(moment);
+	if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_END && type != MOMENT_OP_POINT)
+		return false;
+	search->did_more |= recording->ops[moment->index].kind != KIND_IO ||
+			    recording->extras[moment->index].amount;
+	return !recording->extras[moment->index].open;
+}
+
+static void happens(struct row_search *search, size_t index)
+{
+	const struct recording *recording = search->found.recording;
+	const struct moment *moment = &search->found.timeline->moments[index];
+	enum moment_type type = moment_type(moment);
+	bool is_begin = type == MOMENT_OP_BEGIN || type == MOMENT_OP_POINT;
+	bool is_end = type == MOMENT_OP_END || type == MOMENT_OP_POINT;
+	bool is_sleep = (is_begin || is_end) && recording->ops[moment->index].kind == KIND_SLEEP &&
+			!recording->extras[moment->index].open;
+	if (is_sleep && is_begin)
+		sleep_begins(search, moment->index);
+	if (is_sleep && is_end)
+		search->tight.next = search->loose.next = index + 1;
+	if (!is_sleep && search->loose.first != NO_INDEX && !may_repeat(search, moment))
+		row_ends(search);
+}
+
+/* A thread that was still there, or was ended from outside, had found nothing. */
+static void thread_ends(struct row_search *search)
+{
+	const struct recording *recording = search->found.recording;
+	uint32_t op = recording->threads[search->thread].op;
+	if (op == NO_INDEX || recording->extras[op].open)
+		search->tight.first = search->loose.first = NO_INDEX;
+	row_ends(search);
+}
+
+static void find_rows(struct row_search *search)
+{
+	const struct timeline *timeline = search->found.timeline;
+	for (search->thread = 0; search->thread < timeline->thread_count; search->thread++) {
+		search->tight.first = search->loose.first = NO_INDEX;
+		search->has_tight = search->did_more = false;
+		for (size_t i = timeline->first[search->thread];
+		     i < timeline->first[search->thread + 1]; i++)
+			happens(search, i);
+		thread_ends(search);
+	}
+}
+
+/* Rows with work in them that are for nobody's end are work. */
+static void drop_work(struct row_search *search)
+{
+	struct looks *looks = search->found.looks;
+	size_t count = 0;
+	for (size_t i = 0; i < looks->count; i++)
+		if (looks->rows[i].sort >= LOOK_GUESS ||
+		    (looks->rows[i].sort == LOOK_KEPT && search->found.runs[i].is_tight))
+			looks->rows[count++] = looks->rows[i];
+	looks->count = count;
+}
+
+void looks_build(struct looks *looks, const struct recording *recording,
+		 const struct class_table *classes, const struct timeline *timeline)
+{
+	struct row_search search = { .found = { .looks = looks,
+						.recording = recording,
+						.classes = classes,
+						.timeline = timeline } };
+	*looks = (struct looks){ .count = 0 };
+	if (!recording->extras)
+		return;
+	find_rows(&search);
+	if (looks->count) {
+		look_causes_find(&search.found);
+		drop_work(&search);
+	}
+	free(search.found.runs);
+}
+
+void looks_free(struct looks *looks)
+{
+	free(looks->rows);
+	*looks = (struct looks){ 0 };
+}
+
+const struct look_row *looks_of(const struct looks *looks, const struct recording *recording,
+				uint32_t op_index)
+{
+	const struct rec_op *op = &recording->ops[op_index];
+	size_t low = 0, high = looks->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct look_row *row = &looks->rows[middle];
+		if (row->thread < op->thread || (row->thread == op->thread &&
+						 recording->ops[row->last].start_ns < op->start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == looks->count)
+		return NULL;
+	const struct look_row *row = &looks->rows[low];
+	bool is_inside =
+		row->thread == op->thread && recording->ops[row->first].start_ns <= op->start_ns;
+	return is_inside ? row : NULL;
+}

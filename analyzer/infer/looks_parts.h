@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files that find rows of looks, and private to them: looks.c finds the sleeps,
+ * looks_causes.c what another thread did that ended them. One thread.
+ */
+#ifndef WCPROF_LOOKS_PARTS_H
+#define WCPROF_LOOKS_PARTS_H
+
+#include "looks.h"
+
+/* Sleeps that follow each other. */
+struct run {
+	uint32_t first;   /* op, NO_INDEX = none */
+	uint32_t last[3]; /* the last one first */
+	uint32_t count;
+	size_t next;   /* moment after the last one */
+	bool is_tight; /* only looks are between them */
+};
+
+/* The rows, with the runs of sleeps that they are. */
+struct look_search {
+	struct looks *looks;
+	const struct recording *recording;
+	const struct class_table *classes;
+	const struct timeline *timeline;
+	struct run *runs; /* by row */
+};
+
+/* looks_causes.c: fills in the sort of each row, its ender and when. */
+void look_causes_find(const struct look_search *search);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Event loops: what a thread does for each of its connections between polls.
+ *
+ * A visit is what a loop does for one connection, up to where it turns to another one. Visits of
+ * one connection keep their order. A barrier keeps all visits before it: a poll that ended in a way
+ * that is not known, or the end of the loop. Some loops put answers off until they have read from
+ * all connections that a poll found. Before these they may do work once a turn.
+ *
+ * Built once, read-only afterwards.
+ */
+#ifndef WCPROF_LOOPS_H
+#define WCPROF_LOOPS_H
+
+#include "flows.h"
+#include "recording/timeline.h"
+
+#define VISIT_HAS_NOT_WAITED UINT64_MAX
+
+enum visit_sort {
+	VISIT_EVENT,   /* a poll found the connection: it had data, or room */
+	VISIT_PUT_OFF, /* of one that was visited before in this turn, from a poll to the next */
+	VISIT_TURN,    /* work done once a turn, behind all events; none, if it has no op */
+	VISIT_TICK,    /* a poll found nothing in time; the rest concerns nobody else */
+	VISIT_BARRIER
+};
+
+struct visit {
+	uint32_t op; /* with which it begins; NO_INDEX = with none */
+	uint32_t thread;
+	uint32_t flow;       /* from the connection; NO_INDEX = of none */
+	uint32_t transfer;   /* the read whose bytes it needs; NO_INDEX = none */
+	uint64_t latency_ns; /* of a poll: from the write that ended it to its return */
+	enum visit_sort sort;
+};
+
+struct loops {
+	struct visit *visits; /* thread by thread, in order */
+	size_t visit_count;
+	uint32_t *visit_of; /* by op, NO_INDEX = it begins none */
+	/* By thread: the visit that is the loop's end, and the call behind which that is. NO_INDEX:
+	 * the thread is no loop, or its loop lasts as long as itself. */
+	uint32_t *end_visit;
+	uint32_t *end_op;
+	uint32_t *loop_of_thread; /* threads that read from the same connections; NO_INDEX = none */
+	size_t loop_count;
+	uint64_t latency_ns; /* of all reads and polls that waited, the median */
+};
+
+void loops_build(struct loops *, const struct recording *, const struct timeline *,
+		 const struct flows *);
+void loops_free(struct loops *);
+
+#endif

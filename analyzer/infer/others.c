@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds what other programs used of the CPUs; others.h has the contract.
+ *
+ * Method. The idle time is that of one recorded process, the one that tells of the longest time.
+ * From one look at it to the next the CPUs were busy for the rest. Recorded threads used a part of
+ * that, which their samples tell; others used the remainder. Each look is off by a tick of the
+ * kernel's clock for a CPU at most. So the remainder by a look is no more than that by any later
+ * one, less these ticks.
+ *
+ * A stranger that got more of a CPU than the recorded threads, while those were ready, had more
+ * weight. It was of another session, or of a container with a share of its own.
+ *
+ * One thread.
+ */
+#include "others.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "recording/samples.h"
+
+static const double LOOK_ERROR_NS = 1e7; /* of a CPU: /proc/stat counts in hundredths */
+
+/* The looks of one process. */
+struct looks {
+	const struct rec_idle *looks;
+	size_t count;
+};
+
+static uint64_t span_ns(const struct looks *looks)
+{
+	return looks->count ? looks->looks[looks->count - 1].at_ns - looks->looks[0].at_ns : 0;
+}
+
+/* Those of the longest time, of a process that may use all the CPUs that are replayed. */
+static struct looks longest(const struct recording *rec, double cpus)
+{
+	struct looks best = { NULL, 0 };
+
+	for (size_t from = 0, to; from < rec->idle_count; from = to) {
+		for (to = from;
+		     to < rec->idle_count && rec->idles[to].process == rec->idles[from].process;)
+			to++;
+		const struct looks looks = { rec->idles + from, to - from };
+		if (rec->processes[rec->idles[from].process].cpus == cpus &&
+		    span_ns(&looks) > span_ns(&best))
+			best = looks;
+	}
+	return best;
+}
+
+/* By each look, all recorded threads of that machine together. */
+static void add_own_ns(double *own_ns, const struct recording *rec, const uint64_t *startup_ns,
+		       const struct looks *looks)
+{
+	uint32_t host = rec->processes[looks->looks->process].host;
+
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		size_t count;
+		const struct rec_sample *samples = samples_of_thread(rec, t, &count);
+
+		if (rec->processes[rec->threads[t].process].host != host)
+			continue;
+		for (size_t i = 0; i < looks->count; i++) {
+			uint64_t at_ns = looks->looks[i].at_ns;
+
+			own_ns[i] += (double)samples_cpu_at(samples, count, at_ns);
+			if (count && at_ns < samples->at_ns)
+				own_ns[i] -= (double)startup_ns[t];
+		}
+	}
+}
+
+/* From the first look on; becomes what others used by each. */
+static void take_own_away(double *own_ns, const struct looks *looks, double cpus)
+{
+	const struct rec_idle *first = looks->looks;
+	double own_before_ns = own_ns[0], least_ns = INFINITY;
+
+	for (size_t i = looks->count; i-- > 0;) {
+		double all_ns = cpus * (double)(first[i].at_ns - first->at_ns);
+		double idle_ns = (double)first[i].idle_ns - (double)first->idle_ns;
+		double left_ns =
+			all_ns - idle_ns - (own_ns[i] - own_before_ns) - LOOK_ERROR_NS * cpus;
+
+		least_ns = fmax(fmin(least_ns, left_ns), 0);
+		own_ns[i] = least_ns;
+	}
+}
+
+/* One uses a CPU at most. */
+static uint32_t count_strangers(const struct others *others)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < others->window_count; i++)
+		most = fmax(most, others->windows[i].cpus);
+	return (uint32_t)ceil(most);
+}
+
+/* On average, of the windows in which it had one. */
+static double usual_part(const struct others *others, uint32_t stranger)
+{
+	double part_ns = 0, wanted_ns = 0;
+	uint64_t start_ns = others->start_ns;
+
+	for (size_t i = 0; i < others->window_count; i++) {
+		const struct others_window *window = &others->windows[i];
+		double part = others_part(window->cpus, stranger);
+		double length_ns = part > 0 ? (double)(window->end_ns - start_ns) : 0;
+
+		part_ns += part * length_ns;
+		wanted_ns += length_ns;
+		start_ns = window->end_ns;
+	}
+	return wanted_ns > 0 ? part_ns / wanted_ns : 0;
+}
+
+double others_weight(const struct others *others, uint32_t stranger)
+{
+	return others->pace > 0 ? fmax(usual_part(others, stranger) / others->pace, 1) : 1;
+}
+
+void others_find(struct others *others, const struct recording *rec, const uint64_t *startup_ns,
+		 double cpus)
+{
+	const struct looks looks = longest(rec, cpus);
+
+	*others = (struct others){ 0 };
+	if (!rec->sample_count || looks.count < 2)
+		return;
+	double *used_by_ns = memory_new(looks.count, sizeof(*used_by_ns));
+	add_own_ns(used_by_ns, rec, startup_ns, &looks);
+	take_own_away(used_by_ns, &looks, cpus);
+	others->is_known = true;
+	others->start_ns = looks.looks[0].at_ns;
+	others->window_count = looks.count - 1;
+	others->windows = memory_new(others->window_count, sizeof(*others->windows));
+	for (size_t i = 0; i < others->window_count; i++) {
+		double length_ns = (double)(looks.looks[i + 1].at_ns - looks.looks[i].at_ns);
+
+		assert(length_ns > 0 && used_by_ns[i + 1] >= used_by_ns[i]);
+		others->windows[i] = (struct others_window){
+			looks.looks[i + 1].at_ns,
+			fmin((used_by_ns[i + 1] - used_by_ns[i]) / length_ns, cpus)
+		};
+	}
+	others->cpus = used_by_ns[looks.count - 1] / (double)span_ns(&looks);
+	free(used_by_ns);
+	others->stranger_count = count_strangers(others);
+}
+
+void others_free(struct others *others)
+{
+	free(others->windows);
+	*others = (struct others){ 0 };
+}

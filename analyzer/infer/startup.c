@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the CPU time of threads' starts; startup.h has the contract.
+ *
+ * A sample has the CPU time of the thread in all its life. The first one's is that of its start,
+ * less that of the last sample of the same thread in the image before an exec.
+ *
+ * One thread.
+ */
+#include "startup.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "recording/samples.h"
+
+/* The kernel's start of a process is known to a hundredth of a second, and clocks may differ. */
+static const int64_t START_ERROR_NS = 50000000;
+
+/* The samples of a thread, by its name in the kernel. */
+struct life {
+	const struct rec_sample *samples;
+	size_t count;
+	uint64_t kernels; /* process and thread */
+	uint32_t thread;
+};
+
+static int compare(const void *left, const void *right)
+{
+	const struct life *a = left, *b = right;
+
+	if (a->kernels != b->kernels)
+		return a->kernels < b->kernels ? -1 : 1;
+	return (a->samples->at_ns > b->samples->at_ns) - (a->samples->at_ns < b->samples->at_ns);
+}
+
+static bool is_older(const struct recording *rec, uint32_t thread)
+{
+	const struct rec_process *process = &rec->processes[rec->threads[thread].process];
+
+	return (int64_t)(process->start_unix_ns - rec->epoch_unix_ns) < -START_ERROR_NS;
+}
+
+/* Those with samples. */
+static size_t list(struct life *lives, const struct recording *rec)
+{
+	size_t count = 0;
+
+	for (uint32_t t = 0; t < rec->thread_count; t++) {
+		struct life *life = &lives[count];
+
+		life->samples = samples_of_thread(rec, t, &life->count);
+		life->kernels = (uint64_t)rec->processes[rec->threads[t].process].pid << 32 |
+				rec->threads[t].tid;
+		life->thread = t;
+		count += life->count > 0;
+	}
+	return count;
+}
+
+uint64_t *startup_find(const struct recording *rec)
+{
+	struct life *lives = memory_new(rec->thread_count, sizeof(*lives));
+	uint64_t *run_ns = memory_new(rec->thread_count, sizeof(*run_ns));
+	size_t count = list(lives, rec);
+
+	if (count)
+		qsort(lives, count, sizeof(*lives), compare);
+	for (size_t i = 0; i < count; i++) {
+		const struct life *life = &lives[i], *before = i ? &lives[i - 1] : NULL;
+		uint64_t first_ns = life->samples->cpu_ns, last_ns = 0;
+
+		if (before && before->kernels == life->kernels)
+			last_ns = before->samples[before->count - 1].cpu_ns;
+		else if (is_older(rec, life->thread))
+			continue;
+		run_ns[life->thread] = first_ns > last_ns ? first_ns - last_ns : 0;
+	}
+	free(lives);
+	return run_ns;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPU time of threads before their first sample: of loading a program, above all. It belongs to no
+ * op, and to the run all the same.
+ */
+#ifndef WCPROF_STARTUP_H
+#define WCPROF_STARTUP_H
+
+#include "recording/recording.h"
+
+/* By thread, since it was made, or since the exec that made another program of it. 0 where it is
+ * older than the recording. To be freed. */
+uint64_t *startup_find(const struct recording *);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the waits and polls that are sleeps; timers.h has the contract.
+ *
+ * Method. A runtime may have no other way to sleep than to wait with a timeout. Thread.sleep of
+ * Java is a wait for a condition, setTimeout of node a poll. Such a wait is for an object that
+ * never gets signalled. From its initialiser to the next one, all waits for it ended by their
+ * timeouts. A poll is one from a call site where no poll ever found anything. A single success
+ * shows that others may end it, but for a permit that was there at once.
+ *
+ * Where a wait gives back a mutex meanwhile, the sleep ends when the thread has it again.
+ */
+#include "timers.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "format.h"
+
+/* Waits for one object, or polls from one call site. */
+struct place {
+	uint32_t process;
+	uint32_t name;    /* of the call; of an object's: 0 */
+	uint64_t address; /* of the object; else the stack */
+	uint64_t at_ns;
+	uint32_t index; /* of the wait or op; NO_INDEX: here the object is made */
+	bool has_timed_out;
+};
+
+struct places {
+	struct place *places;
+	size_t count;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+/* The second one comes after the first. */
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	return b->index != NO_INDEX && a->process == b->process && a->name == b->name &&
+	       a->address == b->address;
+}
+
+static bool may_sleep(const struct rec_wait *wait)
+{
+	return wait->thread != NO_INDEX && wait->address &&
+	       (wait->reason == REASON_COND || wait->reason == REASON_SEM ||
+		wait->reason == REASON_FUTEX);
+}
+
+static void find_waits(struct places *places, const struct recording *recording)
+{
+	places->places =
+		memory_new(recording->wait_count + recording->link_count, sizeof(*places->places));
+	for (size_t i = 0; i < recording->link_count; i++) {
+		const struct rec_link *link = &recording->links[i];
+		if (link->kind == LINK_INIT && link->thread != NO_INDEX)
+			places->places[places->count++] =
+				(struct place){ recording->threads[link->thread].process,
+						0,
+						link->address,
+						link->at_ns,
+						NO_INDEX,
+						true };
+	}
+	for (uint32_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (may_sleep(wait) && wait->end_ns > wait->start_ns)
+			places->places[places->count++] =
+				(struct place){ recording->threads[wait->thread].process,
+						0,
+						wait->address,
+						wait->start_ns,
+						i,
+						wait->timed_out };
+	}
+}
+
+/* It took its time, and found nothing. A wait for signals fails then. */
+static bool has_timed_out(const struct recording *recording, uint32_t poll)
+{
+	const struct rec_op *op = &recording->ops[poll];
+	bool fails = strcmp(recording->strings[op->name], "sigtimedwait") == 0;
+	return !recording->extras[poll].amount && op->end_ns > op->start_ns &&
+	       op->outcome == (fails ? OUTCOME_ERROR : OUTCOME_OK);
+}
+
+static void find_polls(struct places *places, const struct recording *recording)
+{
+	places->places = memory_new(recording->op_count, sizeof(*places->places));
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		if (op->kind == KIND_POLL && op->thread != NO_INDEX && !recording->extras[i].open)
+			places->places[places->count++] =
+				(struct place){ recording->threads[op->thread].process,
+						op->name,
+						recording->extras[i].stack,
+						op->start_ns,
+						i,
+						has_timed_out(recording, i) };
+	}
+}
+
+/* Those of places at which all timed out, by wait or op. To be freed. */
+static bool *sleeps_in(struct places *places, size_t limit)
+{
+	bool *is_sleep = memory_new(limit, sizeof(*is_sleep));
+	if (places->count)
+		qsort(places->places, places->count, sizeof(*places->places), compare_places);
+	for (size_t first = 0, end; first < places->count; first = end) {
+		bool all = true;
+		for (end = first;
+		     end == first || (end < places->count &&
+				      is_same_place(&places->places[first], &places->places[end]));
+		     end++)
+			all = all && places->places[end].has_timed_out;
+		for (size_t i = first; i < end; i++)
+			if (places->places[i].index != NO_INDEX)
+				is_sleep[places->places[i].index] = all;
+	}
+	free(places->places);
+	return is_sleep;
+}
+
+static void polls_become_sleeps(struct recording *recording)
+{
+	struct places places = { .count = 0 };
+	find_polls(&places, recording);
+	bool *is_sleep = sleeps_in(&places, recording->op_count);
+	for (size_t i = 0; i < recording->op_count; i++)
+		if (is_sleep[i])
+			recording->ops[i].kind = KIND_SLEEP;
+	free(is_sleep);
+}
+
+/* --- waits --- */
+
+static void op_of_wait(struct recording *recording, uint32_t op, const struct rec_wait *wait)
+{
+	const struct rec_op *waiter = &recording->ops[wait->waiter];
+	recording->ops[op] = (struct rec_op){ .dump_id = waiter->dump_id,
+					      .start_ns = wait->start_ns,
+					      .end_ns = wait->end_ns,
+					      .parent = wait->waiter,
+					      .name = wait->name,
+					      .client = waiter->client,
+					      .kind = KIND_SLEEP,
+					      .work = WORK_EXTERNAL,
+					      .outcome = OUTCOME_OK,
+					      .thread = wait->thread };
+	recording->extras[op] = (struct rec_op_extra){ .stack = wait->stack, .fd = -1 };
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+	const struct rec_wait *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* Of the new ops, by thread and time, the one that the hold begins in; NULL = none. */
+static struct rec_op *sleep_of(struct rec_op *sleeps, size_t count, const struct rec_op *hold)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (sleeps[middle].thread < hold->thread ||
+		    (sleeps[middle].thread == hold->thread &&
+		     sleeps[middle].end_ns < hold->start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && sleeps[low].thread == hold->thread &&
+			       sleeps[low].start_ns <= hold->start_ns
+		       ? &sleeps[low]
+		       : NULL;
+}
+
+static void end_at_holds(struct recording *recording, size_t first)
+{
+	struct rec_op *sleeps = recording->ops + first;
+	size_t count = recording->op_count - first;
+	for (size_t i = 0; i < first; i++) {
+		const struct rec_op *hold = &recording->ops[i];
+		if (hold->kind != KIND_HOLD || hold->thread == NO_INDEX)
+			continue;
+		struct rec_op *sleep = sleep_of(sleeps, count, hold);
+		if (sleep && hold->start_ns > sleep->start_ns)
+			sleep->end_ns = hold->start_ns;
+	}
+}
+
+/* Takes the waits that are sleeps out of the others; by thread and time. To be freed. */
+static struct rec_wait *waits_take(struct recording *recording, size_t *count)
+{
+	struct rec_wait *taken = memory_new(recording->wait_count, sizeof(*taken));
+	struct places places = { .count = 0 };
+	size_t kept = 0;
+	find_waits(&places, recording);
+	bool *is_sleep = sleeps_in(&places, recording->wait_count);
+	*count = 0;
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait wait = recording->waits[i];
+		if (is_sleep[i] && wait.waiter != NO_INDEX)
+			taken[(*count)++] = wait;
+		else
+			recording->waits[kept++] = wait;
+	}
+	recording->wait_count = kept;
+	if (*count)
+		qsort(taken, *count, sizeof(*taken), compare_waits);
+	free(is_sleep);
+	return taken;
+}
+
+static void waits_become_sleeps(struct recording *recording)
+{
+	size_t count, first = recording->op_count, capacity = first, extra_capacity = first;
+	struct rec_wait *waits = waits_take(recording, &count);
+	if (count) {
+		recording->ops = memory_grow(recording->ops, &capacity, first + count,
+					     sizeof(*recording->ops));
+		recording->extras = memory_grow(recording->extras, &extra_capacity, first + count,
+						sizeof(*recording->extras));
+		for (size_t i = 0; i < count; i++)
+			op_of_wait(recording, (uint32_t)recording->op_count++, &waits[i]);
+		end_at_holds(recording, first);
+	}
+	free(waits);
+}
+
+void timers_find(struct recording *recording)
+{
+	if (!recording->extras)
+		return;
+	polls_become_sleeps(recording);
+	waits_become_sleeps(recording);
+}

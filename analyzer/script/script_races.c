@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits with a timeout, one after the other, until another thread ends one of them. A thread waits
+ * so that keeps house until it is told to stop.
+ *
+ * Method. Before each timeout that passed stands a race (STEP_RACE). If the event that ended the
+ * last of the waits comes first, the thread goes on with that wait. The rounds between are left
+ * out then. They must matter to no other thread; else the timeouts stay as many as they were. So
+ * they do if the event is not known.
+ *
+ * One thread.
+ */
+#include "format.h"
+#include "script_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Waits for one object, or polls from one call site, that may end the same way. */
+static bool is_alike(const struct recording *rec, const struct moment *one,
+		     const struct moment *other, bool is_poll)
+{
+	if (is_poll)
+		return rec->ops[other->index].kind == KIND_POLL &&
+		       rec->ops[other->index].name == rec->ops[one->index].name &&
+		       rec->extras[other->index].stack == rec->extras[one->index].stack;
+	return rec->waits[other->index].reason == rec->waits[one->index].reason &&
+	       rec->waits[other->index].address == rec->waits[one->index].address;
+}
+
+bool script_poll_timed_out(const struct recording *rec, uint32_t poll)
+{
+	const struct rec_op *op = &rec->ops[poll];
+
+	return op->outcome == OUTCOME_OK && !rec->extras[poll].open &&
+	       (!rec->extras[poll].amount || strcmp(rec->strings[op->ident], "timerfd") == 0);
+}
+
+static bool timed_out(const struct recording *rec, uint32_t index, bool is_poll)
+{
+	return is_poll ? script_poll_timed_out(rec, index) : rec->waits[index].timed_out;
+}
+
+static bool begins(const struct moment *moment, bool is_poll)
+{
+	return moment_type(moment) == (is_poll ? MOMENT_OP_BEGIN : MOMENT_WAIT_BEGIN);
+}
+
+/* The first wait after this one that something ended, NO_INDEX = none. */
+static uint32_t target_of(const struct compiler *compiler, bool is_poll)
+{
+	const struct timeline *timeline = compiler->timeline;
+	const struct moment *one = &timeline->moments[compiler->thread.at];
+
+	for (size_t i = compiler->thread.at + 1; i < timeline->first[compiler->thread.index + 1];
+	     i++) {
+		const struct moment *moment = &timeline->moments[i];
+
+		if (begins(moment, is_poll) && is_alike(compiler->rec, one, moment, is_poll) &&
+		    !timed_out(compiler->rec, moment->index, is_poll))
+			return moment->index;
+	}
+	return NO_INDEX;
+}
+
+bool script_may_race(struct compiler *compiler, bool is_poll)
+{
+	struct race *race = &compiler->thread.races[is_poll];
+	uint64_t at_ns = compiler->timeline->moments[compiler->thread.at].at_ns;
+
+	if (at_ns >= race->until_ns) {
+		uint32_t target = target_of(compiler, is_poll);
+		const struct recording *rec = compiler->rec;
+
+		*race = (struct race){ target, (uint32_t)compiler->script->step_count, UINT64_MAX };
+		if (target != NO_INDEX)
+			race->until_ns =
+				is_poll ? rec->ops[target].start_ns : rec->waits[target].start_ns;
+	}
+	return race->target != NO_INDEX;
+}
+
+void script_race(struct compiler *compiler, bool is_poll)
+{
+	if (script_may_race(compiler, is_poll))
+		script_emit(compiler, STEP_RACE, 0, 0);
+}
+
+static void race_forget(struct step *step)
+{
+	*step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
+}
+
+void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
+{
+	struct race *race = &compiler->thread.races[is_poll];
+	struct step *steps = compiler->script->steps;
+	size_t last = compiler->script->step_count - 1;
+
+	if (!race->until_ns || race->target != index)
+		return;
+	for (size_t i = last; i-- > race->first_step;) {
+		if (steps[i].type == STEP_RACE && !steps[i].jump)
+			steps[i].jump = last - i;
+		else if (!script_may_repeat((enum step_type)steps[i].type) &&
+			 steps[i].type != STEP_LOOK && steps[i].type != STEP_AGAIN &&
+			 steps[i].type != STEP_RACE)
+			break;
+	}
+	*race = (struct race){ .target = NO_INDEX };
+}
+
+void script_races_complete(struct script *script)
+{
+	size_t end = script->step_count;
+
+	for (size_t i = script->step_count; i-- > 0;) {
+		const struct step *step = &script->steps[i];
+
+		if (step->type == STEP_END)
+			end = i;
+		if (step->type != STEP_RACE)
+			continue;
+		enum step_type target = step->jump && step->jump < end - i
+						? (enum step_type)step[step->jump].type
+						: STEP_END;
+		if (target != STEP_AWAIT && target != STEP_AFTER)
+			race_forget(&script->steps[i]);
+	}
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory cgroups by their files. See cgroups.h.
+ *
+ * /proc/self/cgroup has the path within the hierarchy, /proc/self/mountinfo the part of the
+ * hierarchy that is mounted. A container often sees only its own part, mounted as if it were all.
+ * Then its path begins with the mount's root, and the rest of it lies below the mount point. Where
+ * the two do not fit together, the mount point itself is taken for the cgroup. By raw system calls;
+ * the analyzer, which links nothing of the recorder's, reads the usual places by stdio.
+ */
+#include "cgroups.h"
+
+#include <string.h>
+
+#include "text.h"
+
+#include "in_target.h"
+
+enum version { V1, V2 };
+
+/* Without a limit version 1 says 2^63, less a page. */
+static const uint64_t unlimited_bytes = UINT64_C(1) << 62;
+
+static const struct version_files {
+	const char *limits[2];
+	const char *used;
+	const char *idle; /* the key in memory.stat */
+} files_of[CGROUP_VERSIONS] = {
+	[V1] = { { "memory.limit_in_bytes", NULL },
+		 "memory.usage_in_bytes",
+		 "total_inactive_file" },
+	[V2] = { { "memory.max", "memory.high" }, "memory.current", "inactive_file" },
+};
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+/* Cuts off the next word, and leaves *at behind it; "" at the end. */
+static char *take_word(char **at, const char *separators)
+{
+	char *word = *at;
+
+	*at += strcspn(*at, separators);
+	if (**at)
+		*(*at)++ = '\0';
+	return word;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t bytes = strlen(word);
+
+	for (const char *at = list; *at; at += strspn(at, ",")) {
+		size_t length = strcspn(at, ",");
+
+		if (length == bytes && memcmp(at, word, bytes) == 0)
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+static bool is_octal(const char *at)
+{
+	return at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' &&
+	       at[3] >= '0' && at[3] <= '7';
+}
+
+/* In mountinfo a blank is \040. */
+static void unescape(char *word)
+{
+	char *to = word;
+
+	for (const char *at = word; *at; to++)
+		if (is_octal(at)) {
+			*to = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 4;
+		} else {
+			*to = *at++;
+		}
+	*to = '\0';
+}
+
+/* --- Directories ------------------------------------------------------------------------------ */
+
+/* "4:cpu,memory:/path" or "0::/path": the version's path; NULL: the line is about another one. */
+static const char *membership_path(char *line, enum version version)
+{
+	char *at = line;
+	const char *id = take_word(&at, ":");
+	const char *controllers = take_word(&at, ":");
+	bool is_it = version == V2 ? strcmp(id, "0") == 0 && !*controllers
+				   : has_word(controllers, "memory");
+
+	return is_it && *at == '/' ? at : NULL;
+}
+
+struct mount {
+	const char *root; /* the part of the hierarchy that is mounted */
+	const char *point;
+};
+
+/* "36 35 98:0 ROOT POINT rw,noatime shared:1 - TYPE SOURCE rw,memory". */
+static bool parse_mount(char *line, enum version version, struct mount *mount)
+{
+	const char *type, *word;
+	char *root, *point;
+
+	for (int i = 0; i < 3; i++)
+		(void)take_word(&line, " ");
+	root = take_word(&line, " ");
+	point = take_word(&line, " ");
+	unescape(root);
+	unescape(point);
+	do
+		word = take_word(&line, " ");
+	while (*word && strcmp(word, "-") != 0);
+	type = take_word(&line, " ");
+	(void)take_word(&line, " ");
+	*mount = (struct mount){ root, point };
+	return root[0] == '/' && point[0] == '/' &&
+	       (version == V2 ? strcmp(type, "cgroup2") == 0
+			      : strcmp(type, "cgroup") == 0 && has_word(line, "memory"));
+}
+
+/* The part of a path that is below a root; NULL: it is not below it. */
+static const char *path_below(const char *path, const char *root)
+{
+	size_t bytes = strcmp(root, "/") == 0 ? 0 : strlen(root);
+
+	if (strncmp(path, root, bytes) != 0 || (path[bytes] != '/' && path[bytes] != '\0'))
+		return NULL;
+	return strcmp(path + bytes, "/") == 0 ? "" : path + bytes;
+}
+
+/* In a name space of its own a cgroup outside shows as "/..": where that is, is not known. */
+static void place(struct cgroup *cgroup, const struct mount *mount, const char *path)
+{
+	const char *below = strstr(path, "/..") ? NULL : path_below(path, mount->root);
+	struct text text = { .bytes = cgroup->path, .size = sizeof(cgroup->path) };
+
+	/* Later mounts hide earlier ones; one that shows the cgroup itself is better than none. */
+	if (!below && cgroup->path[0])
+		return;
+	text_put(&text, mount->point);
+	cgroup->mount_bytes = text.used;
+	text_put(&text, below ? below : "");
+	if (!text_end(&text))
+		cgroup->path[0] = '\0';
+}
+
+static bool find_path(struct cgroups *cgroups, const char *memberships, enum version version,
+		      struct text *path)
+{
+	const char *found = NULL;
+	char *line;
+
+	if (!lines_open(&cgroups->lines, memberships))
+		return false;
+	while (!found && (line = lines_next(&cgroups->lines)) != NULL)
+		found = membership_path(line, version);
+	if (found)
+		text_put(path, found);
+	lines_close(&cgroups->lines);
+	return found && text_end(path);
+}
+
+static void find_directory(struct cgroups *cgroups, const char *mounts, enum version version,
+			   const char *path)
+{
+	struct mount mount;
+	char *line;
+
+	if (!lines_open(&cgroups->lines, mounts))
+		return;
+	while ((line = lines_next(&cgroups->lines)) != NULL)
+		if (parse_mount(line, version, &mount))
+			place(&cgroups->versions[version], &mount, path);
+	lines_close(&cgroups->lines);
+}
+
+void cgroups_find(struct cgroups *cgroups, const char *memberships, const char *mounts)
+{
+	for (int version = V1; version <= V2; version++) {
+		struct text path = { .bytes = cgroups->file, .size = sizeof(cgroups->file) };
+
+		cgroups->versions[version].path[0] = '\0';
+		if (find_path(cgroups, memberships, (enum version)version, &path))
+			find_directory(cgroups, mounts, (enum version)version, cgroups->file);
+	}
+}
+
+/* --- Limits ----------------------------------------------------------------------------------- */
+
+static bool open_file(struct cgroups *cgroups, const char *directory, size_t bytes,
+		      const char *name)
+{
+	struct text path = { .bytes = cgroups->file, .size = sizeof(cgroups->file) };
+
+	text_put_bytes(&path, directory, bytes);
+	text_put_literal(&path, "/");
+	text_put(&path, name);
+	return text_end(&path) && lines_open(&cgroups->lines, cgroups->file);
+}
+
+/* The number that a file has, or unlimited_bytes. */
+static uint64_t read_number(struct cgroups *cgroups, const char *directory, size_t bytes,
+			    const char *name)
+{
+	uint64_t value = unlimited_bytes;
+	const char *line;
+
+	if (!open_file(cgroups, directory, bytes, name))
+		return unlimited_bytes;
+	line = lines_next(&cgroups->lines);
+	/* "max", and what is no number, are no limit. */
+	if (line && !text_parse_u64(line, strlen(line), &value))
+		value = unlimited_bytes;
+	lines_close(&cgroups->lines);
+	return value < unlimited_bytes ? value : unlimited_bytes;
+}
+
+/* The number that follows a key in memory.stat, or 0. */
+static uint64_t read_idle(struct cgroups *cgroups, const char *directory, size_t bytes,
+			  const char *key)
+{
+	uint64_t value = 0;
+	char *line;
+
+	if (!open_file(cgroups, directory, bytes, "memory.stat"))
+		return 0;
+	while ((line = lines_next(&cgroups->lines)) != NULL) {
+		if (strcmp(take_word(&line, " "), key) != 0)
+			continue;
+		if (!text_parse_u64(line, strlen(line), &value))
+			value = 0;
+		break;
+	}
+	lines_close(&cgroups->lines);
+	return value;
+}
+
+static void look_at(struct cgroups *cgroups, const char *directory, size_t bytes,
+		    const struct version_files *files, cgroups_limit *take, void *context)
+{
+	uint64_t limit = read_number(cgroups, directory, bytes, files->limits[0]);
+	uint64_t other =
+		files->limits[1] ? read_number(cgroups, directory, bytes, files->limits[1]) : limit;
+	uint64_t used, left;
+
+	limit = other < limit ? other : limit;
+	if (limit == unlimited_bytes)
+		return;
+	used = read_number(cgroups, directory, bytes, files->used);
+	if (used == unlimited_bytes)
+		return;
+	left = limit > used ? limit - used : 0;
+	/* It costs the kernel some time to sum this up. */
+	if (left < limit / 2) {
+		uint64_t idle = read_idle(cgroups, directory, bytes, files->idle);
+
+		left = idle < limit - left ? left + idle : limit;
+	}
+	take(context, limit, left);
+}
+
+void cgroups_each(struct cgroups *cgroups, cgroups_limit *take, void *context)
+{
+	for (int version = V1; version <= V2; version++) {
+		const struct cgroup *cgroup = &cgroups->versions[version];
+		size_t bytes = strlen(cgroup->path);
+
+		while (bytes > 0 && bytes >= cgroup->mount_bytes) {
+			look_at(cgroups, cgroup->path, bytes, &files_of[version], take, context);
+			do
+				bytes--;
+			while (bytes > 0 && cgroup->path[bytes] != '/');
+		}
+	}
+}

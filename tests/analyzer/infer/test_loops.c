@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if the work that a loop does for one connection is taken for that of another one. */
+#include "infer/loops.h"
+
+#include "sketch.h"
+#include "suite.h"
+
+#include <ctype.h>
+
+/*
+ * A word each: pN polls and finds N, PN waits longer for that, i polls in vain. rA and wA read from
+ * A and write to it, nA names its socket, cN calls from place N, u reads from outside. All that is
+ * read was written while the poll before it lasted.
+ *
+ * Visits: eA an event of A, oA put off, b a barrier. t is work once a turn, T a turn without such
+ * work, k a tick.
+ */
+static const struct {
+	const char *does;
+	const char *visits;
+} rows[] = {
+	/* 0: answers at once */
+	{ "p1 rA wA p2 rB wB rA wA p1 rB wB", "eA eB eA eB b" },
+	/* 1: puts answers off, with work of its own between */
+	{ "p2 rA rB c1 wB wA p1 rA c1 wA p2 rA rB c1 wA wB p1 rB wB",
+	  "eA eB t oB oA eA t oA eA eB t oA oB eB T oB b" },
+	/* 2: calls that it makes for each event are no work of the turn */
+	{ "p2 rA c1 rB c1 wB wA p1 rA c1 wA p2 rA c1 rB c1 wA wB p1 rA wA",
+	  "eA eB oB oA eA oA eA eB oA oB eA oA b" },
+	/* 3: asks where there is room */
+	{ "p2 wA wB p1 rA p1 wA p2 rA rB p2 wA wB p2 rA rB", "eA eB eA eA eA eB eA eB eA eB b" },
+	/* 4: a write on behalf of another one is part of its visit, wherever it comes */
+	{ "p1 rA wB p1 rB wA p2 rA rB wB wA p1 rA wB p1 rB wA",
+	  "eA oA eB oB eA eB oA oB eA oA eB oB b" },
+	/* 5: a poll that ended otherwise */
+	{ "p1 rA wA P1 u p1 rB wB p1 rA wA", "eA b eB eA b" },
+	/* 6: unless it did not wait */
+	{ "p1 rA wA p1 u p1 rB wB p1 rA wA", "eA eB eA b" },
+	/* 7: a single connection is no loop */
+	{ "p1 rA wA p1 rA wA", "" },
+	/* 8: one that no poll found is part of a visit: it would have waited */
+	{ "p1 rA wC rC wA p1 rB wB p1 rA wC rC wA", "eA eB eA b" },
+	/* 9: work that is done when nothing has come for some time */
+	{ "p1 rA wA i c1 p1 rB wB i c2 p1 rA wA", "eA k eB k eA b" },
+	/* 10: which may be what ends it */
+	{ "p1 rA wA p1 rB wB i c1 i", "eA eB b b b" },
+	/* 11: and may be for others */
+	{ "p1 rA wA i wB p1 rB wB p1 rA wA", "eA b eB eB eA b" },
+	/* 12: a connection that was opened at another one's visit */
+	{ "p1 rA wA nC p1 wC p1 rB wB p1 rC p1 rA wA", "eA eA eB eC eA b" },
+};
+
+struct playing {
+	struct sketch *sketch;
+	double now_ms;
+};
+
+static const char *ident_of(struct sketch *sketch, char name, bool is_loop)
+{
+	static char texts[2][26][16];
+	char *text = texts[is_loop][name - 'A'];
+
+	(void)sketch;
+	snprintf(text, sizeof(texts[0][0]), is_loop ? "tcp l>%c" : "tcp %c>l", name);
+	return text;
+}
+
+/* Writes what is read up to the next poll. */
+static void write_before(struct playing *playing, const char *does, double at_ms)
+{
+	int found = *does - '0';
+
+	for (; *does && tolower(*does) != 'p'; does++)
+		if (*does == 'r' && found-- > 0)
+			sketch_io(playing->sketch, 0, "write",
+				  ident_of(playing->sketch, does[1], false), 1, at_ms, at_ms);
+}
+
+static void play(struct playing *playing, const char *word)
+{
+	struct sketch *sketch = playing->sketch;
+	double at_ms = playing->now_ms;
+	double to_ms = at_ms + (*word == 'P' ? 0.2 : *word == 'i' ? 2 : 0.01);
+	uint32_t op;
+
+	playing->now_ms = to_ms;
+	if (tolower(*word) == 'p') {
+		op = sketch_op(sketch, KIND_POLL, "epoll_wait", 1, at_ms, to_ms);
+		sketch->rec.extras[op].amount = (uint64_t)(word[1] - '0');
+		sketch->rec.extras[op].fd = 3;
+		write_before(playing, word + 1, at_ms + 0.005);
+	} else if (*word == 'i') {
+		op = sketch_op(sketch, KIND_POLL, "epoll_wait", 1, at_ms, to_ms);
+		sketch->rec.extras[op].fd = 3;
+	} else if (*word == 'c') {
+		op = sketch_op(sketch, KIND_IO, "fsync", 1, at_ms, to_ms);
+		sketch->rec.extras[op].stack = (uint32_t)(word[1] - '0');
+	} else if (*word == 'n') {
+		op = sketch_op(sketch, KIND_IO, "setsockopt", 1, at_ms, to_ms);
+		sketch->rec.ops[op].ident = sketch_string(sketch, ident_of(sketch, word[1], true));
+	} else if (*word == 'u') {
+		sketch_io(sketch, 1, "read", "tcp l>?", 1, at_ms, to_ms);
+	} else {
+		/* a question in the middle is answered only then */
+		if (*word == 'r' && word[1] == 'C')
+			sketch_io(sketch, 0, "write", ident_of(sketch, 'C', false), 1,
+				  at_ms + 0.002, at_ms + 0.002);
+		sketch_io(sketch, 1, *word == 'r' ? "read" : "write",
+			  ident_of(sketch, word[1], true), 1, at_ms, to_ms);
+		if (*word == 'w')
+			sketch_io(sketch, 0, "read", ident_of(sketch, word[1], false), 1, at_ms,
+				  to_ms);
+	}
+}
+
+static char name_of_flow(const struct sketch *sketch, const struct flows *flows, uint32_t flow)
+{
+	for (size_t i = 0; i < sketch->rec.op_count; i++) {
+		uint32_t transfer = flows->transfer_of[i];
+
+		if (transfer != NO_INDEX && flows->transfers[transfer].flow == flow &&
+		    sketch->rec.ops[i].thread == 1)
+			return sketch->rec.strings[sketch->rec.ops[i].ident][6];
+	}
+	return '?';
+}
+
+static void describe(const struct sketch *sketch, const struct flows *flows,
+		     const struct loops *loops, char *text)
+{
+	for (size_t i = 0; i < loops->visit_count; i++) {
+		const struct visit *visit = &loops->visits[i];
+		bool has_flow = visit->flow != NO_INDEX;
+		char sort = "eotkb"[visit->sort];
+
+		if (visit->sort == VISIT_TURN && visit->op == NO_INDEX)
+			sort = 'T';
+		text += sprintf(text, "%s%c", i ? " " : "", sort);
+		if (has_flow)
+			*text++ = name_of_flow(sketch, flows, visit->flow);
+		*text = '\0';
+	}
+}
+
+START_TEST(what_a_loop_does_is_cut_into_visits)
+{
+	struct sketch sketch;
+	struct timeline timeline;
+	struct flows flows;
+	struct loops loops;
+	struct playing playing = { &sketch, 1 };
+	char text[512] = "";
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "clients", 0, 10);
+	sketch_thread(&sketch, "loop", 0, 10);
+	for (const char *word = rows[_i].does; word; word = strchr(word, ' ')) {
+		word += *word == ' ';
+		play(&playing, word);
+	}
+	sketch_end(&sketch);
+	timeline_build(&timeline, &sketch.rec);
+	flows_build(&flows, &sketch.rec);
+	loops_build(&loops, &sketch.rec, &timeline, &flows);
+	describe(&sketch, &flows, &loops, text);
+	ck_assert_str_eq(text, rows[_i].visits);
+	loops_free(&loops);
+	flows_free(&flows);
+	timeline_free(&timeline);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(what_a_loop_does_is_cut_into_visits, rows);
+}

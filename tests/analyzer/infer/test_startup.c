@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if the CPU time of a thread's start is left out, counted twice, or another program's. */
+#include "infer/startup.h"
+#include "suite.h"
+
+#include <stdlib.h>
+
+enum { MS = 1000000, EPOCH_MS = 5000 };
+
+static struct rec_process processes[] = {
+	/* as old as the recording; it goes on by exec */
+	{ .pid = 7, .start_unix_ns = (uint64_t)EPOCH_MS * MS },
+	{ .pid = 7, .start_unix_ns = (uint64_t)EPOCH_MS * MS },
+	/* was there before, and so were its threads but the last one */
+	{ .pid = 8, .start_unix_ns = (uint64_t)(EPOCH_MS - 1000) * MS },
+	{ .pid = 9, .start_unix_ns = (uint64_t)(EPOCH_MS + 100) * MS },
+};
+
+START_TEST(a_start_is_what_was_used_before_the_first_sample)
+{
+	static const struct {
+		struct rec_thread thread;
+		uint64_t startup_ms;
+	} rows[] = {
+		{ { .process = 0, .tid = 7 }, 3 },
+		{ { .process = 1, .tid = 7 }, 4 }, /* 10, of which 6 before the exec */
+		{ { .process = 2, .tid = 8 }, 0 },
+		{ { .process = 3, .tid = 9 }, 2 },
+		{ { .process = 3, .tid = 10 }, 0 }, /* no samples */
+	};
+	static struct rec_sample samples[] = {
+		{ .thread = 0, .at_ns = 1 * MS, .cpu_ns = 3 * MS },
+		{ .thread = 0, .at_ns = 9 * MS, .cpu_ns = 6 * MS },
+		{ .thread = 1, .at_ns = 20 * MS, .cpu_ns = 10 * MS },
+		{ .thread = 1, .at_ns = 30 * MS, .cpu_ns = 15 * MS },
+		{ .thread = 2, .at_ns = 2 * MS, .cpu_ns = 900 * MS },
+		{ .thread = 3, .at_ns = 110 * MS, .cpu_ns = 2 * MS },
+	};
+	struct rec_thread threads[5];
+	const struct recording rec = { .threads = threads,
+				       .thread_count = 5,
+				       .samples = samples,
+				       .sample_count = sizeof(samples) / sizeof(samples[0]),
+				       .processes = processes,
+				       .process_count = 4,
+				       .epoch_unix_ns = (uint64_t)EPOCH_MS * MS };
+
+	for (size_t i = 0; i < 5; i++)
+		threads[i] = rows[i].thread;
+	uint64_t *startup_ns = startup_find(&rec);
+	for (size_t i = 0; i < 5; i++)
+		ck_assert_msg(startup_ns[i] == rows[i].startup_ms * MS, "row %zu: %llu", i,
+			      (unsigned long long)startup_ns[i]);
+	free(startup_ns);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(a_start_is_what_was_used_before_the_first_sample);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a sleep would be a wait that no change can shorten; or a wait for another thread
+ * would be a sleep.
+ */
+#include "infer/timers.h"
+
+#include "replayed.h"
+#include "sketch.h"
+#include "suite.h"
+
+enum { NAPS = 5 };
+
+static uint32_t add_wait(struct sketch *sketch, enum reason reason, double from_ms, double to_ms,
+			 bool timed_out)
+{
+	uint32_t wait = sketch_wait(sketch, 0, reason, "C", from_ms, to_ms, NO_INDEX);
+	sketch->rec.waits[wait].timed_out = timed_out;
+	sketch->rec.waits[wait].name = sketch_string(sketch, "wait");
+	return wait;
+}
+
+static size_t sleeps_of(const struct sketch *sketch)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < sketch->rec.op_count; i++)
+		count += sketch->rec.ops[i].kind == KIND_SLEEP;
+	return count;
+}
+
+static const struct {
+	enum reason reason;
+	enum { NEVER, ONCE, AT_ONCE, BEFORE_IT_WAS_MADE } success; /* of another wait for it */
+	bool is_sleep;
+} rows[] = {
+	/* 0 */ { REASON_COND, NEVER, true },
+	/* 1 */ { REASON_SEM, NEVER, true },
+	/* 2 */ { REASON_FUTEX, NEVER, true },
+	/* 3: a mutex is given back one day */ { REASON_MUTEX, NEVER, false },
+	/* 4 */ { REASON_COND, ONCE, false },
+	/* 5: that was no wait */ { REASON_SEM, AT_ONCE, true },
+	/* 6: memory is used again */ { REASON_SEM, BEFORE_IT_WAS_MADE, true },
+};
+
+START_TEST(a_wait_that_only_the_clock_ends_is_a_sleep)
+{
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 60);
+	if (rows[_i].success != NEVER)
+		add_wait(&sketch, rows[_i].reason, 0, rows[_i].success == AT_ONCE ? 0 : 5, false);
+	if (rows[_i].success == BEFORE_IT_WAS_MADE)
+		sketch_link(&sketch, 0, LINK_INIT, "C", 5, 0, NO_INDEX);
+	for (int i = 0; i < NAPS; i++)
+		add_wait(&sketch, rows[_i].reason, 10 + 10 * i, 20 + 10 * i, true);
+	timers_find(&sketch.rec);
+	ck_assert_uint_eq(sleeps_of(&sketch), rows[_i].is_sleep ? NAPS : 0);
+	ck_assert_uint_eq(sketch.rec.wait_count,
+			  (rows[_i].is_sleep ? 0 : NAPS) + (rows[_i].success != NEVER));
+	sketch_end(&sketch);
+	if (rows[_i].is_sleep)
+		replayed_expect(&sketch, _i, "wait", 0.5, 35);
+	sketch_free(&sketch);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	enum outcome outcome;
+	uint64_t ready; /* at the last poll of the site */
+	bool is_open;   /* the last one */
+	size_t sleeps;
+} poll_rows[] = {
+	/* 0 */ { "poll", OUTCOME_OK, 0, false, NAPS },
+	/* 1 */ { "poll", OUTCOME_OK, 1, false, 0 },
+	/* 2: interrupted */ { "poll", OUTCOME_ERROR, 0, false, 0 },
+	/* 3: that is how it says that none came */
+	{ "sigtimedwait", OUTCOME_ERROR, 0, false, NAPS },
+	/* 4 */ { "epoll_wait", OUTCOME_OK, 0, true, NAPS - 1 },
+};
+
+START_TEST(a_poll_from_where_none_finds_anything_is_a_sleep)
+{
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 60);
+	for (int i = 0; i < NAPS; i++) {
+		uint32_t op =
+			sketch_op(&sketch, KIND_POLL, poll_rows[_i].name, 0, 10 * i, 10 * i + 10);
+		sketch.rec.ops[op].outcome = (uint8_t)poll_rows[_i].outcome;
+		sketch.rec.extras[op].stack = 1;
+		sketch.rec.extras[op].amount = i + 1 == NAPS ? poll_rows[_i].ready : 0;
+		sketch.rec.extras[op].open = i + 1 == NAPS && poll_rows[_i].is_open;
+	}
+	/* another site does not matter */
+	uint32_t other = sketch_op(&sketch, KIND_POLL, poll_rows[_i].name, 0, 50, 55);
+	sketch.rec.extras[other].stack = 2;
+	sketch.rec.extras[other].amount = 1;
+	timers_find(&sketch.rec);
+	ck_assert_uint_eq(sleeps_of(&sketch), poll_rows[_i].sleeps);
+	ck_assert_int_eq(sketch.rec.ops[other].kind, KIND_POLL);
+	sketch_end(&sketch);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* The mutex of a condition is had again before the wait returns. */
+START_TEST(a_sleep_ends_when_the_mutex_is_had_again)
+{
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	sketch_hold(&sketch, 0, "M", 1, 0, 10);
+	sketch_hold(&sketch, 0, "M", 1, 19, 30);
+	add_wait(&sketch, REASON_COND, 10, 20, true);
+	timers_find(&sketch.rec);
+	ck_assert_uint_eq(sketch.rec.wait_count, 0);
+	const struct rec_op *sleep = &sketch.rec.ops[sketch.rec.op_count - 1];
+	ck_assert_int_eq(sleep->kind, KIND_SLEEP);
+	ck_assert_uint_eq(sleep->end_ns, 19 * SKETCH_MS);
+	sketch_end(&sketch);
+	replayed_expect(&sketch, 1, "wait", 0, 21);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(a_wait_that_only_the_clock_ends_is_a_sleep, rows);
+	EACH(a_poll_from_where_none_finds_anything_is_a_sleep, poll_rows);
+	TEST(a_sleep_ends_when_the_mutex_is_had_again);
+}

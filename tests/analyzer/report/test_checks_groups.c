@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a saving that rests on recorded groups would seem sure, or a barrier be doubted.
+ */
+#include "report/checks_parts.h"
+
+#include "report/analysis.h"
+#include "sketch.h"
+#include "suite.h"
+
+#include <string.h>
+
+enum { TURNS = 20, FOLLOWERS = 3, PERIOD_MS = 10 };
+
+/* A leader works 8 ms a turn, and wakes all that wait: always the same, or now this one and now
+ * that one. */
+static void take_turns(struct sketch *sketch, bool varies)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "leader", 0, PERIOD_MS * TURNS);
+	for (uint32_t t = 1; t <= FOLLOWERS; t++) {
+		sketch_thread(sketch, "follower", 0, PERIOD_MS * TURNS);
+		sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[t].op);
+	}
+	for (int i = 0; i < TURNS; i++) {
+		double from_ms = PERIOD_MS * i, to_ms = from_ms + 8;
+		uint32_t count = 0;
+		sketch_sleep(sketch, 0, "flush", from_ms, to_ms);
+		for (uint32_t t = 1; t <= FOLLOWERS; t++) {
+			if (varies && (i + (int)t) % (int)(t + 1) != 0)
+				continue;
+			count++;
+			uint32_t wait = sketch_wait(sketch, t, REASON_COND, "C", from_ms + 1,
+						    to_ms + 0.01, NO_INDEX);
+			sketch->rec.waits[wait].name = sketch_string(sketch, "pthread_cond_wait");
+		}
+		if (count)
+			sketch->rec
+				.links[sketch_link(sketch, 0, LINK_WAKE, "C", to_ms, count,
+						   NO_INDEX)]
+				.all = true;
+	}
+	sketch_end(sketch);
+}
+
+START_TEST(groups_that_vary_are_said)
+{
+	struct options options = {
+		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
+	};
+	for (int varies = 0; varies < 2; varies++) {
+		struct sketch sketch;
+		struct analysis analysis;
+		char error[OPTIONS_ERROR_BYTES];
+		take_turns(&sketch, varies);
+		ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+		const struct check *check = &analysis.checks.rows[CHECK_GROUPS];
+		ck_assert_int_eq(check->state, varies ? CHECK_FAILED : CHECK_PASSED);
+		ck_assert(varies == (check->value > 15));
+		ck_assert(varies == (strstr(check->line, "`follower`") != NULL));
+		ck_assert(varies == (strstr(check->line, "in pthread_cond_wait") != NULL));
+		analysis_free(&analysis);
+		sketch_free(&sketch);
+	}
+}
+END_TEST
+
+SUITE()
+{
+	TEST(groups_that_vary_are_said);
+}

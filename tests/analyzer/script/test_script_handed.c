@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a thread that only polls, for others that read, has the recorded time for it. */
+#include "script/script.h"
+
+#include "sketch.h"
+#include "steps.h"
+#include "suite.h"
+
+static const struct script_options as_recorded = { 0 };
+
+START_TEST(a_poll_waits_for_what_another_thread_reads)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (int t = 0; t < 3; t++)
+		sketch_thread(&sketch, "user", 0, 20);
+	for (int i = 0; i < 2; i++) {
+		sketch_io(&sketch, 0, "write", "tcp a>b", 10, 4 + 8 * i, 4 + 8 * i);
+		uint32_t poll =
+			sketch_op(&sketch, KIND_POLL, "epoll_wait", 1, 1 + 8 * i, 4.25 + 8 * i);
+		sketch.rec.extras[poll].amount = 1;
+		sketch.rec.extras[poll].fd = 3;
+		sketch_io(&sketch, 2, "read", "tcp b>a", 10, 5 + 8 * i, 5 + 8 * i);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step listener[] = {
+		{ STEP_RUN, 1 },      { STEP_AWAIT, 0.25 }, { STEP_RUN, 4.75 },
+		{ STEP_AWAIT, 0.25 }, { STEP_RUN, 7.75 },
+	};
+	expect_steps(&script, 1, listener, sizeof(listener) / sizeof(listener[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(a_poll_waits_for_what_another_thread_reads);
+}
