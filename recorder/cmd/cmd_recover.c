@@ -48,10 +48,7 @@ static int recover_one(const struct cmd_options *options, const char *path, stru
 		return cmd_fail("%s: %s", path, explain(result));
 	output_begin(output);
 	result = remains_recover(&remains, write_surely, output);
-	if (result == 0)
-		output_keep(output);
-	else
-		output_abandon(output);
+	(void)output_settle(output, result);
 	if (result == 0 && !options->keep)
 		result = remains_remove(&remains);
 	/* Another process had little room, and has removed it. */

@@ -46,6 +46,7 @@ struct image {
 	uint64_t looked_ms;    /* at its memory map */
 	uint64_t header_bytes; /* of its last dump */
 	uint64_t pending;      /* as of the last tick */
+	bool is_held;
 };
 
 /* An arena that the last look at the shared memory directory found. */
@@ -169,8 +170,8 @@ static bool add_image(struct follow *follow, const struct remains *remains)
 		.remains = *remains,
 		.drained_ms = now_ms(),
 		.looked_ms = now_ms(),
+		.is_held = remains_hold(remains),
 	};
-	remains_hold(remains);
 	follow->total++;
 	return true;
 }
@@ -220,24 +221,17 @@ static int take_bytes(void *context, const char *bytes, size_t count)
 	return output_write(follow->output, bytes, count);
 }
 
-static bool is_output_error(int result)
-{
-	return result == -ENOSPC || result == -EDQUOT || result == -EFBIG || result == -EIO ||
-	       result == -EBADF || result == -EROFS;
-}
-
 /* 0, or an error of the file; whatever else goes wrong is for the next tick. */
 static int end_dump(struct follow *follow, struct image *image, int result)
 {
+	int error = output_settle(follow->output, result);
+
 	image->drained_ms = now_ms();
 	if (result == 0) {
-		output_keep(follow->output);
 		image->header_bytes = output_header_bytes(follow->output);
 		image->pending = 0;
-		return 0;
 	}
-	output_abandon(follow->output);
-	return is_output_error(result) ? result : 0;
+	return error;
 }
 
 /* In pid name spaces of their own several processes may have the same pid, and the same socket. */
@@ -377,11 +371,13 @@ static int serve(struct follow *follow, struct image *image, uint64_t memory, bo
 	uint64_t now = now_ms();
 	int result = 0;
 
+	image->is_held |= remains_hold(&image->remains);
 	*gone = is_dead(follow, image, now);
 	if (*gone) {
-		result = follow->error ? 0 : collect(follow, image);
 		if (follow->error)
 			remains_close(&image->remains);
+		else
+			result = collect(follow, image);
 		*gone = result == 0;
 		return result == -EAGAIN ? 0 : result;
 	}
@@ -422,12 +418,7 @@ static int drain_privates(struct follow *follow)
 		output_begin(follow->output);
 		result =
 			client_dump(follow->privates.processes[i].socket, true, take_bytes, follow);
-		if (result == 0)
-			output_keep(follow->output);
-		else
-			output_abandon(follow->output);
-		if (!is_output_error(result))
-			result = 0;
+		result = output_settle(follow->output, result);
 	}
 	return result;
 }

@@ -225,6 +225,21 @@ void output_abandon(struct output *output)
 		output->position = output->bytes;
 }
 
+static bool is_of_file(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO ||
+	       error == -EBADF || error == -EROFS;
+}
+
+int output_settle(struct output *output, int result)
+{
+	if (result == 0)
+		output_keep(output);
+	else
+		output_abandon(output);
+	return is_of_file(result) ? result : 0;
+}
+
 int output_dump(struct output *output, const char *socket, bool keep)
 {
 	const struct timespec pause = { 0, BUSY_PAUSE_NS };
@@ -233,10 +248,7 @@ int output_dump(struct output *output, const char *socket, bool keep)
 	for (int i = 0; i < BUSY_TRIES && result == -EAGAIN; i++) {
 		output_begin(output);
 		result = client_dump(socket, !keep, output_write, output);
-		if (result == 0)
-			output_keep(output);
-		else
-			output_abandon(output);
+		(void)output_settle(output, result);
 		if (result == -EAGAIN)
 			nanosleep(&pause, NULL);
 	}

@@ -30,6 +30,9 @@ void output_begin(struct output *output);
 int output_write(void *output, const char *bytes, size_t count);
 void output_keep(struct output *output);
 void output_abandon(struct output *output);
+/* Keeps the dump if its result is 0, else abandons it. 0, or the result if that is an error of the
+ * file itself, which the next dump would meet, too. */
+int output_settle(struct output *output, int result);
 /* The dump of the process that listens there, and whether it keeps what it gave. It is waited for,
  * 10 seconds at most, while somebody else takes one. 0, or a result of client_dump(). */
 int output_dump(struct output *output, const char *socket, bool keep);

@@ -185,9 +185,9 @@ enum remains_state remains_state(struct remains *remains)
 	}
 }
 
-void remains_hold(const struct remains *remains)
+bool remains_hold(const struct remains *remains)
 {
-	(void)flock(remains->fd, LOCK_SH | LOCK_NB);
+	return flock(remains->fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 bool remains_is_of_session(const struct remains *remains, const char *directory, uint64_t session)

@@ -56,8 +56,9 @@ pid_t remains_pid(struct remains *remains);
 /* Whether its process was started to be followed: it listens in the session's directory. Anybody
  * can say so. Another user's must have the number that only the session's environment tells. */
 bool remains_is_of_session(const struct remains *remains, const char *directory, uint64_t session);
-/* As long as it is open here, nobody removes it for want of room, or recovers it. */
-void remains_hold(const struct remains *remains);
+/* As long as it is open here, nobody removes it for want of room, or recovers it. False: somebody
+ * looks at it for that just now, so it must be tried again. */
+bool remains_hold(const struct remains *remains);
 /* Events that no dump has handed out yet. */
 uint64_t remains_pending(const struct remains *remains);
 /* How many events it has room for, with what its process leaves to it for now. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -102,6 +103,28 @@ START_TEST(what_the_sink_refuses_is_still_there)
 	sink.error = 0;
 	ck_assert_int_eq(recover(&sink), 0);
 	ck_assert_ptr_nonnull(strstr(strndup(sink.bytes, sink.used), "\"event_count\":10,"));
+	unlink(arena_path);
+}
+END_TEST
+
+START_TEST(who_could_not_hold_it_is_told)
+{
+	struct remains remains;
+	struct sink sink = { 0 };
+	int other;
+
+	leave_arena(10);
+	ck_assert_int_eq(remains_open(&remains, arena_path), 0);
+	other = open(arena_path, O_RDWR);
+	ck_assert_int_eq(flock(other, LOCK_EX | LOCK_NB), 0);
+	ck_assert(!remains_hold(&remains));
+	ck_assert_int_eq(flock(other, LOCK_UN), 0);
+	ck_assert(remains_hold(&remains));
+	ck_assert_int_eq(flock(other, LOCK_EX | LOCK_NB), -1);
+	ck_assert_int_eq(recover(&sink), -EBUSY);
+	close(other);
+	remains_close(&remains);
+	ck_assert_int_eq(recover(&sink), 0);
 	unlink(arena_path);
 }
 END_TEST
@@ -552,6 +575,7 @@ SUITE()
 	clock_start();
 	TEST(everything_is_recovered_once);
 	TEST(what_the_sink_refuses_is_still_there);
+	TEST(who_could_not_hold_it_is_told);
 	TEST(who_died_as_drainer_holds_nothing_up);
 	LOOP(a_living_process_survives_its_drainers, 0, 2);
 	TEST(the_living_are_alive);
