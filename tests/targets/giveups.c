@@ -25,8 +25,8 @@ enum { NOBODY = 65534, REQUESTS = 1000, TEXT_BYTES = 4096 };
 static const char *const status_lines[] = { "Uid:",        "Gid:",    "Groups:",
 					    "NoNewPrivs:", "CapInh:", "CapPrm:",
 					    "CapEff:",     "CapBnd:", "CapAmb:" };
-static const char *const links[] = { "root",   "cwd",    "ns/mnt",    "ns/net",
-				     "ns/uts", "ns/ipc", "ns/cgroup", "ns/user" };
+static const char *const links[] = { "root",   "ns/mnt",    "ns/net", "ns/uts",
+				     "ns/ipc", "ns/cgroup", "ns/user" };
 
 static size_t append(char *text, size_t used, const char *from, size_t bytes)
 {
@@ -37,7 +37,30 @@ static size_t append(char *text, size_t used, const char *from, size_t bytes)
 	return used + bytes + 1;
 }
 
-/* All that a thread may do and see, as far as /proc tells. False: the thread has ended. */
+static size_t read_link(const char *tid, const char *name, char *line, size_t room)
+{
+	char path[300];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/%s", tid, name);
+	bytes = readlink(path, line, room);
+	return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* Where it is: a thread of its own may also be at the root, which it sees anyway. */
+static void describe_place(const char *tid, char *line, size_t room)
+{
+	char root[512];
+	size_t bytes = read_link(tid, "cwd", line, room - 1);
+
+	line[bytes] = '\0';
+	bytes = read_link(tid, "root", root, sizeof(root) - 1);
+	root[bytes] = '\0';
+	if (strcmp(line, root) == 0)
+		line[0] = '\0';
+}
+
+/* All that a thread may do and see besides, as far as /proc tells. False: the thread has ended. */
 static bool describe(const char *tid, char *text)
 {
 	char path[300], line[512];
@@ -54,19 +77,30 @@ static bool describe(const char *tid, char *text)
 	if (status)
 		fclose(status);
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		ssize_t bytes;
+		size_t bytes = read_link(tid, links[i], line, sizeof(line));
 
-		snprintf(path, sizeof(path), "/proc/self/task/%s/%s", tid, links[i]);
-		bytes = readlink(path, line, sizeof(line));
-		used = append(text, used, line, bytes > 0 ? (size_t)bytes : 0);
+		/* A thread that ends loses these before it goes. */
+		if (bytes == 0)
+			return false;
+		used = append(text, used, line, bytes);
 	}
 	snprintf(path, sizeof(path), "/proc/self/task/%s/status", tid);
 	return status && access(path, F_OK) == 0;
 }
 
+static bool has_others(const char *tid, const char *own, const char *own_place)
+{
+	static char text[TEXT_BYTES], place[512];
+
+	if (!describe(tid, text))
+		return false;
+	describe_place(tid, place, sizeof(place));
+	return strcmp(own, text) != 0 || (place[0] && strcmp(own_place, place) != 0);
+}
+
 static void say_others(const char *what)
 {
-	static char own[TEXT_BYTES], other[TEXT_BYTES];
+	static char own[TEXT_BYTES], place[512];
 	char tid[16];
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *entry;
@@ -74,10 +108,9 @@ static void say_others(const char *what)
 
 	snprintf(tid, sizeof(tid), "%d", (int)syscall(SYS_gettid));
 	describe(tid, own);
+	describe_place(tid, place, sizeof(place));
 	while (tasks && (entry = readdir(tasks)) != NULL)
-		if (entry->d_name[0] != '.' && describe(entry->d_name, other) &&
-		    strcmp(own, other) != 0)
-			others++;
+		others += entry->d_name[0] != '.' && has_others(entry->d_name, own, place);
 	if (tasks)
 		closedir(tasks);
 	printf("%s: %d threads with others\n", what, others);
