@@ -90,6 +90,7 @@ static int answer_find(const struct asked_of *of, const char *text, struct asked
 	*answer = (struct asked_answer){ .text = text, .class = NO_INDEX };
 	if (question_parse(&question, text, of->subjects, error) != 0)
 		return -EINVAL;
+	question.wait_name = of->wait_name;
 	if (of->estimator->baseline.ran_away) {
 		answer->estimate.ran_away = true;
 	} else if (!question_rebuilds(&question)) {

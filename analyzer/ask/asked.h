@@ -32,6 +32,7 @@ struct asked_of {
 	const struct script *script; /* NULL: the recording has no threads */
 	const struct class_table *classes;
 	const struct subjects *subjects;
+	const uint32_t *wait_name; /* string id per wait; NULL takes each wait's own ident */
 };
 
 /* 0, or -EINVAL with a line in `error`: a question that is none. */

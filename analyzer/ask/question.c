@@ -27,8 +27,9 @@ static const char SPLIT_WORD[] = " split ";
 
 /* One change, cut out of the text: `subject` and the number after it. */
 struct change_text {
-	enum { CHANGE_SCALE, CHANGE_SPLIT, CHANGE_THREADS, CHANGE_CPUS } what;
+	enum { CHANGE_SCALE, CHANGE_SPLIT, CHANGE_THREADS, CHANGE_QUEUE, CHANGE_CPUS } what;
 	char subject[NAME_BYTES];
+	const char *from; /* the same, in the text */
 	double number;
 };
 
@@ -70,6 +71,7 @@ static void subject_set(struct change_text *change, const char *from, const char
 		from++;
 	while (from < end && end[-1] == ' ')
 		end--;
+	change->from = from;
 	snprintf(change->subject, sizeof(change->subject), "%.*s", (int)(end - from), from);
 }
 
@@ -96,9 +98,15 @@ static bool change_is(struct change_text *change, const char *from, const char *
 	}
 	if (!star || !number_is(star + 1, end, &change->number))
 		return false;
-	bool is_pool = begins_with(from, "threads:");
-	change->what = is_pool ? CHANGE_THREADS : CHANGE_SCALE;
-	subject_set(change, is_pool ? from + 8 : from, star);
+	change->what = CHANGE_SCALE;
+	if (begins_with(from, "threads:")) {
+		change->what = CHANGE_THREADS;
+		from += 8;
+	} else if (begins_with(from, "queue:")) {
+		change->what = CHANGE_QUEUE;
+		from += 6;
+	}
+	subject_set(change, from, star);
 	return true;
 }
 
@@ -258,6 +266,9 @@ static int number_check(struct parser *parser, const struct change_text *change)
 	if (change->what == CHANGE_THREADS && (number <= 0 || number > THREADS_TIMES_MAX))
 		return refuse(parser, "a wrong factor for", change->subject,
 			      "give one above 0, up to 64");
+	if (change->what == CHANGE_QUEUE && (number <= 0 || number > FACTOR_MAX))
+		return refuse(parser, "a wrong factor for", change->subject,
+			      "give one above 0, up to 1000");
 	if (change->what == CHANGE_CPUS && (number <= 0 || number > CPUS_MAX))
 		return refuse(parser, "a wrong number of", change->subject,
 			      "give one above 0, up to 4096");
@@ -276,6 +287,17 @@ static int rebuild_add(struct parser *parser, struct rebuild *rebuilds, size_t *
 	if (*count == QUESTION_CHANGES_MAX)
 		return refuse(parser, "too many changes at", change->subject, "give up to 64");
 	rebuilds[(*count)++] = (struct rebuild){ found[0], change->number };
+	return 0;
+}
+
+static int resize_add(struct parser *parser, const struct change_text *change)
+{
+	struct question *question = parser->question;
+
+	if (question->queue_count == QUESTION_CHANGES_MAX)
+		return refuse(parser, "too many changes at", change->subject, "give up to 64");
+	question->queues[question->queue_count++] =
+		(struct resize){ change->from, strlen(change->subject), change->number };
 	return 0;
 }
 
@@ -311,6 +333,8 @@ static int change_add(struct parser *parser, const struct change_text *change)
 	case CHANGE_THREADS:
 		return rebuild_add(parser, question->pools, &question->pool_count, change,
 				   "thread");
+	case CHANGE_QUEUE:
+		return resize_add(parser, change);
 	case CHANGE_CPUS:
 		question->cpus = change->number;
 		return 0;
@@ -332,7 +356,8 @@ int question_parse(struct question *question, const char *text, const struct sub
 		if (!end)
 			return refuse(
 				&parser, "not a change:", text,
-				"give CLASS*0.5, lock:NAME split 4, threads:POOL*2 or cpus 4");
+				"give CLASS*0.5, lock:NAME split 4, threads:POOL*2, queue:NAME*10 "
+				"or cpus 4");
 		int failed = change_add(&parser, &change);
 		if (failed)
 			return failed;
@@ -352,5 +377,6 @@ int question_find(const char *name, const struct subjects *subjects, const char 
 
 bool question_rebuilds(const struct question *question)
 {
-	return question->split_count || question->pool_count || question->cpus > 0;
+	return question->split_count || question->pool_count || question->queue_count ||
+	       question->cpus > 0;
 }

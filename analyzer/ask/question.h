@@ -6,6 +6,8 @@
  *                         with its kind before it where the name alone could mean several
  *   lock:NAME split N     the lock becomes N locks, each for a part of what it guards
  *   threads:POOL*FACTOR   so many times the threads take jobs off the same queue
+ *   queue:NAME*FACTOR     so much more fits into the queue; NAME is the resource that threads wait
+ *                         for, as the table of waits has it, or the call that writes to a pipe
  *   cpus N                so many CPUs
  *
  * Changes stand with commas between; a name may have commas and asterisks in it. Read-only once
@@ -29,6 +31,13 @@ struct rebuild {
 	double times;   /* number of locks; factor of the number of threads */
 };
 
+/* A queue's capacity, and how many times it is to be had. */
+struct resize {
+	const char *name; /* in the question's text: it is not terminated */
+	size_t name_bytes;
+	double times;
+};
+
 struct question {
 	struct scaling scalings[QUESTION_CHANGES_MAX];
 	size_t scaling_count;
@@ -36,7 +45,10 @@ struct question {
 	size_t split_count;
 	struct rebuild pools[QUESTION_CHANGES_MAX];
 	size_t pool_count;
-	double cpus; /* 0 = as many as otherwise */
+	struct resize queues[QUESTION_CHANGES_MAX];
+	size_t queue_count;
+	const uint32_t *wait_name; /* of queues: string id per wait; NULL = each wait's own ident */
+	double cpus;               /* 0 = as many as otherwise */
 };
 
 /* Classes and functions that a question may be about; a name's index is its class. */
@@ -46,7 +58,10 @@ struct subjects {
 	size_t count;
 };
 
-/* 0, or -EINVAL with a line in `error` that says what is wrong, and what is called nearly so. */
+/*
+ * 0, or -EINVAL with a line in `error` that says what is wrong, and what is called nearly so. The
+ * question points into `text`, which must outlive it.
+ */
 int question_parse(struct question *question, const char *text, const struct subjects *subjects,
 		   char error[OPTIONS_ERROR_BYTES]);
 

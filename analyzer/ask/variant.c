@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "capacity.h"
 #include "script/script_valid.h"
 
 static int refuse(char error[OPTIONS_ERROR_BYTES], const struct script *script,
@@ -316,6 +317,25 @@ static void steps_copy(struct script *script, const struct script *old)
 	memcpy(script->steps, old->steps, old->step_count * sizeof(*script->steps));
 }
 
+static void *copy_of(const void *array, size_t count, size_t element_bytes)
+{
+	void *copy = memory_new(count, element_bytes);
+
+	return count ? memcpy(copy, array, count * element_bytes) : copy;
+}
+
+static void queues_copy(struct script *script)
+{
+	struct monitors *monitors = &script->monitors;
+	struct flows *flows = &script->flows;
+
+	monitors->conditions = copy_of(monitors->conditions, monitors->condition_count,
+				       sizeof(*monitors->conditions));
+	flows->flows = copy_of(flows->flows, flows->flow_count, sizeof(*flows->flows));
+	script->permits =
+		copy_of(script->permits, script->semaphore_count, sizeof(*script->permits));
+}
+
 static int edit(struct variant *variant, const struct script *old,
 		const struct class_table *classes, const struct question *question, unsigned deal,
 		char error[OPTIONS_ERROR_BYTES])
@@ -328,10 +348,17 @@ static int edit(struct variant *variant, const struct script *old,
 	if (question->pool_count) {
 		failed = widen(script, old, classes, question, error);
 		variant->owns_steps = variant->owns_actors = !failed;
-	} else {
+	} else if (question->split_count) {
 		steps_copy(script, old);
 		variant->owns_steps = true;
 	}
+	if (question->queue_count) {
+		queues_copy(script);
+		variant->owns_queues = true;
+	}
+	for (size_t i = 0; !failed && i < question->queue_count; i++)
+		failed = capacity_change(script, old, classes, question->wait_name,
+					 &question->queues[i], error);
 	for (size_t i = 0; !failed && i < question->split_count; i++)
 		failed = split(script, old, classes, &question->splits[i], deal, error);
 	return failed;
@@ -347,7 +374,7 @@ int variant_build(struct variant *variant, const struct script *script,
 	*variant = (struct variant){ .script = script, .machine = *machine };
 	if (question->cpus > 0)
 		variant->machine = machine_with_cpus(machine, question->cpus);
-	if (question->pool_count || question->split_count)
+	if (question->pool_count || question->split_count || question->queue_count)
 		failed = edit(variant, script, classes, question, deal, error);
 	if (failed)
 		variant_free(variant);
@@ -369,6 +396,11 @@ void variant_free(struct variant *variant)
 	if (variant->owns_actors) {
 		jobs_free(script->jobs, script->source_count);
 		free(script->actors);
+	}
+	if (variant->owns_queues) {
+		free(script->monitors.conditions);
+		free(script->flows.flows);
+		free(script->permits);
 	}
 	if (variant->owns_steps)
 		free(script->steps);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The same run by a program that is built differently. A lock is split into several, a pool has
- * more or fewer threads, or there is another number of CPUs.
+ * more or fewer threads, a queue has another capacity, or there is another number of CPUs.
  *
  * Made from a script and a machine. The script must outlive it and is not changed; a variant is
  * read-only once built, and stays where it was built.
@@ -25,9 +25,11 @@ struct variant {
 	struct script edited; /* shares all that is not changed */
 	bool owns_steps;
 	bool owns_actors; /* and jobs */
+	bool owns_queues; /* conditions, permits and flows */
 };
 
-/* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool. */
+/* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool, a
+ * queue whose capacity is not known. */
 int variant_build(struct variant *variant, const struct script *script, const struct machine *,
 		  const struct class_table *classes, const struct question *question, unsigned deal,
 		  char error[OPTIONS_ERROR_BYTES]);

@@ -276,7 +276,9 @@ static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *e
 	const struct asked_of of = { .estimator = estimator,
 				     .script = analysis->has_script ? &analysis->script : NULL,
 				     .classes = &analysis->classes,
-				     .subjects = &subjects };
+				     .subjects = &subjects,
+				     .wait_name =
+					     analysis->labels ? analysis->labels->waits : NULL };
 	int failed = asked_build(&analysis->asked, &of, &analysis->options->what_ifs, error);
 	free(subjects.names);
 	free(subjects.kinds);

@@ -9,6 +9,7 @@
  */
 #include "truth.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
@@ -133,12 +134,12 @@ static void herd(void)
 struct queue {
 	pthread_mutex_t *lock;
 	pthread_cond_t not_empty, not_full;
-	int length;
+	int length, room;
 };
 
-#define QUEUE_INITIALIZER(mutex)                                                \
-	{                                                                       \
-		&(mutex), PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 \
+#define QUEUE_INITIALIZER(mutex)                                                                \
+	{                                                                                       \
+		&(mutex), PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, QUEUE_CAPACITY \
 	}
 
 static pthread_mutex_t lock_n = PTHREAD_MUTEX_INITIALIZER;
@@ -149,7 +150,7 @@ static struct queue same_lock_queue = QUEUE_INITIALIZER(lock_m);
 static void queue_put(struct queue *queue)
 {
 	pthread_mutex_lock(queue->lock);
-	while (queue->length == QUEUE_CAPACITY)
+	while (queue->length == queue->room)
 		pthread_cond_wait(&queue->not_full, queue->lock);
 	queue->length++;
 	pthread_cond_signal(&queue->not_empty);
@@ -189,6 +190,36 @@ static void bq(void)
 {
 	start(first_stage, 0);
 	start(last_stage, 0);
+	join_all();
+}
+
+/*
+ * bursts: so many items at once, then work_a; T_W workers take work_b for each. With less room
+ * than a burst has items, work_a begins late and the workers have nothing to do in it.
+ */
+static void *burst_worker(void *unused UNUSED)
+{
+	static atomic_long taken;
+
+	for (;;) {
+		queue_take(&first_queue);
+		if (atomic_fetch_add(&taken, 1) >= count_of("T_N"))
+			return NULL;
+		work_b();
+	}
+}
+
+static void bursts(void)
+{
+	first_queue.room = (int)count_of("T_Q");
+	start_many(count_of("T_W"), burst_worker);
+	for (long i = 0; i < count_of("T_N"); i++) {
+		if (i && i % count_of("T_M") == 0)
+			work_a();
+		queue_put(&first_queue);
+	}
+	for (long i = count_of("T_W"); i > 0; i--)
+		queue_put(&first_queue);
 	join_all();
 }
 
@@ -442,6 +473,7 @@ int main(int argc, char **argv)
 						   { "widepool", widepool },
 						   { "herd", herd },
 						   { "bq", bq },
+						   { "bursts", bursts },
 						   { "pipeline", pipeline },
 						   { "twoqueues", twoqueues },
 						   { "latch", latch },

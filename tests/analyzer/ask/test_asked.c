@@ -40,7 +40,7 @@ static int ask_with(struct sketch *sketch, double cpus, const char *question,
 	for (uint32_t i = 0; i < sketch->classes.count; i++)
 		error_of[i] = sampling_error;
 	estimator_begin(&estimator, &replayer, error_of);
-	const struct asked_of of = { &estimator, &script, &sketch->classes, &all };
+	const struct asked_of of = { &estimator, &script, &sketch->classes, &all, NULL };
 	int result = asked_build(&asked, &of, &questions, error);
 
 	if (result == 0) {

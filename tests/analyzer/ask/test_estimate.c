@@ -232,7 +232,7 @@ START_TEST(the_table_says_what_is_said_to_who_asks)
 	if (_i == 3)
 		replayer.cost = 50000000; /* a table has no time for ranges then */
 	estimator_begin(&estimator, &replayer, error_of);
-	const struct asked_of of = { &estimator, &script, &sketch.classes, &subjects };
+	const struct asked_of of = { &estimator, &script, &sketch.classes, &subjects, NULL };
 	ck_assert_int_eq(asked_build(&asked, &of, &list, error), 0);
 	const struct whatif_options options = {
 		.factors = factors, .factor_count = 2, .weight_ns = weight_ns, .is_asked = is_asked

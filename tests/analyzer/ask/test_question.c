@@ -82,8 +82,23 @@ static const struct {
 	/* 14 */ { "threads:worker*65", "up to 64" },
 	/* 15 */ { "cpus 0", "above 0" },
 	/* 16 */ { "lock:lock_m", "not a change" },
-	/* 17 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; similar names are \"func parse\"" },
+	/* 17 */ { "queue:q1+40*0", "above 0, up to 1000" },
+	/* 18 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; similar names are \"func parse\"" },
 };
+
+START_TEST(a_queue_is_called_as_its_waits)
+{
+	struct question question;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_int_eq(question_parse(&question, "parse*0, queue: q1+40 *10", &all, error), 0);
+	ck_assert_uint_eq(question.queue_count, 1);
+	ck_assert_uint_eq(question.queues[0].name_bytes, strlen("q1+40"));
+	ck_assert_int_eq(memcmp(question.queues[0].name, "q1+40", strlen("q1+40")), 0);
+	ck_assert_double_eq(question.queues[0].times, 10);
+	ck_assert(question_rebuilds(&question));
+}
+END_TEST
 
 START_TEST(what_is_no_question_is_refused)
 {
@@ -128,6 +143,7 @@ END_TEST
 SUITE()
 {
 	EACH(questions_are_understood, good);
+	TEST(a_queue_is_called_as_its_waits);
 	EACH(what_is_no_question_is_refused, bad);
 	TEST(a_name_of_several_kinds_must_say_which);
 	TEST(a_name_alone_is_found_as_in_a_change);
