@@ -4,10 +4,12 @@
  *
  * Method. A turn ends in a section of a lock in which its thread lets others go. It began when its
  * thread gave that lock back before, or was let go itself. A group is all turns and waits of one
- * lock (and of one condition, where that is what threads wait for). The recording must obey two
+ * lock (and of one condition, where several threads wait for that). The recording must obey two
  * rules. Turns do not overlap. And a wait ends with the first turn that began after the wait; or it
  * ends sooner, and its thread makes the next turn. At least one wait must have lasted through a
  * turn that was under way. Else the threads may just wait for what is being done.
+ *
+ * Where each thread waits on a condition of its own, these are one condition.
  *
  * A thread that makes a turn without having waited has found none under way. Where one thread makes
  * all turns and never waits, it does nothing else.
@@ -83,11 +85,19 @@ static void hold_ends(struct walk *walk, uint32_t hold)
 		return;
 	walk->ended = hold;
 	walk->ended_before = walk->before[i - 1];
+	walk->search->hold_before[hold] = walk->ended_before;
 	walk->open_count--;
 	memmove(&walk->open[i - 1], &walk->open[i], (walk->open_count + 1 - i) * sizeof(uint32_t));
 	memmove(&walk->before[i - 1], &walk->before[i],
 		(walk->open_count + 1 - i) * sizeof(uint32_t));
 	walk->last_hold[walk->search->releases->lock_of[hold]] = hold;
+}
+
+static struct found_turn *turn_add(struct turn_search *search)
+{
+	search->turns = memory_grow(search->turns, &search->turn_capacity, search->turn_count + 1,
+				    sizeof(*search->turns));
+	return &search->turns[search->turn_count++];
 }
 
 /* The section that it is given in, or right after. */
@@ -101,12 +111,12 @@ static void link_happens(struct walk *walk, uint32_t index)
 
 	if (!search->wakes[index] || last == NO_INDEX)
 		return;
+	if (condition != NO_INDEX && search->waiter_of[condition] != NO_INDEX)
+		condition = NO_INDEX;
 	struct found_turn *found =
 		search->turn_count ? &search->turns[search->turn_count - 1] : NULL;
 	if (!found || found->turn.closing_hold != last || found->condition != condition) {
-		search->turns = memory_grow(search->turns, &search->turn_capacity,
-					    search->turn_count + 1, sizeof(*search->turns));
-		found = &search->turns[search->turn_count++];
+		found = turn_add(search);
 		*found = (struct found_turn){ { .thread = walk->thread,
 						.opening_hold = before,
 						.closing_hold = last,
@@ -160,6 +170,71 @@ static void turns_find(struct turn_search *search)
 			moment_passes(&walk, &timeline->moments[i]);
 	}
 	free(walk.last_hold);
+}
+
+/* --- turns that let nobody go --- */
+
+static const struct section *closing_section(const struct turn_search *search,
+					     const struct found_turn *found)
+{
+	uint32_t section = search->monitors->section_of_hold[found->turn.closing_hold];
+
+	return section == NO_INDEX || found->condition != NO_INDEX
+		       ? NULL
+		       : &search->monitors->sections[section];
+}
+
+static int compare_sites(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* The lock calls of the sections that end turns. To be freed. */
+static uint64_t *closing_sites(const struct turn_search *search, size_t *count)
+{
+	uint64_t *sites = memory_new(search->turn_count, sizeof(*sites));
+
+	*count = 0;
+	for (size_t i = 0; i < search->turn_count; i++) {
+		const struct section *section = closing_section(search, &search->turns[i]);
+
+		if (section && section->site[SITE_FRAMES - 1])
+			sites[(*count)++] = section->site[SITE_FRAMES - 1];
+	}
+	qsort(sites, *count, sizeof(*sites), compare_sites);
+	return sites;
+}
+
+/*
+ * Where threads wait each on its own, nobody is told if nobody has come. Such a turn ends in a
+ * section as those of the others, of the same lock call.
+ */
+static void silent_turns_add(struct turn_search *search)
+{
+	size_t count;
+	uint64_t *sites = closing_sites(search, &count);
+
+	for (size_t i = 0; count && i < search->monitors->section_count; i++) {
+		const struct section *section = &search->monitors->sections[i];
+		uint32_t hold = section->last_hold;
+
+		if (section->first_signal_ns != UINT64_MAX || section->first_wait != NO_INDEX ||
+		    hold == NO_INDEX ||
+		    !bsearch(&section->site[SITE_FRAMES - 1], sites, count, sizeof(*sites),
+			     compare_sites))
+			continue;
+		*turn_add(search) =
+			(struct found_turn){ { .end_ns = search->rec->ops[hold].start_ns,
+					       .thread = section->thread,
+					       .opening_hold = search->hold_before[hold],
+					       .closing_hold = hold,
+					       .wait = NO_INDEX },
+					     search->releases->lock_of[hold],
+					     NO_INDEX };
+	}
+	free(sites);
 }
 
 /* --- visits --- */
@@ -242,6 +317,7 @@ static void turn_begins(struct turn_search *search, uint32_t number)
 static void search_for_groups(struct turns *turns, struct turn_search *search)
 {
 	turns_find(search);
+	silent_turns_add(search);
 	for (uint32_t i = 0; i < search->rec->wait_count; i++)
 		if (is_candidate(search, i))
 			visit_add(search, i);
@@ -253,6 +329,25 @@ static void search_for_groups(struct turns *turns, struct turn_search *search)
 	turns_group(turns, search);
 }
 
+/* By condition: the only thread that waits on it, else NO_INDEX. To be freed. */
+static uint32_t *waiters_find(const struct recording *rec, const struct monitors *monitors)
+{
+	uint32_t *waiter_of = turns_indexes_new(monitors->condition_count);
+	bool *is_shared = memory_new(monitors->condition_count, sizeof(*is_shared));
+
+	for (uint32_t i = 0; i < rec->wait_count; i++) {
+		uint32_t condition = monitors->condition_of_wait[i], thread = rec->waits[i].thread;
+
+		if (condition == NO_INDEX)
+			continue;
+		is_shared[condition] |=
+			waiter_of[condition] != NO_INDEX && waiter_of[condition] != thread;
+		waiter_of[condition] = is_shared[condition] ? NO_INDEX : thread;
+	}
+	free(is_shared);
+	return waiter_of;
+}
+
 void turns_build(struct turns *turns, const struct recording *rec, const struct timeline *timeline,
 		 const struct releases *releases, const struct monitors *monitors)
 {
@@ -262,6 +357,8 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 				      .monitors = monitors,
 				      .turn_of_link = turns_indexes_new(rec->link_count),
 				      .hold_after_wait = turns_indexes_new(rec->wait_count),
+				      .hold_before = turns_indexes_new(rec->op_count),
+				      .waiter_of = waiters_find(rec, monitors),
 				      .wakes = memory_new(rec->link_count, sizeof(bool)) };
 	bool *is_awaited = memory_new(monitors->condition_count, sizeof(*is_awaited));
 	bool are_any = false;
@@ -286,6 +383,8 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 	free(search.visits);
 	free(search.turn_of_link);
 	free(search.hold_after_wait);
+	free(search.hold_before);
+	free(search.waiter_of);
 	free(search.wakes);
 }
 

@@ -12,7 +12,7 @@
 struct found_turn {
 	struct turn turn;
 	uint32_t lock;
-	uint32_t condition;
+	uint32_t condition; /* NO_INDEX = none, or each thread waits on one of its own */
 };
 
 /* A stay in a group: a wait, or several of one section. */
@@ -39,6 +39,8 @@ struct turn_search {
 	size_t visit_capacity;
 	uint32_t *turn_of_link;
 	uint32_t *hold_after_wait; /* by wait: the hold that begins as it ends */
+	uint32_t *hold_before;     /* by op: its thread's last hold of the same lock before it */
+	uint32_t *waiter_of;       /* by condition: the only thread that waits there, or NO_INDEX */
 	bool *wakes;               /* by link: it ended waits that may be visits, or would have */
 };
 

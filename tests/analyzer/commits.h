@@ -14,9 +14,10 @@ enum { ARRIVES_AT = 1, WAITS_AT = 2, ENDS_AT = 3, ASKS_AT = 4 };
 struct commits {
 	double work; /* times the work */
 	double flush_ms;
-	int long_flush;  /* the number of one that takes five times as long, 0 = none */
-	bool has_writer; /* a thread of its own makes all flushes */
-	int takes_any;   /* each so many late commits are over at the end of any flush; 0 = none */
+	int long_flush;   /* the number of one that takes five times as long, 0 = none */
+	bool has_writer;  /* a thread of its own makes all flushes */
+	bool waits_alone; /* each thread waits on a condition of its own, and is signalled there */
+	int takes_any;    /* each so many late commits are over at the end of any flush; 0 = none */
 	struct sketch *sketch; /* NULL = only the time */
 	/* The rest is of a run. */
 	double comes_ms[COMMITTERS]; /* when it comes next, or came */
@@ -75,6 +76,28 @@ static inline void commit_signal(struct commits *commits, uint32_t thread, const
 			.all = true;
 }
 
+/* The condition that a thread waits on for the end of a flush. */
+static inline const char *commit_condition(const struct commits *commits, uint32_t thread)
+{
+	static const char *const own[COMMITTERS] = { "done 0", "done 1", "done 2", "done 3" };
+
+	return commits->waits_alone ? own[thread] : "done";
+}
+
+static inline void commit_tells(struct commits *commits, double at_ms)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < COMMITTERS; i++) {
+		count += commits->waits[i];
+		if (commits->waits_alone && commits->waits[i] && commits->sketch)
+			sketch_link(commits->sketch, commits->maker + 1, LINK_WAKE,
+				    commit_condition(commits, i), at_ms, 1, NO_INDEX);
+	}
+	if (!commits->waits_alone)
+		commit_signal(commits, commits->maker, "done", at_ms, count);
+}
+
 /* It has committed at that time, and works for the next one. */
 static inline void commit_goes_on(struct commits *commits, uint32_t thread, double at_ms)
 {
@@ -123,12 +146,10 @@ static inline void commit_ends(struct commits *commits)
 {
 	double from_ms = commits->ends_ms, back_ms = from_ms + commit_wake_ms;
 	double next_ms = from_ms + commit_hold_ms;
-	uint32_t maker = commits->maker, next = NO_INDEX, count = 0;
+	uint32_t maker = commits->maker, next = NO_INDEX;
 
-	for (uint32_t i = 0; i < COMMITTERS; i++)
-		count += commits->waits[i];
 	commit_hold(commits, maker, ENDS_AT, from_ms);
-	commit_signal(commits, maker, "done", from_ms + commit_hold_ms / 2, count);
+	commit_tells(commits, from_ms + commit_hold_ms / 2);
 	commits->maker = NO_INDEX;
 	for (uint32_t i = 0; i < COMMITTERS; i++) {
 		if (!commits->waits[i])
@@ -138,7 +159,8 @@ static inline void commit_ends(struct commits *commits)
 		if (is_late && commits->takes_any &&
 		    ++commits->late_count % commits->takes_any == 0)
 			is_late = false;
-		commit_wait(commits, i, "done", commits->waits_ms[i], back_ms);
+		commit_wait(commits, i, commit_condition(commits, i), commits->waits_ms[i],
+			    back_ms);
 		commit_hold(commits, i, WAITS_AT, back_ms);
 		commits->waits_ms[i] = back_ms + commit_hold_ms;
 		if (!is_late)

@@ -54,6 +54,18 @@ START_TEST(any_thread_leads)
 }
 END_TEST
 
+START_TEST(each_waits_alone)
+{
+	struct commits commits = { .work = 1, .flush_ms = 2.3, .waits_alone = true };
+	struct made made;
+
+	made_build(&made, &commits);
+	all_commits_are_served(&made, &commits);
+	ck_assert(made.turns.groups[0].is_led);
+	made_free(&made);
+}
+END_TEST
+
 START_TEST(one_thread_writes)
 {
 	struct commits commits = { .work = 1, .flush_ms = 2.3, .has_writer = true };
@@ -85,6 +97,7 @@ END_TEST
 SUITE()
 {
 	TEST(any_thread_leads);
+	TEST(each_waits_alone);
 	TEST(one_thread_writes);
 	TEST(any_end_will_do);
 }
