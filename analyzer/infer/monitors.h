@@ -61,7 +61,8 @@ struct condition {
 	uint32_t process;
 	uint32_t mutex;
 	enum put_model model;
-	uint32_t initial; /* tokens at the start of the recording */
+	uint64_t quantum_ns; /* it is a lock that is handed over on request (quanta.h); 0 = no */
+	uint32_t initial;    /* tokens at the start of the recording */
 	bool is_pool; /* several threads take, none of them puts: what follows a take is a job */
 	double violations; /* share of waits that began although tokens were there */
 };

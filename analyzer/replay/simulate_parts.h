@@ -36,8 +36,9 @@ struct lock {
 struct tokens {
 	struct queue sleepers;
 	uint32_t count;
-	bool is_open;   /* its gate was opened */
-	uint64_t taken; /* in batches */
+	bool is_open;      /* its gate was opened */
+	uint64_t taken;    /* in batches */
+	uint64_t since_ns; /* one was taken last */
 };
 
 struct permits {
@@ -115,6 +116,7 @@ struct player {
 	bool has_left;      /* went on to its last body: only once, or it might go round for ever */
 	bool has_lost;      /* came back for a lock that another actor had taken meanwhile */
 	bool needs_lock;    /* in a take: the lock is to be had again first */
+	bool has_yielded;   /* its token, and is to have one again */
 	bool woke;          /* its last signal or write let an actor go that slept */
 };
 
@@ -297,6 +299,7 @@ bool simulate_is_hopeless(const struct simulation *, struct player *);
 
 /* simulate_tokens.c */
 bool simulate_take(struct simulation *, const struct step *, uint32_t actor);
+bool simulate_yield(struct simulation *, const struct step *, uint32_t actor);
 void simulate_put(struct simulation *, const struct step *, uint32_t actor);
 /* True: an actor slept that was let go by it. */
 bool simulate_signal(struct simulation *, const struct step *, uint32_t actor);

@@ -32,6 +32,14 @@ static void give(struct simulation *sim, const struct step *step, uint32_t actor
 		simulate_lock_release(sim, step, actor);
 }
 
+static bool await(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	if (step->type == STEP_YIELD)
+		return simulate_yield(sim, step, actor);
+	return step->type == STEP_AFTER ? simulate_listen(sim, step, actor)
+					: simulate_meet(sim, step, actor);
+}
+
 bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
@@ -63,15 +71,14 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_SIGNAL: /* arg link */
 		player->woke = simulate_signal(sim, step, actor);
 		break;
-	case STEP_AFTER: /* arg link, ns latency */
-		goes_on = simulate_listen(sim, step, actor);
+	case STEP_YIELD:   /* arg condition, ns latency */
+	case STEP_AFTER:   /* arg link, ns latency */
+	case STEP_BARRIER: /* arg barrier, ns latency */
+		goes_on = await(sim, step, actor);
 		break;
 	case STEP_PERMIT: /* arg semaphore, ns latency; sets the next step */
 	case STEP_CLAIM:
 		return simulate_permit(sim, step, actor);
-	case STEP_BARRIER: /* arg barrier, ns latency */
-		goes_on = simulate_meet(sim, step, actor);
-		break;
 	case STEP_TURN: /* arg group; sets the next step */
 	case STEP_BEGUN:
 	case STEP_ENDED:

@@ -46,7 +46,45 @@ bool simulate_take(struct simulation *sim, const struct step *step, uint32_t act
 		return true;
 	}
 	tokens->count -= tokens->count > 0;
+	tokens->since_ns = player->now_ns;
 	player->step = simulate_next_job(sim, step, actor);
+	return true;
+}
+
+/* A thread has waited for it since it was handed over last, for the quantum. */
+static bool is_asked_for(const struct simulation *sim, const struct step *step, uint64_t now_ns)
+{
+	const struct tokens *tokens = &sim->tokens[step->arg];
+
+	if (tokens->sleepers.first == NO_INDEX || tokens->count)
+		return false;
+	uint64_t from_ns = sim->players[tokens->sleepers.first].now_ns;
+	from_ns = from_ns > tokens->since_ns ? from_ns : tokens->since_ns;
+	return now_ns >= from_ns + sim->script->monitors.conditions[step->arg].quantum_ns;
+}
+
+bool simulate_yield(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	assert(step->arg < sim->script->monitors.condition_count);
+	struct player *player = &sim->players[actor];
+	struct tokens *tokens = &sim->tokens[step->arg];
+
+	if (!player->has_yielded) {
+		if (!is_asked_for(sim, step, player->now_ns))
+			return true;
+		player->has_yielded = true;
+		tokens->count++;
+		simulate_wake_first(sim, &tokens->sleepers, player->now_ns, false);
+		simulate_sleep(sim, &tokens->sleepers, actor);
+		return false;
+	}
+	if (!tokens->count && !player->is_forced) {
+		simulate_sleep(sim, &tokens->sleepers, actor);
+		return false;
+	}
+	tokens->count -= tokens->count > 0;
+	tokens->since_ns = player->now_ns;
+	player->has_yielded = false;
 	return true;
 }
 

@@ -23,6 +23,7 @@ static const char *action_of(const struct step *step)
 	case STEP_AGAIN:
 		return "tries again and again to get the lock";
 	case STEP_TAKE:
+	case STEP_YIELD:
 	case STEP_AFTER:
 		return "waits for a signal to";
 	case STEP_PERMIT:

@@ -163,6 +163,7 @@ static void found_build(struct found *found, struct script *script, const struct
 	meetings_build(&found->meetings, rec, timeline, &script->monitors);
 	turns_build(&found->turns, rec, timeline, releases, &script->monitors);
 	meetings_explain(&found->meetings, rec, &script->monitors);
+	quanta_build(&found->quanta, rec, timeline, &script->monitors);
 	script_meetings_find(script, &found->meetings);
 	script_children_find(found, rec);
 	found->permit_latency_ns = script_semaphores_find(script, rec, &found->semaphores);
@@ -181,6 +182,7 @@ static void found_free(struct found *found)
 	addresses_free(&found->barriers);
 	meetings_free(&found->meetings);
 	turns_free(&found->turns);
+	quanta_free(&found->quanta);
 	free(found->is_awaited);
 	free(found->startup_ns);
 	free(found->barrier_latency_ns);

@@ -155,6 +155,21 @@ bool script_is_holding(const struct compiler *compiler)
 	return false;
 }
 
+static void runs(struct compiler *compiler, uint64_t ns)
+{
+	for (;;) {
+		uint64_t piece_ns = script_quantum_piece(compiler, ns);
+
+		if (compiler->script->was_crowded)
+			script_runs_add(&compiler->gathered.runs,
+					(uint32_t)compiler->script->step_count, piece_ns);
+		script_emit(compiler, STEP_RUN, script_scope(compiler), piece_ns);
+		if (piece_ns == ns)
+			return;
+		ns -= piece_ns;
+	}
+}
+
 void script_pass(struct compiler *compiler, uint64_t to_ns)
 {
 	uint64_t from_ns = compiler->thread.now_ns;
@@ -172,13 +187,13 @@ void script_pass(struct compiler *compiler, uint64_t to_ns)
 			    to_ns - from_ns);
 		return;
 	}
-	if (!is_outside && compiler->script->was_crowded)
-		script_runs_add(&compiler->gathered.runs, (uint32_t)compiler->script->step_count,
-				to_ns - from_ns);
-	if (is_outside)
-		script_runs_called(&compiler->gathered.runs);
-	script_emit(compiler, is_outside ? STEP_DELAY : STEP_RUN, script_scope(compiler),
-		    to_ns - from_ns);
+	if (!is_outside) {
+		runs(compiler, to_ns - from_ns);
+		return;
+	}
+	script_runs_called(&compiler->gathered.runs);
+	script_quantum_passes(compiler, to_ns - from_ns);
+	script_emit(compiler, STEP_DELAY, script_scope(compiler), to_ns - from_ns);
 }
 
 /* Keeps the longest one, to name it. */

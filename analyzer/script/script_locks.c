@@ -74,14 +74,19 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 	bool tokens = section && script_by_tokens(compiler, section);
 
 	assert(lock < compiler->script->lock_count); /* of every hold */
+	if (script_quantum_drops(compiler, op))
+		return;
 	if (tokens && section->takes_late && op != section->first_hold)
 		return;
 	if (!tokens && script_try_gained(compiler, op))
 		return;
 	script_tries_give_up(compiler);
 	if (compiler->thread.is_skipping) {
-		if (section && op == section->last_hold && compiler->thread.skip_section == section)
+		if (section && op == section->last_hold &&
+		    compiler->thread.skip_section == section) {
 			compiler->thread.is_skipping = false;
+			compiler->thread.lock_wait = NO_INDEX;
+		}
 		return;
 	}
 	uint32_t wait = compiler->thread.lock_wait;
@@ -112,6 +117,7 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 	script_tries_give_up(compiler);
 	if (compiler->thread.is_skipping)
 		return;
+	script_quantum_takes(compiler, op);
 	if (section && op == section->last_hold) {
 		if (tokens && section->takes_late && section->first_wait == NO_INDEX)
 			script_take(compiler, section);

@@ -11,6 +11,7 @@
 
 #include "infer/deadlines.h"
 #include "infer/meetings.h"
+#include "infer/quanta.h"
 #include "infer/turns.h"
 #include "recording/addresses.h"
 #include "recording/samples.h"
@@ -74,6 +75,7 @@ struct found {
 	struct addresses barriers; /* that libc knows as such; behind them come the meetings */
 	struct meetings meetings;
 	struct turns turns;
+	struct quanta quanta;
 	bool *is_awaited;             /* by link: somebody waits for this signal */
 	uint64_t *startup_ns;         /* by thread, as startup.h has it */
 	uint64_t *barrier_latency_ns; /* by wait */
@@ -149,6 +151,8 @@ struct thread_state {
 	struct race races[2]; /* of waits, of polls */
 	bool is_racing;       /* in a poll that times out */
 	bool is_waiting;      /* inside a recorded wait */
+	uint32_t has_token;   /* condition of a lock with a quantum that it has, NO_INDEX = none */
+	uint64_t unlooked_ns; /* since it last looked whether that is asked for */
 	bool is_skipping;     /* inside a section, before it takes */
 	const struct section *skip_section;
 	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
@@ -221,6 +225,21 @@ void script_hold_ends(struct compiler *, uint32_t op);
 /* The section's waits for a condition are takes of tokens. */
 bool script_by_tokens(const struct compiler *, const struct section *);
 void script_take(struct compiler *, const struct section *);
+
+/* script_quanta.c. At the begin of a hold: the thread hands over a lock with a quantum, as it was
+ * asked to. All is skipped up to the section in which it takes the lock again. */
+bool script_quantum_drops(struct compiler *, uint32_t hold);
+/* At the end of a hold: the thread has such a lock from then on, if it took it there. */
+void script_quantum_takes(struct compiler *, uint32_t hold);
+/* So much of so much running comes before the next look whether the lock is asked for. A look that
+ * is due comes first. */
+uint64_t script_quantum_piece(struct compiler *, uint64_t ns);
+/* So much time without a look passes in a call. */
+void script_quantum_passes(struct compiler *, uint64_t ns);
+/* The thread's steps end: nobody waits for a lock that it still has. */
+void script_quantum_ends(struct compiler *);
+/* It waits until another thread has the lock: the replay hands that over. */
+bool script_quantum_switches(const struct compiler *, uint32_t wait);
 
 /* script_waits.c */
 void script_wait_begins(struct compiler *, uint32_t wait);

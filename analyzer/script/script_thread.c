@@ -89,6 +89,7 @@ static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 		script_emit(compiler, STEP_DELAY, script_scope(compiler), length_ns - overrun_ns);
 	}
 	script_emit(compiler, STEP_OVERRUN, script_scope(compiler), overrun_ns);
+	script_quantum_passes(compiler, length_ns);
 	compiler->thread.now_ns = to_ns;
 }
 
@@ -359,6 +360,7 @@ static void thread_prepare(struct compiler *compiler, uint32_t index)
 						  .adopted = NO_INDEX,
 						  .meeting = NO_INDEX,
 						  .turn = NO_INDEX,
+						  .has_token = NO_INDEX,
 						  .idle_step = NO_INDEX };
 	actor->first_step = (uint32_t)compiler->script->step_count;
 	actor->has_startup = compiler->found->startup_ns[index] > 0;
@@ -447,6 +449,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;
 	if (!ended && compiler->thread.has_worked && compiler->thread.idle_step != NO_INDEX)
 		idle_end_drop(compiler);
+	script_quantum_ends(compiler);
 	script_loop_ends(compiler, NO_INDEX);
 	goes_on_by_exec(compiler, thread);
 	if (compiler->found->children[thread].semaphore != NO_INDEX)

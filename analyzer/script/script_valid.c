@@ -253,9 +253,11 @@ static bool is_token_valid(const struct script *script, const struct step *step)
 {
 	enum put_model model = script->monitors.conditions[step->arg].model;
 
+	if (step->type == STEP_YIELD)
+		return script->monitors.conditions[step->arg].quantum_ns > 0;
 	if (step->type == STEP_TAKE)
 		return model != PUT_NONE && script->jobs[step->arg].lock < script->lock_count;
-	return put_by_section(model);
+	return put_by_section(model) || script->monitors.conditions[step->arg].quantum_ns;
 }
 
 /* The operand is there, and of the sort that the contract says. */

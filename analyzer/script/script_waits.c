@@ -123,7 +123,7 @@ static void condition_wait_ends(struct compiler *compiler, uint32_t index)
 	uint32_t s = monitors->section_of_wait[index];
 	uint32_t link = monitors->waking_link[index];
 
-	if (compiler->thread.is_skipping)
+	if (compiler->thread.is_skipping || script_quantum_switches(compiler, index))
 		return;
 	if (s != NO_INDEX && script_by_tokens(compiler, &monitors->sections[s]) &&
 	    monitors->sections[s].takes_late)

@@ -63,6 +63,7 @@ static void by_hand_make(struct by_hand *hand)
 	};
 	operands_by_hand(hand);
 	hand->conditions[0].model = PUT_BY_SECTION;
+	hand->conditions[0].quantum_ns = 1;
 	hand->actors[0].counts = hand->actors[1].is_spawned = true;
 	hand->actors[1].first_step = STEP_END + 1;
 	hand->script = (struct script){
