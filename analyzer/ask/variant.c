@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "capacity.h"
 #include "script/script_valid.h"
+#include "stages.h"
 
 static int refuse(char error[OPTIONS_ERROR_BYTES], const struct script *script,
 		  const struct class_table *classes, uint32_t class, const char *why)
@@ -158,9 +159,10 @@ static int copies_find(const struct script *script, const struct class_table *cl
 				   takes_jobs(script, i);
 		double wanted = fmax(round(pool->times * members), 1);
 		if (!members)
-			return refuse(error, script, classes, pool->class,
-				      "is not a pool: no recorded queue has several of its threads "
-				      "taking work from it");
+			return refuse(
+				error, script, classes, pool->class,
+				"is not a pool: its threads were not seen to wait for work that "
+				"others put into one queue");
 		for (uint32_t i = 0; i < script->actor_count; i++) {
 			if (class_of_actor(script, classes, i) != pool->class ||
 			    !takes_jobs(script, i))
@@ -346,7 +348,10 @@ static int edit(struct variant *variant, const struct script *old,
 	*script = *old;
 	variant->script = script;
 	if (question->pool_count) {
-		failed = widen(script, old, classes, question, error);
+		struct script staged = *old;
+		staged.jobs = stages_find(old, classes, question);
+		failed = widen(script, &staged, classes, question, error);
+		stages_free(staged.jobs, old->source_count);
 		variant->owns_steps = variant->owns_actors = !failed;
 	} else if (question->split_count) {
 		steps_copy(script, old);
@@ -382,19 +387,12 @@ int variant_build(struct variant *variant, const struct script *script,
 	return failed;
 }
 
-static void jobs_free(struct job_list *jobs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(jobs[i].steps);
-	free(jobs);
-}
-
 void variant_free(struct variant *variant)
 {
 	struct script *script = &variant->edited;
 
 	if (variant->owns_actors) {
-		jobs_free(script->jobs, script->source_count);
+		stages_free(script->jobs, script->source_count);
 		free(script->actors);
 	}
 	if (variant->owns_queues) {

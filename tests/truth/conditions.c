@@ -194,7 +194,7 @@ static void bq(void)
 }
 
 /*
- * bursts: so many items at once, then work_a; T_W workers take work_b for each. With less room
+ * bursts: work_a, then so many items at once; T_W workers take work_b for each. With less room
  * than a burst has items, work_a begins late and the workers have nothing to do in it.
  */
 static void *burst_worker(void *unused UNUSED)
@@ -214,7 +214,7 @@ static void bursts(void)
 	first_queue.room = (int)count_of("T_Q");
 	start_many(count_of("T_W"), burst_worker);
 	for (long i = 0; i < count_of("T_N"); i++) {
-		if (i && i % count_of("T_M") == 0)
+		if (i % count_of("T_M") == 0)
 			work_a();
 		queue_put(&first_queue);
 	}
