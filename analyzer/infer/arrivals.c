@@ -19,6 +19,8 @@ static enum arrival_sort arrival_of(const struct recording *rec, uint32_t op)
 	const struct rec_op *call = &rec->ops[op];
 	const char *name = rec->strings[call->name];
 
+	if (rec->extras[op].timer)
+		return ARRIVAL_NONE;
 	if (call->kind == KIND_POLL && rec_polls_many(rec, op))
 		return ARRIVAL_ANY;
 	if (call->kind == KIND_IO && strncmp(name, "accept", 6) == 0)

@@ -9,12 +9,18 @@
  * shows that others may end it, but for a permit that was there at once.
  *
  * Where a wait gives back a mutex meanwhile, the sleep ends when the thread has it again.
+ *
+ * An event loop polls for what comes first, data or its next timer. So its polls stay polls. Those
+ * that ended in vain, and that the thread wrote something after, are told apart. They waited for a
+ * timer, which something was put off to. After the others the loop only looked around.
  */
 #include "timers.h"
 
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
+#include "flows.h"
 #include "format.h"
 
 /* Waits for one object, or polls from one call site. */
@@ -143,6 +149,60 @@ static void polls_become_sleeps(struct recording *recording)
 	free(is_sleep);
 }
 
+/* --- polls of event loops --- */
+
+struct event {
+	uint64_t start_ns;
+	uint32_t thread;
+	uint32_t op;
+};
+
+static int compare_events(const void *left, const void *right)
+{
+	const struct event *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static bool is_wait_in_vain(const struct recording *recording, uint32_t poll)
+{
+	const struct rec_op *op = &recording->ops[poll];
+	return has_timed_out(recording, poll) && op->end_ns - op->start_ns > assume.copy;
+}
+
+/* Polls and writes, by thread and time. To be freed. */
+static struct event *events_of_loops(const struct recording *recording, size_t *count)
+{
+	struct event *events = memory_new(recording->op_count, sizeof(*events));
+	*count = 0;
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		if (op->thread == NO_INDEX || recording->extras[i].open)
+			continue;
+		if (op->kind == KIND_POLL ||
+		    (op->kind == KIND_IO &&
+		     flow_direction_of(recording->strings[op->name]) == FLOW_WRITE))
+			events[(*count)++] = (struct event){ op->start_ns, op->thread, i };
+	}
+	qsort(events, *count, sizeof(*events), compare_events);
+	return events;
+}
+
+static void polls_await_timers(struct recording *recording)
+{
+	size_t count;
+	struct event *events = events_of_loops(recording, &count);
+	for (size_t i = 1; i < count; i++) {
+		uint32_t poll = events[i - 1].op;
+		if (events[i].thread == events[i - 1].thread &&
+		    recording->ops[events[i].op].kind == KIND_IO &&
+		    recording->ops[poll].kind == KIND_POLL && is_wait_in_vain(recording, poll))
+			recording->extras[poll].timer = true;
+	}
+	free(events);
+}
+
 /* --- waits --- */
 
 static void op_of_wait(struct recording *recording, uint32_t op, const struct rec_wait *wait)
@@ -246,5 +306,6 @@ void timers_find(struct recording *recording)
 	if (!recording->extras)
 		return;
 	polls_become_sleeps(recording);
+	polls_await_timers(recording);
 	waits_become_sleeps(recording);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "format.h"
 
 enum { SLOTS_FIRST = 256 }; /* a power of two */
 
@@ -49,16 +50,15 @@ static void index_resize(struct index *index, size_t slot_count)
 	}
 }
 
-static uint32_t class_of(struct index *index, const struct rec_op *op, uint32_t name)
+static uint32_t class_of(struct index *index, uint16_t kind, uint8_t work, uint32_t name)
 {
 	struct class_table *table = index->table;
-	size_t slot = class_slot(index, name, op->kind);
+	size_t slot = class_slot(index, name, kind);
 	if (index->slots[slot] != NO_INDEX)
 		return index->slots[slot];
 	table->classes = memory_grow(table->classes, &index->class_room, (size_t)table->count + 1,
 				     sizeof(*table->classes));
-	table->classes[table->count] =
-		(struct class){ .name = name, .kind = op->kind, .work = op->work };
+	table->classes[table->count] = (struct class){ .name = name, .kind = kind, .work = work };
 	index->slots[slot] = table->count++;
 	if (2 * (size_t)table->count >= index->slot_count)
 		index_resize(index, 2 * index->slot_count);
@@ -76,7 +76,9 @@ void class_table_build(struct class_table *table, const struct recording *record
 	table->of_op = memory_new(op_count, sizeof(*table->of_op));
 	for (uint32_t i = 0; i < op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
-		table->of_op[i] = class_of(&index, op, op_name ? op_name[i] : op->name);
+		bool is_timer = recording->extras && recording->extras[i].timer;
+		table->of_op[i] = class_of(&index, is_timer ? KIND_SLEEP : op->kind, op->work,
+					   op_name ? op_name[i] : op->name);
 		table->classes[table->of_op[i]].op_count++;
 	}
 	free(index.slots);

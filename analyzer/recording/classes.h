@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The class of every op: its kind and its name.
+ * The class of every op: its kind and its name. A poll that a timer ended is in a class of sleeps.
  *
  * Built once, read-only afterwards. Classes are numbered from 0 in the order in which ops first use
  * them. The names of ops are given from outside, so that a dump can be classified anew.

@@ -58,6 +58,7 @@ struct rec_op_extra {
 	bool absolute;      /* sleep to an absolute deadline */
 	bool accepted;      /* io, poll: of a connection whose peer is a client */
 	bool open;          /* had not ended when the dump was taken */
+	bool timer;         /* poll: ended by the clock, for work that was put off until then */
 	bool shared;        /* hold of an rwlock: as a reader, which its ident says */
 };
 

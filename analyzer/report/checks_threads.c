@@ -148,7 +148,7 @@ static void finishes_build(struct finishes *finishes, const struct analysis *ana
 		struct finish finish = { .group = group_of(&groups, class_of(analysis, t)),
 					 .is_open = op == NO_INDEX || recording->extras[op].open,
 					 .thread = t };
-		if (script->actors[t].ticks || are_idle[t])
+		if (script->actors[t].ticks || script->actors[t].rests || are_idle[t])
 			continue;
 		finish.at_ns = finish_ns > script->start_ns ? finish_ns - script->start_ns : 0;
 		finishes->recorded[finishes->count] = finish;

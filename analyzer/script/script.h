@@ -89,6 +89,7 @@ struct actor {
 	bool has_startup;   /* its first step is the CPU time of its start, in no op */
 	bool counts;        /* its finish is the makespan, or part of it */
 	bool ticks;         /* it goes on as long as it is left alone: its finish is nothing */
+	bool rests;         /* it did nothing, and was still there at the end: nor is its */
 };
 
 /* No recording has as many waits, ops or links. */

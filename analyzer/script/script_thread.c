@@ -447,6 +447,7 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	script_runs_end_thread(&compiler->gathered.runs, queued_most_ns(compiler));
 	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;
+	compiler->script->actors[thread].rests = !ended && !compiler->thread.has_worked;
 	if (!ended && compiler->thread.has_worked && compiler->thread.idle_step != NO_INDEX)
 		idle_end_drop(compiler);
 	script_quantum_ends(compiler);

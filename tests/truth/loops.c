@@ -359,12 +359,56 @@ static void mux(void)
 	join_all();
 }
 
+/* later: a loop that answers each question work_c after it came, as by a timer. */
+static void later(void)
+{
+	struct pollfd set[ASKERS_MAX];
+	uint64_t due_ns[ASKERS_MAX] = { 0 }, first_ns;
+	uint64_t wait_ns = (uint64_t)work_c_piece.request.tv_sec * NS_PER_S +
+			   (uint64_t)work_c_piece.request.tv_nsec;
+	long left;
+	char letter;
+
+	pairs_make(count_of("T_K"));
+	for (long i = 0; i < asker_count; i++)
+		set[i] = (struct pollfd){ serving[i], POLLIN, 0 };
+	askers_start();
+	for (left = asker_count; left > 0;) {
+		uint64_t at_ns = now_ns();
+		struct timespec limit;
+
+		first_ns = UINT64_MAX;
+		for (long i = 0; i < asker_count; i++)
+			if (due_ns[i] && due_ns[i] < first_ns)
+				first_ns = due_ns[i];
+		limit = to_timespec(first_ns > at_ns ? first_ns - at_ns : 0);
+		if (ppoll(set, (nfds_t)asker_count, first_ns == UINT64_MAX ? NULL : &limit, NULL) >
+		    0)
+			for (long i = 0; i < asker_count; i++) {
+				if (!set[i].revents || !get(serving[i], &letter))
+					continue;
+				due_ns[i] = letter == 'e' ? 0 : now_ns() + wait_ns;
+				if (letter == 'e') {
+					set[i].fd = -1;
+					left--;
+				}
+			}
+		for (long i = 0; i < asker_count; i++)
+			if (due_ns[i] && due_ns[i] <= now_ns()) {
+				due_ns[i] = 0;
+				put(serving[i], 'a');
+			}
+	}
+	join_all();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "many", many },     { "ticking", ticking },     { "shared", shared },
-		{ "handed", handed }, { "offloaded", offloaded }, { "mux", mux },
-		{ NULL, NULL }
+		{ "many", many },           { "ticking", ticking },
+		{ "shared", shared },       { "handed", handed },
+		{ "offloaded", offloaded }, { "mux", mux },
+		{ "later", later },         { NULL, NULL }
 	};
 
 	return truth_main(argc, argv, patterns);

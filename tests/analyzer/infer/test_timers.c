@@ -124,8 +124,44 @@ START_TEST(a_sleep_ends_when_the_mutex_is_had_again)
 }
 END_TEST
 
+static const struct {
+	uint64_t ready;
+	uint32_t op_ms;   /* how long the poll is */
+	const char *then; /* the call after it */
+	bool is_timer;
+} loop_rows[] = {
+	/* 0: work had been put off until then */ { 0, 10, "write", true },
+	/* 1: data came */ { 1, 10, "write", false },
+	/* 2: it looked around, and did nothing that anybody else sees */ { 0, 10, "read", false },
+	/* 3: it did not wait */ { 0, 0, "write", false },
+};
+
+/* Another poll from there has found something: the loop's polls stay polls. */
+START_TEST(a_loops_poll_that_its_timer_ends_is_of_a_class_of_sleeps)
+{
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 60);
+	uint32_t first = sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 0, 10);
+	sketch.rec.extras[first].amount = 1;
+	uint32_t poll =
+		sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 20, 20 + loop_rows[_i].op_ms);
+	sketch.rec.ops[poll].outcome = OUTCOME_OK;
+	sketch.rec.extras[poll].amount = loop_rows[_i].ready;
+	sketch_op(&sketch, KIND_IO, loop_rows[_i].then, 0, 31, 32);
+	timers_find(&sketch.rec);
+	ck_assert_int_eq(sketch.rec.ops[poll].kind, KIND_POLL);
+	ck_assert_int_eq(sketch.rec.extras[poll].timer, loop_rows[_i].is_timer);
+	sketch_end(&sketch);
+	if (loop_rows[_i].is_timer)
+		replayed_expect(&sketch, _i, "epoll_wait", 0, 50);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(a_loops_poll_that_its_timer_ends_is_of_a_class_of_sleeps, loop_rows);
 	EACH(a_wait_that_only_the_clock_ends_is_a_sleep, rows);
 	EACH(a_poll_from_where_none_finds_anything_is_a_sleep, poll_rows);
 	TEST(a_sleep_ends_when_the_mutex_is_had_again);
