@@ -26,11 +26,11 @@ void report_withheld(const struct analysis *analysis, struct emit *emit)
 {
 	assert(analysis->checks.is_withheld && analysis->checks.gravest < CHECK_COUNT);
 	const struct check *check = &analysis->checks.rows[analysis->checks.gravest];
-	emit_strong_line(emit, "Withheld (%s is %.1f%%, the limit is %g%%): %s; --force shows it",
+	emit_strong_line(emit,
+			 "Withheld (%s is %.1f%%, the limit is %g%%): the report's first line says "
+			 "why; --force shows it",
 			 verdict_check_name(analysis->checks.gravest), check->value,
-			 verdict_withheld_above(analysis->checks.gravest), check->line);
-	if (verdict_advice(analysis->checks.gravest)[0])
-		emit_strong_line(emit, "What to do: %s.", verdict_advice(analysis->checks.gravest));
+			 verdict_withheld_above(analysis->checks.gravest));
 }
 
 void report_pinned(const struct analysis *analysis, struct emit *emit)

@@ -111,8 +111,12 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = { { .key = "warning" } };
 	if (emit->format == EMIT_TEXT) {
+		char why[CONFIDENCE_BYTES];
+		(void)confidence_of(analysis, why);
+		/* The first line has said the gravest one. */
 		for (size_t i = 0; i < analysis->warning_count; i++)
-			emit_strong_line(emit, "warning: %s", analysis->warnings[i]);
+			if (!strstr(why, analysis->warnings[i]))
+				emit_strong_line(emit, "warning: %s", analysis->warnings[i]);
 		return;
 	}
 	emit_table_begin(emit, "warnings", EMIT_VALUES, columns, 1);

@@ -78,8 +78,8 @@ END_TEST
 /* Answers from a replay that is another run; a reason stands in their place. */
 START_TEST(answers_are_withheld)
 {
-	static const char reason[] = "Withheld (drift is 12.5%, the limit is 10%): it is another "
-				     "run; --force shows it\n";
+	static const char reason[] = "Withheld (drift is 12.5%, the limit is 10%): the report's "
+				     "first line says why; --force shows it\n";
 	struct sketch sketch;
 	struct options options = sample_options();
 	struct analysis analysis;
@@ -106,6 +106,7 @@ START_TEST(answers_are_withheld)
 			at = strchr(at, '\n') + 1;
 			ck_assert_msg(strncmp(at, reason, sizeof(reason) - 1) == 0, "%s", at);
 			ck_assert_ptr_null(strstr(text, "sooner"));
+			ck_assert_int_eq(strncmp(text, "Withheld: it is another run; ", 29), 0);
 			ck_assert_ptr_nonnull(strstr(text, "drift 12.5% (!)"));
 			at = strstr(text, "What would these changes save?");
 			ck_assert_ptr_null(strstr(at, "n1*0.5"));
