@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import signal
+import socket as sockets
 import subprocess
 import tempfile
 import unittest
@@ -82,9 +83,13 @@ class ProgramTest(unittest.TestCase):
                                    stdout=subprocess.PIPE, text=True, bufsize=1)
         self.addCleanup(self.end, process)
         self.expect(process, "ready")
-        name = os.path.join(self.run_directory, f"{process.pid}.sock")
-        self.until(lambda: not socket or os.path.exists(name))
+        self.until(lambda: not socket or self.listens(process.pid))
         return process
+
+    def listens(self, pid):
+        """Its socket has a name some time before it listens there."""
+        with sockets.socket(sockets.AF_UNIX) as probe:
+            return probe.connect_ex(os.path.join(self.run_directory, f"{pid}.sock")) == 0
 
     def end(self, process):
         process.kill()
