@@ -9,7 +9,8 @@
  * ends sooner, and its thread makes the next turn. At least one wait must have lasted through a
  * turn that was under way. Else the threads may just wait for what is being done.
  *
- * Where each thread waits on a condition of its own, these are one condition.
+ * Where each thread waits on a condition of its own, these are one condition. Where these have
+ * locks of their own, or are futexes, turns_calls.c finds the turns.
  *
  * A thread that makes a turn without having waited has found none under way. Where one thread makes
  * all turns and never waits, it does nothing else.
@@ -27,15 +28,29 @@
 
 enum { HOLDS_MAX = 64 }; /* of one thread at a time */
 
-uint32_t *turns_indexes_new(size_t count)
-{
-	uint32_t *indexes = memory_new(count, sizeof(*indexes));
+/* --- turns --- */
 
-	memset(indexes, 0xff, count * sizeof(*indexes));
-	return indexes;
+static bool waits_alone(const struct turn_search *search, uint32_t condition)
+{
+	return search->owner_of_mutex[search->monitors->conditions[condition].mutex] != NO_INDEX;
 }
 
-/* --- turns --- */
+/* Whether it tells one that waits alone, past all locks that others take. */
+static bool is_told_alone(const struct turn_search *search, uint32_t link, bool is_locked)
+{
+	uint32_t condition = search->monitors->signals[link].condition;
+
+	if (condition != NO_INDEX)
+		return waits_alone(search, condition);
+	const struct rec_link *told = &search->rec->links[link];
+	uint32_t word =
+		told->thread == NO_INDEX
+			? NO_INDEX
+			: addresses_find(&search->words, search->rec->threads[told->thread].process,
+					 told->address);
+
+	return !is_locked && word != NO_INDEX && search->waiter_of_word[word] != NO_INDEX;
+}
 
 /* A wait that may have been for a turn's end. */
 static bool is_candidate(const struct turn_search *search, uint32_t index)
@@ -48,7 +63,8 @@ static bool is_candidate(const struct turn_search *search, uint32_t index)
 		return false;
 	if (wait->reason == REASON_COND)
 		return condition != NO_INDEX &&
-		       search->monitors->conditions[condition].model == PUT_NONE;
+		       (search->monitors->conditions[condition].model == PUT_NONE ||
+			waits_alone(search, condition));
 	return wait->reason == REASON_FUTEX || wait->reason == REASON_SEM;
 }
 
@@ -63,6 +79,7 @@ struct walk {
 	uint32_t ended_before;
 	uint32_t waited;     /* the wait that ended at the last moment */
 	uint32_t *last_hold; /* by lock: of this thread */
+	struct call_row row;
 };
 
 static void hold_begins(struct walk *walk, uint32_t hold)
@@ -93,7 +110,7 @@ static void hold_ends(struct walk *walk, uint32_t hold)
 	walk->last_hold[walk->search->releases->lock_of[hold]] = hold;
 }
 
-static struct found_turn *turn_add(struct turn_search *search)
+struct found_turn *turns_add(struct turn_search *search)
 {
 	search->turns = memory_grow(search->turns, &search->turn_capacity, search->turn_count + 1,
 				    sizeof(*search->turns));
@@ -109,20 +126,28 @@ static void link_happens(struct walk *walk, uint32_t index)
 		walk->open_count ? walk->before[walk->open_count - 1] : walk->ended_before;
 	uint32_t condition = search->monitors->signals[index].condition;
 
-	if (!search->wakes[index] || last == NO_INDEX)
+	if (!search->wakes[index])
+		return;
+	if (walk->open_count < 2 && is_told_alone(search, index, walk->open_count > 0) &&
+	    turns_row_tells(search, &walk->row, index, walk->open_count ? last : NO_INDEX))
+		return;
+	if (last == NO_INDEX)
 		return;
 	if (condition != NO_INDEX && search->waiter_of[condition] != NO_INDEX)
 		condition = NO_INDEX;
 	struct found_turn *found =
 		search->turn_count ? &search->turns[search->turn_count - 1] : NULL;
 	if (!found || found->turn.closing_hold != last || found->condition != condition) {
-		found = turn_add(search);
+		found = turns_add(search);
 		*found = (struct found_turn){ { .thread = walk->thread,
-						.opening_hold = before,
+						.opening = before,
 						.closing_hold = last,
+						.closing_link = NO_INDEX,
 						.wait = NO_INDEX },
 					      search->releases->lock_of[last],
-					      condition };
+					      condition,
+					      0,
+					      { .count = 0 } };
 	}
 	found->turn.end_ns = search->rec->links[index].at_ns;
 	search->turn_of_link[index] = (uint32_t)(search->turn_count - 1);
@@ -141,6 +166,8 @@ static void moment_passes(struct walk *walk, const struct moment *moment)
 
 	if (is_hold && type != MOMENT_OP_END)
 		hold_begins(walk, moment->index);
+	else if (type == MOMENT_OP_BEGIN || type == MOMENT_OP_POINT)
+		turns_row_calls(&walk->row, moment->index, walk->open_count > 0);
 	if (type == MOMENT_LINK) {
 		link_happens(walk, moment->index);
 		return;
@@ -151,8 +178,12 @@ static void moment_passes(struct walk *walk, const struct moment *moment)
 	walk->waited = NO_INDEX;
 	if (is_hold && type != MOMENT_OP_BEGIN)
 		hold_ends(walk, moment->index);
-	if (type == MOMENT_WAIT_END || type == MOMENT_WAIT_POINT)
+	if (type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_POINT)
+		walk->search->called_ns[moment->index] = turns_row_called_ns(&walk->row, rec);
+	if (type == MOMENT_WAIT_END || type == MOMENT_WAIT_POINT) {
 		walk->waited = moment->index;
+		turns_row_waits(&walk->row, moment->index);
+	}
 }
 
 static void turns_find(struct turn_search *search)
@@ -165,6 +196,7 @@ static void turns_find(struct turn_search *search)
 		walk.thread = t;
 		walk.open_count = 0;
 		walk.ended = walk.waited = NO_INDEX;
+		walk.row = (struct call_row){ .after_wait = NO_INDEX };
 		memset(walk.last_hold, 0xff, locks * sizeof(uint32_t));
 		for (size_t i = timeline->first[t]; i < timeline->first[t + 1]; i++)
 			moment_passes(&walk, &timeline->moments[i]);
@@ -177,7 +209,9 @@ static void turns_find(struct turn_search *search)
 static const struct section *closing_section(const struct turn_search *search,
 					     const struct found_turn *found)
 {
-	uint32_t section = search->monitors->section_of_hold[found->turn.closing_hold];
+	uint32_t section = found->lock == NO_INDEX
+				   ? NO_INDEX
+				   : search->monitors->section_of_hold[found->turn.closing_hold];
 
 	return section == NO_INDEX || found->condition != NO_INDEX
 		       ? NULL
@@ -211,7 +245,7 @@ static uint64_t *closing_sites(const struct turn_search *search, size_t *count)
  * Where threads wait each on its own, nobody is told if nobody has come. Such a turn ends in a
  * section as those of the others, of the same lock call.
  */
-static void silent_turns_add(struct turn_search *search)
+static void silent_turns_find(struct turn_search *search)
 {
 	size_t count;
 	uint64_t *sites = closing_sites(search, &count);
@@ -225,14 +259,17 @@ static void silent_turns_add(struct turn_search *search)
 		    !bsearch(&section->site[SITE_FRAMES - 1], sites, count, sizeof(*sites),
 			     compare_sites))
 			continue;
-		*turn_add(search) =
+		*turns_add(search) =
 			(struct found_turn){ { .end_ns = search->rec->ops[hold].start_ns,
 					       .thread = section->thread,
-					       .opening_hold = search->hold_before[hold],
+					       .opening = search->hold_before[hold],
 					       .closing_hold = hold,
+					       .closing_link = NO_INDEX,
 					       .wait = NO_INDEX },
 					     search->releases->lock_of[hold],
-					     NO_INDEX };
+					     NO_INDEX,
+					     0,
+					     { .count = 0 } };
 	}
 	free(sites);
 }
@@ -254,13 +291,16 @@ static void visit_add(struct turn_search *search, uint32_t index)
 		return;
 	search->visits = memory_grow(search->visits, &search->visit_capacity,
 				     search->visit_count + 1, sizeof(*search->visits));
-	search->visits[search->visit_count++] = (struct visit){ search->rec->waits[first].start_ns,
-								wait->end_ns,
-								first,
-								index,
-								wait->thread,
-								turn,
-								NO_INDEX };
+	struct visit *visit = &search->visits[search->visit_count++];
+
+	*visit = (struct visit){ .from_ns = search->rec->waits[first].start_ns,
+				 .to_ns = wait->end_ns,
+				 .first_wait = first,
+				 .last_wait = index,
+				 .thread = wait->thread,
+				 .turn = turn,
+				 .leads = NO_INDEX };
+	turns_visit_came(search, visit, section);
 }
 
 static int compare_visits(const void *left, const void *right)
@@ -272,8 +312,7 @@ static int compare_visits(const void *left, const void *right)
 	return a->to_ns < b->to_ns ? -1 : a->to_ns > b->to_ns;
 }
 
-/* The last visit that the turn's thread had ended in the group before it let others go. */
-static struct visit *visit_before(const struct turn_search *search, const struct found_turn *found)
+struct visit *turns_visit_before(const struct turn_search *search, const struct found_turn *found)
 {
 	size_t from = 0, to = search->visit_count;
 
@@ -298,26 +337,26 @@ static void turn_begins(struct turn_search *search, uint32_t number)
 {
 	struct turn *turn = &search->turns[number].turn;
 	const struct rec_op *opening =
-		turn->opening_hold == NO_INDEX ? NULL : &search->rec->ops[turn->opening_hold];
-	struct visit *visit = visit_before(search, &search->turns[number]);
+		turn->opening == NO_INDEX ? NULL : &search->rec->ops[turn->opening];
+	struct visit *visit = turns_visit_before(search, &search->turns[number]);
 
 	turn->begin_ns = opening ? opening->end_ns : 0;
 	if (!visit || visit->leads != NO_INDEX)
 		return;
-	if (opening && search->hold_after_wait[visit->last_wait] != turn->opening_hold &&
+	if (opening && search->hold_after_wait[visit->last_wait] != turn->opening &&
 	    opening->end_ns > visit->from_ns)
 		return;
 	if (!opening || opening->end_ns <= visit->from_ns)
 		turn->begin_ns = visit->to_ns;
 	turn->wait = visit->last_wait;
-	turn->opening_hold = NO_INDEX;
+	turn->opening = NO_INDEX;
 	visit->leads = number;
 }
 
 static void search_for_groups(struct turns *turns, struct turn_search *search)
 {
 	turns_find(search);
-	silent_turns_add(search);
+	silent_turns_find(search);
 	for (uint32_t i = 0; i < search->rec->wait_count; i++)
 		if (is_candidate(search, i))
 			visit_add(search, i);
@@ -325,8 +364,16 @@ static void search_for_groups(struct turns *turns, struct turn_search *search)
 		return;
 	qsort(search->visits, search->visit_count, sizeof(*search->visits), compare_visits);
 	for (uint32_t i = 0; i < search->turn_count; i++)
-		turn_begins(search, i);
+		if (search->turns[i].lock != NO_INDEX)
+			turn_begins(search, i);
+	turns_without_lock_begin(search);
 	turns_group(turns, search);
+}
+
+static void waiter_add(uint32_t *waiter_of, bool *is_shared, uint32_t index, uint32_t thread)
+{
+	is_shared[index] |= waiter_of[index] != NO_INDEX && waiter_of[index] != thread;
+	waiter_of[index] = is_shared[index] ? NO_INDEX : thread;
 }
 
 /* By condition: the only thread that waits on it, else NO_INDEX. To be freed. */
@@ -335,17 +382,53 @@ static uint32_t *waiters_find(const struct recording *rec, const struct monitors
 	uint32_t *waiter_of = turns_indexes_new(monitors->condition_count);
 	bool *is_shared = memory_new(monitors->condition_count, sizeof(*is_shared));
 
-	for (uint32_t i = 0; i < rec->wait_count; i++) {
-		uint32_t condition = monitors->condition_of_wait[i], thread = rec->waits[i].thread;
-
-		if (condition == NO_INDEX)
-			continue;
-		is_shared[condition] |=
-			waiter_of[condition] != NO_INDEX && waiter_of[condition] != thread;
-		waiter_of[condition] = is_shared[condition] ? NO_INDEX : thread;
-	}
+	for (uint32_t i = 0; i < rec->wait_count; i++)
+		if (monitors->condition_of_wait[i] != NO_INDEX)
+			waiter_add(waiter_of, is_shared, monitors->condition_of_wait[i],
+				   rec->waits[i].thread);
 	free(is_shared);
 	return waiter_of;
+}
+
+/* The only thread that waits on a futex or a semaphore. */
+static void word_waiters_find(struct turn_search *search)
+{
+	const struct recording *rec = search->rec;
+	bool *is_shared = memory_new(rec->wait_count, sizeof(*is_shared));
+
+	search->waiter_of_word = turns_indexes_new(rec->wait_count);
+	for (uint32_t i = 0; i < rec->wait_count; i++) {
+		const struct rec_wait *wait = &rec->waits[i];
+
+		if (wait->thread == NO_INDEX || !wait->address ||
+		    (wait->reason != REASON_FUTEX && wait->reason != REASON_SEM))
+			continue;
+		waiter_add(search->waiter_of_word, is_shared,
+			   addresses_add(&search->words, rec->threads[wait->thread].process,
+					 wait->address),
+			   wait->thread);
+	}
+	free(is_shared);
+}
+
+/* Mutexes of conditions on which one and the same thread waits. */
+static void owners_find(struct turn_search *search)
+{
+	const struct monitors *monitors = search->monitors;
+	bool *is_shared = memory_new(monitors->mutex_count, sizeof(*is_shared));
+
+	for (size_t i = 0; i < monitors->condition_count; i++) {
+		uint32_t *owner = &search->owner_of_mutex[monitors->conditions[i].mutex];
+		uint32_t waiter = search->waiter_of[i];
+
+		is_shared[monitors->conditions[i].mutex] |=
+			waiter == NO_INDEX || (*owner != NO_INDEX && *owner != waiter);
+		*owner = waiter;
+	}
+	for (size_t i = 0; i < monitors->mutex_count; i++)
+		if (is_shared[i])
+			search->owner_of_mutex[i] = NO_INDEX;
+	free(is_shared);
 }
 
 void turns_build(struct turns *turns, const struct recording *rec, const struct timeline *timeline,
@@ -357,13 +440,17 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 				      .monitors = monitors,
 				      .turn_of_link = turns_indexes_new(rec->link_count),
 				      .hold_after_wait = turns_indexes_new(rec->wait_count),
+				      .called_ns = memory_new(rec->wait_count, sizeof(uint64_t)),
 				      .hold_before = turns_indexes_new(rec->op_count),
 				      .waiter_of = waiters_find(rec, monitors),
+				      .owner_of_mutex = turns_indexes_new(monitors->mutex_count),
 				      .wakes = memory_new(rec->link_count, sizeof(bool)) };
 	bool *is_awaited = memory_new(monitors->condition_count, sizeof(*is_awaited));
 	bool are_any = false;
 
 	assert(timeline->thread_count == rec->thread_count);
+	word_waiters_find(&search);
+	owners_find(&search);
 	memset(turns, 0, sizeof(*turns));
 	for (uint32_t i = 0; i < rec->wait_count; i++) {
 		if (!is_candidate(&search, i))
@@ -383,7 +470,11 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 	free(search.visits);
 	free(search.turn_of_link);
 	free(search.hold_after_wait);
+	free(search.called_ns);
+	free(search.waiter_of_word);
+	addresses_free(&search.words);
 	free(search.hold_before);
+	free(search.owner_of_mutex);
 	free(search.waiter_of);
 	free(search.wakes);
 }
@@ -397,6 +488,7 @@ void turns_free(struct turns *turns)
 	free(turns->led_by_wait);
 	free(turns->opened_by);
 	free(turns->closed_by);
+	free(turns->closed_by_link);
 	free(turns->is_idle);
 	free(turns->is_call);
 	memset(turns, 0, sizeof(*turns));

@@ -16,11 +16,14 @@ struct turn {
 	uint64_t end_ns;
 	uint32_t group;
 	uint32_t thread;
-	uint32_t opening_hold; /* op index: it begins when this hold ends, NO_INDEX = with `wait` */
-	uint32_t closing_hold; /* op index: it ends with this hold */
-	uint32_t wait;         /* wait index: its thread waited before, and then had to work; or
+	uint32_t opening; /* op index: it begins when this hold ends, or this call begins;
+				  NO_INDEX = with `wait` */
+	uint32_t
+		closing_hold; /* op index: it ends with this hold, NO_INDEX = with `closing_link` */
+	uint32_t closing_link;
+	uint32_t wait;  /* wait index: its thread waited before, and then had to work; or
 				  NO_INDEX */
-	uint32_t items;        /* threads that it works for, with its own if it is led */
+	uint32_t items; /* threads that it works for, with its own if it is led */
 };
 
 struct turn_group {
@@ -38,11 +41,13 @@ struct turns {
 	 * wait for, or that its wait ends in; NO_INDEX = none. There may be other waits between. */
 	uint32_t *begins;
 	uint32_t *ends;
-	uint32_t *led_by_wait; /* by wait index: the turn that the thread makes after it */
-	uint32_t *opened_by;   /* by op index: the turn that begins when this hold ends */
-	uint32_t *closed_by;   /* by op index: the turn that ends with it */
-	bool *is_idle;         /* by wait index: for others to come, by the one that makes turns */
-	bool *is_call;         /* by link index: it only tells the others that a turn has ended */
+	uint32_t *led_by_wait;    /* by wait index: the turn that the thread makes after it */
+	uint32_t *opened_by;      /* by op index: the turn that begins when this hold ends, or this
+				  call begins */
+	uint32_t *closed_by;      /* by op index: the turn that ends with it */
+	uint32_t *closed_by_link; /* by link index: the turn that ends with it */
+	bool *is_idle; /* by wait index: for others to come, by the one that makes turns */
+	bool *is_call; /* by link index: it only tells the others that a turn has ended */
 };
 
 void turns_build(struct turns *, const struct recording *, const struct timeline *,

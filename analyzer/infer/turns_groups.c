@@ -10,6 +10,15 @@
 #include "turns_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+uint32_t *turns_indexes_new(size_t count)
+{
+	uint32_t *indexes = memory_new(count, sizeof(*indexes));
+
+	memset(indexes, 0xff, count * sizeof(*indexes));
+	return indexes;
+}
 
 static int compare_turns(const void *left, const void *right)
 {
@@ -19,6 +28,8 @@ static int compare_turns(const void *left, const void *right)
 		return a->lock < b->lock ? -1 : 1;
 	if (a->condition != b->condition)
 		return a->condition < b->condition ? -1 : 1;
+	if (a->last_call != b->last_call)
+		return a->last_call < b->last_call ? -1 : 1;
 	return a->turn.end_ns < b->turn.end_ns ? -1 : a->turn.end_ns > b->turn.end_ns;
 }
 
@@ -87,12 +98,15 @@ static void visit_tries(struct turn_search *search, struct trial *trials, const 
 {
 	struct trial *trial = &trials[search->turns[visit->turn].turn.group];
 	uint32_t expected = first_after(search, trial, visit->from_ns);
-	bool is_misfit = visit->leads == NO_INDEX ? expected != visit->turn
-						  : visit->leads != visit->turn + 1;
+	bool is_misfit = visit->leads == NO_INDEX
+				 ? expected < visit->turn ||
+					   first_after(search, trial, visit->came_ns) > visit->turn
+				 : visit->leads != visit->turn + 1;
 
 	trial->maker_waits = trial->maker_waits || trial->maker == visit->thread;
 	if (!search->turns[visit->turn].turn.begin_ns)
 		return;
+	is_misfit = is_misfit || visit->was_there;
 	trial->visits++;
 	trial->misfits += is_misfit;
 	trial->proofs += visit->leads == NO_INDEX && !is_misfit && expected > trial->first &&
@@ -115,6 +129,7 @@ static void tables_prepare(struct turns *turns, const struct recording *rec)
 	turns->led_by_wait = turns_indexes_new(rec->wait_count);
 	turns->opened_by = turns_indexes_new(rec->op_count);
 	turns->closed_by = turns_indexes_new(rec->op_count);
+	turns->closed_by_link = turns_indexes_new(rec->link_count);
 	turns->is_idle = memory_new(rec->wait_count, sizeof(*turns->is_idle));
 	turns->is_call = memory_new(rec->link_count, sizeof(*turns->is_call));
 }
@@ -133,9 +148,12 @@ static void group_add(struct turns *turns, struct turn_search *search, const str
 			continue;
 		turn->group = group;
 		turn->items = turns->groups[group].is_led;
-		turns->closed_by[turn->closing_hold] = i;
-		if (turn->opening_hold != NO_INDEX)
-			turns->opened_by[turn->opening_hold] = i;
+		if (turn->closing_hold != NO_INDEX)
+			turns->closed_by[turn->closing_hold] = i;
+		else
+			turns->closed_by_link[turn->closing_link] = i;
+		if (turn->opening != NO_INDEX)
+			turns->opened_by[turn->opening] = i;
 	}
 }
 
@@ -147,7 +165,9 @@ static void latency_find(struct turns *turns, const struct turn_search *search, 
 	for (size_t i = 0; i < search->visit_count; i++) {
 		const struct visit *visit = &search->visits[i];
 		const struct turn *turn = &search->turns[visit->turn].turn;
-		uint64_t end_ns = search->rec->ops[turn->closing_hold].end_ns;
+		uint64_t end_ns = turn->closing_hold == NO_INDEX
+					  ? turn->end_ns
+					  : search->rec->ops[turn->closing_hold].end_ns;
 
 		if (turn->group == group)
 			latencies_ns[count++] = visit->to_ns > end_ns ? visit->to_ns - end_ns : 0;

@@ -153,6 +153,15 @@ static void fill_latencies(struct compiler *compiler)
 		make_wake_ups_anew(script);
 }
 
+/* Tokens would explain a second time what the waits for turns are for. */
+static void turns_replace_tokens(struct monitors *monitors, const struct turns *turns,
+				 const struct recording *rec)
+{
+	for (size_t i = 0; turns->begins && i < rec->wait_count; i++)
+		if (turns->begins[i] != NO_INDEX && monitors->condition_of_wait[i] != NO_INDEX)
+			monitors->conditions[monitors->condition_of_wait[i]].model = PUT_NONE;
+}
+
 static void found_build(struct found *found, struct script *script, const struct recording *rec,
 			const struct class_table *classes, const struct timeline *timeline,
 			const struct releases *releases)
@@ -162,6 +171,7 @@ static void found_build(struct found *found, struct script *script, const struct
 	found->barrier_latency_ns = script_barriers_find(script, rec, &found->barriers);
 	meetings_build(&found->meetings, rec, timeline, &script->monitors);
 	turns_build(&found->turns, rec, timeline, releases, &script->monitors);
+	turns_replace_tokens(&script->monitors, &found->turns, rec);
 	meetings_explain(&found->meetings, rec, &script->monitors);
 	quanta_build(&found->quanta, rec, timeline, &script->monitors);
 	script_meetings_find(script, &found->meetings);

@@ -275,10 +275,13 @@ void script_meets(struct compiler *, uint32_t wait);
 void script_meets_last(struct compiler *);
 
 /* script_turns.c: a wait for a turn begins or ends. True: there is nothing more to do about it.
- * The end of a hold may be the begin or end of a turn that the thread makes. */
+ * The end of a hold may be the begin or end of a turn that the thread makes. A call may begin one,
+ * and a link may end it. */
 bool script_turn_awaits(struct compiler *, uint32_t wait);
 bool script_turn_awaited(struct compiler *, uint32_t wait);
 void script_turn_at_hold_end(struct compiler *, uint32_t hold);
+void script_turn_at_link(struct compiler *, uint32_t link);
+void script_turn_opens(struct compiler *, uint32_t op);
 /* The script was cut in the actor's steps: it comes to a turn that is not all there. */
 void script_turns_drop(struct script *, uint32_t actor);
 /* Takes the turns out of what the threads did. */

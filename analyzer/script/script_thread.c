@@ -175,6 +175,7 @@ static void link_happens(struct compiler *compiler, uint32_t index)
 					   link->address),
 			    0);
 	spawn(compiler, script_started_actor(compiler->rec, link));
+	script_turn_at_link(compiler, index);
 	if (compiler->found->meetings.of_link[index] != NO_INDEX) {
 		compiler->thread.meeting = compiler->found->meetings.of_link[index];
 		script_meets_last(compiler);
@@ -221,6 +222,8 @@ static void op_begins(struct compiler *compiler, uint32_t op)
 	bool is_done = !compiler->thread.is_skipping && script_visit_begins(compiler, op);
 
 	script_stamps(compiler, op, STAMP_BEGIN);
+	if (compiler->rec->ops[op].kind != KIND_HOLD)
+		script_turn_opens(compiler, op);
 	if (compiler->rec->ops[op].kind == KIND_HOLD)
 		script_hold_begins(compiler, op);
 	else if (compiler->rec->ops[op].kind == KIND_POLL && !compiler->thread.is_skipping &&

@@ -90,8 +90,23 @@ void script_turn_at_hold_end(struct compiler *compiler, uint32_t hold)
 		return;
 	if (turns->closed_by[hold] != NO_INDEX)
 		turn_ends(compiler, turns->closed_by[hold]);
-	uint32_t turn = turns->opened_by[hold];
-	if (turn == NO_INDEX)
+	script_turn_opens(compiler, hold);
+}
+
+void script_turn_at_link(struct compiler *compiler, uint32_t link)
+{
+	const struct turns *turns = &compiler->found->turns;
+
+	if (turns->begins && turns->closed_by_link[link] != NO_INDEX)
+		turn_ends(compiler, turns->closed_by_link[link]);
+}
+
+void script_turn_opens(struct compiler *compiler, uint32_t op)
+{
+	const struct turns *turns = &compiler->found->turns;
+	uint32_t turn = turns->begins ? turns->opened_by[op] : NO_INDEX;
+
+	if (turn == NO_INDEX || compiler->thread.is_skipping)
 		return;
 	if (group_of(compiler, turns->turns[turn].group)->is_led)
 		come(compiler, turns->turns[turn].group, turn);

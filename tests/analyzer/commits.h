@@ -17,6 +17,7 @@ struct commits {
 	int long_flush;   /* the number of one that takes five times as long, 0 = none */
 	bool has_writer;  /* a thread of its own makes all flushes */
 	bool waits_alone; /* each thread waits on a condition of its own, and is signalled there */
+	bool has_no_lock; /* and that is a futex, and no lock is needed to come or to go */
 	int takes_any;    /* each so many late commits are over at the end of any flush; 0 = none */
 	struct sketch *sketch; /* NULL = only the time */
 	/* The rest is of a run. */
@@ -53,7 +54,7 @@ static inline void commit_sleep(struct commits *commits, uint32_t thread, const 
 static inline void commit_hold(struct commits *commits, uint32_t thread, uint32_t site,
 			       double from_ms)
 {
-	if (commits->sketch)
+	if (commits->sketch && !commits->has_no_lock)
 		sketch_hold(commits->sketch, thread + 1, "M", site, from_ms,
 			    from_ms + commit_hold_ms);
 }
@@ -62,8 +63,9 @@ static inline void commit_wait(struct commits *commits, uint32_t thread, const c
 			       double from_ms, double to_ms)
 {
 	if (commits->sketch)
-		sketch_wait(commits->sketch, thread + 1, REASON_COND, condition, from_ms, to_ms,
-			    NO_INDEX);
+		sketch_wait(commits->sketch, thread + 1,
+			    commits->has_no_lock ? REASON_FUTEX : REASON_COND, condition, from_ms,
+			    to_ms, NO_INDEX);
 }
 
 static inline void commit_signal(struct commits *commits, uint32_t thread, const char *condition,
@@ -84,15 +86,23 @@ static inline const char *commit_condition(const struct commits *commits, uint32
 	return commits->waits_alone ? own[thread] : "done";
 }
 
+static inline void commit_calls(const struct commits *commits, uint32_t maker, uint32_t thread,
+				double at_ms)
+{
+	if (commits->sketch)
+		sketch_link(commits->sketch, maker + 1, LINK_WAKE,
+			    commit_condition(commits, thread), at_ms, 1, NO_INDEX);
+}
+
+/* Tells all that wait; without a lock each is called by itself. */
 static inline void commit_tells(struct commits *commits, double at_ms)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < COMMITTERS; i++) {
 		count += commits->waits[i];
-		if (commits->waits_alone && commits->waits[i] && commits->sketch)
-			sketch_link(commits->sketch, commits->maker + 1, LINK_WAKE,
-				    commit_condition(commits, i), at_ms, 1, NO_INDEX);
+		if (commits->waits_alone && !commits->has_no_lock && commits->waits[i])
+			commit_calls(commits, commits->maker, i, at_ms);
 	}
 	if (!commits->waits_alone)
 		commit_signal(commits, commits->maker, "done", at_ms, count);
@@ -159,6 +169,10 @@ static inline void commit_ends(struct commits *commits)
 		if (is_late && commits->takes_any &&
 		    ++commits->late_count % commits->takes_any == 0)
 			is_late = false;
+		if (commits->has_no_lock && is_late && next != NO_INDEX)
+			continue;
+		if (commits->has_no_lock)
+			commit_calls(commits, maker, i, from_ms + commit_hold_ms / 2);
 		commit_wait(commits, i, commit_condition(commits, i), commits->waits_ms[i],
 			    back_ms);
 		commit_hold(commits, i, WAITS_AT, back_ms);

@@ -66,6 +66,32 @@ START_TEST(each_waits_alone)
 }
 END_TEST
 
+START_TEST(no_lock_is_needed)
+{
+	struct commits commits = {
+		.work = 1, .flush_ms = 2.3, .waits_alone = true, .has_no_lock = true
+	};
+	uint64_t items = 0;
+	struct made made;
+
+	/* All but those who found nobody, and whom nobody waited for. */
+	made_build(&made, &commits);
+	ck_assert_uint_eq(made.turns.group_count, 1);
+	for (size_t i = 0; i < made.turns.count; i++) {
+		const struct turn *turn = &made.turns.turns[i];
+
+		if (turn->group == NO_INDEX)
+			continue;
+		items += turn->items;
+		ck_assert((turn->opening == NO_INDEX) == (turn->wait != NO_INDEX));
+		ck_assert_uint_eq(turn->closing_hold, NO_INDEX);
+	}
+	ck_assert_uint_gt(items, COMMITTERS * COMMITS * 9 / 10);
+	ck_assert_uint_le(items, COMMITTERS * COMMITS);
+	made_free(&made);
+}
+END_TEST
+
 START_TEST(one_thread_writes)
 {
 	struct commits commits = { .work = 1, .flush_ms = 2.3, .has_writer = true };
@@ -82,8 +108,12 @@ END_TEST
 START_TEST(any_end_will_do)
 {
 	/* for all that come late, or for some of them */
-	for (int takes_any = 1; takes_any <= 4; takes_any++) {
-		struct commits commits = { .work = 1, .flush_ms = 2.3, .takes_any = takes_any };
+	for (int i = 0; i < 12; i++) {
+		struct commits commits = { .work = 1,
+					   .flush_ms = 2.3,
+					   .waits_alone = i >= 4,
+					   .has_no_lock = i >= 8,
+					   .takes_any = 1 + i % 4 };
 		struct made made;
 
 		made_build(&made, &commits);
@@ -98,6 +128,7 @@ SUITE()
 {
 	TEST(any_thread_leads);
 	TEST(each_waits_alone);
+	TEST(no_lock_is_needed);
 	TEST(one_thread_writes);
 	TEST(any_end_will_do);
 }
