@@ -4,8 +4,8 @@
  *
  * Method. A condition is a lock if whoever takes its token is the one that puts it, and nobody else
  * takes it in between. It has a quantum if a thread ever puts the token on request. Such a thread
- * takes it again at once. Another one, whose wait had timed out, has it meanwhile. The quantum is
- * the shortest wait for the token that timed out.
+ * takes it again at once. Another one, whose wait timed out just before, has it meanwhile. The
+ * quantum is the shortest wait for the token that timed out.
  *
  * A thread that was asked for the lock may wait until another one has it. Such a condition is
  * signalled by threads that take the token, and by no others.
@@ -98,7 +98,8 @@ static bool waits_find(struct search *search)
 
 static bool may_be_lock(const struct search *search, uint32_t condition)
 {
-	return condition != NO_INDEX && search->shortest_ns[condition] != UINT64_MAX;
+	return condition != NO_INDEX && search->shortest_ns[condition] &&
+	       search->shortest_ns[condition] != UINT64_MAX;
 }
 
 static void sections_find(struct search *search)
@@ -262,12 +263,32 @@ static bool was_asked(const struct search *search, const struct stay *put, const
 	       search->timed_out_ns[next->section] < put->end_ns;
 }
 
-/* The puts of one lock that were asked for. */
+/* The put came with the next look after a wait of the other thread had timed out. */
+static bool is_prompt(const struct search *search, const struct stay *put)
+{
+	uint64_t quantum_ns = search->shortest_ns[put->condition];
+	uint64_t since_ns = put->end_ns - search->timed_out_ns[put[1].section];
+
+	return since_ns % quantum_ns <= quantum_ns / LOOKS_A_QUANTUM;
+}
+
+/* Puts at any time are prompt by chance, one in so many. More of them are by three standard
+ * deviations: fewer are where the threads that have the lock wait for CPUs. */
+static bool is_beyond_chance(size_t asked, size_t prompt)
+{
+	double share = 1.0 / LOOKS_A_QUANTUM;
+	double excess = (double)prompt - share * (double)asked;
+
+	return excess > 0 && excess * excess > 9 * share * (1 - share) * (double)asked;
+}
+
+/* The puts of one lock that were asked for. They must be prompt: else a thread puts a thing that it
+ * is done with, and takes the next. */
 static bool puts_tell(struct search *search, const struct stay *first, size_t count)
 {
 	const uint32_t *retaken = search->put_before;
-	bool any = false;
 	uint32_t *place = indexes_new(search->monitors->section_count);
+	size_t asked = 0, prompt = 0;
 
 	for (size_t i = 0; i < count; i++)
 		place[first[i].section] = (uint32_t)i;
@@ -279,10 +300,11 @@ static bool puts_tell(struct search *search, const struct stay *first, size_t co
 		    !was_asked(search, &first[place[put]], first + count))
 			continue;
 		search->quanta->retakes[put] = s;
-		any = true;
+		asked++;
+		prompt += is_prompt(search, &first[place[put]]);
 	}
 	free(place);
-	return any;
+	return is_beyond_chance(asked, prompt);
 }
 
 /* Findings of a condition that is no lock, or has no quantum, are forgotten. */
@@ -294,9 +316,11 @@ static bool lock_finds(struct search *search, const struct stay *first, size_t c
 		search->monitors->conditions[condition].quantum_ns = search->shortest_ns[condition];
 		return true;
 	}
-	for (size_t i = 0; i < count; i++)
-		search->quanta->takes[first[i].section] = search->quanta->puts[first[i].section] =
-			NO_INDEX;
+	for (size_t i = 0; i < count; i++) {
+		search->quanta->takes[first[i].section] = NO_INDEX;
+		search->quanta->puts[first[i].section] = NO_INDEX;
+		search->quanta->retakes[first[i].section] = NO_INDEX;
+	}
 	return false;
 }
 

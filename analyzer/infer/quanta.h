@@ -11,6 +11,9 @@
 
 #include "monitors.h"
 
+/* How often a thread that has such a lock looks in a quantum whether another one asks for it. */
+enum { LOOKS_A_QUANTUM = 10 };
+
 struct quanta {
 	/* The rest is NULL if there are no such locks. By section index: the condition whose token
 	 * its thread takes, or puts; NO_INDEX = neither. */

@@ -12,9 +12,6 @@
 
 #include <assert.h>
 
-/* How often a thread looks in a quantum whether the lock is asked for. */
-enum { LOOKS_A_QUANTUM = 10 };
-
 static uint32_t section_of(const struct compiler *compiler, uint32_t hold)
 {
 	return compiler->found->quanta.takes ? compiler->script->monitors.section_of_hold[hold]

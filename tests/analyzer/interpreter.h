@@ -17,6 +17,7 @@ struct interpreter {
 	bool has_switch; /* a thread that was asked waits until the other one has the lock */
 	bool is_patient; /* a wait for the lock has no timeout */
 	bool works;      /* it does something without the lock when it was asked */
+	bool is_late;    /* it hands over what it is done with, whenever that is */
 	bool is_flag;    /* the other thread lets main go, and never takes the lock */
 };
 
@@ -35,14 +36,16 @@ static inline void interpreter_drops(struct sketch *sketch, uint32_t thread, dou
 /* Main, from when it wants the lock until it has it. */
 static inline void interpreter_asks(struct sketch *sketch, const struct interpreter *of, double t)
 {
+	double asks_ms = t + (of->is_late ? 9.01 : 12.01);
+
 	sketch_hold(sketch, 0, "mutex", SITE_TAKE, t + 7, t + 7.01);
 	if (!of->is_patient) {
-		uint32_t wait = interpreter_waits(sketch, 0, t + 7.01, t + 12.01);
+		uint32_t wait = interpreter_waits(sketch, 0, t + 7.01, asks_ms);
 
 		sketch->rec.waits[wait].timed_out = true;
-		sketch_hold(sketch, 0, "mutex", SITE_TAKE, t + 12.01, t + 12.02);
+		sketch_hold(sketch, 0, "mutex", SITE_TAKE, asks_ms, asks_ms + 0.01);
 	}
-	interpreter_waits(sketch, 0, t + (of->is_patient ? 7.01 : 12.02), t + 12.05);
+	interpreter_waits(sketch, 0, of->is_patient ? t + 7.01 : asks_ms + 0.01, t + 12.05);
 	sketch_hold(sketch, 0, "mutex", SITE_TAKE, t + 12.05, t + 12.06);
 	if (of->has_switch)
 		sketch_link(sketch, 0, LINK_WAKE, "taken", t + 12.055, 1, NO_INDEX);

@@ -61,6 +61,7 @@ END_TEST
 static const struct interpreter others[] = {
 	{ .is_patient = true },
 	{ .works = true },
+	{ .is_late = true },
 	{ .is_flag = true },
 };
 
