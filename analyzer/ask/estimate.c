@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assumptions.h"
 #include "base/memory.h"
 
 enum {
@@ -33,6 +34,10 @@ static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 {
 	trial.is_fair = way == ESTIMATE_FAIR;
 	trial.shares_cpus = way == ESTIMATE_SHARING;
+	trial.crossing = way == ESTIMATE_FREE     ? CROSSING_FREE
+			 : way == ESTIMATE_DEAR   ? CROSSING_DEAR
+			 : way == ESTIMATE_PULLED ? CROSSING_PULLED
+						  : CROSSING_USUAL;
 	trial.finish_ns = NULL;
 	return trial;
 }
@@ -40,7 +45,11 @@ static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 {
 	const bool matters[] = {
-		[ESTIMATE_FAIR] = replayer->has_locks, [ESTIMATE_SHARING] = replayer->is_crowded
+		[ESTIMATE_FAIR] = replayer->has_locks,
+		[ESTIMATE_SHARING] = replayer->is_crowded,
+		[ESTIMATE_FREE] = replayer->may_cross,
+		[ESTIMATE_DEAR] = replayer->may_cross,
+		[ESTIMATE_PULLED] = replayer->may_cross && assume.pulls,
 	};
 	return matters[way];
 }
@@ -91,7 +100,9 @@ static void way_begin(struct estimator *estimator, enum estimate_way way)
 	struct replay_answer answer = estimator->baseline;
 	if (estimator->knows_way[way])
 		return;
-	if (way_matters(estimator->replayer, way))
+	/* other than the rest, this one also changes a run on the recorded CPUs */
+	if (way_matters(estimator->replayer, way) ||
+	    (way == ESTIMATE_PULLED && estimator->replayer->is_crowded))
 		estimator->replayer->run(estimator->replayer, &unchanged, 1,
 					 estimator_scratch(estimator, 0), &answer);
 	estimator->way_baseline_ns[way] = answer.makespan_ns;
@@ -189,8 +200,10 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 		return;
 	}
 	double saved_ns = estimator->way_baseline_ns[way] - answer.makespan_ns;
-	bool differs =
-		fabs(saved_ns - estimate->saved_ns) > MATTERS * estimator->baseline.makespan_ns;
+	double off_ns = fabs(saved_ns - estimate->saved_ns);
+	if (way >= ESTIMATE_FREE)
+		estimate->crossing_ns = fmax(estimate->crossing_ns, off_ns);
+	bool differs = off_ns > MATTERS * estimator->baseline.makespan_ns;
 	estimate_widen(estimate, saved_ns);
 	if (answer.forced_steps > estimate->forced_steps)
 		estimate->forced_steps = answer.forced_steps;
@@ -222,6 +235,8 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 		return estimate;
 	if (estimator->tries_jitter)
 		allow_for_jitter(estimator, replayer, trial, scratch, &answer, &estimate);
+	if (replayer->may_cross && !estimator->tries_way[ESTIMATE_PULLED])
+		estimate.crossing_ns = estimator->baseline.makespan_ns; /* nobody has looked */
 	for (enum estimate_way way = 0; way < ESTIMATE_WAYS; way++)
 		if (estimator->tries_way[way] &&
 		    (way_matters(estimator->replayer, way) || way_matters(replayer, way)))

@@ -8,6 +8,8 @@
  *   jitter     lengths are a little off, and bring threads into another order
  *   order      locks go to the thread that has waited longest
  *   CPUs       are shared equally by all that could run
+ *   crossing   waking a thread on another CPU costs nothing, or as much as it may, or the
+ *              thread comes to the waker's CPU instead: of an answer about CPUs
  *   events     are taken by an event loop as they come, not in recorded order
  *   sampling   error of what is known from samples alone, beside the others
  *
@@ -27,6 +29,7 @@ struct estimate {
 	double most_ns;
 	double p50_saved_ns; /* of a request */
 	double p99_saved_ns;
+	double crossing_ns; /* of that, waking threads on other CPUs may change so much */
 	uint64_t forced_steps;
 	bool ran_away; /* its replay was stopped, as nothing ended it: all else is nothing */
 	bool depends_on_order; /* of threads at locks: another one changes the saving much */
@@ -37,7 +40,14 @@ struct estimate {
 bool estimate_is_valid(const struct estimate *estimate);
 
 /* Assumptions under which a trial is replayed, beside those of the recorded run. */
-enum estimate_way { ESTIMATE_FAIR, ESTIMATE_SHARING, ESTIMATE_WAYS };
+enum estimate_way {
+	ESTIMATE_FAIR,
+	ESTIMATE_SHARING,
+	ESTIMATE_FREE, /* crossings */
+	ESTIMATE_DEAR,
+	ESTIMATE_PULLED,
+	ESTIMATE_WAYS
+};
 
 struct estimator {
 	const struct replayer *replayer; /* of the run as it was; must outlive the estimator */

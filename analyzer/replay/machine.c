@@ -6,8 +6,14 @@
  * CPU. With another CPU there is an interrupt to send, and a CPU that has to come back from idling.
  * That takes a few microseconds on a machine that polls meanwhile, and up to 60 on one that lets
  * its host have an idle CPU. The assumption `crossing` is between these. It applies to locks, and
- * to signals of conditions: there the hand-over is all that happens. A call on a pipe or socket
- * takes longer than that, anyway.
+ * to signals of conditions: there the hand-over is all that happens.
+ *
+ * A recording does not say how many of its wake-ups would be on another CPU, nor what those would
+ * cost. The range of an answer about CPUs has both ends of that: nothing, and the most for each.
+ *
+ * A thread that writes to a pipe or socket tells the kernel that it is about to sleep. The kernel
+ * may then let the reader run on the writer's CPU, though another one is idle. The range covers
+ * that, too.
  *
  * One thread.
  */
@@ -15,6 +21,17 @@
 
 #include <assert.h>
 #include <math.h>
+
+#include "base/assumptions.h"
+
+/* `cpus` were asked for; 0: as many as there were. */
+static void set_difference(struct machine *machine, double cpus)
+{
+	bool is_known = cpus > 0 && !isinf(machine->recorded_cpus);
+
+	machine->has_more = is_known && cpus > machine->recorded_cpus;
+	machine->has_fewer = is_known && cpus < machine->recorded_cpus;
+}
 
 void machine_begin(struct machine *machine, const struct script *script, double asked_cpus)
 {
@@ -27,6 +44,7 @@ void machine_begin(struct machine *machine, const struct script *script, double 
 	else if (!script->recording->sample_count)
 		machine->cpus = INFINITY; /* no sample tells when a thread ran */
 	machine->crosses = machine_crosses(machine, asked_cpus);
+	set_difference(machine, asked_cpus);
 }
 
 struct machine machine_with_cpus(const struct machine *machine, double cpus)
@@ -36,5 +54,25 @@ struct machine machine_with_cpus(const struct machine *machine, double cpus)
 	assert(cpus > 0);
 	other.cpus = cpus;
 	other.crosses = machine->crosses || machine_crosses(machine, cpus);
+	set_difference(&other, cpus);
 	return other;
+}
+
+struct crossing_cost machine_crossing(const struct machine *machine, enum crossing crossing)
+{
+	struct crossing_cost cost = { .most_ns = UINT64_MAX, .pulls = crossing == CROSSING_PULLED };
+
+	if (crossing == CROSSING_FREE && machine->has_fewer) {
+		cost.most_ns = 0;
+		cost.run_ns = -(int64_t)assume.crossing_run_most;
+		cost.is_of_all = true;
+	} else if (crossing == CROSSING_DEAR && machine->has_more) {
+		cost.least_ns = assume.crossing_most;
+		cost.run_ns = (int64_t)assume.crossing_run_most;
+		cost.is_of_all = true;
+	} else if (crossing != CROSSING_FREE && machine->crosses) {
+		cost.least_ns = assume.crossing;
+		cost.run_ns = (int64_t)assume.crossing_run;
+	}
+	return cost;
 }

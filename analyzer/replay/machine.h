@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "replayer.h"
 #include "script/script.h"
 
 struct machine {
@@ -18,7 +19,20 @@ struct machine {
 	double cpus;          /* that all actors share; infinite: as many as actors */
 	bool has_others;      /* other programs use them as in the recording */
 	bool crosses;         /* machine_crosses() for these CPUs, or for those asked for before */
+	bool has_more;        /* CPUs than were recorded; */
+	bool has_fewer;       /* fewer */
 };
+
+/* The cost of waking a thread that may be on another CPU, beside that in the recording. */
+struct crossing_cost {
+	uint64_t least_ns; /* a wake-up takes at least that, and */
+	uint64_t most_ns;  /* at most that */
+	int64_t run_ns;    /* CPU time of the waker; negative: the recording has so much too much */
+	bool is_of_all;    /* else: of locks, and of signals to conditions */
+	bool pulls;        /* a thread that is woken by bytes goes to its waker's CPU */
+};
+
+struct crossing_cost machine_crossing(const struct machine *, enum crossing);
 
 /* As recorded (asked_cpus 0), or with as many CPUs as were asked for; nobody else uses those. */
 void machine_begin(struct machine *, const struct script *, double asked_cpus);
@@ -33,12 +47,13 @@ static inline bool machine_crosses(const struct machine *machine, double cpus)
 	return machine->recorded_cpus < 2 && cpus > machine->recorded_cpus;
 }
 
-/* Whether one of the actors may have to wait for a CPU. */
+/* Whether one of the actors may have to wait for a CPU. With more CPUs than were recorded two
+ * actors may still share one. */
 static inline bool machine_is_crowded(const struct machine *machine, const struct script *script)
 {
 	uint32_t strangers = machine->has_others ? script->others.stranger_count : 0;
 
-	return machine->cpus < (double)script->actor_count + strangers;
+	return machine->has_more || machine->cpus < (double)script->actor_count + strangers;
 }
 
 #endif

@@ -41,6 +41,14 @@ struct replay_answer {
 
 struct trace;
 
+/* The cost of waking a thread on another CPU, where that is not as in the recording. */
+enum crossing {
+	CROSSING_USUAL, /* as the assumptions have it */
+	CROSSING_FREE,  /* nothing; on fewer CPUs recorded costs are gone */
+	CROSSING_DEAR,  /* as much as in a virtual machine that lets its host have an idle CPU */
+	CROSSING_PULLED /* a thread that is woken by bytes runs on its waker's CPU */
+};
+
 /* All self time of a class times a factor. */
 struct scaling {
 	uint32_t class;
@@ -63,6 +71,7 @@ struct trial {
 	bool is_fair;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
+	enum crossing crossing;
 	/* 0: everything takes as long as it did; else longer or shorter by up to assume.jitter, as
 	 * this number decides. */
 	unsigned jitter;
@@ -81,6 +90,7 @@ struct replayer {
 	bool has_jitter;               /* answers depend on a trial's jitter; */
 	bool has_locks;                /* on is_fair; */
 	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */
+	bool may_cross;                /* on crossing */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */
 	size_t classes_at_once;
 	void *(*scratch_new)(const struct replayer *);

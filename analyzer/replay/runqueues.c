@@ -11,9 +11,9 @@
  * until it would be its turn, or it wakes.
  *
  * An actor that wakes goes to the CPU where it was, if that is idle, else to any idle one. Else it
- * queues where it was. A CPU that has run out fetches an actor from the longest queue, not one that
- * has just been running there. It tries again at each tick. So does a CPU whose queue is much
- * shorter.
+ * queues where it was. One that is pulled queues where its waker is. A CPU that has run out
+ * fetches an actor from the longest queue, not one that has just been running there. It tries again
+ * at each tick. So does a CPU whose queue is much shorter.
  */
 #include "runqueues.h"
 
@@ -57,7 +57,7 @@ void runqueues_reset(struct runqueues *queues, double cpus)
 	queues->slice_ns = (double)assume.slice * (1 + doublings);
 	queues->now_ns = queues->next_ns = queues->tick_ns = 0;
 	queues->running = 0;
-	queues->has_weights = false;
+	queues->has_weights = queues->keeps_hot = false;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
 		queues->cpus[i].count = 0;
 		queues->cpus[i].current = NO_INDEX;
@@ -330,7 +330,8 @@ static struct runqueue *queue_for(struct runqueues *queues, const struct runner 
 {
 	struct runqueue *shortest = &queues->cpus[0];
 
-	if (runner->cpu != NO_INDEX && queues->cpus[runner->cpu].current == NO_INDEX)
+	if (runner->cpu != NO_INDEX &&
+	    (runner->is_pulled || queues->cpus[runner->cpu].current == NO_INDEX))
 		return &queues->cpus[runner->cpu];
 	for (uint32_t i = 0; i < queues->cpu_count; i++) {
 		struct runqueue *queue = &queues->cpus[i];
@@ -344,6 +345,17 @@ static struct runqueue *queue_for(struct runqueues *queues, const struct runner 
 }
 
 /* --- what simulate.c asks --- */
+
+void runqueues_pull(struct runqueues *queues, uint32_t actor, uint32_t waker)
+{
+	struct runner *runner = &queues->runners[actor];
+
+	assert(actor < queues->actor_count && waker < queues->actor_count);
+	if (runner->is_queued || runner->is_on || queues->runners[waker].cpu == NO_INDEX)
+		return;
+	runner->cpu = queues->runners[waker].cpu;
+	runner->is_pulled = true;
+}
 
 void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, double run_ns)
 {
@@ -370,6 +382,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	} else {
 		place_in(queues, queue, actor);
 	}
+	runner->is_pulled = false;
 	if (queue->current == NO_INDEX && queue->count == 1)
 		put_on(queues, queue, 0);
 	else
@@ -447,7 +460,7 @@ static void tick(struct runqueues *queues)
 		struct runqueue *queue = &queues->cpus[i];
 
 		bool was_idle = queue->current == NO_INDEX;
-		fetch(queues, queue, true);
+		fetch(queues, queue, !queues->keeps_hot);
 		if (was_idle)
 			continue;
 		settle(queues, queue);

@@ -29,6 +29,7 @@ struct runner {
 	double weight;
 	uint32_t cpu; /* NO_INDEX = was on none yet */
 	bool is_queued;
+	bool is_pulled; /* goes to that CPU next, even if it is not idle */
 	bool is_asleep; /* in the queue all the same: it ran more than its share */
 	bool is_on;
 };
@@ -54,6 +55,7 @@ struct runqueues {
 	uint64_t next_ns; /* cached answer, 0 = look it up */
 	uint64_t tick_ns; /* cached: the timer's next tick, if that is after now_ns */
 	bool has_weights; /* of other than 1 */
+	bool keeps_hot;   /* no CPU takes an actor that has just been running on another one */
 	uint32_t running; /* actors that are queued or on a CPU with something to run */
 };
 
@@ -86,6 +88,9 @@ static inline bool runqueues_is_on(const struct runqueues *queues, uint32_t acto
 
 /* At now_ns, not before any earlier call's: this actor has so much to run. */
 void runqueues_enter(struct runqueues *, uint64_t now_ns, uint32_t actor, double run_ns);
+
+/* An actor that is asleep is woken by another one, on whose CPU it is to queue. */
+void runqueues_pull(struct runqueues *, uint32_t actor, uint32_t waker);
 
 /* runqueues_happen() would let this actor on next, which has come to a CPU just now. */
 bool runqueues_is_first(const struct runqueues *, uint32_t actor);

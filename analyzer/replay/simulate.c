@@ -115,11 +115,15 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 			if (!sim->has_queues ||
 			    (now_ns != ahead->now_ns &&
 			     !runqueues_ahead_sleep(ahead, now_ns, until_ns)) ||
-			    !runqueues_ahead_run(ahead, simulate_scaled_ns(sim, player, step),
+			    !runqueues_ahead_run(ahead, simulate_run_ns(sim, player, step),
 						 until_ns))
 				break;
 			now_ns = ahead->now_ns;
-		} else if (step->type == STEP_DELAY || runs) {
+			simulate_paid(sim, player, step);
+		} else if (runs) {
+			now_ns += simulate_run_ns(sim, player, step);
+			simulate_paid(sim, player, step);
+		} else if (step->type == STEP_DELAY) {
 			now_ns += simulate_scaled_ns(sim, player, step);
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
@@ -400,6 +404,7 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	}
 	sim->is_fair = trial->is_fair;
 	sim->jitter = trial->jitter;
+	sim->crossing = machine_crossing(sim->machine, trial->crossing);
 	sim->trace = trial->trace;
 	sim->times = trial->times;
 	sim->has_queues = sim->is_crowded && !trial->shares_cpus;
@@ -427,16 +432,18 @@ static void scratch_free(void *scratch)
 
 struct replayer simulate_replayer(const struct script *script, const struct machine *machine)
 {
-	return (struct replayer){ .state = script,
-				  .machine = machine,
-				  .scratch_new = scratch_new,
-				  .scratch_free = scratch_free,
-				  .cost = script->step_count,
-				  .finish_count = script->recording->thread_count,
-				  .has_jitter = assume.jitter > 0,
-				  .has_locks = script->lock_count > 0 && assume.fair_locks,
-				  .is_crowded =
-					  machine_is_crowded(machine, script) && assume.shared_cpus,
-				  .classes_at_once = 1,
-				  .run = run };
+	return (struct replayer){
+		.state = script,
+		.machine = machine,
+		.scratch_new = scratch_new,
+		.scratch_free = scratch_free,
+		.cost = script->step_count,
+		.finish_count = script->recording->thread_count,
+		.has_jitter = assume.jitter > 0,
+		.has_locks = script->lock_count > 0 && assume.fair_locks,
+		.is_crowded = machine_is_crowded(machine, script) && assume.shared_cpus,
+		.may_cross = (machine->has_more || machine->has_fewer) && assume.crossing_run_most,
+		.classes_at_once = 1,
+		.run = run
+	};
 }

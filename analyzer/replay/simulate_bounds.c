@@ -49,9 +49,10 @@ void simulate_lengths_add(struct lengths *lengths, const struct script *script)
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].start_ns > lengths->last_ns)
 			lengths->last_ns = script->actors[i].start_ns;
-	lengths->fixed_ns += (double)script->step_count *
-			     (double)(script->sleep_run_ns + script->lock_latency_ns +
-				      assume.crossing + assume.crossing_run);
+	lengths->fixed_ns +=
+		(double)script->step_count *
+		(double)(script->sleep_run_ns + script->lock_latency_ns + assume.crossing +
+			 assume.crossing_run + assume.crossing_most + assume.crossing_run_most);
 }
 
 /* One after the other, each on what there is of a CPU. Rounds in vain are noticed after some. */

@@ -96,8 +96,9 @@ struct player {
 	uint64_t now_ns;
 	uint64_t tried_ns; /* when it tried a lock, or looked, in vain last */
 	uint64_t finish_ns;
-	uint64_t awaited_turn;   /* of a group, from 1 on; 0 = none */
-	uint64_t beat_ns;        /* the last deadline of its schedule, or when that began */
+	uint64_t awaited_turn; /* of a group, from 1 on; 0 = none */
+	int64_t owed_ns;  /* for waking others: to be added to its next run; negative: taken off */
+	uint64_t beat_ns; /* the last deadline of its schedule, or when that began */
 	struct queue *sleeps_in; /* NULL = in none */
 	uint32_t step;
 	uint32_t back_step; /* in a turn that it makes: where it goes on then */
@@ -166,6 +167,7 @@ struct simulation {
 	bool is_crowded;
 	bool is_fair; /* a lock goes to the actor that has waited longest */
 	bool has_queues;
+	struct crossing_cost crossing;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */
 	uint64_t forced_steps;
 	struct step_times *times; /* NULL = nobody asks */
@@ -208,9 +210,10 @@ static inline uint64_t simulate_jitter_ns(const struct simulation *sim, const st
 static inline uint64_t simulate_crossing_run_ns(const struct simulation *sim,
 						const struct step *step)
 {
-	bool crosses = sim->machine->crosses && step->type == STEP_WAKING;
+	bool crosses =
+		sim->crossing.run_ns > 0 && !sim->crossing.is_of_all && step->type == STEP_WAKING;
 
-	return crosses && step[-1].type == STEP_SIGNAL ? assume.crossing_run : 0;
+	return crosses && step[-1].type == STEP_SIGNAL ? (uint64_t)sim->crossing.run_ns : 0;
 }
 
 /* How long a step takes under the hypothesis. */
@@ -223,6 +226,28 @@ static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const st
 	ns = factor == 1.0 ? ns : (uint64_t)((double)ns * factor);
 	ns = player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 	return sim->jitter ? simulate_jitter_ns(sim, step, ns) : ns;
+}
+
+/* A run that begins now, with what its actor owes. */
+static inline uint64_t simulate_run_ns(const struct simulation *sim, const struct player *player,
+				       const struct step *step)
+{
+	uint64_t ns = simulate_scaled_ns(sim, player, step);
+
+	if (player->owed_ns >= 0)
+		return ns + (uint64_t)player->owed_ns;
+	return ns > (uint64_t)-player->owed_ns ? ns - (uint64_t)-player->owed_ns : 0;
+}
+
+/* That run has begun. */
+static inline void simulate_paid(const struct simulation *sim, struct player *player,
+				 const struct step *step)
+{
+	int64_t left_ns = player->owed_ns;
+
+	if (left_ns < 0)
+		left_ns += (int64_t)simulate_scaled_ns(sim, player, step);
+	player->owed_ns = left_ns < 0 ? left_ns : 0;
 }
 
 static inline const struct step *simulate_step_of(const struct simulation *sim, uint32_t actor)

@@ -73,11 +73,27 @@ static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *que
 			      ? sim->script->circles[step->arg].latency_ns
 			      : step->ns;
 
-	if (is_for_lock && sim->machine->crosses && ns < assume.crossing)
-		ns = assume.crossing;
+	if (is_for_lock || sim->crossing.is_of_all) {
+		ns = ns < sim->crossing.least_ns ? sim->crossing.least_ns : ns;
+		ns = ns > sim->crossing.most_ns ? sim->crossing.most_ns : ns;
+	}
 	uint64_t run_ns = sim->is_crowded ? sim->script->sleep_run_ns : 0;
 
 	return ns > run_ns ? ns - run_ns : 0;
+}
+
+/* The waker owes the cost of waking, and may have the woken actor come to its CPU. */
+static void note_waker(struct simulation *sim, uint32_t actor)
+{
+	uint32_t type = simulate_step_of(sim, actor)->type;
+	bool is_by_bytes = type == STEP_RECEIVE || type == STEP_AWAIT || type == STEP_VISIT;
+
+	if (sim->acting == NO_INDEX)
+		return;
+	if (sim->crossing.is_of_all)
+		sim->players[sim->acting].owed_ns += sim->crossing.run_ns;
+	if (sim->crossing.pulls && sim->has_queues && is_by_bytes)
+		runqueues_pull(&sim->queues, actor, sim->acting);
 }
 
 bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t now_ns,
@@ -89,6 +105,7 @@ bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t n
 		return false;
 	uint64_t back_ns = now_ns + wake_up_ns(sim, queue, actor);
 
+	note_waker(sim, actor);
 	bool races = simulate_step_of(sim, actor)->type == STEP_RACE;
 
 	if (races)

@@ -67,6 +67,7 @@ static void queues_clear(struct simulation *sim)
 	const struct script *script = sim->script;
 
 	runqueues_reset(&sim->queues, sim->machine->cpus);
+	sim->queues.keeps_hot = sim->crossing.pulls;
 	for (uint32_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].weight != 1.0)
 			runqueues_weigh(&sim->queues, i, script->actors[i].weight);

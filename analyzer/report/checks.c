@@ -153,6 +153,28 @@ static void check_others(struct check *check, const struct analysis *analysis)
 		 others->cpus, analysis->script.recorded_cpus);
 }
 
+/* The cost of waking a thread on another CPU is in no recording, nor whether it gets there. */
+static void check_crossing(struct check *check, const struct analysis *analysis)
+{
+	double worst_ns = -1;
+	const char *text = "";
+	if (!analysis->has_script)
+		return;
+	for (size_t i = 0; i < analysis->asked.count; i++) {
+		const struct asked_answer *answer = &analysis->asked.answers[i];
+		if (!answer->is_about_cpus || answer->estimate.crossing_ns <= worst_ns)
+			continue;
+		worst_ns = answer->estimate.crossing_ns;
+		text = answer->text;
+	}
+	check->state = CHECK_PASSED;
+	check->value = checks_percent(fmax(worst_ns, 0), analysis->whatif.baseline.makespan_ns);
+	snprintf(check->line, sizeof(check->line),
+		 "`%.60s` may be off by %.0f%%: what it costs to wake a thread on another CPU is "
+		 "not in the recording, nor how often the kernel lets it run there",
+		 text, check->value);
+}
+
 /* How long a thread runs in the replay. */
 static double run_ns_of(const struct script *script, uint32_t thread)
 {
@@ -348,6 +370,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_name_astray(checks, analysis, replayer);
 	check_cpu(&checks->rows[CHECK_CPU], analysis);
 	check_others(&checks->rows[CHECK_OTHERS], analysis);
+	check_crossing(&checks->rows[CHECK_CROSSING], analysis);
 	check_fallback(&checks->rows[CHECK_FALLBACK], analysis);
 	check_forced(&checks->rows[CHECK_FORCED], analysis);
 	checks_pinned(&checks->rows[CHECK_PINNED], analysis, replayer);

@@ -73,6 +73,27 @@ START_TEST(a_tick_at_the_end_of_a_run_counts)
 }
 END_TEST
 
+START_TEST(a_pulled_actor_goes_to_its_wakers_cpu)
+{
+	struct runqueues queues;
+
+	/* at the tick of 4 ms it gets the other CPU, or its turn on its waker's */
+	for (int keeps_hot = 0; keeps_hot < 2; keeps_hot++) {
+		runqueues_make(&queues, 2, 2);
+		runqueues_reset(&queues, 2);
+		queues.keeps_hot = keeps_hot;
+		runqueues_enter(&queues, 0, 0, 10 * MS);
+		runqueues_pull(&queues, 1, 0);
+		runqueues_enter(&queues, 0, 1, 0.5 * MS);
+		if (keeps_hot)
+			queues.runners[1].last_ran_ns = 10 * MS;
+		expect_done(&queues, 1, 1, 4.5);
+		expect_done(&queues, 2, 0, keeps_hot ? 10.5 : 10);
+		runqueues_free(&queues);
+	}
+}
+END_TEST
+
 START_TEST(much_shorter_queues_fetch)
 {
 	struct runqueues queues;
@@ -330,6 +351,7 @@ SUITE()
 {
 	TEST(two_on_one_cpu_take_turns);
 	TEST(a_tick_at_the_end_of_a_run_counts);
+	TEST(a_pulled_actor_goes_to_its_wakers_cpu);
 	TEST(much_shorter_queues_fetch);
 	TEST(a_short_one_does_not_wait_for_a_long_one);
 	TEST(the_niced_one_gets_less);

@@ -176,19 +176,26 @@ START_TEST(others_use_what_they_did)
 }
 END_TEST
 
-static double finish_ms(struct sketch *sketch, uint32_t thread, bool crosses)
+static double finish_in_ms(struct sketch *sketch, uint32_t thread, const struct machine *machine,
+			   enum crossing crossing)
 {
-	const struct machine machine = { .cpus = INFINITY, .crosses = crosses };
 	uint64_t finish_ns[SKETCH_MAX];
-	const struct trial trial = { .finish_ns = finish_ns };
+	const struct trial trial = { .finish_ns = finish_ns, .crossing = crossing };
 	struct script script;
 
 	script_build(&script, &sketch->rec, &sketch->classes, &(const struct script_options){ 0 });
-	const struct replayer replayer = simulate_replayer(&script, &machine);
+	const struct replayer replayer = simulate_replayer(&script, machine);
 	struct replay_answer answer = replayer_try(&replayer, &trial);
 	script_free(&script);
 	ck_assert_uint_eq(answer.forced_steps, 0);
 	return (double)finish_ns[thread] / 1e6;
+}
+
+static double finish_ms(struct sketch *sketch, uint32_t thread, bool crosses)
+{
+	const struct machine machine = { .cpus = INFINITY, .crosses = crosses };
+
+	return finish_in_ms(sketch, thread, &machine, CROSSING_USUAL);
 }
 
 START_TEST(a_lock_goes_to_another_cpu_more_slowly)
@@ -238,6 +245,32 @@ START_TEST(to_signal_to_another_cpu_takes_longer)
 }
 END_TEST
 
+/* A thread is woken 3 times, works on, and sleeps again; its waker waits for nobody. */
+START_TEST(to_wake_on_another_cpu_may_cost_more_or_less)
+{
+	enum { ROUNDS = 3 };
+	const struct machine more = { .cpus = 2, .recorded_cpus = 1, .has_more = true };
+	const struct machine fewer = { .cpus = INFINITY, .recorded_cpus = 2, .has_fewer = true };
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_join_two(&sketch, "waker", "woken", ROUNDS * 10 + 10, ROUNDS * 10 + 4);
+	for (int i = 0; i < ROUNDS; i++) {
+		double at_ms = 10 + i * 10;
+
+		sketch_io(&sketch, 1, "write", "tcp a>b", 10, at_ms, at_ms + 0.05);
+		sketch_io(&sketch, 2, "read", "tcp b>a", 10, at_ms - 6, at_ms);
+	}
+	sketch_end(&sketch);
+	ck_assert_double_eq_tol(finish_in_ms(&sketch, 1, &more, CROSSING_FREE), 40, 1e-3);
+	ck_assert_double_eq_tol(finish_in_ms(&sketch, 1, &more, CROSSING_DEAR), 40 + ROUNDS * 0.025,
+				1e-3);
+	ck_assert_double_eq_tol(finish_in_ms(&sketch, 1, &fewer, CROSSING_FREE),
+				40 - ROUNDS * 0.025, 1e-3);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(cpus_are_shared);
@@ -247,4 +280,5 @@ SUITE()
 	TEST(years_without_others_take_no_time);
 	TEST(a_lock_goes_to_another_cpu_more_slowly);
 	TEST(to_signal_to_another_cpu_takes_longer);
+	TEST(to_wake_on_another_cpu_may_cost_more_or_less);
 }

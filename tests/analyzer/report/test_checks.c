@@ -36,6 +36,7 @@ struct trouble {
 	double unresolved_ms; /* in waits of the class "out" */
 	double others_cpus;   /* that other programs used */
 	bool asks_of_cpus;    /* of another number of them */
+	double crossing_ms;   /* that an answer about CPUs may be off by */
 	bool are_locks;       /* no requests, but holds of a lock */
 	double spun_ms;       /* on CPUs, by looking */
 	double most_spun_ms;  /* of that: by one thread */
@@ -222,6 +223,22 @@ static const struct {
 	  false,
 	  "the replay uses 50.0 ms of CPU time, the recorded threads used 0.0 ms: `worker` (2) "
 	  "waited in the run queue" },
+	/* 41 */
+	{ { .crossing_ms = 20.2, .asks_of_cpus = true },
+	  CHECK_CROSSING,
+	  CHECK_FAILED,
+	  false,
+	  "`cpus 2` may be off by 10%: what it costs to wake a thread on another CPU is not in the "
+	  "recording, nor how often the kernel lets it run there" },
+	/* 42 */
+	{ { .crossing_ms = 1, .asks_of_cpus = true }, CHECK_COUNT, CHECK_PASSED, false, "" },
+	/* 43 */
+	{ { .crossing_ms = 300, .asks_of_cpus = true },
+	  CHECK_CROSSING,
+	  CHECK_WITHHOLDS,
+	  true,
+	  NULL },
+	/* 44 */ { { .crossing_ms = 300 }, CHECK_COUNT, CHECK_PASSED, false, "" },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -342,7 +359,9 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 				 .unresolved_of_class_ns = found->unresolved_ns };
 	analysis->threads = (struct thread_table){ .rows = found->times, .count = 3 };
 	found->estimates[1].saved_ns = 50e6; /* of 202 at half */
-	found->answer = (struct asked_answer){ .is_about_cpus = trouble->asks_of_cpus };
+	found->answer = (struct asked_answer){ .text = "cpus 2",
+					       .estimate.crossing_ns = trouble->crossing_ms * 1e6,
+					       .is_about_cpus = trouble->asks_of_cpus };
 	analysis->asked = (struct asked){ .answers = &found->answer, .count = 1 };
 	requests_fill(found, trouble, out);
 	found->row = (struct whatif_row){ .class = out, .estimates = found->estimates };
