@@ -260,6 +260,6 @@ int capacity_change(struct script *edited, const struct script *script,
 		missing = "is no queue that the replay counts; give the resource of a cond or sem "
 			  "wait, or the call that writes to a pipe";
 	else if (!is_changed)
-		missing = "had nobody who waited for room: its waits are for work";
+		missing = "shows no room: as far as is known, its waits are for what others put";
 	return missing ? refuse(error, resize, missing) : 0;
 }

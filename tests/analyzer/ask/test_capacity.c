@@ -132,7 +132,7 @@ static const struct {
 	/*  0 */ { bursts, "room", 1, 110, NULL },
 	/*  1 */ { bursts, "room", 4, 80, NULL },
 	/*  2 */ { bursts, "room", 100, 80, NULL },
-	/*  3 */ { bursts, "items", 4, NEVER, "waits are for work" },
+	/*  3 */ { bursts, "items", 4, NEVER, "shows no room" },
 	/*  4 */ { permits, "S", 1, 40, NULL },
 	/*  5 */ { permits, "S", 2, 20, NULL },
 	/*  6 */ { permits, "T", 2, NEVER, "\"queue:T\" is no queue" },
