@@ -30,6 +30,7 @@
 #include "export/folded.h"
 #include "export/slowing.h"
 #include "format.h"
+#include "infer/filelocks.h"
 #include "infer/holders.h"
 #include "infer/lives.h"
 #include "infer/posters.h"
@@ -210,6 +211,7 @@ static int naming_parse(struct naming *naming, const struct options *options)
 
 static int select_part(struct recording *recording, const struct options *options)
 {
+	file_locks_find(recording);
 	lives_tell_apart(recording);
 	holders_find(recording);
 	posters_find(recording);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that make, close or change descriptors, for what the recorder knows of them. No op, but for
- * fcntl() where it waits for a lock.
+ * fcntl() where it is about a lock.
  *
  * Closing a descriptor is noted before the real call: after it, the number may be another thread's
  * already. Putting a descriptor in another one's place is noted after it. A child of vfork() may
  * say that descriptors are gone which its parent still has: they are looked up once more. Threads:
  * any; nothing is held across the real call.
  */
+#include <errno.h>
 #include <sys/syscall.h>
 
-#include "hooks.h"
+#include "filelocks.h"
 
 static void made(int fd)
 {
@@ -158,7 +159,7 @@ long hook_raw_close(long number, long a, long b, long c)
 
 typedef int fcntl_call(int, int, long);
 
-static int wait_for_lock(fcntl_call *call, int fd, int command, long argument, struct caller caller)
+static int change_lock(fcntl_call *call, int fd, int command, long argument, struct caller caller)
 {
 	struct self *self = hook_enter();
 	uint64_t op = 0;
@@ -167,9 +168,12 @@ static int wait_for_lock(fcntl_call *call, int fd, int command, long argument, s
 			      caller.frame);
 	self_leave(self);
 	int result = call(fd, command, argument);
+	file_lock_note(op, result, fd, command, (const struct flock *)argument);
+	int error = errno;
 	self = hook_enter_end(op, false);
 	if (self)
-		op_end(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK, 0);
+		op_end(self, op, result < 0 ? OUTCOME_ERROR : OUTCOME_OK,
+		       result < 0 ? (uint64_t)-error : 0);
 	self_leave(self);
 	return result;
 }
@@ -184,8 +188,8 @@ int hook_mq_notify(mqd_t queue, const struct sigevent *event)
 
 static int control(fcntl_call *call, int fd, int command, long argument, struct caller caller)
 {
-	if (command == F_SETLKW || command == F_OFD_SETLKW)
-		return wait_for_lock(call, fd, command, argument, caller);
+	if (file_lock_is_asked(command))
+		return change_lock(call, fd, command, argument, caller);
 	int result = call(fd, command, argument);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		(void)copied(result, fd);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "hooks.h"
+#include "filelocks.h"
 
 /* A thread that the recorder has not seen yet. */
 static __attribute__((noinline, cold)) void timed_arm(void)

@@ -14,6 +14,7 @@
 #include "descriptors.h"
 #include "destinations.h"
 #include "entries.h"
+#include "filelocks.h"
 #include "handles.h"
 #include "mark.h"
 #include "opening.h"
@@ -386,6 +387,15 @@ void op_set_to(struct self *self, uint64_t op, const void *address, size_t bytes
 
 	if (entry)
 		store_release(&entry->record.count, destinations_name(address, bytes));
+}
+
+void op_set_file_lock(struct self *self, uint64_t op, int fd, const char *what, uint64_t from,
+		      uint64_t bytes)
+{
+	struct open_entry *entry = entry_find(self, op);
+
+	if (entry)
+		store_release(&entry->record.count, file_lock_name(fd, what, from, bytes));
 }
 
 uint64_t op_reserve(struct self *self)

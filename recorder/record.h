@@ -64,6 +64,10 @@ void op_set_ready(struct self *, uint64_t op, int fd) HIDDEN;
 void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
 /* The address that an io op sent to, which the kernel has read. */
 void op_set_to(struct self *, uint64_t op, const void *address, size_t bytes) HIDDEN;
+/* The lock on these bytes of a file that an io op took or gave back; 0 bytes: to the file's end.
+ * `what` is "KIND read", "KIND write" or "KIND none", see filelocks.h. */
+void op_set_file_lock(struct self *, uint64_t op, int fd, const char *what, uint64_t from,
+		      uint64_t bytes) HIDDEN;
 
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,

@@ -10,6 +10,7 @@
 #include "looks_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assumptions.h"
 #include "base/memory.h"
@@ -23,8 +24,9 @@ struct row_search {
 	uint32_t thread;
 	struct run tight;
 	struct run loose;
-	bool has_tight; /* a row with looks alone is in the other one */
-	bool did_more;  /* since the last sleep, than a call that moves no bytes */
+	bool has_tight;          /* a row with looks alone is in the other one */
+	bool did_more;           /* since the last sleep, than a call that moves no bytes */
+	const bool *is_for_lock; /* by op: sleeps of rows for locks on files; NULL = none */
 };
 
 static void row_add(struct row_search *search, struct run *run)
@@ -39,9 +41,11 @@ static void row_add(struct row_search *search, struct run *run)
 		(struct look_row){ .thread = search->thread,
 				   .class = search->found.classes->of_op[run->first],
 				   .first = run->first,
+				   .first_ns = search->found.recording->ops[run->first].start_ns,
 				   .last = run->last[0],
 				   .count = run->count,
-				   .ender = NO_INDEX };
+				   .ender = NO_INDEX,
+				   .hold = NO_INDEX };
 }
 
 static bool is_row(const struct run *run)
@@ -120,6 +124,10 @@ static void happens(struct row_search *search, size_t index)
 	bool is_end = type == MOMENT_OP_END || type == MOMENT_OP_POINT;
 	bool is_sleep = (is_begin || is_end) && recording->ops[moment->index].kind == KIND_SLEEP &&
 			!recording->extras[moment->index].open;
+	if (is_sleep && search->is_for_lock && search->is_for_lock[moment->index]) {
+		row_ends(search);
+		return;
+	}
 	if (is_sleep && is_begin)
 		sleep_begins(search, moment->index);
 	if (is_sleep && is_end)
@@ -163,6 +171,33 @@ static void drop_work(struct row_search *search)
 	looks->count = count;
 }
 
+static int compare_rows(const void *left, const void *right)
+{
+	const struct look_row *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
+}
+
+/* With rows for locks, which are given up. */
+static void rows_join(struct looks *looks, struct looks *locked)
+{
+	size_t capacity = looks->count;
+
+	if (locked->count) {
+		looks->rows = memory_grow(looks->rows, &capacity, looks->count + locked->count,
+					  sizeof(*looks->rows));
+		memcpy(looks->rows + looks->count, locked->rows,
+		       locked->count * sizeof(*locked->rows));
+		looks->count += locked->count;
+		qsort(looks->rows, looks->count, sizeof(*looks->rows), compare_rows);
+	}
+	looks->locks = locked->locks;
+	looks->lock_count = locked->lock_count;
+	free(locked->rows);
+}
+
 void looks_build(struct looks *looks, const struct recording *recording,
 		 const struct class_table *classes, const struct timeline *timeline)
 {
@@ -170,20 +205,26 @@ void looks_build(struct looks *looks, const struct recording *recording,
 						.recording = recording,
 						.classes = classes,
 						.timeline = timeline } };
+	struct looks locked = { .count = 0 };
 	*looks = (struct looks){ .count = 0 };
 	if (!recording->extras)
 		return;
+	bool *is_for_lock = look_locks_find(&locked, recording, classes, timeline);
+	search.is_for_lock = is_for_lock;
 	find_rows(&search);
 	if (looks->count) {
 		look_causes_find(&search.found);
 		drop_work(&search);
 	}
+	rows_join(looks, &locked);
+	free(is_for_lock);
 	free(search.found.runs);
 }
 
 void looks_free(struct looks *looks)
 {
 	free(looks->rows);
+	free(looks->locks);
 	*looks = (struct looks){ 0 };
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files that find rows of looks, and private to them: looks.c finds the sleeps,
- * looks_causes.c what another thread did that ended them. One thread.
+ * looks_causes.c what another thread did that ended them. looks_locks.c has those for locks on
+ * files. One thread.
  */
 #ifndef WCPROF_LOOKS_PARTS_H
 #define WCPROF_LOOKS_PARTS_H
@@ -25,6 +26,11 @@ struct look_search {
 	const struct timeline *timeline;
 	struct run *runs; /* by row */
 };
+
+/* looks_locks.c: the rows that wait for locks on files, in empty looks. Returns by op which sleeps
+ * are in them, to be freed; NULL = none. */
+bool *look_locks_find(struct looks *looks, const struct recording *recording,
+		      const struct class_table *classes, const struct timeline *timeline);
 
 /* looks_causes.c: fills in the sort of each row, its ender and when. */
 void look_causes_find(const struct look_search *search);

@@ -183,6 +183,8 @@ static uint32_t lock_name(struct classifier *classifier, const struct address_ke
 	uint32_t stack = lock->made_stack ? lock->made_stack : lock->stack;
 	char text[TEXT_BYTES_MAX];
 
+	if (rec_is_file_lock(key->address))
+		return NO_INDEX;
 	text[0] = '\0';
 	lock->has_symbol = key->process != NO_INDEX &&
 			   symbols_object_text(classifier->symbols, key->process, key->address,

@@ -24,6 +24,13 @@
 /* In an address: what follows is the number of an object that processes share, which is the same in
  * all of them. No program has such addresses. */
 #define SHARED_ADDRESS (UINT64_C(1) << 63)
+/* All these bits: a lock on a file (infer/filelocks.h). */
+#define FILE_LOCK_ADDRESS (SHARED_ADDRESS | UINT64_C(3) << 61)
+
+static inline bool rec_is_file_lock(uint64_t address)
+{
+	return (address & FILE_LOCK_ADDRESS) == FILE_LOCK_ADDRESS;
+}
 
 struct rec_op {
 	uint64_t dump_id; /* as in the dump, for reports */

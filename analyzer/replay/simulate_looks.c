@@ -25,6 +25,38 @@ bool simulate_is_hopeless(const struct simulation *sim, struct player *player)
 	return true;
 }
 
+/* All that the row found locked is free now, or the actor's own. */
+static bool are_free(const struct simulation *sim, const struct look_row *row, uint32_t actor)
+{
+	const struct look_lock *locks = sim->script->looks.locks + row->first_lock;
+
+	for (uint32_t i = 0; i < row->lock_count; i++) {
+		const struct lock *lock =
+			locks[i].lock == NO_INDEX ? NULL : &sim->locks[locks[i].lock];
+		if (lock && lock->owner != actor &&
+		    (lock->owner != NO_INDEX || (!locks[i].is_read && lock->reader_count)))
+			return false;
+	}
+	return true;
+}
+
+/* A row for locks: as soon as rounds take no time, its thread waits for the first one as others
+ * do. */
+static bool look_at_locks(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	bool is_last = step[1].type == STEP_AGAIN;
+
+	if (are_free(sim, &sim->script->looks.rows[step->arg], actor) || player->is_forced ||
+	    (is_last &&
+	     (player->tried_ns == player->now_ns || simulate_is_hopeless(sim, player)))) {
+		player->rounds = 0;
+		player->step += (uint32_t)step->jump;
+	}
+	player->tried_ns = player->now_ns;
+	return true;
+}
+
 bool simulate_look(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->looks.count);
@@ -32,6 +64,8 @@ bool simulate_look(struct simulation *sim, const struct step *step, uint32_t act
 	struct sight *sight = &sim->sights[step->arg];
 	bool is_last = step[1].type == STEP_AGAIN;
 
+	if (sim->script->looks.rows[step->arg].sort == LOOK_LOCKED)
+		return look_at_locks(sim, step, actor);
 	if (sight->is_there || player->is_forced) {
 		player->rounds = 0;
 		player->step += (uint32_t)step->jump;

@@ -35,8 +35,6 @@ struct explained {
 	uint32_t *number_of_job;
 };
 
-/* --- names --- */
-
 /* Words after words, cut at the end of the buffer. */
 struct words {
 	char text[WORDS_BYTES];
@@ -170,6 +168,7 @@ static void add_wait(struct words *words, const struct explained *explained, uin
 static void add_operand(struct words *words, const struct explained *explained,
 			const struct step *step)
 {
+	const struct looks *looks = &explained->script->looks;
 	switch (script_contract((enum step_type)step->type)->operand) {
 	case OPERAND_NOTHING:
 	case OPERAND_VISIT: /* its read comes next */
@@ -206,15 +205,16 @@ static void add_operand(struct words *words, const struct explained *explained,
 		add_wait(words, explained, step->arg);
 		break;
 	case OPERAND_LOOK:
-		add_thread(words, explained, explained->script->looks.rows[step->arg].ender);
+		if (looks->rows[step->arg].ender != NO_INDEX)
+			add_thread(words, explained, looks->rows[step->arg].ender);
+		else if (looks_lock(looks, step->arg) != NO_INDEX)
+			add_lock(words, explained, looks_lock(looks, step->arg));
 		break;
 	case OPERAND_STAMP:
 		add_stamp(words, explained, step->arg);
 		break;
 	}
 }
-
-/* --- steps --- */
 
 static void number_format(char text[NAME_BYTES], const struct step *step, size_t index)
 {

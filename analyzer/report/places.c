@@ -90,12 +90,15 @@ static const char *object_of(const struct analysis *analysis, const struct step 
 {
 	const struct script *script = &analysis->script;
 	enum step_operand operand = script_contract((enum step_type)step->type)->operand;
-	if (operand == OPERAND_LOOK)
+	if (operand == OPERAND_LOOK && script->looks.rows[step->arg].ender != NO_INDEX)
 		return facts_thread_name(analysis, script->looks.rows[step->arg].ender);
 	if (operand == OPERAND_ACTOR)
 		return facts_thread_name(analysis, step->arg);
-	if (operand == OPERAND_LOCK && script->lock_class[step->arg] != NO_INDEX)
-		return facts_class_name(analysis, script->lock_class[step->arg]);
+	uint32_t lock = operand == OPERAND_LOCK   ? step->arg
+			: operand == OPERAND_LOOK ? looks_lock(&script->looks, step->arg)
+						  : NO_INDEX;
+	if (lock != NO_INDEX && script->lock_class[lock] != NO_INDEX)
+		return facts_class_name(analysis, script->lock_class[lock]);
 	return origin && origin->sort != ORIGIN_LINK ? name_of_origin(analysis, origin) : "";
 }
 

@@ -24,7 +24,7 @@ static const double KNOWN_WITHIN = 0.1; /* of the makespan: a larger error tells
 static bool is_looking(const struct analysis *analysis, uint32_t op)
 {
 	const struct look_row *row = looks_of(&analysis->script.looks, analysis->recording, op);
-	return row && row->sort == LOOK_SURE;
+	return row && row->sort >= LOOK_SURE;
 }
 
 /* A call that takes as long as another thread lets it: what it is worth is that thread's. */

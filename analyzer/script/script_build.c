@@ -211,6 +211,8 @@ static void gathered_free(struct gathered *gathered)
 	script_runs_free(&gathered->runs);
 	script_places_free(&gathered->places);
 	free(gathered->latencies_ns);
+	free(gathered->row_of_lock);
+	free(gathered->has_ahead);
 	free(gathered->step_of_turn);
 	free(gathered->taken);
 	free(gathered->finish_ns);
@@ -233,6 +235,7 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 
 	gathered->finish_ns = memory_new(rec->thread_count, sizeof(*gathered->finish_ns));
 	gathered->worked = memory_new(rec->thread_count, sizeof(*gathered->worked));
+	script_rounds_find(compiler);
 	gathered->step_of_turn =
 		memory_new(compiler->found->turns.count, sizeof(*gathered->step_of_turn));
 	memset(gathered->step_of_turn, 0xff,
@@ -358,6 +361,9 @@ void script_build(struct script *script, const struct recording *rec,
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
 	looks_build(&script->looks, rec, classes, &timeline);
+	for (size_t i = 0; i < script->looks.lock_count; i++)
+		script->looks.locks[i].lock =
+			addresses_find(&releases.locks, NO_INDEX, script->looks.locks[i].address);
 	script->look_spans = memory_new(script->looks.count, sizeof(*script->look_spans));
 	found_build(&found, script, rec, classes, &timeline, &releases);
 	found.startup_ns = startup_ns;

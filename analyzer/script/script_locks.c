@@ -89,6 +89,8 @@ void script_hold_begins(struct compiler *compiler, uint32_t op)
 		}
 		return;
 	}
+	if (rec_is_file_lock(compiler->rec->extras[op].address))
+		script_round_begins(compiler, op);
 	uint32_t wait = compiler->thread.lock_wait;
 	uint64_t latency_ns = lock_latency(compiler, lock, op);
 	script_emit(compiler,
@@ -115,6 +117,7 @@ void script_hold_ends(struct compiler *compiler, uint32_t op)
 
 	assert(compiler->releases->lock_of[op] < compiler->script->lock_count);
 	script_tries_give_up(compiler);
+	script_round_ends(compiler, op);
 	if (compiler->thread.is_skipping)
 		return;
 	script_quantum_takes(compiler, op);

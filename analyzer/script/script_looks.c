@@ -9,6 +9,10 @@
  * sleeps. It has as many as it had if a round does something to other threads, or if the script
  * has no such step.
  *
+ * A row may be for locks on files. The thread takes some of them at once then, and has a round in
+ * vain if it cannot. So it gets those that it has alone before the first one of a round. A thread
+ * that found them free in the recording waits there, if they are not, until they are given back.
+ *
  * One thread.
  */
 #include "base/memory.h"
@@ -17,6 +21,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_looking(const struct compiler *compiler, const struct look_row *row)
 {
@@ -71,6 +76,85 @@ void script_look_ends(struct compiler *compiler, uint32_t sleep)
 	row_ends(script, number);
 }
 
+/* The thread has the lock for itself before it comes for the first one of a round again. */
+static bool gets(const struct compiler *compiler, uint32_t hold, uint64_t address)
+{
+	const struct rec_op_extra *extras = compiler->rec->extras;
+	size_t end = compiler->timeline->first[compiler->thread.index + 1];
+
+	for (size_t i = compiler->thread.at; i < end; i++) {
+		const struct moment *moment = &compiler->timeline->moments[i];
+		uint32_t op = moment->index;
+
+		if ((moment_type(moment) != MOMENT_OP_BEGIN &&
+		     moment_type(moment) != MOMENT_OP_POINT) ||
+		    compiler->rec->ops[op].kind != KIND_HOLD)
+			continue;
+		if (op != hold && extras[op].address == extras[hold].address &&
+		    extras[op].shared == extras[hold].shared)
+			return false;
+		if (extras[op].address == address && !extras[op].shared)
+			return true;
+	}
+	return false;
+}
+
+/* Those of a row that the thread does not have yet. */
+static void take_ahead(struct compiler *compiler, uint32_t hold, const struct look_row *row)
+{
+	uint32_t *has_ahead = compiler->gathered.has_ahead, mark = compiler->thread.index + 1;
+
+	for (uint32_t i = row->first_lock; i < row->first_lock + row->lock_count; i++) {
+		const struct look_lock *look = &compiler->script->looks.locks[i];
+
+		if (look->is_read || look->lock == NO_INDEX || has_ahead[look->lock] == mark ||
+		    !gets(compiler, hold, look->address))
+			continue;
+		has_ahead[look->lock] = mark;
+		script_emit(compiler, STEP_ACQUIRE, look->lock, LATENCY_UNKNOWN);
+	}
+}
+
+void script_round_begins(struct compiler *compiler, uint32_t hold)
+{
+	const struct look_row *rows = compiler->script->looks.rows;
+	const struct rec_op_extra *extras = compiler->rec->extras;
+	uint32_t lock = compiler->releases->lock_of[hold];
+	uint32_t number = compiler->gathered.row_of_lock[lock];
+
+	if (number != NO_INDEX && extras[hold].shared == extras[rows[number].hold].shared)
+		take_ahead(compiler, hold, &rows[number]);
+	if (!extras[hold].shared)
+		compiler->gathered.has_ahead[lock] = compiler->thread.index + 1;
+}
+
+void script_round_ends(struct compiler *compiler, uint32_t hold)
+{
+	if (!compiler->rec->extras[hold].shared)
+		compiler->gathered.has_ahead[compiler->releases->lock_of[hold]] = 0;
+}
+
+/* Of several rows that go on with one lock, the one that waited for most. */
+void script_rounds_find(struct compiler *compiler)
+{
+	const struct script *script = compiler->script;
+	uint32_t *rows = memory_new(script->lock_count, sizeof(*rows));
+
+	memset(rows, 0xff, script->lock_count * sizeof(*rows));
+	for (uint32_t i = 0; i < script->looks.count; i++) {
+		const struct look_row *row = &script->looks.rows[i];
+		uint32_t *known = row->hold == NO_INDEX
+					  ? NULL
+					  : &rows[compiler->releases->lock_of[row->hold]];
+		if (known &&
+		    (*known == NO_INDEX || row->lock_count > script->looks.rows[*known].lock_count))
+			*known = i;
+	}
+	compiler->gathered.row_of_lock = rows;
+	compiler->gathered.has_ahead =
+		memory_new(script->lock_count, sizeof(*compiler->gathered.has_ahead));
+}
+
 void script_marks_until(struct compiler *compiler, uint64_t before_ns)
 {
 	const struct found *found = compiler->found;
@@ -108,7 +192,7 @@ void script_marks_find(struct found *found, const struct looks *looks)
 {
 	found->marks = memory_new(looks->count, sizeof(*found->marks));
 	for (uint32_t i = 0; i < looks->count; i++)
-		if (looks->rows[i].sort >= LOOK_GUESS)
+		if (looks->rows[i].sort >= LOOK_GUESS && looks->rows[i].ender != NO_INDEX)
 			found->marks[found->mark_count++] = i;
 	if (found->mark_count)
 		qsort_r(found->marks, found->mark_count, sizeof(*found->marks), compare_marks,
@@ -121,25 +205,33 @@ bool script_may_repeat(enum step_type type)
 	       type == STEP_SHARE || type == STEP_UNSHARE || type == STEP_GRAB;
 }
 
-/* The row at its first look; other looks in it are its own. */
-static bool is_row_whole(const struct script *script, size_t first, const bool *is_reached)
+static int gained_by(enum step_type type)
 {
-	const struct step *steps = script->steps;
-	uint32_t number = steps[first].arg;
-
-	if (!steps[first].jump || !is_reached[number])
-		return false;
-	for (size_t i = first + 1; i < first + steps[first].jump && i < script->step_count; i++)
-		if (!script_may_repeat((enum step_type)steps[i].type) &&
-		    steps[i].type != STEP_RACE &&
-		    (steps[i].type != STEP_LOOK || steps[i].arg != number))
-			return false;
-	return true;
+	if (type == STEP_ACQUIRE || type == STEP_SHARE || type == STEP_GRAB)
+		return 1;
+	return type == STEP_RELEASE || type == STEP_UNSHARE ? -1 : 0;
 }
 
-static void look_forget(struct step *step)
+/* Between two looks a thread gives back what it takes: so it may leave the row at either. */
+static bool is_balanced(const struct script *script, size_t look)
 {
-	*step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
+	const struct step *steps = script->steps;
+	size_t end = look + 1;
+
+	while (steps[end].type != STEP_LOOK && steps[end].type != STEP_AGAIN)
+		end++;
+	for (size_t i = look + 1; i < end; i++) {
+		int gained = 0;
+
+		if (!gained_by((enum step_type)steps[i].type))
+			continue;
+		for (size_t j = look + 1; j < end; j++)
+			if (steps[j].arg == steps[i].arg)
+				gained += gained_by((enum step_type)steps[j].type);
+		if (gained)
+			return false;
+	}
+	return true;
 }
 
 /* The thread's steps were not cut in the row. */
@@ -151,6 +243,30 @@ static bool is_whole(const struct script *script, size_t first)
 		if (i >= script->step_count || script->steps[i].type == STEP_END)
 			return false;
 	return true;
+}
+
+/* The row at its first look; other looks in it are its own. */
+static bool is_row_whole(const struct script *script, size_t first, const bool *is_reached)
+{
+	const struct step *steps = script->steps;
+	uint32_t number = steps[first].arg;
+
+	if (!steps[first].jump || !is_reached[number] || !is_whole(script, first))
+		return false;
+	for (size_t i = first; i < first + steps[first].jump; i++)
+		if (steps[i].type == STEP_LOOK && !is_balanced(script, i))
+			return false;
+	for (size_t i = first + 1; i < first + steps[first].jump; i++)
+		if (!script_may_repeat((enum step_type)steps[i].type) &&
+		    steps[i].type != STEP_RACE &&
+		    (steps[i].type != STEP_LOOK || steps[i].arg != number))
+			return false;
+	return true;
+}
+
+static void look_forget(struct step *step)
+{
+	*step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
 }
 
 /* As recorded: the looks go, and so does what the last one goes back from. */
@@ -172,6 +288,8 @@ void script_looks_complete(struct script *script)
 {
 	bool *is_reached = memory_new(script->looks.count, sizeof(*is_reached));
 
+	for (size_t i = 0; i < script->looks.count; i++)
+		is_reached[i] = script->looks.rows[i].sort == LOOK_LOCKED;
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_REACH)
 			is_reached[script->steps[i].arg] = true;

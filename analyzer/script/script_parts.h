@@ -101,6 +101,8 @@ struct gathered {
 	uint64_t *latencies_ns; /* of lock waits */
 	size_t latency_count;
 	size_t latency_capacity;
+	uint32_t *row_of_lock;  /* by lock: row of looks after which it is the first, or NO_INDEX */
+	uint32_t *has_ahead;    /* by lock: index + 1 of the thread that has it for its round */
 	uint32_t *step_of_turn; /* by turn: the STEP_TURN of a thread that made it */
 	struct taken *taken;
 	size_t taken_count;
@@ -336,6 +338,10 @@ void script_meetings_find(struct script *, const struct meetings *);
 void script_marks_find(struct found *, const struct looks *);
 void script_look_begins(struct compiler *, uint32_t sleep);
 void script_look_ends(struct compiler *, uint32_t sleep);
+/* A hold of a file's lock begins: perhaps the first one of a round of those that rows wait for. */
+void script_round_begins(struct compiler *, uint32_t hold);
+void script_round_ends(struct compiler *, uint32_t hold);
+void script_rounds_find(struct compiler *);
 void script_marks_until(struct compiler *, uint64_t before_ns);
 void script_looks_complete(struct script *);
 /* A step in a round that may be done any number of times, or not at all. */
