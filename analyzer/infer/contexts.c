@@ -50,9 +50,9 @@ static void note_interpreter(struct function_list *list, uint32_t id)
 	list->are_interpreter[id] = true;
 }
 
-static void add_place(struct function_list *list, struct recording *rec,
-		      const struct callers *callers, struct rec_frame frame,
-		      const struct symbol_place *place, uint32_t index, size_t from)
+static void add_place(struct function_list *list, struct recording *rec, struct callers *callers,
+		      struct rec_frame frame, const struct symbol_place *place, uint32_t index,
+		      size_t from)
 {
 	char text[NAME_BYTES];
 
@@ -97,7 +97,7 @@ static void note_callers(struct stack_functions *of, size_t stack)
 }
 
 void stack_functions_build(struct stack_functions *of, struct recording *rec,
-			   struct symbols *symbols, const struct callers *callers)
+			   struct symbols *symbols, struct callers *callers)
 {
 	struct function_list list = { 0 };
 

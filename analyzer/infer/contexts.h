@@ -30,7 +30,7 @@ struct stack_functions {
 
 /* Of the stacks of all ops, waits, links and samples. */
 void stack_functions_build(struct stack_functions *, struct recording *, struct symbols *,
-			   const struct callers *);
+			   struct callers *);
 void stack_functions_free(struct stack_functions *);
 
 /* Two stacks and a program, and what they come to. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "recording/addresses.h"
 
 static const char *const runtime_modules[] = {
 #define RUNTIME_MODULE(glob, meaning) glob,
@@ -57,6 +58,9 @@ struct callers {
 	struct callers_options options;
 	enum module_sort *module_sorts; /* per module */
 	struct found *found;            /* per stack */
+	struct addresses functions;     /* the names that were asked about, by where they stand */
+	bool *are_own;                  /* of these */
+	size_t own_room;
 };
 
 static bool fits(const char *const *globs, const char *text)
@@ -129,16 +133,30 @@ void callers_free(struct callers *callers)
 		return;
 	free(callers->module_sorts);
 	free(callers->found);
+	addresses_free(&callers->functions);
+	free(callers->are_own);
 	free(callers);
 }
 
-static bool is_own_function(const struct callers *callers, const char *function)
+/* Symbols keep a name where it is: the patterns are tried once. */
+static bool is_own_function(struct callers *callers, const char *function)
 {
-	return !function || !(fits(runtime_functions, function) || is_skipped(callers, function));
+	size_t known = callers->functions.count;
+
+	if (!function)
+		return true;
+	uint32_t number = addresses_add(&callers->functions, 0, (uintptr_t)function);
+	if (number == known) {
+		callers->are_own = memory_grow(callers->are_own, &callers->own_room, known + 1,
+					       sizeof(*callers->are_own));
+		callers->are_own[number] =
+			!fits(runtime_functions, function) && !is_skipped(callers, function);
+	}
+	return callers->are_own[number];
 }
 
 /* The innermost frame of a place that is the program's own, or the outermost. */
-static struct caller own_frame(const struct callers *callers, const struct symbol_place *place,
+static struct caller own_frame(struct callers *callers, const struct symbol_place *place,
 			       bool is_outermost)
 {
 	for (size_t i = 0; i < place->frame_count; i++) {
@@ -180,7 +198,7 @@ static struct caller find_caller(struct callers *callers, uint32_t stack, bool i
 }
 
 /* The next own frame of a place outwards from `from`. */
-static struct caller next_own_frame(const struct callers *callers, const struct symbol_place *place,
+static struct caller next_own_frame(struct callers *callers, const struct symbol_place *place,
 				    size_t from)
 {
 	for (size_t i = from; i < place->frame_count; i++) {
@@ -313,7 +331,7 @@ struct caller callers_outermost(struct callers *callers, uint32_t stack)
 	return found->outermost;
 }
 
-bool callers_is_runtime(const struct callers *callers, struct rec_frame frame, const char *function)
+bool callers_is_runtime(struct callers *callers, struct rec_frame frame, const char *function)
 {
 	if (frame.module != NO_INDEX && callers->module_sorts[frame.module] == MODULE_RUNTIME)
 		return true;

@@ -26,8 +26,7 @@ static uint32_t name_of(struct recording *recording, const struct symbol_place *
 }
 
 void frame_names_build(struct frame_names *names, struct recording *recording,
-		       struct symbols *symbols, const struct callers *callers,
-		       const bool *is_wanted)
+		       struct symbols *symbols, struct callers *callers, const bool *is_wanted)
 {
 	size_t room = 0, flag_room = 0;
 	uint32_t used = 0;

@@ -21,8 +21,7 @@ struct frame_names {
 
 /* Of all frames of the stacks that are wanted, by index; the others have no names. */
 void frame_names_build(struct frame_names *names, struct recording *recording,
-		       struct symbols *symbols, const struct callers *callers,
-		       const bool *is_wanted);
+		       struct symbols *symbols, struct callers *callers, const bool *is_wanted);
 void frame_names_free(struct frame_names *names);
 
 /*

@@ -13,7 +13,7 @@
 
 /* Of all stacks for folded stacks, else of those of samples. */
 static void name_frames(struct labels *labels, struct recording *recording, struct symbols *symbols,
-			const struct callers *callers, bool all)
+			struct callers *callers, bool all)
 {
 	bool *is_wanted = memory_new(recording->stack_count, sizeof(*is_wanted));
 	memset(is_wanted, all, recording->stack_count);

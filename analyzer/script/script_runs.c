@@ -20,6 +20,7 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "base/percentile.h"
+#include "recording/addresses.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,33 +30,13 @@ enum { ROUNDS = 2, HALVINGS = 40 };
 /* How much longer than usual a run may be without being cut at all. */
 static const double FACTOR_MAX = 1e6;
 
-struct keyed_run {
-	uint64_t ns;
-	uint32_t key;
+/* The runs of each kind, which do the same. */
+struct kinds {
+	uint32_t count;
+	size_t *end;          /* by kind: of its lengths */
+	uint64_t *lengths_ns; /* of all runs, kind by kind */
+	double *usual_ns;     /* by kind */
 };
-
-static int compare_runs(const void *left, const void *right)
-{
-	const struct keyed_run *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->ns < b->ns ? -1 : a->ns > b->ns;
-}
-
-/* Replaces the key of each run by the number of its kind; returns how many kinds there are. */
-static uint32_t number_kinds(uint32_t *kind_of, struct keyed_run *runs, size_t count)
-{
-	uint32_t kinds = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool is_same = i && runs[i].key == runs[i - 1].key;
-
-		kinds += !is_same;
-		kind_of[i] = kinds - 1;
-	}
-	return kinds;
-}
 
 void script_runs_add(struct script_runs *runs, uint32_t step, uint64_t wall_ns)
 {
@@ -177,34 +158,49 @@ static double factor_of(const struct script_runs *runs, const struct stretch *st
 }
 
 /* The median of each kind, of the lengths that the steps have now. */
-static void find_usual(const struct script_runs *runs, const struct step *steps, double *usual_ns,
-		       struct keyed_run *sorted)
+static void find_usual(const struct script_runs *runs, const struct step *steps,
+		       struct kinds *kinds)
 {
-	for (size_t i = 0; i < runs->run_count; i++)
-		sorted[i] = (struct keyed_run){ steps[runs->runs[i].step].ns, runs->runs[i].key };
-	qsort(sorted, runs->run_count, sizeof(*sorted), compare_runs);
-	for (size_t from = 0, to; from < runs->run_count; from = to) {
-		for (to = from + 1; to < runs->run_count && sorted[to].key == sorted[from].key;)
-			to++;
-		usual_ns[sorted[from].key] = 1 + (double)sorted[from + (to - from) / 2].ns;
+	size_t from = 0;
+
+	for (size_t i = runs->run_count; i-- > 0;)
+		kinds->lengths_ns[--kinds->end[runs->runs[i].key]] = steps[runs->runs[i].step].ns;
+	for (uint32_t kind = 0; kind < kinds->count; kind++) {
+		size_t end = kind + 1 < kinds->count ? kinds->end[kind + 1] : runs->run_count;
+		uint64_t *lengths_ns = kinds->lengths_ns + from;
+
+		kinds->end[kind] = end;
+		kinds->usual_ns[kind] =
+			1 + (double)percentile_select(lengths_ns, end - from, (end - from) / 2);
+		from = end;
 	}
 }
 
 /* Keys become the numbers of kinds: dense. */
-static uint32_t make_dense(struct script_runs *runs)
+static void kinds_begin(struct kinds *kinds, struct script_runs *runs)
 {
-	struct keyed_run *sorted = memory_new(runs->run_count, sizeof(*sorted));
-	uint32_t *kind_of = memory_new(runs->run_count, sizeof(*kind_of));
+	struct addresses numbers = { 0 };
 
 	for (size_t i = 0; i < runs->run_count; i++)
-		sorted[i] = (struct keyed_run){ i, runs->runs[i].key };
-	qsort(sorted, runs->run_count, sizeof(*sorted), compare_runs);
-	uint32_t kinds = number_kinds(kind_of, sorted, runs->run_count);
+		runs->runs[i].key = addresses_add(&numbers, 0, runs->runs[i].key);
+	*kinds = (struct kinds){
+		.count = (uint32_t)numbers.count,
+		.end = memory_new(numbers.count, sizeof(*kinds->end)),
+		.lengths_ns = memory_new(runs->run_count, sizeof(*kinds->lengths_ns)),
+		.usual_ns = memory_new(numbers.count, sizeof(*kinds->usual_ns)),
+	};
 	for (size_t i = 0; i < runs->run_count; i++)
-		runs->runs[sorted[i].ns].key = kind_of[i];
-	free(sorted);
-	free(kind_of);
-	return kinds;
+		kinds->end[runs->runs[i].key]++;
+	for (uint32_t kind = 1; kind < kinds->count; kind++)
+		kinds->end[kind] += kinds->end[kind - 1];
+	addresses_free(&numbers);
+}
+
+static void kinds_free(struct kinds *kinds)
+{
+	free(kinds->end);
+	free(kinds->lengths_ns);
+	free(kinds->usual_ns);
 }
 
 /* The CPU time of a stretch's sleeps is known, if they used any. */
@@ -258,23 +254,21 @@ void script_runs_cut(struct script_runs *runs, struct step *steps, uint64_t slee
 	if (!runs->stretch_count)
 		return;
 	leave_out_sleeps(runs, sleep_ns);
-	uint32_t kinds = make_dense(runs);
-	double *usual_ns = memory_new(kinds, sizeof(*usual_ns));
-	struct keyed_run *sorted = memory_new(runs->run_count, sizeof(*sorted));
+	struct kinds kinds;
 
+	kinds_begin(&kinds, runs);
 	for (int round = 0; round < ROUNDS; round++) {
-		find_usual(runs, steps, usual_ns, sorted);
+		find_usual(runs, steps, &kinds);
 		for (size_t s = 0; s < runs->stretch_count; s++) {
 			const struct stretch *stretch = &runs->stretches[s];
-			double factor = factor_of(runs, stretch, usual_ns);
+			double factor = factor_of(runs, stretch, kinds.usual_ns);
 
 			for (uint32_t i = stretch->first; i < stretch->end; i++)
 				steps[runs->runs[i].step].ns =
-					(uint64_t)cut_ns(&runs->runs[i], usual_ns, factor);
+					(uint64_t)cut_ns(&runs->runs[i], kinds.usual_ns, factor);
 		}
 	}
-	free(usual_ns);
-	free(sorted);
+	kinds_free(&kinds);
 }
 
 double script_runs_pace(const struct script_runs *runs, const struct step *steps, uint64_t late_ns)
