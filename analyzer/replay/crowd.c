@@ -25,14 +25,18 @@ static bool before(const struct crowd_entry *a, const struct crowd_entry *b)
 	return a->end != b->end ? a->end < b->end : a->order < b->order;
 }
 
+/* How long so much of virtual time lasts. */
+static uint64_t lasts_ns(double virtual_ns, double rate)
+{
+	return virtual_ns > 0 ? (uint64_t)ceil(virtual_ns / rate) : 0;
+}
+
 static void look_ahead(struct crowd *crowd)
 {
 	crowd->next_ns = UINT64_MAX;
-	if (!crowd->count)
-		return;
-	double left = (crowd->heap[0].end - crowd->virtual_ns) / rate(crowd);
-
-	crowd->next_ns = crowd->now_ns + (left > 0 ? (uint64_t)ceil(left) : 0);
+	if (crowd->count)
+		crowd->next_ns = crowd->now_ns +
+				 lasts_ns(crowd->heap[0].end - crowd->virtual_ns, rate(crowd));
 }
 
 void crowd_reset(struct crowd *crowd, double cpus)
@@ -77,4 +81,22 @@ uint32_t crowd_leave(struct crowd *crowd)
 	crowd->heap[at] = last;
 	look_ahead(crowd);
 	return actor;
+}
+
+bool crowd_run(struct crowd *crowd, uint64_t *now_ns, uint64_t run_ns, uint64_t until_ns)
+{
+	if ((double)(crowd->count + 1) > crowd->cpus || *now_ns > crowd->next_ns)
+		return false;
+	assert(*now_ns >= crowd->now_ns);
+	double since = crowd->count ? (double)(*now_ns - crowd->now_ns) : 0;
+	double begin = crowd->virtual_ns + since, end = begin + (double)run_ns;
+	uint64_t lasts = lasts_ns(end - begin, 1.0);
+
+	if ((crowd->count && crowd->heap[0].end <= end) || *now_ns + lasts > until_ns)
+		return false;
+	crowd->virtual_ns = begin + (double)lasts;
+	*now_ns += lasts;
+	crowd->now_ns = *now_ns;
+	look_ahead(crowd);
+	return true;
 }

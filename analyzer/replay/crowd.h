@@ -43,4 +43,10 @@ static inline uint64_t crowd_next_ns(const struct crowd *crowd)
 /* Takes it out, at crowd_next_ns(). */
 uint32_t crowd_leave(struct crowd *);
 
+/*
+ * Enters at *now_ns and leaves, where the actor has a CPU of its own meanwhile: nobody else leaves
+ * before, and the run ends by until_ns. Its end goes to *now_ns. False: nothing has happened.
+ */
+bool crowd_run(struct crowd *, uint64_t *now_ns, uint64_t run_ns, uint64_t until_ns);
+
 #endif

@@ -96,6 +96,21 @@ static uint64_t overrun_ns(const struct simulation *sim, const struct player *pl
 	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }
 
+/* On CPUs that all share: whether the run is over before anything else happens, and may be passed
+ * unseen. */
+static bool runs_undisturbed(struct simulation *sim, struct player *player, const struct step *step,
+			     uint64_t *now_ns, uint64_t until_ns)
+{
+	uint64_t steps = (uint64_t)(step - &sim->script->steps[player->step]) + 1;
+
+	if (sim->times || steps >= sim->steps_left ||
+	    !crowd_run(&sim->crowd, now_ns, simulate_scaled_ns(sim, player, step),
+		       until_ns < sim->bound_ns ? until_ns : sim->bound_ns))
+		return false;
+	player->is_back = false;
+	return true;
+}
+
 /* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
  * Returns the first other one. Without a trace it does not ask for one at each step. */
 static inline __attribute__((always_inline)) const struct step *run_steps(struct simulation *sim,
@@ -111,9 +126,11 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
 		uint64_t from_ns = now_ns;
 
-		if (runs && sim->is_crowded) {
-			if (!sim->has_queues ||
-			    (now_ns != ahead->now_ns &&
+		if (runs && sim->is_crowded && !sim->has_queues) {
+			if (is_traced || !runs_undisturbed(sim, player, step, &now_ns, until_ns))
+				break;
+		} else if (runs && sim->is_crowded) {
+			if ((now_ns != ahead->now_ns &&
 			     !runqueues_ahead_sleep(ahead, now_ns, until_ns)) ||
 			    !runqueues_ahead_run(ahead, simulate_run_ns(sim, player, step),
 						 until_ns))
