@@ -224,6 +224,11 @@ static inline const char *word_of(json_t *event, const char *key)
 	return word ? word : "";
 }
 
+static inline json_int_t number_of(const json_t *event, const char *key)
+{
+	return json_integer_value(json_object_get(event, key));
+}
+
 static inline bool is_expected(json_t *header, json_t *event, const struct expect *expect)
 {
 	static const char *const keys[] = { "k", "rs", "lk" };

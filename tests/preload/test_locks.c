@@ -17,11 +17,6 @@ static json_t *find_op(json_t *lines, json_int_t id)
 	return NULL;
 }
 
-static json_int_t number_of(json_t *event, const char *key)
-{
-	return json_integer_value(json_object_get(event, key));
-}
-
 /* Both waits, also the first: the target is a hold by the other thread that ends during the
  * wait. */
 START_TEST(test_wait_names_the_hold)

@@ -278,11 +278,6 @@ START_TEST(the_program_notices_nothing)
 }
 END_TEST
 
-static json_int_t number_of(const json_t *event, const char *key)
-{
-	return json_integer_value(json_object_get(event, key));
-}
-
 /* Whether recording is off again, and all as it was. */
 static bool is_over(void)
 {
