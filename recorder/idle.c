@@ -28,6 +28,7 @@ enum {
 };
 
 static uint64_t due_ns;
+static uint64_t retry_ns; /* the last look has failed: the first entry waits until then */
 
 static bool counts(const struct idle_scan *scan)
 {
@@ -114,15 +115,21 @@ static void thin_out(struct arena *arena)
 void idle_note(struct arena *arena, uint64_t now_ns)
 {
 	uint64_t idle_ns, ticks = clock_now_ticks(), begin_ns = clock_mono_ns(), next_ns, least_ns;
+	bool is_known;
 	uint32_t count = load_relaxed(&arena->idle_count);
 	uint32_t doublings = load_relaxed(&arena->idle_doublings) & 31;
 
 	next_ns = now_ns + ((uint64_t)TICK_MS * 1000000 << doublings);
 	store_relaxed(&due_ns, next_ns);
-	if (count >= IDLES_MAX || !read_idle(arena, &idle_ns))
+	if (count >= IDLES_MAX)
 		return;
+	is_known = read_idle(arena, &idle_ns);
 	least_ns = now_ns + (clock_mono_ns() - begin_ns) * COST_TIMES;
-	store_relaxed(&due_ns, next_ns > least_ns ? next_ns : least_ns);
+	next_ns = next_ns > least_ns ? next_ns : least_ns;
+	store_relaxed(&due_ns, next_ns);
+	store_relaxed(&retry_ns, is_known ? 0 : next_ns);
+	if (!is_known)
+		return;
 	store_relaxed(&arena->idles[count].ticks, ticks);
 	store_relaxed(&arena->idles[count].idle_ns, idle_ns);
 	/* Pairs with idle_count(): the entry is whole. */
@@ -133,7 +140,9 @@ void idle_note(struct arena *arena, uint64_t now_ns)
 
 void idle_tick(struct arena *arena, uint64_t now_ns)
 {
-	if (now_ns >= load_relaxed(&due_ns) || load_relaxed(&arena->idle_count) == 0)
+	bool is_first = load_relaxed(&arena->idle_count) == 0 && now_ns >= load_relaxed(&retry_ns);
+
+	if (is_first || now_ns >= load_relaxed(&due_ns))
 		idle_note(arena, now_ns);
 }
 

@@ -102,9 +102,27 @@ START_TEST(a_full_table_is_thinned_out)
 }
 END_TEST
 
+/* As where the file does not have all of the CPUs, or is missing. */
+START_TEST(what_cannot_be_read_is_not_tried_at_each_tick)
+{
+	uint64_t now_ns = 1;
+
+	recording_begin();
+	recorder_arena->cpus++;
+	idle_note(recorder_arena, now_ns);
+	recorder_arena->cpus--;
+	idle_tick(recorder_arena, now_ns + 50000000);
+	ck_assert_uint_eq(idle_count(recorder_arena), 0);
+	idle_tick(recorder_arena, now_ns + 1000000000000);
+	ck_assert_uint_eq(idle_count(recorder_arena), 1);
+	recording_end();
+}
+END_TEST
+
 SUITE()
 {
 	EACH(idle_times_of_its_cpus_are_added, rows);
 	TEST(a_dump_has_them_in_order);
 	TEST(a_full_table_is_thinned_out);
+	TEST(what_cannot_be_read_is_not_tried_at_each_tick);
 }
