@@ -160,9 +160,10 @@ static void read_slot(const struct blocked_list *list, const struct slot *slot,
 		return;
 	thread->wait_ns = ns_between(list->arena, thread->on.start, now);
 	frames = stacks_get(list->arena, thread->on.stack, &count);
-	thread->frame_count = count < BLOCKED_FRAMES_MAX ? count : BLOCKED_FRAMES_MAX;
-	if (thread->frame_count > 0)
-		memcpy(thread->frames, frames, thread->frame_count * sizeof(*frames));
+	thread->frame_count = 0;
+	for (uint32_t i = 0; i < count && thread->frame_count < BLOCKED_FRAMES_MAX; i++)
+		if ((frames[i] & STACK_TEXT_MASK) != STACK_TEXT)
+			thread->frames[thread->frame_count++] = frames[i];
 	if (thread->on.type == RECORD_WAIT)
 		find_holder(list, thread, now);
 }

@@ -334,13 +334,16 @@ static bool write_idle(struct dump *dump)
 
 static void put_frame(struct dump *dump, struct text *text, uint64_t address)
 {
-	/* A return address may be the first byte after its function: what called lies before it. */
-	uint32_t module = modules_find(dump->arena, dump->snapshot.module_count, address - 1,
-				       dump->module_hint);
+	uint32_t module;
+	bool is_text;
 
+	/* A return address may be the first byte after its function: what called lies before it. */
+	module = modules_find(dump->arena, dump->snapshot.module_count, address - 1,
+			      dump->module_hint);
 	if (module == UINT32_MAX) {
-		text_put_literal(text, "-1,");
-		text_put_u64(text, address);
+		is_text = (address & STACK_TEXT_MASK) == STACK_TEXT;
+		text_put_bytes(text, is_text ? "-2," : "-1,", 3);
+		text_put_u64(text, is_text ? address & ~STACK_TEXT_MASK : address);
 		return;
 	}
 	dump->module_hint = module;

@@ -128,6 +128,11 @@ enum {
 /* Of an io that moved several messages, value has their number times this, and the bytes. */
 #define RECORD_MESSAGE (UINT64_C(1) << 48)
 
+/* Set in a word of a stack that is no address: the id of a string that says what an interpreted
+ * program was in. */
+#define STACK_TEXT      UINT64_C(0xfffe000000000000)
+#define STACK_TEXT_MASK UINT64_C(0xffff000000000000)
+
 _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
 
 /* --- The arena: one mapping, everything at fixed offsets from its start ---------------------- */

@@ -11,6 +11,9 @@
  *      frame.
  *   3. unwind_learn(), once per address.
  *
+ * Functions of interpreted programs (python.c) come between the native frames. A digest of them is
+ * part of what must be as it was.
+ *
  * The captures are a table of fixed size, shared by all threads (sequence.h); entries of an older
  * generation are absent. A walk has a spare stack of ours for its data, and for what it learns.
  * Where none is free, the stack is the caller's address alone.
@@ -24,6 +27,7 @@
 
 #include "arena.h"
 #include "mapping.h"
+#include "python.h"
 #include "sequence.h"
 #include "spare.h"
 #include "stack_rules.h"
@@ -62,9 +66,18 @@ _Static_assert(sizeof(struct capture_entry) == 192, "a capture is three cache li
 
 static void *captures; /* struct capture_entry [CAPTURES_MAX] */
 
-static struct capture_entry *capture_set(uint64_t pc, uint64_t frame)
+/* A capture is looked up by these. */
+struct capture_key {
+	uint64_t pc;
+	uint64_t frame;
+	uint64_t python; /* digest of the interpreted frames; 0: there are none */
+	uint32_t generation;
+};
+
+static struct capture_entry *capture_set(const struct capture_key *key)
 {
-	uint64_t spread = sequence_scatter(pc ^ sequence_scatter(frame)) >> 20;
+	uint64_t spread =
+		sequence_scatter(key->pc ^ sequence_scatter(key->frame ^ key->python)) >> 20;
 
 	return (struct capture_entry *)load_relaxed(&captures) +
 	       spread % (CAPTURES_MAX / CAPTURE_WAYS) * CAPTURE_WAYS;
@@ -90,30 +103,31 @@ READS_STACKS static bool capture_digest(const struct capture_entry *entry, const
 	return true;
 }
 
-static uint32_t capture_check(const struct capture_entry *entry, uint64_t pc, uint64_t frame,
-			      uint64_t limit, uint32_t generation)
+static uint32_t capture_check(const struct capture_entry *entry, const struct capture_key *key,
+			      uint64_t limit)
 {
 	uint32_t sequence = load_acquire(&entry->sequence);
 	uint32_t stack = load_acquire(&entry->stack);
 	uint64_t digest;
 
-	if (load_acquire(&entry->pc) != pc || load_acquire(&entry->frame) != frame ||
-	    load_acquire(&entry->generation) != generation)
+	if (load_acquire(&entry->pc) != key->pc || load_acquire(&entry->frame) != key->frame ||
+	    load_acquire(&entry->generation) != key->generation)
 		return 0;
-	if (!capture_digest(entry, (const uint64_t *)(uintptr_t)frame, limit, &digest) ||
-	    digest != load_acquire(&entry->digest) || !sequence_is(&entry->sequence, sequence))
+	if (!capture_digest(entry, (const uint64_t *)(uintptr_t)key->frame, limit, &digest) ||
+	    digest + key->python != load_acquire(&entry->digest) ||
+	    !sequence_is(&entry->sequence, sequence))
 		return 0;
 	return stack;
 }
 
-static uint32_t capture_find(uint64_t pc, uint64_t frame, uint32_t generation)
+static uint32_t capture_find(const struct capture_key *key)
 {
-	const struct capture_entry *set = capture_set(pc, frame);
-	uint64_t limit = stack_words_above(frame);
+	const struct capture_entry *set = capture_set(key);
+	uint64_t limit = stack_words_above(key->frame);
 	uint32_t stack;
 
 	for (unsigned i = 0; limit && i < CAPTURE_WAYS; i++) {
-		stack = capture_check(&set[i], pc, frame, limit, generation);
+		stack = capture_check(&set[i], key, limit);
 		if (stack)
 			return stack;
 	}
@@ -121,28 +135,28 @@ static uint32_t capture_find(uint64_t pc, uint64_t frame, uint32_t generation)
 }
 
 /* Of two ways, the one that was written longer ago, by its count of writes: good enough. */
-static struct capture_entry *capture_victim(uint64_t pc, uint64_t frame, uint32_t generation)
+static struct capture_entry *capture_victim(const struct capture_key *key)
 {
-	struct capture_entry *set = capture_set(pc, frame);
+	struct capture_entry *set = capture_set(key);
 
 	for (unsigned i = 0; i < CAPTURE_WAYS; i++)
-		if (load_relaxed(&set[i].generation) != generation)
+		if (load_relaxed(&set[i].generation) != key->generation)
 			return &set[i];
 	return load_relaxed(&set[0].sequence) <= load_relaxed(&set[1].sequence) ? &set[0] : &set[1];
 }
 
-static void capture_remember(const struct stack_walk *walk, uint64_t pc, uint32_t stack,
-			     uint32_t generation)
+static void capture_remember(const struct stack_walk *walk, const struct capture_key *key,
+			     uint32_t stack)
 {
-	struct capture_entry *entry = capture_victim(pc, walk->frame, generation);
+	struct capture_entry *entry = capture_victim(key);
 
 	assert(walk->read_count <= WALK_READS_MAX);
 	if (!sequence_claim(&entry->sequence))
 		return;
-	store_release(&entry->pc, pc);
-	store_release(&entry->frame, walk->frame);
-	store_release(&entry->digest, walk->digest);
-	store_release(&entry->generation, generation);
+	store_release(&entry->pc, key->pc);
+	store_release(&entry->frame, key->frame);
+	store_release(&entry->digest, walk->digest + key->python);
+	store_release(&entry->generation, key->generation);
 	store_release(&entry->stack, stack);
 	store_release(&entry->read_count, (uint16_t)walk->read_count);
 	for (uint32_t i = 0; i < walk->read_count; i++)
@@ -152,44 +166,88 @@ static void capture_remember(const struct stack_walk *walk, uint64_t pc, uint32_
 
 /* --- The recorder's side --- */
 
-static uint32_t capture_by(struct stack_walk *walk, uint64_t pc, uint32_t generation)
-{
-	uint32_t stack = stack_intern(walk->pcs, walk->count);
+/* The room that a thread borrows to capture a stack. */
+struct capture_room {
+	struct stack_walk walk; /* first: see stack_walk() */
+	struct python_frames python;
+	uint64_t tops[STACK_FRAMES_MAX];
+	uint64_t words[STACK_FRAMES_MAX];
+	char name[STRING_BYTES_MAX + 1];
+};
+_Static_assert(sizeof(struct capture_room) < SPARE_BYTES / 2, "the other half is for learning");
 
+/* Puts the interpreted frames that the native one below `top` runs. Returns how many words there
+ * are then. */
+static uint32_t put_python(struct capture_room *room, uint32_t *next, uint64_t top, uint32_t count)
+{
+	for (; *next < room->python.count && room->python.native_at[*next] < top; (*next)++) {
+		uint64_t word = python_word(&room->python, *next, room->name);
+
+		if (word && count < STACK_FRAMES_MAX)
+			room->words[count++] = word;
+	}
+	return count;
+}
+
+/* Frames that the walk did not come to are outside of all that it did. */
+static uint32_t intern_both(struct capture_room *room)
+{
+	uint32_t count = 0, next = 0;
+
+	for (uint32_t i = 0; i < room->walk.count; i++) {
+		count = put_python(room, &next, room->tops[i], count);
+		if (count < STACK_FRAMES_MAX)
+			room->words[count++] = room->walk.pcs[i];
+	}
+	return stack_intern(room->words, put_python(room, &next, UINT64_MAX, count));
+}
+
+static uint32_t capture_by(struct capture_room *room, const struct capture_key *key, uint32_t depth)
+{
+	struct stack_walk *walk = &room->walk;
+	uint32_t stack;
+
+	stack_walk(walk, key->pc, key->frame, depth, room->tops);
+	room->python.count = 0;
+	if (key->python && python_frames(key->frame, depth, &room->python) != key->python)
+		return stack_intern(walk->pcs, walk->count);
+	stack = intern_both(room);
 	if (stack && walk->repeatable)
-		capture_remember(walk, pc, stack, generation);
+		capture_remember(walk, key, stack);
 	return stack;
 }
 
 /* The walk is not on the program's stack, which may be small. */
-static uint32_t capture_anew(uint64_t pc, uint64_t frame, uint32_t depth, uint32_t generation)
+static uint32_t capture_anew(const struct capture_key *key, uint32_t depth)
 {
-	struct stack_walk *walk = spare_borrow();
+	struct capture_room *room = spare_borrow();
 	uint32_t stack;
 
-	if (!walk) {
+	if (!room) {
 		arena_count(recorder_arena, COUNTER_short_stacks);
-		return stack_intern(&pc, 1);
+		return stack_intern(&key->pc, 1);
 	}
-	stack_walk(walk, pc, frame, depth);
-	stack = capture_by(walk, pc, generation);
-	spare_return(walk);
+	stack = capture_by(room, key, depth);
+	spare_return(room);
 	return stack;
 }
 
 uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
 {
 	uint32_t depth = load_relaxed(&stack_depth);
-	uint32_t generation = load_relaxed(&capture_generation);
-	uint64_t pc_word = (uint64_t)(uintptr_t)pc;
-	uint64_t frame_word = (uint64_t)(uintptr_t)frame;
+	struct capture_key key = {
+		.pc = (uint64_t)(uintptr_t)pc,
+		.frame = (uint64_t)(uintptr_t)frame,
+		.generation = load_relaxed(&capture_generation),
+	};
 	uint32_t stack;
 
 	(void)self; /* proves that this thread is inside the recorder */
 	if (!depth)
 		return 0;
-	stack = capture_find(pc_word, frame_word, generation);
-	return LIKELY(stack) ? stack : capture_anew(pc_word, frame_word, depth, generation);
+	key.python = python_digest(key.frame, depth);
+	stack = capture_find(&key);
+	return LIKELY(stack) ? stack : capture_anew(&key, depth);
 }
 
 uint32_t stack_capture_interrupted(struct self *self, const ucontext_t *context)
@@ -229,6 +287,7 @@ bool stack_warm_up(void)
 	    !mapping_ensure(&captures, CAPTURES_MAX * sizeof(struct capture_entry)))
 		return false;
 	unwind_warm_up();
+	python_start();
 	stack_set_depth(load_relaxed(&wanted_depth));
 	return true;
 }

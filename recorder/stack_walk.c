@@ -272,6 +272,8 @@ static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t 
 		if (frames <= depth) {
 			walk->pcs[frames - 1] = pc;
 			walk->count = frames;
+			if (walk->tops)
+				walk->tops[frames - 1] = 0;
 		}
 		if (frames >= depth && (!sure || frames == TRIAL_FRAMES_MAX))
 			break;
@@ -282,15 +284,19 @@ static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t 
 		if (!stack_rule_admits(&found->rule, walk->count, &sure) ||
 		    !walk_step(walk, &found->rule, &pc))
 			break;
+		if (walk->tops && frames <= depth)
+			walk->tops[frames - 1] = walk->sp;
 		called = !(found->rule.flags & UNWIND_SIGNAL);
 	}
 	if (sure)
 		walk->count = sure;
 }
 
-void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth)
+void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth,
+		uint64_t *tops)
 {
 	walk_begin(walk, frame);
+	walk->tops = tops;
 	walk->borrowed = walk;
 	walk_up(walk, pc, true, depth);
 }
@@ -305,6 +311,7 @@ void stack_walk_interrupted(struct stack_walk *walk, const gregset_t registers, 
 
 	walk_begin(walk, sp & -(uint64_t)sizeof(uint64_t));
 	walk->borrowed = NULL;
+	walk->tops = NULL;
 	walk->sp = sp;
 	for (int i = 0; i < UNWIND_PRESERVED_COUNT; i++)
 		walk->saved[i] = (uint64_t)(uintptr_t)&registers[numbers[i]];

@@ -30,6 +30,7 @@ struct stack_walk {
 	uint64_t saved_next[UNWIND_PRESERVED_COUNT]; /* of its caller, while that is looked for */
 	union rule_copy found;                       /* the reached frame's */
 	uint64_t pcs[STACK_FRAMES_MAX];
+	uint64_t *tops; /* where the frames end, above each; NULL: not wanted */
 	uint32_t count;
 	uint32_t read_count;
 	uint16_t reads[WALK_READS_MAX]; /* words read, counted from frame */
@@ -38,8 +39,10 @@ struct stack_walk {
 };
 
 /* Walks from a hook's frame; `pc` is the hook's return address. At least that is in pcs[] then. The
- * walk lies at the beginning of what the thread has borrowed. */
-void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth) HIDDEN;
+ * walk lies at the beginning of what the thread has borrowed. `tops` has room for `depth`
+ * addresses, or is NULL; the last frame's is 0 if it is not known. */
+void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth,
+		uint64_t *tops) HIDDEN;
 
 /* The same from where a signal interrupted the thread; the registers stay where they are until it
  * returns. pcs[0] is the interrupted address itself. On a stack of ours. */

@@ -150,6 +150,17 @@ void perfmap_parse(const char *text, struct perfmap_name *name)
 	put_place(name, space + 1);
 }
 
+void perfmap_parse_placed(const char *text, struct perfmap_name *name)
+{
+	const char *space = strchr(text, ' ');
+
+	*name = (struct perfmap_name){ .line = 0 };
+	put_text(name->function, sizeof(name->function), text,
+		 space ? (size_t)(space - text) : strlen(text));
+	if (space)
+		put_place(name, space + 1);
+}
+
 void perfmap_free(struct perfmap *map)
 {
 	intervals_free(&map->ranges);

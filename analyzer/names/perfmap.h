@@ -40,6 +40,9 @@ const char *perfmap_find(const struct perfmap *map, uint64_t address, uint64_t *
 
 void perfmap_parse(const char *text, struct perfmap_name *name);
 
+/* The same of "function file:line", the text of an interpreted program's frame. */
+void perfmap_parse_placed(const char *text, struct perfmap_name *name);
+
 void perfmap_free(struct perfmap *map);
 
 /*

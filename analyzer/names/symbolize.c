@@ -86,7 +86,8 @@ static void collect_code(void *context, const struct symbol_found *found)
 {
 	struct collection *collection = context;
 
-	if (!is_wanted(collection, found->file) ||
+	/* A frame that has its text in the dump needs no name, and its number is this reading's. */
+	if (!is_wanted(collection, found->file) || found->place->offset >= REC_FRAME_TEXT ||
 	    (!found->place->frames[0].function && !found->place->frames[0].file))
 		return;
 	collection->codes = memory_grow(collection->codes, &collection->code_room,

@@ -221,21 +221,35 @@ static void name_place(struct symbols *symbols, struct objectfile *object, uint6
 	place->frame_count = count;
 }
 
+static void put_parsed(struct symbols *symbols, const struct perfmap_name *name,
+		       struct symbol_place *place)
+{
+	struct symbol_frame *frame = blocks_alloc(&symbols->blocks, sizeof(*frame));
+
+	frame->function = demangle_intern(&symbols->demangler, name->function);
+	frame->file = name->file[0] ? demangle_intern(&symbols->demangler, name->file) : NULL;
+	frame->line = name->line;
+	place->frames = frame;
+}
+
 static void name_jit_place(struct symbols *symbols, const struct perfmap *map, uint64_t address,
 			   struct symbol_place *place)
 {
 	const char *text = perfmap_find(map, address, &place->function_offset);
 	struct perfmap_name name;
-	struct symbol_frame *frame;
 
 	if (!text)
 		return;
 	perfmap_parse(text, &name);
-	frame = blocks_alloc(&symbols->blocks, sizeof(*frame));
-	frame->function = demangle_intern(&symbols->demangler, name.function);
-	frame->file = name.file[0] ? demangle_intern(&symbols->demangler, name.file) : NULL;
-	frame->line = name.line;
-	place->frames = frame;
+	put_parsed(symbols, &name, place);
+}
+
+static void name_interpreted(struct symbols *symbols, const char *text, struct symbol_place *place)
+{
+	struct perfmap_name name;
+
+	perfmap_parse_placed(text, &name);
+	put_parsed(symbols, &name, place);
 }
 
 static size_t place_slot(const struct place_entry *places, size_t room, uint32_t file,
@@ -357,8 +371,12 @@ const struct symbol_place *symbols_place(struct symbols *symbols, struct rec_fra
 	struct symbol_place *place = entry->place;
 
 	if (!place) {
+		const char *text = rec_frame_text(symbols->recording, frame);
+
 		place = place_new(symbols, entry, frame, file, is_return_address);
-		if (file != NO_INDEX)
+		if (text)
+			name_interpreted(symbols, text, place);
+		else if (file != NO_INDEX)
 			look_up(symbols, file, frame.offset - is_return_address, place);
 	}
 	return place;

@@ -132,7 +132,14 @@ static bool add_frame(struct reading *reading, int64_t module, uint64_t offset)
 	struct recording *recording = reading->recording;
 	uint32_t index;
 
-	if (module == -1) {
+	if (module == -2) {
+		uint32_t string;
+
+		if (!reading_string(reading, offset, &string))
+			return false;
+		offset = REC_FRAME_TEXT + string;
+	}
+	if (module == -1 || module == -2) {
 		if (!jit_module(reading, &index))
 			return false;
 	} else {

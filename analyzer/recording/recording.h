@@ -141,8 +141,10 @@ struct rec_module {
 };
 
 /* The path of a process's module for code outside all files: made at run time, as it seems. Its
- * base and size are 0, so its frames' offsets are addresses. */
-#define REC_JIT_PATH "[jit]"
+ * base and size are 0, so its frames' offsets are addresses; or REC_FRAME_TEXT and the index of a
+ * string "function file:line", for an interpreted program. */
+#define REC_JIT_PATH   "[jit]"
+#define REC_FRAME_TEXT (UINT64_C(0xffff) << 48) /* no address has it */
 
 struct rec_frame {
 	uint32_t module; /* index into modules, NO_INDEX = of no process */
@@ -290,6 +292,14 @@ static inline bool rec_module_is_jit(const struct recording *recording,
 				     const struct rec_module *module)
 {
 	return module->size == 0 && strcmp(recording->strings[module->path], REC_JIT_PATH) == 0;
+}
+
+/* The text of a frame of an interpreted program; NULL: it is none. */
+static inline const char *rec_frame_text(const struct recording *recording, struct rec_frame frame)
+{
+	uint64_t string = frame.offset - REC_FRAME_TEXT;
+
+	return string < recording->string_count ? recording->strings[string] : NULL;
 }
 
 /* Of a poll: it was for more than one descriptor. */

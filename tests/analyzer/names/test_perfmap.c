@@ -88,6 +88,29 @@ START_TEST(what_names_say)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	const char *function;
+	const char *file;
+	uint32_t line;
+} placed[] = {
+	/* 0 */ { "Page.render /srv/my app.py:12", "Page.render", "/srv/my app.py", 12 },
+	/* 1 */ { "<module> <frozen importlib>:0", "<module>", "<frozen importlib>", 0 },
+	/* 2 */ { "alone", "alone", "", 0 },
+	/* 3 */ { "", "", "", 0 },
+};
+
+START_TEST(what_interpreters_say)
+{
+	struct perfmap_name name;
+
+	perfmap_parse_placed(placed[_i].text, &name);
+	ck_assert_str_eq(name.function, placed[_i].function);
+	ck_assert_str_eq(name.file, placed[_i].file);
+	ck_assert_uint_eq(name.line, placed[_i].line);
+}
+END_TEST
+
 START_TEST(long_names_are_cut_off)
 {
 	static char text[2000];
@@ -130,6 +153,7 @@ SUITE()
 	FIXTURE_ONCE(sample_begin, sample_end);
 	TEST(lines_to_names);
 	EACH(what_names_say, names);
+	EACH(what_interpreters_say, placed);
 	TEST(long_names_are_cut_off);
 	TEST(whose_map_it_is);
 }

@@ -28,10 +28,11 @@ static void write_dump(void)
 	sample_build_id("server", id);
 	fprintf(file,
 		"{\"schema_version\":1,\"process\":{\"pid\":4000021,\"start_unix_nano\":5,"
-		"\"client\":\"4000021:5\"},\"strings\":[\"\",\"write\",\"thread\"],"
+		"\"client\":\"4000021:5\"},\"strings\":[\"\",\"write\",\"thread\","
+		"\"render app.py:7\"],"
 		"\"modules\":[{\"path\":\"%s\",\"build_id\":\"%s\",\"base\":%" PRIu64
 		",\"start\":%" PRIu64 ",\"size\":%d}],\"threads\":[{\"th\":1,\"tid\":9}],"
-		"\"stacks\":[[],[0,%" PRIu64 "],[-1,4112],[0,5]]}\n",
+		"\"stacks\":[[],[0,%" PRIu64 "],[-1,4112],[0,5],[-2,3]]}\n",
 		sample_path("server"), id, (uint64_t)BASE, (uint64_t)BASE, MODULE_BYTES,
 		sample_symbol("server", "in_inner") + 1);
 	fprintf(file,

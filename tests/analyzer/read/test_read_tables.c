@@ -143,7 +143,7 @@ static const struct {
 	/*  2 */ { "'modules':[[]]", "expected an object" },
 	/*  3 */ { "'modules':[{'base':'x'}]", "expected a number" },
 	/*  4 */ { "'stacks':[[0,1]]", "module 0, but the header has 0" },
-	/*  5 */ { "'stacks':[[-2,1]]", "module -2" },
+	/*  5 */ { "'stacks':[[-3,1]]", "module -3" },
 	/*  6 */ { "'stacks':[[-1]]", "without an offset" },
 	/*  7 */ { "'stacks':[7]", "expected an array" },
 	/*  8 */ { "'stacks':[[-1,-1]]", "negative" },
