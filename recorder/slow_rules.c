@@ -62,6 +62,11 @@ static uint64_t hash_bytes(uint64_t hash, const void *from, size_t bytes)
 	return hash;
 }
 
+static bool is_text(uint64_t word)
+{
+	return (word & STACK_TEXT_MASK) == STACK_TEXT;
+}
+
 uint64_t slow_key_of(const struct arena *arena, const uint64_t *pcs, uint32_t count)
 {
 	uint32_t modules = load_acquire(&arena->module_count);
@@ -71,9 +76,11 @@ uint64_t slow_key_of(const struct arena *arena, const uint64_t *pcs, uint32_t co
 	for (uint32_t i = 0; i < count; i++) {
 		const char *path = "?";
 		uint64_t offset = 0;
+		uint32_t bytes;
 
-		found = modules_find(arena, modules, pcs[i], found);
-		if (found != UINT32_MAX) {
+		if (is_text(pcs[i])) {
+			path = strings_get(arena, (uint32_t)pcs[i], &bytes);
+		} else if ((found = modules_find(arena, modules, pcs[i], found)) != UINT32_MAX) {
 			path = modules_at(arena, found)->path;
 			offset = pcs[i] - modules_at(arena, found)->start;
 		}
@@ -253,8 +260,8 @@ static bool is_in_handler(const uint64_t *pcs, uint32_t count)
 static bool has_unknown(const struct arena *arena, const uint64_t *pcs, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (modules_find(arena, load_acquire(&arena->module_count), pcs[i], UINT32_MAX) ==
-		    UINT32_MAX)
+		if (!is_text(pcs[i]) && modules_find(arena, load_acquire(&arena->module_count),
+						     pcs[i], UINT32_MAX) == UINT32_MAX)
 			return true;
 	return false;
 }

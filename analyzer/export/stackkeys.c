@@ -3,8 +3,8 @@
  * FNV-1a with 64 bits over a stack's frames, the innermost first.
  *
  * A frame is its module's path, a zero byte, and its distance from where the module is mapped, as 8
- * bytes, the lowest first. A frame outside all modules is "?" with distance 0. Of a name they are
- * its bytes. One thread.
+ * bytes, the lowest first. A frame outside all modules is "?" with distance 0, and one of an
+ * interpreted program is its text with that. Of a name they are its bytes. One thread.
  */
 #include "stackkeys.h"
 
@@ -33,7 +33,10 @@ static uint64_t hash_frame(uint64_t hash, const struct recording *recording, str
 {
 	const struct rec_module *module =
 		frame.module == NO_INDEX ? NULL : &recording->modules[frame.module];
+	const char *text = rec_frame_text(recording, frame);
 
+	if (text)
+		return hash_number(hash_path(hash, text), 0);
 	if (!module || rec_module_is_jit(recording, module))
 		return hash_number(hash_path(hash, "?"), 0);
 	return hash_number(hash_path(hash, recording->strings[module->path]),

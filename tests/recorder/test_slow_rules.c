@@ -10,7 +10,8 @@
 /* FNV-1a by hand, over the path, a zero byte, the distance from the module's start. */
 START_TEST(a_key_does_not_depend_on_where_modules_are)
 {
-	uint64_t pcs[] = { (uint64_t)(uintptr_t)setup, 1 };
+	uint64_t pcs[] = { (uint64_t)(uintptr_t)setup, 1,
+			   STACK_TEXT | string_intern("load a.py:1", 11) };
 	uint32_t index = modules_find(recorder_arena, recorder_arena->module_count, pcs[0], 0);
 	const struct module_entry *module = modules_at(recorder_arena, index);
 	uint64_t offset = pcs[0] - module->start, hash = UINT64_C(0xcbf29ce484222325);
@@ -20,10 +21,11 @@ START_TEST(a_key_does_not_depend_on_where_modules_are)
 	memcpy(bytes, module->path, used);
 	memcpy(bytes + used, &offset, 8);
 	memcpy(bytes + used + 8, "?\0\0\0\0\0\0\0\0\0", 10);
-	for (size_t i = 0; i < used + 18; i++)
+	memcpy(bytes + used + 18, "load a.py:1\0\0\0\0\0\0\0\0", 20);
+	for (size_t i = 0; i < used + 38; i++)
 		hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-	ck_assert_uint_eq(slow_key_of(recorder_arena, pcs, 2), hash);
-	ck_assert_uint_ne(slow_key_of(recorder_arena, pcs, 1), hash);
+	ck_assert_uint_eq(slow_key_of(recorder_arena, pcs, 3), hash);
+	ck_assert_uint_ne(slow_key_of(recorder_arena, pcs, 2), hash);
 }
 END_TEST
 

@@ -88,6 +88,25 @@ START_TEST(equal_stacks_of_two_places_are_one_key)
 }
 END_TEST
 
+/* Native frames of an interpreted program's functions are the same. */
+START_TEST(functions_of_interpreted_programs_differ)
+{
+	struct sketch sketch;
+	uint64_t keys[3];
+
+	stacks_make(&sketch);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t text = sketch_string(&sketch, i == 1 ? "send app.py:2" : "load app.py:1");
+
+		sketch.rec.frames[0] = (struct rec_frame){ MADE, REC_FRAME_TEXT + text };
+		keys[i] = stack_key(&sketch.rec, 1);
+	}
+	ck_assert_uint_eq(keys[2], keys[0]);
+	ck_assert_uint_ne(keys[1], keys[0]);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_recording_without_stacks_has_no_keys)
 {
 	struct recording nothing = { 0 };
@@ -104,5 +123,6 @@ SUITE()
 	EACH(a_stack_has_the_key_that_the_recorder_gives_it, rows);
 	TEST(a_key_does_not_depend_on_where_a_module_is_mapped);
 	TEST(equal_stacks_of_two_places_are_one_key);
+	TEST(functions_of_interpreted_programs_differ);
 	TEST(a_recording_without_stacks_has_no_keys);
 }
