@@ -14,6 +14,10 @@
  * end; a frame that is running has no such note. So a frame that has one is passed over if it is
  * the innermost of an entry.
  *
+ * The interpreter unmaps the memory of a frame some instructions before it forgets the frame. A
+ * handler of a signal may come between. The frame then lies outside the memory in use, as a
+ * generator's does. Such a frame is looked at only if it can be read.
+ *
  * Never here: a call to the interpreter; a frame of an entry that is not on the thread's own stack.
  */
 #include "python.h"
@@ -156,6 +160,17 @@ static bool visit_entry(struct visit *visit, uint64_t entry)
 	return false;
 }
 
+/* Whether the innermost frame of all is still there. */
+static bool has_innermost(uint64_t state, uint64_t entry)
+{
+	uint64_t frame = word_at(entry + PYTHON_ENTRY_FRAME);
+	uint64_t chunk = word_at(state + PYTHON_STATE_CHUNK);
+
+	if (chunk && frame - chunk < word_at(chunk + PYTHON_CHUNK_BYTES))
+		return true;
+	return stack_is_readable(frame) && stack_is_readable(frame + PYTHON_FRAME_IS_FIRST);
+}
+
 READS_STACKS uint64_t python_frames(uint64_t hook, uint32_t depth, struct python_frames *frames)
 {
 	struct visit visit = { .frames = frames,
@@ -165,7 +180,7 @@ READS_STACKS uint64_t python_frames(uint64_t hook, uint32_t depth, struct python
 
 	for (uint64_t above = hook; entry > above; entry = word_at(entry + PYTHON_ENTRY_OUTER)) {
 		if (stack_words_above(entry) * sizeof(uint64_t) < PYTHON_ENTRY_BYTES ||
-		    !visit_entry(&visit, entry))
+		    (above == hook && !has_innermost(state, entry)) || !visit_entry(&visit, entry))
 			break;
 		above = entry;
 	}

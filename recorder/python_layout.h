@@ -20,6 +20,9 @@ enum {
 	/* PyThreadState */
 	PYTHON_STATE_ENTRY = 56, /* the innermost entry to the interpreter */
 	PYTHON_STATE_THREAD = 152,
+	PYTHON_STATE_CHUNK = 296, /* of the memory in which calls have their frames */
+	/* _PyStackChunk */
+	PYTHON_CHUNK_BYTES = 8,
 	/* _PyCFrame: an entry */
 	PYTHON_ENTRY_FRAME = 8,
 	PYTHON_ENTRY_OUTER = 16,

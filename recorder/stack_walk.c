@@ -44,7 +44,7 @@ static __thread struct {
  * word for another process's sake: on a stack, nobody. A call that reads the word would have
  * valgrind ask whether it was ever written, and one that it does not know makes it complain.
  */
-static bool is_readable(uint64_t address)
+bool stack_is_readable(uint64_t address)
 {
 	return sys_call(SYS_futex, (long)(address & -sizeof(uint32_t)), FUTEX_WAKE, 1, 0, 0, 0) >=
 	       0;
@@ -74,7 +74,7 @@ static bool own_extend(uint64_t frame)
 		return false;
 	/* Memory below the frame is nobody's, even in its page. */
 	for (uint64_t page = lowest; page < own.low; page += PAGE_BYTES) {
-		if (is_readable(page < frame ? frame : page))
+		if (stack_is_readable(page < frame ? frame : page))
 			continue;
 		own.refused = frame / REFUSED_BYTES;
 		return false;
@@ -107,7 +107,7 @@ static bool walk_reach(struct stack_walk *walk, uint64_t address)
 		walk->high = own.top;
 		return own.top - address >= sizeof(uint64_t);
 	}
-	if (walk->stays || !is_readable(address))
+	if (walk->stays || !stack_is_readable(address))
 		return false;
 	if (page != walk->high)
 		walk->low = page;

@@ -6,6 +6,8 @@
  */
 #include "python.h"
 
+#include <sys/mman.h>
+
 #include "python_layout.h"
 #include "recording.h"
 #include "stack.h"
@@ -103,15 +105,20 @@ static void setup(void)
 }
 
 /* Runs `inner` as an interpreter's native frame does, and calls what reads it. */
-static __attribute__((noinline)) uint64_t read_inside(struct python_frames *frames)
+static __attribute__((noinline)) uint64_t read_frame(uint64_t frame, struct python_frames *frames)
 {
-	uint64_t entry[3] = { 0, at(inner), 0 };
+	uint64_t entry[3] = { 0, frame, 0 };
 	uint64_t digest;
 
 	put(state, PYTHON_STATE_ENTRY, at(entry));
 	digest = python_frames(at(entry) - 64, 32, frames);
 	__asm__ volatile("" : : "r"(entry) : "memory");
 	return digest;
+}
+
+static uint64_t read_inside(struct python_frames *frames)
+{
+	return read_frame(at(inner), frames);
 }
 
 static uint64_t digest_now(void)
@@ -199,6 +206,21 @@ START_TEST(an_entry_elsewhere_is_not_read)
 	entry[1] = at(inner);
 	put(state, PYTHON_STATE_ENTRY, at(entry));
 	ck_assert_uint_eq(python_frames(low, 32, NULL), 0);
+}
+END_TEST
+
+/* A signal comes between the end of the frame's memory and the moment at which it is forgotten. */
+START_TEST(a_frame_that_is_unmapped_is_not_read)
+{
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t chunk[2] = { 0, sizeof(inner) };
+
+	munmap(page, 4096);
+	ck_assert_uint_eq(read_frame(at(page), NULL), 0);
+	put(state, PYTHON_STATE_CHUNK, at(chunk));
+	ck_assert_uint_eq(read_frame(at(page), NULL), 0);
+	ck_assert_uint_ne(digest_now(), 0);
+	put(state, PYTHON_STATE_CHUNK, 0);
 }
 END_TEST
 
@@ -309,6 +331,7 @@ SUITE()
 	TEST(the_digest_says_what_the_frames_say);
 	TEST(a_frame_that_is_left_is_passed_over);
 	TEST(an_entry_elsewhere_is_not_read);
+	TEST(a_frame_that_is_unmapped_is_not_read);
 	TEST(an_interpreter_that_ends_is_not_read);
 	TEST(only_the_thread_that_began_it_is_read);
 	TEST(others_than_the_known_version_are_not_read);
