@@ -396,7 +396,7 @@ void slow_begin_window(uint32_t thousandths, uint64_t window_ns)
 
 struct slow_counts slow_count(const struct arena *arena)
 {
-	const struct slow_thread *threads = slow.threads;
+	const struct slow_thread *threads = load_acquire(&slow.threads);
 	struct slow_counts all = { 0, 0, 0, 0 };
 
 	if (!arena)

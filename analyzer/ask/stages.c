@@ -212,8 +212,9 @@ struct job_list *stages_find(const struct script *script, const struct class_tab
 		jobs[i] = script->jobs[i];
 		jobs[i].capacity = jobs[i].count;
 		jobs[i].steps = memory_new(jobs[i].count, sizeof(*jobs[i].steps));
-		memcpy(jobs[i].steps, script->jobs[i].steps,
-		       jobs[i].count * sizeof(*jobs[i].steps));
+		if (jobs[i].count)
+			memcpy(jobs[i].steps, script->jobs[i].steps,
+			       jobs[i].count * sizeof(*jobs[i].steps));
 		if (!is_work_for(&survey, classes, question, i))
 			continue;
 		jobs_add(&survey, &jobs[i], i);
