@@ -28,6 +28,7 @@
 #include "atomics.h"
 #include "format.h"
 #include "options.h"
+#include "own_stack.h"
 #include "python_layout.h"
 #include "stack_walk.h"
 #include "strings.h"

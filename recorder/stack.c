@@ -27,6 +27,7 @@
 
 #include "arena.h"
 #include "mapping.h"
+#include "own_stack.h"
 #include "python.h"
 #include "sequence.h"
 #include "spare.h"

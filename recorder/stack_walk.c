@@ -2,10 +2,9 @@
 /*
  * Walks up a stack by unwind rules, a few nanoseconds a frame.
  *
- * Every read is bounded. A thread's own stack is where the C library put it. It reaches from its
- * top to the lowest page that was ever found readable without a gap. Anywhere else (an alternate
- * signal stack, a coroutine's) each page is tried by a system call first, in every walk. A walk
- * that has followed a frame pointer on trial reads nothing but the thread's own stack any more.
+ * Every read is bounded. Anywhere but on the thread's own stack (own_stack.h: on an alternate signal
+ * stack, a coroutine's) each page is tried by a system call first, in every walk. A walk that has
+ * followed a frame pointer on trial reads nothing but the thread's own stack any more.
  *
  * A walk notes which words it read. Registers other than rbp and the stack pointer are known only
  * from where a frame saved them. They are read only when a rule needs them. So the result depends
@@ -16,84 +15,16 @@
 #include "stack_walk.h"
 
 #include <assert.h>
-#include <linux/futex.h>
 #include <string.h>
 
-#include "syscalls.h"
+#include "own_stack.h"
 
 #include "in_target.h"
 
 enum {
 	PAGE_BYTES = 4096,
-	STACK_REACH_BYTES = 8 << 20, /* no thread is believed to go deeper between two captures */
-	REFUSED_BYTES = 1 << 16,
 	TRIAL_FRAMES_MAX = 256 /* an interpreter's recursion, at some 100 ns a frame */
 };
-
-/* --- Which memory may be read --- */
-
-/* The thread's own stack: [low, top) can be read as long as the thread lives. */
-static __thread struct {
-	uint64_t low;
-	uint64_t top;     /* 0: not looked up yet */
-	uint64_t refused; /* block of memory in which a frame was found to be on another stack */
-} own;
-
-/*
- * Whether the memory there can be read. The kernel says so when it is to wake whoever waits on that
- * word for another process's sake: on a stack, nobody. A call that reads the word would have
- * valgrind ask whether it was ever written, and one that it does not know makes it complain.
- */
-bool stack_is_readable(uint64_t address)
-{
-	return sys_call(SYS_futex, (long)(address & -sizeof(uint32_t)), FUTEX_WAKE, 1, 0, 0, 0) >=
-	       0;
-}
-
-/* The C library keeps a thread's descriptor at the top of its stack, also when the program gave the
- * stack. The first thread's stack ends where the loader says. */
-extern void *__libc_stack_end;
-
-static uint64_t own_top(void)
-{
-	bool is_first = sys_getpid() == sys_gettid();
-
-	return (uint64_t)(uintptr_t)(is_first ? __libc_stack_end : __builtin_thread_pointer());
-}
-
-/* Lowers `own.low` to the frame's page if all pages between can be read. */
-static bool own_extend(uint64_t frame)
-{
-	uint64_t lowest = frame & -(uint64_t)PAGE_BYTES;
-
-	if (!own.top)
-		own.low = own.top = own_top();
-	if (frame >= own.low)
-		return frame < own.top;
-	if (own.low - frame > STACK_REACH_BYTES || own.refused == frame / REFUSED_BYTES)
-		return false;
-	/* Memory below the frame is nobody's, even in its page. */
-	for (uint64_t page = lowest; page < own.low; page += PAGE_BYTES) {
-		if (stack_is_readable(page < frame ? frame : page))
-			continue;
-		own.refused = frame / REFUSED_BYTES;
-		return false;
-	}
-	own.low = lowest;
-	return true;
-}
-
-static bool own_has(uint64_t frame)
-{
-	return LIKELY(frame >= own.low && frame < own.top) || own_extend(frame);
-}
-
-uint64_t stack_words_above(uint64_t frame)
-{
-	return frame % sizeof(uint64_t) == 0 && own_has(frame)
-		       ? (own.top - frame) / sizeof(uint64_t)
-		       : 0;
-}
 
 /* --- The walk --- */
 
@@ -102,10 +33,10 @@ static bool walk_reach(struct stack_walk *walk, uint64_t address)
 {
 	uint64_t page = address & -(uint64_t)PAGE_BYTES;
 
-	if (address >= own.low && address < own.top) {
-		walk->low = own.low;
-		walk->high = own.top;
-		return own.top - address >= sizeof(uint64_t);
+	if (address >= own_stack.low && address < own_stack.top) {
+		walk->low = own_stack.low;
+		walk->high = own_stack.top;
+		return own_stack.top - address >= sizeof(uint64_t);
 	}
 	if (walk->stays || !stack_is_readable(address))
 		return false;
@@ -257,7 +188,7 @@ static void walk_begin(struct stack_walk *walk, uint64_t frame)
 	walk->digest = 0;
 	walk->count = 0;
 	walk->read_count = 0;
-	walk->repeatable = own_has(frame);
+	walk->repeatable = own_stack_has(frame);
 }
 
 /* `called`: pc is a return address, so the frame is in the instruction before. A trial goes on

@@ -48,12 +48,6 @@ void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth
  * returns. pcs[0] is the interrupted address itself. On a stack of ours. */
 void stack_walk_interrupted(struct stack_walk *, const gregset_t registers, uint32_t depth) HIDDEN;
 
-/* How many words from `frame` upwards are this thread's own stack, and can be read as long as it
- * lives. 0: the frame is elsewhere, or not aligned. */
-uint64_t stack_words_above(uint64_t frame) HIDDEN;
-/* Whether the word there can be read, just now. A system call; errno stays. */
-bool stack_is_readable(uint64_t address) HIDDEN;
-
 /* One word's part of a digest: a sum, so that the processor can work on several at a time. */
 static inline uint64_t stack_digest_word(uint64_t value, uint64_t index)
 {
