@@ -2,9 +2,9 @@
 /*
  * Walks up a stack by unwind rules, a few nanoseconds a frame.
  *
- * Every read is bounded. Anywhere but on the thread's own stack (own_stack.h: on an alternate signal
- * stack, a coroutine's) each page is tried by a system call first, in every walk. A walk that has
- * followed a frame pointer on trial reads nothing but the thread's own stack any more.
+ * Every read is bounded. The thread's own stack (own_stack.h) is just read. Elsewhere (on an
+ * alternate signal stack, a coroutine's) each page is tried by a system call first, in every
+ * walk. A walk that has followed a frame pointer on trial stays on the thread's own stack.
  *
  * A walk notes which words it read. Registers other than rbp and the stack pointer are known only
  * from where a frame saved them. They are read only when a rule needs them. So the result depends
