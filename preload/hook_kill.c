@@ -29,10 +29,9 @@ static void sends(int number, pid_t to, uint64_t op)
 /* The first thread has no watch; it has the process's number. */
 static void sends_to_thread(int number, pthread_t thread)
 {
-	const struct watch *watch = watch_find((const void *)thread);
-	bool is_known = watch && watch->type == WATCH_THREAD && watch->holder_op;
-	pid_t process = is_known ? 0 : (pid_t)real.syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	sends(number, process, is_known ? watch->holder_op : 0);
+	uint64_t op = watch_thread_op((const void *)thread);
+	pid_t process = op ? 0 : (pid_t)real.syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	sends(number, process, op);
 }
 
 int hook_kill(pid_t process, int number)

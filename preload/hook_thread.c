@@ -146,12 +146,6 @@ struct join_wait {
 	bool is_timed_out;
 };
 
-static uint64_t op_of(const void *thread)
-{
-	const struct watch *watch = watch_find(thread);
-	return watch && watch->type == WATCH_THREAD ? watch->holder_op : 0;
-}
-
 static void join_begin(struct join_wait *wait, pthread_t thread, enum call call,
 		       struct caller caller)
 {
@@ -159,7 +153,7 @@ static void join_begin(struct join_wait *wait, pthread_t thread, enum call call,
 	struct self *self = hook_enter();
 	if (!self)
 		return;
-	wait->target = op_of(wait->thread);
+	wait->target = watch_thread_op(wait->thread);
 	wait->handle = wait_begin(self, REASON_JOIN, call, wait->thread, 0,
 				  caller_stack(self, caller), caller.frame);
 	self_leave(self);
@@ -175,7 +169,7 @@ static void join_end(struct join_wait *wait)
 	struct self *self = wait->handle ? hook_enter() : NULL;
 	if (!self)
 		return;
-	uint64_t target = wait->target ? wait->target : op_of(wait->thread);
+	uint64_t target = wait->target ? wait->target : watch_thread_op(wait->thread);
 	wait_end(self, wait->handle, wait->is_joined ? target : 0,
 		 wait->is_timed_out ? RECORD_TIMED_OUT : 0);
 	self_leave(self);
@@ -225,7 +219,7 @@ int hook_thrd_join(thrd_t thread, int *result)
 int hook_pthread_tryjoin_np(pthread_t thread, void **result)
 {
 	struct caller caller = CALLER;
-	uint64_t target = op_of((const void *)thread);
+	uint64_t target = watch_thread_op((const void *)thread);
 	int code = real.pthread_tryjoin_np(thread, result);
 	if (code != 0)
 		return code;

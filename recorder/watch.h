@@ -73,6 +73,14 @@ struct watch {
 
 /* The hot path: an address that nobody ever waited on gives NULL after one or two loads. */
 struct watch *watch_find(const void *address) HIDDEN;
+
+/* The op of a thread that the program has started; 0: none is known. */
+static inline uint64_t watch_thread_op(const void *thread)
+{
+	const struct watch *watch = watch_find(thread);
+
+	return watch && watch->type == WATCH_THREAD ? watch->holder_op : 0;
+}
 /* Makes the entry if needed; NULL = table full (counted). Its name is "TYPE module+offset" or "TYPE
  * 0xADDRESS"; threads and children have none, and only one thread may ask for theirs. */
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
