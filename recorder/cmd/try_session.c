@@ -171,8 +171,10 @@ static bool come_in(struct try_session *session, const struct target *target,
 		realloc(session->parties, (session->count + 1) * sizeof(*session->parties));
 	struct party *party;
 
-	if (!grown)
+	if (!grown) {
+		snprintf(answer->text, sizeof(answer->text), "out of memory");
 		return false;
+	}
 	session->parties = grown;
 	party = &grown[session->count++];
 	*party = (struct party){ .target = *target, .fd = -1 };
