@@ -5,15 +5,10 @@
  */
 #include "ask/capacity.h"
 
-#include "ask/variant.h"
+#include "asking.h"
 #include "rebuilt.h"
-#include "replay/simulate.h"
-#include "suite.h"
 
 #include <math.h>
-
-static const struct script_options as_recorded = { 0 };
-static const double NEVER = -1; /* it is refused */
 
 /* The makespan that a question leads to; NEVER: it is refused, with a line in `error`. */
 static double asked_ms(const struct sketch *sketch, const char *name, double times,
@@ -21,28 +16,12 @@ static double asked_ms(const struct sketch *sketch, const char *name, double tim
 {
 	struct question question = { .queues = { { name, strlen(name), times } },
 				     .queue_count = 1 };
-	struct script script;
-	struct machine machine;
-	struct variant variant;
-	double ms = NEVER;
 	uint32_t wait_name[SKETCH_MAX];
 
 	for (size_t i = 0; i < sketch->rec.wait_count; i++)
 		wait_name[i] = (uint32_t)(sketch->rec.waits[i].address - 0x1000);
 	question.wait_name = wait_name;
-	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	machine_begin(&machine, &script, 0);
-	if (!variant_build(&variant, &script, &machine, &sketch->classes, &question, 0, error)) {
-		const struct replayer replayer =
-			simulate_replayer(variant.script, &variant.machine);
-		struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
-
-		ck_assert_uint_eq(answer.forced_steps, 0);
-		ms = answer.makespan_ns / 1e6;
-		variant_free(&variant);
-	}
-	script_free(&script);
-	return ms;
+	return asking_ms(sketch, &question, error);
 }
 
 /* One item: room for it comes at `room_ms`, after a wait from `from_ms` on if that is earlier. */

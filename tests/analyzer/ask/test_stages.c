@@ -5,39 +5,18 @@
  */
 #include "ask/stages.h"
 
-#include "ask/variant.h"
-#include "replay/simulate.h"
-#include "sketch.h"
-#include "suite.h"
-
-static const struct script_options as_recorded = { 0 };
-static const double NEVER = -1; /* it is refused */
+#include "asking.h"
 
 /* The makespan with so many times the threads of that class. */
 static double asked_ms(const struct sketch *sketch, const char *class, double times)
 {
 	struct question question = { .pools = { { sketch_class(sketch, class), times } },
 				     .pool_count = 1 };
-	struct script script;
-	struct machine machine;
-	struct variant variant;
 	char error[OPTIONS_ERROR_BYTES] = "";
-	double ms = NEVER;
+	double ms = asking_ms(sketch, &question, error);
 
-	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
-	machine_begin(&machine, &script, 0);
-	if (!variant_build(&variant, &script, &machine, &sketch->classes, &question, 0, error)) {
-		const struct replayer replayer =
-			simulate_replayer(variant.script, &variant.machine);
-		struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
-
-		ck_assert_uint_eq(answer.forced_steps, 0);
-		ms = answer.makespan_ns / 1e6;
-		variant_free(&variant);
-	} else {
+	if (ms == NEVER)
 		ck_assert_msg(strstr(error, "is not a pool") != NULL, "%s", error);
-	}
-	script_free(&script);
 	return ms;
 }
 

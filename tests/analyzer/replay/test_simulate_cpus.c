@@ -7,17 +7,22 @@
 
 #include <math.h>
 
+/* Two threads that only run for so long. */
+static void running(struct sketch *sketch, struct script *script, double one_ms, double two_ms)
+{
+	sketch_begin(sketch);
+	sketch_join_two(sketch, "one", "two", one_ms, two_ms);
+	sketch_end(sketch);
+	script_build(script, &sketch->rec, &sketch->classes, &(const struct script_options){ 0 });
+}
+
 START_TEST(cpus_are_shared)
 {
 	struct sketch sketch;
 	struct script script;
 	struct machine machine;
 
-	/* two threads that only run, 10 and 20 ms, on one CPU */
-	sketch_begin(&sketch);
-	sketch_join_two(&sketch, "one", "two", 10, 20);
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	running(&sketch, &script, 10, 20);
 	machine_begin(&machine, &script, 1);
 	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
@@ -43,10 +48,7 @@ START_TEST(to_sleep_and_wake_takes_a_cpu)
 	struct script script;
 	struct machine machine;
 
-	sketch_begin(&sketch);
-	sketch_join_two(&sketch, "one", "two", 10, 20);
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	running(&sketch, &script, 10, 20);
 	script.sleep_run_ns = 1000000;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct trial trial = { .shares_cpus = rows[i].shares_cpus };
@@ -97,10 +99,7 @@ START_TEST(years_without_others_take_no_time)
 	struct script script;
 	struct machine machine;
 
-	sketch_begin(&sketch);
-	sketch_join_two(&sketch, "one", "two", 100, 100);
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	running(&sketch, &script, 100, 100);
 	machine_begin(&machine, &script, 1);
 	machine.has_others = true;
 	script.others = (struct others){
@@ -148,10 +147,7 @@ START_TEST(others_use_what_they_did)
 	struct script script;
 	struct machine machine;
 
-	sketch_begin(&sketch);
-	sketch_join_two(&sketch, "one", "two", 100, 100);
-	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	running(&sketch, &script, 100, 100);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct trial trial = { .shares_cpus = rows[i].shares_cpus };
 		double second = rows[i].others < 0 ? 0 : rows[i].others;
