@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the frames of stacks: the functions that each is in, as strings of the recording.
+ * Names of the frames of stacks: the functions that each is in, and where in their sources, as
+ * strings of the recording.
  *
  * Built once, while symbols are there; read-only afterwards. Frames of the recorder's own library
  * have no names: they are no part of the program.
@@ -14,9 +15,15 @@
 
 /* Frame i is in the functions names[first[i]] to names[first[i + 1] - 1], inlined ones first. */
 struct frame_names {
-	uint32_t *first;   /* one more than there are frames */
-	uint32_t *names;   /* string ids */
-	bool *are_runtime; /* by name; NULL = none is */
+	uint32_t *first;            /* one more than there are frames */
+	uint32_t *names;            /* string ids */
+	struct frame_place *places; /* by name; NULL = not known of any */
+	bool *are_runtime;          /* by name; NULL = none is */
+};
+
+struct frame_place {
+	uint32_t file; /* string id, 0 = not known */
+	uint32_t line; /* 0 = not known */
 };
 
 /* Of all frames of the stacks that are wanted, by index; the others have no names. */

@@ -53,6 +53,39 @@ START_TEST(each_stack_has_its_own)
 }
 END_TEST
 
+/* The dump has the names with it: f at line 7 of a.c, inlined into g, whose place it does not know.
+ */
+START_TEST(functions_have_their_places)
+{
+	static const bool all[2] = { true, true };
+	struct recording recording;
+	struct frame_names names;
+	read_good(
+		&recording,
+		"{'schema_version':1,'epoch_unix_nano':1,'dumped_unix_nano':2,'process':{'pid':1},"
+		"'strings':[''],'modules':[{'path':'/none/app','build_id':'ab','base':0,"
+		"'start':4096,'size':4096}],'stacks':[[],[0,5000]]}\n"
+		"{'e':'names','path':'/none/app','build_id':'ab','texts':['','f','g','a.c'],"
+		"'code':[[5000,1,4,1,3,7,2,0,0]]}\n"
+		"{'e':'sample','th':1,'s':1,'cpu':1,'st':1}\n",
+		0);
+	struct symbols *symbols = symbols_new(&recording, NULL, 0);
+	struct callers *callers = callers_new(&recording, symbols, NULL);
+	frame_names_build(&names, &recording, symbols, callers, all);
+	callers_free(callers);
+	symbols_free(symbols);
+	ck_assert_uint_eq(names.first[recording.frame_count], 2);
+	ck_assert_str_eq(recording.strings[names.names[0]], "f");
+	ck_assert_str_eq(recording.strings[names.places[0].file], "a.c");
+	ck_assert_uint_eq(names.places[0].line, 7);
+	ck_assert_str_eq(recording.strings[names.names[1]], "g");
+	ck_assert_uint_eq(names.places[1].file, 0);
+	ck_assert_uint_eq(names.places[1].line, 0);
+	frame_names_free(&names);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(no_more_than_there_is_room_for)
 {
 	static const bool all[STACKS] = { true, true, true, true };
@@ -76,5 +109,6 @@ END_TEST
 SUITE()
 {
 	EACH(each_stack_has_its_own, rows);
+	TEST(functions_have_their_places);
 	TEST(no_more_than_there_is_room_for);
 }
