@@ -49,6 +49,7 @@ $(B)/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
 $(B)/%.o: %.c
 	$(call build,CC,$<) -c
+$(B)/analyzer/export/page_assets.o: $(wildcard analyzer/page/*)
 $(B)/%.o: %.S
 	$(call build,AS,$<) $(PIC) -c
 

@@ -28,6 +28,7 @@
 #include "base/outfile.h"
 #include "base/utf8.h"
 #include "export/folded.h"
+#include "export/page.h"
 #include "export/slowing.h"
 #include "format.h"
 #include "infer/filelocks.h"
@@ -269,6 +270,30 @@ static int print_slow_rules(const struct recording *recording, const struct opti
 	return EXIT_TROUBLE;
 }
 
+/* A file that an option names. */
+static FILE *create_file(const char *option, const char *path)
+{
+	FILE *file = outfile_create(path);
+	if (!file)
+		complain("--%s: %s: %s; give another name", option, path,
+			 errno == EPERM ? "others may have put it there" : strerror(errno));
+	return file;
+}
+
+static int write_page(const struct analysis *analysis, const char *path)
+{
+	FILE *file = strcmp(path, "-") == 0 ? stdout : create_file("html", path);
+	if (!file)
+		return EXIT_TROUBLE;
+	bool is_written = page_write(file, analysis) && !ferror(file);
+	if (file != stdout)
+		is_written = fclose(file) == 0 && is_written;
+	if (is_written)
+		return 0;
+	complain("--html: %s: cannot be written: is the disk full?", path);
+	return EXIT_TROUBLE;
+}
+
 static int print_reports(const struct recording *recording, const struct options *options,
 			 const struct labels *labels)
 {
@@ -281,13 +306,17 @@ static int print_reports(const struct recording *recording, const struct options
 	}
 	if (has_progress(options))
 		fputs("\r\033[K", stderr);
-	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
-		   wants_color(options));
-	reports_print(&analysis, &emit);
-	emit_end(&emit);
+	int status = options->html[0] ? write_page(&analysis, options->html) : 0;
+	if (!options->html[0] || options->json) {
+		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
+			   wants_color(options));
+		reports_print(&analysis, &emit);
+		emit_end(&emit);
+	}
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
 		complain("warning: %s", analysis.warnings[i]);
-	int status = analysis.checks.is_withheld ? EXIT_WITHHELD : 0;
+	if (status == 0 && analysis.checks.is_withheld)
+		status = EXIT_WITHHELD;
 	analysis_free(&analysis);
 	return status;
 }
@@ -326,11 +355,7 @@ static FILE *open_symbolized(const struct options *options)
 			return NULL;
 		}
 	}
-	FILE *file = outfile_create(options->symbolize);
-	if (!file)
-		complain("--symbolize: %s: %s; give another name", options->symbolize,
-			 errno == EPERM ? "others may have put it there" : strerror(errno));
-	return file;
+	return create_file("symbolize", options->symbolize);
 }
 
 static int write_symbolized(struct recording *recording, const struct options *options)

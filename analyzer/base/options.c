@@ -241,6 +241,8 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 			return -EINVAL;
 		}
 	}
+	options->words = argv;
+	options->word_count = (size_t)argc;
 	options->paths = argv + optind;
 	options->path_count = (size_t)(argc - optind);
 	return options_check(options, error);

@@ -36,6 +36,8 @@ struct options {
 #include "options.def"
 	/* Told how far a long step has got, by one thread; NULL = nobody wants to know. */
 	void (*progress)(const char *what, size_t done, size_t total);
+	char *const *words; /* the command line, perhaps in another order */
+	size_t word_count;
 	char *const *paths;
 	size_t path_count;
 };

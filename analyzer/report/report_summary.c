@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,26 @@ static const struct whatif_row *best_row(const struct analysis *analysis, size_t
 	return best;
 }
 
+/* One of the first lines: a row of JSON. */
+static void __attribute__((format(printf, 2, 3))) say(struct emit *emit, const char *format, ...)
+{
+	va_list arguments;
+	char *sentence = NULL;
+	va_start(arguments, format);
+	int length = vasprintf(&sentence, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if (emit->format == EMIT_TEXT) {
+		emit_strong_line(emit, "%s", sentence);
+	} else {
+		emit_row_begin(emit);
+		emit_cell_text(emit, sentence);
+		emit_row_end(emit);
+	}
+	free(sentence);
+}
+
 /* The answer, behind what it is worth. */
 static void emit_answer(const struct analysis *analysis, struct emit *emit, const char *before)
 {
@@ -58,9 +79,7 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 				 ? 100 * best->estimates[at].saved_ns / whatif->baseline.makespan_ns
 				 : 0;
 	if (percent < WORTH_SAYING_PERCENT) {
-		emit_strong_line(emit,
-				 "%sNo single class, made faster, would end the run any sooner.",
-				 before);
+		say(emit, "%sNo single class, made faster, would end the run any sooner.", before);
 		return;
 	}
 	char change[48] = "half as long";
@@ -68,9 +87,9 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 		snprintf(change, sizeof(change), "no time at all");
 	else if (factor != HALF)
 		snprintf(change, sizeof(change), "%g times as long", factor);
-	emit_strong_line(emit, "%sIf `%s` (%s) %s %s, the run would end %.1f%% sooner.", before,
-			 facts_class_name(analysis, best->class), what_it_is(analysis, best->class),
-			 is_lock(analysis, best->class) ? "were held" : "took", change, percent);
+	say(emit, "%sIf `%s` (%s) %s %s, the run would end %.1f%% sooner.", before,
+	    facts_class_name(analysis, best->class), what_it_is(analysis, best->class),
+	    is_lock(analysis, best->class) ? "were held" : "took", change, percent);
 }
 
 /* The recording's own answer, where the replay has none or another one. */
@@ -79,30 +98,34 @@ static void emit_other_answer(const struct analysis *analysis, struct emit *emit
 	const struct variation_row *row = confidence_other_answer(analysis);
 	double makespan_ns = (double)analysis->actual_makespan_ns;
 	if (row)
-		emit_strong_line(emit,
-				 "From the recording's own variation: if `%s` (%s) took half as "
-				 "long, the run would end %.1f +- %.1f%% sooner.",
-				 facts_class_name(analysis, row->class),
-				 facts_class_kind(analysis, row->class),
-				 100 * HALF * row->saved_ns / makespan_ns,
-				 100 * HALF * row->error_ns / makespan_ns);
+		say(emit,
+		    "From the recording's own variation: if `%s` (%s) took half as long, the run "
+		    "would end %.1f +- %.1f%% sooner.",
+		    facts_class_name(analysis, row->class), facts_class_kind(analysis, row->class),
+		    100 * HALF * row->saved_ns / makespan_ns,
+		    100 * HALF * row->error_ns / makespan_ns);
 }
 
 static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 {
+	static const struct emit_column columns[] = { { .key = "sentence" } };
 	char why[CONFIDENCE_BYTES], before[CONFIDENCE_BYTES + 24];
 	enum confidence confidence = confidence_of(analysis, why);
+	if (emit->format == EMIT_JSON)
+		emit_table_begin(emit, "sentences", EMIT_VALUES, columns, 1);
 	if (confidence == CONFIDENCE_SURE)
 		snprintf(before, sizeof(before), "Sure: ");
 	else if (confidence == CONFIDENCE_FAIR)
 		snprintf(before, sizeof(before), "Fair (%s): ", why);
 	if (confidence == CONFIDENCE_WITHHELD)
-		emit_strong_line(emit, "Withheld: %s.", why);
+		say(emit, "Withheld: %s.", why);
 	else
 		emit_answer(analysis, emit, before);
 	if (confidence == CONFIDENCE_WITHHELD && !analysis->checks.is_withheld)
 		emit_answer(analysis, emit, "Not sure at all: ");
 	emit_other_answer(analysis, emit);
+	if (emit->format == EMIT_JSON)
+		emit_table_end(emit);
 	emit_text(emit, "confidence", NULL, confidence_word(confidence));
 	emit_text(emit, "confidence_reason", NULL, why);
 }

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails if a page's data are not what --json prints, or cannot be read, or grow beyond what a browser takes."""
+import os
+import re
+import unittest
+
+from pages import HOSTILE, OP, OPEN_OP, PageTest, ROOT, page_data
+
+CODE_BYTES = 100000
+
+
+class Data(PageTest):
+    def test_a_page_has_the_figures_of_the_report(self):
+        for words in [[self.record("dump", "mutexes", "contended")], [os.path.join(ROOT, "tests/golden/g11.jsonl")],
+                      ["--force", os.path.join(ROOT, "tests/golden/g14.jsonl")]]:
+            text, _, report = self.page(*words)
+            self.assertEqual(page_data(text)["report"], report, words)
+
+    def test_dumps_with_next_to_nothing_have_a_page(self):
+        for dump in lambda: self.small(), lambda: self.small(OP), lambda: self.small(open_ops=[OPEN_OP]):
+            text, _, report = self.page(dump())
+            self.assertEqual(page_data(text)["report"], report)
+
+    def test_names_end_nothing(self):
+        text, _, report = self.page("--min-self", "0", self.hostile())
+        self.assertEqual(page_data(text)["report"], report)
+        self.assertIn(HOSTILE, report["threads"][0]["name"])
+        self.assertNotIn("<img", text)
+
+    def test_the_code_of_a_page_is_small(self):
+        text, _, _ = self.page(os.path.join(ROOT, "tests/golden/g11.jsonl"))
+        code = re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.S)
+        self.assertLess(len(code.encode()), CODE_BYTES)
+
+
+if __name__ == "__main__":
+    unittest.main()
