@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory cgroups by their files. See cgroups.h.
+ * Cgroups by their files. See cgroups.h.
  *
  * /proc/self/cgroup has the path within the hierarchy, /proc/self/mountinfo the part of the
  * hierarchy that is mounted. A container often sees only its own part, mounted as if it were all.
@@ -83,13 +83,13 @@ static void unescape(char *word)
 /* --- Directories ------------------------------------------------------------------------------ */
 
 /* "4:cpu,memory:/path" or "0::/path": the version's path; NULL: the line is about another one. */
-static const char *membership_path(char *line, enum version version)
+static const char *membership_path(char *line, enum version version, const char *controller)
 {
 	char *at = line;
 	const char *id = take_word(&at, ":");
 	const char *controllers = take_word(&at, ":");
 	bool is_it = version == V2 ? strcmp(id, "0") == 0 && !*controllers
-				   : has_word(controllers, "memory");
+				   : has_word(controllers, controller);
 
 	return is_it && *at == '/' ? at : NULL;
 }
@@ -100,7 +100,8 @@ struct mount {
 };
 
 /* "36 35 98:0 ROOT POINT rw,noatime shared:1 - TYPE SOURCE rw,memory". */
-static bool parse_mount(char *line, enum version version, struct mount *mount)
+static bool parse_mount(char *line, enum version version, const char *controller,
+			struct mount *mount)
 {
 	const char *type, *word;
 	char *root, *point;
@@ -119,7 +120,7 @@ static bool parse_mount(char *line, enum version version, struct mount *mount)
 	*mount = (struct mount){ root, point };
 	return root[0] == '/' && point[0] == '/' &&
 	       (version == V2 ? strcmp(type, "cgroup2") == 0
-			      : strcmp(type, "cgroup") == 0 && has_word(line, "memory"));
+			      : strcmp(type, "cgroup") == 0 && has_word(line, controller));
 }
 
 /* The part of a path that is below a root; NULL: it is not below it. */
@@ -157,7 +158,7 @@ static bool find_path(struct cgroups *cgroups, const char *memberships, enum ver
 	if (!lines_open(&cgroups->lines, memberships))
 		return false;
 	while (!found && (line = lines_next(&cgroups->lines)) != NULL)
-		found = membership_path(line, version);
+		found = membership_path(line, version, cgroups->controller);
 	if (found)
 		text_put(path, found);
 	lines_close(&cgroups->lines);
@@ -173,13 +174,15 @@ static void find_directory(struct cgroups *cgroups, const char *mounts, enum ver
 	if (!lines_open(&cgroups->lines, mounts))
 		return;
 	while ((line = lines_next(&cgroups->lines)) != NULL)
-		if (parse_mount(line, version, &mount))
+		if (parse_mount(line, version, cgroups->controller, &mount))
 			place(&cgroups->versions[version], &mount, path);
 	lines_close(&cgroups->lines);
 }
 
-void cgroups_find(struct cgroups *cgroups, const char *memberships, const char *mounts)
+void cgroups_find(struct cgroups *cgroups, const char *controller, const char *memberships,
+		  const char *mounts)
 {
+	cgroups->controller = controller;
 	for (int version = V1; version <= V2; version++) {
 		struct text path = { .bytes = cgroups->file, .size = sizeof(cgroups->file) };
 
@@ -219,14 +222,14 @@ static uint64_t read_number(struct cgroups *cgroups, const char *directory, size
 	return value < unlimited_bytes ? value : unlimited_bytes;
 }
 
-/* The number that follows a key in memory.stat, or 0. */
-static uint64_t read_idle(struct cgroups *cgroups, const char *directory, size_t bytes,
-			  const char *key)
+/* The number that follows a key in a file, or 0. */
+static uint64_t read_key(struct cgroups *cgroups, const char *directory, size_t bytes,
+			 const char *name, const char *key)
 {
 	uint64_t value = 0;
 	char *line;
 
-	if (!open_file(cgroups, directory, bytes, "memory.stat"))
+	if (!open_file(cgroups, directory, bytes, name))
 		return 0;
 	while ((line = lines_next(&cgroups->lines)) != NULL) {
 		if (strcmp(take_word(&line, " "), key) != 0)
@@ -256,24 +259,91 @@ static void look_at(struct cgroups *cgroups, const char *directory, size_t bytes
 	left = limit > used ? limit - used : 0;
 	/* It costs the kernel some time to sum this up. */
 	if (left < limit / 2) {
-		uint64_t idle = read_idle(cgroups, directory, bytes, files->idle);
+		uint64_t idle = read_key(cgroups, directory, bytes, "memory.stat", files->idle);
 
 		left = idle < limit - left ? left + idle : limit;
 	}
 	take(context, limit, left);
 }
 
+/* The directory above; 0: `bytes` are the mount point's. */
+static size_t bytes_above(const struct cgroup *cgroup, size_t bytes)
+{
+	do
+		bytes--;
+	while (bytes > 0 && cgroup->path[bytes] != '/');
+	return bytes >= cgroup->mount_bytes ? bytes : 0;
+}
+
 void cgroups_each(struct cgroups *cgroups, cgroups_limit *take, void *context)
 {
 	for (int version = V1; version <= V2; version++) {
 		const struct cgroup *cgroup = &cgroups->versions[version];
-		size_t bytes = strlen(cgroup->path);
 
-		while (bytes > 0 && bytes >= cgroup->mount_bytes) {
+		for (size_t bytes = strlen(cgroup->path); bytes > 0;
+		     bytes = bytes_above(cgroup, bytes))
 			look_at(cgroups, cgroup->path, bytes, &files_of[version], take, context);
-			do
-				bytes--;
-			while (bytes > 0 && cgroup->path[bytes] != '/');
-		}
+	}
+}
+
+/* --- Quotas of CPU time ----------------------------------------------------------------------- */
+
+/* The two numbers of cpu.max are microseconds: "max 100000" is no quota. */
+static void read_max(struct cgroups *cgroups, const char *directory, size_t bytes,
+		     uint64_t *quota_us, uint64_t *period_us)
+{
+	char *line;
+
+	if (!open_file(cgroups, directory, bytes, "cpu.max"))
+		return;
+	if ((line = lines_next(&cgroups->lines)) != NULL) {
+		const char *word = take_word(&line, " ");
+
+		if (!text_parse_u64(word, strlen(word), quota_us) ||
+		    !text_parse_u64(line, strlen(line), period_us))
+			*quota_us = 0;
+	}
+	lines_close(&cgroups->lines);
+}
+
+/* The kernel takes no longer ones: what is more is unlimited. */
+static bool is_quota(uint64_t us)
+{
+	return us > 0 && us < UINT64_C(1) << 48;
+}
+
+static bool quota_at(struct cgroups *cgroups, const char *directory, size_t bytes,
+		     enum version version, struct cgroup_quota *quota)
+{
+	uint64_t quota_us = 0, period_us = 0;
+
+	if (version == V2) {
+		read_max(cgroups, directory, bytes, &quota_us, &period_us);
+	} else {
+		/* Without a quota version 1 says -1, which is no number here. */
+		quota_us = read_number(cgroups, directory, bytes, "cpu.cfs_quota_us");
+		period_us = read_number(cgroups, directory, bytes, "cpu.cfs_period_us");
+	}
+	if (!is_quota(quota_us) || !is_quota(period_us))
+		return false;
+	quota->milli_cpus = quota_us * 1000 / period_us;
+	quota->milli_cpus += quota->milli_cpus == 0;
+	quota->stopped_ns =
+		version == V2
+			? 1000 * read_key(cgroups, directory, bytes, "cpu.stat", "throttled_usec")
+			: read_key(cgroups, directory, bytes, "cpu.stat", "throttled_time");
+	return true;
+}
+
+void cgroups_each_quota(struct cgroups *cgroups, cgroups_quota *take, void *context)
+{
+	for (int version = V1; version <= V2; version++) {
+		const struct cgroup *cgroup = &cgroups->versions[version];
+		struct cgroup_quota quota;
+
+		for (size_t bytes = strlen(cgroup->path); bytes > 0;
+		     bytes = bytes_above(cgroup, bytes))
+			if (quota_at(cgroups, cgroup->path, bytes, (enum version)version, &quota))
+				take(context, &quota);
 	}
 }

@@ -36,6 +36,7 @@
 #include "mark.h"
 #include "objects.h"
 #include "peers.h"
+#include "quota.h"
 #include "sampler.h"
 #include "scope.h"
 #include "self.h"
@@ -128,6 +129,7 @@ static int tick(void)
 		look_up(recorder_arena);
 		leftovers_tick(recorder_arena, now_ns);
 		idle_tick(recorder_arena, now_ns);
+		quota_tick(recorder_arena, now_ns);
 		slow_look(recorder_arena);
 	}
 	if (is_on && mark_gap_ticks != MARK_NEVER)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "chunk.h"
+#include "dumpkeys.h"
 #include "eventtext.h"
 #include "idle.h"
 #include "inlined.h"
@@ -34,69 +35,6 @@ _Static_assert(DUMP_PIECE_BYTES_MAX > 6 * sizeof(((struct arena *)0)->argv) + 40
 enum { SCHEMA_VERSION = 1 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-/* --- Keys ------------------------------------------------------------------------------------ */
-
-/* How the keys of each object are spelled: events' are in eventtext.c. */
-static const struct {
-	struct {
-#define HEADER_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} header;
-	struct {
-#define RECORDER_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} recorder;
-	struct {
-#define PROCESS_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} process;
-	struct {
-#define COUNTERS_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} counters;
-	struct {
-#define THREAD_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} thread;
-	struct {
-#define MODULE_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} module;
-	struct {
-#define OBJECT_KEY(name, key, type, meaning) char name[sizeof(key)];
-#include "keys.def"
-	} object;
-} keys = {
-	.header = {
-#define HEADER_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-	.recorder = {
-#define RECORDER_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-	.process = {
-#define PROCESS_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-	.counters = {
-#define COUNTERS_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-	.thread = {
-#define THREAD_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-	.module = {
-#define MODULE_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-	.object = {
-#define OBJECT_KEY(name, key, type, meaning) .name = key,
-#include "keys.def"
-	},
-};
 
 /* --- The header ------------------------------------------------------------------------------ */
 
@@ -184,6 +122,7 @@ static bool write_process(struct dump *dump)
 {
 	const struct arena *arena = dump->arena;
 	struct text *text = &dump->text;
+	uint64_t quota = load_relaxed(&arena->quota_milli_cpus);
 
 	text_put_key(text, keys.header.process);
 	text_put_literal(text, "{");
@@ -200,6 +139,10 @@ static bool write_process(struct dump *dump)
 			 load_relaxed(&arena->usage.voluntary_switches));
 	text_put_key_u64(text, keys.process.involuntary_switches,
 			 load_relaxed(&arena->usage.involuntary_switches));
+	if (quota > 0) {
+		text_put_key_u64(text, keys.process.quota_milli_cpus, quota);
+		text_put_key_u64(text, keys.process.stopped_ns, load_relaxed(&arena->stopped_ns));
+	}
 	if (load_relaxed(&arena->filtered_ticks))
 		text_put_key_u64(text, keys.process.filtered_ns,
 				 dump_ns(dump, load_relaxed(&arena->filtered_ticks)));

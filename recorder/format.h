@@ -471,6 +471,8 @@ struct arena {
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
 	struct usage usage_before;     /* when the arena was made */
 	struct usage usage;            /* since then, as of late */
+	uint64_t quota_milli_cpus;     /* these two: quota.h; the control thread; 0 = no quota */
+	uint64_t stopped_ns;           /* by it, while recording was on */
 	uint32_t process_end_reported; /* in a dump that was handed out whole */
 	uint32_t unlinked;             /* the file has no name any more */
 	uint32_t unsampled_why;        /* enum unsampled */

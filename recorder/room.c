@@ -283,7 +283,7 @@ static void look(uint64_t own_bytes, uint64_t now_ns)
 	if (!cas_acq_rel(&room.owner, &nobody, 1))
 		return;
 	if (room.found_ns == 0 || now_ns - room.found_ns > find_ns) {
-		cgroups_find(&room.cgroups, "/proc/self/cgroup", "/proc/self/mountinfo");
+		cgroups_find(&room.cgroups, "memory", "/proc/self/cgroup", "/proc/self/mountinfo");
 		room.found_ns = now_ns;
 	}
 	store_relaxed(&room.is_wanted, 0);

@@ -173,6 +173,8 @@ static bool place_process(struct reading *reading)
 	process->cpu_ns = dump->cpu_ns;
 	process->voluntary_switches = dump->voluntary_switches;
 	process->involuntary_switches = dump->involuntary_switches;
+	process->quota_milli_cpus = dump->quota_milli_cpus;
+	process->stopped_ns = dump->stopped_ns;
 	process->filtered_ns = dump->filtered_ns;
 	process->unsampled_ns = dump->unsampled_ns;
 	process->unsampled_why = dump->unsampled_why;

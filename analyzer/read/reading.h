@@ -45,6 +45,8 @@ struct dump {
 	uint64_t cpu_ns;
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
+	uint64_t quota_milli_cpus;
+	uint64_t stopped_ns;
 	uint64_t filtered_ns; /* since its epoch */
 	uint64_t unsampled_ns;
 	uint64_t pid;

@@ -215,9 +215,11 @@ struct rec_process {
 	uint64_t cpu_ns; /* these three: as the kernel counted, since the recording began */
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
-	uint64_t filtered_ns;   /* since its recording began: nothing after it; 0 = never */
-	uint64_t unsampled_ns;  /* the same for samples, if there is a reason */
-	uint32_t unsampled_why; /* string id, 0 = there may be samples */
+	uint64_t quota_milli_cpus; /* that its cgroup may use at most, 0 = no quota */
+	uint64_t stopped_ns;       /* so long that stopped the cgroup's threads, added over CPUs */
+	uint64_t filtered_ns;      /* since its recording began: nothing after it; 0 = never */
+	uint64_t unsampled_ns;     /* the same for samples, if there is a reason */
+	uint32_t unsampled_why;    /* string id, 0 = there may be samples */
 };
 
 struct rec_words {

@@ -153,6 +153,27 @@ static void check_others(struct check *check, const struct analysis *analysis)
 		 others->cpus, analysis->script.recorded_cpus);
 }
 
+/* Processes of one cgroup are stopped together: the one that was stopped longest stands for all. */
+static void check_quota(struct check *check, const struct analysis *analysis)
+{
+	const struct recording *recording = analysis->recording;
+	const struct rec_process *most = NULL;
+	for (size_t i = 0; i < recording->process_count; i++)
+		if (recording->processes[i].quota_milli_cpus > 0 &&
+		    (!most || recording->processes[i].stopped_ns > most->stopped_ns))
+			most = &recording->processes[i];
+	if (!analysis->has_script || !most)
+		return;
+	check->state = CHECK_PASSED;
+	check->value = fmin(100, checks_percent((double)most->stopped_ns,
+						(double)analysis->actual_makespan_ns));
+	snprintf(check->line, sizeof(check->line),
+		 "a quota of %.2f CPUs (cgroup) stopped `%.60s` for %.0f ms, added over CPUs: the "
+		 "replay knows no quotas",
+		 (double)most->quota_milli_cpus / 1e3, recording->strings[most->exe],
+		 (double)most->stopped_ns / 1e6);
+}
+
 /* The cost of waking a thread on another CPU is in no recording, nor whether it gets there. */
 static void check_crossing(struct check *check, const struct analysis *analysis)
 {
@@ -365,6 +386,7 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	*checks = (struct checks){ .gravest = CHECK_COUNT };
 	check_drops(&checks->rows[CHECK_DROPS], analysis);
 	check_spinning(&checks->rows[CHECK_SPINNING], analysis);
+	check_quota(&checks->rows[CHECK_QUOTA], analysis);
 	check_drift(&checks->rows[CHECK_DRIFT], analysis);
 	checks_threads(&checks->rows[CHECK_THREADS], analysis);
 	checks_name_astray(checks, analysis, replayer);

@@ -168,7 +168,7 @@ static enum finding check_room(void)
 
 	options_read(&options, (const char *(*)(const char *))getenv);
 	seen.wanted_events = seen.least_events = options.max_events;
-	cgroups_find(&cgroups, "/proc/self/cgroup", "/proc/self/mountinfo");
+	cgroups_find(&cgroups, "memory", "/proc/self/cgroup", "/proc/self/mountinfo");
 	room_each(&cgroups, 0, find_bound, &seen);
 	addresses = room_for_addresses(&cgroups.lines, false);
 	if (addresses.rule != ROOM_FREE)

@@ -66,13 +66,18 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-static void find(void)
+static void find_of(const char *controller)
 {
 	char memberships[64], mounts[64];
 
 	snprintf(memberships, sizeof(memberships), "%s/cgroup", top);
 	snprintf(mounts, sizeof(mounts), "%s/mounts", top);
-	cgroups_find(&cgroups, memberships, mounts);
+	cgroups_find(&cgroups, controller, memberships, mounts);
+}
+
+static void find(void)
+{
+	find_of("memory");
 }
 
 struct least {
@@ -180,7 +185,7 @@ END_TEST
 
 START_TEST(without_proc_there_is_no_limit)
 {
-	cgroups_find(&cgroups, "/nonexistent/cgroup", "/nonexistent/mounts");
+	cgroups_find(&cgroups, "memory", "/nonexistent/cgroup", "/nonexistent/mounts");
 	ck_assert_str_eq(cgroups.versions[0].path, "");
 	ck_assert_str_eq(cgroups.versions[1].path, "");
 }
@@ -304,11 +309,84 @@ START_TEST(a_removed_cgroup_has_ancestors)
 }
 END_TEST
 
+/* --- Quotas of CPU time ----------------------------------------------------------------------- */
+
+#define CPU_LINE "33 25 0:29 / @/c rw,nosuid - cgroup cgroup rw,cpu,cpuacct\n"
+
+static const struct {
+	struct file files[6];
+	struct cgroup_quota all; /* the smallest, and what all have stopped */
+	int count;
+} quotas[] = {
+	/* 0: half a CPU. */
+	{ { { "cg/a/b/cpu.max", "50000 100000\n" },
+	    { "cg/a/b/cpu.stat", "usage_usec 77\nnr_throttled 9\nthrottled_usec 1234\n" } },
+	  { 500, 1234000 },
+	  1 },
+	/* 1: an ancestor is tighter, and each stops the process. */
+	{ { { "cg/a/b/cpu.max", "300000 100000\n" },
+	    { "cg/a/b/cpu.stat", "throttled_usec 1\n" },
+	    { "cg/a/cpu.max", "30000 20000\n" },
+	    { "cg/a/cpu.stat", "throttled_usec 20\n" } },
+	  { 1500, 21000 },
+	  2 },
+	/* 2: none, and what is none. */
+	{ { { "cg/a/b/cpu.max", "max 100000\n" }, { "cg/a/b/cpu.stat", "throttled_usec 5\n" } },
+	  { 0, 0 },
+	  0 },
+	{ { { "cg/a/b/cpu.max", "" } }, { 0, 0 }, 0 },
+	{ { { "cg/a/b/cpu.max", "50000\n" } }, { 0, 0 }, 0 },
+	{ { { "cg/a/b/cpu.max", "50000 0\n" } }, { 0, 0 }, 0 },
+	{ { { "cg/a/b/cpu.max", "99999999999999999999 100000\n" } }, { 0, 0 }, 0 },
+	/* 7: so little that it is hardly any. */
+	{ { { "cg/a/b/cpu.max", "1 10000000\n" } }, { 1, 0 }, 1 },
+	/* 8: version 1, without one and with. */
+	{ { { "c/a/b/cpu.cfs_quota_us", "-1\n" }, { "c/a/b/cpu.cfs_period_us", "100000\n" } },
+	  { 0, 0 },
+	  0 },
+	{ { { "c/a/cpu.cfs_quota_us", "250000\n" },
+	    { "c/a/cpu.cfs_period_us", "100000\n" },
+	    { "c/a/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 4321\n" } },
+	  { 2500, 4321 },
+	  1 },
+};
+
+struct found_quotas {
+	struct cgroup_quota all;
+	int count;
+};
+
+static void take_quota(void *context, const struct cgroup_quota *quota)
+{
+	struct found_quotas *found = context;
+
+	if (found->count++ == 0 || quota->milli_cpus < found->all.milli_cpus)
+		found->all.milli_cpus = quota->milli_cpus;
+	found->all.stopped_ns += quota->stopped_ns;
+}
+
+START_TEST(quotas_are_found)
+{
+	struct found_quotas found = { 0 };
+
+	put("cgroup", "7:memory:/elsewhere\n5:cpu,cpuacct:/a/b\n0::/a/b\n");
+	put("mounts", CPU_LINE V1_LINE("/", "@/m") V2_LINE("/", "@/cg"));
+	for (int i = 0; i < 6 && quotas[_i].files[i].name; i++)
+		put(quotas[_i].files[i].name, quotas[_i].files[i].text);
+	find_of("cpu");
+	cgroups_each_quota(&cgroups, take_quota, &found);
+	ck_assert_int_eq(found.count, quotas[_i].count);
+	ck_assert_uint_eq(found.all.milli_cpus, quotas[_i].all.milli_cpus);
+	ck_assert_uint_eq(found.all.stopped_ns, quotas[_i].all.stopped_ns);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
 	EACH(the_directory_is_found, places);
 	EACH(the_tightest_limit_is_found, limits);
+	EACH(quotas_are_found, quotas);
 	TEST(a_path_that_is_too_long_is_none);
 	TEST(without_proc_there_is_no_limit);
 	TEST(a_removed_cgroup_has_ancestors);

@@ -46,7 +46,7 @@ static void setup(void)
 	put("memory.current", "4194304\n");
 	snprintf(memberships, sizeof(memberships), "%s/cgroup", top);
 	snprintf(mounts, sizeof(mounts), "%s/mounts", top);
-	cgroups_find(&cgroups, memberships, mounts);
+	cgroups_find(&cgroups, "memory", memberships, mounts);
 }
 
 static void teardown(void)

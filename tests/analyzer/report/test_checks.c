@@ -35,6 +35,7 @@ struct trouble {
 	bool ticks;           /* the second thread is left out of the makespan */
 	double unresolved_ms; /* in waits of the class "out" */
 	double others_cpus;   /* that other programs used */
+	double stopped_ms;    /* by a quota of CPU time */
 	bool asks_of_cpus;    /* of another number of them */
 	double crossing_ms;   /* that an answer about CPUs may be off by */
 	bool are_locks;       /* no requests, but holds of a lock */
@@ -239,6 +240,15 @@ static const struct {
 	  true,
 	  NULL },
 	/* 44 */ { { .crossing_ms = 300 }, CHECK_COUNT, CHECK_PASSED, false, "" },
+	/* 45: a container's limit */
+	{ { .stopped_ms = 6 },
+	  CHECK_QUOTA,
+	  CHECK_FAILED,
+	  false,
+	  "a quota of 0.50 CPUs (cgroup) stopped `` for 6 ms, added over CPUs: the replay knows "
+	  "no quotas" },
+	/* 46 */ { { .stopped_ms = 1 }, CHECK_COUNT, CHECK_PASSED, false, "" },
+	/* 47 */ { { .stopped_ms = 1000 }, CHECK_QUOTA, CHECK_WITHHOLDS, true, NULL },
 };
 
 /* A wait of 10 ms, and 140 more: 150 ms waited for in all. */
@@ -309,6 +319,8 @@ static void found_fill(struct found *found, const struct trouble *trouble)
 	memset(found, 0, sizeof(*found));
 	sketch_fill(&found->sketch);
 	found->sketch.rec.dropped_events = trouble->dropped;
+	found->sketch.rec.processes[0].quota_milli_cpus = 500;
+	found->sketch.rec.processes[0].stopped_ns = (uint64_t)(trouble->stopped_ms * 1e6);
 	found->options = (struct options){ .factors = { { 0, 0.5 }, 2 },
 					   .cpus = trouble->has_other_cpus ? 4 : 0,
 					   .force = trouble->is_forced };
