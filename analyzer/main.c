@@ -27,6 +27,7 @@
 #include "base/options.h"
 #include "base/outfile.h"
 #include "base/utf8.h"
+#include "export/exporters.h"
 #include "export/folded.h"
 #include "export/page.h"
 #include "export/slowing.h"
@@ -294,6 +295,24 @@ static int write_page(const struct analysis *analysis, const char *path)
 	return EXIT_TROUBLE;
 }
 
+static int write_export(const struct recording *recording, const struct options *options,
+			const struct labels *labels)
+{
+	struct analysis analysis;
+	char said[EXPORT_SAID_BYTES], error[EXPORT_ERROR_BYTES];
+	if (analysis_build(&analysis, recording, options, labels, error) != 0) {
+		complain("%s", error);
+		return EXIT_TROUBLE;
+	}
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
+	int failed = exporters_write(&analysis, said, error);
+	analysis_free(&analysis);
+	if (failed || !options->quiet)
+		complain("%s", failed ? error : said);
+	return failed ? EXIT_TROUBLE : 0;
+}
+
 static int print_reports(const struct recording *recording, const struct options *options,
 			 const struct labels *labels)
 {
@@ -414,6 +433,7 @@ static int analyze(struct recording *recording, const struct options *options)
 	labels_build(&labels, recording, options, &skips, naming.by);
 	naming_free(&naming);
 	int status = options->explain            ? print_explained(recording, options, &labels)
+		     : options->export[0]        ? write_export(recording, options, &labels)
 		     : options->folded[0]        ? print_folded(recording, options, &labels)
 		     : options->slow_rules.count ? print_slow_rules(recording, options, &labels)
 						 : print_reports(recording, options, &labels);
@@ -439,9 +459,10 @@ static bool bound_memory(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options;
-	char error[OPTIONS_ERROR_BYTES];
+	char error[EXPORT_ERROR_BYTES];
 	setlocale(LC_CTYPE, "");
-	if (options_parse(&options, argc, argv, error) != 0) {
+	if (options_parse(&options, argc, argv, error) != 0 ||
+	    (options.export[0] && exporters_check(&options, error) != 0)) {
 		complain("%s", error);
 		return EXIT_TROUBLE;
 	}

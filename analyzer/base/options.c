@@ -209,6 +209,15 @@ static int has_argument(const struct option_row *row)
 	return row->type == OPTION_OPTIONAL ? optional_argument : required_argument;
 }
 
+/* Of what getopt_long() found, or found without its value. */
+static const struct option_row *row_of(int found)
+{
+	size_t row = found == 'o' ? 0 : (size_t)(found - OPTION_FIRST);
+	while (found == 'o' && strcmp(option_rows[row].name, "output") != 0)
+		row++;
+	return &option_rows[row];
+}
+
 int options_parse(struct options *options, int argc, char **argv, char error[OPTIONS_ERROR_BYTES])
 {
 	struct option table[OPTION_ROWS + 1];
@@ -219,22 +228,21 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 	options_set_defaults(options);
 	opterr = 0;
 	optind = 0;
-	for (int found; (found = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
+	for (int found; (found = getopt_long(argc, argv, ":hVo:", table, NULL)) != -1;) {
 		if (found == 'h') {
 			options->help = true;
 		} else if (found == 'V') {
 			options->version = true;
 		} else if (found == ':') {
 			snprintf(error, OPTIONS_ERROR_BYTES, "%.60s needs a value; give %s",
-				 argv[optind - 1],
-				 option_example(&option_rows[optopt - OPTION_FIRST]));
+				 argv[optind - 1], option_example(row_of(optopt)));
 			return -EINVAL;
 		} else if (found == '?') {
 			snprintf(error, OPTIONS_ERROR_BYTES,
 				 "%.60s is not an option; --help lists them", argv[optind - 1]);
 			return -EINVAL;
-		} else if (option_set(options, &option_rows[found - OPTION_FIRST], optarg) != 0) {
-			const struct option_row *row = &option_rows[found - OPTION_FIRST];
+		} else if (option_set(options, row_of(found), optarg) != 0) {
+			const struct option_row *row = row_of(found);
 			snprintf(error, OPTIONS_ERROR_BYTES,
 				 "--%s: \"%.60s\" is not valid; give %s", row->name, optarg,
 				 option_example(row));

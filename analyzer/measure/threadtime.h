@@ -11,7 +11,7 @@
 #ifndef WCPROF_THREADTIME_H
 #define WCPROF_THREADTIME_H
 
-#include "recording/recording.h"
+#include "threadslices.h"
 
 /* One sort of call: the reason of a wait, or the kind of an op. */
 struct thread_block {
@@ -54,6 +54,8 @@ struct thread_table {
 void thread_table_build(struct thread_table *table, const struct recording *recording);
 void thread_table_free(struct thread_table *table);
 
+/* Of a slice in a call: the sort of that call. */
+uint32_t thread_cause_of(const struct recording *recording, const struct thread_slice *slice);
 const char *thread_cause_word(const struct recording *recording, uint32_t cause);
 
 #endif

@@ -11,7 +11,7 @@
 #include "names/classify.h"
 #include "names/symbols.h"
 
-/* Of all stacks for folded stacks, else of those of samples. */
+/* Of all stacks for other programs, else of those of samples. */
 static void name_frames(struct labels *labels, struct recording *recording, struct symbols *symbols,
 			struct callers *callers, bool all)
 {
@@ -53,7 +53,8 @@ void labels_build(struct labels *labels, struct recording *recording, const stru
 	class_by_name(by, recording, callers, labels->ops, labels->classes);
 	classify_sites(recording, callers, labels->sites);
 	stack_functions_build(&labels->functions, recording, symbols, callers);
-	name_frames(labels, recording, symbols, callers, options->folded[0] != '\0');
+	name_frames(labels, recording, symbols, callers,
+		    options->folded[0] != '\0' || options->export[0] != '\0');
 	labels->unnamed = find_unnamed(symbols);
 	spins_build(&labels->spins, recording, symbols);
 	callers_free(callers);

@@ -41,7 +41,7 @@ static void sketch_with_stack(struct sketch *sketch)
 START_TEST(what_has_no_symbols_keeps_its_name)
 {
 	struct sketch sketch;
-	const struct options options = { .folded = "wall" };
+	const struct options options = { .folded = "wall", .export = "" };
 	struct labels labels;
 	sketch_with_stack(&sketch);
 	labels_build(&labels, &sketch.rec, &options, NULL, CLASS_BY_FUNCTION);
@@ -60,7 +60,7 @@ END_TEST
 START_TEST(without_threads_there_are_none)
 {
 	struct sketch sketch;
-	const struct options options = { .folded = "" };
+	const struct options options = { .folded = "", .export = "" };
 	struct labels labels;
 	sketch_begin(&sketch);
 	sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, OP_NAME, 0, 100);

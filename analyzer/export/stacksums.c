@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds up slices; stacksums.h has the contract.
+ *
+ * Each pair of a sum's key gets a number, the pair of these numbers that of the sum.
+ */
+#include "stacksums.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "recording/addresses.h"
+
+/* --- Stacks with the same functions --- */
+
+/* The names of a stack are one run of the names of all. */
+static const uint32_t *stack_names(const struct walk *walk, uint32_t stack, size_t *count)
+{
+	const struct rec_stack *frames = &walk->recording->stacks[stack];
+	const struct frame_names *names = &walk->labels->frames;
+	uint32_t begin = names->first[frames->first_frame];
+	*count = names->first[frames->first_frame + frames->frame_count] - begin;
+	return names->names + begin;
+}
+
+static int compare_stacks(const void *a, const void *b, void *context)
+{
+	size_t left_count, right_count;
+	const uint32_t *left = stack_names(context, *(const uint32_t *)a, &left_count);
+	const uint32_t *right = stack_names(context, *(const uint32_t *)b, &right_count);
+	if (left_count != right_count)
+		return left_count < right_count ? -1 : 1;
+	int order = left_count ? memcmp(left, right, left_count * sizeof(*left)) : 0;
+	if (order)
+		return order;
+	return (*(const uint32_t *)a > *(const uint32_t *)b) -
+	       (*(const uint32_t *)a < *(const uint32_t *)b);
+}
+
+static bool are_same(struct walk *walk, uint32_t a, uint32_t b)
+{
+	size_t a_count, b_count;
+	const uint32_t *a_names = stack_names(walk, a, &a_count);
+	const uint32_t *b_names = stack_names(walk, b, &b_count);
+	return a_count == b_count &&
+	       (a_count == 0 || memcmp(a_names, b_names, a_count * sizeof(*a_names)) == 0);
+}
+
+uint32_t *stack_sums_same(const struct walk *walk)
+{
+	size_t count = walk->recording->stack_count;
+	uint32_t *same = memory_new(count, sizeof(*same));
+	uint32_t *order = memory_new(count, sizeof(*order));
+	struct walk context = *walk;
+	for (uint32_t i = 0; i < count; i++)
+		same[i] = order[i] = i;
+	if (walk->labels && walk->labels->frames.first) {
+		qsort_r(order, count, sizeof(*order), compare_stacks, &context);
+		for (size_t i = 1; i < count; i++)
+			if (are_same(&context, order[i - 1], order[i]))
+				same[order[i]] = same[order[i - 1]];
+	}
+	free(order);
+	return same;
+}
+
+/* --- Sums --- */
+
+static void add(struct stack_sums *sums, size_t *room, uint32_t index, const struct stack_sum *sum)
+{
+	if (index == sums->count) {
+		sums->sums = memory_grow(sums->sums, room, sums->count + 1, sizeof(*sums->sums));
+		sums->sums[sums->count++] = *sum;
+		return;
+	}
+	assert(index < sums->count);
+	sums->sums[index].ns += sum->ns;
+	sums->sums[index].count += sum->count;
+}
+
+void stack_sums_build(struct stack_sums *sums, struct walk *walk)
+{
+	struct addresses places = { 0 }, leaves = { 0 }, pairs = { 0 };
+	uint32_t *same = stack_sums_same(walk);
+	struct walk_slice slice;
+	size_t room = 0;
+	*sums = (struct stack_sums){ 0 };
+	for (uint32_t thread = 0; thread < walk_thread_count(walk); thread++) {
+		uint32_t name = walk->recording->threads[thread].name;
+		for (walk_thread(walk, thread); walk_next(walk, &slice);) {
+			bool is_running = slice.state == WALK_RUNNING;
+			const struct stack_sum sum = {
+				.thread_name = name,
+				.stack = same[slice.stack],
+				.state = slice.state,
+				.cause = is_running ? NO_INDEX : slice.cause,
+				.name = is_running ? 0 : slice.name,
+				.ns = slice.end_ns - slice.start_ns,
+				.count = 1,
+			};
+			uint32_t place = addresses_add(&places, name, sum.stack);
+			uint32_t leaf = addresses_add(
+				&leaves, stack_leaf_number(sum.state, sum.cause), sum.name);
+			add(sums, &room, addresses_add(&pairs, place, leaf), &sum);
+		}
+	}
+	addresses_free(&places);
+	addresses_free(&leaves);
+	addresses_free(&pairs);
+	free(same);
+}
+
+void stack_sums_free(struct stack_sums *sums)
+{
+	free(sums->sums);
+	*sums = (struct stack_sums){ 0 };
+}
+
+/* --- Names --- */
+
+static char *copy_of(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	return memcpy(memory_new(bytes, 1), text, bytes);
+}
+
+char *stack_leaf(const struct walk *walk, uint32_t number, uint32_t name, uint32_t stack)
+{
+	enum walk_state state = number % WALK_STATES;
+	uint32_t function, cause = number / WALK_STATES - 1;
+	if (state == WALK_RUNNING)
+		return walk_stack(walk, stack, &function, 1) ? NULL : copy_of("[on CPU]");
+	if (state == WALK_QUEUED)
+		return copy_of("[waiting for a CPU]");
+	if (state == WALK_UNEXPLAINED)
+		return copy_of("[unexplained]");
+	const char *of = walk->recording->strings[name];
+	const char *word = thread_cause_word(walk->recording, cause);
+	size_t bytes = strlen(of) + strlen(word) + sizeof("idle:  ");
+	char *text = memory_new(bytes, 1);
+	snprintf(text, bytes, "%s%s%s%s", state == WALK_IDLE ? "idle: " : "", word, *of ? " " : "",
+		 of);
+	return text;
+}
