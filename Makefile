@@ -17,7 +17,7 @@ PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno
 # libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
 LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
 CMD_LIBS := -lzstd -ldw -lelf -liberty -lm
-AN_LIBS  := -ldw -lelf -liberty -lzstd -lm -lpthread
+AN_LIBS  := -ldw -lelf -liberty -lzstd -lz -lm -lpthread
 
 objects   = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(patsubst %.S,$(B)/%.o,$(wildcard $(1)/*.S))
 REC_OBJ  := $(call objects,recorder)

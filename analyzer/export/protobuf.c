@@ -127,6 +127,11 @@ size_t protobuf_begin(struct protobuf *to, uint32_t field)
 	return to->length;
 }
 
+void protobuf_item(struct protobuf *to, uint64_t value)
+{
+	put_varint(to, value);
+}
+
 void protobuf_end(struct protobuf *to, size_t mark)
 {
 	uint8_t bytes[VARINT_BYTES_MAX];

@@ -33,8 +33,10 @@ void protobuf_text(struct protobuf *to, uint32_t field, const char *text);
 /* A repeated field of numbers; nothing for none. */
 void protobuf_packed(struct protobuf *to, uint32_t field, const uint64_t *values, size_t count);
 
-/* A message within one. The mark that begin gives is for the end of the same message. */
+/* A message within one, or the items of a packed field. The mark that begin gives is for the end of
+ * the same one. */
 size_t protobuf_begin(struct protobuf *to, uint32_t field);
+void protobuf_item(struct protobuf *to, uint64_t value);
 void protobuf_end(struct protobuf *to, size_t mark);
 
 #endif

@@ -43,6 +43,7 @@ static struct frame_place place_of(struct recording *recording, const struct sym
 	return (struct frame_place){
 		.file = frame->file ? recording_intern(recording, frame->file) : 0,
 		.line = frame->line,
+		.is_named = frame->function != NULL,
 	};
 }
 

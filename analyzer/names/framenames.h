@@ -24,6 +24,7 @@ struct frame_names {
 struct frame_place {
 	uint32_t file; /* string id, 0 = not known */
 	uint32_t line; /* 0 = not known */
+	bool is_named; /* else its name is made of module and address */
 };
 
 /* Of all frames of the stacks that are wanted, by index; the others have no names. */
