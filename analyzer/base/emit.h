@@ -43,6 +43,7 @@ struct emit {
 	enum emit_format format;
 	size_t width_columns; /* text: where lines end; 0 = nowhere */
 	bool has_color;
+	bool is_brief; /* JSON: without figures of which there is one for each thread and row */
 	/* From here on private. */
 	bool needs_comma;
 	size_t depth;

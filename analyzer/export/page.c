@@ -34,6 +34,7 @@ static void put_object(FILE *file, const char *name, const struct analysis *anal
 	struct emit emit;
 	fprintf(file, "\"%s\": ", name);
 	emit_begin(&emit, file, EMIT_JSON, 0, false);
+	emit.is_brief = true;
 	put(analysis, &emit);
 	emit_end(&emit);
 }

@@ -356,6 +356,8 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 	};
 	whatif_build(&analysis->whatif, estimator, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
+	if (options->html && options->html[0])
+		curves_build(&analysis->curves, &analysis->whatif, estimator, &whatif_options);
 	reach_free(&reach);
 	free(has_parts);
 	free(weight_ns);
@@ -428,6 +430,7 @@ void analysis_free(struct analysis *analysis)
 {
 	variation_free(&analysis->variation);
 	asked_free(&analysis->asked);
+	curves_free(&analysis->curves);
 	whatif_free(&analysis->whatif);
 	if (analysis->has_script)
 		script_free(&analysis->script);

@@ -6,6 +6,7 @@
 #define WCPROF_ANALYSIS_H
 
 #include "ask/asked.h"
+#include "ask/curves.h"
 #include "ask/whatif.h"
 #include "base/options.h"
 #include "checks.h"
@@ -48,6 +49,7 @@ struct analysis {
 	bool has_script;
 	bool has_edges;
 	struct whatif whatif;
+	struct curves curves; /* for --html alone */
 	struct asked asked;
 	struct variation variation;
 	struct checks checks;

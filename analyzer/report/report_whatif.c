@@ -18,6 +18,7 @@ enum {
 	OTHER_COLUMNS = 16,
 	NAME_BYTES = 4200, /* a class's, a function's, and how many are like it */
 	FIGURES = 7,
+	FINISH_FIGURES = 2, /* the last ones: of each thread, of each process */
 	SAMPLES_ENOUGH = 10 /* fewer are off by a third or more */
 };
 
@@ -222,6 +223,8 @@ static void emit_json_figures(const struct analysis *analysis, struct emit *emit
 		emit_cell_ns(emit, row->estimates[f].p50_saved_ns);
 	for (size_t f = 0; f < factors; f++)
 		emit_cell_ns(emit, row->estimates[f].p99_saved_ns);
+	if (emit->is_brief)
+		return;
 	for (size_t f = 0; f < factors; f++)
 		emit_finishes(analysis, emit, row->finish_ns + f * threads);
 	for (size_t f = 0; f < factors; f++)
@@ -302,6 +305,8 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	size_t row_count = analysis->checks.is_withheld ? 0 : whatif->row_count;
 	if (emit->format == EMIT_TEXT)
 		column_count -= (FIGURES - 1) * list->count;
+	else if (emit->is_brief)
+		column_count -= FINISH_FIGURES * list->count;
 	columns_hide(analysis, columns, smallest_factor(list));
 	emit_heading(emit,
 		     "What would a fix buy? (time saved in the whole run if a class takes x times "
