@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the best answers save at every tenth between "as it is" and "no time at all".
+ * Savings of the best classes at every tenth between "as it is" and "no time at all".
  *
  * A point at a factor of the what-if is that of its row. Read-only after curves_build, which runs
  * the replay on several threads and joins them.

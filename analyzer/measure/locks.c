@@ -51,7 +51,7 @@ struct lock_builder {
 	uint64_t *wait_ns;
 };
 
-static bool is_contention(uint16_t reason)
+bool lock_is_contention(uint16_t reason)
 {
 	return reason == REASON_LOCK || reason == REASON_MUTEX || reason == REASON_RWLOCK_READ ||
 	       reason == REASON_RWLOCK_WRITE;
@@ -155,7 +155,7 @@ static void count_all(struct lock_builder *builder)
 		const struct rec_wait *wait = &recording->waits[i];
 		struct lock_class *row;
 
-		if (!is_contention(wait->reason))
+		if (!lock_is_contention(wait->reason))
 			continue;
 		row = row_of(builder, name_of_wait(builder, i));
 		row->contended++;
@@ -239,7 +239,7 @@ static void fill_all(struct lock_builder *builder)
 		if (recording->ops[i].kind == KIND_HOLD)
 			add_hold(builder, i, next_hold);
 	for (size_t i = 0; i < recording->wait_count; i++)
-		if (is_contention(recording->waits[i].reason))
+		if (lock_is_contention(recording->waits[i].reason))
 			add_wait(builder, i, next_wait);
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct lock_class *row = &table->rows[i];

@@ -62,6 +62,9 @@ void lock_table_build(struct lock_table *table, const struct recording *recordin
 		      const uint32_t *op_name, const uint32_t *wait_name,
 		      const uint32_t *stack_site);
 
+/* The reason of a wait: it was for a lock. */
+bool lock_is_contention(uint16_t reason);
+
 void lock_table_free(struct lock_table *table);
 
 #endif

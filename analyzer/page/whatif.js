@@ -60,7 +60,8 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 			? `then: ${row.then.class.slice(0, 28)}` : 'no more gain';
 		const isRight = cx > WIDTH * 0.6;
 		return [svg('circle', { class: 'knee', cx, cy, r: 5 }),
-			svg('text', { x: isRight ? cx - 4 : cx + 8, y: Math.min(cy + 18, HEIGHT - BOTTOM - 4),
+			svg('text', { class: 'limit', x: isRight ? cx - 4 : cx + 8,
+				y: Math.min(cy + 18, HEIGHT - BOTTOM - 4),
 				'text-anchor': isRight ? 'end' : 'start' }, words)];
 	}
 	function summary(name, row, points) {
@@ -112,6 +113,9 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 			: row.depends_on_cpus ? ' (run queue)' : '';
 		return to - from >= 0.5 ? `${from.toFixed(1)}..${percent(Math.min(to, 100))}${why}` : '';
 	}
+	// A column in which there is something to tell.
+	const told = (head, cell) => (report.what_if.some((row) => cell(row))
+		? [{ head, name: true, cell }] : []);
 	const isChosen = (row) => row.class === selection.class;
 	if (report.what_if.length === 0)
 		root.append(el('p', {},
@@ -131,11 +135,10 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 				sort: (row) => row.saved_ns[factor], cell: (row) =>
 					`${ns(row.saved_ns[factor])}  ${percent(share(row.saved_ns[factor]))}` })),
 			{ head: `range x${least}`, cell: range },
-			{ head: 'no more gain', cell: (row) =>
-				(row.stops_at > 0 ? `below x${row.stops_at.toPrecision(2)}` : '') },
-			{ head: 'then the limit is', name: true, cell: (row) =>
-				(row.then.class ? nameOf(row.then) : '') },
-			{ head: 'same as', name: true, cell: (row) => row.same_as },
+			...told('no more gain', (row) =>
+				(row.stops_at > 0 ? `below x${row.stops_at.toPrecision(2)}` : '')),
+			...told('then the limit is', (row) => (row.then.class ? nameOf(row.then) : '')),
+			...told('same as', (row) => row.same_as),
 		], report.what_if, { isChosen }));
 	const pinned = report.checks.find((check) => check.check === 'pinned');
 	if (pinned && pinned.state !== 'unknown' && report.what_if.length)
