@@ -41,6 +41,8 @@ void walk_begin(struct walk *walk, const struct analysis *analysis)
 		return;
 	walk->arrivals = analysis->script.arrivals;
 	walk->requests = &analysis->script.requests;
+	wakers_build(&walk->wakers, walk->recording, &walk->timeline, &analysis->script.monitors,
+		     &analysis->script.flows);
 }
 
 void walk_end(struct walk *walk)
@@ -48,6 +50,7 @@ void walk_end(struct walk *walk)
 	if (walk->slices) {
 		thread_slices_free(walk->slices);
 		timeline_free(&walk->timeline);
+		wakers_free(&walk->wakers);
 	}
 	*walk = (struct walk){ 0 };
 }
@@ -203,18 +206,25 @@ bool walk_next_link(struct walk *walk, uint32_t *link)
 
 bool walk_waker(const struct walk *walk, const struct walk_slice *slice, struct walk_waker *waker)
 {
-	if (slice->wait == NO_INDEX || !slice->is_end)
-		return false;
-	const struct rec_wait *wait = &walk->recording->waits[slice->wait];
-	if (wait->target == NO_INDEX || wait->timed_out)
-		return false;
-	const struct rec_op *target = &walk->recording->ops[wait->target];
-	*waker = (struct walk_waker){ .at_ns = target->end_ns < wait->end_ns ? target->end_ns
-									     : wait->end_ns,
-				      .thread = target->thread,
-				      .op = wait->target,
-				      .link = NO_INDEX };
-	return target->thread != NO_INDEX && target->thread != slice->thread;
+	const struct recording *recording = walk->recording;
+	struct waker found = { 0 };
+	uint64_t start_ns = 0;
+	if (slice->is_end && walk->wakers.of_wait) {
+		bool is_wait = slice->wait != NO_INDEX;
+		found = is_wait ? walk->wakers.of_wait[slice->wait] : walk->wakers.of_op[slice->op];
+		start_ns = is_wait ? recording->waits[slice->wait].start_ns
+				   : recording->ops[slice->op].start_ns;
+	}
+	*waker = (struct walk_waker){
+		.at_ns = waker_at_ns(recording, found),
+		.thread = waker_thread(recording, found),
+		.op = waker_op(recording, found),
+		.link = found.event == WAKER_LINK ? found.index : NO_INDEX,
+	};
+	if (waker->at_ns > slice->end_ns)
+		waker->at_ns = slice->end_ns;
+	return waker->thread != NO_INDEX && waker->thread != slice->thread &&
+	       waker->at_ns >= start_ns;
 }
 
 static int compare_requests(const void *a, const void *b)

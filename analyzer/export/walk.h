@@ -25,6 +25,7 @@
 #include "measure/threadtime.h"
 #include "recording/timeline.h"
 #include "report/labels.h"
+#include "script/wakers.h"
 
 enum walk_state {
 	WALK_RUNNING,
@@ -52,12 +53,12 @@ struct walk_slice {
 	bool is_end;     /* the call or wait ended with it: walk_waker() may know by what */
 };
 
-/* The event of another thread that ended a wait. Op or link may be known, else NO_INDEX. */
+/* The event of another thread that ended a call or wait. */
 struct walk_waker {
-	uint64_t at_ns;
+	uint64_t at_ns; /* at most the end of the slice */
 	uint32_t thread;
-	uint32_t op;   /* the hold that ended, the write that began, the thread that ended */
-	uint32_t link; /* the signal, the post */
+	uint32_t op;   /* hold or thread that ended, write that began, of a link the op it was in */
+	uint32_t link; /* signal or post; NO_INDEX = it is none */
 };
 
 struct walk_request {
@@ -76,6 +77,7 @@ struct walk {
 	const struct class_table *classes; /* NULL: no slice has a class */
 	const enum arrival_sort *arrivals; /* NULL: no slice is idle */
 	const struct requests *requests;   /* NULL: none */
+	struct wakers wakers;              /* empty: none is known */
 	struct timeline timeline;
 	struct thread_slices *slices;
 	/* of the thread that is walked through */

@@ -9,14 +9,48 @@
  *
  * One thread.
  */
-#include "edges_parts.h"
+#include "edges.h"
 
 #include "base/memory.h"
 #include "format.h"
+#include "script_parts.h"
+#include "wakers.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A thread begins, something happens to it, it ends. */
+struct event {
+	uint64_t at_ns;
+	uint32_t thread;
+	uint32_t at; /* place among the thread's events: 0 = it begins; the last = it ends */
+};
+
+struct walker {
+	uint32_t open[OPEN_OPS_MAX];
+	size_t open_count;
+	size_t wait_count; /* waits that have begun and not ended */
+	uint64_t last_ns;
+	uint32_t last;  /* moment of the graph */
+	uint32_t begun; /* the last that is the begin of an op or a wait */
+};
+
+struct edging {
+	struct edges *edges;
+	const struct recording *rec;
+	const struct class_table *classes;
+	struct timeline timeline;
+	struct wakers wakers;
+	struct walker *walkers; /* by thread */
+	/* moments of the graph, NO_INDEX = not there */
+	uint32_t *of_link;
+	uint32_t *op_begin;
+	uint32_t *op_end;
+	uint32_t *wait_begin;
+	uint32_t *start_cause; /* by thread: what started it */
+	uint64_t *moment_ns;   /* by moment of the graph: when it was */
+};
 
 static uint32_t scope_of(struct edging *edging, uint32_t thread)
 {
@@ -61,6 +95,28 @@ static uint32_t add(struct edging *edging, const struct event *event, uint32_t c
 	return index;
 }
 
+/* Of a link that is recorded after what it caused, the last one of its thread. */
+static uint32_t moment_of(const struct edging *edging, struct waker waker)
+{
+	switch (waker.event) {
+	case WAKER_OP_END:
+		return edging->rec->ops[waker.index].kind == KIND_THREAD
+			       ? edging->edges->finish[edging->rec->ops[waker.index].thread]
+			       : edging->op_end[waker.index];
+	case WAKER_OP_BEGIN:
+		return edging->op_begin[waker.index];
+	case WAKER_LINK:
+		return edging->of_link[waker.index] != NO_INDEX
+			       ? edging->of_link[waker.index]
+			       : edging->walkers[edging->rec->links[waker.index].thread].last;
+	case WAKER_WAIT_BEGIN:
+		return edging->wait_begin[waker.index];
+	case WAKER_NONE:
+		break;
+	}
+	return NO_INDEX;
+}
+
 static void op_begins(struct edging *edging, const struct event *event, uint32_t op)
 {
 	struct walker *walker = &edging->walkers[event->thread];
@@ -80,12 +136,10 @@ static uint32_t cause_if_idle(const struct walker *walker, uint32_t begin, uint3
 static void op_ends(struct edging *edging, const struct event *event, uint32_t op)
 {
 	struct walker *walker = &edging->walkers[event->thread];
-	uint32_t begin = edging->op_begin[op], transfer = edging->flows.transfer_of[op];
-	uint32_t cause = cause_if_idle(walker, begin, edges_cause_of_call(edging, event, op));
+	uint32_t cause = cause_if_idle(walker, edging->op_begin[op],
+				       moment_of(edging, edging->wakers.of_op[op]));
 
 	edging->op_end[op] = add(edging, event, cause);
-	if (transfer != NO_INDEX && !edging->flows.transfers[transfer].is_write)
-		edging->last_read[edging->flows.transfers[transfer].flow] = edging->op_end[op];
 	for (size_t i = walker->open_count; i-- > 0;) {
 		if (walker->open[i] != op)
 			continue;
@@ -98,19 +152,15 @@ static void op_ends(struct edging *edging, const struct event *event, uint32_t o
 static void wait_begins(struct edging *edging, const struct event *event, uint32_t index)
 {
 	struct walker *walker = &edging->walkers[event->thread];
-	const struct rec_wait *wait = &edging->rec->waits[index];
 
-	walker->begun = add(edging, event, NO_INDEX);
+	walker->begun = edging->wait_begin[index] = add(edging, event, NO_INDEX);
 	walker->wait_count++;
-	if (wait->reason == REASON_BARRIER)
-		edging->at_place[addresses_find(&edging->places, edges_process(edging, event),
-						wait->address)] = walker->begun;
 }
 
 static void wait_ends(struct edging *edging, const struct event *event, uint32_t index)
 {
 	struct walker *walker = &edging->walkers[event->thread];
-	uint32_t cause = edges_cause_of_wait(edging, event, index);
+	uint32_t cause = moment_of(edging, edging->wakers.of_wait[index]);
 
 	/* The last to come to a barrier waits for nobody. */
 	if (cause != NO_INDEX && cause == walker->begun)
@@ -130,14 +180,6 @@ static void link_happens(struct edging *edging, const struct event *event, uint3
 	edging->of_link[index] = add(edging, event, NO_INDEX);
 	if (started != NO_INDEX && edging->start_cause[started] == NO_INDEX)
 		edging->start_cause[started] = edging->of_link[index];
-	if (link->kind != LINK_POST)
-		return;
-	uint32_t place =
-		addresses_find(&edging->places, edges_process(edging, event), link->address);
-	if (place != NO_INDEX)
-		edging->at_place[place] = edging->of_link[index];
-	if (link->from != NO_INDEX)
-		edging->post_by[link->from] = edging->of_link[index];
 }
 
 static void happen(struct edging *edging, const struct event *event)
@@ -268,36 +310,32 @@ static uint32_t *nothing_yet(size_t count)
 	return places;
 }
 
-static void places_find(struct edging *edging)
-{
-	const struct recording *rec = edging->rec;
-
-	for (size_t i = 0; i < rec->wait_count; i++)
-		if (rec->waits[i].thread != NO_INDEX &&
-		    (rec->waits[i].reason == REASON_SEM || rec->waits[i].reason == REASON_BARRIER))
-			(void)addresses_add(&edging->places,
-					    rec->threads[rec->waits[i].thread].process,
-					    rec->waits[i].address);
-	edging->at_place = nothing_yet(edging->places.count);
-}
-
 static void edging_free(struct edging *edging)
 {
 	free(edging->walkers);
-	addresses_free(&edging->places);
 	free(edging->of_link);
 	free(edging->op_begin);
 	free(edging->op_end);
-	free(edging->post_by);
-	free(edging->at_place);
-	free(edging->last_read);
+	free(edging->wait_begin);
 	free(edging->start_cause);
 	free(edging->moment_ns);
-	free(edging->writes);
-	flows_free(&edging->flows);
-	monitors_free(&edging->monitors);
-	releases_free(&edging->releases);
+	wakers_free(&edging->wakers);
 	timeline_free(&edging->timeline);
+}
+
+static void find_wakers(struct edging *edging)
+{
+	struct releases releases;
+	struct monitors monitors;
+	struct flows flows;
+
+	releases_build(&releases, edging->rec);
+	monitors_build(&monitors, edging->rec, &edging->timeline, &releases);
+	flows_build(&flows, edging->rec);
+	wakers_build(&edging->wakers, edging->rec, &edging->timeline, &monitors, &flows);
+	flows_free(&flows);
+	monitors_free(&monitors);
+	releases_free(&releases);
 }
 
 void edges_build(struct edges *edges, const struct recording *rec,
@@ -310,19 +348,14 @@ void edges_build(struct edges *edges, const struct recording *rec,
 				 .of_link = nothing_yet(rec->link_count),
 				 .op_begin = nothing_yet(rec->op_count),
 				 .op_end = nothing_yet(rec->op_count),
-				 .post_by = nothing_yet(rec->op_count),
+				 .wait_begin = nothing_yet(rec->wait_count),
 				 .start_cause = nothing_yet(rec->thread_count) };
 
 	assert(rec->thread_count && rec->extras);
 	*edges = (struct edges){ .finish = nothing_yet(rec->thread_count),
 				 .thread_count = rec->thread_count };
 	timeline_build(&edging.timeline, rec);
-	releases_build(&edging.releases, rec);
-	monitors_build(&edging.monitors, rec, &edging.timeline, &edging.releases);
-	flows_build(&edging.flows, rec);
-	edging.last_read = nothing_yet(edging.flows.flow_count);
-	edges_find_writes(&edging);
-	places_find(&edging);
+	find_wakers(&edging);
 	walk(&edging);
 	edging_free(&edging);
 }
