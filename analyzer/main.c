@@ -237,7 +237,6 @@ static int select_part(struct recording *recording, const struct options *option
 static int print_folded(const struct recording *recording, const struct options *options,
 			const struct labels *labels)
 {
-	struct thread_table threads;
 	enum folded_of of;
 	if (!folded_parse(options->folded, &of)) {
 		complain("--folded: \"%.60s\" is none of wait, cpu, wall, lock; "
@@ -245,9 +244,7 @@ static int print_folded(const struct recording *recording, const struct options 
 			 options->folded);
 		return EXIT_TROUBLE;
 	}
-	thread_table_build(&threads, recording);
-	folded_write(stdout, of, recording, &threads, &labels->frames, labels->waits);
-	thread_table_free(&threads);
+	folded_print(stdout, of, recording, labels);
 	return 0;
 }
 

@@ -101,28 +101,30 @@ int exporters_check(const struct options *options, char error[EXPORT_ERROR_BYTES
 
 /* --- Files --- */
 
-static void fail(struct export *export, int number)
+static void fail(struct export *export, const char *why)
 {
 	if (export->error[0])
 		return;
 	snprintf(export->error, EXPORT_ERROR_BYTES, "-o %.300s%s%s: %s", export->path,
-		 export->name[0] ? "/" : "", export->name,
-		 number == EPERM    ? "others may have put it there; give another name"
-		 : number == ENOSPC ? "the disk is full"
-				    : strerror(number));
+		 export->name[0] ? "/" : "", export->name, why);
 }
 
-/* Each step that may write is looked at. */
+static void fail_to_open(struct export *export)
+{
+	fail(export,
+	     errno == EPERM ? "others may have put it there; give another name" : strerror(errno));
+}
+
+/* Each step that may write is looked at. Why an earlier one failed is not known any more. */
 static void close_file(struct export *export)
 {
 	if (!export->file)
 		return;
-	errno = 0;
 	bool is_written = !ferror(export->file) && fflush(export->file) == 0;
+	if (export->file != stdout)
+		is_written = fclose(export->file) == 0 && is_written;
 	if (!is_written)
-		fail(export, errno ? errno : EIO);
-	if (export->file != stdout && fclose(export->file) != 0)
-		fail(export, errno);
+		fail(export, "cannot be written; is the disk full?");
 	export->file = NULL;
 }
 
@@ -130,7 +132,7 @@ static FILE *open_file(struct export *export, const char *path)
 {
 	export->file = outfile_create(path);
 	if (!export->file)
-		fail(export, errno);
+		fail_to_open(export);
 	return export->file;
 }
 
@@ -165,7 +167,7 @@ static void open_output(struct export *export, enum shape shape)
 {
 	if (shape == SHAPE_FOLDER) {
 		if (mkdir(export->path, 0777) != 0 && errno != EEXIST)
-			fail(export, errno);
+			fail_to_open(export);
 	} else if (is_stdout(export->path)) {
 		export->file = stdout;
 	} else {

@@ -4,16 +4,14 @@
  * stack, frames from the outermost inwards with ; between, then microseconds.
  *
  * The first frame is the thread's name. The last one of a stack that was blocked is what blocked
- * it, such as "mutex table_lock" or "io read".
+ * it, such as "mutex table_lock" or "io read". It is "idle: io accept" while there was no work.
  */
 #ifndef WCPROF_FOLDED_H
 #define WCPROF_FOLDED_H
 
 #include <stdio.h>
 
-#include "measure/threadtime.h"
-#include "names/framenames.h"
-#include "recording/recording.h"
+#include "walk.h"
 
 enum folded_of {
 	FOLDED_WAIT, /* blocked time */
@@ -25,9 +23,10 @@ enum folded_of {
 /* The word for --folded; false when it is none. */
 bool folded_parse(const char *word, enum folded_of *of);
 
-/* `wait_name` has a string id per wait; NULL takes each wait's own ident. */
-void folded_write(FILE *file, enum folded_of of, const struct recording *recording,
-		  const struct thread_table *threads, const struct frame_names *names,
-		  const uint32_t *wait_name);
+void folded_write(FILE *file, enum folded_of of, struct walk *walk);
+
+/* The same of a recording that is not analyzed. */
+void folded_print(FILE *file, enum folded_of of, const struct recording *recording,
+		  const struct labels *labels);
 
 #endif

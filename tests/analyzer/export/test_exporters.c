@@ -81,7 +81,7 @@ START_TEST(a_full_disk_is_an_error_with_the_files_name)
 {
 	char said[EXPORT_SAID_BYTES], error[EXPORT_ERROR_BYTES];
 	ck_assert_int_eq(export_to("/dev/full", said, error), -EIO);
-	ck_assert_str_eq(error, "-o /dev/full: the disk is full");
+	ck_assert_str_eq(error, "-o /dev/full: cannot be written; is the disk full?");
 }
 END_TEST
 

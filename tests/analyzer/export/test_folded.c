@@ -8,27 +8,25 @@ static const struct {
 	const char *word;
 	const char *lines;
 } rows[] = {
-	/* 0 */ { "wait", "n2;sleep n5 2000\nn2;n10;mutex n12 2000\n" },
+	/* 0 */ { "wait", "n2;n10;mutex n12 2000\nn2;sleep n5 2000\n" },
 	/* 1: two places of one function are one line; what no sample stands for is said */
-	{ "cpu", "n1;[on CPU] 400\nn1;n10;n11 2000\nn1;n10 1000\nn1;n10;n11;n11 1000\n" },
+	{ "cpu", "n1;n10;n11 2000\nn1;n10 1000\nn1;n10;n11;n11 1000\nn1;[on CPU] 400\n" },
 	/* 2 */
-	{ "wall", "n1;[unexplained] 600\nn1;[on CPU] 400\nn1;n10;n11 2000\nn1;n10 1000\n"
-		  "n1;n10;n11;n11 1000\nn2;[unexplained] 1000\nn2;sleep n5 2000\n"
-		  "n2;n10;mutex n12 2000\n" },
+	{ "wall", "n1;n10;n11 2000\nn1;n10 1000\nn1;n10;n11;n11 1000\nn1;[on CPU] 400\n"
+		  "n1;[unexplained] 600\nn2;n10;mutex n12 2000\nn2;sleep n5 2000\n"
+		  "n2;[unexplained] 1000\n" },
 	/* 3 */ { "lock", "n2;n10;mutex n12 2000\n" },
 };
 
 static char *folded_text(struct recording *recording, const char *word)
 {
-	struct thread_table threads;
+	const struct labels labels = { .frames = cpu_names };
 	enum folded_of of;
 	char *text;
 	size_t length;
 	ck_assert(folded_parse(word, &of));
 	FILE *file = open_memstream(&text, &length);
-	thread_table_build(&threads, recording);
-	folded_write(file, of, recording, &threads, &cpu_names, NULL);
-	thread_table_free(&threads);
+	folded_print(file, of, recording, &labels);
 	fclose(file);
 	return text;
 }
@@ -54,7 +52,7 @@ START_TEST(only_blocked_time_of_calls_counts)
 	sketch.rec.samples = samples;
 	sketch.rec.sample_count = 2;
 	char *text = folded_text(&sketch.rec, "wait");
-	ck_assert_str_eq(text, "n2;sleep n5 1000\nn2;n10;mutex n12 1000\n");
+	ck_assert_str_eq(text, "n2;n10;mutex n12 1000\nn2;sleep n5 1000\n");
 	free(text);
 	sketch_free(&sketch);
 }
