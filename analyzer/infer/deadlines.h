@@ -3,8 +3,8 @@
  * Sleeps until a point in time: whether those points are a schedule of their own, or were computed
  * from the time it was.
  *
- * A schedule goes on as it is, whatever gets faster: a program that follows it ends no sooner. A
- * deadline that is computed from now is a sleep of so long. A schedule begins when the program
+ * A schedule goes on as it is, whatever else gets faster: a program that follows it ends no sooner.
+ * A deadline that is computed from now is a sleep of so long. A schedule begins when the program
  * comes to it: one distance before its first deadline.
  */
 #ifndef WCPROF_DEADLINES_H

@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 		} else if (step->type == STEP_OVERRUN) {
 			now_ns += overrun_ns(sim, player, step);
 		} else if (step->type == STEP_UNTIL) {
-			player->beat_ns += step->ns;
+			player->beat_ns += (uint64_t)((double)step->ns * sim->factor[step->arg]);
 			now_ns = player->beat_ns > now_ns ? player->beat_ns : now_ns;
 		} else if (step->type == STEP_SCHEDULE) {
 			player->beat_ns = now_ns;

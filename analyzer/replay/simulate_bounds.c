@@ -41,7 +41,8 @@ void simulate_lengths_add(struct lengths *lengths, const struct script *script)
 
 		if (step->type == STEP_AGAIN)
 			lengths->round_ns = fmax(lengths->round_ns, round_ns(step));
-		if (contract->number == NUMBER_LENGTH && contract->operand == OPERAND_SCOPE)
+		if ((contract->number == NUMBER_LENGTH || contract->number == NUMBER_TIME) &&
+		    contract->operand == OPERAND_SCOPE)
 			lengths->of_scope_ns[step->arg] += (double)step->ns;
 		else if (contract->number != NUMBER_NONE && contract->number != NUMBER_JUMP)
 			lengths->fixed_ns += (double)step->ns;

@@ -69,8 +69,8 @@ static void pass_deadline(struct compiler *compiler, uint64_t deadline_ns)
 		compiler->thread.beat_ns = deadline_ns;
 }
 
-/* A sleep scales by the time that was asked for. Its overrun stays as long as it sleeps at all, and
- * so do the deadlines of a schedule. */
+/* A sleep scales by the time that was asked for, and a schedule by the distance of its deadlines.
+ * The overrun stays as long as it sleeps at all. */
 static void pass_sleep(struct compiler *compiler, uint32_t op, uint64_t to_ns)
 {
 	const struct rec_op_extra *extra = &compiler->rec->extras[op];
