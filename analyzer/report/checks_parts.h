@@ -44,6 +44,9 @@ void checks_looks(struct check *check, const struct analysis *analysis,
 void checks_enders(struct check *check, const struct analysis *analysis,
 		   const struct replayer *replayer);
 
+/* checks_stops.c */
+void checks_stops(struct check *check, const struct analysis *analysis);
+
 /* checks_groups.c */
 void checks_groups(struct check *check, const struct analysis *analysis);
 
