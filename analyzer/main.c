@@ -32,6 +32,7 @@
 #include "export/page.h"
 #include "export/slowing.h"
 #include "format.h"
+#include "infer/ended.h"
 #include "infer/filelocks.h"
 #include "infer/holders.h"
 #include "infer/lives.h"
@@ -226,6 +227,7 @@ static int select_part(struct recording *recording, const struct options *option
 	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0) {
 		reaps_find(recording);
 		signals_find(recording);
+		ended_find(recording);
 		timers_find(recording);
 		return 0;
 	}

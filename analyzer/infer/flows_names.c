@@ -350,6 +350,13 @@ struct flow_end flow_names_end(const struct flow_names *names, uint32_t op, bool
 	return end;
 }
 
+uint64_t flow_names_stream(const struct flow_names *names, uint32_t ident, bool is_write)
+{
+	const char *text = names->recording->strings[ident];
+
+	return unit_of(text) == FLOW_BYTES ? stream_name(names, text, is_write) : 0;
+}
+
 void flow_names_build(struct flow_names *names, const struct recording *recording)
 {
 	*names = (struct flow_names){ .recording = recording };

@@ -33,5 +33,8 @@ void flow_names_build(struct flow_names *, const struct recording *);
 void flow_names_free(struct flow_names *);
 /* Of the call's own descriptor, or of the other one. */
 struct flow_end flow_names_end(const struct flow_names *, uint32_t op, bool is_other);
+/* Of a stream that this describes (a string), in which who has it writes or reads; 0: it is none.
+ */
+uint64_t flow_names_stream(const struct flow_names *, uint32_t ident, bool is_write);
 
 #endif

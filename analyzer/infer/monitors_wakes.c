@@ -245,7 +245,7 @@ void monitors_tie_waits(struct monitors *monitors, const struct recording *rec)
 	free(waiting.waits);
 	free(list);
 	for (size_t i = 0; i < rec->wait_count; i++)
-		if (rec->waits[i].reason == REASON_SIGNAL &&
+		if ((rec->waits[i].reason == REASON_SIGNAL || rec->waits[i].reason == REASON_END) &&
 		    rec->waits[i].address < rec->link_count)
 			monitors->waking_link[i] = (uint32_t)rec->waits[i].address;
 	tie_permits(monitors, rec);

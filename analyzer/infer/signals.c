@@ -163,7 +163,7 @@ static uint32_t signal_for(const struct signaling *signaling, const struct liste
 
 static bool is_of_signals(const struct recording *rec, uint32_t op)
 {
-	return rec->ops[op].ident && strstr(rec->strings[rec->ops[op].ident], "[signalfd]");
+	return strcmp(rec->strings[rec->ops[op].ident], "signalfd") == 0;
 }
 
 /* The call on its thread that comes next, if nothing else does: what a poll was for. */

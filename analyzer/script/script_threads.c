@@ -310,7 +310,8 @@ static uint64_t *served_find(const struct compiler *compiler)
 
 	for (size_t i = 0; i < rec->link_count; i++) {
 		const struct rec_link *link = &rec->links[i];
-		bool is_wake = (link->kind == LINK_WAKE || link->kind == LINK_SIGNAL) &&
+		bool is_wake = (link->kind == LINK_WAKE || link->kind == LINK_SIGNAL ||
+				link->kind == LINK_END) &&
 			       compiler->found->is_awaited[i];
 
 		if (link->thread != NO_INDEX && link->at_ns > served_ns[link->thread] &&

@@ -69,11 +69,26 @@ static void wait_in(struct compiler *compiler, uint32_t op)
 	compiler->thread.is_waiting = true;
 }
 
+/* The call that begins now is a wait that has steps of its own. */
+static bool is_wait(const struct compiler *compiler, uint32_t op)
+{
+	size_t next = compiler->thread.at + 1;
+
+	if (next >= compiler->timeline->first[compiler->thread.index + 1])
+		return false;
+	const struct moment *moment = &compiler->timeline->moments[next];
+
+	return moment_type(moment) == MOMENT_WAIT_BEGIN &&
+	       compiler->rec->waits[moment->index].waiter == op;
+}
+
 /* Waits for the end of whoever else has the pipe, if that is what it did. */
 static bool end_awaited(struct compiler *compiler, uint32_t op, uint32_t read)
 {
 	const struct rec_op *call = &compiler->rec->ops[op];
-	uint32_t actor = script_ending_actor(compiler, read, call->start_ns);
+	uint32_t actor = is_wait(compiler, op)
+				 ? NO_INDEX
+				 : script_ending_actor(compiler, read, call->start_ns);
 
 	if (actor == NO_INDEX)
 		return false;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expected: two threads hand a baton to and fro T_N times, so that work_a of the one and work_b of
- * the other add up. With T_P=1 they are two processes.
+ * Expected: what carries the baton is known, so that work_a and work_b add up (batons.h).
  *
- * A way is a pair of functions, named by what carries the baton: side 0 gives to side 1, and the
- * other way round. All that both sides need is made before the second begins. Not here: bytes that
- * come in parts, which streams.c has, and locks within a process.
+ * Datagrams, streams, connections, counters, queues, and memory that both have. Not here: ways that
+ * programs take seldom (batons_seldom.c), bytes that come in parts, which streams.c has, and locks
+ * within a process.
  */
-#include "truth.h"
+#include "batons.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <mqueue.h>
 #include <netinet/in.h>
@@ -20,7 +18,6 @@
 #include <semaphore.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -28,20 +25,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
-enum { SIDES = 2, MESSAGE_BYTES = 16 };
+enum { MESSAGE_BYTES = 16 };
 
-static int ends[SIDES]; /* each side's own descriptor, or the number of what both have */
 static struct sockaddr_storage names[SIDES];
 static socklen_t name_bytes[SIDES];
-
-static long die_if(long failed, const char *call)
-{
-	if (failed)
-		die(strerror(errno), call);
-	return 0;
-}
 
 /* --- datagrams --- */
 
@@ -353,6 +341,11 @@ static void msgq_take(int side)
 	die_if(msgrcv(ends[0], &letter, sizeof(letter.text), side + 1, 0) < 0, "msgrcv");
 }
 
+static void msgq_remove(void)
+{
+	msgctl(ends[0], IPC_RMID, NULL);
+}
+
 static void semop_make(void)
 {
 	ends[0] = semget(IPC_PRIVATE, SIDES, 0600);
@@ -374,6 +367,11 @@ static void semop_give(int side)
 static void semop_take(int side)
 {
 	semop_by(side, -1);
+}
+
+static void semop_remove(void)
+{
+	semctl(ends[0], 0, IPC_RMID);
 }
 
 /* --- memory that both have --- */
@@ -447,117 +445,34 @@ static void cond_take(int side)
 	pthread_mutex_unlock(&board->mutex);
 }
 
-/* --- files --- */
-
-static char paths[SIDES][64];
-
-static void inotify_make(void)
-{
-	for (int i = 0; i < SIDES; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "/tmp/baton-%d-%d", i, getpid());
-		close(open(paths[i], O_CREAT | O_WRONLY, 0600));
-		ends[i] = inotify_init();
-		die_if(inotify_add_watch(ends[i], paths[i], IN_MODIFY) < 0, "inotify_add_watch");
-	}
-}
-
-static void inotify_give(int side)
-{
-	int fd = open(paths[!side], O_WRONLY | O_APPEND);
-
-	die_if(write(fd, "x", 1) != 1, "write");
-	close(fd);
-}
-
-static void inotify_take(int side)
-{
-	char event[sizeof(struct inotify_event) + NAME_MAX + 1];
-
-	die_if(read(ends[side], event, sizeof(event)) < 0, "read");
-}
-
 /* --- all --- */
 
-static const struct way {
-	const char *name;
-	void (*make)(void);
-	void (*give)(int side);
-	void (*take)(int side);
-} ways[] = {
-	{ "udp", udp_make, to_give, from_take },
-	{ "connected", connected_make, send_give, read_take },
-	{ "polled", udp_make, to_give, polled_take },
-	{ "msg", udp_make, msg_give, msg_take },
-	{ "mmsg", udp_make, mmsg_give, mmsg_take },
-	{ "dgram", dgram_make, to_give, from_take },
-	{ "pair", pair_make, send_give, read_take },
-	{ "seqpacket", seqpacket_make, send_give, polled_take },
-	{ "tcp", tcp_make, send_give, read_take },
-	{ "accept", accept_make, connect_give, accept_take },
-	{ "accept-polled", accept_make, connect_give, accept_polled_take },
-	{ "accept-unix", unix_accept_make, connect_give, accept_take },
-	{ "event", event_make, event_give, event_take },
-	{ "event-two", event_make, event_two_give, event_take },
-	{ "event-polled", event_make, event_give, event_polled_take },
-	{ "event-semaphore", event_semaphore_make, event_two_give, event_two_take },
-	{ "mq", mq_make, mq_give, mq_take },
-	{ "msgq", msgq_make, msgq_give, msgq_take },
-	{ "semop", semop_make, semop_give, semop_take },
-	{ "futex", board_make, futex_give, futex_take },
-	{ "sem", board_make, sem_give, sem_take },
-	{ "cond", board_make, cond_give, cond_take },
-	{ "inotify", inotify_make, inotify_give, inotify_take },
+static const struct way ways[] = {
+	{ "udp", udp_make, to_give, from_take, NULL },
+	{ "connected", connected_make, send_give, read_take, NULL },
+	{ "polled", udp_make, to_give, polled_take, NULL },
+	{ "msg", udp_make, msg_give, msg_take, NULL },
+	{ "mmsg", udp_make, mmsg_give, mmsg_take, NULL },
+	{ "dgram", dgram_make, to_give, from_take, NULL },
+	{ "pair", pair_make, send_give, read_take, NULL },
+	{ "seqpacket", seqpacket_make, send_give, polled_take, NULL },
+	{ "tcp", tcp_make, send_give, read_take, NULL },
+	{ "accept", accept_make, connect_give, accept_take, NULL },
+	{ "accept-polled", accept_make, connect_give, accept_polled_take, NULL },
+	{ "accept-unix", unix_accept_make, connect_give, accept_take, NULL },
+	{ "event", event_make, event_give, event_take, NULL },
+	{ "event-two", event_make, event_two_give, event_take, NULL },
+	{ "event-polled", event_make, event_give, event_polled_take, NULL },
+	{ "event-semaphore", event_semaphore_make, event_two_give, event_two_take, NULL },
+	{ "mq", mq_make, mq_give, mq_take, NULL },
+	{ "msgq", msgq_make, msgq_give, msgq_take, msgq_remove },
+	{ "semop", semop_make, semop_give, semop_take, semop_remove },
+	{ "futex", board_make, futex_give, futex_take, NULL },
+	{ "sem", board_make, sem_give, sem_take, NULL },
+	{ "cond", board_make, cond_give, cond_take, NULL },
 };
-
-static const struct way *way;
-
-static void *second(void *unused UNUSED)
-{
-	for (long i = count_of("T_N"); i > 0; i--) {
-		way->take(1);
-		work_b();
-		way->give(1);
-	}
-	return NULL;
-}
-
-static void hand_over(void)
-{
-	pid_t child = 0;
-
-	way->make();
-	if (count_of("T_P")) {
-		child = fork();
-		if (child == 0)
-			exit(second(NULL) ? 1 : 0);
-	} else {
-		start(second, 0);
-	}
-	for (long i = count_of("T_N"); i > 0; i--) {
-		work_a();
-		way->give(0);
-		way->take(0);
-	}
-	join_all();
-	if (child)
-		die_if(waitpid(child, NULL, 0) != child, "waitpid");
-	for (int i = 0; i < SIDES; i++)
-		unlink(paths[i]);
-	if (way->make == msgq_make)
-		msgctl(ends[0], IPC_RMID, NULL);
-	if (way->make == semop_make)
-		semctl(ends[0], 0, IPC_RMID);
-}
 
 int main(int argc, char **argv)
 {
-	enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-	struct pattern patterns[WAYS + 1] = { { NULL, NULL } };
-
-	for (size_t i = 0; i < WAYS; i++) {
-		patterns[i] = (struct pattern){ ways[i].name, hand_over };
-		if (argc > 1 && !strcmp(ways[i].name, argv[1]))
-			way = &ways[i];
-	}
-	return truth_main(argc, argv, patterns);
+	return batons_main(argc, argv, ways, sizeof(ways) / sizeof(ways[0]));
 }

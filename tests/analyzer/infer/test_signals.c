@@ -74,11 +74,11 @@ static const struct {
 	/* 3 */ { "ppoll", KIND_POLL, OUTCOME_ERROR, 0, "", true },
 	/* 4 */ { "ppoll", KIND_POLL, OUTCOME_OK, 1, "pipe:[1]", false },
 	/* 5 */ { "ppoll", KIND_POLL, OUTCOME_OK, 0, "", false },
-	/* 6 */ { "ppoll", KIND_POLL, OUTCOME_OK, 1, "anon_inode:[signalfd]", true },
+	/* 6 */ { "ppoll", KIND_POLL, OUTCOME_OK, 1, "signalfd", true },
 	/* 7 */ { "nanosleep", KIND_SLEEP, OUTCOME_ERROR, 90, "", true },
 	/* 8 */ { "nanosleep", KIND_SLEEP, OUTCOME_OK, 40, "", false },
 	/* 9 */ { "read", KIND_IO, OUTCOME_ERROR, 0, "pipe:[1]", true },
-	/* 10 */ { "read", KIND_IO, OUTCOME_OK, 128, "anon_inode:[signalfd]", true },
+	/* 10 */ { "read", KIND_IO, OUTCOME_OK, 128, "signalfd", true },
 	/* 11 */ { "read", KIND_IO, OUTCOME_OK, 128, "pipe:[1]", false },
 };
 
