@@ -403,5 +403,6 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_enders(&checks->rows[CHECK_ENDERS], analysis, replayer);
 	checks_stops(&checks->rows[CHECK_STOPS], analysis);
 	checks_groups(&checks->rows[CHECK_GROUPS], analysis);
+	checks_unruly(&checks->rows[CHECK_UNRULY], analysis);
 	check_latency(&checks->rows[CHECK_LATENCY], analysis);
 }
