@@ -180,22 +180,20 @@ static int compare_rows(const void *left, const void *right)
 	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-/* With rows for locks, which are given up. */
-static void rows_join(struct looks *looks, struct looks *locked)
+/* With those of others, which are given up. */
+static void rows_join(struct looks *looks, struct looks *others)
 {
 	size_t capacity = looks->count;
 
-	if (locked->count) {
-		looks->rows = memory_grow(looks->rows, &capacity, looks->count + locked->count,
+	if (others->count) {
+		looks->rows = memory_grow(looks->rows, &capacity, looks->count + others->count,
 					  sizeof(*looks->rows));
-		memcpy(looks->rows + looks->count, locked->rows,
-		       locked->count * sizeof(*locked->rows));
-		looks->count += locked->count;
+		memcpy(looks->rows + looks->count, others->rows,
+		       others->count * sizeof(*others->rows));
+		looks->count += others->count;
 		qsort(looks->rows, looks->count, sizeof(*looks->rows), compare_rows);
 	}
-	looks->locks = locked->locks;
-	looks->lock_count = locked->lock_count;
-	free(locked->rows);
+	free(others->rows);
 }
 
 void looks_build(struct looks *looks, const struct recording *recording,
@@ -205,7 +203,7 @@ void looks_build(struct looks *looks, const struct recording *recording,
 						.recording = recording,
 						.classes = classes,
 						.timeline = timeline } };
-	struct looks locked = { .count = 0 };
+	struct looks locked = { .count = 0 }, growing = { .count = 0 };
 	*looks = (struct looks){ .count = 0 };
 	if (!recording->extras)
 		return;
@@ -217,6 +215,10 @@ void looks_build(struct looks *looks, const struct recording *recording,
 		drop_work(&search);
 	}
 	rows_join(looks, &locked);
+	looks->locks = locked.locks;
+	looks->lock_count = locked.lock_count;
+	look_growing_find(&growing, &search.found);
+	rows_join(looks, &growing);
 	free(is_for_lock);
 	free(search.found.runs);
 }

@@ -2,7 +2,7 @@
 /*
  * Shared by the files that find rows of looks, and private to them: looks.c finds the sleeps,
  * looks_causes.c what another thread did that ended them. looks_locks.c has those for locks on
- * files. One thread.
+ * files, looks_growing.c those that back off. One thread.
  */
 #ifndef WCPROF_LOOKS_PARTS_H
 #define WCPROF_LOOKS_PARTS_H
@@ -31,6 +31,9 @@ struct look_search {
  * are in them, to be freed; NULL = none. */
 bool *look_locks_find(struct looks *looks, const struct recording *recording,
 		      const struct class_table *classes, const struct timeline *timeline);
+
+/* looks_growing.c: sleeps that grow until a try succeeds, and are in no row yet; in empty looks. */
+void look_growing_find(struct looks *looks, const struct look_search *search);
 
 /* looks_causes.c: fills in the sort of each row, its ender and when. */
 void look_causes_find(const struct look_search *search);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, sleeps between tries that fail would pass for work, or work for such sleeps.
+ */
+#include "infer/looks.h"
+
+#include "sketch.h"
+#include "suite.h"
+
+enum { TIMES = 8, NAPS_MAX = 4 };
+
+static const struct {
+	double first_ms;
+	double factor; /* from one nap to the next */
+	double gap_ms; /* between them */
+	bool is_found;
+} rows[] = {
+	{ 1, 2, 0.01, true },    { 1, 1.3, 0.01, true },
+	{ 1, 1, 0.01, false },   /* as work of equal pieces */
+	{ 8, 0.5, 0.01, false }, /* as work that gets less */
+	{ 1, 2, 5, false },      /* something else is between them */
+};
+
+/* It tries for a lock's good, naps, tries again, and works with it at last. */
+START_TEST(naps_that_grow_are_no_work)
+{
+	struct sketch sketch;
+	struct looks looks;
+	struct timeline timeline;
+	double at_ms = 0;
+	uint32_t naps = 0;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 500);
+	for (int time = 0; time < TIMES; time++) {
+		double ms = rows[_i].first_ms;
+		for (int i = 0; i <= time % NAPS_MAX; i++, ms *= rows[_i].factor, naps++) {
+			sketch_hold(&sketch, 0, "m", 1, at_ms, at_ms + 0.001);
+			sketch_sleep(&sketch, 0, "nap", at_ms + 0.001, at_ms + 0.001 + ms);
+			at_ms += 0.001 + ms + rows[_i].gap_ms;
+		}
+		sketch_io(&sketch, 0, "write", "file out", 9, at_ms, at_ms + 3);
+		at_ms += 3;
+	}
+	sketch_end(&sketch);
+	timeline_build(&timeline, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline);
+	ck_assert_uint_eq(looks.count, rows[_i].is_found ? TIMES : 0);
+	for (size_t i = 0; i < looks.count; i++) {
+		ck_assert_int_eq(looks.rows[i].sort, LOOK_KEPT);
+		ck_assert_uint_eq(looks.rows[i].count, i % NAPS_MAX + 1);
+		naps -= looks.rows[i].count;
+	}
+	ck_assert_uint_eq(naps == 0, rows[_i].is_found);
+	looks_free(&looks);
+	timeline_free(&timeline);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(naps_that_grow_are_no_work, rows);
+}
