@@ -18,6 +18,7 @@ page_style:
 	.type page_script, @object
 page_script:
 	ASSET(page.js)
+#define PART(name)                ASSET(name.js)
 #define SECTION(name, title)      ASSET(name.js)
 #define DATA_SECTION(name, title) ASSET(name.js)
 #include "page.def"
