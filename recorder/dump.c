@@ -133,6 +133,7 @@ static bool write_process(struct dump *dump)
 	text_put_key_string(text, keys.process.host, arena->host);
 	text_put_key_string(text, keys.process.boot, arena->boot_id);
 	text_put_key_u64(text, keys.process.cpus, arena->cpus);
+	text_put_key_u64(text, keys.process.tick_ns, arena->tick_ns);
 	text_put_key_u64(text, keys.process.start_unix_ns, arena->start_unix_ns);
 	text_put_key_u64(text, keys.process.cpu_ns, load_relaxed(&arena->usage.cpu_ns));
 	text_put_key_u64(text, keys.process.voluntary_switches,

@@ -411,6 +411,7 @@ struct arena {
 	uint32_t unused;
 	uint32_t ppid;
 	uint32_t cpus;
+	uint64_t tick_ns;     /* of the scheduler, 0 = not known */
 	uint64_t start_ticks; /* of the process: field 22 of /proc/PID/stat */
 	uint64_t start_unix_ns;
 	uint64_t session; /* the number of the wcprof record that follows; 0 = none does */

@@ -68,6 +68,15 @@ static void fill_cpus(struct arena *arena)
 	memcpy(arena->cpu_mask, mask, sizeof(arena->cpu_mask));
 }
 
+/* The coarse clocks go on at each tick of the timer. */
+static void fill_tick(struct arena *arena)
+{
+	struct timespec tick;
+
+	if (SYS3(clock_getres, CLOCK_MONOTONIC_COARSE, &tick, 0) == 0 && tick.tv_sec == 0)
+		arena->tick_ns = (uint64_t)tick.tv_nsec;
+}
+
 static void fill_host(struct arena *arena)
 {
 	struct utsname name;
@@ -87,6 +96,7 @@ static void fill_process(struct arena *arena)
 	arena->ppid = (uint32_t)sys_getppid();
 	arena->pid_namespace = identity_pid_namespace();
 	fill_cpus(arena);
+	fill_tick(arena);
 	arena->start_unix_ns = recorder_clock_ns(CLOCK_REALTIME) -
 			       recorder_clock_ns(CLOCK_BOOTTIME) +
 			       arena->start_ticks * CLOCK_TICK_NS;

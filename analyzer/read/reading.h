@@ -52,6 +52,7 @@ struct dump {
 	uint64_t pid;
 	uint64_t ppid;
 	uint64_t cpus;
+	uint64_t tick_ns;
 	uint32_t exe; /* string ids */
 	uint32_t host;
 	uint32_t client;

@@ -37,6 +37,8 @@ void machine_begin(struct machine *machine, const struct script *script, double 
 {
 	assert(script->recording && asked_cpus >= 0);
 	*machine = (struct machine){ .recorded_cpus = script->recorded_cpus,
+				     .tick_ns = script->recorded_tick_ns ? script->recorded_tick_ns
+									 : assume.tick,
 				     .cpus = script->recorded_cpus,
 				     .has_others = !(asked_cpus > 0) };
 	if (asked_cpus > 0)

@@ -16,6 +16,7 @@
 
 struct machine {
 	double recorded_cpus; /* that the processes could use; infinite: not known */
+	uint64_t tick_ns;     /* of their schedulers */
 	double cpus;          /* that all actors share; infinite: as many as actors */
 	bool has_others;      /* other programs use them as in the recording */
 	bool crosses;         /* machine_crosses() for these CPUs, or for those asked for before */

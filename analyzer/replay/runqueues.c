@@ -47,11 +47,12 @@ void runqueues_free(struct runqueues *queues)
 	*queues = (struct runqueues){ 0 };
 }
 
-void runqueues_reset(struct runqueues *queues, double cpus)
+void runqueues_reset(struct runqueues *queues, double cpus, uint64_t tick_ns)
 {
 	double doublings = log2(cpus > 1 ? cpus : 1);
 
-	assert(cpus > 0);
+	assert(cpus > 0 && tick_ns > 0);
+	queues->period_ns = tick_ns;
 	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
 	doublings = doublings < assume.slice_doublings ? floor(doublings) : assume.slice_doublings;
 	queues->slice_ns = (double)assume.slice * (1 + doublings);
@@ -200,7 +201,7 @@ static double lag_of(const struct runqueues *queues, struct runqueue *queue,
 	double most_ns = assume.lag_slices * runqueues_slice_ns(queues, runner);
 	double lag_ns = average_of(queues, queue) - runner->virtual_ns;
 
-	double tick_ns = (double)(int64_t)assume.tick / runner->weight;
+	double tick_ns = (double)(int64_t)queues->period_ns / runner->weight;
 	most_ns = most_ns > tick_ns ? most_ns : tick_ns;
 	return lag_ns > most_ns ? most_ns : lag_ns < -most_ns ? -most_ns : lag_ns;
 }
@@ -484,7 +485,7 @@ uint32_t runqueues_happen(struct runqueues *queues)
 		queues->running--;
 		return queue->current;
 	}
-	queues->tick_ns = queues->now_ns + assume.tick;
+	queues->tick_ns = queues->now_ns + queues->period_ns;
 	tick(queues);
 	return NO_INDEX;
 }

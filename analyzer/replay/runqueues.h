@@ -52,11 +52,12 @@ struct runqueues {
 	double speed;    /* of each CPU: below 1 when others use them too */
 	double slice_ns; /* run of an actor while others wait */
 	uint64_t now_ns;
-	uint64_t next_ns; /* cached answer, 0 = look it up */
-	uint64_t tick_ns; /* cached: the timer's next tick, if that is after now_ns */
-	bool has_weights; /* of other than 1 */
-	bool keeps_hot;   /* no CPU takes an actor that has just been running on another one */
-	uint32_t running; /* actors that are queued or on a CPU with something to run */
+	uint64_t next_ns;   /* cached answer, 0 = look it up */
+	uint64_t period_ns; /* of the timer */
+	uint64_t tick_ns;   /* cached: the timer's next tick, if that is after now_ns */
+	bool has_weights;   /* of other than 1 */
+	bool keeps_hot;     /* no CPU takes an actor that has just been running on another one */
+	uint32_t running;   /* actors that are queued or on a CPU with something to run */
 };
 
 /* How long an actor runs while others wait. */
@@ -69,14 +70,14 @@ static inline double runqueues_slice_ns(const struct runqueues *queues, const st
 static inline uint64_t runqueues_tick_ns(struct runqueues *queues)
 {
 	if (queues->now_ns >= queues->tick_ns)
-		queues->tick_ns = (queues->now_ns / assume.tick + 1) * assume.tick;
+		queues->tick_ns = (queues->now_ns / queues->period_ns + 1) * queues->period_ns;
 	return queues->tick_ns;
 }
 
 /* Room for so many actors on so many CPUs, at most. */
 void runqueues_make(struct runqueues *, size_t actors, double cpus);
 void runqueues_free(struct runqueues *);
-void runqueues_reset(struct runqueues *, double cpus);
+void runqueues_reset(struct runqueues *, double cpus, uint64_t tick_ns);
 
 /* Nice threads weigh less: 1.0 for nice 0. Before the actor runs first. */
 void runqueues_weigh(struct runqueues *, uint32_t actor, double weight);

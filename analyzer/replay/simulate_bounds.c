@@ -79,7 +79,7 @@ void simulate_bound(struct simulation *sim)
 		sim->lengths.round_ns > 0 && sim->is_crowded ? (double)script->actor_count : 1;
 	double ns = (double)sim->lengths.last_ns + SERIAL_TIMES * actors * serial_ns(sim);
 	double steps = (double)(script->step_count + script->recording->wait_count);
-	double ticks = sim->is_crowded && assume.tick ? ns / (double)assume.tick : 0;
+	double ticks = sim->is_crowded ? ns / (double)sim->machine->tick_ns : 0;
 
 	assert(ns >= 0 && steps >= 0);
 	sim->bound_ns = (uint64_t)fmin(ns, NS_MOST);

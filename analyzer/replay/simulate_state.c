@@ -66,7 +66,7 @@ static void queues_clear(struct simulation *sim)
 {
 	const struct script *script = sim->script;
 
-	runqueues_reset(&sim->queues, sim->machine->cpus);
+	runqueues_reset(&sim->queues, sim->machine->cpus, sim->machine->tick_ns);
 	sim->queues.keeps_hot = sim->crossing.pulls;
 	for (uint32_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].weight != 1.0)

@@ -169,8 +169,9 @@ struct script {
 	struct shares shares;
 	struct actor *actors; /* one a thread */
 	size_t actor_count;
-	double recorded_cpus; /* that the processes could use; infinite: not known */
-	uint64_t cpu_ns;      /* that all threads used, by samples */
+	uint64_t recorded_tick_ns; /* of their scheduler; 0: not known */
+	double recorded_cpus;      /* that the processes could use; infinite: not known */
+	uint64_t cpu_ns;           /* that all threads used, by samples */
 	uint64_t late_ns;     /* of wake-ups, beyond what one takes: in run queues, made anew */
 	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
 	double idle_share;    /* part of the time in which a CPU was free */

@@ -307,6 +307,12 @@ static void crowd_find(struct script *script, const struct recording *rec,
 	script->idle_share = idle_share(script, rec->end_ns);
 }
 
+/* A period that no kernel has is none. */
+static bool is_tick(uint64_t ns)
+{
+	return ns >= 100000 && ns <= 100000000;
+}
+
 /* How many CPUs there were, and whether the recording shows what each thread had of them. */
 static void cpus_find(struct script *script, const struct recording *rec,
 		      const uint64_t *startup_ns)
@@ -317,6 +323,9 @@ static void cpus_find(struct script *script, const struct recording *rec,
 	for (uint32_t p = 0; p < rec->process_count; p++)
 		if (rec->processes[p].cpus > cpus && script_next_image(rec, p) == NO_INDEX)
 			cpus = rec->processes[p].cpus;
+	for (uint32_t p = 0; p < rec->process_count && !script->recorded_tick_ns; p++)
+		if (is_tick(rec->processes[p].tick_ns))
+			script->recorded_tick_ns = rec->processes[p].tick_ns;
 	script->recorded_cpus = cpus ? cpus : INFINITY;
 	crowd_find(script, rec, startup_ns);
 }

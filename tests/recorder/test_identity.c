@@ -15,6 +15,7 @@ START_TEST(the_header_says_who_it_is)
 	char exe[512] = "", host[65] = "", client[64];
 	ssize_t got = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	cpu_set_t cpus;
+	struct timespec tick;
 
 	ck_assert_int_gt(got, 0);
 	gethostname(host, sizeof(host) - 1);
@@ -24,6 +25,8 @@ START_TEST(the_header_says_who_it_is)
 	ck_assert_int_eq(number_of(process, "pid"), getpid());
 	ck_assert_int_eq(number_of(process, "ppid"), getppid());
 	ck_assert_int_eq(number_of(process, "cpus"), CPU_COUNT(&cpus));
+	clock_getres(CLOCK_REALTIME_COARSE, &tick);
+	ck_assert_int_eq(number_of(process, "tick_ns"), tick.tv_nsec);
 	ck_assert_str_eq(word_of(process, "exe"), exe);
 	ck_assert_str_eq(word_of(process, "host"), host);
 	ck_assert_uint_eq(strlen(word_of(process, "boot_id")), 36);

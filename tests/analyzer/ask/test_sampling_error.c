@@ -13,7 +13,7 @@ enum { RUNNING, LOCK, ASLEEP, CLASSES };
 /* 25 samples in a class, of which 9 with a lock held; one function in 4 of them. */
 static double *error_of(struct script *script, double cpus)
 {
-	const struct machine machine = { .cpus = cpus };
+	const struct machine machine = { .tick_ns = 4000000, .cpus = cpus };
 	const uint32_t lock = LOCK, samples[] = { 16, 9, 5, 0 };
 	uint32_t held = lock;
 
@@ -70,7 +70,7 @@ END_TEST
 START_TEST(without_samples_nothing_is_known)
 {
 	struct script script = { .class_count = CLASSES, .actor_count = 2 };
-	const struct machine machine = { .cpus = 1 };
+	const struct machine machine = { .tick_ns = 4000000, .cpus = 1 };
 	double *error = sampling_error_build(&script, &machine);
 
 	for (size_t i = 0; i < CLASSES; i++)

@@ -30,13 +30,15 @@ START_TEST(cpus_are_as_recorded_unless_asked)
 		sketch_begin(&sketch);
 		sketch_thread(&sketch, "main", 0, 10);
 		sketch.rec.processes[0].cpus = 2;
+		sketch.rec.processes[0].tick_ns = rows[i].has_samples ? 10000000 : 0;
 		sketch.rec.samples = &sample;
 		sketch.rec.sample_count = rows[i].has_samples;
 		sketch_end(&sketch);
 		script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 		machine_begin(&machine, &script, rows[i].asked);
 		ck_assert_msg(machine.cpus == rows[i].cpus && machine.recorded_cpus == 2 &&
-				      machine.has_others == !(rows[i].asked > 0),
+				      machine.has_others == !(rows[i].asked > 0) &&
+				      machine.tick_ns == (rows[i].has_samples ? 10000000 : 4000000),
 			      "row %d: %f", rows[i].row, machine.cpus);
 		script_free(&script);
 		sketch_free(&sketch);
@@ -129,7 +131,9 @@ START_TEST(who_is_crowded_waits)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct machine two = { .cpus = 2, .has_others = rows[i].has_others };
+		const struct machine two = { .tick_ns = 4000000,
+					     .cpus = 2,
+					     .has_others = rows[i].has_others };
 		const struct script script = { .actor_count = rows[i].actors,
 					       .others.stranger_count = rows[i].strangers };
 

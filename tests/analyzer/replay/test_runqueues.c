@@ -37,17 +37,24 @@ static void expect_done(struct runqueues *queues, int row, uint32_t actor, doubl
 
 START_TEST(two_on_one_cpu_take_turns)
 {
-	struct runqueues queues;
+	static const struct {
+		uint64_t tick_ns;
+		double first_ms;
+	} rows[] = { { 4000000, 17.5 }, { 1000000, 18.5 }, { 10000000, 9.5 } };
 
-	/* ticks every 4 ms, a slice of 0.7: they change places at each tick */
-	runqueues_make(&queues, 2, 1);
-	runqueues_reset(&queues, 1);
-	ck_assert_uint_eq(runqueues_next_ns(&queues), UINT64_MAX);
-	runqueues_enter(&queues, 0, 0, 10 * MS);
-	runqueues_enter(&queues, 0, 1, 10 * MS);
-	expect_done(&queues, 1, 0, 18);
-	expect_done(&queues, 2, 1, 20);
-	runqueues_free(&queues);
+	/* a slice of 0.7 ms: they change places at each tick */
+	for (int i = 0; i < 3; i++) {
+		struct runqueues queues;
+
+		runqueues_make(&queues, 2, 1);
+		runqueues_reset(&queues, 1, rows[i].tick_ns);
+		ck_assert_uint_eq(runqueues_next_ns(&queues), UINT64_MAX);
+		runqueues_enter(&queues, 0, 0, 9.5 * MS);
+		runqueues_enter(&queues, 0, 1, 9.5 * MS);
+		expect_done(&queues, 2 * i + 1, 0, rows[i].first_ms);
+		expect_done(&queues, 2 * i + 2, 1, 19);
+		runqueues_free(&queues);
+	}
 }
 END_TEST
 
@@ -59,7 +66,7 @@ START_TEST(a_tick_at_the_end_of_a_run_counts)
 
 	/* the first one runs 1 ms after the other, and never sleeps: each tick comes at an end */
 	runqueues_make(&queues, 2, 1);
-	runqueues_reset(&queues, 1);
+	runqueues_reset(&queues, 1, assume.tick);
 	runqueues_enter(&queues, 0, 0, MS);
 	runqueues_enter(&queues, 0, 1, MS);
 	while (done != 1 && at_ns < 100 * MS) {
@@ -80,7 +87,7 @@ START_TEST(a_pulled_actor_goes_to_its_wakers_cpu)
 	/* at the tick of 4 ms it gets the other CPU, or its turn on its waker's */
 	for (int keeps_hot = 0; keeps_hot < 2; keeps_hot++) {
 		runqueues_make(&queues, 2, 2);
-		runqueues_reset(&queues, 2);
+		runqueues_reset(&queues, 2, assume.tick);
 		queues.keeps_hot = keeps_hot;
 		runqueues_enter(&queues, 0, 0, 10 * MS);
 		runqueues_pull(&queues, 1, 0);
@@ -101,7 +108,7 @@ START_TEST(much_shorter_queues_fetch)
 	/* Two of 40 ms are behind one that runs on and on, two of 4 ms behind another one. The CPU
 	 * with only that one left takes one of the long ones; else they would take 120 ms. */
 	runqueues_make(&queues, 6, 2);
-	runqueues_reset(&queues, 2);
+	runqueues_reset(&queues, 2, assume.tick);
 	for (uint32_t i = 4; i < 6; i++)
 		runqueues_enter(&queues, 0, i, 1000 * MS);
 	for (uint32_t i = 0; i < 4; i++)
@@ -122,7 +129,7 @@ START_TEST(a_short_one_does_not_wait_for_a_long_one)
 
 	/* it takes the CPU at once: the other has had its slice, and it is owed a little then */
 	runqueues_make(&queues, 2, 1);
-	runqueues_reset(&queues, 1);
+	runqueues_reset(&queues, 1, assume.tick);
 	runqueues_enter(&queues, 0, 0, 100 * MS);
 	runqueues_enter(&queues, 2 * MS, 1, 1 * MS);
 	expect_done(&queues, 1, 1, 3);
@@ -138,7 +145,7 @@ START_TEST(the_niced_one_gets_less)
 	struct runqueues queues;
 
 	runqueues_make(&queues, 2, 1);
-	runqueues_reset(&queues, 1);
+	runqueues_reset(&queues, 1, assume.tick);
 	runqueues_weigh(&queues, 0, 1.0 / 68);
 	runqueues_enter(&queues, 0, 0, 10 * MS);
 	runqueues_enter(&queues, 0, 1, 100 * MS);
@@ -155,7 +162,7 @@ START_TEST(loads_are_made_equal)
 	uint64_t at_ns = 0;
 
 	runqueues_make(&queues, 5, 2);
-	runqueues_reset(&queues, 2);
+	runqueues_reset(&queues, 2, assume.tick);
 	runqueues_weigh(&queues, 4, 4);
 	for (uint32_t i = 0; i < 5; i++)
 		runqueues_enter(&queues, 0, i, i == 4 ? 1000 * MS : 100 * MS);
@@ -171,7 +178,7 @@ START_TEST(an_idle_cpu_is_used)
 	struct runqueues queues;
 
 	runqueues_make(&queues, 3, 2);
-	runqueues_reset(&queues, 2);
+	runqueues_reset(&queues, 2, assume.tick);
 	runqueues_enter(&queues, 0, 0, 10 * MS);
 	runqueues_enter(&queues, 0, 1, 2 * MS);
 	expect_done(&queues, 1, 1, 2);
@@ -189,7 +196,7 @@ START_TEST(who_goes_on_keeps_its_cpu)
 	struct runqueues queues;
 
 	runqueues_make(&queues, 2, 1);
-	runqueues_reset(&queues, 1);
+	runqueues_reset(&queues, 1, assume.tick);
 	runqueues_enter(&queues, 0, 0, 1 * MS);
 	runqueues_enter(&queues, 0, 1, 1 * MS);
 	ck_assert_uint_eq(runqueues_next_ns(&queues), 1 * MS);
@@ -206,7 +213,7 @@ START_TEST(cpus_that_others_use_are_slower)
 	struct runqueues queues;
 
 	runqueues_make(&queues, 2, 1.5);
-	runqueues_reset(&queues, 1.5);
+	runqueues_reset(&queues, 1.5, assume.tick);
 	runqueues_enter(&queues, 0, 0, 3 * MS);
 	runqueues_enter(&queues, 0, 1, 6 * MS);
 	expect_done(&queues, 1, 0, 4);
@@ -219,7 +226,7 @@ END_TEST
 static void three_on_two(struct runqueues *queues, double cpus, bool somebody_waits)
 {
 	runqueues_make(queues, 3, 2);
-	runqueues_reset(queues, cpus);
+	runqueues_reset(queues, cpus, assume.tick);
 	runqueues_enter(queues, 0, 0, 1 * MS);
 	runqueues_enter(queues, 0, 1, 10 * MS);
 	if (somebody_waits)
@@ -330,7 +337,7 @@ START_TEST(who_comes_to_an_idle_cpu_is_first)
 	struct runqueues queues;
 
 	runqueues_make(&queues, 3, 2);
-	runqueues_reset(&queues, 2);
+	runqueues_reset(&queues, 2, assume.tick);
 	runqueues_enter(&queues, 0, 0, 1 * MS);
 	runqueues_enter(&queues, 0, 1, 0);
 	ck_assert(!runqueues_is_first(&queues, 0));

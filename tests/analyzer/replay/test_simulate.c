@@ -325,7 +325,7 @@ END_TEST
 /* Out of its begin, its middle and its end; then another actor comes, and all are woken. */
 START_TEST(a_queue_is_left_out_of_turn)
 {
-	const struct machine machine = { .cpus = INFINITY };
+	const struct machine machine = { .tick_ns = 4000000, .cpus = INFINITY };
 	struct queue queue = { NO_INDEX, NO_INDEX };
 	uint32_t left = (uint32_t)_i, woken = 0;
 	struct sketch sketch;

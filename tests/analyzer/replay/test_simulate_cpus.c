@@ -189,7 +189,7 @@ static double finish_in_ms(struct sketch *sketch, uint32_t thread, const struct 
 
 static double finish_ms(struct sketch *sketch, uint32_t thread, bool crosses)
 {
-	const struct machine machine = { .cpus = INFINITY, .crosses = crosses };
+	const struct machine machine = { .tick_ns = 4000000, .cpus = INFINITY, .crosses = crosses };
 
 	return finish_in_ms(sketch, thread, &machine, CROSSING_USUAL);
 }
@@ -245,8 +245,12 @@ END_TEST
 START_TEST(to_wake_on_another_cpu_may_cost_more_or_less)
 {
 	enum { ROUNDS = 3 };
-	const struct machine more = { .cpus = 2, .recorded_cpus = 1, .has_more = true };
-	const struct machine fewer = { .cpus = INFINITY, .recorded_cpus = 2, .has_fewer = true };
+	const struct machine more = {
+		.tick_ns = 4000000, .cpus = 2, .recorded_cpus = 1, .has_more = true
+	};
+	const struct machine fewer = {
+		.tick_ns = 4000000, .cpus = INFINITY, .recorded_cpus = 2, .has_fewer = true
+	};
 	struct sketch sketch;
 
 	sketch_begin(&sketch);
