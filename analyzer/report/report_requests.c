@@ -135,6 +135,8 @@ void report_requests(const struct analysis *analysis, struct emit *emit)
 	bool has_any = analysis->script.requests.count > 0;
 	emit_ns(emit, "baseline_p50_ns", NULL, baseline->p50_ns);
 	emit_ns(emit, "baseline_p99_ns", NULL, baseline->p99_ns);
+	emit_text(emit, "request_answers", NULL,
+		  analysis->checks.are_requests_withheld ? "withheld" : "given");
 	if (!has_any && emit->format == EMIT_TEXT)
 		return;
 	emit_heading(emit, analysis->script.requests.judged_source == REQUEST_LOCK

@@ -40,6 +40,48 @@ class Shown(PageTest):
             self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width)
             self.keep(f"mutexes-{width}.png")
 
+    def test_pictures_have_the_figures_of_the_report(self):
+        _, path, report = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "contended"))
+        self.show(path)
+        dots = self.browser.run("""[...document.querySelectorAll('.curve')].map((curve) =>
+            [curve.dataset.class, [...curve.querySelectorAll('.dot')].map((dot) => [Number(dot.dataset.factor),
+             Number(dot.dataset.saved), Number(dot.getAttribute('cx')), Number(dot.getAttribute('cy'))])])""")
+        self.assertGreater(len(dots), 0)
+        drawn = [(dot[1], dot[3]) for _, curve in dots for dot in curve]
+        low, high = min(drawn), max(drawn)
+        for name, curve in dots:
+            points = [point for point in report["curves"] if f"{point['kind']} {point['class']}" == name]
+            self.assertEqual([dot[:2] for dot in curve], [[point["factor"], point["saved_ns"]] for point in points])
+            self.assertEqual([dot[2] for dot in curve], sorted(dot[2] for dot in curve))
+            for _, saved, _, height in curve:  # on one scale for all
+                share = (saved - low[0]) / max(high[0] - low[0], 1)
+                self.assertAlmostEqual(height, low[1] + share * (high[1] - low[1]), delta=0.5)
+
+        lock = report["locks"][0]
+        waited = self.browser.run("[...document.querySelectorAll('.heatmap svg')].map((strip) => "
+                                  "[...strip.querySelectorAll('.heat')].reduce((sum, cell) => "
+                                  "sum + Number(cell.dataset.wait), 0))")
+        self.assertEqual(waited[0], lock["wait_total_ns"])
+        pairs = self.browser.run("[...document.querySelectorAll('#locks .cell')].reduce((sum, cell) => "
+                                 "sum + Number(cell.dataset.wait), 0)")
+        self.assertEqual(pairs, sum(site["caused_ns"] for site in report["lock_sites"]
+                                    if site["lock"] == lock["lock"]))
+        bars = self.browser.run("[...document.querySelectorAll('#threads .time')].map((bar) => "
+                                "[...bar.children].map((part) => [Number(part.dataset.ns), "
+                                "part.getBoundingClientRect().width]))")
+        walls = [row["wall_ns"] for row in report["threads"]]
+        self.assertEqual([sum(part[0] for part in bar) for bar in bars[-len(walls):]], walls)
+        widest = max(sum(part[1] for part in bar) for bar in bars)
+        for bar, wall in zip(bars[-len(walls):], walls):
+            self.assertAlmostEqual(sum(part[1] for part in bar), widest * wall / max(walls), delta=1)
+
+        judged = next(row for row in report["requests"] if row["is_judged"])
+        marks = dict(self.browser.run("[...document.querySelectorAll('#requests [data-mark]')].map((mark) => "
+                                      "[mark.dataset.mark, Number(mark.dataset.ns)])"))
+        self.assertEqual([marks["p50"], marks["p99"], marks["max"]],
+                         [judged["p50_ns"], judged["p99_ns"], judged["max_ns"]])
+        self.keep("figures.png")
+
     def test_answers_that_are_withheld_are_so_in_red(self):
         _, path, report = self.page(self.made(dropped_events=1000000))
         self.assertEqual(report["answers"], "withheld")

@@ -145,6 +145,7 @@ START_TEST(json_has_every_field)
 					      "asked",
 					      "requests",
 					      "baseline_p99_ns",
+					      "request_answers",
 					      "classes",
 					      "blocking_chain",
 					      "dead_air",

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests: how long they took, what two of them did side by side, and what slow ones have more of.
+wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) => {
+	const { el, svg, ns, percent, ratio, count, table, tipped, select, key, states, stateOf, paint } =
+		wcprof;
+	const report = data.report, requests = data.requests, span = report.trace_span_ns;
+	if (requests.count === 0) {
+		root.append(el('p', {}, 'The recording shows no requests.'));
+		return;
+	}
+	const what = requests.is_lock ? `waits for \`${requests.class}\``
+		: `requests that begin with \`${requests.class}\``;
+
+	// --- sorts of time: [state, cause, name] ---
+
+	const paintOf = (state, cause) => ({ running: 'running', queued: 'queued', idle: 'poll',
+		unexplained: 'unknown' }[state] || stateOf(cause));
+	function words(state, cause, name) {
+		if (state === '')
+			return name;
+		if (state === 'running')
+			return `on a CPU: ${name}`;
+		if (state === 'queued' || state === 'unexplained')
+			return states[paintOf(state, cause)].word;
+		return `${state === 'idle' ? 'idle, ' : ''}${cause} ${name}`;
+	}
+	const shareWords = requests.shares.map((row) => words(row.state, row.cause, row.name));
+
+	// --- in one sentence ---
+
+	const rankOf = (pick) => requests.picks.findIndex((one) => one.rank === pick);
+	const marks = [50, 95, 99].map((p) => [`p${p}`, requests[`rank${p}`]]);
+	marks.push(['max', requests.count - 1]);
+	const taken = (rank) => requests.picks[rankOf(rank)].taken_ns;
+	const more = requests.shares.map((row, at) => ({ ...row, at, more: row.slow_ns - row.rest_ns }))
+		.sort((a, b) => b.more - a.more);
+	const allMore = more.reduce((sum, row) => sum + row.more, 0);
+	root.append(el('p', { class: 'answer' }, `${count(requests.count)} ${what}: ` +
+		marks.map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ') + '.',
+	requests.slow_from > 0 && more[0].more > 0 && allMore > 0
+		? ` Slow ones take ${ns(allMore)} longer; ${percent(ratio(more[0].more, allMore))} of that is ` +
+			`${shareWords[more[0].at]}.` : ''));
+	if (requests.is_lock)
+		root.append(el('p', {}, 'The recording shows no requests; these are the waits for the lock ' +
+			'waited for most.'));
+
+	// --- how long they took ---
+
+	const isBrushed = selection.from > 0 || selection.to < span;
+	const part = requests.points.filter(([, start]) => start >= selection.from && start < selection.to);
+	const WIDTH = 1000, HEIGHT = 230, LEFT = 48, RIGHT = 16, TOP = 26, BOTTOM = 26;
+	const low = Math.log10(Math.max(1, requests.points[0][2]));
+	const high = Math.max(Math.log10(Math.max(2, taken(requests.count - 1))), low + 0.01);
+	const x = (value) => LEFT + ((Math.log10(Math.max(1, value)) - low) / (high - low)) *
+		(WIDTH - LEFT - RIGHT);
+	const y = (share) => TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
+	function cdf(points, name) {
+		const all = points.reduce((sum, point) => sum + point[3], 0);
+		let sum = 0, last = 0;
+		const line = [];
+		for (const [, , value, weight] of points) {
+			line.push(`${x(value).toFixed(1)},${y(last).toFixed(1)}`);
+			sum += weight;
+			last = sum / all;
+			line.push(`${x(value).toFixed(1)},${y(last).toFixed(1)}`);
+		}
+		return svg('polyline', { class: name, points: line.join(' ') });
+	}
+	function quantile(points, p) {
+		let left = (points.reduce((sum, point) => sum + point[3], 0) * p) / 100;
+		return (points.find((point) => (left -= point[3]) < 0) || points[points.length - 1])[2];
+	}
+	// The pick that took nearly so long.
+	const nearest = (value) => requests.picks.reduce((best, pick) =>
+		(Math.abs(Math.log(pick.taken_ns + 1) - Math.log(value + 1)) <
+			Math.abs(Math.log(best.taken_ns + 1) - Math.log(value + 1)) ? pick : best));
+	const wanted = Number(selection.request || NaN);
+	const chosen = Math.max(0, rankOf(wanted) >= 0 ? rankOf(wanted) : rankOf(requests.rank99));
+	const median = rankOf(requests.rank50);
+	function ticks() {
+		const values = [];
+		for (let power = Math.floor(low); power <= high; power++)
+			for (const times of [1, 2, 5])
+				if (Math.log10(times) + power >= low && Math.log10(times) + power <= high)
+					values.push(times * 10 ** power);
+		return values.slice(0, 14).map((value) => svg('text', { class: 'faint', x: x(value),
+			y: HEIGHT - 8, 'text-anchor': 'middle' }, ns(value)));
+	}
+	function mark([word, rank], at) {
+		return [svg('line', { class: 'mark', x1: x(taken(rank)), x2: x(taken(rank)), y1: TOP - 4,
+			y2: HEIGHT - BOTTOM, 'data-mark': word, 'data-ns': taken(rank) }),
+		svg('text', { x: x(taken(rank)), y: at % 2 ? 10 : 21, 'text-anchor': 'middle' }, word)];
+	}
+	const curve = svg('svg', { class: 'wide', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img',
+		'aria-label': `How many took how long: ${marks.map(([word, rank]) =>
+			`${word} ${ns(taken(rank))}`).join(', ')}` },
+	[0, 0.5, 1].map((share) => [
+		svg('line', { class: 'axis', x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) }),
+		svg('text', { class: 'faint', x: LEFT - 6, y: y(share) + 4, 'text-anchor': 'end' },
+			`${100 * share}%`)]),
+	ticks(), cdf(requests.points, isBrushed ? 'cdf all' : 'cdf'),
+	isBrushed && part.length ? cdf(part, 'cdf') : null, marks.map(mark),
+	svg('line', { class: 'chosen-mark', x1: x(requests.picks[chosen].taken_ns),
+		x2: x(requests.picks[chosen].taken_ns), y1: TOP, y2: HEIGHT - BOTTOM }));
+	curve.addEventListener('click', (event) => {
+		const box = curve.getBoundingClientRect();
+		const at = ((event.clientX - box.left) / box.width) * WIDTH;
+		const share = (at - LEFT) / (WIDTH - LEFT - RIGHT);
+		select({ request: String(nearest(10 ** (low + share * (high - low))).rank) });
+	});
+	tipped(curve, (event) => {
+		if (!event)
+			return 'How many took how long';
+		const box = curve.getBoundingClientRect();
+		const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
+		const value = 10 ** (low + share * (high - low));
+		const below = requests.points.reduce((sum, point) =>
+			sum + (point[2] <= value ? point[3] : 0), 0);
+		return `${percent(ratio(below, requests.count))} took at most ${ns(value)}\n` +
+			'Click: look into one that took so long';
+	});
+	root.append(el('h3', {}, 'How many took how long'), curve);
+	if (isBrushed)
+		root.append(el('p', {}, part.length ? `In the selected part ${count(part.reduce((sum, point) =>
+			sum + point[3], 0))} began: p50 ${ns(quantile(part, 50))}, p95 ${ns(quantile(part, 95))}, ` +
+			`p99 ${ns(quantile(part, 99))}. The pale line is the whole run.`
+			: 'None began in the selected part.'));
+	if (requests.points.length < requests.count)
+		root.append(el('p', { class: 'small faint' }, `${count(requests.points.length)} of them are in this ` +
+			'page, the slowest all; the rest stand for others that took nearly as long.'));
+
+	// --- two of them, side by side ---
+
+	const longest = Math.max(requests.picks[median].taken_ns, requests.picks[chosen].taken_ns, 1);
+	function lane(at, row, isOwn) {
+		const W = 560, H = isOwn ? 34 : 20;
+		const slices = requests.slices.filter((slice) => slice[0] === at);
+		return [el('div', { class: 'lane-name small' }, isOwn ? '' : 'meanwhile ',
+			`${row.thread} ${row.tid}`),
+		svg('svg', { class: 'wide lane', viewBox: `0 0 ${W} ${H}`, role: 'img', 'data-lane': at,
+			'aria-label': `${row.thread} ${row.tid}: ${slices.length} slices of time` },
+		svg('rect', { class: 'empty', width: W, height: H }),
+		slices.map(([, from, length, sort, waker]) => {
+			const [state, cause, name] = requests.sorts[sort];
+			const left = (from / longest) * W, width = Math.max(0.5, (length / longest) * W);
+			const shown = paintOf(state, cause);
+			return tipped(svg('g', { 'data-state': shown, 'data-ns': length },
+				svg('rect', { x: left, width, height: H, fill: paint(shown) }),
+				width > 14 ? svg('text', { class: 'letter', x: left + width / 2, y: H / 2 + 4,
+					'text-anchor': 'middle' }, states[shown].letter) : null),
+			`${words(state, cause, name)}\n${ns(length)}, from ${ns(from)} on` +
+				(waker ? `\nended by thread ${waker}` : ''));
+		})),
+		row.left_out ? el('div', { class: 'small faint' }, `${count(row.left_out)} shorter ones, ` +
+			`${ns(row.left_out_ns)} in all, are not drawn`) : null];
+	}
+	function waterfall(title, at) {
+		const pick = requests.picks[at];
+		const lanes = requests.lanes.map((row, index) => [row, index])
+			.filter(([row]) => row.pick === at);
+		const parts = requests.parts.filter(([of]) => of === at).sort((a, b) => b[2] - a[2]);
+		return el('div', { class: 'waterfall', 'data-rank': pick.rank },
+			el('h4', {}, `${title}: ${ns(pick.taken_ns)}`),
+			el('p', { class: 'small faint' }, `thread ${pick.thread} ${pick.tid}, ` +
+				`from ${ns(pick.start_ns)} of the recording on`),
+			lanes.map(([row, index], number) => lane(index, row, number === 0)),
+			table(`What its time was`, [
+				{ head: 'what', name: true, cell: ([, share]) => shareWords[share] },
+				{ head: 'time', right: true, cell: ([, , time]) => ns(time) },
+				{ head: 'of it', right: true,
+					cell: ([, , time]) => percent(ratio(time, pick.taken_ns)) },
+			], parts.slice(0, 6)));
+	}
+	const shareOf = (pick) => percent(ratio(pick.rank + 1, requests.count));
+	root.append(el('h3', {}, 'One in the middle, and a slow one: the same scale'),
+		key(['running', 'queued', 'lock', 'other', 'io', 'sleep', 'poll', 'unknown']),
+		el('div', { class: 'controls' }, el('label', {}, 'The one on the right: ',
+			el('input', { type: 'range', min: 0, max: requests.picks.length - 1, value: chosen,
+				'data-key': 'request', 'aria-valuetext': ns(requests.picks[chosen].taken_ns),
+				onchange: (event) => select({
+					request: String(requests.picks[event.target.value].rank) }) })),
+		`${ns(requests.picks[chosen].taken_ns)}; ${shareOf(requests.picks[chosen])} took no longer`),
+		el('div', { class: 'pair' }, waterfall('p50', median),
+			waterfall(requests.picks[chosen].rank === requests.rank99 ? 'p99' : 'chosen', chosen)),
+		el('p', { class: 'small faint' }, 'Below the thread of the request are the threads that ended its ' +
+			'waits, with what they did meanwhile.'));
+
+	// --- what the slow ones have more of ---
+
+	if (requests.slow_from > 0) {
+		const worth = more.filter((row) => Math.abs(row.more) >= 0.005 * Math.abs(allMore)).slice(0, 12);
+		const interval = (row) => (row.error_ns < 0 ? 'too few to tell'
+			: `${ns(row.more - 1.96 * row.error_ns)} to ${ns(row.more + 1.96 * row.error_ns)}`);
+		root.append(el('h3', {}, 'What the slow ones have more of'),
+			table(`Per request: the slowest ${count(requests.count - requests.slow_from)} against the ` +
+				'rest, means, and a 95% interval of the difference', [
+				{ head: 'what', name: true, cell: (row) => shareWords[row.at] },
+				{ head: 'slow ones', right: true, sort: (row) => row.slow_ns,
+					cell: (row) => ns(row.slow_ns) },
+				{ head: 'the rest', right: true, sort: (row) => row.rest_ns,
+					cell: (row) => ns(row.rest_ns) },
+				{ head: 'more', right: true, sort: (row) => row.more, cell: (row) => ns(row.more) },
+				{ head: 'interval', right: true, cell: interval },
+			], worth));
+	}
+
+	// --- the slowest, what would shorten them, and all sorts of requests ---
+
+	const slowest = [...requests.picks].reverse().slice(0, 20)
+		.filter((pick) => pick.rank >= requests.count - 20);
+	const mostly = (pick) => requests.parts.filter(([of]) => of === rankOf(pick.rank))
+		.sort((a, b) => b[2] - a[2]).slice(0, 2)
+		.map(([, share, time]) => `${shareWords[share]} ${percent(ratio(time, pick.taken_ns))}`).join(', ');
+	root.append(el('h3', {}, 'The slowest'), table('The slowest', [
+		{ head: 'took', cell: (pick) => el('button', { type: 'button', class: 'plain',
+			'data-key': `slowest ${pick.rank}`, 'aria-pressed': String(pick === requests.picks[chosen]),
+			onclick: () => select({ request: String(pick.rank) }) }, ns(pick.taken_ns)) },
+		{ head: 'from', right: true, sort: (pick) => pick.start_ns, cell: (pick) => ns(pick.start_ns) },
+		{ head: 'thread', name: true, cell: (pick) => `${pick.thread} ${pick.tid}` },
+		{ head: 'mostly', name: true, cell: mostly },
+	], slowest, { isChosen: (pick) => pick === requests.picks[chosen] }));
+
+	if (report.request_answers === 'withheld') {
+		const check = report.checks.find((one) => one.check === 'latency');
+		root.append(el('p', { class: 'withheld' }, report.answers === 'withheld' ? report.sentences[0]
+			: 'Savings of requests are withheld: the replay of the unchanged run has their times ' +
+				`wrong by ${check.percent.toFixed(0)}%; --force shows them.`));
+	} else if (report.what_if.length && report.baseline_p99_ns > 0) {
+		const factors = Object.keys(report.what_if[0].saved_ns);
+		const factor = factors.includes('0.5') ? '0.5' : factors[0];
+		const saving = (of) => ({ head: `${of} saved`, right: true, sort: (row) =>
+			row[`${of}_saved_ns`][factor], cell: (row) => `${ns(row[`${of}_saved_ns`][factor])}  ` +
+			`${percent(ratio(row[`${of}_saved_ns`][factor], report[`baseline_${of}_ns`]))}` });
+		root.append(el('h3', {}, 'What would shorten them?'), table(
+			`Time saved in ${what} if a class takes ${factor} times as long`, [
+				{ head: 'class', name: true, cell: (row) => row.class },
+				{ head: 'kind', cell: (row) => row.kind }, saving('p50'), saving('p99'),
+			], report.what_if.filter((row) => !row.same_as).sort((a, b) =>
+				b.p99_saved_ns[factor] - a.p99_saved_ns[factor]).slice(0, 5)));
+	}
+	if (report.requests.length > 1)
+		root.append(table('All sorts of requests', [
+			{ head: 'first op', name: true, cell: (row) => row.class },
+			{ head: 'kind', cell: (row) => row.kind },
+			{ head: 'found as', cell: (row) => row.source },
+			{ head: 'requests', right: true, cell: (row) => count(row.count) },
+			{ head: 'p50', right: true, cell: (row) => ns(row.p50_ns) },
+			{ head: 'p99', right: true, cell: (row) => ns(row.p99_ns) },
+			{ head: 'max', right: true, cell: (row) => ns(row.max_ns) },
+			{ head: 'per second', right: true, cell: (row) => count(row.per_second) },
+		], report.requests, { isChosen: (row) => row.is_judged }));
+});
