@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which locks were waited for: when, how long, and whose holds made others wait.
+(() => {
+const place = (text) => text || 'an unknown place';
+const waitedFor = (data) => data.report.locks.filter((row) =>
+	row.contended > 0 && data.locks.names.includes(row.lock));
+// By the place where the lock was taken: how long others waited for that.
+function causedBy(pairs) {
+	const caused = new Map();
+	for (const pair of pairs)
+		caused.set(pair.holder, (caused.get(pair.holder) || 0) + pair.wait_ns);
+	return caused;
+}
+function inWords(data, row) {
+	const { ns, percent, ratio, count } = wcprof;
+	const number = data.locks.names.indexOf(row.lock);
+	const caused = causedBy(data.locks.pairs.filter((pair) => pair.lock === number));
+	const [worst, worstNs] = [...caused].sort((a, b) => b[1] - a[1])[0] || ['', 0];
+	return `${row === waitedFor(data)[0] ? 'The worst lock is' : 'The lock'} \`${row.lock}\`: ` +
+		`threads waited ${ns(row.wait_total_ns)} for it, ${count(row.contended)} times` +
+		(worstNs > 0 ? `; ${percent(ratio(worstNs, row.wait_total_ns))} of that for holds taken at ` +
+			`${place(worst)}.` : '; whose holds that was is not known.');
+}
 wcprof.section('locks', ['from', 'to', 'lock'], (root, data, selection) => {
 	const { el, svg, ns, percent, ratio, count, table, tipped, select } = wcprof;
 	const all = data.report.locks, locks = data.locks;
 	const span = data.report.trace_span_ns, slot = span / locks.slots;
-	const waited = all.filter((row) => row.contended > 0 && locks.names.includes(row.lock));
+	const waited = waitedFor(data);
 	if (waited.length === 0) {
 		root.append(el('p', {}, all.length ? 'No lock was waited for.'
 			: 'None; no holds were recorded.'));
@@ -13,20 +34,9 @@ wcprof.section('locks', ['from', 'to', 'lock'], (root, data, selection) => {
 	const chosen = waited.find((row) => row.lock === selection.lock) || waited[0];
 	const number = locks.names.indexOf(chosen.lock);
 	const pairs = locks.pairs.filter((pair) => pair.lock === number);
-	const place = (text) => text || 'an unknown place';
 
-	// --- in one sentence ---
-
-	const caused = new Map();
-	for (const pair of pairs)
-		caused.set(pair.holder, (caused.get(pair.holder) || 0) + pair.wait_ns);
-	const [worst, worstNs] = [...caused].sort((a, b) => b[1] - a[1])[0] || ['', 0];
-	const isWorst = chosen === waited[0];
-	root.append(el('p', { class: 'answer' },
-		`${isWorst ? 'The worst lock is' : 'The lock'} \`${chosen.lock}\`: threads waited ` +
-		`${ns(chosen.wait_total_ns)} for it, ${count(chosen.contended)} times` +
-		(worstNs > 0 ? `; ${percent(ratio(worstNs, chosen.wait_total_ns))} of that for holds ` +
-			`taken at ${place(worst)}.` : '; whose holds that was is not known.')));
+	const caused = causedBy(pairs);
+	root.append(el('p', { class: 'answer' }, inWords(data, chosen)));
 
 	// --- heat map ---
 
@@ -147,4 +157,5 @@ wcprof.section('locks', ['from', 'to', 'lock'], (root, data, selection) => {
 		{ head: 'top holder', name: true, cell: (row) => row.top_holder },
 		{ head: 'top waiter', name: true, cell: (row) => row.top_waiter },
 	], waited, { isChosen: (row) => row === chosen }));
-});
+}, (data) => (waitedFor(data).length ? inWords(data, waitedFor(data)[0]) : ''));
+})();

@@ -212,9 +212,17 @@ const wcprof = (() => {
 	// --- sections ---
 
 	// The section of that row in page.def. `uses` names what of the selection it depends on;
-	// render(root, data, selection) fills the empty element `root`.
-	function section(id, uses, render) {
-		sections.set(id, { uses, render, root: null });
+	// render(root, data, selection) fills the empty element `root`; summary(data), if there is one,
+	// is a sentence for the first section, or ''.
+	function section(id, uses, render, summary) {
+		sections.set(id, { uses, render, summary, root: null });
+	}
+	const summaries = () => data.sections.list.map(({ name }) => [name, sections.get(name).summary])
+		.filter(([, of]) => of).map(([name, of]) => [name, of(data)]).filter(([, text]) => text);
+	function goTo(name) {
+		const head = document.getElementById(`${name}-head`);
+		head.scrollIntoView();
+		head.focus({ preventScroll: true });
 	}
 	function drawSection(one) {
 		const had = one.root.contains(document.activeElement)
@@ -237,11 +245,23 @@ const wcprof = (() => {
 	// --- the bar: title, links, brush, theme ---
 
 	let drawBar = () => {};
+	// Threads that run, and on top of them those that wait, but not for work.
+	function activity() {
+		const slots = data.threads.activity, most = Math.max(1, ...slots.map(([a, b]) => a + b));
+		const width = slots.length * data.threads.slot_ns * (slots.length / Math.max(1, span));
+		const bars = (name, from, to) => svg('path', { class: name, d: slots.map((slot, at) =>
+			`M${at},${1 - from(slot) / most}v${-(to(slot) - from(slot)) / most}h1v` +
+			`${(to(slot) - from(slot)) / most}z`).join('') });
+		return svg('svg', { viewBox: `0 0 ${slots.length ** 2 / width} 1`,
+			preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+		bars('is-running', () => 0, ([running]) => running),
+		bars('is-waiting', ([running]) => running, ([running, waiting]) => running + waiting));
+	}
 	function brush() {
 		const marked = el('div', { class: 'span' });
 		const track = el('div', { class: 'track', role: 'img',
 			'aria-label': 'The recording from its first op to its last; drag to select a part' },
-			marked);
+			activity(), marked);
 		const field = (name, word) => el('input', { type: 'number', min: 0, step: 'any',
 			'aria-label': `${word} of the selected part, in ms`, onchange: (event) => {
 				const at = Math.max(0, Math.min(span, Number(event.target.value) * 1e6));
@@ -294,9 +314,7 @@ const wcprof = (() => {
 			el('nav', { 'aria-label': 'Sections' }, data.sections.list.map((one, at) =>
 				el('a', { href: '#', title: one.title, onclick: (event) => {
 					event.preventDefault();
-					const head = document.getElementById(`${one.name}-head`);
-					head.scrollIntoView();
-					head.focus({ preventScroll: true });
+					goTo(one.name);
 				} }, `${String.fromCharCode(65 + at)} ${one.name}`))),
 			el('button', { type: 'button', onclick: () => select({
 				theme: document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark',
@@ -308,7 +326,7 @@ const wcprof = (() => {
 		const main = el('main', { id: 'main' });
 		document.body.append(patterns(), el('a', { class: 'skip', href: '#', onclick: (event) => {
 			event.preventDefault();
-			document.getElementById(`${data.sections.list[0].name}-head`).focus();
+			goTo(data.sections.list[0].name);
 		} }, 'To the answer'), bar(), main, tip);
 		drawBar();
 		data.sections.list.forEach((one, at) => {
@@ -324,5 +342,5 @@ const wcprof = (() => {
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw(null));
 	}
 	return { data, selection, section, select, start, el, svg, ns, percent, ratio, count, table, key,
-		states, stateOf, color, paint, canvasPaint, tipped, showTip, hideTip, debug: {} };
+		states, stateOf, color, paint, canvasPaint, tipped, showTip, hideTip, summaries, goTo, debug: {} };
 })();

@@ -1,45 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests: how long they took, what two of them did side by side, and what slow ones have more of.
+(() => {
+const what = (requests) => (requests.is_lock ? `waits for \`${requests.class}\``
+	: `requests that begin with \`${requests.class}\``);
+
+// --- sorts of time: [state, cause, name] ---
+
+const paintOf = (state, cause) => ({ running: 'running', queued: 'queued', idle: 'poll',
+	unexplained: 'unknown' }[state] || wcprof.stateOf(cause));
+function words(state, cause, name) {
+	if (state === '')
+		return name;
+	if (state === 'running')
+		return `on a CPU: ${name}`;
+	if (state === 'queued' || state === 'unexplained')
+		return wcprof.states[paintOf(state, cause)].word;
+	return `${state === 'idle' ? 'idle, ' : ''}${cause} ${name}`;
+}
+
+const marksOf = (requests) => [['p50', requests.rank50], ['p95', requests.rank95],
+	['p99', requests.rank99], ['max', requests.count - 1]];
+// What slow ones have more of than the rest, the most first.
+const moreOf = (requests) => requests.shares.map((row, at) =>
+	({ ...row, at, more: row.slow_ns - row.rest_ns })).sort((a, b) => b.more - a.more);
+function inWords(data) {
+	const { ns, percent, ratio, count } = wcprof;
+	const requests = data.requests, more = moreOf(requests);
+	const allMore = more.reduce((sum, row) => sum + row.more, 0);
+	const taken = (rank) => requests.picks.find((pick) => pick.rank === rank).taken_ns;
+	return `${count(requests.count)} ${what(requests)}: ` +
+		`${marksOf(requests).map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ')}.` +
+		(requests.slow_from > 0 && more[0].more > 0 && allMore > 0
+			? ` Slow ones take ${ns(allMore)} longer; ${percent(ratio(more[0].more, allMore))} of that ` +
+				`is ${words(more[0].state, more[0].cause, more[0].name)}.` : '');
+}
 wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) => {
-	const { el, svg, ns, percent, ratio, count, table, tipped, select, key, states, stateOf, paint } =
-		wcprof;
+	const { el, svg, ns, percent, ratio, count, table, tipped, select, key, states, paint } = wcprof;
 	const report = data.report, requests = data.requests, span = report.trace_span_ns;
 	if (requests.count === 0) {
 		root.append(el('p', {}, 'The recording shows no requests.'));
 		return;
 	}
-	const what = requests.is_lock ? `waits for \`${requests.class}\``
-		: `requests that begin with \`${requests.class}\``;
-
-	// --- sorts of time: [state, cause, name] ---
-
-	const paintOf = (state, cause) => ({ running: 'running', queued: 'queued', idle: 'poll',
-		unexplained: 'unknown' }[state] || stateOf(cause));
-	function words(state, cause, name) {
-		if (state === '')
-			return name;
-		if (state === 'running')
-			return `on a CPU: ${name}`;
-		if (state === 'queued' || state === 'unexplained')
-			return states[paintOf(state, cause)].word;
-		return `${state === 'idle' ? 'idle, ' : ''}${cause} ${name}`;
-	}
 	const shareWords = requests.shares.map((row) => words(row.state, row.cause, row.name));
 
-	// --- in one sentence ---
-
-	const rankOf = (pick) => requests.picks.findIndex((one) => one.rank === pick);
-	const marks = [50, 95, 99].map((p) => [`p${p}`, requests[`rank${p}`]]);
-	marks.push(['max', requests.count - 1]);
+	const rankOf = (rank) => requests.picks.findIndex((one) => one.rank === rank);
 	const taken = (rank) => requests.picks[rankOf(rank)].taken_ns;
-	const more = requests.shares.map((row, at) => ({ ...row, at, more: row.slow_ns - row.rest_ns }))
-		.sort((a, b) => b.more - a.more);
+	const marks = marksOf(requests), more = moreOf(requests);
 	const allMore = more.reduce((sum, row) => sum + row.more, 0);
-	root.append(el('p', { class: 'answer' }, `${count(requests.count)} ${what}: ` +
-		marks.map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ') + '.',
-	requests.slow_from > 0 && more[0].more > 0 && allMore > 0
-		? ` Slow ones take ${ns(allMore)} longer; ${percent(ratio(more[0].more, allMore))} of that is ` +
-			`${shareWords[more[0].at]}.` : ''));
+	root.append(el('p', { class: 'answer' }, inWords(data)));
 	if (requests.is_lock)
 		root.append(el('p', {}, 'The recording shows no requests; these are the waits for the lock ' +
 			'waited for most.'));
@@ -232,7 +240,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 			row[`${of}_saved_ns`][factor], cell: (row) => `${ns(row[`${of}_saved_ns`][factor])}  ` +
 			`${percent(ratio(row[`${of}_saved_ns`][factor], report[`baseline_${of}_ns`]))}` });
 		root.append(el('h3', {}, 'What would shorten them?'), table(
-			`Time saved in ${what} if a class takes ${factor} times as long`, [
+			`Time saved in ${what(requests)} if a class takes ${factor} times as long`, [
 				{ head: 'class', name: true, cell: (row) => row.class },
 				{ head: 'kind', cell: (row) => row.kind }, saving('p50'), saving('p99'),
 			], report.what_if.filter((row) => !row.same_as).sort((a, b) =>
@@ -249,4 +257,5 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 			{ head: 'max', right: true, cell: (row) => ns(row.max_ns) },
 			{ head: 'per second', right: true, cell: (row) => count(row.per_second) },
 		], report.requests, { isChosen: (row) => row.is_judged }));
-});
+}, (data) => (data.requests.count ? inWords(data) : ''));
+})();

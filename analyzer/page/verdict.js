@@ -7,6 +7,11 @@ wcprof.section('verdict', [], (root, data) => {
 
 	report.sentences.forEach((sentence, at) => root.append(el('p',
 		{ class: `answer${isWithheld && at === 0 ? ' withheld' : ''}` }, sentence)));
+	for (const [name, summary] of wcprof.summaries())
+		root.append(el('p', { class: 'summary' }, summary, ' ', el('a', { href: '#', onclick: (event) => {
+			event.preventDefault();
+			wcprof.goTo(name);
+		} }, 'More')));
 	for (const warning of report.warnings)
 		if (!report.confidence_reason.includes(warning))
 			root.append(el('p', { class: 'warning' }, `warning: ${warning}`));
