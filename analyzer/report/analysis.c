@@ -321,6 +321,13 @@ static bool *find_parted(const struct analysis *analysis)
 	return has_parts;
 }
 
+/* For what draws them. */
+static bool wants_curves(const struct options *options)
+{
+	return (options->html && options->html[0]) ||
+	       (options->export && strcmp(options->export, "svg") == 0);
+}
+
 /* The table. */
 static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 {
@@ -356,7 +363,7 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 	};
 	whatif_build(&analysis->whatif, estimator, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
-	if (options->html && options->html[0])
+	if (wants_curves(options))
 		curves_build(&analysis->curves, &analysis->whatif, estimator, &whatif_options);
 	reach_free(&reach);
 	free(has_parts);

@@ -49,7 +49,7 @@ struct analysis {
 	bool has_script;
 	bool has_edges;
 	struct whatif whatif;
-	struct curves curves; /* for --html alone */
+	struct curves curves; /* for --html and --export svg alone */
 	struct asked asked;
 	struct variation variation;
 	struct checks checks;

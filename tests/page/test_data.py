@@ -3,9 +3,11 @@
 """Fails if a page's data are not what --json prints, or cannot be read, or grow beyond what a browser takes."""
 import os
 import re
+import subprocess
 import unittest
+from xml.etree import ElementTree
 
-from pages import HOSTILE, OP, OPEN_OP, PageTest, ROOT, page_data
+from pages import ANALYZE, HOSTILE, OP, OPEN_OP, PageTest, ROOT, page_data
 
 CODE_BYTES = 100000
 
@@ -27,6 +29,17 @@ class Data(PageTest):
         self.assertEqual(page_data(text)["report"], report)
         self.assertIn(HOSTILE, report["threads"][0]["name"])
         self.assertNotIn("<img", text)
+
+    def test_pictures_are_pictures_whatever_the_names(self):
+        folder = self.path("pictures")
+        for dump in self.record("dump", "mutexes", "contended"), self.hostile(), self.small():
+            done = subprocess.run([ANALYZE, "--quiet", "--force", "--min-self", "0", "--export", "svg", "-o", folder,
+                                   dump], check=False)
+            self.assertEqual(done.returncode, 0)
+            for name in "curves.svg", "locks.svg", "requests.svg":
+                root = ElementTree.parse(os.path.join(folder, name)).getroot()
+                self.assertEqual({element.tag.split("}")[1] for element in root.iter()} -
+                                 {"svg", "title", "rect", "text", "path", "polygon", "polyline"}, set())
 
     def test_the_code_of_a_page_is_small(self):
         text, _, _ = self.page(os.path.join(ROOT, "tests/golden/g11.jsonl"))

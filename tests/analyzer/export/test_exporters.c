@@ -29,7 +29,7 @@ static const struct {
 	const char *output; /* NULL: the path */
 	const char *error;
 } bad[] = {
-	{ "svg", NULL, "--export: \"svg\" is none of speedscope" },
+	{ "gif", NULL, "--export: \"gif\" is none of speedscope" },
 	{ "speedscope", "", "--export speedscope needs a file to write to; give -o PATH" },
 	{ "speedscope", "/", "-o /: is a folder, and this format is one file" },
 	{ "speedscope", "/dev/null", "-o /dev/null: is one of the dumps; give another name" },
