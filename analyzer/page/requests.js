@@ -23,6 +23,28 @@ const marksOf = (requests) => [['p50', requests.rank50], ['p95', requests.rank95
 // What slow ones have more of than the rest, the most first.
 const moreOf = (requests) => requests.shares.map((row, at) =>
 	({ ...row, at, more: row.slow_ns - row.rest_ns })).sort((a, b) => b.more - a.more);
+// While those requests waited for an answer: the time of the threads that gave it, by sort.
+function meanwhile(requests, isWanted) {
+	const sums = new Map(), lanes = requests.lanes.map(() => []);
+	for (const slice of requests.slices)
+		lanes[slice[0]].push(slice);
+	requests.lanes.forEach((row, at) => {
+		if (!isWanted(row.pick) || requests.lanes.findIndex((one) => one.pick === row.pick) !== at)
+			return;
+		for (const [, from, length, sort, waker] of lanes[at]) {
+			const [state, cause] = requests.sorts[sort];
+			const other = requests.lanes.findIndex((one) => one.pick === row.pick && one.tid === waker);
+			if (state !== 'blocked' || !['io', 'dns', 'poll'].includes(cause) || other < 0 || other === at)
+				continue;
+			for (const [, begin, time, kind] of lanes[other]) {
+				const both = Math.min(from + length, begin + time) - Math.max(from, begin);
+				if (both > 0)
+					sums.set(kind, (sums.get(kind) || 0) + both);
+			}
+		}
+	});
+	return [...sums].sort((a, b) => b[1] - a[1]);
+}
 function inWords(data) {
 	const { ns, percent, ratio, count } = wcprof;
 	const requests = data.requests, more = moreOf(requests);
@@ -32,7 +54,14 @@ function inWords(data) {
 		`${marksOf(requests).map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ')}.` +
 		(requests.slow_from > 0 && more[0].more > 0 && allMore > 0
 			? ` Slow ones take ${ns(allMore)} longer; ${percent(ratio(more[0].more, allMore))} of that ` +
-				`is ${words(more[0].state, more[0].cause, more[0].name)}.` : '');
+				`is ${words(more[0].state, more[0].cause, more[0].name)}${answered(requests)}.` : '');
+}
+// Of the slow ones that were looked into.
+function answered(requests) {
+	const slow = meanwhile(requests, (pick) => requests.picks[pick].rank >= requests.slow_from);
+	const all = slow.reduce((sum, [, time]) => sum + time, 0);
+	return slow.length === 0 ? '' : ', and who answers is meanwhile mostly in ' +
+		`${words(...requests.sorts[slow[0][0]])} (${wcprof.percent(wcprof.ratio(slow[0][1], all))})`;
 }
 wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) => {
 	const { el, svg, ns, percent, ratio, count, table, tipped, select, key, states, paint } = wcprof;
@@ -167,6 +196,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		const lanes = requests.lanes.map((row, index) => [row, index])
 			.filter(([row]) => row.pick === at);
 		const parts = requests.parts.filter(([of]) => of === at).sort((a, b) => b[2] - a[2]);
+		const others = meanwhile(requests, (one) => one === at);
 		return el('div', { class: 'waterfall', 'data-rank': pick.rank },
 			el('h4', {}, `${title}: ${ns(pick.taken_ns)}`),
 			el('p', { class: 'small faint' }, `thread ${pick.thread} ${pick.tid}, ` +
@@ -177,7 +207,10 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 				{ head: 'time', right: true, cell: ([, , time]) => ns(time) },
 				{ head: 'of it', right: true,
 					cell: ([, , time]) => percent(ratio(time, pick.taken_ns)) },
-			], parts.slice(0, 6)));
+			], parts.slice(0, 6)), others.length ? table('While it waited for an answer, who gave it was', [
+				{ head: 'what', name: true, cell: ([sort]) => words(...requests.sorts[sort]) },
+				{ head: 'time', right: true, cell: ([, time]) => ns(time) },
+			], others.slice(0, 4)) : null);
 	}
 	const shareOf = (pick) => percent(ratio(pick.rank + 1, requests.count));
 	root.append(el('h3', {}, 'One in the middle, and a slow one: the same scale'),
@@ -219,6 +252,8 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 	const mostly = (pick) => requests.parts.filter(([of]) => of === rankOf(pick.rank))
 		.sort((a, b) => b[2] - a[2]).slice(0, 2)
 		.map(([, share, time]) => `${shareWords[share]} ${percent(ratio(time, pick.taken_ns))}`).join(', ');
+	const answering = (pick) => meanwhile(requests, (one) => one === rankOf(pick.rank)).slice(0, 1)
+		.map(([sort, time]) => `${words(...requests.sorts[sort])} ${ns(time)}`).join('');
 	root.append(el('h3', {}, 'The slowest'), table('The slowest', [
 		{ head: 'took', cell: (pick) => el('button', { type: 'button', class: 'plain',
 			'data-key': `slowest ${pick.rank}`, 'aria-pressed': String(pick === requests.picks[chosen]),
@@ -226,6 +261,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		{ head: 'from', right: true, sort: (pick) => pick.start_ns, cell: (pick) => ns(pick.start_ns) },
 		{ head: 'thread', name: true, cell: (pick) => `${pick.thread} ${pick.tid}` },
 		{ head: 'mostly', name: true, cell: mostly },
+		{ head: 'who answered, mostly', name: true, cell: answering },
 	], slowest, { isChosen: (pick) => pick === requests.picks[chosen] }));
 
 	if (report.request_answers === 'withheld') {

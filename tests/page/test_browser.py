@@ -111,6 +111,26 @@ class Shown(PageTest):
             self.browser.press("Tab")
         self.assertEqual(self.browser.run("document.querySelectorAll('[data-had]').length"), controls)
 
+    def test_a_request_is_chosen_by_keyboard_and_the_focus_stays(self):
+        _, path, _ = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "contended"))
+        self.show(path)
+        focused = "document.activeElement.getAttribute('data-key')"
+        self.browser.run("document.querySelector('[data-key=request]').focus()")
+        self.browser.press("ArrowLeft")
+        self.assertEqual(self.browser.run(focused), "request")
+        rank = self.browser.run("wcprof.selection.request")
+        self.assertIsNotNone(rank)
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('.waterfall')].pop().dataset.rank"), rank)
+        self.assertIn(f"request={rank}", self.browser.run("location.hash"))
+
+    def test_a_part_of_the_time_is_all_that_is_shown_of_locks(self):
+        _, path, report = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "contended"))
+        self.show(path, fragment=f"#t=0-{report['trace_span_ns'] // 2}")
+        slots = self.browser.run("[...document.querySelectorAll('.heatmap .heat')].map((cell) => "
+                                 "Number(cell.dataset.slot))")
+        self.assertLessEqual(max(slots, default=0), 120)
+        self.assertEqual(self.browser.messages, [])
+
     def test_the_selected_part_is_in_the_address(self):
         _, path, _ = self.page(os.path.join(ROOT, "tests/golden/g11.jsonl"))
         self.show(path, fragment="#t=100-200")
