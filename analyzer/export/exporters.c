@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finds the exporter, makes its files, and sees that all was written; exporters.h has the contract.
- */
+/* Finds the exporter and calls it; exporters.h has the contract. */
 #include "exporters.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "base/outfile.h"
 
 enum shape { SHAPE_FILE, SHAPE_FOLDER };
 
@@ -99,79 +94,17 @@ int exporters_check(const struct options *options, char error[EXPORT_ERROR_BYTES
 	return -EINVAL;
 }
 
-/* --- Files --- */
-
-static void fail(struct export *export, const char *why)
-{
-	if (export->error[0])
-		return;
-	snprintf(export->error, EXPORT_ERROR_BYTES, "-o %.300s%s%s: %s", export->path,
-		 export->name[0] ? "/" : "", export->name, why);
-}
-
-static void fail_to_open(struct export *export)
-{
-	fail(export,
-	     errno == EPERM ? "others may have put it there; give another name" : strerror(errno));
-}
-
-/* Each step that may write is looked at. Why an earlier one failed is not known any more. */
-static void close_file(struct export *export)
-{
-	if (!export->file)
-		return;
-	bool is_written = !ferror(export->file) && fflush(export->file) == 0;
-	if (export->file != stdout)
-		is_written = fclose(export->file) == 0 && is_written;
-	if (!is_written)
-		fail(export, "cannot be written; is the disk full?");
-	export->file = NULL;
-}
-
-static FILE *open_file(struct export *export, const char *path)
-{
-	export->file = outfile_create(path);
-	if (!export->file)
-		fail_to_open(export);
-	return export->file;
-}
-
-FILE *export_file(struct export *export)
-{
-	return export->file;
-}
-
-FILE *export_file_in(struct export *export, const char *name)
-{
-	char *path;
-	close_file(export);
-	snprintf(export->name, sizeof(export->name), "%s", name);
-	if (export->error[0] || asprintf(&path, "%s/%s", export->path, name) < 0)
-		return NULL;
-	FILE *file = open_file(export, path);
-	free(path);
-	return file;
-}
-
-void export_note(struct export *export, const char *format, ...)
-{
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(export->note, sizeof(export->note), format, arguments);
-	va_end(arguments);
-}
-
 /* --- The export --- */
 
 static void open_output(struct export *export, enum shape shape)
 {
 	if (shape == SHAPE_FOLDER) {
 		if (mkdir(export->path, 0777) != 0 && errno != EEXIST)
-			fail_to_open(export);
+			export_fail_to_open(export);
 	} else if (is_stdout(export->path)) {
 		export->file = stdout;
 	} else {
-		open_file(export, export->path);
+		export_open(export, export->path);
 	}
 }
 
@@ -188,7 +121,7 @@ int exporters_write(const struct analysis *analysis, char said[EXPORT_SAID_BYTES
 	open_output(&export, exporter->shape);
 	if (!error[0])
 		exporter->write(&export);
-	close_file(&export);
+	export_close(&export);
 	snprintf(said, EXPORT_SAID_BYTES, "%.200s written: %s%s%s",
 		 is_stdout(export.path) ? exporter->word : export.path, exporter->hint,
 		 export.note[0] ? "; " : "", export.note);

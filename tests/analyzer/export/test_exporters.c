@@ -93,22 +93,6 @@ START_TEST(a_folder_that_is_not_there_is_an_error)
 }
 END_TEST
 
-/* Exporters of folders get one file after the other. */
-START_TEST(files_of_a_folder_are_checked_each)
-{
-	char error[EXPORT_ERROR_BYTES] = "";
-	struct export export = { .path = folder, .error = error };
-	FILE *file = export_file_in(&export, "out");
-	ck_assert_ptr_nonnull(file);
-	fputs("first", file);
-	ck_assert_ptr_null(export_file_in(&export, "no/such"));
-	ck_assert_ptr_nonnull(strstr(error, "/no/such: No such file or directory"));
-	ck_assert_ptr_null(export_file_in(&export, "out"));
-	export_note(&export, "%d left out", 3);
-	ck_assert_str_eq(export.note, "3 left out");
-}
-END_TEST
-
 SUITE()
 {
 	FIXTURE(setup, teardown);
@@ -116,5 +100,4 @@ SUITE()
 	TEST(a_file_is_written_and_said);
 	TEST(a_full_disk_is_an_error_with_the_files_name);
 	TEST(a_folder_that_is_not_there_is_an_error);
-	TEST(files_of_a_folder_are_checked_each);
 }
