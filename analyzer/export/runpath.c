@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "format.h"
 
 /* Where the way has got to. */
 struct place {
@@ -47,15 +48,34 @@ static bool find_waker(const struct walk *walk, const struct moment *moment, uin
 	       waker->at_ns > slice.start_ns && waker->at_ns <= moment->at_ns;
 }
 
-/* The thread that started this one; NO_INDEX = not known. */
-static uint32_t starter_of(const struct recording *recording, uint32_t thread, uint64_t *start_ns)
+/* By process: the op that it was started in, which names it; NO_INDEX = not known. */
+static uint32_t *find_execs(const struct recording *recording)
 {
+	uint32_t *process_of = memory_new(recording->string_count, sizeof(*process_of));
+	uint32_t *execs = memory_new(recording->process_count, sizeof(*execs));
+	for (uint32_t i = 0; i < recording->process_count; i++) {
+		process_of[recording->processes[i].client] = i + 1;
+		execs[i] = NO_INDEX;
+	}
+	process_of[0] = 0;
+	for (uint32_t i = 0; i < recording->op_count; i++)
+		if (recording->ops[i].kind == KIND_EXEC && process_of[recording->ops[i].ident] > 0)
+			execs[process_of[recording->ops[i].ident] - 1] = i;
+	free(process_of);
+	return execs;
+}
+
+/* The thread that started this one, or its process; NO_INDEX = not known. */
+static uint32_t starter_of(const struct recording *recording, const uint32_t *execs,
+			   uint32_t thread)
+{
+	const struct rec_op *ops = recording->ops;
 	uint32_t op = recording->threads[thread].op;
-	if (op == NO_INDEX || recording->ops[op].parent == NO_INDEX)
-		return NO_INDEX;
-	uint32_t parent = recording->ops[recording->ops[op].parent].thread;
-	*start_ns = recording->ops[op].start_ns;
-	return parent == thread ? NO_INDEX : parent;
+	for (; op != NO_INDEX; op = ops[op].parent)
+		if (ops[op].thread != NO_INDEX && ops[op].thread != thread)
+			return ops[op].thread;
+	op = execs[recording->threads[thread].process];
+	return op == NO_INDEX || ops[op].thread == thread ? NO_INDEX : ops[op].thread;
 }
 
 static void add_piece(struct run_path *path, const struct place *place, uint64_t start_ns)
@@ -68,20 +88,21 @@ static void add_piece(struct run_path *path, const struct place *place, uint64_t
 }
 
 /* One step back; false: the begin of the run, or of what is known of it. */
-static bool step_back(struct run_path *path, const struct walk *walk, struct place *place)
+static bool step_back(struct run_path *path, const struct walk *walk, const uint32_t *execs,
+		      struct place *place)
 {
 	const struct timeline *timeline = &walk->timeline;
 	struct walk_waker waker;
-	uint64_t start_ns = 0;
 	for (size_t i = first_after(timeline, place); i > timeline->first[place->thread]; i--)
 		if (find_waker(walk, &timeline->moments[i - 1], place->thread, &waker)) {
 			add_piece(path, place, waker.at_ns);
 			*place = (struct place){ waker.thread, waker.at_ns };
 			return true;
 		}
-	uint32_t starter = starter_of(walk->recording, place->thread, &start_ns);
+	uint32_t starter = starter_of(walk->recording, execs, place->thread);
 	uint32_t op = walk->recording->threads[place->thread].op;
-	add_piece(path, place, op == NO_INDEX ? 0 : walk->recording->ops[op].start_ns);
+	uint64_t start_ns = op == NO_INDEX ? 0 : walk->recording->ops[op].start_ns;
+	add_piece(path, place, start_ns);
 	if (starter == NO_INDEX || start_ns >= place->at_ns)
 		return false;
 	*place = (struct place){ starter, start_ns };
@@ -109,9 +130,11 @@ void run_path_build(struct run_path *path, struct walk *walk)
 	struct place place = last_runner(walk);
 	if (place.thread == NO_INDEX)
 		return;
+	uint32_t *execs = find_execs(walk->recording);
 	for (size_t steps = 0; steps < RUN_PATH_PIECES_MAX; steps++)
-		if (!step_back(path, walk, &place))
+		if (!step_back(path, walk, execs, &place))
 			break;
+	free(execs);
 }
 
 void run_path_free(struct run_path *path)

@@ -40,7 +40,32 @@ START_TEST(the_way_back_is_from_the_last_runner_by_its_wakers)
 }
 END_TEST
 
+/* A program that starts another one, which runs last: its start is told by its name. */
+START_TEST(a_process_is_gone_back_from_to_who_started_it)
+{
+	static const struct rec_sample samples[] = {
+		{ .thread = 1, .at_ns = 10000000 },
+		{ .thread = 1, .at_ns = 60000000, .cpu_ns = 50000000 },
+	};
+	struct rec_process processes[2] = { { .pid = 1, .op = NO_INDEX }, { .pid = 2 } };
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 70);
+	sketch_thread(&sketch, "main", 10, 60);
+	uint32_t exec = sketch_op(&sketch, KIND_EXEC, "exec", 0, 5, 65);
+	processes[1].client = sketch.rec.ops[exec].ident = sketch_string(&sketch, "2:99");
+	sketch.threads[1].process = 1;
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 2;
+	sketch.rec.samples = (struct rec_sample *)samples;
+	sketch.rec.sample_count = 2;
+	expect_path(&sketch, " 1:10-60 0:0-10");
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_process_is_gone_back_from_to_who_started_it);
 	TEST(the_way_back_is_from_the_last_runner_by_its_wakers);
 }
