@@ -87,18 +87,34 @@ static const char head[] =
 	"<link rel=\"icon\" href=\"data:,\">\n"
 	"<title>wcprof</title>\n";
 
+/* Without indentation and lines of comment, which are a tenth of it. No text has several lines. */
+static void put_code(FILE *file, const char *code)
+{
+	for (const char *line = code, *end; *line; line = end) {
+		line += strspn(line, "\t");
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (strncmp(line, "//", 2) != 0)
+			fwrite(line, 1, (size_t)(end - line), file);
+	}
+}
+
 bool page_write(FILE *file, const struct analysis *analysis)
 {
 	FILE *data = fopencookie(file, "w", (cookie_io_functions_t){ .write = write_escaped });
 	if (!data)
 		return false;
 	fputs(head, file);
-	fprintf(file, "<style>\n%s</style>\n</head>\n<body>\n", page_style);
+	fputs("<style>\n", file);
+	put_code(file, page_style);
+	fputs("</style>\n</head>\n<body>\n", file);
 	fputs("<noscript>The figures of this page are drawn by its script.</noscript>\n", file);
 	fputs("<script type=\"application/json\" id=\"data\">", file);
 	put_data(data, analysis);
 	fclose(data);
 	fputs("</script>\n", file);
-	fprintf(file, "<script>\n%swcprof.start();\n</script>\n</body>\n</html>\n", page_script);
+	fputs("<script>\n", file);
+	put_code(file, page_script);
+	fputs("wcprof.start();\n</script>\n</body>\n</html>\n", file);
 	return true;
 }

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from pages import ANALYZE, HOSTILE, OP, OPEN_OP, PageTest, ROOT, page_data
 
-CODE_BYTES = 100000
+CODE_BYTES = 120000
 
 
 class Data(PageTest):
