@@ -246,6 +246,28 @@ static void emit_words(struct emit *emit, const char *key, const char *const *wo
 	emit_table_end(emit);
 }
 
+/* Details of slices that all levels have merged with others are not needed. Cells and sums get new
+ * numbers, in place; the tuples do, too. */
+static void drop_details(struct drawing *drawing)
+{
+	const uint32_t lanes = drawing->pools.lane_count;
+	struct tuples used;
+	tuples_begin(&used, DETAIL_WORDS);
+	for (uint32_t lane = 0; lane < lanes; lane++)
+		if (drawing->sums[lane].longest_ns > 0)
+			drawing->sums[lane].longest = tuples_add(
+				&used, tuples_at(&drawing->details, drawing->sums[lane].longest));
+	for (size_t i = 0; i < drawing->cells.level_count; i++) {
+		struct cell_level *level = &drawing->cells.levels[i];
+		for (size_t at = 0; at < level->first[lanes]; at++) {
+			uint32_t *detail = &level->cells[at].slice.detail;
+			*detail = tuples_add(&used, tuples_at(&drawing->details, *detail));
+		}
+	}
+	tuples_free(&drawing->details);
+	drawing->details = used;
+}
+
 static void emit_details(const struct drawing *drawing, struct emit *emit)
 {
 	static const char *const keys[DETAIL_WORDS] = {
@@ -332,6 +354,7 @@ static void find_rows(struct drawing *drawing)
 		add_holds(drawing, lane);
 	lock_lanes_add(&drawing->locks, recording, &drawing->pools, &drawing->cells);
 	cells_end(&drawing->cells);
+	drop_details(drawing);
 }
 
 static void emit_all(const struct drawing *drawing, struct emit *emit)

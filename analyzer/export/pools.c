@@ -15,6 +15,7 @@
 struct sorting {
 	const struct thread_pools *pools;
 	const struct recording *recording;
+	const uint64_t *process_ns; /* when each process had its first thread */
 };
 
 /* The part of a thread's name before the number at its end. */
@@ -73,6 +74,9 @@ static int compare_threads(const void *a, const void *b, void *context)
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 	const struct thread_pool *pools = sorting->pools->pools;
 	uint32_t one = sorting->pools->pool_of[left], two = sorting->pools->pool_of[right];
+	const uint64_t *process_ns = sorting->process_ns;
+	if (process_ns[pools[one].process] != process_ns[pools[two].process])
+		return process_ns[pools[one].process] < process_ns[pools[two].process] ? -1 : 1;
 	if (pools[one].process != pools[two].process)
 		return pools[one].process < pools[two].process ? -1 : 1;
 	if (one != two)
@@ -82,6 +86,22 @@ static int compare_threads(const void *a, const void *b, void *context)
 	if (left_ns != right_ns)
 		return left_ns < right_ns ? -1 : 1;
 	return (left > right) - (left < right);
+}
+
+static void sort_lanes(struct thread_pools *pools, const struct recording *recording)
+{
+	uint64_t *process_ns = memory_new(recording->process_count, sizeof(*process_ns));
+	struct sorting sorting = { pools, recording, process_ns };
+	memset(process_ns, 0xff, recording->process_count * sizeof(*process_ns));
+	for (uint32_t i = 0; i < pools->lane_count; i++) {
+		uint64_t *earliest_ns = &process_ns[recording->threads[i].process];
+		if (start_of(recording, i) < *earliest_ns)
+			*earliest_ns = start_of(recording, i);
+	}
+	if (pools->lane_count > 0)
+		qsort_r(pools->thread_of, pools->lane_count, sizeof(uint32_t), compare_threads,
+			&sorting);
+	free(process_ns);
 }
 
 static void find_pools(struct thread_pools *pools, const struct analysis *analysis)
@@ -122,9 +142,7 @@ void pools_build(struct thread_pools *pools, const struct analysis *analysis)
 	find_pools(pools, analysis);
 	for (uint32_t i = 0; i < count; i++)
 		pools->thread_of[i] = i;
-	struct sorting sorting = { pools, recording };
-	if (count > 0)
-		qsort_r(pools->thread_of, count, sizeof(uint32_t), compare_threads, &sorting);
+	sort_lanes(pools, recording);
 	for (uint32_t lane = 0; lane < count; lane++)
 		pools->lane_of[pools->thread_of[lane]] = lane;
 }

@@ -19,7 +19,8 @@ struct thread_pool {
 	char name[POOL_NAME_BYTES];
 };
 
-/* A lane is a thread in the order of drawing: by process, by pool, by time of start. */
+/* A lane is a thread in the order of drawing: by process, the first started first; by pool;
+ * by time of start. */
 struct thread_pools {
 	struct thread_pool *pools;
 	uint32_t count;

@@ -22,20 +22,15 @@
 
 	// --- rows: what is where ---
 
+	// Lanes by pool, and how many lanes a process has; pools in the order of lanes.
+	const lanesOf = new Map(), lanesIn = new Map();
+	data.lanes.forEach((lane, at) => {
+		const process = data.pool_process[lane.pool];
+		lanesIn.set(process, (lanesIn.get(process) || 0) + 1);
+		lanesOf.set(lane.pool, [...(lanesOf.get(lane.pool) || []), at]);
+	});
 	if (data.lanes.length > LANES_OPEN)
-		data.pool_name.forEach((_, pool) => {
-			if (data.lanes.filter((lane) => lane.pool === pool).length > 2)
-				state.folded.add(pool);
-		});
-
-	function lanesOf(pool) {
-		const lanes = [];
-		data.lanes.forEach((lane, at) => {
-			if (lane.pool === pool)
-				lanes.push(at);
-		});
-		return lanes;
-	}
+		lanesOf.forEach((lanes, pool) => lanes.length > 2 && state.folded.add(pool));
 
 	// Items with y and height: of kind process, pool, lane, heading or lock.
 	function layOut() {
@@ -45,12 +40,11 @@
 			rows.push({ ...row, y, height });
 			y += height;
 		};
-		const pools = [...new Set(data.lanes.map((lane) => lane.pool))];
-		for (const pool of pools) {
-			const lanes = lanesOf(pool);
+		for (const [pool, lanes] of lanesOf) {
 			if (data.pool_process[pool] !== process) {
 				process = data.pool_process[pool];
-				add({ kind: 'process', process }, 20);
+				if (lanesIn.get(process) > 1)
+					add({ kind: 'process', process }, 20);
 			}
 			const isFolded = state.folded.has(pool);
 			if (lanes.length > 1)
@@ -86,7 +80,7 @@
 		if (selection.lock && model.nameOf(detail) !== selection.lock)
 			return true;
 		if (selection.thread && data.pool_name[data.lanes[lane].pool] !== selection.thread &&
-		    model.laneName(lane) !== selection.thread)
+		    String(data.lanes[lane].tid) !== selection.thread)
 			return true;
 		return Boolean(selection.class) && model.classOf(detail) !== selection.class;
 	}
@@ -222,7 +216,7 @@
 			clipped(context, 0, y, LEFT - 6, SIZES.lane, () => {
 				const pool = data.pool_name[data.lanes[item.lane].pool];
 				const name = model.laneName(item.lane);
-				draw.label(context, [lanesOf(data.lanes[item.lane].pool).length > 1 ? name
+				draw.label(context, [lanesOf.get(data.lanes[item.lane].pool).length > 1 ? name
 					: `${name} ${pool}`], 18, y + SIZES.lane / 2 + 1, 1e9, ink);
 			});
 		} else if (item.kind === 'heading') {
@@ -254,8 +248,8 @@
 	function paint() {
 		if (!canvas || !canvas.clientWidth)
 			return;
-		const height = Math.min(layOut(), HEIGHT), top = scroller.scrollTop;
-		tall.style.height = `${layOut()}px`;
+		const all = layOut(), height = Math.min(all, HEIGHT), top = scroller.scrollTop;
+		tall.style.height = `${all}px`;
 		scroller.style.height = `${height}px`;
 		const context = fit(canvas, canvas.clientWidth, height), now = view();
 		draw.axis(context, now, 0, height);
@@ -355,6 +349,20 @@
 		}
 	}
 
+	// On the map of the whole run: from where the button goes down to where it goes up.
+	function pick(event) {
+		const box = map.getBoundingClientRect();
+		const at = Math.max(0, Math.min(1, (event.clientX - box.left) / box.width)) * span;
+		if (event.type === 'pointerdown') {
+			map.setPointerCapture(event.pointerId);
+			map.begun = at;
+		} else if (map.begun !== undefined && Math.abs(at - map.begun) > span / 500) {
+			show(Math.min(map.begun, at), Math.max(map.begun, at));
+		}
+		if (event.type === 'pointerup')
+			map.begun = undefined;
+	}
+
 	// --- keys ---
 
 	// The next slice of the row in that direction, or the next row.
@@ -440,6 +448,15 @@
 		return `${ns(lane.longest_ns)} ${model.causeOf(lane.longest)} ` +
 			model.nameOf(lane.longest) + (by < 0 ? '' : `, ended by ${model.laneName(by)}`);
 	}
+	// What the others step back behind, and the way to have them again.
+	function chosen() {
+		const { lock, thread, class: ofClass } = selection;
+		const parts = [lock && `waits for ${lock}`, thread && `threads ${thread}`,
+			ofClass && `class ${ofClass}`].filter(Boolean);
+		return parts.length === 0 ? null : el('p', {}, `In full colour: ${parts.join(', ')}. `,
+			el('button', { type: 'button', onclick: () =>
+				select({ lock: null, thread: null, class: null }) }, 'All'));
+	}
 	function inWords() {
 		const sum = (lane) => data.states.reduce((all, name) => all + lane[name], 0);
 		const columns = [
@@ -457,7 +474,8 @@
 				[...data.lanes].sort((a, b) => sum(b) - sum(a))));
 	}
 	function make() {
-		map = el('canvas', { class: 'wide', role: 'img', 'aria-label': 'Over the whole run: ' +
+		map = el('canvas', { class: 'wide map', role: 'img', onpointerdown: pick, onpointermove: pick,
+			onpointerup: pick, 'aria-label': 'Over the whole run: ' +
 			'threads on a CPU, threads waiting for others, requests that ended' });
 		canvas = el('canvas', { class: 'wide lanes', role: 'application', tabindex: 0,
 			'data-key': 'timeline', 'aria-label': 'Lanes of threads. Arrow keys go from piece to ' +
@@ -486,7 +504,7 @@
 		pathButton.setAttribute('aria-pressed', String(state.path));
 		root.append(el('p', { class: 'faint small' }, 'Green: threads on a CPU; orange above: ' +
 			'threads that waited for others; line: requests that ended.'), map, buttons,
-		wcprof.key(data.states), scroller, note, inWords());
+		wcprof.key(data.states), chosen() || '', scroller, note, inWords());
 		scroller.scrollTop = top;
 		paint();
 	});

@@ -110,6 +110,8 @@ class Timeline(PageTest):
             self.assertEqual((drawn[waiter]["start"], drawn[waiter]["end"], drawn[waiter]["waker"]),
                              (made[number + 1 - WORKERS][2], stop, lanes[worker]))
             self.assertEqual([one["many"] for one in drawn], [1] * WORKERS)
+        self.browser.run(f"wcprof.select({{ from: {start}, to: {start + 1000 * SHORT_NS} }})")
+        self.assertEqual(self.browser.run(f"wcprof.debug.at({lanes[worker]}, {at}).many"), 1)  # as wide as a pixel
 
     def test_merged_pieces_say_how_much_ran(self):
         self.show()

@@ -16,14 +16,17 @@ START_TEST(numbers_are_a_list_between_other_members)
 	numbers_begin(&emit, "all");
 	numbers_put(&emit, 0);
 	numbers_put(&emit, INT64_MAX);
+	numbers_put(&emit, INT64_MIN);
 	numbers_put_index(&emit, NO_INDEX);
 	numbers_put_index(&emit, 7);
 	numbers_end(&emit);
 	emit_count(&emit, "two", NULL, 2);
 	emit_end(&emit);
 	fclose(file);
-	ck_assert_str_eq(text, "{\n \"one\": 1,\n \"none\": [],\n"
-			       " \"all\": [0,9223372036854775807,-1,7],\n \"two\": 2\n}\n");
+	ck_assert_str_eq(
+		text,
+		"{\n \"one\": 1,\n \"none\": [],\n"
+		" \"all\": [0,9223372036854775807,-9223372036854775808,-1,7],\n \"two\": 2\n}\n");
 	free(text);
 }
 END_TEST

@@ -8,7 +8,7 @@
 #include "random.h"
 #include "suite.h"
 
-enum { SPAN_NS = 1200 * 512 };
+enum { SPAN_NS = 1200 * 512, SHORT_SPAN_NS = 1200 * 64 };
 
 static void add(struct cells *cells, uint64_t start, uint64_t end, uint32_t sort, uint32_t detail)
 {
@@ -67,7 +67,7 @@ static size_t add_random(struct cells *cells, uint64_t *state)
 {
 	size_t count = 0;
 	uint64_t at = 0, most = random_number(state, 2) ? 4 : 2000;
-	while (at + 2 * most < SPAN_NS) {
+	while (at + 2 * most < SHORT_SPAN_NS) {
 		uint64_t start = at + (random_number(state, 4) ? 0 : random_number(state, most));
 		at = start + 1 + random_number(state, most);
 		add(cells, start, at, (uint32_t)random_number(state, CELL_SORTS_MAX), 1);
@@ -97,7 +97,7 @@ START_TEST(each_level_has_all_time_in_order_and_the_bound_holds)
 	uint64_t state = (uint64_t)_i * 7919 + 1;
 	struct cells cells;
 	size_t slices = 0, count = 0;
-	cells_begin(&cells, SPAN_NS, ROWS, CELLS);
+	cells_begin(&cells, SHORT_SPAN_NS, ROWS, CELLS);
 	for (size_t row = 0; row < ROWS; row++) {
 		cells_row(&cells);
 		slices += add_random(&cells, &state);

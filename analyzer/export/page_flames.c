@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data of the page's flame graphs: how long threads were in which state at which stack.
+ *
+ * An item is a lane of the timeline, its state and its stack. That of a wait has also who put an
+ * end to it, and from where. Each item has its time in all and by parts of the run. Where there are
+ * requests, it has the time inside slow ones and inside the others.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "base/tuples.h"
+#include "drawnstates.h"
+#include "infer/requests.h"
+#include "page.h"
+#include "pools.h"
+#include "stacktree.h"
+#include "walk.h"
+
+enum {
+	PARTS = 48,        /* of the run */
+	SLOW_PERCENT = 95, /* requests at this percentile and above are slow */
+	ITEMS_MAX = 20000, /* the longest; some 4 MB with their parts */
+};
+
+enum item_word {
+	ITEM_LANE,
+	ITEM_STATE,
+	ITEM_NODE,
+	ITEM_CAUSE,
+	ITEM_NAME,
+	ITEM_WAKER,
+	ITEM_WAKER_NODE,
+	ITEM_WORDS
+};
+
+/* Beside the tuple of an item. */
+struct item_sums {
+	uint64_t ns;
+	uint64_t slow_ns;
+	uint64_t other_ns;
+	uint32_t slices;
+};
+
+struct inside {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t thread;
+	bool is_slow;
+};
+
+struct flames {
+	const struct analysis *analysis;
+	struct walk walk;
+	struct thread_pools pools;
+	struct stack_tree tree;
+	struct tuples items;
+	struct item_sums *sums; /* by item */
+	size_t sums_room;
+	uint32_t
+		*shown_of; /* by item: its number among those that are shown, NO_INDEX = left out */
+	uint64_t left_out_ns;
+	struct tuples parts; /* (item, part of the run) */
+	uint64_t *part_ns;   /* by those */
+	size_t parts_room;
+	struct inside *requests; /* by thread, each in order of begin */
+	size_t request_count;
+	size_t slow_count;
+	uint64_t slow_from_ns;
+	uint64_t longest_ns; /* request */
+};
+
+/* --- Requests --- */
+
+static int compare_lengths(const void *a, const void *b)
+{
+	const struct inside *left = a, *right = b;
+	uint64_t one = left->end_ns - left->start_ns, two = right->end_ns - right->start_ns;
+	return (one > two) - (one < two);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct inside *left = a, *right = b;
+	if (left->thread != right->thread)
+		return left->thread < right->thread ? -1 : 1;
+	return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
+}
+
+/* The requests by which hypotheses are judged. */
+static void find_requests(struct flames *flames)
+{
+	const struct requests *from = flames->walk.requests;
+	size_t all_count;
+	struct walk_request *all = walk_requests(&flames->walk, &all_count);
+	flames->requests = memory_new(all_count, sizeof(*flames->requests));
+	for (size_t i = 0; i < all_count; i++)
+		if (all[i].class == from->judged_class && all[i].source == from->judged_source &&
+		    flames->analysis->recording->ops[all[i].op].thread != NO_INDEX)
+			flames->requests[flames->request_count++] = (struct inside){
+				.start_ns = all[i].start_ns,
+				.end_ns = all[i].end_ns,
+				.thread = flames->analysis->recording->ops[all[i].op].thread,
+			};
+	free(all);
+	if (flames->request_count == 0)
+		return;
+	qsort(flames->requests, flames->request_count, sizeof(*flames->requests), compare_lengths);
+	const struct inside *slow = &flames->requests[flames->request_count * SLOW_PERCENT / 100];
+	const struct inside *last = &flames->requests[flames->request_count - 1];
+	flames->slow_from_ns = slow->end_ns - slow->start_ns;
+	flames->longest_ns = last->end_ns - last->start_ns;
+	for (size_t i = 0; i < flames->request_count; i++) {
+		struct inside *request = &flames->requests[i];
+		request->is_slow = request->end_ns - request->start_ns >= flames->slow_from_ns;
+		flames->slow_count += request->is_slow;
+	}
+	qsort(flames->requests, flames->request_count, sizeof(*flames->requests), compare_places);
+}
+
+/* The first request of a thread that begins at that time or later. */
+static size_t first_request(const struct flames *flames, uint32_t thread, uint64_t after_ns)
+{
+	size_t low = 0, high = flames->request_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct inside *request = &flames->requests[middle];
+		if (request->thread < thread ||
+		    (request->thread == thread && request->start_ns < after_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Counts to each request that the thread was in meanwhile. */
+static void add_to_requests(const struct flames *flames, struct item_sums *sums,
+			    const struct walk_slice *slice)
+{
+	uint64_t after_ns =
+		slice->start_ns > flames->longest_ns ? slice->start_ns - flames->longest_ns : 0;
+	if (flames->request_count == 0)
+		return;
+	for (size_t i = first_request(flames, slice->thread, after_ns); i < flames->request_count;
+	     i++) {
+		const struct inside *request = &flames->requests[i];
+		if (request->thread != slice->thread || request->start_ns >= slice->end_ns)
+			break;
+		uint64_t from = request->start_ns > slice->start_ns ? request->start_ns
+								    : slice->start_ns,
+			 to = request->end_ns < slice->end_ns ? request->end_ns : slice->end_ns;
+		if (to > from && request->is_slow)
+			sums->slow_ns += to - from;
+		else if (to > from)
+			sums->other_ns += to - from;
+	}
+}
+
+/* --- Items --- */
+
+/* The stack of what put an end to a wait: where the lock was taken, or the signal sent. */
+static uint32_t stack_of(const struct recording *recording, const struct walk_waker *waker)
+{
+	if (waker->link != NO_INDEX)
+		return recording->links[waker->link].stack;
+	return waker->op != NO_INDEX && recording->extras ? recording->extras[waker->op].stack : 0;
+}
+
+static uint32_t item_of(struct flames *flames, const struct walk_slice *slice)
+{
+	const struct recording *recording = flames->analysis->recording;
+	enum drawn_state state = drawn_state_of(recording, slice);
+	struct walk_waker waker;
+	bool has_waker = drawn_waker(&flames->walk, slice, &waker);
+	bool is_inside = state != DRAWN_RUNNING && state != DRAWN_QUEUED;
+	const uint32_t words[ITEM_WORDS] = {
+		[ITEM_LANE] = pools_lane(&flames->pools, slice->thread),
+		[ITEM_STATE] = state,
+		[ITEM_NODE] = stack_tree_node(&flames->tree, slice->stack),
+		[ITEM_CAUSE] = is_inside ? slice->cause : NO_INDEX,
+		[ITEM_NAME] = stack_tree_text(&flames->tree, is_inside ? slice->name : 0),
+		[ITEM_WAKER] = has_waker ? flames->pools.pool_of[waker.thread] : NO_INDEX,
+		[ITEM_WAKER_NODE] =
+			has_waker ? stack_tree_node(&flames->tree, stack_of(recording, &waker))
+				  : NO_INDEX,
+	};
+	return tuples_add(&flames->items, words);
+}
+
+static void add_to_parts(struct flames *flames, uint32_t item, const struct walk_slice *slice)
+{
+	uint64_t start_ns = flames->analysis->graph.start_ns,
+		 part_ns = flames->analysis->span_ns / PARTS + 1, next_ns;
+	for (uint64_t at_ns = slice->start_ns; at_ns < slice->end_ns; at_ns = next_ns) {
+		uint32_t part = at_ns < start_ns ? 0 : (uint32_t)((at_ns - start_ns) / part_ns);
+		next_ns = start_ns + (part + 1) * part_ns;
+		if (next_ns > slice->end_ns)
+			next_ns = slice->end_ns;
+		const uint32_t words[] = { item, part };
+		uint32_t known = flames->parts.count, index = tuples_add(&flames->parts, words);
+		flames->part_ns = memory_grow(flames->part_ns, &flames->parts_room,
+					      (size_t)index + 1, sizeof(*flames->part_ns));
+		if (index == known)
+			flames->part_ns[index] = 0;
+		flames->part_ns[index] += next_ns - at_ns;
+	}
+}
+
+static void add_slice(struct flames *flames, const struct walk_slice *slice)
+{
+	uint32_t known = flames->items.count, item = item_of(flames, slice);
+	flames->sums = memory_grow(flames->sums, &flames->sums_room, (size_t)item + 1,
+				   sizeof(*flames->sums));
+	if (item == known)
+		flames->sums[item] = (struct item_sums){ 0 };
+	struct item_sums *sums = &flames->sums[item];
+	sums->ns += slice->end_ns - slice->start_ns;
+	sums->slices++;
+	add_to_requests(flames, sums, slice);
+	add_to_parts(flames, item, slice);
+}
+
+/* --- Output --- */
+
+static int compare_ns(const void *a, const void *b, void *context)
+{
+	const struct item_sums *sums = context;
+	uint64_t left = sums[*(const uint32_t *)a].ns, right = sums[*(const uint32_t *)b].ns;
+	return (left < right) - (left > right);
+}
+
+static void choose_items(struct flames *flames)
+{
+	const uint32_t count = flames->items.count;
+	uint32_t *order = memory_new(count, sizeof(*order)), shown = 0;
+	flames->shown_of = memory_new(count, sizeof(*flames->shown_of));
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	if (count > ITEMS_MAX)
+		qsort_r(order, count, sizeof(*order), compare_ns, flames->sums);
+	for (uint32_t i = ITEMS_MAX; i < count; i++) {
+		flames->left_out_ns += flames->sums[order[i]].ns;
+		flames->shown_of[order[i]] = NO_INDEX;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (flames->shown_of[i] != NO_INDEX)
+			flames->shown_of[i] = shown++;
+	free(order);
+}
+
+/* Of several numbers per item, the one in this column. */
+static uint64_t sum_of(const struct item_sums *sums, size_t column)
+{
+	const uint64_t all[] = { sums->ns, sums->slices, sums->slow_ns, sums->other_ns };
+	return all[column];
+}
+
+static void emit_items(const struct flames *flames, struct emit *emit)
+{
+	static const char *const words[ITEM_WORDS] = {
+		[ITEM_LANE] = "lane",
+		[ITEM_STATE] = "state",
+		[ITEM_NODE] = "node",
+		[ITEM_CAUSE] = "cause",
+		[ITEM_NAME] = "name",
+		[ITEM_WAKER] = "waker",
+		[ITEM_WAKER_NODE] = "waker_node",
+	};
+	static const char *const sums[] = { "ns", "slices", "slow_ns", "other_ns" };
+	for (size_t word = 0; word < ITEM_WORDS; word++) {
+		numbers_begin(emit, words[word]);
+		for (uint32_t i = 0; i < flames->items.count; i++)
+			if (flames->shown_of[i] != NO_INDEX)
+				numbers_put_index(emit, tuples_at(&flames->items, i)[word]);
+		numbers_end(emit);
+	}
+	for (size_t column = 0; column < sizeof(sums) / sizeof(sums[0]); column++) {
+		numbers_begin(emit, sums[column]);
+		for (uint32_t i = 0; i < flames->items.count; i++)
+			if (flames->shown_of[i] != NO_INDEX)
+				numbers_put(emit, sum_of(&flames->sums[i], column));
+		numbers_end(emit);
+	}
+}
+
+static uint32_t shown_part(const struct flames *flames, uint32_t part)
+{
+	return flames->shown_of[tuples_at(&flames->parts, part)[0]];
+}
+
+static void emit_parts(const struct flames *flames, struct emit *emit)
+{
+	emit_count(emit, "parts", NULL, PARTS);
+	numbers_begin(emit, "part_item");
+	for (uint32_t i = 0; i < flames->parts.count; i++)
+		if (shown_part(flames, i) != NO_INDEX)
+			numbers_put(emit, shown_part(flames, i));
+	numbers_end(emit);
+	numbers_begin(emit, "part");
+	for (uint32_t i = 0; i < flames->parts.count; i++)
+		if (shown_part(flames, i) != NO_INDEX)
+			numbers_put(emit, tuples_at(&flames->parts, i)[1]);
+	numbers_end(emit);
+	numbers_begin(emit, "part_ns");
+	for (uint32_t i = 0; i < flames->parts.count; i++)
+		if (shown_part(flames, i) != NO_INDEX)
+			numbers_put(emit, (int64_t)flames->part_ns[i]);
+	numbers_end(emit);
+}
+
+static void build(struct flames *flames, const struct analysis *analysis)
+{
+	struct walk_slice slice;
+	flames->analysis = analysis;
+	walk_begin(&flames->walk, analysis);
+	pools_build(&flames->pools, analysis);
+	stack_tree_begin(&flames->tree, analysis->recording,
+			 analysis->labels ? &analysis->labels->frames : NULL);
+	tuples_begin(&flames->items, ITEM_WORDS);
+	tuples_begin(&flames->parts, 2);
+	if (flames->walk.requests)
+		find_requests(flames);
+	for (uint32_t thread = 0; thread < walk_thread_count(&flames->walk); thread++)
+		for (walk_thread(&flames->walk, thread); walk_next(&flames->walk, &slice);)
+			add_slice(flames, &slice);
+	choose_items(flames);
+}
+
+static void tear_down(struct flames *flames)
+{
+	free(flames->sums);
+	free(flames->part_ns);
+	free(flames->requests);
+	free(flames->shown_of);
+	tuples_free(&flames->parts);
+	tuples_free(&flames->items);
+	stack_tree_free(&flames->tree);
+	pools_free(&flames->pools);
+	walk_end(&flames->walk);
+}
+
+void page_flames(const struct analysis *analysis, struct emit *emit)
+{
+	struct flames flames = { 0 };
+	build(&flames, analysis);
+	stack_tree_emit(&flames.tree, emit);
+	emit_items(&flames, emit);
+	emit_parts(&flames, emit);
+	emit_count(emit, "slow_requests", NULL, flames.slow_count);
+	emit_count(emit, "other_requests", NULL, flames.request_count - flames.slow_count);
+	emit_count(emit, "left_out_ns", NULL, flames.left_out_ns);
+	emit_count(emit, "slow_from_ns", NULL, flames.slow_from_ns);
+	tear_down(&flames);
+}
