@@ -26,16 +26,30 @@ struct gzip_file {
 	unsigned char out[OUT_BYTES];
 };
 
+/* It is there, or the command ends. */
+static void *take_memory(void *unused, unsigned count, unsigned bytes)
+{
+	(void)unused;
+	return memory_new(count, bytes);
+}
+
+static void give_memory(void *unused, void *memory)
+{
+	(void)unused;
+	free(memory);
+}
+
 struct gzip_file *gzip_file_open(FILE *file)
 {
 	struct gzip_file *gzip = memory_new(1, sizeof(*gzip));
 	gzip->file = file;
-	if (deflateInit2(&gzip->stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL,
-			 Z_DEFAULT_STRATEGY) == Z_OK)
-		return gzip;
-	free(gzip);
-	errno = ENOMEM;
-	return NULL;
+	gzip->stream.zalloc = take_memory;
+	gzip->stream.zfree = give_memory;
+	int result = deflateInit2(&gzip->stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_GZIP,
+				  MEMORY_LEVEL, Z_DEFAULT_STRATEGY);
+	assert(result == Z_OK);
+	(void)result;
+	return gzip;
 }
 
 /* Compresses what the stream has to read; at the end (Z_FINISH) all of it. */

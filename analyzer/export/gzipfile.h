@@ -14,7 +14,7 @@
 
 struct gzip_file;
 
-/* Writes where `file` stands, which stays open. NULL: errno. */
+/* Writes where `file` stands, which stays open. */
 struct gzip_file *gzip_file_open(FILE *file);
 
 void gzip_file_write(struct gzip_file *file, const void *bytes, size_t length);

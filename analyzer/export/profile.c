@@ -49,6 +49,7 @@ struct profile {
 	const struct frame_names *names;
 	const struct profile_shape *shape;
 	struct recording texts; /* its strings alone are used */
+	uint32_t *text_of;      /* by string of the recording: text, 0 = not asked for */
 	uint32_t key_words;
 	uint32_t *keys;
 	uint64_t *values;
@@ -68,6 +69,7 @@ struct profile *profile_new(const struct recording *recording, const struct fram
 		.names = names,
 		.shape = shape,
 		.key_words = KEY_LABELS + shape->key_count,
+		.text_of = memory_new(recording->string_count, sizeof(*profile->text_of)),
 		.bucket_count = BUCKETS_FIRST,
 		.buckets = memory_new(BUCKETS_FIRST, sizeof(*profile->buckets)),
 	};
@@ -81,6 +83,7 @@ void profile_free(struct profile *profile)
 		return;
 	intern_free(profile->texts.intern);
 	free(profile->texts.strings);
+	free(profile->text_of);
 	free(profile->keys);
 	free(profile->values);
 	free(profile->buckets);
@@ -90,6 +93,15 @@ void profile_free(struct profile *profile)
 uint32_t profile_text(struct profile *profile, const char *text)
 {
 	return recording_intern(&profile->texts, text);
+}
+
+uint32_t profile_string(struct profile *profile, uint32_t string)
+{
+	assert(string < profile->recording->string_count);
+	uint32_t *text = &profile->text_of[string];
+	if (!*text)
+		*text = profile_text(profile, profile->recording->strings[string]);
+	return *text;
 }
 
 /* --- Samples --- */
@@ -166,6 +178,7 @@ struct writing {
 	struct profile_places *places;
 	struct protobuf *to;
 	struct gzip_file *file;
+	uint32_t keys[PROFILE_LABELS_MAX]; /* of labels: texts */
 };
 
 /* The bytes so far go into the file once there are `most` of them. */
@@ -192,8 +205,7 @@ static void put_labels(struct writing *writing, const uint32_t *labels)
 		if (!labels[i])
 			continue;
 		size_t mark = protobuf_begin(writing->to, SAMPLE_LABEL);
-		protobuf_number(writing->to, LABEL_KEY,
-				profile_text(writing->profile, shape->keys[i].key));
+		protobuf_number(writing->to, LABEL_KEY, writing->keys[i]);
 		protobuf_number(writing->to, shape->keys[i].is_number ? LABEL_NUM : LABEL_STR,
 				labels[i]);
 		protobuf_end(writing->to, mark);
@@ -251,6 +263,8 @@ static void put_all(struct writing *writing, const struct profile_facts *facts)
 	for (uint32_t i = 0; i < profile->shape->type_count; i++)
 		put_type(writing, PROFILE_SAMPLE_TYPE, &profile->shape->types[i]);
 	put_facts(writing, facts);
+	for (uint32_t i = 0; i < profile->shape->key_count; i++)
+		writing->keys[i] = profile_text(writing->profile, profile->shape->keys[i].key);
 	for (size_t i = 0; i < profile->count; i++)
 		put_sample(writing, i);
 	profile_places_write(writing->places, writing->to);
@@ -266,8 +280,6 @@ bool profile_write(struct profile *profile, FILE *file, const struct profile_fac
 	struct protobuf buffer = { 0 };
 	struct writing writing = { .profile = profile, .to = &buffer };
 	writing.file = gzip_file_open(file);
-	if (!writing.file)
-		return false;
 	writing.places = profile_places_new(profile->recording, profile->names, &profile->texts);
 	put_all(&writing, facts);
 	profile_places_free(writing.places);

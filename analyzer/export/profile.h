@@ -52,8 +52,10 @@ struct profile *profile_new(const struct recording *recording, const struct fram
 			    const struct profile_shape *shape);
 void profile_free(struct profile *profile);
 
-/* The number of a text in this profile; 0 for none. */
+/* The number of a text in this profile; 0 for "". */
 uint32_t profile_text(struct profile *profile, const char *text);
+/* That of a string of the recording. */
+uint32_t profile_string(struct profile *profile, uint32_t string);
 
 /* `stack` and `leaf` (the text of a last frame) may be 0. `labels`: one for each key, a text or a
  * number, 0 = none. */

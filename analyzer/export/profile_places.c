@@ -3,8 +3,9 @@
  * Locations, functions and mappings of profile.proto; profile_places.h has the contract.
  *
  * A location is an address in a file, once however many stacks have it. Functions inlined there are
- * several lines of it. An address without a name has no line: who has the file can find it by the
- * mapping's build id. Addresses are those of calls, a byte before where they return to.
+ * several lines of it. An address without a name is called after its file. The file's mapping then
+ * says that names are missing; whoever has the file of that build id can look them up. Addresses
+ * are those of calls, a byte before where they return to.
  */
 #include "profile_places.h"
 
@@ -62,10 +63,11 @@ struct profile_places {
 	struct addresses keys; /* (module, offset) to location - 1 */
 	struct location *locations;
 	size_t location_room;
-	struct addresses functions; /* (name, file) to function - 1: ids of texts */
+	struct addresses functions; /* (file, name) to function - 1: ids of texts */
 	struct mapping *mappings;
 	size_t mapping_count, mapping_room;
 	uint32_t *mapping_of; /* by module: id, 0 = none so far */
+	uint32_t *of_frame;   /* by frame of the recording: location, 0 = not asked for */
 };
 
 /* --- Mappings --- */
@@ -106,6 +108,7 @@ struct profile_places *profile_places_new(const struct recording *recording,
 		.names = names,
 		.texts = texts,
 		.mapping_of = memory_new(recording->module_count, sizeof(*places->mapping_of)),
+		.of_frame = memory_new(recording->frame_count, sizeof(*places->of_frame)),
 	};
 	map_program(places);
 	return places;
@@ -118,6 +121,7 @@ void profile_places_free(struct profile_places *places)
 	free(places->locations);
 	free(places->mappings);
 	free(places->mapping_of);
+	free(places->of_frame);
 	free(places);
 }
 
@@ -143,6 +147,8 @@ static uint32_t frame_mapping(struct profile_places *places, struct rec_frame fr
 uint32_t profile_places_of_frame(struct profile_places *places, uint32_t frame)
 {
 	const struct frame_names *names = places->names;
+	if (places->of_frame[frame])
+		return places->of_frame[frame];
 	if (!names || !names->first || names->first[frame] == names->first[frame + 1])
 		return 0;
 	struct rec_frame at = places->recording->frames[frame];
@@ -154,7 +160,7 @@ uint32_t profile_places_of_frame(struct profile_places *places, uint32_t frame)
 		if (mapping && names->places && !names->places[names->first[frame]].is_named)
 			places->mappings[mapping - 1].lacks_names = true;
 	}
-	return location + 1;
+	return places->of_frame[frame] = location + 1;
 }
 
 uint32_t profile_places_of_text(struct profile_places *places, uint32_t text)
@@ -177,13 +183,12 @@ static void put_line(struct profile_places *places, struct protobuf *to, uint32_
 		     uint32_t file, uint32_t line)
 {
 	size_t mark = protobuf_begin(to, LOCATION_LINE);
-	protobuf_number(to, LINE_FUNCTION_ID, addresses_add(&places->functions, name, file) + 1);
+	protobuf_number(to, LINE_FUNCTION_ID, addresses_add(&places->functions, file, name) + 1);
 	if (line)
 		protobuf_number(to, LINE_LINE, line);
 	protobuf_end(to, mark);
 }
 
-/* Nothing for an address that others can name: "app+0x12" would stand in their way. */
 static void put_lines(struct profile_places *places, struct protobuf *to,
 		      const struct location *location)
 {
@@ -195,10 +200,9 @@ static void put_lines(struct profile_places *places, struct protobuf *to,
 	for (uint32_t i = names->first[location->frame]; i < names->first[location->frame + 1];
 	     i++) {
 		struct frame_place place =
-			names->places ? names->places[i] : (struct frame_place){ .is_named = true };
-		if (place.is_named || !location->mapping)
-			put_line(places, to, copy_text(places, names->names[i]),
-				 copy_text(places, place.file), place.line);
+			names->places ? names->places[i] : (struct frame_place){ .file = 0 };
+		put_line(places, to, copy_text(places, names->names[i]),
+			 copy_text(places, place.file), place.line);
 	}
 }
 
@@ -231,14 +235,14 @@ static void put_function(struct profile_places *places, struct protobuf *to, siz
 	const struct address_key *function = &places->functions.keys[index];
 	size_t mark = protobuf_begin(to, PROFILE_FUNCTION);
 	protobuf_number(to, FUNCTION_ID, index + 1);
-	protobuf_number(to, FUNCTION_NAME, function->process);
-	protobuf_number(to, FUNCTION_SYSTEM_NAME, function->process);
-	if (function->address)
-		protobuf_number(to, FUNCTION_FILENAME, function->address);
+	protobuf_number(to, FUNCTION_NAME, function->address);
+	protobuf_number(to, FUNCTION_SYSTEM_NAME, function->address);
+	if (function->process)
+		protobuf_number(to, FUNCTION_FILENAME, function->process);
 	protobuf_end(to, mark);
 }
 
-/* All true: nobody need look at the file, which may not be there. */
+/* Has all: nobody need look at the file, which may not be there. */
 static void put_mapping(struct profile_places *places, struct protobuf *to, size_t index)
 {
 	const struct mapping *mapping = &places->mappings[index];

@@ -68,3 +68,12 @@ uint32_t facts_class_op_count(const struct analysis *analysis, uint32_t class)
 {
 	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
 }
+
+const char *facts_request_source(enum request_source source)
+{
+	static const char *const words[] = {
+		[REQUEST_MARKED] = "marked", [REQUEST_ASKED] = "asked", [REQUEST_SERVED] = "served",
+		[REQUEST_JOB] = "job",       [REQUEST_LOCK] = "lock",
+	};
+	return words[source];
+}

@@ -19,6 +19,9 @@ double facts_unexplained_percent(const struct analysis *analysis);
 /* The class of a thread: its routine; "?" = not known. */
 const char *facts_thread_name(const struct analysis *analysis, uint32_t thread);
 
+/* How a request is known: "marked" ... */
+const char *facts_request_source(enum request_source source);
+
 /* Name, kind, own time and ops of a class, or of a function that samples show. Functions have the
  * numbers from the count of the classes on; their time is by samples, with their callees'. */
 const char *facts_class_name(const struct analysis *analysis, uint32_t class);

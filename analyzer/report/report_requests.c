@@ -11,11 +11,6 @@
 
 enum { FIXES_SHOWN = 5, NAME_BYTES = 2100 /* a class's, and how many are like it */ };
 
-static const char *const sources[] = {
-	[REQUEST_MARKED] = "marked", [REQUEST_ASKED] = "asked", [REQUEST_SERVED] = "served",
-	[REQUEST_JOB] = "job",       [REQUEST_LOCK] = "lock",
-};
-
 static int compare_requests(const void *left, const void *right)
 {
 	const struct request *a = left, *b = right;
@@ -37,7 +32,7 @@ static void emit_group(const struct analysis *analysis, struct emit *emit,
 	emit_row_begin(emit);
 	emit_cell_text(emit, facts_class_name(analysis, requests->class));
 	emit_cell_text(emit, facts_class_kind(analysis, requests->class));
-	emit_cell_text(emit, sources[requests->source]);
+	emit_cell_text(emit, facts_request_source(requests->source));
 	emit_cell_count(emit, count);
 	emit_cell_ns(emit, (double)percentile_select(taken_ns, count, count / 2));
 	emit_cell_ns(emit, (double)percentile_select(taken_ns, count, count * 99 / 100));

@@ -51,8 +51,8 @@ START_TEST(frames_are_named_or_left_to_others)
 {
 	struct profile_read read;
 	read_profile(&read);
-	ck_assert_str_eq(profile_lines(&read), "0x10ff;f a.c:7<g||1\n[jit];f a.c:7<g||2\n"
-					       "0x112b;0x10ff||3\n");
+	ck_assert_str_eq(profile_lines(&read), "app+0x100;f a.c:7<g||1\n[jit];f a.c:7<g||2\n"
+					       "app+0x12c;app+0x100||3\n");
 	profile_read_free(&read);
 }
 END_TEST
