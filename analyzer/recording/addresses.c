@@ -17,7 +17,8 @@ static uint32_t process_of(uint32_t process, uint64_t address)
 
 static size_t home(const struct addresses *table, uint32_t process, uint64_t address)
 {
-	uint64_t hash = (address ^ (uint64_t)process << 48) * 0x9e3779b97f4a7c15u;
+	/* Either alone tells keys apart: all bits of both must count. */
+	uint64_t hash = (address ^ process * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u;
 
 	return (size_t)(hash >> 32) & (table->bucket_count - 1);
 }
