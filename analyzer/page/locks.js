@@ -43,7 +43,7 @@ wcprof.section('locks', ['from', 'to', 'lock'], (root, data, selection) => {
 	const first = Math.floor(selection.from / slot);
 	const last = Math.min(locks.slots, Math.max(first + 1, Math.ceil(selection.to / slot)));
 	const densest = Math.max(...locks.heat.map(([, , wait]) => wait / slot), 1e-9);
-	const WIDTH = 1000, ROW = 20;
+	const WIDTH = wcprof.widthIn(root, 1000), ROW = 20;
 	const when = (at) => `${ns(at * slot)} to ${ns((at + 1) * slot)}`;
 	function strip(row) {
 		const of = locks.names.indexOf(row.lock), width = WIDTH / (last - first);
@@ -98,7 +98,8 @@ wcprof.section('locks', ['from', 'to', 'lock'], (root, data, selection) => {
 		const rows = bins.filter(([lock]) => lock === number);
 		if (rows.length === 0)
 			return el('p', {}, `${title}: none recorded.`);
-		const from = Math.log2(Math.max(1, rows[0][1])), W = 460, H = 130;
+		const from = Math.log2(Math.max(1, rows[0][1])), H = 130;
+		const W = wcprof.widthIn(root, 460);
 		const to = Math.log2(Math.max(2, rows[rows.length - 1][2]));
 		const high = Math.max(...rows.map((row) => row[3]));
 		const at = (value) => 6 + ((Math.log2(Math.max(1, value)) - from) / (to - from || 1)) * (W - 12);

@@ -111,6 +111,9 @@ const wcprof = (() => {
 			`${states[name].letter} ${states[name].word}`)));
 	}
 
+	// How wide to draw in an element: text keeps its size on narrow screens.
+	const widthIn = (root, most) => Math.max(320, Math.min(most, root.clientWidth || most));
+
 	// --- the tip under the pointer ---
 
 	const tip = el('div', { id: 'tip', role: 'tooltip', hidden: true });
@@ -342,5 +345,6 @@ const wcprof = (() => {
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw(null));
 	}
 	return { data, selection, section, select, start, el, svg, ns, percent, ratio, count, table, key,
-		states, stateOf, color, paint, canvasPaint, tipped, showTip, hideTip, summaries, goTo, debug: {} };
+		states, stateOf, color, paint, canvasPaint, tipped, showTip, hideTip, summaries, goTo,
+		widthIn, debug: {} };
 })();

@@ -85,7 +85,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 
 	const isBrushed = selection.from > 0 || selection.to < span;
 	const part = requests.points.filter(([, start]) => start >= selection.from && start < selection.to);
-	const WIDTH = 1000, HEIGHT = 230, LEFT = 48, RIGHT = 16, TOP = 26, BOTTOM = 26;
+	const WIDTH = wcprof.widthIn(root, 1000), HEIGHT = 230, LEFT = 48, RIGHT = 16, TOP = 26, BOTTOM = 26;
 	const low = Math.log10(Math.max(1, requests.points[0][2]));
 	const high = Math.max(Math.log10(Math.max(2, taken(requests.count - 1))), low + 0.01);
 	const x = (value) => LEFT + ((Math.log10(Math.max(1, value)) - low) / (high - low)) *
@@ -117,7 +117,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 	function ticks() {
 		const values = [];
 		for (let power = Math.floor(low); power <= high; power++)
-			for (const times of [1, 2, 5])
+			for (const times of WIDTH > 600 ? [1, 2, 5] : [1])
 				if (Math.log10(times) + power >= low && Math.log10(times) + power <= high)
 					values.push(times * 10 ** power);
 		return values.slice(0, 14).map((value) => svg('text', { class: 'faint', x: x(value),
@@ -170,7 +170,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 
 	const longest = Math.max(requests.picks[median].taken_ns, requests.picks[chosen].taken_ns, 1);
 	function lane(at, row, isOwn) {
-		const W = 560, H = isOwn ? 34 : 20;
+		const W = wcprof.widthIn(root, 560), H = isOwn ? 34 : 20;
 		const slices = requests.slices.filter((slice) => slice[0] === at);
 		return [el('div', { class: 'lane-name small' }, isOwn ? '' : 'meanwhile ',
 			`${row.thread} ${row.tid}`),
