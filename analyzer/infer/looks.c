@@ -203,7 +203,7 @@ void looks_build(struct looks *looks, const struct recording *recording,
 						.recording = recording,
 						.classes = classes,
 						.timeline = timeline } };
-	struct looks locked = { .count = 0 }, growing = { .count = 0 };
+	struct looks locked = { .count = 0 }, retries = { .count = 0 };
 	*looks = (struct looks){ .count = 0 };
 	if (!recording->extras)
 		return;
@@ -217,8 +217,8 @@ void looks_build(struct looks *looks, const struct recording *recording,
 	rows_join(looks, &locked);
 	looks->locks = locked.locks;
 	looks->lock_count = locked.lock_count;
-	look_growing_find(&growing, &search.found);
-	rows_join(looks, &growing);
+	look_retries_find(&retries, &search.found);
+	rows_join(looks, &retries);
 	free(is_for_lock);
 	free(search.found.runs);
 }

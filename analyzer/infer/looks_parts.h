@@ -2,7 +2,7 @@
 /*
  * Shared by the files that find rows of looks, and private to them: looks.c finds the sleeps,
  * looks_causes.c what another thread did that ended them. looks_locks.c has those for locks on
- * files, looks_growing.c those that back off. One thread.
+ * files, looks_retries.c those that back off. One thread.
  */
 #ifndef WCPROF_LOOKS_PARTS_H
 #define WCPROF_LOOKS_PARTS_H
@@ -32,8 +32,23 @@ struct look_search {
 bool *look_locks_find(struct looks *looks, const struct recording *recording,
 		      const struct class_table *classes, const struct timeline *timeline);
 
-/* looks_growing.c: sleeps that grow until a try succeeds, and are in no row yet; in empty looks. */
-void look_growing_find(struct looks *looks, const struct look_search *search);
+/* looks_retries.c: sleeps between tries that fail, and are in no row yet; in empty looks. */
+void look_retries_find(struct looks *looks, const struct look_search *search);
+
+/* looks_ended.c: calls and sleeps, by their ends. */
+struct look_ends {
+	const struct look_search *found;
+	uint32_t *ops;
+	size_t count;
+};
+
+void look_ends_find(struct look_ends *ends, const struct look_search *found);
+void look_ends_free(struct look_ends *ends);
+
+/* Sleeps of a class, by thread and time, of which some follow the one before in a row. Whether rows
+ * end with what other threads do. */
+bool look_rows_are_ended(const struct look_ends *ends, const uint32_t *sleeps, const bool *follows,
+			 uint32_t count);
 
 /* looks_causes.c: fills in the sort of each row, its ender and when. */
 void look_causes_find(const struct look_search *search);

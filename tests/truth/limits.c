@@ -2,7 +2,7 @@
 /*
  * Expected: a limiter's interval is what a faster sender waits for (bucket). A thread that goes on
  * until it is told to stop takes no time of its own (stopflag, sampler). Tries in vain are as many
- * as others make them (backoff), and who waits for an item in its order changes (reorder).
+ * as others make them (backoff, slots), and who waits for an item in its order changes (reorder).
  *
  * Patterns in which the clock, a flag or a limit decides how often something is done. The comment
  * above each says what decides. Not here: locks that are tried (locks.c), queues (conditions.c).
@@ -162,6 +162,56 @@ static void backoff(void)
 }
 
 /*
+ * slots: clients put a question into a slot of their own, and look there again and again (work_d)
+ * until the server has answered (work_a). It naps if there is none (work_c).
+ */
+enum { CLIENTS = 4 };
+
+static atomic_int slots[CLIENTS];
+
+static void *asking(void *rank)
+{
+	for (long i = 0; i < rounds; i++) {
+		atomic_store(&slots[(long)rank], 1);
+		while (atomic_load(&slots[(long)rank]))
+			work_d();
+		work_b();
+	}
+	return NULL;
+}
+
+static void *answering(void *unused UNUSED)
+{
+	while (!atomic_load(&is_over)) {
+		bool has_any = false;
+
+		for (int i = 0; i < CLIENTS; i++) {
+			if (!atomic_load(&slots[i]))
+				continue;
+			work_a();
+			atomic_store(&slots[i], 0);
+			has_any = true;
+		}
+		if (!has_any)
+			work_c();
+	}
+	return NULL;
+}
+
+static void ask_in_slots(void)
+{
+	pthread_t server;
+
+	rounds = count_of("T_N");
+	if (pthread_create(&server, NULL, answering, NULL))
+		die("cannot start another thread", "slots");
+	start_many(CLIENTS, asking);
+	join_all();
+	atomic_store(&is_over, true);
+	pthread_join(server, NULL);
+}
+
+/*
  * reorder: items are read (work_a), worked on by several threads (work_b, each fifth work_c), and
  * written in their order (work_d). No thread is more than a window ahead of the writer.
  */
@@ -234,9 +284,11 @@ static void reorder(void)
 
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = { { "bucket", bucket },   { "stopflag", stopflag },
-						   { "sampler", sampler }, { "backoff", backoff },
-						   { "reorder", reorder }, { NULL, NULL } };
+	static const struct pattern patterns[] = {
+		{ "bucket", bucket },   { "stopflag", stopflag },  { "sampler", sampler },
+		{ "backoff", backoff }, { "slots", ask_in_slots }, { "reorder", reorder },
+		{ NULL, NULL }
+	};
 
 	return truth_main(argc, argv, patterns);
 }

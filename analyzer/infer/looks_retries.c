@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds sleeps between tries that fail; looks.h has the contract.
+ *
+ * Method. Sleeps of a class follow each other, with a brief try between them. They are retries in
+ * two cases. Sleeps get longer from one to the next, and each row begins anew with a short one:
+ * work is not like that. Or rows end with what other threads do (looks_ended.c). Each row of the
+ * class is as long as other threads made it then, even one of a single sleep.
+ */
+#include "looks_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assumptions.h"
+#include "base/memory.h"
+#include "format.h"
+
+struct retries {
+	const struct look_search *found;
+	uint32_t *ops; /* sleeps by class, then thread, then start */
+	uint32_t count;
+	size_t capacity; /* of the rows */
+};
+
+static int compare_sleeps(const void *left, const void *right, void *context)
+{
+	const struct look_search *found = context;
+	const uint32_t *a = left, *b = right;
+	const struct rec_op *ops = found->recording->ops;
+	uint32_t a_class = found->classes->of_op[*a], b_class = found->classes->of_op[*b];
+	if (a_class != b_class)
+		return a_class < b_class ? -1 : 1;
+	if (ops[*a].thread != ops[*b].thread)
+		return ops[*a].thread < ops[*b].thread ? -1 : 1;
+	if (ops[*a].start_ns != ops[*b].start_ns)
+		return ops[*a].start_ns < ops[*b].start_ns ? -1 : 1;
+	return (*a > *b) - (*a < *b);
+}
+
+/* By thread: it tries locks in vain. The replay knows what such tries are for. */
+static bool *tries_find(const struct recording *recording)
+{
+	bool *tries = memory_new(recording->thread_count, sizeof(*tries));
+	for (size_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (wait->timed_out && wait->thread != NO_INDEX &&
+		    strstr(recording->strings[wait->name], "trylock"))
+			tries[wait->thread] = true;
+	}
+	return tries;
+}
+
+static void sleeps_find(struct retries *retries)
+{
+	const struct recording *recording = retries->found->recording;
+	bool *tries = tries_find(recording);
+	retries->ops = memory_new(recording->op_count, sizeof(*retries->ops));
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		if (op->kind == KIND_SLEEP && !recording->extras[i].open &&
+		    op->thread != NO_INDEX && !tries[op->thread])
+			retries->ops[retries->count++] = i;
+	}
+	free(tries);
+	qsort_r(retries->ops, retries->count, sizeof(*retries->ops), compare_sleeps,
+		(void *)retries->found);
+}
+
+static const struct rec_op *sleep_at(const struct retries *retries, uint32_t i)
+{
+	return &retries->found->recording->ops[retries->ops[i]];
+}
+
+static double asked_ns(const struct retries *retries, uint32_t i)
+{
+	return (double)retries->found->recording->extras[retries->ops[i]].amount;
+}
+
+/* Of one class: the sleep goes on with the row of the one before. */
+static bool follows(const struct retries *retries, uint32_t i)
+{
+	const struct rec_op *before = sleep_at(retries, i - 1), *sleep = sleep_at(retries, i);
+	return before->thread == sleep->thread &&
+	       (double)(sleep->start_ns - before->end_ns) <=
+		       assume.look_gap * (double)(before->end_ns - before->start_ns);
+}
+
+/* The sleeps of a class grow, and each row begins anew. */
+static bool grow(const struct retries *retries, uint32_t first, uint32_t end)
+{
+	uint32_t longer = 0, rows = 0, against = 0, pairs = 0;
+	for (uint32_t i = first + 1; i < end; i++) {
+		double before_ns = asked_ns(retries, i - 1), ns = asked_ns(retries, i);
+		pairs++;
+		if (follows(retries, i)) {
+			longer += ns > before_ns * (1 + assume.look_gap);
+			against += ns < before_ns;
+		} else {
+			rows++;
+			against += i > first + 1 && follows(retries, i - 1) && ns >= before_ns;
+		}
+	}
+	return longer >= assume.ended_waits && rows >= assume.ended_waits &&
+	       (double)against <= (1 - assume.ended_share) * pairs;
+}
+
+/* A row that nobody is known to end, unless it is one already. */
+static void row_add(struct retries *retries, struct looks *looks, uint32_t first, uint32_t end)
+{
+	const struct look_search *found = retries->found;
+	const struct rec_op *sleep = sleep_at(retries, first);
+	uint32_t op = retries->ops[first], last = retries->ops[end - 1];
+	if (looks_of(found->looks, found->recording, op) ||
+	    looks_of(found->looks, found->recording, last))
+		return;
+	looks->rows = memory_grow(looks->rows, &retries->capacity, looks->count + 1,
+				  sizeof(*looks->rows));
+	looks->rows[looks->count++] = (struct look_row){ .thread = sleep->thread,
+							 .class = found->classes->of_op[op],
+							 .first = op,
+							 .first_ns = sleep->start_ns,
+							 .last = last,
+							 .count = end - first,
+							 .ender = NO_INDEX,
+							 .hold = NO_INDEX,
+							 .sort = LOOK_KEPT };
+}
+
+void look_retries_find(struct looks *looks, const struct look_search *found)
+{
+	struct retries retries = { .found = found };
+	struct look_ends ends;
+	sleeps_find(&retries);
+	look_ends_find(&ends, found);
+	bool *is_next = memory_new(retries.count, sizeof(*is_next));
+	for (uint32_t i = 1; i < retries.count; i++)
+		is_next[i] = found->classes->of_op[retries.ops[i]] ==
+				     found->classes->of_op[retries.ops[i - 1]] &&
+			     follows(&retries, i);
+	for (uint32_t first = 0, end; first < retries.count; first = end) {
+		uint32_t class = found->classes->of_op[retries.ops[first]];
+		for (end = first;
+		     end < retries.count && found->classes->of_op[retries.ops[end]] == class;)
+			end++;
+		if (!grow(&retries, first, end) &&
+		    !look_rows_are_ended(&ends, retries.ops + first, is_next + first, end - first))
+			continue;
+		for (uint32_t from = first, to; from < end; from = to) {
+			for (to = from + 1; to < end && is_next[to];)
+				to++;
+			row_add(&retries, looks, from, to);
+		}
+	}
+	look_ends_free(&ends);
+	free(is_next);
+	free(retries.ops);
+}
