@@ -10,7 +10,7 @@
 	const span = Math.max(wcprof.data.report.trace_span_ns, 1);
 	const model = wcprof.timelineModel(data), draw = wcprof.timelineDraw(model);
 	const { SIZES } = draw;
-	const HEIGHT = 560, LEFT = 190, AXIS = 22, ZOOM = 1.3, LANES_OPEN = 40, STACK_LINES = 12;
+	const HEIGHT = 560, HEADS = 190, AXIS = 22, ZOOM = 1.3, LANES_OPEN = 40, STACK_LINES = 12;
 	const state = {
 		from: 0, to: span,
 		folded: new Set(),
@@ -18,6 +18,8 @@
 		focus: null, // {row: an item, at: ns}
 		pinned: false,
 	};
+	// Where the times begin: right of the heads of lanes, which are narrow on a narrow page.
+	let left = HEADS;
 	let rows = [], canvas, map, scroller, tall, note;
 
 	// --- rows: what is where ---
@@ -63,7 +65,8 @@
 	// --- view ---
 
 	function view() {
-		const left = LEFT, right = canvas.clientWidth - 8;
+		left = Math.min(HEADS, canvas.clientWidth * 0.36);
+		const right = canvas.clientWidth - 8;
 		const nsPerPixel = Math.max(state.to - state.from, 1) / Math.max(right - left, 1);
 		return {
 			from: state.from, to: state.to, left, right, nsPerPixel,
@@ -209,11 +212,11 @@
 			draw.label(context, [`${data.process_name[item.process]} ` +
 				`${data.process_pid[item.process]}`], 4, y + 12, canvas.clientWidth, ink);
 		} else if (item.kind === 'pool') {
-			clipped(context, 0, y, LEFT - 6, 18, () => draw.label(context,
+			clipped(context, 0, y, left - 6, 18, () => draw.label(context,
 				[`${item.isFolded ? '\u25b8' : '\u25be'} ${item.lanes.length} x ` +
 					data.pool_name[data.lanes[item.lanes[0]].pool]], 8, y + 9, 1e9, faint));
 		} else if (item.kind === 'lane') {
-			clipped(context, 0, y, LEFT - 6, SIZES.lane, () => {
+			clipped(context, 0, y, left - 6, SIZES.lane, () => {
 				const pool = data.pool_name[data.lanes[item.lane].pool];
 				const name = model.laneName(item.lane);
 				draw.label(context, [lanesOf.get(data.lanes[item.lane].pool).length > 1 ? name
@@ -223,7 +226,7 @@
 			draw.label(context, ['Locks: who had each (below), how many waited (above)'], 4, y + 14,
 				canvas.clientWidth, ink);
 		} else {
-			clipped(context, 0, y, LEFT - 6, SIZES.lock, () => {
+			clipped(context, 0, y, left - 6, SIZES.lock, () => {
 				context.fillStyle = draw.cycle(item.lock);
 				context.fillRect(8, y + 4, 6, 10);
 				draw.label(context, [data.locks[item.lock].name], 18, y + 10, 1e9, ink);
@@ -245,7 +248,7 @@
 
 	const shown = (item, y) => y + item.height > 0 && y < canvas.clientHeight;
 
-	function paint() {
+	function paintLanes() {
 		if (!canvas || !canvas.clientWidth)
 			return;
 		const all = layOut(), height = Math.min(all, HEIGHT), top = scroller.scrollTop;
@@ -263,7 +266,6 @@
 		}
 		clipped(context, now.left, AXIS - 4, now.right - now.left + 8, height,
 			() => overlay(context, now, top));
-		paintMap();
 	}
 
 	const middleOf = (lane, top) => {
@@ -292,7 +294,14 @@
 			draw.arrow(context, now.x(found.end), from, middleOf(item.lane, top));
 	}
 
+	function paint() {
+		paintLanes();
+		paintMap();
+	}
+
 	function paintMap() {
+		if (!map || !map.clientWidth)
+			return;
 		const context = fit(map, map.clientWidth, 44);
 		draw.map(context, map.clientWidth, 44, state, span);
 	}
@@ -314,9 +323,9 @@
 				show(drag.from + shift, drag.to + shift);
 			return;
 		}
-		const text = place.item && place.x >= LEFT ? words(place.item, place.at) : null;
+		const text = place.item && place.x >= left ? words(place.item, place.at) : null;
 		state.focus = text ? { item: place.item, at: place.at } : null;
-		paint();
+		paintLanes();
 		if (text)
 			wcprof.showTip(text, event.clientX, event.clientY);
 		else
@@ -324,7 +333,7 @@
 	}
 	function press(event) {
 		const place = placeOf(event);
-		if (place.x < LEFT) {
+		if (place.x < left) {
 			toggle(place.item);
 			return;
 		}
@@ -482,11 +491,11 @@
 			'piece and from lane to lane, + and - zoom, a and d move, c shows the path to the end',
 			onpointermove: point, onpointerdown: press, onkeydown: key,
 			onpointerup: () => { drag = null; }, onblur: wcprof.hideTip,
-			onpointerleave: () => { state.focus = null; wcprof.hideTip(); paint(); },
+			onpointerleave: () => { state.focus = null; wcprof.hideTip(); paintLanes(); },
 			ondblclick: () => KEYS.Enter() });
 		canvas.addEventListener('wheel', wheel, { passive: false });
 		tall = el('div', { class: 'tall' });
-		scroller = el('div', { class: 'lanes-scroll', onscroll: paint }, canvas, tall);
+		scroller = el('div', { class: 'lanes-scroll', onscroll: paintLanes }, canvas, tall);
 		note = el('p', { class: 'sr', 'aria-live': 'polite' });
 		new ResizeObserver(() => paint()).observe(scroller);
 	}
