@@ -6,6 +6,9 @@
  * do the distances of their deadlines. A sleep asks for the same, and its deadlines come when the
  * work before allows. In a schedule the deadlines have the same distances, and what was asked for
  * is what the work left. The medians of both changes are compared: a schedule may miss a beat.
+ *
+ * Sleeps may also be of a few lengths, for jobs of as many sizes, and come in rounds. So each value
+ * is held against the one that is next to it in size, too.
  */
 #include "deadlines.h"
 
@@ -71,10 +74,28 @@ static uint64_t difference(uint64_t left, uint64_t right)
 	return left > right ? left - right : right - left;
 }
 
+static int compare_ns(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+/* How close values usually are to each other; changes them. */
+static double closeness_ns(uint64_t *values, size_t count)
+{
+	if (count < 2)
+		return 0;
+	qsort(values, count, sizeof(*values), compare_ns);
+	for (size_t i = 0; i + 1 < count; i++)
+		values[i] = values[i + 1] - values[i];
+	return (double)percentile_select(values, count - 1, (count - 1) / 2);
+}
+
 /* The usual distance of the deadlines of one thread's sleeps; 0 = they are no schedule. */
 static uint64_t schedule_ns(const struct sleeps *sleeps, uint32_t first, uint32_t end)
 {
 	bool is_absolute = sleeps->recording->extras[sleeps->ops[first]].absolute;
+	uint64_t *lengths = memory_new(end - first, sizeof(*lengths));
 	uint64_t *asked = memory_new(end - first, sizeof(*asked));
 	uint64_t *changes = memory_new(end - first, sizeof(*changes));
 	uint64_t *distances = memory_new(end - first, sizeof(*distances));
@@ -87,6 +108,7 @@ static uint64_t schedule_ns(const struct sleeps *sleeps, uint32_t first, uint32_
 		uint64_t next_ns = deadline_ns(sleeps, i) - deadline_ns(sleeps, i - 1);
 		asked[count] = difference(asked_ns(sleeps, i), asked_ns(sleeps, i - 1));
 		changes[count] = difference(next_ns, one_ns);
+		lengths[count] = asked_ns(sleeps, i);
 		distances[count++] = next_ns;
 	}
 	if (count) {
@@ -94,7 +116,10 @@ static uint64_t schedule_ns(const struct sleeps *sleeps, uint32_t first, uint32_
 		double changed_ns = (double)percentile_select(changes, count, count / 2);
 		if (changed_ns * assume.schedule <= asked_ns && (asked_ns > 0 || is_absolute))
 			distance_ns = percentile_select(distances, count, count / 2);
+		if (closeness_ns(distances, count) * assume.schedule > closeness_ns(lengths, count))
+			distance_ns = 0;
 	}
+	free(lengths);
 	free(asked);
 	free(changes);
 	free(distances);

@@ -13,7 +13,7 @@ enum { SLEEPS = 20 };
 /* The work between two sleeps never takes the same. */
 static double work_ms(int i)
 {
-	return 1 + 0.01 * (i % 7);
+	return 1 + 0.01 * (i % 7) + 0.0003 * i;
 }
 
 static void add(struct sketch *sketch, double from_ms, double deadline_ms, double to_ms)
@@ -83,6 +83,21 @@ START_TEST(a_deadline_computed_from_now_is_a_sleep)
 }
 END_TEST
 
+/* Jobs of two sizes, dealt out in rounds that take about the same. */
+START_TEST(sleeps_of_a_few_lengths_are_no_schedule)
+{
+	struct sketch sketch;
+	double at_ms = 0;
+	begin(&sketch);
+	for (int i = 0; i < SLEEPS; i++) {
+		double asked_ms = i % 3 ? 36 : 12, until_ms = at_ms + asked_ms;
+		add(&sketch, at_ms, until_ms, until_ms + 0.05);
+		at_ms = until_ms + (i % 3 == 2 ? 26 : 1) + work_ms(i);
+	}
+	ck_assert(!has_schedule(&sketch));
+}
+END_TEST
+
 /* It begins one distance before its first deadline; and again after it was left for long. */
 START_TEST(a_schedule_has_a_begin)
 {
@@ -122,6 +137,7 @@ SUITE()
 	TEST(deadlines_at_even_distances_are_a_schedule);
 	TEST(a_schedule_may_miss_beats);
 	TEST(a_deadline_computed_from_now_is_a_sleep);
+	TEST(sleeps_of_a_few_lengths_are_no_schedule);
 	TEST(a_schedule_has_a_begin);
 	TEST(too_few_deadlines_are_no_schedule);
 }
