@@ -6,8 +6,12 @@
  * first one of the process that ended when the data were there and the read before was done. A poll
  * waits for these data if its own thread reads none.
  *
+ * A poll may name the descriptor that it found ready. Then it waited for the first bytes that were
+ * written there meanwhile, whichever thread read them.
+ *
  * One thread.
  */
+#include "base/assumptions.h"
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
@@ -107,6 +111,93 @@ static struct handed_read *reads_list(const struct script *script, const bool *p
 	return list;
 }
 
+/* --- polls of which it is known what they found --- */
+
+/* When the first byte of a read was written. */
+struct arriving {
+	uint64_t first_ns;
+	uint32_t ident;
+	uint32_t transfer;
+};
+
+static int compare_arrivings(const void *left, const void *right)
+{
+	const struct arriving *a = left, *b = right;
+
+	if (a->ident != b->ident)
+		return a->ident < b->ident ? -1 : 1;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return (a->transfer > b->transfer) - (a->transfer < b->transfer);
+}
+
+static struct arriving *arriving_list(const struct script *script, size_t *count)
+{
+	const struct recording *rec = script->recording;
+	const struct flows *flows = &script->flows;
+	struct arriving *list = memory_new(flows->transfer_count, sizeof(*list));
+
+	*count = 0;
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		uint32_t i = flows->transfer_of[op];
+
+		if (i != NO_INDEX && !flows->transfers[i].is_write)
+			list[(*count)++] = (struct arriving){ flows->transfers[i].first_ns,
+							      rec->ops[op].ident, i };
+	}
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare_arrivings);
+	return list;
+}
+
+/* The first one that began to arrive there in that time, NO_INDEX = none. */
+static uint32_t first_arriving(const struct arriving *list, size_t count, uint32_t ident,
+			       uint64_t from_ns, uint64_t to_ns)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].ident < ident ||
+		    (list[middle].ident == ident && list[middle].first_ns <= from_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && list[low].ident == ident && list[low].first_ns <= to_ns
+		       ? list[low].transfer
+		       : NO_INDEX;
+}
+
+static bool names_what_came(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *poll = &rec->ops[op];
+
+	return poll->kind == KIND_POLL && poll->thread != NO_INDEX && poll->ident &&
+	       !rec->extras[op].open && rec->extras[op].amount &&
+	       poll->end_ns - poll->start_ns > assume.copy;
+}
+
+static void named_find(uint32_t *handed, const struct script *script)
+{
+	const struct recording *rec = script->recording;
+	struct arriving *list = NULL;
+	size_t count = 0;
+
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		if (!names_what_came(rec, op))
+			continue;
+		if (!list)
+			list = arriving_list(script, &count);
+		uint32_t found = first_arriving(list, count, rec->ops[op].ident,
+						rec->ops[op].start_ns, rec->ops[op].end_ns);
+		if (found != NO_INDEX)
+			handed[op] = found;
+	}
+	free(list);
+}
+
 uint32_t *script_handed_find(const struct script *script)
 {
 	const struct recording *rec = script->recording;
@@ -129,6 +220,7 @@ uint32_t *script_handed_find(const struct script *script)
 		    list[poll].end_ns <= reads[i].start_ns && handed[list[poll].op] == NO_INDEX)
 			handed[list[poll].op] = reads[i].transfer;
 	}
+	named_find(handed, script);
 	free(polls);
 	free(list);
 	free(reads);

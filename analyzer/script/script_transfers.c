@@ -22,14 +22,24 @@ static const struct transfer *transfer_of(const struct compiler *compiler, uint3
 	return transfer == NO_INDEX ? NULL : &compiler->script->flows.transfers[transfer];
 }
 
-/* A part of having a lock back that is given away during calls, as interpreters do. */
-static bool is_locking(const struct recording *rec, const struct moment *moment)
+/* A poll that finds out once more what the one before it said. */
+static bool is_glance(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *poll = &rec->ops[op];
+
+	return poll->kind == KIND_POLL && rec->extras[op].amount &&
+	       poll->end_ns - poll->start_ns <= assume.copy;
+}
+
+/* A part of having a lock or permit before the read. An interpreter has its lock back, too, which it
+ * gives away during calls. */
+static bool is_on_the_way(const struct recording *rec, const struct moment *moment)
 {
 	switch (moment_type(moment)) {
 	case MOMENT_OP_BEGIN:
 	case MOMENT_OP_POINT:
 	case MOMENT_OP_END:
-		return rec->ops[moment->index].kind == KIND_HOLD;
+		return rec->ops[moment->index].kind == KIND_HOLD || is_glance(rec, moment->index);
 	case MOMENT_LINK:
 		return rec->links[moment->index].kind == LINK_WAKE;
 	case MOMENT_WAIT_BEGIN:
@@ -38,7 +48,8 @@ static bool is_locking(const struct recording *rec, const struct moment *moment)
 		break;
 	}
 	return rec->waits[moment->index].reason == REASON_MUTEX ||
-	       rec->waits[moment->index].reason == REASON_COND;
+	       rec->waits[moment->index].reason == REASON_COND ||
+	       rec->waits[moment->index].reason == REASON_SEM;
 }
 
 /* The call that a poll was for: the next one of the thread. */
@@ -51,8 +62,9 @@ static uint32_t call_after(const struct compiler *compiler, uint32_t poll)
 		const struct moment *moment = &timeline->moments[i];
 		enum moment_type type = moment_type(moment);
 
-		if ((moment->index == poll && type == MOMENT_OP_END) ||
-		    is_locking(compiler->rec, moment))
+		bool is_its_end = type == MOMENT_OP_END && moment->index == poll;
+
+		if (is_its_end || is_on_the_way(compiler->rec, moment))
 			continue;
 		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
 			break;

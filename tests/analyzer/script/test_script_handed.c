@@ -36,7 +36,43 @@ START_TEST(a_poll_waits_for_what_another_thread_reads)
 }
 END_TEST
 
+/* Another thread reads the pipe, and waits for it as well. */
+static const struct {
+	const char *found;
+	double written_ms;
+	bool awaits;
+} named[] = {
+	/* 0 */ { "pipe:[7]", 4, true },
+	/* 1 */ { "pipe:[8]", 4, false },
+	/* 2: it was there before */ { "pipe:[7]", 0.5, false },
+	/* 3: the poll found something else */ { "pipe:[7]", 4.5, false },
+};
+
+START_TEST(a_poll_may_say_what_it_found)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (int t = 0; t < 3; t++)
+		sketch_thread(&sketch, "user", 0, 20);
+	sketch_io(&sketch, 0, "write", "pipe:[7]", 10, named[_i].written_ms, named[_i].written_ms);
+	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 1, 1, 4.25);
+	sketch.rec.extras[poll].amount = 1;
+	sketch.rec.extras[poll].fd = -1;
+	sketch.rec.ops[poll].ident = sketch_string(&sketch, named[_i].found);
+	sketch_io(&sketch, 2, "read", "pipe:[7]", 10, 0.25, named[_i].written_ms + 0.25);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[1].first_step + 1];
+	ck_assert_int_eq(step->type == STEP_AWAIT, named[_i].awaits);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_poll_waits_for_what_another_thread_reads);
+	EACH(a_poll_may_say_what_it_found, named);
 }

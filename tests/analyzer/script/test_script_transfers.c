@@ -93,9 +93,11 @@ static const struct {
 	/* 0 */ { 4, KIND_HOLD, true },
 	/* 1 */ { 4, KIND_IO, false },
 	/* 2: the poll was for something else */ { 4.5, KIND_HOLD, false },
+	/* 3: a second look at what is there */ { 4, KIND_POLL, true },
+	/* 4: a permit comes first */ { 4, KIND_NONE, true },
 };
 
-START_TEST(a_lock_between_poll_and_read_is_no_other_call)
+START_TEST(what_leads_from_poll_to_read_is_no_other_call)
 {
 	struct sketch sketch;
 	struct script script;
@@ -107,10 +109,16 @@ START_TEST(a_lock_between_poll_and_read_is_no_other_call)
 		  interpreters[_i].written_ms);
 	uint32_t poll = sketch_op(&sketch, KIND_POLL, "poll", 1, 1, 4.25);
 	sketch.rec.extras[poll].amount = 1;
-	if (interpreters[_i].between == KIND_HOLD)
+	if (interpreters[_i].between == KIND_HOLD) {
 		sketch_hold(&sketch, 1, "L", 1, 4.375, 4.75);
-	else
+	} else if (interpreters[_i].between == KIND_NONE) {
+		sketch_wait(&sketch, 1, REASON_SEM, "S", 4.5, 4.5, NO_INDEX);
+	} else if (interpreters[_i].between == KIND_POLL) {
+		uint32_t glance = sketch_op(&sketch, KIND_POLL, "poll", 1, 4.5, 4.501);
+		sketch.rec.extras[glance].amount = 1;
+	} else {
 		sketch_io(&sketch, 1, "fsync", "file /x", 0, 4.375, 4.75);
+	}
 	sketch_io(&sketch, 1, "read", "tcp b>a", 10, 5, 5);
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
@@ -159,5 +167,5 @@ SUITE()
 	TEST(a_read_waits_for_what_another_writes);
 	TEST(a_wait_for_a_lock_of_a_file_stays);
 	TEST(a_poll_waits_for_what_is_read_next);
-	EACH(a_lock_between_poll_and_read_is_no_other_call, interpreters);
+	EACH(what_leads_from_poll_to_read_is_no_other_call, interpreters);
 }
