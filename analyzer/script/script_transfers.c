@@ -41,7 +41,8 @@ static bool is_on_the_way(const struct recording *rec, const struct moment *mome
 	case MOMENT_OP_END:
 		return rec->ops[moment->index].kind == KIND_HOLD || is_glance(rec, moment->index);
 	case MOMENT_LINK:
-		return rec->links[moment->index].kind == LINK_WAKE;
+		return rec->links[moment->index].kind == LINK_WAKE ||
+		       rec->links[moment->index].kind == LINK_POST;
 	case MOMENT_WAIT_BEGIN:
 	case MOMENT_WAIT_POINT:
 	case MOMENT_WAIT_END:
