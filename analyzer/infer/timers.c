@@ -64,6 +64,22 @@ static bool may_sleep(const struct rec_wait *wait)
 		wait->reason == REASON_FUTEX);
 }
 
+static void find_sites(struct places *places, const struct recording *recording)
+{
+	places->places = memory_new(recording->wait_count, sizeof(*places->places));
+	for (uint32_t i = 0; i < recording->wait_count; i++) {
+		const struct rec_wait *wait = &recording->waits[i];
+		if (may_sleep(wait) && wait->stack && wait->end_ns > wait->start_ns)
+			places->places[places->count++] =
+				(struct place){ recording->threads[wait->thread].process,
+						wait->name,
+						wait->stack,
+						wait->start_ns,
+						i,
+						wait->timed_out };
+	}
+}
+
 static void find_waits(struct places *places, const struct recording *recording)
 {
 	places->places =
@@ -117,10 +133,9 @@ static void find_polls(struct places *places, const struct recording *recording)
 	}
 }
 
-/* Those of places at which all timed out, by wait or op. To be freed. */
-static bool *sleeps_in(struct places *places, size_t limit)
+/* Whether all timed out at its place, by wait or op; those of no place are left alone. */
+static void tell_sleeps(bool *is_sleep, struct places *places)
 {
-	bool *is_sleep = memory_new(limit, sizeof(*is_sleep));
 	if (places->count)
 		qsort(places->places, places->count, sizeof(*places->places), compare_places);
 	for (size_t first = 0, end; first < places->count; first = end) {
@@ -135,14 +150,14 @@ static bool *sleeps_in(struct places *places, size_t limit)
 				is_sleep[places->places[i].index] = all;
 	}
 	free(places->places);
-	return is_sleep;
 }
 
 static void polls_become_sleeps(struct recording *recording)
 {
 	struct places places = { .count = 0 };
+	bool *is_sleep = memory_new(recording->op_count, sizeof(*is_sleep));
 	find_polls(&places, recording);
-	bool *is_sleep = sleeps_in(&places, recording->op_count);
+	tell_sleeps(is_sleep, &places);
 	for (size_t i = 0; i < recording->op_count; i++)
 		if (is_sleep[i])
 			recording->ops[i].kind = KIND_SLEEP;
@@ -266,14 +281,18 @@ static void end_at_holds(struct recording *recording, size_t first)
 static struct rec_wait *waits_take(struct recording *recording, size_t *count)
 {
 	struct rec_wait *taken = memory_new(recording->wait_count, sizeof(*taken));
-	struct places places = { .count = 0 };
+	struct places places = { .count = 0 }, sites = { .count = 0 };
 	size_t kept = 0;
+	bool *is_sleep = memory_new(recording->wait_count, sizeof(*is_sleep));
+	bool *is_sleep_site = memory_new(recording->wait_count, sizeof(*is_sleep_site));
 	find_waits(&places, recording);
-	bool *is_sleep = sleeps_in(&places, recording->wait_count);
+	tell_sleeps(is_sleep, &places);
+	find_sites(&sites, recording);
+	tell_sleeps(is_sleep_site, &sites);
 	*count = 0;
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait wait = recording->waits[i];
-		if (is_sleep[i] && wait.waiter != NO_INDEX)
+		if (is_sleep[i] && (is_sleep_site[i] || !wait.stack) && wait.waiter != NO_INDEX)
 			taken[(*count)++] = wait;
 		else
 			recording->waits[kept++] = wait;
@@ -282,6 +301,7 @@ static struct rec_wait *waits_take(struct recording *recording, size_t *count)
 	if (*count)
 		qsort(taken, *count, sizeof(*taken), compare_waits);
 	free(is_sleep);
+	free(is_sleep_site);
 	return taken;
 }
 

@@ -30,7 +30,8 @@ static size_t sleeps_of(const struct sketch *sketch)
 
 static const struct {
 	enum reason reason;
-	enum { NEVER, ONCE, AT_ONCE, BEFORE_IT_WAS_MADE } success; /* of another wait for it */
+	/* of another wait for it, or for another object from there */
+	enum { NEVER, ONCE, AT_ONCE, BEFORE_IT_WAS_MADE, FROM_THERE, FROM_ELSEWHERE } success;
 	bool is_sleep;
 } rows[] = {
 	/* 0 */ { REASON_COND, NEVER, true },
@@ -40,6 +41,8 @@ static const struct {
 	/* 4 */ { REASON_COND, ONCE, false },
 	/* 5: that was no wait */ { REASON_SEM, AT_ONCE, true },
 	/* 6: memory is used again */ { REASON_SEM, BEFORE_IT_WAS_MADE, true },
+	/* 7: each has an object of its own */ { REASON_SEM, FROM_THERE, false },
+	/* 8 */ { REASON_SEM, FROM_ELSEWHERE, true },
 };
 
 START_TEST(a_wait_that_only_the_clock_ends_is_a_sleep)
@@ -51,8 +54,14 @@ START_TEST(a_wait_that_only_the_clock_ends_is_a_sleep)
 		add_wait(&sketch, rows[_i].reason, 0, rows[_i].success == AT_ONCE ? 0 : 5, false);
 	if (rows[_i].success == BEFORE_IT_WAS_MADE)
 		sketch_link(&sketch, 0, LINK_INIT, "C", 5, 0, NO_INDEX);
-	for (int i = 0; i < NAPS; i++)
-		add_wait(&sketch, rows[_i].reason, 10 + 10 * i, 20 + 10 * i, true);
+	if (rows[_i].success >= FROM_THERE) {
+		sketch.rec.waits[0].address++;
+		sketch.rec.waits[0].stack = rows[_i].success == FROM_THERE ? 1 : 2;
+	}
+	for (int i = 0; i < NAPS; i++) {
+		uint32_t wait = add_wait(&sketch, rows[_i].reason, 10 + 10 * i, 20 + 10 * i, true);
+		sketch.rec.waits[wait].stack = rows[_i].success >= FROM_THERE;
+	}
 	timers_find(&sketch.rec);
 	ck_assert_uint_eq(sleeps_of(&sketch), rows[_i].is_sleep ? NAPS : 0);
 	ck_assert_uint_eq(sketch.rec.wait_count,
