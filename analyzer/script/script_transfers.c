@@ -31,8 +31,8 @@ static bool is_glance(const struct recording *rec, uint32_t op)
 	       poll->end_ns - poll->start_ns <= assume.copy;
 }
 
-/* A part of having a lock or permit before the read. An interpreter has its lock back, too, which it
- * gives away during calls. */
+/* A part of having a lock or permit before the read. An interpreter has its own lock back, too,
+ * which it gives away during calls. */
 static bool is_on_the_way(const struct recording *rec, const struct moment *moment)
 {
 	switch (moment_type(moment)) {

@@ -20,13 +20,24 @@ static uint64_t since(const struct rec_wait *wait, uint64_t event_ns)
 	return wait->end_ns > from_ns ? wait->end_ns - from_ns : 0;
 }
 
+/* The wait that begins there goes on with another one, for the same object or one made anew. */
+static bool is_taken_up(const struct rec_wait *wait, const struct rec_wait *next)
+{
+	bool is_same_site = wait->stack && next->stack == wait->stack && next->name == wait->name;
+
+	return next->reason == wait->reason && (next->address == wait->address || is_same_site);
+}
+
 /* Doings of a thread between two waits that are one to it. */
-static bool is_only_looking(const struct compiler *compiler, const struct moment *moment)
+static bool is_only_looking(const struct compiler *compiler, const struct moment *moment,
+			    const struct rec_wait *wait)
 {
 	enum moment_type type = moment_type(moment);
 
-	if (type == MOMENT_WAIT_END)
+	if (type == MOMENT_WAIT_END || type == MOMENT_LINK)
 		return true;
+	if (type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_POINT)
+		return !is_taken_up(wait, &compiler->rec->waits[moment->index]);
 	return (type == MOMENT_OP_BEGIN || type == MOMENT_OP_END || type == MOMENT_OP_POINT) &&
 	       compiler->rec->ops[moment->index].kind == KIND_HOLD;
 }
@@ -43,13 +54,12 @@ static size_t next_try(const struct compiler *compiler, size_t at, const struct 
 
 		if (moment->at_ns > wait->end_ns + brief_ns)
 			return 0;
-		if (is_only_looking(compiler, moment))
+		if (is_only_looking(compiler, moment, wait))
 			continue;
-		if (moment_type(moment) != MOMENT_WAIT_BEGIN &&
-		    moment_type(moment) != MOMENT_WAIT_POINT)
-			return 0;
-		const struct rec_wait *next = &compiler->rec->waits[moment->index];
-		return next->reason == wait->reason && next->address == wait->address ? i : 0;
+		return moment_type(moment) == MOMENT_WAIT_BEGIN ||
+				       moment_type(moment) == MOMENT_WAIT_POINT
+			       ? i
+			       : 0;
 	}
 	return 0;
 }

@@ -71,6 +71,8 @@ static const struct {
 	/* 2 */ { "T", 0.1, false, false, false },
 	/* 3 */ { "S", 0.1, true, false, false },
 	/* 4 */ { "S", 0.1, false, true, false }, /* nothing ever came */
+	/* 5: another lock comes between */ { "S", 0.1, false, false, true },
+	/* 6: each wait has a semaphore of its own */ { "T", 0.1, false, false, true },
 };
 
 START_TEST(a_timeout_passes_unless_the_wait_goes_on)
@@ -88,9 +90,14 @@ START_TEST(a_timeout_passes_unless_the_wait_goes_on)
 		true;
 	if (retries[_i].reads)
 		sketch_io(&sketch, 0, "read", "file /x", 10, 11, 11.02);
+	if (_i >= 5) {
+		sketch_wait(&sketch, 0, REASON_SEM, "U", 11.02, 11.02, NO_INDEX);
+		sketch_link(&sketch, 0, LINK_POST, "U", 11.04, 0, NO_INDEX);
+	}
 	uint32_t next = sketch_wait(&sketch, 0, REASON_SEM, retries[_i].next,
 				    11 + retries[_i].after_ms, 15, NO_INDEX);
 	sketch.rec.waits[next].timed_out = retries[_i].times_out;
+	sketch.rec.waits[0].stack = sketch.rec.waits[next].stack = _i == 6;
 	sketch_end(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	const struct step *step = &script.steps[script.actors[0].first_step];
