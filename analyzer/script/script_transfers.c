@@ -31,7 +31,14 @@ static bool is_glance(const struct recording *rec, uint32_t op)
 	       poll->end_ns - poll->start_ns <= assume.copy;
 }
 
-/* A part of having a lock or permit before the read. An interpreter has its own lock back, too,
+/* It only tells others something. */
+static bool is_answer(const struct recording *rec, uint32_t op)
+{
+	return rec->ops[op].kind == KIND_IO &&
+	       flow_direction_of(rec->strings[rec->ops[op].name]) == FLOW_WRITE;
+}
+
+/* Such as having a lock or permit before the read. An interpreter has its own lock back, too,
  * which it gives away during calls. */
 static bool is_on_the_way(const struct recording *rec, const struct moment *moment)
 {
@@ -39,7 +46,8 @@ static bool is_on_the_way(const struct recording *rec, const struct moment *mome
 	case MOMENT_OP_BEGIN:
 	case MOMENT_OP_POINT:
 	case MOMENT_OP_END:
-		return rec->ops[moment->index].kind == KIND_HOLD || is_glance(rec, moment->index);
+		return rec->ops[moment->index].kind == KIND_HOLD || is_glance(rec, moment->index) ||
+		       is_answer(rec, moment->index);
 	case MOMENT_LINK:
 		return rec->links[moment->index].kind == LINK_WAKE ||
 		       rec->links[moment->index].kind == LINK_POST;

@@ -95,6 +95,7 @@ static const struct {
 	/* 2: the poll was for something else */ { 4.5, KIND_HOLD, false },
 	/* 3: a second look at what is there */ { 4, KIND_POLL, true },
 	/* 4: a permit is taken, and given back */ { 4, KIND_NONE, true },
+	/* 5: it tells somebody first */ { 4, KIND_EXEC, true },
 };
 
 START_TEST(what_leads_from_poll_to_read_is_no_other_call)
@@ -114,6 +115,8 @@ START_TEST(what_leads_from_poll_to_read_is_no_other_call)
 	} else if (interpreters[_i].between == KIND_NONE) {
 		sketch_wait(&sketch, 1, REASON_SEM, "S", 4.5, 4.5, NO_INDEX);
 		sketch_link(&sketch, 1, LINK_POST, "S", 4.6, 0, NO_INDEX);
+	} else if (interpreters[_i].between == KIND_EXEC) {
+		sketch_io(&sketch, 1, "send", "tcp x>y", 1, 4.5, 4.6);
 	} else if (interpreters[_i].between == KIND_POLL) {
 		uint32_t glance = sketch_op(&sketch, KIND_POLL, "poll", 1, 4.5, 4.501);
 		sketch.rec.extras[glance].amount = 1;
