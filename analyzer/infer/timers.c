@@ -6,13 +6,14 @@
  * Java is a wait for a condition, setTimeout of node a poll. Such a wait is for an object that
  * never gets signalled. From its initialiser to the next one, all waits for it ended by their
  * timeouts. A poll is one from a call site where no poll ever found anything. A single success
- * shows that others may end it, but for a permit that was there at once.
+ * shows that others may end it, but for a permit that was there at once. A library may make an
+ * object for each wait: then a success at the same call site shows it, too.
  *
  * Where a wait gives back a mutex meanwhile, the sleep ends when the thread has it again.
  *
  * An event loop polls for what comes first, data or its next timer. So its polls stay polls. Those
- * that ended in vain, and that the thread wrote something after, are told apart. They waited for a
- * timer, which something was put off to. After the others the loop only looked around.
+ * that ended in vain are told apart if the thread then wrote something, or woke another one. They
+ * waited for a timer, which something was put off to. After the others the loop only looked around.
  */
 #include "timers.h"
 
@@ -169,7 +170,7 @@ static void polls_become_sleeps(struct recording *recording)
 struct event {
 	uint64_t start_ns;
 	uint32_t thread;
-	uint32_t op;
+	uint32_t poll; /* NO_INDEX: it does something that others see */
 };
 
 static int compare_events(const void *left, const void *right)
@@ -186,20 +187,32 @@ static bool is_wait_in_vain(const struct recording *recording, uint32_t poll)
 	return has_timed_out(recording, poll) && op->end_ns - op->start_ns > assume.copy;
 }
 
-/* Polls and writes, by thread and time. To be freed. */
+/* It wakes a thread of a pool, as one that was to look for work. */
+static bool has_woken(const struct rec_link *link)
+{
+	return link->kind == LINK_WAKE && link->count && link->thread != NO_INDEX;
+}
+
+/* Polls, and writes and wakes, by thread and time. To be freed. */
 static struct event *events_of_loops(const struct recording *recording, size_t *count)
 {
-	struct event *events = memory_new(recording->op_count, sizeof(*events));
+	struct event *events =
+		memory_new(recording->op_count + recording->link_count, sizeof(*events));
 	*count = 0;
 	for (uint32_t i = 0; i < recording->op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
 		if (op->thread == NO_INDEX || recording->extras[i].open)
 			continue;
-		if (op->kind == KIND_POLL ||
-		    (op->kind == KIND_IO &&
-		     flow_direction_of(recording->strings[op->name]) == FLOW_WRITE))
-			events[(*count)++] = (struct event){ op->start_ns, op->thread, i };
+		bool writes = op->kind == KIND_IO &&
+			      flow_direction_of(recording->strings[op->name]) == FLOW_WRITE;
+		if (op->kind == KIND_POLL || writes)
+			events[(*count)++] =
+				(struct event){ op->start_ns, op->thread, writes ? NO_INDEX : i };
 	}
+	for (size_t i = 0; i < recording->link_count; i++)
+		if (has_woken(&recording->links[i]))
+			events[(*count)++] = (struct event){ recording->links[i].at_ns,
+							     recording->links[i].thread, NO_INDEX };
 	qsort(events, *count, sizeof(*events), compare_events);
 	return events;
 }
@@ -209,10 +222,9 @@ static void polls_await_timers(struct recording *recording)
 	size_t count;
 	struct event *events = events_of_loops(recording, &count);
 	for (size_t i = 1; i < count; i++) {
-		uint32_t poll = events[i - 1].op;
-		if (events[i].thread == events[i - 1].thread &&
-		    recording->ops[events[i].op].kind == KIND_IO &&
-		    recording->ops[poll].kind == KIND_POLL && is_wait_in_vain(recording, poll))
+		uint32_t poll = events[i - 1].poll;
+		if (events[i].thread == events[i - 1].thread && events[i].poll == NO_INDEX &&
+		    poll != NO_INDEX && is_wait_in_vain(recording, poll))
 			recording->extras[poll].timer = true;
 	}
 	free(events);

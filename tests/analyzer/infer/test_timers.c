@@ -136,13 +136,14 @@ END_TEST
 static const struct {
 	uint64_t ready;
 	uint32_t op_ms;   /* how long the poll is */
-	const char *then; /* the call after it */
+	const char *then; /* the call after it; NULL: a thread is woken */
 	bool is_timer;
 } loop_rows[] = {
 	/* 0: work had been put off until then */ { 0, 10, "write", true },
 	/* 1: data came */ { 1, 10, "write", false },
 	/* 2: it looked around, and did nothing that anybody else sees */ { 0, 10, "read", false },
 	/* 3: it did not wait */ { 0, 0, "write", false },
+	/* 4: a pool was to do it */ { 0, 10, NULL, true },
 };
 
 /* Another poll from there has found something: the loop's polls stay polls. */
@@ -157,7 +158,10 @@ START_TEST(a_loops_poll_that_its_timer_ends_is_of_a_class_of_sleeps)
 		sketch_op(&sketch, KIND_POLL, "epoll_wait", 0, 20, 20 + loop_rows[_i].op_ms);
 	sketch.rec.ops[poll].outcome = OUTCOME_OK;
 	sketch.rec.extras[poll].amount = loop_rows[_i].ready;
-	sketch_op(&sketch, KIND_IO, loop_rows[_i].then, 0, 31, 32);
+	if (loop_rows[_i].then)
+		sketch_op(&sketch, KIND_IO, loop_rows[_i].then, 0, 31, 32);
+	else
+		sketch_link(&sketch, 0, LINK_WAKE, "C", 31, 1, NO_INDEX);
 	timers_find(&sketch.rec);
 	ck_assert_int_eq(sketch.rec.ops[poll].kind, KIND_POLL);
 	ck_assert_int_eq(sketch.rec.extras[poll].timer, loop_rows[_i].is_timer);
