@@ -8,7 +8,9 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <sys/inotify.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 
 /* --- ends of streams: a new one each time --- */
@@ -88,11 +90,42 @@ static void inotify_take(int side)
 	die_if(read(ends[side], event, sizeof(event)) < 0, "read");
 }
 
+/* --- signals, to this process: each side has one of its own --- */
+
+static void signal_make(void)
+{
+	sigset_t both;
+
+	sigemptyset(&both);
+	for (int i = 0; i < SIDES; i++) {
+		sigset_t own;
+
+		sigemptyset(&own);
+		sigaddset(&own, SIGRTMIN + i);
+		sigaddset(&both, SIGRTMIN + i);
+		die_if((ends[i] = signalfd(-1, &own, 0)) < 0, "signalfd");
+	}
+	pthread_sigmask(SIG_BLOCK, &both, NULL);
+}
+
+static void signal_give(int side)
+{
+	die_if(kill(getpid(), SIGRTMIN + !side), "kill");
+}
+
+static void signal_take(int side)
+{
+	struct signalfd_siginfo signal;
+
+	die_if(read(ends[side], &signal, sizeof(signal)) < 0, "read");
+}
+
 /* --- all --- */
 
 static const struct way ways[] = {
 	{ "close", close_make, close_give, close_take, NULL },
 	{ "fifo", fifo_make, fifo_give, fifo_take, paths_remove },
+	{ "signalfd", signal_make, signal_give, signal_take, NULL },
 	{ "inotify", inotify_make, inotify_give, inotify_take, paths_remove },
 };
 
