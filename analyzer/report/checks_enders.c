@@ -55,6 +55,17 @@ static void add_piece(void *context, const struct trace_piece *piece)
 	path->parts[i].ns += (double)(piece->to_ns - piece->from_ns);
 }
 
+/* It changes what a directory has, which who watches that is told. */
+static bool changes_names(const char *call)
+{
+	static const char *const begins[] = { "rename", "unlink", "link",  "symlink",
+					      "mkdir",  "rmdir",  "creat", "truncate" };
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(call, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Calls that wait until something comes, and those that send something, of which the recording does
  * not know the other end. */
 static void sort_calls(const struct analysis *analysis, bool *is_wait, bool *is_doing)
@@ -69,7 +80,8 @@ static void sort_calls(const struct analysis *analysis, bool *is_wait, bool *is_
 			op->kind == KIND_IO ? flow_direction_of(recording->strings[op->name])
 					    : FLOW_NONE;
 		bool accepts = strncmp(recording->strings[op->name], "accept", 6) == 0;
-		is_doing[i] = direction == FLOW_WRITE;
+		is_doing[i] = direction == FLOW_WRITE ||
+			      (op->kind == KIND_IO && changes_names(recording->strings[op->name]));
 		is_wait[i] = op->end_ns - op->start_ns > assume.copy &&
 			     flows->transfer_of[i] == NO_INDEX &&
 			     (op->kind == KIND_POLL ||

@@ -11,8 +11,11 @@
 
 #include <string.h>
 
-/* A client asks by datagrams. Its server is recorded and works for 10 ms each time, or is not. */
-static void ask(struct sketch *sketch, bool is_recorded)
+/* By datagrams, or by a file that it moves to a directory which the client watches. */
+enum server { NOT_RECORDED, ANSWERS, MOVES, SERVERS };
+
+/* A client asks. Its server is recorded and works for 10 ms each time, or is not. */
+static void ask(struct sketch *sketch, enum server server)
 {
 	sketch_begin(sketch);
 	sketch_thread(sketch, "client", 0, 300);
@@ -21,12 +24,16 @@ static void ask(struct sketch *sketch, bool is_recorded)
 	for (int i = 0; i < 25; i++) {
 		double at_ms = 12 * i;
 		sketch_io(sketch, 0, "sendto", "udp a>*", 1, at_ms, at_ms + 0.01);
-		sketch_io(sketch, 0, "recvfrom", "udp a>*", 1, at_ms + 0.01, at_ms + 10.1);
+		sketch_io(sketch, 0, "recvfrom", server == MOVES ? "inotify" : "udp a>*", 1,
+			  at_ms + 0.01, at_ms + 10.1);
 		sketch_sleep(sketch, 0, "think", at_ms + 10.1, at_ms + 12);
-		if (!is_recorded)
+		if (server == NOT_RECORDED)
 			continue;
 		sketch_sleep(sketch, 1, "serve", at_ms + 0.02, at_ms + 10);
-		sketch_io(sketch, 1, "sendto", "udp b>*", 1, at_ms + 10, at_ms + 10.01);
+		if (server == ANSWERS)
+			sketch_io(sketch, 1, "sendto", "udp b>*", 1, at_ms + 10, at_ms + 10.01);
+		else
+			sketch_op(sketch, KIND_IO, "rename", 1, at_ms + 10, at_ms + 10.01);
 	}
 	sketch_end(sketch);
 }
@@ -36,11 +43,12 @@ START_TEST(an_unknown_end_that_is_recorded_is_said)
 	struct options options = {
 		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
 	};
-	for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
+	for (int server = 0; server < SERVERS; server++) {
+		bool is_recorded = server != NOT_RECORDED;
 		struct sketch sketch;
 		struct analysis analysis;
 		char error[OPTIONS_ERROR_BYTES];
-		ask(&sketch, is_recorded);
+		ask(&sketch, (enum server)server);
 		ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
 		const struct check *check = &analysis.checks.rows[CHECK_ENDERS];
 		ck_assert_int_eq(check->state, is_recorded ? CHECK_WITHHOLDS : CHECK_PASSED);
