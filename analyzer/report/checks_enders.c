@@ -66,6 +66,13 @@ static bool changes_names(const char *call)
 	return false;
 }
 
+/* It waits for input or output that was begun before, which may need another thread. */
+static bool awaits_completion(const char *call)
+{
+	return strstr(call, "io_uring") || strcmp(call, "aio_suspend") == 0 ||
+	       strcmp(call, "io_getevents") == 0;
+}
+
 /* Calls that wait until something comes, and those that send something, of which the recording does
  * not know the other end. */
 static void sort_calls(const struct analysis *analysis, bool *is_wait, bool *is_doing)
@@ -82,10 +89,11 @@ static void sort_calls(const struct analysis *analysis, bool *is_wait, bool *is_
 		bool accepts = strncmp(recording->strings[op->name], "accept", 6) == 0;
 		is_doing[i] = direction == FLOW_WRITE ||
 			      (op->kind == KIND_IO && changes_names(recording->strings[op->name]));
-		is_wait[i] = op->end_ns - op->start_ns > assume.copy &&
-			     flows->transfer_of[i] == NO_INDEX &&
-			     (op->kind == KIND_POLL ||
-			      (ident[0] && !is_file && (direction == FLOW_READ || accepts)));
+		is_wait[i] =
+			op->end_ns - op->start_ns > assume.copy &&
+			flows->transfer_of[i] == NO_INDEX &&
+			(op->kind == KIND_POLL || awaits_completion(recording->strings[op->name]) ||
+			 (ident[0] && !is_file && (direction == FLOW_READ || accepts)));
 	}
 }
 
