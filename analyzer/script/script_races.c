@@ -5,8 +5,9 @@
  *
  * Method. Before each timeout that passed stands a race (STEP_RACE). If the event that ended the
  * last of the waits comes first, the thread goes on with that wait. The rounds between are left
- * out then. They must matter to no other thread; else the timeouts stay as many as they were. So
- * they do if the event is not known.
+ * out then. They must matter to no other thread: what a round takes it gives back, as the lock of
+ * an interpreter. Else the timeouts stay as many as they were. So they do if the event is not
+ * known.
  *
  * One thread.
  */
@@ -86,6 +87,88 @@ void script_race(struct compiler *compiler, bool is_poll)
 		script_emit(compiler, STEP_RACE, 0, 0);
 }
 
+/* --- what the rounds that are left out take and give back --- */
+
+enum { BALANCE_MAX = 8 };
+
+/* How many tokens and permits of each sort were taken, less those that were given back. */
+struct balance {
+	uint32_t sources[BALANCE_MAX];
+	int counts[BALANCE_MAX];
+	size_t size;
+};
+
+static bool balance_add(struct balance *balance, uint32_t source, int count)
+{
+	size_t i = 0;
+
+	while (i < balance->size && balance->sources[i] != source)
+		i++;
+	if (i == BALANCE_MAX)
+		return false;
+	if (i == balance->size) {
+		balance->sources[balance->size] = source;
+		balance->counts[balance->size++] = 0;
+	}
+	balance->counts[i] += count;
+	return true;
+}
+
+static bool is_even(const struct balance *balance)
+{
+	for (size_t i = 0; i < balance->size; i++)
+		if (balance->counts[i])
+			return false;
+	return true;
+}
+
+/* Of a condition that stands for jobs nothing may be left out. */
+static bool token_counts(struct balance *balance, const struct script *script, uint32_t condition,
+			 int count)
+{
+	return condition != NO_INDEX && !script->monitors.conditions[condition].is_pool &&
+	       balance_add(balance, condition, count);
+}
+
+static bool signal_counts(struct balance *balance, const struct script *script, uint32_t link)
+{
+	const struct signal_role *role = &script->monitors.signals[link];
+	bool puts = role->condition != NO_INDEX &&
+		    script->monitors.conditions[role->condition].model == PUT_BY_SIGNAL &&
+		    !role->is_gate;
+
+	return token_counts(balance, script, role->condition, puts ? -1 : 0);
+}
+
+/* The step may be left out, if all is even in the end. */
+static bool step_counts(struct balance *balance, const struct script *script,
+			const struct step *step)
+{
+	uint32_t semaphores = (uint32_t)script->monitors.condition_count;
+
+	switch (step->type) {
+	case STEP_TAKE:
+		return token_counts(balance, script, step->arg, 1);
+	case STEP_PUT:
+		return token_counts(balance, script, step->arg, -1);
+	case STEP_YIELD: /* puts one and takes one */
+		return token_counts(balance, script, step->arg, 0);
+	case STEP_SIGNAL:
+		return signal_counts(balance, script, step->arg);
+	case STEP_PERMIT:
+	case STEP_CLAIM:
+		return balance_add(balance, semaphores + step->arg, 1);
+	case STEP_POST:
+		return balance_add(balance, semaphores + step->arg, -1);
+	case STEP_LOOK:
+	case STEP_AGAIN:
+	case STEP_RACE:
+		return true;
+	default:
+		return script_may_repeat((enum step_type)step->type);
+	}
+}
+
 static void race_forget(struct step *step)
 {
 	*step = (struct step){ .arg = NO_INDEX, .type = STEP_FIXED };
@@ -96,15 +179,14 @@ void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 	struct race *race = &compiler->thread.races[is_poll];
 	struct step *steps = compiler->script->steps;
 	size_t last = compiler->script->step_count - 1;
+	struct balance balance = { .size = 0 };
 
 	if (!race->until_ns || race->target != index)
 		return;
 	for (size_t i = last; i-- > race->first_step;) {
-		if (steps[i].type == STEP_RACE && !steps[i].jump)
+		if (steps[i].type == STEP_RACE && !steps[i].jump && is_even(&balance))
 			steps[i].jump = last - i;
-		else if (!script_may_repeat((enum step_type)steps[i].type) &&
-			 steps[i].type != STEP_LOOK && steps[i].type != STEP_AGAIN &&
-			 steps[i].type != STEP_RACE)
+		else if (!step_counts(&balance, compiler->script, &steps[i]))
 			break;
 	}
 	*race = (struct race){ .target = NO_INDEX };

@@ -60,9 +60,14 @@ START_TEST(a_signal_comes_before_a_timeout)
 }
 END_TEST
 
+/* The polls of the same thread: alone, with a timer, with a lock had between them. */
+enum polled { ALONE, WITH_A_TIMER, WITH_A_LOCK, POLLED };
+
 /* The same by polls of a pipe, the last of which finds a byte; or by a timer that is polled too. */
-static void sketch_polled(struct sketch *sketch, bool has_timer)
+static void sketch_polled(struct sketch *sketch, enum polled polled)
 {
+	bool has_timer = polled == WITH_A_TIMER;
+
 	begin(sketch, 49, 51);
 	for (int i = 0; i <= TIMEOUTS; i++) {
 		bool is_last = i == TIMEOUTS;
@@ -77,6 +82,10 @@ static void sketch_polled(struct sketch *sketch, bool has_timer)
 		sketch->rec.extras[poll].fd = 3;
 		if (!is_last)
 			sketch_io(sketch, 2, "log", "", 9, 11 * i + 10, 11 * i + 11);
+		if (!is_last && polled == WITH_A_LOCK) {
+			sketch_wait(sketch, 2, REASON_SEM, "L", 11 * i + 11, 11 * i + 11, NO_INDEX);
+			sketch_link(sketch, 2, LINK_POST, "L", 11 * i + 11, 0, NO_INDEX);
+		}
 	}
 	sketch_io(sketch, 1, "write", "pipe:[1]", 1, 49, 49);
 	sketch_io(sketch, 2, "read", "pipe:[1]", 1, 49, 49);
@@ -86,13 +95,13 @@ static void sketch_polled(struct sketch *sketch, bool has_timer)
 
 START_TEST(data_come_before_a_timeout)
 {
-	for (int has_timer = 0; has_timer < 2; has_timer++) {
+	for (int polled = 0; polled < POLLED; polled++) {
 		struct sketch sketch;
 
-		sketch_polled(&sketch, has_timer);
-		replayed_expect(&sketch, has_timer, NULL, 1, 51);
-		replayed_expect(&sketch, has_timer, "work", 0.5, 26.5);
-		replayed_expect(&sketch, has_timer, "work", 0, 2);
+		sketch_polled(&sketch, (enum polled)polled);
+		replayed_expect(&sketch, polled, NULL, 1, 51);
+		replayed_expect(&sketch, polled, "work", 0.5, 26.5);
+		replayed_expect(&sketch, polled, "work", 0, 2);
 		sketch_free(&sketch);
 	}
 }
