@@ -116,11 +116,17 @@ struct gathered {
 	struct script_places places;
 };
 
+/* A thread knows so many sorts of waits that only time out. */
+enum { ENDLESS_MAX = 8 };
+
 /* Timeouts that pass until something ends such a wait. */
 struct race {
 	uint32_t target; /* the wait or poll, NO_INDEX = nothing ever does */
 	uint32_t first_step;
 	uint64_t until_ns; /* 0 = there is none now */
+	/* Moments: of waits of the last few sorts that nothing ever ends from there on. */
+	size_t endless[ENDLESS_MAX];
+	size_t endless_count;
 };
 
 /* Of the thread that is being compiled. */

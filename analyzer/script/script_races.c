@@ -64,20 +64,39 @@ static uint32_t target_of(const struct compiler *compiler, bool is_poll)
 	return NO_INDEX;
 }
 
+static bool is_endless(const struct compiler *compiler, const struct race *race, bool is_poll)
+{
+	const struct moment *moments = compiler->timeline->moments;
+
+	for (size_t i = 0; i < race->endless_count && i < ENDLESS_MAX; i++)
+		if (is_alike(compiler->rec, &moments[race->endless[i]],
+			     &moments[compiler->thread.at], is_poll))
+			return true;
+	return false;
+}
+
+static void race_begins(struct compiler *compiler, struct race *race, bool is_poll)
+{
+	const struct recording *rec = compiler->rec;
+	uint32_t target = target_of(compiler, is_poll);
+
+	if (target == NO_INDEX)
+		race->endless[race->endless_count++ % ENDLESS_MAX] = compiler->thread.at;
+	race->target = target;
+	race->first_step = (uint32_t)compiler->script->step_count;
+	race->until_ns = target == NO_INDEX ? 0
+			 : is_poll          ? rec->ops[target].start_ns
+					    : rec->waits[target].start_ns;
+}
+
 bool script_may_race(struct compiler *compiler, bool is_poll)
 {
 	struct race *race = &compiler->thread.races[is_poll];
-	uint64_t at_ns = compiler->timeline->moments[compiler->thread.at].at_ns;
 
-	if (at_ns >= race->until_ns) {
-		uint32_t target = target_of(compiler, is_poll);
-		const struct recording *rec = compiler->rec;
-
-		*race = (struct race){ target, (uint32_t)compiler->script->step_count, UINT64_MAX };
-		if (target != NO_INDEX)
-			race->until_ns =
-				is_poll ? rec->ops[target].start_ns : rec->waits[target].start_ns;
-	}
+	if (is_endless(compiler, race, is_poll))
+		return false;
+	if (compiler->timeline->moments[compiler->thread.at].at_ns >= race->until_ns)
+		race_begins(compiler, race, is_poll);
 	return race->target != NO_INDEX;
 }
 
@@ -189,7 +208,8 @@ void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 		else if (!step_counts(&balance, compiler->script, &steps[i]))
 			break;
 	}
-	*race = (struct race){ .target = NO_INDEX };
+	race->target = NO_INDEX;
+	race->until_ns = 0;
 }
 
 void script_races_complete(struct script *script)

@@ -60,8 +60,9 @@ START_TEST(a_signal_comes_before_a_timeout)
 }
 END_TEST
 
-/* The polls of the same thread: alone, with a timer, with a lock had between them. */
-enum polled { ALONE, WITH_A_TIMER, WITH_A_LOCK, POLLED };
+/* The polls of the same thread: alone, with a timer, with a lock had between them, after one from
+ * another place that nothing ever ends. */
+enum polled { ALONE, WITH_A_TIMER, WITH_A_LOCK, AFTER_ANOTHER, POLLED };
 
 /* The same by polls of a pipe, the last of which finds a byte; or by a timer that is polled too. */
 static void sketch_polled(struct sketch *sketch, enum polled polled)
@@ -80,6 +81,7 @@ static void sketch_polled(struct sketch *sketch, enum polled polled)
 										: "");
 		sketch->rec.extras[poll].amount = is_last || has_timer;
 		sketch->rec.extras[poll].fd = 3;
+		sketch->rec.extras[poll].stack = 1 + (polled == AFTER_ANOTHER && i == 0);
 		if (!is_last)
 			sketch_io(sketch, 2, "log", "", 9, 11 * i + 10, 11 * i + 11);
 		if (!is_last && polled == WITH_A_LOCK) {
@@ -101,7 +103,7 @@ START_TEST(data_come_before_a_timeout)
 		sketch_polled(&sketch, (enum polled)polled);
 		replayed_expect(&sketch, polled, NULL, 1, 51);
 		replayed_expect(&sketch, polled, "work", 0.5, 26.5);
-		replayed_expect(&sketch, polled, "work", 0, 2);
+		replayed_expect(&sketch, polled, "work", 0, polled == AFTER_ANOTHER ? 13 : 2);
 		sketch_free(&sketch);
 	}
 }
