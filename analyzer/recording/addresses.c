@@ -17,9 +17,11 @@ static uint32_t process_of(uint32_t process, uint64_t address)
 
 static size_t home(const struct addresses *table, uint32_t process, uint64_t address)
 {
-	/* Either alone tells keys apart: all bits of both must count. */
-	uint64_t hash = (address ^ process * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u;
+	const uint64_t factor = 0x9e3779b97f4a7c15u;
+	uint64_t hash = (address ^ process * 0xbf58476d1ce4e5b9u) * factor;
 
+	/* twice, as keys that differ in their highest bits alone have the same low ones */
+	hash = (hash ^ hash >> 32) * factor;
 	return (size_t)(hash >> 32) & (table->bucket_count - 1);
 }
 
