@@ -14,10 +14,12 @@
 #include "jitter.h"
 
 #include "base/assumptions.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PROBES = 2 };
 
@@ -73,25 +75,32 @@ bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 {
 	struct jittered tries[JITTERS + 1] = { { .answer = *answer } };
 	struct trial other = *trial;
+	size_t finish_count = trial->finish_ns ? replayer->finish_count : 0;
+	uint64_t *finishes_ns = memory_new(JITTERS * finish_count, sizeof(*finishes_ns));
 	bool differs = false, ran_away = answer->ran_away;
+	unsigned i;
 
 	assert(trial->jitter == 0 && !trial->is_fair && !trial->shares_cpus);
-	other.finish_ns = NULL;
-	for (unsigned i = 1; i <= JITTERS; i++) {
-		if (i > PROBES && !differs)
-			return false;
+	for (i = 1; i <= JITTERS && (i <= PROBES || differs); i++) {
 		tries[i].number = other.jitter = i;
+		if (finish_count)
+			other.finish_ns = finishes_ns + (i - 1) * finish_count;
 		replayer->run(replayer, &other, 1, scratch, &tries[i].answer);
 		ran_away = ran_away || tries[i].answer.ran_away;
 		tries[i].answer = seen_from_recorded(jitter, i, tries[i].answer);
 		differs = differs || is_other_order(jitter, &tries[i], answer);
 	}
-	qsort(tries, JITTERS + 1, sizeof(tries[0]), compare_jittered);
-	*range = (struct makespan_range){ tries[0].answer.makespan_ns,
-					  tries[JITTERS].answer.makespan_ns, ran_away };
-	other.finish_ns = trial->finish_ns;
-	other.jitter = tries[JITTERS / 2].number;
-	replayer->run(replayer, &other, 1, scratch, answer);
-	*answer = seen_from_recorded(jitter, other.jitter, *answer);
-	return true;
+	if (differs) {
+		qsort(tries, JITTERS + 1, sizeof(tries[0]), compare_jittered);
+		const struct jittered *median = &tries[JITTERS / 2];
+
+		*range = (struct makespan_range){ tries[0].answer.makespan_ns,
+						  tries[JITTERS].answer.makespan_ns, ran_away };
+		*answer = median->answer;
+		if (finish_count && median->number)
+			memcpy(trial->finish_ns, finishes_ns + (median->number - 1) * finish_count,
+			       finish_count * sizeof(*finishes_ns));
+	}
+	free(finishes_ns);
+	return differs;
 }

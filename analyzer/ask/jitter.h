@@ -29,9 +29,9 @@ void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
 		  const struct replay_answer *baseline, void *scratch);
 
 /*
- * `answer` is the replay of `trial`, with lengths as recorded. True: jitter brings threads into
- * another order. Then `answer` and the trial's finishes become those of the median of several
- * replays, ordered by their savings, and `range` is set.
+ * `answer` is the replay of `trial`, with lengths as recorded, which has set the trial's finishes.
+ * True: jitter brings threads into another order. Then `answer` and the trial's finishes become
+ * those of the median of several replays, ordered by their savings, and `range` is set.
  */
 bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 		   const struct trial *trial, void *scratch, struct replay_answer *answer,
