@@ -74,7 +74,7 @@ struct crossing_cost machine_crossing(const struct machine *machine, enum crossi
 		cost.is_of_all = true;
 	} else if (crossing != CROSSING_FREE && machine->crosses) {
 		cost.least_ns = assume.crossing;
-		cost.run_ns = (int64_t)assume.crossing_run;
+		cost.signal_run_ns = assume.crossing_run;
 	}
 	return cost;
 }

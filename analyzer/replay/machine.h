@@ -28,9 +28,11 @@ struct machine {
 struct crossing_cost {
 	uint64_t least_ns; /* a wake-up takes at least that, and */
 	uint64_t most_ns;  /* at most that */
-	int64_t run_ns;    /* CPU time of the waker; negative: the recording has so much too much */
-	bool is_of_all;    /* else: of locks, and of signals to conditions */
-	bool pulls;        /* a thread that is woken by bytes goes to its waker's CPU */
+	/* CPU time of the waker; negative: the recording has so much too much */
+	int64_t run_ns;
+	uint64_t signal_run_ns; /* the same of signals to conditions alone */
+	bool is_of_all;         /* run_ns and these bounds; else the bounds are those of locks */
+	bool pulls;             /* a thread that is woken by bytes goes to its waker's CPU */
 };
 
 struct crossing_cost machine_crossing(const struct machine *, enum crossing);

@@ -103,6 +103,7 @@ static bool runs_undisturbed(struct simulation *sim, struct player *player, cons
 {
 	uint64_t steps = (uint64_t)(step - &sim->script->steps[player->step]) + 1;
 
+	assert(!player->owed_ns);
 	if (sim->times || steps >= sim->steps_left ||
 	    !crowd_run(&sim->crowd, now_ns, simulate_scaled_ns(sim, player, step),
 		       until_ns < sim->bound_ns ? until_ns : sim->bound_ns))
@@ -111,11 +112,48 @@ static bool runs_undisturbed(struct simulation *sim, struct player *player, cons
 	return true;
 }
 
-/* Runs the steps that concern nobody else, and on a queue's CPU the runs that nobody interrupts.
- * Returns the first other one. Without a trace it does not ask for one at each step. */
+/* On a queue's CPU: whether nobody interrupts the run. */
+static inline bool runs_uninterrupted(struct simulation *sim, struct player *player,
+				      const struct step *step, struct run_ahead *ahead,
+				      uint64_t *now_ns, uint64_t until_ns)
+{
+	uint64_t ns;
+
+	if (*now_ns != ahead->now_ns && !runqueues_ahead_sleep(ahead, *now_ns, until_ns))
+		return false;
+	ns = simulate_scaled_ns(sim, player, step);
+	if (!runqueues_ahead_run(ahead, simulate_run_ns(player, ns), until_ns))
+		return false;
+	*now_ns = ahead->now_ns;
+	simulate_paid(player, ns);
+	return true;
+}
+
+/* Actors run on a CPU each, on CPUs that all share, or on those of queues. */
+enum run_way { RUNS_ALONE, RUNS_SHARING, RUNS_IN_TURN };
+
+/* Passes over a run. False: it concerns somebody else. */
+static inline __attribute__((always_inline)) bool pass_run(
+	struct simulation *sim, struct player *player, const struct step *step,
+	struct run_ahead *ahead, enum run_way way, uint64_t *now_ns, uint64_t until_ns)
+{
+	if (way == RUNS_SHARING)
+		return runs_undisturbed(sim, player, step, now_ns, until_ns);
+	if (way == RUNS_IN_TURN)
+		return runs_uninterrupted(sim, player, step, ahead, now_ns, until_ns);
+	uint64_t ns = simulate_scaled_ns(sim, player, step);
+
+	*now_ns += simulate_run_ns(player, ns);
+	simulate_paid(player, ns);
+	return true;
+}
+
+/* Runs the steps that concern nobody else. Returns the first other one. Each way has code of its
+ * own, with and without a trace, so that no step asks for these. */
 static inline __attribute__((always_inline)) const struct step *run_steps(struct simulation *sim,
 									  struct player *player,
 									  struct run_ahead *ahead,
+									  enum run_way way,
 									  bool is_traced)
 {
 	const struct step *step = &sim->script->steps[player->step];
@@ -126,20 +164,10 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 		bool runs = step->type == STEP_RUN || (step->type == STEP_WAKING && player->woke);
 		uint64_t from_ns = now_ns;
 
-		if (runs && sim->is_crowded && !sim->has_queues) {
-			if (is_traced || !runs_undisturbed(sim, player, step, &now_ns, until_ns))
+		if (runs) {
+			if ((is_traced && way == RUNS_SHARING) ||
+			    !pass_run(sim, player, step, ahead, way, &now_ns, until_ns))
 				break;
-		} else if (runs && sim->is_crowded) {
-			if ((now_ns != ahead->now_ns &&
-			     !runqueues_ahead_sleep(ahead, now_ns, until_ns)) ||
-			    !runqueues_ahead_run(ahead, simulate_run_ns(sim, player, step),
-						 until_ns))
-				break;
-			now_ns = ahead->now_ns;
-			simulate_paid(sim, player, step);
-		} else if (runs) {
-			now_ns += simulate_run_ns(sim, player, step);
-			simulate_paid(sim, player, step);
 		} else if (step->type == STEP_DELAY) {
 			now_ns += simulate_scaled_ns(sim, player, step);
 		} else if (step->type == STEP_FIXED) {
@@ -168,8 +196,14 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 static const struct step *run_alone(struct simulation *sim, struct player *player,
 				    struct run_ahead *ahead)
 {
-	return sim->trace ? run_steps(sim, player, ahead, true)
-			  : run_steps(sim, player, ahead, false);
+	if (!sim->is_crowded)
+		return sim->trace ? run_steps(sim, player, NULL, RUNS_ALONE, true)
+				  : run_steps(sim, player, NULL, RUNS_ALONE, false);
+	if (!sim->has_queues)
+		return sim->trace ? run_steps(sim, player, NULL, RUNS_SHARING, true)
+				  : run_steps(sim, player, NULL, RUNS_SHARING, false);
+	return sim->trace ? run_steps(sim, player, ahead, RUNS_IN_TURN, true)
+			  : run_steps(sim, player, ahead, RUNS_IN_TURN, false);
 }
 
 /* Somebody else is earlier. Whoever has a queue's CPU must also give that away before a step that

@@ -180,6 +180,12 @@ struct simulation {
 	bool ran_away;
 };
 
+/* Times are far below 2^63, and signed ones are converted in one instruction. */
+static inline uint64_t simulate_times(uint64_t ns, double factor)
+{
+	return (uint64_t)(int64_t)((double)(int64_t)ns * factor);
+}
+
 /* How long a step of the recording takes with another number of things to do. */
 static inline uint64_t simulate_batch_ns(const struct batch *batch, const struct step *step,
 					 uint64_t ns)
@@ -201,19 +207,9 @@ static inline uint64_t simulate_jitter_ns(const struct simulation *sim, const st
 
 	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
 	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
-	double part = (double)(bits >> 32) / (double)UINT32_MAX * 2 - 1;
+	double part = (double)(int64_t)(bits >> 32) / (double)UINT32_MAX * 2 - 1;
 
-	return (uint64_t)((double)ns * (1 + assume.jitter * part));
-}
-
-/* To wake a thread takes longer if that is on another CPU. Of a transfer it was in the call. */
-static inline uint64_t simulate_crossing_run_ns(const struct simulation *sim,
-						const struct step *step)
-{
-	bool crosses =
-		sim->crossing.run_ns > 0 && !sim->crossing.is_of_all && step->type == STEP_WAKING;
-
-	return crosses && step[-1].type == STEP_SIGNAL ? (uint64_t)sim->crossing.run_ns : 0;
+	return simulate_times(ns, 1 + assume.jitter * part);
 }
 
 /* How long a step takes under the hypothesis. */
@@ -221,33 +217,33 @@ static inline uint64_t simulate_scaled_ns(const struct simulation *sim, const st
 					  const struct step *step)
 {
 	double factor = sim->factor[step->arg];
-	uint64_t ns = step->ns + simulate_crossing_run_ns(sim, step);
+	uint64_t ns = step->ns;
 
-	ns = factor == 1.0 ? ns : (uint64_t)((double)ns * factor);
+	if (sim->crossing.signal_run_ns && step->type == STEP_WAKING &&
+	    step[-1].type == STEP_SIGNAL)
+		ns += sim->crossing.signal_run_ns;
+	ns = factor == 1.0 ? ns : simulate_times(ns, factor);
 	ns = player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 	return sim->jitter ? simulate_jitter_ns(sim, step, ns) : ns;
 }
 
-/* A run that begins now, with what its actor owes. */
-static inline uint64_t simulate_run_ns(const struct simulation *sim, const struct player *player,
-				       const struct step *step)
+/* A run of this length that begins now, with what its actor owes. */
+static inline uint64_t simulate_run_ns(const struct player *player, uint64_t ns)
 {
-	uint64_t ns = simulate_scaled_ns(sim, player, step);
-
 	if (player->owed_ns >= 0)
 		return ns + (uint64_t)player->owed_ns;
 	return ns > (uint64_t)-player->owed_ns ? ns - (uint64_t)-player->owed_ns : 0;
 }
 
 /* That run has begun. */
-static inline void simulate_paid(const struct simulation *sim, struct player *player,
-				 const struct step *step)
+static inline void simulate_paid(struct player *player, uint64_t ns)
 {
 	int64_t left_ns = player->owed_ns;
 
 	if (left_ns < 0)
-		left_ns += (int64_t)simulate_scaled_ns(sim, player, step);
-	player->owed_ns = left_ns < 0 ? left_ns : 0;
+		left_ns += (int64_t)ns;
+	if (left_ns)
+		player->owed_ns = left_ns < 0 ? left_ns : 0;
 }
 
 static inline const struct step *simulate_step_of(const struct simulation *sim, uint32_t actor)

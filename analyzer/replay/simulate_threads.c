@@ -96,11 +96,11 @@ bool simulate_retire(struct simulation *sim, uint32_t actor, uint64_t now_ns)
 bool simulate_run(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
-	uint64_t run_ns = simulate_run_ns(sim, player, step);
+	uint64_t ns = simulate_scaled_ns(sim, player, step), run_ns = simulate_run_ns(player, ns);
 
 	assert(sim->is_crowded && player->cpu == PLAYER_OFF);
 	player->cpu = PLAYER_RUNNING;
-	simulate_paid(sim, player, step);
+	simulate_paid(player, ns);
 	if (sim->has_queues)
 		runqueues_enter(&sim->queues, player->now_ns, actor, (double)run_ns);
 	else

@@ -85,17 +85,17 @@ START_TEST(what_crossing_costs_is_in_no_recording)
 		enum crossing crossing;
 		struct crossing_cost cost;
 	} rows[] = {
-		{ 1, 1, 2, CROSSING_USUAL, { 25000, UINT64_MAX, 5000, false, false } },
-		{ 2, 1, 2, CROSSING_FREE, { 0, UINT64_MAX, 0, false, false } },
-		{ 3, 1, 2, CROSSING_DEAR, { 60000, UINT64_MAX, 25000, true, false } },
-		{ 4, 2, 4, CROSSING_USUAL, { 0, UINT64_MAX, 0, false, false } },
-		{ 5, 2, 4, CROSSING_DEAR, { 60000, UINT64_MAX, 25000, true, false } },
+		{ 1, 1, 2, CROSSING_USUAL, { 25000, UINT64_MAX, 0, 5000, false, false } },
+		{ 2, 1, 2, CROSSING_FREE, { 0, UINT64_MAX, 0, 0, false, false } },
+		{ 3, 1, 2, CROSSING_DEAR, { 60000, UINT64_MAX, 25000, 0, true, false } },
+		{ 4, 2, 4, CROSSING_USUAL, { 0, UINT64_MAX, 0, 0, false, false } },
+		{ 5, 2, 4, CROSSING_DEAR, { 60000, UINT64_MAX, 25000, 0, true, false } },
 		/* its cost is gone, or was never paid */
-		{ 6, 2, 1, CROSSING_FREE, { 0, 0, -25000, true, false } },
-		{ 7, 2, 1, CROSSING_DEAR, { 0, UINT64_MAX, 0, false, false } },
+		{ 6, 2, 1, CROSSING_FREE, { 0, 0, -25000, 0, true, false } },
+		{ 7, 2, 1, CROSSING_DEAR, { 0, UINT64_MAX, 0, 0, false, false } },
 		/* a recorded run may have been pulled as well */
-		{ 8, 2, 0, CROSSING_PULLED, { 0, UINT64_MAX, 0, false, true } },
-		{ 9, 2, 2, CROSSING_DEAR, { 0, UINT64_MAX, 0, false, false } },
+		{ 8, 2, 0, CROSSING_PULLED, { 0, UINT64_MAX, 0, 0, false, true } },
+		{ 9, 2, 2, CROSSING_DEAR, { 0, UINT64_MAX, 0, 0, false, false } },
 	};
 	const struct recording recording = { 0 };
 
@@ -109,6 +109,7 @@ START_TEST(what_crossing_costs_is_in_no_recording)
 		struct crossing_cost cost = machine_crossing(&machine, rows[i].crossing);
 		ck_assert_msg(cost.least_ns == is->least_ns && cost.most_ns == is->most_ns &&
 				      cost.run_ns == is->run_ns &&
+				      cost.signal_run_ns == is->signal_run_ns &&
 				      cost.is_of_all == is->is_of_all && cost.pulls == is->pulls,
 			      "row %d", rows[i].row);
 	}
