@@ -65,6 +65,7 @@ void runqueues_reset(struct runqueues *queues, double cpus, uint64_t tick_ns)
 		queues->cpus[i].end_ns = UINT64_MAX;
 		queues->cpus[i].average_ns = 0;
 		queues->cpus[i].is_stale = false;
+		queues->cpus[i].is_sum_stale = true;
 		queues->cpus[i].is_slice_over = false;
 	}
 	for (size_t i = 0; i < queues->actor_count; i++)
@@ -80,22 +81,41 @@ void runqueues_weigh(struct runqueues *queues, uint32_t actor, double weight)
 
 /* --- one queue --- */
 
+/* One who comes last leaves the order of the sums as it is. */
+static void sum_add(struct runqueue *queue, const struct runner *runner)
+{
+	queue->waiting_ns += runner->weight * runner->virtual_ns;
+	queue->waiting_weight += runner->weight;
+	if (runner->deadline_ns < queue->waiting_deadline_ns)
+		queue->waiting_deadline_ns = runner->deadline_ns;
+}
+
+static void sum_up(const struct runqueues *queues, struct runqueue *queue)
+{
+	if (!queue->is_sum_stale)
+		return;
+	queue->is_sum_stale = false;
+	queue->waiting_ns = queue->waiting_weight = 0;
+	queue->waiting_deadline_ns = INFINITY;
+	for (uint32_t i = 0; i < queue->count; i++)
+		sum_add(queue, &queues->runners[queue->waiting[i]]);
+}
+
 /*
  * The average as it is now; the last one when nobody is here. Most changes are of somebody who is
  * alone on a CPU, which nobody asks about: whoever adds or removes somebody has asked before.
  */
 static double average_of(const struct runqueues *queues, struct runqueue *queue)
 {
-	double sum_ns = 0, weight = 0;
-
 	if (!queue->is_stale)
 		return queue->average_ns;
 	queue->is_stale = false;
-	for (uint32_t i = 0; i <= queue->count; i++) {
-		uint32_t actor = i < queue->count ? queue->waiting[i] : queue->current;
-		if (actor == NO_INDEX)
-			continue;
-		const struct runner *runner = &queues->runners[actor];
+	sum_up(queues, queue);
+	double sum_ns = queue->waiting_ns, weight = queue->waiting_weight;
+
+	if (queue->current != NO_INDEX) {
+		const struct runner *runner = &queues->runners[queue->current];
+
 		sum_ns += runner->weight * runner->virtual_ns;
 		weight += runner->weight;
 	}
@@ -152,6 +172,9 @@ static uint32_t pick(const struct runqueues *queues, struct runqueue *queue)
 	double earliest_ns = INFINITY;
 	uint32_t earliest = queue->count;
 
+	sum_up(queues, queue);
+	if (deadline_ns < queue->waiting_deadline_ns)
+		return queue->count;
 	for (uint32_t i = 0; i < queue->count; i++) {
 		runner = &queues->runners[queue->waiting[i]];
 		if (runner->virtual_ns < earliest_ns) {
@@ -177,6 +200,7 @@ static void put_on(struct runqueues *queues, struct runqueue *queue, uint32_t pl
 	struct runner *runner = &queues->runners[actor];
 
 	queue->waiting[place] = queue->waiting[--queue->count];
+	queue->is_sum_stale = true;
 	queue->current = actor;
 	queue->is_slice_over = false;
 	runner->is_queued = false;
@@ -193,6 +217,8 @@ static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	runner->is_on = false;
 	runner->cpu = (uint32_t)(queue - queues->cpus);
 	queue->waiting[queue->count++] = actor;
+	if (!queue->is_sum_stale)
+		sum_add(queue, runner);
 }
 
 static double lag_of(const struct runqueues *queues, struct runqueue *queue,
@@ -214,7 +240,7 @@ static void leave_queue(struct runqueues *queues, struct runqueue *queue, uint32
 	runner->lag_ns = lag_of(queues, queue, runner);
 	runner->is_queued = runner->is_asleep = false;
 	queue->waiting[place] = queue->waiting[--queue->count];
-	queue->is_stale = true;
+	queue->is_stale = queue->is_sum_stale = true;
 }
 
 /* As pick(); sleepers whose turn it would be have paid what they owed. */
@@ -257,11 +283,10 @@ static void give_way(struct runqueues *queues, struct runqueue *queue)
 static void place_in(struct runqueues *queues, struct runqueue *queue, uint32_t actor)
 {
 	struct runner *runner = &queues->runners[actor];
-	double weight = 0;
 
 	settle(queues, queue);
-	for (uint32_t i = 0; i < queue->count; i++)
-		weight += queues->runners[queue->waiting[i]].weight;
+	sum_up(queues, queue);
+	double weight = queue->waiting_weight;
 	if (queue->current != NO_INDEX)
 		weight += queues->runners[queue->current].weight;
 	double lag_ns = weight > 0 ? runner->lag_ns * (weight + runner->weight) / weight : 0;
@@ -413,22 +438,6 @@ void runqueues_off(struct runqueues *queues, uint64_t now_ns, uint32_t actor)
 		give_way(queues, queue);
 	if (queue->current == NO_INDEX)
 		fetch(queues, queue, false);
-}
-
-uint64_t runqueues_look(struct runqueues *queues)
-{
-	uint64_t next_ns = UINT64_MAX;
-
-	for (uint32_t i = 0; i < queues->cpu_count; i++) {
-		const struct runqueue *queue = &queues->cpus[i];
-
-		if (queue->count && runqueues_tick_ns(queues) < next_ns)
-			next_ns = runqueues_tick_ns(queues);
-		if (queue->end_ns < next_ns)
-			next_ns = queue->end_ns;
-	}
-	queues->next_ns = next_ns > queues->now_ns ? next_ns : queues->now_ns;
-	return queues->next_ns;
 }
 
 /* A run may end at the very moment of the tick: that comes first, or it would be left out. */

@@ -40,7 +40,12 @@ struct runqueue {
 	uint32_t current;  /* actor, NO_INDEX = idle */
 	uint64_t end_ns;   /* when that has run what it had to; UINT64_MAX = idle */
 	double average_ns; /* of the virtual times of all that are here, if it is not stale */
-	bool is_stale;     /* work it out when somebody asks */
+	/* Sums over those that wait, in their order, and the first deadline of them. */
+	double waiting_ns;
+	double waiting_weight;
+	double waiting_deadline_ns;
+	bool is_sum_stale; /* work these out when somebody asks, as somebody has left; */
+	bool is_stale;     /* the average */
 	bool is_slice_over;
 };
 

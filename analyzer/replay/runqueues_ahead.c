@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lets the actor of one CPU run on while nothing happens on any other; runqueues.h has the
- * contract.
+ * When something happens next, and an actor that runs on until then; runqueues.h has the contract.
  *
  * Nothing may happen before the first of: another CPU's run ends, or the tick where somebody waits.
  */
@@ -9,6 +8,22 @@
 #include "runqueues.h"
 
 #include <assert.h>
+
+uint64_t runqueues_look(struct runqueues *queues)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < queues->cpu_count; i++) {
+		const struct runqueue *queue = &queues->cpus[i];
+
+		if (queue->count && runqueues_tick_ns(queues) < next_ns)
+			next_ns = runqueues_tick_ns(queues);
+		if (queue->end_ns < next_ns)
+			next_ns = queue->end_ns;
+	}
+	queues->next_ns = next_ns > queues->now_ns ? next_ns : queues->now_ns;
+	return queues->next_ns;
+}
 
 void runqueues_ahead_begin(struct runqueues *queues, struct run_ahead *ahead, uint32_t actor)
 {
