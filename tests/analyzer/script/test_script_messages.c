@@ -95,8 +95,48 @@ START_TEST(writes_know_the_jobs_that_came_of_them)
 }
 END_TEST
 
+/* Two clients connect at once, and the second one is accepted first. */
+START_TEST(a_connection_is_that_of_its_bytes)
+{
+	struct sketch sketch;
+	struct script script;
+	uint32_t write = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 9);
+	for (uint32_t i = 1; i <= 2; i++) {
+		const char *here = i == 1 ? "tcp 1.1.1.1:5>1.1.1.1:80" : "tcp 1.1.1.1:6>1.1.1.1:80";
+		const char *there =
+			i == 1 ? "tcp 1.1.1.1:80>1.1.1.1:6" : "tcp 1.1.1.1:80>1.1.1.1:5";
+		uint32_t client = sketch_thread(&sketch, "client", 0, 4);
+		uint32_t worker = sketch_thread(&sketch, "worker", 0, 9);
+
+		sketch_io(&sketch, client, "connect", here, 0, 0.9 + 0.1 * i, 1.5);
+		sketch_io(&sketch, client, "write", here, 100, 2, 2);
+		sketch_io(&sketch, worker, "accept", "tcp listen 1.1.1.1:80", 0, 0, 1.3 + 0.1 * i);
+		sketch_io(&sketch, worker, "read", there, 100, 1.6, 2.1);
+		sketch_sleep(&sketch, worker, "job", 3, 9);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i < script.flows.transfer_count; i++) {
+		const struct transfer *transfer = &script.flows.transfers[i];
+
+		if (!transfer->is_write ||
+		    script.flows.flows[transfer->flow].unit != FLOW_CONNECTIONS)
+			continue;
+		ck_assert_uint_eq(script.messages.job_of[i], write ? 0 : 1);
+		write++;
+	}
+	ck_assert_uint_eq(write, 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(the_job_comes_with_its_message);
 	TEST(writes_know_the_jobs_that_came_of_them);
+	TEST(a_connection_is_that_of_its_bytes);
 }
