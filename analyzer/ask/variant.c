@@ -256,27 +256,6 @@ static struct job_list *jobs_moved(const struct job_list *jobs, size_t count,
 	return moved;
 }
 
-/* Where an actor begins to take its next job; NO_INDEX = in the middle of something else. */
-static uint32_t take_step_of(const struct script *script, uint32_t actor)
-{
-	const struct step *end = end_of(script, actor), *first = script->steps;
-	uint32_t found = NO_INDEX;
-
-	first += script->actors[actor].first_step;
-	for (const struct step *step = first; step < end; step++) {
-		const struct job_list *jobs = jobs_of(script, step);
-
-		if (!jobs || !jobs->count)
-			continue;
-		if (step->type == STEP_RECEIVE || step->type == STEP_PERMIT)
-			found = (uint32_t)(step - script->steps);
-		else if (step > first && step[-1].type == STEP_ACQUIRE &&
-			 step[-1].arg == jobs->lock)
-			found = (uint32_t)(step - 1 - script->steps);
-	}
-	return found;
-}
-
 static int widen(struct script *script, const struct script *old, const struct class_table *classes,
 		 const struct question *question, char error[OPTIONS_ERROR_BYTES])
 {
@@ -303,7 +282,7 @@ static int widen(struct script *script, const struct script *old, const struct c
 		script->jobs = jobs_moved(old->jobs, old->source_count, widening.new_step);
 		script->has_spare_actors = true;
 		for (uint32_t i = 0; i < script->actor_count; i++)
-			script->actors[i].take_step = take_step_of(script, i);
+			script->actors[i].take_step = script_take_step(script, i);
 	}
 	free(widening.new_step);
 	free(widening.first_copy);

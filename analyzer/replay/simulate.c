@@ -325,12 +325,11 @@ static bool retire(struct simulation *sim)
 	uint64_t now_ns = 0;
 	bool any = false;
 
-	if (!sim->script->has_spare_actors)
-		return false;
 	for (uint32_t i = 0; i < sim->script->actor_count; i++)
 		now_ns = sim->players[i].now_ns > now_ns ? sim->players[i].now_ns : now_ns;
 	for (uint32_t i = 0; i < sim->script->actor_count; i++)
-		any = simulate_retire(sim, i, now_ns) || any;
+		if (sim->script->has_spare_actors || sim->script->actors[i].take_step != NO_INDEX)
+			any = simulate_retire(sim, i, now_ns) || any;
 	return any;
 }
 

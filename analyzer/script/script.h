@@ -231,6 +231,10 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	return NO_INDEX;
 }
 
+/* Where an actor begins to take its next job; NO_INDEX = in the middle of something else, or it
+ * takes none. */
+uint32_t script_take_step(const struct script *, uint32_t actor);
+
 /* Of a step that concerns other actors; NULL = not known. */
 const struct step_origin *script_origin(const struct script *, uint32_t step);
 

@@ -7,6 +7,9 @@
  * list, in recorded order. A thread's last take may be its leaving, and then stays its own. Permits
  * of threads that give them back are a limit, and there are no jobs.
  *
+ * A thread without a leaving, which was there until the last job was taken, goes on while there are
+ * jobs. Another thread may have made its last one.
+ *
  * One thread.
  */
 #include "base/memory.h"
@@ -136,6 +139,50 @@ static bool is_pool(const struct script *script, uint32_t source,
 	return study->has_several_takers && !study->is_given_back;
 }
 
+uint32_t script_take_step(const struct script *script, uint32_t actor)
+{
+	uint32_t first = script->actors[actor].first_step, found = NO_INDEX;
+
+	for (uint32_t i = first; script->steps[i].type != STEP_END; i++) {
+		const struct step *step = &script->steps[i];
+		uint32_t source = script_source(script, step);
+
+		if (source == NO_INDEX || !script->jobs[source].count)
+			continue;
+		if (step->type == STEP_RECEIVE || step->type == STEP_PERMIT)
+			found = i;
+		else if (i > first && step[-1].type == STEP_ACQUIRE &&
+			 step[-1].arg == script->jobs[source].lock)
+			found = i - 1;
+	}
+	return found;
+}
+
+/* Threads that stayed until the last job was taken, and did not leave by a take of their own. */
+static void stayers_find(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+	uint64_t *last_ns = memory_new(script->source_count, sizeof(*last_ns));
+
+	for (size_t i = 0; i < compiler->gathered.taken_count; i++)
+		last_ns[compiler->gathered.taken[i].source] = compiler->gathered.taken[i].end_ns;
+	for (uint32_t i = 0; i < script->actor_count; i++) {
+		struct actor *actor = &script->actors[i];
+		uint32_t at = actor->last_body == NO_INDEX ? script_take_step(script, i) : NO_INDEX;
+
+		if (at == NO_INDEX)
+			continue;
+		uint32_t source = script_source(script, &script->steps[at]);
+		source =
+			source == NO_INDEX ? script_source(script, &script->steps[at + 1]) : source;
+		uint32_t op = compiler->rec->threads[i].op;
+
+		if (op == NO_INDEX || compiler->rec->ops[op].end_ns >= last_ns[source])
+			actor->take_step = at;
+	}
+	free(last_ns);
+}
+
 void script_pools_find(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
@@ -166,6 +213,7 @@ void script_pools_find(struct compiler *compiler)
 					  sizeof(*jobs->steps));
 		jobs->steps[jobs->count++] = taken->step;
 	}
+	stayers_find(compiler);
 	script_batches_find(compiler);
 	script_messages_find(script, job_of_read);
 	free(job_of_read);

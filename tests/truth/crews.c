@@ -317,10 +317,57 @@ static void run(void)
 		semctl(source, 0, IPC_RMID);
 }
 
+/* --- a server --- */
+
+/* Expected: T_M clients queue behind T_W workers. Each of these accepts, answers after work_a and
+ * accepts again. The listener's end is theirs. */
+static void *serve_worker(void *unused UNUSED)
+{
+	int job, fd;
+
+	while ((fd = accept(source, NULL, NULL)) >= 0) {
+		die_if(read(fd, &job, sizeof(job)) != sizeof(job), "read");
+		work_a();
+		die_if(write(fd, &job, sizeof(job)) != sizeof(job), "write");
+		close(fd);
+	}
+	return NULL;
+}
+
+static void *serve_client(void *unused UNUSED)
+{
+	for (int job = 0; job < count_of("T_N"); job++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		die_if(connect(fd, (struct sockaddr *)&name, name_bytes), "connect");
+		die_if(write(fd, &job, sizeof(job)) != sizeof(job), "write");
+		die_if(read(fd, &job, sizeof(job)) != sizeof(job), "read");
+		close(fd);
+		work_c();
+	}
+	return NULL;
+}
+
+static void serve(void)
+{
+	pthread_t clients[64];
+	long count = count_of("T_M");
+
+	listen_at(SOCK_STREAM);
+	for (long i = 0; i < count_of("T_W"); i++)
+		start(serve_worker, 0);
+	for (long i = 0; i < count; i++)
+		die_if(pthread_create(&clients[i], NULL, serve_client, NULL), "pthread_create");
+	for (long i = 0; i < count; i++)
+		pthread_join(clients[i], NULL);
+	shutdown(source, SHUT_RDWR);
+	join_all();
+}
+
 int main(int argc, char **argv)
 {
 	enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-	struct pattern patterns[WAYS + 1] = { { NULL, NULL } };
+	struct pattern patterns[WAYS + 2] = { [WAYS] = { "serve", serve } };
 
 	for (size_t i = 0; i < WAYS; i++) {
 		patterns[i] = (struct pattern){ ways[i].name, run };

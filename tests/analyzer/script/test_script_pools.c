@@ -46,8 +46,38 @@ START_TEST(permits_that_are_given_back_are_a_limit)
 }
 END_TEST
 
+/* Two threads make five jobs in turn; the second one ends then. The last job is the first one's. */
+START_TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 10);
+	sketch_thread(&sketch, "worker", 0, 4.95);
+	for (int i = 0; i < 5; i++) {
+		uint32_t worker = (uint32_t)(1 + i % 2);
+
+		sketch_link(&sketch, 0, LINK_POST, "S", 1.05 + i, 0, NO_INDEX);
+		sketch_wait(&sketch, worker, REASON_SEM, "S", 1 + i, 1.1 + i, NO_INDEX);
+		sketch_sleep(&sketch, worker, "job", 1.1 + i, 1.9 + i);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.jobs[0].count, 5);
+	ck_assert_uint_eq(script.actors[0].take_step, NO_INDEX);
+	ck_assert_uint_ne(script.actors[1].take_step, NO_INDEX);
+	ck_assert_uint_eq(script.steps[script.actors[1].take_step].type, STEP_PERMIT);
+	ck_assert_uint_eq(script.actors[2].take_step, NO_INDEX);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(permits_that_others_post_are_jobs);
 	TEST(permits_that_are_given_back_are_a_limit);
+	TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any);
 }
