@@ -6,6 +6,9 @@
  * a semaphore. Room that was taken comes back. Items that were there at the start do not: they are
  * work, of which there would be no more if the capacity were another one.
  *
+ * Bytes may be permits, as those in the pipe of a job server. Their number is the most that was
+ * ever in the pipe at once.
+ *
  * A wait at the recorded capacity shows it. Where nobody waited it is at least what was used, so
  * that more makes no difference; what less does is not known. One thread.
  */
@@ -77,9 +80,18 @@ static void name_by_waits(struct evidence *evidence, const struct script *script
 	}
 }
 
-/* By its descriptor, or by the call that writes. */
-static void name_by_writes(struct evidence *evidence, const struct script *script,
-			   const struct class_table *classes, const struct resize *resize)
+/* Its bytes are permits, which its readers write back. */
+static bool is_of_permits(const struct script *script, uint32_t source)
+{
+	size_t conditions = script->monitors.condition_count;
+
+	return source >= conditions && source < semaphore_source(script, 0) &&
+	       script->flows.flows[source - conditions].is_given_back;
+}
+
+/* By its descriptor, or by the call that writes; of permits also by the one that reads. */
+static void name_by_transfers(struct evidence *evidence, const struct script *script,
+			      const struct class_table *classes, const struct resize *resize)
 {
 	const struct recording *rec = script->recording;
 
@@ -87,11 +99,15 @@ static void name_by_writes(struct evidence *evidence, const struct script *scrip
 		uint32_t number = script->flows.transfer_of[i];
 		uint32_t class = classes->of_op[i];
 
-		if (number == NO_INDEX || !script->flows.transfers[number].is_write)
+		if (number == NO_INDEX)
 			continue;
-		struct evidence *flow =
-			&evidence[flow_source(script, script->flows.transfers[number].flow)];
-		flow->was_short = flow->was_short || script->flows.transfers[number].has_waited;
+		const struct transfer *transfer = &script->flows.transfers[number];
+		uint32_t source = flow_source(script, transfer->flow);
+		struct evidence *flow = &evidence[source];
+
+		if (!transfer->is_write && !is_of_permits(script, source))
+			continue;
+		flow->was_short = flow->was_short || transfer->has_waited;
 		if (resource_is(rec, rec->ops[i].ident, resize) ||
 		    (class != NO_INDEX &&
 		     name_is(rec->strings[classes->classes[class].name], resize)))
@@ -180,6 +196,8 @@ static const char *lacks(const struct script *script, const struct evidence *evi
 	if (is_condition && (monitors->conditions[source].model == PUT_NONE ||
 			     monitors->conditions[source].model == PUT_BATCH))
 		return "stands for something that the replay does not count";
+	if (is_of_permits(script, source) && times < 1)
+		return "has permits that the program puts there: fewer of them are not known";
 	if (is_flow && times < 1 && !evidence[source].was_short)
 		return "was never full: how much fits in is not known";
 	if (is_flow)
@@ -208,15 +226,42 @@ static uint64_t resized(uint64_t capacity, double times)
 	return (uint64_t)fmin(fmax(round((double)capacity * times), 1), UINT32_MAX);
 }
 
+/* The most bytes that were there at once, or those of a single permit. */
+static uint64_t permit_bytes(const struct script *script, uint32_t flow, bool is_single)
+{
+	uint64_t there = script->flows.flows[flow].initial, most = there;
+
+	for (size_t i = 0; i < script->flows.transfer_count; i++) {
+		const struct transfer *transfer = &script->flows.transfers[i];
+
+		if (transfer->flow != flow)
+			continue;
+		if (!transfer->is_write && is_single)
+			return transfer->bytes;
+		there = transfer->is_write ? there + transfer->bytes : there - transfer->bytes;
+		most = there > most ? there : most;
+	}
+	return most;
+}
+
 static uint64_t capacity_of(const struct script *script, uint32_t source)
 {
 	size_t conditions = script->monitors.condition_count, flows = script->flows.flow_count;
 
 	if (source < conditions)
 		return script->monitors.conditions[source].initial;
+	if (is_of_permits(script, source))
+		return permit_bytes(script, source - (uint32_t)conditions, false) /
+		       permit_bytes(script, source - (uint32_t)conditions, true);
 	if (source < conditions + flows)
 		return script->flows.flows[source - conditions].capacity;
 	return script->permits[source - conditions - flows];
+}
+
+/* Beside those that the program puts there itself. */
+static void permits_set(struct script *script, uint32_t flow, uint64_t more)
+{
+	script->flows.flows[flow].initial += more * permit_bytes(script, flow, true);
 }
 
 static void capacity_set(struct script *script, uint32_t source, uint64_t capacity)
@@ -225,6 +270,9 @@ static void capacity_set(struct script *script, uint32_t source, uint64_t capaci
 
 	if (source < conditions)
 		script->monitors.conditions[source].initial = (uint32_t)capacity;
+	else if (is_of_permits(script, source))
+		permits_set(script, source - (uint32_t)conditions,
+			    capacity - capacity_of(script, source));
 	else if (source < conditions + flows)
 		script->flows.flows[source - conditions].capacity = capacity;
 	else
@@ -241,7 +289,7 @@ int capacity_change(struct script *edited, const struct script *script,
 
 	assert(edited != script && resize->times > 0);
 	name_by_waits(evidence, script, wait_name, resize);
-	name_by_writes(evidence, script, classes, resize);
+	name_by_transfers(evidence, script, classes, resize);
 	count_steps(evidence, script, wait_name, resize);
 	for (uint32_t i = 0; i < script->source_count; i++) {
 		if (!evidence[i].is_named)

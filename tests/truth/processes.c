@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { JOBS = 6, JOBS_AT_ONCE = 2, RELAY_STAGES = 2, SHARING = 3, BUILDERS = 4, TOKENS = 2 };
+enum { JOBS = 6, JOBS_AT_ONCE = 2, RELAY_STAGES = 2, SHARING = 3, BUILDERS = 4 };
 
 static void die_if(int failed, const char *call)
 {
@@ -161,7 +161,7 @@ static void relay(void)
 		wait_for_one();
 }
 
-/* jobserver: builders whose jobs (work_a) need one of TOKENS bytes in a pipe; work_b needs none. */
+/* jobserver: builders whose jobs (work_a) need one of T_W bytes in a pipe; work_b needs none. */
 static void jobserver_builder(const int ends[2], long rounds)
 {
 	char token;
@@ -181,7 +181,7 @@ static void jobserver(void)
 	int ends[2];
 
 	die_if(pipe(ends), "pipe");
-	for (int i = 0; i < TOKENS; i++)
+	for (int i = 0; i < count_of("T_W"); i++)
 		die_if(write(ends[1], "+", 1) != 1, "write");
 	for (int i = 0; i < BUILDERS; i++) {
 		pid_t child = fork();

@@ -101,6 +101,22 @@ static void stock(struct sketch *sketch)
 	sketch_end(sketch);
 }
 
+/* One byte is the permit of two threads with two jobs of 10 ms each, as in permits(). */
+static void job_server(struct sketch *sketch)
+{
+	rebuilt_two(sketch, 30, 40);
+	sketch_io(sketch, 0, "write", "pipe:[1]", 1, 0, 0);
+	for (int i = 0; i < 4; i++) {
+		uint32_t thread = 1 + (uint32_t)i % 2;
+
+		sketch_io(sketch, thread, "read", "pipe:[1]", 1, i < 2 ? 0.001 : 10 * i - 10,
+			  10 * i + 0.002);
+		sketch_sleep(sketch, thread, "job", 10 * i + 0.002, 10 * i + 9.998);
+		sketch_io(sketch, thread, "write", "pipe:[1]", 1, 10 * i + 10, 10 * i + 10);
+	}
+	sketch_end(sketch);
+}
+
 static const struct {
 	void (*run)(struct sketch *);
 	const char *name;
@@ -119,6 +135,10 @@ static const struct {
 	/*  8 */ { pages, "pipe:[1]", 4, 40, NULL },
 	/*  9 */ { pages, "read", 4, NEVER, "is no queue" },
 	/* 10 */ { stock, "work", 2, NEVER, "did not get back" },
+	/* 11 */ { job_server, "read", 1, 40, NULL },
+	/* 12 */ { job_server, "write", 2, 20, NULL },
+	/* 13 */ { job_server, "pipe:[1]", 10, 20, NULL },
+	/* 14 */ { job_server, "read", 0.5, NEVER, "fewer of them are not known" },
 };
 
 START_TEST(a_queue_holds_more)
