@@ -143,6 +143,44 @@ static bool takes_jobs(const struct script *script, uint32_t actor)
 	return false;
 }
 
+/* The source that a step waits for, also one of which the replay keeps what ended each wait. */
+static uint32_t awaited_source(const struct script *script, const struct step *step)
+{
+	return step->type == STEP_AFTER ? script->monitors.signals[step->arg].condition
+					: script_source(script, step);
+}
+
+/* Two or more threads of the class each take from something that nobody else takes from. */
+static bool have_own_queues(const struct script *script, const struct class_table *classes,
+			    uint32_t class)
+{
+	enum { SEVERAL = UINT32_MAX - 1 };
+	uint32_t *taker = memory_new(script->source_count, sizeof(*taker));
+	bool *has_own = memory_new(script->actor_count, sizeof(*has_own));
+	uint32_t actor = 0, count = 0;
+
+	memset(taker, 0xff, script->source_count * sizeof(*taker));
+	for (size_t i = 0; i < script->step_count; i++) {
+		uint32_t source = awaited_source(script, &script->steps[i]);
+
+		if (source != NO_INDEX)
+			taker[source] = taker[source] == NO_INDEX || taker[source] == actor
+						? actor
+						: SEVERAL;
+		actor += script->steps[i].type == STEP_END;
+	}
+	for (size_t i = 0; i < script->source_count; i++) {
+		if (taker[i] >= SEVERAL || has_own[taker[i]] ||
+		    class_of_actor(script, classes, taker[i]) != class)
+			continue;
+		has_own[taker[i]] = true;
+		count++;
+	}
+	free(has_own);
+	free(taker);
+	return count > 1;
+}
+
 /* How many threads of each actor's kind are to be there in its place: 0, 1 or more. */
 static int copies_find(const struct script *script, const struct class_table *classes,
 		       const struct question *question, uint32_t *copies,
@@ -158,6 +196,11 @@ static int copies_find(const struct script *script, const struct class_table *cl
 			members += class_of_actor(script, classes, i) == pool->class &&
 				   takes_jobs(script, i);
 		double wanted = fmax(round(pool->times * members), 1);
+		if (!members && have_own_queues(script, classes, pool->class))
+			return refuse(error, script, classes, pool->class,
+				      "is not a pool: its threads wait for work at queues or "
+				      "connections of their own, and who else could have had it "
+				      "is not recorded");
 		if (!members)
 			return refuse(
 				error, script, classes, pool->class,

@@ -183,6 +183,42 @@ START_TEST(what_cannot_be_rebuilt_is_refused)
 }
 END_TEST
 
+/* Two workers, and a semaphore for each. */
+START_TEST(threads_with_queues_of_their_own_are_told_so)
+{
+	struct sketch sketch;
+	struct script script;
+	struct machine machine;
+	struct variant variant;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 100);
+	for (uint32_t i = 1; i <= 2; i++) {
+		const char *mailbox = i == 1 ? "first" : "second";
+		uint32_t worker = sketch_thread(&sketch, "worker", 0, 100);
+
+		for (int k = 0; k < 4; k++) {
+			sketch_link(&sketch, 0, LINK_POST, mailbox, 20 * k + 5, 1, NO_INDEX);
+			sketch_wait(&sketch, worker, REASON_SEM, mailbox, 20 * k, 20 * k + 5,
+				    NO_INDEX);
+			sketch_sleep(&sketch, worker, "job", 20 * k + 5, 20 * k + 20);
+		}
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	machine_begin(&machine, &script, 0);
+	struct question question = { .pools = { { sketch_class(&sketch, "worker"), 2 } },
+				     .pool_count = 1 };
+	ck_assert_int_eq(
+		variant_build(&variant, &script, &machine, &sketch.classes, &question, 0, error),
+		-EINVAL);
+	ck_assert_msg(strstr(error, "of their own"), "%s", error);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_split_lock_keeps_fewer_out);
@@ -191,4 +227,5 @@ SUITE()
 	TEST(cpus_are_what_was_asked_for);
 	TEST(other_cpus_take_no_other_script);
 	TEST(what_cannot_be_rebuilt_is_refused);
+	TEST(threads_with_queues_of_their_own_are_told_so);
 }
