@@ -299,13 +299,16 @@ static int write_export(const struct recording *recording, const struct options 
 {
 	struct analysis analysis;
 	char said[EXPORT_SAID_BYTES], error[EXPORT_ERROR_BYTES];
-	if (analysis_build(&analysis, recording, options, labels, error) != 0) {
+	int failed = exporters_need_answers(options)
+			     ? analysis_build(&analysis, recording, options, labels, error)
+			     : analysis_measure(&analysis, recording, options, labels, error);
+	if (failed) {
 		complain("%s", error);
 		return EXIT_TROUBLE;
 	}
 	if (has_progress(options))
 		fputs("\r\033[K", stderr);
-	int failed = exporters_write(&analysis, said, error);
+	failed = exporters_write(&analysis, said, error);
 	analysis_free(&analysis);
 	if (failed || !options->quiet)
 		complain("%s", failed ? error : said);

@@ -15,8 +15,12 @@ static const struct exporter {
 	enum shape shape;
 	void (*write)(struct export *);
 	const char *hint;
+	bool needs_answers;
 } exporters[] = {
-#define EXPORTER(name, word, shape, hint) { word, SHAPE_##shape, export_##name, hint },
+#define ROW(name, word, shape, hint, needs_answers) \
+	{ word, SHAPE_##shape, export_##name, hint, needs_answers },
+#define EXPORTER(name, word, shape, hint)        ROW(name, word, shape, hint, false)
+#define ANSWER_EXPORTER(name, word, shape, hint) ROW(name, word, shape, hint, true)
 #include "exporters.def"
 };
 
@@ -28,6 +32,11 @@ static const struct exporter *exporter_of(const char *word)
 		if (strcmp(exporters[i].word, word) == 0)
 			return &exporters[i];
 	return NULL;
+}
+
+bool exporters_need_answers(const struct options *options)
+{
+	return exporter_of(options->export)->needs_answers;
 }
 
 static bool is_stdout(const char *path)

@@ -15,6 +15,9 @@
  * it, one of another shape. */
 int exporters_check(const struct options *, char error[EXPORT_ERROR_BYTES]);
 
+/* Of options that were checked: analysis_build() is needed, else analysis_measure() will do. */
+bool exporters_need_answers(const struct options *);
+
 /* Writes options->export to options->output. 0 with lines in `said` of what was written and how to
  * open it; or -EIO with a line in `error`. */
 int exporters_write(const struct analysis *, char said[EXPORT_SAID_BYTES],

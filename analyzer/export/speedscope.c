@@ -11,20 +11,21 @@
 
 #include "base/emit.h"
 #include "base/memory.h"
+#include "base/tuples.h"
 #include "exporters.h"
 #include "format.h"
 #include "measure/functions.h"
-#include "recording/addresses.h"
 #include "stacksums.h"
 
 enum {
 	BYTES_MAX = 20000000,
 	SHORT_PARTS = 20000, /* of the longest thread: what is shorter is not seen on a screen */
-	SAMPLE_BYTES = 16,
-	FRAME_BYTES = 6
+	SAMPLE_BYTES = 11,   /* about, of its weight, too */
+	FRAME_BYTES = 5,
+	DIGITS_MAX = 20
 };
 
-/* A frame's key in `frames` is one of these, then a string id or nothing. */
+/* Beyond FRAME_LEAF it is that of the last frame, stack_leaf_number(). */
 enum frame_kind { FRAME_FUNCTION, FRAME_THREAD, FRAME_SHORT, FRAME_LEAF };
 
 /* A sample of a profile; neighbours that differ in their length alone are one. */
@@ -39,9 +40,10 @@ struct sample {
 struct speedscope {
 	FILE *file;
 	struct walk walk;
-	struct addresses frames;
-	uint32_t *same;    /* by stack */
-	uint64_t short_ns; /* slices shorter than this are put together */
+	struct tuples frames;      /* by kind, and string id or nothing */
+	uint32_t *function_frames; /* by string: number of the function's frame + 1, 0 = none yet */
+	uint32_t *same;            /* by stack */
+	uint64_t short_ns;         /* slices shorter than this are put together */
 	uint64_t short_count;
 	struct sample next;
 	bool has_next;
@@ -51,21 +53,29 @@ struct speedscope {
 
 static uint32_t frame_of(struct speedscope *out, uint32_t kind, uint32_t id)
 {
-	return addresses_add(&out->frames, kind, id);
+	const uint32_t key[] = { kind, id };
+	return tuples_add(&out->frames, key);
 }
 
-static void put_frame(struct speedscope *out, const struct address_key *key)
+static uint32_t frame_of_function(struct speedscope *out, uint32_t function)
+{
+	uint32_t *frame = &out->function_frames[function];
+	if (*frame == 0)
+		*frame = frame_of(out, FRAME_FUNCTION, function) + 1;
+	return *frame - 1;
+}
+
+static void put_frame(struct speedscope *out, uint32_t kind, uint32_t id)
 {
 	char *leaf = NULL;
 	fputs("{\"name\":", out->file);
-	if (key->process == FRAME_SHORT) {
+	if (kind == FRAME_SHORT) {
 		fprintf(out->file, "\"[slices shorter than %" PRIu64 " us]\"",
 			out->short_ns / 1000);
 	} else {
-		const char *name = out->walk.recording->strings[key->address];
-		if (key->process >= FRAME_LEAF)
-			name = leaf = stack_leaf(&out->walk, key->process - FRAME_LEAF,
-						 (uint32_t)key->address, 0);
+		const char *name = out->walk.recording->strings[id];
+		if (kind >= FRAME_LEAF)
+			name = leaf = stack_leaf(&out->walk, kind - FRAME_LEAF, id, 0);
 		emit_json_string(out->file, *name ? name : "?");
 	}
 	free(leaf);
@@ -75,16 +85,25 @@ static void put_frame(struct speedscope *out, const struct address_key *key)
 static void put_frames(struct speedscope *out)
 {
 	fputs("\"shared\":{\"frames\":[", out->file);
-	for (size_t i = 0; i < out->frames.count; i++) {
+	for (uint32_t i = 0; i < out->frames.count; i++) {
+		const uint32_t *key = tuples_at(&out->frames, i);
 		fputs(i ? ",\n" : "\n", out->file);
-		put_frame(out, &out->frames.keys[i]);
+		put_frame(out, key[0], key[1]);
 	}
 	fputs("\n]}", out->file);
 }
 
+/* Most of the file is numbers: printf() would take most of the time. */
 static void put_number(struct speedscope *out, bool *is_first, uint64_t number)
 {
-	fprintf(out->file, "%s%" PRIu64, *is_first ? "" : ",", number);
+	char digits[DIGITS_MAX + 1];
+	size_t at = sizeof(digits);
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	if (!*is_first)
+		digits[--at] = ',';
+	fwrite_unlocked(digits + at, 1, sizeof(digits) - at, out->file);
 	*is_first = false;
 }
 
@@ -100,7 +119,7 @@ static void put_sample(struct speedscope *out, const struct sample *sample)
 	if (sample->leaf != NO_INDEX)
 		count = walk_stack(&out->walk, sample->stack, functions, FUNCTION_STACK_MAX);
 	for (size_t i = count; i-- > 0;)
-		put_number(out, &is_first, frame_of(out, FRAME_FUNCTION, functions[i]));
+		put_number(out, &is_first, frame_of_function(out, functions[i]));
 	if (sample->leaf == NO_INDEX)
 		put_number(out, &is_first, frame_of(out, FRAME_SHORT, 0));
 	else if (count == 0 || sample->leaf % WALK_STATES != WALK_RUNNING)
@@ -215,7 +234,8 @@ static void put_thread(struct speedscope *out, uint32_t thread)
 
 /* --- The file --- */
 
-/* Bytes of samples by the length of their slices: in number i those of 2^i ns up to twice that. */
+/* Bytes of samples by the length of their slices: in number i those of 2^i ns up to twice that.
+ * Each may have a row of short ones before it. */
 struct sizes {
 	uint64_t bytes[64];
 	uint64_t longest_ns; /* thread */
@@ -231,7 +251,7 @@ static void sizes_find(struct speedscope *out, struct sizes *sizes)
 		uint64_t wall_ns = out->walk.end_ns - out->walk.start_ns;
 		sizes->longest_ns = wall_ns > sizes->longest_ns ? wall_ns : sizes->longest_ns;
 		while (samples_next(out, &sample)) {
-			uint64_t bytes = SAMPLE_BYTES +
+			uint64_t bytes = 2 * SAMPLE_BYTES +
 					 FRAME_BYTES * walk_stack(&out->walk, sample.stack,
 								  functions, FUNCTION_STACK_MAX);
 			sizes->bytes[63 - __builtin_clzll(sample.ns)] += bytes;
@@ -240,23 +260,20 @@ static void sizes_find(struct speedscope *out, struct sizes *sizes)
 	}
 }
 
-/* So that the file is small enough: each slice that stays may have short ones before it. */
+/* So that the file is small enough. */
 static uint64_t find_short(struct speedscope *out)
 {
 	struct sizes sizes = { 0 };
 	uint64_t kept_bytes = 0;
-	int length = 63;
+	int length = 64;
 	sizes_find(out, &sizes);
 	if (sizes.all_bytes <= BYTES_MAX)
 		return 0;
-	for (; length >= 0; length--) {
-		kept_bytes += 2 * sizes.bytes[length];
-		if (kept_bytes > BYTES_MAX)
-			break;
-	}
-	uint64_t least_ns = UINT64_C(2) << length;
+	while (kept_bytes <= BYTES_MAX)
+		kept_bytes += sizes.bytes[--length];
+	uint64_t long_ns = UINT64_C(2) << length;
 	uint64_t unseen_ns = sizes.longest_ns / SHORT_PARTS;
-	return least_ns > unseen_ns ? least_ns : unseen_ns;
+	return long_ns > unseen_ns ? long_ns : unseen_ns;
 }
 
 static void put_profiles(struct speedscope *out)
@@ -279,7 +296,10 @@ void export_speedscope(struct export *export)
 {
 	struct speedscope out = { .file = export_file(export) };
 	walk_begin(&out.walk, export->analysis);
+	tuples_begin(&out.frames, 2);
 	out.same = stack_sums_same(&out.walk);
+	out.function_frames =
+		memory_new(out.walk.recording->string_count, sizeof(*out.function_frames));
 	out.short_ns = find_short(&out);
 	out.short_count = 0;
 	put_profiles(&out);
@@ -289,6 +309,7 @@ void export_speedscope(struct export *export)
 			    " us are put together in the threads' profiles",
 			    out.short_count, out.short_ns / 1000);
 	free(out.same);
-	addresses_free(&out.frames);
+	free(out.function_frames);
+	tuples_free(&out.frames);
 	walk_end(&out.walk);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adds up slices; stacksums.h has the contract.
- *
- * Each pair of a sum's key gets a number, the pair of these numbers that of the sum.
  */
 #include "stacksums.h"
 
@@ -11,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "recording/addresses.h"
+#include "base/tuples.h"
 
 /* --- Stacks with the same functions --- */
 
@@ -82,17 +80,17 @@ static void add(struct stack_sums *sums, size_t *room, uint32_t index, const str
 
 void stack_sums_build(struct stack_sums *sums, struct walk *walk)
 {
-	struct addresses places = { 0 }, leaves = { 0 }, pairs = { 0 };
+	struct tuples numbers;
 	uint32_t *same = stack_sums_same(walk);
 	struct walk_slice slice;
 	size_t room = 0;
 	*sums = (struct stack_sums){ 0 };
+	tuples_begin(&numbers, 4);
 	for (uint32_t thread = 0; thread < walk_thread_count(walk); thread++) {
-		uint32_t name = walk->recording->threads[thread].name;
 		for (walk_thread(walk, thread); walk_next(walk, &slice);) {
 			bool is_running = slice.state == WALK_RUNNING;
 			const struct stack_sum sum = {
-				.thread_name = name,
+				.thread_name = walk->recording->threads[thread].name,
 				.stack = same[slice.stack],
 				.state = slice.state,
 				.cause = is_running ? NO_INDEX : slice.cause,
@@ -100,15 +98,13 @@ void stack_sums_build(struct stack_sums *sums, struct walk *walk)
 				.ns = slice.end_ns - slice.start_ns,
 				.count = 1,
 			};
-			uint32_t place = addresses_add(&places, name, sum.stack);
-			uint32_t leaf = addresses_add(
-				&leaves, stack_leaf_number(sum.state, sum.cause), sum.name);
-			add(sums, &room, addresses_add(&pairs, place, leaf), &sum);
+			const uint32_t key[] = { sum.thread_name, sum.stack,
+						 stack_leaf_number(sum.state, sum.cause),
+						 sum.name };
+			add(sums, &room, tuples_add(&numbers, key), &sum);
 		}
 	}
-	addresses_free(&places);
-	addresses_free(&leaves);
-	addresses_free(&pairs);
+	tuples_free(&numbers);
 	free(same);
 }
 

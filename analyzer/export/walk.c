@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "recording/samples.h"
 #include "report/analysis.h"
 
@@ -26,7 +27,9 @@ const char *walk_state_word(enum walk_state state)
 void walk_begin_plain(struct walk *walk, const struct recording *recording,
 		      const struct labels *labels)
 {
-	*walk = (struct walk){ .recording = recording, .labels = labels };
+	*walk = (struct walk){ .recording = recording,
+			       .labels = labels,
+			       .wakers = memory_new(1, sizeof(*walk->wakers)) };
 	if (walk_thread_count(walk) == 0)
 		return;
 	timeline_build(&walk->timeline, recording);
@@ -41,8 +44,7 @@ void walk_begin(struct walk *walk, const struct analysis *analysis)
 		return;
 	walk->arrivals = analysis->script.arrivals;
 	walk->requests = &analysis->script.requests;
-	wakers_build(&walk->wakers, walk->recording, &walk->timeline, &analysis->script.monitors,
-		     &analysis->script.flows);
+	walk->script = &analysis->script;
 }
 
 void walk_end(struct walk *walk)
@@ -50,8 +52,9 @@ void walk_end(struct walk *walk)
 	if (walk->slices) {
 		thread_slices_free(walk->slices);
 		timeline_free(&walk->timeline);
-		wakers_free(&walk->wakers);
 	}
+	wakers_free(walk->wakers);
+	free(walk->wakers);
 	*walk = (struct walk){ 0 };
 }
 
@@ -209,9 +212,13 @@ bool walk_waker(const struct walk *walk, const struct walk_slice *slice, struct 
 	const struct recording *recording = walk->recording;
 	struct waker found = { 0 };
 	uint64_t start_ns = 0;
-	if (slice->is_end && walk->wakers.of_wait) {
+	if (!walk->wakers->of_wait && walk->script)
+		wakers_build(walk->wakers, recording, &walk->timeline, &walk->script->monitors,
+			     &walk->script->flows);
+	if (slice->is_end && walk->wakers->of_wait) {
 		bool is_wait = slice->wait != NO_INDEX;
-		found = is_wait ? walk->wakers.of_wait[slice->wait] : walk->wakers.of_op[slice->op];
+		found = is_wait ? walk->wakers->of_wait[slice->wait]
+				: walk->wakers->of_op[slice->op];
 		start_ns = is_wait ? recording->waits[slice->wait].start_ns
 				   : recording->ops[slice->op].start_ns;
 	}

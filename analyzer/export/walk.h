@@ -77,7 +77,8 @@ struct walk {
 	const struct class_table *classes; /* NULL: no slice has a class */
 	const enum arrival_sort *arrivals; /* NULL: no slice is idle */
 	const struct requests *requests;   /* NULL: none */
-	struct wakers wakers;              /* empty: none is known */
+	const struct script *script;       /* NULL: no waker is known */
+	struct wakers *wakers;             /* empty until one is asked for */
 	struct timeline timeline;
 	struct thread_slices *slices;
 	/* of the thread that is walked through */

@@ -145,7 +145,7 @@ static int analysis_match_classes(struct analysis *analysis, char error[OPTIONS_
 	return 0;
 }
 
-static void analysis_measure(struct analysis *analysis)
+static void analysis_span(struct analysis *analysis)
 {
 	const struct graph *graph = &analysis->graph;
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
@@ -191,7 +191,7 @@ static void analysis_describe(struct analysis *analysis, const struct labels *la
 			     &labels->frames);
 	deadair_build(&analysis->deadair, &analysis->graph, options->dead_air_min_ns);
 	chain_build(&analysis->chain, &analysis->graph, options->chain_depth);
-	analysis_measure(analysis);
+	analysis_span(analysis);
 }
 
 enum { FUNCTIONS_TRIED = 64 };
@@ -388,7 +388,6 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	if (analysis->has_script) {
 		machine_begin(&analysis->machine, &analysis->script, analysis->options->cpus);
 		sampling_error = sampling_error_build(&analysis->script, &analysis->machine);
-		analysis->actual_makespan_ns = analysis->script.actual_ns;
 	}
 	const struct replayer replayer = replayer_of(analysis);
 	estimator_begin(&estimator, &replayer, sampling_error);
@@ -405,9 +404,9 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	return failed;
 }
 
-int analysis_build(struct analysis *analysis, const struct recording *recording,
-		   const struct options *options, const struct labels *labels,
-		   char error[OPTIONS_ERROR_BYTES])
+int analysis_measure(struct analysis *analysis, const struct recording *recording,
+		     const struct options *options, const struct labels *labels,
+		     char error[OPTIONS_ERROR_BYTES])
 {
 	*analysis =
 		(struct analysis){ .recording = recording, .options = options, .labels = labels };
@@ -425,6 +424,18 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 		pthread_join(compiling, NULL);
 	else
 		analysis_compile(analysis);
+	if (analysis->has_script)
+		analysis->actual_makespan_ns = analysis->script.actual_ns;
+	return 0;
+}
+
+int analysis_build(struct analysis *analysis, const struct recording *recording,
+		   const struct options *options, const struct labels *labels,
+		   char error[OPTIONS_ERROR_BYTES])
+{
+	int failed = analysis_measure(analysis, recording, options, labels, error);
+	if (failed)
+		return failed;
 	if (analysis_ask(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;

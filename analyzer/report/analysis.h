@@ -65,6 +65,10 @@ struct analysis {
 int analysis_build(struct analysis *analysis, const struct recording *recording,
 		   const struct options *options, const struct labels *labels,
 		   char error[OPTIONS_ERROR_BYTES]);
+/* The same without any question: no answers, no checks, no warnings. */
+int analysis_measure(struct analysis *analysis, const struct recording *recording,
+		     const struct options *options, const struct labels *labels,
+		     char error[OPTIONS_ERROR_BYTES]);
 void analysis_free(struct analysis *analysis);
 
 #endif

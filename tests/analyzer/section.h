@@ -71,11 +71,11 @@ static inline void section_sketch(struct sketch *sketch)
 static inline void section_wakers(struct walk *walk)
 {
 	const struct recording *recording = walk->recording;
-	walk->wakers.of_wait = memory_new(recording->wait_count, sizeof(struct waker));
-	walk->wakers.of_op = memory_new(recording->op_count, sizeof(struct waker));
+	walk->wakers->of_wait = memory_new(recording->wait_count, sizeof(struct waker));
+	walk->wakers->of_op = memory_new(recording->op_count, sizeof(struct waker));
 	for (size_t i = 0; i < recording->wait_count; i++)
 		if (recording->waits[i].target != NO_INDEX)
-			walk->wakers.of_wait[i] =
+			walk->wakers->of_wait[i] =
 				(struct waker){ WAKER_OP_END, recording->waits[i].target };
 }
 

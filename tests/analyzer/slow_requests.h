@@ -28,9 +28,9 @@ static inline void slow_walk(struct slow *slow)
 	walk_begin_plain(&slow->walk, &slow->sketch.rec, NULL);
 	slow->walk.classes = &slow->sketch.classes;
 	slow->walk.requests = &slow->judged;
-	slow->walk.wakers.of_wait = memory_new(1, sizeof(struct waker));
-	slow->walk.wakers.of_op = memory_new(SKETCH_MAX, sizeof(struct waker));
-	slow->walk.wakers.of_wait[0] = (struct waker){ WAKER_OP_END, slow->hold };
+	slow->walk.wakers->of_wait = memory_new(1, sizeof(struct waker));
+	slow->walk.wakers->of_op = memory_new(SKETCH_MAX, sizeof(struct waker));
+	slow->walk.wakers->of_wait[0] = (struct waker){ WAKER_OP_END, slow->hold };
 }
 
 static inline void slow_begin(struct slow *slow)

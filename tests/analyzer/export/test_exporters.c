@@ -65,6 +65,14 @@ static int export_to(const char *output, char *said, char *error)
 	return failed;
 }
 
+START_TEST(pictures_alone_need_answers)
+{
+	const struct options profile = { .export = "speedscope" }, pictures = { .export = "svg" };
+	ck_assert(!exporters_need_answers(&profile));
+	ck_assert(exporters_need_answers(&pictures));
+}
+END_TEST
+
 START_TEST(a_file_is_written_and_said)
 {
 	char said[EXPORT_SAID_BYTES], error[EXPORT_ERROR_BYTES], expected[200];
@@ -97,6 +105,7 @@ SUITE()
 {
 	FIXTURE(setup, teardown);
 	EACH(what_cannot_be_is_refused_first, bad);
+	TEST(pictures_alone_need_answers);
 	TEST(a_file_is_written_and_said);
 	TEST(a_full_disk_is_an_error_with_the_files_name);
 	TEST(a_folder_that_is_not_there_is_an_error);

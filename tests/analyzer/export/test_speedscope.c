@@ -6,6 +6,9 @@
 #include "export/exporters.h"
 #include "suite.h"
 
+static size_t exported_bytes;
+static char exported_note[EXPORT_NOTE_BYTES];
+
 static json_t *exported(const struct recording *recording, const struct labels *labels)
 {
 	struct analysis analysis = { .recording = recording, .labels = labels };
@@ -22,6 +25,8 @@ static json_t *exported(const struct recording *recording, const struct labels *
 	json_t *root = json_loadb(text, length, 0, &error);
 	ck_assert_msg(root != NULL, "%s: %s", error.text, text);
 	class_table_free(&classes);
+	exported_bytes = length;
+	memcpy(exported_note, export.note, sizeof(exported_note));
 	free(text);
 	return root;
 }
@@ -91,6 +96,61 @@ START_TEST(names_are_escaped)
 }
 END_TEST
 
+enum { DEEP = 1000, CALLS = 4000, SHORT_NS = 100, LONG_NS = 10000, BYTES_MOST = 20000000 };
+
+/* One thread that is in one call or another all the time, far down, each second one short. */
+static void deep_sketch(struct sketch *sketch, struct rec_stack *stacks)
+{
+	uint64_t at_ns = 0;
+	sketch_begin(sketch);
+	sketch->rec.stacks = stacks;
+	sketch->rec.stack_count = 2;
+	sketch->rec.frame_count = DEEP;
+	for (uint32_t i = 0; i < CALLS; i++) {
+		uint64_t ns = i % 2 ? SHORT_NS : LONG_NS;
+		uint32_t op =
+			sketch_bare_op(sketch, NO_INDEX, KIND_IO, 1 + i % 4, at_ns, at_ns + ns);
+		sketch->rec.ops[op].thread = 0;
+		sketch->rec.extras[op].stack = 1;
+		at_ns += ns;
+	}
+	sketch->threads[0] = (struct rec_thread){ .op = NO_INDEX };
+	sketch->rec.thread_count = sketch->rec.process_count = 1;
+}
+
+/* The viewer cannot take more; the sums stay. */
+START_TEST(short_slices_are_put_together_in_a_large_file)
+{
+	static uint32_t first[DEEP + 1], functions[DEEP];
+	struct rec_stack stacks[] = { { 0, 0 }, { 0, DEEP } };
+	const struct labels labels = { .frames = { .first = first, .names = functions } };
+	struct sketch sketch;
+	for (uint32_t i = 0; i < DEEP; i++) {
+		first[i + 1] = i + 1;
+		functions[i] = 10 + i % 50;
+	}
+	deep_sketch(&sketch, stacks);
+	json_t *root = exported(&sketch.rec, &labels);
+	ck_assert_uint_lt(exported_bytes, BYTES_MOST);
+	json_t *profile = json_array_get(json_object_get(root, "profiles"), 1);
+	json_t *samples = json_object_get(profile, "samples"), *number;
+	json_int_t sum = 0;
+	size_t i;
+	ck_assert_uint_eq(json_array_size(samples), CALLS);
+	ck_assert_uint_eq(json_array_size(json_array_get(samples, 0)), DEEP + 1);
+	ck_assert_uint_eq(json_array_size(json_array_get(samples, 1)), 1);
+	json_array_foreach(json_object_get(profile, "weights"), i, number) sum +=
+		json_integer_value(number);
+	ck_assert_int_eq(sum, CALLS / 2 * (SHORT_NS + LONG_NS));
+	ck_assert_str_eq(exported_note, "2000 slices of less than 1 us are put together in the "
+					"threads' profiles");
+	json_t *merged = json_array_get(json_object_get(root, "profiles"), 0);
+	ck_assert_uint_eq(json_array_size(json_object_get(merged, "samples")), 4);
+	json_decref(root);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_recording_without_threads_has_an_empty_profile)
 {
 	struct sketch sketch;
@@ -106,5 +166,6 @@ SUITE()
 {
 	TEST(all_threads_come_first_then_each_in_order_of_time);
 	TEST(names_are_escaped);
+	TEST(short_slices_are_put_together_in_a_large_file);
 	TEST(a_recording_without_threads_has_an_empty_profile);
 }

@@ -51,9 +51,9 @@ START_TEST(a_wait_has_its_waker)
 	cpu_sketch(&sketch);
 	sketch.rec.waits[0].holder = 0;
 	walk_begin_plain(&walk, &sketch.rec, NULL);
-	walk.wakers.of_wait = memory_new(1, sizeof(*walk.wakers.of_wait));
-	walk.wakers.of_op = memory_new(sketch.rec.op_count, sizeof(*walk.wakers.of_op));
-	walk.wakers.of_wait[0] = (struct waker){ WAKER_OP_END, 3 };
+	walk.wakers->of_wait = memory_new(1, sizeof(*walk.wakers->of_wait));
+	walk.wakers->of_op = memory_new(sketch.rec.op_count, sizeof(*walk.wakers->of_op));
+	walk.wakers->of_wait[0] = (struct waker){ WAKER_OP_END, 3 };
 	walk_thread(&walk, 1);
 	ck_assert(walk_next(&walk, &slice));
 	ck_assert_uint_eq(slice.holder, 0);
@@ -67,6 +67,11 @@ START_TEST(a_wait_has_its_waker)
 	slice.is_end = false;
 	ck_assert(!walk_waker(&walk, &slice, &waker));
 	ck_assert(walk_next(&walk, &slice)); /* a sleep */
+	ck_assert(!walk_waker(&walk, &slice, &waker));
+	walk.wakers->of_op[2] = (struct waker){ WAKER_OP_END, 3 };
+	sketch.rec.ops[3].end_ns = 3000000;
+	ck_assert(walk_waker(&walk, &slice, &waker));
+	sketch.rec.ops[3].end_ns = 1999999; /* before the sleep began */
 	ck_assert(!walk_waker(&walk, &slice, &waker));
 	walk_end(&walk);
 	sketch_free(&sketch);
