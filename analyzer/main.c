@@ -331,7 +331,7 @@ static int print_reports(const struct recording *recording, const struct options
 	if (!options->html[0] || options->json) {
 		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
 			   wants_color(options));
-		reports_print(&analysis, &emit);
+		reports_print_shown(&analysis, &emit, !options->json && isatty(STDOUT_FILENO));
 		emit_end(&emit);
 	}
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
@@ -464,6 +464,7 @@ int main(int argc, char **argv)
 	char error[EXPORT_ERROR_BYTES];
 	setlocale(LC_CTYPE, "");
 	if (options_parse(&options, argc, argv, error) != 0 ||
+	    reports_check(&options, error) != 0 ||
 	    (options.export[0] && exporters_check(&options, error) != 0)) {
 		complain("%s", error);
 		return EXIT_TROUBLE;

@@ -247,6 +247,8 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 				 "--%s: \"%.60s\" is not valid; give %s", row->name, optarg,
 				 option_example(row));
 			return -EINVAL;
+		} else if (strcmp(row_of(found)->name, "top") == 0) {
+			options->has_top = true;
 		}
 	}
 	options->words = argv;

@@ -38,6 +38,7 @@ struct options {
 	void (*progress)(const char *what, size_t done, size_t total);
 	char *const *words; /* the command line, perhaps in another order */
 	size_t word_count;
+	bool has_top; /* --top was given */
 	char *const *paths;
 	size_t path_count;
 };

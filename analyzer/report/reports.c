@@ -4,8 +4,100 @@
  */
 #include "reports.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROWS = 5, WORDS_BYTES = 200 };
+
+static const struct {
+	const char *word;
+	void (*print)(const struct analysis *, struct emit *);
+	bool is_first; /* on the first screen */
+} reports[] = {
+#define REPORT(name, question)       { #name, report_##name, false },
+#define FIRST_REPORT(name, question) { #name, report_##name, true },
+#include "reports.def"
+};
+
+enum { REPORTS = sizeof(reports) / sizeof(reports[0]) };
+
+/* Whether the list has a word at `from`, of this length. */
+static bool is_word(const char *from, size_t length, const char *word)
+{
+	return strlen(word) == length && strncmp(from, word, length) == 0;
+}
+
+static bool is_listed(const char *list, const char *word)
+{
+	for (const char *from = list; *from; from += *from == ',') {
+		size_t length = strcspn(from, ",");
+		if (is_word(from, length, word))
+			return true;
+		from += length;
+	}
+	return false;
+}
+
+static void list_words(char *words, const char *between, bool with_first)
+{
+	size_t length = 0;
+	words[0] = '\0';
+	for (size_t i = 0; i < REPORTS && length < WORDS_BYTES; i++)
+		if (with_first || !reports[i].is_first)
+			length += (size_t)snprintf(words + length, WORDS_BYTES - length, "%s%s",
+						   length ? between : "", reports[i].word);
+}
+
+int reports_check(const struct options *options, char error[OPTIONS_ERROR_BYTES])
+{
+	char words[WORDS_BYTES];
+	for (const char *from = options->show; *from; from += *from == ',') {
+		size_t length = strcspn(from, ","), i = 0;
+		while (i < REPORTS && !is_word(from, length, reports[i].word))
+			i++;
+		if (i == REPORTS && !is_word(from, length, "all")) {
+			list_words(words, ", ", true);
+			snprintf(error, OPTIONS_ERROR_BYTES,
+				 "--show: \"%.*s\" is none of all, %s; give some of them",
+				 length > 20 ? 20 : (int)length, from, words);
+			return -EINVAL;
+		}
+		from += length;
+	}
+	return 0;
+}
+
 void reports_print(const struct analysis *analysis, struct emit *emit)
 {
-#define REPORT(name, question) report_##name(analysis, emit);
-#include "reports.def"
+	for (size_t i = 0; i < REPORTS; i++)
+		reports[i].print(analysis, emit);
+}
+
+static void print_first(const struct analysis *analysis, struct emit *emit)
+{
+	struct options options = *analysis->options;
+	struct analysis first = *analysis;
+	char words[WORDS_BYTES];
+	if (!options.has_top && options.top > FIRST_ROWS)
+		options.top = FIRST_ROWS;
+	first.options = &options;
+	for (size_t i = 0; i < REPORTS; i++)
+		if (reports[i].is_first)
+			reports[i].print(&first, emit);
+	list_words(words, " ", false);
+	emit_heading(emit, "More");
+	emit_line(emit, "--show all, or with commas between: %s", words);
+	emit_line(emit, "--html PAGE for a browser; --export FORMAT for other programs (--help)");
+}
+
+void reports_print_shown(const struct analysis *analysis, struct emit *emit, bool is_terminal)
+{
+	const char *show = analysis->options->show;
+	bool is_all = is_listed(show, "all") || (!show[0] && !is_terminal);
+	if (!show[0] && is_terminal)
+		print_first(analysis, emit);
+	for (size_t i = 0; i < REPORTS; i++)
+		if (is_all || is_listed(show, reports[i].word))
+			reports[i].print(analysis, emit);
 }

@@ -31,6 +31,7 @@ START_TEST(defaults_are_those_of_the_table)
 	char error[OPTIONS_ERROR_BYTES];
 	ck_assert_int_eq(parse(&options, "a.jsonl b.jsonl", error), 0);
 	ck_assert_uint_eq(options.top, 20);
+	ck_assert(!options.has_top);
 	ck_assert_uint_eq(options.factors.count, 3);
 	ck_assert_double_eq(options.factors.factors[1], 0.5);
 	ck_assert_uint_eq(options.min_self_ns, 1000000);
@@ -71,6 +72,7 @@ START_TEST(options_may_stand_anywhere)
 			 0);
 	ck_assert(options.json);
 	ck_assert_uint_eq(options.top, 5);
+	ck_assert(options.has_top);
 	ck_assert_uint_eq(options.factors.count, 1);
 	ck_assert_uint_eq(options.from_ns, 1000000000);
 	ck_assert_uint_eq(options.path_count, 3);
@@ -78,6 +80,10 @@ START_TEST(options_may_stand_anywhere)
 	ck_assert_int_eq(parse(&options, "--help", error), 0);
 	ck_assert(options.help);
 	ck_assert_int_eq(parse(&options, "-", error), 0);
+	ck_assert_int_eq(parse(&options, "-o one a", error), 0);
+	ck_assert_str_eq(options.output, "one");
+	ck_assert_int_eq(parse(&options, "a --output=two", error), 0);
+	ck_assert_str_eq(options.output, "two");
 }
 END_TEST
 
@@ -119,6 +125,7 @@ static const struct {
 	/* 17 */ { "a --cpus 0", "--cpus" },
 	/* 18 */ { "a --cpus two", "--cpus" },
 	/* 19 */ { "a --model guess", "--model" },
+	/* 20 */ { "a -o", "-o needs a value" },
 };
 
 START_TEST(wrong_options_are_refused_with_a_hint)
