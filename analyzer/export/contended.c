@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers the locks of all waits, keeps those most waited for, and deals the holds out to them.
+ */
+#include "contended.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/buckets.h"
+#include "base/memory.h"
+#include "format.h"
+#include "recording/addresses.h"
+#include "measure/locks.h"
+
+struct finding {
+	const struct recording *recording;
+	const struct labels *labels;
+	struct addresses numbers; /* of locks, in order of first sight */
+	struct contended_lock *locks;
+	size_t room;
+	uint32_t *rank; /* by number: its place among those that are kept, NO_INDEX = it is not */
+};
+
+static uint32_t process_of(const struct recording *recording, uint32_t thread)
+{
+	return recording->threads[thread].process;
+}
+
+static void add_wait(struct finding *finding, size_t index)
+{
+	const struct recording *recording = finding->recording;
+	const struct rec_wait *wait = &recording->waits[index];
+	if (!lock_is_contention(wait->reason) || wait->thread == NO_INDEX || !wait->address)
+		return;
+	uint32_t process = process_of(recording, wait->thread);
+	size_t known = finding->numbers.count;
+	uint32_t number = addresses_add(&finding->numbers, process, wait->address);
+	if (number == known) {
+		finding->locks = memory_grow(finding->locks, &finding->room, known + 1,
+					     sizeof(*finding->locks));
+		finding->locks[number] = (struct contended_lock){ .process = process };
+		finding->locks[number].name = finding->labels && finding->labels->waits
+						      ? finding->labels->waits[index]
+						      : wait->ident;
+	}
+	finding->locks[number].wait_count++;
+	finding->locks[number].waited_ns += wait->end_ns - wait->start_ns;
+}
+
+static int compare_locks(const void *a, const void *b, void *context)
+{
+	const struct contended_lock *locks = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	if (locks[left].waited_ns != locks[right].waited_ns)
+		return locks[left].waited_ns < locks[right].waited_ns ? 1 : -1;
+	return (left > right) - (left < right);
+}
+
+static void keep_most_waited(struct finding *finding, struct contended *contended)
+{
+	size_t all = finding->numbers.count;
+	uint32_t *order = memory_new(all, sizeof(*order));
+	finding->rank = memory_new(all, sizeof(*finding->rank));
+	for (uint32_t i = 0; i < all; i++)
+		order[i] = i;
+	if (all > 1)
+		qsort_r(order, all, sizeof(*order), compare_locks, finding->locks);
+	contended->count = all < CONTENDED_MAX ? all : CONTENDED_MAX;
+	contended->left_out = all - contended->count;
+	contended->locks = memory_new(contended->count, sizeof(*contended->locks));
+	for (uint32_t i = 0; i < all; i++) {
+		finding->rank[order[i]] = i < contended->count ? i : NO_INDEX;
+		if (i < contended->count)
+			contended->locks[i] = finding->locks[order[i]];
+	}
+	free(order);
+}
+
+static uint32_t lock_of_op(const void *context, size_t op)
+{
+	const struct finding *finding = context;
+	const struct rec_op *hold = &finding->recording->ops[op];
+	if (hold->kind != KIND_HOLD || hold->thread == NO_INDEX)
+		return NO_INDEX;
+	uint32_t number =
+		addresses_find(&finding->numbers, process_of(finding->recording, hold->thread),
+			       finding->recording->extras[op].address);
+	return number == NO_INDEX ? NO_INDEX : finding->rank[number];
+}
+
+static int compare_holds(const void *a, const void *b, void *context)
+{
+	const struct rec_op *ops = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	if (ops[left].start_ns != ops[right].start_ns)
+		return ops[left].start_ns < ops[right].start_ns ? -1 : 1;
+	if (ops[left].end_ns != ops[right].end_ns)
+		return ops[left].end_ns < ops[right].end_ns ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+static void deal_out_holds(const struct finding *finding, struct contended *contended)
+{
+	const struct recording *recording = finding->recording;
+	struct buckets holds;
+	buckets_build(&holds, contended->count, recording->extras ? recording->op_count : 0,
+		      lock_of_op, finding);
+	for (size_t i = 0; i < contended->count; i++) {
+		struct contended_lock *lock = &contended->locks[i];
+		lock->holds = buckets_of(&holds, i, &lock->hold_count);
+		if (lock->hold_count > 1)
+			qsort_r(holds.items + holds.first[i], lock->hold_count,
+				sizeof(*holds.items), compare_holds, recording->ops);
+	}
+	contended->holds = holds.items;
+	free(holds.first);
+}
+
+void contended_build(struct contended *contended, const struct walk *walk)
+{
+	struct finding finding = { .recording = walk->recording, .labels = walk->labels };
+	*contended = (struct contended){ 0 };
+	for (size_t i = 0; i < walk->recording->wait_count; i++)
+		add_wait(&finding, i);
+	keep_most_waited(&finding, contended);
+	deal_out_holds(&finding, contended);
+	addresses_free(&finding.numbers);
+	free(finding.locks);
+	free(finding.rank);
+}
+
+void contended_free(struct contended *contended)
+{
+	free(contended->locks);
+	free(contended->holds);
+	*contended = (struct contended){ 0 };
+}
