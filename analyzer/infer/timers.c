@@ -7,7 +7,10 @@
  * never gets signalled. From its initialiser to the next one, all waits for it ended by their
  * timeouts. A poll is one from a call site where no poll ever found anything. A single success
  * shows that others may end it, but for a permit that was there at once. A library may make an
- * object for each wait: then a success at the same call site shows it, too.
+ * object for each wait: then a success of the same thread at the same call site shows it, too. An
+ * interpreter has one site for the waits of all its threads. The last wait of a thread there may
+ * be the one that tells it to stop. The timeouts before it are sleeps, if it did something after
+ * them. Those that it went on from at once were for what ended the last one.
  *
  * Where a wait gives back a mutex meanwhile, the sleep ends when the thread has it again.
  *
@@ -24,9 +27,9 @@
 #include "flows.h"
 #include "format.h"
 
-/* Waits for one object, or polls from one call site. */
+/* Waits for one object, or of one thread from a call site, or polls from one. */
 struct place {
-	uint32_t process;
+	uint32_t owner;   /* process; of waits from a site: the thread */
 	uint32_t name;    /* of the call; of an object's: 0 */
 	uint64_t address; /* of the object; else the stack */
 	uint64_t at_ns;
@@ -42,8 +45,8 @@ struct places {
 static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
 	if (a->name != b->name)
 		return a->name < b->name ? -1 : 1;
 	if (a->address != b->address)
@@ -54,7 +57,7 @@ static int compare_places(const void *left, const void *right)
 /* The second one comes after the first. */
 static bool is_same_place(const struct place *a, const struct place *b)
 {
-	return b->index != NO_INDEX && a->process == b->process && a->name == b->name &&
+	return b->index != NO_INDEX && a->owner == b->owner && a->name == b->name &&
 	       a->address == b->address;
 }
 
@@ -72,12 +75,8 @@ static void find_sites(struct places *places, const struct recording *recording)
 		const struct rec_wait *wait = &recording->waits[i];
 		if (may_sleep(wait) && wait->stack && wait->end_ns > wait->start_ns)
 			places->places[places->count++] =
-				(struct place){ recording->threads[wait->thread].process,
-						wait->name,
-						wait->stack,
-						wait->start_ns,
-						i,
-						wait->timed_out };
+				(struct place){ wait->thread,   wait->name, wait->stack,
+						wait->start_ns, i,          wait->timed_out };
 	}
 }
 
@@ -151,6 +150,99 @@ static void tell_sleeps(bool *is_sleep, struct places *places)
 				is_sleep[places->places[i].index] = all;
 	}
 	free(places->places);
+}
+
+/* --- waits that a thread goes on with --- */
+
+/* Something that a thread did in between: not a hold, and no wait. */
+struct doing {
+	uint64_t at_ns;
+	uint32_t thread;
+};
+
+struct doings {
+	struct doing *doings;
+	size_t count;
+};
+
+static int compare_doings(const void *left, const void *right)
+{
+	const struct doing *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static void find_doings(struct doings *doings, const struct recording *recording)
+{
+	doings->doings = memory_new(recording->op_count, sizeof(*doings->doings));
+	for (size_t i = 0; i < recording->op_count; i++) {
+		const struct rec_op *op = &recording->ops[i];
+		if (op->thread != NO_INDEX && op->kind != KIND_HOLD)
+			doings->doings[doings->count++] =
+				(struct doing){ op->start_ns, op->thread };
+	}
+	if (doings->count)
+		qsort(doings->doings, doings->count, sizeof(*doings->doings), compare_doings);
+}
+
+static bool does_between(const struct doings *doings, uint32_t thread, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	struct doing from = { from_ns, thread };
+	size_t low = 0, high = doings->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare_doings(&doings->doings[middle], &from) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < doings->count && doings->doings[low].thread == thread &&
+	       doings->doings[low].at_ns < to_ns;
+}
+
+static bool is_taken_up(const struct doings *doings, const struct rec_wait *wait,
+			const struct rec_wait *next)
+{
+	uint64_t brief_ns = (wait->end_ns - wait->start_ns) / assume.retry_parts;
+	return next->start_ns <= wait->end_ns + brief_ns &&
+	       !does_between(doings, wait->thread, wait->end_ns, next->start_ns);
+}
+
+/* Those from one site: none, if another thread ended one that was not the last. */
+static void tell_sleeps_of_site(bool *is_sleep, const struct recording *recording,
+				const struct doings *doings, const struct place *places,
+				size_t count)
+{
+	bool all = true, awaits = !places[count - 1].has_timed_out;
+	for (size_t i = 0; i + 1 < count; i++)
+		all = all && places[i].has_timed_out;
+	is_sleep[places[count - 1].index] = all && !awaits;
+	for (size_t i = count - 1; i-- > 0;) {
+		awaits = awaits && is_taken_up(doings, &recording->waits[places[i].index],
+					       &recording->waits[places[i + 1].index]);
+		is_sleep[places[i].index] = all && !awaits;
+	}
+}
+
+static void tell_sleeps_of_sites(bool *is_sleep, const struct recording *recording)
+{
+	struct places sites = { .count = 0 };
+	struct doings doings = { .count = 0 };
+	find_sites(&sites, recording);
+	find_doings(&doings, recording);
+	if (sites.count)
+		qsort(sites.places, sites.count, sizeof(*sites.places), compare_places);
+	for (size_t first = 0, end; first < sites.count; first = end) {
+		for (end = first + 1;
+		     end < sites.count && is_same_place(&sites.places[first], &sites.places[end]);)
+			end++;
+		tell_sleeps_of_site(is_sleep, recording, &doings, &sites.places[first],
+				    end - first);
+	}
+	free(sites.places);
+	free(doings.doings);
 }
 
 static void polls_become_sleeps(struct recording *recording)
@@ -293,14 +385,13 @@ static void end_at_holds(struct recording *recording, size_t first)
 static struct rec_wait *waits_take(struct recording *recording, size_t *count)
 {
 	struct rec_wait *taken = memory_new(recording->wait_count, sizeof(*taken));
-	struct places places = { .count = 0 }, sites = { .count = 0 };
+	struct places places = { .count = 0 };
 	size_t kept = 0;
 	bool *is_sleep = memory_new(recording->wait_count, sizeof(*is_sleep));
 	bool *is_sleep_site = memory_new(recording->wait_count, sizeof(*is_sleep_site));
 	find_waits(&places, recording);
 	tell_sleeps(is_sleep, &places);
-	find_sites(&sites, recording);
-	tell_sleeps(is_sleep_site, &sites);
+	tell_sleeps_of_sites(is_sleep_site, recording);
 	*count = 0;
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait wait = recording->waits[i];

@@ -73,6 +73,45 @@ START_TEST(a_wait_that_only_the_clock_ends_is_a_sleep)
 }
 END_TEST
 
+/* Each wait is for an object of its own, all are from one site. The last one is ended. */
+static const struct {
+	double work_ms; /* between the waits */
+	enum kind kind;
+	bool is_others; /* the waits are of two threads: the other one's is ended */
+	bool is_sleep;
+} rounds[] = {
+	/* 0: it is told to stop */ { 2, KIND_SLEEP, false, true },
+	/* 1 */ { 0.1, KIND_IO, false, true },
+	/* 2: it goes on waiting */ { 0.1, KIND_HOLD, false, false },
+	/* 3: an interpreter's threads wait from one site */ { 0.1, KIND_HOLD, true, true },
+};
+
+START_TEST(a_thread_that_does_something_after_timeouts_slept)
+{
+	struct sketch sketch;
+	uint32_t wait = 0, is_other = rounds[_i].is_others;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 100);
+	sketch_thread(&sketch, "other", 0, 100);
+	for (int i = 0; i <= NAPS; i++) {
+		double from_ms = i * (10 + rounds[_i].work_ms);
+		wait = add_wait(&sketch, REASON_SEM, from_ms, from_ms + 10, i < NAPS);
+		sketch.rec.waits[wait].address += (uint64_t)i;
+		sketch.rec.waits[wait].stack = 1;
+		uint32_t op = sketch_op(&sketch, rounds[_i].kind, "work", 0, from_ms + 10,
+					from_ms + 10 + rounds[_i].work_ms);
+		sketch.rec.ops[op].name = sketch_string(&sketch, "work");
+	}
+	sketch.rec.waits[wait].thread = is_other;
+	size_t before = sleeps_of(&sketch);
+	timers_find(&sketch.rec);
+	ck_assert_uint_eq(sleeps_of(&sketch) - before, rounds[_i].is_sleep ? NAPS : 0);
+	ck_assert_uint_eq(sketch.rec.wait_count, rounds[_i].is_sleep ? 1 : NAPS + 1);
+	sketch_end(&sketch);
+	sketch_free(&sketch);
+}
+END_TEST
+
 static const struct {
 	const char *name;
 	enum outcome outcome;
@@ -176,6 +215,7 @@ SUITE()
 {
 	EACH(a_loops_poll_that_its_timer_ends_is_of_a_class_of_sleeps, loop_rows);
 	EACH(a_wait_that_only_the_clock_ends_is_a_sleep, rows);
+	EACH(a_thread_that_does_something_after_timeouts_slept, rounds);
 	EACH(a_poll_from_where_none_finds_anything_is_a_sleep, poll_rows);
 	TEST(a_sleep_ends_when_the_mutex_is_had_again);
 }
