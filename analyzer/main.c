@@ -294,24 +294,28 @@ static int write_page(const struct analysis *analysis, const char *path)
 	return EXIT_TROUBLE;
 }
 
-static int write_export(const struct recording *recording, const struct options *options,
-			const struct labels *labels)
+static int write_export(const struct analysis *analysis, const struct options *options)
 {
-	struct analysis analysis;
 	char said[EXPORT_SAID_BYTES], error[EXPORT_ERROR_BYTES];
-	int failed = exporters_need_answers(options)
-			     ? analysis_build(&analysis, recording, options, labels, error)
-			     : analysis_measure(&analysis, recording, options, labels, error);
-	if (failed) {
-		complain("%s", error);
-		return EXIT_TROUBLE;
-	}
-	if (has_progress(options))
-		fputs("\r\033[K", stderr);
-	failed = exporters_write(&analysis, said, error);
-	analysis_free(&analysis);
+	int failed = exporters_write(analysis, said, error);
 	if (failed || !options->quiet)
 		complain("%s", failed ? error : said);
+	return failed ? EXIT_TROUBLE : 0;
+}
+
+/* All of the analysis, or for an export that has no answers only what it measures. */
+static int build(struct analysis *analysis, const struct recording *recording,
+		 const struct options *options, const struct labels *labels)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	bool has_answers =
+		!options->export[0] || options->html[0] || exporters_need_answers(options);
+	int failed = has_answers ? analysis_build(analysis, recording, options, labels, error)
+				 : analysis_measure(analysis, recording, options, labels, error);
+	if (failed)
+		complain("%s", error);
+	else if (has_progress(options))
+		fputs("\r\033[K", stderr);
 	return failed ? EXIT_TROUBLE : 0;
 }
 
@@ -319,16 +323,14 @@ static int print_reports(const struct recording *recording, const struct options
 			 const struct labels *labels)
 {
 	struct analysis analysis;
-	char error[OPTIONS_ERROR_BYTES];
 	struct emit emit;
-	if (analysis_build(&analysis, recording, options, labels, error) != 0) {
-		complain("%s", error);
+	if (build(&analysis, recording, options, labels) != 0)
 		return EXIT_TROUBLE;
-	}
-	if (has_progress(options))
-		fputs("\r\033[K", stderr);
+	bool is_export_alone = options->export[0] && !options->html[0];
 	int status = options->html[0] ? write_page(&analysis, options->html) : 0;
-	if (!options->html[0] || options->json) {
+	if (status == 0 && options->export[0])
+		status = write_export(&analysis, options);
+	if (!is_export_alone && (!options->html[0] || options->json)) {
 		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
 			   wants_color(options));
 		reports_print_shown(&analysis, &emit, !options->json && isatty(STDOUT_FILENO));
@@ -336,7 +338,7 @@ static int print_reports(const struct recording *recording, const struct options
 	}
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
 		complain("warning: %s", analysis.warnings[i]);
-	if (status == 0 && analysis.checks.is_withheld)
+	if (status == 0 && analysis.checks.is_withheld && !is_export_alone)
 		status = EXIT_WITHHELD;
 	analysis_free(&analysis);
 	return status;
@@ -435,7 +437,6 @@ static int analyze(struct recording *recording, const struct options *options)
 	labels_build(&labels, recording, options, &skips, naming.by);
 	naming_free(&naming);
 	int status = options->explain            ? print_explained(recording, options, &labels)
-		     : options->export[0]        ? write_export(recording, options, &labels)
 		     : options->folded[0]        ? print_folded(recording, options, &labels)
 		     : options->slow_rules.count ? print_slow_rules(recording, options, &labels)
 						 : print_reports(recording, options, &labels);

@@ -177,6 +177,34 @@ static void options_set_defaults(struct options *options)
 	}
 }
 
+/* False: two of those that each print or write something else. A page and an export go together. */
+static bool is_one_output(const struct options *options, char error[OPTIONS_ERROR_BYTES])
+{
+	const struct {
+		const char *name;
+		bool is_given;
+	} outputs[] = {
+		{ "symbolize", options->symbolize[0] },
+		{ "explain", options->explain },
+		{ "folded", options->folded[0] },
+		{ "slow-rules", options->slow_rules.count > 0 },
+		{ "export", options->export[0] },
+		{ "html", options->html[0] },
+	};
+	enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), EXPORT = OUTPUTS - 2 };
+	size_t first = 0, second = OUTPUTS - 1;
+	while (first < EXPORT && !outputs[first].is_given)
+		first++;
+	while (second > first && !outputs[second].is_given)
+		second--;
+	if (first >= second || first == EXPORT)
+		return true;
+	snprintf(error, OPTIONS_ERROR_BYTES,
+		 "--%s and --%s exclude each other; give one of them in each run",
+		 outputs[first].name, outputs[second].name);
+	return false;
+}
+
 static int options_check(const struct options *options, char error[OPTIONS_ERROR_BYTES])
 {
 	bool needs_paths = !options->help && !options->version;
@@ -197,7 +225,11 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 	else if (options->from_ns >= options->to_ns)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--from is not before --to; give a --from that is smaller");
-	else
+	else if (options->html[0] && !strcmp(options->html, options->output))
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--html and -o are both \"%.60s\"; give them different names",
+			 options->html);
+	else if (!needs_paths || is_one_output(options, error))
 		return 0;
 	return -EINVAL;
 }

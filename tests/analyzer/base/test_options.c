@@ -126,7 +126,24 @@ static const struct {
 	/* 18 */ { "a --cpus two", "--cpus" },
 	/* 19 */ { "a --model guess", "--model" },
 	/* 20 */ { "a -o", "-o needs a value" },
+	/* 21 */ { "a --html p --folded wait", "--folded and --html exclude each other" },
+	/* 22 */
+	{ "a --export svg -o d --folded wait", "--folded and --export exclude each other" },
+	/* 23 */ { "a --symbolize s --export svg -o d", "--symbolize and --export exclude" },
+	/* 24 */ { "a --explain --slow-rules x", "--explain and --slow-rules exclude" },
+	/* 25 */ { "a --explain --folded wall --html p", "--explain and --html exclude" },
+	/* 26 */ { "a --html - --export folded -o -", "both \"-\"" },
 };
+
+START_TEST(a_page_and_an_export_go_together)
+{
+	struct options options;
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(parse(&options, "a --html p --export svg -o d --json", error), 0);
+	ck_assert_int_eq(parse(&options, "a --explain=main", error), 0);
+	ck_assert_int_eq(parse(&options, "--html p --folded wait --help", error), 0);
+}
+END_TEST
 
 START_TEST(wrong_options_are_refused_with_a_hint)
 {
@@ -183,6 +200,7 @@ SUITE()
 	TEST(an_optional_argument_may_be_left_out);
 	TEST(options_may_stand_anywhere);
 	TEST(questions_add_up);
+	TEST(a_page_and_an_export_go_together);
 	EACH(wrong_options_are_refused_with_a_hint, wrong);
 	EACH(durations_have_units, durations);
 	TEST(help_names_every_option);
