@@ -131,8 +131,11 @@ int exporters_write(const struct analysis *analysis, char said[EXPORT_SAID_BYTES
 	if (!error[0])
 		exporter->write(&export);
 	export_close(&export);
-	snprintf(said, EXPORT_SAID_BYTES, "%.200s written: %s%s%s",
-		 is_stdout(export.path) ? exporter->word : export.path, exporter->hint,
-		 export.note[0] ? "; " : "", export.note);
+	snprintf(said, EXPORT_SAID_BYTES, "%.200s written%s: %s%s%s",
+		 is_stdout(export.path) ? exporter->word : export.path,
+		 analysis->recording->thread_count
+			 ? ""
+			 : ", without threads' time, as the dumps have no threads",
+		 exporter->hint, export.note[0] ? "; " : "", export.note);
 	return error[0] ? -EIO : 0;
 }
