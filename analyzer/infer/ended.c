@@ -9,6 +9,10 @@
  * tenth, or `last_words`. Else the end was something that is not recorded.
  *
  * A process that had the object and ended later than that closed it last: the script has such ends.
+ * So may have a child that was to begin another program, which closes objects, too. Whether it had
+ * this one is not recorded. So the call waits for the close of its parent alone. The rest of the
+ * call is taken to be the time that the child needs.
+ *
  * One thread.
  */
 #include "ended.h"
@@ -38,6 +42,14 @@ struct ended {
 	uint32_t waited;
 };
 
+/* From its fork on a child has what its parent had open, until it begins another program. */
+struct child {
+	uint64_t forked_ns;
+	uint64_t begun_ns; /* its last program */
+	uint32_t parent;   /* process */
+	uint32_t client;
+};
+
 struct search {
 	struct recording *rec;
 	struct flow_names names;
@@ -52,6 +64,8 @@ struct search {
 	size_t capacity;
 	size_t wait_capacity;
 	size_t link_capacity;
+	struct child *children;
+	size_t child_count;
 	bool *is_awaiting; /* by op: it is a wait for something else */
 };
 
@@ -86,10 +100,16 @@ static bool begins_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-static bool is_closing(const char *call)
+/* Copies of the object that others have stay open. */
+static bool closes_one(const char *call)
 {
 	return begins_with(call, "close") || begins_with(call, "fclose") ||
-	       begins_with(call, "pclose") || begins_with(call, "shutdown");
+	       begins_with(call, "pclose");
+}
+
+static bool is_closing(const char *call)
+{
+	return closes_one(call) || begins_with(call, "shutdown");
 }
 
 static bool is_opening(const char *call, const char *ident)
@@ -165,6 +185,33 @@ static void endings_collect(struct search *search)
 			process_ends_others(search, rec->links[i].thread, rec->links[i].ident);
 	if (search->count)
 		qsort(search->endings, search->count, sizeof(*search->endings), compare_endings);
+}
+
+static bool is_start(const struct recording *rec, size_t op)
+{
+	return rec->ops[op].kind == KIND_EXEC && rec->ops[op].thread != NO_INDEX &&
+	       rec->ops[op].ident;
+}
+
+static void children_collect(struct search *search)
+{
+	const struct recording *rec = search->rec;
+	uint64_t *begun_ns = memory_new(rec->string_count, sizeof(*begun_ns));
+
+	for (size_t p = 0; p < rec->process_count; p++) {
+		uint32_t op = rec->processes[p].op, client = rec->processes[p].client;
+
+		if (op != NO_INDEX && rec->ops[op].start_ns > begun_ns[client])
+			begun_ns[client] = rec->ops[op].start_ns;
+	}
+	search->children = memory_new(rec->op_count, sizeof(*search->children));
+	for (size_t i = 0; i < rec->op_count; i++)
+		if (is_start(rec, i))
+			search->children[search->child_count++] =
+				(struct child){ rec->ops[i].start_ns, begun_ns[rec->ops[i].ident],
+						rec->threads[rec->ops[i].thread].process,
+						rec->ops[i].ident };
+	free(begun_ns);
 }
 
 /* --- what was ended --- */
@@ -287,6 +334,41 @@ static const struct ending *last_until(const struct search *search, uint64_t obj
 	return low && search->endings[low - 1].object == object ? &search->endings[low - 1] : NULL;
 }
 
+static uint32_t process_of(const struct search *search, const struct ending *ending)
+{
+	return search->rec->threads[search->rec->ops[ending->op].thread].process;
+}
+
+/* One that an earlier doing of its own took the object from has it no more. */
+static bool has_closed(const struct search *search, uint32_t client, const struct ending *until)
+{
+	for (const struct ending *ending = until; ending-- > search->endings;) {
+		if (ending->object != until->object)
+			return false;
+		if (ending->op != NO_INDEX &&
+		    search->rec->processes[process_of(search, ending)].client == client)
+			return true;
+	}
+	return false;
+}
+
+static bool may_have_copy(const struct search *search, const struct ending *ending)
+{
+	uint32_t process = process_of(search, ending);
+	const struct recording *rec = search->rec;
+
+	if (!closes_one(rec->strings[rec->ops[ending->op].name]))
+		return false;
+	for (size_t i = 0; i < search->child_count; i++) {
+		const struct child *child = &search->children[i];
+
+		if (child->parent == process && child->forked_ns < ending->at_ns &&
+		    child->begun_ns > ending->at_ns && !has_closed(search, child->client, ending))
+			return true;
+	}
+	return false;
+}
+
 /* The doing that put an end to a call on one of its objects, NULL = not known. */
 static const struct ending *ending_of(const struct search *search, const struct ended *ended,
 				      uint64_t object)
@@ -305,6 +387,7 @@ static void wait_add(struct search *search, uint32_t waited, const struct ending
 {
 	struct recording *rec = search->rec;
 	const struct rec_op *op = &rec->ops[waited], *ender = &rec->ops[ending->op];
+	bool is_longer = may_have_copy(search, ending);
 
 	rec->links = memory_grow(rec->links, &search->link_capacity, rec->link_count + 1,
 				 sizeof(*rec->links));
@@ -316,16 +399,17 @@ static void wait_add(struct search *search, uint32_t waited, const struct ending
 							 .kind = LINK_END,
 							 .thread = ender->thread,
 							 .stack = rec->extras[ending->op].stack };
-	rec->waits[rec->wait_count++] = (struct rec_wait){ .start_ns = op->start_ns,
-							   .end_ns = op->end_ns,
-							   .waiter = waited,
-							   .target = ending->op,
-							   .reason = REASON_END,
-							   .thread = op->thread,
-							   .stack = rec->extras[waited].stack,
-							   .name = op->name,
-							   .holder = NO_INDEX,
-							   .address = rec->link_count++ };
+	rec->waits[rec->wait_count++] =
+		(struct rec_wait){ .start_ns = op->start_ns,
+				   .end_ns = is_longer ? ending->at_ns : op->end_ns,
+				   .waiter = waited,
+				   .target = ending->op,
+				   .reason = REASON_END,
+				   .thread = op->thread,
+				   .stack = rec->extras[waited].stack,
+				   .name = op->name,
+				   .holder = NO_INDEX,
+				   .address = rec->link_count++ };
 }
 
 static void waits_add(struct search *search)
@@ -367,12 +451,14 @@ void ended_find(struct recording *rec)
 	if (search.ended_count) {
 		search.closed_object = memory_new(rec->string_count, sizeof(uint64_t));
 		endings_collect(&search);
+		children_collect(&search);
 		waits_add(&search);
 		free(search.closed_object);
 	}
 	flow_names_free(&search.names);
 	free(search.is_awaiting);
 	free(search.endings);
+	free(search.children);
 	free(search.wanted);
 	free(search.ended);
 }

@@ -189,6 +189,50 @@ START_TEST(the_end_of_a_process_closes_what_it_has)
 }
 END_TEST
 
+/* Of a process that is forked by the one of waiter and ender. The other program begins in it. */
+static const struct {
+	const char *ends;
+	double forked_ms;
+	double begun_ms;
+	bool closes;    /* at 47 */
+	bool is_longer; /* the call, than the wait for the close */
+} copies[] = {
+	/* 0: it has the pipe for longer, if it has it */ { "close", 45, 49.05, false, true },
+	/* 1 */ { "close", 45, 48, false, false },
+	/* 2 */ { "close", 49.01, 49.05, false, false },
+	/* 3 */ { "close", 45, 49.05, true, false },
+	/* 4: copies do not matter */ { "shutdown", 45, 49.05, false, false },
+};
+
+START_TEST(a_child_that_is_to_begin_a_program_may_close_it_later)
+{
+	uint32_t waiter = call("read", WAITER, PIPE, 0, 10, 50);
+	uint32_t ender = call(copies[_i].ends, ENDER, PIPE, 0, 49, 49);
+	struct rec_process processes[3] = { sketch.rec.processes[0] };
+	uint32_t fork = sketch_op(&sketch, KIND_EXEC, "fork", WAITER, copies[_i].forked_ms, 70);
+
+	sketch.rec.ops[fork].ident = sketch_string(&sketch, "2:1");
+	for (int i = 1; i < 3; i++)
+		processes[i] = (struct rec_process){
+			.pid = 2,
+			.client = sketch.rec.ops[fork].ident,
+			.op = sketch_op(&sketch, KIND_PROCESS, "child", NO_INDEX,
+					i == 1 ? copies[_i].forked_ms : copies[_i].begun_ms, 70)
+		};
+	sketch.rec.processes = processes;
+	sketch.rec.process_count = 3;
+	sketch.rec.threads[OTHER].process = 1;
+	if (copies[_i].closes)
+		call("close", OTHER, PIPE, 0, 47, 47);
+	ended_find(&sketch.rec);
+	if (copies[_i].is_longer) {
+		ck_assert_uint_eq(sketch.rec.waits[0].end_ns, sketch.rec.ops[ender].start_ns);
+		sketch.rec.waits[0].end_ns = sketch.rec.ops[waiter].end_ns;
+	}
+	expect(waiter, ender);
+}
+END_TEST
+
 START_TEST(a_call_that_waits_for_something_else_is_left_alone)
 {
 	uint32_t waiter = call("read", WAITER, PIPE, 0, 10, 50);
@@ -232,6 +276,7 @@ SUITE()
 	TEST(a_brief_call_was_no_wait);
 	LOOP(a_poll_before_it_is_the_wait, 0, 3);
 	LOOP(the_end_of_a_process_closes_what_it_has, 0, 2);
+	EACH(a_child_that_is_to_begin_a_program_may_close_it_later, copies);
 	TEST(a_call_that_waits_for_something_else_is_left_alone);
 	TEST(in_the_replay_the_other_call_comes_first);
 }
