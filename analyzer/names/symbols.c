@@ -255,9 +255,13 @@ static void name_interpreted(struct symbols *symbols, const char *text, struct s
 static size_t place_slot(const struct place_entry *places, size_t room, uint32_t file,
 			 uint64_t offset, bool is_return_address)
 {
-	uint64_t hash =
-		(offset * 2 + is_return_address + ((uint64_t)file << 48)) * 0x9e3779b97f4a7c15u;
-	size_t i = (hash >> 20) & (room - 1);
+	const uint64_t factor = 0x9e3779b97f4a7c15u;
+	uint64_t hash = (offset * 2 + is_return_address) ^ file * 0xbf58476d1ce4e5b9u;
+
+	/* twice, as the highest bits of a key reach no low ones by one product */
+	hash *= factor;
+	hash = (hash ^ hash >> 32) * factor;
+	size_t i = (hash >> 32) & (room - 1);
 
 	while (places[i].place && (places[i].place->offset != offset || places[i].file != file ||
 				   places[i].is_return_address != is_return_address))

@@ -254,6 +254,10 @@ START_TEST(many_addresses_keep_their_answers)
 		ck_assert_uint_eq(places[i]->offset, i);
 		ck_assert_ptr_eq(places[i],
 				 symbols_place(symbols, (struct rec_frame){ 2, i }, false));
+		ck_assert_ptr_ne(places[i],
+				 symbols_place(symbols, (struct rec_frame){ 2, i }, true));
+		ck_assert_ptr_ne(places[i],
+				 symbols_place(symbols, (struct rec_frame){ 1, i }, false));
 	}
 	symbols_free(symbols);
 }
