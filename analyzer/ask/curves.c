@@ -12,6 +12,8 @@
 
 #include "base/memory.h"
 
+enum { TIMES_AS_DEAR = 2 }; /* so that curves take at most half the time of the table */
+
 struct curve_job {
 	struct curves *curves;
 	struct estimator *estimator;
@@ -60,16 +62,14 @@ void curves_build(struct curves *curves, const struct whatif *whatif, struct est
 {
 	struct curve_job job = { curves, estimator, whatif, options, false };
 	*curves = (struct curves){ 0 };
-	curves->points =
-		memory_new((size_t)WHATIF_BEST_ROWS * CURVE_POINTS, sizeof(*curves->points));
-	for (size_t i = 0; i < whatif->row_count && curves->count < WHATIF_BEST_ROWS * CURVE_POINTS;
-	     i++)
+	curves->points = memory_new((size_t)CURVES_MOST * CURVE_POINTS, sizeof(*curves->points));
+	for (size_t i = 0; i < whatif->row_count && curves->count < CURVES_MOST * CURVE_POINTS; i++)
 		for (int p = 0; whatif->rows[i].same_as == NO_INDEX && p < CURVE_POINTS; p++)
 			curves->points[curves->count++] = (struct curve_point){
 				.class = whatif->rows[i].class,
 				.factor = (double)(CURVE_POINTS - 1 - p) / (CURVE_POINTS - 1),
 			};
-	job.is_sure = estimator_afford(estimator, curves->count);
+	job.is_sure = estimator_afford(estimator, TIMES_AS_DEAR * curves->count);
 	workers_run(options->thread_count, curves->count, curve_work, &job);
 	size_t kept = 0;
 	for (size_t i = 0; i < curves->count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Savings of the best classes at every tenth between "as it is" and "no time at all".
+ * Savings of the best classes at every tenth between "as it is" and "no time at all": as many
+ * classes as are drawn.
  *
  * A point at a factor of the what-if is that of its row. Read-only after curves_build, which runs
  * the replay on several threads and joins them.
@@ -10,7 +11,7 @@
 
 #include "whatif.h"
 
-enum { CURVE_POINTS = 11 };
+enum { CURVES_MOST = 6, CURVE_POINTS = 11 };
 
 struct curve_point {
 	uint32_t class;

@@ -17,7 +17,7 @@
 #include "report/facts.h"
 #include "waterfall.h"
 
-enum { WIDTH = 1000, CURVES_SHOWN = 6, CURVES_A_ROW = 3, LOCKS_SHOWN = 12, NAME_COLUMNS = 34 };
+enum { WIDTH = 1000, CURVES_A_ROW = 3, LOCKS_SHOWN = 12, NAME_COLUMNS = 34 };
 
 static const char *const state_colors[WALK_STATES] = {
 	[WALK_RUNNING] = "#009e73", [WALK_QUEUED] = "#e69f00",      [WALK_BLOCKED] = "#d55e00",
@@ -145,16 +145,16 @@ static void put_curves(FILE *file, const struct analysis *analysis)
 	size_t shown = 0, classes = 0;
 	for (size_t i = 0; i < curves->count; i++)
 		classes += i == 0 || curves->points[i].class != curves->points[i - 1].class;
-	classes = classes < CURVES_SHOWN ? classes : CURVES_SHOWN;
 	if (analysis->checks.is_withheld || classes == 0) {
 		put_nothing(file, title,
-			    classes ? "Withheld: the report says why" : "No class to ask about");
+			    analysis->checks.is_withheld ? "Withheld: the report says why"
+							 : "No class to ask about");
 		return;
 	}
 	struct frame frame = { .width = WIDTH / CURVES_A_ROW - LEFT - 15, .height = ROW - 70 };
 	find_scale(curves, &frame, analysis->whatif.baseline.makespan_ns);
 	begin(file, (double)(ROW * ((classes + CURVES_A_ROW - 1) / CURVES_A_ROW)), title);
-	for (size_t from = 0, to; from < curves->count && shown < classes; from = to, shown++) {
+	for (size_t from = 0, to; from < curves->count; from = to, shown++) {
 		for (to = from;
 		     to < curves->count && curves->points[to].class == curves->points[from].class;)
 			to++;

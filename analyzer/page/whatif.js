@@ -5,7 +5,7 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 	const report = data.report, baseline = report.baseline_makespan_ns;
 	const share = (saved) => ratio(saved, baseline);
 	const nameOf = (row) => `${row.kind} ${row.class}`;
-	const CURVES = 6, WIDTH = 360, HEIGHT = 190, LEFT = 46, RIGHT = 12, TOP = 12, BOTTOM = 34;
+	const WIDTH = 360, HEIGHT = 190, LEFT = 46, RIGHT = 12, TOP = 12, BOTTOM = 34;
 
 	if (report.answers === 'withheld') {
 		root.append(el('p', { class: 'withheld' }, report.sentences[0]),
@@ -21,7 +21,7 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 	const curves = new Map();
 	for (const point of report.curves)
 		curves.set(nameOf(point), [...(curves.get(nameOf(point)) || []), point]);
-	const shown = [...curves].slice(0, CURVES);
+	const shown = [...curves];
 	const top = niceTop(Math.max(1, ...shown.flatMap(([, points]) =>
 		points.map((point) => share(point.saved_most_ns)))));
 	const bottom = Math.min(0, ...shown.flatMap(([, points]) =>

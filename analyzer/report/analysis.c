@@ -321,13 +321,6 @@ static bool *find_parted(const struct analysis *analysis)
 	return has_parts;
 }
 
-/* For what draws them. */
-static bool wants_curves(const struct options *options)
-{
-	return (options->html && options->html[0]) ||
-	       (options->export && strcmp(options->export, "svg") == 0);
-}
-
 /* The table. */
 static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 {
@@ -363,13 +356,28 @@ static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 	};
 	whatif_build(&analysis->whatif, estimator, &analysis->classes, &analysis->selftime,
 		     &whatif_options);
-	if (wants_curves(options))
-		curves_build(&analysis->curves, &analysis->whatif, estimator, &whatif_options);
 	reach_free(&reach);
 	free(has_parts);
 	free(weight_ns);
 	free(is_wanted);
 	free(is_asked);
+}
+
+/* For what draws them. */
+static bool wants_curves(const struct options *options)
+{
+	return (options->html && options->html[0]) ||
+	       (options->export && strcmp(options->export, "svg") == 0);
+}
+
+static void draw_curves(struct analysis *analysis, struct estimator *estimator)
+{
+	const struct options *options = analysis->options;
+	const struct whatif_options whatif_options = { .factors = options->factors.factors,
+						       .factor_count = options->factors.count,
+						       .progress = options->progress };
+	if (wants_curves(options) && !analysis->checks.is_withheld)
+		curves_build(&analysis->curves, &analysis->whatif, estimator, &whatif_options);
 }
 
 static struct replayer replayer_of(const struct analysis *analysis)
@@ -398,6 +406,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 			variation_build(&analysis->variation, analysis, &replayer);
 		checks_build(&analysis->checks, analysis, &replayer);
 		verdict_reach(&analysis->checks, analysis->has_script, analysis->options->force);
+		draw_curves(analysis, &estimator);
 	}
 	estimator_end(&estimator);
 	free(sampling_error);
