@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +22,7 @@
 enum {
 	FLEXIBLE_MIN = 12,
 	FLEXIBLE_WISH = 24, /* columns yield before a name gets shorter */
+	SCREEN_WISH = 40,   /* the same, on the first screen */
 	COLUMN_GAP = 2,
 	LABEL_COLUMNS = 20
 };
@@ -157,46 +157,6 @@ void emit_text(struct emit *emit, const char *key, const char *label, const char
 	} else if (emit->format == EMIT_TEXT && label) {
 		text_label(emit, label, text);
 	}
-}
-
-void emit_heading(struct emit *emit, const char *heading)
-{
-	if (emit->format == EMIT_TEXT)
-		fprintf(emit->file, emit->has_color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", heading);
-}
-
-static void emit_words(const struct emit *emit, const char *format, va_list arguments)
-{
-	char *words = NULL;
-	if (vasprintf(&words, format, arguments) < 0)
-		return;
-	char *printable = utf8_printable(words);
-	fputs(printable, emit->file);
-	free(printable);
-	free(words);
-}
-
-void emit_line(struct emit *emit, const char *format, ...)
-{
-	va_list arguments;
-	if (emit->format != EMIT_TEXT)
-		return;
-	va_start(arguments, format);
-	emit_words(emit, format, arguments);
-	va_end(arguments);
-	fputc('\n', emit->file);
-}
-
-void emit_strong_line(struct emit *emit, const char *format, ...)
-{
-	va_list arguments;
-	if (emit->format != EMIT_TEXT)
-		return;
-	fputs(emit->has_color ? "\033[1;33m" : "", emit->file);
-	va_start(arguments, format);
-	emit_words(emit, format, arguments);
-	va_end(arguments);
-	fputs(emit->has_color ? "\033[0m\n" : "\n", emit->file);
 }
 
 void emit_table_begin(struct emit *emit, const char *key, enum emit_rows rows,
@@ -394,9 +354,8 @@ static size_t line_columns(const struct emit *emit, const size_t widths[EMIT_COL
 /* Leaves out what has to yield for the line to fit; returns how many. */
 static size_t columns_yield(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
 {
-	size_t left_out = 0;
-	while (emit->width_columns > 0 &&
-	       line_columns(emit, widths, FLEXIBLE_WISH) > emit->width_columns) {
+	size_t left_out = 0, wish = emit->is_screen ? SCREEN_WISH : FLEXIBLE_WISH;
+	while (emit->width_columns > 0 && line_columns(emit, widths, wish) > emit->width_columns) {
 		size_t first = emit->column_count;
 		for (size_t c = 0; c < emit->column_count; c++)
 			if (widths[c] > 0 && emit->columns[c].yields > 0 &&

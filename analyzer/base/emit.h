@@ -43,7 +43,8 @@ struct emit {
 	enum emit_format format;
 	size_t width_columns; /* text: where lines end; 0 = nowhere */
 	bool has_color;
-	bool is_brief; /* JSON: without figures of which there is one for each thread and row */
+	bool is_brief;  /* JSON: without figures of which there is one for each thread and row */
+	bool is_screen; /* text: the first screen, whose sentences end where lines do */
 	/* From here on private. */
 	bool needs_comma;
 	size_t depth;
@@ -66,9 +67,11 @@ void emit_count(struct emit *emit, const char *key, const char *label, uint64_t 
 void emit_ns(struct emit *emit, const char *key, const char *label, double ns);
 void emit_text(struct emit *emit, const char *key, const char *label, const char *text);
 
-/* Text only: a heading, a line of prose, a line that should not be overlooked. */
+/* Text only: a heading, a line of prose, one behind a label, one that should not be overlooked. */
 void emit_heading(struct emit *emit, const char *heading);
 void emit_line(struct emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void emit_labelled(struct emit *emit, const char *label, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void emit_strong_line(struct emit *emit, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -12,6 +12,8 @@
 #include "format.h"
 #include "report.h"
 
+enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64 };
+
 static const double WORTH_SAYING_PERCENT = 0.1;
 
 static bool is_lock(const struct analysis *analysis, uint32_t class)
@@ -137,9 +139,19 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 		char why[CONFIDENCE_BYTES];
 		(void)confidence_of(analysis, why);
 		/* The first line has said the gravest one. */
-		for (size_t i = 0; i < analysis->warning_count; i++)
-			if (!strstr(why, analysis->warnings[i]))
+		size_t more = 0, shown = 0;
+		for (size_t i = 0; i < analysis->warning_count; i++) {
+			if (strstr(why, analysis->warnings[i]))
+				continue;
+			if (emit->is_screen && shown == SCREEN_WARNINGS)
+				more++;
+			else
 				emit_strong_line(emit, "warning: %s", analysis->warnings[i]);
+			shown += !more;
+		}
+		if (more > 0)
+			emit_line(emit, "%zu more warning%s: --show summary", more,
+				  more == 1 ? "" : "s");
 		return;
 	}
 	emit_table_begin(emit, "warnings", EMIT_VALUES, columns, 1);
@@ -169,8 +181,55 @@ static bool is_spinning_unknown(const struct analysis *analysis)
 	return analysis->has_script && analysis->checks.rows[CHECK_SPINNING].state == CHECK_UNKNOWN;
 }
 
-/* Checks made before anything was ranked: one line, or rows of JSON. */
-static void emit_checks(const struct analysis *analysis, struct emit *emit)
+static void list_add(char list[LIST_BYTES], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void list_add(char list[LIST_BYTES], const char *format, ...)
+{
+	size_t length = strlen(list);
+	va_list arguments;
+	if (length > 0)
+		length += (size_t)snprintf(list + length, LIST_BYTES - length, ", ");
+	va_start(arguments, format);
+	vsnprintf(list + length, LIST_BYTES - length, format, arguments);
+	va_end(arguments);
+}
+
+/* On the first screen: those that did not pass, with their limits. */
+static void emit_unpassed(const struct analysis *analysis, struct emit *emit)
+{
+	char failed[LIST_BYTES] = "", unknown[LIST_BYTES] = "";
+	int passed = 0;
+	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
+		const struct check *check = &analysis->checks.rows[id];
+		passed += check->state == CHECK_PASSED;
+		if (check->state >= CHECK_FAILED)
+			list_add(failed, "%s %.1f%% (limit %g%%)", verdict_check_name(id),
+				 check->value, verdict_failed_above(id));
+		else if (check->state == CHECK_UNKNOWN &&
+			 !(id == CHECK_SPINNING && is_spinning_unknown(analysis)))
+			list_add(unknown, "%s", verdict_check_name(id));
+	}
+	emit_labelled(emit, "Checks", "%d passed%s%s%s%s", passed, failed[0] ? "; failed: " : "",
+		      failed, unknown[0] ? "; not made: " : "", unknown);
+}
+
+static void emit_all_checks(const struct analysis *analysis, struct emit *emit)
+{
+	char line[LIST_BYTES] = "";
+	bool has_failed = false;
+	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
+		const struct check *check = &analysis->checks.rows[id];
+		has_failed |= check->state > CHECK_PASSED;
+		if (check->state != CHECK_UNKNOWN)
+			list_add(line, "%s %.1f%%%s", verdict_check_name(id), check->value,
+				 check->state == CHECK_PASSED ? "" : " (!)");
+	}
+	emit_labelled(emit, "Checks", "%s: %s", has_failed ? "not all passed" : "all passed", line);
+}
+
+/* Checks made before anything was ranked: rows of JSON. */
+static void emit_check_rows(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "check" },          { .key = "percent" }, { .key = "failed_above" },
@@ -178,22 +237,10 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 		{ .key = "thread" },         { .key = "tid" },     { .key = "wait" },
 		{ .key = "object" },         { .key = "site" },    { .key = "advice" },
 	};
-	char line[CHECK_COUNT * 40] = "";
-	size_t length = 0, failed = 0;
-	if (emit->format == EMIT_JSON)
-		emit_table_begin(emit, "checks", EMIT_OBJECTS, columns,
-				 sizeof(columns) / sizeof(columns[0]));
+	emit_table_begin(emit, "checks", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
 		const struct check *check = &analysis->checks.rows[id];
-		if (emit->format == EMIT_TEXT) {
-			failed += check->state > CHECK_PASSED;
-			if (check->state != CHECK_UNKNOWN)
-				length += (size_t)snprintf(
-					line + length, sizeof(line) - length, "%s%s %.1f%%%s",
-					length ? ", " : "", verdict_check_name(id), check->value,
-					check->state == CHECK_PASSED ? "" : " (!)");
-			continue;
-		}
 		emit_row_begin(emit);
 		emit_cell_text(emit, verdict_check_name(id));
 		emit_cell_percent(emit, check->value);
@@ -207,13 +254,19 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 		emit_cell_text(emit, check->state < CHECK_FAILED ? "" : verdict_advice(id));
 		emit_row_end(emit);
 	}
+	emit_table_end(emit);
+}
+
+static void emit_checks(const struct analysis *analysis, struct emit *emit)
+{
 	if (emit->format == EMIT_JSON)
-		emit_table_end(emit);
+		emit_check_rows(analysis, emit);
+	else if (emit->is_screen)
+		emit_unpassed(analysis, emit);
 	else
-		emit_line(emit, "%-20s %s: %s", "Checks", failed ? "not all passed" : "all passed",
-			  line);
-	if (emit->format == EMIT_TEXT && is_spinning_unknown(analysis))
-		emit_line(emit, "%-20s %s", "Not looked for", spinning_unknown);
+		emit_all_checks(analysis, emit);
+	if (is_spinning_unknown(analysis))
+		emit_labelled(emit, "Not looked for", "%s", spinning_unknown);
 	emit_text(emit, "answers", NULL, analysis->checks.is_withheld ? "withheld" : "given");
 	emit_count(emit, "forced_steps", NULL, analysis->whatif.baseline.forced_steps);
 }
@@ -299,8 +352,8 @@ static void emit_baseline(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "fallback_anchors", NULL, baseline->fallback_anchors);
 	emit_format_duration(recorded, (double)analysis->actual_makespan_ns);
 	emit_format_duration(replayed, baseline->makespan_ns);
-	emit_line(emit, "%-20s %s recorded, %s replayed unchanged (%+.2f%%)", "Makespan", recorded,
-		  replayed, facts_drift_percent(analysis));
+	emit_labelled(emit, "Makespan", "%s recorded, %s replayed unchanged (%+.2f%%)", recorded,
+		      replayed, facts_drift_percent(analysis));
 }
 
 void report_summary(const struct analysis *analysis, struct emit *emit)
@@ -309,13 +362,13 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_sentence(analysis, emit);
 	emit_warnings(analysis, emit);
 	emit_line(emit, "%s", "");
-	emit_line(emit, "%-20s %zu ops, %zu waits, %zu links; %" PRIu64 " events dropped",
-		  "Recorded", recording->op_count, recording->wait_count, recording->link_count,
-		  recording->dropped_events);
+	emit_labelled(emit, "Recorded", "%zu ops, %zu waits, %zu links; %" PRIu64 " events dropped",
+		      recording->op_count, recording->wait_count, recording->link_count,
+		      recording->dropped_events);
 	emit_count(emit, "ops", NULL, recording->op_count);
 	if (recording->open_op_count > 0)
-		emit_line(emit, "%-20s %zu ops at the time of the dump", "Still open",
-			  recording->open_op_count);
+		emit_labelled(emit, "Still open", "%zu ops at the time of the dump",
+			      recording->open_op_count);
 	emit_count(emit, "roots", NULL, analysis->graph.root_count);
 	emit_count(emit, "open_ops", NULL, recording->open_op_count);
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);

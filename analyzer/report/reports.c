@@ -82,6 +82,7 @@ static void print_first(const struct analysis *analysis, struct emit *emit)
 	if (!options.has_top && options.top > FIRST_ROWS)
 		options.top = FIRST_ROWS;
 	first.options = &options;
+	emit->is_screen = true;
 	for (size_t i = 0; i < REPORTS; i++)
 		if (reports[i].is_first)
 			reports[i].print(&first, emit);
@@ -89,6 +90,7 @@ static void print_first(const struct analysis *analysis, struct emit *emit)
 	emit_heading(emit, "More");
 	emit_line(emit, "--show all, or with commas between: %s", words);
 	emit_line(emit, "--html PAGE for a browser; --export FORMAT for other programs (--help)");
+	emit->is_screen = false;
 }
 
 void reports_print_shown(const struct analysis *analysis, struct emit *emit, bool is_terminal)
