@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bar.h"
 #include "base/memory.h"
 #include "report.h"
 
@@ -15,7 +16,7 @@ enum {
 	FACTOR_BYTES = 32,
 	FIRST_COLUMNS = 4,
 	PROSPECT_COLUMNS = 3,
-	OTHER_COLUMNS = 16,
+	OTHER_COLUMNS = 17,
 	NAME_BYTES = 4200, /* a class's, a function's, and how many are like it */
 	FIGURES = 7,
 	FINISH_FIGURES = 2, /* the last ones: of each thread, of each process */
@@ -32,6 +33,7 @@ struct factor_names {
 	char keys[FACTORS_MAX][FACTOR_BYTES];
 	char heads[FACTORS_MAX][FACTOR_BYTES + 8];
 	char range[FACTOR_BYTES + 8];
+	char bar[FACTOR_BYTES + 16];
 };
 
 /* Figures of each factor that JSON alone has. */
@@ -49,19 +51,38 @@ static size_t smallest_factor(const struct factor_list *list)
 	return smallest;
 }
 
-static size_t whatif_columns(const struct factor_list *list, struct factor_names *names,
+/* The factor whose range is told: that of the bars, where there are bars. */
+static size_t ranged_factor(const struct emit *emit, const struct factor_list *list)
+{
+	return emit->is_screen ? report_sentence_factor(list) : smallest_factor(list);
+}
+
+/* On the first screen all but the class, and what the bars are of, may yield. */
+static size_t whatif_columns(const struct emit *emit, const struct factor_list *list,
+			     struct factor_names *names,
 			     struct emit_column columns[EMIT_COLUMNS_MAX])
 {
-	static const struct emit_column first[FIRST_COLUMNS] = {
+	const bool is_screen = emit->is_screen;
+	const struct emit_column first[FIRST_COLUMNS] = {
 		{ .key = "class", .head = "class", .is_flexible = true },
-		{ .key = "kind", .head = "kind" },
-		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT },
-		{ .key = "count", .head = "ops", .align = EMIT_RIGHT, .yields = 1 },
+		{ .key = "kind", .head = "kind", .yields = is_screen },
+		{ .key = "total_self_ns",
+		  .head = "self",
+		  .align = EMIT_RIGHT,
+		  .yields = is_screen ? 3 : 0 },
+		{ .key = "count", .head = "ops", .align = EMIT_RIGHT, .yields = is_screen ? 4 : 1 },
 	};
 	const struct emit_column last[] = {
-		{ .key = NULL, .head = names->range, .yields = 2 },
-		{ .key = NULL, .head = "no more gain", .align = EMIT_RIGHT, .yields = 3 },
-		{ .key = NULL, .head = "then the limit is", .is_flexible = true, .yields = 4 },
+		{ .key = NULL, .head = is_screen ? names->bar : NULL },
+		{ .key = NULL, .head = names->range, .yields = is_screen ? 5 : 2 },
+		{ .key = NULL,
+		  .head = is_screen ? NULL : "no more gain",
+		  .align = EMIT_RIGHT,
+		  .yields = 3 },
+		{ .key = NULL,
+		  .head = is_screen ? NULL : "then the limit is",
+		  .is_flexible = true,
+		  .yields = 4 },
 		{ .key = "depends_on_lock_order" },
 		{ .key = "depends_on_cpus" },
 		{ .key = "same_as" },
@@ -70,18 +91,22 @@ static size_t whatif_columns(const struct factor_list *list, struct factor_names
 		{ .key = "kind", .group = "then" },
 	};
 	size_t count = 0, smallest = smallest_factor(list);
-	snprintf(names->range, sizeof(names->range), "range x%.15g", list->factors[smallest]);
+	snprintf(names->range, sizeof(names->range), "range x%.15g",
+		 list->factors[ranged_factor(emit, list)]);
+	snprintf(names->bar, sizeof(names->bar), "x%.15g (range)",
+		 list->factors[ranged_factor(emit, list)]);
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		columns[count++] = first[i];
 	for (size_t i = 0; i < list->count; i++) {
-		bool is_main = i == smallest || i == report_sentence_factor(list);
+		bool is_told = i == report_sentence_factor(list);
+		unsigned yields = is_told ? 0 : i != smallest ? 6 : is_screen ? 2 : 0;
 		snprintf(names->keys[i], sizeof(names->keys[i]), "%.15g", list->factors[i]);
 		snprintf(names->heads[i], sizeof(names->heads[i]), "saved x%s", names->keys[i]);
 		columns[count++] = (struct emit_column){ .key = names->keys[i],
 							 .head = names->heads[i],
 							 .align = EMIT_RIGHT,
 							 .group = "saved_ns",
-							 .yields = is_main ? 0 : 5 };
+							 .yields = yields };
 	}
 	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
 		columns[count++] = last[i];
@@ -126,16 +151,16 @@ static bool has_few_samples(const struct analysis *analysis, const struct whatif
 	return function->samples < SAMPLES_ENOUGH && function->sampled_ns > function->total_ns / 2;
 }
 
-/* The range at the smallest factor, where it is one. */
+/* The range at the factor, where it is one. */
 static void emit_range(const struct analysis *analysis, struct emit *emit,
-		       const struct whatif_row *row, size_t smallest)
+		       const struct whatif_row *row, size_t ranged)
 {
-	double least = baseline_percent(analysis, row->estimates[smallest].least_ns);
-	double most = fmin(baseline_percent(analysis, row->estimates[smallest].most_ns), 100);
+	double least = baseline_percent(analysis, row->estimates[ranged].least_ns);
+	double most = fmin(baseline_percent(analysis, row->estimates[ranged].most_ns), 100);
 	char text[64] = "";
 	if (has_few_samples(analysis, row))
 		snprintf(text, sizeof(text), "too few samples");
-	else if (has_range(analysis, row, smallest))
+	else if (has_range(analysis, row, ranged))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
 			 row->depends_on_order  ? " (lock order)"
 			 : row->depends_on_cpus ? " (run queue)"
@@ -155,8 +180,23 @@ static void emit_same(const struct analysis *analysis, struct emit *emit,
 	emit_cell_text(emit, name);
 }
 
+/* A bar as long as its column is the most that any row may save. */
+static void emit_bar(const struct analysis *analysis, struct emit *emit,
+		     const struct whatif_row *row, size_t f)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const struct estimate *estimate = &row->estimates[f];
+	char bar[BAR_BYTES] = "";
+	double whole_ns = 0;
+	for (size_t i = 0; emit->is_screen && i < whatif->row_count; i++)
+		whole_ns = fmax(whole_ns, whatif->rows[i].estimates[f].most_ns);
+	if (whole_ns > 0)
+		bar_draw(bar, estimate->least_ns / whole_ns, estimate->most_ns / whole_ns);
+	emit_cell_text(emit, bar);
+}
+
 static void emit_prospects(const struct analysis *analysis, struct emit *emit,
-			   const struct whatif_row *row, size_t smallest)
+			   const struct whatif_row *row, size_t ranged)
 {
 	bool has_next = row->next_class != NO_INDEX;
 	const char *class = has_next ? facts_class_name(analysis, row->next_class) : "";
@@ -165,7 +205,8 @@ static void emit_prospects(const struct analysis *analysis, struct emit *emit,
 	if (row->stops_at > 0)
 		snprintf(stop, sizeof(stop), "below x%.2g", row->stops_at);
 	sprintf(next, "%s%s%s", kind, has_next ? " " : "", class);
-	emit_range(analysis, emit, row, smallest);
+	emit_bar(analysis, emit, row, ranged);
+	emit_range(analysis, emit, row, ranged);
 	emit_cell_text(emit, stop);
 	emit_cell_text(emit, next);
 	emit_cell_flag(emit, row->depends_on_order);
@@ -233,20 +274,21 @@ static void emit_json_figures(const struct analysis *analysis, struct emit *emit
 
 /* Text: columns in which there is nothing to tell. */
 static void columns_hide(const struct analysis *analysis,
-			 struct emit_column columns[EMIT_COLUMNS_MAX], size_t smallest)
+			 struct emit_column columns[EMIT_COLUMNS_MAX], size_t ranged)
 {
 	const struct whatif *whatif = &analysis->whatif;
 	bool is_told[PROSPECT_COLUMNS] = { false };
 	for (size_t i = 0; i < whatif->row_count && i < analysis->options->top; i++) {
 		const struct whatif_row *row = &whatif->rows[i];
-		is_told[0] = is_told[0] || has_range(analysis, row, smallest) ||
+		is_told[0] = is_told[0] || has_range(analysis, row, ranged) ||
 			     has_few_samples(analysis, row);
 		is_told[1] = is_told[1] || row->stops_at > 0;
 		is_told[2] = is_told[2] || row->next_class != NO_INDEX;
 	}
 	for (size_t i = 0; i < PROSPECT_COLUMNS; i++)
 		if (!is_told[i])
-			columns[FIRST_COLUMNS + analysis->options->factors.count + i].head = NULL;
+			columns[FIRST_COLUMNS + analysis->options->factors.count + 1 + i].head =
+				NULL;
 }
 
 static void emit_row(const struct analysis *analysis, struct emit *emit, size_t i)
@@ -263,7 +305,7 @@ static void emit_row(const struct analysis *analysis, struct emit *emit, size_t 
 	emit_cell_count(emit, facts_class_op_count(analysis, row->class));
 	for (size_t f = 0; f < list->count; f++)
 		emit_saving(analysis, emit, row->estimates[f].saved_ns);
-	emit_prospects(analysis, emit, row, smallest_factor(list));
+	emit_prospects(analysis, emit, row, ranged_factor(emit, list));
 	if (emit->format == EMIT_JSON)
 		emit_json_figures(analysis, emit, row);
 	emit_row_end(emit);
@@ -295,19 +337,30 @@ static size_t emit_rows(const struct analysis *analysis, struct emit *emit, size
 	return shown;
 }
 
+/* On the first screen, in place of columns: where the best row gains no more, and why. */
+static void emit_next_limit(const struct analysis *analysis, struct emit *emit)
+{
+	const struct whatif_row *row = analysis->whatif.rows;
+	if (emit->is_screen && row->stops_at > 0 && row->next_class != NO_INDEX)
+		emit_line(emit, "Below x%.2g of `%s` the limit is `%s` (%s).", row->stops_at,
+			  facts_class_name(analysis, row->class),
+			  facts_class_name(analysis, row->next_class),
+			  facts_class_kind(analysis, row->next_class));
+}
+
 void report_whatif(const struct analysis *analysis, struct emit *emit)
 {
 	const struct whatif *whatif = &analysis->whatif;
 	const struct factor_list *list = &analysis->options->factors;
 	struct factor_names *names = memory_new(1, sizeof(*names));
 	struct emit_column columns[EMIT_COLUMNS_MAX];
-	size_t column_count = whatif_columns(list, names, columns);
+	size_t column_count = whatif_columns(emit, list, names, columns);
 	size_t row_count = analysis->checks.is_withheld ? 0 : whatif->row_count;
 	if (emit->format == EMIT_TEXT)
 		column_count -= (FIGURES - 1) * list->count;
 	else if (emit->is_brief)
 		column_count -= FINISH_FIGURES * list->count;
-	columns_hide(analysis, columns, smallest_factor(list));
+	columns_hide(analysis, columns, ranged_factor(emit, list));
 	emit_heading(emit,
 		     "What would a fix buy? (time saved in the whole run if a class takes x times "
 		     "as long)");
@@ -326,7 +379,9 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 	if (has_same)
 		emit_line(emit, "= F: the function F takes the same time, and would save the same; "
 				"+N: so do N more.");
-	if (row_count)
+	if (row_count) {
+		emit_next_limit(analysis, emit);
 		report_pinned(analysis, emit);
+	}
 	free(names);
 }
