@@ -85,13 +85,14 @@ static struct turn take_turn(struct simulation *sim)
 	return turn;
 }
 
-/* The time that a sleep takes beyond the one asked for; none if the sleep is gone. */
+/* How much longer than asked for a sleep takes; not at all if it is gone, or its time is past. */
 static uint64_t overrun_ns(const struct simulation *sim, const struct player *player,
-			   const struct step *step)
+			   const struct step *step, uint64_t now_ns)
 {
 	uint64_t ns = step->ns;
 
-	if (!(sim->factor[step->arg] > 0))
+	if (!(sim->factor[step->arg] > 0) ||
+	    (step[-1].type == STEP_UNTIL && now_ns > player->beat_ns))
 		return 0;
 	return player->batch.cost_of ? simulate_batch_ns(&player->batch, step, ns) : ns;
 }
@@ -173,7 +174,7 @@ static inline __attribute__((always_inline)) const struct step *run_steps(struct
 		} else if (step->type == STEP_FIXED) {
 			now_ns += step->ns;
 		} else if (step->type == STEP_OVERRUN) {
-			now_ns += overrun_ns(sim, player, step);
+			now_ns += overrun_ns(sim, player, step, now_ns);
 		} else if (step->type == STEP_UNTIL) {
 			player->beat_ns += (uint64_t)((double)step->ns * sim->factor[step->arg]);
 			now_ns = player->beat_ns > now_ns ? player->beat_ns : now_ns;

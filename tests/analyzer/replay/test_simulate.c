@@ -105,6 +105,27 @@ START_TEST(absolute_deadlines_stay)
 }
 END_TEST
 
+/* Each sleep takes 1 ms more than it asked for. At half the distance, work of 3 ms is too long. */
+START_TEST(a_deadline_that_is_past_is_not_slept_for)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 50);
+	for (int i = 0; i < 10; i++) {
+		uint32_t op = sketch_op(&sketch, KIND_SLEEP, "tick", 0, 5 * i + 3, 5 * i + 5);
+
+		sketch_op(&sketch, KIND_IO, "work", 0, 5 * i, 5 * i + 3);
+		sketch.rec.extras[op].amount = SKETCH_MS;
+		sketch.rec.extras[op].absolute = true;
+	}
+	sketch_end(&sketch);
+	replayed_expect(&sketch, 1, NULL, 1, 50);
+	replayed_expect(&sketch, 2, "tick", 0.5, 30);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Work, and then beats, until which it sleeps what is left: the schedule begins after the work. */
 START_TEST(a_schedule_begins_when_the_program_comes_to_it)
 {
@@ -366,6 +387,7 @@ SUITE()
 	TEST(a_saturated_lock_limits);
 	TEST(who_sleeps_with_a_lock_gives_it_back);
 	TEST(absolute_deadlines_stay);
+	TEST(a_deadline_that_is_past_is_not_slept_for);
 	TEST(a_schedule_begins_when_the_program_comes_to_it);
 	TEST(a_deadline_computed_from_now_is_a_sleep);
 	TEST(a_barrier_waits_for_the_last);
