@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts names and hosts; lanenames.h has the contract. */
 #include "lanenames.h"
+#include "recording/programs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,10 +41,9 @@ static void name_processes(struct lane_names *names, const struct recording *rec
 	struct addresses hosts = { 0 };
 	for (uint32_t i = 0; i < recording->process_count; i++) {
 		const struct rec_process *process = &recording->processes[i];
-		const char *exe = recording->strings[process->exe];
-		const char *slash = strrchr(exe, '/');
 		names->pid_shifts[i] = HOST_PIDS * addresses_add(&hosts, 0, process->host);
-		names->programs[i] = slash && slash[1] ? slash + 1 : *exe ? exe : "?";
+		const char *name = program_called(recording, i);
+		names->programs[i] = *name ? name : "?";
 	}
 	addresses_free(&hosts);
 }

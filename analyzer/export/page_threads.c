@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "page.h"
+#include "recording/programs.h"
 #include "walk.h"
 
 enum { THREADS_SHOWN = 500, CAUSES_MAX = 64, SLOTS = 240 };
@@ -150,15 +151,9 @@ static void put_threads(const struct analysis *analysis, struct emit *emit, stru
 void page_threads(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "exe" },
-		{ .key = "pid" },
-		{ .key = "threads" },
-		{ .key = "thread_wall_ns" },
-		{ .key = "running_ns" },
-		{ .key = "queued_ns" },
-		{ .key = "blocked" },
-		{ .key = "idle" },
-		{ .key = "unexplained_ns" },
+		{ .key = "called" },         { .key = "pid" },        { .key = "threads" },
+		{ .key = "thread_wall_ns" }, { .key = "running_ns" }, { .key = "queued_ns" },
+		{ .key = "blocked" },        { .key = "idle" },       { .key = "unexplained_ns" },
 	};
 	const struct recording *recording = analysis->recording;
 	struct times *processes = memory_new(recording->process_count, sizeof(*processes));
@@ -172,7 +167,7 @@ void page_threads(const struct analysis *analysis, struct emit *emit)
 	for (uint32_t i = 0; i < analysis->threads.process_count && i < THREADS_SHOWN; i++) {
 		const struct process_time *row = &analysis->threads.processes[i];
 		emit_row_begin(emit);
-		emit_cell_text(emit, recording->strings[recording->processes[row->process].exe]);
+		emit_cell_text(emit, program_called(recording, row->process));
 		emit_cell_count(emit, recording->processes[row->process].pid);
 		emit_cell_count(emit, row->thread_count);
 		emit_cell_count(emit, row->thread_ns);

@@ -3,6 +3,7 @@
  * The page: what was recorded, where and when.
  */
 #include "page.h"
+#include "recording/programs.h"
 #include "report/facts.h"
 
 /* The build id of the module that is the process's program; "" = not known. */
@@ -19,14 +20,15 @@ static const char *build_id_of(const struct recording *recording, uint32_t proce
 static void put_programs(const struct recording *recording, struct emit *emit, size_t most)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "exe" },  { .key = "pid" },      { .key = "host" },
-		{ .key = "cpus" }, { .key = "build_id" },
+		{ .key = "called" }, { .key = "exe" },  { .key = "pid" },
+		{ .key = "host" },   { .key = "cpus" }, { .key = "build_id" },
 	};
 	emit_table_begin(emit, "programs", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < recording->process_count && i < most; i++) {
 		const struct rec_process *process = &recording->processes[i];
 		emit_row_begin(emit);
+		emit_cell_text(emit, program_called(recording, i));
 		emit_cell_text(emit, recording->strings[process->exe]);
 		emit_cell_count(emit, process->pid);
 		emit_cell_text(emit, recording->strings[process->host]);

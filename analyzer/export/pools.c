@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools and lanes of threads; pools.h has the contract. */
 #include "pools.h"
+#include "recording/programs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,24 +28,17 @@ static int stem_length(const char *name)
 	return (int)length;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* The routine; and the name, where it is not just the program's. */
 static void name_pool(struct thread_pool *pool, const struct analysis *analysis, uint32_t thread)
 {
 	const struct recording *recording = analysis->recording;
 	const char *name = recording->strings[recording->threads[thread].name];
 	const char *routine = facts_thread_name(analysis, thread);
-	const char *program = recording->strings[recording->processes[pool->process].exe];
+	const char *program = program_called(recording, pool->process);
 	char shown[16]; /* as long as the kernel keeps names */
 	int stem = stem_length(name);
 	snprintf(shown, sizeof(shown), "%.*s", stem, name);
-	if (stem == 0 || strncmp(base_name(program), name, strlen(name)) == 0 ||
-	    strstr(routine, shown))
+	if (stem == 0 || strncmp(program, name, strlen(name)) == 0 || strstr(routine, shown))
 		snprintf(pool->name, sizeof(pool->name), "%s", routine);
 	else if (strcmp(routine, "?") == 0)
 		snprintf(pool->name, sizeof(pool->name), "%s", shown);
@@ -176,8 +170,7 @@ static const char *pool_name(const void *context, size_t index)
 
 static const char *process_name(const void *context, size_t index)
 {
-	const struct recording *recording = context;
-	return base_name(recording->strings[recording->processes[index].exe]);
+	return program_called(context, (uint32_t)index);
 }
 
 void pools_emit(const struct thread_pools *pools, const struct recording *recording,

@@ -20,6 +20,7 @@
 #include "format.h"
 #include "measure/locks.h"
 #include "pprof_parts.h"
+#include "recording/programs.h"
 #include "recording/samples.h"
 #include "stacksums.h"
 
@@ -100,11 +101,11 @@ void pprof_label_thread(struct pprof *pprof, struct pprof_sample *sample, uint32
 		return;
 	const struct rec_process *process =
 		&recording->processes[recording->threads[thread].process];
-	const char *slash = strrchr(recording->strings[process->exe], '/');
 	sample->labels[PPROF_THREAD_ID] = recording->threads[thread].tid;
 	sample->labels[PPROF_PROCESS_ID] = process->pid;
 	pprof_label(sample, PPROF_THREAD_NAME, walk_thread_name(&pprof->walk, thread));
-	pprof_label(sample, PPROF_PROCESS, slash ? slash + 1 : recording->strings[process->exe]);
+	pprof_label(sample, PPROF_PROCESS,
+		    program_called(recording, recording->threads[thread].process));
 }
 
 void pprof_label_class(struct pprof *pprof, struct pprof_sample *sample, uint32_t class)

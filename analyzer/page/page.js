@@ -306,9 +306,9 @@ const wcprof = (() => {
 			track, el('span', {}, from, ' to ', to, ' ms '), all);
 	}
 	function title() {
-		const names = [...new Set(data.verdict.programs.map(
-			(program) => program.exe.split('/').pop()))].filter(Boolean);
-		return names.length ? names.slice(0, 3).join(', ') : 'a recording';
+		const names = [...new Set(data.verdict.programs.map((program) => program.called))]
+			.filter(Boolean);
+		return names.slice(0, 3).join(', ') + (names.length > 3 ? ', ...' : '') || 'a recording';
 	}
 	function bar() {
 		document.title = `wcprof: ${title()}`;

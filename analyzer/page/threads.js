@@ -43,13 +43,13 @@ wcprof.section('threads', ['thread'], (root, data, selection) => {
 	const all = about.processes;
 	if (all.length > 1)
 		root.append(table('Processes: sums over their threads', [
-			{ head: 'program', name: true, sort: (row) => row.exe,
-				cell: (row) => row.exe.split('/').pop() },
+			{ head: 'program', name: true, sort: (row) => row.called,
+				cell: (row) => row.called },
 			{ head: 'pid', right: true, cell: (row) => String(row.pid) },
 			{ head: 'threads', right: true, sort: (row) => row.threads, cell: (row) => count(row.threads) },
 			{ head: 'thread time', right: true, sort: (row) => row.thread_wall_ns,
 				cell: (row) => ns(row.thread_wall_ns) },
-			...times(most(all, 'thread_wall_ns'), (row) => `${row.exe} ${row.pid}`),
+			...times(most(all, 'thread_wall_ns'), (row) => `${row.called} ${row.pid}`),
 		], all));
 	const nameOf = (row) => `${row.name} ${row.tid}`;
 	const isChosen = (row) => selection.thread === String(row.tid);

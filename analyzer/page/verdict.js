@@ -50,7 +50,8 @@ wcprof.section('verdict', [], (root, data) => {
 		[el('dt', {}, name), el('dd', {}, words)])));
 	if (about.programs.length)
 		root.append(wcprof.table('Processes', [
-			{ head: 'program', name: true, cell: (row) => row.exe },
+			{ head: 'program', name: true, cell: (row) =>
+				(row.exe.endsWith(`/${row.called}`) ? row.exe : `${row.called} (${row.exe})`) },
 			{ head: 'pid', right: true, cell: (row) => String(row.pid) },
 			{ head: 'host', name: true, cell: (row) => row.host },
 			{ head: 'CPUs', right: true, cell: (row) => String(row.cpus) },

@@ -6,6 +6,7 @@
  * answers are withheld for it, is decided in verdict.c.
  */
 #include "checks.h"
+#include "recording/programs.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -170,7 +171,8 @@ static void check_quota(struct check *check, const struct analysis *analysis)
 	snprintf(check->line, sizeof(check->line),
 		 "a quota of %.2f CPUs (cgroup) stopped `%.60s` for %.0f ms, added over CPUs: the "
 		 "replay knows no quotas",
-		 (double)most->quota_milli_cpus / 1e3, recording->strings[most->exe],
+		 (double)most->quota_milli_cpus / 1e3,
+		 program_called(recording, (uint32_t)(most - recording->processes)),
 		 (double)most->stopped_ns / 1e6);
 }
 

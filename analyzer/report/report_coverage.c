@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "recording/programs.h"
 #include "report.h"
 
 enum { NAMES_IN_A_LINE = 4, LINE_BYTES = 400 };
@@ -51,13 +52,11 @@ static void emit_rows(const struct analysis *analysis, struct emit *emit)
 				 recording->counters[i].value);
 	for (size_t i = 0; i < recording->process_count; i++)
 		if (recording->processes[i].filtered_ns > 0)
-			emit_row(emit, "filtered_ns",
-				 recording->strings[recording->processes[i].exe],
+			emit_row(emit, "filtered_ns", program_called(recording, (uint32_t)i),
 				 recording->processes[i].filtered_ns);
 	for (size_t i = 0; i < recording->process_count; i++)
 		if (recording->processes[i].unsampled_why)
-			emit_row(emit, "unsampled_ns",
-				 recording->strings[recording->processes[i].exe],
+			emit_row(emit, "unsampled_ns", program_called(recording, (uint32_t)i),
 				 recording->processes[i].unsampled_ns);
 	for (size_t i = 0; i < coverage->inlined_count; i++)
 		emit_row(emit, "inline_syscalls", recording->strings[coverage->inlined[i].name],

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recording/programs.h"
 #include "report.h"
 
 enum { TEXT_BYTES = 4096 + 80 }; /* a path, and a name before it */
@@ -15,11 +16,10 @@ static void emit_program(const struct analysis *analysis, struct emit *emit,
 {
 	const struct recording *recording = analysis->recording;
 	const char *exe = recording->strings[process->exe], *slash = strrchr(exe, '/');
-	const char *name =
-		process->op == NO_INDEX ? "" : recording->strings[recording->ops[process->op].name];
+	const char *name = program_called(recording, (uint32_t)(process - recording->processes));
 	char text[TEXT_BYTES];
-	if (emit->format == EMIT_JSON || !*name || strcmp(name, slash ? slash + 1 : exe) == 0) {
-		emit_cell_text(emit, exe);
+	if (emit->format == EMIT_JSON || !*exe || strcmp(name, slash ? slash + 1 : exe) == 0) {
+		emit_cell_text(emit, *exe || emit->format == EMIT_JSON ? exe : name);
 		return;
 	}
 	snprintf(text, sizeof(text), "%.64s (%s)", name, exe);

@@ -9,8 +9,9 @@ START_TEST(threads_of_one_routine_and_name_but_for_numbers_are_a_pool)
 	struct sketch sketch;
 	struct thread_pools pools;
 	sketch_begin(&sketch);
-	sketch.process.exe = sketch_string(&sketch, "/bin/server");
+	sketch.process.exe = sketch_string(&sketch, "/bin/behind-a-link");
 	sketch_thread(&sketch, "main", 0, 100);
+	sketch.rec.ops[sketch.process.op].name = sketch_string(&sketch, "server");
 	sketch_thread(&sketch, "routine", 2, 90);
 	sketch_thread(&sketch, "routine", 3, 90);
 	sketch_thread(&sketch, "routine", 1, 90);

@@ -46,10 +46,10 @@ START_TEST(time_is_by_stack_state_and_cause)
 }
 END_TEST
 
-#define WAITS                                                                                \
-	"mutex m|thread id=1,thread name=%s,process id=1,state=blocked,reason=mutex,lock=m," \
-	"holder=%s|%d\n"
-#define ID_3 "|thread id=3,thread name=?,process id=1"
+#define WAITS                                                                                   \
+	"mutex m|thread id=1,thread name=%s,process id=1,process=p,state=blocked,reason=mutex," \
+	"lock=m,holder=%s|%d\n"
+#define ID_3 "|thread id=3,thread name=?,process id=1,process=p"
 #define RUNS "[unexplained]" ID_3 ",state=unexplained,class=runs|1\n"
 
 static const struct {

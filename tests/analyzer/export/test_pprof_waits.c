@@ -2,7 +2,7 @@
 /* If this failed, waits would be missing, or would be charged to the wrong stack. */
 #include "pprof_exported.h"
 
-#define THREAD(id) "|thread id=" id ",thread name=?,process id=1,"
+#define THREAD(id) "|thread id=" id ",thread name=?,process id=1,process=program,"
 
 static const struct {
 	const char *file, *lines;

@@ -245,8 +245,8 @@ static const struct {
 	  CHECK_QUOTA,
 	  CHECK_FAILED,
 	  false,
-	  "a quota of 0.50 CPUs (cgroup) stopped `` for 6 ms, added over CPUs: the replay knows "
-	  "no quotas" },
+	  "a quota of 0.50 CPUs (cgroup) stopped `program` for 6 ms, added over CPUs: the replay "
+	  "knows no quotas" },
 	/* 46 */ { { .stopped_ms = 1 }, CHECK_COUNT, CHECK_PASSED, false, "" },
 	/* 47 */ { { .stopped_ms = 1000 }, CHECK_QUOTA, CHECK_WITHHOLDS, true, NULL },
 };
