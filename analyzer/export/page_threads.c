@@ -10,15 +10,7 @@
 #include "recording/programs.h"
 #include "walk.h"
 
-enum { THREADS_SHOWN = 500, CAUSES_MAX = 64, SLOTS = 240 };
-
-/* The whole recording, all threads together. */
-struct activity {
-	uint64_t from_ns;
-	uint64_t slot_ns; /* at least 1 */
-	uint64_t running_ns[SLOTS];
-	uint64_t waiting_ns[SLOTS]; /* blocked or queued, but not idle */
-};
+enum { THREADS_SHOWN = 500, CAUSES_MAX = 64 };
 
 struct cause_time {
 	enum walk_state state;
@@ -46,37 +38,6 @@ static void add(struct times *times, enum walk_state state, uint32_t cause, uint
 	if (at == times->cause_count)
 		times->causes[times->cause_count++] = (struct cause_time){ state, cause, 0 };
 	times->causes[at].ns += ns;
-}
-
-static void add_activity(struct activity *activity, const struct walk_slice *slice)
-{
-	bool is_running = slice->state == WALK_RUNNING;
-	uint64_t *to = is_running ? activity->running_ns : activity->waiting_ns;
-	uint64_t at_ns = slice->start_ns > activity->from_ns ? slice->start_ns : activity->from_ns;
-	if (!is_running && slice->state != WALK_BLOCKED && slice->state != WALK_QUEUED)
-		return;
-	for (size_t slot = (at_ns - activity->from_ns) / activity->slot_ns;
-	     slot < SLOTS && at_ns < slice->end_ns; slot++) {
-		uint64_t end_ns = activity->from_ns + (slot + 1) * activity->slot_ns;
-		uint64_t until_ns = end_ns < slice->end_ns ? end_ns : slice->end_ns;
-		to[slot] += until_ns - at_ns;
-		at_ns = until_ns;
-	}
-}
-
-static void put_activity(struct emit *emit, const struct activity *activity)
-{
-	static const struct emit_column columns[] = { { .key = "running_ns" },
-						      { .key = "waiting_ns" } };
-	emit_count(emit, "slot_ns", NULL, activity->slot_ns);
-	emit_table_begin(emit, "activity", EMIT_ARRAYS, columns, 2);
-	for (size_t i = 0; i < SLOTS; i++) {
-		emit_row_begin(emit);
-		emit_cell_count(emit, activity->running_ns[i]);
-		emit_cell_count(emit, activity->waiting_ns[i]);
-		emit_row_end(emit);
-	}
-	emit_table_end(emit);
 }
 
 static void put_causes(const struct recording *recording, struct emit *emit,
@@ -115,9 +76,8 @@ static void put_thread(const struct recording *recording, struct emit *emit,
 	emit_row_end(emit);
 }
 
-/* The threads in the order of the report; their times also go to their processes and into slots. */
-static void put_threads(const struct analysis *analysis, struct emit *emit, struct times *processes,
-			struct activity *activity)
+/* The threads in the order of the report; their times also go to their processes. */
+static void put_threads(const struct analysis *analysis, struct emit *emit, struct times *processes)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "name" },    { .key = "tid" },        { .key = "pid" },
@@ -139,7 +99,6 @@ static void put_threads(const struct analysis *analysis, struct emit *emit, stru
 			add(&times, slice.state, slice.cause, ns);
 			add(&processes[recording->threads[row->thread].process], slice.state,
 			    slice.cause, ns);
-			add_activity(activity, &slice);
 		}
 		if (i < THREADS_SHOWN)
 			put_thread(recording, emit, &walk, row, &times);
@@ -157,11 +116,7 @@ void page_threads(const struct analysis *analysis, struct emit *emit)
 	};
 	const struct recording *recording = analysis->recording;
 	struct times *processes = memory_new(recording->process_count, sizeof(*processes));
-	struct activity *activity = memory_new(1, sizeof(*activity));
-	activity->from_ns = analysis->graph.start_ns;
-	activity->slot_ns = (analysis->graph.end_ns - analysis->graph.start_ns) / SLOTS + 1;
-	put_threads(analysis, emit, processes, activity);
-	put_activity(emit, activity);
+	put_threads(analysis, emit, processes);
 	emit_table_begin(emit, "processes", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < analysis->threads.process_count && i < THREADS_SHOWN; i++) {
@@ -176,5 +131,4 @@ void page_threads(const struct analysis *analysis, struct emit *emit)
 	}
 	emit_table_end(emit);
 	free(processes);
-	free(activity);
 }

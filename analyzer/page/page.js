@@ -117,14 +117,32 @@ const wcprof = (() => {
 	// --- the tip under the pointer ---
 
 	const tip = el('div', { id: 'tip', role: 'tooltip', hidden: true });
+	let isPinned = false;
 	function showTip(text, x, y) {
+		if (isPinned)
+			return;
 		tip.textContent = text;
 		tip.hidden = false;
 		const box = tip.getBoundingClientRect();
 		tip.style.left = `${Math.max(0, Math.min(x + 12, innerWidth - box.width - 4))}px`;
 		tip.style.top = `${y + 16 + box.height > innerHeight ? y - box.height - 8 : y + 16}px`;
 	}
-	const hideTip = () => { tip.hidden = true; };
+	const hideTip = () => { tip.hidden = tip.hidden || !isPinned; };
+	function pinTip(is) {
+		isPinned = is;
+		tip.classList.toggle('pinned', is);
+		hideTip();
+	}
+	// A click that does nothing else keeps the tip, to be read and copied; the next one lets it go.
+	function pinByClicks() {
+		let down = null;
+		document.addEventListener('pointerdown', (event) => { down = event; }, true);
+		document.addEventListener('click', (event) => {
+			const moved = down && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY);
+			if (!tip.contains(event.target) && moved < 4)
+				pinTip(!isPinned && !tip.hidden);
+		});
+	}
 	// The element says so under the pointer, and when it has the focus.
 	function tipped(element, text) {
 		const words = typeof text === 'function' ? text : () => text;
@@ -238,7 +256,7 @@ const wcprof = (() => {
 			again.focus({ preventScroll: true });
 	}
 	function draw(changed) {
-		hideTip();
+		pinTip(false);
 		drawBar();
 		for (const one of sections.values())
 			if (one.root && (!changed || one.uses.some((name) => changed.includes(name))))
@@ -248,23 +266,31 @@ const wcprof = (() => {
 	// --- the bar: title, links, brush, theme ---
 
 	let drawBar = () => {};
-	// Threads that run, and on top of them those that wait, but not for work.
+	// Threads that run, on top of them those that wait, but not for work; a line: requests that ended.
 	function activity() {
-		const slots = data.threads.activity, most = Math.max(1, ...slots.map(([a, b]) => a + b));
-		const width = slots.length * data.threads.slot_ns * (slots.length / Math.max(1, span));
-		const bars = (name, from, to) => svg('path', { class: name, d: slots.map((slot, at) =>
-			`M${at},${1 - from(slot) / most}v${-(to(slot) - from(slot)) / most}h1v` +
-			`${(to(slot) - from(slot)) / most}z`).join('') });
-		return svg('svg', { viewBox: `0 0 ${slots.length ** 2 / width} 1`,
-			preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-		bars('is-running', () => 0, ([running]) => running),
-		bars('is-waiting', ([running]) => running, ([running, waiting]) => running + waiting));
+		const about = data.timeline, cells = about.map_running.length, STEP = 8;
+		const most = Math.max(1, ...about.map_running.map((ran, at) => ran + about.map_waiting[at]));
+		const bars = (name, from, to) => svg('path', { class: name, d: about.map_running.map((_, at) =>
+			`M${at},${1 - from(at) / most}v${-(to(at) - from(at)) / most}h1v` +
+			`${(to(at) - from(at)) / most}z`).join('') });
+		const ran = (at) => about.map_running[at];
+		const sums = [];
+		for (let at = 0; at < cells; at++)
+			sums[Math.floor(at / STEP)] = (sums[Math.floor(at / STEP)] || 0) + about.map_requests[at];
+		const top = Math.max(...sums, 0);
+		return svg('svg', { viewBox: `0 0 ${cells} 1`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+			bars('is-running', () => 0, ran),
+			bars('is-waiting', ran, (at) => ran(at) + about.map_waiting[at]),
+			top > 0 ? svg('polyline', { class: 'requests-ended', points: sums.map((sum, at) =>
+				`${(at + 0.5) * STEP},${1 - sum / top}`).join(' ') }) : null);
 	}
 	function brush() {
 		const marked = el('div', { class: 'span' });
 		const track = el('div', { class: 'track', role: 'img',
 			'aria-label': 'The recording from its first op to its last; drag to select a part' },
 			activity(), marked);
+		tipped(track, () => 'Green: threads on a CPU. Above it: threads that waited for others.\n' +
+			'Line: requests that ended. Drag to select a part of the time.');
 		const field = (name, word) => el('input', { type: 'number', min: 0, step: 'any',
 			'aria-label': `${word} of the selected part, in ms`, onchange: (event) => {
 				const at = Math.max(0, Math.min(span, Number(event.target.value) * 1e6));
@@ -341,7 +367,8 @@ const wcprof = (() => {
 			drawSection(sections.get(one.name));
 		});
 		addEventListener('hashchange', () => { readHash(); draw(null); });
-		addEventListener('keydown', (event) => { if (event.key === 'Escape') hideTip(); });
+		addEventListener('keydown', (event) => { if (event.key === 'Escape') pinTip(false); });
+		pinByClicks();
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw(null));
 	}
 	return { data, selection, section, select, start, el, svg, ns, percent, ratio, count, table, key,

@@ -254,14 +254,14 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		.map(([, share, time]) => `${shareWords[share]} ${percent(ratio(time, pick.taken_ns))}`).join(', ');
 	const answering = (pick) => meanwhile(requests, (one) => one === rankOf(pick.rank)).slice(0, 1)
 		.map(([sort, time]) => `${words(...requests.sorts[sort])} ${ns(time)}`).join('');
-	root.append(el('h3', {}, 'The slowest'), table('The slowest', [
+	root.append(el('h3', {}, 'The slowest'), table('The thread that made each, and what its time was', [
 		{ head: 'took', cell: (pick) => el('button', { type: 'button', class: 'plain',
 			'data-key': `slowest ${pick.rank}`, 'aria-pressed': String(pick === requests.picks[chosen]),
 			onclick: () => select({ request: String(pick.rank) }) }, ns(pick.taken_ns)) },
 		{ head: 'from', right: true, sort: (pick) => pick.start_ns, cell: (pick) => ns(pick.start_ns) },
 		{ head: 'thread', name: true, cell: (pick) => `${pick.thread} ${pick.tid}` },
 		{ head: 'mostly', name: true, cell: mostly },
-		{ head: 'who answered, mostly', name: true, cell: answering },
+		...(slowest.some(answering) ? [{ head: 'who answered, mostly', name: true, cell: answering }] : []),
 	], slowest, { isChosen: (pick) => pick === requests.picks[chosen] }));
 
 	if (report.request_answers === 'withheld') {

@@ -20,7 +20,7 @@
 	};
 	// Where the times begin: right of the heads of lanes, which are narrow on a narrow page.
 	let left = HEADS;
-	let rows = [], canvas, map, scroller, tall, note;
+	let rows = [], canvas, scroller, tall, note;
 
 	// --- rows: what is where ---
 
@@ -94,7 +94,7 @@
 		const least = 200, length = Math.min(Math.max(to - from, least), span);
 		const begin = Math.max(0, Math.min(from, span - length));
 		Object.assign(state, { from: begin, to: begin + length });
-		paint();
+		paintLanes();
 		clearTimeout(commit);
 		commit = setTimeout(() => select({ from: state.from, to: state.to }), 250);
 	}
@@ -294,18 +294,6 @@
 			draw.arrow(context, now.x(found.end), from, middleOf(item.lane, top));
 	}
 
-	function paint() {
-		paintLanes();
-		paintMap();
-	}
-
-	function paintMap() {
-		if (!map || !map.clientWidth)
-			return;
-		const context = fit(map, map.clientWidth, 44);
-		draw.map(context, map.clientWidth, 44, state, span);
-	}
-
 	// --- pointer ---
 
 	let drag = null;
@@ -346,7 +334,7 @@
 		const pool = data.lanes[item.lanes[0]].pool;
 		if (!state.folded.delete(pool))
 			state.folded.add(pool);
-		paint();
+		paintLanes();
 	}
 	function wheel(event) {
 		if (event.ctrlKey || event.metaKey) {
@@ -356,20 +344,6 @@
 			event.preventDefault();
 			pan(((event.deltaX || event.deltaY) > 0 ? 1 : -1) * 0.1);
 		}
-	}
-
-	// On the map of the whole run: from where the button goes down to where it goes up.
-	function pick(event) {
-		const box = map.getBoundingClientRect();
-		const at = Math.max(0, Math.min(1, (event.clientX - box.left) / box.width)) * span;
-		if (event.type === 'pointerdown') {
-			map.setPointerCapture(event.pointerId);
-			map.begun = at;
-		} else if (map.begun !== undefined && Math.abs(at - map.begun) > span / 500) {
-			show(Math.min(map.begun, at), Math.max(map.begun, at));
-		}
-		if (event.type === 'pointerup')
-			map.begun = undefined;
 	}
 
 	// --- keys ---
@@ -394,7 +368,7 @@
 			show(to - (state.to - state.from) / 2, to + (state.to - state.from) / 2);
 		if (row.y < scroller.scrollTop || row.y + row.height > scroller.scrollTop + HEIGHT)
 			scroller.scrollTop = row.y - HEIGHT / 2;
-		paint();
+		paintLanes();
 		say();
 	}
 	function say() {
@@ -418,7 +392,7 @@
 				show(found.start - (found.end - found.start), found.end * 2 - found.start);
 		},
 		c: () => setPath(!state.path),
-		Escape: () => { state.focus = null; paint(); },
+		Escape: () => { state.focus = null; paintLanes(); },
 	};
 	function key(event) {
 		if (!KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey)
@@ -433,7 +407,7 @@
 	function setPath(is) {
 		state.path = is;
 		pathButton.setAttribute('aria-pressed', String(is));
-		paint();
+		paintLanes();
 	}
 	function controls() {
 		const button = (text, words2, onclick) =>
@@ -483,9 +457,6 @@
 				[...data.lanes].sort((a, b) => sum(b) - sum(a))));
 	}
 	function make() {
-		map = el('canvas', { class: 'wide map', role: 'img', onpointerdown: pick, onpointermove: pick,
-			onpointerup: pick, 'aria-label': 'Over the whole run: ' +
-			'threads on a CPU, threads waiting for others, requests that ended' });
 		canvas = el('canvas', { class: 'wide lanes', role: 'application', tabindex: 0,
 			'data-key': 'timeline', 'aria-label': 'Lanes of threads. Arrow keys go from piece to ' +
 			'piece and from lane to lane, + and - zoom, a and d move, c shows the path to the end',
@@ -497,7 +468,7 @@
 		tall = el('div', { class: 'tall' });
 		scroller = el('div', { class: 'lanes-scroll', onscroll: paintLanes }, canvas, tall);
 		note = el('p', { class: 'sr', 'aria-live': 'polite' });
-		new ResizeObserver(() => paint()).observe(scroller);
+		new ResizeObserver(() => paintLanes()).observe(scroller);
 	}
 
 	wcprof.section('timeline', ['from', 'to', 'class', 'lock', 'thread', 'theme'], (root) => {
@@ -511,10 +482,8 @@
 		const buttons = controls();
 		const top = scroller.scrollTop;
 		pathButton.setAttribute('aria-pressed', String(state.path));
-		root.append(el('p', { class: 'faint small' }, 'Green: threads on a CPU; orange above: ' +
-			'threads that waited for others; line: requests that ended.'), map, buttons,
-		wcprof.key(data.states), chosen() || '', scroller, note, inWords());
+		root.append(buttons, wcprof.key(data.states), chosen() || '', scroller, note, inWords());
 		scroller.scrollTop = top;
-		paint();
+		paintLanes();
 	});
 })();

@@ -168,40 +168,6 @@ wcprof.timelineDraw = (model) => {
 		return `${(at / size).toFixed(digits)} ${unit}`;
 	}
 
-	// Threads that ran, threads that waited for others, requests that ended: over the whole run.
-	function map(context, width, height, selection, span) {
-		const cells = data.map_running.length;
-		const most = data.map_running.reduce(
-			(high, value, i) => Math.max(high, value + data.map_waiting[i]), 1);
-		const asked = Math.max(...data.map_requests, 1);
-		const bar = (i, value, base, color) => {
-			context.fillStyle = color;
-			context.fillRect((i * width) / cells, height * (1 - (base + value) / most),
-				width / cells + 0.5, (height * value) / most);
-		};
-		for (let i = 0; i < cells; i++) {
-			bar(i, data.map_running[i], 0, plain.running);
-			bar(i, data.map_waiting[i], data.map_running[i], plain.lock);
-		}
-		if (data.map_requests.some((value) => value > 0)) {
-			context.strokeStyle = ink;
-			context.lineWidth = 1.2;
-			context.beginPath();
-			for (let i = 0; i < cells; i += 8) {
-				let sum = 0;
-				for (let j = i; j < Math.min(cells, i + 8); j++)
-					sum += data.map_requests[j];
-				context.lineTo(((i + 4) * width) / cells, height * (1 - sum / (8 * asked)) );
-			}
-			context.stroke();
-		}
-		context.fillStyle = ground;
-		context.globalAlpha = 0.65;
-		context.fillRect(0, 0, (selection.from / span) * width, height);
-		context.fillRect((selection.to / span) * width, 0, width, height);
-		context.globalAlpha = 1;
-	}
-
-	return { SIZES, prepare, stamp, lane, lock, path, arrow, axis, map, label, cycle,
+	return { SIZES, prepare, stamp, lane, lock, path, arrow, axis, label, cycle,
 		colors: () => ({ ink, ground, faint, line }) };
 };

@@ -22,8 +22,10 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 	for (const point of report.curves)
 		curves.set(nameOf(point), [...(curves.get(nameOf(point)) || []), point]);
 	const shown = [...curves];
-	const top = niceTop(Math.max(1, ...shown.flatMap(([, points]) =>
+	// More than all of the run cannot be saved.
+	const most = Math.min(100, Math.max(1, ...shown.flatMap(([, points]) =>
 		points.map((point) => share(point.saved_most_ns)))));
+	const top = niceTop(most);
 	const bottom = Math.min(0, ...shown.flatMap(([, points]) =>
 		points.map((point) => share(point.saved_least_ns))));
 
@@ -32,7 +34,7 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 		return [1, 2, 5, 10].map((times) => times * size).find((most) => most >= value * 0.999);
 	}
 	const x = (factor) => LEFT + (1 - factor) * (WIDTH - LEFT - RIGHT);
-	const y = (value) => TOP + ((top - Math.max(bottom, value)) / (top - bottom)) *
+	const y = (value) => TOP + ((top - Math.min(top, Math.max(bottom, value))) / (top - bottom)) *
 		(HEIGHT - TOP - BOTTOM);
 	const path = (points, of) => points.map((point) =>
 		`${x(point.factor).toFixed(2)},${y(share(of(point))).toFixed(2)}`).join(' ');
@@ -117,6 +119,21 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 	const told = (head, cell) => (report.what_if.some((row) => cell(row))
 		? [{ head, name: true, cell }] : []);
 	const isChosen = (row) => row.class === selection.class;
+	const MEANINGS = {
+		hold: 'the work done while that lock is held',
+		io: 'a call, as made by one function',
+		poll: 'waiting for events, as one function does',
+		sleep: 'a sleep, as one function does it',
+		thread: 'the running code of threads that begin in that function',
+		func: 'a function, with all that it calls',
+		program: 'all that the program does',
+	};
+	function legend() {
+		const kinds = Object.keys(MEANINGS).filter((kind) =>
+			report.what_if.some((row) => row.kind === kind));
+		return el('p', { class: 'faint small' }, 'self: time in the class itself, all threads ' +
+			`added; ops: how often; ${kinds.map((kind) => `${kind}: ${MEANINGS[kind]}`).join('; ')}.`);
+	}
 	if (report.what_if.length === 0)
 		root.append(el('p', {},
 			'No class has enough self time; --min-self sets how much is enough.'));
@@ -135,11 +152,12 @@ wcprof.section('whatif', ['class'], (root, data, selection) => {
 				sort: (row) => row.saved_ns[factor], cell: (row) =>
 					`${ns(row.saved_ns[factor])}  ${percent(share(row.saved_ns[factor]))}` })),
 			{ head: `range x${least}`, cell: range },
-			...told('no more gain', (row) =>
-				(row.stops_at > 0 ? `below x${row.stops_at.toPrecision(2)}` : '')),
-			...told('then the limit is', (row) => (row.then.class ? nameOf(row.then) : '')),
+			...told('no more gain, then the limit is', (row) => (row.stops_at > 0
+				? `below x${row.stops_at.toPrecision(2)}` +
+					(row.then.class ? `: ${nameOf(row.then)}` : '')
+				: '')),
 			...told('same as', (row) => row.same_as),
-		], report.what_if, { isChosen }));
+		], report.what_if, { isChosen }), legend());
 	const pinned = report.checks.find((check) => check.check === 'pinned');
 	if (pinned && pinned.state !== 'unknown' && report.what_if.length)
 		root.append(el('p', {},

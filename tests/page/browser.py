@@ -114,6 +114,11 @@ class Browser:
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, modifiers=modifiers,
                      windowsVirtualKeyCode=codes.get(key, 0), **extra)
 
+    def point(self, kind, x, y):
+        """The mouse, of the first button: mouseMoved, mousePressed, mouseReleased; in pixels of the window."""
+        self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left",
+                 clickCount=0 if kind == "mouseMoved" else 1)
+
     def dark(self, is_dark):
         self.ask("Emulation.setEmulatedMedia",
                  features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}])

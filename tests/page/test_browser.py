@@ -111,6 +111,24 @@ class Shown(PageTest):
             self.browser.press("Tab")
         self.assertEqual(self.browser.run("document.querySelectorAll('[data-had]').length"), controls)
 
+    def test_a_click_keeps_the_tip(self):
+        _, path, _ = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "contended"))
+        self.show(path)
+        self.browser.run("document.querySelector('.curve .dot').scrollIntoView({block: 'center'})")
+        box = self.browser.run("(({x, y, width}) => [x + width / 2, y + width / 2])("
+                               "document.querySelector('.curve .dot').getBoundingClientRect())")
+        is_shown = "!document.getElementById('tip').hidden"
+        for click, kept in (False, False), (True, True):
+            self.browser.point("mouseMoved", *box)
+            self.assertTrue(self.browser.run(is_shown))
+            if click:
+                self.browser.point("mousePressed", *box)
+                self.browser.point("mouseReleased", *box)
+            self.browser.point("mouseMoved", 1, 1)
+            self.assertEqual(self.browser.run(is_shown), kept)
+        self.browser.press("Escape")
+        self.assertFalse(self.browser.run(is_shown))
+
     def test_a_request_is_chosen_by_keyboard_and_the_focus_stays(self):
         _, path, _ = self.page("--force", "--min-self", "0", self.record("dump", "mutexes", "contended"))
         self.show(path)
