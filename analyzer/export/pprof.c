@@ -332,7 +332,7 @@ static struct profile_facts find_facts(const struct pprof *pprof)
 	};
 }
 
-enum { COMMENTS_MAX = 4, COMMENT_BYTES = 200 };
+enum { COMMENTS_MAX = 3, COMMENT_BYTES = 200 };
 
 static size_t write_comments(const struct pprof *pprof, char comments[][COMMENT_BYTES])
 {
@@ -343,9 +343,6 @@ static size_t write_comments(const struct pprof *pprof, char comments[][COMMENT_
 		threads_s += (double)analysis->threads.rows[i].wall_ns / 1e9;
 	snprintf(comments[count++], COMMENT_BYTES, "wcprof %s; times are exact, not sampled",
 		 WCPROF_VERSION);
-	snprintf(comments[count++], COMMENT_BYTES,
-		 "replayed unchanged, the run is %.2f%% off its recording",
-		 facts_drift_percent(analysis));
 	snprintf(comments[count++], COMMENT_BYTES,
 		 "%" PRIu32 " threads lived for %.3f s in %.3f s: shares of more than 100%% are of "
 		 "several threads; -tagignore=idle leaves out time without work",
