@@ -139,13 +139,18 @@ static void schedule_add(struct deadlines *deadlines, size_t *capacity, const st
 {
 	const struct rec_op *ops = sleeps->recording->ops;
 	uint64_t last_ns = 0;
+	bool has_begun = false, was_late = false;
 	for (uint32_t i = first; i < end; i++) {
-		if (!asked_ns(sleeps, i))
-			continue; /* too late for its deadline, which is not known then */
+		if (!asked_ns(sleeps, i)) {
+			was_late = true; /* for its deadline, which is not known then */
+			continue;
+		}
 		uint64_t at_ns = deadline_ns(sleeps, i);
 		at_ns = at_ns > distance_ns ? at_ns - distance_ns : 0;
-		if (i == first || at_ns > last_ns)
+		if (!has_begun || (at_ns > last_ns && !was_late))
 			origin_add(deadlines, capacity, ops[sleeps->ops[i]].thread, at_ns);
+		has_begun = true;
+		was_late = false;
 		deadlines->is_scheduled[sleeps->ops[i]] = true;
 		last_ns = ops[sleeps->ops[i]].end_ns;
 	}

@@ -57,15 +57,21 @@ END_TEST
 START_TEST(a_schedule_may_miss_beats)
 {
 	struct sketch sketch;
+	struct deadlines found;
 	double at_ms = 0;
 	begin(&sketch);
 	for (int i = 0; i < SLEEPS; i++) {
-		double late_ms = i == 9 ? 7 : 0;
-		add(&sketch, at_ms + work_ms(i) + late_ms, 5 * (i + 1),
-		    5 * (i + 1) + 0.05 + late_ms);
-		at_ms = 5 * (i + 1) + 0.05 + late_ms;
+		double from_ms = at_ms + work_ms(i) + (i == 9 ? 5 : 0);
+		double until_ms = 5 * (i + 1) > from_ms ? 5 * (i + 1) + 0.05 : from_ms + 0.01;
+		add(&sketch, from_ms, 5 * (i + 1), until_ms);
+		at_ms = until_ms;
 	}
-	ck_assert(has_schedule(&sketch));
+	sketch_end(&sketch);
+	deadlines_find(&found, &sketch.rec, &sketch.classes);
+	ck_assert_uint_eq(found.origin_count, 1); /* and does not begin anew */
+	ck_assert_uint_eq(found.origins[0].at_ns, 0);
+	deadlines_free(&found);
+	sketch_free(&sketch);
 }
 END_TEST
 
