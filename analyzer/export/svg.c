@@ -84,8 +84,8 @@ static double x_of(const struct frame *frame, double factor)
 
 static double y_of(const struct frame *frame, double ns)
 {
-	return frame->top +
-	       (frame->most_ns - ns) / (frame->most_ns - frame->least_ns) * frame->height;
+	return frame->top + (frame->most_ns - fmin(ns, frame->most_ns)) /
+				    (frame->most_ns - frame->least_ns) * frame->height;
 }
 
 static void put_points(FILE *file, const struct frame *frame, const struct curve_point *points,
@@ -106,13 +106,29 @@ static void put_points(FILE *file, const struct frame *frame, const struct curve
 	fputs("\"/>\n", file);
 }
 
+/* The class, and what halving it saves. */
+static void put_heading(FILE *file, const struct analysis *analysis, const struct frame *frame,
+			const struct curve_point *points, size_t count)
+{
+	char text[64];
+	put_text(file, frame->left, frame->top - 26, "start",
+		 facts_class_name(analysis, points->class));
+	for (size_t i = 0; i < count; i++) {
+		if (points[i].factor != 0.5)
+			continue;
+		snprintf(text, sizeof(text), "%s, halved: %.1f%% sooner",
+			 facts_class_kind(analysis, points->class),
+			 100 * points[i].estimate.saved_ns / analysis->whatif.baseline.makespan_ns);
+		put_text(file, frame->left, frame->top - 10, "start", text);
+	}
+}
+
 static void put_curve(FILE *file, const struct analysis *analysis, const struct frame *frame,
 		      const struct curve_point *points, size_t count)
 {
 	double baseline_ns = analysis->whatif.baseline.makespan_ns;
 	char text[64];
-	put_text(file, frame->left, frame->top - 12, "start",
-		 facts_class_name(analysis, points->class));
+	put_heading(file, analysis, frame, points, count);
 	for (int half = 0; half <= 2; half++) {
 		double ns = frame->most_ns * half / 2;
 		fprintf(file, "<path stroke=\"#d3d7de\" d=\"M%.1f,%.1fh%.1f\"/>\n", frame->left,
@@ -127,7 +143,7 @@ static void put_curve(FILE *file, const struct analysis *analysis, const struct 
 	put_text(file, frame->left + frame->width, foot, "end", "no time");
 }
 
-/* One scale for all. */
+/* One scale for all, up to the whole run: more than that cannot be saved. */
 static void find_scale(const struct curves *curves, struct frame *frame, double baseline_ns)
 {
 	frame->most_ns = baseline_ns / 100;
@@ -135,13 +151,14 @@ static void find_scale(const struct curves *curves, struct frame *frame, double 
 		frame->most_ns = fmax(frame->most_ns, curves->points[i].estimate.most_ns);
 		frame->least_ns = fmin(frame->least_ns, curves->points[i].estimate.least_ns);
 	}
+	frame->most_ns = fmin(frame->most_ns, baseline_ns);
 }
 
 static void put_curves(FILE *file, const struct analysis *analysis)
 {
 	static const char title[] = "Time saved in the whole run if a class takes x times as long";
 	const struct curves *curves = &analysis->curves;
-	enum { ROW = 210, LEFT = 50 };
+	enum { ROW = 220, LEFT = 50 };
 	size_t shown = 0, classes = 0;
 	for (size_t i = 0; i < curves->count; i++)
 		classes += i == 0 || curves->points[i].class != curves->points[i - 1].class;
@@ -151,7 +168,7 @@ static void put_curves(FILE *file, const struct analysis *analysis)
 							 : "No class to ask about");
 		return;
 	}
-	struct frame frame = { .width = WIDTH / CURVES_A_ROW - LEFT - 15, .height = ROW - 70 };
+	struct frame frame = { .width = WIDTH / CURVES_A_ROW - LEFT - 15, .height = ROW - 85 };
 	find_scale(curves, &frame, analysis->whatif.baseline.makespan_ns);
 	begin(file, (double)(ROW * ((classes + CURVES_A_ROW - 1) / CURVES_A_ROW)), title);
 	for (size_t from = 0, to; from < curves->count; from = to, shown++) {
@@ -159,7 +176,7 @@ static void put_curves(FILE *file, const struct analysis *analysis)
 		     to < curves->count && curves->points[to].class == curves->points[from].class;)
 			to++;
 		frame.left = LEFT + (double)(shown % CURVES_A_ROW) * WIDTH / CURVES_A_ROW;
-		frame.top = 30 + (double)(shown / CURVES_A_ROW) * ROW;
+		frame.top = 44 + (double)(shown / CURVES_A_ROW) * ROW;
 		put_curve(file, analysis, &frame, &curves->points[from], to - from);
 	}
 	fputs("</svg>\n", file);

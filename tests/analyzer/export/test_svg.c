@@ -53,6 +53,7 @@ START_TEST(names_are_text)
 {
 	char *texts[3];
 	draw(false, texts);
+	ck_assert_ptr_nonnull(strstr(texts[0], ">hold, halved: "));
 	for (size_t i = 0; i < 3; i++) {
 		const char *end = strstr(texts[i], "</svg>");
 		ck_assert_ptr_nonnull(end);
