@@ -93,6 +93,7 @@ struct replayer {
 	bool may_cross;                /* on crossing */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */
 	size_t classes_at_once;
+	void *spare; /* a scratch for one thread's single trials; NULL = there is none */
 	void *(*scratch_new)(const struct replayer *);
 	void (*scratch_free)(void *scratch);
 	/* One answer for each of the trials; those of a class are best given one after the other.
@@ -101,14 +102,15 @@ struct replayer {
 		    void *scratch, struct replay_answer *answers);
 };
 
-/* A single trial, with a scratch of its own. */
+/* A single trial, with the spare scratch or one of its own. */
 static inline struct replay_answer replayer_try(const struct replayer *replayer,
 						const struct trial *trial)
 {
 	struct replay_answer answer;
-	void *scratch = replayer->scratch_new(replayer);
+	void *scratch = replayer->spare ? replayer->spare : replayer->scratch_new(replayer);
 	replayer->run(replayer, trial, 1, scratch, &answer);
-	replayer->scratch_free(scratch);
+	if (!replayer->spare)
+		replayer->scratch_free(scratch);
 	return answer;
 }
 

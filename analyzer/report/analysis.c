@@ -401,10 +401,12 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	estimator_begin(&estimator, &replayer, sampling_error);
 	int failed = ask_what_the_user_asks(analysis, &estimator, error);
 	if (!failed) {
+		struct replayer single = replayer;
 		ask_of_all(analysis, &estimator);
+		single.spare = estimator_scratch(&estimator, 0);
 		if (analysis->has_script)
-			variation_build(&analysis->variation, analysis, &replayer);
-		checks_build(&analysis->checks, analysis, &replayer);
+			variation_build(&analysis->variation, analysis, &single);
+		checks_build(&analysis->checks, analysis, &single);
 		verdict_reach(&analysis->checks, analysis->has_script, analysis->options->force);
 		draw_curves(analysis, &estimator);
 	}

@@ -57,7 +57,37 @@ START_TEST(each_class_is_worth_its_part_of_the_longest_path)
 }
 END_TEST
 
+static void *no_scratch(const struct replayer *replayer)
+{
+	ck_abort_msg("a scratch of %p is made, though there is a spare one",
+		     (const void *)replayer);
+	return NULL;
+}
+
+START_TEST(single_trials_share_the_spare_scratch)
+{
+	struct sketch sketch;
+	struct edges edges;
+	const struct trial unchanged = { .scalings = NULL };
+
+	build(&sketch);
+	edges_build(&edges, &sketch.rec, &sketch.classes);
+	struct replayer replayer = follow_replayer(&edges);
+	struct scaling scaling = { sketch_class(&sketch, "lock"), 2 };
+	struct trial trial = { .scalings = &scaling, .count = 1 };
+
+	replayer.spare = replayer.scratch_new(&replayer);
+	replayer.scratch_new = no_scratch;
+	ck_assert_double_eq(replayer_try(&replayer, &trial).makespan_ns, 19e6);
+	ck_assert_double_eq(replayer_try(&replayer, &unchanged).makespan_ns, 12e6);
+	replayer.scratch_free(replayer.spare);
+	edges_free(&edges);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(single_trials_share_the_spare_scratch);
 	EACH(each_class_is_worth_its_part_of_the_longest_path, questions);
 }
