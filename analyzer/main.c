@@ -280,7 +280,7 @@ static FILE *create_file(const char *option, const char *path)
 	return file;
 }
 
-static int write_page(const struct analysis *analysis, const char *path)
+static int write_page(const struct analysis *analysis, const char *path, bool is_quiet)
 {
 	FILE *file = strcmp(path, "-") == 0 ? stdout : create_file("html", path);
 	if (!file)
@@ -288,10 +288,11 @@ static int write_page(const struct analysis *analysis, const char *path)
 	bool is_written = page_write(file, analysis) && !ferror(file);
 	if (file != stdout)
 		is_written = fclose(file) == 0 && is_written;
-	if (is_written)
-		return 0;
-	complain("--html: %s: cannot be written: is the disk full?", path);
-	return EXIT_TROUBLE;
+	if (!is_written)
+		complain("--html: %s: cannot be written: is the disk full?", path);
+	else if (file != stdout && !is_quiet)
+		complain("%s written: open it in a browser", path);
+	return is_written ? 0 : EXIT_TROUBLE;
 }
 
 static int write_export(const struct analysis *analysis, const struct options *options)
@@ -327,7 +328,7 @@ static int print_reports(const struct recording *recording, const struct options
 	if (build(&analysis, recording, options, labels) != 0)
 		return EXIT_TROUBLE;
 	bool is_export_alone = options->export[0] && !options->html[0];
-	int status = options->html[0] ? write_page(&analysis, options->html) : 0;
+	int status = options->html[0] ? write_page(&analysis, options->html, options->quiet) : 0;
 	if (status == 0 && options->export[0])
 		status = write_export(&analysis, options);
 	if (!is_export_alone && (!options->html[0] || options->json)) {
