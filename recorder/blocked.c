@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -300,6 +301,13 @@ static bool is_still_in_call(const struct blocked_list *list, const struct block
 	       task_switches(list->pid, thread->tid) == thread->switches;
 }
 
+/* Not in another futex's: it may have got what it waited for, and be asleep before it says so. */
+static bool may_sleep_on(const struct blocked_thread *thread, uint64_t lock)
+{
+	return thread->call != SYS_futex ||
+	       (thread->argument >= lock && thread->argument - lock < sizeof(pthread_rwlock_t));
+}
+
 /* Whether it is in the wait that was read before. */
 static bool is_still_waiting(const struct blocked_list *list, const struct blocked_thread *thread)
 {
@@ -315,7 +323,7 @@ static bool is_still_waiting(const struct blocked_list *list, const struct block
 
 		if (load_relaxed(&slot->tid) == thread->tid && load_acquire(&slot->thread) != 0)
 			return read_open(slot, &now) && now.start == thread->on.start &&
-			       now.value == thread->on.value;
+			       now.value == thread->on.value && may_sleep_on(thread, now.value);
 	}
 	return false;
 }

@@ -4,6 +4,7 @@
 #include "blocked.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -262,6 +263,47 @@ START_TEST(a_circle_must_stand_a_second_look)
 }
 END_TEST
 
+static sem_t end;
+
+/* Has the lock, and is about to say so when something else stops it. */
+static void *stop_on_the_way(void *argument)
+{
+	struct self *self;
+
+	pthread_mutex_lock(&locks[0]);
+	self = self_enter();
+	(void)wait_begin(self, REASON_MUTEX, CALL_LOCK, &locks[0], 0, 0,
+			 __builtin_frame_address(0));
+	self_leave(self);
+	store_release(&tids[0], (uint32_t)syscall(SYS_gettid));
+	sem_wait(&end);
+	return argument;
+}
+
+START_TEST(a_thread_asleep_elsewhere_waits_for_no_lock)
+{
+	struct blocked_list list;
+	const struct blocked_thread *found;
+	struct task_call call;
+	pthread_t thread;
+
+	recording_begin();
+	sem_init(&end, 0, 0);
+	pthread_create(&thread, NULL, stop_on_the_way, NULL);
+	while (load_acquire(&tids[0]) == 0 || !task_read_call((uint32_t)getpid(), tids[0], &call) ||
+	       call.number != SYS_futex)
+		continue;
+	read_list(&list, recorder_arena);
+	found = find(&list, tids[0]);
+	ck_assert_uint_eq(found->holder, tids[0]);
+	ck_assert_uint_eq(blocked_circle(&list, (uint32_t)(found - list.threads)), 0);
+	blocked_free(&list);
+	sem_post(&end);
+	pthread_join(thread, NULL);
+	recording_end();
+}
+END_TEST
+
 static void until_it_waits_for(const pthread_mutex_t *lock)
 {
 	struct task_call call;
@@ -340,6 +382,7 @@ SUITE()
 	TEST(an_op_in_a_descriptor);
 	TEST(threads_that_go_on_are_in_no_circle);
 	TEST(a_circle_must_stand_a_second_look);
+	TEST(a_thread_asleep_elsewhere_waits_for_no_lock);
 	TEST(a_thread_that_waits_again_has_moved);
 	TEST(there_is_no_such_process);
 }
