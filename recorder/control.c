@@ -64,7 +64,7 @@ enum {
 	READY_TICK_MS_MOST = 320,
 	/* How often new stacks are looked at, for a trial. */
 	SLOW_TICK_MS = 10,
-	UNLINK_TRIES = 100,
+	UNLINK_TRIES = 500,
 	UNLINK_PAUSE_NS = 100000
 };
 
@@ -241,14 +241,20 @@ static bool leave_table(void)
 
 static void serve_until_wanted(void)
 {
-	uint32_t none = SOCKET_NONE;
+	uint32_t none = SOCKET_NONE, starting = SOCKET_STARTING;
 
 	(void)SYS3(unshare, CLONE_FS, 0, 0);
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
 	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
 		return;
 	control.listener = listen_somewhere();
-	store_release(&socket_state, control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED);
+	/* Else the process ends meanwhile, and has waited for the name long enough. */
+	if (!cas_acq_rel(&socket_state, &starting,
+			 control.listener < 0 ? SOCKET_NONE : SOCKET_NAMED)) {
+		if (control.listener >= 0)
+			sys_unlink(socket_name);
+		return;
+	}
 	if (control.listener < 0) {
 		complain(control.listener == -EPERM
 				 ? "not a directory of this user alone, no control socket:"
@@ -366,10 +372,12 @@ void control_unlink(void)
 {
 	uint32_t state = SOCKET_NONE;
 
-	/* The thread is between making the name and saying so for some microseconds at most. */
+	/* The thread is between making the name and saying so for some microseconds, if it has a
+	 * CPU and others of the directory let it. One that comes later removes the name itself. */
 	for (int i = 0; i < UNLINK_TRIES; i++) {
 		state = load_acquire(&socket_state);
-		if (state != SOCKET_STARTING && cas_acq_rel(&socket_state, &state, SOCKET_ENDED))
+		if ((state != SOCKET_STARTING || i + 1 == UNLINK_TRIES) &&
+		    cas_acq_rel(&socket_state, &state, SOCKET_ENDED))
 			break;
 		sys_pause_ns(UNLINK_PAUSE_NS);
 	}
