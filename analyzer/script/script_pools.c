@@ -147,6 +147,9 @@ uint32_t script_take_step(const struct script *script, uint32_t actor)
 		const struct step *step = &script->steps[i];
 		uint32_t source = script_source(script, step);
 
+		/* An event loop goes through its stretches once. */
+		if (step->type == STEP_VISIT)
+			found = NO_INDEX;
 		if (source == NO_INDEX || !script->jobs[source].count)
 			continue;
 		if (step->type == STEP_RECEIVE || step->type == STEP_PERMIT)

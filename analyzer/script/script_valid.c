@@ -326,8 +326,12 @@ static bool is_body(const struct script *script, const struct actor *actor, uint
 /* A take for which a lock is needed comes after that. */
 static bool is_take(const struct script *script, const struct actor *actor, uint32_t step)
 {
-	return step >= actor->first_step && step < end_of(script, actor) &&
-	       (takes(script, step) ||
+	if (step < actor->first_step || step >= end_of(script, actor))
+		return false;
+	for (uint32_t i = step; i < end_of(script, actor); i++)
+		if (has_type(script, i, STEP_VISIT))
+			return false;
+	return (takes(script, step) ||
 		(has_type(script, step, STEP_ACQUIRE) && has_type(script, step + 1, STEP_TAKE)));
 }
 

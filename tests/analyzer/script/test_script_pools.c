@@ -75,8 +75,36 @@ START_TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any)
 }
 END_TEST
 
+/* An event loop goes through its stretches once. */
+START_TEST(a_thread_that_visits_after_its_takes_does_not_go_on)
+{
+	static const struct {
+		enum step_type second;
+		uint32_t take_step;
+	} rows[] = { { STEP_RUN, 0 }, { STEP_VISIT, NO_INDEX } };
+
+	for (int i = 0; i < 2; i++) {
+		struct step steps[] = { { .type = STEP_PERMIT },
+					{ .type = rows[i].second },
+					{ .type = STEP_END } };
+		struct actor actor = { 0 };
+		uint32_t taken = 0;
+		struct job_list jobs = { .steps = &taken, .count = 1, .lock = NO_INDEX };
+		const struct script script = { .steps = steps,
+					       .step_count = 3,
+					       .actors = &actor,
+					       .actor_count = 1,
+					       .jobs = &jobs,
+					       .source_count = 1 };
+
+		ck_assert_uint_eq(script_take_step(&script, 0), rows[i].take_step);
+	}
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_thread_that_visits_after_its_takes_does_not_go_on);
 	TEST(permits_that_others_post_are_jobs);
 	TEST(permits_that_are_given_back_are_a_limit);
 	TEST(who_is_there_for_the_last_job_goes_on_while_there_are_any);
