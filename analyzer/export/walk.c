@@ -247,17 +247,11 @@ struct walk_request *walk_requests(const struct walk *walk, size_t *count)
 	const struct requests *from = walk->requests;
 	*count = from ? from->count : 0;
 	struct walk_request *requests = memory_new(*count, sizeof(*requests));
-	for (size_t i = 0; from && i < from->place_count; i++) {
-		const struct stamp_place *place = &from->places[i];
-		struct walk_request *request = &requests[place->stamp / 2];
-		if (place->stamp % 2)
-			continue;
-		const struct rec_op *op = &walk->recording->ops[place->op];
-		request->op = place->op;
-		request->start_ns = place->point == STAMP_END ? op->end_ns : op->start_ns;
-		request->end_ns = request->start_ns + from->requests[place->stamp / 2].taken_ns;
-		request->class = from->requests[place->stamp / 2].class;
-		request->source = from->requests[place->stamp / 2].source;
+	for (uint32_t i = 0; i < *count; i++) {
+		const struct request *request = &from->requests[i];
+		requests[i] =
+			(struct walk_request){ request->start_ns, request->end_ns, request->op, i,
+					       request->class,    request->source };
 	}
 	if (*count > 0)
 		qsort(requests, *count, sizeof(*requests), compare_requests);

@@ -64,7 +64,8 @@ struct walk_waker {
 struct walk_request {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t op; /* that it begins with; it is of this op's thread */
+	uint32_t op;      /* that it begins with; it is of this op's thread */
+	uint32_t request; /* index into walk.requests, which says more */
 	uint32_t class;
 	enum request_source source;
 };

@@ -46,6 +46,7 @@ struct seeking {
 	struct question *questions; /* by string: the socket's, or that of no string for all else */
 	uint32_t job;               /* read that brought what is being done, NO_INDEX = none */
 	uint32_t *served_by; /* by descriptor: read that was not answered yet, NO_INDEX = none */
+	uint32_t *ordinals;  /* by string: requests of that connection so far */
 	bool has_transfers;
 	bool asks;
 	/* of locks */
@@ -77,12 +78,27 @@ static void request_add_taken(struct seeking *seeking, enum request_source sourc
 			      uint64_t taken_ns)
 {
 	struct requests *requests = seeking->requests;
+	const struct rec_op *op = &seeking->rec->ops[from];
 	uint32_t number = (uint32_t)requests->count;
+	uint32_t connection = op->kind == KIND_IO ? op->ident : 0;
+	uint64_t end_ns = time_of(seeking->rec, to, to_point);
 
 	requests->requests = memory_grow(requests->requests, &seeking->request_room,
 					 requests->count + 1, sizeof(*requests->requests));
-	requests->requests[requests->count++] =
-		(struct request){ seeking->classes->of_op[from], source, taken_ns };
+	requests->requests[requests->count++] = (struct request){
+		.class = seeking->classes->of_op[from],
+		.source = source,
+		.taken_ns = taken_ns,
+		.start_ns = end_ns - taken_ns,
+		.end_ns = end_ns,
+		.early_ns = end_ns - taken_ns,
+		.op = from,
+		.thread = op->thread,
+		.connection = connection,
+		.ordinal = seeking->ordinals[connection],
+		.of = NO_INDEX,
+	};
+	seeking->ordinals[connection] += connection > 0;
 	place_add(seeking, from, from_point, 2 * number);
 	place_add(seeking, to, to_point, 2 * number + 1);
 }
@@ -365,6 +381,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 	assert(recording->extras && timeline->thread_count == recording->thread_count);
 	*requests = (struct requests){ .has_places = memory_new(recording->op_count / 8 + 1, 1) };
 	seeking.served_by = memory_new(DESCRIPTORS_MAX, sizeof(*seeking.served_by));
+	seeking.ordinals = memory_new(recording->string_count, sizeof(*seeking.ordinals));
 	seeking.questions = memory_new(recording->string_count, sizeof(*seeking.questions));
 	for (size_t i = 0; i < recording->string_count; i++)
 		seeking.questions[i].thread = SIZE_MAX;
@@ -381,6 +398,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 		      compare_places);
 	free(seeking.served_by);
 	free(seeking.questions);
+	free(seeking.ordinals);
 	free(seeking.write_of);
 }
 

@@ -21,10 +21,20 @@ enum request_source {
 	REQUEST_LOCK    /* where there is nothing else: the lock most waited for, until it is had */
 };
 
+/* Its times are as recorded. */
 struct request {
 	uint32_t class; /* of the op that it begins with */
 	enum request_source source;
-	uint64_t taken_ns; /* as recorded */
+	uint64_t taken_ns;   /* end_ns - start_ns */
+	uint64_t start_ns;   /* it had arrived by then */
+	uint64_t end_ns;     /* of an unfinished one the end of the recording */
+	uint64_t early_ns;   /* it arrived no sooner; start_ns if it is known when it arrived */
+	uint32_t op;         /* that it begins with */
+	uint32_t thread;     /* of this op, NO_INDEX = the dump names no threads */
+	uint32_t connection; /* string id: the ident of its end of the connection, 0 = none */
+	uint32_t ordinal;    /* among the requests of this end, from 0 */
+	uint32_t of; /* index of the same one at the other end of the connection, or NO_INDEX */
+	bool is_unfinished;
 };
 
 /* When in an op. */

@@ -16,7 +16,6 @@ enum { SLOW_COUNT = 20 };
 struct slow {
 	struct sketch sketch;
 	struct request requests[SLOW_COUNT];
-	struct stamp_place places[2 * SLOW_COUNT];
 	struct requests judged;
 	uint32_t hold; /* that the last one waits for */
 	struct walk walk;
@@ -46,10 +45,12 @@ static inline void slow_begin(struct slow *slow)
 		uint32_t op = sketch_op(sketch, KIND_OP_USER, "work", 1, at_ms,
 					at_ms + (is_slow ? 6 : 1));
 		sketch_sleep(sketch, 1, "nap", at_ms, at_ms + 1);
-		slow->requests[i] = (struct request){ .source = REQUEST_MARKED,
-						      .taken_ns = (is_slow ? 6 : 1) * SKETCH_MS };
-		slow->places[2 * i] = (struct stamp_place){ op, 2 * i, STAMP_BEGIN };
-		slow->places[2 * i + 1] = (struct stamp_place){ op, 2 * i + 1, STAMP_END };
+		slow->requests[i] =
+			(struct request){ .source = REQUEST_MARKED,
+					  .taken_ns = (is_slow ? 6 : 1) * SKETCH_MS,
+					  .start_ns = 4 * i * SKETCH_MS,
+					  .end_ns = (4 * i + (is_slow ? 6 : 1)) * SKETCH_MS,
+					  .op = op };
 	}
 	double late_ms = 4 * (SLOW_COUNT - 1);
 	slow->hold = sketch_hold(sketch, 2, "lock", 1, late_ms, late_ms + 6);
@@ -62,8 +63,6 @@ static inline void slow_begin(struct slow *slow)
 		slow->requests[i].class = class;
 	slow->judged = (struct requests){ .requests = slow->requests,
 					  .count = SLOW_COUNT,
-					  .places = slow->places,
-					  .place_count = 2 * SLOW_COUNT,
 					  .judged_class = class,
 					  .judged_source = REQUEST_MARKED };
 	slow_walk(slow);

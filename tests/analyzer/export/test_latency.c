@@ -76,8 +76,9 @@ START_TEST(many_slices_add_up)
 		sketch->rec.ops[op].thread = 1;
 	}
 	uint32_t op = sketch_op(sketch, KIND_OP_USER, "work", 1, 81, 84);
-	slow.places[38].op = slow.places[39].op = op;
-	slow.requests[19].taken_ns = 3 * SKETCH_MS;
+	slow.requests[19].op = op;
+	slow.requests[19].start_ns = 81 * SKETCH_MS;
+	slow.requests[19].end_ns = 84 * SKETCH_MS;
 	sketch_end(sketch);
 	slow_walk(&slow);
 	latency_build(&latency, &slow.walk, &slow.judged);

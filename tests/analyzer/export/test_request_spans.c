@@ -34,7 +34,6 @@ static const struct {
 static uint32_t add_requests(struct sketch *sketch, struct requests *requests, size_t row)
 {
 	static struct request all[2 * ROW_REQUESTS];
-	static struct stamp_place places[2 * ROW_REQUESTS];
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < 2 * ROW_REQUESTS; i++) {
 		const struct span *from = &rows[row].requests[i % ROW_REQUESTS];
@@ -43,16 +42,15 @@ static uint32_t add_requests(struct sketch *sketch, struct requests *requests, s
 			continue;
 		uint32_t op = sketch_op(sketch, KIND_IO, "read", 1 + later, from->from_ms + later,
 					from->to_ms + later);
-		places[count] = (struct stamp_place){ op, 2 * count, STAMP_BEGIN };
 		all[count++] = (struct request){
 			.class = i,
 			.source = (enum request_source)from->op,
-			.taken_ns = (uint64_t)((from->to_ms - from->from_ms) * 1e6),
+			.start_ns = (uint64_t)((from->from_ms + later) * 1e6),
+			.end_ns = (uint64_t)((from->to_ms + later) * 1e6),
+			.op = op,
 		};
 	}
-	*requests = (struct requests){
-		.requests = all, .count = count, .places = places, .place_count = count
-	};
+	*requests = (struct requests){ .requests = all, .count = count };
 	return count;
 }
 

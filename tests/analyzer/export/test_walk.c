@@ -132,15 +132,11 @@ START_TEST(requests_come_in_order)
 	sketch_thread(&sketch, "main", 0, 10);
 	sketch_op(&sketch, KIND_OP_USER, "late", 0, 5, 9);
 	sketch_op(&sketch, KIND_OP_USER, "early", 0, 1, 4);
-	struct request made[] = { { .class = 7, .source = REQUEST_MARKED, .taken_ns = 4000000 },
-				  { .class = 8, .source = REQUEST_MARKED, .taken_ns = 3000000 } };
-	struct stamp_place places[] = { { 2, 0, STAMP_BEGIN },
-					{ 2, 1, STAMP_END },
-					{ 3, 2, STAMP_BEGIN },
-					{ 3, 3, STAMP_END } };
-	const struct requests requests = {
-		.requests = made, .count = 2, .places = places, .place_count = 4
+	struct request made[] = {
+		{ .class = 7, .start_ns = 5 * SKETCH_MS, .end_ns = 9 * SKETCH_MS, .op = 2 },
+		{ .class = 8, .start_ns = 1 * SKETCH_MS, .end_ns = 4 * SKETCH_MS, .op = 3 }
 	};
+	const struct requests requests = { .requests = made, .count = 2 };
 	struct walk walk;
 	walk_begin_plain(&walk, &sketch.rec, NULL);
 	walk.requests = &requests;
@@ -149,6 +145,7 @@ START_TEST(requests_come_in_order)
 	ck_assert_uint_eq(found[0].start_ns, 1 * SKETCH_MS);
 	ck_assert_uint_eq(found[0].end_ns, 4 * SKETCH_MS);
 	ck_assert_uint_eq(found[0].class, 8);
+	ck_assert_uint_eq(found[0].request, 1);
 	ck_assert_uint_eq(found[1].op, 2);
 	ck_assert_uint_eq(found[1].end_ns, 9 * SKETCH_MS);
 	free(found);

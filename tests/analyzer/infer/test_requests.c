@@ -153,6 +153,31 @@ START_TEST(requests_are_found_and_replayed)
 }
 END_TEST
 
+START_TEST(requests_have_times_and_a_number)
+{
+	struct sketch sketch;
+	struct script script;
+
+	served(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.requests.count, 10);
+	for (uint32_t i = 0; i < 10; i++) {
+		const struct request *request = &script.requests.requests[i];
+
+		ck_assert_str_eq(sketch.strings[request->connection], "tcp b>c");
+		ck_assert_uint_eq(request->ordinal, i);
+		ck_assert_uint_eq(request->thread, 1);
+		ck_assert_uint_eq(request->start_ns, 10 * i * SKETCH_MS);
+		ck_assert_uint_eq(request->end_ns, (10 * i + 6) * SKETCH_MS);
+		ck_assert_uint_eq(request->taken_ns, 6 * SKETCH_MS);
+		ck_assert_uint_le(request->early_ns, request->start_ns);
+		ck_assert(!request->is_unfinished);
+	}
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(no_requests_are_no_latency)
 {
 	struct sketch sketch;
@@ -198,5 +223,6 @@ SUITE()
 {
 	TEST(taking_back_is_no_answer);
 	EACH(requests_are_found_and_replayed, rows);
+	TEST(requests_have_times_and_a_number);
 	TEST(no_requests_are_no_latency);
 }

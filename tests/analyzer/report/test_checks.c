@@ -305,7 +305,9 @@ static void requests_fill(struct found *found, const struct trouble *trouble, ui
 	enum request_source source = trouble->are_locks ? REQUEST_LOCK : REQUEST_ASKED;
 
 	for (size_t i = 0; i < REQUESTS; i++)
-		found->requests[i] = (struct request){ class, source, 10 * SKETCH_MS };
+		found->requests[i] = (struct request){ .class = class,
+						       .source = source,
+						       .taken_ns = 10 * SKETCH_MS };
 	found->analysis.script.requests = (struct requests){ .requests = found->requests,
 							     .count = REQUESTS,
 							     .judged_class = class,
