@@ -85,3 +85,27 @@ struct percentiles percentiles_of(uint64_t *values_ns, size_t count)
 	result.p95_ns = percentile_select(values_ns + middle, count - middle, high - middle);
 	return result;
 }
+
+void percentile_ranks(const struct percentile_list *list, const double *percents,
+		      size_t percent_count, size_t *ranks)
+{
+	double all = 0, left, ended = 0, weight = 1;
+	size_t next = 0;
+	for (size_t i = 0; i < list->count; i++)
+		all += list->times ? list->times[i] : 1;
+	left = all;
+	for (size_t i = 0; i < list->count && next < percent_count; i++) {
+		double times = list->times ? list->times[i] : 1;
+		bool is_cut = list->is_cut && list->is_cut[i];
+		left -= times;
+		if (!is_cut)
+			ended += weight * times;
+		else if (left > 0)
+			weight *= (left + times) / left;
+		while (next < percent_count && !is_cut && times > 0 &&
+		       ended * 100 > percents[next] * all)
+			ranks[next++] = i;
+	}
+	while (next < percent_count)
+		ranks[next++] = list->count;
+}

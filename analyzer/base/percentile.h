@@ -8,6 +8,7 @@
 #ifndef WCPROF_PERCENTILE_H
 #define WCPROF_PERCENTILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,5 +24,20 @@ uint64_t percentile_select(uint64_t *values_ns, size_t count, size_t rank);
 
 /* All zero for an empty list. */
 struct percentiles percentiles_of(uint64_t *values_ns, size_t count);
+
+/* Values in order, of which some were cut off: those are larger than they are, nobody knows by how
+ * much. */
+struct percentile_list {
+	size_t count;
+	const uint32_t *times; /* of each value: so often it is there; NULL = once */
+	const bool *is_cut;    /* NULL = none is */
+};
+
+/*
+ * The rank of each percentile, `count` = it cannot be known. Percents are in order, 0 to below 100.
+ * The weight of a value that was cut off is shared by those above it (Kaplan and Meier).
+ */
+void percentile_ranks(const struct percentile_list *list, const double *percents,
+		      size_t percent_count, size_t *ranks);
 
 #endif

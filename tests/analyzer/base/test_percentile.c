@@ -78,8 +78,59 @@ START_TEST(an_empty_list_has_only_zeros)
 }
 END_TEST
 
+static size_t rank_of(const struct percentile_list *list, double percent)
+{
+	size_t rank;
+	percentile_ranks(list, &percent, 1, &rank);
+	return rank;
+}
+
+START_TEST(ranks_are_those_of_whole_numbers)
+{
+	for (size_t count = 1; count < 400; count++)
+		for (unsigned percent = 0; percent < 100; percent += 5) {
+			const struct percentile_list list = { .count = count };
+			ck_assert_uint_eq(rank_of(&list, percent), count * percent / 100);
+		}
+}
+END_TEST
+
+START_TEST(values_count_as_often_as_they_are_there)
+{
+	const uint32_t times[] = { 0, 3, 0, 1, 6, 0 };
+	const struct percentile_list list = { 6, times, NULL };
+	ck_assert_uint_eq(rank_of(&list, 0), 1);
+	ck_assert_uint_eq(rank_of(&list, 29), 1);
+	ck_assert_uint_eq(rank_of(&list, 30), 3);
+	ck_assert_uint_eq(rank_of(&list, 40), 4);
+	ck_assert_uint_eq(rank_of(&list, 99), 4);
+}
+END_TEST
+
+/* Half of what was left when a value was cut off is above it, as of those that were not. */
+START_TEST(values_that_are_cut_off_are_larger)
+{
+	bool is_cut[100] = { false };
+	const struct percentile_list list = { 100, NULL, is_cut };
+	is_cut[0] = true;
+	ck_assert_uint_eq(rank_of(&list, 49), 49); /* of 99 */
+	is_cut[0] = false;
+	is_cut[99] = true;
+	ck_assert_uint_eq(rank_of(&list, 50), 50);
+	ck_assert_uint_eq(rank_of(&list, 98), 98);
+	ck_assert_uint_eq(rank_of(&list, 99), 100); /* not known */
+	for (size_t i = 50; i < 100; i++)
+		is_cut[i] = true;
+	ck_assert_uint_eq(rank_of(&list, 49), 49);
+	ck_assert_uint_eq(rank_of(&list, 50), 100);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(ranks_are_those_of_whole_numbers);
+	TEST(values_count_as_often_as_they_are_there);
+	TEST(values_that_are_cut_off_are_larger);
 	LOOP(percentiles_are_elements_of_the_sorted_list, 0, 7);
 	TEST(every_rank_is_found);
 	TEST(an_empty_list_has_only_zeros);
