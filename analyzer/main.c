@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <locale.h>
-#include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,21 +31,12 @@
 #include "export/page.h"
 #include "export/slowing.h"
 #include "format.h"
-#include "infer/ended.h"
-#include "infer/filelocks.h"
-#include "infer/holders.h"
-#include "infer/lives.h"
-#include "infer/posters.h"
-#include "infer/reaps.h"
-#include "infer/signals.h"
-#include "infer/timers.h"
-#include "names/classby.h"
 #include "names/symbolize.h"
 #include "names/symbols.h"
 #include "read/read.h"
-#include "recording/select.h"
 #include "report/analysis.h"
 #include "report/explain.h"
+#include "report/opened.h"
 #include "report/reports.h"
 
 enum {
@@ -171,69 +161,6 @@ static size_t output_columns(void)
 		return size.ws_col;
 	const char *columns = getenv("COLUMNS");
 	return columns ? strtoul(columns, NULL, 10) : 0;
-}
-
-/* The patterns of --skip, and how classes are made. */
-struct naming {
-	regex_t skips[TEXTS_MAX];
-	size_t skip_count;
-	enum class_by by;
-};
-
-static void naming_free(struct naming *naming)
-{
-	while (naming->skip_count > 0)
-		regfree(&naming->skips[--naming->skip_count]);
-}
-
-static int naming_parse(struct naming *naming, const struct options *options)
-{
-	*naming = (struct naming){ 0 };
-	if (!class_by_parse(options->class_by, &naming->by)) {
-		complain("--class-by: \"%.60s\" is none of function, caller, line, "
-			 "lock, thread; give one of them",
-			 options->class_by);
-		return EXIT_TROUBLE;
-	}
-	for (size_t i = 0; i < options->skips.count; i++) {
-		char reason[100];
-		int failed = regcomp(&naming->skips[i], options->skips.texts[i],
-				     REG_EXTENDED | REG_NOSUB);
-		if (failed) {
-			regerror(failed, &naming->skips[i], reason, sizeof(reason));
-			complain("--skip: \"%.60s\" is no regular expression (%s); "
-				 "correct it",
-				 options->skips.texts[i], reason);
-			naming_free(naming);
-			return EXIT_TROUBLE;
-		}
-		naming->skip_count++;
-	}
-	return 0;
-}
-
-static int select_part(struct recording *recording, const struct options *options)
-{
-	file_locks_find(recording);
-	lives_tell_apart(recording);
-	holders_find(recording);
-	posters_find(recording);
-	const struct selection selection = {
-		.client = options->client,
-		.thread_glob = options->thread_glob,
-		.from_ns = options->from_ns,
-		.to_ns = options->to_ns,
-	};
-	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0) {
-		reaps_find(recording);
-		signals_find(recording);
-		ended_find(recording);
-		timers_find(recording);
-		return 0;
-	}
-	complain("--client, --thread, --from and --to leave no op; "
-		 "select more");
-	return EXIT_TROUBLE;
 }
 
 static int print_folded(const struct recording *recording, const struct options *options,
@@ -430,13 +357,13 @@ static int set_aside(const struct text_list *names)
 
 static int analyze(struct recording *recording, const struct options *options)
 {
-	struct naming naming;
-	if (naming_parse(&naming, options) != 0)
-		return EXIT_TROUBLE;
 	struct labels labels;
-	const struct callers_options skips = { naming.skips, naming.skip_count };
-	labels_build(&labels, recording, options, &skips, naming.by);
-	naming_free(&naming);
+	char error[OPTIONS_ERROR_BYTES];
+	if (opened_select(recording, options, error) != 0 ||
+	    opened_name(&labels, recording, options, error) != 0) {
+		complain("%s", error);
+		return EXIT_TROUBLE;
+	}
 	int status = options->explain            ? print_explained(recording, options, &labels)
 		     : options->folded[0]        ? print_folded(recording, options, &labels)
 		     : options->slow_rules.count ? print_slow_rules(recording, options, &labels)
@@ -484,7 +411,7 @@ int main(int argc, char **argv)
 	else if ((status = set_aside(&options.withouts)) == 0 &&
 		 (status = read_dumps(&recording, &options)) == 0 && options.symbolize[0])
 		status = write_symbolized(&recording, &options);
-	else if (status == 0 && (status = select_part(&recording, &options)) == 0)
+	else if (status == 0)
 		status = analyze(&recording, &options);
 	recording_free(&recording);
 	if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs what stands between reading and analysis, in its order; opened.h has the contract.
+ */
+#include "opened.h"
+
+#include <errno.h>
+#include <regex.h>
+
+#include "infer/ended.h"
+#include "infer/filelocks.h"
+#include "infer/holders.h"
+#include "infer/lives.h"
+#include "infer/posters.h"
+#include "infer/reaps.h"
+#include "infer/signals.h"
+#include "infer/timers.h"
+#include "recording/select.h"
+
+/* The patterns of --skip, and how classes are made. */
+struct naming {
+	regex_t skips[TEXTS_MAX];
+	size_t skip_count;
+	enum class_by by;
+};
+
+static void naming_free(struct naming *naming)
+{
+	while (naming->skip_count > 0)
+		regfree(&naming->skips[--naming->skip_count]);
+}
+
+static int naming_parse(struct naming *naming, const struct options *options,
+			char error[OPTIONS_ERROR_BYTES])
+{
+	*naming = (struct naming){ 0 };
+	if (!class_by_parse(options->class_by, &naming->by)) {
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--class-by: \"%.60s\" is none of function, caller, line, "
+			 "lock, thread; give one of them",
+			 options->class_by);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < options->skips.count; i++) {
+		char reason[100];
+		int failed = regcomp(&naming->skips[i], options->skips.texts[i],
+				     REG_EXTENDED | REG_NOSUB);
+		if (failed) {
+			regerror(failed, &naming->skips[i], reason, sizeof(reason));
+			snprintf(error, OPTIONS_ERROR_BYTES,
+				 "--skip: \"%.60s\" is no regular expression (%s); correct it",
+				 options->skips.texts[i], reason);
+			naming_free(naming);
+			return -EINVAL;
+		}
+		naming->skip_count++;
+	}
+	return 0;
+}
+
+int opened_name(struct labels *labels, struct recording *recording, const struct options *options,
+		char error[OPTIONS_ERROR_BYTES])
+{
+	struct naming naming;
+	if (naming_parse(&naming, options, error) != 0)
+		return -EINVAL;
+	const struct callers_options skips = { naming.skips, naming.skip_count };
+	labels_build(labels, recording, options, &skips, naming.by);
+	naming_free(&naming);
+	return 0;
+}
+
+int opened_select(struct recording *recording, const struct options *options,
+		  char error[OPTIONS_ERROR_BYTES])
+{
+	file_locks_find(recording);
+	lives_tell_apart(recording);
+	holders_find(recording);
+	posters_find(recording);
+	const struct selection selection = {
+		.client = options->client,
+		.thread_glob = options->thread_glob,
+		.from_ns = options->from_ns,
+		.to_ns = options->to_ns,
+	};
+	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0) {
+		reaps_find(recording);
+		signals_find(recording);
+		ended_find(recording);
+		timers_find(recording);
+		return 0;
+	}
+	snprintf(error, OPTIONS_ERROR_BYTES,
+		 "--client, --thread, --from and --to leave no op; select more");
+	return -EINVAL;
+}
