@@ -18,13 +18,14 @@
 #include "cells.h"
 #include "drawnstates.h"
 #include "locklanes.h"
-#include "runpath.h"
+#include "paths/runpath.h"
 #include "pools.h"
 #include "stacktree.h"
 #include "walk.h"
 
 enum {
 	CELLS_MAX = 350000, /* some 5 MB */
+	PIECES_MAX = 20000, /* of the path, the last ones */
 	MAP_CELLS = 1200
 };
 
@@ -326,18 +327,19 @@ static void emit_map(const struct drawing *drawing, struct emit *emit)
 static void emit_path(const struct drawing *drawing, struct emit *emit)
 {
 	const struct run_path *path = &drawing->path;
+	size_t count = path->count < PIECES_MAX ? path->count : PIECES_MAX;
 	numbers_begin(emit, "path_lane");
-	for (size_t i = path->count; i-- > 0;)
+	for (size_t i = count; i-- > 0;)
 		numbers_put(emit, pools_lane(&drawing->pools, path->pieces[i].thread));
 	numbers_end(emit);
 	numbers_begin(emit, "path_start");
-	for (size_t i = path->count; i-- > 0;)
+	for (size_t i = count; i-- > 0;)
 		numbers_put(emit, path->pieces[i].start_ns < drawing->start_ns
 					  ? 0
 					  : path->pieces[i].start_ns - drawing->start_ns);
 	numbers_end(emit);
 	numbers_begin(emit, "path_end");
-	for (size_t i = path->count; i-- > 0;)
+	for (size_t i = count; i-- > 0;)
 		numbers_put(emit, path->pieces[i].end_ns - drawing->start_ns);
 	numbers_end(emit);
 }
@@ -384,7 +386,8 @@ void page_timeline(const struct analysis *analysis, struct emit *emit)
 	drawing->sums = memory_new(drawing->pools.lane_count, sizeof(*drawing->sums));
 	find_rows(drawing);
 	add_requests(drawing);
-	run_path_build(&drawing->path, &drawing->walk);
+	run_path_build(&drawing->path, analysis->recording, &drawing->walk.timeline,
+		       walk_wakers(&drawing->walk));
 	emit_all(drawing, emit);
 	free(drawing->sums);
 	run_path_free(&drawing->path);

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "contended.h"
-#include "critical.h"
+#include "pathslices.h"
 #include "perfetto_parts.h"
 
 enum { PARTS_MAX = 4096, RATE_PARTS = 128 };
@@ -89,11 +89,11 @@ static uint64_t class_name(struct trace *trace, const struct walk_slice *slice)
 
 void trace_put_critical_path(struct trace *trace)
 {
-	struct critical critical;
-	critical_build(&critical, &trace->walk);
-	uint64_t track = critical.count > 0 ? trace_new_track(trace, 0, "critical path") : 0;
-	for (size_t i = 0; i < critical.count; i++) {
-		const struct walk_slice *slice = &critical.slices[i];
+	struct path_slices path;
+	path_slices_build(&path, &trace->walk);
+	uint64_t track = path.count > 0 ? trace_new_track(trace, 0, "critical path") : 0;
+	for (size_t i = 0; i < path.count; i++) {
+		const struct walk_slice *slice = &path.slices[i];
 		struct trace_event event = { .type = TRACE_BEGIN,
 					     .at_ns = slice->start_ns,
 					     .track = track };
@@ -107,7 +107,7 @@ void trace_put_critical_path(struct trace *trace)
 							      .at_ns = slice->end_ns,
 							      .track = track });
 	}
-	critical_free(&critical);
+	path_slices_free(&path);
 }
 
 /* --- Counters --- */

@@ -207,18 +207,23 @@ bool walk_next_link(struct walk *walk, uint32_t *link)
 	return false;
 }
 
+const struct wakers *walk_wakers(const struct walk *walk)
+{
+	if (!walk->wakers->of_wait && walk->script)
+		wakers_build(walk->wakers, walk->recording, &walk->timeline,
+			     &walk->script->monitors, &walk->script->flows);
+	return walk->wakers;
+}
+
 bool walk_waker(const struct walk *walk, const struct walk_slice *slice, struct walk_waker *waker)
 {
 	const struct recording *recording = walk->recording;
+	const struct wakers *wakers = walk_wakers(walk);
 	struct waker found = { 0 };
 	uint64_t start_ns = 0;
-	if (!walk->wakers->of_wait && walk->script)
-		wakers_build(walk->wakers, recording, &walk->timeline, &walk->script->monitors,
-			     &walk->script->flows);
-	if (slice->is_end && walk->wakers->of_wait) {
+	if (slice->is_end && wakers->of_wait) {
 		bool is_wait = slice->wait != NO_INDEX;
-		found = is_wait ? walk->wakers->of_wait[slice->wait]
-				: walk->wakers->of_op[slice->op];
+		found = is_wait ? wakers->of_wait[slice->wait] : wakers->of_op[slice->op];
 		start_ns = is_wait ? recording->waits[slice->wait].start_ns
 				   : recording->ops[slice->op].start_ns;
 	}

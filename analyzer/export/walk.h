@@ -108,6 +108,8 @@ bool walk_next(struct walk *, struct walk_slice *);
 bool walk_next_op(struct walk *, uint32_t *op);
 bool walk_next_link(struct walk *, uint32_t *link);
 
+/* The wakers of all waits and calls; empty if there is no script to tell. */
+const struct wakers *walk_wakers(const struct walk *);
 /* False: not known. Of slices of any thread. */
 bool walk_waker(const struct walk *, const struct walk_slice *, struct walk_waker *);
 
