@@ -43,6 +43,7 @@ enum {
 	EXIT_REFUSED = 1,
 	EXIT_TROUBLE = 2,
 	EXIT_WITHHELD = 3,
+	LINE_COLUMNS = 100,
 	PROGRESS_PERIOD_MS = 100,
 	PROGRESS_FIRST_MS = 500
 };
@@ -151,16 +152,19 @@ static bool wants_color(const struct options *options)
 	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* Where lines end; files and pipes have no end. */
-static size_t output_columns(void)
+/* Where lines end; 0 = nowhere. */
+static size_t output_columns(const struct options *options)
 {
+	const char *columns = getenv("COLUMNS");
+	size_t wanted = columns ? strtoul(columns, NULL, 10) : 0;
 	struct winsize size;
-	if (!isatty(STDOUT_FILENO))
+	if (options->wide)
 		return 0;
+	if (wanted > 0)
+		return wanted;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
-	const char *columns = getenv("COLUMNS");
-	return columns ? strtoul(columns, NULL, 10) : 0;
+	return LINE_COLUMNS;
 }
 
 static int print_folded(const struct recording *recording, const struct options *options,
@@ -259,9 +263,9 @@ static int print_reports(const struct recording *recording, const struct options
 	if (status == 0 && options->export[0])
 		status = write_export(&analysis, options);
 	if (!is_export_alone && (!options->html[0] || options->json)) {
-		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(),
-			   wants_color(options));
-		reports_print_shown(&analysis, &emit, !options->json && isatty(STDOUT_FILENO));
+		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT,
+			   output_columns(options), wants_color(options));
+		reports_print_shown(&analysis, &emit);
 		emit_end(&emit);
 	}
 	for (size_t i = 0; options->json && !options->quiet && i < analysis.warning_count; i++)
@@ -393,7 +397,7 @@ int main(int argc, char **argv)
 	char error[EXPORT_ERROR_BYTES];
 	setlocale(LC_CTYPE, "");
 	if (options_parse(&options, argc, argv, error) != 0 ||
-	    reports_check(&options, error) != 0 ||
+	    reports_choose(&options, error) != 0 ||
 	    (options.export[0] && exporters_check(&options, error) != 0)) {
 		complain("%s", error);
 		return EXIT_TROUBLE;

@@ -3,7 +3,7 @@
  * Text and JSON from the same calls.
  *
  * JSON is written as it comes. A table in text is kept until its end, when the widths of its
- * columns are known. Columns that yield are then left out, and flexible ones cut, to fit the line.
+ * columns are known: emit_layout.c prints it.
  *
  * A stack of open objects, arrays and tables says what may come next, and is asserted. One thread
  * for each struct emit.
@@ -16,21 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit_parts.h"
 #include "memory.h"
 #include "utf8.h"
 
-enum {
-	FLEXIBLE_MIN = 12,
-	FLEXIBLE_WISH = 24, /* columns yield before a name gets shorter */
-	SCREEN_WISH = 40,   /* the same, on the first screen */
-	COLUMN_GAP = 2,
-	LABEL_COLUMNS = 20
-};
-
-struct emit_cell {
-	char *text;
-	size_t columns;
-};
+enum { LABEL_COLUMNS = 20 };
 
 void emit_json_string(FILE *file, const char *text)
 {
@@ -326,121 +316,13 @@ void emit_row_end(struct emit *emit)
 		json_close(emit, emit->rows == EMIT_OBJECTS ? '}' : ']');
 }
 
-/* The widths that the columns would like to have; 0 = not shown. */
-static void table_widths(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
-{
-	for (size_t c = 0; c < emit->column_count; c++) {
-		widths[c] = emit->columns[c].head ? utf8_columns(emit->columns[c].head) : 0;
-		for (size_t i = c; emit->columns[c].head && i < emit->cell_count;
-		     i += emit->column_count)
-			if (emit->cells[i].columns > widths[c])
-				widths[c] = emit->cells[i].columns;
-	}
-}
-
-/* Columns of a line whose names are cut to so much. */
-static size_t line_columns(const struct emit *emit, const size_t widths[EMIT_COLUMNS_MAX],
-			   size_t flexible_most)
-{
-	size_t total = 0;
-	for (size_t c = 0; c < emit->column_count; c++) {
-		bool is_cut = emit->columns[c].is_flexible && widths[c] > flexible_most;
-		if (widths[c] > 0)
-			total += (is_cut ? flexible_most : widths[c]) + (total ? COLUMN_GAP : 0);
-	}
-	return total;
-}
-
-/* Leaves out what has to yield for the line to fit; returns how many. */
-static size_t columns_yield(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
-{
-	size_t left_out = 0, wish = emit->is_screen ? SCREEN_WISH : FLEXIBLE_WISH;
-	while (emit->width_columns > 0 && line_columns(emit, widths, wish) > emit->width_columns) {
-		size_t first = emit->column_count;
-		for (size_t c = 0; c < emit->column_count; c++)
-			if (widths[c] > 0 && emit->columns[c].yields > 0 &&
-			    (first == emit->column_count ||
-			     emit->columns[c].yields > emit->columns[first].yields))
-				first = c;
-		if (first == emit->column_count)
-			break;
-		widths[first] = 0;
-		left_out++;
-	}
-	return left_out;
-}
-
-static void columns_cut(const struct emit *emit, size_t widths[EMIT_COLUMNS_MAX])
-{
-	size_t total = line_columns(emit, widths, SIZE_MAX), flexible_total = 0;
-	for (size_t c = 0; c < emit->column_count; c++)
-		flexible_total += emit->columns[c].is_flexible ? widths[c] : 0;
-	if (emit->width_columns == 0 || total <= emit->width_columns || flexible_total == 0)
-		return;
-	size_t excess = total - emit->width_columns;
-	for (size_t c = 0; c < emit->column_count; c++) {
-		if (!emit->columns[c].is_flexible || widths[c] <= FLEXIBLE_MIN)
-			continue;
-		size_t share = (excess * widths[c] + flexible_total - 1) / flexible_total;
-		widths[c] = widths[c] - FLEXIBLE_MIN > share ? widths[c] - share : FLEXIBLE_MIN;
-	}
-}
-
-static void print_cell(const struct emit *emit, const struct emit_column *column, const char *text,
-		       size_t width, bool is_last)
-{
-	char *shown = utf8_shorten(text, width);
-	size_t columns = utf8_columns(shown);
-	int space = (int)(width > columns ? width - columns : 0);
-	if (column->align == EMIT_RIGHT)
-		fprintf(emit->file, "%*s%s", space, "", shown);
-	else
-		fprintf(emit->file, "%s%*s", shown, is_last ? 0 : space, "");
-	if (!is_last)
-		fprintf(emit->file, "%*s", COLUMN_GAP, "");
-	free(shown);
-}
-
-/* One row, without the spaces that would end it. */
-static void print_row(const struct emit *emit, const size_t widths[EMIT_COLUMNS_MAX],
-		      const struct emit_cell *cells)
-{
-	size_t last = 0;
-	for (size_t c = 0; c < emit->column_count; c++)
-		if (widths[c] > 0 && (!cells || cells[c].columns > 0))
-			last = c;
-	for (size_t c = 0; c <= last; c++)
-		if (widths[c] > 0)
-			print_cell(emit, &emit->columns[c],
-				   cells ? cells[c].text : emit->columns[c].head, widths[c],
-				   c == last);
-}
-
-static void print_table(struct emit *emit)
-{
-	size_t widths[EMIT_COLUMNS_MAX];
-	table_widths(emit, widths);
-	size_t left_out = columns_yield(emit, widths);
-	columns_cut(emit, widths);
-	fputs(emit->has_color ? "\033[4m" : "", emit->file);
-	print_row(emit, widths, NULL);
-	fputs(emit->has_color ? "\033[0m\n" : "\n", emit->file);
-	for (size_t i = 0; i < emit->cell_count; i += emit->column_count) {
-		print_row(emit, widths, &emit->cells[i]);
-		fputc('\n', emit->file);
-	}
-	if (left_out > 0)
-		emit_line(emit, "(%zu more column%s in a wider window or a file)", left_out,
-			  left_out == 1 ? "" : "s");
-}
-
 void emit_table_end(struct emit *emit)
 {
 	assert(emit->columns);
 	if (emit->format == EMIT_JSON) {
 		json_close(emit, ']');
 	} else if (emit->cell_count > 0) {
-		print_table(emit);
+		emit_layout(emit);
 		for (size_t i = 0; i < emit->cell_count; i++)
 			free(emit->cells[i].text);
 	}

@@ -44,7 +44,7 @@ struct emit {
 	size_t width_columns; /* text: where lines end; 0 = nowhere */
 	bool has_color;
 	bool is_brief;  /* JSON: without figures of which there is one for each thread and row */
-	bool is_screen; /* text: the first screen, whose sentences end where lines do */
+	bool is_screen; /* text: the first screen, which says less */
 	/* From here on private. */
 	bool needs_comma;
 	size_t depth;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sentences in text. On the first screen of a terminal they are wrapped between words. A word that
- * is longer than a line is cut in its middle.
+ * Sentences in text, wrapped between words. A word that is longer than a line is cut in its middle.
  */
 #include "emit.h"
 
@@ -50,7 +49,7 @@ static void print_words(const struct emit *emit, size_t at, size_t indent, const
 	if (vasprintf(&words, format, arguments) < 0)
 		return;
 	char *printable = utf8_printable(words);
-	if (emit->is_screen && emit->width_columns > 0)
+	if (emit->width_columns > 0)
 		print_wrapped(emit, printable, at, indent);
 	else
 		fputs(printable, emit->file);
@@ -63,7 +62,7 @@ void emit_heading(struct emit *emit, const char *heading)
 	if (emit->format != EMIT_TEXT)
 		return;
 	fputs(emit->has_color ? "\n\033[1m" : "\n", emit->file);
-	if (emit->is_screen && emit->width_columns > 0)
+	if (emit->width_columns > 0)
 		print_wrapped(emit, heading, 0, INDENT);
 	else
 		fputs(heading, emit->file);

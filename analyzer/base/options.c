@@ -303,37 +303,54 @@ static const char *const skipped_functions[] = {
 	NULL,
 };
 
+enum { HELP_COLUMNS = 96, HELP_INDENT = 23 };
+
+/* Words, from a column that is reached to the end of the line, then from the indent. */
+static void print_words(FILE *file, const char *words, int column, int indent)
+{
+	while (*words) {
+		int length = (int)strcspn(words, " ");
+		if (column + 1 + length > HELP_COLUMNS)
+			column = fprintf(file, "\n%*s", indent - 1, "") - 1;
+		column += fprintf(file, " %.*s", length, words);
+		words += length;
+		words += *words == ' ';
+	}
+}
+
 static void print_list(FILE *file, const char *title, const char *const *words)
 {
-	enum { COLUMNS = 96 };
 	int column = fprintf(file, "  %s:", title);
 	for (; *words; words++) {
-		if (column + 1 + (int)strlen(*words) > COLUMNS)
+		if (column + 1 + (int)strlen(*words) > HELP_COLUMNS)
 			column = fprintf(file, "\n   ") - 1;
 		column += fprintf(file, " %s", *words);
 	}
 	fputc('\n', file);
 }
 
+static void print_option(FILE *file, const struct option_row *row)
+{
+	bool is_apart = row->argument[0] && row->type != OPTION_OPTIONAL;
+	char name[64], value[64] = "";
+	snprintf(name, sizeof(name), "--%s%s%s", row->name, is_apart ? " " : "", row->argument);
+	int column = fprintf(file, "  %-20s", name);
+	if (row->standard[0])
+		snprintf(value, sizeof(value), "(%s)", row->standard);
+	print_words(file, row->help, column, HELP_INDENT);
+	fprintf(file, "%s%s\n", value[0] ? " " : "", value);
+}
+
 void options_print_help(FILE *file)
 {
-	fputs("Usage: wcprof-analyze [options] DUMP...\n"
+	fputs("Usage: wcprof-analyze [REPORT,...] [options] DUMP...\n"
 	      "Replays a recorded run, and says how much sooner it would end if a part were\n"
 	      "faster. Several dumps are merged: later dumps of one process, or dumps of\n"
 	      "processes that talked to each other. The first line of the report says how\n"
 	      "sure its answers are: sure, fair, or withheld, with the cause and what to do.\n\n",
 	      file);
-	for (size_t i = 0; i < OPTION_ROWS; i++) {
-		const struct option_row *row = &option_rows[i];
-		char name[64];
-		bool is_apart = row->argument[0] && row->type != OPTION_OPTIONAL;
-		snprintf(name, sizeof(name), "--%s%s%s", row->name, is_apart ? " " : "",
-			 row->argument);
-		fprintf(file, "  %-20s %s", name, row->help);
-		if (row->standard[0])
-			fprintf(file, " (%s)", row->standard);
-		fputc('\n', file);
-	}
+	for (size_t i = 0; i < OPTION_ROWS; i++)
+		print_option(file, &option_rows[i]);
 	fputs("\nNo class is ever named after these, as if given with --skip (shell "
 	      "patterns):\n",
 	      file);

@@ -53,8 +53,7 @@ size_t utf8_columns(const char *text)
 	return columns;
 }
 
-/* Bytes of the longest beginning of at most `columns` columns. */
-static size_t bytes_in(const char *text, size_t columns)
+size_t utf8_bytes_in(const char *text, size_t columns)
 {
 	size_t bytes = 0, length;
 	while (text[bytes]) {
@@ -76,8 +75,8 @@ char *utf8_shorten(const char *text, size_t columns)
 		return result;
 	}
 	size_t kept = columns > 2 ? columns - 2 : 0;
-	size_t head = bytes_in(text, kept - kept / 2);
-	size_t tail = bytes_in(text, total - kept / 2);
+	size_t head = utf8_bytes_in(text, kept - kept / 2);
+	size_t tail = utf8_bytes_in(text, total - kept / 2);
 	/* A wide character on the seam can make the tail one column too wide. */
 	if (text[tail] && utf8_columns(text + tail) > kept / 2) {
 		size_t length;

@@ -17,6 +17,9 @@ uint32_t utf8_next(const char *text, size_t *length);
 /* Columns on a terminal. */
 size_t utf8_columns(const char *text);
 
+/* Bytes of the longest beginning of `text` that has at most `columns` columns. */
+size_t utf8_bytes_in(const char *text, size_t columns);
+
 /* Allocated: `text` in at most `columns` columns, with ".." in its middle if it had to be cut. */
 char *utf8_shorten(const char *text, size_t columns);
 

@@ -7,7 +7,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { COUNT_BYTES = 28 }; /* " = " and " +N" with any N */
+#include "base/memory.h"
+#include "format.h"
+
+enum {
+	COUNT_BYTES = 28,  /* " = " and " +N" with any N */
+	CHANGE_BYTES = 128 /* of a change, beside the name */
+};
 
 size_t report_sentence_factor(const struct factor_list *list)
 {
@@ -20,6 +26,47 @@ size_t report_sentence_factor(const struct factor_list *list)
 			best = i;
 	}
 	return best;
+}
+
+static bool is_lock(const struct analysis *analysis, uint32_t class)
+{
+	return class < analysis->classes.count &&
+	       analysis->classes.classes[class].kind == KIND_HOLD;
+}
+
+static const char *what_it_is(const struct analysis *analysis, uint32_t class)
+{
+	if (class >= analysis->classes.count)
+		return strcmp(facts_class_kind(analysis, class), "program") == 0
+			       ? "program"
+			       : "function with all that it waits for";
+	if (is_lock(analysis, class))
+		return "lock";
+	return analysis->classes.classes[class].kind == KIND_THREAD
+		       ? "the thread's own code"
+		       : facts_class_kind(analysis, class);
+}
+
+void report_times(char words[REPORT_TIMES_BYTES], double factor)
+{
+	if (factor == 0)
+		snprintf(words, REPORT_TIMES_BYTES, "no time at all");
+	else if (factor == HALF)
+		snprintf(words, REPORT_TIMES_BYTES, "half as long");
+	else
+		snprintf(words, REPORT_TIMES_BYTES, "%g times as long", factor);
+}
+
+char *report_change(const struct analysis *analysis, uint32_t class, size_t factor)
+{
+	const char *name = facts_class_name(analysis, class);
+	double times = analysis->options->factors.factors[factor];
+	size_t bytes = strlen(name) + CHANGE_BYTES;
+	char change[REPORT_TIMES_BYTES], *text = memory_new(bytes, 1);
+	report_times(change, times);
+	snprintf(text, bytes, "`%s` (%s) %s %s", name, what_it_is(analysis, class),
+		 is_lock(analysis, class) ? "were held" : "took", change);
+	return text;
 }
 
 void report_withheld(const struct analysis *analysis, struct emit *emit)
@@ -41,11 +88,23 @@ void report_pinned(const struct analysis *analysis, struct emit *emit)
 			  check->value);
 }
 
+void report_next_limit(const struct analysis *analysis, size_t row, struct emit *emit)
+{
+	assert(row < analysis->whatif.row_count);
+	const struct whatif_row *best = &analysis->whatif.rows[row];
+	if (best->stops_at > 0 && best->next_class != NO_INDEX)
+		emit_line(emit, "Below x%.2g of `%s` the limit is `%s` (%s).", best->stops_at,
+			  facts_class_name(analysis, best->class),
+			  facts_class_name(analysis, best->next_class),
+			  facts_class_kind(analysis, best->next_class));
+}
+
 static const struct {
 	const char *name;
+	bool is_loss;
 	const char *meaning;
 } counters[] = {
-#define COUNTER(name, is_loss, meaning) { #name, meaning },
+#define COUNTER(name, is_loss, meaning) { #name, is_loss, meaning },
 #include "counters.def"
 #undef COUNTER
 };
@@ -56,6 +115,14 @@ const char *report_counter_meaning(const char *counter)
 		if (strcmp(counters[i].name, counter) == 0)
 			return counters[i].meaning;
 	return NULL;
+}
+
+bool report_counter_is_loss(const char *counter)
+{
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (strcmp(counters[i].name, counter) == 0)
+			return counters[i].is_loss;
+	return false;
 }
 
 bool report_counter_is_unseen(const char *counter)

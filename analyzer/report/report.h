@@ -21,8 +21,18 @@ static const double HALF = 0.5;
 /* The factor that sentences speak of: a half when that was tried, else the smallest. */
 size_t report_sentence_factor(const struct factor_list *list);
 
+/* "half as long". */
+enum { REPORT_TIMES_BYTES = 32 };
+void report_times(char words[REPORT_TIMES_BYTES], double factor);
+
+/* "`NAME` (lock) were held half as long", at one of the factors; allocated. */
+char *report_change(const struct analysis *analysis, uint32_t class, size_t factor);
+
 /* The meaning of a counter of the recorder; NULL: it is none of its counters. */
 const char *report_counter_meaning(const char *counter);
+
+/* The counter is of events that were lost, not left out. */
+bool report_counter_is_loss(const char *counter);
 
 /* The counter is of calls or programs that could not be seen: a question of its own. */
 bool report_counter_is_unseen(const char *counter);
@@ -42,6 +52,9 @@ const char *report_name_of_repeated(const struct analysis *analysis, size_t row,
 
 /* In place of a table of answers that would mislead: why, and what to do. */
 void report_withheld(const struct analysis *analysis, struct emit *emit);
+
+/* Under a table of answers: where a row of the what-if table gains no more, and why. */
+void report_next_limit(const struct analysis *analysis, size_t row, struct emit *emit);
 
 /* Under a table of answers: the part of the run that none of them can touch. */
 void report_pinned(const struct analysis *analysis, struct emit *emit);

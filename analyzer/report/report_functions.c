@@ -60,7 +60,7 @@ void report_functions(const struct analysis *analysis, struct emit *emit)
 	static const struct emit_column columns[] = {
 		{ .key = "function", .head = "function", .is_flexible = true },
 		{ .key = "class", .head = "in class", .is_flexible = true },
-		{ .key = "kind", .head = "kind" },
+		{ .key = "kind", .head = "kind", .yields = 1 },
 		{ .key = "samples", .head = "samples", .align = EMIT_RIGHT },
 		{ .key = "self_ns", .head = "self CPU", .align = EMIT_RIGHT },
 		{ .key = NULL, .head = "of all", .align = EMIT_RIGHT },

@@ -54,7 +54,7 @@ static void emit_locks(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "lock", .head = "lock", .is_flexible = true },
-		{ .key = "locks", .head = "locks", .align = EMIT_RIGHT },
+		{ .key = "locks", .head = "locks", .align = EMIT_RIGHT, .yields = 4 },
 		{ .key = "acquisitions", .head = "acquired", .align = EMIT_RIGHT },
 		{ .key = "contended", .head = "waits", .align = EMIT_RIGHT },
 		{ .key = "timed_out", .head = NULL },
@@ -63,14 +63,14 @@ static void emit_locks(const struct analysis *analysis, struct emit *emit)
 		{ .key = "relocks", .head = NULL },
 		{ .key = "relock_total_ns", .head = NULL },
 		{ .key = "wait_total_ns", .head = "wait time", .align = EMIT_RIGHT },
-		{ .key = "wait_p50_ns", .head = "p50 wait", .align = EMIT_RIGHT },
+		{ .key = "wait_p50_ns", .head = "p50 wait", .align = EMIT_RIGHT, .yields = 3 },
 		{ .key = "wait_p95_ns", .head = "p95 wait", .align = EMIT_RIGHT },
 		{ .key = "wait_max_ns", .head = NULL },
 		{ .key = "hold_total_ns", .head = "hold time", .align = EMIT_RIGHT },
-		{ .key = "hold_p50_ns", .head = "p50 hold", .align = EMIT_RIGHT },
-		{ .key = "hold_p95_ns", .head = "p95 hold", .align = EMIT_RIGHT },
+		{ .key = "hold_p50_ns", .head = "p50 hold", .align = EMIT_RIGHT, .yields = 6 },
+		{ .key = "hold_p95_ns", .head = "p95 hold", .align = EMIT_RIGHT, .yields = 5 },
 		{ .key = "hold_max_ns", .head = NULL },
-		{ .key = "top_holder", .head = "top holder", .is_flexible = true },
+		{ .key = "top_holder", .head = "top holder", .is_flexible = true, .yields = 2 },
 		{ .key = "top_waiter", .head = NULL },
 	};
 	const struct lock_table *locks = &analysis->locks;

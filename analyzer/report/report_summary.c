@@ -16,25 +16,6 @@ enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64 };
 
 static const double WORTH_SAYING_PERCENT = 0.1;
 
-static bool is_lock(const struct analysis *analysis, uint32_t class)
-{
-	return class < analysis->classes.count &&
-	       analysis->classes.classes[class].kind == KIND_HOLD;
-}
-
-static const char *what_it_is(const struct analysis *analysis, uint32_t class)
-{
-	if (class >= analysis->classes.count)
-		return strcmp(facts_class_kind(analysis, class), "program") == 0
-			       ? "program"
-			       : "function with all that it waits for";
-	if (is_lock(analysis, class))
-		return "lock";
-	return analysis->classes.classes[class].kind == KIND_THREAD
-		       ? "the thread's own code"
-		       : facts_class_kind(analysis, class);
-}
-
 static const struct whatif_row *best_row(const struct analysis *analysis, size_t factor)
 {
 	const struct whatif *whatif = &analysis->whatif;
@@ -75,7 +56,6 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 {
 	const struct whatif *whatif = &analysis->whatif;
 	size_t at = report_sentence_factor(&analysis->options->factors);
-	double factor = analysis->options->factors.factors[at];
 	const struct whatif_row *best = best_row(analysis, at);
 	double percent = best && whatif->baseline.makespan_ns > 0
 				 ? 100 * best->estimates[at].saved_ns / whatif->baseline.makespan_ns
@@ -84,14 +64,9 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 		say(emit, "%sNo single class, made faster, would end the run any sooner.", before);
 		return;
 	}
-	char change[48] = "half as long";
-	if (factor == 0)
-		snprintf(change, sizeof(change), "no time at all");
-	else if (factor != HALF)
-		snprintf(change, sizeof(change), "%g times as long", factor);
-	say(emit, "%sIf `%s` (%s) %s %s, the run would end %.1f%% sooner.", before,
-	    facts_class_name(analysis, best->class), what_it_is(analysis, best->class),
-	    is_lock(analysis, best->class) ? "were held" : "took", change, percent);
+	char *change = report_change(analysis, best->class, at);
+	say(emit, "%sIf %s, the run would end %.1f%% sooner.", before, change, percent);
+	free(change);
 }
 
 /* The recording's own answer, where the replay has none or another one. */
@@ -150,7 +125,7 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 			shown += !more;
 		}
 		if (more > 0)
-			emit_line(emit, "%zu more warning%s: --show summary", more,
+			emit_line(emit, "%zu more warning%s: wcprof-analyze summary", more,
 				  more == 1 ? "" : "s");
 		return;
 	}
@@ -198,20 +173,18 @@ static void list_add(char list[LIST_BYTES], const char *format, ...)
 /* On the first screen: those that did not pass, with their limits. */
 static void emit_unpassed(const struct analysis *analysis, struct emit *emit)
 {
-	char failed[LIST_BYTES] = "", unknown[LIST_BYTES] = "";
-	int passed = 0;
+	char failed[LIST_BYTES] = "";
+	int passed = 0, unknown = 0;
 	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
 		const struct check *check = &analysis->checks.rows[id];
 		passed += check->state == CHECK_PASSED;
 		if (check->state >= CHECK_FAILED)
 			list_add(failed, "%s %.1f%% (limit %g%%)", verdict_check_name(id),
 				 check->value, verdict_failed_above(id));
-		else if (check->state == CHECK_UNKNOWN &&
-			 !(id == CHECK_SPINNING && is_spinning_unknown(analysis)))
-			list_add(unknown, "%s", verdict_check_name(id));
+		unknown += check->state == CHECK_UNKNOWN;
 	}
-	emit_labelled(emit, "Checks", "%d passed%s%s%s%s", passed, failed[0] ? "; failed: " : "",
-		      failed, unknown[0] ? "; not made: " : "", unknown);
+	emit_labelled(emit, "Checks", "%d passed, %d not made%s%s", passed, unknown,
+		      failed[0] ? "; failed: " : "", failed);
 }
 
 static void emit_all_checks(const struct analysis *analysis, struct emit *emit)
@@ -265,7 +238,7 @@ static void emit_checks(const struct analysis *analysis, struct emit *emit)
 		emit_unpassed(analysis, emit);
 	else
 		emit_all_checks(analysis, emit);
-	if (is_spinning_unknown(analysis))
+	if (is_spinning_unknown(analysis) && !emit->is_screen)
 		emit_labelled(emit, "Not looked for", "%s", spinning_unknown);
 	emit_text(emit, "answers", NULL, analysis->checks.is_withheld ? "withheld" : "given");
 	emit_count(emit, "forced_steps", NULL, analysis->whatif.baseline.forced_steps);
@@ -303,42 +276,37 @@ static void emit_counter_sum(const struct analysis *analysis, struct emit *emit,
 	uint64_t sum = 0;
 	for (size_t i = first; i < recording->counter_count; i++)
 		sum += recording->counters[i].name == name ? recording->counters[i].value : 0;
-	if (sum == 0)
-		return;
-	emit_row_begin(emit);
-	emit_cell_count(emit, sum);
-	emit_cell_text(emit, recording->strings[name]);
-	emit_cell_text(emit, meaning ? meaning : "");
-	emit_row_end(emit);
+	emit_labelled(emit, recording->strings[name], "%" PRIu64 "%s%s", sum, meaning ? ": " : "",
+		      meaning ? meaning : "");
 }
 
-/* Text: those of all processes together; what could not be seen is told elsewhere. */
+/* The counter is told here: of what could not be seen a report of its own tells. The first screen
+ * leaves out what was left out as it does no harm. */
+static bool is_told(const struct analysis *analysis, const struct emit *emit, size_t at)
+{
+	const struct rec_counter *counter = &analysis->recording->counters[at];
+	const char *name = analysis->recording->strings[counter->name];
+	return counter->value > 0 && !report_counter_is_unseen(name) &&
+	       (!emit->is_screen || report_counter_is_loss(name));
+}
+
+/* Text: those of all processes together. */
 static void emit_counter_sums(const struct analysis *analysis, struct emit *emit)
 {
-	static const struct emit_column columns[] = {
-		{ .head = "count", .align = EMIT_RIGHT },
-		{ .head = "counter" },
-		{ .head = "meaning", .is_flexible = true },
-	};
 	const struct recording *recording = analysis->recording;
 	bool has_any = false;
-	for (size_t i = 0; i < recording->counter_count; i++)
-		has_any |=
-			recording->counters[i].value > 0 &&
-			!report_counter_is_unseen(recording->strings[recording->counters[i].name]);
-	if (!has_any)
-		return;
-	emit_heading(emit, "What did the recording leave out or lose?");
-	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < recording->counter_count; i++) {
 		bool is_first = true;
 		for (size_t k = 0; k < i && is_first; k++)
-			is_first = recording->counters[k].name != recording->counters[i].name;
-		if (is_first &&
-		    !report_counter_is_unseen(recording->strings[recording->counters[i].name]))
-			emit_counter_sum(analysis, emit, i);
+			is_first = recording->counters[k].name != recording->counters[i].name ||
+				   !is_told(analysis, emit, k);
+		if (!is_first || !is_told(analysis, emit, i))
+			continue;
+		if (!has_any)
+			emit_heading(emit, "What did the recording leave out or lose?");
+		has_any = true;
+		emit_counter_sum(analysis, emit, i);
 	}
-	emit_table_end(emit);
 }
 
 static void emit_baseline(const struct analysis *analysis, struct emit *emit)
@@ -366,7 +334,7 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 		      recording->op_count, recording->wait_count, recording->link_count,
 		      recording->dropped_events);
 	emit_count(emit, "ops", NULL, recording->op_count);
-	if (recording->open_op_count > 0)
+	if (recording->open_op_count > 0 && !emit->is_screen)
 		emit_labelled(emit, "Still open", "%zu ops at the time of the dump",
 			      recording->open_op_count);
 	emit_count(emit, "roots", NULL, analysis->graph.root_count);

@@ -78,8 +78,8 @@ void report_threads(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "name", .head = "thread", .is_flexible = true },
-		{ .key = "tid", .head = "tid", .align = EMIT_RIGHT },
-		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT },
+		{ .key = "tid", .head = "tid", .align = EMIT_RIGHT, .yields = 1 },
+		{ .key = "pid", .head = "pid", .align = EMIT_RIGHT, .yields = 5 },
 		{ .key = "wall_ns", .head = "wall", .align = EMIT_RIGHT },
 		{ .key = "cpu_ns", .head = "on CPU", .align = EMIT_RIGHT },
 		{ .key = "queued_ns", .head = "run queue", .align = EMIT_RIGHT },
@@ -87,7 +87,7 @@ void report_threads(const struct analysis *analysis, struct emit *emit)
 		{ .key = NULL, .head = "mostly on" },
 		{ .key = "blocked", .head = NULL },
 		{ .key = "unexplained_ns", .head = "unexplained", .align = EMIT_RIGHT },
-		{ .key = NULL, .head = "of wall", .align = EMIT_RIGHT },
+		{ .key = NULL, .head = "of wall", .align = EMIT_RIGHT, .yields = 4 },
 	};
 	const struct thread_table *threads = &analysis->threads;
 	emit_heading(emit, "Where did each thread's time go?");

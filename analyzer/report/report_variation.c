@@ -67,7 +67,7 @@ void report_variation(const struct analysis *analysis, struct emit *emit)
 	static const struct emit_column columns[] = {
 		{ .key = "class", .head = "class", .is_flexible = true },
 		{ .key = "kind", .head = "kind" },
-		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT },
+		{ .key = "total_self_ns", .head = "self", .align = EMIT_RIGHT, .yields = 1 },
 		{ .key = "0", .head = "saved x0", .align = EMIT_RIGHT, .group = "saved_ns" },
 		{ .key = "0.5", .head = "saved x0.5", .align = EMIT_RIGHT, .group = "saved_ns" },
 		{ .key = NULL, .head = "replay x0", .align = EMIT_RIGHT },

@@ -30,13 +30,13 @@ void report_waits(const struct analysis *analysis, struct emit *emit)
 		{ .key = "reason", .head = "reason" },
 		{ .key = "name", .head = "resource", .is_flexible = true },
 		{ .key = "class", .head = "ended by", .is_flexible = true },
-		{ .key = "kind", .head = "kind" },
+		{ .key = "kind", .head = "kind", .yields = 5 },
 		{ .key = "count", .head = "waits", .align = EMIT_RIGHT },
 		{ .key = "total_ns", .head = "total", .align = EMIT_RIGHT },
-		{ .key = "p50_ns", .head = "p50", .align = EMIT_RIGHT },
+		{ .key = "p50_ns", .head = "p50", .align = EMIT_RIGHT, .yields = 4 },
 		{ .key = "p95_ns", .head = "p95", .align = EMIT_RIGHT },
-		{ .key = "max_ns", .head = "max", .align = EMIT_RIGHT },
-		{ .key = "timed_out", .head = "timed out", .align = EMIT_RIGHT },
+		{ .key = "max_ns", .head = "max", .align = EMIT_RIGHT, .yields = 3 },
+		{ .key = "timed_out", .head = "timed out", .align = EMIT_RIGHT, .yields = 6 },
 		{ .key = "open", .head = NULL },
 	};
 	const struct wait_table *waits = &analysis->waits;

@@ -70,7 +70,7 @@ static size_t whatif_columns(const struct emit *emit, const struct factor_list *
 		  .head = "self",
 		  .align = EMIT_RIGHT,
 		  .yields = is_screen ? 3 : 0 },
-		{ .key = "count", .head = "ops", .align = EMIT_RIGHT, .yields = is_screen ? 4 : 1 },
+		{ .key = "count", .head = "ops", .align = EMIT_RIGHT, .yields = is_screen ? 4 : 3 },
 	};
 	const struct emit_column last[] = {
 		{ .key = NULL, .head = is_screen ? names->bar : NULL },
@@ -78,11 +78,11 @@ static size_t whatif_columns(const struct emit *emit, const struct factor_list *
 		{ .key = NULL,
 		  .head = is_screen ? NULL : "no more gain",
 		  .align = EMIT_RIGHT,
-		  .yields = 3 },
+		  .yields = 4 },
 		{ .key = NULL,
 		  .head = is_screen ? NULL : "then the limit is",
 		  .is_flexible = true,
-		  .yields = 4 },
+		  .yields = 5 },
 		{ .key = "depends_on_lock_order" },
 		{ .key = "depends_on_cpus" },
 		{ .key = "same_as" },
@@ -337,17 +337,6 @@ static size_t emit_rows(const struct analysis *analysis, struct emit *emit, size
 	return shown;
 }
 
-/* On the first screen, in place of columns: where the best row gains no more, and why. */
-static void emit_next_limit(const struct analysis *analysis, struct emit *emit)
-{
-	const struct whatif_row *row = analysis->whatif.rows;
-	if (emit->is_screen && row->stops_at > 0 && row->next_class != NO_INDEX)
-		emit_line(emit, "Below x%.2g of `%s` the limit is `%s` (%s).", row->stops_at,
-			  facts_class_name(analysis, row->class),
-			  facts_class_name(analysis, row->next_class),
-			  facts_class_kind(analysis, row->next_class));
-}
-
 void report_whatif(const struct analysis *analysis, struct emit *emit)
 {
 	const struct whatif *whatif = &analysis->whatif;
@@ -380,7 +369,7 @@ void report_whatif(const struct analysis *analysis, struct emit *emit)
 		emit_line(emit, "= F: the function F takes the same time, and would save the same; "
 				"+N: so do N more.");
 	if (row_count) {
-		emit_next_limit(analysis, emit);
+		report_next_limit(analysis, 0, emit); /* columns that say so may be left out */
 		report_pinned(analysis, emit);
 	}
 	free(names);

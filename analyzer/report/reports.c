@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_ROWS = 5, WORDS_BYTES = 200 };
 
@@ -49,23 +50,51 @@ static void list_words(char *words, const char *between, bool with_first)
 						   length ? between : "", reports[i].word);
 }
 
-int reports_check(const struct options *options, char error[OPTIONS_ERROR_BYTES])
+/* The first word of the list that names no report, with its length; NULL = all do. */
+static const char *find_wrong(const char *list, size_t *length)
+{
+	for (const char *from = list; *from; from += *from == ',') {
+		size_t i = 0;
+		*length = strcspn(from, ",");
+		while (i < REPORTS && !is_word(from, *length, reports[i].word))
+			i++;
+		if (i == REPORTS && !is_word(from, *length, "all"))
+			return from;
+		from += *length;
+	}
+	return NULL;
+}
+
+/* A first argument that names reports, and no file. */
+static void take_words(struct options *options)
+{
+	size_t length;
+	if (options->show[0] || options->path_count == 0 || !options->paths[0][0] ||
+	    find_wrong(options->paths[0], &length) || access(options->paths[0], F_OK) == 0)
+		return;
+	options->show = *options->paths++;
+	options->path_count--;
+}
+
+int reports_choose(struct options *options, char error[OPTIONS_ERROR_BYTES])
 {
 	char words[WORDS_BYTES];
-	for (const char *from = options->show; *from; from += *from == ',') {
-		size_t length = strcspn(from, ","), i = 0;
-		while (i < REPORTS && !is_word(from, length, reports[i].word))
-			i++;
-		if (i == REPORTS && !is_word(from, length, "all")) {
-			list_words(words, ", ", true);
-			snprintf(error, OPTIONS_ERROR_BYTES,
-				 "--show: \"%.*s\" is none of all, %s; give some of them",
-				 length > 20 ? 20 : (int)length, from, words);
-			return -EINVAL;
-		}
-		from += length;
-	}
-	return 0;
+	size_t length;
+	take_words(options);
+	if (options->all)
+		options->show = "all";
+	const char *wrong = find_wrong(options->show, &length);
+	list_words(words, ", ", true);
+	if (wrong)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--show: \"%.*s\" is none of all, %s; give some of them",
+			 length > 20 ? 20 : (int)length, wrong, words);
+	else if (options->path_count == 0 && !options->help && !options->version)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "no dump given after \"%.60s\"; give one or several files", options->show);
+	else
+		return 0;
+	return -EINVAL;
 }
 
 void reports_print(const struct analysis *analysis, struct emit *emit)
@@ -88,16 +117,17 @@ static void print_first(const struct analysis *analysis, struct emit *emit)
 			reports[i].print(&first, emit);
 	list_words(words, " ", false);
 	emit_heading(emit, "More");
-	emit_line(emit, "--show all, or with commas between: %s", words);
+	emit_line(emit, "--all, or some by name (wcprof-analyze locks,waits DUMP): %s", words);
 	emit_line(emit, "--html PAGE for a browser; --export FORMAT for other programs (--help)");
 	emit->is_screen = false;
 }
 
-void reports_print_shown(const struct analysis *analysis, struct emit *emit, bool is_terminal)
+void reports_print_shown(const struct analysis *analysis, struct emit *emit)
 {
 	const char *show = analysis->options->show;
-	bool is_all = is_listed(show, "all") || (!show[0] && !is_terminal);
-	if (!show[0] && is_terminal)
+	bool is_screen = !show[0] && emit->format == EMIT_TEXT;
+	bool is_all = is_listed(show, "all") || (!show[0] && !is_screen);
+	if (is_screen)
 		print_first(analysis, emit);
 	for (size_t i = 0; i < REPORTS; i++)
 		if (is_all || is_listed(show, reports[i].word))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reports, in the order of reports.def, as one document: all, those that --show names, or the
- * first screen.
+ * The reports, in the order of reports.def, as one document: all, those that were asked for, or
+ * the first screen.
  *
  * One thread; an analysis is only read.
  */
@@ -10,13 +10,16 @@
 
 #include "report.h"
 
-/* Of --show: 0, or -EINVAL with a line in `error` that says which word is none. */
-int reports_check(const struct options *, char error[OPTIONS_ERROR_BYTES]);
+/*
+ * Which reports --show, --all or a first argument that names reports and no file ask for; such an
+ * argument is then no dump any more. 0, or -EINVAL with a line in `error`: a word is none of them.
+ */
+int reports_choose(struct options *, char error[OPTIONS_ERROR_BYTES]);
 
 void reports_print(const struct analysis *analysis, struct emit *emit);
 
-/* Those that options->show names; "" is all of them. For a terminal "" is the first screen: the
- * answer, a few of the best classes, and which other reports there are. */
-void reports_print_shown(const struct analysis *analysis, struct emit *emit, bool is_terminal);
+/* Those that options->show names. "" is all of them in JSON, and in text the first screen: answer,
+ * a few of the best classes, names of the other reports. */
+void reports_print_shown(const struct analysis *analysis, struct emit *emit);
 
 #endif

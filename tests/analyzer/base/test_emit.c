@@ -152,60 +152,6 @@ START_TEST(long_names_give_way_to_the_width)
 }
 END_TEST
 
-static char *emit_narrow(size_t width)
-{
-	static const struct emit_column four[] = {
-		{ .head = "name", .is_flexible = true },
-		{ .head = "first", .yields = 1 },
-		{ .head = "second", .yields = 2 },
-		{ .head = "stays" },
-	};
-	struct emit emit;
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
-	emit_begin(&emit, file, EMIT_TEXT, width, false);
-	emit_table_begin(&emit, NULL, EMIT_OBJECTS, four, 4);
-	emit_row_begin(&emit);
-	emit_cell_text(&emit, "abcdefghijklmnopqrstuvwx");
-	emit_cell_text(&emit, "1");
-	emit_cell_text(&emit, "2");
-	emit_cell_text(&emit, "");
-	emit_row_end(&emit);
-	emit_table_end(&emit);
-	emit_end(&emit);
-	fclose(file);
-	return text;
-}
-
-static const struct {
-	size_t width;
-	const char *expected;
-} narrow[] = {
-	/* 0: no row ends in spaces */
-	{ 0, "name                      first  second  stays\n"
-	     "abcdefghijklmnopqrstuvwx  1      2\n" },
-	/* 1 */
-	{ 46, "name                      first  second  stays\n"
-	      "abcdefghijklmnopqrstuvwx  1      2\n" },
-	/* 2: the highest number goes first */
-	{ 45, "name                      first  stays\n"
-	      "abcdefghijklmnopqrstuvwx  1\n"
-	      "(1 more column in a wider window or a file)\n" },
-	/* 3 */
-	{ 31, "name                      stays\n"
-	      "abcdefghijklmnopqrstuvwx\n"
-	      "(2 more columns in a wider window or a file)\n" },
-};
-
-START_TEST(columns_yield_before_names_get_short)
-{
-	char *text = emit_narrow(narrow[_i].width);
-	ck_assert_str_eq(text, narrow[_i].expected);
-	free(text);
-}
-END_TEST
-
 static const struct {
 	double ns;
 	const char *expected;
@@ -236,6 +182,5 @@ SUITE()
 	TEST(groups_maps_and_hidden_columns);
 	TEST(text_lines_up);
 	TEST(long_names_give_way_to_the_width);
-	EACH(columns_yield_before_names_get_short, narrow);
 	EACH(durations_have_three_digits_and_a_unit, durations);
 }
