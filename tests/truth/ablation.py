@@ -9,7 +9,7 @@ import dataclasses
 import os
 import re
 
-from score import FLAG_ERROR_POINTS, GROUP_LATENCY, summarise
+from score import FLAG_ERROR_POINTS, GROUPS_REQUESTS, summarise
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../analyzer/base/assumptions.def")
 NOISE_LEAST = 0.3               # points: rounding, and what a makespan differs by in any case
@@ -36,7 +36,7 @@ def noise_of(row):
 
 def unsaid(rows):
     """How many answers are far off, and the report does not say that they are not sure."""
-    return sum(row.group != GROUP_LATENCY and abs(row.error) > FLAG_ERROR_POINTS and not row.was_flagged
+    return sum(row.group not in GROUPS_REQUESTS and abs(row.error) > FLAG_ERROR_POINTS and not row.was_flagged
                for row in rows if row.predictions and not row.is_noisy)
 
 

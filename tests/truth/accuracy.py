@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "field"))
 
+import latency
 import verdicts
 from peers import TOOLS, points, sum_lines
 from score import QUESTION
@@ -96,6 +97,12 @@ def peers_table(rows):
     return lines + [""] + sum_lines(rows, TOOLS) if any(row["predicted"]["coz"] is not None for row in rows) else lines
 
 
+def requests_table(sums):
+    """How well each figure of requests is known and predicted."""
+    columns, *rows = latency.table(sums)
+    return head(columns, 2) + [f"| {' | '.join(row)} |" for row in rows]
+
+
 def meanings(path):
     """{group: what it is}."""
     with open(path, encoding="utf-8") as file:
@@ -112,6 +119,8 @@ def tables_of(options):
         tables["machine"] = [truth.get("machine", "On a machine that the sweep did not note.")]
         tables["peers"] = peers_table(rows)
         tables["rows"] = rows_table(rows)
+        if "requests" in truth["summary"]:
+            tables["requests"] = requests_table(truth["summary"]["requests"])
     if options.field:
         tables.update(verdicts.tables(read(options.field)))
     return tables

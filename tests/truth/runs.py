@@ -18,6 +18,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import threading
 import time
 
 from table import Pattern, scaled
@@ -85,6 +86,38 @@ def loaded(count, cpus):
             process.wait()
 
 
+def servers_of(pid):
+    """The process and those that it started, without its clients."""
+    found = [pid]
+    for one in found:       # grows meanwhile
+        with open(f"/proc/{one}/task/{one}/children", encoding="ascii") as file:
+            found += [int(word) for word in file.read().split() if not is_client(word)]
+    return found
+
+
+def is_client(pid):
+    """Clients are given the server's address; those that are gone count, too."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environment = file.read()
+        return not environment or b"T_ADDRESS=" in environment
+    except OSError:
+        return True
+
+
+def exit_dumps(directory, pids):
+    """What these processes have written as they ended: they had been dumped before that."""
+    return [os.path.join(directory, name) for name in os.listdir(directory)
+            if any(name.endswith(f".{pid}.jsonl") for pid in pids)]
+
+
+def clear(directory):
+    """Takes away what an earlier run has left."""
+    for name in os.listdir(directory) if directory else ():
+        if name.endswith(".jsonl"):
+            os.remove(os.path.join(directory, name))
+
+
 @dataclasses.dataclass
 class Run:
     figures: dict           # makespan_ns, p50_ns, ...
@@ -98,6 +131,7 @@ class Runner:
         self.build = os.path.abspath(build)
         self.steps_per_us = steps_per_us
         self.patience_s = patience_s        # left for runs that are made again
+        self.minds = True                   # that other processes use the CPUs
 
     def environment(self, pattern, overrides):
         constants = {**pattern.constants, **overrides}
@@ -110,46 +144,68 @@ class Runner:
         program, *rest = command.split()
         return [os.path.join(self.build, "tests", "truth", program), *rest]
 
-    def run_once(self, pattern, environment, cpus):
+    def finished(self, pattern, environment, cpus, dumps):
+        """What a program said, and its exit status. A server goes on until it is told to end; of one that is
+        recorded, dumps are made before that."""
+        child = subprocess.Popen(self.arguments(pattern.command), env=environment, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=not pattern.neighbours, text=True,
+                                 process_group=0 if pattern.neighbours else None,
+                                 preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        limit = threading.Timer(RUN_SECONDS_MAX, os.killpg, (child.pid, signal.SIGKILL))
+        limit.start()
+        said = child.stdout.readline()
+        if pattern.is_server:
+            pids = servers_of(child.pid)
+            for pid in pids if dumps else ():
+                self.dump(pid, environment, dumps)
+            child.terminate()
+        output, errors = child.communicate()
+        if limit.finished.is_set():
+            raise RuntimeError(f"{pattern.command}: not over after {RUN_SECONDS_MAX} s")
+        limit.cancel()
+        for path in exit_dumps(dumps, pids) if pattern.is_server and dumps else ():
+            os.remove(path)
+        return said + output, errors, child.returncode
+
+    def dump(self, pid, environment, directory):
+        """What the process has recorded by now."""
+        done = subprocess.run([os.path.join(self.build, "wcprof"), "dump", "-o",
+                               os.path.join(directory, f"server{pid}.jsonl"), str(pid)], capture_output=True, text=True,
+                              env={**os.environ, "WCPROF_DIR": environment["WCPROF_DIR"]}, check=False)
+        if done.returncode:
+            raise RuntimeError(f"wcprof dump: {done.stderr.strip()}")
+
+    def run_once(self, pattern, environment, cpus, dumps=None):
         """One run on so many CPUs; raises RuntimeError when it fails."""
         command = pattern.command
         mine = cpus_of(cpus)
         busy_s, own_s, begin_s = busy_seconds(mine), own_seconds(), time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with loaded(pattern.load, mine):
-            child = subprocess.Popen(self.arguments(command), env=environment,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     start_new_session=not pattern.neighbours, text=True,
-                                     process_group=0 if pattern.neighbours else None,
-                                     preexec_fn=lambda: os.sched_setaffinity(0, mine))
-            try:
-                output, errors = child.communicate(timeout=RUN_SECONDS_MAX)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.communicate()
-                raise RuntimeError(f"{command}: not over after {RUN_SECONDS_MAX} s") from None
+            output, errors, status = self.finished(pattern, environment, mine, dumps)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         elapsed_s = time.monotonic() - begin_s
         own_s = own_seconds() - own_s
         own_s += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         foreign_s = busy_seconds(mine) - busy_s - own_s
-        if child.returncode or not output.startswith("makespan_ns "):
-            raise RuntimeError(f"{command}: exit status {child.returncode}: {errors.strip()}")
+        if status or not output.startswith("makespan_ns "):
+            raise RuntimeError(f"{command}: exit status {status}: {errors.strip()}")
         words = output.split()
         figures = dict(zip(words[::2], map(float, words[1::2])))
         share = FOREIGN_SHARE_MAX if pattern.burns else FOREIGN_SHARE_ASLEEP_MAX
         allowed_s = (share * elapsed_s + TICK_S) * cpus
-        return Run(figures, foreign_s > allowed_s)
+        return Run(figures, self.minds and foreign_s > allowed_s)
 
-    def run(self, pattern, environment, cpus):
+    def run(self, pattern, environment, cpus, dumps=None):
         """As run_once, and again while others disturb, as long as patience lasts."""
-        run = self.run_once(pattern, environment, cpus)
+        run = self.run_once(pattern, environment, cpus, dumps)
         for again in range(RUNS_AGAIN_MAX):
             if not run.is_noisy or self.patience_s <= 0:
                 break
             begin_s = time.monotonic()
             time.sleep(0.2 * (again + 1))
-            run = self.run_once(pattern, environment, cpus)
+            clear(dumps)
+            run = self.run_once(pattern, environment, cpus, dumps)
             self.patience_s -= time.monotonic() - begin_s
         return run
 
@@ -253,7 +309,7 @@ def record(runner, pattern, cpus, directory):
                        WCPROF_OUTPUT=os.path.join(directory, "%e.%p.jsonl"))
     if pattern.burns:
         environment["WCPROF_SAMPLE_HZ"] = SAMPLE_HZ
-    run = runner.run(pattern, environment, cpus)
+    run = runner.run(pattern, environment, cpus, directory)
     figures = {**run.figures, "noisy": int(run.is_noisy)}
     if not any(name.endswith(".jsonl") for name in os.listdir(directory)):
         raise RuntimeError(f"{pattern.name}: the profiler left no dump in {directory}")

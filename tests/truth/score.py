@@ -9,12 +9,17 @@ import re
 import statistics
 
 from runs import is_noisy, is_unsure, unsure_points
+from table import FIGURES
 
 SIGN_POINTS_MIN = 2.0           # a measured loss or gain below this has no sign to be wrong about
 FLAG_POINTS_MIN = 2.0           # a range that wide says that the answer is not sure
 FLAG_ERROR_POINTS = 4.0         # where CPUs are crowded, a larger error must have been flagged
 GROUP_CROSSING = "crossing"
 GROUP_LATENCY = "latency"       # in points of another figure than the rest: not in the sum of all
+GROUP_OUTSIDE = "outside"       # the same, of requests whose clients are not recorded
+GROUP_RECORDED = "recorded"     # what requests took as recorded, by the report against their clients
+GROUPS_REQUESTS = (GROUP_LATENCY, GROUP_OUTSIDE, GROUP_RECORDED)
+RECORDED = " as recorded"       # ends a selector of such a row
 QUESTION = "what-if "            # begins a selector that is asked, not picked from a table
 
 
@@ -29,26 +34,58 @@ def selected(report, selector):
 def part_of_requests(report, metric):
     """Of a replay in which requests take longer than they did, the part that is saved counts: all
     that there was, at most."""
-    taken_ns = [requests[f"{metric}_ns"] for requests in report.get("requests", [])
+    taken_ns = [requests.get(f"{metric}_ns", 0) for requests in report.get("requests", [])
                 if requests["is_judged"]]
     replayed_ns = report.get(f"baseline_{metric}_ns")
-    return min(1, taken_ns[0] / replayed_ns) if taken_ns and replayed_ns else 1
+    return min(1, taken_ns[0] / replayed_ns) if taken_ns and taken_ns[0] and replayed_ns else 1
+
+
+def entry_of(report, selector, factor):
+    """What the report has on the selector, a row of a table or the answer to a question; None: nothing."""
+    plain = plain_of(selector)
+    if plain.startswith(QUESTION):
+        question = question_of(plain, factor)
+        return next((answer for answer in report.get("asked", []) if answer["what_if"] == question), None)
+    return selected(report, plain)
+
+
+def number_of(entry, key, factor):
+    """A figure of an entry; those of a table have one for each factor."""
+    value = entry.get(key)
+    if isinstance(value, dict):
+        return next((one for name, one in value.items() if float(name) == float(factor)), None)
+    return value
+
+
+def points_of(report, figures, selector, factor, key):
+    """A figure of a report in points of the recorded run's own; None when the report has none."""
+    entry = entry_of(report, selector, factor)
+    saved = None if entry is None else number_of(entry, key, factor)
+    if saved is None:
+        return None
+    metric = metric_of(selector)
+    scale = 1 if metric in ("makespan_ns", "throughput") else part_of_requests(report, metric.removesuffix("_ns"))
+    return 100 * saved * scale / figures[metric]
+
+
+def key_of(selector, what):
+    """Where a report has the saving of what the selector asks for (saved), or an end of its range (saved_least)."""
+    figure, of, _ = selector.rpartition(" of ")
+    if figure == "throughput":
+        return f"throughput_{what.replace('saved', 'gained')}"
+    return f"{figure}_{what}_ns" if of else f"{what}_ns"
 
 
 def predicted_points(report, figures, selector, factor):
     """Saving in points of the recorded run's own figure; None when the report has none."""
-    if selector.startswith(QUESTION):
-        return asked_points(report, figures, question_of(selector, factor))
-    metric, of, plain = selector.rpartition(" of ")
-    entry = selected(report, plain)
-    if entry is None:
-        return None
-    savings = entry.get(f"{metric}_saved_ns", {}) if of else entry["saved_ns"]
-    scale = part_of_requests(report, metric) if of else 1
-    for key, saved_ns in savings.items():
-        if float(key) == float(factor):
-            return 100 * saved_ns * scale / figures[metric_of(selector)]
-    return None
+    return points_of(report, figures, selector, factor, key_of(selector, "saved"))
+
+
+def predicted_range(report, figures, selector, factor):
+    """Both ends of the range of that saving; None when the report has none."""
+    ends = [points_of(report, figures, selector, factor, key_of(selector, what))
+            for what in ("saved_least", "saved_most")]
+    return None if None in ends else (min(ends), max(ends))
 
 
 def is_wide(least_ns, most_ns, report):
@@ -74,40 +111,43 @@ def has_doubts(report, is_latency):
     return (is_latency and "latency" in failed) or any(name != "latency" for name in failed)
 
 
-def is_flagged(report, selector, factor):
+def is_flagged(report, figures, selector, factor):
     """Whether the report itself says that this saving is not sure."""
-    if has_doubts(report, metric_of(selector) != "makespan_ns"):
+    is_latency = metric_of(selector) != "makespan_ns"
+    if has_doubts(report, is_latency):
         return True
-    if selector.startswith(QUESTION):
-        question = question_of(selector, factor)
-        return any(is_wide(answer["saved_least_ns"], answer["saved_most_ns"], report)
-                   for answer in report.get("asked", []) if answer["what_if"] == question)
-    entry = selected(report, selector.rpartition(" of ")[2])
+    entry = entry_of(report, selector, factor)
     if entry is None:
         return False
     if entry.get("depends_on_cpus") or entry.get("depends_on_lock_order"):
         return True
-    least, most = entry.get("saved_least_ns", {}), entry.get("saved_most_ns", {})
-    return any(is_wide(least[key], most[key], report) for key in least
-               if float(key) == float(factor))
+    if is_latency:
+        least, most = predicted_range(report, figures, selector, factor) or (0, 0)
+        return most - least >= FLAG_POINTS_MIN
+    least, most = (number_of(entry, key, factor) for key in ("saved_least_ns", "saved_most_ns"))
+    return least is not None and is_wide(least, most, report)
 
 
 def question_of(selector, factor):
     return selector[len(QUESTION):].replace("{}", factor)
 
 
-def asked_points(report, figures, question):
-    for answer in report.get("asked", []):
-        if answer["what_if"] == question:
-            return 100 * answer["saved_ns"] / figures["makespan_ns"]
-    return None
+def plain_of(selector):
+    """The selector without the figure that it asks for."""
+    return selector.rpartition(" of ")[2]
 
 
 def metric_of(selector):
-    metric, of, _ = selector.rpartition(" of ")
-    if selector.startswith(QUESTION):
+    """What a run prints of what the selector asks for."""
+    figure, of, _ = selector.rpartition(" of ")
+    if not of:
         return "makespan_ns"
-    return f"{metric}_ns" if of else "makespan_ns"
+    return figure if figure == "throughput" else f"{figure}_ns"
+
+
+def gained(metric, before, after):
+    """Points by which a figure is better afterwards."""
+    return 100 * (after - before if metric == "throughput" else before - after) / before
 
 
 @dataclasses.dataclass
@@ -126,6 +166,7 @@ class Row:
     spread: float = 0       # points by which runs of the base differ
     other_cpus: int = 0     # where the change is another number of CPUs: that number
     unsure: float = 0       # points by which the measured saving may be off
+    ranges: list = dataclasses.field(default_factory=list)  # (least, most) of predictions that have one
 
     @property
     def predicted(self):
@@ -138,6 +179,11 @@ class Row:
     @property
     def was_flagged(self):
         return sum(self.flags) * 2 >= len(self.predictions) > 0
+
+    @property
+    def covered(self):
+        """How many of the ranges hold what was measured, as closely as that is known."""
+        return sum(least - self.unsure <= self.measured <= most + self.unsure for least, most in self.ranges)
 
     @property
     def has_wrong_sign(self):
@@ -169,8 +215,9 @@ def rows_of(pattern, cpus, measured):
                 continue
             for i, selector in enumerate(change.selectors):
                 metric = metric_of(selector)
-                group = pattern.group if metric == "makespan_ns" else GROUP_LATENCY
-                saved = 100 * (base[metric] - changed[metric]) / base[metric]
+                group = pattern.group if metric == "makespan_ns" else \
+                    GROUP_OUTSIDE if pattern.is_outside else GROUP_LATENCY
+                saved = gained(metric, base[metric], changed[metric])
                 rows.append(Row(pattern.name, cpus, group, selector,
                                 f"{change.constant} {factor}", saved,
                                 is_noisy(base) or is_noisy(changed) or
@@ -195,6 +242,22 @@ def crossing_rows(pattern, cpus, measured_by_cpus):
     return rows
 
 
+def recorded_rows(pattern, cpus, reports):
+    """What requests took as recorded, by the report against the clients' own clocks; the truth is no difference."""
+    rows = []
+    for figure in FIGURES if "CLIENTS" in pattern.constants else ():
+        row = Row(pattern.name, cpus, GROUP_RECORDED, f"{figure}{RECORDED}", "-", 0, False, False)
+        metric = metric_of(f"{figure} of requests")
+        for report, figures in reports:
+            said = next((requests.get("per_second" if metric == "throughput" else metric)
+                         for requests in report.get("requests", []) if requests["is_judged"]), None)
+            if said is not None:
+                row.predictions.append(100 * (said - figures[metric]) / figures[metric])
+                row.flags.append(has_doubts(report, True))
+        rows.append(row)
+    return rows
+
+
 def predict_rows(rows, reports, crossed):
     """Fills the rows' predictions from [(report, figures of the recorded run)], and those of other
     numbers of CPUs from {number: reports of the same recordings}."""
@@ -202,7 +265,8 @@ def predict_rows(rows, reports, crossed):
         factor = row.change.split()[-1]
         others = crossed[row.other_cpus] if row.other_cpus else reports
         for (report, figures), (other, _) in zip(reports, others):
-            if is_withheld(report) or is_withheld(other):
+            if is_withheld(report) or is_withheld(other) or \
+                    (row.group in GROUPS_REQUESTS and report.get("request_answers") == "withheld"):
                 row.withheld += 1
                 continue
             if row.other_cpus:
@@ -210,7 +274,9 @@ def predict_rows(rows, reports, crossed):
                 points = 100 * saved_ns / figures["makespan_ns"]
             else:
                 points = predicted_points(report, figures, row.selector, factor)
-                row.flags += [is_flagged(report, row.selector, factor)] * (points is not None)
+                row.flags += [is_flagged(report, figures, row.selector, factor)] * (points is not None)
+                extent = predicted_range(report, figures, row.selector, factor)
+                row.ranges += [extent] * (extent is not None)
             if points is not None:
                 row.predictions.append(points)
 
@@ -249,7 +315,7 @@ def summarise(rows, groups):
         summary[word] = verdicts.count(word)
     for group in ["all", *groups]:
         errors = sorted(abs(row.error) for row in quiet if group == row.group or
-                        (group == "all" and row.group != GROUP_LATENCY))
+                        (group == "all" and row.group not in GROUPS_REQUESTS))
         if errors:
             summary["groups"][group] = {"rows": len(errors), "mean": statistics.mean(errors),
                                         "median": statistics.median(errors), "worst": errors[-1]}

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads truth.def: which patterns there are, their constants, and which changes are to be made."""
+"""Reads truth.def and requests.def: the patterns, their constants, and which changes are to be made."""
 
 import ast
 import dataclasses
+import os
 import re
+
+FILES = ("truth.def", "requests.def")
+FIGURES = ("p50", "p95", "p99", "mean", "throughput")   # of requests
+REQUESTS = "requests of "       # begins a selector that stands for one of each
+
 
 @dataclasses.dataclass
 class Pattern:
@@ -29,6 +35,30 @@ class Pattern:
         return int(self.constants.get("NEIGHBOURS", 0))
 
 
+    @property
+    def is_outside(self):
+        """Whether its clients are in no recording."""
+        return self.constants.get("CLIENTS") == "outside"
+
+    @property
+    def is_server(self):
+        """Whether it goes on until it is told to end, as its clients are another process."""
+        return self.constants.get("CLIENTS", "threads") != "threads"
+
+    @property
+    def figures(self):
+        """What changes of its requests; a timetable decides how many it serves."""
+        return FIGURES[:-1] if "M" in self.constants else FIGURES
+
+    def selectors(self, words):
+        """What the words of a row stand for."""
+        for word in words:
+            if word.startswith(REQUESTS):
+                yield from (f"{figure} of {word[len(REQUESTS):]}" for figure in self.figures)
+            else:
+                yield word
+
+
 @dataclasses.dataclass(frozen=True)
 class Change:
     constant: str
@@ -43,11 +73,12 @@ def table_rows(text):
         yield word, ast.literal_eval(f"({arguments},)")
 
 
-def table_read(path):
+def table_read(*paths):
     """Returns groups {name: points} and patterns {name: Pattern}."""
-    groups, patterns = {}, {}
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    groups, patterns, text = {}, {}, ""
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            text += file.read()
     for word, row in table_rows(text):
         if word == "GROUP":
             groups[row[0]] = row[1]
@@ -55,16 +86,22 @@ def table_read(path):
             constants = dict(pair.split("=") for pair in row[4].split())
             patterns[row[0]] = Pattern(*row[:3], [int(n) for n in row[3].split()], constants)
         elif word == "CHANGE":
-            patterns[row[0]].changes.append(Change(row[1], tuple(row[2].split()), row[3:]))
+            pattern = patterns[row[0]]
+            pattern.changes.append(Change(row[1], tuple(row[2].split()), tuple(pattern.selectors(row[3:]))))
         else:
-            raise ValueError(f"{path}: no such row: {word}")
+            raise ValueError(f"{paths}: no such row: {word}")
     for pattern in patterns.values():
         if pattern.group not in groups:
-            raise ValueError(f"{path}: {pattern.name}: no such group: {pattern.group}")
+            raise ValueError(f"{pattern.name}: no such group: {pattern.group}")
         for change in pattern.changes:
             for constant in change.constant.split():
                 scaled(pattern.constants[constant], 1.0)
     return groups, patterns
+
+
+def tables_read():
+    """What the tables of this folder have, together."""
+    return table_read(*(os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in FILES))
 
 
 def scaled(value, factor):

@@ -63,7 +63,7 @@ class Accuracy(unittest.TestCase):
     def test_groups_have_their_meaning(self):
         groups = accuracy.meanings(os.path.join(HERE, "truth.def"))
         self.assertEqual(sorted(groups), ["adaptive", "crossing", "crowded", "latency", "loaded",
-                                          "waits"])
+                                          "outside", "recorded", "waits"])
 
 
 if __name__ == "__main__":

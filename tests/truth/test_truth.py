@@ -327,23 +327,23 @@ class Verdicts(unittest.TestCase):
         entry = {"kind": "sleep", "class": "a", "saved_ns": {"0.5": 5},
                  "saved_least_ns": {"0.5": 4}, "saved_most_ns": {"0.5": 7}}
         text = {"what_if": [entry], "actual_makespan_ns": 100}
-        self.assertTrue(score.is_flagged(text, "sleep a", "0.5"))
+        self.assertTrue(score.is_flagged(text, {}, "sleep a", "0.5"))
         entry["saved_most_ns"] = {"0.5": 5}
-        self.assertFalse(score.is_flagged(text, "sleep a", "0.5"))
+        self.assertFalse(score.is_flagged(text, {}, "sleep a", "0.5"))
         entry["depends_on_cpus"] = True
-        self.assertTrue(score.is_flagged(text, "p99 of sleep a", "0.5"))
+        self.assertTrue(score.is_flagged(text, {}, "p99 of sleep a", "0.5"))
         answer = {"what_if": "a*0.5", "saved_least_ns": 4, "saved_most_ns": 7}
         text["asked"] = [answer]
-        self.assertTrue(score.is_flagged(text, "what-if a*{}", "0.5"))
-        self.assertFalse(score.is_flagged(text, "what-if a*{}", "0"))
+        self.assertTrue(score.is_flagged(text, {}, "what-if a*{}", "0.5"))
+        self.assertFalse(score.is_flagged(text, {}, "what-if a*{}", "0"))
         answer["saved_most_ns"] = 5
-        self.assertFalse(score.is_flagged(text, "what-if a*{}", "0.5"))
+        self.assertFalse(score.is_flagged(text, {}, "what-if a*{}", "0.5"))
 
     def test_doubts_flag_all_answers(self):
         def flags(*checks):
             text = {"what_if": [], "actual_makespan_ns": 100,
                     "checks": [{"check": name, "cause": cause} for name, cause in checks]}
-            return [score.is_flagged(text, selector, "0.5") for selector in ("a", "p99 of a")]
+            return [score.is_flagged(text, {}, selector, "0.5") for selector in ("a", "p99 of a")]
 
         self.assertEqual(flags(("drift", ""), ("latency", "")), [False, False])
         self.assertEqual(flags(("drift", ""), ("latency", "is off")), [False, True])

@@ -31,7 +31,7 @@
 #define UNUSED   __attribute__((unused))
 #define NOINLINE __attribute__((noinline))
 
-enum { NS_PER_S = 1000000000, NS_PER_US = 1000, THREADS_MAX = 32 };
+enum { NS_PER_S = 1000000000, NS_PER_US = 1000, THREADS_MAX = 96 };
 
 struct piece {
 	const char *variable;    /* of the environment */
@@ -167,20 +167,35 @@ static UNUSED int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Figures of a pattern beside its makespan: percentiles of what its requests took. */
-static char figures[128];
+/* Figures of a pattern beside its makespan: what its requests took, and how many it served. */
+static char figures[256];
 
 static UNUSED void report_latencies(uint64_t *taken_ns, size_t count)
 {
+	size_t length;
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum_ns += (double)taken_ns[i];
 	qsort(taken_ns, count, sizeof(*taken_ns), compare_u64);
-	snprintf(figures, sizeof(figures), " p50_ns %lu p99_ns %lu",
-		 (unsigned long)taken_ns[count / 2], (unsigned long)taken_ns[count * 99 / 100]);
+	length = strlen(figures);
+	snprintf(figures + length, sizeof(figures) - length,
+		 " p50_ns %lu p95_ns %lu p99_ns %lu mean_ns %.0f",
+		 (unsigned long)taken_ns[count / 2], (unsigned long)taken_ns[count * 95 / 100],
+		 (unsigned long)taken_ns[count * 99 / 100], sum_ns / (double)count);
+}
+
+static UNUSED void pieces_read(void)
+{
+	struct piece *pieces[] = { &work_a_piece, &work_b_piece, &work_c_piece, &work_d_piece,
+				   &work_e_piece };
+
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
+		piece_read(pieces[i]);
 }
 
 static UNUSED int truth_main(int argc, char **argv, const struct pattern *patterns)
 {
-	struct piece *pieces[] = { &work_a_piece, &work_b_piece, &work_c_piece, &work_d_piece,
-				   &work_e_piece };
 	const struct pattern *pattern = patterns;
 	uint64_t begin_ns;
 
@@ -188,8 +203,7 @@ static UNUSED int truth_main(int argc, char **argv, const struct pattern *patter
 		pattern++;
 	if (!pattern->name)
 		die("no such pattern; see tests/truth/truth.def", argc < 2 ? "" : argv[1]);
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
-		piece_read(pieces[i]);
+	pieces_read();
 	begin_ns = now_ns();
 	pattern->run();
 	printf("makespan_ns %lu%s\n", (unsigned long)(now_ns() - begin_ns), figures);

@@ -31,10 +31,11 @@ import sys
 sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
 import ablation
+import latency
 from runs import TIMES_MAX, Measurement, Runner, is_noisy, machine, record, variants_of
-from score import (QUESTION, crossing_rows, drift_of, goals, predict_rows, question_of, rows_of,
-                   summarise, withheld_by)
-from table import table_read
+from score import (QUESTION, crossing_rows, drift_of, goals, plain_of, predict_rows, question_of, recorded_rows,
+                   rows_of, summarise, withheld_by)
+from table import tables_read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TURNS = 3                       # runs of a variant before the next pattern has its turn
@@ -80,13 +81,17 @@ def number(value, width):
     return " " * (width - 1) + "-" if value is None else f"{value:+{width}.1f}"
 
 
+def ranges_text(row):
+    return "".join(f"  [{least:+.1f}..{most:+.1f}]" for least, most in row.ranges)
+
+
 def print_row(row, groups, is_scored):
     verdict = row.verdict(groups) if is_scored else "noisy" if row.is_noisy else ""
     several = len(row.predictions) > 1
     extent = f"  {min(row.predictions):+.1f}..{max(row.predictions):+.1f}" if several else ""
     print(f"  {row.change:14}{row.selector:28}{number(row.measured, 9)}{number(row.predicted, 11)}"
           f"{number(row.error, 8)}  {verdict:9}{'flagged' if row.was_flagged else '':8}"
-          f"{extent}".rstrip(), flush=True)
+          f"{extent}{ranges_text(row)}".rstrip(), flush=True)
 
 
 def print_heading(pattern, cpus, measured, reports):
@@ -135,6 +140,7 @@ class Sweep:
             with open(self.kept_path, encoding="ascii") as file:
                 self.kept = json.load(file)
         self.runner = Runner(options.build, self.kept.get("steps_per_us", 0), options.patience)
+        self.runner.minds = not options.disturbed
         self.analyzer = None if options.measure_only else Analyzer(options.build)
         self.figures = {}       # of the runs that were recorded by this sweep, by directory
         self.rows = []
@@ -253,8 +259,8 @@ class Sweep:
     def predicted(self, pattern, cpus, rows):
         """Fills the rows' predictions; returns the reports that they come from."""
         recordings = self.recordings(pattern, cpus)
-        questions = {question_of(row.selector, row.change.split()[-1])
-                     for row in rows if row.selector.startswith(QUESTION)}
+        questions = {question_of(plain_of(row.selector), row.change.split()[-1])
+                     for row in rows if plain_of(row.selector).startswith(QUESTION)}
         reports = self.reports(recordings, questions=sorted(questions))
         others = sorted({row.other_cpus for row in rows if row.other_cpus})
         predict_rows(rows, reports, {other: self.reports(recordings, other) for other in others})
@@ -270,7 +276,8 @@ class Sweep:
                             if f"{pattern.name} {cpus}" in kept}
         for cpus, measured in measured_by_cpus.items():
             rows = rows_of(pattern, cpus, measured) + crossing_rows(pattern, cpus, measured_by_cpus)
-            yield cpus, measured, rows, self.predicted(pattern, cpus, rows) if self.analyzer else []
+            reports = self.predicted(pattern, cpus, rows) if self.analyzer else []
+            yield cpus, measured, rows + recorded_rows(pattern, cpus, reports), reports
 
     def one_pattern(self, pattern):
         for cpus, measured, rows, reports in self.analyzed(pattern):
@@ -308,6 +315,8 @@ class Sweep:
         summary["failed"] = len(self.failures)
         if self.analyzer:
             print_summary(summary)
+            summary["requests"] = latency.sums(self.rows, self.groups)
+            print("", *latency.text(summary["requests"]), sep="\n")
             print_goals(goals(self.rows, self.groups))
             if self.options.without:
                 summary["without"] = {effect.name: {"verdict": effect.verdict, **effect.summary}
@@ -351,6 +360,8 @@ def options_read():
                         help="predict again without this assumption of the analyzer, or each (all); repeatable")
     parser.add_argument("--patience", type=float, default=240, metavar="S",
                         help="seconds to spend on repeating disturbed runs (240)")
+    parser.add_argument("--disturbed", action="store_true",
+                        help="count runs, too, that other processes disturbed (figures that sleeps decide)")
     parser.add_argument("--json", metavar="FILE", help="write all results there")
     parser.add_argument("--command", metavar="PATTERN", help="print how to run it by hand")
     options = parser.parse_args()
@@ -362,7 +373,7 @@ def options_read():
 
 def main():
     options = options_read()
-    groups, patterns = table_read(os.path.join(HERE, "truth.def"))
+    groups, patterns = tables_read()
     try:
         ablation.names_wanted(options.without, ablation.names_read())
     except ValueError as error:
