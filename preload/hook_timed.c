@@ -136,6 +136,55 @@ static void timed_sent_messages(uint64_t op, int count, const struct mmsghdr *me
 		timed_sent_message(op, count, &messages[0].msg_hdr);
 }
 
+/* A server has read a request: the first bytes say of which kind. The kernel has filled these parts
+ * by now. */
+static __attribute__((noinline)) void timed_look(uint64_t op, int64_t result,
+						 const struct iovec *parts, size_t count)
+{
+	struct self *self = op && result > 0 ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_request(self, op, parts, count, (uint64_t)result);
+	self_leave(self);
+}
+
+static inline bool timed_looks(void)
+{
+	return UNLIKELY(__atomic_load_n(&recorder_peek, __ATOMIC_RELAXED) != 0);
+}
+
+static inline void timed_read(uint64_t op, int64_t result, void *data)
+{
+	if (timed_looks() && result > 0)
+		timed_look(op, result, &(struct iovec){ data, (size_t)result }, 1);
+}
+
+static inline void timed_read_parts(uint64_t op, int64_t result, const struct iovec *parts,
+				    int64_t count)
+{
+	if (timed_looks())
+		timed_look(op, result, parts, (size_t)count);
+}
+
+/* Bytes that stay to be read come again; with MSG_TRUNC, none may be where they should. */
+static inline bool timed_has_taken(int flags)
+{
+	return !(flags & (MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE | MSG_OOB));
+}
+
+static inline void timed_received(uint64_t op, int64_t result, void *data, int flags)
+{
+	if (timed_looks() && timed_has_taken(flags))
+		timed_read(op, result, data);
+}
+
+static inline void timed_received_parts(uint64_t op, int64_t result, const struct msghdr *message,
+					int flags)
+{
+	if (timed_looks() && timed_has_taken(flags) && result > 0)
+		timed_look(op, result, message->msg_iov, message->msg_iovlen);
+}
+
 /* A queue of System V has messages of several types: who waits for one type waits for no other. */
 static void timed_queued(uint64_t op, int64_t result, int queue, const void *message)
 {

@@ -149,7 +149,9 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 	PUT_IF(text, OWNER_DIED, record->what == KIND_HOLD && record->flags & RECORD_OWNER_DIED);
 	if (record->what == KIND_POLL && (int64_t)record->value > 0)
 		PUT_NONZERO(text, AMOUNT, record->value);
-	if (record->what == KIND_IO)
+	if (record->what == KIND_IO && record->flags & RECORD_PEEKED)
+		PUT_NONZERO(text, REQUEST, record->count);
+	else if (record->what == KIND_IO)
 		PUT_NONZERO(text, OTHER_IDENT, record->count);
 	PUT_IF(text, TRIED, record->what == KIND_HOLD && record->flags & RECORD_TRIED);
 	if (record->what == KIND_HOLD && record->end)

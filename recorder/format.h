@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 17 };
+enum { FORMAT_VERSION = 18 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -74,7 +74,7 @@ enum record_type {
  * count    hold: sequence number         index of the thread       wake, post: see events.def
  *          of this lock's holds
  *          io: ident of the descriptor
- *          at its other end
+ *          at its other end, or the kind
  *          thread: its kernel thread id
  * fd       io, poll: the descriptor      kernel's number of the
  *          hold: RELOCK_TICKS            thread that held it when
@@ -111,6 +111,7 @@ enum { RELOCK_TICKS = 256 };
 
 enum {
 	RECORD_ABSOLUTE = 1,  /* sleep until a point in time; value counts from the call */
+	RECORD_PEEKED = 1,    /* io: `count` is the kind of the request that it read (peek.h) */
 	RECORD_TIMED_OUT = 2, /* a wait that ended by its timeout */
 	RECORD_ACCEPTED = 4,  /* io, poll: the descriptor is a connection whose peer is a client */
 	RECORD_ANNOTATED = 8, /* the program declared it; an op's value is the result it named */
@@ -158,7 +159,7 @@ enum {
 	ARENA_GRANULE_BYTES = 32768,
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
-	SLOT_BYTES = 2304,
+	SLOT_BYTES = 2368,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,

@@ -10,6 +10,7 @@
 
 #include "recorder.h"
 
+struct iovec;
 struct watch;
 
 /* The op in which this thread is at the moment (innermost open op). */
@@ -64,6 +65,13 @@ void op_set_ready(struct self *, uint64_t op, int fd) HIDDEN;
 void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
 /* The address that an io op sent to, which the kernel has read. */
 void op_set_to(struct self *, uint64_t op, const void *address, size_t bytes) HIDDEN;
+/*
+ * The op has read `amount` bytes, not 0, into these parts. If a client sent them, recorder_peek of
+ * them at most are looked at (peek.h). 0: none are, and nothing is to be called.
+ */
+extern uint32_t recorder_peek HIDDEN;
+void op_set_request(struct self *, uint64_t op, const struct iovec *parts, size_t count,
+		    uint64_t amount) HIDDEN;
 /* The lock on these bytes of a file that an io op took or gave back; 0 bytes: to the file's end.
  * `what` is "KIND read", "KIND write" or "KIND none", see filelocks.h. */
 void op_set_file_lock(struct self *, uint64_t op, int fd, const char *what, uint64_t from,

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "op.h"
 #include "options.h"
+#include "peek.h"
 #include "sampler.h"
 #include "scope.h"
 #include "stack.h"
@@ -71,6 +72,12 @@ static void apply_sample_hz(void)
 static void apply_min_io_ns(void)
 {
 	store_relaxed(&op_min_io_ticks, to_ticks(recorder_options.min_io_ns));
+}
+
+static void apply_peek(void)
+{
+	assert(recorder_options.peek <= PEEK_BYTES_MAX);
+	store_relaxed(&recorder_peek, (uint32_t)recorder_options.peek);
 }
 
 /* --- All of them --- */

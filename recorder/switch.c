@@ -19,6 +19,7 @@
 #include "modules.h"
 #include "opening.h"
 #include "options.h"
+#include "peek.h"
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
@@ -245,4 +246,5 @@ void switch_fork_child(const struct clock_pair *forked)
 	state.forked = *forked;
 	gate_facts.is_on = 0;
 	scope_set_switch(false);
+	peek_forget();
 }

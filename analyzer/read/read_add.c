@@ -109,7 +109,7 @@ static bool has_extra(const struct event *event)
 	return (number[FIELD_ADDRESS] | number[FIELD_AMOUNT] | number[FIELD_REQUESTED] |
 		number[FIELD_STACK] | number[FIELD_CPU] | number[FIELD_SEQ] |
 		number[FIELD_ABSOLUTE] | number[FIELD_ACCEPTED] | number[FIELD_RELOCK] |
-		number[FIELD_OTHER_IDENT]) != 0 ||
+		number[FIELD_OTHER_IDENT] | number[FIELD_REQUEST]) != 0 ||
 	       number[FIELD_FD] != UINT64_MAX;
 }
 
@@ -225,10 +225,14 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		.seq = (uint32_t)(number[FIELD_SEQ] ? number[FIELD_SEQ] : number[FIELD_MESSAGES]),
 		.absolute = number[FIELD_ABSOLUTE] != 0,
 		.accepted = number[FIELD_ACCEPTED] != 0,
-		.relock_ns = number[FIELD_RELOCK],
 		.tried = number[FIELD_TRIED] != 0,
 		.open = event->is_open,
 	};
+	/* these two share a place */
+	if (event->kind != KIND_IO)
+		extra->relock_ns = number[FIELD_RELOCK];
+	else if (!reading_string(reading, number[FIELD_REQUEST], &extra->request_kind))
+		return false;
 	return reading_string(reading, number[FIELD_OTHER_IDENT], &extra->other_ident) &&
 	       event_stack(reading, number[FIELD_STACK], &extra->stack);
 }

@@ -60,13 +60,18 @@ struct rec_op_extra {
 		uint32_t messages; /* of an io that moved several; 0 = it did not */
 	};
 	uint32_t other_ident; /* io between two descriptors: the other one's; string id, 0 = none */
-	uint64_t relock_ns; /* hold: so long others had it after the signal that woke its thread */
-	bool tried;         /* hold: by a try, which would have gone on without the lock */
-	bool absolute;      /* sleep to an absolute deadline */
-	bool accepted;      /* io, poll: of a connection whose peer is a client */
-	bool open;          /* had not ended when the dump was taken */
-	bool timer;         /* poll: ended by the clock, for work that was put off until then */
-	bool shared;        /* hold of an rwlock: as a reader, which its ident says */
+	union {
+		uint64_t relock_ns;    /* hold: so long others had it after the signal that woke its
+				     * thread */
+		uint32_t request_kind; /* io: of the request that it read, as "GET /users"; string
+					* id, 0 = not known */
+	};
+	bool tried;    /* hold: by a try, which would have gone on without the lock */
+	bool absolute; /* sleep to an absolute deadline */
+	bool accepted; /* io, poll: of a connection whose peer is a client */
+	bool open;     /* had not ended when the dump was taken */
+	bool timer;    /* poll: ended by the clock, for work that was put off until then */
+	bool shared;   /* hold of an rwlock: as a reader, which its ident says */
 };
 
 struct rec_wait {

@@ -79,6 +79,17 @@ START_TEST(keys_go_by_the_kind)
 		  "nm",
 		  3 },
 		/* 13 */ { { .type = RECORD_OP, .what = KIND_IO, .value = 70 }, "nm", 0 },
+		/* 14 */ { { .type = RECORD_OP, .what = KIND_IO, .count = 8 }, "i2", 8 },
+		/* 15 */
+		{ { .type = RECORD_OP, .what = KIND_IO, .count = 8, .flags = RECORD_PEEKED },
+		  "rk",
+		  8 },
+		/* 16 */
+		{ { .type = RECORD_OP, .what = KIND_IO, .count = 8, .flags = RECORD_PEEKED },
+		  "i2",
+		  0 },
+		/* 17 */
+		{ { .type = RECORD_OP, .what = KIND_IO, .flags = RECORD_PEEKED }, "abs", 0 },
 	};
 	json_t *line = put(eventtext_put, &rows[_i].record);
 
@@ -155,7 +166,7 @@ END_TEST
 SUITE()
 {
 	FIXTURE(setup, recording_end);
-	LOOP(keys_go_by_the_kind, 0, 14);
+	LOOP(keys_go_by_the_kind, 0, 18);
 	LOOP(the_longest_line_fits, 0, UINT8_MAX + 1);
 	TEST(what_is_open_has_no_end);
 	TEST(what_was_cut_off_says_when);

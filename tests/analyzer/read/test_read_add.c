@@ -99,6 +99,24 @@ START_TEST(all_of_a_read)
 }
 END_TEST
 
+/* A hold has something else in its place, and no string lies beyond the strings. */
+START_TEST(the_kind_of_a_request_is_a_string)
+{
+	struct recording recording;
+
+	read_good(&recording,
+		  OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'rk':1}\n"
+		      "{'e':'op','k':'io','id':10,'s':10,'d':20,'rl':1000000}\n"
+		      "{'e':'op','k':'hold','id':11,'s':10,'d':20,'rl':7,'rk':1}\n",
+		  0);
+	ck_assert_uint_ne(recording.extras[0].request_kind, 0);
+	ck_assert_uint_eq(recording.extras[1].request_kind, 0);
+	ck_assert_uint_eq(recording.extras[2].relock_ns, 7);
+	recording_free(&recording);
+	read_bad(OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'rk':1000}\n", 2, "string", 0);
+}
+END_TEST
+
 START_TEST(what_was_cut_off_ends_there)
 {
 	struct recording recording;
@@ -246,6 +264,7 @@ SUITE()
 	TEST(extras_begin_late);
 	TEST(all_of_a_sleep);
 	TEST(all_of_a_read);
+	TEST(the_kind_of_a_request_is_a_string);
 	TEST(what_was_cut_off_ends_there);
 	TEST(all_of_a_wait);
 	TEST(all_of_a_link);

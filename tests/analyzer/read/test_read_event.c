@@ -21,7 +21,7 @@ static const struct {
 	{ "cpu", FIELD_CPU },       { "ac", FIELD_ACCEPTED },    { "h", FIELD_HOLDER },
 	{ "od", FIELD_OWNER_DIED }, { "rl", FIELD_RELOCK },      { "tr", FIELD_TRIED },
 	{ "all", FIELD_ALL },       { "i2", FIELD_OTHER_IDENT }, { "q", FIELD_QUEUED },
-	{ "err", FIELD_ERROR },
+	{ "err", FIELD_ERROR },     { "rk", FIELD_REQUEST },
 };
 
 START_TEST(values_are_taken)
