@@ -63,11 +63,12 @@ bool turns_row_tells(struct turn_search *search, struct call_row *row, uint32_t 
 			.row = *row,
 		};
 		row->has_told = true;
+		row->turn = (uint32_t)(search->turn_count - 1);
 	}
-	struct turn *turn = &search->turns[search->turn_count - 1].turn;
+	struct turn *turn = &search->turns[row->turn].turn;
 	turn->closing_hold = hold;
 	turn->closing_link = hold == NO_INDEX ? link : NO_INDEX;
-	search->turn_of_link[link] = (uint32_t)(search->turn_count - 1);
+	search->turn_of_link[link] = row->turn;
 	return true;
 }
 

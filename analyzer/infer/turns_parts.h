@@ -18,6 +18,7 @@ struct call_row {
 	uint32_t count;
 	uint32_t after_wait; /* NO_INDEX = none */
 	bool has_told;       /* it let another thread go after its last call */
+	uint32_t turn;       /* if so, the one that ends with that */
 };
 
 /* A turn, and what tells its group. */

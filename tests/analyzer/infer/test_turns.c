@@ -105,6 +105,46 @@ START_TEST(one_thread_writes)
 }
 END_TEST
 
+/* A thread calls one that waits alone, then those that wait under a lock, then another alone. The
+ * turn under the lock stays what it is. */
+START_TEST(a_call_after_a_turn_under_a_lock_is_not_its_end)
+{
+	struct made made;
+	struct sketch *sketch = &made.monitored.sketch;
+
+	sketch_begin(sketch);
+	for (uint32_t i = 0; i < 6; i++)
+		sketch_thread(sketch, "thread", 0, 100);
+	for (int i = 0; i < 8; i++) {
+		double at = 10 * i;
+
+		sketch_io(sketch, 1, "write", "file", 1, at + 1, at + 2);
+		sketch_wait(sketch, 2, REASON_FUTEX, "own 2", at + 0.5, at + 2.2, NO_INDEX);
+		sketch_link(sketch, 1, LINK_WAKE, "own 2", at + 2.1, 1, NO_INDEX);
+		sketch_hold(sketch, 1, "M", 1, at + 2.3, at + 2.5);
+		for (uint32_t t = 4; t < 6; t++) {
+			sketch_hold(sketch, t, "M", 2, at + 0.1 * t, at + 0.1 * t + 0.05);
+			sketch_wait(sketch, t, REASON_COND, "done", at + 0.1 * t + 0.05,
+				    at + 2.1 + 0.1 * t, NO_INDEX);
+			sketch_hold(sketch, t, "M", 3, at + 2.1 + 0.1 * t, at + 2.15 + 0.1 * t);
+		}
+		sketch->rec.links[sketch_link(sketch, 1, LINK_WAKE, "done", at + 2.4, 2, NO_INDEX)]
+			.all = true;
+		sketch_wait(sketch, 3, REASON_FUTEX, "own 3", at + 0.5, at + 2.9, NO_INDEX);
+		sketch_link(sketch, 1, LINK_WAKE, "own 3", at + 2.8, 1, NO_INDEX);
+	}
+	monitored_build(&made.monitored);
+	turns_build(&made.turns, &sketch->rec, &made.monitored.timeline, &made.monitored.releases,
+		    &made.monitored.monitors);
+	for (size_t i = 0; i < made.turns.count; i++) {
+		const struct turn *turn = &made.turns.turns[i];
+
+		ck_assert(turn->closing_hold != NO_INDEX || turn->opening == NO_INDEX);
+	}
+	made_free(&made);
+}
+END_TEST
+
 START_TEST(any_end_will_do)
 {
 	/* for all that come late, or for some of them */
@@ -130,5 +170,6 @@ SUITE()
 	TEST(each_waits_alone);
 	TEST(no_lock_is_needed);
 	TEST(one_thread_writes);
+	TEST(a_call_after_a_turn_under_a_lock_is_not_its_end);
 	TEST(any_end_will_do);
 }
