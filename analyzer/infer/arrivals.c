@@ -3,8 +3,9 @@
  * Adds up the time of each class that waits for work.
  *
  * Work arrives at a poll of several descriptors, and at an accept. It also arrives on a connection
- * that was accepted, as the peer is a client. A poll of one other descriptor may wait for an
- * answer, and so may a read. One thread.
+ * that was accepted, as the peer is a client, and where connections are accepted. There a wait that
+ * the clock ended was for a client all the same: none came. A poll of one other descriptor may wait
+ * for an answer, and so may a read. One thread.
  */
 #include "arrivals.h"
 
@@ -14,36 +15,53 @@
 #include "flows.h"
 #include "format.h"
 
-static enum arrival_sort arrival_of(const struct recording *rec, uint32_t op)
+static bool is_accept(const struct recording *rec, uint32_t op)
+{
+	return rec->ops[op].kind == KIND_IO &&
+	       strncmp(rec->strings[rec->ops[op].name], "accept", 6) == 0;
+}
+
+/* Of each string whether connections are accepted at the descriptor that it is the ident of. */
+static bool *find_listeners(const struct recording *rec)
+{
+	bool *listens = memory_new(rec->string_count, sizeof(*listens));
+	for (uint32_t i = 0; rec->extras && i < rec->op_count; i++)
+		if (rec->ops[i].ident && is_accept(rec, i))
+			listens[rec->ops[i].ident] = true;
+	return listens;
+}
+
+static enum arrival_sort arrival_of(const struct recording *rec, const bool *listens, uint32_t op)
 {
 	const struct rec_op *call = &rec->ops[op];
-	const char *name = rec->strings[call->name];
+	bool is_wait = call->kind == KIND_POLL || call->kind == KIND_SLEEP;
 
-	if (rec->extras[op].timer)
-		return ARRIVAL_NONE;
 	if (call->kind == KIND_POLL && rec_polls_many(rec, op))
-		return ARRIVAL_ANY;
-	if (call->kind == KIND_IO && strncmp(name, "accept", 6) == 0)
+		return rec->extras[op].timer ? ARRIVAL_NONE : ARRIVAL_ANY;
+	if (is_accept(rec, op) || (is_wait && listens[call->ident]))
 		return ARRIVAL_CONNECTION;
 	if (!rec->extras[op].accepted)
 		return ARRIVAL_NONE;
-	return call->kind == KIND_POLL || flow_direction_of(name) == FLOW_READ ? ARRIVAL_CONNECTION
-									       : ARRIVAL_NONE;
+	return is_wait || flow_direction_of(rec->strings[call->name]) == FLOW_READ
+		       ? ARRIVAL_CONNECTION
+		       : ARRIVAL_NONE;
 }
 
 enum arrival_sort *arrivals_find(const struct recording *rec, const struct class_table *classes)
 {
 	enum arrival_sort *arrivals = memory_new(classes->count, sizeof(*arrivals));
+	bool *listens = find_listeners(rec);
 	uint64_t(*sums_ns)[ARRIVAL_ANY + 1] = memory_new(classes->count, sizeof(*sums_ns));
 
 	/* a call that took no time counts, too */
 	for (uint32_t i = 0; rec->extras && i < rec->op_count; i++)
-		sums_ns[classes->of_op[i]][arrival_of(rec, i)] +=
+		sums_ns[classes->of_op[i]][arrival_of(rec, listens, i)] +=
 			rec->ops[i].end_ns - rec->ops[i].start_ns + 1;
 	for (uint32_t i = 0; i < classes->count; i++)
 		for (enum arrival_sort k = ARRIVAL_CONNECTION; k <= ARRIVAL_ANY; k++)
 			if (sums_ns[i][k] > sums_ns[i][arrivals[i]])
 				arrivals[i] = k;
 	free(sums_ns);
+	free(listens);
 	return arrivals;
 }

@@ -56,6 +56,40 @@ START_TEST(waits_for_clients_are_arrivals)
 }
 END_TEST
 
+/* A poll of the descriptor where connections are accepted, as Python's and Java's servers do it. */
+START_TEST(a_wait_where_clients_come_is_an_arrival)
+{
+	static const struct {
+		enum kind kind;
+		const char *ident;
+		bool accepted, timer;
+		enum arrival_sort sort;
+	} rows[] = {
+		/* 0 */ { KIND_POLL, "listens", false, false, ARRIVAL_CONNECTION },
+		/* 1 */ { KIND_POLL, "another", false, false, ARRIVAL_NONE },
+		/* 2: none ever came */ { KIND_SLEEP, "listens", false, false, ARRIVAL_CONNECTION },
+		/* 3: the client is done */
+		{ KIND_SLEEP, "client", true, false, ARRIVAL_CONNECTION },
+		/* 4 */ { KIND_POLL, "client", true, true, ARRIVAL_CONNECTION },
+		/* 5 */ { KIND_POLL, "listens", false, true, ARRIVAL_CONNECTION },
+	};
+	struct sketch sketch;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 100);
+	sketch_io(&sketch, 0, "accept4", "listens", 1, 1, 2);
+	uint32_t op = sketch_op(&sketch, rows[_i].kind, "poll", 0, 2, 3);
+	sketch.rec.ops[op].ident = sketch_string(&sketch, rows[_i].ident);
+	sketch.rec.extras[op].fd = 3;
+	sketch.rec.extras[op].accepted = rows[_i].accepted;
+	sketch.rec.extras[op].timer = rows[_i].timer;
+	sketch_end(&sketch);
+	enum arrival_sort *arrivals = arrivals_find(&sketch.rec, &sketch.classes);
+	ck_assert_int_eq(arrivals[sketch_class(&sketch, "poll")], rows[_i].sort);
+	free(arrivals);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Two reads of one class, 1 ms of a file and so long of a client. */
 START_TEST(a_class_is_what_most_of_its_time_is)
 {
@@ -81,5 +115,6 @@ END_TEST
 SUITE()
 {
 	TEST(waits_for_clients_are_arrivals);
+	LOOP(a_wait_where_clients_come_is_an_arrival, 0, 6);
 	LOOP(a_class_is_what_most_of_its_time_is, 0, 2);
 }
