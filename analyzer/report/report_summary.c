@@ -11,6 +11,7 @@
 #include "confidence.h"
 #include "format.h"
 #include "report.h"
+#include "served.h"
 
 enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64 };
 
@@ -54,6 +55,14 @@ static void __attribute__((format(printf, 2, 3))) say(struct emit *emit, const c
 /* The answer, behind what it is worth. */
 static void emit_answer(const struct analysis *analysis, struct emit *emit, const char *before)
 {
+	struct served served;
+	if (served_find(analysis, &served)) {
+		char *sentence = served_sentence(analysis, &served);
+		say(emit, "%s%s", before, sentence);
+		free(sentence);
+		served_free(&served);
+		return;
+	}
 	const struct whatif *whatif = &analysis->whatif;
 	size_t at = report_sentence_factor(&analysis->options->factors);
 	const struct whatif_row *best = best_row(analysis, at);
@@ -67,6 +76,18 @@ static void emit_answer(const struct analysis *analysis, struct emit *emit, cons
 	char *change = report_change(analysis, best->class, at);
 	say(emit, "%sIf %s, the run would end %.1f%% sooner.", before, change, percent);
 	free(change);
+}
+
+/* Without an answer there is what was recorded. */
+static void emit_recorded(const struct analysis *analysis, struct emit *emit)
+{
+	struct served served;
+	if (!served_find(analysis, &served))
+		return;
+	char *sentence = served_sentence(analysis, &served);
+	say(emit, "As recorded: %s", sentence);
+	free(sentence);
+	served_free(&served);
 }
 
 /* The recording's own answer, where the replay has none or another one. */
@@ -100,6 +121,8 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		emit_answer(analysis, emit, before);
 	if (confidence == CONFIDENCE_WITHHELD && !analysis->checks.is_withheld)
 		emit_answer(analysis, emit, "Not sure at all: ");
+	else if (confidence == CONFIDENCE_WITHHELD)
+		emit_recorded(analysis, emit);
 	emit_other_answer(analysis, emit);
 	if (emit->format == EMIT_JSON)
 		emit_table_end(emit);
@@ -114,18 +137,20 @@ static void emit_warnings(const struct analysis *analysis, struct emit *emit)
 		char why[CONFIDENCE_BYTES];
 		(void)confidence_of(analysis, why);
 		/* The first line has said the gravest one. */
-		size_t more = 0, shown = 0;
+		size_t more = 0, shown = 0, most = SIZE_MAX;
+		if (emit->is_screen)
+			most = analysis->checks.is_withheld ? 0 : SCREEN_WARNINGS;
 		for (size_t i = 0; i < analysis->warning_count; i++) {
 			if (strstr(why, analysis->warnings[i]))
 				continue;
-			if (emit->is_screen && shown == SCREEN_WARNINGS)
+			if (shown == most)
 				more++;
 			else
 				emit_strong_line(emit, "warning: %s", analysis->warnings[i]);
 			shown += !more;
 		}
 		if (more > 0)
-			emit_line(emit, "%zu more warning%s: wcprof-analyze summary", more,
+			emit_line(emit, "%zu more warning%s: wcprof-analyze summary DUMP", more,
 				  more == 1 ? "" : "s");
 		return;
 	}

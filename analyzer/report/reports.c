@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "served.h"
+
 enum { FIRST_ROWS = 5, WORDS_BYTES = 200 };
 
 static const struct {
@@ -112,9 +114,14 @@ static void print_first(const struct analysis *analysis, struct emit *emit)
 		options.top = FIRST_ROWS;
 	first.options = &options;
 	emit->is_screen = true;
+	struct served served;
+	bool is_server = served_find(&first, &served);
 	for (size_t i = 0; i < REPORTS; i++)
-		if (reports[i].is_first)
+		if (reports[i].is_first && !(is_server && reports[i].print == report_whatif))
 			reports[i].print(&first, emit);
+	if (is_server)
+		served_print_fixes(&first, &served, emit);
+	served_free(&served);
 	list_words(words, " ", false);
 	emit_heading(emit, "More");
 	emit_line(emit, "--all, or some by name (wcprof-analyze locks,waits DUMP): %s", words);

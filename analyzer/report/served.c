@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums up what the users of a server wait for; served.h has the contract.
+ *
+ * A recording is of a server if its program marks requests, or if connections were accepted in it.
+ * A recorded client is a process that asks and has accepted no connection. To make it faster would
+ * make the server no better.
+ */
+#include "served.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/percentile.h"
+#include "format.h"
+#include "recording/programs.h"
+#include "report.h"
+
+enum { NAME_BYTES = 2100 /* a class's, and how many are like it */ };
+
+static const double WORTH_SAYING_PERCENT = 0.1, RANGE_SHOWN_PERCENT = 0.5;
+
+/* The process of an op, NO_INDEX = not known. */
+static uint32_t process_of(const struct recording *recording, uint32_t op)
+{
+	uint32_t thread = recording->ops[op].thread;
+	return thread < recording->thread_count ? recording->threads[thread].process : NO_INDEX;
+}
+
+/* By process: it asks, and has accepted nothing. False: nobody has accepted anything. */
+static bool find_clients(const struct analysis *analysis, bool *is_client)
+{
+	const struct recording *recording = analysis->recording;
+	const struct requests *requests = &analysis->script.requests;
+	bool has_accepted = false;
+	for (size_t i = 0; i < requests->count; i++) {
+		const struct request *request = &requests->requests[i];
+		uint32_t process = process_of(recording, request->op);
+		if (request->source == REQUEST_ASKED && process != NO_INDEX)
+			is_client[process] = true;
+	}
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		uint32_t process = process_of(recording, i);
+		has_accepted |= recording->extras[i].accepted;
+		if (recording->extras[i].accepted && process != NO_INDEX)
+			is_client[process] = false;
+	}
+	return has_accepted;
+}
+
+static bool is_program_of_clients(const struct recording *recording, uint32_t name,
+				  const bool *is_client)
+{
+	for (uint32_t i = 0; i < recording->process_count; i++)
+		if (!is_client[i] &&
+		    strcmp(program_called(recording, i), recording->strings[name]) == 0)
+			return false;
+	return true;
+}
+
+static bool is_function_of_clients(const struct analysis *analysis, uint32_t function,
+				   const bool *is_client, const bool *is_servers)
+{
+	const struct shares *shares = &analysis->script.shares;
+	const struct function *of = &shares->functions[function];
+	if (of->is_program)
+		return is_program_of_clients(analysis->recording, of->name, is_client);
+	for (uint32_t i = of->first; i < of->first + of->count; i++) {
+		uint32_t leaf = analysis->script.scopes.scopes[shares->shares[i].scope].leaf;
+		if (leaf == NO_INDEX || is_servers[leaf])
+			return false;
+	}
+	return of->count > 0;
+}
+
+/* By row of the what-if table; allocated. */
+static bool *find_rows_of_clients(const struct analysis *analysis, const bool *is_client)
+{
+	const struct recording *recording = analysis->recording;
+	const struct whatif *whatif = &analysis->whatif;
+	uint32_t classes = analysis->classes.count;
+	bool *is_servers = memory_new(classes, sizeof(*is_servers));
+	bool *is_of_clients = memory_new(whatif->row_count, sizeof(*is_of_clients));
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		uint32_t process = process_of(recording, i);
+		if (process == NO_INDEX || !is_client[process])
+			is_servers[analysis->classes.of_op[i]] = true;
+	}
+	for (size_t i = 0; i < whatif->row_count; i++) {
+		uint32_t class = whatif->rows[i].class;
+		is_of_clients[i] = class < classes
+					   ? !is_servers[class]
+					   : is_function_of_clients(analysis, class - classes,
+								    is_client, is_servers);
+	}
+	free(is_servers);
+	return is_of_clients;
+}
+
+static void measure(const struct analysis *analysis, struct served *served)
+{
+	const struct requests *requests = &analysis->script.requests;
+	uint64_t *taken_ns = memory_new(requests->count, sizeof(*taken_ns));
+	for (size_t i = 0; i < requests->count; i++)
+		if (request_is_judged(requests, &requests->requests[i]))
+			taken_ns[served->count++] = requests->requests[i].taken_ns;
+	if (served->count) {
+		size_t count = served->count;
+		served->p50_ns = percentile_select(taken_ns, count, count / 2);
+		served->p99_ns = percentile_select(taken_ns, count, count * 99 / 100);
+		served->per_second = (double)count / ((double)analysis->actual_makespan_ns / 1e9);
+	}
+	free(taken_ns);
+}
+
+static double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+double served_gain_percent(const struct analysis *analysis, double saved_ns)
+{
+	double left_ns = analysis->whatif.baseline.makespan_ns - saved_ns;
+	return left_ns > 0 ? 100 * saved_ns / left_ns : INFINITY;
+}
+
+static double p99_percent(const struct analysis *analysis, size_t row, size_t factor)
+{
+	return percent_of(analysis->whatif.rows[row].estimates[factor].p99_saved_ns,
+			  analysis->whatif.baseline.p99_ns);
+}
+
+static double gain_percent(const struct analysis *analysis, size_t row, size_t factor)
+{
+	return served_gain_percent(analysis, analysis->whatif.rows[row].estimates[factor].saved_ns);
+}
+
+/* A figure of a row, at a factor. */
+typedef double figure_of(const struct analysis *, size_t row, size_t factor);
+
+/* Beyond the row that is a part of it. */
+static double own_percent(const struct analysis *analysis, size_t row, size_t factor,
+			  figure_of *figure)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const struct whatif_row *within = whatif_find(whatif, whatif->rows[row].within);
+	double part = within ? figure(analysis, (size_t)(within - whatif->rows), factor) : 0;
+	return figure(analysis, row, factor) - fmax(part, 0);
+}
+
+/* Of its own; SIZE_MAX = none is worth a word. */
+static size_t find_most(const struct analysis *analysis, size_t factor, figure_of *figure,
+			const bool *is_left_out)
+{
+	size_t best = SIZE_MAX;
+	double most = WORTH_SAYING_PERCENT;
+	for (size_t i = 0; i < analysis->whatif.row_count; i++) {
+		double percent = own_percent(analysis, i, factor, figure);
+		if (report_is_repeated(analysis, i) || is_left_out[i] || percent < most)
+			continue;
+		best = i;
+		most = nextafter(percent, INFINITY);
+	}
+	return best;
+}
+
+bool served_find(const struct analysis *analysis, struct served *served)
+{
+	const struct requests *requests = &analysis->script.requests;
+	*served = (struct served){ .shortest = SIZE_MAX, .busiest = SIZE_MAX };
+	if (!analysis->has_script || !analysis->actual_makespan_ns ||
+	    requests->judged_class == NO_INDEX || requests->judged_source == REQUEST_LOCK)
+		return false;
+	bool *is_client = memory_new(analysis->recording->process_count, sizeof(*is_client));
+	bool has_accepted = find_clients(analysis, is_client);
+	if (has_accepted || requests->judged_source == REQUEST_MARKED)
+		measure(analysis, served);
+	if (served->count)
+		served->is_of_clients = find_rows_of_clients(analysis, is_client);
+	free(is_client);
+	if (!served->count)
+		return false;
+	served->factor = report_sentence_factor(&analysis->options->factors);
+	if (!analysis->checks.is_withheld)
+		served->busiest =
+			find_most(analysis, served->factor, gain_percent, served->is_of_clients);
+	if (!analysis->checks.is_withheld && !analysis->checks.are_requests_withheld)
+		served->shortest =
+			find_most(analysis, served->factor, p99_percent, served->is_of_clients);
+	return true;
+}
+
+void served_free(struct served *served)
+{
+	free(served->is_of_clients);
+}
+
+static void say_p99(FILE *file, const struct analysis *analysis, const struct served *served)
+{
+	if (analysis->checks.are_requests_withheld) {
+		fputs(" What would shorten p99 is withheld (record the clients, too).", file);
+		return;
+	}
+	if (served->shortest == SIZE_MAX) {
+		fputs(" No single class, made faster, would shorten p99.", file);
+		return;
+	}
+	char *change = report_change(analysis, analysis->whatif.rows[served->shortest].class,
+				     served->factor);
+	fprintf(file, " If %s, p99 would be %.1f%% shorter", change,
+		p99_percent(analysis, served->shortest, served->factor));
+	if (served->shortest == served->busiest)
+		fprintf(file, " and throughput %.1f%% higher",
+			gain_percent(analysis, served->busiest, served->factor));
+	fputc('.', file);
+	free(change);
+}
+
+static void say_throughput(FILE *file, const struct analysis *analysis, const struct served *served)
+{
+	if (served->busiest == SIZE_MAX) {
+		fputs(" No single class would raise throughput.", file);
+	} else if (served->busiest != served->shortest) {
+		char *change = report_change(analysis, analysis->whatif.rows[served->busiest].class,
+					     served->factor);
+		fprintf(file, " Throughput would rise most, by %.1f%%, if %s.",
+			gain_percent(analysis, served->busiest, served->factor), change);
+		free(change);
+	}
+}
+
+char *served_sentence(const struct analysis *analysis, const struct served *served)
+{
+	char p50[EMIT_DURATION_BYTES], p99[EMIT_DURATION_BYTES], *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+	emit_format_duration(p50, (double)served->p50_ns);
+	emit_format_duration(p99, (double)served->p99_ns);
+	fprintf(file, "%zu requests, %.0f per second: p50 %s, p99 %s.", served->count,
+		served->per_second, p50, p99);
+	if (!analysis->checks.is_withheld) {
+		say_p99(file, analysis, served);
+		say_throughput(file, analysis, served);
+	}
+	fclose(file);
+	return text;
+}
+
+static void emit_change(struct emit *emit, double saved_ns, double of_ns)
+{
+	char time[EMIT_DURATION_BYTES], text[2 * EMIT_DURATION_BYTES];
+	emit_format_duration(time, saved_ns);
+	snprintf(text, sizeof(text), "%s %5.1f%%", time, percent_of(saved_ns, of_ns));
+	emit_cell_text(emit, text);
+}
+
+static void emit_fix(const struct analysis *analysis, struct emit *emit, size_t row, size_t factor)
+{
+	const struct whatif *whatif = &analysis->whatif;
+	const struct estimate *estimate = &whatif->rows[row].estimates[factor];
+	double least = served_gain_percent(analysis, estimate->least_ns);
+	double most = served_gain_percent(analysis, estimate->most_ns);
+	char name[NAME_BYTES], text[64];
+	emit_row_begin(emit);
+	emit_cell_text(emit, report_name_of_repeated(analysis, row, name, sizeof(name)));
+	emit_cell_text(emit, facts_class_kind(analysis, whatif->rows[row].class));
+	emit_change(emit, estimate->p50_saved_ns, whatif->baseline.p50_ns);
+	emit_change(emit, estimate->p99_saved_ns, whatif->baseline.p99_ns);
+	int used = snprintf(text, sizeof(text), "%+.1f%%", gain_percent(analysis, row, factor));
+	if (most - least >= RANGE_SHOWN_PERCENT)
+		snprintf(text + used, sizeof(text) - (size_t)used, " (%.1f..%.1f%%)", least, most);
+	emit_cell_text(emit, text);
+	emit_row_end(emit);
+}
+
+/* By turns the next best one for the 99th percentile, and for throughput. */
+static void emit_fixes(const struct analysis *analysis, const struct served *served,
+		       struct emit *emit)
+{
+	bool *is_taken = memory_new(analysis->whatif.row_count, sizeof(*is_taken));
+	memcpy(is_taken, served->is_of_clients, analysis->whatif.row_count * sizeof(*is_taken));
+	size_t shown = 0, missed = 0;
+	for (size_t turn = 0; shown < analysis->options->top && missed < 2; turn++) {
+		bool is_by_p99 = turn % 2 == 0;
+		size_t row = SIZE_MAX;
+		if (!is_by_p99 || !analysis->checks.are_requests_withheld)
+			row = find_most(analysis, served->factor,
+					is_by_p99 ? p99_percent : gain_percent, is_taken);
+		missed = row == SIZE_MAX ? missed + 1 : 0;
+		if (row == SIZE_MAX)
+			continue;
+		is_taken[row] = true;
+		emit_fix(analysis, emit, row, served->factor);
+		shown++;
+	}
+	free(is_taken);
+}
+
+void served_print_fixes(const struct analysis *analysis, const struct served *served,
+			struct emit *emit)
+{
+	const bool has_times = !analysis->checks.are_requests_withheld;
+	const struct emit_column columns[] = {
+		{ .head = "class", .is_flexible = true },
+		{ .head = "kind", .yields = 1 },
+		{ .head = has_times ? "p50 saved" : NULL, .align = EMIT_RIGHT },
+		{ .head = has_times ? "p99 saved" : NULL, .align = EMIT_RIGHT },
+		{ .head = "throughput (range)" },
+	};
+	char times[REPORT_TIMES_BYTES], heading[REPORT_TIMES_BYTES + 64];
+	report_times(times, analysis->options->factors.factors[served->factor]);
+	snprintf(heading, sizeof(heading),
+		 "What would a fix buy? (to requests, if a class takes %s)", times);
+	emit_heading(emit, heading);
+	if (analysis->checks.is_withheld) {
+		report_withheld(analysis, emit);
+		return;
+	}
+	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	emit_fixes(analysis, served, emit);
+	emit_table_end(emit);
+	if (served->shortest == SIZE_MAX && served->busiest == SIZE_MAX)
+		emit_line(emit, "Nothing of what was tried; wcprof-analyze whatif shows that.");
+	if (served->busiest != SIZE_MAX)
+		report_next_limit(analysis, served->busiest, emit);
+}
