@@ -29,6 +29,7 @@
 #include "export/exporters.h"
 #include "export/folded.h"
 #include "export/page.h"
+#include "export/requestlines.h"
 #include "export/slowing.h"
 #include "format.h"
 #include "names/symbolize.h"
@@ -235,13 +236,34 @@ static int write_export(const struct analysis *analysis, const struct options *o
 	return failed ? EXIT_TROUBLE : 0;
 }
 
+static int write_requests(const struct analysis *analysis, const char *path)
+{
+	FILE *file = strcmp(path, "-") == 0 ? stdout : create_file("requests", path);
+	if (!file)
+		return EXIT_TROUBLE;
+	request_lines_write(file, analysis);
+	bool is_written = !ferror(file);
+	if (file != stdout)
+		is_written = fclose(file) == 0 && is_written;
+	if (!is_written)
+		complain("--requests: %s: cannot be written: is the disk full?", path);
+	return is_written ? 0 : EXIT_TROUBLE;
+}
+
+/* Whether there is no report: only what other programs read. */
+static bool has_no_report(const struct options *options)
+{
+	return (options->export[0] || (options->requests[0] && !options->json)) &&
+	       !options->html[0];
+}
+
 /* All of the analysis, or for an export that has no answers only what it measures. */
 static int build(struct analysis *analysis, const struct recording *recording,
 		 const struct options *options, const struct labels *labels)
 {
 	char error[OPTIONS_ERROR_BYTES];
 	bool has_answers =
-		!options->export[0] || options->html[0] || exporters_need_answers(options);
+		!has_no_report(options) || (options->export[0] && exporters_need_answers(options));
 	int failed = has_answers ? analysis_build(analysis, recording, options, labels, error)
 				 : analysis_measure(analysis, recording, options, labels, error);
 	if (failed)
@@ -258,10 +280,12 @@ static int print_reports(const struct recording *recording, const struct options
 	struct emit emit;
 	if (build(&analysis, recording, options, labels) != 0)
 		return EXIT_TROUBLE;
-	bool is_export_alone = options->export[0] && !options->html[0];
+	bool is_export_alone = has_no_report(options);
 	int status = options->html[0] ? write_page(&analysis, options->html, options->quiet) : 0;
 	if (status == 0 && options->export[0])
 		status = write_export(&analysis, options);
+	if (status == 0 && options->requests[0])
+		status = write_requests(&analysis, options->requests);
 	if (!is_export_alone && (!options->html[0] || options->json)) {
 		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT,
 			   output_columns(options), wants_color(options));

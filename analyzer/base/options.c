@@ -177,7 +177,7 @@ static void options_set_defaults(struct options *options)
 	}
 }
 
-/* False: two of those that each print or write something else. A page and an export go together. */
+/* False: two of those that each print or write something else. The last ones go together. */
 static bool is_one_output(const struct options *options, char error[OPTIONS_ERROR_BYTES])
 {
 	const struct {
@@ -189,15 +189,16 @@ static bool is_one_output(const struct options *options, char error[OPTIONS_ERRO
 		{ "folded", options->folded[0] },
 		{ "slow-rules", options->slow_rules.count > 0 },
 		{ "export", options->export[0] },
+		{ "requests", options->requests[0] },
 		{ "html", options->html[0] },
 	};
-	enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), EXPORT = OUTPUTS - 2 };
+	enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), EXPORT = OUTPUTS - 3 };
 	size_t first = 0, second = OUTPUTS - 1;
 	while (first < EXPORT && !outputs[first].is_given)
 		first++;
 	while (second > first && !outputs[second].is_given)
 		second--;
-	if (first >= second || first == EXPORT)
+	if (first >= second || first >= EXPORT)
 		return true;
 	snprintf(error, OPTIONS_ERROR_BYTES,
 		 "--%s and --%s exclude each other; give one of them in each run",

@@ -22,6 +22,7 @@
 #include "base/assumptions.h"
 #include "base/memory.h"
 #include "facts.h"
+#include "followed.h"
 #include "format.h"
 #include "names/threadnames.h"
 #include "recording/words.h"
@@ -437,6 +438,9 @@ int analysis_measure(struct analysis *analysis, const struct recording *recordin
 		analysis_compile(analysis);
 	if (analysis->has_script)
 		analysis->actual_makespan_ns = analysis->script.actual_ns;
+	analysis->has_paths = analysis->has_script && followed_is_wanted(options);
+	if (analysis->has_paths)
+		followed_build(&analysis->paths, analysis);
 	return 0;
 }
 
@@ -461,6 +465,7 @@ void analysis_free(struct analysis *analysis)
 	asked_free(&analysis->asked);
 	curves_free(&analysis->curves);
 	whatif_free(&analysis->whatif);
+	request_paths_free(&analysis->paths);
 	if (analysis->has_script)
 		script_free(&analysis->script);
 	edges_free(&analysis->edges);

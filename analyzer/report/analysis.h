@@ -19,6 +19,7 @@
 #include "measure/selftime.h"
 #include "measure/threadtime.h"
 #include "measure/waits.h"
+#include "paths/requestpaths.h"
 #include "recording/classes.h"
 #include "recording/graph.h"
 #include "replay/machine.h"
@@ -48,6 +49,8 @@ struct analysis {
 	struct edges edges;     /* instead of both, if they are what is to be followed */
 	bool has_script;
 	bool has_edges;
+	struct request_paths paths; /* if they were asked for and there is a script */
+	bool has_paths;
 	struct whatif whatif;
 	struct curves curves; /* for --html and --export svg alone */
 	struct asked asked;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes requests as lines of JSON; requestlines.h has the contract. */
+#include "requestlines.h"
+
+#include <inttypes.h>
+
+#include "base/emit.h"
+#include "report/facts.h"
+
+static void put_text(FILE *file, const char *key, const char *text)
+{
+	fprintf(file, "\"%s\":", key);
+	emit_json_string(file, text);
+	fputc(',', file);
+}
+
+static void put_parts(FILE *file, const struct analysis *analysis, size_t request)
+{
+	const struct request_paths *paths = &analysis->paths;
+	const char **strings = analysis->recording->strings;
+	fputs("\"parts\":[", file);
+	for (size_t i = paths->first[request]; i < paths->first[request + 1]; i++) {
+		struct path_part part = path_parts_at(&paths->parts, paths->part[i]);
+		fputs(i > paths->first[request] ? ",{" : "{", file);
+		put_text(file, "kind", path_kind_word(part.kind));
+		put_text(file, "name", strings[part.name]);
+		put_text(file, "by", strings[part.by]);
+		fprintf(file, "\"ns\":%" PRIu64 "}", paths->ns[i]);
+	}
+	fputs("]}\n", file);
+}
+
+static void put_request(FILE *file, const struct analysis *analysis, size_t index)
+{
+	const struct recording *recording = analysis->recording;
+	const struct request *request = &analysis->script.requests.requests[index];
+	fputc('{', file);
+	put_text(file, "class", facts_class_name(analysis, request->class));
+	put_text(file, "source", facts_request_source(request->source));
+	put_text(file, "connection", recording->strings[request->connection]);
+	fprintf(file, "\"ordinal\":%" PRIu32 ",", request->ordinal);
+	if (request->thread != NO_INDEX) {
+		const struct rec_thread *thread = &recording->threads[request->thread];
+		fprintf(file, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",",
+			recording->processes[thread->process].pid, thread->tid);
+	}
+	fprintf(file,
+		"\"early_ns\":%" PRIu64 ",\"start_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64
+		",\"latency_ns\":%" PRIu64 ",\"unfinished\":%s,",
+		request->early_ns, request->start_ns, request->end_ns, request->taken_ns,
+		request->is_unfinished ? "true" : "false");
+	put_parts(file, analysis, index);
+}
+
+void request_lines_write(FILE *file, const struct analysis *analysis)
+{
+	for (size_t i = 0; analysis->has_paths && i < analysis->paths.count; i++)
+		put_request(file, analysis, i);
+}
