@@ -5,9 +5,9 @@
  * The only place that prints errors and decides the exit status:
  *
  *   0   done
- *   1   --symbolize refused files
+ *   1   --symbolize refused files; --diff found NEW worse
  *   2   wrong usage, a dump that cannot be read, or output that cannot be written
- *   3   answers are withheld (report/verdict.c)
+ *   3   answers are withheld (report/verdict.c); --diff cannot tell
  */
 #include <errno.h>
 #include <locale.h>
@@ -26,6 +26,7 @@
 #include "base/options.h"
 #include "base/outfile.h"
 #include "base/utf8.h"
+#include "diff/diff.h"
 #include "export/exporters.h"
 #include "export/folded.h"
 #include "export/page.h"
@@ -42,6 +43,7 @@
 
 enum {
 	EXIT_REFUSED = 1,
+	EXIT_WORSE = 1,
 	EXIT_TROUBLE = 2,
 	EXIT_WITHHELD = 3,
 	LINE_COLUMNS = 100,
@@ -400,6 +402,30 @@ static int analyze(struct recording *recording, const struct options *options)
 	return status;
 }
 
+static int print_diff(const struct options *options)
+{
+	static const int statuses[] = { [DIFF_NOT_WORSE] = 0,
+					[DIFF_WORSE] = EXIT_WORSE,
+					[DIFF_UNSURE] = EXIT_WITHHELD,
+					[DIFF_UNTOLD] = EXIT_WITHHELD };
+	char error[SIDES_ERROR_BYTES];
+	struct diff diff;
+	struct emit emit;
+	if (diff_build(&diff, options, error) != 0) {
+		complain("%s", error);
+		return EXIT_TROUBLE;
+	}
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
+	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(options),
+		   wants_color(options));
+	diff_print(&diff, &emit);
+	emit_end(&emit);
+	int status = statuses[diff.outcome];
+	diff_free(&diff);
+	return status;
+}
+
 /* False: the bound that was asked for cannot be. One by the free memory need not be. */
 static bool bound_memory(const struct options *options)
 {
@@ -436,8 +462,10 @@ int main(int argc, char **argv)
 		options_print_help(stdout);
 	else if (options.version)
 		fputs(version_text, stdout);
-	else if ((status = set_aside(&options.withouts)) == 0 &&
-		 (status = read_dumps(&recording, &options)) == 0 && options.symbolize[0])
+	else if ((status = set_aside(&options.withouts)) == 0 && options.diff)
+		status = print_diff(&options);
+	else if (status == 0 && (status = read_dumps(&recording, &options)) == 0 &&
+		 options.symbolize[0])
 		status = write_symbolized(&recording, &options);
 	else if (status == 0)
 		status = analyze(&recording, &options);

@@ -246,6 +246,23 @@ void emit_cell_ns(struct emit *emit, double ns)
 	}
 }
 
+void emit_cell_number(struct emit *emit, double number)
+{
+	const struct emit_column *column = cell_next(emit);
+	if (!isfinite(number))
+		number = 0;
+	if (emit->format == EMIT_TEXT) {
+		char text[32];
+		double size = fabs(number);
+		int digits = size == floor(size) || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+		snprintf(text, sizeof(text), "%.*f", digits, number);
+		text_cell(emit, text);
+	} else if (column) {
+		json_cell(emit, column);
+		fprintf(emit->file, "%.9g", number);
+	}
+}
+
 void emit_cell_percent(struct emit *emit, double percent)
 {
 	const struct emit_column *column = cell_next(emit);

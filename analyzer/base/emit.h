@@ -82,6 +82,8 @@ void emit_row_begin(struct emit *emit);
 void emit_cell_text(struct emit *emit, const char *text);
 void emit_cell_count(struct emit *emit, uint64_t count);
 void emit_cell_ns(struct emit *emit, double ns);
+/* "1234", "12.3", "1.23". */
+void emit_cell_number(struct emit *emit, double number);
 void emit_cell_percent(struct emit *emit, double percent);
 void emit_cell_flag(struct emit *emit, bool is_set);
 void emit_cell_map_begin(struct emit *emit);

@@ -184,6 +184,7 @@ static bool is_one_output(const struct options *options, char error[OPTIONS_ERRO
 		const char *name;
 		bool is_given;
 	} outputs[] = {
+		{ "diff", options->diff },
 		{ "symbolize", options->symbolize[0] },
 		{ "explain", options->explain },
 		{ "folded", options->folded[0] },
@@ -226,6 +227,14 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 	else if (options->from_ns >= options->to_ns)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--from is not before --to; give a --from that is smaller");
+	else if (needs_paths && options->diff && options->path_count != 2)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--diff compares two recordings, and %zu are given; give OLD and NEW, "
+			 "files or directories",
+			 options->path_count);
+	else if (options->maps.count > 0 && !options->diff)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--map renames what --diff compares; give --diff, too");
 	else if (options->html[0] && !strcmp(options->html, options->output))
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--html and -o are both \"%.60s\"; give them different names",
