@@ -3,9 +3,9 @@
  * Replays the run with every class at nothing; floor.h has the contract.
  *
  * The critical path of that replay has only pinned pieces. They are summed by cause: thread
- * class, step type, and the op or call in which the thread was. Two sorts of time are no wait and
+ * class, step type, and the op or call in which the thread was. Three sorts of time are no wait and
  * not counted. A process that nobody in the recording started begins when it began. A schedule goes
- * on as it is.
+ * on as it is. Clients that are not recorded think for as long as they do.
  */
 #include "floor.h"
 
@@ -61,6 +61,8 @@ static void add_piece(void *context, const struct trace_piece *piece)
 	if (piece->actor < recording->thread_count)
 		cause.thread_class =
 			class_of_op(pieces->classes, recording->threads[piece->actor].op);
+	if (script->clients.count && piece->actor >= script->clients.first_thread)
+		return; /* a client's own time */
 	if (piece->part == TRACE_START && is_begin(recording, piece->actor))
 		return;
 	if (piece->step != NO_INDEX) {

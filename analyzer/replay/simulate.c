@@ -489,7 +489,7 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.scratch_new = scratch_new,
 		.scratch_free = scratch_free,
 		.cost = script->step_count,
-		.finish_count = script->recording->thread_count,
+		.finish_count = script_recorded_actors(script),
 		.has_jitter = assume.jitter > 0,
 		.has_locks = script->lock_count > 0 && assume.fair_locks,
 		.is_crowded = machine_is_crowded(machine, script) && assume.shared_cpus,

@@ -491,7 +491,7 @@ int explain_write(FILE *file, const struct recording *recording, const struct op
 	class_table_build(&classes, recording, labels ? labels->classes : NULL);
 	script_build(&script, recording, &classes, &script_options);
 	struct explained explained = {
-		.file = file, .rec = recording, .classes = &classes, .script = &script
+		.file = file, .rec = script.recording, .classes = &classes, .script = &script
 	};
 	int failed = explain(&explained, options->explain, error);
 	script_free(&script);

@@ -349,6 +349,42 @@ static void emit_baseline(const struct analysis *analysis, struct emit *emit)
 		      replayed, facts_drift_percent(analysis));
 }
 
+static const char *clients_sort_word(const struct clients *clients)
+{
+	if (!clients->count)
+		return "";
+	return clients->sort == CLIENTS_OPEN ? "open" : "closed";
+}
+
+static void print_clients(const struct clients *clients, struct emit *emit)
+{
+	char think[EMIT_DURATION_BYTES];
+	const char *why = clients->is_told ? "" : " (as it seems)";
+
+	emit_format_duration(think, (double)clients->think_ns);
+	if (clients->sort == CLIENTS_OPEN)
+		emit_labelled(emit, "Clients", "%zu, not recorded, open%s: savings are latency",
+			      clients->count, why);
+	else
+		emit_labelled(emit, "Clients",
+			      "%zu, not recorded, closed%s: savings are throughput; each "
+			      "asks %s after its answer",
+			      clients->count, why, think);
+}
+
+static void emit_clients(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct clients nobody = { .count = 0 };
+	const struct clients *clients = analysis->has_script ? &analysis->script.clients : &nobody;
+
+	emit_text(emit, "clients_sort", NULL, clients_sort_word(clients));
+	emit_count(emit, "clients", NULL, clients->count);
+	emit_count(emit, "clients_questions", NULL, clients->question_count);
+	emit_ns(emit, "clients_think_ns", NULL, (double)clients->think_ns);
+	if (emit->format == EMIT_TEXT && clients->count)
+		print_clients(clients, emit);
+}
+
 void report_summary(const struct analysis *analysis, struct emit *emit)
 {
 	const struct recording *recording = analysis->recording;
@@ -367,6 +403,7 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
 	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
 	emit_baseline(analysis, emit);
+	emit_clients(analysis, emit);
 	emit_checks(analysis, emit);
 	if (emit->format == EMIT_JSON)
 		emit_counters(analysis, emit);

@@ -14,6 +14,7 @@
 #define WCPROF_SCRIPT_H
 
 #include "infer/arrivals.h"
+#include "infer/clients.h"
 #include "infer/flows.h"
 #include "infer/looks.h"
 #include "infer/loops.h"
@@ -156,7 +157,8 @@ struct messages {
 /* Written by script_build() and the files that it calls, read by all others. A variant is a copy
  * that shares what it does not change. */
 struct script {
-	const struct recording *recording;
+	const struct recording *recording; /* with the clients, if there are any */
+	struct clients clients;            /* that are not recorded, each a thread of its own */
 	struct monitors monitors;
 	struct step *steps;
 	size_t step_count;
@@ -234,6 +236,9 @@ static inline uint32_t script_source(const struct script *script, const struct s
 /* Where an actor begins to take its next job; NO_INDEX = in the middle of something else, or it
  * takes none. */
 uint32_t script_take_step(const struct script *, uint32_t actor);
+
+/* Number of actors that are recorded threads; those behind them are clients, or were added. */
+size_t script_recorded_actors(const struct script *);
 
 /* Of a step that concerns other actors; NULL = not known. */
 const struct step_origin *script_origin(const struct script *, uint32_t step);

@@ -241,8 +241,12 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 	memset(gathered->step_of_turn, 0xff,
 	       compiler->found->turns.count * sizeof(*gathered->step_of_turn));
 	script_places_begin(&gathered->places, rec, functions);
-	for (uint32_t t = 0; t < rec->thread_count; t++)
+	size_t recorded = script_recorded_actors(compiler->script);
+
+	for (uint32_t t = 0; t < recorded; t++)
 		script_compile_thread(compiler, t);
+	for (uint32_t t = (uint32_t)recorded; t < rec->thread_count; t++)
+		script_compile_client(compiler, t);
 	script_looks_complete(compiler->script);
 	script_races_complete(compiler->script);
 }
@@ -352,7 +356,6 @@ void script_build(struct script *script, const struct recording *rec,
 
 	assert(rec->thread_count && rec->extras);
 	memset(script, 0, sizeof(*script));
-	script->recording = rec;
 	script->class_count = classes->count;
 	script->unresolved_wait = NO_INDEX;
 	script->unresolved_of_class_ns =
@@ -361,11 +364,22 @@ void script_build(struct script *script, const struct recording *rec,
 	uint64_t *startup_ns = startup_find(rec);
 	cpus_find(script, rec, startup_ns);
 	timeline_build(&timeline, rec);
+	flows_build(&script->flows, rec);
+	requests_build(&script->requests, rec, classes, &script->flows, &timeline);
+	clients_build(&script->clients, rec, classes);
+	if (script->clients.count) {
+		rec = &script->clients.recording;
+		classes = &script->clients.classes;
+		clients_date(&script->clients, &script->requests);
+		timeline_free(&timeline);
+		timeline_build(&timeline, rec);
+		flows_free(&script->flows);
+		flows_build(&script->flows, rec);
+	}
+	script->recording = rec;
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
-	flows_build(&script->flows, rec);
 	loops_build(&script->loops, rec, &timeline, &script->flows);
-	requests_build(&script->requests, rec, classes, &script->flows, &timeline);
 	script->lock_count = releases.locks.count;
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
@@ -390,6 +404,12 @@ void script_build(struct script *script, const struct recording *rec,
 	releases_free(&releases);
 	timeline_free(&timeline);
 	assert(script_is_valid(script));
+}
+
+size_t script_recorded_actors(const struct script *script)
+{
+	return script->clients.count ? script->clients.first_thread
+				     : script->recording->thread_count;
 }
 
 const struct step_origin *script_origin(const struct script *script, uint32_t step)
@@ -422,6 +442,7 @@ void script_free(struct script *script)
 		free(script->circles[i].turns.cost_of);
 	}
 	free(script->circles);
+	clients_free(&script->clients);
 	requests_free(&script->requests);
 	loops_free(&script->loops);
 	flows_free(&script->flows);

@@ -269,5 +269,6 @@ void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point poin
 
 	assert(op < compiler->rec->op_count);
 	for (size_t i = 0; i < count && !compiler->thread.is_skipping; i++)
-		script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
+		if (places[i].stamp % 2 || !script_is_asked(compiler->script, op))
+			script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
 }

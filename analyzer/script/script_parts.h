@@ -185,6 +185,10 @@ struct compiler {
 /* script_thread.c */
 void script_compile_thread(struct compiler *, uint32_t thread);
 
+/* script_clients.c. Where a client asks, its steps note when the request begins. */
+bool script_is_asked(const struct script *, uint32_t op);
+void script_compile_client(struct compiler *, uint32_t thread);
+
 /* script_emit.c */
 void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
 /* The step that was emitted last was compiled from this wait, not from the moment. */

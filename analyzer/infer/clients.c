@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes up the clients that are not recorded; clients.h has the contract.
+ *
+ * Method. A connection is a client's if it was accepted, and no recorded call writes what is read
+ * from it. Its server's reads and writes in order of time are the client's sends and receipts. All
+ * reads up to the next write are one send, but for reads that waited: these began with a send of
+ * their own.
+ *
+ * A send came no later than its read returned, or the poll that found it. It came no earlier than
+ * the answer before it, and than the thread's poll before, which would have found it. Where that
+ * call took long the server was waiting: the send came as the call returned. Where it took most of
+ * the time between, it came about then. Other sends get a time in between (clients_times.c).
+ *
+ * One thread.
+ */
+#include "clients.h"
+
+#include "base/assumptions.h"
+#include "base/memory.h"
+#include "clients_parts.h"
+#include "flows_names.h"
+#include "format.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A call of a server that moved bytes. */
+struct served {
+	uint64_t at_ns; /* write: its beginning; read: its end */
+	uint32_t op;
+	uint32_t connection;
+	bool is_write;
+};
+
+struct seeking {
+	const struct recording *rec;
+	uint32_t *connection_of; /* by ident: NO_INDEX = none of a client */
+	uint32_t *idents;        /* by connection */
+	size_t connection_count;
+	struct served *served; /* by connection, then time */
+	size_t served_count;
+	struct clients_polls polls;
+	uint32_t *handed; /* by read: the poll of another thread that found it, NO_INDEX = none */
+	struct doing *doings;
+	size_t doing_count;
+	size_t doing_room;
+};
+
+/* --- connections whose other end is missing --- */
+
+static int compare_names(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static bool moves_bytes(const struct recording *rec, uint32_t op)
+{
+	return rec->ops[op].kind == KIND_IO && rec->ops[op].thread != NO_INDEX &&
+	       rec->ops[op].ident && !rec->extras[op].open && rec->extras[op].amount &&
+	       rec->ops[op].outcome != OUTCOME_ERROR;
+}
+
+/* By ident: whether it is that of an accepted connection that bytes went through. */
+static bool *accepted_find(const struct recording *rec, bool *is_used, size_t *count)
+{
+	bool *is_accepted = memory_new(rec->string_count, sizeof(*is_accepted));
+
+	*count = 0;
+	for (uint32_t i = 0; i < rec->op_count; i++) {
+		if (!moves_bytes(rec, i))
+			continue;
+		is_used[rec->ops[i].ident] = true;
+		if (rec->extras[i].accepted && !is_accepted[rec->ops[i].ident]) {
+			is_accepted[rec->ops[i].ident] = true;
+			++*count;
+		}
+	}
+	return is_accepted;
+}
+
+/* Of all streams that bytes were moved through: their names to those who write. */
+static uint64_t *written_find(const struct flow_names *names, const bool *is_used, size_t *count)
+{
+	const struct recording *rec = names->recording;
+	uint64_t *written = memory_new(rec->string_count, sizeof(*written));
+
+	*count = 0;
+	for (uint32_t i = 1; i < rec->string_count; i++) {
+		uint64_t name = is_used[i] ? flow_names_stream(names, i, true) : 0;
+
+		if (name)
+			written[(*count)++] = name;
+	}
+	if (*count)
+		qsort(written, *count, sizeof(*written), compare_names);
+	return written;
+}
+
+static void connections_find(struct seeking *seeking)
+{
+	const struct recording *rec = seeking->rec;
+	bool *is_used = memory_new(rec->string_count, sizeof(*is_used));
+	size_t accepted_count, written_count;
+	bool *is_accepted = accepted_find(rec, is_used, &accepted_count);
+
+	seeking->connection_of = memory_new(rec->string_count, sizeof(*seeking->connection_of));
+	memset(seeking->connection_of, 0xff, rec->string_count * sizeof(*seeking->connection_of));
+	seeking->idents = memory_new(accepted_count, sizeof(*seeking->idents));
+	if (accepted_count) {
+		struct flow_names names;
+
+		flow_names_build(&names, rec);
+		uint64_t *written = written_find(&names, is_used, &written_count);
+
+		for (uint32_t i = 1; i < rec->string_count; i++) {
+			bool is_tcp = is_accepted[i] && !strncmp(rec->strings[i], "tcp ", 4);
+			uint64_t name = is_tcp ? flow_names_stream(&names, i, false) : 0;
+
+			if (!name ||
+			    bsearch(&name, written, written_count, sizeof(name), compare_names))
+				continue;
+			seeking->connection_of[i] = (uint32_t)seeking->connection_count;
+			seeking->idents[seeking->connection_count++] = i;
+		}
+		free(written);
+		flow_names_free(&names);
+	}
+	free(is_used);
+	free(is_accepted);
+}
+
+/* --- what their servers did --- */
+
+static int compare_served(const void *left, const void *right)
+{
+	const struct served *a = left, *b = right;
+
+	if (a->connection != b->connection)
+		return a->connection < b->connection ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->op > b->op) - (a->op < b->op);
+}
+
+static void served_find(struct seeking *seeking)
+{
+	const struct recording *rec = seeking->rec;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+		uint32_t connection = seeking->connection_of[op->ident];
+
+		if (connection == NO_INDEX || !moves_bytes(rec, i))
+			continue;
+		enum flow_direction direction = flow_direction_of(rec->strings[op->name]);
+		bool is_write = direction == FLOW_WRITE;
+
+		if (direction == FLOW_NONE)
+			continue;
+		seeking->served = memory_grow(seeking->served, &room, seeking->served_count + 1,
+					      sizeof(*seeking->served));
+		seeking->served[seeking->served_count++] =
+			(struct served){ is_write ? op->start_ns : op->end_ns, i, connection,
+					 is_write };
+	}
+	if (seeking->served_count)
+		qsort(seeking->served, seeking->served_count, sizeof(*seeking->served),
+		      compare_served);
+}
+
+/* --- polls that found what was read --- */
+
+static int compare_polls(const void *left, const void *right, void *context)
+{
+	const struct rec_op *ops = context;
+	const struct rec_op *a = &ops[*(const uint32_t *)left], *b = &ops[*(const uint32_t *)right];
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static void polls_find(struct seeking *seeking)
+{
+	const struct recording *rec = seeking->rec;
+	struct clients_polls *polls = &seeking->polls;
+	size_t room = 0;
+
+	polls->rec = rec;
+	for (uint32_t i = 0; i < rec->op_count; i++) {
+		if (rec->ops[i].kind != KIND_POLL || rec->ops[i].thread == NO_INDEX ||
+		    rec->extras[i].open || !rec->extras[i].amount || rec_waits_for_signal(rec, i))
+			continue;
+		polls->polls =
+			memory_grow(polls->polls, &room, polls->count + 1, sizeof(*polls->polls));
+		polls->polls[polls->count++] = i;
+	}
+	if (polls->count)
+		qsort_r(polls->polls, polls->count, sizeof(*polls->polls), compare_polls, rec->ops);
+}
+
+size_t clients_poll_before(const struct clients_polls *polls, uint32_t thread, uint64_t until_ns)
+{
+	const struct rec_op *ops = polls->rec->ops;
+	size_t low = 0, high = polls->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct rec_op *poll = &ops[polls->polls[middle]];
+
+		if (poll->thread < thread || (poll->thread == thread && poll->end_ns <= until_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && ops[polls->polls[low - 1]].thread == thread ? low - 1 : SIZE_MAX;
+}
+
+/* Of a thread the last one that had returned by then; NO_INDEX = there is none. */
+static uint32_t poll_before(const struct seeking *seeking, uint32_t thread, uint64_t until_ns)
+{
+	size_t at = clients_poll_before(&seeking->polls, thread, until_ns);
+
+	return at == SIZE_MAX ? NO_INDEX : seeking->polls.polls[at];
+}
+
+/* The same before a read, and behind `after_ns`. One for another descriptor alone says nothing. */
+static uint32_t poll_of_read(const struct seeking *seeking, uint32_t read, uint64_t after_ns)
+{
+	const struct rec_op *ops = seeking->rec->ops;
+	uint32_t poll = poll_before(seeking, ops[read].thread, ops[read].start_ns);
+
+	return poll != NO_INDEX && ops[poll].end_ns > after_ns &&
+			       (rec_polls_many(seeking->rec, poll) ||
+				ops[poll].ident == ops[read].ident)
+		       ? poll
+		       : NO_INDEX;
+}
+
+/* The end of what was done before on the same connection; 0 = nothing was. */
+static uint64_t before_ns(const struct seeking *seeking, size_t served)
+{
+	const struct served *before = &seeking->served[served - 1];
+
+	return served && before->connection == seeking->served[served].connection
+		       ? seeking->rec->ops[before->op].end_ns
+		       : 0;
+}
+
+/* Reads with which questions begin, by threads that do not poll. */
+static void handed_find(struct seeking *seeking)
+{
+	const struct recording *rec = seeking->rec;
+	struct handed_read *reads = memory_new(seeking->served_count, sizeof(*reads));
+	size_t count = 0;
+
+	seeking->handed = memory_new(seeking->served_count, sizeof(*seeking->handed));
+	for (size_t i = 0; i < seeking->served_count; i++) {
+		const struct served *read = &seeking->served[i];
+		const struct rec_op *op = &rec->ops[read->op];
+		uint64_t after_ns = before_ns(seeking, i);
+
+		seeking->handed[i] = NO_INDEX;
+		if (!read->is_write && (!after_ns || read[-1].is_write) &&
+		    poll_of_read(seeking, read->op, after_ns) == NO_INDEX)
+			reads[count++] = (struct handed_read){ after_ns, op->start_ns,
+							       rec->threads[op->thread].process,
+							       (uint32_t)i };
+	}
+	if (seeking->polls.count)
+		clients_hand(&seeking->polls, reads, count, seeking->handed);
+	free(reads);
+}
+
+/* --- what the clients did --- */
+
+/* When the bytes of a read came, if nothing did between `after_ns` and them. */
+static struct doing send_of(const struct seeking *seeking, const struct served *read,
+			    uint64_t after_ns)
+{
+	const struct rec_op *ops = seeking->rec->ops, *op = &ops[read->op];
+	uint32_t poll = poll_of_read(seeking, read->op, after_ns);
+	uint64_t early_ns = after_ns;
+
+	if (poll == NO_INDEX)
+		poll = seeking->handed[read - seeking->served];
+	if (poll != NO_INDEX) {
+		op = &ops[poll];
+		uint32_t before = poll_before(seeking, op->thread, op->start_ns);
+
+		/* which would have found it */
+		if (before != NO_INDEX && rec_polls_many(seeking->rec, before) &&
+		    ops[before].end_ns > early_ns)
+			early_ns = ops[before].end_ns;
+	}
+	early_ns = early_ns < op->end_ns ? early_ns : op->end_ns;
+	uint64_t since_ns = op->start_ns > early_ns ? op->start_ns : early_ns;
+	uint64_t waited_ns = op->end_ns - since_ns;
+
+	return (struct doing){ .at_ns = op->end_ns,
+			       .due_ns = op->end_ns,
+			       .early_ns = early_ns,
+			       .late_ns = op->end_ns,
+			       .bytes = seeking->rec->extras[read->op].amount,
+			       .op = read->op,
+			       .connection = read->connection,
+			       .is_send = true,
+			       .is_exact = waited_ns > assume.copy,
+			       .is_near = waited_ns > since_ns - early_ns };
+}
+
+static void doing_add(struct seeking *seeking, const struct doing *doing)
+{
+	seeking->doings = memory_grow(seeking->doings, &seeking->doing_room,
+				      seeking->doing_count + 1, sizeof(*seeking->doings));
+	seeking->doings[seeking->doing_count++] = *doing;
+}
+
+static void write_look_at(struct seeking *seeking, const struct served *write, bool is_more)
+{
+	const struct rec_op *op = &seeking->rec->ops[write->op];
+	struct doing got = { .at_ns = op->end_ns + 1, /* the write did not wait for it */
+			     .bytes = seeking->rec->extras[write->op].amount,
+			     .op = write->op,
+			     .connection = write->connection };
+
+	if (is_more) {
+		struct doing *last = &seeking->doings[seeking->doing_count - 1];
+
+		got.bytes += last->bytes;
+		*last = got;
+	} else {
+		doing_add(seeking, &got);
+	}
+}
+
+static void read_look_at(struct seeking *seeking, const struct served *read,
+			 const struct served *before)
+{
+	uint64_t after_ns = before ? seeking->rec->ops[before->op].end_ns : 0;
+	struct doing send = send_of(seeking, read, after_ns);
+
+	send.is_first = !before || before->is_write;
+	if (!send.is_first && !send.is_exact) {
+		seeking->doings[seeking->doing_count - 1].bytes += send.bytes;
+		return;
+	}
+	send.is_exact = send.is_exact || !before;
+	/* the answer is there by then */
+	if (before && before->is_write) {
+		struct doing *got = &seeking->doings[seeking->doing_count - 1];
+
+		got->at_ns = got->at_ns < read->at_ns ? got->at_ns : read->at_ns;
+		send.answered_ns = got->at_ns;
+		send.early_ns = send.early_ns > got->at_ns ? send.early_ns : got->at_ns;
+		send.late_ns = send.late_ns > send.early_ns ? send.late_ns : send.early_ns;
+		send.at_ns = send.due_ns = send.late_ns;
+	}
+	doing_add(seeking, &send);
+}
+
+static void doings_find(struct seeking *seeking)
+{
+	for (size_t i = 0; i < seeking->served_count; i++) {
+		const struct served *served = &seeking->served[i];
+		const struct served *before =
+			i && served[-1].connection == served->connection ? &served[-1] : NULL;
+
+		if (served->is_write)
+			write_look_at(seeking, served, before && before->is_write);
+		else
+			read_look_at(seeking, served, before);
+	}
+}
+
+void clients_build(struct clients *clients, const struct recording *rec,
+		   const struct class_table *classes)
+{
+	struct seeking seeking = { .rec = rec };
+
+	assert(rec->extras && rec->thread_count);
+	*clients = (struct clients){ .sort = CLIENTS_CLOSED };
+	connections_find(&seeking);
+	if (seeking.connection_count) {
+		served_find(&seeking);
+		polls_find(&seeking);
+		handed_find(&seeking);
+		doings_find(&seeking);
+		clients_time(clients, seeking.doings, seeking.doing_count);
+		const struct doings doings = { rec, seeking.idents, seeking.connection_count,
+					       seeking.doings, seeking.doing_count };
+
+		clients_record(clients, &doings, classes);
+	}
+	free(seeking.connection_of);
+	free(seeking.idents);
+	free(seeking.served);
+	free(seeking.polls.polls);
+	free(seeking.handed);
+	free(seeking.doings);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files that make up clients; clients.h has the contract.
+ */
+#ifndef WCPROF_CLIENTS_PARTS_H
+#define WCPROF_CLIENTS_PARTS_H
+
+#include "clients.h"
+
+/* A client sends or gets so many bytes at once. */
+struct doing {
+	/* A send: when it came, between the earliest and latest times at which it can have. An
+	 * answer: all of it was there by then. */
+	uint64_t at_ns;
+	uint64_t due_ns; /* a send: when it would have come without awaiting the answer before */
+	uint64_t answered_ns; /* a send: when its client had the answer before, 0 = there is none */
+	uint64_t early_ns;
+	uint64_t late_ns;
+	uint64_t bytes;
+	uint32_t op; /* of the server: the first read, or the last write */
+	uint32_t connection;
+	bool is_send;
+	bool is_exact; /* a send: the server was waiting for it, and it came at its latest time */
+	bool is_near;  /* a send: the server did little else since its earliest time */
+	bool is_first; /* a send: behind an answer, or of its connection */
+};
+
+/* Of all clients, connection by connection, in order. */
+struct doings {
+	const struct recording *rec;
+	const uint32_t *idents; /* by connection: its server's */
+	size_t connection_count;
+	const struct doing *list;
+	size_t count;
+};
+
+/* clients_recorded.c. Makes the recording with the clients in it. */
+void clients_record(struct clients *, const struct doings *, const struct class_table *);
+
+/* Polls that found something, by thread, then end. */
+struct clients_polls {
+	const struct recording *rec;
+	uint32_t *polls; /* ops */
+	size_t count;
+};
+
+/* clients.c. The place of the last poll of a thread that had returned by then; SIZE_MAX = none. */
+size_t clients_poll_before(const struct clients_polls *, uint32_t thread, uint64_t until_ns);
+
+/* A read by a thread that did not poll for it. */
+struct handed_read {
+	uint64_t after_ns; /* the last doing on its connection before */
+	uint64_t start_ns;
+	uint32_t process;
+	uint32_t number;
+};
+
+/* clients_handed.c. By a read's number: the poll of another thread that found it. Reads of which
+ * none is known are left out. The reads are put in order. */
+void clients_hand(const struct clients_polls *, struct handed_read *, size_t count,
+		  uint32_t *poll_of);
+
+/* clients_times.c. From what is known of their times: the sort of clients, and when each question
+ * came. Doings are connection by connection, in order. */
+void clients_time(struct clients *, struct doing *, size_t count);
+
+#endif

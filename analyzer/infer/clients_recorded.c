@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clients as threads behind those of the recording; clients.h has the contract.
+ *
+ * Tables that get more rows are copies, and all others are shared. One thread.
+ */
+#include "clients_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "format.h"
+
+/* The same connection from its other end, "tcp B>A" of "tcp A>B". Returns the bytes, with a NUL. */
+static size_t turn_round(char *into, const char *ident)
+{
+	const char *local = strchr(ident, ' ') + 1, *end = strchr(local, '>');
+
+	return (size_t)sprintf(into, "%.*s%s>%.*s", (int)(local - ident), ident, end + 1,
+			       (int)(end - local), local) +
+	       1;
+}
+
+enum { SEND_WORD, RECEIVE_WORD, FIRST_IDENT };
+
+/* Strings behind the recorded ones: the names of both calls, then each connection's ident. */
+static void strings_add(struct clients *clients, const struct doings *doings)
+{
+	static const char send[] = "send", receive[] = "recv";
+	struct recording *rec = &clients->recording;
+	size_t count = rec->string_count + FIRST_IDENT + doings->connection_count, bytes = 0;
+	const char **strings = memory_new(count, sizeof(*strings));
+
+	memcpy(strings, rec->strings, rec->string_count * sizeof(*strings));
+	strings[rec->string_count + SEND_WORD] = send;
+	strings[rec->string_count + RECEIVE_WORD] = receive;
+	for (size_t i = 0; i < doings->connection_count; i++)
+		bytes += strlen(rec->strings[doings->idents[i]]) + 1;
+	clients->words = memory_new(bytes, 1);
+	char *word = clients->words;
+	for (size_t i = 0; i < doings->connection_count; i++) {
+		strings[rec->string_count + FIRST_IDENT + i] = word;
+		word += turn_round(word, rec->strings[doings->idents[i]]);
+	}
+	assert(word == clients->words + bytes);
+	rec->strings = strings;
+	rec->string_count = count;
+}
+
+static void *longer(const void *array, size_t count, size_t more, size_t element_bytes)
+{
+	void *copy = memory_new(count + more, element_bytes);
+
+	return count ? memcpy(copy, array, count * element_bytes) : copy;
+}
+
+/* All clients are threads of one process that says nothing of itself. */
+static void threads_add(struct clients *clients, const struct doings *doings)
+{
+	struct recording *rec = &clients->recording;
+
+	rec->processes = longer(rec->processes, rec->process_count, 1, sizeof(*rec->processes));
+	rec->processes[rec->process_count++] =
+		(struct rec_process){ .op = NO_INDEX, .filtered_ns = 0 };
+	rec->threads = longer(rec->threads, rec->thread_count, doings->connection_count,
+			      sizeof(*rec->threads));
+	clients->first_thread = (uint32_t)rec->thread_count;
+	clients->count = doings->connection_count;
+	for (uint32_t i = 0; i < doings->connection_count; i++)
+		rec->threads[rec->thread_count++] =
+			(struct rec_thread){ .process = (uint32_t)rec->process_count - 1,
+					     .tid = i + 1,
+					     .name = doings->idents[i],
+					     .op = NO_INDEX };
+}
+
+static void ops_add(struct clients *clients, const struct doings *doings,
+		    const struct class_table *classes, uint32_t first_string)
+{
+	struct recording *rec = &clients->recording;
+	size_t more = doings->count;
+	clients->first_op = (uint32_t)rec->op_count;
+	uint64_t last_ns = 0;
+
+	rec->ops = longer(rec->ops, rec->op_count, more, sizeof(*rec->ops));
+	rec->extras = longer(rec->extras, rec->op_count, more, sizeof(*rec->extras));
+	clients->classes = *classes;
+	clients->classes.of_op =
+		longer(classes->of_op, rec->op_count, more, sizeof(*classes->of_op));
+	clients->due_ns = memory_new(more, sizeof(*clients->due_ns));
+	clients->asked = memory_new(more, sizeof(*clients->asked));
+	clients->send_of = memory_new(rec->op_count, sizeof(*clients->send_of));
+	memset(clients->send_of, 0xff, rec->op_count * sizeof(*clients->send_of));
+	for (size_t i = 0; i < more; i++) {
+		const struct doing *doing = &doings->list[i];
+		bool is_first = !i || doing[-1].connection != doing->connection;
+
+		clients->classes.of_op[rec->op_count] = classes->of_op[doing->op];
+		rec->extras[rec->op_count] =
+			(struct rec_op_extra){ .amount = doing->bytes, .fd = -1 };
+		rec->ops[rec->op_count++] =
+			(struct rec_op){ .start_ns = doing->is_send ? doing->at_ns
+						     : is_first     ? rec->ops[doing->op].start_ns
+								    : last_ns,
+					 .end_ns = doing->at_ns,
+					 .parent = NO_INDEX,
+					 .name = first_string +
+						 (doing->is_send ? SEND_WORD : RECEIVE_WORD),
+					 .ident = first_string + FIRST_IDENT + doing->connection,
+					 .kind = KIND_IO,
+					 .outcome = OUTCOME_OK,
+					 .thread = clients->first_thread + doing->connection };
+		last_ns = doing->at_ns;
+		clients->due_ns[i] = doing->due_ns;
+		clients->asked[i] = doing->is_send && doing->is_first ? doing->op : NO_INDEX;
+		if (clients->asked[i] == NO_INDEX)
+			continue;
+		clients->send_of[doing->op] = clients->first_op + (uint32_t)i;
+		clients->question_count++;
+	}
+}
+
+void clients_record(struct clients *clients, const struct doings *doings,
+		    const struct class_table *classes)
+{
+	assert(doings->connection_count);
+	clients->recording = *doings->rec;
+	strings_add(clients, doings);
+	threads_add(clients, doings);
+	ops_add(clients, doings, classes, (uint32_t)doings->rec->string_count);
+}
+
+void clients_date(const struct clients *clients, struct requests *requests)
+{
+	assert(clients->count);
+	for (size_t i = 0; i < requests->place_count; i++) {
+		const struct stamp_place *place = &requests->places[i];
+		struct request *request = &requests->requests[place->stamp / 2];
+		uint32_t send = clients->send_of[place->op];
+
+		if (place->stamp % 2 || send == NO_INDEX)
+			continue;
+		request->start_ns = clients->recording.ops[send].start_ns;
+		if (request->early_ns > request->start_ns)
+			request->early_ns = request->start_ns;
+		request->taken_ns = request->end_ns - request->start_ns;
+	}
+}
+
+void clients_free(struct clients *clients)
+{
+	if (clients->count) {
+		free(clients->recording.ops);
+		free(clients->recording.extras);
+		free(clients->recording.threads);
+		free(clients->recording.processes);
+		free(clients->recording.strings);
+		free(clients->classes.of_op);
+	}
+	free(clients->words);
+	free(clients->due_ns);
+	free(clients->asked);
+	free(clients->send_of);
+	*clients = (struct clients){ .sort = CLIENTS_CLOSED };
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if clients that wait for their answers are taken for such that do not, or the other way. */
+#include "client_server.h"
+#include "infer/clients.h"
+#include "suite.h"
+
+enum { REQUESTS = 40 };
+
+static const char name[] = "tcp 1.2.3.4:80>1.2.3.4:5001";
+
+/* The work takes 1 to 4 ms in turn. */
+static void serve(struct sketch *sketch, bool is_open, double every_ms)
+{
+	double read_ms = 0, sent_ms = 5;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "serve", 0, 5000);
+	for (int i = 0; i < REQUESTS; i++) {
+		double work_ms = 1 + i % 4, got_ms = sent_ms > read_ms ? sent_ms : read_ms;
+
+		served_request(sketch, 0, name, read_ms, got_ms, work_ms);
+		read_ms = got_ms + work_ms + 0.5;
+		sent_ms = is_open ? sent_ms + every_ms : read_ms + every_ms;
+	}
+	sketch_end(sketch);
+}
+
+static const struct {
+	bool is_open;
+	double every_ms;
+	enum clients_sort sort;
+	double think_ms;
+	double table_ms;
+} rows[] = {
+	/* 0 */ { false, 2, CLIENTS_CLOSED, 2, 0 },
+	/* 1 */ { false, 20, CLIENTS_CLOSED, 20, 0 },
+	/* 2 */ { true, 6, CLIENTS_OPEN, 0, 6 },
+	/* 3: some answers come after the next question */ { true, 4, CLIENTS_OPEN, 0, 4 },
+};
+
+START_TEST(the_sort_shows_in_when_questions_come)
+{
+	struct sketch sketch;
+	struct clients clients;
+
+	serve(&sketch, rows[_i].is_open, rows[_i].every_ms);
+	clients_build(&clients, &sketch.rec, &sketch.classes);
+	ck_assert(clients.is_told);
+	ck_assert_int_eq(clients.sort, rows[_i].sort);
+	ck_assert_double_eq_tol((double)clients.think_ns / 1e6, rows[_i].think_ms, 0.001);
+	ck_assert_double_eq_tol((double)clients.table_ns / 1e6, rows[_i].table_ms, 0.001);
+	for (uint32_t i = 0; i < REQUESTS && rows[_i].is_open; i++)
+		ck_assert_double_eq_tol((double)clients.due_ns[2 * i] / 1e6,
+					5 + i * rows[_i].every_ms, 0.001);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* All answers take as long: nothing tells, and clients are taken to wait. */
+START_TEST(it_may_not_show)
+{
+	struct sketch sketch;
+	struct clients clients;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 5000);
+	for (int i = 0; i < REQUESTS; i++)
+		served_request(&sketch, 0, name, 10 * i + 5.5, 10 * i + 10, 5);
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes);
+	ck_assert(!clients.is_told);
+	ck_assert_int_eq(clients.sort, CLIENTS_CLOSED);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(the_sort_shows_in_when_questions_come, rows);
+	TEST(it_may_not_show);
+}

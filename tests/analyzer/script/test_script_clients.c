@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a faster server gets no more to do from clients that wait for it, or gets more from
+ * clients that do not. */
+#include "client_server.h"
+#include "replay/simulate.h"
+#include "script/script.h"
+#include "steps.h"
+#include "suite.h"
+
+static const struct script_options as_recorded = { 0 };
+
+/* 20 requests of 1 to 4 ms of work, each 4 ms after the answer before, or 10 ms after another. */
+static void serve(struct sketch *sketch, bool is_open)
+{
+	double read_ms = 0, sent_ms = 4;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "serve", 0, 500);
+	for (int i = 0; i < 20; i++) {
+		double work_ms = 1 + i % 4;
+
+		served_request(sketch, 0, "tcp 1.2.3.4:80>1.2.3.4:5001", read_ms, sent_ms, work_ms);
+		read_ms = sent_ms + work_ms + 0.5;
+		sent_ms = is_open ? sent_ms + 10 : read_ms + 4;
+	}
+	for (uint32_t i = 0; i < 2; i++) /* it goes on serving */
+		sketch->rec.extras[i].open = true;
+	sketch->rec.open_op_count = 2;
+	sketch_end(sketch);
+}
+
+static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
+{
+	struct machine machine;
+
+	machine_begin(&machine, script, 0);
+	const struct replayer replayer = simulate_replayer(script, &machine);
+	const struct scaling scaling = { class, factor };
+	const struct trial trial = { .scalings = &scaling, .count = class != NO_INDEX };
+
+	return replayer_try(&replayer, &trial);
+}
+
+static const struct {
+	bool is_open;
+	double recorded_ms;
+	double halved_ms;
+} rows[] = {
+	/* 0: 25 ms of work are gone */ { false, 4 + 50 + 20 * 0.5 + 19 * 4, 115 },
+	/* 1: only those of the last request */ { true, 4 + 19 * 10 + 4.5, 196.5 },
+};
+
+START_TEST(a_saving_is_of_throughput_or_latency)
+{
+	struct sketch sketch;
+	struct script script;
+
+	serve(&sketch, rows[_i].is_open);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(script.clients.sort, rows[_i].is_open ? CLIENTS_OPEN : CLIENTS_CLOSED);
+	ck_assert_uint_eq(script_recorded_actors(&script), 1);
+	uint32_t work = sketch_class(&sketch, "work");
+	struct replay_answer as_it_was = replay(&script, NO_INDEX, 1);
+	struct replay_answer halved = replay(&script, work, 0.5);
+
+	ck_assert_double_eq_tol(as_it_was.makespan_ns / 1e6, rows[_i].recorded_ms, 0.01);
+	ck_assert_double_eq_tol(halved.makespan_ns / 1e6, rows[_i].halved_ms, 0.01);
+	ck_assert_double_eq_tol((as_it_was.p50_ns - halved.p50_ns) / 1e6, 1.5, 0.01);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_client_has_steps_of_its_own)
+{
+	struct sketch sketch;
+	struct script script;
+
+	serve(&sketch, false);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_STAMP, 0 },        { STEP_SEND, 0 },  { STEP_RECEIVE, 0.500001 },
+		{ STEP_DELAY, 3.999999 }, { STEP_STAMP, 0 }, { STEP_SEND, 0 },
+	};
+
+	expect_steps(&script, 1, steps, sizeof(steps) / sizeof(steps[0]));
+	const struct step *step = &script.steps[script.actors[0].first_step];
+
+	ck_assert_int_eq(step[0].type, STEP_RECEIVE);
+	for (; step->type != STEP_END; step++) /* only the ends of requests are left there */
+		ck_assert(step->type != STEP_STAMP || step->arg % 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(a_saving_is_of_throughput_or_latency, rows);
+	TEST(a_client_has_steps_of_its_own);
+}
