@@ -88,6 +88,9 @@ static void end_find(struct finding *finding, uint32_t thread, size_t first_visi
 	if (last < first_visit + 2)
 		return;
 	before = before > first_visit + 1 ? before : last;
+	while (loops->visits[before - 2].op == NO_INDEX)
+		if (--before < first_visit + 2)
+			return;
 	size_t from = event_of(finding, &loops->visits[last - 1]);
 	size_t next = before - 1;
 

@@ -46,7 +46,10 @@ static const struct {
 	{ "p1 rA wA p1 rB wB i c1 i", "eA eB b b b" },
 	/* 11: and may be for others */
 	{ "p1 rA wA i wB p1 rB wB p1 rA wA", "eA b eB eB eA b" },
-	/* 12: a connection that was opened at another one's visit */
+	/* 12: the last visit is the only one of its source, after a turn without work */
+	{ "p2 rA rB c1 wB wA p1 rA c1 wA p2 rA rB c1 wA wB p1 rC wC",
+	  "eA eB t oB oA eA t oA eA eB t oA oB eC T oC b" },
+	/* 13: a connection that was opened at another one's visit */
 	{ "p1 rA wA nC p1 wC p1 rB wB p1 rC p1 rA wA", "eA eA eB eC eA b" },
 };
 
