@@ -7,7 +7,8 @@ FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
 
-.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials field soak model conformance kill moments
+.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials field generators soak model conformance kill \
+  moments
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -56,6 +57,8 @@ trials: tests-built ## what wcprof try measures, against constants that are chan
 	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
 field: all $(B)/tests/targets/kvload ## settings of real programs, predicted and made (an hour; FIELD_ARGS=-h)
 	@tests/field/field.py --build $(B) $(FIELD_ARGS)
+generators: all $(B)/tests/targets/kvload ## requests by the report against load generators (GENERATORS_ARGS=-h)
+	@tests/field/generators.py --build $(B) $(GENERATORS_ARGS)
 soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for a minute (10 GB in TMPDIR)
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder
 	@CHILDREN=10000 B=$(B) tests/pressure/test_children

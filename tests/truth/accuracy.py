@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the documentation's tables of how good the predictions are, from what sweeps wrote.
 
-usage: accuracy.py [--truth FILE [--peers FILE]...] [--field FILE] [--write]
+usage: accuracy.py [--truth FILE [--peers FILE]...] [--field FILE] [--generators FILE] [--write]
 
-The files are those that truth.py, peers.py and field.py write with --json. Of several files of peers a
+The files are those that truth.py, peers.py, field.py and generators.py write with --json. Of several files of peers a
 later one fills what an earlier one has no answer to: coz can have a quiet hour of its own. Without
 --write the tables are printed; with it they replace what stands between `<!-- accuracy NAME -->` and
 `<!-- end -->` in README.md and in the README.md of truth and field.
@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "field"))
 
+import generators
 import latency
 import verdicts
 from peers import TOOLS, points, sum_lines
@@ -121,6 +122,8 @@ def tables_of(options):
         tables["rows"] = rows_table(rows)
         if "requests" in truth["summary"]:
             tables["requests"] = requests_table(truth["summary"]["requests"])
+    if options.generators:
+        tables["generators"] = generators.lines_of(read(options.generators)["rows"], True)
     if options.field:
         tables.update(verdicts.tables(read(options.field)))
     return tables
@@ -154,6 +157,7 @@ def main():
     parser.add_argument("--truth", metavar="FILE", help="what truth.py --json wrote")
     parser.add_argument("--peers", metavar="FILE", action="append", default=[], help="what peers.py --json wrote")
     parser.add_argument("--field", metavar="FILE", help="what field.py wrote (rows.json)")
+    parser.add_argument("--generators", metavar="FILE", help="what generators.py --json wrote")
     parser.add_argument("--write", action="store_true", help="put them into the documentation")
     options = parser.parse_args()
     tables = tables_of(options)
