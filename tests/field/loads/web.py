@@ -40,4 +40,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128        # as many clients come at once
+
+
+Server(("127.0.0.1", port), Handler).serve_forever()
