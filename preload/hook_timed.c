@@ -138,14 +138,21 @@ static void timed_sent_messages(uint64_t op, int count, const struct mmsghdr *me
 
 /* A server has read a request: the first bytes say of which kind. The kernel has filled these parts
  * by now. */
-static __attribute__((noinline)) void timed_look(uint64_t op, int64_t result,
-						 const struct iovec *parts, size_t count)
+static __attribute__((noinline, cold)) void timed_look_parts(uint64_t op, int64_t result,
+							     const struct iovec *parts,
+							     size_t count)
 {
 	struct self *self = op && result > 0 ? hook_enter() : NULL;
 	if (!self)
 		return;
 	op_set_request(self, op, parts, count, (uint64_t)result);
 	self_leave(self);
+}
+
+static __attribute__((noinline, cold)) void timed_look(uint64_t op, int64_t result, void *data)
+{
+	const struct iovec part = { data, (size_t)result };
+	timed_look_parts(op, result, &part, 1);
 }
 
 static inline bool timed_looks(void)
@@ -155,15 +162,15 @@ static inline bool timed_looks(void)
 
 static inline void timed_read(uint64_t op, int64_t result, void *data)
 {
-	if (timed_looks() && result > 0)
-		timed_look(op, result, &(struct iovec){ data, (size_t)result }, 1);
+	if (timed_looks())
+		timed_look(op, result, data);
 }
 
 static inline void timed_read_parts(uint64_t op, int64_t result, const struct iovec *parts,
 				    int64_t count)
 {
 	if (timed_looks())
-		timed_look(op, result, parts, (size_t)count);
+		timed_look_parts(op, result, parts, (size_t)count);
 }
 
 /* Bytes that stay to be read come again; with MSG_TRUNC, none may be where they should. */
@@ -175,14 +182,14 @@ static inline bool timed_has_taken(int flags)
 static inline void timed_received(uint64_t op, int64_t result, void *data, int flags)
 {
 	if (timed_looks() && timed_has_taken(flags))
-		timed_read(op, result, data);
+		timed_look(op, result, data);
 }
 
 static inline void timed_received_parts(uint64_t op, int64_t result, const struct msghdr *message,
 					int flags)
 {
 	if (timed_looks() && timed_has_taken(flags) && result > 0)
-		timed_look(op, result, message->msg_iov, message->msg_iovlen);
+		timed_look_parts(op, result, message->msg_iov, message->msg_iovlen);
 }
 
 /* A queue of System V has messages of several types: who waits for one type waits for no other. */

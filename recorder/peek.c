@@ -44,13 +44,15 @@ static __thread struct beginning beginning __attribute__((tls_model("initial-exe
 
 /* --- Templates --- */
 
-enum peek_result peek_begins(const struct peeked *read, const char *with, size_t bytes)
+enum peek_result peek_begins_further(const struct peeked *read, const char *with)
 {
-	size_t common = read->count < bytes ? read->count : bytes;
+	size_t at = 1;
 
-	if (memcmp(read->bytes, with, common) != 0)
-		return PEEK_UNKNOWN;
-	return common == bytes ? PEEK_KNOWN : PEEK_MORE;
+	while (with[at] != '\0' && at < read->count && read->bytes[at] == (uint8_t)with[at])
+		at++;
+	if (with[at] == '\0')
+		return PEEK_KNOWN;
+	return at == read->count ? PEEK_MORE : PEEK_UNKNOWN;
 }
 
 /* Nothing else gets into a dump, whatever a recogniser puts. */
@@ -74,7 +76,7 @@ enum peek_result peek_fold(const struct peeked *read, struct text *to)
 	enum peek_result found = PEEK_UNKNOWN;
 	size_t before = to->used;
 
-	assert(read->count <= PEEK_BYTES_MAX && read->count <= read->amount);
+	assert(read->count > 0 && read->count <= PEEK_BYTES_MAX && read->count <= read->amount);
 	for (size_t i = 0; i < sizeof(recognisers) / sizeof(recognisers[0]); i++) {
 		enum peek_result result = recognisers[i](read, to);
 
@@ -182,6 +184,8 @@ void op_set_request(struct self *self, uint64_t op, const struct iovec *parts, s
 		return;
 	begin(&beginning, &entry->record);
 	gather(&beginning, limit, parts, count, amount);
+	if (beginning.count == 0)
+		return;
 	result = peek_fold(&(struct peeked){ beginning.bytes, beginning.count, beginning.amount },
 			   &text);
 	if (result == PEEK_MORE && beginning.count == beginning.amount && beginning.count < limit)

@@ -21,7 +21,7 @@ enum { PEEK_BYTES_MAX = 64, PEEK_TEXT_BYTES = 128, PEEK_KINDS_MAX = 256 };
 /* A request as far as it was read. */
 struct peeked {
 	const uint8_t *bytes; /* the first of them */
-	size_t count;         /* how many are there, at most PEEK_BYTES_MAX */
+	size_t count;         /* how many are there, 1 to PEEK_BYTES_MAX */
 	uint64_t amount;      /* how many were read in all */
 };
 
@@ -42,8 +42,15 @@ enum peek_result peek_mysql(const struct peeked *, struct text *to) HIDDEN;
  * False: it begins with no word of SQL's. */
 bool peek_sql(const uint8_t *bytes, size_t count, bool is_whole, struct text *to) HIDDEN;
 
-/* Whether the bytes begin with that. PEEK_MORE: they do so as far as they go. */
-enum peek_result peek_begins(const struct peeked *, const char *with, size_t bytes) HIDDEN;
+/* Whether the bytes, of which there is one at least, begin with that word. PEEK_MORE: they do so as
+ * far as they go. Most words are told apart by their first letter. */
+enum peek_result peek_begins_further(const struct peeked *, const char *with) HIDDEN;
+static inline enum peek_result peek_begins(const struct peeked *read, const char *with)
+{
+	if (LIKELY(read->bytes[0] != (uint8_t)with[0]))
+		return PEEK_UNKNOWN;
+	return peek_begins_further(read, with);
+}
 
 static inline bool peek_is_letter(uint8_t byte)
 {

@@ -37,11 +37,11 @@ enum peek_result peek_redis(const struct peeked *read, struct text *to)
 	bool goes_on;
 	size_t at;
 
-	if (peek_begins(read, "PING\r\n", 6) == PEEK_KNOWN) {
+	if (peek_begins(read, "PING\r\n") == PEEK_KNOWN) {
 		text_put_literal(to, "PING");
 		return PEEK_KNOWN;
 	}
-	if (read->count == 0 || read->bytes[0] != '*')
+	if (read->bytes[0] != '*')
 		return PEEK_UNKNOWN;
 	at = number_at(read, 1, &strings, &goes_on);
 	if (at == 0 || at == read->count)
@@ -85,6 +85,12 @@ static const char opcodes[][12] = {
 
 enum { BINARY_REQUEST = 0x80, BINARY_HEADER_BYTES = 24 };
 
+static enum peek_result put_word(struct text *to, const char *word)
+{
+	text_put(to, word);
+	return PEEK_KNOWN;
+}
+
 static enum peek_result put_binary(const struct peeked *read, struct text *to)
 {
 	const uint8_t *header = read->bytes;
@@ -98,29 +104,31 @@ static enum peek_result put_binary(const struct peeked *read, struct text *to)
 	if (header[5] != 0 || header[1] >= sizeof(opcodes) / sizeof(opcodes[0]) ||
 	    opcodes[header[1]][0] == '\0' || body_bytes < key_bytes + header[4])
 		return PEEK_UNKNOWN;
-	text_put(to, opcodes[header[1]]);
-	return PEEK_KNOWN;
+	return put_word(to, opcodes[header[1]]);
+}
+
+static bool is_end_of_word(uint8_t byte)
+{
+	return byte == ' ' || byte == '\r' || byte == '\n';
 }
 
 enum peek_result peek_memcached(const struct peeked *read, struct text *to)
 {
 	enum peek_result found = PEEK_UNKNOWN;
 
-	if (read->count > 0 && read->bytes[0] == BINARY_REQUEST)
+	if (read->bytes[0] == BINARY_REQUEST)
 		return put_binary(read, to);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t bytes = strlen(words[i]);
-		enum peek_result result = peek_begins(read, words[i], bytes);
+		enum peek_result result = peek_begins(read, words[i]);
+		size_t bytes;
 
-		if (result == PEEK_MORE || (result == PEEK_KNOWN && bytes == read->count))
+		if (LIKELY(result == PEEK_UNKNOWN))
+			continue;
+		bytes = strlen(words[i]);
+		if (result == PEEK_MORE || bytes == read->count)
 			found = PEEK_MORE;
-		if (result != PEEK_KNOWN || bytes == read->count)
-			continue;
-		if (read->bytes[bytes] != ' ' && read->bytes[bytes] != '\r' &&
-		    read->bytes[bytes] != '\n')
-			continue;
-		text_put(to, words[i]);
-		return PEEK_KNOWN;
+		else if (is_end_of_word(read->bytes[bytes]))
+			return put_word(to, words[i]);
 	}
 	return found;
 }

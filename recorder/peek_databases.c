@@ -118,7 +118,7 @@ enum peek_result peek_postgres(const struct peeked *read, struct text *to)
 	const uint8_t *body = read->bytes + POSTGRES_HEADER_BYTES;
 	uint32_t length;
 
-	if (read->count == 0 || !memchr("QPBXSp", read->bytes[0], sizeof("QPBXSp")))
+	if (!memchr("QPBXSp", read->bytes[0], sizeof("QPBXSp")))
 		return PEEK_UNKNOWN;
 	if (read->bytes[0] == '\0')
 		return put_startup(read, to);

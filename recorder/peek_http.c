@@ -112,17 +112,16 @@ static enum peek_result put_target(const struct peeked *read, size_t at, struct 
 
 enum peek_result peek_http(const struct peeked *read, struct text *to)
 {
-	enum peek_result found = peek_begins(read, "PRI * HTTP/2.0", 14);
+	enum peek_result found = peek_begins(read, "PRI * HTTP/2.0");
 
 	if (found == PEEK_KNOWN)
 		text_put_literal(to, "HTTP/2");
 	for (size_t i = 0; found != PEEK_KNOWN && i < sizeof(methods) / sizeof(methods[0]); i++) {
-		size_t bytes = strlen(methods[i]);
-		enum peek_result result = peek_begins(read, methods[i], bytes);
+		enum peek_result result = peek_begins(read, methods[i]);
 
 		if (result == PEEK_KNOWN) {
-			text_put_bytes(to, methods[i], bytes);
-			return put_target(read, bytes, to);
+			text_put(to, methods[i]);
+			return put_target(read, strlen(methods[i]), to);
 		}
 		if (result == PEEK_MORE)
 			found = PEEK_MORE;

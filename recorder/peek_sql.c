@@ -195,8 +195,11 @@ static enum token next_token(struct lexer *lexer)
 
 static bool is_word(const struct lexer *lexer, const char *word)
 {
-	size_t bytes = strlen(word);
+	size_t bytes;
 
+	if ((lexer->from[0] | 0x20) != (word[0] | 0x20))
+		return false;
+	bytes = strlen(word);
 	if (lexer->bytes != bytes)
 		return false;
 	for (size_t i = 0; i < bytes; i++)
