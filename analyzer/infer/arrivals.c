@@ -65,3 +65,36 @@ enum arrival_sort *arrivals_find(const struct recording *rec, const struct class
 	free(listens);
 	return arrivals;
 }
+
+/* By stack, as arrivals_under() has it by function. */
+static uint64_t *sum_by_stack(const struct recording *rec, const struct class_table *classes,
+			      const enum arrival_sort *arrivals)
+{
+	uint64_t *sums_ns = memory_new(rec->stack_count, sizeof(*sums_ns));
+	for (uint32_t i = 0; rec->extras && i < rec->op_count; i++) {
+		uint64_t *sum_ns = &sums_ns[rec->extras[i].stack];
+		enum arrival_sort sort = arrivals[classes->of_op[i]];
+		if (sort == ARRIVAL_ANY)
+			*sum_ns = UINT64_MAX;
+		else if (sort == ARRIVAL_CONNECTION && *sum_ns != UINT64_MAX)
+			*sum_ns += rec->ops[i].end_ns - rec->ops[i].start_ns;
+	}
+	return sums_ns;
+}
+
+uint64_t *arrivals_under(const struct recording *rec, const struct class_table *classes,
+			 const enum arrival_sort *arrivals, const struct stack_functions *of)
+{
+	uint64_t *waited_ns = memory_new(rec->string_count, sizeof(*waited_ns));
+	uint64_t *sums_ns = sum_by_stack(rec, classes, arrivals);
+	for (size_t s = 0; of->first && s < rec->stack_count; s++)
+		for (uint32_t i = of->first[s]; sums_ns[s] && i < of->first[s + 1]; i++) {
+			uint64_t *waited = &waited_ns[of->functions[i]];
+			if (sums_ns[s] == UINT64_MAX || *waited == UINT64_MAX)
+				*waited = UINT64_MAX;
+			else
+				*waited += sums_ns[s];
+		}
+	free(sums_ns);
+	return waited_ns;
+}

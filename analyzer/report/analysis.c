@@ -215,13 +215,16 @@ static bool is_start_routine(const struct analysis *analysis, uint32_t name)
 	return false;
 }
 
+/* An event loop, or a function that mostly waits for clients, is faster if they come sooner. */
 static bool is_function_wanted(const struct analysis *analysis, const struct reach *reach,
-			       uint32_t index)
+			       const uint64_t *waited_ns, uint32_t index)
 {
 	const struct function *function = &analysis->script.shares.functions[index];
 	const struct stack_functions *of = analysis->labels ? &analysis->labels->functions : NULL;
 	if (!function->is_program && of && of->are_interpreter &&
 	    of->are_interpreter[function->name])
+		return false;
+	if (!function->is_program && waited_ns && waited_ns[function->name] > function->total_ns)
 		return false;
 	double least_ns = WORTH_TRYING * (double)analysis->script.actual_ns;
 	return index < FUNCTIONS_TRIED && (double)function->total_ns >= least_ns &&
@@ -237,9 +240,9 @@ static bool is_container(uint16_t kind)
 }
 
 /*
- * Questions to the replay of threads: none about containers, about waits for work to arrive, nor
- * about a runtime's own threads. A lock's weight is all the time that it was held, as a shorter
- * hold shortens all that is done under it.
+ * Questions to the replay of threads: none about containers, about waits for work to arrive and
+ * functions around them, nor about a runtime's own threads. A lock's weight is all the time that it
+ * was held, as a shorter hold shortens all that is done under it.
  */
 static void ask_of_threads(struct analysis *analysis, const struct reach *reach,
 			   uint64_t *weight_ns, bool *is_wanted)
@@ -254,10 +257,15 @@ static void ask_of_threads(struct analysis *analysis, const struct reach *reach,
 			       !(kind == KIND_THREAD &&
 				 thread_name_is_runtime(facts_class_name(analysis, i)));
 	}
+	uint64_t *waited_ns = NULL;
+	if (analysis->labels)
+		waited_ns = arrivals_under(analysis->recording, classes, analysis->script.arrivals,
+					   &analysis->labels->functions);
 	for (uint32_t f = 0; f < analysis->script.shares.function_count; f++) {
 		weight_ns[classes->count + f] = analysis->script.shares.functions[f].total_ns;
-		is_wanted[classes->count + f] = is_function_wanted(analysis, reach, f);
+		is_wanted[classes->count + f] = is_function_wanted(analysis, reach, waited_ns, f);
 	}
+	free(waited_ns);
 }
 
 static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *estimator,

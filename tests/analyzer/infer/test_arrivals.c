@@ -112,8 +112,39 @@ START_TEST(a_class_is_what_most_of_its_time_is)
 }
 END_TEST
 
+/* Stack 1 is of serve, which waits for a client; stack 2 of loop in main, which polls. */
+START_TEST(functions_around_waits_for_clients_are_known)
+{
+	enum { SERVE = 1, LOOP, MAIN, WORK, STRINGS };
+	uint32_t first[] = { 0, 0, 1, 3, 4 }, functions[] = { SERVE, LOOP, MAIN, WORK };
+	const struct stack_functions of = { .first = first, .functions = functions };
+	enum arrival_sort arrivals[] = { ARRIVAL_CONNECTION, ARRIVAL_ANY, ARRIVAL_NONE };
+	uint32_t of_op[] = { 0, 0, 1, 2 };
+	struct rec_op ops[] = { { .start_ns = 1, .end_ns = 4 },
+				{ .start_ns = 5, .end_ns = 9 },
+				{ .start_ns = 2, .end_ns = 2 },
+				{ .start_ns = 2, .end_ns = 8 } };
+	struct rec_op_extra extras[] = {
+		{ .stack = 1 }, { .stack = 1 }, { .stack = 2 }, { .stack = 3 }
+	};
+	const struct class_table classes = { .of_op = of_op, .count = 3 };
+	const struct recording rec = { .ops = ops,
+				       .extras = extras,
+				       .op_count = 4,
+				       .stack_count = 4,
+				       .string_count = STRINGS };
+	uint64_t *waited_ns = arrivals_under(&rec, &classes, arrivals, &of);
+	ck_assert_uint_eq(waited_ns[SERVE], 7);
+	ck_assert_uint_eq(waited_ns[LOOP], UINT64_MAX);
+	ck_assert_uint_eq(waited_ns[MAIN], UINT64_MAX);
+	ck_assert_uint_eq(waited_ns[WORK], 0);
+	free(waited_ns);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(functions_around_waits_for_clients_are_known);
 	TEST(waits_for_clients_are_arrivals);
 	LOOP(a_wait_where_clients_come_is_an_arrival, 0, 6);
 	LOOP(a_class_is_what_most_of_its_time_is, 0, 2);
