@@ -147,7 +147,7 @@ static int measure(struct diffing *diffing, struct side_analysis *of_new)
 	return failed ? failed : add_others(diffing, DIFF_NEW);
 }
 
-static void conclude(struct diff *diff)
+static void conclude(struct diff *diff, const struct analysis *of_new)
 {
 	struct costs *costs = diff->costs;
 	diff->outcome = DIFF_UNTOLD;
@@ -158,6 +158,7 @@ static void conclude(struct diff *diff)
 	settings_add_load(&diff->settings, &costs[DIFF_OLD], &costs[DIFF_NEW]);
 	comparison_build(&diff->comparison, &costs[DIFF_OLD], &costs[DIFF_NEW]);
 	diff->outcome = comparison_is_worse(&diff->comparison) ? DIFF_WORSE : DIFF_NOT_WORSE;
+	causes_build(&diff->causes, &diff->comparison, of_new);
 	bool is_disturbed = diff->settings.disturbed[0] && costs[DIFF_NEW].recordings == 1;
 	if (is_disturbed && diff->comparison.found_count > 0 && !diff->options->force)
 		diff->outcome = DIFF_UNSURE;
@@ -177,7 +178,7 @@ int diff_build(struct diff *diff, const struct options *options, char error[SIDE
 	if (!failed)
 		failed = measure(&diffing, &of_new);
 	if (!failed)
-		conclude(diff);
+		conclude(diff, &of_new.analysis);
 	side_analysis_free(&of_new);
 	for (int side = DIFF_OLD; side < DIFF_SIDES; side++)
 		side_free(&diffing.sides[side]);
@@ -189,6 +190,7 @@ int diff_build(struct diff *diff, const struct options *options, char error[SIDE
 
 void diff_free(struct diff *diff)
 {
+	causes_free(&diff->causes);
 	comparison_free(&diff->comparison);
 	for (int side = DIFF_OLD; side < DIFF_SIDES; side++)
 		costs_free(&diff->costs[side]);

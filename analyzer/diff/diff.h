@@ -8,6 +8,7 @@
 #define WCPROF_DIFF_H
 
 #include "base/emit.h"
+#include "causes.h"
 #include "compare.h"
 #include "settings.h"
 #include "sides.h"
@@ -29,6 +30,7 @@ struct diff {
 	struct settings settings;
 	struct costs costs[DIFF_SIDES];
 	struct comparison comparison; /* empty if it is untold */
+	struct causes causes;         /* the same */
 	enum diff_outcome outcome;
 };
 

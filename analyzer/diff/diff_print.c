@@ -5,8 +5,6 @@
 #include "diff.h"
 #include "tables.h"
 
-enum { COLUMNS_MAX = 100 };
-
 static void print_head(const struct diff *diff, struct emit *emit)
 {
 	const struct costs *of_old = &diff->costs[DIFF_OLD], *of_new = &diff->costs[DIFF_NEW];
@@ -74,12 +72,12 @@ static void print_verdict(const struct diff *diff, struct emit *emit)
 void diff_print(const struct diff *diff, struct emit *emit)
 {
 	emit->is_screen = true; /* sentences end where lines do */
-	if (!emit->width_columns || emit->width_columns > COLUMNS_MAX)
-		emit->width_columns = COLUMNS_MAX;
 	if (diff->outcome != DIFF_UNTOLD)
 		print_head(diff, emit);
 	print_settings(&diff->settings, emit);
 	print_verdict(diff, emit);
-	if (diff->outcome != DIFF_UNTOLD)
-		tables_print(&diff->comparison, emit, diff->options->top);
+	if (diff->outcome == DIFF_UNTOLD)
+		return;
+	tables_print(&diff->comparison, emit, diff->options->top);
+	causes_print(&diff->causes, &diff->comparison, emit);
 }

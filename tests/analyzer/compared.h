@@ -64,8 +64,8 @@ static inline void compared_begin(struct compared *compared, const char *call, d
 	sketch->process.exe = sketch_string(sketch, "/bin/server");
 	sketch->process.cpus = 2;
 	compared_serve(sketch, call, sleep_ms, seed);
-	int failed = analysis_measure(&compared->analysis, &sketch->rec, &compared->options, NULL,
-				      error);
+	int failed =
+		analysis_build(&compared->analysis, &sketch->rec, &compared->options, NULL, error);
 	assert(!failed);
 }
 
