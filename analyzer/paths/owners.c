@@ -8,18 +8,15 @@
 #include "base/memory.h"
 #include "format.h"
 #include "measure/locks.h"
-#include "timeparts.h"
 
 /* A thread is at a request until the next turn. */
 struct turn {
 	uint64_t at_ns;
 	uint32_t request;
-	uint32_t op; /* of a poll or read without work; NO_INDEX */
 };
 
 struct owning {
 	struct owners *owners;
-	struct path_parts *parts;
 	const struct request_paths_of *of;
 	struct buckets of_connection; /* requests by string, in order of their begin */
 	size_t request_room, thread_room;
@@ -46,8 +43,11 @@ static bool has_work(const struct request *request)
 
 static uint32_t connection_of(const void *context, size_t request)
 {
-	const struct request *of = request_at(context, (uint32_t)request);
-	return has_work(of) && of->connection ? of->connection : NO_INDEX;
+	const struct owning *owning = context;
+	const struct request *of = request_at(owning, (uint32_t)request);
+	bool has_end = has_work(of) && of->connection && of->source != REQUEST_JOB &&
+		       !flow_is_pipe(owning->of->recording->strings[of->connection]);
+	return has_end ? of->connection : NO_INDEX;
 }
 
 static int compare_begins(const void *a, const void *b, void *context)
@@ -91,11 +91,24 @@ static void find_chains(struct owning *owning)
 		owners->chain_count += count > 0;
 	}
 	for (size_t i = 0; i < requests->count; i++)
-		if (has_work(&requests->requests[i]) && !requests->requests[i].connection)
+		if (has_work(&requests->requests[i]) && connection_of(owning, i) == NO_INDEX)
 			owners->owned[i].chain = (uint32_t)owners->chain_count++;
 }
 
-/* The request of a connection that this read or write is for; NO_INDEX = none. */
+/* The request of a pipe that begins with this write; NO_INDEX = none. */
+static uint32_t begun_by(const struct owning *owning, uint32_t op)
+{
+	size_t count;
+	const struct stamp_place *places =
+		requests_places(owning->of->requests, op, STAMP_BEGIN, &count);
+	for (size_t i = 0; i < count; i++)
+		if (places[i].stamp % 2 == 0 &&
+		    request_at(owning, places[i].stamp / 2)->source == REQUEST_ASKED)
+			return places[i].stamp / 2;
+	return NO_INDEX;
+}
+
+/* The request that this read or write is for; NO_INDEX = none. */
 static uint32_t request_of_op(const struct owning *owning, uint32_t op)
 {
 	const struct rec_op *io = &owning->of->recording->ops[op];
@@ -110,7 +123,7 @@ static uint32_t request_of_op(const struct owning *owning, uint32_t op)
 			high = middle;
 	}
 	if (low == first)
-		return NO_INDEX;
+		return begun_by(owning, op);
 	uint32_t found = owning->of_connection.items[low - 1];
 	return request_at(owning, found)->end_ns >= io->start_ns ? found : NO_INDEX;
 }
@@ -122,19 +135,19 @@ static struct turn *last_turn(const struct owning *owning)
 	return &owning->turns[owning->count - 1];
 }
 
-static void turn_to(struct owning *owning, uint64_t at_ns, uint32_t request, uint32_t op)
+static void turn_to(struct owning *owning, uint64_t at_ns, uint32_t request)
 {
 	struct turn *last = last_turn(owning);
-	if (last->request == request && last->op == op)
+	if (last->request == request)
 		return;
 	owning->take_count = 0;
 	if (at_ns <= last->at_ns) {
-		*last = (struct turn){ last->at_ns, request, op };
+		*last = (struct turn){ last->at_ns, request };
 		return;
 	}
 	owning->turns = memory_grow(owning->turns, &owning->room, owning->count + 1,
 				    sizeof(*owning->turns));
-	owning->turns[owning->count++] = (struct turn){ at_ns, request, op };
+	owning->turns[owning->count++] = (struct turn){ at_ns, request };
 }
 
 /* To the request that the thread has worked for without a sign, since it took something. */
@@ -147,7 +160,7 @@ static void turn_back_to(struct owning *owning, uint64_t at_ns, uint32_t request
 		take++;
 	if (last->request == NO_INDEX)
 		at_ns = take < owning->take_count ? owning->takes_ns[take] : last->at_ns;
-	turn_to(owning, at_ns, request, NO_INDEX);
+	turn_to(owning, at_ns, request);
 }
 
 /* A read or write begins: what the thread is at from then on. */
@@ -165,14 +178,14 @@ static void look_at_io(struct owning *owning, uint32_t op)
 		    request_at(owning, at)->source != REQUEST_ASKED)
 			owned->of = at;
 		found = owned->of == NO_INDEX ? found : owned->of;
-		turn_to(owning, io->start_ns, found, NO_INDEX);
+		turn_to(owning, io->start_ns, found);
 	} else if (request->start_ns > io->start_ns) {
-		turn_to(owning, io->start_ns, OWNER_IDLE, op);
-		turn_to(owning, request->start_ns, found, NO_INDEX);
+		turn_to(owning, io->start_ns, OWNER_IDLE);
+		turn_to(owning, request->start_ns, found);
 	} else if (request->thread != owning->thread) {
 		turn_back_to(owning, io->start_ns, found);
 	} else {
-		turn_to(owning, io->start_ns, found, NO_INDEX);
+		turn_to(owning, io->start_ns, found);
 	}
 }
 
@@ -188,7 +201,7 @@ static void look_at_ends(struct owning *owning, uint32_t op, enum stamp_point po
 		if (request_at(owning, request)->source == REQUEST_JOB)
 			turn_back_to(owning, at_ns, request);
 		if (last_turn(owning)->request == request)
-			turn_to(owning, at_ns, NO_INDEX, NO_INDEX);
+			turn_to(owning, at_ns, NO_INDEX);
 	}
 }
 
@@ -212,10 +225,10 @@ static void look_at(struct owning *owning, const struct moment *moment)
 		if (kind == KIND_IO)
 			look_at_io(owning, moment->index);
 		if (kind == KIND_POLL && type == MOMENT_OP_BEGIN)
-			turn_to(owning, moment->at_ns, OWNER_IDLE, moment->index);
+			turn_to(owning, moment->at_ns, OWNER_IDLE);
 	}
 	if (type == MOMENT_OP_END && kind == KIND_POLL)
-		turn_to(owning, moment->at_ns, NO_INDEX, NO_INDEX);
+		turn_to(owning, moment->at_ns, NO_INDEX);
 	if ((type == MOMENT_OP_END || type == MOMENT_OP_POINT) && kind == KIND_IO)
 		look_at_ends(owning, moment->index, STAMP_END, moment->at_ns);
 	if ((type != MOMENT_WAIT_END && type != MOMENT_OP_END) || !takes(owning, moment))
@@ -227,7 +240,8 @@ static void look_at(struct owning *owning, const struct moment *moment)
 
 /* --- Stretches --- */
 
-/* Between two turns to one request, with none to another in between, the thread is at it. */
+/* Between two turns to one request, with none to another in between, the thread is at it. One that
+ * it has asked of somebody has no work meanwhile. */
 static void join_turns(struct owning *owning)
 {
 	size_t last = SIZE_MAX, kept = 0;
@@ -235,7 +249,8 @@ static void join_turns(struct owning *owning)
 		uint32_t request = owning->turns[i].request;
 		if (request == NO_INDEX || request == OWNER_IDLE) {
 			owning->turns[kept++] = owning->turns[i];
-		} else if (last != SIZE_MAX && owning->turns[last].request == request) {
+		} else if (last != SIZE_MAX && owning->turns[last].request == request &&
+			   request_at(owning, request)->source != REQUEST_ASKED) {
 			kept = last + 1;
 		} else {
 			last = kept;
@@ -243,18 +258,6 @@ static void join_turns(struct owning *owning)
 		}
 	}
 	owning->count = kept;
-}
-
-static uint32_t part_of(struct owning *owning, const struct turn *turn)
-{
-	if (turn->request == OWNER_IDLE)
-		return path_parts_add(owning->parts, PATH_IO, time_parts_call(owning->of, turn->op),
-				      0);
-	if (turn->request == NO_INDEX)
-		return path_parts_add(owning->parts, PATH_QUEUED, 0, 0);
-	uint32_t class = request_at(owning, turn->request)->class;
-	return path_parts_add(owning->parts, PATH_QUEUED, owning->of->classes->classes[class].name,
-			      0);
 }
 
 static void follow_thread(struct owning *owning, uint32_t thread)
@@ -269,7 +272,7 @@ static void follow_thread(struct owning *owning, uint32_t thread)
 	owning->count = 0;
 	owning->take_count = 0;
 	owning->turns = memory_grow(owning->turns, &owning->room, 1, sizeof(*owning->turns));
-	owning->turns[owning->count++] = (struct turn){ begin_ns, NO_INDEX, NO_INDEX };
+	owning->turns[owning->count++] = (struct turn){ begin_ns, NO_INDEX };
 	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++)
 		look_at(owning, &timeline->moments[i]);
 	join_turns(owning);
@@ -278,7 +281,7 @@ static void follow_thread(struct owning *owning, uint32_t thread)
 		const struct turn *turn = &owning->turns[i];
 		size_t before = owners->lanes.stretch_count;
 		lanes_add(&owners->lanes, turn->at_ns,
-			  i + 1 < owning->count ? turn[1].at_ns : end_ns, part_of(owning, turn));
+			  i + 1 < owning->count ? turn[1].at_ns : end_ns, 0);
 		if (owners->lanes.stretch_count == before)
 			continue;
 		owners->request = memory_grow(owners->request, &owning->request_room, before + 1,
@@ -322,10 +325,9 @@ static void order_chains(struct owners *owners)
 
 /* --- All --- */
 
-void owners_build(struct owners *owners, struct path_parts *parts,
-		  const struct request_paths_of *of)
+void owners_build(struct owners *owners, const struct request_paths_of *of)
 {
-	struct owning owning = { .owners = owners, .parts = parts, .of = of };
+	struct owning owning = { .owners = owners, .of = of };
 	*owners = (struct owners){ 0 };
 	owners->owned = memory_new(of->requests->count, sizeof(*owners->owned));
 	buckets_build(&owning.of_connection, of->recording->string_count, of->requests->count,
@@ -335,7 +337,7 @@ void owners_build(struct owners *owners, struct path_parts *parts,
 	lanes_begin(&owners->lanes);
 	for (uint32_t thread = 0; thread < of->recording->thread_count; thread++)
 		follow_thread(&owning, thread);
-	lanes_end(&owners->lanes, parts->tuples.count);
+	lanes_end(&owners->lanes, 1);
 	order_chains(owners);
 	buckets_free(&owning.of_connection);
 	free(owning.turns);

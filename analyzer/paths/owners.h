@@ -27,7 +27,7 @@ struct owned {
 };
 
 struct owners {
-	struct lanes lanes;    /* a lane a thread; keys are parts: queued, or io of polls */
+	struct lanes lanes;    /* a lane a thread; all keys are 0 */
 	uint32_t *request;     /* by stretch: NO_INDEX = none */
 	uint32_t *thread;      /* by stretch */
 	struct owned *owned;   /* by request */
@@ -35,8 +35,7 @@ struct owners {
 	size_t chain_count;
 };
 
-void owners_build(struct owners *owners, struct path_parts *parts,
-		  const struct request_paths_of *of);
+void owners_build(struct owners *owners, const struct request_paths_of *of);
 void owners_free(struct owners *owners);
 
 /* The request that a thread works for then; NO_INDEX or OWNER_IDLE. */

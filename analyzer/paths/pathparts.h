@@ -16,7 +16,8 @@ enum path_kind {
 	PATH_IO,         /* name: the class of the call */
 	PATH_WAIT,       /* name: the thing waited for */
 	PATH_DOWNSTREAM, /* name: the class of the request that the thread asked for */
-	PATH_QUEUED,     /* name: the class of the request that its thread was at; 0 = other work */
+	PATH_QUEUED,     /* name: the class of the request that its thread was at, 0 = other work;
+			  * by: the function or call that this thread was in */
 	PATH_WAKING,     /* an event had let the thread go on */
 	PATH_UNEXPLAINED
 };

@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "breaks.h"
+#include "gaps.h"
 #include "timeparts.h"
 
 enum {
@@ -31,6 +32,7 @@ struct walker {
 	struct request_paths *paths;
 	struct lanes times;
 	struct owners owners;
+	struct lanes gaps;
 	struct held_locks locks;
 	struct joints joints;
 	struct breaks breaks;
@@ -117,7 +119,9 @@ static void add_gap(struct walker *walker, uint32_t thread, uint64_t from_ns, ui
 		add_part(walker, walker->waking, end_ns - from_ns);
 		from_ns = end_ns;
 	}
-	add_sums(walker, lanes, thread, from_ns, to_ns);
+	bool was_at_any =
+		walker->gaps.lanes[thread].stretch < walker->gaps.lanes[thread + 1].stretch;
+	add_sums(walker, was_at_any ? &walker->gaps : &walker->times, thread, from_ns, to_ns);
 }
 
 /* --- Breaks --- */
@@ -421,7 +425,8 @@ void request_paths_build(struct request_paths *paths, const struct request_paths
 	walker.unexplained = path_parts_add(&paths->parts, PATH_UNEXPLAINED, 0, 0);
 	walker.missing = walker.unexplained;
 	time_parts_build(&walker.times, &paths->parts, of);
-	owners_build(&walker.owners, &paths->parts, of);
+	owners_build(&walker.owners, of);
+	gaps_build(&walker.gaps, &paths->parts, of, &walker.owners, &walker.times);
 	held_locks_build(&walker.locks, &paths->parts, of);
 	joints_build(&walker.joints, of->recording, of->timeline, of->wakers);
 	breaks_build(&walker.breaks, of, &walker.joints, &walker.owners, &walker.locks);
@@ -434,6 +439,7 @@ void request_paths_build(struct request_paths *paths, const struct request_paths
 	breaks_free(&walker.breaks);
 	joints_free(&walker.joints);
 	held_locks_free(&walker.locks);
+	lanes_free(&walker.gaps);
 	owners_free(&walker.owners);
 	lanes_free(&walker.times);
 	free(walker.ns);

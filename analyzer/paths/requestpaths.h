@@ -11,7 +11,7 @@
  * A request that its own thread asked of somebody is one part, downstream. Its own vector goes
  * through the other end, if that is recorded.
  *
- * Memory: 24 bytes for each slice of threads' time, and 12 for each part of each request. Time is
+ * Memory: 56 bytes for each slice of threads' time, and 12 for each part of each request. Time is
  * linear: sums of stretches are looked up, and the changes of threads are bounded. Built once,
  * read-only afterwards. One thread.
  */

@@ -17,7 +17,7 @@ START_TEST(waits_and_questions_are_there_in_order_of_their_ends)
 	pathed.of_wait[wait] = (struct waker){ WAKER_LINK, link };
 	pathed_end(&pathed);
 	path_parts_begin(&parts);
-	owners_build(&owners, &parts, &pathed.of);
+	owners_build(&owners, &pathed.of);
 	held_locks_build(&locks, &parts, &pathed.of);
 	joints_build(&joints, &pathed.sketch.rec, &pathed.timeline, &pathed.wakers);
 	breaks_build(&breaks, &pathed.of, &joints, &owners, &locks);

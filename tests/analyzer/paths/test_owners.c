@@ -6,11 +6,9 @@
 /* " request from-to" of a thread, in milliseconds; "-" of none, "idle" in polls. */
 static void expect(struct pathed *pathed, uint32_t thread, const char *expected)
 {
-	struct path_parts parts;
 	struct owners owners;
 	char text[1024] = "", *to = text;
-	path_parts_begin(&parts);
-	owners_build(&owners, &parts, &pathed->of);
+	owners_build(&owners, &pathed->of);
 	for (size_t i = owners.lanes.lanes[thread].stretch;
 	     i < owners.lanes.lanes[thread + 1].stretch; i++) {
 		const struct lane_stretch *stretch = &owners.lanes.stretches[i];
@@ -25,7 +23,6 @@ static void expect(struct pathed *pathed, uint32_t thread, const char *expected)
 	}
 	ck_assert_str_eq(text, expected);
 	owners_free(&owners);
-	path_parts_free(&parts);
 }
 
 START_TEST(a_loop_turns_from_request_to_request)
@@ -86,12 +83,10 @@ END_TEST
 START_TEST(requests_that_it_asks_belong_to_the_one_it_works_for)
 {
 	struct pathed pathed;
-	struct path_parts parts;
 	struct owners owners;
 	pathed_begin(&pathed);
 	pathed_end(&pathed);
-	path_parts_begin(&parts);
-	owners_build(&owners, &parts, &pathed.of);
+	owners_build(&owners, &pathed.of);
 	ck_assert_uint_eq(owners.owned[2].of, 1);
 	ck_assert_uint_eq(owners.owned[1].of, NO_INDEX);
 	ck_assert_uint_eq(owners.owned[2].end_thread, 1);
@@ -99,7 +94,6 @@ START_TEST(requests_that_it_asks_belong_to_the_one_it_works_for)
 	ck_assert_uint_eq(owners.request[owners.chains.items[place]], 1);
 	ck_assert(owners_before(&owners, owners.owned[1].chain, 10 * SKETCH_MS) == SIZE_MAX);
 	owners_free(&owners);
-	path_parts_free(&parts);
 	pathed_free(&pathed);
 }
 END_TEST

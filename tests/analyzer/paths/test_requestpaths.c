@@ -8,8 +8,9 @@ START_TEST(a_request_waits_for_others_a_lock_and_one_that_it_asks)
 	pathed_begin(&pathed);
 	pathed_end(&pathed);
 	pathed_expect(&pathed, 1,
-		      " queued read_a/ 5.5 downstream ask/ 4 lock table/n5 3 unexplained / 1"
-		      " io read_b/ 0.5 io write_b/ 0.5");
+		      " queued read_a/slow 4.5 downstream ask/ 4 lock table/n5 3 unexplained / 1"
+		      " io read_b/ 0.5 io write_b/ 0.5 queued read_a/read_a 0.5"
+		      " queued read_a/write_a 0.5");
 	pathed_expect(&pathed, 0, " io slow/ 4.5 io read_a/ 0.5 io write_a/ 0.5");
 	pathed_expect(&pathed, 2, " downstream ask/ 4");
 	pathed_free(&pathed);
@@ -38,7 +39,10 @@ START_TEST(one_without_an_answer_has_what_was_done)
 	pathed_end(&pathed);
 	pathed.requests[late].end_ns = 40 * SKETCH_MS;
 	pathed_expect(&pathed, late,
-		      " unexplained / 15 queued read_b/ 9 queued read_a/ 5.5 io read_c/ 0.5");
+		      " unexplained / 15 queued read_a/slow 4.5 queued read_b/hear 3.5"
+		      " queued read_b/table 3 queued read_b/ 1 io read_c/ 0.5"
+		      " queued read_a/read_a 0.5 queued read_a/write_a 0.5"
+		      " queued read_b/read_b 0.5 queued read_b/ask 0.5 queued read_b/write_b 0.5");
 	pathed_free(&pathed);
 }
 END_TEST
@@ -93,8 +97,9 @@ START_TEST(a_question_is_followed_to_who_answers)
 	pathed.requests[other].of = 2;
 	pathed_expect(&pathed, 2, " io disk/ 1.5 waking / 1 io hear/ 1 io read_d/ 0.5");
 	pathed_expect(&pathed, 1,
-		      " queued read_a/ 5.5 downstream ask/ 4 lock table/n5 3 unexplained / 1"
-		      " io read_b/ 0.5 io write_b/ 0.5");
+		      " queued read_a/slow 4.5 downstream ask/ 4 lock table/n5 3 unexplained / 1"
+		      " io read_b/ 0.5 io write_b/ 0.5 queued read_a/read_a 0.5"
+		      " queued read_a/write_a 0.5");
 	pathed_free(&pathed);
 }
 END_TEST
