@@ -16,6 +16,7 @@
 
 enum { CAUSES_MAX = 32 };
 
+static const double HALF = 0.5;
 static const double SAME_FACTOR = 0.01; /* apart: two questions are one */
 
 struct seeking_causes {
@@ -94,24 +95,42 @@ static void cause_add(struct seeking_causes *seeking, struct cause cause, enum c
 	causes->rows[causes->count++] = cause;
 }
 
-/* The length of one op, and their number beyond that. */
-static void add_parts(struct seeking_causes *seeking, struct cause cause, double length_factor)
+static struct cause_effect effect_of_one(const struct seeking_causes *seeking, uint32_t hypothesis,
+					 double factor)
 {
-	const struct scaling all = { cause.hypothesis, cause.factor };
-	const struct scaling length = { cause.hypothesis, length_factor };
-	bool has_length = fabs(length_factor - 1) > SAME_FACTOR;
-	bool has_number = fabs(cause.factor - length_factor) > SAME_FACTOR;
-	struct cause_effect of_length = { 0 };
-	if (has_length) {
-		of_length = effect_of(seeking, &length, 1);
-		cause_add(seeking, cause, CAUSE_LENGTH, length_factor, of_length);
+	const struct scaling scaling = { hypothesis, factor };
+	if (fabs(factor - 1) <= SAME_FACTOR)
+		return (struct cause_effect){ 0 };
+	return effect_of(seeking, &scaling, 1);
+}
+
+/* What `part` brings alone, and what it brings beside the other part: half of each. */
+static struct cause_effect shared(struct cause_effect all, struct cause_effect part,
+				  struct cause_effect other)
+{
+	return (struct cause_effect){ HALF * (part.p50_ns + all.p50_ns - other.p50_ns),
+				      HALF * (part.p99_ns + all.p99_ns - other.p99_ns) };
+}
+
+/* The length of one op, and the number of ops. */
+static void add_parts(struct seeking_causes *seeking, struct cause cause, double length)
+{
+	double number = cause.factor / length;
+	bool has_length = fabs(length - 1) > SAME_FACTOR;
+	bool has_number = fabs(number - 1) > SAME_FACTOR;
+	struct cause_effect of_all = effect_of_one(seeking, cause.hypothesis, cause.factor);
+	struct cause_effect of_length = of_all, of_number = of_all;
+	if (has_length && has_number) {
+		of_length = effect_of_one(seeking, cause.hypothesis, length);
+		of_number = effect_of_one(seeking, cause.hypothesis, number);
+		struct cause_effect alone = of_length;
+		of_length = shared(of_all, of_length, of_number);
+		of_number = shared(of_all, of_number, alone);
 	}
-	if (!has_number)
-		return;
-	struct cause_effect of_all = effect_of(seeking, &all, 1);
-	of_all.p50_ns -= of_length.p50_ns;
-	of_all.p99_ns -= of_length.p99_ns;
-	cause_add(seeking, cause, CAUSE_NUMBER, cause.factor / length_factor, of_all);
+	if (has_length)
+		cause_add(seeking, cause, CAUSE_LENGTH, length, of_length);
+	if (has_number)
+		cause_add(seeking, cause, CAUSE_NUMBER, number, of_number);
 }
 
 static void cause_find(struct seeking_causes *seeking, const struct difference *row)
@@ -119,7 +138,6 @@ static void cause_find(struct seeking_causes *seeking, const struct difference *
 	struct cause cause = { .row = row,
 			       .hypothesis = hypothesis_of(seeking->analysis, row->new_class),
 			       .factor = row->old_value / row->new_value };
-	const struct scaling all = { cause.hypothesis, cause.factor };
 	const struct difference *each = row_of_class(seeking->comparison, row, FIGURE_CLASS_EACH);
 	if (cause.hypothesis == NO_INDEX)
 		return;
@@ -129,7 +147,7 @@ static void cause_find(struct seeking_causes *seeking, const struct difference *
 		add_parts(seeking, cause, each->old_value / each->new_value);
 	else
 		cause_add(seeking, cause, row->old_class ? CAUSE_TIME : CAUSE_NEW, cause.factor,
-			  effect_of(seeking, &all, 1));
+			  effect_of_one(seeking, cause.hypothesis, cause.factor));
 }
 
 static void causes_find(struct seeking_causes *seeking)

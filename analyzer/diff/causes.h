@@ -3,8 +3,8 @@
  * Why NEW takes longer, or shorter: NEW replayed with one class after the other put back to what it
  * cost in OLD.
  *
- * A class has two parts: the length of one op, and their number per unit. The effect of the number
- * is what the replay adds to that of the length if all time of the class is put back. Classes that
+ * A class has two parts: the length of one op, and their number per unit. The effect of a part is
+ * the mean of what it brings alone, and of what it brings beside the other part. Classes that
  * are the same time, or a part of each other, do not add up: together they are put back once.
  *
  * Read-only once built. One thread.

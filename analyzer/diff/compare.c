@@ -333,15 +333,25 @@ static int compare_chances(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Of a number, or of what one op takes: the class's time tells. */
+/* Time of one op, and number of ops per unit, of NEW or else of OLD. */
+static double usual(const struct comparing *comparing, const struct difference *row,
+		    enum cost_part part, bool is_per_op)
+{
+	int side = row->new_class ? NEW : OLD;
+	const struct costs *costs = comparing->costs[side];
+	double count = total_of(costs, class_of(row, side), COST_COUNT);
+	double of = is_per_op ? count : units_of(costs);
+	return of > 0 ? total_of(costs, class_of(row, side), part) / of : 0;
+}
+
+/* A difference of a number is worth as many ops, one of the length of ops as much for each. */
 static bool is_worth_telling(const struct comparing *comparing, const struct difference *row)
 {
 	double ns = row->delta;
-	if (row->figure == FIGURE_CLASS_COUNT || row->figure == FIGURE_CLASS_EACH)
-		ns = total_of(comparing->costs[NEW], row->new_class, COST_TIME) /
-			     units_of(comparing->costs[NEW]) -
-		     total_of(comparing->costs[OLD], row->old_class, COST_TIME) /
-			     units_of(comparing->costs[OLD]);
+	if (row->figure == FIGURE_CLASS_COUNT)
+		ns *= usual(comparing, row, COST_TIME, true);
+	else if (row->figure == FIGURE_CLASS_EACH)
+		ns *= usual(comparing, row, COST_COUNT, false);
 	return fabs(ns) >= comparing->worth_ns;
 }
 

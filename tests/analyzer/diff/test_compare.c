@@ -151,6 +151,25 @@ START_TEST(a_class_of_one_side_is_new_or_gone)
 }
 END_TEST
 
+START_TEST(a_number_counts_as_much_as_its_ops)
+{
+	struct costs a, b;
+	struct comparison comparison;
+	costs_fill(&a, 1, 1, 1);
+	costs_fill(&b, 2, 2, 1);
+	/* All have one more op in 10,000: that is certain, and of no interest. */
+	b.recordings = a.recordings = 2;
+	for (size_t i = 0; i < STRETCHES; i++)
+		b.classes[0].amounts[COST_COUNT * STRETCHES + i] *= 1.0001;
+	comparison_build(&comparison, &a, &b);
+	ck_assert(row_of(&comparison, FIGURE_CLASS_TIME, "n00")->is_found);
+	ck_assert(!row_of(&comparison, FIGURE_CLASS_COUNT, "n00")->is_found);
+	comparison_free(&comparison);
+	costs_free(&a);
+	costs_free(&b);
+}
+END_TEST
+
 START_TEST(next_to_nothing_is_not_looked_at)
 {
 	struct costs a, b;
@@ -174,5 +193,6 @@ SUITE()
 	TEST(equal_builds_differ_in_one_of_twenty_tries_at_most);
 	EACH(a_planted_change_is_named, planted);
 	TEST(a_class_of_one_side_is_new_or_gone);
+	TEST(a_number_counts_as_much_as_its_ops);
 	TEST(next_to_nothing_is_not_looked_at);
 }
