@@ -104,7 +104,7 @@ static struct cause_effect effect_of_one(const struct seeking_causes *seeking, u
 	return effect_of(seeking, &scaling, 1);
 }
 
-/* What `part` brings alone, and what it brings beside the other part: half of each. */
+/* The mean of the effects of `part` alone, and of it beside the other part. */
 static struct cause_effect shared(struct cause_effect all, struct cause_effect part,
 				  struct cause_effect other)
 {

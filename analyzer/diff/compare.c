@@ -206,11 +206,12 @@ static void rows_add(struct comparing *comparing)
 	comparing->comparison->whole_count = comparing->comparison->count;
 	for (size_t i = 0; i < old_costs->class_count; i++) {
 		const struct cost_class *class = &old_costs->classes[i];
-		class_add(comparing, class, costs_find(new_costs, class->kind, class->name));
+		class_add(comparing, class,
+			  costs_find(new_costs, class->kind, class->name, class->is_path));
 	}
 	for (size_t i = 0; i < new_costs->class_count; i++) {
 		const struct cost_class *class = &new_costs->classes[i];
-		if (!costs_find(old_costs, class->kind, class->name))
+		if (!costs_find(old_costs, class->kind, class->name, class->is_path))
 			class_add(comparing, NULL, class);
 	}
 }

@@ -18,11 +18,14 @@
 #include "measure/functions.h"
 #include "recording/addresses.h"
 #include "recording/words.h"
+#include "report/followed.h"
 
 static const double OWN_LEAST = 0.5; /* of the time of a call that is no wait */
 
 /* In place of a reason: what follows is a function. */
 #define OF_FUNCTION UINT32_MAX
+/* The same: what follows is the number of a part of paths. */
+#define OF_PATH (UINT32_MAX - 1)
 
 struct adding {
 	struct costs *costs;
@@ -32,6 +35,7 @@ struct adding {
 	double **amounts;        /* by class */
 	size_t room;
 	struct reach reach; /* of the script, if there is one */
+	struct request_paths paths;
 };
 
 /* --- one amount --- */
@@ -175,6 +179,24 @@ static void add_samples(struct adding *adding)
 	}
 }
 
+/* Each request's way, in the stretch in which it ended. */
+static void add_paths(struct adding *adding)
+{
+	const struct requests *requests = &adding->analysis->script.requests;
+	const struct request_paths *paths = &adding->paths;
+	for (size_t r = 0; r < requests->count; r++) {
+		if (!stretches_is_unit(requests, &requests->requests[r]))
+			continue;
+		uint32_t stretch = stretches_at(adding->stretches, requests->requests[r].end_ns);
+		for (size_t i = paths->first[r]; i < paths->first[r + 1]; i++) {
+			size_t class = class_beyond(adding, OF_PATH, paths->part[i]);
+			double *times_ns =
+				amounts_of(adding, class) + COST_TIME * adding->stretches->count;
+			times_ns[stretch] += (double)paths->ns[i];
+		}
+	}
+}
+
 /* --- names --- */
 
 static char *copy(const char *text)
@@ -196,6 +218,24 @@ static bool is_awaiting(const struct adding *adding, size_t class)
 	return adding->reach.total_ns[class] < OWN_LEAST * total_ns;
 }
 
+/* "lock", "table, held by flush cache.c:12". */
+static struct cost_class path_named(const struct adding *adding, uint32_t number,
+				    const struct mapping *mapping)
+{
+	const struct path_part part = path_parts_at(&adding->paths.parts, number);
+	const char **strings = adding->analysis->recording->strings;
+	char *text = NULL;
+	if (asprintf(&text, part.by ? "%s, held by %s" : "%s", strings[part.name],
+		     strings[part.by]) < 0)
+		text = copy("");
+	struct cost_class named = { .kind = copy(path_kind_word(part.kind)),
+				    .name = mapping ? mapping_apply(mapping, text) : copy(text),
+				    .is_path = true,
+				    .is_within = true };
+	free(text);
+	return named;
+}
+
 static struct cost_class class_named(const struct adding *adding, size_t index,
 				     const struct mapping *mapping)
 {
@@ -211,6 +251,11 @@ static struct cost_class class_named(const struct adding *adding, size_t index,
 		named.is_wait = is_awaiting(adding, index);
 	} else {
 		const struct address_key *key = &adding->beyond.keys[index - classes->count];
+		if (key->process == OF_PATH) {
+			named = path_named(adding, (uint32_t)key->address, mapping);
+			named.amounts = adding->amounts[index];
+			return named;
+		}
 		named.is_within = key->process == OF_FUNCTION;
 		named.is_wait = !named.is_within;
 		kind = named.is_wait ? recording->reasons.words[key->process] : "func";
@@ -225,6 +270,8 @@ static int compare_names(const void *left, const void *right)
 {
 	const struct cost_class *a = left, *b = right;
 	int kinds = strcmp(a->kind, b->kind);
+	if (a->is_path != b->is_path)
+		return a->is_path ? 1 : -1;
 	return kinds ? kinds : strcmp(a->name, b->name);
 }
 
@@ -322,9 +369,15 @@ void costs_build(struct costs *costs, const struct analysis *analysis, enum diff
 		add_ops(&adding);
 		add_waits(&adding);
 		add_samples(&adding);
+		if (unit == UNIT_REQUEST) {
+			followed_build(&adding.paths, analysis);
+			add_paths(&adding);
+		}
 		name_all(&adding, mapping);
-		if (unit == UNIT_REQUEST)
+		if (unit == UNIT_REQUEST) {
 			take_requests(&adding);
+			request_paths_free(&adding.paths);
+		}
 	}
 	free(adding.amounts);
 	if (adding.reach.first)
@@ -347,9 +400,12 @@ void costs_free(struct costs *costs)
 	*costs = (struct costs){ 0 };
 }
 
-const struct cost_class *costs_find(const struct costs *costs, const char *kind, const char *name)
+const struct cost_class *costs_find(const struct costs *costs, const char *kind, const char *name,
+				    bool is_path)
 {
-	const struct cost_class key = { .kind = (char *)kind, .name = (char *)name };
+	const struct cost_class key = { .kind = (char *)kind,
+					.name = (char *)name,
+					.is_path = is_path };
 	return costs->class_count ? bsearch(&key, costs->classes, costs->class_count,
 					    sizeof(*costs->classes), compare_names)
 				  : NULL;

@@ -5,7 +5,8 @@
  * A class is that of a call, a hold, a thread's own code, or a function that samples show. Waits
  * are classed by reason and resource. Waiting for work to arrive (infer/arrivals.h) costs nothing.
  * Of a hold the time is that for which the lock is held, calls included: it is in other classes,
- * too. So is that of functions. The time of all others adds up.
+ * too. So is that of functions. The time of all others adds up. Parts of the ways of requests
+ * (paths/requestpaths.h) are classes beside these.
  *
  * Owns all that it has: the recording may be gone. Read-only once built.
  */
@@ -29,6 +30,7 @@ struct cost_class {
 	char *kind; /* "io", "hold", "thread", "func", of a wait its reason: "mutex" */
 	char *name;
 	bool is_wait;   /* for another thread, or something that it does; a call may be one, too */
+	bool is_path;   /* a part of the way of requests, which add up to what they take */
 	bool is_within; /* its time is in other classes, too */
 	/* By part, then by stretch: number, or ns. */
 	double *amounts;
@@ -61,7 +63,8 @@ void costs_add(struct costs *costs, const struct costs *one);
 void costs_free(struct costs *costs);
 
 /* NULL: there is no such class. */
-const struct cost_class *costs_find(const struct costs *costs, const char *kind, const char *name);
+const struct cost_class *costs_find(const struct costs *costs, const char *kind, const char *name,
+				    bool is_path);
 
 static inline const double *cost_amounts(const struct costs *costs, const struct cost_class *class,
 					 enum cost_part part)

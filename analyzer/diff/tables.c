@@ -79,6 +79,7 @@ static const struct emit_column columns[] = {
 	{ .key = "chance" },
 	{ .key = "is_found" },
 	{ .key = "is_wait" },
+	{ .key = "is_path" },
 	{ .key = "is_within" },
 };
 
@@ -120,6 +121,7 @@ static void emit_row(struct emit *emit, const struct difference *row, bool is_fi
 	emit_cell_number(emit, row->chance);
 	emit_cell_flag(emit, row->is_found);
 	emit_cell_flag(emit, class && class->is_wait);
+	emit_cell_flag(emit, class && class->is_path);
 	emit_cell_flag(emit, class && class->is_within);
 	emit_row_end(emit);
 }
@@ -174,8 +176,22 @@ static int compare_groups(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* The classes with a finding, waits or others; to be freed. */
-static struct group *groups_of(const struct comparison *comparison, bool are_waits, size_t *count)
+/* Tables of classes. */
+enum table { TABLE_PATHS, TABLE_WORK, TABLE_WAITS, TABLES };
+
+static const char *const headings[TABLES] = {
+	[TABLE_PATHS] = "What is a request's time made of? (the ways of requests, which add up)",
+	[TABLE_WORK] = "What is done more or less?",
+	[TABLE_WAITS] = "What is waited for longer, or shorter? (for work as above)",
+};
+
+static enum table table_of(const struct cost_class *class)
+{
+	return class->is_path ? TABLE_PATHS : class->is_wait ? TABLE_WAITS : TABLE_WORK;
+}
+
+/* The classes of a table with a finding; to be freed. */
+static struct group *groups_of(const struct comparison *comparison, enum table table, size_t *count)
 {
 	struct group *groups = memory_new(comparison->count, sizeof(*groups));
 	*count = 0;
@@ -190,7 +206,7 @@ static struct group *groups_of(const struct comparison *comparison, bool are_wai
 			group.weight_ns = fmax(group.weight_ns, weight_of(&comparison->rows[to]));
 		}
 		group.count = to - from;
-		if (has_finding && class->is_wait == are_waits)
+		if (has_finding && table_of(class) == table)
 			groups[(*count)++] = group;
 	}
 	if (*count > 1)
@@ -223,16 +239,15 @@ static bool is_told(const struct comparison *comparison, const struct group *gro
 }
 
 static void print_classes(const struct comparison *comparison, struct emit *emit, size_t top,
-			  bool are_waits)
+			  enum table table)
 {
 	size_t count;
-	struct group *groups = groups_of(comparison, are_waits, &count);
+	struct group *groups = groups_of(comparison, table, &count);
 	if (count == 0) {
 		free(groups);
 		return;
 	}
-	emit_heading(emit, are_waits ? "What is waited for longer, or shorter? (for work as above)"
-				     : "What takes more or less of it?");
+	emit_heading(emit, headings[table]);
 	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, COLUMNS);
 	for (size_t i = 0; i < count && i < top; i++) {
 		bool is_first = true;
@@ -257,7 +272,8 @@ static void print_left_out(const struct comparison *comparison, struct emit *emi
 	size_t count = 0;
 	for (size_t i = comparison->whole_count; i < comparison->count; i++) {
 		const struct difference *row = &comparison->rows[i];
-		if (row->is_found || row->figure != FIGURE_CLASS_TIME)
+		if (row->is_found || row->figure != FIGURE_CLASS_TIME ||
+		    difference_class(row)->is_path)
 			continue;
 		count++;
 		sum_ns += difference_class(row)->is_within ? 0 : row->delta;
@@ -291,7 +307,7 @@ void tables_print(const struct comparison *comparison, struct emit *emit, size_t
 		return;
 	}
 	print_whole(comparison, emit);
-	print_classes(comparison, emit, top, false);
-	print_classes(comparison, emit, top, true);
+	for (enum table table = TABLE_PATHS; table < TABLES; table++)
+		print_classes(comparison, emit, top, table);
 	print_left_out(comparison, emit);
 }

@@ -12,7 +12,7 @@ static struct costs costs;
 
 static double sum(const struct costs *of, const char *kind, const char *name, enum cost_part part)
 {
-	const struct cost_class *class = costs_find(of, kind, name);
+	const struct cost_class *class = costs_find(of, kind, name, false);
 	double total = 0;
 	ck_assert_msg(class != NULL, "no %s %s", kind, name);
 	for (size_t i = 0; i < of->stretch_count; i++)
@@ -45,10 +45,27 @@ START_TEST(classes_have_their_time_and_number)
 				1e3);
 	ck_assert_double_eq(sum(&costs, "mutex", "table", COST_COUNT), COMPARED_REQUESTS);
 	ck_assert(sum(&costs, "mutex", "table", COST_BLOCKED) > 0);
-	ck_assert(costs_find(&costs, "mutex", "table")->is_wait);
-	ck_assert(costs_find(&costs, "hold", "table")->is_within);
-	ck_assert(!costs_find(&costs, "sleep", "nap")->is_within);
-	ck_assert_ptr_null(costs_find(&costs, "sleep", "table"));
+	ck_assert(costs_find(&costs, "mutex", "table", false)->is_wait);
+	ck_assert(costs_find(&costs, "hold", "table", false)->is_within);
+	ck_assert(!costs_find(&costs, "sleep", "nap", false)->is_within);
+	ck_assert_ptr_null(costs_find(&costs, "sleep", "table", false));
+	costs_free(&costs);
+	compared_end(&compared);
+}
+END_TEST
+
+START_TEST(ways_of_requests_add_up_to_their_time)
+{
+	double taken_ns = 0, path_ns = 0;
+	compared_begin(&compared, "nap", 3, 1);
+	costs_build(&costs, &compared.analysis, UNIT_REQUEST, NULL);
+	for (size_t i = 0; i < costs.request_count; i++)
+		taken_ns += (double)costs.requests[i].taken_ns;
+	for (size_t i = 0; i < costs.class_count; i++)
+		for (size_t k = 0; k < costs.stretch_count && costs.classes[i].is_path; k++)
+			path_ns += cost_amounts(&costs, &costs.classes[i], COST_TIME)[k];
+	ck_assert_double_eq_tol(path_ns, taken_ns, 1e-6 * taken_ns);
+	ck_assert_ptr_nonnull(costs_find(&costs, "io", "nap", true));
 	costs_free(&costs);
 	compared_end(&compared);
 }
@@ -77,7 +94,7 @@ START_TEST(a_mapping_makes_one_of_two)
 	compared_begin(&compared, "nap", 3, 1);
 	costs_build(&costs, &compared.analysis, UNIT_RUN, &mapping);
 	ck_assert_double_eq(sum(&costs, "thread", "server", COST_COUNT), 3);
-	ck_assert_ptr_null(costs_find(&costs, "thread", "main"));
+	ck_assert_ptr_null(costs_find(&costs, "thread", "main", false));
 	costs_free(&costs);
 	mapping_free(&mapping);
 	compared_end(&compared);
@@ -100,7 +117,7 @@ START_TEST(recordings_become_stretches_of_their_own)
 	ck_assert_uint_eq(all.request_count, 3 * COMPARED_REQUESTS);
 	ck_assert_double_eq(all.units[1], COMPARED_REQUESTS);
 	ck_assert_double_eq(sum(&all, "sleep", "nap", COST_COUNT), 2 * COMPARED_REQUESTS);
-	const struct cost_class *doze = costs_find(&all, "sleep", "doze");
+	const struct cost_class *doze = costs_find(&all, "sleep", "doze", false);
 	ck_assert_double_eq(cost_amounts(&all, doze, COST_COUNT)[0], 0);
 	ck_assert_double_eq(cost_amounts(&all, doze, COST_COUNT)[1], COMPARED_REQUESTS);
 	ck_assert_double_eq(cost_amounts(&all, doze, COST_COUNT)[2], 0);
@@ -111,6 +128,7 @@ END_TEST
 SUITE()
 {
 	TEST(classes_have_their_time_and_number);
+	TEST(ways_of_requests_add_up_to_their_time);
 	TEST(requests_come_in_order_of_their_time);
 	TEST(a_mapping_makes_one_of_two);
 	TEST(recordings_become_stretches_of_their_own);
