@@ -31,18 +31,50 @@ def selected(report, selector):
     return max(entries, key=lambda entry: max(entry["saved_ns"].values()), default=None)
 
 
-def part_of_requests(report, metric):
+def recorded_figures(report):
+    """{"p50_ns": as recorded, ..., "throughput": a second} of the requests that are judged."""
+    found = {f"{row['figure']}_ns": row["recorded_ns"] for row in report.get("request_figures", [])}
+    judged = [group for group in report.get("requests", []) if group["is_judged"]]
+    if len(judged) == 1:
+        found = {**{key: value for key, value in judged[0].items() if key.endswith("_ns")}, **found}
+    if judged:
+        found["throughput"] = sum(group["per_second"] for group in judged)
+    return found
+
+
+def part_of_requests(report, figure):
     """Of a replay in which requests take longer than they did, the part that is saved counts: all
     that there was, at most."""
-    taken_ns = [requests.get(f"{metric}_ns", 0) for requests in report.get("requests", [])
-                if requests["is_judged"]]
-    replayed_ns = report.get(f"baseline_{metric}_ns")
-    return min(1, taken_ns[0] / replayed_ns) if taken_ns and taken_ns[0] and replayed_ns else 1
+    row = next((row for row in report.get("request_figures", []) if row["figure"] == figure), None)
+    return min(1, row["recorded_ns"] / row["replayed_ns"]) if row and row["replayed_ns"] else 1
+
+
+def gained_throughput(report, entry):
+    """Points of throughput more than the replay of the unchanged run has."""
+    count = sum(group["count"] for group in report["requests"] if group["is_judged"])
+    return 100 * (entry["per_second"] * report["baseline_makespan_ns"] / 1e9 / count - 1)
+
+
+def is_of_requests(selector):
+    """Whether it asks for a figure of requests: these have tables of their own."""
+    figure, of, _ = selector.rpartition(" of ")
+    return bool(of) and figure in FIGURES
+
+
+def savings_of_requests(report, selector, factor):
+    """The row of the report's savings of requests that the selector means; None: there is none."""
+    pattern = re.compile(plain_of(selector) + r"(/\w+)?")
+    rows = [row for row in report.get("request_savings", []) if pattern.fullmatch(f"{row['kind']} {row['class']}") and
+            float(row["factor"]) == float(factor)]
+    return max(rows, key=lambda row: max(row[key] or 0 for key in row if key.endswith("_saved_ns")), default=None)
 
 
 def entry_of(report, selector, factor):
     """What the report has on the selector, a row of a table or the answer to a question; None: nothing."""
     plain = plain_of(selector)
+    savings = savings_of_requests(report, selector, factor) if is_of_requests(selector) else None
+    if savings:
+        return savings
     if plain.startswith(QUESTION):
         question = question_of(plain, factor)
         return next((answer for answer in report.get("asked", []) if answer["what_if"] == question), None)
@@ -57,34 +89,36 @@ def number_of(entry, key, factor):
     return value
 
 
-def points_of(report, figures, selector, factor, key):
-    """A figure of a report in points of the recorded run's own; None when the report has none."""
+def points_of(report, figures, selector, factor, what):
+    """A saving ("saved"), or an end of its range ("least", "most"), in points of the recorded run's own figure; None
+    when the report has none."""
     entry = entry_of(report, selector, factor)
-    saved = None if entry is None else number_of(entry, key, factor)
-    if saved is None:
+    if entry is None:
         return None
     metric = metric_of(selector)
-    scale = 1 if metric in ("makespan_ns", "throughput") else part_of_requests(report, metric.removesuffix("_ns"))
+    if metric == "throughput":
+        return gained_throughput(report, entry) if what == "saved" and entry.get("per_second") else None
+    saved = number_of(entry, key_of(selector, what), factor)
+    if saved is None:
+        return None
+    scale = 1 if metric == "makespan_ns" else part_of_requests(report, metric.removesuffix("_ns"))
     return 100 * saved * scale / figures[metric]
 
 
 def key_of(selector, what):
-    """Where a report has the saving of what the selector asks for (saved), or an end of its range (saved_least)."""
+    """Where a report has it."""
     figure, of, _ = selector.rpartition(" of ")
-    if figure == "throughput":
-        return f"throughput_{what.replace('saved', 'gained')}"
-    return f"{figure}_{what}_ns" if of else f"{what}_ns"
+    return f"{figure}_{what}_ns" if of else {"saved": "saved_ns"}.get(what, f"saved_{what}_ns")
 
 
 def predicted_points(report, figures, selector, factor):
     """Saving in points of the recorded run's own figure; None when the report has none."""
-    return points_of(report, figures, selector, factor, key_of(selector, "saved"))
+    return points_of(report, figures, selector, factor, "saved")
 
 
 def predicted_range(report, figures, selector, factor):
     """Both ends of the range of that saving; None when the report has none."""
-    ends = [points_of(report, figures, selector, factor, key_of(selector, what))
-            for what in ("saved_least", "saved_most")]
+    ends = [points_of(report, figures, selector, factor, what) for what in ("least", "most")]
     return None if None in ends else (min(ends), max(ends))
 
 
@@ -95,6 +129,13 @@ def is_wide(least_ns, most_ns, report):
 def is_withheld(report):
     """Whether a check of its replay keeps the analyzer from answering."""
     return report.get("answers") == "withheld"
+
+
+def are_requests_withheld(report, selector):
+    """Whether nothing is said of requests, or nothing of that figure."""
+    figure = selector.partition(" ")[0]
+    return report.get("request_answers") == "withheld" or any(
+        row["figure"] == figure and not row["is_given"] for row in report.get("request_figures", []))
 
 
 def withheld_by(reports):
@@ -249,8 +290,7 @@ def recorded_rows(pattern, cpus, reports):
         row = Row(pattern.name, cpus, GROUP_RECORDED, f"{figure}{RECORDED}", "-", 0, False, False)
         metric = metric_of(f"{figure} of requests")
         for report, figures in reports:
-            said = next((requests.get("per_second" if metric == "throughput" else metric)
-                         for requests in report.get("requests", []) if requests["is_judged"]), None)
+            said = recorded_figures(report).get(metric)
             if said is not None:
                 row.predictions.append(100 * (said - figures[metric]) / figures[metric])
                 row.flags.append(has_doubts(report, True))
@@ -266,7 +306,7 @@ def predict_rows(rows, reports, crossed):
         others = crossed[row.other_cpus] if row.other_cpus else reports
         for (report, figures), (other, _) in zip(reports, others):
             if is_withheld(report) or is_withheld(other) or \
-                    (row.group in GROUPS_REQUESTS and report.get("request_answers") == "withheld"):
+                    (row.group in GROUPS_REQUESTS and are_requests_withheld(report, row.selector)):
                 row.withheld += 1
                 continue
             if row.other_cpus:

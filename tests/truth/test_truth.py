@@ -46,7 +46,7 @@ CHANGE("fake", "A B", "0.5", "what-if sleep work_a*{},func work_b*{}")
 def report(saved_a, saved_b):
     """A report that promises so many nanoseconds of 1,000,000 for half of each piece."""
     return {"actual_makespan_ns": 1000000, "baseline_makespan_ns": 1000000, "dropped_events": 0,
-            "baseline_p99_ns": 900000, "requests": [{"is_judged": True, "p99_ns": 600000}],
+            "request_figures": [{"figure": "p99", "recorded_ns": 600000, "replayed_ns": 900000, "is_given": True}],
             "what_if": [
                 {"kind": "sleep", "class": "work_a/nanosleep",
                  "saved_ns": {"0": 2 * saved_a, "0.5": saved_a},

@@ -141,6 +141,7 @@ class Sweep:
                 self.kept = json.load(file)
         self.runner = Runner(options.build, self.kept.get("steps_per_us", 0), options.patience)
         self.runner.minds = not options.disturbed
+        self.runner.is_urgent = options.urgent
         self.analyzer = None if options.measure_only else Analyzer(options.build)
         self.figures = {}       # of the runs that were recorded by this sweep, by directory
         self.rows = []
@@ -360,6 +361,7 @@ def options_read():
                         help="predict again without this assumption of the analyzer, or each (all); repeatable")
     parser.add_argument("--patience", type=float, default=240, metavar="S",
                         help="seconds to spend on repeating disturbed runs (240)")
+    parser.add_argument("--urgent", action="store_true", help="before all else that the machine does (root)")
     parser.add_argument("--disturbed", action="store_true",
                         help="count runs, too, that other processes disturbed (figures that sleeps decide)")
     parser.add_argument("--json", metavar="FILE", help="write all results there")
