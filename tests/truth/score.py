@@ -138,6 +138,12 @@ def are_requests_withheld(report, selector):
         row["figure"] == figure and not row["is_given"] for row in report.get("request_figures", []))
 
 
+def is_left_out(report, selector, factor):
+    """Whether the report has the class among its savings of requests, but not this figure: chance may explain it."""
+    row = savings_of_requests(report, selector, factor) if is_of_requests(selector) else None
+    return row is not None and row.get(key_of(selector, "saved"), 0) is None
+
+
 def withheld_by(reports):
     """Why answers of [(report, figures)] are withheld, each check once."""
     return sorted({f"{check['check']} {check['percent']:.1f}%" for report, _ in reports if is_withheld(report)
@@ -314,6 +320,7 @@ def predict_rows(rows, reports, crossed):
                 points = 100 * saved_ns / figures["makespan_ns"]
             else:
                 points = predicted_points(report, figures, row.selector, factor)
+                row.withheld += points is None and is_left_out(report, row.selector, factor)
                 row.flags += [is_flagged(report, figures, row.selector, factor)] * (points is not None)
                 extent = predicted_range(report, figures, row.selector, factor)
                 row.ranges += [extent] * (extent is not None)

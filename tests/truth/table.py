@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = ("truth.def", "requests.def")
 FIGURES = ("p50", "p95", "p99", "mean", "throughput")   # of requests
 REQUESTS = "requests of "       # begins a selector that stands for one of each
@@ -101,7 +102,7 @@ def table_read(*paths):
 
 def tables_read():
     """What the tables of this folder have, together."""
-    return table_read(*(os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in FILES))
+    return table_read(*(os.path.join(HERE, name) for name in FILES))
 
 
 def scaled(value, factor):

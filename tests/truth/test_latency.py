@@ -108,7 +108,7 @@ class Rows(unittest.TestCase):
         figures = [{"figure": "p50", "recorded_ns": 1, "replayed_ns": 1, "is_given": False}]
         score.predict_rows(rows, [({**REPORT, "request_figures": figures}, RUN)], {})
         self.assertEqual([row.verdict(self.groups) for row in rows][:1], ["withheld"])
-        self.assertEqual(sum(row.withheld for row in rows), 1)
+        self.assertEqual(sum(row.withheld for row in rows), 2)  # and the mean, which is null
 
     def test_recorded_requests_against_their_clients(self):
         rows = {row.selector.split()[0]: row for row in score.recorded_rows(self.patterns["serve"], 1, [(REPORT, RUN)])}
@@ -123,7 +123,7 @@ class Rows(unittest.TestCase):
         found = latency.sums(rows, self.groups)["latency"]
         self.assertAlmostEqual(found["p50"]["worst"], 17)
         self.assertEqual((found["p50"]["covered"], found["p50"]["ranges"], found["p50"]["sure_and_wrong"]), (0, 1, 1))
-        self.assertEqual((found["mean"]["absent"], found["throughput"]["sure_and_wrong"]), (1, 0))
+        self.assertEqual((found["mean"]["withheld"], found["p95"]["absent"]), (1, 1))
         self.assertIn("latency", "\n".join(latency.text({"latency": found})))
 
 
