@@ -2,11 +2,14 @@
 /*
  * Finds requests in what threads read and write; requests.h says which.
  *
- * A thread whose first transfer to or from another recorded thread is a write asks. The answer is
- * its next read, from the same socket if it asked by one. A read of what it wrote itself is none:
- * it takes something from a store, as make's job server is. A thread whose first transfer is a read
- * serves. A request from outside the recording is known by its descriptor. Of all classes of
- * requests, hypotheses are judged by the surest one with the most time.
+ * Exchanges on connections are requests (exchanges.h). A question that was never answered is one if
+ * others that begin like it were. On pipes and in messages a thread whose first transfer is a write
+ * asks, and its next read is the answer. A read of what it wrote itself is none: it takes something
+ * from a store, as make's job server is.
+ *
+ * Of all classes of requests, hypotheses are judged by the surest one with the most time. A process
+ * that serves others asks on their behalf: its questions are parts of requests. Parts are judged by
+ * only where there is nothing else.
  *
  * Threads that share nothing but locks ask for locks. Where nothing else is a request, each
  * coming for the class of locks that was waited for most is one. The lock may have been free.
@@ -20,18 +23,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "exchanges.h"
 #include "format.h"
 
-enum {
-	DESCRIPTORS_MAX = 65536, /* beyond, requests are not seen */
-	REQUESTS_LEAST = 2       /* one alone has no percentiles */
-};
+enum { REQUESTS_LEAST = 2 /* one alone has no percentiles */ };
 
-/* A write that waits for its answer. */
-struct question {
-	size_t thread; /* of the last one */
-	uint32_t op;   /* NO_INDEX = it was answered */
-	uint32_t flow; /* of the last one */
+/* Where a request begins or ends. */
+struct point {
+	uint32_t op; /* NO_INDEX = it has not ended */
+	enum stamp_point at;
 };
 
 struct seeking {
@@ -39,14 +39,14 @@ struct seeking {
 	const struct recording *rec;
 	const struct class_table *classes;
 	const struct flows *flows;
+	struct carriers carriers;
+	struct exchanges exchanges;
 	size_t request_room, place_room;
-	uint32_t *write_of; /* by transfer: of a read, the op that wrote its first byte */
+	uint32_t *ordinals; /* by string: requests of that pipe so far */
 	/* of the thread that is looked at */
-	size_t thread;
-	struct question *questions; /* by string: the socket's, or that of no string for all else */
-	uint32_t job;               /* read that brought what is being done, NO_INDEX = none */
-	uint32_t *served_by; /* by descriptor: read that was not answered yet, NO_INDEX = none */
-	uint32_t *ordinals;  /* by string: requests of that connection so far */
+	uint32_t question;      /* write that waits for its answer, NO_INDEX = none */
+	uint32_t question_flow; /* of the last one */
+	uint32_t job;           /* read that brought what is being done, NO_INDEX = none */
 	bool has_transfers;
 	bool asks;
 	/* of locks */
@@ -57,99 +57,160 @@ struct seeking {
 
 /* --- what is found --- */
 
-static uint64_t time_of(const struct recording *rec, uint32_t op, enum stamp_point point)
+static uint64_t time_of(const struct recording *rec, struct point point)
 {
-	return point == STAMP_END ? rec->ops[op].end_ns : rec->ops[op].start_ns;
+	if (point.op == NO_INDEX)
+		return rec->end_ns;
+	return point.at == STAMP_END ? rec->ops[point.op].end_ns : rec->ops[point.op].start_ns;
 }
 
-static void place_add(struct seeking *seeking, uint32_t op, enum stamp_point point, uint32_t stamp)
+static void place_add(struct seeking *seeking, struct point point, uint32_t stamp)
 {
 	struct requests *requests = seeking->requests;
 
-	assert(op < seeking->rec->op_count && stamp < 2 * requests->count);
+	assert(point.op < seeking->rec->op_count && stamp < 2 * requests->count);
 	requests->places = memory_grow(requests->places, &seeking->place_room,
 				       requests->place_count + 1, sizeof(*requests->places));
-	requests->places[requests->place_count++] = (struct stamp_place){ op, stamp, point };
-	requests->has_places[op / 8] |= (uint8_t)(1 << op % 8);
+	requests->places[requests->place_count++] =
+		(struct stamp_place){ point.op, stamp, point.at };
+	requests->has_places[point.op / 8] |= (uint8_t)(1 << point.op % 8);
 }
 
-static void request_add_taken(struct seeking *seeking, enum request_source source, uint32_t from,
-			      enum stamp_point from_point, uint32_t to, enum stamp_point to_point,
-			      uint64_t taken_ns)
+/* `request` has its source, its op and its number. */
+static void request_add(struct seeking *seeking, struct request request, struct point from,
+			struct point to)
 {
 	struct requests *requests = seeking->requests;
-	const struct rec_op *op = &seeking->rec->ops[from];
 	uint32_t number = (uint32_t)requests->count;
-	uint32_t connection = op->kind == KIND_IO ? op->ident : 0;
-	uint64_t end_ns = time_of(seeking->rec, to, to_point);
 
+	request.class = seeking->classes->of_op[request.op];
+	request.thread = seeking->rec->ops[request.op].thread;
+	request.start_ns = time_of(seeking->rec, from);
+	request.end_ns = time_of(seeking->rec, to);
+	request.is_unfinished = to.op == NO_INDEX;
+	request.taken_ns = request.end_ns - request.start_ns;
+	assert(request.end_ns >= request.start_ns);
 	requests->requests = memory_grow(requests->requests, &seeking->request_room,
 					 requests->count + 1, sizeof(*requests->requests));
-	requests->requests[requests->count++] = (struct request){
-		.class = seeking->classes->of_op[from],
-		.source = source,
-		.taken_ns = taken_ns,
-		.start_ns = end_ns - taken_ns,
-		.end_ns = end_ns,
-		.early_ns = end_ns - taken_ns,
-		.op = from,
-		.thread = op->thread,
-		.connection = connection,
-		.ordinal = seeking->ordinals[connection],
-		.of = NO_INDEX,
-	};
-	seeking->ordinals[connection] += connection > 0;
-	place_add(seeking, from, from_point, 2 * number);
-	place_add(seeking, to, to_point, 2 * number + 1);
+	requests->requests[requests->count++] = request;
+	place_add(seeking, from, 2 * number);
+	if (to.op != NO_INDEX)
+		place_add(seeking, to, 2 * number + 1);
 }
 
-static void request_add(struct seeking *seeking, enum request_source source, uint32_t from,
-			enum stamp_point from_point, uint32_t to, enum stamp_point to_point)
+/* One that begins where its op does. */
+static void request_add_plain(struct seeking *seeking, enum request_source source, uint32_t op,
+			      struct point to)
 {
-	uint64_t from_ns = time_of(seeking->rec, from, from_point);
-	uint64_t to_ns = time_of(seeking->rec, to, to_point);
+	const struct rec_op *from = &seeking->rec->ops[op];
+	struct request request = { .source = source,
+				   .op = op,
+				   .early_ns = from->start_ns,
+				   .connection = from->kind == KIND_IO ? from->ident : 0,
+				   .of = NO_INDEX };
 
-	if (to_ns >= from_ns)
-		request_add_taken(seeking, source, from, from_point, to, to_point, to_ns - from_ns);
+	if (time_of(seeking->rec, to) < from->start_ns)
+		return;
+	if (request.connection)
+		request.ordinal = seeking->ordinals[request.connection]++;
+	request_add(seeking, request, (struct point){ op, STAMP_BEGIN }, to);
+}
+
+/* --- exchanges on connections --- */
+
+/* By class of ops: an exchange that begins with one was answered. */
+static bool *answered_find(const struct seeking *seeking)
+{
+	bool *is_answered = memory_new(seeking->classes->count, sizeof(*is_answered));
+
+	for (size_t i = 0; i < seeking->exchanges.count; i++) {
+		const struct exchange *exchange = &seeking->exchanges.exchanges[i];
+
+		if (exchange->last_op != NO_INDEX)
+			is_answered[seeking->classes->of_op[exchange->first_op]] = true;
+	}
+	return is_answered;
+}
+
+static void exchange_add(struct seeking *seeking, const struct exchange *exchange)
+{
+	struct request request = { .source = exchange->is_served ? REQUEST_SERVED : REQUEST_ASKED,
+				   .op = exchange->first_op,
+				   .early_ns = exchange->early_ns,
+				   .connection = exchange->connection,
+				   .ordinal = exchange->ordinal,
+				   .of = NO_INDEX };
+
+	request_add(seeking, request,
+		    (struct point){ exchange->arrival_op,
+				    exchange->is_at_end ? STAMP_END : STAMP_BEGIN },
+		    (struct point){ exchange->last_op, STAMP_END });
+}
+
+static void exchanges_add(struct seeking *seeking)
+{
+	const struct exchanges *exchanges = &seeking->exchanges;
+	bool *is_answered = answered_find(seeking);
+	uint32_t *number = memory_new(exchanges->count, sizeof(*number));
+
+	for (size_t i = 0; i < exchanges->count; i++) {
+		const struct exchange *exchange = &exchanges->exchanges[i];
+
+		number[i] = NO_INDEX;
+		if (exchange->last_op == NO_INDEX &&
+		    !is_answered[seeking->classes->of_op[exchange->first_op]])
+			continue;
+		number[i] = (uint32_t)seeking->requests->count;
+		exchange_add(seeking, exchange);
+	}
+	for (size_t i = 0; i < exchanges->count; i++)
+		if (number[i] != NO_INDEX && exchanges->exchanges[i].of != NO_INDEX)
+			seeking->requests->requests[number[i]].of =
+				number[exchanges->exchanges[i].of];
+	free(is_answered);
+	free(number);
+}
+
+static uint32_t process_of(const struct recording *rec, const struct request *request)
+{
+	return rec->threads[request->thread].process;
+}
+
+/* Requests that are a part of others, or the same seen from the other end. */
+static void parts_find(struct requests *requests, const struct recording *rec)
+{
+	bool *serves = memory_new(rec->process_count, sizeof(*serves));
+
+	for (size_t i = 0; i < requests->count; i++) {
+		const struct request *request = &requests->requests[i];
+
+		if (request->source == REQUEST_SERVED &&
+		    (request->of == NO_INDEX ||
+		     process_of(rec, &requests->requests[request->of]) != process_of(rec, request)))
+			serves[process_of(rec, request)] = true;
+	}
+	for (size_t i = 0; i < requests->count; i++) {
+		struct request *request = &requests->requests[i];
+
+		request->is_part =
+			request->source == REQUEST_ASKED
+				? serves[process_of(rec, request)]
+				: request->source == REQUEST_SERVED && request->of != NO_INDEX;
+	}
+	free(serves);
 }
 
 /* --- jobs in a pipe --- */
 
-/* Which write each read's first byte came with. Transfers are flow by flow, in order of time. */
-static void writes_find(struct seeking *seeking)
+static void job_end(struct seeking *seeking, struct point to)
 {
-	const struct flows *flows = seeking->flows;
-	uint32_t *op_of = memory_new(flows->transfer_count, sizeof(*op_of));
-	uint64_t written = 0, received = 0;
-	size_t write = 0;
+	if (seeking->job == NO_INDEX)
+		return;
+	uint32_t write = seeking->carriers.write_of[seeking->flows->transfer_of[seeking->job]];
 
-	for (uint32_t op = 0; op < seeking->rec->op_count; op++)
-		if (flows->transfer_of[op] != NO_INDEX)
-			op_of[flows->transfer_of[op]] = op;
-	seeking->write_of = memory_new(flows->transfer_count, sizeof(*seeking->write_of));
-	for (size_t i = 0; i < flows->transfer_count; i++) {
-		const struct transfer *transfer = &flows->transfers[i];
-
-		seeking->write_of[i] = NO_INDEX;
-		if (!i || flows->transfers[i - 1].flow != transfer->flow)
-			written = received = 0, write = i;
-		if (transfer->is_write)
-			continue;
-		/* `written`: bytes of the writes before `write`. */
-		for (; write < i; write++) {
-			const struct transfer *from = &flows->transfers[write];
-
-			if (!from->is_write)
-				continue;
-			if (written + from->bytes > received)
-				break;
-			written += from->bytes;
-		}
-		if (write < i)
-			seeking->write_of[i] = op_of[write];
-		received += transfer->bytes;
-	}
-	free(op_of);
+	if (write != NO_INDEX)
+		request_add_plain(seeking, REQUEST_JOB, write, to);
+	seeking->job = NO_INDEX;
 }
 
 static void job_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
@@ -158,68 +219,30 @@ static void job_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 
 	if (read->is_write || !seeking->flows->flows[read->flow].is_shared)
 		return;
-	if (seeking->job != NO_INDEX) {
-		uint32_t write = seeking->write_of[seeking->flows->transfer_of[seeking->job]];
-
-		if (write != NO_INDEX)
-			request_add(seeking, REQUEST_JOB, write, STAMP_BEGIN, op, STAMP_BEGIN);
-	}
+	job_end(seeking, (struct point){ op, STAMP_BEGIN });
 	seeking->job = op;
 }
 
 /* --- questions and answers --- */
 
-static struct question *question_of(struct seeking *seeking, uint32_t op)
-{
-	uint32_t ident = seeking->rec->ops[op].ident;
-	const char *text = seeking->rec->strings[ident];
-	bool is_socket = strncmp(text, "tcp ", 4) == 0 || strncmp(text, "unix", 4) == 0;
-	struct question *question = &seeking->questions[is_socket ? ident : 0];
-
-	if (question->thread != seeking->thread)
-		*question = (struct question){ seeking->thread, NO_INDEX, NO_INDEX };
-	return question;
-}
-
 static void answer_seek(struct seeking *seeking, uint32_t op, uint32_t transfer)
 {
 	const struct transfer *of = &seeking->flows->transfers[transfer];
-	bool is_write = of->is_write;
 
 	if (!seeking->has_transfers)
-		seeking->asks = is_write;
+		seeking->asks = of->is_write;
 	seeking->has_transfers = true;
 	if (!seeking->asks)
 		return;
-	struct question *asked = question_of(seeking, op);
-
-	if (is_write) {
-		if (asked->op == NO_INDEX)
-			*asked = (struct question){ seeking->thread, op, of->flow };
-	} else if (of->flow == asked->flow) {
-		asked->op = NO_INDEX;
-	} else if (asked->op != NO_INDEX) {
-		request_add(seeking, REQUEST_ASKED, asked->op, STAMP_BEGIN, op, STAMP_END);
-		asked->op = NO_INDEX;
-	}
-}
-
-static void served_seek(struct seeking *seeking, uint32_t op)
-{
-	const struct rec_op_extra *extra = &seeking->rec->extras[op];
-	enum flow_direction direction =
-		flow_direction_of(seeking->rec->strings[seeking->rec->ops[op].name]);
-
-	if (!extra->accepted || extra->open || extra->fd < 0 || extra->fd >= DESCRIPTORS_MAX ||
-	    !extra->amount)
+	if (of->is_write) {
+		if (seeking->question == NO_INDEX)
+			seeking->question = op, seeking->question_flow = of->flow;
 		return;
-	uint32_t *pending = &seeking->served_by[extra->fd];
-	if (direction == FLOW_READ && *pending == NO_INDEX) {
-		*pending = op;
-	} else if (direction == FLOW_WRITE && *pending != NO_INDEX) {
-		request_add(seeking, REQUEST_SERVED, *pending, STAMP_END, op, STAMP_END);
-		*pending = NO_INDEX;
 	}
+	if (seeking->question != NO_INDEX && of->flow != seeking->question_flow)
+		request_add_plain(seeking, REQUEST_ASKED, seeking->question,
+				  (struct point){ op, STAMP_END });
+	seeking->question = NO_INDEX;
 }
 
 /* --- coming for a lock --- */
@@ -256,13 +279,22 @@ static void gain_count(struct seeking *seeking, uint32_t hold, uint64_t waited_n
 	seeking->wait_counts[class] += waited_ns > 0;
 }
 
+static void lock_add(struct seeking *seeking, uint32_t hold, uint64_t waited_ns)
+{
+	struct requests *requests = seeking->requests;
+
+	request_add_plain(seeking, REQUEST_LOCK, hold, (struct point){ hold, STAMP_GAINED });
+	struct request *request = &requests->requests[requests->count - 1];
+	request->taken_ns = waited_ns;
+	request->start_ns = request->early_ns = request->end_ns - waited_ns;
+}
+
 static void gain_add(struct seeking *seeking, uint32_t hold, uint64_t waited_ns)
 {
 	/* a thread that tries does not ask, and comes again and again */
 	if (seeking->classes->of_op[hold] == seeking->lock_class &&
 	    !seeking->rec->extras[hold].tried)
-		request_add_taken(seeking, REQUEST_LOCK, hold, STAMP_BEGIN, hold, STAMP_GAINED,
-				  waited_ns);
+		lock_add(seeking, hold, waited_ns);
 }
 
 static void locks_seek(struct seeking *seeking, const struct timeline *timeline)
@@ -293,15 +325,19 @@ static void op_look_at(struct seeking *seeking, uint32_t op)
 	bool is_inside =
 		rec_op->parent != NO_INDEX && rec->ops[rec_op->parent].kind == KIND_OP_USER;
 
-	if (rec_op->kind == KIND_OP_USER && !is_inside && !rec->extras[op].open)
-		request_add(seeking, REQUEST_MARKED, op, STAMP_BEGIN, op, STAMP_END);
-	if (rec_op->kind != KIND_IO)
+	if (rec_op->kind == KIND_OP_USER && !is_inside)
+		request_add_plain(
+			seeking, REQUEST_MARKED, op,
+			(struct point){ rec->extras[op].open ? NO_INDEX : op, STAMP_END });
+	if (rec_op->kind != KIND_IO || seeking->exchanges.is_of_end[op])
 		return;
+	/* a worker that waits for its next job */
+	if (rec->extras[op].open && seeking->job != NO_INDEX &&
+	    rec_op->ident == rec->ops[seeking->job].ident)
+		job_end(seeking, (struct point){ op, STAMP_BEGIN });
 	uint32_t transfer = seeking->flows->transfer_of[op];
-	if (transfer == NO_INDEX) {
-		served_seek(seeking, op);
+	if (transfer == NO_INDEX)
 		return;
-	}
 	/* Neither who connects nor who calls a loop says what for. */
 	enum flow_unit unit = seeking->flows->flows[seeking->flows->transfers[transfer].flow].unit;
 	if (unit == FLOW_SIGNALS || unit == FLOW_CONNECTIONS)
@@ -314,16 +350,18 @@ static void op_look_at(struct seeking *seeking, uint32_t op)
 
 static void thread_look_at(struct seeking *seeking, const struct timeline *timeline, size_t thread)
 {
-	seeking->thread = thread;
-	seeking->job = NO_INDEX;
+	uint32_t own = seeking->rec->threads[thread].op;
+
+	seeking->job = seeking->question = NO_INDEX;
 	seeking->has_transfers = seeking->asks = false;
-	memset(seeking->served_by, 0xff, DESCRIPTORS_MAX * sizeof(*seeking->served_by));
 	for (size_t i = timeline->first[thread]; i < timeline->first[thread + 1]; i++) {
 		enum moment_type type = moment_type(&timeline->moments[i]);
 
 		if (type == MOMENT_OP_BEGIN || type == MOMENT_OP_POINT)
 			op_look_at(seeking, timeline->moments[i].index);
 	}
+	if (own != NO_INDEX && seeking->rec->extras[own].open)
+		job_end(seeking, (struct point){ NO_INDEX, STAMP_END });
 }
 
 static int compare_places(const void *left, const void *right)
@@ -337,37 +375,45 @@ static int compare_places(const void *left, const void *right)
 	return a->stamp < b->stamp ? -1 : a->stamp > b->stamp;
 }
 
-/* The requests to judge by: of the surest source, the class in which most time was spent. */
-static void judged_find(struct requests *requests, uint32_t class_count)
+/* The class of this source in which most time was spent. */
+static void judged_of_source(struct requests *requests, const struct request *like,
+			     uint32_t class_count)
 {
 	uint64_t *taken_ns = memory_new(class_count, sizeof(*taken_ns));
 	uint32_t *counts = memory_new(class_count, sizeof(*counts));
 
-	requests->judged_class = NO_INDEX;
-	for (int source = REQUEST_MARKED;
-	     source <= REQUEST_LOCK && requests->judged_class == NO_INDEX; source++) {
-		memset(taken_ns, 0, class_count * sizeof(*taken_ns));
-		memset(counts, 0, class_count * sizeof(*counts));
-		for (size_t i = 0; i < requests->count; i++) {
-			const struct request *request = &requests->requests[i];
+	for (size_t i = 0; i < requests->count; i++) {
+		const struct request *request = &requests->requests[i];
 
-			if ((int)request->source != source)
-				continue;
-			taken_ns[request->class] += request->taken_ns;
-			counts[request->class]++;
-		}
-		for (uint32_t i = 0; i < class_count; i++) {
-			if (counts[i] < REQUESTS_LEAST ||
-			    (requests->judged_class != NO_INDEX &&
-			     taken_ns[i] <= taken_ns[requests->judged_class]))
-				continue;
-			requests->judged_class = i;
-			requests->judged_source = (enum request_source)source;
-			requests->judged_count = counts[i];
-		}
+		if (request->source != like->source || request->is_part != like->is_part)
+			continue;
+		taken_ns[request->class] += request->taken_ns;
+		counts[request->class]++;
+	}
+	for (uint32_t i = 0; i < class_count; i++) {
+		if (counts[i] < REQUESTS_LEAST || (requests->judged_class != NO_INDEX &&
+						   taken_ns[i] <= taken_ns[requests->judged_class]))
+			continue;
+		requests->judged_class = i;
+		requests->judged_source = like->source;
+		requests->judged_is_part = like->is_part;
+		requests->judged_count = counts[i];
 	}
 	free(taken_ns);
 	free(counts);
+}
+
+/* The requests to judge by: of the surest source. */
+static void judged_find(struct requests *requests, uint32_t class_count)
+{
+	requests->judged_class = NO_INDEX;
+	for (int is_part = 0; is_part < 2; is_part++)
+		for (int source = REQUEST_MARKED;
+		     source <= REQUEST_LOCK && requests->judged_class == NO_INDEX; source++) {
+			const struct request like = { .source = (enum request_source)source,
+						      .is_part = is_part };
+			judged_of_source(requests, &like, class_count);
+		}
 }
 
 void requests_build(struct requests *requests, const struct recording *recording,
@@ -380,14 +426,13 @@ void requests_build(struct requests *requests, const struct recording *recording
 
 	assert(recording->extras && timeline->thread_count == recording->thread_count);
 	*requests = (struct requests){ .has_places = memory_new(recording->op_count / 8 + 1, 1) };
-	seeking.served_by = memory_new(DESCRIPTORS_MAX, sizeof(*seeking.served_by));
 	seeking.ordinals = memory_new(recording->string_count, sizeof(*seeking.ordinals));
-	seeking.questions = memory_new(recording->string_count, sizeof(*seeking.questions));
-	for (size_t i = 0; i < recording->string_count; i++)
-		seeking.questions[i].thread = SIZE_MAX;
-	writes_find(&seeking);
+	carriers_build(&seeking.carriers, flows, recording);
+	exchanges_build(&seeking.exchanges, recording, flows, &seeking.carriers);
+	exchanges_add(&seeking);
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
+	parts_find(requests, recording);
 	judged_find(requests, classes->count);
 	if (requests->judged_class == NO_INDEX) {
 		locks_seek(&seeking, timeline);
@@ -396,10 +441,9 @@ void requests_build(struct requests *requests, const struct recording *recording
 	if (requests->place_count)
 		qsort(requests->places, requests->place_count, sizeof(*requests->places),
 		      compare_places);
-	free(seeking.served_by);
-	free(seeking.questions);
 	free(seeking.ordinals);
-	free(seeking.write_of);
+	exchanges_free(&seeking.exchanges);
+	carriers_free(&seeking.carriers);
 }
 
 void requests_free(struct requests *requests)
@@ -438,5 +482,6 @@ const struct stamp_place *requests_places(const struct requests *requests, uint3
 bool request_is_judged(const struct requests *requests, const struct request *request)
 {
 	return requests->judged_class == request->class &&
-	       requests->judged_source == request->source;
+	       requests->judged_source == request->source &&
+	       requests->judged_is_part == request->is_part;
 }

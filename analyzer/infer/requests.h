@@ -3,7 +3,8 @@
  * The requests of a recording: what somebody asked for and waited for until it was answered.
  *
  * A request begins and ends where an op begins or ends, perhaps of another thread; the replay notes
- * when it comes by. Built once, read-only afterwards.
+ * when it comes by. An unfinished one has no end there, and counts until the end of the run. Built
+ * once, read-only afterwards.
  */
 #ifndef WCPROF_REQUESTS_H
 #define WCPROF_REQUESTS_H
@@ -15,8 +16,8 @@
 /* How a request is known, the surest first. */
 enum request_source {
 	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
-	REQUEST_ASKED,  /* a thread that writes, then reads the answer */
-	REQUEST_SERVED, /* on a connection that was accepted: from what was read to the answer */
+	REQUEST_ASKED,  /* an exchange on a connection, from the question's write to the answer */
+	REQUEST_SERVED, /* the same at the end that serves, from the question's arrival */
 	REQUEST_JOB,    /* through a pipe to whoever reads first, until that one reads again */
 	REQUEST_LOCK    /* where there is nothing else: the lock most waited for, until it is had */
 };
@@ -35,6 +36,9 @@ struct request {
 	uint32_t ordinal;    /* among the requests of this end, from 0 */
 	uint32_t of; /* index of the same one at the other end of the connection, or NO_INDEX */
 	bool is_unfinished;
+	/* asked by a process that serves others, perhaps on their behalf; or served, where the one
+	 * that asks is recorded, too */
+	bool is_part;
 };
 
 /* When in an op. */
@@ -59,6 +63,7 @@ struct requests {
 	uint8_t *has_places;   /* a bit an op */
 	uint32_t judged_class; /* hypotheses are judged by it; NO_INDEX = there are no requests */
 	enum request_source judged_source;
+	bool judged_is_part;
 	size_t judged_count;
 };
 

@@ -264,11 +264,16 @@ void script_close(struct compiler *compiler, uint32_t op)
 void script_stamps(struct compiler *compiler, uint32_t op, enum stamp_point point)
 {
 	size_t count;
-	const struct stamp_place *places =
-		requests_places(&compiler->script->requests, op, point, &count);
+	const struct requests *requests = &compiler->script->requests;
+	const struct stamp_place *places = requests_places(requests, op, point, &count);
 
 	assert(op < compiler->rec->op_count);
-	for (size_t i = 0; i < count && !compiler->thread.is_skipping; i++)
-		if (places[i].stamp % 2 || !script_is_asked(compiler->script, op))
+	for (size_t i = 0; i < count && !compiler->thread.is_skipping; i++) {
+		const struct request *request = &requests->requests[places[i].stamp / 2];
+
+		/* of an exchange whose ends are both recorded the one that asks is enough */
+		if ((places[i].stamp % 2 || !script_is_asked(compiler->script, op)) &&
+		    (request->source != REQUEST_SERVED || request->of == NO_INDEX))
 			script_emit(compiler, STEP_STAMP, places[i].stamp, 0);
+	}
 }
