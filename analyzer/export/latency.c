@@ -82,8 +82,8 @@ static void list_requests(struct latency *latency, const struct walk *walk,
 	latency->requests = memory_new(count, sizeof(*latency->requests));
 	for (size_t i = 0; i < count; i++) {
 		uint32_t thread = walk->recording->ops[all[i].op].thread;
-		if (all[i].class != judged->judged_class ||
-		    all[i].source != judged->judged_source || thread == NO_INDEX)
+		if (!request_is_judged(judged, &walk->requests->requests[all[i].request]) ||
+		    thread == NO_INDEX)
 			continue;
 		latency->requests[latency->count++] =
 			(struct latency_request){ all[i].start_ns, all[i].end_ns - all[i].start_ns,

@@ -96,7 +96,7 @@ static void find_requests(struct flames *flames)
 	struct walk_request *all = walk_requests(&flames->walk, &all_count);
 	flames->requests = memory_new(all_count, sizeof(*flames->requests));
 	for (size_t i = 0; i < all_count; i++)
-		if (all[i].class == from->judged_class && all[i].source == from->judged_source &&
+		if (request_is_judged(from, &from->requests[all[i].request]) &&
 		    flames->analysis->recording->ops[all[i].op].thread != NO_INDEX)
 			flames->requests[flames->request_count++] = (struct inside){
 				.start_ns = all[i].start_ns,

@@ -7,9 +7,9 @@
  * asks, and its next read is the answer. A read of what it wrote itself is none: it takes something
  * from a store, as make's job server is.
  *
- * Of all classes of requests, hypotheses are judged by the surest one with the most time. A process
- * that serves others asks on their behalf: its questions are parts of requests. Parts are judged by
- * only where there is nothing else.
+ * Of all classes of requests, hypotheses are judged by the surest one with the most time, but by
+ * served ones of all classes. A process that serves others asks on their behalf: its questions are
+ * parts of requests. Parts are judged by only where there is nothing else.
  *
  * Threads that share nothing but locks ask for locks. Where nothing else is a request, each
  * coming for the class of locks that was waited for most is one. The lock may have been free.
@@ -397,7 +397,6 @@ static void judged_of_source(struct requests *requests, const struct request *li
 		requests->judged_class = i;
 		requests->judged_source = like->source;
 		requests->judged_is_part = like->is_part;
-		requests->judged_count = counts[i];
 	}
 	free(taken_ns);
 	free(counts);
@@ -414,6 +413,9 @@ static void judged_find(struct requests *requests, uint32_t class_count)
 						      .is_part = is_part };
 			judged_of_source(requests, &like, class_count);
 		}
+	requests->judged_count = 0;
+	for (size_t i = 0; i < requests->count; i++)
+		requests->judged_count += request_is_judged(requests, &requests->requests[i]);
 }
 
 void requests_build(struct requests *requests, const struct recording *recording,
@@ -481,7 +483,10 @@ const struct stamp_place *requests_places(const struct requests *requests, uint3
 
 bool request_is_judged(const struct requests *requests, const struct request *request)
 {
-	return requests->judged_class == request->class &&
-	       requests->judged_source == request->source &&
-	       requests->judged_is_part == request->is_part;
+	if (requests->judged_class == NO_INDEX || requests->judged_source != request->source ||
+	    requests->judged_is_part != request->is_part)
+		return false;
+	/* a client asks of several servers; threads of a pool, and reads of several sorts, serve
+	 * the same clients */
+	return request->source == REQUEST_SERVED || requests->judged_class == request->class;
 }

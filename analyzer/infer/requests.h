@@ -60,8 +60,10 @@ struct requests {
 	size_t count;
 	struct stamp_place *places; /* by op, each in order of points */
 	size_t place_count;
-	uint8_t *has_places;   /* a bit an op */
-	uint32_t judged_class; /* hypotheses are judged by it; NO_INDEX = there are no requests */
+	uint8_t *has_places; /* a bit an op */
+	/* Hypotheses are judged by these; NO_INDEX = there are no requests. Of served ones all
+	 * count, and this is the class of most of their time. */
+	uint32_t judged_class;
 	enum request_source judged_source;
 	bool judged_is_part;
 	size_t judged_count;

@@ -178,6 +178,58 @@ START_TEST(requests_have_times_and_a_number)
 }
 END_TEST
 
+/* Two threads of a pool serve, and read at calls of their own. */
+START_TEST(served_requests_of_all_classes_are_judged)
+{
+	struct sketch sketch;
+	struct script script;
+
+	two(&sketch, 100);
+	for (uint32_t i = 0; i < 10; i++) {
+		const char *ident = i % 2 ? "tcp b:80>c:50" : "tcp b:80>c:51";
+		double at_ms = 10 * i;
+
+		sketch_io(&sketch, 1 + i % 2, i % 2 ? "read" : "recv", ident, 10, at_ms, at_ms + 1);
+		sketch_io(&sketch, 1 + i % 2, "write", ident, 10, at_ms + 6, at_ms + 6);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(script.requests.judged_source, REQUEST_SERVED);
+	ck_assert_uint_eq(script.requests.judged_count, 10);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* A process that serves asks another one on behalf of its client, who is not recorded. */
+START_TEST(questions_of_a_server_are_parts)
+{
+	struct sketch sketch;
+	struct script script;
+
+	two(&sketch, 100);
+	for (uint32_t i = 0; i < 10; i++) {
+		double at_ms = 10 * i;
+		uint32_t op = sketch_io(&sketch, 1, "read", "tcp b:80>c:50", 10, at_ms, at_ms + 1);
+
+		sketch.rec.extras[op].accepted = true;
+		sketch_io(&sketch, 1, "write", "tcp b:40>d:90", 10, at_ms + 2, at_ms + 2);
+		sketch_io(&sketch, 1, "read", "tcp b:40>d:90", 10, at_ms + 2, at_ms + 5);
+		sketch_io(&sketch, 1, "write", "tcp b:80>c:50", 10, at_ms + 6, at_ms + 6);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.requests.count, 20);
+	for (size_t i = 0; i < 20; i++)
+		ck_assert(script.requests.requests[i].is_part ==
+			  (script.requests.requests[i].source == REQUEST_ASKED));
+	ck_assert_int_eq(script.requests.judged_source, REQUEST_SERVED);
+	ck_assert_uint_eq(script.requests.judged_count, 10);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(no_requests_are_no_latency)
 {
 	struct sketch sketch;
@@ -224,5 +276,7 @@ SUITE()
 	TEST(taking_back_is_no_answer);
 	EACH(requests_are_found_and_replayed, rows);
 	TEST(requests_have_times_and_a_number);
+	TEST(served_requests_of_all_classes_are_judged);
+	TEST(questions_of_a_server_are_parts);
 	TEST(no_requests_are_no_latency);
 }
