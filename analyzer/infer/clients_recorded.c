@@ -137,17 +137,20 @@ void clients_date(const struct clients *clients, struct requests *requests)
 {
 	assert(clients->count);
 	for (size_t i = 0; i < requests->place_count; i++) {
-		const struct stamp_place *place = &requests->places[i];
+		struct stamp_place *place = &requests->places[i];
 		struct request *request = &requests->requests[place->stamp / 2];
-		uint32_t send = clients->send_of[place->op];
+		uint32_t send = clients->send_of[request->op];
 
 		if (place->stamp % 2 || send == NO_INDEX)
 			continue;
+		/* whatever found it: in the replay it begins where the client sends it */
+		*place = (struct stamp_place){ request->op, place->stamp, STAMP_END };
 		request->start_ns = clients->recording.ops[send].start_ns;
 		if (request->early_ns > request->start_ns)
 			request->early_ns = request->start_ns;
 		request->taken_ns = request->end_ns - request->start_ns;
 	}
+	requests_sort_places(requests);
 }
 
 void clients_free(struct clients *clients)

@@ -73,7 +73,6 @@ static void place_add(struct seeking *seeking, struct point point, uint32_t stam
 				       requests->place_count + 1, sizeof(*requests->places));
 	requests->places[requests->place_count++] =
 		(struct stamp_place){ point.op, stamp, point.at };
-	requests->has_places[point.op / 8] |= (uint8_t)(1 << point.op % 8);
 }
 
 /* `request` has its source, its op and its number. */
@@ -440,12 +439,20 @@ void requests_build(struct requests *requests, const struct recording *recording
 		locks_seek(&seeking, timeline);
 		judged_find(requests, classes->count);
 	}
-	if (requests->place_count)
-		qsort(requests->places, requests->place_count, sizeof(*requests->places),
-		      compare_places);
+	requests_sort_places(requests);
 	free(seeking.ordinals);
 	exchanges_free(&seeking.exchanges);
 	carriers_free(&seeking.carriers);
+}
+
+void requests_sort_places(struct requests *requests)
+{
+	for (size_t i = 0; i < requests->place_count; i++)
+		requests->has_places[requests->places[i].op / 8] |=
+			(uint8_t)(1 << requests->places[i].op % 8);
+	if (requests->place_count)
+		qsort(requests->places, requests->place_count, sizeof(*requests->places),
+		      compare_places);
 }
 
 void requests_free(struct requests *requests)

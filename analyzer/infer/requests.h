@@ -74,6 +74,9 @@ void requests_build(struct requests *requests, const struct recording *recording
 		    const struct timeline *timeline);
 void requests_free(struct requests *requests);
 
+/* In order, as requests_places() needs it; after any of them was moved. */
+void requests_sort_places(struct requests *requests);
+
 /* The stamps to be taken at a point of an op. */
 const struct stamp_place *requests_places(const struct requests *requests, uint32_t op,
 					  enum stamp_point point, size_t *count);
