@@ -7,7 +7,7 @@ FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
 
-.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials field generators soak model conformance kill \
+.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials diffs field generators soak model conformance kill \
   moments
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
@@ -55,6 +55,8 @@ peers: tests-built ## predictions of other tools for the rows of make truth (PEE
 	@tests/truth/peers.py --build $(B) $(PEERS_ARGS)
 trials: tests-built ## what wcprof try measures, against constants that are changed (half an hour; TRIALS_ARGS=-h)
 	@tests/truth/trials.py --build $(B) $(TRIALS_ARGS)
+diffs: all $(B)/tests/truth/server ## what wcprof-analyze --diff finds between equal and slower recordings (3 minutes)
+	@tests/truth/diffs.py --build $(B) $(DIFFS_ARGS)
 field: all $(B)/tests/targets/kvload ## settings of real programs, predicted and made (an hour; FIELD_ARGS=-h)
 	@tests/field/field.py --build $(B) $(FIELD_ARGS)
 generators: all $(B)/tests/targets/kvload ## requests by the report against load generators (GENERATORS_ARGS=-h)
