@@ -7,8 +7,8 @@ FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
 
-.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials diffs field generators soak model conformance kill \
-  moments
+.PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials diffs field generators soak model conformance \
+  kill moments
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.

@@ -54,17 +54,31 @@ static double weighted(const double *amounts, const uint32_t *times, size_t coun
 	return sum;
 }
 
+static enum cost_part part_of(enum diff_figure figure)
+{
+	if (figure == FIGURE_CLASS_USUAL)
+		return COST_USUAL;
+	return figure == FIGURE_CLASS_EACH ? COST_TIME
+					   : (enum cost_part)(figure - FIGURE_CLASS_COUNT);
+}
+
+static bool is_of_one(enum diff_figure figure)
+{
+	return figure == FIGURE_CLASS_EACH || figure == FIGURE_CLASS_USUAL;
+}
+
 static double class_value(const struct costs *costs, const struct cost_class *class,
 			  enum diff_figure figure, const uint32_t *times, double units)
 {
 	size_t count = costs->stretch_count;
-	bool is_each = figure == FIGURE_CLASS_EACH;
 	if (!class)
 		return 0;
-	enum cost_part part = is_each ? COST_TIME : (enum cost_part)(figure - FIGURE_CLASS_COUNT);
+	enum cost_part part = part_of(figure);
+	if (is_of_one(figure)) {
+		enum cost_part of = part == COST_TIME ? COST_COUNT : COST_MEDIANS;
+		units = weighted(cost_amounts(costs, class, of), times, count);
+	}
 	double sum = weighted(cost_amounts(costs, class, part), times, count);
-	if (is_each)
-		units = weighted(cost_amounts(costs, class, COST_COUNT), times, count);
 	return units > 0 ? sum / units : 0;
 }
 
@@ -161,11 +175,13 @@ static double worth_ns(const struct costs *costs)
 static bool is_told_apart(const struct comparing *comparing, const struct difference *row)
 {
 	bool is_same = true, has_any = false;
-	if (row->figure == FIGURE_CLASS_EACH)
+	enum cost_part part = part_of(row->figure);
+	if (is_of_one(row->figure)) {
+		enum cost_part of = part == COST_TIME ? COST_COUNT : COST_MEDIANS;
 		return row->old_class && row->new_class &&
-		       total_of(comparing->costs[OLD], row->old_class, COST_COUNT) > 0 &&
-		       total_of(comparing->costs[NEW], row->new_class, COST_COUNT) > 0;
-	enum cost_part part = (enum cost_part)(row->figure - FIGURE_CLASS_COUNT);
+		       total_of(comparing->costs[OLD], row->old_class, of) > 0 &&
+		       total_of(comparing->costs[NEW], row->new_class, of) > 0;
+	}
 	for (int side = OLD; side < SIDES; side++) {
 		const struct costs *costs = comparing->costs[side];
 		double amount = total_of(costs, class_of(row, side), part);
@@ -351,7 +367,7 @@ static bool is_worth_telling(const struct comparing *comparing, const struct dif
 	double ns = row->delta;
 	if (row->figure == FIGURE_CLASS_COUNT)
 		ns *= usual(comparing, row, COST_TIME, true);
-	else if (row->figure == FIGURE_CLASS_EACH)
+	else if (is_of_one(row->figure))
 		ns *= usual(comparing, row, COST_COUNT, false);
 	return fabs(ns) >= comparing->worth_ns;
 }
@@ -407,17 +423,22 @@ void comparison_free(struct comparison *comparison)
 bool comparison_is_worse(const struct comparison *comparison)
 {
 	int latency = 0, cpu = 0;
-	double of_classes = 0;
+	double of_classes = 0, of_usual = 0;
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct difference *row = &comparison->rows[i];
+		const struct cost_class *class = difference_class(row);
 		int sign = row->is_found ? (row->delta > 0) - (row->delta < 0) : 0;
+		bool is_work = class && !class->is_within && !class->is_wait;
 		if (row->figure < FIGURE_CPU)
 			latency = sign > 0 ? 1 : latency ? latency : sign;
 		else if (row->figure == FIGURE_CPU)
 			cpu = sign;
-		else if (sign && row->figure == FIGURE_CLASS_TIME &&
-			 !difference_class(row)->is_within)
+		else if (sign && row->figure == FIGURE_CLASS_TIME && is_work)
 			of_classes += row->delta;
+		else if (sign && row->figure == FIGURE_CLASS_USUAL && is_work)
+			of_usual += row->delta;
 	}
+	if (of_classes == 0)
+		of_classes = of_usual;
 	return latency ? latency > 0 : cpu ? cpu > 0 : of_classes > 0;
 }

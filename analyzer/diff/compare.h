@@ -33,7 +33,8 @@ enum diff_figure {
 	FIGURE_CLASS_BLOCKED,
 	FIGURE_CLASS_CPU,
 	FIGURE_CLASS_QUEUED,
-	FIGURE_CLASS_EACH, /* time of one op */
+	FIGURE_CLASS_EACH,  /* time of one op: the mean */
+	FIGURE_CLASS_USUAL, /* the same: the mean of the medians of stretches */
 	FIGURE_ALL
 };
 

@@ -5,7 +5,7 @@
  * Slices of a thread come in order of time, so its stretch moves on with them. Classes are numbered
  * as they are seen: those of ops first, as in the table of classes, then waits and functions.
  */
-#include "costs.h"
+#include "costs_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,8 +37,6 @@ struct adding {
 	struct reach reach; /* of the script, if there is one */
 	struct request_paths paths;
 };
-
-/* --- one amount --- */
 
 static double *amounts_of(struct adding *adding, size_t class)
 {
@@ -119,6 +117,40 @@ static void add_slices(struct adding *adding)
 	walk_end(&walk);
 }
 
+/* An op of a call or lock, with the stretch that it ended in. */
+struct length {
+	uint64_t ns;
+	uint32_t class;
+	uint32_t stretch;
+};
+
+static int compare_lengths(const void *left, const void *right)
+{
+	const struct length *a = left, *b = right;
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	if (a->stretch != b->stretch)
+		return a->stretch < b->stretch ? -1 : 1;
+	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static void add_medians(struct adding *adding, struct length *lengths, size_t count)
+{
+	size_t stretches = adding->stretches->count;
+	if (count > 1)
+		qsort(lengths, count, sizeof(*lengths), compare_lengths);
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from; to < count && lengths[to].class == lengths[from].class &&
+				lengths[to].stretch == lengths[from].stretch;)
+			to++;
+		double *amounts = amounts_of(adding, lengths[from].class);
+		uint32_t stretch = lengths[from].stretch;
+		amounts[COST_USUAL * stretches + stretch] =
+			(double)lengths[from + (to - from) / 2].ns;
+		amounts[COST_MEDIANS * stretches + stretch] = 1;
+	}
+}
+
 /* Its time is that of slices, or of other ops. */
 static bool is_container(uint16_t kind)
 {
@@ -130,15 +162,23 @@ static void add_ops(struct adding *adding)
 	const struct recording *recording = adding->analysis->recording;
 	const enum arrival_sort *arrivals =
 		adding->analysis->has_script ? adding->analysis->script.arrivals : NULL;
+	struct length *lengths = memory_new(recording->op_count, sizeof(*lengths));
+	size_t count = 0;
 	for (size_t i = 0; i < recording->op_count; i++) {
 		const struct rec_op *op = &recording->ops[i];
 		uint32_t class = adding->analysis->classes.of_op[i];
 		if (is_container(op->kind) || (arrivals && arrivals[class] != ARRIVAL_NONE))
 			continue;
 		add_count(adding, class, op->end_ns);
+		uint32_t stretch = stretches_at(adding->stretches, op->end_ns);
+		if (stretch != NO_INDEX && op->kind != KIND_THREAD)
+			lengths[count++] =
+				(struct length){ op->end_ns - op->start_ns, class, stretch };
 		if (!words_is_call(op->kind) && op->kind != KIND_THREAD)
 			add_time(adding, class, COST_TIME, op->start_ns, op->end_ns);
 	}
+	add_medians(adding, lengths, count);
+	free(lengths);
 }
 
 static void add_waits(struct adding *adding)
@@ -199,7 +239,7 @@ static void add_paths(struct adding *adding)
 
 /* --- names --- */
 
-static char *copy(const char *text)
+char *costs_copy(const char *text)
 {
 	size_t bytes = strlen(text) + 1;
 	return memcpy(memory_new(bytes, 1), text, bytes);
@@ -227,9 +267,10 @@ static struct cost_class path_named(const struct adding *adding, uint32_t number
 	char *text = NULL;
 	if (asprintf(&text, part.by ? "%s, held by %s" : "%s", strings[part.name],
 		     strings[part.by]) < 0)
-		text = copy("");
-	struct cost_class named = { .kind = copy(path_kind_word(part.kind)),
-				    .name = mapping ? mapping_apply(mapping, text) : copy(text),
+		text = costs_copy("");
+	struct cost_class named = { .kind = costs_copy(path_kind_word(part.kind)),
+				    .name = mapping ? mapping_apply(mapping, text)
+						    : costs_copy(text),
 				    .is_path = true,
 				    .is_within = true };
 	free(text);
@@ -261,12 +302,12 @@ static struct cost_class class_named(const struct adding *adding, size_t index,
 		kind = named.is_wait ? recording->reasons.words[key->process] : "func";
 		name = recording->strings[key->address];
 	}
-	named.kind = copy(kind);
-	named.name = mapping ? mapping_apply(mapping, name) : copy(name);
+	named.kind = costs_copy(kind);
+	named.name = mapping ? mapping_apply(mapping, name) : costs_copy(name);
 	return named;
 }
 
-static int compare_names(const void *left, const void *right)
+int costs_compare_names(const void *left, const void *right)
 {
 	const struct cost_class *a = left, *b = right;
 	int kinds = strcmp(a->kind, b->kind);
@@ -280,10 +321,11 @@ static void unite(struct costs *costs)
 {
 	size_t kept = 0;
 	if (costs->class_count > 1)
-		qsort(costs->classes, costs->class_count, sizeof(*costs->classes), compare_names);
+		qsort(costs->classes, costs->class_count, sizeof(*costs->classes),
+		      costs_compare_names);
 	for (size_t i = 0; i < costs->class_count; i++) {
 		struct cost_class *class = &costs->classes[i];
-		if (!kept || compare_names(&costs->classes[kept - 1], class) != 0) {
+		if (!kept || costs_compare_names(&costs->classes[kept - 1], class) != 0) {
 			costs->classes[kept++] = *class;
 			continue;
 		}
@@ -318,7 +360,7 @@ static int compare_taken(const void *left, const void *right)
 	return (a->stretch > b->stretch) - (a->stretch < b->stretch);
 }
 
-static void sort_requests(struct costs *costs)
+void costs_sort_requests(struct costs *costs)
 {
 	if (costs->request_count > 1)
 		qsort(costs->requests, costs->request_count, sizeof(*costs->requests),
@@ -340,7 +382,7 @@ static void take_requests(struct adding *adding)
 		assert(costs->requests[costs->request_count - 1].stretch != NO_INDEX);
 		costs->unfinished += request->is_unfinished;
 	}
-	sort_requests(costs);
+	costs_sort_requests(costs);
 }
 
 /* --- all of it --- */
@@ -407,85 +449,6 @@ const struct cost_class *costs_find(const struct costs *costs, const char *kind,
 					.name = (char *)name,
 					.is_path = is_path };
 	return costs->class_count ? bsearch(&key, costs->classes, costs->class_count,
-					    sizeof(*costs->classes), compare_names)
+					    sizeof(*costs->classes), costs_compare_names)
 				  : NULL;
-}
-
-/* --- several recordings --- */
-
-static double sum_of(const double *values, size_t count)
-{
-	double sum = 0;
-	for (size_t i = 0; i < count; i++)
-		sum += values[i];
-	return sum;
-}
-
-/* Its sums as the last of so many stretches; those before are `from`'s, if that is there. */
-static struct cost_class class_behind(const struct cost_class *from, const struct cost_class *one,
-				      size_t stretches, size_t of_one)
-{
-	const struct cost_class *any = from ? from : one;
-	struct cost_class joined = *any;
-	joined.kind = copy(any->kind);
-	joined.name = copy(any->name);
-	joined.amounts = memory_new(COST_PARTS * stretches, sizeof(double));
-	for (size_t part = 0; part < COST_PARTS; part++) {
-		double *amounts = joined.amounts + part * stretches;
-		if (from)
-			memcpy(amounts, from->amounts + part * (stretches - 1),
-			       (stretches - 1) * sizeof(double));
-		if (one)
-			amounts[stretches - 1] = sum_of(one->amounts + part * of_one, of_one);
-	}
-	return joined;
-}
-
-static void add_classes(struct costs *joined, const struct costs *before, const struct costs *one)
-{
-	size_t a = 0, b = 0;
-	joined->classes =
-		memory_new(before->class_count + one->class_count, sizeof(*joined->classes));
-	while (a < before->class_count || b < one->class_count) {
-		int order = a == before->class_count ? 1
-			    : b == one->class_count
-				    ? -1
-				    : compare_names(&before->classes[a], &one->classes[b]);
-		joined->classes[joined->class_count++] =
-			class_behind(order <= 0 ? &before->classes[a] : NULL,
-				     order >= 0 ? &one->classes[b] : NULL, joined->stretch_count,
-				     one->stretch_count);
-		a += order <= 0;
-		b += order >= 0;
-	}
-}
-
-void costs_add(struct costs *costs, const struct costs *one)
-{
-	size_t last = costs->stretch_count, count = last + 1;
-	struct costs joined = { .unit = one->unit,
-				.stretch_count = count,
-				.recordings = costs->recordings + 1,
-				.units = memory_new(count, sizeof(double)),
-				.elapsed_ns = memory_new(count, sizeof(double)),
-				.request_count = costs->request_count + one->request_count,
-				.unfinished = costs->unfinished + one->unfinished };
-	assert(costs->recordings == last && one->recordings == 1);
-	if (last > 0) {
-		memcpy(joined.units, costs->units, last * sizeof(double));
-		memcpy(joined.elapsed_ns, costs->elapsed_ns, last * sizeof(double));
-	}
-	joined.units[last] = sum_of(one->units, one->stretch_count);
-	joined.elapsed_ns[last] = sum_of(one->elapsed_ns, one->stretch_count);
-	add_classes(&joined, costs, one);
-	joined.requests = memory_new(joined.request_count, sizeof(*joined.requests));
-	if (costs->request_count)
-		memcpy(joined.requests, costs->requests,
-		       costs->request_count * sizeof(*joined.requests));
-	for (size_t i = 0; i < one->request_count; i++)
-		joined.requests[costs->request_count + i] =
-			(struct cost_request){ one->requests[i].taken_ns, (uint32_t)last };
-	sort_requests(&joined);
-	costs_free(costs);
-	*costs = joined;
 }

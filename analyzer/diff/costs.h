@@ -22,7 +22,9 @@ enum cost_part {
 	COST_TIME,    /* of all, of which the next three are parts */
 	COST_BLOCKED, /* in the call or wait, or in nothing that was recorded */
 	COST_CPU,
-	COST_QUEUED, /* waiting for a CPU */
+	COST_QUEUED,  /* waiting for a CPU */
+	COST_USUAL,   /* the median of the stretch's ops, and */
+	COST_MEDIANS, /* 1, if it has ops */
 	COST_PARTS
 };
 

@@ -33,7 +33,8 @@ static const char *const figure_words[FIGURE_ALL] = { [FIGURE_MEAN] = "mean",
 						      [FIGURE_CLASS_BLOCKED] = "blocked",
 						      [FIGURE_CLASS_CPU] = "CPU",
 						      [FIGURE_CLASS_QUEUED] = "queued",
-						      [FIGURE_CLASS_EACH] = "one each" };
+						      [FIGURE_CLASS_EACH] = "one each",
+						      [FIGURE_CLASS_USUAL] = "usual one" };
 
 const char *tables_figure_word(const struct difference *row)
 {
@@ -163,7 +164,8 @@ static void print_whole(const struct comparison *comparison, struct emit *emit)
 /* In time per unit, whatever the figure. */
 static double weight_of(const struct difference *row)
 {
-	if (!row->is_found || row->figure == FIGURE_CLASS_COUNT || row->figure == FIGURE_CLASS_EACH)
+	if (!row->is_found || row->figure == FIGURE_CLASS_COUNT ||
+	    row->figure == FIGURE_CLASS_EACH || row->figure == FIGURE_CLASS_USUAL)
 		return 0;
 	return fabs(row->delta);
 }
@@ -234,6 +236,8 @@ static bool is_told(const struct comparison *comparison, const struct group *gro
 		return row->is_found;
 	if (row->figure == FIGURE_CLASS_EACH)
 		return number && number->is_found;
+	if (row->figure == FIGURE_CLASS_USUAL)
+		return !time->is_found;
 	double part = time->delta != 0 ? row->delta / time->delta : 0;
 	return !time->is_found || fabs(part - HALF) < NEITHER;
 }

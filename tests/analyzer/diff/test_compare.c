@@ -49,6 +49,9 @@ static void costs_fill(struct costs *costs, uint64_t seed, double factor, double
 			class->amounts[COST_COUNT * STRETCHES + i] = REQUESTS * (c ? 1 : times);
 			class->amounts[COST_TIME * STRETCHES + i] = ns;
 			class->amounts[COST_BLOCKED * STRETCHES + i] = ns;
+			class->amounts[COST_USUAL * STRETCHES + i] =
+				ns / (REQUESTS * (c ? 1 : times));
+			class->amounts[COST_MEDIANS * STRETCHES + i] = 1;
 		}
 	}
 	for (size_t i = 0; i < STRETCHES; i++) {
@@ -133,6 +136,24 @@ START_TEST(a_planted_change_is_named)
 }
 END_TEST
 
+START_TEST(a_few_long_ops_do_not_hide_that_the_others_are_longer)
+{
+	struct costs a, b;
+	struct comparison comparison;
+	costs_fill(&a, 1, 1, 1);
+	costs_fill(&b, 2, 1.5, 1);
+	for (size_t i = 0; i < STRETCHES; i += 9)
+		a.classes[0].amounts[COST_TIME * STRETCHES + i] *= 9,
+			b.classes[0].amounts[COST_TIME * STRETCHES + i + 1] *= 7;
+	comparison_build(&comparison, &a, &b);
+	ck_assert(!row_of(&comparison, FIGURE_CLASS_TIME, "n00")->is_found);
+	ck_assert(row_of(&comparison, FIGURE_CLASS_USUAL, "n00")->is_found);
+	comparison_free(&comparison);
+	costs_free(&a);
+	costs_free(&b);
+}
+END_TEST
+
 START_TEST(a_class_of_one_side_is_new_or_gone)
 {
 	struct costs a, b;
@@ -192,6 +213,7 @@ SUITE()
 {
 	TEST(equal_builds_differ_in_one_of_twenty_tries_at_most);
 	EACH(a_planted_change_is_named, planted);
+	TEST(a_few_long_ops_do_not_hide_that_the_others_are_longer);
 	TEST(a_class_of_one_side_is_new_or_gone);
 	TEST(a_number_counts_as_much_as_its_ops);
 	TEST(next_to_nothing_is_not_looked_at);

@@ -41,6 +41,10 @@ START_TEST(classes_have_their_time_and_number)
 	ck_assert_double_eq_tol(sum(&costs, "sleep", "nap", COST_BLOCKED), recorded_ns(KIND_SLEEP),
 				1e3);
 	ck_assert_double_eq(sum(&costs, "io", "write", COST_COUNT), COMPARED_REQUESTS / 2);
+	double medians = sum(&costs, "sleep", "nap", COST_MEDIANS);
+	ck_assert_double_eq(medians, (double)costs.stretch_count);
+	ck_assert_double_eq_tol(sum(&costs, "sleep", "nap", COST_USUAL), medians * 3e6,
+				medians * 3e5);
 	ck_assert_double_eq_tol(sum(&costs, "hold", "table", COST_TIME), recorded_ns(KIND_HOLD),
 				1e3);
 	ck_assert_double_eq(sum(&costs, "mutex", "table", COST_COUNT), COMPARED_REQUESTS);
