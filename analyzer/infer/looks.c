@@ -112,7 +112,8 @@ static bool may_repeat(struct row_search *search, const struct moment *moment)
 		return false;
 	search->did_more |= recording->ops[moment->index].kind != KIND_IO ||
 			    recording->extras[moment->index].amount;
-	return !recording->extras[moment->index].open;
+	return !recording->extras[moment->index].open &&
+	       search->found.flows->transfer_of[moment->index] == NO_INDEX;
 }
 
 static void happens(struct row_search *search, size_t index)
@@ -197,12 +198,14 @@ static void rows_join(struct looks *looks, struct looks *others)
 }
 
 void looks_build(struct looks *looks, const struct recording *recording,
-		 const struct class_table *classes, const struct timeline *timeline)
+		 const struct class_table *classes, const struct timeline *timeline,
+		 const struct flows *flows)
 {
 	struct row_search search = { .found = { .looks = looks,
 						.recording = recording,
 						.classes = classes,
-						.timeline = timeline } };
+						.timeline = timeline,
+						.flows = flows } };
 	struct looks locked = { .count = 0 }, retries = { .count = 0 };
 	*looks = (struct looks){ .count = 0 };
 	if (!recording->extras)

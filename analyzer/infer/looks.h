@@ -8,6 +8,7 @@
 #ifndef WCPROF_LOOKS_H
 #define WCPROF_LOOKS_H
 
+#include "flows.h"
 #include "recording/classes.h"
 #include "recording/recording.h"
 #include "recording/timeline.h"
@@ -51,7 +52,8 @@ struct looks {
 };
 
 void looks_build(struct looks *looks, const struct recording *recording,
-		 const struct class_table *classes, const struct timeline *timeline);
+		 const struct class_table *classes, const struct timeline *timeline,
+		 const struct flows *flows);
 void looks_free(struct looks *looks);
 
 /* The last lock that a row found taken, as the script numbers it; NO_INDEX = it is for no lock. */

@@ -24,6 +24,7 @@ struct look_search {
 	const struct recording *recording;
 	const struct class_table *classes;
 	const struct timeline *timeline;
+	const struct flows *flows;
 	struct run *runs; /* by row */
 };
 

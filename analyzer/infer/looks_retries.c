@@ -2,8 +2,9 @@
 /*
  * Finds sleeps between tries that fail; looks.h has the contract.
  *
- * Method. Sleeps of a class follow each other, with a brief try between them. They are retries in
- * two cases. Sleeps get longer from one to the next, and each row begins anew with a short one:
+ * Method. Sleeps of a class follow each other, with a brief try between them: a try moves no
+ * bytes from or to other threads.
+ * They are retries in two cases. Sleeps get longer from one to the next, and each row begins anew with a short one:
  * work is not like that. Or rows end with what other threads do (looks_ended.c). Each row of the
  * class is as long as other threads made it then, even one of a single sleep.
  */
@@ -20,7 +21,8 @@ struct retries {
 	const struct look_search *found;
 	uint32_t *ops; /* sleeps by class, then thread, then start */
 	uint32_t count;
-	size_t capacity; /* of the rows */
+	size_t capacity;     /* of the rows */
+	bool *is_after_work; /* by op: its thread has moved some since its last sleep */
 };
 
 static int compare_sleeps(const void *left, const void *right, void *context)
@@ -49,6 +51,28 @@ static bool *tries_find(const struct recording *recording)
 			tries[wait->thread] = true;
 	}
 	return tries;
+}
+
+static void work_find(struct retries *retries)
+{
+	const struct recording *recording = retries->found->recording;
+	const struct timeline *timeline = retries->found->timeline;
+	const struct flows *flows = retries->found->flows;
+	retries->is_after_work = memory_new(recording->op_count, sizeof(*retries->is_after_work));
+	for (uint32_t t = 0; t < timeline->thread_count; t++) {
+		bool has_moved = false;
+		for (size_t i = timeline->first[t]; i < timeline->first[t + 1]; i++) {
+			const struct moment *moment = &timeline->moments[i];
+			enum moment_type type = moment_type(moment);
+			if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
+				continue;
+			has_moved |= flows->transfer_of[moment->index] != NO_INDEX;
+			if (recording->ops[moment->index].kind != KIND_SLEEP)
+				continue;
+			retries->is_after_work[moment->index] = has_moved;
+			has_moved = false;
+		}
+	}
 }
 
 static void sleeps_find(struct retries *retries)
@@ -81,7 +105,7 @@ static double asked_ns(const struct retries *retries, uint32_t i)
 static bool follows(const struct retries *retries, uint32_t i)
 {
 	const struct rec_op *before = sleep_at(retries, i - 1), *sleep = sleep_at(retries, i);
-	return before->thread == sleep->thread &&
+	return before->thread == sleep->thread && !retries->is_after_work[retries->ops[i]] &&
 	       (double)(sleep->start_ns - before->end_ns) <=
 		       assume.look_gap * (double)(before->end_ns - before->start_ns);
 }
@@ -132,6 +156,7 @@ void look_retries_find(struct looks *looks, const struct look_search *found)
 	struct retries retries = { .found = found };
 	struct look_ends ends;
 	sleeps_find(&retries);
+	work_find(&retries);
 	look_ends_find(&ends, found);
 	bool *is_next = memory_new(retries.count, sizeof(*is_next));
 	for (uint32_t i = 1; i < retries.count; i++)
@@ -154,5 +179,6 @@ void look_retries_find(struct looks *looks, const struct look_search *found)
 	}
 	look_ends_free(&ends);
 	free(is_next);
+	free(retries.is_after_work);
 	free(retries.ops);
 }

@@ -383,7 +383,7 @@ void script_build(struct script *script, const struct recording *rec,
 	script->lock_count = releases.locks.count;
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
-	looks_build(&script->looks, rec, classes, &timeline);
+	looks_build(&script->looks, rec, classes, &timeline, &script->flows);
 	for (size_t i = 0; i < script->looks.lock_count; i++)
 		script->looks.locks[i].lock =
 			addresses_find(&releases.locks, NO_INDEX, script->looks.locks[i].address);

@@ -127,6 +127,7 @@ START_TEST(tries_in_vain_are_a_row_until_the_lock_is_there)
 	static const char unlock[] = "file-lock none 7+1 of 1:2";
 	struct sketch sketch;
 	struct looks looks;
+	struct flows flows;
 	struct timeline timeline;
 	begin(&sketch);
 	call(&sketch, 0, try, 1, 2);
@@ -146,7 +147,9 @@ START_TEST(tries_in_vain_are_a_row_until_the_lock_is_there)
 	ck_assert_uint_eq(sketch.rec.wait_count, 2);
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
-	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
 	ck_assert_uint_eq(looks.count, 1);
 	ck_assert_int_eq(looks.rows[0].sort, LOOK_LOCKED);
 	ck_assert_uint_eq(looks.rows[0].thread, 1);

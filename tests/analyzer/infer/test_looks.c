@@ -11,7 +11,7 @@
 enum { NAPS = 16 };
 
 /* Between two naps of main. */
-enum between { NOTHING, A_LOOK, A_WRITE, A_LOCK, A_WAIT };
+enum between { NOTHING, A_LOOK, A_WRITE, A_LOCK, A_WAIT, A_MESSAGE };
 
 /* Main does this after the last one. */
 enum after { ENDS_LATER, WRITES, JOINS, IS_JOINED };
@@ -26,6 +26,10 @@ static void add_between(struct sketch *sketch, enum between between, double at_m
 		sketch_hold(sketch, 0, "m", 1, at_ms, at_ms + 0.01);
 	else if (between == A_WAIT)
 		sketch_wait(sketch, 0, REASON_COND, "c", at_ms, at_ms + 0.01, NO_INDEX);
+	if (between != A_MESSAGE)
+		return;
+	sketch_io(sketch, 1, "write", "tcp a>b", 9, at_ms, at_ms);
+	sketch_io(sketch, 0, "read", "tcp b>a", 9, at_ms, at_ms + 0.01);
 }
 
 static const struct {
@@ -54,6 +58,8 @@ static const struct {
 	{ NAPS, 0.02, NOTHING, 78, ENDS_LATER, LOOK_WORK },
 	/* 13: too few */ { 2, 0.02, NOTHING, 7, WRITES, LOOK_WORK },
 	/* 14: it looks, and then naps once more */ { NAPS, 0.02, NOTHING, 73, JOINS, LOOK_SURE },
+	/* 15: naps are how it serves the other thread */
+	{ NAPS, 0.02, A_MESSAGE, 78, JOINS, LOOK_WORK },
 };
 
 static void add_after(struct sketch *sketch, enum after after, double at_ms, double other_end_ms)
@@ -73,6 +79,7 @@ START_TEST(sleeps_that_wait_for_another_thread_are_found)
 {
 	struct sketch sketch;
 	struct looks looks;
+	struct flows flows;
 	struct timeline timeline;
 	double at_ms = 0;
 	sketch_begin(&sketch);
@@ -87,7 +94,9 @@ START_TEST(sleeps_that_wait_for_another_thread_are_found)
 	add_after(&sketch, rows[_i].after, at_ms, rows[_i].other_end_ms);
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
-	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
 	ck_assert_uint_eq(looks.count, rows[_i].sort != LOOK_WORK);
 	if (looks.count) {
 		const struct look_row *row = &looks.rows[0];
@@ -116,6 +125,7 @@ START_TEST(rows_of_different_lengths_are_no_chance)
 {
 	struct sketch sketch;
 	struct looks looks;
+	struct flows flows;
 	struct timeline timeline;
 	double at_ms = 0;
 	sketch_begin(&sketch);
@@ -130,7 +140,9 @@ START_TEST(rows_of_different_lengths_are_no_chance)
 	}
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
-	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
 	ck_assert_uint_eq(looks.count, 4);
 	for (int job = 0; job < 4; job++) {
 		ck_assert_uint_eq(looks.rows[job].count, (uint32_t)job_rows[_i].naps[job]);

@@ -14,15 +14,18 @@ static const struct {
 	int step;        /* naps of a row: one, and so many more in each third one */
 	double late_ms;  /* the other thread answers so long before the row ends */
 	double often_ms; /* it does so all the time, at this distance; 0 = only then */
+	double bytes;    /* that it reads before each nap */
 	bool is_found;
 } rows[] = {
-	{ 2, 1, 0, true },
+	{ 2, 1, 0, 0, true },
 	/* the number of naps is fixed */
-	{ 0, 1, 0, false },
+	{ 0, 1, 0, 0, false },
 	/* naps go on after that */
-	{ 2, 3, 0, false },
+	{ 2, 3, 0, 0, false },
 	/* by chance */
-	{ 2, 1, 1.5, false },
+	{ 2, 1, 1.5, 0, false },
+	/* a nap is what it does with a message: nobody looks for anything */
+	{ 2, 1, 0, 7, false },
 };
 
 /* Main naps until the other thread's work ends, and then does what takes time. */
@@ -30,6 +33,7 @@ START_TEST(rows_that_end_with_another_thread_are_no_work)
 {
 	struct sketch sketch;
 	struct looks looks;
+	struct flows flows;
 	struct timeline timeline;
 	double at_ms = 0, answers_ms = 0;
 	sketch_begin(&sketch);
@@ -37,8 +41,15 @@ START_TEST(rows_that_end_with_another_thread_are_no_work)
 	sketch_thread(&sketch, "other", 0, 200);
 	for (int time = 0; time < TIMES; time++) {
 		int naps = 2 + time % 3 * rows[_i].step;
-		for (int i = 0; i < naps; i++, at_ms += NAP_MS)
+		for (int i = 0; i < naps; i++, at_ms += NAP_MS) {
+			if (rows[_i].bytes > 0) {
+				sketch_io(&sketch, 1, "write", "tcp a>b", rows[_i].bytes, at_ms,
+					  at_ms);
+				sketch_io(&sketch, 0, "read", "tcp b>a", rows[_i].bytes, at_ms,
+					  at_ms);
+			}
 			sketch_sleep(&sketch, 0, "nap", at_ms, at_ms + NAP_MS);
+		}
 		if (rows[_i].often_ms > 0)
 			for (; answers_ms + rows[_i].often_ms < at_ms;
 			     answers_ms += rows[_i].often_ms)
@@ -52,7 +63,9 @@ START_TEST(rows_that_end_with_another_thread_are_no_work)
 	}
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
-	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
 	uint32_t kept = 0;
 	for (size_t i = 0; i < looks.count; i++)
 		kept += looks.rows[i].thread == 0 && looks.rows[i].sort == LOOK_KEPT;

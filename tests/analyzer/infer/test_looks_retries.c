@@ -26,6 +26,7 @@ START_TEST(naps_that_grow_are_no_work)
 {
 	struct sketch sketch;
 	struct looks looks;
+	struct flows flows;
 	struct timeline timeline;
 	double at_ms = 0;
 	uint32_t naps = 0;
@@ -43,7 +44,9 @@ START_TEST(naps_that_grow_are_no_work)
 	}
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
-	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline);
+	flows_build(&flows, &sketch.rec);
+	looks_build(&looks, &sketch.rec, &sketch.classes, &timeline, &flows);
+	flows_free(&flows);
 	ck_assert_uint_eq(looks.count, rows[_i].is_found ? TIMES : 0);
 	for (size_t i = 0; i < looks.count; i++) {
 		ck_assert_int_eq(looks.rows[i].sort, LOOK_KEPT);
