@@ -24,8 +24,9 @@ static const char *action_of(const struct step *step)
 		return "tries again and again to get the lock";
 	case STEP_TAKE:
 	case STEP_YIELD:
-	case STEP_AFTER:
 		return "waits for a signal to";
+	case STEP_AFTER:
+		return "waits for something that another thread does:";
 	case STEP_PERMIT:
 	case STEP_CLAIM:
 		return "waits for a permit of";

@@ -140,10 +140,19 @@ void script_poll_times_out(struct compiler *compiler, uint32_t op)
 	script_emit(compiler, STEP_DELAY, script_scope(compiler), poll->end_ns - poll->start_ns);
 }
 
+/* A poll of an event loop that begins no visit: what it found is visited later. */
+static bool is_look(const struct compiler *compiler, uint32_t op)
+{
+	const struct loops *loops = &compiler->script->loops;
+
+	return loops->loop_of_thread[compiler->thread.index] != NO_INDEX &&
+	       loops->visit_of[op] == NO_INDEX && !compiler->thread.has_left_loop;
+}
+
 void script_poll_begins(struct compiler *compiler, uint32_t op)
 {
 	const struct rec_op *poll = &compiler->rec->ops[op];
-	if (poll_races(compiler, op))
+	if (is_look(compiler, op) || poll_races(compiler, op))
 		return;
 	bool is_for_bytes =
 		compiler->rec->extras[op].amount && !rec_waits_for_signal(compiler->rec, op);

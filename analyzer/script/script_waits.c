@@ -229,11 +229,27 @@ static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
 	script_emit(compiler, STEP_BARRIER, barrier, compiler->found->barrier_latency_ns[index]);
 }
 
+/* An event loop's poll that is part of a visit. What ended it may come when the loop is at another
+ * connection. */
+static bool is_visited(const struct compiler *compiler, uint32_t index)
+{
+	const struct rec_wait *wait = &compiler->rec->waits[index];
+	const struct loops *loops = &compiler->script->loops;
+
+	if (wait->reason != REASON_END || compiler->rec->ops[wait->waiter].kind != KIND_POLL ||
+	    loops->loop_of_thread[wait->thread] == NO_INDEX)
+		return false;
+	uint32_t visit = loops->visit_of[wait->waiter];
+	return visit == NO_INDEX || loops->visits[visit].sort != VISIT_BARRIER;
+}
+
 void script_wait_ends(struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 
 	assert(index < compiler->rec->wait_count);
+	if (is_visited(compiler, index))
+		return;
 	if (script_frame_ends(compiler, index))
 		return;
 	if (wait->end_ns > wait->start_ns)
@@ -266,6 +282,8 @@ void script_wait_ends(struct compiler *compiler, uint32_t index)
 void script_wait_begins(struct compiler *compiler, uint32_t index)
 {
 	assert(index < compiler->rec->wait_count);
+	if (is_visited(compiler, index))
+		return;
 	script_belongs(compiler, compiler->rec->waits[index].waiter);
 	script_pass(compiler, compiler->rec->waits[index].start_ns);
 	if (script_frame_begins(compiler, index))

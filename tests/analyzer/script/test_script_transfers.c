@@ -165,8 +165,71 @@ START_TEST(an_event_loop_visits_its_connections)
 }
 END_TEST
 
+/* What a loop's poll says, beside what it finds, comes with the visits. */
+enum beside { A_LOOK, AN_END };
+
+static const struct {
+	enum beside beside;
+} polls[] = { { A_LOOK }, { AN_END } };
+
+/* A poll of no length finds what the next one finds; or a poll ends with a connection's end, too. */
+static void sketch_beside(struct sketch *sketch, enum beside beside, double at_ms, uint32_t poll)
+{
+	if (beside == A_LOOK) {
+		uint32_t look =
+			sketch_op(sketch, KIND_POLL, "epoll_wait", 1, at_ms - 0.01, at_ms + 0.01);
+
+		sketch->rec.extras[look].amount = 1;
+		sketch->rec.extras[look].fd = 3;
+		return;
+	}
+	uint32_t close = sketch_io(sketch, 0, "close", "tcp e>f", 0, at_ms, at_ms);
+	uint32_t link = (uint32_t)sketch->rec.link_count;
+
+	sketch_link(sketch, 0, LINK_END, "", 0, at_ms, close);
+	uint32_t wait = sketch_wait(sketch, 1, REASON_END, "", at_ms - 0.5, at_ms + 0.04, close);
+	sketch->rec.waits[wait].waiter = poll;
+	sketch->rec.waits[wait].address = link;
+}
+
+START_TEST(a_loop_waits_in_its_visits_alone)
+{
+	struct sketch sketch;
+	struct script script;
+	uint32_t visits = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 20);
+	sketch_thread(&sketch, "loop", 0, 20);
+	for (int i = 0; i < 3; i++) {
+		double at_ms = 3 * i + 1, read_ms = at_ms + 0.04;
+		double poll_ms = polls[_i].beside == A_LOOK ? at_ms + 0.02 : at_ms - 0.5;
+
+		sketch_io(&sketch, 0, "write", i & 1 ? "tcp a>b" : "tcp c>d", 10, at_ms, at_ms);
+		uint32_t poll = sketch_op(&sketch, KIND_POLL, "epoll_wait", 1, poll_ms, read_ms);
+		sketch.rec.extras[poll].amount = 1;
+		sketch.rec.extras[poll].fd = 3;
+		sketch_beside(&sketch, polls[_i].beside, at_ms, poll);
+		sketch_io(&sketch, 1, "read", i & 1 ? "tcp b>a" : "tcp d>c", 10, read_ms, read_ms);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[1].first_step];
+
+	for (; step->type != STEP_END; step++) {
+		ck_assert_int_ne(step->type, STEP_AWAIT);
+		ck_assert_int_ne(step->type, STEP_AFTER);
+		visits += step->type == STEP_VISIT;
+	}
+	ck_assert_uint_ge(visits, 4);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(a_loop_waits_in_its_visits_alone, polls);
 	TEST(an_event_loop_visits_its_connections);
 	TEST(a_read_waits_for_what_another_writes);
 	TEST(a_wait_for_a_lock_of_a_file_stays);
