@@ -2,11 +2,11 @@
 /*
  * Finds sleeps between tries that fail; looks.h has the contract.
  *
- * Method. Sleeps of a class follow each other, with a brief try between them: a try moves no
- * bytes from or to other threads.
- * They are retries in two cases. Sleeps get longer from one to the next, and each row begins anew with a short one:
- * work is not like that. Or rows end with what other threads do (looks_ended.c). Each row of the
- * class is as long as other threads made it then, even one of a single sleep.
+ * Method. Sleeps of a class follow each other, with a brief try between them: a try moves no bytes
+ * from or to other threads. They are retries in two cases. Sleeps get longer from one to the next,
+ * and each row begins anew with a short one: work is not like that. Or rows end with what other
+ * threads do (looks_ended.c). Each row of the class is as long as other threads made it then, even
+ * one of a single sleep.
  */
 #include "looks_parts.h"
 

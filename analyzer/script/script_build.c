@@ -61,65 +61,6 @@ static bool *awaited_links(const struct monitors *monitors, const struct recordi
 	return is_awaited;
 }
 
-/* Wake-ups of one sort are alike: by a timer, of a new thread, and by another thread. */
-enum wake_up { WAKE_BY_TIMER, WAKE_NEW, WAKE_BY_THREAD, WAKE_UPS };
-
-static bool wake_up_of(const struct step *step, enum wake_up *wake_up)
-{
-	if (step->type == STEP_OVERRUN)
-		*wake_up = WAKE_BY_TIMER;
-	else if (step->type == STEP_SPAWN)
-		*wake_up = WAKE_NEW;
-	else
-		*wake_up = WAKE_BY_THREAD;
-	return step->type == STEP_OVERRUN ||
-	       script_contract((enum step_type)step->type)->number == NUMBER_LATENCY;
-}
-
-/*
- * The longest latency that a wake-up has where a CPU is idle. The share of wake-ups that found one
- * is that of the time in which there was one; the longest ones found none.
- */
-static uint64_t longest_ns(const struct script *script, enum wake_up wanted)
-{
-	uint64_t *each_ns = memory_new(script->step_count, sizeof(*each_ns));
-	uint64_t most_ns = UINT64_MAX;
-	enum wake_up wake_up;
-	size_t count = 0;
-
-	for (size_t i = 0; i < script->step_count; i++)
-		if (wake_up_of(&script->steps[i], &wake_up) && wake_up == wanted)
-			each_ns[count++] = script->steps[i].ns;
-	size_t rank = (size_t)(script->idle_share * (double)count);
-	if (rank < count)
-		most_ns = percentile_select(each_ns, count, rank);
-	free(each_ns);
-	return most_ns;
-}
-
-/* The time of a wake-up beyond that was spent in a run queue, which the replay makes anew. */
-static void make_wake_ups_anew(struct script *script)
-{
-	uint64_t most_ns[WAKE_UPS];
-	enum wake_up wake_up;
-
-	for (wake_up = 0; wake_up < WAKE_UPS; wake_up++)
-		most_ns[wake_up] = longest_ns(script, wake_up);
-	for (size_t i = 0; i < script->step_count; i++) {
-		struct step *step = &script->steps[i];
-
-		if (!wake_up_of(step, &wake_up) || step->ns <= most_ns[wake_up])
-			continue;
-		script->late_ns += step->ns - most_ns[wake_up];
-		step->ns = most_ns[wake_up];
-	}
-	if (script->lock_latency_ns > most_ns[WAKE_BY_THREAD])
-		script->lock_latency_ns = most_ns[WAKE_BY_THREAD];
-	for (size_t i = 0; i < script->circle_count; i++)
-		if (script->circles[i].latency_ns > most_ns[WAKE_BY_THREAD])
-			script->circles[i].latency_ns = most_ns[WAKE_BY_THREAD];
-}
-
 /* From the start of a thread to its first op it used a CPU for a part of the time. */
 static void fill_startups(struct compiler *compiler)
 {
@@ -149,8 +90,6 @@ static void fill_latencies(struct compiler *compiler)
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].ns == LATENCY_UNKNOWN)
 			script->steps[i].ns = script->lock_latency_ns;
-	if (script->was_crowded)
-		make_wake_ups_anew(script);
 }
 
 /* Tokens would explain a second time what the waits for turns are for. */
@@ -216,6 +155,7 @@ static void gathered_free(struct gathered *gathered)
 	free(gathered->step_of_turn);
 	free(gathered->taken);
 	free(gathered->finish_ns);
+	free(gathered->queued_ns);
 	free(gathered->worked);
 }
 
@@ -234,6 +174,7 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 	struct gathered *gathered = &compiler->gathered;
 
 	gathered->finish_ns = memory_new(rec->thread_count, sizeof(*gathered->finish_ns));
+	gathered->queued_ns = memory_new(rec->thread_count, sizeof(*gathered->queued_ns));
 	gathered->worked = memory_new(rec->thread_count, sizeof(*gathered->worked));
 	script_rounds_find(compiler);
 	gathered->step_of_turn =
@@ -274,6 +215,8 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_pools_find(compiler);
 	fill_startups(compiler);
 	fill_latencies(compiler);
+	if (script->was_crowded)
+		script_queueing_leave_out(compiler);
 	script->others.pace = script_runs_pace(&gathered->runs, script->steps, script->late_ns);
 	script_choose_finishers(script, compiler);
 	scope_lengths_find(script);

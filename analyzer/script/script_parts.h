@@ -108,6 +108,7 @@ struct gathered {
 	size_t taken_count;
 	size_t taken_capacity;
 	uint64_t *finish_ns; /* by thread, as recorded */
+	uint64_t *queued_ns; /* by thread: waited for CPUs, as the kernel says; 0 = not known */
 	bool *worked;        /* by thread: did more than sleep and time out */
 	size_t next_adoption;
 	size_t next_mark;
@@ -193,6 +194,8 @@ void script_compile_client(struct compiler *, uint32_t thread);
 void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
 /* The step that was emitted last was compiled from this wait, not from the moment. */
 void script_origin_is_wait(struct compiler *, uint32_t wait);
+/* Of all threads; the kernel's counts of it are used up. */
+void script_queueing_leave_out(struct compiler *);
 /* Steps from this one on were taken back; so are their origins. */
 void script_origins_drop(struct compiler *, uint32_t step);
 /* The time since the last moment, as a step. */

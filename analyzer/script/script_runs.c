@@ -271,6 +271,23 @@ void script_runs_cut(struct script_runs *runs, struct step *steps, uint64_t slee
 	kinds_free(&kinds);
 }
 
+void script_runs_take(const struct script_runs *runs, const struct script *script,
+		      uint64_t *queued_ns)
+{
+	uint32_t thread = 0;
+
+	for (size_t i = 0; i < runs->run_count; i++) {
+		const struct crowded_run *run = &runs->runs[i];
+
+		while (thread + 1 < script->recording->thread_count &&
+		       script->actors[thread + 1].first_step <= run->step)
+			thread++;
+		uint64_t off_ns = run->wall_ns - script->steps[run->step].ns;
+
+		queued_ns[thread] -= off_ns < queued_ns[thread] ? off_ns : queued_ns[thread];
+	}
+}
+
 double script_runs_pace(const struct script_runs *runs, const struct step *steps, uint64_t late_ns)
 {
 	double wall_ns = (double)late_ns, run_ns = 0;

@@ -229,8 +229,8 @@ static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
 	script_emit(compiler, STEP_BARRIER, barrier, compiler->found->barrier_latency_ns[index]);
 }
 
-/* An event loop's poll that is part of a visit. What ended it may come when the loop is at another
- * connection. */
+/* An event loop's poll that is part of a visit. The end that it met may come when the loop is at
+ * another connection. */
 static bool is_visited(const struct compiler *compiler, uint32_t index)
 {
 	const struct rec_wait *wait = &compiler->rec->waits[index];

@@ -165,14 +165,14 @@ START_TEST(an_event_loop_visits_its_connections)
 }
 END_TEST
 
-/* What a loop's poll says, beside what it finds, comes with the visits. */
+/* All that a loop's poll says comes with the visits. */
 enum beside { A_LOOK, AN_END };
 
 static const struct {
 	enum beside beside;
 } polls[] = { { A_LOOK }, { AN_END } };
 
-/* A poll of no length finds what the next one finds; or a poll ends with a connection's end, too. */
+/* A poll of no length finds what the next one finds. Or a poll meets an end, too. */
 static void sketch_beside(struct sketch *sketch, enum beside beside, double at_ms, uint32_t poll)
 {
 	if (beside == A_LOOK) {

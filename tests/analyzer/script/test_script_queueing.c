@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * If this failed, a device would be blamed for time in which a thread waited for a CPU. A replay
+ * would have that time twice.
+ */
+#include "script/script.h"
+
+#include "sketch.h"
+#include "suite.h"
+
+static const struct script_options as_recorded = { 0 };
+
+enum { CALLS = 3 };
+
+/* Main makes calls, with 1 ms of its own behind each. */
+static const struct {
+	double calls_ms[CALLS];
+	double queued_ms; /* main waited for CPUs, as the kernel says */
+	double off_ms;    /* between the calls it was off the CPU */
+	bool is_sleep;
+	double left_ms[CALLS];
+} rows[] = {
+	/* 0 */ { { 2, 4, 6 }, 3, 0, false, { 1, 3, 5 } },
+	/* 1: a short one has no more to give */ { { 1, 4, 6 }, 9, 0, false, { 0, 0, 2 } },
+	/* 2: nobody had to wait */ { { 2, 4, 6 }, 0, 0, false, { 2, 4, 6 } },
+	/* 3: the waits were in its runs */ { { 2, 4, 6 }, 2, 2, false, { 2, 4, 6 } },
+	/* 4 */ { { 2, 4, 6 }, 5, 2, false, { 1, 3, 5 } },
+	/* 5: what was asked for */ { { 2, 4, 6 }, 3, 0, true, { 2, 4, 6 } },
+};
+
+static void sketch_main(struct sketch *sketch, int row)
+{
+	double at_ms = 0;
+
+	for (int i = 0; i < CALLS; i++) {
+		double to_ms = at_ms + rows[row].calls_ms[i];
+
+		if (rows[row].is_sleep)
+			sketch_sleep(sketch, 0, "nap", at_ms, to_ms);
+		else
+			sketch_io(sketch, 0, "fsync", "file f", 0, at_ms, to_ms);
+		at_ms = to_ms + 1;
+	}
+}
+
+START_TEST(calls_lose_what_was_a_wait_for_a_cpu)
+{
+	struct sketch sketch;
+	struct script script;
+	double end_ms = CALLS;
+	int found = 0;
+
+	for (int i = 0; i < CALLS; i++)
+		end_ms += rows[_i].calls_ms[i];
+	struct rec_sample samples[] = {
+		{ .queued_ns = 10 },
+		{ .at_ns = (uint64_t)(end_ms * 1e6),
+		  .cpu_ns = (uint64_t)((CALLS - rows[_i].off_ms) * 1e6),
+		  .queued_ns = 10 + (uint64_t)(rows[_i].queued_ms * 1e6) },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, end_ms);
+	sketch_thread(&sketch, "other", 0, end_ms);
+	sketch.rec.processes[0].cpus = 1;
+	sketch_main(&sketch, _i);
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[0].first_step];
+
+	for (; step->type != STEP_END; step++) {
+		if (step->type != STEP_DELAY)
+			continue;
+		ck_assert_int_lt(found, CALLS);
+		ck_assert_double_eq_tol((double)step->ns / 1e6, rows[_i].left_ms[found], 1e-3);
+		found++;
+	}
+	ck_assert_int_eq(found, CALLS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
+}
