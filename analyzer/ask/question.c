@@ -27,7 +27,14 @@ static const char SPLIT_WORD[] = " split ";
 
 /* One change, cut out of the text: `subject` and the number after it. */
 struct change_text {
-	enum { CHANGE_SCALE, CHANGE_SPLIT, CHANGE_THREADS, CHANGE_QUEUE, CHANGE_CPUS } what;
+	enum {
+		CHANGE_SCALE,
+		CHANGE_SPLIT,
+		CHANGE_THREADS,
+		CHANGE_QUEUE,
+		CHANGE_CPUS,
+		CHANGE_LOAD
+	} what;
 	char subject[NAME_BYTES];
 	const char *from; /* the same, in the text */
 	double number;
@@ -107,6 +114,8 @@ static bool change_is(struct change_text *change, const char *from, const char *
 		from += 6;
 	}
 	subject_set(change, from, star);
+	if (change->what == CHANGE_SCALE && strcmp(change->subject, "load") == 0)
+		change->what = CHANGE_LOAD;
 	return true;
 }
 
@@ -269,6 +278,9 @@ static int number_check(struct parser *parser, const struct change_text *change)
 	if (change->what == CHANGE_QUEUE && (number <= 0 || number > FACTOR_MAX))
 		return refuse(parser, "a wrong factor for", change->subject,
 			      "give one above 0, up to 1000");
+	if (change->what == CHANGE_LOAD && (number <= 0 || number > FACTOR_MAX))
+		return refuse(parser, "a wrong factor for", change->subject,
+			      "give one above 0, up to 1000");
 	if (change->what == CHANGE_CPUS && (number <= 0 || number > CPUS_MAX))
 		return refuse(parser, "a wrong number of", change->subject,
 			      "give one above 0, up to 4096");
@@ -338,6 +350,9 @@ static int change_add(struct parser *parser, const struct change_text *change)
 	case CHANGE_CPUS:
 		question->cpus = change->number;
 		return 0;
+	case CHANGE_LOAD:
+		question->load_times = change->number;
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -357,7 +372,7 @@ int question_parse(struct question *question, const char *text, const struct sub
 			return refuse(
 				&parser, "not a change:", text,
 				"give CLASS*0.5, lock:NAME split 4, threads:POOL*2, queue:NAME*10 "
-				"or cpus 4");
+				"cpus 4 or load*1.2");
 		int failed = change_add(&parser, &change);
 		if (failed)
 			return failed;
@@ -378,5 +393,5 @@ int question_find(const char *name, const struct subjects *subjects, const char 
 bool question_rebuilds(const struct question *question)
 {
 	return question->split_count || question->pool_count || question->queue_count ||
-	       question->cpus > 0;
+	       question->cpus > 0 || question->load_times > 0;
 }

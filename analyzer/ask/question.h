@@ -9,6 +9,7 @@
  *   queue:NAME*FACTOR     so much more fits into the queue; NAME is the resource that threads wait
  *                         for, as the table of waits has it, or the call that writes to a pipe
  *   cpus N                so many CPUs
+ *   load*FACTOR           so many requests of clients that are not recorded
  *
  * Changes stand with commas between; a name may have commas and asterisks in it. Read-only once
  * parsed.
@@ -49,6 +50,7 @@ struct question {
 	size_t queue_count;
 	const uint32_t *wait_name; /* of queues: string id per wait; NULL = each wait's own ident */
 	double cpus;               /* 0 = as many as otherwise */
+	double load_times;         /* requests of clients that are not recorded; 0 = as many */
 };
 
 /* Classes and functions that a question may be about; a name's index is its class. */

@@ -19,6 +19,7 @@
 
 #include "base/memory.h"
 #include "capacity.h"
+#include "load.h"
 #include "script/script_valid.h"
 #include "stages.h"
 
@@ -375,9 +376,17 @@ static int edit(struct variant *variant, const struct script *old,
 		failed = widen(script, &staged, classes, question, error);
 		stages_free(staged.jobs, old->source_count);
 		variant->owns_steps = variant->owns_actors = !failed;
-	} else if (question->split_count) {
+	} else if (question->split_count || question->load_times > 0) {
 		steps_copy(script, old);
 		variant->owns_steps = true;
+	}
+	if (!failed && question->load_times > 0) {
+		if (!variant->owns_actors) {
+			script->actors =
+				copy_of(old->actors, old->actor_count, sizeof(*script->actors));
+			variant->owns_starts = true;
+		}
+		failed = load_change(script, question->load_times, error);
 	}
 	if (question->queue_count) {
 		queues_copy(script);
@@ -401,7 +410,8 @@ int variant_build(struct variant *variant, const struct script *script,
 	*variant = (struct variant){ .script = script, .machine = *machine };
 	if (question->cpus > 0)
 		variant->machine = machine_with_cpus(machine, question->cpus);
-	if (question->pool_count || question->split_count || question->queue_count)
+	if (question->pool_count || question->split_count || question->queue_count ||
+	    question->load_times > 0)
 		failed = edit(variant, script, classes, question, deal, error);
 	if (failed)
 		variant_free(variant);
@@ -417,6 +427,8 @@ void variant_free(struct variant *variant)
 		stages_free(script->jobs, script->source_count);
 		free(script->actors);
 	}
+	if (variant->owns_starts)
+		free(script->actors);
 	if (variant->owns_queues) {
 		free(script->monitors.conditions);
 		free(script->flows.flows);

@@ -26,6 +26,7 @@ struct variant {
 	bool owns_steps;
 	bool owns_actors; /* and jobs */
 	bool owns_queues; /* conditions, permits and flows */
+	bool owns_starts; /* actors alone */
 };
 
 /* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool, a

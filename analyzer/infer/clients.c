@@ -42,6 +42,7 @@ struct seeking {
 	struct served *served; /* by connection, then time */
 	size_t served_count;
 	struct clients_polls polls;
+	uint32_t *accept_of; /* by connection, NO_INDEX = it is older than the recording */
 	uint32_t *handed; /* by read: the poll of another thread that found it, NO_INDEX = none */
 	struct doing *doings;
 	size_t doing_count;
@@ -277,27 +278,35 @@ static void handed_find(struct seeking *seeking)
 	free(reads);
 }
 
+static void connects_find(struct seeking *seeking)
+{
+	uint64_t *first_ns = memory_new(seeking->connection_count, sizeof(*first_ns));
+
+	for (size_t i = seeking->served_count; i-- > 0;)
+		first_ns[seeking->served[i].connection] =
+			seeking->rec->ops[seeking->served[i].op].end_ns;
+	seeking->accept_of = memory_new(seeking->connection_count, sizeof(*seeking->accept_of));
+	clients_accepts_find(seeking->rec, seeking->idents, first_ns, seeking->connection_count,
+			     seeking->accept_of);
+	free(first_ns);
+}
+
 /* --- what the clients did --- */
 
-/* When the bytes of a read came, if nothing did between `after_ns` and them. */
-static struct doing send_of(const struct seeking *seeking, const struct served *read,
-			    uint64_t after_ns)
+/* When a call's bytes or connection came, if nothing did between `after_ns` and it. NO_INDEX: no
+ * poll found that. */
+static struct doing coming_of(const struct seeking *seeking, uint32_t call, uint32_t poll,
+			      uint64_t after_ns)
 {
-	const struct rec_op *ops = seeking->rec->ops, *op = &ops[read->op];
-	uint32_t poll = poll_of_read(seeking, read->op, after_ns);
+	const struct rec_op *ops = seeking->rec->ops, *op = &ops[poll == NO_INDEX ? call : poll];
 	uint64_t early_ns = after_ns;
+	uint32_t before =
+		poll == NO_INDEX ? NO_INDEX : poll_before(seeking, op->thread, op->start_ns);
 
-	if (poll == NO_INDEX)
-		poll = seeking->handed[read - seeking->served];
-	if (poll != NO_INDEX) {
-		op = &ops[poll];
-		uint32_t before = poll_before(seeking, op->thread, op->start_ns);
-
-		/* which would have found it */
-		if (before != NO_INDEX && rec_polls_many(seeking->rec, before) &&
-		    ops[before].end_ns > early_ns)
-			early_ns = ops[before].end_ns;
-	}
+	/* which would have found it */
+	if (before != NO_INDEX && rec_polls_many(seeking->rec, before) &&
+	    ops[before].end_ns > early_ns)
+		early_ns = ops[before].end_ns;
 	early_ns = early_ns < op->end_ns ? early_ns : op->end_ns;
 	uint64_t since_ns = op->start_ns > early_ns ? op->start_ns : early_ns;
 	uint64_t waited_ns = op->end_ns - since_ns;
@@ -306,12 +315,25 @@ static struct doing send_of(const struct seeking *seeking, const struct served *
 			       .due_ns = op->end_ns,
 			       .early_ns = early_ns,
 			       .late_ns = op->end_ns,
-			       .bytes = seeking->rec->extras[read->op].amount,
-			       .op = read->op,
-			       .connection = read->connection,
-			       .is_send = true,
+			       .op = call,
 			       .is_exact = waited_ns > assume.copy,
 			       .is_near = waited_ns > since_ns - early_ns };
+}
+
+/* The bytes of a read. */
+static struct doing send_of(const struct seeking *seeking, const struct served *read,
+			    uint64_t after_ns)
+{
+	uint32_t poll = poll_of_read(seeking, read->op, after_ns);
+
+	if (poll == NO_INDEX)
+		poll = seeking->handed[read - seeking->served];
+	struct doing send = coming_of(seeking, read->op, poll, after_ns);
+
+	send.bytes = seeking->rec->extras[read->op].amount;
+	send.connection = read->connection;
+	send.is_send = true;
+	return send;
 }
 
 static void doing_add(struct seeking *seeking, const struct doing *doing)
@@ -339,10 +361,29 @@ static void write_look_at(struct seeking *seeking, const struct served *write, b
 	}
 }
 
-static void read_look_at(struct seeking *seeking, const struct served *read,
-			 const struct served *before)
+/* The connection came about before its first bytes; false: before the recording. */
+static bool connect_look_at(struct seeking *seeking, uint32_t connection)
 {
-	uint64_t after_ns = before ? seeking->rec->ops[before->op].end_ns : 0;
+	uint32_t accept = seeking->accept_of[connection];
+
+	if (accept == NO_INDEX)
+		return false;
+	struct doing connect = coming_of(seeking, accept, poll_of_read(seeking, accept, 0), 0);
+
+	connect.connection = connection;
+	connect.is_connect = true;
+	doing_add(seeking, &connect);
+	return true;
+}
+
+static void read_look_at(struct seeking *seeking, const struct served *read,
+			 const struct served *before, bool is_accepted)
+{
+	const struct doing *last =
+		before || is_accepted ? &seeking->doings[seeking->doing_count - 1] : NULL;
+	uint64_t after_ns = before        ? seeking->rec->ops[before->op].end_ns
+			    : is_accepted ? last->at_ns
+					  : 0;
 	struct doing send = send_of(seeking, read, after_ns);
 
 	send.is_first = !before || before->is_write;
@@ -350,13 +391,13 @@ static void read_look_at(struct seeking *seeking, const struct served *read,
 		seeking->doings[seeking->doing_count - 1].bytes += send.bytes;
 		return;
 	}
-	send.is_exact = send.is_exact || !before;
-	/* the answer is there by then */
-	if (before && before->is_write) {
+	send.is_exact = send.is_exact || !last;
+	/* the answer, or the connection, is there by then */
+	if (last && send.is_first) {
 		struct doing *got = &seeking->doings[seeking->doing_count - 1];
 
 		got->at_ns = got->at_ns < read->at_ns ? got->at_ns : read->at_ns;
-		send.answered_ns = got->at_ns;
+		send.answered_ns = before ? got->at_ns : 0;
 		send.early_ns = send.early_ns > got->at_ns ? send.early_ns : got->at_ns;
 		send.late_ns = send.late_ns > send.early_ns ? send.late_ns : send.early_ns;
 		send.at_ns = send.due_ns = send.late_ns;
@@ -371,15 +412,33 @@ static void doings_find(struct seeking *seeking)
 		const struct served *before =
 			i && served[-1].connection == served->connection ? &served[-1] : NULL;
 
+		bool is_accepted = !before && connect_look_at(seeking, served->connection);
+
 		if (served->is_write)
 			write_look_at(seeking, served, before && before->is_write);
 		else
-			read_look_at(seeking, served, before);
+			read_look_at(seeking, served, before, is_accepted);
 	}
 }
 
+bool clients_parse(const char *word, enum clients_wanted *wanted)
+{
+	static const char *const words[] = { [CLIENTS_AS_RECORDED] = "recorded",
+					     [CLIENTS_TAKEN_CLOSED] = "closed",
+					     [CLIENTS_TAKEN_OPEN] = "open" };
+
+	*wanted = CLIENTS_AS_RECORDED;
+	for (size_t i = 0; word && word[0] && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(word, words[i]) != 0)
+			continue;
+		*wanted = (enum clients_wanted)i;
+		return true;
+	}
+	return !word || !word[0];
+}
+
 void clients_build(struct clients *clients, const struct recording *rec,
-		   const struct class_table *classes)
+		   const struct class_table *classes, enum clients_wanted wanted)
 {
 	struct seeking seeking = { .rec = rec };
 
@@ -390,17 +449,28 @@ void clients_build(struct clients *clients, const struct recording *rec,
 		served_find(&seeking);
 		polls_find(&seeking);
 		handed_find(&seeking);
+		connects_find(&seeking);
 		doings_find(&seeking);
-		clients_time(clients, seeking.doings, seeking.doing_count);
-		const struct doings doings = { rec, seeking.idents, seeking.connection_count,
-					       seeking.doings, seeking.doing_count };
+		clients_time(clients, wanted, seeking.doings, seeking.doing_count);
+		uint32_t *client_of = memory_new(seeking.connection_count, sizeof(*client_of));
+		struct doings doings = { .rec = rec,
+					 .idents = seeking.idents,
+					 .connection_count = seeking.connection_count,
+					 .client_of = client_of,
+					 .list = seeking.doings,
+					 .count = seeking.doing_count };
 
+		doings.client_count =
+			clients_connect(clients, wanted, seeking.doings, seeking.doing_count,
+					seeking.connection_count, client_of);
 		clients_record(clients, &doings, classes);
+		free(client_of);
 	}
 	free(seeking.connection_of);
 	free(seeking.idents);
 	free(seeking.served);
 	free(seeking.polls.polls);
 	free(seeking.handed);
+	free(seeking.accept_of);
 	free(seeking.doings);
 }

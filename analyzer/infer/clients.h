@@ -20,6 +20,13 @@ enum clients_sort {
 	CLIENTS_OPEN    /* questions come at their times, whenever the answers do */
 };
 
+/* The user's word for them. */
+enum clients_wanted {
+	CLIENTS_AS_RECORDED, /* nothing */
+	CLIENTS_TAKEN_CLOSED,
+	CLIENTS_TAKEN_OPEN
+};
+
 struct clients {
 	/* The recorded one, with threads and ops added at the end. It shares all other tables. */
 	struct recording recording;
@@ -28,7 +35,7 @@ struct clients {
 	uint32_t first_op;          /* of theirs */
 	size_t count;               /* 0: there are none, and no recording */
 	enum clients_sort sort;
-	bool is_told;      /* the recording tells the sort; else it is taken to be closed */
+	bool is_told; /* the recording tells the sort, or the user; else it is taken to be closed */
 	uint64_t think_ns; /* of closed ones: from an answer to the next question, the median */
 	uint64_t table_ns; /* of open ones: from a question to the next; 0 = they vary */
 	uint64_t *due_ns;  /* by added op: of a send, the time at which it comes, awaited or not */
@@ -39,8 +46,12 @@ struct clients {
 };
 
 /* The recording and its classes must outlive what is built. */
-void clients_build(struct clients *, const struct recording *, const struct class_table *);
+void clients_build(struct clients *, const struct recording *, const struct class_table *,
+		   enum clients_wanted);
 void clients_free(struct clients *);
+
+/* The word of an option; NULL or "" = none was given. False: no such word. */
+bool clients_parse(const char *word, enum clients_wanted *wanted);
 
 /* Requests of the recorded threads begin when their clients sent them. */
 void clients_date(const struct clients *, struct requests *);

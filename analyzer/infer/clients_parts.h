@@ -17,12 +17,13 @@ struct doing {
 	uint64_t early_ns;
 	uint64_t late_ns;
 	uint64_t bytes;
-	uint32_t op; /* of the server: the first read, or the last write */
+	uint32_t op; /* of the server: the first read, or the last write, or the accept */
 	uint32_t connection;
 	bool is_send;
-	bool is_exact; /* a send: the server was waiting for it, and it came at its latest time */
-	bool is_near;  /* a send: the server did little else since its earliest time */
-	bool is_first; /* a send: behind an answer, or of its connection */
+	bool is_connect; /* instead; `op` accepts it then */
+	bool is_exact;   /* a send: the server was waiting for it, and it came at its latest time */
+	bool is_near;    /* a send: the server did little else since its earliest time */
+	bool is_first;   /* a send: behind an answer, or of its connection */
 };
 
 /* Of all clients, connection by connection, in order. */
@@ -30,6 +31,8 @@ struct doings {
 	const struct recording *rec;
 	const uint32_t *idents; /* by connection: its server's */
 	size_t connection_count;
+	const uint32_t *client_of; /* by connection */
+	size_t client_count;
 	const struct doing *list;
 	size_t count;
 };
@@ -60,8 +63,21 @@ struct handed_read {
 void clients_hand(const struct clients_polls *, struct handed_read *, size_t count,
 		  uint32_t *poll_of);
 
+/* clients_connects.c. By connection: the accept that it came about by, NO_INDEX = none is known.
+ * The first bytes went through each at that time. */
+void clients_accepts_find(const struct recording *, const uint32_t *idents,
+			  const uint64_t *first_ns, size_t count, uint32_t *accept_of);
+
+/* clients_connects.c. Whose each connection is, and when a client came for its next one. Returns
+ * the number of clients. */
+size_t clients_connect(struct clients *, enum clients_wanted, struct doing *, size_t count,
+		       size_t connections, uint32_t *client_of);
+
+/* clients_times.c. Half of the values lie within it; 0 for none. They are put in another order. */
+uint64_t clients_spread_ns(uint64_t *values_ns, size_t count);
+
 /* clients_times.c. From what is known of their times: the sort of clients, and when each question
  * came. Doings are connection by connection, in order. */
-void clients_time(struct clients *, struct doing *, size_t count);
+void clients_time(struct clients *, enum clients_wanted, struct doing *, size_t count);
 
 #endif

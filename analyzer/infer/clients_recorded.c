@@ -24,12 +24,12 @@ static size_t turn_round(char *into, const char *ident)
 	       1;
 }
 
-enum { SEND_WORD, RECEIVE_WORD, FIRST_IDENT };
+enum { SEND_WORD, RECEIVE_WORD, CONNECT_WORD, FIRST_IDENT };
 
 /* Strings behind the recorded ones: the names of both calls, then each connection's ident. */
 static void strings_add(struct clients *clients, const struct doings *doings)
 {
-	static const char send[] = "send", receive[] = "recv";
+	static const char send[] = "send", receive[] = "recv", connect[] = "connect";
 	struct recording *rec = &clients->recording;
 	size_t count = rec->string_count + FIRST_IDENT + doings->connection_count, bytes = 0;
 	const char **strings = memory_new(count, sizeof(*strings));
@@ -37,6 +37,7 @@ static void strings_add(struct clients *clients, const struct doings *doings)
 	memcpy(strings, rec->strings, rec->string_count * sizeof(*strings));
 	strings[rec->string_count + SEND_WORD] = send;
 	strings[rec->string_count + RECEIVE_WORD] = receive;
+	strings[rec->string_count + CONNECT_WORD] = connect;
 	for (size_t i = 0; i < doings->connection_count; i++)
 		bytes += strlen(rec->strings[doings->idents[i]]) + 1;
 	clients->words = memory_new(bytes, 1);
@@ -65,16 +66,21 @@ static void threads_add(struct clients *clients, const struct doings *doings)
 	rec->processes = longer(rec->processes, rec->process_count, 1, sizeof(*rec->processes));
 	rec->processes[rec->process_count++] =
 		(struct rec_process){ .op = NO_INDEX, .filtered_ns = 0 };
-	rec->threads = longer(rec->threads, rec->thread_count, doings->connection_count,
+	rec->threads = longer(rec->threads, rec->thread_count, doings->client_count,
 			      sizeof(*rec->threads));
 	clients->first_thread = (uint32_t)rec->thread_count;
-	clients->count = doings->connection_count;
-	for (uint32_t i = 0; i < doings->connection_count; i++)
+	clients->count = doings->client_count;
+	for (uint32_t i = 0; i < doings->client_count; i++)
 		rec->threads[rec->thread_count++] =
 			(struct rec_thread){ .process = (uint32_t)rec->process_count - 1,
 					     .tid = i + 1,
 					     .name = doings->idents[i],
 					     .op = NO_INDEX };
+}
+
+static uint32_t word_of(const struct doing *doing)
+{
+	return doing->is_connect ? CONNECT_WORD : doing->is_send ? SEND_WORD : RECEIVE_WORD;
 }
 
 static void ops_add(struct clients *clients, const struct doings *doings,
@@ -97,29 +103,29 @@ static void ops_add(struct clients *clients, const struct doings *doings,
 	for (size_t i = 0; i < more; i++) {
 		const struct doing *doing = &doings->list[i];
 		bool is_first = !i || doing[-1].connection != doing->connection;
+		bool is_got = !doing->is_send && !doing->is_connect;
 
 		clients->classes.of_op[rec->op_count] = classes->of_op[doing->op];
 		rec->extras[rec->op_count] =
 			(struct rec_op_extra){ .amount = doing->bytes, .fd = -1 };
-		rec->ops[rec->op_count++] =
-			(struct rec_op){ .start_ns = doing->is_send ? doing->at_ns
-						     : is_first     ? rec->ops[doing->op].start_ns
-								    : last_ns,
-					 .end_ns = doing->at_ns,
-					 .parent = NO_INDEX,
-					 .name = first_string +
-						 (doing->is_send ? SEND_WORD : RECEIVE_WORD),
-					 .ident = first_string + FIRST_IDENT + doing->connection,
-					 .kind = KIND_IO,
-					 .outcome = OUTCOME_OK,
-					 .thread = clients->first_thread + doing->connection };
+		rec->ops[rec->op_count++] = (struct rec_op){
+			.start_ns = is_got && is_first ? rec->ops[doing->op].start_ns
+				    : is_got           ? last_ns
+						       : doing->at_ns,
+			.end_ns = doing->at_ns,
+			.parent = NO_INDEX,
+			.name = first_string + word_of(doing),
+			.ident = first_string + FIRST_IDENT + doing->connection,
+			.kind = KIND_IO,
+			.outcome = OUTCOME_OK,
+			.thread = clients->first_thread + doings->client_of[doing->connection]
+		};
 		last_ns = doing->at_ns;
 		clients->due_ns[i] = doing->due_ns;
 		clients->asked[i] = doing->is_send && doing->is_first ? doing->op : NO_INDEX;
 		if (clients->asked[i] == NO_INDEX)
 			continue;
 		clients->send_of[doing->op] = clients->first_op + (uint32_t)i;
-		clients->question_count++;
 	}
 }
 

@@ -51,7 +51,7 @@ static struct pairs pairs_find(const struct doing *doings, size_t count)
 
 	for (const struct doing *doing = doings; doing < doings + count; doing++) {
 		if (!doing->is_send) {
-			got = doing;
+			got = doing->is_connect ? got : doing;
 			continue;
 		}
 		if (!doing->is_first)
@@ -76,12 +76,14 @@ static void pairs_free(struct pairs *pairs)
 	free(pairs->think_ns);
 }
 
-static void sort_find(struct clients *clients, const struct pairs *pairs)
+static void sort_find(struct clients *clients, enum clients_wanted wanted,
+		      const struct pairs *pairs)
 {
 	struct regression fit;
 
-	clients->sort = CLIENTS_CLOSED;
-	if (pairs->count < 3)
+	clients->sort = wanted == CLIENTS_TAKEN_OPEN ? CLIENTS_OPEN : CLIENTS_CLOSED;
+	clients->is_told = wanted != CLIENTS_AS_RECORDED;
+	if (clients->is_told || pairs->count < 3)
 		return;
 	double *x = memory_new(pairs->count, sizeof(*x)), *y = memory_new(pairs->count, sizeof(*y));
 
@@ -97,9 +99,10 @@ static void sort_find(struct clients *clients, const struct pairs *pairs)
 	free(y);
 }
 
-/* Half of the values lie within it. */
-static uint64_t spread_ns(uint64_t *values_ns, size_t count)
+uint64_t clients_spread_ns(uint64_t *values_ns, size_t count)
 {
+	if (!count)
+		return 0;
 	uint64_t low_ns = percentile_select(values_ns, count, count / 4);
 
 	return percentile_select(values_ns, count, count - 1 - count / 4) - low_ns;
@@ -108,8 +111,9 @@ static uint64_t spread_ns(uint64_t *values_ns, size_t count)
 /* From one question to the next by the timetable; 0 = there is none. */
 static uint64_t distance_ns(struct pairs *pairs)
 {
-	if (!pairs->count || (double)spread_ns(pairs->next_ns, pairs->count) * assume.schedule >
-				     (double)spread_ns(pairs->think_ns, pairs->think_count))
+	if (!pairs->count ||
+	    (double)clients_spread_ns(pairs->next_ns, pairs->count) * assume.schedule >
+		    (double)clients_spread_ns(pairs->think_ns, pairs->think_count))
 		return 0;
 	return percentile_select(pairs->next_ns, pairs->count, pairs->count / 2);
 }
@@ -147,12 +151,16 @@ static void open_time(struct doing *doings, size_t count, uint64_t table_ns)
 	}
 }
 
-void clients_time(struct clients *clients, struct doing *doings, size_t count)
+void clients_time(struct clients *clients, enum clients_wanted wanted, struct doing *doings,
+		  size_t count)
 {
 	struct pairs pairs = pairs_find(doings, count);
 
+	for (size_t i = 0; i < count; i++)
+		clients->question_count += doings[i].is_send && doings[i].is_first;
+
 	assert(!count || doings);
-	sort_find(clients, &pairs);
+	sort_find(clients, wanted, &pairs);
 	if (clients->sort == CLIENTS_OPEN) {
 		clients->table_ns = distance_ns(&pairs);
 		open_time(doings, count, clients->table_ns);

@@ -164,6 +164,7 @@ static void *analysis_compile(void *argument)
 	struct analysis *analysis = argument;
 	const struct script_options script_options = {
 		.functions = analysis->labels ? &analysis->labels->functions : NULL,
+		.clients = analysis->clients_wanted,
 	};
 	bool has_threads = analysis->recording->thread_count > 0 && analysis->recording->extras;
 	analysis->has_script = has_threads && strcmp(analysis->options->model, "threads") == 0;
@@ -431,7 +432,8 @@ int analysis_measure(struct analysis *analysis, const struct recording *recordin
 	*analysis =
 		(struct analysis){ .recording = recording, .options = options, .labels = labels };
 	class_table_build(&analysis->classes, recording, labels ? labels->classes : NULL);
-	if (analysis_match_classes(analysis, error) != 0) {
+	if (facts_clients_wanted(&analysis->clients_wanted, options->clients, error) != 0 ||
+	    analysis_match_classes(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;
 	}

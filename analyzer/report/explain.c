@@ -17,6 +17,7 @@
 #include "ask/question.h"
 #include "base/emit.h"
 #include "base/memory.h"
+#include "facts.h"
 #include "script/script.h"
 
 enum {
@@ -305,7 +306,6 @@ static size_t end_of(const struct script *script, uint32_t actor)
 
 static void print_thread(const struct explained *explained, uint32_t index)
 {
-	const struct rec_thread *thread = &explained->rec->threads[index];
 	const struct actor *actor = &explained->script->actors[index];
 	size_t end = end_of(explained->script, index);
 	char start[EMIT_DURATION_BYTES], finish[EMIT_DURATION_BYTES];
@@ -315,9 +315,9 @@ static void print_thread(const struct explained *explained, uint32_t index)
 	fprintf(explained->file,
 		"thread %" PRIu32 ", %s: %s, tid %" PRIu32
 		", %zu steps, %s at %s, finishes at %s%s\n",
-		index, thread_class(explained, index), thread_name(explained, index), thread->tid,
-		end + 1 - actor->first_step, actor->is_spawned ? "started" : "begins by itself",
-		start, finish,
+		index, thread_class(explained, index), thread_name(explained, index),
+		explained->rec->threads[index].tid, end + 1 - actor->first_step,
+		actor->is_spawned ? "started" : "begins by itself", start, finish,
 		actor->counts  ? ", part of the makespan"
 		: actor->ticks ? ", goes on as long as it is left alone"
 			       : "");
@@ -469,9 +469,7 @@ static int explain(struct explained *explained, const char *text, char error[OPT
 int explain_write(FILE *file, const struct recording *recording, const struct options *options,
 		  const struct labels *labels, char error[OPTIONS_ERROR_BYTES])
 {
-	const struct script_options script_options = {
-		.functions = labels ? &labels->functions : NULL,
-	};
+	struct script_options script_options = { .functions = labels ? &labels->functions : NULL };
 	struct class_table classes;
 	struct script script;
 
@@ -488,6 +486,8 @@ int explain_write(FILE *file, const struct recording *recording, const struct op
 			 "give one that wcprof has recorded");
 		return -EINVAL;
 	}
+	if (facts_clients_wanted(&script_options.clients, options->clients, error) != 0)
+		return -EINVAL;
 	class_table_build(&classes, recording, labels ? labels->classes : NULL);
 	script_build(&script, recording, &classes, &script_options);
 	struct explained explained = {

@@ -5,6 +5,8 @@
 #include "facts.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 
 double facts_drift_percent(const struct analysis *analysis)
 {
@@ -67,6 +69,16 @@ uint64_t facts_class_self_ns(const struct analysis *analysis, uint32_t class)
 uint32_t facts_class_op_count(const struct analysis *analysis, uint32_t class)
 {
 	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
+}
+
+int facts_clients_wanted(enum clients_wanted *wanted, const char *word,
+			 char error[OPTIONS_ERROR_BYTES])
+{
+	if (clients_parse(word, wanted))
+		return 0;
+	snprintf(error, OPTIONS_ERROR_BYTES,
+		 "--clients: \"%.60s\" is none of recorded, closed, open; give one of them", word);
+	return -EINVAL;
 }
 
 const char *facts_request_source(enum request_source source)

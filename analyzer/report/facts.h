@@ -19,6 +19,10 @@ double facts_unexplained_percent(const struct analysis *analysis);
 /* The class of a thread: its routine; "?" = not known. */
 const char *facts_thread_name(const struct analysis *analysis, uint32_t thread);
 
+/* The word of --clients. 0, or -EINVAL with a line in `error`: no such word. */
+int facts_clients_wanted(enum clients_wanted *wanted, const char *word,
+			 char error[OPTIONS_ERROR_BYTES]);
+
 /* How a request is known: "marked" ... */
 const char *facts_request_source(enum request_source source);
 

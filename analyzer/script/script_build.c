@@ -309,7 +309,7 @@ void script_build(struct script *script, const struct recording *rec,
 	timeline_build(&timeline, rec);
 	flows_build(&script->flows, rec);
 	requests_build(&script->requests, rec, classes, &script->flows, &timeline);
-	clients_build(&script->clients, rec, classes);
+	clients_build(&script->clients, rec, classes, options->clients);
 	if (script->clients.count) {
 		rec = &script->clients.recording;
 		classes = &script->clients.classes;

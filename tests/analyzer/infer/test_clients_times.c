@@ -44,7 +44,7 @@ START_TEST(the_sort_shows_in_when_questions_come)
 	struct clients clients;
 
 	serve(&sketch, rows[_i].is_open, rows[_i].every_ms);
-	clients_build(&clients, &sketch.rec, &sketch.classes);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
 	ck_assert(clients.is_told);
 	ck_assert_int_eq(clients.sort, rows[_i].sort);
 	ck_assert_double_eq_tol((double)clients.think_ns / 1e6, rows[_i].think_ms, 0.001);
@@ -68,7 +68,7 @@ START_TEST(it_may_not_show)
 	for (int i = 0; i < REQUESTS; i++)
 		served_request(&sketch, 0, name, 10 * i + 5.5, 10 * i + 10, 5);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
 	ck_assert(!clients.is_told);
 	ck_assert_int_eq(clients.sort, CLIENTS_CLOSED);
 	clients_free(&clients);

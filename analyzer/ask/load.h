@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * More requests, or fewer, from clients that are not recorded.
+ */
+#ifndef WCPROF_LOAD_H
+#define WCPROF_LOAD_H
+
+#include "base/options.h"
+#include "script/script.h"
+
+/*
+ * Open clients send so many times as often. `script` has steps and actors of its own. 0, or -EINVAL
+ * with a line in `error`: there are no such clients, or they wait for answers.
+ */
+int load_change(struct script *script, double times, char error[OPTIONS_ERROR_BYTES]);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections that come about in the recording, and whose they are; clients_parts.h has the
+ * contract.
+ *
+ * Method. A connection is that of the first accept at its port which nobody had yet, and which
+ * returned before its first bytes. A closed client has one connection at a time: the next one is of
+ * the client that has been without for longest. So clients are as few as connections allow.
+ *
+ * Clients with many connections each are closed if most of them have one on average. They are also
+ * closed if all are without for as long, and that varies less than what is from one connection to
+ * the next. Else connections come by themselves, and are taken to be a client each.
+ *
+ * One thread.
+ */
+#include "clients_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assumptions.h"
+#include "base/memory.h"
+#include "base/percentile.h"
+#include "format.h"
+
+/* So much of the most connections is open on average, from which on clients are closed. */
+static const double OPEN_SHARE = 0.5;
+
+/* The number at the end of an address, before `end` or the text's end. */
+static uint64_t port_before(const char *text, const char *end)
+{
+	end = end ? end : text + strlen(text);
+	while (end > text && end[-1] != ':')
+		end--;
+	return strtoull(end, NULL, 10);
+}
+
+struct accept {
+	uint64_t end_ns;
+	uint64_t port;
+	uint32_t op;
+};
+
+static int compare_accepts(const void *left, const void *right)
+{
+	const struct accept *a = left, *b = right;
+
+	if (a->port != b->port)
+		return a->port < b->port ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return (a->op > b->op) - (a->op < b->op);
+}
+
+static bool accepts(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *call = &rec->ops[op];
+
+	return call->kind == KIND_IO && call->thread != NO_INDEX && !rec->extras[op].open &&
+	       call->outcome != OUTCOME_ERROR &&
+	       strncmp(rec->strings[call->name], "accept", 6) == 0 &&
+	       strncmp(rec->strings[call->ident], "tcp listen ", 11) == 0;
+}
+
+static struct accept *accepts_find(const struct recording *rec, size_t *count)
+{
+	struct accept *list = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		if (!accepts(rec, op))
+			continue;
+		list = memory_grow(list, &room, *count + 1, sizeof(*list));
+		list[(*count)++] =
+			(struct accept){ rec->ops[op].end_ns,
+					 port_before(rec->strings[rec->ops[op].ident], NULL), op };
+	}
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare_accepts);
+	return list;
+}
+
+/* A connection, by when bytes went through it first. */
+struct begun {
+	uint64_t port;
+	uint64_t at_ns;
+	uint32_t connection;
+};
+
+static int compare_begun(const void *left, const void *right)
+{
+	const struct begun *a = left, *b = right;
+
+	if (a->port != b->port)
+		return a->port < b->port ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->connection > b->connection) - (a->connection < b->connection);
+}
+
+void clients_accepts_find(const struct recording *rec, const uint32_t *idents,
+			  const uint64_t *first_ns, size_t count, uint32_t *accept_of)
+{
+	struct begun *begun = memory_new(count, sizeof(*begun));
+	size_t accept_count, at = 0;
+	struct accept *list = accepts_find(rec, &accept_count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *ident = rec->strings[idents[i]];
+
+		begun[i] = (struct begun){ port_before(ident, strchr(ident, '>')), first_ns[i], i };
+		accept_of[i] = NO_INDEX;
+	}
+	if (count)
+		qsort(begun, count, sizeof(*begun), compare_begun);
+	for (size_t i = 0; i < count; i++) {
+		while (at < accept_count && list[at].port < begun[i].port)
+			at++;
+		if (at < accept_count && list[at].port == begun[i].port &&
+		    list[at].end_ns <= begun[i].at_ns)
+			accept_of[begun[i].connection] = list[at++].op;
+	}
+	free(begun);
+	free(list);
+}
+
+/* --- whose they are --- */
+
+/* From its first doing to its last. */
+struct span {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	size_t first; /* doing */
+};
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct span *a = left, *b = right;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static struct span *spans_find(const struct doing *doings, size_t count, size_t connections)
+{
+	struct span *spans = memory_new(connections, sizeof(*spans));
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!i || doings[i].connection != doings[i - 1].connection)
+			spans[found++] = (struct span){ doings[i].at_ns, 0, i };
+		spans[found - 1].end_ns = doings[i].at_ns;
+	}
+	assert(found == connections);
+	if (found)
+		qsort(spans, found, sizeof(*spans), compare_spans);
+	return spans;
+}
+
+/* Clients without a connection, the one that has been so for longest first: a heap by that time. */
+struct idle_clients {
+	struct idle_client {
+		uint64_t since_ns;
+		uint64_t before_ns; /* the begin of the connection that it had */
+		uint32_t client;
+	} * heap;
+	size_t count;
+};
+
+static void idle_swap(struct idle_client *a, struct idle_client *b)
+{
+	struct idle_client kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void idle_add(struct idle_clients *idle, const struct span *span, uint32_t client)
+{
+	size_t at = idle->count++;
+
+	idle->heap[at] = (struct idle_client){ span->end_ns, span->start_ns, client };
+	for (; at && idle->heap[at].since_ns < idle->heap[(at - 1) / 2].since_ns; at = (at - 1) / 2)
+		idle_swap(&idle->heap[at], &idle->heap[(at - 1) / 2]);
+}
+
+static struct idle_client idle_take(struct idle_clients *idle)
+{
+	struct idle_client first = idle->heap[0];
+	size_t at = 0;
+
+	idle->heap[0] = idle->heap[--idle->count];
+	for (;;) {
+		size_t least = at;
+
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < idle->count; child++)
+			if (idle->heap[child].since_ns < idle->heap[least].since_ns)
+				least = child;
+		if (least == at)
+			return first;
+		idle_swap(&idle->heap[at], &idle->heap[least]);
+		at = least;
+	}
+}
+
+/* From one connection of a client to its next, as far as known. */
+struct reconnects {
+	uint64_t *think_ns; /* without one */
+	uint64_t *next_ns;  /* from begin to begin */
+	size_t count;
+};
+
+/* All connections as those of as few clients as can be. Returns how many these are. */
+static size_t clients_share(const struct span *spans, size_t count, struct doing *doings,
+			    uint32_t *client_of, struct reconnects *reconnects)
+{
+	struct idle_clients idle = { memory_new(count, sizeof(*idle.heap)), 0 };
+	size_t clients = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct doing *first = &doings[spans[i].first];
+		bool is_again = first->is_connect && idle.count &&
+				idle.heap[0].since_ns <= spans[i].start_ns;
+		uint32_t client = (uint32_t)clients;
+
+		if (is_again) {
+			struct idle_client taken = idle_take(&idle);
+
+			client = taken.client;
+			first->answered_ns = taken.since_ns;
+			if (first->early_ns < taken.since_ns)
+				first->early_ns = taken.since_ns;
+			if (first->is_exact || first->is_near) {
+				reconnects->think_ns[reconnects->count] =
+					first->at_ns - taken.since_ns;
+				reconnects->next_ns[reconnects->count++] =
+					first->at_ns - taken.before_ns;
+			}
+		}
+		clients += !is_again;
+		client_of[first->connection] = client;
+		idle_add(&idle, &spans[i], client);
+	}
+	free(idle.heap);
+	return clients;
+}
+
+/* Part of the clients that have a connection, on average. */
+static double open_share(const struct span *spans, size_t count, size_t clients)
+{
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	double open_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		first_ns = spans[i].start_ns < first_ns ? spans[i].start_ns : first_ns;
+		last_ns = spans[i].end_ns > last_ns ? spans[i].end_ns : last_ns;
+		open_ns += (double)(spans[i].end_ns - spans[i].start_ns);
+	}
+	return last_ns > first_ns ? open_ns / (double)(last_ns - first_ns) / (double)clients : 0;
+}
+
+static void reconnects_time(const struct clients *clients, const struct span *spans, size_t count,
+			    struct doing *doings)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct doing *first = &doings[spans[i].first];
+		uint64_t at_ns = first->answered_ns + clients->think_ns;
+
+		if (!first->answered_ns || first->is_exact || first->is_near)
+			continue;
+		at_ns = at_ns < first->early_ns ? first->early_ns : at_ns;
+		first->at_ns = first->due_ns = at_ns < first->late_ns ? at_ns : first->late_ns;
+	}
+}
+
+static bool are_alike(uint64_t *values_ns, size_t count, uint64_t spread_ns)
+{
+	return count && (double)spread_ns * assume.schedule <=
+				(double)percentile_select(values_ns, count, count / 2);
+}
+
+static void sort_find(struct clients *clients, struct reconnects *reconnects, double share)
+{
+	size_t count = reconnects->count;
+	uint64_t think_ns = clients_spread_ns(reconnects->think_ns, count);
+	uint64_t next_ns = clients_spread_ns(reconnects->next_ns, count);
+	bool think_alike = are_alike(reconnects->think_ns, count, think_ns);
+	bool come_alike = are_alike(reconnects->next_ns, count, next_ns);
+	bool is_closed = share > OPEN_SHARE || (think_alike && think_ns <= next_ns);
+
+	clients->sort = is_closed ? CLIENTS_CLOSED : CLIENTS_OPEN;
+	clients->is_told = is_closed || come_alike;
+	clients->think_ns =
+		is_closed && count ? percentile_select(reconnects->think_ns, count, count / 2) : 0;
+}
+
+size_t clients_connect(struct clients *clients, enum clients_wanted wanted, struct doing *doings,
+		       size_t count, size_t connections, uint32_t *client_of)
+{
+	struct span *spans = spans_find(doings, count, connections);
+	struct reconnects reconnects = { memory_new(connections, sizeof(*reconnects.think_ns)),
+					 memory_new(connections, sizeof(*reconnects.next_ns)), 0 };
+	size_t shared = clients_share(spans, connections, doings, client_of, &reconnects);
+	bool have_several = shared < connections;
+
+	if (have_several && wanted == CLIENTS_AS_RECORDED &&
+	    clients->question_count < 2 * connections)
+		sort_find(clients, &reconnects, open_share(spans, connections, shared));
+	if (have_several && clients->sort == CLIENTS_CLOSED)
+		reconnects_time(clients, spans, connections, doings);
+	for (uint32_t i = 0; i < connections && clients->sort == CLIENTS_OPEN; i++)
+		client_of[i] = i;
+	free(spans);
+	free(reconnects.think_ns);
+	free(reconnects.next_ns);
+	return clients->sort == CLIENTS_OPEN ? connections : shared;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a client with many connections does not go on when it has its answer, or if connections
+ * that come by themselves do. */
+#include "client_server.h"
+#include "infer/clients.h"
+#include "suite.h"
+
+enum { CONNECTIONS = 24 };
+
+static char idents[CONNECTIONS][40];
+
+/* A thread accepts each connection, reads, and answers after 1 to 4 ms. */
+static void serve(struct sketch *sketch,
+		  double (*next_ms)(int number, double begun_ms, double answered_ms))
+{
+	double from_ms = 0, at_ms = 5;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "serve", 0, 5000);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		double work_ms = 1 + i % 4;
+
+		snprintf(idents[i], sizeof(idents[i]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + i);
+		sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, from_ms, at_ms);
+		served_request(sketch, 0, idents[i], at_ms, at_ms, work_ms);
+		from_ms = at_ms + work_ms + 0.5;
+		at_ms = next_ms(i, at_ms, from_ms);
+	}
+	sketch_end(sketch);
+}
+
+static double at_once(int number, double begun_ms, double answered_ms)
+{
+	(void)number;
+	(void)begun_ms;
+	return answered_ms + 0.1;
+}
+
+static double a_while_after(int number, double begun_ms, double answered_ms)
+{
+	(void)number;
+	(void)begun_ms;
+	return answered_ms + 20;
+}
+
+static double by_the_clock(int number, double begun_ms, double answered_ms)
+{
+	(void)number;
+	(void)answered_ms;
+	return begun_ms + 20;
+}
+
+static double at_any_time(int number, double begun_ms, double answered_ms)
+{
+	(void)begun_ms;
+	return answered_ms + 5 + 7 * (number * 5 % 11);
+}
+
+static const struct {
+	double (*next_ms)(int, double, double);
+	enum clients_sort sort;
+	bool is_told;
+	size_t count;
+	double think_ms;
+} rows[] = {
+	/* 0 */ { at_once, CLIENTS_CLOSED, true, 1, 0.1 },
+	/* 1 */ { a_while_after, CLIENTS_CLOSED, true, 1, 20 },
+	/* 2 */ { by_the_clock, CLIENTS_OPEN, true, CONNECTIONS, 0 },
+	/* 3 */ { at_any_time, CLIENTS_OPEN, false, CONNECTIONS, 0 },
+};
+
+START_TEST(a_client_may_come_again)
+{
+	struct sketch sketch;
+	struct clients clients;
+
+	serve(&sketch, rows[_i].next_ms);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	ck_assert_int_eq(clients.sort, rows[_i].sort);
+	ck_assert(clients.is_told == rows[_i].is_told);
+	ck_assert_uint_eq(clients.count, rows[_i].count);
+	ck_assert_double_eq_tol((double)clients.think_ns / 1e6, rows[_i].think_ms, 0.001);
+	const struct recording *rec = &clients.recording;
+
+	for (size_t i = clients.first_op; i < rec->op_count; i += 3) {
+		ck_assert_str_eq(rec->strings[rec->ops[i].name], "connect");
+		ck_assert_str_eq(rec->strings[rec->ops[i + 1].name], "send");
+		ck_assert_str_eq(rec->strings[rec->ops[i + 2].name], "recv");
+		ck_assert_uint_eq(rec->ops[i].start_ns, rec->ops[i + 1].start_ns);
+	}
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(a_client_may_come_again, rows);
+}
