@@ -7,6 +7,8 @@
  * reads up to the next write are one send, but for reads that waited: these began with a send of
  * their own.
  *
+ * Of a connection of the unix kind the other end has a name only if it is recorded.
+ *
  * A send came no later than its read returned, or the poll that found it. It came no earlier than
  * the answer before it, and than the thread's poll before, which would have found it. Where that
  * call took long the server was waiting: the send came as the call returned. Where it took most of
@@ -118,11 +120,14 @@ static void connections_find(struct seeking *seeking)
 		uint64_t *written = written_find(&names, is_used, &written_count);
 
 		for (uint32_t i = 1; i < rec->string_count; i++) {
-			bool is_tcp = is_accepted[i] && !strncmp(rec->strings[i], "tcp ", 4);
-			uint64_t name = is_tcp ? flow_names_stream(&names, i, false) : 0;
+			uint64_t name = is_accepted[i] ? flow_names_stream(&names, i, false) : 0;
+			bool is_written = name && bsearch(&name, written, written_count,
+							  sizeof(name), compare_names);
+			bool is_missing = strncmp(rec->strings[i], "tcp ", 4) == 0
+						  ? name && !is_written
+						  : !name && clients_is_unix(rec->strings[i]);
 
-			if (!name ||
-			    bsearch(&name, written, written_count, sizeof(name), compare_names))
+			if (!is_accepted[i] || !is_missing)
 				continue;
 			seeking->connection_of[i] = (uint32_t)seeking->connection_count;
 			seeking->idents[seeking->connection_count++] = i;

@@ -37,6 +37,9 @@ struct doings {
 	size_t count;
 };
 
+/* clients_recorded.c. A connection through a path, named by its server's end. */
+bool clients_is_unix(const char *ident);
+
 /* clients_recorded.c. Makes the recording with the clients in it. */
 void clients_record(struct clients *, const struct doings *, const struct class_table *);
 

@@ -7,6 +7,7 @@
 #include "clients_parts.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,29 @@
 #include "base/memory.h"
 #include "format.h"
 
-/* The same connection from its other end, "tcp B>A" of "tcp A>B". Returns the bytes, with a NUL. */
-static size_t turn_round(char *into, const char *ident)
+enum { UNIX_IDENT_BYTES = 32 };
+
+/* Inodes of other ends: no socket has such a number. */
+static const uint64_t first_inode = UINT64_C(1) << 62;
+
+bool clients_is_unix(const char *ident)
 {
+	return strncmp(ident, "unix ", 5) == 0 && strchr(ident, '#') &&
+	       strncmp(ident, "unix dgram ", 11) != 0 && strncmp(ident, "unix seqpacket ", 15) != 0;
+}
+
+static size_t ident_bytes_max(const char *ident)
+{
+	return clients_is_unix(ident) ? UNIX_IDENT_BYTES : strlen(ident) + 1;
+}
+
+/* The same connection from its other end, "tcp B>A" of "tcp A>B". Returns the bytes, with a NUL. */
+static size_t turn_round(char *into, const char *ident, size_t connection)
+{
+	if (clients_is_unix(ident))
+		return (size_t)snprintf(into, UNIX_IDENT_BYTES, "unix:[%" PRIu64 "]",
+					first_inode + connection) +
+		       1;
 	const char *local = strchr(ident, ' ') + 1, *end = strchr(local, '>');
 
 	return (size_t)sprintf(into, "%.*s%s>%.*s", (int)(local - ident), ident, end + 1,
@@ -39,14 +60,14 @@ static void strings_add(struct clients *clients, const struct doings *doings)
 	strings[rec->string_count + RECEIVE_WORD] = receive;
 	strings[rec->string_count + CONNECT_WORD] = connect;
 	for (size_t i = 0; i < doings->connection_count; i++)
-		bytes += strlen(rec->strings[doings->idents[i]]) + 1;
+		bytes += ident_bytes_max(rec->strings[doings->idents[i]]);
 	clients->words = memory_new(bytes, 1);
 	char *word = clients->words;
 	for (size_t i = 0; i < doings->connection_count; i++) {
 		strings[rec->string_count + FIRST_IDENT + i] = word;
-		word += turn_round(word, rec->strings[doings->idents[i]]);
+		word += turn_round(word, rec->strings[doings->idents[i]], i);
 	}
-	assert(word == clients->words + bytes);
+	assert(word <= clients->words + bytes);
 	rec->strings = strings;
 	rec->string_count = count;
 }
@@ -56,6 +77,22 @@ static void *longer(const void *array, size_t count, size_t more, size_t element
 	void *copy = memory_new(count + more, element_bytes);
 
 	return count ? memcpy(copy, array, count * element_bytes) : copy;
+}
+
+static void peers_add(struct clients *clients, const struct doings *doings)
+{
+	struct recording *rec = &clients->recording;
+
+	rec->peers =
+		longer(rec->peers, rec->peer_count, doings->connection_count, sizeof(*rec->peers));
+	for (size_t i = 0; i < doings->connection_count; i++) {
+		const char *ident = rec->strings[doings->idents[i]];
+
+		if (clients_is_unix(ident))
+			rec->peers[rec->peer_count++] =
+				(struct rec_peer){ strtoull(strrchr(ident, '#') + 1, NULL, 10),
+						   first_inode + i };
+	}
 }
 
 /* All clients are threads of one process that says nothing of itself. */
@@ -135,6 +172,7 @@ void clients_record(struct clients *clients, const struct doings *doings,
 	assert(doings->connection_count);
 	clients->recording = *doings->rec;
 	strings_add(clients, doings);
+	peers_add(clients, doings);
 	threads_add(clients, doings);
 	ops_add(clients, doings, classes, (uint32_t)doings->rec->string_count);
 }
@@ -167,6 +205,7 @@ void clients_free(struct clients *clients)
 		free(clients->recording.threads);
 		free(clients->recording.processes);
 		free(clients->recording.strings);
+		free(clients->recording.peers);
 		free(clients->classes.of_op);
 	}
 	free(clients->words);

@@ -86,6 +86,30 @@ START_TEST(only_missing_ends_are_made_up)
 }
 END_TEST
 
+/* Its client has a name of its own, under which the bytes of both ends are one flow. */
+START_TEST(a_client_may_come_through_a_path)
+{
+	struct sketch sketch;
+	struct clients clients;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 100);
+	served_request(&sketch, 0, "unix /run/x#77", 0, 10, 5);
+	served_request(&sketch, 0, "unix /run/x#78", 20, 30, 5);
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	ck_assert_uint_eq(clients.count, 2);
+	flows_build(&flows, &clients.recording);
+	for (uint32_t i = clients.first_op; i < clients.recording.op_count; i++)
+		ck_assert_uint_ne(flows.transfer_of[i], NO_INDEX);
+	ck_assert_uint_eq(flows.flow_count, 4);
+	flows_free(&flows);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* Later parts came as the server waited for them. */
 START_TEST(a_question_may_come_in_parts)
 {
@@ -177,6 +201,7 @@ SUITE()
 {
 	TEST(a_client_does_the_opposite);
 	TEST(only_missing_ends_are_made_up);
+	TEST(a_client_may_come_through_a_path);
 	TEST(a_question_may_come_in_parts);
 	TEST(a_question_came_with_the_poll);
 	TEST(a_request_begins_when_its_client_sent_it);
