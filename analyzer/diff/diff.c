@@ -21,8 +21,15 @@ struct diffing {
 	struct diff *diff;
 	struct mapping mapping;
 	struct side sides[DIFF_SIDES];
+	char *programs[DIFF_SIDES]; /* of the first recording */
 	char *error;
 };
+
+static char *copy(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	return memcpy(memory_new(bytes, 1), text, bytes);
+}
 
 /* --- costs of all recordings --- */
 
@@ -37,6 +44,7 @@ static void add_first(struct diffing *diffing, int side, const struct analysis *
 	struct diff *diff = diffing->diff;
 	struct costs one;
 	settings_add_losses(&diff->settings, analysis->recording, side_names[side]);
+	diffing->programs[side] = copy(settings_program(analysis->recording));
 	costs_build(&one, analysis, diff->unit, mapping_of(diffing, side));
 	if (diffing->sides[side].count == 1) {
 		diff->costs[side] = one;
@@ -55,7 +63,9 @@ static int add_other(struct diffing *diffing, int side, const struct side_record
 	if (failed)
 		return failed;
 	settings_add_losses(&diff->settings, &loaded.recording, side_names[side]);
+	bool is_program = settings_has_program(&loaded.recording, diffing->programs[side]);
 	bool has_unit = diff->unit == UNIT_RUN || stretches_has_requests(&loaded.analysis);
+	has_unit = has_unit && is_program;
 	if (has_unit) {
 		costs_build(&one, &loaded.analysis, diff->unit, mapping_of(diffing, side));
 		costs_add(&diff->costs[side], &one);
@@ -64,9 +74,15 @@ static int add_other(struct diffing *diffing, int side, const struct side_record
 	side_analysis_free(&loaded);
 	if (has_unit)
 		return 0;
-	snprintf(diffing->error, SIDES_ERROR_BYTES,
-		 "--diff: %.600s has no requests, as others of %s have; take it away",
-		 from->paths[0], side_names[side]);
+	if (is_program)
+		snprintf(diffing->error, SIDES_ERROR_BYTES,
+			 "--diff: %.600s has no requests, as others of %s have; take it away",
+			 from->paths[0], side_names[side]);
+	else
+		snprintf(diffing->error, SIDES_ERROR_BYTES,
+			 "--diff: %.600s is no recording of %.60s, as others of %s are; put dumps "
+			 "of one recording into a directory of their own",
+			 from->paths[0], diffing->programs[side], side_names[side]);
 	return -EINVAL;
 }
 
@@ -111,8 +127,7 @@ static char *name_of_request(const struct analysis *analysis)
 	uint32_t class = analysis->script.requests.judged_class;
 	const char *name =
 		stretches_has_requests(analysis) ? facts_class_name(analysis, class) : "";
-	size_t bytes = strlen(name) + 1;
-	return memcpy(memory_new(bytes, 1), name, bytes);
+	return copy(name);
 }
 
 /* Both first recordings: what they are, and what they cost. */
@@ -158,7 +173,8 @@ static void conclude(struct diff *diff, const struct analysis *of_new)
 	settings_add_load(&diff->settings, &costs[DIFF_OLD], &costs[DIFF_NEW]);
 	comparison_build(&diff->comparison, &costs[DIFF_OLD], &costs[DIFF_NEW]);
 	diff->outcome = comparison_is_worse(&diff->comparison) ? DIFF_WORSE : DIFF_NOT_WORSE;
-	causes_build(&diff->causes, &diff->comparison, of_new);
+	if (diff->comparison.found_count > 0)
+		causes_build(&diff->causes, &diff->comparison, of_new);
 	bool is_disturbed = diff->settings.disturbed[0] && costs[DIFF_NEW].recordings == 1;
 	if (is_disturbed && diff->comparison.found_count > 0 && !diff->options->force)
 		diff->outcome = DIFF_UNSURE;
@@ -180,8 +196,10 @@ int diff_build(struct diff *diff, const struct options *options, char error[SIDE
 	if (!failed)
 		conclude(diff, &of_new.analysis);
 	side_analysis_free(&of_new);
-	for (int side = DIFF_OLD; side < DIFF_SIDES; side++)
+	for (int side = DIFF_OLD; side < DIFF_SIDES; side++) {
 		side_free(&diffing.sides[side]);
+		free(diffing.programs[side]);
+	}
 	mapping_free(&diffing.mapping);
 	if (failed)
 		diff_free(diff);

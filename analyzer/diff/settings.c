@@ -38,12 +38,24 @@ static const char *base_of(const char *path)
 
 /* --- programs --- */
 
+const char *settings_program(const struct recording *recording)
+{
+	return recording->process_count ? base_of(recording->strings[recording->processes[0].exe])
+					: "";
+}
+
 static bool has_program(const struct recording *recording, const char *name)
 {
 	for (size_t i = 0; i < recording->process_count; i++)
 		if (strcmp(base_of(recording->strings[recording->processes[i].exe]), name) == 0)
 			return true;
 	return false;
+}
+
+bool settings_has_program(const struct recording *recording, const char *name)
+{
+	return !name[0] || !recording->process_count || has_program(recording, "") ||
+	       has_program(recording, name);
 }
 
 /* Processes without a name may be any program's. */
@@ -62,8 +74,7 @@ static void compare_programs(struct settings *settings, const struct recording *
 		snprintf(settings->refusal, sizeof(settings->refusal),
 			 "OLD is a recording of %.60s, NEW of %.60s; if that is one program, "
 			 "give --map s/OLD/NEW/",
-			 base_of(of_old->strings[of_old->processes[0].exe]),
-			 base_of(of_new->strings[of_new->processes[0].exe]));
+			 settings_program(of_old), settings_program(of_new));
 }
 
 /* --- requests --- */

@@ -26,6 +26,11 @@ struct settings {
 void settings_compare(struct settings *settings, const struct analysis *old_analysis,
 		      const struct analysis *new_analysis, const struct mapping *mapping);
 
+/* Name of the first process's program, and whether a recording has one of that name; "" = unknown,
+ * which all have. */
+const char *settings_program(const struct recording *recording);
+bool settings_has_program(const struct recording *recording, const char *name);
+
 /* Of any recording: a dump that is not whole. `side` is its name. */
 void settings_add_losses(struct settings *settings, const struct recording *recording,
 			 const char *side);

@@ -106,8 +106,25 @@ START_TEST(what_cannot_be_read_is_an_error)
 }
 END_TEST
 
+START_TEST(dumps_of_one_recording_are_not_taken_for_several)
+{
+	char folder[] = "/tmp/test_diff.XXXXXX", command[1000];
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(command, sizeof(command),
+		 "cp %s %s %s && zstd -dc %s | sed 's,/server\",/client\",' >%s/z.jsonl",
+		 golden("diff-old.wcprof.zst"), golden("diff-new.wcprof.zst"), folder,
+		 golden("diff-old.wcprof.zst"), folder);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_lt(diff_of(folder, folder, NULL), 0);
+	ck_assert_msg(strstr(error, "z.jsonl is no recording of server") != NULL, "%s", error);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(dumps_of_one_recording_are_not_taken_for_several);
 	TEST(a_slower_server_is_worse_and_the_call_is_named);
 	TEST(a_busy_machine_leaves_it_open);
 	TEST(a_recording_does_not_differ_from_itself);
