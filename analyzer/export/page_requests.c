@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "latency.h"
 #include "page.h"
 #include "report/facts.h"
 #include "waterfall.h"
@@ -26,17 +27,6 @@ struct page_requests {
 	size_t window_count;
 };
 
-/* "mutex table_lock": of a key that is not all others. */
-static void put_key(const struct page_requests *page, const struct latency_key *key)
-{
-	struct emit *emit = page->emit;
-	const struct recording *recording = page->analysis->recording;
-	emit_cell_text(emit, walk_state_word(key->state));
-	emit_cell_text(emit,
-		       key->cause == NO_INDEX ? "" : thread_cause_word(recording, key->cause));
-	emit_cell_text(emit, recording->strings[key->name]);
-}
-
 static uint64_t since(const struct page_requests *page, uint64_t at_ns)
 {
 	uint64_t start_ns = page->analysis->graph.start_ns;
@@ -46,23 +36,22 @@ static uint64_t since(const struct page_requests *page, uint64_t at_ns)
 static void put_shares(const struct page_requests *page)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "state" },   { .key = "cause" },   { .key = "name" },
+		{ .key = "kind" },    { .key = "name" },    { .key = "by" },
 		{ .key = "slow_ns" }, { .key = "rest_ns" }, { .key = "error_ns" },
 	};
 	const struct latency *latency = &page->latency;
+	const char **strings = page->analysis->recording->strings;
 	struct emit *emit = page->emit;
 	emit_table_begin(emit, "shares", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t k = 0; k <= latency->key_count && latency->count; k++) {
 		uint32_t at = k < latency->key_count ? k : LATENCY_KEYS;
 		emit_row_begin(emit);
-		if (at < LATENCY_KEYS) {
-			put_key(page, &latency->keys[at]);
-		} else {
-			emit_cell_text(emit, "");
-			emit_cell_text(emit, "");
-			emit_cell_text(emit, "all others");
-		}
+		const struct path_part *part = &latency->keys[k < latency->key_count ? k : 0];
+		bool is_rest = k == latency->key_count;
+		emit_cell_text(emit, is_rest ? "" : path_kind_word(part->kind));
+		emit_cell_text(emit, is_rest ? "all others" : strings[part->name]);
+		emit_cell_text(emit, is_rest ? "" : strings[part->by]);
 		emit_cell_ns(emit, latency->shares[at].slow_ns);
 		emit_cell_ns(emit, latency->shares[at].rest_ns);
 		emit_cell_ns(emit, latency->shares[at].error_ns);
@@ -166,6 +155,17 @@ static void put_lanes(const struct page_requests *page)
 	emit_table_end(emit);
 }
 
+/* "mutex table_lock". */
+static void put_sort(const struct page_requests *page, const struct waterfall_sort *sort)
+{
+	struct emit *emit = page->emit;
+	const struct recording *recording = page->analysis->recording;
+	emit_cell_text(emit, walk_state_word(sort->state));
+	emit_cell_text(emit,
+		       sort->cause == NO_INDEX ? "" : thread_cause_word(recording, sort->cause));
+	emit_cell_text(emit, recording->strings[sort->name]);
+}
+
 /* Sorts of slices, each once; returns the number of each slice's, window by window. */
 static uint32_t *put_sorts(const struct page_requests *page)
 {
@@ -181,14 +181,14 @@ static uint32_t *put_sorts(const struct page_requests *page)
 	emit_table_begin(page->emit, "sorts", EMIT_ARRAYS, columns, 3);
 	for (size_t i = 0; i < page->window_count; i++)
 		for (size_t k = 0; k < page->windows[i].slice_count; k++) {
-			const struct latency_key *key = &page->windows[i].slices[k].key;
+			const struct waterfall_sort *sort = &page->windows[i].slices[k].sort;
 			size_t count = known.count;
-			numbers[at] = addresses_add(&known, key->cause * WALK_STATES + key->state,
-						    key->name);
+			numbers[at] = addresses_add(&known, sort->cause * WALK_STATES + sort->state,
+						    sort->name);
 			if (numbers[at++] < count)
 				continue;
 			emit_row_begin(page->emit);
-			put_key(page, key);
+			put_sort(page, sort);
 			emit_row_end(page->emit);
 		}
 	emit_table_end(page->emit);
@@ -254,7 +254,8 @@ void page_requests(const struct analysis *analysis, struct emit *emit)
 	page->walk = &walk;
 	page->emit = emit;
 	if (analysis->has_script && requests->judged_class != NO_INDEX) {
-		latency_build(&page->latency, &walk, requests);
+		latency_build(&page->latency, requests,
+			      analysis->has_paths ? &analysis->paths : NULL);
 		look_into(page, &walk);
 	}
 	emit_text(emit, "class", NULL,

@@ -15,6 +15,7 @@
 #include "exporters.h"
 #include "measure/contention.h"
 #include "report/facts.h"
+#include "latency.h"
 #include "waterfall.h"
 
 enum { WIDTH = 1000, CURVES_A_ROW = 3, LOCKS_SHOWN = 12, NAME_COLUMNS = 34 };
@@ -240,10 +241,10 @@ static void put_request(FILE *file, struct walk *walk, const struct waterfall_wi
 		put_text(file, left, top - 4, "start", walk_thread_name(walk, windows[i].thread));
 		for (size_t k = 0; k < windows[i].slice_count; k++) {
 			const struct waterfall_slice *slice = &windows[i].slices[k];
-			const char letter[2] = { state_letters[slice->key.state], '\0' };
+			const char letter[2] = { state_letters[slice->sort.state], '\0' };
 			double x = left + (double)(slice->start_ns - own->from_ns) / ns_a_column;
 			double width = (double)(slice->end_ns - slice->start_ns) / ns_a_column;
-			put_rect(file, x, top, width, BOX, state_colors[slice->key.state], 1);
+			put_rect(file, x, top, width, BOX, state_colors[slice->sort.state], 1);
 			if (width > 14)
 				put_text(file, x + width / 2, top + 17, "middle", letter);
 		}
@@ -260,7 +261,7 @@ static void put_waterfall(FILE *file, const struct analysis *analysis)
 	struct walk walk;
 	walk_begin(&walk, analysis);
 	if (analysis->has_script && requests->judged_class != NO_INDEX)
-		latency_build(latency, &walk, requests);
+		latency_build(latency, requests, NULL);
 	if (latency->count == 0) {
 		put_nothing(file, title, "The recording shows no requests");
 	} else {

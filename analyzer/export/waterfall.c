@@ -10,6 +10,16 @@
 #include "base/memory.h"
 #include "base/percentile.h"
 
+static struct waterfall_sort sort_of(const struct walk *walk, const struct walk_slice *slice)
+{
+	struct waterfall_sort sort = { slice->state, slice->cause, slice->name };
+	if (slice->state == WALK_QUEUED || slice->state == WALK_UNEXPLAINED)
+		return (struct waterfall_sort){ slice->state, NO_INDEX, 0 };
+	if (slice->wait == NO_INDEX && slice->class != NO_INDEX && walk->classes)
+		sort.name = walk->classes->classes[slice->class].name;
+	return sort;
+}
+
 static void add_slice(struct waterfall_window *window, size_t *room, const struct walk *walk,
 		      const struct walk_slice *slice)
 {
@@ -20,7 +30,7 @@ static void add_slice(struct waterfall_window *window, size_t *room, const struc
 	window->slices[window->slice_count++] = (struct waterfall_slice){
 		.start_ns = slice->start_ns > window->from_ns ? slice->start_ns : window->from_ns,
 		.end_ns = slice->end_ns < window->to_ns ? slice->end_ns : window->to_ns,
-		.key = latency_key_of(walk, slice),
+		.sort = sort_of(walk, slice),
 		.waker = has_waker ? waker.thread : NO_INDEX,
 	};
 }

@@ -8,14 +8,21 @@
 #ifndef WCPROF_WATERFALL_H
 #define WCPROF_WATERFALL_H
 
-#include "latency.h"
+#include "walk.h"
 
 enum { WATERFALL_SLICES = 150 /* of a window */, WATERFALL_OTHERS = 3 };
+
+/* A sort of time. */
+struct waterfall_sort {
+	enum walk_state state;
+	uint32_t cause; /* as in a slice */
+	uint32_t name;  /* string id: the class of a call or thread, the thing waited for */
+};
 
 struct waterfall_slice {
 	uint64_t start_ns; /* clipped to the window */
 	uint64_t end_ns;
-	struct latency_key key;
+	struct waterfall_sort sort;
 	uint32_t waker; /* thread that ended it; NO_INDEX = not known, or none */
 };
 

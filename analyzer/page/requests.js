@@ -4,13 +4,11 @@
 const what = (requests) => (requests.is_lock ? `waits for \`${requests.class}\``
 	: `requests that begin with \`${requests.class}\``);
 
-// --- sorts of time: [state, cause, name] ---
+// --- sorts of a thread's time: [state, cause, name]; parts of a request ---
 
 const paintOf = (state, cause) => ({ running: 'running', queued: 'queued', idle: 'poll',
 	unexplained: 'unknown' }[state] || wcprof.stateOf(cause));
 function words(state, cause, name) {
-	if (state === '')
-		return name;
 	if (state === 'running')
 		return `on a CPU: ${name}`;
 	if (state === 'queued' || state === 'unexplained')
@@ -23,27 +21,18 @@ const marksOf = (requests) => [['p50', requests.rank50], ['p95', requests.rank95
 // What slow ones have more of than the rest, the most first.
 const moreOf = (requests) => requests.shares.map((row, at) =>
 	({ ...row, at, more: row.slow_ns - row.rest_ns })).sort((a, b) => b.more - a.more);
-// While those requests waited for an answer: the time of the threads that gave it, by sort.
-function meanwhile(requests, isWanted) {
-	const sums = new Map(), lanes = requests.lanes.map(() => []);
-	for (const slice of requests.slices)
-		lanes[slice[0]].push(slice);
-	requests.lanes.forEach((row, at) => {
-		if (!isWanted(row.pick) || requests.lanes.findIndex((one) => one.pick === row.pick) !== at)
-			return;
-		for (const [, from, length, sort, waker] of lanes[at]) {
-			const [state, cause] = requests.sorts[sort];
-			const other = requests.lanes.findIndex((one) => one.pick === row.pick && one.tid === waker);
-			if (state !== 'blocked' || !['io', 'dns', 'poll'].includes(cause) || other < 0 || other === at)
-				continue;
-			for (const [, begin, time, kind] of lanes[other]) {
-				const both = Math.min(from + length, begin + time) - Math.max(from, begin);
-				if (both > 0)
-					sums.set(kind, (sums.get(kind) || 0) + both);
-			}
-		}
-	});
-	return [...sums].sort((a, b) => b[1] - a[1]);
+function partWords({ kind, name, by }) {
+	const plain = { 'cpu wait': wcprof.states.queued.word, 'waking': 'waking up',
+		'unexplained': wcprof.states.unknown.word, '': name };
+	if (kind in plain)
+		return plain[kind];
+	if (kind === 'cpu')
+		return `on a CPU: ${name}`;
+	if (kind === 'lock')
+		return `lock ${name}, held by ${by || 'one that is not known'}`;
+	if (kind === 'queued')
+		return `queued behind ${name || 'other work'}${by ? `, in ${by}` : ''}`;
+	return `${kind} ${name}`;
 }
 function inWords(data) {
 	const { ns, percent, ratio, count } = wcprof;
@@ -54,14 +43,7 @@ function inWords(data) {
 		`${marksOf(requests).map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ')}.` +
 		(requests.slow_from > 0 && more[0].more > 0 && allMore > 0
 			? ` Slow ones take ${ns(allMore)} longer; ${percent(ratio(more[0].more, allMore))} of that ` +
-				`is ${words(more[0].state, more[0].cause, more[0].name)}${answered(requests)}.` : '');
-}
-// Of the slow ones that were looked into.
-function answered(requests) {
-	const slow = meanwhile(requests, (pick) => requests.picks[pick].rank >= requests.slow_from);
-	const all = slow.reduce((sum, [, time]) => sum + time, 0);
-	return slow.length === 0 ? '' : ', and who answers is meanwhile mostly in ' +
-		`${words(...requests.sorts[slow[0][0]])} (${wcprof.percent(wcprof.ratio(slow[0][1], all))})`;
+				`is ${partWords(more[0])}.` : '');
 }
 wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) => {
 	const { el, svg, ns, percent, ratio, count, table, tipped, select, key, states, paint } = wcprof;
@@ -70,7 +52,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		root.append(el('p', {}, 'The recording shows no requests.'));
 		return;
 	}
-	const shareWords = requests.shares.map((row) => words(row.state, row.cause, row.name));
+	const shareWords = requests.shares.map(partWords);
 
 	const rankOf = (rank) => requests.picks.findIndex((one) => one.rank === rank);
 	const taken = (rank) => requests.picks[rankOf(rank)].taken_ns;
@@ -196,7 +178,6 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		const lanes = requests.lanes.map((row, index) => [row, index])
 			.filter(([row]) => row.pick === at);
 		const parts = requests.parts.filter(([of]) => of === at).sort((a, b) => b[2] - a[2]);
-		const others = meanwhile(requests, (one) => one === at);
 		return el('div', { class: 'waterfall', 'data-rank': pick.rank },
 			el('h4', {}, `${title}: ${ns(pick.taken_ns)}`),
 			el('p', { class: 'small faint' }, `thread ${pick.thread} ${pick.tid}, ` +
@@ -207,10 +188,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 				{ head: 'time', right: true, cell: ([, , time]) => ns(time) },
 				{ head: 'of it', right: true,
 					cell: ([, , time]) => percent(ratio(time, pick.taken_ns)) },
-			], parts.slice(0, 6)), others.length ? table('While it waited for an answer, who gave it was', [
-				{ head: 'what', name: true, cell: ([sort]) => words(...requests.sorts[sort]) },
-				{ head: 'time', right: true, cell: ([, time]) => ns(time) },
-			], others.slice(0, 4)) : null);
+			], parts.slice(0, 6)));
 	}
 	const shareOf = (pick) => percent(ratio(pick.rank + 1, requests.count));
 	root.append(el('h3', {}, 'One in the middle, and a slow one: the same scale'),
@@ -252,8 +230,6 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 	const mostly = (pick) => requests.parts.filter(([of]) => of === rankOf(pick.rank))
 		.sort((a, b) => b[2] - a[2]).slice(0, 2)
 		.map(([, share, time]) => `${shareWords[share]} ${percent(ratio(time, pick.taken_ns))}`).join(', ');
-	const answering = (pick) => meanwhile(requests, (one) => one === rankOf(pick.rank)).slice(0, 1)
-		.map(([sort, time]) => `${words(...requests.sorts[sort])} ${ns(time)}`).join('');
 	root.append(el('h3', {}, 'The slowest'), table('The thread that made each, and what its time was', [
 		{ head: 'took', cell: (pick) => el('button', { type: 'button', class: 'plain',
 			'data-key': `slowest ${pick.rank}`, 'aria-pressed': String(pick === requests.picks[chosen]),
@@ -261,7 +237,6 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		{ head: 'from', right: true, sort: (pick) => pick.start_ns, cell: (pick) => ns(pick.start_ns) },
 		{ head: 'thread', name: true, cell: (pick) => `${pick.thread} ${pick.tid}` },
 		{ head: 'mostly', name: true, cell: mostly },
-		...(slowest.some(answering) ? [{ head: 'who answered, mostly', name: true, cell: answering }] : []),
 	], slowest, { isChosen: (pick) => pick === requests.picks[chosen] }));
 
 	if (report.request_answers === 'withheld') {

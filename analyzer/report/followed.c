@@ -12,7 +12,8 @@ bool followed_is_wanted(const struct options *options)
 {
 	bool is_shown =
 		options->show && (strstr(options->show, "paths") || strstr(options->show, "all"));
-	return options->json || is_shown || (options->requests && options->requests[0]);
+	bool has_page = options->html && options->html[0];
+	return options->json || has_page || is_shown || (options->requests && options->requests[0]);
 }
 
 void followed_build(struct request_paths *paths, const struct analysis *analysis)

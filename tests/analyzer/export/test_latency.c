@@ -1,20 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this fails, slow requests are said to be slow for the wrong reason. */
 #include "export/latency.h"
-
-#include "format.h"
-#include "slow_requests.h"
 #include "suite.h"
 
-static uint32_t key_of(const struct latency *latency, const struct sketch *sketch,
-		       enum walk_state state, const char *name)
+#include <string.h>
+
+enum { COUNT = 20, PARTS = 60 };
+
+struct slow {
+	struct request requests[COUNT];
+	struct requests all;
+	struct request_paths paths;
+	size_t first[COUNT + 1];
+	uint32_t part[COUNT + PARTS];
+	uint64_t ns[COUNT + PARTS];
+};
+
+/* Requests nap for a millisecond. The last one then waits five for a lock. */
+static void slow_begin(struct slow *slow)
 {
-	for (uint32_t k = 0; k < latency->key_count; k++)
-		if (latency->keys[k].state == state &&
-		    strcmp(sketch->rec.strings[latency->keys[k].name], name) == 0)
-			return k;
-	ck_abort_msg("no %s", name);
-	return 0;
+	size_t at = 0;
+	*slow = (struct slow){ .all = { .count = COUNT }, .paths = { .count = COUNT } };
+	path_parts_begin(&slow->paths.parts);
+	uint32_t nap = path_parts_add(&slow->paths.parts, PATH_IO, 1, 0);
+	uint32_t lock = path_parts_add(&slow->paths.parts, PATH_LOCK, 2, 3);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		bool is_last = i == COUNT - 1;
+		slow->requests[i] =
+			(struct request){ .thread = 1, .taken_ns = is_last ? 6000 : 1000 };
+		slow->first[i] = at;
+		slow->part[at] = nap, slow->ns[at++] = 1000;
+		if (is_last)
+			slow->part[at] = lock, slow->ns[at++] = 5000;
+	}
+	slow->first[COUNT] = at;
+	slow->all.requests = slow->requests;
+	slow->paths.first = slow->first;
+	slow->paths.part = slow->part;
+	slow->paths.ns = slow->ns;
+}
+
+static void slow_end(struct slow *slow)
+{
+	path_parts_free(&slow->paths.parts);
 }
 
 START_TEST(the_slow_one_waited_for_the_lock)
@@ -22,31 +50,40 @@ START_TEST(the_slow_one_waited_for_the_lock)
 	struct slow slow;
 	struct latency latency;
 	slow_begin(&slow);
-	latency_build(&latency, &slow.walk, &slow.judged);
-	ck_assert_uint_eq(latency.count, SLOW_COUNT);
-	ck_assert_uint_eq(latency.slow_from, SLOW_COUNT - 1);
-	ck_assert_uint_eq(latency.requests[SLOW_COUNT - 1].taken_ns, 6 * SKETCH_MS);
-	ck_assert_uint_eq(latency.requests[SLOW_COUNT - 1].thread, 1);
-	uint32_t lock = key_of(&latency, &slow.sketch, WALK_BLOCKED, "lock");
-	uint32_t nap = key_of(&latency, &slow.sketch, WALK_BLOCKED, "nap");
-	ck_assert_double_eq_tol(latency.shares[lock].slow_ns, 5e6, 0.5);
-	ck_assert_double_eq(latency.shares[lock].rest_ns, 0);
-	ck_assert_double_eq_tol(latency.shares[nap].slow_ns, 1e6, 0.5);
-	ck_assert_double_eq_tol(latency.shares[nap].rest_ns, 1e6, 0.5);
-	ck_assert_double_lt(latency.shares[nap].error_ns, 0); /* of one */
+	latency_build(&latency, &slow.all, &slow.paths);
+	ck_assert_uint_eq(latency.count, COUNT);
+	ck_assert_uint_eq(latency.slow_from, COUNT - 1);
+	ck_assert_uint_eq(latency.requests[COUNT - 1].taken_ns, 6000);
+	ck_assert_uint_eq(latency.requests[COUNT - 1].index, COUNT - 1);
+	ck_assert_uint_eq(latency.key_count, 2);
+	ck_assert_int_eq(latency.keys[0].kind, PATH_IO);
+	ck_assert_int_eq(latency.keys[1].kind, PATH_LOCK);
+	ck_assert_uint_eq(latency.keys[1].by, 3);
+	ck_assert_double_eq(latency.shares[1].slow_ns, 5000);
+	ck_assert_double_eq(latency.shares[1].rest_ns, 0);
+	ck_assert_double_eq(latency.shares[0].slow_ns, 1000);
+	ck_assert_double_eq(latency.shares[0].rest_ns, 1000);
+	ck_assert_double_lt(latency.shares[0].error_ns, 0); /* of one */
 	latency_free(&latency);
 	slow_end(&slow);
 }
 END_TEST
 
-/* Whatever the sorts of time: together they are what the request took. */
+/* More parts than there are keys: together they are what the request took. */
 START_TEST(parts_of_a_request_are_all_of_it)
 {
 	struct slow slow;
 	struct latency latency;
 	slow_begin(&slow);
-	latency_build(&latency, &slow.walk, &slow.judged);
-	ck_assert_uint_eq(latency.pick_count, SLOW_COUNT);
+	size_t at = slow.first[COUNT - 1];
+	for (uint32_t i = 0; i < PARTS; i++) {
+		slow.part[at] = path_parts_add(&slow.paths.parts, PATH_CPU, i, 0);
+		slow.ns[at++] = 100;
+	}
+	slow.first[COUNT] = at;
+	latency_build(&latency, &slow.all, &slow.paths);
+	ck_assert_uint_eq(latency.key_count, LATENCY_KEYS);
+	ck_assert_uint_eq(latency.pick_count, COUNT);
 	for (size_t i = 0; i < latency.pick_count; i++) {
 		uint64_t sum_ns = 0;
 		ck_assert_uint_eq(latency.picks[i].rank, i);
@@ -54,41 +91,8 @@ START_TEST(parts_of_a_request_are_all_of_it)
 			sum_ns += latency.picks[i].parts_ns[k];
 		ck_assert_uint_eq(sum_ns, latency.requests[i].taken_ns);
 	}
-	latency_free(&latency);
-	slow_end(&slow);
-}
-END_TEST
-
-/* More slices than a mark is for, and more sorts than there are keys. */
-START_TEST(many_slices_add_up)
-{
-	enum { CALLS = 60, ROUNDS = 20 };
-	struct slow slow;
-	struct latency latency;
-	slow_begin(&slow);
-	struct sketch *sketch = &slow.sketch;
-	walk_end(&slow.walk);
-	class_table_free(&sketch->classes);
-	for (uint32_t i = 0; i < CALLS * ROUNDS; i++) {
-		uint64_t at_ns = 81000000 + i * 2000;
-		uint32_t op = sketch_bare_op(sketch, NO_INDEX, KIND_SLEEP, 1 + i % CALLS, at_ns,
-					     at_ns + 1000 + i % CALLS);
-		sketch->rec.ops[op].thread = 1;
-	}
-	uint32_t op = sketch_op(sketch, KIND_OP_USER, "work", 1, 81, 84);
-	slow.requests[19].op = op;
-	slow.requests[19].start_ns = 81 * SKETCH_MS;
-	slow.requests[19].end_ns = 84 * SKETCH_MS;
-	sketch_end(sketch);
-	slow_walk(&slow);
-	latency_build(&latency, &slow.walk, &slow.judged);
-	const struct latency_pick *last = &latency.picks[latency.pick_count - 1];
-	ck_assert_uint_eq(latency.key_count, LATENCY_KEYS);
-	ck_assert_uint_gt(last->parts_ns[LATENCY_KEYS], 0);
-	uint64_t sum_ns = 0;
-	for (size_t k = 0; k <= LATENCY_KEYS; k++)
-		sum_ns += last->parts_ns[k];
-	ck_assert_uint_eq(sum_ns, 3 * SKETCH_MS);
+	ck_assert_uint_eq(latency.picks[COUNT - 1].parts_ns[LATENCY_KEYS],
+			  100 * (PARTS - LATENCY_KEYS + 1));
 	latency_free(&latency);
 	slow_end(&slow);
 }
@@ -99,8 +103,12 @@ START_TEST(no_requests_have_no_shares)
 	struct slow slow;
 	struct latency latency;
 	slow_begin(&slow);
-	slow.judged.judged_source = REQUEST_ASKED;
-	latency_build(&latency, &slow.walk, &slow.judged);
+	latency_build(&latency, &slow.all, NULL);
+	ck_assert_uint_eq(latency.count, COUNT);
+	ck_assert_uint_eq(latency.key_count, 0);
+	latency_free(&latency);
+	slow.all.judged_source = REQUEST_ASKED;
+	latency_build(&latency, &slow.all, &slow.paths);
 	ck_assert_uint_eq(latency.count, 0);
 	ck_assert_uint_eq(latency.pick_count, 0);
 	latency_free(&latency);
@@ -112,6 +120,5 @@ SUITE()
 {
 	TEST(the_slow_one_waited_for_the_lock);
 	TEST(parts_of_a_request_are_all_of_it);
-	TEST(many_slices_add_up);
 	TEST(no_requests_have_no_shares);
 }
