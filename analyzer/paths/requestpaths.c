@@ -178,6 +178,23 @@ static uint64_t poll_between(const struct walker *walker, uint32_t thread, uint6
 	return at_ns;
 }
 
+/* The op of another thread that wrote the answer to a request; NO_INDEX = not known. */
+static uint32_t answer_of(const struct walker *walker, uint32_t index)
+{
+	const struct request *asked = &walker->of->requests->requests[index];
+	uint32_t end_op = walker->owners.owned[index].end_op, found = NO_INDEX;
+	if (end_op == NO_INDEX)
+		return NO_INDEX;
+	if (asked->of != NO_INDEX)
+		found = walker->owners.owned[asked->of].end_op;
+	else if (walker->of->wakers->write_of)
+		found = walker->of->wakers->write_of[end_op];
+	if (found == NO_INDEX || walker->of->recording->ops[found].thread == NO_INDEX ||
+	    walker->of->recording->ops[found].thread == asked->thread)
+		return NO_INDEX;
+	return found;
+}
+
 /* A request that the span's thread asked: what it took until its answer was there, and the read of
  * that, are one part. In between, the thread may have been at others. */
 static void walk_asked(struct walker *walker, const struct span *span, uint32_t index,
@@ -194,10 +211,9 @@ static void walk_asked(struct walker *walker, const struct span *span, uint32_t 
 		read_ns = later(read_ns, from_ns);
 		there_ns = poll_between(walker, span->thread, from_ns, read_ns);
 	}
-	if (asked->of != NO_INDEX && walker->owners.owned[asked->of].end_op != NO_INDEX) {
-		uint32_t end_op = walker->owners.owned[asked->of].end_op;
-		there_ns = later(walker->of->recording->ops[end_op].start_ns, from_ns);
-	}
+	uint32_t answer_op = answer_of(walker, index);
+	if (answer_op != NO_INDEX)
+		there_ns = later(walker->of->recording->ops[answer_op].start_ns, from_ns);
 	there_ns = there_ns < read_ns ? there_ns : read_ns;
 	add_part(walker, part, to_ns - read_ns);
 	add_part(walker, part, there_ns - from_ns);
@@ -321,26 +337,24 @@ static void walk_chain(struct walker *walker, struct span span)
 /* One that was asked: from its answer back through who gave that, if it is recorded. */
 static void walk_question(struct walker *walker, uint32_t index, struct span span)
 {
-	const struct request *request = &walker->of->requests->requests[index];
 	const struct owned *owned = &walker->owners.owned[index];
-	uint32_t other = request->of;
-	if (other == NO_INDEX || walker->owners.owned[other].end_op == NO_INDEX ||
-	    walker->owners.owned[other].chain == NO_INDEX || owned->end_op == NO_INDEX) {
+	uint32_t answer_op = answer_of(walker, index);
+	if (answer_op == NO_INDEX) {
 		walk_asked(walker, &span, index, span.from_ns, span.to_ns);
 		return;
 	}
-	uint32_t end_op = walker->owners.owned[other].end_op;
-	uint64_t there_ns = later(walker->of->recording->ops[end_op].start_ns, span.limit_ns);
-	struct span there = span;
+	const struct rec_op *answer = &walker->of->recording->ops[answer_op];
+	uint64_t from_ns = span.limit_ns;
+	uint64_t there_ns = later(answer->start_ns, from_ns);
 	there_ns = there_ns < span.to_ns ? there_ns : span.to_ns;
 	span.chain = walker->owners.owned[owned->of == NO_INDEX ? index : owned->of].chain;
 	span.limit_ns = there_ns;
 	span.has_asked = false;
 	walk_chain(walker, span);
-	there.chain = walker->owners.owned[other].chain;
-	there.thread = walker->owners.owned[other].end_thread;
-	there.to_ns = there_ns;
-	walk_chain(walker, there);
+	if (from_ns < there_ns)
+		walk_other(walker,
+			   &(const struct joint){ .thread = answer->thread, .is_begin = true },
+			   from_ns, there_ns, 0);
 }
 
 /* The time after all that was done for a request without an answer is not known. */

@@ -335,6 +335,7 @@ void wakers_build(struct wakers *wakers, const struct recording *rec,
 
 	wakers->of_wait = memory_new(rec->wait_count, sizeof(*wakers->of_wait));
 	wakers->of_op = memory_new(rec->op_count, sizeof(*wakers->of_op));
+	wakers->write_of = memory_new(rec->op_count, sizeof(*wakers->write_of));
 	releases_build(&waking.releases, rec);
 	note_places(&waking);
 	note_transfers(&waking);
@@ -344,6 +345,11 @@ void wakers_build(struct wakers *wakers, const struct recording *rec,
 	sort(&waking.writes);
 	sort(&waking.reads);
 	find_all(wakers, &waking, timeline);
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		struct waker write = waker_of_read(&waking, op, 0);
+
+		wakers->write_of[op] = write.event == WAKER_NONE ? NO_INDEX : write.index;
+	}
 	releases_free(&waking.releases);
 	addresses_free(&waking.places);
 	free(waking.posts.all);
@@ -357,5 +363,6 @@ void wakers_free(struct wakers *wakers)
 {
 	free(wakers->of_wait);
 	free(wakers->of_op);
+	free(wakers->write_of);
 	*wakers = (struct wakers){ 0 };
 }

@@ -32,6 +32,7 @@ struct waker {
 struct wakers {
 	struct waker *of_wait; /* by wait index */
 	struct waker *of_op;   /* by op index */
+	uint32_t *write_of; /* by op index: of a read, the write of its first byte; or NO_INDEX */
 };
 
 /* Of a recording that names threads. */

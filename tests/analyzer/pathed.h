@@ -121,7 +121,7 @@ static inline void pathed_end(struct pathed *pathed)
 	pathed->all.has_places = pathed->has_places;
 	pathed->all.judged_class = pathed->requests[1].class;
 	pathed->all.judged_source = REQUEST_SERVED;
-	pathed->wakers = (struct wakers){ pathed->of_wait, pathed->of_op };
+	pathed->wakers = (struct wakers){ .of_wait = pathed->of_wait, .of_op = pathed->of_op };
 	timeline_build(&pathed->timeline, &sketch->rec);
 	pathed->of = (struct request_paths_of){ .recording = &sketch->rec,
 						.timeline = &pathed->timeline,

@@ -23,7 +23,7 @@ START_TEST(waits_that_others_ended_are_found_by_their_ends)
 				   { WAKER_OP_END, second },
 				   { WAKER_OP_END, second } };
 	struct waker of_op[SKETCH_MAX] = { 0 };
-	struct wakers wakers = { of_wait, of_op };
+	struct wakers wakers = { .of_wait = of_wait, .of_op = of_op };
 	timeline_build(&timeline, &sketch.rec);
 	joints_build(&joints, &sketch.rec, &timeline, &wakers);
 	ck_assert_uint_eq(joints.first[2], 2);

@@ -104,6 +104,27 @@ START_TEST(a_question_is_followed_to_who_answers)
 }
 END_TEST
 
+/* The other end is no request: the thread that wrote the answer is known by its bytes. */
+START_TEST(an_answer_is_followed_to_its_write)
+{
+	struct pathed pathed;
+	uint32_t write_of[SKETCH_MAX];
+	pathed_begin(&pathed);
+	struct sketch *sketch = &pathed.sketch;
+	sketch_thread(sketch, "store", 0, 40);
+	sketch_sleep(sketch, 3, "disk", 19, 23);
+	uint32_t write = sketch_io(sketch, 3, "write_d", "pipe:7", 1, 23, 23.5);
+	pathed_end(&pathed);
+	memset(write_of, 0xff, sizeof(write_of));
+	for (uint32_t op = 0; op < sketch->rec.op_count; op++)
+		if (strcmp(sketch->strings[sketch->rec.ops[op].name], "hear") == 0)
+			write_of[op] = write;
+	pathed.wakers.write_of = write_of;
+	pathed_expect(&pathed, 2, " io disk/ 3 io hear/ 1");
+	pathed_free(&pathed);
+}
+END_TEST
+
 /* Two threads that are said to have let each other go, at the same time. */
 START_TEST(circles_come_to_an_end)
 {
@@ -130,6 +151,7 @@ SUITE()
 	TEST(a_path_goes_through_the_threads_that_work_for_it);
 	TEST(a_question_is_followed_to_who_answers);
 	TEST(a_request_waits_for_others_a_lock_and_one_that_it_asks);
+	TEST(an_answer_is_followed_to_its_write);
 	TEST(an_idle_thread_wakes_up);
 	TEST(circles_come_to_an_end);
 	TEST(one_without_an_answer_has_what_was_done);

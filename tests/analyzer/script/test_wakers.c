@@ -109,6 +109,24 @@ START_TEST(a_wait_ends_by_another_threads_event)
 }
 END_TEST
 
+/* Also if the bytes were there before the read began. */
+START_TEST(a_read_has_the_write_of_its_first_byte)
+{
+	struct sketch sketch;
+	struct wakers wakers;
+	sketch_begin(&sketch);
+	sketch_join_two(&sketch, "giver", "taker", 10, 12);
+	uint32_t write = sketch_io(&sketch, 1, "write", "pipe:7", 1, 2, 3);
+	uint32_t read = sketch_io(&sketch, 2, "read", "pipe:7", 1, 5, 6);
+	build(&wakers, &sketch.rec);
+	ck_assert_uint_eq(wakers.write_of[read], write);
+	ck_assert_uint_eq(wakers.write_of[write], NO_INDEX);
+	ck_assert_int_eq(wakers.of_op[read].event, WAKER_NONE);
+	wakers_free(&wakers);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(a_wait_that_did_not_end_has_none)
 {
 	struct sketch sketch;
@@ -129,5 +147,6 @@ END_TEST
 SUITE()
 {
 	EACH(a_wait_ends_by_another_threads_event, rows);
+	TEST(a_read_has_the_write_of_its_first_byte);
 	LOOP(a_wait_that_did_not_end_has_none, 0, 2);
 }
