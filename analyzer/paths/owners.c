@@ -9,6 +9,8 @@
 #include "format.h"
 #include "measure/locks.h"
 
+enum { POLLS_BACK = 256 /* stretches that are looked at for a poll */ };
+
 /* A thread is at a request until the next turn. */
 struct turn {
 	uint64_t at_ns;
@@ -360,6 +362,21 @@ uint32_t owners_at(const struct owners *owners, uint32_t thread, uint64_t at_ns)
 	bool is_there = found < owners->lanes.lanes[thread + 1].stretch &&
 			owners->lanes.stretches[found].start_ns <= at_ns;
 	return is_there ? owners->request[found] : NO_INDEX;
+}
+
+uint64_t owners_poll_between(const struct owners *owners, uint32_t thread, uint64_t from_ns,
+			     uint64_t at_ns)
+{
+	size_t first = owners->lanes.lanes[thread].stretch;
+	size_t at = lanes_find(&owners->lanes, thread, at_ns);
+	for (size_t i = 0; i < POLLS_BACK && at > first; i++) {
+		uint64_t end_ns = owners->lanes.stretches[--at].end_ns;
+		if (end_ns <= from_ns)
+			break;
+		if (owners->request[at] == OWNER_IDLE && end_ns <= at_ns)
+			return end_ns;
+	}
+	return at_ns;
 }
 
 size_t owners_before(const struct owners *owners, uint32_t chain, uint64_t at_ns)

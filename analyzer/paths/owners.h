@@ -41,6 +41,10 @@ void owners_free(struct owners *owners);
 /* The request that a thread works for then; NO_INDEX or OWNER_IDLE. */
 uint32_t owners_at(const struct owners *owners, uint32_t thread, uint64_t at_ns);
 
+/* When the last poll of a thread between these times ended; the later one, if there was none. */
+uint64_t owners_poll_between(const struct owners *owners, uint32_t thread, uint64_t from_ns,
+			     uint64_t at_ns);
+
 /* The last of a chain's stretches that begins before then: its place in chains.items;
  * SIZE_MAX = none. */
 size_t owners_before(const struct owners *owners, uint32_t chain, uint64_t at_ns);

@@ -23,8 +23,7 @@
 enum {
 	DEPTH_MAX = 32,     /* threads that wait for each other, one after the other */
 	STEPS_A_THING = 64, /* breaks and stretches are each walked so often, on average */
-	STEPS_LEAST = 100000,
-	POLLS_BACK = 256 /* stretches that are looked at for a poll */
+	STEPS_LEAST = 100000
 };
 
 struct walker {
@@ -161,23 +160,6 @@ static void walk_joint(struct walker *walker, const struct span *span, const str
 		add_sums(walker, &walker->times, span->thread, from_ns, at_ns);
 }
 
-/* When the last poll between these times ended; the later one, if there was none. */
-static uint64_t poll_between(const struct walker *walker, uint32_t thread, uint64_t from_ns,
-			     uint64_t at_ns)
-{
-	const struct owners *owners = &walker->owners;
-	size_t first = owners->lanes.lanes[thread].stretch;
-	size_t at = lanes_find(&owners->lanes, thread, at_ns);
-	for (size_t i = 0; i < POLLS_BACK && at > first; i++) {
-		uint64_t end_ns = owners->lanes.stretches[--at].end_ns;
-		if (end_ns <= from_ns)
-			break;
-		if (owners->request[at] == OWNER_IDLE && end_ns <= at_ns)
-			return end_ns;
-	}
-	return at_ns;
-}
-
 /* The op of another thread that wrote the answer to a request; NO_INDEX = not known. */
 static uint32_t answer_of(const struct walker *walker, uint32_t index)
 {
@@ -209,7 +191,7 @@ static void walk_asked(struct walker *walker, const struct span *span, uint32_t 
 		const struct rec_op *answer = &walker->of->recording->ops[owned->end_op];
 		read_ns = answer->start_ns < to_ns ? answer->start_ns : to_ns;
 		read_ns = later(read_ns, from_ns);
-		there_ns = poll_between(walker, span->thread, from_ns, read_ns);
+		there_ns = owners_poll_between(&walker->owners, span->thread, from_ns, read_ns);
 	}
 	uint32_t answer_op = answer_of(walker, index);
 	if (answer_op != NO_INDEX)
@@ -307,6 +289,33 @@ static void come_from(struct walker *walker, struct span *span)
 	}
 }
 
+/* The event that woke the thread for work of no other request, up to this time; NULL = none. */
+static const struct joint *woken_by(const struct walker *walker, uint32_t thread, uint64_t at_ns)
+{
+	const struct owners *owners = &walker->owners;
+	size_t first = owners->lanes.lanes[thread].stretch;
+	size_t at = lanes_find(&owners->lanes, thread, at_ns - 1);
+	if (at <= first || at >= owners->lanes.lanes[thread + 1].stretch ||
+	    owners->request[at] != NO_INDEX || owners->request[at - 1] != OWNER_IDLE)
+		return NULL;
+	const struct joint *joint =
+		joints_before(&walker->joints, thread, owners->lanes.stretches[at].start_ns);
+	return joint && joint->end_ns == owners->lanes.stretches[at].start_ns ? joint : NULL;
+}
+
+/* A gap in a chain: another thread may have worked meanwhile, and then woken this one. */
+static void walk_gap(struct walker *walker, const struct span *span, uint64_t from_ns)
+{
+	const struct joint *joint = woken_by(walker, span->thread, span->to_ns);
+	if (!joint || joint->at_ns <= from_ns || span->depth >= DEPTH_MAX || !take_step(walker)) {
+		add_gap(walker, span->thread, from_ns, span->to_ns, false);
+		return;
+	}
+	add_gap(walker, span->thread, joint->end_ns, span->to_ns, false);
+	add_part(walker, walker->waking, joint->end_ns - joint->at_ns);
+	walk_other(walker, joint, from_ns, joint->at_ns, span->depth + 1);
+}
+
 /* From to_ns back to limit_ns, through the stretches of a chain. */
 static void walk_chain(struct walker *walker, struct span span)
 {
@@ -320,7 +329,7 @@ static void walk_chain(struct walker *walker, struct span span)
 			return;
 		}
 		if (stretch->end_ns < span.to_ns) {
-			add_gap(walker, span.thread, stretch->end_ns, span.to_ns, false);
+			walk_gap(walker, &span, stretch->end_ns);
 			span.to_ns = stretch->end_ns;
 		}
 		span.thread = owners->thread[index];

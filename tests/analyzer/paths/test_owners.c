@@ -93,6 +93,10 @@ START_TEST(requests_that_it_asks_belong_to_the_one_it_works_for)
 	size_t place = owners_before(&owners, owners.owned[1].chain, 16 * SKETCH_MS);
 	ck_assert_uint_eq(owners.request[owners.chains.items[place]], 1);
 	ck_assert(owners_before(&owners, owners.owned[1].chain, 10 * SKETCH_MS) == SIZE_MAX);
+	ck_assert_uint_eq(owners_poll_between(&owners, 1, 9 * SKETCH_MS, 12 * SKETCH_MS),
+			  10 * SKETCH_MS);
+	ck_assert_uint_eq(owners_poll_between(&owners, 1, 11 * SKETCH_MS, 12 * SKETCH_MS),
+			  12 * SKETCH_MS);
 	owners_free(&owners);
 	pathed_free(&pathed);
 }

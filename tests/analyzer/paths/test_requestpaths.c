@@ -104,6 +104,34 @@ START_TEST(a_question_is_followed_to_who_answers)
 }
 END_TEST
 
+/* Thread 3 serves g and h. It gives g's work to thread 4, which wakes it by a pipe at 7.5. */
+START_TEST(a_loop_waits_for_the_thread_that_wakes_it)
+{
+	struct pathed pathed;
+	pathed_begin(&pathed);
+	struct sketch *sketch = &pathed.sketch;
+	sketch_thread(sketch, "loop", 0, 40);
+	sketch_thread(sketch, "worker", 0, 40);
+	uint32_t read = sketch_io(sketch, 3, "read_g", "tcp l>g", 1, 1, 1.5);
+	sketch_op(sketch, KIND_POLL, "poll", 3, 1.5, 3);
+	uint32_t read_h = sketch_io(sketch, 3, "read_h", "tcp l>h", 1, 3, 3.2);
+	uint32_t poll = sketch_op(sketch, KIND_POLL, "poll", 3, 3.2, 8);
+	sketch_io(sketch, 3, "read_p", "pipe:7", 1, 8, 8.25);
+	uint32_t write = sketch_io(sketch, 3, "write_g", "tcp l>g", 1, 8.25, 9);
+	uint32_t write_h = sketch_io(sketch, 3, "write_h", "tcp l>h", 1, 9, 9.5);
+	sketch_sleep(sketch, 4, "nap", 1.5, 7.5);
+	uint32_t wake = sketch_io(sketch, 4, "write_p", "pipe:7", 1, 7.5, 7.7);
+	pathed.of_op[poll] = (struct waker){ WAKER_OP_BEGIN, wake };
+	uint32_t request = pathed_request(&pathed, REQUEST_SERVED, read, STAMP_BEGIN, write, 1);
+	pathed_request(&pathed, REQUEST_SERVED, read_h, STAMP_BEGIN, write_h, 3);
+	pathed_end(&pathed);
+	pathed_expect(&pathed, request,
+		      " io nap/ 6 io write_g/ 0.75 waking / 0.5 io read_g/ 0.5"
+		      " queued /read_p 0.25");
+	pathed_free(&pathed);
+}
+END_TEST
+
 /* The other end is no request: the thread that wrote the answer is known by its bytes. */
 START_TEST(an_answer_is_followed_to_its_write)
 {
@@ -148,6 +176,7 @@ END_TEST
 
 SUITE()
 {
+	TEST(a_loop_waits_for_the_thread_that_wakes_it);
 	TEST(a_path_goes_through_the_threads_that_work_for_it);
 	TEST(a_question_is_followed_to_who_answers);
 	TEST(a_request_waits_for_others_a_lock_and_one_that_it_asks);
