@@ -7,7 +7,7 @@
  * reads up to the next write are one send, but for reads that waited: these began with a send of
  * their own.
  *
- * Of a connection of the unix kind the other end has a name only if it is recorded.
+ * Of a connection of the unix kind the other end is made up with its name.
  *
  * A send came no later than its read returned, or the poll that found it. It came no earlier than
  * the answer before it, and than the thread's poll before, which would have found it. Where that
@@ -123,9 +123,9 @@ static void connections_find(struct seeking *seeking)
 			uint64_t name = is_accepted[i] ? flow_names_stream(&names, i, false) : 0;
 			bool is_written = name && bsearch(&name, written, written_count,
 							  sizeof(name), compare_names);
-			bool is_missing = strncmp(rec->strings[i], "tcp ", 4) == 0
-						  ? name && !is_written
-						  : !name && clients_is_unix(rec->strings[i]);
+			bool is_tcp = strncmp(rec->strings[i], "tcp ", 4) == 0;
+			bool is_missing = !is_written &&
+					  ((is_tcp && name) || clients_is_unix(rec->strings[i]));
 
 			if (!is_accepted[i] || !is_missing)
 				continue;

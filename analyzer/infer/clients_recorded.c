@@ -79,20 +79,45 @@ static void *longer(const void *array, size_t count, size_t more, size_t element
 	return count ? memcpy(copy, array, count * element_bytes) : copy;
 }
 
+static int compare_inodes(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static uint64_t inode_of(const char *ident)
+{
+	return strtoull(strrchr(ident, '#') + 1, NULL, 10);
+}
+
+/* Servers' ends have those of the clients as peers, instead of others that nobody recorded. */
 static void peers_add(struct clients *clients, const struct doings *doings)
 {
 	struct recording *rec = &clients->recording;
+	size_t count = 0, known_count = rec->peer_count;
+	const struct rec_peer *known = rec->peers;
+	uint64_t *inodes = memory_new(doings->connection_count, sizeof(*inodes));
 
-	rec->peers =
-		longer(rec->peers, rec->peer_count, doings->connection_count, sizeof(*rec->peers));
+	rec->peers = memory_new(known_count + doings->connection_count, sizeof(*rec->peers));
+	rec->peer_count = 0;
 	for (size_t i = 0; i < doings->connection_count; i++) {
 		const char *ident = rec->strings[doings->idents[i]];
 
-		if (clients_is_unix(ident))
-			rec->peers[rec->peer_count++] =
-				(struct rec_peer){ strtoull(strrchr(ident, '#') + 1, NULL, 10),
-						   first_inode + i };
+		if (!clients_is_unix(ident))
+			continue;
+		inodes[count++] = inode_of(ident);
+		rec->peers[rec->peer_count++] =
+			(struct rec_peer){ inode_of(ident), first_inode + i };
 	}
+	if (count)
+		qsort(inodes, count, sizeof(*inodes), compare_inodes);
+	for (size_t i = 0; i < known_count; i++)
+		if (!count ||
+		    (!bsearch(&known[i].inode, inodes, count, sizeof(*inodes), compare_inodes) &&
+		     !bsearch(&known[i].peer, inodes, count, sizeof(*inodes), compare_inodes)))
+			rec->peers[rec->peer_count++] = known[i];
+	free(inodes);
 }
 
 /* All clients are threads of one process that says nothing of itself. */

@@ -97,6 +97,9 @@ START_TEST(a_client_may_come_through_a_path)
 	sketch_thread(&sketch, "serve", 0, 100);
 	served_request(&sketch, 0, "unix /run/x#77", 0, 10, 5);
 	served_request(&sketch, 0, "unix /run/x#78", 20, 30, 5);
+	struct rec_peer peers[] = { { 78, 99 }, { 5, 6 } };
+	sketch.rec.peers = peers;
+	sketch.rec.peer_count = 2;
 	sketch_end(&sketch);
 	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
 	ck_assert_uint_eq(clients.count, 2);
@@ -104,6 +107,9 @@ START_TEST(a_client_may_come_through_a_path)
 	for (uint32_t i = clients.first_op; i < clients.recording.op_count; i++)
 		ck_assert_uint_ne(flows.transfer_of[i], NO_INDEX);
 	ck_assert_uint_eq(flows.flow_count, 4);
+	ck_assert_uint_eq(clients.recording.peer_count, 3);
+	sketch.rec.peers = NULL;
+	sketch.rec.peer_count = 0;
 	flows_free(&flows);
 	clients_free(&clients);
 	sketch_free(&sketch);
