@@ -56,6 +56,26 @@ static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 
 /* --- the unchanged run --- */
 
+static int compare_starts(const void *left, const void *right, void *context)
+{
+	const struct request_time *times = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	if (times[a].start_ns != times[b].start_ns)
+		return times[a].start_ns < times[b].start_ns ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static void order_requests(struct estimator *estimator)
+{
+	size_t count = estimator->replayer->request_count;
+	estimator->request_order = memory_new(count, sizeof(*estimator->request_order));
+	for (size_t i = 0; i < count; i++)
+		estimator->request_order[i] = (uint32_t)i;
+	if (count > 1)
+		qsort_r(estimator->request_order, count, sizeof(*estimator->request_order),
+			compare_starts, estimator->baseline_requests);
+}
+
 void estimator_begin(struct estimator *estimator, const struct replayer *replayer,
 		     const double *sampling_error)
 {
@@ -63,9 +83,13 @@ void estimator_begin(struct estimator *estimator, const struct replayer *replaye
 	*estimator = (struct estimator){ .replayer = replayer, .sampling_error = sampling_error };
 	estimator->baseline_finish_ns =
 		memory_new(replayer->finish_count, sizeof(*estimator->baseline_finish_ns));
-	const struct trial unchanged = { .finish_ns = estimator->baseline_finish_ns };
+	estimator->baseline_requests =
+		memory_new(replayer->request_count, sizeof(*estimator->baseline_requests));
+	const struct trial unchanged = { .finish_ns = estimator->baseline_finish_ns,
+					 .requests = estimator->baseline_requests };
 	replayer->run(replayer, &unchanged, 1, estimator_scratch(estimator, 0),
 		      &estimator->baseline);
+	order_requests(estimator);
 }
 
 void estimator_end(struct estimator *estimator)
@@ -74,6 +98,8 @@ void estimator_end(struct estimator *estimator)
 		if (estimator->scratches[i])
 			estimator->replayer->scratch_free(estimator->scratches[i]);
 	free(estimator->baseline_finish_ns);
+	free(estimator->baseline_requests);
+	free(estimator->request_order);
 	*estimator = (struct estimator){ 0 };
 }
 
@@ -105,7 +131,7 @@ static void way_begin(struct estimator *estimator, enum estimate_way way)
 	    (way == ESTIMATE_PULLED && estimator->replayer->is_crowded))
 		estimator->replayer->run(estimator->replayer, &unchanged, 1,
 					 estimator_scratch(estimator, 0), &answer);
-	estimator->way_baseline_ns[way] = answer.makespan_ns;
+	estimator->way_baseline[way] = answer;
 	estimator->way_is_endless[way] = !has_ended(estimator, &answer);
 	estimator->knows_way[way] = true;
 }
@@ -142,20 +168,36 @@ static void estimate_widen(struct estimate *estimate, double saved_ns)
 	estimate->most_ns = fmax(estimate->most_ns, saved_ns);
 }
 
+/* The range of requests comes to hold another saving. */
+static void requests_widen(struct estimate *estimate, const struct replay_answer *before,
+			   const struct replay_answer *after)
+{
+	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
+		struct shortened *figure = &estimate->requests[i];
+		double saved_ns = before->requests_ns[i] - after->requests_ns[i];
+		figure->least_ns = fmin(figure->least_ns, saved_ns);
+		figure->most_ns = fmax(figure->most_ns, saved_ns);
+	}
+}
+
 /* As a single replay has it. */
 static struct estimate estimate_of(const struct estimator *estimator,
 				   const struct replay_answer *answer)
 {
 	double saved_ns = estimator->baseline.makespan_ns - answer->makespan_ns;
-	return (struct estimate){
+	struct estimate estimate = {
 		.saved_ns = saved_ns,
 		.least_ns = saved_ns,
 		.most_ns = saved_ns,
-		.p50_saved_ns = estimator->baseline.p50_ns - answer->p50_ns,
-		.p99_saved_ns = estimator->baseline.p99_ns - answer->p99_ns,
 		.forced_steps = answer->forced_steps,
 		.ran_away = answer->ran_away,
 	};
+	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
+		double request_ns = estimator->baseline.requests_ns[i] - answer->requests_ns[i];
+		estimate.requests[i] =
+			(struct shortened){ request_ns, request_ns, request_ns, false };
+	}
+	return estimate;
 }
 
 /* The saving of several scalings together is at most as sure as that of each. */
@@ -177,11 +219,20 @@ static void allow_for_jitter(const struct estimator *estimator, const struct rep
 			     struct estimate *estimate)
 {
 	double baseline_ns = estimator->baseline.makespan_ns;
-	struct makespan_range range;
-	if (!jitter_settle(&estimator->jitter, replayer, trial, scratch, answer, &range))
+	struct jitter_range range;
+	bool differs = jitter_settle(&estimator->jitter, replayer, trial, scratch, answer, &range);
+	if (differs) {
+		*estimate = estimate_of(estimator, answer);
+		estimate->ran_away = range.ran_away;
+	}
+	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
+		double request_ns = estimator->baseline.requests_ns[i];
+		estimate->requests[i] = (struct shortened){ request_ns - range.median_ns[i],
+							    request_ns - range.most_ns[i],
+							    request_ns - range.least_ns[i], false };
+	}
+	if (!differs)
 		return;
-	*estimate = estimate_of(estimator, answer);
-	estimate->ran_away = range.ran_away;
 	estimate_widen(estimate, baseline_ns - range.longest_ns);
 	estimate_widen(estimate, baseline_ns - range.shortest_ns);
 	estimate->depends_on_order = estimate->most_ns - estimate->least_ns > MATTERS * baseline_ns;
@@ -199,16 +250,34 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 		estimate->depends_on_cpus |= way == ESTIMATE_SHARING;
 		return;
 	}
-	double saved_ns = estimator->way_baseline_ns[way] - answer.makespan_ns;
+	double saved_ns = estimator->way_baseline[way].makespan_ns - answer.makespan_ns;
 	double off_ns = fabs(saved_ns - estimate->saved_ns);
 	if (way >= ESTIMATE_FREE)
 		estimate->crossing_ns = fmax(estimate->crossing_ns, off_ns);
 	bool differs = off_ns > MATTERS * estimator->baseline.makespan_ns;
 	estimate_widen(estimate, saved_ns);
+	requests_widen(estimate, &estimator->way_baseline[way], &answer);
 	if (answer.forced_steps > estimate->forced_steps)
 		estimate->forced_steps = answer.forced_steps;
 	estimate->depends_on_order |= differs && way == ESTIMATE_FAIR;
 	estimate->depends_on_cpus |= differs && way == ESTIMATE_SHARING;
+}
+
+/* Of other requests of the same sort the figures are others. */
+static void allow_for_requests(const struct estimator *estimator,
+			       const struct request_time *requests, struct estimate *estimate)
+{
+	struct shortened sides[REQUEST_FIGURES];
+	shortened_find(sides, estimator->baseline_requests, requests, estimator->request_order,
+		       estimator->replayer->request_count);
+	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
+		struct shortened *figure = &estimate->requests[i];
+		figure->is_known = sides[i].is_known;
+		if (!figure->is_known)
+			continue;
+		figure->least_ns -= sides[i].saved_ns - sides[i].least_ns;
+		figure->most_ns += sides[i].most_ns - sides[i].saved_ns;
+	}
 }
 
 struct estimate estimate_first(const struct estimator *estimator, const struct trial *trial,
@@ -225,14 +294,19 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 			      void *scratch)
 {
 	struct replay_answer answer;
+	struct trial plain = *trial;
+	size_t request_count = replayer->request_count;
 	assert(!trial->is_fair && !trial->shares_cpus && !trial->jitter);
-	if (known)
+	plain.requests = memory_new(request_count, sizeof(*plain.requests));
+	if (known && !request_count)
 		answer = *known;
 	else
-		replayer->run(replayer, trial, 1, scratch, &answer);
+		replayer->run(replayer, &plain, 1, scratch, &answer);
 	struct estimate estimate = estimate_of(estimator, &answer);
-	if (estimate.ran_away)
+	if (estimate.ran_away) {
+		free(plain.requests);
 		return estimate;
+	}
 	if (estimator->tries_jitter)
 		allow_for_jitter(estimator, replayer, trial, scratch, &answer, &estimate);
 	if (replayer->may_cross && !estimator->tries_way[ESTIMATE_PULLED])
@@ -241,6 +315,9 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 		if (estimator->tries_way[way] &&
 		    (way_matters(estimator->replayer, way) || way_matters(replayer, way)))
 			allow_for_way(estimator, replayer, trial, way, scratch, &estimate);
+	if (request_count && request_count == estimator->replayer->request_count)
+		allow_for_requests(estimator, plain.requests, &estimate);
+	free(plain.requests);
 	allow_for_sampling(estimator, trial, &estimate);
 	assert(estimate_is_valid(&estimate));
 	return estimate;

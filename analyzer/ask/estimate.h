@@ -22,13 +22,14 @@
 #include "base/workers.h"
 #include "jitter.h"
 #include "replay/replayer.h"
+#include "shortened.h"
 
 struct estimate {
 	double saved_ns; /* whole, negative = slower; the median where jitter matters */
 	double least_ns; /* the range of what is saved */
 	double most_ns;
-	double p50_saved_ns; /* of a request */
-	double p99_saved_ns;
+	/* By figure; estimate_first() knows no range of them. */
+	struct shortened requests[REQUEST_FIGURES];
 	double crossing_ns; /* of that, waking threads on other CPUs may change so much */
 	uint64_t forced_steps;
 	bool ran_away; /* its replay was stopped, as nothing ended it: all else is nothing */
@@ -55,9 +56,11 @@ struct estimator {
 	const double *sampling_error;
 	struct replay_answer baseline; /* the unchanged run */
 	uint64_t *baseline_finish_ns;  /* of each thread that the replayer tells of */
-	double way_baseline_ns[ESTIMATE_WAYS];
+	struct request_time *baseline_requests;
+	uint32_t *request_order; /* indices of them in order of time */
+	struct replay_answer way_baseline[ESTIMATE_WAYS];
 	struct jitter jitter;
-	bool knows_way[ESTIMATE_WAYS]; /* way_baseline_ns */
+	bool knows_way[ESTIMATE_WAYS]; /* way_baseline */
 	bool way_is_endless[ESTIMATE_WAYS];
 	bool knows_jitter;
 	bool tries_way[ESTIMATE_WAYS]; /* estimator_afford() says: there is time for it */

@@ -45,8 +45,8 @@ static struct replay_answer seen_from_recorded(const struct jitter *jitter, unsi
 	const struct replay_answer *unchanged = &jitter->baselines[number];
 
 	answer.makespan_ns += recorded->makespan_ns - unchanged->makespan_ns;
-	answer.p50_ns += recorded->p50_ns - unchanged->p50_ns;
-	answer.p99_ns += recorded->p99_ns - unchanged->p99_ns;
+	for (size_t i = 0; i < REQUEST_FIGURES; i++)
+		answer.requests_ns[i] += recorded->requests_ns[i] - unchanged->requests_ns[i];
 	return answer;
 }
 
@@ -55,6 +55,41 @@ static bool is_other_order(const struct jitter *jitter, const struct jittered *j
 {
 	return fabs(jittered->answer.makespan_ns - recorded->makespan_ns) >
 	       assume.jitter * (jitter->baselines[0].makespan_ns + recorded->makespan_ns);
+}
+
+/* The order of requests may change although the makespan does not. */
+static bool is_other_figure(const struct jitter *jitter, const struct jittered *jittered,
+			    const struct replay_answer *recorded)
+{
+	bool is_other = false;
+
+	for (size_t i = 0; i < REQUEST_FIGURES; i++)
+		is_other = is_other ||
+			   fabs(jittered->answer.requests_ns[i] - recorded->requests_ns[i]) >
+				   assume.jitter * (jitter->baselines[0].requests_ns[i] +
+						    recorded->requests_ns[i]);
+	return is_other;
+}
+
+static int compare_ns(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void set_figures(struct jitter_range *range, const struct jittered *tries, size_t count)
+{
+	double values_ns[JITTERS + 1];
+
+	for (size_t figure = 0; figure < REQUEST_FIGURES; figure++) {
+		for (size_t i = 0; i < count; i++)
+			values_ns[i] = tries[i].answer.requests_ns[figure];
+		qsort(values_ns, count, sizeof(*values_ns), compare_ns);
+		range->least_ns[figure] = values_ns[0];
+		range->median_ns[figure] = values_ns[count / 2];
+		range->most_ns[figure] = values_ns[count - 1];
+	}
 }
 
 void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
@@ -71,31 +106,35 @@ void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
 
 bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 		   const struct trial *trial, void *scratch, struct replay_answer *answer,
-		   struct makespan_range *range)
+		   struct jitter_range *range)
 {
 	struct jittered tries[JITTERS + 1] = { { .answer = *answer } };
 	struct trial other = *trial;
 	size_t finish_count = trial->finish_ns ? replayer->finish_count : 0;
 	uint64_t *finishes_ns = memory_new(JITTERS * finish_count, sizeof(*finishes_ns));
-	bool differs = false, ran_away = answer->ran_away;
+	bool differs = false, goes_on = false, ran_away = answer->ran_away;
 	unsigned i;
 
 	assert(trial->jitter == 0 && !trial->is_fair && !trial->shares_cpus);
-	for (i = 1; i <= JITTERS && (i <= PROBES || differs); i++) {
+	for (i = 1; i <= JITTERS && (i <= PROBES || goes_on); i++) {
 		tries[i].number = other.jitter = i;
 		if (finish_count)
 			other.finish_ns = finishes_ns + (i - 1) * finish_count;
 		replayer->run(replayer, &other, 1, scratch, &tries[i].answer);
 		ran_away = ran_away || tries[i].answer.ran_away;
 		tries[i].answer = seen_from_recorded(jitter, i, tries[i].answer);
-		differs = differs || is_other_order(jitter, &tries[i], answer);
+		if (i <= PROBES)
+			differs = differs || is_other_order(jitter, &tries[i], answer);
+		goes_on = goes_on || differs || is_other_figure(jitter, &tries[i], answer);
 	}
+	*range = (struct jitter_range){ .ran_away = ran_away };
+	set_figures(range, tries, i);
 	if (differs) {
 		qsort(tries, JITTERS + 1, sizeof(tries[0]), compare_jittered);
 		const struct jittered *median = &tries[JITTERS / 2];
 
-		*range = (struct makespan_range){ tries[0].answer.makespan_ns,
-						  tries[JITTERS].answer.makespan_ns, ran_away };
+		range->shortest_ns = tries[0].answer.makespan_ns;
+		range->longest_ns = tries[JITTERS].answer.makespan_ns;
 		*answer = median->answer;
 		if (finish_count && median->number)
 			memcpy(trial->finish_ns, finishes_ns + (median->number - 1) * finish_count,

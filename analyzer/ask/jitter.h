@@ -18,10 +18,14 @@ struct jitter {
 	struct replay_answer baselines[JITTERS + 1];
 };
 
-struct makespan_range {
-	double shortest_ns;
+struct jitter_range {
+	double shortest_ns; /* makespan: both set if jitter_settle() is true */
 	double longest_ns;
 	bool ran_away; /* one of the replays was stopped: there is no range */
+	/* By figure of requests. */
+	double least_ns[REQUEST_FIGURES];
+	double median_ns[REQUEST_FIGURES];
+	double most_ns[REQUEST_FIGURES];
 };
 
 /* `baseline` is the replay of what was recorded. */
@@ -31,10 +35,10 @@ void jitter_begin(struct jitter *jitter, const struct replayer *replayer,
 /*
  * `answer` is the replay of `trial`, with lengths as recorded, which has set the trial's finishes.
  * True: jitter brings threads into another order. Then `answer` and the trial's finishes become
- * those of the median of several replays, ordered by their savings, and `range` is set.
+ * those of the median of several replays, ordered by their savings. `range` is set in any case.
  */
 bool jitter_settle(const struct jitter *jitter, const struct replayer *replayer,
 		   const struct trial *trial, void *scratch, struct replay_answer *answer,
-		   struct makespan_range *range);
+		   struct jitter_range *range);
 
 #endif

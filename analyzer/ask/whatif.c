@@ -311,30 +311,61 @@ static void whatif_fill(struct whatif *whatif, struct estimator *estimator,
 	free(job.rows);
 }
 
-static bool is_due(const struct whatif_row *row, size_t rank, const struct whatif_options *options,
-		   bool asked_only)
+/* The rows that save most of a figure of requests. */
+static void mark_best(const struct whatif *whatif, size_t factor, enum request_figure figure,
+		      bool *is_best)
 {
-	if (row->is_sure)
-		return false;
-	return asked_only ? options->is_asked && options->is_asked[row->class]
-			  : rank < WHATIF_BEST_ROWS;
+	bool *is_taken = memory_new(whatif->row_count, sizeof(*is_taken));
+	for (size_t taken = 0; taken < WHATIF_BEST_REQUESTS; taken++) {
+		size_t best = NO_INDEX;
+		double most_ns = 0;
+		for (size_t i = 0; i < whatif->row_count; i++) {
+			const struct whatif_row *row = &whatif->rows[i];
+			double saved_ns = row->estimates[factor].requests[figure].saved_ns;
+			if (is_taken[i] || row->same_as != NO_INDEX || saved_ns <= most_ns)
+				continue;
+			most_ns = saved_ns;
+			best = i;
+		}
+		if (best == NO_INDEX)
+			break;
+		is_taken[best] = is_best[best] = true;
+	}
+	free(is_taken);
+}
+
+/* By row: it was asked about, or it is one of the best. */
+static bool *find_due(const struct whatif *whatif, const struct whatif_options *options,
+		      size_t factor, bool asked_only)
+{
+	bool *is_due = memory_new(whatif->row_count, sizeof(*is_due));
+	for (size_t i = 0, rank = 0; i < whatif->row_count; i++) {
+		const struct whatif_row *row = &whatif->rows[i];
+		if (row->same_as == NO_INDEX)
+			is_due[i] = asked_only ? options->is_asked && options->is_asked[row->class]
+					       : rank++ < WHATIF_BEST_ROWS;
+	}
+	if (!asked_only) {
+		mark_best(whatif, factor, REQUEST_MEAN, is_due);
+		mark_best(whatif, factor, REQUEST_P99, is_due);
+	}
+	return is_due;
 }
 
 /* The rows that were asked about, or the best ones; false: all of them are sure. */
 static bool whatif_make_sure(struct whatif *whatif, struct estimator *estimator,
-			     const struct whatif_options *options, bool asked_only)
+			     const struct whatif_options *options, size_t factor, bool asked_only)
 {
+	bool *is_due = find_due(whatif, options, factor, asked_only);
 	struct job job = { .estimator = estimator,
 			   .options = options,
 			   .whatif = whatif,
 			   .do_rows = rows_make_sure,
 			   .rows = memory_new(whatif->row_count, sizeof(*job.rows)) };
-	for (size_t i = 0, rank = 0; i < whatif->row_count; i++) {
-		if (whatif->rows[i].same_as != NO_INDEX)
-			continue;
-		if (is_due(&whatif->rows[i], rank++, options, asked_only))
+	for (size_t i = 0; i < whatif->row_count; i++)
+		if (is_due[i] && !whatif->rows[i].is_sure)
 			job.rows[job.row_count++] = &whatif->rows[i];
-	}
+	free(is_due);
 	job_run(&job);
 	for (size_t i = 0; i < job.row_count; i++)
 		job.rows[i]->is_sure = true;
@@ -368,11 +399,14 @@ void whatif_build(struct whatif *whatif, struct estimator *estimator,
 	rows_copy_same(whatif, options->factor_count);
 	whatif_drop_endless(whatif, options->factor_count);
 	if (options->is_asked && estimator_afford(estimator, 1))
-		whatif_make_sure(whatif, estimator, options, true);
+		whatif_make_sure(whatif, estimator, options, ranking.factor, true);
 	whatif_rank(whatif, &ranking);
-	size_t best = whatif->row_count < WHATIF_BEST_ROWS ? whatif->row_count : WHATIF_BEST_ROWS;
+	size_t most = WHATIF_BEST_ROWS;
+	if (estimator->replayer->request_count)
+		most += 2 * (size_t)WHATIF_BEST_REQUESTS;
+	size_t best = whatif->row_count < most ? whatif->row_count : most;
 	if (estimator_afford(estimator, best * options->factor_count))
-		while (whatif_make_sure(whatif, estimator, options, false))
+		while (whatif_make_sure(whatif, estimator, options, ranking.factor, false))
 			whatif_rank(whatif, &ranking);
 	whatif_drop_endless(whatif, options->factor_count);
 	if (estimator->is_endless && !whatif->endless_count++) {

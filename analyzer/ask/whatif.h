@@ -11,7 +11,10 @@
 #include "measure/selftime.h"
 #include "reach.h"
 
-enum { WHATIF_BEST_ROWS = 10 }; /* whose answers are made sure of, and looked into */
+enum {
+	WHATIF_BEST_ROWS = 10,   /* whose answers are made sure of, and looked into */
+	WHATIF_BEST_REQUESTS = 5 /* of each figure of requests: made sure of, too */
+};
 
 struct whatif_options {
 	const double *factors;

@@ -237,12 +237,16 @@ void emit_cell_ns(struct emit *emit, double ns)
 {
 	const struct emit_column *column = cell_next(emit);
 	if (emit->format == EMIT_TEXT) {
-		char text[EMIT_DURATION_BYTES];
-		emit_format_duration(text, ns);
+		char text[EMIT_DURATION_BYTES] = "-";
+		if (isfinite(ns))
+			emit_format_duration(text, ns);
 		text_cell(emit, text);
 	} else if (column) {
 		json_cell(emit, column);
-		fprintf(emit->file, "%.0f", ns == 0 ? 0.0 : ns);
+		if (isfinite(ns))
+			fprintf(emit->file, "%.0f", ns == 0 ? 0.0 : ns);
+		else
+			fputs("null", emit->file);
 	}
 }
 

@@ -79,8 +79,10 @@ static struct cause_effect effect_of(const struct seeking_causes *seeking,
 		return (struct cause_effect){ 0 };
 	if (seeking->comparison->new_costs->unit == UNIT_RUN)
 		return (struct cause_effect){ baseline->makespan_ns - answer.makespan_ns, 0 };
-	return (struct cause_effect){ baseline->p50_ns - answer.p50_ns,
-				      baseline->p99_ns - answer.p99_ns };
+	return (struct cause_effect){
+		baseline->requests_ns[REQUEST_P50] - answer.requests_ns[REQUEST_P50],
+		baseline->requests_ns[REQUEST_P99] - answer.requests_ns[REQUEST_P99]
+	};
 }
 
 static void cause_add(struct seeking_causes *seeking, struct cause cause, enum cause_sort sort,

@@ -239,23 +239,33 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		{ head: 'mostly', name: true, cell: mostly },
 	], slowest, { isChosen: (pick) => pick === requests.picks[chosen] }));
 
-	if (report.request_answers === 'withheld') {
-		const check = report.checks.find((one) => one.check === 'latency');
+	const figures = report.request_figures, known = figures.filter((row) => row.is_given);
+	for (const row of figures.filter((one) => !one.is_given && one.figure !== 'mean'))
 		root.append(el('p', { class: 'withheld' }, report.answers === 'withheld' ? report.sentences[0]
-			: 'Savings of requests are withheld: the replay of the unchanged run has their times ' +
-				`wrong by ${check.percent.toFixed(0)}%; --force shows them.`));
-	} else if (report.what_if.length && report.baseline_p99_ns > 0) {
-		const factors = Object.keys(report.what_if[0].saved_ns);
-		const factor = factors.includes('0.5') ? '0.5' : factors[0];
-		const saving = (of) => ({ head: `${of} saved`, right: true, sort: (row) =>
-			row[`${of}_saved_ns`][factor], cell: (row) => `${ns(row[`${of}_saved_ns`][factor])}  ` +
-			`${percent(ratio(row[`${of}_saved_ns`][factor], report[`baseline_${of}_ns`]))}` });
+			: `Savings of ${row.figure} are withheld: ${row.cause}.`));
+	if (known.length && report.request_savings.length) {
+		const all = report.request_savings.map((row) => row.factor);
+		const factor = all.includes(0.5) ? 0.5 : Math.min(...all);
+		const rows = report.request_savings.filter((row) => row.factor === factor);
+		const isTold = (row, of) => row[`${of}_least_ns`] > 0 || row[`${of}_most_ns`] < 0;
+		const saving = ({ figure, replayed_ns: now }) => ({ head: `${figure} saved`, right: true,
+			sort: (row) => row[`${figure}_saved_ns`],
+			cell: (row) => {
+				const saved = row[`${figure}_saved_ns`];
+				return saved === null ? '-' : !isTold(row, figure) ? '~0'
+					: `${ns(saved)}  ${percent(ratio(saved, now))}`;
+			} });
+		const last = known[known.length - 1].figure;
 		root.append(el('h3', {}, 'What would shorten them?'), table(
-			`Time saved in ${what(requests)} if a class takes ${factor} times as long`, [
+			`Time saved in ${what(requests)} if a class takes ${factor} times as long; ~0: as far as ` +
+				'chance goes', [
 				{ head: 'class', name: true, cell: (row) => row.class },
-				{ head: 'kind', cell: (row) => row.kind }, saving('p50'), saving('p99'),
-			], report.what_if.filter((row) => !row.same_as).sort((a, b) =>
-				b.p99_saved_ns[factor] - a.p99_saved_ns[factor]).slice(0, 5)));
+				{ head: 'kind', cell: (row) => row.kind }, ...known.map(saving),
+				{ head: `${last} range`, right: true, cell: (row) => (
+					row[`${last}_least_ns`] === null ? '-'
+						: `${ns(row[`${last}_least_ns`])} to ${ns(row[`${last}_most_ns`])}`) },
+			], rows.filter((row) => known.some((one) => isTold(row, one.figure))).sort((a, b) =>
+				b[`${last}_saved_ns`] - a[`${last}_saved_ns`]).slice(0, 5)));
 	}
 	if (report.requests.length > 1)
 		root.append(table('All sorts of requests', [

@@ -18,16 +18,23 @@ struct replay_place {
 	uint32_t step;
 };
 
+/* Of how long requests took. */
+enum request_figure { REQUEST_MEAN, REQUEST_P50, REQUEST_P95, REQUEST_P99, REQUEST_FIGURES };
+
+struct request_time {
+	uint64_t start_ns;
+	uint64_t taken_ns;  /* until the end of the run, if it was not finished */
+	bool is_unfinished; /* the replay did not come to its end, or never began it */
+};
+
 struct replay_answer {
 	double makespan_ns;        /* whole */
 	uint64_t broken_cycles;    /* joins of what was itself waiting for the one that joined */
 	uint64_t fallback_anchors; /* placed by recorded time, because nothing started them in time
 				    */
 	uint64_t forced_steps;     /* let go although what they waited for never came */
-	/* Of the requests that the recording shows: what the middle one took, and one of a hundred
-	 * took longer; 0 = there are none. */
-	double p50_ns;
-	double p99_ns;
+	/* By figure, of the requests that the recording shows; 0 = there are none. */
+	double requests_ns[REQUEST_FIGURES];
 	/* Nothing ended it: it was stopped, and the makespan is so long that no answer prefers it.
 	 */
 	bool ran_away;
@@ -75,8 +82,9 @@ struct trial {
 	/* 0: everything takes as long as it did; else longer or shorter by up to assume.jitter, as
 	 * this number decides. */
 	unsigned jitter;
-	uint64_t *finish_ns;      /* where to put each recorded thread's finish; NULL = nowhere */
-	struct step_times *times; /* where to put those of steps; NULL = nowhere */
+	uint64_t *finish_ns; /* where to put each recorded thread's finish; NULL = nowhere */
+	struct request_time *requests; /* where to put each judged request's; NULL = nowhere */
+	struct step_times *times;      /* where to put those of steps; NULL = nowhere */
 	struct trace *trace; /* begun: gets what happens; NULL = nobody asks. Of threads only. */
 };
 
@@ -87,6 +95,7 @@ struct replayer {
 	const struct machine *machine; /* NULL: the replayer knows no CPUs */
 	size_t cost;                   /* of a trial that is run alone, in steps of some sort */
 	size_t finish_count;           /* of the threads whose finishes a trial tells */
+	size_t request_count;          /* judged requests, of which a trial tells */
 	bool has_jitter;               /* answers depend on a trial's jitter; */
 	bool has_locks;                /* on is_fair; */
 	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */

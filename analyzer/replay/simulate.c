@@ -32,7 +32,6 @@
 
 #include "base/assumptions.h"
 #include "base/memory.h"
-#include "base/percentile.h"
 #include "simulate_parts.h"
 
 #include <assert.h>
@@ -334,25 +333,6 @@ static bool retire(struct simulation *sim)
 	return any;
 }
 
-/* The times of requests, of those that came to their end. */
-static void answer_requests(struct simulation *sim, struct replay_answer *answer)
-{
-	const struct requests *requests = &sim->script->requests;
-	size_t count = 0;
-
-	for (size_t i = 0; i < requests->count; i++) {
-		uint64_t begin_ns = sim->stamp_ns[2 * i], end_ns = sim->stamp_ns[2 * i + 1];
-
-		if (request_is_judged(requests, &requests->requests[i]) && end_ns != UINT64_MAX &&
-		    begin_ns <= end_ns)
-			sim->taken_ns[count++] = end_ns - begin_ns;
-	}
-	if (!count)
-		return;
-	answer->p50_ns = (double)percentile_select(sim->taken_ns, count, count / 2);
-	answer->p99_ns = (double)percentile_select(sim->taken_ns, count, count * 99 / 100);
-}
-
 /* Until nobody can go on. */
 static void play_all(struct simulation *sim)
 {
@@ -391,7 +371,7 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 					  .ran_away = sim->ran_away,
 					  .stuck = sim->stuck };
 	simulate_loops_answer(sim, answer);
-	answer_requests(sim, answer);
+	simulate_requests_answer(sim, answer);
 }
 
 /* --- the replayer --- */
@@ -462,6 +442,8 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	run_once(sim, answer);
 	for (size_t i = 0; trial->finish_ns && i < replayer->finish_count; i++)
 		trial->finish_ns[i] = finish_of(sim, i, (uint64_t)answer->makespan_ns);
+	if (trial->requests)
+		simulate_requests_tell(sim, (uint64_t)answer->makespan_ns, trial->requests);
 }
 
 static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
@@ -490,6 +472,7 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.scratch_free = scratch_free,
 		.cost = script->step_count,
 		.finish_count = script_recorded_actors(script),
+		.request_count = script->requests.judged_count,
 		.has_jitter = assume.jitter > 0,
 		.has_locks = script->lock_count > 0 && assume.fair_locks,
 		.is_crowded = machine_is_crowded(machine, script) && assume.shared_cpus,

@@ -348,6 +348,14 @@ void simulate_loop_has(struct simulation *, uint32_t flow, uint64_t now_ns);
 bool simulate_visit(struct simulation *, const struct step *, uint32_t actor);
 void simulate_loops_answer(const struct simulation *, struct replay_answer *);
 
+/* --- simulate_requests.c --- */
+
+/* Of all judged requests, in the script's order. */
+void simulate_requests_tell(const struct simulation *, uint64_t makespan_ns,
+			    struct request_time *times);
+/* Of those that came to their end; called once a run. */
+void simulate_requests_answer(struct simulation *, struct replay_answer *);
+
 /* simulate_strangers.c. A stranger comes to a CPU, and goes when it has run what it had to. */
 void simulate_strangers_reset(struct simulation *);
 void simulate_stranger_turn(struct simulation *, struct turn, bool has_run);

@@ -29,6 +29,7 @@
 #include "replay/follow.h"
 #include "replay/recorded/recorded.h"
 #include "replay/simulate.h"
+#include "requestfigures.h"
 #include "verdict.h"
 
 static void __attribute__((format(printf, 3, 4)))
@@ -198,7 +199,7 @@ static void analysis_describe(struct analysis *analysis, const struct labels *la
 
 enum { FUNCTIONS_TRIED = 64 };
 
-static const double WORTH_TRYING = 0.01; /* of the makespan: a function's time */
+static const double WORTH_TRYING = 0.01; /* of the makespan or of all requests: a function's time */
 
 /* All that a thread does is done in its start routine: as a function it says no more than the
  * thread. */
@@ -227,9 +228,11 @@ static bool is_function_wanted(const struct analysis *analysis, const struct rea
 		return false;
 	if (!function->is_program && waited_ns && waited_ns[function->name] > function->total_ns)
 		return false;
-	double least_ns = WORTH_TRYING * (double)analysis->script.actual_ns;
-	return index < FUNCTIONS_TRIED && (double)function->total_ns >= least_ns &&
-	       !analysis->options->class_regex[0] &&
+	if (index >= FUNCTIONS_TRIED)
+		return false;
+	double least_ns = WORTH_TRYING * fmin((double)analysis->script.actual_ns,
+					      request_figures_total_ns(&analysis->script.requests));
+	return (double)function->total_ns >= least_ns && !analysis->options->class_regex[0] &&
 	       (function->is_program || (!is_start_routine(analysis, function->name) &&
 					 reach_has_own(reach, analysis->classes.count + index)));
 }

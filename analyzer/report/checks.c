@@ -17,9 +17,9 @@
 #include "analysis.h"
 #include "base/emit.h"
 #include "base/memory.h"
-#include "base/percentile.h"
 #include "checks_parts.h"
 #include "facts.h"
+#include "requestfigures.h"
 #include "verdict.h"
 
 static void check_drops(struct check *check, const struct analysis *analysis)
@@ -347,33 +347,33 @@ static double off_percent(double recorded_ns, double replayed_ns)
 
 /*
  * Their makespan may be right all the same: many that queue a little longer take no CPU. So this
- * check withholds nothing but answers about requests. Where a program has no requests, times from
- * asking for a lock to having it stand in their place: those say nothing of the program.
+ * check withholds nothing but answers about requests, and of these the figures that are wrong.
+ * Where a program has no requests, times from asking for a lock to having it stand in their place:
+ * those say nothing of the program.
  */
-static void check_latency(struct check *check, const struct analysis *analysis)
+static void check_latency(struct checks *checks, const struct analysis *analysis)
 {
 	const struct requests *requests = &analysis->script.requests;
 	const struct replay_answer *replayed = &analysis->whatif.baseline;
+	struct check *check = &checks->rows[CHECK_LATENCY];
+	struct request_figures recorded;
+	char took[4][EMIT_DURATION_BYTES];
 	if (!analysis->has_script || requests->judged_class == NO_INDEX || !requests->count ||
 	    analysis->options->cpus > 0)
 		return;
-	uint64_t *taken_ns = memory_new(requests->count, sizeof(*taken_ns));
-	size_t count = 0;
-	for (size_t i = 0; i < requests->count; i++)
-		if (request_is_judged(requests, &requests->requests[i]))
-			taken_ns[count++] = requests->requests[i].taken_ns;
-	assert(count > 0);
-	double p50_ns = (double)percentile_select(taken_ns, count, count / 2);
-	double p99_ns = (double)percentile_select(taken_ns, count, count * 99 / 100);
-	free(taken_ns);
+	request_figures_judged(&recorded, requests);
+	for (enum request_figure i = 0; i < REQUEST_FIGURES; i++) {
+		if (isnan(recorded.ns[i]))
+			continue;
+		checks->figure_off[i] = off_percent(recorded.ns[i], replayed->requests_ns[i]);
+		if (i == REQUEST_P50 || i == REQUEST_P99)
+			check->value = fmax(check->value, checks->figure_off[i]);
+	}
 	check->state = requests->judged_source == REQUEST_LOCK ? CHECK_UNKNOWN : CHECK_PASSED;
-	check->value =
-		fmax(off_percent(p50_ns, replayed->p50_ns), off_percent(p99_ns, replayed->p99_ns));
-	char took[4][EMIT_DURATION_BYTES];
-	emit_format_duration(took[0], p50_ns);
-	emit_format_duration(took[1], p99_ns);
-	emit_format_duration(took[2], replayed->p50_ns);
-	emit_format_duration(took[3], replayed->p99_ns);
+	emit_format_duration(took[0], recorded.ns[REQUEST_P50]);
+	emit_format_duration(took[1], recorded.ns[REQUEST_P99]);
+	emit_format_duration(took[2], replayed->requests_ns[REQUEST_P50]);
+	emit_format_duration(took[3], replayed->requests_ns[REQUEST_P99]);
 	snprintf(check->line, sizeof(check->line),
 		 "requests took %s (median; p99 %s), in the replay they take %s (p99 %s): do not "
 		 "trust what is predicted for requests",
@@ -406,5 +406,5 @@ void checks_build(struct checks *checks, const struct analysis *analysis,
 	checks_stops(&checks->rows[CHECK_STOPS], analysis);
 	checks_groups(&checks->rows[CHECK_GROUPS], analysis);
 	checks_unruly(&checks->rows[CHECK_UNRULY], analysis);
-	check_latency(&checks->rows[CHECK_LATENCY], analysis);
+	check_latency(checks, analysis);
 }

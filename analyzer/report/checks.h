@@ -40,9 +40,13 @@ struct check {
 
 struct checks {
 	struct check rows[CHECK_COUNT];
-	enum check_id gravest;      /* the first one that withholds; CHECK_COUNT = none does */
-	bool is_withheld;           /* answers are not to be shown: verdict_reach() decides */
-	bool are_requests_withheld; /* nor are savings of requests */
+	enum check_id gravest; /* the first one that withholds; CHECK_COUNT = none does */
+	bool is_withheld;      /* answers are not to be shown: verdict_reach() decides */
+	/* Error of each figure of requests in the replay of the unchanged run, percent of the
+	 * longer one; 0 = not known. */
+	double figure_off[REQUEST_FIGURES];
+	bool is_figure_withheld[REQUEST_FIGURES]; /* nor are savings of it */
+	bool are_requests_withheld;               /* nor are savings of any of them */
 };
 
 /* After all else of the analysis; `replayer` is the one that its answers are from. Checks of which

@@ -11,7 +11,8 @@
 bool followed_is_wanted(const struct options *options)
 {
 	bool is_shown =
-		options->show && (strstr(options->show, "paths") || strstr(options->show, "all"));
+		options->show && (strstr(options->show, "paths") || strstr(options->show, "all") ||
+				  strstr(options->show, "tail"));
 	bool has_page = options->html && options->html[0];
 	return options->json || has_page || is_shown || (options->requests && options->requests[0]);
 }

@@ -261,9 +261,9 @@ static void emit_json_figures(const struct analysis *analysis, struct emit *emit
 	for (size_t f = 0; f < factors; f++)
 		emit_cell_ns(emit, row->estimates[f].most_ns);
 	for (size_t f = 0; f < factors; f++)
-		emit_cell_ns(emit, row->estimates[f].p50_saved_ns);
+		emit_cell_ns(emit, row->estimates[f].requests[REQUEST_P50].saved_ns);
 	for (size_t f = 0; f < factors; f++)
-		emit_cell_ns(emit, row->estimates[f].p99_saved_ns);
+		emit_cell_ns(emit, row->estimates[f].requests[REQUEST_P99].saved_ns);
 	if (emit->is_brief)
 		return;
 	for (size_t f = 0; f < factors; f++)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "served.h"
+#include "tailed.h"
 
 enum { FIRST_ROWS = 5, WORDS_BYTES = 200 };
 
@@ -85,12 +86,18 @@ int reports_choose(struct options *options, char error[OPTIONS_ERROR_BYTES])
 	take_words(options);
 	if (options->all)
 		options->show = "all";
+	if (options->tail && options->tail[0] && !options->show[0])
+		options->show = "tail";
 	const char *wrong = find_wrong(options->show, &length);
 	list_words(words, ", ", true);
 	if (wrong)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--show: \"%.*s\" is none of all, %s; give some of them",
 			 length > 20 ? 20 : (int)length, wrong, words);
+	else if (options->tail && options->tail[0] && tailed_percent(options->tail) == 0)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--tail: \"%.20s\" is no percentile from 50 to 99.9; give one, e.g. 99",
+			 options->tail);
 	else if (options->path_count == 0 && !options->help && !options->version)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "no dump given after \"%.60s\"; give one or several files", options->show);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/percentile.h"
 #include "format.h"
 #include "recording/programs.h"
 #include "report.h"
@@ -101,18 +100,11 @@ static bool *find_rows_of_clients(const struct analysis *analysis, const bool *i
 
 static void measure(const struct analysis *analysis, struct served *served)
 {
-	const struct requests *requests = &analysis->script.requests;
-	uint64_t *taken_ns = memory_new(requests->count, sizeof(*taken_ns));
-	for (size_t i = 0; i < requests->count; i++)
-		if (request_is_judged(requests, &requests->requests[i]))
-			taken_ns[served->count++] = requests->requests[i].taken_ns;
-	if (served->count) {
-		size_t count = served->count;
-		served->p50_ns = percentile_select(taken_ns, count, count / 2);
-		served->p99_ns = percentile_select(taken_ns, count, count * 99 / 100);
-		served->per_second = (double)count / ((double)analysis->actual_makespan_ns / 1e9);
-	}
-	free(taken_ns);
+	request_figures_judged(&served->recorded, &analysis->script.requests);
+	served->count = served->recorded.count;
+	served->per_second = (double)served->count / ((double)analysis->actual_makespan_ns / 1e9);
+	served->is_p99_given =
+		shortening_is_given(analysis, &served->recorded, REQUEST_P99, served->cause);
 }
 
 static double percent_of(double part, double whole)
@@ -126,10 +118,14 @@ double served_gain_percent(const struct analysis *analysis, double saved_ns)
 	return left_ns > 0 ? 100 * saved_ns / left_ns : INFINITY;
 }
 
+/* Chance is nothing. */
 static double p99_percent(const struct analysis *analysis, size_t row, size_t factor)
 {
-	return percent_of(analysis->whatif.rows[row].estimates[factor].p99_saved_ns,
-			  analysis->whatif.baseline.p99_ns);
+	const struct shortened *p99 =
+		&analysis->whatif.rows[row].estimates[factor].requests[REQUEST_P99];
+	if (!shortening_is_told(p99))
+		return 0;
+	return percent_of(p99->saved_ns, analysis->whatif.baseline.requests_ns[REQUEST_P99]);
 }
 
 static double gain_percent(const struct analysis *analysis, size_t row, size_t factor)
@@ -186,7 +182,7 @@ bool served_find(const struct analysis *analysis, struct served *served)
 	if (!analysis->checks.is_withheld)
 		served->busiest =
 			find_most(analysis, served->factor, gain_percent, served->is_of_clients);
-	if (!analysis->checks.is_withheld && !analysis->checks.are_requests_withheld)
+	if (served->is_p99_given)
 		served->shortest =
 			find_most(analysis, served->factor, p99_percent, served->is_of_clients);
 	return true;
@@ -199,8 +195,8 @@ void served_free(struct served *served)
 
 static void say_p99(FILE *file, const struct analysis *analysis, const struct served *served)
 {
-	if (analysis->checks.are_requests_withheld) {
-		fputs(" What would shorten p99 is withheld (record the clients, too).", file);
+	if (!served->is_p99_given) {
+		fprintf(file, " What would shorten p99 is withheld: %s.", served->cause);
 		return;
 	}
 	if (served->shortest == SIZE_MAX) {
@@ -236,8 +232,8 @@ char *served_sentence(const struct analysis *analysis, const struct served *serv
 	char p50[EMIT_DURATION_BYTES], p99[EMIT_DURATION_BYTES], *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
-	emit_format_duration(p50, (double)served->p50_ns);
-	emit_format_duration(p99, (double)served->p99_ns);
+	emit_format_duration(p50, served->recorded.ns[REQUEST_P50]);
+	emit_format_duration(p99, served->recorded.ns[REQUEST_P99]);
 	fprintf(file, "%zu requests, %.0f per second: p50 %s, p99 %s.", served->count,
 		served->per_second, p50, p99);
 	if (!analysis->checks.is_withheld) {
@@ -246,14 +242,6 @@ char *served_sentence(const struct analysis *analysis, const struct served *serv
 	}
 	fclose(file);
 	return text;
-}
-
-static void emit_change(struct emit *emit, double saved_ns, double of_ns)
-{
-	char time[EMIT_DURATION_BYTES], text[2 * EMIT_DURATION_BYTES];
-	emit_format_duration(time, saved_ns);
-	snprintf(text, sizeof(text), "%s %5.1f%%", time, percent_of(saved_ns, of_ns));
-	emit_cell_text(emit, text);
 }
 
 static void emit_fix(const struct analysis *analysis, struct emit *emit, size_t row, size_t factor)
@@ -266,8 +254,8 @@ static void emit_fix(const struct analysis *analysis, struct emit *emit, size_t 
 	emit_row_begin(emit);
 	emit_cell_text(emit, report_name_of_repeated(analysis, row, name, sizeof(name)));
 	emit_cell_text(emit, facts_class_kind(analysis, whatif->rows[row].class));
-	emit_change(emit, estimate->p50_saved_ns, whatif->baseline.p50_ns);
-	emit_change(emit, estimate->p99_saved_ns, whatif->baseline.p99_ns);
+	shortening_emit_saved(analysis, emit, REQUEST_P50, estimate);
+	shortening_emit_saved(analysis, emit, REQUEST_P99, estimate);
 	int used = snprintf(text, sizeof(text), "%+.1f%%", gain_percent(analysis, row, factor));
 	if (most - least >= RANGE_SHOWN_PERCENT)
 		snprintf(text + used, sizeof(text) - (size_t)used, " (%.1f..%.1f%%)", least, most);
@@ -285,7 +273,7 @@ static void emit_fixes(const struct analysis *analysis, const struct served *ser
 	for (size_t turn = 0; shown < analysis->options->top && missed < 2; turn++) {
 		bool is_by_p99 = turn % 2 == 0;
 		size_t row = SIZE_MAX;
-		if (!is_by_p99 || !analysis->checks.are_requests_withheld)
+		if (!is_by_p99 || served->is_p99_given)
 			row = find_most(analysis, served->factor,
 					is_by_p99 ? p99_percent : gain_percent, is_taken);
 		missed = row == SIZE_MAX ? missed + 1 : 0;

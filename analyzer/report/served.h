@@ -10,11 +10,14 @@
 
 #include "analysis.h"
 #include "base/emit.h"
+#include "shortening.h"
 
 struct served {
 	size_t count; /* requests by which changes are judged, as recorded */
-	uint64_t p50_ns, p99_ns;
+	struct request_figures recorded;
 	double per_second;
+	bool is_p99_given; /* savings of it; else the cause: */
+	char cause[SHORTENING_CAUSE_BYTES];
 	size_t factor; /* the one that sentences speak of */
 	/* Rows of the what-if table that save most at this factor: index, SIZE_MAX = none is worth
 	 * a word, or savings are withheld. */

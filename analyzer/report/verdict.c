@@ -44,10 +44,15 @@ void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced)
 		}
 	}
 	checks->is_withheld = checks->gravest != CHECK_COUNT && !is_forced;
-	checks->are_requests_withheld =
-		checks->is_withheld ||
-		(may_withhold && !is_forced &&
-		 checks->rows[CHECK_LATENCY].value > limits[CHECK_LATENCY].withheld_above);
+	checks->are_requests_withheld = true;
+	for (enum request_figure i = 0; i < REQUEST_FIGURES; i++) {
+		checks->is_figure_withheld[i] =
+			checks->is_withheld ||
+			(may_withhold && !is_forced &&
+			 checks->figure_off[i] > limits[CHECK_LATENCY].withheld_above);
+		checks->are_requests_withheld =
+			checks->are_requests_withheld && checks->is_figure_withheld[i];
+	}
 }
 
 double verdict_failed_above(enum check_id id)

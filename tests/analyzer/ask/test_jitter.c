@@ -18,7 +18,10 @@
 static const double *makespans_ns;
 static unsigned replays;
 
-/* The unchanged run takes 1000, and with the third jitter 100 more. */
+/* The unchanged run takes 1000, and with the third jitter 100 more. A request takes a thousandth
+ * more by each number of a jitter, or so many times as much. */
+static double request_times;
+
 static void run_trial(const struct replayer *replayer, const struct trial *trial, void *scratch,
 		      struct replay_answer *answer)
 {
@@ -27,13 +30,14 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 	(void)replayer;
 	(void)scratch;
 	ck_assert_uint_le(trial->jitter, JITTERS);
-	*answer =
-		(struct replay_answer){ .makespan_ns = 1000 + jitter_ns, .p99_ns = 50 + jitter_ns };
+	*answer = (struct replay_answer){ .makespan_ns = 1000 + jitter_ns,
+					  .requests_ns = { [REQUEST_P99] = 50 + jitter_ns } };
 	if (!trial->count)
 		return;
 	replays++;
 	answer->makespan_ns = makespans_ns[trial->jitter] + jitter_ns;
-	answer->p99_ns = trial->jitter + jitter_ns;
+	answer->requests_ns[REQUEST_P99] =
+		1000 + trial->jitter * (request_times ? 1000 * request_times : 1) + jitter_ns;
 	if (trial->finish_ns)
 		*trial->finish_ns = trial->jitter;
 }
@@ -67,15 +71,17 @@ static const struct {
 START_TEST(the_middle_one_is_told_where_jitter_decides)
 {
 	const struct replayer replayer = { .run = run, .has_jitter = true, .finish_count = 1 };
-	const struct replay_answer baseline = { .makespan_ns = 1000, .p99_ns = 50 };
+	const struct replay_answer baseline = { .makespan_ns = 1000,
+						.requests_ns = { [REQUEST_P99] = 50 } };
 	uint64_t finish_ns = 0; /* as the replay without jitter has set it */
 	const struct trial trial = { .count = 1, .finish_ns = &finish_ns };
-	struct replay_answer answer = { .makespan_ns = rows[_i].makespans_ns[0] };
-	struct makespan_range range = { 0 };
+	struct replay_answer answer = { .makespan_ns = rows[_i].makespans_ns[0],
+					.requests_ns = { [REQUEST_P99] = 1000 } };
+	struct jitter_range range = { 0 };
 	struct jitter jitter;
 
 	makespans_ns = rows[_i].makespans_ns;
-	replays = 0;
+	request_times = replays = 0;
 	jitter_begin(&jitter, &replayer, &baseline, NULL);
 	ck_assert_int_eq(jitter_settle(&jitter, &replayer, &trial, NULL, &answer, &range),
 			 rows[_i].is_settled);
@@ -84,10 +90,35 @@ START_TEST(the_middle_one_is_told_where_jitter_decides)
 	ck_assert_uint_eq(finish_ns, rows[_i].chosen);
 	if (!rows[_i].is_settled)
 		return;
-	ck_assert_double_eq(answer.p99_ns, rows[_i].chosen);
+	ck_assert_double_eq(answer.requests_ns[REQUEST_P99], 1000 + rows[_i].chosen);
 	for (size_t i = 0; i <= JITTERS; i++)
 		ck_assert(makespans_ns[i] >= range.shortest_ns &&
 			  makespans_ns[i] <= range.longest_ns);
+}
+END_TEST
+
+/* The makespan does not say that requests come in another order. */
+START_TEST(requests_have_a_range_of_their_own)
+{
+	const struct replayer replayer = { .run = run, .has_jitter = true };
+	const struct replay_answer baseline = { .makespan_ns = 1000,
+						.requests_ns = { [REQUEST_P99] = 50 } };
+	const struct trial trial = { .count = 1 };
+	struct replay_answer answer = { .makespan_ns = 500,
+					.requests_ns = { [REQUEST_P99] = 1000 } };
+	struct jitter_range range;
+	struct jitter jitter;
+
+	makespans_ns = rows[0].makespans_ns;
+	request_times = 1;
+	replays = 0;
+	jitter_begin(&jitter, &replayer, &baseline, NULL);
+	ck_assert(!jitter_settle(&jitter, &replayer, &trial, NULL, &answer, &range));
+	ck_assert_uint_eq(replays, JITTERS);
+	ck_assert_double_eq(range.least_ns[REQUEST_P99], 1000);
+	ck_assert_double_eq(range.median_ns[REQUEST_P99], 4000);
+	ck_assert_double_eq(range.most_ns[REQUEST_P99], 7000);
+	ck_assert_double_eq(answer.requests_ns[REQUEST_P99], 1000);
 }
 END_TEST
 
@@ -127,6 +158,7 @@ END_TEST
 /* Of five sleeps of 10 ms that take 1 more each, one takes 31. */
 SUITE()
 {
+	TEST(requests_have_a_range_of_their_own);
 	EACH(the_middle_one_is_told_where_jitter_decides, rows);
 	TEST(lengths_have_the_same_jitter_each_time);
 }

@@ -212,8 +212,8 @@ START_TEST(what_is_the_same_is_tried_once)
 			ck_assert(row->estimates[f].saved_ns == same->estimates[f].saved_ns &&
 				  row->estimates[f].least_ns == same->estimates[f].least_ns &&
 				  row->estimates[f].most_ns == same->estimates[f].most_ns &&
-				  row->estimates[f].p99_saved_ns ==
-					  same->estimates[f].p99_saved_ns);
+				  row->estimates[f].requests[REQUEST_P99].saved_ns ==
+					  same->estimates[f].requests[REQUEST_P99].saved_ns);
 		for (size_t t = 0; is_function && t < 3 * whatif.finish_count; t++)
 			ck_assert_uint_eq(row->finish_ns[t], same->finish_ns[t]);
 	}

@@ -145,9 +145,9 @@ START_TEST(requests_are_found_and_replayed)
 	/* A job ends where its worker comes back for more: there is no waiting in that. */
 	struct replay_answer as_it_was = replay(&script, NO_INDEX, 1);
 	struct replay_answer halved = replay(&script, sketch_class(&sketch, "serve"), 0.5);
-	ck_assert_double_eq_tol(as_it_was.p50_ns / 1e6, 6, 0.01);
-	ck_assert_double_eq_tol(as_it_was.p99_ns / 1e6, 6, 0.01);
-	ck_assert_double_eq_tol(halved.p50_ns / 1e6, 3, 0.01);
+	ck_assert_double_eq_tol(as_it_was.requests_ns[REQUEST_P50] / 1e6, 6, 0.01);
+	ck_assert_double_eq_tol(as_it_was.requests_ns[REQUEST_P99] / 1e6, 6, 0.01);
+	ck_assert_double_eq_tol(halved.requests_ns[REQUEST_P50] / 1e6, 3, 0.01);
 	script_free(&script);
 	sketch_free(&sketch);
 }
@@ -241,7 +241,7 @@ START_TEST(no_requests_are_no_latency)
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert_uint_eq(script.requests.judged_class, NO_INDEX);
 	ck_assert_uint_eq(script.requests.count, 0);
-	ck_assert_double_eq(replay(&script, NO_INDEX, 1).p99_ns, 0);
+	ck_assert_double_eq(replay(&script, NO_INDEX, 1).requests_ns[REQUEST_P99], 0);
 	script_free(&script);
 	sketch_free(&sketch);
 }

@@ -290,11 +290,13 @@ struct found {
 /* The unchanged run, replayed, and the ones that came to no end. */
 static void replays_fill(struct whatif *whatif, const struct trouble *trouble)
 {
-	whatif->baseline = (struct replay_answer){ .makespan_ns = (202 + trouble->late_ms) * 1e6,
-						   .forced_steps = trouble->forced,
-						   .ran_away = trouble->is_endless,
-						   .p50_ns = 10e6,
-						   .p99_ns = (10 + trouble->slow_ms) * 1e6 };
+	whatif->baseline =
+		(struct replay_answer){ .makespan_ns = (202 + trouble->late_ms) * 1e6,
+					.forced_steps = trouble->forced,
+					.ran_away = trouble->is_endless,
+					.requests_ns = { [REQUEST_P50] = 10e6,
+							 [REQUEST_P99] =
+								 (10 + trouble->slow_ms) * 1e6 } };
 	whatif->endless_count = trouble->endless_rows;
 	whatif->endless_class = whatif->rows[0].class;
 }
@@ -420,7 +422,8 @@ START_TEST(what_is_wrong_fails_and_is_said)
 	ck_assert_int_eq(checks.gravest != CHECK_COUNT,
 			 rows[_i].id != CHECK_LATENCY && rows[_i].state == CHECK_WITHHOLDS);
 	bool is_withheld = rows[_i].state == CHECK_WITHHOLDS || rows[_i].trouble.are_locks;
-	ck_assert_int_eq(checks.are_requests_withheld, is_withheld && !rows[_i].trouble.is_forced);
+	ck_assert_int_eq(checks.is_figure_withheld[REQUEST_P99],
+			 is_withheld && !rows[_i].trouble.is_forced);
 	sketch_free(&found.sketch);
 }
 END_TEST

@@ -11,12 +11,12 @@
 #include "suite.h"
 
 /* The first table of each report in JSON, in the order of reports.def. */
-static const char *const tables[] = { "\"answers\"",       "\"asked\"",          "\"what_if\"",
-				      "\"curves\"",        "\"variation\"",      "\"requests\"",
-				      "\"request_parts\"", "\"classes\"",        "\"functions\"",
-				      "\"waits\"",         "\"locks\"",          "\"threads\"",
-				      "\"processes\"",     "\"blocking_chain\"", "\"coverage\"",
-				      "\"dead_air\"" };
+static const char *const tables[] = { "\"answers\"",       "\"asked\"",      "\"what_if\"",
+				      "\"curves\"",        "\"variation\"",  "\"requests\"",
+				      "\"request_parts\"", "\"tail_parts\"", "\"classes\"",
+				      "\"functions\"",     "\"waits\"",      "\"locks\"",
+				      "\"threads\"",       "\"processes\"",  "\"blocking_chain\"",
+				      "\"coverage\"",      "\"dead_air\"" };
 
 /* Those of --show. */
 static const char *const names[] = {
@@ -133,9 +133,11 @@ static const struct {
 START_TEST(reports_are_named_by_an_option_or_before_the_dump)
 {
 	char dump[] = "dump", *paths[] = { strdup(choices[_i].first), dump };
-	struct options options = {
-		.show = choices[_i].show, .all = choices[_i].is_all, .paths = paths, .path_count = 2
-	};
+	struct options options = { .show = choices[_i].show,
+				   .tail = "",
+				   .all = choices[_i].is_all,
+				   .paths = paths,
+				   .path_count = 2 };
 	char error[OPTIONS_ERROR_BYTES];
 	int status = reports_choose(&options, error);
 	ck_assert_int_eq(status, choices[_i].expected ? 0 : -EINVAL);
@@ -151,7 +153,7 @@ END_TEST
 START_TEST(a_file_called_like_a_report_is_a_dump)
 {
 	char directory[] = "/tmp/wcprof-test.XXXXXX", locks[] = "locks", *paths[] = { locks };
-	struct options options = { .show = "", .paths = paths, .path_count = 1 };
+	struct options options = { .show = "", .tail = "", .paths = paths, .path_count = 1 };
 	char error[OPTIONS_ERROR_BYTES];
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	ck_assert_int_eq(chdir(directory), 0);
@@ -166,10 +168,26 @@ END_TEST
 START_TEST(a_report_of_nothing_is_refused)
 {
 	char locks[] = "locks", *paths[] = { locks };
-	struct options options = { .show = "", .paths = paths, .path_count = 1 };
+	struct options options = { .show = "", .tail = "", .paths = paths, .path_count = 1 };
 	char error[OPTIONS_ERROR_BYTES];
 	ck_assert_int_eq(reports_choose(&options, error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "no dump given after \"locks\""));
+}
+END_TEST
+
+START_TEST(a_tail_is_a_report_of_its_own)
+{
+	char dump[] = "dump", *paths[] = { dump };
+	struct options options = { .show = "", .tail = "99", .paths = paths, .path_count = 1 };
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(reports_choose(&options, error), 0);
+	ck_assert_str_eq(options.show, "tail");
+	options.show = "locks";
+	ck_assert_int_eq(reports_choose(&options, error), 0);
+	ck_assert_str_eq(options.show, "locks");
+	options.tail = "120";
+	ck_assert_int_eq(reports_choose(&options, error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "--tail: \"120\" is no percentile"));
 }
 END_TEST
 
@@ -216,5 +234,6 @@ SUITE()
 	EACH(reports_are_named_by_an_option_or_before_the_dump, choices);
 	TEST(a_file_called_like_a_report_is_a_dump);
 	TEST(a_report_of_nothing_is_refused);
+	TEST(a_tail_is_a_report_of_its_own);
 	TEST(reports_come_in_order);
 }

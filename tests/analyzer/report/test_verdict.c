@@ -35,6 +35,8 @@ START_TEST(answers_are_withheld_above_the_second_limit)
 			strcpy(checks.rows[each].line, "why");
 		checks.rows[id].state = rows[_i].found;
 		checks.rows[id].value = low + rows[_i].above * (high - low);
+		for (int i = 0; id == CHECK_LATENCY && i < REQUEST_FIGURES; i++)
+			checks.figure_off[i] = checks.rows[id].value;
 		verdict_reach(&checks, rows[_i].may_withhold, rows[_i].is_forced);
 		ck_assert_int_eq(checks.rows[id].state, rows[_i].state);
 		bool is_all = id != CHECK_LATENCY; /* that one is of requests alone */
@@ -47,6 +49,17 @@ START_TEST(answers_are_withheld_above_the_second_limit)
 			ck_assert_str_eq(checks.rows[each].line,
 					 each == id && rows[_i].state >= CHECK_FAILED ? "why" : "");
 	}
+}
+END_TEST
+
+/* A median that the replay has right is given, whatever the slowest requests take. */
+START_TEST(figures_are_withheld_one_by_one)
+{
+	struct checks checks = { .figure_off = { [REQUEST_P99] = 90 } };
+	verdict_reach(&checks, true, false);
+	ck_assert(checks.is_figure_withheld[REQUEST_P99]);
+	ck_assert(!checks.is_figure_withheld[REQUEST_P50]);
+	ck_assert(!checks.are_requests_withheld);
 }
 END_TEST
 
@@ -66,5 +79,6 @@ END_TEST
 SUITE()
 {
 	EACH(answers_are_withheld_above_the_second_limit, rows);
+	TEST(figures_are_withheld_one_by_one);
 	TEST(the_first_check_that_withholds_is_named);
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: what have the slowest requests more of than usual ones?
+ */
+#include <stdlib.h>
+
+#include "report.h"
+#include "tailed.h"
+
+enum { SLICES_SHOWN = 12, RANGE_BYTES = 2 * EMIT_DURATION_BYTES + 8 };
+
+static const double STANDARD = 99;
+
+static const char *const example_words[TAIL_EXAMPLES] = {
+	[TAIL_SLOWEST] = "slowest", [TAIL_FIRST] = "tail", [TAIL_MEDIAN] = "median"
+};
+
+static void emit_interval(struct emit *emit, const struct bootstrap_interval *interval)
+{
+	char least[EMIT_DURATION_BYTES], most[EMIT_DURATION_BYTES], text[RANGE_BYTES];
+	if (emit->format == EMIT_JSON) {
+		emit_cell_ns(emit, interval->least);
+		emit_cell_ns(emit, interval->most);
+		return;
+	}
+	emit_format_duration(least, interval->least);
+	emit_format_duration(most, interval->most);
+	snprintf(text, sizeof(text), "%s..%s", least, most);
+	emit_cell_text(emit, text);
+}
+
+static void emit_parts(const struct analysis *analysis, const struct tail *tail, struct emit *emit)
+{
+	bool is_text = emit->format == EMIT_TEXT;
+	const struct emit_column text_columns[] = {
+		{ .head = "part" },
+		{ .head = "of", .is_flexible = true },
+		{ .head = "held by", .is_flexible = true },
+		{ .head = "body", .align = EMIT_RIGHT },
+		{ .head = "tail", .align = EMIT_RIGHT },
+		{ .head = "more", .align = EMIT_RIGHT },
+		{ .head = "95% interval", .align = EMIT_RIGHT },
+	};
+	static const struct emit_column json_columns[] = {
+		{ .key = "kind" },     { .key = "name" },    { .key = "by" },
+		{ .key = "body_ns" },  { .key = "tail_ns" }, { .key = "more_ns" },
+		{ .key = "least_ns" }, { .key = "most_ns" }, { .key = "is_told" },
+	};
+	const char *const *strings = analysis->recording->strings;
+	size_t count = is_text ? tail->told_count : tail->part_count;
+	emit_table_begin(emit, "tail_parts", EMIT_OBJECTS, is_text ? text_columns : json_columns,
+			 is_text ? 7 : 9);
+	for (size_t i = 0; i < count && !(is_text && i >= analysis->options->top); i++) {
+		const struct tail_part *row = &tail->parts[i];
+		struct path_part part = path_parts_at(&analysis->paths.parts, row->key);
+		emit_row_begin(emit);
+		emit_cell_text(emit, path_kind_word(part.kind));
+		emit_cell_text(emit, strings[part.name]);
+		emit_cell_text(emit, strings[part.by]);
+		emit_cell_ns(emit, row->body_ns);
+		emit_cell_ns(emit, row->tail_ns);
+		emit_cell_ns(emit, row->more_ns.value);
+		emit_interval(emit, &row->more_ns);
+		if (!is_text)
+			emit_cell_flag(emit, i < tail->told_count);
+		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+	char untold[EMIT_DURATION_BYTES];
+	emit_format_duration(untold, tail->untold_ns);
+	if (is_text && tail->part_count > tail->told_count)
+		emit_line(emit, "Left out: %zu parts that chance may explain, %s in all.",
+			  tail->part_count - tail->told_count, untold);
+}
+
+/* Three requests, each with what its thread did. */
+static void emit_examples(const struct analysis *analysis, const struct tailed *tailed,
+			  struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "request", .head = "request" },
+		{ .key = "at_ns", .head = "at", .align = EMIT_RIGHT },
+		{ .key = "length_ns", .head = "for", .align = EMIT_RIGHT },
+		{ .key = "state", .head = "its thread was" },
+		{ .key = "what", .head = "in", .is_flexible = true },
+		{ .key = "waker", .head = "let go by", .is_flexible = true },
+	};
+	emit_table_begin(emit, "tail_timelines", EMIT_OBJECTS, columns, 6);
+	for (size_t e = 0; e < TAIL_EXAMPLES && tailed->tail.state == TAIL_KNOWN; e++) {
+		uint32_t index = tailed->requests[tailed->tail.examples[e]];
+		const struct request *request = &analysis->script.requests.requests[index];
+		uint64_t left_out_ns;
+		size_t count;
+		if (request->thread == NO_INDEX)
+			continue;
+		struct tailed_slice *slices =
+			tailed_slices(analysis, index, SLICES_SHOWN, &count, &left_out_ns);
+		for (size_t i = 0; i < count; i++) {
+			emit_row_begin(emit);
+			emit_cell_text(emit,
+				       i && emit->format == EMIT_TEXT ? "" : example_words[e]);
+			emit_cell_ns(emit, (double)(slices[i].start_ns - request->start_ns));
+			emit_cell_ns(emit, (double)(slices[i].end_ns - slices[i].start_ns));
+			emit_cell_text(emit, slices[i].state);
+			emit_cell_text(emit, slices[i].what);
+			emit_cell_text(emit,
+				       slices[i].waker == NO_INDEX
+					       ? ""
+					       : facts_thread_name(analysis, slices[i].waker));
+			emit_row_end(emit);
+		}
+		free(slices);
+	}
+	emit_table_end(emit);
+}
+
+static void say_cohorts(const struct tail *tail, struct emit *emit)
+{
+	char from[EMIT_DURATION_BYTES], least[EMIT_DURATION_BYTES], most[EMIT_DURATION_BYTES];
+	char more[EMIT_DURATION_BYTES];
+	emit_format_duration(from, (double)tail->tail_least_ns);
+	emit_format_duration(least, (double)tail->body_least_ns);
+	emit_format_duration(most, (double)tail->body_most_ns);
+	emit_format_duration(more, tail->whole.more_ns.value);
+	if (tail->percent < tail->asked)
+		emit_line(emit, "%zu requests have no p%g that could be told from chance: p%g.",
+			  tail->count, tail->asked, tail->percent);
+	emit_line(
+		emit,
+		"The %zu requests from p%g on (%s or longer) take %s more than the %zu around the "
+		"median (p%d to p%d: %s to %s). Per request:",
+		tail->tail_count, tail->percent, from, more, tail->body_count, TAIL_BODY_FROM,
+		TAIL_BODY_TO, least, most);
+}
+
+static void emit_numbers(const struct tail *tail, struct emit *emit)
+{
+	static const char *const states[] = {
+		[TAIL_KNOWN] = "known", [TAIL_TOO_FEW] = "too few", [TAIL_UNFINISHED] = "unfinished"
+	};
+	char percent[16];
+	snprintf(percent, sizeof(percent), "p%g", tail->percent);
+	emit_text(emit, "tail", NULL, states[tail->state]);
+	emit_text(emit, "tail_percentile", NULL, percent);
+	emit_count(emit, "tail_requests", NULL, tail->tail_count);
+	emit_count(emit, "body_requests", NULL, tail->body_count);
+	emit_ns(emit, "tail_from_ns", NULL, (double)tail->tail_least_ns);
+	emit_ns(emit, "tail_untold_ns", NULL, tail->untold_ns);
+}
+
+static void say_why_not(const struct tail *tail, struct emit *emit)
+{
+	if (tail->state == TAIL_TOO_FEW)
+		emit_line(emit, "%zu requests are too few: a tail takes %d.", tail->count,
+			  TAIL_REQUESTS_LEAST);
+	else
+		emit_line(emit,
+			  "p%g cannot be known: %zu of %zu requests were not finished, nobody "
+			  "knows how long they take.",
+			  tail->percent, tail->unfinished_count, tail->count);
+}
+
+void report_tail(const struct analysis *analysis, struct emit *emit)
+{
+	const char *asked = analysis->options->tail;
+	bool is_text = emit->format == EMIT_TEXT;
+	struct tailed tailed;
+	bool has_any = tailed_build(&tailed, analysis,
+				    asked && asked[0] ? tailed_percent(asked) : STANDARD);
+	if (!has_any && is_text)
+		return;
+	emit_heading(emit, "What have the slowest requests more of?");
+	if (!is_text)
+		emit_numbers(&tailed.tail, emit);
+	else if (tailed.tail.state == TAIL_KNOWN)
+		say_cohorts(&tailed.tail, emit);
+	else
+		say_why_not(&tailed.tail, emit);
+	if (!is_text || tailed.tail.state == TAIL_KNOWN) {
+		emit_parts(analysis, &tailed.tail, emit);
+		emit_examples(analysis, &tailed, emit);
+	}
+	tailed_free(&tailed);
+}
