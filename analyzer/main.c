@@ -29,6 +29,7 @@
 #include "diff/diff.h"
 #include "export/exporters.h"
 #include "export/folded.h"
+#include "export/foldedtail.h"
 #include "export/page.h"
 #include "export/requestlines.h"
 #include "export/slowing.h"
@@ -170,12 +171,30 @@ static size_t output_columns(const struct options *options)
 	return LINE_COLUMNS;
 }
 
+static int print_folded_tail(const struct recording *recording, const struct options *options,
+			     const struct labels *labels)
+{
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	if (analysis_measure(&analysis, recording, options, labels, error) != 0) {
+		complain("%s", error);
+		return EXIT_TROUBLE;
+	}
+	bool has_tail = folded_tail_write(stdout, &analysis);
+	if (!has_tail)
+		complain("--folded tail: there are too few requests that were finished");
+	analysis_free(&analysis);
+	return has_tail ? 0 : EXIT_TROUBLE;
+}
+
 static int print_folded(const struct recording *recording, const struct options *options,
 			const struct labels *labels)
 {
 	enum folded_of of;
+	if (strcmp(options->folded, "tail") == 0)
+		return print_folded_tail(recording, options, labels);
 	if (!folded_parse(options->folded, &of)) {
-		complain("--folded: \"%.60s\" is none of wait, cpu, wall, lock; "
+		complain("--folded: \"%.60s\" is none of wait, cpu, wall, lock, tail; "
 			 "give one of them",
 			 options->folded);
 		return EXIT_TROUBLE;

@@ -54,8 +54,7 @@ static bool is_of(enum folded_of of, const struct stack_sum *sum)
 	return false;
 }
 
-/* A frame's text; what would end a frame or a line is replaced. */
-static void put_text(FILE *file, const char *text)
+void folded_put_text(FILE *file, const char *text)
 {
 	for (; *text; text++)
 		fputc(*text == ';' ? ',' : (unsigned char)*text < ' ' ? '?' : *text, file);
@@ -68,16 +67,16 @@ static void put_line(FILE *file, const struct walk *walk, const struct stack_sum
 	uint64_t us = (sum->ns + 500) / 1000;
 	if (us == 0)
 		return;
-	put_text(file, *thread ? thread : "?");
+	folded_put_text(file, *thread ? thread : "?");
 	for (size_t i = walk_stack(walk, sum->stack, functions, FUNCTION_STACK_MAX); i-- > 0;) {
 		fputc(';', file);
-		put_text(file, walk->recording->strings[functions[i]]);
+		folded_put_text(file, walk->recording->strings[functions[i]]);
 	}
 	char *leaf =
 		stack_leaf(walk, stack_leaf_number(sum->state, sum->cause), sum->name, sum->stack);
 	if (leaf) {
 		fputc(';', file);
-		put_text(file, leaf);
+		folded_put_text(file, leaf);
 	}
 	free(leaf);
 	fprintf(file, " %" PRIu64 "\n", us);

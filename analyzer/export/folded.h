@@ -23,6 +23,9 @@ enum folded_of {
 /* The word for --folded; false when it is none. */
 bool folded_parse(const char *word, enum folded_of *of);
 
+/* A frame's text; what would end a frame or a line is replaced. */
+void folded_put_text(FILE *file, const char *text);
+
 void folded_write(FILE *file, enum folded_of of, struct walk *walk);
 
 /* The same of a recording that is not analyzed. */

@@ -14,7 +14,9 @@ bool followed_is_wanted(const struct options *options)
 		options->show && (strstr(options->show, "paths") || strstr(options->show, "all") ||
 				  strstr(options->show, "tail"));
 	bool has_page = options->html && options->html[0];
-	return options->json || has_page || is_shown || (options->requests && options->requests[0]);
+	bool is_folded = options->folded && strcmp(options->folded, "tail") == 0;
+	return options->json || has_page || is_shown || is_folded ||
+	       (options->requests && options->requests[0]);
 }
 
 void followed_build(struct request_paths *paths, const struct analysis *analysis)

@@ -9,8 +9,6 @@
 
 enum { SLICES_SHOWN = 12, RANGE_BYTES = 2 * EMIT_DURATION_BYTES + 8 };
 
-static const double STANDARD = 99;
-
 static const char *const example_words[TAIL_EXAMPLES] = {
 	[TAIL_SLOWEST] = "slowest", [TAIL_FIRST] = "tail", [TAIL_MEDIAN] = "median"
 };
@@ -162,11 +160,9 @@ static void say_why_not(const struct tail *tail, struct emit *emit)
 
 void report_tail(const struct analysis *analysis, struct emit *emit)
 {
-	const char *asked = analysis->options->tail;
 	bool is_text = emit->format == EMIT_TEXT;
 	struct tailed tailed;
-	bool has_any = tailed_build(&tailed, analysis,
-				    asked && asked[0] ? tailed_percent(asked) : STANDARD);
+	bool has_any = tailed_build(&tailed, analysis, tailed_asked(analysis->options));
 	if (!has_any && is_text)
 		return;
 	emit_heading(emit, "What have the slowest requests more of?");

@@ -10,11 +10,18 @@
 #include "facts.h"
 #include "measure/threadslices.h"
 
+static const double STANDARD = 99;
+
 double tailed_percent(const char *text)
 {
 	char *end;
 	double percent = strtod(text, &end);
 	return end == text || *end || !(percent >= 50 && percent <= 99.9) ? 0 : percent;
+}
+
+double tailed_asked(const struct options *options)
+{
+	return options->tail && options->tail[0] ? tailed_percent(options->tail) : STANDARD;
 }
 
 static int compare_starts(const void *left, const void *right, void *context)

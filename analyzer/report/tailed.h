@@ -19,8 +19,12 @@ struct tailed {
 	uint32_t *requests; /* index of each, as the tail numbers them: in order of their begin */
 };
 
-/* The percentile that is asked for; 0 = none. */
+struct options;
+
+/* A percentile that may be asked for; 0 = the text is none. */
 double tailed_percent(const char *text);
+/* The one that --tail asks for; 99 if it is not given. */
+double tailed_asked(const struct options *options);
 
 /* False: there are no requests, or nobody asked for their paths. */
 bool tailed_build(struct tailed *tailed, const struct analysis *analysis, double percent);
