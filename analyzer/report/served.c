@@ -200,7 +200,7 @@ static void say_p99(FILE *file, const struct analysis *analysis, const struct se
 		return;
 	}
 	if (served->shortest == SIZE_MAX) {
-		fputs(" No single class, made faster, would shorten p99.", file);
+		fputs(" No single class would surely shorten p99.", file);
 		return;
 	}
 	char *change = report_change(analysis, analysis->whatif.rows[served->shortest].class,

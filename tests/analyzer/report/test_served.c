@@ -168,7 +168,7 @@ static const struct {
 	  false,
 	  { -1, 0, 0 },
 	  { 0, 0, 0.01 },
-	  " No single class, made faster, would shorten p99. No single class would raise "
+	  " No single class would surely shorten p99. No single class would raise "
 	  "throughput." },
 	/* 3 */
 	{ false,
@@ -183,7 +183,7 @@ static const struct {
 	  false,
 	  { 0.9, 0.8, 0 },
 	  { 0, 0, 0.01 },
-	  " No single class, made faster, would shorten p99. No single class would raise "
+	  " No single class would surely shorten p99. No single class would raise "
 	  "throughput." },
 	/* 5 */ { true, false, { 40, 10, 0 }, { 100, 200, 0 }, "" },
 };
