@@ -451,7 +451,7 @@ int analysis_measure(struct analysis *analysis, const struct recording *recordin
 		analysis_compile(analysis);
 	if (analysis->has_script)
 		analysis->actual_makespan_ns = analysis->script.actual_ns;
-	analysis->has_paths = analysis->has_script && followed_is_wanted(options);
+	analysis->has_paths = analysis->has_script && followed_is_wanted(analysis);
 	if (analysis->has_paths)
 		followed_build(&analysis->paths, analysis);
 	return 0;

@@ -8,15 +8,30 @@
 #include "analysis.h"
 #include "base/memory.h"
 
-bool followed_is_wanted(const struct options *options)
+static bool is_given(const char *text)
 {
-	bool is_shown =
-		options->show && (strstr(options->show, "paths") || strstr(options->show, "all") ||
-				  strstr(options->show, "tail"));
-	bool has_page = options->html && options->html[0];
-	bool is_folded = options->folded && strcmp(options->folded, "tail") == 0;
-	return options->json || has_page || is_shown || is_folded ||
-	       (options->requests && options->requests[0]);
+	return text && text[0];
+}
+
+/* The first screen tells of requests, if there are any. */
+static bool is_screen_of_requests(const struct analysis *analysis)
+{
+	const struct options *options = analysis->options;
+	const struct requests *requests = &analysis->script.requests;
+	return options->show && !options->show[0] && !is_given(options->export) &&
+	       !is_given(options->folded) && requests->judged_class != NO_INDEX &&
+	       requests->judged_source != REQUEST_LOCK;
+}
+
+bool followed_is_wanted(const struct analysis *analysis)
+{
+	const struct options *options = analysis->options;
+	bool is_shown = is_given(options->show) &&
+			(strstr(options->show, "paths") || strstr(options->show, "all") ||
+			 strstr(options->show, "tail"));
+	bool is_folded = is_given(options->folded) && strcmp(options->folded, "tail") == 0;
+	return options->json || is_folded || is_given(options->html) || is_shown ||
+	       is_given(options->requests) || is_screen_of_requests(analysis);
 }
 
 void followed_build(struct request_paths *paths, const struct analysis *analysis)

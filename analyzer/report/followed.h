@@ -12,8 +12,8 @@
 
 struct analysis;
 
-/* Whether anything that these options ask for shows paths. */
-bool followed_is_wanted(const struct options *options);
+/* Whether anything that the options of an analysis ask for shows paths. Its script is built. */
+bool followed_is_wanted(const struct analysis *analysis);
 
 /* Of an analysis that has a script; request_paths_free() frees them. */
 void followed_build(struct request_paths *paths, const struct analysis *analysis);

@@ -12,10 +12,12 @@
 #include "format.h"
 #include "report.h"
 #include "served.h"
+#include "slowest.h"
+#include "tailed.h"
 
 enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64 };
 
-static const double WORTH_SAYING_PERCENT = 0.1;
+static const double WORTH_SAYING_PERCENT = 0.1, SLOW_PERCENT = 99;
 
 static const struct whatif_row *best_row(const struct analysis *analysis, size_t factor)
 {
@@ -128,6 +130,21 @@ static void emit_sentence(const struct analysis *analysis, struct emit *emit)
 		emit_table_end(emit);
 	emit_text(emit, "confidence", NULL, confidence_word(confidence));
 	emit_text(emit, "confidence_reason", NULL, why);
+}
+
+/* The first screen of a server: why are some requests slower than others? */
+static void emit_slowest(const struct analysis *analysis, struct emit *emit)
+{
+	struct tailed tailed;
+	if (!emit->is_screen || analysis->script.requests.judged_source == REQUEST_LOCK ||
+	    !tailed_build(&tailed, analysis, SLOW_PERCENT))
+		return;
+	char *sentence = slowest_sentence(&tailed.tail, &analysis->paths.parts,
+					  analysis->recording->strings);
+	if (sentence)
+		emit_line(emit, "%s", sentence);
+	free(sentence);
+	tailed_free(&tailed);
 }
 
 static void emit_warnings(const struct analysis *analysis, struct emit *emit)
@@ -389,6 +406,7 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 {
 	const struct recording *recording = analysis->recording;
 	emit_sentence(analysis, emit);
+	emit_slowest(analysis, emit);
 	emit_warnings(analysis, emit);
 	emit_line(emit, "%s", "");
 	emit_labelled(emit, "Recorded", "%zu ops, %zu waits, %zu links; %" PRIu64 " events dropped",

@@ -2,6 +2,7 @@
 /* If this failed, slow requests would be compared with the wrong ones. */
 #include "report/followed.h"
 #include "pathed.h"
+#include "report/analysis.h"
 
 enum { COUNT = 200 };
 
@@ -43,15 +44,26 @@ END_TEST
 START_TEST(paths_are_found_if_somebody_asks)
 {
 	struct options options = { 0 };
-	ck_assert(!followed_is_wanted(&options));
+	struct analysis analysis = { .options = &options };
+	struct requests *requests = &analysis.script.requests;
+	requests->judged_class = NO_INDEX;
+	ck_assert(!followed_is_wanted(&analysis));
 	options.show = options.requests = "";
-	ck_assert(!followed_is_wanted(&options));
+	ck_assert(!followed_is_wanted(&analysis));
+	/* the first screen of a server */
+	requests->judged_class = 1;
+	ck_assert(followed_is_wanted(&analysis));
+	requests->judged_source = REQUEST_LOCK;
+	ck_assert(!followed_is_wanted(&analysis));
+	requests->judged_source = REQUEST_SERVED;
+	options.export = "folded";
+	ck_assert(!followed_is_wanted(&analysis));
 	options.requests = "-";
-	ck_assert(followed_is_wanted(&options));
+	ck_assert(followed_is_wanted(&analysis));
 	options = (struct options){ .show = "locks,paths" };
-	ck_assert(followed_is_wanted(&options));
+	ck_assert(followed_is_wanted(&analysis));
 	options = (struct options){ .json = true };
-	ck_assert(followed_is_wanted(&options));
+	ck_assert(followed_is_wanted(&analysis));
 }
 END_TEST
 
