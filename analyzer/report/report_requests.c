@@ -44,11 +44,11 @@ static void emit_groups(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
 		{ .key = "class", .head = "first op", .is_flexible = true },
-		{ .key = "kind", .head = "kind" },
-		{ .key = "source", .head = "found as" },
+		{ .key = "kind", .head = "kind", .yields = 2 },
+		{ .key = "source", .head = "found as", .yields = 3 },
 		{ .key = "count", .head = "requests", .align = EMIT_RIGHT },
 		{ .key = "p50_ns", .head = "p50", .align = EMIT_RIGHT },
-		{ .key = "p95_ns", .head = "p95", .align = EMIT_RIGHT },
+		{ .key = "p95_ns", .head = "p95", .align = EMIT_RIGHT, .yields = 1 },
 		{ .key = "p99_ns", .head = "p99", .align = EMIT_RIGHT },
 		{ .key = "max_ns", .head = "max", .align = EMIT_RIGHT },
 		{ .key = "per_second", .head = "per second", .align = EMIT_RIGHT },

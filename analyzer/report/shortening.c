@@ -193,12 +193,12 @@ static void emit_table(const struct shortening *of, enum request_figure figure)
 	snprintf(range, sizeof(range), "%s range", request_figure_word(figure));
 	const struct emit_column columns[] = {
 		{ .head = "class", .is_flexible = true },
-		{ .head = "kind" },
-		{ .head = "mean saved", .align = EMIT_RIGHT },
+		{ .head = "kind", .yields = 2 },
+		{ .head = "mean saved", .align = EMIT_RIGHT, .yields = 4 },
 		{ .head = "p50 saved", .align = EMIT_RIGHT },
-		{ .head = "p95 saved", .align = EMIT_RIGHT },
+		{ .head = "p95 saved", .align = EMIT_RIGHT, .yields = 1 },
 		{ .head = "p99 saved", .align = EMIT_RIGHT },
-		{ .head = range, .align = EMIT_RIGHT },
+		{ .head = range, .align = EMIT_RIGHT, .yields = 3 },
 	};
 	const struct whatif *whatif = &of->analysis->whatif;
 	bool *is_shown = memory_new(whatif->row_count, sizeof(*is_shown));
