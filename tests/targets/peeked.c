@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include "scenario.h"
 
@@ -121,6 +122,22 @@ static void read_as_client(void)
 	tell("client", read(client, data, ROOM));
 }
 
+/* A kind that the parent has, in an arena with other strings. */
+static void read_in_a_child(void)
+{
+	int status;
+	pid_t child;
+
+	ASK("GET /by/readv HTTP/1.1\r\n");
+	child = fork();
+	if (child == 0) {
+		tell("child", read(server, data, ROOM));
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0)
+		abort();
+}
+
 int main(void)
 {
 	char line[16];
@@ -135,6 +152,8 @@ int main(void)
 	read_in_strange_ways();
 	read_other_protocols();
 	read_as_client();
+	if (line[0] == 'f')
+		read_in_a_child();
 	/* Its own memory is no recording. */
 	explicit_bzero(data, ROOM);
 	puts("done");
