@@ -36,6 +36,8 @@ static void put_request(FILE *file, const struct analysis *analysis, size_t inde
 	const struct request *request = &analysis->script.requests.requests[index];
 	fputc('{', file);
 	put_text(file, "class", facts_class_name(analysis, request->class));
+	if (request->kind)
+		put_text(file, "request", recording->strings[request->kind]);
 	put_text(file, "source", facts_request_source(request->source));
 	put_text(file, "connection", recording->strings[request->connection]);
 	fprintf(file, "\"ordinal\":%" PRIu32 ",", request->ordinal);

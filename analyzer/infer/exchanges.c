@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "format.h"
 
 struct cutting {
 	struct exchanges *exchanges;
@@ -103,6 +104,7 @@ static struct exchange mirrored(const struct cutting *cutting, const struct curr
 	return (struct exchange){ .first_op = write,
 				  .last_op = answered_op(cutting, current),
 				  .of = NO_INDEX,
+				  .kind = current->exchange.kind,
 				  .arrival_op = write,
 				  .start_ns = start_ns,
 				  .early_ns = start_ns };
@@ -172,18 +174,28 @@ static void current_end(struct cutting *cutting, uint32_t end, struct current *c
 	current->is_any = false;
 }
 
+static uint32_t request_kind_of(const struct recording *rec, uint32_t op)
+{
+	return rec->ops[op].kind == KIND_IO ? rec->extras[op].request_kind : 0;
+}
+
 static void question(struct cutting *cutting, const struct end_event *event,
 		     struct current *current, uint64_t before_ns)
 {
-	if (current->is_any && current->exchange.last_op == NO_INDEX && !current->is_closed)
-		return; /* more of it */
-	current_end(cutting, event->end, current);
-	*current = (struct current){
-		.exchange = { .first_op = event->op, .last_op = NO_INDEX, .of = NO_INDEX },
-		.before_ns = before_ns,
-		.is_any = true,
-		.is_by_other = event->is_other
-	};
+	bool is_more =
+		current->is_any && current->exchange.last_op == NO_INDEX && !current->is_closed;
+
+	if (!is_more) {
+		current_end(cutting, event->end, current);
+		*current = (struct current){
+			.exchange = { .first_op = event->op, .last_op = NO_INDEX, .of = NO_INDEX },
+			.before_ns = before_ns,
+			.is_any = true,
+			.is_by_other = event->is_other
+		};
+	}
+	if (current->exchange.kind == 0)
+		current->exchange.kind = request_kind_of(cutting->rec, event->op);
 }
 
 /* From the event at `from` on. */

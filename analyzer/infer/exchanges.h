@@ -19,6 +19,7 @@ struct exchange {
 	uint32_t last_op;    /* of the answer; NO_INDEX = there was none by the recording's end */
 	uint32_t ordinal;    /* at its end, from 0 */
 	uint32_t of;         /* index of the same one at the other end, or NO_INDEX */
+	uint32_t kind;       /* string id: of the first read that tells it; 0 = not known */
 	bool is_served;      /* its end serves */
 	/* It had arrived when this op began or ended, and arrived no sooner than early_ns. */
 	uint32_t arrival_op;

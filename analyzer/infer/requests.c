@@ -7,10 +7,6 @@
  * asks, and its next read is the answer. A read of what it wrote itself is none: it takes something
  * from a store, as make's job server is.
  *
- * Of all classes of requests, hypotheses are judged by the surest one with the most time, but by
- * served ones of all classes. A process that serves others asks on their behalf: its questions are
- * parts of requests. Parts are judged by only where there is nothing else.
- *
  * Threads that share nothing but locks ask for locks. Where nothing else is a request, each
  * coming for the class of locks that was waited for most is one. The lock may have been free.
  *
@@ -25,8 +21,6 @@
 #include "base/memory.h"
 #include "exchanges.h"
 #include "format.h"
-
-enum { REQUESTS_LEAST = 2 /* one alone has no percentiles */ };
 
 /* Where a request begins or ends. */
 struct point {
@@ -138,6 +132,7 @@ static void exchange_add(struct seeking *seeking, const struct exchange *exchang
 				   .early_ns = exchange->early_ns,
 				   .connection = exchange->connection,
 				   .ordinal = exchange->ordinal,
+				   .kind = exchange->kind,
 				   .of = NO_INDEX };
 
 	request_add(seeking, request,
@@ -374,49 +369,6 @@ static int compare_places(const void *left, const void *right)
 	return a->stamp < b->stamp ? -1 : a->stamp > b->stamp;
 }
 
-/* The class of this source in which most time was spent. */
-static void judged_of_source(struct requests *requests, const struct request *like,
-			     uint32_t class_count)
-{
-	uint64_t *taken_ns = memory_new(class_count, sizeof(*taken_ns));
-	uint32_t *counts = memory_new(class_count, sizeof(*counts));
-
-	for (size_t i = 0; i < requests->count; i++) {
-		const struct request *request = &requests->requests[i];
-
-		if (request->source != like->source || request->is_part != like->is_part)
-			continue;
-		taken_ns[request->class] += request->taken_ns;
-		counts[request->class]++;
-	}
-	for (uint32_t i = 0; i < class_count; i++) {
-		if (counts[i] < REQUESTS_LEAST || (requests->judged_class != NO_INDEX &&
-						   taken_ns[i] <= taken_ns[requests->judged_class]))
-			continue;
-		requests->judged_class = i;
-		requests->judged_source = like->source;
-		requests->judged_is_part = like->is_part;
-	}
-	free(taken_ns);
-	free(counts);
-}
-
-/* The requests to judge by: of the surest source. */
-static void judged_find(struct requests *requests, uint32_t class_count)
-{
-	requests->judged_class = NO_INDEX;
-	for (int is_part = 0; is_part < 2; is_part++)
-		for (int source = REQUEST_MARKED;
-		     source <= REQUEST_LOCK && requests->judged_class == NO_INDEX; source++) {
-			const struct request like = { .source = (enum request_source)source,
-						      .is_part = is_part };
-			judged_of_source(requests, &like, class_count);
-		}
-	requests->judged_count = 0;
-	for (size_t i = 0; i < requests->count; i++)
-		requests->judged_count += request_is_judged(requests, &requests->requests[i]);
-}
-
 void requests_build(struct requests *requests, const struct recording *recording,
 		    const struct class_table *classes, const struct flows *flows,
 		    const struct timeline *timeline)
@@ -434,10 +386,10 @@ void requests_build(struct requests *requests, const struct recording *recording
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
 	parts_find(requests, recording);
-	judged_find(requests, classes->count);
+	requests_judge(requests, classes->count, NULL);
 	if (requests->judged_class == NO_INDEX) {
 		locks_seek(&seeking, timeline);
-		judged_find(requests, classes->count);
+		requests_judge(requests, classes->count, NULL);
 	}
 	requests_sort_places(requests);
 	free(seeking.ordinals);
@@ -486,14 +438,4 @@ const struct stamp_place *requests_places(const struct requests *requests, uint3
 	     i < requests->place_count && places[i].op == op && places[i].point == point; i++)
 		(*count)++;
 	return places + low;
-}
-
-bool request_is_judged(const struct requests *requests, const struct request *request)
-{
-	if (requests->judged_class == NO_INDEX || requests->judged_source != request->source ||
-	    requests->judged_is_part != request->is_part)
-		return false;
-	/* a client asks of several servers; threads of a pool, and reads of several sorts, serve
-	 * the same clients */
-	return request->source == REQUEST_SERVED || requests->judged_class == request->class;
 }

@@ -13,6 +13,8 @@
 #include "recording/classes.h"
 #include "recording/timeline.h"
 
+enum { REQUESTS_LEAST = 2 /* one alone has no percentiles */ };
+
 /* How a request is known, the surest first. */
 enum request_source {
 	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
@@ -34,8 +36,10 @@ struct request {
 	uint32_t thread;     /* of this op, NO_INDEX = the dump names no threads */
 	uint32_t connection; /* string id: the ident of its end of the connection, 0 = none */
 	uint32_t ordinal;    /* among the requests of this end, from 0 */
+	uint32_t kind;       /* string id: "GET /users"; 0 = not known, nobody peeked */
 	uint32_t of; /* index of the same one at the other end of the connection, or NO_INDEX */
 	bool is_unfinished;
+	bool is_left_out; /* nothing is judged by it, as by those of other kinds */
 	/* asked by a process that serves others, perhaps on their behalf; or served, where the one
 	 * that asks is recorded, too */
 	bool is_part;
@@ -73,6 +77,10 @@ void requests_build(struct requests *requests, const struct recording *recording
 		    const struct class_table *classes, const struct flows *flows,
 		    const struct timeline *timeline);
 void requests_free(struct requests *requests);
+
+/* Chooses by which requests hypotheses are judged: of the kinds that are wanted, a flag for each
+ * string; NULL: of any kind. */
+void requests_judge(struct requests *requests, uint32_t class_count, const bool *is_wanted);
 
 /* In order, as requests_places() needs it; after any of them was moved. */
 void requests_sort_places(struct requests *requests);

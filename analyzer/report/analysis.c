@@ -24,6 +24,7 @@
 #include "facts.h"
 #include "followed.h"
 #include "format.h"
+#include "kinds.h"
 #include "names/threadnames.h"
 #include "recording/words.h"
 #include "replay/follow.h"
@@ -464,7 +465,7 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 	int failed = analysis_measure(analysis, recording, options, labels, error);
 	if (failed)
 		return failed;
-	if (analysis_ask(analysis, error) != 0) {
+	if (kinds_choose(analysis, error) != 0 || analysis_ask(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "kinds.h"
 #include "report.h"
 #include "requestfigures.h"
 #include "shortening.h"
@@ -72,6 +73,50 @@ static void emit_groups(const struct analysis *analysis, struct emit *emit)
 	free(sorted);
 }
 
+/* The kinds with the most time; JSON has all. */
+static void emit_kinds(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "request_kind", .head = "kind of request", .is_flexible = true },
+		{ .key = "source", .head = "found as" },
+		{ .key = "count", .head = "requests", .align = EMIT_RIGHT },
+		{ .key = "total_ns", .head = "total", .align = EMIT_RIGHT },
+		{ .key = "p50_ns", .head = "p50", .align = EMIT_RIGHT },
+		{ .key = "p95_ns", .head = "p95", .align = EMIT_RIGHT },
+		{ .key = "p99_ns", .head = "p99", .align = EMIT_RIGHT },
+		{ .key = "per_second", .head = "per second", .align = EMIT_RIGHT },
+		{ .key = "is_judged", .head = NULL },
+	};
+	double seconds = (double)analysis->actual_makespan_ns / 1e9;
+	size_t count, most = analysis->options->top;
+	struct kind_row *rows = kinds_list(&analysis->script.requests, &count);
+	if (count > 0 || emit->format == EMIT_JSON) {
+		emit_table_begin(emit, "request_kinds", EMIT_OBJECTS, columns,
+				 sizeof(columns) / sizeof(columns[0]));
+		for (size_t i = 0; i < count && (i < most || emit->format == EMIT_JSON); i++) {
+			const struct kind_row *row = &rows[i];
+			emit_row_begin(emit);
+			emit_cell_text(emit, row->kind ? analysis->recording->strings[row->kind]
+						       : "(not known)");
+			emit_cell_text(emit, facts_request_source(row->source));
+			emit_cell_count(emit, row->count);
+			emit_cell_ns(emit, (double)row->total_ns);
+			emit_cell_ns(emit, row->p50_ns);
+			emit_cell_ns(emit, row->p95_ns);
+			emit_cell_ns(emit, row->p99_ns);
+			emit_cell_count(emit,
+					seconds > 0 ? (uint64_t)((double)row->count / seconds + 0.5)
+						    : 0);
+			emit_cell_flag(emit, row->is_judged);
+			emit_row_end(emit);
+		}
+		emit_table_end(emit);
+	}
+	if (count > most && emit->format == EMIT_TEXT)
+		emit_line(emit, "and %zu more kinds (--top, --json)", count - most);
+	free(rows);
+}
+
 void report_requests(const struct analysis *analysis, struct emit *emit)
 {
 	const struct requests *requests = &analysis->script.requests;
@@ -84,6 +129,7 @@ void report_requests(const struct analysis *analysis, struct emit *emit)
 				   ? "How long did threads wait for the lock waited for most?"
 				   : "How long did requests take?");
 	emit_groups(analysis, emit);
+	emit_kinds(analysis, emit);
 	request_figures_judged(&recorded, requests);
 	if (emit->format == EMIT_TEXT && recorded.unfinished_count)
 		emit_line(

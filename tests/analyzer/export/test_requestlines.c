@@ -35,6 +35,11 @@ START_TEST(a_line_has_a_request_and_its_parts)
 	pathed_begin(&pathed);
 	pathed_end(&pathed);
 	json_t *line = line_of(&pathed, 1), *part;
+	ck_assert_ptr_null(json_object_get(line, "request"));
+	json_decref(line);
+	pathed.all.requests[1].kind = sketch_string(&pathed.sketch, "GET /users");
+	line = line_of(&pathed, 1);
+	ck_assert_str_eq(json_string_value(json_object_get(line, "request")), "GET /users");
 	ck_assert_str_eq(json_string_value(json_object_get(line, "class")), "read_b");
 	ck_assert_str_eq(json_string_value(json_object_get(line, "source")), "served");
 	ck_assert_str_eq(json_string_value(json_object_get(line, "connection")), "tcp l>b");

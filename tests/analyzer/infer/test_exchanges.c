@@ -139,7 +139,8 @@ static const struct {
 	  { { 4, 7, false }, { 9, 12, false } } },
 };
 
-static void sketch_row(struct sketch *sketch, struct rec_process *processes, size_t row)
+static void sketch_calls(struct sketch *sketch, struct rec_process *processes,
+			 const struct call *calls, size_t count)
 {
 	sketch_begin(sketch);
 	for (uint32_t i = 0; i < 4; i++)
@@ -148,7 +149,7 @@ static void sketch_row(struct sketch *sketch, struct rec_process *processes, siz
 	processes[1] = (struct rec_process){ .pid = 2, .op = NO_INDEX };
 	sketch->rec.processes = processes;
 	sketch->rec.process_count = 2;
-	for (const struct call *call = rows[row].calls; call->name; call++) {
+	for (const struct call *call = calls; call < calls + count && call->name; call++) {
 		uint32_t op = sketch_io(sketch, call->thread, call->name, call->ident, call->bytes,
 					call->from_ms, call->to_ms);
 		sketch->rec.extras[op].accepted = strcmp(call->ident, CLIENT) != 0;
@@ -189,7 +190,7 @@ START_TEST(exchanges_are_cut)
 	struct exchanges exchanges;
 	size_t expected = 0;
 
-	sketch_row(&sketch, processes, (size_t)_i);
+	sketch_calls(&sketch, processes, rows[_i].calls, CALLS_MAX);
 	flows_build(&flows, &sketch.rec);
 	carriers_build(&carriers, &flows, &sketch.rec);
 	exchanges_build(&exchanges, &sketch.rec, &flows, &carriers);
@@ -225,8 +226,46 @@ START_TEST(exchanges_are_cut)
 }
 END_TEST
 
+/* As MySQL's server reads: the header tells nothing, the body does. Whatever comes later is of no
+ * interest, and both ends know. */
+START_TEST(the_first_read_that_tells_it_is_the_kind)
+{
+	struct sketch sketch;
+	struct rec_process processes[2];
+	struct flows flows;
+	struct carriers carriers;
+	struct exchanges exchanges;
+	const struct call calls[] = {
+		{ "write", CLIENT, 27, 1, 1, 0 },  { "read", SERVER, 9, 0, 3, 1 },
+		{ "read", SERVER, 9, 3, 4, 1 },    { "read", SERVER, 9, 4, 5, 1 },
+		{ "write", SERVER, 9, 6, 7, 1 },   { "read", CLIENT, 9, 2, 8, 0 },
+		{ "write", CLIENT, 9, 9, 9, 0 },   { "read", SERVER, 9, 7, 10, 1 },
+		{ "write", SERVER, 9, 11, 12, 1 }, { "read", CLIENT, 9, 10, 13, 0 },
+	};
+	static const char *const kinds[] = { "", "", "GET", "SET", "", "", "", "", "", "" };
+
+	sketch_calls(&sketch, processes, calls, sizeof(calls) / sizeof(calls[0]));
+	uint32_t get = sketch_string(&sketch, "GET");
+	for (uint32_t op = 0, i = 0; op < sketch.rec.op_count; op++)
+		if (sketch.rec.ops[op].kind == KIND_IO)
+			sketch.rec.extras[op].request_kind = sketch_string(&sketch, kinds[i++]);
+	flows_build(&flows, &sketch.rec);
+	carriers_build(&carriers, &flows, &sketch.rec);
+	exchanges_build(&exchanges, &sketch.rec, &flows, &carriers);
+	ck_assert_uint_eq(exchanges.count, 4);
+	for (size_t i = 0; i < exchanges.count; i++)
+		ck_assert_uint_eq(exchanges.exchanges[i].kind,
+				  exchanges.exchanges[i].ordinal == 0 ? get : 0);
+	exchanges_free(&exchanges);
+	carriers_free(&carriers);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(exchanges_are_cut, rows);
 	LOOP(the_end_of_a_process_closes_its_connections, 0, 2);
+	TEST(the_first_read_that_tells_it_is_the_kind);
 }
