@@ -2,6 +2,7 @@
 /*
  * Report: what have the slowest requests more of than usual ones?
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "report.h"
@@ -33,7 +34,7 @@ static void emit_parts(const struct analysis *analysis, const struct tail *tail,
 	const struct emit_column text_columns[] = {
 		{ .head = "part" },
 		{ .head = "of", .is_flexible = true },
-		{ .head = "held by", .is_flexible = true },
+		{ .head = "by", .is_flexible = true },
 		{ .head = "body", .align = EMIT_RIGHT },
 		{ .head = "tail", .align = EMIT_RIGHT },
 		{ .head = "more", .align = EMIT_RIGHT },
@@ -45,11 +46,15 @@ static void emit_parts(const struct analysis *analysis, const struct tail *tail,
 		{ .key = "least_ns" }, { .key = "most_ns" }, { .key = "is_told" },
 	};
 	const char *const *strings = analysis->recording->strings;
-	size_t count = is_text ? tail->told_count : tail->part_count;
+	size_t count = is_text ? tail->told_count : tail->part_count, small = 0;
 	emit_table_begin(emit, "tail_parts", EMIT_OBJECTS, is_text ? text_columns : json_columns,
 			 is_text ? 7 : 9);
 	for (size_t i = 0; i < count && !(is_text && i >= analysis->options->top); i++) {
 		const struct tail_part *row = &tail->parts[i];
+		if (is_text && fabs(row->more_ns.value) < tail->whole.more_ns.value / 100) {
+			small++;
+			continue;
+		}
 		struct path_part part = path_parts_at(&analysis->paths.parts, row->key);
 		emit_row_begin(emit);
 		emit_cell_text(emit, path_kind_word(part.kind));
@@ -69,6 +74,8 @@ static void emit_parts(const struct analysis *analysis, const struct tail *tail,
 	if (is_text && tail->part_count > tail->told_count)
 		emit_line(emit, "Left out: %zu parts that chance may explain, %s in all.",
 			  tail->part_count - tail->told_count, untold);
+	if (small)
+		emit_line(emit, "Left out: %zu parts of less than 1%% of the difference.", small);
 }
 
 /* Three requests, each with what its thread did. */

@@ -36,6 +36,8 @@ static void say_part(FILE *file, const struct path_part *part, const char *const
 	case PATH_QUEUED:
 		fputs(part->name ? "queued behind other requests" : "queued behind other work",
 		      file);
+		if (part->by)
+			fprintf(file, " in `%s`", strings[part->by]);
 		break;
 	case PATH_WAKING:
 		fputs("waking up", file);

@@ -35,13 +35,13 @@ static const struct {
 	  "Slow requests (p99: 8.00 ms or longer) take 4.00 ms more than usual ones: 5.00 ms "
 	  "waiting for the lock `flush/fdatasync` (held by `work`)." },
 	/* 2 */
-	{ { { PATH_QUEUED, 1, 0 }, { PATH_QUEUED, 0, 0 } },
+	{ { { PATH_QUEUED, 1, 2 }, { PATH_QUEUED, 0, 0 } },
 	  { 5, 1 },
 	  2,
 	  6,
 	  TAIL_KNOWN,
 	  "Slow requests (p99: 8.00 ms or longer) take 6.00 ms more than usual ones: 5.00 ms "
-	  "queued behind other requests, 1.00 ms queued behind other work." },
+	  "queued behind other requests in `work`, 1.00 ms queued behind other work." },
 	/* 3: chance alone */
 	{ { { PATH_IO, 1, 0 } },
 	  { 5 },
