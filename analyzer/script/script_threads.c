@@ -393,6 +393,13 @@ static bool count_workers(struct script *script, const struct compiler *compiler
 	return any;
 }
 
+/* Servers that serve on are done when their clients are, which they know nothing of. */
+static void count_clients(struct script *script)
+{
+	for (size_t t = 0; t < script->actor_count; t++)
+		script->actors[t].counts = t >= script->clients.first_thread;
+}
+
 /*
  * A program that has ended did so with the thread that ended it, whatever its children go on with.
  * One that serves on may have its children do the work.
@@ -400,7 +407,7 @@ static bool count_workers(struct script *script, const struct compiler *compiler
 void script_choose_finishers(struct script *script, const struct compiler *compiler)
 {
 	const struct recording *rec = compiler->rec;
-	bool any = false, has_ended = false;
+	bool any = false, has_ended = false, serves_on = script->clients.count > 0;
 
 	assert(script->actor_count == rec->thread_count);
 	for (uint32_t p = 0; p < rec->process_count; p++) {
@@ -411,6 +418,7 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 		if (ending != NO_INDEX) {
 			script->actors[ending].counts = true;
 			any = has_ended = true;
+			serves_on = serves_on && ending >= script->clients.first_thread;
 		} else {
 			any = count_workers(script, compiler, p) || any;
 		}
@@ -421,6 +429,8 @@ void script_choose_finishers(struct script *script, const struct compiler *compi
 			any = count_workers(script, compiler, p) || any;
 	for (size_t t = 0; !any && t < script->actor_count; t++)
 		script->actors[t].counts = true;
+	if (serves_on)
+		count_clients(script);
 	tickers_leave(script, compiler);
 	uint64_t finish_ns = script->start_ns;
 	for (size_t t = 0; t < script->actor_count; t++)

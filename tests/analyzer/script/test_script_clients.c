@@ -9,8 +9,9 @@
 
 static const struct script_options as_recorded = { 0 };
 
-/* 20 requests of 1 to 4 ms of work, each 4 ms after the answer before, or 10 ms after another. */
-static void serve(struct sketch *sketch, bool is_open)
+/* 20 requests of 1 to 4 ms of work, each 4 ms after the answer before, or 10 ms after another. One
+ * more thread may do something else for longer. */
+static void serve(struct sketch *sketch, bool is_open, bool has_keeper)
 {
 	double read_ms = 0, sent_ms = 4;
 
@@ -26,6 +27,12 @@ static void serve(struct sketch *sketch, bool is_open)
 	for (uint32_t i = 0; i < 2; i++) /* it goes on serving */
 		sketch->rec.extras[i].open = true;
 	sketch->rec.open_op_count = 2;
+	if (has_keeper) {
+		sketch_thread(sketch, "keeper", 0, 500);
+		sketch->rec.extras[sketch->rec.threads[1].op].open = true;
+		sketch->rec.open_op_count++;
+		sketch_io(sketch, 1, "fdatasync", "file log", 0, 100, 400);
+	}
 	sketch_end(sketch);
 }
 
@@ -43,11 +50,14 @@ static struct replay_answer replay(const struct script *script, uint32_t class, 
 
 static const struct {
 	bool is_open;
+	bool has_keeper;
 	double recorded_ms;
 	double halved_ms;
 } rows[] = {
-	/* 0: 25 ms of work are gone */ { false, 4 + 50 + 20 * 0.5 + 19 * 4, 115 },
-	/* 1: only those of the last request */ { true, 4 + 19 * 10 + 4.5, 196.5 },
+	/* 0: 25 ms of work are gone */ { false, false, 4 + 50 + 20 * 0.5 + 19 * 4, 115 },
+	/* 1: only those of the last request */ { true, false, 4 + 19 * 10 + 4.5, 196.5 },
+	/* 2: clients know nothing of who keeps the log */
+	{ false, true, 4 + 50 + 20 * 0.5 + 19 * 4, 115 },
 };
 
 START_TEST(a_saving_is_of_throughput_or_latency)
@@ -55,10 +65,10 @@ START_TEST(a_saving_is_of_throughput_or_latency)
 	struct sketch sketch;
 	struct script script;
 
-	serve(&sketch, rows[_i].is_open);
+	serve(&sketch, rows[_i].is_open, rows[_i].has_keeper);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert_int_eq(script.clients.sort, rows[_i].is_open ? CLIENTS_OPEN : CLIENTS_CLOSED);
-	ck_assert_uint_eq(script_recorded_actors(&script), 1);
+	ck_assert_uint_eq(script_recorded_actors(&script), rows[_i].has_keeper ? 2 : 1);
 	uint32_t work = sketch_class(&sketch, "work");
 	struct replay_answer as_it_was = replay(&script, NO_INDEX, 1);
 	struct replay_answer halved = replay(&script, work, 0.5);
@@ -78,7 +88,7 @@ START_TEST(a_client_has_steps_of_its_own)
 	struct sketch sketch;
 	struct script script;
 
-	serve(&sketch, false);
+	serve(&sketch, false, false);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	static const struct expected_step steps[] = {
 		{ STEP_STAMP, 0 },        { STEP_SEND, 0 },  { STEP_RECEIVE, 0.500001 },
