@@ -3,11 +3,12 @@
  * Finds, for each condition, a model of tokens that the recording obeys.
  *
  * Method. A section whose site ever waits on the condition takes one token, whether it had to wait
- * or not. Two ways of putting are tried. Each signal puts one. Or each section of a site that ever
- * signals puts one ("signal only when it was empty"). The tokens at the start are the recording's
- * largest deficit of takes over puts. For a bounded queue this finds its capacity. The model is
- * then held against the recording: nobody may begin to wait while there are tokens. Where that
- * happens too often no token is used. Only the edge from the signal that let a section go is kept.
+ * or not. One that still waits as the recording ends takes none. Two ways of putting are tried.
+ * Each signal puts one. Or each section of a site that ever signals puts one ("signal only when it
+ * was empty"). The tokens at the start are the recording's largest deficit of takes over puts. For
+ * a bounded queue this finds its capacity. The model is then held against the recording: nobody may
+ * begin to wait while there are tokens. Where that happens too often no token is used. Only the
+ * edge from the signal that let a section go is kept.
  *
  * Kinds of sites are tried as well, see tokens_is_better(): how many frames count, or the function,
  * for code of which a compiler has made copies.
@@ -276,13 +277,13 @@ static void mark_section(struct section *section, const struct monitors *monitor
 		uint32_t c = of_mutex[i];
 		uint64_t site = section->site[studies[c].depth];
 
-		if (section->take == NO_INDEX && set_has(&studies[c].takers, site))
+		if (section->take == NO_INDEX && section_takes(&studies[c], section))
 			section->take = c;
 		if (section->put == NO_INDEX && put_by_section(monitors->conditions[c].model) &&
 		    set_has(&studies[c].putters, site))
 			section->put = c;
 	}
-	if (section->first_wait != NO_INDEX)
+	if (section->take != NO_INDEX && section->first_wait != NO_INDEX)
 		section->take = monitors->condition_of_wait[section->first_wait];
 	if (section->take != NO_INDEX) {
 		uint32_t depth = studies[section->take].depth;

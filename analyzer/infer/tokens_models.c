@@ -57,7 +57,7 @@ static struct token_event *collect_events(const struct study *study, enum put_mo
 		if (put_by_section(model) && set_has(&study->putters, section->site[study->depth]))
 			push_event(&list, count, &capacity,
 				   (struct token_event){ section->end_ns + 1, 1, NO_INDEX });
-		if (set_has(&study->takers, section->site[study->depth]))
+		if (section_takes(study, section))
 			push_event(&list, count, &capacity,
 				   (struct token_event){ section->end_ns, -1, study->sections[i] });
 	}

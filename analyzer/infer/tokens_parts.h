@@ -51,6 +51,14 @@ struct study {
 	const uint64_t *last_link_ns; /* by thread: when it last let somebody go */
 };
 
+/* One that still waits at the end of the recording has taken nothing. */
+static inline bool section_takes(const struct study *study, const struct section *section)
+{
+	bool is_open = section->last_wait != NO_INDEX && study->rec->waits[section->last_wait].open;
+
+	return !is_open && set_has(&study->takers, section->site[study->depth]);
+}
+
 /* How well a model of putting goes with the recording. */
 struct token_fit {
 	enum put_model model;

@@ -56,6 +56,30 @@ START_TEST(a_signal_only_when_it_was_empty)
 }
 END_TEST
 
+START_TEST(a_wait_that_nothing_ends_takes_nothing)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch_thread(sketch, "taker", 0, 100);
+	for (int i = 0; i < 9; i++)
+		hand_over(sketch, i * 10, i * 10 + 5, true);
+	sketch_hold(sketch, 1, "M", 2, 90, 90.1);
+	sketch->rec.waits[sketch_wait(sketch, 1, REASON_COND, "C", 90.1, 100, NO_INDEX)].open =
+		true;
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+
+	ck_assert_int_eq(monitors->conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert_uint_eq(monitors->conditions[0].initial, 0);
+	ck_assert_uint_eq(monitors->sections[monitors->section_count - 2].take, 0);
+	ck_assert_uint_eq(monitors->sections[monitors->section_count - 1].take, NO_INDEX);
+	monitored_free(&monitored);
+}
+END_TEST
+
 START_TEST(one_computes_for_all)
 {
 	struct monitored monitored;
@@ -145,6 +169,7 @@ SUITE()
 {
 	TEST(a_signal_for_each_item);
 	TEST(a_signal_only_when_it_was_empty);
+	TEST(a_wait_that_nothing_ends_takes_nothing);
 	TEST(one_computes_for_all);
 	TEST(copies_of_a_call_are_one_site);
 	TEST(a_take_of_all_there_is);
