@@ -355,7 +355,7 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 	simulate_reset(sim);
 	do {
 		play_all(sim);
-	} while (!sim->ran_away && !all_finished(sim) && (retire(sim) || simulate_force(sim)));
+	} while (!sim->ran_away && (retire(sim) || (!all_finished(sim) && simulate_force(sim))));
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns) {
 			finish_ns = sim->players[i].finish_ns;

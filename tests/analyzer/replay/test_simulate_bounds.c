@@ -169,8 +169,45 @@ START_TEST(a_thread_without_an_end_is_there_until_the_last_one)
 }
 END_TEST
 
+/* Thread 2 has nothing more to do from 4 on, and so makes the last job. Thread 1 waited later. */
+START_TEST(a_thread_whose_job_another_one_made_has_ended_before)
+{
+	static const double from_ms[] = { 1, 2, 10 }, to_ms[] = { 5, 4, 11 };
+	static const uint32_t workers[] = { 1, 2, 1 };
+	struct sketch sketch;
+	struct script script;
+	struct machine machine;
+	uint64_t finish_ns[3];
+	const struct trial trial = { .finish_ns = finish_ns };
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 30);
+	sketch_thread(&sketch, "worker", 0, 30);
+	sketch_thread(&sketch, "worker", 0, 30);
+	for (int i = 0; i < 3; i++) {
+		sketch_link(&sketch, 0, LINK_POST, "S", from_ms[i], 0, NO_INDEX);
+		sketch_wait(&sketch, workers[i], REASON_SEM, "S", i == 2 ? 5 : 0, from_ms[i],
+			    NO_INDEX);
+		sketch_sleep(&sketch, workers[i], "job", from_ms[i], to_ms[i]);
+	}
+	for (uint32_t i = 1; i < 3; i++) /* they still wait as the recording ends */
+		sketch.rec
+			.waits[sketch_wait(&sketch, i, REASON_SEM, "S", to_ms[3 - i], 30, NO_INDEX)]
+			.open = true;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	machine_begin(&machine, &script, 0);
+	const struct replayer replayer = simulate_replayer(&script, &machine);
+	ck_assert_double_eq_tol(replayer_try(&replayer, &trial).makespan_ns, 30e6, 1);
+	ck_assert_uint_eq(finish_ns[1], 5 * SKETCH_MS);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_thread_whose_job_another_one_made_has_ended_before);
 	TEST(a_thread_without_an_end_is_there_until_the_last_one);
 	TEST(a_barrier_that_spins_comes_to_its_end);
 	TEST(rounds_without_end_are_stopped_and_named);
