@@ -28,14 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call of a server that moved bytes. */
-struct served {
-	uint64_t at_ns; /* write: its beginning; read: its end */
-	uint32_t op;
-	uint32_t connection;
-	bool is_write;
-};
-
 struct seeking {
 	const struct recording *rec;
 	uint32_t *connection_of; /* by ident: NO_INDEX = none of a client */
@@ -174,9 +166,13 @@ static void served_find(struct seeking *seeking)
 			(struct served){ is_write ? op->start_ns : op->end_ns, i, connection,
 					 is_write };
 	}
-	if (seeking->served_count)
-		qsort(seeking->served, seeking->served_count, sizeof(*seeking->served),
-		      compare_served);
+	if (!seeking->served_count)
+		return;
+	qsort(seeking->served, seeking->served_count, sizeof(*seeking->served), compare_served);
+	seeking->connection_count =
+		clients_split(rec, seeking->connection_of, seeking->served, seeking->served_count,
+			      &seeking->idents, seeking->connection_count);
+	qsort(seeking->served, seeking->served_count, sizeof(*seeking->served), compare_served);
 }
 
 /* --- polls that found what was read --- */

@@ -11,6 +11,8 @@
  * closed if all are without for as long, and that varies less than what is from one connection to
  * the next. Else connections come by themselves, and are taken to be a client each.
  *
+ * The name of a connection comes again when its client's port does. A close tells the two apart.
+ *
  * One thread.
  */
 #include "clients_parts.h"
@@ -98,6 +100,86 @@ static int compare_begun(const void *left, const void *right)
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns ? -1 : 1;
 	return (a->connection > b->connection) - (a->connection < b->connection);
+}
+
+/* A close of a client's connection. */
+struct closing {
+	uint64_t at_ns;
+	uint32_t connection;
+	uint32_t op;
+};
+
+static int compare_closings(const void *left, const void *right)
+{
+	const struct closing *a = left, *b = right;
+
+	if (a->connection != b->connection)
+		return a->connection < b->connection ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->op > b->op) - (a->op < b->op);
+}
+
+static struct closing *closings_find(const struct recording *rec, const uint32_t *connection_of,
+				     size_t *count)
+{
+	struct closing *list = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		const struct rec_op *call = &rec->ops[op];
+
+		if (call->kind != KIND_IO || call->thread == NO_INDEX || rec->extras[op].open ||
+		    connection_of[call->ident] == NO_INDEX ||
+		    strncmp(rec->strings[call->name], "close", 5) != 0)
+			continue;
+		list = memory_grow(list, &room, *count + 1, sizeof(*list));
+		list[(*count)++] =
+			(struct closing){ call->start_ns, connection_of[call->ident], op };
+	}
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare_closings);
+	return list;
+}
+
+/* Another process, or a copy of the descriptor, goes on without what was closed. */
+static bool closes(const struct recording *rec, const struct closing *closing,
+		   const struct served *used)
+{
+	const struct rec_op *ops = rec->ops;
+
+	return closing->at_ns > used->at_ns &&
+	       rec->extras[closing->op].fd == rec->extras[used->op].fd &&
+	       rec->threads[ops[closing->op].thread].process ==
+		       rec->threads[ops[used->op].thread].process;
+}
+
+size_t clients_split(const struct recording *rec, const uint32_t *connection_of,
+		     struct served *served, size_t count, uint32_t **idents, size_t connections)
+{
+	size_t closing_count, at = 0, room = connections;
+	struct closing *closings = closings_find(rec, connection_of, &closing_count);
+	uint32_t named = NO_INDEX, number = NO_INDEX; /* as its name says, and as it is now */
+
+	for (size_t i = 0; i < count; i++) {
+		const struct closing key = { served[i].at_ns, served[i].connection, 0 };
+		bool is_again = false;
+
+		for (; at < closing_count && compare_closings(&closings[at], &key) < 0; at++)
+			is_again |= key.connection == named && closings[at].connection == named &&
+				    closes(rec, &closings[at], &served[i - 1]);
+		if (key.connection != named)
+			named = number = key.connection;
+		if (is_again) {
+			*idents = memory_grow(*idents, &room, connections + 1, sizeof(**idents));
+			(*idents)[connections] = (*idents)[named];
+			number = (uint32_t)connections++;
+		}
+		served[i].connection = number;
+	}
+	free(closings);
+	return connections;
 }
 
 void clients_accepts_find(const struct recording *rec, const uint32_t *idents,

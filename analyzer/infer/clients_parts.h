@@ -7,6 +7,14 @@
 
 #include "clients.h"
 
+/* A call of a server that moved bytes. */
+struct served {
+	uint64_t at_ns; /* write: its beginning; read: its end */
+	uint32_t op;
+	uint32_t connection;
+	bool is_write;
+};
+
 /* A client sends or gets so many bytes at once. */
 struct doing {
 	/* A send: when it came, between the earliest and latest times at which it can have. An
@@ -65,6 +73,12 @@ struct handed_read {
  * none is known are left out. The reads are put in order. */
 void clients_hand(const struct clients_polls *, struct handed_read *, size_t count,
 		  uint32_t *poll_of);
+
+/* clients_connects.c. Calls are connection by connection, in order. Those behind a close of what
+ * the call before them used get connections of their own, which are put behind the others.
+ * `idents`, by connection, is made longer. Returns the number of connections. */
+size_t clients_split(const struct recording *, const uint32_t *connection_of, struct served *,
+		     size_t count, uint32_t **idents, size_t connections);
 
 /* clients_connects.c. By connection: the accept that it came about by, NO_INDEX = none is known.
  * The first bytes went through each at that time. */

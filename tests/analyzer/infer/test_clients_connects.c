@@ -93,7 +93,43 @@ START_TEST(a_client_may_come_again)
 }
 END_TEST
 
+/* The port of a client comes again after some connections, of which each was closed. */
+START_TEST(a_name_may_come_again)
+{
+	struct sketch sketch;
+	struct clients clients;
+	size_t connects = 0, number_sum = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 5000);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		double at_ms = 10 * i + 5;
+
+		snprintf(idents[i], sizeof(idents[i]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + i % 3);
+		sketch_io(&sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, at_ms - 4, at_ms);
+		served_request(&sketch, 0, idents[i], at_ms, at_ms, 1);
+		served_call(&sketch, 0, "close", idents[i], 0, at_ms + 2, at_ms + 2);
+	}
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	const struct recording *rec = &clients.recording;
+
+	for (size_t i = clients.first_op; i < rec->op_count; i++) {
+		if (strcmp(rec->strings[rec->ops[i].name], "connect") != 0)
+			continue;
+		connects++;
+		number_sum += rec->ops[i].start_ns / 10000000;
+	}
+	/* each came when it was accepted */
+	ck_assert_uint_eq(number_sum, CONNECTIONS * (CONNECTIONS - 1) / 2);
+	ck_assert_uint_eq(connects, CONNECTIONS);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_name_may_come_again);
 	EACH(a_client_may_come_again, rows);
 }
