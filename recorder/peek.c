@@ -156,7 +156,9 @@ static void gather(struct beginning *to, size_t limit, const struct iovec *parts
 		size_t filled = parts[i].iov_len < left ? parts[i].iov_len : (size_t)left;
 		size_t room = limit - to->count;
 
-		memcpy(to->bytes + to->count, parts[i].iov_base, filled < room ? filled : room);
+		if (filled)
+			memcpy(to->bytes + to->count, parts[i].iov_base,
+			       filled < room ? filled : room);
 		to->count += (uint8_t)(filled < room ? filled : room);
 		left -= filled;
 	}

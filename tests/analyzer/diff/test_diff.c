@@ -15,11 +15,14 @@ static struct options options;
 static struct diff diff;
 static char error[SIDES_ERROR_BYTES];
 
+/* Good for the next three calls. */
 static const char *golden(const char *name)
 {
+	static char paths[4][500];
+	static size_t next;
 	const char *folder = getenv("WCPROF_GOLDEN");
-	char *path;
-	ck_assert(asprintf(&path, "%s/%s", folder ? folder : "tests/golden", name) > 0);
+	char *path = paths[next++ % 4];
+	snprintf(path, sizeof(paths[0]), "%s/%s", folder ? folder : "tests/golden", name);
 	return path;
 }
 
