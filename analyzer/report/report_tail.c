@@ -3,12 +3,18 @@
  * Report: what have the slowest requests more of than usual ones?
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "report.h"
+#include "slowest.h"
 #include "tailed.h"
 
-enum { SLICES_SHOWN = 12, RANGE_BYTES = 2 * EMIT_DURATION_BYTES + 8 };
+enum {
+	SLICES_SHOWN = 12,
+	RANGE_BYTES = 2 * EMIT_DURATION_BYTES + 8,
+	SENTENCE_BYTES = 4 * EMIT_DURATION_BYTES + 256
+};
 
 static const char *const example_words[TAIL_EXAMPLES] = {
 	[TAIL_SLOWEST] = "slowest", [TAIL_FIRST] = "tail", [TAIL_MEDIAN] = "median"
@@ -119,6 +125,23 @@ static void emit_examples(const struct analysis *analysis, const struct tailed *
 	emit_table_end(emit);
 }
 
+/* A line of text, or a row of JSON. */
+static void __attribute__((format(printf, 2, 3))) say(struct emit *emit, const char *format, ...)
+{
+	char sentence[SENTENCE_BYTES];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	va_end(arguments);
+	if (emit->format == EMIT_TEXT) {
+		emit_line(emit, "%s", sentence);
+		return;
+	}
+	emit_row_begin(emit);
+	emit_cell_text(emit, sentence);
+	emit_row_end(emit);
+}
+
 static void say_cohorts(const struct tail *tail, struct emit *emit)
 {
 	char from[EMIT_DURATION_BYTES], least[EMIT_DURATION_BYTES], most[EMIT_DURATION_BYTES];
@@ -128,17 +151,43 @@ static void say_cohorts(const struct tail *tail, struct emit *emit)
 	emit_format_duration(most, (double)tail->body_most_ns);
 	emit_format_duration(more, tail->whole.more_ns.value);
 	if (tail->percent < tail->asked)
-		emit_line(emit, "%zu requests have no p%g that could be told from chance: p%g.",
-			  tail->count, tail->asked, tail->percent);
-	emit_line(
-		emit,
-		"The %zu requests from p%g on (%s or longer) take %s more than the %zu around the "
-		"median (p%d to p%d: %s to %s). Per request:",
-		tail->tail_count, tail->percent, from, more, tail->body_count, TAIL_BODY_FROM,
-		TAIL_BODY_TO, least, most);
+		say(emit, "%zu requests have no p%g that could be told from chance: p%g.",
+		    tail->count, tail->asked, tail->percent);
+	say(emit,
+	    "The %zu requests from p%g on (%s or longer) take %s more than the %zu around the "
+	    "median (p%d to p%d: %s to %s). Per request:",
+	    tail->tail_count, tail->percent, from, more, tail->body_count, TAIL_BODY_FROM,
+	    TAIL_BODY_TO, least, most);
 }
 
-static void emit_numbers(const struct tail *tail, struct emit *emit)
+static void say_why_not(const struct tail *tail, struct emit *emit)
+{
+	if (tail->state == TAIL_TOO_FEW)
+		say(emit, "%zu requests are too few: a tail takes %d.", tail->count,
+		    TAIL_REQUESTS_LEAST);
+	else
+		say(emit,
+		    "p%g cannot be known: %zu of %zu requests were not finished, nobody "
+		    "knows how long they take.",
+		    tail->percent, tail->unfinished_count, tail->count);
+}
+
+/* Of which requests the parts are, or why there are none. */
+static void emit_sentences(const struct tail *tail, struct emit *emit)
+{
+	static const struct emit_column columns[] = { { .key = "sentence" } };
+	if (emit->format == EMIT_JSON)
+		emit_table_begin(emit, "tail_sentences", EMIT_VALUES, columns, 1);
+	if (tail->state == TAIL_KNOWN)
+		say_cohorts(tail, emit);
+	else
+		say_why_not(tail, emit);
+	if (emit->format == EMIT_JSON)
+		emit_table_end(emit);
+}
+
+static void emit_numbers(const struct analysis *analysis, const struct tail *tail,
+			 struct emit *emit)
 {
 	static const char *const states[] = {
 		[TAIL_KNOWN] = "known", [TAIL_TOO_FEW] = "too few", [TAIL_UNFINISHED] = "unfinished"
@@ -151,18 +200,9 @@ static void emit_numbers(const struct tail *tail, struct emit *emit)
 	emit_count(emit, "body_requests", NULL, tail->body_count);
 	emit_ns(emit, "tail_from_ns", NULL, (double)tail->tail_least_ns);
 	emit_ns(emit, "tail_untold_ns", NULL, tail->untold_ns);
-}
-
-static void say_why_not(const struct tail *tail, struct emit *emit)
-{
-	if (tail->state == TAIL_TOO_FEW)
-		emit_line(emit, "%zu requests are too few: a tail takes %d.", tail->count,
-			  TAIL_REQUESTS_LEAST);
-	else
-		emit_line(emit,
-			  "p%g cannot be known: %zu of %zu requests were not finished, nobody "
-			  "knows how long they take.",
-			  tail->percent, tail->unfinished_count, tail->count);
+	char *answer = slowest_sentence(tail, &analysis->paths.parts, analysis->recording->strings);
+	emit_text(emit, "tail_answer", NULL, answer ? answer : "");
+	free(answer);
 }
 
 void report_tail(const struct analysis *analysis, struct emit *emit)
@@ -174,11 +214,8 @@ void report_tail(const struct analysis *analysis, struct emit *emit)
 		return;
 	emit_heading(emit, "What have the slowest requests more of?");
 	if (!is_text)
-		emit_numbers(&tailed.tail, emit);
-	else if (tailed.tail.state == TAIL_KNOWN)
-		say_cohorts(&tailed.tail, emit);
-	else
-		say_why_not(&tailed.tail, emit);
+		emit_numbers(analysis, &tailed.tail, emit);
+	emit_sentences(&tailed.tail, emit);
 	if (!is_text || tailed.tail.state == TAIL_KNOWN) {
 		emit_parts(analysis, &tailed.tail, emit);
 		emit_examples(analysis, &tailed, emit);

@@ -110,6 +110,27 @@ START_TEST(the_report_says_why_it_is_another_percentile)
 }
 END_TEST
 
+/* A page and other programs have the words of the text. */
+START_TEST(json_has_the_sentences)
+{
+	struct tailing made;
+	struct emit emit;
+	char *text = NULL;
+	size_t length;
+	tailing_make(&made);
+	FILE *file = open_memstream(&text, &length);
+	emit_begin(&emit, file, EMIT_JSON, 0, false);
+	report_tail(&made.analysis, &emit);
+	emit_end(&emit);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "\"tail_sentences\": ["));
+	ck_assert_ptr_nonnull(strstr(text, "The 6 requests from p99 on ("));
+	ck_assert_ptr_nonnull(strstr(text, "\"tail_answer\": \"Slow requests (p99: "));
+	free(text);
+	tailing_free(&made);
+}
+END_TEST
+
 START_TEST(percentiles_are_numbers_in_range)
 {
 	ck_assert_double_eq(tailed_percent("99"), 99);
@@ -127,5 +148,6 @@ SUITE()
 	TEST(time_downstream_is_that_of_the_other_end);
 	TEST(a_timeline_is_of_its_request);
 	TEST(the_report_says_why_it_is_another_percentile);
+	TEST(json_has_the_sentences);
 	TEST(percentiles_are_numbers_in_range);
 }
