@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds up the parts of slow requests and of the others; latency.h has the contract. */
+/* Sorts requests, and adds up the parts of those that are picked; latency.h has the contract. */
 #include "latency.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-
-enum { ALL = LATENCY_KEYS + 1 };
-
-/* Of slow requests, or of the others. */
-struct sums {
-	double ns[ALL];
-	double squared[ALL];
-	size_t count;
-};
 
 struct latency_builder {
 	struct latency *latency;
 	const struct request_paths *paths;
 	uint8_t *key_of; /* by part; LATENCY_KEYS = all others */
-	struct sums slow;
-	struct sums rest;
 };
 
 size_t latency_rank(const struct latency *latency, unsigned percent)
@@ -122,52 +110,12 @@ static void choose_keys(struct latency_builder *builder)
 	free(ns);
 }
 
-static struct latency_pick *pick_of(struct latency *latency, size_t rank)
+static void add_parts(const struct latency_builder *builder, struct latency_pick *picked)
 {
-	const struct latency_pick key = { .rank = rank };
-	return bsearch(&key, latency->picks, latency->pick_count, sizeof(*latency->picks),
-		       compare_ranks);
-}
-
-static void add_request(struct latency_builder *builder, size_t rank)
-{
-	struct latency *latency = builder->latency;
 	const struct request_paths *paths = builder->paths;
-	uint32_t index = latency->requests[rank].index;
-	struct sums *sums = rank >= latency->slow_from ? &builder->slow : &builder->rest;
-	struct latency_pick *picked = pick_of(latency, rank);
-	uint64_t parts_ns[ALL] = { 0 };
+	uint32_t index = builder->latency->requests[picked->rank].index;
 	for (size_t i = paths->first[index]; i < paths->first[index + 1]; i++)
-		parts_ns[builder->key_of[paths->part[i]]] += paths->ns[i];
-	sums->count++;
-	for (size_t k = 0; k < ALL; k++) {
-		double ns = (double)parts_ns[k];
-		sums->ns[k] += ns;
-		sums->squared[k] += ns * ns;
-		if (picked)
-			picked->parts_ns[k] = parts_ns[k];
-	}
-}
-
-/* The square of the standard error of a mean. */
-static double variance_of_mean(const struct sums *sums, size_t key)
-{
-	double count = (double)sums->count, mean = sums->ns[key] / count;
-	return fmax(sums->squared[key] / count - mean * mean, 0) / (count - 1);
-}
-
-static void compare(struct latency_builder *builder)
-{
-	const struct sums *slow = &builder->slow, *rest = &builder->rest;
-	for (size_t k = 0; k < ALL; k++) {
-		struct latency_share *share = &builder->latency->shares[k];
-		share->slow_ns = slow->count ? slow->ns[k] / (double)slow->count : 0;
-		share->rest_ns = rest->count ? rest->ns[k] / (double)rest->count : 0;
-		share->error_ns =
-			slow->count < 2 || rest->count < 2
-				? -1
-				: sqrt(variance_of_mean(slow, k) + variance_of_mean(rest, k));
-	}
+		picked->parts_ns[builder->key_of[paths->part[i]]] += paths->ns[i];
 }
 
 void latency_build(struct latency *latency, const struct requests *requests,
@@ -178,14 +126,12 @@ void latency_build(struct latency *latency, const struct requests *requests,
 	list_requests(latency, requests);
 	if (latency->count == 0)
 		return;
-	latency->slow_from = latency_rank(latency, LATENCY_SLOW_FROM);
 	pick(latency);
 	if (!paths)
 		return;
 	choose_keys(&builder);
-	for (size_t rank = 0; rank < latency->count; rank++)
-		add_request(&builder, rank);
-	compare(&builder);
+	for (size_t i = 0; i < latency->pick_count; i++)
+		add_parts(&builder, &latency->picks[i]);
 	free(builder.key_of);
 }
 

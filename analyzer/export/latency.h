@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The requests that savings are judged by, in order of how long they took, and the parts that slow
- * ones have more of.
+ * The requests that savings are judged by, in order of how long they took, and what some of them
+ * are made of.
  *
  * The parts are those of paths/requestpaths.h, which add up to the time that a request took.
  * Built once, read-only afterwards. One thread.
@@ -12,18 +12,10 @@
 #include "paths/requestpaths.h"
 
 enum {
-	LATENCY_KEYS = 48,      /* parts that are told apart; one more is all others */
-	LATENCY_SLOW_FROM = 95, /* percentile from which on a request is slow */
-	LATENCY_STEPS = 40,     /* picks from the shortest to the longest */
+	LATENCY_KEYS = 48,  /* parts that are told apart; one more is all others */
+	LATENCY_STEPS = 40, /* picks from the shortest to the longest */
 	LATENCY_SLOWEST = 20,
 	LATENCY_PICKS = LATENCY_STEPS + 1 + 3 + LATENCY_SLOWEST
-};
-
-/* Of one part, per request. */
-struct latency_share {
-	double slow_ns; /* mean of the slow ones */
-	double rest_ns;
-	double error_ns; /* standard error of the difference; below 0 = too few requests to tell */
 };
 
 /* A request that is looked into. */
@@ -42,11 +34,9 @@ struct latency_request {
 struct latency {
 	struct latency_request *requests; /* the shortest first */
 	size_t count;
-	size_t slow_from;                    /* the first slow one's index */
 	struct path_part keys[LATENCY_KEYS]; /* most time first */
 	uint32_t key_count;
-	struct latency_share shares[LATENCY_KEYS + 1]; /* by key, the last is all others */
-	struct latency_pick picks[LATENCY_PICKS];      /* the shortest first, each once */
+	struct latency_pick picks[LATENCY_PICKS]; /* the shortest first, each once */
 	size_t pick_count;
 };
 

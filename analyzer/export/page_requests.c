@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page: how long requests took, what some of them did, and what slow ones have more of.
+ * The page: how long requests took, and what some of them did.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,28 +33,23 @@ static uint64_t since(const struct page_requests *page, uint64_t at_ns)
 	return at_ns > start_ns ? at_ns - start_ns : 0;
 }
 
-static void put_shares(const struct page_requests *page)
+/* The sorts of parts of a request, by key. */
+static void put_keys(const struct page_requests *page)
 {
-	static const struct emit_column columns[] = {
-		{ .key = "kind" },    { .key = "name" },    { .key = "by" },
-		{ .key = "slow_ns" }, { .key = "rest_ns" }, { .key = "error_ns" },
-	};
+	static const struct emit_column columns[] = { { .key = "kind" },
+						      { .key = "name" },
+						      { .key = "by" } };
 	const struct latency *latency = &page->latency;
 	const char **strings = page->analysis->recording->strings;
 	struct emit *emit = page->emit;
-	emit_table_begin(emit, "shares", EMIT_OBJECTS, columns,
-			 sizeof(columns) / sizeof(columns[0]));
+	emit_table_begin(emit, "keys", EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t k = 0; k <= latency->key_count && latency->count; k++) {
-		uint32_t at = k < latency->key_count ? k : LATENCY_KEYS;
 		emit_row_begin(emit);
 		const struct path_part *part = &latency->keys[k < latency->key_count ? k : 0];
 		bool is_rest = k == latency->key_count;
 		emit_cell_text(emit, is_rest ? "" : path_kind_word(part->kind));
 		emit_cell_text(emit, is_rest ? "all others" : strings[part->name]);
 		emit_cell_text(emit, is_rest ? "" : strings[part->by]);
-		emit_cell_ns(emit, latency->shares[at].slow_ns);
-		emit_cell_ns(emit, latency->shares[at].rest_ns);
-		emit_cell_ns(emit, latency->shares[at].error_ns);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);
@@ -112,7 +107,7 @@ static void put_picks(const struct page_requests *page)
 static void put_parts(const struct page_requests *page)
 {
 	static const struct emit_column columns[] = { { .key = "pick" },
-						      { .key = "share" },
+						      { .key = "key" },
 						      { .key = "ns" } };
 	const struct latency *latency = &page->latency;
 	struct emit *emit = page->emit;
@@ -263,7 +258,6 @@ void page_requests(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "is_lock", NULL,
 		   page->latency.count && requests->judged_source == REQUEST_LOCK);
 	emit_count(emit, "count", NULL, page->latency.count);
-	emit_count(emit, "slow_from", NULL, page->latency.slow_from);
 	for (unsigned p = 50; page->latency.count && p < 100; p = p == 50   ? 95
 								  : p == 95 ? 99
 									    : 100) {
@@ -271,7 +265,7 @@ void page_requests(const struct analysis *analysis, struct emit *emit)
 		snprintf(key, sizeof(key), "rank%u", p);
 		emit_count(emit, key, NULL, latency_rank(&page->latency, p));
 	}
-	put_shares(page);
+	put_keys(page);
 	put_points(page);
 	put_picks(page);
 	put_parts(page);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests: how long they took, what two of them did side by side, and what slow ones have more of.
+// Requests: how long they took, what two of them did side by side, and what the tail has more of.
 (() => {
 const what = (requests) => (requests.is_lock ? `waits for \`${requests.class}\``
 	: `requests that begin with \`${requests.class}\``);
@@ -18,9 +18,6 @@ function words(state, cause, name) {
 
 const marksOf = (requests) => [['p50', requests.rank50], ['p95', requests.rank95],
 	['p99', requests.rank99], ['max', requests.count - 1]];
-// What slow ones have more of than the rest, the most first.
-const moreOf = (requests) => requests.shares.map((row, at) =>
-	({ ...row, at, more: row.slow_ns - row.rest_ns })).sort((a, b) => b.more - a.more);
 function partWords({ kind, name, by }) {
 	const plain = { 'cpu wait': wcprof.states.queued.word, 'waking': 'waking up',
 		'unexplained': wcprof.states.unknown.word, '': name };
@@ -35,15 +32,11 @@ function partWords({ kind, name, by }) {
 	return `${kind} ${name}`;
 }
 function inWords(data) {
-	const { ns, percent, ratio, count } = wcprof;
-	const requests = data.requests, more = moreOf(requests);
-	const allMore = more.reduce((sum, row) => sum + row.more, 0);
+	const { ns, count } = wcprof, requests = data.requests;
 	const taken = (rank) => requests.picks.find((pick) => pick.rank === rank).taken_ns;
 	return `${count(requests.count)} ${what(requests)}: ` +
 		`${marksOf(requests).map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ')}.` +
-		(requests.slow_from > 0 && more[0].more > 0 && allMore > 0
-			? ` Slow ones take ${ns(allMore)} longer; ${percent(ratio(more[0].more, allMore))} of that ` +
-				`is ${partWords(more[0])}.` : '');
+		(data.report.tail_answer && !requests.is_lock ? ` ${data.report.tail_answer}` : '');
 }
 wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) => {
 	const { el, svg, ns, percent, ratio, count, table, tipped, select, key, states, paint } = wcprof;
@@ -52,12 +45,11 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		root.append(el('p', {}, 'The recording shows no requests.'));
 		return;
 	}
-	const shareWords = requests.shares.map(partWords);
+	const keyWords = requests.keys.map(partWords);
 
 	const rankOf = (rank) => requests.picks.findIndex((one) => one.rank === rank);
 	const taken = (rank) => requests.picks[rankOf(rank)].taken_ns;
-	const marks = marksOf(requests), more = moreOf(requests);
-	const allMore = more.reduce((sum, row) => sum + row.more, 0);
+	const marks = marksOf(requests);
 	root.append(el('p', { class: 'answer' }, inWords(data)));
 	if (requests.is_lock)
 		root.append(el('p', {}, 'The recording shows no requests; these are the waits for the lock ' +
@@ -184,7 +176,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 				`from ${ns(pick.start_ns)} of the recording on`),
 			lanes.map(([row, index], number) => lane(index, row, number === 0)),
 			table(`What its time was`, [
-				{ head: 'what', name: true, cell: ([, share]) => shareWords[share] },
+				{ head: 'what', name: true, cell: ([, part]) => keyWords[part] },
 				{ head: 'time', right: true, cell: ([, , time]) => ns(time) },
 				{ head: 'of it', right: true,
 					cell: ([, , time]) => percent(ratio(time, pick.taken_ns)) },
@@ -204,24 +196,26 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		el('p', { class: 'small faint' }, 'Below the thread of the request are the threads that ended its ' +
 			'waits, with what they did meanwhile.'));
 
-	// --- what the slow ones have more of ---
+	// --- what the tail has more of than the body ---
 
-	if (requests.slow_from > 0) {
-		const worth = more.filter((row) => Math.abs(row.more) >= 0.005 * Math.abs(allMore)).slice(0, 12);
-		const interval = (row) => (row.error_ns < 0 ? 'too few to tell'
-			: `${ns(row.more - 1.96 * row.error_ns)} to ${ns(row.more + 1.96 * row.error_ns)}`);
-		root.append(el('h3', {}, 'What the slow ones have more of'),
-			table(`Per request: the slowest ${count(requests.count - requests.slow_from)} against the ` +
-				'rest, means, and a 95% interval of the difference', [
-				{ head: 'what', name: true, cell: (row) => shareWords[row.at] },
-				{ head: 'slow ones', right: true, sort: (row) => row.slow_ns,
-					cell: (row) => ns(row.slow_ns) },
-				{ head: 'the rest', right: true, sort: (row) => row.rest_ns,
-					cell: (row) => ns(row.rest_ns) },
-				{ head: 'more', right: true, sort: (row) => row.more, cell: (row) => ns(row.more) },
-				{ head: 'interval', right: true, cell: interval },
-			], worth));
-	}
+	const said = report.tail_sentences, told = report.tail_parts.filter((row) => row.is_told);
+	const untold = report.tail_parts.filter((row) => !row.is_told);
+	const sum = (rows, of) => rows.reduce((all, row) => all + row[of], 0);
+	const chance = untold.length ? [{ body_ns: sum(untold, 'body_ns'), tail_ns: sum(untold, 'tail_ns'),
+		more_ns: report.tail_untold_ns,
+		words: `${count(untold.length)} part${untold.length > 1 ? 's' : ''} that chance may explain` }] : [];
+	const time = (head, of) => ({ head, right: true, sort: (row) => row[of],
+		cell: (row) => ns(row[of]) });
+	root.append(el('h3', {}, 'What have the slowest requests more of?'));
+	if (report.tail === 'known')
+		root.append(table(said.join(' '), [
+			{ head: 'part', name: true, cell: (row) => row.words || partWords(row) },
+			time('body', 'body_ns'), time('tail', 'tail_ns'), time('more', 'more_ns'),
+			{ head: '95% interval', right: true, cell: (row) => ('words' in row ? ''
+				: `${ns(row.least_ns)} to ${ns(row.most_ns)}`) },
+		], [...told, ...chance]));
+	else
+		root.append(...said.map((sentence) => el('p', { class: 'withheld' }, sentence)));
 
 	// --- the slowest, what would shorten them, and all sorts of requests ---
 
@@ -229,7 +223,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		.filter((pick) => pick.rank >= requests.count - 20);
 	const mostly = (pick) => requests.parts.filter(([of]) => of === rankOf(pick.rank))
 		.sort((a, b) => b[2] - a[2]).slice(0, 2)
-		.map(([, share, time]) => `${shareWords[share]} ${percent(ratio(time, pick.taken_ns))}`).join(', ');
+		.map(([, part, length]) => `${keyWords[part]} ${percent(ratio(length, pick.taken_ns))}`).join(', ');
 	root.append(el('h3', {}, 'The slowest'), table('The thread that made each, and what its time was', [
 		{ head: 'took', cell: (pick) => el('button', { type: 'button', class: 'plain',
 			'data-key': `slowest ${pick.rank}`, 'aria-pressed': String(pick === requests.picks[chosen]),

@@ -70,9 +70,9 @@ class PageTest(unittest.TestCase):
         return cls.write("small.jsonl", [header, *events])
 
     @classmethod
-    def made(cls, **changes):
+    def made(cls, rounds=100, **changes):
         """A dump of a server with a lock, made by hand; changes are to its header."""
-        lines = [json.loads(line) for line in trial.recording().splitlines()]
+        lines = [json.loads(line) for line in trial.recording(rounds).splitlines()]
         lines[0].update(changes)
         return cls.write("made.jsonl", lines)
 

@@ -82,6 +82,25 @@ class Shown(PageTest):
                          [judged["p50_ns"], judged["p99_ns"], judged["max_ns"]])
         self.keep("figures.png")
 
+    def test_the_tail_is_that_of_the_report(self):
+        _, path, report = self.page("--force", self.made())
+        self.assertEqual(report["tail"], "known")
+        self.show(path)
+        told = [row for row in report["tail_parts"] if row["is_told"]]
+        caption, rows = self.browser.run("""(([table]) => [table.caption.textContent,
+            [...table.tBodies[0].rows].map((row) => row.cells.length)])([...document.querySelectorAll(
+            '#requests table')].filter((table) => table.rows[0].textContent.includes('95% interval')))""")
+        self.assertEqual(caption, " ".join(report["tail_sentences"]))
+        self.assertEqual(rows, [5] * (len(told) + (len(told) < len(report["tail_parts"]))))
+
+    def test_a_tail_that_is_not_known_says_why(self):
+        _, path, report = self.page("--force", self.made(rounds=40))
+        self.assertEqual(report["tail"], "too few")
+        self.show(path)
+        self.assertIn(report["tail_sentences"][0],
+                      self.browser.run("[...document.querySelectorAll('#requests .withheld')].map((one) => "
+                                       "one.textContent)"))
+
     def test_answers_that_are_withheld_are_so_in_red(self):
         _, path, report = self.page(self.made(dropped_events=1000000))
         self.assertEqual(report["answers"], "withheld")

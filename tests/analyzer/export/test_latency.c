@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, slow requests are said to be slow for the wrong reason. */
+/* If this fails, a request is said to be made of parts that it does not have. */
 #include "export/latency.h"
 #include "suite.h"
 
@@ -52,18 +52,15 @@ START_TEST(the_slow_one_waited_for_the_lock)
 	slow_begin(&slow);
 	latency_build(&latency, &slow.all, &slow.paths);
 	ck_assert_uint_eq(latency.count, COUNT);
-	ck_assert_uint_eq(latency.slow_from, COUNT - 1);
 	ck_assert_uint_eq(latency.requests[COUNT - 1].taken_ns, 6000);
 	ck_assert_uint_eq(latency.requests[COUNT - 1].index, COUNT - 1);
 	ck_assert_uint_eq(latency.key_count, 2);
 	ck_assert_int_eq(latency.keys[0].kind, PATH_IO);
 	ck_assert_int_eq(latency.keys[1].kind, PATH_LOCK);
 	ck_assert_uint_eq(latency.keys[1].by, 3);
-	ck_assert_double_eq(latency.shares[1].slow_ns, 5000);
-	ck_assert_double_eq(latency.shares[1].rest_ns, 0);
-	ck_assert_double_eq(latency.shares[0].slow_ns, 1000);
-	ck_assert_double_eq(latency.shares[0].rest_ns, 1000);
-	ck_assert_double_lt(latency.shares[0].error_ns, 0); /* of one */
+	ck_assert_uint_eq(latency.picks[COUNT - 1].parts_ns[0], 1000);
+	ck_assert_uint_eq(latency.picks[COUNT - 1].parts_ns[1], 5000);
+	ck_assert_uint_eq(latency.picks[0].parts_ns[1], 0);
 	latency_free(&latency);
 	slow_end(&slow);
 }
@@ -98,7 +95,7 @@ START_TEST(parts_of_a_request_are_all_of_it)
 }
 END_TEST
 
-START_TEST(no_requests_have_no_shares)
+START_TEST(no_requests_have_no_parts)
 {
 	struct slow slow;
 	struct latency latency;
@@ -120,5 +117,5 @@ SUITE()
 {
 	TEST(the_slow_one_waited_for_the_lock);
 	TEST(parts_of_a_request_are_all_of_it);
-	TEST(no_requests_have_no_shares);
+	TEST(no_requests_have_no_parts);
 }
