@@ -12,34 +12,6 @@
 
 enum { DATABASE_CONNECTIONS_MAX = 8, COMPACT_EVERY_NS = 50 * NS_PER_US * 1000 };
 
-static void (*serve_one)(const struct request *);
-
-static void *handler(void *argument)
-{
-	int fd = (int)(long)argument;
-	struct request request;
-
-	while (request_read(fd, &request)) {
-		serve_one(&request);
-		answer(fd);
-	}
-	close(fd);
-	return NULL;
-}
-
-static void *acceptor(void *unused UNUSED)
-{
-	for (int fd; (fd = accept_next(listeners[0])) >= 0;)
-		start_detached(handler, fd);
-	return NULL;
-}
-
-static void begin(void (*serve)(const struct request *))
-{
-	serve_one = serve;
-	start_detached(acceptor, 0);
-}
-
 /* cached: readers share the cache (work_a). A miss fetches (work_b) and stores as the only one
  * (work_c). */
 static pthread_rwlock_t cache_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -59,7 +31,7 @@ static void cached_serve(const struct request *request)
 
 static void cached(void)
 {
-	begin(cached_serve);
+	serve_threaded(cached_serve);
 }
 
 /* planted: few requests keep the index for longer (work_b) than all others (work_a); rest is
@@ -91,7 +63,7 @@ static void planted_serve(const struct request *request)
 
 static void planted(void)
 {
-	begin(planted_serve);
+	serve_threaded(planted_serve);
 }
 
 /* committed: the first commit that finds no flush under way flushes (work_b) for all that wait. */
@@ -127,7 +99,7 @@ static void committed_serve(const struct request *request UNUSED)
 
 static void committed(void)
 {
-	begin(committed_serve);
+	serve_threaded(committed_serve);
 }
 
 /* connected: T_W connections to a database, whose threads answer after work_b, of the slow kind
@@ -195,7 +167,7 @@ static void connected(void)
 		connections[connections_free++] = ends[0];
 	}
 	sem_init(&free_connections, 0, (unsigned)count_of("T_W"));
-	begin(connected_serve);
+	serve_threaded(connected_serve);
 }
 
 /* compacting: requests hold the table (work_a) briefly; every 50 ms a thread holds it for work_b.
@@ -226,7 +198,7 @@ static void compacting_serve(const struct request *request UNUSED)
 static void compacting(void)
 {
 	start_detached(compactor, 0);
-	begin(compacting_serve);
+	serve_threaded(compacting_serve);
 }
 
 /* collected: requests allocate; whoever finds the heap full stops all others, and collects
@@ -254,7 +226,7 @@ static void collected_serve(const struct request *request UNUSED)
 
 static void collected(void)
 {
-	begin(collected_serve);
+	serve_threaded(collected_serve);
 }
 
 int main(int argc, char **argv)

@@ -26,29 +26,9 @@ static void serve_one(const struct request *request)
 }
 
 /* threaded: a thread accepts, and starts one for each connection. */
-static void *handler(void *argument)
-{
-	int fd = (int)(long)argument;
-	struct request request;
-
-	while (request_read(fd, &request)) {
-		serve_one(&request);
-		answer(fd);
-	}
-	close(fd);
-	return NULL;
-}
-
-static void *acceptor(void *unused UNUSED)
-{
-	for (int fd; (fd = accept_next(listeners[0])) >= 0;)
-		start_detached(handler, fd);
-	return NULL;
-}
-
 static void threaded(void)
 {
-	start_detached(acceptor, 0);
+	serve_threaded(serve_one);
 }
 
 /* greeting: the same, but the server speaks first, and requests come as header and body. */

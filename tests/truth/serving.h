@@ -163,6 +163,35 @@ static UNUSED void answer(int fd)
 	write_all(fd, text, sizeof(text));
 }
 
+/* A thread accepts, and starts one for each connection. */
+static UNUSED void (*threaded_serve)(const struct request *);
+
+static UNUSED void *threaded_handler(void *argument)
+{
+	int fd = (int)(long)argument;
+	struct request request;
+
+	while (request_read(fd, &request)) {
+		threaded_serve(&request);
+		answer(fd);
+	}
+	close(fd);
+	return NULL;
+}
+
+static UNUSED void *threaded_acceptor(void *unused UNUSED)
+{
+	for (int fd; (fd = accept_next(listeners[0])) >= 0;)
+		start_detached(threaded_handler, fd);
+	return NULL;
+}
+
+static UNUSED void serve_threaded(void (*serve)(const struct request *))
+{
+	threaded_serve = serve;
+	start_detached(threaded_acceptor, 0);
+}
+
 static UNUSED int listen_to(const struct sockaddr *to, socklen_t bytes, int type)
 {
 	int fd = socket(to->sa_family, type | SOCK_CLOEXEC, 0), one = 1;
