@@ -17,7 +17,10 @@
 #include "recording/programs.h"
 #include "report.h"
 
-enum { NAME_BYTES = 2100 /* a class's, and how many are like it */ };
+enum {
+	NAME_BYTES = 2100, /* a class's, and how many are like it */
+	BEST_ROWS = 3
+};
 
 static const double WORTH_SAYING_PERCENT = 0.1, RANGE_SHOWN_PERCENT = 0.5;
 
@@ -263,31 +266,34 @@ static void emit_fix(const struct analysis *analysis, struct emit *emit, size_t 
 	emit_row_end(emit);
 }
 
-/* By turns the next best one for the 99th percentile, and for throughput. */
-static void emit_fixes(const struct analysis *analysis, const struct served *served,
-		       struct emit *emit)
+/* The rows that are best by a figure, the best one first. Returns how many there are. */
+static size_t find_best(const struct analysis *analysis, const struct served *served,
+			figure_of *figure, size_t most, size_t *rows)
 {
 	bool *is_taken = memory_new(analysis->whatif.row_count, sizeof(*is_taken));
+	size_t count = 0;
 	memcpy(is_taken, served->is_of_clients, analysis->whatif.row_count * sizeof(*is_taken));
-	size_t shown = 0, missed = 0;
-	for (size_t turn = 0; shown < analysis->options->top && missed < 2; turn++) {
-		bool is_by_p99 = turn % 2 == 0;
-		size_t row = SIZE_MAX;
-		if (!is_by_p99 || served->is_p99_given)
-			row = find_most(analysis, served->factor,
-					is_by_p99 ? p99_percent : gain_percent, is_taken);
-		missed = row == SIZE_MAX ? missed + 1 : 0;
+	while (count < most) {
+		size_t row = find_most(analysis, served->factor, figure, is_taken);
 		if (row == SIZE_MAX)
-			continue;
+			break;
 		is_taken[row] = true;
-		emit_fix(analysis, emit, row, served->factor);
-		shown++;
+		rows[count++] = row;
 	}
 	free(is_taken);
+	return count;
 }
 
-void served_print_fixes(const struct analysis *analysis, const struct served *served,
-			struct emit *emit)
+static bool is_among(const size_t *rows, size_t count, size_t row)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i] == row)
+			return true;
+	return false;
+}
+
+static void emit_fixes(const struct analysis *analysis, const struct served *served,
+		       struct emit *emit, const size_t *rows, size_t count)
 {
 	const bool has_times = !analysis->checks.are_requests_withheld;
 	const struct emit_column columns[] = {
@@ -297,6 +303,47 @@ void served_print_fixes(const struct analysis *analysis, const struct served *se
 		{ .head = has_times ? "p99 saved" : NULL, .align = EMIT_RIGHT },
 		{ .head = "throughput (range)" },
 	};
+	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++)
+		emit_fix(analysis, emit, rows[i], served->factor);
+	emit_table_end(emit);
+}
+
+/* The best by either figure, each list whole. One table if both have the same rows. */
+static void emit_lists(const struct analysis *analysis, const struct served *served,
+		       struct emit *emit)
+{
+	size_t most = analysis->options->has_top ? analysis->options->top : BEST_ROWS;
+	size_t room = most < analysis->whatif.row_count ? most : analysis->whatif.row_count;
+	size_t *by_p99 = memory_new(room, sizeof(*by_p99));
+	size_t *by_gain = memory_new(room, sizeof(*by_gain));
+	size_t p99_count = served->is_p99_given
+				   ? find_best(analysis, served, p99_percent, room, by_p99)
+				   : 0;
+	size_t gain_count = find_best(analysis, served, gain_percent, room, by_gain);
+	size_t both_count = 0;
+	for (size_t i = 0; i < gain_count; i++)
+		both_count += is_among(by_p99, p99_count, by_gain[i]);
+	bool is_one = both_count == p99_count && both_count == gain_count;
+	if (p99_count) {
+		emit_line(emit, is_one ? "Best for p99 and for throughput:"
+				       : "Best for p99:");
+		emit_fixes(analysis, served, emit, by_p99, p99_count);
+	}
+	if (gain_count && !is_one) {
+		emit_line(emit, "Best for throughput:");
+		emit_fixes(analysis, served, emit, by_gain, gain_count);
+		if (both_count)
+			emit_line(emit, "%zu of them %s in both lists.", both_count,
+				  both_count == 1 ? "is" : "are");
+	}
+	free(by_p99);
+	free(by_gain);
+}
+
+void served_print_fixes(const struct analysis *analysis, const struct served *served,
+			struct emit *emit)
+{
 	char times[REPORT_TIMES_BYTES], heading[REPORT_TIMES_BYTES + 64];
 	report_times(times, analysis->options->factors.factors[served->factor]);
 	snprintf(heading, sizeof(heading),
@@ -306,9 +353,7 @@ void served_print_fixes(const struct analysis *analysis, const struct served *se
 		report_withheld(analysis, emit);
 		return;
 	}
-	emit_table_begin(emit, NULL, EMIT_OBJECTS, columns, sizeof(columns) / sizeof(columns[0]));
-	emit_fixes(analysis, served, emit);
-	emit_table_end(emit);
+	emit_lists(analysis, served, emit);
 	if (served->shortest == SIZE_MAX && served->busiest == SIZE_MAX)
 		emit_line(emit, "Nothing of what was tried; wcprof-analyze whatif shows that.");
 	if (served->busiest != SIZE_MAX)

@@ -38,7 +38,7 @@ double served_gain_percent(const struct analysis *analysis, double saved_ns);
  */
 char *served_sentence(const struct analysis *analysis, const struct served *served);
 
-/* Text: a table of the best rows, by what they save of the 99th percentile and of throughput. */
+/* Text: the best rows by what they save of the 99th percentile, and those by throughput. */
 void served_print_fixes(const struct analysis *analysis, const struct served *served,
 			struct emit *emit);
 
