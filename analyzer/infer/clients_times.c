@@ -6,10 +6,13 @@
  * time that it thinks. An open one takes as long as it likes. The distance to the next question is
  * fitted by the time of the answer. The slope is 1 if the client waits, and 0 if it does not.
  * Only questions count that the server was waiting for, as the times of others are not known.
+ * Clients whose distances vary much less than the times that they would think keep a timetable. A
+ * few long answers, which put off what was due meanwhile, do not hide that.
  *
  * A closed client's other questions came the usual time after the answer, as far as that is
  * possible. An open one's came one distance after the question before, if they keep a timetable.
- * Else any time is as likely, and the middle of what is possible stands for it.
+ * If that was before the answer, the question was late. Without a timetable any time is as likely,
+ * and the middle of what is possible stands for it.
  *
  * One thread.
  */
@@ -26,6 +29,8 @@
 
 /* The slope is so many times its error away from what would be the other sort. */
 static const double SURE_ERRORS = 2;
+
+enum { PAIRS_LEAST = 3 };
 
 /* Of all pairs of questions in a row that the server was waiting for; and how long clients thought,
  * as far as that is known. */
@@ -83,7 +88,7 @@ static void sort_find(struct clients *clients, enum clients_wanted wanted,
 
 	clients->sort = wanted == CLIENTS_TAKEN_OPEN ? CLIENTS_OPEN : CLIENTS_CLOSED;
 	clients->is_told = wanted != CLIENTS_AS_RECORDED;
-	if (clients->is_told || pairs->count < 3)
+	if (clients->is_told || pairs->count < PAIRS_LEAST)
 		return;
 	double *x = memory_new(pairs->count, sizeof(*x)), *y = memory_new(pairs->count, sizeof(*y));
 
@@ -118,6 +123,14 @@ static uint64_t distance_ns(struct pairs *pairs)
 	return percentile_select(pairs->next_ns, pairs->count, pairs->count / 2);
 }
 
+/* The distances are put in another order. */
+static bool keep_timetable(struct pairs *pairs)
+{
+	return pairs->count >= PAIRS_LEAST &&
+	       (double)clients_spread_ns(pairs->next_ns, pairs->count) * assume.schedule <
+		       (double)clients_spread_ns(pairs->think_ns, pairs->think_count);
+}
+
 static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {
 	return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
@@ -146,6 +159,9 @@ static void open_time(struct doing *doings, size_t count, uint64_t table_ns)
 
 			doing->due_ns = within(next_ns, least_ns, doing->late_ns);
 			doing->at_ns = within(doing->due_ns, doing->early_ns, doing->late_ns);
+		} else if (table_ns && follows(doing, asked) &&
+			   asked->due_ns + table_ns < doing->answered_ns) {
+			doing->due_ns = asked->due_ns + table_ns;
 		}
 		asked = doing;
 	}
@@ -161,6 +177,10 @@ void clients_time(struct clients *clients, enum clients_wanted wanted, struct do
 
 	assert(!count || doings);
 	sort_find(clients, wanted, &pairs);
+	if (wanted == CLIENTS_AS_RECORDED && keep_timetable(&pairs)) {
+		clients->sort = CLIENTS_OPEN;
+		clients->is_told = true;
+	}
 	if (clients->sort == CLIENTS_OPEN) {
 		clients->table_ns = distance_ns(&pairs);
 		open_time(doings, count, clients->table_ns);

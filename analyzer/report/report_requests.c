@@ -117,19 +117,40 @@ static void emit_kinds(const struct analysis *analysis, struct emit *emit)
 	free(rows);
 }
 
+/* Of clients with a timetable: a question that had to wait for the answer before was late. */
+static void emit_intended(const struct analysis *analysis, struct emit *emit)
+{
+	const struct clients *clients = &analysis->script.clients;
+	struct request_figures figures;
+	char every[EMIT_DURATION_BYTES], times[3][EMIT_DURATION_BYTES];
+	if (emit->format != EMIT_TEXT ||
+	    !request_figures_intended(&figures, &analysis->script.requests, clients))
+		return;
+	emit_format_duration(every, (double)clients->table_ns);
+	for (size_t i = 0; i < 3; i++)
+		emit_format_duration(times[i], figures.ns[REQUEST_P50 + i]);
+	emit_line(emit,
+		  "From the intended arrival (each client's timetable has a question every %s, "
+		  "which an answer may hold back): p50 %s, p95 %s, p99 %s.",
+		  every, times[0], times[1], times[2]);
+}
+
 void report_requests(const struct analysis *analysis, struct emit *emit)
 {
 	const struct requests *requests = &analysis->script.requests;
 	struct request_figures recorded;
 	emit_text(emit, "request_answers", NULL,
 		  analysis->checks.are_requests_withheld ? "withheld" : "given");
-	if (requests->count == 0 && emit->format == EMIT_TEXT)
-		return;
 	emit_heading(emit, requests->judged_source == REQUEST_LOCK
 				   ? "How long did threads wait for the lock waited for most?"
 				   : "How long did requests take?");
-	emit_groups(analysis, emit);
+	if (emit->format == EMIT_TEXT &&
+	    (!requests->count || requests->judged_source == REQUEST_LOCK))
+		emit_line(emit, "No requests: nobody asked over a connection, and none is marked.");
+	if (emit->format == EMIT_JSON || requests->count)
+		emit_groups(analysis, emit);
 	emit_kinds(analysis, emit);
+	emit_intended(analysis, emit);
 	request_figures_judged(&recorded, requests);
 	if (emit->format == EMIT_TEXT && recorded.unfinished_count)
 		emit_line(

@@ -72,6 +72,27 @@ void request_figures_judged(struct request_figures *figures, const struct reques
 	free(judged);
 }
 
+bool request_figures_intended(struct request_figures *figures, const struct requests *requests,
+			      const struct clients *clients)
+{
+	if (!clients->count || clients->sort != CLIENTS_OPEN || !clients->table_ns)
+		return false;
+	struct request *judged = memory_new(requests->count, sizeof(*judged));
+	size_t count = 0;
+	for (size_t i = 0; i < requests->count; i++) {
+		const struct request *request = &requests->requests[i];
+		uint32_t send = clients->send_of[request->op];
+		if (!request_is_judged(requests, request) || send == NO_INDEX)
+			continue;
+		judged[count] = *request;
+		judged[count++].taken_ns =
+			request->end_ns - clients->due_ns[send - clients->first_op];
+	}
+	request_figures_find(figures, judged, count);
+	free(judged);
+	return count > 0;
+}
+
 double request_figures_total_ns(const struct requests *requests)
 {
 	double sum_ns = 0;

@@ -8,6 +8,7 @@
 #ifndef WCPROF_REQUESTFIGURES_H
 #define WCPROF_REQUESTFIGURES_H
 
+#include "infer/clients.h"
 #include "infer/requests.h"
 #include "replay/replayer.h"
 
@@ -22,6 +23,11 @@ void request_figures_find(struct request_figures *figures, const struct request 
 			  size_t count);
 /* Of those that hypotheses are judged by. */
 void request_figures_judged(struct request_figures *figures, const struct requests *requests);
+
+/* The same from the times of a timetable that clients keep, however late they asked as they awaited
+ * an answer. False: they keep none. */
+bool request_figures_intended(struct request_figures *figures, const struct requests *requests,
+			      const struct clients *clients);
 
 /* How long the judged ones took in all; INFINITY = there are none. */
 double request_figures_total_ns(const struct requests *requests);

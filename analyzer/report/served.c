@@ -317,17 +317,15 @@ static void emit_lists(const struct analysis *analysis, const struct served *ser
 	size_t room = most < analysis->whatif.row_count ? most : analysis->whatif.row_count;
 	size_t *by_p99 = memory_new(room, sizeof(*by_p99));
 	size_t *by_gain = memory_new(room, sizeof(*by_gain));
-	size_t p99_count = served->is_p99_given
-				   ? find_best(analysis, served, p99_percent, room, by_p99)
-				   : 0;
+	size_t p99_count =
+		served->is_p99_given ? find_best(analysis, served, p99_percent, room, by_p99) : 0;
 	size_t gain_count = find_best(analysis, served, gain_percent, room, by_gain);
 	size_t both_count = 0;
 	for (size_t i = 0; i < gain_count; i++)
 		both_count += is_among(by_p99, p99_count, by_gain[i]);
 	bool is_one = both_count == p99_count && both_count == gain_count;
 	if (p99_count) {
-		emit_line(emit, is_one ? "Best for p99 and for throughput:"
-				       : "Best for p99:");
+		emit_line(emit, is_one ? "Best for p99 and for throughput:" : "Best for p99:");
 		emit_fixes(analysis, served, emit, by_p99, p99_count);
 	}
 	if (gain_count && !is_one) {

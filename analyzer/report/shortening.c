@@ -63,9 +63,15 @@ static void emit_figures(const struct shortening *of)
 	static const struct emit_column columns[] = {
 		{ .key = "figure" },      { .key = "recorded_ns" }, { .key = "replayed_ns" },
 		{ .key = "off_percent" }, { .key = "is_given" },    { .key = "cause" },
+		{ .key = "intended_ns" },
 	};
+	const struct script *script = &of->analysis->script;
+	struct request_figures intended;
+	bool has_intended =
+		request_figures_intended(&intended, &script->requests, &script->clients);
 	struct emit *emit = of->emit;
-	emit_table_begin(emit, "request_figures", EMIT_OBJECTS, columns, 6);
+	emit_table_begin(emit, "request_figures", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
 	for (enum request_figure i = 0; i < REQUEST_FIGURES; i++) {
 		emit_row_begin(emit);
 		emit_cell_text(emit, request_figure_word(i));
@@ -74,6 +80,7 @@ static void emit_figures(const struct shortening *of)
 		emit_cell_percent(emit, of->analysis->checks.figure_off[i]);
 		emit_cell_flag(emit, of->is_given[i]);
 		emit_cell_text(emit, of->causes[i]);
+		emit_cell_ns(emit, has_intended ? intended.ns[i] : NAN);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

@@ -38,6 +38,33 @@ static const struct {
 	/* 3: some answers come after the next question */ { true, 4, CLIENTS_OPEN, 0, 4 },
 };
 
+/* Each answer takes 1 ms, but the 21st takes 34: the client awaits it, and catches up. */
+START_TEST(a_late_question_was_due_before)
+{
+	struct sketch sketch;
+	struct clients clients;
+	double read_ms = 0, sent_ms;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 5000);
+	for (int i = 0; i < REQUESTS; i++) {
+		double due_ms = 5 + 10 * i, work_ms = i == 20 ? 34 : 0.5 + i % 3;
+
+		sent_ms = due_ms > read_ms + 0.2 ? due_ms : read_ms + 0.2;
+		served_request(&sketch, 0, name, read_ms, sent_ms, work_ms);
+		read_ms = sent_ms + work_ms + 0.5;
+	}
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	ck_assert_int_eq(clients.sort, CLIENTS_OPEN);
+	ck_assert_double_eq_tol((double)clients.table_ns / 1e6, 10, 0.001);
+	for (uint32_t i = 0; i < REQUESTS; i++)
+		ck_assert_double_eq_tol((double)clients.due_ns[2 * i] / 1e6, 5 + 10 * i, 0.001);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(the_sort_shows_in_when_questions_come)
 {
 	struct sketch sketch;
@@ -79,5 +106,6 @@ END_TEST
 SUITE()
 {
 	EACH(the_sort_shows_in_when_questions_come, rows);
+	TEST(a_late_question_was_due_before);
 	TEST(it_may_not_show);
 }

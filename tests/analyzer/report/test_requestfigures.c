@@ -41,7 +41,38 @@ START_TEST(unfinished_requests_count_as_longer)
 }
 END_TEST
 
+/* The second question was due at 20 and came at 50, as its client awaited the first answer. */
+START_TEST(questions_that_were_held_back_took_longer)
+{
+	struct request requests[] = {
+		{ .class = 3, .start_ns = 10, .end_ns = 50, .taken_ns = 40 },
+		{ .class = 3, .start_ns = 50, .end_ns = 60, .taken_ns = 10 }
+	};
+	struct requests all = { .requests = requests, .count = 2, .judged_class = 3 };
+	uint64_t due_ns[] = { 10, 20 };
+	uint32_t send_of[] = { 7, 8 };
+	struct clients clients = { .count = 1,
+				   .sort = CLIENTS_OPEN,
+				   .table_ns = 10,
+				   .first_op = 7,
+				   .due_ns = due_ns,
+				   .send_of = send_of };
+	struct request_figures figures;
+	requests[1].op = 1;
+	ck_assert(request_figures_intended(&figures, &all, &clients));
+	ck_assert_double_eq(figures.ns[REQUEST_MEAN], 40);
+	clients.table_ns = 0;
+	ck_assert(!request_figures_intended(&figures, &all, &clients));
+	clients.table_ns = 10;
+	clients.sort = CLIENTS_CLOSED;
+	ck_assert(!request_figures_intended(&figures, &all, &clients));
+	clients = (struct clients){ .count = 0 };
+	ck_assert(!request_figures_intended(&figures, &all, &clients));
+}
+END_TEST
+
 SUITE()
 {
 	TEST(unfinished_requests_count_as_longer);
+	TEST(questions_that_were_held_back_took_longer);
 }

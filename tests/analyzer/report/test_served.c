@@ -270,9 +270,9 @@ START_TEST(each_list_has_its_own_best)
 	}
 	for (size_t i = 0; i < ROWS - 1; i++) {
 		double saved_ns = 1e6 * lists[_i].p99_ms[i], run_ns = 1e6 * lists[_i].saved_ms[i];
-		sample.estimates[i] = (struct estimate){
-			.saved_ns = run_ns, .least_ns = run_ns, .most_ns = run_ns
-		};
+		sample.estimates[i] = (struct estimate){ .saved_ns = run_ns,
+							 .least_ns = run_ns,
+							 .most_ns = run_ns };
 		sample.estimates[i].requests[REQUEST_P99] =
 			(struct shortened){ saved_ns, saved_ns - 1e6, saved_ns + 1e6, true };
 	}
