@@ -97,12 +97,6 @@ static void sort_calls(const struct analysis *analysis, bool *is_wait, bool *is_
 	}
 }
 
-static const char *thread_text(const struct analysis *analysis, uint32_t thread)
-{
-	uint32_t op = analysis->recording->threads[thread].op;
-	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
-}
-
 static void say(struct check *check, const struct analysis *analysis, const struct part *worst,
 		uint32_t ender)
 {
@@ -111,8 +105,8 @@ static void say(struct check *check, const struct analysis *analysis, const stru
 		 "thread `%.40s` (%" PRIu32 ") waits in `%.60s`, and each time thread `%.40s` "
 		 "(%" PRIu32 ") does something right before the end: %.0f%% of the run is such "
 		 "waiting, which the replay takes for waiting for something outside",
-		 thread_text(analysis, worst->thread), threads[worst->thread].tid,
-		 facts_class_name(analysis, worst->class), thread_text(analysis, ender),
+		 facts_thread_name(analysis, worst->thread), threads[worst->thread].tid,
+		 facts_class_name(analysis, worst->class), facts_thread_name(analysis, ender),
 		 threads[ender].tid, check->value);
 }
 

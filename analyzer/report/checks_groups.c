@@ -85,12 +85,6 @@ static bool *varying_links(const struct analysis *analysis)
 	return varies;
 }
 
-static const char *thread_text(const struct analysis *analysis, uint32_t thread)
-{
-	uint32_t op = analysis->recording->threads[thread].op;
-	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
-}
-
 static void say(struct check *check, const struct analysis *analysis, const struct rec_wait *wait)
 {
 	const struct recording *recording = analysis->recording;
@@ -102,7 +96,7 @@ static void say(struct check *check, const struct analysis *analysis, const stru
 		 "threads as `%.40s` (%" PRIu32 ") wait for a turn in groups of varying size, in "
 		 "%.40s%s%.60s%s, for %.0f%% of the run: the replay keeps the groups as they were, "
 		 "which a faster program would not",
-		 thread_text(analysis, wait->thread), recording->threads[wait->thread].tid,
+		 facts_thread_name(analysis, wait->thread), recording->threads[wait->thread].tid,
 		 recording->strings[wait->name], site[0] ? " (" : "", site, site[0] ? ")" : "",
 		 check->value);
 }

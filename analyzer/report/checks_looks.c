@@ -37,14 +37,6 @@ static void add_piece(void *context, const struct trace_piece *piece)
 			path->ns[i] += (double)(piece->to_ns - piece->from_ns);
 }
 
-static const char *thread_text(const struct analysis *analysis, uint32_t thread)
-{
-	if (thread == NO_INDEX)
-		return "?";
-	uint32_t op = analysis->recording->threads[thread].op;
-	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
-}
-
 static void judge(struct check *check, const struct path *path)
 {
 	const struct analysis *analysis = path->analysis;
@@ -64,9 +56,11 @@ static void judge(struct check *check, const struct path *path)
 		 "thread `%.40s` (%" PRIu32 ") sleeps in `%.60s` again and again, %" PRIu32
 		 " times, until another one has got somewhere (`%.40s`, it seems), and the end of "
 		 "the run waits for that for %.0f%%: %s",
-		 thread_text(analysis, row->thread), analysis->recording->threads[row->thread].tid,
+		 facts_thread_name(analysis, row->thread),
+		 analysis->recording->threads[row->thread].tid,
 		 facts_class_name(analysis, row->class), row->count,
-		 thread_text(analysis, row->ender), check->value,
+		 row->ender == NO_INDEX ? "?" : facts_thread_name(analysis, row->ender),
+		 check->value,
 		 row->sort == LOOK_KEPT ? "in the replay it sleeps as often whatever gets faster"
 					: "that is a guess");
 }

@@ -33,13 +33,6 @@ static void worst_find(struct worst *worst, const struct analysis *analysis)
 		}
 }
 
-static const char *thread_text(const struct analysis *analysis, const struct rec_thread *thread)
-{
-	return thread->op == NO_INDEX
-		       ? "?"
-		       : facts_class_name(analysis, analysis->classes.of_op[thread->op]);
-}
-
 static void say_waits(struct check *check, const struct analysis *analysis,
 		      const struct worst *worst)
 {
@@ -47,14 +40,14 @@ static void say_waits(struct check *check, const struct analysis *analysis,
 	uint32_t actor = row->answers[worst->factor].order_actor;
 	if (actor >= analysis->recording->thread_count)
 		return;
-	const struct rec_thread *thread = &analysis->recording->threads[actor];
 	snprintf(check->line, sizeof(check->line),
 		 "with `%.60s` (%s) times %g, thread `%.40s` (%" PRIu32 ") waits "
 		 "for %.0f%% of the run although data are there: of events that it does not know, "
 		 "the replay keeps the recorded order",
 		 facts_class_name(analysis, row->class), facts_class_kind(analysis, row->class),
-		 analysis->options->factors.factors[worst->factor], thread_text(analysis, thread),
-		 thread->tid, check->value);
+		 analysis->options->factors.factors[worst->factor],
+		 facts_thread_name(analysis, actor), analysis->recording->threads[actor].tid,
+		 check->value);
 }
 
 void checks_order(struct check *check, const struct analysis *analysis)

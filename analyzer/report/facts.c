@@ -47,8 +47,11 @@ const char *facts_class_name(const struct analysis *analysis, uint32_t class)
 
 const char *facts_thread_name(const struct analysis *analysis, uint32_t thread)
 {
-	assert(thread < analysis->recording->thread_count);
-	uint32_t op = analysis->recording->threads[thread].op;
+	const struct recording *recording = analysis->recording;
+	assert(thread < recording->thread_count + analysis->script.clients.count);
+	if (thread >= recording->thread_count)
+		return "a client";
+	uint32_t op = recording->threads[thread].op;
 	return op == NO_INDEX ? "?" : facts_class_name(analysis, analysis->classes.of_op[op]);
 }
 

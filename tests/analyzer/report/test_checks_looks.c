@@ -4,8 +4,8 @@
  */
 #include "report/checks_parts.h"
 
+#include "client_server.h"
 #include "report/analysis.h"
-#include "sketch.h"
 #include "suite.h"
 
 /* Main naps until a thread has ended, and then writes; or joins it, which makes it sure; or joins
@@ -50,7 +50,38 @@ START_TEST(a_run_that_waits_for_guessed_looks_is_withheld)
 }
 END_TEST
 
+/* Main naps until a client asks, of which nothing is recorded: another thread polls for it. */
+START_TEST(a_client_is_looked_for)
+{
+	static const char connection[] = "tcp 10.0.0.1:80>10.0.0.2:4000";
+	const struct options options = {
+		.top = 10, .factors = { { 0, 0.5 }, 2 }, .class_regex = "", .model = "threads"
+	};
+	struct sketch sketch;
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 52);
+	sketch_thread(&sketch, "poller", 0, 52);
+	served_poll(&sketch, 1, 1, 0, 49);
+	for (int i = 0; i < 10; i++)
+		sketch_sleep(&sketch, 0, "nap", 5 * i, 5 * (i + 1));
+	served_request(&sketch, 0, connection, 50, 50, 1);
+	sketch_end(&sketch);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+	ck_assert_uint_eq(analysis.script.clients.count, 1);
+	ck_assert_uint_eq(analysis.script.looks.rows[0].ender, 2);
+	const struct check *check = &analysis.checks.rows[CHECK_LOOKS];
+	ck_assert_int_eq(check->state, CHECK_WITHHOLDS);
+	ck_assert_msg(strstr(check->line, "`a client`") != NULL, "%s", check->line);
+	analysis_free(&analysis);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_run_that_waits_for_guessed_looks_is_withheld);
+	TEST(a_client_is_looked_for);
 }

@@ -71,9 +71,23 @@ START_TEST(waits_without_a_cause_are_part_of_those_that_ended)
 }
 END_TEST
 
+START_TEST(a_client_that_is_not_recorded_is_called_one)
+{
+	struct analysis analysis = analysis_of();
+	sketch_thread(&sketch, "main", 0, 1);
+	sketch_end(&sketch);
+	analysis.classes = sketch.classes;
+	analysis.script.clients.count = 1;
+	ck_assert_str_eq(facts_thread_name(&analysis, 0), "main");
+	ck_assert_str_eq(facts_thread_name(&analysis, 1), "a client");
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(functions_come_behind_the_classes);
 	TEST(a_replay_is_off_by_part_of_what_was_recorded);
 	TEST(waits_without_a_cause_are_part_of_those_that_ended);
+	TEST(a_client_that_is_not_recorded_is_called_one);
 }
