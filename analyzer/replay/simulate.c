@@ -23,8 +23,8 @@
  * that is woken does so, too. Else a run just takes its time.
  *
  * If no actor can go on, and one that counts has not finished, the actor that has waited longest is
- * let go. Such steps are counted: one is one too many. A run that nothing ends is stopped
- * (simulate_bounds.c).
+ * let go (simulate_stalls.c). Such steps are counted: one is one too many. A run that nothing ends
+ * is stopped (simulate_bounds.c).
  *
  * Thread-safe: nothing is shared but script and machine, which are only read.
  */
@@ -311,37 +311,16 @@ static bool is_anybody_left(const struct simulation *sim)
 
 /* --- a run --- */
 
-static bool all_finished(const struct simulation *sim)
-{
-	for (size_t i = 0; i < sim->script->actor_count; i++)
-		if (sim->script->actors[i].counts && sim->players[i].life != PLAYER_DONE)
-			return false;
-	return true;
-}
-
-/* Added actors that nobody needs any more end; so do those whose jobs they have done. */
-static bool retire(struct simulation *sim)
-{
-	uint64_t now_ns = 0;
-	bool any = false;
-
-	for (uint32_t i = 0; i < sim->script->actor_count; i++)
-		now_ns = sim->players[i].now_ns > now_ns ? sim->players[i].now_ns : now_ns;
-	for (uint32_t i = 0; i < sim->script->actor_count; i++)
-		if (sim->script->has_spare_actors || sim->script->actors[i].take_step != NO_INDEX)
-			any = simulate_retire(sim, i, now_ns) || any;
-	return any;
-}
-
 /* Until nobody can go on. */
 static void play_all(struct simulation *sim)
 {
 	while (is_anybody_left(sim) && !sim->ran_away) {
 		struct turn turn = take_turn(sim);
 
-		if (turn.actor != NO_INDEX)
+		if (turn.actor != NO_INDEX) {
+			simulate_moves(sim, turn.actor);
 			play(sim, turn);
-		else if (!--sim->steps_left)
+		} else if (!--sim->steps_left)
 			simulate_run_away(sim, 0);
 	}
 }
@@ -355,7 +334,7 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 	simulate_reset(sim);
 	do {
 		play_all(sim);
-	} while (!sim->ran_away && (retire(sim) || (!all_finished(sim) && simulate_force(sim))));
+	} while (!sim->ran_away && simulate_unstall(sim));
 	for (size_t i = 0; i < script->actor_count; i++)
 		if (script->actors[i].counts && sim->players[i].finish_ns > finish_ns) {
 			finish_ns = sim->players[i].finish_ns;

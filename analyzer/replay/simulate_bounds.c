@@ -20,7 +20,6 @@ static const double SERIAL_TIMES = 4;
 enum { STEPS_TIMES = 64, STEPS_FLOOR = 1 << 24 };
 static const double STEPS_MOST = 1e9; /* half a minute */
 static const double NS_MOST = 9e18;
-enum { FORCED_STEPS_MAX = 5000 };
 
 /* How long it takes to go round once, from a try or look to the next one. */
 static double round_ns(const struct step *again)
@@ -96,52 +95,4 @@ void simulate_run_away(struct simulation *sim, uint32_t actor)
 			actor = i;
 	sim->ran_away = true;
 	sim->stuck = (struct replay_place){ actor, sim->players[actor].step };
-}
-
-/* --- nobody can go on --- */
-
-/* It tried for what it waits for, and would go on without. */
-static bool only_tries(const struct simulation *sim, uint32_t actor)
-{
-	return sim->players[actor].life == PLAYER_STARTED &&
-	       simulate_step_of(sim, actor)->type == STEP_CLAIM;
-}
-
-/* Whether it is `left` that is to go on: who has not been started waits for nobody. */
-static bool is_sooner(const struct simulation *sim, uint32_t left, uint32_t right)
-{
-	const struct player *a = &sim->players[left], *b = &sim->players[right];
-
-	if (a->life != b->life)
-		return a->life == PLAYER_STARTED;
-	if (only_tries(sim, left) != only_tries(sim, right))
-		return only_tries(sim, left);
-	return a->now_ns < b->now_ns;
-}
-
-bool simulate_force(struct simulation *sim)
-{
-	uint32_t chosen = NO_INDEX;
-	uint64_t now_ns = 0;
-
-	for (uint32_t i = 0; i < sim->script->actor_count; i++) {
-		const struct player *player = &sim->players[i];
-
-		now_ns = player->now_ns > now_ns ? player->now_ns : now_ns;
-		if (player->life != PLAYER_DONE &&
-		    (chosen == NO_INDEX || is_sooner(sim, i, chosen)))
-			chosen = i;
-	}
-	if (chosen == NO_INDEX)
-		return false;
-	if (!only_tries(sim, chosen) && !sim->forced_steps++)
-		sim->stuck = (struct replay_place){ chosen, sim->players[chosen].step };
-	if (sim->forced_steps > FORCED_STEPS_MAX)
-		return false;
-	if (sim->players[chosen].life == PLAYER_STARTED)
-		simulate_leave_queue(sim, chosen);
-	sim->players[chosen].life = PLAYER_STARTED;
-	sim->players[chosen].is_forced = true;
-	agenda_add(&sim->agenda, chosen, now_ns);
-	return true;
 }

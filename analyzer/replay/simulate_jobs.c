@@ -28,6 +28,15 @@ static uint32_t job_number(const struct simulation *sim, const struct step *step
 	return sim->next_job[script_source(script, step)];
 }
 
+/* Returns its number among those of its source. */
+static uint32_t take_job(struct simulation *sim, uint32_t source)
+{
+	uint32_t number = sim->next_job[source]++;
+
+	sim->stalls.is_source_done |= sim->next_job[source] == sim->script->jobs[source].count;
+	return number;
+}
+
 uint32_t simulate_next_job(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct player *player = &sim->players[actor];
@@ -39,7 +48,7 @@ uint32_t simulate_next_job(struct simulation *sim, const struct step *step, uint
 	uint32_t number = jobs->count ? job_number(sim, step, actor) : NO_INDEX;
 
 	if (number < jobs->count) {
-		sim->next_job[source]++;
+		take_job(sim, source);
 		return jobs->steps[number];
 	}
 	if (jobs->count && last_body != NO_INDEX && !player->has_left) {
@@ -67,7 +76,7 @@ uint32_t simulate_next_batch(struct simulation *sim, const struct step *step, ui
 	/* Nothing is left, and it has no way out of its own: it would take nothing for ever. */
 	if (!jobs->count || (!items && sim->next_job[step->arg] >= jobs->count))
 		return player->step + 1;
-	uint32_t number = sim->next_job[step->arg] < jobs->count ? sim->next_job[step->arg]++
+	uint32_t number = sim->next_job[step->arg] < jobs->count ? take_job(sim, step->arg)
 								 : (uint32_t)jobs->count - 1;
 	player->batch.recorded_items = jobs->items[number];
 	return jobs->steps[number];

@@ -119,6 +119,28 @@ struct player {
 	bool needs_lock;    /* in a take: the lock is to be had again first */
 	bool has_yielded;   /* its token, and is to have one again */
 	bool woke;          /* its last signal or write let an actor go that slept */
+	bool has_moved;     /* it is in the list of stalls */
+};
+
+/* In a stall these go on first, from the first to the last. */
+enum stalled_rank { STALLED_TRYING, STALLED_WAITING, STALLED_TO_START };
+
+struct stalled {
+	uint64_t now_ns; /* its own: the earliest of its rank comes first */
+	uint32_t actor;
+	enum stalled_rank rank;
+};
+
+/* Actors that have not finished, kept from one stall to the next. */
+struct stalls {
+	struct stalled *heap; /* as of the last stall: of all that have not finished, or retired */
+	size_t count;
+	uint32_t *place; /* by actor: in the heap, NO_INDEX = it is not there */
+	uint32_t *moved; /* actors that had a turn since; each once */
+	size_t moved_count;
+	size_t unfinished;   /* actors that count */
+	uint64_t latest_ns;  /* of all that came to the last stall */
+	bool is_source_done; /* one of jobs, since the last stall */
 };
 
 /* Sums of a script's steps, as if one came after the other. */
@@ -159,6 +181,7 @@ struct simulation {
 	struct stranger *strangers; /* by number, from that of the last actor on */
 	uint32_t stranger_count;
 	struct agenda agenda;
+	struct stalls stalls;
 	/* actors on CPUs, when there are more actors than those: one of the two */
 	struct crowd crowd;
 	struct runqueues queues;
@@ -251,6 +274,15 @@ static inline const struct step *simulate_step_of(const struct simulation *sim, 
 	return &sim->script->steps[sim->players[actor].step];
 }
 
+/* The actor has a turn: it will be looked at in the next stall. */
+static inline void simulate_moves(struct simulation *sim, uint32_t actor)
+{
+	if (sim->players[actor].has_moved)
+		return;
+	sim->players[actor].has_moved = true;
+	sim->stalls.moved[sim->stalls.moved_count++] = actor;
+}
+
 /* For whoever asks when steps were. */
 static inline void simulate_arrives(const struct simulation *sim, uint32_t step, uint64_t now_ns)
 {
@@ -275,9 +307,14 @@ void simulate_reset(struct simulation *);
 void simulate_lengths_add(struct lengths *, const struct script *);
 void simulate_bound(struct simulation *);
 void simulate_run_away(struct simulation *, uint32_t actor);
-/* Nobody can go on: lets one go that need not wait, else, by force, the one that has waited
- * longest. False: there is nobody. */
-bool simulate_force(struct simulation *);
+
+/* simulate_stalls.c. Room for so many actors; all have moved. */
+void simulate_stalls_make(struct stalls *, size_t actor_count);
+void simulate_stalls_free(struct stalls *);
+void simulate_stalls_reset(struct simulation *);
+/* Nobody can go on: ends actors that nobody needs, or lets one go. False: all have finished, or
+ * there is nobody. */
+bool simulate_unstall(struct simulation *);
 
 /*
  * simulate_queue.c. A wake-up lets the first actor of a queue go on after its latency; false: the

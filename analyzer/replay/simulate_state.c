@@ -92,6 +92,7 @@ void simulate_reset(struct simulation *sim)
 		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
 		queue_clear(&sim->players[i].joiners);
 	}
+	simulate_stalls_reset(sim);
 	for (uint32_t i = 0; i < script->actor_count; i++)
 		if (!script->actors[i].is_spawned)
 			simulate_start(sim, i, script->actors[i].start_ns);
@@ -129,6 +130,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->strangers = memory_new(sim->stranger_count, sizeof(*sim->strangers));
 	size_t all = script->actor_count + sim->stranger_count;
 	agenda_make(&sim->agenda, all);
+	simulate_stalls_make(&sim->stalls, script->actor_count);
 	if (sim->is_crowded)
 		runqueues_make(&sim->queues, all, machine->cpus);
 	sim->crowd.heap = memory_new(all, sizeof(*sim->crowd.heap));
@@ -158,6 +160,7 @@ void simulate_free(struct simulation *sim)
 	free(sim->stamp_ns);
 	free(sim->taken_ns);
 	agenda_free(&sim->agenda);
+	simulate_stalls_free(&sim->stalls);
 	free(sim->crowd.heap);
 	free(sim->strangers);
 	runqueues_free(&sim->queues);

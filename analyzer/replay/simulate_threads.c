@@ -46,6 +46,7 @@ static void finish(struct simulation *sim, struct player *player, uint64_t now_n
 {
 	assert(player->life == PLAYER_STARTED && !player->sleeps_in);
 	player->life = PLAYER_DONE;
+	sim->stalls.unfinished -= sim->script->actors[player - sim->players].counts;
 	simulate_wake_all(sim, &player->joiners, now_ns, true);
 }
 
