@@ -95,7 +95,7 @@ static void name_by_transfers(struct evidence *evidence, const struct script *sc
 {
 	const struct recording *rec = script->recording;
 
-	for (size_t i = 0; i < rec->op_count; i++) {
+	for (size_t i = 0; i < script_recorded_ops(script); i++) {
 		uint32_t number = script->flows.transfer_of[i];
 		uint32_t class = classes->of_op[i];
 

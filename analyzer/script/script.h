@@ -241,6 +241,9 @@ uint32_t script_take_step(const struct script *, uint32_t actor);
 /* Number of actors that are recorded threads; those behind them are clients, or were added. */
 size_t script_recorded_actors(const struct script *);
 
+/* Number of ops that are recorded; those behind them are of clients. */
+size_t script_recorded_ops(const struct script *);
+
 /* Of a step that concerns other actors; NULL = not known. */
 const struct step_origin *script_origin(const struct script *, uint32_t step);
 

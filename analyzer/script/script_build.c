@@ -355,6 +355,11 @@ size_t script_recorded_actors(const struct script *script)
 				     : script->recording->thread_count;
 }
 
+size_t script_recorded_ops(const struct script *script)
+{
+	return script->clients.count ? script->clients.first_op : script->recording->op_count;
+}
+
 const struct step_origin *script_origin(const struct script *script, uint32_t step)
 {
 	size_t from = 0, to = script->origin_count;

@@ -6,6 +6,7 @@
 #include "ask/capacity.h"
 
 #include "asking.h"
+#include "client_server.h"
 #include "rebuilt.h"
 
 #include <math.h>
@@ -117,6 +118,22 @@ static void job_server(struct sketch *sketch)
 	sketch_end(sketch);
 }
 
+/* A client asks that is not recorded: its calls have no classes. */
+static void clients(struct sketch *sketch)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "serve", 0, 20);
+	for (int i = 0; i < 4; i++)
+		served_request(sketch, 0, "tcp 1.2.3.4:80>1.2.3.4:5001", 5 * i, 5 * i + 1, 1);
+	sketch_end(sketch);
+	size_t count = sketch->rec.op_count;
+	uint32_t *of_op = realloc(sketch->classes.of_op, 2 * count * sizeof(*of_op));
+
+	ck_assert_ptr_nonnull(of_op);
+	memset(of_op + count, 0x7f, count * sizeof(*of_op)); /* no class has this number */
+	sketch->classes.of_op = of_op;
+}
+
 static const struct {
 	void (*run)(struct sketch *);
 	const char *name;
@@ -139,6 +156,7 @@ static const struct {
 	/* 12 */ { job_server, "write", 2, 20, NULL },
 	/* 13 */ { job_server, "pipe:[1]", 10, 20, NULL },
 	/* 14 */ { job_server, "read", 0.5, NEVER, "fewer of them are not known" },
+	/* 15 */ { clients, "read", 2, NEVER, "is no queue" },
 };
 
 START_TEST(a_queue_holds_more)
