@@ -56,7 +56,8 @@ static bool moves_bytes(const struct recording *rec, uint32_t op)
 {
 	return rec->ops[op].kind == KIND_IO && rec->ops[op].thread != NO_INDEX &&
 	       rec->ops[op].ident && !rec->extras[op].open && rec->extras[op].amount &&
-	       rec->ops[op].outcome != OUTCOME_ERROR;
+	       rec->ops[op].outcome != OUTCOME_ERROR &&
+	       flow_direction_of(rec->strings[rec->ops[op].name]) != FLOW_NONE;
 }
 
 /* By ident: whether it is that of an accepted connection that bytes went through. */
@@ -155,11 +156,8 @@ static void served_find(struct seeking *seeking)
 
 		if (connection == NO_INDEX || !moves_bytes(rec, i))
 			continue;
-		enum flow_direction direction = flow_direction_of(rec->strings[op->name]);
-		bool is_write = direction == FLOW_WRITE;
+		bool is_write = flow_direction_of(rec->strings[op->name]) == FLOW_WRITE;
 
-		if (direction == FLOW_NONE)
-			continue;
 		seeking->served = memory_grow(seeking->served, &room, seeking->served_count + 1,
 					      sizeof(*seeking->served));
 		seeking->served[seeking->served_count++] =
