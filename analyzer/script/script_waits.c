@@ -236,7 +236,8 @@ static bool is_visited(const struct compiler *compiler, uint32_t index)
 	const struct rec_wait *wait = &compiler->rec->waits[index];
 	const struct loops *loops = &compiler->script->loops;
 
-	if (wait->reason != REASON_END || compiler->rec->ops[wait->waiter].kind != KIND_POLL ||
+	if (wait->reason != REASON_END || wait->waiter == NO_INDEX ||
+	    compiler->rec->ops[wait->waiter].kind != KIND_POLL ||
 	    loops->loop_of_thread[wait->thread] == NO_INDEX)
 		return false;
 	uint32_t visit = loops->visit_of[wait->waiter];
