@@ -326,13 +326,15 @@ static bool is_body(const struct script *script, const struct actor *actor, uint
 /* A take for which a lock is needed comes after that. */
 static bool is_take(const struct script *script, const struct actor *actor, uint32_t step)
 {
-	if (step < actor->first_step || step >= end_of(script, actor))
+	size_t end = end_of(script, actor);
+
+	if (step < actor->first_step || step >= end)
 		return false;
-	for (uint32_t i = step; i < end_of(script, actor); i++)
+	for (uint32_t i = step; i < end; i++)
 		if (has_type(script, i, STEP_VISIT))
 			return false;
-	return (takes(script, step) ||
-		(has_type(script, step, STEP_ACQUIRE) && has_type(script, step + 1, STEP_TAKE)));
+	return takes(script, step) ||
+	       (has_type(script, step, STEP_ACQUIRE) && has_type(script, step + 1, STEP_TAKE));
 }
 
 static bool is_actor_valid(const struct script *script, const struct actor *actor)
