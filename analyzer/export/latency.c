@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/percentile.h"
 
 struct latency_builder {
 	struct latency *latency;
@@ -13,11 +14,12 @@ struct latency_builder {
 	uint8_t *key_of; /* by part; LATENCY_KEYS = all others */
 };
 
-size_t latency_rank(const struct latency *latency, unsigned percent)
+static const double percents[LATENCY_MARKS] = { 50, 95, 99 };
+
+unsigned latency_percent(size_t mark)
 {
-	size_t rank = latency->count * percent / 100;
-	assert(latency->count > 0);
-	return rank < latency->count ? rank : latency->count - 1;
+	assert(mark < LATENCY_MARKS);
+	return (unsigned)percents[mark];
 }
 
 /* --- The requests --- */
@@ -27,6 +29,8 @@ static int compare_taken(const void *left, const void *right)
 	const struct latency_request *a = left, *b = right;
 	if (a->taken_ns != b->taken_ns)
 		return a->taken_ns < b->taken_ns ? -1 : 1;
+	if (a->is_unfinished != b->is_unfinished)
+		return a->is_unfinished ? 1 : -1;
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
 	return (a->index > b->index) - (a->index < b->index);
@@ -40,10 +44,23 @@ static void list_requests(struct latency *latency, const struct requests *reques
 		if (request_is_judged(requests, request) && request->thread != NO_INDEX)
 			latency->requests[latency->count++] =
 				(struct latency_request){ request->start_ns, request->taken_ns,
-							  request->thread, i };
+							  request->thread, i,
+							  request->is_unfinished };
 	}
 	if (latency->count > 1)
 		qsort(latency->requests, latency->count, sizeof(*latency->requests), compare_taken);
+}
+
+static void find_marks(struct latency *latency)
+{
+	bool *is_cut = memory_new(latency->count, sizeof(*is_cut));
+	const struct percentile_list list = { .count = latency->count, .is_cut = is_cut };
+	for (size_t rank = 0; rank < latency->count; rank++) {
+		is_cut[rank] = latency->requests[rank].is_unfinished;
+		latency->unfinished_count += is_cut[rank];
+	}
+	percentile_ranks(&list, percents, LATENCY_MARKS, latency->marks);
+	free(is_cut);
 }
 
 static int compare_ranks(const void *left, const void *right)
@@ -58,9 +75,9 @@ static void pick(struct latency *latency)
 	struct latency_pick *picks = latency->picks;
 	for (size_t i = 0; i <= LATENCY_STEPS; i++)
 		picks[count++].rank = last * i / LATENCY_STEPS;
-	picks[count++].rank = latency_rank(latency, 50);
-	picks[count++].rank = latency_rank(latency, 95);
-	picks[count++].rank = latency_rank(latency, 99);
+	for (size_t i = 0; i < LATENCY_MARKS; i++)
+		if (latency->marks[i] < latency->count)
+			picks[count++].rank = latency->marks[i];
 	for (size_t i = 0; i < LATENCY_SLOWEST && i <= last; i++)
 		picks[count++].rank = last - i;
 	assert(count <= LATENCY_PICKS);
@@ -126,6 +143,7 @@ void latency_build(struct latency *latency, const struct requests *requests,
 	list_requests(latency, requests);
 	if (latency->count == 0)
 		return;
+	find_marks(latency);
 	pick(latency);
 	if (!paths)
 		return;

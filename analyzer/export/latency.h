@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The requests that savings are judged by, in order of how long they took, and what some of them
- * are made of.
+ * are made of. One that was not finished takes at least what was seen of it.
  *
  * The parts are those of paths/requestpaths.h, which add up to the time that a request took.
  * Built once, read-only afterwards. One thread.
@@ -15,7 +15,8 @@ enum {
 	LATENCY_KEYS = 48,  /* parts that are told apart; one more is all others */
 	LATENCY_STEPS = 40, /* picks from the shortest to the longest */
 	LATENCY_SLOWEST = 20,
-	LATENCY_PICKS = LATENCY_STEPS + 1 + 3 + LATENCY_SLOWEST
+	LATENCY_MARKS = 3, /* percentiles: 50, 95, 99 */
+	LATENCY_PICKS = LATENCY_STEPS + 1 + LATENCY_MARKS + LATENCY_SLOWEST
 };
 
 /* A request that is looked into. */
@@ -29,11 +30,14 @@ struct latency_request {
 	uint64_t taken_ns;
 	uint32_t thread;
 	uint32_t index; /* among all requests */
+	bool is_unfinished;
 };
 
 struct latency {
 	struct latency_request *requests; /* the shortest first */
 	size_t count;
+	size_t unfinished_count;
+	size_t marks[LATENCY_MARKS]; /* indexes; `count` = unfinished ones hide the percentile */
 	struct path_part keys[LATENCY_KEYS]; /* most time first */
 	uint32_t key_count;
 	struct latency_pick picks[LATENCY_PICKS]; /* the shortest first, each once */
@@ -45,7 +49,7 @@ void latency_build(struct latency *latency, const struct requests *requests,
 		   const struct request_paths *paths);
 void latency_free(struct latency *latency);
 
-/* Index of the p-th percentile, as reports have it. */
-size_t latency_rank(const struct latency *latency, unsigned percent);
+/* 50, 95, 99. */
+unsigned latency_percent(size_t mark);
 
 #endif

@@ -33,6 +33,18 @@ static uint64_t since(const struct page_requests *page, uint64_t at_ns)
 	return at_ns > start_ns ? at_ns - start_ns : 0;
 }
 
+/* "rank99" is the index of that percentile; left out if it is not known. */
+static void put_marks(const struct page_requests *page)
+{
+	const struct latency *latency = &page->latency;
+	for (size_t i = 0; i < LATENCY_MARKS; i++) {
+		char key[16];
+		snprintf(key, sizeof(key), "rank%u", latency_percent(i));
+		if (latency->marks[i] < latency->count)
+			emit_count(page->emit, key, NULL, latency->marks[i]);
+	}
+}
+
 /* The sorts of parts of a request, by key. */
 static void put_keys(const struct page_requests *page)
 {
@@ -258,13 +270,8 @@ void page_requests(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "is_lock", NULL,
 		   page->latency.count && requests->judged_source == REQUEST_LOCK);
 	emit_count(emit, "count", NULL, page->latency.count);
-	for (unsigned p = 50; page->latency.count && p < 100; p = p == 50   ? 95
-								  : p == 95 ? 99
-									    : 100) {
-		char key[8];
-		snprintf(key, sizeof(key), "rank%u", p);
-		emit_count(emit, key, NULL, latency_rank(&page->latency, p));
-	}
+	emit_count(emit, "unfinished", NULL, page->latency.unfinished_count);
+	put_marks(page);
 	put_keys(page);
 	put_points(page);
 	put_picks(page);

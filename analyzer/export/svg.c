@@ -252,6 +252,13 @@ static void put_request(FILE *file, struct walk *walk, const struct waterfall_wi
 	waterfall_free(windows, count);
 }
 
+/* A percentile's request; where that is not known one that is as far up among what was seen. */
+static size_t near_mark(const struct latency *latency, size_t mark)
+{
+	size_t seen = (latency->count - 1) * latency_percent(mark) / 100;
+	return latency->marks[mark] < latency->count ? latency->marks[mark] : seen;
+}
+
 static void put_waterfall(FILE *file, const struct analysis *analysis)
 {
 	static const char title[] = "A request in the middle, and a slow one";
@@ -266,13 +273,13 @@ static void put_waterfall(FILE *file, const struct analysis *analysis)
 		put_nothing(file, title, "The recording shows no requests");
 	} else {
 		enum { COLUMN = WIDTH / 2 - 20 };
-		const unsigned percents[] = { 50, 99 };
-		uint64_t longest_ns = latency->requests[latency_rank(latency, 99)].taken_ns + 1;
+		const size_t marks[] = { 0, LATENCY_MARKS - 1 };
+		uint64_t longest_ns = latency->requests[near_mark(latency, marks[1])].taken_ns + 1;
 		begin(file, 66 + 44 * (1 + WATERFALL_OTHERS), title);
 		put_text(file, 10, 60 + 44 * (1 + WATERFALL_OTHERS), "start", key);
 		for (size_t i = 0; i < 2; i++) {
 			const struct latency_request *request =
-				&latency->requests[latency_rank(latency, percents[i])];
+				&latency->requests[near_mark(latency, marks[i])];
 			struct waterfall_window window = {
 				.thread = request->thread,
 				.from_ns = request->start_ns,
@@ -280,7 +287,9 @@ static void put_waterfall(FILE *file, const struct analysis *analysis)
 			};
 			char took[EMIT_DURATION_BYTES], text[64];
 			emit_format_duration(took, (double)request->taken_ns);
-			snprintf(text, sizeof(text), "p%u: %s", percents[i], took);
+			bool is_known = latency->marks[marks[i]] < latency->count;
+			snprintf(text, sizeof(text), "p%u: %s", latency_percent(marks[i]),
+				 is_known ? took : "not known");
 			put_request(file, &walk, &window, 10 + (double)i * WIDTH / 2,
 				    (double)longest_ns / COLUMN, text);
 		}

@@ -17,7 +17,7 @@ function words(state, cause, name) {
 }
 
 const marksOf = (requests) => [['p50', requests.rank50], ['p95', requests.rank95],
-	['p99', requests.rank99], ['max', requests.count - 1]];
+	['p99', requests.rank99], ['max', requests.count - 1]].filter(([, rank]) => rank !== undefined);
 function partWords({ kind, name, by }) {
 	const plain = { 'cpu wait': wcprof.states.queued.word, 'waking': 'waking up',
 		'unexplained': wcprof.states.unknown.word, '': name };
@@ -36,6 +36,8 @@ function inWords(data) {
 	const taken = (rank) => requests.picks.find((pick) => pick.rank === rank).taken_ns;
 	return `${count(requests.count)} ${what(requests)}: ` +
 		`${marksOf(requests).map(([word, rank]) => `${word} ${ns(taken(rank))}`).join(', ')}.` +
+		(requests.unfinished ? ` ${count(requests.unfinished)} were not finished: they take longer ` +
+			'than was seen.' : '') +
 		(data.report.tail_answer && !requests.is_lock ? ` ${data.report.tail_answer}` : '');
 }
 wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) => {
@@ -86,8 +88,9 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		(Math.abs(Math.log(pick.taken_ns + 1) - Math.log(value + 1)) <
 			Math.abs(Math.log(best.taken_ns + 1) - Math.log(value + 1)) ? pick : best));
 	const wanted = Number(selection.request || NaN);
-	const chosen = Math.max(0, rankOf(wanted) >= 0 ? rankOf(wanted) : rankOf(requests.rank99));
-	const median = rankOf(requests.rank50);
+	const chosen = Math.max(0, rankOf(wanted) >= 0 ? rankOf(wanted)
+		: rankOf(requests.rank99 ?? requests.count - 1));
+	const median = rankOf(requests.rank50 ?? requests.picks[requests.picks.length >> 1].rank);
 	function ticks() {
 		const values = [];
 		for (let power = Math.floor(low); power <= high; power++)
@@ -133,8 +136,8 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 	root.append(el('h3', {}, 'How many took how long'), curve);
 	if (isBrushed)
 		root.append(el('p', {}, part.length ? `In the selected part ${count(part.reduce((sum, point) =>
-			sum + point[3], 0))} began: p50 ${ns(quantile(part, 50))}, p95 ${ns(quantile(part, 95))}, ` +
-			`p99 ${ns(quantile(part, 99))}. The pale line is the whole run.`
+			sum + point[3], 0))} began${requests.unfinished ? '' : `: p50 ${ns(quantile(part, 50))}, p95 ` +
+			`${ns(quantile(part, 95))}, p99 ${ns(quantile(part, 99))}`}. The pale line is the whole run.`
 			: 'None began in the selected part.'));
 	if (requests.points.length < requests.count)
 		root.append(el('p', { class: 'small faint' }, `${count(requests.points.length)} of them are in this ` +
@@ -191,7 +194,7 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 				onchange: (event) => select({
 					request: String(requests.picks[event.target.value].rank) }) })),
 		`${ns(requests.picks[chosen].taken_ns)}; ${shareOf(requests.picks[chosen])} took no longer`),
-		el('div', { class: 'pair' }, waterfall('p50', median),
+		el('div', { class: 'pair' }, waterfall(requests.rank50 === undefined ? 'in the middle' : 'p50', median),
 			waterfall(requests.picks[chosen].rank === requests.rank99 ? 'p99' : 'chosen', chosen)),
 		el('p', { class: 'small faint' }, 'Below the thread of the request are the threads that ended its ' +
 			'waits, with what they did meanwhile.'));

@@ -19,8 +19,10 @@ void report_paths(const struct analysis *analysis, struct emit *emit)
 	struct followed_table table = { 0 };
 	if (analysis->has_paths)
 		followed_table_build(&table, &analysis->paths, &analysis->script.requests);
-	if (table.count == 0 && emit->format == EMIT_TEXT)
+	if (table.count == 0 && emit->format == EMIT_TEXT) {
+		followed_table_free(&table);
 		return;
+	}
 	emit_heading(emit, "What is the time of requests made of?");
 	emit_table_begin(emit, "request_parts", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));

@@ -113,8 +113,37 @@ START_TEST(no_requests_have_no_parts)
 }
 END_TEST
 
+/* Nobody knows how long an unfinished request takes: percentiles beyond it are hidden. */
+START_TEST(unfinished_requests_are_longer_than_seen)
+{
+	static const struct {
+		uint32_t unfinished; /* the longest */
+		size_t marks[LATENCY_MARKS];
+	} rows[] = {
+		/* 0 */ { 0, { 10, 19, 19 } },
+		/* 1 */ { 8, { 10, COUNT, COUNT } },
+	};
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct slow slow;
+		struct latency latency;
+		slow_begin(&slow);
+		for (uint32_t i = 0; i < COUNT; i++) {
+			slow.requests[i].taken_ns = 1000 + i;
+			slow.requests[i].is_unfinished = i >= COUNT - rows[row].unfinished;
+		}
+		latency_build(&latency, &slow.all, NULL);
+		ck_assert_uint_eq(latency.unfinished_count, rows[row].unfinished);
+		for (size_t i = 0; i < LATENCY_MARKS; i++)
+			ck_assert_uint_eq(latency.marks[i], rows[row].marks[i]);
+		latency_free(&latency);
+		slow_end(&slow);
+	}
+}
+END_TEST
+
 SUITE()
 {
+	TEST(unfinished_requests_are_longer_than_seen);
 	TEST(the_slow_one_waited_for_the_lock);
 	TEST(parts_of_a_request_are_all_of_it);
 	TEST(no_requests_have_no_parts);
