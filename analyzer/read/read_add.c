@@ -99,6 +99,9 @@ static bool event_times(struct reading *reading, const struct event *event, uint
 			end, start);
 	*start_ns = start + reading->dump.offset_ns;
 	*end_ns = end + reading->dump.offset_ns;
+	/* the wall clock, by which the dump's time is known, may have been set back */
+	if ((int64_t)(*end_ns - reading->recording->end_ns) > 0)
+		reading->recording->end_ns = *end_ns;
 	return true;
 }
 

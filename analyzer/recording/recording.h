@@ -284,7 +284,7 @@ struct recording {
 	size_t counter_count;
 	uint64_t dropped_events; /* that the recorder had no room for */
 	uint64_t epoch_unix_ns;  /* the earliest */
-	uint64_t end_ns;         /* when the last dump was taken, since that epoch */
+	uint64_t end_ns;         /* when the last dump was taken or its last event ended */
 	struct intern *intern;   /* finds a text's id: recording_intern() in intern.h */
 
 	/* Odd but harmless: what the figures rest on. */

@@ -136,6 +136,20 @@ START_TEST(what_was_cut_off_ends_there)
 }
 END_TEST
 
+/* The wall clock says when a dump was taken, and may have been set back meanwhile. */
+START_TEST(no_event_is_after_the_end)
+{
+	struct recording recording;
+
+	read_good(&recording, OWN "{'e':'op','id':1,'s':10,'d':1700}\n", 0);
+	ck_assert_uint_eq(recording.end_ns, 1700);
+	recording_free(&recording);
+	read_good(&recording, OWN "{'e':'op','id':1,'s':10,'d':20}\n", 0);
+	ck_assert_uint_eq(recording.end_ns, 1000);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(all_of_a_wait)
 {
 	struct recording recording;
@@ -266,6 +280,7 @@ SUITE()
 	TEST(all_of_a_read);
 	TEST(the_kind_of_a_request_is_a_string);
 	TEST(what_was_cut_off_ends_there);
+	TEST(no_event_is_after_the_end);
 	TEST(all_of_a_wait);
 	TEST(all_of_a_link);
 	TEST(all_of_a_sample);

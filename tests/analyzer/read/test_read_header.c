@@ -78,12 +78,12 @@ static const struct {
 	{ "'epoch_unix_nano':5000,'epoch_mono_nano':100,'process':{'pid':1,'boot_id':'b'}",
 	  "'epoch_unix_nano':4000,'epoch_mono_nano':300,'process':{'pid':2,'boot_id':'b'}",
 	  { 10, 210 },
-	  200 },
+	  220 },
 	/* 3: two boots */
 	{ "'epoch_unix_nano':5000,'epoch_mono_nano':900,'process':{'pid':1,'boot_id':'b'}",
 	  "'epoch_unix_nano':6000,'epoch_mono_nano':300,'process':{'pid':2,'boot_id':'c'}",
 	  { 10, 1010 },
-	  1000 },
+	  1020 },
 	/* 4: dumped, by a wall clock that was set back, before its epoch */
 	{ "'epoch_unix_nano':1000,'dumped_unix_nano':900",
 	  "'epoch_unix_nano':1000,'dumped_unix_nano':1100",
