@@ -10,32 +10,31 @@
 #include "base/buckets.h"
 #include "base/memory.h"
 #include "format.h"
-#include "recording/addresses.h"
 #include "measure/locks.h"
 
 struct finding {
+	struct contended *contended;
 	const struct recording *recording;
 	const struct labels *labels;
-	struct addresses numbers; /* of locks, in order of first sight */
-	struct contended_lock *locks;
+	struct contended_lock *locks; /* all, by number */
 	size_t room;
-	uint32_t *rank; /* by number: its place among those that are kept, NO_INDEX = it is not */
 };
 
-static uint32_t process_of(const struct recording *recording, uint32_t thread)
+static bool is_for_lock(const struct rec_wait *wait)
 {
-	return recording->threads[thread].process;
+	return lock_is_contention(wait->reason) && wait->thread != NO_INDEX && wait->address;
 }
 
 static void add_wait(struct finding *finding, size_t index)
 {
 	const struct recording *recording = finding->recording;
 	const struct rec_wait *wait = &recording->waits[index];
-	if (!lock_is_contention(wait->reason) || wait->thread == NO_INDEX || !wait->address)
+	struct addresses *numbers = &finding->contended->numbers;
+	if (!is_for_lock(wait))
 		return;
-	uint32_t process = process_of(recording, wait->thread);
-	size_t known = finding->numbers.count;
-	uint32_t number = addresses_add(&finding->numbers, process, wait->address);
+	uint32_t process = recording->threads[wait->thread].process;
+	size_t known = numbers->count;
+	uint32_t number = addresses_add(numbers, process, wait->address);
 	if (number == known) {
 		finding->locks = memory_grow(finding->locks, &finding->room, known + 1,
 					     sizeof(*finding->locks));
@@ -57,36 +56,55 @@ static int compare_locks(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
-static void keep_most_waited(struct finding *finding, struct contended *contended)
+static void keep_most_waited(struct finding *finding, size_t most)
 {
-	size_t all = finding->numbers.count;
+	struct contended *contended = finding->contended;
+	size_t all = contended->numbers.count;
 	uint32_t *order = memory_new(all, sizeof(*order));
-	finding->rank = memory_new(all, sizeof(*finding->rank));
+	contended->rank = memory_new(all, sizeof(*contended->rank));
 	for (uint32_t i = 0; i < all; i++)
 		order[i] = i;
 	if (all > 1)
 		qsort_r(order, all, sizeof(*order), compare_locks, finding->locks);
-	contended->count = all < CONTENDED_MAX ? all : CONTENDED_MAX;
+	contended->count = all < most ? all : most;
 	contended->left_out = all - contended->count;
 	contended->locks = memory_new(contended->count, sizeof(*contended->locks));
 	for (uint32_t i = 0; i < all; i++) {
-		finding->rank[order[i]] = i < contended->count ? i : NO_INDEX;
+		contended->rank[order[i]] = i < contended->count ? i : NO_INDEX;
 		if (i < contended->count)
 			contended->locks[i] = finding->locks[order[i]];
 	}
 	free(order);
 }
 
+static uint32_t lock_at(const struct contended *contended, const struct recording *recording,
+			uint32_t thread, uint64_t address)
+{
+	uint32_t number =
+		addresses_find(&contended->numbers, recording->threads[thread].process, address);
+	return number == NO_INDEX ? NO_INDEX : contended->rank[number];
+}
+
+uint32_t contended_of_wait(const struct contended *contended, const struct recording *recording,
+			   size_t wait)
+{
+	const struct rec_wait *of = &recording->waits[wait];
+	return is_for_lock(of) ? lock_at(contended, recording, of->thread, of->address) : NO_INDEX;
+}
+
+uint32_t contended_of_op(const struct contended *contended, const struct recording *recording,
+			 size_t op)
+{
+	const struct rec_op *hold = &recording->ops[op];
+	if (hold->kind != KIND_HOLD || hold->thread == NO_INDEX || !recording->extras)
+		return NO_INDEX;
+	return lock_at(contended, recording, hold->thread, recording->extras[op].address);
+}
+
 static uint32_t lock_of_op(const void *context, size_t op)
 {
 	const struct finding *finding = context;
-	const struct rec_op *hold = &finding->recording->ops[op];
-	if (hold->kind != KIND_HOLD || hold->thread == NO_INDEX)
-		return NO_INDEX;
-	uint32_t number =
-		addresses_find(&finding->numbers, process_of(finding->recording, hold->thread),
-			       finding->recording->extras[op].address);
-	return number == NO_INDEX ? NO_INDEX : finding->rank[number];
+	return contended_of_op(finding->contended, finding->recording, op);
 }
 
 static int compare_holds(const void *a, const void *b, void *context)
@@ -100,12 +118,12 @@ static int compare_holds(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
-static void deal_out_holds(const struct finding *finding, struct contended *contended)
+static void deal_out_holds(const struct finding *finding)
 {
 	const struct recording *recording = finding->recording;
+	struct contended *contended = finding->contended;
 	struct buckets holds;
-	buckets_build(&holds, contended->count, recording->extras ? recording->op_count : 0,
-		      lock_of_op, finding);
+	buckets_build(&holds, contended->count, recording->op_count, lock_of_op, finding);
 	for (size_t i = 0; i < contended->count; i++) {
 		struct contended_lock *lock = &contended->locks[i];
 		lock->holds = buckets_of(&holds, i, &lock->hold_count);
@@ -117,21 +135,22 @@ static void deal_out_holds(const struct finding *finding, struct contended *cont
 	free(holds.first);
 }
 
-void contended_build(struct contended *contended, const struct walk *walk)
+void contended_build(struct contended *contended, const struct recording *recording,
+		     const struct labels *labels, size_t most)
 {
-	struct finding finding = { .recording = walk->recording, .labels = walk->labels };
+	struct finding finding = { contended, recording, labels, NULL, 0 };
 	*contended = (struct contended){ 0 };
-	for (size_t i = 0; i < walk->recording->wait_count; i++)
+	for (size_t i = 0; i < recording->wait_count; i++)
 		add_wait(&finding, i);
-	keep_most_waited(&finding, contended);
-	deal_out_holds(&finding, contended);
-	addresses_free(&finding.numbers);
+	keep_most_waited(&finding, most);
+	deal_out_holds(&finding);
 	free(finding.locks);
-	free(finding.rank);
 }
 
 void contended_free(struct contended *contended)
 {
+	addresses_free(&contended->numbers);
+	free(contended->rank);
 	free(contended->locks);
 	free(contended->holds);
 	*contended = (struct contended){ 0 };

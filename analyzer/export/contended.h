@@ -7,7 +7,8 @@
 #ifndef WCPROF_CONTENDED_H
 #define WCPROF_CONTENDED_H
 
-#include "walk.h"
+#include "recording/addresses.h"
+#include "report/labels.h"
 
 struct contended_lock {
 	uint32_t name;    /* string id */
@@ -19,16 +20,24 @@ struct contended_lock {
 };
 
 struct contended {
-	struct contended_lock *locks; /* most waited for first, at most CONTENDED_MAX */
+	struct contended_lock *locks; /* most waited for first */
 	size_t count;
 	size_t left_out; /* locks beyond */
 	uint32_t *holds;
+	struct addresses numbers; /* of all locks that were waited for, in order of first sight */
+	uint32_t *rank;           /* by number: index into `locks`, NO_INDEX = it is left out */
 };
 
 /* More lanes than that nobody looks through. */
 enum { CONTENDED_MAX = 200 };
 
-void contended_build(struct contended *, const struct walk *);
+/* At most so many locks. The labels may be NULL. */
+void contended_build(struct contended *, const struct recording *, const struct labels *,
+		     size_t most);
 void contended_free(struct contended *);
+
+/* The index of the lock that a wait is for, or an op is a hold of; NO_INDEX = none of them. */
+uint32_t contended_of_wait(const struct contended *, const struct recording *, size_t wait);
+uint32_t contended_of_op(const struct contended *, const struct recording *, size_t op);
 
 #endif

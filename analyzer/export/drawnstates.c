@@ -3,22 +3,18 @@
 #include "drawnstates.h"
 
 #include "format.h"
+#include "measure/locks.h"
 
 const char *const drawn_state_words[DRAWN_STATES] = {
 	"running", "queued", "lock", "io", "poll", "sleep", "other", "unknown",
 };
 
-bool is_lock_wait(const struct rec_wait *wait)
-{
-	return wait->reason == REASON_LOCK || wait->reason == REASON_MUTEX ||
-	       wait->reason == REASON_RWLOCK_READ || wait->reason == REASON_RWLOCK_WRITE;
-}
-
 static enum drawn_state state_of_blocked(const struct recording *recording,
 					 const struct walk_slice *slice)
 {
 	if (slice->wait != NO_INDEX)
-		return is_lock_wait(&recording->waits[slice->wait]) ? DRAWN_LOCK : DRAWN_OTHER;
+		return lock_is_contention(recording->waits[slice->wait].reason) ? DRAWN_LOCK
+										: DRAWN_OTHER;
 	if (slice->op == NO_INDEX)
 		return DRAWN_OTHER;
 	switch (recording->ops[slice->op].kind) {

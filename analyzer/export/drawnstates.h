@@ -26,8 +26,6 @@ extern const char *const drawn_state_words[DRAWN_STATES];
 
 enum drawn_state drawn_state_of(const struct recording *recording, const struct walk_slice *slice);
 
-bool is_lock_wait(const struct rec_wait *wait);
-
 /* As walk_waker(), but for any blocked slice of a wait, not only for its last one. */
 bool drawn_waker(const struct walk *walk, const struct walk_slice *slice, struct walk_waker *waker);
 

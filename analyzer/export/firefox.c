@@ -326,7 +326,7 @@ void export_firefox(struct export *export)
 	struct firefox firefox = { .export = export, .json = jsongz_new(export_file(export)) };
 	walk_begin(&firefox.walk, export->analysis);
 	lane_names_build(&firefox.lanes, &firefox.walk);
-	contended_build(&firefox.contended, &firefox.walk);
+	contended_build(&firefox.contended, recording, firefox.walk.labels, CONTENDED_MAX);
 	firefox.text_of = memory_new(recording->string_count, sizeof(*firefox.text_of));
 	firefox.stack_of = memory_new(recording->stack_count, sizeof(*firefox.stack_of));
 	put_threads(&firefox);

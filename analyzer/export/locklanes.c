@@ -7,10 +7,8 @@
 #include "locklanes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "format.h"
 
 enum change_type { WAIT_END, HOLD_END, WAIT_BEGIN, HOLD_BEGIN };
 
@@ -25,70 +23,16 @@ struct changes {
 	size_t count, room;
 };
 
-static bool has_place(const struct rec_wait *wait)
-{
-	return is_lock_wait(wait) && wait->thread != NO_INDEX && wait->address != 0;
-}
-
-static int compare_locks(const void *a, const void *b)
-{
-	const struct lock_lane *left = a, *right = b;
-	if (left->wait_ns != right->wait_ns)
-		return left->wait_ns > right->wait_ns ? -1 : 1;
-	return (left->address > right->address) - (left->address < right->address);
-}
-
 void lock_lanes_build(struct lock_lanes *locks, const struct recording *recording,
 		      const struct labels *labels)
 {
-	struct lock_lane *all = NULL;
-	size_t room = 0, count = 0;
 	*locks = (struct lock_lanes){ 0 };
-	for (size_t i = 0; recording->threads && i < recording->wait_count; i++) {
-		const struct rec_wait *wait = &recording->waits[i];
-		if (!has_place(wait))
-			continue;
-		uint32_t index = addresses_add(
-			&locks->addresses, recording->threads[wait->thread].process, wait->address);
-		all = memory_grow(all, &room, locks->addresses.count, sizeof(*all));
-		if (index == count)
-			all[count++] = (struct lock_lane){ .address = index };
-		all[index].name = labels && labels->waits ? labels->waits[i] : wait->ident;
-		all[index].wait_ns += wait->end_ns - wait->start_ns;
-	}
-	locks->lock_of = memory_new(count, sizeof(*locks->lock_of));
-	for (size_t i = 0; i < count; i++)
-		locks->lock_of[i] = LOCK_LANES_MAX;
-	if (count > 0)
-		qsort(all, count, sizeof(*all), compare_locks);
-	for (; locks->count < count && locks->count < LOCK_LANES_MAX; locks->count++) {
-		locks->locks[locks->count] = all[locks->count];
-		locks->lock_of[all[locks->count].address] = locks->count;
-	}
-	free(all);
+	contended_build(&locks->contended, recording, labels, LOCK_LANES_MAX);
 }
 
 void lock_lanes_free(struct lock_lanes *locks)
 {
-	addresses_free(&locks->addresses);
-	free(locks->lock_of);
-}
-
-static uint32_t lock_at(const struct lock_lanes *locks, const struct recording *recording,
-			uint32_t thread, uint64_t address)
-{
-	uint32_t index =
-		addresses_find(&locks->addresses, recording->threads[thread].process, address);
-	return index == NO_INDEX ? LOCK_LANES_MAX : locks->lock_of[index];
-}
-
-uint32_t lock_lanes_of_hold(const struct lock_lanes *locks, const struct recording *recording,
-			    uint32_t op)
-{
-	if (!recording->extras || recording->extras[op].address == 0 ||
-	    recording->ops[op].thread == NO_INDEX)
-		return LOCK_LANES_MAX;
-	return lock_at(locks, recording, recording->ops[op].thread, recording->extras[op].address);
+	contended_free(&locks->contended);
 }
 
 static void add_change(struct changes *changes, uint64_t at_ns, enum change_type type,
@@ -99,25 +43,22 @@ static void add_change(struct changes *changes, uint64_t at_ns, enum change_type
 	changes->changes[changes->count++] = (struct change){ at_ns, lane, type };
 }
 
-static void find_changes(const struct lock_lanes *locks, const struct recording *recording,
+static void find_changes(const struct contended *contended, const struct recording *recording,
 			 const struct thread_pools *pools, struct changes *changes)
 {
-	for (uint32_t i = 0; i < recording->op_count; i++) {
-		const struct rec_op *op = &recording->ops[i];
-		if (op->kind != KIND_HOLD)
-			continue;
-		uint32_t lock = lock_lanes_of_hold(locks, recording, i);
-		if (lock == LOCK_LANES_MAX || op->end_ns == op->start_ns)
-			continue;
-		add_change(&changes[lock], op->start_ns, HOLD_BEGIN, pools_lane(pools, op->thread));
-		add_change(&changes[lock], op->end_ns, HOLD_END, pools_lane(pools, op->thread));
-	}
+	for (size_t lock = 0; lock < contended->count; lock++)
+		for (size_t i = 0; i < contended->locks[lock].hold_count; i++) {
+			const struct rec_op *op = &recording->ops[contended->locks[lock].holds[i]];
+			uint32_t lane = pools_lane(pools, op->thread);
+			if (op->end_ns == op->start_ns)
+				continue;
+			add_change(&changes[lock], op->start_ns, HOLD_BEGIN, lane);
+			add_change(&changes[lock], op->end_ns, HOLD_END, lane);
+		}
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		const struct rec_wait *wait = &recording->waits[i];
-		if (!has_place(wait) || wait->end_ns == wait->start_ns)
-			continue;
-		uint32_t lock = lock_at(locks, recording, wait->thread, wait->address);
-		if (lock == LOCK_LANES_MAX)
+		uint32_t lock = contended_of_wait(contended, recording, i);
+		if (lock == NO_INDEX || wait->end_ns == wait->start_ns)
 			continue;
 		add_change(&changes[lock], wait->start_ns, WAIT_BEGIN, NO_INDEX);
 		add_change(&changes[lock], wait->end_ns, WAIT_END, NO_INDEX);
@@ -134,10 +75,11 @@ static int compare_changes(const void *a, const void *b)
 	return (left->lane > right->lane) - (left->lane < right->lane);
 }
 
-/* One lock's slices. Of several holders at once, which are readers, the latest one counts. */
-static void add_row(struct lock_lane *lock, const struct changes *changes, struct cells *cells)
+/* One lock's slices, and the most that waited at once. Of several holders at once, which are
+ * readers, the latest one counts. */
+static uint32_t add_row(const struct changes *changes, struct cells *cells)
 {
-	uint32_t holder = 0, holders = 0, waiters = 0;
+	uint32_t holder = 0, holders = 0, waiters = 0, most = 0;
 	cells_row(cells);
 	for (size_t i = 0; i < changes->count; i++) {
 		const struct change *change = &changes->changes[i];
@@ -151,8 +93,7 @@ static void add_row(struct lock_lane *lock, const struct changes *changes, struc
 			holders--;
 		if (change->type == HOLD_BEGIN)
 			holder = change->lane + 1;
-		if (waiters > lock->waiters)
-			lock->waiters = waiters;
+		most = waiters > most ? waiters : most;
 		if (i + 1 == changes->count || change[1].at_ns == change->at_ns ||
 		    (holders == 0 && waiters == 0))
 			continue;
@@ -162,18 +103,19 @@ static void add_row(struct lock_lane *lock, const struct changes *changes, struc
 						  .detail = holders > 0 ? holder : 0,
 						  .peak = waiters });
 	}
+	return most;
 }
 
 void lock_lanes_add(struct lock_lanes *locks, const struct recording *recording,
 		    const struct thread_pools *pools, struct cells *cells)
 {
 	struct changes changes[LOCK_LANES_MAX] = { 0 };
-	find_changes(locks, recording, pools, changes);
-	for (uint32_t i = 0; i < locks->count; i++) {
+	find_changes(&locks->contended, recording, pools, changes);
+	for (size_t i = 0; i < locks->contended.count; i++) {
 		if (changes[i].count > 0)
 			qsort(changes[i].changes, changes[i].count, sizeof(struct change),
 			      compare_changes);
-		add_row(&locks->locks[i], &changes[i], cells);
+		locks->waiters[i] = add_row(&changes[i], cells);
 		free(changes[i].changes);
 	}
 }

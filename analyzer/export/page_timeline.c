@@ -149,10 +149,11 @@ static void put_hold(struct drawing *drawing, const struct held *held, uint64_t 
 {
 	if (held->count == 0 || end_ns <= held->at_ns)
 		return;
-	uint32_t lock = lock_lanes_of_hold(&drawing->locks, drawing->analysis->recording,
-					   held->ops[held->count - 1]);
+	uint32_t lock = contended_of_op(&drawing->locks.contended, drawing->analysis->recording,
+					held->ops[held->count - 1]);
 	cells_add(&drawing->cells,
-		  &(struct slice){ held->at_ns, end_ns, .sort = 1, .detail = lock });
+		  &(struct slice){ held->at_ns, end_ns, .sort = 1,
+				   .detail = lock == NO_INDEX ? LOCK_LANES_MAX : lock });
 }
 
 /* Lets go of what ends by then. */
@@ -295,12 +296,12 @@ static void emit_locks(const struct drawing *drawing, struct emit *emit)
 						      { .key = "wait_ns" },
 						      { .key = "waiters" } };
 	emit_table_begin(emit, "locks", EMIT_OBJECTS, columns, 3);
-	for (uint32_t i = 0; i < drawing->locks.count; i++) {
-		const struct lock_lane *lock = &drawing->locks.locks[i];
+	for (size_t i = 0; i < drawing->locks.contended.count; i++) {
+		const struct contended_lock *lock = &drawing->locks.contended.locks[i];
 		emit_row_begin(emit);
 		emit_cell_text(emit, drawing->analysis->recording->strings[lock->name]);
-		emit_cell_count(emit, lock->wait_ns);
-		emit_cell_count(emit, lock->waiters);
+		emit_cell_count(emit, lock->waited_ns);
+		emit_cell_count(emit, drawing->locks.waiters[i]);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);
@@ -348,8 +349,8 @@ static void find_rows(struct drawing *drawing)
 {
 	const struct recording *recording = drawing->analysis->recording;
 	const uint32_t lanes = drawing->pools.lane_count;
-	cells_begin(&drawing->cells, drawing->span_ns, 2 * (size_t)lanes + drawing->locks.count,
-		    CELLS_MAX);
+	cells_begin(&drawing->cells, drawing->span_ns,
+		    2 * (size_t)lanes + drawing->locks.contended.count, CELLS_MAX);
 	for (uint32_t lane = 0; lane < lanes; lane++)
 		add_states(drawing, lane);
 	for (uint32_t lane = 0; lane < lanes; lane++)

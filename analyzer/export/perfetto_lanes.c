@@ -57,7 +57,7 @@ static void put_hold(struct trace *trace, uint64_t track, uint32_t op)
 void trace_put_locks(struct trace *trace)
 {
 	struct contended contended;
-	contended_build(&contended, &trace->walk);
+	contended_build(&contended, trace->walk.recording, trace->walk.labels, CONTENDED_MAX);
 	uint64_t parent = contended.count > 0 ? trace_new_track(trace, 0, "locks") : 0;
 	for (size_t i = 0; i < contended.count; i++) {
 		const struct contended_lock *lock = &contended.locks[i];

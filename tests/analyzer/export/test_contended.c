@@ -26,11 +26,9 @@ static void sketch_locks(struct sketch *sketch)
 START_TEST(those_that_were_waited_for_have_their_holds)
 {
 	struct sketch sketch;
-	struct walk walk;
 	struct contended contended;
 	sketch_locks(&sketch);
-	walk_begin_plain(&walk, &sketch.rec, NULL);
-	contended_build(&contended, &walk);
+	contended_build(&contended, &sketch.rec, NULL, CONTENDED_MAX);
 	ck_assert_uint_eq(contended.count, 2);
 	ck_assert_uint_eq(contended.left_out, 0);
 	ck_assert_str_eq(sketch.rec.strings[contended.locks[0].name], "b");
@@ -39,11 +37,18 @@ START_TEST(those_that_were_waited_for_have_their_holds)
 	ck_assert_str_eq(sketch.rec.strings[contended.locks[1].name], "a");
 	ck_assert_uint_eq(contended.locks[1].wait_count, 1);
 	ck_assert_uint_eq(contended.locks[1].hold_count, 3);
+	for (size_t lock = 0; lock < 2; lock++)
+		for (size_t i = 0; i < contended.locks[lock].hold_count; i++)
+			ck_assert_uint_eq(contended_of_op(&contended, &sketch.rec,
+							  contended.locks[lock].holds[i]),
+					  lock);
+	ck_assert_uint_eq(contended_of_wait(&contended, &sketch.rec, 0), 1);
+	ck_assert_uint_eq(contended_of_wait(&contended, &sketch.rec, 1), 0);
+	ck_assert_uint_eq(contended_of_wait(&contended, &sketch.rec, 2), NO_INDEX);
 	for (size_t i = 1; i < 3; i++)
 		ck_assert_uint_lt(sketch.rec.ops[contended.locks[1].holds[i - 1]].start_ns,
 				  sketch.rec.ops[contended.locks[1].holds[i]].start_ns);
 	contended_free(&contended);
-	walk_end(&walk);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -52,7 +57,6 @@ END_TEST
 START_TEST(processes_have_locks_of_their_own)
 {
 	struct sketch sketch;
-	struct walk walk;
 	struct contended contended;
 	struct rec_process processes[] = { { .pid = 1, .op = NO_INDEX },
 					   { .pid = 2, .op = NO_INDEX } };
@@ -65,13 +69,11 @@ START_TEST(processes_have_locks_of_their_own)
 			sketch.rec.extras[i].address |= SHARED_ADDRESS;
 	for (size_t i = 0; _i && i < sketch.rec.wait_count; i++)
 		sketch.rec.waits[i].address |= SHARED_ADDRESS;
-	walk_begin_plain(&walk, &sketch.rec, NULL);
-	contended_build(&contended, &walk);
+	contended_build(&contended, &sketch.rec, NULL, CONTENDED_MAX);
 	ck_assert_uint_eq(contended.count, 2);
 	ck_assert_uint_eq(contended.locks[0].hold_count, _i ? 1 : 0);
 	ck_assert_uint_eq(contended.locks[1].hold_count, _i ? 3 : 2);
 	contended_free(&contended);
-	walk_end(&walk);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -79,16 +81,13 @@ END_TEST
 START_TEST(there_may_be_none)
 {
 	struct sketch sketch;
-	struct walk walk;
 	struct contended contended;
 	sketch_begin(&sketch);
 	sketch_bare_op(&sketch, NO_INDEX, KIND_CALL, 1, 0, 10);
 	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 0, 5);
-	walk_begin_plain(&walk, &sketch.rec, NULL);
-	contended_build(&contended, &walk);
+	contended_build(&contended, &sketch.rec, NULL, CONTENDED_MAX);
 	ck_assert_uint_eq(contended.count, 0);
 	contended_free(&contended);
-	walk_end(&walk);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -96,7 +95,6 @@ END_TEST
 START_TEST(those_waited_for_least_are_left_out)
 {
 	struct sketch sketch;
-	struct walk walk;
 	struct contended contended;
 	enum { LOCKS = CONTENDED_MAX + 7 };
 	sketch_begin(&sketch);
@@ -108,8 +106,7 @@ START_TEST(those_waited_for_least_are_left_out)
 		uint32_t hold = sketch_hold(&sketch, 0, "", 1, i + 1, i + 1.5);
 		sketch.rec.extras[hold].address = 0x5000 + i;
 	}
-	walk_begin_plain(&walk, &sketch.rec, NULL);
-	contended_build(&contended, &walk);
+	contended_build(&contended, &sketch.rec, NULL, CONTENDED_MAX);
 	ck_assert_uint_eq(contended.count, CONTENDED_MAX);
 	ck_assert_uint_eq(contended.left_out, 7);
 	for (size_t i = 0; i < contended.count; i++) {
@@ -118,7 +115,6 @@ START_TEST(those_waited_for_least_are_left_out)
 				  0x5000 + LOCKS - 1 - i);
 	}
 	contended_free(&contended);
-	walk_end(&walk);
 	sketch_free(&sketch);
 }
 END_TEST

@@ -22,12 +22,12 @@ START_TEST(slices_are_where_the_holder_or_the_waiters_change)
 	const struct analysis analysis = { .recording = &sketch.rec, .classes = sketch.classes };
 	pools_build(&pools, &analysis);
 	lock_lanes_build(&locks, &sketch.rec, NULL);
-	ck_assert_uint_eq(locks.count, 1);
-	ck_assert_uint_eq(locks.locks[0].wait_ns, 25000000);
+	ck_assert_uint_eq(locks.contended.count, 1);
+	ck_assert_uint_eq(locks.contended.locks[0].waited_ns, 25000000);
 	cells_begin(&cells, 60000000, 1, 1000);
 	lock_lanes_add(&locks, &sketch.rec, &pools, &cells);
 	cells_end(&cells);
-	ck_assert_uint_eq(locks.locks[0].waiters, 1);
+	ck_assert_uint_eq(locks.waiters[0], 1);
 	ck_assert_uint_eq(cells.levels[0].count, sizeof(expected) / sizeof(expected[0]));
 	for (size_t i = 0; i < cells.levels[0].count; i++) {
 		const struct slice *slice = &cells.levels[0].cells[i].slice;
