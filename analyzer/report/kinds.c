@@ -2,18 +2,16 @@
 /*
  * Kinds of requests. See kinds.h.
  *
- * The requests are sorted by source, kind and time, so that those of a row follow each other.
+ * The requests are sorted by source and kind, so that those of a row follow each other.
  */
 #include "kinds.h"
 
 #include <errno.h>
-#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/percentile.h"
 
 /* --- How long they took --- */
 
@@ -22,9 +20,7 @@ static int compare_requests(const void *left, const void *right)
 	const struct request *a = left, *b = right;
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return (a->taken_ns > b->taken_ns) - (a->taken_ns < b->taken_ns);
+	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -37,30 +33,16 @@ static int compare_rows(const void *left, const void *right)
 	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-static double taken_at(const struct request *requests, size_t count, size_t rank)
-{
-	return rank < count ? (double)requests[rank].taken_ns : NAN;
-}
-
-/* Requests of one row, in order of time. */
+/* Requests of one row. */
 static struct kind_row row_of(const struct requests *all, const struct request *requests,
 			      size_t count)
 {
-	static const double percents[] = { 50, 95, 99 };
-	struct kind_row row = { requests->kind, requests->source, count, 0, NAN, NAN, NAN, false };
-	bool *is_cut = memory_new(count, sizeof(*is_cut));
-	size_t ranks[3];
+	struct kind_row row = { .kind = requests->kind, .source = requests->source };
+	request_figures_find(&row.figures, requests, count);
 	for (size_t i = 0; i < count; i++) {
-		is_cut[i] = requests[i].is_unfinished;
 		row.total_ns += requests[i].taken_ns;
 		row.is_judged |= request_is_judged(all, &requests[i]);
 	}
-	percentile_ranks(&(struct percentile_list){ .count = count, .is_cut = is_cut }, percents, 3,
-			 ranks);
-	row.p50_ns = taken_at(requests, count, ranks[0]);
-	row.p95_ns = taken_at(requests, count, ranks[1]);
-	row.p99_ns = taken_at(requests, count, ranks[2]);
-	free(is_cut);
 	return row;
 }
 

@@ -9,15 +9,13 @@
 #define WCPROF_KINDS_H
 
 #include "analysis.h"
+#include "requestfigures.h"
 
 struct kind_row {
 	uint32_t kind; /* string id; 0 = those of this source whose kind is not known */
 	enum request_source source;
-	size_t count;
+	struct request_figures figures;
 	uint64_t total_ns;
-	double p50_ns; /* NAN = nobody knows, as too many were cut off */
-	double p95_ns;
-	double p99_ns;
 	bool is_judged; /* hypotheses are judged by some of them */
 };
 

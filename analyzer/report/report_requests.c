@@ -99,14 +99,15 @@ static void emit_kinds(const struct analysis *analysis, struct emit *emit)
 			emit_cell_text(emit, row->kind ? analysis->recording->strings[row->kind]
 						       : "(not known)");
 			emit_cell_text(emit, facts_request_source(row->source));
-			emit_cell_count(emit, row->count);
+			emit_cell_count(emit, row->figures.count);
 			emit_cell_ns(emit, (double)row->total_ns);
-			emit_cell_ns(emit, row->p50_ns);
-			emit_cell_ns(emit, row->p95_ns);
-			emit_cell_ns(emit, row->p99_ns);
-			emit_cell_count(emit,
-					seconds > 0 ? (uint64_t)((double)row->count / seconds + 0.5)
-						    : 0);
+			emit_cell_ns(emit, row->figures.ns[REQUEST_P50]);
+			emit_cell_ns(emit, row->figures.ns[REQUEST_P95]);
+			emit_cell_ns(emit, row->figures.ns[REQUEST_P99]);
+			emit_cell_count(
+				emit,
+				seconds > 0 ? (uint64_t)((double)row->figures.count / seconds + 0.5)
+					    : 0);
 			emit_cell_flag(emit, row->is_judged);
 			emit_row_end(emit);
 		}

@@ -75,11 +75,12 @@ static const struct request served[] = {
 	{ .source = REQUEST_LOCK, .kind = UNKNOWN, .taken_ns = 1000 },
 };
 
+/* Mean, median, 95th and 99th percentile. */
 static const struct kind_row expected[] = {
-	{ SLOW_KIND, REQUEST_SERVED, 3, 210, 70, 80, 80, true },
-	{ CUT_KIND, REQUEST_SERVED, 1, 50, NAN, NAN, NAN, true },
-	{ QUICK_KIND, REQUEST_SERVED, 3, 6, 2, 3, 3, true },
-	{ UNKNOWN, REQUEST_SERVED, 1, 2, 2, 2, 2, true },
+	{ SLOW_KIND, REQUEST_SERVED, { 3, 0, { 70, 70, 80, 80 }, 80 }, 210, true },
+	{ CUT_KIND, REQUEST_SERVED, { 1, 1, { NAN, NAN, NAN, NAN }, 50 }, 50, true },
+	{ QUICK_KIND, REQUEST_SERVED, { 3, 0, { 2, 2, 3, 3 }, 3 }, 6, true },
+	{ UNKNOWN, REQUEST_SERVED, { 1, 0, { 2, 2, 2, 2 }, 2 }, 2, true },
 };
 
 static void ck_time(double found_ns, double expected_ns)
@@ -104,11 +105,10 @@ START_TEST(each_kind_has_its_times)
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_uint_eq(rows[i].kind, expected[i].kind);
 		ck_assert_int_eq(rows[i].source, expected[i].source);
-		ck_assert_uint_eq(rows[i].count, expected[i].count);
+		ck_assert_uint_eq(rows[i].figures.count, expected[i].figures.count);
 		ck_assert_uint_eq(rows[i].total_ns, expected[i].total_ns);
-		ck_time(rows[i].p50_ns, expected[i].p50_ns);
-		ck_time(rows[i].p95_ns, expected[i].p95_ns);
-		ck_time(rows[i].p99_ns, expected[i].p99_ns);
+		for (size_t k = 0; k < REQUEST_FIGURES; k++)
+			ck_time(rows[i].figures.ns[k], expected[i].figures.ns[k]);
 		ck_assert_int_eq(rows[i].is_judged, expected[i].is_judged);
 	}
 	free(rows);
