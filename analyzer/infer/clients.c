@@ -459,9 +459,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 					 .list = seeking.doings,
 					 .count = seeking.doing_count };
 
-		doings.client_count =
-			clients_connect(clients, wanted, seeking.doings, seeking.doing_count,
-					seeking.connection_count, client_of);
+		doings.client_count = clients_connect(clients, wanted, &doings);
 		clients_record(clients, &doings, classes);
 		free(client_of);
 	}

@@ -7,9 +7,11 @@
  * returned before its first bytes. A closed client has one connection at a time: the next one is of
  * the client that has been without for longest. So clients are as few as connections allow.
  *
- * Clients with many connections each are closed if most of them have one on average. They are also
- * closed if all are without for as long, and that varies less than what is from one connection to
- * the next. Else connections come by themselves, and are taken to be a client each.
+ * Clients with many connections each are closed if all are without one for as long. That must vary
+ * less than the time from one connection to the next. Else connections that keep a timetable come
+ * by themselves. Clients are also closed if none came when all had one (clients_bound.c). So they
+ * are if the server seldom waited for them, and most have one on average. Else connections come by
+ * themselves, and are taken to be a client each.
  *
  * The name of a connection comes again when its client's port does. A close tells the two apart.
  *
@@ -28,6 +30,10 @@
 
 /* So much of the most connections is open on average, from which on clients are closed. */
 static const double OPEN_SHARE = 0.5;
+
+/* If connections came by themselves, fewer than so many would be missing by chance: all but one in
+ * 150 times. */
+static const double SURE_MISSING = 5;
 
 /* The number at the end of an address, before `end` or the text's end. */
 static uint64_t port_before(const char *text, const char *end)
@@ -210,13 +216,6 @@ void clients_accepts_find(const struct recording *rec, const uint32_t *idents,
 
 /* --- whose they are --- */
 
-/* From its first doing to its last. */
-struct span {
-	uint64_t start_ns;
-	uint64_t end_ns;
-	size_t first; /* doing */
-};
-
 static int compare_spans(const void *left, const void *right)
 {
 	const struct span *a = left, *b = right;
@@ -246,7 +245,6 @@ static struct span *spans_find(const struct doing *doings, size_t count, size_t 
 struct idle_clients {
 	struct idle_client {
 		uint64_t since_ns;
-		uint64_t before_ns; /* the begin of the connection that it had */
 		uint32_t client;
 	} * heap;
 	size_t count;
@@ -264,7 +262,7 @@ static void idle_add(struct idle_clients *idle, const struct span *span, uint32_
 {
 	size_t at = idle->count++;
 
-	idle->heap[at] = (struct idle_client){ span->end_ns, span->start_ns, client };
+	idle->heap[at] = (struct idle_client){ span->end_ns, client };
 	for (; at && idle->heap[at].since_ns < idle->heap[(at - 1) / 2].since_ns; at = (at - 1) / 2)
 		idle_swap(&idle->heap[at], &idle->heap[(at - 1) / 2]);
 }
@@ -288,22 +286,17 @@ static struct idle_client idle_take(struct idle_clients *idle)
 	}
 }
 
-/* From one connection of a client to its next, as far as known. */
-struct reconnects {
-	uint64_t *think_ns; /* without one */
-	uint64_t *next_ns;  /* from begin to begin */
-	size_t count;
-};
-
-/* All connections as those of as few clients as can be. Returns how many these are. */
-static size_t clients_share(const struct span *spans, size_t count, struct doing *doings,
-			    uint32_t *client_of, struct reconnects *reconnects)
+/* All connections as those of as few clients as can be. Returns how many these are. `think_ns`: how
+ * long they were without one, as far as known. */
+static size_t clients_share(const struct span *spans, const struct doings *doings,
+			    uint64_t *think_ns, size_t *think_count)
 {
+	size_t count = doings->connection_count, clients = 0;
 	struct idle_clients idle = { memory_new(count, sizeof(*idle.heap)), 0 };
-	size_t clients = 0;
 
+	*think_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct doing *first = &doings[spans[i].first];
+		struct doing *first = &doings->list[spans[i].first];
 		bool is_again = first->is_connect && idle.count &&
 				idle.heap[0].since_ns <= spans[i].start_ns;
 		uint32_t client = (uint32_t)clients;
@@ -315,15 +308,11 @@ static size_t clients_share(const struct span *spans, size_t count, struct doing
 			first->answered_ns = taken.since_ns;
 			if (first->early_ns < taken.since_ns)
 				first->early_ns = taken.since_ns;
-			if (first->is_exact || first->is_near) {
-				reconnects->think_ns[reconnects->count] =
-					first->at_ns - taken.since_ns;
-				reconnects->next_ns[reconnects->count++] =
-					first->at_ns - taken.before_ns;
-			}
+			if (first->is_exact || first->is_near)
+				think_ns[(*think_count)++] = first->at_ns - taken.since_ns;
 		}
 		clients += !is_again;
-		client_of[first->connection] = client;
+		doings->client_of[first->connection] = client;
 		idle_add(&idle, &spans[i], client);
 	}
 	free(idle.heap);
@@ -344,11 +333,11 @@ static double open_share(const struct span *spans, size_t count, size_t clients)
 	return last_ns > first_ns ? open_ns / (double)(last_ns - first_ns) / (double)clients : 0;
 }
 
-static void reconnects_time(const struct clients *clients, const struct span *spans, size_t count,
-			    struct doing *doings)
+static void reconnects_time(const struct clients *clients, const struct span *spans,
+			    const struct doings *doings)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct doing *first = &doings[spans[i].first];
+	for (size_t i = 0; i < doings->connection_count; i++) {
+		struct doing *first = &doings->list[spans[i].first];
 		uint64_t at_ns = first->answered_ns + clients->think_ns;
 
 		if (!first->answered_ns || first->is_exact || first->is_near)
@@ -358,45 +347,107 @@ static void reconnects_time(const struct clients *clients, const struct span *sp
 	}
 }
 
-static bool are_alike(uint64_t *values_ns, size_t count, uint64_t spread_ns)
+static bool is_known(const struct doings *doings, const struct span *span)
 {
-	return count && (double)spread_ns * assume.schedule <=
+	const struct doing *first = &doings->list[span->first];
+
+	return first->is_connect && (first->is_exact || first->is_near);
+}
+
+static bool are_alike(uint64_t *values_ns, size_t count)
+{
+	return count && (double)clients_spread_ns(values_ns, count) * assume.schedule <=
 				(double)percentile_select(values_ns, count, count / 2);
 }
 
-static void sort_find(struct clients *clients, struct reconnects *reconnects, double share)
+/* From connections to those that come so many later, as far as known. All clients think for as
+ * long, whenever they had their answers. */
+static bool think_alike(const struct span *spans, const struct doings *doings, size_t later)
 {
-	size_t count = reconnects->count;
-	uint64_t think_ns = clients_spread_ns(reconnects->think_ns, count);
-	uint64_t next_ns = clients_spread_ns(reconnects->next_ns, count);
-	bool think_alike = are_alike(reconnects->think_ns, count, think_ns);
-	bool come_alike = are_alike(reconnects->next_ns, count, next_ns);
-	bool is_closed = share > OPEN_SHARE || (think_alike && think_ns <= next_ns);
+	size_t room = doings->connection_count, count = 0;
+	uint64_t *begun_ns = memory_new(room, sizeof(*begun_ns));
+	uint64_t *ended_ns = memory_new(room, sizeof(*ended_ns)); /* 0 = it began before the end */
 
-	clients->sort = is_closed ? CLIENTS_CLOSED : CLIENTS_OPEN;
-	clients->is_told = is_closed || come_alike;
-	clients->think_ns =
-		is_closed && count ? percentile_select(reconnects->think_ns, count, count / 2) : 0;
+	for (size_t i = 0; i + later < room; i++) {
+		const struct span *span = &spans[i], *next = &spans[i + later];
+
+		if (!is_known(doings, next))
+			continue;
+		begun_ns[count] = next->start_ns - span->start_ns;
+		ended_ns[count++] =
+			next->start_ns > span->end_ns ? next->start_ns - span->end_ns : 0;
+	}
+	bool is_so = are_alike(ended_ns, count) &&
+		     (double)clients_spread_ns(ended_ns, count) * assume.schedule <=
+			     (double)clients_spread_ns(begun_ns, count);
+
+	free(begun_ns);
+	free(ended_ns);
+	return is_so;
 }
 
-size_t clients_connect(struct clients *clients, enum clients_wanted wanted, struct doing *doings,
-		       size_t count, size_t connections, uint32_t *client_of)
+static size_t known_count(const struct span *spans, const struct doings *doings)
 {
-	struct span *spans = spans_find(doings, count, connections);
-	struct reconnects reconnects = { memory_new(connections, sizeof(*reconnects.think_ns)),
-					 memory_new(connections, sizeof(*reconnects.next_ns)), 0 };
-	size_t shared = clients_share(spans, connections, doings, client_of, &reconnects);
+	size_t known = 0;
+
+	for (size_t i = 0; i < doings->connection_count; i++)
+		known += is_known(doings, &spans[i]);
+	return known;
+}
+
+/* Connections keep a timetable. */
+static bool come_alike(const struct span *spans, size_t count)
+{
+	uint64_t *steps_ns = memory_new(count, sizeof(*steps_ns));
+
+	for (size_t i = 1; i < count; i++)
+		steps_ns[i - 1] = spans[i].start_ns - spans[i - 1].start_ns;
+	bool is_so = are_alike(steps_ns, count - 1);
+
+	free(steps_ns);
+	return is_so;
+}
+
+static void sort_find(struct clients *clients, const struct span *spans,
+		      const struct doings *doings, size_t shared)
+{
+	size_t count = doings->connection_count;
+	bool are_known = 2 * known_count(spans, doings) > count, is_table = false;
+	bool is_closed = think_alike(spans, doings, shared);
+
+	if (!is_closed) {
+		/* the server that got round to them would have made it */
+		is_table = are_known && come_alike(spans, count);
+		is_closed = !is_table &&
+			    ((!are_known && open_share(spans, count, shared) > OPEN_SHARE) ||
+			     clients_missing(doings, spans) > SURE_MISSING);
+	}
+	clients->sort = is_closed ? CLIENTS_CLOSED : CLIENTS_OPEN;
+	clients->is_told = is_closed || is_table;
+}
+
+size_t clients_connect(struct clients *clients, enum clients_wanted wanted,
+		       const struct doings *doings)
+{
+	size_t connections = doings->connection_count, think_count;
+	struct span *spans = spans_find(doings->list, doings->count, connections);
+	uint64_t *think_ns = memory_new(connections, sizeof(*think_ns));
+	size_t shared = clients_share(spans, doings, think_ns, &think_count);
 	bool have_several = shared < connections;
 
 	if (have_several && wanted == CLIENTS_AS_RECORDED &&
-	    clients->question_count < 2 * connections)
-		sort_find(clients, &reconnects, open_share(spans, connections, shared));
+	    clients->question_count < 2 * connections) {
+		sort_find(clients, spans, doings, shared);
+		clients->think_ns =
+			clients->sort == CLIENTS_CLOSED && think_count
+				? percentile_select(think_ns, think_count, think_count / 2)
+				: 0;
+	}
 	if (have_several && clients->sort == CLIENTS_CLOSED)
-		reconnects_time(clients, spans, connections, doings);
+		reconnects_time(clients, spans, doings);
 	for (uint32_t i = 0; i < connections && clients->sort == CLIENTS_OPEN; i++)
-		client_of[i] = i;
+		doings->client_of[i] = i;
 	free(spans);
-	free(reconnects.think_ns);
-	free(reconnects.next_ns);
+	free(think_ns);
 	return clients->sort == CLIENTS_OPEN ? connections : shared;
 }

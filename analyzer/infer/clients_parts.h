@@ -39,10 +39,17 @@ struct doings {
 	const struct recording *rec;
 	const uint32_t *idents; /* by connection: its server's */
 	size_t connection_count;
-	const uint32_t *client_of; /* by connection */
+	uint32_t *client_of; /* by connection */
 	size_t client_count;
-	const struct doing *list;
+	struct doing *list;
 	size_t count;
+};
+
+/* A connection, from its first doing to its last. */
+struct span {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	size_t first; /* doing */
 };
 
 /* clients_recorded.c. A connection through a path, named by its server's end. */
@@ -87,8 +94,11 @@ void clients_accepts_find(const struct recording *, const uint32_t *idents,
 
 /* clients_connects.c. Whose each connection is, and when a client came for its next one. Returns
  * the number of clients. */
-size_t clients_connect(struct clients *, enum clients_wanted, struct doing *, size_t count,
-		       size_t connections, uint32_t *client_of);
+size_t clients_connect(struct clients *, enum clients_wanted, const struct doings *);
+
+/* clients_bound.c. Number of connections that would have come while most were open, had they come
+ * by themselves as often as others. Spans are of all connections, by start. */
+double clients_missing(const struct doings *, const struct span *);
 
 /* clients_times.c. Half of the values lie within it; 0 for none. They are put in another order. */
 uint64_t clients_spread_ns(uint64_t *values_ns, size_t count);
