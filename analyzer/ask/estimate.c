@@ -92,6 +92,14 @@ void estimator_begin(struct estimator *estimator, const struct replayer *replaye
 	order_requests(estimator);
 }
 
+void estimator_compare(struct estimator *estimator, const double recorded_ns[REQUEST_FIGURES])
+{
+	for (size_t i = 0; i < REQUEST_FIGURES; i++) {
+		double off_ns = fabs(recorded_ns[i] - estimator->baseline.requests_ns[i]);
+		estimator->request_off_ns[i] = isnan(off_ns) ? 0 : off_ns;
+	}
+}
+
 void estimator_end(struct estimator *estimator)
 {
 	for (size_t i = 0; i < WORKERS_MAX; i++)
@@ -275,8 +283,9 @@ static void allow_for_requests(const struct estimator *estimator,
 		figure->is_known = sides[i].is_known;
 		if (!figure->is_known)
 			continue;
-		figure->least_ns -= sides[i].saved_ns - sides[i].least_ns;
-		figure->most_ns += sides[i].most_ns - sides[i].saved_ns;
+		double off_ns = estimator->request_off_ns[i];
+		figure->least_ns -= sides[i].saved_ns - sides[i].least_ns + off_ns;
+		figure->most_ns += sides[i].most_ns - sides[i].saved_ns + off_ns;
 	}
 }
 

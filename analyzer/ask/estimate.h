@@ -12,6 +12,8 @@
  *              thread comes to the waker's CPU instead: of an answer about CPUs
  *   events     are taken by an event loop as they come, not in recorded order
  *   sampling   error of what is known from samples alone, beside the others
+ *   requests   of the same sort there may be others, and the replay of the unchanged run has their
+ *              figures wrong by so much: of an answer about requests, beside the others
  *
  * A saving is always the difference to the unchanged run under the same assumptions. Workers only
  * read an estimator, but for the scratches: each worker has one of its own.
@@ -57,7 +59,8 @@ struct estimator {
 	struct replay_answer baseline; /* the unchanged run */
 	uint64_t *baseline_finish_ns;  /* of each thread that the replayer tells of */
 	struct request_time *baseline_requests;
-	uint32_t *request_order; /* indices of them in order of time */
+	uint32_t *request_order;                /* indices of them in order of time */
+	double request_off_ns[REQUEST_FIGURES]; /* of the replay, from what was recorded */
 	struct replay_answer way_baseline[ESTIMATE_WAYS];
 	struct jitter jitter;
 	bool knows_way[ESTIMATE_WAYS]; /* way_baseline */
@@ -75,6 +78,10 @@ struct estimator {
 void estimator_begin(struct estimator *estimator, const struct replayer *replayer,
 		     const double *sampling_error);
 void estimator_end(struct estimator *estimator);
+
+/* The figures as recorded: no saving is surer than the replay of the unchanged run. NAN = not
+ * known. Without this, ranges have no part of it. */
+void estimator_compare(struct estimator *estimator, const double recorded_ns[REQUEST_FIGURES]);
 
 /* The assumptions that `estimate_count` estimates to come have time for: in all recordings but
  * huge ones all of them. False: for none, so that estimate_first() is all there is to know. */

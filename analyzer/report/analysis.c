@@ -75,12 +75,12 @@ static void warn_of_cpus(struct analysis *analysis, size_t *room)
 		     (double)assume.crossing / 1e3, (double)assume.crossing_run / 1e3);
 	if (analysis->options->cpus > 0)
 		return;
-	const struct others *others = &analysis->script.others;
-	if (others->cpus >= OTHERS_WORTH_SAYING * machine->recorded_cpus)
+	double others = analysis->script.others.cpus, all = machine->recorded_cpus;
+	if (others >= OTHERS_WORTH_SAYING * all)
 		warn(analysis, room,
 		     "other programs had used %.2f of the %.0f CPU%s: savings hold for a machine "
 		     "that stays as busy",
-		     others->cpus, machine->recorded_cpus, machine->recorded_cpus > 1 ? "s" : "");
+		     others, all, all > 1 ? "s" : "");
 }
 
 /* Whoever reads the answers is to know that they are not the usual ones. */
@@ -276,9 +276,8 @@ static void ask_of_threads(struct analysis *analysis, const struct reach *reach,
 static int ask_what_the_user_asks(struct analysis *analysis, struct estimator *estimator,
 				  char error[OPTIONS_ERROR_BYTES])
 {
-	struct subjects subjects = { .count = analysis->classes.count };
-	if (analysis->has_script)
-		subjects.count += analysis->script.shares.function_count;
+	size_t functions = analysis->has_script ? analysis->script.shares.function_count : 0;
+	struct subjects subjects = { .count = analysis->classes.count + functions };
 	subjects.names = memory_new(subjects.count, sizeof(*subjects.names));
 	subjects.kinds = memory_new(subjects.count, sizeof(*subjects.kinds));
 	for (uint32_t i = 0; i < subjects.count; i++) {
@@ -339,23 +338,22 @@ static bool *find_parted(const struct analysis *analysis)
 static void ask_of_all(struct analysis *analysis, struct estimator *estimator)
 {
 	const struct options *options = analysis->options;
-	size_t count = analysis->classes.count;
-	if (analysis->has_script)
-		count += analysis->script.shares.function_count;
+	size_t functions = analysis->has_script ? analysis->script.shares.function_count : 0;
+	size_t count = analysis->classes.count + functions;
 	uint64_t *weight_ns = memory_new(count, sizeof(*weight_ns));
 	bool *is_wanted = memory_new(count, sizeof(*is_wanted));
 	bool *is_asked = memory_new(count, sizeof(*is_asked));
 	bool *has_parts = find_parted(analysis);
 	struct reach reach = { 0 };
-	if (analysis->has_script)
-		reach_build(&reach, &analysis->script);
 	for (size_t i = 0; i < analysis->asked.count; i++)
 		if (analysis->asked.answers[i].class != NO_INDEX)
 			is_asked[analysis->asked.answers[i].class] = true;
-	if (analysis->has_script)
+	if (analysis->has_script) {
+		reach_build(&reach, &analysis->script);
 		ask_of_threads(analysis, &reach, weight_ns, is_wanted);
-	else
+	} else {
 		ask_of_ops(analysis, weight_ns, is_wanted);
+	}
 	const struct whatif_options whatif_options = {
 		.factors = options->factors.factors,
 		.factor_count = options->factors.count,
@@ -413,6 +411,8 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	}
 	const struct replayer replayer = replayer_of(analysis);
 	estimator_begin(&estimator, &replayer, sampling_error);
+	if (analysis->has_script && !(analysis->options->cpus > 0))
+		request_figures_compare(&estimator, &analysis->script.requests);
 	int failed = ask_what_the_user_asks(analysis, &estimator, error);
 	if (!failed) {
 		struct replayer single = replayer;

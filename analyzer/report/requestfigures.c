@@ -72,6 +72,13 @@ void request_figures_judged(struct request_figures *figures, const struct reques
 	free(judged);
 }
 
+void request_figures_compare(struct estimator *estimator, const struct requests *requests)
+{
+	struct request_figures recorded;
+	request_figures_judged(&recorded, requests);
+	estimator_compare(estimator, recorded.ns);
+}
+
 bool request_figures_intended(struct request_figures *figures, const struct requests *requests,
 			      const struct clients *clients)
 {

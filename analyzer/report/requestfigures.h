@@ -8,6 +8,7 @@
 #ifndef WCPROF_REQUESTFIGURES_H
 #define WCPROF_REQUESTFIGURES_H
 
+#include "ask/estimate.h"
 #include "infer/clients.h"
 #include "infer/requests.h"
 #include "replay/replayer.h"
@@ -23,8 +24,10 @@ void request_figures_find(struct request_figures *figures, const struct request 
 			  size_t count);
 /* Of those that hypotheses are judged by. */
 void request_figures_judged(struct request_figures *figures, const struct requests *requests);
+/* Tells an estimator of the recorded CPUs the figures of those. */
+void request_figures_compare(struct estimator *estimator, const struct requests *requests);
 
-/* The same from the times of a timetable that clients keep, however late they asked as they awaited
+/* Of those from the times of a timetable that clients keep, however late they asked as they awaited
  * an answer. False: they keep none. */
 bool request_figures_intended(struct request_figures *figures, const struct requests *requests,
 			      const struct clients *clients);

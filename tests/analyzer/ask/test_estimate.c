@@ -5,6 +5,8 @@
  */
 #include "ask/estimate.h"
 
+#include <math.h>
+
 #include "ask/asked.h"
 #include "ask/whatif.h"
 #include "rebuilt.h"
@@ -28,7 +30,6 @@ static unsigned runs;
 static void run(const struct replayer *replayer, const struct trial *trials, size_t count,
 		void *scratch, struct replay_answer *answers)
 {
-	(void)replayer;
 	ck_assert_ptr_nonnull(scratch);
 	for (size_t i = 0; i < count; i++) {
 		const struct trial *trial = &trials[i];
@@ -43,6 +44,12 @@ static void run(const struct replayer *replayer, const struct trial *trials, siz
 		};
 		if (trial->finish_ns)
 			*trial->finish_ns = trial->jitter + 1;
+		for (size_t r = 0; trial->requests && r < replayer->request_count; r++)
+			trial->requests[r] =
+				(struct request_time){ .start_ns = 1000 * r,
+						       .taken_ns = (uint64_t)(10 * class_ms) };
+		for (size_t f = 0; f < REQUEST_FIGURES; f++)
+			answers[i].requests_ns[f] = 10 * class_ms;
 	}
 }
 
@@ -139,6 +146,37 @@ START_TEST(the_widest_of_causes_counts)
 	ck_assert(estimate.depends_on_cpus == rows[_i].depends_on_cpus);
 	ck_assert_uint_eq(estimate.forced_steps, rows[_i].least_ms < 41 && runs != 7 ? 2 : 1);
 	ck_assert_uint_eq(finish_ns, estimate.saved_ns < 59e6 ? 4 : 1);
+	estimator_end(&estimator);
+}
+END_TEST
+
+/* All requests take 600 ns in the replay, and 300 ns if the class takes half as long. */
+START_TEST(savings_of_requests_are_no_surer_than_the_replay)
+{
+	const struct replayer replayer = { .scratch_new = no_scratch,
+					   .scratch_free = free,
+					   .run = run,
+					   .classes_at_once = 1,
+					   .request_count = 200 };
+	static const double recorded_ns[REQUEST_FIGURES] = {
+		[REQUEST_MEAN] = NAN, [REQUEST_P50] = 580, [REQUEST_P95] = 650, [REQUEST_P99] = 600
+	};
+	const struct scaling scaling = { 0, 0.5 };
+	const struct trial trial = { .scalings = &scaling, .count = 1 };
+	struct estimator estimator;
+
+	estimator_begin(&estimator, &replayer, NULL);
+	estimator_compare(&estimator, recorded_ns);
+	estimator_afford(&estimator, 1);
+	const struct estimate estimate = estimate_make(&estimator, &replayer, &trial, NULL,
+						       estimator_scratch(&estimator, 0));
+	const struct shortened *median = &estimate.requests[REQUEST_P50];
+	ck_assert(median->is_known);
+	ck_assert_double_eq_tol(median->saved_ns, 300, 1);
+	ck_assert_double_eq_tol(median->least_ns, 280, 1);
+	ck_assert_double_eq_tol(median->most_ns, 320, 1);
+	ck_assert_double_eq_tol(estimate.requests[REQUEST_P95].most_ns, 350, 1);
+	ck_assert_double_eq_tol(estimate.requests[REQUEST_MEAN].most_ns, 300, 1);
 	estimator_end(&estimator);
 }
 END_TEST
@@ -259,6 +297,7 @@ END_TEST
 SUITE()
 {
 	EACH(the_widest_of_causes_counts, rows);
+	TEST(savings_of_requests_are_no_surer_than_the_replay);
 	TEST(a_variant_may_depend_on_more);
 	LOOP(the_table_says_what_is_said_to_who_asks, 0, 4);
 }
