@@ -36,7 +36,8 @@ static const char *const figure_words[FIGURE_ALL] = { [FIGURE_MEAN] = "mean",
 						      [FIGURE_CLASS_EACH] = "one each",
 						      [FIGURE_CLASS_USUAL] = "usual one" };
 
-const char *tables_figure_word(const struct difference *row)
+/* "median", or of a class "held" and the like. */
+static const char *figure_word(const struct difference *row)
 {
 	const struct cost_class *class = difference_class(row);
 	if (row->figure == FIGURE_CLASS_TIME && class->is_wait)
@@ -112,7 +113,7 @@ static void emit_row(struct emit *emit, const struct difference *row, bool is_fi
 	emit_row_begin(emit);
 	emit_cell_text(emit, class && (is_first || is_json) ? class->name : "");
 	emit_cell_text(emit, class && (is_first || is_json) ? class->kind : "");
-	emit_cell_text(emit, tables_figure_word(row));
+	emit_cell_text(emit, figure_word(row));
 	emit_value(emit, row, row->old_value, !class || row->old_class, false);
 	emit_value(emit, row, row->new_value, !class || row->new_class, false);
 	emit_value(emit, row, row->delta, true, true);
@@ -148,7 +149,7 @@ static void print_whole(const struct comparison *comparison, struct emit *emit)
 		const struct difference *row = &comparison->rows[i];
 		bool is_time = row->figure == FIGURE_MEAN && is_run;
 		emit_row_begin(emit);
-		emit_cell_text(emit, is_time ? "time" : tables_figure_word(row));
+		emit_cell_text(emit, is_time ? "time" : figure_word(row));
 		emit_value(emit, row, row->old_value, true, false);
 		emit_value(emit, row, row->new_value, true, false);
 		emit_value(emit, row, row->delta, true, true);

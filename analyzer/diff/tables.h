@@ -15,9 +15,6 @@ enum { TABLES_VALUE_BYTES = 40 };
 /* `top`: classes in each table. */
 void tables_print(const struct comparison *comparison, struct emit *emit, size_t top);
 
-/* "median", or of a class "held" and the like. */
-const char *tables_figure_word(const struct difference *row);
-
 /* "4.40 ms" or "2.00", with its sign if that is wanted; returns `text`. */
 const char *tables_value(char text[TABLES_VALUE_BYTES], enum diff_figure figure, double value,
 			 bool has_sign);

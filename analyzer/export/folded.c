@@ -82,7 +82,7 @@ static void put_line(FILE *file, const struct walk *walk, const struct stack_sum
 	fprintf(file, " %" PRIu64 "\n", us);
 }
 
-void folded_write(FILE *file, enum folded_of of, struct walk *walk)
+static void folded_write(FILE *file, enum folded_of of, struct walk *walk)
 {
 	struct stack_sums sums;
 	stack_sums_build(&sums, walk);

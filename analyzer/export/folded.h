@@ -26,9 +26,7 @@ bool folded_parse(const char *word, enum folded_of *of);
 /* A frame's text; what would end a frame or a line is replaced. */
 void folded_put_text(FILE *file, const char *text);
 
-void folded_write(FILE *file, enum folded_of of, struct walk *walk);
-
-/* The same of a recording that is not analyzed. */
+/* Of a recording that is not analyzed. */
 void folded_print(FILE *file, enum folded_of of, const struct recording *recording,
 		  const struct labels *labels);
 

@@ -89,7 +89,7 @@ void pprof_label(struct pprof_sample *sample, enum pprof_label label, const char
 	sample->labels[label] = profile_text(sample->profile, text);
 }
 
-void pprof_label_string(struct pprof_sample *sample, enum pprof_label label, uint32_t string)
+static void label_string(struct pprof_sample *sample, enum pprof_label label, uint32_t string)
 {
 	sample->labels[label] = profile_string(sample->profile, string);
 }
@@ -151,9 +151,9 @@ void pprof_label_state(struct pprof *pprof, struct pprof_sample *sample, enum wa
 	if (cause == NO_INDEX || state == WALK_RUNNING)
 		return;
 	pprof_label(sample, PPROF_REASON, thread_cause_word(pprof->recording, cause));
-	pprof_label_string(
-		sample,
-		is_wait && lock_is_contention((uint16_t)cause) ? PPROF_LOCK : PPROF_RESOURCE, name);
+	label_string(sample,
+		     is_wait && lock_is_contention((uint16_t)cause) ? PPROF_LOCK : PPROF_RESOURCE,
+		     name);
 }
 
 /* --- Slices of threads --- */

@@ -61,7 +61,6 @@ void pprof_add(const struct pprof_sample *sample, const uint64_t *values);
 
 /* "" leaves a label out. */
 void pprof_label(struct pprof_sample *sample, enum pprof_label label, const char *text);
-void pprof_label_string(struct pprof_sample *sample, enum pprof_label label, uint32_t string);
 /* NO_INDEX leaves these out, NULL a request. */
 void pprof_label_thread(struct pprof *pprof, struct pprof_sample *sample, uint32_t thread);
 void pprof_label_class(struct pprof *pprof, struct pprof_sample *sample, uint32_t class);

@@ -157,7 +157,7 @@ void walk_thread(struct walk *walk, uint32_t thread)
 	walk->thread = thread;
 	walk->samples = samples_of_thread(walk->recording, thread, &walk->sample_count);
 	walk->sample = 0;
-	walk->op_at = walk->link_at = walk->timeline.first[thread];
+	walk->op_at = walk->timeline.first[thread];
 	thread_slices_begin(walk->slices, thread, &walk->start_ns, &walk->end_ns);
 	walk->has_next = next_single(walk, &walk->next);
 }
@@ -190,18 +190,6 @@ bool walk_next_op(struct walk *walk, uint32_t *op)
 		if (type != MOMENT_OP_BEGIN && type != MOMENT_OP_POINT)
 			continue;
 		*op = moment->index;
-		return true;
-	}
-	return false;
-}
-
-bool walk_next_link(struct walk *walk, uint32_t *link)
-{
-	while (walk->link_at < walk->timeline.first[walk->thread + 1]) {
-		const struct moment *moment = &walk->timeline.moments[walk->link_at++];
-		if (moment_type(moment) != MOMENT_LINK)
-			continue;
-		*link = moment->index;
 		return true;
 	}
 	return false;

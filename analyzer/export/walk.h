@@ -13,8 +13,8 @@
  *                     ...
  *     walk_end(&walk);
  *
- * Holds, links and other ops of a thread come from walk_next_op() and walk_next_link(); its samples
- * from samples_of_thread(). Times are as in recording.h. The analysis stays in place meanwhile.
+ * Holds and other ops of a thread come from walk_next_op(), its samples from
+ * samples_of_thread(). Times are as in recording.h. The analysis stays in place meanwhile.
  * Memory: an index of 16 bytes for each begin and end of an op. One thread.
  */
 #ifndef WCPROF_WALK_H
@@ -88,7 +88,7 @@ struct walk {
 	uint64_t end_ns;
 	const struct rec_sample *samples;
 	size_t sample_count, sample;
-	size_t op_at, link_at; /* in the timeline */
+	size_t op_at; /* in the timeline */
 	struct walk_slice next;
 	bool has_next;
 };
@@ -104,9 +104,8 @@ uint32_t walk_thread_count(const struct walk *);
 void walk_thread(struct walk *, uint32_t thread);
 /* Neighbours that differ in their times alone come as one. False: there are no more. */
 bool walk_next(struct walk *, struct walk_slice *);
-/* The thread's ops and links in order of their begin, but no process, thread or exec. */
+/* The thread's ops in order of their begin, but no process, thread or exec. */
 bool walk_next_op(struct walk *, uint32_t *op);
-bool walk_next_link(struct walk *, uint32_t *link);
 
 /* The wakers of all waits and calls; empty if there is no script to tell. */
 const struct wakers *walk_wakers(const struct walk *);

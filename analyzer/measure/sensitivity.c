@@ -361,12 +361,3 @@ void sensitivity_free(struct sensitivity *sensitivity)
 	free(sensitivity->rows);
 	*sensitivity = (struct sensitivity){ .progress = NO_INDEX };
 }
-
-const struct sensitivity_row *sensitivity_of_class(const struct sensitivity *sensitivity,
-						   uint32_t class)
-{
-	for (size_t i = 0; i < sensitivity->count; i++)
-		if (sensitivity->rows[i].class == class)
-			return &sensitivity->rows[i];
-	return NULL;
-}

@@ -36,8 +36,4 @@ struct sensitivity_of {
 void sensitivity_build(struct sensitivity *sensitivity, const struct sensitivity_of *of);
 void sensitivity_free(struct sensitivity *sensitivity);
 
-/* NULL: nothing is known of the class. */
-const struct sensitivity_row *sensitivity_of_class(const struct sensitivity *sensitivity,
-						   uint32_t class);
-
 #endif

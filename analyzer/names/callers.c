@@ -261,17 +261,6 @@ bool callers_is_interpreter(const struct callers *callers, struct rec_frame fram
 	       callers->module_sorts[frame.module] == MODULE_INTERPRETER;
 }
 
-bool callers_is_interpreted(const struct callers *callers, uint32_t stack)
-{
-	const struct rec_stack *frames = &callers->recording->stacks[stack];
-
-	for (uint32_t i = 0; i < frames->frame_count; i++)
-		if (callers_is_interpreter(callers,
-					   callers->recording->frames[frames->first_frame + i]))
-			return true;
-	return false;
-}
-
 struct caller callers_interpreter(struct callers *callers, uint32_t stack)
 {
 	const struct rec_stack *frames = &callers->recording->stacks[stack];

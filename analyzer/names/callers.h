@@ -49,11 +49,7 @@ struct caller callers_named(struct callers *callers, uint32_t stack);
 /* The one that called it: the next frame outwards that is the program's own. */
 struct caller callers_second(struct callers *callers, uint32_t stack);
 
-/* Whether the stack passes through a language's interpreter, whose frames say nothing about the
- * program. */
-bool callers_is_interpreted(const struct callers *callers, uint32_t stack);
-
-/* Whether the frame is an interpreter's. */
+/* Whether the frame is that of a language's interpreter, which says nothing about the program. */
 bool callers_is_interpreter(const struct callers *callers, struct rec_frame frame);
 
 /* The innermost frame of an interpreter that has a name. */

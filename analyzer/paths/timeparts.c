@@ -21,15 +21,17 @@ struct dividing {
 	size_t sample_count, sample;
 };
 
-uint32_t time_parts_call(const struct request_paths_of *of, uint32_t op)
+/* String id: the class of a call. */
+static uint32_t call_name(const struct request_paths_of *of, uint32_t op)
 {
 	return of->classes->classes[of->classes->of_op[op]].name;
 }
 
-uint32_t time_parts_thread(const struct request_paths_of *of, uint32_t thread)
+/* String id: the class of a thread. */
+static uint32_t thread_name(const struct request_paths_of *of, uint32_t thread)
 {
 	uint32_t op = of->recording->threads[thread].op;
-	return op == NO_INDEX ? of->recording->threads[thread].name : time_parts_call(of, op);
+	return op == NO_INDEX ? of->recording->threads[thread].name : call_name(of, op);
 }
 
 /* The innermost function of a stack that is no runtime's, else the innermost one. */
@@ -72,14 +74,14 @@ static uint32_t part_of(struct dividing *dividing, const struct thread_slice *sl
 	case SLICE_RUNNING:
 		name = sampled_function(dividing, slice->end_ns);
 		if (name == 0)
-			name = slice->op != NO_INDEX ? time_parts_call(of, slice->op)
-						     : time_parts_thread(of, dividing->thread);
+			name = slice->op != NO_INDEX ? call_name(of, slice->op)
+						     : thread_name(of, dividing->thread);
 		return path_parts_add(parts, PATH_CPU, name, 0);
 	case SLICE_QUEUED:
 		return path_parts_add(parts, PATH_CPU_WAIT, 0, 0);
 	case SLICE_BLOCKED:
 		if (slice->op != NO_INDEX)
-			return path_parts_add(parts, PATH_IO, time_parts_call(of, slice->op), 0);
+			return path_parts_add(parts, PATH_IO, call_name(of, slice->op), 0);
 		name = of->waits ? of->waits[slice->wait] : of->recording->waits[slice->wait].ident;
 		return path_parts_add(parts, PATH_WAIT, name, 0);
 	case SLICE_UNEXPLAINED:

@@ -14,9 +14,4 @@
 void time_parts_build(struct lanes *lanes, struct path_parts *parts,
 		      const struct request_paths_of *of);
 
-/* String id: the class of a thread. */
-uint32_t time_parts_thread(const struct request_paths_of *of, uint32_t thread);
-/* String id: the class of a call. */
-uint32_t time_parts_call(const struct request_paths_of *of, uint32_t op);
-
 #endif

@@ -115,7 +115,8 @@ static double percent_of(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-double served_gain_percent(const struct analysis *analysis, double saved_ns)
+/* Requests more in the same time, in percent, if so much of the makespan is saved. */
+static double percent_gained(const struct analysis *analysis, double saved_ns)
 {
 	double left_ns = analysis->whatif.baseline.makespan_ns - saved_ns;
 	return left_ns > 0 ? 100 * saved_ns / left_ns : INFINITY;
@@ -133,7 +134,7 @@ static double p99_percent(const struct analysis *analysis, size_t row, size_t fa
 
 static double gain_percent(const struct analysis *analysis, size_t row, size_t factor)
 {
-	return served_gain_percent(analysis, analysis->whatif.rows[row].estimates[factor].saved_ns);
+	return percent_gained(analysis, analysis->whatif.rows[row].estimates[factor].saved_ns);
 }
 
 /* A figure of a row, at a factor. */
@@ -251,8 +252,8 @@ static void emit_fix(const struct analysis *analysis, struct emit *emit, size_t 
 {
 	const struct whatif *whatif = &analysis->whatif;
 	const struct estimate *estimate = &whatif->rows[row].estimates[factor];
-	double least = served_gain_percent(analysis, estimate->least_ns);
-	double most = served_gain_percent(analysis, estimate->most_ns);
+	double least = percent_gained(analysis, estimate->least_ns);
+	double most = percent_gained(analysis, estimate->most_ns);
 	char name[NAME_BYTES], text[64];
 	emit_row_begin(emit);
 	emit_cell_text(emit, report_name_of_repeated(analysis, row, name, sizeof(name)));

@@ -31,9 +31,6 @@ bool served_find(const struct analysis *analysis, struct served *served);
 
 void served_free(struct served *served);
 
-/* Requests more in the same time, in percent, if so much of the makespan is saved. */
-double served_gain_percent(const struct analysis *analysis, double saved_ns);
-
 /* "N requests at M per second: ... If `a` took half as long, p99 would be 3% shorter." Allocated.
  */
 char *served_sentence(const struct analysis *analysis, const struct served *served);
