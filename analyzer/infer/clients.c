@@ -37,6 +37,8 @@ struct seeking {
 	size_t served_count;
 	struct clients_polls polls;
 	uint32_t *accept_of; /* by connection, NO_INDEX = it is older than the recording */
+	struct knock *knocks;
+	size_t knock_count;
 	uint32_t *handed; /* by read: the poll of another thread that found it, NO_INDEX = none */
 	struct doing *doings;
 	size_t doing_count;
@@ -285,8 +287,9 @@ static void connects_find(struct seeking *seeking)
 		first_ns[seeking->served[i].connection] =
 			seeking->rec->ops[seeking->served[i].op].end_ns;
 	seeking->accept_of = memory_new(seeking->connection_count, sizeof(*seeking->accept_of));
-	clients_accepts_find(seeking->rec, seeking->idents, first_ns, seeking->connection_count,
-			     seeking->accept_of);
+	seeking->knock_count = clients_accepts_find(seeking->rec, seeking->idents, first_ns,
+						    seeking->connection_count, seeking->accept_of,
+						    &seeking->knocks);
 	free(first_ns);
 }
 
@@ -360,19 +363,23 @@ static void write_look_at(struct seeking *seeking, const struct served *write, b
 	}
 }
 
-/* The connection came about before its first bytes; false: before the recording. */
-static bool connect_look_at(struct seeking *seeking, uint32_t connection)
+static void connect_add(struct seeking *seeking, uint32_t connection, uint32_t accept)
 {
-	uint32_t accept = seeking->accept_of[connection];
-
-	if (accept == NO_INDEX)
-		return false;
 	struct doing connect = coming_of(seeking, accept, poll_of_read(seeking, accept, 0), 0);
 
 	connect.connection = connection;
 	connect.is_connect = true;
 	doing_add(seeking, &connect);
-	return true;
+}
+
+/* The connection came about before its first bytes; false: before the recording. */
+static bool connect_look_at(struct seeking *seeking, uint32_t connection)
+{
+	uint32_t accept = seeking->accept_of[connection];
+
+	if (accept != NO_INDEX)
+		connect_add(seeking, connection, accept);
+	return accept != NO_INDEX;
 }
 
 static void read_look_at(struct seeking *seeking, const struct served *read,
@@ -420,20 +427,26 @@ static void doings_find(struct seeking *seeking)
 	}
 }
 
-bool clients_parse(const char *word, enum clients_wanted *wanted)
+/* One more client has all connections without bytes, each at its time. */
+static void knocks_add(struct seeking *seeking, struct doings *doings)
 {
-	static const char *const words[] = { [CLIENTS_AS_RECORDED] = "recorded",
-					     [CLIENTS_TAKEN_CLOSED] = "closed",
-					     [CLIENTS_TAKEN_OPEN] = "open" };
+	size_t room = seeking->connection_count;
 
-	*wanted = CLIENTS_AS_RECORDED;
-	for (size_t i = 0; word && word[0] && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(word, words[i]) != 0)
-			continue;
-		*wanted = (enum clients_wanted)i;
-		return true;
+	for (size_t i = 0; i < seeking->knock_count; i++) {
+		const struct knock *knock = &seeking->knocks[i];
+		uint32_t connection = (uint32_t)seeking->connection_count++;
+
+		seeking->idents = memory_grow(seeking->idents, &room, seeking->connection_count,
+					      sizeof(*seeking->idents));
+		seeking->idents[connection] = seeking->idents[knock->like];
+		doings->client_of[connection] = (uint32_t)doings->client_count;
+		connect_add(seeking, connection, knock->accept);
 	}
-	return !word || !word[0];
+	doings->client_count += seeking->knock_count > 0;
+	doings->idents = seeking->idents;
+	doings->connection_count = seeking->connection_count;
+	doings->list = seeking->doings;
+	doings->count = seeking->doing_count;
 }
 
 void clients_build(struct clients *clients, const struct recording *rec,
@@ -451,7 +464,8 @@ void clients_build(struct clients *clients, const struct recording *rec,
 		connects_find(&seeking);
 		doings_find(&seeking);
 		clients_time(clients, wanted, seeking.doings, seeking.doing_count);
-		uint32_t *client_of = memory_new(seeking.connection_count, sizeof(*client_of));
+		uint32_t *client_of = memory_new(seeking.connection_count + seeking.knock_count,
+						 sizeof(*client_of));
 		struct doings doings = { .rec = rec,
 					 .idents = seeking.idents,
 					 .connection_count = seeking.connection_count,
@@ -460,6 +474,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 					 .count = seeking.doing_count };
 
 		doings.client_count = clients_connect(clients, wanted, &doings);
+		knocks_add(&seeking, &doings);
 		clients_record(clients, &doings, classes);
 		free(client_of);
 	}
@@ -469,5 +484,6 @@ void clients_build(struct clients *clients, const struct recording *rec,
 	free(seeking.polls.polls);
 	free(seeking.handed);
 	free(seeking.accept_of);
+	free(seeking.knocks);
 	free(seeking.doings);
 }

@@ -3,8 +3,7 @@
  * Connections that come about in the recording, and whose they are; clients_parts.h has the
  * contract.
  *
- * Method. A connection is that of the first accept at its port which nobody had yet, and which
- * returned before its first bytes. A closed client has one connection at a time: the next one is of
+ * Method. A closed client has one connection at a time: the next one is of
  * the client that has been without for longest. So clients are as few as connections allow.
  *
  * Clients with many connections each are closed if all are without one for as long. That must vary
@@ -34,79 +33,6 @@ static const double OPEN_SHARE = 0.5;
 /* If connections came by themselves, fewer than so many would be missing by chance: all but one in
  * 150 times. */
 static const double SURE_MISSING = 5;
-
-/* The number at the end of an address, before `end` or the text's end. */
-static uint64_t port_before(const char *text, const char *end)
-{
-	end = end ? end : text + strlen(text);
-	while (end > text && end[-1] != ':')
-		end--;
-	return strtoull(end, NULL, 10);
-}
-
-struct accept {
-	uint64_t end_ns;
-	uint64_t port;
-	uint32_t op;
-};
-
-static int compare_accepts(const void *left, const void *right)
-{
-	const struct accept *a = left, *b = right;
-
-	if (a->port != b->port)
-		return a->port < b->port ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns ? -1 : 1;
-	return (a->op > b->op) - (a->op < b->op);
-}
-
-static bool accepts(const struct recording *rec, uint32_t op)
-{
-	const struct rec_op *call = &rec->ops[op];
-
-	return call->kind == KIND_IO && call->thread != NO_INDEX && !rec->extras[op].open &&
-	       call->outcome != OUTCOME_ERROR &&
-	       strncmp(rec->strings[call->name], "accept", 6) == 0 &&
-	       strncmp(rec->strings[call->ident], "tcp listen ", 11) == 0;
-}
-
-static struct accept *accepts_find(const struct recording *rec, size_t *count)
-{
-	struct accept *list = NULL;
-	size_t room = 0;
-
-	*count = 0;
-	for (uint32_t op = 0; op < rec->op_count; op++) {
-		if (!accepts(rec, op))
-			continue;
-		list = memory_grow(list, &room, *count + 1, sizeof(*list));
-		list[(*count)++] =
-			(struct accept){ rec->ops[op].end_ns,
-					 port_before(rec->strings[rec->ops[op].ident], NULL), op };
-	}
-	if (*count)
-		qsort(list, *count, sizeof(*list), compare_accepts);
-	return list;
-}
-
-/* A connection, by when bytes went through it first. */
-struct begun {
-	uint64_t port;
-	uint64_t at_ns;
-	uint32_t connection;
-};
-
-static int compare_begun(const void *left, const void *right)
-{
-	const struct begun *a = left, *b = right;
-
-	if (a->port != b->port)
-		return a->port < b->port ? -1 : 1;
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return (a->connection > b->connection) - (a->connection < b->connection);
-}
 
 /* A close of a client's connection. */
 struct closing {
@@ -186,32 +112,6 @@ size_t clients_split(const struct recording *rec, const uint32_t *connection_of,
 	}
 	free(closings);
 	return connections;
-}
-
-void clients_accepts_find(const struct recording *rec, const uint32_t *idents,
-			  const uint64_t *first_ns, size_t count, uint32_t *accept_of)
-{
-	struct begun *begun = memory_new(count, sizeof(*begun));
-	size_t accept_count, at = 0;
-	struct accept *list = accepts_find(rec, &accept_count);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const char *ident = rec->strings[idents[i]];
-
-		begun[i] = (struct begun){ port_before(ident, strchr(ident, '>')), first_ns[i], i };
-		accept_of[i] = NO_INDEX;
-	}
-	if (count)
-		qsort(begun, count, sizeof(*begun), compare_begun);
-	for (size_t i = 0; i < count; i++) {
-		while (at < accept_count && list[at].port < begun[i].port)
-			at++;
-		if (at < accept_count && list[at].port == begun[i].port &&
-		    list[at].end_ns <= begun[i].at_ns)
-			accept_of[begun[i].connection] = list[at++].op;
-	}
-	free(begun);
-	free(list);
 }
 
 /* --- whose they are --- */

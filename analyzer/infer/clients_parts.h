@@ -87,10 +87,18 @@ void clients_hand(const struct clients_polls *, struct handed_read *, size_t cou
 size_t clients_split(const struct recording *, const uint32_t *connection_of, struct served *,
 		     size_t count, uint32_t **idents, size_t connections);
 
-/* clients_connects.c. By connection: the accept that it came about by, NO_INDEX = none is known.
- * The first bytes went through each at that time. */
-void clients_accepts_find(const struct recording *, const uint32_t *idents,
-			  const uint64_t *first_ns, size_t count, uint32_t *accept_of);
+/* An accept of a connection that no bytes went through. */
+struct knock {
+	uint32_t accept; /* op */
+	uint32_t like;   /* a connection of the same port */
+};
+
+/* clients_accepts.c. By connection: the accept that it came about by, NO_INDEX = none is known.
+ * The first bytes went through each at that time. Returns the number of accepts that are left, a
+ * list that the caller frees. */
+size_t clients_accepts_find(const struct recording *, const uint32_t *idents,
+			    const uint64_t *first_ns, size_t count, uint32_t *accept_of,
+			    struct knock **knocks);
 
 /* clients_connects.c. Whose each connection is, and when a client came for its next one. Returns
  * the number of clients. */

@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assumptions.h"
 #include "base/memory.h"
@@ -165,6 +166,22 @@ static void open_time(struct doing *doings, size_t count, uint64_t table_ns)
 		}
 		asked = doing;
 	}
+}
+
+bool clients_parse(const char *word, enum clients_wanted *wanted)
+{
+	static const char *const words[] = { [CLIENTS_AS_RECORDED] = "recorded",
+					     [CLIENTS_TAKEN_CLOSED] = "closed",
+					     [CLIENTS_TAKEN_OPEN] = "open" };
+
+	*wanted = CLIENTS_AS_RECORDED;
+	for (size_t i = 0; word && word[0] && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(word, words[i]) != 0)
+			continue;
+		*wanted = (enum clients_wanted)i;
+		return true;
+	}
+	return !word || !word[0];
 }
 
 void clients_time(struct clients *clients, enum clients_wanted wanted, struct doing *doings,

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The accepts that connections came about by; clients_parts.h has the contract.
+ *
+ * Method. A connection is that of the last accept at its port which no later one has, and which
+ * returned before its first bytes. A connection may never have any, as that of a health check. That
+ * changes nothing for others behind a moment at which all had spoken.
+ *
+ * Accepts that are left are of such connections. Where a recorded call connects to their port they
+ * may be its own.
+ *
+ * One thread.
+ */
+#include "clients_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "format.h"
+
+/* The number at the end of an address, before `end` or the text's end. */
+static uint64_t port_before(const char *text, const char *end)
+{
+	end = end ? end : text + strlen(text);
+	while (end > text && end[-1] != ':')
+		end--;
+	return strtoull(end, NULL, 10);
+}
+
+struct accept {
+	uint64_t end_ns;
+	uint64_t port;
+	uint32_t op;
+	bool is_claimed;
+	bool has_connect; /* the first one of its port: a recorded call connects there */
+};
+
+static int compare_accepts(const void *left, const void *right)
+{
+	const struct accept *a = left, *b = right;
+
+	if (a->port != b->port)
+		return a->port < b->port ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return (a->op > b->op) - (a->op < b->op);
+}
+
+static bool accepts(const struct recording *rec, uint32_t op)
+{
+	const struct rec_op *call = &rec->ops[op];
+
+	return call->kind == KIND_IO && call->thread != NO_INDEX && !rec->extras[op].open &&
+	       call->outcome != OUTCOME_ERROR &&
+	       strncmp(rec->strings[call->name], "accept", 6) == 0 &&
+	       strncmp(rec->strings[call->ident], "tcp listen ", 11) == 0;
+}
+
+static struct accept *accepts_find(const struct recording *rec, size_t *count)
+{
+	struct accept *list = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		if (!accepts(rec, op))
+			continue;
+		list = memory_grow(list, &room, *count + 1, sizeof(*list));
+		list[(*count)++] =
+			(struct accept){ rec->ops[op].end_ns,
+					 port_before(rec->strings[rec->ops[op].ident], NULL), op,
+					 false, false };
+	}
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare_accepts);
+	return list;
+}
+
+/* A connection, by when bytes went through it first. */
+struct begun {
+	uint64_t port;
+	uint64_t at_ns;
+	uint32_t connection;
+};
+
+static int compare_begun(const void *left, const void *right)
+{
+	const struct begun *a = left, *b = right;
+
+	if (a->port != b->port)
+		return a->port < b->port ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->connection > b->connection) - (a->connection < b->connection);
+}
+
+static void connects_note(const struct recording *rec, struct accept *list, size_t count)
+{
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		const struct rec_op *call = &rec->ops[op];
+		const char *ident = rec->strings[call->ident];
+
+		if (call->kind != KIND_IO || strncmp(rec->strings[call->name], "connect", 7) != 0 ||
+		    strncmp(ident, "tcp ", 4) != 0)
+			continue;
+		const struct accept key = { 0, port_before(ident, NULL), 0, false, false };
+		size_t first = 0, end = count;
+
+		while (first < end) {
+			size_t middle = first + (end - first) / 2;
+
+			if (compare_accepts(&list[middle], &key) < 0)
+				first = middle + 1;
+			else
+				end = middle;
+		}
+		if (first < count && list[first].port == key.port)
+			list[first].has_connect = true;
+	}
+}
+
+/* Accepts that are left at ports of connections that nobody recorded connects to. */
+static size_t knocks_find(const struct accept *list, size_t count, const struct begun *begun,
+			  size_t begun_count, struct knock *knocks)
+{
+	size_t found = 0, at = 0;
+	bool has_connect = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!i || list[i].port != list[i - 1].port)
+			has_connect = list[i].has_connect;
+		while (at < begun_count && begun[at].port < list[i].port)
+			at++;
+		if (at < begun_count && begun[at].port == list[i].port && !has_connect &&
+		    !list[i].is_claimed)
+			knocks[found++] = (struct knock){ list[i].op, begun[at].connection };
+	}
+	return found;
+}
+
+size_t clients_accepts_find(const struct recording *rec, const uint32_t *idents,
+			    const uint64_t *first_ns, size_t count, uint32_t *accept_of,
+			    struct knock **knocks)
+{
+	struct begun *begun = memory_new(count, sizeof(*begun));
+	size_t accept_count, at;
+	struct accept *list = accepts_find(rec, &accept_count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *ident = rec->strings[idents[i]];
+
+		begun[i] = (struct begun){ port_before(ident, strchr(ident, '>')), first_ns[i], i };
+		accept_of[i] = NO_INDEX;
+	}
+	if (count)
+		qsort(begun, count, sizeof(*begun), compare_begun);
+	at = accept_count;
+	for (size_t i = count; i-- > 0;) {
+		for (; at && (list[at - 1].port > begun[i].port ||
+			      (list[at - 1].port == begun[i].port &&
+			       list[at - 1].end_ns > begun[i].at_ns));
+		     at--)
+			;
+		if (!at || list[at - 1].port != begun[i].port)
+			continue;
+		list[--at].is_claimed = true;
+		accept_of[begun[i].connection] = list[at].op;
+	}
+	connects_note(rec, list, accept_count);
+	*knocks = memory_new(accept_count, sizeof(**knocks));
+	size_t knock_count = knocks_find(list, accept_count, begun, count, *knocks);
+
+	free(begun);
+	free(list);
+	return knock_count;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a connection that carries nothing, as of a health check, has an accept of another one.
+ * Or if the server waits for it in the replay. */
+#include "client_server.h"
+#include "infer/clients.h"
+#include "suite.h"
+
+enum { CONNECTIONS = 8, CHECKED = 3 };
+
+/* Connection i comes at 10 * i + 5 ms, the check at this time. */
+static const double check_ms = 10 * CHECKED + 1;
+
+static double begun_ms(int number)
+{
+	return 10 * number + 5;
+}
+
+static void serve(struct sketch *sketch, bool is_check_recorded)
+{
+	static char idents[CONNECTIONS][40];
+	double from_ms = 0;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "serve", 0, 200);
+	sketch_thread(sketch, "check", 0, 200);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		snprintf(idents[i], sizeof(idents[i]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + i);
+		if (i == CHECKED) {
+			sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, from_ms,
+				  check_ms);
+			from_ms = check_ms;
+		}
+		sketch_io(sketch, 0, "accept", "tcp listen 0.0.0.0:80", 0, from_ms, begun_ms(i));
+		served_request(sketch, 0, idents[i], begun_ms(i), begun_ms(i), 1);
+		from_ms = begun_ms(i) + 2;
+	}
+	if (is_check_recorded)
+		sketch_io(sketch, 1, "connect", "tcp 1.2.3.4:4999>1.2.3.4:80", 0, check_ms,
+			  check_ms);
+	sketch_end(sketch);
+}
+
+START_TEST(accepts_without_bytes_are_of_a_client_of_their_own)
+{
+	struct sketch sketch;
+	struct clients clients;
+	size_t connects = 0, checks = 0;
+
+	serve(&sketch, _i);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_TAKEN_OPEN);
+	const struct recording *rec = &clients.recording;
+
+	for (size_t i = clients.first_op; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+
+		if (strcmp(rec->strings[op->name], "connect") != 0)
+			continue;
+		if (op->thread == clients.first_thread + CONNECTIONS) {
+			ck_assert_uint_eq(op->start_ns, (uint64_t)(check_ms * 1e6));
+			ck_assert_str_eq(rec->strings[op->ident], "tcp 1.2.3.4:5000>1.2.3.4:80");
+			checks++;
+		} else {
+			ck_assert_uint_eq(op->start_ns, (uint64_t)(begun_ms((int)connects) * 1e6));
+			connects++;
+		}
+	}
+	ck_assert_uint_eq(connects, CONNECTIONS);
+	/* nothing is made up where the recording has it */
+	ck_assert_uint_eq(checks, _i ? 0 : 1);
+	ck_assert_uint_eq(clients.count, CONNECTIONS + checks);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	LOOP(accepts_without_bytes_are_of_a_client_of_their_own, 0, 2);
+}
