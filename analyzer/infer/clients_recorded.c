@@ -120,7 +120,8 @@ static void peers_add(struct clients *clients, const struct doings *doings)
 	free(inodes);
 }
 
-/* All clients are threads of one process that says nothing of itself. */
+/* All clients are threads of one process that says nothing of itself. Each is called as one of its
+ * connections. */
 static void threads_add(struct clients *clients, const struct doings *doings)
 {
 	struct recording *rec = &clients->recording;
@@ -133,11 +134,11 @@ static void threads_add(struct clients *clients, const struct doings *doings)
 	clients->first_thread = (uint32_t)rec->thread_count;
 	clients->count = doings->client_count;
 	for (uint32_t i = 0; i < doings->client_count; i++)
-		rec->threads[rec->thread_count++] =
-			(struct rec_thread){ .process = (uint32_t)rec->process_count - 1,
-					     .tid = i + 1,
-					     .name = doings->idents[i],
-					     .op = NO_INDEX };
+		rec->threads[rec->thread_count++] = (struct rec_thread){
+			.process = (uint32_t)rec->process_count - 1, .tid = i + 1, .op = NO_INDEX
+		};
+	for (size_t i = doings->connection_count; i-- > 0;)
+		rec->threads[clients->first_thread + doings->client_of[i]].name = doings->idents[i];
 }
 
 static uint32_t word_of(const struct doing *doing)

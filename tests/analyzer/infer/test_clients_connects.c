@@ -128,8 +128,37 @@ START_TEST(a_name_may_come_again)
 }
 END_TEST
 
+/* One client has the first two connections, one after the other, and another one the third. */
+START_TEST(a_client_is_called_as_its_connection)
+{
+	static const double at_ms[] = { 5, 20, 6 }, work_ms[] = { 1, 1, 24 };
+	struct sketch sketch;
+	struct clients clients;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 50);
+	sketch_thread(&sketch, "serve", 0, 50);
+	for (uint32_t i = 0; i < 3; i++) {
+		snprintf(idents[i], sizeof(idents[i]), "tcp 1.2.3.4:80>1.2.3.4:%d", 5000 + i);
+		sketch_io(&sketch, i / 2, "accept", "tcp listen 0.0.0.0:80", 0, at_ms[i] - 4,
+			  at_ms[i]);
+		served_request(&sketch, i / 2, idents[i], at_ms[i], at_ms[i], work_ms[i]);
+	}
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	ck_assert_uint_eq(clients.count, 2);
+	const struct recording *rec = &clients.recording;
+
+	ck_assert_str_eq(rec->strings[rec->threads[clients.first_thread].name], idents[0]);
+	ck_assert_str_eq(rec->strings[rec->threads[clients.first_thread + 1].name], idents[2]);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_client_is_called_as_its_connection);
 	TEST(a_name_may_come_again);
 	EACH(a_client_may_come_again, rows);
 }
