@@ -40,8 +40,9 @@ static void add_piece(void *context, const struct trace_piece *piece)
 {
 	struct path *path = context;
 	const struct script *script = &path->analysis->script;
-	if (piece->part != TRACE_STEP || script->steps[piece->step].type != STEP_DELAY)
-		return;
+	if (piece->part != TRACE_STEP || script->steps[piece->step].type != STEP_DELAY ||
+	    piece->actor >= path->analysis->recording->thread_count)
+		return; /* not a recorded thread's */
 	uint32_t class = script->scopes.scopes[script->steps[piece->step].arg].leaf;
 	size_t i = 0;
 	while (i < path->count &&
@@ -124,8 +125,7 @@ static void judge(struct check *check, const struct path *path)
 	doings_build(&doings, recording, is_doing);
 	for (size_t i = 0; i < path->count; i++) {
 		const struct part *part = &path->parts[i];
-		uint32_t ender = part->ns < WORTH_LOOKING * baseline_ns ||
-						 part->thread >= recording->thread_count
+		uint32_t ender = part->ns < WORTH_LOOKING * baseline_ns
 					 ? NO_INDEX
 					 : enders_find(&doings, recording, &analysis->classes,
 						       is_wait, part->thread, part->class);
