@@ -2,11 +2,16 @@
 /* Follows the requests of an analysis; followed.h has the contract. */
 #include "followed.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis.h"
 #include "base/memory.h"
+#include "base/percentile.h"
+#include "measure/tail.h"
+
+enum { SLOWEST_FROM = 99 /* percentile */ };
 
 static bool is_given(const char *text)
 {
@@ -64,6 +69,8 @@ static int compare_taken(const void *a, const void *b, void *context)
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 	if (requests[left].taken_ns != requests[right].taken_ns)
 		return requests[left].taken_ns < requests[right].taken_ns ? -1 : 1;
+	if (requests[left].is_unfinished != requests[right].is_unfinished)
+		return requests[left].is_unfinished ? 1 : -1;
 	return (left > right) - (left < right);
 }
 
@@ -77,7 +84,7 @@ static int compare_rows(const void *a, const void *b)
 	return (left->part > right->part) - (left->part < right->part);
 }
 
-/* The ranks of the requests that a mean is of. */
+/* The ranks of the requests that a mean is of; `to` is behind the last one, 0 = not known. */
 struct cohort {
 	size_t from;
 	size_t to;
@@ -90,27 +97,57 @@ static double share(const struct cohort *cohort, size_t rank, uint64_t ns)
 		       : 0;
 }
 
-static void add_up(struct followed_table *table, const struct request_paths *paths,
-		   const uint32_t *ranked, struct followed_row *sums)
+/* The body and the tail. Unfinished requests take longer than was seen, and may hide them. */
+static void find_cohorts(const uint32_t *ranked, size_t count, const struct requests *requests,
+			 struct cohort *body, struct cohort *tail)
 {
-	size_t count = table->requests;
-	const struct cohort all = { 0, count };
-	const struct cohort middle = { count * 2 / 5, count * 2 / 5 + (count + 4) / 5 };
-	const struct cohort slowest = { count * 99 / 100, count };
-	for (size_t rank = 0; rank < count; rank++)
+	static const double percents[] = { TAIL_BODY_FROM, TAIL_BODY_TO, SLOWEST_FROM };
+	bool *is_cut = memory_new(count, sizeof(*is_cut));
+	const struct percentile_list list = { .count = count, .is_cut = is_cut };
+	size_t ranks[3];
+	for (size_t i = 0; i < count; i++)
+		is_cut[i] = requests->requests[ranked[i]].is_unfinished;
+	percentile_ranks(&list, percents, 3, ranks);
+	*body = (struct cohort){ ranks[0], ranks[1] < count ? ranks[1] + 1 : 0 };
+	*tail = (struct cohort){ ranks[2], ranks[2] < count ? count : 0 };
+	free(is_cut);
+}
+
+static void add_up(struct followed_table *table, const struct request_paths *paths,
+		   const uint32_t *ranked, const struct cohort *body, const struct cohort *tail)
+{
+	const struct cohort all = { 0, table->requests };
+	for (size_t rank = 0; rank < table->requests; rank++)
 		for (size_t i = paths->first[ranked[rank]]; i < paths->first[ranked[rank] + 1];
 		     i++) {
-			struct followed_row *row = &sums[paths->part[i]];
+			struct followed_row *row = &table->rows[paths->part[i]];
 			row->mean_ns += share(&all, rank, paths->ns[i]);
-			row->p50_ns += share(&middle, rank, paths->ns[i]);
-			row->p99_ns += share(&slowest, rank, paths->ns[i]);
+			row->p50_ns += share(body, rank, paths->ns[i]);
+			row->p99_ns += share(tail, rank, paths->ns[i]);
 		}
+}
+
+/* Those that nobody has are left out. */
+static void order_rows(struct followed_table *table, size_t parts, bool has_body, bool has_tail)
+{
+	for (uint32_t i = 0; i < parts; i++) {
+		table->rows[i].part = i;
+		if (table->rows[i].mean_ns > 0)
+			table->rows[table->count++] = table->rows[i];
+	}
+	if (table->count > 1)
+		qsort(table->rows, table->count, sizeof(*table->rows), compare_rows);
+	for (size_t i = 0; i < table->count; i++) {
+		table->rows[i].p50_ns = has_body ? table->rows[i].p50_ns : NAN;
+		table->rows[i].p99_ns = has_tail ? table->rows[i].p99_ns : NAN;
+	}
 }
 
 void followed_table_build(struct followed_table *table, const struct request_paths *paths,
 			  const struct requests *requests)
 {
 	size_t parts = paths->parts.tuples.count;
+	struct cohort body, tail;
 	uint32_t *ranked = memory_new(paths->count, sizeof(*ranked));
 	*table = (struct followed_table){ .rows = memory_new(parts, sizeof(*table->rows)) };
 	for (uint32_t i = 0; i < paths->count; i++)
@@ -119,14 +156,9 @@ void followed_table_build(struct followed_table *table, const struct request_pat
 	if (table->requests > 1)
 		qsort_r(ranked, table->requests, sizeof(*ranked), compare_taken,
 			requests->requests);
-	for (uint32_t i = 0; i < parts; i++)
-		table->rows[i].part = i;
-	add_up(table, paths, ranked, table->rows);
-	for (size_t i = 0; i < parts; i++)
-		if (table->rows[i].mean_ns > 0)
-			table->rows[table->count++] = table->rows[i];
-	if (table->count > 1)
-		qsort(table->rows, table->count, sizeof(*table->rows), compare_rows);
+	find_cohorts(ranked, table->requests, requests, &body, &tail);
+	add_up(table, paths, ranked, &body, &tail);
+	order_rows(table, parts, body.to > 0, tail.to > 0);
 	free(ranked);
 }
 

@@ -22,8 +22,8 @@ void followed_build(struct request_paths *paths, const struct analysis *analysis
 struct followed_row {
 	uint32_t part;
 	double mean_ns; /* of all */
-	double p50_ns;  /* of the fifth around the median */
-	double p99_ns;  /* of the hundredth that took longest, at least one */
+	double p50_ns;  /* of those around the median; NAN = unfinished ones hide them */
+	double p99_ns;  /* of those from the 99th percentile on; NAN: the same */
 };
 
 struct followed_table {
