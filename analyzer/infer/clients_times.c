@@ -10,9 +10,11 @@
  * few long answers, which put off what was due meanwhile, do not hide that.
  *
  * A closed client's other questions came the usual time after the answer, as far as that is
- * possible. An open one's came one distance after the question before, if they keep a timetable.
- * If that was before the answer, the question was late. Without a timetable any time is as likely,
- * and the middle of what is possible stands for it.
+ * possible. A busy server waits for a question only while all clients think for long. So the usual
+ * time must explain the others, too, of which only bounds are known (censored.h). An open client's
+ * other questions came one distance after the question before, if they keep a timetable. If that
+ * was before the answer, the question was late. Without a timetable any time is as likely, and the
+ * middle of what is possible stands for it.
  *
  * One thread.
  */
@@ -24,6 +26,7 @@
 #include <string.h>
 
 #include "base/assumptions.h"
+#include "base/censored.h"
 #include "base/memory.h"
 #include "base/percentile.h"
 #include "base/regression.h"
@@ -41,6 +44,8 @@ struct pairs {
 	size_t count;
 	uint64_t *think_ns; /* from an answer on */
 	size_t think_count;
+	struct censored *thoughts_ns; /* the same, and its bounds where it is not known */
+	size_t thought_count;
 };
 
 static bool follows(const struct doing *doing, const struct doing *before)
@@ -51,8 +56,12 @@ static bool follows(const struct doing *doing, const struct doing *before)
 static struct pairs pairs_find(const struct doing *doings, size_t count)
 {
 	struct pairs pairs = { memory_new(count, sizeof(*pairs.answered_ns)),
-			       memory_new(count, sizeof(*pairs.next_ns)), 0,
-			       memory_new(count, sizeof(*pairs.think_ns)), 0 };
+			       memory_new(count, sizeof(*pairs.next_ns)),
+			       0,
+			       memory_new(count, sizeof(*pairs.think_ns)),
+			       0,
+			       memory_new(count, sizeof(*pairs.thoughts_ns)),
+			       0 };
 	const struct doing *asked = NULL, *got = NULL;
 
 	for (const struct doing *doing = doings; doing < doings + count; doing++) {
@@ -64,8 +73,15 @@ static struct pairs pairs_find(const struct doing *doings, size_t count)
 			continue;
 		bool is_next = follows(doing, asked) && follows(doing, got) && got > asked;
 
-		if (is_next && (doing->is_exact || doing->is_near))
+		bool is_known = doing->is_exact || doing->is_near;
+
+		if (is_next && is_known)
 			pairs.think_ns[pairs.think_count++] = doing->at_ns - got->at_ns;
+		if (is_next)
+			pairs.thoughts_ns[pairs.thought_count++] = (struct censored){
+				(is_known ? doing->at_ns : doing->early_ns) - got->at_ns,
+				(is_known ? doing->at_ns : doing->late_ns) - got->at_ns
+			};
 		if (is_next && asked->is_exact && doing->is_exact) {
 			pairs.answered_ns[pairs.count] = got->at_ns - asked->at_ns;
 			pairs.next_ns[pairs.count++] = doing->at_ns - asked->at_ns;
@@ -80,6 +96,7 @@ static void pairs_free(struct pairs *pairs)
 	free(pairs->answered_ns);
 	free(pairs->next_ns);
 	free(pairs->think_ns);
+	free(pairs->thoughts_ns);
 }
 
 static void sort_find(struct clients *clients, enum clients_wanted wanted,
@@ -202,9 +219,7 @@ void clients_time(struct clients *clients, enum clients_wanted wanted, struct do
 		clients->table_ns = distance_ns(&pairs);
 		open_time(doings, count, clients->table_ns);
 	} else {
-		if (pairs.think_count)
-			clients->think_ns = percentile_select(pairs.think_ns, pairs.think_count,
-							      pairs.think_count / 2);
+		clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
 		closed_time(clients, doings, count);
 	}
 	pairs_free(&pairs);
