@@ -285,7 +285,7 @@ static void connects_find(struct seeking *seeking)
 
 	for (size_t i = seeking->served_count; i-- > 0;)
 		first_ns[seeking->served[i].connection] =
-			seeking->rec->ops[seeking->served[i].op].end_ns;
+			seeking->rec->ops[seeking->served[i].op].start_ns;
 	seeking->accept_of = memory_new(seeking->connection_count, sizeof(*seeking->accept_of));
 	seeking->knock_count = clients_accepts_find(seeking->rec, seeking->idents, first_ns,
 						    seeking->connection_count, seeking->accept_of,

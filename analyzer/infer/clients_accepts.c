@@ -3,8 +3,8 @@
  * The accepts that connections came about by; clients_parts.h has the contract.
  *
  * Method. A connection is that of the last accept at its port which no later one has, and which
- * returned before its first bytes. A connection may never have any, as that of a health check. That
- * changes nothing for others behind a moment at which all had spoken.
+ * returned before its first call began. A connection may never have any bytes, as that of a health
+ * check. That changes nothing for others behind a moment at which all had spoken.
  *
  * Accepts that are left are of such connections. Where a recorded call connects to their port they
  * may be its own.

@@ -94,8 +94,8 @@ struct knock {
 };
 
 /* clients_accepts.c. By connection: the accept that it came about by, NO_INDEX = none is known.
- * The first bytes went through each at that time. Returns the number of accepts that are left, a
- * list that the caller frees. */
+ * The first call that moved bytes through each began at that time. Returns the number of accepts
+ * that are left, a list that the caller frees. */
 size_t clients_accepts_find(const struct recording *, const uint32_t *idents,
 			    const uint64_t *first_ns, size_t count, uint32_t *accept_of,
 			    struct knock **knocks);

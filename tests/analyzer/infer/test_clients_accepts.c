@@ -73,7 +73,37 @@ START_TEST(accepts_without_bytes_are_of_a_client_of_their_own)
 }
 END_TEST
 
+/* A check comes while an answer is written to a client that was there before the recording. */
+START_TEST(a_connection_is_not_older_than_its_accept)
+{
+	struct sketch sketch;
+	struct clients clients;
+	size_t connects = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 100);
+	sketch_thread(&sketch, "accept", 0, 100);
+	served_call(&sketch, 0, "write", "tcp 1.2.3.4:80>1.2.3.4:5000", 20, 5, 30);
+	sketch_io(&sketch, 1, "accept", "tcp listen 0.0.0.0:80", 0, 0, 10);
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	const struct recording *rec = &clients.recording;
+
+	ck_assert_uint_eq(clients.count, 2);
+	for (size_t i = clients.first_op; i < rec->op_count; i++) {
+		const struct rec_op *op = &rec->ops[i];
+
+		ck_assert_uint_le(op->start_ns, op->end_ns);
+		connects += strcmp(rec->strings[op->name], "connect") == 0;
+	}
+	ck_assert_uint_eq(connects, 1);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_connection_is_not_older_than_its_accept);
 	LOOP(accepts_without_bytes_are_of_a_client_of_their_own, 0, 2);
 }
