@@ -353,12 +353,19 @@ static uint32_t poll(struct simulation *sim, struct loop *loop, uint32_t actor)
 	return index;
 }
 
+/* Behind its last barrier. A job that another loop's thread had may lead to a visit still. */
+static bool has_left_loop(const struct event_loops *loops, uint32_t actor)
+{
+	return loops->first_stretch[actor] + loops->loopers[actor].stretch + 1 ==
+	       loops->first_stretch[actor + 1];
+}
+
 bool simulate_visit(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	struct event_loops *loops = sim->loops;
 	struct looper *looper = loops ? &loops->loopers[actor] : NULL;
 
-	if (!looper || looper->loop == NO_INDEX)
+	if (!looper || looper->loop == NO_INDEX || has_left_loop(loops, actor))
 		return await_data(sim, &sim->script->loops.visits[step->arg], actor);
 	struct loop *loop = &loops->loops[looper->loop];
 	uint32_t index = NO_INDEX;

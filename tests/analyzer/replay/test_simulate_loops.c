@@ -67,8 +67,51 @@ START_TEST(a_thread_that_reads_in_turns_is_no_loop)
 }
 END_TEST
 
+static void found(struct sketch *sketch, uint32_t thread, const char *pipe, double from_ms,
+		  double at_ms)
+{
+	uint32_t poll = sketch_op(sketch, KIND_POLL, "epoll_wait", thread, from_ms, at_ms);
+
+	sketch->rec.extras[poll].amount = 1;
+	sketch->rec.extras[poll].fd = 3;
+	sketch_io(sketch, 0, "write", pipe, 8, at_ms, at_ms);
+	sketch_io(sketch, thread, "read", pipe, 8, at_ms, at_ms);
+}
+
+/* Two loops take jobs from one pipe. The first one does nothing else in the end. It may then have
+ * a job that the other one had, behind which that one polls. */
+START_TEST(a_job_leads_to_a_visit_of_another_loop)
+{
+	struct sketch sketch;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 400);
+	sketch_thread(&sketch, "taker", 0, 400);
+	sketch_thread(&sketch, "taker", 0, 400);
+	for (int i = 0; i < 12; i++) {
+		double ms = 30 * i;
+
+		if (i < 4) {
+			found(&sketch, 1, i % 2 ? "pipe:[1]" : "pipe:[3]", ms, ms + 2);
+			sketch_io(&sketch, 1, "work_a", "file a", 1, ms + 2, ms + 4);
+		} else {
+			sketch_io(&sketch, 0, "write", "pipe:[9]", 8, ms + 2, ms + 2);
+			sketch_io(&sketch, 1, "read", "pipe:[9]", 8, ms, ms + 2);
+		}
+		found(&sketch, 2, i % 2 ? "pipe:[2]" : "pipe:[4]", ms, ms + 8);
+		sketch_io(&sketch, 2, "work_b", "file b", 1, ms + 8, ms + 20);
+		found(&sketch, 2, "pipe:[9]", ms + 21, ms + 22);
+	}
+	sketch_end(&sketch);
+	for (int i = 0; i < 5; i++)
+		ck_assert_uint_eq(replayed(&sketch, "work_b", i).forced_steps, 0);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_job_leads_to_a_visit_of_another_loop);
 	LOOP(askers_have_nothing_to_do_with_each_other, 0, 2);
 	TEST(waiting_for_one_while_another_has_data_is_noticed);
 	TEST(a_thread_that_reads_in_turns_is_no_loop);
