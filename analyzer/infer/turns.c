@@ -178,8 +178,10 @@ static void moment_passes(struct walk *walk, const struct moment *moment)
 	walk->waited = NO_INDEX;
 	if (is_hold && type != MOMENT_OP_BEGIN)
 		hold_ends(walk, moment->index);
-	if (type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_POINT)
+	if (type == MOMENT_WAIT_BEGIN || type == MOMENT_WAIT_POINT) {
 		walk->search->called_ns[moment->index] = turns_row_called_ns(&walk->row, rec);
+		walk->search->goes_on_from[moment->index] = turns_row_waited(&walk->row);
+	}
 	if (type == MOMENT_WAIT_END || type == MOMENT_WAIT_POINT) {
 		walk->waited = moment->index;
 		turns_row_waits(&walk->row, moment->index);
@@ -367,6 +369,7 @@ static void search_for_groups(struct turns *turns, struct turn_search *search)
 		if (search->turns[i].lock != NO_INDEX)
 			turn_begins(search, i);
 	turns_without_lock_begin(search);
+	turns_visits_join(search);
 	turns_group(turns, search);
 }
 
@@ -441,6 +444,7 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 				      .turn_of_link = turns_indexes_new(rec->link_count),
 				      .hold_after_wait = turns_indexes_new(rec->wait_count),
 				      .called_ns = memory_new(rec->wait_count, sizeof(uint64_t)),
+				      .goes_on_from = turns_indexes_new(rec->wait_count),
 				      .hold_before = turns_indexes_new(rec->op_count),
 				      .waiter_of = waiters_find(rec, monitors),
 				      .owner_of_mutex = turns_indexes_new(monitors->mutex_count),
@@ -471,6 +475,7 @@ void turns_build(struct turns *turns, const struct recording *rec, const struct 
 	free(search.turn_of_link);
 	free(search.hold_after_wait);
 	free(search.called_ns);
+	free(search.goes_on_from);
 	free(search.waiter_of_word);
 	addresses_free(&search.words);
 	free(search.hold_before);

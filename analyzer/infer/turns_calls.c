@@ -8,6 +8,9 @@
  * how many calls are a turn: the usual number between the two. A thread that came and found no turn
  * under way tells nobody that it begins one. Its turn has that many calls.
  *
+ * The end of a turn may wake all that wait. One of them begins the next turn, and the others look
+ * and wait again. Such waits are one visit.
+ *
  * One thread.
  */
 #include "turns_parts.h"
@@ -41,6 +44,11 @@ uint64_t turns_row_called_ns(const struct call_row *row, const struct recording 
 	uint32_t last = call_at(row, 1);
 
 	return last == NO_INDEX || row->has_told ? 0 : rec->ops[last].end_ns;
+}
+
+uint32_t turns_row_waited(const struct call_row *row)
+{
+	return row->count ? NO_INDEX : row->after_wait;
 }
 
 bool turns_row_tells(struct turn_search *search, struct call_row *row, uint32_t link, uint32_t hold)
@@ -161,4 +169,35 @@ void turns_without_lock_begin(struct turn_search *search)
 	addresses_free(&calls);
 	free(lengths);
 	free(kinds);
+}
+
+/* A turn that was under way when the thread came has ended, another thread has begun the next one,
+ * and the thread waits on. */
+static bool goes_on(const struct turn_search *search, const struct visit *visit,
+		    const struct visit *next)
+{
+	const struct found_turn *turn = &search->turns[visit->turn];
+
+	return search->goes_on_from[next->first_wait] == visit->last_wait &&
+	       visit->leads == NO_INDEX && turn->turn.begin_ns < visit->from_ns &&
+	       turns_are_of_one_group(turn, &search->turns[next->turn]);
+}
+
+void turns_visits_join(struct turn_search *search)
+{
+	size_t kept = 0;
+
+	for (size_t i = 1; i < search->visit_count; i++) {
+		struct visit *visit = &search->visits[kept], *next = &search->visits[i];
+
+		if (!goes_on(search, visit, next)) {
+			search->visits[++kept] = *next;
+			continue;
+		}
+		visit->to_ns = next->to_ns;
+		visit->last_wait = next->last_wait;
+		visit->turn = next->turn;
+		visit->leads = next->leads;
+	}
+	search->visit_count = kept + 1;
 }

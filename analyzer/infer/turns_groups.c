@@ -253,11 +253,26 @@ static void idle_find(struct turns *turns, const struct turn_search *search,
 	free(come);
 }
 
+static void link_mark(struct turns *turns, uint32_t link)
+{
+	if (link != NO_INDEX)
+		turns->is_call[link] = true;
+}
+
+/* Also those that ended the waits of a visit that went on. */
 static void links_mark(struct turns *turns, const struct turn_search *search)
 {
-	for (uint32_t i = 0; i < search->rec->wait_count; i++)
-		if (turns->ends[i] != NO_INDEX)
-			turns->is_call[search->monitors->waking_link[i]] = true;
+	for (size_t i = 0; i < search->visit_count; i++) {
+		const struct visit *visit = &search->visits[i];
+		uint32_t wait = visit->last_wait;
+
+		if (turns->ends[wait] == NO_INDEX)
+			continue;
+		for (; wait != visit->first_wait && wait != NO_INDEX;
+		     wait = search->goes_on_from[wait])
+			link_mark(turns, search->monitors->waking_link[wait]);
+		link_mark(turns, search->monitors->waking_link[visit->first_wait]);
+	}
 }
 
 void turns_group(struct turns *turns, struct turn_search *search)

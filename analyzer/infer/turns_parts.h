@@ -56,6 +56,8 @@ struct turn_search {
 	size_t visit_capacity;
 	uint32_t *turn_of_link;
 	uint64_t *called_ns;       /* by wait: the end of its thread's last call before it, or 0 */
+	uint32_t *goes_on_from;    /* by wait: its thread's wait before it, with no call between
+				      the two; or NO_INDEX */
 	uint32_t *hold_after_wait; /* by wait: the hold that begins as it ends */
 	struct addresses words;    /* futexes and semaphores that threads wait on */
 	uint32_t *waiter_of_word;  /* the only thread that waits there, or NO_INDEX */
@@ -75,6 +77,8 @@ struct found_turn *turns_add(struct turn_search *);
 
 /* turns_calls.c: turns that no lock tells, as followers have locks of their own, or none. */
 void turns_row_waits(struct call_row *, uint32_t wait);
+/* The wait that ended when the row began, if the thread has done nothing since; or NO_INDEX. */
+uint32_t turns_row_waited(const struct call_row *);
 /* When it may have come, and whether that was before its wait. */
 void turns_visit_came(const struct turn_search *, struct visit *, uint32_t section);
 uint64_t turns_row_called_ns(const struct call_row *, const struct recording *);
@@ -82,6 +86,9 @@ void turns_row_calls(struct call_row *, uint32_t op, bool is_under_lock);
 
 /* `hold`: that it is given under. False: no call is known that the turn ends with. */
 bool turns_row_tells(struct turn_search *, struct call_row *, uint32_t link, uint32_t hold);
+
+/* Visits, in order, that a thread makes one after the other as the first one ended too early. */
+void turns_visits_join(struct turn_search *);
 
 /* Where turns without a lock begin, from how many calls the shortest of them have. */
 void turns_without_lock_begin(struct turn_search *);

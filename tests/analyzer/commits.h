@@ -18,6 +18,7 @@ struct commits {
 	bool has_writer;  /* a thread of its own makes all flushes */
 	bool waits_alone; /* each thread waits on a condition of its own, and is signalled there */
 	bool has_no_lock; /* and that is a futex, and no lock is needed to come or to go */
+	bool looks_again; /* then a flush's end wakes all, and who has to wait does so again */
 	int takes_any;    /* each so many late commits are over at the end of any flush; 0 = none */
 	struct sketch *sketch; /* NULL = only the time */
 	/* The rest is of a run. */
@@ -169,7 +170,7 @@ static inline void commit_ends(struct commits *commits)
 		if (is_late && commits->takes_any &&
 		    ++commits->late_count % commits->takes_any == 0)
 			is_late = false;
-		if (commits->has_no_lock && is_late && next != NO_INDEX)
+		if (commits->has_no_lock && !commits->looks_again && is_late && next != NO_INDEX)
 			continue;
 		if (commits->has_no_lock)
 			commit_calls(commits, maker, i, from_ms + commit_hold_ms / 2);

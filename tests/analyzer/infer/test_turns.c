@@ -66,11 +66,20 @@ START_TEST(each_waits_alone)
 }
 END_TEST
 
+static const struct {
+	bool looks_again;
+} lockless_rows[] = {
+	/* 0 */ { false },
+	/* 1: all are woken, one leads, and the others wait on */ { true },
+};
+
 START_TEST(no_lock_is_needed)
 {
-	struct commits commits = {
-		.work = 1, .flush_ms = 2.3, .waits_alone = true, .has_no_lock = true
-	};
+	struct commits commits = { .work = 1,
+				   .flush_ms = 2.3,
+				   .waits_alone = true,
+				   .has_no_lock = true,
+				   .looks_again = lockless_rows[_i].looks_again };
 	uint64_t items = 0;
 	struct made made;
 
@@ -168,7 +177,7 @@ SUITE()
 {
 	TEST(any_thread_leads);
 	TEST(each_waits_alone);
-	TEST(no_lock_is_needed);
+	EACH(no_lock_is_needed, lockless_rows);
 	TEST(one_thread_writes);
 	TEST(a_call_after_a_turn_under_a_lock_is_not_its_end);
 	TEST(any_end_will_do);
