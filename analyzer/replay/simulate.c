@@ -199,7 +199,7 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 	if (!sim->is_crowded)
 		return sim->trace ? run_steps(sim, player, NULL, RUNS_ALONE, true)
 				  : run_steps(sim, player, NULL, RUNS_ALONE, false);
-	if (!sim->has_queues)
+	if (!ahead)
 		return sim->trace ? run_steps(sim, player, NULL, RUNS_SHARING, true)
 				  : run_steps(sim, player, NULL, RUNS_SHARING, false);
 	return sim->trace ? run_steps(sim, player, ahead, RUNS_IN_TURN, true)
@@ -211,7 +211,7 @@ static const struct step *run_alone(struct simulation *sim, struct player *playe
 static bool is_ahead_of_others(struct simulation *sim, const struct player *player,
 			       struct run_ahead *ahead)
 {
-	if (!sim->has_queues)
+	if (!ahead)
 		return player->now_ns > next_turn_ns(sim);
 	if (player->now_ns > ahead->now_ns &&
 	    !runqueues_ahead_sleep(ahead, player->now_ns, agenda_next_ns(&sim->agenda)))
@@ -255,7 +255,7 @@ static void go_on(struct simulation *sim, struct turn turn, struct run_ahead *ah
 			agenda_add(&sim->agenda, turn.actor, player->now_ns);
 			return;
 		}
-		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && sim->has_queues)
+		if ((step->type == STEP_RUN || step->type == STEP_WAKING) && ahead)
 			runqueues_ahead_end(&sim->queues, ahead);
 		uint32_t at = player->step;
 		simulate_arrives(sim, at, player->now_ns);
@@ -268,15 +268,20 @@ static void go_on(struct simulation *sim, struct turn turn, struct run_ahead *ah
 	}
 }
 
-/* An actor's turn. Where CPUs have queues it needs one first, and gives it away afterwards. */
+/* An actor's turn. Where CPUs have queues it needs one first, and gives it away afterwards. A
+ * client that is made up needs none. */
 static void play(struct simulation *sim, struct turn turn)
 {
 	struct player *player = &sim->players[turn.actor];
 	struct run_ahead ahead;
 
-	uint64_t run_ns = player->has_slept ? sim->script->sleep_run_ns : 0;
+	uint64_t run_ns = player->has_slept ? simulate_sleep_run_ns(sim, turn.actor) : 0;
 
 	player->has_slept = false;
+	if (sim->script->actors[turn.actor].is_client) {
+		go_on(sim, turn, NULL);
+		return;
+	}
 	if (!sim->has_queues) {
 		if (sim->is_crowded && run_ns) {
 			player->cpu = PLAYER_ARRIVING;

@@ -322,6 +322,8 @@ bool simulate_unstall(struct simulation *);
  */
 void simulate_sleep(struct simulation *, struct queue *, uint32_t actor);
 bool simulate_wake_first(struct simulation *, struct queue *, uint64_t now_ns, bool is_granted);
+/* CPU time in which an actor comes back after a sleep. */
+uint64_t simulate_sleep_run_ns(const struct simulation *, uint32_t actor);
 void simulate_wake_all(struct simulation *, struct queue *, uint64_t now_ns, bool is_granted);
 /* Out of turn: the actor sleeps in some queue. */
 void simulate_leave_queue(struct simulation *, uint32_t actor);

@@ -54,6 +54,12 @@ void simulate_leave_queue(struct simulation *sim, uint32_t actor)
 	sim->players[actor].sleeps_in = NULL;
 }
 
+uint64_t simulate_sleep_run_ns(const struct simulation *sim, uint32_t actor)
+{
+	return sim->is_crowded && !sim->script->actors[actor].is_client ? sim->script->sleep_run_ns
+									: 0;
+}
+
 /*
  * How long a wake-up takes. A step's own latency is that of its recorded wake-up. An actor that
  * sleeps there again, as another was quicker, comes back as fast as is usual, or one slow wake-up
@@ -77,7 +83,7 @@ static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *que
 		ns = ns < sim->crossing.least_ns ? sim->crossing.least_ns : ns;
 		ns = ns > sim->crossing.most_ns ? sim->crossing.most_ns : ns;
 	}
-	uint64_t run_ns = sim->is_crowded ? sim->script->sleep_run_ns : 0;
+	uint64_t run_ns = simulate_sleep_run_ns(sim, actor);
 
 	return ns > run_ns ? ns - run_ns : 0;
 }

@@ -91,6 +91,7 @@ struct actor {
 	bool counts;        /* its finish is the makespan, or part of it */
 	bool ticks;         /* it goes on as long as it is left alone: its finish is nothing */
 	bool rests;         /* it did nothing, and was still there at the end: nor is its */
+	bool is_client;     /* that is made up: it uses no CPU, and waits for none */
 };
 
 /* No recording has as many waits, ops or links. */

@@ -156,6 +156,8 @@ static void gathered_free(struct gathered *gathered)
 	free(gathered->taken);
 	free(gathered->finish_ns);
 	free(gathered->queued_ns);
+	free(gathered->thinks);
+	free(gathered->asked);
 	free(gathered->worked);
 }
 
@@ -175,6 +177,7 @@ static void compile_threads(struct compiler *compiler, const struct stack_functi
 
 	gathered->finish_ns = memory_new(rec->thread_count, sizeof(*gathered->finish_ns));
 	gathered->queued_ns = memory_new(rec->thread_count, sizeof(*gathered->queued_ns));
+	gathered->asked = memory_new(rec->thread_count, sizeof(*gathered->asked));
 	gathered->worked = memory_new(rec->thread_count, sizeof(*gathered->worked));
 	script_rounds_find(compiler);
 	gathered->step_of_turn =
@@ -215,6 +218,7 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_pools_find(compiler);
 	fill_startups(compiler);
 	fill_latencies(compiler);
+	script_thinks_wake(compiler);
 	if (script->was_crowded)
 		script_queueing_leave_out(compiler);
 	script->others.pace = script_runs_pace(&gathered->runs, script->steps, script->late_ns);

@@ -7,6 +7,7 @@
  *
  * One thread.
  */
+#include "base/memory.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -32,9 +33,23 @@ static void begin_requests(struct compiler *compiler, uint32_t read)
 	}
 }
 
+/* The next step is before a question. */
+static void think_add(struct compiler *compiler, uint32_t read)
+{
+	struct gathered *gathered = &compiler->gathered;
+
+	gathered->thinks = memory_grow(gathered->thinks, &gathered->think_capacity,
+				       gathered->think_count + 1, sizeof(*gathered->thinks));
+	gathered->thinks[gathered->think_count++] =
+		(struct think){ .step = (uint32_t)compiler->script->step_count,
+				.thread = compiler->rec->ops[read].thread };
+	gathered->asked[compiler->rec->ops[read].thread]++;
+}
+
 /* Up to the time at which a client sends. */
 static void think(struct compiler *compiler, const struct clients *clients, uint32_t op)
 {
+	uint32_t asked = clients->asked[op - clients->first_op];
 	const struct rec_op *send = &compiler->rec->ops[op];
 	uint64_t due_ns = clients->due_ns[op - clients->first_op];
 
@@ -44,6 +59,8 @@ static void think(struct compiler *compiler, const struct clients *clients, uint
 			    due_ns - compiler->thread.beat_ns);
 		compiler->thread.beat_ns = due_ns;
 	} else if (send->start_ns > compiler->thread.now_ns) {
+		if (asked != NO_INDEX)
+			think_add(compiler, asked);
 		script_emit(compiler, STEP_DELAY, script_scope(compiler),
 			    send->start_ns - compiler->thread.now_ns);
 	}
@@ -73,6 +90,18 @@ static void do_op(struct compiler *compiler, const struct clients *clients, uint
 		compiler->thread.now_ns = call->end_ns;
 }
 
+/* It is over when the thread is back from its poll. */
+void script_thinks_wake(struct compiler *compiler)
+{
+	struct script *script = compiler->script;
+
+	for (size_t i = 0; i < compiler->gathered.think_count; i++) {
+		struct step *step = &script->steps[compiler->gathered.thinks[i].step];
+
+		step->ns -= step->ns < script->sleep_run_ns ? step->ns : script->sleep_run_ns;
+	}
+}
+
 void script_compile_client(struct compiler *compiler, uint32_t thread)
 {
 	const struct clients *clients = &compiler->script->clients;
@@ -88,6 +117,7 @@ void script_compile_client(struct compiler *compiler, uint32_t thread)
 						  .beat_ns = actor->start_ns,
 						  .scope = NO_INDEX,
 						  .adopted = NO_INDEX };
+	actor->is_client = true;
 	actor->first_step = (uint32_t)compiler->script->step_count;
 	if (clients->sort == CLIENTS_OPEN)
 		script_emit(compiler, STEP_SCHEDULE, 0, 0);

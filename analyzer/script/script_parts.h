@@ -94,6 +94,12 @@ struct found {
 				of it, NO_INDEX = its own; NULL: there are no such ops */
 };
 
+/* A client that is made up thinks, and then asks a thread. */
+struct think {
+	uint32_t step;
+	uint32_t thread;
+};
+
 /* Left behind by the threads, one after the other, for what only the whole shows. */
 struct gathered {
 	size_t step_capacity;   /* of the script's steps */
@@ -110,6 +116,10 @@ struct gathered {
 	uint64_t *finish_ns; /* by thread, as recorded */
 	uint64_t *queued_ns; /* by thread: waited for CPUs, as the kernel says; 0 = not known */
 	bool *worked;        /* by thread: did more than sleep and time out */
+	struct think *thinks;
+	size_t think_count;
+	size_t think_capacity;
+	size_t *asked; /* by thread: times that a client made up asks it */
 	size_t next_adoption;
 	size_t next_mark;
 	size_t next_origin;      /* of the schedules */
@@ -188,6 +198,8 @@ void script_compile_thread(struct compiler *, uint32_t thread);
 
 /* script_clients.c. Where a client asks, its steps note when the request begins. */
 bool script_is_asked(const struct script *, uint32_t op);
+/* Leaves out of what clients think the CPU time in which the threads that they ask wake up. */
+void script_thinks_wake(struct compiler *);
 void script_compile_client(struct compiler *, uint32_t thread);
 
 /* script_emit.c */

@@ -3,7 +3,7 @@
  * clients that do not. */
 #include "client_server.h"
 #include "replay/simulate.h"
-#include "script/script.h"
+#include "script/script_parts.h"
 #include "steps.h"
 #include "suite.h"
 
@@ -106,8 +106,50 @@ START_TEST(a_client_has_steps_of_its_own)
 }
 END_TEST
 
+/* Its thread comes back to a CPU for each request; its client needs none. */
+START_TEST(a_client_uses_no_cpu)
+{
+	struct sketch sketch;
+	struct script script;
+	struct machine machine;
+
+	serve(&sketch, false, false);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert(!script.actors[0].is_client && script.actors[1].is_client);
+	script.sleep_run_ns = 1000000;
+	machine_begin(&machine, &script, 0);
+	machine.cpus = 1;
+	const struct replayer replayer = simulate_replayer(&script, &machine);
+
+	for (int shares_cpus = 0; shares_cpus < 2; shares_cpus++) {
+		const struct trial trial = { .shares_cpus = shares_cpus };
+		struct replay_answer answer = replayer_try(&replayer, &trial);
+
+		ck_assert_double_eq_tol(answer.makespan_ns / 1e6, rows[0].recorded_ms + 20, 0.1);
+	}
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(a_client_thinks_until_its_thread_wakes_up)
+{
+	struct step steps[] = { { .type = STEP_DELAY, .ns = 5 }, { .type = STEP_DELAY, .ns = 1 } };
+	struct think thinks[] = { { .step = 0 }, { .step = 1 } };
+	struct script script = { .steps = steps, .step_count = 2, .sleep_run_ns = 2 };
+	struct compiler compiler = { .script = &script,
+				     .gathered = { .thinks = thinks, .think_count = 2 } };
+
+	script_thinks_wake(&compiler);
+	ck_assert_uint_eq(steps[0].ns, 3);
+	ck_assert_uint_eq(steps[1].ns, 0);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(a_saving_is_of_throughput_or_latency, rows);
 	TEST(a_client_has_steps_of_its_own);
+	TEST(a_client_uses_no_cpu);
+	TEST(a_client_thinks_until_its_thread_wakes_up);
 }
