@@ -6,6 +6,8 @@
  * its runs (script_runs.c), and a part in wake-ups by timers and other threads. The rest was at the
  * ends of calls, which the recording has in one piece with them. Each wake-up waits as long as any
  * other one, whatever it was for. So the same time is taken from each call, or all that it has.
+ * Waits for turns, and for clients that are made up, have their share of it. It is not taken from
+ * clients: how long they thought is not known without it.
  *
  * One thread.
  */
@@ -106,20 +108,33 @@ static uint64_t part_of_each(uint64_t *lengths_ns, size_t count, uint64_t lost_n
 	return UINT64_MAX;
 }
 
+/* Waits that have a share, and are no calls. */
+static size_t other_waits(const struct compiler *compiler, uint32_t thread)
+{
+	const struct script *script = compiler->script;
+	const struct step *step = script->steps + script->actors[thread].first_step;
+	size_t count = compiler->gathered.asked[thread];
+
+	for (; step->type != STEP_END; step++)
+		count += step->type == STEP_TURN;
+	return count;
+}
+
 /* Returns how much the thread's calls have lost. */
 static uint64_t calls_cut(struct compiler *compiler, uint32_t thread, uint64_t queued_ns)
 {
 	struct script *script = compiler->script;
 	struct step *first = script->steps + script->actors[thread].first_step;
 	uint64_t *lengths_ns, cut_ns = 0;
-	size_t count = 0;
+	size_t count = 0, others = other_waits(compiler, thread);
 
 	for (const struct step *step = first; step->type != STEP_END; step++)
 		count += is_call(compiler, step);
 	if (!count || !queued_ns)
 		return 0;
-	lengths_ns = memory_new(count, sizeof(*lengths_ns));
-	count = 0;
+	lengths_ns = memory_new(count + others, sizeof(*lengths_ns));
+	for (count = 0; count < others; count++)
+		lengths_ns[count] = UINT64_MAX;
 	for (const struct step *step = first; step->type != STEP_END; step++)
 		if (is_call(compiler, step))
 			lengths_ns[count++] = step->ns;

@@ -5,6 +5,7 @@
  */
 #include "script/script.h"
 
+#include "client_server.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -83,7 +84,45 @@ START_TEST(calls_lose_what_was_a_wait_for_a_cpu)
 }
 END_TEST
 
+/* Four calls of work and a flush lose as much as each of three waits for a client. Before the first
+ * question it has not thought. */
+START_TEST(waits_for_clients_have_their_share)
+{
+	struct sketch sketch;
+	struct script script;
+	double read_ms = 0;
+	struct rec_sample samples[] = {
+		{ .queued_ns = 10 },
+		{ .at_ns = 40000000, .cpu_ns = 40000000, .queued_ns = 10 + 6000000 },
+	};
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 40);
+	for (int i = 0; i < 4; i++) {
+		served_request(&sketch, 0, "tcp 1.2.3.4:80>1.2.3.4:5001", read_ms, read_ms + 4, 1);
+		read_ms += 5.5;
+	}
+	sketch_io(&sketch, 0, "fsync", "file f", 0, 30, 34);
+	sketch_thread(&sketch, "other", 0, 40);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	uint32_t class = sketch_class(&sketch, "fsync");
+	const struct step *step = &script.steps[script.actors[0].first_step];
+
+	ck_assert_uint_gt(script.clients.count, 0);
+	while (step->type != STEP_DELAY || script.scopes.scopes[step->arg].leaf != class)
+		step++;
+	ck_assert_double_eq_tol((double)step->ns / 1e6, 4 - 6.0 / 8, 1e-3);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(calls_lose_what_was_a_wait_for_a_cpu, rows);
+	TEST(waits_for_clients_have_their_share);
 }
