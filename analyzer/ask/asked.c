@@ -17,6 +17,9 @@
 #include "replay/simulate.h"
 #include "variant.h"
 
+static const double ORDER_SHARE_MAX = 0.05;  /* of the makespan */
+static const double FORCED_SHARE_MAX = 0.01; /* of the number of requests */
+
 static struct trial trial_of(const struct question *question)
 {
 	return (struct trial){ .scalings = question->scalings, .count = question->scaling_count };
@@ -27,6 +30,23 @@ static struct estimate estimate_scalings(const struct asked_of *of, const struct
 	const struct trial trial = trial_of(question);
 	return estimate_make(of->estimator, of->estimator->replayer, &trial, NULL,
 			     estimator_scratch(of->estimator, 0));
+}
+
+/* Other clients ask in another order. If the script keeps the recorded one, loops wait for it, and
+ * threads are let go by force. */
+static int check_order(const struct asked_of *of, const struct replayer *replayer,
+		       const struct trial *trial, char error[OPTIONS_ERROR_BYTES])
+{
+	struct replay_answer answer = replayer_try(replayer, trial);
+	double forced = (double)answer.forced_steps - (double)of->estimator->baseline.forced_steps;
+	bool is_kept = answer.order_ns > ORDER_SHARE_MAX * answer.makespan_ns ||
+		       forced > FORCED_SHARE_MAX * (double)replayer->request_count;
+
+	if (is_kept)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--what-if: \"clients\": threads that serve several do so in an order "
+			 "that only the recording knows; record a run with as many");
+	return is_kept ? -EINVAL : 0;
 }
 
 static int estimate_variant(const struct asked_of *of, const struct question *question,
@@ -40,11 +60,14 @@ static int estimate_variant(const struct asked_of *of, const struct question *qu
 			  question, deal, error) != 0)
 		return -EINVAL;
 	const struct replayer replayer = simulate_replayer(variant.script, &variant.machine);
-	void *scratch = replayer.scratch_new(&replayer);
-	*estimate = estimate_make(of->estimator, &replayer, &trial, NULL, scratch);
-	replayer.scratch_free(scratch);
+	int failed = question->clients_times > 0 ? check_order(of, &replayer, &trial, error) : 0;
+	if (!failed) {
+		void *scratch = replayer.scratch_new(&replayer);
+		*estimate = estimate_make(of->estimator, &replayer, &trial, NULL, scratch);
+		replayer.scratch_free(scratch);
+	}
 	variant_free(&variant);
-	return 0;
+	return failed;
 }
 
 static int compare_savings(const void *left, const void *right)

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,12 @@ enum {
 	NEAR_NAMES = 3,
 	SPLIT_MAX = 1024,
 	THREADS_TIMES_MAX = 64,
+	CLIENTS_TIMES_MAX = 64,
 	CPUS_MAX = 4096
 };
 
 static const double FACTOR_MAX = 1000;
+static const double CLIENTS_OFF_MAX = 0.01; /* 0.33 is a third */
 static const char SPLIT_WORD[] = " split ";
 
 /* One change, cut out of the text: `subject` and the number after it. */
@@ -33,7 +36,8 @@ struct change_text {
 		CHANGE_THREADS,
 		CHANGE_QUEUE,
 		CHANGE_CPUS,
-		CHANGE_LOAD
+		CHANGE_LOAD,
+		CHANGE_CLIENTS
 	} what;
 	char subject[NAME_BYTES];
 	const char *from; /* the same, in the text */
@@ -116,6 +120,8 @@ static bool change_is(struct change_text *change, const char *from, const char *
 	subject_set(change, from, star);
 	if (change->what == CHANGE_SCALE && strcmp(change->subject, "load") == 0)
 		change->what = CHANGE_LOAD;
+	if (change->what == CHANGE_SCALE && strcmp(change->subject, "clients") == 0)
+		change->what = CHANGE_CLIENTS;
 	return true;
 }
 
@@ -261,6 +267,15 @@ static int find(struct parser *parser, const char *kind, const char *wanted,
 
 /* --- taking a change in --- */
 
+/* Each client becomes so many, or so many become one. */
+static bool is_clients_factor(double times)
+{
+	double whole = round(times < 1 && times > 0 ? 1 / times : times);
+
+	return whole >= 1 && whole <= CLIENTS_TIMES_MAX &&
+	       fabs(times - (times < 1 ? 1 / whole : whole)) < CLIENTS_OFF_MAX;
+}
+
 static int number_check(struct parser *parser, const struct change_text *change)
 {
 	double number = change->number;
@@ -281,6 +296,9 @@ static int number_check(struct parser *parser, const struct change_text *change)
 	if (change->what == CHANGE_LOAD && (number <= 0 || number > FACTOR_MAX))
 		return refuse(parser, "a wrong factor for", change->subject,
 			      "give one above 0, up to 1000");
+	if (change->what == CHANGE_CLIENTS && !is_clients_factor(number))
+		return refuse(parser, "a wrong factor for", change->subject,
+			      "give a whole number up to 64, or one divided by one: 2, 0.5, 0.25");
 	if (change->what == CHANGE_CPUS && (number <= 0 || number > CPUS_MAX))
 		return refuse(parser, "a wrong number of", change->subject,
 			      "give one above 0, up to 4096");
@@ -353,6 +371,9 @@ static int change_add(struct parser *parser, const struct change_text *change)
 	case CHANGE_LOAD:
 		question->load_times = change->number;
 		return 0;
+	case CHANGE_CLIENTS:
+		question->clients_times = change->number;
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -372,7 +393,7 @@ int question_parse(struct question *question, const char *text, const struct sub
 			return refuse(
 				&parser, "not a change:", text,
 				"give CLASS*0.5, lock:NAME split 4, threads:POOL*2, queue:NAME*10 "
-				"cpus 4 or load*1.2");
+				"cpus 4, load*1.2 or clients*2");
 		int failed = change_add(&parser, &change);
 		if (failed)
 			return failed;
@@ -393,5 +414,5 @@ int question_find(const char *name, const struct subjects *subjects, const char 
 bool question_rebuilds(const struct question *question)
 {
 	return question->split_count || question->pool_count || question->queue_count ||
-	       question->cpus > 0 || question->load_times > 0;
+	       question->cpus > 0 || question->load_times > 0 || question->clients_times > 0;
 }

@@ -10,6 +10,7 @@
  *                         for, as the table of waits has it, or the call that writes to a pipe
  *   cpus N                so many CPUs
  *   load*FACTOR           so many requests of clients that are not recorded
+ *   clients*FACTOR        so many of these clients, each of which waits for its answers
  *
  * Changes stand with commas between; a name may have commas and asterisks in it. Read-only once
  * parsed.
@@ -51,6 +52,7 @@ struct question {
 	const uint32_t *wait_name; /* of queues: string id per wait; NULL = each wait's own ident */
 	double cpus;               /* 0 = as many as otherwise */
 	double load_times;         /* requests of clients that are not recorded; 0 = as many */
+	double clients_times;      /* such clients; 0 = as many */
 };
 
 /* Classes and functions that a question may be about; a name's index is its class. */

@@ -19,6 +19,7 @@
 
 #include "base/memory.h"
 #include "capacity.h"
+#include "clientele.h"
 #include "load.h"
 #include "script/script_valid.h"
 #include "stages.h"
@@ -361,6 +362,31 @@ static void queues_copy(struct script *script)
 		copy_of(script->permits, script->semaphore_count, sizeof(*script->permits));
 }
 
+/* Instead of the tables that the script has by now. */
+static int clients_change(struct variant *variant, const struct question *question,
+			  char error[OPTIONS_ERROR_BYTES])
+{
+	struct script *script = &variant->edited, before = *script;
+
+	if (question->pool_count || question->split_count || question->queue_count) {
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--what-if: \"clients\": cannot be asked with lock:, threads: or queue: "
+			 "in one question; ask two");
+		return -EINVAL;
+	}
+	int failed = clientele_change(script, &before, question->clients_times, error);
+
+	if (failed)
+		return failed;
+	if (variant->owns_steps)
+		free(before.steps);
+	if (variant->owns_starts)
+		free(before.actors);
+	variant->owns_steps = variant->owns_starts = false;
+	variant->owns_clientele = true;
+	return 0;
+}
+
 static int edit(struct variant *variant, const struct script *old,
 		const struct class_table *classes, const struct question *question, unsigned deal,
 		char error[OPTIONS_ERROR_BYTES])
@@ -388,6 +414,8 @@ static int edit(struct variant *variant, const struct script *old,
 		}
 		failed = load_change(script, question->load_times, error);
 	}
+	if (!failed && question->clients_times > 0)
+		failed = clients_change(variant, question, error);
 	if (question->queue_count) {
 		queues_copy(script);
 		variant->owns_queues = true;
@@ -411,7 +439,7 @@ int variant_build(struct variant *variant, const struct script *script,
 	if (question->cpus > 0)
 		variant->machine = machine_with_cpus(machine, question->cpus);
 	if (question->pool_count || question->split_count || question->queue_count ||
-	    question->load_times > 0)
+	    question->load_times > 0 || question->clients_times > 0)
 		failed = edit(variant, script, classes, question, deal, error);
 	if (failed)
 		variant_free(variant);
@@ -427,6 +455,8 @@ void variant_free(struct variant *variant)
 		stages_free(script->jobs, script->source_count);
 		free(script->actors);
 	}
+	if (variant->owns_clientele)
+		clientele_free(script);
 	if (variant->owns_starts)
 		free(script->actors);
 	if (variant->owns_queues) {

@@ -24,9 +24,10 @@ struct variant {
 	struct machine machine;
 	struct script edited; /* shares all that is not changed */
 	bool owns_steps;
-	bool owns_actors; /* and jobs */
-	bool owns_queues; /* conditions, permits and flows */
-	bool owns_starts; /* actors alone */
+	bool owns_actors;    /* and jobs */
+	bool owns_queues;    /* conditions, permits and flows */
+	bool owns_starts;    /* actors alone */
+	bool owns_clientele; /* all tables that another number of clients changes */
 };
 
 /* 0, or -EINVAL with a line in `error`: a lock that cannot be split, threads that are no pool, a

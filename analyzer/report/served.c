@@ -248,22 +248,30 @@ char *served_sentence(const struct analysis *analysis, const struct served *serv
 	return text;
 }
 
+void served_emit_gain(const struct analysis *analysis, struct emit *emit,
+		      const struct estimate *estimate)
+{
+	double least = percent_gained(analysis, estimate->least_ns);
+	double most = percent_gained(analysis, estimate->most_ns);
+	char text[64];
+	int used = snprintf(text, sizeof(text), "%+.1f%%",
+			    percent_gained(analysis, estimate->saved_ns));
+	if (most - least >= RANGE_SHOWN_PERCENT)
+		snprintf(text + used, sizeof(text) - (size_t)used, " (%.1f..%.1f%%)", least, most);
+	emit_cell_text(emit, text);
+}
+
 static void emit_fix(const struct analysis *analysis, struct emit *emit, size_t row, size_t factor)
 {
 	const struct whatif *whatif = &analysis->whatif;
 	const struct estimate *estimate = &whatif->rows[row].estimates[factor];
-	double least = percent_gained(analysis, estimate->least_ns);
-	double most = percent_gained(analysis, estimate->most_ns);
-	char name[NAME_BYTES], text[64];
+	char name[NAME_BYTES];
 	emit_row_begin(emit);
 	emit_cell_text(emit, report_name_of_repeated(analysis, row, name, sizeof(name)));
 	emit_cell_text(emit, facts_class_kind(analysis, whatif->rows[row].class));
 	shortening_emit_saved(analysis, emit, REQUEST_P50, estimate);
 	shortening_emit_saved(analysis, emit, REQUEST_P99, estimate);
-	int used = snprintf(text, sizeof(text), "%+.1f%%", gain_percent(analysis, row, factor));
-	if (most - least >= RANGE_SHOWN_PERCENT)
-		snprintf(text + used, sizeof(text) - (size_t)used, " (%.1f..%.1f%%)", least, most);
-	emit_cell_text(emit, text);
+	served_emit_gain(analysis, emit, estimate);
 	emit_row_end(emit);
 }
 

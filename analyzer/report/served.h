@@ -31,6 +31,10 @@ bool served_find(const struct analysis *analysis, struct served *served);
 
 void served_free(struct served *served);
 
+/* A cell of a table: requests more in the same time, with the range if that is wide. */
+void served_emit_gain(const struct analysis *analysis, struct emit *emit,
+		      const struct estimate *estimate);
+
 /* "N requests at M per second: ... If `a` took half as long, p99 would be 3% shorter." Allocated.
  */
 char *served_sentence(const struct analysis *analysis, const struct served *served);

@@ -286,7 +286,8 @@ static bool is_step_valid(const struct script *script, size_t i)
 	       is_number_valid(script, i, contract->number);
 }
 
-/* The threads of the recording have their steps one after the other, each to its mark and end. */
+/* The threads of the recording have their steps one after the other, each to its mark and end.
+ * Threads that were added may have some, too. */
 static bool steps_are_valid(const struct script *script)
 {
 	size_t ends = 0;
@@ -298,7 +299,8 @@ static bool steps_are_valid(const struct script *script)
 			return false;
 		ends += has_type(script, i, STEP_END);
 	}
-	return ends == script->recording->thread_count &&
+	return (ends == script->recording->thread_count ||
+		(script->has_spare_actors && ends == script->actor_count)) &&
 	       (!script->step_count || has_type(script, script->step_count - 1, STEP_END));
 }
 

@@ -269,7 +269,7 @@ def rows_of(pattern, cpus, measured):
                                 f"{change.constant} {factor}", saved,
                                 is_noisy(base) or is_noisy(changed) or
                                 is_unsure(base, changed, metric),
-                                i == 0 and not selector.startswith(QUESTION),
+                                i == 0 and not plain_of(selector).startswith(QUESTION),
                                 spread=base["spread"], unsure=unsure_points(base, changed, metric)))
     return rows
 

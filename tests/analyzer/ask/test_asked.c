@@ -4,13 +4,14 @@
  */
 #include "ask/asked.h"
 
+#include "client_server.h"
 #include "rebuilt.h"
 #include "replay/simulate.h"
 #include "suite.h"
 
 #include <errno.h>
 
-static const struct script_options as_recorded = { 0 };
+static const struct script_options as_closed = { .clients = CLIENTS_TAKEN_CLOSED };
 
 static double sampling_error;
 
@@ -30,7 +31,7 @@ static int ask_with(struct sketch *sketch, double cpus, const char *question,
 		names[i] = sketch->strings[sketch->classes.classes[i].name];
 		kinds[i] = kind == KIND_HOLD ? "hold" : kind == KIND_THREAD ? "thread" : "sleep";
 	}
-	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	script_build(&script, &sketch->rec, &sketch->classes, &as_closed);
 	machine_begin(&machine, &script, cpus);
 	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct subjects all = { names, kinds, sketch->classes.count };
@@ -87,6 +88,43 @@ START_TEST(several_changes_are_made_at_once)
 	ck_assert_double_eq(answer.estimate.most_ns, answer.estimate.saved_ns);
 	ck_assert_str_eq(answer.text, rows[_i].question);
 	ck_assert_uint_eq(answer.estimate.forced_steps, 0);
+}
+END_TEST
+
+/* A thread answers two clients in turn. Unless it polls, it may always do so in this order. */
+static void serve_in_turn(struct sketch *sketch, bool polls)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "loop", 0, 1000);
+	sketch_sleep(sketch, 0, "job", 0, 1);
+	for (int i = 0; i < 40; i++) {
+		double from_ms = i ? 5 * i + 7.5 : 1, at_ms = 5 * i + 10;
+
+		if (polls)
+			served_poll(sketch, 0, 1, from_ms, at_ms);
+		served_request(sketch, 0, i % 2 ? "tcp l:80>l:5001" : "tcp l:80>l:5002",
+			       polls ? at_ms : from_ms, at_ms, 2);
+	}
+	sketch->rec.extras[sketch->rec.threads[0].op].open = true;
+	sketch->rec.open_op_count = 1;
+	sketch_end(sketch);
+}
+
+START_TEST(more_clients_are_asked_about)
+{
+	struct sketch sketch;
+	struct asked_answer answer;
+	char error[OPTIONS_ERROR_BYTES] = "";
+	bool polls = _i == 0;
+
+	serve_in_turn(&sketch, polls);
+	int result = ask(&sketch, "clients*2", &answer, error);
+
+	ck_assert_msg(result == (polls ? 0 : -EINVAL), "%s", error);
+	if (polls)
+		ck_assert_double_eq_tol(answer.makespan_ns / 1e6, 10 + 5 + 40 * 2.5, 1);
+	else
+		ck_assert_msg(strstr(error, "one client after the other"), "%s", error);
 }
 END_TEST
 
@@ -147,6 +185,7 @@ END_TEST
 SUITE()
 {
 	EACH(several_changes_are_made_at_once, rows);
+	LOOP(more_clients_are_asked_about, 0, 2);
 	TEST(a_split_lock_has_a_range);
 	TEST(an_answer_that_depends_on_how_cpus_are_given_out_has_a_range);
 	LOOP(an_answer_that_rests_on_samples_has_a_range, 0, 2);

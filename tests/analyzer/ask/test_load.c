@@ -63,7 +63,29 @@ START_TEST(open_clients_send_more_often)
 }
 END_TEST
 
-START_TEST(clients_that_wait_send_no_more)
+static double makespan_ms(const struct script *script)
+{
+	struct machine machine;
+
+	machine_begin(&machine, script, 0);
+	const struct replayer replayer = simulate_replayer(script, &machine);
+	const struct trial trial = { .count = 0 };
+
+	return replayer_try(&replayer, &trial).makespan_ns / 1e6;
+}
+
+/* Answers take 4.5 of 10 ms, and clients think for the rest. */
+static const struct {
+	double times;
+	double makespan_ms;
+} closed[] = {
+	/* 0 */ { 1, 10 + 190 + 4.5 },
+	/* 1: of 194.5 ms half are left, of which 20 * 4.5 are answers */
+	{ 2, 10 + 194.5 / 2 },
+	/* 2 */ { 0.5, 10 + 194.5 * 2 },
+};
+
+START_TEST(clients_that_wait_think_less)
 {
 	struct sketch sketch;
 	struct script script;
@@ -71,8 +93,26 @@ START_TEST(clients_that_wait_send_no_more)
 
 	serve(&sketch);
 	script_build(&script, &sketch.rec, &sketch.classes, &as_closed);
-	ck_assert_int_eq(load_change(&script, 2, error), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(error, "wait for their answers"));
+	ck_assert_int_eq(load_change(&script, closed[_i].times, error), 0);
+	ck_assert_double_eq_tol(makespan_ms(&script), closed[_i].makespan_ms, 0.01);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(who_cannot_send_more_is_told_why)
+{
+	struct sketch sketch;
+	struct script script;
+	char error[OPTIONS_ERROR_BYTES];
+
+	serve(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_closed);
+	ck_assert_int_eq(load_change(&script, 3, error), -EINVAL);
+	ck_assert_msg(strstr(error,
+			     "waits for its answers, and thinks for 54% of its time: without "
+			     "that, load*2.16"),
+		      "%s", error);
 	script.clients.count = 0;
 	ck_assert_int_eq(load_change(&script, 2, error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "no connection was accepted"));
@@ -85,5 +125,6 @@ END_TEST
 SUITE()
 {
 	EACH(open_clients_send_more_often, rows);
-	TEST(clients_that_wait_send_no_more);
+	EACH(clients_that_wait_think_less, closed);
+	TEST(who_cannot_send_more_is_told_why);
 }

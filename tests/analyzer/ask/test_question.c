@@ -83,8 +83,23 @@ static const struct {
 	/* 15 */ { "cpus 0", "above 0" },
 	/* 16 */ { "lock:lock_m", "not a change" },
 	/* 17 */ { "queue:q1+40*0", "above 0, up to 1000" },
-	/* 18 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; similar names are \"func parse\"" },
+	/* 18 */ { "clients*1.5", "give a whole number up to 64" },
+	/* 19 */ { "clients*65", "give a whole number up to 64" },
+	/* 20 */ { "clients*0", "give a whole number up to 64" },
+	/* 21 */ { "work_b*0,PARSE*0", "no class \"PARSE\"; similar names are \"func parse\"" },
 };
+
+START_TEST(clients_become_several_or_one)
+{
+	static const char *const words[] = { "clients*2", "clients*0.5", "clients*0.333" };
+	struct question question;
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_int_eq(question_parse(&question, words[_i], &all, error), 0);
+	ck_assert(question.clients_times > 0);
+	ck_assert(question_rebuilds(&question));
+}
+END_TEST
 
 START_TEST(a_queue_is_called_as_its_waits)
 {
@@ -143,6 +158,7 @@ END_TEST
 SUITE()
 {
 	EACH(questions_are_understood, good);
+	LOOP(clients_become_several_or_one, 0, 3);
 	TEST(a_queue_is_called_as_its_waits);
 	EACH(what_is_no_question_is_refused, bad);
 	TEST(a_name_of_several_kinds_must_say_which);
