@@ -132,17 +132,17 @@ static int compare_first_asked(const void *left, const void *right)
 static void clients_join(struct making *making, size_t times)
 {
 	const struct clients *clients = &making->old->clients;
-	size_t left = (clients->count + times - 1) / times;
-	struct first_asked *asked = memory_new(clients->count, sizeof(*asked));
+	size_t left = (clients->asker_count + times - 1) / times;
+	struct first_asked *asked = memory_new(clients->asker_count, sizeof(*asked));
 
-	making->becomes = memory_new(clients->count, sizeof(*making->becomes));
-	for (uint32_t i = 0; i < clients->count; i++) {
+	making->becomes = memory_new(clients->asker_count, sizeof(*making->becomes));
+	for (uint32_t i = 0; i < clients->asker_count; i++) {
 		size_t first = making->old->actors[clients->first_thread + i].first_step;
 
 		asked[i] = (struct first_asked){ asked_ns(making, first), i };
 	}
-	qsort(asked, clients->count, sizeof(*asked), compare_first_asked);
-	for (size_t i = 0; i < clients->count; i++)
+	qsort(asked, clients->asker_count, sizeof(*asked), compare_first_asked);
+	for (size_t i = 0; i < clients->asker_count; i++)
 		making->becomes[asked[i].client] = clients->first_thread + asked[i % left].client;
 	free(asked);
 }

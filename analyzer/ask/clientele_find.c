@@ -423,7 +423,7 @@ static bool is_one_alone(const struct dealing *dealing)
 {
 	const struct script *script = dealing->script;
 
-	if (script->clients.count > 1)
+	if (script->clients.asker_count > 1)
 		return false;
 	for (size_t i = 1; i < script->flows.transfer_count; i++)
 		if (script->flows.transfers[i].flow == script->flows.transfers[i - 1].flow &&
@@ -444,11 +444,11 @@ const char *dealing_find(struct dealing *dealing, const struct script *script, u
 				     .question = unset(script->step_count),
 				     .carried = unset(script->flows.transfer_count),
 				     .owner = unset(script->flows.flow_count) };
-	for (uint32_t i = 0; i < script->clients.count; i++)
+	for (uint32_t i = 0; i < script->clients.asker_count; i++)
 		number_client(dealing, script->clients.first_thread + i);
 	if (times > 1) {
 		search_begin(&search, dealing);
-		for (uint32_t i = 0; i < script->clients.count; i++)
+		for (uint32_t i = 0; i < script->clients.asker_count; i++)
 			numbers_carry(&search, script->clients.first_thread + i);
 		why = servers_find(&search);
 		search_end(&search);

@@ -47,7 +47,7 @@ static struct thinking thinking_of(const struct script *script)
 	const struct clients *clients = &script->clients;
 	struct thinking thinking = { 0, 0 };
 
-	for (size_t i = 0; i < clients->count; i++) {
+	for (size_t i = 0; i < clients->asker_count; i++) {
 		const struct actor *actor = &script->actors[clients->first_thread + i];
 
 		thinking.all_ns += (double)(actor->finish_ns - actor->start_ns);
@@ -75,7 +75,7 @@ static int closed_change(struct script *script, double times, char error[OPTIONS
 			 thinking.all_ns / fmax(awaited_ns, 1));
 		return refuse(error, why);
 	}
-	for (size_t i = 0; i < clients->count; i++) {
+	for (size_t i = 0; i < clients->asker_count; i++) {
 		const struct actor *actor = &script->actors[clients->first_thread + i];
 
 		for (struct step *step = &script->steps[actor->first_step]; step->type != STEP_END;

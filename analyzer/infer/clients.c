@@ -450,7 +450,7 @@ static void knocks_add(struct seeking *seeking, struct doings *doings)
 }
 
 void clients_build(struct clients *clients, const struct recording *rec,
-		   const struct class_table *classes, enum clients_wanted wanted)
+		   const struct class_table *classes, struct clients_wanted wanted)
 {
 	struct seeking seeking = { .rec = rec };
 
@@ -473,7 +473,8 @@ void clients_build(struct clients *clients, const struct recording *rec,
 					 .list = seeking.doings,
 					 .count = seeking.doing_count };
 
-		doings.client_count = clients_connect(clients, wanted, &doings);
+		clients->asker_count = doings.client_count =
+			clients_connect(clients, wanted, &doings);
 		knocks_add(&seeking, &doings);
 		clients_record(clients, &doings, classes);
 		free(client_of);

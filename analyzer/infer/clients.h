@@ -21,10 +21,13 @@ enum clients_sort {
 };
 
 /* The user's word for them. */
-enum clients_wanted {
-	CLIENTS_AS_RECORDED, /* nothing */
-	CLIENTS_TAKEN_CLOSED,
-	CLIENTS_TAKEN_OPEN
+struct clients_wanted {
+	enum clients_word {
+		CLIENTS_AS_RECORDED, /* nothing */
+		CLIENTS_TAKEN_CLOSED,
+		CLIENTS_TAKEN_OPEN
+	} word;
+	uint32_t count; /* closed ones, at least so many; 0 = as few as connections allow */
 };
 
 struct clients {
@@ -34,6 +37,7 @@ struct clients {
 	uint32_t first_thread;      /* of the clients, one a connection */
 	uint32_t first_op;          /* of theirs */
 	size_t count;               /* 0: there are none, and no recording */
+	size_t asker_count;         /* the first of them, which ask; one more may only connect */
 	enum clients_sort sort;
 	bool is_told; /* the recording tells the sort, or the user; else it is taken to be closed */
 	uint64_t think_ns; /* of closed ones: from an answer to the next question, the median */
@@ -47,11 +51,11 @@ struct clients {
 
 /* The recording and its classes must outlive what is built. */
 void clients_build(struct clients *, const struct recording *, const struct class_table *,
-		   enum clients_wanted);
+		   struct clients_wanted);
 void clients_free(struct clients *);
 
-/* The word of an option; NULL or "" = none was given. False: no such word. */
-bool clients_parse(const char *word, enum clients_wanted *wanted);
+/* The word of an option, or a number; NULL or "" = none was given. False: no such word. */
+bool clients_parse(const char *word, struct clients_wanted *wanted);
 
 /* Requests of the recorded threads begin when their clients sent them. */
 void clients_date(const struct clients *, struct requests *);

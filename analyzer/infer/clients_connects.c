@@ -186,9 +186,9 @@ static struct idle_client idle_take(struct idle_clients *idle)
 	}
 }
 
-/* All connections as those of as few clients as can be. Returns how many these are. `think_ns`: how
- * long they were without one, as far as known. */
-static size_t clients_share(const struct span *spans, const struct doings *doings,
+/* All connections as those of as few clients as can be, but of `least` if that can be. Returns how
+ * many these are. `think_ns`: how long they were without one, as far as known. */
+static size_t clients_share(const struct span *spans, const struct doings *doings, size_t least,
 			    uint64_t *think_ns, size_t *think_count)
 {
 	size_t count = doings->connection_count, clients = 0;
@@ -197,7 +197,7 @@ static size_t clients_share(const struct span *spans, const struct doings *doing
 	*think_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct doing *first = &doings->list[spans[i].first];
-		bool is_again = first->is_connect && idle.count &&
+		bool is_again = clients >= least && first->is_connect && idle.count &&
 				idle.heap[0].since_ns <= spans[i].start_ns;
 		uint32_t client = (uint32_t)clients;
 
@@ -326,18 +326,18 @@ static void sort_find(struct clients *clients, const struct span *spans,
 	clients->is_told = is_closed || is_table;
 }
 
-size_t clients_connect(struct clients *clients, enum clients_wanted wanted,
+size_t clients_connect(struct clients *clients, struct clients_wanted wanted,
 		       const struct doings *doings)
 {
 	size_t connections = doings->connection_count, think_count;
 	struct span *spans = spans_find(doings->list, doings->count, connections);
 	uint64_t *think_ns = memory_new(connections, sizeof(*think_ns));
-	size_t shared = clients_share(spans, doings, think_ns, &think_count);
+	size_t shared = clients_share(spans, doings, wanted.count, think_ns, &think_count);
 	bool have_several = shared < connections;
 
-	if (have_several && wanted == CLIENTS_AS_RECORDED &&
-	    clients->question_count < 2 * connections) {
-		sort_find(clients, spans, doings, shared);
+	if (have_several && clients->question_count < 2 * connections) {
+		if (wanted.word == CLIENTS_AS_RECORDED)
+			sort_find(clients, spans, doings, shared);
 		clients->think_ns =
 			clients->sort == CLIENTS_CLOSED && think_count
 				? percentile_select(think_ns, think_count, think_count / 2)

@@ -102,7 +102,7 @@ size_t clients_accepts_find(const struct recording *, const uint32_t *idents,
 
 /* clients_connects.c. Whose each connection is, and when a client came for its next one. Returns
  * the number of clients. */
-size_t clients_connect(struct clients *, enum clients_wanted, const struct doings *);
+size_t clients_connect(struct clients *, struct clients_wanted, const struct doings *);
 
 /* clients_bound.c. Number of connections that would have come while most were open, had they come
  * by themselves as often as others. Spans are of all connections, by start. */
@@ -113,6 +113,6 @@ uint64_t clients_spread_ns(uint64_t *values_ns, size_t count);
 
 /* clients_times.c. From what is known of their times: the sort of clients, and when each question
  * came. Doings are connection by connection, in order. */
-void clients_time(struct clients *, enum clients_wanted, struct doing *, size_t count);
+void clients_time(struct clients *, struct clients_wanted, struct doing *, size_t count);
 
 #endif

@@ -99,13 +99,13 @@ static void pairs_free(struct pairs *pairs)
 	free(pairs->thoughts_ns);
 }
 
-static void sort_find(struct clients *clients, enum clients_wanted wanted,
+static void sort_find(struct clients *clients, struct clients_wanted wanted,
 		      const struct pairs *pairs)
 {
 	struct regression fit;
 
-	clients->sort = wanted == CLIENTS_TAKEN_OPEN ? CLIENTS_OPEN : CLIENTS_CLOSED;
-	clients->is_told = wanted != CLIENTS_AS_RECORDED;
+	clients->sort = wanted.word == CLIENTS_TAKEN_OPEN ? CLIENTS_OPEN : CLIENTS_CLOSED;
+	clients->is_told = wanted.word != CLIENTS_AS_RECORDED;
 	if (clients->is_told || pairs->count < PAIRS_LEAST)
 		return;
 	double *x = memory_new(pairs->count, sizeof(*x)), *y = memory_new(pairs->count, sizeof(*y));
@@ -185,23 +185,29 @@ static void open_time(struct doing *doings, size_t count, uint64_t table_ns)
 	}
 }
 
-bool clients_parse(const char *word, enum clients_wanted *wanted)
+bool clients_parse(const char *word, struct clients_wanted *wanted)
 {
 	static const char *const words[] = { [CLIENTS_AS_RECORDED] = "recorded",
 					     [CLIENTS_TAKEN_CLOSED] = "closed",
 					     [CLIENTS_TAKEN_OPEN] = "open" };
+	char *end;
 
-	*wanted = CLIENTS_AS_RECORDED;
-	for (size_t i = 0; word && word[0] && i < sizeof(words) / sizeof(words[0]); i++) {
+	*wanted = (struct clients_wanted){ .word = CLIENTS_AS_RECORDED };
+	if (!word || !word[0])
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(word, words[i]) != 0)
 			continue;
-		*wanted = (enum clients_wanted)i;
+		wanted->word = (enum clients_word)i;
 		return true;
 	}
-	return !word || !word[0];
+	unsigned long count = strtoul(word, &end, 10);
+
+	*wanted = (struct clients_wanted){ CLIENTS_TAKEN_CLOSED, (uint32_t)count };
+	return word[0] >= '1' && word[0] <= '9' && !*end && count < NO_INDEX;
 }
 
-void clients_time(struct clients *clients, enum clients_wanted wanted, struct doing *doings,
+void clients_time(struct clients *clients, struct clients_wanted wanted, struct doing *doings,
 		  size_t count)
 {
 	struct pairs pairs = pairs_find(doings, count);
@@ -211,7 +217,7 @@ void clients_time(struct clients *clients, enum clients_wanted wanted, struct do
 
 	assert(!count || doings);
 	sort_find(clients, wanted, &pairs);
-	if (wanted == CLIENTS_AS_RECORDED && keep_timetable(&pairs)) {
+	if (wanted.word == CLIENTS_AS_RECORDED && keep_timetable(&pairs)) {
 		clients->sort = CLIENTS_OPEN;
 		clients->is_told = true;
 	}

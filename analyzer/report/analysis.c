@@ -462,10 +462,10 @@ int analysis_build(struct analysis *analysis, const struct recording *recording,
 		   const struct options *options, const struct labels *labels,
 		   char error[OPTIONS_ERROR_BYTES])
 {
-	int failed = analysis_measure(analysis, recording, options, labels, error);
-	if (failed)
-		return failed;
-	if (kinds_choose(analysis, error) != 0 || analysis_ask(analysis, error) != 0) {
+	if (analysis_measure(analysis, recording, options, labels, error) != 0)
+		return -EINVAL;
+	if (facts_clients_check(&analysis->script.clients, &analysis->clients_wanted, error) != 0 ||
+	    kinds_choose(analysis, error) != 0 || analysis_ask(analysis, error) != 0) {
 		analysis_free(analysis);
 		return -EINVAL;
 	}

@@ -47,7 +47,7 @@ struct analysis {
 	struct script script;
 	struct machine machine; /* that the script is replayed on */
 	struct edges edges;     /* instead of both, if they are what is to be followed */
-	enum clients_wanted clients_wanted;
+	struct clients_wanted clients_wanted;
 	bool has_script;
 	bool has_edges;
 	struct request_paths paths; /* if they were asked for and there is a script */

@@ -453,7 +453,6 @@ static void flows_name(struct explained *explained)
 static int explain(struct explained *explained, const char *text, char error[OPTIONS_ERROR_BYTES])
 {
 	int failed = 0;
-
 	jobs_find(explained);
 	flows_name(explained);
 	for (uint32_t t = 0; t < explained->rec->thread_count && !text[0]; t++)
@@ -493,8 +492,9 @@ int explain_write(FILE *file, const struct recording *recording, const struct op
 	struct explained explained = {
 		.file = file, .rec = script.recording, .classes = &classes, .script = &script
 	};
-	int failed = explain(&explained, options->explain, error);
+	bool failed = facts_clients_check(&script.clients, &script_options.clients, error) != 0 ||
+		      explain(&explained, options->explain, error) != 0;
 	script_free(&script);
 	class_table_free(&classes);
-	return failed;
+	return failed ? -EINVAL : 0;
 }

@@ -74,13 +74,30 @@ uint32_t facts_class_op_count(const struct analysis *analysis, uint32_t class)
 	return function_of(analysis, class) ? 0 : analysis->classes.classes[class].op_count;
 }
 
-int facts_clients_wanted(enum clients_wanted *wanted, const char *word,
+int facts_clients_wanted(struct clients_wanted *wanted, const char *word,
 			 char error[OPTIONS_ERROR_BYTES])
 {
 	if (clients_parse(word, wanted))
 		return 0;
 	snprintf(error, OPTIONS_ERROR_BYTES,
-		 "--clients: \"%.60s\" is none of recorded, closed, open; give one of them", word);
+		 "--clients: \"%.60s\" is none of recorded, closed, open; give one of them, or a "
+		 "number of closed ones",
+		 word);
+	return -EINVAL;
+}
+
+int facts_clients_check(const struct clients *clients, const struct clients_wanted *wanted,
+			char error[OPTIONS_ERROR_BYTES])
+{
+	if (!wanted->count || wanted->count == clients->asker_count)
+		return 0;
+	snprintf(error, OPTIONS_ERROR_BYTES,
+		 wanted->count < clients->asker_count
+			 ? "--clients: there were at least %zu of them at once, which are not "
+			   "recorded; ask --what-if 'clients*0.5' for fewer"
+			 : "--clients: %zu of them, not recorded, is the most that the connections "
+			   "can be of; ask --what-if 'clients*2' for more",
+		 clients->asker_count);
 	return -EINVAL;
 }
 

@@ -20,8 +20,13 @@ double facts_unexplained_percent(const struct analysis *analysis);
 const char *facts_thread_name(const struct analysis *analysis, uint32_t thread);
 
 /* The word of --clients. 0, or -EINVAL with a line in `error`: no such word. */
-int facts_clients_wanted(enum clients_wanted *wanted, const char *word,
+int facts_clients_wanted(struct clients_wanted *wanted, const char *word,
 			 char error[OPTIONS_ERROR_BYTES]);
+
+/* Whether the recording can be of as many clients as are wanted. 0, or -EINVAL with a line in
+ * `error`. */
+int facts_clients_check(const struct clients *clients, const struct clients_wanted *wanted,
+			char error[OPTIONS_ERROR_BYTES]);
 
 /* How a request is known: "marked" ... */
 const char *facts_request_source(enum request_source source);

@@ -211,7 +211,7 @@ struct script {
 /* Facts that the recording itself does not say. */
 struct script_options {
 	const struct stack_functions *functions; /* of the samples; NULL = not known */
-	enum clients_wanted clients;
+	struct clients_wanted clients;
 };
 
 /* It only lets time pass, for its own thread. */

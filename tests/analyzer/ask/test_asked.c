@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-static const struct script_options as_closed = { .clients = CLIENTS_TAKEN_CLOSED };
+static const struct script_options as_closed = { .clients = { CLIENTS_TAKEN_CLOSED, 0 } };
 
 static double sampling_error;
 

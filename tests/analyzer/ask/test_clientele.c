@@ -93,9 +93,9 @@ static void with_others_behind(struct sketch *sketch)
 
 /* The server goes on serving. */
 static void build(struct sketch *sketch, struct script *script, void serve(struct sketch *),
-		  enum clients_wanted clients)
+		  enum clients_word clients)
 {
-	const struct script_options options = { .clients = clients };
+	const struct script_options options = { .clients = { clients, 0 } };
 
 	sketch_begin(sketch);
 	serve(sketch);
@@ -160,7 +160,7 @@ END_TEST
 
 static const struct {
 	void (*serve)(struct sketch *);
-	enum clients_wanted clients;
+	enum clients_word clients;
 	const char *why;
 } refused[] = {
 	/* 0 */ { one_after_the_other, CLIENTS_TAKEN_CLOSED, "one client after the other" },

@@ -9,8 +9,8 @@
 #include "replay/simulate.h"
 #include "suite.h"
 
-static const struct script_options as_open = { .clients = CLIENTS_TAKEN_OPEN };
-static const struct script_options as_closed = { .clients = CLIENTS_TAKEN_CLOSED };
+static const struct script_options as_open = { .clients = { CLIENTS_TAKEN_OPEN, 0 } };
+static const struct script_options as_closed = { .clients = { CLIENTS_TAKEN_CLOSED, 0 } };
 
 /* 20 requests of 4 ms, one each 10 ms. */
 static void serve(struct sketch *sketch)

@@ -42,7 +42,7 @@ START_TEST(a_client_does_the_opposite)
 	served_call(&sketch, 0, "write", one, 7, 16, 17);
 	served_request(&sketch, 0, one, 20, 30, 5);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	static const struct expected_op expected[] = {
 		{ 10, 10, 10, "send" },
 		{ 10, 17, 27, "recv" },
@@ -80,7 +80,7 @@ START_TEST(only_missing_ends_are_made_up)
 		if (known == 2)
 			sketch_io(&sketch, 1, "write", "tcp 1.2.3.4:5001>1.2.3.4:80", 10, 1, 2);
 		sketch_end(&sketch);
-		clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+		clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 		ck_assert_uint_eq(clients.count, !known);
 		clients_free(&clients);
 		sketch_free(&sketch);
@@ -103,7 +103,7 @@ START_TEST(a_client_may_come_through_a_path)
 	sketch.rec.peers = peers;
 	sketch.rec.peer_count = 2;
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert_uint_eq(clients.count, 2);
 	flows_build(&flows, &clients.recording);
 	for (uint32_t i = clients.first_op; i < clients.recording.op_count; i++)
@@ -131,7 +131,7 @@ START_TEST(a_question_may_come_in_parts)
 	served_call(&sketch, 0, "read", one, 40, 16, 30);
 	served_call(&sketch, 0, "write", one, 5, 31, 32);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	static const struct expected_op expected[] = {
 		{ 10, 10, 30, "send" },
 		{ 30, 30, 40, "send" },
@@ -162,7 +162,7 @@ START_TEST(a_question_came_with_the_poll)
 	served_poll(&sketch, 0, 1, 51, 51.001);
 	served_request(&sketch, 0, two, 52, 52, 5);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	static const struct expected_op expected[] = {
 		{ 10, 10, 10, "send" },   { 10, 15.5, 20, "recv" }, { 30, 30, 10, "send" },
 		{ 30, 50.5, 20, "recv" }, { 10, 10, 10, "send" },   { 10, 21.5, 20, "recv" },
@@ -192,7 +192,7 @@ START_TEST(a_request_begins_when_its_client_sent_it)
 	timeline_build(&timeline, &sketch.rec);
 	flows_build(&flows, &sketch.rec);
 	requests_build(&requests, &sketch.rec, &sketch.classes, &flows, &timeline);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	clients_date(&clients, &requests);
 	ck_assert_uint_eq(requests.count, 1);
 	ck_assert_uint_eq(requests.requests[0].start_ns, 10 * SKETCH_MS);

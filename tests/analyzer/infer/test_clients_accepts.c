@@ -47,7 +47,8 @@ START_TEST(accepts_without_bytes_are_of_a_client_of_their_own)
 	size_t connects = 0, checks = 0;
 
 	serve(&sketch, _i);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_TAKEN_OPEN);
+	clients_build(&clients, &sketch.rec, &sketch.classes,
+		      (struct clients_wanted){ .word = CLIENTS_TAKEN_OPEN });
 	const struct recording *rec = &clients.recording;
 
 	for (size_t i = clients.first_op; i < rec->op_count; i++) {
@@ -86,7 +87,7 @@ START_TEST(a_connection_is_not_older_than_its_accept)
 	served_call(&sketch, 0, "write", "tcp 1.2.3.4:80>1.2.3.4:5000", 20, 5, 30);
 	sketch_io(&sketch, 1, "accept", "tcp listen 0.0.0.0:80", 0, 0, 10);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	const struct recording *rec = &clients.recording;
 
 	ck_assert_uint_eq(clients.count, 2);

@@ -55,7 +55,7 @@ static enum clients_sort sort_of(struct sketch *sketch, bool *is_told)
 {
 	struct clients clients;
 
-	clients_build(&clients, &sketch->rec, &sketch->classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch->rec, &sketch->classes, (struct clients_wanted){ 0 });
 	enum clients_sort sort = clients.sort;
 	*is_told = clients.is_told;
 	if (sort == CLIENTS_CLOSED)

@@ -75,7 +75,7 @@ START_TEST(a_client_may_come_again)
 	struct clients clients;
 
 	serve(&sketch, rows[_i].next_ms);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert_int_eq(clients.sort, rows[_i].sort);
 	ck_assert(clients.is_told == rows[_i].is_told);
 	ck_assert_uint_eq(clients.count, rows[_i].count);
@@ -111,7 +111,7 @@ START_TEST(a_name_may_come_again)
 		served_call(&sketch, 0, "close", idents[i], 0, at_ms + 2, at_ms + 2);
 	}
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	const struct recording *rec = &clients.recording;
 
 	for (size_t i = clients.first_op; i < rec->op_count; i++) {
@@ -145,7 +145,7 @@ START_TEST(a_client_is_called_as_its_connection)
 		served_request(&sketch, i / 2, idents[i], at_ms[i], at_ms[i], work_ms[i]);
 	}
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert_uint_eq(clients.count, 2);
 	const struct recording *rec = &clients.recording;
 
@@ -156,9 +156,31 @@ START_TEST(a_client_is_called_as_its_connection)
 }
 END_TEST
 
+/* As few as can be are one. */
+START_TEST(the_user_may_know_how_many_there_are)
+{
+	static const size_t counts[] = { 1, 2, 3, CONNECTIONS, CONNECTIONS };
+	static const char *const words[] = { "1", "2", "3", "24", "25" };
+	struct sketch sketch;
+	struct clients clients;
+	struct clients_wanted wanted;
+
+	ck_assert(!clients_parse("2x", &wanted) && !clients_parse("0", &wanted));
+	ck_assert(clients_parse(words[_i], &wanted));
+	ck_assert_int_eq(wanted.word, CLIENTS_TAKEN_CLOSED);
+	serve(&sketch, at_any_time);
+	clients_build(&clients, &sketch.rec, &sketch.classes, wanted);
+	ck_assert_int_eq(clients.sort, CLIENTS_CLOSED);
+	ck_assert_uint_eq(clients.count, counts[_i]);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(a_client_is_called_as_its_connection);
 	TEST(a_name_may_come_again);
+	LOOP(the_user_may_know_how_many_there_are, 0, 5);
 	EACH(a_client_may_come_again, rows);
 }

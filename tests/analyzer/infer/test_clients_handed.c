@@ -21,7 +21,7 @@ START_TEST(who_reads_took_what_was_found_first)
 	served_request(&sketch, 1, "tcp 1.2.3.4:80>1.2.3.4:5002", 30, 30, 1);
 	served_request(&sketch, 1, "tcp 1.2.3.4:80>1.2.3.4:5003", 40, 40, 1);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert_uint_eq(clients.count, 3);
 	static const double sent_ms[] = { 10, 10, 15 };
 

@@ -55,7 +55,7 @@ START_TEST(a_late_question_was_due_before)
 		read_ms = sent_ms + work_ms + 0.5;
 	}
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert_int_eq(clients.sort, CLIENTS_OPEN);
 	ck_assert_double_eq_tol((double)clients.table_ns / 1e6, 10, 0.001);
 	for (uint32_t i = 0; i < REQUESTS; i++)
@@ -71,7 +71,7 @@ START_TEST(the_sort_shows_in_when_questions_come)
 	struct clients clients;
 
 	serve(&sketch, rows[_i].is_open, rows[_i].every_ms);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert(clients.is_told);
 	ck_assert_int_eq(clients.sort, rows[_i].sort);
 	ck_assert_double_eq_tol((double)clients.think_ns / 1e6, rows[_i].think_ms, 0.001);
@@ -95,7 +95,7 @@ START_TEST(it_may_not_show)
 	for (int i = 0; i < REQUESTS; i++)
 		served_request(&sketch, 0, name, 10 * i + 5.5, 10 * i + 10, 5);
 	sketch_end(&sketch);
-	clients_build(&clients, &sketch.rec, &sketch.classes, CLIENTS_AS_RECORDED);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
 	ck_assert(!clients.is_told);
 	ck_assert_int_eq(clients.sort, CLIENTS_CLOSED);
 	clients_free(&clients);

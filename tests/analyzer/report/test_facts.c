@@ -4,6 +4,10 @@
  */
 #include "report/facts.h"
 
+#include <string.h>
+
+#include <errno.h>
+
 #include "sketch.h"
 #include "suite.h"
 
@@ -84,10 +88,35 @@ START_TEST(a_client_that_is_not_recorded_is_called_one)
 }
 END_TEST
 
+static const struct {
+	uint32_t wanted;
+	size_t count;
+	const char *said; /* NULL = nothing is wrong */
+} wanted[] = {
+	/* 0 */ { 0, 7, NULL },
+	/* 1 */ { 7, 7, NULL },
+	/* 2 */ { 6, 7, "at least 7 of them at once" },
+	/* 3 */ { 8, 7, "7 of them, not recorded, is the most" },
+};
+
+START_TEST(a_recording_may_not_be_of_so_many_clients)
+{
+	const struct clients clients = { .asker_count = wanted[_i].count };
+	const struct clients_wanted want = { CLIENTS_TAKEN_CLOSED, wanted[_i].wanted };
+	char error[OPTIONS_ERROR_BYTES] = "";
+
+	ck_assert_int_eq(facts_clients_check(&clients, &want, error),
+			 wanted[_i].said ? -EINVAL : 0);
+	if (wanted[_i].said)
+		ck_assert_msg(strstr(error, wanted[_i].said), "%s", error);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(functions_come_behind_the_classes);
 	TEST(a_replay_is_off_by_part_of_what_was_recorded);
 	TEST(waits_without_a_cause_are_part_of_those_that_ended);
 	TEST(a_client_that_is_not_recorded_is_called_one);
+	EACH(a_recording_may_not_be_of_so_many_clients, wanted);
 }
