@@ -7,12 +7,14 @@
  * another order has the jobs done in that order. Jobs of other pipes stay in recorded order.
  *
  * Connections that are asked for at the same time are accepted in an order that nobody recorded.
- * The first bytes of both ends tell: those of a connection are of one flow.
+ * The first bytes of both ends tell: those of a connection are of one flow. The end that connects
+ * has them on the same descriptor.
  *
  * One thread.
  */
 #include "base/assumptions.h"
 #include "base/memory.h"
+#include "recording/addresses.h"
 #include "script_parts.h"
 
 #include <assert.h>
@@ -36,26 +38,86 @@ static bool is_connection(const struct script *script, uint32_t transfer)
 	return flows->flows[flows->transfers[transfer].flow].unit == FLOW_CONNECTIONS;
 }
 
-/* A thread's first bytes after it has connected or accepted are taken to be on that connection. */
+/* Connections of which no bytes have been seen yet. */
+struct opened {
+	struct addresses fds;
+	uint32_t *connect_of; /* by fd: the connection that it asked for, or NO_INDEX */
+	uint32_t *accepts;    /* of a thread, in order; what it got first is used first */
+	size_t first_accept;
+	size_t accept_count;
+	struct addresses idents; /* of connections whose bytes have been seen, by process */
+};
+
+static uint32_t op_of(const struct script *script, size_t step)
+{
+	const struct step_origin *origin = script_origin(script, (uint32_t)step);
+
+	return origin && origin->sort == ORIGIN_OP ? origin->index : NO_INDEX;
+}
+
+static void connection_opens(struct opened *opened, const struct transfer *transfers,
+			     uint32_t connection, uint32_t process, int fd)
+{
+	if (!transfers[connection].is_write)
+		opened->accepts[opened->accept_count++] = connection;
+	else if (fd >= 0)
+		opened->connect_of[addresses_add(&opened->fds, process, (uint64_t)fd)] = connection;
+}
+
+/* The connection that bytes are the first of, or NO_INDEX. */
+static uint32_t connection_of(struct opened *opened, uint32_t process, int fd, uint32_t ident)
+{
+	uint32_t at = fd < 0 ? NO_INDEX : addresses_find(&opened->fds, process, (uint64_t)fd);
+	uint32_t connection = NO_INDEX;
+	bool is_new = addresses_find(&opened->idents, process, ident) == NO_INDEX;
+
+	addresses_add(&opened->idents, process, ident);
+	if (at != NO_INDEX && opened->connect_of[at] != NO_INDEX) {
+		connection = opened->connect_of[at];
+		opened->connect_of[at] = NO_INDEX;
+	} else if (is_new && opened->first_accept < opened->accept_count) {
+		connection = opened->accepts[opened->first_accept++];
+	}
+	return connection;
+}
+
+/* The first bytes of a descriptor that was connected, and those of a thread that has accepted on a
+ * connection which is new. */
 static void first_flows_find(struct matching *matching, const struct script *script)
 {
-	uint32_t connection = NO_INDEX;
+	const struct recording *rec = script->recording;
+	size_t transfers = script->flows.transfer_count;
+	struct opened opened = { .connect_of = memory_new(transfers, sizeof(*opened.connect_of)),
+				 .accepts = memory_new(transfers, sizeof(*opened.accepts)) };
 
+	memset(opened.connect_of, 0xff, transfers * sizeof(*opened.connect_of));
 	for (size_t i = 0; i < script->step_count; i++) {
 		const struct step *step = &script->steps[i];
 
 		if (step->type == STEP_END)
-			connection = NO_INDEX;
+			opened.first_accept = opened.accept_count = 0;
 		if (step->type != STEP_SEND && step->type != STEP_RECEIVE)
 			continue;
+		uint32_t op = op_of(script, i);
+
+		if (op == NO_INDEX)
+			continue;
+		uint32_t process = rec->threads[rec->ops[op].thread].process;
+
 		if (is_connection(script, step->arg)) {
-			connection = step->arg;
+			connection_opens(&opened, matching->transfers, step->arg, process,
+					 rec->extras[op].fd);
 			continue;
 		}
+		uint32_t connection =
+			connection_of(&opened, process, rec->extras[op].fd, rec->ops[op].ident);
 		if (connection != NO_INDEX)
 			matching->first_flow[connection] = matching->transfers[step->arg].flow;
-		connection = NO_INDEX;
 	}
+	addresses_free(&opened.fds);
+	addresses_free(&opened.idents);
+	free(opened.connect_of);
+	free(opened.accepts);
 }
 
 static void matching_begin(struct matching *matching, const struct script *script,

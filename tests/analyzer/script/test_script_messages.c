@@ -134,9 +134,60 @@ START_TEST(a_connection_is_that_of_its_bytes)
 }
 END_TEST
 
+/* A loop connects twice, and then writes on both connections; those who accept take them the other
+ * way round. */
+START_TEST(a_loop_writes_on_the_connection_of_its_descriptor)
+{
+	static const char *const here[] = { "tcp 1.1.1.1:5>1.1.1.1:80",
+					    "tcp 1.1.1.1:6>1.1.1.1:80" };
+	static const char *const there[] = { "tcp 1.1.1.1:80>1.1.1.1:6",
+					     "tcp 1.1.1.1:80>1.1.1.1:5" };
+	struct sketch sketch;
+	struct script script;
+	uint32_t write = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "loop", 0, 9);
+	for (int i = 0; i < 2; i++) {
+		uint32_t op =
+			sketch_io(&sketch, 0, "connect", here[i], 0, 1 + 0.1 * i, 1.01 + 0.1 * i);
+
+		sketch.rec.extras[op].fd = 3 + i;
+	}
+	for (int i = 0; i < 2; i++) {
+		uint32_t op =
+			sketch_io(&sketch, 0, "write", here[i], 100, 2 + 0.1 * i, 2 + 0.1 * i);
+
+		sketch.rec.extras[op].fd = 3 + i;
+	}
+	for (int i = 0; i < 2; i++) {
+		uint32_t worker = sketch_thread(&sketch, "worker", 0, 9);
+
+		sketch_io(&sketch, worker, "accept", "tcp listen 1.1.1.1:80", 0, 0, 1.3 + 0.1 * i);
+		sketch_io(&sketch, worker, "read", there[i], 100, 1.6, 2.2);
+		sketch_sleep(&sketch, worker, "job", 3, 9);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	for (size_t i = 0; i < script.flows.transfer_count; i++) {
+		const struct transfer *transfer = &script.flows.transfers[i];
+
+		if (!transfer->is_write ||
+		    script.flows.flows[transfer->flow].unit != FLOW_CONNECTIONS)
+			continue;
+		ck_assert_uint_eq(script.messages.job_of[i], write ? 0 : 1);
+		write++;
+	}
+	ck_assert_uint_eq(write, 2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(the_job_comes_with_its_message);
 	TEST(writes_know_the_jobs_that_came_of_them);
 	TEST(a_connection_is_that_of_its_bytes);
+	TEST(a_loop_writes_on_the_connection_of_its_descriptor);
 }
