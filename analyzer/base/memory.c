@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "allowance.h"
@@ -52,4 +51,12 @@ void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_b
 		memory_exhausted(count, element_bytes);
 	*capacity = count;
 	return grown;
+}
+
+FILE *memory_stream(char **text, size_t *bytes)
+{
+	FILE *file = open_memstream(text, bytes);
+	if (!file)
+		memory_exhausted(1, BUFSIZ);
+	return file;
 }

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Stands for no element wherever an index of 32 bits is kept. */
 #define NO_INDEX UINT32_MAX
@@ -22,5 +23,8 @@ void *memory_new(size_t count, size_t element_bytes);
  * old pointer is gone.
  */
 void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+
+/* A stream whose text is there, to be freed, once it is closed. Never NULL. */
+FILE *memory_stream(char **text, size_t *bytes);
 
 #endif

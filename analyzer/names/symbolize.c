@@ -161,9 +161,7 @@ static uint32_t text_number(struct line *line, const char *text)
 static void line_begin(struct line *line)
 {
 	*line = (struct line){ 0 };
-	line->body = open_memstream(&line->bytes, &line->byte_count);
-	if (!line->body)
-		abort();
+	line->body = memory_stream(&line->bytes, &line->byte_count);
 	text_number(line, "");
 }
 

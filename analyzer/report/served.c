@@ -235,7 +235,7 @@ char *served_sentence(const struct analysis *analysis, const struct served *serv
 {
 	char p50[EMIT_DURATION_BYTES], p99[EMIT_DURATION_BYTES], *text = NULL;
 	size_t length;
-	FILE *file = open_memstream(&text, &length);
+	FILE *file = memory_stream(&text, &length);
 	emit_format_duration(p50, served->recorded.ns[REQUEST_P50]);
 	emit_format_duration(p99, served->recorded.ns[REQUEST_P99]);
 	fprintf(file, "%zu requests, %.0f per second: p50 %s, p99 %s.", served->count,

@@ -2,9 +2,8 @@
 /* Words for a tail; slowest.h has the contract. */
 #include "slowest.h"
 
-#include <stdio.h>
-
 #include "base/emit.h"
+#include "base/memory.h"
 
 enum { PARTS_SAID = 2 };
 
@@ -74,7 +73,7 @@ char *slowest_sentence(const struct tail *tail, const struct path_parts *parts,
 		return NULL;
 	emit_format_duration(from, (double)tail->tail_least_ns);
 	emit_format_duration(more, tail->whole.more_ns.value);
-	FILE *file = open_memstream(&text, &length);
+	FILE *file = memory_stream(&text, &length);
 	fprintf(file, "Slow requests (p%g: %s or longer) take %s more than usual ones",
 		tail->percent, from, more);
 	say_parts(file, tail, parts, strings);

@@ -4,6 +4,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/memory.h"
 #include "suite.h"
@@ -44,8 +45,37 @@ START_TEST(too_much_ends_the_command_with_status_2)
 }
 END_TEST
 
+START_TEST(streams_end_up_as_text)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *file = memory_stream(&text, &bytes);
+	for (int i = 0; i < 10000; i++)
+		fprintf(file, "%04d", i);
+	fclose(file);
+	ck_assert_uint_eq(bytes, 40000);
+	ck_assert_str_eq(text + bytes - 4, "9999");
+	free(text);
+}
+END_TEST
+
+/* No room is left for a stream's buffer: with a program that goes on, this would be status 11. */
+START_TEST(no_room_for_a_stream_ends_the_command_with_status_2)
+{
+	const struct rlimit nothing = { 0, 0 };
+	char *text = NULL;
+	size_t bytes = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &nothing), 0);
+	for (;;)
+		fputc(' ', memory_stream(&text, &bytes));
+}
+END_TEST
+
 SUITE()
 {
+	TEST(streams_end_up_as_text);
+	if (!SANITIZED)
+		EXITS(no_room_for_a_stream_ends_the_command_with_status_2, 2);
 	TEST(new_memory_is_zero_and_never_null);
 	TEST(growing_keeps_what_was_there);
 	EXITS(too_much_ends_the_command_with_status_2, 2);
