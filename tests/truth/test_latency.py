@@ -84,6 +84,9 @@ class Rows(unittest.TestCase):
         self.assertAlmostEqual(row.measured, 30)
         self.assertAlmostEqual(row.predicted, 30)
 
+    def test_an_answer_is_of_the_same_requests(self):
+        self.assertEqual(score.gained_throughput(REPORT, {"makespan_ns": 8e8, "per_second": 99}), 25)
+
     def test_a_slower_replay_counts_in_part(self):
         self.assertAlmostEqual(self.rows("serve")["p99"].predicted, 25)
 
