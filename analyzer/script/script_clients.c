@@ -72,8 +72,7 @@ static void do_op(struct compiler *compiler, const struct clients *clients, uint
 	const struct rec_op *call = &compiler->rec->ops[op];
 	const struct flows *flows = &compiler->script->flows;
 	uint32_t transfer = flows->transfer_of[op];
-	bool is_send = call->start_ns == call->end_ns;
-
+	bool is_send = flow_direction_of(compiler->rec->strings[call->name]) != FLOW_READ;
 	uint32_t asked = clients->asked[op - clients->first_op];
 
 	if (is_send)

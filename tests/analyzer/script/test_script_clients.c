@@ -146,8 +146,37 @@ START_TEST(a_client_thinks_until_its_thread_wakes_up)
 }
 END_TEST
 
+/* A greeting is read, however long that took. */
+START_TEST(a_greeting_may_take_no_time)
+{
+	const char *connection = "tcp 1.2.3.4:80>1.2.3.4:5001";
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 500);
+	served_call(&sketch, 0, "write", connection, 20, 0, 0);
+	served_request(&sketch, 0, connection, 0, 0, 1);
+	for (int i = 1; i < 20; i++)
+		served_request(&sketch, 0, connection, 1 + 10 * i, 7 + 10 * i, 1);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	size_t sends = 0, reads = 0;
+	const struct step *step = &script.steps[script.actors[1].first_step];
+	for (; step->type != STEP_END; step++) {
+		sends += step->type == STEP_SEND;
+		reads += step->type == STEP_RECEIVE;
+	}
+	ck_assert_uint_eq(sends, 20);
+	ck_assert_uint_eq(reads, 21);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_greeting_may_take_no_time);
 	EACH(a_saving_is_of_throughput_or_latency, rows);
 	TEST(a_client_has_steps_of_its_own);
 	TEST(a_client_uses_no_cpu);
