@@ -54,6 +54,11 @@ static struct ranks ranks_of(size_t count, size_t more, double percent, double t
 	return ranks;
 }
 
+double shortened_slower_percent(enum request_figure figure)
+{
+	return 100 - percents[figure];
+}
+
 size_t shortened_least_count(enum request_figure figure)
 {
 	size_t count = 2;

@@ -24,6 +24,9 @@ struct shortened {
 void shortened_find(struct shortened shortened[REQUEST_FIGURES], const struct request_time *before,
 		    const struct request_time *after, const uint32_t *order, size_t count);
 
+/* How many in a hundred are slower than a percentile; of the mean all. */
+double shortened_slower_percent(enum request_figure figure);
+
 /* Requests that a figure needs to be known. */
 size_t shortened_least_count(enum request_figure figure);
 

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "checks_parts.h"
 #include "facts.h"
+#include "infer/handed_answers.h"
 #include "requestfigures.h"
 #include "verdict.h"
 
@@ -369,6 +370,10 @@ static void check_latency(struct checks *checks, const struct analysis *analysis
 		if (i == REQUEST_P50 || i == REQUEST_P99)
 			check->value = fmax(check->value, checks->figure_off[i]);
 	}
+	const struct script *script = &analysis->script;
+	size_t handed =
+		handed_answers_count(script->recording, requests, &script->loops, &script->flows);
+	checks->handed_percent = checks_percent((double)handed, (double)requests->judged_count);
 	check->state = requests->judged_source == REQUEST_LOCK ? CHECK_UNKNOWN : CHECK_PASSED;
 	emit_format_duration(took[0], recorded.ns[REQUEST_P50]);
 	emit_format_duration(took[1], recorded.ns[REQUEST_P99]);

@@ -45,6 +45,7 @@ struct checks {
 	/* Error of each figure of requests in the replay of the unchanged run, percent of the
 	 * longer one; 0 = not known. */
 	double figure_off[REQUEST_FIGURES];
+	double handed_percent;                    /* of the requests: infer/handed_answers.h */
 	bool is_figure_withheld[REQUEST_FIGURES]; /* nor are savings of it */
 	bool are_requests_withheld;               /* nor are savings of any of them */
 };

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "report.h"
+#include "verdict.h"
 
 enum {
 	ROWS_SHOWN = 5,
@@ -43,6 +44,12 @@ bool shortening_is_given(const struct analysis *analysis, const struct request_f
 		snprintf(cause, SHORTENING_CAUSE_BYTES,
 			 "%zu of %zu requests were not finished, nobody knows how long they take",
 			 recorded->unfinished_count, recorded->count);
+	else if (analysis->checks.is_figure_withheld[figure] &&
+		 verdict_is_handed(&analysis->checks, figure))
+		snprintf(cause, SHORTENING_CAUSE_BYTES,
+			 "a loop answers %.0f%% of the requests when one of several threads calls, "
+			 "nobody knows for which (--force shows it all the same)",
+			 analysis->checks.handed_percent);
 	else if (analysis->checks.is_figure_withheld[figure])
 		snprintf(cause, SHORTENING_CAUSE_BYTES,
 			 "the replay of the unchanged run has it wrong by %.0f%% (--force shows "

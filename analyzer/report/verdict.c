@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+#include "ask/shortened.h"
+
 static const struct {
 	const char *name;
 	double failed_above;
@@ -26,6 +28,11 @@ static enum check_state judge(enum check_id id, const struct check *check, bool 
 		return check->state;
 	return may_withhold && check->value > limits[id].withheld_above ? CHECK_WITHHOLDS
 									: CHECK_FAILED;
+}
+
+bool verdict_is_handed(const struct checks *checks, enum request_figure figure)
+{
+	return checks->handed_percent > shortened_slower_percent(figure);
 }
 
 void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced)
@@ -46,10 +53,10 @@ void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced)
 	checks->is_withheld = checks->gravest != CHECK_COUNT && !is_forced;
 	checks->are_requests_withheld = true;
 	for (enum request_figure i = 0; i < REQUEST_FIGURES; i++) {
+		bool is_unknown = checks->figure_off[i] > limits[CHECK_LATENCY].withheld_above ||
+				  verdict_is_handed(checks, i);
 		checks->is_figure_withheld[i] =
-			checks->is_withheld ||
-			(may_withhold && !is_forced &&
-			 checks->figure_off[i] > limits[CHECK_LATENCY].withheld_above);
+			checks->is_withheld || (may_withhold && !is_forced && is_unknown);
 		checks->are_requests_withheld =
 			checks->are_requests_withheld && checks->is_figure_withheld[i];
 	}

@@ -17,6 +17,10 @@
  */
 void verdict_reach(struct checks *checks, bool may_withhold, bool is_forced);
 
+/* A loop gives more answers for other threads than are beyond the figure. Nobody knows which of
+ * them come sooner in a replay. */
+bool verdict_is_handed(const struct checks *checks, enum request_figure figure);
+
 /* Limits, in percent, and what a check and a state are called. */
 double verdict_failed_above(enum check_id id);
 double verdict_withheld_above(enum check_id id);

@@ -115,6 +115,13 @@ START_TEST(unknown_figures_are_left_out_with_the_cause)
 	expect(text, "p99 are withheld: the replay of the unchanged run has it wrong by 83%", true);
 	free(text);
 	make(&made, REQUESTS);
+	made.analysis.checks.is_figure_withheld[REQUEST_P99] = true;
+	made.analysis.checks.handed_percent = 24;
+	text = print(&made, EMIT_TEXT);
+	expect(text, "p99 are withheld: a loop answers 24% of the requests when one of several",
+	       true);
+	free(text);
+	make(&made, REQUESTS);
 	for (size_t i = 0; i < 20; i++)
 		made.requests[i] = (struct request){ .class = made.requests[0].class,
 						     .taken_ns = 1000000,

@@ -63,6 +63,20 @@ START_TEST(figures_are_withheld_one_by_one)
 }
 END_TEST
 
+/* Of answers that may change places the mean is known, and a percentile if they are fewer than what
+ * is beyond it. */
+START_TEST(answers_that_change_places_have_no_percentiles)
+{
+	struct checks few = { .handed_percent = 3 }, all = { .handed_percent = 100 };
+	verdict_reach(&few, true, false);
+	ck_assert(few.is_figure_withheld[REQUEST_P99] && !few.is_figure_withheld[REQUEST_P95]);
+	verdict_reach(&all, true, false);
+	ck_assert(all.is_figure_withheld[REQUEST_P50] && !all.is_figure_withheld[REQUEST_MEAN]);
+	verdict_reach(&all, true, true);
+	ck_assert(!all.is_figure_withheld[REQUEST_P99]);
+}
+END_TEST
+
 START_TEST(the_first_check_that_withholds_is_named)
 {
 	struct checks checks = { .gravest = CHECK_COUNT };
@@ -80,5 +94,6 @@ SUITE()
 {
 	EACH(answers_are_withheld_above_the_second_limit, rows);
 	TEST(figures_are_withheld_one_by_one);
+	TEST(answers_that_change_places_have_no_percentiles);
 	TEST(the_first_check_that_withholds_is_named);
 }
