@@ -95,12 +95,31 @@ START_TEST(writes_know_the_jobs_that_came_of_them)
 }
 END_TEST
 
+/* The first of two connections brings the second job, and the second one the first. */
+static void expect_jobs_in_turn(struct sketch *sketch)
+{
+	struct script script;
+	uint32_t write = 0;
+
+	script_build(&script, &sketch->rec, &sketch->classes, &as_recorded);
+	for (size_t i = 0; i < script.flows.transfer_count; i++) {
+		const struct transfer *transfer = &script.flows.transfers[i];
+
+		if (!transfer->is_write ||
+		    script.flows.flows[transfer->flow].unit != FLOW_CONNECTIONS)
+			continue;
+		ck_assert_uint_eq(script.messages.job_of[i], write ? 0 : 1);
+		write++;
+	}
+	ck_assert_uint_eq(write, 2);
+	script_free(&script);
+	sketch_free(sketch);
+}
+
 /* Two clients connect at once, and the second one is accepted first. */
 START_TEST(a_connection_is_that_of_its_bytes)
 {
 	struct sketch sketch;
-	struct script script;
-	uint32_t write = 0;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 9);
@@ -118,19 +137,7 @@ START_TEST(a_connection_is_that_of_its_bytes)
 		sketch_sleep(&sketch, worker, "job", 3, 9);
 	}
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	for (size_t i = 0; i < script.flows.transfer_count; i++) {
-		const struct transfer *transfer = &script.flows.transfers[i];
-
-		if (!transfer->is_write ||
-		    script.flows.flows[transfer->flow].unit != FLOW_CONNECTIONS)
-			continue;
-		ck_assert_uint_eq(script.messages.job_of[i], write ? 0 : 1);
-		write++;
-	}
-	ck_assert_uint_eq(write, 2);
-	script_free(&script);
-	sketch_free(&sketch);
+	expect_jobs_in_turn(&sketch);
 }
 END_TEST
 
@@ -143,8 +150,6 @@ START_TEST(a_loop_writes_on_the_connection_of_its_descriptor)
 	static const char *const there[] = { "tcp 1.1.1.1:80>1.1.1.1:6",
 					     "tcp 1.1.1.1:80>1.1.1.1:5" };
 	struct sketch sketch;
-	struct script script;
-	uint32_t write = 0;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "loop", 0, 9);
@@ -168,19 +173,7 @@ START_TEST(a_loop_writes_on_the_connection_of_its_descriptor)
 		sketch_sleep(&sketch, worker, "job", 3, 9);
 	}
 	sketch_end(&sketch);
-	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
-	for (size_t i = 0; i < script.flows.transfer_count; i++) {
-		const struct transfer *transfer = &script.flows.transfers[i];
-
-		if (!transfer->is_write ||
-		    script.flows.flows[transfer->flow].unit != FLOW_CONNECTIONS)
-			continue;
-		ck_assert_uint_eq(script.messages.job_of[i], write ? 0 : 1);
-		write++;
-	}
-	ck_assert_uint_eq(write, 2);
-	script_free(&script);
-	sketch_free(&sketch);
+	expect_jobs_in_turn(&sketch);
 }
 END_TEST
 
