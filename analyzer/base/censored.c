@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The self-consistent estimate of a distribution; censored.h has the contract.
+ * The self-consistent estimate of a distribution (Turnbull 1976); censored.h has the contract.
  *
  * Method. All values are taken to be among the known ones, each of which has a weight. A value with
  * bounds counts in parts for the known ones between these, by their weights. All parts of a known
