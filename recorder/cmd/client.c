@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "reach.h"
 #include "verbs.h"
 
 enum {
@@ -25,31 +26,47 @@ enum {
 	 * so long at most. */
 	DUMP_TIMEOUT_MS = 30000,
 	DUMP_READ_BYTES = 262144,
+	/* More than the stacks of a million threads: who goes on says nothing of use. */
+	ANSWER_MOST_BYTES = 268435456,
 	/* Descriptors at a time. */
 	ASKED_MOST = 512
 };
 
-static int connect_to(const char *path, int flags)
+static int connect_directly(int fd, const char *path)
 {
-	static const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd;
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(address.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return -errno;
+	return 0;
+}
+
+static int connect_to(const char *path, int flags)
+{
+	static const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	int result;
+
 	if (fd < 0)
 		return -errno;
 	/* One that is stopped takes no more than a few. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-		int error = errno;
+	result = reach_process(path) ? reach_connect(fd, path) : connect_directly(fd, path);
+	if (result == 0)
+		return fd;
+	close(fd);
+	return result;
+}
 
-		close(fd);
-		return -error;
-	}
-	return fd;
+/* A path that leads through a process is for speaking to that one only. */
+static bool is_right(const char *path, const struct ucred *peer)
+{
+	pid_t meant = reach_process(path);
+
+	return (geteuid() == 0 || peer->uid == geteuid()) && (meant == 0 || peer->pid == meant);
 }
 
 static int connect_safely(const char *path, int flags, pid_t *pid)
@@ -60,8 +77,7 @@ static int connect_safely(const char *path, int flags, pid_t *pid)
 
 	if (fd < 0)
 		return fd;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 ||
-	    (geteuid() != 0 && peer.uid != geteuid())) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || !is_right(path, &peer)) {
 		close(fd);
 		return -EPERM;
 	}
@@ -130,7 +146,7 @@ static ssize_t receive_line(int fd, char **text, size_t room, bool may_grow)
 	while (used == 0 || (*text)[used - 1] != '\n') {
 		ssize_t got;
 
-		if (used + 1 == room && may_grow) {
+		if (used + 1 == room && may_grow && room < ANSWER_MOST_BYTES) {
 			char *grown = realloc(*text, 2 * room);
 
 			if (!grown)

@@ -20,7 +20,8 @@ struct client_answer {
 
 /*
  * A connection to the socket, or -errno. Only a process of this user's, or anybody's for root, is
- * spoken to: -EPERM for another. *pid: who listens, 0 when it is in a world of its own.
+ * spoken to: -EPERM for another. *pid: who listens, 0 when it is in a world of its own. A path of
+ * reach.h's is for that process only.
  */
 int client_connect(const char *path, pid_t *pid);
 /* Sends a line and waits for the answer, for some seconds. False: there is none, as

@@ -8,9 +8,11 @@
 #include "cmd.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "procfs.h"
 #include "visible.h"
@@ -23,8 +25,29 @@ struct row {
 	const char *state;
 	uint64_t events;
 	uint64_t bytes;
+	char user[40];  /* the name, or the number; empty: it ended just now */
 	char what[256]; /* its command, or the arena that it left */
 };
+
+/* Of a living process, or of the arena that a dead one left. */
+static void describe_user(struct row *row)
+{
+	char directory[32];
+	struct stat stat;
+	uid_t user = (uid_t)-1;
+	const struct passwd *entry;
+
+	snprintf(directory, sizeof(directory), "/proc/%d", (int)row->target->pid);
+	if (!row->target->is_dead)
+		(void)procfs_user(directory, &user);
+	else if (lstat(row->target->arena, &stat) == 0)
+		user = stat.st_uid;
+	entry = user == (uid_t)-1 ? NULL : getpwuid(user);
+	if (entry)
+		snprintf(row->user, sizeof(row->user), "%s", entry->pw_name);
+	else if (user != (uid_t)-1)
+		snprintf(row->user, sizeof(row->user), "%u", user);
+}
 
 static void describe_live(struct row *row, const struct client_question *question)
 {
@@ -36,6 +59,7 @@ static void describe_live(struct row *row, const struct client_question *questio
 		return;
 	(void)client_string(question->answer->text, "recording", recording, sizeof(recording));
 	(void)client_number(question->answer->text, "events", &row->events);
+	(void)client_number(question->answer->text, "arena_bytes", &row->bytes);
 	row->state = strcmp(recording, "on") == 0 ? "on" : "off";
 }
 
@@ -63,10 +87,11 @@ static void describe_arena(struct row *row)
 
 static void print_json(const struct row *row)
 {
-	printf("{\"pid\":%d,\"name\":%s,\"state\":\"%s\",\"events\":%" PRIu64
+	printf("{\"pid\":%d,\"user\":%s,\"name\":%s,\"state\":\"%s\",\"events\":%" PRIu64
 	       ",\"memory_bytes\":%" PRIu64 ",\"socket\":%s,\"arena\":%s}\n",
-	       (int)row->target->pid, visible_json(row->target->name), row->state, row->events,
-	       row->bytes, visible_json(row->target->socket), visible_json(row->target->arena));
+	       (int)row->target->pid, visible_json(row->user), visible_json(row->target->name),
+	       row->state, row->events, row->bytes, visible_json(reach_shown(row->target->socket)),
+	       visible_json(row->target->arena));
 }
 
 static void print_text(const struct row *row)
@@ -75,8 +100,9 @@ static void print_text(const struct row *row)
 
 	if (row->bytes)
 		cmd_format_bytes((double)row->bytes, size, sizeof(size));
-	printf("%8d  %-6s  %10" PRIu64 "  %7s  %-15s  %.200s\n", (int)row->target->pid, row->state,
-	       row->events, size, visible(row->target->name), visible(row->what));
+	printf("%8d  %-8s  %-6s  %10" PRIu64 "  %7s  %-15s  %.200s\n", (int)row->target->pid,
+	       visible(row->user), row->state, row->events, size, visible(row->target->name),
+	       visible(row->what));
 }
 
 /* One for each target; NULL: no memory. */
@@ -107,8 +133,8 @@ static void print_all(const struct cmd_options *options, const struct target_lis
 		      const struct client_question *questions)
 {
 	if (!options->json)
-		printf("%8s  %-6s  %10s  %7s  %-15s  %s\n", "PID", "STATE", "EVENTS", "MEMORY",
-		       "PROGRAM", "COMMAND, OR ARENA OF A DEAD PROCESS");
+		printf("%8s  %-8s  %-6s  %10s  %7s  %-15s  %s\n", "PID", "USER", "STATE", "EVENTS",
+		       "MEMORY", "PROGRAM", "COMMAND, OR ARENA OF A DEAD PROCESS");
 	for (size_t i = 0; i < all->count; i++) {
 		struct row row = { .target = &all->targets[i], .state = "dead" };
 
@@ -117,6 +143,7 @@ static void print_all(const struct cmd_options *options, const struct target_lis
 		else
 			describe_live(&row, &questions[i]);
 		describe_arena(&row);
+		describe_user(&row);
 		if (options->json)
 			print_json(&row);
 		else
@@ -145,7 +172,7 @@ int cmd_list(struct cmd_options *options)
 	struct client_question *questions = NULL;
 	struct target_list all;
 
-	target_list_all(&all, options->all);
+	target_list_all(&all, options->all ? TARGET_ALL : TARGET_LIVING);
 	if (all.count > 0) {
 		questions = ask_all(&all);
 		if (!questions)

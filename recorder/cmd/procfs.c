@@ -240,6 +240,17 @@ bool procfs_is_below(pid_t pid, pid_t ancestor)
 	return false;
 }
 
+bool procfs_user(const char *directory, uid_t *user)
+{
+	char path[64], text[4096];
+	const char *line = NULL;
+
+	snprintf(path, sizeof(path), "%.50s/status", directory);
+	if (procfs_read_file(path, text, sizeof(text)) > 0)
+		line = strstr(text, "\nUid:");
+	return line && sscanf(line, "\nUid: %*u %u", user) == 1;
+}
+
 void procfs_command(pid_t pid, char *to, size_t size)
 {
 	char path[64];

@@ -38,6 +38,8 @@ struct procfs_owner {
 pid_t procfs_find(const struct procfs_owner *owner);
 /* Whether `pid` is `ancestor` or descends from it. */
 bool procfs_is_below(pid_t pid, pid_t ancestor);
+/* The effective user of a thread, by its directory in /proc. False: there is no such thread. */
+bool procfs_user(const char *directory, uid_t *user);
 /* Arguments with spaces between; empty when there is nothing to be had. */
 void procfs_command(pid_t pid, char *to, size_t size);
 /*

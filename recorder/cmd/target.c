@@ -21,7 +21,7 @@
 #include "socket.h"
 #include "strings.h"
 
-_Static_assert(sizeof(((struct target *)0)->socket) == SOCKET_PATH_BYTES, "any socket's path");
+_Static_assert(sizeof(((struct target *)0)->socket) >= SOCKET_PATH_BYTES, "any socket's path");
 
 /* --- Lists ------------------------------------------------------------------------------------ */
 
@@ -126,7 +126,7 @@ static void add_socket(struct target_list *list, const char *path, pid_t pid_by_
 		return;
 	target.is_silent = result != 0;
 	target.pid = pid > 0 ? pid : pid_by_name;
-	snprintf(target.socket, sizeof(target.socket), "%.107s", path);
+	snprintf(target.socket, sizeof(target.socket), "%s", path);
 	known = list_find_living(list, target.pid);
 	if (known) {
 		memcpy(known->socket, target.socket, sizeof(known->socket));
@@ -167,6 +167,26 @@ static void add_sockets(struct target_list *list)
 	}
 	if (stream)
 		closedir(stream);
+}
+
+/* Whoever listens anywhere, and is not in the list yet. */
+static void add_reached(struct target_list *list)
+{
+	struct reach_table table = { 0 };
+	char path[REACH_PATH_BYTES];
+	const struct dirent *entry;
+	DIR *stream = opendir("/proc");
+
+	while (stream && (entry = readdir(stream))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		const struct target *known = pid > 0 ? list_find_living(list, pid) : NULL;
+
+		if (pid > 0 && !(known && known->socket[0]) && reach_find(&table, pid, path))
+			add_socket(list, path, pid, false);
+	}
+	if (stream)
+		closedir(stream);
+	reach_table_free(&table);
 }
 
 /* --- Arenas ----------------------------------------------------------------------------------- */
@@ -247,13 +267,15 @@ static int compare_targets(const void *a, const void *b)
 	return strcmp(left->arena, right->arena);
 }
 
-void target_list_all(struct target_list *list, bool others)
+void target_list_all(struct target_list *list, enum target_scope scope)
 {
 	size_t count;
-	struct remains_name *names = remains_list(&count, others);
+	struct remains_name *names = remains_list(&count, scope == TARGET_ALL);
 
 	*list = (struct target_list){ 0 };
 	add_sockets(list);
+	if (scope != TARGET_NEAR)
+		add_reached(list);
 	for (size_t i = 0; i < count; i++)
 		add_arena(list, &names[i]);
 	free(names);
@@ -325,8 +347,8 @@ static int refuse_none(const char *word, char *error, size_t size)
 		return refuse(error, size, "there is no process %s (wcprof list shows all)", word);
 	if (is_number(word))
 		return refuse(error, size,
-			      "process %s does not have wcprof loaded, or listens in another "
-			      "WCPROF_DIR; start it with LD_PRELOAD=libwcprof.so or wcprof record",
+			      "process %s does not have wcprof loaded; start it with "
+			      "LD_PRELOAD=libwcprof.so or wcprof record",
 			      word);
 	return refuse(error, size,
 		      "no process with wcprof loaded is called %.40s; start it with "
@@ -377,10 +399,18 @@ static void add_descendants(struct target_list *found, const struct target_list 
 	*found = tree;
 }
 
-static void list_called(struct target_list *all, struct target_list *found, const char *word,
-			bool others)
+/* A user with a directory of his own means what is in there. */
+static bool is_directory_chosen(void)
 {
-	target_list_all(all, others);
+	const char *directory = getenv("WCPROF_DIR"), *socket = getenv("WCPROF_SOCKET");
+
+	return (directory && *directory) || (socket && *socket);
+}
+
+static void list_called(struct target_list *all, struct target_list *found, const char *word,
+			enum target_scope scope)
+{
+	target_list_all(all, scope);
 	for (size_t i = 0; i < all->count; i++)
 		if (!all->targets[i].is_dead && is_called(&all->targets[i], word))
 			list_add(found, &all->targets[i]);
@@ -390,13 +420,14 @@ int target_find(struct target_list *found, const char *word, bool tree, char *er
 		size_t error_size)
 {
 	struct target_list all;
+	enum target_scope scope = is_directory_chosen() && !tree ? TARGET_NEAR : TARGET_LIVING;
 	int result = 0;
 
 	*found = (struct target_list){ 0 };
-	list_called(&all, found, word, false);
-	if (found->count == 0 && target_count_others() > 0) {
+	list_called(&all, found, word, scope);
+	while (found->count == 0 && scope != TARGET_ALL) {
 		target_list_free(&all);
-		list_called(&all, found, word, true);
+		list_called(&all, found, word, ++scope);
 	}
 	if (found->count > 1 && !(tree && count_roots(found) == 1))
 		result = refuse_ambiguous(found, word, error, error_size);
@@ -411,12 +442,12 @@ int target_find(struct target_list *found, const char *word, bool tree, char *er
 }
 
 /* True if what the word names is alive. */
-static bool list_dead(struct target_list *found, const char *word, bool others)
+static bool list_dead(struct target_list *found, const char *word, enum target_scope scope)
 {
 	struct target_list all;
 	bool lives = false;
 
-	target_list_all(&all, others);
+	target_list_all(&all, scope);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct target *target = &all.targets[i];
 		const char *slash = strrchr(target->arena, '/');
@@ -438,9 +469,9 @@ int target_find_dead(struct target_list *found, const char *word, char *error, s
 	bool lives;
 
 	*found = (struct target_list){ 0 };
-	lives = list_dead(found, word, false);
+	lives = list_dead(found, word, TARGET_NEAR);
 	if (found->count == 0 && !lives)
-		lives = list_dead(found, word, true);
+		lives = list_dead(found, word, TARGET_ALL);
 	if (found->count > 0)
 		return 0;
 	if (lives)

@@ -2,9 +2,8 @@
 /*
  * Processes that have the recorder loaded, found by their control sockets and their arenas.
  *
- * Sockets are looked for in WCPROF_DIR (or its default), at WCPROF_SOCKET, and where arenas say
- * that their processes listen. So processes that `wcprof record` runs, in a directory of its own,
- * are found too.
+ * Sockets are looked for in WCPROF_DIR (or its default), at WCPROF_SOCKET, where each living
+ * process listens (reach.h), and where arenas say that their processes listen.
  */
 #ifndef WCPROF_TARGET_H
 #define WCPROF_TARGET_H
@@ -14,12 +13,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "reach.h"
 #include "remains.h"
 
 struct target {
 	pid_t pid;
 	char name[64];                  /* as it was started, as far as is known */
-	char socket[108];               /* empty: it does not listen */
+	char socket[REACH_PATH_BYTES];  /* empty: it does not listen */
 	char arena[REMAINS_PATH_BYTES]; /* empty: it never recorded */
 	bool is_dead;                   /* only its arena is left */
 	bool is_confined;               /* it filters its system calls: answers no more */
@@ -33,17 +33,22 @@ struct target_list {
 	size_t count;
 };
 
-/* All of them, living and dead: this user's. With `others`, for root, everybody's: their files are
- * opened only if somebody asks for them. */
-void target_list_all(struct target_list *list, bool others);
+/* Which ones; each has those before it, too. */
+enum target_scope {
+	TARGET_NEAR,   /* those that listen in WCPROF_DIR, and this user's arenas */
+	TARGET_LIVING, /* whoever listens: root sees everybody's */
+	TARGET_ALL     /* other users' arenas, opened only if root asks for them */
+};
+/* All of them, living and dead. */
+void target_list_all(struct target_list *list, enum target_scope scope);
 /* How many arenas other users have, as far as root may know. */
 size_t target_count_others(void);
 void target_list_free(struct target_list *list);
 
 /*
- * Living ones that `word` names: a pid, or the name of a program. With `tree`: also all that
- * descend from it, whether it has the recorder loaded itself or not. 0; else *error says what is
- * wrong, as a sentence.
+ * Living ones that `word` names: a pid, or the name of a program. If WCPROF_DIR is set, those that
+ * listen there come first. With `tree`: also all that descend from it, whether it has the recorder
+ * loaded itself or not. 0; else *error says what is wrong, as a sentence.
  */
 int target_find(struct target_list *found, const char *word, bool tree, char *error,
 		size_t error_size);
