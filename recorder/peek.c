@@ -71,7 +71,8 @@ enum peek_result peek_fold(const struct peeked *read, struct text *to)
 {
 	/* The surest first: text, then what has lengths. */
 	static enum peek_result (*const recognisers[])(const struct peeked *, struct text *) = {
-		peek_http, peek_redis, peek_memcached, peek_postgres, peek_mysql,
+		peek_http, peek_http2,    peek_redis, peek_memcached,
+		peek_tls,  peek_postgres, peek_mysql,
 	};
 	enum peek_result found = PEEK_UNKNOWN;
 	size_t before = to->used;

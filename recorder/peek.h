@@ -33,6 +33,8 @@ enum peek_result peek_fold(const struct peeked *, struct text *to) HIDDEN;
 
 /* One protocol each. */
 enum peek_result peek_http(const struct peeked *, struct text *to) HIDDEN;
+enum peek_result peek_http2(const struct peeked *, struct text *to) HIDDEN;
+enum peek_result peek_tls(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_redis(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_memcached(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_postgres(const struct peeked *, struct text *to) HIDDEN;

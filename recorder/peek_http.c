@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of HTTP: the method, and the path without what may be somebody's. See peek.h.
+ * Requests of HTTP/1: the method, and the path without what may be somebody's. See peek.h.
  *
  * A path's segments are words, and stay, or anything else, and become a star: numbers, identifiers,
  * what is escaped, what is long. The query is left out. So is a segment that may go on beyond the
@@ -112,11 +112,9 @@ static enum peek_result put_target(const struct peeked *read, size_t at, struct 
 
 enum peek_result peek_http(const struct peeked *read, struct text *to)
 {
-	enum peek_result found = peek_begins(read, "PRI * HTTP/2.0");
+	enum peek_result found = PEEK_UNKNOWN;
 
-	if (found == PEEK_KNOWN)
-		text_put_literal(to, "HTTP/2");
-	for (size_t i = 0; found != PEEK_KNOWN && i < sizeof(methods) / sizeof(methods[0]); i++) {
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		enum peek_result result = peek_begins(read, methods[i]);
 
 		if (result == PEEK_KNOWN) {

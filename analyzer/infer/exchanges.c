@@ -5,10 +5,11 @@
  * Method. At an end that serves, reads are the question and writes the answer; at an end that asks
  * it is the other way round. An exchange goes on until the first bytes of a question that follow an
  * answer. Answers to nothing are greetings, and no exchange. A question that is never answered,
- * and after which the end is closed, is a farewell, and none either.
+ * and after which the end is closed, is a farewell, and none either. Nor is what TLS itself says,
+ * where first words were recorded.
  *
  * Several questions in one read, or in reads without an answer in between, are one exchange: it is
- * the busy period of its connection.
+ * the busy period of its connection. So are requests of HTTP/2, which overlap.
  *
  * Where both ends are recorded, the end that serves says what an exchange is: it has read a
  * question when it answers. Offsets of bytes then say which write brought the question, and which
@@ -32,8 +33,9 @@ struct cutting {
 	const struct carriers *carriers;
 	const struct connection_ends *ends;
 	const struct arrival_polls *polls;
-	uint32_t *ordinals;   /* by end */
-	uint32_t *last_asked; /* by end: its last write that the other end told of, or NO_INDEX */
+	uint32_t *ordinals;    /* by end */
+	uint32_t *last_asked;  /* by end: its last write that the other end told of, or NO_INDEX */
+	uint64_t *answered_ns; /* by end: when it had all of the last answer; 0 = not known */
 };
 
 /* The exchange of an end that is looked at. */
@@ -105,6 +107,7 @@ static struct exchange mirrored(const struct cutting *cutting, const struct curr
 				  .last_op = answered_op(cutting, current),
 				  .of = NO_INDEX,
 				  .kind = current->exchange.kind,
+				  .sharing = current->exchange.sharing,
 				  .arrival_op = write,
 				  .start_ns = start_ns,
 				  .early_ns = start_ns };
@@ -120,8 +123,11 @@ static bool has_ended(const struct recording *rec, uint32_t process)
 	return op != NO_INDEX && !rec->extras[op].open;
 }
 
-static bool is_farewell(const struct cutting *cutting, const struct current *current)
+/* A farewell, or words of the encryption itself. */
+static bool is_none(const struct cutting *cutting, const struct current *current)
 {
+	if (is_kind_of_none(cutting->rec, current->exchange.kind))
+		return true;
 	return current->exchange.last_op == NO_INDEX &&
 	       (current->is_closed ||
 		has_ended(cutting->rec, process_of(cutting->rec, current->exchange.first_op)));
@@ -139,12 +145,17 @@ static void served_end(struct cutting *cutting, uint32_t end, struct current *cu
 		exchange_add(cutting, end, exchange);
 		return;
 	}
+	if (exchange->sharing == EXCHANGE_PLAIN &&
+	    cutting->rec->ops[write].start_ns < cutting->answered_ns[of->peer])
+		exchange->sharing = EXCHANGE_PIPELINED;
 	struct exchange asked = mirrored(cutting, current, write);
 
 	exchange->arrival_op = write;
 	exchange->start_ns = exchange->early_ns = asked.start_ns;
 	asked.of = exchange_add(cutting, end, exchange);
 	cutting->last_asked[of->peer] = write;
+	cutting->answered_ns[of->peer] =
+		asked.last_op == NO_INDEX ? 0 : cutting->rec->ops[asked.last_op].end_ns;
 	/* an end that is closed before all of the answer waits for none */
 	bool hangs_up = asked.last_op == NO_INDEX && exchange->last_op != NO_INDEX &&
 			cutting->ends->ends[of->peer].is_closed;
@@ -165,8 +176,13 @@ static void asked_end(struct cutting *cutting, uint32_t end, struct current *cur
 
 static void current_end(struct cutting *cutting, uint32_t end, struct current *current)
 {
-	if (current->is_any && !is_farewell(cutting, current)) {
-		if (cutting->ends->ends[end].role == ROLE_SERVES)
+	const struct connection_end *of = &cutting->ends->ends[end];
+
+	if (current->is_any && !is_none(cutting, current)) {
+		current->exchange.sharing = of->sharing;
+		if (of->shared_kind)
+			current->exchange.kind = of->shared_kind;
+		if (of->role == ROLE_SERVES)
 			served_end(cutting, end, current);
 		else
 			asked_end(cutting, end, current);
@@ -263,6 +279,7 @@ void exchanges_build(struct exchanges *exchanges, const struct recording *rec,
 	assert(rec->extras && rec->thread_count);
 	*exchanges = (struct exchanges){ .is_of_end = memory_new(rec->op_count, sizeof(bool)) };
 	connection_ends_build(&ends, rec, flows);
+	connection_ends_share(&ends, rec);
 	struct arrival_polls *polls = arrival_polls_new(rec);
 	struct cutting cutting = { .exchanges = exchanges,
 				   .rec = rec,
@@ -273,6 +290,7 @@ void exchanges_build(struct exchanges *exchanges, const struct recording *rec,
 
 	cutting.ordinals = memory_new(ends.count, sizeof(*cutting.ordinals));
 	cutting.last_asked = memory_new(ends.count, sizeof(*cutting.last_asked));
+	cutting.answered_ns = memory_new(ends.count, sizeof(*cutting.answered_ns));
 	for (uint32_t i = 0; i < ends.count; i++)
 		cutting.last_asked[i] = NO_INDEX;
 	for (size_t i = 0; i < ends.event_count; i++)
@@ -285,6 +303,7 @@ void exchanges_build(struct exchanges *exchanges, const struct recording *rec,
 			asking_end_cut(&cutting, i);
 	free(cutting.ordinals);
 	free(cutting.last_asked);
+	free(cutting.answered_ns);
 	arrival_polls_free(polls);
 	connection_ends_free(&ends);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by exchanges.c (questions and answers), exchanges_ends.c (the ends of connections, and
- * their roles) and exchanges_arrivals.c (when a question was there).
+ * Shared by exchanges.c (questions and answers) and its parts. exchanges_ends.c has the ends of
+ * connections, and their roles; exchanges_shared.c which of them may have several questions at
+ * once; exchanges_arrivals.c when a question was there.
  */
 #ifndef WCPROF_EXCHANGES_PARTS_H
 #define WCPROF_EXCHANGES_PARTS_H
@@ -31,6 +32,9 @@ struct connection_end {
 	bool is_crowded; /* other connections have the same ident */
 	bool is_closed;  /* that was its last event */
 	enum end_role role;
+	/* by the first words of what it read */
+	enum exchange_sharing sharing;
+	uint32_t shared_kind; /* string id: of all its exchanges; 0 = each has its own */
 	size_t first_event;
 	size_t event_count;
 };
@@ -46,6 +50,11 @@ struct connection_ends {
 void connection_ends_build(struct connection_ends *, const struct recording *,
 			   const struct flows *);
 void connection_ends_free(struct connection_ends *);
+
+/* exchanges_shared.c. Fills what the first words say of the ends. */
+void connection_ends_share(struct connection_ends *, const struct recording *);
+/* The kind of what an op read: the messages of an encrypted connection itself, which are none. */
+bool is_kind_of_none(const struct recording *, uint32_t kind);
 
 /* exchanges_arrivals.c. The polls of a recording, to find those that found a question. */
 struct arrival_polls;

@@ -133,6 +133,7 @@ static void exchange_add(struct seeking *seeking, const struct exchange *exchang
 				   .connection = exchange->connection,
 				   .ordinal = exchange->ordinal,
 				   .kind = exchange->kind,
+				   .sharing = exchange->sharing,
 				   .of = NO_INDEX };
 
 	request_add(seeking, request,

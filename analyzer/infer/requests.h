@@ -9,6 +9,7 @@
 #ifndef WCPROF_REQUESTS_H
 #define WCPROF_REQUESTS_H
 
+#include "exchanges.h"
 #include "flows.h"
 #include "recording/classes.h"
 #include "recording/timeline.h"
@@ -37,6 +38,7 @@ struct request {
 	uint32_t connection; /* string id: the ident of its end of the connection, 0 = none */
 	uint32_t ordinal;    /* among the requests of this end, from 0 */
 	uint32_t kind;       /* string id: "GET /users"; 0 = not known, nobody peeked */
+	enum exchange_sharing sharing; /* of an exchange: whether it may have several in it */
 	uint32_t of; /* index of the same one at the other end of the connection, or NO_INDEX */
 	bool is_unfinished;
 	bool is_left_out; /* nothing is judged by it, as by those of other kinds */

@@ -9,6 +9,7 @@
 #include "kinds.h"
 #include "report.h"
 #include "requestfigures.h"
+#include "several.h"
 #include "shortening.h"
 
 static int compare_requests(const void *left, const void *right)
@@ -17,6 +18,15 @@ static int compare_requests(const void *left, const void *right)
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
 	return a->class < b->class ? -1 : a->class > b->class;
+}
+
+static size_t count_shared(const struct request *requests, size_t count,
+			   enum exchange_sharing sharing)
+{
+	size_t shared = 0;
+	for (size_t i = 0; i < count; i++)
+		shared += requests[i].sharing == sharing;
+	return shared;
 }
 
 /* Requests of one class and source. */
@@ -38,6 +48,9 @@ static void emit_group(const struct analysis *analysis, struct emit *emit,
 	emit_cell_count(emit, seconds > 0 ? (uint64_t)((double)count / seconds + 0.5) : 0);
 	emit_cell_count(emit, figures.unfinished_count);
 	emit_cell_flag(emit, request_is_judged(&analysis->script.requests, requests));
+	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_STREAMS));
+	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_HIDDEN));
+	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_PIPELINED));
 	emit_row_end(emit);
 }
 
@@ -55,6 +68,9 @@ static void emit_groups(const struct analysis *analysis, struct emit *emit)
 		{ .key = "per_second", .head = "per second", .align = EMIT_RIGHT },
 		{ .key = "unfinished", .head = NULL },
 		{ .key = "is_judged", .head = NULL },
+		{ .key = "busy_periods", .head = NULL },
+		{ .key = "encrypted", .head = NULL },
+		{ .key = "pipelined", .head = NULL },
 	};
 	const struct requests *all = &analysis->script.requests;
 	struct request *sorted = memory_new(all->count, sizeof(*sorted));
@@ -118,6 +134,30 @@ static void emit_kinds(const struct analysis *analysis, struct emit *emit)
 	free(rows);
 }
 
+/* Whether what counts as one request is one. */
+static void emit_several(const struct analysis *analysis, struct emit *emit)
+{
+	const struct requests *requests = &analysis->script.requests;
+	bool is_exchange = requests->judged_source == REQUEST_SERVED ||
+			   requests->judged_source == REQUEST_ASKED;
+	struct several several;
+	char *text = NULL;
+	size_t length;
+	if (emit->format != EMIT_TEXT || requests->judged_class == NO_INDEX || !is_exchange)
+		return;
+	several_find(&several, analysis);
+	FILE *file = memory_stream(&text, &length);
+	several_say(&several, file);
+	fclose(file);
+	if (length)
+		emit_line(emit, "%s", text + 1);
+	else if (!several.is_known)
+		emit_line(emit,
+			  "What a client sends at once, pipelined or by HTTP/2, counts as one: "
+			  "WCPROF_PEEK=64 tells more of plain protocols.");
+	free(text);
+}
+
 /* Of clients with a timetable: a question that had to wait for the answer before was late. */
 static void emit_intended(const struct analysis *analysis, struct emit *emit)
 {
@@ -151,6 +191,7 @@ void report_requests(const struct analysis *analysis, struct emit *emit)
 	if (emit->format == EMIT_JSON || requests->count)
 		emit_groups(analysis, emit);
 	emit_kinds(analysis, emit);
+	emit_several(analysis, emit);
 	emit_intended(analysis, emit);
 	request_figures_judged(&recorded, requests);
 	if (emit->format == EMIT_TEXT && recorded.unfinished_count)

@@ -16,6 +16,7 @@
 #include "format.h"
 #include "recording/programs.h"
 #include "report.h"
+#include "several.h"
 
 enum {
 	NAME_BYTES = 2100, /* a class's, and how many are like it */
@@ -234,12 +235,15 @@ static void say_throughput(FILE *file, const struct analysis *analysis, const st
 char *served_sentence(const struct analysis *analysis, const struct served *served)
 {
 	char p50[EMIT_DURATION_BYTES], p99[EMIT_DURATION_BYTES], *text = NULL;
+	struct several several;
 	size_t length;
 	FILE *file = memory_stream(&text, &length);
 	emit_format_duration(p50, served->recorded.ns[REQUEST_P50]);
 	emit_format_duration(p99, served->recorded.ns[REQUEST_P99]);
-	fprintf(file, "%zu requests, %.0f per second: p50 %s, p99 %s.", served->count,
-		served->per_second, p50, p99);
+	several_find(&several, analysis);
+	fprintf(file, "%zu %s, %.0f per second: p50 %s, p99 %s.", served->count,
+		several_noun(&several), served->per_second, p50, p99);
+	several_say(&several, file);
 	if (!analysis->checks.is_withheld) {
 		say_p99(file, analysis, served);
 		say_throughput(file, analysis, served);

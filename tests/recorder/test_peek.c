@@ -128,12 +128,32 @@ static const struct {
 		"ann\x00\x14hunter"),
 	  "login" },
 	/* 59 */ { BYTES("\x05\x00\x00\x00\x02hunt"), "COM_INIT_DB" },
-	/* 60 */ { BYTES("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hunter"), "?" }, /* TLS */
+	/* 60 */
+	{ BYTES("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hunter"), "TLS handshake" },
 	/* 61 */ { BYTES("SSH-2.0-OpenSSH_9.2\r\n"), "?" },
 	/* 62 */ { BYTES("EHLO example.org\r\n"), "?" },
 	/* 63 */ { BYTES("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), "?" },
 	/* 64 */ { BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "?" },
 	/* 65 */ { BYTES("P"), "+" },
+	/* 66 */ { BYTES("\x17\x03\x03\x00\x06hunter"), "TLS" },
+	/* 67 */ { BYTES("\x15\x03\x03\x00\x02\x01\x00"), "TLS handshake" }, /* an alert */
+	/* 68: the last of the handshake */
+	{ BYTES("\x14\x03\x03\x00\x01\x01\x17\x03\x03\x00\x06hunter"), "TLS handshake" },
+	/* 69: and a request */
+	{ BYTES("\x14\x03\x03\x00\x01\x01\x16\x03\x03\x00\x06hunter\x17\x03\x03"), "TLS" },
+	/* 70 */ { BYTES("\x17\x03\x05\x00\x06hunter"), "?" },
+	/* 71 */ { BYTES("\x17\x02\x03\x00\x06hunter"), "?" },
+	/* 72 */ { BYTES("\x17\x03\x03\xff"), "+" },
+	/* 73 */ { BYTES("\x17\x03\x03\xff\xff"), "?" },
+	/* 74 */ { BYTES("\x16\x03\x03\x00\x03SELECT 'secret'"), "SELECT ..." },
+	/* 75 */ { BYTES("\x00\x00\x06\x01\x05\x00\x00\x00\x03hunter"), "HTTP/2" },
+	/* 76: from a server */ { BYTES("\x00\x00\x06\x01\x05\x00\x00\x00\x02hunter"), "+" },
+	/* 77 */ { BYTES("\x00\x00\x06\x00\x00\x00\x00\x00\x03hunter"), "?" }, /* data */
+	/* 78 */ { BYTES("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x01\x00\x00"), "HTTP/2" },
+	/* 79 */ { BYTES("\x00\x00\x00\x04\x01\x00\x00\x00\x00"), "HTTP/2" },
+	/* 80 */ { BYTES("\x00\x00\x08\x06\x00\x00\x00\x00\x00hunter"), "HTTP/2" },
+	/* 81 */ { BYTES("\x00\x00\x04\x03\x00\x00\x00\x00\x05"), "HTTP/2" },
+	/* 82 */ { BYTES("PRI * HTTP/2."), "+" },
 };
 
 START_TEST(a_request_has_a_kind)

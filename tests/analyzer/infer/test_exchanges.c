@@ -188,6 +188,7 @@ START_TEST(exchanges_are_cut)
 	struct flows flows;
 	struct carriers carriers;
 	struct exchanges exchanges;
+	bool is_several = strstr(rows[_i].what, "several questions") != NULL;
 	size_t expected = 0;
 
 	sketch_calls(&sketch, processes, rows[_i].calls, CALLS_MAX);
@@ -205,6 +206,9 @@ START_TEST(exchanges_are_cut)
 			ck_assert_msg(row->from_ms > 0, "%s: too many", rows[_i].what);
 			expected++;
 			ck_assert_msg(exchange->is_served == row->is_served, "%s", rows[_i].what);
+			ck_assert_int_eq(exchange->sharing, is_several && exchange->ordinal > 0
+								    ? EXCHANGE_PIPELINED
+								    : EXCHANGE_PLAIN);
 			ck_assert_double_eq_tol((double)exchange->start_ns / 1e6, row->from_ms,
 						1e-6);
 			if (row->to_ms == NEVER)
@@ -263,8 +267,64 @@ START_TEST(the_first_read_that_tells_it_is_the_kind)
 }
 END_TEST
 
+/* The kinds of the served exchanges and what they share, of reads with these kinds, each with its
+ * answer. */
+static const struct {
+	const char *read[4];
+	const char *kinds[4];
+	enum exchange_sharing sharing;
+} shared[] = {
+	/* 0 */ { { "GET /", "", "GET /a" }, { "GET /", "", "GET /a" }, EXCHANGE_PLAIN },
+	/* 1 */ { { "HTTP/2", "", "GET /" }, { "HTTP/2", "HTTP/2", "HTTP/2" }, EXCHANGE_STREAMS },
+	/* 2 */ { { "", "HTTP/2", "" }, { "HTTP/2", "HTTP/2", "HTTP/2" }, EXCHANGE_STREAMS },
+	/* 3 */
+	{ { "TLS handshake", "TLS handshake", "TLS", "" }, { "TLS", "TLS" }, EXCHANGE_HIDDEN },
+	/* 4 */ { { "TLS handshake", "TLS", "GET /" }, { "TLS", "TLS" }, EXCHANGE_HIDDEN },
+	/* 5 */ { { "TLS", "TLS handshake" }, { "TLS" }, EXCHANGE_HIDDEN }, /* an alert */
+	/* 6 */ { { "TLS handshake" }, { NULL }, EXCHANGE_HIDDEN },
+};
+
+START_TEST(requests_share_a_connection)
+{
+	struct sketch sketch;
+	struct flows flows;
+	struct carriers carriers;
+	struct exchanges exchanges;
+	size_t count = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 100);
+	for (size_t i = 0; i < 4 && shared[_i].read[i]; i++) {
+		double at_ms = (double)(10 * i);
+		uint32_t op = sketch_io(&sketch, 0, "read", SERVER, 9, at_ms, at_ms + 1);
+
+		sketch.rec.extras[op].request_kind = sketch_string(&sketch, shared[_i].read[i]);
+		sketch_io(&sketch, 0, "write", SERVER, 9, at_ms + 2, at_ms + 3);
+	}
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	carriers_build(&carriers, &flows, &sketch.rec);
+	exchanges_build(&exchanges, &sketch.rec, &flows, &carriers);
+	while (count < 4 && shared[_i].kinds[count])
+		count++;
+	ck_assert_uint_eq(exchanges.count, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct exchange *exchange = &exchanges.exchanges[i];
+
+		ck_assert_str_eq(sketch.rec.strings[exchange->kind], shared[_i].kinds[i]);
+		ck_assert_int_eq(exchange->sharing, shared[_i].sharing);
+		ck_assert_uint_eq(exchange->ordinal, i);
+	}
+	exchanges_free(&exchanges);
+	carriers_free(&carriers);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	EACH(requests_share_a_connection, shared);
 	EACH(exchanges_are_cut, rows);
 	LOOP(the_end_of_a_process_closes_its_connections, 0, 2);
 	TEST(the_first_read_that_tells_it_is_the_kind);
