@@ -2,8 +2,7 @@
 /*
  * Counts answers that loops give for other threads; handed_answers.h has the contract.
  *
- * An answer is of the visit in which it is written. A flow to which several threads of the loop's
- * own process write, and that is not the one with the question, is no client's.
+ * An answer is of the visit in which it is written.
  */
 #include "handed_answers.h"
 
@@ -11,19 +10,13 @@
 
 #include "base/memory.h"
 
-/* Threads that write to a flow. */
-struct writers {
-	uint32_t first; /* a thread, NO_INDEX = nobody */
-	bool are_several;
-};
-
 struct answers {
 	const struct recording *rec;
 	const struct loops *loops;
 	const struct flows *flows;
-	struct writers *writers; /* by flow */
-	size_t *first_visit;     /* by thread, and one more */
-	uint32_t *end_op;        /* by request, NO_INDEX = none */
+	const uint32_t *job_of_visit;
+	size_t *first_visit; /* by thread, and one more */
+	uint32_t *end_op;    /* by request, NO_INDEX = none */
 };
 
 static uint32_t flow_of(const struct flows *flows, uint32_t op)
@@ -31,26 +24,6 @@ static uint32_t flow_of(const struct flows *flows, uint32_t op)
 	uint32_t transfer = flows->transfer_of[op];
 
 	return transfer == NO_INDEX ? NO_INDEX : flows->transfers[transfer].flow;
-}
-
-static void writers_find(struct answers *answers)
-{
-	const struct flows *flows = answers->flows;
-
-	for (size_t i = 0; i < flows->flow_count; i++)
-		answers->writers[i].first = NO_INDEX;
-	for (uint32_t op = 0; op < answers->rec->op_count; op++) {
-		uint32_t flow = flow_of(flows, op), thread = answers->rec->ops[op].thread;
-
-		if (flow == NO_INDEX || thread == NO_INDEX ||
-		    !flows->transfers[flows->transfer_of[op]].is_write)
-			continue;
-		struct writers *writers = &answers->writers[flow];
-
-		if (writers->first == NO_INDEX)
-			writers->first = thread;
-		writers->are_several |= writers->first != thread;
-	}
 }
 
 static void visits_find(struct answers *answers)
@@ -74,8 +47,8 @@ static void ends_find(struct answers *answers, const struct requests *requests)
 			answers->end_op[requests->places[i].stamp / 2] = requests->places[i].op;
 }
 
-/* The flow of the visit that an op is part of; NO_INDEX: it is of none. */
-static uint32_t visited_flow(const struct answers *answers, uint32_t op)
+/* The visit that an op is part of; NO_INDEX: it is of none. */
+static uint32_t visit_of(const struct answers *answers, uint32_t op)
 {
 	const struct rec_op *ops = answers->rec->ops;
 	const struct visit *visits = answers->loops->visits;
@@ -91,18 +64,7 @@ static uint32_t visited_flow(const struct answers *answers, uint32_t op)
 		else
 			high = middle;
 	}
-	return low > first ? visits[low - 1].flow : NO_INDEX;
-}
-
-/* Several threads of a process call a loop of it by this flow. */
-static bool is_bell(const struct answers *answers, uint32_t flow, uint32_t loop)
-{
-	const struct writers *writers = &answers->writers[flow];
-	const struct rec_thread *threads = answers->rec->threads;
-	enum flow_unit unit = answers->flows->flows[flow].unit;
-
-	return (unit == FLOW_SIGNALS || unit == FLOW_BYTES) && writers->are_several &&
-	       threads[writers->first].process == threads[loop].process;
+	return low > first ? (uint32_t)low - 1 : NO_INDEX;
 }
 
 static bool is_handed(const struct answers *answers, const struct requests *requests, size_t index)
@@ -114,34 +76,36 @@ static bool is_handed(const struct answers *answers, const struct requests *requ
 
 	if (end_op == NO_INDEX || answers->rec->ops[end_op].thread == NO_INDEX)
 		return false;
-	uint32_t flow = visited_flow(answers, end_op);
+	uint32_t at = visit_of(answers, end_op);
 
-	return flow != NO_INDEX && is_bell(answers, flow, answers->rec->ops[end_op].thread) &&
-	       flow != flow_of(answers->flows, requests->requests[served].op);
+	if (at == NO_INDEX || answers->job_of_visit[at] != NO_INDEX)
+		return false;
+	const struct visit *visit = &answers->loops->visits[at];
+	return visit->sort == VISIT_ANSWER ||
+	       (visit->flow != NO_INDEX && answers->loops->is_bell[visit->flow] &&
+		visit->flow != flow_of(answers->flows, requests->requests[served].op));
 }
 
 size_t handed_answers_count(const struct recording *rec, const struct requests *requests,
-			    const struct loops *loops, const struct flows *flows)
+			    const struct loops *loops, const uint32_t *job_of_visit,
+			    const struct flows *flows)
 {
 	if (!loops->visit_count)
 		return 0;
-	struct answers answers = {
-		.rec = rec,
-		.loops = loops,
-		.flows = flows,
-		.writers = memory_new(flows->flow_count, sizeof(*answers.writers)),
-		.first_visit = memory_new(rec->thread_count + 1, sizeof(*answers.first_visit)),
-		.end_op = memory_new(requests->count, sizeof(*answers.end_op))
-	};
+	struct answers answers = { .rec = rec,
+				   .loops = loops,
+				   .flows = flows,
+				   .job_of_visit = job_of_visit,
+				   .first_visit = memory_new(rec->thread_count + 1,
+							     sizeof(*answers.first_visit)),
+				   .end_op = memory_new(requests->count, sizeof(*answers.end_op)) };
 	size_t count = 0;
 
-	writers_find(&answers);
 	visits_find(&answers);
 	ends_find(&answers, requests);
 	for (size_t i = 0; i < requests->count; i++)
 		count += request_is_judged(requests, &requests->requests[i]) &&
 			 is_handed(&answers, requests, i);
-	free(answers.writers);
 	free(answers.first_visit);
 	free(answers.end_op);
 	return count;

@@ -9,7 +9,8 @@
  *
  * A write belongs to the visit before it. Some loops put writes off until all sources have been
  * read, or until there is room: these are visits of their own. Such a write belongs to the source
- * that was read in every turn in which it was written; else to that of its socket.
+ * that was read in every turn in which it was written; else to that of its socket. A bell
+ * asks for nothing: a write behind it is an answer to the question of its own socket.
  *
  * Threads that read from the same source are one loop.
  *
@@ -181,6 +182,7 @@ void loops_build(struct loops *loops, const struct recording *rec, const struct 
 	loops->end_visit = memory_new(rec->thread_count, sizeof(*loops->end_visit));
 	loops->end_op = memory_new(rec->thread_count, sizeof(*loops->end_op));
 	loops->loop_of_thread = memory_new(rec->thread_count, sizeof(*loops->loop_of_thread));
+	loops->is_bell = memory_new(flows->flow_count, sizeof(*loops->is_bell));
 	finding.parent = memory_new(rec->thread_count, sizeof(*finding.parent));
 	finding.opener = memory_new(rec->string_count, sizeof(*finding.opener));
 	memset(finding.opener, 0xff, rec->string_count * sizeof(*finding.opener));
@@ -215,6 +217,7 @@ void loops_free(struct loops *loops)
 {
 	free(loops->visits);
 	free(loops->visit_of);
+	free(loops->is_bell);
 	free(loops->end_visit);
 	free(loops->end_op);
 	free(loops->loop_of_thread);

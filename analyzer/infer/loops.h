@@ -7,6 +7,9 @@
  * that is not known, or the end of the loop. Some loops put answers off until they have read from
  * all connections that a poll found. Before these they may do work once a turn.
  *
+ * A bell is a source by which other threads of the process call the loop. It tells that something
+ * is done, and not what.
+ *
  * Built once, read-only afterwards.
  */
 #ifndef WCPROF_LOOPS_H
@@ -20,6 +23,7 @@
 enum visit_sort {
 	VISIT_EVENT,   /* a poll found the connection: it had data, or room */
 	VISIT_PUT_OFF, /* of one that was visited before in this turn, from a poll to the next */
+	VISIT_ANSWER,  /* an answer to it, as other threads have called the loop by a bell */
 	VISIT_TURN,    /* work done once a turn, behind all events; none, if it has no op */
 	VISIT_TICK,    /* a poll found nothing in time; the rest concerns nobody else */
 	VISIT_BARRIER
@@ -38,6 +42,7 @@ struct loops {
 	struct visit *visits; /* thread by thread, in order */
 	size_t visit_count;
 	uint32_t *visit_of; /* by op, NO_INDEX = it begins none */
+	bool *is_bell;      /* by flow: several other threads call a loop by it */
 	/* By thread: the visit that is the loop's end, and the call behind which that is. NO_INDEX:
 	 * the thread is no loop, or its loop lasts as long as itself. */
 	uint32_t *end_visit;

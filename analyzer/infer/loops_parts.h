@@ -44,6 +44,7 @@ struct habits {
 	uint32_t prompt_count; /* answers before the next event of the turn */
 	uint32_t put_off_count;
 	bool puts_off;
+	bool has_bell;
 	bool has_groups; /* turns of several events, which show what is done once a turn: */
 	bool has_own_work;
 	bool has_shared_work; /* some of that concerns others */

@@ -11,6 +11,7 @@
 #include "format.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A turn with more reads does not show which of them a write belongs to. */
 enum { TELLING_READS_MAX = 16 };
@@ -239,6 +240,37 @@ static void loops_number(struct finding *finding)
 	free(sources);
 }
 
+/* Threads that call the loops of their own process, and are several for one of these. */
+static void bells_find(struct finding *finding)
+{
+	const struct recording *rec = finding->rec;
+	const struct flows *flows = finding->flows;
+	uint32_t *caller = memory_new(flows->flow_count, sizeof(*caller));
+
+	memset(caller, 0xff, flows->flow_count * sizeof(*caller));
+	for (uint32_t op = 0; op < rec->op_count; op++) {
+		uint32_t transfer = flows->transfer_of[op], thread = rec->ops[op].thread;
+
+		if (transfer == NO_INDEX || thread == NO_INDEX ||
+		    !flows->transfers[transfer].is_write)
+			continue;
+		uint32_t flow = flows->transfers[transfer].flow;
+		const struct loop_flow *called = &finding->of_flow[flow];
+		enum flow_unit unit = flows->flows[flow].unit;
+
+		if ((unit != FLOW_SIGNALS && unit != FLOW_BYTES) || !is_source(finding, called) ||
+		    thread == called->reader ||
+		    rec->threads[thread].process != rec->threads[called->reader].process)
+			continue;
+		if (caller[flow] == NO_INDEX)
+			caller[flow] = thread;
+		else if (caller[flow] != thread)
+			finding->loops->is_bell[flow] = finding->habits[called->reader].has_bell =
+				true;
+	}
+	free(caller);
+}
+
 /* --- which source a write belongs to --- */
 
 static void own_sources_find(struct finding *finding)
@@ -326,9 +358,13 @@ static void owners_find(struct finding *finding)
 	for (size_t i = 0; i < finding->pairs.count; i++) {
 		struct loop_flow *flow = &finding->of_flow[finding->pairs.keys[i].process];
 
-		if (finding->pair_writes[i] == flow->writes && flow->writes > 1 &&
-		    flow->own_writes < flow->writes)
-			flow->owner = (uint32_t)finding->pairs.keys[i].address;
+		uint32_t source = (uint32_t)finding->pairs.keys[i].address;
+
+		if (finding->pair_writes[i] != flow->writes || flow->writes < 2 ||
+		    flow->own_writes >= flow->writes)
+			continue;
+		bool is_answer = finding->loops->is_bell[source] && flow->own != NO_INDEX;
+		flow->owner = is_answer ? flow->own : source;
 	}
 }
 
@@ -337,6 +373,7 @@ void loops_sources_find(struct finding *finding)
 	loops_turns_do(finding, turn_look);
 	readers_find(finding);
 	loops_number(finding);
+	bells_find(finding);
 	own_sources_find(finding);
 	loops_turns_do(finding, turn_pair);
 	owners_find(finding);

@@ -7,6 +7,9 @@
  * that is never made between two of them. It is told apart only where all of it concerns nobody
  * else: a replay may have more turns, or fewer.
  *
+ * Behind a bell come the answers to whoever's work is done. Each is a visit of its own, with all
+ * that the loop did since it was done with the one before.
+ *
  * One thread.
  */
 #include "loops_parts.h"
@@ -37,13 +40,30 @@ static uint32_t source_of(const struct finding *finding, const struct loop_event
 	return flow->owner;
 }
 
-/* Where the loop turns to a source from another one, or reads again. */
+static bool is_bell(const struct finding *finding, uint32_t source)
+{
+	return source != NO_INDEX && finding->loops->is_bell[source];
+}
+
+/* Where the loop turns to a source from another one, or reads again. A bell is not written to. */
 static uint32_t source_begun(const struct finding *finding, const struct loop_event *event,
 			     uint32_t current)
 {
 	uint32_t source = source_of(finding, event);
 
-	return source == current && !is_read(finding, event) ? NO_INDEX : source;
+	if (is_read(finding, event))
+		return source;
+	return source == current || is_bell(finding, source) ? NO_INDEX : source;
+}
+
+/* A write to a source, in the turn that begins at `from`: others have done its work. `read`: the
+ * source that was read last. */
+static bool is_called_for(const struct finding *finding, const struct loop_event *event,
+			  uint32_t source, uint32_t read, size_t from)
+{
+	return !is_read(finding, event) &&
+	       (is_bell(finding, read) || (finding->habits[thread_of(finding, from)].has_bell &&
+					   finding->of_flow[source].turn != from));
 }
 
 /* When the first data that a poll found were written; UINT64_MAX = it found none. */
@@ -95,21 +115,24 @@ static struct turn_events turn_events(struct finding *finding, size_t from, size
 {
 	struct turn_events found = { SIZE_MAX, to, 0 };
 	bool puts_off = finding->habits[thread_of(finding, from)].puts_off;
-	uint32_t current = NO_INDEX;
+	uint32_t current = NO_INDEX, read = NO_INDEX;
 
 	for (size_t i = from + 1; i < to; i++) {
-		uint32_t source =
-			source_begun(finding, &finding->events[i], puts_off ? NO_INDEX : current);
+		const struct loop_event *event = &finding->events[i];
+		uint32_t source = source_begun(finding, event, puts_off ? NO_INDEX : current);
 
 		if (source == NO_INDEX)
 			continue;
 		struct loop_flow *flow = &finding->of_flow[source];
+		bool is_called = is_called_for(finding, event, source, read, from);
 
-		if (!is_read(finding, &finding->events[i]) && flow->turn == from) {
+		if (!is_called && !is_read(finding, event) && flow->turn == from) {
 			found.end = i;
 			break;
 		}
-		flow->turn = (uint32_t)from;
+		if (!is_called)
+			flow->turn = (uint32_t)from;
+		read = is_read(finding, event) ? source : read;
 		current = source;
 		found.last = i;
 		found.count++;
@@ -262,6 +285,17 @@ static uint32_t cause_of_write(struct finding *finding, const struct loop_event 
 	return is_new && opener != NO_INDEX ? opener : source;
 }
 
+/* The op with which an answer begins: the first one since bytes were moved, up to its write at
+ * `at`. */
+static uint32_t answer_begun(const struct finding *finding, size_t moved, size_t at)
+{
+	size_t i = moved + 1;
+
+	while (i < at && (finding->events[i].is_held || finding->events[i].sort != EVENT_CALL))
+		i++;
+	return finding->events[i].op;
+}
+
 void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 {
 	const struct rec_op *poll = &finding->rec->ops[finding->events[from].op];
@@ -290,7 +324,9 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		loops_visit_add(finding, &visit);
 	else if (data_ns > poll->start_ns && data_ns != UINT64_MAX)
 		visit.latency_ns = poll->end_ns - data_ns;
-	uint32_t current = NO_INDEX;
+	uint32_t current = NO_INDEX, read = NO_INDEX;
+	size_t moved = from; /* the last event that moved bytes */
+
 	for (size_t i = from + 1; i <= to; i++) {
 		if (i == events.end && has_own_work && events.last != SIZE_MAX)
 			turn_own_work(finding, &events, to == finding->first[poll->thread + 1],
@@ -301,23 +337,27 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		bool is_event = visit.sort != VISIT_PUT_OFF;
 		uint32_t source = source_begun(finding, event,
 					       is_event && habits->puts_off ? NO_INDEX : current);
+		size_t before = moved;
 
+		moved = event->sort == EVENT_TRANSFER ? i : moved;
 		if (source == NO_INDEX) {
 			socket_note(finding, event, habits->visited);
 			continue;
 		}
 		bool reads = is_read(finding, event);
+		bool is_called = is_called_for(finding, event, source, read, from);
 		bool is_put_off =
 			i >= events.end && !reads && finding->of_flow[source].turn == from;
 
 		if (current != NO_INDEX || !is_known)
-			visit.op = event->op;
+			visit.op = is_called ? answer_begun(finding, before, i) : event->op;
 		current = source;
+		read = reads ? source : read;
 		visit.flow = reads ? source : cause_of_write(finding, event, source);
 		habits->visited = visit.flow;
 		finding->of_flow[source].is_visited = true;
 		visit.transfer = reads ? event->transfer : NO_INDEX;
-		visit.sort = is_put_off ? VISIT_PUT_OFF : VISIT_EVENT;
+		visit.sort = is_called ? VISIT_ANSWER : is_put_off ? VISIT_PUT_OFF : VISIT_EVENT;
 		loops_visit_add(finding, &visit);
 		visit.latency_ns = VISIT_HAS_NOT_WAITED;
 	}

@@ -43,7 +43,8 @@ void simulate_lengths_add(struct lengths *lengths, const struct script *script)
 		if ((contract->number == NUMBER_LENGTH || contract->number == NUMBER_TIME) &&
 		    contract->operand == OPERAND_SCOPE)
 			lengths->of_scope_ns[step->arg] += (double)step->ns;
-		else if (contract->number != NUMBER_NONE && contract->number != NUMBER_JUMP)
+		else if (contract->number != NUMBER_NONE && contract->number != NUMBER_JOB &&
+			 contract->number != NUMBER_JUMP)
 			lengths->fixed_ns += (double)step->ns;
 	}
 	for (size_t i = 0; i < script->actor_count; i++)

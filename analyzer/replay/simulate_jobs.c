@@ -3,7 +3,8 @@
  * The jobs of pools: where a take goes on.
  *
  * A take from a source that has jobs goes on with the next one in recorded order, whichever thread
- * did it then. A read of a message goes on with the job that was in it. When there are no more
+ * did it then. A read of a message goes on with the job that was in it. So does a take from a queue
+ * of which is known who put which job: with that which was put first. When there are no more
  * jobs, an actor goes on behind its own last take. One thread a simulation.
  */
 #include "simulate_parts.h"
@@ -25,7 +26,41 @@ static uint32_t job_number(const struct simulation *sim, const struct step *step
 			return number < room->count ? sim->sent[room->first + number] : NO_INDEX;
 		}
 	}
-	return sim->next_job[script_source(script, step)];
+	uint32_t source = script_source(script, step), next = sim->next_job[source];
+	const struct job_list *jobs = &script->jobs[source];
+
+	if (!jobs->is_handed_over)
+		return next;
+	return next < sim->handed_count[source] ? sim->handed[jobs->first + next] : NO_INDEX;
+}
+
+void simulate_hand_over(struct simulation *sim, const struct step *step)
+{
+	uint32_t source = step->job ? script_put_source(sim->script, step) : NO_INDEX;
+
+	if (source == NO_INDEX || sim->handed_count[source] == sim->script->jobs[source].count)
+		return;
+	sim->handed[sim->script->jobs[source].first + sim->handed_count[source]++] =
+		(uint32_t)step->job - 1;
+}
+
+void simulate_job_ends(struct simulation *sim, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	uint32_t job = player->job;
+
+	if (job == NO_INDEX)
+		return;
+	player->job = NO_INDEX;
+	sim->is_done[job] = true;
+	simulate_loop_may_answer(sim, job, player->now_ns);
+}
+
+void simulate_comes_for_job(struct simulation *sim, const struct step *step, uint32_t actor)
+{
+	if (sim->players[actor].job != NO_INDEX &&
+	    sim->script->jobs[script_source(sim->script, step)].count)
+		simulate_job_ends(sim, actor);
 }
 
 /* Returns its number among those of its source. */
@@ -49,6 +84,7 @@ uint32_t simulate_next_job(struct simulation *sim, const struct step *step, uint
 
 	if (number < jobs->count) {
 		take_job(sim, source);
+		player->job = jobs->first + number;
 		return jobs->steps[number];
 	}
 	if (jobs->count && last_body != NO_INDEX && !player->has_left) {

@@ -5,7 +5,8 @@
  * A poll finds the connections whose data are there, those first whose data came first. Their
  * visits are made one after the other, whatever the recorded order was. Then come the work of the
  * turn and the visits that were put off, and the next poll. Visits of one connection keep their
- * order. All visits before a barrier come first (infer/loops.h). In a replay with more turns than
+ * order. An answer to it for others comes when they have done what it needs. All visits before a
+ * barrier come first (infer/loops.h). In a replay with more turns than
  * were recorded the list of their work begins anew.
  *
  * A tick, which follows a poll in vain, comes so long after the thread came to its loop. A loop
@@ -37,6 +38,8 @@ static bool has_data(const struct simulation *sim, const struct source *source,
 {
 	const struct channel *channel = &sim->channels[source->flow];
 
+	if (visit->job != NO_INDEX)
+		return sim->is_done[visit->job];
 	if (visit->is_accept)
 		return channel->written >= visit->needed && channel->claimed + 1 >= visit->needed;
 	return !visit->needed || channel->written >= channel->claimed + visit->needed;
@@ -101,6 +104,14 @@ void simulate_loop_has(struct simulation *sim, uint32_t flow, uint64_t now_ns)
 	uint32_t source = sim->loops ? sim->loops->source_of_flow[flow] : NO_INDEX;
 
 	for (; source != NO_INDEX; source = sim->loops->sources[source].next_of_flow)
+		source_offer(sim, source, now_ns);
+}
+
+void simulate_loop_may_answer(struct simulation *sim, uint32_t job, uint64_t now_ns)
+{
+	uint32_t source = sim->loops ? sim->loops->source_of_job[job] : NO_INDEX;
+
+	if (source != NO_INDEX)
 		source_offer(sim, source, now_ns);
 }
 

@@ -223,9 +223,13 @@ static void source_add(struct listing *listing, const struct ordered_visit *orde
 	loops->sources[source].count++;
 	bool is_shared = loops->loops[ordered->loop].is_shared;
 	uint32_t stretch = listing->stretches[ordered->visit];
+	uint32_t job = listing->script->job_of_visit[ordered->visit];
 
+	if (job != NO_INDEX)
+		loops->source_of_job[job] = source;
 	loops->plan[at] = (struct planned_visit){ .needed = needed_by(listing, visit),
 						  .step = listing->steps[ordered->visit],
+						  .job = job,
 						  .stretch = is_shared ? 0 : stretch,
 						  .is_accept = visit->transfer != NO_INDEX &&
 							       is_accept(listing->script, visit),
@@ -299,6 +303,8 @@ void simulate_loops_find(struct simulation *sim)
 	loops->loops = memory_new(loops->loop_count, sizeof(*loops->loops));
 	loops->source_of_flow = memory_new(flow_count, sizeof(*loops->source_of_flow));
 	memset(loops->source_of_flow, 0xff, flow_count * sizeof(*loops->source_of_flow));
+	loops->source_of_job = memory_new(script->job_count, sizeof(*loops->source_of_job));
+	memset(loops->source_of_job, 0xff, script->job_count * sizeof(*loops->source_of_job));
 	listing.steps = memory_new(visit_count, sizeof(*listing.steps));
 	memset(listing.steps, 0xff, visit_count * sizeof(*listing.steps));
 	listing.stretches = memory_new(visit_count, sizeof(*listing.stretches));
@@ -324,6 +330,7 @@ void simulate_loops_free(struct simulation *sim)
 	free(loops->sources);
 	free(loops->source_of_flow);
 	free(loops->plan);
+	free(loops->source_of_job);
 	free(loops->in_step_order);
 	free(loops->stretches);
 	free(loops->first_stretch);

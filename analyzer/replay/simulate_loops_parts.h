@@ -34,6 +34,7 @@ struct stretch {
 struct planned_visit {
 	uint64_t needed;        /* so much must be there; 0: it needs nothing */
 	uint32_t step;          /* in the script */
+	uint32_t job;           /* must be done; NO_INDEX = none */
 	uint32_t stretch : 30;  /* of its thread, from 0 */
 	uint32_t is_accept : 1; /* of the connection with this number, from 1 */
 	uint32_t is_put_off : 1;
@@ -92,6 +93,7 @@ struct event_loops {
 	size_t source_count;
 	uint32_t *source_of_flow;   /* the first one; NO_INDEX = of no loop */
 	struct planned_visit *plan; /* by source, in its order */
+	uint32_t *source_of_job;    /* that has an answer which needs it; NO_INDEX = none has */
 	uint32_t *in_step_order;    /* sources of visits, stretch by stretch */
 	struct stretch *stretches;  /* actor by actor; the first one of each has no barrier */
 	uint32_t *first_stretch;    /* by actor, and one more */

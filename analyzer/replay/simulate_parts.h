@@ -105,6 +105,7 @@ struct player {
 	uint32_t rounds;    /* of a loop of tries or looks, in vain so far */
 	uint32_t next;      /* in the queue that it sleeps in */
 	struct queue joiners;
+	uint32_t job; /* that it does, among those of all sources; NO_INDEX = it does none */
 	struct batch batch;
 	enum player_life life;
 	enum player_cpu cpu;
@@ -177,7 +178,10 @@ struct simulation {
 	bool *was_given;           /* by link */
 	struct event_loops *loops; /* NULL = there are none */
 	uint32_t *next_job;        /* by source of jobs: how many were taken */
-	uint32_t *sent; /* by room of messages: the job in each, in the order of writes */
+	uint32_t *handed; /* jobs in the order in which they were put, each source's on its own */
+	uint32_t *handed_count; /* by source: how many were put */
+	bool *is_done;          /* by job of all sources */
+	uint32_t *sent;         /* by room of messages: the job in each, in the order of writes */
 	struct stranger *strangers; /* by number, from that of the last actor on */
 	uint32_t stranger_count;
 	struct agenda agenda;
@@ -335,6 +339,13 @@ uint32_t simulate_next_batch(struct simulation *, const struct step *, uint32_t 
 /* The jobs that a step takes from are all taken; false also for a step that takes none. */
 bool simulate_jobs_are_done(const struct simulation *, const struct step *);
 
+/* A step puts something; the job that it says comes with that. */
+void simulate_hand_over(struct simulation *, const struct step *);
+/* The job that the actor does is done. Answers may need that. */
+void simulate_job_ends(struct simulation *, uint32_t actor);
+/* The actor comes for its next one. */
+void simulate_comes_for_job(struct simulation *, const struct step *, uint32_t actor);
+
 /* One step that concerns other actors, at the actor's time. False: it sleeps, runs or has ended. */
 bool simulate_interact(struct simulation *, const struct step *, uint32_t actor);
 
@@ -383,6 +394,8 @@ void simulate_loops_free(struct simulation *);
 void simulate_loops_reset(struct simulation *);
 /* After a write to a flow. */
 void simulate_loop_has(struct simulation *, uint32_t flow, uint64_t now_ns);
+/* A job is done. */
+void simulate_loop_may_answer(struct simulation *, uint32_t job, uint64_t now_ns);
 /* Sets the next step. */
 bool simulate_visit(struct simulation *, const struct step *, uint32_t actor);
 void simulate_loops_answer(const struct simulation *, struct replay_answer *);

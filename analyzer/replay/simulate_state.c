@@ -58,6 +58,12 @@ static void resources_clear(struct simulation *sim)
 	for (size_t i = 0; i < script->recording->link_count; i++)
 		queue_clear(&sim->listeners[i]);
 	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));
+	for (size_t i = 0; i < script->source_count; i++) {
+		sim->handed_count[i] = script->jobs[i].there;
+		for (uint32_t k = 0; k < script->jobs[i].there; k++)
+			sim->handed[script->jobs[i].first + k] = k;
+	}
+	memset(sim->is_done, 0, script->job_count * sizeof(*sim->is_done));
 	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
@@ -89,7 +95,8 @@ void simulate_reset(struct simulation *sim)
 	sim->acting = NO_INDEX;
 	simulate_bound(sim);
 	for (uint32_t i = 0; i < script->actor_count; i++) {
-		sim->players[i] = (struct player){ .step = script->actors[i].first_step };
+		sim->players[i] =
+			(struct player){ .step = script->actors[i].first_step, .job = NO_INDEX };
 		queue_clear(&sim->players[i].joiners);
 	}
 	simulate_stalls_reset(sim);
@@ -113,6 +120,9 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->locks = memory_new(script->lock_count, sizeof(*sim->locks));
 	sim->tokens = memory_new(script->monitors.condition_count, sizeof(*sim->tokens));
 	sim->next_job = memory_new(script->source_count, sizeof(*sim->next_job));
+	sim->handed = memory_new(script->job_count, sizeof(*sim->handed));
+	sim->handed_count = memory_new(script->source_count, sizeof(*sim->handed_count));
+	sim->is_done = memory_new(script->job_count, sizeof(*sim->is_done));
 	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
@@ -148,6 +158,9 @@ void simulate_free(struct simulation *sim)
 	free(sim->locks);
 	free(sim->tokens);
 	free(sim->next_job);
+	free(sim->handed);
+	free(sim->handed_count);
+	free(sim->is_done);
 	free(sim->sent);
 	free(sim->semaphores);
 	free(sim->barriers);

@@ -51,6 +51,8 @@ bool simulate_send(struct simulation *sim, const struct step *step, uint32_t act
 		sim->sent[room->first + number] = sim->script->messages.job_of[step->arg];
 	channel->written += bytes;
 	simulate_loop_has(sim, transfer->flow, player->now_ns);
+	if (script_rings(sim->script, step))
+		simulate_job_ends(sim, actor);
 	player->needed -= bytes;
 	player->woke =
 		(player->is_back && player->woke) || (bytes && channel->readers.first != NO_INDEX);
@@ -68,6 +70,7 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 	struct player *player = &sim->players[actor];
 
 	if (!player->is_back) {
+		simulate_comes_for_job(sim, step, actor);
 		channel->claimed += transfer->bytes;
 		if (sim->script->flows.flows[transfer->flow].unit == FLOW_CONNECTIONS)
 			simulate_loop_has(sim, transfer->flow, player->now_ns);

@@ -69,8 +69,10 @@ bool simulate_life(struct simulation *sim, const struct step *step, uint32_t act
 	struct player *player = &sim->players[actor];
 	bool goes_on = true;
 
-	if (step->type == STEP_END)
+	if (step->type == STEP_END) {
+		simulate_job_ends(sim, actor);
 		return end(sim, actor);
+	}
 	if (step->type == STEP_SPAWN)
 		simulate_start(sim, step->arg, player->now_ns + step->ns);
 	else if (step->type == STEP_JOIN)

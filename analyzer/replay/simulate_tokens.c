@@ -32,6 +32,7 @@ bool simulate_take(struct simulation *sim, const struct step *step, uint32_t act
 	struct tokens *tokens = &sim->tokens[step->arg];
 	struct lock *lock = &sim->locks[sim->script->jobs[step->arg].lock];
 
+	simulate_comes_for_job(sim, step, actor);
 	if (player->needs_lock && !simulate_mutex_acquire(sim, lock, actor, true))
 		return false;
 	player->needs_lock = false;
@@ -91,6 +92,7 @@ bool simulate_yield(struct simulation *sim, const struct step *step, uint32_t ac
 void simulate_put(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->monitors.condition_count);
+	simulate_hand_over(sim, step);
 	sim->tokens[step->arg].count++;
 	simulate_wake_first(sim, &sim->tokens[step->arg].sleepers, sim->players[actor].now_ns,
 			    false);
@@ -110,6 +112,7 @@ bool simulate_signal(struct simulation *sim, const struct step *step, uint32_t a
 	enum put_model model = sim->script->monitors.conditions[role->condition].model;
 	if (model == PUT_NONE || (put_by_section(model) && !role->is_gate))
 		return false;
+	simulate_hand_over(sim, step);
 	tokens->is_open = tokens->is_open || role->is_gate;
 	tokens->count += !role->is_gate;
 	if (!role->wakes_all)
@@ -136,6 +139,7 @@ void simulate_post(struct simulation *sim, const struct step *step, uint32_t act
 		permits->owed--;
 		return;
 	}
+	simulate_hand_over(sim, step);
 	permits->count++;
 	simulate_wake_first(sim, &permits->sleepers, sim->players[actor].now_ns, false);
 }
@@ -146,6 +150,7 @@ bool simulate_permit(struct simulation *sim, const struct step *step, uint32_t a
 	struct permits *permits = &sim->semaphores[step->arg];
 
 	assert(!permits->count || !permits->owed);
+	simulate_comes_for_job(sim, step, actor);
 	if (!permits->count && !sim->players[actor].is_forced) {
 		simulate_sleep(sim, &permits->sleepers, actor);
 		return false;

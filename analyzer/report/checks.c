@@ -371,8 +371,8 @@ static void check_latency(struct checks *checks, const struct analysis *analysis
 			check->value = fmax(check->value, checks->figure_off[i]);
 	}
 	const struct script *script = &analysis->script;
-	size_t handed =
-		handed_answers_count(script->recording, requests, &script->loops, &script->flows);
+	size_t handed = handed_answers_count(script->recording, requests, &script->loops,
+					     script->job_of_visit, &script->flows);
 	checks->handed_percent = checks_percent((double)handed, (double)requests->judged_count);
 	check->state = requests->judged_source == REQUEST_LOCK ? CHECK_UNKNOWN : CHECK_PASSED;
 	emit_format_duration(took[0], recorded.ns[REQUEST_P50]);

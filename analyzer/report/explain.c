@@ -222,15 +222,16 @@ static void number_format(char text[NAME_BYTES], const struct step *step, size_t
 	char duration[EMIT_DURATION_BYTES];
 	const char *before = "";
 
-	text[0] = '\0';
 	emit_format_duration(duration, (double)step->ns);
 	switch (script_contract((enum step_type)step->type)->number) {
 	case NUMBER_NONE:
+	case NUMBER_JOB:
+		text[0] = '\0';
 		return;
 	case NUMBER_JUMP:
-		snprintf(text, NAME_BYTES, "to %zu",
-			 step->type == STEP_AGAIN ? index - step->jump
-						  : index + step->jump + (step->type != STEP_RACE));
+		index += step->type == STEP_AGAIN ? -step->jump
+						  : step->jump + (step->type != STEP_RACE);
+		snprintf(text, NAME_BYTES, "to %zu", index);
 		return;
 	case NUMBER_LENGTH:
 		break;
@@ -335,9 +336,8 @@ static void print_steps(const struct explained *explained, uint32_t thread)
 static bool is_number(const char *text, uint32_t number)
 {
 	char *end;
-	unsigned long value = strtoul(text, &end, 10);
 
-	return end != text && !*end && value == number;
+	return strtoul(text, &end, 10) == number && end != text && !*end;
 }
 
 enum thread_match { BY_NAME, BY_TID, BY_INDEX, MATCHES };

@@ -51,6 +51,7 @@ enum step_number {
 	NUMBER_NONE,
 	NUMBER_LENGTH,
 	NUMBER_LATENCY, /* from what ended the wait to the return */
+	NUMBER_JOB,     /* 1 + the number of the job that it hands over, 0 = not known */
 	NUMBER_TIME,    /* since the last deadline of the thread's schedule, or its begin */
 	NUMBER_JUMP
 };
@@ -73,6 +74,7 @@ const struct step_contract *script_contract(enum step_type);
 struct step {
 	union {
 		uint64_t ns;
+		uint64_t job;  /* of its source, from 1 on */
 		uint64_t jump; /* steps, ahead to the end of the rounds or of a turn, or back */
 	};
 	uint32_t arg;
@@ -120,7 +122,10 @@ struct job_list {
 	uint32_t *steps;
 	size_t count;
 	size_t capacity;
-	uint32_t lock; /* index into locks, NO_INDEX = never taken */
+	uint32_t lock;       /* index into locks, NO_INDEX = never taken */
+	uint32_t first;      /* number of its first job among those of all sources */
+	bool is_handed_over; /* steps that put say which job; else they are in recorded order */
+	uint32_t there;      /* the first jobs are there at the start, if so */
 	/* by job, where a take takes all that is there: how many items; NULL: each takes one */
 	uint32_t *items;
 	uint32_t last_items; /* of the last take, whose job is in no list */
@@ -188,6 +193,8 @@ struct script {
 	size_t barrier_count;
 	struct job_list *jobs; /* by source: conditions, then flows, then semaphores */
 	size_t source_count;
+	uint32_t job_count;     /* of all sources */
+	uint32_t *job_of_visit; /* an answer needs that this one is done; NO_INDEX = none */
 	struct script_circle *circles;
 	size_t circle_count;
 	struct flows flows;
@@ -233,6 +240,31 @@ static inline uint32_t script_source(const struct script *script, const struct s
 	if (step->type == STEP_PERMIT || step->type == STEP_CLAIM)
 		return (uint32_t)(conditions + script->flows.flow_count) + step->arg;
 	return NO_INDEX;
+}
+
+/* The source that a step puts one into, which the takes of others get; NO_INDEX = none. */
+static inline uint32_t script_put_source(const struct script *script, const struct step *step)
+{
+	const struct monitors *monitors = &script->monitors;
+
+	if (step->type == STEP_PUT)
+		return step->arg;
+	if (step->type == STEP_POST)
+		return (uint32_t)(monitors->condition_count + script->flows.flow_count) + step->arg;
+	if (step->type != STEP_SIGNAL || monitors->signals[step->arg].is_gate)
+		return NO_INDEX;
+	uint32_t condition = monitors->signals[step->arg].condition;
+
+	return condition != NO_INDEX && monitors->conditions[condition].model == PUT_BY_SIGNAL
+		       ? condition
+		       : NO_INDEX;
+}
+
+/* It calls an event loop, as something is done. */
+static inline bool script_rings(const struct script *script, const struct step *step)
+{
+	return step->type == STEP_SEND &&
+	       script->loops.is_bell[script->flows.transfers[step->arg].flow];
 }
 
 /* Where an actor begins to take its next job; NO_INDEX = in the middle of something else, or it

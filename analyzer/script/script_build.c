@@ -216,6 +216,7 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_places_split(&gathered->places, script);
 	script_turns_find(compiler);
 	script_pools_find(compiler);
+	script_answers_find(script);
 	fill_startups(compiler);
 	fill_latencies(compiler);
 	script_thinks_wake(compiler);
@@ -404,6 +405,7 @@ void script_free(struct script *script)
 	shares_free(&script->shares);
 	script_messages_free(script);
 	free(script->jobs);
+	free(script->job_of_visit);
 	free(script->steps);
 	free(script->origins);
 	free(script->actors);

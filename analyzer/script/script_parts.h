@@ -331,6 +331,9 @@ void script_tries_drop(struct script *, uint32_t actor);
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
 
+/* script_answers.c: which job each answer of an event loop needs. The jobs are known by then. */
+void script_answers_find(struct script *);
+
 /* script_wakes.c: whether a signal is one after which STEP_WAKING comes; sets how long those take.
  * To be called when runs are as long as they ran. */
 bool script_wake_costs(const struct script *, uint32_t link);

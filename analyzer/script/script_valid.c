@@ -231,12 +231,22 @@ static bool is_turn_valid(const struct script *script, size_t turn)
 			 script->steps[turn + jump].arg == script->steps[turn].arg);
 }
 
+static bool is_job_valid(const struct script *script, const struct step *step)
+{
+	uint32_t source = script_put_source(script, step);
+
+	return !step->job || (source != NO_INDEX && script->jobs[source].is_handed_over &&
+			      step->job <= script->jobs[source].count);
+}
+
 static bool is_number_valid(const struct script *script, size_t i, enum step_number number)
 {
 	const struct step *step = &script->steps[i];
 
 	if (number == NUMBER_NONE)
 		return step->ns == 0;
+	if (number == NUMBER_JOB)
+		return is_job_valid(script, step);
 	if (number != NUMBER_JUMP)
 		return step->ns != UINT64_MAX;
 	if (step->type == STEP_LOOK)

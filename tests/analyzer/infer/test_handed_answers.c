@@ -81,7 +81,7 @@ START_TEST(answers_for_other_threads_are_counted)
 	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
 	ck_assert_uint_eq(script.requests.judged_count, 2 * ROUNDS);
 	ck_assert_uint_eq(handed_answers_count(script.recording, &script.requests, &script.loops,
-					       &script.flows),
+					       script.job_of_visit, &script.flows),
 			  rows[_i].handed);
 	script_free(&script);
 	sketch_free(&sketch);

@@ -10,10 +10,10 @@
 /*
  * A word each: pN polls and finds N, PN waits longer for that, i polls in vain. rA and wA read from
  * A and write to it, nA names its socket, cN calls from place N, u reads from outside. All that is
- * read was written while the poll before it lasted.
+ * read was written while the poll before it lasted. Two threads take turns in writing to Z.
  *
- * Visits: eA an event of A, oA put off, b a barrier. t is work once a turn, T a turn without such
- * work, k a tick.
+ * Visits: eA an event of A, oA put off, aA an answer to it, b a barrier. t is work once a turn, T a
+ * turn without such work, k a tick.
  */
 static const struct {
 	const char *does;
@@ -51,11 +51,18 @@ static const struct {
 	  "eA eB t oB oA eA t oA eA eB t oA oB eC T oC b" },
 	/* 13: a connection that was opened at another one's visit */
 	{ "p1 rA wA nC p1 wC p1 rB wB p1 rC p1 rA wA", "eA eA eB eC eA b" },
+	/* 14: others call it by Z when they have done what was asked for */
+	{ "p1 rA p1 rB p1 rZ wA p2 rA rZ wB p1 rB p1 rZ c1 wB c1 wA wA",
+	  "eA eB eZ aA eA eZ aB eB eZ aB aA b" },
+	/* 15: some questions it answers itself */
+	{ "p1 rA wA p1 rB p2 rA rZ wB wA p1 rB wB p1 rA p1 rZ wA",
+	  "eA eB eA eZ aB aA eB eA eZ aA b" },
 };
 
 struct playing {
 	struct sketch *sketch;
 	double now_ms;
+	int rings;
 };
 
 static const char *ident_of(struct sketch *sketch, char name, bool is_loop)
@@ -75,8 +82,9 @@ static void write_before(struct playing *playing, const char *does, double at_ms
 
 	for (; *does && tolower(*does) != 'p'; does++)
 		if (*does == 'r' && found-- > 0)
-			sketch_io(playing->sketch, 0, "write",
-				  ident_of(playing->sketch, does[1], false), 1, at_ms, at_ms);
+			sketch_io(playing->sketch, does[1] == 'Z' && playing->rings++ % 2 ? 2 : 0,
+				  "write", ident_of(playing->sketch, does[1], false), 1, at_ms,
+				  at_ms);
 }
 
 static void play(struct playing *playing, const char *word)
@@ -134,7 +142,7 @@ static void describe(const struct sketch *sketch, const struct flows *flows,
 	for (size_t i = 0; i < loops->visit_count; i++) {
 		const struct visit *visit = &loops->visits[i];
 		bool has_flow = visit->flow != NO_INDEX;
-		char sort = "eotkb"[visit->sort];
+		char sort = "eoatkb"[visit->sort];
 
 		if (visit->sort == VISIT_TURN && visit->op == NO_INDEX)
 			sort = 'T';
@@ -151,12 +159,13 @@ START_TEST(what_a_loop_does_is_cut_into_visits)
 	struct timeline timeline;
 	struct flows flows;
 	struct loops loops;
-	struct playing playing = { &sketch, 1 };
+	struct playing playing = { &sketch, 1, 0 };
 	char text[512] = "";
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "clients", 0, 10);
 	sketch_thread(&sketch, "loop", 0, 10);
+	sketch_thread(&sketch, "clients", 0, 10);
 	for (const char *word = rows[_i].does; word; word = strchr(word, ' ')) {
 		word += *word == ' ';
 		play(&playing, word);
