@@ -7,7 +7,9 @@
 #include "cmd.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "options.h"
 #include "visible.h"
 
@@ -111,12 +114,14 @@ static void print_command_help(const struct command *command)
 			continue;
 		snprintf(name, sizeof(name), "-%c, --%s %s", option_rows[i].letter,
 			 option_rows[i].name, option_rows[i].argument);
+		if (isdigit(option_rows[i].letter))
+			memcpy(name, "   ", 3);
 		printf("  %-20s %s\n", name, option_rows[i].help);
 	}
 	if (strstr(command->arguments, "KEY=VALUE"))
 		print_settings();
 	if (strstr(command->arguments, "PROCESS"))
-		puts("\nPROCESS is a pid, or the name of a program if only one process has it.");
+		puts("\nPROCESS is a pid, the name of a program, or a regular expression for it.");
 	if (command->run == cmd_try)
 		puts("\nExit status: 0 all rows agree with their predictions, 3 some disagree, "
 		     "have\n"
@@ -192,7 +197,16 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 		options->keep = true;
 		break;
 	case 't':
-		options->tree = true;
+		options->how |= TARGET_TREE;
+		break;
+	case '1':
+		options->how |= TARGET_NEWEST;
+		break;
+	case '2':
+		options->how |= TARGET_OLDEST;
+		break;
+	case '3':
+		options->how |= TARGET_EVERY;
 		break;
 	case 'a':
 	case 'A':
@@ -224,6 +238,8 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 			continue;
 		table[count++] =
 			(struct option){ row->name, row->argument[0] != '\0', NULL, row->letter };
+		if (isdigit(row->letter))
+			continue;
 		letters[used++] = row->letter;
 		if (row->argument[0])
 			letters[used++] = ':';
@@ -283,11 +299,19 @@ int cmd_run(int argc, char **argv)
 int cmd_find(const struct cmd_options *options, struct target_list *found)
 {
 	char error[512];
+	pid_t without = 0;
+	int result;
 
 	assert(options->argument_count > 0);
-	if (target_find(found, options->arguments[0], options->tree, error, sizeof(error)) != 0)
-		return cmd_fail("%s", error);
-	return CMD_DONE;
+	result = target_find(found, options->arguments[0], options->how, error, sizeof(error));
+	if (result == 0)
+		return CMD_DONE;
+	cmd_fail("%s", error);
+	if (result == -ESRCH)
+		without = advice_process(options->arguments[0]);
+	if (without > 0)
+		advice_put(stderr, without);
+	return CMD_FAILED;
 }
 
 int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print)

@@ -26,7 +26,7 @@ enum { CMD_SLOW_MAX = 32 };
 struct cmd_options {
 	const char *output; /* NULL = not given */
 	bool keep;
-	bool tree;
+	unsigned how; /* enum target_how */
 	bool all;
 	bool json;
 	bool quiet;

@@ -87,9 +87,9 @@ static void describe_arena(struct row *row)
 
 static void print_json(const struct row *row)
 {
-	printf("{\"pid\":%d,\"user\":%s,\"name\":%s,\"state\":\"%s\",\"events\":%" PRIu64
+	printf("{\"pid\":%d,\"name\":%s,\"user\":%s,\"state\":\"%s\",\"events\":%" PRIu64
 	       ",\"memory_bytes\":%" PRIu64 ",\"socket\":%s,\"arena\":%s}\n",
-	       (int)row->target->pid, visible_json(row->user), visible_json(row->target->name),
+	       (int)row->target->pid, visible_json(row->target->name), visible_json(row->user),
 	       row->state, row->events, row->bytes, visible_json(reach_shown(row->target->socket)),
 	       visible_json(row->target->arena));
 }

@@ -138,3 +138,21 @@ int executable_read(struct executable *executable, const char *program)
 	close(fd);
 	return 0;
 }
+
+bool executable_library(char *path, size_t size)
+{
+	static const char *const places[] = { "libwcprof.so", "../lib/wcprof/libwcprof.so" };
+	char self[EXECUTABLE_PATH_BYTES / 2];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[length > 0 ? length : 0] = '\0';
+	if (length <= 0 || !strrchr(self, '/'))
+		return false;
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, size, "%s/%s", self, places[i]);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}

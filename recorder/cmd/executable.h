@@ -20,6 +20,9 @@ struct executable {
 	bool gains_rights; /* set-user-id, set-group-id, or file capabilities */
 };
 
+/* The library itself: beside this command, as in a build directory, or where `make install` puts
+ * it. False: it is in neither place. */
+bool executable_library(char *path, size_t size);
 /* 0, or -errno when there is no such program, or it cannot be read. */
 int executable_read(struct executable *executable, const char *program);
 

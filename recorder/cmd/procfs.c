@@ -251,6 +251,17 @@ bool procfs_user(const char *directory, uid_t *user)
 	return line && sscanf(line, "\nUid: %*u %u", user) == 1;
 }
 
+void procfs_executable(pid_t pid, char *to, size_t size)
+{
+	char path[64], exe[4096];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	bytes = readlink(path, exe, sizeof(exe) - 1);
+	exe[bytes > 0 ? bytes : 0] = '\0';
+	snprintf(to, size, "%s", bytes > 0 ? strrchr(exe, '/') + 1 : "");
+}
+
 void procfs_command(pid_t pid, char *to, size_t size)
 {
 	char path[64];

@@ -40,6 +40,8 @@ pid_t procfs_find(const struct procfs_owner *owner);
 bool procfs_is_below(pid_t pid, pid_t ancestor);
 /* The effective user of a thread, by its directory in /proc. False: there is no such thread. */
 bool procfs_user(const char *directory, uid_t *user);
+/* The name of the file that it runs, without its directory; empty: nobody may know. */
+void procfs_executable(pid_t pid, char *to, size_t size);
 /* Arguments with spaces between; empty when there is nothing to be had. */
 void procfs_command(pid_t pid, char *to, size_t size);
 /*

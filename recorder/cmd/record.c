@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "executable.h"
 #include "filter.h"
 #include "follow.h"
 #include "options.h"
@@ -115,25 +116,6 @@ static void between(void *session)
 }
 
 /* --- The program ------------------------------------------------------------------------------ */
-
-/* The library beside this program, in a build directory, or where `make install` puts it. */
-static bool find_library(char *path, size_t size)
-{
-	static const char *const places[] = { "libwcprof.so", "../lib/wcprof/libwcprof.so" };
-	char self[PATH_BYTES / 2];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[length > 0 ? length : 0] = '\0';
-	if (length <= 0 || !strrchr(self, '/'))
-		return false;
-	*strrchr(self, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, size, "%s/%s", self, places[i]);
-		if (access(path, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* In front of what is preloaded anyway. Spaces and colons would divide the list: then by
  * another name. */
@@ -432,7 +414,7 @@ int record_program(const struct cmd_options *options, struct record_run *run)
 	int status = CMD_RECORD_FAILED;
 
 	session.shows_progress = !options->quiet && isatty(STDERR_FILENO);
-	if (!find_library(library, sizeof(library))) {
+	if (!executable_library(library, sizeof(library))) {
 		cmd_fail("libwcprof.so is neither in the directory of wcprof nor in ../lib/wcprof");
 		return CMD_RECORD_FAILED;
 	}

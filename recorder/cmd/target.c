@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ _Static_assert(sizeof(((struct target *)0)->socket) >= SOCKET_PATH_BYTES, "any s
 
 /* --- Lists ------------------------------------------------------------------------------------ */
 
-static struct target *list_add(struct target_list *list, const struct target *target)
+struct target *target_list_add(struct target_list *list, const struct target *target)
 {
 	struct target *grown = realloc(list->targets, (list->count + 1) * sizeof(*grown));
 
@@ -84,18 +83,6 @@ bool target_directory(char *path, size_t size)
 	return true;
 }
 
-/* The file that a living process runs; empty when nobody may know. */
-static void executable_name(pid_t pid, char *to, size_t size)
-{
-	char path[64], exe[4096];
-	ssize_t bytes;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	bytes = readlink(path, exe, sizeof(exe) - 1);
-	exe[bytes > 0 ? bytes : 0] = '\0';
-	snprintf(to, size, "%s", bytes > 0 ? strrchr(exe, '/') + 1 : "");
-}
-
 /* The name that it was started by, which a link or a script tells better than the file that runs.
  * The file's name if the other is only its beginning. */
 static void name_by_process(struct target *target)
@@ -104,7 +91,7 @@ static void name_by_process(struct target *target)
 	struct procfs_status status;
 	bool is_known = procfs_read(target->pid, &status);
 
-	executable_name(target->pid, exe, sizeof(exe));
+	procfs_executable(target->pid, exe, sizeof(exe));
 	if (is_known && strncmp(exe, status.name, strlen(status.name)) != 0)
 		snprintf(target->name, sizeof(target->name), "%s", status.name);
 	else
@@ -134,7 +121,7 @@ static void add_socket(struct target_list *list, const char *path, pid_t pid_by_
 		return;
 	}
 	name_by_process(&target);
-	list_add(list, &target);
+	target_list_add(list, &target);
 }
 
 /* Only a directory that nobody else can write to: else anybody could answer for a process. */
@@ -249,7 +236,7 @@ static void add_arena(struct target_list *list, const struct remains_name *name)
 		memcpy(added->arena, target.arena, sizeof(added->arena));
 		added->is_confined = target.is_confined;
 	} else {
-		added = list_add(list, &target);
+		added = target_list_add(list, &target);
 	}
 	if (!target.is_dead && socket[0] && !added->socket[0])
 		add_socket(list, socket, target.pid, true);
@@ -292,193 +279,4 @@ size_t target_count_others(void)
 		others += !names[i].is_own;
 	free(names);
 	return others;
-}
-
-/* --- Which one is meant ----------------------------------------------------------------------- */
-
-static bool is_number(const char *word)
-{
-	return *word && word[strspn(word, "0123456789")] == '\0' && strlen(word) < 10;
-}
-
-static bool is_called(const struct target *target, const char *word)
-{
-	struct procfs_status status;
-	char exe[sizeof(target->name)];
-
-	if (is_number(word))
-		return target->pid == (pid_t)atoi(word);
-	if (strcmp(target->name, word) == 0 || target->is_dead)
-		return strcmp(target->name, word) == 0;
-	executable_name(target->pid, exe, sizeof(exe));
-	return strcmp(exe, word) == 0 ||
-	       (procfs_read(target->pid, &status) && strcmp(status.name, word) == 0);
-}
-
-static int refuse(char *error, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int refuse(char *error, size_t size, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(error, size, format, arguments);
-	va_end(arguments);
-	return -ESRCH;
-}
-
-static int refuse_ambiguous(const struct target_list *found, const char *word, char *error,
-			    size_t size)
-{
-	size_t used = (size_t)snprintf(
-		error, size, "%zu processes are called %.40s; give the pid of one:", found->count,
-		word);
-
-	for (size_t i = 0; i < found->count && used < size - 16; i++)
-		used += (size_t)snprintf(error + used, size - used, " %d",
-					 (int)found->targets[i].pid);
-	return -ESRCH;
-}
-
-static int refuse_none(const char *word, char *error, size_t size)
-{
-	if (is_number(word) && !procfs_lives((pid_t)atoi(word), 0))
-		return refuse(error, size, "there is no process %s (wcprof list shows all)", word);
-	if (is_number(word))
-		return refuse(error, size,
-			      "process %s does not have wcprof loaded; start it with "
-			      "LD_PRELOAD=libwcprof.so or wcprof record",
-			      word);
-	return refuse(error, size,
-		      "no process with wcprof loaded is called %.40s; start it with "
-		      "LD_PRELOAD=libwcprof.so or wcprof record (wcprof list shows all)",
-		      word);
-}
-
-/* Those of `found` that have no ancestor in it: one tree has one. */
-static size_t count_roots(const struct target_list *found)
-{
-	size_t roots = 0;
-
-	for (size_t i = 0; i < found->count; i++) {
-		bool is_root = true;
-
-		for (size_t k = 0; k < found->count && is_root; k++)
-			is_root = k == i ||
-				  !procfs_is_below(found->targets[i].pid, found->targets[k].pid);
-		roots += is_root;
-	}
-	return roots;
-}
-
-static bool is_below_any(const struct target *target, const struct target_list *found)
-{
-	for (size_t i = 0; i < found->count; i++)
-		if (procfs_is_below(target->pid, found->targets[i].pid))
-			return true;
-	return false;
-}
-
-/* Adds to the ones that were named whatever descends from them. */
-static void add_descendants(struct target_list *found, const struct target_list *all,
-			    const char *word)
-{
-	struct target_list tree = { 0 };
-
-	for (size_t i = 0; i < all->count; i++) {
-		const struct target *target = &all->targets[i];
-
-		if (target->is_dead)
-			continue;
-		if (is_below_any(target, found) ||
-		    (is_number(word) && procfs_is_below(target->pid, (pid_t)atoi(word))))
-			list_add(&tree, target);
-	}
-	target_list_free(found);
-	*found = tree;
-}
-
-/* A user with a directory of his own means what is in there. */
-static bool is_directory_chosen(void)
-{
-	const char *directory = getenv("WCPROF_DIR"), *socket = getenv("WCPROF_SOCKET");
-
-	return (directory && *directory) || (socket && *socket);
-}
-
-static void list_called(struct target_list *all, struct target_list *found, const char *word,
-			enum target_scope scope)
-{
-	target_list_all(all, scope);
-	for (size_t i = 0; i < all->count; i++)
-		if (!all->targets[i].is_dead && is_called(&all->targets[i], word))
-			list_add(found, &all->targets[i]);
-}
-
-int target_find(struct target_list *found, const char *word, bool tree, char *error,
-		size_t error_size)
-{
-	struct target_list all;
-	enum target_scope scope = is_directory_chosen() && !tree ? TARGET_NEAR : TARGET_LIVING;
-	int result = 0;
-
-	*found = (struct target_list){ 0 };
-	list_called(&all, found, word, scope);
-	while (found->count == 0 && scope != TARGET_ALL) {
-		target_list_free(&all);
-		list_called(&all, found, word, ++scope);
-	}
-	if (found->count > 1 && !(tree && count_roots(found) == 1))
-		result = refuse_ambiguous(found, word, error, error_size);
-	else if (tree)
-		add_descendants(found, &all, word);
-	if (result == 0 && found->count == 0)
-		result = refuse_none(word, error, error_size);
-	target_list_free(&all);
-	if (result != 0)
-		target_list_free(found);
-	return result;
-}
-
-/* True if what the word names is alive. */
-static bool list_dead(struct target_list *found, const char *word, enum target_scope scope)
-{
-	struct target_list all;
-	bool lives = false;
-
-	target_list_all(&all, scope);
-	for (size_t i = 0; i < all.count; i++) {
-		const struct target *target = &all.targets[i];
-		const char *slash = strrchr(target->arena, '/');
-
-		if (strcmp(word, target->arena) != 0 && !(slash && strcmp(word, slash + 1) == 0) &&
-		    !(is_number(word) && is_called(target, word)))
-			continue;
-		if (target->is_dead)
-			list_add(found, target);
-		else
-			lives = true;
-	}
-	target_list_free(&all);
-	return lives;
-}
-
-int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size)
-{
-	bool lives;
-
-	*found = (struct target_list){ 0 };
-	lives = list_dead(found, word, TARGET_NEAR);
-	if (found->count == 0 && !lives)
-		lives = list_dead(found, word, TARGET_ALL);
-	if (found->count > 0)
-		return 0;
-	if (lives)
-		return refuse(error, error_size, "%s is alive: wcprof dump writes what it recorded",
-			      word);
-	return refuse(error, error_size,
-		      "no dead process left a recording called %.100s (wcprof list "
-		      "shows all)",
-		      word);
 }

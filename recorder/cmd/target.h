@@ -41,16 +41,27 @@ enum target_scope {
 };
 /* All of them, living and dead. */
 void target_list_all(struct target_list *list, enum target_scope scope);
+/* Adds a copy at the end; ends the command if there is no memory. */
+struct target *target_list_add(struct target_list *list, const struct target *target);
 /* How many arenas other users have, as far as root may know. */
 size_t target_count_others(void);
 void target_list_free(struct target_list *list);
 
 /*
- * Living ones that `word` names: a pid, or the name of a program. If WCPROF_DIR is set, those that
- * listen there come first. With `tree`: also all that descend from it, whether it has the recorder
- * loaded itself or not. 0; else *error says what is wrong, as a sentence.
+ * Living ones that `word` names: a pid, or the name of a program. If no program has this name, the
+ * word is an extended regular expression that a part of the name fits. If WCPROF_DIR is set, those
+ * that listen there come first. One is found, unless `how` says otherwise.
+ *
+ * 0; -EEXIST: there are several; -ESRCH: there is none. *error says so, as a sentence.
  */
-int target_find(struct target_list *found, const char *word, bool tree, char *error,
+enum target_how {
+	TARGET_TREE =
+		1, /* also all that descend from it, which need not have the recorder itself */
+	TARGET_NEWEST = 2, /* of several, the one that was started last */
+	TARGET_OLDEST = 4, /* or first */
+	TARGET_EVERY = 8   /* or all */
+};
+int target_find(struct target_list *found, const char *word, unsigned how, char *error,
 		size_t error_size);
 /* Arenas that `word` names: a path, or the pid of a dead process, which may have left several. */
 int target_find_dead(struct target_list *found, const char *word, char *error, size_t error_size);

@@ -206,7 +206,8 @@ static void look_for_new(struct try_session *session)
 	struct client_answer answer;
 	char error[512];
 
-	if (target_find(&found, session->options->arguments[0], true, error, sizeof(error)) != 0)
+	if (target_find(&found, session->options->arguments[0], TARGET_TREE, error,
+			sizeof(error)) != 0)
 		return;
 	for (size_t i = 0; i < found.count; i++) {
 		const struct target *target = &found.targets[i];
@@ -406,7 +407,7 @@ struct try_figures try_session_look(struct try_session *session)
 	size_t answered = 0;
 	double at_ns = 0;
 
-	if (session->options->tree)
+	if (session->options->how & TARGET_TREE)
 		look_for_new(session);
 	for (size_t i = 0; i < session->count; i++) {
 		struct party *party = &session->parties[i];

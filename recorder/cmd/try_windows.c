@@ -93,7 +93,7 @@ static struct try_figures minus(struct try_figures a, const struct try_figures *
  * have ended, which was complained of, or it was interrupted. */
 static bool look_for(struct windows *windows, uint64_t ms)
 {
-	uint64_t look_ms = windows->plan->options->tree ? TREE_LOOK_MS : LOOK_MS;
+	uint64_t look_ms = windows->plan->options->how & TARGET_TREE ? TREE_LOOK_MS : LOOK_MS;
 
 	for (uint64_t end_ns = try_now_ns() + ms * 1000000; try_now_ns() < end_ns;) {
 		uint64_t next_ns = try_now_ns() + look_ms * 1000000;
