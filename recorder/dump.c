@@ -20,6 +20,7 @@
 #include "inlined.h"
 #include "modules.h"
 #include "objects.h"
+#include "opening.h"
 #include "peers.h"
 #include "stacks.h"
 #include "strings.h"
@@ -174,6 +175,33 @@ static bool write_counters(struct dump *dump)
 	return true;
 }
 
+static void put_two(struct dump *dump, uint64_t first, uint64_t second)
+{
+	put_comma(dump);
+	text_put_u64(&dump->text, first);
+	text_put_literal(&dump->text, ",");
+	text_put_u64(&dump->text, second);
+}
+
+/* An opening, as far as it is in this dump. */
+static bool write_window(struct dump *dump)
+{
+	const struct snapshot *snapshot = &dump->snapshot;
+	uint64_t begin, end;
+
+	if (!list_goes_on(dump, keys.header.windows, snapshot->opening_count))
+		return true;
+	if (!opening_times(dump->arena, snapshot->opening_first + dump->index, &begin, &end))
+		return false;
+	if (end == 0 || end > snapshot->now.ticks)
+		end = snapshot->now.ticks;
+	if (begin < snapshot->since_ticks)
+		begin = snapshot->since_ticks;
+	if (begin < end)
+		put_two(dump, dump_ns(dump, begin), dump_ns(dump, end));
+	return false;
+}
+
 static bool write_thread(struct dump *dump)
 {
 	const struct snapshot_thread *thread = &dump->snapshot.threads[dump->index];
@@ -244,14 +272,6 @@ static bool write_object(struct dump *dump)
 	text_put_key_u64(text, keys.object.offset, object->offset);
 	text_put_literal(text, "}");
 	return false;
-}
-
-static void put_two(struct dump *dump, uint64_t first, uint64_t second)
-{
-	put_comma(dump);
-	text_put_u64(&dump->text, first);
-	text_put_literal(&dump->text, ",");
-	text_put_u64(&dump->text, second);
 }
 
 static bool write_peer(struct dump *dump)
@@ -410,9 +430,10 @@ static bool write_records(struct dump *dump)
 
 /* Each writes its element dump->index; true: that was the last one. */
 static bool (*const phases[])(struct dump *) = {
-	write_start,   write_process,   write_counters,   write_thread,  write_module,
-	write_object,  write_peer,      write_idle,       write_string,  write_stack,
-	write_open_op, write_open_wait, write_header_end, write_records, write_mark,
+	write_start,     write_process,    write_counters, write_window,
+	write_thread,    write_module,     write_object,   write_peer,
+	write_idle,      write_string,     write_stack,    write_open_op,
+	write_open_wait, write_header_end, write_records,  write_mark,
 };
 
 int dump_begin(struct dump *dump, struct arena *arena, char *buffer, size_t bytes, enum dump_of of)

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 18 };
+enum { FORMAT_VERSION = 19 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -171,7 +171,7 @@ enum {
 	WATCHES_MAX = 32768,
 	WATCH_FILTER_BITS = 65536,
 	HANDLES_MAX = 32768,
-	OPENINGS_KEPT = 512,
+	OPENINGS_KEPT = 256,
 	MODULES_MAX = 1024,
 	MODULE_BYTES = 512,
 	OBJECTS_MAX = 4096,
@@ -465,9 +465,9 @@ struct arena {
 	uint64_t losses_reported;             /* of events, in those */
 	uint64_t losses_forgotten;            /* by RESET */
 	uint32_t openings;                    /* so far (opening.h) */
-	uint64_t opened_ticks;                /* when the last one began */
+	uint64_t opened_ticks[OPENINGS_KEPT]; /* by number: when it began */
 	uint64_t closed_ticks[OPENINGS_KEPT]; /* by number: when it ended, 0 = it goes on */
-	uint64_t dumped_ticks;                /* when a dump was taken last */
+	uint64_t dumped_ticks;                /* when a dump was taken last, or RESET */
 	uint64_t filtered_ticks;  /* when a filter of system calls was put up; 0 = never */
 	uint64_t unsampled_ticks; /* since when there are no samples; 0 = there may be */
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */

@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "fields.h"
+#include "opening.h"
 #include "op.h"
 #include "record.h"
 #include "self.h"
@@ -74,7 +75,7 @@ void hold_tried(struct watch *watch)
 /* Before which nothing of this thread is recorded but the lives of what has one. */
 static uint64_t begin_of_time(const struct self *self)
 {
-	uint64_t opened = load_relaxed(&recorder_arena->opened_ticks);
+	uint64_t opened = opening_begun(recorder_arena);
 	uint64_t thread = self->slot->entries[0].record.start;
 
 	return thread > opened ? thread : opened;

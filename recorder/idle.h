@@ -19,6 +19,13 @@ void idle_note(struct arena *, uint64_t now_ns) HIDDEN;
 /* The same, if it is time. */
 void idle_tick(struct arena *, uint64_t now_ns) HIDDEN;
 
+/* Drops all of them: recording is turned on again. */
+static inline void idle_forget(struct arena *arena)
+{
+	store_relaxed(&arena->idle_doublings, 0);
+	store_release(&arena->idle_count, 0);
+}
+
 /* Entries that may be read. */
 uint32_t idle_count(const struct arena *) HIDDEN;
 

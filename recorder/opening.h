@@ -20,7 +20,7 @@ static inline void opening_begin(struct arena *arena, uint64_t now_ticks)
 	uint32_t opening = load_relaxed(&arena->openings) + 1;
 
 	store_relaxed(&arena->closed_ticks[opening % OPENINGS_KEPT], 0);
-	store_relaxed(&arena->opened_ticks, now_ticks);
+	store_relaxed(&arena->opened_ticks[opening % OPENINGS_KEPT], now_ticks);
 	/* Pairs with opening_now(): the rest of it is there. */
 	store_release(&arena->openings, opening);
 }
@@ -37,6 +37,33 @@ static inline void opening_end(struct arena *arena, uint64_t now_ticks)
 static inline uint32_t opening_now(const struct arena *arena)
 {
 	return load_acquire(&arena->openings);
+}
+
+/* When the present one began, or the last. */
+static inline uint64_t opening_begun(const struct arena *arena)
+{
+	return load_relaxed(&arena->opened_ticks[opening_now(arena) % OPENINGS_KEPT]);
+}
+
+/* Whether it goes on. */
+static inline bool opening_is_on(const struct arena *arena)
+{
+	uint32_t opening = opening_now(arena);
+
+	return opening > 0 && load_acquire(&arena->closed_ticks[opening % OPENINGS_KEPT]) == 0;
+}
+
+/* When this opening began and ended, 0 = it goes on. False: too long ago to be known. */
+static inline bool opening_times(const struct arena *arena, uint32_t opening, uint64_t *opened,
+				 uint64_t *closed)
+{
+	*opened = load_acquire(&arena->opened_ticks[opening % OPENINGS_KEPT]);
+	*closed = load_acquire(&arena->closed_ticks[opening % OPENINGS_KEPT]);
+	/* The process began with the arena: what it did until the gate was open counts. */
+	if (opening == 1)
+		*opened = arena->clock.base.ticks;
+	/* Looked at afterwards, as below. */
+	return opening_now(arena) - opening < OPENINGS_KEPT;
 }
 
 /*

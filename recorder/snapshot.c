@@ -23,6 +23,7 @@
 #include "mark.h"
 #include "modules.h"
 #include "objects.h"
+#include "opening.h"
 #include "opens.h"
 #include "peers.h"
 #include "roster.h"
@@ -251,11 +252,20 @@ static void name_open_thread(struct snapshot *snapshot, const struct snapshot_th
 			snapshot->opens[i].record.ident = thread->name;
 }
 
+/* Then what the thread has done since is not in the dump. */
+static bool was_marked_as_recording_ended(const struct arena *arena, const struct slot *slot)
+{
+	uint64_t last = load_acquire(&slot->last_ticks);
+
+	return !opening_is_on(arena) && last >= opening_begun(arena) && last != 0;
+}
+
 static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t slots, bool own)
 {
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct slot *slot = roster_slot(arena, i);
 		struct snapshot_thread *to = &snapshot->threads[snapshot->thread_count];
+		bool is_last;
 
 		to->thread = load_acquire(&slot->thread);
 		if (to->thread == 0)
@@ -271,11 +281,12 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 		if (own && mark_gap_ticks != MARK_NEVER)
 			delays_update(roster_slot(arena, i));
 		to->delay_ns = load_relaxed(&slot->delay_ns);
-		to->marked_ticks = own ? clock_now_ticks() : load_acquire(&slot->last_ticks);
+		is_last = !own || was_marked_as_recording_ended(arena, slot);
+		to->marked_ticks = is_last ? load_acquire(&slot->last_ticks) : clock_now_ticks();
 		to->cpu_ns = load_relaxed(&slot->last_cpu_ns);
-		to->is_marked =
-			own ? mark_gap_ticks != MARK_NEVER && clock_cpu_ns_of(to->tid, &to->cpu_ns)
-			    : to->marked_ticks > 0;
+		to->is_marked = is_last ? to->marked_ticks > 0
+					: mark_gap_ticks != MARK_NEVER &&
+						  clock_cpu_ns_of(to->tid, &to->cpu_ns);
 		snapshot->event_count += to->is_marked;
 		snapshot->thread_count++;
 	}
@@ -321,6 +332,20 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 	snapshot->clock = arena->clock;
 }
 
+/* Those that were not over when the last dump was taken. */
+static void find_openings(struct snapshot *snapshot, const struct arena *arena)
+{
+	uint32_t now = opening_now(arena), first = now + 1;
+	uint64_t opened, closed;
+
+	snapshot->since_ticks = load_relaxed(&arena->dumped_ticks);
+	while (first > 1 && opening_times(arena, first - 1, &opened, &closed) &&
+	       (closed == 0 || closed > snapshot->since_ticks))
+		first--;
+	snapshot->opening_first = first;
+	snapshot->opening_count = now + 1 - first;
+}
+
 static uint32_t at_most(uint32_t count, uint32_t most)
 {
 	return count < most ? count : most;
@@ -356,6 +381,8 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		modules_save(arena);
 		objects_place(arena);
 		peers_find(arena);
+	}
+	if (own && opening_is_on(arena)) {
 		usage_save(arena);
 		idle_note(arena, clock_mono_ns());
 	}
@@ -378,6 +405,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		snapshot->counters[i] = roster_counter(arena, (enum counter)i);
+	find_openings(snapshot, arena);
 	snapshot->losses_total = snapshot_losses(arena);
 	snapshot->losses = snapshot->losses_total - arena->losses_reported;
 	snapshot->module_count = at_most(load_acquire(&arena->module_count), MODULES_MAX);
@@ -429,6 +457,7 @@ static void discard(struct arena *arena)
 		chunk_unpin(chunk);
 	}
 	arena->losses_reported = snapshot_losses(arena);
+	store_relaxed(&arena->dumped_ticks, clock_now_ticks());
 }
 
 int snapshot_reset(struct arena *arena)

@@ -50,9 +50,12 @@ struct snapshot {
 	uint32_t thread_count;
 	uint32_t open_count;
 	uint32_t open_room;
-	uint64_t looked_at;   /* records, for what was open: there is a bound */
-	uint32_t chunk_count; /* chunks below are in it, each as far as it says itself */
-	uint32_t chunk_first; /* the oldest: a ring overwrites it first, so it is written first */
+	uint64_t looked_at;     /* records, for what was open: there is a bound */
+	uint32_t chunk_count;   /* chunks below are in it, each as far as it says itself */
+	uint32_t chunk_first;   /* the oldest: a ring overwrites it first, so it is written first */
+	uint64_t since_ticks;   /* all that ended since then is in it */
+	uint32_t opening_first; /* it has what was recorded in these */
+	uint32_t opening_count;
 	uint32_t string_count;
 	uint32_t stack_count;
 	uint32_t module_count;

@@ -16,10 +16,13 @@
 #include "descriptors.h"
 #include "gate.h"
 #include "identity.h"
+#include "idle.h"
+#include "mark.h"
 #include "modules.h"
 #include "opening.h"
 #include "options.h"
 #include "peek.h"
+#include "reaped.h"
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
@@ -163,11 +166,30 @@ static void close_gate(void)
 	descriptors_lose_sight();
 }
 
+/* After a pause, of which nothing is in what follows. */
+static void begin_anew(void)
+{
+	if (opening_now(recorder_arena) == 1)
+		return;
+	reaped_forget(recorder_arena);
+	usage_begin(recorder_arena);
+	idle_forget(recorder_arena);
+}
+
+/* The threads' CPU time and the like: a dump is taken later. */
+static void count_until_now(void)
+{
+	mark_last(recorder_arena);
+	idle_note_last(recorder_arena);
+}
+
 int switch_enable(void)
 {
 	struct held_mask held = switch_lock();
-	bool is_open = open_gate();
+	bool was_open = load_relaxed(&recorder_gate.mode) == GATE_ON, is_open = open_gate();
 
+	if (is_open && !was_open)
+		begin_anew();
 	if (is_open && !gate_is_on()) {
 		store_relaxed(&gate_facts.is_on, 1);
 		scope_set_switch(true);
@@ -183,10 +205,13 @@ void switch_disable(void)
 
 	store_relaxed(&gate_facts.is_on, 0);
 	scope_set_switch(false);
-	if (state.flows == 0)
-		close_gate();
-	else
+	if (state.flows > 0) {
 		self_begin_period();
+	} else {
+		if (load_relaxed(&recorder_gate.mode) == GATE_ON)
+			count_until_now();
+		close_gate();
+	}
 	switch_unlock(held);
 }
 

@@ -41,6 +41,14 @@ static bool is_older(const struct recording *rec, uint32_t thread)
 	return (int64_t)(process->start_unix_ns - rec->epoch_unix_ns) < -START_ERROR_NS;
 }
 
+/* Its start is not in the selected part of the recording. */
+static bool began_before(const struct recording *rec, uint32_t thread)
+{
+	uint32_t op = rec->threads[thread].op;
+
+	return op != NO_INDEX && rec->extras && rec->extras[op].cut;
+}
+
 /* Those with samples. */
 static size_t list(struct life *lives, const struct recording *rec)
 {
@@ -49,6 +57,8 @@ static size_t list(struct life *lives, const struct recording *rec)
 	for (uint32_t t = 0; t < rec->thread_count; t++) {
 		struct life *life = &lives[count];
 
+		if (began_before(rec, t))
+			continue;
 		life->samples = samples_of_thread(rec, t, &life->count);
 		life->kernels = (uint64_t)rec->processes[rec->threads[t].process].pid << 32 |
 				rec->threads[t].tid;

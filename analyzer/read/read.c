@@ -434,6 +434,7 @@ void recording_free(struct recording *recording)
 	free(recording->counters);
 	free(recording->peers);
 	free(recording->idles);
+	free(recording->windows);
 	words_free(&recording->kinds);
 	words_free(&recording->outcomes);
 	words_free(&recording->reasons);

@@ -116,6 +116,39 @@ static void resolve_idles(struct recording *recording, uint64_t shift_ns)
 	recording->idle_count = kept;
 }
 
+static int compare_windows(const void *left, const void *right)
+{
+	const struct rec_window *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+/* Dumps that follow each other at once have one window in parts. */
+static void resolve_windows(struct recording *recording, uint64_t shift_ns)
+{
+	struct rec_window *windows = recording->windows;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recording->window_count; i++) {
+		windows[i].from_ns += shift_ns;
+		windows[i].to_ns += shift_ns;
+	}
+	if (recording->window_count)
+		qsort(windows, recording->window_count, sizeof(*windows), compare_windows);
+	for (size_t i = 0; i < recording->window_count; i++) {
+		struct rec_window *last = kept ? &windows[kept - 1] : NULL;
+
+		if (!last || last->process != windows[i].process ||
+		    last->to_ns < windows[i].from_ns)
+			windows[kept++] = windows[i];
+		else if (last->to_ns < windows[i].to_ns)
+			last->to_ns = windows[i].to_ns;
+	}
+	recording->window_count = kept;
+}
+
 /* Which ops are open is known only when all dumps are read. */
 static void mark_open_ops(struct reading *reading)
 {
@@ -283,6 +316,7 @@ bool read_resolve(struct reading *reading)
 	resolve_links(reading, shift_ns);
 	resolve_samples(reading, shift_ns);
 	resolve_idles(recording, shift_ns);
+	resolve_windows(recording, shift_ns);
 	resolve_owners(reading);
 	read_share(reading, shift_ns);
 	mark_open_ops(reading);

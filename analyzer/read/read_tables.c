@@ -434,6 +434,37 @@ bool read_peers(struct reading *reading, struct json *json)
 	return !json->error;
 }
 
+/* Pairs of times. */
+bool read_windows(struct reading *reading, struct json *json)
+{
+	struct recording *recording = reading->recording;
+	struct walk walk = walk_begin(json);
+	struct rec_window window = { .process = reading->dump.process };
+
+	if (!json_open_array(json))
+		return false;
+	while (walk_element(&walk)) {
+		if (!json_take_uint(json, &window.from_ns))
+			return false;
+		if (!walk_element(&walk))
+			return json->error ? false : json_fail(json, "a time without its pair");
+		if (!json_take_uint(json, &window.to_ns))
+			return false;
+		if (window.from_ns > window.to_ns || window.to_ns > READ_TIME_NS_MAX)
+			return reading_fail_here(reading,
+						 "recording was on from %" PRIu64 " to %" PRIu64
+						 " ns, which cannot be",
+						 window.from_ns, window.to_ns);
+		if (!reading_reserve(reading, &recording->windows, &reading->window_capacity,
+				     recording->window_count, sizeof(*recording->windows)))
+			return false;
+		window.from_ns += reading->dump.offset_ns;
+		window.to_ns += reading->dump.offset_ns;
+		recording->windows[recording->window_count++] = window;
+	}
+	return !json->error;
+}
+
 /* Pairs of a time and the idle time until then. */
 bool read_idle(struct reading *reading, struct json *json)
 {

@@ -149,6 +149,7 @@ struct reading {
 	size_t object_capacity;
 	size_t peer_capacity;
 	size_t idle_capacity;
+	size_t window_capacity;
 
 	char *scratch; /* for decoded strings */
 	size_t scratch_capacity;
@@ -248,6 +249,7 @@ bool read_open_waits(struct reading *reading, struct json *json);
 bool read_counters(struct reading *reading, struct json *json);
 bool read_objects(struct reading *reading, struct json *json);
 bool read_peers(struct reading *reading, struct json *json);
+bool read_windows(struct reading *reading, struct json *json);
 bool read_idle(struct reading *reading, struct json *json);
 
 /*

@@ -70,6 +70,7 @@ struct rec_op_extra {
 	bool absolute; /* sleep to an absolute deadline */
 	bool accepted; /* io, poll: of a connection whose peer is a client */
 	bool open;     /* had not ended when the dump was taken */
+	bool cut;      /* began before what was selected of the recording */
 	bool timer;    /* poll: ended by the clock, for work that was put off until then */
 	bool shared;   /* hold of an rwlock: as a reader, which its ident says */
 };
@@ -208,6 +209,13 @@ struct rec_idle {
 	uint32_t process;
 };
 
+/* A time in which calls of a process were recorded. */
+struct rec_window {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint32_t process;
+};
+
 struct rec_process {
 	uint32_t pid; /* 0: of the dumps that name no process */
 	uint32_t ppid;
@@ -280,6 +288,10 @@ struct recording {
 	size_t peer_count;
 	struct rec_idle *idles; /* by process, of a process in order of time */
 	size_t idle_count;
+	struct rec_window *windows; /* by process, of a process in order and apart; of a process
+				     * without, it is not known */
+	size_t window_count;
+	size_t windows_left_out;      /* by the selection */
 	struct rec_counter *counters; /* losses and costs of recording itself, as in the dumps */
 	size_t counter_count;
 	uint64_t dropped_events; /* that the recorder had no room for */

@@ -21,18 +21,14 @@ enum verdict { VERDICT_NONE, VERDICT_CLIENT, VERDICT_OTHER };
 struct selecting {
 	const struct selection *selection;
 	struct recording *recording;
-	uint8_t *verdicts;   /* enum verdict per op: whether it is below an op of the client */
-	uint32_t *new_index; /* per op: where it goes, NO_INDEX = it does not stay */
-	bool *thread_stays;  /* per thread */
-	uint64_t from_ns;    /* in the recording's time */
-	uint64_t to_ns;
+	uint8_t *verdicts;    /* enum verdict per op: whether it is below an op of the client */
+	uint32_t *new_index;  /* per op: where it goes, NO_INDEX = it does not stay */
+	bool *thread_stays;   /* per thread */
+	uint32_t *process;    /* per op: of which it is, NO_INDEX = not known */
+	struct window *times; /* per process, and of none at the end; in the recording's time */
 };
 
-bool selection_is_all(const struct selection *selection)
-{
-	return !selection->client[0] && !selection->thread_glob[0] && selection->from_ns == 0 &&
-	       selection->to_ns == UINT64_MAX;
-}
+static const struct window NEVER = { UINT64_MAX, 0 };
 
 /* Walks up to an op whose verdict is known, then writes it along the way. */
 static bool op_is_of_client(struct selecting *selecting, uint32_t op)
@@ -60,10 +56,29 @@ static bool op_is_of_client(struct selecting *selecting, uint32_t op)
 	return verdict == VERDICT_CLIENT;
 }
 
+static const struct window *time_of_process(const struct selecting *selecting, uint32_t process)
+{
+	return &selecting->times[process == NO_INDEX ? selecting->recording->process_count
+						     : process];
+}
+
+static const struct window *time_of_op(const struct selecting *selecting, uint32_t op)
+{
+	return time_of_process(selecting, selecting->process[op]);
+}
+
+static const struct window *time_of_thread(const struct selecting *selecting, uint32_t thread)
+{
+	return time_of_process(selecting, thread == NO_INDEX
+						  ? NO_INDEX
+						  : selecting->recording->threads[thread].process);
+}
+
 static bool op_stays(struct selecting *selecting, uint32_t op_index)
 {
 	const struct rec_op *op = &selecting->recording->ops[op_index];
-	if (op->end_ns < selecting->from_ns || op->start_ns > selecting->to_ns)
+	const struct window *time = time_of_op(selecting, op_index);
+	if (op->end_ns < time->from_ns || op->start_ns > time->to_ns)
 		return false;
 	if (selecting->thread_stays &&
 	    (op->thread == NO_INDEX || !selecting->thread_stays[op->thread]))
@@ -83,18 +98,55 @@ static void selecting_match_threads(struct selecting *selecting)
 				recording->strings[recording->threads[i].name], 0) == 0;
 }
 
-/* The recording's time of a point counted from the first op's start. */
+static void selecting_find_processes(struct selecting *selecting)
+{
+	const struct recording *recording = selecting->recording;
+	for (size_t i = 0; i < recording->op_count; i++) {
+		uint32_t thread = recording->ops[i].thread;
+		selecting->process[i] = thread < recording->thread_count
+						? recording->threads[thread].process
+						: NO_INDEX;
+	}
+	for (uint32_t i = 0; i < recording->process_count; i++)
+		if (recording->processes[i].op != NO_INDEX)
+			selecting->process[recording->processes[i].op] = i;
+}
+
+static void selecting_find_windows(struct selecting *selecting)
+{
+	const struct recording *recording = selecting->recording;
+	const struct window *window = &selecting->selection->window;
+	for (uint32_t i = 0; i < recording->process_count; i++)
+		if (!window_of_process(recording, i, window, &selecting->times[i]))
+			selecting->times[i] = NEVER;
+	selecting->times[recording->process_count] = *window;
+}
+
+/* From points counted from the first op's start to the recording's time. */
 static void selecting_find_times(struct selecting *selecting)
 {
 	const struct recording *recording = selecting->recording;
-	uint64_t first_ns = recording->op_count ? UINT64_MAX : 0;
-	for (size_t i = 0; i < recording->op_count; i++)
-		if (recording->ops[i].start_ns < first_ns)
-			first_ns = recording->ops[i].start_ns;
-	selecting->from_ns = first_ns + selecting->selection->from_ns;
-	selecting->to_ns = selecting->selection->to_ns > UINT64_MAX - first_ns
+	const struct selection *selection = selecting->selection;
+	uint64_t first_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < recording->op_count; i++) {
+		const struct window *time = time_of_op(selecting, i);
+		uint64_t start_ns = recording->ops[i].start_ns;
+		start_ns = start_ns > time->from_ns ? start_ns : time->from_ns;
+		if (recording->ops[i].end_ns >= time->from_ns && start_ns <= time->to_ns &&
+		    start_ns < first_ns)
+			first_ns = start_ns;
+	}
+	uint64_t from_ns = selection->from_ns == 0 ? 0
+			   : first_ns > UINT64_MAX - selection->from_ns
 				   ? UINT64_MAX
-				   : first_ns + selecting->selection->to_ns;
+				   : first_ns + selection->from_ns;
+	uint64_t to_ns =
+		selection->to_ns > UINT64_MAX - first_ns ? UINT64_MAX : first_ns + selection->to_ns;
+	for (size_t i = 0; i <= recording->process_count; i++) {
+		struct window *time = &selecting->times[i];
+		time->from_ns = time->from_ns > from_ns ? time->from_ns : from_ns;
+		time->to_ns = time->to_ns < to_ns ? time->to_ns : to_ns;
+	}
 }
 
 static uint32_t selecting_count(struct selecting *selecting)
@@ -125,11 +177,16 @@ static uint32_t parent_after(const struct selecting *selecting, uint32_t op)
 	return index_after(selecting, found);
 }
 
-static uint64_t time_within(const struct selecting *selecting, uint64_t at_ns)
+static uint64_t time_within(const struct window *time, uint64_t at_ns)
 {
-	if (at_ns < selecting->from_ns)
-		return selecting->from_ns;
-	return at_ns > selecting->to_ns ? selecting->to_ns : at_ns;
+	if (at_ns < time->from_ns)
+		return time->from_ns;
+	return at_ns > time->to_ns ? time->to_ns : at_ns;
+}
+
+static bool is_within(const struct window *time, uint64_t at_ns)
+{
+	return at_ns >= time->from_ns && at_ns <= time->to_ns;
 }
 
 static void close_up_ops(struct selecting *selecting)
@@ -146,12 +203,15 @@ static void close_up_ops(struct selecting *selecting)
 			continue;
 		assert(selecting->new_index[i] == kept);
 		struct rec_op *op = &recording->ops[kept];
+		uint64_t began_ns = recording->ops[i].start_ns;
 		*op = recording->ops[i];
 		op->parent = parents[i];
-		op->start_ns = time_within(selecting, op->start_ns);
-		op->end_ns = time_within(selecting, op->end_ns);
-		if (recording->extras)
+		op->start_ns = time_within(time_of_op(selecting, i), op->start_ns);
+		op->end_ns = time_within(time_of_op(selecting, i), op->end_ns);
+		if (recording->extras) {
 			recording->extras[kept] = recording->extras[i];
+			recording->extras[kept].cut |= began_ns < op->start_ns;
+		}
 		kept++;
 	}
 	recording->op_count = kept;
@@ -166,13 +226,14 @@ static void close_up_waits(struct selecting *selecting)
 	size_t kept = 0;
 	for (size_t i = 0; i < recording->wait_count; i++) {
 		struct rec_wait wait = recording->waits[i];
+		const struct window *time = time_of_thread(selecting, wait.thread);
 		wait.waiter = index_after(selecting, wait.waiter);
-		if (wait.waiter == NO_INDEX || wait.end_ns < selecting->from_ns ||
-		    wait.start_ns > selecting->to_ns)
+		if (wait.waiter == NO_INDEX || wait.end_ns < time->from_ns ||
+		    wait.start_ns > time->to_ns)
 			continue;
 		wait.target = index_after(selecting, wait.target);
-		wait.start_ns = time_within(selecting, wait.start_ns);
-		wait.end_ns = time_within(selecting, wait.end_ns);
+		wait.start_ns = time_within(time, wait.start_ns);
+		wait.end_ns = time_within(time, wait.end_ns);
 		recording->waits[kept++] = wait;
 	}
 	recording->wait_count = kept;
@@ -186,7 +247,8 @@ static void close_up_links(struct selecting *selecting)
 		struct rec_link link = recording->links[i];
 		link.from = index_after(selecting, link.from);
 		link.to = index_after(selecting, link.to);
-		if (link.from == NO_INDEX && link.to == NO_INDEX)
+		if ((link.from == NO_INDEX && link.to == NO_INDEX) ||
+		    !is_within(time_of_thread(selecting, link.thread), link.at_ns))
 			continue;
 		recording->links[kept++] = link;
 	}
@@ -200,7 +262,7 @@ static void close_up_samples(struct selecting *selecting)
 	for (size_t i = 0; i < recording->sample_count; i++) {
 		struct rec_sample sample = recording->samples[i];
 		assert(sample.thread < recording->thread_count);
-		if (sample.at_ns < selecting->from_ns || sample.at_ns > selecting->to_ns ||
+		if (!is_within(time_of_thread(selecting, sample.thread), sample.at_ns) ||
 		    (selecting->thread_stays && !selecting->thread_stays[sample.thread]))
 			continue;
 		sample.op = index_after(selecting, sample.op);
@@ -209,6 +271,25 @@ static void close_up_samples(struct selecting *selecting)
 		recording->samples[kept++] = sample;
 	}
 	recording->sample_count = kept;
+}
+
+/* Looks at the CPUs' idle time, and the end. */
+static void close_up_times(struct selecting *selecting)
+{
+	struct recording *recording = selecting->recording;
+	uint64_t last_ns = 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < recording->idle_count; i++)
+		if (is_within(&selecting->times[recording->idles[i].process],
+			      recording->idles[i].at_ns))
+			recording->idles[kept++] = recording->idles[i];
+	recording->idle_count = kept;
+	for (size_t i = 0; i < recording->process_count; i++)
+		if (selecting->times[i].from_ns <= selecting->times[i].to_ns &&
+		    selecting->times[i].to_ns > last_ns)
+			last_ns = selecting->times[i].to_ns;
+	if (last_ns > 0 && last_ns < recording->end_ns)
+		recording->end_ns = last_ns;
 }
 
 static void put_owners_right(struct selecting *selecting)
@@ -227,8 +308,12 @@ int selection_apply(const struct selection *selection, struct recording *recordi
 		.recording = recording,
 		.verdicts = memory_new(recording->op_count, sizeof(*selecting.verdicts)),
 		.new_index = memory_new(recording->op_count, sizeof(*selecting.new_index)),
+		.process = memory_new(recording->op_count, sizeof(*selecting.process)),
+		.times = memory_new(recording->process_count + 1, sizeof(*selecting.times)),
 	};
 	selecting_match_threads(&selecting);
+	selecting_find_processes(&selecting);
+	selecting_find_windows(&selecting);
 	selecting_find_times(&selecting);
 	int result = selecting_count(&selecting) > 0 ? 0 : -ENOENT;
 	if (result == 0) {
@@ -236,10 +321,13 @@ int selection_apply(const struct selection *selection, struct recording *recordi
 		close_up_waits(&selecting);
 		close_up_links(&selecting);
 		close_up_samples(&selecting);
+		close_up_times(&selecting);
 		put_owners_right(&selecting);
 	}
 	free(selecting.verdicts);
 	free(selecting.new_index);
 	free(selecting.thread_stays);
+	free(selecting.process);
+	free(selecting.times);
 	return result;
 }

@@ -107,6 +107,10 @@ static bool owners_are_valid(const struct recording *recording)
 	for (i = 0; i < recording->idle_count; i++)
 		if (recording->idles[i].process >= recording->process_count)
 			return false;
+	for (i = 0; i < recording->window_count; i++)
+		if (recording->windows[i].process >= recording->process_count ||
+		    recording->windows[i].from_ns > recording->windows[i].to_ns)
+			return false;
 	for (i = 0; i < recording->counter_count; i++)
 		if (recording->counters[i].process >= recording->process_count ||
 		    recording->counters[i].name >= recording->string_count)

@@ -105,13 +105,14 @@ static void analysis_warn(struct analysis *analysis)
 		warn_of_cpus(analysis, &room);
 	if (analysis->labels)
 		warn_of_files(analysis, &room);
+	if (recording->windows_left_out)
+		warn(analysis, &room, "recording was off in between: one window of it is shown");
 	if (recording->truncated_files)
 		warn(analysis, &room, "%zu file%s in the middle of a line: the rest is missing",
 		     recording->truncated_files,
 		     recording->truncated_files == 1 ? " ends" : "s end");
 	if (analysis->graph.orphan_waits)
-		warn(analysis, &room,
-		     "%" PRIu64 " waits belong to no known op and are left out of the replay",
+		warn(analysis, &room, "%" PRIu64 " waits belong to no known op and are left out",
 		     analysis->graph.orphan_waits);
 	if (baseline->broken_cycles)
 		warn(analysis, &room,
@@ -122,8 +123,7 @@ static void analysis_warn(struct analysis *analysis)
 		     "%" PRIu64 " ops start at their recorded time, as no other op starts them",
 		     baseline->fallback_anchors);
 	if (analysis->graph.cut_parents)
-		warn(analysis, &room, "%" PRIu64 " nested_client links form cycles and are ignored",
-		     analysis->graph.cut_parents);
+		warn(analysis, &room, "links nested_client form cycles: some are ignored");
 }
 
 static int analysis_match_classes(struct analysis *analysis, char error[OPTIONS_ERROR_BYTES])

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <regex.h>
+#include <stdlib.h>
 
 #include "infer/ended.h"
 #include "infer/filelocks.h"
@@ -70,6 +71,16 @@ int opened_name(struct labels *labels, struct recording *recording, const struct
 	return 0;
 }
 
+static size_t longest(const struct window *windows, size_t count)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < count; i++)
+		if (windows[i].to_ns - windows[i].from_ns >
+		    windows[best].to_ns - windows[best].from_ns)
+			best = i;
+	return best;
+}
+
 int opened_select(struct recording *recording, const struct options *options,
 		  char error[OPTIONS_ERROR_BYTES])
 {
@@ -77,13 +88,18 @@ int opened_select(struct recording *recording, const struct options *options,
 	lives_tell_apart(recording);
 	holders_find(recording);
 	posters_find(recording);
+	size_t count;
+	struct window *windows = windows_find(recording, &count);
 	const struct selection selection = {
 		.client = options->client,
 		.thread_glob = options->thread_glob,
 		.from_ns = options->from_ns,
 		.to_ns = options->to_ns,
+		.window = windows[longest(windows, count)],
 	};
-	if (selection_is_all(&selection) || selection_apply(&selection, recording) == 0) {
+	recording->windows_left_out = count - 1;
+	free(windows);
+	if (selection_apply(&selection, recording) == 0) {
 		reaps_find(recording);
 		signals_find(recording);
 		ended_find(recording);

@@ -79,6 +79,75 @@ START_TEST(what_is_open_is_in_the_header)
 }
 END_TEST
 
+static json_t *windows_of(json_t *lines)
+{
+	return json_object_get(json_array_get(lines, 0), "windows");
+}
+
+static int64_t time_at(json_t *windows, size_t index)
+{
+	return json_integer_value(json_array_get(windows, index));
+}
+
+START_TEST(the_header_says_when_recording_was_on)
+{
+	json_t *first, *next, *last;
+
+	record_io(1);
+	switch_disable();
+	switch_enable();
+	first = windows_of(recording_dump(true));
+	ck_assert_uint_eq(json_array_size(first), 4);
+	/* The process began with the first one. */
+	ck_assert_int_eq(time_at(first, 0), 0);
+	for (size_t i = 1; i < 4; i++)
+		ck_assert_int_ge(time_at(first, i), time_at(first, i - 1));
+	/* The second one goes on, and there is another one. */
+	switch_disable();
+	switch_enable();
+	switch_disable();
+	next = windows_of(recording_dump(true));
+	ck_assert_uint_eq(json_array_size(next), 4);
+	ck_assert_int_eq(time_at(next, 0), time_at(first, 3));
+	last = windows_of(recording_dump(true));
+	ck_assert_uint_eq(json_array_size(last), 0);
+}
+END_TEST
+
+START_TEST(windows_long_ago_are_not_known)
+{
+	json_t *windows;
+
+	for (int i = 0; i < OPENINGS_KEPT + 10; i++) {
+		switch_disable();
+		switch_enable();
+	}
+	windows = windows_of(recording_dump(true));
+	ck_assert_uint_eq(json_array_size(windows), 2 * OPENINGS_KEPT);
+	ck_assert_int_gt(time_at(windows, 0), 0);
+}
+END_TEST
+
+START_TEST(a_pause_is_in_no_count)
+{
+	struct self *self;
+	uint64_t cpu_ns;
+
+	record_io(1);
+	switch_disable();
+	cpu_ns = load_relaxed(&recorder_arena->usage.cpu_ns);
+	for (uint64_t begin = clock_thread_cpu_ns(); clock_thread_cpu_ns() < begin + 20000000;)
+		;
+	(void)recording_dump(true);
+	ck_assert_uint_eq(load_relaxed(&recorder_arena->usage.cpu_ns), cpu_ns);
+	switch_enable();
+	self = self_enter();
+	self_leave(self);
+	switch_disable();
+	ck_assert_uint_lt(load_relaxed(&recorder_arena->usage.cpu_ns), 20000000);
+}
+END_TEST
+
 START_TEST(stacks_are_places_in_modules)
 {
 	uint64_t pcs[] = { (uint64_t)(uintptr_t)recorder_start + 5, 16 };
@@ -224,6 +293,9 @@ SUITE()
 	FIXTURE(setup, teardown);
 	TEST(the_header_counts_its_events);
 	TEST(what_is_open_is_in_the_header);
+	TEST(the_header_says_when_recording_was_on);
+	TEST(windows_long_ago_are_not_known);
+	TEST(a_pause_is_in_no_count);
 	TEST(stacks_are_places_in_modules);
 	TEST(living_and_ended_threads_are_listed);
 	TEST(the_longest_strings_fit);

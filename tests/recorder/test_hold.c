@@ -104,7 +104,8 @@ START_TEST(a_hold_may_become_known_late)
 	clock_test_ticks = 5000;
 	watch->hot_ticks = late_rows[_i].hot;
 	watch->last_ticks = late_rows[_i].before;
-	recorder_arena->opened_ticks = late_rows[_i].opened;
+	recorder_arena->opened_ticks[opening_now(recorder_arena) % OPENINGS_KEPT] =
+		late_rows[_i].opened;
 	self->slot->entries[0].record.start = late_rows[_i].thread;
 	hold_begin_late(self, watch, late_rows[_i].last, late_rows[_i].nth);
 	hold_release(self, watch, &release);

@@ -26,7 +26,8 @@ START_TEST(a_start_is_what_was_used_before_the_first_sample)
 		{ { .process = 1, .tid = 7 }, 4 }, /* 10, of which 6 before the exec */
 		{ { .process = 2, .tid = 8 }, 0 },
 		{ { .process = 3, .tid = 9 }, 2 },
-		{ { .process = 3, .tid = 10 }, 0 }, /* no samples */
+		{ { .process = 3, .tid = 10 }, 0 },          /* no samples */
+		{ { .process = 3, .tid = 11, .op = 1 }, 0 }, /* begun before this window */
 	};
 	static struct rec_sample samples[] = {
 		{ .thread = 0, .at_ns = 1 * MS, .cpu_ns = 3 * MS },
@@ -35,20 +36,23 @@ START_TEST(a_start_is_what_was_used_before_the_first_sample)
 		{ .thread = 1, .at_ns = 30 * MS, .cpu_ns = 15 * MS },
 		{ .thread = 2, .at_ns = 2 * MS, .cpu_ns = 900 * MS },
 		{ .thread = 3, .at_ns = 110 * MS, .cpu_ns = 2 * MS },
+		{ .thread = 5, .at_ns = 110 * MS, .cpu_ns = 700 * MS },
 	};
-	struct rec_thread threads[5];
+	struct rec_op_extra extras[] = { { .cut = false }, { .cut = true } };
+	struct rec_thread threads[6];
 	const struct recording rec = { .threads = threads,
-				       .thread_count = 5,
+				       .thread_count = 6,
+				       .extras = extras,
 				       .samples = samples,
 				       .sample_count = sizeof(samples) / sizeof(samples[0]),
 				       .processes = processes,
 				       .process_count = 4,
 				       .epoch_unix_ns = (uint64_t)EPOCH_MS * MS };
 
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		threads[i] = rows[i].thread;
 	uint64_t *startup_ns = startup_find(&rec);
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		ck_assert_msg(startup_ns[i] == rows[i].startup_ms * MS, "row %zu: %llu", i,
 			      (unsigned long long)startup_ns[i]);
 	free(startup_ns);

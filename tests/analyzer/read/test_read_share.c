@@ -103,6 +103,9 @@ static const struct {
 	/* 5 */ { "'idle':[1]", "without idle time" },
 	/* 6 */ { "'idle':[1,-2]", "" },
 	/* 7 */ { "'idle':[2000000000000000000,1]", "36 years" },
+	/* 8 */ { "'windows':[1]", "without its pair" },
+	/* 9 */ { "'windows':[5,4]", "from 5 to 4 ns" },
+	/* 10 */ { "'windows':[1,2000000000000000000]", "which cannot be" },
 };
 
 START_TEST(nonsense_is_refused)
@@ -122,6 +125,26 @@ START_TEST(peers_are_pairs)
 	ck_assert_uint_eq(rec.peer_count, 2);
 	ck_assert_uint_eq(rec.peers[1].inode, 30);
 	ck_assert_uint_eq(rec.peers[1].peer, 40);
+	recording_free(&rec);
+}
+END_TEST
+
+START_TEST(windows_go_on_in_the_next_dump)
+{
+	static const struct rec_window all[] = { { 1, 9, 0 }, { 12, 15, 0 }, { 2, 3, 1 } };
+	struct recording rec;
+
+	read_good(&rec,
+		  HEADER_BEGIN "'process':{'pid':1},'windows':[5,9,12,15]}\n" HEADER_BEGIN
+			       "'process':{'pid':2},'windows':[2,3]}\n" HEADER_BEGIN
+			       "'process':{'pid':1},'windows':[1,5]}\n",
+		  0);
+	ck_assert_uint_eq(rec.window_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_uint_eq(rec.windows[i].from_ns, all[i].from_ns);
+		ck_assert_uint_eq(rec.windows[i].to_ns, all[i].to_ns);
+		ck_assert_uint_eq(rec.windows[i].process, all[i].process);
+	}
 	recording_free(&rec);
 }
 END_TEST
@@ -157,4 +180,5 @@ SUITE()
 	EACH(nonsense_is_refused, wrong);
 	TEST(peers_are_pairs);
 	TEST(idle_times_are_of_a_process);
+	TEST(windows_go_on_in_the_next_dump);
 }

@@ -10,6 +10,11 @@
 #include "recording/select.h"
 #include "suite.h"
 
+#define ALWAYS                \
+	{                     \
+		0, UINT64_MAX \
+	}
+
 /*
  * 0 is the root, 1 and 2 its children; 3 is below 1, 4 a root of its own. Client 1 is op 1's,
  * thread 0 is called "n5" and runs ops 0, 1 and 3, thread 1 "n6" runs the others.
@@ -33,6 +38,8 @@ static void sample_begin(struct sketch *sketch)
 	sketch_bare_wait(sketch, NO_INDEX, 0, REASON_LOCK, 310, 320);
 	sketch_bare_link(sketch, LINK_RESULT, 3, 0);
 	sketch_bare_link(sketch, LINK_RESULT, 4, 0);
+	recording->links[0].at_ns = 125;
+	recording->links[1].at_ns = 305;
 	threads[0] = (struct rec_thread){ .name = 5, .op = 1 };
 	threads[1] = (struct rec_thread){ .name = 6, .op = 4 };
 	recording->threads = threads;
@@ -44,15 +51,15 @@ static const struct {
 	const char *ops; /* ids and what is left of them */
 	size_t waits, links;
 } rows[] = {
-	/* 0 */ { { "n1", "", 0, UINT64_MAX }, " 2:110-150 4:120-140^2", 1, 1 },
-	/* 1 */ { { "", "n5", 0, UINT64_MAX }, " 1:100-200 2:110-150^1 4:120-140^2", 1, 1 },
-	/* 2 */ { { "", "n[6]", 0, UINT64_MAX }, " 3:160-190 5:300-400", 1, 1 },
-	/* 3 */ { { "", "", 0, 55 }, " 1:100-155 2:110-150^1 4:120-140^2", 1, 1 },
-	/* 4 */ { { "", "", 70, UINT64_MAX }, " 1:170-200 3:170-190^1 5:300-400", 1, 1 },
+	/* 0 */ { { "n1", "", 0, UINT64_MAX, ALWAYS }, " 2:110-150 4:120-140^2", 1, 1 },
+	/* 1 */ { { "", "n5", 0, UINT64_MAX, ALWAYS }, " 1:100-200 2:110-150^1 4:120-140^2", 1, 1 },
+	/* 2 */ { { "", "n[6]", 0, UINT64_MAX, ALWAYS }, " 3:160-190 5:300-400", 1, 1 },
+	/* 3 */ { { "", "", 0, 55, ALWAYS }, " 1:100-155 2:110-150^1 4:120-140^2", 1, 1 },
+	/* 4 */ { { "", "", 70, UINT64_MAX, ALWAYS }, " 1:170-200 3:170-190^1 5:300-400", 1, 1 },
 	/* 5: a skipped parent hands its children up */
-	{ { "", "", 42, 43 }, " 1:142-143 2:142-143^1", 0, 0 },
+	{ { "", "", 42, 43, ALWAYS }, " 1:142-143 2:142-143^1", 0, 0 },
 	/* 6 */
-	{ { "", "", 0, UINT64_MAX },
+	{ { "", "", 0, UINT64_MAX, ALWAYS },
 	  " 1:100-200 2:110-150^1 3:160-190^1 4:120-140^2 5:300-400",
 	  2,
 	  2 },
@@ -88,7 +95,7 @@ START_TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays)
 	struct sketch sketch;
 	sample_begin(&sketch);
 	sketch.rec.ops[1].thread = 1;
-	const struct selection selection = { "", "n5", 0, UINT64_MAX };
+	const struct selection selection = { "", "n5", 0, UINT64_MAX, ALWAYS };
 	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
 	ck_assert_uint_eq(sketch.rec.op_count, 2);
 	ck_assert_uint_eq(sketch.rec.ops[1].dump_id, 4);
@@ -103,10 +110,10 @@ static const struct {
 	struct selection selection;
 	const char *kept;
 } sample_rows[] = {
-	/* 0 */ { { "", "", 0, UINT64_MAX }, " 115 125 350" },
-	/* 1 */ { { "", "n5", 0, UINT64_MAX }, " 115 125" },
-	/* 2 */ { { "", "", 20, 100 }, " 125" },
-	/* 3 */ { { "n1", "", 0, UINT64_MAX }, " 115 125" },
+	/* 0 */ { { "", "", 0, UINT64_MAX, ALWAYS }, " 115 125 350" },
+	/* 1 */ { { "", "n5", 0, UINT64_MAX, ALWAYS }, " 115 125" },
+	/* 2 */ { { "", "", 20, 100, ALWAYS }, " 125" },
+	/* 3 */ { { "n1", "", 0, UINT64_MAX, ALWAYS }, " 115 125" },
 };
 
 START_TEST(samples_stay_with_their_thread_and_time)
@@ -132,7 +139,7 @@ END_TEST
 START_TEST(nothing_left_is_an_error_and_changes_nothing)
 {
 	struct sketch sketch;
-	const struct selection selection = { "nobody", "", 0, UINT64_MAX };
+	const struct selection selection = { "nobody", "", 0, UINT64_MAX, ALWAYS };
 	sample_begin(&sketch);
 	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), -ENOENT);
 	ck_assert_uint_eq(sketch.rec.op_count, 5);
@@ -141,13 +148,54 @@ START_TEST(nothing_left_is_an_error_and_changes_nothing)
 }
 END_TEST
 
-START_TEST(selecting_all_is_known_as_such)
+/* The second process, of thread 1, was recorded from 165 to 350, the first one all the time. */
+START_TEST(a_process_is_cut_where_its_window_ends)
 {
-	ck_assert(selection_is_all(&(const struct selection){ "", "", 0, UINT64_MAX }));
-	ck_assert(!selection_is_all(&(const struct selection){ "c", "", 0, UINT64_MAX }));
-	ck_assert(!selection_is_all(&(const struct selection){ "", "*", 0, UINT64_MAX }));
-	ck_assert(!selection_is_all(&(const struct selection){ "", "", 1, UINT64_MAX }));
-	ck_assert(!selection_is_all(&(const struct selection){ "", "", 0, 1 }));
+	struct sketch sketch;
+	struct rec_process processes[] = { { .op = NO_INDEX }, { .op = 2 } };
+	struct rec_window windows[] = { { 0, 1000, 0 }, { 165, 350, 1 } };
+	struct rec_idle idles[] = { { 100, 1, 1 }, { 200, 2, 1 }, { 360, 3, 1 } };
+	const struct selection selection = { "", "", 0, UINT64_MAX, { 0, UINT64_MAX } };
+	sample_begin(&sketch);
+	struct recording *recording = &sketch.rec;
+	recording->threads[1].process = 1;
+	recording->processes = processes;
+	recording->process_count = 2;
+	recording->windows = windows;
+	recording->window_count = 2;
+	recording->idles = idles;
+	recording->idle_count = 3;
+	recording->links[1].at_ns = 400;
+	recording->links[1].thread = 1;
+	recording->waits[1].thread = 1;
+	recording->waits[1].end_ns = 360;
+	recording->end_ns = 1100;
+	ck_assert_int_eq(selection_apply(&selection, recording), 0);
+	ck_assert_uint_eq(recording->op_count, 5);
+	ck_assert_uint_eq(recording->ops[0].end_ns, 200);
+	ck_assert_uint_eq(recording->ops[2].start_ns, 165);
+	ck_assert_uint_eq(recording->ops[4].start_ns, 300);
+	ck_assert_uint_eq(recording->ops[4].end_ns, 350);
+	ck_assert_uint_eq(recording->extras[2].cut, true);
+	ck_assert_uint_eq(recording->extras[4].cut, false);
+	ck_assert_uint_eq(recording->waits[1].end_ns, 350);
+	ck_assert_uint_eq(recording->link_count, 1);
+	ck_assert_uint_eq(recording->idle_count, 1);
+	ck_assert_uint_eq(recording->idles[0].idle_ns, 2);
+	ck_assert_uint_eq(recording->end_ns, 1000);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(from_counts_from_the_begin_of_the_window)
+{
+	struct sketch sketch;
+	const struct selection selection = { "", "", 10, 20, { 130, 1000 } };
+	sample_begin(&sketch);
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
+	ck_assert_uint_eq(sketch.rec.ops[0].start_ns, 140);
+	ck_assert_uint_eq(sketch.rec.ops[0].end_ns, 150);
+	sketch_free(&sketch);
 }
 END_TEST
 
@@ -157,5 +205,6 @@ SUITE()
 	TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays);
 	LOOP(samples_stay_with_their_thread_and_time, 0, 4);
 	TEST(nothing_left_is_an_error_and_changes_nothing);
-	TEST(selecting_all_is_known_as_such);
+	TEST(a_process_is_cut_where_its_window_ends);
+	TEST(from_counts_from_the_begin_of_the_window);
 }

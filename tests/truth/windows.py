@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records a program in many short windows, and holds their answers against one long recording's.
+
+    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--keep DIR]
+
+Each window is `wcprof enable`, a while, `wcprof disable`, `wcprof dump`. One line for each window: its drift, whether
+its answers are withheld, and what the three classes would save that the long recording ranks highest. The last line
+has the means over windows.
+"""
+
+import argparse
+import collections
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LOCKS = {"T_N": "1000000", "T_A": "sleep:1500", "T_B": "sleep:750"}
+FORKS = "while :; do sleep 0.004; (sleep 0.003); /bin/true; done"
+Program = collections.namedtuple("Program", "argv environment load", defaults=({}, None))
+
+
+def programs(build, port):
+    """By name: what runs, with which environment, and what asks it meanwhile."""
+    return {
+        "locks": Program([f"{build}/tests/truth/locks", "satlock"], LOCKS),
+        "redis": Program(["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"], {},
+                         ["redis-benchmark", "-p", str(port), "-n", "100000000", "-c", "8", "-t", "set", "-q"]),
+        "forks": Program(["bash", "-c", FORKS]),
+    }
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@contextlib.contextmanager
+def running(argv, environment):
+    with subprocess.Popen(argv, env={**os.environ, **environment}, stdout=subprocess.DEVNULL,
+                          start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def wcprof(build, *arguments):
+    subprocess.run([f"{build}/wcprof", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+
+
+def record(build, pid, path, seconds):
+    wcprof(build, "enable", pid)
+    time.sleep(seconds)
+    wcprof(build, "disable", pid)
+    wcprof(build, "dump", "-o", path, pid)
+
+
+def analyzed(build, paths):
+    """The report; None: there is none."""
+    done = subprocess.run([f"{build}/wcprof-analyze", "--json", "--quiet", "--force", *paths], capture_output=True,
+                          check=False, text=True)
+    if done.returncode not in (0, 3):
+        print(done.stderr.strip(), file=sys.stderr)
+        return None
+    return json.loads(done.stdout)
+
+
+def savings(report):
+    """{class: what half of it would save, in per cent of the recorded time}"""
+    whole = report["actual_makespan_ns"]
+    return {f"{row['kind']} {row['class']}": 100 * row["saved_ns"]["0.5"] / whole for row in report["what_if"]
+            if row["kind"] != "func"} if whole else {}
+
+
+def drift(report):
+    whole = report["actual_makespan_ns"]
+    return 100 * (report["baseline_makespan_ns"] / whole - 1) if whole else float("nan")
+
+
+def failures(report):
+    return " ".join(f"{check['check']}={check['percent']:.1f}" for check in report["checks"]
+                    if check["state"] not in ("passed", "unknown"))
+
+
+def show(build, name, paths, long_path):
+    long = analyzed(build, [long_path])
+    if not long:
+        return
+    wanted = savings(long)
+    best = sorted(wanted, key=wanted.get)[-3:][::-1]
+    print(f"{name}: long: {long['actual_makespan_ns'] / 1e6:.0f} ms, drift {drift(long):+.1f}%, {long['answers']}",
+          failures(long), *(f"| {one} {wanted[one]:.1f}%" for one in best))
+    drifts, given, all_of = [], 0, {one: [] for one in best}
+    for path in paths:
+        report = analyzed(build, [path])
+        if not report:
+            continue
+        found = savings(report)
+        drifts.append(drift(report))
+        given += report["answers"] == "given"
+        for one in best:
+            all_of[one].append(found.get(one, 0))
+        print(f"  {os.path.basename(path)}: {report['actual_makespan_ns'] / 1e6:.0f} ms, drift {drifts[-1]:+.1f}%,",
+              report["answers"], failures(report), *(f"| {all_of[one][-1]:.1f}%" for one in best))
+    near = sum(abs(one) <= 2 for one in drifts)
+    print(f"{name}: of {len(paths)} windows {len(drifts)} read, {given} given, {near} drift by 2% at most, worst",
+          f"{max(drifts, key=abs, default=0):+.1f}%;",
+          *(f"| {one} {statistics.mean(values):.1f}% +- "
+            f"{statistics.stdev(values) / len(values) ** 0.5:.1f}, long {wanted[one]:.1f}%"
+            for one, values in all_of.items() if len(values) > 1))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--windows", type=int, default=20)
+    parser.add_argument("--ms", type=float, default=150)
+    parser.add_argument("--long", type=float, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep")
+    options = parser.parse_args()
+    for name, program in programs(options.build, port := free_port()).items():
+        if re.search(options.only, name):
+            folder = options.keep or tempfile.mkdtemp()
+            os.makedirs(folder, exist_ok=True)
+            one(options, name, program, folder)
+
+
+def one(options, name, program, folder):
+    build = options.build
+    environment = {**program.environment, "LD_PRELOAD": os.path.abspath(f"{build}/libwcprof.so")}
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(running(program.argv, environment))
+        time.sleep(0.5)
+        if program.load:
+            stack.enter_context(running(program.load, {}))
+            time.sleep(0.3)
+        paths = []
+        for i in range(options.windows):
+            paths.append(f"{folder}/{name}-{i}.jsonl")
+            record(build, process.pid, paths[-1], options.ms / 1000)
+            time.sleep(random.uniform(0.02, 0.1))
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(running(program.argv, environment))
+        time.sleep(0.5)
+        if program.load:
+            stack.enter_context(running(program.load, {}))
+            time.sleep(0.3)
+        record(build, process.pid, f"{folder}/{name}-long.jsonl", options.long)
+    show(build, name, paths, f"{folder}/{name}-long.jsonl")
+    if not options.keep:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
