@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/percentile.h"
 #include "format.h"
+#include "infer/flows_lent.h"
 #include "infer/startup.h"
 #include "recording/addresses.h"
 #include "script_parts.h"
@@ -324,6 +325,7 @@ void script_build(struct script *script, const struct recording *rec,
 		flows_free(&script->flows);
 		flows_build(&script->flows, rec);
 	}
+	flows_lend(&script->flows, rec);
 	script->recording = rec;
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
