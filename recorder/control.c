@@ -79,8 +79,9 @@ static struct {
  * after that. */
 enum socket_state { SOCKET_NONE, SOCKET_STARTING, SOCKET_NAMED, SOCKET_ENDED };
 
-static char socket_name[SOCKET_PATH_BYTES]; /* the thread's while it is SOCKET_STARTING */
-static uint32_t socket_state;               /* enum socket_state */
+/* The thread's while it is SOCKET_STARTING; empty: there is no file. */
+static char socket_name[SOCKET_PATH_BYTES];
+static uint32_t socket_state; /* enum socket_state */
 static bool socket_has_own_directory;
 static bool has_started; /* a thread, in this process or its parent */
 static bool is_first;    /* the thread is the first one of a process that was started, not forked */
@@ -174,11 +175,16 @@ static void count_unattended(void)
 
 /* In a child, or once the program goes on with other rights, standard error may be anything. A
  * command that follows the arenas needs no socket. */
+static void say(const char *what, const char *detail)
+{
+	if (is_first && !recorder_options.keep && gate_is_the_users())
+		text_complain(what, detail);
+}
+
 static void complain(const char *what, const char *detail)
 {
 	count_unattended();
-	if (is_first && !recorder_options.keep && gate_is_the_users())
-		text_complain(what, detail);
+	say(what, detail);
 }
 
 /* Takes back all that a later thread would trip over. The descriptors go with the table. */
@@ -195,14 +201,35 @@ static void stop_serving(void)
 		sys_unlink(socket_name);
 }
 
-/* Another process of our pid, in another pid name space, may have the name. */
+/* A user who chose a place looks for the socket there. */
+static void say_no_place(int error, bool is_reachable)
+{
+	const char *what = error == -EPERM
+				   ? "not a directory of this user alone, no control socket:"
+				   : "no control socket:";
+
+	if (!is_reachable)
+		complain(what, socket_name);
+	else if (recorder_options.dir[0] || recorder_options.socket[0])
+		say(what, socket_name);
+}
+
+/* Another process of our pid, in another pid name space, may have the name. Without a place for it,
+ * as in a chroot or where nothing may be written, there is a socket without a file. */
 static int listen_somewhere(void)
 {
 	int listener = socket_listen(socket_name, socket_has_own_directory);
+	int unnamed;
 
 	if (listener == -EADDRINUSE && socket_has_own_directory && socket_path_beside(socket_name))
 		listener = socket_listen(socket_name, true);
-	return listener;
+	if (listener >= 0)
+		return listener;
+	unnamed = socket_listen_unnamed();
+	say_no_place(listener, unnamed >= 0);
+	if (unnamed >= 0)
+		socket_name[0] = '\0';
+	return unnamed;
 }
 
 enum { RULES_PAUSE_NS = 1000000, RULES_TRIES = 1000 };
@@ -256,10 +283,6 @@ static void serve_until_wanted(void)
 		return;
 	}
 	if (control.listener < 0) {
-		complain(control.listener == -EPERM
-				 ? "not a directory of this user alone, no control socket:"
-				 : "no control socket:",
-			 socket_name);
 		/* Samples are taken, and memory made ready, whoever may listen. */
 		if (load_relaxed(&recorder_gate.mode) != GATE_ON)
 			return;
@@ -275,7 +298,7 @@ static void serve_until_wanted(void)
 	 * passes over when it is none. */
 	sys_close(STDERR_FILENO);
 	/* The program may want to unmount where it was. */
-	if (socket_name[0] == '/')
+	if (socket_name[0] == '/' || !socket_name[0])
 		(void)SYS3(chdir, "/", 0, 0);
 	while (!aside_is_wanted())
 		serve();

@@ -187,6 +187,24 @@ int socket_listen(const char *path, bool own_directory)
 	return result;
 }
 
+int socket_listen_unnamed(void)
+{
+	const sa_family_t family = AF_UNIX;
+	int fd = sys_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int result;
+
+	if (fd < 0)
+		return fd;
+	/* An address of the family alone: the kernel adds a number that nobody has. */
+	result = sys_bind(fd, &family, sizeof(family));
+	if (result == 0)
+		result = sys_listen(fd, BACKLOG);
+	if (result == 0)
+		return fd;
+	sys_close(fd);
+	return result;
+}
+
 bool socket_peer_is_allowed(int fd)
 {
 	struct ucred peer = { 0, (uid_t)-1, (gid_t)-1 };

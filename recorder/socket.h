@@ -23,6 +23,9 @@ bool socket_path_beside(char path[SOCKET_PATH_BYTES]) HIDDEN;
 /* Listens there: the descriptor, or -errno; -EADDRINUSE: somebody else does. Makes the directory;
  * refuses one that is not ours (-EPERM). */
 int socket_listen(const char *path, bool own_directory) HIDDEN;
+/* Listens where there is no file: whoever may look at our descriptors finds it. Or -errno. Anybody
+ * may connect, and is refused an answer by socket_peer_is_allowed(). */
+int socket_listen_unnamed(void) HIDDEN;
 /* Whether whoever is at the other end may give orders: the same user, or root. */
 bool socket_peer_is_allowed(int fd) HIDDEN;
 

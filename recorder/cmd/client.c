@@ -47,11 +47,11 @@ static int connect_directly(int fd, const char *path)
 static int connect_to(const char *path, int flags)
 {
 	static const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	int fd = reach_socket(path, flags);
 	int result;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* One that is stopped takes no more than a few. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	result = reach_process(path) ? reach_connect(fd, path) : connect_directly(fd, path);

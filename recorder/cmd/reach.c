@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,7 @@ static bool parse_entry(const char *line, struct reach_entry *entry)
 	int at = 0;
 
 	if (sscanf(line, "%*s %*s %*s %x %*s %*s %lu %n", &flags, &entry->inode, &at) != 2 || !at ||
-	    !(flags & LISTENS) || !line[at] || line[at] == '@')
+	    !(flags & LISTENS) || !line[at])
 		return false;
 	return (size_t)snprintf(entry->path, sizeof(entry->path), "%.*s",
 				(int)strcspn(line + at, "\n"), line + at) < sizeof(entry->path);
@@ -123,22 +125,22 @@ static const struct reach_entry *table_find(const struct reach_table *table, uns
 
 struct way {
 	int pid;
-	int thread;
-	bool is_from_root; /* else from where the thread works */
+	char thread[40]; /* its directory */
+	char from[5];    /* root, cwd, or net for an address without a file */
 	const char *rest;
 };
 
 static bool parse_way(const char *path, struct way *way)
 {
-	char from[5] = "";
-	int at = 0;
+	int thread, at = 0;
 
-	if (sscanf(path, "/proc/%d/task/%d/%4[a-z]/%n", &way->pid, &way->thread, from, &at) != 3 ||
+	if (sscanf(path, "/proc/%d/task/%d/%4[a-z]/%n", &way->pid, &thread, way->from, &at) != 3 ||
 	    at == 0)
 		return false;
-	way->is_from_root = strcmp(from, "root") == 0;
+	snprintf(way->thread, sizeof(way->thread), "/proc/%d/task/%d", way->pid, thread);
 	way->rest = path + at;
-	return way->is_from_root || strcmp(from, "cwd") == 0;
+	return strcmp(way->from, "root") == 0 || strcmp(way->from, "cwd") == 0 ||
+	       strcmp(way->from, "net") == 0;
 }
 
 pid_t reach_process(const char *path)
@@ -160,37 +162,31 @@ static bool is_same(const char *thread, const char *what, const char *own)
 
 const char *reach_shown(const char *path)
 {
-	char thread[40];
 	struct way way;
 
-	if (!parse_way(path, &way) || !way.is_from_root)
-		return path;
-	snprintf(thread, sizeof(thread), "/proc/%d/task/%d", way.pid, way.thread);
-	if (!is_same(thread, "root", "/") || !is_same(thread, "ns/mnt", "/proc/self/ns/mnt"))
+	if (!parse_way(path, &way) || strcmp(way.from, "root") != 0 ||
+	    !is_same(way.thread, "root", "/") ||
+	    !is_same(way.thread, "ns/mnt", "/proc/self/ns/mnt"))
 		return path;
 	return way.rest - 1;
 }
 
-/* Opens the file, not the socket. */
-static int open_socket_file(const char *path, uid_t *user)
+/* Opens the file, not the socket; -EPERM: it is not the user's. */
+static int open_socket_file(const struct way *way, uid_t *user)
 {
 	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	char thread[40], from[64];
-	struct way way;
+	char from[64];
 	struct stat stat;
 	int base, fd;
 
-	if (!parse_way(path, &way))
-		return -EINVAL;
-	snprintf(thread, sizeof(thread), "/proc/%d/task/%d", way.pid, way.thread);
-	snprintf(from, sizeof(from), "%s/%s", thread, way.is_from_root ? "root" : "cwd");
-	if (!procfs_user(thread, user))
+	if (!procfs_user(way->thread, user))
 		return -ESRCH;
+	snprintf(from, sizeof(from), "%s/%s", way->thread, way->from);
 	base = open(from, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0)
 		return -errno;
-	fd = (int)syscall(SYS_openat2, base, way.rest, &how, sizeof(how));
+	fd = (int)syscall(SYS_openat2, base, way->rest, &how, sizeof(how));
 	fd = fd < 0 ? -errno : fd;
 	close(base);
 	if (fd < 0)
@@ -201,23 +197,100 @@ static int open_socket_file(const char *path, uid_t *user)
 	return -EPERM;
 }
 
-int reach_connect(int fd, const char *path)
+/* Root as the user: in his user name space root may be nobody. */
+static int connect_as(int fd, const struct sockaddr_un *address, size_t bytes, uid_t user)
+{
+	uid_t own = geteuid();
+	bool is_other = own == 0 && user != own && seteuid(user) == 0;
+	int result = connect(fd, (const struct sockaddr *)address, (socklen_t)bytes);
+
+	result = result == 0 ? 0 : -errno;
+	if (is_other && seteuid(own) != 0)
+		abort();
+	return result;
+}
+
+static int connect_to_file(int fd, const struct way *way)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	uid_t user, own = geteuid();
-	int file = open_socket_file(path, &user);
-	bool is_other;
-	int result;
+	uid_t user;
+	int file = open_socket_file(way, &user), result;
 
 	if (file < 0)
 		return file;
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
-	is_other = own == 0 && user != own && seteuid(user) == 0;
-	result = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
-	if (is_other && seteuid(own) != 0)
-		abort();
+	result = connect_as(fd, &address, sizeof(address), user);
 	close(file);
 	return result;
+}
+
+static int connect_without_file(int fd, const struct way *way)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t bytes = strlen(way->rest);
+	uid_t user;
+
+	if (!procfs_user(way->thread, &user))
+		return -ESRCH;
+	if (bytes >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path + 1, way->rest, bytes);
+	return connect_as(fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + bytes, user);
+}
+
+/* A socket belongs to the network name space in which it is made: the thread's. 0, or -errno.
+ * leave_space() comes back. *own < 0: the space is ours anyway. */
+static int enter_space(const struct way *way, int *own)
+{
+	char path[64];
+	int other, result;
+
+	*own = -1;
+	if (is_same(way->thread, "ns/net", "/proc/self/ns/net"))
+		return 0;
+	snprintf(path, sizeof(path), "%s/ns/net", way->thread);
+	other = open(path, O_RDONLY | O_CLOEXEC);
+	*own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	result = other >= 0 && *own >= 0 && setns(other, CLONE_NEWNET) == 0 ? 0 : -errno;
+	if (other >= 0)
+		close(other);
+	if (result != 0 && *own >= 0)
+		close(*own);
+	return result;
+}
+
+static void leave_space(int own)
+{
+	if (own < 0)
+		return;
+	if (setns(own, CLONE_NEWNET) != 0)
+		abort();
+	close(own);
+}
+
+int reach_socket(const char *path, int flags)
+{
+	struct way way;
+	int own = -1, fd, result = 0;
+
+	if (parse_way(path, &way) && strcmp(way.from, "net") == 0)
+		result = enter_space(&way, &own);
+	if (result != 0)
+		return result;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	fd = fd < 0 ? -errno : fd;
+	leave_space(own);
+	return fd;
+}
+
+int reach_connect(int fd, const char *path)
+{
+	struct way way;
+
+	if (!parse_way(path, &way))
+		return -EINVAL;
+	return strcmp(way.from, "net") == 0 ? connect_without_file(fd, &way)
+					    : connect_to_file(fd, &way);
 }
 
 /* --- The thread of a process ------------------------------------------------------------------ */
@@ -233,15 +306,33 @@ static unsigned long socket_inode(int directory, const char *name)
 	return sscanf(text, "socket:[%lu]", &inode) == 1 ? inode : 0;
 }
 
-/* A path that is not from the root is from where the thread works. */
+/* A path that is not from the root is from where the thread works. An address without a file
+ * begins with @. */
 static bool lead_to(const char *thread, const struct reach_entry *entry,
 		    char path[REACH_PATH_BYTES])
 {
-	bool is_absolute = entry->path[0] == '/';
+	char first = entry->path[0];
+	const char *from = first == '/' ? "root" : first == '@' ? "net" : "cwd";
 
-	return (size_t)snprintf(path, REACH_PATH_BYTES, "%s/%s/%s", thread,
-				is_absolute ? "root" : "cwd",
-				entry->path + is_absolute) < REACH_PATH_BYTES;
+	return (size_t)snprintf(path, REACH_PATH_BYTES, "%s/%s/%s", thread, from,
+				entry->path + (first == '/' || first == '@')) < REACH_PATH_BYTES;
+}
+
+/* Whether it is the socket of the thread's user, as far as its file can tell. */
+static bool is_usable(const char *path)
+{
+	struct way way;
+	uid_t user;
+	int file;
+
+	if (!parse_way(path, &way))
+		return false;
+	if (strcmp(way.from, "net") == 0)
+		return true;
+	file = open_socket_file(&way, &user);
+	if (file >= 0)
+		close(file);
+	return file >= 0;
 }
 
 /* Any of the paths that the table has for that inode. */
@@ -252,13 +343,8 @@ static bool find_path(const struct reach_table *table, const char *thread, unsig
 	const struct reach_entry *entry = table_find(table, inode);
 
 	for (; entry && entry < end && entry->inode == inode; entry++) {
-		uid_t user;
-		int fd = lead_to(thread, entry, path) ? open_socket_file(path, &user) : -1;
-
-		if (fd < 0)
-			continue;
-		close(fd);
-		return true;
+		if (lead_to(thread, entry, path) && is_usable(path))
+			return true;
 	}
 	return false;
 }

@@ -4,8 +4,9 @@
  * space that is.
  *
  * The kernel says where: the recorder's thread has a descriptor of its socket. The table of sockets
- * has the path by which that was made. Nothing that a process could say of itself is
- * believed. The path leads through /proc/PID/task/TID/root, as the thread sees its files.
+ * has the path by which that was made. Nothing that a process could say of itself is believed. The
+ * path leads through /proc/PID/task/TID/root, as the thread sees its files; to an address without a
+ * file, it is /proc/PID/task/TID/net/ADDRESS.
  */
 #ifndef WCPROF_REACH_H
 #define WCPROF_REACH_H
@@ -34,10 +35,12 @@ pid_t reach_process(const char *path);
 /* The path by which this command could open it as well: shorter, if the process sees the files that
  * we see. It is a part of `path`. */
 const char *reach_shown(const char *path);
+/* A socket that can be connected to `path`, which may be any, or -errno. */
+int reach_socket(const char *path, int flags);
 /*
- * Connects a socket there: 0, or -errno. Links on the way lead nowhere but to files that the
- * process sees, and the socket's file is its user's (-EPERM). Root connects as that user, whom the
- * process knows in its user name space. The caller checks which process answers.
+ * Connects it: 0, or -errno. Links on the way lead nowhere but to files that the process sees, and
+ * the socket's file is its user's (-EPERM). Root connects as that user, whom the process knows in
+ * its user name space. The caller checks which process answers.
  */
 int reach_connect(int fd, const char *path);
 

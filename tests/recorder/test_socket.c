@@ -166,6 +166,30 @@ START_TEST(a_file_in_the_way_stays)
 }
 END_TEST
 
+/* The kernel gives each a name of its own, and makes no file. */
+START_TEST(without_a_file)
+{
+	struct sockaddr_un first, second;
+	socklen_t bytes = sizeof(first), other_bytes = sizeof(second);
+	int fds[2] = { socket_listen_unnamed(), socket_listen_unnamed() };
+	int client = socket(AF_UNIX, SOCK_STREAM, 0), server;
+
+	ck_assert_int_eq(getsockname(fds[0], (struct sockaddr *)&first, &bytes), 0);
+	ck_assert_int_eq(getsockname(fds[1], (struct sockaddr *)&second, &other_bytes), 0);
+	ck_assert_int_eq(first.sun_path[0], '\0');
+	ck_assert_int_eq(bytes, other_bytes);
+	ck_assert_mem_ne(&first, &second, bytes);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&first, bytes), 0);
+	server = accept(fds[0], NULL, NULL);
+	ck_assert_int_ge(server, 0);
+	ck_assert(socket_peer_is_allowed(server));
+	close(server);
+	close(client);
+	close(fds[0]);
+	close(fds[1]);
+}
+END_TEST
+
 START_TEST(the_same_user_is_allowed)
 {
 	int fds[2];
@@ -187,5 +211,6 @@ SUITE()
 	TEST(a_directory_of_others_is_refused);
 	TEST(a_dead_sockets_name_is_taken_a_living_ones_is_not);
 	TEST(a_file_in_the_way_stays);
+	TEST(without_a_file);
 	TEST(the_same_user_is_allowed);
 }
