@@ -59,7 +59,7 @@ diffs: all $(B)/tests/truth/server ## what wcprof-analyze --diff finds between e
 	@tests/truth/diffs.py --build $(B) $(DIFFS_ARGS)
 field: all $(B)/tests/targets/kvload ## settings of real programs, predicted and made (an hour; FIELD_ARGS=-h)
 	@tests/field/field.py --build $(B) $(FIELD_ARGS)
-generators: all $(B)/tests/targets/kvload ## requests by the report against load generators (GENERATORS_ARGS=-h)
+generators: all $(addprefix $(B)/tests/targets/,kvload timetable) ## report against generators (GENERATORS_ARGS=-h)
 	@tests/field/generators.py --build $(B) $(GENERATORS_ARGS)
 soak: tests-built ## 200,000 threads, 10,000 children, 500 threads flat out for a minute (10 GB in TMPDIR)
 	@SOAK_THREADS=200000 $(B)/tests/recorder/test_recorder

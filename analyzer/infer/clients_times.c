@@ -6,15 +6,17 @@
  * time that it thinks. An open one takes as long as it likes. The distance to the next question is
  * fitted by the time of the answer. The slope is 1 if the client waits, and 0 if it does not.
  * Only questions count that the server was waiting for, as the times of others are not known.
- * Clients whose distances vary much less than the times that they would think keep a timetable. A
- * few long answers, which put off what was due meanwhile, do not hide that.
+ *
+ * Clients may keep a timetable, by which the distance between questions is always the same. Due
+ * times lie on a line then, as close below the times of all questions as can be. A question due
+ * before the answer that its client awaited comes with this answer. Clients of which most questions
+ * come so do not wait, though long answers put off the questions that are due meanwhile.
  *
  * A closed client's other questions came the usual time after the answer, as far as that is
  * possible. A busy server waits for a question only while all clients think for long. So the usual
  * time must explain the others, too, of which only bounds are known (censored.h). An open client's
- * other questions came one distance after the question before, if they keep a timetable. If that
- * was before the answer, the question was late. Without a timetable any time is as likely, and the
- * middle of what is possible stands for it.
+ * other questions came when they were due, if they keep a timetable. Without one any time is as
+ * likely, and the middle of all that is possible stands for it.
  *
  * One thread.
  */
@@ -22,6 +24,7 @@
 
 #include <assert.h>
 #include <math.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +36,9 @@
 
 /* The slope is so many times its error away from what would be the other sort. */
 static const double SURE_ERRORS = 2;
+
+/* A timetable is taken for one if it is so many times as likely. */
+static const double SURE_ODDS = 1000;
 
 enum { PAIRS_LEAST = 3 };
 
@@ -141,14 +147,6 @@ static uint64_t distance_ns(struct pairs *pairs)
 	return percentile_select(pairs->next_ns, pairs->count, pairs->count / 2);
 }
 
-/* The distances are put in another order. */
-static bool keep_timetable(struct pairs *pairs)
-{
-	return pairs->count >= PAIRS_LEAST &&
-	       (double)clients_spread_ns(pairs->next_ns, pairs->count) * assume.schedule <
-		       (double)clients_spread_ns(pairs->think_ns, pairs->think_count);
-}
-
 static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {
 	return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
@@ -163,7 +161,116 @@ static void closed_time(const struct clients *clients, struct doing *doings, siz
 				       doing->late_ns);
 }
 
-static void open_time(struct doing *doings, size_t count, uint64_t table_ns)
+/* --- the timetables of open clients --- */
+
+/* Question number i of a connection was due at first_ns + i * every_ns. */
+struct timetable {
+	double first_ns, every_ns;
+};
+
+struct point {
+	double number, ns;
+};
+
+static double latest_ns(const struct doing *send)
+{
+	return (double)(send->is_exact || send->is_near ? send->at_ns : send->late_ns);
+}
+
+static bool is_below(struct point a, struct point b, struct point c)
+{
+	return (b.ns - a.ns) * (c.number - a.number) < (c.ns - a.ns) * (b.number - a.number);
+}
+
+/*
+ * No question comes before it is due. Of all lines below the latest times, the closest one is the
+ * edge of their lower hull at the mean number. False: fewer than two questions.
+ */
+static bool timetable_fit(struct timetable *timetable, const struct doing *doings, size_t count)
+{
+	struct point *hull = memory_new(count, sizeof(*hull));
+	size_t used = 0, edge = 1;
+	double number = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!doings[i].is_send || !doings[i].is_first)
+			continue;
+		struct point point = { number++, latest_ns(&doings[i]) };
+
+		while (used > 1 && !is_below(hull[used - 2], hull[used - 1], point))
+			used--;
+		hull[used++] = point;
+	}
+	while (edge + 1 < used && hull[edge].number < (number - 1) / 2)
+		edge++;
+	if (used > 1) {
+		const struct point *from = &hull[edge - 1], *to = &hull[edge];
+
+		timetable->every_ns = (to->ns - from->ns) / (to->number - from->number);
+		timetable->first_ns = from->ns - from->number * timetable->every_ns;
+	}
+	free(hull);
+	return used > 1;
+}
+
+static uint64_t apart_ns(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
+}
+
+/*
+ * Whether questions come when they are due, or with the answer before if that is later, rather than
+ * a time of thinking after it. The mean errors of both tell how likely they are (Laplace). The line
+ * is free to meet two questions. Adds the questions that the server was waiting for.
+ */
+static bool timetable_holds(const struct timetable *timetable, const struct doing *doings,
+			    size_t count, uint64_t think_ns, size_t *waited_count)
+{
+	double next_ns = timetable->first_ns, off_ns = 0, off_closed_ns = 0, waited = 0;
+
+	for (const struct doing *doing = doings; doing < doings + count; doing++) {
+		if (!doing->is_send || !doing->is_first)
+			continue;
+		uint64_t due_ns = next_ns > 0 ? (uint64_t)next_ns : 0;
+
+		next_ns += timetable->every_ns;
+		if (!doing->is_exact || !doing->answered_ns)
+			continue;
+		due_ns = due_ns > doing->answered_ns ? due_ns : doing->answered_ns;
+		off_ns += (double)apart_ns(doing->at_ns, due_ns);
+		off_closed_ns += (double)apart_ns(doing->at_ns, doing->answered_ns + think_ns);
+		waited++;
+	}
+	*waited_count += (size_t)waited;
+	return waited > 2 &&
+	       waited * log(off_closed_ns * (waited - 2) / (off_ns * waited)) > log(SURE_ODDS);
+}
+
+/* Of one connection. */
+static void times_by_table(struct doing *doings, size_t count, const struct timetable *timetable)
+{
+	const struct doing *asked = NULL;
+	double next_ns = timetable->first_ns;
+
+	for (struct doing *doing = doings; doing < doings + count; doing++) {
+		if (!doing->is_send)
+			continue;
+		uint64_t least_ns = asked ? asked->due_ns : doing->early_ns;
+		uint64_t due_ns =
+			within(next_ns > 0 ? (uint64_t)next_ns : 0, least_ns, doing->late_ns);
+
+		if (doing->is_first)
+			next_ns += timetable->every_ns;
+		if (!doing->is_exact || (doing->is_first && due_ns < doing->answered_ns))
+			doing->due_ns = due_ns;
+		if (!doing->is_exact)
+			doing->at_ns = within(doing->due_ns, doing->early_ns, doing->late_ns);
+		asked = doing;
+	}
+}
+
+/* Of one connection, from each question to the next; table_ns: 0 = the distances vary. */
+static void times_by_distance(struct doing *doings, size_t count, uint64_t table_ns)
 {
 	const struct doing *asked = NULL;
 
@@ -171,17 +278,79 @@ static void open_time(struct doing *doings, size_t count, uint64_t table_ns)
 		if (!doing->is_send)
 			continue;
 		if (!doing->is_exact) {
-			uint64_t least_ns = follows(doing, asked) ? asked->due_ns : doing->early_ns;
+			uint64_t least_ns = asked ? asked->due_ns : doing->early_ns;
 			uint64_t next_ns =
 				table_ns ? least_ns + table_ns : (least_ns + doing->late_ns) / 2;
 
 			doing->due_ns = within(next_ns, least_ns, doing->late_ns);
 			doing->at_ns = within(doing->due_ns, doing->early_ns, doing->late_ns);
-		} else if (table_ns && follows(doing, asked) &&
-			   asked->due_ns + table_ns < doing->answered_ns) {
+		} else if (table_ns && asked && asked->due_ns + table_ns < doing->answered_ns) {
 			doing->due_ns = asked->due_ns + table_ns;
 		}
 		asked = doing;
+	}
+}
+
+/* By connection; the distance from a question to the next is 0 where none is kept. */
+struct timetables {
+	struct timetable *tables;
+	uint64_t *distances_ns; /* of those that are kept */
+	size_t count;
+	size_t kept_count;
+	size_t waited_count, waited_kept_count; /* questions that the server was waiting for */
+};
+
+static size_t connection_end(const struct doing *doings, size_t count, size_t from)
+{
+	size_t to = from;
+
+	while (to < count && doings[to].connection == doings[from].connection)
+		to++;
+	return to;
+}
+
+static struct timetables timetables_find(const struct doing *doings, size_t count,
+					 uint64_t think_ns)
+{
+	struct timetables found = { .tables = memory_new(count, sizeof(*found.tables)),
+				    .distances_ns = memory_new(count, sizeof(uint64_t)) };
+
+	for (size_t from = 0, to; from < count; from = to) {
+		struct timetable *table = &found.tables[found.count++];
+		size_t waited = 0;
+
+		to = connection_end(doings, count, from);
+		*table = (struct timetable){ 0 };
+		bool is_kept = timetable_fit(table, doings + from, to - from) &&
+			       timetable_holds(table, doings + from, to - from, think_ns, &waited);
+
+		found.waited_count += waited;
+		found.waited_kept_count += is_kept ? waited : 0;
+		if (is_kept)
+			found.distances_ns[found.kept_count++] = (uint64_t)(table->every_ns + 0.5);
+		else
+			*table = (struct timetable){ 0 };
+	}
+	return found;
+}
+
+static void timetables_free(struct timetables *timetables)
+{
+	free(timetables->tables);
+	free(timetables->distances_ns);
+}
+
+static void open_time(struct doing *doings, size_t count, const struct timetables *timetables,
+		      uint64_t table_ns)
+{
+	const struct timetable *table = timetables->tables;
+
+	for (size_t from = 0, to; from < count; from = to, table++) {
+		to = connection_end(doings, count, from);
+		if (table->every_ns > 0)
+			times_by_table(doings + from, to - from, table);
+		else
+			times_by_distance(doings + from, to - from, table_ns);
 	}
 }
 
@@ -217,16 +386,26 @@ void clients_time(struct clients *clients, struct clients_wanted wanted, struct 
 
 	assert(!count || doings);
 	sort_find(clients, wanted, &pairs);
-	if (wanted.word == CLIENTS_AS_RECORDED && keep_timetable(&pairs)) {
+	uint64_t think_ns = pairs.think_count ? percentile_select(pairs.think_ns, pairs.think_count,
+								  pairs.think_count / 2)
+					      : 0;
+	struct timetables tables = timetables_find(doings, count, think_ns);
+	bool keep =
+		pairs.count >= PAIRS_LEAST && 2 * tables.waited_kept_count > tables.waited_count;
+
+	if (wanted.word == CLIENTS_AS_RECORDED && keep) {
 		clients->sort = CLIENTS_OPEN;
 		clients->is_told = true;
 	}
 	if (clients->sort == CLIENTS_OPEN) {
-		clients->table_ns = distance_ns(&pairs);
-		open_time(doings, count, clients->table_ns);
+		clients->table_ns = keep ? percentile_select(tables.distances_ns, tables.kept_count,
+							     tables.kept_count / 2)
+					 : distance_ns(&pairs);
+		open_time(doings, count, &tables, clients->table_ns);
 	} else {
 		clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
 		closed_time(clients, doings, count);
 	}
+	timetables_free(&tables);
 	pairs_free(&pairs);
 }

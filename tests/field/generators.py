@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets what wcprof-analyze says of a server's requests beside what the load generator says that made them.
 
-Each server is run under its generator at 1, 16 and 64 connections, and both are recorded. The generator tells how many
-requests it made, and their median and 99th percentile. The report is asked for the same, twice: with the recording of
-the server alone, and with that of the generator as well. A server alone does not see how long a request is under way.
-ab's times have connecting in them: of connections that are kept there are so many requests that this is not in the 99th
-percentile. Programs that are not installed are left out, with the package that has them. Nothing fails for a figure.
+Each server is run under its generator at 1, 16 and 64 connections, and both are recorded. The generator tells how
+many requests it made, and their median and 99th percentile. The report is asked for the same, twice: with the
+recording of the server alone, and with that of the generator as well. A server alone does not see how long a request
+is under way. Of a client with a timetable the times are from when its requests were due. ab's times have connecting
+in them: of connections that are kept there are so many requests that this is not in the 99th percentile. Programs
+that are not installed are left out, with the package that has them. Nothing fails for a figure.
 """
 
 import argparse
@@ -29,7 +30,7 @@ import ask
 import field
 import measure
 from programs import PROGRAMS
-from settings import Variant
+from settings import Program, Variant
 
 CONNECTIONS = (1, 16, 64)
 ENDS = {"server": "alone", "both": "both"}
@@ -77,6 +78,12 @@ def of_sysbench(said, _directory):
     return int(re.search(r"total number of events:\s+(\d+)", said)[1]), rank(0.5), rank(0.99)
 
 
+def of_timetable(said, _directory):
+    """timetable's one line: from when its requests were due."""
+    words = re.search(r"(\d+) requests.* due p50 ([\d.]+) ms, p99 ([\d.]+) ms", said)
+    return int(words[1]), float(words[2]), float(words[3])
+
+
 def of_kvload(said, _directory):
     """The one line that kvload prints."""
     words = re.search(r"(\d+) requests in .* p50 ([\d.]+) ms, p99 ([\d.]+) ms", said)
@@ -93,6 +100,11 @@ class Load:
     figures: object     # from what the generator said
     needs: tuple = ()   # (command, package) of the generator
     words: dict = dataclasses.field(default_factory=dict)
+    is_intended: bool = False  # its times are from when requests were due, as the report's are then
+
+
+TIMETABLE = Program("timetable", "train", {}, "", (), {"requests": 1600},
+                    servers=("@build@/tests/targets/timetable serve @port@",))
 
 
 def ab_load(name, program, path, requests, keep="", **words):
@@ -118,6 +130,8 @@ LOADS = (
          " run", of_sysbench, (), {"requests": 6400}),
     ab_load("haproxy, nginx", "haproxy", "index.html", 12800, keep="-k"),
     ab_load("nginx, php-fpm", "php-fpm", "", 1600, ms=2),
+    Load("timetable", "timetable", "itself", "@build@/tests/targets/timetable @port@ @clients@ @requests@ 10000 5000"
+         " 100000", of_timetable, is_intended=True),
     ab_load("java", "java server", "", 1600),
     ab_load("python", "python server", "", 1600),
 )
@@ -125,7 +139,7 @@ LOADS = (
 
 def program_of(load):
     """The program of the field with the generator as its load; None: there is no such program."""
-    known = next(program for program in PROGRAMS if program.name == load.program)
+    known = next(program for program in (*PROGRAMS, TIMETABLE) if program.name == load.program)
     return dataclasses.replace(known, name=f"generators {load.name}", run=load.run,
                                needs={**known.needs, **dict([load.needs] if load.needs else ())},
                                words={**known.words, **load.words})
@@ -136,12 +150,18 @@ def per_connection(requests, clients):
     return max(requests // clients, 1) * clients
 
 
-def said_by_report(build, folder, ends):
-    """The judged requests of a report, all together; ValueError when it refuses."""
+def said_by_report(build, folder, ends, is_intended):
+    """The judged requests of a report, all together; None: there are none. ValueError when it refuses."""
     report = ask.analyze(build, ask.dumps(folder, ends), "--min-self", ask.NEVER)
     judged = [group for group in report["requests"] if group["is_judged"]]
     if not judged:
         return None
+    intended = {figure["figure"]: figure.get("intended_ns") for figure in report["request_figures"]}
+    if is_intended and not intended["p50"]:
+        return None
+    if is_intended:
+        return {"requests": sum(group["count"] for group in judged), "p50_ms": intended["p50"] / 1e6,
+                "p99_ms": intended["p99"] / 1e6}
     most = max(judged, key=lambda group: group["count"])
     return {"requests": sum(group["count"] for group in judged), "p50_ms": most["p50_ns"] / 1e6,
             "p99_ms": most["p99_ns"] / 1e6}
@@ -168,7 +188,7 @@ def measured(load, clients, options):
     with open(kept, encoding="ascii") as file:
         found = {"generator": json.load(file)}
     for ends in ENDS:
-        found[ends] = said_by_report(options.build, folder, ends)
+        found[ends] = said_by_report(options.build, folder, ends, load.is_intended)
     return {"name": load.name, "by": load.generator, "connections": clients, **found}
 
 

@@ -24,6 +24,7 @@ SYSBENCH = """Latency histogram (values are in milliseconds)
     total number of events:              1000
 """
 KVLOAD = "12800 requests in 0.345 s: 37101 a second, p50 0.119 ms, p99 2.463 ms\n"
+TIMETABLE = "800 requests, p50 0.605 ms, p99 30.184 ms, from when they were due p50 0.687 ms, p99 33.267 ms\n"
 PGBENCH = "number of transactions actually processed: 100/100\n"
 
 
@@ -41,6 +42,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(generators.of_redis(REDIS, directory), (None, 0.031, 0.103))
             self.assertEqual(generators.of_sysbench(SYSBENCH, directory), (1000, 0.015, 1.044))
             self.assertEqual(generators.of_kvload(KVLOAD, directory), (12800, 0.119, 2.463))
+            self.assertEqual(generators.of_timetable(TIMETABLE, directory), (800, 0.687, 33.267))
             self.assertEqual(generators.of_pgbench(PGBENCH, directory), (100, 1.05, 1.099))
 
     def test_every_server_is_one_of_the_field(self):
