@@ -17,7 +17,9 @@ static int compare_requests(const void *left, const void *right)
 	const struct request *a = left, *b = right;
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
-	return a->class < b->class ? -1 : a->class > b->class;
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	return (int)a->is_part - (int)b->is_part;
 }
 
 static size_t count_shared(const struct request *requests, size_t count,
@@ -29,7 +31,7 @@ static size_t count_shared(const struct request *requests, size_t count,
 	return shared;
 }
 
-/* Requests of one class and source. */
+/* Requests of one class and source, of clients or on behalf of others. */
 static void emit_group(const struct analysis *analysis, struct emit *emit,
 		       const struct request *requests, size_t count)
 {
@@ -39,7 +41,10 @@ static void emit_group(const struct analysis *analysis, struct emit *emit,
 	emit_row_begin(emit);
 	emit_cell_text(emit, facts_class_name(analysis, requests->class));
 	emit_cell_text(emit, facts_class_kind(analysis, requests->class));
-	emit_cell_text(emit, facts_request_source(requests->source));
+	bool is_inner = requests->source == REQUEST_ASKED && requests->is_part;
+	emit_cell_text(emit, is_inner && emit->format == EMIT_TEXT
+				     ? "asked for others"
+				     : facts_request_source(requests->source));
 	emit_cell_count(emit, count);
 	emit_cell_ns(emit, figures.ns[REQUEST_P50]);
 	emit_cell_ns(emit, figures.ns[REQUEST_P95]);
