@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "format.h"
+#include "samples.h"
 
 enum verdict { VERDICT_NONE, VERDICT_CLIENT, VERDICT_OTHER };
 
@@ -189,6 +191,12 @@ static bool is_within(const struct window *time, uint64_t at_ns)
 	return at_ns >= time->from_ns && at_ns <= time->to_ns;
 }
 
+/* Whatever goes on at the end of the time has not ended. */
+static bool is_cut_off(const struct window *time, uint64_t end_ns)
+{
+	return end_ns > time->to_ns;
+}
+
 static void close_up_ops(struct selecting *selecting)
 {
 	struct recording *recording = selecting->recording;
@@ -197,13 +205,14 @@ static void close_up_ops(struct selecting *selecting)
 	for (uint32_t i = 0; i < recording->op_count; i++)
 		parents[i] =
 			selecting->new_index[i] == NO_INDEX ? NO_INDEX : parent_after(selecting, i);
-	size_t kept = 0;
+	size_t kept = 0, open = 0;
 	for (uint32_t i = 0; i < recording->op_count; i++) {
 		if (selecting->new_index[i] == NO_INDEX)
 			continue;
 		assert(selecting->new_index[i] == kept);
 		struct rec_op *op = &recording->ops[kept];
 		uint64_t began_ns = recording->ops[i].start_ns;
+		bool is_cut = is_cut_off(time_of_op(selecting, i), recording->ops[i].end_ns);
 		*op = recording->ops[i];
 		op->parent = parents[i];
 		op->start_ns = time_within(time_of_op(selecting, i), op->start_ns);
@@ -211,12 +220,13 @@ static void close_up_ops(struct selecting *selecting)
 		if (recording->extras) {
 			recording->extras[kept] = recording->extras[i];
 			recording->extras[kept].cut |= began_ns < op->start_ns;
+			recording->extras[kept].open |= is_cut;
+			open += recording->extras[kept].open;
 		}
 		kept++;
 	}
 	recording->op_count = kept;
-	if (recording->open_op_count > kept)
-		recording->open_op_count = kept;
+	recording->open_op_count = open;
 	free(parents);
 }
 
@@ -232,11 +242,22 @@ static void close_up_waits(struct selecting *selecting)
 		    wait.start_ns > time->to_ns)
 			continue;
 		wait.target = index_after(selecting, wait.target);
+		wait.open |= is_cut_off(time, wait.end_ns);
 		wait.start_ns = time_within(time, wait.start_ns);
 		wait.end_ns = time_within(time, wait.end_ns);
 		recording->waits[kept++] = wait;
 	}
 	recording->wait_count = kept;
+}
+
+/* Initialisers before the time name what is used in it. */
+static bool link_stays(const struct selecting *selecting, const struct rec_link *link)
+{
+	const struct window *time = time_of_thread(selecting, link->thread);
+	if (link->kind == LINK_INIT && link->thread != NO_INDEX && link->at_ns < time->from_ns)
+		return !selecting->selection->client[0] && time->from_ns <= time->to_ns &&
+		       (!selecting->thread_stays || selecting->thread_stays[link->thread]);
+	return (link->from != NO_INDEX || link->to != NO_INDEX) && is_within(time, link->at_ns);
 }
 
 static void close_up_links(struct selecting *selecting)
@@ -247,43 +268,104 @@ static void close_up_links(struct selecting *selecting)
 		struct rec_link link = recording->links[i];
 		link.from = index_after(selecting, link.from);
 		link.to = index_after(selecting, link.to);
-		if ((link.from == NO_INDEX && link.to == NO_INDEX) ||
-		    !is_within(time_of_thread(selecting, link.thread), link.at_ns))
+		if (!link_stays(selecting, &link))
 			continue;
+		link.at_ns = time_within(time_of_thread(selecting, link.thread), link.at_ns);
 		recording->links[kept++] = link;
 	}
 	recording->link_count = kept;
 }
 
+/* --- CPU time used, and idle, at both ends of the time --- */
+
+static void keep_sample(struct selecting *selecting, struct rec_sample sample, size_t *kept)
+{
+	sample.op = index_after(selecting, sample.op);
+	if (!selecting->selection->client[0] || sample.op != NO_INDEX)
+		selecting->recording->samples[(*kept)++] = sample;
+}
+
+/* At an end of the time, as the thread's sample before. */
+static struct rec_sample sample_at(struct rec_sample before, uint64_t at_ns, uint64_t cpu_ns)
+{
+	before.at_ns = at_ns;
+	before.cpu_ns = cpu_ns;
+	before.stack = 0;
+	return before;
+}
+
+/* One before the time gives its place to that at the begin, one behind it to that at the end. */
+static void close_up_samples_of(struct selecting *selecting, size_t first, size_t count,
+				size_t *kept)
+{
+	struct rec_sample *samples = selecting->recording->samples + first, last = samples[0];
+	const struct window *time = time_of_thread(selecting, last.thread);
+	uint64_t from_cpu_ns = samples_cpu_at(samples, count, time->from_ns);
+	uint64_t to_cpu_ns = samples_cpu_at(samples, count, time->to_ns);
+	size_t i = 0;
+	for (; i < count && samples[i].at_ns < time->from_ns; i++)
+		last = samples[i];
+	if (i > 0 && i < count)
+		keep_sample(selecting, sample_at(last, time->from_ns, from_cpu_ns), kept);
+	for (; i < count && samples[i].at_ns <= time->to_ns; i++) {
+		last = samples[i];
+		keep_sample(selecting, last, kept);
+	}
+	if (i > 0 && i < count)
+		keep_sample(selecting, sample_at(last, time->to_ns, to_cpu_ns), kept);
+}
+
 static void close_up_samples(struct selecting *selecting)
 {
 	struct recording *recording = selecting->recording;
-	size_t kept = 0;
-	for (size_t i = 0; i < recording->sample_count; i++) {
-		struct rec_sample sample = recording->samples[i];
-		assert(sample.thread < recording->thread_count);
-		if (!is_within(time_of_thread(selecting, sample.thread), sample.at_ns) ||
-		    (selecting->thread_stays && !selecting->thread_stays[sample.thread]))
-			continue;
-		sample.op = index_after(selecting, sample.op);
-		if (selecting->selection->client[0] && sample.op == NO_INDEX)
-			continue;
-		recording->samples[kept++] = sample;
+	size_t kept = 0, next;
+	for (size_t i = 0; i < recording->sample_count; i = next) {
+		uint32_t thread = recording->samples[i].thread;
+		const struct window *time = time_of_thread(selecting, thread);
+		assert(thread < recording->thread_count);
+		for (next = i; next < recording->sample_count &&
+			       recording->samples[next].thread == thread;)
+			next++;
+		if (time->from_ns <= time->to_ns &&
+		    (!selecting->thread_stays || selecting->thread_stays[thread]))
+			close_up_samples_of(selecting, i, next - i, &kept);
 	}
 	recording->sample_count = kept;
 }
 
-/* Looks at the CPUs' idle time, and the end. */
-static void close_up_times(struct selecting *selecting)
+/* Between two looks CPUs are taken to have been idle evenly. */
+static struct rec_idle idle_at(struct rec_idle before, struct rec_idle after, uint64_t at_ns)
+{
+	double part = (double)(at_ns - before.at_ns) / (double)(after.at_ns - before.at_ns);
+	after.idle_ns = before.idle_ns + (uint64_t)((double)(after.idle_ns - before.idle_ns) * part);
+	after.at_ns = at_ns;
+	return after;
+}
+
+static void close_up_idles(struct selecting *selecting)
+{
+	struct recording *recording = selecting->recording;
+	struct rec_idle before = { .process = NO_INDEX };
+	size_t kept = 0;
+	for (size_t i = 0; i < recording->idle_count; i++) {
+		struct rec_idle idle = recording->idles[i];
+		const struct window *time = &selecting->times[idle.process];
+		bool has_before = before.process == idle.process && time->from_ns <= time->to_ns;
+		if (has_before && before.at_ns < time->from_ns && idle.at_ns > time->from_ns)
+			recording->idles[kept++] = idle_at(before, idle, time->from_ns);
+		if (has_before && before.at_ns < time->to_ns && idle.at_ns > time->to_ns)
+			recording->idles[kept++] = idle_at(before, idle, time->to_ns);
+		else if (is_within(time, idle.at_ns))
+			recording->idles[kept++] = idle;
+		before = idle;
+	}
+	recording->idle_count = kept;
+}
+
+static void close_up_end(struct selecting *selecting)
 {
 	struct recording *recording = selecting->recording;
 	uint64_t last_ns = 0;
-	size_t kept = 0;
-	for (size_t i = 0; i < recording->idle_count; i++)
-		if (is_within(&selecting->times[recording->idles[i].process],
-			      recording->idles[i].at_ns))
-			recording->idles[kept++] = recording->idles[i];
-	recording->idle_count = kept;
 	for (size_t i = 0; i < recording->process_count; i++)
 		if (selecting->times[i].from_ns <= selecting->times[i].to_ns &&
 		    selecting->times[i].to_ns > last_ns)
@@ -321,7 +403,8 @@ int selection_apply(const struct selection *selection, struct recording *recordi
 		close_up_waits(&selecting);
 		close_up_links(&selecting);
 		close_up_samples(&selecting);
-		close_up_times(&selecting);
+		close_up_idles(&selecting);
+		close_up_end(&selecting);
 		put_owners_right(&selecting);
 	}
 	free(selecting.verdicts);

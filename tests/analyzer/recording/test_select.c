@@ -112,7 +112,7 @@ static const struct {
 } sample_rows[] = {
 	/* 0 */ { { "", "", 0, UINT64_MAX, ALWAYS }, " 115 125 350" },
 	/* 1 */ { { "", "n5", 0, UINT64_MAX, ALWAYS }, " 115 125" },
-	/* 2 */ { { "", "", 20, 100, ALWAYS }, " 125" },
+	/* 2 */ { { "", "", 20, 100, ALWAYS }, " 120 125" },
 	/* 3 */ { { "n1", "", 0, UINT64_MAX, ALWAYS }, " 115 125" },
 };
 
@@ -132,6 +132,106 @@ START_TEST(samples_stay_with_their_thread_and_time)
 	for (size_t i = 0; i < sketch.rec.sample_count; i++)
 		sprintf(text + strlen(text), " %lu", (unsigned long)samples[i].at_ns);
 	ck_assert_str_eq(text, sample_rows[_i].kept);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* From 130 to 180 the thread is at what it had begun at 100, and goes on until 200. */
+START_TEST(what_goes_on_at_the_end_is_open)
+{
+	struct sketch sketch;
+	const struct selection selection = { "", "", 30, 80, ALWAYS };
+	sample_begin(&sketch);
+	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 170, 190);
+	sketch.rec.end_ns = 400;
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
+	ck_assert_uint_eq(sketch.rec.op_count, 4);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_eq(sketch.rec.extras[i].open, i == 0 || i == 2);
+	ck_assert_uint_eq(sketch.rec.open_op_count, 2);
+	ck_assert_uint_eq(sketch.rec.wait_count, 2);
+	ck_assert(!sketch.rec.waits[0].open && sketch.rec.waits[1].open);
+	ck_assert_uint_eq(sketch.rec.end_ns, 180);
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(links_are_of_their_time_and_makers_of_all_before)
+{
+	static const uint64_t at_ns[] = { 110, 130, 190 };
+	struct sketch sketch;
+	const struct selection selection = { "", "", 20, 80, ALWAYS };
+	sample_begin(&sketch);
+	sketch.rec.link_count = 0;
+	for (size_t i = 0; i < 6; i++) {
+		uint32_t link = sketch_bare_link(&sketch, i < 3 ? LINK_WAKE : LINK_INIT, 0, 0);
+		sketch.rec.links[link].thread = 0;
+		sketch.rec.links[link].at_ns = at_ns[i % 3];
+	}
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
+	ck_assert_uint_eq(sketch.rec.link_count, 3);
+	ck_assert_uint_eq(sketch.rec.links[0].at_ns, 130);
+	ck_assert_uint_eq(sketch.rec.links[1].at_ns, 120);
+	ck_assert_uint_eq(sketch.rec.links[2].at_ns, 130);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Else what a server used to start would be used again in the replay of its requests. */
+START_TEST(cpu_time_is_that_of_the_time)
+{
+	struct sketch sketch;
+	const struct selection selection = { "", "", 50, 150, ALWAYS };
+	struct rec_sample samples[] = {
+		{ .at_ns = 100, .cpu_ns = 70, .thread = 0, .stack = 1 },
+		{ .at_ns = 140, .cpu_ns = 80, .thread = 0 },
+		{ .at_ns = 160, .cpu_ns = 100, .thread = 0, .stack = 1 },
+		{ .at_ns = 350, .cpu_ns = 119, .thread = 0 },
+		{ .at_ns = 200, .cpu_ns = 5, .thread = 1 },
+		{ .at_ns = 300, .cpu_ns = 9, .thread = 1 },
+	};
+	const struct {
+		uint64_t at_ns, cpu_ns;
+		uint32_t thread, stack;
+	} kept[] = { { 150, 90, 0, 0 },
+		     { 160, 100, 0, 1 },
+		     { 250, 109, 0, 0 },
+		     { 200, 5, 1, 0 },
+		     { 250, 7, 1, 0 } };
+	sample_begin(&sketch);
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 6;
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
+	ck_assert_uint_eq(sketch.rec.sample_count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_uint_eq(samples[i].at_ns, kept[i].at_ns);
+		ck_assert_uint_eq(samples[i].cpu_ns, kept[i].cpu_ns);
+		ck_assert_uint_eq(samples[i].thread, kept[i].thread);
+		ck_assert_uint_eq(samples[i].stack, kept[i].stack);
+	}
+	sketch_free(&sketch);
+}
+END_TEST
+
+START_TEST(so_is_idle_time)
+{
+	struct sketch sketch;
+	const struct selection selection = { "", "", 50, 150, ALWAYS };
+	struct rec_idle idles[] = { { 100, 10, 0 }, { 200, 30, 0 }, { 300, 130, 0 },
+				    { 0, 0, 1 },    { 400, 40, 1 }, { 300, 7, 2 } };
+	const struct rec_idle kept[] = {
+		{ 150, 20, 0 }, { 200, 30, 0 }, { 250, 80, 0 }, { 150, 15, 1 }, { 250, 25, 1 }
+	};
+	sample_begin(&sketch);
+	sketch.rec.idles = idles;
+	sketch.rec.idle_count = 6;
+	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
+	ck_assert_uint_eq(sketch.rec.idle_count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_uint_eq(idles[i].at_ns, kept[i].at_ns);
+		ck_assert_uint_eq(idles[i].idle_ns, kept[i].idle_ns);
+		ck_assert_uint_eq(idles[i].process, kept[i].process);
+	}
 	sketch_free(&sketch);
 }
 END_TEST
@@ -204,6 +304,10 @@ SUITE()
 	EACH(the_right_part_is_left, rows);
 	TEST(an_op_left_out_hands_its_children_to_the_nearest_that_stays);
 	LOOP(samples_stay_with_their_thread_and_time, 0, 4);
+	TEST(what_goes_on_at_the_end_is_open);
+	TEST(links_are_of_their_time_and_makers_of_all_before);
+	TEST(cpu_time_is_that_of_the_time);
+	TEST(so_is_idle_time);
 	TEST(nothing_left_is_an_error_and_changes_nothing);
 	TEST(a_process_is_cut_where_its_window_ends);
 	TEST(from_counts_from_the_begin_of_the_window);
