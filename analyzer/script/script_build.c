@@ -249,6 +249,16 @@ static double idle_share(const struct script *script, uint64_t length_ns)
 	return 1 - pow(fmin(busy / script->recorded_cpus, 1), script->recorded_cpus);
 }
 
+static uint64_t length_ns_of(const struct recording *rec)
+{
+	uint64_t first_ns = rec->end_ns;
+
+	for (size_t i = 0; i < rec->op_count; i++)
+		if (rec->ops[i].start_ns < first_ns)
+			first_ns = rec->ops[i].start_ns;
+	return rec->end_ns - first_ns;
+}
+
 /* Threads had to wait for CPUs only if there were more of them than CPUs, with those of others. */
 static void crowd_find(struct script *script, const struct recording *rec,
 		       const uint64_t *startup_ns)
@@ -257,7 +267,7 @@ static void crowd_find(struct script *script, const struct recording *rec,
 	others_find(&script->others, rec, startup_ns, script->recorded_cpus);
 	double threads = (double)rec->thread_count + script->others.stranger_count;
 	script->was_crowded = rec->sample_count && threads > script->recorded_cpus;
-	script->idle_share = idle_share(script, rec->end_ns);
+	script->idle_share = idle_share(script, length_ns_of(rec));
 }
 
 /* A period that no kernel has is none. */
