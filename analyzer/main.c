@@ -408,7 +408,9 @@ static int analyze(struct recording *recording, const struct options *options)
 {
 	struct labels labels;
 	char error[OPTIONS_ERROR_BYTES];
-	if (opened_select(recording, options, error) != 0 ||
+	bool is_picture = options->folded[0] || options->slow_rules.count > 0 ||
+			  (options->export[0] && !exporters_need_answers(options));
+	if (opened_select(recording, options, is_picture, error) != 0 ||
 	    opened_name(&labels, recording, options, error) != 0) {
 		complain("%s", error);
 		return EXIT_TROUBLE;

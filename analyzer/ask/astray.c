@@ -87,7 +87,7 @@ static void points_of_ends(const struct script *script, const struct step_times 
 		while (script->steps[mark].type != STEP_MARK)
 			mark++;
 		double recorded_ns = (double)script->actors[i].finish_ns;
-		if (times->passed_ns[mark] && !script->actors[i].ticks)
+		if (times->passed_ns[mark] && !script->actors[i].ticks && !script->actors[i].rests)
 			points[(*count)++] =
 				(struct point){ times->passed_ns[mark],
 						(double)times->passed_ns[mark] - recorded_ns, mark,

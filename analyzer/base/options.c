@@ -289,9 +289,10 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 				 "--%s: \"%.60s\" is not valid; give %s", row->name, optarg,
 				 option_example(row));
 			return -EINVAL;
-		} else if (strcmp(row_of(found)->name, "top") == 0) {
-			options->has_top = true;
 		}
+		const char *name = row_of(found)->name;
+		options->has_top |= strcmp(name, "top") == 0;
+		options->has_span |= strcmp(name, "from") == 0 || strcmp(name, "to") == 0;
 	}
 	options->words = argv;
 	options->word_count = (size_t)argc;

@@ -38,7 +38,8 @@ struct options {
 	void (*progress)(const char *what, size_t done, size_t total);
 	char *const *words; /* the command line, perhaps in another order */
 	size_t word_count;
-	bool has_top; /* --top was given */
+	bool has_top;  /* --top was given; */
+	bool has_span; /* --from or --to */
 	char *const *paths;
 	size_t path_count;
 };

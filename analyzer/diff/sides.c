@@ -154,7 +154,7 @@ int side_analyze(struct side_analysis *of, const struct side_recording *from,
 	*of = (struct side_analysis){ 0 };
 	int failed = read_all(&of->recording, from, error);
 	if (!failed)
-		failed = opened_select(&of->recording, options, error);
+		failed = opened_select(&of->recording, options, false, error);
 	if (failed)
 		goto free_recording;
 	failed = opened_name(&of->labels, &of->recording, options, error);

@@ -12,6 +12,7 @@
 #include "infer/filelocks.h"
 #include "infer/holders.h"
 #include "infer/lives.h"
+#include "infer/load.h"
 #include "infer/posters.h"
 #include "infer/reaps.h"
 #include "infer/signals.h"
@@ -81,7 +82,24 @@ static size_t longest(const struct window *windows, size_t count)
 	return best;
 }
 
-int opened_select(struct recording *recording, const struct options *options,
+/* A server's requests are the run: what it did before the first and after the last one is cut off
+ * like any other part. */
+static void keep_load(struct window *window, const struct recording *recording)
+{
+	struct load load;
+	if (!load_find(&load, recording) || load.to_ns < window->from_ns ||
+	    load.from_ns > window->to_ns)
+		return;
+	window->from_ns = load.from_ns > window->from_ns ? load.from_ns : window->from_ns;
+	window->to_ns = load.to_ns < window->to_ns ? load.to_ns : window->to_ns;
+}
+
+static bool is_narrowed(const struct options *options)
+{
+	return options->client[0] || options->thread_glob[0] || options->has_span;
+}
+
+int opened_select(struct recording *recording, const struct options *options, bool is_whole,
 		  char error[OPTIONS_ERROR_BYTES])
 {
 	file_locks_find(recording);
@@ -90,7 +108,7 @@ int opened_select(struct recording *recording, const struct options *options,
 	posters_find(recording);
 	size_t count;
 	struct window *windows = windows_find(recording, &count);
-	const struct selection selection = {
+	struct selection selection = {
 		.client = options->client,
 		.thread_glob = options->thread_glob,
 		.from_ns = options->from_ns,
@@ -99,6 +117,8 @@ int opened_select(struct recording *recording, const struct options *options,
 	};
 	recording->windows_left_out = count - 1;
 	free(windows);
+	if (!is_whole && !is_narrowed(options))
+		keep_load(&selection.window, recording);
 	if (selection_apply(&selection, recording) == 0) {
 		reaps_find(recording);
 		signals_find(recording);

@@ -34,12 +34,51 @@ START_TEST(a_part_is_kept)
 	char error[OPTIONS_ERROR_BYTES];
 	struct options options = options_of("function", "n5");
 	begin();
-	ck_assert_int_eq(opened_select(&sketch.rec, &options, error), 0);
+	ck_assert_int_eq(opened_select(&sketch.rec, &options, false, error), 0);
 	ck_assert_uint_eq(sketch.rec.op_count, 1);
 	ck_assert_uint_eq(sketch.rec.ops[0].name, 4);
 	options = options_of("function", "nobody");
-	ck_assert_int_lt(opened_select(&sketch.rec, &options, error), 0);
+	ck_assert_int_lt(opened_select(&sketch.rec, &options, false, error), 0);
 	ck_assert_ptr_nonnull(strstr(error, "leave no op"));
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Thirty requests between 100 and 393 ms, of a run of a second. */
+static void begin_server(void)
+{
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 1000);
+	for (int i = 0; i < 30; i++) {
+		double at_ms = 100 + 10 * i;
+		uint32_t read = sketch_io(&sketch, 0, "read", "tcp 1.0.0.2:8>1.0.0.1:5", 9,
+					  at_ms - 5, at_ms);
+		sketch_io(&sketch, 0, "write", "tcp 1.0.0.2:8>1.0.0.1:5", 9, at_ms + 2, at_ms + 3);
+		sketch.rec.extras[read].accepted = true;
+	}
+	sketch.rec.end_ns = 1000000000;
+}
+
+static const struct {
+	const char *what;
+	bool is_whole, has_span;
+	uint64_t start_ms, end_ms;
+} cuts[] = {
+	{ "a report", false, false, 100, 393 },
+	{ "a report of all", false, true, 0, 1000 },
+	{ "another format", true, false, 0, 1000 },
+};
+
+START_TEST(a_servers_report_is_of_its_requests)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	struct options options = options_of("function", "");
+	begin_server();
+	options.has_span = cuts[_i].has_span;
+	ck_assert_int_eq(opened_select(&sketch.rec, &options, cuts[_i].is_whole, error), 0);
+	const struct rec_op *thread = &sketch.rec.ops[sketch.rec.threads[0].op];
+	ck_assert_msg(thread->start_ns == cuts[_i].start_ms * 1000000, "%s", cuts[_i].what);
+	ck_assert_msg(thread->end_ns == cuts[_i].end_ms * 1000000, "%s", cuts[_i].what);
 	sketch_free(&sketch);
 }
 END_TEST
@@ -66,5 +105,6 @@ END_TEST
 SUITE()
 {
 	TEST(a_part_is_kept);
+	EACH(a_servers_report_is_of_its_requests, cuts);
 	TEST(patterns_that_are_none_are_named);
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a server was asked: from the arrival of the first request to the last answer, and the pauses
+ * between, in which nobody asked.
+ *
+ * Before and after that time a server starts, waits for clients, and is stopped. That tells nothing
+ * of its requests. Pure functions. Any thread.
+ */
+#ifndef WCPROF_LOAD_H
+#define WCPROF_LOAD_H
+
+#include "recording/recording.h"
+
+/* A request, from its arrival to its answer. */
+struct load_span {
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
+struct load {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t paused_ns; /* of that time */
+	size_t pause_count;
+};
+
+/* Sorts the requests. False: there are too few of them to be a load. */
+bool load_measure(struct load *, struct load_span *requests, size_t count);
+
+/* Of what came through accepted connections. False: too little did. A question that the recording's
+ * end left open lasts until then. */
+bool load_find(struct load *, const struct recording *);
+
+#endif
