@@ -195,6 +195,28 @@ static void parts_find(struct requests *requests, const struct recording *rec)
 	free(serves);
 }
 
+/* By clients that are not recorded, or are other processes. */
+static bool is_servers(const struct requests *requests, const struct recording *rec,
+		       const struct request *request)
+{
+	return request->source == REQUEST_SERVED && rec->extras[request->op].accepted &&
+	       (request->of == NO_INDEX ||
+		process_of(rec, &requests->requests[request->of]) != process_of(rec, request));
+}
+
+static void asking_look_at(struct requests *requests, const struct recording *rec)
+{
+	struct asking_span *spans = memory_new(requests->count, sizeof(*spans));
+	size_t count = 0;
+
+	for (size_t i = 0; i < requests->count; i++)
+		if (is_servers(requests, rec, &requests->requests[i]))
+			spans[count++] = (struct asking_span){ requests->requests[i].start_ns,
+							       requests->requests[i].end_ns };
+	asking_measure(&requests->asking, spans, count);
+	free(spans);
+}
+
 /* --- jobs in a pipe --- */
 
 static void job_end(struct seeking *seeking, struct point to)
@@ -387,6 +409,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
 	parts_find(requests, recording);
+	asking_look_at(requests, recording);
 	requests_judge(requests, classes->count, NULL);
 	if (requests->judged_class == NO_INDEX) {
 		locks_seek(&seeking, timeline);

@@ -11,6 +11,7 @@
 
 #include "exchanges.h"
 #include "flows.h"
+#include "asking.h"
 #include "recording/classes.h"
 #include "recording/timeline.h"
 
@@ -73,6 +74,7 @@ struct requests {
 	enum request_source judged_source;
 	bool judged_is_part;
 	size_t judged_count;
+	struct asking asking; /* when a server was asked them; nothing of a program that is none */
 };
 
 void requests_build(struct requests *requests, const struct recording *recording,

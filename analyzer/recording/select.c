@@ -323,8 +323,8 @@ static void close_up_samples(struct selecting *selecting)
 		uint32_t thread = recording->samples[i].thread;
 		const struct window *time = time_of_thread(selecting, thread);
 		assert(thread < recording->thread_count);
-		for (next = i; next < recording->sample_count &&
-			       recording->samples[next].thread == thread;)
+		for (next = i;
+		     next < recording->sample_count && recording->samples[next].thread == thread;)
 			next++;
 		if (time->from_ns <= time->to_ns &&
 		    (!selecting->thread_stays || selecting->thread_stays[thread]))
@@ -337,7 +337,8 @@ static void close_up_samples(struct selecting *selecting)
 static struct rec_idle idle_at(struct rec_idle before, struct rec_idle after, uint64_t at_ns)
 {
 	double part = (double)(at_ns - before.at_ns) / (double)(after.at_ns - before.at_ns);
-	after.idle_ns = before.idle_ns + (uint64_t)((double)(after.idle_ns - before.idle_ns) * part);
+	after.idle_ns =
+		before.idle_ns + (uint64_t)((double)(after.idle_ns - before.idle_ns) * part);
 	after.at_ns = at_ns;
 	return after;
 }

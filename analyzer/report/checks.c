@@ -54,7 +54,7 @@ static bool is_looked_for(const struct analysis *analysis)
 		most_ns = fmax(most_ns, (double)threads->rows[i].cpu_ns);
 		has_cpu = has_cpu && threads->rows[i].has_cpu;
 	}
-	bool is_little = has_cpu && checks_percent(most_ns, (double)analysis->actual_makespan_ns) <=
+	bool is_little = has_cpu && checks_percent(most_ns, facts_recorded_ns(analysis)) <=
 					    verdict_failed_above(CHECK_SPINNING);
 	return is_little || threads->count == 1 ||
 	       (analysis->labels &&
@@ -70,7 +70,7 @@ static void check_spinning(struct check *check, const struct analysis *analysis)
 	double at_least_ns = fmax((double)spins->thread_ns,
 				  (double)spins->total_ns / analysis->script.recorded_cpus);
 	check->state = CHECK_PASSED;
-	check->value = checks_percent(at_least_ns, (double)analysis->actual_makespan_ns);
+	check->value = checks_percent(at_least_ns, facts_recorded_ns(analysis));
 	if (!spins->total_ns)
 		return;
 	snprintf(check->line, sizeof(check->line),
@@ -113,7 +113,7 @@ static void name_worst_thread(const struct analysis *analysis, char *text, size_
 		snprintf(text, text_bytes, " (thread `%.40s` %" PRIu32 " by %+.1f%%)",
 			 facts_thread_name(analysis, drift.worst),
 			 analysis->recording->threads[drift.worst].tid,
-			 checks_percent(drift.worst_ns, (double)analysis->actual_makespan_ns));
+			 checks_percent(drift.worst_ns, facts_recorded_ns(analysis)));
 }
 
 static void check_drift(struct check *check, const struct analysis *analysis)
@@ -167,8 +167,8 @@ static void check_quota(struct check *check, const struct analysis *analysis)
 	if (!analysis->has_script || !most)
 		return;
 	check->state = CHECK_PASSED;
-	check->value = fmin(100, checks_percent((double)most->stopped_ns,
-						(double)analysis->actual_makespan_ns));
+	check->value =
+		fmin(100, checks_percent((double)most->stopped_ns, facts_recorded_ns(analysis)));
 	snprintf(check->line, sizeof(check->line),
 		 "a quota of %.2f CPUs (cgroup) stopped `%.60s` for %.0f ms, added over CPUs: the "
 		 "replay knows no quotas",
@@ -192,7 +192,7 @@ static void check_crossing(struct check *check, const struct analysis *analysis)
 		text = answer->text;
 	}
 	check->state = CHECK_PASSED;
-	check->value = checks_percent(fmax(worst_ns, 0), analysis->whatif.baseline.makespan_ns);
+	check->value = checks_percent(fmax(worst_ns, 0), facts_replayed_ns(analysis));
 	snprintf(check->line, sizeof(check->line),
 		 "`%.60s` may be off by %.0f%%: what it costs to wake a thread on another CPU is "
 		 "not in the recording, nor how often the kernel lets it run there",
@@ -259,7 +259,7 @@ static void check_cpu(struct check *check, const struct analysis *analysis)
 	check->state = CHECK_PASSED;
 	check->value = checks_percent(fabs(run_ns - cpu_ns),
 				      fmin(script->recorded_cpus, (double)script->actor_count) *
-					      (double)analysis->actual_makespan_ns);
+					      facts_recorded_ns(analysis));
 	snprintf(check->line, sizeof(check->line),
 		 "the replay uses %.1f ms of CPU time, the recorded threads used %.1f ms: `%.40s` "
 		 "(%" PRIu32 ") %s",

@@ -115,7 +115,7 @@ static void judge(struct check *check, const struct path *path)
 {
 	const struct analysis *analysis = path->analysis;
 	const struct recording *recording = analysis->recording;
-	double baseline_ns = analysis->whatif.baseline.makespan_ns, sum_ns = 0, most_ns = 0;
+	double baseline_ns = facts_replayed_ns(analysis), sum_ns = 0, most_ns = 0;
 	bool *is_wait = memory_new(recording->op_count, sizeof(*is_wait));
 	bool *is_doing = memory_new(recording->op_count, sizeof(*is_doing));
 	uint32_t worst_ender = NO_INDEX;
@@ -154,7 +154,7 @@ void checks_enders(struct check *check, const struct analysis *analysis,
 	const struct trial trial = { .trace = &trace };
 	struct path path = { .analysis = analysis };
 	if (!analysis->has_script || !analysis->script.arrivals ||
-	    !(analysis->whatif.baseline.makespan_ns > 0))
+	    !(facts_replayed_ns(analysis) > 0))
 		return;
 	trace_begin(&trace, analysis->script.actor_count);
 	replayer_try(replayer, &trial);

@@ -104,7 +104,7 @@ static void say(struct check *check, const struct analysis *analysis, const stru
 void checks_groups(struct check *check, const struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
-	double makespan_ns = (double)analysis->actual_makespan_ns, sum_ns = 0;
+	double makespan_ns = facts_recorded_ns(analysis), sum_ns = 0;
 	const struct rec_wait *longest = NULL;
 	if (!analysis->has_script || !analysis->script.arrivals || !(makespan_ns > 0))
 		return;

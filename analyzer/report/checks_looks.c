@@ -41,7 +41,7 @@ static void judge(struct check *check, const struct path *path)
 {
 	const struct analysis *analysis = path->analysis;
 	const struct looks *looks = &analysis->script.looks;
-	double sum_ns = 0, baseline_ns = analysis->whatif.baseline.makespan_ns;
+	double sum_ns = 0, baseline_ns = facts_replayed_ns(analysis);
 	size_t worst = 0;
 	for (size_t i = 0; i < looks->count; i++) {
 		sum_ns += path->ns[i];

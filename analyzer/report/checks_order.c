@@ -53,7 +53,7 @@ static void say_waits(struct check *check, const struct analysis *analysis,
 void checks_order(struct check *check, const struct analysis *analysis)
 {
 	const struct whatif *whatif = &analysis->whatif;
-	double baseline_ns = whatif->baseline.makespan_ns;
+	double baseline_ns = facts_replayed_ns(analysis);
 	struct worst worst;
 	if (!analysis->has_script || !whatif->row_count || !(baseline_ns > 0) ||
 	    !whatif->rows[0].answers)

@@ -80,7 +80,7 @@ static const char *advice_for(const struct analysis *analysis, const struct floo
 void checks_pinned(struct check *check, const struct analysis *analysis,
 		   const struct replayer *replayer)
 {
-	double baseline_ns = analysis->whatif.baseline.makespan_ns;
+	double baseline_ns = facts_replayed_ns(analysis);
 	struct floor floor;
 	char text[CAUSE_BYTES];
 	bool *is_kept = NULL;

@@ -190,7 +190,7 @@ void checks_stops(struct check *check, const struct analysis *analysis)
 	free(taken);
 	const struct stop stop = stop_find(&search);
 	check->state = CHECK_PASSED;
-	check->value = checks_percent((double)stop.lived_ns, (double)analysis->actual_makespan_ns);
+	check->value = checks_percent((double)stop.lived_ns, facts_recorded_ns(analysis));
 	if (stop.thread != NO_INDEX)
 		snprintf(check->line, sizeof(check->line),
 			 "thread `%.40s` (%" PRIu32 ") ends as soon as `%.40s` (%" PRIu32

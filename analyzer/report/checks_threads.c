@@ -227,7 +227,7 @@ void checks_name_astray(struct checks *checks, const struct analysis *analysis,
 	    !astray_find(&astray, &analysis->script, replayer, is_late(analysis)))
 		return;
 	struct place place = place_of(analysis, astray.place);
-	double percent = checks_percent(astray.ns, (double)analysis->actual_makespan_ns);
+	double percent = checks_percent(astray.ns, facts_recorded_ns(analysis));
 	if ((astray.is_wait && !place.action) || fabs(percent) < verdict_failed_above(CHECK_DRIFT))
 		return;
 	if (astray.is_wait)
@@ -245,7 +245,7 @@ void checks_name_astray(struct checks *checks, const struct analysis *analysis,
 
 void checks_threads(struct check *check, const struct analysis *analysis)
 {
-	double actual_ns = (double)analysis->actual_makespan_ns;
+	double actual_ns = facts_recorded_ns(analysis);
 	const struct thread_drift drift = checks_thread_drift(analysis);
 	if (analysis->options->cpus > 0 || drift.worst == NO_INDEX)
 		return;

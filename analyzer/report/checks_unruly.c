@@ -148,7 +148,7 @@ static void say(struct check *check, const struct analysis *analysis, const stru
 void checks_unruly(struct check *check, const struct analysis *analysis)
 {
 	const struct recording *recording = analysis->recording;
-	double makespan_ns = (double)analysis->actual_makespan_ns;
+	double makespan_ns = facts_recorded_ns(analysis);
 	if (!analysis->has_script || !analysis->script.arrivals || !(makespan_ns > 0))
 		return;
 	struct waiting waiting = { .has_waited = memory_new(recording->thread_count,

@@ -11,7 +11,7 @@
 void checks_variation(struct check *check, const struct analysis *analysis)
 {
 	const struct variation *variation = &analysis->variation;
-	double makespan_ns = (double)analysis->actual_makespan_ns;
+	double makespan_ns = facts_recorded_ns(analysis);
 	if (variation->row_count == 0 || !(makespan_ns > 0))
 		return;
 	check->state = CHECK_PASSED;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "facts.h"
 #include "verdict.h"
 
 static const double SURELY = 3; /* standard errors from nothing */
@@ -32,7 +33,7 @@ static bool may_spin(const struct analysis *analysis)
 {
 	const struct thread_table *threads = &analysis->threads;
 	double limit_ns =
-		verdict_withheld_above(CHECK_SPINNING) / 100 * (double)analysis->actual_makespan_ns;
+		verdict_withheld_above(CHECK_SPINNING) / 100 * facts_recorded_ns(analysis);
 	bool is_long = false;
 	if (!analysis->has_script || analysis->checks.rows[CHECK_SPINNING].state != CHECK_UNKNOWN)
 		return false;
@@ -65,8 +66,8 @@ const struct variation_row *confidence_other_answer(const struct analysis *analy
 {
 	const struct variation *variation = &analysis->variation;
 	const struct variation_row *best = NULL;
-	double limit_ns = verdict_failed_above(CHECK_SENSITIVITY) / 100 *
-			  (double)analysis->actual_makespan_ns;
+	double limit_ns =
+		verdict_failed_above(CHECK_SENSITIVITY) / 100 * facts_recorded_ns(analysis);
 	for (size_t i = 0; i < variation->row_count; i++) {
 		const struct variation_row *row = &variation->rows[i];
 		bool is_new = analysis->checks.is_withheld || row->apart_ns > limit_ns;

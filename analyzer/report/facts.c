@@ -6,13 +6,31 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+
+static double without_pauses(const struct analysis *analysis, double makespan_ns)
+{
+	double paused_ns =
+		analysis->has_script ? (double)analysis->script.requests.asking.paused_ns : 0;
+	return fmax(makespan_ns - paused_ns, 0);
+}
+
+double facts_recorded_ns(const struct analysis *analysis)
+{
+	return without_pauses(analysis, (double)analysis->actual_makespan_ns);
+}
+
+double facts_replayed_ns(const struct analysis *analysis)
+{
+	return without_pauses(analysis, analysis->whatif.baseline.makespan_ns);
+}
 
 double facts_drift_percent(const struct analysis *analysis)
 {
-	double actual_ns = (double)analysis->actual_makespan_ns;
-	return actual_ns > 0 ? 100 * (analysis->whatif.baseline.makespan_ns - actual_ns) / actual_ns
-			     : 0;
+	double recorded_ns = facts_recorded_ns(analysis);
+	return recorded_ns > 0 ? 100 * (facts_replayed_ns(analysis) - recorded_ns) / recorded_ns
+			       : 0;
 }
 
 double facts_unexplained_percent(const struct analysis *analysis)

@@ -9,7 +9,12 @@
 
 #include "analysis.h"
 
-/* How far the replay of the unchanged run is off, in percent of what was recorded. */
+/* The makespan without pauses in which nobody asked a server: errors and gains are parts of that.
+ * As recorded, and of the replay of the unchanged run. */
+double facts_recorded_ns(const struct analysis *analysis);
+double facts_replayed_ns(const struct analysis *analysis);
+
+/* How far that replay is off, in percent of what was recorded. */
 double facts_drift_percent(const struct analysis *analysis);
 
 /* The share of time waited for which the replay knows no cause, in percent. Waits that had not

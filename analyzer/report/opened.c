@@ -8,11 +8,11 @@
 #include <regex.h>
 #include <stdlib.h>
 
+#include "infer/asking.h"
 #include "infer/ended.h"
 #include "infer/filelocks.h"
 #include "infer/holders.h"
 #include "infer/lives.h"
-#include "infer/load.h"
 #include "infer/posters.h"
 #include "infer/reaps.h"
 #include "infer/signals.h"
@@ -84,14 +84,14 @@ static size_t longest(const struct window *windows, size_t count)
 
 /* A server's requests are the run: what it did before the first and after the last one is cut off
  * like any other part. */
-static void keep_load(struct window *window, const struct recording *recording)
+static void keep_asked(struct window *window, const struct recording *recording)
 {
-	struct load load;
-	if (!load_find(&load, recording) || load.to_ns < window->from_ns ||
-	    load.from_ns > window->to_ns)
+	struct asking asking;
+	if (!asking_find(&asking, recording) || asking.to_ns < window->from_ns ||
+	    asking.from_ns > window->to_ns)
 		return;
-	window->from_ns = load.from_ns > window->from_ns ? load.from_ns : window->from_ns;
-	window->to_ns = load.to_ns < window->to_ns ? load.to_ns : window->to_ns;
+	window->from_ns = asking.from_ns > window->from_ns ? asking.from_ns : window->from_ns;
+	window->to_ns = asking.to_ns < window->to_ns ? asking.to_ns : window->to_ns;
 }
 
 static bool is_narrowed(const struct options *options)
@@ -118,7 +118,7 @@ int opened_select(struct recording *recording, const struct options *options, bo
 	recording->windows_left_out = count - 1;
 	free(windows);
 	if (!is_whole && !is_narrowed(options))
-		keep_load(&selection.window, recording);
+		keep_asked(&selection.window, recording);
 	if (selection_apply(&selection, recording) == 0) {
 		reaps_find(recording);
 		signals_find(recording);

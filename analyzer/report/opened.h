@@ -15,8 +15,8 @@
 #include "recording/recording.h"
 
 /* Completes the recording, and keeps the part that --client, --thread, --from and --to leave.
- * Without these that is the time of a server's requests (infer/load.h), unless all is wanted. 0, or
- * -EINVAL with a line in `error`. */
+ * Without these that is the time of a server's requests (infer/asking.h), unless all is wanted.
+ * 0, or -EINVAL with a line in `error`. */
 int opened_select(struct recording *recording, const struct options *options, bool is_whole,
 		  char error[OPTIONS_ERROR_BYTES]);
 

@@ -20,7 +20,9 @@ static void emit_savings(const struct analysis *analysis, struct emit *emit,
 	struct request_figures recorded;
 	char cause[SHORTENING_CAUSE_BYTES];
 	request_figures_judged(&recorded, &analysis->script.requests);
-	emit_cell_percent(emit, (double)recorded.count * 1e9 / fmax(answer->makespan_ns, 1));
+	emit_cell_percent(emit,
+			  (double)recorded.count * 1e9 /
+				  fmax(facts_replayed_ns(analysis) - answer->estimate.saved_ns, 1));
 	for (enum request_figure f = 0; f < REQUEST_FIGURES; f++) {
 		const struct shortened *saved = &answer->estimate.requests[f];
 		bool is_known =

@@ -35,7 +35,7 @@ static size_t count_shared(const struct request *requests, size_t count,
 static void emit_group(const struct analysis *analysis, struct emit *emit,
 		       const struct request *requests, size_t count)
 {
-	double seconds = (double)analysis->actual_makespan_ns / 1e9;
+	double seconds = facts_recorded_ns(analysis) / 1e9;
 	struct request_figures figures;
 	request_figures_find(&figures, requests, count);
 	emit_row_begin(emit);
@@ -108,7 +108,7 @@ static void emit_kinds(const struct analysis *analysis, struct emit *emit)
 		{ .key = "per_second", .head = "per second", .align = EMIT_RIGHT },
 		{ .key = "is_judged", .head = NULL },
 	};
-	double seconds = (double)analysis->actual_makespan_ns / 1e9;
+	double seconds = facts_recorded_ns(analysis) / 1e9;
 	size_t count, most = analysis->options->top;
 	struct kind_row *rows = kinds_list(&analysis->script.requests, &count);
 	if (count > 0 || emit->format == EMIT_JSON) {

@@ -362,8 +362,30 @@ static void emit_baseline(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "fallback_anchors", NULL, baseline->fallback_anchors);
 	emit_format_duration(recorded, (double)analysis->actual_makespan_ns);
 	emit_format_duration(replayed, baseline->makespan_ns);
-	emit_labelled(emit, "Makespan", "%s recorded, %s replayed unchanged (%+.2f%%)", recorded,
-		      replayed, facts_drift_percent(analysis));
+	emit_labelled(emit, "Makespan", "%s recorded, %s replayed unchanged (%+.2f%%%s)", recorded,
+		      replayed, facts_drift_percent(analysis),
+		      facts_recorded_ns(analysis) < (double)analysis->actual_makespan_ns
+			      ? " of the load"
+			      : "");
+}
+
+/* The time that requests per second, gains and checks are of. */
+static void emit_load(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct asking nothing = { .pause_count = 0 };
+	const struct asking *asking =
+		analysis->has_script ? &analysis->script.requests.asking : &nothing;
+	char took[EMIT_DURATION_BYTES], paused[EMIT_DURATION_BYTES];
+	emit_ns(emit, "load_ns", NULL,
+		(double)(asking->to_ns - asking->from_ns - asking->paused_ns));
+	emit_ns(emit, "paused_ns", NULL, (double)asking->paused_ns);
+	emit_count(emit, "pauses", NULL, asking->pause_count);
+	if (emit->format != EMIT_TEXT || !asking->pause_count)
+		return;
+	emit_format_duration(took, facts_recorded_ns(analysis));
+	emit_format_duration(paused, (double)asking->paused_ns);
+	emit_labelled(emit, "Load", "%s, without the %s in which nobody asked (%zu pause%s)", took,
+		      paused, asking->pause_count, asking->pause_count == 1 ? "" : "s");
 }
 
 static const char *clients_sort_word(const struct clients *clients)
@@ -421,6 +443,7 @@ void report_summary(const struct analysis *analysis, struct emit *emit)
 	emit_count(emit, "dropped_events", NULL, recording->dropped_events);
 	emit_count(emit, "orphan_waits", NULL, analysis->graph.orphan_waits);
 	emit_baseline(analysis, emit);
+	emit_load(analysis, emit);
 	emit_clients(analysis, emit);
 	emit_checks(analysis, emit);
 	if (emit->format == EMIT_JSON)

@@ -106,7 +106,7 @@ static void measure(const struct analysis *analysis, struct served *served)
 {
 	request_figures_judged(&served->recorded, &analysis->script.requests);
 	served->count = served->recorded.count;
-	served->per_second = (double)served->count / ((double)analysis->actual_makespan_ns / 1e9);
+	served->per_second = 1e9 * (double)served->count / facts_recorded_ns(analysis);
 	served->is_p99_given =
 		shortening_is_given(analysis, &served->recorded, REQUEST_P99, served->cause);
 }
@@ -116,10 +116,10 @@ static double percent_of(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* Requests more in the same time, in percent, if so much of the makespan is saved. */
+/* Requests more in the same time, in percent, if so much of it is saved. */
 static double percent_gained(const struct analysis *analysis, double saved_ns)
 {
-	double left_ns = analysis->whatif.baseline.makespan_ns - saved_ns;
+	double left_ns = facts_replayed_ns(analysis) - saved_ns;
 	return left_ns > 0 ? 100 * saved_ns / left_ns : INFINITY;
 }
 
@@ -171,7 +171,7 @@ bool served_find(const struct analysis *analysis, struct served *served)
 {
 	const struct requests *requests = &analysis->script.requests;
 	*served = (struct served){ .shortest = SIZE_MAX, .busiest = SIZE_MAX };
-	if (!analysis->has_script || !analysis->actual_makespan_ns ||
+	if (!analysis->has_script || !(facts_recorded_ns(analysis) > 0) ||
 	    requests->judged_class == NO_INDEX || requests->judged_source == REQUEST_LOCK)
 		return false;
 	bool *is_client = memory_new(analysis->recording->process_count, sizeof(*is_client));
@@ -234,15 +234,17 @@ static void say_throughput(FILE *file, const struct analysis *analysis, const st
 
 char *served_sentence(const struct analysis *analysis, const struct served *served)
 {
-	char p50[EMIT_DURATION_BYTES], p99[EMIT_DURATION_BYTES], *text = NULL;
+	char p50[EMIT_DURATION_BYTES], p99[EMIT_DURATION_BYTES], took[EMIT_DURATION_BYTES];
+	char *text = NULL;
 	struct several several;
 	size_t length;
 	FILE *file = memory_stream(&text, &length);
 	emit_format_duration(p50, served->recorded.ns[REQUEST_P50]);
 	emit_format_duration(p99, served->recorded.ns[REQUEST_P99]);
 	several_find(&several, analysis);
-	fprintf(file, "%zu %s, %.0f per second: p50 %s, p99 %s.", served->count,
-		several_noun(&several), served->per_second, p50, p99);
+	emit_format_duration(took, facts_recorded_ns(analysis));
+	fprintf(file, "%zu %s in %s, %.0f per second: p50 %s, p99 %s.", served->count,
+		several_noun(&several), took, served->per_second, p50, p99);
 	several_say(&several, file);
 	if (!analysis->checks.is_withheld) {
 		say_p99(file, analysis, served);

@@ -119,8 +119,9 @@ static void emit_savings(const struct shortening *of)
 		emit_cell_text(emit, facts_class_kind(of->analysis, row->class));
 		emit_cell_percent(emit, factors->factors[i % factors->count]);
 		emit_cell_percent(
-			emit, (double)of->recorded.count * 1e9 /
-				      fmax(whatif->baseline.makespan_ns - estimate->saved_ns, 1));
+			emit,
+			(double)of->recorded.count * 1e9 /
+				fmax(facts_replayed_ns(of->analysis) - estimate->saved_ns, 1));
 		for (enum request_figure f = 0; f < REQUEST_FIGURES; f++) {
 			const struct shortened *saved = &estimate->requests[f];
 			bool is_known = saved->is_known && of->is_given[f];

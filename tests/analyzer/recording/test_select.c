@@ -144,6 +144,8 @@ START_TEST(what_goes_on_at_the_end_is_open)
 	sample_begin(&sketch);
 	sketch_bare_wait(&sketch, 0, NO_INDEX, REASON_LOCK, 170, 190);
 	sketch.rec.end_ns = 400;
+	sketch.rec.process_count = 1;
+	sketch.rec.processes[0].op = NO_INDEX;
 	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
 	ck_assert_uint_eq(sketch.rec.op_count, 4);
 	for (size_t i = 0; i < 4; i++)
@@ -225,6 +227,9 @@ START_TEST(so_is_idle_time)
 	sample_begin(&sketch);
 	sketch.rec.idles = idles;
 	sketch.rec.idle_count = 6;
+	sketch.rec.process_count = 3;
+	for (uint32_t i = 0; i < 3; i++)
+		sketch.rec.processes[i].op = NO_INDEX;
 	ck_assert_int_eq(selection_apply(&selection, &sketch.rec), 0);
 	ck_assert_uint_eq(sketch.rec.idle_count, 5);
 	for (size_t i = 0; i < 5; i++) {
@@ -280,8 +285,10 @@ START_TEST(a_process_is_cut_where_its_window_ends)
 	ck_assert_uint_eq(recording->extras[4].cut, false);
 	ck_assert_uint_eq(recording->waits[1].end_ns, 350);
 	ck_assert_uint_eq(recording->link_count, 1);
-	ck_assert_uint_eq(recording->idle_count, 1);
-	ck_assert_uint_eq(recording->idles[0].idle_ns, 2);
+	ck_assert_uint_eq(recording->idle_count, 3);
+	ck_assert_uint_eq(recording->idles[0].at_ns, 165);
+	ck_assert_uint_eq(recording->idles[1].idle_ns, 2);
+	ck_assert_uint_eq(recording->idles[2].at_ns, 350);
 	ck_assert_uint_eq(recording->end_ns, 1000);
 	sketch_free(&sketch);
 }

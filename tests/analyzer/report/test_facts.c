@@ -52,6 +52,11 @@ START_TEST(a_replay_is_off_by_part_of_what_was_recorded)
 	struct analysis analysis = analysis_of();
 	analysis.whatif.baseline.makespan_ns = 150;
 	ck_assert_double_eq(facts_drift_percent(&analysis), -25);
+	analysis.has_script = true;
+	analysis.script.requests.asking.paused_ns = 100;
+	ck_assert_double_eq(facts_recorded_ns(&analysis), 100);
+	ck_assert_double_eq(facts_replayed_ns(&analysis), 50);
+	ck_assert_double_eq(facts_drift_percent(&analysis), -50);
 	analysis.actual_makespan_ns = 0;
 	ck_assert_double_eq(facts_drift_percent(&analysis), 0);
 	sketch_free(&sketch);

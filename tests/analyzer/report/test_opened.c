@@ -5,6 +5,7 @@
  */
 #include "report/opened.h"
 
+#include "report/analysis.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -83,6 +84,53 @@ START_TEST(a_servers_report_is_of_its_requests)
 }
 END_TEST
 
+/* A master waits for a signal for three seconds. Meanwhile its worker serves for a while. */
+static const struct {
+	const char *what;
+	bool is_whole, is_unexplained;
+	enum check_state pinned;
+} idle_servers[] = {
+	{ "all that was recorded", true, false, CHECK_WITHHOLDS },
+	{ "requests", false, false, CHECK_PASSED },
+	{ "requests that wait for nobody knows what", false, true, CHECK_WITHHOLDS },
+};
+
+START_TEST(who_waits_for_load_keeps_no_answer_back)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	struct options options = options_of("function", "");
+	struct analysis analysis;
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "master", 0, 3000);
+	sketch_thread(&sketch, "worker", 0, 3000);
+	sketch_wait(&sketch, 0, REASON_COND, "S", 1, 3000, NO_INDEX);
+	for (int i = 0; i < 40; i++) {
+		double at_ms = 1000 + 10 * i;
+		uint32_t read = sketch_io(&sketch, 1, "read", "tcp 1.0.0.2:8>1.0.0.1:5", 9,
+					  i ? at_ms - 1 : 1, at_ms);
+		if (idle_servers[_i].is_unexplained)
+			sketch_wait(&sketch, 1, REASON_COND, "U", at_ms, at_ms + 8, NO_INDEX);
+		else
+			sketch_io(&sketch, 1, "sync", "file log", 1, at_ms, at_ms + 8);
+		sketch_io(&sketch, 1, "write", "tcp 1.0.0.2:8>1.0.0.1:5", 9, at_ms + 8, at_ms + 9);
+		sketch.rec.extras[read].accepted = true;
+	}
+	sketch.rec.end_ns = 3000000000;
+	sketch_end(&sketch);
+	options.top = 10;
+	options.factors = (struct factor_list){ { 0, 0.5 }, 2 };
+	options.class_regex = "";
+	options.model = "threads";
+	ck_assert_int_eq(opened_select(&sketch.rec, &options, idle_servers[_i].is_whole, error), 0);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+	const struct check *pinned = &analysis.checks.rows[CHECK_PINNED];
+	ck_assert_msg(pinned->state == idle_servers[_i].pinned, "%s: %.1f%% %s",
+		      idle_servers[_i].what, pinned->value, pinned->line);
+	analysis_free(&analysis);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(patterns_that_are_none_are_named)
 {
 	char error[OPTIONS_ERROR_BYTES];
@@ -105,6 +153,7 @@ END_TEST
 SUITE()
 {
 	TEST(a_part_is_kept);
+	EACH(who_waits_for_load_keeps_no_answer_back, idle_servers);
 	EACH(a_servers_report_is_of_its_requests, cuts);
 	TEST(patterns_that_are_none_are_named);
 }

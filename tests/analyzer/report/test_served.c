@@ -142,7 +142,7 @@ START_TEST(a_program_that_marks_requests_is_one)
 }
 END_TEST
 
-static const char figures[] = "1000 requests, 1000 per second: p50 51.0 ms, p99 100 ms.";
+static const char figures[] = "1000 requests in 1.00 s, 1000 per second: p50 51.0 ms, p99 100 ms.";
 
 static const struct {
 	bool is_withheld, is_p99_withheld;
@@ -206,6 +206,24 @@ START_TEST(the_answer_is_a_sentence_of_requests)
 	char *sentence = served_sentence(&sample.analysis, &served);
 	ck_assert_msg(strncmp(sentence, figures, strlen(figures)) == 0, "%s", sentence);
 	ck_assert_str_eq(sentence + strlen(figures), rows[_i].answer);
+	free(sentence);
+	served_free(&served);
+}
+END_TEST
+
+/* Else a server that was idle for half of the time would seem to gain half as much. */
+START_TEST(rates_and_gains_are_of_the_time_without_pauses)
+{
+	static const char half[] = "1000 requests in 500 ms, 2000 per second: p50 51.0 ms";
+	static const char gain[] = "Throughput would rise most, by 66.7%, if `parse/read`";
+	struct sample sample;
+	struct served served;
+	sample_make(&sample);
+	sample.analysis.script.requests.asking.paused_ns = 500000000;
+	ck_assert(served_find(&sample.analysis, &served));
+	char *sentence = served_sentence(&sample.analysis, &served);
+	ck_assert_msg(strncmp(sentence, half, strlen(half)) == 0, "%s", sentence);
+	ck_assert_msg(strstr(sentence, gain) != NULL, "%s", sentence);
 	free(sentence);
 	served_free(&served);
 }
@@ -295,6 +313,7 @@ SUITE()
 {
 	LOOP(a_batch_program_is_no_server, 0, 5);
 	TEST(a_program_that_marks_requests_is_one);
+	TEST(rates_and_gains_are_of_the_time_without_pauses);
 	EACH(the_answer_is_a_sentence_of_requests, rows);
 	EACH(each_list_has_its_own_best, lists);
 }

@@ -6,18 +6,18 @@
  * Before and after that time a server starts, waits for clients, and is stopped. That tells nothing
  * of its requests. Pure functions. Any thread.
  */
-#ifndef WCPROF_LOAD_H
-#define WCPROF_LOAD_H
+#ifndef WCPROF_ASKING_H
+#define WCPROF_ASKING_H
 
 #include "recording/recording.h"
 
 /* A request, from its arrival to its answer. */
-struct load_span {
+struct asking_span {
 	uint64_t start_ns;
 	uint64_t end_ns;
 };
 
-struct load {
+struct asking {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t paused_ns; /* of that time */
@@ -25,10 +25,10 @@ struct load {
 };
 
 /* Sorts the requests. False: there are too few of them to be a load. */
-bool load_measure(struct load *, struct load_span *requests, size_t count);
+bool asking_measure(struct asking *, struct asking_span *requests, size_t count);
 
 /* Of what came through accepted connections. False: too little did. A question that the recording's
  * end left open lasts until then. */
-bool load_find(struct load *, const struct recording *);
+bool asking_find(struct asking *, const struct recording *);
 
 #endif

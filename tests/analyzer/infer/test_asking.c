@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If this failed, the time before a server's first client would count as that of its requests. Or
  * clients that think would be no load. */
-#include "infer/load.h"
+#include "infer/asking.h"
 
 #include "base/assumptions.h"
 #include "sketch.h"
 #include "suite.h"
 
-enum { REQUESTS = 200, MS = 1000000 };
+enum { REQUESTS = 2000, MS = 1000000 };
 
 #define CLIENT "tcp 10.0.0.1:50>10.0.0.2:80"
 #define SERVER "tcp 10.0.0.2:80>10.0.0.1:50"
@@ -27,14 +27,18 @@ static const struct {
 	{ "clients that think as long as they wait", 100, 0, 1, 0, 0, 0, true },
 	{ "clients that think long", 100, 0, 500, 0, 0, 0, true },
 	{ "now and then one is late", 100, 10, 0, 15, 0, 0, true },
+	{ "as long as 24 take to come", 120, 60, 0, 30, 30, 1, true },
+	{ "as long as 18", 120, 60, 0, 20, 0, 0, true },
+	{ "a small part of the time", 2000, 1000, 0, 90, 0, 0, true },
+	{ "not so small a part", 2000, 1000, 0, 110, 110, 1, true },
 	{ "hardly anybody asks", 19, 0, 0, 0, 0, 0, false },
 	{ "nobody does", 0, 0, 0, 0, 0, 0, false },
 };
 
 START_TEST(a_pause_is_when_nobody_asks)
 {
-	struct load_span spans[REQUESTS];
-	struct load load;
+	struct asking_span spans[REQUESTS];
+	struct asking asking;
 	uint64_t at_ms = 1000, end_ms = 1000;
 	for (size_t i = 0; i < rows[_i].count; i++) {
 		if (i)
@@ -42,32 +46,33 @@ START_TEST(a_pause_is_when_nobody_asks)
 				rows[_i].apart_ms +
 				(rows[_i].every && i % rows[_i].every == 0 ? rows[_i].pause_ms : 0);
 		/* in another order */
-		spans[rows[_i].count - 1 - i] = (struct load_span){ at_ms * MS, (at_ms + 1) * MS };
+		spans[rows[_i].count - 1 - i] =
+			(struct asking_span){ at_ms * MS, (at_ms + 1) * MS };
 		end_ms = ++at_ms;
 	}
-	ck_assert_msg(load_measure(&load, spans, rows[_i].count) == rows[_i].is_load, "%s",
+	ck_assert_msg(asking_measure(&asking, spans, rows[_i].count) == rows[_i].is_load, "%s",
 		      rows[_i].what);
 	if (!rows[_i].is_load)
 		return;
-	ck_assert_uint_eq(load.from_ns, (uint64_t)1000 * MS);
-	ck_assert_uint_eq(load.to_ns, end_ms * MS);
-	ck_assert_msg(load.paused_ns == rows[_i].paused_ms * MS, "%s", rows[_i].what);
-	ck_assert_uint_eq(load.pause_count, rows[_i].pauses);
+	ck_assert_uint_eq(asking.from_ns, (uint64_t)1000 * MS);
+	ck_assert_uint_eq(asking.to_ns, end_ms * MS);
+	ck_assert_msg(asking.paused_ns == rows[_i].paused_ms * MS, "%s", rows[_i].what);
+	ck_assert_uint_eq(asking.pause_count, rows[_i].pauses);
 }
 END_TEST
 
 START_TEST(a_long_request_is_no_pause)
 {
-	struct load_span spans[REQUESTS];
-	struct load load;
+	struct asking_span spans[REQUESTS];
+	struct asking asking;
 	for (size_t i = 0; i < 100; i++)
-		spans[i] = (struct load_span){ (i + (i >= 50) * 5000) * MS,
-					       (i + 1 + (i >= 50) * 5000) * MS };
-	ck_assert(load_measure(&load, spans, 100));
-	ck_assert_uint_eq(load.pause_count, 1);
+		spans[i] = (struct asking_span){ (i + (i >= 50) * 5000) * MS,
+						 (i + 1 + (i >= 50) * 5000) * MS };
+	ck_assert(asking_measure(&asking, spans, 100));
+	ck_assert_uint_eq(asking.pause_count, 1);
 	spans[3].end_ns = spans[50].start_ns;
-	ck_assert(load_measure(&load, spans, 100));
-	ck_assert_uint_eq(load.pause_count, 0);
+	ck_assert(asking_measure(&asking, spans, 100));
+	ck_assert_uint_eq(asking.pause_count, 0);
 }
 END_TEST
 
@@ -104,7 +109,7 @@ static const struct {
 START_TEST(a_server_is_asked_from_its_first_request_to_its_last_answer)
 {
 	struct sketch sketch;
-	struct load load;
+	struct asking asking;
 	sketch_begin(&sketch);
 	sketch.rec.process_count = 2;
 	sketch.rec.processes[1].op = NO_INDEX;
@@ -117,10 +122,10 @@ START_TEST(a_server_is_asked_from_its_first_request_to_its_last_answer)
 	if (servers[_i].is_open)
 		sketch.rec.extras[sketch_io(&sketch, 0, "read", SERVER, 9, 600, 700)].accepted =
 			true;
-	bool is_any = load_find(&load, &sketch.rec);
+	bool is_any = asking_find(&asking, &sketch.rec);
 	ck_assert_msg(is_any == (servers[_i].to_ms > 0), "%s", servers[_i].what);
-	ck_assert_msg(load.from_ns == servers[_i].from_ms * MS, "%s", servers[_i].what);
-	ck_assert_uint_eq(load.to_ns, servers[_i].to_ms * MS);
+	ck_assert_msg(asking.from_ns == servers[_i].from_ms * MS, "%s", servers[_i].what);
+	ck_assert_uint_eq(asking.to_ns, servers[_i].to_ms * MS);
 	sketch_free(&sketch);
 }
 END_TEST

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds when a server was asked; load.h has the contract.
+ * Finds when a server was asked; asking.h has the contract.
  *
  * Method. In a pause no request is under way for so long that it is no chance. On average as many
- * requests as make a load come in that time. Clients that think make no pause: they come again.
+ * requests as make a load come in that time. It is no small part of all the time, either, as a
+ * client's delay is. Clients that think make no pause: they come again.
  *
  * Requests of clients that are not recorded are those that a server is there for. Where all clients
  * are recorded it is what other processes asked. A program that asks itself is no server.
  *
  * One thread.
  */
-#include "load.h"
+#include "asking.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/assumptions.h"
@@ -21,34 +23,35 @@
 
 static int compare_spans(const void *left, const void *right)
 {
-	const struct load_span *a = left, *b = right;
+	const struct asking_span *a = left, *b = right;
 
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-bool load_measure(struct load *load, struct load_span *requests, size_t count)
+bool asking_measure(struct asking *asking, struct asking_span *requests, size_t count)
 {
-	*load = (struct load){ 0 };
+	*asking = (struct asking){ 0 };
 	if (!count || count < assume.load)
 		return false;
 	qsort(requests, count, sizeof(*requests), compare_spans);
-	load->from_ns = load->to_ns = requests[0].start_ns;
+	asking->from_ns = asking->to_ns = requests[0].start_ns;
 	for (size_t i = 0; i < count; i++)
-		if (requests[i].end_ns > load->to_ns)
-			load->to_ns = requests[i].end_ns;
-	double pause_ns = assume.load * (double)(load->to_ns - load->from_ns) / (double)count;
-	uint64_t busy_until_ns = load->from_ns;
+		if (requests[i].end_ns > asking->to_ns)
+			asking->to_ns = requests[i].end_ns;
+	double all_ns = (double)(asking->to_ns - asking->from_ns);
+	double pause_ns = fmax(all_ns / assume.load, all_ns / (double)count * assume.load);
+	uint64_t busy_until_ns = asking->from_ns;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start_ns = requests[i].start_ns, end_ns = requests[i].end_ns;
 
 		if (start_ns > busy_until_ns && (double)(start_ns - busy_until_ns) > pause_ns) {
-			load->paused_ns += start_ns - busy_until_ns;
-			load->pause_count++;
+			asking->paused_ns += start_ns - busy_until_ns;
+			asking->pause_count++;
 		}
 		if (end_ns > busy_until_ns)
 			busy_until_ns = end_ns;
 	}
-	assert(load->paused_ns <= load->to_ns - load->from_ns);
+	assert(asking->paused_ns <= asking->to_ns - asking->from_ns);
 	return true;
 }
 
@@ -78,7 +81,7 @@ static bool is_of(const struct exchanges *exchanges, const struct exchange *exch
 	       process_of(rec, exchange) != process_of(rec, &exchanges->exchanges[exchange->of]);
 }
 
-static size_t spans_find(struct load_span *spans, const struct exchanges *exchanges,
+static size_t spans_find(struct asking_span *spans, const struct exchanges *exchanges,
 			 const struct recording *rec, bool are_recorded)
 {
 	bool *is_answered = answered_find(exchanges, rec);
@@ -92,31 +95,31 @@ static size_t spans_find(struct load_span *spans, const struct exchanges *exchan
 		    is_of(exchanges, exchange, rec, are_recorded) &&
 		    is_answered[rec->ops[first].name])
 			spans[count++] =
-				(struct load_span){ exchange->start_ns,
-						    last == NO_INDEX ? rec->end_ns
-								     : rec->ops[last].end_ns };
+				(struct asking_span){ exchange->start_ns,
+						      last == NO_INDEX ? rec->end_ns
+								       : rec->ops[last].end_ns };
 	}
 	free(is_answered);
 	return count;
 }
 
-bool load_find(struct load *load, const struct recording *rec)
+bool asking_find(struct asking *asking, const struct recording *rec)
 {
 	struct flows flows;
 	struct carriers carriers;
 	struct exchanges exchanges;
 
-	*load = (struct load){ 0 };
+	*asking = (struct asking){ 0 };
 	if (!rec->thread_count || !rec->extras)
 		return false;
 	flows_build(&flows, rec);
 	carriers_build(&carriers, &flows, rec);
 	exchanges_build(&exchanges, rec, &flows, &carriers);
-	struct load_span *spans = memory_new(exchanges.count, sizeof(*spans));
+	struct asking_span *spans = memory_new(exchanges.count, sizeof(*spans));
 	size_t count = spans_find(spans, &exchanges, rec, false);
 	if (!count)
 		count = spans_find(spans, &exchanges, rec, true);
-	bool is_any = load_measure(load, spans, count);
+	bool is_any = asking_measure(asking, spans, count);
 	free(spans);
 	exchanges_free(&exchanges);
 	carriers_free(&carriers);
