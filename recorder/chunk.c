@@ -24,7 +24,8 @@ enum {
 	/* Kept when a chunk gives its memory back: its first page. */
 	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES,
 	/* More chunks than that are not looked at for one record, when other threads fill them. */
-	TURNS_TRIED = 64
+	TURNS_TRIED = 64,
+	LAST_RECORDS = 4
 };
 
 static const struct pool_items chunk_items = { ARENA_CHUNKS, CHUNK_BYTES };
@@ -134,6 +135,20 @@ static uint32_t turn_index(struct arena *arena, uint64_t turn)
 	return made > 0 ? chunk_next(arena, turn, made) : POOL_NONE;
 }
 
+/* A record may be written late, as that of a call that was cut off: a few are looked at. */
+uint64_t chunk_last_ticks(const struct chunk *chunk)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = CHUNK_RECORDS - LAST_RECORDS; i < CHUNK_RECORDS; i++) {
+		const struct record *record = &chunk->records[i];
+
+		last = record->start > last ? record->start : last;
+		last = record->end > last ? record->end : last;
+	}
+	return last;
+}
+
 /*
  * Claims the chunk whose turn it is. POOL_NONE: it waits for a dump, or all are being filled.
  *
@@ -209,9 +224,11 @@ static uint32_t take_in_turn(struct self *self)
 	if (index == POOL_NONE)
 		return POOL_NONE;
 	chunk = chunk_at(arena, index);
-	if (was_full)
+	if (was_full && load_relaxed(&chunk->drained) < CHUNK_RECORDS) {
 		self_count_many(self, COUNTER_overwritten,
 				CHUNK_RECORDS - load_relaxed(&chunk->drained));
+		store_relaxed(&chunk->lost_ticks, chunk_last_ticks(chunk));
+	}
 	/* The chunk is CLAIMED, and nobody believes these meanwhile: the drainer sees it so, or
 	 * sees all of them, by change_state() below. Lap first: chunk_commit() of a drainer that
 	 * wrote the old records out must not take the new ones for them. */

@@ -341,10 +341,10 @@ struct chunk {
 	uint32_t snapshot;
 	uint32_t snapshot_from;
 	uint32_t snapshot_lap;
-	uint32_t
-		snapshot_left; /* to the program's threads: 1 = not in the dump if still the same */
+	uint32_t snapshot_left;  /* to the program's threads: 1 = not in the dump */
 	uint32_t snapshot_since; /* records below ended before it, and were open to nobody */
-	uint32_t unused[5];
+	uint32_t unused[3];
+	uint64_t lost_ticks; /* by then records ended that were overwritten, and are in no dump */
 	struct record records[CHUNK_RECORDS];
 };
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks lie at fixed offsets");

@@ -332,13 +332,29 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 	snapshot->clock = arena->clock;
 }
 
-/* Those that were not over when the last dump was taken. */
+/* In a ring, from when on all is in it. */
+static uint64_t find_oldest(const struct snapshot *snapshot, const struct arena *arena)
+{
+	uint64_t oldest = load_relaxed(&arena->dumped_ticks);
+
+	for (uint32_t i = 0; arena->is_ring && i < snapshot->chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(arena, i);
+
+		oldest = later(oldest, load_relaxed(&chunk->lost_ticks));
+		/* It may be overwritten at any moment. */
+		if (chunk->snapshot_left && chunk_snapshot_end(chunk) == 0)
+			oldest = later(oldest, chunk_last_ticks(chunk));
+	}
+	return oldest;
+}
+
+/* Those that are not over at the begin of what is in it. */
 static void find_openings(struct snapshot *snapshot, const struct arena *arena)
 {
 	uint32_t now = opening_now(arena), first = now + 1;
 	uint64_t opened, closed;
 
-	snapshot->since_ticks = load_relaxed(&arena->dumped_ticks);
+	snapshot->since_ticks = find_oldest(snapshot, arena);
 	while (first > 1 && opening_times(arena, first - 1, &opened, &closed) &&
 	       (closed == 0 || closed > snapshot->since_ticks))
 		first--;

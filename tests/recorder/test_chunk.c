@@ -161,6 +161,33 @@ START_TEST(a_ring_has_the_last_events)
 }
 END_TEST
 
+/* The first window of a dump begins when the last event ended that is not in it. */
+START_TEST(a_ring_says_from_when_on_all_is_there)
+{
+	static const struct {
+		uint64_t produced;
+		uint64_t left_out; /* the oldest, of which some are left to the threads */
+	} rows[] = {
+		/* 0 */ { 3 * CHUNK_RECORDS, 0 },
+		/* 1 */ { 4 * CHUNK_RECORDS + 7, CHUNK_RECORDS },
+		/* 2 */ { 6 * CHUNK_RECORDS + 7, 3 * CHUNK_RECORDS },
+	};
+	uint64_t left_out = rows[_i].left_out, before = 0, after = 0;
+	struct snapshot snapshot;
+
+	for (uint64_t i = 1; i <= rows[_i].produced; i++) {
+		before = i == left_out ? clock_now_ticks() : before;
+		record_many(i, 1);
+		after = i == left_out ? clock_now_ticks() : after;
+	}
+	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_RUNNING), 0);
+	ck_assert_uint_eq(snapshot.event_count, rows[_i].produced - left_out);
+	ck_assert_uint_ge(snapshot.since_ticks, before);
+	ck_assert_uint_le(snapshot.since_ticks, after);
+	snapshot_drop(&snapshot, recorder_arena, true);
+}
+END_TEST
+
 START_TEST(what_a_dump_reads_is_not_overwritten)
 {
 	struct snapshot snapshot;
@@ -269,6 +296,7 @@ SUITE()
 {
 	FIXTURE(setup_ring, teardown);
 	TEST(a_ring_has_the_last_events);
+	LOOP(a_ring_says_from_when_on_all_is_there, 0, 3);
 	TEST(what_a_dump_reads_is_not_overwritten);
 	TEST(a_dump_that_failed_leaves_the_ring_as_it_was);
 	TEST(chunks_of_a_thread_are_overwritten_in_order);
