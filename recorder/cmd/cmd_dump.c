@@ -82,6 +82,8 @@ int cmd_dump(struct cmd_options *options)
 	if (!options->output)
 		options->output = path;
 	output = output_open(options->output, &error);
+	if (output && !options->quiet && isatty(STDERR_FILENO))
+		output_show_progress(output, stderr);
 	if (output) {
 		status = dump_all(options, &found, output);
 		if (status == CMD_DONE && strcmp(options->output, "-") != 0)

@@ -19,6 +19,7 @@
 
 #include "client.h"
 #include "outfile.h"
+#include "output_progress.h"
 
 enum { COMPRESSED_BYTES = 262144, COMPRESSION_LEVEL = 3, HEADER_START_BYTES = 512 };
 /* While somebody else's dump is being written: so often, and so far apart. */
@@ -38,6 +39,7 @@ struct output {
 	char header_start[HEADER_START_BYTES]; /* where the numbers of events are */
 	ZSTD_CCtx *zstd;                       /* NULL = not compressed */
 	char *compressed;
+	struct output_progress progress;
 };
 
 static bool is_compressed_name(const char *path)
@@ -169,6 +171,10 @@ static void look_at_header(struct output *output, const char *bytes, size_t coun
 	output->header_start_used += taken;
 	output->header_bytes += newline ? (size_t)(newline - bytes) : count;
 	output->in_header = newline == NULL;
+	if (newline) {
+		output->header_start[output->header_start_used] = '\0';
+		(void)client_number(output->header_start, "event_count", &output->progress.events);
+	}
 }
 
 void output_begin(struct output *output)
@@ -208,6 +214,7 @@ int output_write(void *context, const char *bytes, size_t count)
 		return end_frame(output);
 	if (output->in_header)
 		look_at_header(output, bytes, count);
+	output_progress_add(&output->progress, bytes, count);
 	return output->zstd ? write_compressed(output, bytes, count, ZSTD_e_continue)
 			    : write_all(output, bytes, count);
 }
@@ -247,12 +254,19 @@ int output_dump(struct output *output, const char *socket, bool keep)
 
 	for (int i = 0; i < BUSY_TRIES && result == -EAGAIN; i++) {
 		output_begin(output);
+		output_progress_begin(&output->progress);
 		result = client_dump(socket, !keep, output_write, output);
+		output_progress_end(&output->progress);
 		(void)output_settle(output, result);
 		if (result == -EAGAIN)
 			nanosleep(&pause, NULL);
 	}
 	return result;
+}
+
+void output_show_progress(struct output *output, FILE *terminal)
+{
+	output->progress.stream = terminal;
 }
 
 int output_sync(struct output *output)

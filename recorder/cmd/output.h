@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct output;
 
@@ -36,6 +37,8 @@ int output_settle(struct output *output, int result);
 /* The dump of the process that listens there, and whether it keeps what it gave. It is waited for,
  * 10 seconds at most, while somebody else takes one. 0, or a result of client_dump(). */
 int output_dump(struct output *output, const char *socket, bool keep);
+/* Says from now on how far a dump of output_dump() is. Its line is taken away at the end. */
+void output_show_progress(struct output *output, FILE *terminal);
 /* Whether what was written has arrived: some file systems say so late. 0, or -errno. */
 int output_sync(struct output *output);
 
