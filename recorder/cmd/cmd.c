@@ -193,6 +193,9 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 	case 'O':
 		options->output = argument;
 		break;
+	case 'u':
+		options->user = argument;
+		break;
 	case 'k':
 		options->keep = true;
 		break;

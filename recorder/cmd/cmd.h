@@ -25,6 +25,7 @@ enum { CMD_SLOW_MAX = 32 };
 
 struct cmd_options {
 	const char *output; /* NULL = not given */
+	const char *user;   /* to be, NULL = not given */
 	bool keep;
 	unsigned how; /* enum target_how */
 	bool all;

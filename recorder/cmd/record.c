@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,7 @@ struct session {
 	int status;          /* of the program, as a shell gives it */
 	int go;              /* the program starts when something is written here */
 	int started;         /* says 0, or the errno of exec */
+	const struct passwd *user; /* the program's, NULL = ours */
 	sigset_t signals;
 	sigset_t signals_before;
 	char directory[64];
@@ -172,6 +175,19 @@ static void set_environment(const struct session *session, const char *library)
 		setenv("WCPROF_SLOW", session->run->slow, 1);
 }
 
+/* The program has the groups and the variables that a login would give it. */
+static bool become_user(const struct passwd *user)
+{
+	if (setgid(user->pw_gid) != 0 || initgroups(user->pw_name, user->pw_gid) != 0 ||
+	    setuid(user->pw_uid) != 0)
+		return false;
+	setenv("HOME", user->pw_dir, 1);
+	setenv("USER", user->pw_name, 1);
+	setenv("LOGNAME", user->pw_name, 1);
+	unsetenv("XDG_RUNTIME_DIR");
+	return true;
+}
+
 /* In the child: waits until the file is open, then becomes the program. Never returns. */
 static void become_program(struct session *session, char **argv, int go, int started)
 {
@@ -183,7 +199,8 @@ static void become_program(struct session *session, char **argv, int go, int sta
 		_exit(CMD_RECORD_FAILED);
 	if (session->run->output_fd >= 0)
 		dup2(session->run->output_fd, STDOUT_FILENO);
-	execvp(argv[0], argv);
+	if (!session->user || become_user(session->user))
+		execvp(argv[0], argv);
 	error = errno;
 	(void)!write(started, &error, sizeof(error));
 	_exit(CMD_CANNOT_RUN);
@@ -413,6 +430,10 @@ int record_program(const struct cmd_options *options, struct record_run *run)
 	char library[PATH_BYTES];
 	int status = CMD_RECORD_FAILED;
 
+	if (options->user && !(session.user = getpwnam(options->user))) {
+		cmd_fail("there is no user %s", options->user);
+		return CMD_RECORD_FAILED;
+	}
 	session.shows_progress = !options->quiet && isatty(STDERR_FILENO);
 	if (!executable_library(library, sizeof(library))) {
 		cmd_fail("libwcprof.so is neither in the directory of wcprof nor in ../lib/wcprof");
