@@ -68,9 +68,11 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 	const struct transfer *transfer = transfer_of(sim, step);
 	struct channel *channel = &sim->channels[transfer->flow];
 	struct player *player = &sim->players[actor];
+	bool is_shared = sim->script->flows.flows[transfer->flow].is_shared;
 
 	if (!player->is_back) {
-		simulate_comes_for_job(sim, step, actor);
+		if (is_shared)
+			simulate_comes_for_job(sim, step, actor);
 		channel->claimed += transfer->bytes;
 		if (sim->script->flows.flows[transfer->flow].unit == FLOW_CONNECTIONS)
 			simulate_loop_has(sim, transfer->flow, player->now_ns);
@@ -86,7 +88,7 @@ bool simulate_receive(struct simulation *sim, const struct step *step, uint32_t 
 	}
 	channel->received += transfer->bytes;
 	simulate_wake_all(sim, &channel->writers, player->now_ns, false);
-	player->step = simulate_next_job(sim, step, actor);
+	player->step = is_shared ? simulate_next_job(sim, step, actor) : player->step + 1;
 	return true;
 }
 
