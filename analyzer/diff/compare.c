@@ -18,6 +18,7 @@
 #include "base/assumptions.h"
 #include "base/bootstrap.h"
 #include "base/memory.h"
+#include "base/percentile.h"
 
 enum { OLD, NEW, SIDES, HALVINGS = 100 };
 
@@ -91,22 +92,38 @@ static double cpu_value(const struct costs *costs, const uint32_t *times, double
 	return units > 0 ? sum / units : 0;
 }
 
-/* Mean, median, 95th and 99th percentile. */
+/* Mean, median, 95th and 99th percentile. One beyond all that finished is not known. */
 static void request_values(const struct costs *costs, const uint32_t *times, double values[4])
 {
-	static const unsigned percents[] = { 0, 50, 95, 99 };
-	uint64_t weight = 0, sofar = 0;
+	static const double percents[] = { 50, 95, 99 };
+	uint32_t *drawn = memory_new(costs->request_count, sizeof(*drawn));
+	bool *is_cut = memory_new(costs->request_count, sizeof(*is_cut));
+	const struct percentile_list list = { costs->request_count, drawn, is_cut };
+	size_t ranks[3];
+	uint64_t weight = 0;
 	double sum = 0;
 	for (size_t i = 0; i < costs->request_count; i++) {
-		weight += times[costs->requests[i].stretch];
-		sum += times[costs->requests[i].stretch] * (double)costs->requests[i].taken_ns;
+		drawn[i] = times[costs->requests[i].stretch];
+		is_cut[i] = costs->requests[i].is_cut;
+		weight += drawn[i];
+		sum += drawn[i] * (double)costs->requests[i].taken_ns;
 	}
+	percentile_ranks(&list, percents, 3, ranks);
 	values[FIGURE_MEAN] = weight ? sum / (double)weight : 0;
-	for (size_t i = 0, next = FIGURE_P50; i < costs->request_count && next <= FIGURE_P99; i++) {
-		sofar += times[costs->requests[i].stretch];
-		for (; next <= FIGURE_P99 && sofar > weight * percents[next] / 100; next++)
-			values[next] = (double)costs->requests[i].taken_ns;
-	}
+	for (size_t i = 0; i < 3; i++)
+		values[FIGURE_P50 + i] = ranks[i] < costs->request_count
+						 ? (double)costs->requests[ranks[i]].taken_ns
+						 : NAN;
+	free(drawn);
+	free(is_cut);
+}
+
+/* A draw whose percentile is not known has the longest request for it. */
+static double or_longest(const struct costs *costs, double ns)
+{
+	return isnan(ns) && costs->request_count > 0
+		       ? (double)costs->requests[costs->request_count - 1].taken_ns
+		       : ns;
 }
 
 /* Of all rows that are drawn, each of one side. */
@@ -242,7 +259,8 @@ static void differ(void *context, const uint32_t *const *times, double *results)
 	side_values(comparing, OLD, times[OLD], old_values);
 	side_values(comparing, NEW, times[NEW], results);
 	for (size_t i = 0; i < count; i++)
-		results[i] -= old_values[i];
+		results[i] = or_longest(comparing->costs[NEW], results[i]) -
+			     or_longest(comparing->costs[OLD], old_values[i]);
 	free(old_values);
 }
 
@@ -276,6 +294,11 @@ static void interval_take(const struct comparing *comparing, struct difference *
 			  const struct bootstrap_interval *interval)
 {
 	double floor_ns = DEVIATIONS * floor_of(comparing, row);
+	if (isnan(row->old_value) || isnan(row->new_value)) {
+		row->delta = row->least = row->most = NAN;
+		row->chance = 1;
+		return;
+	}
 	row->delta = interval->value;
 	double below = hypot(row->delta - interval->least, floor_ns);
 	double above = hypot(interval->most - row->delta, floor_ns);

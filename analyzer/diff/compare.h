@@ -42,7 +42,8 @@ struct difference {
 	enum diff_figure figure;
 	const struct cost_class *old_class; /* NULL: new, or not of a class */
 	const struct cost_class *new_class; /* NULL: gone, or not of a class */
-	double old_value;                   /* ns, or a number */
+	/* ns, or a number; NAN = not known, as too few requests finished: nor is the delta */
+	double old_value;
 	double new_value;
 	double delta; /* new - old */
 	double least; /* of the delta: 95% */

@@ -357,6 +357,8 @@ static int compare_taken(const void *left, const void *right)
 	const struct cost_request *a = left, *b = right;
 	if (a->taken_ns != b->taken_ns)
 		return a->taken_ns < b->taken_ns ? -1 : 1;
+	if (a->is_cut != b->is_cut)
+		return a->is_cut ? 1 : -1;
 	return (a->stretch > b->stretch) - (a->stretch < b->stretch);
 }
 
@@ -378,7 +380,8 @@ static void take_requests(struct adding *adding)
 			continue;
 		costs->requests[costs->request_count++] =
 			(struct cost_request){ request->taken_ns,
-					       stretches_at(adding->stretches, request->end_ns) };
+					       stretches_at(adding->stretches, request->end_ns),
+					       request->is_unfinished };
 		assert(costs->requests[costs->request_count - 1].stretch != NO_INDEX);
 		costs->unfinished += request->is_unfinished;
 	}

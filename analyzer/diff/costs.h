@@ -42,6 +42,7 @@ struct cost_class {
 struct cost_request {
 	uint64_t taken_ns;
 	uint32_t stretch;
+	bool is_cut; /* unfinished: it took longer than that */
 };
 
 struct costs {
@@ -52,9 +53,9 @@ struct costs {
 	double *elapsed_ns;
 	struct cost_class *classes; /* in order of kind and name */
 	size_t class_count;
-	struct cost_request *requests; /* the shortest first; of a run there are none */
-	size_t request_count;
-	size_t unfinished; /* of them: they have taken longer than that */
+	struct cost_request *requests; /* the shortest first, a cut one behind others */
+	size_t request_count;          /* of a run there are none */
+	size_t unfinished;             /* of them */
 };
 
 /* Names are as `mapping` has them; NULL = as they are. */

@@ -80,7 +80,8 @@ void costs_add(struct costs *costs, const struct costs *one)
 		       costs->request_count * sizeof(*joined.requests));
 	for (size_t i = 0; i < one->request_count; i++)
 		joined.requests[costs->request_count + i] =
-			(struct cost_request){ one->requests[i].taken_ns, (uint32_t)last };
+			(struct cost_request){ one->requests[i].taken_ns, (uint32_t)last,
+					       one->requests[i].is_cut };
 	costs_sort_requests(&joined);
 	costs_free(costs);
 	*costs = joined;

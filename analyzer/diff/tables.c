@@ -87,12 +87,21 @@ static const struct emit_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
+/* None, if it is not known. */
+static void emit_number(struct emit *emit, double value)
+{
+	if (isnan(value))
+		emit_cell_ns(emit, value);
+	else
+		emit_cell_number(emit, value);
+}
+
 static void emit_value(struct emit *emit, const struct difference *row, double value, bool is_there,
 		       bool has_sign)
 {
 	char text[TABLES_VALUE_BYTES];
-	if (emit->format == EMIT_JSON)
-		emit_cell_number(emit, value);
+	if (isnan(value) || emit->format == EMIT_JSON)
+		emit_number(emit, value);
 	else
 		emit_cell_text(emit, is_there ? tables_value(text, row->figure, value, has_sign)
 					      : "none");
@@ -101,6 +110,10 @@ static void emit_value(struct emit *emit, const struct difference *row, double v
 static void emit_interval(struct emit *emit, const struct difference *row)
 {
 	char least[TABLES_VALUE_BYTES], most[TABLES_VALUE_BYTES], text[2 * TABLES_VALUE_BYTES + 4];
+	if (isnan(row->delta)) {
+		emit_cell_text(emit, "not known");
+		return;
+	}
 	snprintf(text, sizeof(text), "%s .. %s", tables_value(least, row->figure, row->least, true),
 		 tables_value(most, row->figure, row->most, true));
 	emit_cell_text(emit, text);
@@ -118,8 +131,8 @@ static void emit_row(struct emit *emit, const struct difference *row, bool is_fi
 	emit_value(emit, row, row->new_value, !class || row->new_class, false);
 	emit_value(emit, row, row->delta, true, true);
 	emit_interval(emit, row);
-	emit_cell_number(emit, row->least);
-	emit_cell_number(emit, row->most);
+	emit_number(emit, row->least);
+	emit_number(emit, row->most);
 	emit_cell_number(emit, row->chance);
 	emit_cell_flag(emit, row->is_found);
 	emit_cell_flag(emit, class && class->is_wait);
@@ -154,7 +167,9 @@ static void print_whole(const struct comparison *comparison, struct emit *emit)
 		emit_value(emit, row, row->new_value, true, false);
 		emit_value(emit, row, row->delta, true, true);
 		emit_interval(emit, row);
-		emit_cell_text(emit, row->is_found ? "" : "may be chance");
+		emit_cell_text(emit, isnan(row->delta) ? "too few finished"
+				     : row->is_found   ? ""
+						       : "may be chance");
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

@@ -60,7 +60,7 @@ static void costs_fill(struct costs *costs, uint64_t seed, double factor, double
 			costs->requests[i * REQUESTS + k] = (struct cost_request){
 				(uint64_t)((3.9e6 + 1e5 * factor * times) *
 					   (1 + 0.05 * random_deviation(&state))),
-				(uint32_t)i
+				(uint32_t)i, false
 			};
 	}
 	for (size_t i = 1; i < costs->request_count; i++)
@@ -133,6 +133,32 @@ START_TEST(a_planted_change_is_named)
 		costs_free(&a);
 		costs_free(&b);
 	}
+}
+END_TEST
+
+/* Half of the longer requests, and all of the longest, were not finished. */
+START_TEST(an_unfinished_request_took_longer_than_was_seen)
+{
+	struct costs a, b;
+	struct comparison plain, cut;
+	costs_fill(&a, 1, 1, 1);
+	costs_fill(&b, 2, 1, 1);
+	comparison_build(&plain, &a, &b);
+	double before_ns = row_of(&plain, FIGURE_P50, "")->new_value;
+	size_t count = b.request_count;
+	for (size_t i = count / 4; i < count; i++)
+		b.requests[i].is_cut = i % 2 || i >= count * 98 / 100;
+	comparison_build(&cut, &a, &b);
+	const struct difference *p50 = row_of(&cut, FIGURE_P50, "");
+	ck_assert(p50->new_value > before_ns);
+	ck_assert(isfinite(p50->delta) && p50->least <= p50->delta);
+	const struct difference *p99 = row_of(&cut, FIGURE_P99, "");
+	ck_assert(isfinite(p99->old_value) && isnan(p99->new_value));
+	ck_assert(isnan(p99->delta) && !p99->is_found);
+	comparison_free(&plain);
+	comparison_free(&cut);
+	costs_free(&a);
+	costs_free(&b);
 }
 END_TEST
 
@@ -213,6 +239,7 @@ SUITE()
 {
 	TEST(equal_builds_differ_in_one_of_twenty_tries_at_most);
 	EACH(a_planted_change_is_named, planted);
+	TEST(an_unfinished_request_took_longer_than_was_seen);
 	TEST(a_few_long_ops_do_not_hide_that_the_others_are_longer);
 	TEST(a_class_of_one_side_is_new_or_gone);
 	TEST(a_number_counts_as_much_as_its_ops);
