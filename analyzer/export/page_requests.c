@@ -68,25 +68,30 @@ static void put_keys(const struct page_requests *page)
 }
 
 /* All of them; of very many the slowest, and each so-manieth of the rest, which stands for those
- * before it. */
+ * before it. Of how many it stands for, some were not finished. */
 static void put_points(const struct page_requests *page)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "rank" }, { .key = "start_ns" }, { .key = "taken_ns" }, { .key = "weight" }
+		{ .key = "rank" },   { .key = "start_ns" },   { .key = "taken_ns" },
+		{ .key = "weight" }, { .key = "unfinished" },
 	};
 	const struct latency *latency = &page->latency;
 	struct emit *emit = page->emit;
 	size_t slowest = latency->count > POINTS_MAX ? latency->count - SLOWEST_KEPT : 0;
 	size_t step = slowest ? slowest / (POINTS_MAX - SLOWEST_KEPT) + 1 : 1;
-	emit_table_begin(emit, "points", EMIT_ARRAYS, columns, 4);
+	emit_table_begin(emit, "points", EMIT_ARRAYS, columns, 5);
 	for (size_t rank = 0, next; rank < latency->count; rank = next) {
 		next = rank >= slowest ? rank + 1 : rank + step < slowest ? rank + step : slowest;
 		const struct latency_request *request = &latency->requests[next - 1];
+		size_t unfinished = 0;
+		for (size_t i = rank; i < next; i++)
+			unfinished += latency->requests[i].is_unfinished;
 		emit_row_begin(emit);
 		emit_cell_count(emit, next - 1);
 		emit_cell_count(emit, since(page, request->start_ns));
 		emit_cell_count(emit, request->taken_ns);
 		emit_cell_count(emit, next - rank);
+		emit_cell_count(emit, unfinished);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

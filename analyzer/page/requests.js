@@ -16,6 +16,17 @@ function words(state, cause, name) {
 	return `${state === 'idle' ? 'idle, ' : ''}${cause} ${name}`;
 }
 
+// How many took at most so long: [time, share], in order of time. The weight of one that was not
+// finished is shared by those that took longer (Kaplan and Meier).
+function sharesOf(points) {
+	let left = points.reduce((sum, point) => sum + point[3], 0), above = 1;
+	return points.map(([, , value, weight, unfinished]) => {
+		above *= 1 - (weight - unfinished) / left;
+		left -= weight;
+		return [value, 1 - above];
+	});
+}
+
 const marksOf = (requests) => [['p50', requests.rank50], ['p95', requests.rank95],
 	['p99', requests.rank99], ['max', requests.count - 1]].filter(([, rank]) => rank !== undefined);
 function partWords({ kind, name, by }) {
@@ -68,20 +79,18 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		(WIDTH - LEFT - RIGHT);
 	const y = (share) => TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
 	function cdf(points, name) {
-		const all = points.reduce((sum, point) => sum + point[3], 0);
-		let sum = 0, last = 0;
+		let last = 0;
 		const line = [];
-		for (const [, , value, weight] of points) {
+		for (const [value, share] of sharesOf(points)) {
 			line.push(`${x(value).toFixed(1)},${y(last).toFixed(1)}`);
-			sum += weight;
-			last = sum / all;
+			last = share;
 			line.push(`${x(value).toFixed(1)},${y(last).toFixed(1)}`);
 		}
 		return svg('polyline', { class: name, points: line.join(' ') });
 	}
 	function quantile(points, p) {
-		let left = (points.reduce((sum, point) => sum + point[3], 0) * p) / 100;
-		return (points.find((point) => (left -= point[3]) < 0) || points[points.length - 1])[2];
+		const at = sharesOf(points).find(([, share]) => share * 100 > p);
+		return at ? ns(at[0]) : 'not known';
 	}
 	// The pick that took nearly so long.
 	const nearest = (value) => requests.picks.reduce((best, pick) =>
@@ -128,16 +137,15 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 		const box = curve.getBoundingClientRect();
 		const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
 		const value = 10 ** (low + share * (high - low));
-		const below = requests.points.reduce((sum, point) =>
-			sum + (point[2] <= value ? point[3] : 0), 0);
-		return `${percent(ratio(below, requests.count))} took at most ${ns(value)}\n` +
+		const below = sharesOf(requests.points).filter(([taken]) => taken <= value).pop();
+		return `${percent(below ? 100 * below[1] : 0)} took at most ${ns(value)}\n` +
 			'Click: look into one that took so long';
 	});
 	root.append(el('h3', {}, 'How many took how long'), curve);
 	if (isBrushed)
 		root.append(el('p', {}, part.length ? `In the selected part ${count(part.reduce((sum, point) =>
-			sum + point[3], 0))} began${requests.unfinished ? '' : `: p50 ${ns(quantile(part, 50))}, p95 ` +
-			`${ns(quantile(part, 95))}, p99 ${ns(quantile(part, 99))}`}. The pale line is the whole run.`
+			sum + point[3], 0))} began: p50 ${quantile(part, 50)}, p95 ${quantile(part, 95)}, ` +
+			`p99 ${quantile(part, 99)}. The pale line is the whole run.`
 			: 'None began in the selected part.'));
 	if (requests.points.length < requests.count)
 		root.append(el('p', { class: 'small faint' }, `${count(requests.points.length)} of them are in this ` +

@@ -4,12 +4,14 @@
 
 Skipped where there is no chromium. PICTURES=FOLDER keeps a picture of each page.
 """
+import json
 import os
+import re
 import sys
 import unittest
 
 from browser import Browser
-from pages import OP, OPEN_OP, PageTest, ROOT
+from pages import OP, OPEN_OP, PageTest, ROOT, page_data
 
 PICTURES = os.environ.get("PICTURES")
 NARROW, WIDE = 390, 1400
@@ -81,6 +83,28 @@ class Shown(PageTest):
         self.assertEqual([marks["p50"], marks["p99"], marks["max"]],
                          [judged["p50_ns"], judged["p99_ns"], judged["max_ns"]])
         self.keep("figures.png")
+
+    def test_an_unfinished_request_is_no_short_one(self):
+        """Half of them are said to be unfinished, the longest one, too: the curve does not come to its top."""
+        text, path, _ = self.page("--force", self.made())
+        data = page_data(text)
+        points = data["requests"]["points"]
+        for point in points[1::2]:
+            point[4] = point[3]
+        stays, left = 1.0, sum(point[3] for point in points)
+        for _, _, _, weight, unfinished in points:
+            stays *= 1 - (weight - unfinished) / left
+            left -= weight
+        self.assertGreater(stays, 0)
+        changed = json.dumps(data["requests"]["points"])
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(r'"points":\s*\[(\s*\[[0-9, ]*\],?)*\s*\]', f'"points": {changed}', text, count=1))
+        self.show(path)
+        ends = self.browser.run("document.querySelector('#requests polyline.cdf').getAttribute('points')"
+                                ".split(' ').pop().split(',')[1]")
+        top, bottom = self.browser.run("[...document.querySelectorAll('#requests line.axis')].map((line) => "
+                                       "Number(line.getAttribute('y1')))")[::2][::-1]
+        self.assertAlmostEqual((bottom - float(ends)) / (bottom - top), 1 - stays, delta=0.01)
 
     def test_the_tail_is_that_of_the_report(self):
         _, path, report = self.page("--force", self.made())
