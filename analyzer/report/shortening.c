@@ -102,7 +102,7 @@ static void emit_savings(const struct shortening *of)
 		{ .key = "mean_most_ns" }, { .key = "p50_saved_ns" },  { .key = "p50_least_ns" },
 		{ .key = "p50_most_ns" },  { .key = "p95_saved_ns" },  { .key = "p95_least_ns" },
 		{ .key = "p95_most_ns" },  { .key = "p99_saved_ns" },  { .key = "p99_least_ns" },
-		{ .key = "p99_most_ns" },
+		{ .key = "p99_most_ns" },  { .key = "makespan_ns" },
 	};
 	const struct whatif *whatif = &of->analysis->whatif;
 	const struct factor_list *factors = &of->analysis->options->factors;
@@ -129,6 +129,7 @@ static void emit_savings(const struct shortening *of)
 			emit_cell_ns(emit, is_known ? saved->least_ns : NAN);
 			emit_cell_ns(emit, is_known ? saved->most_ns : NAN);
 		}
+		emit_cell_ns(emit, whatif->baseline.makespan_ns - estimate->saved_ns);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

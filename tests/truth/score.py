@@ -51,10 +51,7 @@ def part_of_requests(report, figure):
 
 def gained_throughput(report, entry):
     """Points of throughput more than the replay of the unchanged run has; an answer is of the same requests."""
-    if entry.get("makespan_ns"):
-        return 100 * (report["baseline_makespan_ns"] / entry["makespan_ns"] - 1)
-    count = sum(group["count"] for group in report["requests"] if group["is_judged"])
-    return 100 * (entry["per_second"] * report["baseline_makespan_ns"] / 1e9 / count - 1)
+    return 100 * (report["baseline_makespan_ns"] / entry["makespan_ns"] - 1)
 
 
 def is_of_requests(selector):
@@ -99,7 +96,7 @@ def points_of(report, figures, selector, factor, what):
         return None
     metric = metric_of(selector)
     if metric == "throughput":
-        return gained_throughput(report, entry) if what == "saved" and entry.get("per_second") else None
+        return gained_throughput(report, entry) if what == "saved" and entry.get("makespan_ns") else None
     saved = number_of(entry, key_of(selector, what), factor)
     if saved is None:
         return None
