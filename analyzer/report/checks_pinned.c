@@ -73,7 +73,7 @@ static const char *advice_for(const struct analysis *analysis, const struct floo
 		return MEASURE;
 	if (cause->class != NO_INDEX && cause->wait == NO_INDEX && analysis->script.arrivals &&
 	    analysis->script.arrivals[cause->class])
-		return "record what it waits for too (clients), or " MEASURE;
+		return "record it while it is asked (wcprof enable), with what asks, or " MEASURE;
 	return "record what ends it too, or " MEASURE;
 }
 
