@@ -95,6 +95,9 @@ int load_change(struct script *script, double times, char error[OPTIONS_ERROR_BY
 	if (!clients->count)
 		return refuse(error, "no connection was accepted from a client that is not "
 				     "recorded; ask for CLASS*0.5");
+	if (clients->end == CLIENTS_END_ONE_THREAD)
+		return refuse(error, "one thread has all clients, and asks as soon as it can; ask "
+				     "for clients*2");
 	if (clients->sort == CLIENTS_CLOSED)
 		return closed_change(script, times, error);
 	open_change(script, times);

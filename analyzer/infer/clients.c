@@ -463,7 +463,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 		handed_find(&seeking);
 		connects_find(&seeking);
 		doings_find(&seeking);
-		clients_time(clients, wanted, seeking.doings, seeking.doing_count);
+		clients_time(clients, rec, wanted, seeking.doings, seeking.doing_count);
 		uint32_t *client_of = memory_new(seeking.connection_count + seeking.knock_count,
 						 sizeof(*client_of));
 		struct doings doings = { .rec = rec,

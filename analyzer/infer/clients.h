@@ -20,6 +20,13 @@ enum clients_sort {
 	CLIENTS_OPEN    /* questions come at their times, whenever the answers do */
 };
 
+/* Closed ones, at their end. */
+enum clients_end {
+	CLIENTS_END_UNKNOWN,     /* taken to be independent */
+	CLIENTS_END_INDEPENDENT, /* each thinks for itself */
+	CLIENTS_END_ONE_THREAD   /* sees to all answers, one after the other, and then asks */
+};
+
 /* The user's word for them. */
 struct clients_wanted {
 	enum clients_word {
@@ -40,10 +47,15 @@ struct clients {
 	size_t asker_count;         /* the first of them, which ask; one more may only connect */
 	enum clients_sort sort;
 	bool is_told; /* the recording tells the sort, or the user; else it is taken to be closed */
+	enum clients_end end;
+	uint64_t busy_ns; /* the one thread was, of so long */
+	uint64_t asked_ns;
 	uint64_t think_ns; /* of closed ones: from an answer to the next question, the median */
 	uint64_t table_ns; /* of open ones: from a question to the next; 0 = they vary */
 	uint64_t *due_ns;  /* by added op: of a send, the time at which it comes, awaited or not */
-	uint32_t *asked;   /* by added op: the read that a question begins with, else NO_INDEX */
+	uint64_t *
+		work_ns; /* the same: the one thread's for it, UINT64_MAX = none. NULL: no thread */
+	uint32_t *asked; /* by added op: the read that a question begins with, else NO_INDEX */
 	uint32_t *send_of; /* by recorded op: the added one that asks it, NO_INDEX = none */
 	size_t question_count;
 	char *words; /* of the strings that were added */

@@ -24,6 +24,7 @@ struct doing {
 	uint64_t answered_ns; /* a send: when its client had the answer before, 0 = there is none */
 	uint64_t early_ns;
 	uint64_t late_ns;
+	uint64_t work_ns; /* a send: of the one thread that all clients are */
 	uint64_t bytes;
 	uint32_t op; /* of the server: the first read, or the last write, or the accept */
 	uint32_t connection;
@@ -31,6 +32,7 @@ struct doing {
 	bool is_connect; /* instead; `op` accepts it then */
 	bool is_exact;   /* a send: the server was waiting for it, and it came at its latest time */
 	bool is_near;    /* a send: the server did little else since its earliest time */
+	bool is_queued;  /* a send: by that thread, when its turn has come */
 	bool is_first;   /* a send: behind an answer, or of its connection */
 };
 
@@ -113,6 +115,11 @@ uint64_t clients_spread_ns(uint64_t *values_ns, size_t count);
 
 /* clients_times.c. From what is known of their times: the sort of clients, and when each question
  * came. Doings are connection by connection, in order. */
-void clients_time(struct clients *, struct clients_wanted, struct doing *, size_t count);
+void clients_time(struct clients *, const struct recording *, struct clients_wanted, struct doing *,
+		  size_t count);
+
+/* clients_queue.c. Finds what is at the other end, from the time that they usually think. True: one
+ * thread, whose sends have their times then, and its work. */
+bool clients_queue(struct clients *, const struct recording *, struct doing *, size_t count);
 
 #endif

@@ -162,6 +162,8 @@ static void ops_add(struct clients *clients, const struct doings *doings,
 	clients->due_ns = memory_new(more, sizeof(*clients->due_ns));
 	clients->asked = memory_new(more, sizeof(*clients->asked));
 	clients->send_of = memory_new(rec->op_count, sizeof(*clients->send_of));
+	if (clients->end == CLIENTS_END_ONE_THREAD)
+		clients->work_ns = memory_new(more, sizeof(*clients->work_ns));
 	memset(clients->send_of, 0xff, rec->op_count * sizeof(*clients->send_of));
 	for (size_t i = 0; i < more; i++) {
 		const struct doing *doing = &doings->list[i];
@@ -185,6 +187,8 @@ static void ops_add(struct clients *clients, const struct doings *doings,
 		};
 		last_ns = doing->at_ns;
 		clients->due_ns[i] = doing->due_ns;
+		if (clients->work_ns)
+			clients->work_ns[i] = doing->is_queued ? doing->work_ns : UINT64_MAX;
 		clients->asked[i] = doing->is_send && doing->is_first ? doing->op : NO_INDEX;
 		if (clients->asked[i] == NO_INDEX)
 			continue;
@@ -236,6 +240,7 @@ void clients_free(struct clients *clients)
 	}
 	free(clients->words);
 	free(clients->due_ns);
+	free(clients->work_ns);
 	free(clients->asked);
 	free(clients->send_of);
 	*clients = (struct clients){ .sort = CLIENTS_CLOSED };

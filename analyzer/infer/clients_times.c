@@ -376,8 +376,8 @@ bool clients_parse(const char *word, struct clients_wanted *wanted)
 	return word[0] >= '1' && word[0] <= '9' && !*end && count < NO_INDEX;
 }
 
-void clients_time(struct clients *clients, struct clients_wanted wanted, struct doing *doings,
-		  size_t count)
+void clients_time(struct clients *clients, const struct recording *rec,
+		  struct clients_wanted wanted, struct doing *doings, size_t count)
 {
 	struct pairs pairs = pairs_find(doings, count);
 
@@ -393,17 +393,25 @@ void clients_time(struct clients *clients, struct clients_wanted wanted, struct 
 	bool keep =
 		pairs.count >= PAIRS_LEAST && 2 * tables.waited_kept_count > tables.waited_count;
 
-	if (wanted.word == CLIENTS_AS_RECORDED && keep) {
+	bool has_table = wanted.word == CLIENTS_AS_RECORDED && keep;
+
+	if (has_table) {
 		clients->sort = CLIENTS_OPEN;
 		clients->is_told = true;
 	}
-	if (clients->sort == CLIENTS_OPEN) {
+	clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
+	/* a thread that keeps a timetable also asks in the order of the answers */
+	if (!has_table && wanted.word != CLIENTS_TAKEN_OPEN &&
+	    clients_queue(clients, rec, doings, count)) {
+		clients->sort = CLIENTS_CLOSED;
+		clients->is_told = true;
+	} else if (clients->sort == CLIENTS_OPEN) {
+		clients->think_ns = 0;
 		clients->table_ns = keep ? percentile_select(tables.distances_ns, tables.kept_count,
 							     tables.kept_count / 2)
 					 : distance_ns(&pairs);
 		open_time(doings, count, &tables, clients->table_ns);
 	} else {
-		clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
 		closed_time(clients, doings, count);
 	}
 	timetables_free(&tables);

@@ -4,8 +4,8 @@
  *
  * simulate_state.c makes it, simulate.c says which actor is next and runs steps that concern nobody
  * else, simulate_bounds.c how far it goes. simulate_steps.c dispatches the other steps to _locks,
- * _tokens, _streams and _threads, which use _jobs and _queue; _strangers are other programs. One
- * thread a simulation.
+ * _tokens, _streams, _clients and _threads, which use _jobs and _queue; _strangers are other
+ * programs. One thread a simulation.
  */
 #ifndef WCPROF_SIMULATE_PARTS_H
 #define WCPROF_SIMULATE_PARTS_H
@@ -67,6 +67,12 @@ struct circle {
 	uint64_t taken;     /* actors that turns were begun for */
 	uint32_t next;      /* of the recorded turns */
 	struct queue maker; /* of all turns, if it sleeps until another actor comes */
+};
+
+/* The thread that all clients are. */
+struct desk {
+	struct queue sleepers;
+	uint32_t client; /* that it works for, NO_INDEX = none */
 };
 
 /* A flow: bytes on their way. */
@@ -174,6 +180,7 @@ struct simulation {
 	struct sight *sights;
 	struct circle *circles;
 	struct channel *channels;
+	struct desk desk;
 	struct queue *listeners;   /* by link: actors that wait for this signal */
 	bool *was_given;           /* by link */
 	struct event_loops *loops; /* NULL = there are none */
@@ -381,6 +388,11 @@ bool simulate_meet(struct simulation *, const struct step *, uint32_t actor);
 
 /* simulate_turns.c. The actor comes for a turn, begins or ends one; sets the next step. */
 bool simulate_turn(struct simulation *, const struct step *, uint32_t actor);
+
+/* simulate_clients.c. A client has the thread of all of them, or sleeps until its turn; lets the
+ * next one have it. */
+bool simulate_come(struct simulation *, uint32_t actor);
+void simulate_come_next(struct simulation *, uint32_t actor);
 
 /* simulate_streams.c. A message goes at once; other bytes as far as there is room, the rest later.
  */

@@ -69,6 +69,8 @@ static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *que
 {
 	const struct step *step = simulate_step_of(sim, actor);
 
+	if (step->type == STEP_COME)
+		return 0; /* nobody wakes up: the thread goes on with it */
 	if (step->type == STEP_RACE)
 		step = simulate_raced(step);
 	bool is_usual = sim->players[actor].has_lost ||
@@ -94,7 +96,7 @@ static void note_waker(struct simulation *sim, uint32_t actor)
 	uint32_t type = simulate_step_of(sim, actor)->type;
 	bool is_by_bytes = type == STEP_RECEIVE || type == STEP_AWAIT || type == STEP_VISIT;
 
-	if (sim->acting == NO_INDEX)
+	if (sim->acting == NO_INDEX || type == STEP_COME)
 		return;
 	if (sim->crossing.is_of_all)
 		sim->players[sim->acting].owed_ns += sim->crossing.run_ns;

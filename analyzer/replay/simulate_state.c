@@ -55,6 +55,8 @@ static void resources_clear(struct simulation *sim)
 		queue_clear(&sim->channels[i].readers);
 		queue_clear(&sim->channels[i].writers);
 	}
+	sim->desk.client = NO_INDEX;
+	queue_clear(&sim->desk.sleepers);
 	for (size_t i = 0; i < script->recording->link_count; i++)
 		queue_clear(&sim->listeners[i]);
 	memset(sim->next_job, 0, script->source_count * sizeof(*sim->next_job));

@@ -28,6 +28,8 @@ static void give(struct simulation *sim, const struct step *step, uint32_t actor
 		simulate_post(sim, step, actor);
 	else if (step->type == STEP_REACH)
 		simulate_reach(sim, step, actor);
+	else if (step->type == STEP_LEAVE)
+		simulate_come_next(sim, actor);
 	else
 		simulate_lock_release(sim, step, actor);
 }
@@ -36,6 +38,10 @@ static bool await(struct simulation *sim, const struct step *step, uint32_t acto
 {
 	if (step->type == STEP_YIELD)
 		return simulate_yield(sim, step, actor);
+	if (step->type == STEP_LOOK)
+		return simulate_look(sim, step, actor);
+	if (step->type == STEP_COME)
+		return simulate_come(sim, actor);
 	return step->type == STEP_AFTER ? simulate_listen(sim, step, actor)
 					: simulate_meet(sim, step, actor);
 }
@@ -57,15 +63,13 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_PUT:   /* arg condition */
 	case STEP_POST:  /* arg semaphore */
 	case STEP_REACH: /* arg row of looks */
+	case STEP_LEAVE: /* no operands */
 		give(sim, step, actor);
 		break;
 	case STEP_AGAIN: /* jump: steps to go back */
 		return go_back(player, step);
 	case STEP_RACE: /* jump: steps to the wait; sets the next step */
 		return simulate_race(sim, step, actor);
-	case STEP_LOOK: /* arg row of looks, jump: steps to pass over if it is there */
-		goes_on = simulate_look(sim, step, actor);
-		break;
 	case STEP_TAKE: /* arg condition, ns latency; sets the next step */
 		return simulate_take(sim, step, actor);
 	case STEP_SIGNAL: /* arg link */
@@ -74,6 +78,8 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_YIELD:   /* arg condition, ns latency */
 	case STEP_AFTER:   /* arg link, ns latency */
 	case STEP_BARRIER: /* arg barrier, ns latency */
+	case STEP_LOOK:    /* arg row of looks, jump: steps to pass over if it is there */
+	case STEP_COME:    /* no operands */
 		goes_on = await(sim, step, actor);
 		break;
 	case STEP_PERMIT: /* arg semaphore, ns latency; sets the next step */

@@ -30,6 +30,8 @@ static const char *action_of(const struct step *step)
 	case STEP_PERMIT:
 	case STEP_CLAIM:
 		return "waits for a permit of";
+	case STEP_COME:
+		return "waits for the thread of all clients to";
 	case STEP_RACE:
 		return "waits, with a timeout";
 	case STEP_LOOK:
@@ -54,6 +56,7 @@ static const char *action_of(const struct step *step)
 	case STEP_SCHEDULE:
 	case STEP_RELEASE:
 	case STEP_UNSHARE:
+	case STEP_LEAVE:
 	case STEP_PUT:
 	case STEP_BEGUN:
 	case STEP_ENDED:

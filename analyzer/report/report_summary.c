@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks_parts.h"
 #include "confidence.h"
 #include "format.h"
 #include "report.h"
 #include "served.h"
 #include "slowest.h"
 #include "tailed.h"
+
+/* A thread that is busy for more of the time has no room for more requests. */
+static const double LIMITS_PERCENT = 90;
 
 enum { SCREEN_WARNINGS = 3, LIST_BYTES = CHECK_COUNT * 64 };
 
@@ -395,6 +399,20 @@ static const char *clients_sort_word(const struct clients *clients)
 	return clients->sort == CLIENTS_OPEN ? "open" : "closed";
 }
 
+static const char *clients_end_word(const struct clients *clients)
+{
+	static const char *const words[] = { [CLIENTS_END_UNKNOWN] = "unknown",
+					     [CLIENTS_END_INDEPENDENT] = "independent",
+					     [CLIENTS_END_ONE_THREAD] = "one thread" };
+
+	return clients->count ? words[clients->end] : "";
+}
+
+static double busy_percent(const struct clients *clients)
+{
+	return checks_percent((double)clients->busy_ns, (double)clients->asked_ns);
+}
+
 static void print_clients(const struct clients *clients, struct emit *emit)
 {
 	char think[EMIT_DURATION_BYTES];
@@ -404,6 +422,12 @@ static void print_clients(const struct clients *clients, struct emit *emit)
 	if (clients->sort == CLIENTS_OPEN)
 		emit_labelled(emit, "Clients", "%zu, not recorded, open%s: savings are latency",
 			      clients->count, why);
+	else if (clients->end == CLIENTS_END_ONE_THREAD)
+		emit_labelled(emit, "Clients",
+			      "%zu, not recorded, closed, served by one thread at the other end, "
+			      "which is busy %.0f%% of the time%s",
+			      clients->count, busy_percent(clients),
+			      busy_percent(clients) < LIMITS_PERCENT ? "" : ": it limits the load");
 	else
 		emit_labelled(emit, "Clients",
 			      "%zu, not recorded, closed%s: savings are throughput; each "
@@ -419,6 +443,8 @@ static void emit_clients(const struct analysis *analysis, struct emit *emit)
 	emit_text(emit, "clients_sort", NULL, clients_sort_word(clients));
 	emit_count(emit, "clients", NULL, clients->count);
 	emit_count(emit, "clients_questions", NULL, clients->question_count);
+	emit_text(emit, "clients_end", NULL, clients_end_word(clients));
+	emit_count(emit, "clients_busy_percent", NULL, (uint64_t)(busy_percent(clients) + 0.5));
 	emit_ns(emit, "clients_think_ns", NULL, (double)clients->think_ns);
 	if (emit->format == EMIT_TEXT && clients->count)
 		print_clients(clients, emit);

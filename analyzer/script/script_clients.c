@@ -3,7 +3,8 @@
  * Clients that are not recorded, as steps.
  *
  * A client's time is its own: no class has it, and it uses no CPU. A closed one thinks for so long
- * before each send. An open one sends at its time, or as soon as it has the answer before.
+ * before each send. Where one thread is all clients it waits for that one instead, which works for
+ * it so long. An open one sends at its time, or as soon as it has the answer before.
  *
  * One thread.
  */
@@ -46,18 +47,31 @@ static void think_add(struct compiler *compiler, uint32_t read)
 	gathered->asked[compiler->rec->ops[read].thread]++;
 }
 
+/* It waits for the thread that all clients are, which works for it so long. No wake-up is left out
+ * of that: most questions find their server awake. */
+static void work(struct compiler *compiler, uint32_t read, uint64_t work_ns)
+{
+	compiler->gathered.asked[compiler->rec->ops[read].thread]++;
+	script_emit(compiler, STEP_COME, 0, 0);
+	script_emit(compiler, STEP_DELAY, script_scope(compiler), work_ns);
+	script_emit(compiler, STEP_LEAVE, 0, 0);
+}
+
 /* Up to the time at which a client sends. */
 static void think(struct compiler *compiler, const struct clients *clients, uint32_t op)
 {
 	uint32_t asked = clients->asked[op - clients->first_op];
 	const struct rec_op *send = &compiler->rec->ops[op];
 	uint64_t due_ns = clients->due_ns[op - clients->first_op];
+	uint64_t work_ns = clients->work_ns ? clients->work_ns[op - clients->first_op] : UINT64_MAX;
 
 	if (clients->sort == CLIENTS_OPEN) {
 		assert(due_ns >= compiler->thread.beat_ns);
 		script_emit(compiler, STEP_UNTIL, script_scope(compiler),
 			    due_ns - compiler->thread.beat_ns);
 		compiler->thread.beat_ns = due_ns;
+	} else if (work_ns != UINT64_MAX) {
+		work(compiler, asked, work_ns);
 	} else if (send->start_ns > compiler->thread.now_ns) {
 		if (asked != NO_INDEX)
 			think_add(compiler, asked);

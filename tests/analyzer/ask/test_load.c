@@ -117,6 +117,9 @@ START_TEST(who_cannot_send_more_is_told_why)
 	ck_assert_int_eq(load_change(&script, 2, error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error, "no connection was accepted"));
 	script.clients.count = 1;
+	script.clients.end = CLIENTS_END_ONE_THREAD;
+	ck_assert_int_eq(load_change(&script, 0.5, error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error, "one thread has all clients"));
 	script_free(&script);
 	sketch_free(&sketch);
 }
