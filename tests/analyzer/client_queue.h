@@ -14,7 +14,9 @@ struct client_queue {
 	unsigned threads; /* the clients are of so many threads; 0: each is for itself */
 	double least_ms;  /* a thread works so long for a question, and a client of its own */
 	double most_ms;   /* thinks so long: from this on and up to that, at random */
-	double serve_ms;  /* the server, for each */
+	double serve_ms;  /* the server, for each, and for each twentieth */
+	double slow_ms;   /* so much longer */
+	double every_ms;  /* all ask so often, in turn, but each after its answer; 0: they do not */
 };
 
 /* How it went. */
@@ -46,13 +48,14 @@ static inline void queue_sketch(struct sketch *sketch, const struct client_queue
 		"tcp 1.2.3.4:80>1.2.3.4:5007", "tcp 1.2.3.4:80>1.2.3.4:5008",
 	};
 	double sent_ms[QUEUE_CLIENTS], free_ms[QUEUE_CLIENTS] = { 0 }, now_ms = 0;
+	double due_ms[QUEUE_CLIENTS];
 	uint64_t state = 1;
 
 	run->busy_ms = 0;
 	sketch_begin(sketch);
 	sketch_thread(sketch, "serve", 0, 100000);
 	for (unsigned i = 0; i < QUEUE_CLIENTS; i++)
-		sent_ms[i] = 1 + i * queue->least_ms;
+		sent_ms[i] = due_ms[i] = 1 + i * (queue->every_ms + queue->least_ms);
 	for (unsigned done = 0; done < QUEUE_REQUESTS;) {
 		double poll_ms = now_ms;
 
@@ -64,9 +67,10 @@ static inline void queue_sketch(struct sketch *sketch, const struct client_queue
 		     done++) {
 			run->asked_ms[done] = sent_ms[i];
 			served_call(sketch, 0, "read", names[i], 10, now_ms, now_ms);
-			sketch_io(sketch, 0, "work", "file /x", 1, now_ms,
-				  now_ms + queue->serve_ms);
-			now_ms += queue->serve_ms;
+			double serve_ms = queue->serve_ms + (done % 20 ? 0 : queue->slow_ms);
+
+			sketch_io(sketch, 0, "work", "file /x", 1, now_ms, now_ms + serve_ms);
+			now_ms += serve_ms;
 			served_call(sketch, 0, "write", names[i], 20, now_ms, now_ms);
 			double each_ms = queue->least_ms +
 					 (queue->most_ms - queue->least_ms) *
@@ -77,6 +81,9 @@ static inline void queue_sketch(struct sketch *sketch, const struct client_queue
 			run->busy_ms += free ? each_ms : 0;
 			if (free)
 				*free = sent_ms[i];
+			if (queue->every_ms > 0)
+				sent_ms[i] =
+					fmax(due_ms[i] += QUEUE_CLIENTS * queue->every_ms, now_ms);
 		}
 	}
 	run->makespan_ms = now_ms;

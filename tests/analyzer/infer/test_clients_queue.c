@@ -9,15 +9,17 @@ static const struct {
 	struct client_queue queue;
 	enum clients_end end;
 } rows[] = {
-	/* 0: the thread limits the load */ { { 1, 0.5, 5, 0.5 }, CLIENTS_END_ONE_THREAD },
-	/* 1 */ { { 1, 0.2, 2.2, 0.5 }, CLIENTS_END_ONE_THREAD },
-	/* 2: server and thread do about as much */ { { 1, 0.5, 3, 1.5 }, CLIENTS_END_ONE_THREAD },
-	/* 3 */ { { 0, 1, 20, 0.5 }, CLIENTS_END_INDEPENDENT },
-	/* 4: a busy server */ { { 0, 1, 20, 1.2 }, CLIENTS_END_INDEPENDENT },
-	/* 5: all think as long */ { { 0, 10, 10, 0.5 }, CLIENTS_END_UNKNOWN },
-	/* 6: about as long */ { { 0, 10, 10.2, 0.5 }, CLIENTS_END_UNKNOWN },
-	/* 7: two threads take turns, now and then not */ { { 2, 1, 3, 0.3 }, CLIENTS_END_UNKNOWN },
-	/* 8: the server is always busy */ { { 1, 0.1, 0.2, 2 }, CLIENTS_END_UNKNOWN },
+	/* 0: the thread limits the load */ { { 1, 0.5, 5, 0.5, 0, 0 }, CLIENTS_END_ONE_THREAD },
+	/* 1 */ { { 1, 0.2, 2.2, 0.5, 0, 0 }, CLIENTS_END_ONE_THREAD },
+	/* 2: server and thread do about as much */
+	{ { 1, 0.5, 3, 1.5, 0, 0 }, CLIENTS_END_ONE_THREAD },
+	/* 3 */ { { 0, 1, 20, 0.5, 0, 0 }, CLIENTS_END_INDEPENDENT },
+	/* 4: a busy server */ { { 0, 1, 20, 1.2, 0, 0 }, CLIENTS_END_INDEPENDENT },
+	/* 5: all think as long */ { { 0, 10, 10, 0.5, 0, 0 }, CLIENTS_END_UNKNOWN },
+	/* 6: about as long */ { { 0, 10, 10.2, 0.5, 0, 0 }, CLIENTS_END_UNKNOWN },
+	/* 7: two threads take turns, now and then not */
+	{ { 2, 1, 3, 0.3, 0, 0 }, CLIENTS_END_UNKNOWN },
+	/* 8: the server is always busy */ { { 1, 0.1, 0.2, 2, 0, 0 }, CLIENTS_END_UNKNOWN },
 };
 
 START_TEST(the_order_of_questions_shows_who_asks)
@@ -94,9 +96,30 @@ START_TEST(open_ones_are_no_thread)
 }
 END_TEST
 
+/* Its answers vary, and its questions do not. */
+START_TEST(a_thread_with_a_timetable_is_open)
+{
+	static const struct client_queue paced = {
+		.threads = 1, .serve_ms = 0.3, .slow_ms = 6, .every_ms = 1
+	};
+	struct queue_run run;
+	struct sketch sketch;
+	struct clients clients;
+
+	queue_sketch(&sketch, &paced, &run);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
+	ck_assert_int_eq(clients.end, CLIENTS_END_UNKNOWN);
+	ck_assert_int_eq(clients.sort, CLIENTS_OPEN);
+	ck_assert_double_eq_tol((double)clients.table_ns / 1e6, QUEUE_CLIENTS, 0.01);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(the_order_of_questions_shows_who_asks, rows);
 	TEST(the_thread_works_for_each_question_in_turn);
 	TEST(open_ones_are_no_thread);
+	TEST(a_thread_with_a_timetable_is_open);
 }

@@ -23,13 +23,13 @@ static const struct {
 	double factor; /* of the server's work */
 	double times;  /* as many clients */
 } rows[] = {
-	/* 0: nothing changes */ { { 1, 0.5, 5, 0.5 }, 1, 1 },
-	/* 1: it is the thread that limits */ { { 1, 0.5, 5, 0.5 }, 0.1, 1 },
-	/* 2 */ { { 1, 0.5, 5, 0.5 }, 1, 2 },
-	/* 3: then the server does */ { { 1, 0.5, 5, 0.5 }, 8, 1 },
-	/* 4: the other way round */ { { 1, 0.5, 3, 1.5 }, 2, 1 },
-	/* 5 */ { { 1, 0.5, 3, 1.5 }, 0.2, 1 },
-	/* 6: each for itself */ { { 0, 1, 20, 1 }, 0.2, 1 },
+	/* 0: nothing changes */ { { 1, 0.5, 5, 0.5, 0, 0 }, 1, 1 },
+	/* 1: it is the thread that limits */ { { 1, 0.5, 5, 0.5, 0, 0 }, 0.1, 1 },
+	/* 2 */ { { 1, 0.5, 5, 0.5, 0, 0 }, 1, 2 },
+	/* 3: then the server does */ { { 1, 0.5, 5, 0.5, 0, 0 }, 8, 1 },
+	/* 4: the other way round */ { { 1, 0.5, 3, 1.5, 0, 0 }, 2, 1 },
+	/* 5 */ { { 1, 0.5, 3, 1.5, 0, 0 }, 0.2, 1 },
+	/* 6: each for itself */ { { 0, 1, 20, 1, 0, 0 }, 0.2, 1 },
 };
 
 /* The same clients and server, made so. */
