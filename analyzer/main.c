@@ -14,7 +14,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +24,8 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/outfile.h"
+#include "base/progress.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 #include "diff/diff.h"
 #include "export/exporters.h"
@@ -41,16 +42,9 @@
 #include "report/explain.h"
 #include "report/opened.h"
 #include "report/reports.h"
+#include "report/windowmeans.h"
 
-enum {
-	EXIT_REFUSED = 1,
-	EXIT_WORSE = 1,
-	EXIT_TROUBLE = 2,
-	EXIT_WITHHELD = 3,
-	LINE_COLUMNS = 100,
-	PROGRESS_PERIOD_MS = 100,
-	PROGRESS_FIRST_MS = 500
-};
+enum { EXIT_REFUSED = 1, EXIT_WORSE = 1, EXIT_TROUBLE = 2, EXIT_WITHHELD = 3 };
 
 static const char version_text[] = "wcprof-analyze " WCPROF_VERSION "\n";
 
@@ -71,104 +65,40 @@ static void complain(const char *format, ...)
 	free(text);
 }
 
-/* The progress line on standard error, if that is a terminal. */
-struct progress {
-	uint64_t begun_ms;
-	uint64_t shown_ms; /* 0 = not yet */
-};
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void progress_report(void *context, uint64_t bytes_done, uint64_t bytes_total)
-{
-	struct progress *progress = context;
-	uint64_t now = now_ms(), elapsed_ms = now - progress->begun_ms;
-	if (elapsed_ms < PROGRESS_FIRST_MS || now - progress->shown_ms < PROGRESS_PERIOD_MS)
-		return;
-	progress->shown_ms = now;
-	double megabytes = (double)bytes_done / 1e6;
-	if (bytes_total > 0)
-		fprintf(stderr, "\rreading: %3.0f%% of %.0f MB, %.0f MB/s\033[K",
-			100.0 * (double)bytes_done / (double)bytes_total, (double)bytes_total / 1e6,
-			megabytes * 1e3 / (double)elapsed_ms);
-	else
-		fprintf(stderr, "\rreading: %.0f MB, %.0f MB/s\033[K", megabytes,
-			megabytes * 1e3 / (double)elapsed_ms);
-}
-
-/* How far an analysis has got: one line, once it has taken a while. */
-static void analysis_progress(const char *what, size_t done, size_t total)
-{
-	static struct progress progress;
-	uint64_t now = now_ms();
-	if (!progress.begun_ms)
-		progress.begun_ms = now;
-	if (now - progress.begun_ms < PROGRESS_FIRST_MS ||
-	    now - progress.shown_ms < PROGRESS_PERIOD_MS)
-		return;
-	progress.shown_ms = now;
-	fprintf(stderr, "\r%s: %zu of %zu\033[K", what, done, total);
-}
-
 static bool has_progress(const struct options *options)
 {
 	return !options->quiet && isatty(STDERR_FILENO);
 }
 
+static void complain_of_dump(const struct read_error *error)
+{
+	if (error->line)
+		complain("%s:%llu: %s", error->file, (unsigned long long)error->line, error->text);
+	else
+		complain("%s: %s", error->file ? error->file : "", error->text);
+}
+
 static int read_dumps(struct recording *recording, const struct options *options)
 {
 	struct read_error error = { 0 };
-	struct progress state = { .begun_ms = now_ms() };
-	const struct read_progress progress = { progress_report, &state };
+	struct progress state = progress_begin();
+	const struct read_progress progress = { progress_of_reading, &state };
 	int result = recording_read(recording, options->paths, options->path_count, &error,
 				    has_progress(options) ? &progress : NULL);
 	if (state.shown_ms)
 		fputs("\r\033[K", stderr);
 	if (result == 0)
 		return 0;
-	if (error.line)
-		complain("%s:%llu: %s", error.file, (unsigned long long)error.line, error.text);
-	else
-		complain("%s: %s", error.file ? error.file : "", error.text);
+	complain_of_dump(&error);
 	return EXIT_TROUBLE;
 }
 
-static bool environment_has(const char *name)
+static void begin_output(struct emit *emit, const struct options *options)
 {
-	const char *value = getenv(name);
-	return value && *value;
-}
-
-static bool wants_color(const struct options *options)
-{
-	if (strcmp(options->color, "auto") != 0)
-		return strcmp(options->color, "always") == 0;
-	const char *terminal = getenv("TERM");
-	if (environment_has("NO_COLOR"))
-		return false;
-	if (environment_has("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0)
-		return true;
-	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
-}
-
-/* Where lines end; 0 = nowhere. */
-static size_t output_columns(const struct options *options)
-{
-	const char *columns = getenv("COLUMNS");
-	size_t wanted = columns ? strtoul(columns, NULL, 10) : 0;
-	struct winsize size;
-	if (options->wide)
-		return 0;
-	if (wanted > 0)
-		return wanted;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return LINE_COLUMNS;
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
+	emit_begin(emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT,
+		   terminal_columns(options->wide), terminal_wants_color(options->color));
 }
 
 static int print_folded_tail(const struct recording *recording, const struct options *options,
@@ -309,7 +239,7 @@ static int print_reports(const struct recording *recording, const struct options
 		status = write_requests(&analysis, options->requests);
 	if (!is_export_alone && (!options->html[0] || options->json)) {
 		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT,
-			   output_columns(options), wants_color(options));
+			   terminal_columns(options->wide), terminal_wants_color(options->color));
 		reports_print_shown(&analysis, &emit);
 		emit_end(&emit);
 	}
@@ -423,6 +353,69 @@ static int analyze(struct recording *recording, const struct options *options)
 	return status;
 }
 
+static bool is_about_one(const struct options *options)
+{
+	return options->explain || options->folded[0] || options->slow_rules.count ||
+	       options->html[0] || options->export[0] || options->requests[0] || options->show[0];
+}
+
+static int print_means(const struct window_list *list, const struct options *options)
+{
+	char error[WINDOW_MEANS_ERROR_BYTES];
+	struct window_means means;
+	struct emit emit;
+	if (is_about_one(options)) {
+		complain("there are %zu windows; choose one: --window N", list->count);
+		return EXIT_TROUBLE;
+	}
+	if (window_means_build(&means, options, list, error) != 0) {
+		complain("%s", error);
+		return EXIT_TROUBLE;
+	}
+	begin_output(&emit, options);
+	window_means_print(&means, &emit);
+	emit_end(&emit);
+	int status = means.given_count == 0 ? EXIT_WITHHELD : 0;
+	window_means_free(&means);
+	return status;
+}
+
+/* Of the dumps in the list, which are read but for windows in dumps of their own. */
+static int analyze_windows(const struct window_list *list, const struct options *options,
+			   struct recording *recording)
+{
+	if (options->window > list->count) {
+		complain("--window %zu: of windows there is %zu", options->window, list->count);
+		return EXIT_TROUBLE;
+	}
+	if (list->count > 1 && options->window == 0) {
+		recording_free(recording);
+		return print_means(list, options);
+	}
+	const struct options chosen =
+		window_list_choose(list, options, options->window ? options->window - 1 : 0);
+	int status = recording->dump_count > 0 ? 0 : read_dumps(recording, &chosen);
+	return status == 0 ? analyze(recording, &chosen) : status;
+}
+
+static int analyze_dumps(struct recording *recording, const struct options *options)
+{
+	struct read_error error = { 0 };
+	struct window_list list;
+	int status = 0;
+	if (window_list_of_dumps(&list, options, &error) != 0) {
+		complain_of_dump(&error);
+		status = EXIT_TROUBLE;
+	} else if (list.count == 1 && (status = read_dumps(recording, options)) == 0) {
+		window_list_free(&list);
+		window_list_of_recording(&list, options, recording);
+	}
+	if (status == 0)
+		status = analyze_windows(&list, options, recording);
+	window_list_free(&list);
+	return status;
+}
+
 static int print_diff(const struct options *options)
 {
 	static const int statuses[] = { [DIFF_NOT_WORSE] = 0,
@@ -436,10 +429,7 @@ static int print_diff(const struct options *options)
 		complain("%s", error);
 		return EXIT_TROUBLE;
 	}
-	if (has_progress(options))
-		fputs("\r\033[K", stderr);
-	emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT, output_columns(options),
-		   wants_color(options));
+	begin_output(&emit, options);
 	diff_print(&diff, &emit);
 	emit_end(&emit);
 	int status = statuses[diff.outcome];
@@ -476,7 +466,7 @@ int main(int argc, char **argv)
 	struct recording recording = { 0 };
 	int status = 0;
 	if (has_progress(&options))
-		options.progress = analysis_progress;
+		options.progress = progress_of_analysis;
 	if (!bound_memory(&options))
 		return EXIT_TROUBLE;
 	if (options.help)
@@ -485,11 +475,10 @@ int main(int argc, char **argv)
 		fputs(version_text, stdout);
 	else if ((status = set_aside(&options.withouts)) == 0 && options.diff)
 		status = print_diff(&options);
-	else if (status == 0 && (status = read_dumps(&recording, &options)) == 0 &&
-		 options.symbolize[0])
+	else if (status == 0 && !options.symbolize[0])
+		status = analyze_dumps(&recording, &options);
+	else if (status == 0 && (status = read_dumps(&recording, &options)) == 0)
 		status = write_symbolized(&recording, &options);
-	else if (status == 0)
-		status = analyze(&recording, &options);
 	recording_free(&recording);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		complain("standard output: %s; is the disk full?", strerror(errno));

@@ -87,7 +87,7 @@ static bool read_lines(struct reading *reading, const char *at, const char *end)
 {
 	struct json json = json_begin(at, end);
 
-	while (json.at < end) {
+	while (json.at < end && !(reading->wants_head && reading->has_header)) {
 		json_space(&json);
 		if (!json_is_at_end(&json) && !read_event(reading, &json))
 			return false;
@@ -279,7 +279,7 @@ static bool read_blocks(struct reading *reading, struct source *source,
 	bool is_good = block_resize(reading, &block, BLOCK_BYTES) &&
 		       check_beginning(reading, source, &block);
 
-	while (is_good && !is_done) {
+	while (is_good && !is_done && !(reading->wants_head && reading->has_header)) {
 		is_good = read_block(reading, source, &block, &is_done);
 		if (progress)
 			progress->report(progress->context, source->bytes_done,
@@ -393,6 +393,29 @@ int recording_read(struct recording *recording, char *const *paths, size_t path_
 		is_good = read_file(&reading, paths[i], progress);
 	if (is_good && read_resolve(&reading))
 		assert(recording_is_valid(recording));
+	return reading_end(&reading);
+}
+
+int read_head(struct read_head *head, const char *path, struct read_error *error)
+{
+	struct recording recording;
+	struct reading reading;
+
+	if (reading_begin(&reading, &recording, error)) {
+		reading.wants_head = true;
+		(void)read_file(&reading, path, NULL);
+	}
+	*head = (struct read_head){
+		.pid = reading.dump.pid,
+		.start_unix_ns = reading.dump.start_unix_ns,
+		.epoch_unix_ns = reading.dump.epoch_unix_ns,
+		.window_count = recording.window_count,
+	};
+	if (recording.window_count) {
+		head->from_ns = recording.windows[0].from_ns;
+		head->to_ns = recording.windows[recording.window_count - 1].to_ns;
+	}
+	recording_free(&recording);
 	return reading_end(&reading);
 }
 

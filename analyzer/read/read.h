@@ -46,7 +46,21 @@ struct read_progress {
 int recording_read(struct recording *recording, char *const *paths, size_t path_count,
 		   struct read_error *error, const struct read_progress *progress);
 
-/* The same from memory, handed out `step_bytes` at a time as a pipe might; `name` is for errors. */
+/* The times in which a dump's process was recorded, by its header. */
+struct read_head {
+	uint64_t pid; /* these three: of the process; equal in all its dumps */
+	uint64_t start_unix_ns;
+	uint64_t epoch_unix_ns;
+	size_t window_count;
+	uint64_t from_ns; /* of the first window, since its epoch */
+	uint64_t to_ns;   /* of the last one */
+};
+
+/* Of the first dump in a file, without its events. 0, or as recording_read(). */
+int read_head(struct read_head *head, const char *path, struct read_error *error);
+
+/* As recording_read(), from memory, handed out `step_bytes` at a time as a pipe might; `name` is
+ * for errors. */
 int recording_read_memory(struct recording *recording, const char *name, const void *bytes,
 			  size_t byte_count, size_t step_bytes, struct read_error *error);
 

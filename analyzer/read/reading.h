@@ -102,6 +102,7 @@ struct reading {
 	size_t file_count;
 	uint64_t line;   /* lines before the one being read, in all files */
 	bool has_header; /* in this file */
+	bool wants_head; /* nothing is read behind the first header */
 
 	struct dump dump;
 	struct boot *boots;

@@ -113,9 +113,11 @@ int opened_select(struct recording *recording, const struct options *options, bo
 		.thread_glob = options->thread_glob,
 		.from_ns = options->from_ns,
 		.to_ns = options->to_ns,
-		.window = windows[longest(windows, count)],
+		.window = windows[options->window > 0 && options->window <= count
+					  ? options->window - 1
+					  : longest(windows, count)],
 	};
-	recording->windows_left_out = count - 1;
+	recording->windows_left_out = options->window > 0 ? 0 : count - 1;
 	free(windows);
 	if (!is_whole && !is_narrowed(options))
 		keep_asked(&selection.window, recording);
