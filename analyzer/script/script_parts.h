@@ -29,6 +29,7 @@ enum { OPEN_OPS_MAX = 64 };
 enum { FRAMES_MAX = 16 };
 
 #define POST_UNSEEN     (UINT64_MAX - 1) /* of a wait for a permit that nobody was seen to post */
+#define NOT_ALL_SEEN    (UINT64_MAX - 2) /* of a wait at a barrier to which others came unseen */
 #define LATENCY_UNKNOWN UINT64_MAX       /* until script_build.c puts the median in its place */
 
 struct taken {

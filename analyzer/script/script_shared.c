@@ -53,9 +53,25 @@ static void parties_find(struct script *script, const struct recording *rec,
 	}
 }
 
+/* The end of the waits of one meeting: as many as take part, and nobody comes once one has left. */
+static size_t meeting_end(const struct recording *rec, const struct arrival *arrivals, size_t from,
+			  size_t count, uint32_t parties)
+{
+	uint64_t left_ns = rec->waits[arrivals[from].wait].end_ns;
+	size_t to = from + 1;
+
+	for (; to < count && to - from < parties &&
+	       arrivals[to].barrier == arrivals[from].barrier && arrivals[to].at_ns <= left_ns;
+	     to++)
+		if (rec->waits[arrivals[to].wait].end_ns < left_ns)
+			left_ns = rec->waits[arrivals[to].wait].end_ns;
+	return to;
+}
+
 /*
  * A barrier opens when as many have come as take part: its arrivals in order, in groups of that
- * many. Returns, for each wait, how long after the last arrival it returned.
+ * many. Returns, for each wait, how long after the last arrival it returned; NOT_ALL_SEEN: others
+ * came that are not recorded.
  */
 uint64_t *script_barriers_find(struct script *script, const struct recording *rec,
 			       struct addresses *barriers)
@@ -81,14 +97,14 @@ uint64_t *script_barriers_find(struct script *script, const struct recording *re
 		uint32_t parties = script->parties[arrivals[from].barrier];
 
 		assert(parties > 0);
-		for (to = from + 1; to < count && to - from < parties &&
-				    arrivals[to].barrier == arrivals[from].barrier;)
-			to++;
+		to = meeting_end(rec, arrivals, from, count, parties);
 		uint64_t opened_ns = arrivals[to - 1].at_ns;
 		for (size_t i = from; i < to; i++) {
 			uint64_t end_ns = rec->waits[arrivals[i].wait].end_ns;
 
-			latency_ns[arrivals[i].wait] = end_ns > opened_ns ? end_ns - opened_ns : 0;
+			latency_ns[arrivals[i].wait] = to - from < parties  ? NOT_ALL_SEEN
+						       : end_ns > opened_ns ? end_ns - opened_ns
+									    : 0;
 		}
 	}
 	free(arrivals);

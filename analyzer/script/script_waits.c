@@ -226,7 +226,12 @@ static void barrier_wait_ends(struct compiler *compiler, uint32_t index)
 	uint32_t barrier =
 		addresses_find(&compiler->found->barriers, compiler->thread.process, wait->address);
 
-	script_emit(compiler, STEP_BARRIER, barrier, compiler->found->barrier_latency_ns[index]);
+	uint64_t latency_ns = compiler->found->barrier_latency_ns[index];
+
+	if (latency_ns == NOT_ALL_SEEN)
+		script_stays(compiler, index, wait->end_ns - wait->start_ns);
+	else
+		script_emit(compiler, STEP_BARRIER, barrier, latency_ns);
 }
 
 /* An event loop's poll that is part of a visit. The end that it met may come when the loop is at

@@ -82,6 +82,33 @@ START_TEST(a_wait_without_a_post_stays)
 }
 END_TEST
 
+/* The recording begins when one of three has come out already. */
+START_TEST(a_barrier_to_which_not_all_came_is_not_waited_at)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (uint32_t t = 0; t < 3; t++) {
+		sketch_thread(&sketch, "worker", 0, 60);
+		if (t)
+			sketch_wait(&sketch, t, REASON_BARRIER, "B", t, t == 1 ? 2.5 : 2, NO_INDEX);
+		sketch_wait(&sketch, t, REASON_BARRIER, "B", 40 + t, t < 2 ? 42.5 : 42, NO_INDEX);
+	}
+	sketch_link(&sketch, 2, LINK_WAKE, "B", 2, 2, NO_INDEX);
+	sketch_link(&sketch, 2, LINK_WAKE, "B", 42, 2, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	static const struct expected_step steps[] = {
+		{ STEP_RUN, 1 },       { STEP_FIXED, 1.5 }, { STEP_RUN, 38.5 },
+		{ STEP_BARRIER, 0.5 }, { STEP_RUN, 17.5 },
+	};
+	expect_steps(&script, 1, steps, sizeof(steps) / sizeof(steps[0]));
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(who_opens_a_barrier_wakes_the_others)
 {
 	struct sketch sketch;
@@ -113,5 +140,6 @@ SUITE()
 	TEST(permits_are_the_largest_deficit);
 	TEST(permits_may_be_owed);
 	TEST(a_wait_without_a_post_stays);
+	TEST(a_barrier_to_which_not_all_came_is_not_waited_at);
 	TEST(who_opens_a_barrier_wakes_the_others);
 }
