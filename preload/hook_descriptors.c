@@ -143,11 +143,9 @@ void hook_closefrom(int first)
 }
 
 /* From syscall.S; `number` is one of those below. */
-long hook_raw_close(long number, long a, long b, long c)
+long hook_raw_descriptors(long number, long a, long b, long c)
 {
-	if (number == SYS_close)
-		descriptor_forget((int)a);
-	else if (number == SYS_close_range)
+	if (number == SYS_close_range)
 		descriptor_forget_range((uint32_t)a, (uint32_t)b);
 	long result = real.syscall(number, a, b, c, 0, 0, 0);
 	if (number == SYS_dup2 || number == SYS_dup3)

@@ -380,16 +380,19 @@ void hook_arc4random_buf(void *data, size_t size)
 
 /* --- By syscall(): six arguments are passed on whatever the call takes --- */
 
-#define RAW_AROUND(kind, number, call, fd, value, after)                               \
+#define RAW_BODY(kind, number, fd, value, before, after)                               \
 	static long raw_##number(long a, long b, long c, long d, long e, long f)       \
 	{                                                                              \
 		uint64_t op = timed_begin(KIND_##kind, CALL_raw_##number, fd, CALLER); \
+		before;                                                                \
 		long result = real.syscall(SYS_##number, a, b, c, d, e, f);            \
 		after;                                                                 \
 		timed_end(op, result < 0, value);                                      \
 		return result;                                                         \
 	}
-#define RAW(kind, number, call, fd) RAW_AROUND(kind, number, call, fd, result, )
+#define RAW_AROUND(kind, number, call, fd, value, after) RAW_BODY(kind, number, fd, value, , after)
+#define RAW_BEFORE(kind, number, call, fd, before)       RAW_BODY(kind, number, fd, 0, before, )
+#define RAW(kind, number, call, fd)                      RAW_BODY(kind, number, fd, result, , )
 #include "hooks.def"
 
 raw_call *const hooks_raw[RAW_NUMBERS] = {

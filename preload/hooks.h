@@ -118,7 +118,7 @@ long hook_raw_tgkill(long a, long b, long c, long d, long e, long f) HIDDEN;
 typedef long raw_call(long a, long b, long c, long d, long e, long f);
 enum { RAW_NUMBERS = 512 };
 extern raw_call *const hooks_raw[RAW_NUMBERS] HIDDEN; /* by number; NULL: not of interest */
-long hook_raw_close(long number, long a, long b, long c) HIDDEN;
+long hook_raw_descriptors(long number, long a, long b, long c) HIDDEN;
 extern const unsigned char hooks_rights[RAW_NUMBERS] HIDDEN; /* 1 = for a hook, also while off */
 long hook_raw_rights(long number, long a, long b, long c, long d, long e) HIDDEN;
 long hook_raw_sigaction(long call, long number, long to, long from, long bytes) HIDDEN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(): futex calls, those that close a descriptor and the RAW rows of hooks.def go to their
+ * syscall(): futex calls, those that change descriptors and the RAW rows of hooks.def go to their
  * hooks while recording is on, the rows of rights.def and those about signals always,
  * everything else to libc by a tail jump.
  *
@@ -10,7 +10,6 @@
  * or elsewhere: no frame of ours may lie beneath them.
  */
 #define GATE_ON 2
-#define SYS_close 3
 #define SYS_rt_sigaction 13
 #define SYS_rt_sigprocmask 14
 #define SYS_sigaltstack 131
@@ -33,14 +32,12 @@ syscall:
 	jne	3f
 4:	cmpl	$GATE_ON, recorder_gate(%rip)
 	jne	1f
-	cmpq	$SYS_close, %rdi
-	je	hook_raw_close
 	cmpq	$SYS_dup2, %rdi
-	je	hook_raw_close
+	je	hook_raw_descriptors
 	cmpq	$SYS_dup3, %rdi
-	je	hook_raw_close
+	je	hook_raw_descriptors
 	cmpq	$SYS_close_range, %rdi
-	je	hook_raw_close
+	je	hook_raw_descriptors
 	leaq	hooks_raw(%rip), %rax
 	movq	(%rax, %rdi, 8), %rax
 	testq	%rax, %rax
