@@ -20,9 +20,11 @@ struct cond_wait {
 	struct watch *cond;
 	struct watch *mutex;
 	const pthread_mutex_t *lock;
+	const void *address;
+	struct caller caller;
 	uint64_t handle;
 	uint64_t began_ticks;
-	const void *frame;
+	enum call call;
 	uint32_t stack;
 	bool is_signalled;
 	bool is_inherited; /* the mutex, from one that died */
@@ -47,7 +49,9 @@ static bool is_shared(const pthread_cond_t *cond)
 static void cond_wait_begin(struct cond_wait *wait, const void *cond, const pthread_mutex_t *mutex,
 			    enum call call, struct caller caller)
 {
-	*wait = (struct cond_wait){ .lock = mutex, .frame = caller.frame };
+	*wait = (struct cond_wait){
+		.lock = mutex, .address = cond, .caller = caller, .call = call
+	};
 	if (ops_may_take_longer() && mutex_is_outermost(mutex))
 		hold_takes_longer(watch_find(mutex));
 	struct self *self = hook_enter();
@@ -88,12 +92,31 @@ static uint64_t relock_ticks(const struct cond_wait *wait)
 	return wait->mutex->last_ticks - wait->cond->last_ticks;
 }
 
+/* The wait has begun before recording did: as with a worker that had nothing to do. */
+static void begin_inside(struct cond_wait *wait)
+{
+	uint64_t since_ticks = recorder_is_off() ? 0 : wait_inside_since();
+	struct self *self = since_ticks ? hook_enter() : NULL;
+	if (!self)
+		return;
+	wait->stack = caller_stack(self, wait->caller);
+	wait->cond = watch_get(self, wait->address, WATCH_COND);
+	wait->mutex = watch_get(self, wait->lock, WATCH_MUTEX);
+	wait->began_ticks = since_ticks;
+	wait->handle = wait_begin_inside(self, since_ticks, REASON_COND, wait->call, wait->address,
+					 wait->cond ? wait->cond->ident : 0, wait->stack,
+					 wait->caller.frame);
+	self_leave(self);
+}
+
 /* At the wait's end, and when a cancellation unwinds through it; the mutex is held in both
  * cases. */
 static void cond_wait_end(struct cond_wait *wait)
 {
 	if (wait->cond)
 		watch_wait_ends(wait->cond);
+	else if (!wait->handle && !wait->mutex)
+		begin_inside(wait);
 	if (!wait->handle && !wait->mutex)
 		return;
 	uint64_t target = signaller(wait);
@@ -104,7 +127,7 @@ static void cond_wait_end(struct cond_wait *wait)
 		return;
 	wait_end(self, wait->handle, target, wait->is_timed_out ? RECORD_TIMED_OUT : 0);
 	if (wait->mutex && mutex_is_outermost(wait->lock)) {
-		hold_begin(self, wait->mutex, wait->stack, wait->frame);
+		hold_begin(self, wait->mutex, wait->stack, wait->caller.frame);
 		hold_relocked(wait->mutex, relock_ticks(wait));
 		if (wait->is_inherited)
 			hold_inherited(self, wait->mutex);

@@ -47,6 +47,16 @@ void op_begin_thread(struct self *self, uint64_t op, uint64_t parent, uint32_t t
 	(void)entry_push(self, &record, op, NULL);
 }
 
+void op_backdate_thread(struct self *self, uint64_t since_ticks)
+{
+	struct open_entry *entry = &self->slot->entries[0];
+
+	assert(self->depth > 0 && entry->record.what == KIND_THREAD);
+	/* Pairs with opens.c, which reads `handle`, the fields and `handle` again. */
+	if (entry->record.start > since_ticks)
+		store_release(&entry->record.start, since_ticks);
+}
+
 uint64_t op_begin_hold(struct self *self, const struct watch *watch, uint32_t watch_index,
 		       uint32_t stack, const void *frame, uint64_t start_ticks)
 {

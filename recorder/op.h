@@ -15,6 +15,8 @@ extern uint64_t op_min_io_ticks HIDDEN;
 extern uint64_t op_brief_ticks HIDDEN;
 
 /* The first entry of a thread that has just registered. */
+/* The thread has been there since then, though it is seen only now. */
+void op_backdate_thread(struct self *, uint64_t since_ticks) HIDDEN;
 void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,
 		     const void *routine) HIDDEN;
 /* A hold of the watch with this index has begun; 0 when it cannot be recorded. */

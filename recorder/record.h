@@ -80,6 +80,16 @@ void op_set_file_lock(struct self *, uint64_t op, int fd, const char *what, uint
 /* Opens a wait of the current op. Returns a handle, 0 if it cannot be recorded. */
 uint64_t wait_begin(struct self *, enum reason, uint32_t name, const void *address, uint32_t ident,
 		    uint32_t stack, const void *frame) HIDDEN;
+/*
+ * A wait ends whose begin was not recorded: since when it lasts, as far as the recording goes. That
+ * is when recording was turned on, if nothing of the thread was recorded since. 0 = it began later,
+ * and was left out. Before self_enter().
+ */
+uint64_t wait_inside_since(void) HIDDEN;
+/* wait_begin() of such a wait. */
+uint64_t wait_begin_inside(struct self *, uint64_t since_ticks, enum reason, uint32_t name,
+			   const void *address, uint32_t ident, uint32_t stack,
+			   const void *frame) HIDDEN;
 /* The thread that had the object to itself when the wait began: the kernel's number, perhaps of
  * another process's; 0 = not known. */
 void wait_held_by(struct self *, uint64_t wait, uint32_t tid) HIDDEN;

@@ -9,12 +9,14 @@
 #include "clock.h"
 #include "entries.h"
 #include "mark.h"
+#include "opening.h"
 #include "slow.h"
 
 #include "in_target.h"
 
-uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address,
-		    uint32_t ident, uint32_t stack, const void *frame)
+static inline __attribute__((always_inline)) uint64_t begin_wait(
+	struct self *self, enum reason reason, uint32_t name, const void *address, uint32_t ident,
+	uint32_t stack, const void *frame, uint64_t since_ticks)
 {
 	struct record record = {
 		.value = (uint64_t)(uintptr_t)address,
@@ -31,8 +33,36 @@ uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const 
 	entries_tidy(self, frame, RECORD_WAIT);
 	record.parent = op_current(self);
 	handle = self_next_id(self);
-	record.start = clock_now_ticks();
+	record.start = since_ticks ? since_ticks : clock_now_ticks();
 	return entry_push(self, &record, handle, frame) ? handle : 0;
+}
+
+uint64_t wait_begin(struct self *self, enum reason reason, uint32_t name, const void *address,
+		    uint32_t ident, uint32_t stack, const void *frame)
+{
+	return begin_wait(self, reason, name, address, ident, stack, frame, 0);
+}
+
+uint64_t wait_inside_since(void)
+{
+	const struct self *self = &self_of_thread;
+
+	/* Pairs with the store that turns recording on: the arena and its opening are there. */
+	if (load_acquire(&recorder_gate.mode) != GATE_ON || self->busy || self->retired ||
+	    self->muted || self->refusals)
+		return 0;
+	if (self->slot && self->opening == opening_now(recorder_arena))
+		return 0;
+	return opening_begun(recorder_arena);
+}
+
+uint64_t wait_begin_inside(struct self *self, uint64_t since_ticks, enum reason reason,
+			   uint32_t name, const void *address, uint32_t ident, uint32_t stack,
+			   const void *frame)
+{
+	assert(since_ticks > 0);
+	op_backdate_thread(self, since_ticks);
+	return begin_wait(self, reason, name, address, ident, stack, frame, since_ticks);
 }
 
 void wait_held_by(struct self *self, uint64_t wait, uint32_t tid)

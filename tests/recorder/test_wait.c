@@ -4,6 +4,10 @@
 
 #include "calls.h"
 #include "suite.h"
+#include "opening.h"
+#include "switch.h"
+
+#include <pthread.h>
 
 START_TEST(a_wait_is_of_the_current_op)
 {
@@ -44,10 +48,63 @@ START_TEST(a_wait_that_never_began_is_counted)
 }
 END_TEST
 
+/* Recording was turned on while the thread waited. */
+START_TEST(a_wait_may_have_begun_before_the_recording)
+{
+	uint64_t since;
+
+	self_leave(self);
+	ck_assert_uint_eq(wait_inside_since(), 0);
+	switch_disable();
+	ck_assert_uint_eq(wait_inside_since(), 0);
+	switch_enable();
+	since = wait_inside_since();
+	ck_assert_uint_eq(since, opening_begun(recorder_arena));
+	self = self_enter();
+	wait_end(self,
+		 wait_begin_inside(self, since, REASON_COND, CALL_LOCK, &stack, 1, 0, FRAME(500)),
+		 0, 0);
+	ck_assert_uint_eq(self->chunk->records[self->position - 1].start, since);
+	self_leave(self);
+	ck_assert_uint_eq(wait_inside_since(), 0);
+	self = self_enter();
+}
+END_TEST
+
+/* A thread that nobody has seen before it came out of there. */
+static void *come_out(void *unused)
+{
+	uint64_t since = wait_inside_since();
+	struct self *other = self_enter();
+
+	(void)unused;
+	ck_assert_uint_eq(since, opening_begun(recorder_arena));
+	wait_end(other,
+		 wait_begin_inside(other, since, REASON_COND, CALL_LOCK, &stack, 1, 0,
+				   __builtin_frame_address(0)),
+		 0, 0);
+	ck_assert_uint_eq(other->slot->entries[0].record.start, since);
+	self_leave(other);
+	return NULL;
+}
+
+START_TEST(a_thread_is_there_for_as_long_as_it_waits)
+{
+	pthread_t thread;
+
+	switch_disable();
+	switch_enable();
+	ck_assert_int_eq(pthread_create(&thread, NULL, come_out, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
 	TEST(a_wait_is_of_the_current_op);
 	TEST(a_short_one_may_be_left_out);
 	TEST(a_wait_that_never_began_is_counted);
+	TEST(a_wait_may_have_begun_before_the_recording);
+	TEST(a_thread_is_there_for_as_long_as_it_waits);
 }
