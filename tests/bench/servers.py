@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording adds to real servers: CPU time of a request, and the latency of requests during a dump.
 
-Two figures for each server, which should agree: the hooked calls of a request, as a recording counts them, times
-what a call costs (hookloop); and the difference in CPU time between servers with and without the recorder, in
-turns, from start to end and less what few requests take. ROUNDS rounds (5), medians of differences within a round.
-A server that is not installed is left out, and named.
+Each server runs four times at once: alone, with the library in it and recording off, on, and on with 99 samples a
+second. The same load goes to one after the other, in an order that changes with each round, so that a slower minute of
+the machine is in all of them. Counted is the CPU time of the whole process tree, the control thread's too, while it is
+under load; what was recorded is dumped between loads, which is not counted. A ratio is the mean over rounds of the ratio within one,
+with its standard error. Rounds go on until all errors are below 0.5%, ROUNDS (40) at most. Arguments: the servers that
+are wanted. One that is not installed is left out, and named.
 """
 import glob
 import json
+import math
 import os
 import pwd
 import re
@@ -17,6 +20,7 @@ import signal
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -24,12 +28,14 @@ BUILD = os.path.abspath(os.environ.get("B", "build"))
 LIBRARY = os.path.join(BUILD, "libwcprof.so")
 WCPROF = os.path.join(BUILD, "wcprof")
 LOAD = os.path.join(BUILD, "tests/targets/kvload")
-ROUNDS = int(os.environ.get("ROUNDS", "5"))
-FEW, MANY = 2000, 42000
-COMPARED = ("alone", "off", "on")
-MODES = {"alone": {}, "off": {"LD_PRELOAD": LIBRARY}, "on": {"LD_PRELOAD": LIBRARY, "WCPROF_ENABLE": "1"}}
-MODES["all"] = dict(MODES["on"], WCPROF_HOLDS="all")
+ROUNDS = int(os.environ.get("ROUNDS", "40"))
+WARM_ROUNDS, LEAST_ROUNDS, DUMP_ROUNDS = 2, 6, 5
+WINDOW_S = 1.0  # of CPU time that a load should take
+SURE = 0.005
+ON = {"LD_PRELOAD": LIBRARY, "WCPROF_ENABLE": "1", "WCPROF_MAX_EVENTS": "4000000"}
+MODES = {"alone": {}, "off": {"LD_PRELOAD": LIBRARY}, "on": ON, "sampled": dict(ON, WCPROF_SAMPLE_HZ="99")}
 POSTGRES = (["/usr/lib/postgresql"] + glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 here = tempfile.mkdtemp(prefix="wcprof-bench.")
 os.chmod(here, 0o755)
@@ -47,64 +53,94 @@ def quietly(*command, **more):
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True, **more).stdout
 
 
-def ended_arenas():
-    """What ended servers of this benchmark left."""
-    found = []
+def remove_arenas():
+    """Removes what ended servers of this benchmark left."""
     for name in glob.glob("/dev/shm/wcprof-*"):
         with open(name, "rb") as file:
             # The path of the control socket is there.
             if not os.path.exists(f"/proc/{name.split('-')[2]}") and os.fsencode(here) in file.read(32768):
-                found.append(name)
+                os.unlink(name)
+
+
+def tree_of(pid):
+    """The process and all below it."""
+    children = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                words = file.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        children.setdefault(int(words[1]), []).append(int(path.split("/")[2]))
+    found = [pid]
+    for each in found:
+        found += children.get(each, [])
     return found
 
 
-def remove_arenas():
-    for name in ended_arenas():
-        os.unlink(name)
+def cpu_seconds(pid):
+    """CPU time of a process, its children, and of all that these have waited for."""
+    total = 0.0
+    for each in tree_of(pid):
+        with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as file:
+            total += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:15])) * TICK_S
+    return total
 
 
 class Server:
-    """A server, how it is started and loaded. `user`: whom it runs as."""
+    """One running server. `user`: whom it runs as. `load()` sends it that many requests."""
     user = None
+    end = signal.SIGTERM
+    first = 4000  # requests of the first load
 
-    def __init__(self):
+    def __init__(self, mode):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        self.home = tempfile.mkdtemp(dir=here)
+        self.own = dict(environment, WCPROF_DIR=f"{self.home}/run", **MODES[mode])
+        self.is_recording = mode in ("on", "sampled")
+        os.mkdir(self.own["WCPROF_DIR"], 0o700)
         self.prepare()
+        if self.user:
+            quietly("chown", "-R", self.user, self.home)
+        self.process = subprocess.Popen(self.command(), env=self.own, user=self.user, cwd=self.home,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not self.is_ready():
+            assert self.process.poll() is None, f"{self.name} ended"
+            time.sleep(0.01)
 
     def prepare(self):
         """Files that it needs."""
 
-    def run(self, requests, mode, at_end=None):
-        """Starts it, loads it, ends it: its CPU seconds and those of all its children."""
-        run_directory = tempfile.mkdtemp(dir=here)
-        if self.user:
-            shutil.chown(run_directory, self.user)
-        process = subprocess.Popen(self.command(), env=dict(environment, WCPROF_DIR=run_directory, **MODES[mode]),
-                                   user=self.user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   cwd=run_directory)
-        while not self.is_ready():
-            assert process.poll() is None, f"{self.name} ended"
-            time.sleep(0.01)
-        self.load(requests)
-        if at_end:
-            at_end(process.pid, run_directory)
-        process.send_signal(self.end)
-        _, _, usage = os.wait4(process.pid, 0)
-        process.returncode = 0
-        remove_arenas()
-        return usage.ru_utime + usage.ru_stime
-
-    end = signal.SIGTERM
+    def write(self, name, text):
+        path = f"{self.home}/{name}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
 
     def is_ready(self):
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
+    def seconds_of(self, requests):
+        """CPU time of so many requests."""
+        before = cpu_seconds(self.process.pid)
+        self.load(requests)
+        taken = cpu_seconds(self.process.pid) - before
+        if self.is_recording:
+            subprocess.run([WCPROF, "dump", "--tree", "-q", "-o", "/dev/null", str(self.process.pid)], env=self.own,
+                           check=True, stdout=subprocess.DEVNULL)
+        return taken
+
+    def stop(self):
+        self.process.send_signal(self.end)
+        self.process.wait()
+        remove_arenas()
+
 
 class Redis(Server):
-    name, needs = "redis GET", ("redis-server", "redis-benchmark")
+    name, needs = "redis", ("redis-server", "redis-benchmark")
 
     def command(self):
         return ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no"]
@@ -124,50 +160,71 @@ class Memcached(Server):
 
 
 class Nginx(Server):
-    name, needs = "nginx 2 kB", ("nginx", "redis-benchmark")
+    name, needs = "nginx", ("nginx", "ab")
     end = signal.SIGQUIT
 
     def prepare(self):
-        os.makedirs(f"{here}/www", exist_ok=True)
-        with open(f"{here}/www/index.html", "w", encoding="utf-8") as file:
-            file.write("x" * 2000)
-        with open(f"{here}/nginx.conf", "w", encoding="utf-8") as file:
-            file.write(f"daemon off; worker_processes 1; pid {here}/nginx.pid; error_log {here}/error.log; "
-                       f"{'user root;' if os.geteuid() == 0 else ''} events {{ }} "
-                       f"http {{ access_log {here}/access.log; "
-                       f"keepalive_requests 1000000; client_body_temp_path {here}/body; proxy_temp_path {here}/proxy; "
-                       f"fastcgi_temp_path {here}/fastcgi; uwsgi_temp_path {here}/uwsgi; scgi_temp_path {here}/scgi; "
-                       f"server {{ listen 127.0.0.1:{self.port}; root {here}/www; }} }}")
+        os.mkdir(f"{self.home}/www")
+        self.write("www/index.html", "x" * 2000)
+        self.write("nginx.conf", f"""
+            daemon off; worker_processes 1; pid nginx.pid; error_log error.log;
+            {'user root;' if os.geteuid() == 0 else ''} events {{ }}
+            http {{ access_log access.log; keepalive_requests 100000000; client_body_temp_path body;
+                proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+                server {{ listen 127.0.0.1:{self.port}; root www; }} }}""")
 
     def command(self):
-        return ["nginx", "-e", f"{here}/error.log", "-c", f"{here}/nginx.conf"]
+        return ["nginx", "-e", "error.log", "-p", self.home, "-c", "nginx.conf"]
 
     def load(self, requests):
-        """One connection, one request after the other."""
-        request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", self.port)) as client:
-            for _ in range(requests):
-                client.sendall(request)
-                left = b""
-                while not left.endswith(b"x" * 2000):
-                    left += client.recv(65536)
+        quietly("ab", "-k", "-q", "-c", "8", "-n", str(requests), f"http://127.0.0.1:{self.port}/index.html")
+
+
+class Haproxy(Server):
+    """Before an nginx that is not recorded."""
+    name, needs = "haproxy", ("haproxy", "nginx", "ab")
+
+    def prepare(self):
+        self.backend = Nginx("alone")
+        self.write("haproxy.cfg", f"""
+global
+    nbthread 2
+defaults
+    mode http
+    timeout client 60s
+    timeout server 60s
+    timeout connect 10s
+frontend web
+    bind 127.0.0.1:{self.port}
+    default_backend web
+backend web
+    server web 127.0.0.1:{self.backend.port}
+""")
+
+    def command(self):
+        return ["haproxy", "-db", "-f", f"{self.home}/haproxy.cfg"]
+
+    def load(self, requests):
+        quietly("ab", "-k", "-q", "-c", "8", "-n", str(requests), f"http://127.0.0.1:{self.port}/index.html")
+
+    def stop(self):
+        super().stop()
+        self.backend.stop()
 
 
 class Postgres(Server):
-    name, needs = "postgres select", (f"{POSTGRES}/postgres", "pgbench")
+    name, needs = "postgres", (f"{POSTGRES}/postgres", "pgbench")
+    end = signal.SIGINT
 
     def prepare(self):
         self.user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-        self.data = f"{here}/data"
-        os.mkdir(self.data)
-        shutil.chown(self.data, self.user)
-        quietly(f"{POSTGRES}/initdb", "-D", self.data, "-U", "bench", "-A", "trust", user=self.user, cwd="/")
         self.is_filled = False
+        quietly("chown", "-R", self.user, self.home)
+        quietly(f"{POSTGRES}/initdb", "-D", f"{self.home}/data", "-U", "bench", "-A", "trust", user=self.user,
+                cwd="/")
 
     def command(self):
-        return [f"{POSTGRES}/postgres", "-D", self.data, "-p", str(self.port), "-k", self.data, "-F"]
-
-    end = signal.SIGINT
+        return [f"{POSTGRES}/postgres", "-D", f"{self.home}/data", "-p", str(self.port), "-k", self.home, "-F"]
 
     def bench(self, *options):
         quietly("pgbench", "-h", "127.0.0.1", "-p", str(self.port), "-U", "bench", *options, "postgres")
@@ -180,65 +237,74 @@ class Postgres(Server):
         if not self.is_filled:
             self.bench("-i", "-q")
             self.is_filled = True
-        self.bench("-n", "-S", "-M", "prepared", "-c", "2", "-t", str(requests // 2))
+        self.bench("-n", "-S", "-M", "prepared", "-c", "4", "-t", str(requests // 4))
 
 
-def median_of_differences(runs, mode):
-    return statistics.median(run[mode] - run["alone"] for run in runs)
+class Mariadb(Server):
+    name, needs = "mariadb", ("mariadbd", "mariadb-install-db", "sysbench")
+
+    def prepare(self):
+        self.user = "mysql" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        self.is_filled = False
+        quietly("chown", "-R", self.user, self.home)
+        quietly("mariadb-install-db", f"--datadir={self.home}/data", "--auth-root-authentication-method=normal",
+                "--skip-test-db", user=self.user, cwd=self.home)
+
+    def command(self):
+        return ["mariadbd", "--no-defaults", f"--datadir={self.home}/data", f"--socket={self.home}/sock",
+                "--bind-address=127.0.0.1", f"--port={self.port}", "--innodb-flush-log-at-trx-commit=2"]
+
+    def bench(self, *options):
+        quietly("sysbench", "oltp_read_write", "--db-driver=mysql", f"--mysql-socket={self.home}/sock",
+                "--mysql-user=root", "--mysql-db=mysql", "--tables=2", "--table-size=2000", *options)
+
+    def load(self, requests):
+        if not self.is_filled:
+            self.bench("prepare")
+            self.is_filled = True
+        self.bench("--threads=8", f"--events={requests}", "--time=0", "run")
+    first = 200
 
 
-def costs_of_calls():
-    """What a read, and a mutex taken and left, cost more than alone: off and on, nanoseconds."""
-    runs = []
-    for _ in range(ROUNDS):
-        runs.append({})
-        for mode in COMPARED:
-            own = dict(environment, WCPROF_DIR=tempfile.mkdtemp(dir=here), **MODES[mode])
-            text = subprocess.run([f"{BUILD}/tests/bench/hookloop"], env=own, check=True, capture_output=True,
-                                  text=True).stdout
-            remove_arenas()
-            figures = dict(line.rsplit(" ", 1) for line in text.splitlines())
-            runs[-1][mode] = [float(figures["read,/dev/zero"]), float(figures["mutex_lock+unlock"])]
-    return {mode: [statistics.median(run[mode][i] - run["alone"][i] for run in runs) for i in (0, 1)]
-            for mode in ("off", "on")}
+def ratios(rounds, mode):
+    """Of each round after the first ones, against the same server alone."""
+    return [one[mode] / one["alone"] for one in rounds[WARM_ROUNDS:]]
 
 
-def count_calls(server):
-    """Calls that enter the kernel, and mutexes taken, per request: of processes that live and that ended."""
-    counts = [0, 0]
-
-    def count(pid, directory):
-        own = dict(environment, WCPROF_DIR=directory)
-        pids = [pid] + [int(arena.split("-")[2]) for arena in ended_arenas()]
-        for i, each in enumerate(pids):
-            command = [WCPROF, *(["dump", "--tree"] if i == 0 else ["recover"]), str(each)]
-            for line in subprocess.run(command, env=own, capture_output=True, check=False).stdout.splitlines():
-                event = json.loads(line)
-                counts[0] += event.get("e") == "op" and event.get("k") in ("io", "poll", "sleep")
-                counts[1] += event.get("k") == "hold"
-    server.run(MANY, "all", count)
-    return [count / MANY for count in counts]
+def error_of(values):
+    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 
 
-def measure(server, costs):
+def is_enough(rounds):
+    return len(rounds) >= ROUNDS or (len(rounds) >= WARM_ROUNDS + LEAST_ROUNDS and
+                                     all(error_of(ratios(rounds, mode)) < SURE for mode in MODES if mode != "alone"))
+
+
+def measure(kind):
     """One line of the table."""
-    calls, locks = count_calls(server)
-    runs = []
-    for _ in range(ROUNDS):
-        few = {mode: server.run(FEW, mode) for mode in COMPARED}
-        many = {mode: server.run(MANY, mode) for mode in COMPARED}
-        runs.append({mode: (many[mode] - few[mode]) / (MANY - FEW) * 1e6 for mode in COMPARED})
-    estimates = {mode: (calls * costs[mode][0] + locks * costs[mode][1]) / 1000 for mode in ("off", "on")}
-    print(f"{server.name:16} {calls:6.2f} {locks:6.2f} {statistics.median(run['alone'] for run in runs):9.2f}"
-          + "".join(f" {estimates[mode]:+8.3f} {median_of_differences(runs, mode):+8.3f}" for mode in ("off", "on")),
-          flush=True)
+    servers = {mode: kind(mode) for mode in MODES}
+    rounds = []
+    requests = kind.first
+    try:
+        for server in servers.values():
+            server.load(requests)
+        requests = int(requests * min(max(WINDOW_S / max(servers["alone"].seconds_of(requests), TICK_S), 1), 100))
+        while not is_enough(rounds):
+            order = list(MODES)[len(rounds) % len(MODES):] + list(MODES)[:len(rounds) % len(MODES)]
+            rounds.append({mode: servers[mode].seconds_of(requests) / requests * 1e6 for mode in order})
+    finally:
+        for server in servers.values():
+            server.stop()
+    print(f"{kind.name:12} {statistics.median(one['alone'] for one in rounds):9.2f}" + "".join(
+        f"   x{statistics.mean(ratios(rounds, mode)):.3f} +-{error_of(ratios(rounds, mode)):.3f}"
+        for mode in MODES if mode != "alone") + f" {len(rounds) - WARM_ROUNDS:8}", flush=True)
 
 
 def latencies_during_dumps():
     """p50 and p99 of requests to a small server that records, alone and while all it recorded is dumped."""
     server = f"{BUILD}/tests/targets/kvserver"
     own = dict(environment, WCPROF_DIR=tempfile.mkdtemp(dir=here))
-    process = subprocess.Popen([server, "0"], env=dict(own, **MODES["on"]), stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([server, "0"], env=dict(own, **ON), stdout=subprocess.PIPE, text=True)
     port = re.findall(r"\d+", process.stdout.readline())[-1]
     dump = [WCPROF, "dump", "--keep", "-q", "-o", "/dev/null", str(process.pid)]
 
@@ -255,7 +321,7 @@ def latencies_during_dumps():
         rate = events / (time.monotonic() - begin)
         print(f"\ndump of {events} events by the socket, to /dev/null: {rate / 1e6:.2f} million a second")
         runs = []
-        for _ in range(ROUNDS):
+        for _ in range(DUMP_ROUNDS):
             alone = load()
             dumper = subprocess.Popen(["sh", "-c", 'while :; do "$@"; done', "sh", *dump], env=own,
                                       start_new_session=True)
@@ -274,17 +340,18 @@ def latencies_during_dumps():
 
 
 def main():
+    kinds = {kind.name: kind for kind in (Redis, Nginx, Haproxy, Postgres, Mariadb, Memcached)}
+    wanted = sys.argv[1:] or [*kinds, "dumps"]
     try:
-        costs = costs_of_calls()
-        print("us of CPU time per request" + " " * 26 + "off               on")
-        print(f"{'':16} {'calls':>6} {'locks':>6} {'alone':>9}" + f" {'counted':>8} {'measured':>8}" * 2)
-        for kind in (Redis, Memcached, Nginx, Postgres):
-            missing = [need for need in kind.needs if not which(need)]
+        print(f"{'server':12} {'us alone':>9}" + "".join(f"   {mode:14}" for mode in MODES if mode != "alone") + "   rounds")
+        for name in wanted:
+            missing = [need for need in kinds[name].needs if not which(need)] if name in kinds else []
             if missing:
-                print(f"{kind.name:16} not measured: no {', '.join(missing)} here")
-            else:
-                measure(kind(), costs)
-        latencies_during_dumps()
+                print(f"{name:12} not measured: no {', '.join(missing)} here")
+            elif name in kinds:
+                measure(kinds[name])
+        if "dumps" in wanted:
+            latencies_during_dumps()
     finally:
         shutil.rmtree(here, ignore_errors=True)
 
