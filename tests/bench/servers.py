@@ -5,9 +5,9 @@
 Each server runs four times at once: alone, with the library in it and recording off, on, and on with 99 samples a
 second. The same load goes to one after the other, in an order that changes with each round, so that a slower minute of
 the machine is in all of them. Counted is the CPU time of the whole process tree, the control thread's too, while it is
-under load; what was recorded is dumped between loads, which is not counted. A ratio is the mean over rounds of the ratio within one,
-with its standard error. Rounds go on until all errors are below 0.5%, ROUNDS (40) at most. Arguments: the servers that
-are wanted. One that is not installed is left out, and named.
+under load; what was recorded is dumped between loads, which is not counted. A ratio is the mean over rounds of the
+ratio within one, with its standard error. Rounds go on until all errors are below 0.5%, ROUNDS (40) at most.
+Arguments: the servers that are wanted. One that is not installed is left out, and named.
 """
 import glob
 import json
@@ -343,7 +343,8 @@ def main():
     kinds = {kind.name: kind for kind in (Redis, Nginx, Haproxy, Postgres, Mariadb, Memcached)}
     wanted = sys.argv[1:] or [*kinds, "dumps"]
     try:
-        print(f"{'server':12} {'us alone':>9}" + "".join(f"   {mode:14}" for mode in MODES if mode != "alone") + "   rounds")
+        head = "".join(f"   {mode:14}" for mode in MODES if mode != "alone")
+        print(f"{'server':12} {'us alone':>9}{head}   rounds")
         for name in wanted:
             missing = [need for need in kinds[name].needs if not which(need)] if name in kinds else []
             if missing:

@@ -2,10 +2,12 @@
 /*
  * Answer expected: "ready", and after a byte on standard input "awake".
  *
- *	idlers KIND      "cond": pthread_cond_wait(), "timed": pthread_cond_timedwait(), "c11": cnd_wait()
+ *	idlers cond      pthread_cond_wait()
+ *	idlers timed     pthread_cond_timedwait()
+ *	idlers c11       cnd_wait()
  *
- * Workers that wait for something to do, which comes only when the byte is there. They are inside of
- * the call when "ready" is said: the mutex, which only the call gives back, was locked since.
+ * Workers that wait for something to do, which comes only when the byte is there. They are inside
+ * of the call when "ready" is said: the mutex, which only the call gives back, was locked since.
  */
 #include <pthread.h>
 #include <stdbool.h>
