@@ -124,8 +124,8 @@ static bool only_copies(const struct compiler *compiler, uint32_t op)
 
 	if (compiler->script->flows.transfer_of[op] != NO_INDEX)
 		return true;
-	if (strncmp(ident, "tcp ", 4) != 0 && strncmp(ident, "unix", 4) != 0 &&
-	    !flow_is_pipe(ident))
+	if (strncmp(ident, "tcp ", 4) != 0 && strncmp(ident, "udp ", 4) != 0 &&
+	    strncmp(ident, "unix", 4) != 0 && !flow_is_pipe(ident))
 		return false;
 	enum flow_direction direction = flow_direction_of(compiler->rec->strings[io->name]);
 	return direction == FLOW_WRITE ||

@@ -9,6 +9,8 @@
 static const struct script_options as_recorded = { 0 };
 
 /* The other end is not recorded: a write there takes CPU time all the same. */
+static const char *const copied_to[] = { "tcp 1>2", "udp 1>*" };
+
 START_TEST(a_crowded_write_copies)
 {
 	struct sketch sketch;
@@ -21,7 +23,7 @@ START_TEST(a_crowded_write_copies)
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 10);
 	sketch_thread(&sketch, "other", 0, 10);
-	sketch_io(&sketch, 0, "sendmsg", "tcp 1>2", 10, 2, 8);
+	sketch_io(&sketch, 0, "sendmsg", copied_to[_i], 10, 2, 8);
 	sketch_io(&sketch, 0, "recv", "tcp 1>3", 10, 8, 8.01);
 	sketch_io(&sketch, 0, "recv", "tcp 1>3", 10, 8.01, 9.01);
 	sketch.rec.processes[0].cpus = 1;
@@ -74,6 +76,6 @@ END_TEST
 
 SUITE()
 {
-	TEST(a_crowded_write_copies);
+	LOOP(a_crowded_write_copies, 0, sizeof(copied_to) / sizeof(copied_to[0]));
 	TEST(a_run_is_of_the_innermost_op_and_the_locks_around_it);
 }
