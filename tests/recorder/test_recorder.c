@@ -252,7 +252,11 @@ START_TEST(a_ring_has_no_wait_without_its_op)
 		      unexplained, dumps);
 	free(orphans);
 	ck_assert_uint_ge(count, 20440);
-	ck_assert_uint_gt(roster_counter(recorder_arena, COUNTER_overwritten), 0);
+	/* There was more than room for. On a busy machine one dump may last for nearly all of it,
+	 * in which nothing is overwritten. */
+	ck_assert_uint_gt(roster_counter(recorder_arena, COUNTER_overwritten) +
+				  roster_counter(recorder_arena, COUNTER_dropped_full),
+			  0);
 	recording_end();
 }
 END_TEST
