@@ -166,7 +166,7 @@ static void put_unit(FILE *stream, const struct advice_unit *unit, const char *l
 	const char *user = unit->is_user ? "--user " : "";
 
 	fprintf(stream,
-		"wcprof: it is the service %s of systemd: wcprof run-service %s%s records it, or\n"
+		"wcprof: it is the service %s of systemd: wcprof service %s%s records it, or\n"
 		"    systemctl %sedit --runtime %s     # [Service]\n"
 		"                                      # Environment=LD_PRELOAD=%s\n"
 		"    systemctl %srestart %s\n",

@@ -193,6 +193,12 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 	case 'O':
 		options->output = argument;
 		break;
+	case '4':
+		options->of_user = true;
+		break;
+	case 'd':
+		options->seconds = argument;
+		break;
 	case 'u':
 		options->user = argument;
 		break;

@@ -29,6 +29,7 @@ struct cmd_options {
 	bool keep;
 	unsigned how; /* enum target_how */
 	bool all;
+	bool of_user;
 	bool json;
 	bool quiet;
 	bool help;
