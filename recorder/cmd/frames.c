@@ -10,6 +10,8 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <libiberty/demangle.h>
@@ -17,11 +19,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "procfs.h"
+
 struct frames {
 	Dwfl *dwfl;
 	char *debug_path; /* libdw's own */
 	Dwfl_Callbacks callbacks;
 };
+
+/* The process of the frames that are open: libdw does not say for which it wants a file. */
+static pid_t process;
+
+/* The file that the process sees: another one may have its path here. */
+static int find_file(Dwfl_Module *module, void **own, const char *name, Dwarf_Addr base,
+		     char **file_name, Elf **elf)
+{
+	char root[64];
+	int fd = -ENOENT;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)process);
+	if (name[0] == '/')
+		fd = procfs_open_inside(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return dwfl_linux_proc_find_elf(module, own, name, base, file_name, elf);
+	*file_name = strdup(name);
+	return fd;
+}
 
 struct frames *frames_open(pid_t pid)
 {
@@ -29,8 +52,9 @@ struct frames *frames_open(pid_t pid)
 
 	if (!frames)
 		return NULL;
+	process = pid;
 	frames->callbacks = (Dwfl_Callbacks){
-		.find_elf = dwfl_linux_proc_find_elf,
+		.find_elf = find_file,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.debuginfo_path = &frames->debug_path,
 	};

@@ -9,11 +9,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -352,4 +354,19 @@ int procfs_maps_file(pid_t pid, const char *path, const struct stat *file)
 		return -1;
 	/* A process that is just ending has no memory any more. */
 	return answer == MAP_WITH;
+}
+
+int procfs_open_inside(const char *directory, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int base = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd;
+
+	if (base < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
+	fd = fd < 0 ? -errno : fd;
+	close(base);
+	return fd;
 }

@@ -53,6 +53,11 @@ size_t procfs_count_having(const char *variable, bool (*is_counted)(const void *
 /* 1 = the process has that file mapped, 0 = it has not, -1 = nobody may know. A file is known by
  * its path as the process sees it, or by its inode: either is enough. `file` may be NULL. */
 int procfs_maps_file(pid_t pid, const char *path, const struct stat *file);
+/*
+ * Opens a file below a directory as if that were the root: no link leads out of it. A descriptor,
+ * or -errno. The directory may be /proc/PID/root, whose files are those that the process sees.
+ */
+int procfs_open_inside(const char *directory, const char *path, int flags);
 /* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be
  * read. */
 ssize_t procfs_read_file(const char *path, char *to, size_t size);

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,7 +16,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -174,21 +172,14 @@ const char *reach_shown(const char *path)
 /* Opens the file, not the socket; -EPERM: it is not the user's. */
 static int open_socket_file(const struct way *way, uid_t *user)
 {
-	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	char from[64];
 	struct stat stat;
-	int base, fd;
+	int fd;
 
 	if (!procfs_user(way->thread, user))
 		return -ESRCH;
 	snprintf(from, sizeof(from), "%s/%s", way->thread, way->from);
-	base = open(from, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (base < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, base, way->rest, &how, sizeof(how));
-	fd = fd < 0 ? -errno : fd;
-	close(base);
+	fd = procfs_open_inside(from, way->rest, O_PATH | O_NOFOLLOW);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &stat) == 0 && S_ISSOCK(stat.st_mode) && stat.st_uid == *user)
