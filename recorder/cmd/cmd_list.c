@@ -172,7 +172,7 @@ int cmd_list(struct cmd_options *options)
 	struct client_question *questions = NULL;
 	struct target_list all;
 
-	target_list_all(&all, options->all ? TARGET_ALL : TARGET_LIVING);
+	target_list_all(&all, options->all ? TARGET_ALL : TARGET_LIVING, 0);
 	if (all.count > 0) {
 		questions = ask_all(&all);
 		if (!questions)

@@ -156,21 +156,27 @@ static void add_sockets(struct target_list *list)
 		closedir(stream);
 }
 
-/* Whoever listens anywhere, and is not in the list yet. */
-static void add_reached(struct target_list *list)
+/* A process that listens anywhere, and is not in the list yet. */
+static void add_if_reached(struct target_list *list, struct reach_table *table, pid_t pid)
+{
+	const struct target *known = list_find_living(list, pid);
+	char path[REACH_PATH_BYTES];
+
+	if (!(known && known->socket[0]) && reach_find(table, pid, path))
+		add_socket(list, path, pid, false);
+}
+
+static void add_reached(struct target_list *list, pid_t only)
 {
 	struct reach_table table = { 0 };
-	char path[REACH_PATH_BYTES];
 	const struct dirent *entry;
-	DIR *stream = opendir("/proc");
+	DIR *stream = only > 0 ? NULL : opendir("/proc");
 
-	while (stream && (entry = readdir(stream))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
-		const struct target *known = pid > 0 ? list_find_living(list, pid) : NULL;
-
-		if (pid > 0 && !(known && known->socket[0]) && reach_find(&table, pid, path))
-			add_socket(list, path, pid, false);
-	}
+	if (only > 0)
+		add_if_reached(list, &table, only);
+	while (stream && (entry = readdir(stream)))
+		if (atoi(entry->d_name) > 0)
+			add_if_reached(list, &table, (pid_t)atoi(entry->d_name));
 	if (stream)
 		closedir(stream);
 	reach_table_free(&table);
@@ -254,7 +260,7 @@ static int compare_targets(const void *a, const void *b)
 	return strcmp(left->arena, right->arena);
 }
 
-void target_list_all(struct target_list *list, enum target_scope scope)
+void target_list_all(struct target_list *list, enum target_scope scope, pid_t only)
 {
 	size_t count;
 	struct remains_name *names = remains_list(&count, scope == TARGET_ALL);
@@ -262,7 +268,7 @@ void target_list_all(struct target_list *list, enum target_scope scope)
 	*list = (struct target_list){ 0 };
 	add_sockets(list);
 	if (scope != TARGET_NEAR)
-		add_reached(list);
+		add_reached(list, only);
 	for (size_t i = 0; i < count; i++)
 		add_arena(list, &names[i]);
 	free(names);

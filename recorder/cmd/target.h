@@ -39,8 +39,9 @@ enum target_scope {
 	TARGET_LIVING, /* whoever listens: root sees everybody's */
 	TARGET_ALL     /* other users' arenas, opened only if root asks for them */
 };
-/* All of them, living and dead. */
-void target_list_all(struct target_list *list, enum target_scope scope);
+/* All of them, living and dead. With `only`, processes that are not near are left out, but for the
+ * one with that pid: so nobody else is looked at. */
+void target_list_all(struct target_list *list, enum target_scope scope, pid_t only);
 /* Adds a copy at the end; ends the command if there is no memory. */
 struct target *target_list_add(struct target_list *list, const struct target *target);
 /* How many arenas other users have, as far as root may know. */

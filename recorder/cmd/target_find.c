@@ -198,15 +198,16 @@ int target_find(struct target_list *found, const char *word, unsigned how, char 
 {
 	enum target_scope scope =
 		is_directory_chosen() && !(how & TARGET_TREE) ? TARGET_NEAR : TARGET_LIVING;
+	pid_t only = is_number(word) && !(how & TARGET_TREE) ? (pid_t)atoi(word) : 0;
 	struct target_list all;
 	int result;
 
 	*found = (struct target_list){ 0 };
-	target_list_all(&all, scope);
+	target_list_all(&all, scope, only);
 	look_for(&all, found, word);
 	while (found->count == 0 && scope != TARGET_ALL) {
 		target_list_free(&all);
-		target_list_all(&all, ++scope);
+		target_list_all(&all, ++scope, only);
 		look_for(&all, found, word);
 	}
 	result = choose(found, word, how, error, error_size);
@@ -228,7 +229,7 @@ static bool list_dead(struct target_list *found, const char *word, enum target_s
 	struct target_list all;
 	bool lives = false;
 
-	target_list_all(&all, scope);
+	target_list_all(&all, scope, 0);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct target *target = &all.targets[i];
 		const char *slash = strrchr(target->arena, '/');
