@@ -34,13 +34,12 @@ static struct estimate estimate_scalings(const struct asked_of *of, const struct
 
 /* Other clients ask in another order. If the script keeps the recorded one, loops wait for it, and
  * threads are let go by force. */
-static int check_order(const struct asked_of *of, const struct replayer *replayer,
-		       const struct trial *trial, char error[OPTIONS_ERROR_BYTES])
+static int check_order(const struct asked_of *of, const struct replay_answer *answer,
+		       size_t request_count, char error[OPTIONS_ERROR_BYTES])
 {
-	struct replay_answer answer = replayer_try(replayer, trial);
-	double forced = (double)answer.forced_steps - (double)of->estimator->baseline.forced_steps;
-	bool is_kept = answer.order_ns > ORDER_SHARE_MAX * answer.makespan_ns ||
-		       forced > FORCED_SHARE_MAX * (double)replayer->request_count;
+	double forced = (double)answer->forced_steps - (double)of->estimator->baseline.forced_steps;
+	bool is_kept = answer->order_ns > ORDER_SHARE_MAX * answer->makespan_ns ||
+		       forced > FORCED_SHARE_MAX * (double)request_count;
 
 	if (is_kept)
 		snprintf(error, OPTIONS_ERROR_BYTES,
@@ -53,19 +52,24 @@ static int estimate_variant(const struct asked_of *of, const struct question *qu
 			    unsigned deal, struct estimate *estimate,
 			    char error[OPTIONS_ERROR_BYTES])
 {
-	const struct trial trial = trial_of(question);
+	struct trial trial = trial_of(question);
+	struct replay_answer answer;
 	struct variant variant;
 	assert(of->script && question_rebuilds(question));
 	if (variant_build(&variant, of->script, of->estimator->replayer->machine, of->classes,
 			  question, deal, error) != 0)
 		return -EINVAL;
 	const struct replayer replayer = simulate_replayer(variant.script, &variant.machine);
-	int failed = question->clients_times > 0 ? check_order(of, &replayer, &trial, error) : 0;
-	if (!failed) {
-		void *scratch = replayer.scratch_new(&replayer);
-		*estimate = estimate_make(of->estimator, &replayer, &trial, NULL, scratch);
-		replayer.scratch_free(scratch);
-	}
+	void *scratch = replayer.scratch_new(&replayer);
+	trial.requests = memory_new(replayer.request_count, sizeof(*trial.requests));
+	replayer.run(&replayer, &trial, 1, scratch, &answer);
+	int failed = question->clients_times > 0
+			     ? check_order(of, &answer, replayer.request_count, error)
+			     : 0;
+	if (!failed)
+		*estimate = estimate_make(of->estimator, &replayer, &trial, &answer, scratch);
+	free(trial.requests);
+	replayer.scratch_free(scratch);
 	variant_free(&variant);
 	return failed;
 }

@@ -303,30 +303,33 @@ struct estimate estimate_make(const struct estimator *estimator, const struct re
 			      void *scratch)
 {
 	struct replay_answer answer;
-	struct trial plain = *trial;
+	struct trial plain = *trial, others = *trial;
 	size_t request_count = replayer->request_count;
+	struct request_time *own = NULL;
 	assert(!trial->is_fair && !trial->shares_cpus && !trial->jitter);
-	plain.requests = memory_new(request_count, sizeof(*plain.requests));
-	if (known && !request_count)
+	others.requests = NULL;
+	if (!trial->requests)
+		plain.requests = own = memory_new(request_count, sizeof(*own));
+	if (known && (trial->requests || !request_count))
 		answer = *known;
 	else
 		replayer->run(replayer, &plain, 1, scratch, &answer);
 	struct estimate estimate = estimate_of(estimator, &answer);
 	if (estimate.ran_away) {
-		free(plain.requests);
+		free(own);
 		return estimate;
 	}
 	if (estimator->tries_jitter)
-		allow_for_jitter(estimator, replayer, trial, scratch, &answer, &estimate);
+		allow_for_jitter(estimator, replayer, &others, scratch, &answer, &estimate);
 	if (replayer->may_cross && !estimator->tries_way[ESTIMATE_PULLED])
 		estimate.crossing_ns = estimator->baseline.makespan_ns; /* nobody has looked */
 	for (enum estimate_way way = 0; way < ESTIMATE_WAYS; way++)
 		if (estimator->tries_way[way] &&
 		    (way_matters(estimator->replayer, way) || way_matters(replayer, way)))
-			allow_for_way(estimator, replayer, trial, way, scratch, &estimate);
+			allow_for_way(estimator, replayer, &others, way, scratch, &estimate);
 	if (request_count && request_count == estimator->replayer->request_count)
 		allow_for_requests(estimator, plain.requests, &estimate);
-	free(plain.requests);
+	free(own);
 	allow_for_sampling(estimator, trial, &estimate);
 	assert(estimate_is_valid(&estimate));
 	return estimate;

@@ -96,7 +96,8 @@ struct estimate estimate_first(const struct estimator *estimator, const struct t
 
 /*
  * Of a trial that has scalings alone; its finishes become those of the saving. `known` is the
- * trial's plain replay, which left its finishes there; NULL = it is made. `replayer` is the
+ * trial's plain replay, which left its finishes and requests there; NULL = it is made. If the trial
+ * has no room for requests, and there are some, it is made, too. `replayer` is the
  * estimator's, or that of a variant of its script.
  */
 struct estimate estimate_make(const struct estimator *estimator, const struct replayer *replayer,
