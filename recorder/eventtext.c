@@ -131,6 +131,12 @@ static void put_moved(struct text *text, uint64_t value)
 	PUT_NONZERO(text, MESSAGES, value / RECORD_MESSAGE);
 }
 
+static void put_request(struct text *text, const struct record *record)
+{
+	PUT_NONZERO(text, REQUEST, field_request_kind(record));
+	PUT_NONZERO(text, REQUEST_BYTES, field_request_bytes(record));
+}
+
 /* An io's result, a lock's hold, what a sleep asked for: the keys that depend on the kind. */
 static void put_value(const struct dump *dump, struct text *text, const struct record *record)
 {
@@ -150,7 +156,7 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 	if (record->what == KIND_POLL && (int64_t)record->value > 0)
 		PUT_NONZERO(text, AMOUNT, record->value);
 	if (record->what == KIND_IO && record->flags & RECORD_PEEKED)
-		PUT_NONZERO(text, REQUEST, record->count);
+		put_request(text, record);
 	else if (record->what == KIND_IO)
 		PUT_NONZERO(text, OTHER_IDENT, record->count);
 	PUT_IF(text, TRIED, record->what == KIND_HOLD && record->flags & RECORD_TRIED);

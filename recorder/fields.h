@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The field `fd` of a record, which is something else in each kind of record: see struct record.
+ * Fields of a record that are something else in each kind of record, `fd` and `count`: see struct
+ * record.
  *
  * One function for each meaning; it may be asked of a record of its kind only. Written by the
  * record's thread; a reader on another thread has a copy.
@@ -25,6 +26,26 @@ static inline int32_t field_descriptor(const struct record *record)
 
 	assert(record->type == RECORD_OP);
 	return is_other ? -1 : record->fd;
+}
+
+/* The `count` of an io that read a request of a known kind. The kind is the id of a string. The
+ * bytes are those of the first request, if more were read, else 0. */
+static inline uint32_t field_request(uint32_t kind, uint64_t bytes)
+{
+	return kind | (bytes <= UINT16_MAX ? (uint32_t)bytes << 16 : 0);
+}
+
+static inline uint32_t field_request_kind(const struct record *record)
+{
+	assert(record->what == KIND_IO && record->flags & RECORD_PEEKED);
+	return record->count & UINT16_MAX;
+}
+
+/* 0 = it read one alone, or it is not known. */
+static inline uint32_t field_request_bytes(const struct record *record)
+{
+	assert(record->what == KIND_IO && record->flags & RECORD_PEEKED);
+	return record->count >> 16;
 }
 
 /* Of a thread's op: its weight (weight.h), 0 = not known. */

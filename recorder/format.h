@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 19 };
+enum { FORMAT_VERSION = 20 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -111,7 +111,7 @@ enum { RELOCK_TICKS = 256 };
 
 enum {
 	RECORD_ABSOLUTE = 1,  /* sleep until a point in time; value counts from the call */
-	RECORD_PEEKED = 1,    /* io: `count` is the kind of the request that it read (peek.h) */
+	RECORD_PEEKED = 1,    /* io: `count` tells of the request that it read (fields.h) */
 	RECORD_TIMED_OUT = 2, /* a wait that ended by its timeout */
 	RECORD_ACCEPTED = 4,  /* io, poll: the descriptor is a connection whose peer is a client */
 	RECORD_ANNOTATED = 8, /* the program declared it; an op's value is the result it named */

@@ -15,12 +15,14 @@
 #include <sys/uio.h>
 
 #include "entries.h"
+#include "fields.h"
 
 #include "in_target.h"
 
 enum { KIND_BUCKETS = 4 * PEEK_KINDS_MAX };
 
 _Static_assert(STRINGS_MAX <= UINT32_MAX, "a string id is half of a word");
+_Static_assert(STRINGS_MAX - 1 <= UINT16_MAX, "a kind is half of a field");
 _Static_assert(PEEK_BYTES_MAX <= UINT8_MAX, "a count is a byte");
 
 /* How many bytes of a read are looked at. Written by settings.c, read relaxed. */
@@ -166,10 +168,14 @@ static void gather(struct beginning *to, size_t limit, const struct iovec *parts
 	to->amount += amount;
 }
 
-static void set_kind(struct open_entry *entry, uint32_t kind)
+/* The kind is known. */
+static void set_kind(struct open_entry *entry, const struct peeked *read, const struct text *text)
 {
+	uint64_t bytes = peek_request_bytes(read);
+
 	/* Release: pairs with opens.c, as all of an entry does. */
-	store_release(&entry->record.count, kind);
+	store_release(&entry->record.count,
+		      field_request(peek_intern(text), bytes < read->amount ? bytes : 0));
 	store_release(&entry->record.flags, (uint8_t)(entry->record.flags | RECORD_PEEKED));
 }
 
@@ -181,6 +187,7 @@ void op_set_request(struct self *self, uint64_t op, const struct iovec *parts, s
 	char template[PEEK_TEXT_BYTES];
 	struct text text = { .bytes = template, .size = sizeof(template) };
 	enum peek_result result;
+	struct peeked read;
 
 	assert(amount > 0 && limit <= PEEK_BYTES_MAX);
 	if (!entry || !(entry->record.flags & RECORD_ACCEPTED) || limit == 0)
@@ -189,12 +196,12 @@ void op_set_request(struct self *self, uint64_t op, const struct iovec *parts, s
 	gather(&beginning, limit, parts, count, amount);
 	if (beginning.count == 0)
 		return;
-	result = peek_fold(&(struct peeked){ beginning.bytes, beginning.count, beginning.amount },
-			   &text);
+	read = (struct peeked){ beginning.bytes, beginning.count, beginning.amount };
+	result = peek_fold(&read, &text);
 	if (result == PEEK_MORE && beginning.count == beginning.amount && beginning.count < limit)
 		return;
 	if (result == PEEK_KNOWN)
-		set_kind(entry, peek_intern(&text));
+		set_kind(entry, &read, &text);
 	else
 		self_count(self, COUNTER_unknown_requests);
 	memset(&beginning, 0, sizeof(beginning));

@@ -40,6 +40,10 @@ enum peek_result peek_memcached(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_postgres(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_mysql(const struct peeked *, struct text *to) HIDDEN;
 
+/* How long the first request to redis or memcached says that it is. 0: it is of another protocol,
+ * or does not say so in the bytes that are there. */
+uint64_t peek_request_bytes(const struct peeked *) HIDDEN;
+
 /* A statement of SQL up to the name of its first table. `is_whole`: it ends where the bytes do.
  * False: it begins with no word of SQL's. */
 bool peek_sql(const uint8_t *bytes, size_t count, bool is_whole, struct text *to) HIDDEN;

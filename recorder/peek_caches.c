@@ -66,6 +66,27 @@ enum peek_result peek_redis(const struct peeked *read, struct text *to)
 	return PEEK_KNOWN;
 }
 
+/* Of an array of strings: up to the end of the last one, whose length must be there. */
+static uint64_t redis_bytes(const struct peeked *read)
+{
+	uint32_t strings, bytes;
+	bool goes_on;
+	size_t at = number_at(read, 1, &strings, &goes_on);
+
+	if (at == 0 || strings == 0)
+		return 0;
+	for (;;) {
+		if (at >= read->count || read->bytes[at] != '$')
+			return 0;
+		at = number_at(read, at + 1, &bytes, &goes_on);
+		if (at == 0)
+			return 0;
+		at += bytes + 2;
+		if (--strings == 0)
+			return at;
+	}
+}
+
 /* --- memcached: a line that begins with a word, or a header with a number --- */
 
 static const char words[][12] = {
@@ -131,4 +152,32 @@ enum peek_result peek_memcached(const struct peeked *read, struct text *to)
 			return put_word(to, words[i]);
 	}
 	return found;
+}
+
+/* --- How long they are --- */
+
+/* A line, if no block of data follows it. */
+static uint64_t line_bytes(const struct peeked *read)
+{
+	static const char with_data[][12] = { "set ",     "add ", "replace ", "append ",
+					      "prepend ", "cas ", "ms " };
+	const uint8_t *end = memchr(read->bytes, '\n', read->count);
+
+	for (size_t i = 0; i < sizeof(with_data) / sizeof(with_data[0]); i++)
+		if (peek_begins(read, with_data[i]) != PEEK_UNKNOWN)
+			return 0;
+	return end ? (uint64_t)(end - read->bytes) + 1 : 0;
+}
+
+uint64_t peek_request_bytes(const struct peeked *read)
+{
+	const uint8_t *header = read->bytes;
+
+	if (header[0] == '*')
+		return redis_bytes(read);
+	if (header[0] == BINARY_REQUEST && read->count >= BINARY_HEADER_BYTES)
+		return BINARY_HEADER_BYTES + ((uint64_t)header[8] << 24 |
+					      (uint64_t)header[9] << 16 |
+					      (uint64_t)header[10] << 8 | header[11]);
+	return header[0] >= 'a' && header[0] <= 'z' ? line_bytes(read) : 0;
 }

@@ -41,7 +41,9 @@ struct cutting {
 /* The exchange of an end that is looked at. */
 struct current {
 	struct exchange exchange;
-	uint64_t before_ns; /* the end's use before its question */
+	uint64_t before_ns;     /* the end's use before its question */
+	uint64_t bytes;         /* of the question */
+	uint64_t request_bytes; /* of its first request; 0 = not known */
 	bool is_any;
 	bool is_closed;   /* by the process that has the question */
 	bool is_by_other; /* the question came through its op's second descriptor */
@@ -107,6 +109,7 @@ static struct exchange mirrored(const struct cutting *cutting, const struct curr
 				  .last_op = answered_op(cutting, current),
 				  .of = NO_INDEX,
 				  .kind = current->exchange.kind,
+				  .within = current->exchange.within,
 				  .sharing = current->exchange.sharing,
 				  .arrival_op = write,
 				  .start_ns = start_ns,
@@ -174,14 +177,29 @@ static void asked_end(struct cutting *cutting, uint32_t end, struct current *cur
 	exchange_add(cutting, end, exchange);
 }
 
+/* All requests in a question are taken to be as long as the first. */
+static void share_find(const struct connection_end *end, struct current *current)
+{
+	struct exchange *exchange = &current->exchange;
+
+	exchange->sharing = end->sharing;
+	if (end->shared_kind)
+		exchange->kind = end->shared_kind;
+	exchange->within = 1;
+	if (end->sharing != EXCHANGE_PLAIN || !current->request_bytes)
+		return;
+	uint64_t within = (current->bytes + current->request_bytes / 2) / current->request_bytes;
+
+	exchange->sharing = EXCHANGE_BATCH;
+	exchange->within = within < 2 ? 2 : within > UINT32_MAX ? UINT32_MAX : (uint32_t)within;
+}
+
 static void current_end(struct cutting *cutting, uint32_t end, struct current *current)
 {
 	const struct connection_end *of = &cutting->ends->ends[end];
 
 	if (current->is_any && !is_none(cutting, current)) {
-		current->exchange.sharing = of->sharing;
-		if (of->shared_kind)
-			current->exchange.kind = of->shared_kind;
+		share_find(of, current);
 		if (of->role == ROLE_SERVES)
 			served_end(cutting, end, current);
 		else
@@ -190,9 +208,12 @@ static void current_end(struct cutting *cutting, uint32_t end, struct current *c
 	current->is_any = false;
 }
 
-static uint32_t request_kind_of(const struct recording *rec, uint32_t op)
+static void kind_find(const struct recording *rec, uint32_t op, struct current *current)
 {
-	return rec->ops[op].kind == KIND_IO ? rec->extras[op].request_kind : 0;
+	if (rec->ops[op].kind != KIND_IO)
+		return;
+	current->exchange.kind = rec->extras[op].request_kind;
+	current->request_bytes = rec->extras[op].request_bytes;
 }
 
 static void question(struct cutting *cutting, const struct end_event *event,
@@ -210,8 +231,9 @@ static void question(struct cutting *cutting, const struct end_event *event,
 			.is_by_other = event->is_other
 		};
 	}
+	current->bytes += cutting->rec->extras[event->op].amount;
 	if (current->exchange.kind == 0)
-		current->exchange.kind = request_kind_of(cutting->rec, event->op);
+		kind_find(cutting->rec, event->op, current);
 }
 
 /* From the event at `from` on. */

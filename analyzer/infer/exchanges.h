@@ -16,6 +16,7 @@
 /* Reasons why an exchange may have more than one request in it. */
 enum exchange_sharing {
 	EXCHANGE_PLAIN,     /* nothing says that it has more */
+	EXCHANGE_BATCH,     /* it was longer than its first request */
 	EXCHANGE_PIPELINED, /* it was asked before the one before it was answered */
 	EXCHANGE_HIDDEN,    /* encrypted: nobody knows */
 	EXCHANGE_STREAMS    /* of a connection on which requests overlap, as of HTTP/2 */
@@ -28,6 +29,7 @@ struct exchange {
 	uint32_t ordinal;    /* at its end, from 0 */
 	uint32_t of;         /* index of the same one at the other end, or NO_INDEX */
 	uint32_t kind;       /* string id: of the first read that tells it; 0 = not known */
+	uint32_t within;     /* requests in it, of a batch about */
 	enum exchange_sharing sharing;
 	bool is_served; /* its end serves */
 	/* It had arrived when this op began or ended, and arrived no sooner than early_ns. */

@@ -134,6 +134,7 @@ static void exchange_add(struct seeking *seeking, const struct exchange *exchang
 				   .ordinal = exchange->ordinal,
 				   .kind = exchange->kind,
 				   .sharing = exchange->sharing,
+				   .within = exchange->within,
 				   .of = NO_INDEX };
 
 	request_add(seeking, request,

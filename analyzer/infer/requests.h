@@ -40,6 +40,7 @@ struct request {
 	uint32_t ordinal;    /* among the requests of this end, from 0 */
 	uint32_t kind;       /* string id: "GET /users"; 0 = not known, nobody peeked */
 	enum exchange_sharing sharing; /* of an exchange: whether it may have several in it */
+	uint32_t within;               /* requests in it, of a batch about; 0 = one */
 	uint32_t of; /* index of the same one at the other end of the connection, or NO_INDEX */
 	bool is_unfinished;
 	bool is_left_out; /* nothing is judged by it, as by those of other kinds */

@@ -217,6 +217,9 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		return reading_fail_here(reading, "a descriptor of %" PRId64, fd);
 	if (number[FIELD_MESSAGES] > UINT32_MAX)
 		return reading_fail_here(reading, "%" PRIu64 " messages", number[FIELD_MESSAGES]);
+	if (number[FIELD_REQUEST_BYTES] > UINT32_MAX)
+		return reading_fail_here(reading, "a request of %" PRIu64 " bytes",
+					 number[FIELD_REQUEST_BYTES]);
 	if (number[FIELD_SEQ] > UINT32_MAX)
 		return reading_fail_here(reading, "%" PRIu64 " as the number of a hold of its lock",
 					 number[FIELD_SEQ]);
@@ -236,6 +239,8 @@ static bool op_extra(struct reading *reading, const struct event *event, struct 
 		extra->relock_ns = number[FIELD_RELOCK];
 	else if (!reading_string(reading, number[FIELD_REQUEST], &extra->request_kind))
 		return false;
+	else
+		extra->request_bytes = (uint32_t)number[FIELD_REQUEST_BYTES];
 	return reading_string(reading, number[FIELD_OTHER_IDENT], &extra->other_ident) &&
 	       event_stack(reading, number[FIELD_STACK], &extra->stack);
 }

@@ -61,10 +61,14 @@ struct rec_op_extra {
 	};
 	uint32_t other_ident; /* io between two descriptors: the other one's; string id, 0 = none */
 	union {
-		uint64_t relock_ns;    /* hold: so long others had it after the signal that woke its
+		uint64_t relock_ns; /* hold: so long others had it after the signal that woke its
 				     * thread */
-		uint32_t request_kind; /* io: of the request that it read, as "GET /users"; string
-					* id, 0 = not known */
+		struct {
+			/* io: of the request that it read, as "GET /users"; string id, 0 = not
+			 * known */
+			uint32_t request_kind;
+			uint32_t request_bytes; /* of it alone, if it read more; 0 = not known */
+		};
 	};
 	bool tried;    /* hold: by a try, which would have gone on without the lock */
 	bool absolute; /* sleep to an absolute deadline */

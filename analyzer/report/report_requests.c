@@ -31,6 +31,15 @@ static size_t count_shared(const struct request *requests, size_t count,
 	return shared;
 }
 
+/* Of a batch, about how many are in it. */
+static size_t count_within(const struct request *requests, size_t count)
+{
+	size_t within = 0;
+	for (size_t i = 0; i < count; i++)
+		within += requests[i].within ? requests[i].within : 1;
+	return within;
+}
+
 /* Requests of one class and source, of clients or on behalf of others. */
 static void emit_group(const struct analysis *analysis, struct emit *emit,
 		       const struct request *requests, size_t count)
@@ -56,6 +65,8 @@ static void emit_group(const struct analysis *analysis, struct emit *emit,
 	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_STREAMS));
 	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_HIDDEN));
 	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_PIPELINED));
+	emit_cell_count(emit, count_shared(requests, count, EXCHANGE_BATCH));
+	emit_cell_count(emit, count_within(requests, count));
 	emit_row_end(emit);
 }
 
@@ -76,6 +87,8 @@ static void emit_groups(const struct analysis *analysis, struct emit *emit)
 		{ .key = "busy_periods", .head = NULL },
 		{ .key = "encrypted", .head = NULL },
 		{ .key = "pipelined", .head = NULL },
+		{ .key = "batches", .head = NULL },
+		{ .key = "within", .head = NULL },
 	};
 	const struct requests *all = &analysis->script.requests;
 	struct request *sorted = memory_new(all->count, sizeof(*sorted));

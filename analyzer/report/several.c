@@ -18,6 +18,7 @@ void several_find(struct several *several, const struct analysis *analysis)
 			continue;
 		several->count++;
 		several->counts[request->sharing]++;
+		several->within += request->within ? request->within : 1;
 		several->connections[request->sharing] += !(seen[request->connection] & bit);
 		seen[request->connection] |= bit;
 		several->is_known |= request->kind != 0;
@@ -27,6 +28,8 @@ void several_find(struct several *several, const struct analysis *analysis)
 
 const char *several_noun(const struct several *several)
 {
+	if (several->counts[EXCHANGE_BATCH] == several->count)
+		return "batches";
 	return several->counts[EXCHANGE_STREAMS] == several->count ? "busy periods" : "requests";
 }
 
@@ -50,6 +53,10 @@ void several_say(const struct several *several, FILE *file)
 			"(HTTP/2).",
 			those(several, counts[EXCHANGE_STREAMS], text), connections,
 			connections == 1 ? "" : "s");
+	if (counts[EXCHANGE_BATCH])
+		fprintf(file,
+			" %s came with others in one read (pipelined): about %zu requests in all.",
+			those(several, counts[EXCHANGE_BATCH], text), several->within);
 	if (counts[EXCHANGE_PIPELINED])
 		fprintf(file,
 			" %s came before the answer before them was there (pipelined): what was "

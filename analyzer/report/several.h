@@ -15,6 +15,7 @@ struct several {
 	size_t count; /* of all that are judged */
 	size_t counts[EXCHANGE_STREAMS + 1];
 	size_t connections[EXCHANGE_STREAMS + 1]; /* that have any such */
+	size_t within;                            /* requests, of batches about so many */
 	bool is_known;                            /* somebody looked at the first words */
 };
 

@@ -90,6 +90,20 @@ START_TEST(keys_go_by_the_kind)
 		  0 },
 		/* 17 */
 		{ { .type = RECORD_OP, .what = KIND_IO, .flags = RECORD_PEEKED }, "abs", 0 },
+		/* 18 */
+		{ { .type = RECORD_OP,
+		    .what = KIND_IO,
+		    .count = 44 << 16 | 8,
+		    .flags = RECORD_PEEKED },
+		  "rk",
+		  8 },
+		/* 19 */
+		{ { .type = RECORD_OP,
+		    .what = KIND_IO,
+		    .count = 44 << 16 | 8,
+		    .flags = RECORD_PEEKED },
+		  "rb",
+		  44 },
 	};
 	json_t *line = put(eventtext_put, &rows[_i].record);
 

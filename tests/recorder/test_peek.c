@@ -176,6 +176,43 @@ START_TEST(a_request_may_be_cut_anywhere)
 END_TEST
 
 static const struct {
+	const char *bytes;
+	size_t count;
+	uint64_t first;
+} lengths[] = {
+	/*  0 */ { BYTES("*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nPING\r\n"), 14 },
+	/*  1: the last string goes on beyond */
+	{ BYTES("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000\r\nabc"), 20 + 7 + 1000 + 2 },
+	/*  2 */ { BYTES("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10"), 0 },
+	/*  3 */ { BYTES("*3\r\n$3\r\nSET\r\n$1\r\nk\r\nhunter"), 0 },
+	/*  4 */ { BYTES("*0\r\n*1\r\n"), 0 },
+	/*  5 */ { BYTES("*2\r\n$3\r\nGET\r\n$9999999\r\nk"), 4 + 9 + 10 + 9999999 + 2 },
+	/*  6 */ { BYTES("get a\r\nget b\r\n"), 7 },
+	/*  7 */ { BYTES("get a"), 0 },
+	/*  8 */ { BYTES("set a 0 0 1\r\nx\r\n"), 0 },
+	/*  9 */
+	{ BYTES("\x80\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x06"
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+		"secret\x80"),
+	  30 },
+	/* 10 */ { BYTES("GET / HTTP/1.1\r\n"), 0 },
+};
+
+START_TEST(a_request_says_how_long_it_is)
+{
+	for (size_t count = 1; count <= lengths[_i].count; count++) {
+		uint8_t *copy = malloc(count);
+
+		memcpy(copy, lengths[_i].bytes, count);
+		uint64_t first = peek_request_bytes(&(struct peeked){ copy, count, count });
+		free(copy);
+		if (count == lengths[_i].count)
+			ck_assert_uint_eq(first, lengths[_i].first);
+	}
+}
+END_TEST
+
+static const struct {
 	const char *statement;
 	const char *template; /* NULL: it is none */
 } statements[] = {
@@ -271,19 +308,31 @@ static void read_text(int fd, uint8_t flags, const char *text)
 	read_parts(fd, flags, &part, 1, part.iov_len);
 }
 
-/* Of the read of this number; "" = none. */
-static const char *kind_of(size_t number)
+static json_t *read_of(json_t *lines, size_t number)
 {
-	json_t *lines = recording_dump(false);
-
 	for (size_t i = 1; i < json_array_size(lines); i++) {
 		json_t *event = json_array_get(lines, i);
 
-		if (strcmp(word_of(event, "k"), "io") != 0 || number-- != 0)
-			continue;
-		return json_object_get(event, "rk") ? name_of(lines, event, "rk") : "";
+		if (strcmp(word_of(event, "k"), "io") == 0 && number-- == 0)
+			return event;
 	}
-	return "no such read";
+	return NULL;
+}
+
+/* Of the read of this number; "" = none. */
+static const char *kind_of(size_t number)
+{
+	json_t *lines = recording_dump(false), *event = read_of(lines, number);
+
+	if (!event)
+		return "no such read";
+	return json_object_get(event, "rk") ? name_of(lines, event, "rk") : "";
+}
+
+/* Of its first request; 0 = it has one alone. */
+static json_int_t bytes_of(size_t number)
+{
+	return json_integer_value(json_object_get(read_of(recording_dump(false), number), "rb"));
 }
 
 START_TEST(a_servers_read_has_the_kind)
@@ -341,6 +390,18 @@ START_TEST(a_request_comes_in_parts)
 }
 END_TEST
 
+START_TEST(a_read_may_have_several)
+{
+	store_relaxed(&recorder_peek, 64);
+	read_text(3, RECORD_ACCEPTED, "*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nPING\r\n");
+	read_text(3, RECORD_ACCEPTED, "*1\r\n$4\r\nPING\r\n");
+	ck_assert_str_eq(kind_of(0), "PING");
+	ck_assert_str_eq(kind_of(1), "PING");
+	ck_assert_int_eq(bytes_of(0), 14);
+	ck_assert_int_eq(bytes_of(1), 0);
+}
+END_TEST
+
 /* A word for each of so many kinds. */
 static void put_kind(struct text *text, uint32_t number)
 {
@@ -377,10 +438,12 @@ SUITE()
 	EACH(a_request_has_a_kind, rows);
 	EACH(a_request_may_be_cut_anywhere, rows);
 	EACH(a_statement_is_told_by_its_table, statements);
+	EACH(a_request_says_how_long_it_is, lengths);
 	FIXTURE(setup, recording_end);
 	TEST(a_servers_read_has_the_kind);
 	TEST(no_more_is_looked_at_than_was_read);
 	TEST(no_more_is_looked_at_than_was_asked_for);
 	TEST(a_request_comes_in_parts);
+	TEST(a_read_may_have_several);
 	TEST(there_are_so_many_kinds);
 }

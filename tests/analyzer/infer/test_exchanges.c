@@ -322,8 +322,46 @@ START_TEST(requests_share_a_connection)
 }
 END_TEST
 
+/* The first request of a read says how long it is: 4 of 9 bytes, of which a part comes later. */
+START_TEST(a_read_has_a_batch_in_it)
+{
+	static const uint64_t bytes[] = { 9, 18, 45, 46 };
+	struct sketch sketch;
+	struct flows flows;
+	struct carriers carriers;
+	struct exchanges exchanges;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 100);
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t op = sketch_io(&sketch, 0, "read", SERVER, bytes[i], 10 * i, 10 * i + 1);
+
+		sketch.rec.extras[op].request_kind = sketch_string(&sketch, "GET");
+		sketch.rec.extras[op].request_bytes = bytes[i] > 9 ? 9 : 0;
+		if (i == 3)
+			sketch_io(&sketch, 0, "read", SERVER, 44, 32, 33);
+		sketch_io(&sketch, 0, "write", SERVER, 9, 10 * i + 4, 10 * i + 5);
+	}
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	carriers_build(&carriers, &flows, &sketch.rec);
+	exchanges_build(&exchanges, &sketch.rec, &flows, &carriers);
+	ck_assert_uint_eq(exchanges.count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		ck_assert_int_eq(exchanges.exchanges[i].sharing,
+				 i ? EXCHANGE_BATCH : EXCHANGE_PLAIN);
+		ck_assert_uint_eq(exchanges.exchanges[i].within, i == 3 ? 10 : bytes[i] / 9);
+	}
+	exchanges_free(&exchanges);
+	carriers_free(&carriers);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_read_has_a_batch_in_it);
 	EACH(requests_share_a_connection, shared);
 	EACH(exchanges_are_cut, rows);
 	LOOP(the_end_of_a_process_closes_its_connections, 0, 2);

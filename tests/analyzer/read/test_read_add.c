@@ -105,15 +105,19 @@ START_TEST(the_kind_of_a_request_is_a_string)
 	struct recording recording;
 
 	read_good(&recording,
-		  OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'rk':1}\n"
+		  OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'rk':1,'rb':44}\n"
 		      "{'e':'op','k':'io','id':10,'s':10,'d':20,'rl':1000000}\n"
 		      "{'e':'op','k':'hold','id':11,'s':10,'d':20,'rl':7,'rk':1}\n",
 		  0);
 	ck_assert_uint_ne(recording.extras[0].request_kind, 0);
+	ck_assert_uint_eq(recording.extras[0].request_bytes, 44);
 	ck_assert_uint_eq(recording.extras[1].request_kind, 0);
+	ck_assert_uint_eq(recording.extras[1].request_bytes, 0);
 	ck_assert_uint_eq(recording.extras[2].relock_ns, 7);
 	recording_free(&recording);
 	read_bad(OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'rk':1000}\n", 2, "string", 0);
+	read_bad(OWN "{'e':'op','k':'io','id':9,'s':10,'d':20,'rk':1,'rb':4294967296}\n", 2,
+		 "a request of", 0);
 }
 END_TEST
 

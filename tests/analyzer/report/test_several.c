@@ -33,16 +33,28 @@ static const struct {
 	  "requests",
 	  " 3 of them came before the answer before them was there (pipelined): what was read at "
 	  "once counts as one." },
+	/* 4 */
+	{ { EXCHANGE_BATCH, EXCHANGE_BATCH, EXCHANGE_BATCH, EXCHANGE_BATCH },
+	  { 1, 1, 1, 1 },
+	  "batches",
+	  " These came with others in one read (pipelined): about 64 requests in all." },
+	/* 5 */
+	{ { EXCHANGE_BATCH, EXCHANGE_PLAIN, EXCHANGE_PLAIN, EXCHANGE_PLAIN },
+	  { 1, 1, 1, 1 },
+	  "requests",
+	  " 1 of them came with others in one read (pipelined): about 19 requests in all." },
 };
 
 /* A request of another source is not judged by. */
 static void judge(struct requests *requests, struct request all[FOUR + 1], int row)
 {
 	for (int i = 0; i < FOUR; i++)
-		all[i] = (struct request){ .source = REQUEST_SERVED,
-					   .kind = row == 0 ? NO_KIND : KIND,
-					   .sharing = rows[row].sharing[i],
-					   .connection = rows[row].connections[i] };
+		all[i] =
+			(struct request){ .source = REQUEST_SERVED,
+					  .kind = row == 0 ? NO_KIND : KIND,
+					  .sharing = rows[row].sharing[i],
+					  .within = rows[row].sharing[i] == EXCHANGE_BATCH ? 16 : 0,
+					  .connection = rows[row].connections[i] };
 	all[FOUR] = (struct request){
 		.source = REQUEST_ASKED, .kind = KIND, .sharing = EXCHANGE_STREAMS, .connection = 2
 	};
