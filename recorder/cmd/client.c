@@ -137,13 +137,24 @@ static bool read_answer(char *line)
 	return is_ok;
 }
 
-/* Receives up to the end of a line, which *text has room for: at least one byte more. The number
- * of bytes, 0 = it hung up, or -errno. */
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Receives up to the end of a line, which *text has room for: at least one byte more. An answer
+ * that may grow may also take longer, as long as it goes on. The number of bytes, 0 = it hung up,
+ * or -errno. */
 static ssize_t receive_line(int fd, char **text, size_t room, bool may_grow)
 {
+	uint64_t end = now_ms() + ANSWER_TIMEOUT_MS;
 	size_t used = 0;
 
 	while (used == 0 || (*text)[used - 1] != '\n') {
+		uint64_t now = now_ms();
 		ssize_t got;
 
 		if (used + 1 == room && may_grow && room < ANSWER_MOST_BYTES) {
@@ -156,7 +167,9 @@ static ssize_t receive_line(int fd, char **text, size_t room, bool may_grow)
 		}
 		if (used + 1 == room)
 			break;
-		if (!wait_for(fd, POLLIN, ANSWER_TIMEOUT_MS))
+		if (may_grow)
+			end = now + ANSWER_TIMEOUT_MS;
+		if (now >= end || !wait_for(fd, POLLIN, (int)(end - now)))
 			return -ETIMEDOUT;
 		got = recv(fd, *text + used, room - used - 1, 0);
 		if (got <= 0)
@@ -181,14 +194,6 @@ static ssize_t ask(const char *path, const char *line, char **text, size_t room,
 }
 
 /* --- Many at once ----------------------------------------------------------------------------- */
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* One of those that are asked at the moment. */
 struct asking {
