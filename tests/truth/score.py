@@ -33,7 +33,8 @@ def selected(report, selector):
 
 def recorded_figures(report):
     """{"p50_ns": as recorded, ..., "throughput": a second} of the requests that are judged."""
-    found = {f"{row['figure']}_ns": row["recorded_ns"] for row in report.get("request_figures", [])}
+    found = {f"{row['figure']}_ns": row["recorded_ns"] for row in report.get("request_figures", [])
+             if row["recorded_ns"]}
     judged = [group for group in report.get("requests", []) if group["is_judged"]]
     if len(judged) == 1:
         found = {**{key: value for key, value in judged[0].items() if key.endswith("_ns")}, **found}
@@ -46,7 +47,7 @@ def part_of_requests(report, figure):
     """Of a replay in which requests take longer than they did, the part that is saved counts: all
     that there was, at most."""
     row = next((row for row in report.get("request_figures", []) if row["figure"] == figure), None)
-    return min(1, row["recorded_ns"] / row["replayed_ns"]) if row and row["replayed_ns"] else 1
+    return min(1, row["recorded_ns"] / row["replayed_ns"]) if row and row["recorded_ns"] and row["replayed_ns"] else 1
 
 
 def gained_throughput(report, entry):

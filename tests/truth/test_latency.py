@@ -91,6 +91,11 @@ class Rows(unittest.TestCase):
     def test_a_slower_replay_counts_in_part(self):
         self.assertAlmostEqual(self.rows("serve")["p99"].predicted, 25)
 
+    def test_a_figure_that_was_not_known_is_no_measure(self):
+        report = {"request_figures": [{"figure": "mean", "recorded_ns": None, "replayed_ns": 5}]}
+        self.assertEqual(score.part_of_requests(report, "mean"), 1)
+        self.assertEqual(score.recorded_figures(report), {})
+
     def test_a_range_holds_the_truth_or_not(self):
         row = self.rows("serve")["p50"]
         self.assertEqual((row.ranges, row.covered), ([(20, 40)], 1))
