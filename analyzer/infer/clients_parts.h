@@ -119,7 +119,9 @@ void clients_time(struct clients *, const struct recording *, struct clients_wan
 		  size_t count);
 
 /* clients_queue.c. Finds what is at the other end, from the time that they usually think. True: one
- * thread, whose sends have their times then, and its work. */
-bool clients_queue(struct clients *, const struct recording *, struct doing *, size_t count);
+ * thread, whose sends have their times then, and its work. By a timetable sends are off by so much
+ * on average; INFINITY: there is none. */
+bool clients_queue(struct clients *, const struct recording *, struct doing *, size_t count,
+		   double table_off_ns);
 
 #endif

@@ -14,11 +14,13 @@
  *
  * That thread's work for a question begins when its answer is there, and the question before has
  * left. The usual work follows from polls up to which it was surely busy, or sent while the server
- * waited. It places the questions whose times are not known.
+ * waited. It places the questions whose times are not known. A thread may keep a timetable instead,
+ * if that explains the known ones better.
  *
  * One thread. n log n of questions.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/censored.h"
@@ -274,20 +276,43 @@ static uint64_t work_ns(struct row *row)
 	return usual_ns;
 }
 
-static void work_time(struct clients *clients, struct row *row)
+/* When it left, if the thread was free since then. */
+static uint64_t sent_ns(const struct doing *send, uint64_t since_ns, uint64_t usual_ns)
 {
-	uint64_t usual_ns = work_ns(row), left_ns = 0;
+	return is_known(send) ? send->at_ns
+			      : within(since_ns + usual_ns, send->early_ns, send->late_ns);
+}
 
-	qsort(row->asked, row->count, sizeof(*row->asked), compare_answered);
-	uint64_t first_ns = row->asked[0].send->answered_ns;
+/* By how much questions that the server waited for are off the usual time, on average. */
+static double off_ns(const struct row *row, uint64_t usual_ns)
+{
+	uint64_t left_ns = 0;
+	double sum_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < row->count; i++) {
+		const struct doing *send = row->asked[i].send;
+		uint64_t since_ns = send->answered_ns > left_ns ? send->answered_ns : left_ns;
+		uint64_t at_ns = sent_ns(send, since_ns, usual_ns);
+
+		if (send->is_exact) {
+			sum_ns += fabs((double)at_ns - (double)since_ns - (double)usual_ns);
+			count++;
+		}
+		left_ns = at_ns > left_ns ? at_ns : left_ns;
+	}
+	return count ? sum_ns / (double)count : 0;
+}
+
+static void work_time(struct clients *clients, struct row *row, uint64_t usual_ns)
+{
+	uint64_t first_ns = row->asked[0].send->answered_ns, left_ns = 0;
 
 	for (size_t i = 0; i < row->count; i++) {
 		struct doing *send = row->asked[i].send;
 		uint64_t since_ns = send->answered_ns > left_ns ? send->answered_ns : left_ns;
 
-		if (!is_known(send))
-			send->at_ns = within(since_ns + usual_ns, send->early_ns, send->late_ns);
-		send->due_ns = send->at_ns;
+		send->at_ns = send->due_ns = sent_ns(send, since_ns, usual_ns);
 		send->is_queued = true;
 		send->work_ns = send->at_ns > since_ns ? send->at_ns - since_ns : 0;
 		clients->busy_ns += send->work_ns;
@@ -297,14 +322,21 @@ static void work_time(struct clients *clients, struct row *row)
 }
 
 bool clients_queue(struct clients *clients, const struct recording *rec, struct doing *doings,
-		   size_t count)
+		   size_t count, double table_off_ns)
 {
 	struct row row = row_make(clients, rec, doings, count);
 
 	assert(!count || doings);
 	clients->end = end_find(&row);
-	if (clients->end == CLIENTS_END_ONE_THREAD)
-		work_time(clients, &row);
+	if (clients->end == CLIENTS_END_ONE_THREAD) {
+		uint64_t usual_ns = work_ns(&row);
+
+		qsort(row.asked, row.count, sizeof(*row.asked), compare_answered);
+		if (off_ns(&row, usual_ns) < table_off_ns)
+			work_time(clients, &row, usual_ns);
+		else
+			clients->end = CLIENTS_END_UNKNOWN;
+	}
 	free(row.asked);
 	return clients->end == CLIENTS_END_ONE_THREAD;
 }

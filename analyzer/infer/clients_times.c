@@ -218,13 +218,19 @@ static uint64_t apart_ns(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 }
 
+/* Questions that the server was waiting for, and by how much their timetable is off, in all. */
+struct waited {
+	size_t count;
+	double off_ns;
+};
+
 /*
  * Whether questions come when they are due, or with the answer before if that is later, rather than
  * a time of thinking after it. The mean errors of both tell how likely they are (Laplace). The line
- * is free to meet two questions. Adds the questions that the server was waiting for.
+ * is free to meet two questions. `all` gets what that is of.
  */
 static bool timetable_holds(const struct timetable *timetable, const struct doing *doings,
-			    size_t count, uint64_t think_ns, size_t *waited_count)
+			    size_t count, uint64_t think_ns, struct waited *all)
 {
 	double next_ns = timetable->first_ns, off_ns = 0, off_closed_ns = 0, waited = 0;
 
@@ -241,7 +247,7 @@ static bool timetable_holds(const struct timetable *timetable, const struct doin
 		off_closed_ns += (double)apart_ns(doing->at_ns, doing->answered_ns + think_ns);
 		waited++;
 	}
-	*waited_count += (size_t)waited;
+	*all = (struct waited){ (size_t)waited, off_ns };
 	return waited > 2 &&
 	       waited * log(off_closed_ns * (waited - 2) / (off_ns * waited)) > log(SURE_ODDS);
 }
@@ -297,7 +303,7 @@ struct timetables {
 	uint64_t *distances_ns; /* of those that are kept */
 	size_t count;
 	size_t kept_count;
-	size_t waited_count, waited_kept_count; /* questions that the server was waiting for */
+	struct waited waited, waited_kept;
 };
 
 static size_t connection_end(const struct doing *doings, size_t count, size_t from)
@@ -317,15 +323,16 @@ static struct timetables timetables_find(const struct doing *doings, size_t coun
 
 	for (size_t from = 0, to; from < count; from = to) {
 		struct timetable *table = &found.tables[found.count++];
-		size_t waited = 0;
+		struct waited waited = { 0, 0 };
 
 		to = connection_end(doings, count, from);
 		*table = (struct timetable){ 0 };
 		bool is_kept = timetable_fit(table, doings + from, to - from) &&
 			       timetable_holds(table, doings + from, to - from, think_ns, &waited);
 
-		found.waited_count += waited;
-		found.waited_kept_count += is_kept ? waited : 0;
+		found.waited.count += waited.count;
+		found.waited_kept.count += is_kept ? waited.count : 0;
+		found.waited_kept.off_ns += is_kept ? waited.off_ns : 0;
 		if (is_kept)
 			found.distances_ns[found.kept_count++] = (uint64_t)(table->every_ns + 0.5);
 		else
@@ -391,7 +398,7 @@ void clients_time(struct clients *clients, const struct recording *rec,
 					      : 0;
 	struct timetables tables = timetables_find(doings, count, think_ns);
 	bool keep =
-		pairs.count >= PAIRS_LEAST && 2 * tables.waited_kept_count > tables.waited_count;
+		pairs.count >= PAIRS_LEAST && 2 * tables.waited_kept.count > tables.waited.count;
 
 	bool has_table = wanted.word == CLIENTS_AS_RECORDED && keep;
 
@@ -400,9 +407,12 @@ void clients_time(struct clients *clients, const struct recording *rec,
 		clients->is_told = true;
 	}
 	clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
-	/* a thread that keeps a timetable also asks in the order of the answers */
-	if (!has_table && wanted.word != CLIENTS_TAKEN_OPEN &&
-	    clients_queue(clients, rec, doings, count)) {
+	double table_off_ns =
+		has_table ? tables.waited_kept.off_ns / fmax((double)tables.waited_kept.count, 1)
+			  : INFINITY;
+
+	if (wanted.word != CLIENTS_TAKEN_OPEN &&
+	    clients_queue(clients, rec, doings, count, table_off_ns)) {
 		clients->sort = CLIENTS_CLOSED;
 		clients->is_told = true;
 	} else if (clients->sort == CLIENTS_OPEN) {

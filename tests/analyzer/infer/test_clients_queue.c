@@ -116,10 +116,31 @@ START_TEST(a_thread_with_a_timetable_is_open)
 }
 END_TEST
 
+/* Its work for each question takes as long, so that these come as by a timetable. After a long
+ * answer, which all await, they do not. */
+START_TEST(a_thread_that_is_as_busy_all_the_time_is_one)
+{
+	static const struct client_queue even = {
+		.threads = 1, .least_ms = 1, .most_ms = 1.1, .serve_ms = 0.3, .slow_ms = 9
+	};
+	struct queue_run run;
+	struct sketch sketch;
+	struct clients clients;
+
+	queue_sketch(&sketch, &even, &run);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
+	ck_assert_int_eq(clients.end, CLIENTS_END_ONE_THREAD);
+	ck_assert_int_eq(clients.sort, CLIENTS_CLOSED);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(the_order_of_questions_shows_who_asks, rows);
 	TEST(the_thread_works_for_each_question_in_turn);
 	TEST(open_ones_are_no_thread);
 	TEST(a_thread_with_a_timetable_is_open);
+	TEST(a_thread_that_is_as_busy_all_the_time_is_one);
 }
