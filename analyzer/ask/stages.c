@@ -171,7 +171,8 @@ static bool is_asked(const struct script *script, const struct class_table *clas
 	return is_one && script->actors[actor].is_spawned;
 }
 
-static void jobs_add(struct survey *survey, struct job_list *jobs, uint32_t source)
+static void jobs_add(struct survey *survey, struct job_list *jobs, uint32_t source,
+		     uint32_t *job_count)
 {
 	const struct script *script = survey->script;
 	uint32_t actor = survey->taker[source];
@@ -184,6 +185,8 @@ static void jobs_add(struct survey *survey, struct job_list *jobs, uint32_t sour
 					  sizeof(*jobs->steps));
 		jobs->steps[jobs->count++] = i + 1;
 	}
+	jobs->first = *job_count;
+	*job_count += (uint32_t)jobs->count;
 }
 
 /* Whether the only thread that takes work there is one of those, and others make that work. */
@@ -201,12 +204,13 @@ static bool is_work_for(struct survey *survey, const struct class_table *classes
 }
 
 struct job_list *stages_find(const struct script *script, const struct class_table *classes,
-			     const struct question *question)
+			     const struct question *question, uint32_t *job_count)
 {
 	struct job_list *jobs = memory_new(script->source_count, sizeof(*jobs));
 	bool *is_stage = memory_new(script->actor_count, sizeof(*is_stage));
 	struct survey survey;
 
+	*job_count = script->job_count;
 	survey_begin(&survey, script);
 	for (uint32_t i = 0; i < script->source_count; i++) {
 		jobs[i] = script->jobs[i];
@@ -217,7 +221,7 @@ struct job_list *stages_find(const struct script *script, const struct class_tab
 			       jobs[i].count * sizeof(*jobs[i].steps));
 		if (!is_work_for(&survey, classes, question, i))
 			continue;
-		jobs_add(&survey, &jobs[i], i);
+		jobs_add(&survey, &jobs[i], i, job_count);
 		is_stage[survey.taker[i]] = true;
 	}
 	/* A stage waits for room, too: who has it goes on with the next piece that is done. */
@@ -226,7 +230,7 @@ struct job_list *stages_find(const struct script *script, const struct class_tab
 
 		if (actor < MANY_ACTORS && is_stage[actor] && !jobs[i].count &&
 		    has_room(script, i) && is_counted(script, i) && !puts_to(&survey, actor, i))
-			jobs_add(&survey, &jobs[i], i);
+			jobs_add(&survey, &jobs[i], i, job_count);
 	}
 	survey_end(&survey);
 	free(is_stage);

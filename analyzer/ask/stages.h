@@ -13,7 +13,7 @@
  * takes from. One list a source; the caller frees them with stages_free().
  */
 struct job_list *stages_find(const struct script *script, const struct class_table *classes,
-			     const struct question *question);
+			     const struct question *question, uint32_t *job_count);
 void stages_free(struct job_list *jobs, size_t source_count);
 
 #endif

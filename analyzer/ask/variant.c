@@ -398,8 +398,9 @@ static int edit(struct variant *variant, const struct script *old,
 	variant->script = script;
 	if (question->pool_count) {
 		struct script staged = *old;
-		staged.jobs = stages_find(old, classes, question);
+		staged.jobs = stages_find(old, classes, question, &staged.job_count);
 		failed = widen(script, &staged, classes, question, error);
+		script->job_count = staged.job_count;
 		stages_free(staged.jobs, old->source_count);
 		variant->owns_steps = variant->owns_actors = !failed;
 	} else if (question->split_count || question->load_times > 0) {

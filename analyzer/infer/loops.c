@@ -183,6 +183,7 @@ void loops_build(struct loops *loops, const struct recording *rec, const struct 
 	loops->end_op = memory_new(rec->thread_count, sizeof(*loops->end_op));
 	loops->loop_of_thread = memory_new(rec->thread_count, sizeof(*loops->loop_of_thread));
 	loops->is_bell = memory_new(flows->flow_count, sizeof(*loops->is_bell));
+	loops->flow_count = flows->flow_count;
 	finding.parent = memory_new(rec->thread_count, sizeof(*finding.parent));
 	finding.opener = memory_new(rec->string_count, sizeof(*finding.opener));
 	memset(finding.opener, 0xff, rec->string_count * sizeof(*finding.opener));

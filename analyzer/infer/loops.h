@@ -43,6 +43,7 @@ struct loops {
 	size_t visit_count;
 	uint32_t *visit_of; /* by op, NO_INDEX = it begins none */
 	bool *is_bell;      /* by flow: several other threads call a loop by it */
+	size_t flow_count;  /* that the recording has: a script may have more */
 	/* By thread: the visit that is the loop's end, and the call behind which that is. NO_INDEX:
 	 * the thread is no loop, or its loop lasts as long as itself. */
 	uint32_t *end_visit;
@@ -54,6 +55,11 @@ struct loops {
 
 void loops_build(struct loops *, const struct recording *, const struct timeline *,
 		 const struct flows *);
+static inline bool loops_is_bell(const struct loops *loops, uint32_t flow)
+{
+	return flow < loops->flow_count && loops->is_bell[flow];
+}
+
 void loops_free(struct loops *);
 
 #endif
