@@ -121,7 +121,9 @@ int opened_select(struct recording *recording, const struct options *options, bo
 	free(windows);
 	if (!is_whole && !is_narrowed(options))
 		keep_asked(&selection.window, recording);
-	if (selection_apply(&selection, recording) == 0) {
+	bool has_ops = selection_apply(&selection, recording) == 0;
+	/* A recording without any is one, too. */
+	if (has_ops || (!is_narrowed(options) && count <= 1)) {
 		reaps_find(recording);
 		signals_find(recording);
 		ended_find(recording);
@@ -129,6 +131,6 @@ int opened_select(struct recording *recording, const struct options *options, bo
 		return 0;
 	}
 	snprintf(error, OPTIONS_ERROR_BYTES,
-		 "--client, --thread, --from and --to leave no op; select more");
+		 "--client, --thread, --from, --to and --window leave no op; select more");
 	return -EINVAL;
 }

@@ -182,15 +182,15 @@ static struct ranked *rank(const struct window_means *means, size_t factor)
 
 static void emit_mean(struct emit *emit, const struct bootstrap_interval *interval, bool is_ranged)
 {
-	char range[64];
+	char range[64] = "";
 	if (emit->format == EMIT_JSON) {
 		emit_cell_number(emit, interval->value);
 		emit_cell_number(emit, interval->least);
 		emit_cell_number(emit, interval->most);
 		return;
 	}
-	snprintf(range, sizeof(range), is_ranged ? "%+.1f to %+.1f%%" : "", interval->least,
-		 interval->most);
+	if (is_ranged)
+		snprintf(range, sizeof(range), "%+.1f to %+.1f%%", interval->least, interval->most);
 	emit_cell_percent(emit, interval->value);
 	emit_cell_text(emit, range);
 }
