@@ -136,7 +136,7 @@ static uint32_t turn_index(struct arena *arena, uint64_t turn)
 }
 
 /* A record may be written late, as that of a call that was cut off: a few are looked at. */
-uint64_t chunk_last_ticks(const struct chunk *chunk)
+static uint64_t last_ticks(const struct chunk *chunk)
 {
 	uint64_t last = 0;
 
@@ -227,7 +227,7 @@ static uint32_t take_in_turn(struct self *self)
 	if (was_full && load_relaxed(&chunk->drained) < CHUNK_RECORDS) {
 		self_count_many(self, COUNTER_overwritten,
 				CHUNK_RECORDS - load_relaxed(&chunk->drained));
-		store_relaxed(&chunk->lost_ticks, chunk_last_ticks(chunk));
+		store_relaxed(&chunk->lost_ticks, load_relaxed(&chunk->full_ticks));
 	}
 	/* The chunk is CLAIMED, and nobody believes these meanwhile: the drainer sees it so, or
 	 * sees all of them, by change_state() below. Lap first: chunk_commit() of a drainer that
@@ -322,6 +322,8 @@ void chunk_fill(struct self *self)
 		return;
 	/* Before the state: no slot has a chunk that is not being filled. */
 	store_release(&self->slot->chunk, 0);
+	/* A drainer reads it while the next owner writes. */
+	store_relaxed(&self->chunk->full_ticks, last_ticks(self->chunk));
 	/* The drainer that sees it full sees all of it published, and may use it again. */
 	change_state(self->chunk, CHUNK_FILLING, CHUNK_FULL);
 	self->chunk = NULL;

@@ -151,7 +151,5 @@ void chunk_drained(struct arena *, uint32_t index, uint32_t count) HIDDEN;
 void chunk_commit(struct arena *) HIDDEN;
 /* The drainer before died in the middle of that: goes on for it. */
 void chunk_commit_for_dead(struct arena *) HIDDEN;
-/* When the last of a full chunk's records ended. */
-uint64_t chunk_last_ticks(const struct chunk *) HIDDEN;
 
 #endif

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 20 };
+enum { FORMAT_VERSION = 21 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -343,7 +343,8 @@ struct chunk {
 	uint32_t snapshot_lap;
 	uint32_t snapshot_left;  /* to the program's threads: 1 = not in the dump */
 	uint32_t snapshot_since; /* records below ended before it, and were open to nobody */
-	uint32_t unused[3];
+	uint32_t unused;
+	uint64_t full_ticks; /* of a full one: when the last of its records ended */
 	uint64_t lost_ticks; /* by then records ended that were overwritten, and are in no dump */
 	struct record records[CHUNK_RECORDS];
 };

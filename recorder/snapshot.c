@@ -343,7 +343,7 @@ static uint64_t find_oldest(const struct snapshot *snapshot, const struct arena 
 		oldest = later(oldest, load_relaxed(&chunk->lost_ticks));
 		/* It may be overwritten at any moment. */
 		if (chunk->snapshot_left && chunk_snapshot_end(chunk) == 0)
-			oldest = later(oldest, chunk_last_ticks(chunk));
+			oldest = later(oldest, load_relaxed(&chunk->full_ticks));
 	}
 	return oldest;
 }

@@ -22,7 +22,6 @@
 #include "opening.h"
 #include "options.h"
 #include "peek.h"
-#include "reaped.h"
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
@@ -171,7 +170,6 @@ static void begin_anew(void)
 {
 	if (opening_now(recorder_arena) == 1)
 		return;
-	reaped_forget(recorder_arena);
 	usage_begin(recorder_arena);
 	idle_forget(recorder_arena);
 }

@@ -30,7 +30,13 @@ static bool read_usage(struct usage *usage)
 
 void usage_begin(struct arena *arena)
 {
-	(void)read_usage(&arena->usage_before);
+	struct usage now;
+
+	if (!read_usage(&now))
+		return;
+	store_relaxed(&arena->usage_before.cpu_ns, now.cpu_ns);
+	store_relaxed(&arena->usage_before.voluntary_switches, now.voluntary_switches);
+	store_relaxed(&arena->usage_before.involuntary_switches, now.involuntary_switches);
 }
 
 void usage_save(struct arena *arena)
@@ -39,9 +45,11 @@ void usage_save(struct arena *arena)
 
 	if (!read_usage(&now))
 		return;
-	store_relaxed(&arena->usage.cpu_ns, now.cpu_ns - arena->usage_before.cpu_ns);
+	store_relaxed(&arena->usage.cpu_ns, now.cpu_ns - load_relaxed(&arena->usage_before.cpu_ns));
 	store_relaxed(&arena->usage.voluntary_switches,
-		      now.voluntary_switches - arena->usage_before.voluntary_switches);
+		      now.voluntary_switches -
+			      load_relaxed(&arena->usage_before.voluntary_switches));
 	store_relaxed(&arena->usage.involuntary_switches,
-		      now.involuntary_switches - arena->usage_before.involuntary_switches);
+		      now.involuntary_switches -
+			      load_relaxed(&arena->usage_before.involuntary_switches));
 }
