@@ -343,8 +343,7 @@ struct chunk {
 	uint32_t snapshot_lap;
 	uint32_t snapshot_left;  /* to the program's threads: 1 = not in the dump */
 	uint32_t snapshot_since; /* records below ended before it, and were open to nobody */
-	uint32_t unused;
-	uint64_t full_ticks; /* of a full one: when the last of its records ended */
+	uint64_t full_ticks;     /* of a full one: when the last of its records ended */
 	uint64_t lost_ticks; /* by then records ended that were overwritten, and are in no dump */
 	struct record records[CHUNK_RECORDS];
 };

@@ -263,10 +263,8 @@ static inline uint32_t script_put_source(const struct script *script, const stru
 /* It calls an event loop, as something is done. */
 static inline bool script_rings(const struct script *script, const struct step *step)
 {
-	uint32_t flow =
-		step->type == STEP_SEND ? script->flows.transfers[step->arg].flow : NO_INDEX;
-
-	return flow < script->loops.flow_count && script->loops.is_bell[flow];
+	return step->type == STEP_SEND &&
+	       loops_is_bell(&script->loops, script->flows.transfers[step->arg].flow);
 }
 
 /* Where an actor begins to take its next job; NO_INDEX = in the middle of something else, or it

@@ -256,7 +256,7 @@ static void visit_begins(struct search *search, struct way *way, uint32_t index)
 	const struct visit *visit = way->visit = &loops->visits[index];
 
 	way->answered = visit->sort == VISIT_ANSWER ? index : NO_INDEX;
-	if (visit->transfer != NO_INDEX && !loops->is_bell[visit->flow])
+	if (visit->transfer != NO_INDEX && !loops_is_bell(loops, visit->flow))
 		search->asked[visit->flow].is_answered = false;
 }
 
@@ -278,7 +278,7 @@ static void way_goes_on(struct search *search, struct way *way, const struct ste
 	if (job != NO_INDEX && way->visit->flow != NO_INDEX)
 		job_is_asked(search, way->visit->flow, job);
 	if (step->type == STEP_RECEIVE &&
-	    script->loops.is_bell[script->flows.transfers[step->arg].flow]) {
+	    loops_is_bell(&script->loops, script->flows.transfers[step->arg].flow)) {
 		way->before_ns = way->rung_ns;
 		way->rung_ns = way->now_ns;
 	}
