@@ -260,6 +260,13 @@ static const struct option_row *row_of(int found)
 	return &option_rows[row];
 }
 
+/* Some do more than set a value. */
+static void note_given(struct options *options, const char *name)
+{
+	options->has_top |= strcmp(name, "top") == 0;
+	options->has_span |= strcmp(name, "from") == 0 || strcmp(name, "to") == 0;
+}
+
 int options_parse(struct options *options, int argc, char **argv, char error[OPTIONS_ERROR_BYTES])
 {
 	struct option table[OPTION_ROWS + 1];
@@ -289,10 +296,9 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 				 "--%s: \"%.60s\" is not valid; give %s", row->name, optarg,
 				 option_example(row));
 			return -EINVAL;
+		} else {
+			note_given(options, row_of(found)->name);
 		}
-		const char *name = row_of(found)->name;
-		options->has_top |= strcmp(name, "top") == 0;
-		options->has_span |= strcmp(name, "from") == 0 || strcmp(name, "to") == 0;
 	}
 	options->words = argv;
 	options->word_count = (size_t)argc;

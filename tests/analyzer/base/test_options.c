@@ -87,6 +87,20 @@ START_TEST(options_may_stand_anywhere)
 }
 END_TEST
 
+START_TEST(letters_are_options_too)
+{
+	struct options options;
+	char error[OPTIONS_ERROR_BYTES];
+	ck_assert_int_eq(parse(&options, "-h", error), 0);
+	ck_assert(options.help && !options.version && !options.has_top && !options.has_span);
+	ck_assert_int_eq(parse(&options, "-V", error), 0);
+	ck_assert(options.version && !options.help);
+	ck_assert_int_eq(parse(&options, "-o out --from 0 a", error), 0);
+	ck_assert_str_eq(options.output, "out");
+	ck_assert(options.has_span);
+}
+END_TEST
+
 START_TEST(questions_add_up)
 {
 	struct options options;
@@ -199,6 +213,7 @@ SUITE()
 	TEST(defaults_are_those_of_the_table);
 	TEST(an_optional_argument_may_be_left_out);
 	TEST(options_may_stand_anywhere);
+	TEST(letters_are_options_too);
 	TEST(questions_add_up);
 	TEST(a_page_and_an_export_go_together);
 	EACH(wrong_options_are_refused_with_a_hint, wrong);
