@@ -23,11 +23,12 @@ enum verdict { VERDICT_NONE, VERDICT_CLIENT, VERDICT_OTHER };
 struct selecting {
 	const struct selection *selection;
 	struct recording *recording;
-	uint8_t *verdicts;    /* enum verdict per op: whether it is below an op of the client */
-	uint32_t *new_index;  /* per op: where it goes, NO_INDEX = it does not stay */
-	bool *thread_stays;   /* per thread */
-	uint32_t *process;    /* per op: of which it is, NO_INDEX = not known */
-	struct window *times; /* per process, and of none at the end; in the recording's time */
+	uint8_t *verdicts;   /* enum verdict per op: whether it is below an op of the client */
+	uint32_t *new_index; /* per op: where it goes, NO_INDEX = it does not stay */
+	bool *thread_stays;  /* per thread */
+	uint32_t *process;   /* per op: of which it is, NO_INDEX = not known */
+	/* Per process, and of none at the end; in the recording's time. NEVER has no op in it. */
+	struct window *times;
 };
 
 static const struct window NEVER = { UINT64_MAX, 0 };
@@ -148,6 +149,8 @@ static void selecting_find_times(struct selecting *selecting)
 		struct window *time = &selecting->times[i];
 		time->from_ns = time->from_ns > from_ns ? time->from_ns : from_ns;
 		time->to_ns = time->to_ns < to_ns ? time->to_ns : to_ns;
+		if (time->from_ns > time->to_ns)
+			*time = NEVER;
 	}
 }
 

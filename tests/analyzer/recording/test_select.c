@@ -294,6 +294,34 @@ START_TEST(a_process_is_cut_where_its_window_ends)
 }
 END_TEST
 
+/* The second process was recorded until 150, and goes on until 400. The part asked for is later. */
+START_TEST(a_process_that_was_off_then_has_no_op)
+{
+	struct sketch sketch;
+	struct rec_process processes[] = { { .op = NO_INDEX }, { .op = NO_INDEX } };
+	struct rec_window windows[] = { { 0, 1000, 0 }, { 0, 150, 1 } };
+	const struct selection selection = { "", "", 80, UINT64_MAX, ALWAYS };
+	sample_begin(&sketch);
+	struct recording *recording = &sketch.rec;
+	recording->threads[1].process = 1;
+	recording->processes = processes;
+	recording->process_count = 2;
+	recording->windows = windows;
+	recording->window_count = 2;
+	recording->ops[4].start_ns = 100;
+	recording->waits[1].thread = 1;
+	recording->waits[1].start_ns = 100;
+	ck_assert_int_eq(selection_apply(&selection, recording), 0);
+	for (size_t i = 0; i < recording->op_count; i++) {
+		ck_assert_uint_ne(recording->ops[i].thread, 1);
+		ck_assert_uint_le(recording->ops[i].start_ns, recording->ops[i].end_ns);
+	}
+	ck_assert_uint_eq(recording->op_count, 1);
+	ck_assert_uint_eq(recording->wait_count, 0);
+	sketch_free(&sketch);
+}
+END_TEST
+
 START_TEST(from_counts_from_the_begin_of_the_window)
 {
 	struct sketch sketch;
@@ -317,5 +345,6 @@ SUITE()
 	TEST(so_is_idle_time);
 	TEST(nothing_left_is_an_error_and_changes_nothing);
 	TEST(a_process_is_cut_where_its_window_ends);
+	TEST(a_process_that_was_off_then_has_no_op);
 	TEST(from_counts_from_the_begin_of_the_window);
 }
