@@ -15,8 +15,9 @@ struct answers {
 	const struct loops *loops;
 	const struct flows *flows;
 	const uint32_t *job_of_visit;
-	size_t *first_visit; /* by thread, and one more */
-	uint32_t *end_op;    /* by request, NO_INDEX = none */
+	uint32_t *begun;  /* visits that begin with an op: not turns without work */
+	size_t *first;    /* of these, by thread, and one more */
+	uint32_t *end_op; /* by request, NO_INDEX = none */
 };
 
 static uint32_t flow_of(const struct flows *flows, uint32_t op)
@@ -29,12 +30,13 @@ static uint32_t flow_of(const struct flows *flows, uint32_t op)
 static void visits_find(struct answers *answers)
 {
 	const struct loops *loops = answers->loops;
-	size_t visit = 0;
+	size_t visit = 0, count = 0;
 
 	for (uint32_t thread = 0; thread <= answers->rec->thread_count; thread++) {
-		while (visit < loops->visit_count && loops->visits[visit].thread < thread)
-			visit++;
-		answers->first_visit[thread] = visit;
+		answers->first[thread] = count;
+		for (; visit < loops->visit_count && loops->visits[visit].thread == thread; visit++)
+			if (loops->visits[visit].op != NO_INDEX)
+				answers->begun[count++] = (uint32_t)visit;
 	}
 }
 
@@ -52,19 +54,18 @@ static uint32_t visit_of(const struct answers *answers, uint32_t op)
 {
 	const struct rec_op *ops = answers->rec->ops;
 	const struct visit *visits = answers->loops->visits;
-	size_t first = answers->first_visit[ops[op].thread], low = first;
-	size_t high = answers->first_visit[ops[op].thread + 1];
+	size_t first = answers->first[ops[op].thread], low = first;
+	size_t high = answers->first[ops[op].thread + 1];
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (visits[middle].op != NO_INDEX &&
-		    ops[visits[middle].op].start_ns <= ops[op].start_ns)
+		if (ops[visits[answers->begun[middle]].op].start_ns <= ops[op].start_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > first ? (uint32_t)low - 1 : NO_INDEX;
+	return low > first ? answers->begun[low - 1] : NO_INDEX;
 }
 
 static bool is_handed(const struct answers *answers, const struct requests *requests, size_t index)
@@ -96,8 +97,9 @@ size_t handed_answers_count(const struct recording *rec, const struct requests *
 				   .loops = loops,
 				   .flows = flows,
 				   .job_of_visit = job_of_visit,
-				   .first_visit = memory_new(rec->thread_count + 1,
-							     sizeof(*answers.first_visit)),
+				   .begun = memory_new(loops->visit_count, sizeof(*answers.begun)),
+				   .first = memory_new(rec->thread_count + 1,
+						       sizeof(*answers.first)),
 				   .end_op = memory_new(requests->count, sizeof(*answers.end_op)) };
 	size_t count = 0;
 
@@ -106,7 +108,8 @@ size_t handed_answers_count(const struct recording *rec, const struct requests *
 	for (size_t i = 0; i < requests->count; i++)
 		count += request_is_judged(requests, &requests->requests[i]) &&
 			 is_handed(&answers, requests, i);
-	free(answers.first_visit);
+	free(answers.begun);
+	free(answers.first);
 	free(answers.end_op);
 	return count;
 }

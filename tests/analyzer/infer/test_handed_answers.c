@@ -88,7 +88,56 @@ START_TEST(answers_for_other_threads_are_counted)
 }
 END_TEST
 
+/* One answer to each of three questions, at 3, 6 and 9 ms. Turns without work lie between. */
+START_TEST(turns_without_work_hide_no_answer)
+{
+	static const double visits_ms[] = { 1, 2, -1, 3, 4, -1, 6, 7, -1, 9, -1 };
+	enum { VISITS = sizeof(visits_ms) / sizeof(visits_ms[0]), ASKED = 3 };
+	struct visit visits[VISITS];
+	struct request requests[ASKED];
+	struct stamp_place places[ASKED];
+	uint32_t job_of_visit[VISITS], ends = 0;
+	struct sketch sketch;
+	struct flows flows;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "loop", 0, 10);
+	for (uint32_t i = 0; i < VISITS; i++) {
+		double ms = visits_ms[i];
+		bool is_answer = (int)ms % 3 == 0 && ms > 0;
+		uint32_t op = ms < 0 ? NO_INDEX
+				     : sketch_io(&sketch, 0, is_answer ? "write" : "read",
+						 "tcp 1.1.1.1:8>1.1.1.1:5", 9, ms, ms + 0.5);
+
+		job_of_visit[i] = NO_INDEX;
+		visits[i] = (struct visit){ .op = op,
+					    .flow = NO_INDEX,
+					    .sort = op == NO_INDEX ? VISIT_TURN
+						    : is_answer    ? VISIT_ANSWER
+								   : VISIT_EVENT };
+		if (!is_answer)
+			continue;
+		requests[ends] = (struct request){ .source = REQUEST_SERVED, .of = NO_INDEX };
+		places[ends] = (struct stamp_place){ .op = op, .stamp = 2 * ends + 1 };
+		ends++;
+	}
+	sketch_end(&sketch);
+	flows_build(&flows, &sketch.rec);
+	const struct loops loops = { .visits = visits, .visit_count = VISITS };
+	const struct requests all = { .requests = requests,
+				      .count = ASKED,
+				      .places = places,
+				      .place_count = ASKED,
+				      .judged_source = REQUEST_SERVED };
+	ck_assert_uint_eq(handed_answers_count(&sketch.rec, &all, &loops, job_of_visit, &flows),
+			  ASKED);
+	flows_free(&flows);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	EACH(answers_for_other_threads_are_counted, rows);
+	TEST(turns_without_work_hide_no_answer);
 }
