@@ -118,7 +118,8 @@ static struct loan *loan_begins(struct lending *lending, uint32_t flow, uint32_t
 			       .asker = thread_of(lending, transfer),
 			       .write = transfer,
 			       .read = NO_INDEX,
-			       .asked_ns = time_of(lending, transfer) };
+			       .asked_ns = time_of(lending, transfer),
+			       .read_ns = UINT64_MAX };
 	return loan;
 }
 
@@ -261,7 +262,7 @@ static void servers_check(struct lending *lending)
 	free(served);
 }
 
-/* Those of a connection are in a row, in order of time. */
+/* Loans of a connection are in a row, in order of time: those of a server that has but one. */
 static void holds_check(struct lending *lending)
 {
 	const struct recording *rec = lending->rec;
@@ -269,8 +270,11 @@ static void holds_check(struct lending *lending)
 	size_t *end = memory_new(rec->thread_count, sizeof(*end));
 
 	for (size_t i = 0; i < lending->loan_count; i++) {
-		uint32_t server = lending->directions[lending->loans[i].flow].reader;
+		const struct direction *asks = &lending->directions[lending->loans[i].flow];
+		uint32_t server = asks->reader;
 
+		if (!asks->is_lent)
+			continue;
 		if (!end[server])
 			first[server] = i;
 		end[server] = i + 1;

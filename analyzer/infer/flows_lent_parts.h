@@ -30,7 +30,7 @@ struct loan {
 	uint32_t read;    /* the first one that reads it */
 	uint32_t message; /* transfer: its write, and next the read */
 	uint64_t asked_ns;
-	uint64_t read_ns;
+	uint64_t read_ns; /* UINT64_MAX = not yet */
 	uint64_t left[2]; /* bytes of the question, of the answer, that were not read yet */
 	bool is_answered;
 	bool is_lent;

@@ -17,6 +17,7 @@ struct borrowed {
 	bool is_one;     /* the same thread serves both */
 	bool is_kept;    /* a server keeps a lock until it has read the next question */
 	bool is_crossed; /* both ask before one is answered, by the same connection */
+	bool has_other;  /* another server thread has two connections, and keeps a lock */
 };
 
 /* 0 or 1 */
@@ -56,17 +57,38 @@ static inline void borrowed_asks(struct sketch *sketch, const struct borrowed *o
 	}
 }
 
+/* One question by another thread, which has its own connections. */
+static inline void borrowed_other(struct sketch *sketch, const char *ours, const char *theirs,
+				  double ms)
+{
+	sketch_io(sketch, BORROWED_THREADS, "write", ours, 20, ms, ms);
+	sketch_io(sketch, BORROWED_THREADS + 1, "read", theirs, 20, 0, ms + 0.01);
+	sketch_io(sketch, BORROWED_THREADS + 1, "write", theirs, 30, ms + 1, ms + 1);
+	sketch_io(sketch, BORROWED_THREADS, "read", ours, 30, ms, ms + 1.01);
+}
+
 static inline void borrowed_sketch(struct sketch *sketch, const struct borrowed *of)
 {
-	static const char *const names[] = { "main", "a", "b", "server", "server" };
+	static const char *const names[] = {
+		"main", "a", "b", "server", "server", "other", "server"
+	};
 	double end_ms = BORROWED_ROUND_MS * BORROWED_ROUNDS;
 
 	sketch_begin(sketch);
-	for (uint32_t i = 0; i < BORROWED_THREADS; i++)
+	for (uint32_t i = 0; i < BORROWED_THREADS + (of->has_other ? 2 : 0); i++)
 		sketch_thread(sketch, names[i], 0, i == BORROWED_ASKER + 1 ? end_ms + 80 : end_ms);
+	if (of->has_other)
+		borrowed_other(sketch, "tcp c>s0", "tcp s0>c", 1);
 	for (int round = 0; round < BORROWED_ROUNDS; round++)
 		for (int asker = 0; asker < 2; asker++)
 			borrowed_asks(sketch, of, asker, round);
+	if (of->has_other) {
+		borrowed_other(sketch, "tcp c>s3", "tcp s3>c", end_ms - 5);
+		uint32_t hold =
+			sketch_op(sketch, KIND_HOLD, "lock", BORROWED_THREADS + 1, 3, end_ms - 10);
+
+		sketch->rec.extras[hold].address = 8;
+	}
 	sketch_sleep(sketch, BORROWED_ASKER + 1, "last", end_ms, end_ms + 80);
 	sketch_end(sketch);
 }

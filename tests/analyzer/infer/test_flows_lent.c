@@ -18,6 +18,7 @@ static const struct {
 	/* 2 */ { { .is_one = true }, false },
 	/* 3 */ { { .is_kept = true }, false },
 	/* 4 */ { { .is_crossed = true }, false },
+	/* 5 */ { { .has_other = true }, true },
 };
 
 START_TEST(connections_that_are_borrowed_are_found)
