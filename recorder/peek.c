@@ -69,20 +69,35 @@ static bool is_clean(const struct text *text)
 	return text->used > 0 && !text->overflowed;
 }
 
-enum peek_result peek_fold(const struct peeked *read, struct text *to)
+/* A protocol: which requests are of it; how long the first one says that it is, NULL = it does
+ * not. */
+struct protocol {
+	enum peek_result (*fold)(const struct peeked *, struct text *);
+	uint64_t (*request_bytes)(const struct peeked *);
+};
+
+enum peek_result peek_fold(const struct peeked *read, struct text *to, uint64_t *request_bytes)
 {
 	/* The surest first: text, then what has lengths. */
-	static enum peek_result (*const recognisers[])(const struct peeked *, struct text *) = {
-		peek_http, peek_http2,    peek_redis, peek_memcached,
-		peek_tls,  peek_postgres, peek_mysql,
+	static const struct protocol protocols[] = {
+		{ peek_http, NULL },
+		{ peek_http2, NULL },
+		{ peek_redis, peek_redis_bytes },
+		{ peek_memcached, peek_memcached_bytes },
+		{ peek_tls, NULL },
+		{ peek_postgres, NULL },
+		{ peek_mysql, NULL },
 	};
 	enum peek_result found = PEEK_UNKNOWN;
 	size_t before = to->used;
 
 	assert(read->count > 0 && read->count <= PEEK_BYTES_MAX && read->count <= read->amount);
-	for (size_t i = 0; i < sizeof(recognisers) / sizeof(recognisers[0]); i++) {
-		enum peek_result result = recognisers[i](read, to);
+	*request_bytes = 0;
+	for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
+		enum peek_result result = protocols[i].fold(read, to);
 
+		if (result == PEEK_KNOWN && protocols[i].request_bytes)
+			*request_bytes = protocols[i].request_bytes(read);
 		if (result == PEEK_KNOWN)
 			return is_clean(to) ? PEEK_KNOWN : PEEK_UNKNOWN;
 		if (result == PEEK_MORE)
@@ -168,14 +183,11 @@ static void gather(struct beginning *to, size_t limit, const struct iovec *parts
 	to->amount += amount;
 }
 
-/* The kind is known. */
-static void set_kind(struct open_entry *entry, const struct peeked *read, const struct text *text)
+/* `request_bytes`: of the first request, if there are others behind it; else 0. */
+static void set_kind(struct open_entry *entry, uint32_t kind, uint64_t request_bytes)
 {
-	uint64_t bytes = peek_request_bytes(read);
-
 	/* Release: pairs with opens.c, as all of an entry does. */
-	store_release(&entry->record.count,
-		      field_request(peek_intern(text), bytes < read->amount ? bytes : 0));
+	store_release(&entry->record.count, field_request(kind, request_bytes));
 	store_release(&entry->record.flags, (uint8_t)(entry->record.flags | RECORD_PEEKED));
 }
 
@@ -187,7 +199,7 @@ void op_set_request(struct self *self, uint64_t op, const struct iovec *parts, s
 	char template[PEEK_TEXT_BYTES];
 	struct text text = { .bytes = template, .size = sizeof(template) };
 	enum peek_result result;
-	struct peeked read;
+	uint64_t bytes;
 
 	assert(amount > 0 && limit <= PEEK_BYTES_MAX);
 	if (!entry || !(entry->record.flags & RECORD_ACCEPTED) || limit == 0)
@@ -196,12 +208,12 @@ void op_set_request(struct self *self, uint64_t op, const struct iovec *parts, s
 	gather(&beginning, limit, parts, count, amount);
 	if (beginning.count == 0)
 		return;
-	read = (struct peeked){ beginning.bytes, beginning.count, beginning.amount };
-	result = peek_fold(&read, &text);
+	result = peek_fold(&(struct peeked){ beginning.bytes, beginning.count, beginning.amount },
+			   &text, &bytes);
 	if (result == PEEK_MORE && beginning.count == beginning.amount && beginning.count < limit)
 		return;
 	if (result == PEEK_KNOWN)
-		set_kind(entry, &read, &text);
+		set_kind(entry, peek_intern(&text), bytes < beginning.amount ? bytes : 0);
 	else
 		self_count(self, COUNTER_unknown_requests);
 	memset(&beginning, 0, sizeof(beginning));

@@ -28,8 +28,9 @@ struct peeked {
 /* PEEK_MORE: nothing is known, and more bytes could tell. */
 enum peek_result { PEEK_UNKNOWN, PEEK_MORE, PEEK_KNOWN };
 
-/* Puts the template, if the kind is known; anything else is put in vain. */
-enum peek_result peek_fold(const struct peeked *, struct text *to) HIDDEN;
+/* Puts the template, if the kind is known; anything else is put in vain. `request_bytes`: how long
+ * the first request says that it is; 0: its protocol does not, or not in these bytes. */
+enum peek_result peek_fold(const struct peeked *, struct text *to, uint64_t *request_bytes) HIDDEN;
 
 /* One protocol each. */
 enum peek_result peek_http(const struct peeked *, struct text *to) HIDDEN;
@@ -40,9 +41,9 @@ enum peek_result peek_memcached(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_postgres(const struct peeked *, struct text *to) HIDDEN;
 enum peek_result peek_mysql(const struct peeked *, struct text *to) HIDDEN;
 
-/* How long the first request to redis or memcached says that it is. 0: it is of another protocol,
- * or does not say so in the bytes that are there. */
-uint64_t peek_request_bytes(const struct peeked *) HIDDEN;
+/* How long the first request says that it is, once the protocol is known; 0 as above. */
+uint64_t peek_redis_bytes(const struct peeked *) HIDDEN;
+uint64_t peek_memcached_bytes(const struct peeked *) HIDDEN;
 
 /* A statement of SQL up to the name of its first table. `is_whole`: it ends where the bytes do.
  * False: it begins with no word of SQL's. */

@@ -67,7 +67,7 @@ enum peek_result peek_redis(const struct peeked *read, struct text *to)
 }
 
 /* Of an array of strings: up to the end of the last one, whose length must be there. */
-static uint64_t redis_bytes(const struct peeked *read)
+uint64_t peek_redis_bytes(const struct peeked *read)
 {
 	uint32_t strings, bytes;
 	bool goes_on;
@@ -112,18 +112,22 @@ static enum peek_result put_word(struct text *to, const char *word)
 	return PEEK_KNOWN;
 }
 
+static uint32_t body_bytes_of(const uint8_t *header)
+{
+	return (uint32_t)header[8] << 24 | (uint32_t)header[9] << 16 | (uint32_t)header[10] << 8 |
+	       header[11];
+}
+
 static enum peek_result put_binary(const struct peeked *read, struct text *to)
 {
 	const uint8_t *header = read->bytes;
-	uint32_t key_bytes, body_bytes;
+	uint32_t key_bytes;
 
 	if (read->count < BINARY_HEADER_BYTES)
 		return PEEK_MORE;
 	key_bytes = (uint32_t)header[2] << 8 | header[3];
-	body_bytes = (uint32_t)header[8] << 24 | (uint32_t)header[9] << 16 |
-		     (uint32_t)header[10] << 8 | header[11];
 	if (header[5] != 0 || header[1] >= sizeof(opcodes) / sizeof(opcodes[0]) ||
-	    opcodes[header[1]][0] == '\0' || body_bytes < key_bytes + header[4])
+	    opcodes[header[1]][0] == '\0' || body_bytes_of(header) < key_bytes + header[4])
 		return PEEK_UNKNOWN;
 	return put_word(to, opcodes[header[1]]);
 }
@@ -154,30 +158,17 @@ enum peek_result peek_memcached(const struct peeked *read, struct text *to)
 	return found;
 }
 
-/* --- How long they are --- */
-
-/* A line, if no block of data follows it. */
-static uint64_t line_bytes(const struct peeked *read)
+/* Of a line, if no block of data follows it; of a header, what it says. */
+uint64_t peek_memcached_bytes(const struct peeked *read)
 {
 	static const char with_data[][12] = { "set ",     "add ", "replace ", "append ",
 					      "prepend ", "cas ", "ms " };
 	const uint8_t *end = memchr(read->bytes, '\n', read->count);
 
+	if (read->bytes[0] == BINARY_REQUEST)
+		return BINARY_HEADER_BYTES + body_bytes_of(read->bytes);
 	for (size_t i = 0; i < sizeof(with_data) / sizeof(with_data[0]); i++)
 		if (peek_begins(read, with_data[i]) != PEEK_UNKNOWN)
 			return 0;
 	return end ? (uint64_t)(end - read->bytes) + 1 : 0;
-}
-
-uint64_t peek_request_bytes(const struct peeked *read)
-{
-	const uint8_t *header = read->bytes;
-
-	if (header[0] == '*')
-		return redis_bytes(read);
-	if (header[0] == BINARY_REQUEST && read->count >= BINARY_HEADER_BYTES)
-		return BINARY_HEADER_BYTES + ((uint64_t)header[8] << 24 |
-					      (uint64_t)header[9] << 16 |
-					      (uint64_t)header[10] << 8 | header[11]);
-	return header[0] >= 'a' && header[0] <= 'z' ? line_bytes(read) : 0;
 }

@@ -18,10 +18,11 @@ static enum peek_result fold(const uint8_t *data, size_t count, uint64_t amount,
 {
 	uint8_t *bytes = malloc(count ? count : 1);
 	enum peek_result result;
+	uint64_t first_bytes;
 
 	memcpy(bytes, data, count);
 	errno = ERANGE;
-	result = peek_fold(&(struct peeked){ bytes, count, amount }, text);
+	result = peek_fold(&(struct peeked){ bytes, count, amount }, text, &first_bytes);
 	if (errno != ERANGE)
 		abort();
 	free(bytes);
