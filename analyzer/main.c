@@ -238,8 +238,7 @@ static int print_reports(const struct recording *recording, const struct options
 	if (status == 0 && options->requests[0])
 		status = write_requests(&analysis, options->requests);
 	if (!is_export_alone && (!options->html[0] || options->json)) {
-		emit_begin(&emit, stdout, options->json ? EMIT_JSON : EMIT_TEXT,
-			   terminal_columns(options->wide), terminal_wants_color(options->color));
+		begin_output(&emit, options);
 		reports_print_shown(&analysis, &emit);
 		emit_end(&emit);
 	}
@@ -265,22 +264,29 @@ static void print_refused(const struct symbols *symbols)
 	}
 }
 
+/* It comes once. */
+static bool reads_standard_input(const struct options *options)
+{
+	for (size_t i = 0; i < options->path_count; i++)
+		if (strcmp(options->paths[i], "-") == 0)
+			return true;
+	return false;
+}
+
 static FILE *open_symbolized(const struct options *options)
 {
 	struct stat input, output;
 	if (strcmp(options->symbolize, "-") == 0)
 		return stdout;
+	if (reads_standard_input(options)) {
+		complain("--symbolize reads dumps twice, standard input comes once; give a file");
+		return NULL;
+	}
 	for (size_t i = 0; i < options->path_count; i++) {
-		if (strcmp(options->paths[i], "-") == 0) {
-			complain("--symbolize reads dumps twice, and "
-				 "standard input comes once; give a file");
-			return NULL;
-		}
 		if (stat(options->paths[i], &input) == 0 &&
 		    stat(options->symbolize, &output) == 0 && input.st_dev == output.st_dev &&
 		    input.st_ino == output.st_ino) {
-			complain("--symbolize: %s is one of the dumps; give "
-				 "another name",
+			complain("--symbolize: %s is one of the dumps; give another name",
 				 options->symbolize);
 			return NULL;
 		}
@@ -304,8 +310,7 @@ static int write_symbolized(struct recording *recording, const struct options *o
 	if (status != 0)
 		complain("%s: %s", error.file, error.text);
 	else if (!is_written)
-		complain("--symbolize: %s: cannot be written: is the disk "
-			 "full?",
+		complain("--symbolize: %s: cannot be written: is the disk full?",
 			 options->symbolize);
 	print_refused(symbols);
 	if (status == 0 && is_written && !options->quiet)
@@ -326,8 +331,7 @@ static int set_aside(const struct text_list *names)
 		if (assumptions_set_aside(names->texts[i]))
 			continue;
 		assumptions_list(all, sizeof(all), false);
-		complain("--without: there is no assumption \"%.60s\"; give one of "
-			 "%s",
+		complain("--without: there is no assumption \"%.60s\"; give one of %s",
 			 names->texts[i], all);
 		return EXIT_TROUBLE;
 	}
@@ -368,6 +372,12 @@ static int print_means(const struct window_list *list, const struct options *opt
 		complain("there are %zu windows; choose one: --window N", list->count);
 		return EXIT_TROUBLE;
 	}
+	if (reads_standard_input(options)) {
+		complain("means over %zu windows read dumps again, and standard input comes once; "
+			 "give a file, or choose one: --window N",
+			 list->count);
+		return EXIT_TROUBLE;
+	}
 	if (window_means_build(&means, options, list, error) != 0) {
 		complain("%s", error);
 		return EXIT_TROUBLE;
@@ -385,7 +395,8 @@ static int analyze_windows(const struct window_list *list, const struct options 
 			   struct recording *recording)
 {
 	if (options->window > list->count) {
-		complain("--window %zu: of windows there is %zu", options->window, list->count);
+		complain("--window %zu: there %s %zu", options->window,
+			 list->count == 1 ? "is only" : "are only", list->count);
 		return EXIT_TROUBLE;
 	}
 	if (list->count > 1 && options->window == 0) {
