@@ -112,7 +112,7 @@ static void timed_sent(uint64_t op, int64_t result, const void *to, socklen_t si
 	struct self *self = op ? hook_enter() : NULL;
 	if (!self)
 		return;
-	op_set_to(self, op, to, size);
+	op_set_peer(self, op, to, size);
 	self_leave(self);
 }
 
@@ -134,6 +134,30 @@ static void timed_sent_messages(uint64_t op, int count, const struct mmsghdr *me
 	}
 	if (count > 0)
 		timed_sent_message(op, count, &messages[0].msg_hdr);
+}
+
+/*
+ * A datagram came from this address, of which the kernel has written the first byte. A program that
+ * had less room for it has memory behind that, at least up to the page's end.
+ */
+static void timed_came(uint64_t op, int64_t result, const void *from, socklen_t size)
+{
+	enum { PAGE_BYTES = 4096 };
+	if (result < 0 || !from || size == 0 || size > PAGE_BYTES - (uintptr_t)from % PAGE_BYTES)
+		return;
+	struct self *self = op ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_peer(self, op, from, size);
+	self_leave(self);
+}
+
+/* Of messages from several addresses none is said. */
+static void timed_came_messages(uint64_t op, int count, const struct mmsghdr *messages)
+{
+	if (count == 1)
+		timed_came(op, count, messages[0].msg_hdr.msg_name,
+			   messages[0].msg_hdr.msg_namelen);
 }
 
 /* A server has read a request: the first bytes say of which kind. The kernel has filled these parts
@@ -185,9 +209,19 @@ static inline void timed_received(uint64_t op, int64_t result, void *data, int f
 		timed_look(op, result, data);
 }
 
+static inline void timed_received_from(uint64_t op, int64_t result, void *data, int flags,
+				       const void *from, const socklen_t *size)
+{
+	if (result >= 0 && from && size)
+		timed_came(op, result, from, *size);
+	timed_received(op, result, data, flags);
+}
+
 static inline void timed_received_parts(uint64_t op, int64_t result, const struct msghdr *message,
 					int flags)
 {
+	if (result >= 0)
+		timed_came(op, result, message->msg_name, message->msg_namelen);
 	if (timed_looks() && timed_has_taken(flags) && result > 0)
 		timed_look_parts(op, result, message->msg_iov, message->msg_iovlen);
 }

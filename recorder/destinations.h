@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the addresses that datagrams are sent to: strings of the arena, by address.
+ * Names of the addresses that datagrams go to or come from: strings of the arena, by address.
  *
- * A datagram's receiver is known by its own address, its sender only by the one in the call. Most
- * senders have few of them: a small table has the strings, and one that is not there is made.
+ * A socket is known by its own address, one at the other end of a datagram only by that in the
+ * call. Most sockets have few of them: a small table has the strings, and one that is not there is
+ * made.
  *
  * Any thread, no lock. Ids belong to an arena: all is forgotten when recording is turned on.
  */
@@ -12,8 +13,8 @@
 
 #include "self.h"
 
-/* The address as the receiver's description has it. 0: none that is known, or no room for it. The
- * memory must be there: the kernel has read it. */
+/* The address as the description of its socket has it. 0: none that is known, or no room for it.
+ * The memory must be there: the kernel has read or written it. */
 uint32_t destinations_name(const void *address, size_t bytes) HIDDEN;
 /* While nothing is recorded. */
 void destinations_forget(void) HIDDEN;

@@ -391,7 +391,7 @@ void op_set_other(struct self *self, uint64_t op, int fd)
 	store_release(&entry->record.count, record.ident);
 }
 
-void op_set_to(struct self *self, uint64_t op, const void *address, size_t bytes)
+void op_set_peer(struct self *self, uint64_t op, const void *address, size_t bytes)
 {
 	struct open_entry *entry = entry_find(self, op);
 

@@ -168,12 +168,13 @@ START_TEST(test_both_ends_and_bytes)
 }
 END_TEST
 
-/* A datagram has the address that it went to, unless it went to several; or as many messages as one
- * call moved. */
+/* A datagram has the address that it went to or came from, unless it went to several; or as many
+ * messages as one call moved. */
 START_TEST(test_datagrams_and_letters)
 {
 	static const struct target_case rows[] = {
 		{ "between", "sent", { { "op", "io", "send", 8, 8 } } },
+		{ "between", "received", { { "op", "io", "recv", 7, 7 } } },
 		{ "between", "letters", { { "op", "io", "msg", 6, 6 } } },
 	};
 	static const struct {
@@ -188,13 +189,18 @@ START_TEST(test_datagrams_and_letters)
 		{ "recv", "unix dgram @between-1-", "", 0, 0 },
 		{ "recv", "unix dgram @between-1-", "", 5, 0 },
 		{ "sendmmsg", "unix dgram @between-0-", "", 10, 2 },
+		{ "recvfrom", "unix dgram @between-1-", "@between-0-", 1, 0 },
+		{ "recvfrom", "unix dgram @between-1-", "", 2, 0 },
+		{ "recvfrom", "unix dgram @between-1-", "@between-0-", 3, 0 },
+		{ "recvmsg", "unix dgram @between-1-", "@between-0-", 4, 0 },
+		{ "recvmmsg", "unix dgram @between-1-", "@between-0-", 5, 0 },
 		{ "msgsnd", "sysv queue ", "", 5, 0 },
 		{ "msgsnd", "sysv queue ", "", 5, 0 },
 		{ "msgrcv", "sysv queue ", "", 5, 0 },
 	};
 	size_t next = 0;
 
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < 3; k++) {
 		struct dumps dumps;
 		const char *types[] = { "type 4", "type 9", "type 9", "type 4" };
 		size_t letter = 0;

@@ -76,6 +76,33 @@ static void sent(void)
 	say_errno("empty again", recv(to, data, sizeof(data), MSG_DONTWAIT));
 }
 
+/* Six datagrams from one socket, each of another length. */
+static void received(void)
+{
+	int from = named_socket(0), to = named_socket(1);
+	const struct sockaddr *name = (struct sockaddr *)&names[1];
+	struct sockaddr_un sender;
+	socklen_t bytes = sizeof(sender);
+	char data[16] = "abcdef";
+	struct iovec part = { data, sizeof(data) };
+	struct msghdr message = { &sender, sizeof(sender), &part, 1, NULL, 0, 0 };
+	struct mmsghdr messages[2] = { { message, 0 }, { message, 0 } };
+
+	for (size_t i = 1; i <= 6; i++)
+		say_errno("sendto", sendto(from, data, i, 0, name, name_bytes[1]));
+	say_errno("recvfrom",
+		  recvfrom(to, data, sizeof(data), 0, (struct sockaddr *)&sender, &bytes));
+	say_errno("no address", recvfrom(to, data, sizeof(data), 0, NULL, NULL));
+	say_errno("syscall", syscall(SYS_recvfrom, to, data, sizeof(data), 0,
+				     (struct sockaddr *)&sender, &bytes));
+	say_errno("recvmsg", recvmsg(to, &message, 0));
+	say_errno("recvmmsg", recvmmsg(to, messages, 1, 0, NULL));
+	say_errno("bad address", recvfrom(to, data, sizeof(data), 0, (struct sockaddr *)8, &bytes));
+	bytes = sizeof(sender);
+	say_errno("nothing", recvfrom(to, data, sizeof(data), MSG_DONTWAIT,
+				      (struct sockaddr *)&sender, &bytes));
+}
+
 static void letters(void)
 {
 	struct letter {
@@ -94,8 +121,8 @@ static void letters(void)
 	msgctl(queue, IPC_RMID, NULL);
 }
 
-static const struct scenario scenarios[] = { { "moved", moved },
-					     { "sent", sent },
-					     { "letters", letters } };
+static const struct scenario scenarios[] = {
+	{ "moved", moved }, { "sent", sent }, { "received", received }, { "letters", letters }
+};
 
 SCENARIOS_MAIN
