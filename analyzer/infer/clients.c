@@ -2,12 +2,11 @@
 /*
  * Makes up the clients that are not recorded; clients.h has the contract.
  *
- * Method. A connection is a client's if it was accepted, and no recorded call writes what is read
- * from it. Its server's reads and writes in order of time are the client's sends and receipts. All
+ * Method. Its server's reads and writes in order of time are the client's sends and receipts. All
  * reads up to the next write are one send, but for reads that waited: these began with a send of
  * their own.
  *
- * Of a connection of the unix kind the other end is made up with its name.
+ * A datagram is a send or receipt of its own.
  *
  * A send came no later than its read returned, or the poll that found it. It came no earlier than
  * the answer before it, and than the thread's poll before, which would have found it. Where that
@@ -30,9 +29,7 @@
 
 struct seeking {
 	const struct recording *rec;
-	uint32_t *connection_of; /* by ident: NO_INDEX = none of a client */
-	uint32_t *idents;        /* by connection */
-	size_t connection_count;
+	struct client_ends ends;
 	struct served *served; /* by connection, then time */
 	size_t served_count;
 	struct clients_polls polls;
@@ -44,95 +41,6 @@ struct seeking {
 	size_t doing_count;
 	size_t doing_room;
 };
-
-/* --- connections whose other end is missing --- */
-
-static int compare_names(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
-static bool moves_bytes(const struct recording *rec, uint32_t op)
-{
-	return rec->ops[op].kind == KIND_IO && rec->ops[op].thread != NO_INDEX &&
-	       rec->ops[op].ident && !rec->extras[op].open && rec->extras[op].amount &&
-	       rec->ops[op].outcome != OUTCOME_ERROR &&
-	       flow_direction_of(rec->strings[rec->ops[op].name]) != FLOW_NONE;
-}
-
-/* By ident: whether it is that of an accepted connection that bytes went through. */
-static bool *accepted_find(const struct recording *rec, bool *is_used, size_t *count)
-{
-	bool *is_accepted = memory_new(rec->string_count, sizeof(*is_accepted));
-
-	*count = 0;
-	for (uint32_t i = 0; i < rec->op_count; i++) {
-		if (!moves_bytes(rec, i))
-			continue;
-		is_used[rec->ops[i].ident] = true;
-		if (rec->extras[i].accepted && !is_accepted[rec->ops[i].ident]) {
-			is_accepted[rec->ops[i].ident] = true;
-			++*count;
-		}
-	}
-	return is_accepted;
-}
-
-/* Of all streams that bytes were moved through: their names to those who write. */
-static uint64_t *written_find(const struct flow_names *names, const bool *is_used, size_t *count)
-{
-	const struct recording *rec = names->recording;
-	uint64_t *written = memory_new(rec->string_count, sizeof(*written));
-
-	*count = 0;
-	for (uint32_t i = 1; i < rec->string_count; i++) {
-		uint64_t name = is_used[i] ? flow_names_stream(names, i, true) : 0;
-
-		if (name)
-			written[(*count)++] = name;
-	}
-	if (*count)
-		qsort(written, *count, sizeof(*written), compare_names);
-	return written;
-}
-
-static void connections_find(struct seeking *seeking)
-{
-	const struct recording *rec = seeking->rec;
-	bool *is_used = memory_new(rec->string_count, sizeof(*is_used));
-	size_t accepted_count, written_count;
-	bool *is_accepted = accepted_find(rec, is_used, &accepted_count);
-
-	seeking->connection_of = memory_new(rec->string_count, sizeof(*seeking->connection_of));
-	memset(seeking->connection_of, 0xff, rec->string_count * sizeof(*seeking->connection_of));
-	seeking->idents = memory_new(accepted_count, sizeof(*seeking->idents));
-	if (accepted_count) {
-		struct flow_names names;
-
-		flow_names_build(&names, rec);
-		uint64_t *written = written_find(&names, is_used, &written_count);
-
-		for (uint32_t i = 1; i < rec->string_count; i++) {
-			uint64_t name = is_accepted[i] ? flow_names_stream(&names, i, false) : 0;
-			bool is_written = name && bsearch(&name, written, written_count,
-							  sizeof(name), compare_names);
-			bool is_tcp = strncmp(rec->strings[i], "tcp ", 4) == 0;
-			bool is_missing = !is_written &&
-					  ((is_tcp && name) || clients_is_unix(rec->strings[i]));
-
-			if (!is_accepted[i] || !is_missing)
-				continue;
-			seeking->connection_of[i] = (uint32_t)seeking->connection_count;
-			seeking->idents[seeking->connection_count++] = i;
-		}
-		free(written);
-		flow_names_free(&names);
-	}
-	free(is_used);
-	free(is_accepted);
-}
 
 /* --- what their servers did --- */
 
@@ -150,13 +58,14 @@ static int compare_served(const void *left, const void *right)
 static void served_find(struct seeking *seeking)
 {
 	const struct recording *rec = seeking->rec;
+	struct client_ends *ends = &seeking->ends;
 	size_t room = 0;
 
 	for (uint32_t i = 0; i < rec->op_count; i++) {
 		const struct rec_op *op = &rec->ops[i];
-		uint32_t connection = seeking->connection_of[op->ident];
+		uint32_t connection = client_ends_connection(ends, i);
 
-		if (connection == NO_INDEX || !moves_bytes(rec, i))
+		if (connection == NO_INDEX)
 			continue;
 		bool is_write = flow_direction_of(rec->strings[op->name]) == FLOW_WRITE;
 
@@ -169,9 +78,7 @@ static void served_find(struct seeking *seeking)
 	if (!seeking->served_count)
 		return;
 	qsort(seeking->served, seeking->served_count, sizeof(*seeking->served), compare_served);
-	seeking->connection_count =
-		clients_split(rec, seeking->connection_of, seeking->served, seeking->served_count,
-			      &seeking->idents, seeking->connection_count);
+	clients_split(ends, seeking->served, seeking->served_count);
 	qsort(seeking->served, seeking->served_count, sizeof(*seeking->served), compare_served);
 }
 
@@ -281,14 +188,13 @@ static void handed_find(struct seeking *seeking)
 
 static void connects_find(struct seeking *seeking)
 {
-	uint64_t *first_ns = memory_new(seeking->connection_count, sizeof(*first_ns));
+	uint64_t *first_ns = memory_new(seeking->ends.count, sizeof(*first_ns));
 
 	for (size_t i = seeking->served_count; i-- > 0;)
 		first_ns[seeking->served[i].connection] =
 			seeking->rec->ops[seeking->served[i].op].start_ns;
-	seeking->accept_of = memory_new(seeking->connection_count, sizeof(*seeking->accept_of));
-	seeking->knock_count = clients_accepts_find(seeking->rec, seeking->idents, first_ns,
-						    seeking->connection_count, seeking->accept_of,
+	seeking->accept_of = memory_new(seeking->ends.count, sizeof(*seeking->accept_of));
+	seeking->knock_count = clients_accepts_find(&seeking->ends, first_ns, seeking->accept_of,
 						    &seeking->knocks);
 	free(first_ns);
 }
@@ -333,6 +239,7 @@ static struct doing send_of(const struct seeking *seeking, const struct served *
 	struct doing send = coming_of(seeking, read->op, poll, after_ns);
 
 	send.bytes = seeking->rec->extras[read->op].amount;
+	send.messages = seeking->rec->extras[read->op].messages;
 	send.connection = read->connection;
 	send.is_send = true;
 	return send;
@@ -350,6 +257,7 @@ static void write_look_at(struct seeking *seeking, const struct served *write, b
 	const struct rec_op *op = &seeking->rec->ops[write->op];
 	struct doing got = { .at_ns = op->end_ns + 1, /* the write did not wait for it */
 			     .bytes = seeking->rec->extras[write->op].amount,
+			     .messages = seeking->rec->extras[write->op].messages,
 			     .op = write->op,
 			     .connection = write->connection };
 
@@ -392,12 +300,15 @@ static void read_look_at(struct seeking *seeking, const struct served *read,
 					  : 0;
 	struct doing send = send_of(seeking, read, after_ns);
 
+	bool is_datagram = seeking->ends.ends[read->connection].peer;
+
 	send.is_first = !before || before->is_write;
-	if (!send.is_first && !send.is_exact) {
+	send.is_new = !last && is_datagram;
+	if (!send.is_first && !send.is_exact && !is_datagram) {
 		seeking->doings[seeking->doing_count - 1].bytes += send.bytes;
 		return;
 	}
-	send.is_exact = send.is_exact || !last;
+	send.is_exact = send.is_exact || (!last && !is_datagram);
 	/* the answer, or the connection, is there by then */
 	if (last && send.is_first) {
 		struct doing *got = &seeking->doings[seeking->doing_count - 1];
@@ -421,7 +332,9 @@ static void doings_find(struct seeking *seeking)
 		bool is_accepted = !before && connect_look_at(seeking, served->connection);
 
 		if (served->is_write)
-			write_look_at(seeking, served, before && before->is_write);
+			write_look_at(seeking, served,
+				      before && before->is_write &&
+					      !seeking->ends.ends[served->connection].peer);
 		else
 			read_look_at(seeking, served, before, is_accepted);
 	}
@@ -430,21 +343,16 @@ static void doings_find(struct seeking *seeking)
 /* One more client has all connections without bytes, each at its time. */
 static void knocks_add(struct seeking *seeking, struct doings *doings)
 {
-	size_t room = seeking->connection_count;
-
 	for (size_t i = 0; i < seeking->knock_count; i++) {
 		const struct knock *knock = &seeking->knocks[i];
-		uint32_t connection = (uint32_t)seeking->connection_count++;
+		uint32_t connection = client_ends_add(&seeking->ends, knock->like);
 
-		seeking->idents = memory_grow(seeking->idents, &room, seeking->connection_count,
-					      sizeof(*seeking->idents));
-		seeking->idents[connection] = seeking->idents[knock->like];
 		doings->client_of[connection] = (uint32_t)doings->client_count;
 		connect_add(seeking, connection, knock->accept);
 	}
 	doings->client_count += seeking->knock_count > 0;
-	doings->idents = seeking->idents;
-	doings->connection_count = seeking->connection_count;
+	doings->ends = seeking->ends.ends;
+	doings->connection_count = seeking->ends.count;
 	doings->list = seeking->doings;
 	doings->count = seeking->doing_count;
 }
@@ -456,19 +364,19 @@ void clients_build(struct clients *clients, const struct recording *rec,
 
 	assert(rec->extras && rec->thread_count);
 	*clients = (struct clients){ .sort = CLIENTS_CLOSED };
-	connections_find(&seeking);
-	if (seeking.connection_count) {
+	client_ends_find(&seeking.ends, rec);
+	if (seeking.ends.count) {
 		served_find(&seeking);
 		polls_find(&seeking);
 		handed_find(&seeking);
 		connects_find(&seeking);
 		doings_find(&seeking);
 		clients_time(clients, rec, wanted, seeking.doings, seeking.doing_count);
-		uint32_t *client_of = memory_new(seeking.connection_count + seeking.knock_count,
-						 sizeof(*client_of));
+		uint32_t *client_of =
+			memory_new(seeking.ends.count + seeking.knock_count, sizeof(*client_of));
 		struct doings doings = { .rec = rec,
-					 .idents = seeking.idents,
-					 .connection_count = seeking.connection_count,
+					 .ends = seeking.ends.ends,
+					 .connection_count = seeking.ends.count,
 					 .client_of = client_of,
 					 .list = seeking.doings,
 					 .count = seeking.doing_count };
@@ -479,8 +387,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 		clients_record(clients, &doings, classes);
 		free(client_of);
 	}
-	free(seeking.connection_of);
-	free(seeking.idents);
+	client_ends_free(&seeking.ends);
 	free(seeking.served);
 	free(seeking.polls.polls);
 	free(seeking.handed);

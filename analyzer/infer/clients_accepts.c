@@ -140,18 +140,20 @@ static size_t knocks_find(const struct accept *list, size_t count, const struct 
 	return found;
 }
 
-size_t clients_accepts_find(const struct recording *rec, const uint32_t *idents,
-			    const uint64_t *first_ns, size_t count, uint32_t *accept_of,
-			    struct knock **knocks)
+size_t clients_accepts_find(const struct client_ends *ends, const uint64_t *first_ns,
+			    uint32_t *accept_of, struct knock **knocks)
 {
+	const struct recording *rec = ends->rec;
+	size_t count = ends->count;
 	struct begun *begun = memory_new(count, sizeof(*begun));
 	size_t accept_count, at;
 	struct accept *list = accepts_find(rec, &accept_count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const char *ident = rec->strings[idents[i]];
+		const char *ident = rec->strings[ends->ends[i].ident];
+		uint64_t port = ends->ends[i].peer ? 0 : port_before(ident, strchr(ident, '>'));
 
-		begun[i] = (struct begun){ port_before(ident, strchr(ident, '>')), first_ns[i], i };
+		begun[i] = (struct begun){ port, first_ns[i], i };
 		accept_of[i] = NO_INDEX;
 	}
 	if (count)

@@ -3,8 +3,9 @@
  * Connections that come about in the recording, and whose they are; clients_parts.h has the
  * contract.
  *
- * Method. A closed client has one connection at a time: the next one is of
- * the client that has been without for longest. So clients are as few as connections allow.
+ * Method. A closed client has one connection at a time: the next one is of the client that has been
+ * without for longest. So clients are as few as connections allow. An address that datagrams come
+ * from is a connection.
  *
  * Clients with many connections each are closed if all are without one for as long. That must vary
  * less than the time from one connection to the next. Else connections that keep a timetable come
@@ -52,9 +53,9 @@ static int compare_closings(const void *left, const void *right)
 	return (a->op > b->op) - (a->op < b->op);
 }
 
-static struct closing *closings_find(const struct recording *rec, const uint32_t *connection_of,
-				     size_t *count)
+static struct closing *closings_find(const struct client_ends *ends, size_t *count)
 {
+	const struct recording *rec = ends->rec;
 	struct closing *list = NULL;
 	size_t room = 0;
 
@@ -63,12 +64,12 @@ static struct closing *closings_find(const struct recording *rec, const uint32_t
 		const struct rec_op *call = &rec->ops[op];
 
 		if (call->kind != KIND_IO || call->thread == NO_INDEX || rec->extras[op].open ||
-		    connection_of[call->ident] == NO_INDEX ||
+		    ends->of_stream[call->ident] == NO_INDEX ||
 		    strncmp(rec->strings[call->name], "close", 5) != 0)
 			continue;
 		list = memory_grow(list, &room, *count + 1, sizeof(*list));
 		list[(*count)++] =
-			(struct closing){ call->start_ns, connection_of[call->ident], op };
+			(struct closing){ call->start_ns, ends->of_stream[call->ident], op };
 	}
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare_closings);
@@ -87,11 +88,10 @@ static bool closes(const struct recording *rec, const struct closing *closing,
 		       rec->threads[ops[used->op].thread].process;
 }
 
-size_t clients_split(const struct recording *rec, const uint32_t *connection_of,
-		     struct served *served, size_t count, uint32_t **idents, size_t connections)
+void clients_split(struct client_ends *ends, struct served *served, size_t count)
 {
-	size_t closing_count, at = 0, room = connections;
-	struct closing *closings = closings_find(rec, connection_of, &closing_count);
+	size_t closing_count, at = 0;
+	struct closing *closings = closings_find(ends, &closing_count);
 	uint32_t named = NO_INDEX, number = NO_INDEX; /* as its name says, and as it is now */
 
 	for (size_t i = 0; i < count; i++) {
@@ -100,18 +100,14 @@ size_t clients_split(const struct recording *rec, const uint32_t *connection_of,
 
 		for (; at < closing_count && compare_closings(&closings[at], &key) < 0; at++)
 			is_again |= key.connection == named && closings[at].connection == named &&
-				    closes(rec, &closings[at], &served[i - 1]);
+				    closes(ends->rec, &closings[at], &served[i - 1]);
 		if (key.connection != named)
 			named = number = key.connection;
-		if (is_again) {
-			*idents = memory_grow(*idents, &room, connections + 1, sizeof(**idents));
-			(*idents)[connections] = (*idents)[named];
-			number = (uint32_t)connections++;
-		}
+		if (is_again)
+			number = client_ends_add(ends, named);
 		served[i].connection = number;
 	}
 	free(closings);
-	return connections;
 }
 
 /* --- whose they are --- */
@@ -186,6 +182,12 @@ static struct idle_client idle_take(struct idle_clients *idle)
 	}
 }
 
+/* In the recording, its connection has. */
+static bool has_begun(const struct doing *first)
+{
+	return first->is_connect || first->is_new;
+}
+
 /* All connections as those of as few clients as can be, but of `least` if that can be. Returns how
  * many these are. `think_ns`: how long they were without one, as far as known. */
 static size_t clients_share(const struct span *spans, const struct doings *doings, size_t least,
@@ -197,7 +199,7 @@ static size_t clients_share(const struct span *spans, const struct doings *doing
 	*think_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct doing *first = &doings->list[spans[i].first];
-		bool is_again = clients >= least && first->is_connect && idle.count &&
+		bool is_again = clients >= least && has_begun(first) && idle.count &&
 				idle.heap[0].since_ns <= spans[i].start_ns;
 		uint32_t client = (uint32_t)clients;
 
@@ -251,7 +253,7 @@ static bool is_known(const struct doings *doings, const struct span *span)
 {
 	const struct doing *first = &doings->list[span->first];
 
-	return first->is_connect && (first->is_exact || first->is_near);
+	return has_begun(first) && (first->is_exact || first->is_near);
 }
 
 static bool are_alike(uint64_t *values_ns, size_t count)

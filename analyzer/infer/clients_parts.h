@@ -6,6 +6,23 @@
 #define WCPROF_CLIENTS_PARTS_H
 
 #include "clients.h"
+#include "recording/addresses.h"
+
+/* A server's end of a connection whose other end is missing. */
+struct client_end {
+	uint32_t ident;
+	uint32_t peer; /* the address that datagrams come from; string id, 0 = a stream's */
+};
+
+struct client_ends {
+	const struct recording *rec;
+	struct client_end *ends; /* by connection */
+	size_t count;
+	size_t room;
+	uint32_t *of_stream;      /* by ident: connection, NO_INDEX = none of a client */
+	struct addresses senders; /* of datagrams: server's ident, and address */
+	size_t first_sender;      /* its connection; the others' come next */
+};
 
 /* A call of a server that moved bytes. */
 struct served {
@@ -26,7 +43,8 @@ struct doing {
 	uint64_t late_ns;
 	uint64_t work_ns; /* a send: of the one thread that all clients are */
 	uint64_t bytes;
-	uint32_t op; /* of the server: the first read, or the last write, or the accept */
+	uint32_t messages; /* 0 = one, or a stream's bytes */
+	uint32_t op;       /* of the server: the first read, or the last write, or the accept */
 	uint32_t connection;
 	bool is_send;
 	bool is_connect; /* instead; `op` accepts it then */
@@ -34,12 +52,13 @@ struct doing {
 	bool is_near;    /* a send: the server did little else since its earliest time */
 	bool is_queued;  /* a send: by that thread, when its turn has come */
 	bool is_first;   /* a send: behind an answer, or of its connection */
+	bool is_new;     /* a send: of an address that sent nothing before */
 };
 
 /* Of all clients, connection by connection, in order. */
 struct doings {
 	const struct recording *rec;
-	const uint32_t *idents; /* by connection: its server's */
+	const struct client_end *ends; /* by connection */
 	size_t connection_count;
 	uint32_t *client_of; /* by connection */
 	size_t client_count;
@@ -53,6 +72,14 @@ struct span {
 	uint64_t end_ns;
 	size_t first; /* doing */
 };
+
+/* clients_ends.c. Finds them; the recording must outlive them. */
+void client_ends_find(struct client_ends *, const struct recording *);
+void client_ends_free(struct client_ends *);
+/* The connection that an op moved bytes of; NO_INDEX = it did not. */
+uint32_t client_ends_connection(const struct client_ends *, uint32_t op);
+/* One more of the same ident. Returns its number. */
+uint32_t client_ends_add(struct client_ends *, uint32_t like);
 
 /* clients_recorded.c. A connection through a path, named by its server's end. */
 bool clients_is_unix(const char *ident);
@@ -84,10 +111,8 @@ void clients_hand(const struct clients_polls *, struct handed_read *, size_t cou
 		  uint32_t *poll_of);
 
 /* clients_connects.c. Calls are connection by connection, in order. Those behind a close of what
- * the call before them used get connections of their own, which are put behind the others.
- * `idents`, by connection, is made longer. Returns the number of connections. */
-size_t clients_split(const struct recording *, const uint32_t *connection_of, struct served *,
-		     size_t count, uint32_t **idents, size_t connections);
+ * the call before them used get connections of their own, which are put behind the others. */
+void clients_split(struct client_ends *, struct served *, size_t count);
 
 /* An accept of a connection that no bytes went through. */
 struct knock {
@@ -98,9 +123,8 @@ struct knock {
 /* clients_accepts.c. By connection: the accept that it came about by, NO_INDEX = none is known.
  * The first call that moved bytes through each began at that time. Returns the number of accepts
  * that are left, a list that the caller frees. */
-size_t clients_accepts_find(const struct recording *, const uint32_t *idents,
-			    const uint64_t *first_ns, size_t count, uint32_t *accept_of,
-			    struct knock **knocks);
+size_t clients_accepts_find(const struct client_ends *, const uint64_t *first_ns,
+			    uint32_t *accept_of, struct knock **knocks);
 
 /* clients_connects.c. Whose each connection is, and when a client came for its next one. Returns
  * the number of clients. */

@@ -26,33 +26,59 @@ bool clients_is_unix(const char *ident)
 	       strncmp(ident, "unix dgram ", 11) != 0 && strncmp(ident, "unix seqpacket ", 15) != 0;
 }
 
-static size_t ident_bytes_max(const char *ident)
+static const char udp[] = "udp ";
+
+static size_t local_bytes(const char *ident)
 {
+	return strcspn(ident, ">") - strlen(udp);
+}
+
+/* Of the name that its client's end has, and of the address that this sends datagrams to. */
+static size_t name_bytes_max(const struct recording *rec, const struct client_end *end)
+{
+	const char *ident = rec->strings[end->ident];
+
+	if (end->peer)
+		return sizeof(udp) + strlen(rec->strings[end->peer]) + strlen(">*") +
+		       local_bytes(ident) + 1;
 	return clients_is_unix(ident) ? UNIX_IDENT_BYTES : strlen(ident) + 1;
 }
 
-/* The same connection from its other end, "tcp B>A" of "tcp A>B". Returns the bytes, with a NUL. */
-static size_t turn_round(char *into, const char *ident, size_t connection)
+/* The same connection from its other end, "tcp B>A" of "tcp A>B", "udp B>*" of "udp A>*". Returns
+ * the bytes, with a NUL. */
+static size_t turn_round(char *into, const struct recording *rec, const struct client_end *end,
+			 size_t connection)
 {
+	const char *ident = rec->strings[end->ident];
+
+	if (end->peer)
+		return (size_t)sprintf(into, "%s%s>*", udp, rec->strings[end->peer]) + 1;
 	if (clients_is_unix(ident))
 		return (size_t)snprintf(into, UNIX_IDENT_BYTES, "unix:[%" PRIu64 "]",
 					first_inode + connection) +
 		       1;
-	const char *local = strchr(ident, ' ') + 1, *end = strchr(local, '>');
+	const char *local = strchr(ident, ' ') + 1, *remote = strchr(local, '>');
 
-	return (size_t)sprintf(into, "%.*s%s>%.*s", (int)(local - ident), ident, end + 1,
-			       (int)(end - local), local) +
+	return (size_t)sprintf(into, "%.*s%s>%.*s", (int)(local - ident), ident, remote + 1,
+			       (int)(remote - local), local) +
 	       1;
+}
+
+/* Where datagrams are sent to. Returns the bytes, with a NUL. */
+static size_t local_put(char *into, const char *ident)
+{
+	return (size_t)sprintf(into, "%.*s", (int)local_bytes(ident), ident + strlen(udp)) + 1;
 }
 
 enum { SEND_WORD, RECEIVE_WORD, CONNECT_WORD, FIRST_IDENT };
 
-/* Strings behind the recorded ones: the names of both calls, then each connection's ident. */
+/* Strings behind the recorded ones: the names of all calls, then of each connection its ident, and
+ * the address that datagrams are sent to. */
 static void strings_add(struct clients *clients, const struct doings *doings)
 {
 	static const char send[] = "send", receive[] = "recv", connect[] = "connect";
 	struct recording *rec = &clients->recording;
-	size_t count = rec->string_count + FIRST_IDENT + doings->connection_count, bytes = 0;
+	size_t count = rec->string_count + FIRST_IDENT + 2 * doings->connection_count, bytes = 0;
 	const char **strings = memory_new(count, sizeof(*strings));
 
 	memcpy(strings, rec->strings, rec->string_count * sizeof(*strings));
@@ -60,12 +86,19 @@ static void strings_add(struct clients *clients, const struct doings *doings)
 	strings[rec->string_count + RECEIVE_WORD] = receive;
 	strings[rec->string_count + CONNECT_WORD] = connect;
 	for (size_t i = 0; i < doings->connection_count; i++)
-		bytes += ident_bytes_max(rec->strings[doings->idents[i]]);
+		bytes += name_bytes_max(rec, &doings->ends[i]);
 	clients->words = memory_new(bytes, 1);
 	char *word = clients->words;
 	for (size_t i = 0; i < doings->connection_count; i++) {
-		strings[rec->string_count + FIRST_IDENT + i] = word;
-		word += turn_round(word, rec->strings[doings->idents[i]], i);
+		size_t string = rec->string_count + FIRST_IDENT + 2 * i;
+
+		strings[string] = word;
+		word += turn_round(word, rec, &doings->ends[i], i);
+		strings[string + 1] = "";
+		if (!doings->ends[i].peer)
+			continue;
+		strings[string + 1] = word;
+		word += local_put(word, rec->strings[doings->ends[i].ident]);
 	}
 	assert(word <= clients->words + bytes);
 	rec->strings = strings;
@@ -102,9 +135,9 @@ static void peers_add(struct clients *clients, const struct doings *doings)
 	rec->peers = memory_new(known_count + doings->connection_count, sizeof(*rec->peers));
 	rec->peer_count = 0;
 	for (size_t i = 0; i < doings->connection_count; i++) {
-		const char *ident = rec->strings[doings->idents[i]];
+		const char *ident = rec->strings[doings->ends[i].ident];
 
-		if (!clients_is_unix(ident))
+		if (doings->ends[i].peer || !clients_is_unix(ident))
 			continue;
 		inodes[count++] = inode_of(ident);
 		rec->peers[rec->peer_count++] =
@@ -138,7 +171,8 @@ static void threads_add(struct clients *clients, const struct doings *doings)
 			.process = (uint32_t)rec->process_count - 1, .tid = i + 1, .op = NO_INDEX
 		};
 	for (size_t i = doings->connection_count; i-- > 0;)
-		rec->threads[clients->first_thread + doings->client_of[i]].name = doings->idents[i];
+		rec->threads[clients->first_thread + doings->client_of[i]].name =
+			doings->ends[i].ident;
 }
 
 static uint32_t word_of(const struct doing *doing)
@@ -171,8 +205,14 @@ static void ops_add(struct clients *clients, const struct doings *doings,
 		bool is_got = !doing->is_send && !doing->is_connect;
 
 		clients->classes.of_op[rec->op_count] = classes->of_op[doing->op];
-		rec->extras[rec->op_count] =
-			(struct rec_op_extra){ .amount = doing->bytes, .fd = -1 };
+		uint32_t ident = first_string + FIRST_IDENT + 2 * doing->connection;
+
+		rec->extras[rec->op_count] = (struct rec_op_extra){
+			.amount = doing->bytes,
+			.messages = doing->messages,
+			.other_ident = doings->ends[doing->connection].peer ? ident + 1 : 0,
+			.fd = -1
+		};
 		rec->ops[rec->op_count++] = (struct rec_op){
 			.start_ns = is_got && is_first ? rec->ops[doing->op].start_ns
 				    : is_got           ? last_ns
@@ -180,7 +220,7 @@ static void ops_add(struct clients *clients, const struct doings *doings,
 			.end_ns = doing->at_ns,
 			.parent = NO_INDEX,
 			.name = first_string + word_of(doing),
-			.ident = first_string + FIRST_IDENT + doing->connection,
+			.ident = ident,
 			.kind = KIND_IO,
 			.outcome = OUTCOME_OK,
 			.thread = clients->first_thread + doings->client_of[doing->connection]
