@@ -104,7 +104,7 @@ START_TEST(senders_of_datagrams_are_clients)
 }
 END_TEST
 
-/* What a client sends its server reads, and the other way round. */
+/* A server reads what its clients send, and the other way round. */
 START_TEST(their_datagrams_arrive)
 {
 	struct sketch sketch;
