@@ -197,8 +197,6 @@ bool self_heals(struct self *self, const void *frame)
 			arena_count(arena, COUNTER_dropped_late);
 		return false;
 	}
-	if (self->busy == SELF_LEARNING)
-		return false;
 	/* Out of scope: unless the scope has changed. */
 	if (!self->busy)
 		return self->period != load_relaxed(&self_period);
@@ -309,7 +307,7 @@ void self_finish(void)
 	assert(self->flows == 0);
 	if (slot && !self->busy && !gate_is_confined()) {
 		self->busy_frame = __builtin_frame_address(0);
-		self->busy = SELF_INSIDE;
+		self->busy = true;
 		order_for_handlers();
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());
@@ -321,7 +319,7 @@ void self_finish(void)
 		self->slot = NULL;
 		roster_release(recorder_arena, slot);
 		order_for_handlers();
-		self->busy = 0;
+		self->busy = false;
 	}
 	spare_thread_ends();
 	self->retired |= SELF_ENDED;
