@@ -4,11 +4,11 @@
  *
  * Method. Steps are cut into pieces, each all that is done for a question, and put together again.
  * For more clients each actor that is dealt out becomes several, and so does each flow that carries
- * questions. The n-th question is done by the n-th of them, and on from the first. For fewer
- * clients the questions of several become those of one, in recorded order. These are clients that
- * asked first at times far apart, so that questions come in much the same order. A client that has
- * one connection all the time still makes it when it did. All else stays as it was. So all requests
- * are there once, whoever asks.
+ * questions. The first of them does the first questions, and the last the last ones: what comes
+ * back after so many is everybody's. For fewer clients the questions of several become those of
+ * one, each client's behind those of the one before. A client that has one connection all the time
+ * still makes it when it did. All else stays as it was. So all requests are there once, whoever
+ * asks.
  *
  * One thread.
  */
@@ -31,6 +31,12 @@ struct piece {
 	size_t first, end; /* of the old steps */
 };
 
+/* A client whose questions another one asks. */
+struct joined {
+	uint32_t actor; /* of that one */
+	uint32_t turn;  /* behind those of so many others */
+};
+
 struct making {
 	const struct dealing *dealing;
 	const struct script *old;
@@ -38,8 +44,8 @@ struct making {
 	struct piece *pieces;
 	size_t piece_count;
 	size_t piece_room;
-	uint32_t *op_of;   /* by transfer of a client: its call */
-	uint32_t *becomes; /* by client: the actor that asks its questions, NULL = itself */
+	uint32_t *op_of;       /* by transfer of a client: its call */
+	struct joined *joined; /* by client, NULL = none is */
 	uint32_t
 		*first_new; /* by actor: the first one that was added for it, NO_INDEX = none was */
 	uint32_t *first_flow; /* the same, by flow */
@@ -135,7 +141,7 @@ static void clients_join(struct making *making, size_t times)
 	size_t left = (clients->asker_count + times - 1) / times;
 	struct first_asked *asked = memory_new(clients->asker_count, sizeof(*asked));
 
-	making->becomes = memory_new(clients->asker_count, sizeof(*making->becomes));
+	making->joined = memory_new(clients->asker_count, sizeof(*making->joined));
 	for (uint32_t i = 0; i < clients->asker_count; i++) {
 		size_t first = making->old->actors[clients->first_thread + i].first_step;
 
@@ -143,7 +149,9 @@ static void clients_join(struct making *making, size_t times)
 	}
 	qsort(asked, clients->asker_count, sizeof(*asked), compare_first_asked);
 	for (size_t i = 0; i < clients->asker_count; i++)
-		making->becomes[asked[i].client] = clients->first_thread + asked[i % left].client;
+		making->joined[asked[i].client] =
+			(struct joined){ clients->first_thread + asked[i % left].client,
+					 (uint32_t)(i / left) };
 	free(asked);
 }
 
@@ -171,15 +179,16 @@ static size_t connected_find(const struct script *script, size_t first)
 static struct piece piece_of(const struct making *making, uint32_t actor, size_t first)
 {
 	const struct dealing *dealing = making->dealing;
-	uint32_t number = dealing->question[first], part = number % dealing->times;
+	uint32_t number = dealing->question[first];
+	uint32_t part = dealing_part(dealing, dealing->client[actor], number);
 	uint32_t client = making->old->clients.first_thread;
 	struct piece piece = { actor, number, first, first };
 
 	if (part)
 		piece.actor = making->first_new[actor] + part - 1;
-	if (making->becomes) {
-		piece.actor = making->becomes[actor - client];
-		piece.order = asked_ns(making, first);
+	if (making->joined) {
+		piece.actor = making->joined[actor - client].actor;
+		piece.order = (uint64_t)making->joined[actor - client].turn << 32 | number;
 	}
 	return piece;
 }
@@ -200,11 +209,12 @@ static void pieces_make(struct making *making)
 			piece_add(making, whole);
 			continue;
 		}
-		size_t connected = making->becomes ? connected_find(old, i) : i;
+		size_t connected = making->joined ? connected_find(old, i) : i;
 
 		if (connected > i) {
-			piece_add(making, (struct piece){ making->becomes[actor - first_client], 0,
-							  i, connected });
+			piece_add(making,
+				  (struct piece){ making->joined[actor - first_client].actor, 0, i,
+						  connected });
 			i = connected;
 		}
 		while (old->steps[i].type != STEP_MARK) {
@@ -302,6 +312,15 @@ static uint32_t *visits_find(const struct dealing *dealing)
 	return visited;
 }
 
+/* The flow that carries a question instead of the one that carried all. */
+static uint32_t flow_of_part(const struct making *making, uint32_t flow, uint32_t question)
+{
+	uint32_t client = making->dealing->owner[flow];
+	uint32_t part = client == NO_INDEX ? 0 : dealing_part(making->dealing, client, question);
+
+	return part ? making->first_flow[flow] + part - 1 : flow;
+}
+
 static void flows_make(struct making *making)
 {
 	const struct dealing *dealing = making->dealing;
@@ -324,16 +343,15 @@ static void flows_make(struct making *making)
 	}
 	for (size_t i = 0; i < old->flows.transfer_count; i++) {
 		uint32_t *flow = &script->flows.transfers[i].flow;
-		uint32_t number = dealing->owner[*flow] == NO_INDEX ? 0 : dealing->carried[i];
 
-		if (number != NO_INDEX && number % dealing->times)
-			*flow = making->first_flow[*flow] + number % dealing->times - 1;
+		if (dealing->carried[i] != NO_INDEX)
+			*flow = flow_of_part(making, *flow, dealing->carried[i]);
 	}
 	for (size_t i = 0; i < old->loops.visit_count; i++) {
 		uint32_t *flow = &script->loops.visits[i].flow;
 
-		if (visited[i] % dealing->times)
-			*flow = making->first_flow[*flow] + visited[i] % dealing->times - 1;
+		if (*flow != NO_INDEX)
+			*flow = flow_of_part(making, *flow, visited[i]);
 	}
 	free(visited);
 }
@@ -431,7 +449,7 @@ int clientele_change(struct script *script, const struct script *old, double tim
 		script_make(&making);
 	}
 	free(making.op_of);
-	free(making.becomes);
+	free(making.joined);
 	free(making.pieces);
 	free(making.first_new);
 	free(making.first_flow);

@@ -2,10 +2,10 @@
 /*
  * The same requests by more clients, or by fewer: those of closed ones that are not recorded.
  *
- * A client's questions are dealt out in turn to as many as there are to be, each with a connection
- * of its own. So is all that threads do for it alone, also on connections that these have alone: a
- * thread of its own serves each. Event loops, and threads that take each question as a job, serve
- * all. Where neither is so, nobody knows how a client more would be served.
+ * A client's questions are dealt out in equal runs to as many as there are to be, each with a
+ * connection of its own. So is all that threads do for it alone, also on connections that these
+ * have alone: a thread of its own serves each. Event loops, and threads that take each question as
+ * a job, serve all. Where neither is so, nobody knows how a client more would be served.
  */
 #ifndef WCPROF_CLIENTELE_H
 #define WCPROF_CLIENTELE_H

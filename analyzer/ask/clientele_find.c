@@ -116,7 +116,18 @@ static void number_client(struct dealing *dealing, uint32_t actor)
 		}
 		has_got = has_got || type == STEP_RECEIVE;
 		dealing->question[i] = number;
+		if (moves(&script->steps[i]))
+			dealing->count[actor] = number + 1;
 	}
+}
+
+uint32_t dealing_part(const struct dealing *dealing, uint32_t client, uint32_t question)
+{
+	uint32_t count = dealing->count[client];
+
+	/* behind the last question its client is done */
+	question = question < count ? question : count - 1;
+	return count ? (uint32_t)((uint64_t)question * dealing->times / count) : 0;
 }
 
 /* It comes to wait for the bytes of a question. */
@@ -244,6 +255,7 @@ static const char *other_end_find(struct search *search, uint32_t flow, bool is_
 	const struct transfer *transfers = dealing->script->flows.transfers;
 	size_t last = search->first[flow + 1];
 	struct end known = { search->first[flow], 0, !is_write };
+	uint32_t client = dealing->owner[flow];
 	uint64_t done = 0;
 
 	for (size_t i = search->first[flow]; i < last; i++) {
@@ -257,12 +269,13 @@ static const char *other_end_find(struct search *search, uint32_t flow, bool is_
 		bool is_there = end_goes_to(&known, transfers, last, done - 1);
 		uint32_t until = is_there ? dealing->carried[known.at] : number;
 
-		if (number == NO_INDEX || number % dealing->times != until % dealing->times)
+		if (number == NO_INDEX ||
+		    dealing_part(dealing, client, number) != dealing_part(dealing, client, until))
 			return "questions that follow each other are read together";
 		dealing->carried[i] = number;
 		if (search->actor_of[i] == NO_INDEX)
 			continue;
-		uint32_t actor = search->actor_of[i], client = dealing->owner[flow];
+		uint32_t actor = search->actor_of[i];
 
 		if (dealing->client[actor] != NO_INDEX && dealing->client[actor] != client)
 			return shared_behind;
@@ -438,12 +451,14 @@ const char *dealing_find(struct dealing *dealing, const struct script *script, u
 	const char *why = NULL;
 
 	assert(script->clients.count && times);
-	*dealing = (struct dealing){ .script = script,
-				     .times = times,
-				     .client = unset(script->actor_count),
-				     .question = unset(script->step_count),
-				     .carried = unset(script->flows.transfer_count),
-				     .owner = unset(script->flows.flow_count) };
+	*dealing =
+		(struct dealing){ .script = script,
+				  .times = times,
+				  .client = unset(script->actor_count),
+				  .count = memory_new(script->actor_count, sizeof(*dealing->count)),
+				  .question = unset(script->step_count),
+				  .carried = unset(script->flows.transfer_count),
+				  .owner = unset(script->flows.flow_count) };
 	for (uint32_t i = 0; i < script->clients.asker_count; i++)
 		number_client(dealing, script->clients.first_thread + i);
 	if (times > 1) {
@@ -461,6 +476,7 @@ const char *dealing_find(struct dealing *dealing, const struct script *script, u
 void dealing_free(struct dealing *dealing)
 {
 	free(dealing->client);
+	free(dealing->count);
 	free(dealing->question);
 	free(dealing->carried);
 	free(dealing->owner);
