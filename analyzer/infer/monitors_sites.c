@@ -64,7 +64,8 @@ bool monitors_is_same_function(const struct recording *rec, uint32_t a, uint32_t
 	const struct rec_frame *l = &rec->frames[left->first_frame],
 			       *r = &rec->frames[right->first_frame];
 
-	if (!count || l[0].module != r[0].module)
+	if (!count || l[0].module != r[0].module ||
+	    (count == 1 && left->frame_count != right->frame_count))
 		return false;
 	if (count == 1 &&
 	    (l[0].offset < r[0].offset ? r[0].offset - l[0].offset : l[0].offset - r[0].offset) >

@@ -152,8 +152,30 @@ START_TEST(a_lock_call_far_away_is_no_neighbour)
 }
 END_TEST
 
+/* The lock call's callers were not looked for, those of the wait were. */
+START_TEST(a_lock_call_without_callers_is_no_neighbour)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	sketch_begin(sketch);
+	sketch_thread(sketch, "taker", 0, 100);
+	sketch_thread(sketch, "putter", 0, 100);
+	sketch->stacks[9].frame_count = 2;
+	uint32_t wait = sketch_wait(sketch, 0, REASON_COND, "C", 1, 10, NO_INDEX);
+	sketch->rec.waits[wait].stack = 9;
+	sketch_hold(sketch, 0, "M", 9, 10, 11);
+	sketch_hold(sketch, 1, "M", 5, 20, 21);
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+	ck_assert_uint_eq(monitors->sections[monitors->section_of_wait[wait]].site[0], 0);
+	monitored_free(&monitored);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_lock_call_without_callers_is_no_neighbour);
 	TEST(a_section_goes_on_through_its_waits);
 	TEST(a_section_of_a_wait_alone_needs_no_frames);
 	TEST(one_signal_wakes_one_a_broadcast_all);
