@@ -63,7 +63,8 @@ struct condition {
 	enum put_model model;
 	uint64_t quantum_ns; /* it is a lock that is handed over on request (quanta.h); 0 = no */
 	uint32_t initial;    /* tokens at the start of the recording */
-	bool is_pool; /* several threads take, none of them puts: what follows a take is a job */
+	bool is_pool; /* several threads take, and do nothing else: what follows a take is a job */
+	bool is_fed_back;  /* threads of the pool put jobs, too */
 	double violations; /* share of waits that began although tokens were there */
 };
 

@@ -198,6 +198,24 @@ static void study_sites(struct study *study, uint32_t depth)
 	collect_putters(study);
 }
 
+/* Threads that live for what they take: of one start routine, as far as that is known. The first
+ * thread of a process, which helps now and then, has a life of its own behind its takes. */
+static bool are_workers(const struct study *study)
+{
+	const struct recording *rec = study->rec;
+	uint64_t start = 0;
+
+	for (size_t i = 0; i < study->taking_threads.count; i++) {
+		const struct rec_thread *thread = &rec->threads[study->taking_threads.values[i]];
+		uint64_t at = thread->op == NO_INDEX ? 0 : rec->extras[thread->op].address;
+
+		if (thread->tid == rec->processes[thread->process].pid || (i && at != start))
+			return false;
+		start = at;
+	}
+	return !sets_meet(&study->putters, &study->takers);
+}
+
 static void study_condition(struct study *study, const struct releases *releases)
 {
 	struct condition *condition = &study->monitors->conditions[study->condition];
@@ -223,8 +241,9 @@ static void study_condition(struct study *study, const struct releases *releases
 	condition->initial = best.initial;
 	condition->violations = best.violations;
 	find_latency(study, releases);
-	condition->is_pool = study->taking_threads.count > 1 &&
-			     !sets_meet(&study->taking_threads, &study->putting_threads);
+	condition->is_fed_back = sets_meet(&study->taking_threads, &study->putting_threads);
+	condition->is_pool =
+		study->taking_threads.count > 1 && (!condition->is_fed_back || are_workers(study));
 }
 
 static void study_free(struct study *study)

@@ -366,6 +366,21 @@ static void loop_look(struct search *search, uint32_t actor)
 			       assume.token_misfits * (double)(way.known + way.unknown));
 }
 
+/* Threads of a pool that put a job go on before anybody has taken it. In the recorded order jobs
+ * could come before what put them. */
+static bool fed_back_find(struct script *script)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < script->monitors.condition_count; i++)
+		if (script->monitors.conditions[i].is_pool &&
+		    script->monitors.conditions[i].is_fed_back && has_jobs(script, i)) {
+			becomes_handed_over(script, i);
+			found = true;
+		}
+	return found;
+}
+
 static bool has_answers(const struct script *script)
 {
 	for (size_t i = 0; i < script->loops.visit_count; i++)
@@ -381,7 +396,9 @@ void script_answers_find(struct script *script)
 		script->job_count += (uint32_t)script->jobs[i].count;
 	}
 	script->job_of_visit = indexes_new(script->loops.visit_count);
-	if (!has_answers(script))
+	bool are_fed_back = fed_back_find(script);
+
+	if (!are_fed_back && !has_answers(script))
 		return;
 	struct search search = {
 		.script = script,

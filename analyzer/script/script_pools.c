@@ -3,9 +3,10 @@
  * Pools: the work after a take belongs to the job, not to the thread that happened to take it.
  *
  * Method. A source (a condition, a pipe, a semaphore) has a pool if several threads take from it
- * and none of them puts anything into it. The steps after each take are then a job in the source's
- * list, in recorded order. A thread's last take may be its leaving, and then stays its own. Permits
- * of threads that give them back are a limit, and there are no jobs.
+ * and none of them puts anything into it. So has a condition whose takers live for what they take.
+ * The steps after each take are then a job in the source's list, in recorded order. A thread's last
+ * take may be its leaving, and then stays its own. Permits of threads that give them back are a
+ * limit, and there are no jobs.
  *
  * A thread without a leaving, which was there until the last job was taken, goes on while there are
  * jobs. Another thread may have made its last one.

@@ -2,6 +2,7 @@
 /* Wrong if a job stays with the thread that happened to do it, or a limit is taken for a queue. */
 #include "script/script_parts.h"
 
+#include "replayed.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -102,8 +103,79 @@ START_TEST(a_thread_that_visits_after_its_takes_does_not_go_on)
 }
 END_TEST
 
+enum { FED_ROUNDS = 6, FED_ROUND_MS = 10 };
+
+static void fed_put(struct sketch *sketch, uint32_t thread, double at_ms)
+{
+	sketch_hold(sketch, thread, "M", 1, at_ms, at_ms + 0.1);
+	sketch_link(sketch, thread, LINK_WAKE, "C", at_ms + 0.05, 1, NO_INDEX);
+}
+
+static void fed_take(struct sketch *sketch, uint32_t thread, double from_ms, double at_ms)
+{
+	if (from_ms > 1)
+		sketch_hold(sketch, thread, "M", 2, from_ms - 0.1, from_ms);
+	sketch_wait(sketch, thread, REASON_COND, "C", from_ms, at_ms, NO_INDEX);
+	sketch_hold(sketch, thread, "M", 3, at_ms, at_ms + 0.1);
+}
+
+/* In each round one worker has main's job, and gives another one to the other worker, for whose end
+ * main waits. The two change places from round to round. */
+static void fed_sketch(struct sketch *sketch)
+{
+	double free_ms[] = { 0, 0.01, 0 };
+
+	sketch_begin(sketch);
+	for (int i = 0; i < 3; i++)
+		sketch_thread(sketch, i ? "worker" : "main", 0, FED_ROUNDS * FED_ROUND_MS);
+	for (int i = 0; i < FED_ROUNDS; i++) {
+		uint32_t first = i % 2 ? 2 : 1, second = 3 - first;
+		double ms = FED_ROUND_MS * i;
+
+		sketch_sleep(sketch, 0, "think", ms, ms + 2);
+		fed_put(sketch, 0, ms + 2);
+		fed_take(sketch, first, free_ms[first], ms + 2.1);
+		sketch_sleep(sketch, first, "job_a", ms + 2.2, ms + 5);
+		fed_put(sketch, first, ms + 5);
+		free_ms[first] = ms + 5.3;
+		fed_take(sketch, second, free_ms[second], ms + 5.1);
+		sketch_sleep(sketch, second, "job_b", ms + 5.2, ms + 9);
+		sketch_link(sketch, second, LINK_POST, "S", ms + 9, 0, NO_INDEX);
+		free_ms[second] = ms + 9.3;
+		sketch_wait(sketch, 0, REASON_SEM, "S", ms + 2.2, ms + 9.1, NO_INDEX);
+	}
+	sketch_end(sketch);
+}
+
+/* A job comes after the one that put it, whoever does them. */
+START_TEST(workers_may_put_jobs_for_each_other)
+{
+	struct sketch sketch;
+	struct script script;
+	uint64_t jobs = 0;
+
+	fed_sketch(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_uint_eq(script.jobs[0].count, 2 * FED_ROUNDS);
+	ck_assert(script.jobs[0].is_handed_over);
+	for (size_t i = 0; i < script.step_count; i++)
+		jobs += script_put_source(&script, &script.steps[i]) == 0 ? script.steps[i].job : 0;
+	ck_assert_uint_eq(jobs, FED_ROUNDS * (2 * FED_ROUNDS + 1)); /* each once, from 1 on */
+	script_free(&script);
+	const struct replay_answer same = replayed(&sketch, NULL, 1);
+	ck_assert_uint_eq(same.forced_steps, 0);
+	ck_assert_double_eq_tol(same.makespan_ns / 1e6, FED_ROUNDS * FED_ROUND_MS, 0.5);
+	ck_assert_double_eq_tol(replayed_ms(&sketch, "job_a", 0), FED_ROUNDS * (FED_ROUND_MS - 2.8),
+				0.5);
+	ck_assert_double_eq_tol(replayed_ms(&sketch, "job_b", 0.5),
+				FED_ROUNDS * (FED_ROUND_MS - 1.9), 0.5);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(workers_may_put_jobs_for_each_other);
 	TEST(a_thread_that_visits_after_its_takes_does_not_go_on);
 	TEST(permits_that_others_post_are_jobs);
 	TEST(permits_that_are_given_back_are_a_limit);
