@@ -26,6 +26,13 @@
 uint64_t op_min_io_ticks;
 uint64_t op_brief_ticks;
 
+void op_know_brief(void)
+{
+	if (load_relaxed(&op_brief_ticks) == 0)
+		store_relaxed(&op_brief_ticks,
+			      ((uint64_t)OP_BRIEF_NS << 32) / clock_own_rate(CLOCK_APART_LEAST_NS));
+}
+
 /* --- What the rest of the recorder needs ----------------------------------------------------- */
 
 void op_begin_thread(struct self *self, uint64_t op, uint64_t parent, uint32_t tid,

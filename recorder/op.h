@@ -11,8 +11,10 @@
 
 /* Input/output shorter than so many ticks is not recorded. Written by settings.c. */
 extern uint64_t op_min_io_ticks HIDDEN;
-/* OP_BRIEF_NS. Written once, by settings.c. */
+/* OP_BRIEF_NS. Known once recording was turned on. */
 extern uint64_t op_brief_ticks HIDDEN;
+/* Before recording is turned on; waits until the clock is known, but not twice. */
+void op_know_brief(void) HIDDEN;
 
 /* The first entry of a thread that has just registered. */
 /* The thread has been there since then, though it is seen only now. */

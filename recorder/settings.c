@@ -109,7 +109,6 @@ void settings_start(void)
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (option_entries[i].is_live)
 			apply[i]();
-	op_brief_ticks = to_ticks(OP_BRIEF_NS);
 }
 
 bool settings_have(const char *key, size_t bytes)

@@ -19,6 +19,7 @@
 #include "idle.h"
 #include "mark.h"
 #include "modules.h"
+#include "op.h"
 #include "opening.h"
 #include "options.h"
 #include "peek.h"
@@ -134,6 +135,7 @@ static void try_to_open(void *is_open)
 		return;
 	if (!stack_warm_up())
 		text_complain("no memory for call stacks:", "none is recorded");
+	op_know_brief();
 	descriptors_forget_all();
 	opening_begin(recorder_arena, clock_now_ticks());
 	self_begin_period();
