@@ -45,6 +45,7 @@
 #include "snapshot.h"
 #include "socket.h"
 #include "spare.h"
+#include "surplus.h"
 #include "survey.h"
 #include "switch.h"
 #include "syscalls.h"
@@ -122,28 +123,34 @@ static int tick(void)
 {
 	uint64_t now_ns = clock_take_pair().mono_ns;
 	bool is_trial = trial_tick(now_ns);
-	bool is_on = load_relaxed(&recorder_gate.mode) == GATE_ON;
+	/* Pairs with try_to_open() of switch.c: while it is on, there is an arena. */
+	bool is_on = load_acquire(&recorder_gate.mode) == GATE_ON;
+	struct arena *arena = load_acquire(&recorder_arena);
 	bool is_sampling = sampler_tick(is_on, now_ns);
 
 	if (is_on) {
 		prepare_memory();
-		look_up(recorder_arena);
-		leftovers_tick(recorder_arena, now_ns);
-		idle_tick(recorder_arena, now_ns);
-		quota_tick(recorder_arena, now_ns);
-		slow_look(recorder_arena);
+		look_up(arena);
+		leftovers_tick(arena, now_ns);
+		idle_tick(arena, now_ns);
+		quota_tick(arena, now_ns);
+		slow_look(arena);
 	}
+	if (arena)
+		surplus_tick(arena, now_ns);
 	if (is_on && mark_gap_ticks != MARK_NEVER)
-		delays_tick(recorder_arena, now_ns);
+		delays_tick(arena, now_ns);
 	if (clients_tick(now_ns))
 		return DUMP_TICK_MS;
-	if (is_on && inlined_tick(recorder_arena, now_ns))
+	if (is_on && inlined_tick(arena, now_ns))
 		return INLINED_TICK_MS;
 	if (is_trial || (is_on && ops_may_take_longer()))
 		return SLOW_TICK_MS;
 	if (is_sampling && control.ready_tick_ms > SAMPLER_TICK_MS)
 		return SAMPLER_TICK_MS;
-	return is_on ? control.ready_tick_ms : -1;
+	if (is_on)
+		return control.ready_tick_ms;
+	return arena ? surplus_wait_ms(arena, now_ns) : -1;
 }
 
 static void serve(void)
@@ -386,6 +393,7 @@ void control_forget(void)
 	sampler_forget();
 	survey_forget();
 	inlined_forget();
+	surplus_forget();
 	leftovers_forget();
 	control.chunks_taken = 0;
 	store_relaxed(&socket_state, SOCKET_NONE);

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 
 #include "arena.h"
-#include "chunk.h"
 #include "clock.h"
 #include "dump.h"
 #include "survey.h"
@@ -32,8 +31,6 @@ static struct {
 	size_t dump_sent;        /* of dump.text */
 	bool dump_filled_last;   /* nothing more to fill in: waiting for the reader */
 	uint64_t dump_moved_ns;  /* when the reader took something last */
-	uint64_t dumped_taken;   /* chunks taken as of the last dump that was handed out */
-	uint32_t dumped_chunks;  /* taken between that and the one before */
 	struct client *surveyor; /* asked for the survey under way; NULL = has gone away */
 } handout;
 
@@ -61,18 +58,6 @@ void handout_close(struct client *client)
 
 /* --- Dumps ----------------------------------------------------------------------------------- */
 
-/* Gives back chunks that a dump has emptied: as many are kept as were used between the two dumps
- * before. */
-static void give_memory_back(struct arena *arena)
-{
-	uint64_t taken = load_relaxed(&arena->turn);
-	uint32_t kept = handout.dumped_chunks > CHUNKS_KEPT ? handout.dumped_chunks : CHUNKS_KEPT;
-
-	handout.dumped_chunks = (uint32_t)(taken - handout.dumped_taken);
-	handout.dumped_taken = taken;
-	chunk_trim(arena, kept);
-}
-
 /* `done`: the reader has all of it. */
 static void dump_finish(bool done)
 {
@@ -80,8 +65,6 @@ static void dump_finish(bool done)
 
 	assert(client && client->is_dumping);
 	dump_end(&handout.dump, done && handout.dumper->flush);
-	if (done && handout.dumper->flush)
-		give_memory_back(handout.dump.arena);
 	sys_munmap(handout.dump_buffer, DUMP_BUFFER_BYTES);
 	handout.dumper = NULL;
 	handout_close(client);
@@ -249,6 +232,4 @@ void handout_forget(void)
 {
 	handout.dumper = NULL;
 	handout.surveyor = NULL;
-	handout.dumped_taken = 0;
-	handout.dumped_chunks = 0;
 }

@@ -484,6 +484,5 @@ int snapshot_reset(struct arena *arena)
 		return -EBUSY;
 	discard(arena);
 	snapshot_unlock(arena);
-	chunk_trim(arena, CHUNKS_KEPT);
 	return 0;
 }
