@@ -62,19 +62,18 @@ enum record_type {
  * is 0. RECORD_ATTACHED is in slots only: the thread is in the op `id`, which is among the handles,
  * at `fd`.
  *
- * field    op                            wait                      link id       its id target op,
- * 0 = unknown    op tied to, 0 = none parent   op that it belongs to         op that waits
- * op that it comes from value    io: bytes (signed)            address waited on address of the
- * resource
+ * field    op                            wait                      link
+ * id       its id                        target op, 0 = unknown    op tied to, 0 = none
+ * parent   op that it belongs to         op that waits             op that it comes from
+ * value    io: bytes (signed)            address waited on         address of the resource
  *          hold: address of the lock
  *          thread: start routine
  *          sleep: nanoseconds asked for
  *          poll: how many were ready
  * name     its class                     the call                  (a number) index of the thread
- * count    hold: sequence number         index of the thread       wake, post: see events.def
- *          of this lock's holds
- *          io: ident of the descriptor
- *          at its other end, or the kind
+ * count    hold: it is the lock's n-th   index of the thread       wake, post: see events.def
+ *          io: the other end's ident, or
+ *          the request (fields.h)
  *          thread: its kernel thread id
  * fd       io, poll: the descriptor      kernel's number of the
  *          hold: RELOCK_TICKS            thread that held it when
@@ -118,19 +117,16 @@ enum {
 	RECORD_FLOW = 16,     /* recorded even while recording is off */
 	RECORD_OWNER_DIED = 32, /* a wait that ended because the holder did; the hold after it */
 	RECORD_ALL = 64,        /* a wake of all that wait, however many those were */
-	RECORD_TRIED =
-		128 /* a hold that began with a try: without the lock it would have gone on */
+	RECORD_TRIED = 128      /* a hold by a try: without the lock it would have gone on */
 };
 
-/* Set in an address that is none: of an object of the kernel's, which is the same in all processes.
- */
+/* Set in an address that is none: of an object of the kernel's, the same in all processes. */
 #define KERNEL_OBJECT (UINT64_C(1) << 62)
 
 /* Of an io that moved several messages, value has their number times this, and the bytes. */
 #define RECORD_MESSAGE (UINT64_C(1) << 48)
 
-/* Set in a word of a stack that is no address: the id of a string that says what an interpreted
- * program was in. */
+/* Set in a stack's word that is a string's id instead: where an interpreted program was. */
 #define STACK_TEXT      UINT64_C(0xfffe000000000000)
 #define STACK_TEXT_MASK UINT64_C(0xffff000000000000)
 
@@ -139,14 +135,18 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
 /* --- The arena: one mapping, everything at fixed offsets from its start ---------------------- */
 
 /*
- * offset            section 0                 struct arena, the header ARENA_ROSTER      struct
- * slot [ROSTER_SLOTS] ARENA_STRINGS     struct string_entry [STRINGS_MAX], by id ARENA_STRING_IDS
- * uint32_t [STRING_BUCKETS], hash table of ids, 0 = empty ARENA_STRING_POOL bytes of the strings,
- * each ended by a NUL ARENA_STACKS      struct stack_entry [STACKS_MAX], by id ARENA_STACK_IDS
- * uint32_t [STACK_BUCKETS] ARENA_STACK_POOL  uint64_t frames ARENA_WATCHES     struct watch
- * [WATCHES_MAX] (watch.h) ARENA_HANDLES     struct open_entry [HANDLES_MAX] ARENA_MODULES
- * struct module_entry [MODULES_MAX] ARENA_OBJECTS     struct object_entry [OBJECTS_MAX] ARENA_PEERS
- * struct peer_entry [PEERS_MAX] ARENA_CHUNKS      struct chunk [chunks.max]
+ * offset             section
+ * 0                  struct arena, the header
+ * ARENA_ROSTER       struct slot [ROSTER_SLOTS]
+ * ARENA_STRINGS      struct string_entry [STRINGS_MAX], by id
+ * ARENA_STRING_IDS   uint32_t [STRING_BUCKETS], hash table of ids, 0 = empty
+ * ARENA_STRING_POOL  bytes of the strings, each ended by a NUL
+ * ARENA_STACKS       struct stack_entry [STACKS_MAX], by id; then their hash table, alike
+ * ARENA_STACK_POOL   uint64_t [STACK_POOL_WORDS], frames
+ * ARENA_WATCHES      struct watch [WATCHES_MAX] (watch.h)
+ * ARENA_HANDLES      struct open_entry [HANDLES_MAX]
+ * ARENA_MODULES      struct module_entry [MODULES_MAX]; then those of objects and of peers
+ * ARENA_CHUNKS       struct chunk [chunks.max]
  *
  * The header's first ARENA_CONSTANT_BYTES are pages of their own. A reader from outside has a copy
  * of them that it has checked. So nobody who still writes to the arena changes the sizes in it.
@@ -293,8 +293,7 @@ struct open_entry {
 };
 _Static_assert(sizeof(struct open_entry) == 80, "ARENA_HANDLES counts on it");
 
-/* `fd` of a hold that was released, and whose record comes next. */
-enum { HOLD_RELEASED = -2 };
+enum { HOLD_RELEASED = -2 }; /* `fd` of a hold that was released, and whose record comes next */
 
 /* Set in a handle, and in the op of a child's watch: somebody is just writing its record. */
 #define HANDLE_ENDING (UINT64_C(1) << 63)
