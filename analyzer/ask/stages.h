@@ -10,7 +10,8 @@
 
 /*
  * The script's job lists, and those of the takes of threads of these classes that nobody else
- * takes from. One list a source; the caller frees them with stages_free().
+ * takes from. One list a source; the caller frees them with stages_free(). `job_count`: of
+ * all lists.
  */
 struct job_list *stages_find(const struct script *script, const struct class_table *classes,
 			     const struct question *question, uint32_t *job_count);

@@ -48,14 +48,16 @@ struct clients {
 	enum clients_sort sort;
 	bool is_told; /* the recording tells the sort, or the user; else it is taken to be closed */
 	enum clients_end end;
-	uint64_t busy_ns; /* the one thread was, of so long */
+	/* Of one thread: how long it worked, from the first answer to the last question. */
+	uint64_t busy_ns;
 	uint64_t asked_ns;
 	uint64_t think_ns; /* of closed ones: from an answer to the next question, the median */
 	uint64_t table_ns; /* of open ones: from a question to the next; 0 = they vary */
 	uint64_t *due_ns;  /* by added op: of a send, the time at which it comes, awaited or not */
-	uint64_t *
-		work_ns; /* the same: the one thread's for it, UINT64_MAX = none. NULL: no thread */
-	uint32_t *asked; /* by added op: the read that a question begins with, else NO_INDEX */
+	/* The same: how long the one thread works for it, UINT64_MAX = not at all. NULL: there is
+	 * no such thread. */
+	uint64_t *work_ns;
+	uint32_t *asked;   /* by added op: the read that a question begins with, else NO_INDEX */
 	uint32_t *send_of; /* by recorded op: the added one that asks it, NO_INDEX = none */
 	size_t question_count;
 	char *words; /* of the strings that were added */

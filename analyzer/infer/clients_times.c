@@ -24,7 +24,6 @@
 
 #include <assert.h>
 #include <math.h>
-
 #include <stdlib.h>
 #include <string.h>
 

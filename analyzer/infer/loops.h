@@ -55,11 +55,12 @@ struct loops {
 
 void loops_build(struct loops *, const struct recording *, const struct timeline *,
 		 const struct flows *);
+void loops_free(struct loops *);
+
+/* False of flows that a script has beyond the recording's. */
 static inline bool loops_is_bell(const struct loops *loops, uint32_t flow)
 {
 	return flow < loops->flow_count && loops->is_bell[flow];
 }
-
-void loops_free(struct loops *);
 
 #endif

@@ -9,9 +9,9 @@
 #ifndef WCPROF_REQUESTS_H
 #define WCPROF_REQUESTS_H
 
+#include "asking.h"
 #include "exchanges.h"
 #include "flows.h"
-#include "asking.h"
 #include "recording/classes.h"
 #include "recording/timeline.h"
 

@@ -56,8 +56,7 @@ void target_list_free(struct target_list *list);
  * 0; -EEXIST: there are several; -ESRCH: there is none. *error says so, as a sentence.
  */
 enum target_how {
-	TARGET_TREE =
-		1, /* also all that descend from it, which need not have the recorder itself */
+	TARGET_TREE = 1,   /* also all that descend from it, whether it has the recorder or not */
 	TARGET_NEWEST = 2, /* of several, the one that was started last */
 	TARGET_OLDEST = 4, /* or first */
 	TARGET_EVERY = 8   /* or all */

@@ -15,9 +15,9 @@
 /* Those characters as \x1b or \u202e, bytes that are no UTF-8 as U+FFFD. The text is good until
  * eight more were made; it is cut off where it is very long. */
 const char *visible(const char *text);
-/* The same of a line of any length, with its end. */
 /* In quotes, as JSON. */
 const char *visible_json(const char *text);
+/* A line of any length, with its end. */
 void visible_vputs(FILE *stream, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 /* An object that another process wrote: such characters as escapes of JSON, and one line. */

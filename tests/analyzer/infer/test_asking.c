@@ -12,8 +12,6 @@ enum { REQUESTS = 2000, MS = 1000000 };
 #define CLIENT "tcp 10.0.0.1:50>10.0.0.2:80"
 #define SERVER "tcp 10.0.0.2:80>10.0.0.1:50"
 
-#define CLIENT "tcp 10.0.0.1:50>10.0.0.2:80"
-
 /* One request of 1 ms after the other; each `every` of them comes `pause_ms` later. */
 static const struct {
 	const char *what;

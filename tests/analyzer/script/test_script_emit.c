@@ -76,6 +76,6 @@ END_TEST
 
 SUITE()
 {
-	LOOP(a_crowded_write_copies, 0, sizeof(copied_to) / sizeof(copied_to[0]));
+	EACH(a_crowded_write_copies, copied_to);
 	TEST(a_run_is_of_the_innermost_op_and_the_locks_around_it);
 }
