@@ -11,20 +11,37 @@
 
 #include <check.h>
 
-/* The answer of a trial, in which the class takes `factor` as long. */
+/* The answer of a trial of a script, in which the class takes `factor` as long; NO_INDEX = none. */
+static inline struct replay_answer replayed_script_trial(const struct script *script,
+							 struct trial trial, uint32_t class,
+							 double factor)
+{
+	struct machine machine;
+	const struct scaling scaling = { class, factor };
+
+	trial.scalings = &scaling;
+	trial.count = class != NO_INDEX;
+	machine_begin(&machine, script, 0);
+	const struct replayer replayer = simulate_replayer(script, &machine);
+
+	return replayer_try(&replayer, &trial);
+}
+
+static inline struct replay_answer replayed_script(const struct script *script, uint32_t class,
+						   double factor)
+{
+	return replayed_script_trial(script, (struct trial){ 0 }, class, factor);
+}
+
+/* The same of a sketch; NULL = no class. */
 static inline struct replay_answer replayed_trial(struct sketch *sketch, struct trial trial,
 						  const char *class, double factor)
 {
+	uint32_t index = class ? sketch_class(sketch, class) : NO_INDEX;
 	struct script script;
-	struct machine machine;
-	const struct scaling scaling = { class ? sketch_class(sketch, class) : NO_INDEX, factor };
 
-	trial.scalings = &scaling;
-	trial.count = class != NULL;
 	script_build(&script, &sketch->rec, &sketch->classes, &(const struct script_options){ 0 });
-	machine_begin(&machine, &script, 0);
-	const struct replayer replayer = simulate_replayer(&script, &machine);
-	const struct replay_answer answer = replayer_try(&replayer, &trial);
+	const struct replay_answer answer = replayed_script_trial(&script, trial, index, factor);
 	script_free(&script);
 	return answer;
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "client_server.h"
-#include "replay/simulate.h"
+#include "replayed.h"
 #include "script/script_valid.h"
 #include "suite.h"
 
@@ -106,17 +106,6 @@ static void build(struct sketch *sketch, struct script *script, void serve(struc
 	script_build(script, &sketch->rec, &sketch->classes, &options);
 }
 
-static struct replay_answer replay(const struct script *script)
-{
-	struct machine machine;
-
-	machine_begin(&machine, script, 0);
-	const struct replayer replayer = simulate_replayer(script, &machine);
-	const struct trial trial = { .count = 0 };
-
-	return replayer_try(&replayer, &trial);
-}
-
 static const struct {
 	void (*serve)(struct sketch *);
 	double times;
@@ -140,19 +129,19 @@ START_TEST(more_clients_are_served_as_these_are)
 	char error[OPTIONS_ERROR_BYTES] = "";
 
 	build(&sketch, &script, rows[_i].serve, CLIENTS_TAKEN_CLOSED);
-	struct replay_answer before = replay(&script);
+	struct replay_answer before = replayed_script(&script, NO_INDEX, 1);
 
 	changed = script;
 	ck_assert_msg(!clientele_change(&changed, &script, rows[_i].times, error), "%s", error);
 	ck_assert(script_is_valid(&changed));
-	struct replay_answer after = replay(&changed);
+	struct replay_answer after = replayed_script(&changed, NO_INDEX, 1);
 
 	ck_assert_uint_eq(before.forced_steps, 0);
 	ck_assert_uint_eq(after.forced_steps, 0);
 	ck_assert_double_eq_tol(after.makespan_ns / 1e6, rows[_i].makespan_ms, 1);
 	ck_assert_double_eq_tol(after.requests_ns[REQUEST_P50] / 1e6, rows[_i].p50_ms, 1);
 	clientele_free(&changed);
-	ck_assert_double_eq(replay(&script).makespan_ns, before.makespan_ns);
+	ck_assert_double_eq(replayed_script(&script, NO_INDEX, 1).makespan_ns, before.makespan_ns);
 	script_free(&script);
 	sketch_free(&sketch);
 }

@@ -5,7 +5,7 @@
  */
 #include "infer/requests.h"
 
-#include "replay/simulate.h"
+#include "replayed.h"
 #include "sketch.h"
 #include "suite.h"
 
@@ -116,18 +116,6 @@ static const struct {
 	/* 4 */ { locked, REQUEST_LOCK, "lock", 20 }, /* half of them found it free */
 };
 
-static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
-{
-	struct machine machine;
-	machine_begin(&machine, script, 0);
-	const struct replayer replayer = simulate_replayer(script, &machine);
-	const struct scaling scaling = { class, factor };
-
-	const struct trial trial = { .scalings = &scaling, .count = class != NO_INDEX };
-
-	return replayer_try(&replayer, &trial);
-}
-
 START_TEST(requests_are_found_and_replayed)
 {
 	struct sketch sketch;
@@ -143,8 +131,8 @@ START_TEST(requests_are_found_and_replayed)
 		if (request_is_judged(requests, &requests->requests[i]) && rows[_i].build != jobs)
 			ck_assert_uint_le(requests->requests[i].taken_ns, 6 * SKETCH_MS + 1000);
 	/* A job ends where its worker comes back for more: there is no waiting in that. */
-	struct replay_answer as_it_was = replay(&script, NO_INDEX, 1);
-	struct replay_answer halved = replay(&script, sketch_class(&sketch, "serve"), 0.5);
+	struct replay_answer as_it_was = replayed_script(&script, NO_INDEX, 1);
+	struct replay_answer halved = replayed_script(&script, sketch_class(&sketch, "serve"), 0.5);
 	ck_assert_double_eq_tol(as_it_was.requests_ns[REQUEST_P50] / 1e6, 6, 0.01);
 	ck_assert_double_eq_tol(as_it_was.requests_ns[REQUEST_P99] / 1e6, 6, 0.01);
 	ck_assert_double_eq_tol(halved.requests_ns[REQUEST_P50] / 1e6, 3, 0.01);
@@ -241,7 +229,7 @@ START_TEST(no_requests_are_no_latency)
 	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
 	ck_assert_uint_eq(script.requests.judged_class, NO_INDEX);
 	ck_assert_uint_eq(script.requests.count, 0);
-	ck_assert_double_eq(replay(&script, NO_INDEX, 1).requests_ns[REQUEST_P99], 0);
+	ck_assert_double_eq(replayed_script(&script, NO_INDEX, 1).requests_ns[REQUEST_P99], 0);
 	script_free(&script);
 	sketch_free(&sketch);
 }

@@ -4,19 +4,8 @@
 
 #include "ask/variant.h"
 #include "client_queue.h"
+#include "replayed.h"
 #include "suite.h"
-
-static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
-{
-	struct machine machine;
-
-	machine_begin(&machine, script, 0);
-	const struct replayer replayer = simulate_replayer(script, &machine);
-	const struct scaling scaling = { class, factor };
-	const struct trial trial = { .scalings = &scaling, .count = class != NO_INDEX };
-
-	return replayer_try(&replayer, &trial);
-}
 
 static const struct {
 	struct client_queue queue;
@@ -63,7 +52,7 @@ START_TEST(a_faster_server_gets_what_its_clients_can_send)
 		variant_build(&variant, &script, &machine, &sketch.classes, &question, 0, error),
 		0);
 	struct replay_answer answer =
-		replay(variant.script, sketch_class(&sketch, "work"), rows[_i].factor);
+		replayed_script(variant.script, sketch_class(&sketch, "work"), rows[_i].factor);
 	double expected_ms = made_ms(&rows[_i].queue, rows[_i].factor);
 
 	ck_assert_uint_eq(answer.forced_steps, 0);

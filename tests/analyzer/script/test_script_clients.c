@@ -2,7 +2,7 @@
 /* Wrong if a faster server gets no more to do from clients that wait for it, or gets more from
  * clients that do not. */
 #include "client_server.h"
-#include "replay/simulate.h"
+#include "replayed.h"
 #include "script/script_parts.h"
 #include "steps.h"
 #include "suite.h"
@@ -36,18 +36,6 @@ static void serve(struct sketch *sketch, bool is_open, bool has_keeper)
 	sketch_end(sketch);
 }
 
-static struct replay_answer replay(const struct script *script, uint32_t class, double factor)
-{
-	struct machine machine;
-
-	machine_begin(&machine, script, 0);
-	const struct replayer replayer = simulate_replayer(script, &machine);
-	const struct scaling scaling = { class, factor };
-	const struct trial trial = { .scalings = &scaling, .count = class != NO_INDEX };
-
-	return replayer_try(&replayer, &trial);
-}
-
 static const struct {
 	bool is_open;
 	bool has_keeper;
@@ -70,8 +58,8 @@ START_TEST(a_saving_is_of_throughput_or_latency)
 	ck_assert_int_eq(script.clients.sort, rows[_i].is_open ? CLIENTS_OPEN : CLIENTS_CLOSED);
 	ck_assert_uint_eq(script_recorded_actors(&script), rows[_i].has_keeper ? 2 : 1);
 	uint32_t work = sketch_class(&sketch, "work");
-	struct replay_answer as_it_was = replay(&script, NO_INDEX, 1);
-	struct replay_answer halved = replay(&script, work, 0.5);
+	struct replay_answer as_it_was = replayed_script(&script, NO_INDEX, 1);
+	struct replay_answer halved = replayed_script(&script, work, 0.5);
 
 	ck_assert_double_eq_tol(as_it_was.makespan_ns / 1e6, rows[_i].recorded_ms, 0.01);
 	ck_assert_double_eq_tol(halved.makespan_ns / 1e6, rows[_i].halved_ms, 0.01);
