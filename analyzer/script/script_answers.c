@@ -42,6 +42,7 @@ struct search {
 	struct script *script;
 	uint32_t *put_job;      /* by step: the job that it hands over, NO_INDEX = none */
 	uint32_t *body_job;     /* by step: the job that begins there */
+	uint32_t *source_of;    /* by job */
 	uint64_t *done_ns;      /* by job */
 	uint32_t *next;         /* by job: of the same connection */
 	struct asked *asked;    /* by flow */
@@ -171,11 +172,14 @@ static void bodies_find(struct search *search)
 {
 	const struct script *script = search->script;
 
-	for (size_t source = 0; source < script->source_count; source++) {
+	for (uint32_t source = 0; source < script->source_count; source++) {
 		const struct job_list *jobs = &script->jobs[source];
 
-		for (uint32_t i = 0; has_jobs(script, (uint32_t)source) && i < jobs->count; i++)
-			search->body_job[jobs->steps[i]] = jobs->first + i;
+		for (uint32_t i = 0; i < jobs->count; i++) {
+			search->source_of[jobs->first + i] = source;
+			if (has_jobs(script, source))
+				search->body_job[jobs->steps[i]] = jobs->first + i;
+		}
 	}
 }
 
@@ -298,21 +302,6 @@ static void handed_over_find(struct search *search)
 	}
 }
 
-static uint32_t source_of(const struct script *script, uint32_t job)
-{
-	uint32_t low = 0, high = (uint32_t)script->source_count;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (script->jobs[middle].first <= job)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void becomes_handed_over(struct script *script, uint32_t source)
 {
 	struct job_list *jobs = &script->jobs[source];
@@ -341,7 +330,7 @@ static void answers_decide(struct search *search, uint32_t from, uint32_t to, bo
 
 		if (are_known && job != NO_INDEX) {
 			script->job_of_visit[step->arg] = job;
-			becomes_handed_over(script, source_of(script, job));
+			becomes_handed_over(script, search->source_of[job]);
 		} else if (!are_known && !polls) {
 			*step = (struct step){ .type = STEP_FIXED, .arg = NO_INDEX };
 		}
@@ -404,6 +393,7 @@ void script_answers_find(struct script *script)
 		.script = script,
 		.put_job = indexes_new(script->step_count),
 		.body_job = indexes_new(script->step_count),
+		.source_of = memory_new(script->job_count, sizeof(*search.source_of)),
 		.done_ns = memory_new(script->job_count, sizeof(*search.done_ns)),
 		.next = indexes_new(script->job_count),
 		.asked = memory_new(script->flows.flow_count, sizeof(*search.asked)),
@@ -421,6 +411,7 @@ void script_answers_find(struct script *script)
 	handed_over_find(&search);
 	free(search.put_job);
 	free(search.body_job);
+	free(search.source_of);
 	free(search.done_ns);
 	free(search.next);
 	free(search.asked);
