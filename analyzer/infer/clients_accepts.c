@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/memory.h"
 #include "format.h"
 
@@ -106,16 +107,8 @@ static void connects_note(const struct recording *rec, struct accept *list, size
 		    strncmp(ident, "tcp ", 4) != 0)
 			continue;
 		const struct accept key = { 0, port_before(ident, NULL), 0, false, false };
-		size_t first = 0, end = count;
+		size_t first = bound_lower(&key, list, count, sizeof(key), compare_accepts);
 
-		while (first < end) {
-			size_t middle = first + (end - first) / 2;
-
-			if (compare_accepts(&list[middle], &key) < 0)
-				first = middle + 1;
-			else
-				end = middle;
-		}
 		if (first < count && list[first].port == key.port)
 			list[first].has_connect = true;
 	}

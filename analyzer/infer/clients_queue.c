@@ -23,6 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/censored.h"
 #include "base/memory.h"
 #include "base/percentile.h"
@@ -128,17 +129,9 @@ static int compare_found(const void *left, const void *right)
 static uint64_t found_ns(const struct found *found, size_t count, uint32_t thread, uint64_t at_ns)
 {
 	const struct found sought = { thread, at_ns };
-	size_t low = 0, high = count;
+	size_t next = bound_lower(&sought, found, count, sizeof(sought), compare_found);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_found(&found[middle], &sought) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && found[low].thread == thread ? found[low].ns : UINT64_MAX;
+	return next < count && found[next].thread == thread ? found[next].ns : UINT64_MAX;
 }
 
 /* Of another question close by: so many steps away, and back from the ends. */

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/assumptions.h"
+#include "base/bound.h"
 #include "base/memory.h"
 #include "flows.h"
 #include "format.h"
@@ -189,17 +190,11 @@ static void find_doings(struct doings *doings, const struct recording *recording
 static bool does_between(const struct doings *doings, uint32_t thread, uint64_t from_ns,
 			 uint64_t to_ns)
 {
-	struct doing from = { from_ns, thread };
-	size_t low = 0, high = doings->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (compare_doings(&doings->doings[middle], &from) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < doings->count && doings->doings[low].thread == thread &&
-	       doings->doings[low].at_ns < to_ns;
+	const struct doing from = { from_ns, thread };
+	size_t next =
+		bound_lower(&from, doings->doings, doings->count, sizeof(from), compare_doings);
+	return next < doings->count && doings->doings[next].thread == thread &&
+	       doings->doings[next].at_ns < to_ns;
 }
 
 static bool is_taken_up(const struct doings *doings, const struct rec_wait *wait,
