@@ -210,7 +210,7 @@ static size_t clients_share(const struct span *spans, const struct doings *doing
 			first->answered_ns = taken.since_ns;
 			if (first->early_ns < taken.since_ns)
 				first->early_ns = taken.since_ns;
-			if (first->is_exact || first->is_near)
+			if (clients_is_known(first))
 				think_ns[(*think_count)++] = first->at_ns - taken.since_ns;
 		}
 		clients += !is_again;
@@ -242,7 +242,7 @@ static void reconnects_time(const struct clients *clients, const struct span *sp
 		struct doing *first = &doings->list[spans[i].first];
 		uint64_t at_ns = first->answered_ns + clients->think_ns;
 
-		if (!first->answered_ns || first->is_exact || first->is_near)
+		if (!first->answered_ns || clients_is_known(first))
 			continue;
 		at_ns = at_ns < first->early_ns ? first->early_ns : at_ns;
 		first->at_ns = first->due_ns = at_ns < first->late_ns ? at_ns : first->late_ns;
@@ -253,7 +253,7 @@ static bool is_known(const struct doings *doings, const struct span *span)
 {
 	const struct doing *first = &doings->list[span->first];
 
-	return has_begun(first) && (first->is_exact || first->is_near);
+	return has_begun(first) && clients_is_known(first);
 }
 
 static bool are_alike(uint64_t *values_ns, size_t count)

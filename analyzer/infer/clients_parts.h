@@ -55,6 +55,18 @@ struct doing {
 	bool is_new;     /* a send: of an address that sent nothing before */
 };
 
+/* When a send or connect was is known, about. */
+static inline bool clients_is_known(const struct doing *send)
+{
+	return send->is_exact || send->is_near;
+}
+
+/* The nearest time within bounds. */
+static inline uint64_t clients_within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+	return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
+}
+
 /* Of all clients, connection by connection, in order. */
 struct doings {
 	const struct recording *rec;

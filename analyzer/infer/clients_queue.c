@@ -66,16 +66,6 @@ static int compare_answered(const void *left, const void *right)
 	return (a->op > b->op) - (a->op < b->op);
 }
 
-static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
-{
-	return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
-}
-
-static bool is_known(const struct doing *send)
-{
-	return send->is_exact || send->is_near;
-}
-
 static struct row row_make(const struct clients *clients, const struct recording *rec,
 			   struct doing *doings, size_t count)
 {
@@ -85,9 +75,9 @@ static struct row row_make(const struct clients *clients, const struct recording
 	for (struct doing *doing = doings; doing < doings + count; doing++) {
 		if (!doing->is_send || !doing->is_first || !doing->answered_ns)
 			continue;
-		uint64_t usual_ns = within(doing->answered_ns + clients->think_ns, doing->early_ns,
-					   doing->late_ns);
-		uint64_t sent_ns = is_known(doing) ? doing->at_ns : usual_ns;
+		uint64_t usual_ns = clients_within(doing->answered_ns + clients->think_ns,
+						   doing->early_ns, doing->late_ns);
+		uint64_t sent_ns = clients_is_known(doing) ? doing->at_ns : usual_ns;
 
 		row.asked[row.count++] = (struct asked){ doing, sent_ns - doing->answered_ns,
 							 rec->ops[doing->op].thread, NO_INDEX };
@@ -168,8 +158,8 @@ static struct overtakes overtakes_count(const struct row *row, uint64_t least_ns
 		if (asked->before == NO_INDEX)
 			continue;
 		const struct doing *send = asked->send, *before = row->asked[asked->before].send;
-		uint64_t think_ns = within(think_near(row, i, &draw), least_ns, most_ns);
-		uint64_t other_ns = within(think_near(row, i, &draw), least_ns, most_ns);
+		uint64_t think_ns = clients_within(think_near(row, i, &draw), least_ns, most_ns);
+		uint64_t other_ns = clients_within(think_near(row, i, &draw), least_ns, most_ns);
 
 		if (send->connection == before->connection)
 			continue;
@@ -235,7 +225,7 @@ static struct batch batch_find(const struct row *by_late, size_t first)
 	     batch.end++) {
 		const struct doing *send = asked[batch.end].send;
 
-		batch.is_known = batch.is_known || is_known(send);
+		batch.is_known = batch.is_known || clients_is_known(send);
 		if (send->answered_ns < batch.answered_ns)
 			batch.answered_ns = send->answered_ns;
 	}
@@ -272,8 +262,9 @@ static uint64_t work_ns(struct row *row)
 /* When it left, if the thread was free since then. */
 static uint64_t sent_ns(const struct doing *send, uint64_t since_ns, uint64_t usual_ns)
 {
-	return is_known(send) ? send->at_ns
-			      : within(since_ns + usual_ns, send->early_ns, send->late_ns);
+	return clients_is_known(send)
+		       ? send->at_ns
+		       : clients_within(since_ns + usual_ns, send->early_ns, send->late_ns);
 }
 
 /* By how much questions that the server waited for are off the usual time, on average. */

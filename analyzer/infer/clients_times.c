@@ -77,8 +77,7 @@ static struct pairs pairs_find(const struct doing *doings, size_t count)
 		if (!doing->is_first)
 			continue;
 		bool is_next = follows(doing, asked) && follows(doing, got) && got > asked;
-
-		bool is_known = doing->is_exact || doing->is_near;
+		bool is_known = clients_is_known(doing);
 
 		if (is_next && is_known)
 			pairs.think_ns[pairs.think_count++] = doing->at_ns - got->at_ns;
@@ -136,6 +135,12 @@ uint64_t clients_spread_ns(uint64_t *values_ns, size_t count)
 	return percentile_select(values_ns, count, count - 1 - count / 4) - low_ns;
 }
 
+/* They are put in another order; 0 for none. */
+static uint64_t median_ns(uint64_t *values_ns, size_t count)
+{
+	return count ? percentile_select(values_ns, count, count / 2) : 0;
+}
+
 /* From one question to the next by the timetable; 0 = there is none. */
 static uint64_t distance_ns(struct pairs *pairs)
 {
@@ -143,21 +148,16 @@ static uint64_t distance_ns(struct pairs *pairs)
 	    (double)clients_spread_ns(pairs->next_ns, pairs->count) * assume.schedule >
 		    (double)clients_spread_ns(pairs->think_ns, pairs->think_count))
 		return 0;
-	return percentile_select(pairs->next_ns, pairs->count, pairs->count / 2);
-}
-
-static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
-{
-	return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
+	return median_ns(pairs->next_ns, pairs->count);
 }
 
 static void closed_time(const struct clients *clients, struct doing *doings, size_t count)
 {
 	for (struct doing *doing = doings; doing < doings + count; doing++)
-		if (doing->is_send && !doing->is_exact && !doing->is_near)
+		if (doing->is_send && !clients_is_known(doing))
 			doing->at_ns = doing->due_ns =
-				within(doing->answered_ns + clients->think_ns, doing->early_ns,
-				       doing->late_ns);
+				clients_within(doing->answered_ns + clients->think_ns,
+					       doing->early_ns, doing->late_ns);
 }
 
 /* --- the timetables of open clients --- */
@@ -173,7 +173,7 @@ struct point {
 
 static double latest_ns(const struct doing *send)
 {
-	return (double)(send->is_exact || send->is_near ? send->at_ns : send->late_ns);
+	return (double)(clients_is_known(send) ? send->at_ns : send->late_ns);
 }
 
 static bool is_below(struct point a, struct point b, struct point c)
@@ -261,15 +261,16 @@ static void times_by_table(struct doing *doings, size_t count, const struct time
 		if (!doing->is_send)
 			continue;
 		uint64_t least_ns = asked ? asked->due_ns : doing->early_ns;
-		uint64_t due_ns =
-			within(next_ns > 0 ? (uint64_t)next_ns : 0, least_ns, doing->late_ns);
+		uint64_t due_ns = clients_within(next_ns > 0 ? (uint64_t)next_ns : 0, least_ns,
+						 doing->late_ns);
 
 		if (doing->is_first)
 			next_ns += timetable->every_ns;
 		if (!doing->is_exact || (doing->is_first && due_ns < doing->answered_ns))
 			doing->due_ns = due_ns;
 		if (!doing->is_exact)
-			doing->at_ns = within(doing->due_ns, doing->early_ns, doing->late_ns);
+			doing->at_ns =
+				clients_within(doing->due_ns, doing->early_ns, doing->late_ns);
 		asked = doing;
 	}
 }
@@ -287,8 +288,9 @@ static void times_by_distance(struct doing *doings, size_t count, uint64_t table
 			uint64_t next_ns =
 				table_ns ? least_ns + table_ns : (least_ns + doing->late_ns) / 2;
 
-			doing->due_ns = within(next_ns, least_ns, doing->late_ns);
-			doing->at_ns = within(doing->due_ns, doing->early_ns, doing->late_ns);
+			doing->due_ns = clients_within(next_ns, least_ns, doing->late_ns);
+			doing->at_ns =
+				clients_within(doing->due_ns, doing->early_ns, doing->late_ns);
 		} else if (table_ns && asked && asked->due_ns + table_ns < doing->answered_ns) {
 			doing->due_ns = asked->due_ns + table_ns;
 		}
@@ -382,43 +384,44 @@ bool clients_parse(const char *word, struct clients_wanted *wanted)
 	return word[0] >= '1' && word[0] <= '9' && !*end && count < NO_INDEX;
 }
 
+static size_t questions_count(const struct doing *doings, size_t count)
+{
+	size_t questions = 0;
+
+	for (size_t i = 0; i < count; i++)
+		questions += doings[i].is_send && doings[i].is_first;
+	return questions;
+}
+
 void clients_time(struct clients *clients, const struct recording *rec,
 		  struct clients_wanted wanted, struct doing *doings, size_t count)
 {
-	struct pairs pairs = pairs_find(doings, count);
-
-	for (size_t i = 0; i < count; i++)
-		clients->question_count += doings[i].is_send && doings[i].is_first;
-
 	assert(!count || doings);
-	sort_find(clients, wanted, &pairs);
-	uint64_t think_ns = pairs.think_count ? percentile_select(pairs.think_ns, pairs.think_count,
-								  pairs.think_count / 2)
-					      : 0;
+	struct pairs pairs = pairs_find(doings, count);
+	uint64_t think_ns = median_ns(pairs.think_ns, pairs.think_count);
 	struct timetables tables = timetables_find(doings, count, think_ns);
-	bool keep =
+	bool are_kept =
 		pairs.count >= PAIRS_LEAST && 2 * tables.waited_kept.count > tables.waited.count;
-
-	bool has_table = wanted.word == CLIENTS_AS_RECORDED && keep;
-
-	if (has_table) {
-		clients->sort = CLIENTS_OPEN;
-		clients->is_told = true;
-	}
-	clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
+	bool has_table = wanted.word == CLIENTS_AS_RECORDED && are_kept;
 	double table_off_ns =
 		has_table ? tables.waited_kept.off_ns / fmax((double)tables.waited_kept.count, 1)
 			  : INFINITY;
 
+	clients->question_count = questions_count(doings, count);
+	clients->think_ns = censored_median(pairs.thoughts_ns, pairs.thought_count);
+	sort_find(clients, wanted, &pairs);
+	if (has_table) {
+		clients->sort = CLIENTS_OPEN;
+		clients->is_told = true;
+	}
 	if (wanted.word != CLIENTS_TAKEN_OPEN &&
 	    clients_queue(clients, rec, doings, count, table_off_ns)) {
 		clients->sort = CLIENTS_CLOSED;
 		clients->is_told = true;
 	} else if (clients->sort == CLIENTS_OPEN) {
 		clients->think_ns = 0;
-		clients->table_ns = keep ? percentile_select(tables.distances_ns, tables.kept_count,
-							     tables.kept_count / 2)
-					 : distance_ns(&pairs);
+		clients->table_ns = are_kept ? median_ns(tables.distances_ns, tables.kept_count)
+					     : distance_ns(&pairs);
 		open_time(doings, count, &tables, clients->table_ns);
 	} else {
 		closed_time(clients, doings, count);
