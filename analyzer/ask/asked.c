@@ -17,8 +17,7 @@
 #include "replay/simulate.h"
 #include "variant.h"
 
-static const double ORDER_SHARE_MAX = 0.05;  /* of the makespan */
-static const double FORCED_SHARE_MAX = 0.01; /* of the number of requests */
+static const double ORDER_SHARE_MAX = 0.05; /* of the makespan */
 
 static struct trial trial_of(const struct question *question)
 {
@@ -35,11 +34,10 @@ static struct estimate estimate_scalings(const struct asked_of *of, const struct
 /* Other clients ask in another order. If the script keeps the recorded one, loops wait for it, and
  * threads are let go by force. */
 static int check_order(const struct asked_of *of, const struct replay_answer *answer,
-		       size_t request_count, char error[OPTIONS_ERROR_BYTES])
+		       char error[OPTIONS_ERROR_BYTES])
 {
-	double forced = (double)answer->forced_steps - (double)of->estimator->baseline.forced_steps;
 	bool is_kept = answer->order_ns > ORDER_SHARE_MAX * answer->makespan_ns ||
-		       forced > FORCED_SHARE_MAX * (double)request_count;
+		       answer->forced_steps > of->estimator->baseline.forced_steps;
 
 	if (is_kept)
 		snprintf(error, OPTIONS_ERROR_BYTES,
@@ -63,9 +61,7 @@ static int estimate_variant(const struct asked_of *of, const struct question *qu
 	void *scratch = replayer.scratch_new(&replayer);
 	trial.requests = memory_new(replayer.request_count, sizeof(*trial.requests));
 	replayer.run(&replayer, &trial, 1, scratch, &answer);
-	int failed = question->clients_times > 0
-			     ? check_order(of, &answer, replayer.request_count, error)
-			     : 0;
+	int failed = question->clients_times > 0 ? check_order(of, &answer, error) : 0;
 	if (!failed)
 		*estimate = estimate_make(of->estimator, &replayer, &trial, &answer, scratch);
 	free(trial.requests);
