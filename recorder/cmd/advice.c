@@ -6,11 +6,9 @@
  */
 #include "advice.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "executable.h"
@@ -74,24 +72,12 @@ void advice_container_of(const char *cgroups, char *to, size_t size)
 
 /* --- Why it has not --------------------------------------------------------------------------- */
 
-static bool maps_name(pid_t pid, const char *name)
+/* A line of /proc/PID/maps, of a file whose name begins so. */
+static bool maps_name(const char *line, const char *name)
 {
-	char path[64], *line = NULL;
-	size_t size = 0;
-	bool is_found = false;
-	FILE *stream;
+	const char *slash = strrchr(line, '/');
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	stream = fopen(path, "re");
-	while (stream && !is_found && getline(&line, &size, stream) > 0) {
-		const char *slash = strrchr(line, '/');
-
-		is_found = slash && strncmp(slash + 1, name, strlen(name)) == 0;
-	}
-	free(line);
-	if (stream)
-		fclose(stream);
-	return is_found;
+	return slash && strncmp(slash + 1, name, strlen(name)) == 0;
 }
 
 /* A sentence about a program that no preloaded library can be put into; NULL: it can be. */
@@ -205,7 +191,7 @@ void advice_put(FILE *stream, pid_t pid)
 		fputs("wcprof: it belongs to another user: root may ask it\n", stream);
 		return;
 	}
-	if (maps_name(pid, "libwcprof")) {
+	if (procfs_any_line(pid, "maps", '\n', maps_name, "libwcprof")) {
 		fputs("wcprof: it has the library, and does not listen: it was started with "
 		      "WCPROF_CONTROL=off, filters its system calls, or found no place for its "
 		      "socket\n",

@@ -194,21 +194,27 @@ pid_t procfs_find(const struct procfs_owner *owner)
 	return found;
 }
 
-static bool has_variable(pid_t pid, const char *variable)
+bool procfs_any_line(pid_t pid, const char *file, int delimiter,
+		     bool (*fits)(const char *line, const char *word), const char *word)
 {
 	char path[64], *line = NULL;
 	size_t size = 0;
 	bool is_found = false;
 	FILE *stream;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/%.20s", (int)pid, file);
 	stream = fopen(path, "re");
-	while (stream && !is_found && getdelim(&line, &size, '\0', stream) > 0)
-		is_found = strcmp(line, variable) == 0;
+	while (stream && !is_found && getdelim(&line, &size, delimiter, stream) > 0)
+		is_found = fits(line, word);
 	free(line);
 	if (stream)
 		fclose(stream);
 	return is_found;
+}
+
+static bool is_equal(const char *line, const char *word)
+{
+	return strcmp(line, word) == 0;
 }
 
 size_t procfs_count_having(const char *variable, bool (*is_counted)(const void *, pid_t),
@@ -221,7 +227,8 @@ size_t procfs_count_having(const char *variable, bool (*is_counted)(const void *
 	while (stream && (entry = readdir(stream))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
-		count += pid > 0 && is_counted(context, pid) && has_variable(pid, variable);
+		count += pid > 0 && is_counted(context, pid) &&
+			 procfs_any_line(pid, "environ", '\0', is_equal, variable);
 	}
 	if (stream)
 		closedir(stream);

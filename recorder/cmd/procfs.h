@@ -58,6 +58,10 @@ int procfs_maps_file(pid_t pid, const char *path, const struct stat *file);
  * or -errno. The directory may be /proc/PID/root, whose files are those that the process sees.
  */
 int procfs_open_inside(const char *directory, const char *path, int flags);
+/* Whether any line of a file of the process fits the word; false also if nobody may read it. Lines
+ * end in the delimiter, and have it unless that is a NUL. */
+bool procfs_any_line(pid_t pid, const char *file, int delimiter,
+		     bool (*fits)(const char *line, const char *word), const char *word);
 /* Reads a small file whole, and ends it with a NUL; the number of bytes, -1 when it cannot be
  * read. */
 ssize_t procfs_read_file(const char *path, char *to, size_t size);
