@@ -308,7 +308,7 @@ struct slot {
 	uint64_t op;    /* of the thread */
 	uint64_t stack_top;
 	uint64_t delay_ns; /* waited for a CPU, as of late, 0 = not known; drainer writes */
-	/* As its process came to an end, 0 = it has not; whoever ends it writes (mark.h). */
+	/* When its process ended, or recording was turned off last, 0 = neither (mark.h). */
 	uint64_t last_ticks;
 	uint64_t last_cpu_ns;
 	uint32_t opening; /* of its entries but for [0] and attachments (opening.h) */

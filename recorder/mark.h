@@ -27,7 +27,8 @@ void mark_write(struct self *, uint64_t now_ticks) HIDDEN;
 /* The same whether marks are wanted or not, with a stack. */
 void mark_sample(struct self *, uint64_t now_ticks, uint32_t stack) HIDDEN;
 
-/* As the process ends: its CPU time and that of each thread, for whoever reads the arena later. */
+/* As the process ends, or recording is turned off: its CPU time and each thread's, for a reader of
+ * the arena. */
 void mark_last(struct arena *) HIDDEN;
 
 /* At the end of a call that may have blocked. */
