@@ -253,6 +253,17 @@ START_TEST(nothing_left_is_an_error_and_changes_nothing)
 }
 END_TEST
 
+/* Thread 1 is of a second process; the windows are one of each. */
+static void divide(struct recording *recording, struct rec_process processes[2],
+		   struct rec_window windows[2])
+{
+	recording->threads[1].process = 1;
+	recording->processes = processes;
+	recording->process_count = 2;
+	recording->windows = windows;
+	recording->window_count = 2;
+}
+
 /* The second process, of thread 1, was recorded from 165 to 350, the first one all the time. */
 START_TEST(a_process_is_cut_where_its_window_ends)
 {
@@ -263,11 +274,7 @@ START_TEST(a_process_is_cut_where_its_window_ends)
 	const struct selection selection = { "", "", 0, UINT64_MAX, { 0, UINT64_MAX } };
 	sample_begin(&sketch);
 	struct recording *recording = &sketch.rec;
-	recording->threads[1].process = 1;
-	recording->processes = processes;
-	recording->process_count = 2;
-	recording->windows = windows;
-	recording->window_count = 2;
+	divide(recording, processes, windows);
 	recording->idles = idles;
 	recording->idle_count = 3;
 	recording->links[1].at_ns = 400;
@@ -303,11 +310,7 @@ START_TEST(a_process_that_was_off_then_has_no_op)
 	const struct selection selection = { "", "", 80, UINT64_MAX, ALWAYS };
 	sample_begin(&sketch);
 	struct recording *recording = &sketch.rec;
-	recording->threads[1].process = 1;
-	recording->processes = processes;
-	recording->process_count = 2;
-	recording->windows = windows;
-	recording->window_count = 2;
+	divide(recording, processes, windows);
 	recording->ops[4].start_ns = 100;
 	recording->waits[1].thread = 1;
 	recording->waits[1].start_ns = 100;
