@@ -153,8 +153,11 @@ static void look_for(const struct target_list *all, struct target_list *found, c
 	struct wanted wanted = { .word = word };
 	regex_t pattern;
 
+	/* Of a process that ended just now no name is known. */
+	if (!*word)
+		return;
 	list_called(all, found, &wanted);
-	if (found->count > 0 || is_number(word) || !*word ||
+	if (found->count > 0 || is_number(word) ||
 	    regcomp(&pattern, word, REG_EXTENDED | REG_NOSUB) != 0)
 		return;
 	wanted.pattern = &pattern;
