@@ -14,7 +14,8 @@ WARN     := -Wall -Wextra $(if $(SAN),,-Werror) -Wswitch-enum -Wmissing-prototyp
 CFLAGS   ?= $(if $(SAN),-O1,-O2) -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
-LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -Wl,--pop-state
+# libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
+LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
 CMD_LIBS := -lzstd -ldw -lelf -liberty -lm
 AN_LIBS  := -ldw -lelf -liberty -lzstd -lz -lm -lpthread
 

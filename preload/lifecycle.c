@@ -148,7 +148,7 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	begin_sanitizer();
 	guests_find();
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
-	pthread_atfork(NULL, NULL, child_begins);
+	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, child_begins);
 	at_quick_exit(image_ends);
 	host.is_go = program_is_go();
 	host.thread_create = create_uncounted;

@@ -126,7 +126,7 @@ void glimpse_answer(int asked, const ucontext_t *context)
 		return;
 	if (self_of_thread.busy || !cas_acq_rel(&box->word, &word, word - BOX_WANTED + BOX_WRITING))
 		return;
-	self_of_thread.busy = true;
+	self_of_thread.busy = SELF_INSIDE;
 	fill_box(box, context);
 	self_of_thread.busy = 0;
 	/* Pairs with glimpse_is_there(): the stack is whole. */

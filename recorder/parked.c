@@ -122,9 +122,8 @@ uint32_t parked_walk(uint32_t tid, const struct task_call *call, uint64_t *pcs, 
 		return 0;
 	do {
 		pcs[count++] = pc;
-		if (count == max)
+		if (count == max || !stack_rule_find(is_call ? pc - 1 : pc, &found, NULL))
 			break;
-		stack_rule_find(is_call ? pc - 1 : pc, &found, NULL);
 		if (!stack_rule_admits(&found.rule, count, &sure))
 			break;
 		is_call = !(found.rule.flags & UNWIND_SIGNAL);

@@ -145,6 +145,16 @@ static void hand_over(struct arena *arena)
 
 /* --- Fork ------------------------------------------------------------------------------------ */
 
+void recorder_fork_prepare(void)
+{
+	stack_fork_prepare();
+}
+
+void recorder_fork_parent(void)
+{
+	stack_fork_parent();
+}
+
 void recorder_clone_begins(void)
 {
 	add_relaxed(&process.clones, 1);

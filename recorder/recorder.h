@@ -108,7 +108,9 @@ void recorder_start(const struct recorder_host *) HIDDEN;
  */
 void recorder_wake_up(bool may_create_thread) HIDDEN;
 
-/* In a forked child. Async-signal-safe. */
+/* Around fork(): prepare in the parent before, then one of the others. Async-signal-safe. */
+void recorder_fork_prepare(void) HIDDEN;
+void recorder_fork_parent(void) HIDDEN;
 void recorder_fork_child(void) HIDDEN;
 
 /* From here on no thread of ours closes copies of the program's descriptors, in this process. Also

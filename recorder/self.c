@@ -197,6 +197,8 @@ bool self_heals(struct self *self, const void *frame)
 			arena_count(arena, COUNTER_dropped_late);
 		return false;
 	}
+	if (self->busy == SELF_LEARNING)
+		return false;
 	/* Out of scope: unless the scope has changed. */
 	if (!self->busy)
 		return self->period != load_relaxed(&self_period);
@@ -307,7 +309,7 @@ void self_finish(void)
 	assert(self->flows == 0);
 	if (slot && !self->busy && !gate_is_confined()) {
 		self->busy_frame = __builtin_frame_address(0);
-		self->busy = true;
+		self->busy = SELF_INSIDE;
 		order_for_handlers();
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());
@@ -319,7 +321,7 @@ void self_finish(void)
 		self->slot = NULL;
 		roster_release(recorder_arena, slot);
 		order_for_handlers();
-		self->busy = false;
+		self->busy = 0;
 	}
 	spare_thread_ends();
 	self->retired |= SELF_ENDED;

@@ -13,11 +13,17 @@
 
 #include "arena.h"
 
+/*
+ * `busy`: inside the recorder; or libunwind is at work there, with all signals blocked. Then a call
+ * of libunwind's is no event of the program's, nor a loss.
+ */
+enum { SELF_INSIDE = 1, SELF_LEARNING = 2 };
+
 /* `retired`: has ended, or is the recorder's own thread; or is a vfork child behind a filter. */
 enum { SELF_ENDED = 1, SELF_CONFINED = 2 };
 
 struct self {
-	bool busy;            /* inside the recorder */
+	uint8_t busy;         /* 0, SELF_INSIDE or SELF_LEARNING */
 	uint8_t retired;      /* never records: SELF_ENDED, SELF_CONFINED */
 	uint8_t muted;        /* out of scope, as of `period` */
 	uint16_t flows;       /* marked by the program, nested */
@@ -91,7 +97,7 @@ static inline struct self *self_become_busy(const void *frame)
 	struct self *self = &self_of_thread;
 
 	self->busy_frame = frame;
-	self->busy = true;
+	self->busy = SELF_INSIDE;
 	order_for_handlers();
 	self->saved_errno = *self_errno(self);
 	return self;
@@ -117,7 +123,7 @@ static inline void self_end(struct self *self)
 {
 	*self_errno(self) = self->saved_errno;
 	order_for_handlers();
-	self->busy = false;
+	self->busy = 0;
 }
 
 /*

@@ -287,6 +287,7 @@ bool stack_warm_up(void)
 	if (!spare_start() || !stack_rules_start() ||
 	    !mapping_ensure(&captures, CAPTURES_MAX * sizeof(struct capture_entry)))
 		return false;
+	unwind_warm_up();
 	python_start();
 	stack_set_depth(load_relaxed(&wanted_depth));
 	return true;
@@ -305,9 +306,20 @@ void stack_forget_all(void)
 	stack_forget_ids();
 }
 
+void stack_fork_prepare(void)
+{
+	unwind_fork_prepare();
+}
+
+void stack_fork_parent(void)
+{
+	unwind_fork_parent();
+}
+
 /* The child's arena is another one; entries that other threads were writing stay odd, thus absent.
  * */
 void stack_fork_child(void)
 {
+	unwind_fork_child();
 	stack_forget_ids();
 }

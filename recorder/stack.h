@@ -29,7 +29,9 @@ bool stack_warm_up(void) HIDDEN;
 /* The ids that stack_intern() gave are void: the arena was emptied, or is another one. */
 void stack_forget_ids(void) HIDDEN;
 
-/* In a forked child, also in one whose fork was not seen. */
-void stack_fork_child(void) HIDDEN;
+/* Around fork(): prepare in the parent before it, then one of the others. */
+void stack_fork_prepare(void) HIDDEN;
+void stack_fork_parent(void) HIDDEN;
+void stack_fork_child(void) HIDDEN; /* also in a child whose fork was not seen */
 
 #endif

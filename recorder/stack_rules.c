@@ -75,16 +75,18 @@ static void rule_remember(uint64_t pc, uint32_t generation, const union rule_cop
 	sequence_release(&entry->sequence);
 }
 
-void stack_rule_find(uint64_t pc, union rule_copy *copy, void *borrowed)
+bool stack_rule_find(uint64_t pc, union rule_copy *copy, void *borrowed)
 {
 	uint32_t generation = load_relaxed(&rule_generation);
 	const struct rule_entry *set = rule_set(pc);
 
 	for (unsigned i = 0; i < RULE_WAYS; i++)
 		if (rule_read(&set[i], pc, generation, copy))
-			return;
-	unwind_learn(pc, &copy->rule, borrowed);
+			return true;
+	if (!unwind_learn(pc, &copy->rule, borrowed))
+		return false;
 	rule_remember(pc, generation, copy);
+	return true;
 }
 
 bool stack_rules_start(void)

@@ -22,8 +22,9 @@ union rule_copy {
 /* Before recording begins: maps the rules. False: there is no memory, nothing is ever found. */
 bool stack_rules_start(void) HIDDEN;
 
-/* The rule at an address; learns it if need be, on that borrowed stack (unwind.h). */
-void stack_rule_find(uint64_t pc, union rule_copy *, void *borrowed) HIDDEN;
+/* The rule at an address; learns it if need be, on that borrowed stack (unwind.h). False: it cannot
+ * be known at the moment. */
+bool stack_rule_find(uint64_t pc, union rule_copy *, void *borrowed) HIDDEN;
 
 /*
  * Whether a walk goes on by the rule of its frame number `count`. Code without tables is believed

@@ -208,7 +208,10 @@ static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t 
 		}
 		if (frames >= depth && (!sure || frames == TRIAL_FRAMES_MAX))
 			break;
-		stack_rule_find(called ? pc - 1 : pc, found, walk->borrowed);
+		if (!stack_rule_find(called ? pc - 1 : pc, found, walk->borrowed)) {
+			walk->repeatable = false;
+			break;
+		}
 		if (!stack_rule_admits(&found->rule, walk->count, &sure) ||
 		    !walk_step(walk, &found->rule, &pc))
 			break;

@@ -1,152 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Learns unwind rules from the unwind tables.
+ * Learns unwind rules from libunwind, by experiment.
  *
- * The row of the table at an address says how the caller's registers are found. A
- * register + a number, or a word in memory at such a place, goes into the rule. No stack is read
- * here, whatever the tables say. Where the canonical address is anything else (an alignment, say),
- * the stack ends.
+ * libunwind steps through an address space that does not exist (unwind_probe.h), and the tokens
+ * that it leaves in the registers are the rule. So no stack is read here, whatever the tables say.
+ * A second experiment with other low bits proves that the rule is a sum: where it is not
+ * (alignment, say), the stack ends.
  *
  * Code without tables, as made at run time, may keep a frame pointer. Its rule says so, on trial: a
  * walk believes it when it leads behind a call in code that has tables.
  *
- * Threads: any, at the same time. No locks, no allocation.
+ * libunwind has a lock around its pool of parsed entries, held for moments with all signals
+ * blocked. It must not be held across a fork: unwind_fork_prepare() waits for learners to finish. A
+ * child of a fork that was not prepared never learns again if there were any.
+ *
+ * Threads: any, at the same time. Never here: a call of libunwind outside learners_enter() and
+ * learners_leave().
  */
 #include "unwind.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 
+#include "atomics.h"
+#include "self.h"
 #include "spare.h"
-#include "unwind_rows.h"
-#include "unwind_table.h"
-#include "unwind_value.h"
+#include "syscalls.h"
+#include "unwind_probe.h"
 
 #include "in_target.h"
 
-/* --- From a row to a rule --------------------------------------------------------------------- */
+enum { FORK_SPINS_MAX = 1 << 18 }; /* with a yield every 64: some milliseconds at most */
 
-struct frame {
-	uint64_t pc;
-	const struct unwind_row *row;
-	struct unwind_value cfa;
-	struct unwind_value caller_sp; /* the CFA, unless the table has another place for it */
-};
+/* --- From tokens to a rule -------------------------------------------------------------------- */
 
-static bool as_offset(int64_t number, int32_t *offset)
+static bool rule_of_cfa(struct probe *probe, uint64_t cfa, struct unwind_rule *rule)
 {
-	*offset = (int32_t)number;
-	return *offset == number;
-}
+	unsigned family = probe_family(cfa);
+	uint64_t base = cfa;
 
-static bool find_cfa(struct frame *frame)
-{
-	const struct unwind_row *row = frame->row;
-
-	if (row->cfa_from)
-		return unwind_evaluate(unwind_expression(row->cfa_from), frame->pc, NULL,
-				       &frame->cfa);
-	frame->cfa = value_plus(unwind_value_of(row->cfa_register, frame->pc), row->cfa_offset);
-	return true;
-}
-
-/*
- * The caller's value of a register that has not stayed: in memory at *place, or if that is unknown,
- * *value. False: the table has nonsense.
- */
-static bool find_value(const struct frame *frame, const struct unwind_cell *cell,
-		       struct unwind_value *place, struct unwind_value *value)
-{
-	struct unwind_value unknown = { .kind = VALUE_UNKNOWN };
-	bool is_sound = true;
-
-	*place = *value = unknown;
-	switch (cell->how) {
-	case HOW_SAVED:
-		*place = value_plus(frame->cfa, cell->number);
-		break;
-	case HOW_SAVED_WHERE:
-		is_sound = unwind_evaluate(unwind_expression(cell->from), frame->pc, &frame->cfa,
-					   place);
-		break;
-	case HOW_SUM:
-		*value = value_plus(frame->cfa, cell->number);
-		break;
-	case HOW_REGISTER:
-		*value = unwind_value_of((uint64_t)cell->number, frame->pc);
-		break;
-	case HOW_EXPRESSION:
-		is_sound = unwind_evaluate(unwind_expression(cell->from), frame->pc, &frame->cfa,
-					   value);
-		break;
-	case HOW_SAME:
-	case HOW_UNKNOWN:
-		break;
-	}
-	/* A value that was read as it is has a place, too. */
-	if (value->kind == VALUE_READ && value->plus == 0)
-		*place = (struct unwind_value){ VALUE_REGISTER, value->base, 0, value->at };
-	return is_sound;
-}
-
-static bool find_caller_sp(struct frame *frame)
-{
-	const struct unwind_cell *cell = &frame->row->cells[UNWIND_SP];
-	struct unwind_value place, value;
-
-	frame->caller_sp = frame->cfa;
-	if (cell->how == HOW_SAME)
-		return true;
-	if (!find_value(frame, cell, &place, &value))
-		return false;
-	frame->caller_sp = place.kind == VALUE_UNKNOWN ? value : value_read(place);
-	return true;
-}
-
-static bool rule_of_cfa(const struct unwind_value *cfa, struct unwind_rule *rule)
-{
-	int64_t offset = cfa->kind == VALUE_READ ? cfa->at : cfa->plus;
-
-	if (cfa->kind != VALUE_REGISTER && cfa->kind != VALUE_READ)
-		return false;
-	if (cfa->kind == VALUE_READ)
+	if (family >= TOKEN_READ && family - TOKEN_READ < probe->read_count) {
+		if (!probe_offset(probe, cfa, &rule->cfa_after))
+			return false;
+		base = probe->read_at[family - TOKEN_READ];
 		rule->flags |= UNWIND_DEREF;
-	rule->cfa_register = (uint8_t)cfa->base;
-	return as_offset(offset, &rule->cfa_offset) &&
-	       (cfa->kind == VALUE_REGISTER || as_offset(cfa->plus, &rule->cfa_after));
+	}
+	rule->cfa_register = (uint8_t)(probe_family(base) - TOKEN_REGISTER);
+	return rule->cfa_register < UNWIND_REGISTER_COUNT && rule->cfa_register != UNWIND_PC &&
+	       probe_offset(probe, base, &rule->cfa_offset);
 }
 
-static enum unwind_where near_what(const struct frame *frame, const struct unwind_value *place,
-				   int32_t *at)
+/* How far `address` is from the value of a register before the step; false if it is not near it. */
+static bool is_near(const struct probe *probe, unsigned number, uint64_t address, int32_t *at)
 {
-	const struct unwind_value *cfa = &frame->caller_sp;
-	bool is_near = place->kind == VALUE_REGISTER && as_offset(place->plus, at);
-
-	if (value_has_same_base(place, cfa))
-		return as_offset((int64_t)((uint64_t)place->plus - (uint64_t)cfa->plus), at)
-			       ? UNWIND_NEAR_CFA
-			       : UNWIND_LOST;
-	if (is_near && place->base == UNWIND_SP)
-		return UNWIND_NEAR_SP;
-	return is_near && place->base == UNWIND_RBP ? UNWIND_NEAR_RBP : UNWIND_LOST;
+	return probe_family(address) == TOKEN_REGISTER + number && probe_offset(probe, address, at);
 }
 
-static bool rule_of_register(const struct frame *frame, enum unwind_register number,
-			     struct unwind_rule *rule)
+static void rule_of_register(const struct probe *probe, unsigned number, uint64_t value,
+			     uint64_t cfa, struct unwind_rule *rule)
 {
-	const struct unwind_cell *cell = &frame->row->cells[number];
-	struct unwind_value place, value;
+	uint64_t address = probe_address(probe, value);
+	int32_t *at = &rule->at[number];
 
-	rule->where[number] = number == UNWIND_PC ? UNWIND_LOST : UNWIND_SAME;
-	if (cell->how == HOW_SAME)
-		return true;
-	if (!find_value(frame, cell, &place, &value))
-		return false;
-	if (value.kind == VALUE_REGISTER && value.base == number && value.plus == 0)
-		return true;
-	rule->where[number] = (uint8_t)near_what(frame, &place, &rule->at[number]);
-	if (rule->where[number] == UNWIND_LOST)
-		rule->at[number] = 0;
-	return true;
+	if (number != UNWIND_PC && value == probe_token(probe, TOKEN_REGISTER + number)) {
+		rule->where[number] = UNWIND_SAME;
+	} else if (address && probe_family(address) == probe_family(cfa)) {
+		*at = (int32_t)(address - cfa);
+		rule->where[number] =
+			*at == (int64_t)(address - cfa) ? UNWIND_NEAR_CFA : UNWIND_LOST;
+	} else if (is_near(probe, UNWIND_SP, address, at)) {
+		rule->where[number] = UNWIND_NEAR_SP;
+	} else if (is_near(probe, UNWIND_RBP, address, at)) {
+		rule->where[number] = UNWIND_NEAR_RBP;
+	} else {
+		*at = 0;
+		rule->where[number] = UNWIND_LOST;
+	}
 }
 
 /* Nearly all rules are plain: a walk by one need not look at `where`. */
@@ -180,18 +112,19 @@ static const struct unwind_rule rule_trial = {
 		   [UNWIND_PC] = UNWIND_NEAR_CFA },
 };
 
-static bool rule_of_row(const struct unwind_entry *entry, uint64_t pc, struct unwind_rule *rule)
+static bool rule_of_cursor(struct probe *probe, unw_cursor_t *cursor, struct unwind_rule *rule)
 {
-	struct unwind_row row;
-	struct frame frame = { .pc = pc, .row = &row };
+	unw_word_t cfa;
+	unw_word_t value;
 
-	if (!unwind_row_at(entry, pc, &row) || !find_cfa(&frame) || !find_caller_sp(&frame) ||
-	    !rule_of_cfa(&frame.caller_sp, rule))
+	if (unw_get_reg(cursor, UNW_X86_64_RSP, &cfa) < 0 || !rule_of_cfa(probe, cfa, rule))
 		return false;
-	for (unsigned i = 0; i < UNWIND_SAVED_COUNT; i++)
-		if (!rule_of_register(&frame, (enum unwind_register)i, rule))
-			return false;
-	if (entry->is_signal)
+	for (unsigned i = 0; i < UNWIND_SAVED_COUNT; i++) {
+		rule->where[i] = UNWIND_LOST;
+		if (unw_get_reg(cursor, probe_registers[i], &value) >= 0)
+			rule_of_register(probe, i, value, cfa, rule);
+	}
+	if (unw_is_signal_frame(cursor) > 0)
 		rule->flags |= UNWIND_SIGNAL;
 	rule_simplify(rule);
 	return rule->where[UNWIND_PC] != UNWIND_LOST;
@@ -199,12 +132,12 @@ static bool rule_of_row(const struct unwind_entry *entry, uint64_t pc, struct un
 
 /* Whether a call ends there: to a place that it names (E8), or that a register or memory does (FF
  * /2, of 2 to 7 bytes). */
-static bool is_after_call(const struct unwind_module *module, uint64_t pc)
+static bool is_after_call(const struct probe *probe, uint64_t pc)
 {
 	enum { NEAR = 0xe8, NEAR_BYTES = 5, INDIRECT = 0xff, INDIRECT_BYTES_MAX = 7 };
 	const unsigned char *end = (const unsigned char *)(uintptr_t)pc;
 
-	if (!unwind_module_may_read(module, pc - INDIRECT_BYTES_MAX, INDIRECT_BYTES_MAX))
+	if (!probe_may_read(probe, pc - INDIRECT_BYTES_MAX, INDIRECT_BYTES_MAX))
 		return false;
 	for (int bytes = 2; bytes <= INDIRECT_BYTES_MAX; bytes++)
 		if (end[-bytes] == INDIRECT && (end[1 - bytes] >> 3 & 7) == 2)
@@ -212,37 +145,184 @@ static bool is_after_call(const struct unwind_module *module, uint64_t pc)
 	return end[-NEAR_BYTES] == NEAR;
 }
 
-/* --- Learning --------------------------------------------------------------------------------- */
+static struct unwind_rule experiment(uint64_t pc, uint64_t middle)
+{
+	struct probe probe;
+	struct unwind_rule rule;
+	unw_cursor_t cursor;
+
+	memset(&rule, 0, sizeof(rule));
+	probe_begin(&probe, pc, middle);
+	if (!probe_step(&probe, &cursor) || !rule_of_cursor(&probe, &cursor, &rule))
+		rule = probe.found ? rule_end : rule_trial;
+	rule.follows_call = probe.found && is_after_call(&probe, pc + 1);
+	return rule;
+}
+
+/* --- Learners --------------------------------------------------------------------------------- */
+
+static struct {
+	uint32_t ready;    /* set once, by unwind_warm_up() */
+	uint32_t closed;   /* forks under way; for ever where a held lock may have been inherited */
+	uint32_t learners; /* threads inside libunwind */
+} gate;
+
+static bool is_in_module(uint64_t pc)
+{
+	struct dl_find_object module;
+
+	return _dl_find_object && _dl_find_object((void *)(uintptr_t)pc, &module) == 0;
+}
+
+/* Sequentially consistent, as is unwind_fork_prepare(): either the learner sees `closed`, or the
+ * fork sees the learner. Weaker, a fork could copy a held lock. */
+static bool learners_enter(void)
+{
+	add_seq_cst(&gate.learners, 1);
+	if (!load_seq_cst(&gate.closed))
+		return true;
+	add_seq_cst(&gate.learners, -1);
+	return false;
+}
+
+static void learners_leave(void)
+{
+	add_seq_cst(&gate.learners, -1);
+}
+
+void unwind_fork_prepare(void)
+{
+	add_seq_cst(&gate.closed, 1);
+	for (uint32_t i = 0; i < FORK_SPINS_MAX; i++) {
+		if (!load_seq_cst(&gate.learners))
+			return;
+		if (i % 64 == 63)
+			sys_yield();
+	}
+}
+
+void unwind_fork_parent(void)
+{
+	add_seq_cst(&gate.closed, -1);
+}
+
+/* Single-threaded. Learners that were copied are gone, but not what they held. */
+void unwind_fork_child(void)
+{
+	gate.closed = gate.learners ? 1 : 0;
+	gate.learners = 0;
+}
 
 struct lesson {
 	uint64_t pc;
 	struct unwind_rule *rule;
+	bool is_learnt;
 };
 
-static void learn(void *context)
+static void learn(struct lesson *lesson)
 {
-	const struct lesson *lesson = context;
+	static const uint64_t middles[2] = { UINT64_C(1) << 47, (UINT64_C(1) << 47) + 0x2b7ac8 };
 	struct unwind_rule *rule = lesson->rule;
-	struct unwind_module module;
-	struct unwind_entry entry;
+	struct unwind_rule again;
 
-	memset(rule, 0, sizeof(*rule));
-	if (!unwind_module_at(lesson->pc, &module) ||
-	    !unwind_entry_at(&module, lesson->pc, &entry)) {
-		*rule = rule_trial;
-		return;
-	}
-	if (!rule_of_row(&entry, lesson->pc, rule))
+	*rule = experiment(lesson->pc, middles[0]);
+	again = experiment(lesson->pc, middles[1]);
+	if (memcmp(rule, &again, sizeof(again)) != 0) {
 		*rule = rule_end;
-	rule->follows_call = is_after_call(&module, lesson->pc + 1);
+		rule->follows_call = again.follows_call;
+	}
+	lesson->is_learnt = true;
 }
 
-void unwind_learn(uint64_t pc, struct unwind_rule *rule, void *borrowed)
+/* With all signals blocked. */
+static void try_to_learn(void *context)
 {
-	struct lesson lesson = { pc, rule };
+	struct lesson *lesson = context;
+	int saved_errno = errno;
+	uint8_t busy = self_of_thread.busy;
 
+	if (!is_in_module(lesson->pc)) {
+		*lesson->rule = rule_trial;
+		lesson->is_learnt = true;
+		return;
+	}
+	if (!learners_enter())
+		return;
+	self_of_thread.busy = SELF_LEARNING;
+	learn(lesson);
+	self_of_thread.busy = busy;
+	learners_leave();
+	errno = saved_errno;
+}
+
+bool unwind_learn(uint64_t pc, struct unwind_rule *rule, void *borrowed)
+{
+	struct lesson lesson = { pc, rule, false };
+
+	if (!load_acquire(&gate.ready))
+		return false;
 	if (borrowed)
-		spare_call_on(borrowed, learn, &lesson);
+		spare_call_on(borrowed, try_to_learn, &lesson);
 	else
-		learn(&lesson);
+		spare_call_here(try_to_learn, &lesson);
+	return lesson.is_learnt;
+}
+
+/* --- Set-up ----------------------------------------------------------------------------------- */
+
+/* The two lowest free descriptors, by making a pipe. */
+static bool lowest_free(int pair[2])
+{
+	if (SYS3(pipe2, pair, O_CLOEXEC, 0) < 0)
+		return false;
+	sys_close(pair[0]);
+	sys_close(pair[1]);
+	return true;
+}
+
+static bool is_pipe(int descriptor, ino_t *inode)
+{
+	struct stat status;
+
+	if (sys_fstat(descriptor, &status) < 0 || !S_ISFIFO(status.st_mode))
+		return false;
+	*inode = status.st_ino;
+	return true;
+}
+
+/* libunwind opens a pipe when it starts, for a purpose that never arises here. */
+static void close_pipe(const int pair[2])
+{
+	ino_t inodes[2];
+
+	if (is_pipe(pair[0], &inodes[0]) && is_pipe(pair[1], &inodes[1]) &&
+	    inodes[0] == inodes[1]) {
+		sys_close(pair[0]);
+		sys_close(pair[1]);
+	}
+}
+
+void unwind_warm_up(void)
+{
+	int saved_errno = errno;
+	struct unwind_rule rule;
+	bool has_pair, is_there;
+	void *borrowed;
+	int pair[2];
+
+	if (load_acquire(&gate.ready))
+		return;
+	has_pair = lowest_free(pair);
+	is_there = probe_start();
+	if (has_pair)
+		close_pipe(pair);
+	if (!is_there)
+		return;
+	store_release(&gate.ready, 1);
+	/* Binds all symbols. */
+	borrowed = spare_borrow();
+	unwind_learn((uint64_t)(uintptr_t)__builtin_return_address(0) - 1, &rule, borrowed);
+	if (borrowed)
+		spare_return(borrowed);
+	errno = saved_errno;
 }

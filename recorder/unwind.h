@@ -63,9 +63,21 @@ struct unwind_rule {
 };
 _Static_assert(sizeof(struct unwind_rule) == 48, "a rule is six words, copied as such");
 
+/* Sets up libunwind. Once, before the first learning, from a thread that no one waits for. Leaves
+ * no descriptor behind if no other thread opens descriptors at the same time, or in a table of its
+ * own. */
+void unwind_warm_up(void) HIDDEN;
+
 /* Learns the rule at `pc`, an address inside an instruction of the frame: for a frame that made a
  * call, its return address - 1. At work on the stack that the caller has borrowed (spare.h); NULL:
- * there is room on its own. */
-void unwind_learn(uint64_t pc, struct unwind_rule *, void *borrowed) HIDDEN;
+ * there is room on its own. False: not now (being set up, or a fork is under way); ask again
+ * another time. */
+bool unwind_learn(uint64_t pc, struct unwind_rule *, void *borrowed) HIDDEN;
+
+/* Around fork(), so that a child does not inherit a lock of libunwind's that nobody will release.
+ * */
+void unwind_fork_prepare(void) HIDDEN;
+void unwind_fork_parent(void) HIDDEN;
+void unwind_fork_child(void) HIDDEN; /* also for a child whose fork could not be prepared */
 
 #endif

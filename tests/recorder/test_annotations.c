@@ -383,6 +383,7 @@ START_TEST(a_forked_child_has_nothing_of_its_parents)
 
 	recording_begin();
 	op = begin("parents");
+	recorder_fork_prepare();
 	pid = fork();
 	if (pid == 0) {
 		recorder_fork_child();
@@ -395,6 +396,7 @@ START_TEST(a_forked_child_has_nothing_of_its_parents)
 		arena_unlink(recorder_arena);
 		_exit(is_right ? 0 : 1);
 	}
+	recorder_fork_parent();
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	end(op);

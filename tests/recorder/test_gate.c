@@ -52,6 +52,7 @@ START_TEST(a_forked_child_is_another_process)
 	recording_begin();
 	parent = gate_pid();
 	generation = gate_generation();
+	recorder_fork_prepare();
 	child = fork();
 	if (child == 0) {
 		recorder_fork_child();
@@ -59,6 +60,7 @@ START_TEST(a_forked_child_is_another_process)
 		recording_end();
 		_exit(status);
 	}
+	recorder_fork_parent();
 	waitpid(child, &status, 0);
 	ck_assert_int_eq(status, 0);
 	ck_assert_uint_eq(gate_pid(), parent);

@@ -155,9 +155,12 @@ static pid_t fork_hooked(void)
 {
 	pid_t pid;
 
+	recorder_fork_prepare();
 	pid = fork();
 	if (pid == 0)
 		recorder_fork_child();
+	else
+		recorder_fork_parent();
 	return pid;
 }
 

@@ -355,12 +355,14 @@ START_TEST(test_fork)
 	pid_t child;
 
 	look_and_compare();
+	stack_fork_prepare();
 	child = fork();
 	if (child == 0) {
 		stack_fork_child();
 		stack_forget_all();
 		_exit(shape_alloca(5) ? 0 : 1);
 	}
+	stack_fork_parent();
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 	stack_forget_all();
@@ -383,8 +385,11 @@ static void *captures_much(void *argument)
 static void *forgets(void *argument)
 {
 	(void)argument;
-	while (!__atomic_load_n(&threads_stop, __ATOMIC_RELAXED))
+	while (!__atomic_load_n(&threads_stop, __ATOMIC_RELAXED)) {
 		stack_forget_all();
+		stack_fork_prepare();
+		stack_fork_parent();
+	}
 	return NULL;
 }
 

@@ -193,7 +193,7 @@ START_TEST(test_without_memory)
 }
 END_TEST
 
-/* The unwinder of exceptions is the compiler's, whatever others come with us. */
+/* The unwinder of exceptions is the compiler's, although libunwind brings one of the same name. */
 START_TEST(test_exceptions_stay)
 {
 	Dl_info info;

@@ -4,7 +4,9 @@
  *
  * Each row is a function in assembly whose unwind table says one thing, and the rule that this is.
  */
-#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "unwind.h"
 #include "suite.h"
@@ -33,21 +35,11 @@ __asm__(".text\n" FUNCTION(0, "") FUNCTION(
 	/* far away: CFA = rsp + 2^33 */
 	FUNCTION(13, ".cfi_escape 0x0f, 6, 0x77, 0x80, 0x80, 0x80, 0x80, 0x20")
 	/* nonsense: an operation that is none */
-	FUNCTION(14, ".cfi_escape 0x0f, 1, 0x01") "	.p2align 4\n"
-	/* CFA = rsp + 8 + ((pc & 15) >= 11) << 3: a PLT's entry of 16 bytes */
-	FUNCTION(15,
-		 ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22")
-	/* of other registers nothing is kept */
-	FUNCTION(16, ".cfi_def_cfa_offset 16; .cfi_offset xmm6, -240; .cfi_offset rbx, -16")
-	/* rbx as it was before, and as it always is; rbp is CFA - 16 itself */
-	FUNCTION(17, ".cfi_offset rbx, -16; .cfi_remember_state; .cfi_offset rbx, -24;"
-		     ".cfi_offset r12, -32; .cfi_restore_state; .cfi_offset r13, -40;"
-		     ".cfi_restore r13; .cfi_val_offset rbp, -16"));
+	FUNCTION(14, ".cfi_escape 0x0f, 1, 0x01"));
 
 #define CODE extern __attribute__((visibility("hidden"))) const char
 CODE case_0[], case_1[], case_2[], case_3[], case_4[], case_5[], case_6[], case_7[];
-CODE case_8[], case_9[], case_10[], case_11[], case_12[], case_13[], case_14[], case_15[];
-CODE case_16[], case_17[];
+CODE case_8[], case_9[], case_10[], case_11[], case_12[], case_13[], case_14[];
 
 #define FLAGS(wanted)    .rule.flags = (wanted)
 #define CFA(reg, offset) .rule.cfa_register = UNWIND_##reg, .rule.cfa_offset = (offset)
@@ -87,13 +79,6 @@ static const struct row {
 	/* 12 */ { case_12, FLAGS(0), CFA(SP, 8), SAVED(PC, NEAR_CFA, -8), SAVED(RBX, LOST, 0) },
 	/* 13 */ { case_13, FLAGS(UNWIND_END) },
 	/* 14 */ { case_14, FLAGS(UNWIND_END) },
-	/* 15 */ { case_15, FLAGS(UNWIND_PLAIN), CFA(SP, 8), SAVED(PC, NEAR_CFA, -8) },
-	/* 16 */
-	{ case_16, FLAGS(UNWIND_PLAIN), CFA(SP, 16), SAVED(PC, NEAR_CFA, -8),
-	  SAVED(RBX, NEAR_CFA, -16), .rule.saved = 1 << UNWIND_RBX },
-	/* 17 */
-	{ case_17, FLAGS(0), CFA(SP, 8), SAVED(PC, NEAR_CFA, -8), SAVED(RBX, NEAR_CFA, -16),
-	  SAVED(RBP, LOST, 0) },
 };
 
 static void ck_assert_rule(const struct unwind_rule *rule, const struct unwind_rule *expected)
@@ -113,7 +98,7 @@ START_TEST(test_rules)
 {
 	struct unwind_rule rule;
 
-	unwind_learn((uint64_t)(uintptr_t)rows[_i].code + 1, &rule, NULL);
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)rows[_i].code + 1, &rule, NULL));
 	ck_assert_rule(&rule, &rows[_i].rule);
 }
 END_TEST
@@ -125,15 +110,51 @@ START_TEST(test_no_code)
 	struct unwind_rule rule;
 
 	for (unsigned i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
-		unwind_learn(nowhere[i], &rule, NULL);
+		ck_assert(unwind_learn(nowhere[i], &rule, NULL));
 		ck_assert_uint_eq(rule.flags, UNWIND_TRIAL);
 		ck_assert_uint_eq(rule.follows_call, 0);
 	}
 }
 END_TEST
 
+START_TEST(test_not_before_warm_up)
+{
+	struct unwind_rule rule;
+
+	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
+	unwind_warm_up();
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
+}
+END_TEST
+
+/* Between prepare and its end nobody is in libunwind; nested and concurrent forks count. */
+START_TEST(test_not_during_fork)
+{
+	struct unwind_rule rule;
+
+	unwind_fork_prepare();
+	unwind_fork_prepare();
+	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
+	unwind_fork_parent();
+	ck_assert(!unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
+	unwind_fork_parent();
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
+	unwind_fork_prepare();
+	unwind_fork_child();
+	ck_assert(unwind_learn((uint64_t)(uintptr_t)case_0 + 1, &rule, NULL));
+}
+END_TEST
+
+static void set_up(void)
+{
+	unwind_warm_up();
+}
+
 SUITE()
 {
+	TEST(test_not_before_warm_up);
+	FIXTURE(set_up, NULL);
 	EACH(test_rules, rows);
 	TEST(test_no_code);
+	TEST(test_not_during_fork);
 }
