@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What recording adds to real servers: CPU time of a request, and the latency of requests during a dump.
+"""What recording adds to real servers: CPU time of a request, and the latency of requests
+during dumps and at the edges of windows.
 
 Each server runs four times at once: alone, with the library in it and recording off, on, and on with 99 samples a
 second. The same load goes to one after the other, in an order that changes with each round, so that a slower minute of
 the machine is in all of them. Counted is the CPU time of the whole process tree, the control thread's too, while it is
 under load; what was recorded is dumped between loads, which is not counted. A ratio is the mean over rounds of the
-ratio within one, with its standard error. Rounds go on until all errors are below 0.5%, ROUNDS (40) at most.
-Arguments: the servers that are wanted. One that is not installed is left out, and named.
+ratio within one, with its standard error. Rounds go on until all errors are below 0.5%: how many that took is in the
+last column, with a `>` where it was not reached. A server that is not installed is left out, and named. B is the build
+directory.
 """
+import argparse
 import glob
 import json
 import math
@@ -20,7 +23,6 @@ import signal
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -28,8 +30,7 @@ BUILD = os.path.abspath(os.environ.get("B", "build"))
 LIBRARY = os.path.join(BUILD, "libwcprof.so")
 WCPROF = os.path.join(BUILD, "wcprof")
 LOAD = os.path.join(BUILD, "tests/targets/kvload")
-ROUNDS = int(os.environ.get("ROUNDS", "40"))
-WARM_ROUNDS, LEAST_ROUNDS, DUMP_ROUNDS = 2, 6, 5
+WARM_ROUNDS, LEAST_ROUNDS, DISTURBED_ROUNDS = 2, 6, 8
 WINDOW_S = 1.0  # of CPU time that a load should take
 SURE = 0.005
 ON = {"LD_PRELOAD": LIBRARY, "WCPROF_ENABLE": "1", "WCPROF_MAX_EVENTS": "4000000"}
@@ -275,12 +276,12 @@ def error_of(values):
     return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 
 
-def is_enough(rounds):
-    return len(rounds) >= ROUNDS or (len(rounds) >= WARM_ROUNDS + LEAST_ROUNDS and
-                                     all(error_of(ratios(rounds, mode)) < SURE for mode in MODES if mode != "alone"))
+def is_sure(rounds):
+    return len(rounds) >= WARM_ROUNDS + LEAST_ROUNDS and all(
+        error_of(ratios(rounds, mode)) < SURE for mode in MODES if mode != "alone")
 
 
-def measure(kind):
+def measure(kind, most):
     """One line of the table."""
     servers = {mode: kind(mode) for mode in MODES}
     rounds = []
@@ -289,7 +290,7 @@ def measure(kind):
         for server in servers.values():
             server.load(requests)
         requests = int(requests * min(max(WINDOW_S / max(servers["alone"].seconds_of(requests), TICK_S), 1), 100))
-        while not is_enough(rounds):
+        while len(rounds) < most and not is_sure(rounds):
             order = list(MODES)[len(rounds) % len(MODES):] + list(MODES)[:len(rounds) % len(MODES)]
             rounds.append({mode: servers[mode].seconds_of(requests) / requests * 1e6 for mode in order})
     finally:
@@ -297,42 +298,64 @@ def measure(kind):
             server.stop()
     print(f"{kind.name:12} {statistics.median(one['alone'] for one in rounds):9.2f}" + "".join(
         f"   x{statistics.mean(ratios(rounds, mode)):.3f} +-{error_of(ratios(rounds, mode)):.3f}"
-        for mode in MODES if mode != "alone") + f" {len(rounds) - WARM_ROUNDS:8}", flush=True)
+        for mode in MODES if mode != "alone") + f"   {'' if is_sure(rounds) else '>'}{len(rounds) - WARM_ROUNDS}",
+        flush=True)
 
 
-def latencies_during_dumps():
-    """p50 and p99 of requests to a small server that records, alone and while all it recorded is dumped."""
+def percentiles(port):
+    """p50 and p99 of requests, in milliseconds."""
+    text = quietly(LOAD, port, "4", "8000", "200")
+    return [float(re.search(rf"{name} ([\d.]+) ms", text)[1]) for name in ("p50", "p99")]
+
+
+def disturbed_percentiles(port, own, loop, *arguments):
+    """The same while a shell does this over and over."""
+    disturber = subprocess.Popen(["sh", "-c", f"while :; do {loop}; done", "sh", *arguments], env=own,
+                                 start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        return percentiles(port)
+    finally:
+        os.killpg(disturber.pid, signal.SIGTERM)
+        disturber.wait()
+
+
+def dump_rate(dump, own, pid):
+    """Says how fast a dump is."""
+    status = subprocess.run([WCPROF, "status", "--json", pid], env=own, check=True, capture_output=True, text=True)
+    events = int(json.loads(status.stdout)["events"])
+    begin = time.monotonic()
+    subprocess.run(dump, env=own, check=True)
+    rate = events / (time.monotonic() - begin)
+    print(f"\ndump of {events} events by the socket, to /dev/null: {rate / 1e6:.2f} million a second")
+
+
+def latencies():
+    """p50 and p99 of requests to a small server that records: alone, while all it recorded is dumped again and again,
+    and while recording is turned on and off ten times a second."""
     server = f"{BUILD}/tests/targets/kvserver"
     own = dict(environment, WCPROF_DIR=tempfile.mkdtemp(dir=here))
     process = subprocess.Popen([server, "0"], env=dict(own, **ON), stdout=subprocess.PIPE, text=True)
-    port = re.findall(r"\d+", process.stdout.readline())[-1]
-    dump = [WCPROF, "dump", "--keep", "-q", "-o", "/dev/null", str(process.pid)]
-
-    def load():
-        text = quietly(LOAD, port, "4", "8000", "200")
-        return [float(re.search(rf"{name} ([\d.]+) ms", text)[1]) for name in ("p50", "p99")]
-
+    port, pid = re.findall(r"\d+", process.stdout.readline())[-1], str(process.pid)
+    dump = [WCPROF, "dump", "--keep", "-q", "-o", "/dev/null", pid]
+    disturbances = {
+        "while one dump follows the other": ('"$@"', *dump),
+        "while windows begin and end": ('"$1" disable "$2"; sleep 0.05; "$1" enable "$2"; sleep 0.05', WCPROF, pid),
+    }
+    runs = []
     try:
         quietly(LOAD, port, "8", "100000")
-        events = int(json.loads(subprocess.run([WCPROF, "status", "--json", str(process.pid)], env=own, check=True,
-                                               capture_output=True, text=True).stdout)["events"])
-        begin = time.monotonic()
-        subprocess.run(dump, env=own, check=True)
-        rate = events / (time.monotonic() - begin)
-        print(f"\ndump of {events} events by the socket, to /dev/null: {rate / 1e6:.2f} million a second")
-        runs = []
-        for _ in range(DUMP_ROUNDS):
-            alone = load()
-            dumper = subprocess.Popen(["sh", "-c", 'while :; do "$@"; done', "sh", *dump], env=own,
-                                      start_new_session=True)
-            runs.append((alone, load()))
-            os.killpg(dumper.pid, signal.SIGTERM)
-            dumper.wait()
-        for i, name in enumerate(("p50", "p99")):
-            alone, dumping = ([run[k][i] for run in runs] for k in (0, 1))
-            ratio = statistics.median(other / one for one, other in zip(alone, dumping))
-            print(f"{name} of requests: {statistics.median(alone):.3f} ms; while one dump follows the other "
-                  f"{statistics.median(dumping):.3f} ms (ratio {ratio:.2f})")
+        dump_rate(dump, own, pid)
+        for _ in range(DISTURBED_ROUNDS):
+            runs.append({"": percentiles(port)})
+            for name, (loop, *arguments) in disturbances.items():
+                runs[-1][name] = disturbed_percentiles(port, own, loop, *arguments)
+                subprocess.run([WCPROF, "enable", pid], env=own, check=True, stdout=subprocess.DEVNULL)
+        for i, what in enumerate(("p50", "p99")):
+            print(f"{what} of requests: {statistics.median(run[''][i] for run in runs):.3f} ms")
+            for name in disturbances:
+                ratios_of = [run[name][i] / run[""][i] for run in runs]
+                print(f"    {name}: {statistics.median(run[name][i] for run in runs):.3f} ms, "
+                      f"x{statistics.mean(ratios_of):.3f} +-{error_of(ratios_of):.3f}")
     finally:
         process.kill()
         process.wait()
@@ -341,18 +364,26 @@ def latencies_during_dumps():
 
 def main():
     kinds = {kind.name: kind for kind in (Redis, Nginx, Haproxy, Postgres, Mariadb, Memcached)}
-    wanted = sys.argv[1:] or [*kinds, "dumps"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", metavar="WHAT",
+                        help=f"one of {', '.join(kinds)}, latencies; all of them if none is named")
+    parser.add_argument("--rounds", type=int, default=40, metavar="N", help="at most so many (40)")
+    arguments = parser.parse_args()
+    what = arguments.what or [*kinds, "latencies"]
+    for name in set(what) - {*kinds, "latencies"}:
+        parser.error(f"no such server: {name}")
     try:
-        head = "".join(f"   {mode:14}" for mode in MODES if mode != "alone")
-        print(f"{'server':12} {'us alone':>9}{head}   rounds")
-        for name in wanted:
+        if what != ["latencies"]:
+            head = "".join(f"   {mode:14}" for mode in MODES if mode != "alone")
+            print(f"{'server':12} {'us alone':>9}{head}   rounds until sure")
+        for name in what:
             missing = [need for need in kinds[name].needs if not which(need)] if name in kinds else []
             if missing:
                 print(f"{name:12} not measured: no {', '.join(missing)} here")
             elif name in kinds:
-                measure(kinds[name])
-        if "dumps" in wanted:
-            latencies_during_dumps()
+                measure(kinds[name], arguments.rounds)
+        if "latencies" in what:
+            latencies()
     finally:
         shutil.rmtree(here, ignore_errors=True)
 
