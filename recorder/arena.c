@@ -316,3 +316,21 @@ bool arena_ready_slow(struct arena *arena, uint64_t offset, uint64_t bytes)
 	}
 	return true;
 }
+
+uint32_t arena_next_ready(const struct arena *arena, uint64_t section, uint64_t item_bytes,
+			  uint32_t index, uint32_t count)
+{
+	while (index < count) {
+		uint64_t at = section + index * item_bytes;
+		uint64_t granule = at / ARENA_GRANULE_BYTES;
+		uint64_t last = (at + item_bytes - 1) / ARENA_GRANULE_BYTES;
+
+		if (arena_granule_is_ready(arena, granule) && arena_granule_is_ready(arena, last))
+			return index;
+		/* The first that begins behind the granule that is not. */
+		granule = arena_granule_is_ready(arena, granule) ? last : granule;
+		at = (granule + 1) * ARENA_GRANULE_BYTES - section;
+		index = (uint32_t)((at + item_bytes - 1) / item_bytes);
+	}
+	return count;
+}

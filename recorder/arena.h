@@ -79,6 +79,10 @@ static inline bool arena_ready(struct arena *arena, uint64_t offset, uint64_t by
 	       arena_ready_slow(arena, offset, bytes);
 }
 
+/* Of a section's items, numbered, the first from `index` on that has memory; `count`: none has. */
+uint32_t arena_next_ready(const struct arena *, uint64_t section, uint64_t item_bytes,
+			  uint32_t index, uint32_t count) HIDDEN;
+
 static inline void *arena_at(const struct arena *arena, uint64_t offset)
 {
 	return (char *)(uintptr_t)arena + offset;

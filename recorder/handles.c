@@ -134,3 +134,9 @@ struct open_entry *handles_at(const struct arena *arena, uint32_t index)
 	return is_readable(arena, index) && load_acquire(&entry->handle) > HANDLE_CLAIMED ? entry
 											  : NULL;
 }
+
+uint32_t handles_next(const struct arena *arena, uint32_t index)
+{
+	return arena_next_ready(arena, ARENA_HANDLES, sizeof(struct open_entry), index,
+				HANDLES_MAX);
+}

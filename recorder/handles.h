@@ -27,7 +27,9 @@ uint32_t handles_find(const struct arena *, uint64_t handle) HIDDEN;
 /* Whether the entry with this index is still that handle's. */
 bool handles_has(const struct arena *, uint32_t index, uint64_t handle) HIDDEN;
 
-/* NULL for one that is not in use. Its fields may change at any time: see struct open_entry. */
+/* NULL for one that is not in use. Its fields may change at any time: see struct open_entry.
+ * Indices that may be in use are found as by watch_next(). */
 struct open_entry *handles_at(const struct arena *, uint32_t index) HIDDEN;
+uint32_t handles_next(const struct arena *, uint32_t index) HIDDEN;
 
 #endif

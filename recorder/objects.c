@@ -27,7 +27,8 @@ static uint32_t collect(const struct arena *arena, struct wish *wishes)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < WATCHES_MAX && count < WANTED_MAX; i++) {
+	for (uint32_t i = watch_next(arena, 0); i < WATCHES_MAX && count < WANTED_MAX;
+	     i = watch_next(arena, i + 1)) {
 		struct watch *watch = watch_at(arena, i);
 
 		if (watch && load_relaxed(&watch->sharing) == SHARING_WANTED)

@@ -140,7 +140,9 @@ static void copy_released(struct snapshot *snapshot, const struct arena *arena, 
 
 static void copy_handles(struct snapshot *snapshot, const struct arena *arena)
 {
-	for (uint32_t i = 0; i < HANDLES_MAX && snapshot->open_count < snapshot->open_room; i++) {
+	for (uint32_t i = handles_next(arena, 0);
+	     i < HANDLES_MAX && snapshot->open_count < snapshot->open_room;
+	     i = handles_next(arena, i + 1)) {
 		const struct open_entry *entry = handles_at(arena, i);
 		struct snapshot_open *to = &snapshot->opens[snapshot->open_count];
 
@@ -154,7 +156,7 @@ static void copy_handles(struct snapshot *snapshot, const struct arena *arena)
 /* Children that nobody has waited for yet. */
 static void copy_children(struct snapshot *snapshot, const struct arena *arena)
 {
-	for (uint32_t i = 0; i < WATCHES_MAX; i++) {
+	for (uint32_t i = watch_next(arena, 0); i < WATCHES_MAX; i = watch_next(arena, i + 1)) {
 		const struct watch *watch = watch_at(arena, i);
 		bool is_child = watch && load_acquire(&watch->type) == WATCH_CHILD;
 		uint64_t op = is_child ? watch_child_op(watch) : 0;

@@ -121,26 +121,27 @@ const struct watch *watch_find_in(const struct arena *arena, uint64_t address)
 struct watch *watch_at(const struct arena *arena, uint32_t index)
 {
 	struct watch *watch = entry_at(arena, index);
+	bool is_there = index < WATCHES_MAX && is_readable(arena, watch);
 
-	/* Another process's arena may say anything. */
-	if (index >= WATCHES_MAX || !is_readable(arena, watch) ||
-	    load_acquire(&watch->address) == 0 || !is_used(watch))
-		return NULL;
-	return watch;
+	return is_there && load_acquire(&watch->address) != 0 && is_used(watch) ? watch : NULL;
+}
+
+uint32_t watch_next(const struct arena *arena, uint32_t index)
+{
+	return arena_next_ready(arena, ARENA_WATCHES, sizeof(struct watch), index, WATCHES_MAX);
 }
 
 uint64_t watch_hold_at(const struct arena *arena, int32_t index)
 {
-	bool is_index = index >= 0 && index < WATCHES_MAX;
-	const struct watch *watch = is_index ? entry_at(arena, (uint32_t)index) : NULL;
+	const struct watch *watch = entry_at(arena, (uint32_t)index);
+	bool is_there = index >= 0 && index < WATCHES_MAX && is_readable(arena, watch);
 
-	/* Acquire: pairs with hold_release(): who sees that it is released sees where it is now. */
-	return watch && is_readable(arena, watch) ? load_acquire(&watch->holder_op) : 0;
+	/* Pairs with hold_release(): who sees that it is released sees where it is now. */
+	return is_there ? load_acquire(&watch->holder_op) : 0;
 }
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-struct dl_find_object_result;
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 static const char *const type_names[] = {

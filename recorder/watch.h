@@ -173,7 +173,9 @@ const struct watch *watch_find_in(const struct arena *, uint64_t address) HIDDEN
 /* For the drainer: the hold of the watch with this index, even if it was forgotten; HANDLE_ENDING
  * while its record is being written. 0 = none, or no such watch. */
 uint64_t watch_hold_at(const struct arena *, int32_t index) HIDDEN;
-/* Each watch in use, by index; NULL for one that is not. */
+/* The watch with this index; NULL: it is not in use. Indices that may be are found one after the
+ * other, from 0 and from each + 1; WATCHES_MAX: there are no more. */
 struct watch *watch_at(const struct arena *, uint32_t index) HIDDEN;
+uint32_t watch_next(const struct arena *, uint32_t index) HIDDEN;
 
 #endif

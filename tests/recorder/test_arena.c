@@ -95,6 +95,39 @@ END_TEST
 
 /* Memory that is gone is an answer, never a SIGBUS; and the next event does not pay for asking
  * again. */
+/* Each pattern of what is ready, of items that lie on two granules here and there. */
+START_TEST(items_with_memory_are_found_one_after_the_other)
+{
+	enum { GRANULES = 6, ITEM = 88, ITEMS = GRANULES * ARENA_GRANULE_BYTES / ITEM };
+	struct arena *arena = create();
+	uint64_t first = ARENA_WATCHES / ARENA_GRANULE_BYTES;
+
+	for (uint32_t pattern = 0; pattern < 1 << GRANULES; pattern++) {
+		uint32_t next;
+
+		for (uint64_t i = 0; i < GRANULES + 1; i++) {
+			uint64_t bit = UINT64_C(1) << ((first + i) % 64);
+
+			arena->ready[(first + i) / 64] &= ~bit;
+			arena->ready[(first + i) / 64] |= pattern >> i & 1 ? bit : 0;
+		}
+		next = arena_next_ready(arena, ARENA_WATCHES, ITEM, 0, ITEMS);
+		for (uint32_t i = 0; i < ITEMS; i++) {
+			uint64_t at = ARENA_WATCHES + (uint64_t)i * ITEM;
+			bool is_ready = arena_granule_is_ready(arena, at / ARENA_GRANULE_BYTES) &&
+					arena_granule_is_ready(arena, (at + ITEM - 1) /
+									      ARENA_GRANULE_BYTES);
+
+			ck_assert_int_eq(next == i, is_ready);
+			if (is_ready)
+				next = arena_next_ready(arena, ARENA_WATCHES, ITEM, i + 1, ITEMS);
+		}
+		ck_assert_uint_eq(next, ITEMS);
+	}
+	arena_unlink(arena);
+}
+END_TEST
+
 START_TEST(memory_that_has_run_out_is_an_answer)
 {
 	struct arena *arena = create();
@@ -210,6 +243,7 @@ SUITE()
 	TEST(a_name_that_is_taken_is_left_alone);
 	TEST(a_limit_on_file_sizes_is_no_signal_but_private_memory);
 	TEST(sections_are_populated_once_and_remembered);
+	TEST(items_with_memory_are_found_one_after_the_other);
 	TEST(memory_that_has_run_out_is_an_answer);
 	if (!SANITIZED)
 		TEST(where_addresses_are_few_it_is_small);
