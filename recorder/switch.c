@@ -263,6 +263,11 @@ void switch_start(const struct recorder_host *host)
 	state.host = host;
 }
 
+const struct recorder_host *switch_host(void)
+{
+	return state.host;
+}
+
 void switch_fork_child(const struct clock_pair *forked)
 {
 	state.owner = 0;

@@ -13,6 +13,7 @@
 
 /* At load, once, before any other: from then on a flow may begin. */
 void switch_start(const struct recorder_host *) HIDDEN;
+const struct recorder_host *switch_host(void) HIDDEN;
 /* In a forked child, which came to be at that moment: all is off, and there is no arena. */
 void switch_fork_child(const struct clock_pair *forked) HIDDEN;
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, threads that were inside of a call when recording began seem not to have been, or
+ * others do. */
+#include "census.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "opening.h"
+#include "recording.h"
+#include "suite.h"
+#include "tasks.h"
+#include "watch.h"
+
+static const char *const calls[] = { "read", "pthread_mutex_lock", "puts", "pthread_barrier_wait" };
+static const void *const functions[] = { (const void *)read, (const void *)pthread_mutex_lock,
+					 (const void *)puts, (const void *)pthread_barrier_wait };
+static const struct recorder_host host = {
+	.call_names = calls,
+	.call_count = 4,
+	.functions = functions,
+	.function_count = 4,
+	.thread_create = pthread_create,
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int ends[2];
+static uint32_t tid, is_out, goes_on;
+static pthread_t thread;
+
+static void setup(void)
+{
+	setenv("WCPROF_ENABLE", "0", 1);
+	setenv("WCPROF_CONTROL", "off", 1);
+	setenv("WCPROF_CPU_TIME", "0", 1);
+	recorder_start(&host);
+	ck_assert_int_eq(pipe(ends), 0);
+	store_relaxed(&tid, 0);
+	store_relaxed(&is_out, 0);
+	store_relaxed(&goes_on, 0);
+}
+
+static void come_out(void)
+{
+	store_release(&is_out, 1);
+	while (!load_acquire(&goes_on))
+		continue;
+	self_leave(self_enter());
+}
+
+static void *be_in_read(void *unused)
+{
+	char byte;
+
+	store_release(&tid, (uint32_t)syscall(SYS_gettid));
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	come_out();
+	return unused;
+}
+
+static void *be_in_lock(void *unused)
+{
+	store_release(&tid, (uint32_t)syscall(SYS_gettid));
+	pthread_mutex_lock(&mutex);
+	come_out();
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+/* False: the kernel does not say in which call a thread is. */
+static bool start(void *(*routine)(void *), long number)
+{
+	struct task_call call;
+
+	if (access("/proc/self/syscall", R_OK) != 0)
+		return false;
+	pthread_create(&thread, NULL, routine, NULL);
+	while (load_acquire(&tid) == 0)
+		continue;
+	while (!task_read_call((uint32_t)getpid(), tid, &call) || call.number != number)
+		continue;
+	return true;
+}
+
+static void let_out(void)
+{
+	ck_assert_int_eq(write(ends[1], "x", 1), 1);
+	while (!load_acquire(&is_out))
+		continue;
+}
+
+static json_t *finish(void)
+{
+	store_release(&goes_on, 1);
+	pthread_join(thread, NULL);
+	return recording_dump(true);
+}
+
+START_TEST(a_call_is_known_from_the_first_moment_on)
+{
+	json_t *lines, *op;
+
+	if (!start(be_in_read, SYS_read))
+		return;
+	census_look();
+	ck_assert_int_eq(switch_enable(), 0);
+	census_begin();
+	let_out();
+	lines = finish();
+	op = event_of(lines, "k", "io");
+	ck_assert_ptr_nonnull(op);
+	ck_assert_str_eq(name_of(lines, op, "c"), "read");
+	ck_assert_int_eq(number_of(op, "fd"), ends[0]);
+	ck_assert_int_eq(number_of(op, "s"), number_of(event_of(lines, "k", "thread"), "s"));
+	ck_assert_int_lt(number_of(op, "s"), number_of(op, "d"));
+}
+END_TEST
+
+START_TEST(who_came_out_before_was_not_inside)
+{
+	if (!start(be_in_read, SYS_read))
+		return;
+	census_look();
+	let_out();
+	ck_assert_int_eq(switch_enable(), 0);
+	census_begin();
+	ck_assert_ptr_null(event_of(finish(), "k", "io"));
+}
+END_TEST
+
+START_TEST(a_call_is_of_one_opening)
+{
+	if (!start(be_in_read, SYS_read))
+		return;
+	census_look();
+	ck_assert_int_eq(switch_enable(), 0);
+	census_begin();
+	switch_disable();
+	ck_assert_int_eq(switch_enable(), 0);
+	let_out();
+	ck_assert_ptr_null(event_of(finish(), "k", "io"));
+}
+END_TEST
+
+START_TEST(a_lock_is_waited_for_and_then_held)
+{
+	json_t *lines, *wait, *hold;
+
+	pthread_mutex_lock(&mutex);
+	if (!start(be_in_lock, SYS_futex))
+		return;
+	census_look();
+	ck_assert_int_eq(switch_enable(), 0);
+	census_begin();
+	ck_assert_uint_eq(watch_find(&mutex)->waiters, 1);
+	pthread_mutex_unlock(&mutex);
+	while (!load_acquire(&is_out))
+		continue;
+	lines = finish();
+	wait = event_of(lines, "rs", "mutex");
+	hold = event_of(lines, "k", "hold");
+	ck_assert_ptr_nonnull(wait);
+	ck_assert_ptr_nonnull(hold);
+	ck_assert_int_eq(number_of(wait, "h"), getpid());
+	ck_assert_int_eq(number_of(hold, "s"), number_of(wait, "d"));
+	ck_assert_uint_eq(watch_find(&mutex)->waiters, 0);
+}
+END_TEST
+
+SUITE()
+{
+	FIXTURE(setup, recording_end);
+	TEST(a_call_is_known_from_the_first_moment_on);
+	TEST(who_came_out_before_was_not_inside);
+	TEST(a_call_is_of_one_opening);
+	TEST(a_lock_is_waited_for_and_then_held);
+}
