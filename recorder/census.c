@@ -9,7 +9,6 @@
  */
 #include "census.h"
 
-#include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
@@ -19,10 +18,11 @@
 #include "chunk.h"
 #include "clock.h"
 #include "descriptors.h"
+#include "gate.h"
+#include "inside.h"
 #include "mark.h"
 #include "op.h"
 #include "opening.h"
-#include "parked.h"
 #include "roster.h"
 #include "self.h"
 #include "stack.h"
@@ -34,24 +34,11 @@
 
 #include "in_target.h"
 
-enum { FRAMES_MAX = 64, HELD_MAX = 4, PLACES_LEAST = 64 };
+enum { PLACES_LEAST = 64 };
 
 /* The control thread fills an entry that is FREE. An INSIDE or COUNTED one belongs to the thread
  * that claims it: the control thread, or its own. COUNTED: among those that wait for its lock. */
 enum { FREE, INSIDE, COUNTED, CLAIMED };
-
-struct inside {
-	uint32_t tid; /* 0 = nobody's */
-	uint32_t state;
-	uint32_t opening;
-	uint32_t held_count;
-	uint64_t held[HELD_MAX]; /* mutexes that others waited for and it had */
-	uint64_t cpu_ns;         /* that it had used */
-	struct record record;    /* of the call; type RECORD_NONE: not known */
-	uint8_t lock;            /* enum watch_type: it waited for one */
-	uint32_t frame_count;
-	uint64_t frames[FRAMES_MAX]; /* of who called */
-};
 
 /* The control thread's; threads read it once `opening` is theirs. */
 static struct {
@@ -75,119 +62,6 @@ static struct inside *find(uint32_t tid)
 			break;
 	}
 	return NULL;
-}
-
-/* --- Which call it is ------------------------------------------------------------------------ */
-
-static const struct {
-	int32_t number;
-	uint8_t kind;
-	bool has_descriptor;
-} calls[] = {
-#define CALL(number, kind, has_descriptor) { number, KIND_##kind, has_descriptor },
-#include "census.def"
-};
-
-static const struct {
-	const char *name;
-	uint8_t reason;
-	uint8_t type; /* enum watch_type */
-} locks[] = {
-#define LOCK(name, reason, type) { name, REASON_##reason, WATCH_##type },
-#include "census.def"
-};
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-static bool compose_lock(struct inside *inside, const struct task_call *call)
-{
-	const char *name = switch_host()->call_names[inside->record.name - 1];
-	int what = (int)call->arguments[1] & FUTEX_CMD_MASK;
-	size_t i = 0;
-
-	while (i < COUNT_OF(locks) && strcmp(locks[i].name, name) != 0)
-		i++;
-	if (i == COUNT_OF(locks) || what == FUTEX_WAKE || what == FUTEX_WAKE_BITSET)
-		return false;
-	inside->lock = locks[i].type;
-	inside->record.type = RECORD_WAIT;
-	inside->record.what = locks[i].reason;
-	inside->record.value = call->arguments[0];
-	return true;
-}
-
-static bool compose_call(struct inside *inside, const struct task_call *call)
-{
-	size_t i = 0;
-
-	while (i < COUNT_OF(calls) && calls[i].number != call->number)
-		i++;
-	if (i == COUNT_OF(calls))
-		return false;
-	inside->record.type = RECORD_OP;
-	inside->record.what = calls[i].kind;
-	if (calls[i].has_descriptor)
-		inside->record.fd = (int32_t)call->arguments[0];
-	return true;
-}
-
-/* The id of libc's function that begins next before this address; 0 = none does. `behind`: how far
- * the address lies behind its begin. */
-static uint32_t find_call(const struct recorder_host *host, uint64_t pc, uint64_t *behind)
-{
-	uint32_t found = 0;
-
-	*behind = UINT64_MAX;
-	for (uint32_t i = 0; i < host->function_count; i++) {
-		uint64_t at = (uint64_t)(uintptr_t)host->functions[i];
-
-		if (at != 0 && at < pc && pc - at < *behind) {
-			*behind = pc - at;
-			found = i + 1;
-		}
-	}
-	return found;
-}
-
-/*
- * The program has called libc's outermost frame, which is a function that has a hook. Those further
- * in have none, mostly, but have one before them that is nearer than other files are.
- */
-static bool compose_place(struct inside *inside, const struct task_call *call)
-{
-	enum { FUNCTION_BYTES = 4096, GAP_BYTES = 65536 };
-	uint64_t pcs[FRAMES_MAX], behind;
-	uint32_t count = parked_walk(inside->tid, call, pcs, FRAMES_MAX), outermost = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t name = find_call(switch_host(), pcs[i], &behind);
-
-		if (name == 0 || behind > GAP_BYTES)
-			break;
-		inside->record.name = behind < FUNCTION_BYTES ? name : 0;
-		outermost = i;
-	}
-	if (inside->record.name == 0)
-		return false;
-	inside->frame_count = count - outermost - 1;
-	memcpy(inside->frames, pcs + outermost + 1, inside->frame_count * sizeof(*pcs));
-	return true;
-}
-
-/* Of a thread that goes on meanwhile, the CPU time will be another one. */
-static void look_at(struct inside *inside)
-{
-	struct task_call call;
-
-	inside->record = (struct record){ .fd = -1, .type = RECORD_NONE };
-	if (!clock_cpu_ns_of(inside->tid, &inside->cpu_ns) ||
-	    !task_read_call((uint32_t)sys_getpid(), inside->tid, &call) ||
-	    !compose_place(inside, &call))
-		return;
-	if (call.number == SYS_futex)
-		(void)compose_lock(inside, &call);
-	else
-		(void)compose_call(inside, &call);
 }
 
 /* --- Who has what it waits for --------------------------------------------------------------- */
@@ -215,7 +89,7 @@ static void note_owner(struct inside *waiting)
 	for (uint32_t i = 0; i < holder->held_count; i++)
 		if (holder->held[i] == waiting->record.value)
 			return;
-	if (holder->held_count < HELD_MAX)
+	if (holder->held_count < INSIDE_HELD_MAX)
 		holder->held[holder->held_count++] = waiting->record.value;
 }
 
@@ -224,7 +98,7 @@ static void note_owner(struct inside *waiting)
 /* False: its thread has claimed it, and copies it. */
 static bool take_back(struct inside *inside)
 {
-	uint32_t state = load_relaxed(&inside->state);
+	uint64_t state = load_relaxed(&inside->state);
 
 	if (state == INSIDE || state == COUNTED)
 		(void)(cas_acq_rel(&inside->state, &state, CLAIMED));
@@ -300,7 +174,8 @@ void census_look(void)
 {
 	uint32_t count = 0;
 
-	if (load_relaxed(&recorder_gate.mode) == GATE_ON || switch_host()->function_count == 0)
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON || gate_is_confined() ||
+	    switch_host()->function_count == 0)
 		return;
 	if (!stack_warm_up())
 		return;
@@ -310,7 +185,7 @@ void census_look(void)
 	(void)tasks_see((uint32_t)sys_getpid(), add_thread, &count);
 	for (uint32_t i = 0; i < census.places; i++)
 		if (census.all[i].tid != 0)
-			look_at(&census.all[i]);
+			inside_look(&census.all[i]);
 	census.rate = clock_own_rate(CLOCK_APART_LEAST_NS);
 	census.is_filled = true;
 }
@@ -318,7 +193,7 @@ void census_look(void)
 /* --- The thread ------------------------------------------------------------------------------ */
 
 /* The thread's entry, in that state, until it is FREE again; NULL: nothing is known. */
-static struct inside *claim(const struct self *self, uint32_t *state)
+static struct inside *claim(const struct self *self, uint64_t *state)
 {
 	struct inside *inside = NULL;
 
@@ -350,7 +225,6 @@ static void write_wait(struct self *self, struct record *wait, struct watch *wat
 	wait->end = is_let && last > end_ticks ? last : end_ticks;
 	wait->id = is_let && !load_relaxed(&watch->sharing) ? load_relaxed(&watch->last_op) : 0;
 	wait->ident = load_relaxed(&watch->ident);
-	wait->count = self->thread;
 	wait->flags = has ? 0 : RECORD_TIMED_OUT;
 	(void)chunk_append(self, wait);
 	if (is_mutex && has)
@@ -367,7 +241,6 @@ static void write_op(struct self *self, struct record *op, uint64_t end_ticks)
 	if (op->what == KIND_SLEEP)
 		op->value = (uint64_t)(((unsigned __int128)ticks * census.rate) >> 32);
 	op->end = end_ticks;
-	op->id = self_next_id(self);
 	op->outcome = OUTCOME_OK;
 	(void)chunk_append(self, op);
 }
@@ -381,14 +254,28 @@ static uint64_t find_end(const struct inside *inside)
 	return end > inside->record.start ? end : inside->record.start;
 }
 
+/* By its thread or, in a copy, by a dump before that. The same op has the same id: no thread uses
+ * ids from there on itself, and it is inside of one call in each opening. */
+static void complete(struct inside *inside, uint32_t thread, uint64_t parent)
+{
+	struct record *record = &inside->record;
+
+	record->parent = parent;
+	record->stack = stack_intern(inside->frames, inside->frame_count);
+	if (record->type == RECORD_WAIT)
+		record->count = thread;
+	if (record->type == RECORD_OP)
+		record->id = (uint64_t)thread << 32 | SELF_SEQUENCE_LAST |
+			     (inside->opening & ~SELF_SEQUENCE_LAST);
+}
+
 static void write_call(struct self *self, struct inside *inside)
 {
 	struct record *record = &inside->record;
 	uint64_t end = find_end(inside);
 	struct watch *watch;
 
-	record->parent = op_current(self);
-	record->stack = stack_intern(inside->frames, inside->frame_count);
+	complete(inside, self->thread, self->slot->op);
 	mark_was(self, record->start, inside->cpu_ns);
 	if (record->type == RECORD_OP) {
 		write_op(self, record, end);
@@ -421,7 +308,7 @@ static void write_all(struct self *self, struct inside *inside)
 
 static void come_out(struct self *self)
 {
-	uint32_t state;
+	uint64_t state;
 	struct inside *inside = claim(self, &state);
 
 	if (!inside)
@@ -431,6 +318,24 @@ static void come_out(struct self *self)
 	if (inside->opening == self->opening)
 		write_all(self, inside);
 	store_release(&inside->state, FREE);
+}
+
+bool census_open(const struct slot *slot, struct snapshot_open *open)
+{
+	const struct inside *inside = find(load_relaxed(&slot->tid));
+	struct inside copy;
+
+	*open = (struct snapshot_open){ .handle = inside ? load_acquire(&inside->state) : FREE };
+	if ((open->handle != INSIDE && open->handle != COUNTED) ||
+	    inside->opening != opening_now(recorder_arena))
+		return false;
+	copy = *inside;
+	complete(&copy, load_relaxed(&slot->thread), load_relaxed(&slot->op));
+	open->record = copy.record;
+	open->place = &inside->state;
+	open->cut = opening_cut(recorder_arena, inside->opening, copy.record.start);
+	/* Its thread claims it before it writes the record. */
+	return copy.record.type != RECORD_NONE && load_acquire(&inside->state) == open->handle;
 }
 
 /* --- Recording is on ------------------------------------------------------------------------- */
@@ -451,7 +356,7 @@ static void look_again(struct inside *inside)
 static void count_waiting(struct inside *inside)
 {
 	struct self aside = { .thread = UINT32_MAX };
-	uint32_t state = INSIDE;
+	uint64_t state = INSIDE;
 	struct watch *watch;
 
 	if (!cas_acq_rel(&inside->state, &state, CLAIMED))

@@ -14,11 +14,14 @@
 #ifndef WCPROF_CENSUS_H
 #define WCPROF_CENSUS_H
 
-#include "recorder.h"
+#include "snapshot.h"
 
 /* Control thread: right before recording is turned on, and right after that. */
 void census_look(void) HIDDEN;
 void census_begin(void) HIDDEN;
+/* The drainer, in the arena's own process: the call of this slot's thread, since recording was
+ * turned on. False: the thread has come out, or nothing is known. */
+bool census_open(const struct slot *, struct snapshot_open *) HIDDEN;
 /* In a forked child: nobody is known to be inside of anything. */
 void census_fork_child(void) HIDDEN;
 

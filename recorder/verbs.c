@@ -180,6 +180,7 @@ void verb_ENABLE(struct request *request, struct text *answer)
 	if (is_in_the_way(request, answer) || !change_settings(request, answer))
 		return;
 	trial_recording_begins();
+	switch_prepare();
 	census_look();
 	if (switch_enable() != 0 && (!leftovers_make_room() || switch_enable() != 0)) {
 		verbs_refuse(answer, "memory", room_reason());
