@@ -198,10 +198,24 @@ static void study_sites(struct study *study, uint32_t depth)
 	collect_putters(study);
 }
 
+/* Half of it, at least, comes from others. Threads that give back what they took keep a limit. */
+static bool are_fed_from_outside(const struct study *study)
+{
+	size_t outside = 0;
+
+	for (size_t i = 0; i < study->link_count; i++)
+		outside +=
+			!set_has(&study->taking_threads, study->rec->links[study->links[i]].thread);
+	return 2 * outside >= study->link_count;
+}
+
 /* Threads that live for what they take: of one start routine, as far as that is known. The first
  * thread of a process, which helps now and then, has a life of its own behind its takes. */
 static bool are_workers(const struct study *study)
 {
+	if (!are_fed_from_outside(study))
+		return false;
+
 	const struct recording *rec = study->rec;
 	uint64_t start = 0;
 

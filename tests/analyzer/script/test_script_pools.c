@@ -147,6 +147,34 @@ static void fed_sketch(struct sketch *sketch)
 	sketch_end(sketch);
 }
 
+/* Two threads take of what main has put there once, and give it back each time. */
+START_TEST(takers_that_give_back_are_no_workers)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	for (int i = 0; i < 3; i++)
+		sketch_thread(&sketch, i ? "worker" : "main", 0, 100);
+	fed_put(&sketch, 0, 2);
+	fed_take(&sketch, 1, 0, 2.2);
+	for (int i = 0; i < 6; i++) {
+		uint32_t taker = i % 2 ? 1 : 2, giver = 3 - taker;
+		double ms = 10.0 * (i + 1);
+
+		sketch_sleep(&sketch, giver, "query", ms - 7.5, ms);
+		fed_put(&sketch, giver, ms);
+		fed_take(&sketch, taker, i ? ms - 9.5 : 0, ms + 0.2);
+	}
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_eq(script.monitors.conditions[0].model, PUT_BY_SIGNAL);
+	ck_assert_uint_eq(script.jobs[0].count, 0);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* A job comes after the one that put it, whoever does them. */
 START_TEST(workers_may_put_jobs_for_each_other)
 {
@@ -176,6 +204,7 @@ END_TEST
 SUITE()
 {
 	TEST(workers_may_put_jobs_for_each_other);
+	TEST(takers_that_give_back_are_no_workers);
 	TEST(a_thread_that_visits_after_its_takes_does_not_go_on);
 	TEST(permits_that_others_post_are_jobs);
 	TEST(permits_that_are_given_back_are_a_limit);
