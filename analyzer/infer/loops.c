@@ -172,9 +172,9 @@ static void visits_find(struct finding *finding)
 }
 
 void loops_build(struct loops *loops, const struct recording *rec, const struct timeline *timeline,
-		 const struct flows *flows)
+		 const struct flows *flows, const bool *puts)
 {
-	struct finding finding = { .loops = loops, .rec = rec, .flows = flows };
+	struct finding finding = { .loops = loops, .rec = rec, .flows = flows, .puts = puts };
 
 	*loops = (struct loops){ 0 };
 	loops->visit_of = memory_new(rec->op_count, sizeof(*loops->visit_of));

@@ -24,6 +24,7 @@ enum visit_sort {
 	VISIT_EVENT,   /* a poll found the connection: it had data, or room */
 	VISIT_PUT_OFF, /* of one that was visited before in this turn, from a poll to the next */
 	VISIT_ANSWER,  /* an answer to it, as other threads have called the loop by a bell */
+	VISIT_MORE,    /* more work is put for other threads, as they have called by a bell */
 	VISIT_TURN,    /* work done once a turn, behind all events; none, if it has no op */
 	VISIT_TICK,    /* a poll found nothing in time; the rest concerns nobody else */
 	VISIT_BARRIER
@@ -53,8 +54,9 @@ struct loops {
 	uint64_t latency_ns; /* of all reads and polls that waited, the median */
 };
 
+/* `puts`: by op, a hold in which something is put for other threads to take. */
 void loops_build(struct loops *, const struct recording *, const struct timeline *,
-		 const struct flows *);
+		 const struct flows *, const bool *puts);
 void loops_free(struct loops *);
 
 /* False of flows that a script has beyond the recording's. */

@@ -55,6 +55,7 @@ struct finding {
 	struct loops *loops;
 	const struct recording *rec;
 	const struct flows *flows;
+	const bool *puts;          /* by op */
 	struct loop_event *events; /* thread by thread */
 	size_t event_count;
 	size_t event_capacity;

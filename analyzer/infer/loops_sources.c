@@ -313,11 +313,13 @@ static void pair_count(struct finding *finding, uint32_t written, uint32_t sourc
 	finding->pair_writes[pair]++;
 }
 
-/* In a turn's writes, what was read before each. */
+/* In a turn's writes, what was read before each. A bell tells nothing: what is written behind it
+ * goes to the connection of its own socket. */
 static void turn_pair(struct finding *finding, size_t from, size_t to)
 {
 	uint32_t reads[TELLING_READS_MAX];
 	size_t read_count = 0;
+	bool is_called = false;
 
 	for (size_t i = from + 1; i < to; i++) {
 		const struct loop_event *event = &finding->events[i];
@@ -326,20 +328,28 @@ static void turn_pair(struct finding *finding, size_t from, size_t to)
 			continue;
 		struct loop_flow *flow = flow_of(finding, event);
 		uint32_t index = (uint32_t)(flow - finding->of_flow);
-		bool is_again = flow->turn == from;
+		bool is_again = flow->turn == from, reads_source = false;
 
 		flow->turn = (uint32_t)from;
-		if (is_again || (is_read(finding, event) && !is_source(finding, flow)))
-			continue;
 		if (is_read(finding, event)) {
+			reads_source = is_source(finding, flow);
+			is_called = reads_source ? finding->loops->is_bell[index] : is_called;
+		}
+		if (is_again || (is_read(finding, event) && !reads_source))
+			continue;
+		if (reads_source && is_called)
+			continue;
+		if (reads_source) {
 			if (read_count < TELLING_READS_MAX)
 				reads[read_count] = index;
 			read_count++;
 			continue;
 		}
-		flow->own_writes += flow->own != NO_INDEX &&
-				    (!read_count || finding->of_flow[flow->own].turn == from);
-		if (read_count > TELLING_READS_MAX)
+		bool is_own = flow->own != NO_INDEX && (is_called || !read_count ||
+							finding->of_flow[flow->own].turn == from);
+
+		flow->own_writes += is_own;
+		if (is_called || read_count > TELLING_READS_MAX)
 			continue;
 		flow->writes++;
 		for (size_t k = 0; k < read_count; k++)

@@ -7,8 +7,8 @@
  * that is never made between two of them. It is told apart only where all of it concerns nobody
  * else: a replay may have more turns, or fewer.
  *
- * Behind a bell come the answers to whoever's work is done. Each is a visit of its own, with all
- * that the loop did since it was done with the one before.
+ * Behind a bell come the answers to whoever's work is done, and more work that follows from that.
+ * Each of these is a visit of its own, with all that the loop did since the one before.
  *
  * One thread.
  */
@@ -285,8 +285,15 @@ static uint32_t cause_of_write(struct finding *finding, const struct loop_event 
 	return is_new && opener != NO_INDEX ? opener : source;
 }
 
-/* The op with which an answer begins: the first one since bytes were moved, up to its write at
- * `at`. */
+/* Work is put for other threads, as these have called. */
+static bool puts_more(const struct finding *finding, const struct loop_event *event, uint32_t read)
+{
+	return is_bell(finding, read) && event->sort == EVENT_CALL && !event->is_held &&
+	       finding->puts[event->op];
+}
+
+/* The op with which an answer begins, or more work. It is the first one since bytes were moved or
+ * work was put, up to the write or put at `at`. */
 static uint32_t answer_begun(const struct finding *finding, size_t moved, size_t at)
 {
 	size_t i = moved + 1;
@@ -294,6 +301,18 @@ static uint32_t answer_begun(const struct finding *finding, size_t moved, size_t
 	while (i < at && (finding->events[i].is_held || finding->events[i].sort != EVENT_CALL))
 		i++;
 	return finding->events[i].op;
+}
+
+/* `at`: where the work is put. */
+static void more_add(struct finding *finding, struct visit *visit, uint32_t bell, size_t moved,
+		     size_t at)
+{
+	visit->op = answer_begun(finding, moved, at);
+	visit->flow = bell;
+	visit->transfer = NO_INDEX;
+	visit->sort = VISIT_MORE;
+	loops_visit_add(finding, visit);
+	visit->latency_ns = VISIT_HAS_NOT_WAITED;
 }
 
 void loops_turn_visit(struct finding *finding, size_t from, size_t to)
@@ -325,7 +344,7 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 	else if (data_ns > poll->start_ns && data_ns != UINT64_MAX)
 		visit.latency_ns = poll->end_ns - data_ns;
 	uint32_t current = NO_INDEX, read = NO_INDEX;
-	size_t moved = from; /* the last event that moved bytes */
+	size_t moved = from; /* the last event that moved bytes, or put work */
 
 	for (size_t i = from + 1; i <= to; i++) {
 		if (i == events.end && has_own_work && events.last != SIZE_MAX)
@@ -340,6 +359,12 @@ void loops_turn_visit(struct finding *finding, size_t from, size_t to)
 		size_t before = moved;
 
 		moved = event->sort == EVENT_TRANSFER ? i : moved;
+		if (puts_more(finding, event, read)) {
+			more_add(finding, &visit, read, before, i);
+			current = read;
+			moved = i;
+			continue;
+		}
 		if (source == NO_INDEX) {
 			socket_note(finding, event, habits->visited);
 			continue;

@@ -291,6 +291,30 @@ void monitors_build(struct monitors *monitors, const struct recording *rec,
 	addresses_free(&conditions);
 }
 
+bool *monitors_puts(const struct monitors *monitors, const struct recording *rec)
+{
+	bool *puts = memory_new(rec->op_count, sizeof(*puts));
+
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		const struct section *section = &monitors->sections[i];
+
+		if (section->put != NO_INDEX && section->last_hold != NO_INDEX &&
+		    put_by_section(monitors->conditions[section->put].model))
+			puts[section->last_hold] = true;
+	}
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct signal_role *role = &monitors->signals[i];
+		uint32_t hold = role->section == NO_INDEX
+					? NO_INDEX
+					: monitors->sections[role->section].last_hold;
+
+		if (hold != NO_INDEX && role->condition != NO_INDEX && !role->is_gate &&
+		    monitors->conditions[role->condition].model == PUT_BY_SIGNAL)
+			puts[hold] = true;
+	}
+	return puts;
+}
+
 void monitors_free(struct monitors *monitors)
 {
 	free(monitors->conditions);

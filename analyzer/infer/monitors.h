@@ -93,4 +93,7 @@ void monitors_build(struct monitors *, const struct recording *, const struct ti
 		    const struct releases *);
 void monitors_free(struct monitors *);
 
+/* By op: a hold in which something is put for others to take. To be freed. */
+bool *monitors_puts(const struct monitors *, const struct recording *);
+
 #endif

@@ -40,8 +40,10 @@ void simulate_hand_over(struct simulation *sim, const struct step *step)
 
 	if (source == NO_INDEX || sim->handed_count[source] == sim->script->jobs[source].count)
 		return;
-	sim->handed[sim->script->jobs[source].first + sim->handed_count[source]++] =
-		(uint32_t)step->job - 1;
+	uint32_t first = sim->script->jobs[source].first;
+
+	sim->handed[first + sim->handed_count[source]++] = (uint32_t)step->job - 1;
+	sim->is_put[first + step->job - 1] = true;
 }
 
 void simulate_job_ends(struct simulation *sim, uint32_t actor)

@@ -32,6 +32,14 @@ static const struct planned_visit *next_visit(const struct event_loops *loops,
 	return &loops->plan[source->first + source->done];
 }
 
+/* Of all that the visit needs. */
+static bool jobs_are_done(const struct simulation *sim, uint32_t job)
+{
+	while (job != NO_INDEX && sim->is_done[job])
+		job = sim->script->also_of_job[job];
+	return job == NO_INDEX;
+}
+
 /* Loops that share a listener get the connections that they had: those stay theirs. */
 static bool has_data(const struct simulation *sim, const struct source *source,
 		     const struct planned_visit *visit)
@@ -39,7 +47,7 @@ static bool has_data(const struct simulation *sim, const struct source *source,
 	const struct channel *channel = &sim->channels[source->flow];
 
 	if (visit->job != NO_INDEX)
-		return sim->is_done[visit->job];
+		return jobs_are_done(sim, visit->job);
 	if (visit->is_accept)
 		return channel->written >= visit->needed && channel->claimed + 1 >= visit->needed;
 	return !visit->needed || channel->written >= channel->claimed + visit->needed;

@@ -225,8 +225,8 @@ static void source_add(struct listing *listing, const struct ordered_visit *orde
 	uint32_t stretch = listing->stretches[ordered->visit];
 	uint32_t job = listing->script->job_of_visit[ordered->visit];
 
-	if (job != NO_INDEX)
-		loops->source_of_job[job] = source;
+	for (uint32_t i = job; i != NO_INDEX; i = listing->script->also_of_job[i])
+		loops->source_of_job[i] = source;
 	loops->plan[at] = (struct planned_visit){ .needed = needed_by(listing, visit),
 						  .step = listing->steps[ordered->visit],
 						  .job = job,

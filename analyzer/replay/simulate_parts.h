@@ -187,7 +187,8 @@ struct simulation {
 	uint32_t *next_job;        /* by source of jobs: how many were taken */
 	uint32_t *handed; /* jobs in the order in which they were put, each source's on its own */
 	uint32_t *handed_count; /* by source: how many were put */
-	bool *is_done;          /* by job of all sources */
+	bool *is_put;           /* by job of all sources: it was handed over */
+	bool *is_done;          /* the same */
 	uint32_t *sent;         /* by room of messages: the job in each, in the order of writes */
 	struct stranger *strangers; /* by number, from that of the last actor on */
 	uint32_t stranger_count;

@@ -66,6 +66,9 @@ static void resources_clear(struct simulation *sim)
 			sim->handed[script->jobs[i].first + k] = k;
 	}
 	memset(sim->is_done, 0, script->job_count * sizeof(*sim->is_done));
+	memset(sim->is_put, 0, script->job_count * sizeof(*sim->is_put));
+	for (size_t i = 0; i < script->source_count; i++)
+		memset(sim->is_put + script->jobs[i].first, 1, script->jobs[i].there);
 	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
@@ -125,6 +128,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->handed = memory_new(script->job_count, sizeof(*sim->handed));
 	sim->handed_count = memory_new(script->source_count, sizeof(*sim->handed_count));
 	sim->is_done = memory_new(script->job_count, sizeof(*sim->is_done));
+	sim->is_put = memory_new(script->job_count, sizeof(*sim->is_put));
 	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
@@ -163,6 +167,7 @@ void simulate_free(struct simulation *sim)
 	free(sim->handed);
 	free(sim->handed_count);
 	free(sim->is_done);
+	free(sim->is_put);
 	free(sim->sent);
 	free(sim->semaphores);
 	free(sim->barriers);

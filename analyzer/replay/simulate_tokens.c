@@ -121,10 +121,19 @@ bool simulate_signal(struct simulation *sim, const struct step *step, uint32_t a
 	return false;
 }
 
+/* A signal of a job that nobody has put yet is not waited for. */
+static bool is_to_come(const struct simulation *sim, uint32_t link)
+{
+	uint32_t job = sim->script->job_of_link[link];
+
+	return job == NO_INDEX || sim->is_put[job];
+}
+
 bool simulate_listen(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->recording->link_count);
-	if (sim->was_given[step->arg] || sim->players[actor].is_forced)
+	if (sim->was_given[step->arg] || sim->players[actor].is_forced ||
+	    !is_to_come(sim, step->arg))
 		return true;
 	simulate_sleep(sim, &sim->listeners[step->arg], actor);
 	return false;

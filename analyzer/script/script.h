@@ -195,6 +195,9 @@ struct script {
 	size_t source_count;
 	uint32_t job_count;     /* of all sources */
 	uint32_t *job_of_visit; /* an answer needs that this one is done; NO_INDEX = none */
+	uint32_t *also_of_job;  /* an answer that needs it needs that one, too; NO_INDEX = none */
+	/* By link: a job that is handed over gives this signal. NO_INDEX = none does. */
+	uint32_t *job_of_link;
 	struct script_circle *circles;
 	size_t circle_count;
 	struct flows flows;

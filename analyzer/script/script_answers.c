@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which job each answer needs that an event loop gives for others.
+ * Which job each answer needs that an event loop gives for others, and more work that it puts.
  *
- * Method. A loop reads a question, and hands a job over in that visit. Jobs leave a queue in the
- * order in which they came there. So the n-th of those that are put is the n-th that is taken. A
- * job is done when its thread calls the loop by a bell, or comes for its next job. A connection's
- * answers need its jobs in the order of its questions.
+ * Method. A loop reads a question, and hands a job over in that visit (script_queued.h). Behind the
+ * bell it goes on with each job that is done, in their order. It answers, or puts the next job of
+ * the same connection. Or nobody sees what it does. Then the connection still waits for that job
+ * when the loop goes on with it next.
  *
- * The recording must agree: such an answer comes when its job is done, and not later than the first
- * visit of the bell since then. Where it mostly does not, answers stay what the loop does after the
- * bell, in the recorded order. So they do for jobs that go through a queue in another order, or
- * questions that take several jobs.
+ * The recording must agree: an answer comes behind a job of its own connection. One that does not
+ * shows that two connections were taken for each other, which is set right. Where answers mostly do
+ * not agree, all stays what the loop does after the bell, in the recorded order. So it does for
+ * jobs that go through a queue in another order.
  *
  * One thread.
  */
@@ -18,50 +18,36 @@
 #include "base/memory.h"
 #include "format.h"
 #include "script_parts.h"
+#include "script_queued.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A job is its thread's last one, and rings no bell: when it was done is not recorded. */
-#define NEVER_SEEN UINT64_MAX
-
-struct put {
-	uint64_t at_ns;
-	uint32_t source;
-	uint32_t step;
+/* Jobs of a connection. */
+struct asked {
+	uint32_t first; /* that it still waits for, by `next`; NO_INDEX = none */
+	uint32_t last;
+	uint32_t silent;  /* that nothing came of, by `also_of_job` */
+	bool is_answered; /* since it asked last */
 };
 
-/* Jobs of a connection that it has no answer to. */
-struct asked {
-	uint32_t first; /* job, NO_INDEX = none */
-	uint32_t last;
-	bool is_answered; /* since it asked last */
+/* A job that the loop put. */
+struct finished {
+	uint64_t at_ns;
+	uint32_t job;
 };
 
 struct search {
 	struct script *script;
-	uint32_t *put_job;      /* by step: the job that it hands over, NO_INDEX = none */
-	uint32_t *body_job;     /* by step: the job that begins there */
-	uint32_t *source_of;    /* by job */
-	uint64_t *done_ns;      /* by job */
+	struct queued queued;
+	uint32_t *owner;        /* by job: the flow of its connection, NO_INDEX = none */
 	uint32_t *next;         /* by job: of the same connection */
+	uint32_t *rank;         /* by job: in the order in which the loop finds them done */
+	bool *is_over;          /* by job: the loop has gone on with it */
 	struct asked *asked;    /* by flow */
 	uint32_t *job_of_visit; /* by visit */
 	size_t next_origin;     /* loops are looked at in order of steps */
 };
-
-/* --- which job is whose --- */
-
-static int compare_puts(const void *left, const void *right)
-{
-	const struct put *a = left, *b = right;
-
-	if (a->source != b->source)
-		return a->source < b->source ? -1 : 1;
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return (a->step > b->step) - (a->step < b->step);
-}
 
 static uint32_t *indexes_new(size_t count)
 {
@@ -69,29 +55,6 @@ static uint32_t *indexes_new(size_t count)
 
 	memset(indexes, 0xff, count * sizeof(*indexes));
 	return indexes;
-}
-
-static bool has_jobs(const struct script *script, uint32_t source)
-{
-	return source != NO_INDEX && script->jobs[source].count && !script->jobs[source].items;
-}
-
-/* When the recording has what a step was made of; of a hold its end, at which it puts. */
-static uint64_t time_of(const struct script *script, const struct step_origin *origin)
-{
-	const struct recording *rec = script->recording;
-
-	switch ((enum origin_sort)origin->sort) {
-	case ORIGIN_WAIT:
-		return rec->waits[origin->index].start_ns;
-	case ORIGIN_LINK:
-		return rec->links[origin->index].at_ns;
-	case ORIGIN_OP:
-		break;
-	}
-	const struct rec_op *op = &rec->ops[origin->index];
-	return op->kind == KIND_HOLD && script->steps[origin->step].type == STEP_PUT ? op->end_ns
-										     : op->start_ns;
 }
 
 /* Its messages have their jobs with them. */
@@ -102,127 +65,33 @@ static bool is_flow(const struct script *script, uint32_t source)
 	return source >= conditions && source < conditions + script->flows.flow_count;
 }
 
-/* The jobs that are there at the start, or were put for takes from before it. */
-static int64_t jobs_before(const struct script *script, uint32_t source)
-{
-	size_t others = script->monitors.condition_count + script->flows.flow_count;
-
-	if (source < script->monitors.condition_count)
-		return script->monitors.conditions[source].initial;
-	return (int64_t)script->permits[source - others] -
-	       (int64_t)script->owed_permits[source - others];
-}
-
-/* The n-th that is put is the n-th that is taken. */
-static void puts_number(struct search *search, const struct put *puts, size_t count)
-{
-	const struct script *script = search->script;
-	int64_t number = 0;
-
-	for (size_t i = 0; i < count; i++, number++) {
-		const struct job_list *jobs = &script->jobs[puts[i].source];
-
-		if (!i || puts[i].source != puts[i - 1].source)
-			number = jobs_before(script, puts[i].source);
-		if (number >= 0 && number < (int64_t)jobs->count)
-			search->put_job[puts[i].step] = jobs->first + (uint32_t)number;
-	}
-}
-
-/* A message knows its job by itself. */
-static uint32_t job_in_message(const struct script *script, const struct step *step)
-{
-	uint32_t flow = script->flows.transfers[step->arg].flow;
-	uint32_t number = script->messages.job_of[step->arg];
-
-	return number == NO_INDEX
-		       ? NO_INDEX
-		       : script->jobs[script->monitors.condition_count + flow].first + number;
-}
-
-static void puts_find(struct search *search)
-{
-	const struct script *script = search->script;
-	struct put *puts = NULL;
-	size_t count = 0, capacity = 0, origin = 0;
-
-	for (uint32_t i = 0; i < script->step_count; i++) {
-		const struct step *step = &script->steps[i];
-		uint32_t source = script_put_source(script, step);
-
-		if (step->type == STEP_SEND)
-			search->put_job[i] = job_in_message(script, step);
-		if (!has_jobs(script, source))
-			continue;
-		while (origin < script->origin_count && script->origins[origin].step < i)
-			origin++;
-		if (origin == script->origin_count || script->origins[origin].step != i)
-			continue;
-		puts = memory_grow(puts, &capacity, count + 1, sizeof(*puts));
-		puts[count++] =
-			(struct put){ time_of(script, &script->origins[origin]), source, i };
-	}
-	if (count)
-		qsort(puts, count, sizeof(*puts), compare_puts);
-	puts_number(search, puts, count);
-	free(puts);
-}
-
-static void bodies_find(struct search *search)
-{
-	const struct script *script = search->script;
-
-	for (uint32_t source = 0; source < script->source_count; source++) {
-		const struct job_list *jobs = &script->jobs[source];
-
-		for (uint32_t i = 0; i < jobs->count; i++) {
-			search->source_of[jobs->first + i] = source;
-			if (has_jobs(script, source))
-				search->body_job[jobs->steps[i]] = jobs->first + i;
-		}
-	}
-}
-
-/* A job is done when its thread rings a bell, or takes again, or ends. */
-static void ends_find(struct search *search)
-{
-	const struct script *script = search->script;
-	uint32_t job = NO_INDEX;
-	uint64_t now_ns = 0;
-	size_t origin = 0;
-
-	for (uint32_t i = 0; i < script->step_count; i++) {
-		const struct step *step = &script->steps[i];
-
-		while (origin < script->origin_count && script->origins[origin].step <= i)
-			now_ns = time_of(script, &script->origins[origin++]);
-		if (search->body_job[i] != NO_INDEX)
-			job = search->body_job[i];
-		if (job != NO_INDEX && (script_rings(script, step) || step->type == STEP_END ||
-					has_jobs(script, script_source(script, step)))) {
-			search->done_ns[job] = step->type == STEP_END ? NEVER_SEEN : now_ns;
-			job = NO_INDEX;
-		}
-	}
-}
-
 /* --- one loop --- */
 
 /* A loop on its way through its visits. */
 struct way {
+	struct finished *finished; /* in order of time */
+	size_t count;
+	size_t found;              /* number that it has found done; */
+	size_t first;              /* and has gone on with so many, at least; */
+	size_t due;                /* and these were done when it read from a bell last */
 	const struct visit *visit; /* NULL = it has come to none */
-	uint64_t rung_ns;          /* it read from a bell last */
-	uint64_t before_ns;        /* and the time before */
+	uint32_t piece; /* visit that goes on with a job which is not known yet; NO_INDEX = none */
+	uint32_t owner; /* flow of the connection that it works for, NO_INDEX = none */
+	uint32_t lock;  /* that it locks behind a bell, NO_INDEX = none */
+	bool is_called; /* it has read from a bell, and from no connection since */
 	uint64_t now_ns;
-	uint32_t answered; /* visit whose answer comes next, NO_INDEX = none */
 	size_t known;
 	size_t unknown;
 };
 
 static void job_is_asked(struct search *search, uint32_t flow, uint32_t job)
 {
+	search->owner[job] = flow;
+	if (flow == NO_INDEX)
+		return;
 	struct asked *asked = &search->asked[flow];
 
+	search->next[job] = NO_INDEX;
 	if (asked->first == NO_INDEX)
 		asked->first = job;
 	else
@@ -230,62 +99,179 @@ static void job_is_asked(struct search *search, uint32_t flow, uint32_t job)
 	asked->last = job;
 }
 
+/* The first job that a connection still waits for. */
+static uint32_t job_awaited(const struct search *search, struct asked *asked)
+{
+	while (asked->first != NO_INDEX && search->is_over[asked->first])
+		asked->first = search->next[asked->first];
+	return asked->first;
+}
+
+static void way_finds(struct way *way)
+{
+	while (way->found < way->count && way->finished[way->found].at_ns <= way->now_ns)
+		way->found++;
+}
+
+/* The first job that the loop found done, and has not gone on with. */
+static uint32_t job_next(const struct search *search, struct way *way)
+{
+	if (way->lock == NO_INDEX)
+		way_finds(way);
+	while (way->first < way->found && search->is_over[way->finished[way->first].job])
+		way->first++;
+	return way->first < way->found ? way->finished[way->first].job : NO_INDEX;
+}
+
+/* The same, of those of a connection. */
+static uint32_t job_next_of(const struct search *search, struct way *way, uint32_t flow)
+{
+	uint32_t best = NO_INDEX;
+
+	if (job_next(search, way) == NO_INDEX)
+		return NO_INDEX;
+	for (uint32_t job = job_awaited(search, &search->asked[flow]); job != NO_INDEX;
+	     job = search->next[job])
+		if (!search->is_over[job] && search->rank[job] < way->found &&
+		    (best == NO_INDEX || search->rank[job] < search->rank[best]))
+			best = job;
+	return best;
+}
+
+/* A visit is what came of the job, for its connection. */
+static void goes_on(struct search *search, struct way *way, uint32_t job)
+{
+	uint32_t owner = search->owner[job];
+
+	search->is_over[job] = true;
+	search->job_of_visit[way->piece] = job;
+	way->owner = owner;
+	if (owner == NO_INDEX)
+		return;
+	search->script->loops.visits[way->piece].flow = owner;
+	search->script->also_of_job[job] = search->asked[owner].silent;
+	search->asked[owner].silent = NO_INDEX;
+}
+
+/* The job is that connection's, whose own first one is then the other connection's. */
+static void owners_change(struct search *search, uint32_t job, uint32_t flow)
+{
+	uint32_t own = job_awaited(search, &search->asked[flow]);
+
+	if (own != NO_INDEX) {
+		search->asked[flow].first = search->next[own];
+		job_is_asked(search, search->owner[job], own);
+	}
+	search->owner[job] = flow;
+}
+
 /* A write that comes after an answer, and no question, goes on with that, and needs nothing. */
 static void answer_is_given(struct search *search, struct way *way)
 {
-	struct visit *visit = &search->script->loops.visits[way->answered];
-	struct asked *asked = &search->asked[visit->flow];
-	uint32_t job = asked->first;
+	struct visit *visit = &search->script->loops.visits[way->piece];
+	uint32_t flow = visit->flow, job = job_next_of(search, way, flow);
+	struct asked *asked = &search->asked[flow];
 
-	if (job == NO_INDEX) {
-		way->unknown += !asked->is_answered;
-		visit->sort = asked->is_answered ? VISIT_EVENT : VISIT_ANSWER;
+	if (job == NO_INDEX && asked->is_answered && job_awaited(search, asked) == NO_INDEX) {
+		visit->sort = VISIT_EVENT;
 		return;
 	}
-	asked->first = search->next[job];
 	asked->is_answered = true;
-	search->job_of_visit[way->answered] = job;
-	uint64_t done_ns = search->done_ns[job];
-	bool agrees = done_ns > way->before_ns && done_ns <= way->now_ns;
-
-	if (done_ns == NEVER_SEEN)
+	if (job != NO_INDEX) {
+		way->known++;
+		goes_on(search, way, job);
 		return;
-	way->known += agrees;
-	way->unknown += !agrees;
+	}
+	job = job_next(search, way);
+	way->known += job != NO_INDEX && search->owner[job] == NO_INDEX;
+	way->unknown += job == NO_INDEX || search->owner[job] != NO_INDEX;
+	if (job == NO_INDEX)
+		return;
+	owners_change(search, job, flow);
+	goes_on(search, way, job);
+}
+
+/* More work that nothing new led to goes on with what the loop did before. */
+static void job_is_put(struct search *search, struct way *way, uint32_t job)
+{
+	const struct loops *loops = &search->script->loops;
+	bool is_more = way->piece != NO_INDEX && loops->visits[way->piece].sort == VISIT_MORE;
+	bool is_hidden = way->is_called && way->piece == NO_INDEX && way->owner == NO_INDEX;
+	uint32_t done = is_more || is_hidden ? job_next(search, way) : NO_INDEX;
+
+	if (done != NO_INDEX && is_more) {
+		goes_on(search, way, done);
+	} else if (done != NO_INDEX) {
+		search->is_over[done] = true;
+		way->owner = search->owner[done];
+	}
+	if (is_more)
+		way->piece = NO_INDEX;
+	job_is_asked(search, way->owner, job);
+}
+
+/* Nothing that others see came of what was done when the loop was called before. */
+static void bell_is_read(struct search *search, struct way *way)
+{
+	for (; way->first < way->due; way->first++) {
+		uint32_t job = way->finished[way->first].job, owner = search->owner[job];
+
+		if (search->is_over[job])
+			continue;
+		search->is_over[job] = true;
+		if (owner == NO_INDEX)
+			continue;
+		search->script->also_of_job[job] = search->asked[owner].silent;
+		search->asked[owner].silent = job;
+	}
+	way->is_called = true;
+	way->owner = NO_INDEX;
+	if (way->lock == NO_INDEX)
+		way_finds(way);
+	way->due = way->found;
 }
 
 static void visit_begins(struct search *search, struct way *way, uint32_t index)
 {
 	const struct loops *loops = &search->script->loops;
 	const struct visit *visit = way->visit = &loops->visits[index];
+	bool is_piece = visit->sort == VISIT_ANSWER || visit->sort == VISIT_MORE;
 
-	way->answered = visit->sort == VISIT_ANSWER ? index : NO_INDEX;
-	if (visit->transfer != NO_INDEX && !loops_is_bell(loops, visit->flow))
+	way->piece = is_piece ? index : NO_INDEX;
+	if (is_piece)
+		return;
+	bool is_bell = visit->flow != NO_INDEX && loops_is_bell(loops, visit->flow);
+
+	way->is_called = way->is_called && is_bell;
+	way->owner = is_bell ? NO_INDEX : visit->flow;
+	if (visit->transfer != NO_INDEX && !is_bell)
 		search->asked[visit->flow].is_answered = false;
 }
 
 static void way_goes_on(struct search *search, struct way *way, const struct step *step)
 {
 	const struct script *script = search->script;
-	uint32_t job = search->put_job[step - script->steps];
+	uint32_t job = search->queued.put_job[step - script->steps];
 
 	if (step->type == STEP_VISIT)
 		visit_begins(search, way, step->arg);
 	if (!way->visit)
 		return;
-	if (step->type == STEP_SEND && way->answered != NO_INDEX) {
+	if (step->type == STEP_ACQUIRE && step->arg == way->lock && way->is_called) {
+		way_finds(way);
+		way->due = way->found;
+	}
+	if (step->type == STEP_SEND && way->piece != NO_INDEX && way->visit->sort == VISIT_ANSWER) {
 		answer_is_given(search, way);
-		way->answered = NO_INDEX;
+		way->piece = NO_INDEX;
 	} else if (step->type == STEP_SEND && way->visit->flow != NO_INDEX) {
 		search->asked[way->visit->flow].is_answered = true;
 	}
-	if (job != NO_INDEX && way->visit->flow != NO_INDEX)
-		job_is_asked(search, way->visit->flow, job);
+	if (job != NO_INDEX && search->queued.calls[search->queued.source_of[job]])
+		job_is_put(search, way, job);
 	if (step->type == STEP_RECEIVE &&
-	    loops_is_bell(&script->loops, script->flows.transfers[step->arg].flow)) {
-		way->before_ns = way->rung_ns;
-		way->rung_ns = way->now_ns;
-	}
+	    loops_is_bell(&script->loops, script->flows.transfers[step->arg].flow))
+		bell_is_read(search, way);
 }
 
 /* The queue hands its jobs on, each to whoever takes it. */
@@ -297,15 +283,32 @@ static void handed_over_find(struct search *search)
 		uint32_t source = script_put_source(script, &script->steps[i]);
 
 		if (source != NO_INDEX && script->jobs[source].is_handed_over &&
-		    search->put_job[i] != NO_INDEX)
-			script->steps[i].job = search->put_job[i] - script->jobs[source].first + 1;
+		    search->queued.put_job[i] != NO_INDEX)
+			script->steps[i].job =
+				search->queued.put_job[i] - script->jobs[source].first + 1;
+	}
+}
+
+/* Which jobs give which signals: none does before it is put. */
+static void signals_find(struct script *script)
+{
+	for (uint32_t source = 0; source < script->source_count; source++) {
+		const struct job_list *jobs = &script->jobs[source];
+
+		for (uint32_t n = 0; jobs->is_handed_over && n < jobs->count; n++)
+			for (uint32_t i = jobs->steps[n];
+			     script->steps[i].type != STEP_END &&
+			     !script_has_jobs(script, script_source(script, &script->steps[i]));
+			     i++)
+				if (script->steps[i].type == STEP_SIGNAL)
+					script->job_of_link[script->steps[i].arg] = jobs->first + n;
 	}
 }
 
 static void becomes_handed_over(struct script *script, uint32_t source)
 {
 	struct job_list *jobs = &script->jobs[source];
-	int64_t before = is_flow(script, source) ? 0 : jobs_before(script, source);
+	int64_t before = script_jobs_before(script, source);
 
 	jobs->is_handed_over = !is_flow(script, source);
 	if (before > 0)
@@ -313,7 +316,7 @@ static void becomes_handed_over(struct script *script, uint32_t source)
 			before < (int64_t)jobs->count ? (uint32_t)before : (uint32_t)jobs->count;
 }
 
-/* The answers of the loop in these steps need their jobs, or are no visits of their own. */
+/* Answers of the loop in these steps, and more work, need their jobs; or they are no visits. */
 static void answers_decide(struct search *search, uint32_t from, uint32_t to, bool are_known)
 {
 	struct script *script = search->script;
@@ -322,35 +325,101 @@ static void answers_decide(struct search *search, uint32_t from, uint32_t to, bo
 	for (uint32_t i = from; i < to; i++) {
 		struct step *step = &script->steps[i];
 
-		if (step->type != STEP_VISIT || loops->visits[step->arg].sort != VISIT_ANSWER)
+		if (step->type != STEP_VISIT || (loops->visits[step->arg].sort != VISIT_ANSWER &&
+						 loops->visits[step->arg].sort != VISIT_MORE))
 			continue;
 		const struct visit *visit = &loops->visits[step->arg];
 		uint32_t job = search->job_of_visit[step->arg];
 		bool polls = script->recording->ops[visit->op].kind == KIND_POLL;
+		bool goes_on = !are_known || (visit->sort == VISIT_MORE && job == NO_INDEX);
 
 		if (are_known && job != NO_INDEX) {
 			script->job_of_visit[step->arg] = job;
-			becomes_handed_over(script, search->source_of[job]);
-		} else if (!are_known && !polls) {
+			becomes_handed_over(script, search->queued.source_of[job]);
+		} else if (goes_on && !polls) {
 			*step = (struct step){ .type = STEP_FIXED, .arg = NO_INDEX };
 		}
 	}
 }
 
+static int compare_finished(const void *left, const void *right)
+{
+	const struct finished *a = left, *b = right;
+
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->job > b->job) - (a->job < b->job);
+}
+
+/* The jobs that the loop in these steps puts, by when they are done. */
+static void finished_find(struct search *search, struct way *way, uint32_t from, uint32_t to)
+{
+	const struct script *script = search->script;
+
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t job = search->queued.put_job[i];
+
+		if (job == NO_INDEX || !search->queued.calls[search->queued.source_of[job]])
+			continue;
+		uint64_t at_ns = script_done_ns(&search->queued, script, job, way->lock);
+		if (at_ns == NEVER_SEEN)
+			continue;
+		way->finished[way->count++] = (struct finished){ at_ns, job };
+	}
+	if (way->count)
+		qsort(way->finished, way->count, sizeof(*way->finished), compare_finished);
+	for (uint32_t i = 0; i < way->count; i++)
+		search->rank[way->finished[i].job] = i;
+}
+
+/* The lock that the loop has first behind a bell, as a rule. */
+static uint32_t lock_find(const struct script *script, uint32_t from, uint32_t to)
+{
+	uint32_t *times = memory_new(script->lock_count, sizeof(*times));
+	uint32_t best = NO_INDEX, rings = 0;
+	bool is_called = false;
+
+	for (uint32_t i = from; i < to; i++) {
+		const struct step *step = &script->steps[i];
+		bool reads_bell =
+			step->type == STEP_RECEIVE &&
+			loops_is_bell(&script->loops, script->flows.transfers[step->arg].flow);
+
+		rings += reads_bell;
+		if (is_called && step->type == STEP_ACQUIRE &&
+		    (++times[step->arg], best == NO_INDEX || times[step->arg] > times[best]))
+			best = step->arg;
+		is_called = reads_bell ||
+			    (is_called && step->type != STEP_ACQUIRE && step->type != STEP_SEND);
+	}
+	bool is_rule = best != NO_INDEX && 2 * times[best] > rings;
+
+	free(times);
+	return is_rule ? best : NO_INDEX;
+}
+
 static void loop_look(struct search *search, uint32_t actor)
 {
 	struct script *script = search->script;
-	struct way way = { .answered = NO_INDEX };
-	uint32_t from = script->actors[actor].first_step, i = from;
+	uint32_t from = script->actors[actor].first_step, to = from;
 
-	for (; script->steps[i].type != STEP_END; i++) {
+	while (script->steps[to].type != STEP_END)
+		to++;
+	struct way way = { .piece = NO_INDEX,
+			   .owner = NO_INDEX,
+			   .lock = lock_find(script, from, to),
+			   .finished = memory_new(to - from, sizeof(*way.finished)) };
+
+	finished_find(search, &way, from, to);
+	for (uint32_t i = from; i < to; i++) {
 		size_t *origin = &search->next_origin;
 
 		while (*origin < script->origin_count && script->origins[*origin].step <= i)
-			way.now_ns = time_of(script, &script->origins[(*origin)++]);
+			way.now_ns = script_time_of(script, &script->origins[(*origin)++]);
 		way_goes_on(search, &way, &script->steps[i]);
 	}
-	answers_decide(search, from, i,
+	free(way.finished);
+	answers_decide(search, from, to,
 		       (double)way.unknown <=
 			       assume.token_misfits * (double)(way.known + way.unknown));
 }
@@ -363,7 +432,7 @@ static bool fed_back_find(struct script *script)
 
 	for (uint32_t i = 0; i < script->monitors.condition_count; i++)
 		if (script->monitors.conditions[i].is_pool &&
-		    script->monitors.conditions[i].is_fed_back && has_jobs(script, i)) {
+		    script->monitors.conditions[i].is_fed_back && script_has_jobs(script, i)) {
 			becomes_handed_over(script, i);
 			found = true;
 		}
@@ -373,7 +442,8 @@ static bool fed_back_find(struct script *script)
 static bool has_answers(const struct script *script)
 {
 	for (size_t i = 0; i < script->loops.visit_count; i++)
-		if (script->loops.visits[i].sort == VISIT_ANSWER)
+		if (script->loops.visits[i].sort == VISIT_ANSWER ||
+		    script->loops.visits[i].sort == VISIT_MORE)
 			return true;
 	return false;
 }
@@ -385,35 +455,35 @@ void script_answers_find(struct script *script)
 		script->job_count += (uint32_t)script->jobs[i].count;
 	}
 	script->job_of_visit = indexes_new(script->loops.visit_count);
+	script->also_of_job = indexes_new(script->job_count);
+	script->job_of_link = indexes_new(script->recording->link_count);
 	bool are_fed_back = fed_back_find(script);
 
 	if (!are_fed_back && !has_answers(script))
 		return;
 	struct search search = {
 		.script = script,
-		.put_job = indexes_new(script->step_count),
-		.body_job = indexes_new(script->step_count),
-		.source_of = memory_new(script->job_count, sizeof(*search.source_of)),
-		.done_ns = memory_new(script->job_count, sizeof(*search.done_ns)),
+		.owner = indexes_new(script->job_count),
 		.next = indexes_new(script->job_count),
+		.rank = indexes_new(script->job_count),
+		.is_over = memory_new(script->job_count, sizeof(*search.is_over)),
 		.asked = memory_new(script->flows.flow_count, sizeof(*search.asked)),
 		.job_of_visit = indexes_new(script->loops.visit_count),
 	};
 
 	for (size_t i = 0; i < script->flows.flow_count; i++)
-		search.asked[i].first = NO_INDEX;
-	puts_find(&search);
-	bodies_find(&search);
-	ends_find(&search);
+		search.asked[i].first = search.asked[i].silent = NO_INDEX;
+	script_queued_find(&search.queued, script);
 	for (uint32_t actor = 0; actor < script->recording->thread_count; actor++)
 		if (script->loops.loop_of_thread[actor] != NO_INDEX)
 			loop_look(&search, actor);
 	handed_over_find(&search);
-	free(search.put_job);
-	free(search.body_job);
-	free(search.source_of);
-	free(search.done_ns);
+	signals_find(script);
+	script_queued_free(&search.queued);
+	free(search.owner);
 	free(search.next);
+	free(search.rank);
+	free(search.is_over);
 	free(search.asked);
 	free(search.job_of_visit);
 }

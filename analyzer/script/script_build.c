@@ -339,7 +339,10 @@ void script_build(struct script *script, const struct recording *rec,
 	script->recording = rec;
 	releases_build(&releases, rec);
 	monitors_build(&script->monitors, rec, &timeline, &releases);
-	loops_build(&script->loops, rec, &timeline, &script->flows);
+	bool *puts = monitors_puts(&script->monitors, rec);
+
+	loops_build(&script->loops, rec, &timeline, &script->flows, puts);
+	free(puts);
 	script->lock_count = releases.locks.count;
 	script->lock_class = lock_classes(&releases, rec, classes);
 	actors_prepare(script, rec, &timeline);
@@ -418,6 +421,8 @@ void script_free(struct script *script)
 	script_messages_free(script);
 	free(script->jobs);
 	free(script->job_of_visit);
+	free(script->also_of_job);
+	free(script->job_of_link);
 	free(script->steps);
 	free(script->origins);
 	free(script->actors);

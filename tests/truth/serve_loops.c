@@ -9,6 +9,8 @@
  */
 #include "serving.h"
 
+#include <stdatomic.h>
+
 enum { EVENTS_MAX = 32, QUEUE_MAX = 4096, BUFFER_BYTES = DEPTH_MAX * REQUEST_BYTES };
 
 static void poller_add(int poller, int fd)
@@ -140,9 +142,14 @@ static void pipelined(void)
 }
 
 /* offloaded: the loop reads (work_a) and queues; T_W workers work (work_b, the slow kind work_c),
- * and call the loop, which answers. */
+ * and call the loop, which answers. chained: the loop queues each request's job again (work_d),
+ * until it was done STAGES times. Of the slow kind only the first job is slow. Workers do not call
+ * a loop that was called and has not come yet. */
+enum { STAGES = 3 };
+
 struct job {
 	int fd;
+	int stage;
 	struct request request;
 };
 
@@ -157,6 +164,8 @@ static struct jobs to_do = { .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .filled = PTHREAD_COND_INITIALIZER };
 static struct jobs done = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static int bell; /* rings when there is something done */
+static int last_stage;
+static _Atomic bool is_called;
 
 static void jobs_put(struct jobs *jobs, const struct job *job)
 {
@@ -186,12 +195,13 @@ static void *offload_worker(void *unused UNUSED)
 	uint64_t one = 1;
 
 	while (jobs_take(&to_do, &job, true)) {
-		if (is_slow(&job.request))
+		if (is_slow(&job.request) && !job.stage)
 			work_c();
 		else
 			work_b();
 		jobs_put(&done, &job);
-		write_all(bell, &one, sizeof(one));
+		if (!last_stage || !atomic_exchange(&is_called, true))
+			write_all(bell, &one, sizeof(one));
 	}
 	return NULL;
 }
@@ -202,7 +212,7 @@ static void offload_read(int fd)
 	long count = requests_take(fd, requests);
 
 	for (long i = 0; i < count; i++) {
-		struct job job = { fd, requests[i] };
+		struct job job = { fd, 0, requests[i] };
 
 		work_a();
 		jobs_put(&to_do, &job);
@@ -216,8 +226,15 @@ static void offload_answer(void)
 
 	if (read(bell, &rings, sizeof(rings)) != sizeof(rings))
 		return;
-	while (jobs_take(&done, &job, false))
-		answer(job.fd);
+	atomic_store(&is_called, false);
+	while (jobs_take(&done, &job, false)) {
+		if (job.stage++ == last_stage) {
+			answer(job.fd);
+			continue;
+		}
+		work_d();
+		jobs_put(&to_do, &job);
+	}
 }
 
 static void *offload_loop(void *unused UNUSED)
@@ -249,12 +266,19 @@ static void offloaded(void)
 	start_detached(offload_loop, 0);
 }
 
+static void chained(void)
+{
+	last_stage = STAGES - 1;
+	offloaded();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct service services[] = { { "looped", looped, 0, NULL },
 						   { "reuseport", reuseport, LISTENERS_MANY, NULL },
 						   { "pipelined", pipelined, 0, NULL },
 						   { "offloaded", offloaded, 0, NULL },
+						   { "chained", chained, 0, NULL },
 						   { NULL, NULL, 0, NULL } };
 
 	return serving_main(argc, argv, services);

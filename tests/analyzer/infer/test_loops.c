@@ -10,10 +10,11 @@
 /*
  * A word each: pN polls and finds N, PN waits longer for that, i polls in vain. rA and wA read from
  * A and write to it, nA names its socket, cN calls from place N, u reads from outside. All that is
- * read was written while the poll before it lasted. Two threads take turns in writing to Z.
+ * read was written while the poll before it lasted. Two threads take turns in writing to Z. m
+ * puts work for these.
  *
- * Visits: eA an event of A, oA put off, aA an answer to it, b a barrier. t is work once a turn, T a
- * turn without such work, k a tick.
+ * Visits: eA an event of A, oA put off, aA an answer to it, mZ more work behind Z, b a barrier. t
+ * is work once a turn, T a turn without such work, k a tick.
  */
 static const struct {
 	const char *does;
@@ -57,6 +58,11 @@ static const struct {
 	/* 15: some questions it answers itself */
 	{ "p1 rA wA p1 rB p2 rA rZ wB wA p1 rB wB p1 rA p1 rZ wA",
 	  "eA eB eA eZ aB aA eB eA eZ aA b" },
+	/* 16: and puts more work behind Z; behind a question that is part of its visit */
+	{ "p1 rA m p1 rB m p1 rZ m p2 rA m rZ wB m p1 rB m p1 rZ wA m m",
+	  "eA eB eZ mZ eA eZ aB mZ eB eZ aA mZ mZ b" },
+	/* 17: one question a connection, and others beside them */
+	{ "p1 rA p1 rZ wA p2 rB rD p2 rE rZ wB wD p1 rZ wE", "eA eZ aA eB eD eE eZ aB aD eZ aE b" },
 };
 
 struct playing {
@@ -106,6 +112,8 @@ static void play(struct playing *playing, const char *word)
 	} else if (*word == 'c') {
 		op = sketch_op(sketch, KIND_IO, "fsync", 1, at_ms, to_ms);
 		sketch->rec.extras[op].stack = (uint32_t)(word[1] - '0');
+	} else if (*word == 'm') {
+		sketch_hold(sketch, 1, "M", 0, at_ms, to_ms);
 	} else if (*word == 'n') {
 		op = sketch_op(sketch, KIND_IO, "setsockopt", 1, at_ms, to_ms);
 		sketch->rec.ops[op].ident = sketch_string(sketch, ident_of(sketch, word[1], true));
@@ -142,7 +150,7 @@ static void describe(const struct sketch *sketch, const struct flows *flows,
 	for (size_t i = 0; i < loops->visit_count; i++) {
 		const struct visit *visit = &loops->visits[i];
 		bool has_flow = visit->flow != NO_INDEX;
-		char sort = "eoatkb"[visit->sort];
+		char sort = "eoamtkb"[visit->sort];
 
 		if (visit->sort == VISIT_TURN && visit->op == NO_INDEX)
 			sort = 'T';
@@ -173,7 +181,12 @@ START_TEST(what_a_loop_does_is_cut_into_visits)
 	sketch_end(&sketch);
 	timeline_build(&timeline, &sketch.rec);
 	flows_build(&flows, &sketch.rec);
-	loops_build(&loops, &sketch.rec, &timeline, &flows);
+	bool *puts = memory_new(sketch.rec.op_count, sizeof(*puts));
+
+	for (size_t i = 0; i < sketch.rec.op_count; i++)
+		puts[i] = sketch.rec.ops[i].kind == KIND_HOLD;
+	loops_build(&loops, &sketch.rec, &timeline, &flows, puts);
+	free(puts);
 	describe(&sketch, &flows, &loops, text);
 	ck_assert_str_eq(text, rows[_i].visits);
 	loops_free(&loops);

@@ -189,6 +189,12 @@ START_TEST(workers_may_put_jobs_for_each_other)
 	for (size_t i = 0; i < script.step_count; i++)
 		jobs += script_put_source(&script, &script.steps[i]) == 0 ? script.steps[i].job : 0;
 	ck_assert_uint_eq(jobs, FED_ROUNDS * (2 * FED_ROUNDS + 1)); /* each once, from 1 on */
+	for (size_t i = 0; i < script.recording->link_count; i++) {
+		const struct rec_link *link = &script.recording->links[i];
+		bool is_of_job = link->kind == LINK_WAKE && link->thread > 0;
+
+		ck_assert_int_eq(script.job_of_link[i] != NO_INDEX, is_of_job);
+	}
 	script_free(&script);
 	const struct replay_answer same = replayed(&sketch, NULL, 1);
 	ck_assert_uint_eq(same.forced_steps, 0);

@@ -169,8 +169,45 @@ START_TEST(a_join_that_names_nobody_is_of_who_is_left)
 }
 END_TEST
 
+/* Another thread took what the signal was for. The second wait goes on to the end. */
+START_TEST(a_thread_that_came_too_late_waits_for_no_signal_of_its_own)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "putter", 0, 50);
+	sketch_thread(&sketch, "taker", 0, 50);
+	sketch_thread(&sketch, "late", 0, 50);
+	for (int i = 0; i < 3; i++) {
+		double ms = 10 * i, came_ms = i == 2 ? ms + 5.2 : ms;
+
+		sketch_hold(&sketch, 0, "M", 1, ms + 5, ms + 5.1);
+		sketch_link(&sketch, 0, LINK_WAKE, "C", ms + 5.05, 1, NO_INDEX);
+		sketch_hold(&sketch, 1, "M", 2, came_ms, came_ms + 0.1);
+		if (i == 2)
+			continue;
+		sketch_wait(&sketch, 1, REASON_COND, "C", ms + 0.1, ms + 5.2, NO_INDEX);
+		sketch_hold(&sketch, 1, "M", 3, ms + 5.2, ms + 5.3);
+	}
+	sketch_hold(&sketch, 2, "M", 2, 1, 1.1);
+	sketch_wait(&sketch, 2, REASON_COND, "C", 1.1, 25.4, NO_INDEX);
+	sketch_hold(&sketch, 2, "M", 3, 25.4, 25.5);
+	uint32_t last = sketch_wait(&sketch, 2, REASON_COND, "C", 25.5, 50, NO_INDEX);
+	sketch.rec.waits[last].open = true;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	ck_assert_int_ne(script.monitors.conditions[0].model, PUT_NONE);
+	for (size_t i = 0; i < script.step_count; i++)
+		ck_assert_int_ne(script.steps[i].type, STEP_AFTER);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_thread_that_came_too_late_waits_for_no_signal_of_its_own);
 	TEST(a_wait_without_a_waker_stays);
 	TEST(a_join_waits_for_the_thread_and_a_timeout_for_the_clock);
 	EACH(a_timeout_passes_unless_the_wait_goes_on, retries);
