@@ -36,6 +36,7 @@
 #include "leftovers.h"
 #include "mark.h"
 #include "objects.h"
+#include "owncost.h"
 #include "peers.h"
 #include "quota.h"
 #include "sampler.h"
@@ -136,6 +137,7 @@ static int tick(void)
 		idle_tick(arena, now_ns);
 		quota_tick(arena, now_ns);
 		slow_look(arena);
+		owncost_note_control();
 	}
 	if (arena)
 		surplus_tick(arena, now_ns);
@@ -326,6 +328,7 @@ static void *control_main(void *unused)
 	aside_begin();
 	if (has_table)
 		serve_until_wanted();
+	owncost_control_ends();
 	aside_end();
 	return NULL;
 }

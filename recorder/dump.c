@@ -21,6 +21,7 @@
 #include "modules.h"
 #include "objects.h"
 #include "opening.h"
+#include "owncost.h"
 #include "peers.h"
 #include "stacks.h"
 #include "strings.h"
@@ -119,6 +120,19 @@ static void put_unsampled(struct dump *dump, struct text *text)
 			    reasons[why < UNSAMPLED_REASONS ? why : UNSAMPLED_TAKEN]);
 }
 
+static void put_own_cost(struct dump *dump, struct text *text)
+{
+	struct owncost all, window;
+
+	owncost_read(dump->arena, dump->snapshot.clock.mult, &all, &window);
+	text_put_key_u64(text, keys.process.own_ns, owncost_sum(&all));
+	text_put_key_u64(text, keys.process.own_events_ns, all.events_ns);
+	text_put_key_u64(text, keys.process.own_slow_ns, all.slow_ns);
+	text_put_key_u64(text, keys.process.own_control_ns, all.control_ns);
+	text_put_key_u64(text, keys.process.own_dumps_ns, all.dumps_ns);
+	text_put_key_u64(text, keys.process.own_window_ns, owncost_sum(&window) - window.dumps_ns);
+}
+
 static bool write_process(struct dump *dump)
 {
 	const struct arena *arena = dump->arena;
@@ -141,6 +155,7 @@ static bool write_process(struct dump *dump)
 			 load_relaxed(&arena->usage.voluntary_switches));
 	text_put_key_u64(text, keys.process.involuntary_switches,
 			 load_relaxed(&arena->usage.involuntary_switches));
+	put_own_cost(dump, text);
 	if (quota > 0) {
 		text_put_key_u64(text, keys.process.quota_milli_cpus, quota);
 		text_put_key_u64(text, keys.process.stopped_ns, load_relaxed(&arena->stopped_ns));
