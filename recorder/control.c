@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "age.h"
 #include "arena.h"
 #include "aside.h"
 #include "census.h"
@@ -119,6 +120,15 @@ static void look_up(struct arena *arena)
 	snapshot_unlock(arena);
 }
 
+static void age(struct arena *arena, uint64_t now_ns)
+{
+	if (!age_is_due(arena, now_ns) || !snapshot_lock(arena))
+		return;
+	(void)age_empty(arena,
+			age_limit(arena, clock_now_ticks(), clock_own_rate(CLOCK_APART_LEAST_NS)));
+	snapshot_unlock(arena);
+}
+
 /* Does whatever is due while recording is on. Returns how long until it is due again, -1 = not by
  * itself. */
 static int tick(void)
@@ -138,6 +148,7 @@ static int tick(void)
 		quota_tick(arena, now_ns);
 		slow_look(arena);
 		owncost_note_control();
+		age(arena, now_ns);
 	}
 	if (arena)
 		surplus_tick(arena, now_ns);

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "age.h"
 #include "chunk.h"
 #include "dumpkeys.h"
 #include "eventtext.h"
@@ -419,7 +420,9 @@ static bool write_mark(struct dump *dump)
 static bool write_records(struct dump *dump)
 {
 	uint32_t count = dump->snapshot.chunk_count, index, end;
+	uint64_t limit = dump->snapshot.limit_ticks;
 	const struct chunk *chunk;
+	bool is_mixed;
 
 	if (dump->index == count)
 		return true;
@@ -428,11 +431,13 @@ static bool write_records(struct dump *dump)
 	end = chunk_snapshot_end(chunk);
 	if (dump->record == 0)
 		dump->record = chunk_snapshot_begin(chunk, end);
+	is_mixed = age_is_mixed(chunk, chunk_snapshot_begin(chunk, end), end, limit);
 	while (dump->record < end && text_room(&dump->text) > EVENT_BYTES_MAX) {
 		/* Its words are looked up by numbers that must stay as they are meanwhile. */
 		const struct record record = chunk->records[dump->record++];
 
-		eventtext_put(&dump->text, dump, &record);
+		if (!is_mixed || record.end >= limit)
+			eventtext_put(&dump->text, dump, &record);
 	}
 	if (dump->record < end) {
 		dump->index--; /* the same chunk again, when there is room */

@@ -397,7 +397,7 @@ struct arena {
 
 	uint64_t bytes;       /* of the whole mapping */
 	uint32_t chunks_most; /* no more chunks are ever looked at; a reader's copy has its own */
-	uint32_t unused;
+	uint32_t keep_s;      /* of a ring: events older than that are in no dump; 0 = all are */
 	uint32_t ppid;
 	uint32_t cpus;
 	uint64_t tick_ns;     /* of the scheduler, 0 = not known */
@@ -430,6 +430,7 @@ struct arena {
 	uint32_t watch_lock;     /* 0 or thread index + 1 of who changes the table's keys */
 	uint64_t room_bytes;     /* how large it may become for now, room.h */
 	uint64_t starved_until;  /* ticks: no memory to be had before, do not ask */
+	uint64_t aged_turn;      /* chunks before it are not too young any more (age.h); drainer */
 	uint64_t turn;           /* chunks taken so far; a ring's next is turn % chunks.max */
 	uint32_t bare_chunks;    /* how many have given their memory back, about */
 	uint32_t is_ring;        /* constant: full chunks are overwritten, the oldest first */

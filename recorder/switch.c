@@ -70,6 +70,7 @@ static bool make_arena(void)
 	arena->clock.base = gate_is_child() ? state.forked : clock_take_pair();
 	arena->clock.kind = clock_kind;
 	arena->is_ring = is_ring;
+	arena->keep_s = (uint32_t)recorder_options.keep_s;
 	arena->is_kept = recorder_options.keep != 0;
 	arena->session = recorder_options.keep;
 	identity_fill(arena, state.host->call_names, state.host->call_count);
