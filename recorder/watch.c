@@ -35,9 +35,8 @@
 
 #include "in_target.h"
 
-enum { NAME_BYTES = 256 };
 /* Each failed claim is one of another thread's that went well. */
-enum { PROBES_MAX = 64, CLAIMS_TRIED = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
+enum { NAME_BYTES = 256, PROBES_MAX = 64, CLAIMS_TRIED = 64, LOCK_SPINS = 200, LOCK_YIELDS = 64 };
 
 _Static_assert(sizeof(struct watch) == 88, "ARENA_WATCHES counts on it");
 _Static_assert((WATCHES_MAX & (WATCHES_MAX - 1)) == 0, "entries are chosen by mask");
