@@ -4,8 +4,8 @@
  *
  * A chunk's life: EMPTY -> FILLING (its owner's) -> FULL -> EMPTY (by the drainer), or in a ring
  * FULL -> CLAIMED -> FILLING (by who overwrites it). CLAIMED keeps everybody else away while what
- * describes the contents changes; a drainer leaves it out. Whoever may change the state flips its
- * bits and leaves the drainer's pin as it is.
+ * describes the contents changes; a drainer leaves it out. Whoever may change the state
+ * flips its bits and leaves the pin, which is the drainer's, as it is.
  */
 #include "chunk.h"
 
@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 
 #include "pool.h"
-#include "meter.h"
 #include "room.h"
 #include "syscalls.h"
 
@@ -22,10 +21,13 @@
 __thread uint64_t recorder_last_ticks;
 
 enum {
-	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES, /* kept by one that is bare */
-	TURNS_TRIED = 64,                             /* chunks that others fill */
+	/* Kept when a chunk gives its memory back: its first page. */
+	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES,
+	/* More chunks than that are not looked at for one record, when other threads fill them. */
+	TURNS_TRIED = 64,
 	LAST_RECORDS = 4
 };
+
 static const struct pool_items chunk_items = { ARENA_CHUNKS, CHUNK_BYTES };
 
 /* --- States ---------------------------------------------------------------------------------- */
@@ -176,8 +178,9 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 		/* Acquire: pairs with chunk_unpin(): the drainer has read all that it wanted. */
 		if (*was_full || (what & CHUNK_STATES) == CHUNK_EMPTY) {
 			claimed = cas_acq_rel(&chunk->state, &state, state | CHUNK_CLAIMED);
+			/* Somebody was faster, or it is pinned now: then the turn stays. */
 			if (!claimed)
-				continue; /* somebody was faster, or it is pinned now */
+				continue;
 		}
 		/* Whoever finds it claimed, or being filled, does the same. */
 		if (cas_acq_rel(&arena->turn, &turn, turn + 1))
@@ -226,8 +229,9 @@ static uint32_t take_in_turn(struct self *self)
 				CHUNK_RECORDS - load_relaxed(&chunk->drained));
 		store_relaxed(&chunk->lost_ticks, load_relaxed(&chunk->full_ticks));
 	}
-	/* Nobody believes a CLAIMED chunk. Lap first: chunk_commit() of a drainer that wrote the
-	 * old records out must not take the new ones for them. */
+	/* The chunk is CLAIMED, and nobody believes these meanwhile: the drainer sees it so, or
+	 * sees all of them, by change_state() below. Lap first: chunk_commit() of a drainer that
+	 * wrote the old records out must not take the new ones for them. */
 	add_relaxed(&chunk->state, CHUNK_LAP);
 	store_relaxed(&chunk->threads_ended, 0);
 	/* `drained` before `published`: who dies in between leaves drained <= published. */
@@ -293,7 +297,6 @@ static bool take_chunk(struct self *self)
 	self->chunk = chunk_at(arena, index);
 	self->position = load_relaxed(&self->chunk->published);
 	assert(self->position < CHUNK_RECORDS);
-	meter_chunk_taken(self);
 	/* Pairs with the loads in opens.c and roster.c: the chunk is being filled already. */
 	store_release(&self->slot->chunk, index + 1);
 	return true;
@@ -301,12 +304,9 @@ static bool take_chunk(struct self *self)
 
 bool chunk_take(struct self *self)
 {
-	struct slow_path path = slow_path_begin(self);
-	bool is_taken = take_chunk(self);
 	enum room_rule rule;
 
-	slow_path_end(self, &path);
-	if (is_taken)
+	if (take_chunk(self))
 		return true;
 	self_count(self, COUNTER_dropped_full);
 	rule = room_refuses(load_relaxed(&recorder_arena->chunks.made) >=
@@ -320,9 +320,9 @@ void chunk_fill(struct self *self)
 {
 	if (!self->chunk)
 		return;
-	meter_chunk_left(self);
 	/* Before the state: no slot has a chunk that is not being filled. */
 	store_release(&self->slot->chunk, 0);
+	/* A drainer reads it while the next owner writes. */
 	store_relaxed(&self->chunk->full_ticks, last_ticks(self->chunk));
 	/* The drainer that sees it full sees all of it published, and may use it again. */
 	change_state(self->chunk, CHUNK_FILLING, CHUNK_FULL);
@@ -355,7 +355,6 @@ void chunk_hand_over(struct self *self)
 	if (!self->chunk)
 		return;
 	assert(index > 0);
-	meter_chunk_left(self);
 	/* Before the chunk is in the pool, from which another thread may take it. */
 	store_release(&self->slot->chunk, 0);
 	self->chunk = NULL;

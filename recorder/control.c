@@ -22,7 +22,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "age.h"
 #include "arena.h"
 #include "aside.h"
 #include "census.h"
@@ -37,7 +36,6 @@
 #include "leftovers.h"
 #include "mark.h"
 #include "objects.h"
-#include "owncost.h"
 #include "peers.h"
 #include "quota.h"
 #include "sampler.h"
@@ -120,15 +118,6 @@ static void look_up(struct arena *arena)
 	snapshot_unlock(arena);
 }
 
-static void age(struct arena *arena, uint64_t now_ns)
-{
-	if (!age_is_due(arena, now_ns) || !snapshot_lock(arena))
-		return;
-	(void)age_empty(arena,
-			age_limit(arena, clock_now_ticks(), clock_own_rate(CLOCK_APART_LEAST_NS)));
-	snapshot_unlock(arena);
-}
-
 /* Does whatever is due while recording is on. Returns how long until it is due again, -1 = not by
  * itself. */
 static int tick(void)
@@ -147,8 +136,6 @@ static int tick(void)
 		idle_tick(arena, now_ns);
 		quota_tick(arena, now_ns);
 		slow_look(arena);
-		owncost_note_control();
-		age(arena, now_ns);
 	}
 	if (arena)
 		surplus_tick(arena, now_ns);
@@ -339,7 +326,6 @@ static void *control_main(void *unused)
 	aside_begin();
 	if (has_table)
 		serve_until_wanted();
-	owncost_control_ends();
 	aside_end();
 	return NULL;
 }

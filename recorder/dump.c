@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "age.h"
 #include "chunk.h"
 #include "dumpkeys.h"
 #include "eventtext.h"
@@ -22,7 +21,6 @@
 #include "modules.h"
 #include "objects.h"
 #include "opening.h"
-#include "owncost.h"
 #include "peers.h"
 #include "stacks.h"
 #include "strings.h"
@@ -121,19 +119,6 @@ static void put_unsampled(struct dump *dump, struct text *text)
 			    reasons[why < UNSAMPLED_REASONS ? why : UNSAMPLED_TAKEN]);
 }
 
-static void put_own_cost(struct dump *dump, struct text *text)
-{
-	struct owncost all, window;
-
-	owncost_read(dump->arena, dump->snapshot.clock.mult, &all, &window);
-	text_put_key_u64(text, keys.process.own_ns, owncost_sum(&all));
-	text_put_key_u64(text, keys.process.own_events_ns, all.events_ns);
-	text_put_key_u64(text, keys.process.own_slow_ns, all.slow_ns);
-	text_put_key_u64(text, keys.process.own_control_ns, all.control_ns);
-	text_put_key_u64(text, keys.process.own_dumps_ns, all.dumps_ns);
-	text_put_key_u64(text, keys.process.own_window_ns, owncost_sum(&window) - window.dumps_ns);
-}
-
 static bool write_process(struct dump *dump)
 {
 	const struct arena *arena = dump->arena;
@@ -156,7 +141,6 @@ static bool write_process(struct dump *dump)
 			 load_relaxed(&arena->usage.voluntary_switches));
 	text_put_key_u64(text, keys.process.involuntary_switches,
 			 load_relaxed(&arena->usage.involuntary_switches));
-	put_own_cost(dump, text);
 	if (quota > 0) {
 		text_put_key_u64(text, keys.process.quota_milli_cpus, quota);
 		text_put_key_u64(text, keys.process.stopped_ns, load_relaxed(&arena->stopped_ns));
@@ -420,9 +404,7 @@ static bool write_mark(struct dump *dump)
 static bool write_records(struct dump *dump)
 {
 	uint32_t count = dump->snapshot.chunk_count, index, end;
-	uint64_t limit = dump->snapshot.limit_ticks;
 	const struct chunk *chunk;
-	bool is_mixed;
 
 	if (dump->index == count)
 		return true;
@@ -431,13 +413,11 @@ static bool write_records(struct dump *dump)
 	end = chunk_snapshot_end(chunk);
 	if (dump->record == 0)
 		dump->record = chunk_snapshot_begin(chunk, end);
-	is_mixed = age_is_mixed(chunk, chunk_snapshot_begin(chunk, end), end, limit);
 	while (dump->record < end && text_room(&dump->text) > EVENT_BYTES_MAX) {
 		/* Its words are looked up by numbers that must stay as they are meanwhile. */
 		const struct record record = chunk->records[dump->record++];
 
-		if (!is_mixed || record.end >= limit)
-			eventtext_put(&dump->text, dump, &record);
+		eventtext_put(&dump->text, dump, &record);
 	}
 	if (dump->record < end) {
 		dump->index--; /* the same chunk again, when there is room */

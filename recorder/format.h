@@ -16,9 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tallies.h"
-
-enum { FORMAT_VERSION = 22 };
+enum { FORMAT_VERSION = 21 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -313,9 +311,7 @@ struct slot {
 	/* When its process ended, or recording was turned off last, 0 = neither (mark.h). */
 	uint64_t last_ticks;
 	uint64_t last_cpu_ns;
-	uint32_t opening;        /* of its entries but for [0] and attachments (opening.h) */
-	uint32_t chunk_from;     /* as many records had others written to its chunk */
-	struct thread_cost cost; /* added to by its thread only */
+	uint32_t opening; /* of its entries but for [0] and attachments (opening.h) */
 	uint64_t counters[COUNTER_COUNT];                     /* added to by its thread only */
 	char name[16];                                        /* as of its registration */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
@@ -372,6 +368,21 @@ enum chunk_state {
 /* Why there are no samples: the program has taken their signal; the runtime of Go has. */
 enum unsampled { UNSAMPLED_TAKEN, UNSAMPLED_GO, UNSAMPLED_REASONS };
 
+/* Counts of the kernel's for a process (usage.h). */
+struct usage {
+	uint64_t cpu_ns;
+	uint64_t voluntary_switches;
+	uint64_t involuntary_switches;
+};
+
+/* By how long the CPUs of the process were idle until then, all together (idle.h). */
+struct idle_entry {
+	uint64_t ticks;
+	uint64_t idle_ns;
+};
+
+enum { IDLES_MAX = 256, IDLE_CPUS_MAX = 1024 };
+
 #define ARENA_MAGIC UINT64_C(0x31666f7270637700)
 
 /* The first bytes of the header, the same in all versions: enough to know whether the arena of a
@@ -397,7 +408,7 @@ struct arena {
 
 	uint64_t bytes;       /* of the whole mapping */
 	uint32_t chunks_most; /* no more chunks are ever looked at; a reader's copy has its own */
-	uint32_t keep_s;      /* of a ring: events older than that are in no dump; 0 = all are */
+	uint32_t unused;
 	uint32_t ppid;
 	uint32_t cpus;
 	uint64_t tick_ns;     /* of the scheduler, 0 = not known */
@@ -430,7 +441,6 @@ struct arena {
 	uint32_t watch_lock;     /* 0 or thread index + 1 of who changes the table's keys */
 	uint64_t room_bytes;     /* how large it may become for now, room.h */
 	uint64_t starved_until;  /* ticks: no memory to be had before, do not ask */
-	uint64_t aged_turn;      /* chunks before it are not too young any more (age.h); drainer */
 	uint64_t turn;           /* chunks taken so far; a ring's next is turn % chunks.max */
 	uint32_t bare_chunks;    /* how many have given their memory back, about */
 	uint32_t is_ring;        /* constant: full chunks are overwritten, the oldest first */
@@ -460,15 +470,13 @@ struct arena {
 	uint64_t filtered_ticks;  /* when a filter of system calls was put up; 0 = never */
 	uint64_t unsampled_ticks; /* since when there are no samples; 0 = there may be */
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
-	struct usage usage_before; /* when the arena was made */
-	struct usage usage;        /* since then, as of late */
-	struct process_cost cost;  /* of ended threads; any thread, the control thread its own */
-	struct process_cost cost_before; /* of all when the last window began, but for probes */
-	uint64_t quota_milli_cpus;       /* these two: quota.h; the control thread; 0 = no quota */
-	uint64_t stopped_ns;             /* by it, while recording was on */
-	uint32_t process_end_reported;   /* in a dump that was handed out whole */
-	uint32_t unlinked;               /* the file has no name any more */
-	uint32_t unsampled_why;          /* enum unsampled */
+	struct usage usage_before;     /* when the arena was made */
+	struct usage usage;            /* since then, as of late */
+	uint64_t quota_milli_cpus;     /* these two: quota.h; the control thread; 0 = no quota */
+	uint64_t stopped_ns;           /* by it, while recording was on */
+	uint32_t process_end_reported; /* in a dump that was handed out whole */
+	uint32_t unlinked;             /* the file has no name any more */
+	uint32_t unsampled_why;        /* enum unsampled */
 	uint32_t commit_begun; /* 1 = a dump was handed out whole, and not all chunks say so yet */
 
 	uint32_t idle_count;     /* idle.h; the control thread, or who ends the process */

@@ -35,7 +35,6 @@
 #include "modules.h"
 #include "options.h"
 #include "pipes.h"
-#include "meter.h"
 #include "programs.h"
 #include "room.h"
 #include "sampler.h"
@@ -55,11 +54,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+/* Written by the constructor and by fork's child; the rest as said. */
 static struct {
-	const struct recorder_host *host; /* at load */
-	uint32_t bringing_up;             /* 1 = somebody is in recorder_wake_up() */
-	uint32_t clones;   /* calls of clone() that have not returned; not wiped in a child */
-	uint32_t is_clone; /* made by clone(): without a control thread */
+	const struct recorder_host *host;
+	uint32_t bringing_up; /* 1 = somebody is in recorder_wake_up() */
+	uint32_t clones;      /* calls of clone() that have not returned; not wiped in a child */
+	uint32_t is_clone;    /* made by clone(): without a control thread */
 } process;
 
 /* --- Load ------------------------------------------------------------------------------------ */
@@ -77,7 +77,8 @@ static void settle(void)
 		store_relaxed(&recorder_gate.settled, 1);
 }
 
-/* A process in which nothing is recorded. No system calls: it may be confined. */
+/* A child that is not to be recorded, or a process in which nothing is. No system calls: it may be
+ * confined. */
 static void stay_off(void)
 {
 	store_relaxed(&recorder_gate.settled, 1);
@@ -169,7 +170,6 @@ void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
 	bool is_of_trial = trial_is_on();
-	struct slow_path path = { clock_now_ticks(), 0 };
 	struct clock_pair forked;
 
 	if (!process.host)
@@ -197,7 +197,6 @@ void recorder_fork_child(void)
 	if (arena)
 		arena_forget(arena, self_of_thread.busy);
 	self_forget();
-	slow_path_end(&self_of_thread, &path);
 	if (!recorder_options.follow) {
 		stay_off();
 		return;

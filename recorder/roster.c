@@ -11,7 +11,6 @@
 #include "chunk.h"
 #include "clock.h"
 #include "op.h"
-#include "owncost.h"
 #include "pool.h"
 #include "strings.h"
 #include "syscalls.h"
@@ -31,7 +30,6 @@ struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, ui
 	slot = roster_slot(arena, index);
 	store_relaxed(&slot->tid, tid);
 	store_relaxed(&slot->chunk, 0);
-	store_relaxed(&slot->chunk_from, 0);
 	store_relaxed(&slot->delay_ns, 0);
 	store_relaxed(&slot->last_ticks, 0);
 	store_relaxed(&slot->op, op);
@@ -52,7 +50,6 @@ void roster_release(struct arena *arena, struct slot *slot)
 	 * twice. */
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		add_relaxed(&arena->counters[i], exchange_acq_rel(&slot->counters[i], 0));
-	owncost_thread_ends(arena, slot);
 	pool_give(arena, &arena->slots, slot_items, (uint32_t)index);
 }
 

@@ -21,7 +21,6 @@
 #include "mark.h"
 #include "op.h"
 #include "opening.h"
-#include "meter.h"
 #include "roster.h"
 #include "scope.h"
 #include "spare.h"
@@ -55,7 +54,7 @@ static const void *find_stack_top(uint32_t tid)
 	return here < (uintptr_t)__libc_stack_end ? __libc_stack_end : NULL;
 }
 
-static bool begin_in_slot(struct self *self)
+static bool claim_slot(struct self *self)
 {
 	struct arena *arena = recorder_arena;
 	uint32_t tid = (uint32_t)sys_gettid();
@@ -81,15 +80,6 @@ static bool begin_in_slot(struct self *self)
 	self->announced = 0;
 	mark_write(self, clock_now_ticks());
 	return true;
-}
-
-static bool claim_slot(struct self *self)
-{
-	struct slow_path path = slow_path_begin(self);
-	bool has_slot = begin_in_slot(self);
-
-	slow_path_end(self, &path);
-	return has_slot;
 }
 
 /* The thread goes on as another one, under a new index. */
@@ -230,6 +220,12 @@ bool self_heals(struct self *self, const void *frame)
 	return false;
 }
 
+int *self_find_errno(struct self *self)
+{
+	self->errno_at = &errno;
+	return self->errno_at;
+}
+
 struct self *self_settle(struct self *self)
 {
 	if (settle(self))
@@ -316,34 +312,26 @@ bool self_take_flow(void)
 	return is_in_flow;
 }
 
-static void leave_slot(struct self *self)
-{
-	struct slow_path path = slow_path_begin(self);
-	struct slot *slot = self->slot;
-	char name[sizeof(slot->name)] = "";
-
-	(void)SYS3(prctl, PR_GET_NAME, name, 0);
-	mark_write(self, clock_now_ticks());
-	op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
-	self_cut_off(self);
-	op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
-		   string_intern(name, strnlen(name, sizeof(name))));
-	chunk_hand_over(self);
-	slow_path_end(self, &path);
-	self->slot = NULL;
-	roster_release(recorder_arena, slot);
-}
-
 void self_finish(void)
 {
 	struct self *self = &self_of_thread;
+	struct slot *slot = self->slot;
+	char name[sizeof(slot->name)] = "";
 
 	assert(self->flows == 0);
-	if (self->slot && !self->busy && !gate_is_confined()) {
+	if (slot && !self->busy && !gate_is_confined()) {
 		self->busy_frame = __builtin_frame_address(0);
 		self->busy = SELF_INSIDE;
 		order_for_handlers();
-		leave_slot(self);
+		(void)SYS3(prctl, PR_GET_NAME, name, 0);
+		mark_write(self, clock_now_ticks());
+		op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
+		self_cut_off(self);
+		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
+			   string_intern(name, strnlen(name, sizeof(name))));
+		chunk_hand_over(self);
+		self->slot = NULL;
+		roster_release(recorder_arena, slot);
 		order_for_handlers();
 		self->busy = 0;
 	}

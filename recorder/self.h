@@ -36,7 +36,7 @@ struct self {
 	uint32_t depth;       /* open entries in use */
 	uint32_t position;    /* in chunk: next record to write */
 	int saved_errno;
-	int *errno_at; /* where libc has this thread's errno; NULL = not known, or metered */
+	int *errno_at; /* where libc has this thread's errno; NULL = not asked yet */
 	struct slot *slot;
 	struct chunk *chunk;
 	const void *busy_frame; /* where it entered */
@@ -45,11 +45,6 @@ struct self {
 	uint64_t marked_ticks; /* when its CPU time was recorded last */
 	uint64_t announced;    /* op id that its creator gave it */
 	uint64_t announced_parent;
-	uint64_t slow_ticks;       /* of slow paths so far */
-	uint64_t meter_begun;      /* ticks: the metered call under way began; 0 = there is none */
-	uint64_t meter_slow_ticks; /* slow_ticks by then */
-	uint32_t meter_position;   /* position by then */
-	uint32_t meter_end;        /* position until which it runs; 0 = it does not */
 };
 
 extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("initial-exec")));
@@ -91,16 +86,14 @@ static inline uint64_t self_next_id(struct self *self)
 }
 
 /* The rare cases of self_begin(): the thread, or its scope, is not settled; it was busy, retired or
- * out of scope. Or its errno is not known yet, or the call is metered (meter.h). */
+ * out of scope. Or its errno was not asked for yet. */
 struct self *self_settle(struct self *) HIDDEN;
 bool self_heals(struct self *, const void *frame) HIDDEN;
-int *meter_enter(struct self *) HIDDEN;
-int *meter_leave(struct self *) HIDDEN;
+int *self_find_errno(struct self *) HIDDEN;
 
-static inline __attribute__((always_inline)) int *self_errno(struct self *self,
-							     int *(*find)(struct self *))
+static inline int *self_errno(struct self *self)
 {
-	return LIKELY(self->errno_at) ? self->errno_at : find(self);
+	return LIKELY(self->errno_at) ? self->errno_at : self_find_errno(self);
 }
 
 static inline struct self *self_become_busy(const void *frame)
@@ -110,7 +103,7 @@ static inline struct self *self_become_busy(const void *frame)
 	self->busy_frame = frame;
 	self->busy = SELF_INSIDE;
 	order_for_handlers();
-	self->saved_errno = *self_errno(self, meter_enter);
+	self->saved_errno = *self_errno(self);
 	return self;
 }
 
@@ -132,7 +125,7 @@ static inline __attribute__((always_inline)) struct self *self_begin(const void 
 
 static inline void self_end(struct self *self)
 {
-	*self_errno(self, meter_leave) = self->saved_errno;
+	*self_errno(self) = self->saved_errno;
 	order_for_handlers();
 	self->busy = 0;
 }

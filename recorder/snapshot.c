@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "age.h"
 #include "chunk.h"
 #include "clock.h"
 #include "delays.h"
@@ -336,7 +335,7 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 /* In a ring, from when on all is in it. */
 static uint64_t find_oldest(const struct snapshot *snapshot, const struct arena *arena)
 {
-	uint64_t oldest = later(load_relaxed(&arena->dumped_ticks), snapshot->limit_ticks);
+	uint64_t oldest = load_relaxed(&arena->dumped_ticks);
 
 	for (uint32_t i = 0; arena->is_ring && i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
@@ -422,7 +421,6 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		snapshot->counters[i] = roster_counter(arena, (enum counter)i);
-	age_leave_out(snapshot, arena);
 	find_openings(snapshot, arena);
 	snapshot->losses_total = snapshot_losses(arena);
 	snapshot->losses = snapshot->losses_total - arena->losses_reported;

@@ -53,7 +53,6 @@ struct snapshot {
 	uint64_t looked_at;     /* records, for what was open: there is a bound */
 	uint32_t chunk_count;   /* chunks below are in it, each as far as it says itself */
 	uint32_t chunk_first;   /* the oldest: a ring overwrites it first, so it is written first */
-	uint64_t limit_ticks;   /* records that ended before are too old (age.h); 0 = none are */
 	uint64_t since_ticks;   /* all that ended since then is in it */
 	uint32_t opening_first; /* it has what was recorded in these */
 	uint32_t opening_count;

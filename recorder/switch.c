@@ -22,9 +22,7 @@
 #include "op.h"
 #include "opening.h"
 #include "options.h"
-#include "owncost.h"
 #include "peek.h"
-#include "meter.h"
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
@@ -70,7 +68,6 @@ static bool make_arena(void)
 	arena->clock.base = gate_is_child() ? state.forked : clock_take_pair();
 	arena->clock.kind = clock_kind;
 	arena->is_ring = is_ring;
-	arena->keep_s = (uint32_t)recorder_options.keep_s;
 	arena->is_kept = recorder_options.keep != 0;
 	arena->session = recorder_options.keep;
 	identity_fill(arena, state.host->call_names, state.host->call_count);
@@ -85,7 +82,6 @@ static bool make_arena(void)
 	};
 	modules_save(arena);
 	usage_begin(arena);
-	meter_arena_made(arena);
 	/* Pairs with whoever looks at the arena before the gate is on. */
 	store_release(&recorder_arena, arena);
 	return true;
@@ -172,7 +168,6 @@ static void try_to_open(void *is_open)
 
 static bool open_gate(void)
 {
-	struct slow_path path = slow_path_begin(&self_of_thread);
 	bool is_open = load_relaxed(&recorder_gate.mode) == GATE_ON;
 
 	if (is_open || gate_is_confined())
@@ -180,7 +175,6 @@ static bool open_gate(void)
 	/* Else the program's own stack would have to do. */
 	(void)spare_start();
 	spare_call_surely(try_to_open, &is_open);
-	slow_path_end(&self_of_thread, &path);
 	return is_open;
 }
 
@@ -213,7 +207,6 @@ static void begin_anew(void)
 	if (opening_now(recorder_arena) == 1)
 		return;
 	usage_begin(recorder_arena);
-	owncost_begin_window(recorder_arena);
 	idle_forget(recorder_arena);
 }
 
@@ -319,6 +312,4 @@ void switch_fork_child(const struct clock_pair *forked)
 	gate_facts.is_on = 0;
 	scope_set_switch(false);
 	peek_forget();
-	owncost_fork_child();
-	meter_fork_child();
 }

@@ -15,7 +15,6 @@
 #include "handout.h"
 #include "inlined.h"
 #include "leftovers.h"
-#include "owncost.h"
 #include "room.h"
 #include "roster.h"
 #include "sampler.h"
@@ -80,20 +79,6 @@ static void put_usage(struct text *answer, struct arena *arena)
 			 load_relaxed(&arena->usage.involuntary_switches));
 }
 
-static void put_own_cost(struct text *answer, const struct arena *arena)
-{
-	struct owncost all, window;
-
-	owncost_note_control();
-	owncost_read(arena, clock_own_rate(CLOCK_APART_LEAST_NS), &all, &window);
-	text_put_key_u64(answer, "own_ns", owncost_sum(&all));
-	text_put_key_u64(answer, "own_events_ns", all.events_ns);
-	text_put_key_u64(answer, "own_slow_ns", all.slow_ns);
-	text_put_key_u64(answer, "own_control_ns", all.control_ns);
-	text_put_key_u64(answer, "own_dumps_ns", all.dumps_ns);
-	text_put_key_u64(answer, "own_window_ns", owncost_sum(&window) - window.dumps_ns);
-}
-
 /* Modules that make system calls of their own, and how many. */
 static void put_inlined(struct text *answer, const struct arena *arena)
 {
@@ -131,7 +116,6 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 	if (room.rule != ROOM_FREE)
 		text_put_key_u64(answer, "bound_bytes", room.more_bytes);
 	put_usage(answer, arena);
-	put_own_cost(answer, arena);
 	put_inlined(answer, arena);
 #define COUNTER(name, is_loss, meaning) \
 	text_put_key_u64(answer, #name, roster_counter(arena, COUNTER_##name));

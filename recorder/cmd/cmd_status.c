@@ -34,26 +34,6 @@ static void print_bound(const char *object)
 	       visible(bound));
 }
 
-static double to_ms(const char *object, const char *key)
-{
-	uint64_t ns = 0;
-
-	(void)client_number(object, key, &ns);
-	return (double)ns / 1e6;
-}
-
-/* About how much CPU time recording takes. */
-static void print_cost(const char *object)
-{
-	double cpu_ms = to_ms(object, "cpu_ns"), window_ms = to_ms(object, "own_window_ns");
-
-	printf("  cost    about %.1f%% of the CPU time while recording; so far %.1f ms (events "
-	       "%.1f, slow paths %.1f, own thread %.1f, dumps %.1f)\n",
-	       cpu_ms > 0 ? 100 * window_ms / cpu_ms : 0, to_ms(object, "own_ns"),
-	       to_ms(object, "own_events_ns"), to_ms(object, "own_slow_ns"),
-	       to_ms(object, "own_control_ns"), to_ms(object, "own_dumps_ns"));
-}
-
 static void print_recording(const char *object)
 {
 	uint64_t events = 0, most = 0, lost = 0, threads = 0, bytes = 0, dumps = 0, count;
@@ -72,7 +52,6 @@ static void print_recording(const char *object)
 	printf("  threads %" PRIu64 " seen\n  dumps   %" PRIu64 " handed out\n", threads, dumps);
 	printf("  memory  %s, %s\n", size, visible(arena));
 	print_bound(object);
-	print_cost(object);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		if (client_number(object, counters[i].name, &count) && count > 0)
 			printf("  %" PRIu64 " %s\n", count, counters[i].meaning);
