@@ -136,19 +136,15 @@ static void timed_sent_messages(uint64_t op, int count, const struct mmsghdr *me
 		timed_sent_message(op, count, &messages[0].msg_hdr);
 }
 
-/*
- * A datagram came from this address, of which the kernel has written the first byte. A program that
- * had less room for it has memory behind that, at least up to the page's end.
- */
+/* A datagram came from this address, of which the kernel has written the first byte. */
 static void timed_came(uint64_t op, int64_t result, const void *from, socklen_t size)
 {
-	enum { PAGE_BYTES = 4096 };
-	if (result < 0 || !from || size == 0 || size > PAGE_BYTES - (uintptr_t)from % PAGE_BYTES)
+	if (result < 0 || !from || size == 0)
 		return;
 	struct self *self = op ? hook_enter() : NULL;
 	if (!self)
 		return;
-	op_set_peer(self, op, from, size);
+	op_set_sender(self, op, from, size);
 	self_leave(self);
 }
 

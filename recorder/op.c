@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "clock.h"
 #include "descriptors.h"
@@ -20,8 +21,12 @@
 #include "opening.h"
 #include "slow.h"
 #include "stack.h"
+#include "syscalls.h"
+#include "tasks.h"
 
 #include "in_target.h"
+
+enum { PAGE_BYTES = 4096 };
 
 uint64_t op_min_io_ticks;
 uint64_t op_brief_ticks;
@@ -404,6 +409,20 @@ void op_set_peer(struct self *self, uint64_t op, const void *address, size_t byt
 
 	if (entry)
 		store_release(&entry->record.count, destinations_name(address, bytes));
+}
+
+void op_set_sender(struct self *self, uint64_t op, const void *address, size_t bytes)
+{
+	uint64_t at = (uint64_t)(uintptr_t)address;
+	struct sockaddr_storage copy;
+
+	if (bytes > sizeof(copy))
+		return;
+	/* Behind its room, up to the page's end, there is memory of the program's. */
+	if (at % PAGE_BYTES + bytes <= PAGE_BYTES)
+		op_set_peer(self, op, address, bytes);
+	else if (task_read_memory((uint32_t)sys_getpid(), at, &copy, bytes) == bytes)
+		op_set_peer(self, op, &copy, bytes);
 }
 
 void op_set_file_lock(struct self *self, uint64_t op, int fd, const char *what, uint64_t from,

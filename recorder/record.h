@@ -63,8 +63,11 @@ void op_set_descriptor(struct self *, uint64_t op, int fd) HIDDEN;
 void op_set_ready(struct self *, uint64_t op, int fd) HIDDEN;
 /* The descriptor at the other end of an io op that has two. */
 void op_set_other(struct self *, uint64_t op, int fd) HIDDEN;
-/* The address that an io op sent to, or got from, which the kernel has read or written. */
+/* The address that an io op sent to, which the kernel has read. */
 void op_set_peer(struct self *, uint64_t op, const void *address, size_t bytes) HIDDEN;
+/* The same that one got bytes from. The program may have had less room: the kernel has written the
+ * first byte. */
+void op_set_sender(struct self *, uint64_t op, const void *address, size_t bytes) HIDDEN;
 /*
  * The op has read `amount` bytes, not 0, into these parts. If a client sent them, recorder_peek of
  * them at most are looked at (peek.h). 0: none are, and nothing is to be called.

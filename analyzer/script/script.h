@@ -281,7 +281,22 @@ size_t script_recorded_actors(const struct script *);
 size_t script_recorded_ops(const struct script *);
 
 /* Of a step that concerns other actors; NULL = not known. */
-const struct step_origin *script_origin(const struct script *, uint32_t step);
+static inline const struct step_origin *script_origin(const struct script *script, uint32_t step)
+{
+	size_t from = 0, to = script->origin_count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (script->origins[middle].step < step)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < script->origin_count && script->origins[from].step == step
+		       ? &script->origins[from]
+		       : NULL;
+}
 
 void script_build(struct script *, const struct recording *, const struct class_table *,
 		  const struct script_options *);

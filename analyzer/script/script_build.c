@@ -380,23 +380,6 @@ size_t script_recorded_ops(const struct script *script)
 	return script->clients.count ? script->clients.first_op : script->recording->op_count;
 }
 
-const struct step_origin *script_origin(const struct script *script, uint32_t step)
-{
-	size_t from = 0, to = script->origin_count;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (script->origins[middle].step < step)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < script->origin_count && script->origins[from].step == step
-		       ? &script->origins[from]
-		       : NULL;
-}
-
 void script_free(struct script *script)
 {
 	for (size_t i = 0; i < script->source_count; i++) {

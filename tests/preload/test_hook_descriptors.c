@@ -174,7 +174,7 @@ START_TEST(test_datagrams_and_letters)
 {
 	static const struct target_case rows[] = {
 		{ "between", "sent", { { "op", "io", "send", 8, 8 } } },
-		{ "between", "received", { { "op", "io", "recv", 7, 7 } } },
+		{ "between", "received", { { "op", "io", "recv", 9, 9 } } },
 		{ "between", "letters", { { "op", "io", "msg", 6, 6 } } },
 	};
 	static const struct {
@@ -194,6 +194,8 @@ START_TEST(test_datagrams_and_letters)
 		{ "recvfrom", "unix dgram @between-1-", "@between-0-", 3, 0 },
 		{ "recvmsg", "unix dgram @between-1-", "@between-0-", 4, 0 },
 		{ "recvmmsg", "unix dgram @between-1-", "@between-0-", 5, 0 },
+		{ "recvfrom", "unix dgram @between-1-", "@between-0-", 7, 0 },
+		{ "recvfrom", "unix dgram @between-1-", "", 8, 0 },
 		{ "msgsnd", "sysv queue ", "", 5, 0 },
 		{ "msgsnd", "sysv queue ", "", 5, 0 },
 		{ "msgrcv", "sysv queue ", "", 5, 0 },

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/socket.h>
@@ -76,19 +77,35 @@ static void sent(void)
 	say_errno("empty again", recv(to, data, sizeof(data), MSG_DONTWAIT));
 }
 
-/* Six datagrams from one socket, each of another length. */
+/* An address over the edge of a page, and one that was cut off there. */
+static void received_at_an_edge(int to, char *data, size_t bytes)
+{
+	enum { PAGE = 4096, BEFORE = 8 };
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sockaddr *sender = (struct sockaddr *)(pages + PAGE - BEFORE);
+	socklen_t room = sizeof(struct sockaddr_un);
+
+	say_errno("edge", recvfrom(to, data, bytes, 0, sender, &room));
+	mprotect(pages + PAGE, PAGE, PROT_NONE);
+	room = BEFORE;
+	say_errno("cut off", recvfrom(to, data, bytes, 0, sender, &room));
+	munmap(pages, 2 * PAGE);
+}
+
+/* Eight datagrams from one socket, each of another length. */
 static void received(void)
 {
 	int from = named_socket(0), to = named_socket(1);
 	const struct sockaddr *name = (struct sockaddr *)&names[1];
 	struct sockaddr_un sender;
 	socklen_t bytes = sizeof(sender);
-	char data[16] = "abcdef";
+	char data[16] = "abcdefgh";
 	struct iovec part = { data, sizeof(data) };
 	struct msghdr message = { &sender, sizeof(sender), &part, 1, NULL, 0, 0 };
 	struct mmsghdr messages[2] = { { message, 0 }, { message, 0 } };
 
-	for (size_t i = 1; i <= 6; i++)
+	for (size_t i = 1; i <= 8; i++)
 		say_errno("sendto", sendto(from, data, i, 0, name, name_bytes[1]));
 	say_errno("recvfrom",
 		  recvfrom(to, data, sizeof(data), 0, (struct sockaddr *)&sender, &bytes));
@@ -98,6 +115,7 @@ static void received(void)
 	say_errno("recvmsg", recvmsg(to, &message, 0));
 	say_errno("recvmmsg", recvmmsg(to, messages, 1, 0, NULL));
 	say_errno("bad address", recvfrom(to, data, sizeof(data), 0, (struct sockaddr *)8, &bytes));
+	received_at_an_edge(to, data, sizeof(data));
 	bytes = sizeof(sender);
 	say_errno("nothing", recvfrom(to, data, sizeof(data), MSG_DONTWAIT,
 				      (struct sockaddr *)&sender, &bytes));
