@@ -24,7 +24,6 @@
 
 #include "arena.h"
 #include "aside.h"
-#include "census.h"
 #include "chunk.h"
 #include "clients.h"
 #include "clock.h"
@@ -393,7 +392,6 @@ void control_forget(void)
 	aside_fork_child();
 	sampler_forget();
 	survey_forget();
-	census_fork_child();
 	inlined_forget();
 	surplus_forget();
 	leftovers_forget();

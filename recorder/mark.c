@@ -42,23 +42,6 @@ void mark_sample(struct self *self, uint64_t now_ticks, uint32_t stack)
 	(void)chunk_append(self, &record);
 }
 
-void mark_was(struct self *self, uint64_t at_ticks, uint64_t cpu_ns)
-{
-	struct record record = {
-		.start = at_ticks,
-		.end = at_ticks,
-		.id = load_relaxed(&self->slot->delay_ns),
-		.parent = op_current(self),
-		.name = self->thread,
-		.value = cpu_ns,
-		.fd = -1,
-		.type = RECORD_SAMPLE,
-	};
-
-	if (mark_gap_ticks != MARK_NEVER)
-		(void)chunk_append(self, &record);
-}
-
 void mark_write(struct self *self, uint64_t now_ticks)
 {
 	if (mark_gap_ticks != MARK_NEVER)

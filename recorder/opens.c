@@ -9,7 +9,6 @@
  */
 #include "opens.h"
 
-#include "census.h"
 #include "chunk.h"
 #include "fields.h"
 #include "handles.h"
@@ -124,19 +123,6 @@ static bool copy_slots(struct snapshot *snapshot, const struct arena *arena, uin
 	return is_elsewhere;
 }
 
-/* The calls that threads have been inside of since recording was turned on. Their threads have
- * nothing else of that opening. */
-static void copy_inside(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
-{
-	for (uint32_t i = 0; arena == recorder_arena && i < slots; i++) {
-		const struct slot *slot = roster_slot(arena, i);
-		struct snapshot_open open;
-
-		if (load_acquire(&slot->thread) != 0 && census_open(slot, &open))
-			add(snapshot, &open, snapshot->open_count);
-	}
-}
-
 /* Once more, for holds that moved from a slot that had not been looked at to one that had. */
 static void copy_released(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
 {
@@ -199,7 +185,6 @@ void opens_copy(struct snapshot *snapshot, const struct arena *arena, uint32_t s
 {
 	if (copy_slots(snapshot, arena, slots))
 		copy_released(snapshot, arena, slots);
-	copy_inside(snapshot, arena, slots);
 	copy_handles(snapshot, arena);
 	copy_children(snapshot, arena);
 }

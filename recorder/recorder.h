@@ -86,8 +86,6 @@ struct recorder_host {
 	const char *const
 		*call_names; /* names[i] is the string id i + 1 in every arena, for ever */
 	uint32_t call_count;
-	const void *const *functions; /* functions[i] is libc's own of that name, or NULL */
-	uint32_t function_count;      /* at most call_count */
 	bool is_go; /* the program is written in Go, whose runtime goes past libc */
 	int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 };

@@ -34,7 +34,6 @@ enum { REFUSALS = 1000 };
 
 __thread struct self self_of_thread;
 uint32_t self_period = 1;
-void (*self_comes_back)(struct self *);
 
 extern void *__libc_stack_end;
 
@@ -141,15 +140,6 @@ static void mute(struct self *self, uint32_t period)
 	op_end_forgotten(self, self->opening);
 }
 
-static void come_back(struct self *self)
-{
-	/* Pairs with census_begin(). */
-	void (*comes_back)(struct self *) = load_acquire(&self_comes_back);
-
-	if (comes_back)
-		comes_back(self);
-}
-
 /* First call since recording was turned on: registers the thread, or ends what was open
  * meanwhile. */
 static bool settle(struct self *self)
@@ -164,7 +154,6 @@ static bool settle(struct self *self)
 	self->muted = 0;
 	if (self->slot) {
 		resettle(self, period);
-		come_back(self);
 		return true;
 	}
 	if (self->refusals > 0 && self->refusals-- > 1) {
@@ -178,7 +167,6 @@ static bool settle(struct self *self)
 		return false;
 	}
 	self->period = period;
-	come_back(self);
 	return true;
 }
 

@@ -52,10 +52,6 @@ extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("init
 /* Grows whenever recording is turned on, in a forked child, and when the scope changes. */
 extern uint32_t self_period HIDDEN;
 
-/* A thread records the first time since recording was turned on, and has a slot. Written by the
- * control thread; NULL: nothing is to be done. */
-extern void (*self_comes_back)(struct self *) HIDDEN;
-
 static inline void self_begin_period(void)
 {
 	add_relaxed(&self_period, 1);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "census.h"
 #include "chunk.h"
 #include "gate.h"
 #include "handout.h"
@@ -180,13 +179,10 @@ void verb_ENABLE(struct request *request, struct text *answer)
 	if (is_in_the_way(request, answer) || !change_settings(request, answer))
 		return;
 	trial_recording_begins();
-	switch_prepare();
-	census_look();
 	if (switch_enable() != 0 && (!leftovers_make_room() || switch_enable() != 0)) {
 		verbs_refuse(answer, "memory", room_reason());
 		return;
 	}
-	census_begin();
 	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"on\"}\n");
 }

@@ -284,8 +284,6 @@ static struct watch *make(struct self *self, uint64_t address, enum watch_type t
 
 		if (!watch || (load_relaxed(&watch->address) == address && found == type))
 			return watch;
-		if (!self->slot && load_relaxed(&watch->holder_op) != 0)
-			return NULL; /* the hold's record would have to be written */
 		/* Acquire and release: whoever had the place is done with it, and whoever looks at
 		 * it from here on sees that it is claimed. */
 		if (found != WATCH_CLAIMED && cas_acq_rel(&watch->type, &found, WATCH_CLAIMED)) {
@@ -323,7 +321,7 @@ struct watch *watch_get(struct self *self, const void *address, enum watch_type 
 		watch = make(self, key, type, 0);
 	else
 		watch = make_locked(self, key, type);
-	if (!watch && self->slot)
+	if (!watch)
 		self_count(self, COUNTER_dropped_watches);
 	return watch;
 }

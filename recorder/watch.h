@@ -82,8 +82,7 @@ static inline uint64_t watch_thread_op(const void *thread)
 	return watch && watch->type == WATCH_THREAD ? watch->holder_op : 0;
 }
 /* Makes the entry if needed; NULL = table full (counted). Its name is "TYPE module+offset" or "TYPE
- * 0xADDRESS"; threads and children have none, and only one thread may ask for theirs. A thread
- * without a slot may ask, too: NULL if there is a hold's record to be written first. */
+ * 0xADDRESS"; threads and children have none, and only one thread may ask for theirs. */
 struct watch *watch_get(struct self *, const void *address, enum watch_type) HIDDEN;
 /* Joins of this thread, which libc knows by that number, find its op. */
 void watch_publish_thread(struct self *, const void *thread) HIDDEN;
@@ -111,9 +110,6 @@ uint64_t watch_child_op(const struct watch *) HIDDEN;
 
 /* The new holder, while it holds the lock: opens an op `hold`. */
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;
-
-/* The same for one who has had it since that moment. */
-void hold_begin_since(struct self *, struct watch *, uint32_t stack, uint64_t since_ticks) HIDDEN;
 
 /* The new holder came back from a condition's wait; between the signal and that, the mutex was
  * other threads' for so long: see format.h. */

@@ -10,8 +10,6 @@ import json
 
 # Lives that a switch of the recording does not cut: of the process, its threads and children, and what it declared.
 LIVES = {"process", "thread", "exec", "user"}
-# Ids from here on, but for their thread, are of calls that threads were inside of when recording began.
-FOUND_OPEN = 0xffff0000
 # Two clocks are compared, of which one was measured against the other for some milliseconds.
 NEVER = 1 << 62
 CLOCK_NS, CLOCK_RATE = 200_000, 2e-4
@@ -143,10 +141,9 @@ class Checker:
             self.say("what was open has become another", before, now)
 
     def check_gone(self, header, open_ops):
-        """What was open in the window before is so still, or has ended. But a call that its thread was inside of when
-        recording began may end unseen while that is off."""
+        """What was open in the window before is so still, or has ended."""
         for key, op in self.opened.items():
-            if key % 2**32 < FOUND_OPEN and key not in open_ops and key not in self.ended:
+            if key not in open_ops and key not in self.ended:
                 self.say("what was open is gone", op)
         for key, op in open_ops.items():
             before = self.opened.get(key)
