@@ -97,21 +97,29 @@ static inline void bell_round(struct sketch *sketch, const struct bell *of, int 
 	bell_answers(sketch, of->is_swapped, of->is_swapped ? ms + 2 : ms + 3, ms + b_answered_ms);
 }
 
-static inline void bell_sketch(struct sketch *sketch, const struct bell *of)
+/* The threads, which end at these times. Main joins those from `joined` on, one after the other. */
+static inline void bell_threads(struct sketch *sketch, const double ends_ms[BELL_THREADS],
+				uint32_t joined)
 {
 	static const char *const names[] = { "main", "loop", "worker", "worker", "a", "b" };
+
+	for (uint32_t i = 0; i < BELL_THREADS; i++)
+		sketch_thread(sketch, names[i], 0, ends_ms[i]);
+	for (uint32_t i = 1; i < BELL_THREADS; i++)
+		sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[i].op);
+	for (uint32_t i = joined; i < BELL_THREADS; i++)
+		sketch_wait(sketch, 0, REASON_JOIN, "", i == joined ? 0 : ends_ms[i - 1],
+			    ends_ms[i], sketch->rec.threads[i].op);
+}
+
+static inline void bell_sketch(struct sketch *sketch, const struct bell *of)
+{
 	double end_ms = BELL_ROUND_MS * BELL_ROUNDS, last_ms = end_ms + BELL_LAST_MS;
 	double loop_ms = end_ms - BELL_ROUND_MS + bell_answered_ms(of);
 	double ends_ms[] = { last_ms, loop_ms, end_ms, end_ms, end_ms, last_ms };
 
 	sketch_begin(sketch);
-	for (uint32_t i = 0; i < BELL_THREADS; i++)
-		sketch_thread(sketch, names[i], 0, ends_ms[i]);
-	for (uint32_t i = 1; i < BELL_THREADS; i++)
-		sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[i].op);
-	for (uint32_t i = 1; i < BELL_THREADS; i++)
-		sketch_wait(sketch, 0, REASON_JOIN, "", i == 1 ? 0 : ends_ms[i - 1], ends_ms[i],
-			    sketch->rec.threads[i].op);
+	bell_threads(sketch, ends_ms, 1);
 	for (int round = 0; round < BELL_ROUNDS; round++)
 		bell_round(sketch, of, round);
 	sketch_sleep(sketch, BELL_CLIENT + 1, "last", end_ms, last_ms);

@@ -148,20 +148,13 @@ static void chain_round(struct chain *chain, int round)
 
 static void chain_sketch(struct chain *chain)
 {
-	static const char *const names[] = { "main", "loop", "worker", "worker", "a", "b" };
 	struct sketch *sketch = &chain->sketch;
 	double end_ms = CHAIN_ROUND_MS * CHAIN_ROUNDS, last_ms = end_ms + CHAIN_LAST_MS;
 	double ends_ms[] = { last_ms, end_ms, end_ms, end_ms, end_ms, last_ms };
 
 	*chain = (struct chain){ .free_ms = { 0 } };
 	sketch_begin(sketch);
-	for (uint32_t i = 0; i < BELL_THREADS; i++)
-		sketch_thread(sketch, names[i], 0, ends_ms[i]);
-	for (uint32_t i = 1; i < BELL_THREADS; i++)
-		sketch_link(sketch, 0, LINK_SPAWN, "", 0, 0, sketch->rec.threads[i].op);
-	for (uint32_t i = 4; i < BELL_THREADS; i++)
-		sketch_wait(sketch, 0, REASON_JOIN, "", i == 4 ? 0 : ends_ms[i - 1], ends_ms[i],
-			    sketch->rec.threads[i].op);
+	bell_threads(sketch, ends_ms, BELL_CLIENT);
 	for (int round = 0; round < CHAIN_ROUNDS; round++)
 		chain_round(chain, round);
 	sketch_sleep(sketch, BELL_CLIENT + 1, "last", end_ms, last_ms);
