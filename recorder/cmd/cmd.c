@@ -116,7 +116,7 @@ static void print_command_help(const struct command *command)
 			 option_rows[i].name, option_rows[i].argument);
 		if (isdigit(option_rows[i].letter))
 			memcpy(name, "   ", 3);
-		printf("  %-20s %s\n", name, option_rows[i].help);
+		printf("  %-22s %s\n", name, option_rows[i].help);
 	}
 	if (strstr(command->arguments, "KEY=VALUE"))
 		print_settings();
@@ -164,7 +164,7 @@ static bool set_trial_option(struct cmd_options *options, char letter, const cha
 	case 'T':
 		options->top = argument;
 		return true;
-	case 'p':
+	case '5':
 		options->progress = argument;
 		return true;
 	case 'n':
@@ -201,6 +201,9 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 		break;
 	case 'u':
 		options->user = argument;
+		break;
+	case 'p':
+		options->process = argument;
 		break;
 	case 'k':
 		options->keep = true;
@@ -273,9 +276,11 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 }
 
 /* Whether there are as many arguments as the usage says. */
-static bool count_fits(const struct command *command, int count)
+static bool count_fits(const struct command *command, const struct cmd_options *options)
 {
-	if (!command->arguments[0])
+	int count = options->argument_count;
+
+	if (!command->arguments[0] || options->process)
 		return count == 0;
 	return count == 1 || (count > 1 && strstr(command->arguments, "..."));
 }
@@ -295,7 +300,7 @@ int cmd_run(int argc, char **argv)
 		print_command_help(command);
 		return CMD_DONE;
 	}
-	if (!count_fits(command, options.argument_count)) {
+	if (!count_fits(command, &options)) {
 		cmd_fail("usage: wcprof %s [options] %s (wcprof help %s)", command->name,
 			 command->arguments, command->name);
 		return CMD_USAGE;

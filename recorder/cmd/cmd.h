@@ -24,8 +24,9 @@ enum { CMD_DISAGREES = 3 };
 enum { CMD_SLOW_MAX = 32 };
 
 struct cmd_options {
-	const char *output; /* NULL = not given */
-	const char *user;   /* to be, NULL = not given */
+	const char *output;  /* NULL = not given */
+	const char *user;    /* to be, NULL = not given */
+	const char *process; /* that runs already, NULL = not given */
 	bool keep;
 	unsigned how; /* enum target_how */
 	bool all;

@@ -9,55 +9,25 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "advice.h"
-#include "client.h"
 #include "executable.h"
 #include "systemctl.h"
+#include "window.h"
 
-enum { SECONDS = 10, SECONDS_MOST = 86400, START_SECONDS = 10, START_PAUSE_NS = 50000000 };
+enum { SECONDS = 10, START_SECONDS = 10, START_PAUSE_NS = 50000000 };
 
 struct service {
 	struct cmd_options *options;
 	struct systemctl_unit unit;
-	sigset_t signals;
-	bool is_interrupted;
+	struct window window;
 	bool has_not_started; /* with the library */
 	char pid[16];         /* of its main process */
 };
-
-/* So long, or until a signal comes. */
-static void wait_for(struct service *service, time_t seconds, long ns)
-{
-	const struct timespec time = { seconds, ns };
-
-	if (!service->is_interrupted)
-		service->is_interrupted = sigtimedwait(&service->signals, NULL, &time) > 0;
-}
-
-/* Sends a line to all its processes; how many took it. */
-static size_t tell(const struct service *service, const char *line)
-{
-	struct target_list found;
-	char error[512];
-	size_t count = 0;
-
-	if (target_find(&found, service->pid, TARGET_TREE, error, sizeof(error)) != 0)
-		return 0;
-	for (size_t i = 0; i < found.count; i++) {
-		struct client_answer answer;
-
-		count += found.targets[i].socket[0] &&
-			 client_ask(found.targets[i].socket, line, &answer);
-	}
-	target_list_free(&found);
-	return count;
-}
 
 static time_t now_seconds(void)
 {
@@ -73,34 +43,23 @@ static size_t enable(struct service *service)
 	time_t end = now_seconds() + START_SECONDS;
 	size_t count = 0;
 
-	while (count == 0 && now_seconds() < end && !service->is_interrupted) {
-		wait_for(service, 0, START_PAUSE_NS);
+	while (count == 0 && now_seconds() < end && !service->window.is_interrupted) {
+		window_wait(&service->window, 0, START_PAUSE_NS);
 		if (systemctl_get(&service->unit, "MainPID", service->pid, sizeof(service->pid)) &&
 		    atoi(service->pid) > 0)
-			count = tell(service, "ENABLE");
+			count = window_enable(&service->window);
 	}
 	return count;
 }
 
 static int record(struct service *service, time_t seconds)
 {
-	struct cmd_options dump = *service->options;
-	char *arguments[] = { service->pid, NULL };
 	char path[300];
-	int status;
 
 	cmd_say(service->options, "%s is recorded for %ld seconds, or until Ctrl-C",
 		service->unit.name, (long)seconds);
-	wait_for(service, seconds, 0);
 	snprintf(path, sizeof(path), "wcprof.%s.jsonl", service->unit.name);
-	if (!dump.output)
-		dump.output = path;
-	dump.how = TARGET_TREE;
-	dump.arguments = arguments;
-	dump.argument_count = 1;
-	status = cmd_dump(&dump);
-	(void)tell(service, "DISABLE");
-	return status;
+	return window_record(&service->window, seconds, path);
 }
 
 static int restart_and_record(struct service *service, const char *library, time_t seconds)
@@ -115,7 +74,7 @@ static int restart_and_record(struct service *service, const char *library, time
 	}
 	if (enable(service) > 0)
 		return record(service, seconds);
-	if (service->is_interrupted)
+	if (service->window.is_interrupted)
 		return cmd_fail("%s: interrupted before it listened", name);
 	return cmd_fail("no process of %s has loaded %s: may its user read it (ProtectHome=), and "
 			"is it dynamically linked (wcprof check)?",
@@ -141,15 +100,13 @@ static int refuse(const struct service *service, const char *library, bool is_sy
 int cmd_service(struct cmd_options *options)
 {
 	struct service service = { .options = options };
-	const char *seconds = options->seconds;
-	time_t wanted = seconds ? strtol(seconds, NULL, 10) : SECONDS;
+	time_t seconds = window_seconds(options, SECONDS);
 	char library[EXECUTABLE_PATH_BYTES], state[64];
 	bool answers;
 	int status;
 
-	if (wanted < 1 || wanted > SECONDS_MOST ||
-	    (seconds && seconds[strspn(seconds, "0123456789")] != '\0'))
-		return cmd_fail("%s is no number of seconds from 1 to %d", seconds, SECONDS_MOST);
+	if (seconds < 0)
+		return CMD_FAILED;
 	if (!executable_library(library, sizeof(library)))
 		return cmd_fail("libwcprof.so is neither in the directory of wcprof nor in "
 				"../lib/wcprof");
@@ -158,14 +115,12 @@ int cmd_service(struct cmd_options *options)
 	answers = systemctl_get(&service.unit, "LoadState", state, sizeof(state));
 	if (!answers || strcmp(state, "loaded") != 0)
 		return refuse(&service, library, answers);
-	sigemptyset(&service.signals);
-	sigaddset(&service.signals, SIGINT);
-	sigaddset(&service.signals, SIGTERM);
-	sigaddset(&service.signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &service.signals, NULL);
+	service.window =
+		(struct window){ .options = options, .process = service.pid, .how = TARGET_TREE };
+	window_prepare(&service.window);
 	status = systemctl_preload(&service.unit, library);
 	if (status == 0) {
-		status = restart_and_record(&service, library, wanted);
+		status = restart_and_record(&service, library, seconds);
 		if (status == CMD_DONE)
 			cmd_say(options,
 				"the library stays in %s, and is off, until it is restarted",

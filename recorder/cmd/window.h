@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window of processes that run already: recording is turned on, a while later off, and what was
+ * recorded is dumped.
+ *
+ * Signals that would end the command are blocked, and end the window.
+ */
+#ifndef WCPROF_WINDOW_H
+#define WCPROF_WINDOW_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "cmd.h"
+
+enum { WINDOW_FOR_EVER = 0 };
+
+struct window {
+	struct cmd_options *options;
+	const char *process; /* as target_find() takes it */
+	unsigned how;        /* enum target_how */
+	sigset_t signals;
+	bool is_interrupted;
+};
+
+/* Blocks the signals. */
+void window_prepare(struct window *window);
+
+/* So long, or until a signal comes; WINDOW_FOR_EVER: until then. */
+void window_wait(struct window *window, time_t seconds, long ns);
+
+/* Turns recording on; how many processes took it. */
+size_t window_enable(const struct window *window);
+
+/* Of recording that is on: a while later off, and dumped to the file that the options name, or to
+ * this one. The command's status. */
+int window_record(struct window *window, time_t seconds, const char *path);
+
+/* Seconds that the options say, or so many; -1: complained of. */
+time_t window_seconds(const struct cmd_options *options, time_t usual);
+
+#endif
