@@ -25,16 +25,17 @@
 
 struct real real;
 
-const char *const hooks_call_names[CALL_COUNT] = {
-#define HOOK(type, symbol, parameters, arguments)                         #symbol,
-#define HOOK_OWN(type, symbol, parameters)                                #symbol,
-#define HOOK_AT(type, id, symbol, version, parameters, arguments)         #symbol,
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) #call,
-#define VARIADIC_OWN(type, symbol, call, parameters)                      #call,
+/* No table of addresses, which the loader would have to write into each process. */
+const char hooks_call_names[] =
+#define HOOK(type, symbol, parameters, arguments)                         #symbol "\0"
+#define HOOK_OWN(type, symbol, parameters)                                #symbol "\0"
+#define HOOK_AT(type, id, symbol, version, parameters, arguments)         #symbol "\0"
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) #call "\0"
+#define VARIADIC_OWN(type, symbol, call, parameters)                      #call "\0"
 #include "hooks.def"
-#define RAW(kind, number, call, fd) #call,
+#define RAW(kind, number, call, fd) #call "\0"
 #include "hooks.def"
-};
+	;
 
 /*
  * The rare part is a function of its own. A call that returns into the wrapper would make it save

@@ -143,7 +143,7 @@ struct vfork_return hook_vfork_end(int pid) HIDDEN;
 
 /* Finds all rows in the objects loaded after ours. No lock, no allocation. */
 void hooks_resolve(void) HIDDEN;
-extern const char *const hooks_call_names[CALL_COUNT] HIDDEN;
+extern const char hooks_call_names[] HIDDEN; /* CALL_COUNT, each with its end */
 
 /* Libraries beside libc whose functions block; once, from the constructor, after
  * hooks_resolve(). */

@@ -36,6 +36,9 @@ void object_read(struct object *object, const struct link_map *map)
 		case DT_STRTAB:
 			object->strings = pointer;
 			break;
+		case DT_STRSZ:
+			object->string_bytes = entry->d_un.d_val;
+			break;
 		case DT_GNU_HASH:
 			object->gnu_hash = pointer;
 			break;
@@ -92,13 +95,38 @@ static bool version_fits(const struct object *object, uint32_t index, const stru
 	unsigned version = object->versions[index];
 	bool is_default = !(version & 0x8000);
 	version &= 0x7fff;
-	if (!row->version || version == VER_NDX_GLOBAL || version == VER_NDX_LOCAL)
+	if (!row->version[0] || version == VER_NDX_GLOBAL || version == VER_NDX_LOCAL)
 		return is_default;
 	const char *name = version_name(object, version);
 	const char *wanted = row->version;
 	while (*wanted == '@')
 		wanted++;
 	return name && object_is_equal(name, wanted);
+}
+
+static uint64_t word_at(const char *from)
+{
+	uint64_t word;
+	__builtin_memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+/* Word by word: this is done for each of our hooks when a process starts. */
+static bool has_name(const struct object *object, size_t at, const struct symbol_row *row)
+{
+	const char *name = object->strings + at;
+	size_t i = 0;
+	if (object->string_bytes < row->bytes || at > object->string_bytes - row->bytes)
+		return false;
+	for (; i + sizeof(uint64_t) <= row->bytes; i += sizeof(uint64_t))
+		if (word_at(name + i) != word_at(row->symbol + i))
+			return false;
+	if (i > 0)
+		return word_at(name + row->bytes - sizeof(uint64_t)) ==
+		       word_at(row->symbol + row->bytes - sizeof(uint64_t));
+	while (i < row->bytes && name[i] == row->symbol[i])
+		i++;
+	return i == row->bytes;
 }
 
 static void *symbol_address(const struct object *object, uint32_t index,
@@ -108,13 +136,23 @@ static void *symbol_address(const struct object *object, uint32_t index,
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 	if (symbol->st_shndx == SHN_UNDEF ||
 	    (row->is_data ? type != STT_OBJECT : type != STT_FUNC && type != STT_GNU_IFUNC) ||
-	    !object_is_equal(object->strings + symbol->st_name, row->symbol) ||
-	    !version_fits(object, index, row))
+	    !has_name(object, symbol->st_name, row) || !version_fits(object, index, row))
 		return NULL;
 	void *address = (void *)(object->base + symbol->st_value);
 	if (type == STT_GNU_IFUNC)
 		address = ((void *(*)(void))address)();
 	return address;
+}
+
+/* Two bits of a word of the table's filter are set for each symbol that is there. */
+static bool may_have(const uint32_t *table, uint32_t hash)
+{
+	const ElfW(Addr) *filter = (const void *)(table + 4);
+	uint32_t words = table[2], shift = table[3];
+	unsigned bits = 8 * sizeof(*filter);
+	/* The format has a power of two. */
+	ElfW(Addr) word = filter[hash / bits & (words - 1)];
+	return word >> hash % bits & word >> (hash >> shift) % bits & 1;
 }
 
 static void *look_up_gnu(const struct object *object, const struct symbol_row *row)
@@ -124,10 +162,8 @@ static void *look_up_gnu(const struct object *object, const struct symbol_row *r
 	uint32_t first = table[1];
 	const uint32_t *buckets = table + 4 + table[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
 	const uint32_t *chain = buckets + bucket_count;
-	uint32_t hash = 5381;
-	for (const char *c = row->symbol; *c; c++)
-		hash = hash * 33 + (unsigned char)*c;
-	if (bucket_count == 0)
+	uint32_t hash = row->hash;
+	if (bucket_count == 0 || !may_have(table, hash))
 		return NULL;
 	uint32_t index = buckets[hash % bucket_count];
 	if (index < first)

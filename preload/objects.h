@@ -7,17 +7,48 @@
 
 #include "hooks.h"
 
+enum { SYMBOL_BYTES_MAX = 33, VERSION_BYTES_MAX = 16 };
+
+/* Made by SYMBOL_ROW(). Without addresses, which the loader would have to write. */
 struct symbol_row {
-	const char *symbol;
-	const char *version; /* NULL: the default one */
-	bool is_data;        /* no function */
+	char symbol[SYMBOL_BYTES_MAX];
+	char version[VERSION_BYTES_MAX]; /* empty: the default one */
+	uint32_t hash;                   /* of the GNU table */
+	uint16_t bytes;                  /* of the symbol, its end included */
+	bool is_data;                    /* no function */
 };
+
+/*
+ * The hash is 5381 * 33^n + c[0] * 33^(n-1) + ... + c[n-1]. The compiler works it out, as a process
+ * that starts looks up some 800 symbols.
+ */
+#define POWER_BIT(n, bit, power) ((n) & (bit) ? (power) : 1U)
+/* 33^n modulo 2^32, for n below 64. */
+#define POWER_OF_33(n)                                                               \
+	(POWER_BIT(n, 1, 33U) * POWER_BIT(n, 2, 1089U) * POWER_BIT(n, 4, 1185921U) * \
+	 POWER_BIT(n, 8, 1954312449U) * POWER_BIT(n, 16, 2463752705U) *              \
+	 POWER_BIT(n, 32, 288867329U))
+#define HASH_AT(s, i)                                                              \
+	((i) + 1 < sizeof(s) ? (unsigned char)(s)[(i) + 1 < sizeof(s) ? (i) : 0] * \
+				       POWER_OF_33(sizeof(s) - 2 - (i))            \
+			     : 0U)
+#define HASH_FROM(s, i) \
+	(HASH_AT(s, i) + HASH_AT(s, (i) + 1) + HASH_AT(s, (i) + 2) + HASH_AT(s, (i) + 3))
+#define SYMBOL_HASH(s)                                                              \
+	(5381U * POWER_OF_33(sizeof(s) - 1) + HASH_FROM(s, 0) + HASH_FROM(s, 4) +   \
+	 HASH_FROM(s, 8) + HASH_FROM(s, 12) + HASH_FROM(s, 16) + HASH_FROM(s, 20) + \
+	 HASH_FROM(s, 24) + HASH_FROM(s, 28))
+#define SYMBOL_ROW(symbol, version, is_data)                                  \
+	{                                                                     \
+		symbol, version, SYMBOL_HASH(symbol), sizeof(symbol), is_data \
+	}
 
 /* The tables of one loaded object. */
 struct object {
 	uintptr_t base;
 	const ElfW(Sym) * symbols;
 	const char *strings;
+	size_t string_bytes;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
 	const ElfW(Half) * versions;

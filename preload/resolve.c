@@ -30,16 +30,13 @@ void *hooks_real_dlopen;
 void *hooks_real_dlmopen;
 unsigned int *hooks_libc_threads;
 
-#define ROW(symbol, version)            \
-	{                               \
-#symbol, version, false \
-	}
+#define ROW(symbol, version) SYMBOL_ROW(#symbol, version, false)
 
 static const struct symbol_row rows[HOOK_COUNT] = {
-#define HOOK(type, symbol, parameters, arguments)                         ROW(symbol, NULL),
-#define HOOK_OWN(type, symbol, parameters)                                ROW(symbol, NULL),
+#define HOOK(type, symbol, parameters, arguments)                         ROW(symbol, ""),
+#define HOOK_OWN(type, symbol, parameters)                                ROW(symbol, ""),
 #define HOOK_AT(type, id, symbol, version, parameters, arguments)         ROW(symbol, version),
-#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) ROW(symbol, NULL),
+#define TIMED(kind, type, symbol, call, parameters, arguments, fd, value) ROW(symbol, ""),
 #include "hooks.def"
 };
 
@@ -50,14 +47,18 @@ static long missing(void)
 	return -1;
 }
 
-/* Fills the members that are still empty from one object. */
-static void resolve_in(const struct link_map *map, void *found[HOOK_COUNT])
+/* Fills the members that are still empty from one object. Returns whether any is empty yet. */
+static bool resolve_in(const struct link_map *map, void *found[HOOK_COUNT])
 {
 	struct object object;
+	bool lacks_any = false;
 	object_read(&object, map);
-	for (size_t i = 0; i < HOOK_COUNT; i++)
+	for (size_t i = 0; i < HOOK_COUNT; i++) {
 		if (!found[i])
 			found[i] = object_look_up(&object, &rows[i]);
+		lacks_any |= !found[i];
+	}
+	return lacks_any;
 }
 
 /* In whichever object it is. */
@@ -76,7 +77,7 @@ static void *find(const struct symbol_row *row)
 /* How many threads libc knows of; NULL: this libc keeps that to itself. */
 static unsigned int *find_thread_count(void)
 {
-	static const struct symbol_row row = { "__nptl_nthreads", "GLIBC_PRIVATE", true };
+	static const struct symbol_row row = SYMBOL_ROW("__nptl_nthreads", "GLIBC_PRIVATE", true);
 
 	return find(&row);
 }
@@ -84,7 +85,7 @@ static unsigned int *find_thread_count(void)
 /* NULL: the kernel maps no code, or a tool that runs the program has hidden it. */
 static void find_kernel_clock(void)
 {
-	static const struct symbol_row row = { "__vdso_clock_gettime", NULL, false };
+	static const struct symbol_row row = SYMBOL_ROW("__vdso_clock_gettime", "", false);
 
 	*(void **)&recorder_kernel_clock = find(&row);
 }
@@ -92,15 +93,18 @@ static void find_kernel_clock(void)
 void hooks_resolve(void)
 {
 	void *found[HOOK_COUNT] = { NULL };
+	bool lacks_any = true;
 	const struct link_map *own = _r_debug.r_map;
 
 	while (own && own->l_ld != _DYNAMIC)
 		own = own->l_next;
-	for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next)
-		resolve_in(map, found);
+	for (const struct link_map *map = own ? own->l_next : NULL; map && lacks_any;
+	     map = map->l_next)
+		lacks_any = resolve_in(map, found);
 	/* Not preloaded but opened late, libc lies before us. */
-	for (const struct link_map *map = _r_debug.r_map; map && map != own; map = map->l_next)
-		resolve_in(map, found);
+	for (const struct link_map *map = _r_debug.r_map; map && map != own && lacks_any;
+	     map = map->l_next)
+		lacks_any = resolve_in(map, found);
 	for (size_t i = 0; i < HOOK_COUNT; i++)
 		if (!found[i])
 			found[i] = (void *)missing;

@@ -112,15 +112,19 @@ static const char *program_name(const struct arena *arena)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void fill_strings(struct arena *arena, const char *const *call_names, uint32_t call_count)
+static void fill_strings(struct arena *arena, const char *call_names, uint32_t call_count)
 {
 	const char *program = program_name(arena);
 	char client[48];
 	struct text text = { .bytes = client, .size = sizeof(client) };
 
 	/* First of all: their ids are fixed. */
-	for (uint32_t i = 0; i < call_count; i++)
-		(void)strings_append(arena, call_names[i], strlen(call_names[i]));
+	for (uint32_t i = 0; i < call_count; i++) {
+		size_t bytes = strlen(call_names);
+
+		(void)strings_append(arena, call_names, bytes);
+		call_names += bytes + 1;
+	}
 	assert(strings_count(arena) == call_count);
 	arena->call_count = call_count;
 	text_put_u64(&text, arena->pid);
@@ -131,7 +135,7 @@ static void fill_strings(struct arena *arena, const char *const *call_names, uin
 	arena->thread_class = strings_intern(arena, "thread", 6);
 }
 
-void identity_fill(struct arena *arena, const char *const *call_names, uint32_t call_count)
+void identity_fill(struct arena *arena, const char *call_names, uint32_t call_count)
 {
 	fill_host(arena);
 	fill_process(arena);

@@ -12,6 +12,6 @@ uint64_t identity_start_ticks(void) HIDDEN;
 /* In which its pid counts: the inode of the name space; 0 when /proc does not tell. */
 uint64_t identity_pid_namespace(void) HIDDEN;
 /* Fills in the header's identity and the strings that everybody uses; the arena is new. */
-void identity_fill(struct arena *, const char *const *call_names, uint32_t call_count) HIDDEN;
+void identity_fill(struct arena *, const char *call_names, uint32_t call_count) HIDDEN;
 
 #endif

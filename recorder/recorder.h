@@ -83,8 +83,8 @@ uint64_t recorder_clock_ns(clockid_t) HIDDEN;
 
 /* The process as far as the recorder needs it; all function pointers are libc's own. */
 struct recorder_host {
-	const char *const
-		*call_names; /* names[i] is the string id i + 1 in every arena, for ever */
+	/* One after the other, each with its end. Their string ids are 1, 2, ... in every arena. */
+	const char *call_names;
 	uint32_t call_count;
 	bool is_go; /* the program is written in Go, whose runtime goes past libc */
 	int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);

@@ -28,7 +28,7 @@ enum { POPULATE_WRITE = 23 }; /* MADV_, of newer headers */
 /* A million events a second, as a busy server has. */
 enum { BURST_EVENTS = 10000, BURST_NS = 10000000 };
 
-static const char *const names[] = { "read", "pthread_mutex_lock" };
+static const char names[] = "read\0pthread_mutex_lock";
 static const struct recorder_host host = {
 	.call_names = names,
 	.call_count = 2,

@@ -48,7 +48,7 @@ struct extent {
 	char *content;
 };
 
-static const char *const calls[] = { "read", "pthread_mutex_lock" };
+static const char calls[] = "read\0pthread_mutex_lock";
 static const struct recorder_host host = { .call_names = calls,
 					   .call_count = 2,
 					   .thread_create = pthread_create };

@@ -18,7 +18,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const calls[] = { "read" };
+static const char calls[] = "read";
 static const struct recorder_host host = {
 	.call_names = calls,
 	.call_count = 1,

@@ -28,7 +28,7 @@
 
 enum { CALL_READ = 1, CALL_LOCK = 2 };
 
-static const char *const recording_calls[] = { "read", "pthread_mutex_lock" };
+static const char recording_calls[] = "read\0pthread_mutex_lock";
 static const struct recorder_host recording_host = {
 	.call_names = recording_calls,
 	.call_count = 2,
