@@ -412,6 +412,9 @@ int read_head(struct read_head *head, const char *path, struct read_error *error
 		.window_count = recording.window_count,
 	};
 	if (recording.window_count) {
+		head->was_off = recording.window_count == 1 &&
+				recording.windows[0].from_ns == recording.windows[0].to_ns;
+		head->window_count -= head->was_off;
 		head->from_ns = recording.windows[0].from_ns;
 		head->to_ns = recording.windows[recording.window_count - 1].to_ns;
 	}

@@ -51,9 +51,10 @@ struct read_head {
 	uint64_t pid; /* these three: of the process; equal in all its dumps */
 	uint64_t start_unix_ns;
 	uint64_t epoch_unix_ns;
-	size_t window_count;
-	uint64_t from_ns; /* of the first window, since its epoch */
-	uint64_t to_ns;   /* of the last one */
+	size_t window_count; /* that have a length */
+	bool was_off;        /* so there is none */
+	uint64_t from_ns;    /* of the first window, since its epoch */
+	uint64_t to_ns;      /* of the last one */
 };
 
 /* Of the first dump in a file, without its events. 0, or as recording_read(). */

@@ -245,6 +245,19 @@ static bool place_in_time(struct reading *reading)
 	return note_boot(reading);
 }
 
+bool reading_add_window(struct reading *reading, struct rec_window window)
+{
+	struct recording *recording = reading->recording;
+
+	if (!reading_reserve(reading, &recording->windows, &reading->window_capacity,
+			     recording->window_count, sizeof(*recording->windows)))
+		return false;
+	window.from_ns += reading->dump.offset_ns;
+	window.to_ns += reading->dump.offset_ns;
+	recording->windows[recording->window_count++] = window;
+	return true;
+}
+
 void read_dump_end(struct reading *reading)
 {
 	const struct dump *dump = &reading->dump;

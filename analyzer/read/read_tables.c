@@ -434,12 +434,13 @@ bool read_peers(struct reading *reading, struct json *json)
 	return !json->error;
 }
 
-/* Pairs of times. */
+/* Pairs of times. Without any recording was off: a window without length says so. */
 bool read_windows(struct reading *reading, struct json *json)
 {
-	struct recording *recording = reading->recording;
+	const struct dump *dump = &reading->dump;
 	struct walk walk = walk_begin(json);
-	struct rec_window window = { .process = reading->dump.process };
+	struct rec_window window = { dump->end_ns, dump->end_ns, dump->process };
+	bool has_any = false;
 
 	if (!json_open_array(json))
 		return false;
@@ -455,14 +456,11 @@ bool read_windows(struct reading *reading, struct json *json)
 						 "recording was on from %" PRIu64 " to %" PRIu64
 						 " ns, which cannot be",
 						 window.from_ns, window.to_ns);
-		if (!reading_reserve(reading, &recording->windows, &reading->window_capacity,
-				     recording->window_count, sizeof(*recording->windows)))
+		if (!reading_add_window(reading, window))
 			return false;
-		window.from_ns += reading->dump.offset_ns;
-		window.to_ns += reading->dump.offset_ns;
-		recording->windows[recording->window_count++] = window;
+		has_any = true;
 	}
-	return !json->error;
+	return !json->error && (has_any || reading_add_window(reading, window));
 }
 
 /* Pairs of a time and the idle time until then. */

@@ -253,6 +253,9 @@ bool read_peers(struct reading *reading, struct json *json);
 bool read_windows(struct reading *reading, struct json *json);
 bool read_idle(struct reading *reading, struct json *json);
 
+/* Of a time by the dump's clock. */
+bool reading_add_window(struct reading *reading, struct rec_window window);
+
 /*
  * Makes the frames from `first_frame` on a stack, or drops them again when there is such a stack
  * already.

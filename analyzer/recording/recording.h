@@ -213,7 +213,8 @@ struct rec_idle {
 	uint32_t process;
 };
 
-/* A time in which calls of a process were recorded. */
+/* A time in which calls of a process were recorded. One without length: of a dump before which it
+ * was not. */
 struct rec_window {
 	uint64_t from_ns;
 	uint64_t to_ns;

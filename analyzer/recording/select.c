@@ -402,15 +402,13 @@ int selection_apply(const struct selection *selection, struct recording *recordi
 	selecting_find_windows(&selecting);
 	selecting_find_times(&selecting);
 	int result = selecting_count(&selecting) > 0 ? 0 : -ENOENT;
-	if (result == 0) {
-		close_up_ops(&selecting);
-		close_up_waits(&selecting);
-		close_up_links(&selecting);
-		close_up_samples(&selecting);
-		close_up_idles(&selecting);
-		close_up_end(&selecting);
-		put_owners_right(&selecting);
-	}
+	close_up_ops(&selecting);
+	close_up_waits(&selecting);
+	close_up_links(&selecting);
+	close_up_samples(&selecting);
+	close_up_idles(&selecting);
+	close_up_end(&selecting);
+	put_owners_right(&selecting);
 	free(selecting.verdicts);
 	free(selecting.new_index);
 	free(selecting.thread_stays);

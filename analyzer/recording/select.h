@@ -22,7 +22,7 @@ struct selection {
 	struct window window;
 };
 
-/* In place. 0, or -ENOENT when no op is left; the recording is then as it was. */
+/* In place. 0, or -ENOENT when no op is left. */
 int selection_apply(const struct selection *selection, struct recording *recording);
 
 #endif

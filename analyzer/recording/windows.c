@@ -50,7 +50,8 @@ struct window *windows_find(const struct recording *recording, size_t *count)
 		if (pauses[i].to_ns > rest.from_ns)
 			rest.from_ns = pauses[i].to_ns;
 	}
-	found[(*count)++] = rest;
+	if (rest.from_ns < rest.to_ns || *count == 0)
+		found[(*count)++] = rest;
 	free(pauses);
 	return found;
 }

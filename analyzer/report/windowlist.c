@@ -29,6 +29,16 @@ static bool is_same_process(const struct read_head *a, const struct read_head *b
 	       a->epoch_unix_ns == b->epoch_unix_ns;
 }
 
+/* Of the dumps before which recording was on; they come first. */
+static size_t leave_out_off(struct dumped *dumped, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!dumped[i].head.was_off)
+			dumped[kept++] = dumped[i];
+	return kept;
+}
+
 /* All of one process, one time after the other. */
 static bool are_windows(const struct dumped *dumped, size_t count)
 {
@@ -80,12 +90,13 @@ int window_list_of_dumps(struct window_list *list, const struct options *options
 		if (count > 1 && strcmp(dumped[i].path, "-") != 0)
 			failed = read_head(&dumped[i].head, dumped[i].path, error);
 	}
-	qsort(dumped, count, sizeof(*dumped), compare_dumped);
-	bool are = !failed && are_windows(dumped, count);
+	size_t on_count = leave_out_off(dumped, count);
+	qsort(dumped, on_count, sizeof(*dumped), compare_dumped);
+	bool are = !failed && are_windows(dumped, on_count);
 	for (size_t i = 0; i < count; i++)
-		list->paths[i] = are ? dumped[i].path : options->paths[i];
+		list->paths[i] = are && i < on_count ? dumped[i].path : options->paths[i];
 	if (are)
-		list_windows(list, dumped, count);
+		list_windows(list, dumped, on_count);
 	else
 		list_one(list, options);
 	free(dumped);

@@ -149,6 +149,22 @@ START_TEST(windows_go_on_in_the_next_dump)
 }
 END_TEST
 
+/* Else a dump that was taken between two windows would have the pause before it as its time. */
+START_TEST(no_windows_are_one_without_length)
+{
+	struct recording rec;
+
+	read_good(&rec,
+		  "{'schema_version':1,'epoch_unix_nano':5,'dumped_unix_nano':25,"
+		  "'process':{'pid':1},'windows':[]}\n",
+		  0);
+	ck_assert_uint_eq(rec.window_count, 1);
+	ck_assert_uint_eq(rec.windows[0].from_ns, 20);
+	ck_assert_uint_eq(rec.windows[0].to_ns, 20);
+	recording_free(&rec);
+}
+END_TEST
+
 /* Each dump of a process has those of the one before. */
 START_TEST(idle_times_are_of_a_process)
 {
@@ -181,4 +197,5 @@ SUITE()
 	TEST(peers_are_pairs);
 	TEST(idle_times_are_of_a_process);
 	TEST(windows_go_on_in_the_next_dump);
+	TEST(no_windows_are_one_without_length);
 }

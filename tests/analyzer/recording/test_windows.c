@@ -24,6 +24,10 @@ static const struct {
 	{ { { 0, 20, 0 }, { 30, 60, 0 }, { 0, 25, 1 }, { 35, 60, 1 } }, 4, 2, " 0-20 35-60" },
 	/* 7: no pause lies between two processes */
 	{ { { 0, 20, 0 }, { 50, 60, 1 } }, 2, 2, " 0-60" },
+	/* 8: dumps between two windows and behind them have none */
+	{ { { 10, 20, 0 }, { 25, 25, 0 }, { 50, 60, 0 }, { 70, 70, 0 } }, 4, 1, " 10-20 50-60" },
+	/* 9: nor has the only one */
+	{ { { 70, 70, 0 } }, 1, 1, " 70-70" },
 };
 
 START_TEST(pauses_part_windows)

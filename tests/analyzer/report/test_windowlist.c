@@ -36,6 +36,24 @@ START_TEST(dumps_of_one_process_are_windows)
 }
 END_TEST
 
+/* Else each window would be of all dumps, and read again and again. */
+START_TEST(dumps_of_no_window_are_left_out)
+{
+	window_file(0, 7, 10, 100, true);
+	window_file(1, 7, 150, 150, false);
+	window_file(2, 7, 200, 250, true);
+	list_dumps(3);
+	ck_assert_uint_eq(list.count, 2);
+	ck_assert_str_eq(list.paths[1], window_paths[2]);
+	ck_assert_uint_eq(list.windows[1].path_count, 1);
+	window_list_free(&list);
+	list_dumps(2);
+	ck_assert_uint_eq(list.count, 1);
+	ck_assert_uint_eq(list.windows[0].path_count, 2);
+	window_list_free(&list);
+}
+END_TEST
+
 START_TEST(dumps_of_others_are_one_recording)
 {
 	window_file(0, 7, 10, 100, true);
@@ -81,6 +99,7 @@ SUITE()
 {
 	FIXTURE(window_files_begin, window_files_end);
 	TEST(dumps_of_one_process_are_windows);
+	TEST(dumps_of_no_window_are_left_out);
 	TEST(dumps_of_others_are_one_recording);
 	TEST(a_file_that_is_no_dump_is_named);
 	TEST(pauses_of_a_recording_make_windows);
