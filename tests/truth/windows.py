@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records a program in many short windows, and holds their answers against one long recording's.
 
-    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--keep DIR]
+    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--keep DIR [--again]]
 
 Each window is `wcprof enable`, a while, `wcprof disable`, `wcprof dump`. One line for each window: its drift, whether
 its answers are withheld, and what the three classes would save that the long recording ranks highest. The last line
-has the means over windows.
+has the means over windows. With --again nothing is recorded: the dumps of an earlier run in DIR are analyzed.
 """
 
 import argparse
 import collections
 import contextlib
+import glob
 import json
 import os
 import random
@@ -25,6 +26,27 @@ import sys
 import tempfile
 import time
 
+PYTHON = """
+import socketserver
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            self.wfile.write(b"+%d\\r\\n" % sum(range(len(line) * 200)))
+            self.wfile.flush()
+socketserver.ThreadingTCPServer.allow_reuse_address = True
+socketserver.ThreadingTCPServer(("127.0.0.1", {port}), Handler).serve_forever()
+"""
+ASKING = """
+import socket, threading
+def ask():
+    with socket.create_connection(("127.0.0.1", {port})) as one:
+        while True:
+            one.sendall(b"question\\n")
+            one.recv(100)
+threads = [threading.Thread(target=ask) for i in range(4)]
+for thread in threads:
+    thread.start()
+"""
 LOCKS = {"T_N": "1000000", "T_A": "sleep:1500", "T_B": "sleep:750"}
 FORKS = "while :; do sleep 0.004; (sleep 0.003); /bin/true; done"
 Program = collections.namedtuple("Program", "argv environment load", defaults=({}, None))
@@ -36,6 +58,10 @@ def programs(build, port):
         "locks": Program([f"{build}/tests/truth/locks", "satlock"], LOCKS),
         "redis": Program(["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"], {},
                          ["redis-benchmark", "-p", str(port), "-n", "100000000", "-c", "8", "-t", "set", "-q"]),
+        "memcached": Program(["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "2", "-u", "root"], {},
+                             [f"{build}/tests/targets/kvload", str(port), "8", "10000000"]),
+        "python": Program([sys.executable, "-c", PYTHON.replace("{port}", str(port))], {},
+                          [sys.executable, "-c", ASKING.replace("{port}", str(port))]),
         "forks": Program(["bash", "-c", FORKS]),
     }
 
@@ -89,6 +115,14 @@ def drift(report):
     return 100 * (report["baseline_makespan_ns"] / whole - 1) if whole else float("nan")
 
 
+def is_given(report):
+    return all(check["state"] != "withholds" for check in report["checks"])
+
+
+def word(report):
+    return "given" if is_given(report) else "withheld"
+
+
 def failures(report):
     return " ".join(f"{check['check']}={check['percent']:.1f}" for check in report["checks"]
                     if check["state"] not in ("passed", "unknown"))
@@ -100,7 +134,7 @@ def show(build, name, paths, long_path):
         return
     wanted = savings(long)
     best = sorted(wanted, key=wanted.get)[-3:][::-1]
-    print(f"{name}: long: {long['actual_makespan_ns'] / 1e6:.0f} ms, drift {drift(long):+.1f}%, {long['answers']}",
+    print(f"{name}: long: {long['actual_makespan_ns'] / 1e6:.0f} ms, drift {drift(long):+.1f}%,", word(long),
           failures(long), *(f"| {one} {wanted[one]:.1f}%" for one in best))
     drifts, given, all_of = [], 0, {one: [] for one in best}
     for path in paths:
@@ -109,11 +143,11 @@ def show(build, name, paths, long_path):
             continue
         found = savings(report)
         drifts.append(drift(report))
-        given += report["answers"] == "given"
+        given += is_given(report)
         for one in best:
             all_of[one].append(found.get(one, 0))
         print(f"  {os.path.basename(path)}: {report['actual_makespan_ns'] / 1e6:.0f} ms, drift {drifts[-1]:+.1f}%,",
-              report["answers"], failures(report), *(f"| {all_of[one][-1]:.1f}%" for one in best))
+              word(report), failures(report), *(f"| {all_of[one][-1]:.1f}%" for one in best))
     near = sum(abs(one) <= 2 for one in drifts)
     print(f"{name}: of {len(paths)} windows {len(drifts)} read, {given} given, {near} drift by 2% at most, worst",
           f"{max(drifts, key=abs, default=0):+.1f}%;",
@@ -130,15 +164,22 @@ def main():
     parser.add_argument("--long", type=float, default=3)
     parser.add_argument("--only", default="")
     parser.add_argument("--keep")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     for name, program in programs(options.build, port := free_port()).items():
         if re.search(options.only, name):
             folder = options.keep or tempfile.mkdtemp()
             os.makedirs(folder, exist_ok=True)
-            one(options, name, program, folder)
+            if not options.again:
+                record_all(options, name, program, folder)
+            paths = glob.glob(f"{folder}/{name}-[0-9]*.jsonl")
+            show(options.build, name, sorted(paths, key=lambda path: int(re.findall(r"\d+", path)[-1])),
+                 f"{folder}/{name}-long.jsonl")
+            if not options.keep:
+                shutil.rmtree(folder)
 
 
-def one(options, name, program, folder):
+def record_all(options, name, program, folder):
     build = options.build
     environment = {**program.environment, "LD_PRELOAD": os.path.abspath(f"{build}/libwcprof.so")}
     with contextlib.ExitStack() as stack:
@@ -147,10 +188,8 @@ def one(options, name, program, folder):
         if program.load:
             stack.enter_context(running(program.load, {}))
             time.sleep(0.3)
-        paths = []
         for i in range(options.windows):
-            paths.append(f"{folder}/{name}-{i}.jsonl")
-            record(build, process.pid, paths[-1], options.ms / 1000)
+            record(build, process.pid, f"{folder}/{name}-{i}.jsonl", options.ms / 1000)
             time.sleep(random.uniform(0.02, 0.1))
     with contextlib.ExitStack() as stack:
         process = stack.enter_context(running(program.argv, environment))
@@ -159,9 +198,6 @@ def one(options, name, program, folder):
             stack.enter_context(running(program.load, {}))
             time.sleep(0.3)
         record(build, process.pid, f"{folder}/{name}-long.jsonl", options.long)
-    show(build, name, paths, f"{folder}/{name}-long.jsonl")
-    if not options.keep:
-        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
