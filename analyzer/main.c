@@ -363,7 +363,8 @@ static bool is_about_one(const struct options *options)
 	       options->html[0] || options->export[0] || options->requests[0] || options->show[0];
 }
 
-static int print_means(const struct window_list *list, const struct options *options)
+static int print_means(const struct window_list *list, const struct options *options,
+		       struct recording *recording)
 {
 	char error[WINDOW_MEANS_ERROR_BYTES];
 	struct window_means means;
@@ -372,13 +373,7 @@ static int print_means(const struct window_list *list, const struct options *opt
 		complain("there are %zu windows; choose one: --window N", list->count);
 		return EXIT_TROUBLE;
 	}
-	if (reads_standard_input(options)) {
-		complain("means over %zu windows read dumps again, and standard input comes once; "
-			 "give a file, or choose one: --window N",
-			 list->count);
-		return EXIT_TROUBLE;
-	}
-	if (window_means_build(&means, options, list, error) != 0) {
+	if (window_means_build(&means, options, list, recording, error) != 0) {
 		complain("%s", error);
 		return EXIT_TROUBLE;
 	}
@@ -399,10 +394,8 @@ static int analyze_windows(const struct window_list *list, const struct options 
 			 list->count == 1 ? "is only" : "are only", list->count);
 		return EXIT_TROUBLE;
 	}
-	if (list->count > 1 && options->window == 0) {
-		recording_free(recording);
-		return print_means(list, options);
-	}
+	if (list->count > 1 && options->window == 0)
+		return print_means(list, options, recording);
 	const struct options chosen =
 		window_list_choose(list, options, options->window ? options->window - 1 : 0);
 	int status = recording->dump_count > 0 ? 0 : read_dumps(recording, &chosen);

@@ -2,7 +2,8 @@
 /*
  * Analyzes windows one after the other, and adds up; windowmeans.h has the contract.
  *
- * Only one window's recording is in memory at a time.
+ * Each dump is read once. Only the dumps of one window are in memory at a time, or one dump of
+ * several windows.
  */
 #include "windowmeans.h"
 
@@ -17,6 +18,7 @@
 #include "facts.h"
 #include "opened.h"
 #include "read/read.h"
+#include "recording/parts.h"
 #include "report.h"
 #include "verdict.h"
 
@@ -71,52 +73,92 @@ static void add_window(struct window_means *means, const struct analysis *analys
 		means->cause = copy(analysis->checks.rows[analysis->checks.gravest].line);
 }
 
+/* Of one window alone, or cut out by the options. */
 static int analyze_window(struct window_means *means, const struct options *options,
-			  char error[WINDOW_MEANS_ERROR_BYTES])
+			  struct recording *recording, char error[WINDOW_MEANS_ERROR_BYTES])
 {
-	struct recording recording = { 0 };
-	struct read_error read_error = { 0 };
 	struct labels labels;
 	struct analysis analysis;
 	char why[OPTIONS_ERROR_BYTES] = "";
-	int failed =
-		recording_read(&recording, options->paths, options->path_count, &read_error, NULL);
-	if (failed)
-		snprintf(error, WINDOW_MEANS_ERROR_BYTES, "%.300s: %s", read_error.file,
-			 read_error.text);
-	if (!failed && opened_select(&recording, options, false, why) == 0 &&
-	    opened_name(&labels, &recording, options, why) == 0) {
-		if (analysis_build(&analysis, &recording, options, &labels, why) == 0) {
+	if (opened_select(recording, options, false, why) == 0 &&
+	    opened_name(&labels, recording, options, why) == 0) {
+		if (analysis_build(&analysis, recording, options, &labels, why) == 0) {
 			add_window(means, &analysis);
 			analysis_free(&analysis);
 		}
 		labels_free(&labels);
 	}
-	if (!failed && why[0])
+	if (why[0])
 		snprintf(error, WINDOW_MEANS_ERROR_BYTES, "%.300s: %s", options->paths[0], why);
-	recording_free(&recording);
-	return failed || why[0] ? -EINVAL : 0;
+	return why[0] ? -EINVAL : 0;
+}
+
+/* Those from `from` to before `to`, which are of the same dumps. */
+static int analyze_windows(struct window_means *means, const struct window_list *list, size_t from,
+			   size_t to, struct recording *recording,
+			   char error[WINDOW_MEANS_ERROR_BYTES])
+{
+	size_t count;
+	struct window *windows = windows_find(recording, &count);
+	struct parts *parts = to - from > 1 ? parts_begin(recording) : NULL;
+	int failed = 0;
+	for (size_t i = from; i < to && !failed; i++) {
+		struct options chosen = window_list_choose(list, means->options, i);
+		chosen.progress = NULL;
+		if (means->options->progress)
+			means->options->progress("windows", i, list->count);
+		if (parts && chosen.window <= count)
+			parts_go_to(parts, &windows[chosen.window - 1]);
+		failed = analyze_window(means, &chosen, recording, error);
+	}
+	if (parts)
+		parts_end(parts);
+	free(windows);
+	return failed;
+}
+
+static size_t end_of_dumps(const struct window_list *list, size_t from)
+{
+	size_t to = from + 1;
+	while (to < list->count && list->windows[to].first_path == list->windows[from].first_path)
+		to++;
+	return to;
+}
+
+static int read_dumps(struct recording *recording, const struct options *options,
+		      char error[WINDOW_MEANS_ERROR_BYTES])
+{
+	struct read_error read_error = { 0 };
+	int failed =
+		recording_read(recording, options->paths, options->path_count, &read_error, NULL);
+	if (failed)
+		snprintf(error, WINDOW_MEANS_ERROR_BYTES, "%.300s: %s", read_error.file,
+			 read_error.text);
+	return failed;
 }
 
 int window_means_build(struct window_means *means, const struct options *options,
-		       const struct window_list *list, char error[WINDOW_MEANS_ERROR_BYTES])
+		       const struct window_list *list, struct recording *recording,
+		       char error[WINDOW_MEANS_ERROR_BYTES])
 {
+	int failed = 0;
 	*means = (struct window_means){
 		.options = options,
 		.window_count = list->count,
 		.drift_percent = memory_new(list->count, sizeof(*means->drift_percent)),
 	};
-	for (size_t i = 0; i < list->count; i++) {
-		struct options chosen = window_list_choose(list, options, i);
-		chosen.progress = NULL;
-		if (options->progress)
-			options->progress("windows", i, list->count);
-		if (analyze_window(means, &chosen, error) != 0) {
-			window_means_free(means);
-			return -EINVAL;
-		}
+	for (size_t from = 0, to; from < list->count && !failed; from = to) {
+		const struct options chosen = window_list_choose(list, options, from);
+		to = end_of_dumps(list, from);
+		if (recording->dump_count == 0)
+			failed = read_dumps(recording, &chosen, error);
+		if (!failed)
+			failed = analyze_windows(means, list, from, to, recording, error);
+		recording_free(recording);
 	}
-	return 0;
+	if (failed)
+		window_means_free(means);
+	return failed ? -EINVAL : 0;
 }
 
 /* --- Means ----------------------------------------------------------------------------------- */

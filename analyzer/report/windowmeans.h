@@ -35,9 +35,11 @@ struct window_means {
 	char *cause;      /* why answers of the first one are withheld, NULL = of none are */
 };
 
-/* 0, or -EINVAL with a line in `error`; to be freed if it is 0. */
+/* The recording has the dumps of the list, or none: these are read then. It is freed. 0, or -EINVAL
+ * with a line in `error`; to be freed if it is 0. */
 int window_means_build(struct window_means *means, const struct options *options,
-		       const struct window_list *list, char error[WINDOW_MEANS_ERROR_BYTES]);
+		       const struct window_list *list, struct recording *recording,
+		       char error[WINDOW_MEANS_ERROR_BYTES]);
 void window_means_print(const struct window_means *means, struct emit *emit);
 void window_means_free(struct window_means *means);
 

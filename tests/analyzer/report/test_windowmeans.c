@@ -12,7 +12,8 @@ static int build(const struct options *options, char error[WINDOW_MEANS_ERROR_BY
 {
 	struct read_error read_error;
 	ck_assert_int_eq(window_list_of_dumps(&list, options, &read_error), 0);
-	int failed = window_means_build(&means, options, &list, error);
+	struct recording recording = { 0 };
+	int failed = window_means_build(&means, options, &list, &recording, error);
 	window_list_free(&list);
 	return failed;
 }
