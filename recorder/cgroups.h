@@ -29,6 +29,8 @@ struct cgroup {
 struct cgroups {
 	const char *controller;
 	struct cgroup versions[CGROUP_VERSIONS]; /* [0] is version 1 */
+	char memberships[CGROUP_VERSIONS]
+			[CGROUP_PATH_BYTES]; /* within the hierarchy; empty: none */
 	char file[CGROUP_PATH_BYTES + 64];
 	struct lines lines;
 };
