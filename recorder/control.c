@@ -65,6 +65,8 @@ enum {
 	READY_TICK_MS_MOST = 320,
 	/* How often new stacks are looked at, for a trial. */
 	SLOW_TICK_MS = 10,
+	/* Most programs of a build have ended by then. */
+	FOLLOWED_PAUSE_MS = 10,
 	UNLINK_TRIES = 500,
 	UNLINK_PAUSE_NS = 100000
 };
@@ -273,12 +275,23 @@ static bool leave_table(void)
 	return true;
 }
 
+/* wcprof record reads the arenas: a program that it follows has a socket, and memory made ahead,
+ * only if it lives that long. Returns whether the thread is to go on. */
+static bool outlives_pause(void)
+{
+	if (recorder_options.keep && !recorder_options.sample_hz && !recorder_options.slow[0])
+		(void)sys_poll(NULL, 0, FOLLOWED_PAUSE_MS);
+	return !aside_is_wanted();
+}
+
 static void serve_until_wanted(void)
 {
 	uint32_t none = SOCKET_NONE, starting = SOCKET_STARTING;
 
 	(void)SYS3(unshare, CLONE_FS, 0, 0);
 	(void)SYS3(prctl, PR_SET_NAME, "wcprof", 0);
+	if (!outlives_pause())
+		return;
 	if (!cas_acq_rel(&socket_state, &none, SOCKET_STARTING))
 		return;
 	control.listener = listen_somewhere();

@@ -235,12 +235,13 @@ bool leftovers_make_room(void)
 	return seen.removed > 0;
 }
 
-/* Children are many: one that is short-lived leaves it to whoever lives longer. */
+/* Children are many, as are programs that wcprof record follows: one that is short-lived leaves it
+ * to whoever lives longer. */
 void leftovers_tick(struct arena *arena, uint64_t now_ns)
 {
 	bool is_done;
 
-	if (seen.due_ns == 0 && gate_is_child())
+	if (seen.due_ns == 0 && (gate_is_child() || recorder_options.keep))
 		seen.due_ns = now_ns + usual_pause_ns;
 	if (now_ns < seen.due_ns)
 		return;
