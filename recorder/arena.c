@@ -218,7 +218,7 @@ struct arena *arena_create(uint32_t pid, uint64_t start_ticks, uint32_t generati
 	arena->generation = generation;
 	arena->room_bytes = room_state().more_bytes;
 	arena->anonymous = anonymous;
-	arena->ready[0] = 1;
+	arena->ready[0] = (UINT64_C(1) << ARENA_HEADER_BYTES / ARENA_GRANULE_BYTES) - 1;
 	arena->slots.max = ROSTER_SLOTS;
 	arena->chunks.max = (uint32_t)chunks;
 	arena->chunks_most = (uint32_t)chunks;

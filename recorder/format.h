@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 21 };
+enum { FORMAT_VERSION = 22 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -156,7 +156,7 @@ _Static_assert(sizeof(struct record) == 64, "a record is one cache line");
  * the records of an empty chunk, which may have given its memory back.
  */
 enum {
-	ARENA_GRANULE_BYTES = 32768,
+	ARENA_GRANULE_BYTES = 8192, /* most processes use little of each section */
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
 	SLOT_BYTES = 2368,
@@ -180,7 +180,7 @@ enum {
 	CHUNK_RECORDS = 511,
 	CHUNK_BARED_BYTES = CHUNK_BYTES - 4096, /* given back by one that is bare */
 
-	ARENA_HEADER_BYTES = ARENA_GRANULE_BYTES,
+	ARENA_HEADER_BYTES = 32768,
 	ARENA_CONSTANT_BYTES = 8192,
 	ARENA_ROSTER = ARENA_HEADER_BYTES,
 	ARENA_STRINGS = ARENA_ROSTER + ROSTER_SLOTS * SLOT_BYTES,
@@ -199,6 +199,7 @@ enum {
 };
 
 _Static_assert(ARENA_CHUNKS % ARENA_GRANULE_BYTES == 0, "chunks begin on a granule");
+_Static_assert(ARENA_HEADER_BYTES % ARENA_GRANULE_BYTES == 0, "so does the roster");
 _Static_assert(ARENA_STRING_POOL % 4096 == 0 && ARENA_STACK_POOL % 4096 == 0,
 	       "pools begin on a page");
 
@@ -492,7 +493,7 @@ _Static_assert(offsetof(struct arena, pid_namespace) ==
 		       offsetof(struct arena, is_kept) == offsetof(struct arena_head, is_kept) &&
 		       offsetof(struct arena, bytes) == sizeof(struct arena_head),
 	       "the header begins with its head");
-_Static_assert(sizeof(struct arena) <= ARENA_HEADER_BYTES, "the header has a granule of its own");
+_Static_assert(sizeof(struct arena) <= ARENA_HEADER_BYTES, "the header has granules of its own");
 _Static_assert(offsetof(struct arena, thread_count) == ARENA_CONSTANT_BYTES,
 	       "readers have a copy of what is before");
 
