@@ -3,7 +3,7 @@
 """What the library adds to short processes: CPU time of /bin/true from start to end, and of a build.
 
     true    a process that does nothing: alone, with the library in it and recording off, and on
-    build   make -j3 of this repository into an empty directory: alone, and as `wcprof record -- make -j3`
+    build   make -j3 of this repository's command, or of TARGETS, into an empty directory: alone, and by `wcprof record`
 
 One way is measured after the other, in an order that changes with each round, so that a slower minute of the machine is
 in all of them. Figures are medians over rounds, the differences and ratios those within one, with the standard error
@@ -27,7 +27,6 @@ PROCESSES = 100
 
 here = tempfile.mkdtemp(prefix="wcprof-bench.")
 clean = {name: value for name, value in os.environ.items() if not name.startswith(("WCPROF_", "MAKE"))}
-quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def cpu_seconds():
@@ -54,13 +53,17 @@ def start_many(more):
     return (cpu_seconds() - before) / PROCESSES * 1e6
 
 
-def build(*before):
+def build(targets, *before):
     """CPU time of a build, in seconds."""
     to = os.path.join(here, "build")
     begin = cpu_seconds()
-    subprocess.run([*before, "make", "-s", "-j3", f"B={to}", "all"], env=dict(clean, CCACHE_DISABLE="1"), cwd=ROOT,
-                   check=True, **quiet)
+    targets = [name.replace("B/", f"{to}/") for name in targets]
+    made = subprocess.run([*before, "make", "-s", "-j3", f"B={to}", *targets],
+                          env=dict(clean, CCACHE_DISABLE="1"), cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
     taken = cpu_seconds() - begin
+    if made.returncode != 0:
+        raise SystemExit(f"starts.py: {' '.join(made.args)} ended with {made.returncode}:\n{made.stdout[-2000:]}")
     shutil.rmtree(to)
     return taken
 
@@ -89,6 +92,8 @@ def show(runs, unit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", metavar="WHAT", help="true, build; both if none is named")
+    parser.add_argument("--targets", nargs="+", default=["B/wcprof"], metavar="TARGET",
+                        help="what is built; B/ is the empty directory (B/wcprof: 110 files; all takes long)")
     parser.add_argument("--rounds", type=int, metavar="N", help="so many (true: 40, build: 3)")
     arguments = parser.parse_args()
     if set(arguments.what) - {"true", "build"}:
@@ -102,9 +107,10 @@ def main():
             print("a process, from start to end")
             show(in_turns(ways, arguments.rounds or 40), "us")
         if "build" in what:
-            ways = {"alone": build,
-                    "recorded": lambda: build(WCPROF, "record", "-q", "-o", f"{here}/build.jsonl", "--")}
-            print("make -j3 of this repository")
+            record = [WCPROF, "record", "-q", "-o", f"{here}/build.jsonl", "--"]
+            ways = {"alone": lambda: build(arguments.targets),
+                    "recorded": lambda: build(arguments.targets, *record)}
+            print(f"make -j3 of {' '.join(arguments.targets)}")
             show(in_turns(ways, arguments.rounds or 3), "s")
     finally:
         remove_arenas()
