@@ -32,15 +32,16 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	uint64_t last = load_relaxed(&watch->last_ticks);
 	/* The counter is read out of order by nanoseconds: holds of a lock must not overlap. */
 	uint64_t start = now > last ? now : last;
-	uint64_t parent = op_current(self);
-	uint64_t op;
+	uint64_t op, parent;
 
 	if (load_relaxed(&recorder_holds) == HOLDS_NONE)
 		return;
 	if (UNLIKELY(load_relaxed(&watch->holder_op) != 0))
 		watch_end_hold(self, watch, start);
+	/* Once: it is another as soon as another thread lets go of a lock of this one's. */
+	parent = op_current(self);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);
-	op = op_begin_hold(self, watch, index_of(watch), stack, frame, start);
+	op = op_begin_hold(self, watch, index_of(watch), parent, stack, frame, start);
 	store_relaxed(&watch->holder_relock, 0);
 	store_relaxed(&watch->holder_flags, 0);
 	store_relaxed(&watch->holder_parent, parent);

@@ -70,12 +70,12 @@ void op_backdate_thread(struct self *self, uint64_t since_ticks)
 }
 
 uint64_t op_begin_hold(struct self *self, const struct watch *watch, uint32_t watch_index,
-		       uint32_t stack, const void *frame, uint64_t start_ticks)
+		       uint64_t parent, uint32_t stack, const void *frame, uint64_t start_ticks)
 {
 	struct record record = {
 		.start = start_ticks,
 		.id = self_next_id(self),
-		.parent = op_current(self),
+		.parent = parent,
 		.value = watch->address,
 		.name = watch->ident,
 		.stack = stack,

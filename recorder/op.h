@@ -21,9 +21,9 @@ void op_begin_thread(struct self *, uint64_t op, uint64_t parent, uint32_t tid,
 		     const void *routine) HIDDEN;
 /* The thread has been there since then, though it is seen only now. */
 void op_backdate_thread(struct self *, uint64_t since_ticks) HIDDEN;
-/* A hold of the watch with this index has begun; 0 when it cannot be recorded. */
-uint64_t op_begin_hold(struct self *, const struct watch *, uint32_t watch_index, uint32_t stack,
-		       const void *frame, uint64_t start_ticks) HIDDEN;
+/* A hold of the watch with this index has begun in an op; 0 when it cannot be recorded. */
+uint64_t op_begin_hold(struct self *, const struct watch *, uint32_t watch_index, uint64_t parent,
+		       uint32_t stack, const void *frame, uint64_t start_ticks) HIDDEN;
 /* It is its watch's no more: until its record is written it is open here. False: there is no room
  * for that. */
 bool op_release_hold(struct self *, const struct record *hold) HIDDEN;

@@ -296,6 +296,28 @@ START_TEST(a_hold_that_has_gone_to_another_thread_is_not_written_twice)
 }
 END_TEST
 
+/* The lock was let go past the library, and taken again: the first hold ends with that. */
+START_TEST(a_hold_is_of_one_op_open_and_ended)
+{
+	struct watch *watch = watch_get(self, &global_lock, WATCH_MUTEX);
+	struct hold_release release;
+	json_t *open = NULL, *opens;
+	uint64_t hold;
+
+	hold_begin(self, watch, 0, __builtin_frame_address(0));
+	hold_begin(self, watch, 0, __builtin_frame_address(0));
+	hold = watch->holder_op;
+	opens = json_object_get(json_array_get(recording_dump(true), 0), "open_ops");
+	for (size_t i = 0; i < json_array_size(opens); i++)
+		if ((uint64_t)number_of(json_array_get(opens, i), "op_id") == hold)
+			open = json_array_get(opens, i);
+	ck_assert_ptr_nonnull(open);
+	hold_release(self, watch, &release);
+	ck_assert_uint_eq(release.hold.parent, (uint64_t)number_of(open, "parent_id"));
+	hold_record(self, watch, &release);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
@@ -305,6 +327,7 @@ SUITE()
 	EACH(a_hold_may_become_known_late, late_rows);
 	TEST(no_holds_when_none_are_wanted);
 	TEST(another_thread_may_release);
+	TEST(a_hold_is_of_one_op_open_and_ended);
 	EACH(a_hold_is_cut_off_once, off_rows);
 	TEST(a_released_hold_is_cut_off_where_it_was_released);
 	TEST(a_hold_of_a_destroyed_lock_is_not_lost);
