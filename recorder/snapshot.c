@@ -284,9 +284,11 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 		is_last = !own || was_marked_as_recording_ended(arena, slot);
 		to->marked_ticks = is_last ? load_acquire(&slot->last_ticks) : clock_now_ticks();
 		to->cpu_ns = load_relaxed(&slot->last_cpu_ns);
-		to->is_marked = is_last ? to->marked_ticks > 0
-					: mark_gap_ticks != MARK_NEVER &&
-						  clock_cpu_ns_of(to->tid, &to->cpu_ns);
+		/* A dead one has a later mark than this, if an earlier dump had it. */
+		to->is_marked =
+			is_last ? to->marked_ticks > (own ? 0 : load_relaxed(&arena->dumped_ticks))
+				: mark_gap_ticks != MARK_NEVER &&
+					  clock_cpu_ns_of(to->tid, &to->cpu_ns);
 		snapshot->event_count += to->is_marked;
 		snapshot->thread_count++;
 	}

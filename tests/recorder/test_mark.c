@@ -203,6 +203,19 @@ START_TEST(the_end_of_a_process_marks_all_that_live)
 }
 END_TEST
 
+/* Recording was turned off once, on again, dumped, and then the process died. */
+START_TEST(a_dead_process_has_no_mark_of_before_its_last_dump)
+{
+	self_leave(self_enter());
+	switch_disable();
+	ck_assert_int_eq(switch_enable(), 0);
+	self_leave(self_enter());
+	ck_assert_ptr_nonnull(
+		sample_of(recording_dump_of(recorder_arena, DUMP_RUNNING, true), 1, 1));
+	ck_assert_ptr_null(sample_of(recording_dump_of(recorder_arena, DUMP_DEAD, true), 1, 0));
+}
+END_TEST
+
 START_TEST(none_are_written_when_none_are_wanted)
 {
 	mark_gap_ticks = MARK_NEVER;
@@ -220,5 +233,6 @@ SUITE()
 	EACH(marks_come_after_calls_that_block, rows);
 	TEST(a_dump_marks_all_that_live);
 	TEST(the_end_of_a_process_marks_all_that_live);
+	TEST(a_dead_process_has_no_mark_of_before_its_last_dump);
 	TEST(none_are_written_when_none_are_wanted);
 }
