@@ -136,6 +136,8 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	static struct recorder_host host = {
 		.call_names = hooks_call_names,
 		.call_count = CALL_COUNT,
+		.functions = (const void *const *)&real,
+		.function_count = HOOK_COUNT,
 	};
 
 	(void)argc;

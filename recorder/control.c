@@ -24,6 +24,7 @@
 
 #include "arena.h"
 #include "aside.h"
+#include "census.h"
 #include "chunk.h"
 #include "clients.h"
 #include "clock.h"
@@ -405,6 +406,7 @@ void control_forget(void)
 	aside_fork_child();
 	sampler_forget();
 	survey_forget();
+	census_fork_child();
 	inlined_forget();
 	surplus_forget();
 	leftovers_forget();

@@ -159,7 +159,7 @@ enum {
 	ARENA_GRANULE_BYTES = 8192, /* most processes use little of each section */
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
-	SLOT_BYTES = 2368,
+	SLOT_BYTES = 2432,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -313,8 +313,9 @@ struct slot {
 	uint64_t last_ticks;
 	uint64_t last_cpu_ns;
 	uint32_t opening; /* of its entries but for [0] and attachments (opening.h) */
-	uint64_t counters[COUNTER_COUNT];                     /* added to by its thread only */
-	char name[16];                                        /* as of its registration */
+	uint64_t counters[COUNTER_COUNT]; /* added to by its thread only */
+	char name[16];                    /* as of its registration */
+	struct open_entry found;          /* a call it was in when recording began (census.h) */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
 };
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");

@@ -26,12 +26,13 @@ static uint32_t index_of(const struct watch *watch)
 	return (uint32_t)(watch - (struct watch *)arena_at(recorder_arena, ARENA_WATCHES));
 }
 
-void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const void *frame)
+static inline __attribute__((always_inline)) void begin(struct self *self, struct watch *watch,
+							uint32_t stack, const void *frame,
+							uint64_t since_ticks)
 {
-	uint64_t now = clock_now_ticks();
 	uint64_t last = load_relaxed(&watch->last_ticks);
 	/* The counter is read out of order by nanoseconds: holds of a lock must not overlap. */
-	uint64_t start = now > last ? now : last;
+	uint64_t start = since_ticks > last ? since_ticks : last;
 	uint64_t op, parent;
 
 	if (load_relaxed(&recorder_holds) == HOLDS_NONE)
@@ -52,6 +53,16 @@ void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const vo
 	store_release(&watch->holder_op, op);
 	if (ops_may_take_longer())
 		slow_begin(self, op, stack);
+}
+
+void hold_begin(struct self *self, struct watch *watch, uint32_t stack, const void *frame)
+{
+	begin(self, watch, stack, frame, clock_now_ticks());
+}
+
+void hold_begin_since(struct self *self, struct watch *watch, uint32_t stack, uint64_t since_ticks)
+{
+	begin(self, watch, stack, NULL, since_ticks);
 }
 
 void hold_relocked(struct watch *watch, uint64_t relock_ticks)

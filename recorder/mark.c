@@ -42,6 +42,23 @@ void mark_sample(struct self *self, uint64_t now_ticks, uint32_t stack)
 	(void)chunk_append(self, &record);
 }
 
+void mark_was(struct self *self, const struct slot *slot, uint64_t at_ticks, uint64_t cpu_ns)
+{
+	struct record record = {
+		.start = at_ticks,
+		.end = at_ticks,
+		.id = load_relaxed(&slot->delay_ns),
+		.parent = load_relaxed(&slot->op),
+		.name = load_relaxed(&slot->thread),
+		.value = cpu_ns,
+		.fd = -1,
+		.type = RECORD_SAMPLE,
+	};
+
+	if (mark_gap_ticks != MARK_NEVER)
+		(void)chunk_append(self, &record);
+}
+
 void mark_write(struct self *self, uint64_t now_ticks)
 {
 	if (mark_gap_ticks != MARK_NEVER)

@@ -123,6 +123,23 @@ static bool copy_slots(struct snapshot *snapshot, const struct arena *arena, uin
 	return is_elsewhere;
 }
 
+/* The calls that threads have been inside of since recording was turned on. */
+static void copy_found(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct slot *slot = roster_slot(arena, i);
+		struct snapshot_open open;
+
+		if (load_acquire(&slot->thread) == 0 || !read_entry(&slot->found, &open))
+			continue;
+		open.cut = opening_cut(arena, (uint32_t)load_acquire(&slot->found.frame),
+				       open.record.start);
+		open.place = &slot->found.handle;
+		if (read_handle(&slot->found) == open.handle)
+			add(snapshot, &open, snapshot->open_count);
+	}
+}
+
 /* Once more, for holds that moved from a slot that had not been looked at to one that had. */
 static void copy_released(struct snapshot *snapshot, const struct arena *arena, uint32_t slots)
 {
@@ -185,6 +202,7 @@ void opens_copy(struct snapshot *snapshot, const struct arena *arena, uint32_t s
 {
 	if (copy_slots(snapshot, arena, slots))
 		copy_released(snapshot, arena, slots);
+	copy_found(snapshot, arena, slots);
 	copy_handles(snapshot, arena);
 	copy_children(snapshot, arena);
 }

@@ -86,6 +86,8 @@ struct recorder_host {
 	/* One after the other, each with its end. Their string ids are 1, 2, ... in every arena. */
 	const char *call_names;
 	uint32_t call_count;
+	const void *const *functions; /* functions[i] is libc's own of that name, or NULL */
+	uint32_t function_count;      /* at most call_count */
 	bool is_go; /* the program is written in Go, whose runtime goes past libc */
 	int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 };

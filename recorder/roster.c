@@ -89,7 +89,7 @@ static void bury(struct arena *arena, struct slot *slot)
 	}
 	while (dead.depth < SLOT_ENTRIES && load_acquire(&slot->entries[dead.depth].handle) != 0)
 		dead.depth++;
-	self_cut_off(&dead);
+	self_come_back(&dead);
 	op_end_all(&dead, clock_now_ticks(), OUTCOME_CANCELED,
 		   strings_intern(arena, slot->name, strnlen(slot->name, sizeof(slot->name))));
 	chunk_hand_over(&dead);

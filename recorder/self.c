@@ -34,6 +34,7 @@ enum { REFUSALS = 1000 };
 
 __thread struct self self_of_thread;
 uint32_t self_period = 1;
+void (*self_comes_back)(struct self *);
 
 extern void *__libc_stack_end;
 
@@ -101,7 +102,7 @@ static void renumber(struct self *self)
 }
 
 /* Entries were cut off when recording was turned off, unless the thread was inside since then. */
-void self_cut_off(struct self *self)
+static void cut_off(struct self *self)
 {
 	struct arena *arena = recorder_arena;
 	uint32_t opening = opening_now(arena);
@@ -114,11 +115,20 @@ void self_cut_off(struct self *self)
 	store_release(&self->slot->opening, opening);
 }
 
+void self_come_back(struct self *self)
+{
+	/* Pairs with census_begin(). */
+	void (*comes_back)(struct self *) = load_acquire(&self_comes_back);
+
+	cut_off(self);
+	if (comes_back)
+		comes_back(self);
+}
+
 /* A registered thread that was not inside since recording was turned on, or whose ids are used
  * up. */
 static void resettle(struct self *self, uint32_t period)
 {
-	self_cut_off(self);
 	if (self->sequence < SELF_SEQUENCE_LAST) {
 		mark_write(self, clock_now_ticks());
 	} else if (self->depth == 1) {
@@ -136,7 +146,6 @@ static void mute(struct self *self, uint32_t period)
 	self->period = period;
 	if (!self->slot)
 		return;
-	self_cut_off(self);
 	op_end_forgotten(self, self->opening);
 }
 
@@ -147,6 +156,8 @@ static bool settle(struct self *self)
 	/* Pairs with who changed the scope, and then this. */
 	uint32_t period = load_acquire(&self_period);
 
+	if (self->slot)
+		self_come_back(self);
 	if (!scope_has(self)) {
 		mute(self, period);
 		return false;
@@ -167,6 +178,7 @@ static bool settle(struct self *self)
 		return false;
 	}
 	self->period = period;
+	self_come_back(self);
 	return true;
 }
 
@@ -314,7 +326,7 @@ void self_finish(void)
 		(void)SYS3(prctl, PR_GET_NAME, name, 0);
 		mark_write(self, clock_now_ticks());
 		op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
-		self_cut_off(self);
+		self_come_back(self);
 		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
 			   string_intern(name, strnlen(name, sizeof(name))));
 		chunk_hand_over(self);

@@ -52,6 +52,10 @@ extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("init
 /* Grows whenever recording is turned on, in a forked child, and when the scope changes. */
 extern uint32_t self_period HIDDEN;
 
+/* A thread records the first time since recording was turned on, and has a slot. Written by the
+ * control thread; NULL: nothing is to be done. */
+extern void (*self_comes_back)(struct self *) HIDDEN;
+
 static inline void self_begin_period(void)
 {
 	add_relaxed(&self_period, 1);
@@ -138,8 +142,9 @@ void self_finish(void) HIDDEN;
 
 /* Whether the thread has a slot, now if not before: it is to write what another one began. */
 bool self_has_place(struct self *) HIDDEN;
-/* Ends what the thread, which has a slot, had open when recording was turned off. */
-void self_cut_off(struct self *) HIDDEN;
+/* Ends what the thread, which has a slot, had open when recording was turned off. Writes what it
+ * was inside of when recording was turned on. */
+void self_come_back(struct self *) HIDDEN;
 
 /* In a forked child: the thread that lives on begins anew. */
 void self_forget(void) HIDDEN;

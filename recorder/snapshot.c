@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "census.h"
 #include "chunk.h"
 #include "clock.h"
 #include "delays.h"
@@ -394,6 +395,8 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		return -EBUSY;
 	*snapshot = (struct snapshot){ 0 };
 	chunk_commit_for_dead(arena);
+	if (of == DUMP_RUNNING)
+		census_look_again();
 	if (own) {
 		roster_bury_dead(arena);
 		modules_save(arena);

@@ -39,6 +39,7 @@ static struct {
 	uint32_t owner;                   /* 1 = somebody changes what follows, or the gate */
 	uint32_t flows;                   /* threads and ops that are recorded even while off */
 	uint32_t no_flows;                /* by the control thread: 1 = no new ones */
+	bool begins_late;                 /* the arena's time begins when the gate first opens */
 	const struct recorder_host *host; /* at load */
 	struct clock_pair forked;         /* in a forked child: when it came to be */
 	char socket[SOCKET_PATH_BYTES];   /* where the control thread listens, or empty: it does
@@ -129,14 +130,34 @@ void switch_listens_at(const char *path)
 	switch_unlock(held);
 }
 
-static void try_to_open(void *is_open)
+static void make_ready(void *is_ready)
 {
 	if (!descriptors_start() || (!recorder_arena && !make_arena()))
 		return;
 	if (!stack_warm_up())
 		text_complain("no memory for call stacks:", "none is recorded");
 	op_know_brief();
+	*(bool *)is_ready = true;
+}
+
+/* The recording has nothing of the time before. */
+static void begin_time(struct arena *arena)
+{
+	arena->clock.base = clock_take_pair();
+	arena->process_op.start = arena->clock.base.ticks;
+	usage_begin(arena);
+}
+
+static void try_to_open(void *is_open)
+{
+	bool is_ready = false;
+
+	make_ready(&is_ready);
+	if (!is_ready)
+		return;
 	descriptors_forget_all();
+	if (state.begins_late && opening_now(recorder_arena) == 0)
+		begin_time(recorder_arena);
 	opening_begin(recorder_arena, clock_now_ticks());
 	self_begin_period();
 	/* Pairs with self_enter(): who sees the gate on sees the arena, its opening and the new
@@ -155,6 +176,19 @@ static bool open_gate(void)
 	(void)spare_start();
 	spare_call_surely(try_to_open, &is_open);
 	return is_open;
+}
+
+void switch_prepare(void)
+{
+	struct held_mask held = switch_lock();
+	bool is_ready;
+
+	if (!recorder_arena && !gate_is_confined()) {
+		(void)spare_start();
+		spare_call_surely(make_ready, &is_ready);
+		state.begins_late = true;
+	}
+	switch_unlock(held);
 }
 
 static void close_gate(void)
@@ -263,10 +297,16 @@ void switch_start(const struct recorder_host *host)
 	state.host = host;
 }
 
+const struct recorder_host *switch_host(void)
+{
+	return state.host;
+}
+
 void switch_fork_child(const struct clock_pair *forked)
 {
 	state.owner = 0;
 	state.flows = 0;
+	state.begins_late = false;
 	state.socket[0] = '\0';
 	state.forked = *forked;
 	gate_facts.is_on = 0;

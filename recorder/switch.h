@@ -13,9 +13,13 @@
 
 /* At load, once, before any other: from then on a flow may begin. */
 void switch_start(const struct recorder_host *) HIDDEN;
+const struct recorder_host *switch_host(void) HIDDEN;
 /* In a forked child, which came to be at that moment: all is off, and there is no arena. */
 void switch_fork_child(const struct clock_pair *forked) HIDDEN;
 
+/* Makes what recording needs, so that turning it on takes microseconds; for a process that has been
+ * running. Its recording begins with that moment. Else it begins with the process, or the fork. */
+void switch_prepare(void) HIDDEN;
 /* Turns recording on. 0 or -ENOMEM. */
 int switch_enable(void) HIDDEN;
 void switch_disable(void) HIDDEN;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "census.h"
 #include "chunk.h"
 #include "gate.h"
 #include "handout.h"
@@ -179,10 +180,13 @@ void verb_ENABLE(struct request *request, struct text *answer)
 	if (is_in_the_way(request, answer) || !change_settings(request, answer))
 		return;
 	trial_recording_begins();
+	switch_prepare();
+	census_look();
 	if (switch_enable() != 0 && (!leftovers_make_room() || switch_enable() != 0)) {
 		verbs_refuse(answer, "memory", room_reason());
 		return;
 	}
+	census_begin();
 	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"on\"}\n");
 }
@@ -192,6 +196,7 @@ void verb_DISABLE(struct request *request, struct text *answer)
 	if (is_in_the_way(request, answer))
 		return;
 	switch_disable();
+	census_end();
 	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"off\"}\n");
 }

@@ -111,6 +111,9 @@ uint64_t watch_child_op(const struct watch *) HIDDEN;
 /* The new holder, while it holds the lock: opens an op `hold`. */
 void hold_begin(struct self *, struct watch *, uint32_t stack, const void *frame) HIDDEN;
 
+/* The same for one who has had it since that moment. */
+void hold_begin_since(struct self *, struct watch *, uint32_t stack, uint64_t since_ticks) HIDDEN;
+
 /* The new holder came back from a condition's wait; between the signal and that, the mutex was
  * other threads' for so long: see format.h. */
 void hold_relocked(struct watch *, uint64_t relock_ticks) HIDDEN;

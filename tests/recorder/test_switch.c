@@ -208,6 +208,20 @@ START_TEST(a_fork_begins_anew)
 }
 END_TEST
 
+START_TEST(a_late_recording_begins_when_it_is_turned_on)
+{
+	uint64_t before;
+
+	switch_prepare();
+	ck_assert_ptr_nonnull(recorder_arena);
+	ck_assert_uint_ne(recorder_gate.mode, GATE_ON);
+	before = clock_now_ticks();
+	ck_assert_int_eq(switch_enable(), 0);
+	ck_assert_uint_ge(recorder_arena->clock.base.ticks, before);
+	ck_assert_uint_ge(recorder_arena->process_op.start, before);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
@@ -221,4 +235,5 @@ SUITE()
 		TEST(under_a_filter_a_flow_ends_without_a_call);
 	TEST(the_arena_says_where_the_process_listens);
 	TEST(a_fork_begins_anew);
+	TEST(a_late_recording_begins_when_it_is_turned_on);
 }
