@@ -30,6 +30,7 @@
 
 enum {
 	PHDRS_MAX = 24,
+	START_BYTES = 2048, /* of a module: most have their headers and their build id there */
 	NOTE_BYTES_MAX = 1024,
 	LOCK_TRIES_MAX = 1000 /* a pass through the maps takes some 100 us */
 };
@@ -57,14 +58,31 @@ static bool read_memory(const struct arena *arena, uint64_t address, void *to, s
 	       (long)bytes;
 }
 
-static void find_build_id(const struct arena *arena, struct module_entry *module, uint64_t address,
+/* A mapped file, of which the start was read by one call. */
+struct image {
+	const struct arena *arena;
+	uint64_t start;
+	_Alignas(8) char bytes[START_BYTES];
+};
+
+static bool read_image(const struct image *image, uint64_t address, void *to, size_t bytes)
+{
+	uint64_t at = address - image->start;
+
+	if (at >= START_BYTES || bytes > START_BYTES - at)
+		return read_memory(image->arena, address, to, bytes);
+	memcpy(to, image->bytes + at, bytes);
+	return true;
+}
+
+static void find_build_id(const struct image *image, struct module_entry *module, uint64_t address,
 			  uint64_t bytes)
 {
 	_Alignas(8) char notes[NOTE_BYTES_MAX];
 	uint64_t size = bytes < sizeof(notes) ? bytes : sizeof(notes);
 	uint64_t at = 0;
 
-	if (!read_memory(arena, address, notes, size))
+	if (!read_image(image, address, notes, size))
 		return;
 	while (at + sizeof(Elf64_Nhdr) <= size) {
 		const Elf64_Nhdr *note = (const Elf64_Nhdr *)(notes + at);
@@ -88,17 +106,19 @@ static void find_build_id(const struct arena *arena, struct module_entry *module
  * none. */
 static bool read_elf(const struct arena *arena, struct module_entry *module)
 {
+	struct image image = { .arena = arena, .start = module->start };
 	Elf64_Phdr phdrs[PHDRS_MAX];
 	Elf64_Ehdr header;
 	uint64_t end = 0;
 	bool has_load = false;
 
-	if (!read_memory(arena, module->start, &header, sizeof(header)) ||
+	if (!read_memory(arena, module->start, image.bytes, sizeof(image.bytes)) ||
+	    !read_image(&image, module->start, &header, sizeof(header)) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
 	    header.e_phnum > PHDRS_MAX ||
-	    !read_memory(arena, module->start + header.e_phoff, phdrs,
-			 header.e_phnum * sizeof(phdrs[0])))
+	    !read_image(&image, module->start + header.e_phoff, phdrs,
+			header.e_phnum * sizeof(phdrs[0])))
 		return false;
 	for (int i = 0; i < header.e_phnum; i++) {
 		if (phdrs[i].p_type != PT_LOAD)
@@ -112,7 +132,7 @@ static bool read_elf(const struct arena *arena, struct module_entry *module)
 	module->bytes = module->base + end - module->start;
 	for (int i = 0; i < header.e_phnum && has_load && module->build_id_bytes == 0; i++)
 		if (phdrs[i].p_type == PT_NOTE)
-			find_build_id(arena, module, module->base + phdrs[i].p_vaddr,
+			find_build_id(&image, module, module->base + phdrs[i].p_vaddr,
 				      phdrs[i].p_memsz);
 	return has_load;
 }
