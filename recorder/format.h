@@ -198,8 +198,7 @@ enum {
 	ARENA_GRANULES = ARENA_CHUNKS / ARENA_GRANULE_BYTES
 };
 
-_Static_assert(ARENA_CHUNKS % ARENA_GRANULE_BYTES == 0, "chunks begin on a granule");
-_Static_assert(ARENA_HEADER_BYTES % ARENA_GRANULE_BYTES == 0, "so does the roster");
+_Static_assert((ARENA_CHUNKS | ARENA_ROSTER) % ARENA_GRANULE_BYTES == 0, "both begin on a granule");
 _Static_assert(ARENA_STRING_POOL % 4096 == 0 && ARENA_STACK_POOL % 4096 == 0,
 	       "pools begin on a page");
 
