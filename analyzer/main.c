@@ -302,6 +302,7 @@ static int write_symbolized(struct recording *recording, const struct options *o
 	if (!file)
 		return EXIT_TROUBLE;
 	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
+	symbols_look_below(symbols, options->root);
 	symbolize_look_up(recording, symbols);
 	int status = symbolize_write(file, recording, symbols, options->paths, options->path_count,
 				     &error, &counts);

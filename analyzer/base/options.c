@@ -224,6 +224,10 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--model: \"%.60s\" is none of threads, edges, recorded; give one of them",
 			 options->model);
+	else if (options->root[0] && options->root[0] != '/')
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--root: %.60s is no absolute path; give one that begins with /",
+			 options->root);
 	else if (options->from_ns >= options->to_ns)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--from is not before --to; give a --from that is smaller");

@@ -65,7 +65,23 @@ static void open_map(struct symbol_file *file, const struct recording *recording
 	fclose(lines);
 }
 
-void symbol_file_open(struct symbol_file *file, const struct recording *recording,
+static void open_object(struct symbol_file *file, const struct recording *recording,
+			const char *root)
+{
+	const char *path = recording->strings[file->path];
+	const char *build_id = recording->strings[file->build_id];
+	char below[4096];
+
+	if (root && path[0] == '/' &&
+	    (size_t)snprintf(below, sizeof(below), "%s%s", root, path) < sizeof(below)) {
+		objectfile_open(&file->object, below, build_id);
+		if (file->object.state == OBJECTFILE_OPEN)
+			return;
+	}
+	objectfile_open(&file->object, path, build_id);
+}
+
+void symbol_file_open(struct symbol_file *file, const struct recording *recording, const char *root,
 		      char *const *dumps, size_t dump_count)
 {
 	assert(file->naming == NO_INDEX);
@@ -75,8 +91,7 @@ void symbol_file_open(struct symbol_file *file, const struct recording *recordin
 	if (file->process != NO_INDEX)
 		open_map(file, recording, dumps, dump_count);
 	else
-		objectfile_open(&file->object, recording->strings[file->path],
-				recording->strings[file->build_id]);
+		open_object(file, recording, root);
 }
 
 static enum symbol_file_state state_of(const struct symbol_file *file)

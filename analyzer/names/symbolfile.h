@@ -31,9 +31,9 @@ struct symbol_file symbol_file_of(const struct recording *recording, uint32_t in
 
 bool symbol_file_is_same(const struct symbol_file *a, const struct symbol_file *b);
 
-/* Opens it if it is not yet; `dumps` are paths of dumps. Never one of which the dump says the
- * names. */
-void symbol_file_open(struct symbol_file *file, const struct recording *recording,
+/* Opens it if it is not yet, below the directory `root` if it is there; NULL = no such directory.
+ * `dumps` are paths of dumps. Never one of which the dump says the names. */
+void symbol_file_open(struct symbol_file *file, const struct recording *recording, const char *root,
 		      char *const *dumps, size_t dump_count);
 
 struct symbol_file_info symbol_file_info(const struct symbol_file *file,

@@ -32,6 +32,7 @@ struct place_entry {
 
 struct symbols {
 	const struct recording *recording;
+	const char *root; /* NULL = files are where they were */
 	char *const *dumps;
 	size_t dump_count;
 	struct symbol_file *files;
@@ -106,6 +107,11 @@ struct symbols *symbols_new(const struct recording *recording, char *const *dump
 	return symbols;
 }
 
+void symbols_look_below(struct symbols *symbols, const char *root)
+{
+	symbols->root = root[0] ? root : NULL;
+}
+
 void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
@@ -154,7 +160,7 @@ uint32_t symbols_module(const struct symbols *symbols, uint32_t process, uint64_
 
 static struct symbol_file *open_file(struct symbols *symbols, uint32_t index)
 {
-	symbol_file_open(&symbols->files[index], symbols->recording, symbols->dumps,
+	symbol_file_open(&symbols->files[index], symbols->recording, symbols->root, symbols->dumps,
 			 symbols->dump_count);
 	return &symbols->files[index];
 }

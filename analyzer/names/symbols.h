@@ -51,6 +51,10 @@ struct symbol_object {
 struct symbols *symbols_new(const struct recording *recording, char *const *dumps,
 			    size_t dump_count);
 
+/* Files are looked for below this directory first; "" = nowhere else. Before any place is asked
+ * for. */
+void symbols_look_below(struct symbols *symbols, const char *root);
+
 void symbols_free(struct symbols *symbols);
 
 /* Return addresses are those of the instruction after the call: the call itself is what gets named.

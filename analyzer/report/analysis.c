@@ -56,8 +56,8 @@ static void warn_of_files(struct analysis *analysis, size_t *room)
 		     unnamed->other_count > 1 ? " and other files are" : " is");
 	if (unnamed->missing_count)
 		warn(analysis, room,
-		     "%.100s%s not on this machine: functions in it have no names; --symbolize on "
-		     "the machine of the recording puts them into the dump",
+		     "%.100s%s not on this machine: functions in it have no names; --root for a "
+		     "container's, or --symbolize on the machine of the recording",
 		     unnamed->missing_path,
 		     unnamed->missing_count > 1 ? " and other files are" : " is");
 }

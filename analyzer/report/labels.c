@@ -44,6 +44,7 @@ void labels_build(struct labels *labels, struct recording *recording, const stru
 	if (!recording->thread_count)
 		return;
 	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
+	symbols_look_below(symbols, options->root);
 	struct callers *callers = callers_new(recording, symbols, skips);
 	labels->classes = memory_new(recording->op_count, sizeof(*labels->classes));
 	labels->ops = memory_new(recording->op_count, sizeof(*labels->ops));

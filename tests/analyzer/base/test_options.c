@@ -139,7 +139,7 @@ static const struct {
 	/* 17 */ { "a --cpus 0", "--cpus" },
 	/* 18 */ { "a --cpus two", "--cpus" },
 	/* 19 */ { "a --model guess", "--model" },
-	/* 20 */ { "a -o", "-o needs a value" },
+	/* 20 */ { "a --root here", "--root" },
 	/* 21 */ { "a --html p --folded wait", "--folded and --html exclude each other" },
 	/* 22 */
 	{ "a --export svg -o d --folded wait", "--folded and --export exclude each other" },
@@ -147,6 +147,7 @@ static const struct {
 	/* 24 */ { "a --explain --slow-rules x", "--explain and --slow-rules exclude" },
 	/* 25 */ { "a --explain --folded wall --html p", "--explain and --html exclude" },
 	/* 26 */ { "a --html - --export folded -o -", "both \"-\"" },
+	/* 27 */ { "a -o", "-o needs a value" },
 };
 
 START_TEST(a_page_and_an_export_go_together)

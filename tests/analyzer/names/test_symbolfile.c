@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this fails, names come from a file although the dump has them, or one process's code made at
- * run time from another's map. */
+/* If this fails, names come from a file although the dump has them, or from none although the root
+ * that was given has it. Or one process's code made at run time is named by another's map. */
 #include "names/symbolfile.h"
 
 #include <unistd.h>
@@ -73,12 +73,12 @@ START_TEST(maps_beside_the_dump)
 	strcpy(dump, sample_path("dump"));
 	sample_write("perf-4000011.map", "1000 10 handler\n", 16);
 	ck_assert_int_eq(symbol_file_info(&file, &recording).state, SYMBOL_FILE_UNUSED);
-	symbol_file_open(&file, &recording, dumps, 1);
+	symbol_file_open(&file, &recording, NULL, dumps, 1);
 	ck_assert_int_eq(symbol_file_info(&file, &recording).state, SYMBOL_FILE_OPEN);
 	ck_assert_str_eq(perfmap_find(&file.map, 0x1001, &offset), "handler");
 	symbol_file_close(&file);
 	file = symbol_file_of(&recording, 2);
-	symbol_file_open(&file, &recording, NULL, 0);
+	symbol_file_open(&file, &recording, NULL, NULL, 0);
 	ck_assert_int_eq(symbol_file_info(&file, &recording).state, SYMBOL_FILE_MISSING);
 	symbol_file_close(&file);
 }
@@ -96,7 +96,7 @@ START_TEST(maps_in_tmp)
 	for (int i = 0; i < 2; i++) {
 		processes[0].host = i ? 8 : 7;
 		file = symbol_file_of(&recording, 2);
-		symbol_file_open(&file, &recording, NULL, 0);
+		symbol_file_open(&file, &recording, NULL, NULL, 0);
 		ck_assert_int_eq(symbol_file_info(&file, &recording).state,
 				 i ? SYMBOL_FILE_MISSING : SYMBOL_FILE_OPEN);
 		symbol_file_close(&file);
@@ -106,10 +106,41 @@ START_TEST(maps_in_tmp)
 }
 END_TEST
 
+/* A file that a container has, and this machine does not. */
+START_TEST(files_below_another_root)
+{
+	struct recording unnamed = recording;
+	struct symbol_file file;
+	char root[SAMPLE_PATH_BYTES];
+
+	unnamed.naming_count = 0;
+	strings[2] = "";
+	ck_assert_int_eq(symlink("/proc/self/exe", sample_path("gone")), 0);
+	strcpy(root, sample_path("gone"));
+	*strrchr(root, '/') = '\0';
+	for (int i = 0; i < 3; i++) {
+		const char *const roots[] = { NULL, "/nowhere", root };
+
+		file = symbol_file_of(&unnamed, 4);
+		symbol_file_open(&file, &unnamed, roots[i], NULL, 0);
+		ck_assert_int_eq(symbol_file_info(&file, &unnamed).state,
+				 i < 2 ? SYMBOL_FILE_MISSING : SYMBOL_FILE_OPEN);
+		symbol_file_close(&file);
+	}
+	strings[2] = "ab";
+	/* Another build of it names nothing. */
+	file = symbol_file_of(&unnamed, 4);
+	symbol_file_open(&file, &unnamed, root, NULL, 0);
+	ck_assert_int_eq(symbol_file_info(&file, &unnamed).state, SYMBOL_FILE_MISSING);
+	symbol_file_close(&file);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE_ONCE(sample_begin, sample_end);
 	TEST(which_are_the_same);
 	TEST(maps_beside_the_dump);
 	TEST(maps_in_tmp);
+	TEST(files_below_another_root);
 }

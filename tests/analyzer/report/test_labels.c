@@ -41,7 +41,7 @@ static void sketch_with_stack(struct sketch *sketch)
 START_TEST(what_has_no_symbols_keeps_its_name)
 {
 	struct sketch sketch;
-	const struct options options = { .folded = "wall", .export = "" };
+	const struct options options = { .folded = "wall", .export = "", .root = "" };
 	struct labels labels;
 	sketch_with_stack(&sketch);
 	labels_build(&labels, &sketch.rec, &options, NULL, CLASS_BY_FUNCTION);
