@@ -129,7 +129,29 @@ static void find_preloaded(const char *environment, char *to, size_t size)
 	snprintf(to, size, "%.*s", (int)strcspn(at, " \""), at);
 }
 
-int systemctl_preload(const struct systemctl_unit *unit, const char *library)
+static bool has(const struct systemctl_unit *unit, const char *property)
+{
+	char value[4096];
+
+	/* systemd prints a list of nothing that is forbidden so. */
+	return systemctl_get(unit, property, value, sizeof(value)) && value[0] &&
+	       strcmp(value, "~") != 0;
+}
+
+/* Lists of a unit: a line adds to those that are there, and makes one where there is none. */
+static void put_exceptions(FILE *stream, const struct systemctl_unit *unit, const char *library,
+			   bool filtered)
+{
+	if (has(unit, "NoExecPaths"))
+		fprintf(stream, "ExecPaths=%s\n", library);
+	if (!filtered)
+		return;
+	fputs("Environment=\"WCPROF_SECCOMP=ignore\"\nSystemCallErrorNumber=EPERM\n", stream);
+	if (has(unit, "RestrictAddressFamilies"))
+		fputs("RestrictAddressFamilies=AF_UNIX\n", stream);
+}
+
+int systemctl_preload(const struct systemctl_unit *unit, const char *library, bool filtered)
 {
 	char environment[4096], preloaded[1024];
 	FILE *stream;
@@ -151,6 +173,7 @@ int systemctl_preload(const struct systemctl_unit *unit, const char *library)
 		"# By wcprof service, which removes it.\n[Service]\n"
 		"Environment=\"LD_PRELOAD=%s%s%s\"\n",
 		library, preloaded[0] ? ":" : "", preloaded);
+	put_exceptions(stream, unit, library, filtered);
 	return fclose(stream) == 0 ? 0 : -errno;
 }
 

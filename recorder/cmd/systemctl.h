@@ -23,8 +23,9 @@ bool systemctl_name(struct systemctl_unit *unit, const char *name, bool is_user)
 int systemctl_run(const struct systemctl_unit *unit, const char *verb, bool with_unit);
 /* A property of the unit. False: systemd does not answer. */
 bool systemctl_get(const struct systemctl_unit *unit, const char *property, char *to, size_t size);
-/* Writes the drop-in, in front of what the unit preloads already: 0, or -errno. */
-int systemctl_preload(const struct systemctl_unit *unit, const char *library);
+/* Writes the drop-in, in front of what the unit preloads already: 0, or -errno. `filtered`: what
+ * its filters of system calls forbid fails instead of ending it, and the library knows that. */
+int systemctl_preload(const struct systemctl_unit *unit, const char *library, bool filtered);
 /* Takes it away. */
 void systemctl_restore(const struct systemctl_unit *unit);
 
