@@ -4,9 +4,9 @@
  *
  * Every number by which the dump's code follows an arena (counts, offsets, lengths, indexes) must
  * stay inside it. A process that overwrites its own memory may have overwritten its arena too. The
- * checks go from the header outwards, and none follows a number that was not checked before. A
- * record may hold any bytes, as the dump writes them as numbers. The checks tell which part is
- * damaged; who reads an arena bounds each number again, as somebody may still write to it.
+ * checks go from the header outwards, and none follows a number that was not checked before. The
+ * fields of a record may be anything, as the dump writes them as numbers. The checks tell which
+ * part is damaged; who reads an arena bounds each number again, as somebody may write to it.
  */
 #include "arena.h"
 
@@ -57,6 +57,43 @@ static bool is_clock_valid(const struct arena *arena)
 {
 	return arena->clock.base.mono_ns < MONO_NS_MOST &&
 	       arena->clock.base.ticks <= clock_now_ticks();
+}
+
+/* Counts are in order at every moment in which a process can die: see where each is written. */
+static bool are_counts_valid(const struct chunk *chunk)
+{
+	return chunk->published == chunk_extent(chunk->published) &&
+	       chunk->drained == chunk_begin(chunk->drained, chunk->published) &&
+	       chunk->threads_ended <= CHUNK_WORDS / PACKED_LEAST &&
+	       chunk->snapshot == chunk_extent(chunk->snapshot) &&
+	       (chunk->snapshot == 0 ||
+		chunk->snapshot_from == chunk_begin(chunk->snapshot_from, chunk->snapshot));
+}
+
+/* `drained` lies between two records. */
+static bool are_records_valid(const struct chunk *chunk)
+{
+	uint32_t published = chunk->published, drained = chunk->drained;
+	uint32_t words = extent_words(drained), records = extent_records(drained);
+
+	return packed_is_valid(chunk->words, 0, words, records) &&
+	       packed_is_valid(chunk->words, words, extent_words(published),
+			       extent_records(published) - records);
+}
+
+bool chunk_is_valid(const struct chunk *chunk)
+{
+	enum chunk_state state = chunk_state_of(chunk);
+
+	if (!are_counts_valid(chunk) || chunk->is_bare > 1)
+		return false;
+	if (state == CHUNK_EMPTY)
+		return chunk->published == 0;
+	if (state == CHUNK_CLAIMED)
+		return true;
+	if (state == CHUNK_FULL && !chunk_has_no_room(chunk->published))
+		return false;
+	return !chunk->is_bare && are_records_valid(chunk);
 }
 
 static bool are_chunks_valid(const struct arena *arena)

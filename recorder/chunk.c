@@ -4,15 +4,17 @@
  *
  * A chunk's life: EMPTY -> FILLING (its owner's) -> FULL -> EMPTY (by the drainer), or in a ring
  * FULL -> CLAIMED -> FILLING (by who overwrites it). CLAIMED keeps everybody else away while what
- * describes the contents changes; a drainer leaves it out. Whoever may change the state
- * flips its bits and leaves the pin, which is the drainer's, as it is.
+ * describes the contents changes; a drainer leaves it out. Whoever may change the state flips its
+ * bits and leaves the drainer's pin as it is.
  */
 #include "chunk.h"
 
 #include <assert.h>
 #include <sys/mman.h>
 
+#include "clock.h"
 #include "pool.h"
+#include "meter.h"
 #include "room.h"
 #include "syscalls.h"
 
@@ -21,21 +23,12 @@
 __thread uint64_t recorder_last_ticks;
 
 enum {
-	/* Kept when a chunk gives its memory back: its first page. */
-	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES,
-	/* More chunks than that are not looked at for one record, when other threads fill them. */
-	TURNS_TRIED = 64,
-	LAST_RECORDS = 4
+	BARE_BYTES = CHUNK_BYTES - CHUNK_BARED_BYTES, /* kept by one that is bare */
+	TURNS_TRIED = 64                              /* chunks that others fill */
 };
-
 static const struct pool_items chunk_items = { ARENA_CHUNKS, CHUNK_BYTES };
 
 /* --- States ---------------------------------------------------------------------------------- */
-
-static enum chunk_state state_of(const struct chunk *chunk)
-{
-	return (enum chunk_state)(load_acquire(&chunk->state) & CHUNK_STATES);
-}
 
 /* From a state that only the caller may change. Release: whoever sees the new state sees what was
  * done before; acquire: what follows is not done before. */
@@ -71,27 +64,6 @@ void chunk_unpin(struct chunk *chunk)
 	/* Release: pairs with the exchange in claim_in_turn(); without it, the next owner would
 	 * write to records that are being read. */
 	(void)and_release(&chunk->state, ~(uint32_t)CHUNK_PINNED);
-}
-
-/* Counts are in order at every moment in which a process can die: see where each is written. */
-static bool are_counts_valid(const struct chunk *chunk)
-{
-	return chunk->published <= CHUNK_RECORDS && chunk->drained <= chunk->published &&
-	       chunk->threads_ended <= CHUNK_RECORDS && chunk->snapshot <= CHUNK_RECORDS &&
-	       (chunk->snapshot == 0 || chunk->snapshot_from <= chunk->snapshot);
-}
-
-bool chunk_is_valid(const struct chunk *chunk)
-{
-	enum chunk_state state = state_of(chunk);
-
-	if (!are_counts_valid(chunk) || chunk->is_bare > 1)
-		return false;
-	if (state == CHUNK_EMPTY)
-		return chunk->published == 0;
-	if (state == CHUNK_FULL)
-		return chunk->published == CHUNK_RECORDS && !chunk->is_bare;
-	return state == CHUNK_CLAIMED || !chunk->is_bare;
 }
 
 /* --- Memory ---------------------------------------------------------------------------------- */
@@ -135,20 +107,6 @@ static uint32_t turn_index(struct arena *arena, uint64_t turn)
 	return made > 0 ? chunk_next(arena, turn, made) : POOL_NONE;
 }
 
-/* A record may be written late, as that of a call that was cut off: a few are looked at. */
-static uint64_t last_ticks(const struct chunk *chunk)
-{
-	uint64_t last = 0;
-
-	for (uint32_t i = CHUNK_RECORDS - LAST_RECORDS; i < CHUNK_RECORDS; i++) {
-		const struct record *record = &chunk->records[i];
-
-		last = record->start > last ? record->start : last;
-		last = record->end > last ? record->end : last;
-	}
-	return last;
-}
-
 /*
  * Claims the chunk whose turn it is. POOL_NONE: it waits for a dump, or all are being filled.
  *
@@ -178,9 +136,8 @@ static uint32_t claim_in_turn(struct arena *arena, bool *was_full)
 		/* Acquire: pairs with chunk_unpin(): the drainer has read all that it wanted. */
 		if (*was_full || (what & CHUNK_STATES) == CHUNK_EMPTY) {
 			claimed = cas_acq_rel(&chunk->state, &state, state | CHUNK_CLAIMED);
-			/* Somebody was faster, or it is pinned now: then the turn stays. */
 			if (!claimed)
-				continue;
+				continue; /* somebody was faster, or it is pinned now */
 		}
 		/* Whoever finds it claimed, or being filled, does the same. */
 		if (cas_acq_rel(&arena->turn, &turn, turn + 1))
@@ -224,14 +181,14 @@ static uint32_t take_in_turn(struct self *self)
 	if (index == POOL_NONE)
 		return POOL_NONE;
 	chunk = chunk_at(arena, index);
-	if (was_full && load_relaxed(&chunk->drained) < CHUNK_RECORDS) {
+	if (was_full && load_relaxed(&chunk->drained) < load_relaxed(&chunk->published)) {
 		self_count_many(self, COUNTER_overwritten,
-				CHUNK_RECORDS - load_relaxed(&chunk->drained));
+				extent_records(load_relaxed(&chunk->published)) -
+					extent_records(load_relaxed(&chunk->drained)));
 		store_relaxed(&chunk->lost_ticks, load_relaxed(&chunk->full_ticks));
 	}
-	/* The chunk is CLAIMED, and nobody believes these meanwhile: the drainer sees it so, or
-	 * sees all of them, by change_state() below. Lap first: chunk_commit() of a drainer that
-	 * wrote the old records out must not take the new ones for them. */
+	/* Nobody believes a CLAIMED chunk. Lap first: chunk_commit() of a drainer that wrote the
+	 * old records out must not take the new ones for them. */
 	add_relaxed(&chunk->state, CHUNK_LAP);
 	store_relaxed(&chunk->threads_ended, 0);
 	/* `drained` before `published`: who dies in between leaves drained <= published. */
@@ -288,15 +245,20 @@ static bool take_chunk(struct self *self)
 	struct arena *arena = recorder_arena;
 	uint32_t index = POOL_NONE;
 
-	if (!arena->is_ring || self->position != CHUNK_RECORDS)
+	if (!arena->is_ring || !chunk_has_no_room(self->position))
 		index = pool_take_given(arena, &arena->partial, chunk_items);
 	if (index == POOL_NONE)
 		index = arena->is_ring ? take_in_turn(self) : take_from_pool();
 	if (index == POOL_NONE)
 		return false;
+	/* A handler may jump away: what the thread knows of the chunk comes before it has it. */
+	self->position = load_relaxed(&chunk_at(arena, index)->published);
+	for (uint32_t i = 0; i < PACKED_BASES; i++)
+		self->slot->bases[i] = 0;
+	assert(!chunk_has_no_room(self->position));
+	order_for_handlers();
 	self->chunk = chunk_at(arena, index);
-	self->position = load_relaxed(&self->chunk->published);
-	assert(self->position < CHUNK_RECORDS);
+	meter_chunk_taken(self);
 	/* Pairs with the loads in opens.c and roster.c: the chunk is being filled already. */
 	store_release(&self->slot->chunk, index + 1);
 	return true;
@@ -304,9 +266,12 @@ static bool take_chunk(struct self *self)
 
 bool chunk_take(struct self *self)
 {
+	struct slow_path path = slow_path_begin(self);
+	bool is_taken = take_chunk(self);
 	enum room_rule rule;
 
-	if (take_chunk(self))
+	slow_path_end(self, &path);
+	if (is_taken)
 		return true;
 	self_count(self, COUNTER_dropped_full);
 	rule = room_refuses(load_relaxed(&recorder_arena->chunks.made) >=
@@ -320,24 +285,42 @@ void chunk_fill(struct self *self)
 {
 	if (!self->chunk)
 		return;
+	meter_chunk_left(self);
 	/* Before the state: no slot has a chunk that is not being filled. */
 	store_release(&self->slot->chunk, 0);
 	/* A drainer reads it while the next owner writes. */
-	store_relaxed(&self->chunk->full_ticks, last_ticks(self->chunk));
+	store_relaxed(&self->chunk->full_ticks, clock_now_ticks());
 	/* The drainer that sees it full sees all of it published, and may use it again. */
 	change_state(self->chunk, CHUNK_FILLING, CHUNK_FULL);
 	self->chunk = NULL;
 }
 
-bool chunk_publish(struct self *self, const struct record *record)
+static struct packed_end end_of(uint64_t end, uint64_t id, uint64_t value, uint64_t type_and_fd)
 {
-	struct record *place = chunk_place(self);
+	return (struct packed_end){ end, id, value, (uint32_t)(type_and_fd >> 32),
+				    (int32_t)(uint32_t)type_and_fd };
+}
 
-	if (!place)
-		return false;
-	*place = *record;
-	chunk_publish_placed(self, place);
-	return true;
+/* Not inlined: so the frequent case keeps on the stack only what it needs. */
+__attribute__((noinline, cold)) void chunk_publish_unlike(struct self *self,
+							  const struct record *record, uint64_t end,
+							  uint64_t id, uint64_t value,
+							  uint64_t type_and_fd)
+{
+	struct packed_end ended = end_of(end, id, value, type_and_fd);
+	uint32_t at = extent_words(self->position), used, place;
+
+	used = packed_write(self->chunk->words, at, self->slot->bases, record, &ended, &place);
+	chunk_publish_words(self, used, end);
+	if (used == RECORD_WORDS)
+		self->slot->bases[place] = (uint16_t)at;
+}
+
+void chunk_publish_ended(struct self *self, const struct record *record, uint64_t end, uint64_t id,
+			 uint64_t value, uint64_t type_and_fd)
+{
+	if (UNLIKELY(!chunk_publish_next(self, record, end_of(end, id, value, type_and_fd))))
+		chunk_publish_unlike(self, record, end, id, value, type_and_fd);
 }
 
 bool chunk_append(struct self *self, const struct record *record)
@@ -355,6 +338,7 @@ void chunk_hand_over(struct self *self)
 	if (!self->chunk)
 		return;
 	assert(index > 0);
+	meter_chunk_left(self);
 	/* Before the chunk is in the pool, from which another thread may take it. */
 	store_release(&self->slot->chunk, 0);
 	self->chunk = NULL;
@@ -363,16 +347,16 @@ void chunk_hand_over(struct self *self)
 
 /* --- The drainer ----------------------------------------------------------------------------- */
 
-void chunk_drained(struct arena *arena, uint32_t index, uint32_t count)
+void chunk_drained(struct arena *arena, uint32_t index, uint32_t extent)
 {
 	struct chunk *chunk = chunk_at(arena, index);
 
-	assert(index < arena->chunks_most && count <= CHUNK_RECORDS);
-	store_relaxed(&chunk->drained, count);
+	assert(index < arena->chunks_most && extent == chunk_extent(extent));
+	store_relaxed(&chunk->drained, extent);
 	/* Release: it is drained before that is said. Before the chunk is used again: whoever goes
 	 * on for a dead drainer would take what was written since for what was handed out. */
 	store_release(&chunk->snapshot, 0);
-	if (count < CHUNK_RECORDS || !claim_from(chunk, CHUNK_FULL))
+	if (!chunk_has_no_room(extent) || !claim_from(chunk, CHUNK_FULL))
 		return;
 	store_relaxed(&chunk->drained, 0);
 	store_relaxed(&chunk->threads_ended, 0);
@@ -388,7 +372,8 @@ static void commit_chunk(struct arena *arena, uint32_t index)
 {
 	struct chunk *chunk = chunk_at(arena, index);
 	uint32_t end = chunk_snapshot_end(chunk);
-	uint64_t handed_out = end - chunk_snapshot_begin(chunk, end);
+	uint64_t handed_out =
+		extent_records(end) - extent_records(chunk_snapshot_begin(chunk, end));
 
 	if (chunk_pin(chunk) && chunk_lap(chunk) == chunk->snapshot_lap) {
 		chunk_drained(arena, index, end);
@@ -431,7 +416,7 @@ static bool prepare_in_turn(struct arena *arena, uint32_t index)
 	while (index >= load_acquire(&arena->chunks.made))
 		if (pool_make(arena, &arena->chunks, chunk_items) == POOL_NONE)
 			return false;
-	if (state_of(chunk_at(arena, index)) != CHUNK_EMPTY)
+	if (chunk_state_of(chunk_at(arena, index)) != CHUNK_EMPTY)
 		return false;
 	if (!load_relaxed(&chunk_at(arena, index)->is_bare) ||
 	    !claim_from(chunk_at(arena, index), CHUNK_EMPTY))

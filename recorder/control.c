@@ -22,8 +22,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "age.h"
 #include "arena.h"
 #include "aside.h"
+#include "budget.h"
 #include "census.h"
 #include "chunk.h"
 #include "clients.h"
@@ -36,6 +38,7 @@
 #include "leftovers.h"
 #include "mark.h"
 #include "objects.h"
+#include "owncost.h"
 #include "peers.h"
 #include "quota.h"
 #include "sampler.h"
@@ -120,12 +123,19 @@ static void look_up(struct arena *arena)
 	snapshot_unlock(arena);
 }
 
+static void age(struct arena *arena, uint64_t now_ns)
+{
+	if (!age_is_due(arena, now_ns) || !snapshot_lock(arena))
+		return;
+	(void)age_empty(arena,
+			age_limit(arena, clock_now_ticks(), clock_own_rate(CLOCK_APART_LEAST_NS)));
+	snapshot_unlock(arena);
+}
+
 /* Does whatever is due while recording is on. Returns how long until it is due again, -1 = not by
  * itself. */
-static int tick(void)
+static int do_what_is_due(uint64_t now_ns, bool is_trial)
 {
-	uint64_t now_ns = clock_take_pair().mono_ns;
-	bool is_trial = trial_tick(now_ns);
 	/* Pairs with try_to_open() of switch.c: while it is on, there is an arena. */
 	bool is_on = load_acquire(&recorder_gate.mode) == GATE_ON;
 	struct arena *arena = load_acquire(&recorder_arena);
@@ -138,6 +148,8 @@ static int tick(void)
 		idle_tick(arena, now_ns);
 		quota_tick(arena, now_ns);
 		slow_look(arena);
+		owncost_note_control();
+		age(arena, now_ns);
 	}
 	if (arena)
 		surplus_tick(arena, now_ns);
@@ -154,6 +166,16 @@ static int tick(void)
 	if (is_on)
 		return control.ready_tick_ms;
 	return arena ? surplus_wait_ms(arena, now_ns) : -1;
+}
+
+static int tick(void)
+{
+	uint64_t now_ns = clock_take_pair().mono_ns;
+	bool is_trial = trial_tick(now_ns);
+	int slot_ms = budget_tick(now_ns, trial_is_on());
+	int due_ms = do_what_is_due(now_ns, is_trial);
+
+	return slot_ms < 0 || (due_ms >= 0 && due_ms < slot_ms) ? due_ms : slot_ms;
 }
 
 static void serve(void)
@@ -305,7 +327,7 @@ static void serve_until_wanted(void)
 	}
 	if (control.listener < 0) {
 		/* Samples are taken, and memory made ready, whoever may listen. */
-		if (load_relaxed(&recorder_gate.mode) != GATE_ON)
+		if (load_relaxed(&recorder_gate.mode) != GATE_ON && !budget_is_running())
 			return;
 	} else {
 		switch_listens_at(socket_name);
@@ -323,6 +345,7 @@ static void serve_until_wanted(void)
 		(void)SYS3(chdir, "/", 0, 0);
 	while (!aside_is_wanted())
 		serve();
+	budget_leave();
 	stop_serving();
 }
 
@@ -339,6 +362,7 @@ static void *control_main(void *unused)
 	aside_begin();
 	if (has_table)
 		serve_until_wanted();
+	owncost_control_ends();
 	aside_end();
 	return NULL;
 }
@@ -391,6 +415,7 @@ bool control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 		return true;
 	}
 	aside_forget();
+	budget_leave();
 	if (creation.error == EAGAIN)
 		count_unattended();
 	else
@@ -406,6 +431,7 @@ void control_forget(void)
 	aside_fork_child();
 	sampler_forget();
 	survey_forget();
+	budget_fork_child();
 	census_fork_child();
 	inlined_forget();
 	surplus_forget();

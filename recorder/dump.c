@@ -13,7 +13,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "age.h"
 #include "chunk.h"
+#include "costtext.h"
 #include "dumpkeys.h"
 #include "eventtext.h"
 #include "idle.h"
@@ -141,6 +143,7 @@ static bool write_process(struct dump *dump)
 			 load_relaxed(&arena->usage.voluntary_switches));
 	text_put_key_u64(text, keys.process.involuntary_switches,
 			 load_relaxed(&arena->usage.involuntary_switches));
+	costtext_put(dump, text);
 	if (quota > 0) {
 		text_put_key_u64(text, keys.process.quota_milli_cpus, quota);
 		text_put_key_u64(text, keys.process.stopped_ns, load_relaxed(&arena->stopped_ns));
@@ -403,26 +406,31 @@ static bool write_mark(struct dump *dump)
 /* Records of one chunk, as many as fit. */
 static bool write_records(struct dump *dump)
 {
-	uint32_t count = dump->snapshot.chunk_count, index, end;
+	uint32_t count = dump->snapshot.chunk_count, index, begin, end, words;
+	struct record *record = &dump->snapshot.seen;
 	const struct chunk *chunk;
+	bool is_mixed;
 
 	if (dump->index == count)
 		return true;
 	index = (dump->snapshot.chunk_first + dump->index) % count;
 	chunk = chunk_at(dump->arena, index);
 	end = chunk_snapshot_end(chunk);
-	if (dump->record == 0)
-		dump->record = chunk_snapshot_begin(chunk, end);
-	while (dump->record < end && text_room(&dump->text) > EVENT_BYTES_MAX) {
-		/* Its words are looked up by numbers that must stay as they are meanwhile. */
-		const struct record record = chunk->records[dump->record++];
-
-		eventtext_put(&dump->text, dump, &record);
+	words = extent_words(end);
+	if (dump->word == 0) {
+		begin = chunk_snapshot_begin(chunk, end);
+		is_mixed = age_is_mixed(&dump->snapshot, chunk, begin, end);
+		dump->word = extent_words(begin);
+		dump->limit_ticks = is_mixed ? dump->snapshot.limit_ticks : 0;
 	}
-	if (dump->record < end) {
+	while (text_room(&dump->text) > EVENT_BYTES_MAX &&
+	       packed_read(chunk->words, &dump->word, words, record))
+		if (record->end >= dump->limit_ticks)
+			eventtext_put(&dump->text, dump, record);
+	if (dump->word < words) {
 		dump->index--; /* the same chunk again, when there is room */
 	} else {
-		dump->record = 0;
+		dump->word = 0;
 		snapshot_passed(dump->arena, index);
 	}
 	return false;

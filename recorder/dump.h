@@ -17,6 +17,7 @@
 #define WCPROF_DUMP_H
 
 #include "clock.h"
+#include "owncost.h"
 #include "snapshot.h"
 #include "text.h"
 
@@ -32,10 +33,12 @@ struct dump {
 	struct text text;
 	uint32_t phase;   /* which part of the dump comes next */
 	uint32_t index;   /* which element of that part */
-	uint32_t record;  /* events: which record of chunk `index` */
+	uint32_t word;    /* events: where the next record of chunk `index` begins */
 	uint32_t written; /* elements of the list so far: whether a comma is due */
 	uint32_t module_hint;
 	struct idle_entry last_idle; /* that was written */
+	struct owncost_reading cost;
+	uint64_t limit_ticks; /* of the chunk that is being written: older ones are left out */
 };
 
 static inline uint64_t dump_ns(const struct dump *dump, uint64_t ticks)

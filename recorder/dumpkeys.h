@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the keys of each object in a dump's header are spelled, as keys.def has them; events' are in
- * eventtext.c. For dump.c, which writes them.
+ * eventtext.c. For dump.c and costtext.c, which write them.
  */
 #ifndef WCPROF_DUMPKEYS_H
 #define WCPROF_DUMPKEYS_H

@@ -35,29 +35,39 @@ static bool is_ours(const struct open_entry *entry, uint64_t end_ticks)
 				  end_ticks);
 }
 
+/* Its record, for which there is a chunk. A function of its own: what takes a chunk needs stack. */
+static __attribute__((noinline)) void write_end(struct self *self, const struct record *record,
+						uint64_t end_ticks, enum outcome outcome)
+{
+	struct packed_end ended = packed_end_of(record);
+
+	/* A lock that was released, before its record was written. */
+	if (ended.end == 0)
+		ended.end = end_ticks;
+	if (ended.end < record->start)
+		ended.end = record->start;
+	if (record->type == RECORD_OP)
+		ended.type = (ended.type & ~(UINT32_C(255) << TYPE_OUTCOME)) |
+			     (uint32_t)outcome << TYPE_OUTCOME;
+	if (field_is_hold(record))
+		ended.fd = -1;
+	if (record->type == RECORD_OP && record->what == KIND_THREAD)
+		chunk_count_thread(self->chunk);
+	chunk_publish_ended(self, record, ended.end, ended.id, ended.value,
+			    (uint32_t)ended.fd | (uint64_t)ended.type << 32);
+}
+
 static void end(struct self *self, struct open_entry *entry, uint64_t end_ticks,
 		enum outcome outcome)
 {
-	uint64_t start = entry->record.start;
-	struct record *place;
-
 	assert(entry >= self->slot->entries && entry < &self->slot->entries[self->depth]);
 	if (!is_ours(entry, end_ticks)) {
 		entry_remove(self, entry);
 		return;
 	}
-	place = entry_place(self, entry);
-	if (place) {
-		/* A lock that was released, before its record was written. */
-		if (place->end != 0)
-			end_ticks = place->end;
-		place->end = end_ticks > start ? end_ticks : start;
-		if (place->type == RECORD_OP)
-			place->outcome = (uint8_t)outcome;
-		if (entry_is_hold(entry))
-			place->fd = -1;
-	}
-	entry_end(self, entry, place);
+	if (chunk_is_there(self))
+		write_end(self, &entry->record, end_ticks, outcome);
+	entry_let_go(self, entry);
 }
 
 void entry_close(struct self *self, struct open_entry *entry, uint64_t end_ticks,

@@ -41,7 +41,7 @@ void entries_tidy_all(struct self *, const void *frame, enum record_type) HIDDEN
 
 /* Member by member, and inline: so a record that was just composed goes from registers to where it
  * belongs. Composed in memory, and read by larger words than it was written, it would wait there.
- * Release: see entry_write(); to a chunk it is published afterwards, and plain stores would do. */
+ * Release: see entry_write(). */
 static inline __attribute__((always_inline)) void record_write(struct record *to,
 							       const struct record *record)
 {
@@ -116,36 +116,30 @@ static inline bool entry_is_hold(const struct open_entry *entry)
 static inline __attribute__((always_inline)) void entry_append(struct self *self,
 							       const struct record *record)
 {
-	struct record *place = chunk_place(self);
-
-	if (UNLIKELY(!place))
-		return;
-	record_write(place, record);
-	chunk_publish_placed(self, place);
+	chunk_publish_composed(self, record);
 	chunk_settle(self);
 }
 
-/* The place for an entry's record, with what is known of it so far; NULL: there is none. To be
- * completed there, and then entry_end(). */
-static inline struct record *entry_place(struct self *self, const struct open_entry *entry)
+/* Its record is written. */
+static inline __attribute__((always_inline)) void entry_let_go(struct self *self,
+							       struct open_entry *entry)
 {
-	struct record *place = chunk_place(self);
-
-	if (LIKELY(place))
-		*place = entry->record;
-	return place;
-}
-
-static inline __attribute__((always_inline)) void entry_end(struct self *self,
-							    struct open_entry *entry,
-							    const struct record *placed)
-{
-	if (LIKELY(placed))
-		chunk_publish_placed(self, placed);
 	if (UNLIKELY(entry_is_hold(entry)))
 		watch_drop_holder(field_watch(&entry->record), entry->handle);
 	entry_remove(self, entry);
 	chunk_settle(self);
+}
+
+/* Ends an entry, with this record, which may be the entry's. */
+static inline __attribute__((always_inline)) void entry_end(struct self *self,
+							    struct open_entry *entry,
+							    const struct record *record,
+							    struct packed_end ended)
+{
+	if (chunk_is_there(self))
+		chunk_publish_ended(self, record, ended.end, ended.id, ended.value,
+				    (uint32_t)ended.fd | (uint64_t)ended.type << 32);
+	entry_let_go(self, entry);
 }
 
 /* Clears away what ended without its thread's doing, before something new is opened. */

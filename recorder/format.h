@@ -16,7 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 22 };
+#include "tallies.h"
+
+enum { FORMAT_VERSION = 25 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -58,9 +60,9 @@ enum record_type {
 };
 
 /*
- * One event. Also one open op or open wait, in its thread's slot or among the handles, while `end`
- * is 0. RECORD_ATTACHED is in slots only: the thread is in the op `id`, which is among the handles,
- * at `fd`.
+ * One event; packed in a chunk (packed.h). Also an open op or wait, in its thread's slot or among
+ * the handles, while `end` is 0. RECORD_ATTACHED is in slots only: the thread is in the op `id`,
+ * which is among the handles, at `fd`.
  *
  * field    op                            wait                      link
  * id       its id                        target op, 0 = unknown    op tied to, 0 = none
@@ -78,7 +80,6 @@ enum record_type {
  * fd       io, poll: the descriptor      kernel's number of the
  *          hold: RELOCK_TICKS            thread that held it when
  *          thread: its weight            it began
- *
  * Of a sample, `value` is its thread's CPU time so far, in nanoseconds. `parent` is the op in which
  * the thread was, and `name` the index of the thread. `count` is the number of the processor that
  * it was on. `id` is how long the thread has waited for a CPU in its life: nanoseconds, as of the
@@ -91,8 +92,8 @@ struct record {
 	uint64_t parent;
 	uint64_t value;
 	uint32_t name;  /* string id but for links */
-	uint32_t ident; /* string id: which resource, thread, file */
 	uint32_t stack; /* stack id, 0 = none */
+	uint32_t ident; /* string id: which resource, thread, file */
 	uint32_t count;
 	int32_t fd;      /* see above; -1 = none */
 	uint8_t type;    /* enum record_type; written last in an open entry, cleared first */
@@ -130,7 +131,7 @@ enum {
 #define STACK_TEXT      UINT64_C(0xfffe000000000000)
 #define STACK_TEXT_MASK UINT64_C(0xffff000000000000)
 
-_Static_assert(sizeof(struct record) == 64, "a record is one cache line");
+_Static_assert(sizeof(struct record) == 64, "open entries lie at fixed offsets");
 
 /* --- The arena: one mapping, everything at fixed offsets from its start ---------------------- */
 
@@ -159,7 +160,8 @@ enum {
 	ARENA_GRANULE_BYTES = 8192, /* most processes use little of each section */
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
-	SLOT_BYTES = 2432,
+	SLOT_BASES = 256,
+	SLOT_BYTES = 2432 + 2 * SLOT_BASES,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -177,7 +179,8 @@ enum {
 	OBJECTS_MAX = 4096,
 	PEERS_MAX = 8192,
 	CHUNK_BYTES = 32768,
-	CHUNK_RECORDS = 511,
+	CHUNK_WORDS = 4088,
+	CHUNK_RECORDS = 511,                    /* at least so many fit into a chunk (packed.h) */
 	CHUNK_BARED_BYTES = CHUNK_BYTES - 4096, /* given back by one that is bare */
 
 	ARENA_HEADER_BYTES = 32768,
@@ -298,8 +301,7 @@ enum { HOLD_RELEASED = -2 }; /* `fd` of a hold that was released, and whose reco
 /* Set in a handle, and in the op of a child's watch: somebody is just writing its record. */
 #define HANDLE_ENDING (UINT64_C(1) << 63)
 
-/* One thread. Owner: its thread, from pool slots until it ends. The drainer reads it, and buries
- * the dead. */
+/* One thread. Owner: its thread, until it ends. The drainer reads it, and buries the dead. */
 struct slot {
 	uint32_t next;   /* in its pool */
 	uint32_t thread; /* index, from 1; 0 = nobody; written last, cleared first */
@@ -311,30 +313,34 @@ struct slot {
 	/* When its process ended, or recording was turned off last, 0 = neither (mark.h). */
 	uint64_t last_ticks;
 	uint64_t last_cpu_ns;
-	uint32_t opening; /* of its entries but for [0] and attachments (opening.h) */
+	uint32_t opening;        /* of its entries but for [0] and attachments (opening.h) */
+	uint32_t chunk_from;     /* as many records had others written to its chunk */
+	struct thread_cost cost; /* added to by its thread only */
 	uint64_t counters[COUNTER_COUNT]; /* added to by its thread only */
 	char name[16];                    /* as of its registration */
 	struct open_entry found;          /* a call it was in when recording began (census.h) */
+	uint16_t bases[SLOT_BASES];       /* of its chunk; its thread's (packed.h) */
 	_Alignas(64) struct open_entry entries[SLOT_ENTRIES]; /* [0] is the thread's op */
 };
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots lie at fixed offsets");
 
 /*
- * A run of records. Owner: one thread at a time, which alone writes records and `published`. When
- * full it belongs to the drainer; or in a ring to the thread that claims it, unless it is pinned.
- * When its thread ends it goes to pool partial, for the next thread. drained <= published <=
- * CHUNK_RECORDS. Which thread wrote a record is in its ids: (id or, for waits and links, parent) >>
- * 32.
+ * A run of packed records. Owner: one thread at a time, which alone writes records and `published`.
+ * When full it belongs to the drainer; or in a ring to the thread that claims it, unless it is
+ * pinned. When its thread ends it goes to pool partial, for the next thread. Which thread wrote a
+ * record is in its ids: (id or, for waits and links, parent) >> 32.
  *
- * One dump has its records from `snapshot_from` up to `snapshot`; only the drainer writes and reads
- * fields of that name. Those records stay what they are while the chunk is pinned. If the drainer
- * dies when the dump is out, arena.commit_begun says that the next one is to go on. Chunks whose
- * `snapshot` is not 0 do not say yet that they were handed out.
+ * `published`, `drained` and the snapshot's are extents: how many words from the chunk's begin on,
+ * and times EXTENT_RECORD how many records these are. drained <= published. One dump has its
+ * records from `snapshot_from` up to `snapshot`; only the drainer writes and reads fields of that
+ * name. Those records stay what they are while the chunk is pinned. If the drainer dies when the
+ * dump is out, arena.commit_begun says that the next one is to go on. Chunks whose `snapshot` is
+ * not 0 do not say yet that they were handed out.
  */
 struct chunk {
 	uint32_t next;          /* in its pool */
 	uint32_t state;         /* enum chunk_state, CHUNK_PINNED, and laps times CHUNK_LAP */
-	uint32_t published;     /* records below are complete; store-release */
+	uint32_t published;     /* complete is what lies below; store-release */
 	uint32_t threads_ended; /* how many of its records are ops `thread` */
 	uint32_t drained;       /* handed out; written by the drainer, and by who has claimed it */
 	uint32_t is_bare;       /* all but its first page was given back; likewise */
@@ -342,10 +348,10 @@ struct chunk {
 	uint32_t snapshot_from;
 	uint32_t snapshot_lap;
 	uint32_t snapshot_left;  /* to the program's threads: 1 = not in the dump */
-	uint32_t snapshot_since; /* records below ended before it, and were open to nobody */
-	uint64_t full_ticks;     /* of a full one: when the last of its records ended */
+	uint32_t snapshot_since; /* words: what is below ended before it, and was open to nobody */
+	uint64_t full_ticks;     /* of a full one: when it became full */
 	uint64_t lost_ticks; /* by then records ended that were overwritten, and are in no dump */
-	struct record records[CHUNK_RECORDS];
+	uint64_t words[CHUNK_WORDS];
 };
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks lie at fixed offsets");
 
@@ -368,21 +374,6 @@ enum chunk_state {
 
 /* Why there are no samples: the program has taken their signal; the runtime of Go has. */
 enum unsampled { UNSAMPLED_TAKEN, UNSAMPLED_GO, UNSAMPLED_REASONS };
-
-/* Counts of the kernel's for a process (usage.h). */
-struct usage {
-	uint64_t cpu_ns;
-	uint64_t voluntary_switches;
-	uint64_t involuntary_switches;
-};
-
-/* By how long the CPUs of the process were idle until then, all together (idle.h). */
-struct idle_entry {
-	uint64_t ticks;
-	uint64_t idle_ns;
-};
-
-enum { IDLES_MAX = 256, IDLE_CPUS_MAX = 1024 };
 
 #define ARENA_MAGIC UINT64_C(0x31666f7270637700)
 
@@ -409,7 +400,7 @@ struct arena {
 
 	uint64_t bytes;       /* of the whole mapping */
 	uint32_t chunks_most; /* no more chunks are ever looked at; a reader's copy has its own */
-	uint32_t unused;
+	uint32_t keep_s;      /* of a ring: events older than that are in no dump; 0 = all are */
 	uint32_t ppid;
 	uint32_t cpus;
 	uint64_t tick_ns;     /* of the scheduler, 0 = not known */
@@ -442,6 +433,7 @@ struct arena {
 	uint32_t watch_lock;     /* 0 or thread index + 1 of who changes the table's keys */
 	uint64_t room_bytes;     /* how large it may become for now, room.h */
 	uint64_t starved_until;  /* ticks: no memory to be had before, do not ask */
+	uint64_t aged_turn;      /* chunks before it are not too young any more (age.h); drainer */
 	uint64_t turn;           /* chunks taken so far; a ring's next is turn % chunks.max */
 	uint32_t bare_chunks;    /* how many have given their memory back, about */
 	uint32_t is_ring;        /* constant: full chunks are overwritten, the oldest first */
@@ -471,13 +463,16 @@ struct arena {
 	uint64_t filtered_ticks;  /* when a filter of system calls was put up; 0 = never */
 	uint64_t unsampled_ticks; /* since when there are no samples; 0 = there may be */
 	uint64_t process_ended; /* ticks; written once, by the first thread that ends the process */
-	struct usage usage_before;     /* when the arena was made */
-	struct usage usage;            /* since then, as of late */
-	uint64_t quota_milli_cpus;     /* these two: quota.h; the control thread; 0 = no quota */
-	uint64_t stopped_ns;           /* by it, while recording was on */
-	uint32_t process_end_reported; /* in a dump that was handed out whole */
-	uint32_t unlinked;             /* the file has no name any more */
-	uint32_t unsampled_why;        /* enum unsampled */
+	struct usage usage_before; /* when the arena was made */
+	struct usage usage;        /* since then, as of late */
+	struct process_cost cost;  /* of ended threads; any thread, the control thread its own */
+	struct process_cost cost_before; /* of all when the last window began, but for probes */
+	struct budget_tally budget;      /* the control thread */
+	uint64_t quota_milli_cpus;       /* these two: quota.h; the control thread; 0 = no quota */
+	uint64_t stopped_ns;             /* by it, while recording was on */
+	uint32_t process_end_reported;   /* in a dump that was handed out whole */
+	uint32_t unlinked;               /* the file has no name any more */
+	uint32_t unsampled_why;          /* enum unsampled */
 	uint32_t commit_begun; /* 1 = a dump was handed out whole, and not all chunks say so yet */
 
 	uint32_t idle_count;     /* idle.h; the control thread, or who ends the process */

@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "dump.h"
+#include "owncost.h"
 #include "survey.h"
 #include "syscalls.h"
 #include "trial.h"
@@ -87,6 +88,7 @@ int handout_dump(struct client *client, bool flush, bool wants_ack)
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (sys_is_error(handout.dump_buffer))
 		return -ENOMEM;
+	owncost_note_control();
 	result = dump_begin(&handout.dump, recorder_arena, handout.dump_buffer, DUMP_BUFFER_BYTES,
 			    DUMP_RUNNING);
 	if (result != 0) {
@@ -140,6 +142,7 @@ static void dump_settle(void)
 
 void handout_continue(void)
 {
+	uint64_t begun_ns = clock_thread_cpu_ns();
 	struct text *text = &handout.dump.text;
 	int fd = handout.dumper->fd;
 	long sent = 0;
@@ -155,6 +158,7 @@ void handout_continue(void)
 		handout.dump_sent += sent > 0 ? (size_t)sent : 0;
 	}
 	handout.dump_moved_ns = clock_take_pair().mono_ns;
+	owncost_note_dump(clock_thread_cpu_ns() - begun_ns);
 	if (sent < 0 && sent != -EAGAIN && sent != -EINTR)
 		dump_finish(false);
 	else if (handout.dump_filled_last && sys_shutdown(fd, SHUT_WR) != 0)

@@ -24,6 +24,7 @@
 /* Mapped for the time of a dump: the program's stack may have no room for it. */
 struct workplace {
 	struct dump dump;
+	struct stat before, after; /* of the file */
 	char path[OPTION_PATH_BYTES];
 	char buffer[DUMP_BUFFER_BYTES];
 };
@@ -74,20 +75,21 @@ static bool write_all(int fd, const char *from, size_t bytes)
 	return true;
 }
 
-static bool write_dump(struct dump *dump, int fd)
+static bool write_dump(struct workplace *workplace, int fd)
 {
-	struct stat before = { .st_size = 0 }, after = { .st_size = 0 };
+	struct dump *dump = &workplace->dump;
+	const struct stat *before = &workplace->before, *after = &workplace->after;
 	off_t bytes = 0;
-	bool done = sys_fstat(fd, &before) == 0;
+	bool done = sys_fstat(fd, &workplace->before) == 0;
 
 	while (done && dump_fill(dump)) {
 		done = write_all(fd, dump->text.bytes, dump->text.used);
 		bytes += done ? (off_t)dump->text.used : 0;
 	}
 	/* Half a dump is none; but what another process has written after ours stays. */
-	if (!done && S_ISREG(before.st_mode) && sys_fstat(fd, &after) == 0 &&
-	    after.st_size < before.st_size + bytes + DUMP_BUFFER_BYTES)
-		(void)sys_ftruncate(fd, (uint64_t)before.st_size);
+	if (!done && S_ISREG(before->st_mode) && sys_fstat(fd, &workplace->after) == 0 &&
+	    after->st_size < before->st_size + bytes + DUMP_BUFFER_BYTES)
+		(void)sys_ftruncate(fd, (uint64_t)before->st_size);
 	return done;
 }
 
@@ -104,7 +106,7 @@ static bool dump_to_file(struct workplace *workplace)
 		fd = outfile_open(workplace->path, O_APPEND | O_NONBLOCK);
 	if (fd >= 0) {
 		held_begin(&held);
-		done = write_dump(dump, fd);
+		done = write_dump(workplace, fd);
 		held_end(&held);
 		sys_close(fd);
 	}

@@ -112,17 +112,11 @@ bool op_release_hold(struct self *self, const struct record *hold)
 void op_end_hold(struct self *self, const struct record *hold, bool was_open)
 {
 	struct open_entry *entry = entry_find(self, hold->id);
-	struct record *place;
 
-	if (!entry) {
-		if (!was_open)
-			(void)chunk_append(self, hold);
-		return;
-	}
-	place = chunk_place(self);
-	if (LIKELY(place))
-		*place = *hold;
-	entry_end(self, entry, place);
+	if (entry)
+		entry_end(self, entry, hold, packed_end_of(hold));
+	else if (!was_open)
+		(void)chunk_append(self, hold);
 }
 
 bool op_drop(struct self *self, uint64_t handle)
@@ -295,26 +289,29 @@ static inline __attribute__((always_inline)) void end_op(struct self *self, uint
 							 uint64_t now, bool is_brief)
 {
 	struct open_entry *entry = entry_find(self, op);
-	struct record *place;
+	const struct record *record;
 	enum kind kind;
 
 	if (UNLIKELY(!entry)) {
 		self_count(self, COUNTER_lost_ends);
 		return;
 	}
-	kind = (enum kind)entry->record.what;
-	if (is_skipped(self, &entry->record, now, is_brief)) {
+	record = &entry->record;
+	kind = (enum kind)record->what;
+	if (is_skipped(self, record, now, is_brief)) {
 		entry_remove(self, entry);
 	} else {
-		place = entry_place(self, entry);
-		if (LIKELY(place)) {
-			place->end = now;
-			place->value = value;
-			place->outcome = (uint8_t)outcome;
-			if (kind == KIND_IO && (int64_t)value < 0)
-				place->outcome = OUTCOME_ERROR;
-		}
-		entry_end(self, entry, place);
+		if (kind == KIND_IO && (int64_t)value < 0)
+			outcome = OUTCOME_ERROR;
+		assert(record->outcome == OUTCOME_NONE);
+		entry_end(self, entry, record,
+			  (struct packed_end){
+				  .end = now,
+				  .id = record->id,
+				  .value = value,
+				  .type = packed_type(record) | (uint32_t)outcome << TYPE_OUTCOME,
+				  .fd = record->fd,
+			  });
 	}
 	if (may_block(kind))
 		mark_if_due(self, now);

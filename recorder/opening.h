@@ -81,4 +81,22 @@ static inline uint64_t opening_cut(const struct arena *arena, uint32_t opening,
 	return closed == 0 || closed > start_ticks ? closed : start_ticks;
 }
 
+/* For how long recording was on between these two, as far as openings are known. */
+static inline uint64_t opening_sum(const struct arena *arena, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0, begun, ended;
+
+	for (uint32_t i = opening_now(arena); i > 0; i--) {
+		if (!opening_times(arena, i, &begun, &ended))
+			break;
+		if (ended == 0 || ended > to)
+			ended = to;
+		if (ended <= from)
+			break;
+		begun = begun > from ? begun : from;
+		sum += begun < ended ? ended - begun : 0;
+	}
+	return sum;
+}
+
 #endif

@@ -221,21 +221,23 @@ static bool is_record_of(const struct record *record, const struct record *open)
 
 /* Whether it is the last record of its thread's chunk. Then its entry is just about to be cleared,
  * or its thread has been waiting for a CPU there since before the dump. */
-static bool is_ending(const struct snapshot *snapshot, const struct arena *arena,
-		      uint32_t index_plus_one, const struct snapshot_open *open)
+static bool is_ending(struct snapshot *snapshot, const struct arena *arena, uint32_t index_plus_one,
+		      const struct snapshot_open *open)
 {
 	const struct chunk *chunk;
-	uint32_t end;
+	uint32_t at, end;
 
 	if (index_plus_one == 0 || index_plus_one > snapshot->chunk_count)
 		return false;
 	chunk = chunk_at(arena, index_plus_one - 1);
-	end = chunk_snapshot_end(chunk);
-	return end > 0 && is_record_of(&chunk->records[end - 1], &open->record);
+	end = extent_words(chunk_snapshot_end(chunk));
+	at = packed_last(chunk->words, load_relaxed(&chunk->snapshot_since), end);
+	return packed_read(chunk->words, &at, end, &snapshot->seen) &&
+	       is_record_of(&snapshot->seen, &open->record);
 }
 
 /* Whether it is open beyond doubt: then nobody needs to look for its record. */
-static bool is_open_now(const struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
+static bool is_open_now(struct snapshot *snapshot, const struct arena *arena, uint32_t slots,
 			const struct snapshot_open *open)
 {
 	if (open->place)
@@ -267,13 +269,13 @@ static bool is_recorded(struct snapshot *snapshot, const struct arena *arena,
 {
 	for (uint32_t i = 0; i < snapshot->chunk_count && snapshot->looked_at < LOOKS_MOST; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
-		uint32_t end = chunk_snapshot_end(chunk);
-		uint32_t begin = load_relaxed(&chunk->snapshot_since);
+		uint32_t end = extent_words(chunk_snapshot_end(chunk));
+		uint32_t at = load_relaxed(&chunk->snapshot_since);
 
-		snapshot->looked_at += 1 + (begin < end ? end - begin : 0);
-		for (uint32_t k = begin; k < end; k++)
-			if (is_record_of(&chunk->records[k], &open->record))
+		for (; packed_read(chunk->words, &at, end, &snapshot->seen); snapshot->looked_at++)
+			if (is_record_of(&snapshot->seen, &open->record))
 				return true;
+		snapshot->looked_at++;
 	}
 	return false;
 }

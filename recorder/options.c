@@ -13,6 +13,8 @@
 #include "in_target.h"
 
 enum { LIVE = true, FIXED = false, VALUE_BYTES_SHOWN = 40 };
+/* Of a share, in millionths; a percentage has so many digits behind its point. */
+enum { SHARE_MOST = 1000000, SHARE_PERCENT = 10000, SHARE_DIGITS = 4 };
 
 struct options recorder_options;
 
@@ -26,6 +28,9 @@ const struct option_entry option_entries[OPTION_COUNT] = {
 #define OPTION_CHOICE(field, name, value, words_of, live, help_of)                             \
 	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_CHOICE, .is_live = live, \
 			     .usual = value,        .words = words_of,        .help = help_of },
+#define OPTION_SHARE(field, name, value, live, help_of)                                       \
+	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_SHARE, .is_live = live, \
+			     .usual = value,        .most = SHARE_MOST,      .help = help_of },
 #define OPTION_TEXT(field, name, shown, noun, most_of, live, help_of)                        \
 	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_TEXT, .is_live = live, \
 			     .most = most_of,       .words = noun,          .help = help_of },
@@ -88,6 +93,41 @@ static void put_word(struct text *text, const char *words, uint64_t index)
 
 /* --- Values ---------------------------------------------------------------------------------- */
 
+/* "1%", "0.5", in millionths. */
+static bool parse_share(const char *value, size_t bytes, uint64_t *share)
+{
+	uint64_t whole, part = 0, unit = SHARE_PERCENT;
+	const char *point;
+	size_t digits;
+
+	bytes -= bytes > 0 && value[bytes - 1] == '%';
+	point = memchr(value, '.', bytes);
+	digits = point ? (size_t)(value + bytes - point - 1) : 0;
+	if (!text_parse_u64(value, point ? (size_t)(point - value) : bytes, &whole) ||
+	    whole > SHARE_MOST || digits > SHARE_DIGITS ||
+	    (point && !text_parse_u64(point + 1, digits, &part)))
+		return false;
+	for (size_t i = 0; i < digits; i++)
+		unit /= 10;
+	*share = whole * SHARE_PERCENT + part * unit;
+	return true;
+}
+
+static void put_share(struct text *text, uint64_t share)
+{
+	uint64_t part = share % SHARE_PERCENT;
+
+	text_put_literal(text, "\"");
+	text_put_u64(text, share / SHARE_PERCENT);
+	if (part)
+		text_put_literal(text, ".");
+	for (uint64_t unit = SHARE_PERCENT / 10; part; unit /= 10) {
+		text_put_u64(text, part / unit);
+		part %= unit;
+	}
+	text_put_literal(text, "%\"");
+}
+
 /* Whether it is a value; of a number or choice, which. */
 static bool parse(const struct option_entry *entry, const char *value, size_t bytes,
 		  uint64_t *number)
@@ -98,6 +138,8 @@ static bool parse(const struct option_entry *entry, const char *value, size_t by
 		       *number <= entry->most;
 	case OPTION_IS_CHOICE:
 		return find_word(entry->words, value, bytes, number);
+	case OPTION_IS_SHARE:
+		return parse_share(value, bytes, number) && *number <= entry->most;
 	case OPTION_IS_TEXT:
 		break;
 	}
@@ -133,6 +175,8 @@ void options_put_allowed(struct text *text, const struct option_entry *entry)
 {
 	if (entry->type == OPTION_IS_CHOICE) {
 		put_words(text, entry->words);
+	} else if (entry->type == OPTION_IS_SHARE) {
+		text_put_literal(text, "a percentage up to 100, as 1% or 0.5");
 	} else if (entry->type == OPTION_IS_TEXT) {
 		text_put(text, entry->words);
 		text_put_literal(text, " of at most ");
@@ -161,6 +205,8 @@ void options_put_value(struct text *text, const struct options *options,
 	memcpy(&number, from, sizeof(number));
 	if (entry->type == OPTION_IS_CHOICE)
 		put_word(text, entry->words, number);
+	else if (entry->type == OPTION_IS_SHARE)
+		put_share(text, number);
 	else
 		text_put_u64(text, number);
 }

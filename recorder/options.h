@@ -25,6 +25,7 @@ enum { SECCOMP_CHECK, SECCOMP_IGNORE };
 struct options {
 #define OPTION_NUMBER(field, name, value, least, most, unit, live, help) uint64_t field;
 #define OPTION_CHOICE(field, name, value, words, live, help)             uint64_t field;
+#define OPTION_SHARE(field, name, value, live, help)                     uint64_t field;
 #define OPTION_TEXT(field, name, shown, noun, most, live, help)          char field[most + 1];
 #include "options.def"
 	char runtime_dir[OPTION_PATH_BYTES]; /* $XDG_RUNTIME_DIR */
@@ -33,6 +34,7 @@ struct options {
 enum {
 #define OPTION_NUMBER(field, name, value, least, most, unit, live, help) OPTION_##field,
 #define OPTION_CHOICE(field, name, value, words, live, help)             OPTION_##field,
+#define OPTION_SHARE(field, name, value, live, help)                     OPTION_##field,
 #define OPTION_TEXT(field, name, shown, noun, most, live, help)          OPTION_##field,
 #include "options.def"
 	OPTION_COUNT
@@ -42,11 +44,11 @@ enum {
 struct option_entry {
 	const char *key;      /* as the field */
 	const char *variable; /* "" = not from the environment */
-	enum { OPTION_IS_NUMBER, OPTION_IS_CHOICE, OPTION_IS_TEXT } type;
+	enum { OPTION_IS_NUMBER, OPTION_IS_CHOICE, OPTION_IS_SHARE, OPTION_IS_TEXT } type;
 	bool is_live;
 	uint64_t usual;    /* of a choice: index of its word */
 	uint64_t least;    /* of a number */
-	uint64_t most;     /* of a number; of a text: bytes */
+	uint64_t most;     /* of a number or a share; of a text: bytes */
 	const char *words; /* of a choice: separated by |; of a text: the noun */
 	const char *help;
 	size_t offset;

@@ -2,14 +2,12 @@
 /*
  * The life of the recorder in a process: load, fork, programs that it starts, end.
  *
- * On top of all other files: none calls anything here, but the functions of wcprof.h when they find
- * the gate unset.
+ * On top of all other files: only the functions of wcprof.h call it, if the gate is unset.
  *
- * States of the gate: UNSET (not set up in this process: before the constructor, or a forked child)
- * -> OFF or ON. A forked child finds its gate wiped by the kernel, and forgets its parent's arena
- * at the first thing that happens in it. It makes an arena of its own when a hook first comes by:
- * most children exec before that. Its control thread has to wait for a hook in which a thread may
- * be created.
+ * States of the gate: UNSET (before the constructor, or in a forked child) -> OFF or ON. A forked
+ * child finds its gate wiped by the kernel, and forgets its parent's arena at the first thing that
+ * happens in it. It makes an arena of its own when a hook first comes by: most children exec before
+ * that. Its control thread has to wait for a hook in which a thread may be created.
  *
  * Everything here is async-signal-safe but recorder_start() and the creation of the control thread.
  */
@@ -23,6 +21,7 @@
 
 #include "arena.h"
 #include "aside.h"
+#include "budget.h"
 #include "claim.h"
 #include "clock.h"
 #include "control.h"
@@ -35,6 +34,7 @@
 #include "modules.h"
 #include "options.h"
 #include "pipes.h"
+#include "meter.h"
 #include "programs.h"
 #include "room.h"
 #include "sampler.h"
@@ -54,12 +54,11 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* Written by the constructor and by fork's child; the rest as said. */
 static struct {
-	const struct recorder_host *host;
-	uint32_t bringing_up; /* 1 = somebody is in recorder_wake_up() */
-	uint32_t clones;      /* calls of clone() that have not returned; not wiped in a child */
-	uint32_t is_clone;    /* made by clone(): without a control thread */
+	const struct recorder_host *host; /* at load */
+	uint32_t bringing_up;             /* 1 = somebody is in recorder_wake_up() */
+	uint32_t clones;   /* calls of clone() that have not returned; not wiped in a child */
+	uint32_t is_clone; /* made by clone(): without a control thread */
 } process;
 
 /* --- Load ------------------------------------------------------------------------------------ */
@@ -77,8 +76,7 @@ static void settle(void)
 		store_relaxed(&recorder_gate.settled, 1);
 }
 
-/* A child that is not to be recorded, or a process in which nothing is. No system calls: it may be
- * confined. */
+/* A process in which nothing is recorded. No system calls: it may be confined. */
 static void stay_off(void)
 {
 	store_relaxed(&recorder_gate.settled, 1);
@@ -117,7 +115,7 @@ void recorder_start(const struct recorder_host *host)
 	mark_gap_ticks = recorder_options.cpu_time ? MARK_GAP_TICKS : MARK_NEVER;
 	sys_madvise(&recorder_gate, sizeof(recorder_gate), MADV_WIPEONFORK);
 	store_relaxed(&recorder_gate.present, 1);
-	if (recorder_options.enable && switch_enable() != 0)
+	if (recorder_options.enable && budget_start(recorder_options.control != 0) != 0)
 		text_complain("nothing is recorded:", room_reason());
 	else if (recorder_arena && recorder_arena->anonymous)
 		text_complain("no shared memory:",
@@ -165,11 +163,13 @@ void recorder_clone_ends(void)
 	add_relaxed(&process.clones, -1);
 }
 
-/* A child of a trial is not recorded: nobody would turn that off. It may get a trial of its own. */
+/* A child of a trial is not recorded, or under a budget one without a control thread: nobody would
+ * turn that off. */
 void recorder_fork_child(void)
 {
 	struct arena *arena = recorder_arena;
-	bool is_of_trial = trial_is_on();
+	bool stays_off = trial_is_on() || (process.clones > 0 && budget_is_running());
+	struct slow_path path = { clock_now_ticks() };
 	struct clock_pair forked;
 
 	if (!process.host)
@@ -187,7 +187,7 @@ void recorder_fork_child(void)
 	room_forget();
 	gate_facts.pid = (uint32_t)sys_getpid();
 	gate_facts.generation++;
-	gate_facts.wants_enable = gate_is_on() && recorder_options.follow && !is_of_trial;
+	gate_facts.wants_enable = gate_is_on() && recorder_options.follow && !stays_off;
 	process.is_clone = process.clones > 0;
 	process.clones = 0;
 	process.bringing_up = 0;
@@ -197,6 +197,7 @@ void recorder_fork_child(void)
 	if (arena)
 		arena_forget(arena, self_of_thread.busy);
 	self_forget();
+	slow_path_end(&self_of_thread, &path);
 	if (!recorder_options.follow) {
 		stay_off();
 		return;

@@ -11,6 +11,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "op.h"
+#include "owncost.h"
 #include "pool.h"
 #include "strings.h"
 #include "syscalls.h"
@@ -30,6 +31,7 @@ struct slot *roster_claim(struct arena *arena, uint32_t thread, uint32_t tid, ui
 	slot = roster_slot(arena, index);
 	store_relaxed(&slot->tid, tid);
 	store_relaxed(&slot->chunk, 0);
+	store_relaxed(&slot->chunk_from, 0);
 	store_relaxed(&slot->delay_ns, 0);
 	store_relaxed(&slot->last_ticks, 0);
 	store_relaxed(&slot->op, op);
@@ -50,6 +52,7 @@ void roster_release(struct arena *arena, struct slot *slot)
 	 * twice. */
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		add_relaxed(&arena->counters[i], exchange_acq_rel(&slot->counters[i], 0));
+	owncost_thread_ends(arena, slot);
 	pool_give(arena, &arena->slots, slot_items, (uint32_t)index);
 }
 
@@ -76,15 +79,16 @@ uint32_t roster_living(const struct arena *arena)
 /* The dead thread's own state, as far as its slot tells it: the drainer writes in its name. */
 static void bury(struct arena *arena, struct slot *slot)
 {
-	struct self dead = { .slot = slot, .thread = slot->thread, .opening = slot->opening };
+	static struct self dead; /* one drainer at a time; the program's stack is small */
 	uint32_t chunk = load_acquire(&slot->chunk);
 
+	dead = (struct self){ .slot = slot, .thread = slot->thread, .opening = slot->opening };
 	if (chunk > 0) {
 		dead.chunk = chunk_at(arena, chunk - 1);
-		/* Pairs with chunk_publish_placed() of the dead thread. */
+		/* Pairs with chunk_publish() of the dead thread. */
 		dead.position = load_acquire(&dead.chunk->published);
 		/* It died between its last record and giving the chunk up. */
-		if (dead.position == CHUNK_RECORDS)
+		if (chunk_has_no_room(dead.position))
 			dead.chunk = NULL;
 	}
 	while (dead.depth < SLOT_ENTRIES && load_acquire(&slot->entries[dead.depth].handle) != 0)

@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "glimpse.h"
 #include "mark.h"
+#include "meter.h"
 #include "self.h"
 #include "slow.h"
 #include "spare.h"
@@ -72,10 +73,12 @@ static void die_of_it(void)
 static void take_sample(const ucontext_t *context)
 {
 	struct self *self = self_enter();
+	struct slow_path path;
 	uint64_t now;
 
 	if (!self)
 		return;
+	path = slow_path_begin(self);
 	if (ops_may_take_longer())
 		slow_sample(self, context);
 	now = clock_now_ticks();
@@ -83,6 +86,7 @@ static void take_sample(const ucontext_t *context)
 		mark_sample(self, now, stack_capture_interrupted(self, context));
 	else
 		self_count(self, COUNTER_skipped_samples);
+	slow_path_end(self, &path);
 	self_leave(self);
 }
 

@@ -21,6 +21,7 @@
 #include "mark.h"
 #include "op.h"
 #include "opening.h"
+#include "meter.h"
 #include "roster.h"
 #include "scope.h"
 #include "spare.h"
@@ -54,7 +55,7 @@ static const void *find_stack_top(uint32_t tid)
 	return here < (uintptr_t)__libc_stack_end ? __libc_stack_end : NULL;
 }
 
-static bool claim_slot(struct self *self)
+static inline __attribute__((always_inline)) bool begin_in_slot(struct self *self)
 {
 	struct arena *arena = recorder_arena;
 	uint32_t tid = (uint32_t)sys_gettid();
@@ -80,6 +81,15 @@ static bool claim_slot(struct self *self)
 	self->announced = 0;
 	mark_write(self, clock_now_ticks());
 	return true;
+}
+
+static bool claim_slot(struct self *self)
+{
+	struct slow_path path = slow_path_begin(self);
+	bool has_slot = begin_in_slot(self);
+
+	slow_path_end(self, &path);
+	return has_slot;
 }
 
 /* The thread goes on as another one, under a new index. */
@@ -214,16 +224,12 @@ bool self_heals(struct self *self, const void *frame)
 	/* Out of scope: unless the scope has changed. */
 	if (!self->busy)
 		return self->period != load_relaxed(&self_period);
-	if (frame >= self->busy_frame && frame <= self->stack_top && !is_on_signal_stack())
+	if (frame >= self->busy_frame && frame <= self->stack_top && !is_on_signal_stack()) {
+		self->is_slow = 0;
 		return true;
+	}
 	arena_count(arena, COUNTER_dropped_nested);
 	return false;
-}
-
-int *self_find_errno(struct self *self)
-{
-	self->errno_at = &errno;
-	return self->errno_at;
 }
 
 struct self *self_settle(struct self *self)
@@ -312,26 +318,34 @@ bool self_take_flow(void)
 	return is_in_flow;
 }
 
-void self_finish(void)
+static void leave_slot(struct self *self)
 {
-	struct self *self = &self_of_thread;
+	struct slow_path path = slow_path_begin(self);
 	struct slot *slot = self->slot;
 	char name[sizeof(slot->name)] = "";
 
+	(void)SYS3(prctl, PR_GET_NAME, name, 0);
+	mark_write(self, clock_now_ticks());
+	op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
+	self_come_back(self);
+	op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
+		   string_intern(name, strnlen(name, sizeof(name))));
+	chunk_hand_over(self);
+	slow_path_end(self, &path);
+	self->slot = NULL;
+	roster_release(recorder_arena, slot);
+}
+
+void self_finish(void)
+{
+	struct self *self = &self_of_thread;
+
 	assert(self->flows == 0);
-	if (slot && !self->busy && !gate_is_confined()) {
+	if (self->slot && !self->busy && !gate_is_confined()) {
 		self->busy_frame = __builtin_frame_address(0);
 		self->busy = SELF_INSIDE;
 		order_for_handlers();
-		(void)SYS3(prctl, PR_GET_NAME, name, 0);
-		mark_write(self, clock_now_ticks());
-		op_set_weight(self, weight_of_thread(load_relaxed(&slot->tid)));
-		self_come_back(self);
-		op_end_all(self, clock_now_ticks(), OUTCOME_CANCELED,
-			   string_intern(name, strnlen(name, sizeof(name))));
-		chunk_hand_over(self);
-		self->slot = NULL;
-		roster_release(recorder_arena, slot);
+		leave_slot(self);
 		order_for_handlers();
 		self->busy = 0;
 	}

@@ -26,6 +26,7 @@ struct self {
 	uint8_t busy;         /* 0, SELF_INSIDE or SELF_LEARNING */
 	uint8_t retired;      /* never records: SELF_ENDED, SELF_CONFINED */
 	uint8_t muted;        /* out of scope, as of `period` */
+	uint8_t is_slow;      /* in a slow path (meter.h) */
 	uint16_t flows;       /* marked by the program, nested */
 	uint16_t refusals;    /* calls to go before it asks for a slot again */
 	uint32_t serves_port; /* see scope.c */
@@ -34,9 +35,9 @@ struct self {
 	uint32_t thread;      /* index; 0 = not registered */
 	uint32_t sequence;    /* of its ids */
 	uint32_t depth;       /* open entries in use */
-	uint32_t position;    /* in chunk: next record to write */
+	uint32_t position;    /* in chunk: extent of what is written */
 	int saved_errno;
-	int *errno_at; /* where libc has this thread's errno; NULL = not asked yet */
+	int *errno_at; /* where libc has this thread's errno; NULL = not known, or metered */
 	struct slot *slot;
 	struct chunk *chunk;
 	const void *busy_frame; /* where it entered */
@@ -45,6 +46,9 @@ struct self {
 	uint64_t marked_ticks; /* when its CPU time was recorded last */
 	uint64_t announced;    /* op id that its creator gave it */
 	uint64_t announced_parent;
+	uint64_t meter_begun;    /* ticks: the metered call under way began; 0 = there is none */
+	uint16_t meter_position; /* records in its chunk by then */
+	uint16_t meter_end;      /* it runs until there are as many; 0 = it does not */
 };
 
 extern __thread struct self self_of_thread HIDDEN __attribute__((tls_model("initial-exec")));
@@ -86,14 +90,16 @@ static inline uint64_t self_next_id(struct self *self)
 }
 
 /* The rare cases of self_begin(): the thread, or its scope, is not settled; it was busy, retired or
- * out of scope. Or its errno was not asked for yet. */
+ * out of scope. Or its errno is not known yet, or the call is metered (meter.h). */
 struct self *self_settle(struct self *) HIDDEN;
 bool self_heals(struct self *, const void *frame) HIDDEN;
-int *self_find_errno(struct self *) HIDDEN;
+int *meter_enter(struct self *) HIDDEN;
+int *meter_leave(struct self *) HIDDEN;
 
-static inline int *self_errno(struct self *self)
+static inline __attribute__((always_inline)) int *self_errno(struct self *self,
+							     int *(*find)(struct self *))
 {
-	return LIKELY(self->errno_at) ? self->errno_at : self_find_errno(self);
+	return LIKELY(self->errno_at) ? self->errno_at : find(self);
 }
 
 static inline struct self *self_become_busy(const void *frame)
@@ -103,7 +109,7 @@ static inline struct self *self_become_busy(const void *frame)
 	self->busy_frame = frame;
 	self->busy = SELF_INSIDE;
 	order_for_handlers();
-	self->saved_errno = *self_errno(self);
+	self->saved_errno = *self_errno(self, meter_enter);
 	return self;
 }
 
@@ -125,7 +131,7 @@ static inline __attribute__((always_inline)) struct self *self_begin(const void 
 
 static inline void self_end(struct self *self)
 {
-	*self_errno(self) = self->saved_errno;
+	*self_errno(self, meter_leave) = self->saved_errno;
 	order_for_handlers();
 	self->busy = 0;
 }

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "budget.h"
 #include "clock.h"
 #include "op.h"
 #include "options.h"
@@ -34,6 +35,11 @@ static uint64_t to_ticks(uint64_t ns)
 }
 
 /* --- One function a setting: makes the value take effect --- */
+
+static void apply_budget(void)
+{
+	budget_set(recorder_options.budget);
+}
 
 static void apply_thread(void)
 {
@@ -88,6 +94,7 @@ static void (*const apply[OPTION_COUNT])(void) = {
 #define APPLY_FIXED(field)
 #define OPTION_NUMBER(field, name, value, least, most, unit, live, help) APPLY_##live(field)
 #define OPTION_CHOICE(field, name, value, words, live, help)             APPLY_##live(field)
+#define OPTION_SHARE(field, name, value, live, help)                     APPLY_##live(field)
 #define OPTION_TEXT(field, name, shown, noun, most, live, help)          APPLY_##live(field)
 #include "options.def"
 };
@@ -116,8 +123,34 @@ bool settings_have(const char *key, size_t bytes)
 	return find_setting(key, bytes) < OPTION_COUNT;
 }
 
+/* Whose calls are recorded. */
+struct scope {
+	char threads[SCOPE_GLOB_BYTES];
+	uint32_t port;
+};
+
+static struct scope present_scope(void)
+{
+	struct scope scope = { .port = scope_port() };
+
+	scope_get_threads(scope.threads);
+	return scope;
+}
+
+/* After the change: threads look whether they are meant. */
+static void take_effect(const struct scope *before)
+{
+	struct scope now = present_scope();
+
+	if (now.port != before->port || strcmp(now.threads, before->threads) != 0)
+		switch_next_window();
+	self_begin_period();
+}
+
 bool settings_change(const struct setting_value *values, uint32_t count, struct text *wrong)
 {
+	const struct scope before = present_scope();
+
 	for (uint32_t i = 0; i < count; i++) {
 		const struct option_entry *entry;
 
@@ -137,8 +170,7 @@ bool settings_change(const struct setting_value *values, uint32_t count, struct 
 			    values[i].value_bytes);
 		apply[setting]();
 	}
-	/* After the change: threads look whether they are meant. */
-	self_begin_period();
+	take_effect(&before);
 	return true;
 }
 
@@ -154,10 +186,12 @@ static void restore(int setting, const struct options *before)
 
 void settings_restore(const struct options *before)
 {
+	const struct scope scope = present_scope();
+
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (option_entries[i].is_live)
 			restore(i, before);
-	self_begin_period();
+	take_effect(&scope);
 }
 
 void settings_put(struct text *text)

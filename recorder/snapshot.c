@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "age.h"
 #include "census.h"
 #include "chunk.h"
 #include "clock.h"
@@ -57,18 +58,18 @@ uint64_t snapshot_losses(const struct arena *arena)
 	return sum;
 }
 
-uint64_t snapshot_pending(const struct arena *arena)
+struct pending snapshot_count_pending(const struct arena *arena)
 {
 	uint32_t made = arena_chunks_made(arena);
-	uint64_t sum = 0;
+	struct pending sum = { 0, 0 };
 
 	for (uint32_t i = 0; i < made; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
 		uint32_t published = chunk_published(chunk);
-		uint32_t drained = load_relaxed(&chunk->drained);
+		uint32_t drained = chunk_begin(load_relaxed(&chunk->drained), published);
 
-		/* They are not read in one moment. */
-		sum += published > drained ? published - drained : 0;
+		sum.records += extent_records(published) - extent_records(drained);
+		sum.words += extent_words(published) - extent_words(drained);
 	}
 	return sum;
 }
@@ -95,14 +96,14 @@ void snapshot_unlock(struct arena *arena)
 
 /* --- What has ended -------------------------------------------------------------------------- */
 
-/* How many records it has whose entries are gone: the last one's may be there still, until the
- * chunk is full. */
+/* How many words there are of records whose entries are gone: the last one's may be there still,
+ * until the chunk is full. */
 static uint32_t count_settled(const struct chunk *chunk)
 {
 	bool is_full = chunk_is_full(chunk);
-	uint32_t published = chunk_published(chunk);
+	uint32_t words = extent_words(chunk_published(chunk));
 
-	return is_full || published == 0 ? published : published - 1;
+	return is_full ? words : packed_last(chunk->words, 0, words);
 }
 
 /*
@@ -168,11 +169,10 @@ static void count_events(struct snapshot *snapshot, const struct arena *arena)
 		 * an empty chunk may be taken just now, and begin another one. */
 		end = chunk_published(chunk);
 		chunk->snapshot_lap = chunk_lap(chunk);
-		begin = load_relaxed(&chunk->drained);
-		begin = begin < end ? begin : end;
+		begin = chunk_begin(load_relaxed(&chunk->drained), end);
 		chunk->snapshot = end;
 		chunk->snapshot_from = begin;
-		snapshot->event_count += end - begin;
+		snapshot->event_count += extent_records(end) - extent_records(begin);
 	}
 	snapshot->process_op = arena->process_op;
 	snapshot->process_op.type = RECORD_OP;
@@ -189,7 +189,7 @@ static uint64_t later(uint64_t ticks, uint64_t other_ticks)
 }
 
 /* When a dead process did something last, as far as its arena tells. */
-static uint64_t last_sign_of_life(const struct snapshot *snapshot, const struct arena *arena)
+static uint64_t last_sign_of_life(struct snapshot *snapshot, const struct arena *arena)
 {
 	uint64_t last = later(arena->process_op.start, load_relaxed(&arena->dumped_ticks));
 
@@ -199,10 +199,10 @@ static uint64_t last_sign_of_life(const struct snapshot *snapshot, const struct 
 		last = later(last, snapshot->threads[i].marked_ticks);
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
-		uint32_t end = chunk_snapshot_end(chunk);
+		uint32_t end = extent_words(chunk_snapshot_end(chunk)), at = 0;
 
-		for (uint32_t k = 0; k < end; k++)
-			last = later(last, chunk->records[k].end);
+		while (packed_read(chunk->words, &at, end, &snapshot->seen))
+			last = later(last, snapshot->seen.end);
 	}
 	return last;
 }
@@ -215,7 +215,7 @@ static uint32_t count_ended_threads(const struct arena *arena)
 	for (uint32_t i = 0; i < made; i++) {
 		uint32_t ended = load_relaxed(&chunk_at(arena, i)->threads_ended);
 
-		count += ended < CHUNK_RECORDS ? ended : CHUNK_RECORDS;
+		count += ended < CHUNK_WORDS / PACKED_LEAST ? ended : CHUNK_WORDS / PACKED_LEAST;
 	}
 	return count < THREADS_MOST ? (uint32_t)count : THREADS_MOST;
 }
@@ -297,16 +297,17 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 
 static void list_ended(struct snapshot *snapshot, const struct arena *arena, uint32_t most)
 {
+	const struct record *record = &snapshot->seen;
+
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
 		uint32_t end = chunk_snapshot_end(chunk);
+		uint32_t at = extent_words(chunk_snapshot_begin(chunk, end));
 
 		if (load_relaxed(&chunk->threads_ended) == 0)
 			continue;
-		for (uint32_t k = chunk_snapshot_begin(chunk, end);
-		     k < end && snapshot->thread_count < most; k++) {
-			const struct record *record = &chunk->records[k];
-
+		while (snapshot->thread_count < most &&
+		       packed_read(chunk->words, &at, extent_words(end), &snapshot->seen))
 			if (record->type == RECORD_OP && record->what == KIND_THREAD)
 				snapshot->threads[snapshot->thread_count++] =
 					(struct snapshot_thread){
@@ -316,7 +317,6 @@ static void list_ended(struct snapshot *snapshot, const struct arena *arena, uin
 						.name = record->ident,
 						.weight = field_weight(record),
 					};
-		}
 	}
 }
 
@@ -338,7 +338,7 @@ static void freeze_clock(struct snapshot *snapshot, struct arena *arena, enum du
 /* In a ring, from when on all is in it. */
 static uint64_t find_oldest(const struct snapshot *snapshot, const struct arena *arena)
 {
-	uint64_t oldest = load_relaxed(&arena->dumped_ticks);
+	uint64_t oldest = later(load_relaxed(&arena->dumped_ticks), snapshot->limit_ticks);
 
 	for (uint32_t i = 0; arena->is_ring && i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(arena, i);
@@ -426,6 +426,7 @@ int snapshot_take(struct snapshot *snapshot, struct arena *arena, enum dump_of o
 		snapshot->now.ticks = last_sign_of_life(snapshot, arena);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		snapshot->counters[i] = roster_counter(arena, (enum counter)i);
+	age_leave_out(snapshot, arena);
 	find_openings(snapshot, arena);
 	snapshot->losses_total = snapshot_losses(arena);
 	snapshot->losses = snapshot->losses_total - arena->losses_reported;

@@ -40,6 +40,8 @@ struct snapshot_open {
 
 struct snapshot {
 	struct record process_op;
+	struct record
+		seen; /* the record that is looked at: here, the program's stack is too small */
 	struct clock_scale clock;
 	struct clock_pair now;
 	uint64_t event_count; /* records, and the process's op if it has ended */
@@ -53,6 +55,7 @@ struct snapshot {
 	uint64_t looked_at;     /* records, for what was open: there is a bound */
 	uint32_t chunk_count;   /* chunks below are in it, each as far as it says itself */
 	uint32_t chunk_first;   /* the oldest: a ring overwrites it first, so it is written first */
+	uint64_t limit_ticks;   /* records that ended before are too old (age.h); 0 = none are */
 	uint64_t since_ticks;   /* all that ended since then is in it */
 	uint32_t opening_first; /* it has what was recorded in these */
 	uint32_t opening_count;
@@ -83,7 +86,20 @@ int snapshot_reset(struct arena *) HIDDEN;
 
 /* Events that no memory was found for, and the like, ever. */
 uint64_t snapshot_losses(const struct arena *) HIDDEN;
-/* Events in the arena that no dump has handed out. */
-uint64_t snapshot_pending(const struct arena *) HIDDEN;
+/* Records in the arena that no dump has handed out, and how many words of chunks they take. */
+struct pending {
+	uint64_t records, words;
+};
+struct pending snapshot_count_pending(const struct arena *) HIDDEN;
+
+static inline uint64_t snapshot_pending(const struct arena *arena)
+{
+	return snapshot_count_pending(arena).records;
+}
+
+static inline uint64_t snapshot_pending_bytes(const struct arena *arena)
+{
+	return snapshot_count_pending(arena).words * sizeof(uint64_t);
+}
 
 #endif

@@ -28,6 +28,7 @@
 #include "arena.h"
 #include "mapping.h"
 #include "own_stack.h"
+#include "meter.h"
 #include "python.h"
 #include "sequence.h"
 #include "spare.h"
@@ -233,6 +234,15 @@ static uint32_t capture_anew(const struct capture_key *key, uint32_t depth)
 	return stack;
 }
 
+static uint32_t capture_slowly(struct self *self, const struct capture_key *key, uint32_t depth)
+{
+	struct slow_path path = slow_path_begin(self);
+	uint32_t stack = capture_anew(key, depth);
+
+	slow_path_end(self, &path);
+	return stack;
+}
+
 uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
 {
 	uint32_t depth = load_relaxed(&stack_depth);
@@ -243,12 +253,11 @@ uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
 	};
 	uint32_t stack;
 
-	(void)self; /* proves that this thread is inside the recorder */
 	if (!depth)
 		return 0;
 	key.python = python_digest(key.frame, depth);
 	stack = capture_find(&key);
-	return LIKELY(stack) ? stack : capture_anew(&key, depth);
+	return LIKELY(stack) ? stack : capture_slowly(self, &key, depth);
 }
 
 uint32_t stack_capture_interrupted(struct self *self, const ucontext_t *context)

@@ -22,7 +22,9 @@
 #include "op.h"
 #include "opening.h"
 #include "options.h"
+#include "owncost.h"
 #include "peek.h"
+#include "meter.h"
 #include "scope.h"
 #include "self.h"
 #include "socket.h"
@@ -68,6 +70,7 @@ static bool make_arena(void)
 	arena->clock.base = gate_is_child() ? state.forked : clock_take_pair();
 	arena->clock.kind = clock_kind;
 	arena->is_ring = is_ring;
+	arena->keep_s = (uint32_t)recorder_options.keep_s;
 	arena->is_kept = recorder_options.keep != 0;
 	arena->session = recorder_options.keep;
 	identity_fill(arena, state.host->call_names, state.host->call_count);
@@ -82,6 +85,7 @@ static bool make_arena(void)
 	};
 	modules_save(arena);
 	usage_begin(arena);
+	meter_arena_made(arena);
 	/* Pairs with whoever looks at the arena before the gate is on. */
 	store_release(&recorder_arena, arena);
 	return true;
@@ -168,6 +172,7 @@ static void try_to_open(void *is_open)
 
 static bool open_gate(void)
 {
+	struct slow_path path = slow_path_begin(&self_of_thread);
 	bool is_open = load_relaxed(&recorder_gate.mode) == GATE_ON;
 
 	if (is_open || gate_is_confined())
@@ -175,6 +180,7 @@ static bool open_gate(void)
 	/* Else the program's own stack would have to do. */
 	(void)spare_start();
 	spare_call_surely(try_to_open, &is_open);
+	slow_path_end(&self_of_thread, &path);
 	return is_open;
 }
 
@@ -207,6 +213,7 @@ static void begin_anew(void)
 	if (opening_now(recorder_arena) == 1)
 		return;
 	usage_begin(recorder_arena);
+	owncost_begin_window(recorder_arena);
 	idle_forget(recorder_arena);
 }
 
@@ -245,6 +252,19 @@ void switch_disable(void)
 		if (load_relaxed(&recorder_gate.mode) == GATE_ON)
 			count_until_now();
 		close_gate();
+	}
+	switch_unlock(held);
+}
+
+void switch_next_window(void)
+{
+	struct held_mask held = switch_lock();
+
+	if (gate_is_on() && load_relaxed(&recorder_gate.mode) == GATE_ON) {
+		count_until_now();
+		close_gate();
+		if (open_gate())
+			begin_anew();
 	}
 	switch_unlock(held);
 }
@@ -312,4 +332,6 @@ void switch_fork_child(const struct clock_pair *forked)
 	gate_facts.is_on = 0;
 	scope_set_switch(false);
 	peek_forget();
+	owncost_fork_child();
+	meter_fork_child();
 }

@@ -24,6 +24,10 @@ void switch_prepare(void) HIDDEN;
 int switch_enable(void) HIDDEN;
 void switch_disable(void) HIDDEN;
 
+/* Other threads are to be recorded: while recording is on, one window ends and the next one begins.
+ * So a window has the same threads from its begin to its end. */
+void switch_next_window(void) HIDDEN;
+
 /* A thread, or an op, is to be recorded even while recording is off: the gate stays open for it.
  * False: no memory, or not allowed. */
 bool switch_flow_begins(void) HIDDEN;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "arena.h"
+#include "budget.h"
 #include "clock.h"
 #include "gate.h"
 #include "options.h"
@@ -39,7 +40,8 @@ int trial_begin(const struct client *client, uint64_t most_ms)
 {
 	if (trial.client)
 		return -EBUSY;
-	if (load_relaxed(&recorder_gate.mode) == GATE_ON || gate_is_on() || ops_may_take_longer())
+	if (load_relaxed(&recorder_gate.mode) == GATE_ON || gate_is_on() || budget_is_running() ||
+	    ops_may_take_longer())
 		return -EALREADY;
 	trial.client = client;
 	trial.until_ns = clock_mono_ns() + most_ms * 1000000;
@@ -67,6 +69,7 @@ uint64_t trial_left_ns(void)
 static void end(void)
 {
 	slow_clear();
+	budget_end();
 	switch_disable();
 	settings_restore(&trial.before);
 	/* Last: a child that is forked meanwhile is the trial's yet. */

@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "arena.h"
-#include "census.h"
+#include "budget.h"
 #include "chunk.h"
 #include "gate.h"
 #include "handout.h"
 #include "inlined.h"
 #include "leftovers.h"
+#include "owncost.h"
 #include "room.h"
 #include "roster.h"
 #include "sampler.h"
@@ -79,6 +80,20 @@ static void put_usage(struct text *answer, struct arena *arena)
 			 load_relaxed(&arena->usage.involuntary_switches));
 }
 
+static void put_own_cost(struct text *answer, const struct arena *arena)
+{
+	struct owncost_reading cost;
+
+	owncost_note_control();
+	owncost_read(arena, clock_own_rate(CLOCK_APART_LEAST_NS), &cost);
+	text_put_key_u64(answer, "own_ns", owncost_sum(&cost.all));
+	text_put_key_u64(answer, "own_events_ns", cost.all.events_ns);
+	text_put_key_u64(answer, "own_slow_ns", cost.all.slow_ns);
+	text_put_key_u64(answer, "own_control_ns", cost.all.control_ns);
+	text_put_key_u64(answer, "own_dumps_ns", cost.all.dumps_ns);
+	text_put_key_u64(answer, "own_window_ns", owncost_sum(&cost.window) - cost.window.dumps_ns);
+}
+
 /* Modules that make system calls of their own, and how many. */
 static void put_inlined(struct text *answer, const struct arena *arena)
 {
@@ -102,6 +117,7 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 			    arena->anonymous ? "private memory: lost if the process is killed"
 					     : arena->path);
 	text_put_key_u64(answer, "events", snapshot_pending(arena));
+	text_put_key_u64(answer, "event_bytes", snapshot_pending_bytes(arena));
 	text_put_key_u64(answer, "events_max", (uint64_t)arena->chunks.max * CHUNK_RECORDS);
 	text_put_key_u64(answer, "dropped_events", snapshot_losses(arena));
 	text_put_key_u64(answer, "threads", roster_living(arena));
@@ -116,6 +132,7 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 	if (room.rule != ROOM_FREE)
 		text_put_key_u64(answer, "bound_bytes", room.more_bytes);
 	put_usage(answer, arena);
+	put_own_cost(answer, arena);
 	put_inlined(answer, arena);
 #define COUNTER(name, is_loss, meaning) \
 	text_put_key_u64(answer, #name, roster_counter(arena, COUNTER_##name));
@@ -126,12 +143,13 @@ static void put_arena_status(struct text *answer, struct arena *arena)
 void verb_STATUS(struct request *request, struct text *answer)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
-	bool is_on = gate_is_on();
+	bool is_on = gate_is_on() || budget_is_running();
 
 	(void)request;
 	verbs_begin_answer(answer);
 	text_put_key_string(answer, "version", WCPROF_VERSION);
 	text_put_key_string(answer, "recording", is_on ? "on" : "off");
+	budget_put_status(answer);
 	sampler_put_status(answer);
 	text_put_key(answer, "settings");
 	text_put_literal(answer, "{");
@@ -175,28 +193,35 @@ void verb_SET(struct request *request, struct text *answer)
 	text_put_literal(answer, "}}\n");
 }
 
+/* Under a budget that comes with one of the next slots; a trial has none. */
+static bool turn_on(void)
+{
+	if (!trial_is_on() && budget_begin())
+		return true;
+	return budget_turn_on() == 0 || (leftovers_make_room() && budget_turn_on() == 0);
+}
+
 void verb_ENABLE(struct request *request, struct text *answer)
 {
 	if (is_in_the_way(request, answer) || !change_settings(request, answer))
 		return;
 	trial_recording_begins();
-	switch_prepare();
-	census_look();
-	if (switch_enable() != 0 && (!leftovers_make_room() || switch_enable() != 0)) {
+	if (!turn_on()) {
 		verbs_refuse(answer, "memory", room_reason());
 		return;
 	}
-	census_begin();
 	verbs_begin_answer(answer);
-	text_put_literal(answer, ",\"recording\":\"on\"}\n");
+	text_put_key_string(answer, "recording", "on");
+	budget_put_status(answer);
+	text_put_literal(answer, "}\n");
 }
 
 void verb_DISABLE(struct request *request, struct text *answer)
 {
 	if (is_in_the_way(request, answer))
 		return;
-	switch_disable();
-	census_end();
+	budget_end();
+	budget_turn_off();
 	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"off\"}\n");
 }

@@ -87,7 +87,6 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 {
 	uint64_t now = clock_now_ticks();
 	struct open_entry *entry = entry_find(self, wait);
-	struct record *place;
 
 	if (UNLIKELY(!entry)) {
 		self_count(self, COUNTER_lost_ends);
@@ -95,13 +94,14 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	}
 	if (ops_may_take_longer())
 		slow_waited(self, now - entry->record.start);
-	place = entry_place(self, entry);
-	if (LIKELY(place)) {
-		place->end = now;
-		place->id = target_op;
-		place->flags |= flags;
-	}
-	entry_end(self, entry, place);
+	entry_end(self, entry, &entry->record,
+		  (struct packed_end){
+			  .end = now,
+			  .id = target_op,
+			  .value = entry->record.value,
+			  .type = packed_type(&entry->record) | (uint32_t)flags << TYPE_FLAGS,
+			  .fd = entry->record.fd,
+		  });
 	mark_if_due(self, now);
 }
 

@@ -174,6 +174,16 @@ static bool place_process(struct reading *reading)
 	process->cpu_ns = dump->cpu_ns;
 	process->voluntary_switches = dump->voluntary_switches;
 	process->involuntary_switches = dump->involuntary_switches;
+	process->own_ns = dump->own_ns;
+	process->own_events_ns = dump->own_events_ns;
+	process->own_slow_ns = dump->own_slow_ns;
+	process->own_control_ns = dump->own_control_ns;
+	process->own_dumps_ns = dump->own_dumps_ns;
+	process->own_window_ns = dump->own_window_ns;
+	process->budget_ppm = dump->budget_ppm;
+	process->budget_span_ns += dump->budget_span_ns;
+	process->budget_on_ns += dump->budget_on_ns;
+	process->budget_cost_ppm = dump->budget_cost_ppm;
 	process->quota_milli_cpus = dump->quota_milli_cpus;
 	process->stopped_ns = dump->stopped_ns;
 	process->filtered_ns = dump->filtered_ns;

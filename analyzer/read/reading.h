@@ -45,6 +45,16 @@ struct dump {
 	uint64_t cpu_ns;
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
+	uint64_t own_ns;
+	uint64_t own_events_ns;
+	uint64_t own_slow_ns;
+	uint64_t own_control_ns;
+	uint64_t own_dumps_ns;
+	uint64_t own_window_ns;
+	uint64_t budget_ppm;
+	uint64_t budget_span_ns;
+	uint64_t budget_on_ns;
+	uint64_t budget_cost_ppm;
 	uint64_t quota_milli_cpus;
 	uint64_t stopped_ns;
 	uint64_t filtered_ns; /* since its epoch */

@@ -234,6 +234,16 @@ struct rec_process {
 	uint64_t cpu_ns; /* these three: as the kernel counted, since the recording began */
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
+	uint64_t own_window_ns; /* of cpu_ns: what recording has cost */
+	uint64_t own_ns;        /* the same since the process began; the next four are its parts */
+	uint64_t own_events_ns;
+	uint64_t own_slow_ns;
+	uint64_t own_control_ns;
+	uint64_t own_dumps_ns;
+	uint64_t budget_ppm;       /* the limit on its cost, of the CPU time; 0 = no budget */
+	uint64_t budget_span_ns;   /* how long that chose when recording was on, in all dumps */
+	uint64_t budget_on_ns;     /* of that: for how long it was */
+	uint64_t budget_cost_ppm;  /* its cost while it was on, as of late */
 	uint64_t quota_milli_cpus; /* that its cgroup may use at most, 0 = no quota */
 	uint64_t stopped_ns;       /* so long that stopped the cgroup's threads, added over CPUs */
 	uint64_t filtered_ns;      /* since its recording began: nothing after it; 0 = never */

@@ -7,11 +7,15 @@
 #include "advice.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "executable.h"
+#include "filter.h"
 #include "procfs.h"
 #include "visible.h"
 
@@ -80,12 +84,56 @@ static bool maps_name(const char *line, const char *name)
 	return slash && strncmp(slash + 1, name, strlen(name)) == 0;
 }
 
+bool advice_has_library(pid_t pid)
+{
+	return procfs_any_line(pid, "maps", '\n', maps_name, "libwcprof");
+}
+
+static bool is_equal(const char *line, const char *word)
+{
+	return strcmp(line, word) == 0;
+}
+
+/* Whether more filters are there than a container's first process has, as the library asks. */
+bool advice_is_filtered(pid_t pid)
+{
+	char own[64], first[64];
+	int count;
+
+	snprintf(own, sizeof(own), "/proc/%d/status", (int)pid);
+	snprintf(first, sizeof(first), "/proc/%d/root/proc/1/status", (int)pid);
+	count = filter_count(own);
+	return count > 0 && count > filter_count(first);
+}
+
+/* Of a process with the library and without a socket: the reason, as a sentence's end. */
+static const char *silence_of(pid_t pid)
+{
+	struct stat stat;
+	char path[64];
+
+	if (procfs_any_line(pid, "environ", '\0', is_equal, "WCPROF_CONTROL=off"))
+		return "it was started with WCPROF_CONTROL=off";
+	/* The link itself: where it leads is another thing for who looks from outside. */
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", (int)pid);
+	if (lstat(path, &stat) != 0 && errno == ENOENT)
+		return "it sees no /proc, which its sandbox has to mount (bwrap --proc /proc)";
+	if (advice_is_filtered(pid))
+		return "a filter of system calls (seccomp) may end it for what the library does; "
+		       "if not, WCPROF_SECCOMP=ignore in its environment has it recorded";
+	return "it found no place for its socket, or has just changed its rights, or starts just "
+	       "now";
+}
+
 /* A sentence about a program that no preloaded library can be put into; NULL: it can be. */
 static const char *obstacle_of(pid_t pid)
 {
 	struct executable executable;
-	char path[64];
+	char path[64], word[8];
 
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	if (procfs_read_file(path, word, sizeof(word)) == 0)
+		return "it is a part of the kernel, or about to end";
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (executable_read(&executable, path) != 0)
 		return NULL;
@@ -152,7 +200,7 @@ static void put_unit(FILE *stream, const struct advice_unit *unit, const char *l
 	const char *user = unit->is_user ? "--user " : "";
 
 	fprintf(stream,
-		"wcprof: it is the service %s of systemd: wcprof service %s%s records it, or\n"
+		"it is the service %s of systemd: wcprof service %s%s records it, or\n"
 		"    systemctl %sedit --runtime %s     # [Service]\n"
 		"                                      # Environment=LD_PRELOAD=%s\n"
 		"    systemctl %srestart %s\n",
@@ -167,41 +215,53 @@ static void put_container(FILE *stream, const char *container, const char *libra
 	snprintf(directory, sizeof(directory), "%s", library);
 	*strrchr(directory, '/') = '\0';
 	fprintf(stream,
-		"wcprof: it is in the container %s, which is to be created again with\n"
+		"it is in the container %s, which is to be created again with\n"
 		"    -v %s:%s:ro -e LD_PRELOAD=%s --shm-size=1g\n",
 		container, directory, directory, library);
 }
 
-static bool is_anothers(pid_t pid)
+/* The user's name, or number. */
+static void put_user(FILE *stream, uid_t user)
 {
-	char directory[32];
-	uid_t user;
+	const struct passwd *entry = getpwuid(user);
 
-	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
-	return geteuid() != 0 && procfs_user(directory, &user) && user != geteuid();
+	if (entry)
+		fputs(visible(entry->pw_name), stream);
+	else
+		fprintf(stream, "%u", user);
 }
 
-void advice_put(FILE *stream, pid_t pid)
+/* Another start needs also who starts it, and where. */
+static void put_start(FILE *stream, pid_t pid, uid_t user, const char *library)
+{
+	char path[64], text[PATH_BYTES], directory[PATH_BYTES];
+	ssize_t bytes;
+	bool is_from_there;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	if (procfs_read_file(path, text, sizeof(text)) <= 0)
+		text[0] = '\0';
+	is_from_there = text[0] != '/' && strchr(text, '/');
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	bytes = readlink(path, directory, sizeof(directory) - 1);
+	directory[bytes > 0 ? bytes : 0] = '\0';
+	fputs("it has to be started again", stream);
+	if (user != geteuid()) {
+		fputs(" by ", stream);
+		put_user(stream, user);
+	}
+	if (is_from_there && directory[0])
+		fprintf(stream, " in %s", visible(directory));
+	fprintf(stream, ", with\n    LD_PRELOAD=%s ", visible(library));
+	put_command(stream, pid);
+	putc('\n', stream);
+}
+
+static void put_way(FILE *stream, pid_t pid, uid_t user)
 {
 	char path[64], cgroups[COMMAND_BYTES], container[CONTAINER_DIGITS + 1], library[PATH_BYTES];
-	const char *obstacle = obstacle_of(pid);
 	struct advice_unit unit;
 
-	if (is_anothers(pid)) {
-		fputs("wcprof: it belongs to another user: root may ask it\n", stream);
-		return;
-	}
-	if (procfs_any_line(pid, "maps", '\n', maps_name, "libwcprof")) {
-		fputs("wcprof: it has the library, and does not listen: it was started with "
-		      "WCPROF_CONTROL=off, filters its system calls, or found no place for its "
-		      "socket\n",
-		      stream);
-		return;
-	}
-	if (obstacle) {
-		fprintf(stream, "wcprof: %s\n", obstacle);
-		return;
-	}
 	if (!executable_library(library, sizeof(library)))
 		snprintf(library, sizeof(library), "/usr/local/lib/wcprof/libwcprof.so");
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
@@ -209,16 +269,41 @@ void advice_put(FILE *stream, pid_t pid)
 		cgroups[0] = '\0';
 	advice_unit_of(cgroups, &unit);
 	advice_container_of(cgroups, container, sizeof(container));
-	if (container[0]) {
+	if (container[0])
 		put_container(stream, container, library);
-	} else if (unit.name[0]) {
+	else if (unit.name[0])
 		put_unit(stream, &unit, library);
-	} else {
-		fprintf(stream, "wcprof: it has to be started again, with\n    LD_PRELOAD=%s ",
-			visible(library));
-		put_command(stream, pid);
-		putc('\n', stream);
+	else
+		put_start(stream, pid, user, library);
+}
+
+void advice_put(FILE *stream, pid_t pid)
+{
+	struct procfs_status status;
+	const char *obstacle;
+	char directory[32];
+	uid_t user = geteuid();
+
+	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
+	(void)procfs_user(directory, &user);
+	(void)procfs_read(pid, &status);
+	fprintf(stream, "wcprof: %d %s ", (int)pid, visible(status.name));
+	if (geteuid() != 0 && user != geteuid()) {
+		fputs("belongs to ", stream);
+		put_user(stream, user);
+		fputs(": only that user and root may ask it\n", stream);
+		return;
 	}
+	if (advice_has_library(pid)) {
+		fprintf(stream, "has wcprof loaded, and does not listen: %s\n", silence_of(pid));
+		return;
+	}
+	fputs("does not have wcprof loaded: ", stream);
+	obstacle = obstacle_of(pid);
+	if (obstacle)
+		fprintf(stream, "%s\n", obstacle);
+	else
+		put_way(stream, pid, user);
 }
 
 /* --- Who is meant ----------------------------------------------------------------------------- */
@@ -230,7 +315,7 @@ pid_t advice_process(const char *word)
 	uint64_t first_ticks = UINT64_MAX;
 	pid_t first = 0;
 
-	while (stream && (entry = readdir(stream))) {
+	while (*word && stream && (entry = readdir(stream))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		struct procfs_status status;
 		char exe[64];

@@ -13,8 +13,12 @@
 /* The oldest process that is called so, or has that pid; 0: there is none. */
 pid_t advice_process(const char *word);
 /* Says on some lines how just this process gets the library: as a unit of systemd, in a container,
- * or by its command line. Or else why it cannot have it, or does not listen though it has. */
+ * or by its command line. Else they say why it cannot have it, or does not listen. */
 void advice_put(FILE *stream, pid_t pid);
+/* Whether the process has the library, as far as this user may know. */
+bool advice_has_library(pid_t pid);
+/* Whether it has a filter of system calls for which the library does nothing, unless it is told. */
+bool advice_is_filtered(pid_t pid);
 
 /* Parts of systemd: the service in whose control group a process is. */
 struct advice_unit {

@@ -196,6 +196,9 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 	case '4':
 		options->of_user = true;
 		break;
+	case '7':
+		options->filtered = true;
+		break;
 	case 'd':
 		options->seconds = argument;
 		break;
@@ -219,6 +222,9 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 		break;
 	case '3':
 		options->how |= TARGET_EVERY;
+		break;
+	case '6':
+		options->how |= TARGET_FULL;
 		break;
 	case 'a':
 	case 'A':
@@ -320,11 +326,11 @@ int cmd_find(const struct cmd_options *options, struct target_list *found)
 	result = target_find(found, options->arguments[0], options->how, error, sizeof(error));
 	if (result == 0)
 		return CMD_DONE;
-	cmd_fail("%s", error);
 	if (result == -ESRCH)
 		without = advice_process(options->arguments[0]);
-	if (without > 0)
-		advice_put(stderr, without);
+	if (without == 0)
+		return cmd_fail("%s", error);
+	advice_put(stderr, without);
 	return CMD_FAILED;
 }
 

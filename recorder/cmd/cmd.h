@@ -31,6 +31,7 @@ struct cmd_options {
 	unsigned how; /* enum target_how */
 	bool all;
 	bool of_user;
+	bool filtered; /* a service may be, and is recorded all the same */
 	bool json;
 	bool quiet;
 	bool help;

@@ -8,12 +8,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "output.h"
 #include "procfs.h"
+
+/* A process that was killed takes no longer, unless much memory has to go. */
+enum { ENDING_MS = 2000 };
 
 static const char *explain(int result)
 {
@@ -32,16 +37,33 @@ static const char *explain(int result)
 	}
 }
 
+/* Whether there is no such process any more. One that is being killed closes its socket first. */
+static bool is_over(pid_t pid)
+{
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+	if (end.fd >= 0) {
+		(void)poll(&end, 1, ENDING_MS);
+		close(end.fd);
+	}
+	return !procfs_lives(pid, 0);
+}
+
 /* Of a tree, some may have ended since it was looked for. */
 static bool has_ended(const struct cmd_options *options, const struct target_list *found,
 		      const struct target *target)
 {
-	if (found->count == 1 || procfs_lives(target->pid, 0))
+	if (found->count == 1 || !is_over(target->pid))
 		return false;
 	if (target->arena[0] && access(target->arena, F_OK) == 0)
 		cmd_say(options, "%d %s has ended meanwhile: wcprof recover %d saves what it left",
 			(int)target->pid, target->name, (int)target->pid);
 	return true;
+}
+
+static bool is_of_file(int result)
+{
+	return result == -ENOSPC || result == -EIO || result == -EDQUOT || result == -EFBIG;
 }
 
 static int dump_all(const struct cmd_options *options, const struct target_list *found,
@@ -59,12 +81,14 @@ static int dump_all(const struct cmd_options *options, const struct target_list 
 			continue;
 		if (result != 0 && has_ended(options, found, target))
 			continue;
+		if (is_of_file(result))
+			return cmd_fail("%s: %s; the events of %d %s are kept for another dump",
+					options->output, strerror(-result), (int)target->pid,
+					target->name);
 		if (result != 0)
 			status = cmd_fail("%d %s: %s", (int)target->pid, target->name,
 					  result == -ENOTCONN ? target_why_silent(target)
 							      : explain(result));
-		if (result == -ENOSPC || result == -EIO || result == -EDQUOT || result == -EFBIG)
-			break;
 	}
 	return status;
 }
@@ -89,6 +113,11 @@ int cmd_dump(struct cmd_options *options)
 		if (status == CMD_DONE && strcmp(options->output, "-") != 0)
 			cmd_say(options, "%" PRIu64 " events in %s", output_events(output),
 				options->output);
+		if (status == CMD_DONE && procfs_is_elsewhere(found.targets[0].pid))
+			cmd_say(options,
+				"its files are not where they are here: wcprof-analyze "
+				"--root /proc/%d/root",
+				(int)found.targets[0].pid);
 		error = output_close(output);
 	}
 	if (error != 0)

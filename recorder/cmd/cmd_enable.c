@@ -14,8 +14,11 @@ enum { LINE_BYTES = 512 };
 
 static void print(const struct target *target, const char *object)
 {
-	(void)object;
-	printf("%d %s: recording is on\n", (int)target->pid, visible(target->name));
+	uint64_t budget;
+	bool has_budget = client_number(object, "budget_ppm", &budget);
+
+	printf("%d %s: recording is on%s\n", (int)target->pid, visible(target->name),
+	       has_budget ? ", now and then: it has a budget (wcprof status)" : "");
 }
 
 int cmd_enable(struct cmd_options *options)

@@ -173,6 +173,7 @@ int cmd_list(struct cmd_options *options)
 	struct target_list all;
 
 	target_list_all(&all, options->all ? TARGET_ALL : TARGET_LIVING, 0);
+	target_list_add_silent(&all);
 	if (all.count > 0) {
 		questions = ask_all(&all);
 		if (!questions)

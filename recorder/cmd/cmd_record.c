@@ -56,7 +56,8 @@ static int record_found(struct window *window, const struct target_list *found, 
 		return cmd_fail("%d %s: recording could not be turned on (wcprof status %d)",
 				(int)first->pid, first->name, (int)first->pid);
 	if (seconds != WINDOW_FOR_EVER)
-		snprintf(number, sizeof(number), "for %ld seconds, or ", (long)seconds);
+		snprintf(number, sizeof(number), "for %ld second%s, or ", (long)seconds,
+			 seconds == 1 ? "" : "s");
 	cmd_say(window->options, "%d %s%s recorded %suntil Ctrl-C", (int)first->pid, first->name,
 		found->count > 1 ? " and others are" : " is", number);
 	cmd_name_file(first, path, sizeof(path));

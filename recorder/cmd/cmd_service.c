@@ -26,6 +26,7 @@ struct service {
 	struct systemctl_unit unit;
 	struct window window;
 	bool has_not_started; /* with the library */
+	bool is_filtered;     /* so that the library does nothing */
 	char pid[16];         /* of its main process */
 };
 
@@ -43,11 +44,18 @@ static size_t enable(struct service *service)
 	time_t end = now_seconds() + START_SECONDS;
 	size_t count = 0;
 
-	while (count == 0 && now_seconds() < end && !service->window.is_interrupted) {
+	while (count == 0 && now_seconds() < end && !service->window.is_interrupted &&
+	       !service->is_filtered) {
+		pid_t pid;
+
 		window_wait(&service->window, 0, START_PAUSE_NS);
-		if (systemctl_get(&service->unit, "MainPID", service->pid, sizeof(service->pid)) &&
-		    atoi(service->pid) > 0)
+		if (!systemctl_get(&service->unit, "MainPID", service->pid, sizeof(service->pid)))
+			continue;
+		pid = (pid_t)atoi(service->pid);
+		if (pid > 0)
 			count = window_enable(&service->window);
+		service->is_filtered = pid > 0 && count == 0 && !service->options->filtered &&
+				       advice_has_library(pid) && advice_is_filtered(pid);
 	}
 	return count;
 }
@@ -56,8 +64,8 @@ static int record(struct service *service, time_t seconds)
 {
 	char path[300];
 
-	cmd_say(service->options, "%s is recorded for %ld seconds, or until Ctrl-C",
-		service->unit.name, (long)seconds);
+	cmd_say(service->options, "%s is recorded for %ld second%s, or until Ctrl-C",
+		service->unit.name, (long)seconds, seconds == 1 ? "" : "s");
 	snprintf(path, sizeof(path), "wcprof.%s.jsonl", service->unit.name);
 	return window_record(&service->window, seconds, path);
 }
@@ -74,8 +82,17 @@ static int restart_and_record(struct service *service, const char *library, time
 	}
 	if (enable(service) > 0)
 		return record(service, seconds);
+	if (service->is_filtered)
+		return cmd_fail(
+			"%s has a filter of system calls (SystemCallFilter=, PrivateDevices= "
+			"and others), and is not recorded: with --filtered it is, and what "
+			"the filter forbids fails meanwhile instead of ending it",
+			name);
 	if (service->window.is_interrupted)
 		return cmd_fail("%s: interrupted before it listened", name);
+	if (atoi(service->pid) <= 0)
+		return cmd_fail("%s has no main process any more (systemctl status %s)", name,
+				name);
 	return cmd_fail("no process of %s has loaded %s: may its user read it (ProtectHome=), and "
 			"is it dynamically linked (wcprof check)?",
 			name, library);
@@ -118,12 +135,13 @@ int cmd_service(struct cmd_options *options)
 	service.window =
 		(struct window){ .options = options, .process = service.pid, .how = TARGET_TREE };
 	window_prepare(&service.window);
-	status = systemctl_preload(&service.unit, library);
+	status = systemctl_preload(&service.unit, library, options->filtered);
 	if (status == 0) {
 		status = restart_and_record(&service, library, seconds);
 		if (status == CMD_DONE)
 			cmd_say(options,
-				"the library stays in %s, and is off, until it is restarted",
+				"the library%s in %s until it is restarted; recording is off",
+				options->filtered ? " and the milder filter stay" : " stays",
 				service.unit.name);
 	} else {
 		status = cmd_fail("%s: %s", service.unit.drop_in, strerror(-status));

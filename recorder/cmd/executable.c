@@ -142,7 +142,7 @@ int executable_read(struct executable *executable, const char *program)
 bool executable_library(char *path, size_t size)
 {
 	static const char *const places[] = { "libwcprof.so", "../lib/wcprof/libwcprof.so" };
-	char self[EXECUTABLE_PATH_BYTES / 2];
+	char self[EXECUTABLE_PATH_BYTES / 2], *real;
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[length > 0 ? length : 0] = '\0';
@@ -151,8 +151,14 @@ bool executable_library(char *path, size_t size)
 	*strrchr(self, '/') = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, size, "%s/%s", self, places[i]);
-		if (access(path, R_OK) == 0)
-			return true;
+		if (access(path, R_OK) != 0)
+			continue;
+		/* As others are told it, in one way. */
+		real = realpath(path, NULL);
+		if (real)
+			snprintf(path, size, "%s", real);
+		free(real);
+		return true;
 	}
 	return false;
 }

@@ -46,6 +46,7 @@ struct image {
 	uint64_t looked_ms;    /* at its memory map */
 	uint64_t header_bytes; /* of its last dump */
 	uint64_t pending;      /* as of the last tick */
+	uint64_t pending_bytes;
 	bool is_held;
 };
 
@@ -261,7 +262,7 @@ static int drain(struct follow *follow, struct image *image)
 		/* Its own count says whether it knows. */
 		if (result == 0 && load_acquire(&image->remains.arena->dump_count) == dumps_before)
 			result = -EPIPE;
-	} else if (image->pending >= remains_room(&image->remains) / 2) {
+	} else if (image->pending_bytes >= remains_room(&image->remains) / 2) {
 		result = remains_drain_living(&image->remains, take_bytes, follow);
 	}
 	return end_dump(follow, image, result);
@@ -341,13 +342,12 @@ static uint64_t free_memory_bytes(void)
 static bool is_due(const struct image *image, uint64_t now, uint64_t memory)
 {
 	uint64_t since_ms = now - image->drained_ms;
-	uint64_t bytes = image->pending * sizeof(struct record);
 
 	if (image->pending == 0)
 		return false;
 	if (image->pending >= EVENTS_MOST ||
-	    image->pending >= remains_room(&image->remains) / FULL_PART ||
-	    bytes > memory / MEMORY_PART)
+	    image->pending_bytes >= remains_room(&image->remains) / FULL_PART ||
+	    image->pending_bytes > memory / MEMORY_PART)
 		return true;
 	if (since_ms < DRAIN_PERIOD_MS)
 		return false;
@@ -382,6 +382,7 @@ static int serve(struct follow *follow, struct image *image, uint64_t memory, bo
 		return result == -EAGAIN ? 0 : result;
 	}
 	image->pending = remains_pending(&image->remains);
+	image->pending_bytes = remains_pending_bytes(&image->remains);
 	if (!follow->error && is_due(image, now, memory))
 		result = drain(follow, image);
 	return result;

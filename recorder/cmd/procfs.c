@@ -271,6 +271,24 @@ void procfs_executable(pid_t pid, char *to, size_t size)
 	snprintf(to, size, "%s", bytes > 0 ? strrchr(exe, '/') + 1 : "");
 }
 
+bool procfs_is_elsewhere(pid_t pid)
+{
+	char link[64], path[4096];
+	struct stat theirs, ours;
+	ssize_t bytes;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	bytes = readlink(link, path, sizeof(path) - 1);
+	if (bytes <= 0 || stat(link, &theirs) != 0)
+		return false;
+	path[bytes] = '\0';
+	/* One that was replaced or removed is nowhere. */
+	if (theirs.st_nlink == 0)
+		return false;
+	return stat(path, &ours) != 0 || ours.st_dev != theirs.st_dev ||
+	       ours.st_ino != theirs.st_ino;
+}
+
 void procfs_command(pid_t pid, char *to, size_t size)
 {
 	char path[64];

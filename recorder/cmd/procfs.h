@@ -42,6 +42,8 @@ bool procfs_is_below(pid_t pid, pid_t ancestor);
 bool procfs_user(const char *directory, uid_t *user);
 /* The name of the file that it runs, without its directory; empty: nobody may know. */
 void procfs_executable(pid_t pid, char *to, size_t size);
+/* Whether the path of its program leads to another file here, or to none. */
+bool procfs_is_elsewhere(pid_t pid);
 /* Arguments with spaces between; empty when there is nothing to be had. */
 void procfs_command(pid_t pid, char *to, size_t size);
 /*

@@ -434,6 +434,10 @@ int record_program(const struct cmd_options *options, struct record_run *run)
 		cmd_fail("there is no user %s", options->user);
 		return CMD_RECORD_FAILED;
 	}
+	if (session.user && session.user->pw_uid != geteuid() && geteuid() != 0) {
+		cmd_fail("only root may run a program as another user");
+		return CMD_CANNOT_RUN;
+	}
 	session.shows_progress = !options->quiet && isatty(STDERR_FILENO);
 	if (!executable_library(library, sizeof(library))) {
 		cmd_fail("libwcprof.so is neither in the directory of wcprof nor in ../lib/wcprof");

@@ -206,12 +206,18 @@ uint64_t remains_pending(const struct remains *remains)
 	return snapshot_pending(remains->arena);
 }
 
+uint64_t remains_pending_bytes(const struct remains *remains)
+{
+	assert(remains->arena);
+	return snapshot_pending_bytes(remains->arena);
+}
+
 uint64_t remains_room(const struct remains *remains)
 {
 	uint64_t chunks = load_relaxed(&remains->arena->room_bytes) / CHUNK_BYTES;
 	uint32_t most = remains->arena->chunks.max;
 
-	return (chunks < most ? chunks : most) * CHUNK_RECORDS;
+	return (chunks < most ? chunks : most) * sizeof(uint64_t) * CHUNK_WORDS;
 }
 
 uint64_t remains_memory(const struct remains *remains)

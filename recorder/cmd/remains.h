@@ -61,7 +61,9 @@ bool remains_is_of_session(const struct remains *remains, const char *directory,
 bool remains_hold(const struct remains *remains);
 /* Events that no dump has handed out yet. */
 uint64_t remains_pending(const struct remains *remains);
-/* How many events it has room for, with what its process leaves to it for now. */
+/* How many bytes of chunks these take. */
+uint64_t remains_pending_bytes(const struct remains *remains);
+/* How many of those it has room for, with what its process leaves to it for now. */
 uint64_t remains_room(const struct remains *remains);
 /* Bytes of memory that it takes. */
 uint64_t remains_memory(const struct remains *remains);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "arena.h"
 #include "options.h"
 #include "procfs.h"
@@ -253,10 +254,10 @@ static int compare_targets(const void *a, const void *b)
 	const struct target *left = a;
 	const struct target *right = b;
 
+	if (left->is_dead != right->is_dead)
+		return left->is_dead ? 1 : -1;
 	if (left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
-	if (left->is_dead != right->is_dead)
-		return left->is_dead ? -1 : 1;
 	return strcmp(left->arena, right->arena);
 }
 
@@ -272,6 +273,27 @@ void target_list_all(struct target_list *list, enum target_scope scope, pid_t on
 	for (size_t i = 0; i < count; i++)
 		add_arena(list, &names[i]);
 	free(names);
+	if (list->count > 0)
+		qsort(list->targets, list->count, sizeof(*list->targets), compare_targets);
+}
+
+void target_list_add_silent(struct target_list *list)
+{
+	const struct dirent *entry;
+	DIR *stream = opendir("/proc");
+
+	while (stream && (entry = readdir(stream))) {
+		struct target target = { .pid = (pid_t)atoi(entry->d_name), .is_silent = true };
+
+		if (target.pid <= 0 || target.pid == getpid() ||
+		    list_find_living(list, target.pid) || !advice_has_library(target.pid) ||
+		    !procfs_lives(target.pid, 0))
+			continue;
+		name_by_process(&target);
+		target_list_add(list, &target);
+	}
+	if (stream)
+		closedir(stream);
 	if (list->count > 0)
 		qsort(list->targets, list->count, sizeof(*list->targets), compare_targets);
 }

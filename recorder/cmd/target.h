@@ -29,7 +29,7 @@ struct target {
 };
 
 struct target_list {
-	struct target *targets; /* in order of pid */
+	struct target *targets; /* the living first, in order of pid */
 	size_t count;
 };
 
@@ -42,6 +42,8 @@ enum target_scope {
 /* All of them, living and dead. With `only`, processes that are not near are left out, but for the
  * one with that pid: so nobody else is looked at. */
 void target_list_all(struct target_list *list, enum target_scope scope, pid_t only);
+/* Adds living ones that have the library and listen nowhere: looks at the memory of all. */
+void target_list_add_silent(struct target_list *list);
 /* Adds a copy at the end; ends the command if there is no memory. */
 struct target *target_list_add(struct target_list *list, const struct target *target);
 /* How many arenas other users have, as far as root may know. */
@@ -59,7 +61,8 @@ enum target_how {
 	TARGET_TREE = 1,   /* also all that descend from it, whether it has the recorder or not */
 	TARGET_NEWEST = 2, /* of several, the one that was started last */
 	TARGET_OLDEST = 4, /* or first */
-	TARGET_EVERY = 8   /* or all */
+	TARGET_EVERY = 8,  /* or all */
+	TARGET_FULL = 16   /* the word is a pattern for command lines */
 };
 int target_find(struct target_list *found, const char *word, unsigned how, char *error,
 		size_t error_size);

@@ -21,10 +21,13 @@ static bool is_number(const char *word)
 	return *word && word[strspn(word, "0123456789")] == '\0' && strlen(word) < 10;
 }
 
+enum { COMMAND_BYTES = 4096 };
+
 /* A pid, a name, or a pattern of names. */
 struct wanted {
 	const char *word;
 	const regex_t *pattern; /* NULL: exactly the word */
+	bool is_full;           /* for a command line, with its arguments */
 };
 
 static bool name_fits(const struct wanted *wanted, const char *name)
@@ -37,8 +40,12 @@ static bool name_fits(const struct wanted *wanted, const char *name)
 static bool is_called(const struct target *target, const struct wanted *wanted)
 {
 	struct procfs_status status;
-	char exe[sizeof(target->name)];
+	char exe[sizeof(target->name)], command[COMMAND_BYTES];
 
+	if (wanted->is_full) {
+		procfs_command(target->pid, command, sizeof(command));
+		return name_fits(wanted, command);
+	}
 	if (is_number(wanted->word))
 		return target->pid == (pid_t)atoi(wanted->word);
 	if (name_fits(wanted, target->name) || target->is_dead)
@@ -148,16 +155,18 @@ static void list_called(const struct target_list *all, struct target_list *found
 }
 
 /* Those of exactly that name; if there are none, those that it is a pattern for, as of pgrep. */
-static void look_for(const struct target_list *all, struct target_list *found, const char *word)
+static void look_for(const struct target_list *all, struct target_list *found, const char *word,
+		     bool is_full)
 {
-	struct wanted wanted = { .word = word };
+	struct wanted wanted = { .word = word, .is_full = is_full };
 	regex_t pattern;
 
 	/* Of a process that ended just now no name is known. */
 	if (!*word)
 		return;
-	list_called(all, found, &wanted);
-	if (found->count > 0 || is_number(word) ||
+	if (!is_full)
+		list_called(all, found, &wanted);
+	if (found->count > 0 || (is_number(word) && !is_full) ||
 	    regcomp(&pattern, word, REG_EXTENDED | REG_NOSUB) != 0)
 		return;
 	wanted.pattern = &pattern;
@@ -201,17 +210,19 @@ int target_find(struct target_list *found, const char *word, unsigned how, char 
 {
 	enum target_scope scope =
 		is_directory_chosen() && !(how & TARGET_TREE) ? TARGET_NEAR : TARGET_LIVING;
-	pid_t only = is_number(word) && !(how & TARGET_TREE) ? (pid_t)atoi(word) : 0;
+	bool is_full = how & TARGET_FULL;
+	pid_t only =
+		is_number(word) && !(how & (TARGET_TREE | TARGET_FULL)) ? (pid_t)atoi(word) : 0;
 	struct target_list all;
 	int result;
 
 	*found = (struct target_list){ 0 };
 	target_list_all(&all, scope, only);
-	look_for(&all, found, word);
+	look_for(&all, found, word, is_full);
 	while (found->count == 0 && scope != TARGET_ALL) {
 		target_list_free(&all);
 		target_list_all(&all, ++scope, only);
-		look_for(&all, found, word);
+		look_for(&all, found, word, is_full);
 	}
 	result = choose(found, word, how, error, error_size);
 	if (result == 0 && how & TARGET_TREE)

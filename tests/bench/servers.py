@@ -322,11 +322,13 @@ def disturbed_percentiles(port, own, loop, *arguments):
 def dump_rate(dump, own, pid):
     """Says how fast a dump is."""
     status = subprocess.run([WCPROF, "status", "--json", pid], env=own, check=True, capture_output=True, text=True)
-    events = int(json.loads(status.stdout)["events"])
+    answer = json.loads(status.stdout)
+    events = int(answer["events"])
+    print(f"\nan event takes {int(answer['event_bytes']) / max(events, 1):.1f} bytes of a chunk")
     begin = time.monotonic()
     subprocess.run(dump, env=own, check=True)
     rate = events / (time.monotonic() - begin)
-    print(f"\ndump of {events} events by the socket, to /dev/null: {rate / 1e6:.2f} million a second")
+    print(f"dump of {events} events by the socket, to /dev/null: {rate / 1e6:.2f} million a second")
 
 
 def latencies():

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "chunk.h"
 #include "clock.h"
 #include "dump.h"
 #include "gate.h"
@@ -151,12 +152,52 @@ static inline size_t count_events(const json_t *lines, const char *key, const ch
 	return count;
 }
 
+/* Each of a chunk's records, from one extent to another; false: that was the last one. */
+struct recording_reader {
+	const struct chunk *chunk;
+	uint32_t at;
+	uint32_t end;
+};
+
+static inline struct recording_reader recording_read(const struct chunk *chunk, uint32_t from,
+						     uint32_t to)
+{
+	return (struct recording_reader){ chunk, extent_words(from), extent_words(to) };
+}
+
+static inline bool recording_next(struct recording_reader *reader, struct record *record)
+{
+	if (reader->at == reader->end)
+		return false;
+	/* An assertion that holds is written down: not for each record. */
+	if (!packed_read(reader->chunk->words, &reader->at, reader->end, record))
+		ck_abort_msg("a record is damaged");
+	return true;
+}
+
+/* The last record of a chunk. */
+static inline struct record recording_last(const struct chunk *chunk)
+{
+	struct recording_reader reader = recording_read(chunk, 0, chunk->published);
+	struct record record = { .type = RECORD_NONE };
+
+	while (recording_next(&reader, &record))
+		;
+	return record;
+}
+
+/* The extent of so many whole records. */
+static inline uint32_t recording_extent(uint32_t records)
+{
+	return records * (EXTENT_RECORD + RECORD_WORDS);
+}
+
 /* One io op as a hook records it; its id, 0 if it was not. */
-static inline uint64_t record_io(uint64_t bytes)
+static inline uint64_t record_io_of(int fd, uint64_t bytes)
 {
 	struct self *self = self_enter();
 	uint64_t op =
-		self ? op_begin(self, KIND_IO, CALL_READ, 0, 3, 0, __builtin_frame_address(0)) : 0;
+		self ? op_begin(self, KIND_IO, CALL_READ, 0, fd, 0, __builtin_frame_address(0)) : 0;
 
 	self_leave(self);
 	self = op ? self_enter() : NULL;
@@ -164,6 +205,13 @@ static inline uint64_t record_io(uint64_t bytes)
 		op_end(self, op, OUTCOME_OK, bytes);
 	self_leave(self);
 	return op;
+}
+
+/* Of a descriptor that no hook has: the record does not fit into a short one, so that CHUNK_RECORDS
+ * of them fill a chunk. */
+static inline uint64_t record_io(uint64_t bytes)
+{
+	return record_io_of(-2, bytes);
 }
 
 #endif

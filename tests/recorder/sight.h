@@ -13,6 +13,7 @@
 #include <unwind.h>
 
 #include "arena.h"
+#include "self.h"
 #include "stack.h"
 #include "stacks.h"
 #include "suite.h"
@@ -84,7 +85,8 @@ static NOINLINE __attribute__((unused)) uint32_t capture(void)
 	uint32_t stack;
 
 	capturing = true;
-	stack = stack_capture(NULL, __builtin_return_address(0), __builtin_frame_address(0));
+	stack = stack_capture(&self_of_thread, __builtin_return_address(0),
+			      __builtin_frame_address(0));
 	capturing = false;
 	KEEP_FRAME();
 	return stack;

@@ -99,12 +99,15 @@ static const struct {
 	/* 11 */ { IN_ARENA(clock.base.ticks), UINT64_MAX, "times" },
 	/* 12 */ { IN_ARENA(clock.base.mono_ns), UINT64_MAX, "times" },
 	/* 13 */ { IN_ARENA(chunks.made), 11, "chunks" },
-	/* 14 */ { IN_CHUNK(0, published), CHUNK_RECORDS + 1, "chunks" },
-	/* 15 */ { IN_CHUNK(2, drained), 6, "chunks" },
-	/* 16 */ { IN_CHUNK(0, threads_ended), CHUNK_RECORDS + 1, "chunks" },
-	/* 17 */ { IN_CHUNK(0, snapshot), CHUNK_RECORDS + 1, "chunks" },
+	/* 14 */
+	{ IN_CHUNK(0, published), CHUNK_RECORDS *EXTENT_RECORD + CHUNK_WORDS + 1, "chunks" },
+	/* 15 */ { IN_CHUNK(2, drained), 6 * EXTENT_RECORD + 48, "chunks" },
+	/* 16 */ { IN_CHUNK(0, threads_ended), CHUNK_WORDS / PACKED_LEAST + 1, "chunks" },
+	/* 17 */
+	{ IN_CHUNK(0, snapshot), CHUNK_RECORDS *EXTENT_RECORD + CHUNK_WORDS + 1, "chunks" },
 	/* 18: from 3, up to 2 */
-	{ ARENA_CHUNKS + offsetof(struct chunk, snapshot), 8, UINT64_C(3) << 32 | 2, "chunks" },
+	{ ARENA_CHUNKS + offsetof(struct chunk, snapshot), 8,
+	  (UINT64_C(3) * EXTENT_RECORD + 24) << 32 | (2 * EXTENT_RECORD + 16), "chunks" },
 	/* 19 */ { IN_CHUNK(0, state), CHUNK_EMPTY, "chunks" },
 	/* 20 */ { IN_CHUNK(2, state), CHUNK_FULL, "chunks" },
 	/* 21 */ { IN_CHUNK(2, is_bare), 1, "chunks" },
@@ -122,6 +125,10 @@ static const struct {
 	/* 33 */ { IN_MODULE(build_id_bytes), 21, "modules" },
 	/* 34 */ { IN_ARENA(object_count), OBJECTS_MAX + 1, "locks" },
 	/* 35 */ { IN_ARENA(peers_sought), PEERS_MAX + 1, "sockets" },
+	/* 36: a record less */ { IN_CHUNK(2, published), 4 * EXTENT_RECORD + 40, "chunks" },
+	/* 37: within a record */ { IN_CHUNK(2, drained), EXTENT_RECORD + 7, "chunks" },
+	/* 38: its base comes behind it */
+	{ ARENA_CHUNKS + offsetof(struct chunk, words), 8, PACKED_SHORT | 3, "chunks" },
 };
 
 START_TEST(what_is_damaged_is_named)
@@ -145,6 +152,31 @@ START_TEST(what_is_damaged_is_named)
 	ck_assert_str_eq(found, rows[_i].part);
 	/* For the end of the test. */
 	memcpy(at, before, rows[_i].bytes);
+}
+END_TEST
+
+/* Whatever records become, and however far they are said to go: a verdict. */
+START_TEST(random_records_are_not_left)
+{
+	struct chunk *chunk = mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct chunk *whole = chunk_at(recorder_arena, 0);
+	uint32_t refused = 0;
+
+	ck_assert_ptr_ne(chunk, MAP_FAILED);
+	ck_assert_int_eq(mprotect((char *)chunk + CHUNK_BYTES, CHUNK_BYTES, PROT_NONE), 0);
+	srandom((unsigned)_i);
+	for (int i = 0; i < 2000; i++) {
+		memcpy(chunk, whole, CHUNK_BYTES);
+		ck_assert(chunk_is_valid(chunk));
+		for (int k = 0; k < 4; k++)
+			chunk->words[random() % CHUNK_WORDS] ^= UINT64_C(1) << random() % 64;
+		if (i % 2 == 0)
+			chunk->published ^= 1U << random() % 32;
+		refused += !chunk_is_valid(chunk);
+	}
+	ck_assert_uint_gt(refused, 500);
+	munmap(chunk, 2 * CHUNK_BYTES);
 }
 END_TEST
 
@@ -180,6 +212,7 @@ SUITE()
 	FIXTURE(setup, teardown);
 	TEST(a_recording_is_valid_at_any_time);
 	EACH(what_is_damaged_is_named, rows);
+	LOOP(random_records_are_not_left, 0, 4);
 	LOOP(random_damage_crashes_nothing, 0, 10);
 	FIXTURE(setup_ring, teardown);
 	TEST(a_ring_is_valid);

@@ -24,8 +24,8 @@ START_TEST(a_record_is_published_when_it_is_whole)
 	struct chunk *chunk = chunk_at(recorder_arena, 0);
 
 	ck_assert_uint_ne(record_io(11), 0);
-	ck_assert_uint_eq(chunk->published, 1);
-	ck_assert_uint_eq(chunk->records[0].value, 11);
+	ck_assert_uint_eq(chunk->published, recording_extent(1));
+	ck_assert_uint_eq(recording_last(chunk).value, 11);
 	ck_assert_uint_eq(chunk->state, CHUNK_FILLING);
 }
 END_TEST
@@ -35,8 +35,8 @@ START_TEST(a_full_chunk_is_followed_by_another)
 	for (uint64_t i = 0; i < CHUNK_RECORDS + 1; i++)
 		record_io(i);
 	ck_assert_uint_eq(chunk_at(recorder_arena, 0)->state, CHUNK_FULL);
-	ck_assert_uint_eq(chunk_at(recorder_arena, 1)->published, 1);
-	ck_assert_uint_eq(chunk_at(recorder_arena, 1)->records[0].value, CHUNK_RECORDS);
+	ck_assert_uint_eq(chunk_at(recorder_arena, 1)->published, recording_extent(1));
+	ck_assert_uint_eq(recording_last(chunk_at(recorder_arena, 1)).value, CHUNK_RECORDS);
 }
 END_TEST
 
@@ -54,7 +54,7 @@ START_TEST(what_was_drained_is_used_again)
 	for (uint64_t i = 0; i < 4 * CHUNK_RECORDS; i++)
 		record_io(i);
 	for (uint32_t i = 0; i < 4; i++)
-		chunk_drained(recorder_arena, i, CHUNK_RECORDS);
+		chunk_drained(recorder_arena, i, recording_extent(CHUNK_RECORDS));
 	ck_assert_uint_eq(snapshot_pending(recorder_arena), 0);
 	for (uint64_t i = 0; i < 4 * CHUNK_RECORDS; i++)
 		record_io(i);
@@ -68,11 +68,11 @@ START_TEST(a_half_full_chunk_stays_with_its_thread)
 	struct chunk *chunk = chunk_at(recorder_arena, 0);
 
 	record_io(1);
-	chunk_drained(recorder_arena, 0, 1);
-	ck_assert_uint_eq(chunk->published, 1);
+	chunk_drained(recorder_arena, 0, recording_extent(1));
+	ck_assert_uint_eq(chunk->published, recording_extent(1));
 	record_io(2);
-	ck_assert_uint_eq(chunk->published, 2);
-	ck_assert_uint_eq(chunk->drained, 1);
+	ck_assert_uint_eq(chunk->published, recording_extent(2));
+	ck_assert_uint_eq(chunk->drained, recording_extent(1));
 	ck_assert_uint_eq(snapshot_pending(recorder_arena), 1);
 }
 END_TEST
@@ -95,7 +95,7 @@ START_TEST(an_ended_threads_chunk_is_filled_by_the_next)
 		pthread_join(thread, NULL);
 	}
 	ck_assert_uint_eq(recorder_arena->chunks.made, 1);
-	ck_assert_uint_eq(chunk_at(recorder_arena, 0)->published, 200);
+	ck_assert_uint_eq(extent_records(chunk_at(recorder_arena, 0)->published), 200);
 	ck_assert_uint_eq(chunk_at(recorder_arena, 0)->threads_ended, 100);
 	ck_assert_uint_eq(recorder_arena->slots.made, 1);
 }
@@ -250,8 +250,8 @@ START_TEST(chunks_of_a_thread_are_overwritten_in_order)
 	pthread_create(&thread, NULL, fill_and_end, NULL); /* chunk 1, and a part of chunk 2 */
 	pthread_join(thread, NULL);
 	record_many(3, CHUNK_RECORDS);
-	ck_assert_uint_eq(chunk_at(recorder_arena, 3)->published, 2);
-	ck_assert_uint_eq(chunk_at(recorder_arena, 2)->published, 11);
+	ck_assert_uint_eq(extent_records(chunk_at(recorder_arena, 3)->published), 2);
+	ck_assert_uint_eq(extent_records(chunk_at(recorder_arena, 2)->published), 11);
 }
 END_TEST
 

@@ -47,7 +47,7 @@ START_TEST(a_mark_carries_the_delay_of_its_thread)
 	ck_assert(slot->delay_ns >= before && slot->delay_ns <= after);
 	self = self_enter();
 	mark_write(self, clock_ticks());
-	ck_assert_uint_eq(self->chunk->records[self->position - 1].id, slot->delay_ns);
+	ck_assert_uint_eq(recording_last(self->chunk).id, slot->delay_ns);
 	self_leave(self);
 }
 END_TEST

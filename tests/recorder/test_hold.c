@@ -229,10 +229,15 @@ START_TEST(a_hold_is_cut_off_once)
 	ck_assert_uint_eq(watch->holder_op, 0);
 	ck_assert_uint_eq(self->depth, 1);
 	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
-	for (uint32_t i = 0; i < snapshot.chunk_count; i++)
-		for (uint32_t k = 0; k < chunk_at(recorder_arena, i)->snapshot; k++)
-			if (chunk_at(recorder_arena, i)->records[k].id == hold)
-				end = chunk_at(recorder_arena, i)->records[k].end;
+	for (uint32_t i = 0; i < snapshot.chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(recorder_arena, i);
+		struct recording_reader reader = recording_read(chunk, 0, chunk->snapshot);
+		struct record record;
+
+		while (recording_next(&reader, &record))
+			if (record.id == hold)
+				end = record.end;
+	}
 	snapshot_drop(&snapshot, recorder_arena, false);
 	ck_assert_uint_eq(end, closed);
 	ck_assert_uint_eq(count_events(recording_dump(true), "k", "hold"), off_rows[_i].holds);

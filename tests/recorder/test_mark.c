@@ -126,11 +126,12 @@ static void call(struct self *self, enum call call)
 static uint32_t count_marks(uint64_t parent)
 {
 	const struct chunk *chunk = chunk_at(recorder_arena, 0);
+	struct recording_reader reader = recording_read(chunk, 0, chunk->published);
+	struct record record;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < chunk->published; i++)
-		count += chunk->records[i].type == RECORD_SAMPLE &&
-			 chunk->records[i].parent == parent;
+	while (recording_next(&reader, &record))
+		count += record.type == RECORD_SAMPLE && record.parent == parent;
 	return count;
 }
 

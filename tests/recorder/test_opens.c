@@ -63,9 +63,14 @@ static int look_for(uint64_t id)
 
 	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_AT_END), 0);
 	found = find_open(&snapshot, id) != NULL;
-	for (uint32_t i = 0; i < snapshot.chunk_count; i++)
-		for (uint32_t k = 0; k < chunk_at(recorder_arena, i)->snapshot; k++)
-			found |= chunk_at(recorder_arena, i)->records[k].id == id ? 2 : 0;
+	for (uint32_t i = 0; i < snapshot.chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(recorder_arena, i);
+		struct recording_reader reader = recording_read(chunk, 0, chunk->snapshot);
+		struct record record;
+
+		while (recording_next(&reader, &record))
+			found |= record.id == id ? 2 : 0;
+	}
 	snapshot_drop(&snapshot, recorder_arena, false);
 	return found;
 }
@@ -253,9 +258,12 @@ static void collect(struct ids *ids, const struct snapshot *snapshot)
 	ids->ended = realloc(ids->ended, (snapshot->event_count + 1) * sizeof(uint64_t));
 	for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(recorder_arena, i);
+		struct recording_reader reader =
+			recording_read(chunk, chunk->snapshot_from, chunk->snapshot);
+		struct record record;
 
-		for (uint32_t k = chunk->snapshot_from; k < chunk->snapshot; k++)
-			ids->ended[ids->ended_count++] = chunk->records[k].id;
+		while (recording_next(&reader, &record))
+			ids->ended[ids->ended_count++] = record.id;
 	}
 }
 

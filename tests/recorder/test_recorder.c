@@ -185,32 +185,37 @@ static uint64_t check_parents(void)
 	struct snapshot snapshot;
 	uint64_t count = 0, *ids;
 	uint64_t begun = clock_ticks();
+	struct record record;
 
 	ck_assert_int_eq(snapshot_take(&snapshot, recorder_arena, DUMP_RUNNING), 0);
 	ids = malloc((snapshot.event_count + snapshot.open_count + 1) * sizeof(*ids));
 	ids[count++] = recorder_arena->process_op.id;
 	for (uint32_t i = 0; i < snapshot.open_count; i++)
 		ids[count++] = snapshot.opens[i].record.id;
-	for (uint32_t i = 0; i < snapshot.chunk_count; i++)
-		for (uint32_t k = chunk_at(recorder_arena, i)->snapshot_from;
-		     k < chunk_at(recorder_arena, i)->snapshot; k++)
-			ids[count++] = chunk_at(recorder_arena, i)->records[k].id;
+	for (uint32_t i = 0; i < snapshot.chunk_count; i++) {
+		const struct chunk *chunk = chunk_at(recorder_arena, i);
+		struct recording_reader reader =
+			recording_read(chunk, chunk->snapshot_from, chunk->snapshot);
+
+		while (recording_next(&reader, &record))
+			ids[count++] = record.id;
+	}
 	qsort(ids, count, sizeof(*ids), compare_ids);
 	forget_found(ids, count);
 	for (uint32_t i = 0; i < snapshot.chunk_count; i++) {
 		const struct chunk *chunk = chunk_at(recorder_arena, i);
+		struct recording_reader reader =
+			recording_read(chunk, chunk->snapshot_from, chunk->snapshot);
 
-		for (uint32_t k = chunk->snapshot_from; k < chunk->snapshot; k++) {
-			const struct record *record = &chunk->records[k];
-
+		while (recording_next(&reader, &record)) {
 			/* Not torn. */
-			ck_assert(record->type == RECORD_OP || record->type == RECORD_WAIT);
-			ck_assert_uint_ge(record->end, record->start);
+			ck_assert(record.type == RECORD_OP || record.type == RECORD_WAIT);
+			ck_assert_uint_ge(record.end, record.start);
 			/* A wait that begins while the snapshot is taken may have its op in the
 			 * next. */
-			if (record->start < begun &&
-			    !bsearch(&record->parent, ids, count, sizeof(*ids), compare_ids))
-				note_orphan(record->parent);
+			if (record.start < begun &&
+			    !bsearch(&record.parent, ids, count, sizeof(*ids), compare_ids))
+				note_orphan(record.parent);
 		}
 	}
 	free(ids);
@@ -307,16 +312,16 @@ START_TEST(holds_of_a_lock_do_not_overlap)
 		memset(starts, 0, sizeof(starts));
 		for (uint32_t i = 0; i < recorder_arena->chunks.made; i++) {
 			const struct chunk *chunk = chunk_at(recorder_arena, i);
+			struct recording_reader reader = recording_read(chunk, 0, chunk->published);
+			struct record record;
 
-			for (uint32_t n = 0; n < chunk->published; n++) {
-				const struct record *record = &chunk->records[n];
-
-				if (record->what != KIND_HOLD ||
-				    record->value != (uint64_t)(uintptr_t)&locks[k])
+			while (recording_next(&reader, &record)) {
+				if (record.what != KIND_HOLD ||
+				    record.value != (uint64_t)(uintptr_t)&locks[k])
 					continue;
-				ck_assert_uint_eq(starts[record->count], 0);
-				starts[record->count] = record->start;
-				ends[record->count] = record->end;
+				ck_assert_uint_eq(starts[record.count], 0);
+				starts[record.count] = record.start;
+				ends[record.count] = record.end;
 				holds++;
 			}
 		}

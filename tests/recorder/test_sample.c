@@ -40,10 +40,12 @@ static void send_sample(void)
 static const struct record *find_sample(uint32_t skip)
 {
 	const struct chunk *chunk = chunk_at(recorder_arena, 0);
+	struct recording_reader reader = recording_read(chunk, 0, chunk->published);
+	static struct record record;
 
-	for (uint32_t i = 0; i < chunk->published; i++)
-		if (chunk->records[i].type == RECORD_SAMPLE && skip-- == 0)
-			return &chunk->records[i];
+	while (recording_next(&reader, &record))
+		if (record.type == RECORD_SAMPLE && skip-- == 0)
+			return &record;
 	return NULL;
 }
 

@@ -53,8 +53,12 @@ static uint32_t count_samples(void)
 	for (uint32_t i = 0; i < load_acquire(&recorder_arena->chunks.made); i++) {
 		const struct chunk *chunk = chunk_at(recorder_arena, i);
 
-		for (uint32_t k = 0; k < load_acquire(&chunk->published); k++)
-			count += chunk->records[k].type == RECORD_SAMPLE;
+		struct recording_reader reader =
+			recording_read(chunk, 0, load_acquire(&chunk->published));
+		struct record record;
+
+		while (recording_next(&reader, &record))
+			count += record.type == RECORD_SAMPLE;
 	}
 	return count;
 }

@@ -65,6 +65,18 @@ static const struct {
 	/* 20 */ { "sample_hz", "99", "\"sample_hz\":99" },
 	/* 21 */ { "sample_hz", "1001", NULL },
 	/* 22 */ { "min_io_ns", "18446744073709551616", NULL },
+	/* 23 */ { "budget", "1%", "\"budget\":\"1%\"" },
+	/* 24 */ { "budget", "0.25", "\"budget\":\"0.25%\"" },
+	/* 25 */ { "budget", "12.0305%", "\"budget\":\"12.0305%\"" },
+	/* 26 */ { "budget", "100%", "\"budget\":\"100%\"" },
+	/* 27 */ { "budget", "100.1%", NULL },
+	/* 28 */ { "budget", "0.00001%", NULL },
+	/* 29 */ { "budget", "1.%", NULL },
+	/* 30 */ { "budget", ".5", NULL },
+	/* 31 */ { "budget", "%", NULL },
+	/* 32 */ { "budget", "", NULL },
+	/* 33 */ { "budget", "1%%", NULL },
+	/* 34 */ { "budget", "-1", NULL },
 };
 
 START_TEST(values)
@@ -138,6 +150,34 @@ START_TEST(threads_hear_of_it)
 }
 END_TEST
 
+static uint32_t openings(void)
+{
+	return load_relaxed(&recorder_arena->openings);
+}
+
+/* Else a thread that leaves the scope, or comes back, would seem to do nothing meanwhile. */
+START_TEST(another_scope_is_another_window)
+{
+	uint32_t before;
+
+	ck_assert_int_eq(switch_enable(), 0);
+	before = openings();
+	ck_assert(change("thread", "worker-*"));
+	ck_assert_uint_eq(openings(), before + 1);
+	ck_assert(change("thread", "worker-*"));
+	ck_assert(change("sample_hz", "0"));
+	ck_assert_uint_eq(openings(), before + 1);
+	ck_assert(change("port", "80"));
+	ck_assert_uint_eq(openings(), before + 2);
+	ck_assert(gate_is_on());
+	switch_disable();
+	ck_assert(change("thread", ""));
+	ck_assert(change("port", "0"));
+	ck_assert_uint_eq(openings(), before + 2);
+	ck_assert(recorder_is_off());
+}
+END_TEST
+
 START_TEST(flows_can_be_forbidden)
 {
 	switch_disable();
@@ -173,5 +213,6 @@ SUITE()
 	TEST(short_input_is_left_out);
 	TEST(stacks_come_and_go);
 	TEST(threads_hear_of_it);
+	TEST(another_scope_is_another_window);
 	TEST(flows_can_be_forbidden);
 }

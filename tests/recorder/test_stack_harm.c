@@ -68,10 +68,12 @@ START_TEST(test_unknown_code)
 	for (uint32_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
 		for (uint32_t j = 0; j < 64; j++)
 			fake[j] = wild[i];
-		stacks_get(recorder_arena, stack_capture(NULL, (void *)(uintptr_t)wild[i], fake),
+		stacks_get(recorder_arena,
+			   stack_capture(&self_of_thread, (void *)(uintptr_t)wild[i], fake),
 			   &count);
 		ck_assert_uint_eq(count, 1);
-		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), fake),
+		stacks_get(recorder_arena,
+			   stack_capture(&self_of_thread, __builtin_return_address(0), fake),
 			   &count);
 		ck_assert_uint_ge(count, 1);
 	}
@@ -91,7 +93,8 @@ START_TEST(test_edge_of_memory)
 		uint64_t *frame = (uint64_t *)(room + BYTES) - words;
 
 		stack_forget_ids();
-		stacks_get(recorder_arena, stack_capture(NULL, __builtin_return_address(0), frame),
+		stacks_get(recorder_arena,
+			   stack_capture(&self_of_thread, __builtin_return_address(0), frame),
 			   &count);
 		ck_assert_uint_ge(count, 1);
 	}

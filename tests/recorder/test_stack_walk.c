@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "self.h"
 #include "stack.h"
 #include "stack_walk.h"
 #include "stacks.h"
@@ -45,8 +46,8 @@ static void make(const unsigned char *code)
 /* As an exported hook does it. */
 static NOINLINE uint32_t capture(void)
 {
-	uint32_t stack =
-		stack_capture(NULL, __builtin_return_address(0), __builtin_frame_address(0));
+	uint32_t stack = stack_capture(&self_of_thread, __builtin_return_address(0),
+				       __builtin_frame_address(0));
 
 	KEEP_FRAME();
 	return stack;

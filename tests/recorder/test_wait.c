@@ -64,7 +64,7 @@ START_TEST(a_wait_may_have_begun_before_the_recording)
 	wait_end(self,
 		 wait_begin_inside(self, since, REASON_COND, CALL_LOCK, &stack, 1, 0, FRAME(500)),
 		 0, 0);
-	ck_assert_uint_eq(self->chunk->records[self->position - 1].start, since);
+	ck_assert_uint_eq(recording_last(self->chunk).start, since);
 	self_leave(self);
 	ck_assert_uint_eq(wait_inside_since(), 0);
 	self = self_enter();

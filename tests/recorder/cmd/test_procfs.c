@@ -206,6 +206,7 @@ START_TEST(a_command_is_one_line)
 	procfs_command(getpid(), command, sizeof(command));
 	ck_assert_ptr_nonnull(strstr(command, "test_procfs"));
 	ck_assert_ptr_null(strchr(command, '\n'));
+	ck_assert(!procfs_is_elsewhere(getpid()));
 	procfs_command(-1, command, sizeof(command));
 	ck_assert_str_eq(command, "");
 }

@@ -291,10 +291,10 @@ static void damage(struct arena *arena, int row)
 		arena->chunks.made = arena->chunks.max + 1;
 		break;
 	/*  1 */ case 1:
-		first_chunk(arena)->published = CHUNK_RECORDS + 1;
+		first_chunk(arena)->published = CHUNK_RECORDS * EXTENT_RECORD + CHUNK_WORDS + 1;
 		break;
 	/*  2 */ case 2:
-		first_chunk(arena)->drained = CHUNK_RECORDS;
+		first_chunk(arena)->drained = CHUNK_RECORDS * EXTENT_RECORD + CHUNK_WORDS;
 		break;
 	/*  3 */
 	case 3:

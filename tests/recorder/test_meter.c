@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, the cost of an event is made up, slow paths count twice, or errno is lost. */
+#include "meter.h"
+
+#include <errno.h>
+
+#include "format.h"
+#include "recording.h"
+#include "suite.h"
+
+static struct slot *own_slot(void)
+{
+	return self_of_thread.slot;
+}
+
+START_TEST(a_few_events_of_each_chunk_are_metered)
+{
+	recording_begin();
+	for (int i = 0; i < CHUNK_RECORDS - 1; i++)
+		record_io(1);
+	/* The first event is written by the call that takes the chunk. */
+	ck_assert_uint_eq(own_slot()->cost.metered_events, METER_EVENTS - 1);
+	ck_assert_uint_gt(own_slot()->cost.metered_ticks, 0);
+	for (int i = 0; i < CHUNK_RECORDS; i++)
+		record_io(1);
+	ck_assert_uint_eq(own_slot()->cost.metered_events, 2 * (METER_EVENTS - 1));
+	recording_end();
+}
+END_TEST
+
+START_TEST(errno_stays_while_the_meter_runs)
+{
+	recording_begin();
+	for (int i = 0; i < 2 * METER_EVENTS; i++) {
+		struct self *self;
+
+		errno = 1000 + i;
+		self = self_enter();
+		errno = 1;
+		self_leave(self);
+		ck_assert_int_eq(errno, 1000 + i);
+		record_io(1);
+		ck_assert_int_eq(errno, 1000 + i);
+	}
+	recording_end();
+}
+END_TEST
+
+static void spend_ticks(uint64_t ticks)
+{
+	uint64_t begun = clock_now_ticks();
+
+	while (clock_now_ticks() - begun < ticks)
+		continue;
+}
+
+START_TEST(a_call_that_took_too_long_is_not_metered)
+{
+	struct self *self;
+	uint64_t before;
+
+	recording_begin();
+	record_io(1);
+	self = self_enter();
+	ck_assert_ptr_nonnull(self);
+	before = self->slot->cost.metered_ticks;
+	spend_ticks(2 * METER_TICKS_MOST);
+	self_leave(self);
+	ck_assert_uint_eq(self->slot->cost.metered_ticks, before);
+	recording_end();
+}
+END_TEST
+
+START_TEST(a_slow_path_in_another_counts_once_and_is_not_metered)
+{
+	struct slow_path outer, inner;
+	struct self *self;
+	uint64_t slow, metered, begun;
+
+	recording_begin();
+	record_io(1);
+	self = self_enter();
+	slow = self->slot->cost.slow_ticks;
+	metered = self->slot->cost.metered_ticks;
+	begun = clock_now_ticks();
+	outer = slow_path_begin(self);
+	inner = slow_path_begin(self);
+	spend_ticks(1000);
+	slow_path_end(self, &inner);
+	slow_path_end(self, &outer);
+	ck_assert_uint_ge(self->slot->cost.slow_ticks - slow, 1000);
+	ck_assert_uint_le(self->slot->cost.slow_ticks - slow, clock_now_ticks() - begun);
+	self_leave(self);
+	ck_assert_uint_eq(self->slot->cost.metered_ticks, metered);
+	recording_end();
+}
+END_TEST
+
+START_TEST(what_comes_before_the_arena_is_not_lost)
+{
+	struct slow_path path;
+
+	setenv("WCPROF_ENABLE", "0", 1);
+	recording_begin();
+	path = slow_path_begin(&self_of_thread);
+	spend_ticks(1000);
+	slow_path_end(&self_of_thread, &path);
+	ck_assert_int_eq(switch_enable(), 0);
+	ck_assert_uint_ge(recorder_arena->cost.threads.slow_ticks, 1000);
+	recording_end();
+}
+END_TEST
+
+SUITE()
+{
+	TEST(a_few_events_of_each_chunk_are_metered);
+	TEST(errno_stays_while_the_meter_runs);
+	TEST(a_call_that_took_too_long_is_not_metered);
+	TEST(a_slow_path_in_another_counts_once_and_is_not_metered);
+	TEST(what_comes_before_the_arena_is_not_lost);
+}
