@@ -47,7 +47,7 @@ static int recover_one(const struct cmd_options *options, const char *path, stru
 	if (result != 0)
 		return cmd_fail("%s: %s", path, explain(result));
 	output_begin(output);
-	result = remains_recover(&remains, write_surely, output);
+	result = remains_recover(&remains, write_surely, output, options->keep);
 	(void)output_settle(output, result);
 	if (result == 0 && !options->keep)
 		result = remains_remove(&remains);

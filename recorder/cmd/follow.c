@@ -282,7 +282,7 @@ static int collect(struct follow *follow, struct image *image)
 	int result = 0;
 	if (has_news(image)) {
 		output_begin(follow->output);
-		result = remains_recover(&image->remains, take_bytes, follow);
+		result = remains_recover(&image->remains, take_bytes, follow, false);
 		if (result == -EBUSY) {
 			output_abandon(follow->output);
 			return -EAGAIN;

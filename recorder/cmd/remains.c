@@ -253,7 +253,7 @@ static void keep_rate(const struct remains *remains)
 		(void)!pwrite(remains->fd, &remains->arena->clock.mult, sizeof(rate), at);
 }
 
-static int drain(struct remains *remains, client_sink *sink, void *context)
+static int drain(struct remains *remains, client_sink *sink, void *context, bool keep)
 {
 	struct dump dump;
 	char *buffer = malloc(DUMP_BUFFER_BYTES);
@@ -264,7 +264,7 @@ static int drain(struct remains *remains, client_sink *sink, void *context)
 	if (result == 0) {
 		keep_rate(remains);
 		result = write_dump(&dump, sink, context);
-		dump_end(&dump, result == 0);
+		dump_end(&dump, result == 0 && !keep);
 	}
 	if (result == 0 && guard_is_torn(remains->arena))
 		result = -ESTALE;
@@ -272,7 +272,7 @@ static int drain(struct remains *remains, client_sink *sink, void *context)
 	return result;
 }
 
-int remains_recover(struct remains *remains, client_sink *sink, void *context)
+int remains_recover(struct remains *remains, client_sink *sink, void *context, bool keep)
 {
 	int result = 0;
 
@@ -287,7 +287,7 @@ int remains_recover(struct remains *remains, client_sink *sink, void *context)
 		result = guard_is_torn(remains->arena) ? -ESTALE : -EINVAL;
 	if (result == 0) {
 		store_release(&remains->arena->drain_owner, 0);
-		result = drain(remains, sink, context);
+		result = drain(remains, sink, context, keep);
 	}
 	flock(remains->fd, LOCK_UN);
 	return result;
@@ -315,7 +315,7 @@ int remains_drain_living(struct remains *remains, client_sink *sink, void *conte
 		return result;
 	syscall(SYS_get_robust_list, 0, &before, &bytes);
 	set_deathbed(&list, &remains->arena->drain_owner);
-	result = drain(remains, sink, context);
+	result = drain(remains, sink, context, false);
 	syscall(SYS_set_robust_list, before, sizeof(*before));
 	return result;
 }

@@ -69,16 +69,16 @@ uint64_t remains_room(const struct remains *remains);
 uint64_t remains_memory(const struct remains *remains);
 
 /*
- * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it. A
- * living process is drained like this only if its control socket cannot be had. Libraries and names
- * of threads that are newer than its recording are not known from here.
+ * Writes an arena's dump to the sink, and counts it as handed out when the sink took all of it;
+ * not with `keep`. A living process is drained like this only if its control socket cannot be had.
+ * Libraries and names of threads that are newer than its recording are not known from here.
  *
  *   -EBUSY     another process is at it
  *   -EINVAL    the arena is damaged
  *   -ESTALE    the file became shorter meanwhile
  *   others     the sink's
  */
-int remains_recover(struct remains *remains, client_sink *sink, void *context);
+int remains_recover(struct remains *remains, client_sink *sink, void *context, bool keep);
 int remains_drain_living(struct remains *remains, client_sink *sink, void *context);
 /* Removes the file. */
 int remains_remove(const struct remains *remains);

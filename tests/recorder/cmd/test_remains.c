@@ -65,7 +65,7 @@ static int recover(struct sink *sink)
 
 	*sink = (struct sink){ .error = sink->error };
 	if (result == 0) {
-		result = remains_recover(&remains, take, sink);
+		result = remains_recover(&remains, take, sink, false);
 		remains_close(&remains);
 	}
 	return result;
@@ -546,7 +546,7 @@ static void spoil_while(int row, bool is_living, bool is_before)
 	if (is_before)
 		spoiler.spoil(spoiler.arena);
 	result = is_living ? remains_drain_living(&remains, spoil_and_take, &spoiler)
-			   : remains_recover(&remains, spoil_and_take, &spoiler);
+			   : remains_recover(&remains, spoil_and_take, &spoiler, false);
 	if (spoils[row].result == 1)
 		ck_assert(result == 0 || result == -EINVAL || result == -ENOMEM);
 	else
