@@ -12,6 +12,7 @@ last column, with a `>` where it was not reached. A server that is not installed
 directory.
 """
 import argparse
+import contextlib
 import glob
 import json
 import math
@@ -83,7 +84,8 @@ def cpu_seconds(pid):
     """CPU time of a process, its children, and of all that these have waited for."""
     total = 0.0
     for each in tree_of(pid):
-        with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as file:
+        # One that ends meanwhile is in its parent's sum.
+        with contextlib.suppress(OSError), open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as file:
             total += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:15])) * TICK_S
     return total
 
