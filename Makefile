@@ -45,6 +45,8 @@ $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
 # Asserts are for our tests: in a stranger's process the recorder counts and carries on.
 # Aligned: where the linker happened to put a function made up to 20 ns of a recorded write().
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC) -falign-functions=64 $(if $(SAN),,-DNDEBUG)
+# It runs before the program's own vector registers are saved.
+$(B)/recorder/probe_eval.o: ALL_CFLAGS += -mgeneral-regs-only
 $(B)/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
 $(B)/%.o: %.c

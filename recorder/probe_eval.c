@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the programs of probe_code.h: loads, and a stack of numbers for the condition.
+ *
+ * A number is a magnitude and a sign, so that signed and unsigned ones compare as numbers do. Each
+ * is known or not. `false && unknown` is false and `true || unknown` is true; all else with an
+ * unknown is unknown. Whatever the bytes, nothing outside of the structs is touched once
+ * probe_code_is_valid() has said yes.
+ */
+#include "probe_eval.h"
+
+#include "in_target.h"
+
+/* A string may end before a page that is not there. */
+enum { PIECE_BYTES = 4096 };
+
+struct number {
+	uint64_t magnitude;
+	bool is_negative;
+	bool is_known;
+};
+
+static bool is_word(uint8_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+static bool ends_with_nul(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] == '\0')
+			return true;
+	return false;
+}
+
+static bool is_fetch_valid(const struct probe_fetch *fetch)
+{
+	if (!ends_with_nul(fetch->name, PROBE_NAME_BYTES) || fetch->start > PROBE_FROM_ZERO ||
+	    fetch->reg >= PROBE_REGISTERS || fetch->type > PROBE_STRING ||
+	    fetch->bit_shift + fetch->bit_count > 64 || fetch->step_count > PROBE_STEPS_MAX)
+		return false;
+	if (fetch->type == PROBE_STRING ? fetch->size == 0 || fetch->size > PROBE_STRING_BYTES
+					: !is_word(fetch->size))
+		return false;
+	for (uint8_t i = 0; i < fetch->step_count; i++)
+		if (!is_word(fetch->steps[i].bytes))
+			return false;
+	return true;
+}
+
+/* How many numbers an op takes from the stack; each puts one back. */
+static uint32_t op_takes(uint8_t code)
+{
+	if (code == PROBE_OP_FETCH || code == PROBE_OP_CONSTANT || code == PROBE_OP_TEXT_EQUAL)
+		return 0;
+	return code == PROBE_OP_NOT ? 1 : 2;
+}
+
+static bool is_op_valid(const struct probe_code *code, const struct probe_op *op)
+{
+	switch (op->code) {
+	case PROBE_OP_FETCH:
+		return op->operand < code->fetch_count;
+	case PROBE_OP_CONSTANT:
+		return op->operand < code->constant_count;
+	case PROBE_OP_TEXT_EQUAL:
+		return op->operand < code->fetch_count && op->other < code->text_count &&
+		       code->fetches[op->operand].type == PROBE_STRING;
+	default:
+		return op->code <= PROBE_OP_TEXT_EQUAL;
+	}
+}
+
+bool probe_code_is_valid(const struct probe_code *code)
+{
+	uint32_t depth = 0;
+
+	if (code->fetch_count > PROBE_FETCHES_MAX || code->op_count > PROBE_OPS_MAX ||
+	    code->constant_count > PROBE_CONSTANTS_MAX || code->text_count > PROBE_TEXTS_MAX)
+		return false;
+	for (uint8_t i = 0; i < code->fetch_count; i++)
+		if (!is_fetch_valid(&code->fetches[i]))
+			return false;
+	for (uint8_t i = 0; i < code->text_count; i++)
+		if (!ends_with_nul(code->texts[i], PROBE_STRING_BYTES))
+			return false;
+	for (uint8_t i = 0; i < code->op_count; i++) {
+		const struct probe_op *op = &code->ops[i];
+
+		if (!is_op_valid(code, op) || depth < op_takes(op->code))
+			return false;
+		depth += 1 - op_takes(op->code);
+		if (depth > PROBE_STACK_MAX)
+			return false;
+	}
+	return depth == (code->op_count ? 1 : 0);
+}
+
+/* --- values --- */
+
+static bool load(const struct probe_context *context, uint64_t address, uint8_t bytes,
+		 uint64_t *value)
+{
+	uint64_t loaded = 0; /* the machine's first byte is the lowest */
+
+	if (!context->read(context->read_context, address, &loaded, bytes))
+		return false;
+	*value = loaded;
+	return true;
+}
+
+static uint64_t begin(const struct probe_fetch *fetch, const struct probe_context *context)
+{
+	uint64_t value = (uint64_t)fetch->add;
+
+	if (fetch->start == PROBE_FROM_REGISTER)
+		value += context->registers[fetch->reg];
+	else if (fetch->start == PROBE_FROM_MODULE)
+		value += context->bias;
+	return value;
+}
+
+static uint64_t cut_and_extend(const struct probe_fetch *fetch, uint64_t bits)
+{
+	uint32_t count = fetch->bit_count ? fetch->bit_count : fetch->size * 8U;
+
+	bits >>= fetch->bit_count ? fetch->bit_shift : 0;
+	if (count >= 64)
+		return bits;
+	bits &= ((uint64_t)1 << count) - 1;
+	if (fetch->type == PROBE_SIGNED && bits >> (count - 1))
+		bits |= ~(uint64_t)0 << count;
+	return bits;
+}
+
+static void read_string(const struct probe_fetch *fetch, const struct probe_context *context,
+			struct probe_value *value)
+{
+	size_t used = 0, length = 0;
+
+	while (used < fetch->size) {
+		uint64_t address = value->bits + used;
+		size_t piece = PIECE_BYTES - address % PIECE_BYTES;
+
+		if (piece > fetch->size - used)
+			piece = fetch->size - used;
+		if (!context->read(context->read_context, address, value->text + used, piece))
+			break;
+		used += piece;
+		while (length < used && value->text[length])
+			length++;
+		if (length < used)
+			break; /* there is its NUL */
+	}
+	/* A field that is full needs no NUL. */
+	value->is_known = used > 0;
+	value->is_cut = used > 0 && length == used &&
+			(used < fetch->size || fetch->size == PROBE_STRING_BYTES);
+	if (length >= PROBE_STRING_BYTES)
+		length = PROBE_STRING_BYTES - 1;
+	value->text[length] = '\0';
+	value->length = (uint8_t)length;
+}
+
+static void fetch_one(const struct probe_fetch *fetch, const struct probe_context *context,
+		      struct probe_value *value)
+{
+	uint64_t bits = begin(fetch, context);
+
+	for (uint8_t i = 0; i < fetch->step_count; i++) {
+		if (!load(context, bits, fetch->steps[i].bytes, &bits))
+			return;
+		bits += (uint64_t)(int64_t)fetch->steps[i].add;
+	}
+	value->is_known = true;
+	value->bits = bits;
+	if (fetch->type == PROBE_STRING)
+		read_string(fetch, context, value);
+	else
+		value->bits = cut_and_extend(fetch, bits);
+}
+
+void probe_fetch_all(const struct probe_code *code, const struct probe_context *context,
+		     bool is_at_return, struct probe_value *values)
+{
+	for (uint8_t i = 0; i < code->fetch_count; i++) {
+		const struct probe_fetch *fetch = &code->fetches[i];
+
+		if (is_at_return && !fetch->is_at_return)
+			continue;
+		values[i].bits = 0;
+		values[i].is_known = false;
+		values[i].is_cut = false;
+		values[i].length = 0;
+		values[i].text[0] = '\0';
+		if (fetch->is_at_return == is_at_return)
+			fetch_one(fetch, context, &values[i]);
+	}
+}
+
+/* --- conditions --- */
+
+static struct number number_of(const struct probe_fetch *fetch, const struct probe_value *value)
+{
+	struct number number = { value->bits, false, value->is_known };
+
+	/* An address is known even where nothing can be read. */
+	if (fetch->type == PROBE_STRING && value->bits)
+		number.is_known = true;
+	if (fetch->type == PROBE_SIGNED && value->bits >> 63) {
+		number.is_negative = true;
+		number.magnitude = 0 - value->bits;
+	}
+	return number;
+}
+
+/* -1, 0 or 1. */
+static int compare(struct number a, struct number b)
+{
+	int larger = a.is_negative ? -1 : 1;
+
+	if (a.is_negative != b.is_negative)
+		return larger;
+	if (a.magnitude == b.magnitude)
+		return 0;
+	return a.magnitude > b.magnitude ? larger : -larger;
+}
+
+static struct number truth(bool is_true, bool is_known)
+{
+	return (struct number){ is_true, false, is_known };
+}
+
+static struct number combine(uint8_t code, struct number a, struct number b)
+{
+	bool is_known = a.is_known && b.is_known;
+	bool decides = code == PROBE_OP_OR; /* the operand that decides alone */
+	int order;
+
+	if (code == PROBE_OP_AND || code == PROBE_OP_OR) {
+		if ((a.is_known && !!a.magnitude == decides) ||
+		    (b.is_known && !!b.magnitude == decides))
+			return truth(decides, true);
+		return truth(!decides, is_known);
+	}
+	order = compare(a, b);
+	switch (code) {
+	case PROBE_OP_EQUAL:
+		return truth(order == 0, is_known);
+	case PROBE_OP_UNEQUAL:
+		return truth(order != 0, is_known);
+	case PROBE_OP_LESS:
+		return truth(order < 0, is_known);
+	case PROBE_OP_LESS_EQUAL:
+		return truth(order <= 0, is_known);
+	case PROBE_OP_GREATER:
+		return truth(order > 0, is_known);
+	default:
+		return truth(order >= 0, is_known);
+	}
+}
+
+static struct number compare_text(const struct probe_value *value, const char *text)
+{
+	size_t i = 0;
+
+	while (i < value->length && value->text[i] == text[i])
+		i++;
+	/* The text is shorter than what is kept of a string that was cut. */
+	return truth(i == value->length && text[i] == '\0' && !value->is_cut, value->is_known);
+}
+
+static struct number push(const struct probe_code *code, const struct probe_op *op,
+			  const struct probe_value *values)
+{
+	const struct probe_constant *constant = &code->constants[op->operand];
+
+	if (op->code == PROBE_OP_FETCH)
+		return number_of(&code->fetches[op->operand], &values[op->operand]);
+	if (op->code == PROBE_OP_TEXT_EQUAL)
+		return compare_text(&values[op->operand], code->texts[op->other]);
+	return (struct number){ constant->magnitude, constant->is_negative && constant->magnitude,
+				true };
+}
+
+enum probe_verdict probe_judge(const struct probe_code *code, const struct probe_value *values)
+{
+	struct number stack[PROBE_STACK_MAX];
+	uint32_t depth = 0;
+
+	if (code->op_count == 0)
+		return PROBE_YES;
+	for (uint8_t i = 0; i < code->op_count; i++) {
+		const struct probe_op *op = &code->ops[i];
+
+		switch (op_takes(op->code)) {
+		case 0:
+			stack[depth++] = push(code, op, values);
+			break;
+		case 1:
+			stack[depth - 1] =
+				truth(!stack[depth - 1].magnitude, stack[depth - 1].is_known);
+			break;
+		default:
+			depth--;
+			stack[depth - 1] = combine(op->code, stack[depth - 1], stack[depth]);
+			break;
+		}
+	}
+	if (!stack[0].is_known)
+		return PROBE_UNKNOWN;
+	return stack[0].magnitude ? PROBE_YES : PROBE_NO;
+}
