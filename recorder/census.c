@@ -25,6 +25,7 @@
 #include "mark.h"
 #include "op.h"
 #include "opening.h"
+#include "reaped.h"
 #include "roster.h"
 #include "self.h"
 #include "stack.h"
@@ -330,6 +331,8 @@ void census_look(void)
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON || gate_is_confined() || !recorder_arena ||
 	    switch_host()->function_count == 0)
 		return;
+	reaped_write(&writer);
+	hand_over();
 	if (!stack_warm_up() || !empty() || !make_room())
 		return;
 	(void)tasks_see((uint32_t)sys_getpid(), add_thread, &count);
