@@ -247,6 +247,16 @@ static void timed_ready(uint64_t op, int fd)
 	self_leave(self);
 }
 
+/* Other descriptors may have been ready, which the next call finds. */
+static void timed_filled(uint64_t op, long result, int room)
+{
+	struct self *self = op && result > 0 && result >= room ? hook_enter() : NULL;
+	if (!self)
+		return;
+	op_set_flags(self, op, RECORD_FULL);
+	self_leave(self);
+}
+
 /* The kernel has read and written the set by now: it is there. */
 static void timed_polled(uint64_t op, long result, const struct pollfd *set, nfds_t count)
 {

@@ -166,6 +166,7 @@ static void put_value(const struct dump *dump, struct text *text, const struct r
 				    dump_ns(dump, record->start));
 	PUT_IF(text, ABSOLUTE, record->what == KIND_SLEEP && record->flags & RECORD_ABSOLUTE);
 	PUT_IF(text, ACCEPTED, record->flags & RECORD_ACCEPTED);
+	PUT_IF(text, FULL, record->what == KIND_POLL && record->flags & RECORD_FULL);
 	if (field_descriptor(record) >= 0)
 		PUT_U64(text, FD, (uint64_t)field_descriptor(record));
 }

@@ -18,7 +18,7 @@
 
 #include "tallies.h"
 
-enum { FORMAT_VERSION = 25 };
+enum { FORMAT_VERSION = 26 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -118,6 +118,7 @@ enum {
 	RECORD_FLOW = 16,     /* recorded even while recording is off */
 	RECORD_OWNER_DIED = 32, /* a wait that ended because the holder did; the hold after it */
 	RECORD_ALL = 64,        /* a wake of all that wait, however many those were */
+	RECORD_FULL = 64,       /* a poll that returned as much as its caller had room for */
 	RECORD_TRIED = 128      /* a hold by a try: without the lock it would have gone on */
 };
 

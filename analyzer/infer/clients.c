@@ -9,9 +9,10 @@
  * A datagram is a send or receipt of its own.
  *
  * A send came no later than its read returned, or the poll that found it. It came no earlier than
- * the answer before it, and than the thread's poll before, which would have found it. Where that
- * call took long the server was waiting: the send came as the call returned. Where it took most of
- * the time between, it came about then. Other sends get a time in between (clients_times.c).
+ * the answer before it. Nor did it before the thread's last poll that returned all that was ready.
+ * Where the call took long the server was waiting: the send came as the call returned. Where it
+ * took most of the time between, it came about then. Other sends get a time in between
+ * (clients_times.c).
  *
  * One thread.
  */
@@ -33,7 +34,8 @@ struct seeking {
 	struct served *served; /* by connection, then time */
 	size_t served_count;
 	struct clients_polls polls;
-	uint32_t *accept_of; /* by connection, NO_INDEX = it is older than the recording */
+	struct clients_polls whole; /* of these: what they did not find came later */
+	uint32_t *accept_of;        /* by connection, NO_INDEX = it is older than the recording */
 	struct knock *knocks;
 	size_t knock_count;
 	uint32_t *handed; /* by read: the poll of another thread that found it, NO_INDEX = none */
@@ -94,23 +96,35 @@ static int compare_polls(const void *left, const void *right, void *context)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+static void poll_add(struct clients_polls *polls, size_t *room, uint32_t op)
+{
+	polls->polls = memory_grow(polls->polls, room, polls->count + 1, sizeof(*polls->polls));
+	polls->polls[polls->count++] = op;
+}
+
+static void polls_sort(const struct clients_polls *polls)
+{
+	if (polls->count)
+		qsort_r(polls->polls, polls->count, sizeof(*polls->polls), compare_polls,
+			polls->rec->ops);
+}
+
 static void polls_find(struct seeking *seeking)
 {
 	const struct recording *rec = seeking->rec;
-	struct clients_polls *polls = &seeking->polls;
-	size_t room = 0;
+	size_t room = 0, whole_room = 0;
 
-	polls->rec = rec;
+	seeking->polls.rec = seeking->whole.rec = rec;
 	for (uint32_t i = 0; i < rec->op_count; i++) {
 		if (rec->ops[i].kind != KIND_POLL || rec->ops[i].thread == NO_INDEX ||
 		    rec->extras[i].open || !rec->extras[i].amount || rec_waits_for_signal(rec, i))
 			continue;
-		polls->polls =
-			memory_grow(polls->polls, &room, polls->count + 1, sizeof(*polls->polls));
-		polls->polls[polls->count++] = i;
+		poll_add(&seeking->polls, &room, i);
+		if (rec_polls_all(rec, i))
+			poll_add(&seeking->whole, &whole_room, i);
 	}
-	if (polls->count)
-		qsort_r(polls->polls, polls->count, sizeof(*polls->polls), compare_polls, rec->ops);
+	polls_sort(&seeking->polls);
+	polls_sort(&seeking->whole);
 }
 
 size_t clients_poll_before(const struct clients_polls *polls, uint32_t thread, uint64_t until_ns)
@@ -208,13 +222,13 @@ static struct doing coming_of(const struct seeking *seeking, uint32_t call, uint
 {
 	const struct rec_op *ops = seeking->rec->ops, *op = &ops[poll == NO_INDEX ? call : poll];
 	uint64_t early_ns = after_ns;
-	uint32_t before =
-		poll == NO_INDEX ? NO_INDEX : poll_before(seeking, op->thread, op->start_ns);
+	size_t before = poll == NO_INDEX
+				? SIZE_MAX
+				: clients_poll_before(&seeking->whole, op->thread, op->start_ns);
 
 	/* which would have found it */
-	if (before != NO_INDEX && rec_polls_many(seeking->rec, before) &&
-	    ops[before].end_ns > early_ns)
-		early_ns = ops[before].end_ns;
+	if (before != SIZE_MAX && ops[seeking->whole.polls[before]].end_ns > early_ns)
+		early_ns = ops[seeking->whole.polls[before]].end_ns;
 	early_ns = early_ns < op->end_ns ? early_ns : op->end_ns;
 	uint64_t since_ns = op->start_ns > early_ns ? op->start_ns : early_ns;
 	uint64_t waited_ns = op->end_ns - since_ns;
@@ -390,6 +404,7 @@ void clients_build(struct clients *clients, const struct recording *rec,
 	client_ends_free(&seeking.ends);
 	free(seeking.served);
 	free(seeking.polls.polls);
+	free(seeking.whole.polls);
 	free(seeking.handed);
 	free(seeking.accept_of);
 	free(seeking.knocks);

@@ -4,8 +4,8 @@
  *
  * Method. A poll between the last use of the end and the read found the question. The poll names
  * the end's descriptor, or is the reading thread's last one and found several. If it had slept,
- * nothing had been there before. Else the question may be as old as the thread's poll before that,
- * or the last use of the end.
+ * nothing had been there before. Else the question came after the last use of the end. It also
+ * came after the thread's last poll before that returned all that was ready.
  *
  * Without such a poll, a read that waited got it as it returned. One that did not wait found it
  * there.
@@ -38,6 +38,7 @@ struct arrival_polls {
 	const struct recording *rec;
 	struct poll_list by_ident;
 	struct poll_list by_thread; /* of several descriptors */
+	struct poll_list whole;     /* the same, of which what they did not find came later */
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -78,9 +79,12 @@ struct arrival_polls *arrival_polls_new(const struct recording *rec)
 			list_add(&polls->by_ident, rec, op, poll->ident);
 		if (rec_polls_many(rec, op))
 			list_add(&polls->by_thread, rec, op, poll->thread);
+		if (rec_polls_all(rec, op))
+			list_add(&polls->whole, rec, op, poll->thread);
 	}
 	list_sort(&polls->by_ident);
 	list_sort(&polls->by_thread);
+	list_sort(&polls->whole);
 	return polls;
 }
 
@@ -88,6 +92,7 @@ void arrival_polls_free(struct arrival_polls *polls)
 {
 	free(polls->by_ident.keys);
 	free(polls->by_thread.keys);
+	free(polls->whole.keys);
 	free(polls);
 }
 
@@ -133,10 +138,10 @@ static uint32_t poll_of(const struct arrival_polls *polls, const struct connecti
 	return is_named && polls->rec->ops[op].ident ? NO_INDEX : op;
 }
 
-/* No sooner than the thread's poll before, which did not find it. */
+/* No sooner than a poll of the thread before, which would have found it. */
 static uint64_t poll_before_ns(const struct arrival_polls *polls, uint32_t op)
 {
-	const struct poll_list *list = &polls->by_thread;
+	const struct poll_list *list = &polls->whole;
 	const struct rec_op *poll = &polls->rec->ops[op];
 	size_t at = keys_until(list, poll->thread, poll->start_ns);
 

@@ -73,6 +73,7 @@ struct rec_op_extra {
 	bool tried;    /* hold: by a try, which would have gone on without the lock */
 	bool absolute; /* sleep to an absolute deadline */
 	bool accepted; /* io, poll: of a connection whose peer is a client */
+	bool full;     /* poll: it returned as many as its caller had room for */
 	bool open;     /* had not ended when the dump was taken */
 	bool cut;      /* began before what was selected of the recording */
 	bool timer;    /* poll: ended by the clock, for work that was put off until then */
@@ -342,6 +343,12 @@ static inline bool rec_polls_many(const struct recording *recording, uint32_t po
 {
 	return recording->extras[poll].fd < 0 ||
 	       strncmp(recording->strings[recording->ops[poll].name], "epoll", 5) == 0;
+}
+
+/* The same, and nothing else was ready when it returned. */
+static inline bool rec_polls_all(const struct recording *recording, uint32_t poll)
+{
+	return rec_polls_many(recording, poll) && !recording->extras[poll].full;
 }
 
 /* Of a poll: it is not for descriptors, and its amount is the signal that came. */

@@ -148,4 +148,39 @@ static const struct target_case cases[] = {
 	{ "seldom", "terminals", { { "op", "io", "write", 1, 1 } } },
 };
 
-TARGET_SUITE()
+START_TEST(test_case)
+{
+	struct dumps dumps;
+
+	run_case(&cases[_i], &dumps);
+	free_dumps(&dumps);
+}
+END_TEST
+
+/* Three of four polls returned as many as they had room for. */
+START_TEST(a_poll_without_room_says_so)
+{
+	static const struct target_case crowded = { "calls",
+						    "crowded",
+						    { { "op", "poll", "epoll_wait", 4, 4 } } };
+	struct dumps dumps;
+	char full[8] = "";
+
+	run_case(&crowded, &dumps);
+	ck_assert_int_eq(dumps.count, 1);
+	for (size_t i = 1; i < json_array_size(dumps.lines[0]); i++) {
+		json_t *event = json_array_get(dumps.lines[0], i);
+
+		if (strcmp(word_of(event, "k"), "poll") == 0)
+			strcat(full, json_object_get(event, "fl") ? "1" : "0");
+	}
+	ck_assert_str_eq(full, "1110");
+	free_dumps(&dumps);
+}
+END_TEST
+
+SUITE()
+{
+	EACH(test_case, cases);
+	TEST(a_poll_without_room_says_so);
+}

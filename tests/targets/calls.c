@@ -196,6 +196,23 @@ static void readiness(void)
 	say_errno("select, bad", select(-1, NULL, NULL, NULL, NULL));
 }
 
+/* Two pipes are ready: the first calls have room for one of them. */
+static void crowded(void)
+{
+	struct epoll_event events[3] = { { .events = EPOLLIN } };
+	int epoll = epoll_create1(0), ends[2];
+
+	for (int i = 0; i < 2; i++) {
+		(void)!pipe(ends);
+		epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &events[0]);
+		(void)!write(ends[1], data, 1);
+	}
+	say_errno("epoll_wait", epoll_wait(epoll, events, 1, -1));
+	say_errno("system call", syscall(SYS_epoll_wait, epoll, events, 1, -1));
+	say_errno("epoll_wait", epoll_wait(epoll, events, 2, -1));
+	say_errno("epoll_wait", epoll_wait(epoll, events, 3, -1));
+}
+
 static int pipe_ends[2];
 
 static void read_for_ever(void)
@@ -267,9 +284,9 @@ static void interrupted(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "files", files },   { "aliases", aliases },         { "sockets", sockets },
-	{ "moves", moves },   { "readiness", readiness },     { "cancelled", cancelled },
-	{ "jumped", jumped }, { "interrupted", interrupted },
+	{ "files", files },     { "aliases", aliases },     { "sockets", sockets },
+	{ "moves", moves },     { "readiness", readiness }, { "cancelled", cancelled },
+	{ "crowded", crowded }, { "jumped", jumped },       { "interrupted", interrupted },
 };
 
 SCENARIOS_MAIN

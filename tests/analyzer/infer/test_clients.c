@@ -63,6 +63,46 @@ START_TEST(a_client_does_the_opposite)
 }
 END_TEST
 
+/* It took one descriptor, and had no room for the other one. */
+static void poll_for_one(struct sketch *sketch, double from_ms, double to_ms)
+{
+	served_poll(sketch, 0, 1, from_ms, to_ms);
+	sketch->rec.extras[sketch->rec.op_count - 1].full = true;
+}
+
+/* Both clients think for 59.5 ms. The last poll but one left the second one's question. */
+START_TEST(a_poll_may_leave_a_question)
+{
+	enum { ROUNDS = 10 };
+	struct sketch sketch;
+	struct clients clients;
+	double at_ms = 0;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "serve", 0, 2000);
+	for (int i = 0; i < ROUNDS; i++, at_ms += 100) {
+		poll_for_one(&sketch, at_ms + 2, at_ms + 12);
+		served_request(&sketch, 0, one, at_ms + 12, at_ms + 12, 40);
+		poll_for_one(&sketch, at_ms + 53, at_ms + 55);
+		served_request(&sketch, 0, two, at_ms + 55, at_ms + 55, 40);
+	}
+	poll_for_one(&sketch, at_ms + 70, at_ms + 70);
+	served_request(&sketch, 0, one, at_ms + 70, at_ms + 70, 5);
+	poll_for_one(&sketch, at_ms + 85, at_ms + 85);
+	served_request(&sketch, 0, two, at_ms + 85, at_ms + 85, 5);
+	sketch_end(&sketch);
+	clients_build(&clients, &sketch.rec, &sketch.classes, (struct clients_wanted){ 0 });
+	uint32_t last = clients.recording.op_count - 2;
+
+	ck_assert_uint_eq(clients.count, 2);
+	ck_assert_str_eq(clients.recording.strings[clients.recording.ops[last].name], "send");
+	ck_assert_double_eq_tol((double)clients.recording.ops[last].start_ns / 1e6, at_ms + 55,
+				0.001);
+	clients_free(&clients);
+	sketch_free(&sketch);
+}
+END_TEST
+
 /* A connection of which both ends are recorded, or that was not accepted, has a client already. Of
  * one that nobody is known to read or write there is none to be told. */
 START_TEST(only_missing_ends_are_made_up)
@@ -207,6 +247,7 @@ END_TEST
 
 SUITE()
 {
+	TEST(a_poll_may_leave_a_question);
 	TEST(a_client_does_the_opposite);
 	TEST(only_missing_ends_are_made_up);
 	TEST(a_client_may_come_through_a_path);

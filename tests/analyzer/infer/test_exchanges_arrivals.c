@@ -16,6 +16,9 @@ struct poll {
 	uint32_t thread;
 };
 
+/* Added to what a poll found: it had no room for more. */
+enum { FULL = 100 };
+
 /* Thread 1 reads from HERE at 50 ms; its end was used at 20 ms, if at all. */
 static const struct {
 	struct poll polls[3];
@@ -42,6 +45,13 @@ static const struct {
 	{ { { .found = 0 } }, 30, 20, 50, 50 },
 	/* 9: nothing is known */
 	{ { { .found = 0 } }, 50, 0, 0, 50 },
+	/* 10: the poll before had no room for it, and the one before that had */
+	{ { { 29, 30, THERE, FULL + 2, 1 }, { 40, 40, HERE, 2, 1 } }, 50, 10, 10, 40 },
+	{ { { 19, 20, THERE, 2, 1 }, { 29, 30, THERE, FULL + 2, 1 }, { 40, 40, HERE, 2, 1 } },
+	  50,
+	  10,
+	  20,
+	  40 },
 };
 
 START_TEST(arrivals_are_found)
@@ -57,7 +67,8 @@ START_TEST(arrivals_are_found)
 		uint32_t op = sketch_op(&sketch, KIND_POLL, "epoll_wait", polls[i].thread,
 					polls[i].from_ms, polls[i].to_ms);
 		sketch.rec.ops[op].ident = sketch_string(&sketch, polls[i].ident);
-		sketch.rec.extras[op].amount = polls[i].found;
+		sketch.rec.extras[op].amount = polls[i].found % FULL;
+		sketch.rec.extras[op].full = polls[i].found >= FULL;
 	}
 	struct arrival_polls *found = arrival_polls_new(&sketch.rec);
 	struct connection_end end = { .ident = sketch_string(&sketch, HERE), .peer = NO_INDEX };
