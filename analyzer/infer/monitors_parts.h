@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by monitors.c (mutexes, conditions, sections), monitors_sites.c, monitors_wakes.c and
- * meetings.c. Private to them.
+ * Shared by monitors.c (mutexes, conditions, sections), monitors_sites.c, monitors_wakes.c,
+ * monitors_split.c and meetings.c. Private to them.
  */
 #ifndef WCPROF_MONITORS_PARTS_H
 #define WCPROF_MONITORS_PARTS_H
@@ -32,6 +32,9 @@ void monitors_complete_sites(struct monitors *, const struct recording *);
 
 /* monitors_wakes.c: fills in which link ended each wait. */
 void monitors_tie_waits(struct monitors *, const struct recording *);
+
+/* monitors_split.c: one condition may stand for several things. Each becomes a condition. */
+void monitors_split(struct monitors *, const struct recording *);
 
 /* A recording that does not say so shows it when more than one waited. */
 bool monitors_wakes_all(const struct rec_link *);

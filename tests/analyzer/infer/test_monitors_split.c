@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if a condition for several things were replayed as one, or one for one thing as several. */
+#include "infer/monitors_parts.h"
+
+#include "monitored.h"
+#include "suite.h"
+
+enum { ROUNDS = 9 };
+
+/* A thread waits for the condition at a site, until another one signals at its own. */
+static void waits_for(struct sketch *sketch, uint32_t waiter, uint32_t site, uint32_t signaller,
+		      uint32_t signalling_site, double at_ms)
+{
+	sketch_hold(sketch, waiter, "M", site, at_ms, at_ms + 0.1);
+	sketch_wait(sketch, waiter, REASON_COND, "C", at_ms + 0.1, at_ms + 2, NO_INDEX);
+	sketch_hold(sketch, signaller, "M", signalling_site, at_ms + 1, at_ms + 1.2);
+	sketch->rec.links[sketch_link(sketch, signaller, LINK_WAKE, "C", at_ms + 1.1, 1, NO_INDEX)]
+		.all = true;
+	sketch_hold(sketch, waiter, "M", site, at_ms + 2, at_ms + 2.1);
+}
+
+/* A reader (sites 1, 2) and a writer (3, 4) with two halves of a buffer. */
+static void halves_begin(struct sketch *sketch)
+{
+	sketch_begin(sketch);
+	sketch_thread(sketch, "reader", 0, 100);
+	sketch_thread(sketch, "writer", 0, 100);
+	for (int i = 0; i < ROUNDS; i++) {
+		waits_for(sketch, 1, 3, 0, 2, i * 10);
+		waits_for(sketch, 0, 1, 1, 4, i * 10 + 5);
+	}
+}
+
+static size_t conditions_of(struct monitored *monitored)
+{
+	monitored_build(monitored);
+	size_t count = monitored->monitors.condition_count;
+	monitored_free(monitored);
+	return count;
+}
+
+START_TEST(each_side_waits_for_the_other)
+{
+	struct monitored monitored;
+	const struct recording *rec = &monitored.sketch.rec;
+
+	halves_begin(&monitored.sketch);
+	monitored_build(&monitored);
+	const struct monitors *monitors = &monitored.monitors;
+	ck_assert_uint_eq(monitors->condition_count, 2);
+	for (size_t i = 0; i < rec->wait_count; i++) {
+		uint32_t condition = monitors->condition_of_wait[i];
+
+		ck_assert_uint_eq(condition, monitors->condition_of_wait[i % 2]);
+		ck_assert_uint_eq(condition, monitors->signals[monitors->waking_link[i]].condition);
+	}
+	ck_assert_uint_ne(monitors->condition_of_wait[0], monitors->condition_of_wait[1]);
+	for (int c = 0; c < 2; c++)
+		ck_assert_int_ne(monitors->conditions[c].model, PUT_NONE);
+	monitored_free(&monitored);
+}
+END_TEST
+
+START_TEST(threads_that_meet_are_not_told_apart)
+{
+	struct monitored monitored;
+
+	/* at two places: the last to arrive there lets the other one go */
+	sketch_begin(&monitored.sketch);
+	sketch_thread(&monitored.sketch, "early", 0, 100);
+	sketch_thread(&monitored.sketch, "late", 0, 100);
+	for (int i = 0; i < ROUNDS; i++) {
+		waits_for(&monitored.sketch, 0, 1, 1, 1, i * 10);
+		waits_for(&monitored.sketch, 0, 2, 1, 2, i * 10 + 5);
+	}
+	ck_assert_uint_eq(conditions_of(&monitored), 1);
+}
+END_TEST
+
+/* A signal that nobody waits for, after which the threads come to these sites. */
+static size_t with_a_last_signal(uint32_t reader, uint32_t writer)
+{
+	struct monitored monitored;
+	double at_ms = ROUNDS * 10;
+
+	halves_begin(&monitored.sketch);
+	sketch_hold(&monitored.sketch, 0, "M", 5, at_ms, at_ms + 0.1);
+	sketch_link(&monitored.sketch, 0, LINK_WAKE, "C", at_ms + 0.05, 0, NO_INDEX);
+	sketch_hold(&monitored.sketch, 0, "M", reader, at_ms + 1, at_ms + 1.1);
+	sketch_hold(&monitored.sketch, 1, "M", writer, at_ms + 2, at_ms + 2.1);
+	return conditions_of(&monitored);
+}
+
+START_TEST(the_last_signal_is_for_who_comes_afterwards)
+{
+	ck_assert_uint_eq(with_a_last_signal(6, 3), 2);
+	ck_assert_uint_eq(with_a_last_signal(1, 3), 1); /* for one of both, or both */
+}
+END_TEST
+
+SUITE()
+{
+	TEST(each_side_waits_for_the_other);
+	TEST(threads_that_meet_are_not_told_apart);
+	TEST(the_last_signal_is_for_who_comes_afterwards);
+}

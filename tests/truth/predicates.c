@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expected: a thread waits for what it asks of the shared state, whoever else was woken with it.
+ * The slower side of a buffer decides where the other one has filled it.
+ *
+ * Patterns with one condition variable for all that happens: everybody is woken, and looks. All
+ * state belongs to lock_m. A piece takes longer now and then, so that the sides come to wait in
+ * turns. Not here: one condition for one thing (conditions.c), threads that meet (groups.c).
+ */
+#include "truth.h"
+
+#include <stdbool.h>
+
+enum { HALVES = 2, SLOTS = 3, ROOM = 4, SLOW_EVERY = 4 };
+
+static pthread_mutex_t lock_m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int slots[SLOTS];
+static long rounds;
+
+static void await(int slot, int state)
+{
+	pthread_mutex_lock(&lock_m);
+	while (slots[slot] != state)
+		pthread_cond_wait(&changed, &lock_m);
+	pthread_mutex_unlock(&lock_m);
+}
+
+static void become(int slot, int state)
+{
+	pthread_mutex_lock(&lock_m);
+	slots[slot] = state;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock_m);
+}
+
+/* halves: a reader fills one half (work_a, work_c now and then) while a writer drains the other. */
+static void *drain_halves(void *unused UNUSED)
+{
+	for (int i = 0; i < rounds; i++) {
+		await(i % HALVES, 1);
+		work_b();
+		if (i % (SLOW_EVERY + 1) == 0)
+			work_d();
+		become(i % HALVES, 0);
+	}
+	return NULL;
+}
+
+static void halves(void)
+{
+	rounds = count_of("T_N");
+	start_many(1, drain_halves);
+	for (int i = 0; i < rounds; i++) {
+		await(i % HALVES, 0);
+		work_a();
+		if (i % SLOW_EVERY == 0)
+			work_c();
+		become(i % HALVES, 1);
+	}
+	join_all();
+}
+
+/* ring: three threads go over a ring of slots (work_a, work_b, work_c), one behind the other. */
+static void *second(void *unused UNUSED)
+{
+	for (int i = 0; i < rounds; i++) {
+		await(i % SLOTS, 1);
+		work_b();
+		if (i % SLOW_EVERY == 0)
+			work_d();
+		become(i % SLOTS, 2);
+	}
+	return NULL;
+}
+
+static void *third(void *unused UNUSED)
+{
+	for (int i = 0; i < rounds; i++) {
+		await(i % SLOTS, 2);
+		work_c();
+		become(i % SLOTS, 0);
+	}
+	return NULL;
+}
+
+static void ring(void)
+{
+	rounds = count_of("T_N");
+	start(second, 0);
+	start(third, 0);
+	for (int i = 0; i < rounds; i++) {
+		await(i % SLOTS, 0);
+		work_a();
+		if (i % (SLOW_EVERY + 1) == 0)
+			work_e();
+		become(i % SLOTS, 1);
+	}
+	join_all();
+}
+
+/* store: two threads put (work_a, work_c now and then), two take (work_b). There is little room. */
+static int stored;
+static bool is_closed;
+
+static void *put_all(void *unused UNUSED)
+{
+	for (int i = 0; i < rounds; i++) {
+		work_a();
+		if (i % SLOW_EVERY == 0)
+			work_c();
+		pthread_mutex_lock(&lock_m);
+		while (stored == ROOM)
+			pthread_cond_wait(&changed, &lock_m);
+		stored++;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&lock_m);
+	}
+	return NULL;
+}
+
+static bool take_one(void)
+{
+	bool any;
+
+	pthread_mutex_lock(&lock_m);
+	while (!stored && !is_closed)
+		pthread_cond_wait(&changed, &lock_m);
+	any = stored > 0;
+	stored -= any;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock_m);
+	return any;
+}
+
+static void *take_all(void *unused UNUSED)
+{
+	for (int i = 0; take_one(); i++) {
+		work_b();
+		if (i % (SLOW_EVERY + 1) == 0)
+			work_d();
+	}
+	return NULL;
+}
+
+static void store(void)
+{
+	pthread_t takers[2];
+
+	rounds = count_of("T_N");
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&takers[i], NULL, take_all, NULL))
+			die("cannot be started", "a thread");
+	start_many(2, put_all);
+	join_all();
+	pthread_mutex_lock(&lock_m);
+	is_closed = true;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock_m);
+	for (int i = 0; i < 2; i++)
+		pthread_join(takers[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct pattern patterns[] = {
+		{ "halves", halves }, { "ring", ring }, { "store", store }, { NULL, NULL }
+	};
+
+	return truth_main(argc, argv, patterns);
+}
