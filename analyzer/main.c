@@ -14,7 +14,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +35,6 @@
 #include "export/slowing.h"
 #include "format.h"
 #include "names/symbolize.h"
-#include "names/symbols.h"
 #include "read/read.h"
 #include "report/analysis.h"
 #include "report/explain.h"
@@ -250,78 +248,10 @@ static int print_reports(const struct recording *recording, const struct options
 	return status;
 }
 
-/* Names the files whose build is another. */
-static void print_refused(const struct symbols *symbols)
+static int write_symbolized(const struct recording *recording, const struct options *options)
 {
-	for (uint32_t i = 0; i < symbols_file_count(symbols); i++) {
-		const struct symbol_file_info file = symbols_file(symbols, i);
-		if (file.state == SYMBOL_FILE_OTHER_BUILD)
-			complain("%s: refused: its build id is %s, the recorded one "
-				 "is %s; none of its names are written; put the recorded file "
-				 "or its debug file in place",
-				 file.path, file.found_build_id[0] ? file.found_build_id : "none",
-				 file.build_id);
-	}
-}
-
-/* It comes once. */
-static bool reads_standard_input(const struct options *options)
-{
-	for (size_t i = 0; i < options->path_count; i++)
-		if (strcmp(options->paths[i], "-") == 0)
-			return true;
-	return false;
-}
-
-static FILE *open_symbolized(const struct options *options)
-{
-	struct stat input, output;
-	if (strcmp(options->symbolize, "-") == 0)
-		return stdout;
-	if (reads_standard_input(options)) {
-		complain("--symbolize reads dumps twice, standard input comes once; give a file");
-		return NULL;
-	}
-	for (size_t i = 0; i < options->path_count; i++) {
-		if (stat(options->paths[i], &input) == 0 &&
-		    stat(options->symbolize, &output) == 0 && input.st_dev == output.st_dev &&
-		    input.st_ino == output.st_ino) {
-			complain("--symbolize: %s is one of the dumps; give another name",
-				 options->symbolize);
-			return NULL;
-		}
-	}
-	return create_file("symbolize", options->symbolize);
-}
-
-static int write_symbolized(struct recording *recording, const struct options *options)
-{
-	struct symbolize_counts counts = { 0 };
-	struct read_error error = { 0 };
-	FILE *file = open_symbolized(options);
-	if (!file)
-		return EXIT_TROUBLE;
-	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
-	symbols_look_below(symbols, options->root);
-	symbolize_look_up(recording, symbols);
-	int status = symbolize_write(file, recording, symbols, options->paths, options->path_count,
-				     &error, &counts);
-	bool is_written = !ferror(file);
-	is_written = (file == stdout || fclose(file) == 0) && is_written;
-	if (status != 0)
-		complain("%s: %s", error.file, error.text);
-	else if (!is_written)
-		complain("--symbolize: %s: cannot be written: is the disk full?",
-			 options->symbolize);
-	print_refused(symbols);
-	if (status == 0 && is_written && !options->quiet)
-		complain("names of %zu addresses in %zu files written; %zu files "
-			 "are not on this machine",
-			 counts.addresses, counts.files, counts.missing_files);
-	symbols_free(symbols);
-	if (status != 0 || !is_written)
-		return EXIT_TROUBLE;
-	return counts.other_builds ? EXIT_REFUSED : 0;
+	int result = symbolize_dumps(recording, options, complain);
+	return result < 0 ? EXIT_TROUBLE : result > 0 ? EXIT_REFUSED : 0;
 }
 
 /* Assumptions that --without names do not hold from here on. */

@@ -11,12 +11,15 @@
 #include "symbolize.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/emit.h"
 #include "base/memory.h"
+#include "base/outfile.h"
 #include "format.h"
 #include "read/read_copy.h"
 #include "recording/intern.h"
@@ -308,4 +311,84 @@ int symbolize_write(FILE *to, const struct recording *recording, struct symbols 
 	free(collection.codes);
 	free(collection.data);
 	return status;
+}
+
+/* --- The output file --- */
+
+/* Names the files whose build is another. */
+static void say_refused(const struct symbols *symbols, symbolize_say *say)
+{
+	for (uint32_t i = 0; i < symbols_file_count(symbols); i++) {
+		const struct symbol_file_info file = symbols_file(symbols, i);
+		if (file.state == SYMBOL_FILE_OTHER_BUILD)
+			say("%s: refused: its build id is %s, the recorded one "
+			    "is %s; none of its names are written; put the recorded file "
+			    "or its debug file in place",
+			    file.path, file.found_build_id[0] ? file.found_build_id : "none",
+			    file.build_id);
+	}
+}
+
+/* It comes once. */
+static bool reads_standard_input(const struct options *options)
+{
+	for (size_t i = 0; i < options->path_count; i++)
+		if (strcmp(options->paths[i], "-") == 0)
+			return true;
+	return false;
+}
+
+static FILE *open_output(const struct options *options, symbolize_say *say)
+{
+	struct stat input, output;
+	if (strcmp(options->symbolize, "-") == 0)
+		return stdout;
+	if (reads_standard_input(options)) {
+		say("--symbolize reads dumps twice, standard input comes once; give a file");
+		return NULL;
+	}
+	for (size_t i = 0; i < options->path_count; i++) {
+		if (stat(options->paths[i], &input) == 0 &&
+		    stat(options->symbolize, &output) == 0 && input.st_dev == output.st_dev &&
+		    input.st_ino == output.st_ino) {
+			say("--symbolize: %s is one of the dumps; give another name",
+			    options->symbolize);
+			return NULL;
+		}
+	}
+	FILE *file = outfile_create(options->symbolize);
+	if (!file)
+		say("--symbolize: %s: %s; give another name", options->symbolize,
+		    errno == EPERM ? "others may have put it there" : strerror(errno));
+	return file;
+}
+
+int symbolize_dumps(const struct recording *recording, const struct options *options,
+		    symbolize_say *say)
+{
+	struct symbolize_counts counts = { 0 };
+	struct read_error error = { 0 };
+	FILE *file = open_output(options, say);
+	if (!file)
+		return -EIO;
+	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
+	symbols_look_below(symbols, options->root);
+	symbolize_look_up(recording, symbols);
+	int status = symbolize_write(file, recording, symbols, options->paths, options->path_count,
+				     &error, &counts);
+	bool is_written = !ferror(file);
+	is_written = (file == stdout || fclose(file) == 0) && is_written;
+	if (status != 0)
+		say("%s: %s", error.file, error.text);
+	else if (!is_written)
+		say("--symbolize: %s: cannot be written: is the disk full?", options->symbolize);
+	say_refused(symbols, say);
+	if (status == 0 && is_written && !options->quiet)
+		say("names of %zu addresses in %zu files written; %zu files "
+		    "are not on this machine",
+		    counts.addresses, counts.files, counts.missing_files);
+	symbols_free(symbols);
+	if (status != 0 || !is_written)
+		return -EIO;
+	return counts.other_builds > 0;
 }

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/options.h"
 #include "read/read.h"
 #include "recording/recording.h"
 #include "symbols.h"
@@ -29,5 +30,13 @@ void symbolize_look_up(const struct recording *recording, struct symbols *symbol
 int symbolize_write(FILE *to, const struct recording *recording, struct symbols *symbols,
 		    char *const *paths, size_t path_count, struct read_error *error,
 		    struct symbolize_counts *counts);
+
+/* A line for the user. */
+typedef void symbolize_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* All of --symbolize: what goes wrong, and what was done, is said. 1: files were refused, as their
+ * build is another one; -EIO: nothing can be written, or read. */
+int symbolize_dumps(const struct recording *recording, const struct options *options,
+		    symbolize_say *say);
 
 #endif
