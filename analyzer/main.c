@@ -297,7 +297,7 @@ static bool is_about_one(const struct options *options)
 static int print_means(const struct window_list *list, const struct options *options,
 		       struct recording *recording)
 {
-	char error[WINDOW_MEANS_ERROR_BYTES];
+	char error[EACH_WINDOW_ERROR_BYTES];
 	struct window_means means;
 	struct emit emit;
 	if (is_about_one(options)) {

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Analyzes windows one after the other, and adds up; windowmeans.h has the contract.
- *
- * Each dump is read once. Only the dumps of one window are in memory at a time, or one dump of
- * several windows.
- */
+/* Adds up over windows; windowmeans.h has the contract. */
 #include "windowmeans.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +10,6 @@
 #include "base/bootstrap.h"
 #include "base/memory.h"
 #include "facts.h"
-#include "opened.h"
-#include "read/read.h"
-#include "recording/parts.h"
 #include "report.h"
 #include "verdict.h"
 
@@ -64,8 +55,9 @@ static void add_answers(struct window_means *means, const struct analysis *analy
 	means->drift_percent[means->given_count++] = facts_drift_percent(analysis);
 }
 
-static void add_window(struct window_means *means, const struct analysis *analysis)
+static void add_window(void *context, const struct analysis *analysis)
 {
+	struct window_means *means = context;
 	means->length_ns += (double)analysis->actual_makespan_ns;
 	if (!analysis->checks.is_withheld)
 		add_answers(means, analysis);
@@ -73,92 +65,19 @@ static void add_window(struct window_means *means, const struct analysis *analys
 		means->cause = copy(analysis->checks.rows[analysis->checks.gravest].line);
 }
 
-/* Of one window alone, or cut out by the options. */
-static int analyze_window(struct window_means *means, const struct options *options,
-			  struct recording *recording, char error[WINDOW_MEANS_ERROR_BYTES])
-{
-	struct labels labels;
-	struct analysis analysis;
-	char why[OPTIONS_ERROR_BYTES] = "";
-	if (opened_select(recording, options, false, why) == 0 &&
-	    opened_name(&labels, recording, options, why) == 0) {
-		if (analysis_build(&analysis, recording, options, &labels, why) == 0) {
-			add_window(means, &analysis);
-			analysis_free(&analysis);
-		}
-		labels_free(&labels);
-	}
-	if (why[0])
-		snprintf(error, WINDOW_MEANS_ERROR_BYTES, "%.300s: %s", options->paths[0], why);
-	return why[0] ? -EINVAL : 0;
-}
-
-/* Those from `from` to before `to`, which are of the same dumps. */
-static int analyze_windows(struct window_means *means, const struct window_list *list, size_t from,
-			   size_t to, struct recording *recording,
-			   char error[WINDOW_MEANS_ERROR_BYTES])
-{
-	size_t count;
-	struct window *windows = windows_find(recording, &count);
-	struct parts *parts = to - from > 1 ? parts_begin(recording) : NULL;
-	int failed = 0;
-	for (size_t i = from; i < to && !failed; i++) {
-		struct options chosen = window_list_choose(list, means->options, i);
-		chosen.progress = NULL;
-		if (means->options->progress)
-			means->options->progress("windows", i, list->count);
-		if (parts && chosen.window <= count)
-			parts_go_to(parts, &windows[chosen.window - 1]);
-		failed = analyze_window(means, &chosen, recording, error);
-	}
-	if (parts)
-		parts_end(parts);
-	free(windows);
-	return failed;
-}
-
-static size_t end_of_dumps(const struct window_list *list, size_t from)
-{
-	size_t to = from + 1;
-	while (to < list->count && list->windows[to].first_path == list->windows[from].first_path)
-		to++;
-	return to;
-}
-
-static int read_dumps(struct recording *recording, const struct options *options,
-		      char error[WINDOW_MEANS_ERROR_BYTES])
-{
-	struct read_error read_error = { 0 };
-	int failed =
-		recording_read(recording, options->paths, options->path_count, &read_error, NULL);
-	if (failed)
-		snprintf(error, WINDOW_MEANS_ERROR_BYTES, "%.300s: %s", read_error.file,
-			 read_error.text);
-	return failed;
-}
-
 int window_means_build(struct window_means *means, const struct options *options,
 		       const struct window_list *list, struct recording *recording,
-		       char error[WINDOW_MEANS_ERROR_BYTES])
+		       char error[EACH_WINDOW_ERROR_BYTES])
 {
-	int failed = 0;
 	*means = (struct window_means){
 		.options = options,
 		.window_count = list->count,
 		.drift_percent = memory_new(list->count, sizeof(*means->drift_percent)),
 	};
-	for (size_t from = 0, to; from < list->count && !failed; from = to) {
-		const struct options chosen = window_list_choose(list, options, from);
-		to = end_of_dumps(list, from);
-		if (recording->dump_count == 0)
-			failed = read_dumps(recording, &chosen, error);
-		if (!failed)
-			failed = analyze_windows(means, list, from, to, recording, error);
-		recording_free(recording);
-	}
+	int failed = each_window(list, options, recording, add_window, means, error);
 	if (failed)
 		window_means_free(means);
-	return failed ? -EINVAL : 0;
+	return failed;
 }
 
 /* --- Means ----------------------------------------------------------------------------------- */

@@ -12,9 +12,7 @@
 
 #include "base/emit.h"
 #include "base/options.h"
-#include "windowlist.h"
-
-enum { WINDOW_MEANS_ERROR_BYTES = 1024 };
+#include "eachwindow.h"
 
 struct mean_class {
 	char *name;
@@ -39,7 +37,7 @@ struct window_means {
  * with a line in `error`; to be freed if it is 0. */
 int window_means_build(struct window_means *means, const struct options *options,
 		       const struct window_list *list, struct recording *recording,
-		       char error[WINDOW_MEANS_ERROR_BYTES]);
+		       char error[EACH_WINDOW_ERROR_BYTES]);
 void window_means_print(const struct window_means *means, struct emit *emit);
 void window_means_free(struct window_means *means);
 

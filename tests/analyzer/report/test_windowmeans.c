@@ -8,7 +8,7 @@
 static struct window_list list;
 static struct window_means means;
 
-static int build(const struct options *options, char error[WINDOW_MEANS_ERROR_BYTES])
+static int build(const struct options *options, char error[EACH_WINDOW_ERROR_BYTES])
 {
 	struct read_error read_error;
 	ck_assert_int_eq(window_list_of_dumps(&list, options, &read_error), 0);
@@ -39,7 +39,7 @@ static void expect(char *text, const char *words)
 /* In three of four windows a sleep is all that there is: half of it is 50%, on average 37.5%. */
 START_TEST(savings_are_means_over_windows)
 {
-	char error[WINDOW_MEANS_ERROR_BYTES];
+	char error[EACH_WINDOW_ERROR_BYTES];
 	const struct options options = window_options(4);
 	for (int i = 0; i < 4; i++)
 		window_file(i, 7, 100 * i, 100 * i + 50, i != 2);
@@ -59,7 +59,7 @@ END_TEST
 
 START_TEST(a_window_that_cannot_be_read_is_named)
 {
-	char error[WINDOW_MEANS_ERROR_BYTES];
+	char error[EACH_WINDOW_ERROR_BYTES];
 	struct options options = window_options(2);
 	window_file(0, 7, 0, 10, true);
 	window_file(1, 7, 20, 30, true);
