@@ -76,7 +76,7 @@ install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -m 755 $(B)/libwcprof.so $(DESTDIR)$(PREFIX)/lib/wcprof
 	install -m 644 recorder/wcprof.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 recorder/wcprof.h.3 $(DESTDIR)$(PREFIX)/share/man/man3
-	install -m 644 recorder/wcprof-format.5 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 recorder/wcprof-format.5 analyzer/wcprof-rows.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' recorder/wcprof.pc.in \
 	  >$(DESTDIR)$(PREFIX)/share/pkgconfig/wcprof.pc
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof

@@ -32,6 +32,7 @@
 #include "export/foldedtail.h"
 #include "export/page.h"
 #include "export/requestlines.h"
+#include "export/rows.h"
 #include "export/slowing.h"
 #include "format.h"
 #include "names/symbolize.h"
@@ -316,6 +317,19 @@ static int print_means(const struct window_list *list, const struct options *opt
 	return status;
 }
 
+static int write_rows(const struct window_list *list, const struct options *options,
+		      struct recording *recording)
+{
+	char error[EACH_WINDOW_ERROR_BYTES];
+	int failed = rows_write(list, options, recording, error);
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
+	if (failed || !options->quiet)
+		complain("%s%s", failed ? error : options->rows,
+			 failed ? "" : " written: see wcprof-rows(5)");
+	return failed ? EXIT_TROUBLE : 0;
+}
+
 /* Of the dumps in the list, which are read but for windows in dumps of their own. */
 static int analyze_windows(const struct window_list *list, const struct options *options,
 			   struct recording *recording)
@@ -325,8 +339,13 @@ static int analyze_windows(const struct window_list *list, const struct options 
 			 list->count == 1 ? "is only" : "are only", list->count);
 		return EXIT_TROUBLE;
 	}
-	if (list->count > 1 && options->window == 0)
+	if (list->count > 1 && options->window == 0 && !options->rows[0])
 		return print_means(list, options, recording);
+	if (options->rows[0]) {
+		const struct window_list one = { list->paths, list->windows + options->window - 1,
+						 1 };
+		return write_rows(options->window ? &one : list, options, recording);
+	}
 	const struct options chosen =
 		window_list_choose(list, options, options->window ? options->window - 1 : 0);
 	int status = recording->dump_count > 0 ? 0 : read_dumps(recording, &chosen);
@@ -390,10 +409,10 @@ static bool bound_memory(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options;
-	char error[EXPORT_ERROR_BYTES];
+	char error[EACH_WINDOW_ERROR_BYTES];
 	setlocale(LC_CTYPE, "");
 	if (options_parse(&options, argc, argv, error) != 0 ||
-	    reports_choose(&options, error) != 0 ||
+	    reports_choose(&options, error) != 0 || rows_check(&options, error) != 0 ||
 	    (options.export[0] && exporters_check(&options, error) != 0)) {
 		complain("%s", error);
 		return EXIT_TROUBLE;

@@ -184,13 +184,10 @@ static bool is_one_output(const struct options *options, char error[OPTIONS_ERRO
 		const char *name;
 		bool is_given;
 	} outputs[] = {
-		{ "diff", options->diff },
-		{ "symbolize", options->symbolize[0] },
-		{ "explain", options->explain },
-		{ "folded", options->folded[0] },
-		{ "slow-rules", options->slow_rules.count > 0 },
-		{ "export", options->export[0] },
-		{ "requests", options->requests[0] },
+		{ "diff", options->diff },        { "symbolize", options->symbolize[0] },
+		{ "explain", options->explain },  { "folded", options->folded[0] },
+		{ "rows", options->rows[0] },     { "slow-rules", options->slow_rules.count > 0 },
+		{ "export", options->export[0] }, { "requests", options->requests[0] },
 		{ "html", options->html[0] },
 	};
 	enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), EXPORT = OUTPUTS - 3 };
@@ -239,6 +236,8 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 	else if (options->maps.count > 0 && !options->diff)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--map renames what --diff compares; give --diff, too");
+	else if (options->tags.count > 0 && !options->rows[0])
+		snprintf(error, OPTIONS_ERROR_BYTES, "--tag is of rows; give --rows DIR, too");
 	else if (options->html[0] && !strcmp(options->html, options->output))
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--html and -o are both \"%.60s\"; give them different names",

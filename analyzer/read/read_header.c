@@ -167,6 +167,7 @@ static bool place_process(struct reading *reading)
 	process->ppid = (uint32_t)dump->ppid;
 	process->exe = dump->exe;
 	process->host = dump->host;
+	process->boot = dump->boot;
 	process->client = dump->client;
 	process->cpus = dump->cpus < UINT32_MAX ? (uint32_t)dump->cpus : UINT32_MAX;
 	process->tick_ns = dump->tick_ns;

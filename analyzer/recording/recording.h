@@ -227,6 +227,7 @@ struct rec_process {
 	uint32_t ppid;
 	uint32_t exe;    /* string id */
 	uint32_t host;   /* string id */
+	uint32_t boot;   /* string id: of the machine's boot, 0 = not said */
 	uint32_t client; /* string id "PID:start" */
 	uint32_t op;     /* its op, NO_INDEX = unknown */
 	uint32_t cpus;

@@ -36,7 +36,8 @@ bool followed_is_wanted(const struct analysis *analysis)
 			 strstr(options->show, "tail"));
 	bool is_folded = is_given(options->folded) && strcmp(options->folded, "tail") == 0;
 	return options->json || is_folded || is_given(options->html) || is_shown ||
-	       is_given(options->requests) || is_screen_of_requests(analysis);
+	       is_given(options->requests) || is_given(options->rows) ||
+	       is_screen_of_requests(analysis);
 }
 
 void followed_build(struct request_paths *paths, const struct analysis *analysis)

@@ -56,7 +56,7 @@ void labels_build(struct labels *labels, struct recording *recording, const stru
 	stack_functions_build(&labels->functions, recording, symbols, callers);
 	name_frames(labels, recording, symbols, callers,
 		    options->folded[0] != '\0' || options->export[0] != '\0' ||
-			    options->html[0] != '\0');
+			    options->html[0] != '\0' || options->rows[0] != '\0');
 	labels->unnamed = find_unnamed(symbols);
 	spins_build(&labels->spins, recording, symbols);
 	callers_free(callers);
