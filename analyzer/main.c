@@ -5,7 +5,7 @@
  * The only place that prints errors and decides the exit status:
  *
  *   0   done
- *   1   --symbolize refused files; --diff found NEW worse
+ *   1   --symbolize refused files; --diff found NEW worse; --each had rows that are errors
  *   2   wrong usage, a dump that cannot be read, or output that cannot be written
  *   3   answers are withheld (report/verdict.c); --diff cannot tell
  */
@@ -27,6 +27,7 @@
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "diff/diff.h"
+#include "export/each.h"
 #include "export/exporters.h"
 #include "export/folded.h"
 #include "export/foldedtail.h"
@@ -43,7 +44,7 @@
 #include "report/reports.h"
 #include "report/windowmeans.h"
 
-enum { EXIT_REFUSED = 1, EXIT_WORSE = 1, EXIT_TROUBLE = 2, EXIT_WITHHELD = 3 };
+enum { EXIT_REFUSED = 1, EXIT_WORSE = 1, EXIT_UNANSWERED = 1, EXIT_TROUBLE = 2, EXIT_WITHHELD = 3 };
 
 static const char version_text[] = "wcprof-analyze " WCPROF_VERSION "\n";
 
@@ -317,19 +318,6 @@ static int print_means(const struct window_list *list, const struct options *opt
 	return status;
 }
 
-static int write_rows(const struct window_list *list, const struct options *options,
-		      struct recording *recording)
-{
-	char error[EACH_WINDOW_ERROR_BYTES];
-	int failed = rows_write(list, options, recording, error);
-	if (has_progress(options))
-		fputs("\r\033[K", stderr);
-	if (failed || !options->quiet)
-		complain("%s%s", failed ? error : options->rows,
-			 failed ? "" : " written: see wcprof-rows(5)");
-	return failed ? EXIT_TROUBLE : 0;
-}
-
 /* Of the dumps in the list, which are read but for windows in dumps of their own. */
 static int analyze_windows(const struct window_list *list, const struct options *options,
 			   struct recording *recording)
@@ -339,13 +327,8 @@ static int analyze_windows(const struct window_list *list, const struct options 
 			 list->count == 1 ? "is only" : "are only", list->count);
 		return EXIT_TROUBLE;
 	}
-	if (list->count > 1 && options->window == 0 && !options->rows[0])
+	if (list->count > 1 && options->window == 0)
 		return print_means(list, options, recording);
-	if (options->rows[0]) {
-		const struct window_list one = { list->paths, list->windows + options->window - 1,
-						 1 };
-		return write_rows(options->window ? &one : list, options, recording);
-	}
 	const struct options chosen =
 		window_list_choose(list, options, options->window ? options->window - 1 : 0);
 	int status = recording->dump_count > 0 ? 0 : read_dumps(recording, &chosen);
@@ -368,6 +351,33 @@ static int analyze_dumps(struct recording *recording, const struct options *opti
 		status = analyze_windows(&list, options, recording);
 	window_list_free(&list);
 	return status;
+}
+
+static int write_rows(const struct options *options)
+{
+	char error[EACH_WINDOW_ERROR_BYTES];
+	int failed = rows_write(options, error);
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
+	if (failed || !options->quiet)
+		complain("%s%s", failed ? error : options->rows,
+			 failed ? "" : " written: see wcprof-rows(5)");
+	return failed ? EXIT_TROUBLE : 0;
+}
+
+static int ask_each(const struct options *options)
+{
+	char error[EACH_WINDOW_ERROR_BYTES];
+	struct each_counts counts;
+	int failed = each_ask(options, &counts, error);
+	if (has_progress(options))
+		fputs("\r\033[K", stderr);
+	if (failed)
+		complain("%s", error);
+	else if (!options->quiet)
+		complain("%zu dumps asked, %zu of them without an answer; %zu had a row already",
+			 counts.asked, counts.failed, counts.skipped);
+	return failed ? EXIT_TROUBLE : counts.failed ? EXIT_UNANSWERED : 0;
 }
 
 static int print_diff(const struct options *options)
@@ -429,6 +439,8 @@ int main(int argc, char **argv)
 		fputs(version_text, stdout);
 	else if ((status = set_aside(&options.withouts)) == 0 && options.diff)
 		status = print_diff(&options);
+	else if (status == 0 && (options.rows[0] || options.each))
+		status = options.each ? ask_each(&options) : write_rows(&options);
 	else if (status == 0 && !options.symbolize[0])
 		status = analyze_dumps(&recording, &options);
 	else if (status == 0 && (status = read_dumps(&recording, &options)) == 0)

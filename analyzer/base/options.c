@@ -184,10 +184,15 @@ static bool is_one_output(const struct options *options, char error[OPTIONS_ERRO
 		const char *name;
 		bool is_given;
 	} outputs[] = {
-		{ "diff", options->diff },        { "symbolize", options->symbolize[0] },
-		{ "explain", options->explain },  { "folded", options->folded[0] },
-		{ "rows", options->rows[0] },     { "slow-rules", options->slow_rules.count > 0 },
-		{ "export", options->export[0] }, { "requests", options->requests[0] },
+		{ "diff", options->diff },
+		{ "symbolize", options->symbolize[0] },
+		{ "explain", options->explain },
+		{ "folded", options->folded[0] },
+		{ "each", options->each },
+		{ "rows", options->rows[0] },
+		{ "slow-rules", options->slow_rules.count > 0 },
+		{ "export", options->export[0] },
+		{ "requests", options->requests[0] },
 		{ "html", options->html[0] },
 	};
 	enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), EXPORT = OUTPUTS - 3 };
@@ -236,8 +241,9 @@ static int options_check(const struct options *options, char error[OPTIONS_ERROR
 	else if (options->maps.count > 0 && !options->diff)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--map renames what --diff compares; give --diff, too");
-	else if (options->tags.count > 0 && !options->rows[0])
-		snprintf(error, OPTIONS_ERROR_BYTES, "--tag is of rows; give --rows DIR, too");
+	else if (needs_paths && options->each && options->path_count < 2)
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--each needs a question and dumps; give --each 'CLASS*0.5' DUMP...");
 	else if (options->html[0] && !strcmp(options->html, options->output))
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--html and -o are both \"%.60s\"; give them different names",
@@ -257,8 +263,9 @@ static int has_argument(const struct option_row *row)
 /* Of what getopt_long() found, or found without its value. */
 static const struct option_row *row_of(int found)
 {
-	size_t row = found == 'o' ? 0 : (size_t)(found - OPTION_FIRST);
-	while (found == 'o' && strcmp(option_rows[row].name, "output") != 0)
+	const char *name = found == 'o' ? "output" : found == 'j' ? "jobs" : NULL;
+	size_t row = name ? 0 : (size_t)(found - OPTION_FIRST);
+	while (name && strcmp(option_rows[row].name, name) != 0)
 		row++;
 	return &option_rows[row];
 }
@@ -280,7 +287,7 @@ int options_parse(struct options *options, int argc, char **argv, char error[OPT
 	options_set_defaults(options);
 	opterr = 0;
 	optind = 0;
-	for (int found; (found = getopt_long(argc, argv, ":hVo:", table, NULL)) != -1;) {
+	for (int found; (found = getopt_long(argc, argv, ":hVo:j:", table, NULL)) != -1;) {
 		if (found == 'h') {
 			options->help = true;
 		} else if (found == 'V') {
@@ -376,8 +383,8 @@ void options_print_help(FILE *file)
 	      file);
 	print_list(file, "files", skipped_files);
 	print_list(file, "functions", skipped_functions);
-	fputs("\nExit status: 0 done, 1 --symbolize refused a file, 2 wrong usage or an "
-	      "unreadable dump,\n3 predictions withheld because a check of the replay failed "
-	      "by too much.\n",
+	fputs("\nExit status: 0 done, 1 --symbolize refused a file or --each had errors, 2 wrong\n"
+	      "usage or an unreadable dump, 3 predictions withheld because a check of the replay\n"
+	      "failed by too much.\n",
 	      file);
 }

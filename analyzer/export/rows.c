@@ -20,6 +20,10 @@ static const char *const names[ROWS_TABLES] = {
 
 int rows_check(const struct options *options, char error[EACH_WINDOW_ERROR_BYTES])
 {
+	if (options->tags.count > 0 && !options->rows[0] && !options->each) {
+		snprintf(error, EACH_WINDOW_ERROR_BYTES, "--tag is of rows; give --rows DIR, too");
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < options->tags.count; i++) {
 		size_t length = strcspn(options->tags.texts[i], "=");
 		if (length > 0 && length <= TAG_KEY_MOST && options->tags.texts[i][length] == '=')
@@ -94,14 +98,13 @@ static int close_files(struct rows *rows, int failed, char error[EACH_WINDOW_ERR
 	return failed;
 }
 
-int rows_write(const struct window_list *list, const struct options *options,
-	       struct recording *recording, char error[EACH_WINDOW_ERROR_BYTES])
+int rows_write(const struct options *options, char error[EACH_WINDOW_ERROR_BYTES])
 {
 	struct rows rows = { .options = options };
 	int failed = open_files(&rows, error);
 	tuples_begin(&rows.stacks_written, 4);
 	if (!failed)
-		failed = each_window(list, options, recording, visit, &rows, error);
+		failed = each_window_of_dumps(options, visit, &rows, error);
 	tuples_free(&rows.stacks_written);
 	return close_files(&rows, failed, error);
 }

@@ -13,9 +13,8 @@
 /* 0, or -EINVAL with a line in `error`: tags that are none. */
 int rows_check(const struct options *options, char error[EACH_WINDOW_ERROR_BYTES]);
 
-/* Each window of the list into files in the folder that the options name, which is made. As
- * each_window() else. 0, or -errno with a line in `error`. */
-int rows_write(const struct window_list *list, const struct options *options,
-	       struct recording *recording, char error[EACH_WINDOW_ERROR_BYTES]);
+/* Each window of the dumps into files in the folder that the options name, which is made. 0, or
+ * -errno with a line in `error`. */
+int rows_write(const struct options *options, char error[EACH_WINDOW_ERROR_BYTES]);
 
 #endif

@@ -73,6 +73,11 @@ void rows_of_threads(struct rows *rows);  /* rows_threads.c */
 void rows_of_requests(struct rows *rows); /* rows_requests.c */
 void rows_of_stacks(struct rows *rows);   /* rows_stacks.c; after the others */
 
+/* Columns of a window, from its time to the number of requests (rows_window.c), and of a saving;
+ * NULL = there is none (rows_answers.c). */
+void rows_put_whose(struct rows *rows);
+void rows_put_saving(struct rows *rows, const struct estimate *estimate);
+
 /* The id of the window. */
 struct row_id rows_window_id(const struct analysis *analysis);
 

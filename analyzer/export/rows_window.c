@@ -56,20 +56,26 @@ static void put_tagged(struct rows *rows, const char *column, const char *otherw
 	row_text(rows, column, tag ? tag : otherwise);
 }
 
-static void put_process(struct rows *rows)
+void rows_put_whose(struct rows *rows)
 {
 	const struct recording *recording = rows->analysis->recording;
 	const struct thread_table *threads = &rows->analysis->threads;
 	static const struct rec_process nobody;
+	struct request_figures figures;
 	uint32_t index = threads->process_count ? threads->processes[0].process : NO_INDEX;
 	const struct rec_process *process =
 		index == NO_INDEX ? &nobody : &recording->processes[index];
+	row_time(rows, "ts", rows->analysis->graph.start_ns);
 	put_tagged(rows, "service", base_name(recording->strings[process->exe]));
 	put_tagged(rows, "version", index == NO_INDEX ? "" : version_of(recording, index));
 	put_tagged(rows, "host", recording->strings[process->host]);
 	row_count(rows, "pid", process->pid);
 	row_text(rows, "boot_id", recording->strings[process->boot]);
 	row_count(rows, "cpus", process->cpus);
+	request_figures_judged(&figures, &rows->analysis->script.requests);
+	row_count(rows, "window_ns", rows->analysis->span_ns);
+	row_count(rows, "makespan_ns", rows->analysis->actual_makespan_ns);
+	row_count(rows, "requests", figures.count);
 }
 
 static double own_share(const struct recording *recording)
@@ -104,14 +110,8 @@ void rows_of_window(struct rows *rows)
 {
 	const struct analysis *analysis = rows->analysis;
 	const struct checks *checks = &analysis->checks;
-	struct request_figures figures;
-	request_figures_judged(&figures, &analysis->script.requests);
 	row_begin(rows, ROWS_WINDOW);
-	row_time(rows, "ts", analysis->graph.start_ns);
-	put_process(rows);
-	row_count(rows, "window_ns", analysis->span_ns);
-	row_count(rows, "makespan_ns", analysis->actual_makespan_ns);
-	row_count(rows, "requests", figures.count);
+	rows_put_whose(rows);
 	row_number(rows, "drift", facts_drift_percent(analysis) / 100);
 	row_count(rows, "dropped", analysis->recording->dropped_events);
 	row_number(rows, "own_share", own_share(analysis->recording));

@@ -72,16 +72,23 @@ static size_t end_of_dumps(const struct window_list *list, size_t from)
 	return to;
 }
 
+static int say_unreadable(const struct read_error *read_error, char error[EACH_WINDOW_ERROR_BYTES])
+{
+	char line[32] = "";
+	if (read_error->line)
+		snprintf(line, sizeof(line), ":%llu", (unsigned long long)read_error->line);
+	snprintf(error, EACH_WINDOW_ERROR_BYTES, "%.300s%s: %s",
+		 read_error->file ? read_error->file : "", line, read_error->text);
+	return -EINVAL;
+}
+
 static int read_dumps(struct recording *recording, const struct options *options,
 		      char error[EACH_WINDOW_ERROR_BYTES])
 {
 	struct read_error read_error = { 0 };
 	int failed =
 		recording_read(recording, options->paths, options->path_count, &read_error, NULL);
-	if (failed)
-		snprintf(error, EACH_WINDOW_ERROR_BYTES, "%.300s: %s", read_error.file,
-			 read_error.text);
-	return failed;
+	return failed ? say_unreadable(&read_error, error) : 0;
 }
 
 int each_window(const struct window_list *list, const struct options *options,
@@ -100,5 +107,41 @@ int each_window(const struct window_list *list, const struct options *options,
 			failed = analyze_windows(&visitor, options, list, from, to, recording);
 		recording_free(recording);
 	}
+	return failed ? -EINVAL : 0;
+}
+
+static int visit_chosen(const struct visitor *visitor, const struct window_list *list,
+			const struct options *options, struct recording *recording)
+{
+	size_t number = options->window;
+	if (number > list->count) {
+		snprintf(visitor->error, EACH_WINDOW_ERROR_BYTES, "--window %zu: there %s %zu",
+			 number, list->count == 1 ? "is only" : "are only", list->count);
+		return -EINVAL;
+	}
+	const struct window_list one = { list->paths, list->windows + number - 1, 1 };
+	return each_window(number ? &one : list, options, recording, visitor->visit,
+			   visitor->context, visitor->error);
+}
+
+int each_window_of_dumps(const struct options *options,
+			 void (*visit)(void *context, const struct analysis *analysis),
+			 void *context, char error[EACH_WINDOW_ERROR_BYTES])
+{
+	const struct visitor visitor = { visit, context, error };
+	struct recording recording = { 0 };
+	struct read_error read_error = { 0 };
+	struct window_list list;
+	int failed = window_list_of_dumps(&list, options, &read_error);
+	if (failed)
+		say_unreadable(&read_error, error);
+	else if (list.count == 1 && (failed = read_dumps(&recording, options, error)) == 0) {
+		window_list_free(&list);
+		window_list_of_recording(&list, options, &recording);
+	}
+	if (!failed)
+		failed = visit_chosen(&visitor, &list, options, &recording);
+	window_list_free(&list);
+	recording_free(&recording);
 	return failed ? -EINVAL : 0;
 }

@@ -21,4 +21,10 @@ int each_window(const struct window_list *list, const struct options *options,
 		void (*visit)(void *context, const struct analysis *analysis), void *context,
 		char error[EACH_WINDOW_ERROR_BYTES]);
 
+/* The same of the dumps that the options name: of all their windows, or of the one that is chosen.
+ */
+int each_window_of_dumps(const struct options *options,
+			 void (*visit)(void *context, const struct analysis *analysis),
+			 void *context, char error[EACH_WINDOW_ERROR_BYTES]);
+
 #endif

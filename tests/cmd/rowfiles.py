@@ -12,12 +12,13 @@ def columns_of():
     """{table: {column: type}} by rows.def."""
     with open(os.path.join(ROOT, "analyzer/export/rows.def"), encoding="utf-8") as file:
         text = file.read()
-    tables = re.findall(r'^ROWS_TABLE\((\w+), "(\w+)"', text, re.M)
+    tables = re.findall(r'^(?:ROWS|ANSWER)_TABLE\((\w+), "(\w+)"', text, re.M)
     return {table: dict(re.findall(rf'^ROWS_COLUMN\({name}, "(\w+)", "(.*?)",\s+"', text, re.M))
             for name, table in tables}
 
 
 COLUMNS = columns_of()
+FILES = [table for table in COLUMNS if table != "wc_answer"]
 
 
 def is_of(value, type_name):
@@ -48,8 +49,9 @@ def is_of(value, type_name):
 def read(folder):
     """{table: [row]} of a folder."""
     tables = {}
-    assert sorted(os.listdir(folder)) == sorted(f"{table}.ndjson.zst" for table in COLUMNS), os.listdir(folder)
-    for table, columns in COLUMNS.items():
+    assert sorted(os.listdir(folder)) == sorted(f"{table}.ndjson.zst" for table in FILES), os.listdir(folder)
+    for table in FILES:
+        columns = COLUMNS[table]
         text = subprocess.run(["zstd", "-dcq", f"{folder}/{table}.ndjson.zst"], capture_output=True, check=True).stdout
         tables[table] = [json.loads(line) for line in text.decode().splitlines()]
         for row in tables[table]:

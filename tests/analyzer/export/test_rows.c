@@ -18,7 +18,7 @@ static const struct {
 
 START_TEST(a_tag_is_a_key_and_a_value)
 {
-	const struct options options = { .tags = { { tags[_i].tag }, 1 } };
+	const struct options options = { .rows = "x", .tags = { { tags[_i].tag }, 1 } };
 	char error[EACH_WINDOW_ERROR_BYTES] = "";
 	ck_assert_int_eq(rows_check(&options, error), tags[_i].is_good ? 0 : -EINVAL);
 	ck_assert_int_eq(error[0] == '\0', tags[_i].is_good);
