@@ -309,8 +309,8 @@ static bool read_function(Dwfl_Module *module, int i, struct mapped_function *fu
 	if (!name || !name[0] || section == SHN_UNDEF || !address)
 		return false;
 	type = GELF_ST_TYPE(symbol.st_info);
-	*function =
-		(struct mapped_function){ name, address, symbol.st_size, type == STT_GNU_IFUNC };
+	*function = (struct mapped_function){ name, address, symbol.st_size, type == STT_GNU_IFUNC,
+					      GELF_ST_BIND(symbol.st_info) != STB_LOCAL };
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 

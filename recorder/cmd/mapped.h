@@ -22,6 +22,7 @@ struct mapped_function {
 	uint64_t address;
 	uint64_t bytes;       /* 0: not known */
 	bool is_chosen_later; /* the code there only chooses a function (IFUNC) */
+	bool is_exported;     /* callers may be anywhere: it keeps to the convention for calls */
 };
 
 struct mapped_file {

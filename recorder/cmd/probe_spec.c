@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "variables_fetches.h"
 #include "grammar.h"
 #include "mapped.h"
+#include "variables.h"
 
 struct probe_target {
 	struct mapped mapped;
@@ -126,6 +128,17 @@ static bool is_end_of_name(const char *name, const char *wanted)
 		strcmp(name + length - wanted_length, wanted) == 0);
 }
 
+/* "parse.constprop.0" and "parse.isra.0" are parse, as gcc changed its parameters. */
+static bool is_clone_of(const char *symbol, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	return strncmp(symbol, wanted, length) == 0 &&
+	       (strncmp(symbol + length, ".constprop.", 11) == 0 ||
+		strncmp(symbol + length, ".isra.", 6) == 0 ||
+		strncmp(symbol + length, ".lto_priv.", 10) == 0);
+}
+
 static bool is_wanted(const char *wanted, const struct mapped_function *function,
 		      const char *readable)
 {
@@ -134,7 +147,7 @@ static bool is_wanted(const char *wanted, const struct mapped_function *function
 	if (probe_is_glob(wanted))
 		return fnmatch(wanted, readable, 0) == 0;
 	return (strlen(wanted) == length && memcmp(wanted, function->name, length) == 0) ||
-	       is_end_of_name(readable, wanted);
+	       is_clone_of(function->name, wanted) || is_end_of_name(readable, wanted);
 }
 
 static struct probe_place *add_place(struct finding *finding, const struct mapped_file *file,
@@ -159,80 +172,25 @@ static struct probe_place *add_place(struct finding *finding, const struct mappe
 	}
 	found->places = places;
 	places += found->count++;
-	*places = (struct probe_place){ .module = &file->module,
-					.address = address,
-					.is_return = finding->text->is_return,
-					.code = finding->text->code };
+	*places = (struct probe_place){ .module = &file->module, .address = address };
 	return places;
 }
 
-/* --- values --- */
-
-static void set_format(const struct probe_expression *expression, struct probe_fetch *fetch)
+/* Its values, and facts of the function, by debug information. */
+static void fill_place(struct finding *finding, struct mapped_file *file,
+		       const struct mapped_function *function, struct probe_place *place)
 {
-	fetch->type = PROBE_HEXADECIMAL;
-	fetch->size = expression->format_bytes ? expression->format_bytes : 8;
-	if (expression->format == PROBE_FORMAT_STRING || expression->is_text) {
-		fetch->type = PROBE_STRING;
-		fetch->size = PROBE_STRING_BYTES;
-	} else if (expression->format == PROBE_FORMAT_SIGNED) {
-		fetch->type = PROBE_SIGNED;
-	} else if (expression->format == PROBE_FORMAT_UNSIGNED) {
-		fetch->type = PROBE_UNSIGNED;
-	}
-}
+	struct variables variables;
 
-/* "$arg1" by the convention for calls. */
-static int fetch_argument(const struct finding *finding, const struct probe_expression *expression,
-			  struct probe_fetch *fetch)
-{
-	static const uint8_t registers[] = { PROBE_RDI, PROBE_RSI, PROBE_RDX,
-					     PROBE_RCX, PROBE_R8,  PROBE_R9 };
-	unsigned long number = strtoul(expression->base + 4, NULL, 10);
-
-	if (number > sizeof(registers))
-		return fail(finding->error, -ENOTSUP,
-			    "column %u: %s is not passed in a register: $arg1 to $arg6 are",
-			    expression->column, expression->base);
-	fetch->reg = registers[number - 1];
-	return 0;
-}
-
-static int fetch_value(const struct finding *finding, const struct probe_expression *expression,
-		       struct probe_fetch *fetch)
-{
-	memcpy(fetch->name, expression->label, sizeof(fetch->name));
-	fetch->is_hidden = expression->is_hidden;
-	if (expression->base[0] != '$')
-		return fail(
-			finding->error, -ENOTSUP,
-			"column %u: `%s`: names need debug information (-g): write $arg1 to $arg6",
-			expression->column, expression->base);
-	if (expression->part_count > 0)
-		return fail(finding->error, -ENOTSUP,
-			    "column %u: %s has no known type, and so no parts", expression->column,
-			    expression->base);
-	set_format(expression, fetch);
-	if (strcmp(expression->base, "$ret") != 0)
-		return fetch_argument(finding, expression, fetch);
-	fetch->reg = PROBE_RAX;
-	fetch->is_at_return = true;
-	return 0;
-}
-
-static bool fetch_values(struct finding *finding, struct probe_place *place)
-{
-	struct probe_code *code = &place->code;
-
-	for (uint8_t i = 0; i < code->fetch_count && finding->result == 0; i++)
-		finding->result =
-			fetch_value(finding, &finding->text->expressions[i], &code->fetches[i]);
-	for (uint8_t i = 0; i < code->op_count; i++)
-		if ((code->ops[i].code == PROBE_OP_FETCH ||
-		     code->ops[i].code == PROBE_OP_TEXT_EQUAL) &&
-		    code->fetches[code->ops[i].operand].is_at_return)
-			code->needs_return = true;
-	return finding->result == 0;
+	place->has_debug_info = variables_open(
+		&variables, mapped_dwarf(&finding->target->mapped, file), place->address);
+	variables.is_exported = function->is_exported;
+	variables.is_clone =
+		strstr(function->name, ".isra.") || strstr(function->name, ".constprop.");
+	if (place->has_debug_info)
+		variables_passing(&variables, &place->takes_stack_parameters, &place->is_variadic);
+	finding->result = fetches_fill(finding->text, place->has_debug_info ? &variables : NULL,
+				       NULL, 0, place, finding->error);
 }
 
 static void find_function(struct finding *finding, struct mapped_file *file,
@@ -259,7 +217,7 @@ static void find_function(struct finding *finding, struct mapped_file *file,
 					       readable, file->path);
 	}
 	if (place && finding->result == 0)
-		fetch_values(finding, place);
+		fill_place(finding, file, function, place);
 	free(readable);
 }
 
