@@ -79,6 +79,8 @@ install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -m 644 recorder/wcprof-format.5 analyzer/wcprof-rows.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' recorder/wcprof.pc.in \
 	  >$(DESTDIR)$(PREFIX)/share/pkgconfig/wcprof.pc
+	install -d $(DESTDIR)$(PREFIX)/share/wcprof
+	install -m 644 $(wildcard analyzer/rows/*.sql) $(DESTDIR)$(PREFIX)/share/wcprof
 	install -m 644 recorder/cmd/wcprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wcprof
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(PREFIX)/share/man/man1)
 clean: ## removes the build directory
