@@ -214,7 +214,7 @@ static uint64_t child_end(struct self *self, const struct child_wait *wait)
 	if (!wait->has_ended)
 		return watch_child_op(watch);
 	return watch_end_child(self, watch, wait->exit_status ? OUTCOME_ERROR : OUTCOME_OK,
-			       (uint64_t)wait->exit_status);
+			       (uint64_t)wait->exit_status, clock_ticks());
 }
 
 /* Also when a cancellation unwinds through the wait. A status that was there took no time. */

@@ -11,8 +11,6 @@
  */
 #include "census.h"
 
-#include <linux/futex.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -82,31 +80,20 @@ static struct inside *find(uint32_t tid)
 
 /* --- Who has what it waits for --------------------------------------------------------------- */
 
-/* 0 = nobody, or it cannot be read. */
-static uint32_t owner_of(uint64_t mutex)
-{
-	uint32_t owner = 0;
-
-	if (task_read_memory((uint32_t)sys_getpid(),
-			     mutex + offsetof(pthread_mutex_t, __data.__owner), &owner,
-			     sizeof(owner)) != sizeof(owner))
-		return 0;
-	return owner & FUTEX_TID_MASK;
-}
-
 static void note_owner(struct inside *waiting)
 {
-	uint32_t owner = owner_of(waiting->record.value);
+	uint32_t owner = inside_owner(waiting->record.value, waiting->lock);
 	struct inside *holder = owner ? find(owner) : NULL;
 
 	waiting->record.fd = owner ? (int32_t)owner : -1;
 	if (!holder)
 		return;
 	for (uint32_t i = 0; i < holder->held_count; i++)
-		if (holder->held[i] == waiting->record.value)
+		if (holder->held[i].address == waiting->record.value)
 			return;
 	if (holder->held_count < INSIDE_HELD_MAX)
-		holder->held[holder->held_count++] = waiting->record.value;
+		holder->held[holder->held_count++] =
+			(struct held_lock){ waiting->record.value, waiting->lock };
 }
 
 /* --- The table ------------------------------------------------------------------------------- */
@@ -261,24 +248,39 @@ static struct inside *take_own(const struct self *self)
 	return NULL;
 }
 
-static bool is_owner(const struct self *self, uint64_t mutex)
+static bool is_owner(const struct self *self, uint64_t lock, uint8_t type)
 {
-	return owner_of(mutex) == load_relaxed(&self->slot->tid);
+	return inside_owner(lock, type) == load_relaxed(&self->slot->tid);
 }
 
-static void begin_hold(struct self *self, const struct inside *inside, uint64_t mutex)
+static void begin_hold(struct self *self, const struct inside *inside, const struct held_lock *lock)
 {
 	struct watch *watch = NULL;
 
-	if (is_owner(self, mutex))
-		watch = watch_get(self, (const void *)(uintptr_t)mutex, WATCH_MUTEX);
+	if (is_owner(self, lock->address, lock->type))
+		watch = watch_get(self, (const void *)(uintptr_t)lock->address,
+				  (enum watch_type)lock->type);
 	if (watch)
 		hold_begin_since(self, watch, 0, inside->record.start);
 }
 
+/* A semaphore's permit is its own if there was a post. */
+static bool has_got(const struct self *self, const struct inside *inside, const struct watch *watch)
+{
+	switch (inside->record.what) {
+	case REASON_MUTEX:
+	case REASON_RWLOCK_WRITE:
+		return is_owner(self, inside->record.value, inside->lock);
+	case REASON_SEM:
+		return inside->is_shared ||
+		       load_relaxed(&watch->last_ticks) >= inside->record.start;
+	default:
+		return true;
+	}
+}
+
 static void write_call(struct self *self, const struct inside *inside, bool is_on)
 {
-	bool is_mutex = inside->record.what == REASON_MUTEX;
 	uint64_t cpu_ns = inside->cpu_ns, end_ticks;
 	struct watch *watch;
 
@@ -289,10 +291,14 @@ static void write_call(struct self *self, const struct inside *inside, bool is_o
 		found_write_op(self, inside, end_ticks, OUTCOME_OK);
 		return;
 	}
+	if (inside->lock == WATCH_FREE) {
+		found_write_life(self, inside, end_ticks, is_on);
+		return;
+	}
 	watch = found_watch(self, inside);
 	if (watch)
 		found_write_wait(self, inside, end_ticks, watch,
-				 is_on && (!is_mutex || is_owner(self, inside->record.value)));
+				 is_on && has_got(self, inside, watch));
 }
 
 static void write_all(struct self *self, struct inside *inside)
@@ -306,7 +312,7 @@ static void write_all(struct self *self, struct inside *inside)
 			mark_was(self, self->slot, inside->record.start, inside->cpu_ns);
 	}
 	for (uint32_t i = 0; is_on && i < inside->held_count; i++)
-		begin_hold(self, inside, inside->held[i]);
+		begin_hold(self, inside, &inside->held[i]);
 	if (inside->record.type != RECORD_NONE)
 		write_call(self, inside, is_on);
 }
@@ -331,7 +337,7 @@ void census_look(void)
 	if (load_relaxed(&recorder_gate.mode) == GATE_ON || gate_is_confined() || !recorder_arena ||
 	    switch_host()->function_count == 0)
 		return;
-	reaped_write(&writer);
+	(void)reaped_write(&writer, 0, clock_now_ticks());
 	hand_over();
 	if (!stack_warm_up() || !empty() || !make_room())
 		return;
@@ -396,8 +402,7 @@ void census_begin(void)
 		if (census.all[i].tid != 0)
 			begin_entry(&census.all[i], opening);
 	for (uint32_t i = 0; i < census.places; i++)
-		if (census.all[i].tid != 0 && census.all[i].record.type == RECORD_WAIT &&
-		    census.all[i].record.what == REASON_MUTEX)
+		if (census.all[i].tid != 0 && census.all[i].record.type == RECORD_WAIT)
 			note_owner(&census.all[i]);
 	for (uint32_t i = 0; i < census.places; i++)
 		if (census.all[i].tid != 0)

@@ -4,13 +4,17 @@
  */
 #include "found.h"
 
+#include <errno.h>
+
 #include "chunk.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "entries.h"
 #include "op.h"
 #include "opening.h"
+#include "reaped.h"
 #include "self.h"
+#include "syscalls.h"
 #include "watch.h"
 
 #include "in_target.h"
@@ -97,8 +101,14 @@ void found_write_op(struct self *self, const struct inside *inside, uint64_t end
 
 struct watch *found_watch(struct self *self, const struct inside *inside)
 {
-	return watch_get(self, (const void *)(uintptr_t)inside->record.value,
-			 (enum watch_type)inside->lock);
+	struct watch *watch = NULL;
+
+	if (inside->lock != WATCH_FREE)
+		watch = watch_get(self, (const void *)(uintptr_t)inside->record.value,
+				  (enum watch_type)inside->lock);
+	if (watch && inside->is_shared)
+		watch_share(watch);
+	return watch;
 }
 
 void found_cut_wait(struct self *self, const struct inside *inside, uint64_t end_ticks)
@@ -111,7 +121,28 @@ void found_cut_wait(struct self *self, const struct inside *inside, uint64_t end
 	end(self, inside, &wait);
 }
 
-/* A mutex has let it in if it is the owner now; of other locks that is not known. */
+/* Of a thread or a child that has ended, and of which nobody else tells by now: its op. */
+static uint64_t op_of_life(struct self *self, const struct inside *inside, uint64_t end_ticks)
+{
+	if (inside->record.what == REASON_EXEC)
+		return reaped_write(self, inside->life, end_ticks);
+	return sys_tgkill(sys_getpid(), (int)inside->life, 0) == -ESRCH
+		       ? watch_thread_op((const void *)(uintptr_t)inside->record.value)
+		       : 0;
+}
+
+void found_write_life(struct self *self, const struct inside *inside, uint64_t end_ticks,
+		      bool is_on)
+{
+	struct record wait = inside->record;
+
+	wait.end = end_ticks;
+	wait.id = is_on ? op_of_life(self, inside, end_ticks) : 0;
+	wait.flags = wait.id ? 0 : RECORD_TIMED_OUT;
+	end(self, inside, &wait);
+}
+
+/* A lock has let it in if it is the owner now; of those that do not say so it is not known. */
 void found_write_wait(struct self *self, const struct inside *inside, uint64_t end_ticks,
 		      struct watch *watch, bool has)
 {
@@ -124,7 +155,7 @@ void found_write_wait(struct self *self, const struct inside *inside, uint64_t e
 	wait.ident = load_relaxed(&watch->ident);
 	wait.flags = has ? 0 : RECORD_TIMED_OUT;
 	end(self, inside, &wait);
-	if (has && wait.what == REASON_MUTEX)
+	if (has && (wait.what == REASON_MUTEX || wait.what == REASON_RWLOCK_WRITE))
 		hold_begin_since(self, watch, wait.stack, wait.end);
 }
 

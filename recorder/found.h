@@ -23,7 +23,7 @@ void found_complete(struct inside *, const struct slot *) HIDDEN;
 void found_show(struct inside *) HIDDEN;
 void found_hide(const struct inside *) HIDDEN;
 
-/* The watch of the lock that it waits for; NULL: there is none (counted). */
+/* The watch of the lock that it waits for; NULL: there is none (counted, if it is for a lock). */
 struct watch *found_watch(struct self *, const struct inside *) HIDDEN;
 /* It is among the lock's waiters no more. */
 void found_stop_counting(const struct inside *) HIDDEN;
@@ -31,7 +31,9 @@ void found_stop_counting(const struct inside *) HIDDEN;
 void found_write_op(struct self *, const struct inside *, uint64_t end_ticks, enum outcome) HIDDEN;
 /* Of a wait whose end nobody sees. */
 void found_cut_wait(struct self *, const struct inside *, uint64_t end_ticks) HIDDEN;
-/* The wait, and where the thread `has` a mutex now its hold. */
+/* A wait for the end of a thread or a child. */
+void found_write_life(struct self *, const struct inside *, uint64_t end_ticks, bool is_on) HIDDEN;
+/* The wait, and where the thread `has` a lock of one owner now its hold. */
 void found_write_wait(struct self *, const struct inside *, uint64_t end_ticks, struct watch *,
 		      bool has) HIDDEN;
 

@@ -5,7 +5,9 @@
 #include "inside.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "arena.h"
 #include "clock.h"
@@ -36,6 +38,24 @@ static const struct {
 #include "census.def"
 };
 
+static const struct {
+	const char *prefix;
+	const char *name;
+	uint8_t reason;
+	uint8_t type;
+} families[] = {
+#define FAMILY(prefix, name, reason, type) { prefix, name, REASON_##reason, WATCH_##type },
+#include "census.def"
+};
+
+static const struct {
+	const char *name;
+	uint8_t reason;
+} lives[] = {
+#define LIFE(name, reason) { name, REASON_##reason },
+#include "census.def"
+};
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_name(const char *name, const char *bytes, uint32_t count)
@@ -43,23 +63,152 @@ static bool is_name(const char *name, const char *bytes, uint32_t count)
 	return strlen(name) == count && memcmp(name, bytes, count) == 0;
 }
 
-static bool compose_lock(struct inside *inside, const struct task_call *call)
+static uint32_t read_word(uint64_t address)
+{
+	uint32_t word;
+
+	return task_read_memory((uint32_t)sys_getpid(), address, &word, sizeof(word)) ==
+			       sizeof(word)
+		       ? word
+		       : 0;
+}
+
+uint32_t inside_owner(uint64_t lock, uint8_t type)
+{
+	if (type == WATCH_MUTEX)
+		return read_word(lock + offsetof(pthread_mutex_t, __data.__owner)) & FUTEX_TID_MASK;
+	if (type == WATCH_RWLOCK)
+		return read_word(lock + offsetof(pthread_rwlock_t, __data.__cur_writer));
+	return 0;
+}
+
+/* --- Locks ----------------------------------------------------------------------------------- */
+
+/*
+ * A read-write lock has three futexes. It lies at a multiple of 8, and of the three only the one
+ * for which writers queue does not. The others differ by their values. The phase's is 3 at most.
+ * The count of readers has bit 2 set where a thread waits for it.
+ */
+static uint64_t find_rwlock(uint64_t futex, uint32_t value)
+{
+	enum { PHASE_MOST = 3 };
+
+	if (futex % sizeof(uint64_t) != 0)
+		return futex - offsetof(pthread_rwlock_t, __data.__writers_futex);
+	return value > PHASE_MOST ? futex
+				  : futex - offsetof(pthread_rwlock_t, __data.__wrphase_futex);
+}
+
+static bool is_wait(const struct task_call *call)
+{
+	int what = (int)call->arguments[1] & FUTEX_CMD_MASK;
+
+	return call->number == SYS_futex && what != FUTEX_WAKE && what != FUTEX_WAKE_BITSET;
+}
+
+static bool find_family(struct inside *inside, const struct task_call *call, const char *name)
+{
+	int what = (int)call->arguments[1] & FUTEX_CMD_MASK;
+	size_t i = 0;
+
+	while (i < COUNT_OF(families) &&
+	       strncmp(families[i].prefix, name, strlen(families[i].prefix)) != 0)
+		i++;
+	if (i == COUNT_OF(families) || what != FUTEX_WAIT_BITSET)
+		return false;
+	inside->lock = families[i].type;
+	inside->record.what = families[i].reason;
+	inside->record.name =
+		strings_intern(recorder_arena, families[i].name, strlen(families[i].name));
+	return true;
+}
+
+static bool find_lock(struct inside *inside, const struct task_call *call)
 {
 	uint32_t bytes;
 	const char *name = strings_get(recorder_arena, inside->record.name, &bytes);
-	int what = (int)call->arguments[1] & FUTEX_CMD_MASK;
 	size_t i = 0;
 
 	while (i < COUNT_OF(locks) && !is_name(locks[i].name, name, bytes))
 		i++;
-	if (i == COUNT_OF(locks) || what == FUTEX_WAKE || what == FUTEX_WAKE_BITSET)
-		return false;
+	if (i == COUNT_OF(locks))
+		return find_family(inside, call, name);
 	inside->lock = locks[i].type;
-	inside->record.type = RECORD_WAIT;
 	inside->record.what = locks[i].reason;
-	inside->record.value = call->arguments[0];
 	return true;
 }
+
+static bool compose_lock(struct inside *inside, const struct task_call *call)
+{
+	if (!is_wait(call) || !find_lock(inside, call))
+		return false;
+	inside->is_shared =
+		inside->lock != WATCH_FUTEX && !((int)call->arguments[1] & FUTEX_PRIVATE_FLAG);
+	inside->record.type = RECORD_WAIT;
+	inside->record.value =
+		inside->lock == WATCH_RWLOCK
+			? find_rwlock(call->arguments[0], (uint32_t)call->arguments[2])
+			: call->arguments[0];
+	return true;
+}
+
+/* --- Threads and children -------------------------------------------------------------------- */
+
+/* How far behind a pthread_t libc has the thread's number, which the kernel clears as the thread
+ * ends. Both are known of this thread. 0 = it is not there. */
+static uint64_t find_number(void)
+{
+	enum { WORDS = 512 };
+	const uint32_t *words = (const uint32_t *)pthread_self(); /* NOLINT */
+	uint32_t tid = (uint32_t)sys_gettid();
+	uint64_t at = 0;
+
+	while (at < WORDS && words[at] != tid)
+		at++;
+	return at < WORDS ? at * sizeof(*words) : 0;
+}
+
+static bool compose_join(struct inside *inside, const struct task_call *call)
+{
+	uint64_t number = find_number();
+
+	if (!is_wait(call) || number == 0)
+		return false;
+	inside->life = read_word(call->arguments[0]);
+	inside->record.value = call->arguments[0] - number;
+	return inside->life != 0;
+}
+
+static bool compose_child(struct inside *inside, const struct task_call *call)
+{
+	bool is_id = call->number == SYS_waitid;
+	int pid = (int)call->arguments[is_id];
+
+	if (call->number != SYS_wait4 && !is_id)
+		return false;
+	if (pid > 0 && (!is_id || call->arguments[0] == P_PID))
+		inside->life = (uint32_t)pid;
+	inside->record.value = inside->life;
+	return true;
+}
+
+static bool compose_life(struct inside *inside, const struct task_call *call)
+{
+	uint32_t bytes;
+	const char *name = strings_get(recorder_arena, inside->record.name, &bytes);
+	size_t i = 0;
+
+	while (i < COUNT_OF(lives) && !is_name(lives[i].name, name, bytes))
+		i++;
+	if (i == COUNT_OF(lives) || !(lives[i].reason == REASON_JOIN ? compose_join(inside, call)
+								     : compose_child(inside, call)))
+		return false;
+	inside->record.type = RECORD_WAIT;
+	inside->record.what = lives[i].reason;
+	return true;
+}
+
+/* --- The rest -------------------------------------------------------------------------------- */
 
 static bool compose_call(struct inside *inside, const struct task_call *call)
 {
@@ -124,12 +273,13 @@ void inside_look(struct inside *inside, uint32_t tid)
 	struct task_call call;
 
 	inside->record = (struct record){ .fd = -1, .type = RECORD_NONE };
+	inside->lock = WATCH_FREE;
+	inside->is_shared = false;
+	inside->life = 0;
 	if (!clock_cpu_ns_of(tid, &inside->cpu_ns) ||
 	    !task_read_call((uint32_t)sys_getpid(), tid, &call) ||
 	    !compose_place(inside, tid, &call))
 		return;
-	if (call.number == SYS_futex)
-		(void)compose_lock(inside, &call);
-	else
-		(void)compose_call(inside, &call);
+	(void)(compose_call(inside, &call) || compose_lock(inside, &call) ||
+	       compose_life(inside, &call));
 }

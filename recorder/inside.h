@@ -22,13 +22,21 @@ struct inside {
 	struct slot *slot; /* NULL: nothing of it was recorded before */
 	uint64_t handle;   /* of what is open */
 	uint32_t held_count;
-	uint64_t held[INSIDE_HELD_MAX]; /* mutexes that others waited for and it had */
-	uint64_t cpu_ns;                /* that it had used */
-	struct record record;           /* of the call; type RECORD_NONE: not known */
-	uint8_t lock;                   /* enum watch_type: it waited for one */
+	struct held_lock {
+		uint64_t address;
+		uint8_t type;    /* enum watch_type */
+	} held[INSIDE_HELD_MAX]; /* locks that others waited for and it had */
+	uint64_t cpu_ns;         /* that it had used */
+	struct record record;    /* of the call; type RECORD_NONE: not known */
+	uint8_t lock;            /* enum watch_type, or 0: it waited for one */
+	bool is_shared;          /* that lock may be another process's too */
+	uint32_t life;           /* the thread or child whose end it waited for; 0 = any child */
 	uint32_t frame_count;
 	uint64_t frames[INSIDE_FRAMES_MAX]; /* of who called */
 };
+
+/* The number of the thread that has the lock; 0 = none has, or readers, or it cannot be read. */
+uint32_t inside_owner(uint64_t lock, uint8_t type) HIDDEN;
 
 /* Of that thread of this process: record, lock, frames and CPU time, after stack_warm_up().
  * One that goes on meanwhile has another CPU time then. */

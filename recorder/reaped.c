@@ -3,8 +3,9 @@
  * Looks at each child that a watch has. See reaped.h. The kernel is asked in a way that leaves the
  * child to the program.
  *
- * A child ended, and was waited for, at some moment of the pause that is about to end. No window
- * has that moment, so its op may end now. It is written as every op is. The window in which it
+ * A child ended, and was waited for, at some moment of a pause that is about to end. No window has
+ * that moment, so its op may end now. Or it ended a call that had begun in the pause, which no hook
+ * sees return (found.h). It is written as every op is. The window in which it
  * began may not have been handed out yet, or a dump had it among what was open.
  *
  * Known race: a child of another one's pid, of which nothing is recorded, is taken for that one.
@@ -26,15 +27,20 @@ static bool is_gone(uint64_t pid)
 			0) == -ECHILD;
 }
 
-void reaped_write(struct self *self)
+uint64_t reaped_write(struct self *self, uint32_t pid, uint64_t end_ticks)
 {
 	const struct arena *arena = recorder_arena;
+	uint64_t last = 0;
 
 	for (uint32_t i = watch_next(arena, 0); i < WATCHES_MAX; i = watch_next(arena, i + 1)) {
 		struct watch *watch = watch_at(arena, i);
 
+		uint64_t address = watch ? load_relaxed(&watch->address) : 0, op = 0;
+
 		if (watch && load_acquire(&watch->type) == WATCH_CHILD &&
-		    watch_child_op(watch) != 0 && is_gone(load_relaxed(&watch->address)))
-			(void)watch_end_child(self, watch, OUTCOME_NONE, 0);
+		    (pid == 0 || pid == address) && watch_child_op(watch) != 0 && is_gone(address))
+			op = watch_end_child(self, watch, OUTCOME_NONE, 0, end_ticks);
+		last = op ? op : last;
 	}
+	return last;
 }

@@ -365,13 +365,14 @@ uint64_t watch_child_op(const struct watch *watch)
 }
 
 uint64_t watch_end_child(struct self *self, struct watch *watch, enum outcome outcome,
-			 uint64_t value)
+			 uint64_t value, uint64_t end_ticks)
 {
 	/* Of two threads that wait for it, one writes the op. */
 	uint64_t op = or_acq_rel(&watch->holder_op, HANDLE_ENDING);
+	uint64_t start = load_relaxed(&watch->holder_start);
 	struct record record = {
-		.start = load_relaxed(&watch->holder_start),
-		.end = clock_now_ticks(),
+		.start = start,
+		.end = end_ticks > start ? end_ticks : start,
 		.id = op,
 		.parent = load_relaxed(&watch->holder_parent),
 		.value = value,

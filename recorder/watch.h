@@ -102,7 +102,8 @@ static inline bool watch_is_waited_on(const struct watch *watch)
 
 /* The child of this watch has ended: writes its op and forgets the watch. The op; 0 if another
  * thread does that, or there is none. */
-uint64_t watch_end_child(struct self *, struct watch *, enum outcome, uint64_t value) HIDDEN;
+uint64_t watch_end_child(struct self *, struct watch *, enum outcome, uint64_t value,
+			 uint64_t end_ticks) HIDDEN;
 /* The op of a child that goes on. */
 uint64_t watch_child_op(const struct watch *) HIDDEN;
 

@@ -212,8 +212,8 @@ static void churn_children(struct self *self, uint32_t me)
 		return;
 	store_relaxed(&watch->holder_start, clock_ticks());
 	store_release(&watch->holder_op, op_reserve(self));
-	ck_assert_uint_ne(watch_end_child(self, watch, OUTCOME_OK, 0), 0);
-	ck_assert_uint_eq(watch_end_child(self, watch, OUTCOME_OK, 0), 0);
+	ck_assert_uint_ne(watch_end_child(self, watch, OUTCOME_OK, 0, clock_now_ticks()), 0);
+	ck_assert_uint_eq(watch_end_child(self, watch, OUTCOME_OK, 0, clock_now_ticks()), 0);
 }
 
 static void (*const churns[])(struct self *, uint32_t) = { churn_ops, churn_holds,

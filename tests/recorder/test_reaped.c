@@ -77,7 +77,8 @@ START_TEST(children_that_were_waited_for_in_a_pause_end_with_it)
 	switch_disable();
 	kill_child(waited_for, true);
 	kill_child(zombie, false);
-	reaped_write(self);
+	ck_assert_uint_ne(reaped_write(self, 0, clock_now_ticks()), 0);
+	ck_assert_uint_eq(reaped_write(self, 0, clock_now_ticks()), 0);
 	lines = recording_dump(true);
 	opens = children_of(lines);
 	ck_assert_uint_eq(json_array_size(opens), 2);

@@ -3,7 +3,13 @@
  * Answer expected: "ready", and after a byte on standard input "out". "unknown" instead of "ready":
  * the kernel does not say in which call a thread is.
  *
- *	inside mutex|read|recv|accept|poll|epoll|select|sleep|futex
+ *	inside mutex|read|recv|accept|poll|epoll|select|sleep|futex|sem|readers|writers|reading
+ *	inside join|child|children
+ *
+ * readers: a writer waits for a reader; writers: one waits for a writer; reading: a reader does.
+ *
+ * join, child, children: what is waited for has begun when "ready" is said. Another byte is read
+ * then, and "inside" is said as "ready" is else.
  *
  * A worker is inside of the call when "ready" is said, as the kernel says. The byte makes the call
  * return; the worker writes a byte of its own then.
@@ -13,6 +19,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +28,18 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t permits;
+static pid_t child;
 static const char *kind;
 static int ends[2], sockets[2], listener, set, word;
 static _Atomic int tid;
-static pthread_t worker;
+static pthread_t worker, other;
 
 static int is(const char *name)
 {
@@ -64,7 +75,29 @@ static void go_inside(void)
 		nanosleep(&never, NULL);
 	} else if (is("futex")) {
 		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	} else if (is("sem")) {
+		sem_wait(&permits);
+	} else if (is("readers") || is("writers")) {
+		pthread_rwlock_wrlock(&lock);
+		pthread_rwlock_unlock(&lock);
+	} else if (is("reading")) {
+		pthread_rwlock_rdlock(&lock);
+		pthread_rwlock_unlock(&lock);
+	} else if (is("join")) {
+		pthread_join(other, NULL);
+	} else if (is("child")) {
+		waitpid(child, NULL, 0);
+	} else if (is("children")) {
+		wait(NULL);
 	}
+}
+
+static void *wait_for_byte(void *unused)
+{
+	char byte;
+
+	(void)!read(ends[0], &byte, 1);
+	return unused;
 }
 
 static void *work(void *unused)
@@ -92,8 +125,30 @@ static void let_go(void)
 		(void)!send(sockets[1], "x", 1, 0);
 	else if (is("accept") && getsockname(listener, (struct sockaddr *)&address, &size) == 0)
 		(void)!connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address, size);
+	else if (is("sem"))
+		sem_post(&permits);
+	else if (is("readers") || is("writers") || is("reading"))
+		pthread_rwlock_unlock(&lock);
 	else
 		(void)!write(ends[1], "x", 1);
+}
+
+static int is_life(void)
+{
+	return is("join") || is("child") || is("children");
+}
+
+static void begin_life(void)
+{
+	if (is("join"))
+		pthread_create(&other, NULL, wait_for_byte, NULL);
+	else
+		child = fork();
+	if (child != 0 || is("join"))
+		return;
+	close(ends[1]);
+	wait_for_byte(NULL);
+	_exit(0);
 }
 
 static void nothing(int number)
@@ -113,6 +168,11 @@ static void prepare(void)
 	epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
 	signal(SIGUSR1, nothing);
 	pthread_mutex_lock(&mutex);
+	sem_init(&permits, 0, 0);
+	if (is("readers"))
+		pthread_rwlock_rdlock(&lock);
+	else
+		pthread_rwlock_wrlock(&lock);
 }
 
 /* The call's number; -1 outside of one, -2 if nobody may know. */
@@ -142,17 +202,23 @@ static int is_one_of(long call, const long *calls)
 
 int main(int count, char **arguments)
 {
-	static const long blocking[] = { SYS_futex,           SYS_read,
-					 SYS_recvfrom,        SYS_accept,
-					 SYS_accept4,         SYS_poll,
-					 SYS_ppoll,           SYS_select,
-					 SYS_pselect6,        SYS_epoll_wait,
-					 SYS_epoll_pwait,     SYS_nanosleep,
-					 SYS_clock_nanosleep, -1 };
+	static const long blocking[] = {
+		SYS_futex,           SYS_read,       SYS_recvfrom,    SYS_accept,
+		SYS_accept4,         SYS_poll,       SYS_ppoll,       SYS_select,
+		SYS_pselect6,        SYS_epoll_wait, SYS_epoll_pwait, SYS_nanosleep,
+		SYS_clock_nanosleep, SYS_wait4,      SYS_waitid,      -1
+	};
 	char byte;
 
 	kind = count > 1 ? arguments[1] : "mutex";
 	prepare();
+	if (is_life()) {
+		begin_life();
+		puts("ready");
+		fflush(stdout);
+		if (read(0, &byte, 1) != 1)
+			return 1;
+	}
 	pthread_create(&worker, NULL, work, NULL);
 	while (tid == 0)
 		usleep(100);
@@ -163,7 +229,7 @@ int main(int count, char **arguments)
 		}
 		usleep(100);
 	}
-	puts("ready");
+	puts(is_life() ? "inside" : "ready");
 	fflush(stdout);
 	if (read(0, &byte, 1) != 1)
 		return 1;
