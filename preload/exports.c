@@ -55,7 +55,8 @@ const char hooks_call_names[] =
 		if (hooks_need_set_up(may_create))                                            \
 			TAIL_CALL set_up_and_##id arguments;                                  \
 		TAIL_CALL hook_##id arguments;                                                \
-	}
+	}                                                                                     \
+	OWN_NAME(id, label)
 #define WRAPPER(type, id, label, may_create, parameters, arguments) \
 	WRAPPER_THAT(true, type, id, label, may_create, parameters, arguments)
 
@@ -77,14 +78,16 @@ const char hooks_call_names[] =
 		if (hooks_need_set_up(false))                                       \
 			TAIL_CALL resolve_and_##symbol arguments;                   \
 		TAIL_CALL hook_##symbol arguments;                                  \
-	}
+	}                                                                           \
+	OWN_NAME(symbol, #symbol)
 #define HOOK_ALWAYS(type, symbol, parameters, arguments)                \
 	EXPORT type wcprof_export_##symbol parameters __asm__(#symbol); \
 	type wcprof_export_##symbol parameters                          \
 	{                                                               \
 		hooks_resolve_once();                                   \
 		return hook_##symbol arguments;                         \
-	}
+	}                                                               \
+	OWN_NAME(symbol, #symbol)
 #define TASK_WRAPPER(type, id, label, parameters, arguments) \
 	WRAPPER_THAT(false, type, id, label, false, parameters, arguments)
 #define HOOK_TASK(type, symbol, parameters, arguments) \

@@ -59,8 +59,11 @@ int hook_execveat(int at, const char *path, char *const argv[], char *const envp
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int wcprof_export_execl(const char *, const char *, ...) __asm__("execl");
+OWN_NAME(execl, "execl")
 EXPORT int wcprof_export_execlp(const char *, const char *, ...) __asm__("execlp");
+OWN_NAME(execlp, "execlp")
 EXPORT int wcprof_export_execle(const char *, const char *, ...) __asm__("execle");
+OWN_NAME(execle, "execle")
 
 /* Arguments up to and with the NULL that ends them. */
 static size_t list_length(const char *argument, va_list list)

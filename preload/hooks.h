@@ -103,6 +103,11 @@ enum { HOOK_COUNT = CALL_HOOKS_END - 1, CALL_COUNT = CALL_END - 1 };
 
 _Static_assert(sizeof(struct real) == HOOK_COUNT * sizeof(void *), "one pointer per row");
 
+/* The wrapper by a name that no other object can take: opened late, the plain one is libc's. */
+#define OWN_NAME(id, label)                                                                   \
+	__asm__(".globl wcprof_own_" #id "; .hidden wcprof_own_" #id "; .set wcprof_own_" #id \
+		", " label);
+
 /* For the assembler files: members of `real`, and the bodies that they call. */
 extern void *hooks_real_syscall HIDDEN;
 extern void *hooks_real_vfork HIDDEN;
@@ -143,11 +148,24 @@ struct vfork_return hook_vfork_end(int pid) HIDDEN;
 
 /* Finds all rows in the objects loaded after ours. No lock, no allocation. */
 void hooks_resolve(void) HIDDEN;
+extern const int32_t hooks_wrappers[] HIDDEN; /* by row: how far each is from this */
+/* Whether the library was opened after libc: the loader has bound no call to it. */
+bool hooks_are_late(void) HIDDEN;
+/* NULL: this libc has no such function. */
+void *hooks_real_of(unsigned row) HIDDEN;
+/* Its wrapper (wrappers.S). */
+void *hooks_wrapper_of(unsigned row) HIDDEN;
+/* Where a call by that name goes that the loader has not bound yet; NULL: to none of the rows. */
+void *hooks_find(const char *symbol, const char *version) HIDDEN;
 extern const char hooks_call_names[] HIDDEN; /* CALL_COUNT, each with its end */
 
 /* Libraries beside libc whose functions block; once, from the constructor, after
  * hooks_resolve(). */
 void guests_find(void) HIDDEN;
+
+/* Exported, for the command that loads the library into a running process. A thread of that process
+ * is made to call it, when the control thread was sent away. */
+void wcprof_attach(void);
 
 /* For calls that must work before the constructor but never set up the recorder. */
 void hooks_resolve_once(void) HIDDEN;

@@ -19,6 +19,7 @@
 
 #include "hooks.h"
 #include "program.h"
+#include "slots.h"
 #include "watch.h"
 
 __thread struct hooks_thread hooks_thread;
@@ -76,6 +77,8 @@ static void child_begins(void)
 	for (int i = 0; i < LOCKS_HELD_MAX; i++)
 		hooks_thread.held[i].lock = NULL;
 	recorder_fork_child();
+	if (hooks_are_late())
+		slots_fork_done();
 }
 
 /*
@@ -104,6 +107,28 @@ static int create_uncounted(pthread_t *thread, const pthread_attr_t *attributes,
 	if (result == 0)
 		__atomic_sub_fetch(hooks_libc_threads, 1, __ATOMIC_RELAXED);
 	return result;
+}
+
+/* --- A library that was opened late --- */
+
+static void fork_prepare(void)
+{
+	if (hooks_are_late())
+		slots_fork_prepare();
+	recorder_fork_prepare();
+}
+
+static void fork_parent(void)
+{
+	recorder_fork_parent();
+	if (hooks_are_late())
+		slots_fork_done();
+}
+
+__attribute__((visibility("default"))) void wcprof_attach(void)
+{
+	if (__atomic_load_n(&is_started, __ATOMIC_ACQUIRE))
+		recorder_attach();
 }
 
 static void image_ends(void)
@@ -148,12 +173,17 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	if (recorder_is_shut_out())
 		return;
 	begin_sanitizer();
-	guests_find();
+	if (!hooks_are_late())
+		guests_find();
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
-	pthread_atfork(recorder_fork_prepare, recorder_fork_parent, child_begins);
+	pthread_atfork(fork_prepare, fork_parent, child_begins);
 	at_quick_exit(image_ends);
 	host.is_go = program_is_go();
 	host.thread_create = create_uncounted;
+	if (hooks_are_late()) {
+		host.point_calls = slots_point;
+		host.look_for_objects = slots_look;
+	}
 	recorder_start(&host);
 	__atomic_store_n(&is_started, true, __ATOMIC_RELEASE);
 }

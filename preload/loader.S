@@ -95,4 +95,12 @@ dlmopen:
 	jmp	1b
 	.cfi_endproc
 	.size	dlmopen, . - dlmopen
+
+	/* For wrappers.S. */
+	.globl	wcprof_own_dlopen
+	.hidden	wcprof_own_dlopen
+	.set	wcprof_own_dlopen, dlopen
+	.globl	wcprof_own_dlmopen
+	.hidden	wcprof_own_dlmopen
+	.set	wcprof_own_dlmopen, dlmopen
 	.section .note.GNU-stack, "", @progbits

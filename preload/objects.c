@@ -51,6 +51,9 @@ void object_read(struct object *object, const struct link_map *map)
 		case DT_VERDEF:
 			object->definitions = pointer;
 			break;
+		case DT_VERNEED:
+			object->needs = pointer;
+			break;
 		case DT_SONAME:
 			name = entry->d_un.d_val;
 			break;
@@ -85,6 +88,23 @@ static const char *version_name(const struct object *object, unsigned index)
 		at = at->vd_next ? (const void *)((const char *)at + at->vd_next) : NULL;
 	}
 	return NULL;
+}
+
+const char *object_version_wanted(const struct object *object, size_t symbol)
+{
+	const ElfW(Verneed) *file = object->versions ? object->needs : NULL;
+
+	while (file) {
+		const ElfW(Vernaux) *version = (const void *)((const char *)file + file->vn_aux);
+
+		for (int i = 0; i < file->vn_cnt; i++) {
+			if ((version->vna_other & 0x7fff) == (object->versions[symbol] & 0x7fff))
+				return object->strings + version->vna_name;
+			version = (const void *)((const char *)version + version->vna_next);
+		}
+		file = file->vn_next ? (const void *)((const char *)file + file->vn_next) : NULL;
+	}
+	return "";
 }
 
 /* Whether the symbol at this index is the version that the row wants. */

@@ -53,6 +53,7 @@ struct object {
 	const uint32_t *sysv_hash;
 	const ElfW(Half) * versions;
 	const ElfW(Verdef) * definitions;
+	const ElfW(Verneed) * needs;
 	const char *name;            /* its soname; "" = it has none */
 	const ElfW(Rela) * slots[2]; /* relocations that bind calls: of the procedure linkage table,
 				      * and of all else */
@@ -62,6 +63,8 @@ struct object {
 void object_read(struct object *, const struct link_map *) HIDDEN;
 /* NULL: it does not define that. */
 void *object_look_up(const struct object *, const struct symbol_row *) HIDDEN;
+/* The version of a symbol that the object wants from others; "" = any. */
+const char *object_version_wanted(const struct object *, size_t symbol) HIDDEN;
 bool object_is_equal(const char *, const char *) HIDDEN;
 
 #endif

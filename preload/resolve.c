@@ -40,6 +40,12 @@ static const struct symbol_row rows[HOOK_COUNT] = {
 #include "hooks.def"
 };
 
+static bool are_late;
+
+/* Names of functions that have a row, by their hashes; some others fit as well. */
+enum { NAME_BITS = 4096 };
+static uint64_t names[NAME_BITS / 64];
+
 /* Stands for what this libc does not have; only a program that tests for it can get here. */
 static long missing(void)
 {
@@ -90,6 +96,68 @@ static void find_kernel_clock(void)
 	*(void **)&recorder_kernel_clock = find(&row);
 }
 
+/* --- A library that was opened late ----------------------------------------------------------- */
+
+static uint32_t hash_of(const char *symbol)
+{
+	uint32_t hash = 5381;
+
+	for (; *symbol; symbol++)
+		hash = hash * 33 + (unsigned char)*symbol;
+	return hash;
+}
+
+static void note_name(uint32_t hash)
+{
+	names[hash % NAME_BITS / 64] |= UINT64_C(1) << hash % 64;
+}
+
+static void note_names(void)
+{
+	static const uint32_t aliases[] = {
+#define HOOK_ALIAS(symbol, other) SYMBOL_HASH(#symbol),
+#include "hooks.def"
+	};
+
+	for (size_t i = 0; i < HOOK_COUNT; i++)
+		note_name(rows[i].hash);
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		note_name(aliases[i]);
+}
+
+bool hooks_are_late(void)
+{
+	return are_late;
+}
+
+void *hooks_real_of(unsigned row)
+{
+	void *const *all = (void *const *)&real;
+
+	return all[row] == (void *)missing ? NULL : all[row];
+}
+
+void *hooks_wrapper_of(unsigned row)
+{
+	return (char *)hooks_wrappers + hooks_wrappers[row];
+}
+
+void *hooks_find(const char *symbol, const char *version)
+{
+	struct symbol_row row = { .hash = hash_of(symbol) };
+	size_t bytes = strlen(symbol) + 1, version_bytes = strlen(version) + 1;
+
+	if (!(names[row.hash % NAME_BITS / 64] >> row.hash % 64 & 1) ||
+	    bytes > sizeof(row.symbol) || version_bytes > sizeof(row.version))
+		return NULL;
+	memcpy(row.symbol, symbol, bytes);
+	memcpy(row.version, version, version_bytes);
+	row.bytes = (uint16_t)bytes;
+	return find(&row);
+}
+
+/* --- Load ------------------------------------------------------------------------------------- */
+
 void hooks_resolve(void)
 {
 	void *found[HOOK_COUNT] = { NULL };
@@ -102,6 +170,9 @@ void hooks_resolve(void)
 	     map = map->l_next)
 		lacks_any = resolve_in(map, found);
 	/* Not preloaded but opened late, libc lies before us. */
+	are_late = !found[CALL_syscall - 1];
+	if (are_late)
+		note_names();
 	for (const struct link_map *map = _r_debug.r_map; map && map != own && lacks_any;
 	     map = map->l_next)
 		lacks_any = resolve_in(map, found);

@@ -100,4 +100,9 @@ syscall:
 	jmp	1b
 	.cfi_endproc
 	.size	syscall, . - syscall
+
+	/* For wrappers.S. */
+	.globl	wcprof_own_syscall
+	.hidden	wcprof_own_syscall
+	.set	wcprof_own_syscall, syscall
 	.section .note.GNU-stack, "", @progbits

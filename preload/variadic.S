@@ -28,6 +28,9 @@
 1:	jmp	hook_\symbol
 	.cfi_endproc
 	.size	\symbol, . - \symbol
+	.globl	wcprof_own_\symbol
+	.hidden	wcprof_own_\symbol
+	.set	wcprof_own_\symbol, \symbol
 	row
 	.endm
 

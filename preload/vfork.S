@@ -57,4 +57,12 @@ __vfork:
 	.cfi_endproc
 	.size	vfork, . - vfork
 	.size	__vfork, . - __vfork
+
+	/* For wrappers.S. */
+	.globl	wcprof_own_vfork
+	.hidden	wcprof_own_vfork
+	.set	wcprof_own_vfork, vfork
+	.globl	wcprof_own___vfork
+	.hidden	wcprof_own___vfork
+	.set	wcprof_own___vfork, __vfork
 	.section .note.GNU-stack, "", @progbits

@@ -90,6 +90,11 @@ void aside_begin(void)
 	store_release(&thread_tid, sys_gettid());
 }
 
+bool aside_has_ended(void)
+{
+	return load_acquire(&thread_tid) == TID_NONE || load_acquire(&has_left) != 0;
+}
+
 bool aside_is_wanted(void)
 {
 	return load_acquire(&is_wanted) != 0;

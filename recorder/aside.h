@@ -18,6 +18,8 @@ void aside_forget(void) HIDDEN;
 void aside_fork_child(void) HIDDEN;
 /* It has left the program's descriptors. */
 void aside_begin(void) HIDDEN;
+/* Whether there is none, or it has come to its last act. */
+bool aside_has_ended(void) HIDDEN;
 /* Whether it has to end. */
 bool aside_is_wanted(void) HIDDEN;
 /* Its last act: it touches nothing of the recorder's any more. */

@@ -25,6 +25,7 @@
 #include "age.h"
 #include "arena.h"
 #include "aside.h"
+#include "attached.h"
 #include "budget.h"
 #include "census.h"
 #include "chunk.h"
@@ -148,6 +149,7 @@ static int do_what_is_due(uint64_t now_ns, bool is_trial)
 		idle_tick(arena, now_ns);
 		quota_tick(arena, now_ns);
 		slow_look(arena);
+		attached_tick();
 		owncost_note_control();
 		age(arena, now_ns);
 	}
@@ -343,7 +345,7 @@ static void serve_until_wanted(void)
 	/* The program may want to unmount where it was. */
 	if (socket_name[0] == '/' || !socket_name[0])
 		(void)SYS3(chdir, "/", 0, 0);
-	while (!aside_is_wanted())
+	while (!aside_is_wanted() && !attached_thread_ends())
 		serve();
 	budget_leave();
 	stop_serving();
@@ -402,6 +404,7 @@ bool control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 		return false;
 	clients_begin();
 	control.ready_tick_ms = READY_TICK_MS;
+	attached_thread_begins();
 	is_first = !has_started;
 	has_started = true;
 	socket_has_own_directory = recorder_options.socket[0] == '\0';

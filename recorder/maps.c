@@ -45,6 +45,7 @@ static bool parse_line(const char *at, struct mapping *mapping)
 	if (!parse_char(&at, ' ') || strnlen(at, 5) < 5)
 		return false;
 	mapping->is_readable = at[0] == 'r';
+	mapping->is_writable = at[1] == 'w';
 	mapping->is_shared = at[3] == 's';
 	at += 5;
 	mapping->offset = parse_number(&at, 16);

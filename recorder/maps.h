@@ -20,6 +20,7 @@ struct mapping {
 	uint64_t device; /* as major << 32 | minor */
 	uint64_t inode;  /* 0 = of no file */
 	bool is_readable;
+	bool is_writable;
 	bool is_shared;
 	const char *path; /* "" = none; good until the next one is read */
 };

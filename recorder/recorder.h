@@ -81,6 +81,12 @@ uint64_t recorder_clock_ns(clockid_t) HIDDEN;
 
 /* --- Life of the process (preload/lifecycle.c) ----------------------------------------------- */
 
+/* Words of loaded objects through which these call libc. */
+struct recorder_slots {
+	uint32_t changed; /* lead elsewhere now */
+	uint32_t left;    /* should, and do not */
+};
+
 /* The process as far as the recorder needs it; all function pointers are libc's own. */
 struct recorder_host {
 	/* One after the other, each with its end. Their string ids are 1, 2, ... in every arena. */
@@ -89,6 +95,11 @@ struct recorder_host {
 	const void *const *functions; /* functions[i] is libc's own of that name, or NULL */
 	uint32_t function_count;      /* at most call_count */
 	bool is_go; /* the program is written in Go, whose runtime goes past libc */
+	/* Of a library that was loaded into a running process. They have its calls lead here, or to
+	 * libc again; and look for objects that were loaded since then. NULL: it was there from the
+	 * start. The control thread's. */
+	bool (*point_calls)(bool here, struct recorder_slots *slots);
+	void (*look_for_objects)(void);
 	int (*thread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 };
 
@@ -193,6 +204,28 @@ void recorder_image_is_replaced(const struct program_start *) HIDDEN;
 /* True in a vfork child (memory shared with its parent): such a child must not record. One
  * getpid(). */
 bool recorder_in_vfork_child(void) HIDDEN;
+
+/* The library was loaded into a running process, now or before: has a control thread, which may
+ * have been sent away. Any thread in which one may be made. */
+void recorder_attach(void) HIDDEN;
+
+/* --- Memory of the process (writable.c) ------------------------------------------------------- */
+
+struct recorder_range {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct recorder_writable {
+	struct recorder_range *ranges; /* in order; none touches the next */
+	uint32_t count;
+	uint32_t places;
+};
+
+/* All that may be written to at this moment. False: nobody knows. Else _forget() is due. */
+bool recorder_writable_read(struct recorder_writable *) HIDDEN;
+bool recorder_writable_has(const struct recorder_writable *, uint64_t from, uint64_t bytes) HIDDEN;
+void recorder_writable_forget(struct recorder_writable *) HIDDEN;
 
 /* --- This thread ----------------------------------------------------------------------------- */
 

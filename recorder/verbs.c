@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "attached.h"
 #include "budget.h"
 #include "chunk.h"
 #include "gate.h"
@@ -149,6 +150,7 @@ void verb_STATUS(struct request *request, struct text *answer)
 	verbs_begin_answer(answer);
 	text_put_key_string(answer, "version", WCPROF_VERSION);
 	text_put_key_string(answer, "recording", is_on ? "on" : "off");
+	attached_put_status(answer);
 	budget_put_status(answer);
 	sampler_put_status(answer);
 	text_put_key(answer, "settings");

@@ -367,7 +367,8 @@ static bool find_of_thread(struct reach_table *table, const char *thread,
 	return is_found;
 }
 
-bool reach_find(struct reach_table *table, pid_t pid, char path[REACH_PATH_BYTES])
+/* Whether any thread of that name is one that is looked for. */
+static bool any_thread(pid_t pid, struct reach_table *table, char path[REACH_PATH_BYTES])
 {
 	char name[64], thread[40], text[32];
 	const struct dirent *entry;
@@ -382,9 +383,20 @@ bool reach_find(struct reach_table *table, pid_t pid, char path[REACH_PATH_BYTES
 		snprintf(thread, sizeof(thread), "/proc/%d/task/%d", (int)pid, atoi(entry->d_name));
 		snprintf(name, sizeof(name), "%s/comm", thread);
 		is_found = procfs_read_file(name, text, sizeof(text)) > 0 &&
-			   strcmp(text, THREAD_NAME) == 0 && find_of_thread(table, thread, path);
+			   strcmp(text, THREAD_NAME) == 0 &&
+			   (!table || find_of_thread(table, thread, path));
 	}
 	if (stream)
 		closedir(stream);
 	return is_found;
+}
+
+bool reach_find(struct reach_table *table, pid_t pid, char path[REACH_PATH_BYTES])
+{
+	return any_thread(pid, table, path);
+}
+
+bool reach_has_thread(pid_t pid)
+{
+	return any_thread(pid, NULL, NULL);
 }

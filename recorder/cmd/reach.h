@@ -30,6 +30,9 @@ void reach_table_free(struct reach_table *table);
 /* Where the process listens. False: nowhere, or this user may not know. */
 bool reach_find(struct reach_table *table, pid_t pid, char path[REACH_PATH_BYTES]);
 
+/* Whether it has the recorder's thread, which may listen or not. */
+bool reach_has_thread(pid_t pid);
+
 /* The process that such a path leads through; 0: it is any other path. */
 pid_t reach_process(const char *path);
 /* The path by which this command could open it as well: shorter, if the process sees the files that

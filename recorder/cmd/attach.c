@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library into a process that runs. See attach.h.
+ *
+ * No thread is stopped for this. All are traced, and breakpoints are put at the entries of
+ * functions of libc's that programs call to wait or to read and write. The first thread that comes
+ * by calls dlopen(), if it is inside of nothing that has a lock of the allocator's or the
+ * loader's. The others run, and let go of whatever it needs. It was in no system call, so none is
+ * interrupted.
+ *
+ * The tracer has to end before the program is free again, so it is a process of its own. It is
+ * left alone by Ctrl-C: with it would go breakpoints that nobody answers for.
+ */
+#include "attach.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "attach_call.h"
+#include "attach_stack.h"
+#include "attach_symbols.h"
+#include "attach_threads.h"
+#include "executable.h"
+
+enum {
+	HIT_MS = 2000,  /* until a thread comes by */
+	REST_MS = 2,    /* without breakpoints, when one came by at a bad moment */
+	LOAD_MS = 3000, /* until the library is there */
+	CALL_MS = 3000
+};
+
+struct attach {
+	pid_t pid;
+	bool has_library;
+	char library[EXECUTABLE_PATH_BYTES];
+	char *error;
+	struct attach_threads threads;
+	struct attach_symbols libc;
+	struct attach_stack *stack;
+	struct attach_call call;
+};
+
+static bool fail(struct attach *attach, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool fail(struct attach *attach, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(attach->error, ATTACH_ERROR_BYTES, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+/* --- A thread that comes by ------------------------------------------------------------------- */
+
+static const char *const entries[] = { "epoll_wait",
+				       "epoll_pwait",
+				       "epoll_pwait2",
+				       "poll",
+				       "ppoll",
+				       "select",
+				       "pselect",
+				       "read",
+				       "readv",
+				       "pread64",
+				       "write",
+				       "writev",
+				       "pwrite64",
+				       "recv",
+				       "recvfrom",
+				       "recvmsg",
+				       "send",
+				       "sendto",
+				       "sendmsg",
+				       "accept",
+				       "accept4",
+				       "connect",
+				       "open",
+				       "openat",
+				       "close",
+				       "fsync",
+				       "fdatasync",
+				       "nanosleep",
+				       "clock_nanosleep",
+				       "usleep",
+				       "sleep",
+				       "pthread_cond_wait",
+				       "pthread_cond_timedwait",
+				       "pthread_cond_clockwait",
+				       "cnd_wait",
+				       "sem_wait",
+				       "sem_timedwait",
+				       "sem_clockwait",
+				       "pthread_barrier_wait",
+				       "pthread_join",
+				       "waitpid",
+				       "wait4",
+				       "sched_yield",
+				       "syscall" };
+
+static void add_entries(struct attach *attach)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		const struct attach_symbol *symbol = NULL;
+
+		while ((symbol = attach_symbols_next(&attach->libc, entries[i], symbol)))
+			(void)attach_threads_add_trap(&attach->threads, symbol->address,
+						      ATTACH_TRAPS_ENTRY);
+	}
+}
+
+/* 0: nobody came by at a good moment. */
+static pid_t await_thread(struct attach *attach)
+{
+	struct attach_threads *threads = &attach->threads;
+
+	for (int left_ms = HIT_MS; left_ms > 0 && !threads->is_gone; left_ms -= REST_MS) {
+		struct user_regs_struct registers;
+		struct attach_thread *held;
+		int step_ms = left_ms > 100 ? 100 : left_ms;
+
+		attach_threads_set(threads, ATTACH_TRAPS_ENTRY);
+		held = attach_threads_wait(threads, step_ms);
+		attach_threads_set(threads, ATTACH_TRAPS_NONE);
+		if (!held) {
+			left_ms -= step_ms;
+			continue;
+		}
+		if (!held->is_child && attach_thread_get(held->tid, &registers) &&
+		    attach_stack_is_safe(attach->stack, held->tid, &registers))
+			return held->tid;
+		attach_threads_go(held);
+		held = attach_threads_wait(threads, REST_MS);
+		if (held)
+			attach_threads_go(held);
+	}
+	return 0;
+}
+
+/* --- What it does ----------------------------------------------------------------------------- */
+
+static bool call_attach(struct attach *attach)
+{
+	const uint64_t none[ATTACH_ARGUMENTS] = { 0 };
+	struct attach_symbols own;
+	uint64_t function = 0, result;
+
+	if (attach_symbols_read(&own, attach->pid, attach->threads.memory, "libwcprof") == 0) {
+		function = attach_symbols_address(&own, "wcprof_attach");
+		attach_symbols_free(&own);
+	}
+	if (!function || !attach_call(&attach->call, function, none, CALL_MS, &result))
+		return fail(attach, "the library that it has does not answer");
+	return true;
+}
+
+static void read_error(struct attach *attach)
+{
+	const uint64_t none[ATTACH_ARGUMENTS] = { 0 };
+	uint64_t function = attach_symbols_address(&attach->libc, "dlerror"), text;
+	char message[256] = "";
+
+	if (function && attach_call(&attach->call, function, none, CALL_MS, &text) && text)
+		(void)!pread(attach->threads.memory, message, sizeof(message) - 1, (off_t)text);
+	(void)fail(
+		attach, "its loader says: %s%s", message,
+		strstr(message, "static TLS")
+			? " (libraries that it has opened have used up what glibc keeps for this; "
+			  "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096 at its start keeps "
+			  "more)"
+			: "");
+}
+
+static bool call_dlopen(struct attach *attach)
+{
+	uint64_t function = attach_symbols_address(&attach->libc, "dlopen"), handle = 0;
+	const uint64_t arguments[ATTACH_ARGUMENTS] = {
+		attach_call_put(&attach->call, attach->library), RTLD_NOW
+	};
+
+	if (!function || !arguments[0])
+		return fail(attach, "its libc has no dlopen");
+	if (!attach_call(&attach->call, function, arguments, LOAD_MS, &handle)) {
+		/* It has locks of the loader's by now: there is no way but to wait. */
+		while (!attach->threads.is_gone && !attach->threads.fault &&
+		       !attach_call_wait(&attach->call, LOAD_MS, &handle))
+			;
+	}
+	if (attach->threads.fault)
+		return fail(attach, "the library had a fault while it was loaded (signal %d)",
+			    attach->threads.fault);
+	if (handle == 0 && !attach->threads.is_gone)
+		read_error(attach);
+	return handle != 0;
+}
+
+static bool run_in(struct attach *attach, pid_t tid)
+{
+	bool is_done;
+
+	if (!attach_call_begin(&attach->call, tid))
+		return fail(attach, "it has no memory for another stack");
+	is_done = attach->has_library ? call_attach(attach) : call_dlopen(attach);
+	attach_call_end(&attach->call);
+	return is_done;
+}
+
+static bool load(struct attach *attach)
+{
+	int result = attach_threads_seize(&attach->threads, attach->pid);
+	pid_t tid;
+
+	if (result != 0)
+		return fail(attach, "it cannot be traced: %s", strerror(-result));
+	if (attach_symbols_read(&attach->libc, attach->pid, attach->threads.memory, "libc.so.6") ||
+	    !attach_call_prepare(&attach->call, &attach->threads, &attach->libc))
+		return fail(attach, "its libc cannot be read");
+	attach->stack = attach_stack_open(attach->pid, attach->threads.memory);
+	if (!attach->stack)
+		return fail(attach, "its files cannot be read");
+	add_entries(attach);
+	tid = await_thread(attach);
+	if (attach->threads.is_gone)
+		return fail(attach, "it has ended, or runs another program now");
+	if (tid == 0)
+		return fail(attach, "none of its threads called libc within %d s", HIT_MS / 1000);
+	return run_in(attach, tid);
+}
+
+/* --- The process that traces ------------------------------------------------------------------ */
+
+struct report {
+	bool is_done;
+	char error[ATTACH_ERROR_BYTES];
+};
+
+static void trace(struct attach *attach, int pipe)
+{
+	struct report report = { .error = "it has ended" };
+	sigset_t set;
+
+	sigfillset(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	attach->error = report.error;
+	report.is_done = load(attach);
+	attach_stack_close(attach->stack);
+	attach_symbols_free(&attach->libc);
+	attach_threads_release(&attach->threads);
+	(void)!write(pipe, &report, sizeof(report));
+}
+
+bool attach_load(pid_t pid, char error[ATTACH_ERROR_BYTES])
+{
+	static struct attach attach;
+	struct report report = { .error = "the process that traced it has ended" };
+	int ends[2], status;
+	pid_t child;
+
+	attach = (struct attach){ .pid = pid,
+				  .has_library = advice_has_library(pid),
+				  .error = error };
+	if (!executable_library(attach.library, sizeof(attach.library)))
+		return fail(&attach, "libwcprof.so is neither beside this command nor where it is "
+				     "installed");
+	if (pipe(ends) != 0)
+		return fail(&attach, "%s", strerror(errno));
+	child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		trace(&attach, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (child < 0 || read(ends[0], &report, sizeof(report)) != sizeof(report))
+		report.is_done = false;
+	close(ends[0]);
+	if (child > 0)
+		(void)waitpid(child, &status, 0);
+	snprintf(error, ATTACH_ERROR_BYTES, "%s", report.error);
+	return report.is_done;
+}

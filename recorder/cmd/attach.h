@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library into a process that runs.
+ */
+#ifndef WCPROF_ATTACH_H
+#define WCPROF_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { ATTACH_ERROR_BYTES = 512 };
+
+/* Whether it can be done, by what /proc tells: nothing is touched. False: `error` says why not, as
+ * a sentence's end. */
+bool attach_is_possible(pid_t pid, char error[ATTACH_ERROR_BYTES]);
+/*
+ * Has a thread of the process open the library. If it has the library already, the thread makes
+ * another control thread. No call of the program's is interrupted, and none fails. False as above:
+ * then the process is as it was.
+ */
+bool attach_load(pid_t pid, char error[ATTACH_ERROR_BYTES]);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that is busy in one way, until its standard input ends, and into which the library is
+ * loaded meanwhile. It says "ready", and at the end "well", or what went wrong: a call that failed,
+ * or was interrupted, which without the library none is.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORKERS = 4, PAUSE_US = 200 };
+
+static atomic_bool ends;
+static atomic_int faults;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "%s: %s\n", what, strerror(errno));
+	faults++;
+}
+
+static void *take_locks(void *unused)
+{
+	while (!ends) {
+		pthread_mutex_lock(&lock);
+		if (usleep(PAUSE_US) != 0)
+			fail("usleep");
+		pthread_mutex_unlock(&lock);
+	}
+	return unused;
+}
+
+static void *allocate(void *unused)
+{
+	unsigned seed = 1;
+
+	while (!ends) {
+		void *blocks[64];
+
+		for (int i = 0; i < 64; i++)
+			blocks[i] = malloc(16 + (size_t)(rand_r(&seed) % 100000));
+		for (int i = 0; i < 64; i++)
+			free(blocks[i]);
+		if (rand_r(&seed) % 64 == 0 && usleep(1) != 0)
+			fail("usleep");
+	}
+	return unused;
+}
+
+/* Each wakes the next one; a wait that is interrupted is a fault. */
+static int rings[WORKERS][2];
+
+static void *wait_for_events(void *argument)
+{
+	int own = (int)(intptr_t)argument, set = epoll_create1(0);
+	struct epoll_event event = { .events = EPOLLIN };
+	char byte;
+
+	epoll_ctl(set, EPOLL_CTL_ADD, rings[own][0], &event);
+	while (!ends) {
+		if (epoll_wait(set, &event, 1, -1) != 1)
+			fail("epoll_wait");
+		if (read(rings[own][0], &byte, 1) != 1)
+			fail("read");
+		if (!ends && usleep(PAUSE_US) != 0)
+			fail("usleep");
+		if (write(rings[(own + 1) % WORKERS][1], &byte, 1) != 1)
+			fail("write");
+	}
+	close(set);
+	return NULL;
+}
+
+static void *fork_often(void *unused)
+{
+	while (!ends) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (child == 0) {
+			free(malloc(1000));
+			_exit(usleep(1) == 0 ? 7 : 8);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child || status != 7 << 8)
+			fail("fork");
+	}
+	return unused;
+}
+
+static void *load_often(void *unused)
+{
+	while (!ends) {
+		void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+		void *other = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+
+		if (!library || !other)
+			fail("dlopen");
+		dlclose(other);
+		dlclose(library);
+		if (usleep(1) != 0)
+			fail("usleep");
+	}
+	return unused;
+}
+
+static void *end_at_once(void *unused)
+{
+	usleep(1);
+	return unused;
+}
+
+static void *make_threads(void *unused)
+{
+	while (!ends) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, end_at_once, NULL) != 0)
+			fail("pthread_create");
+		pthread_join(thread, NULL);
+	}
+	return unused;
+}
+
+static atomic_long signals;
+
+static void count_signal(int number)
+{
+	int before = errno;
+
+	(void)number;
+	signals++;
+	(void)!write(-1, "", 1);
+	errno = before;
+}
+
+static void *send_signals(void *unused)
+{
+	while (!ends) {
+		kill(getpid(), SIGUSR1);
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+		free(malloc(100));
+	}
+	return unused;
+}
+
+static void *sleep_long(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+static const struct {
+	const char *name;
+	void *(*worker)(void *);
+} scenarios[] = {
+	{ "locks", take_locks },     { "mallocs", allocate },  { "events", wait_for_events },
+	{ "forks", fork_often },     { "loads", load_often },  { "threads", make_threads },
+	{ "signals", send_signals }, { "asleep", sleep_long },
+};
+
+static void prepare(void)
+{
+	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGTRAP, &action, NULL);
+	for (int i = 0; i < WORKERS; i++)
+		if (pipe(rings[i]) != 0)
+			fail("pipe");
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t workers[WORKERS];
+	void *(*worker)(void *) = NULL;
+	char byte;
+
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
+		if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0)
+			worker = scenarios[i].worker;
+	if (!worker)
+		return 2;
+	prepare();
+	if (worker == sleep_long)
+		pthread_mutex_lock(&lock);
+	for (intptr_t i = 0; i < WORKERS; i++)
+		pthread_create(&workers[i], NULL, worker, (void *)i);
+	if (worker == wait_for_events)
+		(void)!write(rings[0][1], "", 1);
+	puts("ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	ends = true;
+	if (worker == sleep_long)
+		pthread_mutex_unlock(&lock);
+	for (int i = 0; i < WORKERS; i++)
+		if (worker == wait_for_events)
+			(void)!write(rings[i][1], "", 1);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(workers[i], NULL);
+	puts(faults == 0 ? "well" : "not well");
+	return faults != 0;
+}
