@@ -286,8 +286,9 @@ void monitors_build(struct monitors *monitors, const struct recording *rec,
 		cut_thread(&walk, timeline, t);
 	monitors_complete_sites(monitors, rec);
 	monitors_tie_waits(monitors, rec);
-	monitors_split(monitors, rec);
 	tokens_find(monitors, rec, releases);
+	if (monitors_split(monitors, rec))
+		tokens_find(monitors, rec, releases);
 	addresses_free(&mutexes);
 	addresses_free(&conditions);
 }

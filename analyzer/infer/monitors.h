@@ -64,8 +64,9 @@ struct condition {
 	uint64_t quantum_ns; /* it is a lock that is handed over on request (quanta.h); 0 = no */
 	uint32_t initial;    /* tokens at the start of the recording */
 	bool is_pool; /* several threads take, and do nothing else: what follows a take is a job */
-	bool is_fed_back;  /* threads of the pool put jobs, too */
-	double violations; /* share of waits that began although tokens were there */
+	bool is_given_back; /* a lock that threads give back before they wait for a permit */
+	bool is_fed_back;   /* threads of the pool put jobs, too */
+	double violations;  /* share of waits that began although tokens were there */
 };
 
 /* The role of a signal: parallel to recording->links. */

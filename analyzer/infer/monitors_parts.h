@@ -33,8 +33,9 @@ void monitors_complete_sites(struct monitors *, const struct recording *);
 /* monitors_wakes.c: fills in which link ended each wait. */
 void monitors_tie_waits(struct monitors *, const struct recording *);
 
-/* monitors_split.c: one condition may stand for several things. Each becomes a condition. */
-void monitors_split(struct monitors *, const struct recording *);
+/* monitors_split.c: one condition may stand for several things. Each becomes a condition. False:
+ * none does. Else tokens are to be found again. */
+bool monitors_split(struct monitors *, const struct recording *);
 
 /* A recording that does not say so shows it when more than one waited. */
 bool monitors_wakes_all(const struct rec_link *);

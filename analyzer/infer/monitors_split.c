@@ -6,11 +6,13 @@
  * is room. Everyone is woken, and looks. Then it stands for as many things as there are groups of
  * places that have nothing to do with each other.
  *
- * Method. The last wait of a section is the one that counts: those before it ended in vain. It ties
- * the section's place to that of the signal that ended it. Places that are tied, directly or by way
- * of others, are one group. Each group becomes a condition of its own. A place at which threads
- * wait, and signal to their own sort, is a meeting or a turn: its condition stays whole. So does
- * one with a wait or a signal that belongs to no group.
+ * Method. One count of tokens for all that a condition is for is what tokens.c looks for first.
+ * Where none obeys, or those who put take as well, the condition is in doubt. The last wait of a
+ * section is the one that counts: those before it ended in vain. It ties the section's place to
+ * that of the signal that ended it. Places that are tied, directly or by way of others, are one
+ * group. Each group becomes a condition of its own. A place at which threads wait, and signal to
+ * their own sort, is a meeting or a turn: its condition stays whole. So does one with a wait or a
+ * signal that belongs to no group.
  *
  * One thread.
  */
@@ -258,17 +260,36 @@ static uint32_t mutex_of_section(const void *context, size_t section)
 	return ((const struct monitors *)context)->sections[section].mutex;
 }
 
-void monitors_split(struct monitors *monitors, const struct recording *rec)
+/* By condition: no count of tokens explains it, or one that says nothing, as the sections that put
+ * tokens take some, too. To be freed. */
+static bool *doubts_find(const struct monitors *monitors, const struct recording *rec)
+{
+	bool *is_in_doubt = memory_new(monitors->condition_count, sizeof(*is_in_doubt));
+
+	for (size_t i = 0; i < monitors->condition_count; i++)
+		is_in_doubt[i] = monitors->conditions[i].violations > assume.token_misfits;
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct signal_role *role = &monitors->signals[i];
+
+		if (role->condition != NO_INDEX && role->section != NO_INDEX &&
+		    monitors->sections[role->section].take == role->condition)
+			is_in_doubt[role->condition] = true;
+	}
+	return is_in_doubt;
+}
+
+bool monitors_split(struct monitors *monitors, const struct recording *rec)
 {
 	struct buckets waits, links, sections;
 	size_t count = monitors->condition_count;
+	bool *is_in_doubt = doubts_find(monitors, rec);
 
 	buckets_build(&waits, count, rec->wait_count, condition_of_wait, monitors);
 	buckets_build(&links, count, rec->link_count, condition_of_link, monitors);
 	buckets_build(&sections, monitors->mutex_count, monitors->section_count, mutex_of_section,
 		      monitors);
 	for (uint32_t c = 0; c < count; c++) {
-		for (uint32_t kind = 0; kind < assume.site_kinds; kind++) {
+		for (uint32_t kind = 0; is_in_doubt[c] && kind < assume.site_kinds; kind++) {
 			struct split split = { .monitors = monitors, .rec = rec, .kind = kind };
 
 			split.waits = buckets_of(&waits, c, &split.wait_count);
@@ -282,4 +303,6 @@ void monitors_split(struct monitors *monitors, const struct recording *rec)
 	buckets_free(&waits);
 	buckets_free(&links);
 	buckets_free(&sections);
+	free(is_in_doubt);
+	return monitors->condition_count > count;
 }

@@ -382,6 +382,22 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 	buckets_free(&sections);
 }
 
+/* Findings of a search before the conditions were split. */
+static void forget(struct monitors *monitors, size_t link_count)
+{
+	for (size_t i = 0; i < monitors->section_count; i++) {
+		struct section *section = &monitors->sections[i];
+
+		section->take = section->put = NO_INDEX;
+		section->items = 0;
+		section->takes_late = false;
+	}
+	for (size_t i = 0; i < link_count; i++)
+		monitors->signals[i].is_gate = false;
+	for (size_t i = 0; i < monitors->condition_count; i++)
+		monitors->conditions[i].gate_ns = UINT64_MAX;
+}
+
 void tokens_find(struct monitors *monitors, const struct recording *rec,
 		 const struct releases *releases)
 {
@@ -389,6 +405,7 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 	struct set late[SITE_KINDS] = { { 0 } };
 	struct buckets conditions;
 
+	forget(monitors, rec->link_count);
 	study_all(studies, monitors, rec, releases);
 	agree_per_mutex(monitors);
 	find_late_sites(monitors, rec, late);

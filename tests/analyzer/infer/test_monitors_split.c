@@ -5,7 +5,7 @@
 #include "monitored.h"
 #include "suite.h"
 
-enum { ROUNDS = 9 };
+enum { ROUNDS = 9, END_MS = 250 };
 
 /* A thread waits for the condition at a site, until another one signals at its own. */
 static void waits_for(struct sketch *sketch, uint32_t waiter, uint32_t site, uint32_t signaller,
@@ -19,15 +19,39 @@ static void waits_for(struct sketch *sketch, uint32_t waiter, uint32_t site, uin
 	sketch_hold(sketch, waiter, "M", site, at_ms + 2, at_ms + 2.1);
 }
 
-/* A reader (sites 1, 2) and a writer (3, 4) with two halves of a buffer. */
+/* It has no need to wait there, and signals to nobody if it signals. */
+static void passes(struct sketch *sketch, uint32_t thread, uint32_t site, bool signals,
+		   double at_ms)
+{
+	sketch_hold(sketch, thread, "M", site, at_ms, at_ms + 0.2);
+	if (signals)
+		sketch_link(sketch, thread, LINK_WAKE, "C", at_ms + 0.1, 0, NO_INDEX);
+}
+
+/* A reader (sites 1, 2) and a writer (3, 4) with two halves of a buffer. The reader comes to wait
+ * for the writer, and when it has become slower the writer for the reader. */
 static void halves_begin(struct sketch *sketch)
 {
 	sketch_begin(sketch);
-	sketch_thread(sketch, "reader", 0, 100);
-	sketch_thread(sketch, "writer", 0, 100);
+	sketch_thread(sketch, "reader", 0, END_MS);
+	sketch_thread(sketch, "writer", 0, END_MS);
+	for (int i = 0; i < 2; i++) {
+		passes(sketch, 0, 1, false, i);
+		passes(sketch, 0, 2, true, i + 0.5);
+	}
+	passes(sketch, 1, 3, false, 10);
 	for (int i = 0; i < ROUNDS; i++) {
-		waits_for(sketch, 1, 3, 0, 2, i * 10);
-		waits_for(sketch, 0, 1, 1, 4, i * 10 + 5);
+		waits_for(sketch, 0, 1, 1, 4, 11 + i * 10);
+		passes(sketch, 1, 3, false, 13.5 + i * 10); /* the other half */
+		passes(sketch, 0, 2, true, 15 + i * 10);
+	}
+	passes(sketch, 1, 4, true, 101);
+	passes(sketch, 1, 3, false, 102);
+	passes(sketch, 1, 4, true, 103);
+	for (int i = 0; i < ROUNDS; i++) {
+		passes(sketch, 0, 1, false, 110 + i * 10);
+		waits_for(sketch, 1, 3, 0, 2, 111 + i * 10);
+		passes(sketch, 1, 4, true, 115 + i * 10);
 	}
 }
 
@@ -51,10 +75,10 @@ START_TEST(each_side_waits_for_the_other)
 	for (size_t i = 0; i < rec->wait_count; i++) {
 		uint32_t condition = monitors->condition_of_wait[i];
 
-		ck_assert_uint_eq(condition, monitors->condition_of_wait[i % 2]);
+		ck_assert_uint_eq(condition != monitors->condition_of_wait[0],
+				  rec->waits[i].thread != rec->waits[0].thread);
 		ck_assert_uint_eq(condition, monitors->signals[monitors->waking_link[i]].condition);
 	}
-	ck_assert_uint_ne(monitors->condition_of_wait[0], monitors->condition_of_wait[1]);
 	for (int c = 0; c < 2; c++)
 		ck_assert_int_ne(monitors->conditions[c].model, PUT_NONE);
 	monitored_free(&monitored);
@@ -67,11 +91,29 @@ START_TEST(threads_that_meet_are_not_told_apart)
 
 	/* at two places: the last to arrive there lets the other one go */
 	sketch_begin(&monitored.sketch);
-	sketch_thread(&monitored.sketch, "early", 0, 100);
-	sketch_thread(&monitored.sketch, "late", 0, 100);
+	sketch_thread(&monitored.sketch, "early", 0, END_MS);
+	sketch_thread(&monitored.sketch, "late", 0, END_MS);
 	for (int i = 0; i < ROUNDS; i++) {
 		waits_for(&monitored.sketch, 0, 1, 1, 1, i * 10);
 		waits_for(&monitored.sketch, 0, 2, 1, 2, i * 10 + 5);
+	}
+	ck_assert_uint_eq(conditions_of(&monitored), 1);
+}
+END_TEST
+
+START_TEST(a_lock_is_one_thing)
+{
+	struct monitored monitored;
+	struct sketch *sketch = &monitored.sketch;
+
+	/* two threads take and put one token in turns, each from places of its own */
+	sketch_begin(sketch);
+	sketch_thread(sketch, "one", 0, END_MS);
+	sketch_thread(sketch, "other", 0, END_MS);
+	passes(sketch, 0, 1, false, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		waits_for(sketch, 1, 3, 0, 2, 10 + i * 10);
+		waits_for(sketch, 0, 1, 1, 4, 15 + i * 10);
 	}
 	ck_assert_uint_eq(conditions_of(&monitored), 1);
 }
@@ -81,7 +123,7 @@ END_TEST
 static size_t with_a_last_signal(uint32_t reader, uint32_t writer)
 {
 	struct monitored monitored;
-	double at_ms = ROUNDS * 10;
+	double at_ms = 230;
 
 	halves_begin(&monitored.sketch);
 	sketch_hold(&monitored.sketch, 0, "M", 5, at_ms, at_ms + 0.1);
@@ -102,5 +144,6 @@ SUITE()
 {
 	TEST(each_side_waits_for_the_other);
 	TEST(threads_that_meet_are_not_told_apart);
+	TEST(a_lock_is_one_thing);
 	TEST(the_last_signal_is_for_who_comes_afterwards);
 }
