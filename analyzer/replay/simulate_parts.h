@@ -111,7 +111,9 @@ struct player {
 	uint32_t rounds;    /* of a loop of tries or looks, in vain so far */
 	uint32_t next;      /* in the queue that it sleeps in */
 	struct queue joiners;
-	uint32_t job; /* that it does, among those of all sources; NO_INDEX = it does none */
+	uint32_t job;       /* that it does, among those of all sources; NO_INDEX = it does none */
+	uint32_t token;     /* 1 + condition that is given back before waits; 0 = it has none */
+	uint32_t gave_back; /* the same, of one that it is to have again before it goes on */
 	struct batch batch;
 	enum player_life life;
 	enum player_cpu cpu;
@@ -125,6 +127,7 @@ struct player {
 	bool has_lost;      /* came back for a lock that another actor had taken meanwhile */
 	bool needs_lock;    /* in a take: the lock is to be had again first */
 	bool has_yielded;   /* its token, and is to have one again */
+	bool has_permit;    /* in a claim: only the token that it gave back is missing */
 	bool woke;          /* its last signal or write let an actor go that slept */
 	bool has_moved;     /* it is in the list of stalls */
 };

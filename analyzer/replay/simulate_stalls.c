@@ -94,7 +94,7 @@ static void leave(struct stalls *stalls, uint32_t actor)
 static bool only_tries(const struct simulation *sim, uint32_t actor)
 {
 	return sim->players[actor].life == PLAYER_STARTED &&
-	       simulate_step_of(sim, actor)->type == STEP_CLAIM;
+	       simulate_step_of(sim, actor)->type == STEP_CLAIM && !sim->players[actor].has_permit;
 }
 
 /* An actor that has not been started waits for nobody. */

@@ -48,6 +48,8 @@ bool simulate_take(struct simulation *sim, const struct step *step, uint32_t act
 	}
 	tokens->count -= tokens->count > 0;
 	tokens->since_ns = player->now_ns;
+	if (sim->script->monitors.conditions[step->arg].is_given_back)
+		player->token = step->arg + 1;
 	player->step = simulate_next_job(sim, step, actor);
 	return true;
 }
@@ -89,10 +91,20 @@ bool simulate_yield(struct simulation *sim, const struct step *step, uint32_t ac
 	return true;
 }
 
+/* It puts the token that it had, if it did. */
+static void gives(struct simulation *sim, uint32_t condition, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+
+	if (player->token == condition + 1)
+		player->token = 0;
+}
+
 void simulate_put(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->monitors.condition_count);
 	simulate_hand_over(sim, step);
+	gives(sim, step->arg, actor);
 	sim->tokens[step->arg].count++;
 	simulate_wake_first(sim, &sim->tokens[step->arg].sleepers, sim->players[actor].now_ns,
 			    false);
@@ -115,6 +127,7 @@ bool simulate_signal(struct simulation *sim, const struct step *step, uint32_t a
 	simulate_hand_over(sim, step);
 	tokens->is_open = tokens->is_open || role->is_gate;
 	tokens->count += !role->is_gate;
+	gives(sim, role->condition, actor);
 	if (!role->wakes_all)
 		return simulate_wake_first(sim, &tokens->sleepers, now_ns, false);
 	simulate_wake_all(sim, &tokens->sleepers, now_ns, false);
@@ -153,22 +166,61 @@ void simulate_post(struct simulation *sim, const struct step *step, uint32_t act
 	simulate_wake_first(sim, &permits->sleepers, sim->players[actor].now_ns, false);
 }
 
+/* Before it waits for a permit, so that others can go on meanwhile. */
+static void give_back(struct simulation *sim, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+	struct tokens *tokens = &sim->tokens[player->token - 1];
+
+	player->gave_back = player->token;
+	player->token = 0;
+	tokens->count++;
+	simulate_wake_first(sim, &tokens->sleepers, player->now_ns, false);
+}
+
+/* The token that it gave back; else it sleeps until there is one. */
+static bool has_again(struct simulation *sim, uint32_t actor)
+{
+	struct player *player = &sim->players[actor];
+
+	if (!player->gave_back)
+		return true;
+	struct tokens *tokens = &sim->tokens[player->gave_back - 1];
+
+	if (!tokens->count && !player->is_forced) {
+		simulate_sleep(sim, &tokens->sleepers, actor);
+		return false;
+	}
+	tokens->count -= tokens->count > 0;
+	tokens->since_ns = player->now_ns;
+	player->token = player->gave_back;
+	player->gave_back = 0;
+	return true;
+}
+
 bool simulate_permit(struct simulation *sim, const struct step *step, uint32_t actor)
 {
 	assert(step->arg < sim->script->semaphore_count);
 	struct permits *permits = &sim->semaphores[step->arg];
+	struct player *player = &sim->players[actor];
 
 	assert(!permits->count || !permits->owed);
 	simulate_comes_for_job(sim, step, actor);
-	if (!permits->count && !sim->players[actor].is_forced) {
+	if (!player->has_permit && !permits->count && !player->is_forced) {
+		if (step->type == STEP_CLAIM && player->token)
+			give_back(sim, actor);
 		simulate_sleep(sim, &permits->sleepers, actor);
 		return false;
 	}
-	if (permits->count)
+	if (!player->has_permit && permits->count)
 		permits->count--;
-	else if (step->type == STEP_CLAIM)
+	else if (!player->has_permit && step->type == STEP_CLAIM)
 		permits->owed++;
-	sim->players[actor].step = simulate_next_job(sim, step, actor);
+	player->has_permit = true;
+	if (!has_again(sim, actor))
+		return false;
+	player->has_permit = false;
+	player->step = simulate_next_job(sim, step, actor);
 	return true;
 }
 

@@ -217,6 +217,7 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_places_split(&gathered->places, script);
 	script_turns_find(compiler);
 	script_pools_find(compiler);
+	script_given_back_find(compiler);
 	script_answers_find(script);
 	fill_startups(compiler);
 	fill_latencies(compiler);

@@ -236,6 +236,7 @@ void script_taken_add(struct compiler *compiler, uint64_t end_ns)
 				(uint32_t)script->step_count,
 				compiler->thread.index,
 				0,
+				false,
 				false };
 }
 

@@ -37,8 +37,9 @@ struct taken {
 	uint32_t source;
 	uint32_t step; /* after the take */
 	uint32_t thread;
-	uint32_t items; /* of a batch */
-	bool is_tried;  /* it would have gone on without */
+	uint32_t items;  /* of a batch */
+	bool is_tried;   /* it would have gone on without */
+	bool has_waited; /* for a permit */
 };
 
 /* A thread of which the recording does not say who started it, and after which moment it was. */
@@ -331,6 +332,10 @@ void script_tries_drop(struct script *, uint32_t actor);
 
 /* Takes the jobs out of what the threads took. */
 void script_pools_find(struct compiler *);
+
+/* script_given_back.c: which conditions are locks that threads give back before they wait for a
+ * permit. */
+void script_given_back_find(struct compiler *);
 
 /* script_answers.c: which job each answer of an event loop needs. The jobs are known by then. */
 void script_answers_find(struct script *);

@@ -227,8 +227,9 @@ static void semaphore_wait_ends(struct compiler *compiler, uint32_t index)
 	}
 	script_emit(compiler, STEP_PERMIT, semaphore, compiler->found->permit_latency_ns[index]);
 	script_taken_add(compiler, wait->end_ns);
-	compiler->gathered.taken[compiler->gathered.taken_count - 1].is_tried =
-		strcmp(compiler->rec->strings[wait->name], "sem_trywait") == 0;
+	struct taken *taken = &compiler->gathered.taken[compiler->gathered.taken_count - 1];
+	taken->is_tried = strcmp(compiler->rec->strings[wait->name], "sem_trywait") == 0;
+	taken->has_waited = wait->end_ns > wait->start_ns;
 }
 
 static void barrier_wait_ends(struct compiler *compiler, uint32_t index)

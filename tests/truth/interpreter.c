@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: the thread that comes and goes (work_a, work_c) waits for a quantum each time that it
- * wants the lock. Halving its sleep outside does not change that.
+ * wants the lock. Halving its sleep outside does not change that. A lock of the program is what its
+ * threads wait for (library), not the interpreter.
  *
  * An interpreter: all that its threads do is under one lock, but for calls that may take long. A
  * thread that has waited for the lock for a quantum asks for it. The one that has it looks after
@@ -11,6 +12,7 @@
  */
 #include "truth.h"
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -94,9 +96,55 @@ static void fetch(void)
 	}
 }
 
+/*
+ * library: threads share a lock of their program (work_c, which takes long), and work beside it
+ * (work_a). A thread that tries it in vain gives the interpreter back while it waits, as for all
+ * that takes long. work_b is what needs the interpreter.
+ */
+static sem_t program_lock;
+
+static void leave_and(void (*work)(void))
+{
+	drop();
+	work();
+	take();
+}
+
+static void wait_for_permit(void)
+{
+	while (sem_wait(&program_lock))
+		;
+}
+
+static void *client(void *unused UNUSED)
+{
+	take();
+	for (long i = count_of("T_N"); i > 0; i--) {
+		leave_and(work_a);
+		work_b();
+		if (sem_trywait(&program_lock))
+			leave_and(wait_for_permit);
+		leave_and(work_c);
+		if (i % 3 == 0)
+			leave_and(work_d);
+		sem_post(&program_lock);
+	}
+	drop();
+	return NULL;
+}
+
+static void library(void)
+{
+	sem_init(&program_lock, 0, 1);
+	start_many(count_of("T_W"), client);
+	join_all();
+}
+
 int main(int argc, char **argv)
 {
-	static const struct pattern patterns[] = { { "fetch", fetch }, { NULL, NULL } };
+	static const struct pattern patterns[] = { { "fetch", fetch },
+						   { "library", library },
+						   { NULL, NULL } };
 	pthread_condattr_t monotonic;
 
 	pthread_condattr_init(&monotonic);
