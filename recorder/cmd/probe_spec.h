@@ -39,7 +39,7 @@ struct probe_module {
 
 enum probe_kind {
 	PROBE_AT_ENTRY, /* the first instruction of a function */
-	PROBE_AT_LINE,  /* the first one of a line, or of an inlined function */
+	PROBE_AT_LINE,  /* the first one of a line, in one function or inlined copy of one */
 	PROBE_AT_USDT   /* a NOP that the program's author left there */
 };
 
@@ -48,9 +48,9 @@ struct probe_place {
 	const struct probe_module *module;   /* of the target */
 	char function[PROBE_FUNCTION_BYTES]; /* that it is in, readable; empty: not known */
 	char file[PROBE_FUNCTION_BYTES];     /* of its source; empty: not known */
-	uint32_t line;                       /* 0: not known */
-	uint64_t address;                    /* in the file, as in its symbol table */
-	uint64_t offset;                     /* from the file's first byte */
+	uint32_t line;       /* that is probed, or where the function begins; 0: not known */
+	uint64_t address;    /* in the file, as in its symbol table */
+	uint64_t offset;     /* from the file's first byte */
 	uint64_t low, high;  /* the function is [low, high), in the file; 0, 0: not known */
 	uint64_t semaphore;  /* USDT: the 16-bit counter to raise, in the file; 0: it has none */
 	bool is_return;      /* %return, or a value that is known only then */

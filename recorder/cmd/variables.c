@@ -11,6 +11,7 @@
 #include "variables.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,11 @@ bool variables_open(struct variables *variables, Dwarf *dwarf, uint64_t pc)
 	language = dwarf_srclang(&variables->unit);
 	variables->is_rust = language == DW_LANG_Rust;
 	variables->is_entry = dwarf_entrypc(&variables->function, &low) == 0 && low == pc;
+	/* A function that is inlined there has its own names, but its caller's entry is meant. */
+	if (variables->is_entry) {
+		variables->scopes[0] = variables->function;
+		variables->scope_count = 1;
+	}
 	variables->frame = (struct location_frame){
 		.pc = pc,
 		.is_entry = variables->is_entry,
@@ -264,41 +270,70 @@ static bool find_in(Dwarf_Die *scope, const char *name, Dwarf_Die *found)
 static Dwarf_Die declaration_of(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Die declaration;
+	Dwarf_Die declaration = *die;
 
-	if (dwarf_formref_die(dwarf_attr(die, DW_AT_specification, &attribute), &declaration))
-		return declaration;
-	return *die;
+	for (int i = 0; i < DEPTH_MAX; i++)
+		if (!dwarf_formref_die(dwarf_attr(&declaration, DW_AT_abstract_origin, &attribute),
+				       &declaration) &&
+		    !dwarf_formref_die(dwarf_attr(&declaration, DW_AT_specification, &attribute),
+				       &declaration))
+			break;
+	return declaration;
 }
 
-/* Whether "a::b" is a name of the entry: its last part, with as many before it as there are. */
-static bool is_called_in_full(Dwarf_Die *die, const char *name)
+/* From its own name outwards, as many parts as `name` has. */
+bool variables_is_called(Dwarf_Die *die, const char *name)
 {
 	Dwarf_Die declaration = declaration_of(die), *scopes = NULL;
-	int count = dwarf_getscopes_die(&declaration, &scopes);
+	const char *colon = strrchr(name, ':');
 	size_t length = strlen(name);
-	bool is_same = count > 0;
+	int count;
 
-	for (int i = 0; i < count && is_same && length > 0; i++) {
+	if (!is_called(&declaration, colon ? colon + 1 : name))
+		return false;
+	if (!colon)
+		return true;
+	count = dwarf_getscopes_die(&declaration, &scopes);
+	for (int i = 0; i < count && length > 0; i++) {
 		const char *own = dwarf_diename(&scopes[i]);
 		size_t own_length = own ? strlen(own) : 0;
 
-		is_same = own_length > 0 && own_length <= length &&
-			  memcmp(name + length - own_length, own, own_length) == 0;
-		length -= is_same ? own_length : 0;
-		if (is_same && length > 2 && memcmp(name + length - 2, "::", 2) == 0)
+		if (own_length == 0 || own_length > length ||
+		    memcmp(name + length - own_length, own, own_length) != 0)
+			break;
+		length -= own_length;
+		if (length > 2 && memcmp(name + length - 2, "::", 2) == 0)
 			length -= 2;
-		else if (is_same && length > 0)
-			is_same = false;
+		else if (length > 0)
+			break;
 	}
 	free(scopes);
-	return is_same && length == 0;
+	return length == 0;
+}
+
+/* libdw's own look-up of a file ends the process where a unit has no list of them. */
+void variables_declared(struct variables *variables, char *file, size_t size, uint32_t *line)
+{
+	Dwarf_Die die = variables->function, unit;
+	Dwarf_Attribute attribute;
+	Dwarf_Word index = 0, number = 0;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dwarf_hasattr(&die, DW_AT_decl_file))
+		die = declaration_of(&die);
+	if (dwarf_formudata(dwarf_attr(&die, DW_AT_decl_file, &attribute), &index) != 0 ||
+	    dwarf_formudata(dwarf_attr(&die, DW_AT_decl_line, &attribute), &number) != 0 ||
+	    !dwarf_diecu(&die, &unit, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count)
+		return;
+	snprintf(file, size, "%s", dwarf_filesrc(files, index, NULL, NULL));
+	*line = (uint32_t)number;
 }
 
 /* Outside of functions; one that has a place is meant. */
 static bool find_outside(Dwarf_Die *scope, const char *name, Dwarf_Die *found, int depth)
 {
-	const char *colon = strrchr(name, ':');
 	Dwarf_Attribute attribute;
 	Dwarf_Die child;
 
@@ -307,9 +342,9 @@ static bool find_outside(Dwarf_Die *scope, const char *name, Dwarf_Die *found, i
 	do {
 		int tag = dwarf_tag(&child);
 
-		if (tag == DW_TAG_variable && is_called(&child, colon ? colon + 1 : name) &&
+		if (tag == DW_TAG_variable &&
 		    dwarf_attr_integrate(&child, DW_AT_location, &attribute) &&
-		    is_called_in_full(&child, name)) {
+		    variables_is_called(&child, name)) {
 			*found = child;
 			return true;
 		}

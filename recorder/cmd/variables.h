@@ -53,6 +53,11 @@ void variables_each(struct variables *variables,
 /* Of an enumeration of the unit. */
 bool variables_enumerator(struct variables *variables, const char *name, int64_t *value);
 
+/* The first line of the innermost function: nothing is written if that is not known. */
+void variables_declared(struct variables *variables, char *file, size_t size, uint32_t *line);
+/* Whether "a::b" is a name of the entry: from its own name outwards, as many parts as it has. */
+bool variables_is_called(Dwarf_Die *die, const char *name);
+
 /* The unit that has code at the address. */
 bool variables_unit_at(Dwarf *dwarf, uint64_t pc, Dwarf_Die *unit);
 

@@ -53,7 +53,7 @@ enum { BUILDS = sizeof(builds) / sizeof(builds[0]) };
 static const struct question {
 	const char *ending;
 	const char *text;
-	const char *break_at;
+	const char *break_at; /* NULL: where the probe is */
 	const char *expressions[ANSWERS_MAX];
 } questions[] = {
 	{ ".c",
@@ -76,6 +76,10 @@ static const struct question {
 	  "by_value",
 	  { "p.a", "p.b", "o.a", "o.b", "after" } },
 	{ ".c", "mixed(n)", "mixed", { "n" } },
+	{ ".c",
+	  "values.c:67(sum, q->len, q->next->len, counter)",
+	  NULL,
+	  { "sum", "q->len", "q->next->len", "counter" } },
 	{ ".c", "large(big.v[0], big.v[3], n)", "large", { "big.v[0]", "big.v[3]", "n" } },
 	{ ".c", "returns_large(n)", "returns_large", { "n" } },
 	{ ".c",
@@ -284,15 +288,44 @@ static bool is_of(const struct build *build, const struct question *question)
 	return strcmp(strrchr(build->source, '.'), question->ending) == 0;
 }
 
+/* Where the place of a text is when the program runs. */
+static uint64_t address_of(const char *text)
+{
+	pid_t pid = start();
+	struct probe_target *target = probe_target_open(pid, error);
+	struct probe_places found;
+	uint64_t address;
+
+	ck_assert_msg(target && probe_find(target, text, &found, error) == 0, "%s", error);
+	address = found.places[0].address + found.places[0].module->bias;
+	probe_places_free(&found);
+	probe_target_close(target);
+	end(pid);
+	return address;
+}
+
+static void write_break(const struct build *build, const struct question *question, FILE *file)
+{
+	char place[TEXT_BYTES];
+
+	fprintf(file, "delete\n");
+	if (question->break_at) {
+		fprintf(file, build->is_behind ? "break %s\n" : "break *'%s'\n",
+			question->break_at);
+		return;
+	}
+	snprintf(place, sizeof(place), "%.*s", (int)strcspn(question->text, "("), question->text);
+	fprintf(file, "break *%#" PRIx64 "\n", address_of(place));
+}
+
 static void write_commands(const struct build *build, FILE *file)
 {
 	fputs(script, file);
 	for (size_t i = 0; i < QUESTIONS; i++) {
 		if (!is_of(build, &questions[i]))
 			continue;
-		fprintf(file,
-			build->is_behind ? "delete\nbreak %s\nrun\n" : "delete\nbreak *'%s'\nrun\n",
-			questions[i].break_at);
+		write_break(build, &questions[i], file);
+		fprintf(file, "run\n");
 		for (size_t k = 0; k < ANSWERS_MAX && questions[i].expressions[k]; k++)
 			fprintf(file, "python show(%zu, %zu, '%s')\n", i, k,
 				questions[i].expressions[k]);
