@@ -16,7 +16,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -MMD -MP $(if $(SAN),-fsanitize=$(SA
 PIC      := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-plt
 # libgcc_s first: a plug-in's C++ exceptions must find their unwinder there, not in libunwind.so, which hangs them.
 LIB_LIBS := -Wl,--push-state,--no-as-needed -lgcc_s -lc -lunwind-x86_64 -Wl,--pop-state
-CMD_LIBS := -lzstd -ldw -lelf -liberty -lm
+CMD_LIBS := -lZydis -lzstd -ldw -lelf -liberty -lm
 AN_LIBS  := -ldw -lelf -liberty -lzstd -lz -lm -lpthread
 
 objects   = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c)) $(patsubst %.S,$(B)/%.o,$(wildcard $(1)/*.S))
@@ -45,8 +45,10 @@ $(B)/wcprof: $(CMD_OBJ) $(REC_OBJ)
 # Asserts are for our tests: in a stranger's process the recorder counts and carries on.
 # Aligned: where the linker happened to put a function made up to 20 ns of a recorded write().
 $(B)/preload/%.o $(B)/recorder/%.o: ALL_CFLAGS += $(PIC) -falign-functions=64 $(if $(SAN),,-DNDEBUG)
-# It runs before the program's own vector registers are saved.
-$(B)/recorder/probe_eval.o: ALL_CFLAGS += -mgeneral-regs-only
+# The way of a probe's hit: a probed function's vector registers are not saved there (recorder/vectors.h).
+PROBED   := probe_eval probe_hit op entries chunk self stack spare watch handles python own_stack packed clock \
+            slow pool arena room
+$(PROBED:%=$(B)/recorder/%.o): ALL_CFLAGS += -mgeneral-regs-only
 $(B)/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 $(B)/preload/%.o $(B)/analyzer/%.o $(B)/recorder/cmd/%.o: ALL_CFLAGS += -iquote recorder
 $(B)/%.o: %.c

@@ -41,6 +41,7 @@
 #include "objects.h"
 #include "owncost.h"
 #include "peers.h"
+#include "probe_traps.h"
 #include "quota.h"
 #include "sampler.h"
 #include "scope.h"
@@ -159,6 +160,8 @@ static int do_what_is_due(uint64_t now_ns, bool is_trial)
 		delays_tick(arena, now_ns);
 	if (clients_tick(now_ns))
 		return DUMP_TICK_MS;
+	if (probe_traps_tick())
+		return SLOW_TICK_MS;
 	if (is_on && inlined_tick(arena, now_ns))
 		return INLINED_TICK_MS;
 	if (is_trial || (is_on && ops_may_take_longer()))

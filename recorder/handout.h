@@ -12,7 +12,8 @@
 
 #include "text.h"
 
-enum { CLIENT_LINE_BYTES_MAX = 512, CLIENT_ANSWER_BYTES_MAX = 8192 };
+/* The longest line is an order of a probe (probe_order.h), in hexadecimal. */
+enum { CLIENT_LINE_BYTES_MAX = 6144, CLIENT_ANSWER_BYTES_MAX = 8192 };
 
 struct client {
 	int fd; /* -1 = free */

@@ -36,6 +36,7 @@
 #include "stack_walk.h"
 #include "stacks.h"
 #include "unwind.h"
+#include "vectors.h"
 
 #include "in_target.h"
 
@@ -175,6 +176,7 @@ struct capture_room {
 	uint64_t tops[STACK_FRAMES_MAX];
 	uint64_t words[STACK_FRAMES_MAX];
 	char name[STRING_BYTES_MAX + 1];
+	struct vectors vectors;
 };
 _Static_assert(sizeof(struct capture_room) < SPARE_BYTES / 2, "the other half is for learning");
 
@@ -229,7 +231,9 @@ static uint32_t capture_anew(const struct capture_key *key, uint32_t depth)
 		arena_count(recorder_arena, COUNTER_short_stacks);
 		return stack_intern(&key->pc, 1);
 	}
+	vectors_save(&room->vectors);
 	stack = capture_by(room, key, depth);
+	vectors_restore(&room->vectors);
 	spare_return(room);
 	return stack;
 }

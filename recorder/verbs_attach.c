@@ -7,6 +7,8 @@
 #include "arena.h"
 #include "attached.h"
 #include "budget.h"
+#include "probe_patch.h"
+#include "probe_traps.h"
 #include "snapshot.h"
 #include "trial.h"
 
@@ -53,6 +55,11 @@ void verb_DETACH(struct request *request, struct text *answer)
 	budget_turn_off();
 	if (arena && snapshot_pending(arena) > 0) {
 		verbs_refuse(answer, "events", "events were recorded that no dump has taken");
+		return;
+	}
+	(void)probe_remove("", 0);
+	if (probe_traps_tick()) {
+		verbs_refuse(answer, "busy", "a probe was put in just now: try again");
 		return;
 	}
 	if (!attached_point(false, &slots)) {

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handout.h"
 #include "reach.h"
 #include "verbs.h"
 
@@ -102,7 +103,7 @@ int client_probe(const char *path, pid_t *pid)
 
 static int send_line(int fd, const char *line)
 {
-	char text[600];
+	char text[CLIENT_LINE_BYTES_MAX + 1];
 	int length = snprintf(text, sizeof(text), "%s\n", line);
 
 	if (length < 0 || (size_t)length >= sizeof(text))

@@ -193,6 +193,15 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 	case 'O':
 		options->output = argument;
 		break;
+	case 'l':
+		options->list = true;
+		break;
+	case 'r':
+		options->remove = argument;
+		break;
+	case 'm':
+		options->min = argument;
+		break;
 	case '4':
 		options->of_user = true;
 		break;

@@ -44,6 +44,9 @@ struct cmd_options {
 	const char *window;
 	const char *seconds;
 	const char *seed;
+	const char *remove;
+	const char *min;
+	bool list;
 	bool is_program;  /* arguments come behind "--" */
 	char **arguments; /* the rest: ended by NULL */
 	int argument_count;

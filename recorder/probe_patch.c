@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts probes into code that runs. See probe_patch.h.
+ */
+#include "probe_patch.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "clock.h"
+#include "gate.h"
+#include "mapping.h"
+#include "maps.h"
+#include "probe_eval.h"
+#include "probe_hop.h"
+#include "probe_traps.h"
+#include "syscalls.h"
+#include "tasks.h"
+#include "vectors.h"
+
+#include "in_target.h"
+
+enum {
+	PAGE = 4096,
+	BLOCK = 16 /* bytes that one store changes */
+};
+
+static uint32_t used; /* of the table */
+
+/* --- Orders ----------------------------------------------------------------------------------- */
+
+static bool ends_with_nul(const char *text, uint32_t bytes)
+{
+	return text[0] && memchr(text, '\0', bytes);
+}
+
+bool probe_order_is_valid(const struct probe_order *order)
+{
+	if (order->bytes != sizeof(*order) || order->version != FORMAT_VERSION ||
+	    order->old_bytes < PROBE_JUMP_BYTES || order->old_bytes > PROBE_OLD_BYTES ||
+	    order->moved_bytes < PROBE_JUMP_BYTES || order->moved_bytes > PROBE_MOVED_BYTES ||
+	    order->fixup_count > PROBE_FIXUPS_MAX || order->mark_count > PROBE_MARKS_MAX ||
+	    !ends_with_nul(order->name, sizeof(order->name)) || !probe_code_is_valid(&order->code))
+		return false;
+	for (uint32_t i = 0; i < order->fixup_count; i++)
+		if (order->fixups[i] + 4U > order->moved_bytes)
+			return false;
+	for (uint32_t i = 0; i < order->mark_count; i++)
+		if (order->marks[i].old == 0 || order->marks[i].old >= PROBE_JUMP_BYTES ||
+		    order->marks[i].moved >= order->moved_bytes)
+			return false;
+	return true;
+}
+
+/* --- May it be? ------------------------------------------------------------------------------- */
+
+static const char *find_code(uint64_t address, uint64_t bytes)
+{
+	struct maps maps;
+	struct mapping mapping;
+	const char *why = "there is no code at that address";
+
+	if (!maps_open(&maps))
+		return "/proc cannot be read";
+	while (maps_next(&maps, &mapping)) {
+		if (address < mapping.start || address + bytes > mapping.end)
+			continue;
+		why = NULL;
+		if (!mapping.inode || mapping.is_shared || !mapping.is_readable)
+			why = "its code is not mapped from a file, privately and readable";
+	}
+	maps_close(&maps);
+	return why;
+}
+
+static const char *why_not(const struct probe_order *order)
+{
+	const char *why;
+
+	if (SYS3(prctl, PR_GET_DUMPABLE, 0, 0) != 1)
+		return "the process has made itself unreadable (PR_SET_DUMPABLE)";
+	if (!vectors_can())
+		return "this CPU cannot save its registers";
+	if (order->address % BLOCK > BLOCK - PROBE_JUMP_BYTES)
+		return "its first five bytes cross a border of 16 bytes: no one store changes them";
+	why = find_code(order->address, order->old_bytes);
+	if (why)
+		return why;
+	return order->mark_count ? probe_traps_why_not(order->address) : NULL;
+}
+
+/* --- The store -------------------------------------------------------------------------------- */
+
+/* Memory of the program's, by the kernel: where it is gone, that says so. */
+static bool read_memory(uint64_t from, void *to, size_t bytes)
+{
+	return task_read_memory(gate_pid(), from, to, bytes) == bytes;
+}
+
+static bool exchange_block(uint64_t *block, uint64_t expected[2], const uint64_t wanted[2])
+{
+	bool is_done;
+
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(is_done), "+m"(*(uint64_t(*)[2])(void *)block),
+			   "+a"(expected[0]), "+d"(expected[1])
+			 : "b"(wanted[0]), "c"(wanted[1])
+			 : "memory");
+	return is_done;
+}
+
+/* Five bytes of code become others, if they are what is expected. Returns NULL, or why not. */
+static const char *change(uint64_t address, const uint8_t *expected, const uint8_t *wanted)
+{
+	uint64_t block = address & ~(uint64_t)(BLOCK - 1), page = block & ~(uint64_t)(PAGE - 1);
+	uint64_t before[2], after[2];
+	uint8_t *at = (uint8_t *)before + (address - block);
+	bool is_done;
+
+	if (!read_memory(block, before, sizeof(before)) ||
+	    memcmp(at, expected, PROBE_JUMP_BYTES) != 0)
+		return "its code is not what its file has: something else has changed it";
+	memcpy(after, before, sizeof(after));
+	memcpy((uint8_t *)after + (address - block), wanted, PROBE_JUMP_BYTES);
+	if (SYS3(mprotect, (long)page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+		return "the system does not let code be changed";
+	is_done = exchange_block((uint64_t *)(uintptr_t)block, before, after);
+	(void)SYS3(mprotect, (long)page, PAGE, PROT_READ | PROT_EXEC);
+	return is_done ? NULL : "its code is just being changed by something else";
+}
+
+/* --- Probes ----------------------------------------------------------------------------------- */
+
+static bool make_tables(void)
+{
+	if (!probe_counters)
+		probe_counters = mapping_make(sizeof(*probe_counters), -1);
+	if (!probe_table)
+		probe_table = mapping_make(PROBES_MAX * sizeof(*probe_table), -1);
+	return probe_counters && probe_table;
+}
+
+/* The function's probe, perhaps one that was removed. */
+static struct probe *find(const struct probe_order *order)
+{
+	for (uint32_t i = 0; i < used; i++)
+		if (probe_table[i].address == order->address &&
+		    memcmp(probe_table[i].order.old, order->old, sizeof(order->old)) == 0)
+			return &probe_table[i];
+	return NULL;
+}
+
+static void write_jump(const struct probe *probe, uint8_t jump[PROBE_JUMP_BYTES])
+{
+	int32_t distance =
+		(int32_t)(probe->moved - PROBE_HOP_CODE - probe->address - PROBE_JUMP_BYTES);
+
+	jump[0] = PROBE_JUMP;
+	memcpy(jump + 1, &distance, sizeof(distance));
+}
+
+static struct probe *make(const struct probe_order *order)
+{
+	struct probe *probe = &probe_table[used];
+	uint64_t hop = probe_hop_make(order, used);
+
+	if (!hop)
+		return NULL;
+	probe->address = order->address;
+	probe->moved = hop + PROBE_HOP_CODE;
+	probe->order = *order;
+	/* Pairs with moved_to(). */
+	store_release(&used, used + 1);
+	return probe;
+}
+
+/* 0: no instruction that was moved began there. A signal's handler asks. */
+static uint64_t moved_to(uint64_t pc)
+{
+	for (uint32_t i = 0; i < load_acquire(&used); i++) {
+		const struct probe *probe = &probe_table[i];
+
+		for (uint32_t mark = 0; mark < probe->order.mark_count; mark++)
+			if (probe->address + probe->order.marks[mark].old == pc)
+				return probe->moved + probe->order.marks[mark].moved;
+	}
+	return 0;
+}
+
+static void settle(struct probe *probe, const struct probe_order *order)
+{
+	uint64_t rate = clock_own_rate(CLOCK_APART_LEAST_NS);
+
+	memcpy(probe->order.name, order->name, sizeof(order->name));
+	store_release(&probe->arena, NULL);
+	store_relaxed(&probe->min_ticks,
+		      order->min_ns && rate
+			      ? (uint64_t)(((unsigned __int128)order->min_ns << 32) / rate)
+			      : 0);
+}
+
+const char *probe_add(const struct probe_order *order)
+{
+	uint8_t jump[PROBE_JUMP_BYTES];
+	struct probe *probe;
+	const char *why;
+
+	if (!make_tables())
+		return "there is no memory for it";
+	probe = find(order);
+	if (probe && probe->is_on)
+		return "it is probed already";
+	why = why_not(order);
+	if (why)
+		return why;
+	if (!probe && used == PROBES_MAX)
+		return "so many functions were probed that there is no room for another";
+	store_relaxed(&vectors_matter, 1);
+	if (!probe)
+		probe = make(order);
+	if (!probe)
+		return "there is no free memory near enough to it";
+	settle(probe, order);
+	write_jump(probe, jump);
+	if (order->mark_count && !probe_traps_begin(moved_to))
+		return "no handler can be set";
+	why = change(probe->address, order->old, jump);
+	if (order->mark_count)
+		probe_traps_note();
+	probe->is_on = !why;
+	return why;
+}
+
+static bool is_there(const struct probe *probe, const uint8_t jump[PROBE_JUMP_BYTES])
+{
+	uint8_t now[PROBE_JUMP_BYTES];
+
+	return read_memory(probe->address, now, sizeof(now)) && memcmp(now, jump, sizeof(now)) == 0;
+}
+
+static bool is_called(const struct probe *probe, const char *name, uint32_t bytes)
+{
+	return bytes == 0 ||
+	       (strlen(probe->order.name) == bytes && memcmp(probe->order.name, name, bytes) == 0);
+}
+
+uint32_t probe_remove(const char *name, uint32_t bytes)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct probe *probe = &probe_table[i];
+		uint8_t jump[PROBE_JUMP_BYTES];
+
+		if (!probe->is_on || !is_called(probe, name, bytes))
+			continue;
+		write_jump(probe, jump);
+		/* Where its bytes are others now, its file is gone, and it is gone too. */
+		if (change(probe->address, jump, probe->order.old) && is_there(probe, jump))
+			continue;
+		probe->is_on = false;
+		count++;
+	}
+	return count;
+}
+
+uint32_t probe_count(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		count += probe_table[i].is_on;
+	return count;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts probes into code that runs, and takes them out.
+ *
+ * The first five bytes of a function become a jump, by one store of 16 bytes that compares. Threads
+ * see the old bytes or the new ones. A thread that is just between two of the old instructions goes
+ * on inside the jump. The jump's distance has bytes there that trap (probe_traps.h). Taking a probe
+ * out finds no thread there, as a jump is one instruction.
+ *
+ * The moved instructions stay where they are, for ever: threads may be inside.
+ *
+ * The control thread only.
+ */
+#ifndef WCPROF_PROBE_PATCH_H
+#define WCPROF_PROBE_PATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe_hit.h"
+
+/* Whether the struct is one, and all of it within bounds. */
+bool probe_order_is_valid(const struct probe_order *) HIDDEN;
+/* NULL: the probe is there. Else the reason why it is not, as a sentence's end; nothing has
+ * changed. */
+const char *probe_add(const struct probe_order *) HIDDEN;
+/* Those with that name, or all if it is empty; how many there were. */
+uint32_t probe_remove(const char *name, uint32_t bytes) HIDDEN;
+uint32_t probe_count(void) HIDDEN;
+
+#endif

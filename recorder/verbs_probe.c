@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verbs of probes. See verbs.h and probe_patch.h.
+ */
+#include "verbs.h"
+
+#include <string.h>
+
+#include "handout.h"
+#include "probe_patch.h"
+
+#include "in_target.h"
+
+static const struct setting_value *find(const struct request *request, const char *key)
+{
+	for (uint32_t i = 0; i < request->argument_count; i++)
+		if (request->arguments[i].key_bytes == strlen(key) &&
+		    memcmp(request->arguments[i].key, key, strlen(key)) == 0)
+			return &request->arguments[i];
+	return NULL;
+}
+
+static int digit_of(char character)
+{
+	if (character >= '0' && character <= '9')
+		return character - '0';
+	return character >= 'a' && character <= 'f' ? character - 'a' + 10 : -1;
+}
+
+static bool read_order(const struct setting_value *argument, struct probe_order *order)
+{
+	uint8_t *to = (uint8_t *)order;
+
+	if (!argument || argument->value_bytes != 2 * sizeof(*order))
+		return false;
+	for (size_t i = 0; i < sizeof(*order); i++) {
+		int high = digit_of(argument->value[2 * i]);
+		int low = digit_of(argument->value[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		to[i] = (uint8_t)(high << 4 | low);
+	}
+	return probe_order_is_valid(order);
+}
+
+/* Of the control thread's. */
+static struct probe_order order;
+
+void verb_PROBE(struct request *request, struct text *answer)
+{
+	const char *why;
+
+	if (!read_order(find(request, "order"), &order)) {
+		verbs_refuse(answer, "argument",
+			     "no such order: wcprof probe of the same version makes them");
+		return;
+	}
+	why = probe_add(&order);
+	if (why) {
+		verbs_refuse(answer, "refused", why);
+		return;
+	}
+	verbs_begin_answer(answer);
+	text_put_key_string(answer, "name", order.name);
+	text_put_literal(answer, "}\n");
+}
+
+void verb_UNPROBE(struct request *request, struct text *answer)
+{
+	const struct setting_value *name = find(request, "name");
+	uint32_t count =
+		probe_remove(name ? name->value : "", name ? (uint32_t)name->value_bytes : 0);
+
+	if (count == 0 && name) {
+		verbs_refuse(answer, "unknown", "there is no probe of that name");
+		return;
+	}
+	verbs_begin_answer(answer);
+	text_put_key_u64(answer, "removed", count);
+	text_put_literal(answer, "}\n");
+}
+
+static void put_probe(struct text *answer, uint32_t index)
+{
+	const struct probe *probe = &probe_table[index];
+	uint64_t calls = 0, brief = 0;
+
+	for (uint32_t i = 0; i < PROBE_STRIPES; i++) {
+		calls += load_relaxed(&probe_counters->counts[index][i].calls);
+		brief += load_relaxed(&probe_counters->counts[index][i].brief);
+	}
+	text_put_literal(answer, "{\"name\":");
+	text_put_json(answer, probe->order.name, strlen(probe->order.name));
+	text_put_key_u64(answer, "calls", calls);
+	text_put_key_u64(answer, "brief", brief);
+	text_put_key_u64(answer, "min_ns", probe->order.min_ns);
+	text_put_literal(answer, "}");
+}
+
+void verb_PROBES(struct request *request, struct text *answer)
+{
+	bool is_first = true;
+
+	(void)request;
+	verbs_begin_answer(answer);
+	text_put_key(answer, "probes");
+	text_put_literal(answer, "[");
+	for (uint32_t i = 0; probe_table && i < PROBES_MAX; i++) {
+		if (!probe_table[i].is_on)
+			continue;
+		if (!is_first)
+			text_put_literal(answer, ",");
+		is_first = false;
+		put_probe(answer, i);
+	}
+	text_put_literal(answer, "]}\n");
+}

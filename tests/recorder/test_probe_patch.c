@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* If this fails, a probe is put where it must not be, or leaves other bytes behind. */
+#include "probe_patch.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "probed.h"
+#include "recording.h"
+#include "suite.h"
+
+static uint8_t before[PROBE_JUMP_BYTES];
+
+static void begin(void)
+{
+	recording_begin();
+	memcpy(before, (const void *)probed, sizeof(before));
+}
+
+static bool is_as_before(void)
+{
+	return memcmp(before, (const void *)probed, sizeof(before)) == 0;
+}
+
+static void refused(const struct probe_order *order, const char *part)
+{
+	const char *why = probe_add(order);
+
+	ck_assert_ptr_nonnull(why);
+	ck_assert_msg(strstr(why, part) != NULL, "%s", why);
+	ck_assert(is_as_before());
+}
+
+START_TEST(a_probe_comes_and_goes)
+{
+	struct probe_order order = probed_order();
+
+	for (int i = 0; i < 3; i++) {
+		ck_assert_ptr_null(probe_add(&order));
+		ck_assert_uint_eq(((const uint8_t *)probed)[0], 0xe9);
+		ck_assert_uint_eq(((const uint8_t *)probed)[1], 0xcc);
+		ck_assert_uint_eq(((const uint8_t *)probed)[3], 0xcc);
+		ck_assert_int_eq(probed(41), 42);
+		ck_assert_uint_eq(probe_count(), 1);
+		ck_assert_str_eq(probe_add(&order), "it is probed already");
+		ck_assert_uint_eq(probe_remove("other", 5), 0);
+		ck_assert_uint_eq(probe_remove("probed", 6), 1);
+		ck_assert_uint_eq(probe_count(), 0);
+		ck_assert(is_as_before());
+		ck_assert_int_eq(probed(41), 42);
+	}
+	/* It is one and the same probe. */
+	ck_assert_uint_eq(probe_table[1].address, 0);
+	ck_assert_uint_eq(probe_remove("", 0), 0);
+}
+
+START_TEST(a_call_is_an_op)
+{
+	struct probe_order order = probed_order();
+	json_t *lines;
+
+	ck_assert_ptr_null(probe_add(&order));
+	for (int i = 0; i < 7; i++)
+		ck_assert_int_eq(probed(i), i + 1);
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+	ck_assert_int_eq(probed(1), 2);
+	lines = recording_dump(false);
+	ck_assert_uint_eq(count_events(lines, "k", "user"), 7);
+	ck_assert_str_eq(name_of(lines, event_of(lines, "k", "user"), "c"), "probed");
+}
+
+START_TEST(where_it_must_not_be_it_is_not)
+{
+	struct probe_order order = probed_order();
+	struct probe_order other = order;
+	void *private = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	other.old[0] ^= 1;
+	refused(&other, "not what its file has");
+	other = order;
+	other.address += 12;
+	refused(&other, "cross a border");
+	other.address = (uint64_t)(uintptr_t) private;
+	refused(&other, "not mapped from a file");
+	munmap(private, 4096);
+	refused(&other, "no code at that address");
+	signal(SIGTRAP, SIG_IGN);
+	refused(&order, "handler of SIGTRAP");
+	order.mark_count = 0;
+	prctl(PR_SET_DUMPABLE, 0);
+	refused(&order, "PR_SET_DUMPABLE");
+}
+
+START_TEST(bytes_that_are_no_order_are_refused)
+{
+	const struct probe_order order = probed_order();
+	struct probe_order wrong[] = { order, order, order, order, order,
+				       order, order, order, order, order };
+
+	ck_assert(probe_order_is_valid(&order));
+	wrong[0].bytes--;
+	wrong[1].version++;
+	wrong[2].old_bytes = PROBE_OLD_BYTES + 1;
+	wrong[3].old_bytes = PROBE_JUMP_BYTES - 1;
+	wrong[4].moved_bytes = PROBE_MOVED_BYTES + 1;
+	wrong[5].fixups[0] = 8;
+	wrong[6].marks[0].old = PROBE_JUMP_BYTES;
+	wrong[7].marks[1].moved = 11;
+	wrong[8].mark_count = PROBE_MARKS_MAX + 1;
+	memset(wrong[9].name, 'x', sizeof(wrong[9].name));
+	ck_assert(!probe_order_is_valid(&wrong[_i]));
+}
+
+SUITE()
+{
+	FIXTURE(begin, recording_end);
+	TEST(a_probe_comes_and_goes);
+	TEST(a_call_is_an_op);
+	TEST(where_it_must_not_be_it_is_not);
+	LOOP(bytes_that_are_no_order_are_refused, 0, 10);
+}
