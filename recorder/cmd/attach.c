@@ -26,13 +26,15 @@
 
 #include "advice.h"
 #include "attach_call.h"
+#include "attach_signals.h"
+#include "attach_sleeper.h"
 #include "attach_stack.h"
 #include "attach_symbols.h"
 #include "attach_threads.h"
 #include "executable.h"
 
 enum {
-	HIT_MS = 2000,  /* until a thread comes by */
+	HIT_MS = 1000,  /* until a thread comes by, twice */
 	REST_MS = 2,    /* without breakpoints, when one came by at a bad moment */
 	LOAD_MS = 3000, /* until the library is there */
 	CALL_MS = 3000
@@ -41,6 +43,7 @@ enum {
 struct attach {
 	pid_t pid;
 	bool has_library;
+	bool may_interrupt;
 	char library[EXECUTABLE_PATH_BYTES];
 	char *error;
 	struct attach_threads threads;
@@ -109,15 +112,18 @@ static const char *const entries[] = { "epoll_wait",
 				       "sched_yield",
 				       "syscall" };
 
-static void add_entries(struct attach *attach)
-{
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		const struct attach_symbol *symbol = NULL;
+/* Not where the program's own allocator may call them, or hide in them. */
+static const char *const more_entries[] = {
+	"pthread_mutex_lock", "pthread_mutex_unlock", "malloc", "free", "clock_gettime", "kill"
+};
 
-		while ((symbol = attach_symbols_next(&attach->libc, entries[i], symbol)))
-			(void)attach_threads_add_trap(&attach->threads, symbol->address,
-						      ATTACH_TRAPS_ENTRY);
-	}
+static void add_entry(struct attach *attach, const char *name)
+{
+	const struct attach_symbol *symbol = NULL;
+
+	while ((symbol = attach_symbols_next(&attach->libc, name, symbol)))
+		(void)attach_threads_add_trap(&attach->threads, symbol->address,
+					      ATTACH_TRAPS_ENTRY);
 }
 
 /* 0: nobody came by at a good moment. */
@@ -138,7 +144,7 @@ static pid_t await_thread(struct attach *attach)
 			continue;
 		}
 		if (!held->is_child && attach_thread_get(held->tid, &registers) &&
-		    attach_stack_is_safe(attach->stack, held->tid, &registers))
+		    attach_stack_is_safe(attach->stack, held->tid, &registers, false))
 			return held->tid;
 		attach_threads_go(held);
 		held = attach_threads_wait(threads, REST_MS);
@@ -146,6 +152,27 @@ static pid_t await_thread(struct attach *attach)
 			attach_threads_go(held);
 	}
 	return 0;
+}
+
+static pid_t find_thread(struct attach *attach)
+{
+	bool may = attach_signal_may_trap(&attach->threads);
+	pid_t tid;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		add_entry(attach, entries[i]);
+	tid = may ? await_thread(attach) : 0;
+	if (tid == 0)
+		tid = attach_sleeper_find(&attach->threads, attach->stack, false);
+	if (tid != 0 || attach->threads.is_gone)
+		return tid;
+	for (size_t i = 0; i < sizeof(more_entries) / sizeof(more_entries[0]); i++)
+		add_entry(attach, more_entries[i]);
+	if (may && !attach_has_own_allocator(&attach->threads))
+		tid = await_thread(attach);
+	return tid != 0 || !attach->may_interrupt
+		       ? tid
+		       : attach_sleeper_find(&attach->threads, attach->stack, true);
 }
 
 /* --- What it does ----------------------------------------------------------------------------- */
@@ -229,12 +256,15 @@ static bool load(struct attach *attach)
 	attach->stack = attach_stack_open(attach->pid, attach->threads.memory);
 	if (!attach->stack)
 		return fail(attach, "its files cannot be read");
-	add_entries(attach);
-	tid = await_thread(attach);
+	tid = find_thread(attach);
 	if (attach->threads.is_gone)
 		return fail(attach, "it has ended, or runs another program now");
 	if (tid == 0)
-		return fail(attach, "none of its threads called libc within %d s", HIT_MS / 1000);
+		return fail(attach,
+			    "none of its threads came by at a good moment within %d s, and none "
+			    "sleeps where it can be stopped%s",
+			    2 * HIT_MS / 1000,
+			    attach->may_interrupt ? "" : " unnoticed (--interrupt: with EINTR)");
 	return run_in(attach, tid);
 }
 
@@ -260,7 +290,7 @@ static void trace(struct attach *attach, int pipe)
 	(void)!write(pipe, &report, sizeof(report));
 }
 
-bool attach_load(pid_t pid, char error[ATTACH_ERROR_BYTES])
+bool attach_load(pid_t pid, bool may_interrupt, char error[ATTACH_ERROR_BYTES])
 {
 	static struct attach attach;
 	struct report report = { .error = "the process that traced it has ended" };
@@ -269,6 +299,7 @@ bool attach_load(pid_t pid, char error[ATTACH_ERROR_BYTES])
 
 	attach = (struct attach){ .pid = pid,
 				  .has_library = advice_has_library(pid),
+				  .may_interrupt = may_interrupt,
 				  .error = error };
 	if (!executable_library(attach.library, sizeof(attach.library)))
 		return fail(&attach, "libwcprof.so is neither beside this command nor where it is "

@@ -16,9 +16,9 @@ enum { ATTACH_ERROR_BYTES = 512 };
 bool attach_is_possible(pid_t pid, char error[ATTACH_ERROR_BYTES]);
 /*
  * Has a thread of the process open the library. If it has the library already, the thread makes
- * another control thread. No call of the program's is interrupted, and none fails. False as above:
- * then the process is as it was.
+ * another control thread. No call of the program's is interrupted, and none fails, unless the user
+ * says that one may. False as above: then the process is as it was.
  */
-bool attach_load(pid_t pid, char error[ATTACH_ERROR_BYTES]);
+bool attach_load(pid_t pid, bool may_interrupt, char error[ATTACH_ERROR_BYTES]);
 
 #endif

@@ -19,6 +19,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "attach_signals.h"
+
 enum {
 	RED_ZONE_BYTES = 128,
 	STACK_BYTES = 512 * 1024,
@@ -45,10 +47,16 @@ bool attach_call_prepare(struct attach_call *call, struct attach_threads *thread
 {
 	/* They have been there without a meaning for decades. */
 	static const char *const unused[] = { "sstk", "revoke", "gtty", "stty", "setlogin" };
+	/* A child would have the loader's lock held by a thread that it has not. fork() has no lock
+	 * yet at its entry. */
+	uint64_t fork = attach_symbols_address(libc, "fork");
 
 	*call = (struct attach_call){ .threads = threads, .libc = libc };
+	call->ignores_trap = attach_signal_is_ignored(threads->pid, SIGTRAP);
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]) && !call->return_address; i++)
 		call->return_address = attach_symbols_address(libc, unused[i]);
+	if (fork)
+		(void)attach_threads_add_trap(threads, fork, ATTACH_TRAPS_FORK);
 	return call->return_address &&
 	       attach_threads_add_trap(threads, call->return_address, ATTACH_TRAPS_RETURN);
 }
@@ -180,12 +188,15 @@ uint64_t attach_call_put(struct attach_call *call, const char *text)
 void attach_call_end(struct attach_call *call)
 {
 	const uint64_t mapping[ATTACH_ARGUMENTS] = { call->stack, STACK_BYTES };
+	const uint64_t ignore[ATTACH_ARGUMENTS] = { SIGTRAP, (uintptr_t)SIG_IGN };
 	struct attach_threads *threads = call->threads;
 	uint64_t result;
 
 	call->stack = 0;
 	if (mapping[0] && !threads->fault)
 		(void)call_by_name(call, "munmap", mapping, &result);
+	if (call->ignores_trap && !threads->fault)
+		(void)call_by_name(call, "signal", ignore, &result);
 	if (call->error_address)
 		(void)!pwrite(threads->memory, &call->error, sizeof(call->error),
 			      (off_t)call->error_address);
@@ -193,4 +204,5 @@ void attach_call_end(struct attach_call *call)
 	restore(call, threads->caller);
 	(void)ptrace(PTRACE_CONT, threads->caller, 0, 0);
 	threads->caller = 0;
+	attach_threads_go_all(threads);
 }

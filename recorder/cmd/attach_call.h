@@ -19,6 +19,7 @@ struct attach_call {
 	uint64_t return_address;           /* of a breakpoint */
 	struct user_regs_struct registers; /* as they were */
 	uint64_t mask;
+	bool ignores_trap;      /* SIGTRAP: a breakpoint makes the kernel forget that */
 	uint64_t error_address; /* of errno */
 	int error;
 	uint64_t stack; /* of its own; 0 = none yet */

@@ -30,6 +30,7 @@ struct attach_stack {
 	const struct user_regs_struct *registers; /* of the thread that is looked at */
 	pid_t tid;
 	int frames;
+	bool waits_for_lock;
 	bool is_unsafe;
 };
 
@@ -171,6 +172,10 @@ static const char *const libc_functions[] = { "dl_iterate_phdr",
 					      "pthread_cancel",
 					      "__restore_rt" };
 
+/* A lock may be an allocator's, whose functions have no names in a stripped program. */
+static const char *const lock_functions[] = { "pthread_mutex_*", "pthread_rwlock_*", "mtx_*lock",
+					      "pthread_spin_*", "__lll_*" };
+
 static bool fits_any(const char *name, const char *const *patterns, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -204,9 +209,11 @@ static bool is_unsafe_at(const struct attach_stack *stack, Dwarf_Addr address)
 		function = NULL;
 	if (file && FITS(file, unsafe_files))
 		return true;
-	return function &&
-	       (FITS(function, allocators) ||
-		(file && fnmatch("libc.so*", file, 0) == 0 && FITS(function, libc_functions)));
+	if (!function || FITS(function, allocators))
+		return function != NULL;
+	return file && fnmatch("libc.so*", file, 0) == 0 &&
+	       (FITS(function, libc_functions) ||
+		(!stack->waits_for_lock && FITS(function, lock_functions)));
 }
 
 static int see_frame(Dwfl_Frame *frame, void *argument)
@@ -225,11 +232,12 @@ static int see_frame(Dwfl_Frame *frame, void *argument)
 }
 
 bool attach_stack_is_safe(struct attach_stack *stack, pid_t tid,
-			  const struct user_regs_struct *registers)
+			  const struct user_regs_struct *registers, bool waits_for_lock)
 {
 	stack->tid = tid;
 	stack->registers = registers;
 	stack->frames = 0;
+	stack->waits_for_lock = waits_for_lock;
 	stack->is_unsafe = false;
 	(void)dwfl_getthread_frames(stack->dwfl, tid, see_frame, stack);
 	return !stack->is_unsafe && stack->frames > 1;

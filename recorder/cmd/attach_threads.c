@@ -14,7 +14,6 @@
  */
 #include "attach_threads.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,16 +22,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "attach_signals.h"
+#include "attach_traps.h"
 #include "procfs.h"
 #include "tasks.h"
 
 enum {
-	INT3 = 0xcc,
 	PASSES_MAX = 100, /* over the list of threads, until none is new */
 	LOOK_MS = 1,
 	/* From a breakpoint to the stop the kernel takes some microseconds of CPU time. */
@@ -120,52 +119,7 @@ int attach_threads_seize(struct attach_threads *threads, pid_t pid)
 	return threads->count == 0 && seizing.result == 0 ? -ESRCH : seizing.result;
 }
 
-/* --- Registers -------------------------------------------------------------------------------- */
-
-bool attach_thread_get(pid_t tid, struct user_regs_struct *registers)
-{
-	struct iovec part = { registers, sizeof(*registers) };
-
-	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &part) == 0;
-}
-
-bool attach_thread_set(pid_t tid, const struct user_regs_struct *registers)
-{
-	struct iovec part = { (void *)(uintptr_t)registers, sizeof(*registers) };
-
-	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &part) == 0;
-}
-
 /* --- Breakpoints ------------------------------------------------------------------------------ */
-
-bool attach_threads_add_trap(struct attach_threads *threads, uint64_t address,
-			     enum attach_traps when)
-{
-	struct attach_trap *trap = &threads->traps[threads->trap_count];
-
-	for (size_t i = 0; i < threads->trap_count; i++)
-		if (threads->traps[i].address == address)
-			return true;
-	if (threads->trap_count == ATTACH_TRAPS_MAX ||
-	    pread(threads->memory, &trap->byte, 1, (off_t)address) != 1)
-		return false;
-	trap->address = address;
-	trap->when = when;
-	threads->trap_count++;
-	return true;
-}
-
-static void write_traps(const struct attach_threads *threads, int memory, enum attach_traps which)
-{
-	const uint8_t int3 = INT3;
-
-	for (size_t i = 0; i < threads->trap_count; i++) {
-		const struct attach_trap *trap = &threads->traps[i];
-
-		(void)!pwrite(memory, trap->when == which ? &int3 : &trap->byte, 1,
-			      (off_t)trap->address);
-	}
-}
 
 static void note_mask(uint32_t tid, void *context)
 {
@@ -182,15 +136,7 @@ void attach_threads_set(struct attach_threads *threads, enum attach_traps which)
 		return;
 	if (which == ATTACH_TRAPS_ENTRY)
 		(void)tasks_see((uint32_t)threads->pid, note_mask, threads);
-	write_traps(threads, threads->memory, which);
-}
-
-static bool is_trap(const struct attach_threads *threads, uint64_t address)
-{
-	for (size_t i = 0; i < threads->trap_count; i++)
-		if (threads->traps[i].address == address)
-			return true;
-	return false;
+	attach_traps_write(threads, threads->memory, which);
 }
 
 /* Whether it stopped in a breakpoint of ours; then it is before that again. */
@@ -200,25 +146,11 @@ static bool step_back(const struct attach_threads *threads, pid_t tid)
 	siginfo_t info;
 
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) != 0 || info.si_code != SI_KERNEL ||
-	    !attach_thread_get(tid, &registers) || !is_trap(threads, registers.rip - 1))
+	    !attach_thread_get(tid, &registers) || !attach_traps_at(threads, registers.rip - 1))
 		return false;
 	registers.rip--;
 	registers.orig_rax = UINT64_MAX;
 	return attach_thread_set(tid, &registers);
-}
-
-/* A thread that blocks all others had blocked it as well. */
-static void block_again(const struct attach_thread *thread)
-{
-	const uint64_t usual =
-		1u << (SIGHUP - 1) | 1u << (SIGINT - 1) | 1u << (SIGTERM - 1) | 1u << (SIGUSR1 - 1);
-	uint64_t mask = 0;
-
-	if (ptrace(PTRACE_GETSIGMASK, thread->tid, sizeof(mask), &mask) != 0 ||
-	    (!thread->blocks_trap && (mask & usual) != usual))
-		return;
-	mask |= UINT64_C(1) << (SIGTRAP - 1);
-	(void)ptrace(PTRACE_SETSIGMASK, thread->tid, sizeof(mask), &mask);
 }
 
 void attach_threads_go(struct attach_thread *thread)
@@ -237,7 +169,7 @@ static void free_child(const struct attach_threads *threads, pid_t child)
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)child);
 	memory = open(path, O_RDWR | O_CLOEXEC);
 	if (memory >= 0) {
-		write_traps(threads, memory, ATTACH_TRAPS_NONE);
+		attach_traps_write(threads, memory, ATTACH_TRAPS_NONE);
 		close(memory);
 	}
 	(void)ptrace(PTRACE_DETACH, child, 0, 0);
@@ -304,7 +236,8 @@ static void on_exec(struct attach_threads *threads, pid_t tid)
 	drop(threads, tid);
 }
 
-static void on_event(struct attach_threads *threads, struct attach_thread *thread, int event,
+/* Whether the thread is held now. */
+static bool on_event(struct attach_threads *threads, struct attach_thread *thread, int event,
 		     int signal)
 {
 	pid_t tid = thread->tid;
@@ -313,11 +246,15 @@ static void on_event(struct attach_threads *threads, struct attach_thread *threa
 
 	if (event == PTRACE_EVENT_STOP && is_stop) {
 		(void)ptrace(PTRACE_LISTEN, tid, 0, 0);
-		return;
+		return false;
 	}
 	if (event == PTRACE_EVENT_STOP && !thread->is_born) {
 		on_birth(threads, thread);
-		return;
+		return false;
+	}
+	if (event == PTRACE_EVENT_STOP && tid == threads->wanted) {
+		thread->is_held = true;
+		return true;
 	}
 	if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
 	    event == PTRACE_EVENT_VFORK)
@@ -325,6 +262,7 @@ static void on_event(struct attach_threads *threads, struct attach_thread *threa
 	else if (event == PTRACE_EVENT_EXEC)
 		on_exec(threads, tid);
 	(void)ptrace(PTRACE_CONT, tid, 0, 0);
+	return false;
 }
 
 static bool is_fault(int signal)
@@ -347,20 +285,20 @@ static struct attach_thread *on_status(struct attach_threads *threads, pid_t tid
 		return NULL;
 	if (!thread)
 		thread = add(threads, tid);
-	if (status >> 16) {
-		on_event(threads, thread, status >> 16, WSTOPSIG(status));
-		return NULL;
-	}
+	if (status >> 16)
+		return on_event(threads, thread, status >> 16, WSTOPSIG(status)) ? thread : NULL;
 	if (tid == threads->caller && is_fault(WSTOPSIG(status))) {
 		threads->fault = WSTOPSIG(status);
 		thread->is_held = true;
 		return thread;
 	}
 	if (WSTOPSIG(status) != SIGTRAP || !step_back(threads, tid)) {
+		if (attach_signal_is_ignored(threads->pid, WSTOPSIG(status)))
+			attach_signal_call_again(tid);
 		(void)ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status));
 		return NULL;
 	}
-	block_again(thread);
+	attach_signal_block_trap(thread);
 	thread->is_held = true;
 	return thread;
 }
@@ -417,10 +355,36 @@ struct attach_thread *attach_threads_wait_for_caller(struct attach_threads *thre
 		if (held && held->tid == threads->caller)
 			return held;
 		/* Another one that was on its way into a breakpoint. */
-		if (held)
+		if (held && !attach_traps_are_fork(threads, held->tid))
 			attach_threads_go(held);
 	} while (!threads->is_gone && now_ms() < end_ms);
 	return NULL;
+}
+
+struct attach_thread *attach_threads_interrupt(struct attach_threads *threads, pid_t tid,
+					       int timeout_ms)
+{
+	struct attach_thread *held = NULL;
+
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
+		return NULL;
+	threads->wanted = tid;
+	for (int i = 0; i < timeout_ms && !threads->is_gone && !held; i++) {
+		held = attach_threads_wait(threads, LOOK_MS);
+		if (held && held->tid != tid) {
+			attach_threads_go(held);
+			held = NULL;
+		}
+	}
+	threads->wanted = 0;
+	return held;
+}
+
+void attach_threads_go_all(struct attach_threads *threads)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->all[i].is_held && threads->all[i].is_born)
+			attach_threads_go(&threads->all[i]);
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */
@@ -458,11 +422,10 @@ void attach_threads_release(struct attach_threads *threads)
 	struct attach_thread *held;
 
 	attach_threads_set(threads, ATTACH_TRAPS_NONE);
+	attach_threads_go_all(threads);
 	for (size_t i = 0; i < threads->count; i++) {
 		struct attach_thread *thread = &threads->all[i];
 
-		if (thread->is_held)
-			attach_threads_go(thread);
 		thread->is_clear = false;
 		thread->ran_ns = ran_ns(thread->is_child ? thread->tid : threads->pid, thread->tid);
 	}

@@ -17,8 +17,9 @@
 enum { ATTACH_TRAPS_MAX = 128 };
 
 /* Which breakpoints are in the code. ENTRY: those that threads are to run into. RETURN: the one to
- * which functions return that are called for us. */
-enum attach_traps { ATTACH_TRAPS_NONE, ATTACH_TRAPS_ENTRY, ATTACH_TRAPS_RETURN };
+ * which functions return that are called for us. With it come those of FORK: a thread that hits
+ * one of them waits until all is over. */
+enum attach_traps { ATTACH_TRAPS_NONE, ATTACH_TRAPS_ENTRY, ATTACH_TRAPS_RETURN, ATTACH_TRAPS_FORK };
 
 struct attach_trap {
 	uint64_t address;
@@ -40,6 +41,7 @@ struct attach_threads {
 	pid_t pid;
 	int memory;   /* /proc/PID/mem */
 	bool is_gone; /* it has ended, or runs another program */
+	pid_t wanted; /* a thread that is to stop where it is; 0 = none is */
 	pid_t caller; /* the thread that calls a function for us; 0 = none does */
 	int fault;    /* a signal of that thread's own doing, which it has not got; 0 = none */
 	struct attach_thread *all;
@@ -64,8 +66,14 @@ struct attach_thread *attach_threads_wait(struct attach_threads *threads, int ti
 /* The same until just the caller does, or has a fault. */
 struct attach_thread *attach_threads_wait_for_caller(struct attach_threads *threads,
 						     int timeout_ms);
+/* Has a thread stop in the system call that it is blocked in; NULL: it does not. The kernel ends
+ * the call, and the registers say whether it goes on with it. */
+struct attach_thread *attach_threads_interrupt(struct attach_threads *threads, pid_t tid,
+					       int timeout_ms);
 /* Goes on. */
 void attach_threads_go(struct attach_thread *thread);
+/* All that are held. */
+void attach_threads_go_all(struct attach_threads *threads);
 /* Takes the breakpoints away, and returns when no thread can hit one any more. */
 void attach_threads_release(struct attach_threads *threads);
 

@@ -58,12 +58,12 @@ static int point_calls(pid_t pid, const char *name, const char *path)
 	return CMD_DONE;
 }
 
-static int attach_to(pid_t pid, const char *name)
+static int attach_to(const struct cmd_options *options, pid_t pid, const char *name)
 {
 	char path[REACH_PATH_BYTES], error[ATTACH_ERROR_BYTES];
 
 	if (!listens_now(pid, path)) {
-		if (!attach_is_possible(pid, error) || !attach_load(pid, error))
+		if (!attach_is_possible(pid, error) || !attach_load(pid, options->interrupt, error))
 			return cmd_fail("%d %s: not attached: %s", (int)pid, name, error);
 		if (!await_socket(pid, path))
 			return cmd_fail("%d %s: the library is loaded, and does not listen (wcprof "
@@ -80,5 +80,5 @@ int cmd_attach(struct cmd_options *options)
 
 	if (pid == 0 || !procfs_read(pid, &status))
 		return cmd_fail("there is no process %s", options->arguments[0]);
-	return attach_to(pid, status.name);
+	return attach_to(options, pid, status.name);
 }

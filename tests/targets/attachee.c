@@ -11,10 +11,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -172,6 +174,94 @@ static const struct {
 	{ "signals", send_signals }, { "asleep", sleep_long },
 };
 
+/* --- The only thread sleeps, for as long as it says, and then ends --- */
+
+enum { SLEEP_MS = 5000 };
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool sleep_in_poll(void)
+{
+	return poll(NULL, 0, SLEEP_MS) == 0;
+}
+
+static bool sleep_in_nanosleep(void)
+{
+	return nanosleep(&(struct timespec){ SLEEP_MS / 1000, 0 }, NULL) == 0;
+}
+
+static bool sleep_in_select(void)
+{
+	return select(0, NULL, NULL, NULL, &(struct timeval){ SLEEP_MS / 1000, 0 }) == 0;
+}
+
+static bool sleep_in_cond(void)
+{
+	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += SLEEP_MS / 1000;
+	pthread_mutex_lock(&lock);
+	return pthread_cond_timedwait(&cond, &lock, &until) == ETIMEDOUT;
+}
+
+/* The end of a child that is waited for by another one is what wakes it. */
+static bool sleep_in_epoll(void)
+{
+	int ends_of_pipe[2], set = epoll_create1(0);
+	struct epoll_event event = { .events = EPOLLHUP };
+
+	if (pipe(ends_of_pipe) != 0)
+		return false;
+	epoll_ctl(set, EPOLL_CTL_ADD, ends_of_pipe[0], &event);
+	if (fork() == 0) {
+		sleep_in_nanosleep();
+		_exit(0);
+	}
+	close(ends_of_pipe[1]);
+	return epoll_wait(set, &event, 1, -1) == 1;
+}
+
+static bool sleep_limited(void)
+{
+	struct epoll_event event;
+
+	return epoll_wait(epoll_create1(0), &event, 1, 100 * SLEEP_MS) == 0;
+}
+
+static const struct {
+	const char *name;
+	bool (*sleep)(void);
+} sleeps[] = {
+	{ "poll", sleep_in_poll },     { "nanosleep", sleep_in_nanosleep },
+	{ "select", sleep_in_select }, { "cond", sleep_in_cond },
+	{ "epoll", sleep_in_epoll },   { "limited", sleep_limited },
+};
+
+static int sleep_alone(const char *name)
+{
+	for (size_t i = 0; i < sizeof(sleeps) / sizeof(sleeps[0]); i++) {
+		uint64_t begin_ms = now_ms();
+
+		if (strcmp(name, sleeps[i].name) != 0)
+			continue;
+		puts("ready");
+		fflush(stdout);
+		if (!sleeps[i].sleep() || now_ms() - begin_ms < SLEEP_MS - 1)
+			fail(name);
+		puts(faults == 0 ? "well" : "not well");
+		return faults != 0;
+	}
+	return 2;
+}
+
 static void prepare(void)
 {
 	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
@@ -193,7 +283,7 @@ int main(int argc, char **argv)
 		if (argc > 1 && strcmp(argv[1], scenarios[i].name) == 0)
 			worker = scenarios[i].worker;
 	if (!worker)
-		return 2;
+		return sleep_alone(argc > 1 ? argv[1] : "");
 	prepare();
 	if (worker == sleep_long)
 		pthread_mutex_lock(&lock);
