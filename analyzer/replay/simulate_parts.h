@@ -133,7 +133,7 @@ struct player {
 };
 
 /* In a stall these go on first, from the first to the last. */
-enum stalled_rank { STALLED_TRYING, STALLED_WAITING, STALLED_TO_START };
+enum stalled_rank { STALLED_TRYING, STALLED_WAITING, STALLED_JOINING, STALLED_TO_START };
 
 struct stalled {
 	uint64_t now_ns; /* its own: the earliest of its rank comes first */

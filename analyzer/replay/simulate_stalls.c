@@ -97,11 +97,14 @@ static bool only_tries(const struct simulation *sim, uint32_t actor)
 	       simulate_step_of(sim, actor)->type == STEP_CLAIM && !sim->players[actor].has_permit;
 }
 
-/* An actor that has not been started waits for nobody. */
+/* An actor that has not been started waits for nobody. One that waits for another one's end waits
+ * for what that one waits for. */
 static enum stalled_rank rank_of(const struct simulation *sim, uint32_t actor)
 {
 	if (sim->players[actor].life != PLAYER_STARTED)
 		return STALLED_TO_START;
+	if (simulate_step_of(sim, actor)->type == STEP_JOIN)
+		return STALLED_JOINING;
 	return only_tries(sim, actor) ? STALLED_TRYING : STALLED_WAITING;
 }
 

@@ -110,8 +110,40 @@ START_TEST(who_only_tries_goes_on_before_any_that_wait)
 }
 END_TEST
 
+/* Main has waited for longer, for the end of a worker, than that for a permit that nobody gives. */
+START_TEST(who_is_waited_for_goes_on_before_who_joins)
+{
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 50);
+	sketch_thread(&sketch, "worker", 0, 40);
+	sketch_thread(&sketch, "poster", 0, 12);
+	for (uint32_t i = 1; i <= 2; i++)
+		sketch_link(&sketch, 0, LINK_SPAWN, "", 0, 0, sketch.rec.threads[i].op);
+	sketch_wait(&sketch, 0, REASON_JOIN, "", 1, 40, sketch.rec.threads[1].op);
+	sketch_sleep(&sketch, 1, "work", 0, 5);
+	sketch_wait(&sketch, 1, REASON_SEM, "S", 5, 10, NO_INDEX);
+	sketch_sleep(&sketch, 1, "tail", 10, 40);
+	sketch_link(&sketch, 2, LINK_POST, "S", 10, 1, NO_INDEX);
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &(const struct script_options){ 0 });
+	for (size_t i = 0; i < script.step_count; i++)
+		if (script.steps[i].type == STEP_POST)
+			script.steps[i] = (struct step){ .type = STEP_FIXED };
+	const struct replay_answer answer = replayed_script(&script, NO_INDEX, 1);
+	ck_assert_uint_eq(answer.forced_steps, 1);
+	ck_assert_uint_eq(answer.stuck.actor, 1);
+	ck_assert_double_gt(answer.makespan_ns, 50e6);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(who_has_waited_longest_is_let_go_first);
 	TEST(who_only_tries_goes_on_before_any_that_wait);
+	TEST(who_is_waited_for_goes_on_before_who_joins);
 }
