@@ -5,6 +5,8 @@
  */
 #include "report/variation.h"
 
+#include <math.h>
+
 #include "looking.h"
 #include "report/analysis.h"
 #include "suite.h"
@@ -67,8 +69,44 @@ START_TEST(classes_that_are_not_shown_are_compared_too)
 }
 END_TEST
 
+/* A thread makes up for long syncs: it does less between its calls. The run seems to be the longer
+ * the briefer the syncs are. */
+START_TEST(what_would_make_the_run_longer_tells_nothing)
+{
+	struct options options = {
+		.top = 10, .factors = { { 0.5 }, 1 }, .class_regex = "", .model = "threads"
+	};
+	struct sketch sketch;
+	struct analysis analysis;
+	char error[OPTIONS_ERROR_BYTES];
+	uint64_t state = 5;
+	double at_ms = 0;
+	sketch_begin(&sketch);
+	uint32_t main_thread = sketch_thread(&sketch, "main", 0, 4.1 * LOOKING_ROUNDS);
+	for (int i = 0; i < LOOKING_ROUNDS; i++) {
+		double sync_ms = 1 + (double)random_number(&state, 1000001) / 1e6;
+		double rest_ms = 8 - 4 * sync_ms;
+		at_ms += rest_ms;
+		sketch_io(&sketch, main_thread, "sync", "file log", 1, at_ms, at_ms + sync_ms);
+		at_ms += sync_ms + 0.1;
+		sketch_io(&sketch, main_thread, "write", "file log", 1, at_ms - 0.1, at_ms);
+	}
+	sketch_end(&sketch);
+	ck_assert_int_eq(analysis_build(&analysis, &sketch.rec, &options, NULL, error), 0);
+	const struct sensitivity *found = &analysis.variation.sensitivity;
+	double least_ns = 0;
+	for (size_t i = 0; i < found->count; i++)
+		least_ns = fmin(least_ns, found->rows[i].saved_ns);
+	ck_assert_double_lt(least_ns, -0.3 * (double)analysis.actual_makespan_ns);
+	ck_assert_ptr_null(row_of(&analysis, sketch_class(&sketch, "sync")));
+	analysis_free(&analysis);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(what_varied_is_held_against_the_replay);
 	TEST(classes_that_are_not_shown_are_compared_too);
+	TEST(what_would_make_the_run_longer_tells_nothing);
 }
