@@ -33,8 +33,8 @@ enum guest {
 
 static const struct symbol_row rows[GUESTS] = {
 #define GUEST_WAIT(reason, type, symbol, parameters, arguments, address, name) \
-	SYMBOL_ROW(#symbol, "", false),
-#define GUEST_POLL(symbol, parameters, arguments) SYMBOL_ROW(#symbol, "", false),
+	SYMBOL_ROW(#symbol, "", SYMBOL_FUNCTION),
+#define GUEST_POLL(symbol, parameters, arguments) SYMBOL_ROW(#symbol, "", SYMBOL_FUNCTION),
 #include "guests.def"
 };
 

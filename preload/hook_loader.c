@@ -17,13 +17,16 @@ void hook_loading(const char *file, int flags)
 	if (flags & RTLD_DEEPBIND)
 		recorder_binds_deep();
 	modules_loading();
+	publishers_find();
 }
 
 int hook_dlclose(void *handle)
 {
 	modules_note();
 	stack_forget_all();
+	publishers_closing();
 	int result = real.dlclose(handle);
+	publishers_closed();
 	modules_unloaded();
 	stack_forget_all();
 	return result;

@@ -167,6 +167,12 @@ void guests_find(void) HIDDEN;
  * is made to call it, when the control thread was sent away. */
 void wcprof_attach(void);
 
+/* Where a tracer publishes what threads work for. Looks for it where objects were loaded since the
+ * last time; around each dlclose(). */
+void publishers_find(void) HIDDEN;
+void publishers_closing(void) HIDDEN;
+void publishers_closed(void) HIDDEN;
+
 /* For calls that must work before the constructor but never set up the recorder. */
 void hooks_resolve_once(void) HIDDEN;
 

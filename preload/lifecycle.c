@@ -62,6 +62,7 @@ static void thread_leaves(void *unused)
 void hooks_arm_thread(struct self *self)
 {
 	hooks_thread.is_armed = true;
+	publishers_find();
 	watch_publish_thread(self, (const void *)pthread_self());
 	if (!has_thread_key)
 		return;
@@ -175,6 +176,7 @@ __attribute__((constructor)) static void library_begins(int argc, char **argv, c
 	begin_sanitizer();
 	if (!hooks_are_late())
 		guests_find();
+	publishers_find();
 	has_thread_key = pthread_key_create(&thread_key, thread_leaves) == 0;
 	pthread_atfork(fork_prepare, fork_parent, child_begins);
 	at_quick_exit(image_ends);

@@ -149,19 +149,22 @@ static bool has_name(const struct object *object, size_t at, const struct symbol
 	return i == row->bytes;
 }
 
-static void *symbol_address(const struct object *object, uint32_t index,
-			    const struct symbol_row *row)
+static bool has_type(const ElfW(Sym) * symbol, const struct symbol_row *row)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	if (row->type == SYMBOL_FUNCTION)
+		return type == STT_FUNC || type == STT_GNU_IFUNC;
+	return type == (row->type == SYMBOL_DATA ? STT_OBJECT : STT_TLS);
+}
+
+static const ElfW(Sym) *
+	symbol_at(const struct object *object, uint32_t index, const struct symbol_row *row)
 {
 	const ElfW(Sym) *symbol = &object->symbols[index];
-	unsigned type = ELF64_ST_TYPE(symbol->st_info);
-	if (symbol->st_shndx == SHN_UNDEF ||
-	    (row->is_data ? type != STT_OBJECT : type != STT_FUNC && type != STT_GNU_IFUNC) ||
+	if (symbol->st_shndx == SHN_UNDEF || !has_type(symbol, row) ||
 	    !has_name(object, symbol->st_name, row) || !version_fits(object, index, row))
 		return NULL;
-	void *address = (void *)(object->base + symbol->st_value);
-	if (type == STT_GNU_IFUNC)
-		address = ((void *(*)(void))address)();
-	return address;
+	return symbol;
 }
 
 /* Two bits of a word of the table's filter are set for each symbol that is there. */
@@ -175,7 +178,7 @@ static bool may_have(const uint32_t *table, uint32_t hash)
 	return word >> hash % bits & word >> (hash >> shift) % bits & 1;
 }
 
-static void *look_up_gnu(const struct object *object, const struct symbol_row *row)
+static const ElfW(Sym) * look_up_gnu(const struct object *object, const struct symbol_row *row)
 {
 	const uint32_t *table = object->gnu_hash;
 	uint32_t bucket_count = table[0];
@@ -191,16 +194,16 @@ static void *look_up_gnu(const struct object *object, const struct symbol_row *r
 	for (;; index++) {
 		uint32_t entry = chain[index - first];
 		if ((entry | 1) == (hash | 1)) {
-			void *address = symbol_address(object, index, row);
-			if (address)
-				return address;
+			const ElfW(Sym) *symbol = symbol_at(object, index, row);
+			if (symbol)
+				return symbol;
 		}
 		if (entry & 1)
 			return NULL;
 	}
 }
 
-static void *look_up_sysv(const struct object *object, const struct symbol_row *row)
+static const ElfW(Sym) * look_up_sysv(const struct object *object, const struct symbol_row *row)
 {
 	const uint32_t *table = object->sysv_hash;
 	uint32_t hash = 0;
@@ -213,18 +216,29 @@ static void *look_up_sysv(const struct object *object, const struct symbol_row *
 		return NULL;
 	const uint32_t *chain = table + 2 + table[0];
 	for (uint32_t index = table[2 + hash % table[0]]; index; index = chain[index]) {
-		void *address = symbol_address(object, index, row);
-		if (address)
-			return address;
+		const ElfW(Sym) *symbol = symbol_at(object, index, row);
+		if (symbol)
+			return symbol;
 	}
 	return NULL;
 }
 
-void *object_look_up(const struct object *object, const struct symbol_row *row)
+const ElfW(Sym) * object_find(const struct object *object, const struct symbol_row *row)
 {
 	if (!object->symbols || !object->strings)
 		return NULL;
 	if (object->gnu_hash)
 		return look_up_gnu(object, row);
 	return object->sysv_hash ? look_up_sysv(object, row) : NULL;
+}
+
+void *object_look_up(const struct object *object, const struct symbol_row *row)
+{
+	const ElfW(Sym) *symbol = object_find(object, row);
+	if (!symbol)
+		return NULL;
+	void *address = (void *)(object->base + symbol->st_value);
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		address = ((void *(*)(void))address)();
+	return address;
 }

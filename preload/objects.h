@@ -9,13 +9,15 @@
 
 enum { SYMBOL_BYTES_MAX = 33, VERSION_BYTES_MAX = 16 };
 
+enum symbol_type { SYMBOL_FUNCTION, SYMBOL_DATA, SYMBOL_OF_THREAD };
+
 /* Made by SYMBOL_ROW(). Without addresses, which the loader would have to write. */
 struct symbol_row {
 	char symbol[SYMBOL_BYTES_MAX];
 	char version[VERSION_BYTES_MAX]; /* empty: the default one */
 	uint32_t hash;                   /* of the GNU table */
 	uint16_t bytes;                  /* of the symbol, its end included */
-	bool is_data;                    /* no function */
+	uint16_t type;                   /* enum symbol_type */
 };
 
 /*
@@ -38,9 +40,9 @@ struct symbol_row {
 	(5381U * POWER_OF_33(sizeof(s) - 1) + HASH_FROM(s, 0) + HASH_FROM(s, 4) +   \
 	 HASH_FROM(s, 8) + HASH_FROM(s, 12) + HASH_FROM(s, 16) + HASH_FROM(s, 20) + \
 	 HASH_FROM(s, 24) + HASH_FROM(s, 28))
-#define SYMBOL_ROW(symbol, version, is_data)                                  \
-	{                                                                     \
-		symbol, version, SYMBOL_HASH(symbol), sizeof(symbol), is_data \
+#define SYMBOL_ROW(symbol, version, type)                                  \
+	{                                                                  \
+		symbol, version, SYMBOL_HASH(symbol), sizeof(symbol), type \
 	}
 
 /* The tables of one loaded object. */
@@ -61,7 +63,8 @@ struct object {
 };
 
 void object_read(struct object *, const struct link_map *) HIDDEN;
-/* NULL: it does not define that. */
+/* NULL: it does not define that. Of an indirect function it may choose NULL, too. */
+const ElfW(Sym) * object_find(const struct object *, const struct symbol_row *) HIDDEN;
 void *object_look_up(const struct object *, const struct symbol_row *) HIDDEN;
 /* The version of a symbol that the object wants from others; "" = any. */
 const char *object_version_wanted(const struct object *, size_t symbol) HIDDEN;

@@ -82,7 +82,7 @@ static bool segment_is_go(const struct headers *headers, const ElfW(Phdr) * head
 
 bool program_is_go(void)
 {
-	static const struct symbol_row row = SYMBOL_ROW("_cgo_topofstack", "", false);
+	static const struct symbol_row row = SYMBOL_ROW("_cgo_topofstack", "", SYMBOL_FUNCTION);
 	const struct headers headers = {
 		(const ElfW(Phdr) *)getauxval(AT_PHDR),
 		getauxval(AT_PHNUM),

@@ -30,7 +30,7 @@ void *hooks_real_dlopen;
 void *hooks_real_dlmopen;
 unsigned int *hooks_libc_threads;
 
-#define ROW(symbol, version) SYMBOL_ROW(#symbol, version, false)
+#define ROW(symbol, version) SYMBOL_ROW(#symbol, version, SYMBOL_FUNCTION)
 
 static const struct symbol_row rows[HOOK_COUNT] = {
 #define HOOK(type, symbol, parameters, arguments)                         ROW(symbol, ""),
@@ -83,7 +83,8 @@ static void *find(const struct symbol_row *row)
 /* How many threads libc knows of; NULL: this libc keeps that to itself. */
 static unsigned int *find_thread_count(void)
 {
-	static const struct symbol_row row = SYMBOL_ROW("__nptl_nthreads", "GLIBC_PRIVATE", true);
+	static const struct symbol_row row =
+		SYMBOL_ROW("__nptl_nthreads", "GLIBC_PRIVATE", SYMBOL_DATA);
 
 	return find(&row);
 }
@@ -91,7 +92,8 @@ static unsigned int *find_thread_count(void)
 /* NULL: the kernel maps no code, or a tool that runs the program has hidden it. */
 static void find_kernel_clock(void)
 {
-	static const struct symbol_row row = SYMBOL_ROW("__vdso_clock_gettime", "", false);
+	static const struct symbol_row row =
+		SYMBOL_ROW("__vdso_clock_gettime", "", SYMBOL_FUNCTION);
 
 	*(void **)&recorder_kernel_clock = find(&row);
 }

@@ -21,6 +21,7 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "context.h"
 #include "gate.h"
 #include "handles.h"
 #include "op.h"
@@ -433,6 +434,17 @@ void wcprof_v1_link(enum wcprof_link_kind kind, wcprof_op from, wcprof_op to, co
 	record.ident = to_string(ident);
 	record.start = record.end = clock_now_ticks();
 	(void)chunk_append(self, &record);
+	self_leave(self);
+}
+
+/* --- Traces --- */
+
+void wcprof_v1_trace(const uint8_t *trace_id, const uint8_t *span_id)
+{
+	struct self *self = enter();
+
+	if (self)
+		context_say(self, trace_id, span_id);
 	self_leave(self);
 }
 

@@ -63,6 +63,7 @@ static void put_word(struct text *text, const struct word *words, size_t count, 
 #define AFTER_SIGNED ""
 #define AFTER_UNREAD ""
 #define AFTER_WORD   ""
+#define AFTER_HEX    ""
 #define AFTER_FLAG   "1"
 static const struct {
 #define EVENT_KEY(name, key, type, meaning)     char name[sizeof(",\"" key "\":" AFTER_##type)];
@@ -250,6 +251,32 @@ static void put_sample(const struct dump *dump, struct text *text, const struct 
 	text_put_literal(text, "}\n");
 }
 
+/* All its digits. */
+static void put_id(struct text *text, uint64_t high, uint64_t low, size_t bytes)
+{
+	const uint64_t halves[2] = { __builtin_bswap64(high), __builtin_bswap64(low) };
+
+	text_put_literal(text, "\"");
+	text_put_hex(text, (const uint8_t *)halves, bytes);
+	text_put_literal(text, "\"");
+}
+
+static void put_context(const struct dump *dump, struct text *text, const struct record *record)
+{
+	PUT_LINE(text, CONTEXT);
+	if ((record->id | record->parent) != 0) {
+		PUT_KEY(text, TRACE);
+		put_id(text, record->id, record->parent, 2 * sizeof(uint64_t));
+	}
+	if (record->value != 0) {
+		PUT_KEY(text, SPAN);
+		put_id(text, record->value, 0, sizeof(uint64_t));
+	}
+	PUT_U64(text, START, dump_ns(dump, record->start));
+	PUT_U64(text, THREAD, record->name);
+	text_put_literal(text, "}\n");
+}
+
 void eventtext_put(struct text *text, const struct dump *dump, const struct record *record)
 {
 	if (record->type == RECORD_OP)
@@ -258,6 +285,8 @@ void eventtext_put(struct text *text, const struct dump *dump, const struct reco
 		put_wait(dump, text, record);
 	else if (record->type == RECORD_SAMPLE)
 		put_sample(dump, text, record);
+	else if (record->type == RECORD_CONTEXT)
+		put_context(dump, text, record);
 	else
 		put_link(dump, text, record);
 }

@@ -18,7 +18,7 @@
 
 #include "tallies.h"
 
-enum { FORMAT_VERSION = 26 };
+enum { FORMAT_VERSION = 27 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 
@@ -56,7 +56,8 @@ enum record_type {
 	RECORD_WAIT = 2,
 	RECORD_LINK = 3,
 	RECORD_SAMPLE = 4,
-	RECORD_ATTACHED = 5
+	RECORD_ATTACHED = 5,
+	RECORD_CONTEXT = 6
 };
 
 /*
@@ -83,7 +84,8 @@ enum record_type {
  * Of a sample, `value` is its thread's CPU time so far, in nanoseconds. `parent` is the op in which
  * the thread was, and `name` the index of the thread. `count` is the number of the processor that
  * it was on. `id` is how long the thread has waited for a CPU in its life: nanoseconds, as of the
- * last 50 ms or so; 0 = not known. Start and end are the same.
+ * last 50 ms; 0 = not known. Start and end are the same. Of a context: `id` and `parent` are halves
+ * of a trace's id, `value` is a span's.
  */
 struct record {
 	uint64_t start;
@@ -162,7 +164,7 @@ enum {
 	ROSTER_SLOTS = 4096,
 	SLOT_ENTRIES = 24,
 	SLOT_BASES = 256,
-	SLOT_BYTES = 2432 + 2 * SLOT_BASES,
+	SLOT_BYTES = 2496 + 2 * SLOT_BASES,
 	STRINGS_MAX = 65536,
 	STRING_BUCKETS = 131072,
 	STRING_BYTES_MAX = 1023,
@@ -314,9 +316,10 @@ struct slot {
 	/* When its process ended, or recording was turned off last, 0 = neither (mark.h). */
 	uint64_t last_ticks;
 	uint64_t last_cpu_ns;
-	uint32_t opening;        /* of its entries but for [0] and attachments (opening.h) */
-	uint32_t chunk_from;     /* as many records had others written to its chunk */
-	struct thread_cost cost; /* added to by its thread only */
+	uint32_t opening;              /* of its entries but for [0] and attachments (opening.h) */
+	uint32_t chunk_from;           /* as many records had others written to its chunk */
+	struct thread_context context; /* its thread's (context.h) */
+	struct thread_cost cost;       /* added to by its thread only */
 	uint64_t counters[COUNTER_COUNT]; /* added to by its thread only */
 	char name[16];                    /* as of its registration */
 	struct open_entry found;          /* a call it was in when recording began (census.h) */

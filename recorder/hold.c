@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "context.h"
 #include "fields.h"
 #include "opening.h"
 #include "op.h"
@@ -39,6 +40,7 @@ static inline __attribute__((always_inline)) void begin(struct self *self, struc
 		return;
 	if (UNLIKELY(load_relaxed(&watch->holder_op) != 0))
 		watch_end_hold(self, watch, start);
+	context_follow(self);
 	/* Once: it is another as soon as another thread lets go of a lock of this one's. */
 	parent = op_current(self);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);

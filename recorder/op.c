@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "clock.h"
+#include "context.h"
 #include "descriptors.h"
 #include "destinations.h"
 #include "entries.h"
@@ -235,6 +236,7 @@ static inline __attribute__((always_inline)) uint64_t begin_op(struct self *self
 	};
 
 	entries_tidy(self, frame, RECORD_OP);
+	context_follow(self);
 	if (record.fd >= 0)
 		descriptors_describe(self, &record);
 	record.parent = op_current(self);

@@ -300,6 +300,20 @@ void descriptor_paired(int fd, int other) HIDDEN;
 void descriptor_counted(int fd) HIDDEN;
 void descriptor_copied(int fd, int from) HIDDEN;
 
+/* --- Trace ids ------------------------------------------------------------------------------- */
+
+/* Where in each thread's storage a tracer's pointer to its record lies (context.h). */
+struct context_place {
+	uint64_t module; /* number of the block of storage; 0 = `offset` is from the thread's own
+			  * block, on every thread */
+	uint64_t offset; /* in it */
+	uint64_t block_generation; /* a thread that knows of no such generation of objects has no
+				    * block of that object's */
+};
+
+/* From now on it lies there; NULL: nowhere. One thread at a time. */
+void context_publish(const struct context_place *) HIDDEN;
+
 /* --- Strings and stacks ---------------------------------------------------------------------- */
 
 /* Id of a string in the arena; 0 when it is empty or the arena's strings are full (counted). */

@@ -21,6 +21,7 @@
 #include <ucontext.h>
 
 #include "clock.h"
+#include "context.h"
 #include "glimpse.h"
 #include "mark.h"
 #include "meter.h"
@@ -81,6 +82,7 @@ static void take_sample(const ucontext_t *context)
 	path = slow_path_begin(self);
 	if (ops_may_take_longer())
 		slow_sample(self, context);
+	context_follow(self);
 	now = clock_now_ticks();
 	if (stacks_count(recorder_arena) < SAMPLE_STACKS_MAX)
 		mark_sample(self, now, stack_capture_interrupted(self, context));

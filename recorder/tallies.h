@@ -46,4 +46,13 @@ struct budget_tally {
 	uint64_t cost;        /* while recording was on: millionths of the CPU time, as of late */
 };
 
+/* The trace ids that a thread has recorded last (context.h). */
+struct thread_context {
+	uint64_t ids[3];   /* 0 = none */
+	uint32_t chunk;    /* where: as the slot's `chunk`, */
+	uint32_t position; /* how far that was written, */
+	uint32_t dump;     /* and how many dumps had been handed out */
+	uint32_t is_said;  /* 1 = by wcprof_trace() */
+};
+
 #endif

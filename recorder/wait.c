@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "clock.h"
+#include "context.h"
 #include "entries.h"
 #include "mark.h"
 #include "opening.h"
@@ -31,6 +32,7 @@ static inline __attribute__((always_inline)) uint64_t begin_wait(
 	uint64_t handle;
 
 	entries_tidy(self, frame, RECORD_WAIT);
+	context_follow(self);
 	record.parent = op_current(self);
 	handle = self_next_id(self);
 	record.start = since_ticks ? since_ticks : clock_now_ticks();

@@ -108,6 +108,7 @@ WCPROF_SIDE wcprof_wait wcprof_v1_wait(enum wcprof_reason, wcprof_op, const char
 WCPROF_SIDE void wcprof_v1_wait_set_target(wcprof_wait, wcprof_op);
 WCPROF_SIDE void wcprof_v1_wait_end(wcprof_wait);
 WCPROF_SIDE void wcprof_v1_link(enum wcprof_link_kind, wcprof_op, wcprof_op, const char *);
+WCPROF_SIDE void wcprof_v1_trace(const uint8_t *, const uint8_t *);
 WCPROF_SIDE wcprof_op wcprof_v1_current(void);
 WCPROF_SIDE void wcprof_v1_adopt(wcprof_op);
 WCPROF_SIDE void wcprof_v1_leave(wcprof_op);
@@ -258,6 +259,22 @@ static __inline__ void wcprof_wait_end(wcprof_wait wait)
 	WCPROF_FIND(wait_end);
 	if (call)
 		call(wait);
+}
+
+/* --- Traces --- */
+
+/*
+ * This thread works for this span of this trace from now on, as W3C Trace Context has their ids: 16
+ * and 8 bytes, the first digits first. The thread's events carry them. Null: no trace,
+ * or no span. The ids stay until the next call on this thread, and are not handed on to other
+ * threads. A call while nothing is recorded is lost; make it again for the next request. A program
+ * whose tracer publishes its ids by OpenTelemetry's record for threads need not call this.
+ */
+static __inline__ void wcprof_trace(const uint8_t *trace_id, const uint8_t *span_id)
+{
+	WCPROF_FIND(trace);
+	if (call)
+		call(trace_id, span_id);
 }
 
 /* --- Links and flows --- */

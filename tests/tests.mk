@@ -36,6 +36,7 @@ $(B)/tests/%: tests/%.c
 	$(call build,TARGET) -iquote recorder -lpthread -lm -ldl $(LIBS_$(@F))
 LIBS_teams := -l:libgomp.so.1
 LIBS_rings := -luring
+LIBS_traced := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(B)/analyzer.a
 	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum field_type { TYPE_NUMBER, TYPE_UNREAD, TYPE_SIGNED, TYPE_FLAG, TYPE_WORD };
+enum field_type { TYPE_NUMBER, TYPE_UNREAD, TYPE_SIGNED, TYPE_FLAG, TYPE_WORD, TYPE_HEX };
 
 static const struct {
 	const char *key;
@@ -21,7 +21,7 @@ static const struct {
 
 #define EVENT_KEY(name, key, type, meaning)                                                       \
 	_Static_assert(sizeof(key) - 1 <= FIELD_KEY_LETTERS_MAX, "an event's key is one number"); \
-	_Static_assert((TYPE_##type == TYPE_WORD) == (FIELD_##name < FIELD_WORDS),                \
+	_Static_assert((TYPE_##type >= TYPE_WORD) == (FIELD_##name < FIELD_WORDS),                \
 		       "words before all other keys");
 #include "keys.def"
 

@@ -21,6 +21,7 @@ enum event_field {
 #define WORDS_OF_UNREAD                     0
 #define WORDS_OF_FLAG                       0
 #define WORDS_OF_WORD                       1
+#define WORDS_OF_HEX                        1
 #define EVENT_KEY(name, key, type, meaning) +WORDS_OF_##type
 #include "keys.def"
 };

@@ -448,6 +448,7 @@ void recording_free(struct recording *recording)
 	free(recording->waits);
 	free(recording->links);
 	free(recording->samples);
+	free(recording->contexts);
 	free(recording->threads);
 	free(recording->processes);
 	free(recording->modules);

@@ -375,3 +375,23 @@ bool event_add_sample(struct reading *reading, const struct event *event)
 	recording->samples[recording->sample_count++] = sample;
 	return true;
 }
+
+bool event_add_context(struct reading *reading, const struct event *event)
+{
+	struct recording *recording = reading->recording;
+	struct rec_context context = {
+		.at_ns = event->number[FIELD_START] + reading->dump.offset_ns,
+		.ids = event->ids,
+	};
+
+	if (event->number[FIELD_THREAD] == 0)
+		return reading_fail_here(reading, "a trace context that names no thread");
+	if (!check_time(reading, event->number[FIELD_START]) ||
+	    !event_thread(reading, event->number[FIELD_THREAD], &context.thread))
+		return false;
+	if (!reading_reserve(reading, &recording->contexts, &reading->context_capacity,
+			     recording->context_count, sizeof(*recording->contexts)))
+		return false;
+	recording->contexts[recording->context_count++] = context;
+	return true;
+}

@@ -34,6 +34,37 @@ static enum event_type event_type_of(const struct json_text *text)
 	return EVENT_OTHER;
 }
 
+/* From the lowest bits on; false if it is anything but so many digits. */
+static bool read_hexadecimal(const struct json_text *text, uint64_t *high, uint64_t *low)
+{
+	*high = *low = 0;
+	for (size_t i = 0; i < text->length; i++) {
+		char digit = text->bytes[i];
+		uint64_t value = digit >= '0' && digit <= '9'   ? (uint64_t)(digit - '0')
+				 : digit >= 'a' && digit <= 'f' ? (uint64_t)(digit - 'a' + 10)
+								: 16;
+
+		if (value == 16)
+			return false;
+		*high = *high << 4 | *low >> 60;
+		*low = *low << 4 | value;
+	}
+	return true;
+}
+
+static bool read_id(struct reading *reading, const struct json_text *text, enum event_field field,
+		    struct rec_ids *ids)
+{
+	uint64_t none;
+	bool is_good = field == FIELD_TRACE
+			       ? text->length == 32 &&
+					 read_hexadecimal(text, &ids->trace[0], &ids->trace[1])
+			       : text->length == 16 && read_hexadecimal(text, &none, &ids->span);
+
+	return is_good || reading_fail_here(reading, "\"%.*s\" is no id of a %s", (int)text->length,
+					    text->bytes, field == FIELD_TRACE ? "trace" : "span");
+}
+
 static bool read_word_field(struct reading *reading, struct json *json, enum event_field field,
 			    struct event *event)
 {
@@ -53,6 +84,9 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 		return reading_word(reading, &reading->reasons, &text, &event->reason);
 	case FIELD_LINK:
 		return reading_word(reading, &reading->link_kinds, &text, &event->link);
+	case FIELD_TRACE:
+	case FIELD_SPAN:
+		return read_id(reading, &text, field, &event->ids);
 	default:
 		assert(field == FIELD_WORK);
 		event->work = words_work(text.bytes, text.length);
@@ -107,6 +141,8 @@ static bool add_event(struct reading *reading, struct event *event)
 		return event_add_link(reading, event);
 	case EVENT_SAMPLE:
 		return event_add_sample(reading, event);
+	case EVENT_CONTEXT:
+		return event_add_context(reading, event);
 	case EVENT_NONE:
 		return reading_fail_here(
 			reading, "an object that says neither \"e\" nor \"schema_version\"");

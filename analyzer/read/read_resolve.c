@@ -91,6 +91,24 @@ static void resolve_samples(struct reading *reading, uint64_t shift_ns)
 	}
 }
 
+static int compare_contexts(const void *left, const void *right)
+{
+	const struct rec_context *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static void resolve_contexts(struct recording *recording, uint64_t shift_ns)
+{
+	for (size_t i = 0; i < recording->context_count; i++)
+		recording->contexts[i].at_ns += shift_ns;
+	if (recording->context_count > 0)
+		qsort(recording->contexts, recording->context_count, sizeof(*recording->contexts),
+		      compare_contexts);
+}
+
 static int compare_idles(const void *left, const void *right)
 {
 	const struct rec_idle *a = left, *b = right;
@@ -315,6 +333,7 @@ bool read_resolve(struct reading *reading)
 	resolve_waits(reading, shift_ns);
 	resolve_links(reading, shift_ns);
 	resolve_samples(reading, shift_ns);
+	resolve_contexts(recording, shift_ns);
 	resolve_idles(recording, shift_ns);
 	resolve_windows(recording, shift_ns);
 	resolve_owners(reading);

@@ -137,6 +137,7 @@ struct reading {
 	size_t open_wait_count;
 	size_t link_capacity;
 	size_t sample_capacity;
+	size_t context_capacity;
 
 	struct idmap thread_ids;  /* thread indexes; a space for each process */
 	struct idmap process_ids; /* these four: hashes of the thing's contents */
@@ -222,7 +223,8 @@ struct event {
 	uint32_t outcome;
 	uint32_t reason;
 	uint32_t link;
-	bool is_open; /* it has no end yet */
+	struct rec_ids ids; /* of a context */
+	bool is_open;       /* it has no end yet */
 };
 
 void event_begin(struct event *event);
@@ -235,6 +237,7 @@ bool event_add_op(struct reading *reading, const struct event *event);
 bool event_add_wait(struct reading *reading, const struct event *event);
 bool event_add_link(struct reading *reading, const struct event *event);
 bool event_add_sample(struct reading *reading, const struct event *event);
+bool event_add_context(struct reading *reading, const struct event *event);
 
 /* The index of a thread of the dump's process, which is added when it is new; NO_INDEX for 0. */
 bool event_thread(struct reading *reading, uint64_t number, uint32_t *thread);

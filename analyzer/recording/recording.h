@@ -128,6 +128,19 @@ struct rec_sample {
 	uint32_t cpu_number; /* of the processor that it ran on */
 };
 
+/* A trace's id, the first digits first, and a span's in it; 0 = none. */
+struct rec_ids {
+	uint64_t trace[2];
+	uint64_t span;
+};
+
+/* The span that a thread works for from then on. In order of thread and time. */
+struct rec_context {
+	uint64_t at_ns;
+	struct rec_ids ids;
+	uint32_t thread; /* index into threads */
+};
+
 struct rec_thread {
 	uint32_t process; /* index into processes */
 	uint32_t tid;
@@ -277,6 +290,8 @@ struct recording {
 	size_t link_count;
 	struct rec_sample *samples;
 	size_t sample_count;
+	struct rec_context *contexts;
+	size_t context_count;
 	struct rec_thread *threads; /* none: the replay has the ancestor's semantics */
 	size_t thread_count;
 	struct rec_process *processes;

@@ -129,7 +129,7 @@ START_TEST(the_longest_line_fits)
 				       .what = (uint8_t)_i };
 	struct record typed = record;
 
-	for (int type = RECORD_OP; type <= RECORD_SAMPLE; type++) {
+	for (int type = RECORD_OP; type <= RECORD_CONTEXT; type++) {
 		typed.type = (uint8_t)type;
 		json_decref(put(eventtext_put, &typed));
 	}

@@ -209,6 +209,29 @@ START_TEST(all_of_a_link)
 }
 END_TEST
 
+/* Each thread's in order of time, whatever the order of the lines. */
+START_TEST(all_of_a_context)
+{
+	struct recording recording;
+	const struct rec_context *first;
+
+	read_good(&recording,
+		  OWN "{'e':'ctx','th':2,'s':15}\n"
+		      "{'e':'ctx','ti':'0123456789abcdef00000000000000ff',"
+		      "'si':'00000000000000a1','s':5,'th':2}\n",
+		  0);
+	ck_assert_uint_eq(recording.context_count, 2);
+	first = &recording.contexts[0];
+	ck_assert_uint_eq(first->at_ns, 5);
+	ck_assert_uint_eq(first->thread, 0);
+	ck_assert_uint_eq(first->ids.trace[0], 0x0123456789abcdef);
+	ck_assert_uint_eq(first->ids.trace[1], 0xff);
+	ck_assert_uint_eq(first->ids.span, 0xa1);
+	ck_assert_uint_eq(recording.contexts[1].ids.trace[1], 0);
+	recording_free(&recording);
+}
+END_TEST
+
 START_TEST(all_of_a_sample)
 {
 	struct recording recording;
@@ -265,6 +288,10 @@ static const struct {
 	/* 21 */ { "{'e':'sample','th':1,'st':3}", "stack 3" },
 	/* 22 */ { "{'e':'sample','th':1,'s':1152921504606846977}", "36 years" },
 	/* 23 */ { "{'e':'sample','th':1,'cpu':1152921504606846977}", "36 years" },
+	/* 24 */ { "{'e':'ctx','s':1}", "names no thread" },
+	/* 25 */ { "{'e':'ctx','th':1,'ti':'0123'}", "no id of a trace" },
+	/* 26 */ { "{'e':'ctx','th':1,'si':'00000000000000x1'}", "no id of a span" },
+	/* 27 */ { "{'e':'ctx','th':1,'s':1152921504606846977}", "36 years" },
 };
 
 START_TEST(bad_rows)
@@ -287,6 +314,7 @@ SUITE()
 	TEST(no_event_is_after_the_end);
 	TEST(all_of_a_wait);
 	TEST(all_of_a_link);
+	TEST(all_of_a_context);
 	TEST(all_of_a_sample);
 	EACH(bad_rows, bad);
 }
