@@ -8,7 +8,7 @@ UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
               $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials diffs field generators soak model conformance \
-  kill moments
+  kill moments attach-soak
 
 # A unit test is one program: the test, and what it calls of the part of the house that it mirrors. Most are not
 # optimised, or most of the time of a build would be theirs; the recorder's are, as stacks are looked at in them.
@@ -73,5 +73,7 @@ conformance: tests-built ## programs of other projects behave the same, off and 
 	@B=$(B) tests/conformance/conformance.py $(CONFORMANCE_ARGS)
 moments: tests-built ## dumps at 25,000 moments of a program keep what the format promises (about 10 minutes)
 	@MOMENTS=20000 B=$(B) tests/safety/test_moments
+attach-soak: tests-built ## attaches to 11 busy programs and leaves them, ATTACH_CYCLES (500) times each (an hour)
+	@B=$(B) tests/attach/soak
 kill: tests-built ## programs that end at 10,000 random moments lose nothing (about 20 minutes)
 	@KILL_RUNS=10000 B=$(B) tests/kill/test_kill

@@ -195,29 +195,31 @@ static void put_command(FILE *stream, pid_t pid)
 	free(words);
 }
 
-static void put_unit(FILE *stream, const struct advice_unit *unit, const char *library)
+static void put_unit(FILE *stream, pid_t pid, const struct advice_unit *unit, const char *library)
 {
 	const char *user = unit->is_user ? "--user " : "";
 
 	fprintf(stream,
-		"it is the service %s of systemd: wcprof service %s%s records it, or\n"
+		"it is the service %s of systemd: wcprof attach %d loads it now; wcprof service "
+		"%s%s records it, or\n"
 		"    systemctl %sedit --runtime %s     # [Service]\n"
 		"                                      # Environment=LD_PRELOAD=%s\n"
 		"    systemctl %srestart %s\n",
-		visible(unit->name), user, visible(unit->name), user, visible(unit->name), library,
-		user, visible(unit->name));
+		visible(unit->name), (int)pid, user, visible(unit->name), user, visible(unit->name),
+		library, user, visible(unit->name));
 }
 
-static void put_container(FILE *stream, const char *container, const char *library)
+static void put_container(FILE *stream, pid_t pid, const char *container, const char *library)
 {
 	char directory[PATH_BYTES];
 
 	snprintf(directory, sizeof(directory), "%s", library);
 	*strrchr(directory, '/') = '\0';
 	fprintf(stream,
-		"it is in the container %s, which is to be created again with\n"
+		"it is in the container %s: wcprof attach %d loads it now, if the container sees "
+		"the library; or it is to be created again with\n"
 		"    -v %s:%s:ro -e LD_PRELOAD=%s --shm-size=1g\n",
-		container, directory, directory, library);
+		container, (int)pid, directory, directory, library);
 }
 
 /* The user's name, or number. */
@@ -245,7 +247,7 @@ static void put_start(FILE *stream, pid_t pid, uid_t user, const char *library)
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
 	bytes = readlink(path, directory, sizeof(directory) - 1);
 	directory[bytes > 0 ? bytes : 0] = '\0';
-	fputs("it has to be started again", stream);
+	fprintf(stream, "wcprof attach %d loads it now; or it has to be started again", (int)pid);
 	if (user != geteuid()) {
 		fputs(" by ", stream);
 		put_user(stream, user);
@@ -270,9 +272,9 @@ static void put_way(FILE *stream, pid_t pid, uid_t user)
 	advice_unit_of(cgroups, &unit);
 	advice_container_of(cgroups, container, sizeof(container));
 	if (container[0])
-		put_container(stream, container, library);
+		put_container(stream, pid, container, library);
 	else if (unit.name[0])
-		put_unit(stream, &unit, library);
+		put_unit(stream, pid, &unit, library);
 	else
 		put_start(stream, pid, user, library);
 }

@@ -38,6 +38,7 @@ static enum sleep sleep_of(const struct task_call *call)
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_pause:
+	case SYS_rt_sigsuspend:
 	case SYS_flock:
 	case SYS_poll:
 	case SYS_ppoll:
@@ -47,6 +48,8 @@ static enum sleep sleep_of(const struct task_call *call)
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
 		return SLEEP_PLAIN;
+	case SYS_rt_sigtimedwait:
+		return call->arguments[2] == 0 ? SLEEP_PLAIN : SLEEP_LIMITED;
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 		return (int32_t)call->arguments[3] < 0 ? SLEEP_PLAIN : SLEEP_LIMITED;

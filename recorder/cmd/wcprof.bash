@@ -24,6 +24,7 @@ _wcprof() {
 		COMPREPLY=($(compgen -W "$(_wcprof_words "$command")" -- "$word"))
 	else
 		case $command in
+		attach) COMPREPLY=($(compgen -W "$(ps -eo pid=,comm= 2>/dev/null)" -- "$word")) ;;
 		record | check) COMPREPLY=($(compgen -c -- "$word")) ;;
 		recover | remove)
 			COMPREPLY=($(compgen -W "$(_wcprof_processes dead | awk '{ print $1, $3 }')" -- "$word")) ;;

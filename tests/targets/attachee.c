@@ -229,6 +229,25 @@ static bool sleep_in_epoll(void)
 	return epoll_wait(set, &event, 1, -1) == 1;
 }
 
+/* As a server's first process waits. */
+static bool sleep_in_sigsuspend(void)
+{
+	sigset_t none, usr1;
+
+	sigemptyset(&none);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = count_signal }, NULL);
+	if (fork() == 0) {
+		sleep_in_nanosleep();
+		_exit(kill(getppid(), SIGUSR1));
+	}
+	sigsuspend(&none);
+	sigprocmask(SIG_BLOCK, NULL, &none);
+	return signals == 1 && sigismember(&none, SIGUSR1);
+}
+
 static bool sleep_limited(void)
 {
 	struct epoll_event event;
@@ -240,9 +259,13 @@ static const struct {
 	const char *name;
 	bool (*sleep)(void);
 } sleeps[] = {
-	{ "poll", sleep_in_poll },     { "nanosleep", sleep_in_nanosleep },
-	{ "select", sleep_in_select }, { "cond", sleep_in_cond },
-	{ "epoll", sleep_in_epoll },   { "limited", sleep_limited },
+	{ "poll", sleep_in_poll },
+	{ "nanosleep", sleep_in_nanosleep },
+	{ "select", sleep_in_select },
+	{ "cond", sleep_in_cond },
+	{ "epoll", sleep_in_epoll },
+	{ "limited", sleep_limited },
+	{ "sigsuspend", sleep_in_sigsuspend },
 };
 
 static int sleep_alone(const char *name)
