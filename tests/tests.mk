@@ -38,9 +38,10 @@ LIBS_teams := -l:libgomp.so.1
 LIBS_rings := -luring
 LIBS_traced := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
-$(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(B)/analyzer.a
+$(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(CMD_OBJ) $(B)/analyzer.a
 	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
-	  analyzer/*/$(*:fuzz_%=%).c),$(B)/analyzer.a $(AN_LIBS),$(REC_OBJ) $(LIB_LIBS))
+	  analyzer/*/$(*:fuzz_%=%).c),$(B)/analyzer.a $(AN_LIBS),$(if $(wildcard recorder/cmd/$(*:fuzz_%=%).c),\
+	  $(filter-out %/main.o,$(CMD_OBJ)) $(CMD_LIBS)) $(REC_OBJ) $(LIB_LIBS))
 
 tests-built: all unit-built $(TARGETS)
 unit-built: $(UNIT)

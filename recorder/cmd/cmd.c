@@ -188,6 +188,10 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 {
 	if (set_trial_option(options, letter, argument))
 		return;
+	if (strchr("890D", letter)) {
+		options->listed = letter;
+		return;
+	}
 	switch (letter) {
 	case 'o':
 	case 'O':

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "probe_list.h"
 #include "probe_plan.h"
 #include "probe_spec.h"
 #include "visible.h"
@@ -221,6 +222,43 @@ static int remove_probes(struct cmd_options *options)
 	return cmd_ask(options, line, options->quiet ? print_nothing : print_removed);
 }
 
+/* --- what can be probed ----------------------------------------------------------------------- */
+
+static int list_of(const struct cmd_options *options, struct probe_target *process,
+		   const char *argument, char *error)
+{
+	switch (options->listed) {
+	case '8':
+		return probe_list_functions(process, argument, stdout, error);
+	case '9':
+		return probe_list_variables(process, argument, stdout, error);
+	case '0':
+		return probe_list_lines(process, argument, stdout, error);
+	default:
+		return probe_list_marks(process, stdout, error);
+	}
+}
+
+/* Needs no recorder in the process; but it is found by that, as all are. */
+static int list_what_can_be(const struct cmd_options *options, const struct target *target)
+{
+	char error[PROBE_ERROR_BYTES];
+	const char *argument = options->arguments[1]; /* NULL behind the last */
+	struct probe_target *process;
+	int result;
+
+	if (!argument && (options->listed == '9' || options->listed == '0'))
+		return cmd_fail("--%s: of which function, or FILE:LINE?",
+				options->listed == '9' ? "vars" : "lines");
+	process = probe_target_open(target->pid, error);
+	if (!process)
+		return cmd_fail("%d %s: %s", (int)target->pid, target->name, error);
+	result = list_of(options, process, argument, error);
+	probe_target_close(process);
+	return result == 0 ? CMD_DONE
+			   : cmd_fail("%d %s: %s", (int)target->pid, target->name, error);
+}
+
 int cmd_probe(struct cmd_options *options)
 {
 	struct probing probing = { .options = options };
@@ -229,7 +267,7 @@ int cmd_probe(struct cmd_options *options)
 
 	if (options->remove)
 		return remove_probes(options);
-	if (options->list || options->argument_count == 1)
+	if (options->list || (options->argument_count == 1 && !options->listed))
 		return cmd_ask(options, "PROBES", print_list);
 	if (options->min && !read_time(options->min, &probing.min_ns))
 		return cmd_fail("--min %s: a number and ns, us, ms or s", options->min);
@@ -240,7 +278,8 @@ int cmd_probe(struct cmd_options *options)
 		int result;
 
 		probing.target = &found.targets[i];
-		result = probe_process(&probing);
+		result = options->listed ? list_what_can_be(options, probing.target)
+					 : probe_process(&probing);
 		status = result == CMD_DONE ? status : result;
 	}
 	target_list_free(&found);

@@ -43,7 +43,7 @@ void finding_note(struct finding *finding, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	if (asprintf(&notes, "%s%s%s", old ? old : "", old ? "\n" : "", line) < 0)
+	if (asprintf(&notes, "%s%s\n", old ? old : "", line) < 0)
 		return;
 	free(finding->found->notes);
 	finding->found->notes = notes;
@@ -266,31 +266,39 @@ static void find_copies(struct finding *finding)
 
 /* --- names that are not there --- */
 
-static void see_names(struct finding *finding, struct mapped_file *file, struct nearest *nearest)
+/* False: there are only those that other files may call, as static functions have been stripped. */
+static bool see_names(struct finding *finding, struct mapped_file *file, struct nearest *nearest)
 {
 	const struct mapped_function *functions;
 	size_t count = mapped_functions(finding->mapped, file, &functions);
+	bool has_own = false;
 
 	for (size_t i = 0; i < count; i++) {
 		char *readable = finding_readable(functions[i].name);
 
+		has_own |= !functions[i].is_exported;
 		if (readable)
 			nearest_see(nearest, readable);
 		free(readable);
 	}
+	return has_own;
 }
 
 static void fail_unknown(struct finding *finding)
 {
 	struct nearest nearest = { .wanted = finding->text->function };
 	char files[512], names[NEAREST_COUNT * (NEAREST_NAME_BYTES + 2)] = "";
+	const char *stripped = NULL;
 	size_t searched = 0;
 
 	for (size_t i = 0; i < finding->mapped->count; i++) {
-		if (!finding_searches(finding, &finding->mapped->files[i]))
+		struct mapped_file *file = &finding->mapped->files[i];
+
+		if (!finding_searches(finding, file))
 			continue;
+		if (!see_names(finding, file, &nearest) && searched == 0)
+			stripped = file->path;
 		searched++;
-		see_names(finding, &finding->mapped->files[i], &nearest);
 	}
 	finding_write_files(finding, files, sizeof(files));
 	if (searched == 0) {
@@ -303,8 +311,10 @@ static void fail_unknown(struct finding *finding)
 		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 			 nearest.names[i]);
 	}
-	finding_fail(finding, -ENOENT, "no function `%s` in %s%s%s", finding->text->function, files,
-		     names[0] ? "; nearest: " : "", names);
+	finding_fail(finding, -ENOENT, "no function `%s` in %s%s%s%s%s%s", finding->text->function,
+		     files, names[0] ? "; nearest: " : "", names,
+		     stripped ? "; static functions of " : "", stripped ? stripped : "",
+		     stripped ? " are stripped: install its -dbgsym package" : "");
 }
 
 void finding_functions(struct finding *finding)

@@ -10,6 +10,10 @@
 #include "probe_spec.h"
 #include "variables.h"
 
+struct probe_target {
+	struct mapped mapped;
+};
+
 struct finding {
 	struct mapped *mapped;
 	const struct probe_text *text;

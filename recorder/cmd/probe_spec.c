@@ -12,10 +12,6 @@
 
 #include "finding.h"
 
-struct probe_target {
-	struct mapped mapped;
-};
-
 static int fail(char *error, int result, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static int fail(char *error, int result, const char *format, ...)

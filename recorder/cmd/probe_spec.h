@@ -63,7 +63,7 @@ struct probe_place {
 struct probe_places {
 	struct probe_place *places;
 	size_t count;
-	/* News of a success, one sentence a line: inlined copies that are not seen. NULL: none. */
+	/* News of a success, a line each: inlined copies that are not seen. NULL: none. */
 	char *notes;
 };
 

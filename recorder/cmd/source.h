@@ -37,7 +37,8 @@ void source_inlined(Dwarf *dwarf, const char *function,
 /* Whether a path is meant by a name: it is that, or ends with it behind a slash. */
 bool source_is_called(const char *path, const char *name);
 
-/* Calls `see` for each line of a function or file that has code, not in order. */
+/* Calls `see` for each line that has code, not in order: of a file, or of [low, high) if `file` is
+ * NULL. */
 void source_lines(Dwarf *dwarf, const char *file, uint64_t low, uint64_t high,
 		  void (*see)(void *context, const char *file, uint32_t line), void *context);
 

@@ -51,14 +51,15 @@ __attribute__((noinline)) void finding_mark(int value)
 			 ".popsection\n" ::"r"(value));
 }
 
+static struct probe_target *target;
 static struct probe_places found;
 static char error[PROBE_ERROR_BYTES];
 
 static int find(const char *text)
 {
-	struct probe_target *target = probe_target_open(getpid(), error);
 	int result;
 
+	target = probe_target_open(getpid(), error);
 	finding_entry(&(struct query){ .len = 3 }, 1, MODE_SLOW);
 	finding_mark(2);
 	ck_assert_ptr_nonnull(target);
@@ -172,8 +173,15 @@ START_TEST(what_cannot_be_had_says_why)
 	ck_assert_ptr_null(found.places);
 }
 
+static void teardown(void)
+{
+	probe_places_free(&found);
+	probe_target_close(target);
+}
+
 SUITE()
 {
+	FIXTURE(NULL, teardown);
 	TEST(an_entry_has_bounds_and_values);
 	TEST(a_line_has_the_values_of_its_place);
 	TEST(a_mark_has_the_values_of_its_note);

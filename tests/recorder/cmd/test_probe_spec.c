@@ -16,14 +16,15 @@ long probe_test_function(long a, const char *text)
 	return a + (long)strlen(text);
 }
 
+static struct probe_target *target;
 static struct probe_places found;
 static char error[PROBE_ERROR_BYTES];
 
 static int find(const char *text)
 {
-	struct probe_target *target = probe_target_open(getpid(), error);
 	int result;
 
+	target = probe_target_open(getpid(), error);
 	ck_assert_ptr_nonnull(target);
 	result = probe_find(target, text, &found, error);
 	if (result == 0)
@@ -69,8 +70,15 @@ START_TEST(what_cannot_be_had_says_why)
 	ck_assert_ptr_null(found.places);
 }
 
+static void teardown(void)
+{
+	probe_places_free(&found);
+	probe_target_close(target);
+}
+
 SUITE()
 {
+	FIXTURE(NULL, teardown);
 	TEST(a_function_is_found_by_its_symbol);
 	LOOP(what_cannot_be_had_says_why, 0, 4);
 }
