@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "fields.h"
+#include "probe_code.h"
 
 #include "in_target.h"
 
@@ -221,6 +222,19 @@ static void put_wait(const struct dump *dump, struct text *text, const struct re
 	text_put_literal(text, "}\n");
 }
 
+/* `count` is its type. */
+static void put_probed(struct text *text, const struct record *record)
+{
+	if (record->count == PROBE_STRING) {
+		PUT_U64(text, TEXT, record->value);
+	} else if (record->count == PROBE_SIGNED) {
+		PUT_KEY(text, VALUE);
+		text_put_i64(text, (int64_t)record->value);
+	} else {
+		PUT_U64(text, VALUE, record->value);
+	}
+}
+
 static void put_link(const struct dump *dump, struct text *text, const struct record *record)
 {
 	PUT_LINE(text, LINK);
@@ -229,8 +243,12 @@ static void put_link(const struct dump *dump, struct text *text, const struct re
 	PUT_NONZERO(text, PARENT, record->parent);
 	PUT_NONZERO(text, TARGET, record->id);
 	PUT_NONZERO(text, IDENT, record->ident);
-	PUT_NONZERO(text, ADDRESS, record->value);
-	PUT_NONZERO(text, AMOUNT, record->count);
+	if (record->what == LINK_VALUE) {
+		put_probed(text, record);
+	} else {
+		PUT_NONZERO(text, ADDRESS, record->value);
+		PUT_NONZERO(text, AMOUNT, record->count);
+	}
 	put_times(dump, text, record);
 	PUT_NONZERO(text, THREAD, record->name);
 	PUT_NONZERO(text, STACK, record->stack);

@@ -10,9 +10,12 @@
 
 #include <unwind.h>
 
+#include "chunk.h"
 #include "clock.h"
+#include "gate.h"
 #include "op.h"
 #include "spare.h"
+#include "tasks.h"
 #include "vectors.h"
 
 #include "in_target.h"
@@ -23,6 +26,7 @@ enum { PROBE_DEPTH_MAX = SLOT_ENTRIES - 8 };
 
 struct probe *probe_table;
 struct probe_counters *probe_counters;
+struct probe_values *probe_values;
 uint8_t vectors_matter;
 
 struct aside {
@@ -30,14 +34,23 @@ struct aside {
 	const void *frame;
 };
 
+static size_t length_of(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length])
+		length++;
+	return length;
+}
+
 static void name_probe(struct probe *probe)
 {
 	const char *name = probe->order.name;
-	size_t bytes = 0;
-
-	while (name[bytes])
-		bytes++;
-	store_relaxed(&probe->name, string_intern(name, bytes));
+	store_relaxed(&probe->name, string_intern(name, length_of(name)));
+	for (uint32_t i = 0; i < probe->order.code.fetch_count; i++)
+		store_relaxed(&probe->names[i],
+			      string_intern(probe->order.code.fetches[i].name,
+					    length_of(probe->order.code.fetches[i].name)));
 	/* Pairs with has_name(). */
 	store_release(&probe->arena, recorder_arena);
 }
@@ -91,9 +104,110 @@ static struct probe_counts *counts_of(const struct self *self, uint64_t index)
 	return &probe_counters->counts[index][self->thread % PROBE_STRIPES];
 }
 
+/* --- Values ----------------------------------------------------------------------------------- */
+
+static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+	(void)context;
+	return task_read_memory(gate_pid(), address, to, bytes) == bytes;
+}
+
+/* Room for the next op of the thread, before it is begun; NULL: there is none. */
+static struct probe_values *values_of(const struct self *self, uint32_t depth)
+{
+	uint64_t slot = ((uint64_t)(uintptr_t)self->slot -
+			 (uint64_t)(uintptr_t)arena_at(recorder_arena, ARENA_ROSTER)) /
+			SLOT_BYTES;
+
+	if (!load_acquire(&probe_values) || slot >= PROBE_VALUES_SLOTS)
+		return NULL;
+	return &probe_values[slot * SLOT_ENTRIES + depth];
+}
+
+static void fetch(const struct probe *probe, struct probe_stack *stack, bool is_at_return,
+		  struct probe_values *values)
+{
+	const struct probe_context context = { stack->registers, probe->order.bias, read_memory,
+					       NULL };
+	uint64_t start = stack->registers[PROBE_RIP];
+
+	stack->registers[PROBE_RIP] = stack->caller;
+	probe_fetch_all(&probe->order.code, &context, is_at_return, values->values);
+	stack->registers[PROBE_RIP] = start;
+}
+
+struct text_to_intern {
+	const struct probe_value *value;
+	uint32_t id;
+};
+
+static void intern_text(void *argument)
+{
+	struct text_to_intern *text = argument;
+	struct vectors vectors;
+
+	vectors_save(&vectors);
+	text->id = string_intern(text->value->text, text->value->length);
+	vectors_restore(&vectors);
+}
+
+static void write_values(struct self *self, const struct probe *probe, uint64_t op,
+			 const struct probe_values *values)
+{
+	uint64_t now = clock_now_ticks();
+
+	for (uint32_t i = 0; i < probe->order.code.fetch_count; i++) {
+		const struct probe_fetch *fetch = &probe->order.code.fetches[i];
+		struct text_to_intern text = { &values->values[i], 0 };
+		struct record record = {
+			.start = now,
+			.end = now,
+			.parent = op,
+			.value = values->values[i].bits,
+			.name = self->thread,
+			.ident = load_relaxed(&probe->names[i]),
+			.count = fetch->type,
+			.fd = -1,
+			.type = RECORD_LINK,
+			.what = LINK_VALUE,
+		};
+
+		if (fetch->is_hidden || !values->values[i].is_known)
+			continue;
+		if (fetch->type == PROBE_STRING) {
+			if (!spare_call(intern_text, &text))
+				continue;
+			record.value = text.id;
+		}
+		(void)chunk_append(self, &record);
+	}
+}
+
+/* --- Calls ------------------------------------------------------------------------------------ */
+
+/* Whether the op is to be recorded, as far as is known at the entry. */
+static bool is_wanted(struct self *self, const struct probe *probe, struct probe_stack *stack,
+		      struct probe_values *values)
+{
+	const struct probe_code *code = &probe->order.code;
+
+	if (code->fetch_count == 0)
+		return true;
+	if (values) {
+		values->op = 0;
+		fetch(probe, stack, false, values);
+	}
+	if (code->op_count == 0 || (values && code->needs_return) ||
+	    (values && probe_judge(code, values->values) == PROBE_YES))
+		return true;
+	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	return false;
+}
+
 static void open_op(struct self *self, const struct probe *probe, struct probe_stack *stack)
 {
 	const void *frame = &stack->rbp;
+	struct probe_values *values = NULL;
 	uint32_t calls;
 
 	add_relaxed(&counts_of(self, stack->index)->calls, 1);
@@ -101,10 +215,18 @@ static void open_op(struct self *self, const struct probe *probe, struct probe_s
 		self_count(self, COUNTER_dropped_depth);
 		return;
 	}
+	if (probe->order.code.fetch_count)
+		values = values_of(self, self->depth);
+	if (!is_wanted(self, probe, stack, values))
+		return;
 	calls = stack_capture(self, (const void *)(uintptr_t)stack->caller, frame);
 	if (probe->min_ticks)
-		stack->start = clock_now_ticks();
+		stack->registers[PROBE_RIP] = clock_now_ticks();
 	stack->op = op_begin(self, KIND_OP_USER, load_relaxed(&probe->name), 0, -1, calls, frame);
+	if (values) {
+		values->op = stack->op;
+		stack->values = (uint64_t)(uintptr_t)values;
+	}
 }
 
 void probe_enter(struct probe_stack *stack)
@@ -114,6 +236,7 @@ void probe_enter(struct probe_stack *stack)
 
 	stack->moved = probe->moved;
 	stack->op = 0;
+	stack->values = 0;
 	self = begin(probe, &stack->rbp);
 	if (!self)
 		return;
@@ -121,18 +244,53 @@ void probe_enter(struct probe_stack *stack)
 	self_end(self);
 }
 
+/* Its values, with those of its return. NULL: there are none, or a later op has overwritten
+ * them. */
+static struct probe_values *values_at_end(const struct probe *probe, struct probe_stack *stack,
+					  enum outcome outcome)
+{
+	struct probe_values *values = (struct probe_values *)(uintptr_t)stack->values;
+
+	if (!values || values->op != stack->op)
+		return NULL;
+	values->op = 0;
+	if (outcome == OUTCOME_OK)
+		fetch(probe, stack, true, values);
+	return values;
+}
+
+/* Whether the call counts, now that it has ended; if not, why is counted. */
+static bool has_counted(struct self *self, const struct probe *probe,
+			const struct probe_stack *stack, const struct probe_values *values)
+{
+	const struct probe_code *code = &probe->order.code;
+	uint64_t start = stack->registers[PROBE_RIP];
+
+	if (probe->min_ticks && clock_now_ticks() - start < probe->min_ticks) {
+		add_relaxed(&counts_of(self, stack->index)->brief, 1);
+		return false;
+	}
+	if (!code->needs_return || (values && probe_judge(code, values->values) == PROBE_YES))
+		return true;
+	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	return false;
+}
+
 static void close_op(struct probe_stack *stack, enum outcome outcome)
 {
 	struct probe *probe = &probe_table[stack->index];
 	struct self *self = begin(probe, &stack->rbp);
+	struct probe_values *values;
 
 	if (!self)
 		return;
-	if (probe->min_ticks && clock_now_ticks() - stack->start < probe->min_ticks) {
-		add_relaxed(&counts_of(self, stack->index)->brief, 1);
-		(void)op_drop(self, stack->op);
-	} else {
+	values = values_at_end(probe, stack, outcome);
+	if (has_counted(self, probe, stack, values)) {
 		op_end(self, stack->op, outcome, 0);
+		if (values)
+			write_values(self, probe, stack->op, values);
+	} else {
+		(void)op_drop(self, stack->op);
 	}
 	self_end(self);
 }
@@ -158,7 +316,8 @@ _Unwind_Reason_Code probe_personality(int version, _Unwind_Action actions,
 	(void)exception;
 	if (actions & _UA_CLEANUP_PHASE &&
 	    _Unwind_GetIP(context) == (uintptr_t)probe_through_returns) {
-		uintptr_t at = _Unwind_GetCFA(context) - offsetof(struct probe_stack, start);
+		uintptr_t at = _Unwind_GetCFA(context) -
+			       offsetof(struct probe_stack, registers[PROBE_RIP]);
 		struct probe_stack *stack = (struct probe_stack *)at;
 
 		if (stack->op)

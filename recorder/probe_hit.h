@@ -11,6 +11,7 @@
 #define WCPROF_PROBE_HIT_H
 
 #include "arena.h"
+#include "probe_eval.h"
 #include "probe_order.h"
 
 enum {
@@ -18,13 +19,15 @@ enum {
 	PROBE_STRIPES = 16 /* threads add to counts of their own, as far as that goes */
 };
 
-/* On the stack, written by probe_through.S: `start` and what follows is there until the function
- * returns. */
+/* On the stack, written by probe_through.S. The last register, and what follows, is there until the
+ * function returns. */
 struct probe_stack {
-	uint64_t registers[PROBE_REGISTERS - 1]; /* by their numbers in DWARF */
-	uint64_t start;                          /* ticks */
-	uint64_t moved;                          /* where the function goes on */
-	uint64_t op;                             /* 0: none was recorded */
+	/* By their numbers in DWARF; of the last, see below. */
+	uint64_t registers[PROBE_REGISTERS];
+	uint64_t moved;  /* where the function goes on */
+	uint64_t op;     /* 0: none was recorded */
+	uint64_t values; /* address of its struct probe_values; 0: there are none */
+	uint64_t unused; /* the stack stays aligned as it was */
 	uint64_t index;
 	uint64_t rbp; /* the caller's; its address stands for the call's frame */
 	uint64_t caller;
@@ -38,19 +41,30 @@ struct probe {
 	struct arena *arena; /* that has the name; written last */
 	uint32_t name;       /* string id */
 	uint32_t is_on;
+	uint32_t names[PROBE_FETCHES_MAX]; /* of its values; as `name` */
 	struct probe_order order;
 };
 
 struct probe_counts {
 	_Alignas(64) uint64_t calls;
 	uint64_t brief; /* of those: shorter than min_ns */
+	uint64_t unmet; /* of those: the condition was not, or is not known */
+};
+
+/* Of the innermost calls of a thread: what was read at the entry. */
+enum { PROBE_VALUES_SLOTS = 1024 }; /* of the roster; threads beyond have no values */
+struct probe_values {
+	uint64_t op; /* 0: nobody's */
+	struct probe_value values[PROBE_FETCHES_MAX];
 };
 
 struct probe_counters {
 	struct probe_counts counts[PROBES_MAX][PROBE_STRIPES];
 };
 
-extern struct probe *probe_table HIDDEN;             /* [PROBES_MAX] */
+extern struct probe *probe_table HIDDEN; /* [PROBES_MAX] */
+/* [PROBE_VALUES_SLOTS][SLOT_ENTRIES]; NULL until a probe reads values. */
+extern struct probe_values *probe_values HIDDEN;
 extern struct probe_counters *probe_counters HIDDEN; /* there when the table is */
 
 /* Called by probe_through.S alone. */

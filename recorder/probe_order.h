@@ -31,6 +31,7 @@ struct probe_order {
 	uint32_t bytes;   /* of this struct */
 	uint32_t version; /* FORMAT_VERSION: else the struct may be another one */
 	uint64_t address; /* in the process */
+	uint64_t bias;    /* of its module */
 	uint64_t min_ns;  /* calls that are shorter are counted, and not recorded */
 	uint8_t old_bytes;
 	uint8_t moved_bytes;

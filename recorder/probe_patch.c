@@ -141,14 +141,36 @@ static bool make_tables(void)
 	return probe_counters && probe_table;
 }
 
-/* The function's probe, perhaps one that was removed. */
+/* Only where a probe reads values. */
+static bool make_values(const struct probe_order *order)
+{
+	const size_t bytes = sizeof(struct probe_values) * PROBE_VALUES_SLOTS * SLOT_ENTRIES;
+
+	if (order->code.fetch_count && !probe_values)
+		store_release(&probe_values, mapping_make(bytes, -1));
+	return !order->code.fetch_count || probe_values;
+}
+
+/* A removed probe that is the same in all but min_ns: threads may be inside, so nothing else of one
+ * ever changes. */
 static struct probe *find(const struct probe_order *order)
 {
-	for (uint32_t i = 0; i < used; i++)
-		if (probe_table[i].address == order->address &&
-		    memcmp(probe_table[i].order.old, order->old, sizeof(order->old)) == 0)
+	for (uint32_t i = 0; i < used; i++) {
+		struct probe_order before = probe_table[i].order;
+
+		before.min_ns = order->min_ns;
+		if (memcmp(&before, order, sizeof(before)) == 0)
 			return &probe_table[i];
+	}
 	return NULL;
+}
+
+static bool is_probed(uint64_t address)
+{
+	for (uint32_t i = 0; i < used; i++)
+		if (probe_table[i].is_on && probe_table[i].address == address)
+			return true;
+	return false;
 }
 
 static void write_jump(const struct probe *probe, uint8_t jump[PROBE_JUMP_BYTES])
@@ -192,8 +214,7 @@ static void settle(struct probe *probe, const struct probe_order *order)
 {
 	uint64_t rate = clock_own_rate(CLOCK_APART_LEAST_NS);
 
-	memcpy(probe->order.name, order->name, sizeof(order->name));
-	store_release(&probe->arena, NULL);
+	probe->order.min_ns = order->min_ns;
 	store_relaxed(&probe->min_ticks,
 		      order->min_ns && rate
 			      ? (uint64_t)(((unsigned __int128)order->min_ns << 32) / rate)
@@ -206,10 +227,10 @@ const char *probe_add(const struct probe_order *order)
 	struct probe *probe;
 	const char *why;
 
-	if (!make_tables())
+	if (!make_tables() || !make_values(order))
 		return "there is no memory for it";
 	probe = find(order);
-	if (probe && probe->is_on)
+	if (is_probed(order->address))
 		return "it is probed already";
 	why = why_not(order);
 	if (why)

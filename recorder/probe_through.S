@@ -7,12 +7,12 @@
  * lies on ours, which the tables below describe: unwinders pass it, and tell probe_personality().
  * Registers are as they were, all of them: a caller within the same file may know what the function
  * leaves alone. Vector registers are not touched; what calls code that does keeps them
- * (vectors.h). The stack is 48 bytes lower, so it is aligned as it was.
+ * (vectors.h). The stack is 64 bytes lower, so it is aligned as it was.
  *
  * struct probe_stack (probe_hit.h) has the layout.
  */
 #define REGISTERS 128
-#define FRAME 48
+#define FRAME 64
 #define MOVED 8
 
 	/* All registers by their numbers in DWARF, and the stack pointer as `sp`. rdi: struct
@@ -73,17 +73,17 @@ probe_through:
 	.cfi_def_cfa %rsp, 24
 	subq	$FRAME - 24, %rsp
 	.cfi_def_cfa_offset FRAME
-	SAVE	40
+	SAVE	56
 	call	probe_enter
 	RESTORE
 	addq	$REGISTERS, %rsp
 	.cfi_def_cfa_offset FRAME
 	call	*MOVED(%rsp)
 probe_through_returns:
-	SAVE	48
+	SAVE	64
 	call	probe_leave
 	RESTORE
-	addq	$REGISTERS + 40, %rsp
+	addq	$REGISTERS + 56, %rsp
 	.cfi_def_cfa_offset 8
 	ret
 	.cfi_endproc

@@ -97,6 +97,7 @@ static void probe_one(struct probing *probing, const struct probe_place *place)
 	order.bytes = sizeof(order);
 	order.version = FORMAT_VERSION;
 	order.address = place->address + place->module->bias;
+	order.bias = place->module->bias;
 	order.min_ns = probing->min_ns;
 	order.code = place->code;
 	snprintf(order.name, sizeof(order.name), "%.*s", PROBE_ORDER_NAME_BYTES - 1,
@@ -183,15 +184,17 @@ static void print_list(const struct target *target, const char *object)
 	at = at ? at + 1 : at;
 	while (at && (probe = client_next(&at))) {
 		char name[PROBE_ORDER_NAME_BYTES * 6];
-		uint64_t calls = 0, brief = 0;
+		uint64_t calls = 0, brief = 0, unmet = 0;
 
 		(void)client_number(probe, "calls", &calls);
 		(void)client_number(probe, "brief", &brief);
+		(void)client_number(probe, "unmet", &unmet);
 		if (client_string(probe, "name", name, sizeof(name)))
 			printf("%d %s: %s: %llu calls while recording, %llu of them too short to "
-			       "be recorded\n",
+			       "be recorded, %llu not as the condition says\n",
 			       (int)target->pid, visible(target->name), name,
-			       (unsigned long long)calls, (unsigned long long)brief);
+			       (unsigned long long)calls, (unsigned long long)brief,
+			       (unsigned long long)unmet);
 		free(probe);
 	}
 }

@@ -42,8 +42,10 @@ PROBED int sum(int a, int b)
 
 PROBED int depth(int n)
 {
-	WALL;
-	return n ? 1 + depth(n - 1) : 0;
+	int below = n ? depth(n - 1) : -1;
+
+	WALL; /* or it would be a loop */
+	return below + 1 + zero;
 }
 
 PROBED void jumps(jmp_buf *to, int value)
@@ -95,6 +97,12 @@ PROBED struct large large(long first)
 	return made;
 }
 
+PROBED int words(const char *word)
+{
+	WALL;
+	return word[0] + zero;
+}
+
 PROBED int many(int a, int b, int c, int d, int e, int f, int g, int h)
 {
 	WALL;
@@ -135,6 +143,7 @@ static void check_all(int n)
 {
 	struct large made = large(n);
 	int a = n * 7, b = n ^ 5, c = n + 11;
+	char word[16];
 
 	check(sum(n, 2) == n + 2);
 	check(depth(n % 30) == n % 30);
@@ -145,6 +154,8 @@ static void check_all(int n)
 	check(third(n) == (long double)n / 3);
 	check(many(1, 2, 3, 4, 5, 6, n, 2) == 21 + 2 * n);
 	check(brief() == 0);
+	snprintf(word, sizeof(word), "word %d", n);
+	check(words(word) == 'w');
 	for (int i = 0; i < 6; i++)
 		check(made.parts[i] == n + i);
 	check(alone(n, 2) + a * b + c == n * 3 + 2 + (n * 7) * (n ^ 5) + n + 11);
