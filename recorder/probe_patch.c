@@ -241,7 +241,10 @@ const char *probe_add(const struct probe_order *order)
 	if (!probe)
 		probe = make(order);
 	if (!probe)
-		return "there is no free memory near enough to it";
+		return order->address >> 31 ? "there is no free memory near enough to it"
+					    : "its program is linked to a fixed address "
+					      "(-no-pie): there is no free memory near "
+					      "enough to it";
 	settle(probe, order);
 	write_jump(probe, jump);
 	if (order->mark_count && !probe_traps_begin(moved_to))

@@ -81,6 +81,9 @@ void verb_UNPROBE(struct request *request, struct text *answer)
 	text_put_literal(answer, "}\n");
 }
 
+/* Of one, with what comes behind the last: each byte of its name may become six. */
+enum { PROBE_TEXT_BYTES = 6 * PROBE_ORDER_NAME_BYTES + 256 };
+
 static void put_probe(struct text *answer, uint32_t index)
 {
 	const struct probe *probe = &probe_table[index];
@@ -103,6 +106,7 @@ static void put_probe(struct text *answer, uint32_t index)
 void verb_PROBES(struct request *request, struct text *answer)
 {
 	bool is_first = true;
+	uint64_t left_out = 0;
 
 	(void)request;
 	verbs_begin_answer(answer);
@@ -111,10 +115,16 @@ void verb_PROBES(struct request *request, struct text *answer)
 	for (uint32_t i = 0; probe_table && i < PROBES_MAX; i++) {
 		if (!probe_table[i].is_on)
 			continue;
+		if (text_room(answer) < PROBE_TEXT_BYTES) {
+			left_out++;
+			continue;
+		}
 		if (!is_first)
 			text_put_literal(answer, ",");
 		is_first = false;
 		put_probe(answer, i);
 	}
-	text_put_literal(answer, "]}\n");
+	text_put_literal(answer, "]");
+	text_put_key_u64(answer, "left_out", left_out);
+	text_put_literal(answer, "}\n");
 }

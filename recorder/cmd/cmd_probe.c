@@ -117,6 +117,15 @@ static void probe_one(struct probing *probing, const struct probe_place *place)
 		       visible(probing->target->name), place->function, place->module->path);
 }
 
+/* One sentence a line. */
+static void say_notes(const struct probing *probing, char *notes)
+{
+	if (!notes)
+		return;
+	for (char *note = strtok(notes, "\n"); note; note = strtok(NULL, "\n"))
+		cmd_say(probing->options, "%s", note);
+}
+
 static int probe_all(struct probing *probing, struct probe_target *process)
 {
 	char error[PROBE_ERROR_BYTES];
@@ -124,13 +133,15 @@ static int probe_all(struct probing *probing, struct probe_target *process)
 	for (int i = 1; i < probing->options->argument_count; i++) {
 		struct probe_places found;
 
-		if (probe_find(process, probing->options->arguments[i], &found, error) != 0)
-			return cmd_fail("%d %s: %s", (int)probing->target->pid,
-					probing->target->name, error);
+		if (probe_find(process, probing->options->arguments[i], &found, error) != 0) {
+			probing->refused++;
+			(void)cmd_fail("%d %s: %s", (int)probing->target->pid,
+				       probing->target->name, error);
+			continue;
+		}
 		for (size_t at = 0; at < found.count; at++)
 			probe_one(probing, &found.places[at]);
-		if (found.notes && !probing->options->quiet)
-			fputs(found.notes, stderr);
+		say_notes(probing, found.notes);
 		probe_places_free(&found);
 	}
 	return probing->refused ? CMD_FAILED : CMD_DONE;
@@ -179,6 +190,7 @@ static bool read_time(const char *text, uint64_t *ns)
 static void print_list(const struct target *target, const char *object)
 {
 	const char *at = client_array(object, "probes");
+	uint64_t left_out = 0;
 	char *probe;
 
 	at = at ? at + 1 : at;
@@ -197,6 +209,9 @@ static void print_list(const struct target *target, const char *object)
 			       (unsigned long long)unmet);
 		free(probe);
 	}
+	if (client_number(object, "left_out", &left_out) && left_out)
+		printf("%d %s: and %llu more\n", (int)target->pid, visible(target->name),
+		       (unsigned long long)left_out);
 }
 
 static void print_removed(const struct target *target, const char *object)

@@ -17,7 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define PROBED static __attribute__((noinline, used))
+#else
 #define PROBED static __attribute__((noinline, noclone, used))
+#endif
 /* Nothing is known of memory behind it. */
 #define WALL __asm__ volatile("" ::: "memory")
 
