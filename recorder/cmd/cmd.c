@@ -184,9 +184,34 @@ static bool set_trial_option(struct cmd_options *options, char letter, const cha
 	}
 }
 
+/* Those of probe and top. */
+static bool set_watch_option(struct cmd_options *options, char letter, const char *argument)
+{
+	switch (letter) {
+	case 'l':
+		options->list = true;
+		return true;
+	case 'r':
+		options->remove = argument;
+		return true;
+	case 'm':
+		options->min = argument;
+		return true;
+	case 'e':
+		options->every = argument;
+		return true;
+	case 'c':
+		options->count = argument;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void set_option(struct cmd_options *options, char letter, const char *argument)
 {
-	if (set_trial_option(options, letter, argument))
+	if (set_trial_option(options, letter, argument) ||
+	    set_watch_option(options, letter, argument))
 		return;
 	if (strchr("890D", letter)) {
 		options->listed = letter;
@@ -196,15 +221,6 @@ static void set_option(struct cmd_options *options, char letter, const char *arg
 	case 'o':
 	case 'O':
 		options->output = argument;
-		break;
-	case 'l':
-		options->list = true;
-		break;
-	case 'r':
-		options->remove = argument;
-		break;
-	case 'm':
-		options->min = argument;
 		break;
 	case '4':
 		options->of_user = true;
@@ -304,6 +320,8 @@ static bool count_fits(const struct command *command, const struct cmd_options *
 
 	if (!command->arguments[0] || options->process)
 		return count == 0;
+	if (command->arguments[0] == '[' && command->arguments[1] != '-')
+		return count <= 1;
 	return count == 1 || (count > 1 && strstr(command->arguments, "..."));
 }
 

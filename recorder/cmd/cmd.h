@@ -48,7 +48,9 @@ struct cmd_options {
 	const char *remove;
 	const char *min;
 	bool list;
-	char listed;      /* the letter of what can be probed, 0: none is to be listed */
+	char listed; /* the letter of what can be probed, 0: none is to be listed */
+	const char *every;
+	const char *count;
 	bool is_program;  /* arguments come behind "--" */
 	char **arguments; /* the rest: ended by NULL */
 	int argument_count;

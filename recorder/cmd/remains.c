@@ -60,7 +60,7 @@ static uint32_t chunks_populated(const struct remains *remains)
 
 /* Takes the constants anew: what the process has written there since, all the same, is seen only
  * now. If they are not right any more, they stay as they were. */
-static int renew(struct remains *remains)
+int remains_renew(struct remains *remains)
 {
 	char before[ARENA_CONSTANT_BYTES];
 	struct arena *arena = remains->arena;
@@ -98,7 +98,7 @@ static int map(struct remains *remains)
 	if (mmap(mapping, ARENA_CONSTANT_BYTES, PROT_READ | PROT_WRITE, constants, -1, 0) ==
 	    MAP_FAILED)
 		return -errno;
-	return renew(remains);
+	return remains_renew(remains);
 }
 
 static int check_file(struct remains *remains)
@@ -153,7 +153,7 @@ pid_t remains_pid(struct remains *remains)
 	const struct arena *arena = remains->arena;
 
 	assert(arena && remains->fd >= 0);
-	(void)renew(remains);
+	(void)remains_renew(remains);
 	if (remains->pid <= 0 || !procfs_lives(remains->pid, arena->start_ticks)) {
 		const struct procfs_owner owner = {
 			.pid_namespace = arena->pid_namespace,
@@ -280,7 +280,7 @@ int remains_recover(struct remains *remains, client_sink *sink, void *context, b
 	/* One at a time: who holds the file may take the dead drainer's place. */
 	if (flock(remains->fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	result = renew(remains);
+	result = remains_renew(remains);
 	if (result == 0)
 		remains->fault = arena_fault(remains->arena, remains->bytes);
 	if (remains->fault)
@@ -309,7 +309,7 @@ int remains_drain_living(struct remains *remains, client_sink *sink, void *conte
 {
 	struct robust_list_head *before = NULL, list;
 	size_t bytes = 0;
-	int result = renew(remains);
+	int result = remains_renew(remains);
 
 	if (result != 0)
 		return result;

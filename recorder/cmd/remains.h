@@ -49,6 +49,10 @@ struct remains {
 int remains_open(struct remains *remains, const char *path);
 void remains_close(struct remains *remains);
 
+/* Looks anew at the part that is a copy, as the arena may have become larger. 0, or -errno: it is
+ * as it was. */
+int remains_renew(struct remains *remains);
+
 enum remains_state remains_state(struct remains *remains);
 /* The number of its process here, which is another than the process's own if it has a pid name
  * space of its own. 0: it is dead. -1: nobody may know. */

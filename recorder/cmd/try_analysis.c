@@ -41,7 +41,7 @@ static void add(struct arguments *arguments, const char *word)
 /* --- The program ------------------------------------------------------------------------------ */
 
 /* Beside this one, else wherever PATH has it. */
-static void find_analyzer(char *path, size_t size)
+void try_analysis_program(char *path, size_t size)
 {
 	char self[PATH_BYTES / 2];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -64,7 +64,7 @@ static pid_t start(const struct arguments *arguments, bool complains, int *answe
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
-	find_analyzer(path, sizeof(path));
+	try_analysis_program(path, sizeof(path));
 	pid = fork();
 	if (pid == 0) {
 		signal(SIGINT, SIG_IGN);

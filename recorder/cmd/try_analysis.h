@@ -9,6 +9,9 @@
 
 #include "try.h"
 
+/* The program's path, or its name if PATH has it. */
+void try_analysis_program(char *path, size_t size);
+
 /* Called about five times a second while an analysis runs. */
 typedef void try_meanwhile(void *context);
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words for what an arena has as numbers: classes as the analyzer calls them, locks, connections.
+ * All are fit for a terminal. One thread.
+ */
+#ifndef WCPROF_TOP_LABELS_H
+#define WCPROF_TOP_LABELS_H
+
+#include "frames.h"
+#include "top_read.h"
+#include "top_sums.h"
+
+enum { TOP_LABEL_BYTES = 160 };
+
+struct top_labels;
+
+/* NULL: there is no memory. Both must outlive it; frames may be NULL. */
+struct top_labels *top_labels_begin(const struct top_reader *, struct frames *);
+void top_labels_end(struct top_labels *);
+
+/* For top_sums_add(). */
+struct top_names top_labels_names(struct top_labels *);
+/* "parse/read", "hold table_lock", "mutex table_lock": a class's, and its kind. */
+void top_labels_class(struct top_labels *, const struct top_entry *, char *to, size_t size);
+const char *top_labels_kind(const struct top_entry *);
+/* "table_lock" */
+void top_labels_lock(struct top_labels *, uint64_t address, uint32_t ident, char *to, size_t size);
+void top_labels_string(struct top_labels *, uint32_t id, char *to, size_t size);
+
+#endif

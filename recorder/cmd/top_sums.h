@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events of the last seconds, added up: by class, by lock, by thread, by request.
+ *
+ * Times are nanoseconds of one clock. Sums are kept second by second for TOP_SECONDS. A view says
+ * how much each second counts. One thread.
+ */
+#ifndef WCPROF_TOP_SUMS_H
+#define WCPROF_TOP_SUMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+enum {
+	TOP_SECONDS = 60,
+	TOP_ENTRIES_MAX = 4096,   /* of each table: what comes later is added to one more */
+	TOP_REQUESTS_MAX = 65536, /* the last ones, of which percentiles are made */
+	TOP_HALF_LIFE_S = 10      /* of the decaying view */
+};
+
+struct top_sum {
+	double count;
+	double ns;
+	double max_ns;
+};
+
+/* The series of a lock's entry; others have the first one only. */
+enum top_series { TOP_TAKEN, TOP_WAITED, TOP_SERIES };
+
+/* The sorts of time of a thread, and of a request. */
+enum top_part { TOP_IO, TOP_POLL, TOP_SLEEP, TOP_LOCK, TOP_OTHER, TOP_PARTS };
+
+struct top_entry {
+	/* A class: type and what, name, caller. A lock: its address. A thread: its index. */
+	uint64_t key[3];
+	uint32_t ident; /* string: of a lock, or of a class that is one's; of a thread: the
+			 * connection that it serves; 0 = none */
+	uint32_t stack; /* one from which the class was called */
+	struct top_sum seconds[TOP_SECONDS][TOP_SERIES];
+	float parts_ns[TOP_SECONDS][TOP_PARTS]; /* of a thread */
+};
+
+struct top_table {
+	struct top_entry *entries;
+	size_t count;
+	uint32_t *places; /* by hash: entry + 1 */
+};
+
+struct top_request {
+	uint64_t end_ns;
+	uint64_t taken_ns;
+	uint64_t parts_ns
+		[TOP_PARTS]; /* of its thread meanwhile; the rest is code and the run queue */
+	uint32_t ident;      /* connection; string */
+	uint32_t kind;       /* string, 0 = not known */
+	uint32_t thread;
+};
+
+struct top_connection;
+
+struct top_sums {
+	struct top_table classes, locks, threads;
+	struct top_request *requests; /* a ring */
+	uint64_t request_count;       /* all that ever ended */
+	struct top_connection *connections;
+	double events[TOP_SECONDS];
+	double requests_by_second[TOP_SECONDS];
+	uint64_t second; /* the one that is being filled */
+	uint64_t since_second;
+};
+
+/* Meanings of ids of the recording. */
+struct top_names {
+	uint64_t (*caller)(void *context, uint32_t stack); /* an address; 0 = not known */
+	bool (*is_write)(void *context, uint32_t name);    /* a call that sends bytes */
+	void *context;
+};
+
+/* False: there is no memory. */
+bool top_sums_begin(struct top_sums *, uint64_t now_ns);
+void top_sums_end(struct top_sums *);
+/* An event, in the order of their ends. */
+void top_sums_add(struct top_sums *, const struct record *, const struct top_names *);
+/* It is so late: seconds that are over count no more; requests that were answered have ended. */
+void top_sums_tick(struct top_sums *, uint64_t now_ns);
+
+/* How much a second counts that is so many seconds old, 0 being the one that is being filled. */
+struct top_view {
+	unsigned seconds; /* 0 = decaying */
+};
+double top_view_weight(const struct top_sums *, struct top_view, unsigned age);
+/* How many seconds that are, by weight; at least a small part of one. */
+double top_view_seconds(const struct top_sums *, struct top_view, uint64_t now_ns);
+struct top_sum top_sum_of(const struct top_sums *, const struct top_entry *, enum top_series,
+			  struct top_view);
+double top_part_of(const struct top_sums *, const struct top_entry *, enum top_part,
+		   struct top_view);
+double top_events_of(const struct top_sums *, struct top_view);
+double top_requests_of(const struct top_sums *, struct top_view);
+/* Those that ended in the view's seconds, the slowest first; the caller frees the list. */
+struct top_request *top_requests_list(const struct top_sums *, struct top_view, uint64_t now_ns,
+				      size_t *count);
+
+#endif
