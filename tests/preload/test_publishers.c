@@ -54,9 +54,8 @@ static void check_thread(json_t *lines, json_int_t thread, int wanted)
 
 START_TEST(test_case)
 {
-	const struct target_case row = { cases[_i].flags ? "tracers" : "traced",
-					 cases[_i].scenario,
-					 { { NULL } } };
+	const struct target_case row = { .target = cases[_i].flags ? "tracers" : "traced",
+					 .scenario = cases[_i].scenario };
 	char directory[64], path[128], command[2 * PATH_MAX];
 	const char *compiler = getenv("CC");
 	struct dumps dumps;

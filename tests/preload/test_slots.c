@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "suite.h"
+#include "target.h"
 
 static char directory[] = "/tmp/wcprof-test-slots.XXXXXX";
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -26,13 +26,9 @@ static struct sockaddr_un address = { .sun_family = AF_UNIX };
 /* As a program that `wcprof attach` loads it into. */
 static void setup(void)
 {
-	const char *build = getenv("B") ? getenv("B") : "build";
-	char path[256];
-
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	setenv("WCPROF_DIR", directory, 1);
-	snprintf(path, sizeof(path), "%s/libwcprof.so", build);
-	if (!dlopen(path, RTLD_NOW))
+	if (!dlopen(build_path("libwcprof.so"), RTLD_NOW))
 		ck_abort_msg("%s", dlerror());
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d.sock", directory, getpid());
 }
@@ -80,7 +76,7 @@ static const char *leads_to(void *function)
 static void *volatile table[] = { (void *)pread, (void *)pthread_cond_wait };
 
 /* Compiled code asks the slot anew, as each call does. */
-__attribute__((noinline, noclone)) static void *read_function(void)
+__attribute__((noinline)) static void *read_function(void)
 {
 	__asm__ volatile("" ::: "memory");
 	return (void *)read;

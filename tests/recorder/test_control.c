@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "asking.h"
+#include "handout.h"
 #include "suite.h"
 
 START_TEST(one_line_one_answer)
@@ -37,7 +38,7 @@ END_TEST
 START_TEST(garbage_is_refused_and_nothing_else)
 {
 	int fd = connect_to_recorder();
-	char line[2000];
+	char line[CLIENT_LINE_BYTES_MAX + 2];
 
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = '\n';
