@@ -335,14 +335,21 @@ bool event_add_link(struct reading *reading, const struct event *event)
 		.all = event->number[FIELD_ALL] != 0,
 	};
 
+	uint32_t text = 0;
+
 	link.at_ns = event->number[FIELD_START] + reading->dump.offset_ns;
 	if (!check_time(reading, event->number[FIELD_START]) ||
 	    !reading_string(reading, event->number[FIELD_IDENT], &link.ident) ||
 	    !event_stack(reading, event->number[FIELD_STACK], &link.stack) ||
 	    !event_thread(reading, event->number[FIELD_THREAD], &link.thread) ||
 	    !event_id(reading, event->number[FIELD_PARENT], &link.from) ||
-	    !event_id(reading, event->number[FIELD_TARGET], &link.to))
+	    !event_id(reading, event->number[FIELD_TARGET], &link.to) ||
+	    !reading_string(reading, event->number[FIELD_TEXT], &text))
 		return false;
+	if (link.kind == LINK_VALUE) {
+		link.is_text = text != 0;
+		link.result = text ? text : event->number[FIELD_VALUE];
+	}
 	if (!reading_reserve(reading, &recording->links, &reading->link_capacity,
 			     recording->link_count, sizeof(*recording->links)))
 		return false;

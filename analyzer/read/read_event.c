@@ -97,7 +97,7 @@ static bool read_word_field(struct reading *reading, struct json *json, enum eve
 /* Yes and no are written as numbers; true and false are taken as well. */
 static bool read_number(struct json *json, enum event_field field, struct event *event)
 {
-	if (field_is_signed(field))
+	if (field_is_signed(field) && *json->at == '-')
 		return json_take_int(json, (int64_t *)&event->number[field]);
 	if (!field_is_flag(field) || (*json->at != 't' && *json->at != 'f'))
 		return json_take_uint(json, &event->number[field]);

@@ -100,7 +100,7 @@ struct rec_wait {
 
 struct rec_link {
 	uint64_t at_ns;
-	uint64_t result; /* as in the dump */
+	uint64_t result; /* as in the dump; value: the number, or a string's id */
 	uint64_t address;
 	uint32_t from;  /* op index */
 	uint32_t to;    /* op index */
@@ -108,6 +108,7 @@ struct rec_link {
 	uint16_t kind;  /* word id */
 	uint32_t count; /* wakes: how many waited, at most one but for a wake of all */
 	bool all;       /* a wake of all that wait: a broadcast */
+	bool is_text;   /* value: a string */
 	uint32_t thread;
 	uint32_t stack;
 };

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of slow calls; values.h has the contract.
+ *
+ * Method. Values of one class and name are put in order of how long their calls took. The slowest
+ * twentieth is one group, at least one call; the others are the other one. Calls that had not ended
+ * belong to none. One thread. n log n of values.
+ */
+#include "values.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "format.h"
+
+enum { SLOW_PART = 20 };
+
+struct seen {
+	uint32_t class;
+	uint32_t name;
+	uint64_t taken_ns;
+	uint64_t value;
+	bool is_text;
+};
+
+static int compare_seen(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->is_text != b->is_text)
+		return a->is_text ? 1 : -1;
+	return (a->taken_ns > b->taken_ns) - (a->taken_ns < b->taken_ns);
+}
+
+static int compare_values(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+
+	return (a->value > b->value) - (a->value < b->value);
+}
+
+static int compare_signed(const void *left, const void *right)
+{
+	int64_t a = (int64_t)((const struct seen *)left)->value;
+	int64_t b = (int64_t)((const struct seen *)right)->value;
+
+	return (a > b) - (a < b);
+}
+
+/* Of calls in order of their values. */
+static void most_frequent(struct value_range *range, const struct seen *seen, size_t count)
+{
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from; to < count && seen[to].value == seen[from].value;)
+			to++;
+		if (to - from <= range->frequent_count)
+			continue;
+		range->frequent_count = to - from;
+		range->least = range->median = range->most = seen[from].value;
+	}
+}
+
+/* They are put in another order. */
+static struct value_range range_of(struct seen *seen, size_t count, bool is_signed)
+{
+	struct value_range range = { .count = count };
+
+	if (!count)
+		return range;
+	qsort(seen, count, sizeof(*seen), is_signed ? compare_signed : compare_values);
+	range.least = seen[0].value;
+	range.median = seen[count / 2].value;
+	range.most = seen[count - 1].value;
+	if (seen[0].is_text)
+		most_frequent(&range, seen, count);
+	return range;
+}
+
+static struct value_row row_of(struct seen *seen, size_t count)
+{
+	size_t slow = count / SLOW_PART ? count / SLOW_PART : 1;
+	struct value_row row = { .class = seen->class,
+				 .name = seen->name,
+				 .is_text = seen->is_text,
+				 .slow_ns = seen[count - slow].taken_ns };
+
+	for (size_t i = 0; i < count && !row.is_text; i++)
+		row.is_signed = row.is_signed || (int64_t)seen[i].value < 0;
+	row.usual = range_of(seen, count - slow, row.is_signed);
+	row.slow = range_of(seen + count - slow, slow, row.is_signed);
+	return row;
+}
+
+static bool is_same(const struct seen *a, const struct seen *b)
+{
+	return a->class == b->class && a->name == b->name && a->is_text == b->is_text;
+}
+
+/* All that belong to calls that have ended; the caller frees them. */
+static struct seen *seen_find(const struct recording *rec, const struct class_table *classes,
+			      size_t *count)
+{
+	struct seen *seen = memory_new(rec->link_count, sizeof(*seen));
+
+	*count = 0;
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct rec_link *link = &rec->links[i];
+
+		if (link->kind != LINK_VALUE || link->from == NO_INDEX ||
+		    (rec->extras && rec->extras[link->from].open))
+			continue;
+		const struct rec_op *op = &rec->ops[link->from];
+
+		seen[(*count)++] =
+			(struct seen){ classes->of_op[link->from], link->ident,
+				       op->end_ns - op->start_ns, link->result, link->is_text };
+	}
+	if (*count)
+		qsort(seen, *count, sizeof(*seen), compare_seen);
+	return seen;
+}
+
+void value_table_build(struct value_table *table, const struct recording *rec,
+		       const struct class_table *classes)
+{
+	size_t count, room = 0;
+	struct seen *seen = seen_find(rec, classes, &count);
+
+	*table = (struct value_table){ NULL, 0 };
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from; to < count && is_same(&seen[to], &seen[from]);)
+			to++;
+		table->rows =
+			memory_grow(table->rows, &room, table->count + 1, sizeof(*table->rows));
+		table->rows[table->count++] = row_of(seen + from, to - from);
+	}
+	free(seen);
+}
+
+void value_table_free(struct value_table *table)
+{
+	free(table->rows);
+	*table = (struct value_table){ NULL, 0 };
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values that probed functions got or returned: those of the slowest calls beside those of all
+ * others.
+ *
+ * Built once, read-only afterwards.
+ */
+#ifndef WCPROF_VALUES_H
+#define WCPROF_VALUES_H
+
+#include "recording/classes.h"
+#include "recording/recording.h"
+
+/* Of some calls. Numbers are as the program has them: signed if one is below zero. */
+struct value_range {
+	size_t count;
+	uint64_t least, median, most; /* of strings all are the id of the most frequent one */
+	size_t frequent_count;        /* of strings: calls that had that one */
+};
+
+struct value_row {
+	uint32_t class;
+	uint32_t name; /* string id: "len", "$ret" */
+	bool is_text;
+	bool is_signed;
+	uint64_t slow_ns; /* the slowest calls took so long, or longer */
+	struct value_range usual, slow;
+};
+
+struct value_table {
+	struct value_row *rows; /* by class, then name */
+	size_t count;
+};
+
+void value_table_build(struct value_table *, const struct recording *, const struct class_table *);
+void value_table_free(struct value_table *);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong if the value that makes a call slow is shown among those of the other calls. */
+#include "measure/values.h"
+#include "sketch.h"
+#include "suite.h"
+
+enum { CALLS = 40 };
+
+/* A call of so many ms; its value is a link. */
+static void call(struct sketch *sketch, const char *name, double from_ms, double taken_ms,
+		 uint64_t value, bool is_text)
+{
+	uint32_t op = sketch_op(sketch, KIND_OP_USER, "rebuild", 0, from_ms, from_ms + taken_ms);
+	uint32_t link = sketch_bare_link(sketch, LINK_VALUE, op, 0);
+
+	sketch->rec.links[link].ident = sketch_string(sketch, name);
+	sketch->rec.links[link].result = value;
+	sketch->rec.links[link].is_text = is_text;
+}
+
+START_TEST(slow_calls_are_apart)
+{
+	struct sketch sketch;
+	struct value_table table;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "t", 0, 10000);
+	for (int i = 0; i < CALLS; i++) {
+		bool is_slow = i == 7 || i == 20;
+
+		call(&sketch, "depth", 100 * i, is_slow ? 50 : 1, is_slow ? 900 : (uint64_t)i,
+		     false);
+		call(&sketch, "path", 100 * i + 60, is_slow ? 30 : 2,
+		     sketch_string(&sketch, is_slow ? "/all"
+					    : i % 3 ? "/one"
+						    : "/two"),
+		     true);
+	}
+	call(&sketch, "left", 5000, 1, (uint64_t)-5, false);
+	call(&sketch, "left", 5010, 2, 3, false);
+	sketch_end(&sketch);
+	value_table_build(&table, &sketch.rec, &sketch.classes);
+	ck_assert_uint_eq(table.count, 3);
+	for (size_t i = 0; i < table.count; i++) {
+		const struct value_row *row = &table.rows[i];
+		const char *name = sketch.rec.strings[row->name];
+
+		ck_assert_uint_eq(row->class, sketch_class(&sketch, "rebuild"));
+		if (strcmp(name, "left") == 0) {
+			ck_assert(row->is_signed);
+			ck_assert_int_eq((int64_t)row->usual.least, -5);
+			ck_assert_int_eq((int64_t)row->slow.most, 3);
+			continue;
+		}
+		ck_assert_uint_eq(row->slow.count, 2);
+		ck_assert_uint_eq(row->usual.count, CALLS - 2);
+		if (row->is_text) {
+			ck_assert_str_eq(sketch.rec.strings[row->slow.median], "/all");
+			ck_assert_str_eq(sketch.rec.strings[row->usual.median], "/one");
+			ck_assert_uint_eq(row->slow.frequent_count, 2);
+		} else {
+			ck_assert_uint_eq(row->slow.least, 900);
+			ck_assert_uint_eq(row->usual.most, CALLS - 1);
+			ck_assert_uint_eq(row->slow_ns, 50000000);
+		}
+	}
+	value_table_free(&table);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* A call that goes on has no length. */
+START_TEST(calls_that_go_on_are_left_out)
+{
+	struct sketch sketch;
+	struct value_table table;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "t", 0, 100);
+	call(&sketch, "depth", 1, 5, 1, false);
+	sketch.rec.extras[sketch.rec.op_count - 1].open = true;
+	sketch_end(&sketch);
+	value_table_build(&table, &sketch.rec, &sketch.classes);
+	ck_assert_uint_eq(table.count, 0);
+	value_table_free(&table);
+	sketch_free(&sketch);
+}
+END_TEST
+
+SUITE()
+{
+	TEST(slow_calls_are_apart);
+	TEST(calls_that_go_on_are_left_out);
+}
