@@ -27,7 +27,6 @@ enum { PROBE_DEPTH_MAX = SLOT_ENTRIES - 8 };
 struct probe *probe_table;
 struct probe_counters *probe_counters;
 struct probe_values *probe_values;
-uint8_t vectors_matter;
 
 struct aside {
 	struct probe *probe;

@@ -46,6 +46,8 @@ enum {
 	CAPTURE_WAYS = 2
 };
 
+uint8_t vectors_matter;
+
 /* Relaxed: a capture more or less at the old depth. 0 as long as the tables are not there. */
 static uint32_t stack_depth;
 static uint32_t wanted_depth = STACK_DEPTH_DEFAULT;

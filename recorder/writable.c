@@ -40,9 +40,10 @@ static bool grow(struct recorder_writable *writable)
 
 static bool add(struct recorder_writable *writable, const struct mapping *mapping)
 {
-	struct recorder_range *last = writable->ranges + writable->count - 1;
+	struct recorder_range *last =
+		writable->count ? &writable->ranges[writable->count - 1] : NULL;
 
-	if (writable->count > 0 && last->end == mapping->start) {
+	if (last && last->end == mapping->start) {
 		last->end = mapping->end;
 		return true;
 	}
