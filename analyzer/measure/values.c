@@ -3,8 +3,8 @@
  * Values of slow calls; values.h has the contract.
  *
  * Method. Values of one class and name are put in order of how long their calls took. The slowest
- * twentieth is one group, at least one call; the others are the other one. Calls that had not ended
- * belong to none. One thread. n log n of values.
+ * hundredth is one group, or a twentieth of few calls; the others are the other one. Calls that had
+ * not ended belong to none. One thread. n log n of values.
  */
 #include "values.h"
 
@@ -14,7 +14,8 @@
 #include "base/memory.h"
 #include "format.h"
 
-enum { SLOW_PART = 20 };
+/* The slowest calls are a hundredth of all, but at least that many, or a twentieth of fewer. */
+enum { SLOW_PART = 100, SLOW_PART_OF_FEW = 20, SLOW_LEAST = 20 };
 
 struct seen {
 	uint32_t class;
@@ -81,9 +82,17 @@ static struct value_range range_of(struct seen *seen, size_t count, bool is_sign
 	return range;
 }
 
+static size_t slow_count(size_t count)
+{
+	size_t few = count / SLOW_PART_OF_FEW < SLOW_LEAST ? count / SLOW_PART_OF_FEW : SLOW_LEAST;
+	size_t slow = count / SLOW_PART > few ? count / SLOW_PART : few;
+
+	return slow ? slow : 1;
+}
+
 static struct value_row row_of(struct seen *seen, size_t count)
 {
-	size_t slow = count / SLOW_PART ? count / SLOW_PART : 1;
+	size_t slow = slow_count(count);
 	struct value_row row = { .class = seen->class,
 				 .name = seen->name,
 				 .is_text = seen->is_text,

@@ -61,6 +61,6 @@ void report_values(const struct analysis *analysis, struct emit *emit)
 	}
 	emit_table_end(emit);
 	if (table.count)
-		emit_line(emit, "The slowest twentieth of the calls, beside all others.");
+		emit_line(emit, "The slowest hundredth of the calls, or a twentieth of few.");
 	value_table_free(&table);
 }
