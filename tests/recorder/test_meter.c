@@ -15,15 +15,23 @@ static struct slot *own_slot(void)
 
 START_TEST(a_few_events_of_each_chunk_are_metered)
 {
+	uint64_t first;
+
 	recording_begin();
 	for (int i = 0; i < CHUNK_RECORDS - 1; i++)
 		record_io(1);
-	/* The first event is written by the call that takes the chunk. */
-	ck_assert_uint_eq(own_slot()->cost.metered_events, METER_EVENTS - 1);
+	/*
+	 * The first event is written by the call that takes the chunk. Others are missing when the
+	 * kernel took the CPU away in them, see a_call_that_took_too_long_is_not_metered.
+	 */
+	first = own_slot()->cost.metered_events;
+	ck_assert_uint_le(first, METER_EVENTS - 1);
+	ck_assert_uint_ge(first, METER_EVENTS / 2);
 	ck_assert_uint_gt(own_slot()->cost.metered_ticks, 0);
 	for (int i = 0; i < CHUNK_RECORDS; i++)
 		record_io(1);
-	ck_assert_uint_eq(own_slot()->cost.metered_events, 2 * (METER_EVENTS - 1));
+	ck_assert_uint_le(own_slot()->cost.metered_events - first, METER_EVENTS - 1);
+	ck_assert_uint_ge(own_slot()->cost.metered_events - first, METER_EVENTS / 2);
 	recording_end();
 }
 END_TEST
