@@ -21,8 +21,8 @@ START_TEST(a_few_events_of_each_chunk_are_metered)
 	for (int i = 0; i < CHUNK_RECORDS - 1; i++)
 		record_io(1);
 	/*
-	 * The first event is written by the call that takes the chunk. Others are missing when the
-	 * kernel took the CPU away in them, see a_call_that_took_too_long_is_not_metered.
+	 * The first event is written by the call that takes the chunk. A call in which the kernel
+	 * took the CPU away is missing, see a_call_that_took_too_long_is_not_metered.
 	 */
 	first = own_slot()->cost.metered_events;
 	ck_assert_uint_le(first, METER_EVENTS - 1);
