@@ -18,7 +18,7 @@
 
 #include "tallies.h"
 
-enum { FORMAT_VERSION = 28 };
+enum { FORMAT_VERSION = 29 };
 /* From this one on struct arena_head is what it is. */
 enum { FORMAT_HEAD_VERSION = 12 };
 

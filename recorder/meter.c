@@ -11,7 +11,7 @@
 #include "in_target.h"
 
 /* Of slow paths while there was no arena. */
-static uint64_t early_ticks;
+static uint64_t early_ns;
 
 /* The counter is read when all that comes before is done. */
 static uint64_t exact_ticks(void)
@@ -76,32 +76,47 @@ int *meter_leave(struct self *self)
 	return &errno;
 }
 
-/* The control thread's CPU time is known, and has it. */
+/* False for a path whose time is counted elsewhere. */
+static bool leave_path(struct self *self, const struct slow_path *path)
+{
+	if (path->begun == 0)
+		return false;
+	self->is_slow = 0;
+	/* The call that is under way is not metered. */
+	self->meter_begun = 0;
+	/* The control thread's CPU time is known, and has it. */
+	return !self->retired;
+}
+
 void slow_path_end(struct self *self, const struct slow_path *path)
 {
 	struct arena *arena = load_acquire(&recorder_arena);
 
-	if (path->begun_ticks == 0)
+	if (!leave_path(self, path))
 		return;
-	self->is_slow = 0;
-	/* The call that is under way is not metered. */
-	self->meter_begun = 0;
-	if (self->retired)
-		return;
-	uint64_t ticks = clock_now_ticks() - path->begun_ticks;
+	uint64_t ns = clock_thread_cpu_ns() - path->begun;
 
 	if (self->slot)
-		add(&self->slot->cost.slow_ticks, ticks);
+		add(&self->slot->cost.slow_ns, ns);
 	else
-		add_relaxed(arena ? &arena->cost.threads.slow_ticks : &early_ticks, ticks);
+		add_relaxed(arena ? &arena->cost.threads.slow_ns : &early_ns, ns);
+}
+
+void capture_path_end(struct self *self, const struct slow_path *path)
+{
+	if (!leave_path(self, path) || !self->slot)
+		return;
+	uint64_t ticks = clock_now_ticks() - path->begun;
+
+	add(&self->slot->cost.capture_ticks, ticks < METER_TICKS_MOST ? ticks : METER_TICKS_MOST);
 }
 
 void meter_arena_made(struct arena *arena)
 {
-	add_relaxed(&arena->cost.threads.slow_ticks, exchange_acq_rel(&early_ticks, 0));
+	add_relaxed(&arena->cost.threads.slow_ns, exchange_acq_rel(&early_ns, 0));
 }
 
 void meter_fork_child(void)
 {
-	store_relaxed(&early_ticks, 0);
+	store_relaxed(&early_ns, 0);
 }

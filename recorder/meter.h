@@ -8,7 +8,9 @@
  * event. Other calls pay nothing: for the meter the thread forgets where its errno is, so that both
  * ends of a call come by here.
  *
- * Slow paths are timed one by one, and are not metered. Time without a CPU is in them.
+ * Slow paths are timed one by one, and are not metered: by the thread's CPU time, as they may block
+ * or lose their CPU. For a capture of a stack that clock would cost half as much again: it is timed
+ * by ticks, of which METER_TICKS_MOST count.
  *
  * All functions are for the thread whose `self` it is, and async-signal-safe.
  */
@@ -31,10 +33,21 @@ int *meter_leave(struct self *) HIDDEN;
 
 /* A slow path of a thread inside the recorder. */
 struct slow_path {
-	uint64_t begun_ticks; /* 0 = inside another one, whose time it is */
+	/* ns of the thread's CPU time, or ticks; 0 = inside another one, whose time it is */
+	uint64_t begun;
 };
 
 static inline struct slow_path slow_path_begin(struct self *self)
+{
+	struct slow_path path = { self->is_slow ? 0 : clock_thread_cpu_ns() };
+
+	self->is_slow = 1;
+	return path;
+}
+
+void slow_path_end(struct self *, const struct slow_path *) HIDDEN;
+
+static inline struct slow_path capture_path_begin(struct self *self)
 {
 	struct slow_path path = { self->is_slow ? 0 : clock_now_ticks() };
 
@@ -42,7 +55,7 @@ static inline struct slow_path slow_path_begin(struct self *self)
 	return path;
 }
 
-void slow_path_end(struct self *, const struct slow_path *) HIDDEN;
+void capture_path_end(struct self *, const struct slow_path *) HIDDEN;
 
 /* Of a new arena: slow paths so far were its making. */
 void meter_arena_made(struct arena *) HIDDEN;

@@ -172,11 +172,12 @@ static void try_to_open(void *is_open)
 
 static bool open_gate(void)
 {
-	struct slow_path path = slow_path_begin(&self_of_thread);
 	bool is_open = load_relaxed(&recorder_gate.mode) == GATE_ON;
+	struct slow_path path;
 
 	if (is_open || gate_is_confined())
 		return is_open;
+	path = slow_path_begin(&self_of_thread);
 	/* Else the program's own stack would have to do. */
 	(void)spare_start();
 	spare_call_surely(try_to_open, &is_open);

@@ -28,7 +28,8 @@ struct thread_cost {
 	uint64_t events;         /* that it wrote to chunks which it has left */
 	uint64_t metered_ticks;  /* inside the recorder, by its meter (meter.h) */
 	uint64_t metered_events; /* in those */
-	uint64_t slow_ticks;     /* of slow paths */
+	uint64_t capture_ticks;  /* of stacks that were captured outside slow paths */
+	uint64_t slow_ns;        /* CPU time of slow paths */
 };
 
 /* The same of all threads, and of the control thread. */

@@ -62,6 +62,14 @@ static void spend_ticks(uint64_t ticks)
 		continue;
 }
 
+static void spend_cpu_ns(uint64_t ns)
+{
+	uint64_t begun = clock_thread_cpu_ns();
+
+	while (clock_thread_cpu_ns() - begun < ns)
+		continue;
+}
+
 START_TEST(a_call_that_took_too_long_is_not_metered)
 {
 	struct self *self;
@@ -88,18 +96,47 @@ START_TEST(a_slow_path_in_another_counts_once_and_is_not_metered)
 	recording_begin();
 	record_io(1);
 	self = self_enter();
-	slow = self->slot->cost.slow_ticks;
+	slow = self->slot->cost.slow_ns;
 	metered = self->slot->cost.metered_ticks;
-	begun = clock_now_ticks();
+	begun = clock_thread_cpu_ns();
 	outer = slow_path_begin(self);
 	inner = slow_path_begin(self);
-	spend_ticks(1000);
+	spend_cpu_ns(1000);
 	slow_path_end(self, &inner);
 	slow_path_end(self, &outer);
-	ck_assert_uint_ge(self->slot->cost.slow_ticks - slow, 1000);
-	ck_assert_uint_le(self->slot->cost.slow_ticks - slow, clock_now_ticks() - begun);
+	ck_assert_uint_ge(self->slot->cost.slow_ns - slow, 1000);
+	ck_assert_uint_le(self->slot->cost.slow_ns - slow, clock_thread_cpu_ns() - begun);
 	self_leave(self);
 	ck_assert_uint_eq(self->slot->cost.metered_ticks, metered);
+	recording_end();
+}
+END_TEST
+
+START_TEST(a_slow_path_counts_its_cpu_time_alone)
+{
+	struct timespec while_asleep = { .tv_nsec = 20 * 1000 * 1000 };
+	struct slow_path path;
+
+	recording_begin();
+	record_io(1);
+	path = slow_path_begin(&self_of_thread);
+	nanosleep(&while_asleep, NULL);
+	slow_path_end(&self_of_thread, &path);
+	ck_assert_uint_lt(own_slot()->cost.slow_ns, (uint64_t)while_asleep.tv_nsec);
+	recording_end();
+}
+END_TEST
+
+START_TEST(a_capture_counts_so_much_at_most)
+{
+	struct slow_path path;
+
+	recording_begin();
+	record_io(1);
+	path = capture_path_begin(&self_of_thread);
+	spend_ticks(2 * METER_TICKS_MOST);
+	capture_path_end(&self_of_thread, &path);
+	ck_assert_uint_eq(own_slot()->cost.capture_ticks, METER_TICKS_MOST);
 	recording_end();
 }
 END_TEST
@@ -111,10 +148,10 @@ START_TEST(what_comes_before_the_arena_is_not_lost)
 	setenv("WCPROF_ENABLE", "0", 1);
 	recording_begin();
 	path = slow_path_begin(&self_of_thread);
-	spend_ticks(1000);
+	spend_cpu_ns(1000);
 	slow_path_end(&self_of_thread, &path);
 	ck_assert_int_eq(switch_enable(), 0);
-	ck_assert_uint_ge(recorder_arena->cost.threads.slow_ticks, 1000);
+	ck_assert_uint_ge(recorder_arena->cost.threads.slow_ns, 1000);
 	recording_end();
 }
 END_TEST
@@ -125,5 +162,7 @@ SUITE()
 	TEST(errno_stays_while_the_meter_runs);
 	TEST(a_call_that_took_too_long_is_not_metered);
 	TEST(a_slow_path_in_another_counts_once_and_is_not_metered);
+	TEST(a_slow_path_counts_its_cpu_time_alone);
+	TEST(a_capture_counts_so_much_at_most);
 	TEST(what_comes_before_the_arena_is_not_lost);
 }
