@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis.h"
 #include "facts.h"
@@ -168,12 +169,27 @@ struct place place_of_wait(const struct analysis *analysis, uint32_t wait)
 	return place;
 }
 
+/* Its object has no name, and the sentence would end in a preposition. */
+static bool needs_object(const char *action)
+{
+	static const char *const open_ends[] = { " of", " to", " in", " for", ":", " thread" };
+	size_t length = strlen(action);
+	for (size_t i = 0; i < sizeof(open_ends) / sizeof(open_ends[0]); i++) {
+		size_t end = strlen(open_ends[i]);
+		if (length >= end && !strcmp(action + length - end, open_ends[i]))
+			return true;
+	}
+	return false;
+}
+
 const char *place_describe(const struct place *place, char text[PLACE_BYTES])
 {
 	assert(place->action);
+	const char *before = place->object[0]              ? " `"
+			     : needs_object(place->action) ? " something without a name"
+							   : "";
 	snprintf(text, PLACE_BYTES, "thread `%.40s` (%" PRIu32 ") %s%s%.50s%s%s%.70s",
-		 place->thread, place->tid, place->action, place->object[0] ? " `" : "",
-		 place->object, place->object[0] ? "`" : "", place->site[0] ? " at " : "",
-		 place->site);
+		 place->thread, place->tid, place->action, before, place->object,
+		 place->object[0] ? "`" : "", place->site[0] ? " at " : "", place->site);
 	return text;
 }

@@ -81,8 +81,22 @@ START_TEST(a_wait_is_named_as_it_was_recorded)
 }
 END_TEST
 
+START_TEST(what_has_no_name_is_something)
+{
+	char text[PLACE_BYTES];
+	const struct place place = { .action = "waits for a permit of",
+				     .object = "",
+				     .site = "main",
+				     .thread = "one",
+				     .tid = 7 };
+	ck_assert_str_eq(place_describe(&place, text),
+			 "thread `one` (7) waits for a permit of something without a name at main");
+}
+END_TEST
+
 SUITE()
 {
+	TEST(what_has_no_name_is_something);
 	TEST(a_wait_is_named_as_it_was_recorded);
 	EACH(a_step_is_named_as_it_was_recorded, rows);
 }
