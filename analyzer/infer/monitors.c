@@ -317,6 +317,39 @@ bool *monitors_puts(const struct monitors *monitors, const struct recording *rec
 	return puts;
 }
 
+static uint32_t condition_of_wait(const void *context, size_t wait)
+{
+	return ((const struct monitors *)context)->condition_of_wait[wait];
+}
+
+static uint32_t condition_of_link(const void *context, size_t link)
+{
+	return ((const struct monitors *)context)->signals[link].condition;
+}
+
+static uint32_t mutex_of_section(const void *context, size_t section)
+{
+	return ((const struct monitors *)context)->sections[section].mutex;
+}
+
+void monitors_uses_build(struct monitors_uses *uses, const struct monitors *monitors,
+			 const struct recording *rec)
+{
+	size_t conditions = monitors->condition_count;
+
+	buckets_build(&uses->waits, conditions, rec->wait_count, condition_of_wait, monitors);
+	buckets_build(&uses->links, conditions, rec->link_count, condition_of_link, monitors);
+	buckets_build(&uses->sections, monitors->mutex_count, monitors->section_count,
+		      mutex_of_section, monitors);
+}
+
+void monitors_uses_free(struct monitors_uses *uses)
+{
+	buckets_free(&uses->waits);
+	buckets_free(&uses->links);
+	buckets_free(&uses->sections);
+}
+
 void monitors_free(struct monitors *monitors)
 {
 	free(monitors->conditions);

@@ -10,6 +10,7 @@
 #ifndef WCPROF_MONITORS_H
 #define WCPROF_MONITORS_H
 
+#include "base/buckets.h"
 #include "recording/releases.h"
 #include "recording/timeline.h"
 
@@ -93,6 +94,16 @@ struct monitors {
 void monitors_build(struct monitors *, const struct recording *, const struct timeline *,
 		    const struct releases *);
 void monitors_free(struct monitors *);
+
+/* Waits, links and sections by the condition or mutex that they concern, in order of index. */
+struct monitors_uses {
+	struct buckets waits;    /* by condition: indices of waits */
+	struct buckets links;    /* by condition: indices of links that signal it */
+	struct buckets sections; /* by mutex: indices of sections */
+};
+
+void monitors_uses_build(struct monitors_uses *, const struct monitors *, const struct recording *);
+void monitors_uses_free(struct monitors_uses *);
 
 /* By op: a hold in which something is put for others to take. To be freed. */
 bool *monitors_puts(const struct monitors *, const struct recording *);

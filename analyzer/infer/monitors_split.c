@@ -17,7 +17,6 @@
  * One thread.
  */
 #include "base/assumptions.h"
-#include "base/buckets.h"
 #include "base/memory.h"
 #include "monitors_parts.h"
 
@@ -245,21 +244,6 @@ static bool condition_split(struct split *split, uint32_t condition)
 	return true;
 }
 
-static uint32_t condition_of_wait(const void *context, size_t wait)
-{
-	return ((const struct monitors *)context)->condition_of_wait[wait];
-}
-
-static uint32_t condition_of_link(const void *context, size_t link)
-{
-	return ((const struct monitors *)context)->signals[link].condition;
-}
-
-static uint32_t mutex_of_section(const void *context, size_t section)
-{
-	return ((const struct monitors *)context)->sections[section].mutex;
-}
-
 /* By condition: no count of tokens explains it, or one that says nothing, as the sections that put
  * tokens take some, too. To be freed. */
 static bool *doubts_find(const struct monitors *monitors, const struct recording *rec)
@@ -280,29 +264,24 @@ static bool *doubts_find(const struct monitors *monitors, const struct recording
 
 bool monitors_split(struct monitors *monitors, const struct recording *rec)
 {
-	struct buckets waits, links, sections;
+	struct monitors_uses uses;
 	size_t count = monitors->condition_count;
 	bool *is_in_doubt = doubts_find(monitors, rec);
 
-	buckets_build(&waits, count, rec->wait_count, condition_of_wait, monitors);
-	buckets_build(&links, count, rec->link_count, condition_of_link, monitors);
-	buckets_build(&sections, monitors->mutex_count, monitors->section_count, mutex_of_section,
-		      monitors);
+	monitors_uses_build(&uses, monitors, rec);
 	for (uint32_t c = 0; c < count; c++) {
 		for (uint32_t kind = 0; is_in_doubt[c] && kind < assume.site_kinds; kind++) {
 			struct split split = { .monitors = monitors, .rec = rec, .kind = kind };
 
-			split.waits = buckets_of(&waits, c, &split.wait_count);
-			split.links = buckets_of(&links, c, &split.link_count);
-			split.sections = buckets_of(&sections, monitors->conditions[c].mutex,
+			split.waits = buckets_of(&uses.waits, c, &split.wait_count);
+			split.links = buckets_of(&uses.links, c, &split.link_count);
+			split.sections = buckets_of(&uses.sections, monitors->conditions[c].mutex,
 						    &split.section_count);
 			if (condition_split(&split, c))
 				break;
 		}
 	}
-	buckets_free(&waits);
-	buckets_free(&links);
-	buckets_free(&sections);
+	monitors_uses_free(&uses);
 	free(is_in_doubt);
 	return monitors->condition_count > count;
 }

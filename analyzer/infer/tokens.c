@@ -325,21 +325,6 @@ static void mark_section(struct section *section, const struct monitors *monitor
 	}
 }
 
-static uint32_t condition_of_wait(const void *context, size_t wait)
-{
-	return ((const struct monitors *)context)->condition_of_wait[wait];
-}
-
-static uint32_t condition_of_link(const void *context, size_t link)
-{
-	return ((const struct monitors *)context)->signals[link].condition;
-}
-
-static uint32_t mutex_of_section(const void *context, size_t section)
-{
-	return ((const struct monitors *)context)->sections[section].mutex;
-}
-
 static uint32_t mutex_of_condition(const void *context, size_t condition)
 {
 	return ((const struct monitors *)context)->conditions[condition].mutex;
@@ -349,7 +334,7 @@ static uint32_t mutex_of_condition(const void *context, size_t condition)
 static void study_all(struct study *studies, struct monitors *monitors, const struct recording *rec,
 		      const struct releases *releases)
 {
-	struct buckets waits, signals, sections;
+	struct monitors_uses uses;
 	size_t conditions = monitors->condition_count;
 	uint64_t *last_link_ns = memory_new(rec->thread_count, sizeof(*last_link_ns));
 
@@ -359,10 +344,7 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 		if (link->thread != NO_INDEX && link->at_ns > last_link_ns[link->thread])
 			last_link_ns[link->thread] = link->at_ns;
 	}
-	buckets_build(&waits, conditions, rec->wait_count, condition_of_wait, monitors);
-	buckets_build(&signals, conditions, rec->link_count, condition_of_link, monitors);
-	buckets_build(&sections, monitors->mutex_count, monitors->section_count, mutex_of_section,
-		      monitors);
+	monitors_uses_build(&uses, monitors, rec);
 	for (uint32_t c = 0; c < conditions; c++) {
 		struct study *study = &studies[c];
 
@@ -370,16 +352,14 @@ static void study_all(struct study *studies, struct monitors *monitors, const st
 		study->rec = rec;
 		study->last_link_ns = last_link_ns;
 		study->condition = c;
-		study->waits = buckets_of(&waits, c, &study->wait_count);
-		study->sections =
-			buckets_of(&sections, monitors->conditions[c].mutex, &study->section_count);
-		collect_links(study, &signals);
+		study->waits = buckets_of(&uses.waits, c, &study->wait_count);
+		study->sections = buckets_of(&uses.sections, monitors->conditions[c].mutex,
+					     &study->section_count);
+		collect_links(study, &uses.links);
 		study_condition(study, releases);
 	}
 	free(last_link_ns);
-	buckets_free(&waits);
-	buckets_free(&signals);
-	buckets_free(&sections);
+	monitors_uses_free(&uses);
 }
 
 /* Findings of a search before the conditions were split. */
