@@ -26,6 +26,7 @@
 #include "handles.h"
 #include "op.h"
 #include "opening.h"
+#include "requests.h"
 #include "slow.h"
 #include "switch.h"
 
@@ -222,6 +223,8 @@ static void close_record(struct self *self, struct arena *arena, uint32_t index,
 			 struct record *record)
 {
 	record->end = end_ticks(arena, record->start);
+	if (requests_are_followed())
+		requests_note_declared(record);
 	if (self_has_place(self))
 		(void)chunk_publish(self, record);
 	else

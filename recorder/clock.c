@@ -148,6 +148,13 @@ uint64_t clock_own_rate(uint64_t apart_ns)
 	return rate;
 }
 
+uint64_t clock_ticks_of(uint64_t ns)
+{
+	if (ns == 0)
+		return 0;
+	return (uint64_t)(((unsigned __int128)ns << 32) / clock_own_rate(CLOCK_APART_LEAST_NS));
+}
+
 uint64_t clock_rate_of(const struct clock_scale *scale, uint64_t apart_ns)
 {
 	struct clock_pair now = clock_take_pair();

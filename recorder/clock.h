@@ -54,6 +54,9 @@ uint64_t clock_measure_rate(const struct clock_pair *from, uint32_t kind, uint64
  * known. */
 uint64_t clock_own_rate(uint64_t apart_ns) HIDDEN;
 
+/* Ticks of a length of time, good to a thousandth; 0 of 0. */
+uint64_t clock_ticks_of(uint64_t ns) HIDDEN;
+
 /* Of another process's clock, which began at the scale's base: since then, which is the most exact,
  * if that agrees with ours. In a time name space of its own CLOCK_MONOTONIC is another one. Never
  * waits for longer than `apart_ns`. */

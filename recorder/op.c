@@ -20,6 +20,7 @@
 #include "handles.h"
 #include "mark.h"
 #include "opening.h"
+#include "requests.h"
 #include "slow.h"
 #include "stack.h"
 #include "syscalls.h"
@@ -300,6 +301,8 @@ static inline __attribute__((always_inline)) void end_op(struct self *self, uint
 	}
 	record = &entry->record;
 	kind = (enum kind)record->what;
+	if (requests_are_followed())
+		requests_note_call(self, record, (int64_t)value, now);
 	if (is_skipped(self, record, now, is_brief)) {
 		entry_remove(self, entry);
 	} else {

@@ -34,6 +34,9 @@ const struct option_entry option_entries[OPTION_COUNT] = {
 #define OPTION_TEXT(field, name, shown, noun, most_of, live, help_of)                        \
 	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_TEXT, .is_live = live, \
 			     .most = most_of,       .words = noun,          .help = help_of },
+#define OPTION_CONDITION(field, name, live, help_of)                                              \
+	[OPTION_##field] = { ENTRY_OF(field, name), .type = OPTION_IS_CONDITION, .is_live = live, \
+			     .most = CONDITION_BYTES - 1, .help = help_of },
 #include "options.def"
 };
 
@@ -128,10 +131,17 @@ static void put_share(struct text *text, uint64_t share)
 	text_put_literal(text, "%\"");
 }
 
+static bool is_text(const struct option_entry *entry)
+{
+	return entry->type == OPTION_IS_TEXT || entry->type == OPTION_IS_CONDITION;
+}
+
 /* Whether it is a value; of a number or choice, which. */
 static bool parse(const struct option_entry *entry, const char *value, size_t bytes,
 		  uint64_t *number)
 {
+	struct condition condition;
+
 	switch (entry->type) {
 	case OPTION_IS_NUMBER:
 		return text_parse_u64(value, bytes, number) && *number >= entry->least &&
@@ -140,6 +150,8 @@ static bool parse(const struct option_entry *entry, const char *value, size_t by
 		return find_word(entry->words, value, bytes, number);
 	case OPTION_IS_SHARE:
 		return parse_share(value, bytes, number) && *number <= entry->most;
+	case OPTION_IS_CONDITION:
+		return condition_parse(value, bytes, &condition, NULL);
 	case OPTION_IS_TEXT:
 		break;
 	}
@@ -163,7 +175,7 @@ void options_set(struct options *options, const struct option_entry *entry, cons
 	assert(is_value);
 	if (!is_value)
 		return;
-	if (entry->type != OPTION_IS_TEXT) {
+	if (!is_text(entry)) {
 		memcpy(to, &number, sizeof(number));
 		return;
 	}
@@ -177,6 +189,8 @@ void options_put_allowed(struct text *text, const struct option_entry *entry)
 		put_words(text, entry->words);
 	} else if (entry->type == OPTION_IS_SHARE) {
 		text_put_literal(text, "a percentage up to 100, as 1% or 0.5");
+	} else if (entry->type == OPTION_IS_CONDITION) {
+		text_put_literal(text, "a condition as wcprof-enable(1) has them");
 	} else if (entry->type == OPTION_IS_TEXT) {
 		text_put(text, entry->words);
 		text_put_literal(text, " of at most ");
@@ -192,13 +206,24 @@ void options_put_allowed(struct text *text, const struct option_entry *entry)
 	}
 }
 
+void options_put_why(struct text *text, const struct option_entry *entry, const char *value,
+		     size_t bytes)
+{
+	struct condition condition;
+
+	if (entry->type != OPTION_IS_CONDITION)
+		return;
+	text_put_literal(text, ": ");
+	(void)condition_parse(value, bytes, &condition, text);
+}
+
 void options_put_value(struct text *text, const struct options *options,
 		       const struct option_entry *entry)
 {
 	const void *from = (const char *)options + entry->offset;
 	uint64_t number = 0;
 
-	if (entry->type == OPTION_IS_TEXT) {
+	if (is_text(entry)) {
 		text_put_json(text, from, strlen(from));
 		return;
 	}
@@ -215,12 +240,13 @@ void options_put_value(struct text *text, const struct options *options,
 
 static void complain(const struct option_entry *entry, const char *value)
 {
-	char line[400];
+	char line[512];
 	struct text text = { .bytes = line, .size = sizeof(line) };
 
 	text_put_json(&text, value, strnlen(value, VALUE_BYTES_SHOWN));
 	text_put_literal(&text, " is not ");
 	options_put_allowed(&text, entry);
+	options_put_why(&text, entry, value, strlen(value));
 	text_put_literal(&text, ": the default is used");
 	(void)text_end(&text);
 	text_complain(entry->variable, line);
@@ -231,7 +257,7 @@ static void read_one(struct options *options, const struct option_entry *entry,
 {
 	const char *value = entry->variable[0] ? get(entry->variable) : NULL;
 
-	if (entry->type == OPTION_IS_TEXT)
+	if (is_text(entry))
 		memset((char *)options + entry->offset, 0, entry->most + 1);
 	else
 		memcpy((char *)options + entry->offset, &entry->usual, sizeof(entry->usual));

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "condition.h"
 #include "recorder.h"
 #include "text.h"
 
@@ -23,6 +24,8 @@ enum { FULL_DROP, FULL_RING };
 enum { SECCOMP_CHECK, SECCOMP_IGNORE };
 
 struct options {
+#define OPTION_CONDITION(field, name, live, help) char field[CONDITION_BYTES];
+
 #define OPTION_NUMBER(field, name, value, least, most, unit, live, help) uint64_t field;
 #define OPTION_CHOICE(field, name, value, words, live, help)             uint64_t field;
 #define OPTION_SHARE(field, name, value, live, help)                     uint64_t field;
@@ -36,6 +39,7 @@ enum {
 #define OPTION_CHOICE(field, name, value, words, live, help)             OPTION_##field,
 #define OPTION_SHARE(field, name, value, live, help)                     OPTION_##field,
 #define OPTION_TEXT(field, name, shown, noun, most, live, help)          OPTION_##field,
+#define OPTION_CONDITION(field, name, live, help)                        OPTION_##field,
 #include "options.def"
 	OPTION_COUNT
 };
@@ -44,11 +48,17 @@ enum {
 struct option_entry {
 	const char *key;      /* as the field */
 	const char *variable; /* "" = not from the environment */
-	enum { OPTION_IS_NUMBER, OPTION_IS_CHOICE, OPTION_IS_SHARE, OPTION_IS_TEXT } type;
+	enum {
+		OPTION_IS_NUMBER,
+		OPTION_IS_CHOICE,
+		OPTION_IS_SHARE,
+		OPTION_IS_TEXT,
+		OPTION_IS_CONDITION
+	} type;
 	bool is_live;
 	uint64_t usual;    /* of a choice: index of its word */
 	uint64_t least;    /* of a number */
-	uint64_t most;     /* of a number or a share; of a text: bytes */
+	uint64_t most;     /* of a number or a share; of a text or condition: bytes */
 	const char *words; /* of a choice: separated by |; of a text: the noun */
 	const char *help;
 	size_t offset;
@@ -67,6 +77,9 @@ void options_set(struct options *, const struct option_entry *, const char *valu
 		 size_t bytes) HIDDEN;
 /* "a number from 1 to 9", "contended, all or none", "a path of at most 1023 bytes". */
 void options_put_allowed(struct text *, const struct option_entry *) HIDDEN;
+/* ": ..." about a value that it does not take, where there is more to say. */
+void options_put_why(struct text *, const struct option_entry *, const char *value,
+		     size_t bytes) HIDDEN;
 /* The value as JSON. */
 void options_put_value(struct text *, const struct options *, const struct option_entry *) HIDDEN;
 

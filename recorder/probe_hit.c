@@ -203,7 +203,35 @@ static bool is_wanted(struct self *self, const struct probe *probe, struct probe
 	return false;
 }
 
-static void open_op(struct self *self, const struct probe *probe, struct probe_stack *stack)
+#define REQUEST_KIND_BIT UINT64_C(1) /* of its begin, in place of the last digit */
+
+/* Whether the thread is in what the probe asks for, or may be so when the call ends. */
+static bool is_in_place(struct self *self, struct probe *probe, struct probe_stack *stack)
+{
+	struct request_now request;
+	enum condition_verdict verdict;
+
+	if (probe->when.count == 0)
+		return true;
+	verdict = condition_judge(&probe->when, self, &request);
+	if (verdict == CONDITION_LATER)
+		stack->request = (request.begun_ticks & ~REQUEST_KIND_BIT) |
+				 (request.kind == REQUESTS_MARKED);
+	if (verdict == CONDITION_NO)
+		add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	return verdict != CONDITION_NO;
+}
+
+static bool is_late_enough(struct probe *probe, const struct probe_stack *stack)
+{
+	struct request_now request = { stack->request & ~REQUEST_KIND_BIT,
+				       stack->request & REQUEST_KIND_BIT ? REQUESTS_MARKED
+									 : REQUESTS_SERVED };
+
+	return !stack->request || condition_is_reached(&probe->when, request, clock_now_ticks());
+}
+
+static void open_op(struct self *self, struct probe *probe, struct probe_stack *stack)
 {
 	const void *frame = &stack->rbp;
 	struct probe_values *values = NULL;
@@ -214,6 +242,8 @@ static void open_op(struct self *self, const struct probe *probe, struct probe_s
 		self_count(self, COUNTER_dropped_depth);
 		return;
 	}
+	if (!is_in_place(self, probe, stack))
+		return;
 	if (probe->order.code.fetch_count)
 		values = values_of(self, self->depth);
 	if (!is_wanted(self, probe, stack, values))
@@ -236,6 +266,7 @@ void probe_enter(struct probe_stack *stack)
 	stack->moved = probe->moved;
 	stack->op = 0;
 	stack->values = 0;
+	stack->request = 0;
 	self = begin(probe, &stack->rbp);
 	if (!self)
 		return;
@@ -259,8 +290,8 @@ static struct probe_values *values_at_end(const struct probe *probe, struct prob
 }
 
 /* Whether the call counts, now that it has ended; if not, why is counted. */
-static bool has_counted(struct self *self, const struct probe *probe,
-			const struct probe_stack *stack, const struct probe_values *values)
+static bool has_counted(struct self *self, struct probe *probe, const struct probe_stack *stack,
+			const struct probe_values *values)
 {
 	const struct probe_code *code = &probe->order.code;
 	uint64_t start = stack->registers[PROBE_RIP];
@@ -269,7 +300,8 @@ static bool has_counted(struct self *self, const struct probe *probe,
 		add_relaxed(&counts_of(self, stack->index)->brief, 1);
 		return false;
 	}
-	if (!code->needs_return || (values && probe_judge(code, values->values) == PROBE_YES))
+	if (is_late_enough(probe, stack) &&
+	    (!code->needs_return || (values && probe_judge(code, values->values) == PROBE_YES)))
 		return true;
 	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
 	return false;

@@ -24,10 +24,10 @@ enum {
 struct probe_stack {
 	/* By their numbers in DWARF; of the last, see below. */
 	uint64_t registers[PROBE_REGISTERS];
-	uint64_t moved;  /* where the function goes on */
-	uint64_t op;     /* 0: none was recorded */
-	uint64_t values; /* address of its struct probe_values; 0: there are none */
-	uint64_t unused; /* the stack stays aligned as it was */
+	uint64_t moved;   /* where the function goes on */
+	uint64_t op;      /* 0: none was recorded */
+	uint64_t values;  /* address of its struct probe_values; 0: there are none */
+	uint64_t request; /* that must grow old enough: when it began, and its kind; 0: none */
 	uint64_t index;
 	uint64_t rbp; /* the caller's; its address stands for the call's frame */
 	uint64_t caller;
@@ -42,13 +42,14 @@ struct probe {
 	uint32_t name;       /* string id */
 	uint32_t is_on;
 	uint32_t names[PROBE_FETCHES_MAX]; /* of its values; as `name` */
+	struct condition when;             /* of its order */
 	struct probe_order order;
 };
 
 struct probe_counts {
 	_Alignas(64) uint64_t calls;
 	uint64_t brief; /* of those: shorter than min_ns */
-	uint64_t unmet; /* of those: the condition was not, or is not known */
+	uint64_t unmet; /* of those: a condition did not hold, or is not known */
 };
 
 /* Of the innermost calls of a thread: what was read at the entry. */

@@ -9,6 +9,7 @@
 #ifndef WCPROF_PROBE_ORDER_H
 #define WCPROF_PROBE_ORDER_H
 
+#include "condition.h"
 #include "format.h"
 #include "probe_code.h"
 
@@ -44,6 +45,7 @@ struct probe_order {
 	uint8_t fixups[PROBE_FIXUPS_MAX];
 	struct probe_mark marks[PROBE_MARKS_MAX];
 	char name[PROBE_ORDER_NAME_BYTES]; /* ends with a NUL */
+	char when[CONDITION_BYTES];        /* the same; "": always */
 	struct probe_code code;
 };
 

@@ -35,13 +35,24 @@ static bool ends_with_nul(const char *text, uint32_t bytes)
 	return text[0] && memchr(text, '\0', bytes);
 }
 
+/* Also where nobody has looked at it before. */
+static bool has_condition(const struct probe_order *order, struct condition *condition)
+{
+	const char *end = memchr(order->when, '\0', sizeof(order->when));
+
+	return end && condition_parse(order->when, (size_t)(end - order->when), condition, NULL);
+}
+
 bool probe_order_is_valid(const struct probe_order *order)
 {
+	struct condition condition;
+
 	if (order->bytes != sizeof(*order) || order->version != FORMAT_VERSION ||
 	    order->old_bytes < PROBE_JUMP_BYTES || order->old_bytes > PROBE_OLD_BYTES ||
 	    order->moved_bytes < PROBE_JUMP_BYTES || order->moved_bytes > PROBE_MOVED_BYTES ||
 	    order->fixup_count > PROBE_FIXUPS_MAX || order->mark_count > PROBE_MARKS_MAX ||
-	    !ends_with_nul(order->name, sizeof(order->name)) || !probe_code_is_valid(&order->code))
+	    !ends_with_nul(order->name, sizeof(order->name)) ||
+	    !probe_code_is_valid(&order->code) || !has_condition(order, &condition))
 		return false;
 	for (uint32_t i = 0; i < order->fixup_count; i++)
 		if (order->fixups[i] + 4U > order->moved_bytes)
@@ -192,6 +203,8 @@ static struct probe *make(const struct probe_order *order)
 	probe->address = order->address;
 	probe->moved = hop + PROBE_HOP_CODE;
 	probe->order = *order;
+	if (has_condition(order, &probe->when))
+		condition_settle(&probe->when);
 	/* Pairs with moved_to(). */
 	store_release(&used, used + 1);
 	return probe;
@@ -212,13 +225,19 @@ static uint64_t moved_to(uint64_t pc)
 
 static void settle(struct probe *probe, const struct probe_order *order)
 {
-	uint64_t rate = clock_own_rate(CLOCK_APART_LEAST_NS);
-
 	probe->order.min_ns = order->min_ns;
-	store_relaxed(&probe->min_ticks,
-		      order->min_ns && rate
-			      ? (uint64_t)(((unsigned __int128)order->min_ns << 32) / rate)
-			      : 0);
+	store_relaxed(&probe->min_ticks, clock_ticks_of(order->min_ns));
+}
+
+/* While a probe that is on asks for requests, they are followed. */
+static void follow_requests(void)
+{
+	bool is_wanted = false;
+
+	for (uint32_t i = 0; i < used; i++)
+		is_wanted |=
+			probe_table[i].is_on && condition_asks_for_requests(&probe_table[i].when);
+	(void)requests_follow(REQUESTS_FOR_PROBES, is_wanted);
 }
 
 const char *probe_add(const struct probe_order *order)
@@ -253,6 +272,7 @@ const char *probe_add(const struct probe_order *order)
 	if (order->mark_count)
 		probe_traps_note();
 	probe->is_on = !why;
+	follow_requests();
 	return why;
 }
 
@@ -286,6 +306,7 @@ uint32_t probe_remove(const char *name, uint32_t bytes)
 		probe->is_on = false;
 		count++;
 	}
+	follow_requests();
 	return count;
 }
 

@@ -18,9 +18,11 @@
 #include "sample.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <ucontext.h>
 
 #include "clock.h"
+#include "condition.h"
 #include "context.h"
 #include "glimpse.h"
 #include "mark.h"
@@ -71,6 +73,60 @@ static void die_of_it(void)
 	(void)sys_tgkill(sys_getpid(), sys_gettid(), SAMPLE_SIGNAL);
 }
 
+/* Of two the one that is not in use is written. A handler that still reads it, as two changes came
+ * at once, judges one sample by half of each. */
+struct when {
+	struct condition condition;
+	char text[CONDITION_BYTES + 32]; /* in place of a call stack */
+	size_t text_bytes;
+};
+static struct when whens[2];
+static struct when *present_when; /* NULL: all samples have their stacks */
+
+void sample_set_condition(const char *text)
+{
+	struct when *when = load_relaxed(&present_when) == &whens[0] ? &whens[1] : &whens[0];
+	struct text shown = { .bytes = when->text, .size = sizeof(when->text) };
+	bool is_condition = text[0] && condition_parse(text, strlen(text), &when->condition, NULL);
+
+	(void)requests_follow(REQUESTS_FOR_SAMPLES,
+			      is_condition && condition_asks_for_requests(&when->condition));
+	if (is_condition) {
+		condition_settle(&when->condition);
+		text_put_literal(&shown, "[outside:");
+		text_put(&shown, text);
+		text_put_literal(&shown, "]");
+		/* A space would end the function's name. */
+		for (size_t i = 0; i < shown.used; i++)
+			if (shown.bytes[i] == ' ')
+				shown.bytes[i] = '_';
+		when->text_bytes = shown.used;
+	}
+	/* Pairs with the handler's load. */
+	store_release(&present_when, is_condition ? when : NULL);
+}
+
+/* The stack of a thread for which the condition does not hold; 0: it does, or there is none. */
+static uint32_t stack_instead(struct self *self)
+{
+	struct when *when = load_acquire(&present_when);
+	struct request_now request;
+	uint64_t word;
+
+	if (!when || condition_judge(&when->condition, self, &request) == CONDITION_YES)
+		return 0;
+	self_count(self, COUNTER_unmet_samples);
+	word = STACK_TEXT | string_intern(when->text, when->text_bytes);
+	return stack_intern(&word, 1);
+}
+
+static uint32_t stack_for(struct self *self, const ucontext_t *context)
+{
+	uint32_t stack = stack_instead(self);
+
+	return stack ? stack : stack_capture_interrupted(self, context);
+}
+
 static void take_sample(const ucontext_t *context)
 {
 	struct self *self = self_enter();
@@ -85,7 +141,7 @@ static void take_sample(const ucontext_t *context)
 	context_follow(self);
 	now = clock_now_ticks();
 	if (stacks_count(recorder_arena) < SAMPLE_STACKS_MAX)
-		mark_sample(self, now, stack_capture_interrupted(self, context));
+		mark_sample(self, now, stack_for(self, context));
 	else
 		self_count(self, COUNTER_skipped_samples);
 	slow_path_end(self, &path);

@@ -27,6 +27,13 @@ void sample_read_default(struct signal_as_if *) HIDDEN;
 void sample_uninstall(const struct signal_as_if *) HIDDEN;
 void sample_set_default(const struct signal_as_if *to, struct signal_as_if *from) HIDDEN;
 bool sample_is_handler(const void *) HIDDEN;
+/*
+ * Of threads for which this condition (condition.h) does not hold, samples have no call stack, but
+ * a text that says so; "": all have one. The signal comes all the same. A timer that stops and goes
+ * with the condition would take a system call at each change, and not tell how much was left out.
+ * The control thread and the constructor.
+ */
+void sample_set_condition(const char *text) HIDDEN;
 /* Whether the handler is there, and has not been replaced by the program. */
 bool sample_is_installed(void) HIDDEN;
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "descriptors.h"
+#include "glob.h"
 #include "op.h"
 #include "syscalls.h"
 
@@ -29,78 +30,6 @@ static uint32_t is_on;
 uint32_t recorder_port;
 
 enum { GLOB_WORDS = sizeof(threads.words) / sizeof(threads.words[0]) };
-
-/* --- Patterns --- */
-
-/* Whether `c` is in the set that begins after its [; *end is behind its ]. False with *end NULL:
- * there is no ], so it is no set. */
-static bool set_has(const char *set, char c, const char **end)
-{
-	bool is_negated = *set == '!';
-	bool has = false;
-	const char *at = set + is_negated;
-
-	for (bool is_first = true; *at && (*at != ']' || is_first); is_first = false) {
-		if (at[1] == '-' && at[2] && at[2] != ']') {
-			has |= at[0] <= c && c <= at[2];
-			at += 3;
-		} else {
-			has |= *at++ == c;
-		}
-	}
-	*end = *at ? at + 1 : NULL;
-	return *end && has != is_negated;
-}
-
-/* Whether the first item of the pattern takes `c`; *next is what comes after the item. */
-static bool item_takes(const char *glob, char c, const char **next)
-{
-	*next = glob + 1;
-	if (*glob == '?')
-		return true;
-	if (*glob == '[') {
-		const char *end;
-		bool has = set_has(glob + 1, c, &end);
-
-		if (end) {
-			*next = end;
-			return has;
-		}
-	}
-	if (*glob == '\\' && glob[1]) {
-		*next = glob + 2;
-		return glob[1] == c;
-	}
-	return *glob == c;
-}
-
-bool scope_matches(const char *glob, const char *name)
-{
-	const char *star = NULL, *tried = NULL;
-
-	while (*name) {
-		const char *next;
-
-		if (*glob == '*') {
-			star = glob++;
-			tried = name;
-		} else if (*glob && item_takes(glob, *name, &next)) {
-			glob = next;
-			name++;
-		} else if (star) {
-			/* The last star takes one more. */
-			glob = star + 1;
-			name = ++tried;
-		} else {
-			return false;
-		}
-	}
-	while (*glob == '*')
-		glob++;
-	return *glob == '\0';
-}
-
-/* --- The scope --- */
 
 void scope_set_switch(bool on)
 {
@@ -194,5 +123,5 @@ bool scope_has(const struct self *self)
 		return true;
 	scope_get_threads(glob);
 	(void)SYS3(prctl, PR_GET_NAME, name, 0);
-	return scope_matches(glob, name);
+	return glob_matches(glob, name);
 }

@@ -29,7 +29,4 @@ uint32_t scope_port(void) HIDDEN;
 /* Whether this thread is recorded. One system call if that goes by name. */
 bool scope_has(const struct self *) HIDDEN;
 
-/* Shell pattern: * ? [set] [!set], \ before what is meant as it is. */
-bool scope_matches(const char *glob, const char *name) HIDDEN;
-
 #endif

@@ -16,6 +16,7 @@
 #include "op.h"
 #include "options.h"
 #include "peek.h"
+#include "sample.h"
 #include "sampler.h"
 #include "scope.h"
 #include "stack.h"
@@ -25,14 +26,6 @@
 #include "in_target.h"
 
 enum { STACK_DEPTH_USUAL = 32 };
-
-/* Good to a thousandth, which is enough for a threshold. */
-static uint64_t to_ticks(uint64_t ns)
-{
-	if (ns == 0)
-		return 0;
-	return (uint64_t)(((unsigned __int128)ns << 32) / clock_own_rate(CLOCK_APART_LEAST_NS));
-}
 
 /* --- One function a setting: makes the value take effect --- */
 
@@ -75,9 +68,14 @@ static void apply_sample_hz(void)
 	sampler_set_rate((uint32_t)recorder_options.sample_hz);
 }
 
+static void apply_sample_when(void)
+{
+	sample_set_condition(recorder_options.sample_when);
+}
+
 static void apply_min_io_ns(void)
 {
-	store_relaxed(&op_min_io_ticks, to_ticks(recorder_options.min_io_ns));
+	store_relaxed(&op_min_io_ticks, clock_ticks_of(recorder_options.min_io_ns));
 }
 
 static void apply_peek(void)
@@ -96,6 +94,7 @@ static void (*const apply[OPTION_COUNT])(void) = {
 #define OPTION_CHOICE(field, name, value, words, live, help)             APPLY_##live(field)
 #define OPTION_SHARE(field, name, value, live, help)                     APPLY_##live(field)
 #define OPTION_TEXT(field, name, shown, noun, most, live, help)          APPLY_##live(field)
+#define OPTION_CONDITION(field, name, live, help)                        APPLY_##live(field)
 #include "options.def"
 };
 
@@ -161,6 +160,7 @@ bool settings_change(const struct setting_value *values, uint32_t count, struct 
 		text_put(wrong, entry->key);
 		text_put_literal(wrong, " is ");
 		options_put_allowed(wrong, entry);
+		options_put_why(wrong, entry, values[i].value, values[i].value_bytes);
 		return false;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -177,7 +177,8 @@ bool settings_change(const struct setting_value *values, uint32_t count, struct 
 static void restore(int setting, const struct options *before)
 {
 	const struct option_entry *entry = &option_entries[setting];
-	size_t bytes = entry->type == OPTION_IS_TEXT ? entry->most + 1 : sizeof(uint64_t);
+	bool is_text = entry->type == OPTION_IS_TEXT || entry->type == OPTION_IS_CONDITION;
+	size_t bytes = is_text ? entry->most + 1 : sizeof(uint64_t);
 
 	memcpy((char *)&recorder_options + entry->offset, (const char *)before + entry->offset,
 	       bytes);

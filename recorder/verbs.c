@@ -12,11 +12,13 @@
 #include "attached.h"
 #include "budget.h"
 #include "chunk.h"
+#include "condition.h"
 #include "gate.h"
 #include "handout.h"
 #include "inlined.h"
 #include "leftovers.h"
 #include "owncost.h"
+#include "requests.h"
 #include "room.h"
 #include "roster.h"
 #include "sampler.h"
@@ -153,6 +155,7 @@ void verb_STATUS(struct request *request, struct text *answer)
 	attached_put_status(answer);
 	budget_put_status(answer);
 	sampler_put_status(answer);
+	requests_put_status(answer);
 	text_put_key(answer, "settings");
 	text_put_literal(answer, "{");
 	settings_put(answer);
@@ -165,7 +168,7 @@ void verb_STATUS(struct request *request, struct text *answer)
 /* False: one of them is wrong, and the answer says so. */
 static bool change_settings(const struct request *request, struct text *answer)
 {
-	char message[160];
+	char message[CONDITION_WHY_BYTES + 64];
 	struct text wrong = { .bytes = message, .size = sizeof(message) };
 
 	if (settings_change(request->arguments, request->argument_count, &wrong))

@@ -82,7 +82,7 @@ void verb_UNPROBE(struct request *request, struct text *answer)
 }
 
 /* Of one, with what comes behind the last: each byte of its name may become six. */
-enum { PROBE_TEXT_BYTES = 6 * PROBE_ORDER_NAME_BYTES + 256 };
+enum { PROBE_TEXT_BYTES = 6 * (PROBE_ORDER_NAME_BYTES + CONDITION_BYTES) + 256 };
 
 static void put_probe(struct text *answer, uint32_t index)
 {
@@ -100,6 +100,8 @@ static void put_probe(struct text *answer, uint32_t index)
 	text_put_key_u64(answer, "brief", brief);
 	text_put_key_u64(answer, "unmet", unmet);
 	text_put_key_u64(answer, "min_ns", probe->order.min_ns);
+	text_put_key(answer, "when");
+	text_put_json(answer, probe->order.when, strlen(probe->order.when));
 	text_put_literal(answer, "}");
 }
 

@@ -11,6 +11,7 @@
 #include "entries.h"
 #include "mark.h"
 #include "opening.h"
+#include "requests.h"
 #include "slow.h"
 
 #include "in_target.h"
@@ -85,6 +86,12 @@ void wait_set_address(struct self *self, uint64_t wait, uint64_t address)
 		store_release(&entry->record.value, address);
 }
 
+/* It may have been for something to do. */
+static bool is_for_work(const struct record *wait)
+{
+	return wait->what == REASON_COND || wait->what == REASON_SEM || wait->what == REASON_FUTEX;
+}
+
 void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flags)
 {
 	uint64_t now = clock_now_ticks();
@@ -96,6 +103,8 @@ void wait_end(struct self *self, uint64_t wait, uint64_t target_op, uint8_t flag
 	}
 	if (ops_may_take_longer())
 		slow_waited(self, now - entry->record.start);
+	if (requests_are_followed() && is_for_work(&entry->record))
+		requests_note_wait();
 	entry_end(self, entry, &entry->record,
 		  (struct packed_end){
 			  .end = now,

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "condition.h"
 #include "options.h"
 #include "visible.h"
 
@@ -73,6 +74,20 @@ void cmd_say(const struct cmd_options *options, const char *format, ...)
 	va_start(arguments, format);
 	visible_vputs(stderr, format, arguments);
 	va_end(arguments);
+}
+
+bool cmd_check_condition(const char *option, const char *text)
+{
+	struct condition condition;
+	char why[CONDITION_WHY_BYTES];
+	struct text reason = { .bytes = why, .size = sizeof(why) };
+	bool is_one = text[0] && condition_parse(text, strlen(text), &condition, &reason);
+
+	if (is_one)
+		return true;
+	(void)text_end(&reason);
+	cmd_fail("--%s: %s", option, text[0] ? why : "it is empty");
+	return false;
 }
 
 /* --- The command line ------------------------------------------------------------------------- */
@@ -184,7 +199,7 @@ static bool set_trial_option(struct cmd_options *options, char letter, const cha
 	}
 }
 
-/* Those of probe and top. */
+/* Those of probe and top, and the conditions. */
 static bool set_watch_option(struct cmd_options *options, char letter, const char *argument)
 {
 	switch (letter) {
@@ -196,6 +211,10 @@ static bool set_watch_option(struct cmd_options *options, char letter, const cha
 		return true;
 	case 'm':
 		options->min = argument;
+		return true;
+	case 'C':
+	case 'W':
+		options->when = argument;
 		return true;
 	case 'e':
 		options->every = argument;

@@ -47,6 +47,7 @@ struct cmd_options {
 	const char *seed;
 	const char *remove;
 	const char *min;
+	const char *when;
 	bool list;
 	char listed; /* the letter of what can be probed, 0: none is to be listed */
 	const char *every;
@@ -78,6 +79,9 @@ typedef void cmd_print(const struct target *target, const char *object);
 int cmd_ask(const struct cmd_options *options, const char *line, cmd_print *print);
 /* Finds the processes that the command's one argument names. */
 int cmd_find(const struct cmd_options *options, struct target_list *found);
+
+/* Whether it is a condition (condition.h); else what is wrong with it is said. */
+bool cmd_check_condition(const char *option, const char *text);
 
 /* Where a dump of the process goes if nobody says: standard output, or if that is a terminal a file
  * here. */

@@ -26,6 +26,7 @@ struct probing {
 	const struct cmd_options *options;
 	const struct target *target;
 	uint64_t min_ns;
+	const char *when;
 	uint32_t done;
 	uint32_t refused;
 };
@@ -102,6 +103,7 @@ static void probe_one(struct probing *probing, const struct probe_place *place)
 	order.code = place->code;
 	snprintf(order.name, sizeof(order.name), "%.*s", PROBE_ORDER_NAME_BYTES - 1,
 		 place->function);
+	snprintf(order.when, sizeof(order.when), "%s", probing->when);
 	why = plan(probing->target->pid, place, &order);
 	if (!why && !send_order(probing, &order, &answer))
 		why = answer.text;
@@ -289,6 +291,9 @@ int cmd_probe(struct cmd_options *options)
 		return cmd_ask(options, "PROBES", print_list);
 	if (options->min && !read_time(options->min, &probing.min_ns))
 		return cmd_fail("--min %s: a number and ns, us, ms or s", options->min);
+	if (options->when && !cmd_check_condition("when", options->when))
+		return CMD_USAGE;
+	probing.when = options->when ? options->when : "";
 	status = cmd_find(options, &found);
 	if (status != CMD_DONE)
 		return status;

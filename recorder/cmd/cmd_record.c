@@ -95,6 +95,14 @@ int cmd_record(struct cmd_options *options)
 		cmd_fail("--user is for a program that is started, not for --process");
 		return CMD_USAGE;
 	}
+	if (options->when && !cmd_check_condition("sample-when", options->when))
+		return CMD_USAGE;
+	if (options->when && options->process) {
+		cmd_fail("--sample-when is for a program that is started; of one that runs: wcprof "
+			 "enable %s sample_hz=99 'sample_when=%s'",
+			 options->process, options->when);
+		return CMD_USAGE;
+	}
 	if (options->process)
 		return record_running(options, seconds);
 	if (options->seconds || options->how) {

@@ -158,6 +158,9 @@ static void set_room(void)
 	setenv("WCPROF_MAX_EVENTS", number, 0);
 }
 
+/* Of --sample-when, as without samples it asks for nothing. */
+#define SAMPLE_HZ_USUAL "99"
+
 static void set_environment(const struct session *session, const char *library)
 {
 	char number[32];
@@ -173,6 +176,10 @@ static void set_environment(const struct session *session, const char *library)
 	unsetenv("WCPROF_CONTROL");
 	if (session->run->slow)
 		setenv("WCPROF_SLOW", session->run->slow, 1);
+	if (session->options->when) {
+		setenv("WCPROF_SAMPLE_WHEN", session->options->when, 1);
+		setenv("WCPROF_SAMPLE_HZ", SAMPLE_HZ_USUAL, 0);
+	}
 }
 
 /* The program has the groups and the variables that a login would give it. */

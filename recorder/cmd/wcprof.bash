@@ -5,7 +5,7 @@
 # shellcheck shell=bash disable=SC2207
 
 _wcprof_words() { # COMMAND: long options that its help shows
-	wcprof help "$1" 2>/dev/null | sed -nE 's/^  (-.,|   ) (--[a-z]+).*/\2/p'
+	wcprof help "$1" 2>/dev/null | sed -nE 's/^  (-.,|   ) (--[a-z-]+).*/\2/p'
 }
 
 _wcprof_processes() { # PATTERN of states: pids and names

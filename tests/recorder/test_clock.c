@@ -77,6 +77,20 @@ START_TEST(the_three_clocks_are_read_at_one_moment)
 }
 END_TEST
 
+START_TEST(a_length_in_ticks_is_as_long)
+{
+	uint64_t ticks, rate;
+
+	clock_start();
+	ticks = clock_ticks_of(1000000);
+	rate = clock_own_rate(CLOCK_APART_NS);
+	ck_assert_uint_eq(clock_ticks_of(0), 0);
+	/* Good to a thousandth. */
+	ck_assert_uint_ge((ticks * rate) >> 32, 999000);
+	ck_assert_uint_le((ticks * rate) >> 32, 1001000);
+}
+END_TEST
+
 SUITE()
 {
 	TEST(ticks_become_nanoseconds);
@@ -84,4 +98,5 @@ SUITE()
 	TEST(the_rate_is_the_kernels);
 	TEST(without_the_counter_a_tick_is_a_nanosecond);
 	TEST(the_three_clocks_are_read_at_one_moment);
+	TEST(a_length_in_ticks_is_as_long);
 }

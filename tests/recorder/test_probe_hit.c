@@ -2,6 +2,8 @@
 /* If this fails, calls of a probed function are counted or recorded wrongly. */
 #include "probe_hit.h"
 
+#include <sys/socket.h>
+
 #include "probe_patch.h"
 #include "probed.h"
 #include "recording.h"
@@ -14,6 +16,24 @@ static void probe(uint64_t min_ns)
 	recording_begin();
 	order.min_ns = min_ns;
 	ck_assert_ptr_null(probe_add(&order));
+}
+
+static void probe_when(const char *when)
+{
+	struct probe_order order = probed_order();
+
+	recording_begin();
+	memcpy(order.when, when, strlen(when));
+	ck_assert_ptr_null(probe_add(&order));
+}
+
+static uint64_t counted_unmet(void)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PROBE_STRIPES; i++)
+		sum += probe_counters->counts[0][i].unmet;
+	return sum;
 }
 
 static uint64_t counted(bool is_brief)
@@ -82,8 +102,84 @@ START_TEST(entries_are_left_for_what_is_called)
 	recording_end();
 }
 
+/* The clock stands still, and goes on within the call. */
+static int request_ends[2];
+
+static void begin_request(void)
+{
+	struct self *self = self_enter();
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, request_ends), 0);
+	descriptor_accepted(self, request_ends[0]);
+	op_end(self,
+	       op_begin(self, KIND_IO, CALL_READ, 0, request_ends[0], 0,
+			__builtin_frame_address(0)),
+	       OUTCOME_OK, 1);
+	self_leave(self);
+}
+
+static void hit(uint64_t ticks)
+{
+	struct probe_stack stack = { .index = 0 };
+
+	probe_enter(&stack);
+	clock_test_ticks += ticks;
+	probe_leave(&stack);
+}
+
+START_TEST(calls_outside_of_the_condition_are_counted)
+{
+	probe_when("op:never");
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(probed(i), i + 1);
+	ck_assert_uint_eq(counted(false), 5);
+	ck_assert_uint_eq(counted_unmet(), 5);
+	ck_assert(!requests_are_followed());
+	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 0);
+	recording_end();
+}
+
+/* The age of the request counts that it has when the call ends. */
+START_TEST(a_request_may_become_old_within_the_call)
+{
+	uint64_t least;
+
+	probe_when("request>1ms");
+	ck_assert(requests_are_followed());
+	clock_kind = 0;
+	clock_test_ticks = 1000000;
+	least = probe_table[0].when.terms[0].least_ticks;
+	hit(10 * least); /* outside of a request */
+	ck_assert_uint_eq(counted_unmet(), 1);
+	begin_request();
+	hit(least / 4);
+	ck_assert_uint_eq(counted_unmet(), 2);
+	hit(least);
+	hit(1);
+	ck_assert_uint_eq(counted_unmet(), 2);
+	ck_assert_uint_eq(counted(false), 4);
+	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 2);
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+	ck_assert(!requests_are_followed());
+	recording_end();
+}
+
+START_TEST(a_condition_that_is_none_is_refused)
+{
+	struct probe_order order = probed_order();
+
+	ck_assert(probe_order_is_valid(&order));
+	memcpy(order.when, "request>", 8);
+	ck_assert(!probe_order_is_valid(&order));
+	memset(order.when, 'x', sizeof(order.when));
+	ck_assert(!probe_order_is_valid(&order));
+}
+
 SUITE()
 {
+	TEST(calls_outside_of_the_condition_are_counted);
+	TEST(a_request_may_become_old_within_the_call);
+	TEST(a_condition_that_is_none_is_refused);
 	TEST(short_calls_are_counted_and_not_recorded);
 	TEST(nothing_is_recorded_while_recording_is_off);
 	TEST(a_hit_within_the_recorder_is_none);

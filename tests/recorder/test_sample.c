@@ -49,6 +49,54 @@ static const struct record *find_sample(uint32_t skip)
 	return NULL;
 }
 
+static const char *text_of(const struct record *sample)
+{
+	uint32_t count, bytes;
+	const uint64_t *words = stacks_get(recorder_arena, sample->stack, &count);
+
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(words[0] & STACK_TEXT_MASK, STACK_TEXT);
+	return strings_get(recorder_arena, (uint32_t)words[0], &bytes);
+}
+
+/* It counts all the same, or the shares of the others would be wrong. */
+START_TEST(a_sample_outside_of_the_condition_says_so)
+{
+	ck_assert(sample_install());
+	sample_set_condition("request and op:x");
+	send_sample();
+	ck_assert_str_eq(text_of(find_sample(0)), "[outside:request_and_op:x]");
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_unmet_samples), 1);
+	sample_set_condition("class:abc");
+	send_sample();
+	ck_assert_str_eq(text_of(find_sample(1)), "[outside:class:abc]");
+	sample_set_condition("");
+	send_sample();
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_unmet_samples), 2);
+	ck_assert_uint_ne(find_sample(2)->stack, find_sample(1)->stack);
+}
+END_TEST
+
+START_TEST(a_sample_within_the_condition_has_its_stack)
+{
+	struct self *self = self_enter();
+	uint64_t op = op_begin(self, KIND_OP_USER, string_intern("abc", 3), 0, -1, 0,
+			       __builtin_frame_address(0));
+	uint32_t count;
+
+	self_leave(self);
+	ck_assert(sample_install());
+	sample_set_condition("class:a*");
+	send_sample();
+	(void)stacks_get(recorder_arena, find_sample(0)->stack, &count);
+	ck_assert_uint_gt(count, 1);
+	ck_assert_uint_eq(roster_counter(recorder_arena, COUNTER_unmet_samples), 0);
+	self = self_enter();
+	op_end(self, op, OUTCOME_OK, 0);
+	self_leave(self);
+}
+END_TEST
+
 __attribute__((noinline)) static void inner(void)
 {
 	send_sample();
@@ -203,6 +251,8 @@ END_TEST
 SUITE()
 {
 	FIXTURE(setup, teardown);
+	TEST(a_sample_outside_of_the_condition_says_so);
+	TEST(a_sample_within_the_condition_has_its_stack);
 	TEST(a_sample_has_the_stack_of_what_ran);
 	TEST(an_alternate_stack_is_used_and_walked_from);
 	TEST(an_alternate_stack_with_room_for_nothing_but_the_frame_will_do);

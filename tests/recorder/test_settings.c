@@ -6,7 +6,7 @@
 #include "recording.h"
 #include "suite.h"
 
-static char wrong_bytes[160];
+static char wrong_bytes[512];
 static struct text wrong;
 
 static void setup(void)
@@ -77,6 +77,9 @@ static const struct {
 	/* 32 */ { "budget", "", NULL },
 	/* 33 */ { "budget", "1%%", NULL },
 	/* 34 */ { "budget", "-1", NULL },
+	/* 35 */ { "sample_when", "request>p95", "\"sample_when\":\"request>p95\"" },
+	/* 36 */ { "sample_when", "", "\"sample_when\":\"\"" },
+	/* 37 */ { "sample_when", "request>p9", NULL },
 };
 
 START_TEST(values)
@@ -198,8 +201,8 @@ START_TEST(the_environment_comes_first)
 	setenv("WCPROF_STACK_DEPTH", "0", 1);
 	setenv("WCPROF_MIN_IO_NS", "77", 1);
 	recording_begin();
-	ck_assert_ptr_nonnull(
-		strstr(shown(), "\"holds\":\"all\",\"stacks\":0,\"sample_hz\":0,\"min_io_ns\":77"));
+	ck_assert_ptr_nonnull(strstr(shown(), "\"holds\":\"all\",\"stacks\":0,\"sample_hz\":0,"
+					      "\"sample_when\":\"\",\"min_io_ns\":77"));
 	recording_end();
 }
 END_TEST

@@ -69,13 +69,18 @@ static const struct {
 	/* 26 */ { "SET holds=some", "ERR argument holds is contended, all or none\n" },
 	/* 27 */ { "ENABLE port=65536", "ERR argument port is a number from 0 to 65535\n" },
 	/* 28 */
-	{ "SET color=red", "ERR argument \"color\" is no key of SET, which takes "
-			   "budget|thread|port|flows|holds|stacks|sample_hz|min_io_ns|peek\n" },
+	{ "SET color=red",
+	  "ERR argument \"color\" is no key of SET, which takes "
+	  "budget|thread|port|flows|holds|stacks|sample_hz|sample_when|min_io_ns|peek\n" },
 	/* 29 */ { "PING x=1", "ERR argument \"x\" is no key of PING, which takes none\n" },
 	/* 30 */ { "SET \x01\x1b=1", "ERR argument \"\\u0001\\u001b\" is no key of SET" },
 	/* 31 */ { "ENABLE sample_hz=0", "OK {\"pid\":" },
 	/* 32 */ { "ENABLE sample_hz=1001", "ERR argument " },
 	/* 33 */ { "ENABLE sample_hz=x", "ERR argument " },
+	/* 34 */ { "SET sample_when=request>p95,lock", "OK {\"pid\":" },
+	/* 35 */
+	{ "SET sample_when=reqest", "ERR argument sample_when is a condition as wcprof-enable(1) "
+				    "has them: \"reqest\" at byte 1 is none of request, " },
 };
 
 START_TEST(a_line_has_one_answer)
@@ -106,8 +111,8 @@ START_TEST(on_and_off)
 END_TEST
 
 /* All live options are keys of both verbs, and HELP and STATUS show them. */
-static const char *const keys[] = { "thread", "port",      "flows",    "holds",
-				    "stacks", "sample_hz", "min_io_ns" };
+static const char *const keys[] = { "thread", "port",      "flows",       "holds",
+				    "stacks", "sample_hz", "sample_when", "min_io_ns" };
 
 START_TEST(a_setting_can_be_set_and_seen)
 {

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conditions on what a thread is in at the moment: when samples are taken, and which calls of a
+ * probed function are recorded.
+ *
+ *	request           it is at a request (requests.h)
+ *	request>10ms      that is older than so much; ns, us, ms or s
+ *	request>p95       that is older than so many in a hundred take, of late
+ *	op:PATTERN        it is in a call of a probed function, or an op that the program declared
+ *	class:PATTERN     the same, or in a call, or has a lock, of that name
+ *	lock              it has a lock
+ *	lock:PATTERN      of that name ("mutex server+0x40c0", or without its type) or address
+ *
+ * All must hold that are joined by " and " or by a comma. Locks are those whose holds are recorded.
+ * A name is that of the recorder: it knows no functions' names, and no callers.
+ *
+ * Parsed by the command and in the target; judged on the thread itself, in a signal handler too.
+ * Nothing there uses vector registers (vectors.h).
+ */
+#ifndef WCPROF_CONDITION_H
+#define WCPROF_CONDITION_H
+
+#include "requests.h"
+#include "text.h"
+
+enum {
+	CONDITION_BYTES = 128, /* of the text, with its end */
+	CONDITION_NAME_BYTES = 64,
+	CONDITION_TERMS_MAX = 4,
+	CONDITION_WHY_BYTES = 256 /* enough for each reason */
+};
+
+enum condition_type { CONDITION_REQUEST, CONDITION_OP, CONDITION_CLASS, CONDITION_LOCK };
+
+struct condition_term {
+	enum condition_type type;
+	uint32_t permille; /* of a request: that percentile; 0: none */
+	uint64_t least_ns; /* the same: at least so old */
+	uint64_t least_ticks;
+	char pattern[CONDITION_NAME_BYTES]; /* "": any */
+	/* The percentile, and how many requests had ended then. Any thread's, relaxed: one or the
+	 * other thread looks once more than it need. */
+	uint64_t known_ticks[REQUEST_KINDS];
+	uint32_t known_at[REQUEST_KINDS];
+};
+
+struct condition {
+	uint32_t count; /* 0: it always holds */
+	struct condition_term terms[CONDITION_TERMS_MAX];
+};
+
+/* False: it is none; `why`, if not NULL, says where and what it may be. */
+bool condition_parse(const char *text, size_t bytes, struct condition *, struct text *why) HIDDEN;
+/* Before it is judged, where the clock is known. */
+void condition_settle(struct condition *) HIDDEN;
+/* Whether it asks for requests, so that they are to be followed. */
+bool condition_asks_for_requests(const struct condition *) HIDDEN;
+
+/* LATER: if its request goes on until it is old enough. */
+enum condition_verdict { CONDITION_NO, CONDITION_LATER, CONDITION_YES };
+
+/* Of the calling thread, now; `request` is what it is at. */
+enum condition_verdict condition_judge(struct condition *, const struct self *,
+				       struct request_now *request) HIDDEN;
+/* Whether the request of a verdict LATER is old enough by now, or was when it ended. */
+bool condition_is_reached(struct condition *, struct request_now request,
+			  uint64_t now_ticks) HIDDEN;
+
+#endif
