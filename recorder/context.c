@@ -133,13 +133,13 @@ static bool is_in_reach(const struct self *self)
 	       slot->context.dump == load_relaxed(&recorder_arena->dump_count);
 }
 
-static void write_ids(struct self *self, const uint64_t *ids)
+static void write_ids(struct self *self, const uint64_t *ids, uint64_t since_ticks)
 {
 	struct slot *slot = self->slot;
-	uint64_t now = clock_now_ticks();
+	uint64_t at = since_ticks ? since_ticks : clock_now_ticks();
 	const struct record record = {
-		.start = now,
-		.end = now,
+		.start = at,
+		.end = at,
 		.id = ids[0],
 		.parent = ids[1],
 		.value = ids[2],
@@ -156,16 +156,16 @@ static void write_ids(struct self *self, const uint64_t *ids)
 	slot->context.dump = load_relaxed(&recorder_arena->dump_count);
 }
 
-static void follow(struct self *self, const uint64_t *ids)
+static void follow(struct self *self, const uint64_t *ids, uint64_t since_ticks)
 {
 	const struct slot *slot = self->slot;
 	bool has_ids = (ids[0] | ids[1] | ids[2]) != 0;
 
 	if (!is_same(slot->context.ids, ids) || (has_ids && !is_in_reach(self)))
-		write_ids(self, ids);
+		write_ids(self, ids, since_ticks);
 }
 
-void context_look(struct self *self)
+void context_look(struct self *self, uint64_t since_ticks)
 {
 	const struct published *published = self->slot->context.is_said ? NULL : find_published();
 	uint64_t ids[3] = { 0, 0, 0 };
@@ -184,7 +184,7 @@ void context_look(struct self *self)
 		ids[1] = number_of(published->trace_id + sizeof(uint64_t));
 		ids[2] = number_of(published->span_id);
 	}
-	follow(self, ids);
+	follow(self, ids, since_ticks);
 }
 
 void context_say(struct self *self, const uint8_t trace_id[16], const uint8_t span_id[8])
@@ -201,5 +201,5 @@ void context_say(struct self *self, const uint8_t trace_id[16], const uint8_t sp
 	/* Pairs with none: each thread looks at what it has said itself. */
 	if (!(load_relaxed(&context_sources) & CONTEXT_SAID))
 		or_release(&context_sources, CONTEXT_SAID);
-	follow(self, ids);
+	follow(self, ids, 0);
 }

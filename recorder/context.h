@@ -22,14 +22,19 @@
 enum { CONTEXT_PUBLISHED = 1, CONTEXT_SAID = 2 };
 extern uint32_t context_sources HIDDEN;
 
-/* Writes a record if the thread's ids are not those of its last one. */
-void context_look(struct self *) HIDDEN;
+/* Writes a record if the thread's ids are not those of its last one: as of then; 0 = now. */
+void context_look(struct self *, uint64_t since_ticks) HIDDEN;
 
 /* Off, and in a program that publishes none, this is all there is. */
-static inline void context_follow(struct self *self)
+static inline void context_follow_since(struct self *self, uint64_t since_ticks)
 {
 	if (UNLIKELY(load_relaxed(&context_sources) != 0))
-		context_look(self);
+		context_look(self, since_ticks);
+}
+
+static inline void context_follow(struct self *self)
+{
+	context_follow_since(self, 0);
 }
 
 /* The program says them itself; zeros: it works for none. From then on its thread's record is not

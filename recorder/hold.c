@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void begin(struct self *self, struc
 		return;
 	if (UNLIKELY(load_relaxed(&watch->holder_op) != 0))
 		watch_end_hold(self, watch, start);
-	context_follow(self);
+	context_follow_since(self, start);
 	/* Once: it is another as soon as another thread lets go of a lock of this one's. */
 	parent = op_current(self);
 	store_relaxed(&watch->hold_count, load_relaxed(&watch->hold_count) + 1);

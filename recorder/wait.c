@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) uint64_t begin_wait(
 	uint64_t handle;
 
 	entries_tidy(self, frame, RECORD_WAIT);
-	context_follow(self);
+	context_follow_since(self, since_ticks);
 	record.parent = op_current(self);
 	handle = self_next_id(self);
 	record.start = since_ticks ? since_ticks : clock_now_ticks();

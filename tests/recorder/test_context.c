@@ -5,6 +5,7 @@
 #include "context.h"
 #include "roster.h"
 #include "suite.h"
+#include "watch.h"
 
 struct published {
 	uint8_t trace_id[16];
@@ -105,6 +106,27 @@ START_TEST(a_record_that_is_being_changed_is_not_read)
 }
 END_TEST
 
+/* It began before the look at the ids. */
+START_TEST(a_hold_begins_with_its_ids)
+{
+	static pthread_mutex_t lock;
+	struct self *self;
+	json_t *lines;
+
+	begin();
+	self = self_enter();
+	struct watch *watch = watch_get(self, &lock, WATCH_MUTEX);
+	pointer = &published;
+	hold_begin_since(self, watch, 0, clock_now_ticks());
+	self_leave(self);
+	lines = recording_dump(true);
+	ck_assert_int_le(
+		number_of(event_of(lines, "e", "ctx"), "s"),
+		number_of(json_array_get(json_object_get(json_array_get(lines, 0), "open_ops"), 1),
+			  "start_ns"));
+}
+END_TEST
+
 /* By the program itself; its record is not looked at then. */
 START_TEST(what_is_said_stands)
 {
@@ -145,6 +167,7 @@ SUITE()
 	TEST(each_dump_has_them);
 	TEST(each_chunk_has_them);
 	TEST(a_record_that_is_being_changed_is_not_read);
+	TEST(a_hold_begins_with_its_ids);
 	TEST(what_is_said_stands);
 	TEST(what_was_withdrawn_is_not_read);
 }
