@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "activities.h"
 #include "report.h"
 #include "slowest.h"
 #include "tailed.h"
@@ -96,33 +97,37 @@ static void emit_examples(const struct analysis *analysis, const struct tailed *
 		{ .key = "what", .head = "in", .is_flexible = true },
 		{ .key = "waker", .head = "let go by", .is_flexible = true },
 	};
+	struct activities *activities =
+		tailed->tail.state == TAIL_KNOWN ? activities_new(analysis) : NULL;
 	emit_table_begin(emit, "tail_timelines", EMIT_OBJECTS, columns, 6);
-	for (size_t e = 0; e < TAIL_EXAMPLES && tailed->tail.state == TAIL_KNOWN; e++) {
+	for (size_t e = 0; e < TAIL_EXAMPLES && activities; e++) {
 		uint32_t index = tailed->requests[tailed->tail.examples[e]];
 		const struct request *request = &analysis->script.requests.requests[index];
 		uint64_t left_out_ns;
 		size_t count;
 		if (request->thread == NO_INDEX)
 			continue;
-		struct tailed_slice *slices =
-			tailed_slices(analysis, index, SLICES_SHOWN, &count, &left_out_ns);
+		struct activity *all =
+			activities_of(activities, request->thread, request->start_ns,
+				      request->end_ns, SLICES_SHOWN, &count, &left_out_ns);
 		for (size_t i = 0; i < count; i++) {
 			emit_row_begin(emit);
 			emit_cell_text(emit,
 				       i && emit->format == EMIT_TEXT ? "" : example_words[e]);
-			emit_cell_ns(emit, (double)(slices[i].start_ns - request->start_ns));
-			emit_cell_ns(emit, (double)(slices[i].end_ns - slices[i].start_ns));
-			emit_cell_text(emit, slices[i].state);
-			emit_cell_text(emit, slices[i].what);
-			emit_cell_text(emit,
-				       slices[i].waker == NO_INDEX
-					       ? ""
-					       : facts_thread_name(analysis, slices[i].waker));
+			emit_cell_ns(emit, (double)(all[i].start_ns - request->start_ns));
+			emit_cell_ns(emit, (double)(all[i].end_ns - all[i].start_ns));
+			emit_cell_text(emit, activities_word(all[i].state));
+			emit_cell_text(emit, all[i].what);
+			emit_cell_text(emit, all[i].waker == NO_INDEX
+						     ? ""
+						     : facts_thread_name(analysis, all[i].waker));
 			emit_row_end(emit);
 		}
-		free(slices);
+		free(all);
 	}
 	emit_table_end(emit);
+	if (activities)
+		activities_free(activities);
 }
 
 /* A line of text, or a row of JSON. */

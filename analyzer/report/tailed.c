@@ -7,8 +7,6 @@
 
 #include "analysis.h"
 #include "base/memory.h"
-#include "facts.h"
-#include "measure/threadslices.h"
 
 static const double STANDARD = 99;
 
@@ -121,102 +119,4 @@ void tailed_free(struct tailed *tailed)
 	tail_free(&tailed->tail);
 	free(tailed->requests);
 	*tailed = (struct tailed){ 0 };
-}
-
-/* --- What a thread did --- */
-
-static const char *what_of(const struct analysis *analysis, const struct thread_slice *slice)
-{
-	const struct recording *recording = analysis->recording;
-	if (slice->wait != NO_INDEX) {
-		uint32_t name = analysis->labels && analysis->labels->waits
-					? analysis->labels->waits[slice->wait]
-					: recording->waits[slice->wait].ident;
-		return recording->strings[name];
-	}
-	return slice->op == NO_INDEX
-		       ? ""
-		       : facts_class_name(analysis, analysis->classes.of_op[slice->op]);
-}
-
-static uint32_t waker_of(const struct recording *recording, const struct wakers *wakers,
-			 const struct thread_slice *slice, uint32_t thread)
-{
-	struct waker waker = { 0 };
-	if (slice->state == SLICE_BLOCKED && slice->wait != NO_INDEX)
-		waker = wakers->of_wait[slice->wait];
-	else if (slice->state == SLICE_BLOCKED && slice->op != NO_INDEX)
-		waker = wakers->of_op[slice->op];
-	if (waker.event == WAKER_NONE)
-		return NO_INDEX;
-	uint32_t by = waker_thread(recording, waker);
-	return by == thread ? NO_INDEX : by;
-}
-
-static int compare_lengths(const void *left, const void *right)
-{
-	const struct tailed_slice *a = left, *b = right;
-	uint64_t one = a->end_ns - a->start_ns, other = b->end_ns - b->start_ns;
-	if (one != other)
-		return one > other ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static int compare_times(const void *left, const void *right)
-{
-	const struct tailed_slice *a = left, *b = right;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static size_t keep_longest(struct tailed_slice *slices, size_t count, size_t most,
-			   uint64_t *left_out_ns)
-{
-	*left_out_ns = 0;
-	if (count <= most)
-		return count;
-	qsort(slices, count, sizeof(*slices), compare_lengths);
-	for (size_t i = most; i < count; i++)
-		*left_out_ns += slices[i].end_ns - slices[i].start_ns;
-	qsort(slices, most, sizeof(*slices), compare_times);
-	return most;
-}
-
-struct tailed_slice *tailed_slices(const struct analysis *analysis, uint32_t request, size_t most,
-				   size_t *count, uint64_t *left_out_ns)
-{
-	static const char *const states[SLICE_STATES] = { [SLICE_RUNNING] = "running",
-							  [SLICE_QUEUED] = "waiting for a CPU",
-							  [SLICE_BLOCKED] = "blocked",
-							  [SLICE_UNEXPLAINED] = "unexplained" };
-	const struct recording *recording = analysis->recording;
-	const struct script *script = &analysis->script;
-	const struct request *of = &script->requests.requests[request];
-	struct tailed_slice *slices = NULL;
-	struct thread_slice slice;
-	struct timeline timeline;
-	struct wakers wakers;
-	uint64_t start_ns, end_ns;
-	size_t room = 0;
-	*count = 0;
-	timeline_build(&timeline, recording);
-	wakers_build(&wakers, recording, &timeline, &script->monitors, &script->flows);
-	struct thread_slices *all = thread_slices_new(recording, &timeline);
-	thread_slices_begin(all, of->thread, &start_ns, &end_ns);
-	while (thread_slices_next(all, &slice)) {
-		if (slice.end_ns <= of->start_ns || slice.start_ns >= of->end_ns)
-			continue;
-		slices = memory_grow(slices, &room, *count + 1, sizeof(*slices));
-		slices[(*count)++] = (struct tailed_slice){
-			slice.start_ns > of->start_ns ? slice.start_ns : of->start_ns,
-			slice.end_ns < of->end_ns ? slice.end_ns : of->end_ns,
-			states[slice.state],
-			what_of(analysis, &slice),
-			waker_of(recording, &wakers, &slice, of->thread),
-		};
-	}
-	thread_slices_free(all);
-	wakers_free(&wakers);
-	timeline_free(&timeline);
-	*count = keep_longest(slices, *count, most, left_out_ns);
-	return slices;
 }

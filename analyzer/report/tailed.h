@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tail of an analysis's requests against their body, by the parts of their paths; and what a
- * thread did during a request.
+ * The tail of an analysis's requests against their body, by the parts of their paths.
  *
  * One thread.
  */
@@ -10,7 +9,6 @@
 
 #include "measure/tail.h"
 #include "paths/pathparts.h"
-#include "recording/recording.h"
 
 struct analysis;
 
@@ -29,19 +27,5 @@ double tailed_asked(const struct options *options);
 /* False: there are no requests, or nobody asked for their paths. */
 bool tailed_build(struct tailed *tailed, const struct analysis *analysis, double percent);
 void tailed_free(struct tailed *tailed);
-
-/* A stretch of a thread's time in one state. */
-struct tailed_slice {
-	uint64_t start_ns;
-	uint64_t end_ns;
-	const char *state; /* "running" ... */
-	const char *what;  /* the call, the thing waited for, or the thread's class; "" = nothing */
-	uint32_t waker;    /* thread whose event ended it; NO_INDEX = not known, or none */
-};
-
-/* Of the request's own thread, in order of time, the `most` longest; the rest is in `left_out_ns`.
- * To be freed. */
-struct tailed_slice *tailed_slices(const struct analysis *analysis, uint32_t request, size_t most,
-				   size_t *count, uint64_t *left_out_ns);
 
 #endif

@@ -61,32 +61,6 @@ START_TEST(time_downstream_is_that_of_the_other_end)
 }
 END_TEST
 
-START_TEST(a_timeline_is_of_its_request)
-{
-	struct tailing made;
-	uint64_t left_out_ns;
-	size_t count;
-	tailing_make(&made);
-	made.requests[0] =
-		(struct request){ .start_ns = 2 * SKETCH_MS, .end_ns = 7 * SKETCH_MS, .thread = 0 };
-	struct tailed_slice *slices = tailed_slices(&made.analysis, 0, 10, &count, &left_out_ns);
-	ck_assert_uint_ge(count, 2);
-	ck_assert_uint_eq(slices[0].start_ns, 2 * SKETCH_MS);
-	ck_assert_uint_eq(slices[0].end_ns, 6 * SKETCH_MS);
-	ck_assert_str_eq(slices[0].state, "blocked");
-	ck_assert_str_eq(slices[0].what, "table");
-	ck_assert_uint_eq(slices[count - 1].end_ns, 7 * SKETCH_MS);
-	ck_assert_str_eq(slices[count - 1].what, "nap");
-	ck_assert_uint_eq(left_out_ns, 0);
-	free(slices);
-	slices = tailed_slices(&made.analysis, 0, 1, &count, &left_out_ns);
-	ck_assert_uint_eq(count, 1);
-	ck_assert_uint_eq(left_out_ns, SKETCH_MS);
-	free(slices);
-	tailing_free(&made);
-}
-END_TEST
-
 START_TEST(the_report_says_why_it_is_another_percentile)
 {
 	struct tailing made;
@@ -146,7 +120,6 @@ SUITE()
 {
 	TEST(slow_requests_have_more_of_the_lock);
 	TEST(time_downstream_is_that_of_the_other_end);
-	TEST(a_timeline_is_of_its_request);
 	TEST(the_report_says_why_it_is_another_percentile);
 	TEST(json_has_the_sentences);
 	TEST(percentiles_are_numbers_in_range);
