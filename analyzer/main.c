@@ -40,6 +40,7 @@
 #include "read/read.h"
 #include "report/analysis.h"
 #include "report/explain.h"
+#include "report/onetrace.h"
 #include "report/opened.h"
 #include "report/reports.h"
 #include "report/windowmeans.h"
@@ -224,6 +225,17 @@ static int build(struct analysis *analysis, const struct recording *recording,
 	return failed ? EXIT_TROUBLE : 0;
 }
 
+/* That is asked for, if one is. */
+static bool has_trace(const struct analysis *analysis, const struct options *options)
+{
+	char error[OPTIONS_ERROR_BYTES];
+	struct one_trace one;
+	if (!options->trace[0] || one_trace_find(&one, analysis, error) == 0)
+		return true;
+	complain("%s", error);
+	return false;
+}
+
 static int print_reports(const struct recording *recording, const struct options *options,
 			 const struct labels *labels)
 {
@@ -231,6 +243,10 @@ static int print_reports(const struct recording *recording, const struct options
 	struct emit emit;
 	if (build(&analysis, recording, options, labels) != 0)
 		return EXIT_TROUBLE;
+	if (!has_trace(&analysis, options)) {
+		analysis_free(&analysis);
+		return EXIT_TROUBLE;
+	}
 	bool is_export_alone = has_no_report(options);
 	int status = options->html[0] ? write_page(&analysis, options->html, options->quiet) : 0;
 	if (status == 0 && options->export[0])

@@ -37,6 +37,7 @@ $(B)/tests/%: tests/%.c
 LIBS_teams := -l:libgomp.so.1
 LIBS_rings := -luring
 LIBS_traced := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+LIBS_spans := $(LIBS_traced)
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(CMD_OBJ) $(B)/analyzer.a
 	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \

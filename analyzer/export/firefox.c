@@ -326,6 +326,8 @@ void export_firefox(struct export *export)
 	struct firefox firefox = { .export = export, .json = jsongz_new(export_file(export)) };
 	walk_begin(&firefox.walk, export->analysis);
 	lane_names_build(&firefox.lanes, &firefox.walk);
+	id_labels_build(&firefox.ids, recording,
+			firefox.walk.requests ? &firefox.walk.requests->traces : NULL);
 	contended_build(&firefox.contended, recording, firefox.walk.labels, CONTENDED_MAX);
 	firefox.text_of = memory_new(recording->string_count, sizeof(*firefox.text_of));
 	firefox.stack_of = memory_new(recording->stack_count, sizeof(*firefox.stack_of));
@@ -341,6 +343,7 @@ void export_firefox(struct export *export)
 	jsongz_end(firefox.json);
 	firefox_tables_free(&firefox);
 	contended_free(&firefox.contended);
+	id_labels_free(&firefox.ids);
 	lane_names_free(&firefox.lanes);
 	walk_end(&firefox.walk);
 }

@@ -200,6 +200,17 @@ static void put_member(struct firefox *firefox, const char *key, uint32_t text)
 	jsongz_number(firefox->json, text);
 }
 
+/* The trace and span that a thread works for then. */
+static void put_ids(struct firefox *firefox, uint32_t thread, uint64_t at_ns)
+{
+	struct id_label label;
+	if (!id_labels_at(&firefox->ids, thread, at_ns, &label))
+		return;
+	put_member(firefox, "trace", firefox_text(firefox, label.trace));
+	if (label.span[0])
+		put_member(firefox, "span", firefox_text(firefox, label.span));
+}
+
 static void put_cause(struct firefox *firefox, uint32_t stack, uint64_t at_ns, uint32_t thread)
 {
 	const struct rec_thread *of = &firefox->walk.recording->threads[thread];
@@ -260,6 +271,7 @@ static void put_wait(struct firefox *firefox, uint32_t index)
 			   firefox_text(firefox, wait->open        ? "not over at the end"
 						 : wait->timed_out ? "timed out"
 								   : "the holder died"));
+	put_ids(firefox, wait->thread, wait->start_ns);
 	put_cause(firefox, wait->stack, wait->start_ns, wait->thread);
 }
 
@@ -287,6 +299,7 @@ static void put_op(struct firefox *firefox, const struct marker *marker)
 		jsongz_raw(firefox->json, ",\"bytes\":");
 		jsongz_number(firefox->json, extra->amount);
 	}
+	put_ids(firefox, op->thread, op->start_ns);
 	put_cause(firefox, extra ? extra->stack : 0, op->start_ns, op->thread);
 }
 
@@ -303,12 +316,22 @@ static void put_hold(struct firefox *firefox, uint32_t index)
 	jsongz_text(firefox->json, colors[op->thread % (sizeof(colors) / sizeof(colors[0]))]);
 	if (extra->open)
 		put_member(firefox, "outcome", firefox_text(firefox, "not over at the end"));
+	put_ids(firefox, op->thread, op->start_ns);
 	put_cause(firefox, extra->stack, op->start_ns, op->thread);
 }
 
-static void put_request(struct firefox *firefox)
+/* The ids that its thread comes to work for in it: as it is answered, it may do so no more. */
+static void put_request(struct firefox *firefox, const struct walk_request *request)
 {
+	const struct rec_ids *ids = &firefox->walk.requests->requests[request->request].ids;
+	char trace[IDS_TRACE_BYTES], span[IDS_SPAN_BYTES];
 	jsongz_raw(firefox->json, "{\"type\":\"Request\"");
+	ids_trace_text(trace, ids->trace);
+	ids_span_text(span, ids->span);
+	if (trace[0])
+		put_member(firefox, "trace", firefox_text(firefox, trace));
+	if (span[0])
+		put_member(firefox, "span", firefox_text(firefox, span));
 }
 
 static uint32_t request_name(struct firefox *firefox, const struct walk_request *request)
@@ -374,7 +397,7 @@ static void put_data(struct firefox *firefox, const void *context, size_t index)
 		put_hold(firefox, marker->index);
 		break;
 	case MARKER_REQUEST:
-		put_request(firefox);
+		put_request(firefox, &lane->markers->requests[marker->index]);
 		break;
 	case MARKER_CALL:
 	case MARKER_OP:
@@ -438,6 +461,9 @@ void firefox_put_schemas(struct firefox *firefox)
 	static const char outcome[] =
 		",{\"key\":\"ended\",\"label\":\"Ended by\",\"format\":\"unique-string\"}"
 		",{\"key\":\"outcome\",\"label\":\"Outcome\",\"format\":\"unique-string\"}";
+	static const char ids[] =
+		"{\"key\":\"trace\",\"label\":\"Trace\",\"format\":\"unique-string\"}"
+		",{\"key\":\"span\",\"label\":\"Span\",\"format\":\"unique-string\"}";
 	static const struct {
 		const char *name, *fields, *end;
 	} schemas[] = {
@@ -459,11 +485,15 @@ void firefox_put_schemas(struct firefox *firefox)
 		jsongz_raw(firefox->json, label);
 		jsongz_raw(firefox->json, schemas[i].fields);
 		jsongz_raw(firefox->json, outcome);
+		jsongz_raw(firefox->json, ",");
+		jsongz_raw(firefox->json, ids);
 		jsongz_raw(firefox->json, schemas[i].end);
 		jsongz_raw(firefox->json, ",");
 	}
 	jsongz_raw(firefox->json,
 		   "\n{\"name\":\"Request\",\"display\":[\"marker-chart\",\"marker-table\","
-		   "\"timeline-overview\"],\"fields\":[],\"description\":\"Something that was "
-		   "asked for, until it was answered.\"}]");
+		   "\"timeline-overview\"],\"fields\":[");
+	jsongz_raw(firefox->json, ids);
+	jsongz_raw(firefox->json, "],\"description\":\"Something that was asked for, until it was "
+				  "answered.\"}]");
 }

@@ -8,6 +8,7 @@
 
 #include "contended.h"
 #include "exporters.h"
+#include "idlabels.h"
 #include "jsongz.h"
 #include "lanenames.h"
 #include "recording/addresses.h"
@@ -33,6 +34,7 @@ struct firefox {
 	struct walk walk;
 	struct lane_names lanes;
 	struct contended contended;
+	struct id_labels ids;
 	struct recording texts;   /* strings alone: the file's */
 	uint32_t *text_of;        /* by string of the recording: its text, less one; 0 = not yet */
 	struct addresses sources; /* texts of paths */

@@ -9,6 +9,7 @@
 #include "latency.h"
 #include "page.h"
 #include "report/facts.h"
+#include "report/traceurl.h"
 #include "waterfall.h"
 
 enum {
@@ -97,11 +98,25 @@ static void put_points(const struct page_requests *page)
 	emit_table_end(emit);
 }
 
+/* "" for none; the link is that of --trace-url. */
+static void put_ids(const struct page_requests *page, uint32_t request)
+{
+	const struct rec_ids *ids = &page->analysis->script.requests.requests[request].ids;
+	char trace[IDS_TRACE_BYTES], span[IDS_SPAN_BYTES];
+	ids_trace_text(trace, ids->trace);
+	ids_span_text(span, ids->span);
+	char *url = trace_url(page->analysis->options->trace_url, trace, span);
+	emit_cell_text(page->emit, trace);
+	emit_cell_text(page->emit, span);
+	emit_cell_text(page->emit, url);
+	free(url);
+}
+
 static void put_picks(const struct page_requests *page)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "rank" }, { .key = "start_ns" }, { .key = "taken_ns" },
-		{ .key = "tid" },  { .key = "thread" },
+		{ .key = "rank" },   { .key = "start_ns" }, { .key = "taken_ns" }, { .key = "tid" },
+		{ .key = "thread" }, { .key = "trace" },    { .key = "span" },     { .key = "url" },
 	};
 	const struct latency *latency = &page->latency;
 	struct emit *emit = page->emit;
@@ -115,6 +130,7 @@ static void put_picks(const struct page_requests *page)
 		emit_cell_count(emit, request->taken_ns);
 		emit_cell_count(emit, page->analysis->recording->threads[request->thread].tid);
 		emit_cell_text(emit, walk_thread_name(page->walk, request->thread));
+		put_ids(page, request->index);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);

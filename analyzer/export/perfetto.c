@@ -131,6 +131,12 @@ static void put_slice_begin(struct trace *trace, uint64_t track, const struct wa
 		trace_word(trace, TABLE_CATEGORIES, slice->state, walk_state_word(slice->state));
 	event.stack = slice->stack ? trace_stack(trace, slice->stack) : 0;
 	add_cause(trace, &event, slice);
+	struct id_label label;
+	if (id_labels_at(&trace->ids, slice->thread, slice->start_ns, &label)) {
+		trace_note_plain(trace, &event, KEY_TRACE, label.trace);
+		if (label.span[0])
+			trace_note_plain(trace, &event, KEY_SPAN, label.span);
+	}
 	if (waker)
 		trace_note(trace, &event, KEY_ENDED_BY,
 			   trace_thread(trace, TABLE_VALUES, waker->thread));
@@ -213,6 +219,7 @@ static void trace_free(struct trace *trace)
 	free(trace->has_frame);
 	free(trace->has_module);
 	addresses_free(&trace->texts);
+	id_labels_free(&trace->ids);
 	lane_names_free(&trace->lanes);
 	protobuf_free(&trace->packet);
 	walk_end(&trace->walk);
@@ -231,6 +238,8 @@ void export_perfetto(struct export *export)
 	struct trace trace = { .export = export, .file = export_file(export) };
 	walk_begin(&trace.walk, export->analysis);
 	lane_names_build(&trace.lanes, &trace.walk);
+	id_labels_build(&trace.ids, recording,
+			trace.walk.requests ? &trace.walk.requests->traces : NULL);
 	trace.has_stack = memory_new(recording->stack_count, sizeof(*trace.has_stack));
 	trace.has_frame = memory_new(frame_name_count(&trace.walk), sizeof(*trace.has_frame));
 	trace.has_module = memory_new(recording->module_count, sizeof(*trace.has_module));

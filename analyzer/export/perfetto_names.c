@@ -31,6 +31,7 @@ enum {
 	EVENT_VALUE = 44,
 	EVENT_STACK = 56,
 	NOTE_KEY = 1,
+	NOTE_PLAIN = 6,
 	NOTE_TEXT = 17,
 	ENTRY_NUMBER = 1,
 	ENTRY_TEXT = 2,
@@ -66,6 +67,8 @@ static const char *const key_words[TRACE_KEYS] = {
 	[KEY_ENDED_BY] = "ended by",
 	[KEY_THREAD] = "thread",
 	[KEY_OPEN] = "still at the end of the recording",
+	[KEY_TRACE] = "trace_id",
+	[KEY_SPAN] = "span_id",
 };
 
 void trace_begin_packet(struct trace *trace, size_t *mark)
@@ -85,12 +88,24 @@ void trace_end_packet(struct trace *trace, size_t mark)
 	protobuf_clear(&trace->packet);
 }
 
-void trace_note(struct trace *trace, struct trace_event *event, enum trace_key key, uint64_t text)
+static void add_note(struct trace *trace, struct trace_event *event, struct trace_note note)
 {
 	assert(event->note_count < TRACE_NOTES_MAX);
-	if (!trace->keys[key])
-		trace->keys[key] = trace_word(trace, TABLE_KEYS, key, key_words[key]);
-	event->notes[event->note_count++] = (struct trace_note){ key, text };
+	if (!trace->keys[note.key])
+		trace->keys[note.key] =
+			trace_word(trace, TABLE_KEYS, note.key, key_words[note.key]);
+	event->notes[event->note_count++] = note;
+}
+
+void trace_note(struct trace *trace, struct trace_event *event, enum trace_key key, uint64_t text)
+{
+	add_note(trace, event, (struct trace_note){ .key = key, .text = text });
+}
+
+void trace_note_plain(struct trace *trace, struct trace_event *event, enum trace_key key,
+		      const char *text)
+{
+	add_note(trace, event, (struct trace_note){ .key = key, .plain = text });
 }
 
 void trace_put_event(struct trace *trace, const struct trace_event *event)
@@ -109,7 +124,10 @@ void trace_put_event(struct trace *trace, const struct trace_event *event)
 	for (size_t i = 0; i < event->note_count; i++) {
 		size_t note = protobuf_begin(to, EVENT_NOTE);
 		protobuf_number(to, NOTE_KEY, trace->keys[event->notes[i].key]);
-		protobuf_number(to, NOTE_TEXT, event->notes[i].text);
+		if (event->notes[i].plain)
+			protobuf_text(to, NOTE_PLAIN, event->notes[i].plain);
+		else
+			protobuf_number(to, NOTE_TEXT, event->notes[i].text);
 		protobuf_end(to, note);
 	}
 	if (event->flow_from)

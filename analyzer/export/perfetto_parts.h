@@ -9,6 +9,7 @@
 #define WCPROF_PERFETTO_PARTS_H
 
 #include "exporters.h"
+#include "idlabels.h"
 #include "lanenames.h"
 #include "protobuf.h"
 #include "recording/addresses.h"
@@ -29,11 +30,21 @@ enum trace_table {
 /* By TrackEvent.Type. */
 enum trace_type { TRACE_BEGIN = 1, TRACE_END = 2, TRACE_INSTANT = 3, TRACE_COUNTER = 4 };
 
-enum trace_key { KEY_REASON, KEY_HOLDER, KEY_ENDED_BY, KEY_THREAD, KEY_OPEN, TRACE_KEYS };
+enum trace_key {
+	KEY_REASON,
+	KEY_HOLDER,
+	KEY_ENDED_BY,
+	KEY_THREAD,
+	KEY_OPEN,
+	KEY_TRACE,
+	KEY_SPAN,
+	TRACE_KEYS
+};
 
 struct trace_note {
 	enum trace_key key;
-	uint64_t text; /* number in TABLE_VALUES */
+	uint64_t text;     /* number in TABLE_VALUES */
+	const char *plain; /* or a text that is written as often as it is used; NULL = none */
 };
 
 enum { TRACE_NOTES_MAX = TRACE_KEYS };
@@ -58,6 +69,7 @@ struct trace {
 	struct protobuf packet;
 	struct walk walk;
 	struct lane_names lanes;
+	struct id_labels ids;
 	struct addresses texts;    /* (table, key) to the number, less one */
 	uint64_t keys[TRACE_KEYS]; /* numbers of their words, 0 = not written yet */
 	bool *has_stack;
@@ -74,6 +86,7 @@ void trace_put_event(struct trace *, const struct trace_event *);
 void trace_put_level(struct trace *, uint64_t track, uint64_t at_ns, double value);
 /* Adds a note to an event; no packet may be open. */
 void trace_note(struct trace *, struct trace_event *, enum trace_key, uint64_t text);
+void trace_note_plain(struct trace *, struct trace_event *, enum trace_key, const char *text);
 
 /* The number of a string of the recording, or of a text of this program's own (number below 2^32).
  */

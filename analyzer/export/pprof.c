@@ -25,19 +25,25 @@
 #include "stacksums.h"
 
 static const struct profile_key keys[PPROF_LABELS] = {
-	[PPROF_THREAD_ID] = { "thread id", true },
-	[PPROF_THREAD_NAME] = { "thread name", false },
-	[PPROF_PROCESS_ID] = { "process id", true },
-	[PPROF_PROCESS] = { "process", false },
-	[PPROF_STATE] = { "state", false },
-	[PPROF_IDLE] = { "idle", false },
-	[PPROF_REASON] = { "reason", false },
-	[PPROF_LOCK] = { "lock", false },
-	[PPROF_RESOURCE] = { "resource", false },
-	[PPROF_CLASS] = { "class", false },
-	[PPROF_HOLDER] = { "holder", false },
-	[PPROF_REQUEST_KIND] = { "request kind", false },
-	[PPROF_ENDPOINT] = { "endpoint", false },
+	[PPROF_THREAD_ID] = { "thread id", PROFILE_NUMBERS },
+	[PPROF_THREAD_NAME] = { "thread name", PROFILE_TEXTS },
+	[PPROF_PROCESS_ID] = { "process id", PROFILE_NUMBERS },
+	[PPROF_PROCESS] = { "process", PROFILE_TEXTS },
+	[PPROF_STATE] = { "state", PROFILE_TEXTS },
+	[PPROF_IDLE] = { "idle", PROFILE_TEXTS },
+	[PPROF_REASON] = { "reason", PROFILE_TEXTS },
+	[PPROF_LOCK] = { "lock", PROFILE_TEXTS },
+	[PPROF_RESOURCE] = { "resource", PROFILE_TEXTS },
+	[PPROF_CLASS] = { "class", PROFILE_TEXTS },
+	[PPROF_HOLDER] = { "holder", PROFILE_TEXTS },
+	[PPROF_REQUEST_KIND] = { "request kind", PROFILE_TEXTS },
+	[PPROF_ENDPOINT] = { "endpoint", PROFILE_TEXTS },
+	[PPROF_TRACE_ID] = { "trace_id", PROFILE_TEXTS },
+	[PPROF_SPAN_ID] = { "span_id", PROFILE_TEXTS },
+	/* As Datadog has the two. */
+	[PPROF_SPAN_NUMBER] = { "span id", PROFILE_DIGITS },
+	[PPROF_ROOT_SPAN_NUMBER] = { "local root span id", PROFILE_DIGITS },
+	[PPROF_TRACE_ENDPOINT] = { "trace endpoint", PROFILE_TEXTS },
 };
 
 #define NANOSECONDS "nanoseconds"
@@ -123,6 +129,24 @@ void pprof_label_request(struct pprof *pprof, struct pprof_sample *sample,
 	pprof_label(sample, PPROF_ENDPOINT, facts_class_name(pprof->analysis, request->class));
 }
 
+void pprof_label_ids(struct pprof *pprof, struct pprof_sample *sample, uint32_t thread,
+		     uint64_t at_ns, const struct walk_request *request)
+{
+	struct id_label label;
+	if (!id_labels_at(&pprof->ids, thread, at_ns, &label))
+		return;
+	pprof_label(sample, PPROF_TRACE_ID, label.trace);
+	pprof_label(sample, PPROF_SPAN_ID, label.span);
+	pprof_label(sample, PPROF_SPAN_NUMBER, label.span);
+	pprof_label(sample, PPROF_ROOT_SPAN_NUMBER, label.root);
+	if (!request)
+		return;
+	uint32_t kind = pprof->walk.requests->requests[request->request].kind;
+	pprof_label(sample, PPROF_TRACE_ENDPOINT,
+		    kind ? pprof->recording->strings[kind]
+			 : facts_class_name(pprof->analysis, request->class));
+}
+
 /* The text of a last frame, made once for all slices that have it; NULL = none. */
 static const char *leaf_text(struct pprof *pprof, enum walk_state state, uint32_t cause,
 			     uint32_t name, uint32_t stack)
@@ -193,6 +217,7 @@ static void add_part(struct pprof *pprof, const struct walk_slice *slice, uint64
 		pprof_label_thread(pprof, &sample, slice->thread);
 		pprof_label_class(pprof, &sample, slice->class);
 		pprof_label_request(pprof, &sample, request);
+		pprof_label_ids(pprof, &sample, slice->thread, from_ns, request);
 		pprof_label_state(pprof, &sample, slice->state, slice->cause, slice->name);
 		if (file == PPROF_CPU) {
 			values[0] = samples;
@@ -206,7 +231,7 @@ static void add_part(struct pprof *pprof, const struct walk_slice *slice, uint64
 	}
 }
 
-/* A slice in parts, by the requests that its thread works for. */
+/* A slice in parts, by the requests and spans that its thread works for. */
 static void add_slice(struct pprof *pprof, const struct walk_slice *slice,
 		      struct counting *counting)
 {
@@ -221,6 +246,8 @@ static void add_slice(struct pprof *pprof, const struct walk_slice *slice,
 		} else if (span && span->start_ns < until_ns) {
 			until_ns = span->start_ns;
 		}
+		uint64_t change_ns = ids_change_after(pprof->recording, slice->thread, at_ns);
+		until_ns = change_ns < until_ns ? change_ns : until_ns;
 		add_part(pprof, slice, at_ns, until_ns, request, count_until(counting, until_ns));
 	}
 }
@@ -289,10 +316,12 @@ static void add_at_end(struct pprof *pprof, const struct walk_slice *last, enum 
 		       uint64_t value)
 {
 	struct pprof_sample sample = pprof_sample(pprof, file, last->stack);
+	const struct walk_request *request =
+		request_spans_at(&pprof->spans, last->thread, last->end_ns - 1);
 	pprof_label_thread(pprof, &sample, last->thread);
 	pprof_label_class(pprof, &sample, last->class);
-	pprof_label_request(pprof, &sample,
-			    request_spans_at(&pprof->spans, last->thread, last->end_ns - 1));
+	pprof_label_request(pprof, &sample, request);
+	pprof_label_ids(pprof, &sample, last->thread, last->end_ns - 1, request);
 	pprof_label_state(pprof, &sample, last->state, last->cause, last->name);
 	if (last->holder != NO_INDEX)
 		pprof_label(&sample, PPROF_HOLDER, walk_thread_name(&pprof->walk, last->holder));
@@ -332,7 +361,7 @@ static struct profile_facts find_facts(const struct pprof *pprof)
 	};
 }
 
-enum { COMMENTS_MAX = 3, COMMENT_BYTES = 200 };
+enum { COMMENTS_MAX = 4, COMMENT_BYTES = 200 };
 
 static size_t write_comments(const struct pprof *pprof, char comments[][COMMENT_BYTES])
 {
@@ -351,6 +380,11 @@ static size_t write_comments(const struct pprof *pprof, char comments[][COMMENT_
 		snprintf(comments[count++], COMMENT_BYTES,
 			 "%" PRIu64 " events were not recorded for want of room: time is missing",
 			 pprof->recording->dropped_events);
+	if (pprof->ids.left_out)
+		snprintf(comments[count++], COMMENT_BYTES,
+			 "trace_id and span_id are of the longest traces, of %d spans at most: %zu "
+			 "traces have none",
+			 ID_LABELS_MAX, pprof->ids.left_out);
 	return count;
 }
 
@@ -386,6 +420,8 @@ void export_pprof(struct export *export)
 	find_last(&pprof);
 	walk_begin(&pprof.walk, analysis);
 	request_spans_build(&pprof.spans, &pprof.walk);
+	id_labels_build(&pprof.ids, recording,
+			pprof.walk.requests ? &pprof.walk.requests->traces : NULL);
 	for (uint32_t thread = 0; thread < walk_thread_count(&pprof.walk); thread++)
 		add_thread(&pprof, thread);
 	pprof_add_waits(&pprof);
@@ -399,6 +435,7 @@ void export_pprof(struct export *export)
 	addresses_free(&pprof.leaves);
 	addresses_free(&pprof.pids);
 	free(pprof.last_of_pid);
+	id_labels_free(&pprof.ids);
 	request_spans_free(&pprof.spans);
 	walk_end(&pprof.walk);
 }

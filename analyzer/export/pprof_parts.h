@@ -6,6 +6,7 @@
 #ifndef WCPROF_PPROF_PARTS_H
 #define WCPROF_PPROF_PARTS_H
 
+#include "idlabels.h"
 #include "profile.h"
 #include "recording/addresses.h"
 #include "report/analysis.h"
@@ -30,16 +31,22 @@ enum pprof_label {
 	PPROF_CLASS,
 	PPROF_HOLDER,
 	PPROF_REQUEST_KIND,
-	PPROF_ENDPOINT
+	PPROF_ENDPOINT,
+	PPROF_TRACE_ID,
+	PPROF_SPAN_ID,
+	PPROF_SPAN_NUMBER,
+	PPROF_ROOT_SPAN_NUMBER,
+	PPROF_TRACE_ENDPOINT
 };
 
-enum { PPROF_LABELS = PPROF_ENDPOINT + 1 };
+enum { PPROF_LABELS = PPROF_TRACE_ENDPOINT + 1 };
 
 struct pprof {
 	const struct analysis *analysis;
 	const struct recording *recording;
 	struct walk walk;
 	struct request_spans spans;
+	struct id_labels ids;
 	uint64_t end_ns;         /* of the last op: so far the profiles go */
 	struct addresses pids;   /* (host, pid) to index */
 	uint32_t *last_of_pid;   /* by that: process index */
@@ -66,6 +73,9 @@ void pprof_label_thread(struct pprof *pprof, struct pprof_sample *sample, uint32
 void pprof_label_class(struct pprof *pprof, struct pprof_sample *sample, uint32_t class);
 void pprof_label_request(struct pprof *pprof, struct pprof_sample *sample,
 			 const struct walk_request *request);
+/* The ids in force on a thread at that time; of a request that is traced also what it is. */
+void pprof_label_ids(struct pprof *pprof, struct pprof_sample *sample, uint32_t thread,
+		     uint64_t at_ns, const struct walk_request *request);
 /* Also the last frame. `cause` as a slice has it; `name` a string id. */
 void pprof_label_state(struct pprof *pprof, struct pprof_sample *sample, enum walk_state state,
 		       uint32_t cause, uint32_t name);

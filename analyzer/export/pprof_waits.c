@@ -26,6 +26,17 @@ static uint32_t class_of(const struct pprof *pprof, uint32_t op)
 	return op == NO_INDEX ? NO_INDEX : pprof->analysis->classes.of_op[op];
 }
 
+/* The request and span that a thread works for at that time. */
+static void label_work(struct pprof *pprof, struct pprof_sample *sample, uint32_t thread,
+		       uint64_t at_ns)
+{
+	if (thread == NO_INDEX)
+		return;
+	const struct walk_request *request = request_spans_at(&pprof->spans, thread, at_ns);
+	pprof_label_request(pprof, sample, request);
+	pprof_label_ids(pprof, sample, thread, at_ns, request);
+}
+
 void pprof_add_waits(struct pprof *pprof)
 {
 	const struct recording *recording = pprof->recording;
@@ -35,10 +46,7 @@ void pprof_add_waits(struct pprof *pprof)
 		pprof_label_thread(pprof, &sample, wait->thread);
 		pprof_label_class(pprof, &sample,
 				  class_of(pprof, pprof->analysis->graph.wait_target[i]));
-		if (wait->thread != NO_INDEX)
-			pprof_label_request(
-				pprof, &sample,
-				request_spans_at(&pprof->spans, wait->thread, wait->start_ns));
+		label_work(pprof, &sample, wait->thread, wait->start_ns);
 		pprof_label_state(pprof, &sample, WALK_BLOCKED, wait->reason, wait_name(pprof, i));
 		pprof_add(&sample, (uint64_t[]){ 1, wait->end_ns - wait->start_ns });
 	}
@@ -61,9 +69,7 @@ static void add_hold(struct pprof *pprof, const struct blame *blame, uint32_t ho
 		pprof, PPROF_MUTEX, recording->extras ? recording->extras[hold].stack : 0);
 	pprof_label_thread(pprof, &sample, op->thread);
 	pprof_label_class(pprof, &sample, class_of(pprof, hold));
-	if (op->thread != NO_INDEX)
-		pprof_label_request(pprof, &sample,
-				    request_spans_at(&pprof->spans, op->thread, op->start_ns));
+	label_work(pprof, &sample, op->thread, op->start_ns);
 	label_lock(&sample, "[held]", recording->strings[hold_name(pprof, hold)]);
 	pprof_add(&sample, (uint64_t[]){ blame->waits[hold], blame->ns[hold] });
 }

@@ -198,6 +198,13 @@ static void put_type(struct writing *writing, uint32_t field, const struct profi
 	protobuf_end(writing->to, mark);
 }
 
+static void put_value(struct writing *writing, enum profile_values values, uint32_t value)
+{
+	const char *const *texts = writing->profile->texts.strings;
+	protobuf_number(writing->to, values == PROFILE_TEXTS ? LABEL_STR : LABEL_NUM,
+			values == PROFILE_DIGITS ? strtoull(texts[value], NULL, 16) : value);
+}
+
 static void put_labels(struct writing *writing, const uint32_t *labels)
 {
 	const struct profile_shape *shape = writing->profile->shape;
@@ -206,8 +213,7 @@ static void put_labels(struct writing *writing, const uint32_t *labels)
 			continue;
 		size_t mark = protobuf_begin(writing->to, SAMPLE_LABEL);
 		protobuf_number(writing->to, LABEL_KEY, writing->keys[i]);
-		protobuf_number(writing->to, shape->keys[i].is_number ? LABEL_NUM : LABEL_STR,
-				labels[i]);
+		put_value(writing, shape->keys[i].values, labels[i]);
 		protobuf_end(writing->to, mark);
 	}
 }

@@ -17,16 +17,23 @@
 #include "names/framenames.h"
 #include "recording/recording.h"
 
-enum { PROFILE_TYPES_MAX = 5, PROFILE_LABELS_MAX = 16 };
+enum { PROFILE_TYPES_MAX = 5, PROFILE_LABELS_MAX = 18 };
 
 struct profile_type {
 	const char *type;
 	const char *unit;
 };
 
+/* Of a label. */
+enum profile_values {
+	PROFILE_TEXTS,
+	PROFILE_NUMBERS,
+	PROFILE_DIGITS /* numbers, each given as the text of its hexadecimal digits */
+};
+
 struct profile_key {
 	const char *key;
-	bool is_number; /* else its values are texts */
+	enum profile_values values;
 };
 
 /* Types and labels, the same in all samples of a profile. */

@@ -30,6 +30,17 @@ static void put_parts(FILE *file, const struct analysis *analysis, size_t reques
 	fputs("]}\n", file);
 }
 
+static void put_ids(FILE *file, const struct rec_ids *ids)
+{
+	char trace[IDS_TRACE_BYTES], span[IDS_SPAN_BYTES];
+	ids_trace_text(trace, ids->trace);
+	ids_span_text(span, ids->span);
+	if (trace[0])
+		put_text(file, "trace_id", trace);
+	if (span[0])
+		put_text(file, "span_id", span);
+}
+
 static void put_request(FILE *file, const struct analysis *analysis, size_t index)
 {
 	const struct recording *recording = analysis->recording;
@@ -40,6 +51,7 @@ static void put_request(FILE *file, const struct analysis *analysis, size_t inde
 		put_text(file, "request", recording->strings[request->kind]);
 	put_text(file, "source", facts_request_source(request->source));
 	put_text(file, "connection", recording->strings[request->connection]);
+	put_ids(file, &request->ids);
 	fprintf(file, "\"ordinal\":%" PRIu32 ",", request->ordinal);
 	if (request->thread != NO_INDEX) {
 		const struct rec_thread *thread = &recording->threads[request->thread];

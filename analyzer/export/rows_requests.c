@@ -101,6 +101,9 @@ static void write_request(struct rows *rows, uint32_t index, uint32_t weight)
 	const struct request *request = &requests->requests[index];
 	const struct request_paths *paths = &analysis->paths;
 	uint64_t kind_ns[PATH_UNEXPLAINED + 1] = { 0 };
+	char trace[IDS_TRACE_BYTES], span[IDS_SPAN_BYTES];
+	ids_trace_text(trace, request->ids.trace);
+	ids_span_text(span, request->ids.span);
 	for (size_t i = paths->first[index]; i < paths->first[index + 1]; i++)
 		kind_ns[path_parts_at(&paths->parts, paths->part[i]).kind] += paths->ns[i];
 	row_begin(rows, ROWS_REQUEST);
@@ -112,8 +115,8 @@ static void write_request(struct rows *rows, uint32_t index, uint32_t weight)
 	row_count(rows, "queued_ns", kind_ns[PATH_CPU_WAIT]);
 	put_blocked(rows, kind_ns);
 	put_top(rows, paths, index);
-	row_text(rows, "trace_id", "");
-	row_text(rows, "span_id", "");
+	row_text(rows, "trace_id", trace);
+	row_text(rows, "span_id", span);
 	row_count(rows, "weight", weight);
 	row_text(rows, "source", facts_request_source(request->source));
 	row_flag(rows, "judged", request_is_judged(requests, request));

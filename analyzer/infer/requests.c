@@ -7,6 +7,8 @@
  * asks, and its next read is the answer. A read of what it wrote itself is none: it takes something
  * from a store, as make's job server is.
  *
+ * All work of threads for one trace is a request, wherever they are: traces.h.
+ *
  * Threads that share nothing but locks ask for locks. Where nothing else is a request, each
  * coming for the class of locks that was waited for most is one. The lock may have been free.
  *
@@ -83,6 +85,9 @@ static void request_add(struct seeking *seeking, struct request request, struct 
 	request.is_unfinished = to.op == NO_INDEX;
 	request.taken_ns = request.end_ns - request.start_ns;
 	assert(request.end_ns >= request.start_ns);
+	if (request.thread != NO_INDEX && !ids_have_trace(&request.ids))
+		request.ids =
+			ids_within(seeking->rec, request.thread, request.start_ns, request.end_ns);
 	requests->requests = memory_grow(requests->requests, &seeking->request_room,
 					 requests->count + 1, sizeof(*requests->requests));
 	requests->requests[requests->count++] = request;
@@ -107,6 +112,33 @@ static void request_add_plain(struct seeking *seeking, enum request_source sourc
 	if (request.connection)
 		request.ordinal = seeking->ordinals[request.connection]++;
 	request_add(seeking, request, (struct point){ op, STAMP_BEGIN }, to);
+}
+
+/* --- traces --- */
+
+static void trace_add(struct seeking *seeking, const struct traced *trace)
+{
+	struct trace_ends ends;
+
+	if (!traces_ends(&seeking->requests->traces, seeking->rec, trace, &ends))
+		return;
+	request_add(seeking,
+		    (struct request){ .source = REQUEST_TRACED,
+				      .op = ends.first_op,
+				      .early_ns = ends.before_ns,
+				      .ids = ends.ids,
+				      .of = NO_INDEX },
+		    (struct point){ ends.first_op, STAMP_BEGIN },
+		    (struct point){ ends.last_op, STAMP_END });
+}
+
+static void traces_add(struct seeking *seeking, const struct timeline *timeline)
+{
+	struct traces *traces = &seeking->requests->traces;
+
+	traces_build(traces, seeking->rec, timeline);
+	for (size_t i = 0; i < traces->count; i++)
+		trace_add(seeking, &traces->traces[i]);
 }
 
 /* --- exchanges on connections --- */
@@ -407,6 +439,7 @@ void requests_build(struct requests *requests, const struct recording *recording
 	carriers_build(&seeking.carriers, flows, recording);
 	exchanges_build(&seeking.exchanges, recording, flows, &seeking.carriers);
 	exchanges_add(&seeking);
+	traces_add(&seeking, timeline);
 	for (size_t t = 0; t < timeline->thread_count; t++)
 		thread_look_at(&seeking, timeline, t);
 	parts_find(requests, recording);
@@ -437,6 +470,7 @@ void requests_free(struct requests *requests)
 	free(requests->requests);
 	free(requests->places);
 	free(requests->has_places);
+	traces_free(&requests->traces);
 	*requests = (struct requests){ 0 };
 }
 

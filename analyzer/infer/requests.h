@@ -14,12 +14,14 @@
 #include "flows.h"
 #include "recording/classes.h"
 #include "recording/timeline.h"
+#include "traces.h"
 
 enum { REQUESTS_LEAST = 2 /* one alone has no percentiles */ };
 
 /* How a request is known, the surest first. */
 enum request_source {
 	REQUEST_MARKED, /* the program says so: an outermost op of kind user */
+	REQUEST_TRACED, /* all that threads of all processes did for one trace, by its id */
 	REQUEST_ASKED,  /* an exchange on a connection, from the question's write to the answer */
 	REQUEST_SERVED, /* the same at the end that serves, from the question's arrival */
 	REQUEST_JOB,    /* through a pipe to whoever reads first, until that one reads again */
@@ -42,6 +44,7 @@ struct request {
 	enum exchange_sharing sharing; /* of an exchange: whether it may have several in it */
 	uint32_t within;               /* requests in it, of a batch about; 0 = one */
 	uint32_t of; /* index of the same one at the other end of the connection, or NO_INDEX */
+	struct rec_ids ids; /* the first trace and span that its thread works for in it */
 	bool is_unfinished;
 	bool is_left_out; /* nothing is judged by it, as by those of other kinds */
 	/* asked by a process that serves others, perhaps on their behalf; or served, where the one
@@ -69,8 +72,9 @@ struct requests {
 	struct stamp_place *places; /* by op, each in order of points */
 	size_t place_count;
 	uint8_t *has_places; /* a bit an op */
-	/* Hypotheses are judged by these; NO_INDEX = there are no requests. Of served ones all
-	 * count, and this is the class of most of their time. */
+	struct traces traces;
+	/* Hypotheses are judged by these; NO_INDEX = there are no requests. Of served and of traced
+	 * ones all count, and this is the class of most of their time. */
 	uint32_t judged_class;
 	enum request_source judged_source;
 	bool judged_is_part;

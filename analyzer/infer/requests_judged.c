@@ -3,8 +3,8 @@
  * The requests by which hypotheses are judged; requests.h has the contract.
  *
  * Of all classes of requests, hypotheses are judged by the surest one with the most time, but by
- * served ones of all classes. A process that serves others asks on their behalf: its questions are
- * parts of requests. Parts are judged by only where there is nothing else.
+ * served and traced ones of all classes. A process that serves others asks on their behalf: its
+ * questions are parts of requests. Parts are judged by only where there is nothing else.
  *
  * One thread.
  */
@@ -68,5 +68,6 @@ bool request_is_judged(const struct requests *requests, const struct request *re
 		return false;
 	/* a client asks of several servers; threads of a pool, and reads of several sorts, serve
 	 * the same clients */
-	return request->source == REQUEST_SERVED || requests->judged_class == request->class;
+	return request->source == REQUEST_SERVED || request->source == REQUEST_TRACED ||
+	       requests->judged_class == request->class;
 }

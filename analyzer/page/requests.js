@@ -241,6 +241,10 @@ wcprof.section('requests', ['from', 'to', 'request'], (root, data, selection) =>
 			onclick: () => select({ request: String(pick.rank) }) }, ns(pick.taken_ns)) },
 		{ head: 'from', right: true, sort: (pick) => pick.start_ns, cell: (pick) => ns(pick.start_ns) },
 		{ head: 'thread', name: true, cell: (pick) => `${pick.thread} ${pick.tid}` },
+		...(slowest.some((pick) => pick.trace) ? [{ head: 'trace', name: true,
+			cell: (pick) => (pick.url
+				? el('a', { href: pick.url, target: '_blank', rel: 'noopener noreferrer' }, pick.trace)
+				: pick.trace) }] : []),
 		{ head: 'mostly', name: true, cell: mostly },
 	], slowest, { isChosen: (pick) => pick === requests.picks[chosen] }));
 

@@ -39,6 +39,7 @@ struct walker {
 	uint32_t waking, unexplained; /* parts */
 	uint32_t missing;             /* part of time that a lane does not have */
 	/* of the request that is walked through */
+	bool is_traced;    /* it is of all processes that worked for it */
 	uint64_t *ns;      /* by part */
 	uint32_t *touched; /* the parts that are not 0 */
 	size_t touched_count, ns_room, touched_room;
@@ -213,6 +214,9 @@ static void walk_asked(struct walker *walker, const struct span *span, uint32_t 
 static bool is_for(const struct walker *walker, const struct span *span,
 		   const struct path_break *at)
 {
+	if (at->sort == BREAK_ASKED && walker->is_traced &&
+	    walker->of->requests->requests[at->index].of != NO_INDEX)
+		return false;
 	if (at->sort != BREAK_ASKED || span->chain == NO_INDEX)
 		return at->sort != BREAK_ASKED || span->has_asked;
 	uint32_t of = walker->owners.owned[at->index].of;
@@ -390,6 +394,7 @@ static void walk_request(struct walker *walker, uint32_t index)
 			     .to_ns = request->end_ns,
 			     .limit_ns = request->start_ns,
 			     .has_asked = true };
+	walker->is_traced = request->source == REQUEST_TRACED;
 	if (span.from_ns >= span.to_ns)
 		return;
 	if (span.thread == NO_INDEX) {

@@ -9,7 +9,8 @@
  * is nobody's, the request was queued behind that.
  *
  * A request that its own thread asked of somebody is one part, downstream. Its own vector goes
- * through the other end, if that is recorded.
+ * through the other end, if that is recorded. So does that of a traced request, which is of all
+ * processes.
  *
  * Memory: 56 bytes for each slice of threads' time, and 12 for each part of each request. Time is
  * linear: sums of stretches are looked up, and the changes of threads are bounded. Built once,

@@ -122,8 +122,8 @@ int facts_clients_check(const struct clients *clients, const struct clients_want
 const char *facts_request_source(enum request_source source)
 {
 	static const char *const words[] = {
-		[REQUEST_MARKED] = "marked", [REQUEST_ASKED] = "asked", [REQUEST_SERVED] = "served",
-		[REQUEST_JOB] = "job",       [REQUEST_LOCK] = "lock",
+		[REQUEST_MARKED] = "marked", [REQUEST_TRACED] = "traced", [REQUEST_ASKED] = "asked",
+		[REQUEST_SERVED] = "served", [REQUEST_JOB] = "job",       [REQUEST_LOCK] = "lock",
 	};
 	return words[source];
 }

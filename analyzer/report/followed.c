@@ -33,7 +33,7 @@ bool followed_is_wanted(const struct analysis *analysis)
 	const struct options *options = analysis->options;
 	bool is_shown = is_given(options->show) &&
 			(strstr(options->show, "paths") || strstr(options->show, "all") ||
-			 strstr(options->show, "tail"));
+			 strstr(options->show, "tail") || strstr(options->show, "trace"));
 	bool is_folded = is_given(options->folded) && strcmp(options->folded, "tail") == 0;
 	return options->json || is_folded || is_given(options->html) || is_shown ||
 	       is_given(options->requests) || is_given(options->rows) ||

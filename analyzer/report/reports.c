@@ -11,6 +11,7 @@
 
 #include "served.h"
 #include "tailed.h"
+#include "traceurl.h"
 
 enum { FIRST_ROWS = 5, WORDS_BYTES = 200 };
 
@@ -88,6 +89,8 @@ int reports_choose(struct options *options, char error[OPTIONS_ERROR_BYTES])
 		options->show = "all";
 	if (options->tail && options->tail[0] && !options->show[0])
 		options->show = "tail";
+	if (options->trace && options->trace[0] && !options->show[0])
+		options->show = "trace";
 	const char *wrong = find_wrong(options->show, &length);
 	list_words(words, ", ", true);
 	if (wrong)
@@ -98,6 +101,8 @@ int reports_choose(struct options *options, char error[OPTIONS_ERROR_BYTES])
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--tail: \"%.20s\" is no percentile from 50 to 99.9; give one, e.g. 99",
 			 options->tail);
+	else if (trace_url_check(options->trace_url, error) != 0)
+		return -EINVAL;
 	else if (options->path_count == 0 && !options->help && !options->version)
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "no dump given after \"%.60s\"; give one or several files", options->show);

@@ -4,7 +4,7 @@
 #include "profile_lines.h"
 #include "sketch.h"
 
-static const struct profile_key keys[] = { { "name", false }, { "tid", true } };
+static const struct profile_key keys[] = { { "name", PROFILE_TEXTS }, { "tid", PROFILE_NUMBERS } };
 
 static const struct profile_shape shape = {
 	.types = { { "waits", "count" }, { "delay", "nanoseconds" } },

@@ -11,12 +11,12 @@
 #include "suite.h"
 
 /* The first table of each report in JSON, in the order of reports.def. */
-static const char *const tables[] = { "\"answers\"",        "\"asked\"",      "\"what_if\"",
-				      "\"curves\"",         "\"variation\"",  "\"requests\"",
-				      "\"request_parts\"",  "\"tail_parts\"", "\"values\"",
-				      "\"classes\"",        "\"functions\"",  "\"waits\"",
-				      "\"locks\"",          "\"threads\"",    "\"processes\"",
-				      "\"blocking_chain\"", "\"coverage\"",   "\"dead_air\"" };
+static const char *const tables[] = {
+	"\"answers\"",   "\"asked\"",          "\"what_if\"",     "\"curves\"",     "\"variation\"",
+	"\"requests\"",  "\"request_parts\"",  "\"trace_parts\"", "\"tail_parts\"", "\"values\"",
+	"\"classes\"",   "\"functions\"",      "\"waits\"",       "\"locks\"",      "\"threads\"",
+	"\"processes\"", "\"blocking_chain\"", "\"coverage\"",    "\"dead_air\""
+};
 
 /* Those of --show. */
 static const char *const names[] = {
