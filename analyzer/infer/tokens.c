@@ -60,12 +60,19 @@ static uint64_t signal_site(const struct study *study, uint32_t link)
 	return section == NO_INDEX ? 0 : study->monitors->sections[section].site[SITE_FRAMES - 1];
 }
 
+static bool wakes_all(const struct study *study, size_t at)
+{
+	return study->monitors->signals[study->links[at]].wakes_all;
+}
+
+/* One section may tell one thread of more to do, and all of the end. */
 static bool is_alone(const struct study *study, size_t at)
 {
 	uint64_t site = signal_site(study, study->links[at]);
 
 	for (size_t i = 0; i < study->link_count; i++)
-		if (i != at && signal_site(study, study->links[i]) == site)
+		if (i != at && signal_site(study, study->links[i]) == site &&
+		    wakes_all(study, i) == wakes_all(study, at))
 			return false;
 	return site != 0;
 }
@@ -80,7 +87,7 @@ static void find_gates(struct study *study)
 
 		if (links[link].at_ns <= study->last_wait_ns || !is_alone(study, i))
 			continue;
-		if (!study->monitors->signals[link].wakes_all && i + 1 != study->link_count)
+		if (!wakes_all(study, i) && i + 1 != study->link_count)
 			continue;
 		study->monitors->signals[link].is_gate = true;
 		if (condition->gate_ns > links[link].at_ns)
@@ -198,22 +205,34 @@ static void study_sites(struct study *study, uint32_t depth)
 	collect_putters(study);
 }
 
-/* Half of it, at least, comes from others. Threads that give back what they took keep a limit. */
-static bool are_fed_from_outside(const struct study *study)
+/* Each thread puts one for each that it takes: what they take is a limit, or a turn, and no job. */
+static bool give_back(const struct study *study, enum put_model model)
 {
-	size_t outside = 0;
+	const struct monitors *monitors = study->monitors;
+	int64_t *more = memory_new(study->rec->thread_count, sizeof(*more)); /* taken than put */
+	bool is_even = true;
 
-	for (size_t i = 0; i < study->link_count; i++)
-		outside +=
-			!set_has(&study->taking_threads, study->rec->links[study->links[i]].thread);
-	return 2 * outside >= study->link_count;
+	for (size_t i = 0; i < study->section_count; i++) {
+		const struct section *section = &monitors->sections[study->sections[i]];
+		bool puts = put_by_section(model) &&
+			    set_has(&study->putters, section->site[study->depth]);
+
+		more[section->thread] += section_takes(study, section) - puts;
+	}
+	for (size_t i = 0; !put_by_section(model) && i < study->link_count; i++)
+		more[study->rec->links[study->links[i]].thread] -=
+			!monitors->signals[study->links[i]].is_gate;
+	for (size_t i = 0; i < study->taking_threads.count; i++)
+		is_even = is_even && llabs(more[study->taking_threads.values[i]]) <= 1;
+	free(more);
+	return is_even;
 }
 
 /* Threads that live for what they take: of one start routine, as far as that is known. The first
  * thread of a process, which helps now and then, has a life of its own behind its takes. */
-static bool are_workers(const struct study *study)
+static bool are_workers(const struct study *study, enum put_model model)
 {
-	if (!are_fed_from_outside(study))
+	if (give_back(study, model))
 		return false;
 
 	const struct recording *rec = study->rec;
@@ -227,7 +246,7 @@ static bool are_workers(const struct study *study)
 			return false;
 		start = at;
 	}
-	return !sets_meet(&study->putters, &study->takers);
+	return true;
 }
 
 static void study_condition(struct study *study, const struct releases *releases)
@@ -256,8 +275,8 @@ static void study_condition(struct study *study, const struct releases *releases
 	condition->violations = best.violations;
 	find_latency(study, releases);
 	condition->is_fed_back = sets_meet(&study->taking_threads, &study->putting_threads);
-	condition->is_pool =
-		study->taking_threads.count > 1 && (!condition->is_fed_back || are_workers(study));
+	condition->is_pool = study->taking_threads.count > 1 &&
+			     (!condition->is_fed_back || are_workers(study, best.model));
 }
 
 static void study_free(struct study *study)
@@ -271,18 +290,50 @@ static void study_free(struct study *study)
 
 /* --- what follows for each section --- */
 
-static void find_late_sites(const struct monitors *monitors, const struct recording *rec,
-			    struct set late[SITE_KINDS])
+static void sites_add(struct set sites[SITE_KINDS], const struct section *section)
 {
+	for (uint32_t depth = 0; depth < SITE_KINDS; depth++)
+		set_add(&sites[depth], section->site[depth]);
+}
+
+static void sites_free(struct set sites[SITE_KINDS])
+{
+	for (uint32_t depth = 0; depth < SITE_KINDS; depth++)
+		free(sites[depth].values);
+}
+
+/*
+ * Where a section signals before it waits. Of a site that puts and takes the same, sections that
+ * signal may have found enough whenever they came. They gave what they had done, and took the next
+ * one, as workers do, unless the site is seen to signal behind a wait.
+ */
+static void find_late_sites(const struct monitors *monitors, const struct recording *rec,
+			    const struct study *studies, struct set late[SITE_KINDS])
+{
+	struct set early[SITE_KINDS] = { { 0 } };
+
 	for (size_t i = 0; i < monitors->section_count; i++) {
 		const struct section *section = &monitors->sections[i];
 
-		if (section->first_wait == NO_INDEX ||
-		    section->first_signal_ns >= rec->waits[section->first_wait].start_ns)
+		if (section->first_wait == NO_INDEX || section->first_signal_ns == UINT64_MAX)
 			continue;
-		for (uint32_t depth = 0; depth < SITE_KINDS; depth++)
-			set_add(&late[depth], section->site[depth]);
+		bool is_late = section->first_signal_ns < rec->waits[section->first_wait].start_ns;
+		sites_add(is_late ? late : early, section);
 	}
+	for (size_t i = 0; i < rec->link_count; i++) {
+		const struct signal_role *role = &monitors->signals[i];
+
+		if (role->section == NO_INDEX || role->condition == NO_INDEX || role->is_gate)
+			continue;
+		const struct section *section = &monitors->sections[role->section];
+		const struct study *study = &studies[role->condition];
+		uint64_t site = section->site[study->depth];
+
+		if (section->first_wait == NO_INDEX && set_has(&study->takers, site) &&
+		    !set_has(&early[study->depth], site))
+			sites_add(late, section);
+	}
+	sites_free(early);
 }
 
 /* A mutex whose conditions do not all obey tokens has none that is replayed by tokens. */
@@ -388,7 +439,7 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 	forget(monitors, rec->link_count);
 	study_all(studies, monitors, rec, releases);
 	agree_per_mutex(monitors);
-	find_late_sites(monitors, rec, late);
+	find_late_sites(monitors, rec, studies, late);
 	buckets_build(&conditions, monitors->mutex_count, monitors->condition_count,
 		      mutex_of_condition, monitors);
 	for (size_t i = 0; i < monitors->section_count; i++)
@@ -396,7 +447,6 @@ void tokens_find(struct monitors *monitors, const struct recording *rec,
 	buckets_free(&conditions);
 	for (uint32_t c = 0; c < monitors->condition_count; c++)
 		study_free(&studies[c]);
-	for (uint32_t depth = 0; depth < SITE_KINDS; depth++)
-		free(late[depth].values);
+	sites_free(late);
 	free(studies);
 }

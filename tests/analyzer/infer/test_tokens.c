@@ -2,6 +2,7 @@
 /* Wrong if a condition is replayed by tokens that its recording does not obey. */
 #include "infer/tokens.h"
 
+#include "feeding.h"
 #include "monitored.h"
 #include "suite.h"
 
@@ -165,8 +166,30 @@ START_TEST(a_take_of_all_there_is)
 }
 END_TEST
 
+/* Workers give and take in one section, which also tells all of the end, once. */
+START_TEST(workers_put_for_themselves)
+{
+	struct monitored monitored;
+	size_t late = 0;
+
+	feeding_sketch(&monitored.sketch);
+	class_table_free(&monitored.sketch.classes);
+	monitored_build(&monitored);
+	const struct condition *condition = &monitored.monitors.conditions[0];
+	ck_assert_int_eq(condition->model, PUT_BY_SIGNAL);
+	ck_assert_uint_eq(condition->initial, 0);
+	ck_assert(condition->is_pool && condition->is_fed_back);
+	ck_assert_uint_eq(condition->gate_ns, 50050000);
+	for (size_t i = 0; i < monitored.monitors.section_count; i++)
+		late += monitored.monitors.sections[i].takes_late;
+	ck_assert_uint_ge(late, 4); /* their own puts come before */
+	monitored_free(&monitored);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(workers_put_for_themselves);
 	TEST(a_signal_for_each_item);
 	TEST(a_signal_only_when_it_was_empty);
 	TEST(a_wait_that_nothing_ends_takes_nothing);
