@@ -136,7 +136,7 @@ static bool awaits(const struct dealing *dealing, size_t at, uint32_t number)
 	const struct script *script = dealing->script;
 	const struct step *step = &script->steps[at];
 
-	if (step->type == STEP_RACE)
+	if (script_is_race((enum step_type)step->type))
 		step += step->jump;
 	if (step->type == STEP_RECEIVE || step->type == STEP_AWAIT)
 		return dealing->carried[step->arg] == number;

@@ -33,6 +33,8 @@ bool estimate_is_valid(const struct estimate *estimate)
 static struct trial trial_in_way(struct trial trial, enum estimate_way way)
 {
 	trial.is_fair = way == ESTIMATE_FAIR;
+	trial.keeps_timeouts = way == ESTIMATE_TIMEOUTS;
+	trial.takes_latest = way == ESTIMATE_LATEST;
 	trial.shares_cpus = way == ESTIMATE_SHARING;
 	trial.crossing = way == ESTIMATE_FREE     ? CROSSING_FREE
 			 : way == ESTIMATE_DEAR   ? CROSSING_DEAR
@@ -46,6 +48,8 @@ static bool way_matters(const struct replayer *replayer, enum estimate_way way)
 {
 	const bool matters[] = {
 		[ESTIMATE_FAIR] = replayer->has_locks,
+		[ESTIMATE_TIMEOUTS] = replayer->has_timeouts,
+		[ESTIMATE_LATEST] = replayer->feeds_pools,
 		[ESTIMATE_SHARING] = replayer->is_crowded,
 		[ESTIMATE_FREE] = replayer->may_cross,
 		[ESTIMATE_DEAR] = replayer->may_cross,
@@ -255,6 +259,8 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 	replayer->run(replayer, &otherwise, 1, scratch, &answer);
 	if (answer.ran_away) { /* under these assumptions anything may happen */
 		estimate->depends_on_order |= way == ESTIMATE_FAIR;
+		estimate->depends_on_timeouts |= way == ESTIMATE_TIMEOUTS;
+		estimate->depends_on_jobs |= way == ESTIMATE_LATEST;
 		estimate->depends_on_cpus |= way == ESTIMATE_SHARING;
 		return;
 	}
@@ -268,6 +274,8 @@ static void allow_for_way(const struct estimator *estimator, const struct replay
 	if (answer.forced_steps > estimate->forced_steps)
 		estimate->forced_steps = answer.forced_steps;
 	estimate->depends_on_order |= differs && way == ESTIMATE_FAIR;
+	estimate->depends_on_timeouts |= differs && way == ESTIMATE_TIMEOUTS;
+	estimate->depends_on_jobs |= differs && way == ESTIMATE_LATEST;
 	estimate->depends_on_cpus |= differs && way == ESTIMATE_SHARING;
 }
 

@@ -7,6 +7,8 @@
  *
  *   jitter     lengths are a little off, and bring threads into another order
  *   order      locks go to the thread that has waited longest
+ *   timeouts   that passed do so again, though what they were for comes first then
+ *   jobs       are taken last in, first out, where the pool puts them itself
  *   CPUs       are shared equally by all that could run
  *   crossing   waking a thread on another CPU costs nothing, or as much as it may, or the
  *              thread comes to the waker's CPU instead: of an answer about CPUs
@@ -35,8 +37,10 @@ struct estimate {
 	double crossing_ns; /* of that, waking threads on other CPUs may change so much */
 	uint64_t forced_steps;
 	bool ran_away; /* its replay was stopped, as nothing ended it: all else is nothing */
-	bool depends_on_order; /* of threads at locks: another one changes the saving much */
-	bool depends_on_cpus;  /* on how threads get CPUs: likewise */
+	bool depends_on_order;    /* of threads at locks: another one changes the saving much */
+	bool depends_on_timeouts; /* on what a thread does that times out no more: likewise */
+	bool depends_on_jobs;     /* on which job a thread takes: likewise */
+	bool depends_on_cpus;     /* on how threads get CPUs: likewise */
 };
 
 /* A range holds its saving. */
@@ -45,6 +49,8 @@ bool estimate_is_valid(const struct estimate *estimate);
 /* Assumptions under which a trial is replayed, beside those of the recorded run. */
 enum estimate_way {
 	ESTIMATE_FAIR,
+	ESTIMATE_TIMEOUTS,
+	ESTIMATE_LATEST,
 	ESTIMATE_SHARING,
 	ESTIMATE_FREE, /* crossings */
 	ESTIMATE_DEAR,

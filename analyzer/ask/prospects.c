@@ -105,7 +105,8 @@ static void find_limit(const struct prospect *prospect, struct whatif_row *row, 
 static size_t runs_to_find_stop(const struct prospect *prospect)
 {
 	const struct replayer *replayer = prospect->estimator->replayer;
-	size_t ways = (size_t)replayer->has_locks + replayer->is_crowded;
+	size_t ways = (size_t)replayer->has_locks + replayer->has_timeouts + replayer->feeds_pools +
+		      replayer->is_crowded;
 	return ways * prospect->options->factor_count + 1 + HALVINGS;
 }
 

@@ -73,6 +73,8 @@ static void rows_make_sure(const struct job *job, struct whatif_row **rows, size
 			estimate_make(job->estimator, job->estimator->replayer, &trial,
 				      &row->answers[i % factor_count], scratch);
 		row->depends_on_order |= estimate.depends_on_order;
+		row->depends_on_timeouts |= estimate.depends_on_timeouts;
+		row->depends_on_jobs |= estimate.depends_on_jobs;
 		row->depends_on_cpus |= estimate.depends_on_cpus;
 		row->estimates[i % factor_count] = estimate;
 	}
@@ -155,6 +157,8 @@ static void rows_copy_same(struct whatif *whatif, size_t factor_count)
 		memcpy(row->finish_ns, same->finish_ns,
 		       factor_count * whatif->finish_count * sizeof(*row->finish_ns));
 		row->depends_on_order = same->depends_on_order;
+		row->depends_on_timeouts = same->depends_on_timeouts;
+		row->depends_on_jobs = same->depends_on_jobs;
 		row->depends_on_cpus = same->depends_on_cpus;
 	}
 }

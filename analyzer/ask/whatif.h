@@ -46,6 +46,8 @@ struct whatif_row {
 	 * that --what-if asked about they are what it answered. */
 	bool is_sure;
 	bool depends_on_order; /* at some factor */
+	bool depends_on_timeouts;
+	bool depends_on_jobs;
 	bool depends_on_cpus;
 	double stops_at;     /* factor below which nothing more is saved, 0 = it goes on */
 	uint32_t next_class; /* the limit then, NO_INDEX = not known */

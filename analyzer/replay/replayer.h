@@ -76,6 +76,10 @@ struct trial {
 	/* Locks go to the thread that has waited longest; else to the first thread that comes once
 	 * they are free, as glibc's do. */
 	bool is_fair;
+	/* A timeout that passed does so again, though the event that it was for comes first. */
+	bool keeps_timeouts;
+	/* Pools that put jobs for themselves take what was put last; else what was put first. */
+	bool takes_latest;
 	/* CPUs are shared equally by all that could run; else each has a queue of its own. */
 	bool shares_cpus;
 	enum crossing crossing;
@@ -98,6 +102,8 @@ struct replayer {
 	size_t request_count;          /* judged requests, of which a trial tells */
 	bool has_jitter;               /* answers depend on a trial's jitter; */
 	bool has_locks;                /* on is_fair; */
+	bool has_timeouts;             /* on keeps_timeouts; */
+	bool feeds_pools;              /* on takes_latest; */
 	bool is_crowded;               /* on shares_cpus: there are fewer CPUs than threads */
 	bool may_cross;                /* on crossing */
 	/* Trials of so many classes, given at once, cost less than one by one; 1 = they do not. */

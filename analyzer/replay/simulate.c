@@ -418,6 +418,8 @@ static void run_trial(const struct replayer *replayer, const struct trial *trial
 			scale_class(sim, scaling->class, scaling->factor);
 	}
 	sim->is_fair = trial->is_fair;
+	sim->keeps_timeouts = trial->keeps_timeouts;
+	sim->takes_latest = trial->takes_latest;
 	sim->jitter = trial->jitter;
 	sim->crossing = machine_crossing(sim->machine, trial->crossing);
 	sim->trace = trial->trace;
@@ -447,6 +449,22 @@ static void scratch_free(void *scratch)
 	simulate_free(scratch);
 }
 
+static bool has_step(const struct script *script, enum step_type type)
+{
+	for (size_t i = 0; i < script->step_count; i++)
+		if (script->steps[i].type == type)
+			return true;
+	return false;
+}
+
+static bool feeds_pools(const struct script *script)
+{
+	for (size_t i = 0; i < script->source_count; i++)
+		if (script->jobs[i].latest)
+			return true;
+	return false;
+}
+
 struct replayer simulate_replayer(const struct script *script, const struct machine *machine)
 {
 	return (struct replayer){
@@ -459,6 +477,8 @@ struct replayer simulate_replayer(const struct script *script, const struct mach
 		.request_count = script->requests.judged_count,
 		.has_jitter = assume.jitter > 0,
 		.has_locks = script->lock_count > 0 && assume.fair_locks,
+		.has_timeouts = has_step(script, STEP_CUT),
+		.feeds_pools = feeds_pools(script),
 		.is_crowded = machine_is_crowded(machine, script) && assume.shared_cpus,
 		.may_cross = (machine->has_more || machine->has_fewer) && assume.crossing_run_most,
 		.classes_at_once = 1,

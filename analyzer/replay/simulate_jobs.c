@@ -11,6 +11,20 @@
 
 #include <assert.h>
 
+/* Of those that are there, the one that was taken first in the recording; NO_INDEX = none. */
+static uint32_t first_there(const struct simulation *sim, uint32_t source)
+{
+	const struct job_list *jobs = &sim->script->jobs[source];
+	uint32_t *left = &sim->first_left[source];
+
+	while (*left < jobs->count && sim->is_taken[jobs->first + *left])
+		++*left;
+	for (uint32_t n = *left; n < jobs->count; n++)
+		if (sim->is_put[jobs->first + n] && !sim->is_taken[jobs->first + n])
+			return n;
+	return NO_INDEX;
+}
+
 /* Which job of its source a take gets: the next one, or the one in the message; NO_INDEX = none. */
 static uint32_t job_number(const struct simulation *sim, const struct step *step, uint32_t actor)
 {
@@ -31,6 +45,8 @@ static uint32_t job_number(const struct simulation *sim, const struct step *step
 
 	if (!jobs->is_handed_over)
 		return next;
+	if (sim->takes_latest && jobs->latest)
+		return first_there(sim, source);
 	return next < sim->handed_count[source] ? sim->handed[jobs->first + next] : NO_INDEX;
 }
 
@@ -40,10 +56,13 @@ void simulate_hand_over(struct simulation *sim, const struct step *step)
 
 	if (source == NO_INDEX || sim->handed_count[source] == sim->script->jobs[source].count)
 		return;
-	uint32_t first = sim->script->jobs[source].first;
+	const struct job_list *jobs = &sim->script->jobs[source];
+	uint32_t job = (uint32_t)step->job - 1;
 
-	sim->handed[first + sim->handed_count[source]++] = (uint32_t)step->job - 1;
-	sim->is_put[first + step->job - 1] = true;
+	if (sim->takes_latest && jobs->latest)
+		job = jobs->latest[job];
+	sim->handed[jobs->first + sim->handed_count[source]++] = job;
+	sim->is_put[jobs->first + job] = true;
 }
 
 void simulate_job_ends(struct simulation *sim, uint32_t actor)
@@ -86,6 +105,7 @@ uint32_t simulate_next_job(struct simulation *sim, const struct step *step, uint
 
 	if (number < jobs->count) {
 		take_job(sim, source);
+		sim->is_taken[jobs->first + number] = true;
 		player->job = jobs->first + number;
 		return jobs->steps[number];
 	}

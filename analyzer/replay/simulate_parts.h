@@ -191,6 +191,8 @@ struct simulation {
 	uint32_t *handed; /* jobs in the order in which they were put, each source's on its own */
 	uint32_t *handed_count; /* by source: how many were put */
 	bool *is_put;           /* by job of all sources: it was handed over */
+	bool *is_taken;         /* the same */
+	uint32_t *first_left;   /* by source: all jobs before this one were taken */
 	bool *is_done;          /* the same */
 	uint32_t *sent;         /* by room of messages: the job in each, in the order of writes */
 	struct stranger *strangers; /* by number, from that of the last actor on */
@@ -203,7 +205,9 @@ struct simulation {
 	uint64_t *stamp_ns; /* by stamp: when it came by, UINT64_MAX = it did not */
 	uint64_t *taken_ns; /* room for what each request took */
 	bool is_crowded;
-	bool is_fair; /* a lock goes to the actor that has waited longest */
+	bool is_fair;        /* a lock goes to the actor that has waited longest */
+	bool keeps_timeouts; /* no event cuts one short */
+	bool takes_latest;   /* pools that put jobs for themselves take what was put last */
 	bool has_queues;
 	struct crossing_cost crossing;
 	uint32_t jitter; /* lengths are off a little, as this number decides; 0 = they are not */

@@ -71,7 +71,7 @@ static uint64_t wake_up_ns(const struct simulation *sim, const struct queue *que
 
 	if (step->type == STEP_COME)
 		return 0; /* nobody wakes up: the thread goes on with it */
-	if (step->type == STEP_RACE)
+	if (script_is_race((enum step_type)step->type))
 		step = simulate_raced(step);
 	bool is_usual = sim->players[actor].has_lost ||
 			(step->type == STEP_TAKE && queue != &sim->tokens[step->arg].sleepers);
@@ -114,7 +114,7 @@ bool simulate_wake_first(struct simulation *sim, struct queue *queue, uint64_t n
 	uint64_t back_ns = now_ns + wake_up_ns(sim, queue, actor);
 
 	note_waker(sim, actor);
-	bool races = simulate_step_of(sim, actor)->type == STEP_RACE;
+	bool races = script_is_race((enum step_type)simulate_step_of(sim, actor)->type);
 
 	if (races)
 		agenda_remove(&sim->agenda, actor);

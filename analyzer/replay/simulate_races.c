@@ -3,7 +3,8 @@
  * Waits with a timeout in a simulation: the timeout or the event, whichever comes first.
  *
  * An actor that races sleeps in the queue of the event, and has a turn when its timeout has passed.
- * The first of both takes the other one away. One thread a simulation.
+ * The first of both takes the other one away. An event that only cuts a timeout short has no other
+ * effect, and where timeouts are kept it has none. One thread a simulation.
  */
 #include "simulate_parts.h"
 
@@ -11,7 +12,7 @@
 
 const struct step *simulate_raced(const struct step *step)
 {
-	assert(step->type == STEP_RACE);
+	assert(script_is_race((enum step_type)step->type));
 	return step + step->jump;
 }
 
@@ -37,9 +38,13 @@ bool simulate_race(struct simulation *sim, const struct step *step, uint32_t act
 	struct player *player = &sim->players[actor];
 	const struct step *wait = simulate_raced(step), *timeout = step + 1;
 
+	if (step->type == STEP_CUT && sim->keeps_timeouts) {
+		player->step++;
+		return true;
+	}
 	if (has_happened(sim, wait)) {
 		player->has_timed_out = false;
-		player->step += (uint32_t)step->jump;
+		player->step += step->type == STEP_RACE ? (uint32_t)step->jump : 2;
 		return true;
 	}
 	if (player->has_timed_out || player->is_forced) {
@@ -60,7 +65,7 @@ void simulate_timeout(struct simulation *sim, uint32_t actor)
 
 	if (!player->sleeps_in)
 		return;
-	assert(simulate_step_of(sim, actor)->type == STEP_RACE);
+	assert(script_is_race((enum step_type)simulate_step_of(sim, actor)->type));
 	simulate_leave_queue(sim, actor);
 	player->has_timed_out = true;
 }

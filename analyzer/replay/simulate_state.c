@@ -16,6 +16,15 @@ static void queue_clear(struct queue *queue)
 	queue->first = queue->last = NO_INDEX;
 }
 
+/* Jobs of a source that nobody needs to put. */
+static void put_what_is_there(struct simulation *sim, const struct job_list *jobs)
+{
+	bool is_other = sim->takes_latest && jobs->latest;
+
+	for (uint32_t n = 0; n < jobs->there; n++)
+		sim->is_put[jobs->first + (is_other ? jobs->latest[n] : n)] = true;
+}
+
 static void resources_clear(struct simulation *sim)
 {
 	const struct script *script = sim->script;
@@ -67,8 +76,10 @@ static void resources_clear(struct simulation *sim)
 	}
 	memset(sim->is_done, 0, script->job_count * sizeof(*sim->is_done));
 	memset(sim->is_put, 0, script->job_count * sizeof(*sim->is_put));
+	memset(sim->first_left, 0, script->source_count * sizeof(*sim->first_left));
+	memset(sim->is_taken, 0, script->job_count * sizeof(*sim->is_taken));
 	for (size_t i = 0; i < script->source_count; i++)
-		memset(sim->is_put + script->jobs[i].first, 1, script->jobs[i].there);
+		put_what_is_there(sim, &script->jobs[i]);
 	memset(sim->sent, 0xff, script->flows.transfer_count * sizeof(*sim->sent));
 	memset(sim->was_given, 0, script->recording->link_count * sizeof(*sim->was_given));
 }
@@ -129,6 +140,8 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	sim->handed_count = memory_new(script->source_count, sizeof(*sim->handed_count));
 	sim->is_done = memory_new(script->job_count, sizeof(*sim->is_done));
 	sim->is_put = memory_new(script->job_count, sizeof(*sim->is_put));
+	sim->first_left = memory_new(script->source_count, sizeof(*sim->first_left));
+	sim->is_taken = memory_new(script->job_count, sizeof(*sim->is_taken));
 	sim->sent = memory_new(script->flows.transfer_count, sizeof(*sim->sent));
 	sim->semaphores = memory_new(script->semaphore_count, sizeof(*sim->semaphores));
 	sim->barriers = memory_new(script->barrier_count, sizeof(*sim->barriers));
@@ -168,6 +181,8 @@ void simulate_free(struct simulation *sim)
 	free(sim->handed_count);
 	free(sim->is_done);
 	free(sim->is_put);
+	free(sim->is_taken);
+	free(sim->first_left);
 	free(sim->sent);
 	free(sim->semaphores);
 	free(sim->barriers);

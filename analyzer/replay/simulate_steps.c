@@ -69,6 +69,7 @@ bool simulate_interact(struct simulation *sim, const struct step *step, uint32_t
 	case STEP_AGAIN: /* jump: steps to go back */
 		return go_back(player, step);
 	case STEP_RACE: /* jump: steps to the wait; sets the next step */
+	case STEP_CUT:
 		return simulate_race(sim, step, actor);
 	case STEP_TAKE: /* arg condition, ns latency; sets the next step */
 		return simulate_take(sim, step, actor);

@@ -221,6 +221,7 @@ static void number_format(char text[NAME_BYTES], const struct step *step, size_t
 {
 	char duration[EMIT_DURATION_BYTES];
 	const char *before = "";
+	bool races = script_is_race((enum step_type)step->type);
 
 	emit_format_duration(duration, (double)step->ns);
 	switch (script_contract((enum step_type)step->type)->number) {
@@ -229,8 +230,7 @@ static void number_format(char text[NAME_BYTES], const struct step *step, size_t
 		text[0] = '\0';
 		return;
 	case NUMBER_JUMP:
-		index += step->type == STEP_AGAIN ? -step->jump
-						  : step->jump + (step->type != STEP_RACE);
+		index += step->type == STEP_AGAIN ? -step->jump : step->jump + !races;
 		snprintf(text, NAME_BYTES, "to %zu", index);
 		return;
 	case NUMBER_LENGTH:

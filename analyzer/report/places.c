@@ -34,6 +34,7 @@ static const char *action_of(const struct step *step)
 	case STEP_COME:
 		return "waits for the thread of all clients to";
 	case STEP_RACE:
+	case STEP_CUT:
 		return "waits, with a timeout";
 	case STEP_LOOK:
 		return "sleeps and looks, again and again, for thread";

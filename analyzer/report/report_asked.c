@@ -63,6 +63,28 @@ static void emit_served(const struct analysis *analysis, struct emit *emit)
 	served_free(&served);
 }
 
+/* Text: what decides between both ends of a range, and is in no recording. */
+static void emit_doubts(const struct asked *asked, struct emit *emit)
+{
+	for (size_t i = 0; i < asked->count; i++) {
+		const struct estimate *estimate = &asked->answers[i].estimate;
+		if (estimate->ran_away)
+			continue;
+		if (estimate->depends_on_timeouts)
+			emit_line(
+				emit,
+				"`%s`: timeouts that passed would not pass then. What the program "
+				"would do instead is not in the recording.",
+				asked->answers[i].text);
+		if (estimate->depends_on_jobs)
+			emit_line(
+				emit,
+				"`%s`: threads take jobs that they put themselves. Which one comes "
+				"next, the oldest or the newest, is not in the recording.",
+				asked->answers[i].text);
+	}
+}
+
 void report_asked(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
@@ -75,6 +97,8 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 		{ .key = "saved_least_ns" },
 		{ .key = "saved_most_ns" },
 		{ .key = "forced_steps" },
+		{ .key = "depends_on_timeouts" },
+		{ .key = "depends_on_job_order" },
 		{ .key = "per_second" },
 		{ .key = "mean_saved_ns" },
 		{ .key = "mean_least_ns" },
@@ -111,10 +135,14 @@ void report_asked(const struct analysis *analysis, struct emit *emit)
 		emit_cell_ns(emit, answer->estimate.least_ns);
 		emit_cell_ns(emit, answer->estimate.most_ns);
 		emit_cell_count(emit, answer->estimate.forced_steps);
+		emit_cell_flag(emit, answer->estimate.depends_on_timeouts);
+		emit_cell_flag(emit, answer->estimate.depends_on_jobs);
 		emit_savings(analysis, emit, answer);
 		emit_row_end(emit);
 	}
 	emit_table_end(emit);
+	if (!analysis->checks.is_withheld && emit->format == EMIT_TEXT)
+		emit_doubts(asked, emit);
 	if (asked->count && emit->format == EMIT_TEXT)
 		emit_served(analysis, emit);
 	if (asked->count)

@@ -84,6 +84,8 @@ static size_t whatif_columns(const struct emit *emit, const struct factor_list *
 		  .is_flexible = true,
 		  .yields = 5 },
 		{ .key = "depends_on_lock_order" },
+		{ .key = "depends_on_timeouts" },
+		{ .key = "depends_on_job_order" },
 		{ .key = "depends_on_cpus" },
 		{ .key = "same_as" },
 		{ .key = "stops_at" },
@@ -162,9 +164,11 @@ static void emit_range(const struct analysis *analysis, struct emit *emit,
 		snprintf(text, sizeof(text), "too few samples");
 	else if (has_range(analysis, row, ranged))
 		snprintf(text, sizeof(text), "%.1f..%.1f%%%s", least, most,
-			 row->depends_on_order  ? " (lock order)"
-			 : row->depends_on_cpus ? " (run queue)"
-						: "");
+			 row->depends_on_order      ? " (lock order)"
+			 : row->depends_on_timeouts ? " (timeouts)"
+			 : row->depends_on_jobs     ? " (job order)"
+			 : row->depends_on_cpus     ? " (run queue)"
+						    : "");
 	emit_cell_text(emit, text);
 }
 
@@ -210,6 +214,8 @@ static void emit_prospects(const struct analysis *analysis, struct emit *emit,
 	emit_cell_text(emit, stop);
 	emit_cell_text(emit, next);
 	emit_cell_flag(emit, row->depends_on_order);
+	emit_cell_flag(emit, row->depends_on_timeouts);
+	emit_cell_flag(emit, row->depends_on_jobs);
 	emit_cell_flag(emit, row->depends_on_cpus);
 	emit_same(analysis, emit, row);
 	emit_cell_percent(emit, row->stops_at);

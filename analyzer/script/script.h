@@ -126,6 +126,9 @@ struct job_list {
 	uint32_t first;      /* number of its first job among those of all sources */
 	bool is_handed_over; /* steps that put say which job; else they are in recorded order */
 	uint32_t there;      /* the first jobs are there at the start, if so */
+	/* By number of a put, those there at the start first: the job that it gives if takes get
+	 * what was put last. NULL = others put all, and in their order. */
+	uint32_t *latest;
 	/* by job, where a take takes all that is there: how many items; NULL: each takes one */
 	uint32_t *items;
 	uint32_t last_items; /* of the last take, whose job is in no list */
@@ -224,10 +227,16 @@ struct script_options {
 	struct clients_wanted clients;
 };
 
+/* A timeout comes next, and its thread may go on before that has passed. */
+static inline bool script_is_race(enum step_type type)
+{
+	return type == STEP_RACE || type == STEP_CUT;
+}
+
 /* It only lets time pass, for its own thread. */
 static inline bool script_is_private(enum step_type type)
 {
-	return (type <= STEP_SCHEDULE && type != STEP_RACE) || type == STEP_STAMP ||
+	return (type <= STEP_SCHEDULE && !script_is_race(type)) || type == STEP_STAMP ||
 	       type == STEP_WAKING;
 }
 

@@ -478,6 +478,7 @@ void script_answers_find(struct script *script)
 		if (script->loops.loop_of_thread[actor] != NO_INDEX)
 			loop_look(&search, actor);
 	handed_over_find(&search);
+	script_latest_find(script);
 	signals_find(script);
 	script_queued_free(&search.queued);
 	free(search.owner);

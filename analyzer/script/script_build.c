@@ -386,6 +386,7 @@ void script_free(struct script *script)
 	for (size_t i = 0; i < script->source_count; i++) {
 		free(script->jobs[i].steps);
 		free(script->jobs[i].items);
+		free(script->jobs[i].latest);
 		free(script->jobs[i].cost_of);
 	}
 	for (size_t i = 0; i < script->circle_count; i++) {

@@ -258,7 +258,7 @@ static bool is_row_whole(const struct script *script, size_t first, const bool *
 			return false;
 	for (size_t i = first + 1; i < first + steps[first].jump; i++)
 		if (!script_may_repeat((enum step_type)steps[i].type) &&
-		    steps[i].type != STEP_RACE &&
+		    !script_is_race((enum step_type)steps[i].type) &&
 		    (steps[i].type != STEP_LOOK || steps[i].arg != number))
 			return false;
 	return true;

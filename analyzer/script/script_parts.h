@@ -340,6 +340,9 @@ void script_given_back_find(struct compiler *);
 /* script_answers.c: which job each answer of an event loop needs. The jobs are known by then. */
 void script_answers_find(struct script *);
 
+/* script_latest.c: which put gives which job, if a pool takes what was put last. */
+void script_latest_find(struct script *);
+
 /* script_wakes.c: whether a signal is one after which STEP_WAKING comes; sets how long those take.
  * To be called when runs are as long as they ran. */
 bool script_wake_costs(const struct script *, uint32_t link);

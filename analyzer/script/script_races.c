@@ -6,8 +6,8 @@
  * Method. Before each timeout that passed stands a race (STEP_RACE). If the event that ended the
  * last of the waits comes first, the thread goes on with that wait. The rounds between are left
  * out then. They must matter to no other thread: what a round takes it gives back, as the lock of
- * an interpreter. Else the timeouts stay as many as they were. So they do if the event is not
- * known.
+ * an interpreter. Else the event only cuts the timeout short (STEP_CUT). The thread does all
+ * that it did after the timeout, as to ask once more. If the event is not known, the timeouts stay.
  *
  * One thread.
  */
@@ -182,6 +182,7 @@ static bool step_counts(struct balance *balance, const struct script *script,
 	case STEP_LOOK:
 	case STEP_AGAIN:
 	case STEP_RACE:
+	case STEP_CUT:
 		return true;
 	default:
 		return script_may_repeat((enum step_type)step->type);
@@ -199,14 +200,17 @@ void script_race_ends(struct compiler *compiler, uint32_t index, bool is_poll)
 	struct step *steps = compiler->script->steps;
 	size_t last = compiler->script->step_count - 1;
 	struct balance balance = { .size = 0 };
+	bool may_skip = true;
 
 	if (!race->until_ns || race->target != index)
 		return;
 	for (size_t i = last; i-- > race->first_step;) {
-		if (steps[i].type == STEP_RACE && !steps[i].jump && is_even(&balance))
-			steps[i].jump = last - i;
-		else if (!step_counts(&balance, compiler->script, &steps[i]))
-			break;
+		if (steps[i].type != STEP_RACE || steps[i].jump) {
+			may_skip = may_skip && step_counts(&balance, compiler->script, &steps[i]);
+			continue;
+		}
+		steps[i].type = may_skip && is_even(&balance) ? STEP_RACE : STEP_CUT;
+		steps[i].jump = last - i;
 	}
 	race->target = NO_INDEX;
 	race->until_ns = 0;
@@ -221,7 +225,7 @@ void script_races_complete(struct script *script)
 
 		if (step->type == STEP_END)
 			end = i;
-		if (step->type != STEP_RACE)
+		if (!script_is_race((enum step_type)step->type))
 			continue;
 		enum step_type target = step->jump && step->jump < end - i
 						? (enum step_type)step[step->jump].type

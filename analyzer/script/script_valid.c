@@ -251,7 +251,7 @@ static bool is_number_valid(const struct script *script, size_t i, enum step_num
 		return step->ns != UINT64_MAX;
 	if (step->type == STEP_LOOK)
 		return is_look_valid(script, i);
-	if (step->type == STEP_RACE)
+	if (script_is_race((enum step_type)step->type))
 		return is_race_valid(script, i);
 	if (step->type == STEP_TURN)
 		return is_turn_valid(script, i);

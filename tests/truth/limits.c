@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expected: a limiter's interval is what a faster sender waits for (bucket). A thread that goes on
- * until it is told to stop takes no time of its own (stopflag, sampler). Tries in vain are as many
+ * until it is told to stop takes no time of its own (stopflag, sampler). A client asks again while
+ * it waits no longer than its patience (resend). Tries in vain are as many
  * as others make them (backoff, slots), and who waits for an item in its order changes (reorder).
  *
  * Patterns in which the clock, a flag or a limit decides how often something is done. The comment
@@ -9,8 +10,10 @@
  */
 #include "truth.h"
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
 static pthread_mutex_t lock_m = PTHREAD_MUTEX_INITIALIZER;
 static long rounds;
@@ -282,12 +285,78 @@ static void reorder(void)
 	join_all();
 }
 
+/*
+ * resend: clients ask a server of their own, which needs work_a, and each sixth time work_b. After
+ * T_M ms without an answer they ask again. A late answer will do, and the one that nobody needs any
+ * more is read before the next. Then they think (work_c).
+ */
+enum { PAIRS = 3, ASK = 0, SERVE = 1, SLOW_ANSWER_EVERY = 6 };
+
+static int pairs[PAIRS][2];
+
+static void *answer_pair(void *rank)
+{
+	int fd = pairs[(long)rank][SERVE], question;
+
+	for (long i = 1; read(fd, &question, sizeof(question)) == sizeof(question); i++) {
+		work_a();
+		if (i % SLOW_ANSWER_EVERY == 0)
+			work_b();
+		if (write(fd, &question, sizeof(question)) != sizeof(question))
+			die("cannot answer", "resend");
+	}
+	return NULL;
+}
+
+static void ask_once(int fd, int question)
+{
+	if (write(fd, &question, sizeof(question)) != sizeof(question))
+		die("cannot ask", "resend");
+}
+
+static void ask_until_answered(int fd, int question)
+{
+	struct pollfd ready = { fd, POLLIN, 0 };
+	int patience_ms = (int)count_of("T_M"), answer = -1;
+
+	ask_once(fd, question);
+	while (answer != question) {
+		if (poll(&ready, 1, patience_ms) == 0)
+			ask_once(fd, question);
+		else if (read(fd, &answer, sizeof(answer)) != sizeof(answer))
+			die("cannot read", "resend");
+	}
+}
+
+static void *ask_pair(void *rank)
+{
+	for (int i = 0; i < rounds; i++) {
+		ask_until_answered(pairs[(long)rank][ASK], i);
+		work_c();
+	}
+	shutdown(pairs[(long)rank][ASK], SHUT_WR);
+	return NULL;
+}
+
+static void resend(void)
+{
+	rounds = count_of("T_N");
+	for (long i = 0; i < PAIRS; i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]))
+			die("cannot be made", "socketpair");
+		start(answer_pair, i);
+		start(ask_pair, i);
+	}
+	join_all();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct pattern patterns[] = {
-		{ "bucket", bucket },   { "stopflag", stopflag },  { "sampler", sampler },
-		{ "backoff", backoff }, { "slots", ask_in_slots }, { "reorder", reorder },
-		{ NULL, NULL }
+		{ "bucket", bucket },      { "stopflag", stopflag },
+		{ "sampler", sampler },    { "backoff", backoff },
+		{ "slots", ask_in_slots }, { "reorder", reorder },
+		{ "resend", resend },      { NULL, NULL }
 	};
 
 	return truth_main(argc, argv, patterns);

@@ -17,7 +17,8 @@
 
 /*
  * The unchanged run takes 100 ms, and the class 0 is 60 of it. Handed over otherwise, the whole
- * takes 20 ms more whatever the class takes; with CPUs shared, 3 ms less with the class gone.
+ * takes 20 ms more whatever the class takes. With timeouts kept it takes 5 ms more, with the latest
+ * jobs first 7 ms. With CPUs shared it takes 3 ms less with the class gone.
  */
 static void *no_scratch(const struct replayer *replayer)
 {
@@ -35,13 +36,16 @@ static void run(const struct replayer *replayer, const struct trial *trials, siz
 		const struct trial *trial = &trials[i];
 		double class_ms = trial->count ? 60 * trial->scalings[0].factor : 60;
 		double fair_ms = trial->count && trial->is_fair ? 20 : 0;
+		double kept_ms = trial->count && trial->keeps_timeouts ? 5 : 0;
+		double latest_ms = trial->count && trial->takes_latest ? 7 : 0;
 		double gone_ms = trial->shares_cpus ? 3 * (60 - class_ms) / 60 : 0;
 		double jitter_ms = trial->count && trial->jitter ? 10.0 * trial->jitter : 0;
 		runs++;
-		answers[i] = (struct replay_answer){
-			.makespan_ns = (40 + class_ms + fair_ms - gone_ms + jitter_ms) * 1e6,
-			.forced_steps = trial->is_fair ? 2 : 1
-		};
+		answers[i] =
+			(struct replay_answer){ .makespan_ns = (40 + class_ms + fair_ms + kept_ms +
+								latest_ms - gone_ms + jitter_ms) *
+							       1e6,
+						.forced_steps = trial->is_fair ? 2 : 1 };
 		if (trial->finish_ns)
 			*trial->finish_ns = trial->jitter + 1;
 		for (size_t r = 0; trial->requests && r < replayer->request_count; r++)
@@ -116,6 +120,10 @@ static const struct {
 	  false,
 	  false,
 	  1 },
+	/* 9: timeouts */
+	{ { .cost = 1, .has_timeouts = true }, 0, 1, true, 60, 55, 60, false, false, 2 },
+	/* 10: jobs that a pool puts for itself */
+	{ { .cost = 1, .feeds_pools = true }, 0, 1, true, 60, 53, 60, false, false, 2 },
 };
 
 START_TEST(the_widest_of_causes_counts)
@@ -144,6 +152,8 @@ START_TEST(the_widest_of_causes_counts)
 	ck_assert_double_eq_tol(estimate.most_ns / 1e6, rows[_i].most_ms, 1e-6);
 	ck_assert(estimate.depends_on_order == rows[_i].depends_on_order);
 	ck_assert(estimate.depends_on_cpus == rows[_i].depends_on_cpus);
+	ck_assert(estimate.depends_on_timeouts == rows[_i].replayer.has_timeouts);
+	ck_assert(estimate.depends_on_jobs == rows[_i].replayer.feeds_pools);
 	ck_assert_uint_eq(estimate.forced_steps, rows[_i].least_ms < 41 && runs != 7 ? 2 : 1);
 	ck_assert_uint_eq(finish_ns, estimate.saved_ns < 59e6 ? 4 : 1);
 	estimator_end(&estimator);

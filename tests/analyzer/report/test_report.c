@@ -180,11 +180,18 @@ START_TEST(json_has_every_field)
 	json_t *saved =
 		json_object_get(json_array_get(json_object_get(root, "what_if"), 0), "saved_ns");
 	ck_assert_int_eq(json_integer_value(json_object_get(saved, "0.5")), 400000);
-	static const char *const row_fields[] = { "saved_least_ns",   "saved_most_ns",
-						  "p50_saved_ns",     "p99_saved_ns",
-						  "stops_at",         "depends_on_lock_order",
-						  "depends_on_cpus",  "then",
-						  "thread_finish_ns", "process_finish_ns" };
+	static const char *const row_fields[] = { "saved_least_ns",
+						  "saved_most_ns",
+						  "p50_saved_ns",
+						  "p99_saved_ns",
+						  "stops_at",
+						  "depends_on_lock_order",
+						  "depends_on_timeouts",
+						  "depends_on_job_order",
+						  "depends_on_cpus",
+						  "then",
+						  "thread_finish_ns",
+						  "process_finish_ns" };
 	for (size_t i = 0; i < sizeof(row_fields) / sizeof(row_fields[0]); i++)
 		ck_assert_msg(json_object_get(json_array_get(json_object_get(root, "what_if"), 0),
 					      row_fields[i]) != NULL,

@@ -40,6 +40,7 @@ static void operands_by_hand(struct by_hand *hand)
 		hand->steps[type] = (struct step){ .type = type };
 	hand->steps[STEP_TRY].jump = hand->steps[STEP_AGAIN].jump = STEP_AGAIN - STEP_TRY;
 	hand->steps[STEP_RACE].jump = STEP_AFTER - STEP_RACE;
+	hand->steps[STEP_CUT].jump = STEP_AFTER - STEP_CUT;
 	hand->steps[STEP_LOOK].jump = STEP_AGAIN - STEP_LOOK;
 	hand->steps[STEP_TURN].jump = STEP_ENDED - STEP_TURN;
 	hand->steps[STEP_RECEIVE].arg = hand->steps[STEP_AWAIT].arg = FIRST_READ;
