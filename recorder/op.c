@@ -256,6 +256,27 @@ uint64_t op_begin(struct self *self, enum kind kind, uint32_t name, uint64_t val
 	return begin_op(self, kind, name, value, fd, stack, frame);
 }
 
+uint64_t op_moment(struct self *self, enum kind kind, uint32_t name, uint32_t stack,
+		   const void *frame)
+{
+	struct record record = {
+		.name = name,
+		.stack = stack,
+		.fd = -1,
+		.type = RECORD_OP,
+		.what = (uint8_t)kind,
+		.outcome = OUTCOME_OK,
+	};
+
+	entries_tidy(self, frame, RECORD_OP);
+	context_follow(self);
+	record.parent = op_current(self);
+	record.id = self_next_id(self);
+	record.start = record.end = clock_now_ticks();
+	entry_append(self, &record);
+	return record.id;
+}
+
 uint64_t op_begin_call(enum kind kind, uint32_t name, int fd, const void *pc, const void *frame)
 {
 	struct self *self = self_begin(__builtin_frame_address(0));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The op of each call of a probed function. See probe_hit.h.
+ * The op of each hit. See probe_hit.h.
  *
  * The way of nearly all hits is here and in PROBED objects (Makefile). All else may use vector
  * registers, and is done aside, on a stack of ours, with the registers kept. That is a thread's
@@ -15,6 +15,7 @@
 #include "gate.h"
 #include "op.h"
 #include "spare.h"
+#include "stack.h"
 #include "tasks.h"
 #include "vectors.h"
 
@@ -205,8 +206,10 @@ static bool is_wanted(struct self *self, const struct probe *probe, struct probe
 
 #define REQUEST_KIND_BIT UINT64_C(1) /* of its begin, in place of the last digit */
 
-/* Whether the thread is in what the probe asks for, or may be so when the call ends. */
-static bool is_in_place(struct self *self, struct probe *probe, struct probe_stack *stack)
+/* Whether the thread is in what the probe asks for. A call may be so when it ends. At a place it
+ * is now or never: the word for requests is the way back there (probe_through.S). */
+static bool is_in_place(struct self *self, struct probe *probe, struct probe_stack *stack,
+			bool may_wait)
 {
 	struct request_now request;
 	enum condition_verdict verdict;
@@ -214,12 +217,13 @@ static bool is_in_place(struct self *self, struct probe *probe, struct probe_sta
 	if (probe->when.count == 0)
 		return true;
 	verdict = condition_judge(&probe->when, self, &request);
-	if (verdict == CONDITION_LATER)
+	if (verdict == CONDITION_LATER && may_wait)
 		stack->request = (request.begun_ticks & ~REQUEST_KIND_BIT) |
 				 (request.kind == REQUESTS_MARKED);
-	if (verdict == CONDITION_NO)
-		add_relaxed(&counts_of(self, stack->index)->unmet, 1);
-	return verdict != CONDITION_NO;
+	if (verdict == CONDITION_YES || (verdict == CONDITION_LATER && may_wait))
+		return true;
+	add_relaxed(&counts_of(self, stack->index)->unmet, 1);
+	return false;
 }
 
 static bool is_late_enough(struct probe *probe, const struct probe_stack *stack)
@@ -242,7 +246,7 @@ static void open_op(struct self *self, struct probe *probe, struct probe_stack *
 		self_count(self, COUNTER_dropped_depth);
 		return;
 	}
-	if (!is_in_place(self, probe, stack))
+	if (!is_in_place(self, probe, stack, true))
 		return;
 	if (probe->order.code.fetch_count)
 		values = values_of(self, self->depth);
@@ -331,6 +335,42 @@ void probe_leave(struct probe_stack *stack)
 	if (stack->op)
 		close_op(stack, OUTCOME_OK);
 }
+
+/* --- Places within functions ------------------------------------------------------------------ */
+
+static void write_moment(struct self *self, struct probe *probe, struct probe_stack *stack)
+{
+	const void *frame = &stack->rbp;
+	const void *behind = (const void *)(uintptr_t)(stack->caller + 1);
+	struct probe_values *values = NULL;
+	uint32_t calls;
+	uint64_t op;
+
+	add_relaxed(&counts_of(self, stack->index)->calls, 1);
+	if (!is_in_place(self, probe, stack, false))
+		return;
+	if (probe->order.code.fetch_count && self->depth < SLOT_ENTRIES)
+		values = values_of(self, self->depth);
+	if (!is_wanted(self, probe, stack, values))
+		return;
+	calls = stack_capture_within(self, behind, frame, stack->registers[PROBE_RSP]);
+	op = op_moment(self, KIND_OP_USER, load_relaxed(&probe->name), calls, frame);
+	if (values)
+		write_values(self, probe, op, values);
+}
+
+void probe_come_by(struct probe_stack *stack)
+{
+	struct probe *probe = &probe_table[stack->index];
+	struct self *self = begin(probe, &stack->rbp);
+
+	if (!self)
+		return;
+	write_moment(self, probe, stack);
+	self_end(self);
+}
+
+/* --- Exceptions ------------------------------------------------------------------------------- */
 
 /* Named by the tables of probe_through.S: an exception or a forced unwinding passes. */
 _Unwind_Reason_Code probe_personality(int version, _Unwind_Action actions,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that are hit: the op of each call of a probed function.
+ * Probes that are hit: the op of each call of a probed function, or of each time when a thread
+ * comes by a place.
  *
- * Runs on the program's threads, between a call and the function. Nothing here touches vector
+ * Runs on the program's threads, between two of their instructions. Nothing here touches vector
  * registers, nor what it calls: see vectors.h. An op is an entry on its thread, as those of hooks
  * are; if the function never returns (longjmp), a later call heals that. If it is left by an
  * exception or a cancellation, the unwinder says so.
@@ -15,28 +16,31 @@
 #include "probe_order.h"
 
 enum {
-	PROBES_MAX = 256,  /* functions that are ever probed in a process */
+	PROBES_MAX = 256,  /* places that are ever probed in a process */
 	PROBE_STRIPES = 16 /* threads add to counts of their own, as far as that goes */
 };
 
 /* On the stack, written by probe_through.S. The last register, and what follows, is there until the
- * function returns. */
+ * function returns. At a place within a function there are PROBE_RED_ZONE bytes of its own above,
+ * and flags where `moved` is. */
 struct probe_stack {
 	/* By their numbers in DWARF; of the last, see below. */
 	uint64_t registers[PROBE_REGISTERS];
 	uint64_t moved;   /* where the function goes on */
 	uint64_t op;      /* 0: none was recorded */
 	uint64_t values;  /* address of its struct probe_values; 0: there are none */
-	uint64_t request; /* that must grow old enough: when it began, and its kind; 0: none */
+	uint64_t request; /* that must grow old enough: when it began, and its kind; 0: none.
+			  * At a place within a function: where the stub goes on */
 	uint64_t index;
-	uint64_t rbp; /* the caller's; its address stands for the call's frame */
-	uint64_t caller;
+	uint64_t rbp;    /* the caller's; its address stands for the call's frame */
+	uint64_t caller; /* where the call returns to; the place */
 };
+enum { PROBE_RED_ZONE = 128 };
 
 /* The control thread writes all but the name, before the probe is there; any thread that. */
 struct probe {
 	uint64_t moved;
-	uint64_t address; /* of the function */
+	uint64_t address; /* of the jump */
 	uint64_t min_ticks;
 	struct arena *arena; /* that has the name; written last */
 	uint32_t name;       /* string id */
@@ -71,9 +75,12 @@ extern struct probe_counters *probe_counters HIDDEN; /* there when the table is 
 /* Called by probe_through.S alone. */
 void probe_enter(struct probe_stack *) HIDDEN;
 void probe_leave(struct probe_stack *) HIDDEN;
+void probe_come_by(struct probe_stack *) HIDDEN;
 
-/* probe_through.S: where entries lead, and where probed functions return to. */
+/* probe_through.S: where entries lead, and places within functions, and where probed functions
+ * return to. */
 extern const char probe_through[] HIDDEN;
+extern const char probe_moment[] HIDDEN;
 extern const char probe_through_returns[] HIDDEN;
 
 #endif

@@ -18,7 +18,9 @@ enum {
 	HOP_BYTES = PROBE_HOP_CODE + PROBE_MOVED_BYTES,
 	LOWEST = 16 * PAGE, /* below, nothing can be mapped */
 	HIGH_TRIES = 124,   /* of the distance's highest byte: all of one sign, but for the ends */
-	NEXT_TRIES = 256
+	NEXT_TRIES = 256,
+	SECOND_TRIES = 16, /* pages */
+	TRIES_MAX = 32768  /* each is a system call */
 };
 
 /* Bytes of the jump's distance that must be traps: bit i for byte i. */
@@ -49,8 +51,8 @@ static bool fix(const struct probe_order *order, uint64_t to, uint8_t *moved)
 	return true;
 }
 
-/* push %rbp; push $index; jmp *probe_through; then the moved instructions. */
-static bool write_hop(const struct probe_order *order, uint32_t index, uint64_t at, uint8_t *hop)
+/* push %rbp; push $index; jmp *probe_through */
+static void write_way(uint32_t index, uint8_t *hop)
 {
 	uint64_t through = (uint64_t)(uintptr_t)probe_through;
 	const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 };
@@ -60,7 +62,59 @@ static bool write_hop(const struct probe_order *order, uint32_t index, uint64_t 
 	memcpy(hop + 2, &index, sizeof(index));
 	memcpy(hop + 6, jump, sizeof(jump));
 	memcpy(hop + 12, &through, sizeof(through));
-	return fix(order, at + PROBE_HOP_CODE, hop + PROBE_HOP_CODE);
+}
+
+/* Where the stub has what it needs. */
+enum { STUB_MOMENT = 8, STUB_PLACE = 16 };
+
+/* A jump to the moved instructions, over two words. */
+static void write_words(const struct probe_order *order, uint8_t *hop)
+{
+	uint64_t moment = (uint64_t)(uintptr_t)probe_moment;
+
+	hop[0] = 0xeb;
+	hop[1] = PROBE_HOP_CODE - 2;
+	memcpy(hop + STUB_MOMENT, &moment, sizeof(moment));
+	memcpy(hop + STUB_PLACE, &order->place, sizeof(order->place));
+}
+
+static void put_distance(uint8_t *code, int distance)
+{
+	const int32_t bytes = distance;
+
+	memcpy(code, &bytes, sizeof(bytes));
+}
+
+/*
+ * lea -128(%rsp), %rsp; push place(%rip); push %rbp; push $index; call *moment(%rip);
+ * lea 152(%rsp), %rsp. So leaf functions keep their variables below the stack pointer.
+ */
+static void write_stub(const struct probe_order *order, uint32_t index, uint8_t *hop)
+{
+	static const uint8_t stub[PROBE_STUB_BYTES] = {
+		0x48, 0x8d, 0x64, 0x24, 0x80, 0xff, 0x35, 0,    0, 0, 0,
+		0x55, 0x68, 0,    0,    0,    0,    0xff, 0x15, 0, 0, 0,
+		0,    0x48, 0x8d, 0xa4, 0x24, 152,  0,    0,    0,
+	};
+	int at = PROBE_HOP_CODE + order->stub_at;
+
+	memcpy(hop + at, stub, sizeof(stub));
+	put_distance(hop + at + 7, STUB_PLACE - (at + 11));
+	memcpy(hop + at + 13, &index, sizeof(index));
+	put_distance(hop + at + 19, STUB_MOMENT - (at + 23));
+}
+
+static bool write_hop(const struct probe_order *order, uint32_t index, uint64_t at, uint8_t *hop)
+{
+	if (!fix(order, at + PROBE_HOP_CODE, hop + PROBE_HOP_CODE))
+		return false;
+	if (order->sight == PROBE_SEES_CALLS) {
+		write_way(index, hop);
+	} else {
+		write_words(order, hop);
+		write_stub(order, index, hop);
+	}
+	return true;
 }
 
 /* 0: there is no room there, or it is too far away. */
@@ -81,15 +135,25 @@ static uint64_t map_hop(const struct probe_order *order, uint32_t index, uint64_
 	return 0;
 }
 
+/* How often a byte of the distance may be varied: not at all where it is a trap. */
+static uint32_t tries_of(uint32_t traps, uint32_t byte, uint32_t tries)
+{
+	return traps >> byte & 1 ? 1 : tries;
+}
+
 /*
  * Candidates: the highest byte of the distance from -1 downwards, so below the file: what is above
  * is the heap's way. Where the file lies lower than that, from the farthest one above downwards.
+ * The second byte comes last: it makes another page where the two above are traps.
  */
-static int64_t distance_of(uint32_t traps, uint32_t high, uint32_t next)
+static int64_t distance_of(uint32_t traps, bool is_low, uint32_t number)
 {
-	uint32_t bytes = (traps & 8 ? PROBE_TRAP : high) << 24 |
+	uint32_t nexts = tries_of(traps, 2, NEXT_TRIES), highs = tries_of(traps, 3, HIGH_TRIES);
+	uint32_t next = number % nexts, high = number / nexts % highs;
+	uint32_t second = number / nexts / highs * (PAGE >> 8);
+	uint32_t bytes = (traps & 8 ? PROBE_TRAP : (is_low ? 0x7e : 0xfe) - high) << 24 |
 			 (traps & 4 ? PROBE_TRAP : next) << 16 |
-			 (traps & 2 ? PROBE_TRAP : 0x40) << 8 | (traps & 1 ? PROBE_TRAP : 0x20);
+			 (traps & 2 ? PROBE_TRAP : second) << 8 | (traps & 1 ? PROBE_TRAP : 0x20);
 
 	return (int32_t)bytes;
 }
@@ -97,23 +161,16 @@ static int64_t distance_of(uint32_t traps, uint32_t high, uint32_t next)
 uint64_t probe_hop_make(const struct probe_order *order, uint32_t index)
 {
 	uint32_t traps = trapping_bytes(order);
-	bool is_low = order->address < (uint64_t)1 << 31;
+	uint32_t tries = tries_of(traps, 3, HIGH_TRIES) * tries_of(traps, 2, NEXT_TRIES) *
+			 tries_of(traps, 1, SECOND_TRIES);
 
-	for (uint32_t i = 0; i < HIGH_TRIES; i++) {
-		for (uint32_t next = 0; next < NEXT_TRIES; next++) {
-			int64_t far = distance_of(traps, is_low ? 0x7e - i : 0xfe - i, next);
-			uint64_t at = order->address + PROBE_JUMP_BYTES + (uint64_t)far, hop;
+	for (uint32_t i = 0; i < tries && i < TRIES_MAX; i++) {
+		int64_t far = distance_of(traps, order->address < (uint64_t)1 << 31, i);
+		uint64_t at = order->address + PROBE_JUMP_BYTES + (uint64_t)far;
+		uint64_t hop = (int64_t)at < LOWEST ? 0 : map_hop(order, index, at);
 
-			if ((int64_t)at < LOWEST)
-				continue;
-			hop = map_hop(order, index, at);
-			if (hop)
-				return hop;
-			if (traps & 4)
-				break;
-		}
-		if (traps & 8)
-			break;
+		if (hop)
+			return hop;
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory near a function: its moved instructions, and the way from its entry to probe_through.S.
+ * Memory near a jump: the instructions that it took the place of, and the way to probe_through.S.
  *
  * The control thread only.
  */

@@ -51,6 +51,11 @@ bool probe_order_is_valid(const struct probe_order *order)
 	    order->old_bytes < PROBE_JUMP_BYTES || order->old_bytes > PROBE_OLD_BYTES ||
 	    order->moved_bytes < PROBE_JUMP_BYTES || order->moved_bytes > PROBE_MOVED_BYTES ||
 	    order->fixup_count > PROBE_FIXUPS_MAX || order->mark_count > PROBE_MARKS_MAX ||
+	    order->sight > PROBE_SEES_A_MOMENT ||
+	    (order->sight == PROBE_SEES_A_MOMENT &&
+	     order->stub_at + PROBE_STUB_BYTES > order->moved_bytes) ||
+	    (order->sight == PROBE_SEES_CALLS && order->place != order->address) ||
+	    (order->sight == PROBE_SEES_A_MOMENT && order->code.needs_return) ||
 	    !ends_with_nul(order->name, sizeof(order->name)) ||
 	    !probe_code_is_valid(&order->code) || !has_condition(order, &condition))
 		return false;
@@ -66,23 +71,29 @@ bool probe_order_is_valid(const struct probe_order *order)
 
 /* --- May it be? ------------------------------------------------------------------------------- */
 
-static const char *find_code(uint64_t address, uint64_t bytes)
+/* The mapping that has all these bytes; false: there is none. */
+static bool find_mapping(uint64_t address, uint64_t bytes, struct mapping *found)
 {
 	struct maps maps;
-	struct mapping mapping;
-	const char *why = "there is no code at that address";
+	bool is_found = false;
 
 	if (!maps_open(&maps))
-		return "/proc cannot be read";
-	while (maps_next(&maps, &mapping)) {
-		if (address < mapping.start || address + bytes > mapping.end)
-			continue;
-		why = NULL;
-		if (!mapping.inode || mapping.is_shared || !mapping.is_readable)
-			why = "its code is not mapped from a file, privately and readable";
-	}
+		return false;
+	while (!is_found && maps_next(&maps, found))
+		is_found = address >= found->start && address + bytes <= found->end;
 	maps_close(&maps);
-	return why;
+	return is_found;
+}
+
+static const char *find_code(uint64_t address, uint64_t bytes)
+{
+	struct mapping mapping;
+
+	if (!find_mapping(address, bytes, &mapping))
+		return "there is no code at that address";
+	if (!mapping.inode || mapping.is_shared || !mapping.is_readable)
+		return "its code is not mapped from a file, privately and readable";
+	return NULL;
 }
 
 static const char *why_not(const struct probe_order *order)
@@ -94,7 +105,7 @@ static const char *why_not(const struct probe_order *order)
 	if (!vectors_can())
 		return "this CPU cannot save its registers";
 	if (order->address % BLOCK > BLOCK - PROBE_JUMP_BYTES)
-		return "its first five bytes cross a border of 16 bytes: no one store changes them";
+		return "its five bytes cross a border of 16 bytes: no one store changes them";
 	why = find_code(order->address, order->old_bytes);
 	if (why)
 		return why;
@@ -141,6 +152,24 @@ static const char *change(uint64_t address, const uint8_t *expected, const uint8
 	return is_done ? NULL : "its code is just being changed by something else";
 }
 
+/* --- Semaphores ------------------------------------------------------------------------------- */
+
+/* The program may leave out the work for a mark while nobody looks at it. Its file may be gone, as
+ * may be its variable: then nothing is written. */
+static bool add_to_semaphore(const struct probe_order *order, uint16_t count)
+{
+	struct mapping mapping;
+
+	if (!order->semaphore)
+		return true;
+	if (order->semaphore % sizeof(count) != 0 ||
+	    !find_mapping(order->semaphore, sizeof(count), &mapping) || mapping.is_shared ||
+	    !mapping.is_writable)
+		return false;
+	add_relaxed((uint16_t *)(uintptr_t)order->semaphore, count);
+	return true;
+}
+
 /* --- Probes ----------------------------------------------------------------------------------- */
 
 static bool make_tables(void)
@@ -176,11 +205,16 @@ static struct probe *find(const struct probe_order *order)
 	return NULL;
 }
 
-static bool is_probed(uint64_t address)
+/* A jump there would be within another one, or have another one within what it moved. */
+static bool is_probed(const struct probe_order *order)
 {
-	for (uint32_t i = 0; i < used; i++)
-		if (probe_table[i].is_on && probe_table[i].address == address)
+	for (uint32_t i = 0; i < used; i++) {
+		const struct probe_order *other = &probe_table[i].order;
+
+		if (probe_table[i].is_on && order->address < other->address + other->old_bytes &&
+		    other->address < order->address + order->old_bytes)
 			return true;
+	}
 	return false;
 }
 
@@ -249,8 +283,8 @@ const char *probe_add(const struct probe_order *order)
 	if (!make_tables() || !make_values(order))
 		return "there is no memory for it";
 	probe = find(order);
-	if (is_probed(order->address))
-		return "it is probed already";
+	if (is_probed(order))
+		return "it is probed already, or what is next to it";
 	why = why_not(order);
 	if (why)
 		return why;
@@ -268,9 +302,13 @@ const char *probe_add(const struct probe_order *order)
 	write_jump(probe, jump);
 	if (order->mark_count && !probe_traps_begin(moved_to))
 		return "no handler can be set";
+	if (!add_to_semaphore(order, 1))
+		return "its semaphore is no variable of the program's";
 	why = change(probe->address, order->old, jump);
 	if (order->mark_count)
 		probe_traps_note();
+	if (why)
+		(void)add_to_semaphore(order, (uint16_t)-1);
 	probe->is_on = !why;
 	follow_requests();
 	return why;
@@ -303,6 +341,7 @@ uint32_t probe_remove(const char *name, uint32_t bytes)
 		/* Where its bytes are others now, its file is gone, and it is gone too. */
 		if (change(probe->address, jump, probe->order.old) && is_there(probe, jump))
 			continue;
+		(void)add_to_semaphore(&probe->order, (uint16_t)-1);
 		probe->is_on = false;
 		count++;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call of a probed function on its way through us: what the jump at its entry leads to.
+ * What probes' jumps lead to: a call of a function on its way through us, and a thread that comes
+ * by a place within one.
  *
  * The entry's jump leads to memory near the function (probe_patch.c), which pushes rbp and the
  * probe's number, and jumps here. We call the function as it would have been called, so its frame
@@ -9,22 +10,29 @@
  * leaves alone. Vector registers are not touched; what calls code that does keeps them
  * (vectors.h). The stack is 64 bytes lower, so it is aligned as it was.
  *
- * struct probe_stack (probe_hit.h) has the layout.
+ * A place within a function calls us from among its moved instructions (probe_hop.c), with the 128
+ * bytes below its stack pointer left alone. Its flags are kept, too. To unwinders it is a function
+ * that a signal has interrupted there.
+ *
+ * struct probe_stack (probe_hit.h) has the layout of both.
  */
 #define REGISTERS 128
 #define FRAME 64
 #define MOVED 8
+#define OP 16
+#define MOMENT_FRAME 192
+#define MOMENT_ROOM 32
 
 	/* All registers by their numbers in DWARF, and the stack pointer as `sp`. rdi: struct
 	 * probe_stack. rbx keeps the stack pointer, as the stack may be aligned by less than 16. */
-	.macro SAVE sp
-	subq	$REGISTERS, %rsp
-	.cfi_def_cfa_offset FRAME + REGISTERS
+	.macro SAVE sp, frame=FRAME
+	leaq	-REGISTERS(%rsp), %rsp
+	.cfi_def_cfa_offset \frame + REGISTERS
 	movq	%rax, 0(%rsp)
 	movq	%rdx, 8(%rsp)
 	movq	%rcx, 16(%rsp)
 	movq	%rbx, 24(%rsp)
-	.cfi_offset %rbx, 24 - FRAME - REGISTERS
+	.cfi_offset %rbx, 24 - \frame - REGISTERS
 	movq	%rsi, 32(%rsp)
 	movq	%rdi, 40(%rsp)
 	movq	%rbp, 48(%rsp)
@@ -88,5 +96,34 @@ probe_through_returns:
 	ret
 	.cfi_endproc
 	.size	probe_through, .-probe_through
+
+	.globl	probe_moment
+	.hidden	probe_moment
+	.type	probe_moment, @function
+	.p2align 6
+probe_moment:
+	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_def_cfa %rsp, MOMENT_FRAME - MOMENT_ROOM
+	.cfi_offset %rip, 56 - MOMENT_FRAME
+	leaq	-MOMENT_ROOM(%rsp), %rsp
+	.cfi_def_cfa_offset MOMENT_FRAME
+	movq	%rax, OP(%rsp)
+	lahf
+	seto	%al
+	movq	%rax, MOVED(%rsp)
+	movq	OP(%rsp), %rax
+	SAVE	MOMENT_FRAME, MOMENT_FRAME
+	call	probe_come_by
+	RESTORE
+	movq	REGISTERS + MOVED(%rsp), %rax
+	addb	$127, %al
+	sahf
+	movq	0(%rsp), %rax
+	leaq	REGISTERS + MOMENT_ROOM(%rsp), %rsp
+	.cfi_def_cfa_offset MOMENT_FRAME - MOMENT_ROOM
+	ret
+	.cfi_endproc
+	.size	probe_moment, .-probe_moment
 
 	.section .note.GNU-stack, "", @progbits

@@ -75,6 +75,7 @@ static void *captures; /* struct capture_entry [CAPTURES_MAX] */
 struct capture_key {
 	uint64_t pc;
 	uint64_t frame;
+	uint64_t sp;     /* where `pc` goes on */
 	uint64_t python; /* digest of the interpreted frames; 0: there are none */
 	uint32_t generation;
 };
@@ -213,7 +214,7 @@ static uint32_t capture_by(struct capture_room *room, const struct capture_key *
 	struct stack_walk *walk = &room->walk;
 	uint32_t stack;
 
-	stack_walk(walk, key->pc, key->frame, depth, room->tops);
+	stack_walk(walk, key->pc, key->frame, key->sp, depth, room->tops);
 	room->python.count = 0;
 	if (key->python && python_frames(key->frame, depth, &room->python) != key->python)
 		return stack_intern(walk->pcs, walk->count);
@@ -249,12 +250,16 @@ static uint32_t capture_slowly(struct self *self, const struct capture_key *key,
 	return stack;
 }
 
-uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
+/* An address of code is a return address, or the one behind a probe's place: so the stack pointer
+ * need not be compared. */
+static inline __attribute__((always_inline)) uint32_t capture(struct self *self, const void *pc,
+							      const void *frame, uint64_t sp)
 {
 	uint32_t depth = load_relaxed(&stack_depth);
 	struct capture_key key = {
 		.pc = (uint64_t)(uintptr_t)pc,
 		.frame = (uint64_t)(uintptr_t)frame,
+		.sp = sp,
 		.generation = load_relaxed(&capture_generation),
 	};
 	uint32_t stack;
@@ -264,6 +269,16 @@ uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
 	key.python = python_digest(key.frame, depth);
 	stack = capture_find(&key);
 	return LIKELY(stack) ? stack : capture_slowly(self, &key, depth);
+}
+
+uint32_t stack_capture(struct self *self, const void *pc, const void *frame)
+{
+	return capture(self, pc, frame, (uint64_t)(uintptr_t)frame + 2 * sizeof(uint64_t));
+}
+
+uint32_t stack_capture_within(struct self *self, const void *pc, const void *frame, uint64_t sp)
+{
+	return capture(self, pc, frame, sp);
 }
 
 uint32_t stack_capture_interrupted(struct self *self, const ucontext_t *context)

@@ -15,6 +15,10 @@
  * 0 turns stacks off. Any time. */
 void stack_set_depth(uint32_t frames) HIDDEN;
 
+/* The same for code that is at an instruction, which ends at `pc`. Its stack pointer is `sp`. Its
+ * rbp is at `frame`, somewhere below. */
+uint32_t stack_capture_within(struct self *, const void *pc, const void *frame, uint64_t sp) HIDDEN;
+
 /* The call stack of the code that a signal interrupted; the first frame's address is 1 too
  * large, as return addresses are. */
 uint32_t stack_capture_interrupted(struct self *, const ucontext_t *) HIDDEN;

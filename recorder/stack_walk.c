@@ -177,12 +177,12 @@ static bool walk_step(struct stack_walk *walk, const struct unwind_rule *rule, u
 
 /* The hook has pushed rbp below its return address, so that its caller's rbp is at `frame`. The
  * caller's other registers are not known: the hook may have put them anywhere. */
-static void walk_begin(struct stack_walk *walk, uint64_t frame)
+static void walk_begin(struct stack_walk *walk, uint64_t frame, uint64_t sp)
 {
 	walk->frame = frame;
 	walk->low = walk->high = 0;
 	walk->stays = false;
-	walk->sp = frame + 2 * sizeof(uint64_t);
+	walk->sp = sp;
 	memset(walk->saved, 0, sizeof(walk->saved));
 	walk->saved[UNWIND_RBP] = frame;
 	walk->digest = 0;
@@ -223,10 +223,10 @@ static void walk_up(struct stack_walk *walk, uint64_t pc, bool called, uint32_t 
 		walk->count = sure;
 }
 
-void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint32_t depth,
+void stack_walk(struct stack_walk *walk, uint64_t pc, uint64_t frame, uint64_t sp, uint32_t depth,
 		uint64_t *tops)
 {
-	walk_begin(walk, frame);
+	walk_begin(walk, frame, sp);
 	walk->tops = tops;
 	walk->borrowed = walk;
 	walk_up(walk, pc, true, depth);
@@ -240,10 +240,9 @@ void stack_walk_interrupted(struct stack_walk *walk, const gregset_t registers, 
 	};
 	uint64_t sp = (uint64_t)registers[REG_RSP];
 
-	walk_begin(walk, sp & -(uint64_t)sizeof(uint64_t));
+	walk_begin(walk, sp & -(uint64_t)sizeof(uint64_t), sp);
 	walk->borrowed = NULL;
 	walk->tops = NULL;
-	walk->sp = sp;
 	for (int i = 0; i < UNWIND_PRESERVED_COUNT; i++)
 		walk->saved[i] = (uint64_t)(uintptr_t)&registers[numbers[i]];
 	walk->repeatable = false;

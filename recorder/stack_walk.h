@@ -38,10 +38,11 @@ struct stack_walk {
 	bool repeatable;                /* the reads tell all that the result depends on */
 };
 
-/* Walks from a hook's frame; `pc` is the hook's return address. At least that is in pcs[] then. The
- * walk lies at the beginning of what the thread has borrowed. `tops` has room for `depth`
- * addresses, or is NULL; the last frame's is 0 if it is not known. */
-void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint32_t depth,
+/* Walks from a hook's frame; `pc` is the hook's return address, `sp` the stack pointer after its
+ * return. At least `pc` is in pcs[] then. The walk lies at the beginning of what the thread has
+ * borrowed. `tops` has room for `depth` addresses, or is NULL; the last frame's is 0 if it is not
+ * known. */
+void stack_walk(struct stack_walk *, uint64_t pc, uint64_t frame, uint64_t sp, uint32_t depth,
 		uint64_t *tops) HIDDEN;
 
 /* The same from where a signal interrupted the thread; the registers stay where they are until it

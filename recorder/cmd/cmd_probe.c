@@ -6,20 +6,22 @@
  */
 #include "cmd.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client.h"
 #include "probe_list.h"
 #include "probe_plan.h"
 #include "probe_spec.h"
+#include "segment.h"
 #include "visible.h"
 
-enum { ORDER_LINE_BYTES = 32 + 2 * sizeof(struct probe_order), PATH_BYTES = 4200 };
+enum {
+	ORDER_LINE_BYTES = 32 + 2 * sizeof(struct probe_order),
+	PATH_BYTES = 4200,
+	NEAREST_LINES_MAX = 20 /* lines up and down that are tried instead of one */
+};
 
 /* One process that is asked. */
 struct probing {
@@ -29,44 +31,100 @@ struct probing {
 	const char *when;
 	uint32_t done;
 	uint32_t refused;
+	struct probe_target *process;
+	/* The code that was read last. */
+	const struct probe_module *module;
+	struct segment segment;
 };
 
-/* The function's bytes, as its file has them; to be freed. NULL: it cannot be read. */
-static uint8_t *read_code(pid_t pid, const struct probe_place *place, uint32_t *bytes)
+/* In the code of a file: bytes [low, high) around the place. */
+static const char *plan_in(const struct segment *segment, const struct probe_place *place,
+			   struct probe_order *order)
 {
-	char path[PATH_BYTES];
-	uint8_t *code;
-	int fd;
+	/* The place's offset is known, and so is the function's. */
+	uint64_t begin = place->offset - (place->address - place->low) - segment->offset;
+	uint32_t bytes = (uint32_t)(place->high - place->low);
+	const struct probe_text_bytes text = { segment->bytes, segment->count, begin, bytes };
 
-	*bytes = (uint32_t)(place->high - place->low);
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, place->module->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	code = fd >= 0 ? malloc(*bytes) : NULL;
-	if (code && pread(fd, code, *bytes, (off_t)place->offset) != (ssize_t)*bytes) {
-		free(code);
-		code = NULL;
-	}
-	if (fd >= 0)
-		close(fd);
-	return code;
+	if (begin > segment->count || bytes > segment->count - begin)
+		return "its function is not all of it in its file";
+	if (place->kind == PROBE_AT_ENTRY)
+		return probe_plan(segment->bytes + begin, bytes, order);
+	return probe_plan_within(&text, (uint32_t)(place->address - place->low), order);
 }
 
-static const char *plan(pid_t pid, const struct probe_place *place, struct probe_order *order)
+static bool read_code(struct probing *probing, const struct probe_place *place)
 {
-	const char *why = probe_plan_place(place);
-	uint32_t bytes;
-	uint8_t *code;
+	char path[PATH_BYTES];
 
+	if (probing->module == place->module &&
+	    place->offset - probing->segment.offset < probing->segment.count)
+		return true;
+	segment_free(&probing->segment);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)probing->target->pid,
+		 place->module->path);
+	probing->module = place->module;
+	return segment_read(path, place->offset, &probing->segment);
+}
+
+static const char *plan(struct probing *probing, const struct probe_place *place,
+			struct probe_order *order)
+{
+	uint64_t bias = place->module->bias;
+	const char *why = probe_plan_place(place);
+
+	*order = (struct probe_order){
+		.bytes = sizeof(*order),
+		.version = FORMAT_VERSION,
+		.address = place->address + bias,
+		.place = place->address + bias,
+		.semaphore = place->semaphore ? place->semaphore + bias : 0,
+		.bias = bias,
+		.min_ns = probing->min_ns,
+		.code = place->code,
+	};
+	snprintf(order->name, sizeof(order->name), "%.*s", PROBE_ORDER_NAME_BYTES - 1,
+		 place->label);
+	snprintf(order->when, sizeof(order->when), "%s", probing->when);
 	if (why)
 		return why;
 	if (place->high - place->low > PROBE_CODE_MAX)
-		return "it is too large to be read as a whole";
-	code = read_code(pid, place, &bytes);
-	if (!code)
+		return "its function is too large to be read as a whole";
+	if (!read_code(probing, place))
 		return "its file cannot be read";
-	why = probe_plan(code, bytes, order);
-	free(code);
-	return why;
+	return plan_in(&probing->segment, place, order);
+}
+
+/* --- Another line ----------------------------------------------------------------------------- */
+
+/* All places of the line can be planned. */
+static bool is_line_free(struct probing *probing, const struct probe_place *place, uint32_t line)
+{
+	static struct probe_order order;
+	char text[PROBE_FUNCTION_BYTES + 16], error[PROBE_ERROR_BYTES];
+	struct probe_places found;
+	bool is_free;
+
+	snprintf(text, sizeof(text), "%s:%u", place->file, line);
+	if (line == 0 || probe_find(probing->process, text, &found, error) != 0)
+		return false;
+	is_free = found.count > 0;
+	for (size_t i = 0; i < found.count && is_free; i++)
+		is_free = found.places[i].line == line && !plan(probing, &found.places[i], &order);
+	probe_places_free(&found);
+	return is_free;
+}
+
+/* The nearest line that can be probed; 0: there is none nearby. */
+static uint32_t nearest_line(struct probing *probing, const struct probe_place *place)
+{
+	for (uint32_t far = 1; far <= NEAREST_LINES_MAX; far++) {
+		if (is_line_free(probing, place, place->line + far))
+			return place->line + far;
+		if (far < place->line && is_line_free(probing, place, place->line - far))
+			return place->line - far;
+	}
+	return 0;
 }
 
 static bool send_order(struct probing *probing, const struct probe_order *order,
@@ -83,9 +141,17 @@ static bool send_order(struct probing *probing, const struct probe_order *order,
 
 static void refuse(struct probing *probing, const struct probe_place *place, const char *why)
 {
+	uint32_t line = place->kind == PROBE_AT_LINE ? nearest_line(probing, place) : 0;
+	char more[64] = "";
+
+	if (line)
+		snprintf(more, sizeof(more), "; the nearest line that can be is %u", line);
 	probing->refused++;
-	(void)cmd_fail("%d %s: %s of %s is not probed: %s", (int)probing->target->pid,
-		       probing->target->name, place->function, place->module->path, why);
+	(void)cmd_fail("%d %s: %s%s%s of %s is not probed: %s%s", (int)probing->target->pid,
+		       probing->target->name, place->label,
+		       place->kind == PROBE_AT_ENTRY ? "" : " in ",
+		       place->kind == PROBE_AT_ENTRY ? "" : place->function, place->module->path,
+		       why, more);
 }
 
 static void probe_one(struct probing *probing, const struct probe_place *place)
@@ -94,17 +160,7 @@ static void probe_one(struct probing *probing, const struct probe_place *place)
 	struct client_answer answer;
 	const char *why;
 
-	memset(&order, 0, sizeof(order));
-	order.bytes = sizeof(order);
-	order.version = FORMAT_VERSION;
-	order.address = place->address + place->module->bias;
-	order.bias = place->module->bias;
-	order.min_ns = probing->min_ns;
-	order.code = place->code;
-	snprintf(order.name, sizeof(order.name), "%.*s", PROBE_ORDER_NAME_BYTES - 1,
-		 place->function);
-	snprintf(order.when, sizeof(order.when), "%s", probing->when);
-	why = plan(probing->target->pid, place, &order);
+	why = plan(probing, place, &order);
 	if (!why && !send_order(probing, &order, &answer))
 		why = answer.text;
 	if (why) {
@@ -116,7 +172,7 @@ static void probe_one(struct probing *probing, const struct probe_place *place)
 		visible_puts_object(answer.text);
 	else if (!probing->options->quiet)
 		printf("%d %s: %s of %s is probed\n", (int)probing->target->pid,
-		       visible(probing->target->name), place->function, place->module->path);
+		       visible(probing->target->name), place->label, place->module->path);
 }
 
 /* One sentence a line. */
@@ -128,14 +184,15 @@ static void say_notes(const struct probing *probing, char *notes)
 		cmd_say(probing->options, "%s", note);
 }
 
-static int probe_all(struct probing *probing, struct probe_target *process)
+static int probe_all(struct probing *probing)
 {
 	char error[PROBE_ERROR_BYTES];
 
 	for (int i = 1; i < probing->options->argument_count; i++) {
 		struct probe_places found;
 
-		if (probe_find(process, probing->options->arguments[i], &found, error) != 0) {
+		if (probe_find(probing->process, probing->options->arguments[i], &found, error) !=
+		    0) {
 			probing->refused++;
 			(void)cmd_fail("%d %s: %s", (int)probing->target->pid,
 				       probing->target->name, error);
@@ -152,18 +209,19 @@ static int probe_all(struct probing *probing, struct probe_target *process)
 static int probe_process(struct probing *probing)
 {
 	char error[PROBE_ERROR_BYTES];
-	struct probe_target *process;
 	int status;
 
 	if (!probing->target->socket[0])
 		return cmd_fail("%d %s: %s", (int)probing->target->pid, probing->target->name,
 				target_why_silent(probing->target));
-	process = probe_target_open(probing->target->pid, error);
-	if (!process)
+	probing->process = probe_target_open(probing->target->pid, error);
+	if (!probing->process)
 		return cmd_fail("%d %s: %s", (int)probing->target->pid, probing->target->name,
 				error);
-	status = probe_all(probing, process);
-	probe_target_close(process);
+	status = probe_all(probing);
+	segment_free(&probing->segment);
+	probing->module = NULL;
+	probe_target_close(probing->process);
 	return status;
 }
 

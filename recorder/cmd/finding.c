@@ -49,7 +49,7 @@ void finding_note(struct finding *finding, const char *format, ...)
 	finding->found->notes = notes;
 }
 
-static const char *base_name(const char *path)
+const char *finding_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -60,7 +60,7 @@ bool finding_searches(const struct finding *finding, const struct mapped_file *f
 {
 	static const char own[] = "libwcprof.so";
 
-	return strncmp(base_name(file->path), own, sizeof(own) - 1) != 0 &&
+	return strncmp(finding_base_name(file->path), own, sizeof(own) - 1) != 0 &&
 	       mapped_is_called(file, finding->text->module);
 }
 
@@ -158,8 +158,11 @@ const struct mapped_function *finding_name(struct finding *finding, struct mappe
 		if (place->address - functions[i].address < functions[i].bytes ||
 		    place->address == functions[i].address)
 			function = &functions[i];
-	if (!function)
+	if (!function) {
+		if (!finding_bounds(file, place->address, &place->low, &place->high))
+			place->low = place->high = 0;
 		return NULL;
+	}
 	readable = finding_readable(function->name);
 	snprintf(place->function, sizeof(place->function), "%s", readable ? readable : "");
 	free(readable);
@@ -204,6 +207,7 @@ static void find_function(struct finding *finding, struct mapped_file *file,
 	if (place && finding->result == 0) {
 		finding_name(finding, file, place);
 		snprintf(place->function, sizeof(place->function), "%s", readable);
+		snprintf(place->label, sizeof(place->label), "%s", readable);
 		finding_open(finding, file, function, place, &variables);
 		finding->result =
 			fetches_fill(finding->text, place->has_debug_info ? &variables : NULL, NULL,
@@ -235,7 +239,7 @@ static bool see_copy(void *context, const char *file, uint32_t line)
 
 	if (copies->count++ < COPIES_SHOWN_MAX)
 		snprintf(copies->text + used, sizeof(copies->text) - used, "%s%.80s:%u",
-			 used ? ", " : "", file ? base_name(file) : "?", line);
+			 used ? ", " : "", file ? finding_base_name(file) : "?", line);
 	return true;
 }
 

@@ -43,11 +43,16 @@ struct probe_place *finding_add(struct finding *finding, struct mapped_file *fil
 /* The function around an address, by symbols; NULL: none. Fills in the place's bounds and name. */
 const struct mapped_function *finding_name(struct finding *finding, struct mapped_file *file,
 					   struct probe_place *place);
+/* The same by the tables for unwinding, without a name; false: they do not say. */
+bool finding_bounds(const struct mapped_file *file, uint64_t address, uint64_t *low,
+		    uint64_t *high);
 /* Opens the variables at the place, and says what they say of it. False: no debug information. */
 bool finding_open(struct finding *finding, struct mapped_file *file,
 		  const struct mapped_function *function, struct probe_place *place,
 		  struct variables *variables);
 
+/* "query.c" of "src/query.c" */
+const char *finding_base_name(const char *path);
 /* A symbol as the program's text has it, without parameters. To be freed; NULL: no memory. */
 char *finding_readable(const char *symbol);
 /* "query::parse" is called "parse", too. */

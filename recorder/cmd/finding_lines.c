@@ -25,6 +25,8 @@ static void add_line(struct finding *finding, struct mapped_file *file,
 	finding_open(finding, file, function, place, &variables);
 	snprintf(place->file, sizeof(place->file), "%s", line->file);
 	place->line = line->line;
+	snprintf(place->label, sizeof(place->label), "%.200s:%u", finding_base_name(line->file),
+		 line->line);
 	finding->result = fetches_fill(finding->text, place->has_debug_info ? &variables : NULL,
 				       NULL, 0, place, finding->error);
 }

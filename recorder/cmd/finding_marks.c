@@ -56,6 +56,8 @@ static bool see_mark(void *context, const struct usdt_mark *mark)
 	if (!place)
 		return finding->result == 0;
 	place->semaphore = mark->semaphore;
+	snprintf(place->label, sizeof(place->label), "usdt:%.100s:%.100s", mark->provider,
+		 mark->name);
 	function = finding_name(finding, looking->file, place);
 	finding_open(finding, looking->file, function, place, &variables);
 	count = usdt_arguments(mark->arguments, arguments, PROBE_FETCHES_MAX, find_symbol, looking);

@@ -46,6 +46,7 @@ enum probe_kind {
 struct probe_place {
 	enum probe_kind kind;
 	const struct probe_module *module;   /* of the target */
+	char label[PROBE_FUNCTION_BYTES];    /* "parse", "query.c:123", "usdt:postgresql:begin" */
 	char function[PROBE_FUNCTION_BYTES]; /* that it is in, readable; empty: not known */
 	char file[PROBE_FUNCTION_BYTES];     /* of its source; empty: not known */
 	uint32_t line;       /* that is probed, or where the function begins; 0: not known */

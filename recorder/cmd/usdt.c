@@ -193,17 +193,19 @@ static bool take_symbol(struct reading *reading, int64_t *address)
 	return found != 0;
 }
 
-/* "-16(%rbp)", "counter(%rip)", "counter": what is in memory there. */
+/* "-16(%rbp)", "counter(%rip)", "8+counter(%rip)", "counter": what is in memory there. */
 static bool take_memory(struct reading *reading, uint8_t bytes, struct probe_fetch *fetch)
 {
 	bool is_symbol = false, is_second = false;
+	int64_t more = 0;
 
 	if (reading->at < reading->end && *reading->at != '(' &&
-	    !take_number(reading, &fetch->add)) {
+	    (!take_number(reading, &more) || take(reading, '+'))) {
 		is_symbol = true;
 		if (!take_symbol(reading, &fetch->add))
 			return false;
 	}
+	fetch->add += more;
 	fetch->start = is_symbol ? PROBE_FROM_MODULE : PROBE_FROM_REGISTER;
 	fetch->steps[fetch->step_count++] = (struct probe_step){ .bytes = bytes };
 	if (!take(reading, '('))

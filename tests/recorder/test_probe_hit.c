@@ -175,6 +175,54 @@ START_TEST(a_condition_that_is_none_is_refused)
 	ck_assert(!probe_order_is_valid(&order));
 }
 
+/* Registers are as they are at the place, and the stack begins there. */
+START_TEST(a_moment_has_its_values_and_its_stack)
+{
+	struct probe_order order = passed_order();
+	json_t *lines, *op, *link;
+
+	recording_begin();
+	order.code.fetch_count = 2;
+	order.code.fetches[0] =
+		(struct probe_fetch){ .name = "number", .reg = PROBE_RDI, .size = 4 };
+	order.code.fetches[1] = (struct probe_fetch){
+		.name = "kept",
+		.reg = PROBE_RSP,
+		.add = -8,
+		.size = 4,
+		.step_count = 1,
+		.steps = { { .bytes = 4 } },
+	};
+	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_int_eq(passed(7), 7);
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+	lines = recording_dump(false);
+	op = event_of(lines, "k", "user");
+	ck_assert_str_eq(name_of(lines, op, "c"), "passed");
+	ck_assert_int_eq(json_integer_value(json_object_get(op, "s")),
+			 json_integer_value(json_object_get(op, "d")));
+	ck_assert_uint_eq(count_events(lines, "lk", "value"), 2);
+	link = event_of(lines, "lk", "value");
+	ck_assert_int_eq(json_integer_value(json_object_get(link, "v")), 7);
+	recording_end();
+}
+
+/* At a place, a request is old enough or it is not. */
+START_TEST(a_moment_does_not_wait_for_a_condition)
+{
+	struct probe_order order = passed_order();
+
+	recording_begin();
+	snprintf(order.when, sizeof(order.when), "request>1000s");
+	ck_assert_ptr_null(probe_add(&order));
+	begin_request();
+	ck_assert_int_eq(passed(7), 7);
+	ck_assert_int_eq(passed(70), -70);
+	ck_assert_uint_eq(counted_unmet(), 2);
+	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 0);
+	recording_end();
+}
+
 SUITE()
 {
 	TEST(calls_outside_of_the_condition_are_counted);
@@ -184,4 +232,6 @@ SUITE()
 	TEST(nothing_is_recorded_while_recording_is_off);
 	TEST(a_hit_within_the_recorder_is_none);
 	TEST(entries_are_left_for_what_is_called);
+	TEST(a_moment_has_its_values_and_its_stack);
+	TEST(a_moment_does_not_wait_for_a_condition);
 }

@@ -49,6 +49,17 @@ START_TEST(the_way_back_leads_behind_the_old_bytes)
 			  order.address + order.old_bytes);
 }
 
+/* The same code may be probed in another way after that. */
+START_TEST(there_is_room_for_several)
+{
+	struct probe_order order = probed_order();
+
+	order.marks[0].old = 3;
+	order.marks[1].old = 4;
+	for (uint32_t i = 0; i < 8; i++)
+		ck_assert_uint_ne(probe_hop_make(&order, i), 0);
+}
+
 START_TEST(where_nothing_can_be_mapped_there_is_none)
 {
 	struct probe_order order = probed_order();
@@ -62,5 +73,6 @@ SUITE()
 {
 	LOOP(a_jump_has_traps_at_its_marks, 0, 5);
 	TEST(the_way_back_leads_behind_the_old_bytes);
+	TEST(there_is_room_for_several);
 	TEST(where_nothing_can_be_mapped_there_is_none);
 }

@@ -43,7 +43,7 @@ START_TEST(a_probe_comes_and_goes)
 		ck_assert_uint_eq(((const uint8_t *)probed)[3], 0xcc);
 		ck_assert_int_eq(probed(41), 42);
 		ck_assert_uint_eq(probe_count(), 1);
-		ck_assert_str_eq(probe_add(&order), "it is probed already");
+		ck_assert_str_eq(probe_add(&order), "it is probed already, or what is next to it");
 		ck_assert_uint_eq(probe_remove("other", 5), 0);
 		ck_assert_uint_eq(probe_remove("probed", 6), 1);
 		ck_assert_uint_eq(probe_count(), 0);
@@ -68,6 +68,50 @@ START_TEST(a_call_is_an_op)
 	lines = recording_dump(false);
 	ck_assert_uint_eq(count_events(lines, "k", "user"), 7);
 	ck_assert_str_eq(name_of(lines, event_of(lines, "k", "user"), "c"), "probed");
+}
+
+static uint16_t semaphore;
+
+START_TEST(a_place_within_a_function_is_passed)
+{
+	struct probe_order order = passed_order();
+
+	semaphore = 3;
+	order.semaphore = (uint64_t)(uintptr_t)&semaphore;
+	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_uint_eq(semaphore, 4);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(passed(i), i < 10 ? i : -i);
+	ck_assert_uint_eq(probe_remove("passed", 6), 1);
+	ck_assert_uint_eq(semaphore, 3);
+	ck_assert_int_eq(passed(11), -11);
+	ck_assert_uint_eq(count_events(recording_dump(false), "k", "user"), 20);
+}
+
+/* A function that begins in the middle of what another probe has moved would be half of it. */
+START_TEST(two_jumps_are_not_at_one_place)
+{
+	struct probe_order order = passed_order(), next = order;
+
+	next.address += 7;
+	next.place = next.address;
+	ck_assert_ptr_null(probe_add(&order));
+	ck_assert_ptr_nonnull(strstr(probe_add(&next), "next to it"));
+	ck_assert_uint_eq(probe_remove("", 0), 1);
+}
+
+START_TEST(a_semaphore_is_a_variable)
+{
+	static const uint16_t constant = 7;
+	struct probe_order order = passed_order();
+
+	order.semaphore = (uint64_t)(uintptr_t)&constant;
+
+	ck_assert_ptr_nonnull(strstr(probe_add(&order), "semaphore"));
+	order.semaphore = 1;
+	ck_assert_ptr_nonnull(strstr(probe_add(&order), "semaphore"));
+	ck_assert_uint_eq(constant, 7);
+	ck_assert_uint_eq(probe_count(), 0);
 }
 
 START_TEST(where_it_must_not_be_it_is_not)
@@ -95,11 +139,12 @@ START_TEST(where_it_must_not_be_it_is_not)
 
 START_TEST(bytes_that_are_no_order_are_refused)
 {
-	const struct probe_order order = probed_order();
-	struct probe_order wrong[] = { order, order, order, order, order,
-				       order, order, order, order, order };
+	const struct probe_order order = probed_order(), moment = passed_order();
+	struct probe_order wrong[] = { order, order, order, order, order,  order,  order,
+				       order, order, order, order, moment, moment, moment };
 
 	ck_assert(probe_order_is_valid(&order));
+	ck_assert(probe_order_is_valid(&moment));
 	wrong[0].bytes--;
 	wrong[1].version++;
 	wrong[2].old_bytes = PROBE_OLD_BYTES + 1;
@@ -110,6 +155,10 @@ START_TEST(bytes_that_are_no_order_are_refused)
 	wrong[7].marks[1].moved = 11;
 	wrong[8].mark_count = PROBE_MARKS_MAX + 1;
 	memset(wrong[9].name, 'x', sizeof(wrong[9].name));
+	wrong[10].place++;
+	wrong[11].sight++;
+	wrong[12].stub_at = (uint8_t)(moment.moved_bytes - PROBE_STUB_BYTES + 1);
+	wrong[13].code.needs_return = true;
 	ck_assert(!probe_order_is_valid(&wrong[_i]));
 }
 
@@ -118,6 +167,9 @@ SUITE()
 	FIXTURE(begin, recording_end);
 	TEST(a_probe_comes_and_goes);
 	TEST(a_call_is_an_op);
+	TEST(a_place_within_a_function_is_passed);
+	TEST(two_jumps_are_not_at_one_place);
+	TEST(a_semaphore_is_a_variable);
 	TEST(where_it_must_not_be_it_is_not);
-	LOOP(bytes_that_are_no_order_are_refused, 0, 10);
+	LOOP(bytes_that_are_no_order_are_refused, 0, 14);
 }

@@ -42,16 +42,19 @@ START_TEST(arguments_become_fetches)
 		/* 10 */ { "-1@%r15b", 1, PROBE_SIGNED, PROBE_FROM_REGISTER, 15, 0, 0, 0 },
 		/* 11 */
 		{ "8@0x10(%rsp)", 8, PROBE_UNSIGNED, PROBE_FROM_REGISTER, PROBE_RSP, 16, 8, 0 },
+		/* 12 */
+		{ "8@24+counter(%rip)", 8, PROBE_UNSIGNED, PROBE_FROM_MODULE, PROBE_RIP, 0x4018, 8,
+		  0 },
 		/* those that no program can have */
-		/* 12 */ { "8@-8(%rsp,%rax,4)", 0, 0, 0, 0, 0, 0, 0 },
-		/* 13 */ { "8f@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
-		/* 14 */ { "8@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
-		/* 15 */ { "8@unknown(%rip)", 0, 0, 0, 0, 0, 0, 0 },
-		/* 16 */ { "3@%rax", 0, 0, 0, 0, 0, 0, 0 },
-		/* 17 */ { "8@%rax)", 0, 0, 0, 0, 0, 0, 0 },
-		/* 18 */ { "8@", 0, 0, 0, 0, 0, 0, 0 },
-		/* 19 */ { "@", 0, 0, 0, 0, 0, 0, 0 },
-		/* 20 */ { "8@counter(%rax)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 13 */ { "8@-8(%rsp,%rax,4)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 14 */ { "8f@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
+		/* 15 */ { "8@%xmm0", 0, 0, 0, 0, 0, 0, 0 },
+		/* 16 */ { "8@unknown(%rip)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 17 */ { "3@%rax", 0, 0, 0, 0, 0, 0, 0 },
+		/* 18 */ { "8@%rax)", 0, 0, 0, 0, 0, 0, 0 },
+		/* 19 */ { "8@", 0, 0, 0, 0, 0, 0, 0 },
+		/* 20 */ { "@", 0, 0, 0, 0, 0, 0, 0 },
+		/* 21 */ { "8@counter(%rax)", 0, 0, 0, 0, 0, 0, 0 },
 	};
 	struct probe_code code = { .fetch_count = 1 };
 	struct probe_fetch fetches[2];
@@ -129,7 +132,7 @@ START_TEST(marks_are_found_in_a_file)
 
 SUITE()
 {
-	LOOP(arguments_become_fetches, 0, 21);
+	LOOP(arguments_become_fetches, 0, 22);
 	TEST(arguments_are_counted);
 	TEST(marks_are_found_in_a_file);
 }
