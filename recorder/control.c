@@ -36,6 +36,7 @@
 #include "handout.h"
 #include "idle.h"
 #include "inlined.h"
+#include "lease.h"
 #include "leftovers.h"
 #include "mark.h"
 #include "objects.h"
@@ -173,14 +174,21 @@ static int do_what_is_due(uint64_t now_ns, bool is_trial)
 	return arena ? surplus_wait_ms(arena, now_ns) : -1;
 }
 
+/* Of two waits; -1 = not by itself. */
+static int sooner(int first_ms, int second_ms)
+{
+	return first_ms < 0 || (second_ms >= 0 && second_ms < first_ms) ? second_ms : first_ms;
+}
+
 static int tick(void)
 {
 	uint64_t now_ns = clock_take_pair().mono_ns;
 	bool is_trial = trial_tick(now_ns);
 	int slot_ms = budget_tick(now_ns, trial_is_on());
+	int lease_ms = lease_tick(now_ns);
 	int due_ms = do_what_is_due(now_ns, is_trial);
 
-	return slot_ms < 0 || (due_ms >= 0 && due_ms < slot_ms) ? due_ms : slot_ms;
+	return sooner(sooner(slot_ms, lease_ms), due_ms);
 }
 
 static void serve(void)
@@ -351,6 +359,7 @@ static void serve_until_wanted(void)
 	while (!aside_is_wanted() && !attached_thread_ends())
 		serve();
 	budget_leave();
+	lease_leave();
 	stop_serving();
 }
 
@@ -422,6 +431,7 @@ bool control_start(int (*thread_create)(pthread_t *, const pthread_attr_t *, voi
 	}
 	aside_forget();
 	budget_leave();
+	lease_leave();
 	if (creation.error == EAGAIN)
 		count_unattended();
 	else

@@ -13,6 +13,7 @@
 
 #include "budget.h"
 #include "clock.h"
+#include "lease.h"
 #include "op.h"
 #include "options.h"
 #include "peek.h"
@@ -32,6 +33,11 @@ enum { STACK_DEPTH_USUAL = 32 };
 static void apply_budget(void)
 {
 	budget_set(recorder_options.budget);
+}
+
+static void apply_lease_s(void)
+{
+	lease_set(recorder_options.lease_s, clock_mono_ns());
 }
 
 static void apply_thread(void)
@@ -163,6 +169,7 @@ bool settings_change(const struct setting_value *values, uint32_t count, struct 
 		options_put_why(wrong, entry, values[i].value, values[i].value_bytes);
 		return false;
 	}
+	lease_note_settings();
 	for (uint32_t i = 0; i < count; i++) {
 		int setting = find_setting(values[i].key, values[i].key_bytes);
 

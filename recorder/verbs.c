@@ -16,6 +16,7 @@
 #include "gate.h"
 #include "handout.h"
 #include "inlined.h"
+#include "lease.h"
 #include "leftovers.h"
 #include "owncost.h"
 #include "requests.h"
@@ -154,6 +155,7 @@ void verb_STATUS(struct request *request, struct text *answer)
 	text_put_key_string(answer, "recording", is_on ? "on" : "off");
 	attached_put_status(answer);
 	budget_put_status(answer);
+	lease_put_status(answer, clock_mono_ns());
 	sampler_put_status(answer);
 	requests_put_status(answer);
 	text_put_key(answer, "settings");
@@ -227,6 +229,7 @@ void verb_DISABLE(struct request *request, struct text *answer)
 		return;
 	budget_end();
 	budget_turn_off();
+	lease_give_up();
 	verbs_begin_answer(answer);
 	text_put_literal(answer, ",\"recording\":\"off\"}\n");
 }

@@ -72,6 +72,16 @@ static void print_budget(const char *object)
 	       (double)cost / PPM_PERCENT, is_on ? "on" : "off");
 }
 
+/* When recording ends unless its lease is renewed. */
+static void print_lease(const char *object)
+{
+	uint64_t left_ms;
+
+	if (client_number(object, "lease_left_ms", &left_ms))
+		printf("  lease   recording ends in %.3g s unless it is renewed\n",
+		       (double)left_ms / 1e3);
+}
+
 static void print_recording(const char *object)
 {
 	uint64_t events = 0, most = 0, lost = 0, threads = 0, bytes = 0, dumps = 0, count;
@@ -106,6 +116,7 @@ static void print(const struct target *target, const char *object)
 	printf("%d %s: recording is %s (wcprof %s)\n", (int)target->pid, visible(target->name),
 	       visible(recording), visible(version));
 	print_budget(object);
+	print_lease(object);
 	if (strstr(object, "\"arena\":"))
 		print_recording(object);
 }

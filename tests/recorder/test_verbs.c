@@ -71,7 +71,7 @@ static const struct {
 	/* 28 */
 	{ "SET color=red",
 	  "ERR argument \"color\" is no key of SET, which takes "
-	  "budget|thread|port|flows|holds|stacks|sample_hz|sample_when|min_io_ns|peek\n" },
+	  "budget|lease_s|thread|port|flows|holds|stacks|sample_hz|sample_when|min_io_ns|peek\n" },
 	/* 29 */ { "PING x=1", "ERR argument \"x\" is no key of PING, which takes none\n" },
 	/* 30 */ { "SET \x01\x1b=1", "ERR argument \"\\u0001\\u001b\" is no key of SET" },
 	/* 31 */ { "ENABLE sample_hz=0", "OK {\"pid\":" },
