@@ -5,7 +5,8 @@ TEST_LIBS := -lcheck -lsubunit -lm -lrt -lpthread -ljansson
 TARGETS  := $(patsubst %.c,$(B)/%,$(wildcard tests/targets/*.c tests/truth/*.c tests/bench/*.c))
 FUZZERS  := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 UNIT     := $(patsubst %.c,$(B)/%,$(wildcard \
-              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(AN_DIRS) preload))))
+              $(addsuffix /test_*.c,$(addprefix tests/,recorder recorder/cmd $(if $(HAS_CURL),recorder/agent) \
+              $(AN_DIRS) preload))))
 
 .PHONY: tests-built unit-built fuzzers fuzz bench truth peers trials diffs field generators soak model conformance \
   kill moments attach-soak
@@ -16,6 +17,7 @@ $(B)/tests/%.o: CFLAGS = -g
 $(B)/tests/recorder/%.o: CFLAGS = -O2 -g
 $(B)/tests/analyzer/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests tests/analyzer analyzer recorder)
 $(B)/tests/recorder/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests recorder/cmd recorder)
+$(B)/tests/recorder/agent/%.o: ALL_CFLAGS += -iquote recorder/agent
 $(B)/tests/preload/%.o: ALL_CFLAGS += $(addprefix -iquote ,tests recorder preload)
 $(B)/analyzer.a: $(filter-out %/main.o,$(AN_OBJ))
 	$(Q)echo "  AR	$@"; rm -f $@; ar rcsT $@ $^
@@ -25,6 +27,9 @@ $(filter $(B)/tests/recorder/test_%,$(UNIT)): $(B)/%: $(B)/%.o $(REC_OBJ)
 	$(call build,TEST,$(filter %.o %.a,$^)) $(LIB_LIBS) $(TEST_LIBS)
 $(filter $(B)/tests/recorder/cmd/%,$(UNIT)): $(B)/%: $(B)/%.o $(filter-out %/main.o,$(CMD_OBJ)) $(REC_OBJ)
 	$(call build,TEST,$(filter %.o %.a,$^)) $(LIB_LIBS) $(CMD_LIBS) $(TEST_LIBS)
+$(filter $(B)/tests/recorder/agent/%,$(UNIT)): $(B)/%: $(B)/%.o $(filter-out %/main.o,$(AGENT_OBJ)) \
+  $(B)/commands.a
+	$(call build,TEST,$(filter %.o %.a,$^)) $(LIB_LIBS) $(CMD_LIBS) -lcurl $(TEST_LIBS)
 # The hooks are tested from outside: their tests run target programs with the library preloaded.
 $(filter $(B)/tests/preload/%,$(UNIT)): $(B)/%: $(B)/%.o | $(B)/libwcprof.so $(TARGETS)
 	$(call build,TEST,$(filter %.o %.a,$^)) $(TEST_LIBS)
@@ -39,10 +44,14 @@ LIBS_rings := -luring
 LIBS_traced := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 LIBS_spans := $(LIBS_traced)
 # A fuzzer feeds the folder that has the file of its name; SAN must bring a fuzzer-no-link.
+$(B)/tests/fuzz/fuzz_agent: $(AGENT_OBJ) $(B)/commands.a
+$(B)/tests/fuzz/fuzz_agent: FUZZED = $(filter-out %/main.o,$(AGENT_OBJ)) $(B)/commands.a $(LIB_LIBS) $(CMD_LIBS) \
+  -lcurl -iquote recorder/cmd
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(REC_OBJ) $(CMD_OBJ) $(B)/analyzer.a
-	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder $(if $(wildcard \
+	$(call build,FUZZ,$<) -fsanitize=fuzzer -iquote analyzer -iquote recorder \
+	  $(if $(FUZZED),$(FUZZED),$(if $(wildcard \
 	  analyzer/*/$(*:fuzz_%=%).c),$(B)/analyzer.a $(AN_LIBS),$(if $(wildcard recorder/cmd/$(*:fuzz_%=%).c),\
-	  $(filter-out %/main.o,$(CMD_OBJ)) $(CMD_LIBS)) $(REC_OBJ) $(LIB_LIBS))
+	  $(filter-out %/main.o,$(CMD_OBJ)) $(CMD_LIBS)) $(REC_OBJ) $(LIB_LIBS)))
 
 tests-built: all unit-built $(TARGETS)
 unit-built: $(UNIT)

@@ -156,11 +156,29 @@ void cmd_print_help(void)
 	puts("\nwcprof help COMMAND lists the options of a command, man wcprof-COMMAND says all.");
 }
 
+static void pass_on(int argc, char **argv, struct cmd_options *options)
+{
+	*options = (struct cmd_options){ .arguments = argv + 1, .argument_count = argc - 1 };
+}
+
+/* The other program's own help. */
+static void run_for_help(const struct command *command)
+{
+	static char help[] = "--help";
+	char *words[] = { help, help, NULL };
+	struct cmd_options options;
+
+	pass_on(2, words, &options);
+	(void)command->run(&options);
+}
+
 const char *cmd_usage(const char *name)
 {
 	const struct command *command = find_command(name);
 
-	if (command)
+	if (command && !command->letters[0])
+		run_for_help(command);
+	else if (command)
 		print_command_help(command);
 	return command ? command->help : NULL;
 }
@@ -352,6 +370,10 @@ int cmd_run(int argc, char **argv)
 	if (!command) {
 		cmd_fail("there is no command %.40s (wcprof help lists them)", argv[0]);
 		return CMD_USAGE;
+	}
+	if (!command->letters[0]) {
+		pass_on(argc, argv, &options);
+		return command->run(&options);
 	}
 	if (!parse(command, argc, argv, &options))
 		return CMD_USAGE;
