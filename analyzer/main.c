@@ -266,7 +266,7 @@ static int print_reports(const struct recording *recording, const struct options
 	return status;
 }
 
-static int write_symbolized(const struct recording *recording, const struct options *options)
+static int write_symbolized(struct recording *recording, const struct options *options)
 {
 	int result = symbolize_dumps(recording, options, complain);
 	return result < 0 ? EXIT_TROUBLE : result > 0 ? EXIT_REFUSED : 0;

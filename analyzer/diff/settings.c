@@ -17,6 +17,8 @@
 static const double LOAD_DIFFERS = 0.1; /* of the units per second */
 static const double OTHERS_MATTER_CPUS = 0.2;
 
+enum { PACKAGES_SAID_MAX = 8 /* there is room for other lines, too */ };
+
 static void say(struct settings *settings, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -215,6 +217,55 @@ static void compare_libraries(struct settings *settings, const struct recording 
 	free(news);
 }
 
+/* --- packages --- */
+
+/* In which one recording has another version than the other; NULL = it has the same, or none. */
+static const char *other_version(const struct analysis *analysis, const char *name,
+				 const char *version)
+{
+	const struct recording *recording = analysis->recording;
+	const char *found = NULL;
+	for (size_t i = 0; i < analysis->labels->packages.module_count; i++) {
+		const struct package *package = &analysis->labels->packages.of_module[i];
+		if (!package->version || strcmp(recording->strings[package->name], name) != 0)
+			continue;
+		if (strcmp(recording->strings[package->version], version) == 0)
+			return NULL;
+		found = recording->strings[package->version];
+	}
+	return found;
+}
+
+static bool is_first_of_name(const struct packages *packages, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (packages->of_module[i].name == packages->of_module[index].name)
+			return false;
+	return true;
+}
+
+/* Packages are known of files that are here, and of dumps that name them. */
+static void compare_packages(struct settings *settings, const struct analysis *of_old,
+			     const struct analysis *of_new)
+{
+	const struct packages *packages = &of_old->labels->packages;
+	const char *const *strings = of_old->recording->strings;
+	size_t found = 0;
+	for (size_t i = 0; i < packages->module_count; i++) {
+		const struct package *package = &packages->of_module[i];
+		if (!package->version || !is_first_of_name(packages, i))
+			continue;
+		const char *name = strings[package->name], *version = strings[package->version];
+		const char *other = other_version(of_new, name, version);
+		if (other && found++ < PACKAGES_SAID_MAX)
+			say(settings,
+			    "Another version of a package is in use: %.60s %.60s -> %.60s.", name,
+			    version, other);
+	}
+	if (found > PACKAGES_SAID_MAX)
+		say(settings, "So is that of %zu more packages.", found - PACKAGES_SAID_MAX);
+}
+
 void settings_compare(struct settings *settings, const struct analysis *old_analysis,
 		      const struct analysis *new_analysis, const struct mapping *mapping)
 {
@@ -226,6 +277,8 @@ void settings_compare(struct settings *settings, const struct analysis *old_anal
 	if (old_analysis->has_script && new_analysis->has_script)
 		compare_others(settings, old_analysis, new_analysis);
 	compare_libraries(settings, of_old, of_new);
+	if (old_analysis->labels && new_analysis->labels)
+		compare_packages(settings, old_analysis, new_analysis);
 }
 
 void settings_add_losses(struct settings *settings, const struct recording *recording,

@@ -45,6 +45,7 @@ void rows_put_saving(struct rows *rows, const struct estimate *estimate)
 struct answer {
 	const char *kind;
 	const char *class;
+	const char *package;
 	double factor; /* NAN = of a question */
 	const struct estimate *estimate;
 	uint32_t next_class; /* NO_INDEX = not known */
@@ -57,7 +58,7 @@ static void write_answer(struct rows *rows, const struct answer *answer)
 	row_begin(rows, ROWS_WHATIF);
 	row_text(rows, "kind", answer->kind);
 	row_text(rows, "class", answer->class);
-	row_text(rows, "package", "");
+	row_text(rows, "package", answer->package);
 	row_number(rows, "factor", answer->factor);
 	rows_put_saving(rows, answer->estimate);
 	row_text(rows, "next_limit",
@@ -72,6 +73,7 @@ static void write_class(struct rows *rows, const struct whatif_row *row)
 		write_answer(rows, &(const struct answer){
 					   .kind = facts_class_kind(analysis, row->class),
 					   .class = facts_class_name(analysis, row->class),
+					   .package = facts_class_package(analysis, row->class),
 					   .factor = rows->options->factors.factors[f],
 					   .estimate = &row->estimates[f],
 					   .next_class = row->next_class,
@@ -91,6 +93,7 @@ void rows_of_answers(struct rows *rows)
 			write_answer(rows, &(const struct answer){
 						   .kind = "question",
 						   .class = asked->text,
+						   .package = "",
 						   .factor = NAN,
 						   .estimate = &asked->estimate,
 						   .next_class = NO_INDEX,

@@ -10,6 +10,7 @@
 
 #include "base/emit.h"
 #include "base/memory.h"
+#include "report/facts.h"
 #include "rows_parts.h"
 
 static void add_names(struct row_id *id, const struct analysis *analysis, uint32_t frame)
@@ -91,11 +92,13 @@ void rows_stacks_free(struct rows_stacks *stacks)
 /* One value of each function of a stack. */
 struct column {
 	const char *name;
-	void (*put)(FILE *file, const struct analysis *analysis, uint32_t index);
+	void (*put)(FILE *file, const struct analysis *analysis, uint32_t frame, uint32_t index);
 };
 
-static void put_function(FILE *file, const struct analysis *analysis, uint32_t index)
+static void put_function(FILE *file, const struct analysis *analysis, uint32_t frame,
+			 uint32_t index)
 {
+	(void)frame;
 	emit_json_string(file, analysis->recording->strings[analysis->labels->frames.names[index]]);
 }
 
@@ -105,21 +108,22 @@ static struct frame_place source_of(const struct analysis *analysis, uint32_t in
 	return places ? places[index] : (struct frame_place){ 0 };
 }
 
-static void put_file(FILE *file, const struct analysis *analysis, uint32_t index)
+static void put_file(FILE *file, const struct analysis *analysis, uint32_t frame, uint32_t index)
 {
+	(void)frame;
 	emit_json_string(file, analysis->recording->strings[source_of(analysis, index).file]);
 }
 
-static void put_line(FILE *file, const struct analysis *analysis, uint32_t index)
+static void put_line(FILE *file, const struct analysis *analysis, uint32_t frame, uint32_t index)
 {
+	(void)frame;
 	fprintf(file, "%" PRIu32, source_of(analysis, index).line);
 }
 
-static void put_package(FILE *file, const struct analysis *analysis, uint32_t index)
+static void put_package(FILE *file, const struct analysis *analysis, uint32_t frame, uint32_t index)
 {
-	(void)analysis;
 	(void)index;
-	emit_json_string(file, "");
+	emit_json_string(file, facts_frame_package(analysis, frame));
 }
 
 static const struct column columns[] = {
@@ -141,7 +145,7 @@ static void put_column(struct rows *rows, const struct column *column, uint32_t 
 		for (uint32_t i = names->first[frame]; i < names->first[frame + 1]; i++) {
 			if (has_one)
 				fputc(',', rows->file);
-			column->put(rows->file, analysis, i);
+			column->put(rows->file, analysis, frame, i);
 			has_one = true;
 		}
 	}

@@ -47,6 +47,7 @@ struct datum {
 struct collection {
 	const struct recording *recording;
 	struct symbols *symbols;
+	const struct packages *packages;
 	struct symbol_found *codes;
 	size_t code_count, code_room;
 	struct datum *data;
@@ -61,6 +62,8 @@ struct line {
 	FILE *body;
 	char *bytes;
 	size_t byte_count;
+	struct package package; /* unknown: another line of the file has it, or the dump */
+	const char *const *strings;
 	bool has_code;
 	bool has_data;
 };
@@ -168,11 +171,22 @@ static void line_begin(struct line *line)
 	text_number(line, "");
 }
 
+static void put_package(const struct line *line, FILE *to)
+{
+	if (line->package.sort == PACKAGE_UNKNOWN)
+		return;
+	fprintf(to, ",\"%s\":", keys.package);
+	emit_json_string(to, line->strings[line->package.name]);
+	fprintf(to, ",\"%s\":", keys.package_version);
+	emit_json_string(to, line->strings[line->package.version]);
+	fprintf(to, ",\"%s\":\"%s\"", keys.package_sort, package_word(line->package.sort));
+}
+
 static void line_end(struct line *line, FILE *to, const struct symbol_file_info *file)
 {
 	fprintf(line->body, "%s}\n", line->has_code || line->has_data ? "]" : "");
 	fclose(line->body);
-	if (line->has_code || line->has_data) {
+	if (line->has_code || line->has_data || line->package.sort != PACKAGE_UNKNOWN) {
 		fprintf(to, "{\"%s\":\"%s\",\"%s\":", keys.EVENT, keys.line_NAMES,
 			file->client[0] ? keys.client : keys.path);
 		emit_json_string(to, file->client[0] ? file->client : file->path);
@@ -180,6 +194,7 @@ static void line_end(struct line *line, FILE *to, const struct symbol_file_info 
 			fprintf(to, ",\"%s\":", keys.build_id);
 			emit_json_string(to, file->build_id);
 		}
+		put_package(line, to);
 		fprintf(to, ",\"%s\":[", keys.texts);
 		for (size_t i = 0; i < line->texts.string_count; i++) {
 			fputs(i ? "," : "", to);
@@ -198,8 +213,10 @@ static void line_break(struct line *line, FILE *to, const struct symbol_file_inf
 {
 	if ((size_t)ftell(line->body) + line->text_bytes < LINE_BYTES)
 		return;
+	const char *const *strings = line->strings;
 	line_end(line, to, file);
 	line_begin(line);
+	line->strings = strings;
 }
 
 static void put_code(struct line *line, const struct symbol_found *found)
@@ -232,6 +249,26 @@ static void put_datum(struct line *line, const struct datum *datum)
 	line->has_data = true;
 }
 
+/* That a file is of, where its dump does not say so. */
+static struct package package_of_file(const struct collection *collection, uint32_t file,
+				      const struct symbol_file_info *info)
+{
+	const struct recording *recording = collection->recording;
+	const struct package unknown = { .sort = PACKAGE_UNKNOWN };
+
+	if (info->client[0] || info->state == SYMBOL_FILE_OTHER_BUILD)
+		return unknown;
+	for (size_t i = 0; i < recording->naming_count; i++)
+		if (recording->namings[i].package_sort &&
+		    strcmp(recording->strings[recording->namings[i].path], info->path) == 0 &&
+		    strcmp(recording->strings[recording->namings[i].build_id], info->build_id) == 0)
+			return unknown;
+	for (uint32_t i = 0; i < recording->module_count; i++)
+		if (symbols_file_of_module(collection->symbols, i) == file)
+			return packages_of(collection->packages, i);
+	return unknown;
+}
+
 /* All of one file: its parts of the two arrays. */
 static void write_file(FILE *to, const struct collection *collection, uint32_t file,
 		       const struct symbol_found *codes, size_t code_count,
@@ -241,6 +278,8 @@ static void write_file(FILE *to, const struct collection *collection, uint32_t f
 	struct line line;
 
 	line_begin(&line);
+	line.strings = collection->recording->strings;
+	line.package = package_of_file(collection, file, &info);
 	for (size_t i = 0; i < code_count; i++) {
 		put_code(&line, &codes[i]);
 		line_break(&line, to, &info);
@@ -285,12 +324,13 @@ static void count_unusable(const struct symbols *symbols, struct symbolize_count
 }
 
 int symbolize_write(FILE *to, const struct recording *recording, struct symbols *symbols,
-		    char *const *paths, size_t path_count, struct read_error *error,
-		    struct symbolize_counts *counts)
+		    const struct packages *packages, char *const *paths, size_t path_count,
+		    struct read_error *error, struct symbolize_counts *counts)
 {
 	struct collection collection = {
 		.recording = recording,
 		.symbols = symbols,
+		.packages = packages,
 		.counts = counts,
 	};
 	int status = 0;
@@ -363,10 +403,10 @@ static FILE *open_output(const struct options *options, symbolize_say *say)
 	return file;
 }
 
-int symbolize_dumps(const struct recording *recording, const struct options *options,
-		    symbolize_say *say)
+int symbolize_dumps(struct recording *recording, const struct options *options, symbolize_say *say)
 {
 	struct symbolize_counts counts = { 0 };
+	struct packages packages;
 	struct read_error error = { 0 };
 	FILE *file = open_output(options, say);
 	if (!file)
@@ -374,8 +414,9 @@ int symbolize_dumps(const struct recording *recording, const struct options *opt
 	struct symbols *symbols = symbols_new(recording, options->paths, options->path_count);
 	symbols_look_below(symbols, options->root);
 	symbolize_look_up(recording, symbols);
-	int status = symbolize_write(file, recording, symbols, options->paths, options->path_count,
-				     &error, &counts);
+	packages_build(&packages, recording, options->root);
+	int status = symbolize_write(file, recording, symbols, &packages, options->paths,
+				     options->path_count, &error, &counts);
 	bool is_written = !ferror(file);
 	is_written = (file == stdout || fclose(file) == 0) && is_written;
 	if (status != 0)
@@ -387,6 +428,7 @@ int symbolize_dumps(const struct recording *recording, const struct options *opt
 		say("names of %zu addresses in %zu files written; %zu files "
 		    "are not on this machine",
 		    counts.addresses, counts.files, counts.missing_files);
+	packages_free(&packages);
 	symbols_free(symbols);
 	if (status != 0 || !is_written)
 		return -EIO;

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "read/read.h"
 #include "recording/recording.h"
+#include "packages.h"
 #include "symbols.h"
 
 struct symbolize_counts {
@@ -24,19 +25,18 @@ struct symbolize_counts {
 void symbolize_look_up(const struct recording *recording, struct symbols *symbols);
 
 /*
- * Copies the dumps to `to`, one after the other, and behind the first header the names that symbols
- * knows and the dumps do not. 0, or -errno and `error` filled.
+ * Copies the dumps to `to`, one after the other. Behind the first header it puts the names and
+ * packages that are known here and not in the dumps. 0, or -errno and `error` filled.
  */
 int symbolize_write(FILE *to, const struct recording *recording, struct symbols *symbols,
-		    char *const *paths, size_t path_count, struct read_error *error,
-		    struct symbolize_counts *counts);
+		    const struct packages *packages, char *const *paths, size_t path_count,
+		    struct read_error *error, struct symbolize_counts *counts);
 
 /* A line for the user. */
 typedef void symbolize_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* All of --symbolize: what goes wrong, and what was done, is said. 1: files were refused, as their
  * build is another one; -EIO: nothing can be written, or read. */
-int symbolize_dumps(const struct recording *recording, const struct options *options,
-		    symbolize_say *say);
+int symbolize_dumps(struct recording *recording, const struct options *options, symbolize_say *say);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * Lines of names, which an earlier analysis has put into a dump:
  *
- *   {"e":"names","path":P,"build_id":B,"texts":["",...],"code":[...],"data":[...]}
+ *   {"e":"names","path":P,"build_id":B,"package":N,"version":V,"from":F,
+ *    "texts":["",...],"code":[...],"data":[...]}
  *
  * keys.def says what each key has. With a `client` instead of a path, the addresses are of code
  * outside all files in that process.
@@ -19,6 +20,9 @@ struct names_line {
 	uint32_t path; /* string ids */
 	uint32_t build_id;
 	uint32_t client;
+	uint32_t package;
+	uint32_t package_version;
+	uint32_t package_sort;
 	uint32_t naming;
 	uint32_t *texts; /* string ids */
 	size_t text_count;
@@ -161,13 +165,19 @@ static bool find_naming(struct reading *reading, struct names_line *line)
 		    recording->namings[i].client == line->client)
 			break;
 	line->naming = (uint32_t)i;
-	if (i < recording->naming_count)
-		return true;
-	if (!reading_reserve(reading, &recording->namings, &reading->naming_capacity, i,
-			     sizeof(*recording->namings)))
-		return false;
-	recording->namings[recording->naming_count++] =
-		(struct rec_naming){ line->path, line->build_id, line->client };
+	if (i == recording->naming_count) {
+		if (!reading_reserve(reading, &recording->namings, &reading->naming_capacity, i,
+				     sizeof(*recording->namings)))
+			return false;
+		recording->namings[recording->naming_count++] = (struct rec_naming){
+			.path = line->path, .build_id = line->build_id, .client = line->client
+		};
+	}
+	if (line->package_sort) {
+		recording->namings[i].package = line->package;
+		recording->namings[i].package_version = line->package_version;
+		recording->namings[i].package_sort = line->package_sort;
+	}
 	return true;
 }
 

@@ -185,6 +185,10 @@ struct rec_naming {
 	uint32_t path; /* string ids */
 	uint32_t build_id;
 	uint32_t client;
+	/* Of the file: names/packages.h has the sorts; 0 = not known. */
+	uint32_t package;
+	uint32_t package_version;
+	uint32_t package_sort;
 };
 
 struct rec_named_frame {

@@ -127,3 +127,27 @@ const char *facts_request_source(enum request_source source)
 	};
 	return words[source];
 }
+
+const char *facts_frame_package(const struct analysis *analysis, uint32_t frame)
+{
+	const struct recording *recording = analysis->recording;
+	struct package package =
+		packages_of(&analysis->labels->packages, recording->frames[frame].module);
+	return package.name ? recording->strings[package.name] : package_word(package.sort);
+}
+
+/* "parse/read" is named after parse. */
+const char *facts_class_package(const struct analysis *analysis, uint32_t class)
+{
+	const struct recording *recording = analysis->recording;
+	const struct frame_names *names = analysis->labels ? &analysis->labels->frames : NULL;
+	const char *name = facts_class_name(analysis, class);
+	size_t length = strcspn(name, "/");
+	for (uint32_t frame = 0; names && names->first && frame < recording->frame_count; frame++)
+		for (uint32_t i = names->first[frame]; i < names->first[frame + 1]; i++) {
+			const char *function = recording->strings[names->names[i]];
+			if (strncmp(function, name, length) == 0 && function[length] == '\0')
+				return facts_frame_package(analysis, frame);
+		}
+	return "";
+}

@@ -40,6 +40,10 @@ const char *facts_request_source(enum request_source source);
  * numbers from the count of the classes on; their time is by samples, with their callees'. */
 const char *facts_class_name(const struct analysis *analysis, uint32_t class);
 const char *facts_class_kind(const struct analysis *analysis, uint32_t class);
+/* The package of the function that it is named after; "own", "" = not known. */
+const char *facts_class_package(const struct analysis *analysis, uint32_t class);
+/* The same of a frame. */
+const char *facts_frame_package(const struct analysis *analysis, uint32_t frame);
 uint64_t facts_class_self_ns(const struct analysis *analysis, uint32_t class);
 uint32_t facts_class_op_count(const struct analysis *analysis, uint32_t class);
 

@@ -37,6 +37,13 @@ static struct unnamed_files find_unnamed(const struct symbols *symbols)
 	return unnamed;
 }
 
+/* Text does not say them. */
+static bool wants_packages(const struct options *options)
+{
+	return options->json || options->diff || (options->rows && options->rows[0]) ||
+	       (options->export && options->export[0]);
+}
+
 void labels_build(struct labels *labels, struct recording *recording, const struct options *options,
 		  const struct callers_options *skips, enum class_by by)
 {
@@ -58,6 +65,8 @@ void labels_build(struct labels *labels, struct recording *recording, const stru
 		    options->folded[0] != '\0' || options->export[0] != '\0' ||
 			    options->html[0] != '\0' || options->rows[0] != '\0');
 	labels->unnamed = find_unnamed(symbols);
+	if (wants_packages(options))
+		packages_build(&labels->packages, recording, options->root);
 	spins_build(&labels->spins, recording, symbols);
 	callers_free(callers);
 	symbols_free(symbols);
@@ -71,5 +80,6 @@ void labels_free(struct labels *labels)
 	free(labels->sites);
 	stack_functions_free(&labels->functions);
 	frame_names_free(&labels->frames);
+	packages_free(&labels->packages);
 	*labels = (struct labels){ 0 };
 }

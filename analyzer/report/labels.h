@@ -14,6 +14,7 @@
 #include "names/callers.h"
 #include "names/classby.h"
 #include "names/framenames.h"
+#include "names/packages.h"
 
 /* Files whose addresses have no names, and why; a path is the first one of its sort. */
 struct unnamed_files {
@@ -31,6 +32,7 @@ struct labels {
 	uint32_t *sites;   /* string id per stack of a hold or wait */
 	struct stack_functions functions;
 	struct frame_names frames; /* of the stacks of samples */
+	struct packages packages;  /* if a report or an export wants them */
 	struct unnamed_files unnamed;
 	struct spins spins;
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/tuples.h"
 #include "recording/programs.h"
 #include "report.h"
 
@@ -47,6 +48,39 @@ static void emit_process(const struct analysis *analysis, struct emit *emit,
 	emit_row_end(emit);
 }
 
+/* The files with code, each once, with the packages that they are of. */
+static void emit_modules(const struct analysis *analysis, struct emit *emit)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "path" },    { .key = "build_id" }, { .key = "package" },
+		{ .key = "version" }, { .key = "from" },
+	};
+	const struct recording *recording = analysis->recording;
+	struct tuples known;
+	tuples_begin(&known, 2);
+	emit_table_begin(emit, "modules", EMIT_OBJECTS, columns,
+			 sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < recording->module_count; i++) {
+		const struct rec_module *module = &recording->modules[i];
+		const uint32_t key[] = { module->path, module->build_id };
+		uint32_t count = known.count;
+		if (tuples_add(&known, key) != count || rec_module_is_jit(recording, module))
+			continue;
+		struct package package = { .sort = PACKAGE_UNKNOWN };
+		if (analysis->labels)
+			package = packages_of(&analysis->labels->packages, i);
+		emit_row_begin(emit);
+		emit_cell_text(emit, recording->strings[module->path]);
+		emit_cell_text(emit, recording->strings[module->build_id]);
+		emit_cell_text(emit, recording->strings[package.name]);
+		emit_cell_text(emit, recording->strings[package.version]);
+		emit_cell_text(emit, package_word(package.sort));
+		emit_row_end(emit);
+	}
+	emit_table_end(emit);
+	tuples_free(&known);
+}
+
 void report_processes(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
@@ -78,4 +112,6 @@ void report_processes(const struct analysis *analysis, struct emit *emit)
 	if (threads->process_count > analysis->options->top)
 		emit_line(emit, "... and %zu more; --top shows them.",
 			  threads->process_count - analysis->options->top);
+	if (emit->format == EMIT_JSON)
+		emit_modules(analysis, emit);
 }

@@ -92,13 +92,17 @@ static struct symbolize_counts symbolize(char *const *paths, const char *to_path
 	struct symbolize_counts counts;
 	struct recording recording;
 	struct read_error error;
+	struct packages packages;
 	struct symbols *symbols;
 	FILE *to = fopen(to_path, "w");
 
 	ck_assert_int_eq(recording_read(&recording, paths, 1, &error, NULL), 0);
 	symbols = symbols_new(&recording, paths, 1);
 	symbolize_look_up(&recording, symbols);
-	ck_assert_int_eq(symbolize_write(to, &recording, symbols, paths, 1, &error, &counts), 0);
+	packages_build(&packages, &recording, "");
+	ck_assert_int_eq(
+		symbolize_write(to, &recording, symbols, &packages, paths, 1, &error, &counts), 0);
+	packages_free(&packages);
 	symbols_free(symbols);
 	recording_free(&recording);
 	fclose(to);
