@@ -51,6 +51,7 @@ void checks_stops(struct check *check, const struct analysis *analysis);
 void checks_unruly(struct check *check, const struct analysis *analysis);
 
 /* checks_groups.c */
-void checks_groups(struct check *check, const struct analysis *analysis);
+void checks_groups(struct check *check, const struct analysis *analysis,
+		   const struct replayer *replayer);
 
 #endif
