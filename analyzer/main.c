@@ -102,8 +102,31 @@ static void begin_output(struct emit *emit, const struct options *options)
 		   terminal_columns(options->wide), terminal_wants_color(options->color));
 }
 
-static int print_folded_tail(const struct recording *recording, const struct options *options,
-			     const struct labels *labels)
+static bool asks_for_tail(const struct options *options)
+{
+	return options->tail && options->tail[0];
+}
+
+static bool write_tail_stacks(enum folded_of of, const struct analysis *analysis)
+{
+	char said[FOLDED_TAIL_BYTES];
+	bool has_tail = folded_tail_write_stacks(stdout, of, analysis, said);
+	if (!has_tail || !analysis->options->quiet)
+		complain("%s", said);
+	return has_tail;
+}
+
+static bool write_tail_parts(const struct analysis *analysis)
+{
+	bool has_tail = folded_tail_write(stdout, analysis);
+	if (!has_tail)
+		complain("--folded tail: there are too few requests that were finished");
+	return has_tail;
+}
+
+/* `of`: NULL: the parts of requests. */
+static int print_folded_tail(const enum folded_of *of, const struct recording *recording,
+			     const struct options *options, const struct labels *labels)
 {
 	struct analysis analysis;
 	char error[OPTIONS_ERROR_BYTES];
@@ -111,9 +134,7 @@ static int print_folded_tail(const struct recording *recording, const struct opt
 		complain("%s", error);
 		return EXIT_TROUBLE;
 	}
-	bool has_tail = folded_tail_write(stdout, &analysis);
-	if (!has_tail)
-		complain("--folded tail: there are too few requests that were finished");
+	bool has_tail = of ? write_tail_stacks(*of, &analysis) : write_tail_parts(&analysis);
 	analysis_free(&analysis);
 	return has_tail ? 0 : EXIT_TROUBLE;
 }
@@ -123,13 +144,15 @@ static int print_folded(const struct recording *recording, const struct options 
 {
 	enum folded_of of;
 	if (strcmp(options->folded, "tail") == 0)
-		return print_folded_tail(recording, options, labels);
+		return print_folded_tail(NULL, recording, options, labels);
 	if (!folded_parse(options->folded, &of)) {
 		complain("--folded: \"%.60s\" is none of wait, cpu, wall, lock, tail; "
 			 "give one of them",
 			 options->folded);
 		return EXIT_TROUBLE;
 	}
+	if (asks_for_tail(options))
+		return print_folded_tail(&of, recording, options, labels);
 	folded_print(stdout, of, recording, labels);
 	return 0;
 }

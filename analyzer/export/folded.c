@@ -60,13 +60,10 @@ void folded_put_text(FILE *file, const char *text)
 		fputc(*text == ';' ? ',' : (unsigned char)*text < ' ' ? '?' : *text, file);
 }
 
-static void put_line(FILE *file, const struct walk *walk, const struct stack_sum *sum)
+static void put_stack(FILE *file, const struct walk *walk, const struct stack_sum *sum)
 {
 	const char *thread = walk->recording->strings[sum->thread_name];
 	uint32_t functions[FUNCTION_STACK_MAX];
-	uint64_t us = (sum->ns + 500) / 1000;
-	if (us == 0)
-		return;
 	folded_put_text(file, *thread ? thread : "?");
 	for (size_t i = walk_stack(walk, sum->stack, functions, FUNCTION_STACK_MAX); i-- > 0;) {
 		fputc(';', file);
@@ -79,16 +76,46 @@ static void put_line(FILE *file, const struct walk *walk, const struct stack_sum
 		folded_put_text(file, leaf);
 	}
 	free(leaf);
+}
+
+static void put_line(FILE *file, const struct walk *walk, const struct stack_sum *sum)
+{
+	uint64_t us = (sum->ns + 500) / 1000;
+	if (us == 0)
+		return;
+	put_stack(file, walk, sum);
 	fprintf(file, " %" PRIu64 "\n", us);
 }
 
 static void folded_write(FILE *file, enum folded_of of, struct walk *walk)
 {
 	struct stack_sums sums;
-	stack_sums_build(&sums, walk);
+	stack_sums_build(&sums, walk, NULL);
 	for (size_t i = 0; i < sums.count; i++)
 		if (is_of(of, &sums.sums[i]))
 			put_line(file, walk, &sums.sums[i]);
+	stack_sums_free(&sums);
+}
+
+static uint64_t per_span(uint64_t ns, size_t count)
+{
+	return count ? (ns + count / 2) / count : 0;
+}
+
+void folded_print_tail(FILE *file, enum folded_of of, struct walk *walk,
+		       const struct slow_spans *spans)
+{
+	struct stack_sums sums;
+	stack_sums_build(&sums, walk, spans);
+	for (size_t i = 0; i < sums.count; i++) {
+		const struct slow_time *inside = &sums.sums[i].inside;
+		uint64_t usual_ns = per_span(inside->other_ns, spans->count - spans->slow_count);
+		uint64_t slow_ns = per_span(inside->slow_ns, spans->slow_count);
+		if (!is_of(of, &sums.sums[i]) || !(usual_ns || slow_ns))
+			continue;
+		put_stack(file, walk, &sums.sums[i]);
+		fprintf(file, " %" PRIu64 " %" PRIu64 "\n", usual_ns, slow_ns);
+	}
 	stack_sums_free(&sums);
 }
 

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "slowspans.h"
 #include "walk.h"
 
 enum folded_of {
@@ -29,5 +30,9 @@ void folded_put_text(FILE *file, const char *text);
 /* Of a recording that is not analyzed. */
 void folded_print(FILE *file, enum folded_of of, const struct recording *recording,
 		  const struct labels *labels);
+
+/* The same with two counts, for difffolded.pl: nanoseconds in a usual request, in a slow one. */
+void folded_print_tail(FILE *file, enum folded_of of, struct walk *walk,
+		       const struct slow_spans *spans);
 
 #endif

@@ -15,6 +15,7 @@
 #include "infer/requests.h"
 #include "page.h"
 #include "pools.h"
+#include "slowspans.h"
 #include "stacktree.h"
 #include "walk.h"
 
@@ -38,16 +39,8 @@ enum item_word {
 /* Beside the tuple of an item. */
 struct item_sums {
 	uint64_t ns;
-	uint64_t slow_ns;
-	uint64_t other_ns;
+	struct slow_time inside;
 	uint32_t slices;
-};
-
-struct inside {
-	uint64_t start_ns;
-	uint64_t end_ns;
-	uint32_t thread;
-	bool is_slow;
 };
 
 struct flames {
@@ -64,99 +57,8 @@ struct flames {
 	struct tuples parts; /* (item, part of the run) */
 	uint64_t *part_ns;   /* by those */
 	size_t parts_room;
-	struct inside *requests; /* by thread, each in order of begin */
-	size_t request_count;
-	size_t slow_count;
-	uint64_t slow_from_ns;
-	uint64_t longest_ns; /* request */
+	struct slow_spans requests; /* none, where there are no requests */
 };
-
-/* --- Requests --- */
-
-static int compare_lengths(const void *a, const void *b)
-{
-	const struct inside *left = a, *right = b;
-	uint64_t one = left->end_ns - left->start_ns, two = right->end_ns - right->start_ns;
-	return (one > two) - (one < two);
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct inside *left = a, *right = b;
-	if (left->thread != right->thread)
-		return left->thread < right->thread ? -1 : 1;
-	return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
-}
-
-/* The requests by which hypotheses are judged. */
-static void find_requests(struct flames *flames)
-{
-	const struct requests *from = flames->walk.requests;
-	size_t all_count;
-	struct walk_request *all = walk_requests(&flames->walk, &all_count);
-	flames->requests = memory_new(all_count, sizeof(*flames->requests));
-	for (size_t i = 0; i < all_count; i++)
-		if (request_is_judged(from, &from->requests[all[i].request]) &&
-		    flames->analysis->recording->ops[all[i].op].thread != NO_INDEX)
-			flames->requests[flames->request_count++] = (struct inside){
-				.start_ns = all[i].start_ns,
-				.end_ns = all[i].end_ns,
-				.thread = flames->analysis->recording->ops[all[i].op].thread,
-			};
-	free(all);
-	if (flames->request_count == 0)
-		return;
-	qsort(flames->requests, flames->request_count, sizeof(*flames->requests), compare_lengths);
-	const struct inside *slow = &flames->requests[flames->request_count * SLOW_PERCENT / 100];
-	const struct inside *last = &flames->requests[flames->request_count - 1];
-	flames->slow_from_ns = slow->end_ns - slow->start_ns;
-	flames->longest_ns = last->end_ns - last->start_ns;
-	for (size_t i = 0; i < flames->request_count; i++) {
-		struct inside *request = &flames->requests[i];
-		request->is_slow = request->end_ns - request->start_ns >= flames->slow_from_ns;
-		flames->slow_count += request->is_slow;
-	}
-	qsort(flames->requests, flames->request_count, sizeof(*flames->requests), compare_places);
-}
-
-/* The first request of a thread that begins at that time or later. */
-static size_t first_request(const struct flames *flames, uint32_t thread, uint64_t after_ns)
-{
-	size_t low = 0, high = flames->request_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct inside *request = &flames->requests[middle];
-		if (request->thread < thread ||
-		    (request->thread == thread && request->start_ns < after_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Counts to each request that the thread was in meanwhile. */
-static void add_to_requests(const struct flames *flames, struct item_sums *sums,
-			    const struct walk_slice *slice)
-{
-	uint64_t after_ns =
-		slice->start_ns > flames->longest_ns ? slice->start_ns - flames->longest_ns : 0;
-	if (flames->request_count == 0)
-		return;
-	for (size_t i = first_request(flames, slice->thread, after_ns); i < flames->request_count;
-	     i++) {
-		const struct inside *request = &flames->requests[i];
-		if (request->thread != slice->thread || request->start_ns >= slice->end_ns)
-			break;
-		uint64_t from = request->start_ns > slice->start_ns ? request->start_ns
-								    : slice->start_ns,
-			 to = request->end_ns < slice->end_ns ? request->end_ns : slice->end_ns;
-		if (to > from && request->is_slow)
-			sums->slow_ns += to - from;
-		else if (to > from)
-			sums->other_ns += to - from;
-	}
-}
 
 /* --- Items --- */
 
@@ -218,7 +120,7 @@ static void add_slice(struct flames *flames, const struct walk_slice *slice)
 	struct item_sums *sums = &flames->sums[item];
 	sums->ns += slice->end_ns - slice->start_ns;
 	sums->slices++;
-	add_to_requests(flames, sums, slice);
+	slow_spans_add(&flames->requests, slice, &sums->inside);
 	add_to_parts(flames, item, slice);
 }
 
@@ -253,7 +155,8 @@ static void choose_items(struct flames *flames)
 /* Of several numbers per item, the one in this column. */
 static uint64_t sum_of(const struct item_sums *sums, size_t column)
 {
-	const uint64_t all[] = { sums->ns, sums->slices, sums->slow_ns, sums->other_ns };
+	const uint64_t all[] = { sums->ns, sums->slices, sums->inside.slow_ns,
+				 sums->inside.other_ns };
 	return all[column];
 }
 
@@ -321,7 +224,7 @@ static void build(struct flames *flames, const struct analysis *analysis)
 	tuples_begin(&flames->items, ITEM_WORDS);
 	tuples_begin(&flames->parts, 2);
 	if (flames->walk.requests)
-		find_requests(flames);
+		slow_spans_of_requests(&flames->requests, flames->walk.requests, SLOW_PERCENT);
 	for (uint32_t thread = 0; thread < walk_thread_count(&flames->walk); thread++)
 		for (walk_thread(&flames->walk, thread); walk_next(&flames->walk, &slice);)
 			add_slice(flames, &slice);
@@ -332,7 +235,7 @@ static void tear_down(struct flames *flames)
 {
 	free(flames->sums);
 	free(flames->part_ns);
-	free(flames->requests);
+	slow_spans_free(&flames->requests);
 	free(flames->shown_of);
 	tuples_free(&flames->parts);
 	tuples_free(&flames->items);
@@ -348,9 +251,10 @@ void page_flames(const struct analysis *analysis, struct emit *emit)
 	stack_tree_emit(&flames.tree, emit);
 	emit_items(&flames, emit);
 	emit_parts(&flames, emit);
-	emit_count(emit, "slow_requests", NULL, flames.slow_count);
-	emit_count(emit, "other_requests", NULL, flames.request_count - flames.slow_count);
+	emit_count(emit, "slow_requests", NULL, flames.requests.slow_count);
+	emit_count(emit, "other_requests", NULL,
+		   flames.requests.count - flames.requests.slow_count);
 	emit_count(emit, "left_out_ns", NULL, flames.left_out_ns);
-	emit_count(emit, "slow_from_ns", NULL, flames.slow_from_ns);
+	emit_count(emit, "slow_from_ns", NULL, flames.requests.slow_from_ns);
 	tear_down(&flames);
 }

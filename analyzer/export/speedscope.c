@@ -141,7 +141,7 @@ static void put_all_threads(struct speedscope *out)
 	struct stack_sums sums;
 	uint64_t ns = 0;
 	bool is_first = true;
-	stack_sums_build(&sums, &out->walk);
+	stack_sums_build(&sums, &out->walk, NULL);
 	for (size_t i = 0; i < sums.count; i++)
 		ns += sums.sums[i].ns;
 	put_profile_begin(out, "all threads", ns);

@@ -8,6 +8,7 @@
 #ifndef WCPROF_STACKSUMS_H
 #define WCPROF_STACKSUMS_H
 
+#include "slowspans.h"
 #include "walk.h"
 
 struct stack_sum {
@@ -18,6 +19,7 @@ struct stack_sum {
 	uint32_t name;
 	uint64_t ns;
 	uint64_t count; /* of slices */
+	struct slow_time inside;
 };
 
 struct stack_sums {
@@ -25,7 +27,11 @@ struct stack_sums {
 	size_t count;
 };
 
-void stack_sums_build(struct stack_sums *, struct walk *);
+/*
+ * `spans`: what slices may be inside of; NULL: nothing. Else running time is shared out by the
+ * samples that were taken inside: the next sample after a slice may be another request's.
+ */
+void stack_sums_build(struct stack_sums *, struct walk *, const struct slow_spans *spans);
 void stack_sums_free(struct stack_sums *);
 
 /* By stack: the first one with the same functions; to be freed. */

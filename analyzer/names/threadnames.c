@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "format.h"
 #include "recording/intern.h"
+#include "recording/samples.h"
 
 enum { TEXT_BYTES_MAX = 2048 };
 
@@ -137,7 +138,8 @@ static void collect_votes(struct naming *naming)
 		if (recording->ops[i].kind != KIND_THREAD)
 			vote(naming, recording->ops[i].thread, recording->extras[i].stack);
 	for (size_t i = 0; i < recording->sample_count; i++)
-		vote(naming, recording->samples[i].thread, recording->samples[i].stack);
+		if (!samples_is_outside(recording, recording->samples[i].stack))
+			vote(naming, recording->samples[i].thread, recording->samples[i].stack);
 }
 
 static int compare_votes(const void *left, const void *right)

@@ -133,6 +133,34 @@ uint64_t samples_cpu_at(const struct rec_sample *samples, size_t count, uint64_t
 			  (double)(at_ns - before->at_ns) / (double)(after->at_ns - before->at_ns));
 }
 
+bool samples_is_outside(const struct recording *recording, uint32_t stack)
+{
+	static const char begin[] = "[outside:";
+	const struct rec_stack *frames = &recording->stacks[stack];
+	const char *text =
+		stack && frames->frame_count == 1
+			? rec_frame_text(recording, recording->frames[frames->first_frame])
+			: NULL;
+
+	return text && strncmp(text, begin, strlen(begin)) == 0;
+}
+
+size_t samples_outside(const struct recording *recording, size_t *inside)
+{
+	size_t outside = 0, others = 0;
+
+	for (size_t i = 0; i < recording->sample_count; i++) {
+		uint32_t stack = recording->samples[i].stack;
+		bool is_outside = samples_is_outside(recording, stack);
+
+		outside += is_outside;
+		others += stack && !is_outside;
+	}
+	if (inside)
+		*inside = others;
+	return outside;
+}
+
 uint64_t samples_cpu_ns(const struct recording *recording)
 {
 	const struct rec_sample *samples = recording->samples;

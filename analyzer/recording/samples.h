@@ -24,6 +24,12 @@ const struct rec_sample *samples_of_thread(const struct recording *recording, ui
  */
 uint64_t samples_cpu_at(const struct rec_sample *samples, size_t count, uint64_t at_ns);
 
+/* The text in place of a stack says that a sample's thread was not in what WCPROF_SAMPLE_WHEN asks
+ * for: what it ran is not known. */
+bool samples_is_outside(const struct recording *recording, uint32_t stack);
+/* How many samples have such a text; those with call stacks, if `inside` is not NULL. */
+size_t samples_outside(const struct recording *recording, size_t *inside);
+
 /* CPU time of all threads between their first and last samples. */
 uint64_t samples_cpu_ns(const struct recording *recording);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "facts.h"
+#include "recording/samples.h"
 #include "verdict.h"
 
 static const double SURELY = 3; /* standard errors from nothing */
@@ -58,7 +59,11 @@ enum confidence confidence_of(const struct analysis *analysis, char why[CONFIDEN
 	if (!analysis->actual_makespan_ns)
 		add(why, "nothing was recorded", ", ");
 	if (may_spin(analysis))
-		add(why, "no samples: spinning is not known", ", ");
+		add(why,
+		    samples_outside(analysis->recording, NULL)
+			    ? "samples on a condition: spinning is not known"
+			    : "no samples: spinning is not known",
+		    ", ");
 	return why[0] ? CONFIDENCE_FAIR : CONFIDENCE_SURE;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "recording/samples.h"
 #include "report.h"
 
 static void emit_function(const struct analysis *analysis, struct emit *emit,
@@ -55,6 +56,18 @@ static void say_unsampled(const struct recording *recording, struct emit *emit)
 	}
 }
 
+/* Shares stay those of all CPU time. */
+static void say_condition(const struct recording *recording, struct emit *emit)
+{
+	size_t inside, outside = samples_outside(recording, &inside);
+	if (outside)
+		emit_line(emit,
+			  "Samples were taken on a condition (WCPROF_SAMPLE_WHEN): %zu of %zu have "
+			  "stacks. What ran outside of it is [outside:...], and no what-if goes by "
+			  "them.",
+			  inside, inside + outside);
+}
+
 void report_functions(const struct analysis *analysis, struct emit *emit)
 {
 	static const struct emit_column columns[] = {
@@ -74,6 +87,7 @@ void report_functions(const struct analysis *analysis, struct emit *emit)
 			  "No samples were recorded; WCPROF_SAMPLE_HZ=99 takes 99 per second of "
 			  "CPU time.");
 	say_unsampled(analysis->recording, emit);
+	say_condition(analysis->recording, emit);
 	emit_table_begin(emit, "functions", EMIT_OBJECTS, columns,
 			 sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < functions->count; i++) {

@@ -101,6 +101,9 @@ int reports_choose(struct options *options, char error[OPTIONS_ERROR_BYTES])
 		snprintf(error, OPTIONS_ERROR_BYTES,
 			 "--tail: \"%.20s\" is no percentile from 50 to 99.9; give one, e.g. 99",
 			 options->tail);
+	else if (options->tail && tailed_class(options->tail) && !options->folded[0])
+		snprintf(error, OPTIONS_ERROR_BYTES,
+			 "--tail: calls of a class are told as stacks; give --folded wall, too");
 	else if (trace_url_check(options->trace_url, error) != 0)
 		return -EINVAL;
 	else if (options->path_count == 0 && !options->help && !options->version)

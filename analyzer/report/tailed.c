@@ -10,11 +10,19 @@
 
 static const double STANDARD = 99;
 
+const char *tailed_class(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	return colon && colon[1] ? colon + 1 : NULL;
+}
+
 double tailed_percent(const char *text)
 {
 	char *end;
 	double percent = strtod(text, &end);
-	return end == text || *end || !(percent >= 50 && percent <= 99.9) ? 0 : percent;
+	return end == text || (*end && *end != ':') || !(percent >= 50 && percent <= 99.9)
+		       ? 0
+		       : percent;
 }
 
 double tailed_asked(const struct options *options)

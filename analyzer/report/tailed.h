@@ -19,6 +19,8 @@ struct tailed {
 
 struct options;
 
+/* "95:parse_*": the pattern of classes whose calls are asked for; NULL = requests are. */
+const char *tailed_class(const char *text);
 /* A percentile that may be asked for; 0 = the text is none. */
 double tailed_percent(const char *text);
 /* The one that --tail asks for; 99 if it is not given. */

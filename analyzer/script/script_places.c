@@ -24,6 +24,7 @@
 
 #include "base/memory.h"
 #include "format.h"
+#include "recording/samples.h"
 
 /* Sides of a call. */
 enum side { SIDE_BEFORE, SIDE_AFTER, SIDE_LINK };
@@ -174,6 +175,10 @@ void script_places_begin(struct script_places *places, const struct recording *r
 	size_t stacks = 0;
 
 	contexts_begin(&places->contexts, rec, functions);
+	/* Samples that were taken on a condition tell of their stretches alone. So calls tell, as
+	 * where there are no samples. */
+	if (samples_outside(rec, NULL))
+		return;
 	for (size_t i = 0; has_functions && i < rec->sample_count; i++)
 		stacks += rec->samples[i].stack != 0;
 	if (!stacks)

@@ -78,10 +78,50 @@ START_TEST(other_words_are_none)
 }
 END_TEST
 
+/* Of 2.4 ms in the slow one three samples tell; the first one is the usual one's. */
+static const struct {
+	enum folded_of of;
+	const char *lines;
+} tails[] = {
+	/* 0 */ { FOLDED_CPU, "n1;n10;n11 2000000 800000\nn1;n10 0 800000\n"
+			      "n1;n10;n11;n11 0 800000\n" },
+	/* 1 */
+	{ FOLDED_WALL, "n1;[unexplained] 0 600000\nn1;n10;n11 2000000 800000\n"
+		       "n1;n10 0 800000\nn1;n10;n11;n11 0 800000\n" },
+	/* 2 */ { FOLDED_LOCK, "" },
+};
+
+START_TEST(slow_ones_have_their_own_samples)
+{
+	struct slow_span list[] = {
+		{ .start_ns = 0, .end_ns = 2000000, .thread = 0 },
+		{ .start_ns = 2000000, .end_ns = 5000000, .thread = 0, .is_slow = true },
+	};
+	const struct slow_spans spans = {
+		.spans = list, .span_count = 2, .count = 2, .slow_count = 1, .longest_ns = 3000000
+	};
+	const struct labels labels = { .frames = cpu_names };
+	struct sketch sketch;
+	struct walk walk;
+	char *text;
+	size_t length;
+	cpu_sketch(&sketch);
+	walk_begin_plain(&walk, &sketch.rec, &labels);
+	FILE *file = open_memstream(&text, &length);
+	folded_print_tail(file, tails[_i].of, &walk, &spans);
+	fclose(file);
+	ck_assert_str_eq(text, tails[_i].lines);
+	free(text);
+	walk_end(&walk);
+	sketch_free(&sketch);
+}
+END_TEST
+
 SUITE()
 {
 	LOOP(lines_are_thread_frames_reason_and_time, 0, 4);
 	TEST(only_blocked_time_of_calls_counts);
 	TEST(names_cannot_break_a_line);
 	TEST(other_words_are_none);
+	EACH(slow_ones_have_their_own_samples, tails);
 }

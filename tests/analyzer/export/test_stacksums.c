@@ -13,7 +13,7 @@ START_TEST(equal_functions_and_leaves_are_one_sum)
 	const struct labels labels = { .frames = cpu_names };
 	cpu_sketch(&sketch);
 	walk_begin_plain(&walk, &sketch.rec, &labels);
-	stack_sums_build(&sums, &walk);
+	stack_sums_build(&sums, &walk, NULL);
 	for (size_t i = 0; i < sums.count; i++) {
 		const struct stack_sum *sum = &sums.sums[i];
 		char *leaf = stack_leaf(&walk, stack_leaf_number(sum->state, sum->cause), sum->name,

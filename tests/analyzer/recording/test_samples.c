@@ -118,8 +118,37 @@ START_TEST(all_that_was_used_is_the_sum_of_the_threads)
 }
 END_TEST
 
+START_TEST(a_text_in_place_of_a_stack_is_outside)
+{
+	static const char *strings[] = { "", "[outside:request>p95]", "run a.py:3" };
+	static struct rec_frame frames[] = { { .offset = REC_FRAME_TEXT + 1 },
+					     { .offset = REC_FRAME_TEXT + 2 },
+					     { .offset = 4096 } };
+	static struct rec_stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 1 }, { 2, 1 }, { 0, 2 } };
+	struct recording recording = { .strings = strings,
+				       .string_count = 3,
+				       .frames = frames,
+				       .frame_count = 3,
+				       .stacks = stacks,
+				       .stack_count = 5 };
+	struct rec_sample samples[6] = { { .stack = 0 } };
+	size_t inside;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		samples[i].stack = i;
+		ck_assert_int_eq(samples_is_outside(&recording, i), i == 1);
+	}
+	recording.samples = samples;
+	recording.sample_count = 6;
+	ck_assert_uint_eq(samples_outside(&recording, &inside), 1);
+	ck_assert_uint_eq(inside, 3);
+	ck_assert_uint_eq(samples_outside(&recording, NULL), 1);
+}
+END_TEST
+
 SUITE()
 {
+	TEST(a_text_in_place_of_a_stack_is_outside);
 	TEST(all_that_was_used_is_the_sum_of_the_threads);
 	TEST(they_are_sorted_by_thread_then_time);
 	LOOP(each_thread_has_its_own, 0, 4);

@@ -11,7 +11,10 @@
 
 static struct analysis analysis_of(bool has_script)
 {
-	struct analysis analysis = { .has_script = has_script, .actual_makespan_ns = 1000000 };
+	static const struct recording nothing;
+	struct analysis analysis = { .recording = &nothing,
+				     .has_script = has_script,
+				     .actual_makespan_ns = 1000000 };
 	for (enum check_id id = 0; id < CHECK_COUNT; id++) {
 		analysis.checks.rows[id].state = CHECK_PASSED;
 		snprintf(analysis.checks.rows[id].line, CHECK_LINE_BYTES, "cause %d", (int)id);

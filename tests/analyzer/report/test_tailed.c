@@ -110,6 +110,10 @@ START_TEST(percentiles_are_numbers_in_range)
 	ck_assert_double_eq(tailed_percent("99"), 99);
 	ck_assert_double_eq(tailed_percent("99.9"), 99.9);
 	ck_assert_double_eq(tailed_percent("50"), 50);
+	ck_assert_double_eq(tailed_percent("95:db::parse"), 95);
+	ck_assert_str_eq(tailed_class("95:db::parse"), "db::parse");
+	ck_assert_ptr_null(tailed_class("95"));
+	ck_assert_ptr_null(tailed_class("95:"));
 	static const char *const wrong[] = { "", "49", "100", "p99", "99%", "nan" };
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		ck_assert_double_eq(tailed_percent(wrong[i]), 0);
