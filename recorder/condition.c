@@ -353,7 +353,7 @@ static bool holds(struct condition_term *term, const struct self *self,
 }
 
 enum condition_verdict condition_judge(struct condition *condition, const struct self *self,
-				       struct request_now *request)
+				       uint64_t now, struct request_now *request)
 {
 	bool asks = condition_asks_for_requests(condition);
 
@@ -361,7 +361,7 @@ enum condition_verdict condition_judge(struct condition *condition, const struct
 	for (uint32_t i = 0; i < condition->count; i++)
 		if (!holds(&condition->terms[i], self, request))
 			return CONDITION_NO;
-	return !asks || condition_is_reached(condition, *request, clock_now_ticks())
-		       ? CONDITION_YES
-		       : CONDITION_LATER;
+	if (!asks || condition_is_reached(condition, *request, now ? now : clock_now_ticks()))
+		return CONDITION_YES;
+	return CONDITION_LATER;
 }

@@ -59,8 +59,9 @@ bool condition_asks_for_requests(const struct condition *) HIDDEN;
 /* LATER: if its request goes on until it is old enough. */
 enum condition_verdict { CONDITION_NO, CONDITION_LATER, CONDITION_YES };
 
-/* Of the calling thread, now; `request` is what it is at. */
-enum condition_verdict condition_judge(struct condition *, const struct self *,
+/* Of the calling thread; `now_ticks` 0: the clock is read if it matters. `request` is what it is
+ * at. */
+enum condition_verdict condition_judge(struct condition *, const struct self *, uint64_t now_ticks,
 				       struct request_now *request) HIDDEN;
 /* Whether the request of a verdict LATER is old enough by now, or was when it ended. */
 bool condition_is_reached(struct condition *, struct request_now request,

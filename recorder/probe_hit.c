@@ -216,7 +216,7 @@ static bool is_in_place(struct self *self, struct probe *probe, struct probe_sta
 
 	if (probe->when.count == 0)
 		return true;
-	verdict = condition_judge(&probe->when, self, &request);
+	verdict = condition_judge(&probe->when, self, 0, &request);
 	if (verdict == CONDITION_LATER && may_wait)
 		stack->request = (request.begun_ticks & ~REQUEST_KIND_BIT) |
 				 (request.kind == REQUESTS_MARKED);

@@ -107,22 +107,22 @@ void sample_set_condition(const char *text)
 }
 
 /* The stack of a thread for which the condition does not hold; 0: it does, or there is none. */
-static uint32_t stack_instead(struct self *self)
+static uint32_t stack_instead(struct self *self, uint64_t now)
 {
 	struct when *when = load_acquire(&present_when);
 	struct request_now request;
 	uint64_t word;
 
-	if (!when || condition_judge(&when->condition, self, &request) == CONDITION_YES)
+	if (!when || condition_judge(&when->condition, self, now, &request) == CONDITION_YES)
 		return 0;
 	self_count(self, COUNTER_unmet_samples);
 	word = STACK_TEXT | string_intern(when->text, when->text_bytes);
 	return stack_intern(&word, 1);
 }
 
-static uint32_t stack_for(struct self *self, const ucontext_t *context)
+static uint32_t stack_for(struct self *self, uint64_t now, const ucontext_t *context)
 {
-	uint32_t stack = stack_instead(self);
+	uint32_t stack = stack_instead(self, now);
 
 	return stack ? stack : stack_capture_interrupted(self, context);
 }
@@ -141,7 +141,7 @@ static void take_sample(const ucontext_t *context)
 	context_follow(self);
 	now = clock_now_ticks();
 	if (stacks_count(recorder_arena) < SAMPLE_STACKS_MAX)
-		mark_sample(self, now, stack_for(self, context));
+		mark_sample(self, now, stack_for(self, now, context));
 	else
 		self_count(self, COUNTER_skipped_samples);
 	slow_path_end(self, &path);

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include <fcntl.h>
@@ -23,7 +25,7 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
 static int zero_fd, null_fd, epoll_fd, ready_fd;
-static int pipe_fds[2];
+static int pipe_fds[2], client_fd, accepted_fd;
 
 static uint64_t cpu_ns(void)
 {
@@ -90,6 +92,31 @@ static void epoll_ready(void)
 {
 	struct epoll_event event;
 	epoll_wait(ready_fd, &event, 1, -1);
+}
+
+/* A client's question and its answer, both ends in one thread. */
+static void request(void)
+{
+	char byte = 'x';
+	(void)!write(client_fd, &byte, 1);
+	(void)!read(accepted_fd, &byte, 1);
+	(void)!write(accepted_fd, &byte, 1);
+	(void)!read(client_fd, &byte, 1);
+}
+
+static void connect_client(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t bytes = sizeof(sa_family_t); /* the kernel chooses a name */
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	client_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	(void)!bind(listener, (struct sockaddr *)&address, bytes);
+	listen(listener, 1);
+	bytes = sizeof(address);
+	getsockname(listener, (struct sockaddr *)&address, &bytes);
+	(void)!connect(client_fd, (struct sockaddr *)&address, bytes);
+	accepted_fd = accept(listener, NULL, NULL);
 }
 
 static FILE *zeros, *nowhere;
@@ -170,6 +197,8 @@ int main(void)
 	measure("read,/dev/zero", read_zero);
 	measure("write,/dev/null", write_null);
 	measure("write+read,pipe", pipe_pair);
+	connect_client();
+	measure("read+write,client", request);
 	measure("epoll_wait,nothing", epoll_nothing);
 	measure("epoll_wait,ready", epoll_ready);
 	zeros = fopen("/dev/zero", "r");

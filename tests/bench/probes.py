@@ -11,6 +11,9 @@ BUILD = os.path.abspath(os.environ.get("B", "build"))
 ROWS = [("every call recorded", ["called"]),
         ("none recorded: all shorter than --min", ["--min", "1s", "called"]),
         ("none recorded: a condition on an argument", ["called if $arg1:u32 == 4000000000"]),
+        ("none recorded: not in a request (--when)", ["--when", "request>p95", "called"]),
+        ("none recorded: no such op (--when)", ["--when", "op:never", "called"]),
+        ("none recorded: no lock (--when)", ["--when", "lock", "called"]),
         ("recorded with two arguments", ["called($arg1:s32, $arg2:s32)"])]
 
 

@@ -133,7 +133,7 @@ static enum condition_verdict judge(const char *text)
 {
 	ck_assert(condition_parse(text, strlen(text), &condition, NULL));
 	condition_settle(&condition);
-	return condition_judge(&condition, self, &request);
+	return condition_judge(&condition, self, 0, &request);
 }
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server of which one request in EVERY is slow: `rareslow PORT REQUESTS [mark]` (0 = for ever).
+ * A server of which one request in EVERY is slow: `rareslow REQUESTS [mark]` (0 = for ever).
  *
  * Each request uses CPU time in usual_work(), a slow one also in slow_branch(), 20 times as much.
  * Two connections, a thread each; their client is a child process. With `mark` each request is an
@@ -79,17 +79,14 @@ static void *serve(void *argument)
 	return NULL;
 }
 
-static int ask(uint16_t port, long requests)
+static int ask(const struct sockaddr_in *address, long requests)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons(port),
-				       .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int sockets[CONNECTIONS];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < CONNECTIONS; i++) {
 		sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-		if (connect(sockets[i], (struct sockaddr *)&address, sizeof(address)) != 0)
+		if (connect(sockets[i], (const struct sockaddr *)address, sizeof(*address)) != 0)
 			return 1;
 	}
 	for (long n = 0; requests == 0 || n < requests; n++) {
@@ -105,26 +102,25 @@ static int ask(uint16_t port, long requests)
 
 int main(int argc, char **argv)
 {
-	uint16_t port = (uint16_t)(argc > 2 ? atoi(argv[1]) : 0);
 	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons(port),
 				       .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	int listener = socket(AF_INET, SOCK_STREAM, 0), yes = 1, status = 0;
+	socklen_t bytes = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), status = 0;
 	pthread_t threads[CONNECTIONS];
 	pid_t child;
 
-	if (argc < 3)
+	if (argc < 2)
 		return 2;
-	marks = argc > 3 && strcmp(argv[3], "mark") == 0;
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-	    listen(listener, CONNECTIONS) != 0) {
+	marks = argc > 2 && strcmp(argv[2], "mark") == 0;
+	if (bind(listener, (struct sockaddr *)&address, bytes) != 0 ||
+	    listen(listener, CONNECTIONS) != 0 ||
+	    getsockname(listener, (struct sockaddr *)&address, &bytes) != 0) {
 		perror("rareslow");
 		return 1;
 	}
 	child = fork();
 	if (child == 0)
-		_exit(ask(port, atol(argv[2])));
+		_exit(ask(&address, atol(argv[1])));
 	for (int i = 0; i < CONNECTIONS; i++)
 		pthread_create(&threads[i], NULL, serve,
 			       (void *)(intptr_t)accept(listener, NULL, NULL));
