@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "mark.h"
 #include "roster.h"
 #include "syscalls.h"
 #include "text.h"
@@ -53,6 +54,14 @@ void delays_update(struct slot *slot)
 	if (thread && read_delay(load_relaxed(&slot->tid), &delay_ns) &&
 	    load_acquire(&slot->thread) == thread)
 		store_relaxed(&slot->delay_ns, delay_ns);
+}
+
+void delays_update_all(struct arena *arena)
+{
+	uint32_t slots = mark_gap_ticks == MARK_NEVER ? 0 : roster_made(arena);
+
+	for (uint32_t i = 0; i < slots; i++)
+		delays_update(roster_slot(arena, i));
 }
 
 void delays_tick(struct arena *arena, uint64_t now_ns)

@@ -15,6 +15,9 @@ enum { DELAYS_TICK_MS = 50 };
 /* Brings one thread's up to date, if it lives. In the slot's own process. */
 void delays_update(struct slot *) HIDDEN;
 
+/* Of all living threads: where a stretch of recording begins. */
+void delays_update_all(struct arena *) HIDDEN;
+
 /* Brings the delays of some living threads up to date, if it is time. */
 void delays_tick(struct arena *, uint64_t now_ns) HIDDEN;
 

@@ -14,6 +14,7 @@
 #include <sched.h>
 
 #include "chunk.h"
+#include "delays.h"
 #include "roster.h"
 #include "usage.h"
 
@@ -78,6 +79,7 @@ void mark_last(struct arena *arena)
 		    !clock_cpu_ns_of(load_relaxed(&slot->tid), &cpu_ns))
 			continue;
 		store_relaxed(&slot->last_cpu_ns, cpu_ns);
+		delays_update(slot);
 		/* Pairs with the snapshot of a dead process: the time is that of these ticks. */
 		store_release(&slot->last_ticks, clock_now_ticks());
 	}

@@ -279,10 +279,10 @@ static void list_living(struct snapshot *snapshot, struct arena *arena, uint32_t
 			continue;
 		name_open_thread(snapshot, to);
 		to->weight = own ? weight_of_thread(to->tid) : 0;
-		if (own && mark_gap_ticks != MARK_NEVER)
+		is_last = !own || was_marked_as_recording_ended(arena, slot);
+		if (!is_last && mark_gap_ticks != MARK_NEVER)
 			delays_update(roster_slot(arena, i));
 		to->delay_ns = load_relaxed(&slot->delay_ns);
-		is_last = !own || was_marked_as_recording_ended(arena, slot);
 		to->marked_ticks = is_last ? load_acquire(&slot->last_ticks) : clock_now_ticks();
 		to->cpu_ns = load_relaxed(&slot->last_cpu_ns);
 		/* A dead one has a later mark than this, if an earlier dump had it. */

@@ -13,6 +13,7 @@
 
 #include "arena.h"
 #include "chunk.h"
+#include "delays.h"
 #include "descriptors.h"
 #include "gate.h"
 #include "identity.h"
@@ -228,8 +229,12 @@ static void count_until_now(void)
 int switch_enable(void)
 {
 	struct held_mask held = switch_lock();
-	bool was_open = load_relaxed(&recorder_gate.mode) == GATE_ON, is_open = open_gate();
+	bool was_open = load_relaxed(&recorder_gate.mode) == GATE_ON, is_open;
 
+	/* No mark has how long threads waited in the pause. */
+	if (!was_open && recorder_arena)
+		delays_update_all(recorder_arena);
+	is_open = open_gate();
 	if (is_open && !was_open)
 		begin_anew();
 	if (is_open && !gate_is_on()) {

@@ -9,6 +9,7 @@
 #include "mark.h"
 #include "roster.h"
 #include "suite.h"
+#include "switch.h"
 
 static void setup(void)
 {
@@ -88,10 +89,26 @@ START_TEST(the_next_thread_in_a_slot_begins_at_nothing)
 }
 END_TEST
 
+/* No mark has how long threads waited in a pause. */
+START_TEST(all_are_read_where_recording_begins_and_ends)
+{
+	struct slot *slot = roster_slot(recorder_arena, 0);
+
+	record_io(1);
+	slot->delay_ns = UINT64_MAX;
+	switch_disable();
+	ck_assert_uint_ne(slot->delay_ns, UINT64_MAX);
+	slot->delay_ns = UINT64_MAX;
+	ck_assert_int_eq(switch_enable(), 0);
+	ck_assert_uint_ne(slot->delay_ns, UINT64_MAX);
+}
+END_TEST
+
 SUITE()
 {
 	FIXTURE(setup, teardown);
 	TEST(a_mark_carries_the_delay_of_its_thread);
 	TEST(it_is_read_when_it_is_due);
 	TEST(the_next_thread_in_a_slot_begins_at_nothing);
+	TEST(all_are_read_where_recording_begins_and_ends);
 }
