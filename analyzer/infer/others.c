@@ -8,9 +8,6 @@
  * kernel's clock for a CPU at most. So the remainder by a look is no more than that by any later
  * one, less these ticks.
  *
- * A stranger that got more of a CPU than the recorded threads, while those were ready, had more
- * weight. It was of another session, or of a container with a share of its own.
- *
  * One thread.
  */
 #include "others.h"
@@ -101,29 +98,6 @@ static uint32_t count_strangers(const struct others *others)
 	return (uint32_t)ceil(most);
 }
 
-/* On average, of the windows in which it had one. */
-static double usual_part(const struct others *others, uint32_t stranger)
-{
-	double part_ns = 0, wanted_ns = 0;
-	uint64_t start_ns = others->start_ns;
-
-	for (size_t i = 0; i < others->window_count; i++) {
-		const struct others_window *window = &others->windows[i];
-		double part = others_part(window->cpus, stranger);
-		double length_ns = part > 0 ? (double)(window->end_ns - start_ns) : 0;
-
-		part_ns += part * length_ns;
-		wanted_ns += length_ns;
-		start_ns = window->end_ns;
-	}
-	return wanted_ns > 0 ? part_ns / wanted_ns : 0;
-}
-
-double others_weight(const struct others *others, uint32_t stranger)
-{
-	return others->pace > 0 ? fmax(usual_part(others, stranger) / others->pace, 1) : 1;
-}
-
 void others_find(struct others *others, const struct recording *rec, const uint64_t *startup_ns,
 		 double cpus)
 {
@@ -136,6 +110,7 @@ void others_find(struct others *others, const struct recording *rec, const uint6
 	add_own_ns(used_by_ns, rec, startup_ns, &looks);
 	take_own_away(used_by_ns, &looks, cpus);
 	others->is_known = true;
+	others->pressure = 1;
 	others->start_ns = looks.looks[0].at_ns;
 	others->window_count = looks.count - 1;
 	others->windows = memory_new(others->window_count, sizeof(*others->windows));

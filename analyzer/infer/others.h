@@ -25,10 +25,12 @@ struct others {
 	struct others_window *windows;
 	size_t window_count;
 	double cpus; /* on average */
-	/* They are replayed as so many strangers. The first uses a CPU as far as others used one,
+	/* They are replayed as so many strangers. The first uses a CPU as far as others did,
 	 * the next what is left over, and so on. */
 	uint32_t stranger_count;
-	double pace; /* part of a CPU that recorded threads had while they were ready */
+	/* How much they are in the way of recorded threads. Up to 1: they use only that part of
+	 * it; above: each weighs as so many recorded threads. */
+	double pressure;
 	bool is_known;
 };
 
@@ -43,8 +45,5 @@ static inline double others_part(double cpus, uint32_t stranger)
 {
 	return cpus < stranger ? 0 : cpus > stranger + 1.0 ? 1 : cpus - stranger;
 }
-
-/* A stranger that got more of a CPU than recorded threads weighs as many of them. */
-double others_weight(const struct others *, uint32_t stranger);
 
 #endif

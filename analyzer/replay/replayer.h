@@ -29,6 +29,7 @@ struct request_time {
 
 struct replay_answer {
 	double makespan_ns;        /* whole */
+	double queued_ns;          /* that recorded threads waited in the queues of CPUs */
 	uint64_t broken_cycles;    /* joins of what was itself waiting for the one that joined */
 	uint64_t fallback_anchors; /* placed by recorded time, because nothing started them in time
 				    */

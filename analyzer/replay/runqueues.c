@@ -56,17 +56,13 @@ void runqueues_reset(struct runqueues *queues, double cpus, uint64_t tick_ns)
 	queues->speed = cpus < queues->cpu_count ? cpus / queues->cpu_count : 1.0;
 	doublings = doublings < assume.slice_doublings ? floor(doublings) : assume.slice_doublings;
 	queues->slice_ns = (double)assume.slice * (1 + doublings);
-	queues->now_ns = queues->next_ns = queues->tick_ns = 0;
+	queues->now_ns = queues->next_ns = queues->tick_ns = queues->waited_ns = 0;
 	queues->running = 0;
 	queues->has_weights = queues->keeps_hot = false;
 	for (size_t i = 0; i < queues->cpu_count; i++) {
-		queues->cpus[i].count = 0;
-		queues->cpus[i].current = NO_INDEX;
-		queues->cpus[i].end_ns = UINT64_MAX;
-		queues->cpus[i].average_ns = 0;
-		queues->cpus[i].is_stale = false;
-		queues->cpus[i].is_sum_stale = true;
-		queues->cpus[i].is_slice_over = false;
+		uint32_t *waiting = queues->cpus[i].waiting;
+		queues->cpus[i] = (struct runqueue){ waiting, .current = NO_INDEX,
+						     .end_ns = UINT64_MAX, .is_sum_stale = true };
 	}
 	for (size_t i = 0; i < queues->actor_count; i++)
 		queues->runners[i] = (struct runner){ .cpu = NO_INDEX, .weight = 1.0 };
@@ -199,6 +195,7 @@ static void put_on(struct runqueues *queues, struct runqueue *queue, uint32_t pl
 	uint32_t actor = queue->waiting[place];
 	struct runner *runner = &queues->runners[actor];
 
+	runqueues_add_wait(queues, actor);
 	queue->waiting[place] = queue->waiting[--queue->count];
 	queue->is_sum_stale = true;
 	queue->current = actor;
@@ -214,6 +211,7 @@ static void queue_up(struct runqueues *queues, struct runqueue *queue, uint32_t 
 	struct runner *runner = &queues->runners[actor];
 
 	runner->is_queued = true;
+	runner->queued_ns = queues->now_ns;
 	runner->is_on = false;
 	runner->cpu = (uint32_t)(queue - queues->cpus);
 	queue->waiting[queue->count++] = actor;
@@ -237,6 +235,7 @@ static void leave_queue(struct runqueues *queues, struct runqueue *queue, uint32
 {
 	struct runner *runner = &queues->runners[queue->waiting[place]];
 
+	runqueues_add_wait(queues, queue->waiting[place]);
 	runner->lag_ns = lag_of(queues, queue, runner);
 	runner->is_queued = runner->is_asleep = false;
 	queue->waiting[place] = queue->waiting[--queue->count];
@@ -405,6 +404,7 @@ void runqueues_enter(struct runqueues *queues, uint64_t now_ns, uint32_t actor, 
 	if (runner->is_asleep) {
 		settle(queues, queue);
 		runner->is_asleep = false;
+		runner->queued_ns = now_ns;
 	} else {
 		place_in(queues, queue, actor);
 	}

@@ -26,6 +26,7 @@ struct runner {
 	double left_ns;       /* to run */
 	uint64_t since_ns;    /* on a CPU: accounted for until then */
 	uint64_t last_ran_ns; /* waiting: left the CPU then */
+	uint64_t queued_ns;   /* waiting: since then, in this queue */
 	double weight;
 	uint32_t cpu; /* NO_INDEX = was on none yet */
 	bool is_queued;
@@ -63,12 +64,23 @@ struct runqueues {
 	bool has_weights;   /* of other than 1 */
 	bool keeps_hot;     /* no CPU takes an actor that has just been running on another one */
 	uint32_t running;   /* actors that are queued or on a CPU with something to run */
+	uint32_t counted;   /* number of the first actors, whose time in queues is added up */
+	uint64_t waited_ns; /* that sum */
 };
 
 /* How long an actor runs while others wait. */
 static inline double runqueues_slice_ns(const struct runqueues *queues, const struct runner *runner)
 {
 	return queues->slice_ns / runner->weight;
+}
+
+/* An actor has waited in a queue, and leaves it. */
+static inline void runqueues_add_wait(struct runqueues *queues, uint32_t actor)
+{
+	const struct runner *runner = &queues->runners[actor];
+
+	if (actor < queues->counted && !runner->is_asleep)
+		queues->waited_ns += queues->now_ns - runner->queued_ns;
 }
 
 /* When the timer ticks next. */

@@ -350,10 +350,13 @@ static void run_once(struct simulation *sim, struct replay_answer *answer)
 		sim->trace->end_ns = finish_ns;
 	}
 	finish_ns = sim->ran_away ? sim->bound_ns : finish_ns;
-	*answer = (struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
-					  .forced_steps = sim->forced_steps,
-					  .ran_away = sim->ran_away,
-					  .stuck = sim->stuck };
+	*answer =
+		(struct replay_answer){ .makespan_ns = (double)(finish_ns - script->start_ns),
+					.queued_ns =
+						sim->has_queues ? (double)sim->queues.waited_ns : 0,
+					.forced_steps = sim->forced_steps,
+					.ran_away = sim->ran_away,
+					.stuck = sim->stuck };
 	simulate_loops_answer(sim, answer);
 	simulate_requests_answer(sim, answer);
 }

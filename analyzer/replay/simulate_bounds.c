@@ -59,15 +59,14 @@ void simulate_lengths_add(struct lengths *lengths, const struct script *script)
 /* One after the other, each on what there is of a CPU. Rounds in vain are noticed after some. */
 static double serial_ns(const struct simulation *sim)
 {
-	double ns = sim->lengths.fixed_ns, factor_max = 1, others = 0;
+	double ns = sim->lengths.fixed_ns, factor_max = 1;
+	double others = sim->stranger_count * fmax(sim->script->others.pressure, 1);
 
 	for (size_t i = 0; i < sim->script->scopes.count; i++) {
 		ns += sim->lengths.of_scope_ns[i] * sim->factor[i];
 		factor_max = fmax(factor_max, sim->factor[i]);
 	}
 	ns += sim->lengths.round_ns * factor_max * ROUNDS_A_LOOK;
-	for (uint32_t i = 0; i < sim->stranger_count; i++)
-		others += others_weight(&sim->script->others, i);
 	ns *= 1 + others;
 	return ns / fmin(sim->machine->cpus, 1);
 }

@@ -162,6 +162,7 @@ struct simulation *simulate_new(const struct script *script, const struct machin
 	simulate_stalls_make(&sim->stalls, script->actor_count);
 	if (sim->is_crowded)
 		runqueues_make(&sim->queues, all, machine->cpus);
+	sim->queues.counted = (uint32_t)script->actor_count;
 	sim->crowd.heap = memory_new(all, sizeof(*sim->crowd.heap));
 	for (size_t i = 0; i < script->step_count; i++)
 		if (script->steps[i].type == STEP_SHARE)

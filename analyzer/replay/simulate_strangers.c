@@ -10,6 +10,7 @@
 #include "simulate_parts.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* Long enough for a replay to be fast, and short against how long threads wait for a CPU else. */
 static const uint64_t PERIOD_NS = 20000000;
@@ -41,20 +42,31 @@ static double run_ns(const struct others *others, const struct stranger *strange
 	const struct others_window *window = &others->windows[stranger->window];
 	uint64_t left_ns = window->end_ns - stranger->at_ns;
 
-	return others_part(window->cpus, number) *
+	return others_part(window->cpus, number) * fmin(others->pressure, 1) *
 	       (double)(left_ns < PERIOD_NS ? left_ns : PERIOD_NS);
+}
+
+/* Of recorded threads. How nice these are does not count against other sessions or containers. */
+static double heaviest(const struct script *script)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < script_recorded_actors(script); i++)
+		most = fmax(most, script->actors[i].weight);
+	return most;
 }
 
 void simulate_strangers_reset(struct simulation *sim)
 {
 	const struct others *others = &sim->script->others;
+	double weight = heaviest(sim->script) * fmax(others->pressure, 1);
 
 	for (uint32_t i = 0; i < sim->stranger_count; i++) {
 		uint32_t actor = (uint32_t)sim->script->actor_count + i;
 
 		sim->strangers[i] = (struct stranger){ .at_ns = others->start_ns };
 		if (sim->has_queues)
-			runqueues_weigh(&sim->queues, actor, others_weight(others, i));
+			runqueues_weigh(&sim->queues, actor, weight);
 		agenda_add(&sim->agenda, actor, others->start_ns);
 	}
 }

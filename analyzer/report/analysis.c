@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/pressure.h"
 #include "ask/sampling_error.h"
 #include "base/assumptions.h"
 #include "base/memory.h"
@@ -199,7 +200,6 @@ static void analysis_describe(struct analysis *analysis, const struct labels *la
 }
 
 enum { FUNCTIONS_TRIED = 64 };
-
 static const double WORTH_TRYING = 0.01; /* of the makespan or of all requests: a function's time */
 
 /* All that a thread does is done in its start routine: as a function it says no more than the
@@ -407,6 +407,7 @@ static int analysis_ask(struct analysis *analysis, char error[OPTIONS_ERROR_BYTE
 	double *sampling_error = NULL;
 	if (analysis->has_script) {
 		machine_begin(&analysis->machine, &analysis->script, analysis->options->cpus);
+		pressure_find(&analysis->script, &analysis->machine);
 		sampling_error = sampling_error_build(&analysis->script, &analysis->machine);
 	}
 	const struct replayer replayer = replayer_of(analysis);
@@ -442,10 +443,9 @@ int analysis_measure(struct analysis *analysis, const struct recording *recordin
 		return -EINVAL;
 	}
 	graph_build(&analysis->graph, recording);
-	const struct labels nothing = { 0 };
 	pthread_t compiling;
 	bool is_threaded = pthread_create(&compiling, NULL, analysis_compile, analysis) == 0;
-	analysis_describe(analysis, labels ? labels : &nothing);
+	analysis_describe(analysis, labels ? labels : &(const struct labels){ 0 });
 	if (is_threaded)
 		pthread_join(compiling, NULL);
 	else

@@ -183,10 +183,10 @@ struct script {
 	uint64_t recorded_tick_ns; /* of their scheduler; 0: not known */
 	double recorded_cpus;      /* that the processes could use; infinite: not known */
 	uint64_t cpu_ns;           /* that all threads used, by samples */
-	uint64_t late_ns;     /* of wake-ups, beyond what one takes: in run queues, made anew */
-	bool was_crowded;     /* more threads than CPUs: runs are what was spent on a CPU */
-	double idle_share;    /* part of the time in which a CPU was free */
-	struct others others; /* CPU time of other programs */
+	uint64_t queued_ns;        /* in run queues: left out of steps, made anew */
+	bool was_crowded;          /* more threads than CPUs: runs are what was spent on a CPU */
+	double idle_share;         /* part of the time in which a CPU was free */
+	struct others others;      /* CPU time of other programs */
 	size_t lock_count;
 	uint32_t *lock_class;   /* by lock: of its holds, NO_INDEX = never held */
 	uint32_t *permits;      /* by semaphore: at the start */

@@ -224,7 +224,6 @@ static void complete(struct compiler *compiler, const struct stack_functions *fu
 	script_thinks_wake(compiler);
 	if (script->was_crowded)
 		script_queueing_leave_out(compiler);
-	script->others.pace = script_runs_pace(&gathered->runs, script->steps, script->late_ns);
 	script_choose_finishers(script, compiler);
 	scope_lengths_find(script);
 	const struct shares_of shares_of = {

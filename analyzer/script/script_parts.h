@@ -210,6 +210,19 @@ void script_emit(struct compiler *, enum step_type, uint32_t arg, uint64_t ns);
 void script_origin_is_wait(struct compiler *, uint32_t wait);
 /* Of all threads; the kernel's counts of it are used up. */
 void script_queueing_leave_out(struct compiler *);
+
+/* How long a thread waited for CPUs, as the kernel says. */
+struct waited {
+	bool is_known;
+	uint64_t ns;
+	uint64_t until_ns; /* by then; later waits are not in it */
+};
+
+/* Of the thread that is being compiled. And for how long it may have waited: as the kernel says,
+ * and while no CPU was idle where that does not. It does up to the end of a thread that was still
+ * there. */
+struct waited script_waited(const struct compiler *);
+double script_waited_most_ns(const struct compiler *, const struct waited *, bool has_ended);
 /* Steps from this one on were taken back; so are their origins. */
 void script_origins_drop(struct compiler *, uint32_t step);
 /* The time since the last moment, as a step. */

@@ -3,80 +3,122 @@
  * Leaves out of a script the time in which threads waited for CPUs, which the replay makes anew.
  *
  * Method. The kernel counts how long a thread was ready and waited for a CPU. A part of that was in
- * its runs (script_runs.c), and a part in wake-ups by timers and other threads. The rest was at the
- * ends of calls, which the recording has in one piece with them. Each wake-up waits as long as any
- * other one, whatever it was for. So the same time is taken from each call, or all that it has.
- * Waits for turns, and for clients that are made up, have their share of it. It is not taken from
- * clients: how long they thought is not known without it.
+ * its runs (script_runs.c). The rest was at the ends of wake-ups by timers and other threads, and
+ * of calls, which the recording has in one piece with them. Each of these waited as long as any
+ * other one, on average, whatever it was for. The longest wake-ups are cut to one length, which all
+ * of them may take. Calls differ: the same time is taken from each, or all that it has. Waits for
+ * turns, and for clients that are made up, have their share of it. It is not taken from clients:
+ * how long they thought is not known without it.
  *
  * One thread.
  */
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/percentile.h"
 #include "format.h"
 #include "script_parts.h"
 
+/* --- as the kernel says --- */
+
+/* If the thread began in the recording, all that is known is of that. */
+struct waited script_waited(const struct compiler *compiler)
+{
+	const struct thread_state *thread = &compiler->thread;
+	bool is_known = compiler->found->startup_ns[thread->index] > 0;
+	struct waited queued = { 0 };
+	uint64_t before_ns = 0;
+
+	for (size_t i = 0; i < thread->sample_count; i++) {
+		uint64_t by_then_ns = thread->samples[i].queued_ns;
+
+		if (by_then_ns <= before_ns)
+			continue;
+		if (is_known)
+			queued.ns += by_then_ns - before_ns;
+		queued.until_ns = thread->samples[i ? i - 1 : i].at_ns;
+		before_ns = by_then_ns;
+		queued.is_known = is_known = true;
+	}
+	return queued;
+}
+
+double script_waited_most_ns(const struct compiler *compiler, const struct waited *queued,
+			     bool has_ended)
+{
+	const struct thread_state *thread = &compiler->thread;
+	uint64_t from_ns = queued->is_known ? queued->until_ns
+					    : compiler->script->actors[thread->index].start_ns;
+
+	if (queued->is_known && !has_ended)
+		return (double)queued->ns;
+	return (double)queued->ns +
+	       (double)(thread->now_ns - from_ns) * (1 - compiler->script->idle_share);
+}
+
+static int compare_lengths(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
 /* --- wake-ups --- */
 
-/* Wake-ups of one sort are alike: by a timer, of a new thread, and by another thread. */
-enum wake_up { WAKE_BY_TIMER, WAKE_NEW, WAKE_BY_THREAD, WAKE_UPS };
-
-static bool wake_up_of(const struct step *step, enum wake_up *wake_up)
+/* Visits that did not wait have a latency for replays in which they do. */
+static bool has_waited(const struct script *script, const struct step *step)
 {
-	if (step->type == STEP_OVERRUN)
-		*wake_up = WAKE_BY_TIMER;
-	else if (step->type == STEP_SPAWN)
-		*wake_up = WAKE_NEW;
-	else
-		*wake_up = WAKE_BY_THREAD;
-	return step->type == STEP_OVERRUN ||
-	       script_contract((enum step_type)step->type)->number == NUMBER_LATENCY;
+	return step->type != STEP_VISIT ||
+	       script->loops.visits[step->arg].latency_ns != VISIT_HAS_NOT_WAITED;
 }
 
-/*
- * The longest latency that a wake-up has where a CPU is idle. The share of wake-ups that found one
- * is that of the time in which there was one; the longest ones found none.
- */
-static uint64_t longest_ns(const struct script *script, enum wake_up wanted)
+static bool is_wake_up(const struct script *script, const struct step *step)
 {
-	uint64_t *each_ns = memory_new(script->step_count, sizeof(*each_ns));
-	uint64_t most_ns = UINT64_MAX;
-	enum wake_up wake_up;
+	return (step->type == STEP_OVERRUN ||
+		script_contract((enum step_type)step->type)->number == NUMBER_LATENCY) &&
+	       has_waited(script, step);
+}
+
+/* The longest of these are cut to this length, for all together to lose so much. */
+static uint64_t level_of(uint64_t *lengths_ns, size_t count, uint64_t lost_ns)
+{
+	uint64_t sum_ns = 0;
+
+	qsort(lengths_ns, count, sizeof(*lengths_ns), compare_lengths);
+	for (size_t longer = 1; longer <= count; longer++) {
+		uint64_t next_ns = longer < count ? lengths_ns[count - longer - 1] : 0;
+
+		sum_ns += lengths_ns[count - longer];
+		if (sum_ns >= lost_ns + longer * next_ns)
+			return (sum_ns - lost_ns) / longer;
+	}
+	return 0;
+}
+
+/* Returns how much the thread's wake-ups have lost. */
+static uint64_t wake_ups_cut(struct script *script, uint32_t thread, uint64_t queued_ns)
+{
+	struct step *first = script->steps + script->actors[thread].first_step;
+	uint64_t *lengths_ns, cut_ns = 0;
 	size_t count = 0;
 
-	for (size_t i = 0; i < script->step_count; i++)
-		if (wake_up_of(&script->steps[i], &wake_up) && wake_up == wanted)
-			each_ns[count++] = script->steps[i].ns;
-	size_t rank = (size_t)(script->idle_share * (double)count);
-	if (rank < count)
-		most_ns = percentile_select(each_ns, count, rank);
-	free(each_ns);
-	return most_ns;
-}
-
-/* The time of a wake-up beyond that was spent in a run queue, which the replay makes anew. */
-static void make_wake_ups_anew(struct script *script)
-{
-	uint64_t most_ns[WAKE_UPS];
-	enum wake_up wake_up;
-
-	for (wake_up = 0; wake_up < WAKE_UPS; wake_up++)
-		most_ns[wake_up] = longest_ns(script, wake_up);
-	for (size_t i = 0; i < script->step_count; i++) {
-		struct step *step = &script->steps[i];
-
-		if (!wake_up_of(step, &wake_up) || step->ns <= most_ns[wake_up])
+	for (const struct step *step = first; step->type != STEP_END; step++)
+		count += is_wake_up(script, step);
+	if (!count || !queued_ns)
+		return 0;
+	lengths_ns = memory_new(count, sizeof(*lengths_ns));
+	count = 0;
+	for (const struct step *step = first; step->type != STEP_END; step++)
+		if (is_wake_up(script, step))
+			lengths_ns[count++] = step->ns;
+	uint64_t most_ns = level_of(lengths_ns, count, queued_ns);
+	for (struct step *step = first; step->type != STEP_END; step++) {
+		if (!is_wake_up(script, step) || step->ns <= most_ns)
 			continue;
-		script->late_ns += step->ns - most_ns[wake_up];
-		step->ns = most_ns[wake_up];
+		cut_ns += step->ns - most_ns;
+		step->ns = most_ns;
 	}
-	if (script->lock_latency_ns > most_ns[WAKE_BY_THREAD])
-		script->lock_latency_ns = most_ns[WAKE_BY_THREAD];
-	for (size_t i = 0; i < script->circle_count; i++)
-		if (script->circles[i].latency_ns > most_ns[WAKE_BY_THREAD])
-			script->circles[i].latency_ns = most_ns[WAKE_BY_THREAD];
+	free(lengths_ns);
+	return cut_ns;
 }
 
 /* --- calls --- */
@@ -87,13 +129,6 @@ static bool is_call(const struct compiler *compiler, const struct step *step)
 						  : NO_INDEX;
 
 	return class != NO_INDEX && compiler->classes->classes[class].kind == KIND_IO;
-}
-
-static int compare_lengths(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
 }
 
 /* The most that is taken from each of these, for all together to lose so much. */
@@ -153,41 +188,30 @@ static uint64_t calls_cut(struct compiler *compiler, uint32_t thread, uint64_t q
 
 /* --- all of it --- */
 
-/* Visits that did not wait have a latency for replays in which they do. */
-static bool has_waited(const struct script *script, const struct step *step)
+/* The part of its waits that are wake-ups. */
+static double part_of_wake_ups(const struct compiler *compiler, uint32_t thread)
 {
-	return step->type != STEP_VISIT ||
-	       script->loops.visits[step->arg].latency_ns != VISIT_HAS_NOT_WAITED;
-}
-
-static uint64_t wake_ups_ns(const struct script *script, uint32_t thread)
-{
+	const struct script *script = compiler->script;
 	const struct step *step = script->steps + script->actors[thread].first_step;
-	uint64_t ns = 0;
-	enum wake_up wake_up;
+	size_t wake_ups = 0, others = other_waits(compiler, thread);
 
-	for (; step->type != STEP_END; step++)
-		if (wake_up_of(step, &wake_up) && has_waited(script, step))
-			ns += step->ns;
-	return ns;
+	for (; step->type != STEP_END; step++) {
+		wake_ups += is_wake_up(script, step);
+		others += is_call(compiler, step);
+	}
+	return wake_ups ? (double)wake_ups / (double)(wake_ups + others) : 0;
 }
 
 void script_queueing_leave_out(struct compiler *compiler)
 {
 	struct script *script = compiler->script;
-	size_t threads = compiler->rec->thread_count;
 	uint64_t *left_ns = compiler->gathered.queued_ns;
-	uint64_t *before_ns = memory_new(threads, sizeof(*before_ns));
 
-	for (uint32_t t = 0; t < threads; t++)
-		before_ns[t] = wake_ups_ns(script, t);
-	make_wake_ups_anew(script);
-	script_runs_take(&compiler->gathered.runs, script, left_ns);
-	for (uint32_t t = 0; t < threads; t++) {
-		uint64_t late_ns = before_ns[t] - wake_ups_ns(script, t);
+	script->queued_ns = script_runs_take(&compiler->gathered.runs, script, left_ns);
+	for (uint32_t t = 0; t < compiler->rec->thread_count; t++) {
+		double part = part_of_wake_ups(compiler, t);
+		uint64_t cut_ns = wake_ups_cut(script, t, (uint64_t)((double)left_ns[t] * part));
 
-		left_ns[t] -= late_ns < left_ns[t] ? late_ns : left_ns[t];
-		script->late_ns += calls_cut(compiler, t, left_ns[t]);
+		script->queued_ns += cut_ns + calls_cut(compiler, t, left_ns[t] - cut_ns);
 	}
-	free(before_ns);
 }

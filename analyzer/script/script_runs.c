@@ -271,9 +271,10 @@ void script_runs_cut(struct script_runs *runs, struct step *steps, uint64_t slee
 	kinds_free(&kinds);
 }
 
-void script_runs_take(const struct script_runs *runs, const struct script *script,
-		      uint64_t *queued_ns)
+uint64_t script_runs_take(const struct script_runs *runs, const struct script *script,
+			  uint64_t *queued_ns)
 {
+	uint64_t all_ns = 0;
 	uint32_t thread = 0;
 
 	for (size_t i = 0; i < runs->run_count; i++) {
@@ -285,18 +286,9 @@ void script_runs_take(const struct script_runs *runs, const struct script *scrip
 		uint64_t off_ns = run->wall_ns - script->steps[run->step].ns;
 
 		queued_ns[thread] -= off_ns < queued_ns[thread] ? off_ns : queued_ns[thread];
+		all_ns += off_ns;
 	}
-}
-
-double script_runs_pace(const struct script_runs *runs, const struct step *steps, uint64_t late_ns)
-{
-	double wall_ns = (double)late_ns, run_ns = 0;
-
-	for (size_t i = 0; i < runs->run_count; i++) {
-		wall_ns += (double)runs->runs[i].wall_ns;
-		run_ns += (double)steps[runs->runs[i].step].ns;
-	}
-	return wall_ns > 0 ? run_ns / wall_ns : 0;
+	return all_ns;
 }
 
 void script_runs_free(struct script_runs *runs)

@@ -65,12 +65,8 @@ uint64_t script_runs_sleep_ns(const struct script_runs *);
 void script_runs_cut(struct script_runs *, struct step *steps, uint64_t sleep_ns);
 
 /* After the cut: takes what each thread waited for CPUs in its runs away from `queued_ns`, its time
- * by thread. */
-void script_runs_take(const struct script_runs *, const struct script *, uint64_t *queued_ns);
-
-/* After the cut: the part of a CPU that threads had while they were ready. They were for `late_ns`
- * when they were to wake. */
-double script_runs_pace(const struct script_runs *, const struct step *steps, uint64_t late_ns);
+ * by thread. Returns how much all have waited. */
+uint64_t script_runs_take(const struct script_runs *, const struct script *, uint64_t *queued_ns);
 void script_runs_free(struct script_runs *);
 
 #endif

@@ -408,29 +408,6 @@ static void idle_end_drop(struct compiler *compiler)
 	gathered->finish_ns[compiler->thread.index] = compiler->thread.idle_ns;
 }
 
-/* How long the thread waited for CPUs, as the kernel says; 0 = not known. */
-static uint64_t queued_ns_of(const struct thread_state *thread)
-{
-	uint64_t queued_ns = 0;
-
-	for (size_t i = 1; i < thread->sample_count; i++)
-		if (thread->samples[i - 1].queued_ns &&
-		    thread->samples[i].queued_ns > thread->samples[i - 1].queued_ns)
-			queued_ns +=
-				thread->samples[i].queued_ns - thread->samples[i - 1].queued_ns;
-	return queued_ns;
-}
-
-/* For how long the thread may have waited for a CPU: while none was idle, or as the kernel says. */
-static double queued_most_ns(const struct compiler *compiler)
-{
-	const struct thread_state *thread = &compiler->thread;
-	uint64_t start_ns = compiler->script->actors[thread->index].start_ns;
-
-	return fmax((double)(thread->now_ns - start_ns) * (1 - compiler->script->idle_share),
-		    (double)queued_ns_of(thread));
-}
-
 /*
  * A thread that was still there at the end of the recording finishes where it last went idle. Its
  * later steps start and end nothing, and are left out.
@@ -455,8 +432,11 @@ static void thread_finish(struct compiler *compiler, uint32_t thread)
 	script_runs_end_stretch(&compiler->gathered.runs, ended && compiler->thread.sample_count
 								  ? assume.ending
 								  : UINT64_MAX);
-	script_runs_end_thread(&compiler->gathered.runs, queued_most_ns(compiler));
-	compiler->gathered.queued_ns[thread] = queued_ns_of(&compiler->thread);
+	const struct waited queued = script_waited(compiler);
+
+	script_runs_end_thread(&compiler->gathered.runs,
+			       script_waited_most_ns(compiler, &queued, ended));
+	compiler->gathered.queued_ns[thread] = queued.ns;
 	compiler->gathered.finish_ns[thread] = compiler->thread.now_ns;
 	compiler->gathered.worked[thread] = compiler->thread.has_worked;
 	compiler->script->actors[thread].rests = !ended && !compiler->thread.has_worked;

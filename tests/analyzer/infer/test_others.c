@@ -91,38 +91,6 @@ START_TEST(windows_have_what_was_used_in_them)
 }
 END_TEST
 
-/* One that got a whole CPU, while recorded threads that were ready got a quarter, weighs four. Half
- * a CPU is left over for another one, but for the time in which nothing is. */
-START_TEST(a_stranger_weighs_what_it_got)
-{
-	static const unsigned used_ms[LOOKS - 1] = { 120, 150, 150, 100, 100,
-						     100, 100, 100, 100, 100 };
-	static const struct {
-		int row;
-		double pace;
-		double weights[3];
-	} rows[] = {
-		{ 1, 0.25, { 4, 2, 1 } },
-		{ 2, 1, { 1, 1, 1 } },
-		{ 3, 2, { 1, 1, 1 } },
-		{ 4, 0, { 1, 1, 1 } },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct recording rec;
-		struct others others;
-
-		record(&rec, 0.25, used_ms);
-		others_find(&others, &rec, startup_ns, 2);
-		others.pace = rows[i].pace;
-		for (uint32_t k = 0; k < 3; k++)
-			ck_assert_msg(fabs(others_weight(&others, k) - rows[i].weights[k]) < 1e-6,
-				      "row %d: %g", rows[i].row, others_weight(&others, k));
-		others_free(&others);
-	}
-}
-END_TEST
-
 START_TEST(each_stranger_has_what_the_ones_before_left)
 {
 	ck_assert_double_eq_tol(others_part(1.3, 0), 1, 1e-9);
@@ -201,7 +169,6 @@ SUITE()
 {
 	TEST(others_used_what_is_left);
 	TEST(windows_have_what_was_used_in_them);
-	TEST(a_stranger_weighs_what_it_got);
 	TEST(each_stranger_has_what_the_ones_before_left);
 	TEST(starts_are_no_use_of_others);
 	TEST(threads_of_one_machine_count);

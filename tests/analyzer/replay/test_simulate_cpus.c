@@ -103,7 +103,7 @@ START_TEST(years_without_others_take_no_time)
 	machine_begin(&machine, &script, 1);
 	machine.has_others = true;
 	script.others = (struct others){
-		.windows = windows, .window_count = 2, .stranger_count = 1, .pace = 1
+		.windows = windows, .window_count = 2, .stranger_count = 1, .pressure = 1
 	};
 	const struct replayer replayer = simulate_replayer(&script, &machine);
 	const struct replay_answer answer = replayer_try(&replayer, &(const struct trial){ 0 });
@@ -121,7 +121,7 @@ START_TEST(others_use_what_they_did)
 		int row;
 		double cpus;
 		double others;
-		double weight;
+		double pressure;
 		uint32_t strangers;
 		bool shares_cpus;
 		double makespan_ms;
@@ -142,6 +142,9 @@ START_TEST(others_use_what_they_did)
 		{ 9, 4, 2, 1, 2, false, 100 },
 		/* both windows by turns: the use of the first one is half as long as that of all */
 		{ 10, 1, -0.4, 1, 1, false, 250 },
+		/* it is in the way for half of what it wants */
+		{ 11, 1, 0.4, 0.5, 1, false, 250 },
+		{ 12, 1, 0.4, 0.5, 1, true, 250 },
 	};
 	struct sketch sketch;
 	struct script script;
@@ -159,7 +162,7 @@ START_TEST(others_use_what_they_did)
 		script.others = (struct others){ .windows = windows,
 						 .window_count = 2,
 						 .stranger_count = rows[i].strangers,
-						 .pace = 1 / rows[i].weight };
+						 .pressure = rows[i].pressure };
 		const struct replayer replayer = simulate_replayer(&script, &machine);
 		const struct replay_answer answer = replayer_try(&replayer, &trial);
 		ck_assert_msg(fabs(answer.makespan_ns - rows[i].makespan_ms * 1e6) <

@@ -118,29 +118,72 @@ START_TEST(a_run_among_others_is_its_cpu_time)
 }
 END_TEST
 
-/* Of eight sleeps of 1 ms four take 1.1 and four take 3 ms. Where the CPU is idle for a quarter of
- * the time, six wake-ups found it busy. Their threads are made late again by whoever has it. */
+/* A thread was off the CPUs for 8 of 10 ms, which were idle for 8. It waited for one for as long as
+ * the kernel says, and maybe for 2 ms after its last word. */
 static const struct {
-	double used_ms; /* of 20 */
+	uint64_t first_ns; /* by the first sample; 0 = it says nothing */
+	double queued_ms;  /* later */
+	double run_ms;
+} queued_rows[] = {
+	/* 0 */ { 10, 5, 3 },
+	/* 1: the thread began in the recording */ { 0, 5, 3 },
+	/* 2: it says nothing */ { 0, 0, 8 },
+};
+
+START_TEST(a_run_loses_no_more_than_the_kernel_says)
+{
+	uint64_t first_ns = queued_rows[_i].first_ns;
+	struct rec_sample samples[] = {
+		{ .cpu_ns = 500, .queued_ns = first_ns },
+		{ .at_ns = 10 * SKETCH_MS,
+		  .cpu_ns = 500 + 2 * SKETCH_MS,
+		  .queued_ns = first_ns + (uint64_t)(queued_rows[_i].queued_ms * 1e6) },
+	};
+	struct sketch sketch;
+	struct script script;
+
+	sketch_begin(&sketch);
+	sketch_thread(&sketch, "main", 0, 10);
+	sketch_thread(&sketch, "other", 0, 10);
+	sketch.rec.processes[0].cpus = 1;
+	sketch.rec.samples = samples;
+	sketch.rec.sample_count = 2;
+	sketch_end(&sketch);
+	script_build(&script, &sketch.rec, &sketch.classes, &as_recorded);
+	const struct step *step = &script.steps[script.actors[0].first_step] + 1;
+
+	ck_assert_uint_eq(step->type, STEP_RUN);
+	ck_assert_double_eq_tol((double)step->ns / 1e6, queued_rows[_i].run_ms, 1e-2);
+	script_free(&script);
+	sketch_free(&sketch);
+}
+END_TEST
+
+/* Of eight sleeps of 1 ms four take 1.1 and four take 3 ms: longer by 8.4 ms in all. */
+static const struct {
+	double queued_ms; /* as the kernel says */
 	double overrun_ms;
 	bool has_two_cpus;
 } late_rows[] = {
-	/* 0 */ { 15, 0.1, false },
-	/* 1: long ones are the sleep's own */ { 1, 2, false },
-	/* 2: nobody had to wait */ { 15, 2, true },
+	/* 0: the longest ones lose it */ { 4, 1, false },
+	/* 1: some of it is usual */ { 8, 0.05, false },
+	/* 2: more than there is */ { 9, 0, false },
+	/* 3: long ones are the sleep's own */ { 0, 2, false },
+	/* 4: nobody had to wait */ { 4, 2, true },
 };
 
-START_TEST(a_late_wake_up_found_no_idle_cpu)
+START_TEST(a_late_wake_up_was_in_a_queue_as_long_as_the_kernel_says)
 {
 	struct sketch sketch;
 	struct script script;
 	struct rec_sample samples[] = {
-		{ .thread = 1 },
+		{ .queued_ns = 10 },
 		{ .at_ns = 20 * SKETCH_MS,
-		  .cpu_ns = (uint64_t)(late_rows[_i].used_ms * 1e6),
-		  .thread = 1 },
+		  .cpu_ns = 20 * SKETCH_MS,
+		  .queued_ns = 10 + (uint64_t)(late_rows[_i].queued_ms * 1e6) },
 	};
 	double most_ms = 0;
+	bool is_cut = late_rows[_i].overrun_ms < 2;
 
 	sketch_begin(&sketch);
 	sketch_thread(&sketch, "main", 0, 20);
@@ -160,7 +203,8 @@ START_TEST(a_late_wake_up_found_no_idle_cpu)
 		if (script.steps[i].type == STEP_OVERRUN)
 			most_ms = fmax(most_ms, (double)script.steps[i].ns / 1e6);
 	ck_assert_double_eq_tol(most_ms, late_rows[_i].overrun_ms, 1e-3);
-	ck_assert_int_eq(script.late_ns > 0, _i == 0);
+	ck_assert_double_eq_tol((double)script.queued_ns / 1e6,
+				is_cut ? fmin(late_rows[_i].queued_ms, 8.4) : 0, 1e-3);
 	script_free(&script);
 	sketch_free(&sketch);
 }
@@ -230,7 +274,8 @@ SUITE()
 	TEST(a_timer_is_read_when_its_time_comes);
 	TEST(a_crowded_run_is_its_cpu_time);
 	TEST(a_run_among_others_is_its_cpu_time);
-	EACH(a_late_wake_up_found_no_idle_cpu, late_rows);
+	EACH(a_run_loses_no_more_than_the_kernel_says, queued_rows);
+	EACH(a_late_wake_up_was_in_a_queue_as_long_as_the_kernel_says, late_rows);
 	TEST(rounds_that_are_cut_are_no_tries);
 	TEST(a_take_that_is_cut_is_no_job);
 }
