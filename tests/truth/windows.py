@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records a program in many short windows, and holds their answers against one long recording's.
 
-    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--keep DIR [--again]]
+    windows.py [--build build] [--windows N] [--ms N] [--only REGEX] [--long SECONDS] [--beside N]
+               [--keep DIR [--again]]
 
 Each window is `wcprof enable`, a while, `wcprof disable`, `wcprof dump`. One line for each window: its drift, whether
 its answers are withheld, and what the three classes would save that the long recording ranks highest. The last line
-has the means over windows. With --again nothing is recorded: the dumps of an earlier run in DIR are analyzed.
+has the means over windows, and how much half of the class really saves, where that can be made. With --beside, so
+many processes of other sessions want a CPU all the time. With --again nothing is recorded: the dumps of an earlier run
+in DIR are analyzed.
 """
 
 import argparse
@@ -49,13 +52,17 @@ for thread in threads:
 """
 LOCKS = {"T_N": "1000000", "T_A": "sleep:1500", "T_B": "sleep:750"}
 FORKS = "while :; do sleep 0.004; (sleep 0.003); /bin/true; done"
-Program = collections.namedtuple("Program", "argv environment load", defaults=({}, None))
+BUSY = "while True: pass"
+MADE_RUNS = 5
+# `ends`: then it comes to an end; `half`: and has half of this class
+Program = collections.namedtuple("Program", "argv environment load ends half", defaults=({}, None, None, None))
 
 
 def programs(build, port):
     """By name: what runs, with which environment, and what asks it meanwhile."""
     return {
-        "locks": Program([f"{build}/tests/truth/locks", "satlock"], LOCKS),
+        "locks": Program([f"{build}/tests/truth/locks", "satlock"], LOCKS, None, {"T_N": "200"},
+                         ("hold lock_m", {"T_A": "sleep:750"})),
         "redis": Program(["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"], {},
                          ["redis-benchmark", "-p", str(port), "-n", "100000000", "-c", "8", "-t", "set", "-q"]),
         "memcached": Program(["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "2", "-u", "root"], {},
@@ -110,6 +117,24 @@ def savings(report):
             if row["kind"] != "func"} if whole else {}
 
 
+def seconds(argv, environment):
+    begun = time.monotonic()
+    subprocess.run(argv, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begun
+
+
+def made(program):
+    """What half of the program's class saves, in per cent, and in words."""
+    if not program.half:
+        return ""
+    name, change = program.half
+    whole, half = [], []
+    for _ in range(MADE_RUNS):
+        whole.append(seconds(program.argv, {**program.environment, **program.ends}))
+        half.append(seconds(program.argv, {**program.environment, **program.ends, **change}))
+    return f"; {name} really {100 * (1 - statistics.median(half) / statistics.median(whole)):.1f}%"
+
+
 def drift(report):
     whole = report["actual_makespan_ns"]
     return 100 * (report["baseline_makespan_ns"] / whole - 1) if whole else float("nan")
@@ -128,7 +153,7 @@ def failures(report):
                     if check["state"] not in ("passed", "unknown"))
 
 
-def show(build, name, paths, long_path):
+def show(build, name, paths, long_path, really):
     long = analyzed(build, [long_path])
     if not long:
         return
@@ -149,8 +174,8 @@ def show(build, name, paths, long_path):
         print(f"  {os.path.basename(path)}: {report['actual_makespan_ns'] / 1e6:.0f} ms, drift {drifts[-1]:+.1f}%,",
               word(report), failures(report), *(f"| {all_of[one][-1]:.1f}%" for one in best))
     near = sum(abs(one) <= 2 for one in drifts)
-    print(f"{name}: of {len(paths)} windows {len(drifts)} read, {given} given, {near} drift by 2% at most, worst",
-          f"{max(drifts, key=abs, default=0):+.1f}%;",
+    print(f"{name}: of {len(paths)} windows {len(drifts)} read, {given} given, {near} drift by 2% at most, mean",
+          f"{statistics.mean(map(abs, drifts or [0])):.1f}%, worst {max(drifts, key=abs, default=0):+.1f}%{really};",
           *(f"| {one} {statistics.mean(values):.1f}% +- "
             f"{statistics.stdev(values) / len(values) ** 0.5:.1f}, long {wanted[one]:.1f}%"
             for one, values in all_of.items() if len(values) > 1))
@@ -163,6 +188,7 @@ def main():
     parser.add_argument("--ms", type=float, default=150)
     parser.add_argument("--long", type=float, default=3)
     parser.add_argument("--only", default="")
+    parser.add_argument("--beside", type=int, default=0)
     parser.add_argument("--keep")
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
@@ -170,34 +196,38 @@ def main():
         if re.search(options.only, name):
             folder = options.keep or tempfile.mkdtemp()
             os.makedirs(folder, exist_ok=True)
-            if not options.again:
-                record_all(options, name, program, folder)
+            really = "" if options.again else record_all(options, name, program, folder)
             paths = glob.glob(f"{folder}/{name}-[0-9]*.jsonl")
             show(options.build, name, sorted(paths, key=lambda path: int(re.findall(r"\d+", path)[-1])),
-                 f"{folder}/{name}-long.jsonl")
+                 f"{folder}/{name}-long.jsonl", really)
             if not options.keep:
                 shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def loaded(program, environment, beside):
+    """The program, whoever asks it, and so many that keep the CPUs busy."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(beside):
+            stack.enter_context(running([sys.executable, "-c", BUSY], {}))
+        process = stack.enter_context(running(program.argv, environment))
+        time.sleep(0.5)
+        if program.load:
+            stack.enter_context(running(program.load, {}))
+            time.sleep(0.3)
+        yield process
 
 
 def record_all(options, name, program, folder):
     build = options.build
     environment = {**program.environment, "LD_PRELOAD": os.path.abspath(f"{build}/libwcprof.so")}
-    with contextlib.ExitStack() as stack:
-        process = stack.enter_context(running(program.argv, environment))
-        time.sleep(0.5)
-        if program.load:
-            stack.enter_context(running(program.load, {}))
-            time.sleep(0.3)
+    with loaded(program, environment, options.beside) as process:
         for i in range(options.windows):
             record(build, process.pid, f"{folder}/{name}-{i}.jsonl", options.ms / 1000)
             time.sleep(random.uniform(0.02, 0.1))
-    with contextlib.ExitStack() as stack:
-        process = stack.enter_context(running(program.argv, environment))
-        time.sleep(0.5)
-        if program.load:
-            stack.enter_context(running(program.load, {}))
-            time.sleep(0.3)
+    with loaded(program, environment, options.beside) as process:
         record(build, process.pid, f"{folder}/{name}-long.jsonl", options.long)
+    return made(program)
 
 
 if __name__ == "__main__":
